@@ -1,0 +1,157 @@
+// Package driver is the contract between the engine and the protocols. Each protocol lives in a
+// package of its own below this one and knows nothing of plans or reports.
+//
+// There are two tiers behind one contract. Every protocol gives Dial: a Conn over a well-kept
+// client library, driven by a goroutine a session. A protocol that matters most also implements
+// wire.Protocol (see package wire): the event loop then drives its sockets.
+package driver
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"brunt/internal/gen"
+)
+
+// Verb says what a Request asks for.
+type Verb uint8
+
+// The verbs. A driver refuses those that its protocol lacks when Dial is called.
+const (
+	SQL      Verb = iota // Text is a statement with $1… parameters
+	Begin                // start a transaction; Text may hold an isolation level
+	Commit               //
+	Rollback             //
+	Call                 // Text is a stored function; parameters are its arguments
+	Eval                 // Text is a program for the server; parameters are its arguments
+	Select               // Text is "space" or "space.index"; parameters are the key
+	Insert               // Text is the table or space; parameters are the tuple or (key, fields…)
+	Replace              // as Insert, overwriting
+	Update               // Text is the table or space; parameters are (key, fields…)
+	Upsert               // as Insert, updating on conflict
+	Delete               // Text is the table or space; parameters are the key
+	Read                 // Text is the table; parameter is the key
+	Scan                 // Text is the table; parameters are the first key and the count
+	Command              // a command of words: Words, where "$n" stands for parameter n
+	HTTP                 // Web
+	Batch                // Text names the verb of its rows, see Request.Rows
+)
+
+// Request is one thing to send, resolved once before the run and executed many times. It is
+// immutable after Dial has seen it.
+type Request struct {
+	ID      int        // its index in Program.Requests
+	Name    string     // for people
+	Verb    Verb       //
+	Text    string     // see Verb
+	Words   []string   // Command: the words; "$1" … stand for parameters, "$$" for a dollar sign
+	Fields  []string   // Read, Scan, Insert, Update: the names of the fields, in order
+	Web     *Web       // HTTP
+	Params  []gen.Kind // the kind of each parameter; nulls may appear anywhere
+	Capture []Capture  // values that later statements of the transaction need
+	Rows    int        // Batch: how many rows one request carries; its parameters repeat
+	Simple  bool       // SQL: send as text without preparing
+}
+
+// Capture names one value of a reply: the column's name, or its zero-based number if Name is "".
+// The first row is meant.
+type Capture struct {
+	Name   string
+	Column int
+	Kind   gen.Kind // what to decode it to; Null means as the server describes it
+}
+
+// Web is an HTTP request. Path, header values and Body may hold "$1" … for parameters.
+type Web struct {
+	Method string
+	Path   string      // path and query, as sent in the request line
+	Header [][2]string // in the order sent; Host included if it differs from the address
+	Body   []byte
+	// Hash asks the driver to verify the FNV-1a 64 of the reply's body on every HashEvery-th reply.
+	Hash      uint64
+	HashEvery uint32 // 0 means never
+}
+
+// Program is all the requests that a session may send. Sessions prepare what they need from it.
+type Program struct {
+	Requests []Request
+}
+
+// Target is one address with its credentials and role.
+type Target struct {
+	Address        string            // host:port, or a file's path for an embedded database
+	User, Password string            // Password is never printed or stored
+	Database       string            //
+	TLS            *tls.Config       // nil means plain text
+	Options        map[string]string // the protocol's own settings, validated by Dial
+	ConnectTimeout time.Duration     // 0 means 5 s
+	RequestTimeout time.Duration     // 0 means 30 s
+}
+
+// Reply is what a session learns from one request. It is reused: Reset before each use.
+type Reply struct {
+	Rows     int64       // rows, tuples or elements returned
+	Affected int64       // rows changed, where the server says so
+	Status   int         // HTTP status; 0 elsewhere
+	BytesIn  int64       // size of the answer on the wire, where known
+	BadHash  bool        // HTTP: the body's hash was not the one expected
+	Missing  bool        // the key wasn't there (reads of key-value stores)
+	Captured []gen.Value // one for each of Request.Capture; Null where the reply had no row
+	Failure              // what went wrong, if anything; Class OK otherwise
+}
+
+// Failure is a classified failure that allocates nothing unless it happens.
+type Failure struct {
+	Class Class
+	Code  string
+	Text  string
+	Fatal bool // the connection can't be used any more
+}
+
+// Reset prepares r for a request with n captures, keeping buffers.
+func (r *Reply) Reset(n int) {
+	c := r.Captured
+	if cap(c) < n {
+		c = make([]gen.Value, n)
+	}
+	c = c[:n]
+	for i := range c {
+		c[i].Kind = gen.Null
+	}
+	*r = Reply{Captured: c}
+}
+
+// Fail records a failure.
+func (r *Reply) Fail(e *Error) {
+	r.Failure = Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: e.Fatal}
+}
+
+// Conn is one session of the library tier. It is used by one goroutine at a time.
+type Conn interface {
+	// Do executes request req of the Program with args and fills reply, failures included
+	// (reply.Failure). It returns when the whole answer has been read, ctx is done, or the
+	// connection broke. args are valid only during the call. sent reports whether anything may
+	// have reached the server; a failed request that was sent and not answered has class
+	// UnknownOutcome or, for reads, Timeout.
+	Do(ctx context.Context, req *Request, args []gen.Value, reply *Reply)
+	// Close releases the connection; it is safe to call twice.
+	Close() error
+}
+
+// Driver is one protocol.
+type Driver interface {
+	// Name is the protocol's name as in the plan ("pg", "iproto", …).
+	Name() string
+	// Dial opens a session and prepares whatever is worth preparing. An error is an *Error.
+	Dial(ctx context.Context, t Target, p *Program) (Conn, error)
+	// Describe says what the server is. It opens and closes its own connection.
+	Describe(ctx context.Context, t Target) (ServerInfo, error)
+}
+
+// ServerInfo is what a server says it is.
+type ServerInfo struct {
+	Product  string            // "PostgreSQL", "Picodata", "Tarantool", "SQLite", "Redis", …
+	Version  string            // "15.8"
+	Settings map[string]string // what bears on performance: shared_buffers, fsync, …
+}

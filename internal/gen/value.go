@@ -1,0 +1,75 @@
+// Package gen makes values as pure functions of (seed, stream, index).
+//
+// Nothing here reads a clock, the environment or shared state: the same seed gives the same
+// bytes whatever the number of sessions, threads or machines, and any index can be asked for
+// at random access in constant time and memory.
+package gen
+
+// Kind says which field of a Value holds its content.
+type Kind uint8
+
+// The kinds of Value.
+const (
+	Null     Kind = iota // no content
+	Bool                 // I is 0 or 1
+	Int                  // I, signed 64-bit
+	Uint                 // I holds the bits of an unsigned 64-bit integer
+	Float                // F
+	Decimal              // I × 10^-Scale
+	String               // B, UTF-8 text
+	Bytes                // B, raw bytes
+	Datetime             // I, microseconds since the Unix epoch, UTC
+	UUID                 // B, 16 raw bytes in network order
+	JSON                 // B, UTF-8 JSON text
+)
+
+// Value is one generated value. It owns its buffer B and reuses it: a generator that writes
+// into a Value that has been used before allocates nothing. A Value must therefore not be
+// copied and kept; use Clone.
+type Value struct {
+	Kind  Kind
+	Scale uint8   // digits after the point; Decimal only
+	I     int64   // Bool, Int, Uint (bits), Decimal (unscaled), Datetime (µs)
+	F     float64 // Float
+	B     []byte  // String, Bytes, UUID, JSON
+}
+
+// Generator gives value number index of its stream. Value overwrites *v, reusing v.B, and
+// must be pure: two calls with one index give the same content. Implementations are safe for
+// concurrent use because they hold no mutable state.
+type Generator interface {
+	Value(v *Value, index uint64)
+}
+
+// Func adapts a function to Generator.
+type Func func(v *Value, index uint64)
+
+// Value calls f.
+func (f Func) Value(v *Value, index uint64) { f(v, index) }
+
+var _ Generator = Func(nil)
+
+// Clone returns a copy of v that shares nothing with it.
+func (v *Value) Clone() Value {
+	c := *v
+	if v.B != nil {
+		c.B = append([]byte(nil), v.B...)
+	}
+	return c
+}
+
+// Set makes v an equal of from, reusing v's buffer.
+func (v *Value) Set(from *Value) {
+	b := v.B
+	*v = *from
+	v.B = append(b[:0], from.B...)
+}
+
+// SetNull makes v the null value.
+func (v *Value) SetNull() { v.Kind = Null }
+
+// SetInt makes v a signed integer.
+func (v *Value) SetInt(i int64) { v.Kind, v.I = Int, i }
+
+// SetString makes v a text, copying s into v's buffer.
+func (v *Value) SetString(s string) { v.Kind, v.B = String, append(v.B[:0], s...) }

@@ -1,0 +1,159 @@
+// Package plan is what a run does: what to send, when, where, and by which rules. It is pure
+// data and its validation; every dialect compiles into it.
+package plan
+
+import (
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// Plan is a complete description of a run. The same plan with the same seed gives the same rows
+// and the same stream of operations.
+type Plan struct {
+	Name       string
+	Seed       uint64
+	Target     Target
+	Tables     []Table
+	Indexes    []Index
+	Operations []Operation
+	Mix        Mix
+	Load       []Phase
+	Thresholds []Threshold
+	Settings   Settings
+}
+
+// Target is where the load goes.
+type Target struct {
+	Protocol  string            // "pg", "iproto", "sqlite", "redis", "http", …
+	Addresses []string          // host:port each, or one file
+	User      string            //
+	Password  string            // never printed or stored
+	Database  string            //
+	Balance   string            // "" or "round-robin"
+	TLS       TLS               //
+	Options   map[string]string // the protocol's own settings
+}
+
+// TLS says how connections are secured.
+type TLS struct {
+	Enabled            bool
+	InsecureSkipVerify bool
+	CAFile             string
+	CertFile, KeyFile  string
+	ServerName         string
+}
+
+// Settings are the rules of execution. The zero value means the defaults named beside each.
+type Settings struct {
+	Sessions         int           // connections over all addresses; 1
+	OperationTimeout time.Duration // 30 s
+	ConnectTimeout   time.Duration // 5 s
+	Retries          int           // further attempts after a retryable error; 3. Negative means none
+	LatePolicy       string        // "queue" or "drop" for open loads; "queue"
+	DropAfter        time.Duration // with "drop": how late an arrival may be; 0 means not at all once no session is free
+	Interval         time.Duration // slice of the record; 1 s
+	TimingTolerance  time.Duration // how late a send may be to be coalesced with others; 0
+	ErrorThreshold   float64       // percentage of failed operations that aborts the run; 0 means none
+	Tier             string        // "auto", "codec" or "library"; "auto"
+	Pipeline         int           // requests in flight a session (codec tier, single-request operations); 1
+	Loops            int           // event loops; 0 means as few as carry the load
+	Spin             time.Duration // busy-wait before an intended start instead of sleeping; 0
+	IOUring          bool          // io_uring backend if the kernel has it
+}
+
+// Mix says how operation number i is chosen.
+type Mix uint8
+
+const (
+	// ByWeight draws each operation independently in proportion to Operation.Weight.
+	ByWeight Mix = iota
+	// ByCount makes a finite queue that holds each operation exactly Operation.Count times, in
+	// an order shuffled by the seed.
+	ByCount
+)
+
+// Operation is what a user names and times: one request, or a transaction of several.
+type Operation struct {
+	Name        string
+	Weight      float64 // ByWeight; ≥ 0
+	Count       uint64  // ByCount
+	Transaction bool    // wrapped in BEGIN and COMMIT where the protocol has them
+	Isolation   string  // of the transaction; "" for the server's default
+	Steps       []Step  // in order; at least one
+	Think       Think   // closed loads: the session's pause after the operation
+	At          Position
+}
+
+// Step is one request of an operation.
+type Step struct {
+	Request driver.Request // ID is set when the plan is compiled
+	Params  []Param        // one for each parameter of the request
+	Think   Think          // pause of the session before the next step
+	At      Position
+}
+
+// Param is one parameter: a value to generate, or a value that an earlier step captured.
+type Param struct {
+	Name  string
+	Value *ValueSpec // nil if captured
+	Step  int        // captured: the step that it comes from, an index into Operation.Steps
+	Index int        // captured: which of that step's Request.Capture
+	// Argument: Step and Index name a parameter of that step instead of a capture.
+	Argument bool
+	Custom   gen.Generator // overrides Value; set by dialects that have generators of their own
+	At       Position
+}
+
+// Think is a pause. Distribution is "constant" (Min), "uniform" (Min–Max) or "exponential"
+// (mean Min, cut at Max if Max > 0). The zero value is no pause.
+type Think struct {
+	Distribution string
+	Min, Max     time.Duration
+}
+
+// PhaseKind is the kind of a load phase.
+type PhaseKind string
+
+// The kinds after a dialect has resolved its shorthands (steps and spikes are open phases).
+const (
+	Open   PhaseKind = "open"   // arrivals follow the rate whatever the server does
+	Closed PhaseKind = "closed" // each session sends when it is free
+	Pause  PhaseKind = "pause"  // nothing is sent
+)
+
+// Phase is a part of the load.
+type Phase struct {
+	Name       string
+	Kind       PhaseKind
+	Duration   time.Duration // closed: 0 means until Operations have been done
+	RateFrom   float64       // open: operations per second at the start
+	RateTo     float64       // open: at the end; the rate changes linearly
+	Arrivals   string        // open: "uniform" (default) or "poisson"
+	Sessions   int           // closed: how many sessions work; 0 means all
+	Operations uint64        // stop after so many operations; 0 means no limit
+	WarmUp     bool          // recorded, but kept out of totals and thresholds
+	At         Position
+}
+
+// Threshold is a rule over a metric of the run.
+type Threshold struct {
+	Text        string  // as written, e.g. "p(99) < 10ms"
+	Metric      string  // "response", "service", "lag", "errors", "rate", "count", "dropped"
+	Operation   string  // "" for all
+	Aggregate   string  // "p", "avg", "min", "max", "rate", "count"
+	Quantile    float64 // for "p": 0–100
+	Comparison  string  // "<" "<=" ">" ">=" "==" "!="
+	Limit       float64 // ns for latencies, a fraction for error rates, per second for rates
+	AbortOnFail bool
+	AbortDelay  time.Duration // grace from the start of the load before it may abort
+	At          Position
+}
+
+// Position is where in its file something was said. The zero value means nowhere.
+type Position struct {
+	File   string
+	Line   int // from 1
+	Column int // from 1
+}

@@ -1,0 +1,193 @@
+// Package record is the run bundle on disk: crash-safe append while running, reading back, and
+// lossless merging.
+//
+// A bundle is a folder: plan.yml (the resolved plan, secrets replaced), run.json (this file's
+// Run), intervals.ndjson (one Interval a line, flushed as it ends), errors.ndjson (the first
+// samples of each class) and observe/ (what else was watched).
+package record
+
+import (
+	"time"
+)
+
+// SchemaVersion is the version of run.json and intervals.ndjson that this package writes.
+const SchemaVersion = 1
+
+// Run is run.json.
+type Run struct {
+	Schema      int               `json:"schema"`
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	Brunt       string            `json:"brunt"` // version of the program
+	Command     []string          `json:"command"`
+	Started     time.Time         `json:"started"`
+	Ended       time.Time         `json:"ended"` // zero while running or after a kill
+	Complete    bool              `json:"complete"`
+	Interrupted bool              `json:"interrupted"`
+	Aborted     string            `json:"aborted,omitempty"` // why the run stopped itself
+	Seed        uint64            `json:"seed"`
+	LoadModel   string            `json:"load_model"` // "open", "closed" or "mixed"
+	Tier        string            `json:"tier"`       // "codec" or "library"
+	TierReason  string            `json:"tier_reason,omitempty"`
+	Timing      string            `json:"timing,omitempty"` // how sends and receipts were timed
+	Sessions    int               `json:"sessions"`
+	IntervalNs  int64             `json:"interval_ns"`
+	DurationNs  int64             `json:"duration_ns"` // of load, warm-up excluded
+	Environment Environment       `json:"environment"`
+	Targets     []Target          `json:"targets"`
+	Phases      []Phase           `json:"phases"`
+	Operations  []Operation       `json:"operations"`
+	Total       Operation         `json:"total"`
+	Thresholds  []Threshold       `json:"thresholds,omitempty"`
+	Health      Health            `json:"health"`
+	Verdict     Verdict           `json:"verdict"`
+	Warnings    []Warning         `json:"warnings,omitempty"`
+	Setup       *Setup            `json:"setup,omitempty"`
+	Extra       map[string]string `json:"extra,omitempty"` // what a dialect wants kept
+}
+
+// Environment is the fingerprint of the machine that generated the load.
+type Environment struct {
+	OS        string `json:"os"`
+	Kernel    string `json:"kernel"`
+	Arch      string `json:"arch"`
+	CPU       string `json:"cpu"`
+	Cores     int    `json:"cores"`
+	CPUQuota  string `json:"cpu_quota,omitempty"` // cgroup limit in cores
+	MemoryB   uint64 `json:"memory_bytes"`
+	Go        string `json:"go"`
+	MaxProcs  int    `json:"gomaxprocs"`
+	Governor  string `json:"cpu_governor,omitempty"`
+	ClockRes  int64  `json:"clock_resolution_ns"`
+	Hostname  string `json:"hostname,omitempty"`
+	Container bool   `json:"container"`
+}
+
+// Target is an address and its figures.
+type Target struct {
+	Address    string            `json:"address"`
+	Protocol   string            `json:"protocol"`
+	Product    string            `json:"product,omitempty"`
+	Version    string            `json:"version,omitempty"`
+	Settings   map[string]string `json:"settings,omitempty"`
+	Counts     Counts            `json:"counts"`
+	Service    Latency           `json:"service"`
+	Reconnects uint64            `json:"reconnects"`
+}
+
+// Phase is a part of the load as it went.
+type Phase struct {
+	Name       string  `json:"name"`
+	Kind       string  `json:"kind"`
+	StartNs    int64   `json:"start_ns"`
+	DurationNs int64   `json:"duration_ns"`
+	RateFrom   float64 `json:"rate_from_per_s,omitempty"`
+	RateTo     float64 `json:"rate_to_per_s,omitempty"`
+	Arrivals   string  `json:"arrivals,omitempty"`
+	Sessions   int     `json:"sessions"`
+	WarmUp     bool    `json:"warm_up,omitempty"`
+	Offered    uint64  `json:"offered,omitempty"`
+	Done       uint64  `json:"done"`
+	Errors     uint64  `json:"errors"`
+	Response   Latency `json:"response"`
+}
+
+// Counts are plain numbers; see measure.Counts.
+type Counts struct {
+	Done     uint64            `json:"done"`
+	OK       uint64            `json:"ok"`
+	Failed   uint64            `json:"failed"`
+	Errors   map[string]uint64 `json:"errors,omitempty"` // by class
+	Attempts uint64            `json:"attempts"`
+	Retries  uint64            `json:"retries"`
+	Dropped  uint64            `json:"dropped"`
+	Late     uint64            `json:"late"`
+	Missing  uint64            `json:"missing,omitempty"`
+	BadHash  uint64            `json:"bad_hash,omitempty"`
+	BytesIn  uint64            `json:"bytes_in,omitempty"`
+	Status   map[string]uint64 `json:"status,omitempty"` // "2xx": n
+}
+
+// Latency is a distribution: its usual quantiles for people and machines, and all of it.
+type Latency struct {
+	Count   uint64  `json:"count"`
+	MinNs   int64   `json:"min_ns"`
+	MeanNs  float64 `json:"mean_ns"`
+	P50Ns   int64   `json:"p50_ns"`
+	P75Ns   int64   `json:"p75_ns"`
+	P90Ns   int64   `json:"p90_ns"`
+	P95Ns   int64   `json:"p95_ns"`
+	P99Ns   int64   `json:"p99_ns"`
+	P999Ns  int64   `json:"p999_ns"`
+	P9999Ns int64   `json:"p9999_ns"`
+	MaxNs   int64   `json:"max_ns"`
+	HDR     string  `json:"hdr,omitempty"` // HdrHistogram V2, compressed, base64
+}
+
+// Operation is the totals of one operation.
+type Operation struct {
+	Name        string  `json:"name"`
+	RatePerS    float64 `json:"rate_per_s"` // successful operations a second
+	OfferedPerS float64 `json:"offered_per_s,omitempty"`
+	Counts
+	Response       Latency `json:"response"`
+	Service        Latency `json:"service"`
+	Lag            Latency `json:"lag"`
+	FailedResponse Latency `json:"failed_response"`
+}
+
+// Threshold is a rule and what came of it.
+type Threshold struct {
+	Text    string  `json:"text"`
+	Pass    bool    `json:"pass"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit"` // "ns", "fraction", "per_s", "count"
+	Limit   float64 `json:"limit"`
+	Aborted bool    `json:"aborted,omitempty"`
+}
+
+// Health sums up the generator's state over the run; see measure.Health.
+type Health struct {
+	LagP99Ns          int64   `json:"lag_p99_ns"`
+	LoopBusyMax       float64 `json:"loop_busy_max"`
+	LoopBusyMean      float64 `json:"loop_busy_mean"`
+	ProcessCPUMean    float64 `json:"process_cpu_mean"` // cores
+	ProcessCPUMax     float64 `json:"process_cpu_max"`
+	CPUNsPerOperation float64 `json:"cpu_ns_per_operation"`
+	CgroupThrottledNs int64   `json:"cgroup_throttled_ns"`
+	RunQueueShare     float64 `json:"run_queue_share"`
+	GCPauseNsMax      int64   `json:"gc_pause_ns_max"`
+	GCCycles          uint32  `json:"gc_cycles"`
+	SendStalls        uint64  `json:"send_stalls"`
+	RSSBytesMax       uint64  `json:"rss_bytes_max"`
+	PausedNs          int64   `json:"paused_ns"`
+	CeilingPerS       float64 `json:"ceiling_per_s,omitempty"` // this machine's measured maximum
+}
+
+// Verdict says whether the result stands.
+type Verdict struct {
+	Result  string   `json:"result"` // "pass", "fail" or "invalid"
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// Warning is something that the reader must know. ID is stable.
+type Warning struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Setup is what was done before the load.
+type Setup struct {
+	DurationNs int64   `json:"duration_ns"`
+	Tables     []Table `json:"tables"`
+}
+
+// Table is a table that was filled, with its proof.
+type Table struct {
+	Name      string  `json:"name"`
+	Rows      uint64  `json:"rows"`
+	RowsPerS  float64 `json:"rows_per_s"`
+	Checksum  string  `json:"checksum,omitempty"`
+	ElapsedNs int64   `json:"elapsed_ns"`
+}

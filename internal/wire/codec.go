@@ -1,0 +1,53 @@
+// Package wire is the event loop that drives many sessions from one locked OS thread, for the
+// protocols that provide a codec. It knows sockets, deadlines and sessions, and no protocol.
+//
+// Each loop owns its sessions, its share of the schedule, its argument buffers and its recorder;
+// loops share nothing per request, and no request allocates.
+package wire
+
+import (
+	"context"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// Protocol is a driver.Driver whose sessions the loop can drive.
+type Protocol interface {
+	driver.Driver
+	// Takes reports whether the codec can do the program over this target; if not, why is one
+	// line for people (TLS, a verb that the codec lacks) and the library tier is used.
+	Takes(t driver.Target, p *driver.Program) (why string, ok bool)
+	// Takeover connects, authenticates and prepares with the library, then gives up the socket.
+	// It is called from a goroutine, never from a loop.
+	Takeover(ctx context.Context, t driver.Target, p *driver.Program) (Session, error)
+}
+
+// Session is a socket that is ready for requests.
+type Session struct {
+	FD    int    // a connected, non-blocking stream socket that the loop owns from now on
+	Codec Codec  // state of this session
+	Extra []byte // bytes that the library had already read; usually empty
+}
+
+// Codec encodes requests and scans replies of one session. It is used by one loop, never
+// concurrently. Requests are answered in the order sent.
+type Codec interface {
+	// Encode appends the request to dst. It may fail (a value too large for the format): the
+	// loop then counts the operation as a client error and sends nothing.
+	Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error)
+	// Scan reads the answer to req, the oldest request that has no full answer yet. buf holds
+	// all unread bytes. Scan returns how many bytes it has consumed and whether the answer is
+	// complete; when it is not, it is called again with the rest and more. It may consume part
+	// of an answer and keep state. Failures go into reply; reply.Fatal makes the loop close
+	// the session. Answers the server sends unasked (notices) are consumed in passing.
+	// When done is false and n is 0, need is the least number of bytes that buf must hold
+	// before a further call can make progress (0 if unknown).
+	Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n int, done bool, need int)
+}
+
+// EOFScanner is implemented by codecs whose answers may end with the connection (HTTP/1.0
+// bodies without a length). ScanEOF reports whether the answer is complete at end of stream.
+type EOFScanner interface {
+	ScanEOF(req *driver.Request, reply *driver.Reply) (done bool)
+}

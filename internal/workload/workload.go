@@ -1,0 +1,121 @@
+// Package workload is a plan made ready to run: operation number i → which operation, and the
+// arguments of each of its requests. Both tiers of the engine draw from it. It does no I/O.
+package workload
+
+import (
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// Workload is a compiled plan. It is immutable and safe for concurrent use; the only mutable
+// state is the caller's State.
+type Workload struct {
+	Plan       *plan.Plan
+	Program    driver.Program
+	Operations []Operation
+	Total      uint64 // plan.ByCount: the queue's length; 0 otherwise (no end)
+
+	// Done, if not nil, is told of every finished operation by whichever session ran it,
+	// concurrently. Dialects use it for distributions that follow the data (YCSB's latest).
+	Done func(operation int, index uint64, class driver.Class)
+
+	pick picker
+}
+
+// Operation is a compiled operation. A transaction has its BEGIN and COMMIT among its steps.
+type Operation struct {
+	Name  string
+	Steps []Step
+	Think plan.Think
+	// Rollback is the request that ends a failed transaction, or nil.
+	Rollback *driver.Request
+}
+
+// Step is one request and where its parameters come from.
+type Step struct {
+	Request *driver.Request
+	Think   plan.Think
+	params  []param
+}
+
+type param struct {
+	gen      gen.Generator // nil: from an earlier step
+	step     int
+	index    int
+	argument bool
+}
+
+// State is one session's working memory: the arguments and captures of the operation under way.
+type State struct {
+	Args     [][]gen.Value // one slice a step
+	Captured [][]gen.Value // one slice a step; the engine moves Reply.Captured here
+}
+
+// picker says which operation number i is.
+type picker interface{ pick(i uint64) int }
+
+// Pick returns the index in Operations of operation number i. With plan.ByCount i must be below
+// Total.
+func (w *Workload) Pick(i uint64) int { return w.pick.pick(i) }
+
+// Args fills st.Args[step] with the arguments of a step of operation number i and returns them.
+// It is called once for each step of an operation; attempts after a retryable error reuse
+// st.Args of generated parameters. It allocates nothing once st has been used for the
+// operation before.
+func (w *Workload) Args(st *State, operation, step int, i uint64) []gen.Value {
+	s := &w.Operations[operation].Steps[step]
+	for len(st.Args) <= step {
+		st.Args = append(st.Args, nil)
+	}
+	a := st.Args[step]
+	if cap(a) < len(s.params) {
+		b := make([]gen.Value, len(s.params))
+		copy(b, a[:cap(a)])
+		a = b
+	}
+	a = a[:len(s.params)]
+	st.Args[step] = a
+	for k := range s.params {
+		p := &s.params[k]
+		switch {
+		case p.gen != nil:
+			p.gen.Value(&a[k], i)
+		case p.argument:
+			a[k].Set(&st.Args[p.step][p.index])
+		case p.step < len(st.Captured) && p.index < len(st.Captured[p.step]):
+			a[k].Set(&st.Captured[p.step][p.index])
+		default:
+			a[k].SetNull()
+		}
+	}
+	return a
+}
+
+// Capture keeps the captured values of a step's reply for later steps, swapping buffers with it.
+func (st *State) Capture(step int, reply *driver.Reply) {
+	for len(st.Captured) <= step {
+		st.Captured = append(st.Captured, nil)
+	}
+	st.Captured[step], reply.Captured = reply.Captured, st.Captured[step]
+}
+
+// ThinkTime returns the pause after operation number i (step < 0) or before the step after the
+// given one. It is a pure function of the seed and i.
+func (w *Workload) ThinkTime(operation, step int, i uint64) time.Duration {
+	panic("unwritten")
+}
+
+// Compile checks references between the parts of a plan, numbers its requests, and builds its
+// generators. The plan must have been validated.
+func Compile(p *plan.Plan) (*Workload, error) {
+	panic("unwritten")
+}
+
+// Rows returns a function that fills values with row number row of a table, in column order,
+// and the table's columns as a loader needs them.
+func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []driver.Column, err error) {
+	panic("unwritten")
+}
