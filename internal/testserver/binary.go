@@ -1,0 +1,67 @@
+package testserver
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"syscall"
+)
+
+// binary finds a program in the usual folders or ends the test with the command that installs it.
+func binary(t TB, name, debianPackage string) string {
+	t.Helper()
+	if p, err := exec.LookPath(name); err == nil {
+		return p
+	}
+	for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/sbin"} {
+		if p := filepath.Join(dir, name); executable(p) {
+			return p
+		}
+	}
+	t.Fatalf("%s isn't installed: run: apt-get install -y %s", name, debianPackage)
+	return ""
+}
+
+// postgresBinary finds a program of the newest PostgreSQL server, which Debian keeps outside PATH.
+func postgresBinary(t TB, name string) string {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	sort.Slice(found, func(i, j int) bool { return postgresMajor(found[i]) < postgresMajor(found[j]) })
+	if n := len(found); n > 0 {
+		return found[n-1]
+	}
+	if p, err := exec.LookPath(name); err == nil {
+		return p
+	}
+	t.Fatalf("PostgreSQL's %s isn't installed: run: apt-get install -y postgresql-15", name)
+	return ""
+}
+
+func postgresMajor(path string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	return n
+}
+
+func executable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
+}
+
+// unprivileged is the identity of a system user for servers that refuse to run as root; nil when
+// the process isn't root, and then the server runs as whoever runs the tests.
+func unprivileged(t TB, name, debianPackage string) *syscall.Credential {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		t.Fatalf("the user %s doesn't exist: run: apt-get install -y %s", name, debianPackage)
+	}
+	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}

@@ -1,0 +1,47 @@
+package testserver
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// HAProxy starts an HTTP proxy that spreads requests over the backends (host:port each) in turn.
+func HAProxy(t TB, backends ...string) *Server {
+	t.Helper()
+	return launch(t, &spec{
+		name:   "HAProxy",
+		binary: binary(t, "haproxy", "haproxy"),
+		ports:  1,
+		death:  syscall.SIGKILL,
+		stop:   syscall.SIGTERM,
+		configure: func(s *Server) error {
+			_, err := s.write("haproxy.cfg", haproxyConf(s, backends))
+			return err
+		},
+		arguments: func(*Server) []string { return []string{"-db", "-f", "haproxy.cfg"} },
+		ready:     dialOnce,
+	}, &Server{})
+}
+
+func haproxyConf(s *Server, backends []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `global
+	maxconn 4000
+defaults
+	mode http
+	timeout connect 5s
+	timeout client 1h
+	timeout server 1h
+frontend all
+	bind %s
+	default_backend nodes
+backend nodes
+	balance roundrobin
+	http-reuse always
+`, s.Addr)
+	for i, a := range backends {
+		fmt.Fprintf(&b, "\tserver n%d %s\n", i, a)
+	}
+	return b.String()
+}

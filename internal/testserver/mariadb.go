@@ -1,0 +1,61 @@
+package testserver
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// MariaDB starts a MariaDB with the database "test" and a user "brunt" that may do everything,
+// password "brunt-test" unless the option Password says otherwise.
+func MariaDB(t TB, opts ...Option) *Server {
+	t.Helper()
+	o := collect(opts)
+	if o.password == "" {
+		o.password = "brunt-test"
+	}
+	return launch(t, &spec{
+		name:    "MariaDB",
+		binary:  binary(t, "mariadbd", "mariadb-server"),
+		ports:   1,
+		death:   syscall.SIGKILL,
+		stop:    syscall.SIGTERM,
+		prepare: func(s *Server) error { return initMariaDB(s, binary(t, "mariadb-install-db", "mariadb-server")) },
+		arguments: func(s *Server) []string {
+			args := append(mariaDBOwner(), fmt.Sprintf("--port=%d", s.Port))
+			args = append([]string{"--no-defaults"}, args...)
+			args = append(args, "--datadir="+filepath.Join(s.Dir, "data"), "--bind-address="+loopback,
+				"--socket="+filepath.Join(s.Dir, "socket"), "--pid-file="+filepath.Join(s.Dir, "pid"),
+				"--init-file="+filepath.Join(s.Dir, "init.sql"), "--max-connections=300", "--skip-log-bin",
+				"--innodb-flush-log-at-trx-commit=0", "--innodb-fast-shutdown=2", "--innodb-doublewrite=0")
+			for _, line := range o.settings {
+				args = append(args, "--"+line)
+			}
+			return args
+		},
+		ready: func(s *Server) error { return readGreeting(s.Addr, make([]byte, 5)) },
+	}, &Server{User: "brunt", Password: o.password, Database: "test"})
+}
+
+func initMariaDB(s *Server, install string) error {
+	args := append([]string{"--no-defaults"}, mariaDBOwner()...)
+	args = append(args, "--datadir="+filepath.Join(s.Dir, "data"), "--auth-root-authentication-method=normal",
+		"--skip-test-db", "--skip-name-resolve")
+	if out, err := exec.Command(install, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
+	}
+	_, err := s.write("init.sql", fmt.Sprintf("CREATE DATABASE IF NOT EXISTS %s;\n"+
+		"CREATE USER IF NOT EXISTS '%s'@'%%' IDENTIFIED BY '%s';\nGRANT ALL ON *.* TO '%[2]s'@'%%' WITH GRANT OPTION;\n",
+		s.Database, s.User, s.Password))
+	return err
+}
+
+// mariaDBOwner lets the server run as root, which it does only when told.
+func mariaDBOwner() []string {
+	if os.Geteuid() == 0 {
+		return []string{"--user=root"}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package testserver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// NginxIndexSize is the size, in bytes, of the page that Nginx serves by default: that of the
+// page which nginx itself is shipped with, the usual one for benchmarks.
+const NginxIndexSize = 612
+
+// Nginx starts an nginx that serves a page at "/" and "/index.html" and keeps connections open
+// for any number of requests. With TLS it speaks HTTP/2 as well.
+func Nginx(t TB, opts ...Option) *Server {
+	t.Helper()
+	o := collect(opts)
+	if o.content == nil {
+		o.content = bytes.Repeat([]byte("brunt test page\n"), NginxIndexSize/16+1)[:NginxIndexSize]
+	}
+	return launch(t, &spec{
+		name:   "nginx",
+		binary: binary(t, "nginx", "nginx-light"),
+		ports:  1,
+		death:  syscall.SIGTERM,
+		stop:   syscall.SIGTERM,
+		prepare: func(s *Server) error {
+			if o.tls {
+				if err := s.certify(); err != nil {
+					return err
+				}
+			}
+			html := filepath.Join(s.Dir, "html")
+			if err := os.Mkdir(html, 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(html, "index.html"), o.content, 0o644)
+		},
+		configure: func(s *Server) error {
+			_, err := s.write("nginx.conf", nginxConf(s, &o))
+			return err
+		},
+		arguments: func(s *Server) []string {
+			return []string{"-p", s.Dir, "-c", filepath.Join(s.Dir, "nginx.conf"), "-e", filepath.Join(s.Dir, "log")}
+		},
+		ready: nginxReady,
+	}, &Server{})
+}
+
+func nginxConf(s *Server, o *options) string {
+	user, listen := "", s.Addr+" backlog=4096"
+	if os.Geteuid() == 0 {
+		user = "user root;"
+	}
+	if o.tls {
+		listen += fmt.Sprintf(" ssl http2;\n\t\tssl_certificate %s;\n\t\tssl_certificate_key %s", s.CAFile, s.keyFile())
+	}
+	return fmt.Sprintf(`daemon off;
+%s
+worker_processes %d;
+pid %s/pid;
+events { worker_connections 4096; }
+http {
+	access_log off;
+	default_type text/html;
+	keepalive_requests 1000000000;
+	keepalive_timeout 1h;
+	client_body_temp_path %[3]s/body;
+	proxy_temp_path %[3]s/proxy;
+	fastcgi_temp_path %[3]s/fastcgi;
+	uwsgi_temp_path %[3]s/uwsgi;
+	scgi_temp_path %[3]s/scgi;
+	server {
+		listen %[4]s;
+		root %[3]s/html;
+		%[5]s
+	}
+}
+`, user, max(1, o.workers), s.Dir, listen, o.locations)
+}
+
+// nginxReady needs the file that the master writes once it has its sockets, because while
+// another process has the port a connection would succeed as well.
+func nginxReady(s *Server) error {
+	b, err := os.ReadFile(filepath.Join(s.Dir, "pid"))
+	if err != nil {
+		return err
+	}
+	if string(bytes.TrimSpace(b)) != fmt.Sprint(s.proc.pid) {
+		return errors.New("the pid file is of another run")
+	}
+	return dialOnce(s)
+}
+
+func dialOnce(s *Server) error {
+	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}

@@ -1,0 +1,56 @@
+package testserver
+
+// Option changes how a server is started. Each says which servers heed it.
+type Option func(*options)
+
+type options struct {
+	user, password string
+	tls            bool
+	settings       []string
+	lua            string
+	content        []byte
+	locations      string
+	workers        int
+	binary         string
+}
+
+// Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),
+// Tarantool and MariaDB (of the user that is made), Redis and RedisCluster (requirepass).
+func Password(password string) Option { return func(o *options) { o.password = password } }
+
+// TLS makes the server take encrypted connections with a certificate made for 127.0.0.1 and
+// localhost: PostgreSQL (beside plain ones), Redis and Nginx (only those). Server.TLS trusts it.
+func TLS() Option { return func(o *options) { o.tls = true } }
+
+// Settings adds lines to the server's configuration: PostgreSQL ("work_mem = '8MB'"), Redis
+// ("maxmemory 10mb"), MariaDB ("max_connections=50"), Etcd and Tarantool ("readahead = 32000", in
+// box.cfg).
+func Settings(lines ...string) Option {
+	return func(o *options) { o.settings = append(o.settings, lines...) }
+}
+
+// Lua runs a program in Tarantool before it listens. The user exists and may do everything.
+// It runs again at Restart.
+func Lua(program string) Option { return func(o *options) { o.lua += program + "\n" } }
+
+// Content is what Nginx answers for "/" and "/index.html"; 612 bytes of text by default.
+func Content(body []byte) Option { return func(o *options) { o.content = body } }
+
+// Locations adds directives to Nginx's server block.
+func Locations(directives string) Option {
+	return func(o *options) { o.locations += directives + "\n" }
+}
+
+// Workers is Nginx's number of worker processes; 1 by default.
+func Workers(n int) Option { return func(o *options) { o.workers = n } }
+
+// TarantoolBinary starts this program instead of "tarantool".
+func TarantoolBinary(path string) Option { return func(o *options) { o.binary = path } }
+
+func collect(opts []Option) options {
+	var o options
+	for _, f := range opts {
+		f(&o)
+	}
+	return o
+}

@@ -1,0 +1,96 @@
+package testserver
+
+import (
+	"io"
+	"sync"
+)
+
+// Pool holds the servers that the tests of one package share: each is started by the first test
+// that asks for it and stopped after the last test. A package uses it so:
+//
+//	var servers testserver.Pool
+//
+//	func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+//
+//	func TestX(t *testing.T) { pg := servers.Postgres(t) }
+//
+// The zero value is ready for use. A test that pauses, kills or restarts a server should start
+// its own instead.
+type Pool struct {
+	mu      sync.Mutex
+	servers map[string]*Server
+	cluster *Cluster
+	owner   Standalone
+}
+
+// Run runs the tests (m is a *testing.M), stops the servers, and returns the exit status.
+func (p *Pool) Run(m interface{ Run() int }) int {
+	defer p.owner.Close()
+	return m.Run()
+}
+
+// borrowed reports failures to the test that asked, and leaves cleaning up to the pool.
+type borrowed struct {
+	TB
+	owner *Standalone
+}
+
+func (b borrowed) Cleanup(f func()) { b.owner.Cleanup(f) }
+
+// Get returns the server kept under key, starting it if it is the first to ask. start must start
+// the server with the TB that it is given.
+func (p *Pool) Get(t TB, key string, start func(t TB) *Server) *Server {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.servers[key]; s != nil {
+		return s
+	}
+	if p.servers == nil {
+		p.servers = make(map[string]*Server)
+		p.owner.log = io.Discard
+	}
+	s := start(borrowed{t, &p.owner})
+	p.servers[key] = s
+	return s
+}
+
+// Postgres returns the shared PostgreSQL, without options.
+func (p *Pool) Postgres(t TB) *Server {
+	return p.Get(t, "postgres", func(t TB) *Server { return Postgres(t) })
+}
+
+// Tarantool returns the shared Tarantool, without options.
+func (p *Pool) Tarantool(t TB) *Server {
+	return p.Get(t, "tarantool", func(t TB) *Server { return Tarantool(t) })
+}
+
+// Redis returns the shared Redis, without options.
+func (p *Pool) Redis(t TB) *Server {
+	return p.Get(t, "redis", func(t TB) *Server { return Redis(t) })
+}
+
+// RedisCluster returns the shared Redis cluster, without options.
+func (p *Pool) RedisCluster(t TB) *Cluster {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cluster == nil {
+		p.cluster = RedisCluster(borrowed{t, &p.owner})
+	}
+	return p.cluster
+}
+
+// Etcd returns the shared etcd, without options.
+func (p *Pool) Etcd(t TB) *Server {
+	return p.Get(t, "etcd", func(t TB) *Server { return Etcd(t) })
+}
+
+// Nginx returns the shared nginx, without options.
+func (p *Pool) Nginx(t TB) *Server {
+	return p.Get(t, "nginx", func(t TB) *Server { return Nginx(t) })
+}
+
+// MariaDB returns the shared MariaDB, without options.
+func (p *Pool) MariaDB(t TB) *Server {
+	return p.Get(t, "mariadb", func(t TB) *Server { return MariaDB(t) })
+}

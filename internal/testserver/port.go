@@ -1,0 +1,59 @@
+package testserver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Ports lie below the range from which Linux takes the local ports of outgoing connections, so
+// that a server which is down for a while finds its port free when it returns.
+const (
+	portFirst = 20000
+	portLast  = 32000
+	loopback  = "127.0.0.1"
+)
+
+// reservation keeps a port from other test processes until it is released or the process ends.
+type reservation struct {
+	port int
+	lock *os.File
+}
+
+func (r *reservation) release() { r.lock.Close() }
+
+// reservePort finds a port that nobody listens on and that no other process has reserved. The
+// reservation is a lock on a file in a folder of the system's temporary directory, which the
+// kernel gives back when the process ends, however it ends.
+func reservePort() (*reservation, error) {
+	dir := filepath.Join(os.TempDir(), "brunt-test-ports")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("reserve a port: %w", err)
+	}
+	os.Chmod(dir, 0o777|os.ModeSticky) // another user may own it: then it is so already
+	for range 1000 {
+		port := portFirst + rand.IntN(portLast-portFirst)
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(port)), os.O_CREATE|os.O_RDONLY, 0o666)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !free(port) {
+			f.Close()
+			continue
+		}
+		return &reservation{port, f}, nil
+	}
+	return nil, fmt.Errorf("reserve a port: none free between %d and %d", portFirst, portLast)
+}
+
+func free(port int) bool {
+	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", loopback, port))
+	if err != nil {
+		return false
+	}
+	l.Close()
+	return true
+}

@@ -1,0 +1,87 @@
+package testserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Postgres starts a PostgreSQL with the superuser "brunt" and the database "postgres". It keeps
+// nothing safe (fsync off) and takes up to 300 connections. Without the option Password nobody is
+// asked for one.
+func Postgres(t TB, opts ...Option) *Server {
+	t.Helper()
+	o := collect(opts)
+	s := &Server{User: "brunt", Password: o.password, Database: "postgres"}
+	return launch(t, &spec{
+		name:   "PostgreSQL",
+		binary: postgresBinary(t, "postgres"),
+		ports:  1,
+		cred:   unprivileged(t, "postgres", "postgresql-15"),
+		death:  syscall.SIGQUIT,
+		stop:   syscall.SIGINT,
+		prepare: func(s *Server) error {
+			return initPostgres(s, postgresBinary(t, "initdb"), &o)
+		},
+		arguments: func(s *Server) []string {
+			return []string{"-D", filepath.Join(s.Dir, "data"), "-p", fmt.Sprint(s.Port)}
+		},
+		ready: postgresReady,
+	}, s)
+}
+
+func initPostgres(s *Server, initdb string, o *options) error {
+	data := filepath.Join(s.Dir, "data")
+	args := []string{"-D", data, "-U", s.User, "--no-sync", "--encoding=UTF8", "--locale=C"}
+	if s.Password == "" {
+		args = append(args, "-A", "trust")
+	} else {
+		file, err := s.write("password", s.Password+"\n")
+		if err != nil {
+			return err
+		}
+		args = append(args, "-A", "scram-sha-256", "--pwfile", file)
+	}
+	cmd := exec.Command(initdb, args...)
+	cmd.Dir = s.Dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.spec.cred}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	conf := []string{
+		"", "listen_addresses = '" + loopback + "'", "unix_socket_directories = ''",
+		"fsync = off", "synchronous_commit = off", "full_page_writes = off",
+		"max_connections = 300", "shared_buffers = 128MB", "logging_collector = off",
+	}
+	if o.tls {
+		if err := s.certify(); err != nil {
+			return err
+		}
+		conf = append(conf, "ssl = on", "ssl_cert_file = '"+s.CAFile+"'", "ssl_key_file = '"+s.keyFile()+"'")
+	}
+	conf = append(conf, o.settings...)
+	f, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("configure: %w", err)
+	}
+	defer f.Close()
+	_, err = f.WriteString(strings.Join(conf, "\n") + "\n")
+	return err
+}
+
+// postgresReady reads the eighth line of postmaster.pid, where the postmaster says so itself.
+func postgresReady(s *Server) error {
+	b, err := os.ReadFile(filepath.Join(s.Dir, "data", "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(b), "\n")
+	if len(lines) < 8 || lines[0] != fmt.Sprint(s.proc.pid) || strings.TrimSpace(lines[7]) != "ready" {
+		return errors.New("the postmaster isn't ready")
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package testserver
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a running server program.
+type process struct {
+	pid  int
+	done chan struct{} // closed when it has ended and was reaped
+	err  error         // how it ended; valid after done
+}
+
+// spawn starts a program with its output in Dir/log. A thread is locked for as long as the
+// program runs, because the kernel's parent-death signal is bound to the thread.
+func (s *Server) spawn() (*process, error) {
+	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the server's log: %w", err)
+	}
+	defer log.Close()
+	p := &process{done: make(chan struct{})}
+	started := make(chan error, 1)
+	args := s.spec.arguments(s)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		cmd := exec.Command(s.spec.binary, args...)
+		cmd.Dir = s.Dir
+		cmd.Stdout, cmd.Stderr = log, log
+		cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+		cmd.SysProcAttr = attributes(s.spec.cred, s.spec.death)
+		err := cmd.Start()
+		if err == nil {
+			p.pid = cmd.Process.Pid
+		}
+		started <- err
+		if err == nil {
+			p.err = cmd.Wait()
+			close(p.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.spec.name, err)
+	}
+	return p, nil
+}
+
+// ended reports whether the program is gone, waiting for it for at most d.
+func (p *process) ended(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// freeze stops the whole tree. Parents go first: a stopped parent can't start another child
+// while its children are being counted.
+func (p *process) freeze() {
+	syscall.Kill(-p.pid, syscall.SIGSTOP)
+	seen := make(map[int]bool)
+	for again := true; again; {
+		again = false
+		for _, pid := range descendants(p.pid) {
+			if !seen[pid] {
+				seen[pid], again = true, true
+				syscall.Kill(pid, syscall.SIGSTOP)
+			}
+		}
+	}
+}
+
+// signal sends sig to the whole tree, children first.
+func (p *process) signal(sig syscall.Signal) {
+	below := descendants(p.pid)
+	for i := len(below) - 1; i >= 0; i-- {
+		syscall.Kill(below[i], sig)
+	}
+	syscall.Kill(-p.pid, sig)
+}
+
+// terminate ends the program the friendly way, then the other.
+func (p *process) terminate(sig syscall.Signal) {
+	p.signal(syscall.SIGCONT)
+	syscall.Kill(p.pid, sig)
+	if p.ended(stopTimeout) {
+		return
+	}
+	p.kill()
+}
+
+func (p *process) kill() {
+	p.freeze()
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// lastLines returns the end of a server's log, for failures.
+func (s *Server) lastLines(n int) string {
+	b, err := os.ReadFile(filepath.Join(s.Dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// portTaken reports whether the log says that somebody else has the port.
+func (s *Server) portTaken() bool {
+	text := strings.ToLower(s.lastLines(40))
+	return strings.Contains(text, "in use")
+}
+
+// startRetries is how many ports are tried before giving up.
+const startRetries = 8
+
+const (
+	readyTimeout = 60 * time.Second
+	stopTimeout  = 10 * time.Second
+	pollEvery    = 10 * time.Millisecond
+)
+
+// mutex-protected part of a Server.
+type running struct {
+	mu   sync.Mutex
+	proc *process
+}

@@ -1,0 +1,53 @@
+package testserver
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// attributes put a server into a process group of its own and have the kernel end it when the
+// thread that started it is gone, so that a crashed test leaves nothing behind.
+func attributes(cred *syscall.Credential, death syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Credential: cred, Pdeathsig: death}
+}
+
+// descendants lists the processes below pid, parents before children. Servers' workers may have
+// left the process group (PostgreSQL's backends do), so the group isn't enough.
+func descendants(pid int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	children := make(map[int][]int)
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if parent, ok := parentOf(id); ok {
+			children[parent] = append(children[parent], id)
+		}
+	}
+	all := children[pid]
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
+// parentOf reads the fourth field of /proc/PID/stat (proc(5)); the second may hold spaces and
+// parentheses, so it is found from its closing one.
+func parentOf(pid int) (parent int, ok bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 2 {
+		return 0, false
+	}
+	parent, err = strconv.Atoi(string(f[1]))
+	return parent, err == nil
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package testserver
+
+import "syscall"
+
+func attributes(cred *syscall.Credential, _ syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Credential: cred}
+}
+
+func descendants(int) []int { return nil }
