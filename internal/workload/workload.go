@@ -22,7 +22,8 @@ type Workload struct {
 	// concurrently. Dialects use it for distributions that follow the data (YCSB's latest).
 	Done func(operation int, index uint64, class driver.Class)
 
-	pick picker
+	pick   picker
+	pauses pauses
 }
 
 // Operation is a compiled operation. A transaction has its BEGIN and COMMIT among its steps.
@@ -79,19 +80,26 @@ func (w *Workload) Args(st *State, operation, step int, i uint64) []gen.Value {
 	a = a[:len(s.params)]
 	st.Args[step] = a
 	for k := range s.params {
-		p := &s.params[k]
-		switch {
-		case p.gen != nil:
+		if p := &s.params[k]; p.gen != nil {
 			p.gen.Value(&a[k], i)
-		case p.argument:
-			a[k].Set(&st.Args[p.step][p.index])
-		case p.step < len(st.Captured) && p.index < len(st.Captured[p.step]):
-			a[k].Set(&st.Captured[p.step][p.index])
-		default:
-			a[k].SetNull()
+		} else {
+			p.earlier(st, &a[k])
 		}
 	}
 	return a
+}
+
+// earlier sets v to the value that an earlier step of the operation had or returned.
+func (p *param) earlier(st *State, v *gen.Value) {
+	from := st.Captured
+	if p.argument {
+		from = st.Args
+	}
+	if p.step < len(from) && p.index < len(from[p.step]) {
+		v.Set(&from[p.step][p.index])
+		return
+	}
+	v.SetNull()
 }
 
 // Capture keeps the captured values of a step's reply for later steps, swapping buffers with it.
@@ -105,17 +113,5 @@ func (st *State) Capture(step int, reply *driver.Reply) {
 // ThinkTime returns the pause after operation number i (step < 0) or before the step after the
 // given one. It is a pure function of the seed and i.
 func (w *Workload) ThinkTime(operation, step int, i uint64) time.Duration {
-	panic("unwritten")
-}
-
-// Compile checks references between the parts of a plan, numbers its requests, and builds its
-// generators. The plan must have been validated.
-func Compile(p *plan.Plan) (*Workload, error) {
-	panic("unwritten")
-}
-
-// Rows returns a function that fills values with row number row of a table, in column order,
-// and the table's columns as a loader needs them.
-func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []driver.Column, err error) {
-	panic("unwritten")
+	return w.pauses.at(operation, max(step, -1)+1, i)
 }

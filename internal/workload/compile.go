@@ -1,0 +1,132 @@
+package workload
+
+import (
+	"fmt"
+	"strconv"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// compiler gathers the requests of a plan. Requests are linked to their steps by number until
+// all are known, because the slice that holds them grows.
+type compiler struct {
+	plan     *plan.Plan
+	tables   *tables
+	queue    *queue // plan.ByCount; nil otherwise
+	requests []driver.Request
+	framing  map[string]int // BEGIN, COMMIT and ROLLBACK, by what they say
+}
+
+func (c *compiler) add(r driver.Request) int {
+	r.ID = len(c.requests)
+	c.requests = append(c.requests, r)
+	return r.ID
+}
+
+// frame returns the number of a request that begins or ends transactions. All operations share it.
+func (c *compiler) frame(verb driver.Verb, name, isolation string) int {
+	key := name + " " + isolation
+	if id, ok := c.framing[key]; ok {
+		return id
+	}
+	id := c.add(driver.Request{Name: name, Verb: verb, Text: isolation})
+	c.framing[key] = id
+	return id
+}
+
+// linked is a compiled operation whose requests are still numbers.
+type linked struct {
+	operation Operation
+	requests  []int // one a step
+	rollback  int   // -1: none
+}
+
+func (c *compiler) operation(op *plan.Operation) (linked, error) {
+	l := linked{operation: Operation{Name: op.Name, Think: op.Think}, rollback: -1}
+	if len(op.Steps) == 0 {
+		return l, fmt.Errorf("operation %q has no steps; give it a statement", op.Name)
+	}
+	first := 0
+	if op.Transaction {
+		first = 1
+		l.add(Step{}, c.frame(driver.Begin, "begin", op.Isolation))
+	}
+	shared, err := sharedRows(c.plan.Seed, op)
+	if err != nil {
+		return l, err
+	}
+	kinds := make([][]gen.Kind, len(op.Steps))
+	for i := range op.Steps {
+		s := &op.Steps[i]
+		b := stepBuilder{c: c, op: op, step: i, first: first, shared: shared, kinds: kinds}
+		params, err := b.params()
+		if err != nil {
+			return l, fmt.Errorf("operation %q, step %d: %w", op.Name, i+1, err)
+		}
+		request := s.Request
+		request.Params = kinds[i]
+		if request.Name == "" {
+			request.Name = stepName(op, i)
+		}
+		l.add(Step{Think: s.Think, params: params}, c.add(request))
+	}
+	if op.Transaction {
+		l.add(Step{}, c.frame(driver.Commit, "commit", ""))
+		l.rollback = c.frame(driver.Rollback, "rollback", "")
+	}
+	return l, nil
+}
+
+func (l *linked) add(s Step, request int) {
+	l.operation.Steps = append(l.operation.Steps, s)
+	l.requests = append(l.requests, request)
+}
+
+func stepName(op *plan.Operation, step int) string {
+	if len(op.Steps) == 1 {
+		return op.Name
+	}
+	return op.Name + "/" + strconv.Itoa(step+1)
+}
+
+// Compile checks references between the parts of a plan, numbers its requests, and builds its
+// generators. The plan must have been validated. Errors are one line and name the operation or
+// column concerned.
+//
+// A stream of parameters depends on the seed, the operation's name, and the step and position of
+// the parameter in the plan; a stream of rows on the seed, the table and the column. Unique
+// parameters of a queue are numbered within their operation, so that their range needs to last
+// for Operation.Count values only. A batch of n rows repeats its step's parameters n times: its
+// row r within operation i is number i·n + r.
+func Compile(p *plan.Plan) (*Workload, error) {
+	w := &Workload{Plan: p, Operations: make([]Operation, len(p.Operations))}
+	c := &compiler{plan: p, tables: newTables(p), framing: map[string]int{}}
+	var err error
+	if w.pick, w.Total, err = newPicker(p); err != nil {
+		return nil, fmt.Errorf("compile the plan: %w", err)
+	}
+	c.queue, _ = w.pick.(*queue)
+	all := make([]linked, len(p.Operations))
+	for i := range p.Operations {
+		l, err := c.operation(&p.Operations[i])
+		if err != nil {
+			return nil, fmt.Errorf("compile the plan: %w", err)
+		}
+		all[i] = l
+	}
+	w.Program.Requests = c.requests
+	for i := range all {
+		l := &all[i]
+		for s := range l.operation.Steps {
+			l.operation.Steps[s].Request = &w.Program.Requests[l.requests[s]]
+		}
+		if l.rollback >= 0 {
+			l.operation.Rollback = &w.Program.Requests[l.rollback]
+		}
+		w.Operations[i] = l.operation
+	}
+	w.pauses = newPauses(p)
+	return w, nil
+}

@@ -1,0 +1,126 @@
+package workload
+
+import (
+	"fmt"
+	"strconv"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// stepBuilder makes the parameters of one step of an operation.
+type stepBuilder struct {
+	c      *compiler
+	op     *plan.Operation
+	step   int // in the plan
+	first  int // how many steps stand before the plan's step 0
+	shared map[string]gen.Stream
+	kinds  [][]gen.Kind // of the operation's steps so far; params fills in this one's
+}
+
+func (b *stepBuilder) params() ([]param, error) {
+	s := &b.op.Steps[b.step]
+	one := make([]param, len(s.Params))
+	kinds := make([]gen.Kind, len(s.Params))
+	b.kinds[b.step] = kinds
+	for k := range s.Params {
+		p, kind, err := b.param(k)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %d: %w", k+1, err)
+		}
+		one[k], kinds[k] = p, kind
+	}
+	if s.Request.Verb != driver.Batch || s.Request.Rows <= 1 {
+		return one, nil
+	}
+	return repeat(one, uint64(s.Request.Rows)), nil
+}
+
+// repeat gives each row of a batch its own numbers of the generators' streams.
+func repeat(one []param, rows uint64) []param {
+	all := make([]param, 0, len(one)*int(rows))
+	for r := range rows {
+		for _, p := range one {
+			if g := p.gen; g != nil {
+				p.gen = gen.Func(func(v *gen.Value, i uint64) { g.Value(v, i*rows+r) })
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (b *stepBuilder) param(k int) (param, gen.Kind, error) {
+	p := &b.op.Steps[b.step].Params[k]
+	switch {
+	case p.Custom != nil:
+		kind := gen.Null
+		if known := b.op.Steps[b.step].Request.Params; k < len(known) {
+			kind = known[k]
+		}
+		return param{gen: p.Custom}, kind, nil
+	case p.Value != nil:
+		g, err := b.generator(p.Value, k)
+		return param{gen: g}, b.c.tables.kind(&p.Value.Spec), err
+	default:
+		return b.earlier(p, k)
+	}
+}
+
+func (b *stepBuilder) generator(v *plan.ValueSpec, k int) (gen.Generator, error) {
+	stream, ok := b.shared[v.SameRow]
+	if !ok || v.SameRow == "" {
+		stream = gen.NewStream(b.c.plan.Seed, "operation", b.op.Name, strconv.Itoa(b.step), strconv.Itoa(k))
+	}
+	if b.c.queue == nil || !v.Unique {
+		return gen.New(&v.Spec, stream, 0, b.c.tables.lookup)
+	}
+	g, err := gen.New(&v.Spec, stream, b.op.Count, b.c.tables.lookup)
+	if err != nil {
+		return nil, err
+	}
+	q := b.c.queue
+	return gen.Func(func(v *gen.Value, i uint64) { g.Value(v, q.ordinal(i)) }), nil
+}
+
+// earlier links a parameter to an argument or capture of a step before it.
+func (b *stepBuilder) earlier(p *plan.Param, k int) (param, gen.Kind, error) {
+	if p.Step < 0 || p.Step > b.step || p.Step == b.step && (!p.Argument || p.Index >= k) {
+		return param{}, gen.Null, fmt.Errorf("it needs a value of step %d, which comes later; reorder the steps", p.Step+1)
+	}
+	linked := param{step: p.Step + b.first, index: p.Index, argument: p.Argument}
+	if p.Argument {
+		kinds := b.kinds[p.Step]
+		if p.Index < 0 || p.Index >= len(kinds) {
+			return linked, gen.Null, fmt.Errorf("step %d has no parameter %d; name one of its %d", p.Step+1, p.Index+1, len(kinds))
+		}
+		return linked, kinds[p.Index], nil
+	}
+	captures := b.op.Steps[p.Step].Request.Capture
+	if p.Index < 0 || p.Index >= len(captures) {
+		return linked, gen.Null, fmt.Errorf("step %d has no capture %d; add the column to its capture list", p.Step+1, p.Index+1)
+	}
+	return linked, captures[p.Index].Kind, nil
+}
+
+// sharedRows gives each SameRow group of an operation one stream, so that its references draw
+// one row.
+func sharedRows(seed uint64, op *plan.Operation) (map[string]gen.Stream, error) {
+	streams := map[string]gen.Stream{}
+	tables := map[string]string{}
+	for s := range op.Steps {
+		for k := range op.Steps[s].Params {
+			v := op.Steps[s].Params[k].Value
+			if v == nil || v.SameRow == "" {
+				continue
+			}
+			if t, seen := tables[v.SameRow]; seen && t != v.Table {
+				return nil, fmt.Errorf("operation %q: same_row %q joins tables %q and %q; give each table its own group", op.Name, v.SameRow, t, v.Table)
+			}
+			tables[v.SameRow] = v.Table
+			streams[v.SameRow] = gen.NewStream(seed, "operation", op.Name, "row", v.SameRow)
+		}
+	}
+	return streams, nil
+}

@@ -1,0 +1,63 @@
+package workload
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// pauses are the think times of a plan's operations.
+type pauses struct{ after [][]pause }
+
+// pause is one think time with the stream that it draws from.
+type pause struct {
+	think  plan.Think
+	stream gen.Stream
+}
+
+// newPauses lays out, for every operation, the pause after it and then those after each of its
+// compiled steps.
+func newPauses(p *plan.Plan) pauses {
+	all := make([][]pause, len(p.Operations))
+	for i := range p.Operations {
+		op := &p.Operations[i]
+		list := []pause{{op.Think, gen.NewStream(p.Seed, "think", op.Name)}}
+		if op.Transaction {
+			list = append(list, pause{})
+		}
+		for s := range op.Steps {
+			list = append(list, pause{op.Steps[s].Think, gen.NewStream(p.Seed, "think", op.Name, strconv.Itoa(s))})
+		}
+		all[i] = list
+	}
+	return pauses{all}
+}
+
+// at returns pause number k of an operation: 0 is the one after it, k > 0 after its step k − 1.
+func (p pauses) at(operation, k int, i uint64) time.Duration {
+	if list := p.after[operation]; k < len(list) {
+		return list[k].duration(i)
+	}
+	return 0
+}
+
+func (p *pause) duration(i uint64) time.Duration {
+	t := p.think
+	switch t.Distribution {
+	case "uniform":
+		if t.Max <= t.Min {
+			return t.Min
+		}
+		return t.Min + time.Duration(p.stream.Float64(i)*float64(t.Max-t.Min))
+	case "exponential":
+		d := -math.Log1p(-p.stream.Float64(i)) * float64(t.Min)
+		if t.Max > 0 && d > float64(t.Max) {
+			return t.Max
+		}
+		return time.Duration(d)
+	}
+	return t.Min
+}
