@@ -1,50 +1,192 @@
 package measure
 
+import (
+	"math"
+	"math/bits"
+)
+
+// The layout is that of HdrHistogram (hdrhistogram.org) with lowest discernible value 1, highest
+// trackable value 24 h in ns and 3 significant digits: values below 2048 have a bucket each, and
+// every further octave is cut into 1024 buckets of equal width.
+const (
+	octaveBits   = 10
+	octaveSize   = 1 << octaveBits
+	octaveMask   = octaveSize - 1
+	highestNs    = 24 * 3600 * 1_000_000_000
+	octaves      = 38 // ⌈log₂(highestNs / 2048)⌉ + 2
+	buckets      = octaves * octaveSize
+	significance = 3
+)
+
+// page holds the counts of one octave. It exists from the first value in the octave on.
+type page [octaveSize]uint32
+
 // Histogram is a log-linear histogram of nanoseconds with the layout of HdrHistogram for 3
-// significant digits from 1 ns to 24 h, in fixed memory. Values outside are clamped and counted
-// in the end buckets. It is not safe for concurrent use.
-type Histogram struct{}
+// significant digits from 1 ns to 24 h, in fixed memory. Values outside are clamped: what is
+// below 1 counts as 0 in the lowest bucket, what is above 24 h as 24 h. It is not safe for
+// concurrent use.
+//
+// Each octave takes 4 KiB from its first value on and keeps it over Reset, so that recording
+// allocates nothing once the load's range has been seen; 38 octaves (152 KiB) are the most.
+type Histogram struct {
+	pages  [octaves]*page
+	count  uint64
+	sumLo  uint64 // 128-bit sum
+	sumHi  uint64
+	min    int64 // 0 if empty
+	max    int64
+	excess map[uint32]uint64 // counts of buckets beyond 32 bits, as multiples of 2^32
+}
 
 // NewHistogram returns an empty histogram.
-func NewHistogram() *Histogram { return &Histogram{} }
+func NewHistogram() *Histogram { return new(Histogram) }
+
+// bucketOf is the index of the bucket of a value in [0, highestNs].
+func bucketOf(ns int64) uint32 {
+	octave := uint32(bits.Len64(uint64(ns)|(2*octaveSize-1))) - (octaveBits + 1)
+	return octave<<octaveBits + uint32(uint64(ns)>>octave)
+}
+
+// bucketRange is the lowest and the highest value of a bucket.
+func bucketRange(b uint32) (lo, hi int64) {
+	if b < 2*octaveSize {
+		return int64(b), int64(b)
+	}
+	octave := b>>octaveBits - 1
+	sub := int64(b&octaveMask | octaveSize)
+	return sub << octave, (sub+1)<<octave - 1
+}
+
+// clamp brings a value into the range of the histogram.
+func clamp(ns int64) int64 { return min(max(ns, 0), highestNs) }
 
 // Record adds one value.
-func (h *Histogram) Record(ns int64) { panic("unwritten") }
+func (h *Histogram) Record(ns int64) {
+	ns = clamp(ns)
+	h.recordIn(bucketOf(ns), ns)
+}
+
+// recordIn adds a value in range whose bucket is b.
+func (h *Histogram) recordIn(b uint32, ns int64) {
+	p := h.pages[b>>octaveBits]
+	if p == nil {
+		p = h.grow(b)
+	}
+	c := &p[b&octaveMask]
+	*c++
+	if *c == 0 {
+		h.carry(b, 1)
+	}
+	if ns < h.min || h.count == 0 {
+		h.min = ns
+	}
+	if ns > h.max {
+		h.max = ns
+	}
+	h.count++
+	var overflow uint64
+	h.sumLo, overflow = bits.Add64(h.sumLo, uint64(ns), 0)
+	h.sumHi += overflow
+}
 
 // RecordN adds a value n times.
-func (h *Histogram) RecordN(ns int64, n uint64) { panic("unwritten") }
+func (h *Histogram) RecordN(ns int64, n uint64) {
+	if n == 0 {
+		return
+	}
+	ns = clamp(ns)
+	h.addBucket(bucketOf(ns), n)
+	h.addRange(ns, ns)
+	h.count += n
+	hi, lo := bits.Mul64(uint64(ns), n)
+	h.addSum(hi, lo)
+}
+
+func (h *Histogram) grow(b uint32) *page {
+	p := new(page)
+	h.pages[b>>octaveBits] = p
+	return p
+}
+
+func (h *Histogram) carry(b uint32, n uint64) {
+	if h.excess == nil {
+		h.excess = make(map[uint32]uint64)
+	}
+	h.excess[b] += n
+}
+
+func (h *Histogram) addBucket(b uint32, n uint64) {
+	p := h.pages[b>>octaveBits]
+	if p == nil {
+		p = h.grow(b)
+	}
+	sum := uint64(p[b&octaveMask]) + n&math.MaxUint32
+	p[b&octaveMask] = uint32(sum)
+	if over := sum>>32 + n>>32; over != 0 {
+		h.carry(b, over)
+	}
+}
+
+// addRange widens the range of values seen. It comes before count grows.
+func (h *Histogram) addRange(least, greatest int64) {
+	if least < h.min || h.count == 0 {
+		h.min = least
+	}
+	h.max = max(h.max, greatest)
+}
+
+func (h *Histogram) addSum(hi, lo uint64) {
+	var overflow uint64
+	h.sumLo, overflow = bits.Add64(h.sumLo, lo, 0)
+	h.sumHi += hi + overflow
+}
 
 // Merge adds all of o to h. The result is the same as if all values had been recorded in h.
-func (h *Histogram) Merge(o *Histogram) { panic("unwritten") }
+func (h *Histogram) Merge(o *Histogram) {
+	if o.count == 0 {
+		return
+	}
+	for i, from := range o.pages {
+		if from == nil {
+			continue
+		}
+		base := uint32(i) << octaveBits
+		to := h.pages[i]
+		for k, n := range from {
+			if n == 0 {
+				continue
+			}
+			if to == nil {
+				to = h.grow(base)
+			}
+			sum := to[k] + n
+			to[k] = sum
+			if sum < n {
+				h.carry(base+uint32(k), 1)
+			}
+		}
+	}
+	for b, n := range o.excess {
+		if h.pages[b>>octaveBits] == nil {
+			h.grow(b)
+		}
+		h.carry(b, n)
+	}
+	h.addRange(o.min, o.max)
+	h.count += o.count
+	h.addSum(o.sumHi, o.sumLo)
+}
 
-// Reset empties h.
-func (h *Histogram) Reset() { panic("unwritten") }
-
-// Count is the number of values.
-func (h *Histogram) Count() uint64 { panic("unwritten") }
-
-// Min is the least value exactly, 0 if empty.
-func (h *Histogram) Min() int64 { panic("unwritten") }
-
-// Max is the greatest value exactly, 0 if empty.
-func (h *Histogram) Max() int64 { panic("unwritten") }
-
-// Mean is the exact arithmetic mean (a sum is kept), 0 if empty.
-func (h *Histogram) Mean() float64 { panic("unwritten") }
-
-// Quantile returns the value at quantile q in [0, 1]: the highest value equivalent to the
-// ⌈q·count⌉-th smallest, never above Max, as HdrHistogram's getValueAtPercentile does.
-func (h *Histogram) Quantile(q float64) int64 { panic("unwritten") }
-
-// CountAbove is how many values are in buckets above the one that holds ns.
-func (h *Histogram) CountAbove(ns int64) uint64 { panic("unwritten") }
-
-// Each calls f for every bucket that isn't empty, in ascending order, with its lowest and
-// highest value and its count, until f returns false.
-func (h *Histogram) Each(f func(lo, hi int64, n uint64) bool) { panic("unwritten") }
-
-// EncodeHDR returns the HdrHistogram V2 compressed encoding in base64.
-func (h *Histogram) EncodeHDR() string { panic("unwritten") }
-
-// DecodeHDR is the inverse of EncodeHDR; it accepts any V2 encoding whose layout is this one's.
-func DecodeHDR(s string) (*Histogram, error) { panic("unwritten") }
+// Reset empties h and keeps its memory.
+func (h *Histogram) Reset() {
+	if h.count == 0 {
+		return
+	}
+	for _, p := range h.pages {
+		if p != nil {
+			clear(p[:])
+		}
+	}
+	clear(h.excess)
+	h.count, h.sumLo, h.sumHi, h.min, h.max = 0, 0, 0, 0, 0
+}

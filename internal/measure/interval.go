@@ -99,6 +99,21 @@ type Health struct {
 	PausedNs          int64 // the whole process stood still (suspend, SIGSTOP) for so long
 }
 
+// Meta is what only the caller of Cut knows of an interval.
+type Meta struct {
+	Phase  string
+	WarmUp bool
+	UnixNs int64 // of its start
+	Health Health
+}
+
+// HealthProbe watches this process and its machine.
+type HealthProbe interface {
+	// Health says how they were since the last call, or since the probe was made. LoopBusy and
+	// SendStalls, which only recorders know, are 0.
+	Health() Health
+}
+
 // Sink is told of each interval as it ends. It must not keep anything of it and must return
 // soon; the load goes on meanwhile.
 type Sink interface {

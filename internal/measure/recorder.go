@@ -1,8 +1,13 @@
 package measure
 
 import (
+	"sync/atomic"
+
 	"brunt/internal/driver"
 )
+
+// LateNs is the lag from which an operation counts as late.
+const LateNs = 1_000_000
 
 // Sample is one finished operation. Times are nanoseconds on the run's monotonic clock.
 type Sample struct {
@@ -20,71 +25,126 @@ type Sample struct {
 }
 
 // Recorder keeps the samples of one owner (an event loop, or a shard of sessions). Record, Drop,
-// Offer, Stall and Poll are called by the owner only, and take no lock and allocate nothing. A
-// Collector takes what was recorded, through Poll: a double buffer, swapped by the owner.
-type Recorder struct{}
+// Offer, Stall, Reconnect, SetGauges, Asked, Poll and Close are called by the owner only, and
+// take no lock and allocate nothing (but for an octave's first value, see Histogram). A Collector
+// takes what was recorded, through Poll: a double buffer, swapped by the owner.
+//
+// Pads keep the owner's words off the cache lines of others and of the shared word.
+type Recorder struct {
+	_      [cacheLine]byte
+	active *buffer // the owner's
+	_      [cacheLine - 8]byte
+
+	state  atomic.Uint32
+	handed *buffer // in state handed, or closed with one: the collector's
+	spare  *buffer // in state idle and asked: the owner's to take at the next hand-over
+	last   gauges  // the collector's: as of the last hand-over
+	_      [cacheLine]byte
+}
+
+const cacheLine = 64
+
+// The states of the shared word. Only the owner leaves asked, and only the owner closes.
+const (
+	idle         uint32 = iota // nothing to do; spare is there
+	asked                      // the collector wants the active buffer
+	handed                     // the owner has swapped; the collector may take handed
+	closed                     // the owner is gone; active is the collector's
+	closedHanded               // the owner is gone; handed and active are the collector's
+)
 
 // Record adds a finished operation.
-func (r *Recorder) Record(s *Sample) { panic("unwritten") }
+func (r *Recorder) Record(s *Sample) { r.active.record(s) }
 
 // Drop counts n arrivals of an operation that were given up without being sent.
-func (r *Recorder) Drop(operation int, n uint64) { panic("unwritten") }
+func (r *Recorder) Drop(operation int, n uint64) { r.active.operations[operation].Dropped += n }
 
 // Offer counts n arrivals that fell due.
-func (r *Recorder) Offer(n uint64) { panic("unwritten") }
+func (r *Recorder) Offer(n uint64) { r.active.offered += n }
 
 // Stall counts a write that found the socket's buffer full.
-func (r *Recorder) Stall() { panic("unwritten") }
+func (r *Recorder) Stall() { r.active.stalls++ }
 
 // Reconnect counts a session of an address that came back.
-func (r *Recorder) Reconnect(address int) { panic("unwritten") }
+func (r *Recorder) Reconnect(address int) { r.active.addresses[address].reconnects++ }
 
 // SetGauges tells the present state: connected sessions by address, sessions waiting for an
 // answer, arrivals due and not sent, and the share of time that the loop was not asleep since
-// the last call (0 for owners that aren't loops).
+// the last call (0 for owners that aren't loops). Of several calls in an interval the last one's
+// numbers count, and the mean of the shares: call it at even periods, or when Asked says so.
 func (r *Recorder) SetGauges(up []int, busy int, backlog uint64, loopBusy float64) {
-	panic("unwritten")
+	g := &r.active.gauges
+	copy(g.up, up)
+	g.busy, g.backlog = busy, backlog
+	g.loopBusy += loopBusy
+	g.calls++
 }
+
+// Asked reports whether the next Poll will hand over, so that the owner can set gauges first. It
+// costs one atomic load.
+func (r *Recorder) Asked() bool { return r.state.Load() == asked }
 
 // Poll must be called by the owner at least every 100 ms: it hands over what was recorded if the
 // Collector asked for it. It costs one atomic load otherwise.
-func (r *Recorder) Poll() { panic("unwritten") }
-
-// Shared is a Recorder behind a mutex, for many goroutines with few samples each. It needs no
-// Poll.
-type Shared struct{}
-
-// Record adds a finished operation.
-func (s *Shared) Record(sample *Sample) { panic("unwritten") }
-
-// Do calls f with the Recorder while nobody else uses it.
-func (s *Shared) Do(f func(r *Recorder)) { panic("unwritten") }
-
-// Collector cuts the run into intervals over all recorders and keeps totals.
-type Collector struct{}
-
-// NewCollector returns a collector for so many operations and addresses.
-func NewCollector(operations, addresses int) *Collector { panic("unwritten") }
-
-// NewRecorder returns a recorder whose owner polls.
-func (c *Collector) NewRecorder() *Recorder { panic("unwritten") }
-
-// NewShared returns a recorder behind a mutex.
-func (c *Collector) NewShared() *Shared { panic("unwritten") }
-
-// Cut ends the interval under way at endNs, merges what all recorders have, adds it to the
-// totals unless warmUp, and returns it. Samples recorded later belong to the next interval; none
-// is lost or counted twice. The Interval is valid until the next Cut. Phase, UnixNs and Health
-// are for the caller to fill in beforehand through meta.
-func (c *Collector) Cut(endNs int64, meta Meta) *Interval { panic("unwritten") }
-
-// Meta is what only the caller of Cut knows of an interval.
-type Meta struct {
-	Phase  string
-	WarmUp bool
-	UnixNs int64 // of its start
-	Health Health
+func (r *Recorder) Poll() {
+	if r.state.Load() == asked {
+		r.handOver()
+	}
 }
 
-// Total returns the totals so far, warm-up excluded: an Interval from 0 to the last Cut.
-func (c *Collector) Total() *Interval { panic("unwritten") }
+func (r *Recorder) handOver() {
+	full := r.active
+	r.active, r.spare = r.spare, nil
+	r.active.gauges.follow(&full.gauges)
+	r.handed = full
+	r.state.Store(handed)
+}
+
+// Close hands everything over for good. The owner must not use r afterwards. A second call does
+// nothing.
+func (r *Recorder) Close() {
+	for {
+		switch state := r.state.Load(); state {
+		case idle, asked:
+			if r.state.CompareAndSwap(state, closed) {
+				return
+			}
+		case handed:
+			if r.state.CompareAndSwap(state, closedHanded) {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// request makes the owner hand over at its next Poll, if it hasn't already done so.
+func (r *Recorder) request() { r.state.CompareAndSwap(idle, asked) }
+
+// collect gives what the owner has handed over to take and reports whether the owner has
+// answered the request, and whether it is gone for good.
+func (r *Recorder) collect(take func(*buffer)) (answered, gone bool) {
+	switch r.state.Load() {
+	case handed:
+		r.taken(r.handed, take)
+		r.spare = r.handed
+		// A failed exchange means that the owner has closed meanwhile: the next call finds the
+		// active buffer, and handed emptied.
+		return r.state.CompareAndSwap(handed, idle), false
+	case closedHanded:
+		r.taken(r.handed, take)
+		r.taken(r.active, take)
+		return true, true
+	case closed:
+		r.taken(r.active, take)
+		return true, true
+	}
+	return false, false
+}
+
+func (r *Recorder) taken(b *buffer, take func(*buffer)) {
+	take(b)
+	r.last.follow(&b.gauges)
+	b.reset()
+}

@@ -1,0 +1,233 @@
+package measure
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+)
+
+// The V2 encoding of HdrHistogram (its class Histogram's encodeIntoCompressedByteBuffer): a
+// cookie and the length of the zlib stream; inside, a header of 40 bytes and the counts as
+// ZigZag LEB128 numbers of at most 9 bytes, where a negative number stands for so many zeros.
+const (
+	cookieV2           = 0x1c849303 | 0x10
+	cookieV2Compressed = 0x1c849304 | 0x10
+	headerSize         = 40
+	maxVarint          = 9
+	maxPayload         = headerSize + buckets*maxVarint
+	maxEncoded         = 1 << 20 // characters of base64; maxPayload needs half of it
+)
+
+// HDREncoder encodes histograms and keeps its buffers between them. It is not safe for
+// concurrent use. The zero value is ready.
+type HDREncoder struct {
+	raw    []byte
+	packed bytes.Buffer
+	zip    *zlib.Writer
+}
+
+// Append appends the HdrHistogram V2 compressed encoding of h in base64 to dst.
+func (e *HDREncoder) Append(dst []byte, h *Histogram) []byte {
+	e.raw = appendRaw(e.raw[:0], h)
+	e.packed.Reset()
+	e.packed.Write(make([]byte, 8))
+	if e.zip == nil {
+		e.zip = zlib.NewWriter(&e.packed)
+	} else {
+		e.zip.Reset(&e.packed)
+	}
+	// A bytes.Buffer takes all that is written to it.
+	_, _ = e.zip.Write(e.raw)
+	_ = e.zip.Close()
+	b := e.packed.Bytes()
+	binary.BigEndian.PutUint32(b, cookieV2Compressed)
+	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-8))
+	return base64.StdEncoding.AppendEncode(dst, b)
+}
+
+// EncodeHDR returns the HdrHistogram V2 compressed encoding in base64. It holds the counts only:
+// the exact least and greatest value and mean are the reader's to keep beside it, see Restore.
+func (h *Histogram) EncodeHDR() string {
+	var e HDREncoder
+	return string(e.Append(nil, h))
+}
+
+func appendRaw(b []byte, h *Histogram) []byte {
+	b = append(b, make([]byte, headerSize)...)
+	next := uint32(0)
+	h.each(func(i uint32, n uint64) bool {
+		if i > next {
+			b = appendZigZag(b, -int64(i-next))
+		}
+		b = appendZigZag(b, int64(min(n, math.MaxInt64)))
+		next = i + 1
+		return true
+	})
+	binary.BigEndian.PutUint32(b[0:], cookieV2)
+	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-headerSize))
+	binary.BigEndian.PutUint32(b[8:], 0) // normalizing index offset
+	binary.BigEndian.PutUint32(b[12:], significance)
+	binary.BigEndian.PutUint64(b[16:], 1)
+	binary.BigEndian.PutUint64(b[24:], highestNs)
+	binary.BigEndian.PutUint64(b[32:], math.Float64bits(1))
+	return b
+}
+
+// appendZigZag appends v as ZigZag LEB128; unlike encoding/binary's, a ninth byte has 8 bits.
+func appendZigZag(b []byte, v int64) []byte {
+	u := uint64(v<<1) ^ uint64(v>>63)
+	for range maxVarint - 1 {
+		if u < 0x80 {
+			return append(b, byte(u))
+		}
+		b = append(b, byte(u)|0x80)
+		u >>= 7
+	}
+	return append(b, byte(u))
+}
+
+// readZigZag reads a number and returns the rest; ok is false if b ends within it.
+func readZigZag(b []byte) (v int64, rest []byte, ok bool) {
+	var u uint64
+	for i := range maxVarint {
+		if i >= len(b) {
+			return 0, nil, false
+		}
+		c := b[i]
+		if i == maxVarint-1 {
+			u |= uint64(c) << 56
+		} else {
+			u |= uint64(c&0x7f) << (7 * i)
+		}
+		if c < 0x80 || i == maxVarint-1 {
+			return int64(u>>1) ^ -int64(u&1), b[i+1:], true
+		}
+	}
+	return 0, nil, false
+}
+
+// DecodeHDR is the inverse of EncodeHDR; it accepts any V2 encoding whose layout is this one's:
+// lowest discernible value 1, 3 significant digits, any highest value up to what 24 h needs. Min,
+// Max and Mean of the result are those of the buckets (lowest, highest and middle values) until
+// Restore is called. Whatever s holds, no more than about 1 MiB is used.
+func DecodeHDR(s string) (*Histogram, error) {
+	h, err := decode(s)
+	if err != nil {
+		return nil, fmt.Errorf("decode HdrHistogram: %w", err)
+	}
+	return h, nil
+}
+
+func decode(s string) (*Histogram, error) {
+	if len(s) > maxEncoded {
+		return nil, fmt.Errorf("%d characters are more than a histogram can need (%d)", len(s), maxEncoded)
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return nil, fmt.Errorf("not base64: %w", err)
+	}
+	if len(b) < 8 || binary.BigEndian.Uint32(b) != cookieV2Compressed {
+		return nil, errors.New("not in the V2 compressed encoding")
+	}
+	if n := binary.BigEndian.Uint32(b[4:]); uint64(n) != uint64(len(b)-8) {
+		return nil, fmt.Errorf("%d compressed bytes, %d announced", len(b)-8, n)
+	}
+	z, err := zlib.NewReader(bytes.NewReader(b[8:]))
+	if err != nil {
+		return nil, fmt.Errorf("not a zlib stream: %w", err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(z, maxPayload+1))
+	if err != nil {
+		return nil, fmt.Errorf("broken zlib stream: %w", err)
+	}
+	counts, err := readHeader(raw)
+	if err != nil {
+		return nil, err
+	}
+	return readCounts(counts)
+}
+
+func readHeader(raw []byte) (counts []byte, err error) {
+	if len(raw) < headerSize || binary.BigEndian.Uint32(raw) != cookieV2 {
+		return nil, errors.New("no V2 header inside")
+	}
+	if len(raw) > maxPayload {
+		return nil, errors.New("more counts than 24 h at 3 digits have buckets")
+	}
+	counts = raw[headerSize:]
+	if n := binary.BigEndian.Uint32(raw[4:]); uint64(n) != uint64(len(counts)) {
+		return nil, fmt.Errorf("%d bytes of counts, %d announced", len(counts), n)
+	}
+	offset, digits := binary.BigEndian.Uint32(raw[8:]), binary.BigEndian.Uint32(raw[12:])
+	lowest := binary.BigEndian.Uint64(raw[16:])
+	ratio := math.Float64frombits(binary.BigEndian.Uint64(raw[32:]))
+	if offset != 0 || digits != significance || lowest != 1 || ratio != 1 {
+		return nil, fmt.Errorf("layout differs: offset %d, %d digits, lowest %d, ratio %g; need 0, %d, 1, 1",
+			int32(offset), int32(digits), int64(lowest), ratio, significance)
+	}
+	return counts, nil
+}
+
+func readCounts(b []byte) (*Histogram, error) {
+	h := NewHistogram()
+	next := int64(0)
+	var overflow uint64
+	for len(b) > 0 {
+		v, rest, ok := readZigZag(b)
+		if !ok {
+			return nil, errors.New("the last count is cut off")
+		}
+		b = rest
+		if v <= 0 {
+			if v < next-buckets {
+				return nil, fmt.Errorf("counts beyond bucket %d", buckets-1)
+			}
+			next += max(-v, 1)
+			continue
+		}
+		if next >= buckets {
+			return nil, fmt.Errorf("counts beyond bucket %d", buckets-1)
+		}
+		if _, overflow = bits.Add64(h.count, uint64(v), 0); overflow != 0 {
+			return nil, errors.New("counts add up to more than 64 bits hold")
+		}
+		h.addDecoded(uint32(next), uint64(v))
+		next++
+	}
+	return h, nil
+}
+
+func (h *Histogram) addDecoded(b uint32, n uint64) {
+	lo, hi := bucketRange(b)
+	h.addBucket(b, n)
+	h.addRange(lo, min(hi, highestNs))
+	h.count += n
+	sumHi, sumLo := bits.Mul64(uint64(min(lo+(hi-lo+1)/2, highestNs)), n)
+	h.addSum(sumHi, sumLo)
+}
+
+// Restore sets what an encoding doesn't hold, from figures kept beside it: the exact least and
+// greatest value, clamped into the buckets that they must lie in, and the mean. A negative or
+// non-finite mean is ignored. It does nothing on an empty histogram.
+func (h *Histogram) Restore(minNs, maxNs int64, meanNs float64) {
+	if h.count == 0 {
+		return
+	}
+	lo, hi := bucketRange(bucketOf(h.min))
+	h.min = min(max(minNs, lo), hi)
+	lo, hi = bucketRange(bucketOf(h.max))
+	h.max = min(max(maxNs, lo), hi, highestNs)
+	if meanNs < 0 || meanNs > highestNs || math.IsNaN(meanNs) {
+		return
+	}
+	// mean = whole + part; the sum is whole·count + part·count, exact to the mean's own precision.
+	whole, part := math.Modf(meanNs)
+	h.sumHi, h.sumLo = bits.Mul64(uint64(whole), h.count)
+	h.addSum(0, uint64(math.Round(part*float64(h.count))))
+}

@@ -1,0 +1,70 @@
+package measure
+
+import (
+	"testing"
+
+	"brunt/internal/driver"
+)
+
+func BenchmarkHistogramRecord(b *testing.B) {
+	h := NewHistogram()
+	var values [1024]int64
+	x := uint64(88172645463325252)
+	for i := range values {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		values[i] = 50_000 + int64(x%2_000_000)
+		h.Record(values[i])
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		h.Record(values[i&1023])
+		i++
+	}
+}
+
+func BenchmarkRecorderRecord(b *testing.B) {
+	for _, load := range []struct {
+		name string
+		lag  int64
+	}{{"closed", 0}, {"open", 17_000}} {
+		b.Run(load.name, func(b *testing.B) {
+			r := NewCollector(4, 2).NewRecorder()
+			var samples [1024]Sample
+			x := uint64(88172645463325252)
+			for i := range samples {
+				x ^= x << 13
+				x ^= x >> 7
+				x ^= x << 17
+				samples[i] = Sample{Operation: i & 3, Address: i >> 2 & 1, Intended: 1e9, Attempts: 1,
+					Sent: 1e9 + load.lag*int64(x>>60), Class: driver.OK, BytesIn: 100}
+				samples[i].End = samples[i].Sent + 50_000 + int64(x%2_000_000)
+				r.Record(&samples[i])
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				r.Record(&samples[i&1023])
+				r.Poll()
+				i++
+			}
+		})
+	}
+}
+
+func BenchmarkCut(b *testing.B) {
+	c := NewCollector(4, 2)
+	r := c.NewRecorder()
+	c.SetWait(func(int) bool { r.Poll(); return true })
+	b.ReportAllocs()
+	end := int64(0)
+	for b.Loop() {
+		for i := range 1000 {
+			r.Record(&Sample{Operation: i & 3, Sent: 0, End: int64(i) * 7919, Attempts: 1})
+		}
+		end += 1e9
+		c.Cut(end, Meta{})
+	}
+}
