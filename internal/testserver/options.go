@@ -4,14 +4,14 @@ package testserver
 type Option func(*options)
 
 type options struct {
-	user, password string
-	tls            bool
-	settings       []string
-	lua            string
-	content        []byte
-	locations      string
-	workers        int
-	binary         string
+	password  string
+	tls       bool
+	settings  []string
+	lua       string
+	content   []byte
+	locations string
+	workers   int
+	binary    string
 }
 
 // Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),

@@ -1,0 +1,50 @@
+# brunt: `make run` tries it, `make test` checks it.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+
+GO          ?= go
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Packages at a time: each may start servers of its own.
+PARALLEL    ?= 2
+TIMEOUT     ?= 10m
+FUZZTIME    ?= 5s
+
+.PHONY: all build run test check race bench fuzz clean
+
+all: build
+
+build: ## the static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/brunt ./cmd/brunt
+
+run: build ## the example, on an embedded database
+	./bin/brunt run examples/cars.yml
+
+test: check race ## everything that must hold
+
+check:
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+race:
+	$(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) ./...
+
+bench: ## the Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m -p 1 ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -parallel 2 $$package; \
+		done; \
+	done
+
+clean:
+	rm -rf bin .cache
+	find . -name '*.test' -o -name '*.prof' | xargs -r rm -f
