@@ -22,6 +22,8 @@ type Plan struct {
 	Load       []Phase
 	Thresholds []Threshold
 	Settings   Settings
+	Scaled     float64 // factor that the rates of Load already include; 0 means 1
+	Where      Places  // of the file's outermost keys and of "target.<key>"
 }
 
 // Target is where the load goes.
@@ -84,14 +86,17 @@ type Operation struct {
 	Steps       []Step  // in order; at least one
 	Think       Think   // closed loads: the session's pause after the operation
 	At          Position
+	Where       Places // of its keys
 }
 
 // Step is one request of an operation.
 type Step struct {
 	Request driver.Request // ID is set when the plan is compiled
 	Params  []Param        // one for each parameter of the request
+	Name    string         // for references of later steps; may be ""
 	Think   Think          // pause of the session before the next step
 	At      Position
+	Where   Places // of its keys; "params" and "capture" hold lists
 }
 
 // Param is one parameter: a value to generate, or a value that an earlier step captured.
@@ -149,11 +154,4 @@ type Threshold struct {
 	AbortOnFail bool
 	AbortDelay  time.Duration // grace from the start of the load before it may abort
 	At          Position
-}
-
-// Position is where in its file something was said. The zero value means nowhere.
-type Position struct {
-	File   string
-	Line   int // from 1
-	Column int // from 1
 }

@@ -20,6 +20,7 @@ type Table struct {
 	Unlogged         bool
 	Timeout          time.Duration // DDL; 0 means 86400 s
 	At               Position
+	Where            Places // of its keys; items of lists as "primary_keys[0]"
 }
 
 // Column is a column of a table and how its values are made.
@@ -38,6 +39,7 @@ type Index struct {
 	Options []IndexOption
 	Timeout time.Duration
 	At      Position
+	Where   Places // of its keys; items of lists as "columns_names[0]"
 }
 
 // IndexOption is one option of an index in the order written, value as in the file.
@@ -54,4 +56,5 @@ type ValueSpec struct {
 	// one row.
 	SameRow string
 	At      Position
+	Where   Places // of its keys
 }

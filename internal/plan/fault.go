@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Position is where in its file something was said. The zero value means nowhere.
+type Position struct {
+	File   string
+	Line   int // from 1
+	Column int // from 1
+}
+
+// String returns file:line:column, as far as known.
+func (p Position) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.File == "":
+		return strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
+	}
+	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
+}
+
+// Places says where the keys of a part of the plan stand in its file.
+type Places map[string]Position
+
+// At returns the place of a key, or otherwise if the file doesn't have the key.
+func (p Places) At(key string, otherwise Position) Position {
+	if at, ok := p[key]; ok {
+		return at
+	}
+	return otherwise
+}
+
+// Fault is one thing that is wrong with a plan.
+type Fault struct {
+	At   Position
+	Text string // what is wrong
+	Fix  string // what to do
+	// Cross is set if the fault lies between two parts of the plan, so that it may only be the
+	// consequence of a fault in the other one.
+	Cross bool
+}
+
+// String returns the fault as one line: file:line:column: what; what to do.
+func (f Fault) String() string {
+	s := f.Text
+	if f.Fix != "" {
+		s += "; " + f.Fix
+	}
+	if at := f.At.String(); at != "" {
+		s = at + ": " + s
+	}
+	return oneLine(s)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Faults is everything that is wrong with a plan. An empty list is no error: use Err.
+type Faults []Fault
+
+// Error returns one line a fault.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i := range f {
+		lines[i] = f[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns f as an error, or nil if there is no fault.
+func (f Faults) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
+// Sort orders faults as they stand in the file and removes repetitions.
+func (f Faults) Sort() Faults {
+	sort.SliceStable(f, func(i, k int) bool {
+		a, b := f[i].At, f[k].At
+		switch {
+		case a.File != b.File:
+			return a.File < b.File
+		case a.Line != b.Line:
+			return a.Line < b.Line
+		}
+		return a.Column < b.Column
+	})
+	out := f[:0]
+	for i := range f {
+		if len(out) == 0 || out[len(out)-1].String() != f[i].String() {
+			out = append(out, f[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Load is a load that can take the place of a plan's own.
+type Load struct {
+	Mix    Mix
+	Phases []Phase
+}
+
+// QueueLoad works off the queue of all operations × Count once, closed, on all sessions.
+func QueueLoad() Load {
+	return Load{ByCount, []Phase{{Name: "queue", Kind: Closed}}}
+}
+
+// RateLoad is an open load of so many operations a second.
+func RateLoad(ratePerS float64, duration time.Duration) Load {
+	return Load{ByWeight, []Phase{constant("constant", ratePerS, duration)}}
+}
+
+// SpikeLoad is an open load that rises from base to peak operations a second, holds, and falls
+// back to base. Parts without a duration are left out.
+func SpikeLoad(basePerS, peakPerS float64, rise, hold, fall time.Duration) Load {
+	return Load{ByWeight, Spike("spike", basePerS, peakPerS, rise, hold, fall)}
+}
+
+// ClosedLoad lets so many sessions (0: all) work for a time.
+func ClosedLoad(sessions int, duration time.Duration) Load {
+	return Load{ByWeight, []Phase{{Name: "closed", Kind: Closed, Sessions: sessions, Duration: duration}}}
+}
+
+func constant(name string, ratePerS float64, duration time.Duration) Phase {
+	return Phase{Name: name, Kind: Open, Duration: duration, RateFrom: ratePerS, RateTo: ratePerS}
+}
+
+// Spike returns the phases of a spike, named after it. Parts without a duration are left out.
+func Spike(name string, basePerS, peakPerS float64, rise, hold, fall time.Duration) []Phase {
+	all := []Phase{
+		{Name: name + " rise", Kind: Open, Duration: rise, RateFrom: basePerS, RateTo: peakPerS},
+		constant(name+" hold", peakPerS, hold),
+		{Name: name + " fall", Kind: Open, Duration: fall, RateFrom: peakPerS, RateTo: basePerS},
+	}
+	var phases []Phase
+	for _, ph := range all {
+		if ph.Duration > 0 {
+			phases = append(phases, ph)
+		}
+	}
+	return phases
+}
+
+// MaxSteps bounds how many phases one step load may become.
+const MaxSteps = 10_000
+
+// Steps returns n phases of equal length whose rates go from one to the other in equal steps,
+// both included. n must be within 1 and MaxSteps.
+func Steps(name string, fromPerS, toPerS float64, n int, every time.Duration) []Phase {
+	phases := make([]Phase, n)
+	for i := range phases {
+		rate := fromPerS
+		if n > 1 {
+			rate += (toPerS - fromPerS) * float64(i) / float64(n-1)
+		}
+		phases[i] = constant(fmt.Sprintf("%s %d", name, i+1), rate, every)
+	}
+	return phases
+}
+
+// SetLoad replaces the load of p. Operations that only have counts get them as weights; a queue
+// needs operations with counts. A scale that the old load included is forgotten.
+func (p *Plan) SetLoad(l Load) error {
+	var counts, weights bool
+	for i := range p.Operations {
+		counts = counts || p.Operations[i].Count > 0
+		weights = weights || p.Operations[i].Weight > 0
+	}
+	if l.Mix == ByCount && !counts {
+		return errors.New("no operation has a count, so there is no queue; give queries a count")
+	}
+	if l.Mix == ByWeight && !weights {
+		for i := range p.Operations {
+			p.Operations[i].Weight = float64(p.Operations[i].Count)
+		}
+	}
+	p.Mix, p.Load, p.Scaled = l.Mix, l.Phases, 0
+	return nil
+}
+
+// Scale makes all rates of p's load n times what the plan says. A scale already applied (from
+// the file, or by an earlier call) is replaced, not multiplied. n must be above 0.
+func Scale(p *Plan, n float64) error {
+	if !(n > 0) || math.IsInf(n, 0) {
+		return fmt.Errorf("scale %v is not above 0; give a number such as 2", n)
+	}
+	factor := n
+	if p.Scaled > 0 {
+		factor = n / p.Scaled
+	}
+	for i := range p.Load {
+		p.Load[i].RateFrom *= factor
+		p.Load[i].RateTo *= factor
+	}
+	p.Scaled = n
+	return nil
+}

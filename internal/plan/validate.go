@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"brunt/internal/gen"
+)
+
+// checker gathers faults.
+type checker struct {
+	plan     *Plan
+	byName   map[string]*Table // the first of each name
+	byColumn map[*Table]map[string]*Column
+	faults   Faults
+}
+
+func newChecker(p *Plan) *checker {
+	c := &checker{plan: p, byName: map[string]*Table{}, byColumn: map[*Table]map[string]*Column{}}
+	for i := range p.Tables {
+		t := &p.Tables[i]
+		if c.byName[t.Name] == nil {
+			c.byName[t.Name] = t
+		}
+		c.byColumn[t] = make(map[string]*Column, len(t.Columns))
+		for k := range t.Columns {
+			c.byColumn[t][t.Columns[k].Name] = &t.Columns[k]
+		}
+	}
+	return c
+}
+
+func (c *checker) column(t *Table, name string) *Column { return c.byColumn[t][name] }
+
+func (c *checker) add(at Position, fix, format string, args ...any) {
+	c.faults = append(c.faults, Fault{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// cross adds a fault that lies between two parts of the plan.
+func (c *checker) cross(at Position, fix, format string, args ...any) {
+	c.add(at, fix, format, args...)
+	c.faults[len(c.faults)-1].Cross = true
+}
+
+// oneOf reports a word that isn't among the known ones; "" stands for the default.
+func (c *checker) oneOf(at Position, key, word string, known ...string) {
+	if word == "" {
+		return
+	}
+	for _, k := range known {
+		if k == word {
+			return
+		}
+	}
+	c.add(at, didYouMean(word, known), "unknown %s %q", key, word)
+}
+
+// Validate checks the rules that bind the parts of a plan together and returns every fault, in
+// the order of the file. A plan without faults can be compiled.
+func (p *Plan) Validate() Faults {
+	c := newChecker(p)
+	c.target()
+	c.settings()
+	c.schema()
+	c.indexes()
+	c.cycles()
+	c.operations()
+	c.load()
+	c.thresholds()
+	return c.faults.Sort()
+}
+
+func (c *checker) target() {
+	p := c.plan
+	at := func(key string) Position { return p.Where.At("target."+key, p.Where.At("target", Position{})) }
+	c.oneOf(at("balance"), "balance", p.Target.Balance, "round-robin")
+	seen := map[string]bool{}
+	for _, a := range p.Target.Addresses {
+		if a == "" {
+			c.add(at("addresses"), "write host:port", "empty address")
+		} else if seen[a] {
+			c.add(at("addresses"), "remove one", "address %s stands twice", a)
+		}
+		seen[a] = true
+	}
+	t := p.Target.TLS
+	if (t.CertFile == "") != (t.KeyFile == "") {
+		c.add(at("tls"), "give both cert and key", "a client certificate needs its key")
+	}
+	if !t.Enabled && (t.InsecureSkipVerify || t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" || t.ServerName != "") {
+		c.add(at("tls"), "add enabled: true", "TLS is set up but not enabled")
+	}
+}
+
+// Limits of settings: enough for any machine, and small enough to catch a slip of the finger.
+const (
+	maxSessions = 1_000_000
+	maxRetries  = 1000
+	maxPipeline = 65_536
+	maxLoops    = 1024
+)
+
+func (c *checker) settings() {
+	s, at := &c.plan.Settings, func(key string) Position { return c.plan.Where.At(key, Position{}) }
+	whole := func(key string, v, lo, hi int) {
+		if v < lo || v > hi {
+			c.add(at(key), fmt.Sprintf("give a number from %d to %d", lo, hi), "%s is %d", key, v)
+		}
+	}
+	whole("sessions", s.Sessions, 0, maxSessions)
+	whole("retries", s.Retries, -1, maxRetries)
+	whole("pipeline", s.Pipeline, 0, maxPipeline)
+	whole("loops", s.Loops, 0, maxLoops)
+	for _, d := range []struct {
+		key string
+		v   time.Duration
+	}{{"timeouts", s.OperationTimeout}, {"timeouts", s.ConnectTimeout}, {"drop_after", s.DropAfter},
+		{"interval", s.Interval}, {"timing_tolerance", s.TimingTolerance}, {"spin", s.Spin}} {
+		if d.v < 0 {
+			c.add(at(d.key), "give a time ≥ 0", "%s is negative", d.key)
+		}
+	}
+	if s.Interval > 0 && s.Interval < 10*time.Millisecond {
+		c.add(at("interval"), "give at least 10ms", "interval %v is too short", s.Interval)
+	}
+	c.oneOf(at("late"), "late", s.LatePolicy, "queue", "drop")
+	c.oneOf(at("tier"), "tier", s.Tier, "auto", "codec", "library")
+	if s.DropAfter > 0 && s.LatePolicy != "drop" {
+		c.add(at("drop_after"), "add late: drop", "drop_after has no effect with late: queue")
+	}
+	if !(s.ErrorThreshold >= 0 && s.ErrorThreshold <= 100) {
+		c.add(at("error_threshold"), "give a percentage from 0 to 100", "error_threshold is %v", s.ErrorThreshold)
+	}
+}
+
+// values reports what gen finds wrong with a spec that must last for so many rows.
+func (c *checker) values(v *ValueSpec, rows uint64) {
+	for _, f := range v.Spec.Validate(rows) {
+		c.add(v.Where.At(f.Field, v.At), "", "%s", f.Error())
+	}
+	if v.NullPercent > 0 && !v.Nullable {
+		c.add(v.Where.At("null_percentage", v.At), "add is_nullable: true or set it to 0",
+			"null_percentage is %v in a column that can't be null", v.NullPercent)
+	}
+}
+
+// reference reports a reference to what isn't there.
+func (c *checker) reference(v *ValueSpec) {
+	if v.Type != gen.TypeReference {
+		return
+	}
+	t := c.byName[v.Table]
+	switch {
+	case v.Table == "" || v.Column == "":
+	case t == nil:
+		c.cross(v.Where.At("table", v.At), didYouMeanTable(c.plan, v.Table), "unknown table %q", v.Table)
+	case c.column(t, v.Column) == nil:
+		c.cross(v.Where.At("column", v.At), didYouMean(v.Column, t.columnNames()), "table %s has no column %q", v.Table, v.Column)
+	case t.Rows == 0:
+		c.cross(v.Where.At("table", v.At), "set its row_count", "table %s has no rows to refer to", v.Table)
+	}
+}
+
+func didYouMeanTable(p *Plan, name string) string {
+	if len(p.Tables) == 0 {
+		return "add it to tables_schema"
+	}
+	names := make([]string, len(p.Tables))
+	for i := range p.Tables {
+		names[i] = p.Tables[i].Name
+	}
+	return didYouMean(name, names)
+}
+
+// sameRows checks that references of one group agree on table and distribution.
+func (c *checker) sameRows(list []*ValueSpec) {
+	first := map[string]*ValueSpec{}
+	for _, v := range list {
+		if v.SameRow == "" {
+			continue
+		}
+		at := v.Where.At("same_row", v.At)
+		if v.Type != gen.TypeReference {
+			c.add(at, "remove it or use type: Reference", "same_row is for references only")
+			continue
+		}
+		f, seen := first[v.SameRow]
+		switch {
+		case !seen:
+			first[v.SameRow] = v
+		case f.Table != v.Table:
+			c.add(at, "give each table its own group", "same_row %q joins tables %s and %s", v.SameRow, f.Table, v.Table)
+		case f.Distribution != v.Distribution || f.Param != v.Param || f.HotFraction != v.HotFraction || len(f.Buckets) != len(v.Buckets) || f.Unique != v.Unique || f.NullPercent != v.NullPercent:
+			c.add(at, "give both the same distribution, nulls and uniqueness", "same_row %q draws its row in two ways", v.SameRow)
+		}
+	}
+}
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

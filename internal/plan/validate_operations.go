@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+)
+
+func (c *checker) operations() {
+	seen := map[string]Position{}
+	for i := range c.plan.Operations {
+		op := &c.plan.Operations[i]
+		at := op.Where.At("name", op.At)
+		if first, again := seen[op.Name]; again {
+			c.add(at, "rename one", "operation %q stands twice, first at %s", op.Name, first)
+		} else {
+			seen[op.Name] = at
+		}
+		if strings.TrimSpace(op.Name) == "" || strings.ContainsAny(op.Name, "{}\n\r\x00") {
+			c.add(at, "use a readable name without braces", "operation name %q", op.Name)
+		}
+		if len(op.Steps) == 0 {
+			c.add(op.Where.At("statements", op.At), "add statements", "operation %q does nothing", op.Name)
+		}
+		c.think(op.Where.At("think", op.At), op.Think)
+		c.transaction(op)
+		c.steps(op)
+	}
+	c.mix()
+}
+
+func (c *checker) transaction(op *Operation) {
+	at := op.Where.At("isolation", op.At)
+	if op.Isolation != "" && !op.Transaction {
+		c.add(at, "remove it or make the operation atomic", "isolation without a transaction")
+	}
+	c.oneOf(at, "isolation", op.Isolation, "read uncommitted", "read committed", "repeatable read", "serializable",
+		"snapshot", "read confirmed", "linearizable", "best effort")
+	if !op.Transaction {
+		return
+	}
+	for i := range op.Steps {
+		if v := op.Steps[i].Request.Verb; v == driver.HTTP || v == driver.Command {
+			c.add(op.Steps[i].At, "set atomic: false", "an HTTP request or command can't be part of a transaction")
+		}
+	}
+}
+
+// mix checks how operations are chosen.
+func (c *checker) mix() {
+	if len(c.plan.Operations) == 0 {
+		return
+	}
+	var weights bool
+	var total uint64
+	for i := range c.plan.Operations {
+		op := &c.plan.Operations[i]
+		if op.Weight < 0 || !finite(op.Weight) {
+			c.add(op.Where.At("weight", op.Where.At("rate", op.At)), "give a number ≥ 0", "operation %q has weight %v", op.Name, op.Weight)
+		}
+		weights = weights || op.Weight > 0
+		if total+op.Count < total {
+			c.add(op.Where.At("count", op.At), "lower it", "the queue is longer than 2^64")
+		}
+		total += op.Count
+	}
+	at := c.plan.Operations[0].At
+	switch {
+	case c.plan.Mix == ByCount && total == 0:
+		c.add(at, "give an operation a count above 0", "all counts are zero")
+	case c.plan.Mix == ByWeight && !weights:
+		c.add(at, "give an operation a weight above 0", "all weights are zero")
+	}
+}
+
+func (c *checker) think(at Position, t Think) {
+	c.oneOf(at, "think distribution", t.Distribution, "constant", "uniform", "exponential")
+	switch {
+	case t.Min < 0 || t.Max < 0:
+		c.add(at, "give a time ≥ 0", "think time is negative")
+	case t.Distribution == "uniform" && t.Max < t.Min:
+		c.add(at, "swap min and max", "think time ends at %v before it begins at %v", t.Max, t.Min)
+	}
+}
+
+func (c *checker) steps(op *Operation) {
+	names := map[string]bool{}
+	var specs []*ValueSpec
+	for i := range op.Steps {
+		s := &op.Steps[i]
+		if s.Name != "" && names[s.Name] {
+			c.add(s.Where.At("name", s.At), "rename one", "statement %q stands twice in operation %q", s.Name, op.Name)
+		}
+		names[s.Name] = true
+		c.think(s.Where.At("think", s.At), s.Think)
+		c.request(s)
+		for k := range s.Params {
+			p := &s.Params[k]
+			if v := p.Value; v != nil && p.Custom == nil {
+				c.values(v, c.uniqueRows(op))
+				c.reference(v)
+				specs = append(specs, v)
+			}
+			if p.Value == nil && p.Custom == nil {
+				c.earlier(op, i, k)
+			}
+		}
+	}
+	c.sameRows(specs)
+}
+
+// uniqueRows is how many values a unique parameter must last for; without a queue there is no end.
+func (c *checker) uniqueRows(op *Operation) uint64 {
+	if c.plan.Mix == ByCount {
+		return op.Count
+	}
+	return 0
+}
+
+// earlier checks a parameter that takes the value of a step before it.
+func (c *checker) earlier(op *Operation, step, k int) {
+	p := &op.Steps[step].Params[k]
+	switch {
+	case p.Step < 0 || p.Step > step || p.Step == step && (!p.Argument || p.Index >= k):
+		c.add(p.At, "reorder the statements", "parameter %d needs a value of a later statement", k+1)
+	case p.Argument && (p.Index < 0 || p.Index >= len(op.Steps[p.Step].Params)),
+		!p.Argument && (p.Index < 0 || p.Index >= len(op.Steps[p.Step].Request.Capture)):
+		c.add(p.At, "name one that it has", "parameter %d needs a value that statement %d doesn't have", k+1, p.Step+1)
+	}
+}
+
+func (c *checker) request(s *Step) {
+	r := &s.Request
+	at := func(key string) Position { return s.Where.At(key, s.At) }
+	seen := map[driver.Capture]bool{}
+	for _, capture := range r.Capture {
+		if capture.Column < 0 || capture.Column > 65_535 {
+			c.add(at("capture"), "count columns from 0", "capture of column %d", capture.Column)
+		}
+		capture.Kind = 0
+		if seen[capture] {
+			c.add(at("capture"), "remove one", "capture %s stands twice", captureName(capture))
+		}
+		seen[capture] = true
+	}
+	if r.Verb == driver.Batch && r.Rows < 1 {
+		c.add(s.At, "give rows: a number ≥ 1", "a batch of %d rows", r.Rows)
+	}
+	switch r.Verb {
+	case driver.SQL:
+		c.sqlParams(s, at("sql"))
+	case driver.Command:
+		if len(r.Words) == 0 || r.Words[0] == "" {
+			c.add(at("command"), "write for example [GET, \"key:$1\"]", "a command without words")
+		}
+		c.template(s, at("command"), r.Words...)
+	case driver.HTTP:
+		c.web(s, at("http"))
+	case driver.Begin, driver.Commit, driver.Rollback:
+	default:
+		if strings.TrimSpace(r.Text) == "" {
+			c.add(s.At, "name what is meant", "a request without a name")
+		}
+	}
+}
+
+func captureName(c driver.Capture) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return strconv.Itoa(c.Column)
+}
+
+func (c *checker) web(s *Step, at Position) {
+	w := s.Request.Web
+	if w == nil {
+		c.add(at, "give method and path", "an HTTP request without a path")
+		return
+	}
+	if !strings.HasPrefix(w.Path, "/") || strings.ContainsAny(w.Path, " \r\n\t") {
+		c.add(at, "begin it with / and escape spaces as %20", "HTTP path %q", w.Path)
+	}
+	if w.Method == "" || strings.Trim(w.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		c.add(at, "use GET, POST, PUT, …", "HTTP method %q", w.Method)
+	}
+	texts := []string{w.Path, string(w.Body)}
+	for _, h := range w.Header {
+		if h[0] == "" || strings.ContainsAny(h[0], " :\r\n\t") || strings.ContainsAny(h[1], "\r\n") {
+			c.add(at, "write Name: value on one line", "HTTP header %q", h[0])
+		}
+		texts = append(texts, h[1])
+	}
+	c.template(s, at, texts...)
+}
+
+// sqlParams checks that a statement uses each of its parameters and no other.
+func (c *checker) sqlParams(s *Step, at Position) {
+	if strings.TrimSpace(s.Request.Text) == "" {
+		c.add(at, "write a statement", "an empty statement")
+		return
+	}
+	p := SQLPlaceholders(s.Request.Text)
+	if p.Max == 0 && len(s.Params) > 0 && p.Questions == len(s.Params) {
+		return
+	}
+	c.paramCount(s, at, &p)
+}
+
+func (c *checker) template(s *Step, at Position, texts ...string) {
+	var all Placeholders
+	for _, t := range texts {
+		p, other := TemplatePlaceholders(t)
+		if other > 0 {
+			c.add(at, "write $$ for a dollar sign", "a dollar sign without a number in %q", shorten(t))
+		}
+		for n := range p.Used {
+			all.use(n)
+		}
+	}
+	c.paramCount(s, at, &all)
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
+
+func (c *checker) paramCount(s *Step, at Position, p *Placeholders) {
+	have := len(s.Params)
+	if p.Max > have {
+		c.add(at, fmt.Sprintf("add %d to params", p.Max-have), "$%d has no parameter: params has %d", p.Max, have)
+	}
+	var unused []int
+	for n := 1; n <= have; n++ {
+		if !p.Used[n] {
+			unused = append(unused, n)
+		}
+	}
+	sort.Ints(unused)
+	for _, n := range unused {
+		c.add(s.Params[n-1].At, fmt.Sprintf("use $%d or remove the parameter", n), "parameter %d isn't used", n)
+	}
+}
