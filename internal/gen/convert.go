@@ -1,0 +1,144 @@
+package gen
+
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Any returns the value as client libraries take it: nil, bool, int64, uint64, float64, string
+// (Decimal in plain digits, String, JSON), []byte (which shares v.B), time.Time in UTC or
+// [16]byte.
+func (v *Value) Any() any {
+	switch v.Kind {
+	case Bool:
+		return v.I != 0
+	case Int:
+		return v.I
+	case Uint:
+		return uint64(v.I)
+	case Float:
+		return v.F
+	case Decimal:
+		return string(appendDecimal(nil, v.I, v.Scale))
+	case String, JSON:
+		return string(v.B)
+	case Bytes:
+		return v.B
+	case Datetime:
+		return time.UnixMicro(v.I).UTC()
+	case UUID:
+		var u [16]byte
+		copy(u[:], v.B)
+		return u
+	}
+	return nil
+}
+
+// SetAny makes v the value of a Go nil, bool, int, int64, uint64, float64, string, []byte,
+// time.Time (cut to µs) or [16]byte (a UUID). It reports whether x is one of these; if not, v is
+// null.
+func (v *Value) SetAny(x any) bool {
+	switch x := x.(type) {
+	case nil:
+		v.SetNull()
+	case bool:
+		v.Kind, v.I = Bool, int64(b2u(x))
+	case int:
+		v.SetInt(int64(x))
+	case int64:
+		v.SetInt(x)
+	case uint64:
+		v.Kind, v.I = Uint, int64(x)
+	case float64:
+		v.Kind, v.F = Float, x
+	case string:
+		v.SetString(x)
+	case []byte:
+		v.Kind, v.B = Bytes, append(v.B[:0], x...)
+	case time.Time:
+		v.Kind, v.I = Datetime, x.UnixMicro()
+	case [16]byte:
+		v.Kind, v.B = UUID, append(v.B[:0], x[:]...)
+	default:
+		v.SetNull()
+		return false
+	}
+	return true
+}
+
+// AppendText adds the value's text to dst: NULL, true and false, numbers in decimal (Float as
+// the shortest text that reads back the same; NaN, Infinity and -Infinity as in PostgreSQL),
+// String and JSON as they are, Bytes in lower-case hex, Datetime in RFC 3339 with 6 digits of
+// seconds and Z, UUID in its 36 characters.
+func (v *Value) AppendText(dst []byte) []byte {
+	switch v.Kind {
+	case Bool:
+		return strconv.AppendBool(dst, v.I != 0)
+	case Int:
+		return strconv.AppendInt(dst, v.I, 10)
+	case Uint:
+		return strconv.AppendUint(dst, uint64(v.I), 10)
+	case Float:
+		return appendFloat(dst, v.F)
+	case Decimal:
+		return appendDecimal(dst, v.I, v.Scale)
+	case String, JSON:
+		return append(dst, v.B...)
+	case Bytes:
+		return hex.AppendEncode(dst, v.B)
+	case Datetime:
+		return time.UnixMicro(v.I).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z")
+	case UUID:
+		return appendUUID(dst, v.B)
+	}
+	return append(dst, "NULL"...)
+}
+
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsInf(f, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-Infinity"...)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}
+
+// appendDecimal writes i × 10^-scale with all digits of the scale.
+func appendDecimal(dst []byte, i int64, scale uint8) []byte {
+	u := uint64(i)
+	if i < 0 {
+		dst, u = append(dst, '-'), -u
+	}
+	var digits [20]byte
+	d := strconv.AppendUint(digits[:0], u, 10)
+	whole := len(d) - int(scale)
+	if whole <= 0 {
+		dst = append(dst, '0')
+	} else {
+		dst = append(dst, d[:whole]...)
+		d = d[whole:]
+	}
+	if scale == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for ; whole < 0; whole++ {
+		dst = append(dst, '0')
+	}
+	return append(dst, d...)
+}
+
+// appendUUID writes 16 bytes as 8-4-4-4-12 hex digits; other lengths as plain hex.
+func appendUUID(dst, b []byte) []byte {
+	if len(b) != 16 {
+		return hex.AppendEncode(dst, b)
+	}
+	dst = append(hex.AppendEncode(dst, b[:4]), '-')
+	dst = append(hex.AppendEncode(dst, b[4:6]), '-')
+	dst = append(hex.AppendEncode(dst, b[6:8]), '-')
+	dst = append(hex.AppendEncode(dst, b[8:10]), '-')
+	return hex.AppendEncode(dst, b[10:])
+}

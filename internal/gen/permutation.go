@@ -1,0 +1,87 @@
+package gen
+
+import "math/bits"
+
+const feistelRounds = 12
+
+// Permutation is a pseudorandom order of the numbers [0, n) that is computed, not stored: a
+// Feistel network over the smallest power of two that holds n, walked along its cycles until it
+// lands below n (Black and Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002). It
+// takes less than two walks on average. It is immutable.
+type Permutation struct {
+	n        uint64 // 0 means 2^64
+	keys     [feistelRounds]uint64
+	lowBits  uint
+	lowMask  uint64
+	highMask uint64
+}
+
+// NewPermutation returns the permutation of [0, n) that belongs to a stream; n = 0 means 2^64.
+func NewPermutation(stream Stream, n uint64) Permutation {
+	width := uint(bits.Len64(n - 1)) // 64 for n = 0
+	p := Permutation{n: n, lowBits: (width + 1) / 2}
+	p.lowMask = 1<<p.lowBits - 1
+	p.highMask = 1<<(width-p.lowBits) - 1
+	r := stream.At(0)
+	for i := range p.keys {
+		p.keys[i] = r.Uint64()
+	}
+	return p
+}
+
+// N returns the number of elements; 0 means 2^64.
+func (p *Permutation) N() uint64 { return p.n }
+
+// At returns element i of the order: each number of [0, n) for exactly one i in [0, n). i is
+// taken modulo n.
+func (p *Permutation) At(i uint64) uint64 {
+	if p.n == 0 {
+		return p.forth(i)
+	}
+	if i >= p.n {
+		i %= p.n
+	}
+	for i = p.forth(i); i >= p.n; {
+		i = p.forth(i)
+	}
+	return i
+}
+
+// Index is the inverse of At: the i in [0, n) for which At(i) is x. x is taken modulo n.
+func (p *Permutation) Index(x uint64) uint64 {
+	if p.n == 0 {
+		return p.back(x)
+	}
+	if x >= p.n {
+		x %= p.n
+	}
+	for x = p.back(x); x >= p.n; {
+		x = p.back(x)
+	}
+	return x
+}
+
+func (p *Permutation) forth(x uint64) uint64 {
+	low, high := x&p.lowMask, x>>p.lowBits
+	for i := 0; i < feistelRounds; i += 2 {
+		low ^= mix(high^p.keys[i]) & p.lowMask
+		high ^= mix(low^p.keys[i+1]) & p.highMask
+	}
+	return high<<p.lowBits | low
+}
+
+func (p *Permutation) back(x uint64) uint64 {
+	low, high := x&p.lowMask, x>>p.lowBits
+	for i := feistelRounds - 2; i >= 0; i -= 2 {
+		high ^= mix(low^p.keys[i+1]) & p.highMask
+		low ^= mix(high^p.keys[i]) & p.lowMask
+	}
+	return high<<p.lowBits | low
+}
+
+// mix is Stafford's variant 13 of the 64-bit finalizer of MurmurHash3, as in SplitMix64.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
+}

@@ -1,0 +1,158 @@
+package gen
+
+import "math"
+
+// Defaults of the distributions' parameters.
+const (
+	DefaultSigmas      = 3.0 // normal: standard deviations from the middle to an end
+	DefaultExponent    = 1.1 // zipf
+	DefaultRate        = 5.0 // exponential: over the whole range
+	DefaultHotShare    = 0.8 // hotspot: draws that go to the hot part
+	DefaultHotFraction = 0.2 // hotspot: size of the hot part
+)
+
+// Ranks draws ranks 0, 1, …, n-1 by a distribution, in constant time and memory. It is
+// immutable. Rank 0 is the most frequent of zipf and exponential and the first of the hot part.
+//
+//   - uniform: all alike.
+//   - normal: cut at the range's ends, mean in its middle, Param standard deviations to an end.
+//   - zipf: P(k) ∝ (k+1)^-Param.
+//   - exponential: density ∝ e^(-Param·k/n).
+//   - hotspot: Param of the draws uniform in the first HotFraction of the ranks (at least
+//     one), the others uniform in the rest.
+//   - sequential: index mod n.
+//   - histogram: a bucket by weight, uniform within it.
+type Ranks struct {
+	shape  shape
+	top    uint64 // n-1
+	param  float64
+	zipf   zipf
+	hotTop uint64 // the last hot rank
+	parts  *Weighted
+	spans  []span
+}
+
+// shape is a Distribution in a form that is quick to compare.
+type shape uint8
+
+const (
+	uniformShape shape = iota
+	normalShape
+	zipfShape
+	exponentialShape
+	hotspotShape
+	sequentialShape
+	histogramShape
+)
+
+func shapeOf(d Distribution) shape {
+	switch d {
+	case Normal:
+		return normalShape
+	case Zipf:
+		return zipfShape
+	case Exponential:
+		return exponentialShape
+	case Hotspot:
+		return hotspotShape
+	case Sequential:
+		return sequentialShape
+	case Histogram:
+		return histogramShape
+	}
+	return uniformShape
+}
+
+// span is a part of a range of ranks: first to last.
+type span struct{ first, last uint64 }
+
+// NewRanks prepares to draw n ranks by a Spec's Distribution, Param, HotFraction and Buckets
+// (whose Lo and Hi are ranks); n = 0 means 2^64. The error is a *FieldError.
+func NewRanks(spec *Spec, n uint64) (*Ranks, error) {
+	d, err := newRanks(spec, n-1, axis{})
+	if err != nil {
+		return nil, err
+	}
+	return &d, nil
+}
+
+// newRanks is NewRanks for ranks 0 to top, which stand for the values of an axis.
+func newRanks(spec *Spec, top uint64, a axis) (Ranks, *FieldError) {
+	if err := checkDistribution(spec); err != nil {
+		return Ranks{}, err
+	}
+	d := Ranks{shape: shapeOf(spec.Distribution), top: top}
+	switch spec.Distribution {
+	case Normal:
+		d.param = orDefault(spec.Param, DefaultSigmas)
+	case Zipf:
+		d.zipf = newZipf(orDefault(spec.Param, DefaultExponent), top)
+	case Exponential:
+		d.param = orDefault(spec.Param, DefaultRate)
+	case Hotspot:
+		d.param = orDefault(spec.Param, DefaultHotShare)
+		d.hotTop = hotTop(orDefault(spec.HotFraction, DefaultHotFraction), top)
+	case Histogram:
+		spans, err := rankSpans(spec.Buckets, top, a)
+		if err != nil {
+			return Ranks{}, err
+		}
+		d.spans = spans
+		d.parts, _ = NewWeighted(bucketWeights(spec.Buckets))
+	}
+	return d, nil
+}
+
+// At returns the rank that belongs to an index of a stream.
+func (d *Ranks) At(s Stream, index uint64) uint64 {
+	if d.shape == uniformShape {
+		return s.Uint64n(index, d.top+1)
+	}
+	r := s.At(index)
+	return d.Draw(&r, index)
+}
+
+// Draw returns the rank that belongs to an index, with random numbers from r.
+func (d *Ranks) Draw(r *Rand, index uint64) uint64 {
+	switch d.shape {
+	case normalShape:
+		return spreadUnit(normalUnit(r, d.param), d.top, r)
+	case zipfShape:
+		return d.zipf.draw(r)
+	case exponentialShape:
+		return spreadUnit(exponentialUnit(r, d.param), d.top, r)
+	case hotspotShape:
+		if r.Float64() < d.param || d.hotTop == d.top {
+			return r.Uint64n(d.hotTop + 1)
+		}
+		return d.hotTop + 1 + r.Uint64n(d.top-d.hotTop)
+	case sequentialShape:
+		if d.top == math.MaxUint64 {
+			return index
+		}
+		return index % (d.top + 1)
+	case histogramShape:
+		s := d.spans[d.parts.Pick(r)]
+		return s.first + r.Uint64n(s.last-s.first+1)
+	}
+	return r.Uint64n(d.top + 1)
+}
+
+// hotTop returns the last hot rank: at least one rank is hot.
+func hotTop(fraction float64, top uint64) uint64 {
+	hot := math.Floor(fraction * (float64(top) + 1))
+	if hot < 1 {
+		return 0
+	}
+	if hot >= 0x1p64 {
+		return top
+	}
+	return min(uint64(hot)-1, top)
+}
+
+func orDefault(x, standard float64) float64 {
+	if x == 0 {
+		return standard
+	}
+	return x
+}

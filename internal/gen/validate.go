@@ -1,0 +1,121 @@
+package gen
+
+import "math"
+
+// Validate returns the faults of a Spec, nil if there are none. rows is the row count of the
+// column's table, which unique values must suffice for, or 0 for a parameter. What depends on
+// the table of a reference is checked by New.
+func (s *Spec) Validate(rows uint64) []*FieldError {
+	var faults []*FieldError
+	add := func(err *FieldError) bool {
+		if err != nil {
+			faults = append(faults, err)
+		}
+		return err == nil
+	}
+	if !add(s.checkType()) {
+		return faults
+	}
+	if !(s.NullPercent >= 0 && s.NullPercent <= 100) {
+		add(fault("null_percentage", "%v is not between 0 and 100", s.NullPercent))
+	}
+	sound := add(checkDistribution(s))
+	a, top, err := s.ranked()
+	ranged := add(err)
+	if sound && ranged {
+		add(s.checkBucketRange(a, top))
+	}
+	letters := add(s.checkAlphabet())
+	if ranged && letters && s.Unique && rows > 0 {
+		add(s.checkUnique(rows, top))
+	}
+	return faults
+}
+
+// checkType checks the type and the fields that only it has.
+func (s *Spec) checkType() *FieldError {
+	switch s.Type {
+	case TypeInteger, TypeUnsigned, TypeString, TypeBoolean, TypeDatetime, TypeUUID, TypeJSON:
+	case TypeDouble:
+		return checkFloats(s.floatRange(1))
+	case TypeDecimal:
+		if s.DecimalScale > MaxDecimalScale {
+			return fault("scale", "%d digits after the point are too many: give at most %d", s.DecimalScale, MaxDecimalScale)
+		}
+	case TypeConstant:
+		var v Value
+		if !v.SetAny(s.Constant) {
+			return fault("value", "a constant can't be a %T: give a text, number, true, false, time or null", s.Constant)
+		}
+	case TypeReference:
+		if s.Table == "" {
+			return fault("table", "a reference needs the table that it refers to")
+		}
+		if s.Column == "" {
+			return fault("column", "a reference needs the column that it refers to")
+		}
+	default:
+		return fault("type", "%q is unknown: use integer, unsigned, double, decimal, string, boolean, datetime, uuid, json, constant or reference", s.Type)
+	}
+	return nil
+}
+
+func (s *Spec) checkBucketRange(a axis, top uint64) *FieldError {
+	if s.Distribution != Histogram {
+		return nil
+	}
+	switch s.Type {
+	case TypeUUID, TypeConstant, TypeReference:
+		return nil
+	case TypeDouble:
+		_, err := newFractions(s)
+		return err
+	}
+	_, err := rankSpans(s.Buckets, top, a)
+	return err
+}
+
+func (s *Spec) checkAlphabet() *FieldError {
+	if s.Type != TypeString {
+		return nil
+	}
+	_, err := newAlphabet(s.Alphabet)
+	return err
+}
+
+// checkUnique compares the number of different values with the rows that need them.
+func (s *Spec) checkUnique(rows, top uint64) *FieldError {
+	space := uint64(math.MaxUint64)
+	switch s.Type {
+	case TypeInteger, TypeUnsigned, TypeDecimal, TypeDatetime, TypeBoolean:
+		space = sumUpTo(top, 1)
+	case TypeConstant:
+		space = 1
+	case TypeDouble:
+		space = s.doubleSpace()
+	case TypeString:
+		letters, _ := newAlphabet(s.Alphabet)
+		lo, hi := s.intRange(DefaultStringLo, DefaultStringHi)
+		space = letters.texts(uint64(lo), uint64(hi))
+	case TypeJSON:
+		if lo, _ := s.intRange(DefaultJSONLo, DefaultJSONHi); lo < jsonFull {
+			return fault("range", "unique JSON texts are at least %d characters long: raise the start of %d", jsonFull, lo)
+		}
+	}
+	if space < rows {
+		field := "range"
+		if s.Type == TypeBoolean || s.Type == TypeConstant {
+			field = "unique"
+		}
+		return fault(field, "%d rows need as many unique values, but only %d are possible: widen the range or lower the row count", rows, space)
+	}
+	return nil
+}
+
+// sumUpTo adds without passing the largest number.
+func sumUpTo(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
