@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"brunt/internal/gen"
@@ -137,7 +138,11 @@ func (c *checker) settings() {
 // values reports what gen finds wrong with a spec that must last for so many rows.
 func (c *checker) values(v *ValueSpec, rows uint64) {
 	for _, f := range v.Spec.Validate(rows) {
-		c.add(v.Where.At(f.Field, v.At), "", "%s", f.Error())
+		text, fix, _ := cutLast(f.Error(), ": ")
+		c.add(v.Where.At(f.Field, v.At), fix, "%s", text)
+	}
+	if v.Type == gen.TypeInteger && v.Distribution == gen.Normal && v.HasRange && sumOverflows(v.IntLo, v.IntHi) {
+		c.add(v.Where.At("range", v.At), "narrow the range", "range: the middle of %d and %d can't be computed in 64 bits", v.IntLo, v.IntHi)
 	}
 	if v.NullPercent > 0 && !v.Nullable {
 		c.add(v.Where.At("null_percentage", v.At), "add is_nullable: true or set it to 0",
@@ -196,5 +201,15 @@ func (c *checker) sameRows(list []*ValueSpec) {
 		}
 	}
 }
+
+// cutLast splits s at the last sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+func sumOverflows(a, b int64) bool { return a > 0 && b > math.MaxInt64-a || a < 0 && b < math.MinInt64-a }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/gen"
 )
 
 func (c *checker) operations() {
@@ -102,6 +103,7 @@ func (c *checker) steps(op *Operation) {
 			if v := p.Value; v != nil && p.Custom == nil {
 				c.values(v, c.uniqueRows(op))
 				c.reference(v)
+				c.uniqueReference(op, v)
 				specs = append(specs, v)
 			}
 			if p.Value == nil && p.Custom == nil {
@@ -110,6 +112,15 @@ func (c *checker) steps(op *Operation) {
 		}
 	}
 	c.sameRows(specs)
+}
+
+// uniqueReference reports a queue that needs more different rows than there are.
+func (c *checker) uniqueReference(op *Operation, v *ValueSpec) {
+	t := c.byName[v.Table]
+	if v.Type == gen.TypeReference && v.Unique && t != nil && t.Rows < c.uniqueRows(op) {
+		c.cross(v.Where.At("unique", v.At), "lower count or remove unique",
+			"%d unique references need as many rows of table %s, which has %d", op.Count, t.Name, t.Rows)
+	}
 }
 
 // uniqueRows is how many values a unique parameter must last for; without a queue there is no end.

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -97,50 +96,7 @@ func (t *tables) columns() int {
 	return n
 }
 
-func (t *tables) kind(s *gen.Spec) gen.Kind {
-	s = t.resolve(s)
-	switch s.Type {
-	case gen.TypeInteger:
-		return gen.Int
-	case gen.TypeUnsigned:
-		return gen.Uint
-	case gen.TypeDouble:
-		return gen.Float
-	case gen.TypeDecimal:
-		return gen.Decimal
-	case gen.TypeString:
-		return gen.String
-	case gen.TypeBoolean:
-		return gen.Bool
-	case gen.TypeDatetime:
-		return gen.Datetime
-	case gen.TypeUUID:
-		return gen.UUID
-	case gen.TypeJSON:
-		return gen.JSON
-	case gen.TypeConstant:
-		return constantKind(s.Constant)
-	}
-	return gen.Null
-}
-
-func constantKind(c any) gen.Kind {
-	switch c.(type) {
-	case string:
-		return gen.String
-	case int64:
-		return gen.Int
-	case uint64:
-		return gen.Uint
-	case float64:
-		return gen.Float
-	case bool:
-		return gen.Bool
-	case time.Time:
-		return gen.Datetime
-	}
-	return gen.Null
-}
+func (t *tables) kind(s *gen.Spec) gen.Kind { return t.resolve(s).Kind() }
 
 // typeName is the plan type of a column's values in lower case, as a loader needs it.
 func (t *tables) typeName(s *gen.Spec) string {
@@ -148,7 +104,7 @@ func (t *tables) typeName(s *gen.Spec) string {
 	if s.Type != gen.TypeConstant {
 		return string(s.Type)
 	}
-	switch constantKind(s.Constant) {
+	switch s.Kind() {
 	case gen.Int:
 		return string(gen.TypeInteger)
 	case gen.Uint:

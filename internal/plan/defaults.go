@@ -1,0 +1,62 @@
+package plan
+
+import "time"
+
+// WithDefaults returns s with every field that is zero at the default that Settings documents.
+// Retries is then the number meant: 0 or more.
+func (s Settings) WithDefaults() Settings {
+	if s.Sessions <= 0 {
+		s.Sessions = 1
+	}
+	if s.OperationTimeout <= 0 {
+		s.OperationTimeout = 30 * time.Second
+	}
+	if s.ConnectTimeout <= 0 {
+		s.ConnectTimeout = 5 * time.Second
+	}
+	switch {
+	case s.Retries == 0:
+		s.Retries = 3
+	case s.Retries < 0:
+		s.Retries = 0
+	}
+	if s.LatePolicy == "" {
+		s.LatePolicy = "queue"
+	}
+	if s.Interval <= 0 {
+		s.Interval = time.Second
+	}
+	if s.Tier == "" {
+		s.Tier = "auto"
+	}
+	if s.Pipeline < 1 {
+		s.Pipeline = 1
+	}
+	return s
+}
+
+// MostSessions is how many sessions the load needs at once: those of the settings, or of the
+// closed phase that names the most.
+func (p *Plan) MostSessions() int {
+	n := max(p.Settings.Sessions, 1)
+	for i := range p.Load {
+		n = max(n, p.Load[i].Sessions)
+	}
+	return n
+}
+
+// LoadModel is "open", "closed" or "mixed", by the phases that send anything.
+func (p *Plan) LoadModel() string {
+	var open, closed bool
+	for i := range p.Load {
+		open = open || p.Load[i].Kind == Open
+		closed = closed || p.Load[i].Kind == Closed
+	}
+	switch {
+	case open && closed:
+		return "mixed"
+	case open:
+		return "open"
+	}
+	return "closed"
+}
