@@ -1,29 +1,146 @@
 package schedule
 
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+)
+
+const nsPerS = 1e9
+
 // Shape is a load over time: segments one after the other. It is immutable.
-type Shape struct{}
+type Shape struct {
+	pieces   []piece // the segments with a duration
+	duration int64
+	total    float64 // expected arrivals
+	limit    uint64  // math.MaxUint64 if there is none
+}
+
+// piece is a segment in its place. Rates are per second; arrivals are counted from the shape's
+// start.
+type piece struct {
+	startNs    int64
+	durationNs int64
+	from, to   float64
+	slope      float64 // per second², to − from over the duration
+	before     float64 // expected arrivals up to its start
+	after      float64 // expected arrivals up to its end
+}
 
 // NewShape returns the shape of the segments, stopping after limit arrivals (0 means no limit).
 // It fails for negative or non-finite rates and durations.
-func NewShape(segments []Segment, limit uint64) (*Shape, error) { panic("unwritten") }
+func NewShape(segments []Segment, limit uint64) (*Shape, error) {
+	s := &Shape{limit: limit}
+	if limit == 0 {
+		s.limit = math.MaxUint64
+	}
+	for i, g := range segments {
+		if err := g.check(); err != nil {
+			return nil, fmt.Errorf("segment %d of the load: %w", i+1, err)
+		}
+		if g.DurationNs == 0 {
+			continue
+		}
+		if s.duration > math.MaxInt64-g.DurationNs {
+			return nil, errors.New("the load lasts longer than 292 years: shorten a segment")
+		}
+		d := float64(g.DurationNs) / nsPerS
+		p := piece{
+			startNs: s.duration, durationNs: g.DurationNs,
+			from: g.RateFrom, to: g.RateTo, slope: (g.RateTo - g.RateFrom) / d,
+			before: s.total,
+		}
+		p.after = snap(p.before + p.inside(d))
+		s.pieces = append(s.pieces, p)
+		s.duration += g.DurationNs
+		s.total = p.after
+	}
+	// Beyond this, neighbouring arrivals no longer differ in a float64.
+	if s.total > 1<<52 {
+		return nil, fmt.Errorf("the load has %g arrivals, at most 4.5e15 can be numbered: lower the rate", s.total)
+	}
+	return s, nil
+}
+
+func (g *Segment) check() error {
+	if g.DurationNs < 0 {
+		return fmt.Errorf("its duration is %d ns: give 0 or more", g.DurationNs)
+	}
+	for _, rate := range [...]float64{g.RateFrom, g.RateTo} {
+		if !(rate >= 0) || math.IsInf(rate, 0) {
+			return fmt.Errorf("its rate is %g per second: give a number of 0 or more", rate)
+		}
+	}
+	return nil
+}
+
+// snap makes whole what rounding has kept from being so: 30 segments of 0.1 s at 10/s have 30
+// arrivals, not 30 and a trace.
+func snap(n float64) float64 {
+	if whole := math.Round(n); math.Abs(n-whole) <= 1e-9+n*1e-13 {
+		return whole
+	}
+	return n
+}
+
+// inside is the expected number of arrivals in the first t seconds of the piece.
+func (p *piece) inside(t float64) float64 { return t * (p.from + p.slope*t/2) }
+
+// at is when, in ns after the shape's start, the expected number of arrivals in the piece
+// reaches n. It solves n = from·t + slope·t²/2 in the form whose terms don't cancel: from the
+// start where the rate rises, from the end where it falls.
+func (p *piece) at(n float64) float64 {
+	switch {
+	case p.slope == 0:
+		return float64(p.startNs) + n*nsPerS/p.from
+	case p.slope > 0:
+		return float64(p.startNs) + 2*n*nsPerS/(p.from+math.Sqrt(p.from*p.from+2*p.slope*n))
+	}
+	rest := max(0, p.after-p.before-n)
+	root := p.to + math.Sqrt(p.to*p.to-2*p.slope*rest)
+	if root == 0 {
+		return float64(p.startNs + p.durationNs)
+	}
+	return float64(p.startNs+p.durationNs) - 2*rest*nsPerS/root
+}
 
 // DurationNs is the length of all segments.
-func (s *Shape) DurationNs() int64 { panic("unwritten") }
+func (s *Shape) DurationNs() int64 { return s.duration }
 
-// Rate is the rate, per second, at ns after the start.
-func (s *Shape) Rate(ns int64) float64 { panic("unwritten") }
+// pieceAt is the index of the piece that holds the instant; ok is false outside the shape.
+func (s *Shape) pieceAt(ns int64) (i int, ok bool) {
+	if ns < 0 || ns >= s.duration {
+		return 0, false
+	}
+	return sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].startNs > ns }) - 1, true
+}
 
-// Expected is the expected number of arrivals up to ns after the start (the integral of the rate).
-func (s *Shape) Expected(ns int64) float64 { panic("unwritten") }
+// Rate is the rate, per second, at ns after the start; 0 before the start and from the end on.
+// Where segments meet it is the later one's.
+func (s *Shape) Rate(ns int64) float64 {
+	i, ok := s.pieceAt(ns)
+	if !ok {
+		return 0
+	}
+	p := &s.pieces[i]
+	return p.from + (p.to-p.from)*(float64(ns-p.startNs)/float64(p.durationNs))
+}
 
-// Arrivals iterates over the arrivals in order. Iterators of one shape, process and seed give the
-// same sequence wherever they run; a fleet of several owners gives each its own and lets it skip
-// the others' arrivals.
-func (s *Shape) Arrivals(p Process, seed uint64) *Arrivals { panic("unwritten") }
+// Expected is the expected number of arrivals up to ns after the start (the integral of the
+// rate), the limit not considered.
+func (s *Shape) Expected(ns int64) float64 {
+	if ns <= 0 {
+		return 0
+	}
+	i, ok := s.pieceAt(ns)
+	if !ok {
+		return s.total
+	}
+	p := &s.pieces[i]
+	return min(p.after, p.before+p.inside(float64(ns-p.startNs)/nsPerS))
+}
 
-// Arrivals is an iterator; it is not safe for concurrent use and never allocates.
-type Arrivals struct{}
-
-// Next returns the intended start of the next arrival, in ns after the shape's start, or ok false
-// after the last. Starts never decrease.
-func (a *Arrivals) Next() (startNs int64, ok bool) { panic("unwritten") }
+// Count is how many arrivals there are in all if they are Uniform: one at 0 expected arrivals,
+// one at 1, and so on, each before the end.
+func (s *Shape) Count() uint64 { return min(s.limit, uint64(math.Ceil(s.total))) }
