@@ -1,0 +1,134 @@
+// Package balance says which address gets the next session. It knows no protocol, and its
+// answers are pure functions of the session's number.
+package balance
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"brunt/internal/gen"
+)
+
+// Policy spreads sessions over addresses. Implementations are immutable.
+type Policy interface {
+	// Assign returns the address, from 0, that session number session ≥ 0 belongs to.
+	Assign(session int) (address int)
+}
+
+// RoundRobin gives each of so many addresses a session in turn.
+type RoundRobin struct{ Addresses int }
+
+// Assign returns session mod Addresses.
+func (p RoundRobin) Assign(session int) int { return session % p.Addresses }
+
+// Random draws an address for each session independently, in proportion to its weight.
+type Random struct {
+	stream gen.Stream
+	upTo   []uint64 // sums of weights
+}
+
+// Assign returns the address drawn for the session.
+func (p Random) Assign(session int) int {
+	r := p.stream.At(uint64(session))
+	at, _ := slices.BinarySearch(p.upTo, r.Uint64n(p.upTo[len(p.upTo)-1])+1)
+	return at
+}
+
+// Weighted gives each address its weight's share of every cycle of sessions, as evenly spread as
+// possible (nginx's smooth weighted round robin).
+type Weighted struct{ cycle []int }
+
+// Assign returns the address whose turn in the cycle it is.
+func (p Weighted) Assign(session int) int { return p.cycle[session%len(p.cycle)] }
+
+var (
+	_ Policy = RoundRobin{}
+	_ Policy = Random{}
+	_ Policy = Weighted{}
+)
+
+// Names are the policies that New knows.
+func Names() []string { return []string{"round-robin", "weighted-round-robin", "random"} }
+
+// maxCycle bounds the sum of weights, divided by their greatest common divisor, of Weighted.
+const maxCycle = 100_000
+
+// New returns the policy called name ("" means round-robin) over so many addresses. Weights are
+// one positive number an address, or none for equal ones; round-robin takes none. The seed is of
+// "random" alone. An error is one line that says what to change.
+func New(name string, addresses int, weights []int, seed uint64) (Policy, error) {
+	if addresses < 1 {
+		return nil, errors.New("balance: there is no address: name at least one")
+	}
+	if len(weights) != 0 && len(weights) != addresses {
+		return nil, fmt.Errorf("balance: %d weights for %d addresses: give one each, or none", len(weights), addresses)
+	}
+	sum, divisor := 0, 0
+	for i, w := range weights {
+		if w < 1 || w > math.MaxInt32 {
+			return nil, fmt.Errorf("balance: weight %d of address %d is not between 1 and %d", w, i+1, math.MaxInt32)
+		}
+		sum += w
+		divisor = gcd(divisor, w)
+	}
+	switch name {
+	case "", "round-robin":
+		if len(weights) != 0 {
+			return nil, errors.New(`balance: round-robin takes no weights: use "weighted-round-robin"`)
+		}
+		return RoundRobin{Addresses: addresses}, nil
+	case "weighted-round-robin":
+		if len(weights) == 0 {
+			return RoundRobin{Addresses: addresses}, nil
+		}
+		if sum/divisor > maxCycle {
+			return nil, fmt.Errorf("balance: weights add up to %d, at most %d is possible: use smaller ones", sum/divisor, maxCycle)
+		}
+		return Weighted{cycle: smooth(weights, sum, divisor)}, nil
+	case "random":
+		return newRandom(addresses, weights, seed), nil
+	}
+	return nil, fmt.Errorf("balance: unknown policy %q: use one of %q", name, Names())
+}
+
+func newRandom(addresses int, weights []int, seed uint64) Random {
+	p := Random{stream: gen.NewStream(seed, "balance"), upTo: make([]uint64, addresses)}
+	sum := uint64(0)
+	for i := range p.upTo {
+		if len(weights) == 0 {
+			sum++
+		} else {
+			sum += uint64(weights[i])
+		}
+		p.upTo[i] = sum
+	}
+	return p
+}
+
+// smooth lays out one cycle: at each turn every address gains its weight, the richest is taken
+// and pays the sum.
+func smooth(weights []int, sum, divisor int) []int {
+	cycle := make([]int, sum/divisor)
+	credit := make([]int, len(weights))
+	for turn := range cycle {
+		best := 0
+		for i, w := range weights {
+			credit[i] += w
+			if credit[i] > credit[best] {
+				best = i
+			}
+		}
+		credit[best] -= sum
+		cycle[turn] = best
+	}
+	return cycle
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
