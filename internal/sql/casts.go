@@ -1,0 +1,166 @@
+package sql
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/gen"
+)
+
+// typeWords reads a type's name from list[i:], "double precision" and "varchar(10)[]" included.
+// next is i if there is none. base is the name in lower case with single spaces and without
+// lengths; whole is as written.
+func typeWords(list []token, i int) (base, whole string, next int) {
+	k := after(list, i)
+	if k == len(list) || list[k].kind != word || isReserved(list[k].text) && !list[k].is("array") {
+		return "", "", i
+	}
+	start := k
+	base = strings.ToLower(list[k].text)
+	k++
+	follow := func(words ...string) bool {
+		at := k
+		for _, w := range words {
+			at = after(list, at)
+			if at == len(list) || !list[at].is(w) {
+				return false
+			}
+			at++
+		}
+		k = at
+		base += " " + strings.Join(words, " ")
+		return true
+	}
+	switch base {
+	case "double":
+		follow("precision")
+	case "character", "char", "bit":
+		follow("varying")
+	}
+	k = lengths(list, k)
+	if base == "timestamp" || base == "time" {
+		_ = follow("with", "time", "zone") || follow("without", "time", "zone")
+	}
+	for k+1 < len(list) && list[k].isSign("[") {
+		end := k + 1
+		if list[end].kind == number && end+1 < len(list) {
+			end++
+		}
+		if !list[end].isSign("]") {
+			break
+		}
+		k = end + 1
+		base += "[]"
+	}
+	return base, join(list[start:k]), k
+}
+
+// lengths skips "(10)" or "(10, 2)".
+func lengths(list []token, k int) int {
+	i := after(list, k)
+	if i == len(list) || !list[i].isSign("(") {
+		return k
+	}
+	for i++; i < len(list); i++ {
+		switch {
+		case list[i].kind == number, list[i].kind == space, list[i].isSign(","):
+		case list[i].isSign(")"):
+			return i + 1
+		default:
+			return k
+		}
+	}
+	return k
+}
+
+// castType maps a type's name as written in a statement to the plan's types.
+func castType(base string) (gen.Type, bool) {
+	switch base {
+	case "integer", "int", "bigint", "int8", "smallint", "int2", "int4", "mediumint", "tinyint":
+		return gen.TypeInteger, true
+	case "unsigned":
+		return gen.TypeUnsigned, true
+	case "double", "double precision", "float8", "float", "real", "float4":
+		return gen.TypeDouble, true
+	case "decimal", "numeric", "number":
+		return gen.TypeDecimal, true
+	case "string", "text", "varchar", "character varying":
+		return gen.TypeString, true
+	case "boolean", "bool":
+		return gen.TypeBoolean, true
+	case "datetime", "timestamptz", "timestamp with time zone", "timestamp", "timestamp without time zone":
+		return gen.TypeDatetime, true
+	case "uuid":
+		return gen.TypeUUID, true
+	case "json", "jsonb":
+		return gen.TypeJSON, true
+	}
+	return "", false
+}
+
+// typeText returns what a cast to a type becomes; the type as written if the flavor has it.
+func (f Flavor) typeText(base, whole string, names *Names) (text string, notices []Notice) {
+	t, ok := castType(base)
+	if f.product == Picodata || !ok {
+		return whole, nil
+	}
+	if f.product != PostgreSQL {
+		text, _ = f.product.typeName(t)
+		return text, f.typeNotice(t)
+	}
+	switch base {
+	case "integer", "int":
+		return "bigint", nil
+	case "unsigned":
+		if names != nil && names.wide {
+			return "numeric(20,0)", nil
+		}
+		return "bigint", nil
+	case "double":
+		return "double precision", nil
+	case "number":
+		return "numeric", nil
+	case "string":
+		return "text", nil
+	case "datetime":
+		return "timestamptz", nil
+	case "json":
+		return "jsonb", nil
+	}
+	return whole, nil
+}
+
+// datetimeLiteral turns a text literal that is cast to a datetime into the flavor's value of it.
+func (f Flavor) datetimeLiteral(literal string) (string, error) {
+	if f.product != Tarantool && f.product != SQLite || len(literal) < 2 || literal[0] != '\'' {
+		return literal, nil
+	}
+	body := literal[1 : len(literal)-1]
+	t, err := parseTime(body)
+	if err != nil {
+		return "", fmt.Errorf("%s is not a datetime that %s can be given: write it as '2006-01-02T15:04:05Z'", literal, f.product)
+	}
+	if f.product == Tarantool {
+		return strconv.FormatInt(t.UnixMicro(), 10), nil
+	}
+	return "'" + t.UTC().Format(timeFormat) + "'", nil
+}
+
+func parseTime(s string) (t time.Time, err error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", time.DateOnly} {
+		if t, err = time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	return t, err
+}
+
+func join(list []token) string {
+	var b strings.Builder
+	for _, t := range list {
+		b.WriteString(t.text)
+	}
+	return b.String()
+}

@@ -1,0 +1,72 @@
+package sql
+
+import (
+	"errors"
+	"strings"
+)
+
+// conflict rewrites INSERT … ON CONFLICT DO NOTHING, REPLACE or FAIL (Picodata's clauses) where
+// the flavor says it at the statement's head or not at all.
+func (tr *translator) conflict() error {
+	on, action, end := tr.findConflict()
+	if on < 0 {
+		return nil
+	}
+	head := ""
+	p := tr.flavor.product
+	switch action {
+	case "fail":
+	case "nothing":
+		if p != Tarantool {
+			return nil
+		}
+		head = " OR IGNORE"
+	case "replace":
+		if p == PostgreSQL {
+			return errors.New("there is no ON CONFLICT DO REPLACE: write ON CONFLICT (key) DO UPDATE SET …")
+		}
+		head = " OR REPLACE"
+	default:
+		if p == Tarantool {
+			return errors.New("there is no ON CONFLICT DO UPDATE: use ON CONFLICT DO REPLACE, or an upsert request")
+		}
+		return nil
+	}
+	i := after(tr.in, 0)
+	if i == len(tr.in) || !tr.in[i].is("insert") {
+		return nil
+	}
+	out := append([]token(nil), tr.in[:i+1]...)
+	out = append(out, token{sign, head})
+	out = append(out, tr.in[i+1:before(tr.in, on-1)+1]...)
+	tr.in = append(out, tr.in[end:]...)
+	return nil
+}
+
+// findConflict finds ON CONFLICT [(…)] DO action; on is -1 if there is none.
+func (tr *translator) findConflict() (on int, action string, end int) {
+	list := tr.in
+	for i := range list {
+		if !list[i].is("on") {
+			continue
+		}
+		k := after(list, i+1)
+		if k == len(list) || !list[k].is("conflict") {
+			continue
+		}
+		k = after(list, k+1)
+		if k < len(list) && list[k].isSign("(") {
+			for k < len(list) && !list[k].isSign(")") {
+				k++
+			}
+			k = after(list, min(k+1, len(list)))
+		}
+		if k == len(list) || !list[k].is("do") {
+			continue
+		}
+		if k = after(list, k+1); k < len(list) && list[k].kind == word {
+			return i, strings.ToLower(list[k].text), k + 1
+		}
+	}
+	return -1, "", 0
+}

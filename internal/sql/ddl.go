@@ -1,0 +1,185 @@
+package sql
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/plan"
+)
+
+// DefaultTimeout is the time that Picodata is given for a statement of DDL that names none.
+const DefaultTimeout = 86400 * time.Second
+
+// CreateTable writes the statement that creates t. tables are all of the plan's tables, where
+// the types of references are looked up; nil will do if t has none.
+func (f Flavor) CreateTable(t *plan.Table, tables []plan.Table) (stmt string, notices []Notice, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("create table %s on %s: %w", t.Name, f.product, err)
+		}
+	}()
+	if err := f.checkTable(t); err != nil {
+		return "", nil, err
+	}
+	var b strings.Builder
+	b.WriteString("CREATE ")
+	if t.Unlogged && (f.product == PostgreSQL || f.product == Picodata) {
+		b.WriteString("UNLOGGED ")
+	}
+	b.WriteString("TABLE " + Quote(t.Name) + " (")
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		name, more, err := f.columnType(&c.Spec, tables)
+		if err != nil {
+			return "", nil, fmt.Errorf("column %s: %w", c.Name, err)
+		}
+		notices = Merge(notices, more...)
+		b.WriteString(Quote(c.Name) + " " + name)
+		if !c.Nullable || slices.Contains(t.PrimaryKeys, c.Name) {
+			b.WriteString(" NOT NULL")
+		}
+	}
+	if len(t.PrimaryKeys) > 0 {
+		b.WriteString(", PRIMARY KEY (" + quoteAll(t.PrimaryKeys) + ")")
+	}
+	b.WriteString(")")
+	tail, more := f.tableTail(t)
+	b.WriteString(tail)
+	return b.String(), Merge(notices, more...), nil
+}
+
+func (f Flavor) checkTable(t *plan.Table) error {
+	if t.Name == "" || strings.ContainsRune(t.Name, 0) {
+		return errors.New("the table has no usable name")
+	}
+	if len(t.Columns) == 0 {
+		return errors.New("the table has no columns")
+	}
+	if len(t.PrimaryKeys) == 0 && (f.product == Picodata || f.product == Tarantool) {
+		return fmt.Errorf("%s needs a primary key: set primary_keys", f.product)
+	}
+	switch strings.ToLower(t.Engine) {
+	case "", "memtx", "vinyl":
+	default:
+		return fmt.Errorf("unknown engine %q: use memtx or vinyl", t.Engine)
+	}
+	if f.product != Picodata {
+		return nil
+	}
+	switch strings.ToLower(t.WaitApplied) {
+	case "", "globally", "locally":
+	default:
+		return fmt.Errorf("unknown wait_applied %q: use globally or locally", t.WaitApplied)
+	}
+	if t.Global && t.Tier != "" {
+		return errors.New("a global table lives in every tier: remove tier")
+	}
+	if t.Global && len(t.DistributionKeys) > 0 {
+		return errors.New("a global table has no distribution keys: remove distribution_keys")
+	}
+	return nil
+}
+
+// tableTail writes what follows the column list.
+func (f Flavor) tableTail(t *plan.Table) (string, []Notice) {
+	switch f.product {
+	case Picodata:
+		return picodataTail(t), nil
+	case Tarantool:
+		tail := ""
+		if t.Engine != "" {
+			tail = " WITH ENGINE='" + strings.ToLower(t.Engine) + "'"
+		}
+		return tail, f.ignoredTable(t)
+	case SQLite:
+		// A table whose key isn't one INTEGER column is a tree by its key, without a second
+		// lookup by rowid; one INTEGER column is the rowid itself.
+		if n := len(t.PrimaryKeys); n > 1 || n == 1 && !f.isInteger(t, t.PrimaryKeys[0]) {
+			return " WITHOUT ROWID", f.ignoredTable(t)
+		}
+	}
+	return "", f.ignoredTable(t)
+}
+
+func (f Flavor) isInteger(t *plan.Table, column string) bool {
+	s := findColumn([]plan.Table{*t}, t.Name, column)
+	if s == nil {
+		return false
+	}
+	name, _, err := f.columnType(s, nil)
+	return err == nil && name == "INTEGER"
+}
+
+func picodataTail(t *plan.Table) string {
+	var b strings.Builder
+	if t.Engine != "" {
+		b.WriteString(" USING " + strings.ToLower(t.Engine))
+	}
+	switch {
+	case t.Global:
+		b.WriteString(" DISTRIBUTED GLOBALLY")
+	case len(t.DistributionKeys) > 0:
+		b.WriteString(" DISTRIBUTED BY (" + quoteAll(t.DistributionKeys) + ")")
+	default:
+		b.WriteString(" DISTRIBUTED BY (" + quoteAll(t.PrimaryKeys) + ")")
+	}
+	if t.Tier != "" {
+		b.WriteString(" IN TIER " + Quote(t.Tier))
+	}
+	if t.WaitApplied != "" {
+		b.WriteString(" WAIT APPLIED " + strings.ToUpper(t.WaitApplied))
+	}
+	return b.String() + timeoutOption(t.Timeout)
+}
+
+func timeoutOption(d time.Duration) string {
+	if d <= 0 {
+		d = DefaultTimeout
+	}
+	s := strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return " OPTION (TIMEOUT = " + s + ")"
+}
+
+// ignoredTable tells which settings of t the product has no counterpart for.
+func (f Flavor) ignoredTable(t *plan.Table) []Notice {
+	var list []Notice
+	ignore := func(set bool, id, what string) {
+		if set {
+			list = append(list, Notice{"sql-" + id + "-ignored", fmt.Sprintf("%s has no %s: ignored", f.product, what)})
+		}
+	}
+	ignore(t.Engine != "" && f.product != Tarantool, "engine", "choice of storage engine (engine)")
+	ignore(len(t.DistributionKeys) > 0 || t.Global, "distribution", "distribution of tables (distribution_keys)")
+	ignore(t.Tier != "", "tier", "tiers (tier)")
+	ignore(t.WaitApplied != "", "wait-applied", "waiting for replicas in DDL (wait_applied)")
+	ignore(t.Unlogged && f.product != PostgreSQL, "unlogged", "unlogged tables in SQL (unlogged)")
+	ignore(t.Timeout > 0, "timeout", "timeout in the text of DDL (timeout)")
+	return list
+}
+
+// DropTable writes the statement that drops t if it exists.
+func (f Flavor) DropTable(t *plan.Table) string {
+	s := "DROP TABLE IF EXISTS " + Quote(t.Name)
+	if f.product == Picodata {
+		s += timeoutOption(t.Timeout)
+	}
+	return s
+}
+
+// Truncate writes the statement that empties t.
+func (f Flavor) Truncate(t *plan.Table) string {
+	if f.product == SQLite {
+		return "DELETE FROM " + Quote(t.Name)
+	}
+	return "TRUNCATE TABLE " + Quote(t.Name)
+}

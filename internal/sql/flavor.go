@@ -1,0 +1,101 @@
+// Package sql writes one workload's schema and statements for each flavor of SQL: PostgreSQL,
+// Picodata, Tarantool and SQLite. It is pure text and value mapping and does no I/O.
+//
+// The input is Picodata's own flavor, which is what the plan format is written in: types by the
+// names of gen.Type, `$1::integer` casts, unquoted names in lower case. What a server lacks is
+// ignored with one Notice where only cost or placement changes, and is an error where results
+// would change.
+package sql
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Product is a server product that has a flavor of its own.
+type Product uint8
+
+// The products.
+const (
+	PostgreSQL Product = iota
+	Picodata
+	Tarantool
+	SQLite
+)
+
+// String returns the product's name as driver.ServerInfo gives it.
+func (p Product) String() string {
+	switch p {
+	case PostgreSQL:
+		return "PostgreSQL"
+	case Picodata:
+		return "Picodata"
+	case Tarantool:
+		return "Tarantool"
+	case SQLite:
+		return "SQLite"
+	}
+	return "Product(" + strconv.Itoa(int(p)) + ")"
+}
+
+// Flavor writes SQL for one product. It is an immutable value, safe for concurrent use. The zero
+// value is PostgreSQL's.
+type Flavor struct{ product Product }
+
+// For returns the flavor of the server that says it is product in version (driver.ServerInfo).
+// Letter case doesn't matter; version may be empty. An unknown product, and a Tarantool older
+// than 2, which has no SQL, are errors.
+func For(product, version string) (Flavor, error) {
+	switch strings.ToLower(product) {
+	case "postgresql", "postgres":
+		return Flavor{PostgreSQL}, nil
+	case "picodata":
+		return Flavor{Picodata}, nil
+	case "sqlite":
+		return Flavor{SQLite}, nil
+	case "tarantool":
+		if strings.HasPrefix(version, "1.") {
+			return Flavor{}, fmt.Errorf("choose SQL flavor: Tarantool %s has no SQL: use Tarantool 2.6 or later, or requests other than SQL", version)
+		}
+		return Flavor{Tarantool}, nil
+	}
+	return Flavor{}, fmt.Errorf("choose SQL flavor: no flavor of SQL is known for %q: use PostgreSQL, Picodata, Tarantool or SQLite", product)
+}
+
+// Product returns the flavor's product.
+func (f Flavor) Product() Product { return f.product }
+
+// Notice tells the user once a run about something that was ignored or mapped. Notices with one
+// ID always have one text.
+type Notice struct {
+	ID   string // stable, for records: "sql-engine-ignored"
+	Text string // one line: what, and what that means
+}
+
+// Merge appends the notices of more whose ID isn't in list yet.
+func Merge(list []Notice, more ...Notice) []Notice {
+next:
+	for _, n := range more {
+		for _, o := range list {
+			if o.ID == n.ID {
+				continue next
+			}
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// Quote returns name as a quoted identifier, which every flavor takes literally.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func quoteAll(names []string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = Quote(n)
+	}
+	return strings.Join(q, ", ")
+}
+
+func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

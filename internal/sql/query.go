@@ -1,0 +1,60 @@
+package sql
+
+import (
+	"strconv"
+	"strings"
+
+	"brunt/internal/gen"
+)
+
+// CountRows writes a query whose one value is the number of table's rows.
+func (f Flavor) CountRows(table string) string { return "SELECT COUNT(*) FROM " + Quote(table) }
+
+// HasTable writes a query whose one value is 1 if table exists and 0 otherwise.
+func (f Flavor) HasTable(table string) string {
+	switch f.product {
+	case Picodata:
+		return `SELECT COUNT(*) FROM "_pico_table" WHERE "name" = ` + quoteText(table)
+	case Tarantool:
+		return `SELECT COUNT(*) FROM "_space" WHERE "name" = ` + quoteText(table)
+	case SQLite:
+		return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = " + quoteText(table)
+	}
+	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + quoteText(Quote(table)) + ") AND relkind IN ('r', 'p')"
+}
+
+// SelectRows writes a query for columns of table's rows in the order of keys. With after, which
+// holds one value for each key, only rows behind it in that order come; limit 0 means all.
+// The comparison is spelt out by column because not every flavor compares rows.
+func (f Flavor) SelectRows(table string, columns, keys []string, after []gen.Value, limit uint64) string {
+	var b strings.Builder
+	b.WriteString("SELECT " + quoteAll(columns) + " FROM " + Quote(table))
+	if len(after) > 0 {
+		b.WriteString(" WHERE ")
+		for i := range after {
+			if i > 0 {
+				b.WriteString(" OR ")
+			}
+			b.WriteString("(")
+			for k := 0; k < i; k++ {
+				b.WriteString(Quote(keys[k]) + " = " + f.Literal(&after[k]) + " AND ")
+			}
+			b.WriteString(Quote(keys[i]) + " > " + f.Literal(&after[i]) + ")")
+		}
+	}
+	if len(keys) > 0 {
+		b.WriteString(" ORDER BY " + quoteAll(keys))
+	}
+	if limit > 0 {
+		b.WriteString(" LIMIT " + strconv.FormatUint(limit, 10))
+	}
+	return b.String()
+}
+
+// SelectByKey writes a query for columns of the rows whose first key column lies between two
+// values, both included, in the order of keys.
+func (f Flavor) SelectByKey(table string, columns, keys []string, lo, hi *gen.Value) string {
+	return "SELECT " + quoteAll(columns) + " FROM " + Quote(table) +
+		" WHERE " + Quote(keys[0]) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi) +
+		" ORDER BY " + quoteAll(keys)
+}

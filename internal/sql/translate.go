@@ -1,0 +1,306 @@
+package sql
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// Names are the names of a plan's tables, columns and indexes, which statements may use without
+// quotes. A nil *Names holds none.
+type Names struct {
+	columns map[string]bool
+	tables  map[string]bool
+	wide    bool // some unsigned column's range exceeds 64 bits with a sign
+}
+
+// NewNames collects the names. The result is immutable.
+func NewNames(tables []plan.Table, indexes []plan.Index) *Names {
+	n := &Names{columns: map[string]bool{}, tables: map[string]bool{}}
+	for i := range tables {
+		n.tables[tables[i].Name] = true
+		for k := range tables[i].Columns {
+			c := &tables[i].Columns[k]
+			n.columns[c.Name] = true
+			n.wide = n.wide || isWide(&c.Spec)
+		}
+	}
+	for i := range indexes {
+		n.tables[indexes[i].Name] = true
+	}
+	return n
+}
+
+// find returns the name that an unquoted word stands for: in lower case, as Picodata reads it,
+// or else as written.
+func (n *Names) find(w string) (name string, table, ok bool) {
+	if n == nil {
+		return "", false, false
+	}
+	for _, name := range []string{strings.ToLower(w), w} {
+		if n.tables[name] {
+			return name, true, true
+		}
+		if n.columns[name] {
+			return name, false, true
+		}
+	}
+	return "", false, false
+}
+
+// Translate rewrites a statement for the flavor: types of casts (`x::string`, CAST(x AS string)),
+// placeholders, ON CONFLICT, and, for Tarantool, which reads unquoted names in upper case, quotes
+// around the unquoted names of the plan. params are the kinds of the statement's parameters;
+// every flavor takes them in their order, numbered, so nothing has to be rearranged. What isn't
+// known passes unchanged; for Picodata everything does. An error means that the statement can't
+// do the same on this product.
+func (f Flavor) Translate(statement string, params []gen.Kind, names *Names) (string, []Notice, error) {
+	list := lex(statement)
+	if err := checkParams(list, params); err != nil {
+		return "", nil, err
+	}
+	if f.product == Picodata {
+		return statement, nil, nil
+	}
+	tr := translator{flavor: f, names: names, in: list}
+	if err := tr.conflict(); err != nil {
+		return "", nil, fmt.Errorf("translate for %s: %w", f.product, err)
+	}
+	tr.number = f.product == PostgreSQL && onlyMarks(tr.in, len(params))
+	if err := tr.run(); err != nil {
+		return "", nil, fmt.Errorf("translate for %s: %w", f.product, err)
+	}
+	for _, k := range params {
+		switch k {
+		case gen.Datetime:
+			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeDatetime)...)
+		case gen.Decimal:
+			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeDecimal)...)
+		case gen.UUID:
+			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeUUID)...)
+		case gen.JSON:
+			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeJSON)...)
+		}
+	}
+	return join(tr.out), tr.notices, nil
+}
+
+func checkParams(list []token, params []gen.Kind) error {
+	for _, t := range list {
+		if t.kind != param || t.text[0] != '$' || !isDigit(t.text[1]) {
+			continue
+		}
+		if n, err := strconv.Atoi(t.text[1:]); err != nil || n < 1 || n > len(params) {
+			return fmt.Errorf("the statement uses %.20s but has %d parameters: add the parameter or correct the number", t.text, len(params))
+		}
+	}
+	return nil
+}
+
+// onlyMarks reports whether the statement's n parameters are all written "?".
+func onlyMarks(list []token, n int) bool {
+	marks := 0
+	for _, t := range list {
+		switch t.kind {
+		case param:
+			return false
+		case mark:
+			marks++
+		}
+	}
+	return marks > 0 && marks == n
+}
+
+type translator struct {
+	flavor  Flavor
+	names   *Names
+	in, out []token
+	number  bool   // number the "?"
+	marks   int    // "?" seen
+	casts   []bool // for each open parenthesis whether it is CAST's
+	notices []Notice
+}
+
+func (tr *translator) run() error {
+	for i := 0; i < len(tr.in); {
+		t := tr.in[i]
+		i++
+		switch {
+		case t.kind == cast:
+			n, err := tr.cast(i)
+			if err != nil {
+				return err
+			}
+			i = n
+		case t.is("as") && len(tr.casts) > 0 && tr.casts[len(tr.casts)-1]:
+			tr.out = append(tr.out, t)
+			i = tr.castAs(i)
+		case t.kind == word && tr.flavor.product == Tarantool:
+			tr.out = append(tr.out, tr.name(t, i))
+		case t.kind == param && tr.flavor.product == SQLite && len(t.text) > 1 && t.text[0] == '$' && isDigit(t.text[1]):
+			tr.out = append(tr.out, token{param, "?" + t.text[1:]})
+		case t.kind == mark && tr.number:
+			tr.marks++
+			tr.out = append(tr.out, token{param, "$" + strconv.Itoa(tr.marks)})
+		default:
+			tr.parenthesis(t)
+			tr.out = append(tr.out, t)
+		}
+	}
+	return nil
+}
+
+func (tr *translator) parenthesis(t token) {
+	switch {
+	case t.isSign("("):
+		p := before(tr.out, len(tr.out)-1)
+		tr.casts = append(tr.casts, p >= 0 && tr.out[p].is("cast"))
+	case t.isSign(")") && len(tr.casts) > 0:
+		tr.casts = tr.casts[:len(tr.casts)-1]
+	}
+}
+
+// cast translates "::type", whose type begins at in[i], and returns where to go on.
+func (tr *translator) cast(i int) (next int, err error) {
+	base, whole, next := typeWords(tr.in, i)
+	if next == i {
+		tr.out = append(tr.out, token{cast, "::"})
+		return i, nil
+	}
+	name, notices := tr.flavor.typeText(base, whole, tr.names)
+	tr.notices = Merge(tr.notices, notices...)
+	if tr.flavor.product == PostgreSQL {
+		tr.out = append(tr.out, token{cast, "::"})
+		// What stands before the type (comments) stays.
+		tr.out = append(tr.out, tr.in[i:after(tr.in, i)]...)
+		tr.out = append(tr.out, token{primary, name})
+		return next, nil
+	}
+	end := before(tr.out, len(tr.out)-1) + 1
+	start := operand(tr.out[:end])
+	if start == end {
+		tr.out = append(tr.out, token{cast, "::"}, token{primary, whole})
+		return next, nil
+	}
+	body := join(tr.out[start:end])
+	if t, _ := castType(base); t == gen.TypeDatetime && end-start == 1 && tr.out[start].kind == text {
+		if body, err = tr.flavor.datetimeLiteral(body); err != nil {
+			return 0, err
+		}
+		tr.out = append(tr.out[:start], token{primary, body})
+		return next, nil
+	}
+	tr.out = append(tr.out[:start], token{primary, "CAST(" + body + " AS " + name + ")"})
+	return next, nil
+}
+
+// castAs translates the type after the AS of a CAST.
+func (tr *translator) castAs(i int) (next int) {
+	base, whole, next := typeWords(tr.in, i)
+	if next == i {
+		return i
+	}
+	name, notices := tr.flavor.typeText(base, whole, tr.names)
+	tr.notices = Merge(tr.notices, notices...)
+	tr.out = append(tr.out, tr.in[i:after(tr.in, i)]...)
+	tr.out = append(tr.out, token{primary, name})
+	return next
+}
+
+// name quotes an unquoted name of the plan; in[i:] follows it.
+func (tr *translator) name(t token, i int) token {
+	name, table, ok := tr.names.find(t.text)
+	if !ok || isReserved(t.text) {
+		return t
+	}
+	// "(" behind a name makes it a function, unless it is a table's in INSERT INTO t (…).
+	if k := after(tr.in, i); k < len(tr.in) && tr.in[k].isSign("(") {
+		p := before(tr.out, len(tr.out)-1)
+		if !table || p < 0 || !(tr.out[p].is("into") || tr.out[p].is("on") || tr.out[p].is("table") || tr.out[p].is("references")) {
+			return t
+		}
+	}
+	return token{quoted, Quote(name)}
+}
+
+// operand returns where the operand that list ends with begins: a parameter, literal, name with
+// qualifiers, call, subscript, CASE … END or parenthesis. It is len(list) if there is none.
+func operand(list []token) int {
+	i := len(list) - 1
+	for i >= 0 {
+		t := list[i]
+		switch {
+		case t.isSign(")"), t.isSign("]"):
+			open := opening(list, i)
+			if open < 0 {
+				return len(list)
+			}
+			p := before(list, open-1)
+			switch {
+			case t.isSign("]") && p >= 0 && endsOperand(list[p]):
+				i = p
+				continue
+			case t.isSign("]") && p >= 0 && list[p].is("array"):
+				return p
+			case t.isSign(")") && p >= 0 && (list[p].kind == word && !isReserved(list[p].text) || list[p].kind == quoted):
+				return qualified(list, p)
+			}
+			return open
+		case t.is("end"):
+			return caseStart(list, i)
+		case t.kind == word && (!isReserved(t.text) || t.is("null") || t.is("true") || t.is("false")), t.kind == quoted:
+			return qualified(list, i)
+		case t.kind == text, t.kind == number, t.kind == param, t.kind == mark, t.kind == primary:
+			return i
+		}
+		return len(list)
+	}
+	return len(list)
+}
+
+func endsOperand(t token) bool {
+	return t.isSign(")") || t.isSign("]") || t.kind == quoted || t.kind == param || t.kind == primary ||
+		t.kind == word && !isReserved(t.text)
+}
+
+// qualified returns where the dotted name that ends at i begins.
+func qualified(list []token, i int) int {
+	for i >= 2 && list[i-1].isSign(".") && (list[i-2].kind == word || list[i-2].kind == quoted) {
+		i -= 2
+	}
+	return i
+}
+
+// opening returns the index of the bracket that the one at i closes, or -1.
+func opening(list []token, i int) int {
+	depth := 0
+	for ; i >= 0; i-- {
+		switch {
+		case list[i].isSign(")"), list[i].isSign("]"):
+			depth++
+		case list[i].isSign("("), list[i].isSign("["):
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func caseStart(list []token, i int) int {
+	depth := 0
+	for k := i; k >= 0; k-- {
+		switch {
+		case list[k].is("end"):
+			depth++
+		case list[k].is("case"):
+			if depth--; depth == 0 {
+				return k
+			}
+		}
+	}
+	return len(list)
+}

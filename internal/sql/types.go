@@ -1,0 +1,155 @@
+package sql
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// typeNames gives a product's names for column types.
+//
+// PostgreSQL: integers are BIGINT because Picodata's INTEGER, whose range the plan's values have,
+// is 64-bit; DATETIME is TIMESTAMPTZ because values are instants. Tarantool's SQL (2.6) has no
+// DECIMAL, DATETIME, UUID or JSON: NUMBER, INTEGER (µs since the epoch) and STRING keep values
+// comparable. SQLite stores by affinity; datetimes are UTC text of fixed width.
+func (p Product) typeName(t gen.Type) (string, bool) {
+	var names [4]string
+	switch t {
+	case gen.TypeInteger:
+		names = [4]string{"BIGINT", "INTEGER", "INTEGER", "INTEGER"}
+	case gen.TypeUnsigned:
+		names = [4]string{"BIGINT", "UNSIGNED", "UNSIGNED", "INTEGER"}
+	case gen.TypeDouble:
+		names = [4]string{"DOUBLE PRECISION", "DOUBLE", "DOUBLE", "REAL"}
+	case gen.TypeDecimal:
+		names = [4]string{"NUMERIC", "DECIMAL", "NUMBER", "NUMERIC"}
+	case gen.TypeString:
+		names = [4]string{"TEXT", "TEXT", "STRING", "TEXT"}
+	case gen.TypeBoolean:
+		names = [4]string{"BOOLEAN", "BOOLEAN", "BOOLEAN", "INTEGER"}
+	case gen.TypeDatetime:
+		names = [4]string{"TIMESTAMPTZ", "DATETIME", "INTEGER", "TEXT"}
+	case gen.TypeUUID:
+		names = [4]string{"UUID", "UUID", "STRING", "TEXT"}
+	case gen.TypeJSON:
+		names = [4]string{"JSONB", "JSON", "STRING", "TEXT"}
+	default:
+		return "", false
+	}
+	return names[p], true
+}
+
+const wideUnsigned = "NUMERIC(20,0)"
+
+func isWide(s *gen.Spec) bool {
+	return s.Type == gen.TypeUnsigned && s.HasRange && uint64(s.IntHi) > math.MaxInt64
+}
+
+// columnType returns the DDL type of a column. tables are searched for what references refer to.
+func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notices []Notice, err error) {
+	s, err = resolve(s, tables)
+	if err != nil {
+		return "", nil, err
+	}
+	t := s.Type
+	if t == gen.TypeConstant {
+		if t, err = constantType(s.Constant); err != nil {
+			return "", nil, err
+		}
+	}
+	if isWide(s) {
+		switch f.product {
+		case PostgreSQL:
+			return wideUnsigned, nil, nil
+		case SQLite:
+			return "", nil, fmt.Errorf("SQLite has no integers above %d: lower the column's range", int64(math.MaxInt64))
+		}
+	}
+	name, ok := f.product.typeName(t)
+	if !ok {
+		return "", nil, fmt.Errorf("unknown type %q", t)
+	}
+	return name, f.typeNotice(t), nil
+}
+
+// resolve follows references to the column that gives the values.
+func resolve(s *gen.Spec, tables []plan.Table) (*gen.Spec, error) {
+	for hops := 0; s.Type == gen.TypeReference; hops++ {
+		next := findColumn(tables, s.Table, s.Column)
+		if next == nil {
+			return nil, fmt.Errorf("reference to %s.%s, which isn't in the plan's tables", s.Table, s.Column)
+		}
+		if hops > len(tables) {
+			return nil, fmt.Errorf("reference to %s.%s goes round in a circle", s.Table, s.Column)
+		}
+		s = next
+	}
+	return s, nil
+}
+
+func findColumn(tables []plan.Table, table, column string) *gen.Spec {
+	for i := range tables {
+		if tables[i].Name != table {
+			continue
+		}
+		for k := range tables[i].Columns {
+			if tables[i].Columns[k].Name == column {
+				return &tables[i].Columns[k].Spec
+			}
+		}
+	}
+	return nil
+}
+
+func constantType(v any) (gen.Type, error) {
+	switch v.(type) {
+	case string:
+		return gen.TypeString, nil
+	case int64, int:
+		return gen.TypeInteger, nil
+	case uint64:
+		return gen.TypeUnsigned, nil
+	case float64:
+		return gen.TypeDouble, nil
+	case bool:
+		return gen.TypeBoolean, nil
+	case time.Time:
+		return gen.TypeDatetime, nil
+	}
+	return "", fmt.Errorf("a column of the constant %v has no type: give it a type", v)
+}
+
+// typeNotice tells of types that are stored as another.
+func (f Flavor) typeNotice(t gen.Type) []Notice {
+	say := func(as string) []Notice {
+		return []Notice{{
+			ID:   "sql-" + string(t) + "-mapped",
+			Text: fmt.Sprintf("%s has no %s type in SQL: columns and parameters are %s", f.product, t, as),
+		}}
+	}
+	switch f.product {
+	case Tarantool:
+		switch t {
+		case gen.TypeDatetime:
+			return say("integers, microseconds since 1970-01-01 UTC")
+		case gen.TypeDecimal:
+			return say("numbers in double precision, about 15 digits")
+		case gen.TypeUUID:
+			return say("strings of 36 characters")
+		case gen.TypeJSON:
+			return say("strings")
+		}
+	case SQLite:
+		switch t {
+		case gen.TypeDatetime:
+			return say("UTC text such as " + strconv.Quote("1999-10-26T09:00:00.000000Z"))
+		case gen.TypeDecimal:
+			return say("numbers in double precision, about 15 digits")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package sql
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"brunt/internal/gen"
+)
+
+// timeFormat is the text of a datetime: UTC, microseconds, fixed width, so that order as text is
+// order in time for the years 0 to 9999.
+const timeFormat = "2006-01-02T15:04:05.000000Z"
+
+// ParamKind is the kind that values of kind k are sent as, as parameters of statements and as
+// fields of loaded rows alike.
+//
+// PostgreSQL and Picodata take every kind as it is. Tarantool: Datetime → Int (µs since the
+// epoch), Decimal → Float, UUID and JSON → String. SQLite: Bool → Int, Uint → Int, Decimal →
+// Float, Datetime → String (UTC, fixed width), UUID and JSON → String.
+func (f Flavor) ParamKind(k gen.Kind) gen.Kind {
+	switch f.product {
+	case Tarantool:
+		switch k {
+		case gen.Datetime:
+			return gen.Int
+		case gen.Decimal:
+			return gen.Float
+		case gen.UUID, gen.JSON:
+			return gen.String
+		}
+	case SQLite:
+		switch k {
+		case gen.Bool, gen.Uint:
+			return gen.Int
+		case gen.Decimal:
+			return gen.Float
+		case gen.Datetime, gen.UUID, gen.JSON:
+			return gen.String
+		}
+	}
+	return k
+}
+
+// Convert changes v to the kind that ParamKind names, in place and without allocation once v's
+// buffer has grown. A Uint above the signed range stays a Uint, which SQLite's driver refuses.
+func (f Flavor) Convert(v *gen.Value) {
+	to := f.ParamKind(v.Kind)
+	if to == v.Kind {
+		return
+	}
+	switch v.Kind {
+	case gen.Uint:
+		if v.I < 0 {
+			return
+		}
+	case gen.Decimal:
+		v.F = decimalFloat(v.I, v.Scale)
+	case gen.Datetime:
+		if to == gen.String {
+			v.B = time.UnixMicro(v.I).UTC().AppendFormat(v.B[:0], timeFormat)
+		}
+	case gen.UUID:
+		v.B = appendUUID(v.B)
+	}
+	v.Kind = to
+}
+
+// decimalFloat is the double nearest to unscaled × 10^-scale for |unscaled| ≤ 2^53 and scale ≤ 22
+// (both operands of the division are then exact), and within one unit in the last place beyond.
+func decimalFloat(unscaled int64, scale uint8) float64 {
+	return float64(unscaled) / math.Pow10(int(scale))
+}
+
+// appendUUID replaces the 16 bytes of raw by their text of 36 characters (RFC 9562).
+func appendUUID(raw []byte) []byte {
+	var id [16]byte
+	copy(id[:], raw)
+	var text [36]byte
+	hex.Encode(text[:8], id[:4])
+	hex.Encode(text[9:13], id[4:6])
+	hex.Encode(text[14:18], id[6:8])
+	hex.Encode(text[19:23], id[8:10])
+	hex.Encode(text[24:], id[10:])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return append(raw[:0], text[:]...)
+}
+
+// Wrap returns a generator of g's values as the flavor's server takes them. It returns g itself
+// where the flavor converts nothing.
+func (f Flavor) Wrap(g gen.Generator) gen.Generator {
+	if f.product == PostgreSQL || f.product == Picodata {
+		return g
+	}
+	return gen.Func(func(v *gen.Value, index uint64) {
+		g.Value(v, index)
+		f.Convert(v)
+	})
+}
+
+// WrapRow is Wrap for a function that fills a row.
+func (f Flavor) WrapRow(row func(values []gen.Value, row uint64)) func(values []gen.Value, row uint64) {
+	if f.product == PostgreSQL || f.product == Picodata {
+		return row
+	}
+	return func(values []gen.Value, n uint64) {
+		row(values, n)
+		for i := range values {
+			f.Convert(&values[i])
+		}
+	}
+}
+
+// Literal writes v as it stands in a statement. It works on a copy.
+func (f Flavor) Literal(v *gen.Value) string {
+	c := v.Clone()
+	f.Convert(&c)
+	switch c.Kind {
+	case gen.Bool:
+		return strconv.FormatBool(c.I != 0)
+	case gen.Int:
+		return strconv.FormatInt(c.I, 10)
+	case gen.Uint:
+		return strconv.FormatUint(uint64(c.I), 10)
+	case gen.Float:
+		return f.floatLiteral(c.F)
+	case gen.Decimal:
+		return decimalText(c.I, c.Scale)
+	case gen.String:
+		return quoteText(string(c.B))
+	case gen.JSON:
+		return f.typed(quoteText(string(c.B)), gen.TypeJSON)
+	case gen.Bytes:
+		if f.product == PostgreSQL {
+			return `'\x` + hex.EncodeToString(c.B) + "'::bytea"
+		}
+		return "x'" + hex.EncodeToString(c.B) + "'"
+	case gen.Datetime:
+		return f.typed("'"+time.UnixMicro(c.I).UTC().Format(timeFormat)+"'", gen.TypeDatetime)
+	case gen.UUID:
+		return f.typed("'"+string(appendUUID(c.B))+"'", gen.TypeUUID)
+	}
+	return "NULL"
+}
+
+// typed is a text literal cast to a type; Picodata has no literals of its other types.
+func (f Flavor) typed(text string, t gen.Type) string {
+	name, _ := f.product.typeName(t)
+	return fmt.Sprintf("CAST(%s AS %s)", text, name)
+}
+
+func (f Flavor) floatLiteral(x float64) string {
+	if f.product == PostgreSQL && (math.IsInf(x, 0) || math.IsNaN(x)) {
+		return "'" + strconv.FormatFloat(x, 'g', -1, 64) + "'::float8"
+	}
+	return strconv.FormatFloat(x, 'e', -1, 64)
+}
+
+func decimalText(unscaled int64, scale uint8) string {
+	s := strconv.FormatInt(unscaled, 10)
+	sign := ""
+	if s[0] == '-' {
+		sign, s = "-", s[1:]
+	}
+	if scale == 0 {
+		return sign + s
+	}
+	for len(s) <= int(scale) {
+		s = "0" + s
+	}
+	return sign + s[:len(s)-int(scale)] + "." + s[len(s)-int(scale):]
+}
