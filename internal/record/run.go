@@ -31,6 +31,9 @@ type Run struct {
 	TierReason  string            `json:"tier_reason,omitempty"`
 	Timing      string            `json:"timing,omitempty"` // how sends and receipts were timed
 	Sessions    int               `json:"sessions"`
+	Pipeline    int               `json:"pipeline,omitempty"`  // requests in flight that a session may have; 1 if absent
+	ToleranceNs int64             `json:"timing_tolerance_ns"` // how late a send may be, to be sent with others
+	Spin        bool              `json:"spin,omitempty"`      // loops spin before an intended start instead of sleeping
 	IntervalNs  int64             `json:"interval_ns"`
 	DurationNs  int64             `json:"duration_ns"` // of load, warm-up excluded
 	Environment Environment       `json:"environment"`
@@ -40,6 +43,7 @@ type Run struct {
 	Total       Operation         `json:"total"`
 	Thresholds  []Threshold       `json:"thresholds,omitempty"`
 	Health      Health            `json:"health"`
+	Failures    []FailureCount    `json:"failures,omitempty"` // failed attempts by class and code
 	Verdict     Verdict           `json:"verdict"`
 	Warnings    []Warning         `json:"warnings,omitempty"`
 	Setup       *Setup            `json:"setup,omitempty"`
@@ -161,7 +165,16 @@ type Health struct {
 	SendStalls        uint64  `json:"send_stalls"`
 	RSSBytesMax       uint64  `json:"rss_bytes_max"`
 	PausedNs          int64   `json:"paused_ns"`
-	CeilingPerS       float64 `json:"ceiling_per_s,omitempty"` // this machine's measured maximum
+	// OwnLagP99Ns is the lag of intervals in which waiting for a free session can't explain it: the
+	// 99th percentile, or the third largest of fewer than 300. OwnLagCount is how many there were.
+	OwnLagP99Ns   int64   `json:"own_lag_p99_ns"`
+	OwnLagCount   uint64  `json:"own_lag_count"`
+	LoopFullNs    int64   `json:"loop_full_ns"`    // time with the busiest loop above 95 %
+	SaturatedNs   int64   `json:"saturated_ns"`    // time with a backlog while all sessions were busy
+	IdleBacklogNs int64   `json:"idle_backlog_ns"` // time with a backlog while sessions were free
+	BacklogMax    uint64  `json:"backlog_max"`
+	InFlightMean  float64 `json:"in_flight_mean"`          // requests in flight, by Little's law
+	CeilingPerS   float64 `json:"ceiling_per_s,omitempty"` // this machine's measured maximum
 }
 
 // Verdict says whether the result stands.

@@ -1,0 +1,125 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// The files of a bundle.
+const (
+	PlanFile      = "plan.yml"
+	RunFile       = "run.json"
+	IntervalsFile = "intervals.ndjson"
+	ErrorsFile    = "errors.ndjson"
+	ObserveFolder = "observe"
+)
+
+// DefaultRoot is the folder that holds bundles unless the user names another.
+const DefaultRoot = "results"
+
+// FolderName is the name of the bundle of a run: its name made safe for every file system, and
+// its start in UTC to the second.
+func FolderName(name string, started time.Time) string {
+	return SafeName(name) + "-" + started.UTC().Format("20060102T150405Z")
+}
+
+// SafeName makes a file name of a run's name: letters and digits of any script and ".", "_", "-"
+// stay, all else becomes "-"; at most 60 characters; "run" if nothing is left.
+func SafeName(name string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range name {
+		if n++; n > 60 {
+			break
+		}
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	if s := strings.Trim(b.String(), "-."); s != "" {
+		return s
+	}
+	return "run"
+}
+
+// Create makes the bundle's folder root/<name>-<UTC time>, with -2, -3 … appended if a run of
+// that name began in the same second, and opens its files. It fails before anything is sent if
+// the folder can't be written to.
+func Create(fsys FS, root, name string, started time.Time, o Options) (*Bundle, error) {
+	if err := fsys.MkdirAll(root); err != nil {
+		return nil, folderError(root, err)
+	}
+	base := filepath.Join(root, FolderName(name, started))
+	for n := 1; n < 1000; n++ {
+		dir := base
+		if n > 1 {
+			dir += "-" + strconv.Itoa(n)
+		}
+		err := fsys.Mkdir(dir)
+		if err == nil {
+			return open(fsys, dir, o)
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, folderError(dir, err)
+		}
+	}
+	return nil, fmt.Errorf("%s and 998 more exist; choose another name or folder", base)
+}
+
+// CreateIn makes the bundle in a folder that the user named: it must be empty or not exist yet,
+// and of two runs that begin in it at once only one succeeds.
+func CreateIn(fsys FS, dir string, o Options) (*Bundle, error) {
+	if err := fsys.MkdirAll(dir); err != nil {
+		return nil, folderError(dir, err)
+	}
+	names, err := fsys.List(dir)
+	if err != nil {
+		return nil, folderError(dir, err)
+	}
+	for _, n := range names {
+		if n == IntervalsFile || n == RunFile {
+			return nil, fmt.Errorf("folder %s already holds a run, or one under way; name an empty or new folder", dir)
+		}
+	}
+	if len(names) > 0 {
+		return nil, fmt.Errorf("folder %s is not empty (it holds %s); name an empty or new folder", dir, names[0])
+	}
+	return open(fsys, dir, o)
+}
+
+// open creates the bundle's files. Whoever creates intervals.ndjson owns the folder.
+func open(fsys FS, dir string, o Options) (*Bundle, error) {
+	intervals, err := fsys.Create(filepath.Join(dir, IntervalsFile))
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("folder %s was taken by another run just now; name another folder", dir)
+	}
+	if err != nil {
+		return nil, folderError(dir, err)
+	}
+	failures, err := fsys.Create(filepath.Join(dir, ErrorsFile))
+	if err != nil {
+		_ = intervals.Close()
+		return nil, folderError(dir, err)
+	}
+	return newBundle(fsys, dir, intervals, failures, o), nil
+}
+
+func folderError(dir string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	hint := "name another folder with --output-dir"
+	if errors.Is(err, fs.ErrPermission) {
+		hint = "make it writable or name another folder with --output-dir"
+	}
+	return fmt.Errorf("the run's record can't be written to %s: %w; %s", dir, err, hint)
+}

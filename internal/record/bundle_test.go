@@ -1,0 +1,227 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/measure"
+)
+
+func TestFolderNames(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "results")
+	want := []string{"cars-20260301T123005Z", "cars-20260301T123005Z-2", "cars-20260301T123005Z-3"}
+	for _, w := range want {
+		b, err := Create(OS{}, root, "cars", began, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := filepath.Base(b.Dir); got != w {
+			t.Errorf("folder %s, want %s", got, w)
+		}
+		b.Abandon()
+	}
+}
+
+func TestSafeName(t *testing.T) {
+	for in, want := range map[string]string{
+		"cars": "cars", "": "run", "../../etc/passwd": "etc-passwd", "a b/c": "a-b-c",
+		"нагрузка 1": "нагрузка-1", "...": "run", "a\x00b\n": "a-b", strings.Repeat("x", 100): strings.Repeat("x", 60),
+	} {
+		if got := SafeName(in); got != want {
+			t.Errorf("SafeName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestExplicitFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	b, err := CreateIn(OS{}, dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abandon()
+	if _, err = CreateIn(OS{}, dir, Options{}); err == nil || !strings.Contains(err.Error(), "already holds a run") {
+		t.Errorf("second run into one folder: %v", err)
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "thesis.doc"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = CreateIn(OS{}, full, Options{}); err == nil || !strings.Contains(err.Error(), "thesis.doc") {
+		t.Errorf("folder that isn't empty: %v", err)
+	}
+}
+
+func TestOneOfManyGetsTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won, lost := 0, 0
+	for range 16 {
+		wg.Go(func() {
+			b, err := CreateIn(OS{}, dir, Options{})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won++
+				b.Abandon()
+			} else {
+				lost++
+				if strings.Contains(err.Error(), "\n") {
+					t.Errorf("more than one line: %q", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if won != 1 || lost != 15 {
+		t.Errorf("%d runs got the folder and %d did not", won, lost)
+	}
+}
+
+// denied is a file system in which nothing can be written, whoever the user is.
+type denied struct{ OS }
+
+func (denied) Mkdir(path string) error {
+	return &fs.PathError{Op: "mkdir", Path: path, Err: fs.ErrPermission}
+}
+func (denied) Create(path string) (File, error) {
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	root := t.TempDir()
+	_, err := Create(denied{}, root, "cars", began, Options{})
+	if err == nil || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "make it writable") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("Create: %v", err)
+	}
+	if _, err = CreateIn(denied{}, root, Options{}); err == nil || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("CreateIn: %v", err)
+	}
+}
+
+func TestCompleteRunReadsBack(t *testing.T) {
+	dir := write(t, OS{}, intervalsOf(samples(500), everything), true)
+	r, err := Open(OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Run.Complete || r.Run.Total.Done != 1500 || r.Run.DurationNs != 3e9 {
+		t.Errorf("complete %v, %d done in %d ns", r.Run.Complete, r.Run.Total.Done, r.Run.DurationNs)
+	}
+	rebuilt, err := r.Rebuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(rebuilt, r.Run) {
+		a, _ := json.MarshalIndent(r.Run, "", " ")
+		b, _ := json.MarshalIndent(rebuilt, "", " ")
+		t.Errorf("rebuilt run differs:\n%s\n%s", a, b)
+	}
+	if plan, err := r.Plan(); err != nil || string(plan) != "name: cars\n" {
+		t.Errorf("plan %q, %v", plan, err)
+	}
+}
+
+func TestKilledRunReadsBack(t *testing.T) {
+	ivs := intervalsOf(samples(500), everything)
+	dir := write(t, OS{}, ivs[:3], false)
+	path := filepath.Join(dir, IntervalsFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := encodeInterval(&Interval{Interval: *ivs[3], Slices: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, torn := range [][]byte{nil, line[:1], line[:len(line)/2], line[:len(line)-1], bytes.Repeat([]byte{0}, 100), []byte("{}garbage\n")} {
+		if err := os.WriteFile(path, append(append([]byte(nil), whole...), torn...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(OS{}, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := r.Result()
+		if err != nil {
+			t.Fatalf("torn by %.20q: %v", torn, err)
+		}
+		if run.Complete || run.Total.Done != 1000 || !run.Ended.Equal(began.Add(3*time.Second)) {
+			t.Errorf("torn by %.20q: complete %v, %d done, ended %s", torn, run.Complete, run.Total.Done, run.Ended)
+		}
+	}
+}
+
+func TestDamageInTheMiddleIsToldWithItsLine(t *testing.T) {
+	dir := write(t, OS{}, intervalsOf(samples(10), everything), true)
+	path := filepath.Join(dir, IntervalsFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	lines[1] = []byte("{\"index\":1,\n")
+	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = r.Rebuild(); err == nil || !strings.Contains(err.Error(), IntervalsFile+":2 is damaged") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnreadableBundles(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"schema": 99, "total": "whatever that will mean"}`: "schema version 99 is newer",
+		`{"hello": 1}`:           "no schema version",
+		`[1, 2]`:                 "not a run's record",
+		``:                       "not a run's record",
+		`{"schema":1,"name":12}`: "damaged",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(OS{}, dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+	if _, err := Open(OS{}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "holds no run.json") {
+		t.Errorf("empty folder: %v", err)
+	}
+	if _, err := Open(failing{}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "input/output error") {
+		t.Errorf("broken disk: %v", err)
+	}
+}
+
+func TestHealthLineHoldsAllOfHealth(t *testing.T) {
+	var h measure.Health
+	v := reflect.ValueOf(&h).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Float64:
+			f.SetFloat(float64(i) + 0.5)
+		case reflect.Int64:
+			f.SetInt(int64(i) + 1)
+		default:
+			f.SetUint(uint64(i) + 1)
+		}
+	}
+	line := healthLineOf(&h)
+	if got := line.measured(); got != h {
+		t.Errorf("%+v came back as %+v", h, got)
+	}
+}

@@ -1,0 +1,149 @@
+package record
+
+import (
+	"encoding/json"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/driver"
+)
+
+// ErrorSample is a failed attempt; a line of errors.ndjson.
+type ErrorSample struct {
+	Time      time.Time `json:"time"`
+	Class     string    `json:"class"`
+	Code      string    `json:"code,omitempty"`
+	Text      string    `json:"text"`
+	Operation string    `json:"operation,omitempty"` // "" for a failed connection
+	Index     uint64    `json:"index"`               // number of the operation
+	Address   string    `json:"address,omitempty"`
+	Attempt   int       `json:"attempt,omitempty"` // from 1
+}
+
+// FailureCount is how many attempts failed in one way.
+type FailureCount struct {
+	Class string `json:"class"`
+	Code  string `json:"code,omitempty"`
+	Text  string `json:"text"` // of the first one
+	Count uint64 `json:"count"`
+}
+
+// The bounds of a failureLog: different (class, code) pairs counted apart, samples kept of each
+// beyond its class's share, and the length of a text.
+const (
+	maxCodes       = 256
+	samplesPerCode = 3
+	maxTextBytes   = 500
+)
+
+// failureLog counts failed attempts by class and code, and keeps the first samples of each until
+// they are taken.
+type failureLog struct {
+	perClass uint64
+	classes  [driver.NumClasses + 1]atomic.Uint64
+
+	mu      sync.RWMutex
+	codes   map[codeKey]*codeCount
+	samples [][]byte
+}
+
+type codeKey struct{ class, code string }
+
+type codeCount struct {
+	count atomic.Uint64
+	text  string
+}
+
+func newFailureLog(perClass int) *failureLog {
+	return &failureLog{perClass: uint64(max(perClass, 0)), codes: map[codeKey]*codeCount{}}
+}
+
+func (l *failureLog) add(e *ErrorSample) {
+	class, ok := driver.ParseClass(e.Class)
+	slot := int(class)
+	if !ok {
+		slot = driver.NumClasses
+	}
+	inClass := l.classes[slot].Add(1)
+	inCode := l.count(e)
+	if inClass <= l.perClass || inCode <= samplesPerCode {
+		sample := *e
+		sample.Text = oneLine(e.Text)
+		if line, err := json.Marshal(&sample); err == nil {
+			l.mu.Lock()
+			l.samples = append(l.samples, append(line, '\n'))
+			l.mu.Unlock()
+		}
+	}
+}
+
+// count returns how many failures of e's class and code there were with it.
+func (l *failureLog) count(e *ErrorSample) uint64 {
+	key := codeKey{e.Class, e.Code}
+	l.mu.RLock()
+	c := l.codes[key]
+	l.mu.RUnlock()
+	if c == nil {
+		c = l.newCode(key, e.Text)
+	}
+	return c.count.Add(1)
+}
+
+func (l *failureLog) newCode(key codeKey, text string) *codeCount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.codes) >= maxCodes {
+		key.code, text = "other", "other codes, not counted apart"
+	}
+	c := l.codes[key]
+	if c == nil {
+		c = &codeCount{text: oneLine(text)}
+		l.codes[key] = c
+	}
+	return c
+}
+
+// take returns the samples since the last call, a line each.
+func (l *failureLog) take() [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.samples
+	l.samples = nil
+	return s
+}
+
+func (l *failureLog) counts() []FailureCount {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	out := make([]FailureCount, 0, len(l.codes))
+	for k, c := range l.codes {
+		out = append(out, FailureCount{Class: k.class, Code: k.code, Text: c.text, Count: c.count.Load()})
+	}
+	sortFailures(out)
+	return out
+}
+
+func sortFailures(f []FailureCount) {
+	sort.Slice(f, func(i, j int) bool {
+		a, b := f[i], f[j]
+		if a.Count != b.Count {
+			return a.Count > b.Count
+		}
+		if a.Class != b.Class {
+			return a.Class < b.Class
+		}
+		return a.Code < b.Code
+	})
+}
+
+// oneLine makes any text a line of bounded length.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxTextBytes {
+		s = strings.ToValidUTF8(s[:maxTextBytes], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,112 @@
+package record
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FS is the part of a file system that bundles need. OS is the real one; tests pass others.
+type FS interface {
+	// Mkdir makes one folder; it fails with fs.ErrExist if there is one.
+	Mkdir(path string) error
+	// MkdirAll makes a folder and its parents; one that exists is fine.
+	MkdirAll(path string) error
+	// Create makes a file that must not exist (fs.ErrExist otherwise) for appending.
+	Create(path string) (File, error)
+	// Open opens a file for reading.
+	Open(path string) (io.ReadCloser, error)
+	// Rename moves a file, replacing what is there, and makes that durable.
+	Rename(from, to string) error
+	// Remove removes a file.
+	Remove(path string) error
+	// List names what a folder holds.
+	List(path string) ([]string, error)
+}
+
+// File is a file that is appended to.
+type File interface {
+	io.Writer
+	// Truncate cuts the file to size bytes; the next Write goes there.
+	Truncate(size int64) error
+	// Sync makes what was written durable.
+	Sync() error
+	Close() error
+}
+
+// OS is the machine's file system.
+type OS struct{}
+
+var _ FS = OS{}
+
+// Mkdir implements FS.
+func (OS) Mkdir(path string) error { return os.Mkdir(path, 0o755) }
+
+// MkdirAll implements FS.
+func (OS) MkdirAll(path string) error { return os.MkdirAll(path, 0o755) }
+
+// Create implements FS.
+func (OS) Create(path string) (File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+}
+
+// Open implements FS.
+func (OS) Open(path string) (io.ReadCloser, error) { return os.Open(path) }
+
+// Rename implements FS.
+func (OS) Rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// Remove implements FS.
+func (OS) Remove(path string) error { return os.Remove(path) }
+
+// List implements FS.
+func (OS) List(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
+// replaceFile writes data beside path and moves it there, so that a reader or a crash sees the
+// old content or the new, never a part.
+func replaceFile(fsys FS, path string, data []byte) error {
+	temp := path + ".tmp"
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := fsys.Create(temp)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = fsys.Rename(temp, path)
+	}
+	if err != nil {
+		_ = fsys.Remove(temp)
+	}
+	return err
+}

@@ -1,0 +1,242 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+)
+
+// A line of intervals.ndjson. Operations and addresses in which nothing happened are left out,
+// and so are empty histograms; "op" and "address" are indexes into run.json's lists.
+type intervalLine struct {
+	Index      int             `json:"index"`
+	Slices     int             `json:"slices,omitempty"` // how many were merged; 1 if absent
+	StartNs    int64           `json:"start_ns"`
+	EndNs      int64           `json:"end_ns"`
+	UnixNs     int64           `json:"unix_ns"`
+	Phase      string          `json:"phase"`
+	WarmUp     bool            `json:"warm_up,omitempty"`
+	Sessions   int             `json:"sessions"`
+	Busy       int             `json:"busy"`
+	Backlog    uint64          `json:"backlog"`
+	Offered    uint64          `json:"offered"`
+	Operations []operationLine `json:"operations"`
+	Addresses  []addressLine   `json:"addresses"`
+	Health     healthLine      `json:"health"`
+}
+
+type operationLine struct {
+	Operation int `json:"op"`
+	Counts
+	Response       *histogramLine `json:"response,omitempty"`
+	Service        *histogramLine `json:"service,omitempty"`
+	Lag            *histogramLine `json:"lag,omitempty"`
+	FailedResponse *histogramLine `json:"failed_response,omitempty"`
+}
+
+type addressLine struct {
+	Address int `json:"address"`
+	Counts
+	Service    *histogramLine `json:"service,omitempty"`
+	Up         int            `json:"up"`
+	Reconnects uint64         `json:"reconnects,omitempty"`
+}
+
+type histogramLine struct {
+	Count  uint64  `json:"count"`
+	MinNs  int64   `json:"min_ns"`
+	MeanNs float64 `json:"mean_ns"`
+	MaxNs  int64   `json:"max_ns"`
+	HDR    string  `json:"hdr"` // HdrHistogram V2, compressed, base64
+}
+
+type healthLine struct {
+	LoopBusy          float64 `json:"loop_busy"`
+	ProcessCPU        float64 `json:"process_cpu"`
+	CgroupThrottledNs int64   `json:"cgroup_throttled_ns,omitempty"`
+	RunQueueNs        int64   `json:"run_queue_ns,omitempty"`
+	GCPauseNsMax      int64   `json:"gc_pause_ns_max,omitempty"`
+	GCCycles          uint32  `json:"gc_cycles,omitempty"`
+	SendStalls        uint64  `json:"send_stalls,omitempty"`
+	RSSBytes          uint64  `json:"rss_bytes,omitempty"`
+	PausedNs          int64   `json:"paused_ns,omitempty"`
+}
+
+func healthLineOf(h *measure.Health) healthLine {
+	return healthLine{
+		LoopBusy: h.LoopBusy, ProcessCPU: h.ProcessCPU, CgroupThrottledNs: h.CgroupThrottledNs,
+		RunQueueNs: h.RunQueueNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,
+		SendStalls: h.SendStalls, RSSBytes: h.RSSBytes, PausedNs: h.PausedNs,
+	}
+}
+
+func (l *healthLine) measured() measure.Health {
+	return measure.Health{
+		LoopBusy: l.LoopBusy, ProcessCPU: l.ProcessCPU, CgroupThrottledNs: l.CgroupThrottledNs,
+		RunQueueNs: l.RunQueueNs, GCPauseNsMax: l.GCPauseNsMax, GCCycles: l.GCCycles,
+		SendStalls: l.SendStalls, RSSBytes: l.RSSBytes, PausedNs: l.PausedNs,
+	}
+}
+
+// encodeInterval returns iv as one line with its newline.
+func encodeInterval(iv *Interval) ([]byte, error) {
+	line := intervalLine{
+		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase,
+		WarmUp: iv.WarmUp, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
+		Offered: iv.Offered, Health: healthLineOf(&iv.Health),
+		Operations: []operationLine{}, Addresses: make([]addressLine, len(iv.Addresses)),
+	}
+	if iv.Slices > 1 {
+		line.Slices = iv.Slices
+	}
+	for i := range iv.Operations {
+		o := &iv.Operations[i]
+		l := operationLine{
+			Operation: i, Counts: countsOf(&o.Counts), Response: histogramLineOf(o.Response),
+			Service: histogramLineOf(o.Service), Lag: histogramLineOf(o.Lag), FailedResponse: histogramLineOf(o.FailedResponse),
+		}
+		if o.Counts != (measure.Counts{}) || l.Lag != nil {
+			line.Operations = append(line.Operations, l)
+		}
+	}
+	for i := range iv.Addresses {
+		a := &iv.Addresses[i]
+		line.Addresses[i] = addressLine{
+			Address: i, Counts: countsOf(&a.Counts), Service: histogramLineOf(a.Service), Up: a.Up, Reconnects: a.Reconnects,
+		}
+	}
+	b, err := json.Marshal(&line)
+	return append(b, '\n'), err
+}
+
+func histogramLineOf(h *measure.Histogram) *histogramLine {
+	if countOf(h) == 0 {
+		return nil
+	}
+	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: h.EncodeHDR()}
+}
+
+// decodeInterval is the inverse of encodeInterval for a run with so many operations and addresses.
+func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
+	var line intervalLine
+	if err := json.Unmarshal(b, &line); err != nil {
+		return nil, err
+	}
+	if line.StartNs < 0 || line.EndNs < line.StartNs || line.EndNs > maxNs || line.Slices < 0 {
+		return nil, fmt.Errorf("times %d to %d ns make no sense", line.StartNs, line.EndNs)
+	}
+	iv := &Interval{Slices: max(line.Slices, 1), Interval: measure.Interval{
+		Index: line.Index, StartNs: line.StartNs, EndNs: line.EndNs,
+		UnixNs: line.UnixNs, Phase: line.Phase, WarmUp: line.WarmUp, Sessions: line.Sessions,
+		Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Health: line.Health.measured(),
+		Operations: make([]measure.OperationInterval, operations), Addresses: make([]measure.AddressInterval, addresses),
+	}}
+	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 {
+		return nil, fmt.Errorf("health makes no sense")
+	}
+	for i := range line.Operations {
+		if err := line.Operations[i].decode(iv.Operations); err != nil {
+			return nil, fmt.Errorf("operation %d: %w", line.Operations[i].Operation, err)
+		}
+	}
+	for i := range line.Addresses {
+		if err := line.Addresses[i].decode(iv.Addresses); err != nil {
+			return nil, fmt.Errorf("address %d: %w", line.Addresses[i].Address, err)
+		}
+	}
+	return iv, nil
+}
+
+func (l *operationLine) decode(into []measure.OperationInterval) (err error) {
+	if l.Operation < 0 || l.Operation >= len(into) {
+		return fmt.Errorf("run.json lists %d", len(into))
+	}
+	o := &into[l.Operation]
+	if o.Counts, err = l.Counts.measured(); err != nil {
+		return err
+	}
+	for _, h := range []struct {
+		from *histogramLine
+		to   **measure.Histogram
+	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Lag, &o.Lag}, {l.FailedResponse, &o.FailedResponse}} {
+		if *h.to, err = h.from.decode(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *addressLine) decode(into []measure.AddressInterval) (err error) {
+	if l.Address < 0 || l.Address >= len(into) {
+		return fmt.Errorf("run.json lists %d", len(into))
+	}
+	a := &into[l.Address]
+	a.Up, a.Reconnects = l.Up, l.Reconnects
+	if a.Counts, err = l.Counts.measured(); err != nil {
+		return err
+	}
+	a.Service, err = l.Service.decode()
+	return err
+}
+
+func (l *histogramLine) decode() (*measure.Histogram, error) {
+	if l == nil {
+		return nil, nil
+	}
+	return decodeHistogram(l.HDR, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+}
+
+// statusNames are the keys of Counts.Status by measure.Counts.Status's index.
+var statusNames = [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
+
+// countsOf returns c as it stands in the record.
+func countsOf(c *measure.Counts) Counts {
+	out := Counts{
+		Done: c.Done, OK: c.OK(), Failed: c.Failed(), Attempts: c.Attempts, Retries: c.Retries,
+		Dropped: c.Dropped, Late: c.Late, Missing: c.Missing, BadHash: c.BadHash, BytesIn: c.BytesIn,
+	}
+	for i, n := range c.Errors {
+		if n > 0 {
+			if out.Errors == nil {
+				out.Errors = map[string]uint64{}
+			}
+			out.Errors[driver.Class(i).String()] = n
+		}
+	}
+	for i, n := range c.Status {
+		if n > 0 && i > 0 {
+			if out.Status == nil {
+				out.Status = map[string]uint64{}
+			}
+			out.Status[statusNames[i]] = n
+		}
+	}
+	return out
+}
+
+// measured is the inverse of countsOf.
+func (c *Counts) measured() (measure.Counts, error) {
+	out := measure.Counts{
+		Done: c.Done, Attempts: c.Attempts, Retries: c.Retries, Dropped: c.Dropped, Late: c.Late,
+		Missing: c.Missing, BadHash: c.BadHash, BytesIn: c.BytesIn,
+	}
+	for name, n := range c.Errors {
+		class, ok := driver.ParseClass(name)
+		if !ok {
+			return out, fmt.Errorf("unknown error class %q", name)
+		}
+		out.Errors[class] = n
+	}
+	for i, name := range statusNames {
+		if i > 0 {
+			out.Status[i] = c.Status[name]
+		}
+	}
+	if failed := out.Failed(); failed > out.Done {
+		return out, fmt.Errorf("%d of %d operations failed", failed, out.Done)
+	}
+	return out, nil
+}

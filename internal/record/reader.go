@@ -1,0 +1,200 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// Recorded is a bundle opened for reading. It may be of a run that was killed, or that is still
+// under way.
+type Recorded struct {
+	Dir string
+	Run *Run // as run.json has it; see Result
+
+	fsys FS
+}
+
+// The most that is read of one file or line, so that a damaged bundle can't exhaust memory.
+const (
+	maxRunBytes  = 256 << 20
+	maxLineBytes = 64 << 20
+)
+
+// Open reads a bundle's run.json. path is the bundle's folder or a file in it. It fails for what
+// isn't a bundle and for one of a newer program.
+func Open(fsys FS, path string) (*Recorded, error) {
+	if name := filepath.Base(path); name == RunFile || name == IntervalsFile || name == PlanFile {
+		path = filepath.Dir(path)
+	}
+	data, err := readAll(fsys, filepath.Join(path, RunFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no %s; name the folder of a run, such as %s", path, RunFile, filepath.Join(DefaultRoot, "<name>-<time>"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the record in %s: %w", path, err)
+	}
+	run, err := decodeRun(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(path, RunFile), err)
+	}
+	return &Recorded{Dir: path, Run: run, fsys: fsys}, nil
+}
+
+func readAll(fsys FS, path string) ([]byte, error) {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxRunBytes+1))
+	if err == nil && len(data) > maxRunBytes {
+		err = fmt.Errorf("larger than %d bytes", maxRunBytes)
+	}
+	return data, err
+}
+
+func decodeRun(data []byte) (*Run, error) {
+	var version struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, fmt.Errorf("not a run's record: %w", err)
+	}
+	switch {
+	case version.Schema == nil || *version.Schema < 1:
+		return nil, fmt.Errorf("not a run's record: it has no schema version")
+	case *version.Schema > SchemaVersion:
+		return nil, fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", *version.Schema, SchemaVersion)
+	}
+	run := &Run{}
+	if err := json.Unmarshal(data, run); err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	return run, nil
+}
+
+// Plan returns plan.yml.
+func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join(r.Dir, PlanFile)) }
+
+// Intervals calls f with every interval in order until f fails. A torn last line, as a killed
+// run leaves it, is passed over; a damaged line before it is an error with its number.
+func (r *Recorded) Intervals(f func(iv *Interval) error) error {
+	return r.lines(IntervalsFile, func(line []byte) (func() error, error) {
+		iv, err := decodeInterval(line, len(r.Run.Operations), len(r.Run.Targets))
+		return func() error { return f(iv) }, err
+	})
+}
+
+// Errors calls f with every error sample in order until f fails.
+func (r *Recorded) Errors(f func(e *ErrorSample) error) error {
+	return r.lines(ErrorsFile, func(line []byte) (func() error, error) {
+		e := &ErrorSample{}
+		err := json.Unmarshal(line, e)
+		return func() error { return f(e) }, err
+	})
+}
+
+// lines decodes a file line by line. use is called only for lines that decode.
+func (r *Recorded) lines(name string, decode func(line []byte) (use func() error, err error)) error {
+	path := filepath.Join(r.Dir, name)
+	f, err := r.fsys.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<16)
+	for n := 1; ; n++ {
+		line, err := readLine(in)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s:%d: %w", path, n, err)
+		}
+		use, err := decode(line)
+		if err != nil {
+			if _, end := in.Peek(1); end == io.EOF {
+				return nil
+			}
+			return fmt.Errorf("%s:%d is damaged: %w", path, n, err)
+		}
+		if err := use(); err != nil {
+			return err
+		}
+	}
+}
+
+// readLine returns the next whole line without its newline, or io.EOF; what stands after the last
+// newline was never written completely.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(line, []byte{'\n'}), nil
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		case len(line) > maxLineBytes:
+			return nil, fmt.Errorf("line longer than %d bytes", maxLineBytes)
+		}
+	}
+}
+
+// Result returns the run: run.json's if it is complete, otherwise rebuilt.
+func (r *Recorded) Result() (*Run, error) {
+	if r.Run.Complete {
+		return r.Run, nil
+	}
+	return r.Rebuild()
+}
+
+// Rebuild computes the run's figures from its intervals. The result is not marked complete; it
+// ends where the last interval does, and has no thresholds if run.json was never finished.
+func (r *Recorded) Rebuild() (*Run, error) {
+	t, err := r.Tally()
+	if err != nil {
+		return nil, err
+	}
+	run := *r.Run
+	t.Fill(&run)
+	if !run.Complete {
+		run.Ended = run.Started.Add(time.Duration(t.LastNs()))
+		run.Thresholds = nil
+		if run.Failures, err = r.countErrors(); err != nil {
+			return nil, err
+		}
+	}
+	return &run, nil
+}
+
+// Tally sums up the intervals.
+func (r *Recorded) Tally() (*Tally, error) {
+	t := NewTally(r.Run)
+	err := r.Intervals(func(iv *Interval) error {
+		t.Add(iv)
+		return nil
+	})
+	return t, err
+}
+
+// countErrors counts the samples, which are the least that happened.
+func (r *Recorded) countErrors() ([]FailureCount, error) {
+	log := newFailureLog(0)
+	err := r.Errors(func(e *ErrorSample) error {
+		log.count(e)
+		return nil
+	})
+	return log.counts(), err
+}

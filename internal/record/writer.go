@@ -1,0 +1,236 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"brunt/internal/measure"
+)
+
+// Options are how a bundle is written. The zero value means the defaults named beside each.
+type Options struct {
+	SyncEvery       time.Duration // how often what was appended is made durable; 5 s. Negative means only at the end
+	SamplesPerClass int           // errors kept in errors.ndjson for each class; 100
+	WaitingBytes    int           // how much may wait in memory while the disk is full, before intervals are merged; 16 MiB
+	Warn            func(Warning) // told once of each trouble while running; may be nil
+}
+
+// Bundle writes a run's record as the run goes. Interval is for one goroutine; Failed is safe
+// for concurrent use.
+type Bundle struct {
+	Dir string
+
+	fsys      FS
+	options   Options
+	failures  *failureLog
+	intervals appendLog
+	errors    appendLog
+	merged    []*Interval // beyond WaitingBytes: lossless sums of what can't be written, by phase
+	tally     *Tally
+	syncedNs  int64
+
+	mu       sync.Mutex
+	warnings []Warning
+}
+
+var _ measure.Sink = (*Bundle)(nil)
+
+func newBundle(fsys FS, dir string, intervals, failures File, o Options) *Bundle {
+	if o.SyncEvery == 0 {
+		o.SyncEvery = 5 * time.Second
+	}
+	if o.SamplesPerClass == 0 {
+		o.SamplesPerClass = 100
+	}
+	if o.WaitingBytes == 0 {
+		o.WaitingBytes = 16 << 20
+	}
+	return &Bundle{
+		Dir: dir, fsys: fsys, options: o, failures: newFailureLog(o.SamplesPerClass),
+		intervals: appendLog{file: intervals, bound: o.WaitingBytes},
+		errors:    appendLog{file: failures, bound: 1 << 20},
+	}
+}
+
+// Start writes plan.yml and a run.json that says that the run is not complete. run must already
+// name its Operations, Targets and Phases: a killed run is read back by them.
+func (b *Bundle) Start(plan []byte, run *Run) error {
+	b.tally = NewTally(run)
+	if err := replaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), plan); err != nil {
+		return folderError(b.Dir, err)
+	}
+	started := *run
+	started.Complete, started.Ended = false, time.Time{}
+	return b.writeRun(&started)
+}
+
+// Tally is the sums so far; call Fill on it when the load has ended. Start must have been called.
+func (b *Bundle) Tally() *Tally { return b.tally }
+
+// Interval implements measure.Sink. It fails only for what can't be encoded: a full disk doesn't
+// end the load, it makes the record wait (see Options.WaitingBytes) and warn once.
+func (b *Bundle) Interval(iv *measure.Interval) error {
+	v := &Interval{Interval: *iv, Slices: 1}
+	b.tally.Add(v)
+	if err := b.appendInterval(v); err != nil {
+		return fmt.Errorf("encode interval %d of the record: %w", iv.Index, err)
+	}
+	b.appendFailures()
+	b.flush(v.EndNs)
+	return nil
+}
+
+func (b *Bundle) appendInterval(v *Interval) error {
+	if len(b.merged) > 0 {
+		b.merge(v)
+		return nil
+	}
+	line, err := encodeInterval(v)
+	if err != nil {
+		return err
+	}
+	if !b.intervals.room(len(line)) {
+		b.merge(v)
+		return nil
+	}
+	b.intervals.append(line)
+	return nil
+}
+
+// merge adds v to what waits in merged form. Intervals of different phases stay apart.
+func (b *Bundle) merge(v *Interval) {
+	if n := len(b.merged); n > 0 && b.merged[n-1].Phase == v.Phase && b.merged[n-1].WarmUp == v.WarmUp {
+		b.merged[n-1].add(v)
+		return
+	}
+	sum := &Interval{}
+	sum.add(v)
+	b.merged = append(b.merged, sum)
+}
+
+func (b *Bundle) appendFailures() {
+	for _, line := range b.failures.take() {
+		if b.errors.room(len(line)) {
+			b.errors.append(line)
+		}
+	}
+}
+
+func (b *Bundle) flush(nowNs int64) {
+	err := b.intervals.flush()
+	if err == nil && len(b.merged) > 0 {
+		err = b.flushMerged()
+	}
+	if e := b.errors.flush(); err == nil {
+		err = e
+	}
+	if err != nil {
+		b.warn(writeWarning(b.Dir, err))
+	}
+	if every := int64(b.options.SyncEvery); every > 0 && nowNs-b.syncedNs >= every {
+		b.syncedNs = nowNs
+		b.intervals.sync()
+		b.errors.sync()
+	}
+}
+
+func (b *Bundle) flushMerged() error {
+	for _, m := range b.merged {
+		line, err := encodeInterval(m)
+		if err != nil {
+			return err
+		}
+		b.intervals.append(line)
+	}
+	b.merged = nil
+	return b.intervals.flush()
+}
+
+// Failed keeps a failed attempt: the first few of each class and code are written to
+// errors.ndjson with the next interval, the others are counted. It is quick and does no I/O.
+func (b *Bundle) Failed(e *ErrorSample) { b.failures.add(e) }
+
+// Failures are the failed attempts so far by class and code, the most frequent first.
+func (b *Bundle) Failures() []FailureCount { return b.failures.counts() }
+
+// Warnings are the troubles met while writing.
+func (b *Bundle) Warnings() []Warning {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]Warning(nil), b.warnings...)
+}
+
+// Finish writes what waits and the final run.json, and closes the bundle. run gets the failures
+// and warnings that only the bundle knows. An error says what of the record is missing.
+func (b *Bundle) Finish(run *Run) error {
+	b.appendFailures()
+	b.flush(b.syncedNs)
+	unwritten := len(b.intervals.waiting) > 0 || len(b.merged) > 0
+	err := b.intervals.close()
+	if e := b.errors.close(); err == nil {
+		err = e
+	}
+	run.Failures = b.Failures()
+	run.Warnings = append(run.Warnings, b.Warnings()...)
+	if e := b.writeRun(run); e != nil {
+		return e
+	}
+	if err == nil {
+		return nil
+	}
+	what := "some of it may not survive a power failure"
+	if unwritten {
+		what = "its last intervals are missing; totals in " + RunFile + " are whole"
+	}
+	return fmt.Errorf("the record in %s could not be written completely: %w; %s", b.Dir, err, what)
+}
+
+// Abandon closes the bundle without a final run.json, for a run that failed before its load.
+func (b *Bundle) Abandon() {
+	_ = b.intervals.close()
+	_ = b.errors.close()
+}
+
+func (b *Bundle) writeRun(run *Run) error {
+	run.Schema = SchemaVersion
+	data, err := json.MarshalIndent(run, "", "  ")
+	if err == nil {
+		err = replaceFile(b.fsys, filepath.Join(b.Dir, RunFile), append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", filepath.Join(b.Dir, RunFile), err)
+	}
+	return nil
+}
+
+func (b *Bundle) warn(w Warning) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, have := range b.warnings {
+		if have.ID == w.ID {
+			return
+		}
+	}
+	b.warnings = append(b.warnings, w)
+	if b.options.Warn != nil {
+		b.options.Warn(w)
+	}
+}
+
+func writeWarning(dir string, err error) Warning {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return Warning{
+			ID: "record-disk-full", Text: "the disk of " + dir + " was full while the run was recorded; intervals waited in memory",
+			Remedy: "free some space, or name a folder on another disk with --output-dir",
+		}
+	}
+	return Warning{
+		ID: "record-write-failed", Text: fmt.Sprintf("writing to %s failed while running (%v); intervals waited in memory", dir, err),
+		Remedy: "check the disk, or name a folder on another one with --output-dir",
+	}
+}

@@ -1,0 +1,175 @@
+package record
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// rebuildOf reads a folder back through its intervals only.
+func rebuildOf(t *testing.T, dir string) *Run {
+	t.Helper()
+	r, err := Open(OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := r.Rebuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func TestFullDiskLosesNothing(t *testing.T) {
+	ivs := intervalsOf(samples(500), everything)
+	whole := rebuildOf(t, write(t, OS{}, ivs, true))
+	for name, waiting := range map[string]int{"lines wait": 1 << 20, "lines are merged": 1} {
+		t.Run(name, func(t *testing.T) {
+			room := 1 << 30
+			warned := 0
+			b, err := CreateIn(fullDisk{room: &room}, t.TempDir(), Options{WaitingBytes: waiting, Warn: func(Warning) { warned++ }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := startedRun()
+			if err := b.Start(nil, run); err != nil {
+				t.Fatal(err)
+			}
+			room = 100 // a part of the first line, then nothing
+			for _, iv := range ivs[:3] {
+				if err := b.Interval(iv); err != nil {
+					t.Fatal(err)
+				}
+			}
+			room = 1 << 30
+			if err := b.Interval(ivs[3]); err != nil {
+				t.Fatal(err)
+			}
+			b.Tally().Fill(run)
+			run.Complete = true
+			if err := b.Finish(run); err != nil {
+				t.Fatal(err)
+			}
+			if warned != 1 || len(run.Warnings) != 1 || run.Warnings[0].ID != "record-disk-full" {
+				t.Errorf("warned %d times: %+v", warned, run.Warnings)
+			}
+			got := rebuildOf(t, b.Dir)
+			if !reflect.DeepEqual(got.Operations, whole.Operations) || !reflect.DeepEqual(got.Targets, whole.Targets) {
+				t.Error("the record differs from that of a run with room")
+			}
+			if !reflect.DeepEqual(got.Phases, whole.Phases) || got.DurationNs != whole.DurationNs {
+				t.Errorf("phases %+v in %d ns, want %+v in %d ns", got.Phases, got.DurationNs, whole.Phases, whole.DurationNs)
+			}
+		})
+	}
+}
+
+func TestDiskThatStaysFullIsToldAtTheEnd(t *testing.T) {
+	room := 1 << 30
+	b, err := CreateIn(fullDisk{room: &room}, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := startedRun()
+	if err := b.Start(nil, run); err != nil {
+		t.Fatal(err)
+	}
+	room = 10
+	for _, iv := range intervalsOf(samples(100), everything) {
+		if err := b.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Tally().Fill(run)
+	err = b.Finish(run)
+	if err == nil || !strings.Contains(err.Error(), "no space left") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("Finish: %v", err)
+	}
+	if r, err := Open(OS{}, b.Dir); err != nil || r.Run.Complete {
+		t.Errorf("the first run.json is gone: %v", err)
+	}
+}
+
+func TestErrorSamplesAreBounded(t *testing.T) {
+	b, err := CreateIn(OS{}, t.TempDir(), Options{SamplesPerClass: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := startedRun()
+	if err := b.Start(nil, run); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		b.Failed(&ErrorSample{Time: began, Class: "server", Code: "23505", Text: "duplicate\n key", Operation: "write", Index: uint64(i), Attempt: 1})
+	}
+	b.Failed(&ErrorSample{Time: began, Class: "server", Code: "40P01", Text: "deadlock"})
+	b.Failed(&ErrorSample{Time: began, Class: "connect", Text: strings.Repeat("é", 1000), Address: "a:1"})
+	b.Tally().Fill(run)
+	run.Complete = true
+	if err := b.Finish(run); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	r, err := Open(OS{}, b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Errors(func(e *ErrorSample) error { texts = append(texts, e.Text); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(texts) != 7 || texts[0] != "duplicate key" || texts[5] != "deadlock" || len(texts[6]) > maxTextBytes+len("…") {
+		t.Errorf("%d samples: %.60q", len(texts), texts)
+	}
+	if f := run.Failures; len(f) != 3 || f[0] != (FailureCount{"server", "23505", "duplicate key", 1000}) {
+		t.Errorf("failures %+v", f)
+	}
+}
+
+func TestManyCodesAreCountedInFixedMemory(t *testing.T) {
+	l := newFailureLog(0)
+	for i := range 2000 {
+		l.add(&ErrorSample{Class: "server", Code: strings.Repeat("x", i%1000+1)})
+	}
+	var sum uint64
+	counts := l.counts()
+	for _, c := range counts {
+		sum += c.Count
+	}
+	if sum != 2000 || len(counts) != maxCodes+1 || counts[0].Code != "other" {
+		t.Errorf("%d failures in %d codes, most of %q", sum, len(counts), counts[0].Code)
+	}
+}
+
+func TestEmptyHistogramsAreOmitted(t *testing.T) {
+	line, err := encodeInterval(&Interval{Interval: *newInterval(1), Slices: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(line); strings.Contains(s, "hdr") || strings.Count(s, "\n") != 1 || !strings.Contains(s, `"operations":[]`) {
+		t.Errorf("got %s", s)
+	}
+}
+
+func TestRunIsNeverHalfWritten(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, RunFile)
+	room := 1 << 20
+	fsys := fullDisk{room: &room}
+	if err := replaceFile(fsys, path, []byte(`{"old":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	room = 4
+	if err := replaceFile(fsys, path, []byte(`{"new":1}`)); err == nil {
+		t.Error("a full disk was not noticed")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !json.Valid(data) || string(data) != `{"old":1}` {
+		t.Errorf("%q, %v", data, err)
+	}
+	if names, _ := (OS{}).List(dir); len(names) != 1 {
+		t.Errorf("left behind: %q", names)
+	}
+}
