@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	maxParameters   = 65535 // of one statement, by the width of Bind's count
+	maxRows         = 1000  // of one statement
+	picodataCells   = 4000  // parameters of one statement that stay below sql_vdbe_opcode_max and sql_motion_row_max
+	pipelinedUnits  = 8     // statements sent before their answers are awaited
+	pipelinedBuffer = 4 << 20
+)
+
+// rowsAStatement is how many rows of so many columns one statement takes.
+func rowsAStatement(columns int, picodata bool) uint64 {
+	most := maxParameters
+	if picodata {
+		most = picodataCells
+	}
+	return uint64(min(max(most/max(columns, 1), 1), maxRows))
+}
+
+// tuples is ($1, $2), ($3, $4), …
+func tuples(rows, columns int) string {
+	b := make([]byte, 0, rows*columns*8)
+	n := 0
+	for r := range rows {
+		if r > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, '(')
+		for c := range columns {
+			if c > 0 {
+				b = append(b, ", "...)
+			}
+			n++
+			b = strconv.AppendInt(append(b, '$'), int64(n), 10)
+		}
+		b = append(b, ')')
+	}
+	return string(b)
+}
+
+// batcher sends some columns of a chunk's rows in prepared statements of many rows each, several
+// statements at a time.
+type batcher struct {
+	a       *admin
+	t       *target
+	columns []int
+	oids    []uint32 // of one row's parameters
+	many    uint64   // rows of a full statement
+	text    func(rows int) string
+
+	forms   []form
+	row     []gen.Value
+	buffer  []byte
+	ends    []int
+	values  [][]byte
+	formats []int16
+}
+
+// run sends all rows and returns how many the server says that it changed.
+func (b *batcher) run(ctx context.Context, progress func(uint64)) (changed int64, err error) {
+	b.row = make([]gen.Value, len(b.t.names))
+	end := b.t.First + b.t.Rows
+	next := b.t.First
+	for next < end {
+		size := min(b.many, end-next)
+		statement, err := b.prepare(ctx, int(size))
+		if err != nil {
+			return changed, err
+		}
+		for next < end && end-next >= size {
+			from := next
+			batch := &pgconn.Batch{}
+			for k, bytes := 0, 0; k < pipelinedUnits && end-next >= size && bytes < pipelinedBuffer; k++ {
+				if refused := b.encode(next, size); refused != nil {
+					return changed, refused
+				}
+				batch.ExecPrepared(statement, b.values, b.formats, nil)
+				next += size
+				bytes += len(b.buffer)
+			}
+			n, err := b.send(ctx, batch)
+			changed += n
+			if err != nil {
+				return changed, err
+			}
+			if progress != nil {
+				progress(next - from)
+			}
+		}
+	}
+	return changed, nil
+}
+
+func (b *batcher) send(ctx context.Context, batch *pgconn.Batch) (changed int64, err error) {
+	results := b.a.pg.ExecBatch(ctx, batch)
+	for results.NextResult() {
+		tag, err := results.ResultReader().Close()
+		if err != nil {
+			break
+		}
+		changed += affected(tag.String())
+	}
+	if err := results.Close(); err != nil {
+		e := b.a.failure(ctx, err)
+		e.Text = fmt.Sprintf("load of table %s: %s", quote(b.t.Table), e.Text)
+		return changed, e
+	}
+	return changed, nil
+}
+
+// prepare prepares the statement for so many rows under the one name that batches use.
+func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error) {
+	var oids []uint32
+	if !b.a.picodata {
+		oids = make([]uint32, 0, rows*len(b.oids))
+		for range rows {
+			oids = append(oids, b.oids...)
+		}
+	}
+	description, perr := b.a.pg.Prepare(ctx, "", b.text(rows), oids)
+	if perr != nil {
+		e := b.a.failure(ctx, perr)
+		e.Text = fmt.Sprintf("load of table %s: %s", quote(b.t.Table), e.Text)
+		return "", e
+	}
+	b.forms = b.forms[:0]
+	for _, oid := range description.ParamOIDs {
+		b.forms = append(b.forms, formOf(oid))
+	}
+	if len(b.forms) != rows*len(b.columns) {
+		return "", &driver.Error{Class: driver.Protocol, Fatal: true,
+			Text: fmt.Sprintf("load of table %s: the server described %d of %d parameters", quote(b.t.Table), len(b.forms), rows*len(b.columns))}
+	}
+	return "", nil
+}
+
+// encode makes values and formats of the rows from a number on.
+func (b *batcher) encode(first, rows uint64) *driver.Error {
+	b.buffer, b.ends, b.formats = b.buffer[:0], b.ends[:0], b.formats[:0]
+	for r := range rows {
+		b.t.Row(b.row, first+r)
+		for _, c := range b.columns {
+			v := &b.row[c]
+			if v.Kind == gen.Null {
+				b.ends, b.formats = append(b.ends, -1), append(b.formats, textFormat)
+				continue
+			}
+			out, format, err := appendValue(b.buffer, b.forms[len(b.ends)], v)
+			if err != nil {
+				err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", quote(b.t.Table), first+r, quote(b.t.names[c]), err.Text)
+				return err
+			}
+			b.buffer = out
+			b.ends, b.formats = append(b.ends, len(out)), append(b.formats, format)
+		}
+	}
+	b.values = cut(b.values[:0], b.buffer, b.ends)
+	return nil
+}
+
+// cut cuts buffer at ends; −1 makes a nil, which is null.
+func cut(dst [][]byte, buffer []byte, ends []int) [][]byte {
+	start := 0
+	for _, end := range ends {
+		if end < 0 {
+			dst = append(dst, nil)
+			continue
+		}
+		dst = append(dst, buffer[start:end:end])
+		start = end
+	}
+	return dst
+}

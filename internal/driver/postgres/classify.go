@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"brunt/internal/driver"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func severity(e *pgconn.PgError) string {
+	if e.SeverityUnlocalized != "" {
+		return e.SeverityUnlocalized
+	}
+	return e.Severity
+}
+
+// fatalSeverity says whether the server ends the session after an error of this severity.
+func fatalSeverity(s string) bool { return s == "FATAL" || s == "PANIC" }
+
+// classOf maps an SQLSTATE (appendix "PostgreSQL Error Codes" of the manual) and, where the code
+// says nothing, the message to a class.
+func classOf(code, message string) driver.Class {
+	switch code {
+	case "40001", // serialization_failure
+		"40P01", // deadlock_detected
+		"55P03": // lock_not_available
+		return driver.Retryable
+	case "40003": // statement_completion_unknown
+		return driver.UnknownOutcome
+	case "57014": // query_canceled: a timeout of the server's unless somebody asked for it
+		if strings.Contains(message, "user request") {
+			return driver.Retryable
+		}
+		return driver.Timeout
+	case "53300", // too_many_connections
+		"57P01", "57P02", "57P03", "57P05": // shutdown, crash, can't connect now, idle timeout
+		return driver.Connect
+	case "XX000":
+		if passing(message) {
+			return driver.Retryable
+		}
+	}
+	if strings.HasPrefix(code, "08") {
+		return driver.Connect
+	}
+	return driver.Server
+}
+
+// passing says whether an internal error (Picodata gives all its SQL errors as XX000) tells of a
+// state of the cluster that passes.
+func passing(message string) bool {
+	m := strings.ToLower(message)
+	for _, sign := range [...]string{
+		"not leader", "not a leader", "no leader", "leader is unknown", "leader is not known",
+		"raft", "timeout", "timed out", "bucket is locked", "bucket cannot be", "transfer is in progress",
+		"rebalanc", "compare-and-swap", "term mismatch",
+	} {
+		if strings.Contains(m, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// serverError is an error that the server answered with.
+func serverError(severity, code, message, secret string) *driver.Error {
+	return &driver.Error{
+		Class: classOf(code, message),
+		Code:  code,
+		Text:  oneLine(message, secret),
+		Fatal: fatalSeverity(severity) || classOf(code, message) == driver.Connect,
+	}
+}
+
+// connectError says why a session could not be opened. The library's *ConnectError, which holds
+// the password, is not kept.
+func connectError(ctx context.Context, t driver.Target, err error) *driver.Error {
+	var pgErr *pgconn.PgError
+	e := &driver.Error{Class: driver.Connect, Fatal: true}
+	where := fmt.Sprintf("can't connect to %s as %q", t.Address, t.User)
+	if errors.As(err, &pgErr) {
+		e.Code, e.Err = pgErr.Code, pgErr
+		e.Text = oneLine(fmt.Sprintf("%s: %s%s", where, pgErr.Message, connectHint(pgErr.Code)), t.Password)
+		return e
+	}
+	if ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) || pgconn.Timeout(err) {
+		e.Err = context.DeadlineExceeded
+		e.Text = fmt.Sprintf("%s: no answer within %s; is the server up and reachable?", where, connectTimeout(t).Round(time.Millisecond))
+		return e
+	}
+	inner := err
+	var whole *pgconn.ConnectError
+	if errors.As(err, &whole) && whole.Unwrap() != nil {
+		inner = whole.Unwrap()
+	}
+	e.Text = oneLine(fmt.Sprintf("%s: %s", where, inner), t.Password)
+	if strings.Contains(e.Text, "connection refused") {
+		e.Text += "; is the server running there?"
+	}
+	e.Err = errors.New(e.Text)
+	return e
+}
+
+func connectHint(code string) string {
+	switch code {
+	case "28P01", "28000":
+		return "; check user and password"
+	case "3D000":
+		return "; create the database or name another"
+	case "53300":
+		return "; use fewer sessions or raise the server's max_connections"
+	}
+	return ""
+}
+
+// libraryError classifies what pgconn returned from an established session. closed says that the
+// library has given the connection up.
+func libraryError(ctx context.Context, err error, closed bool, secret string) *driver.Error {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		e := serverError(severity(pgErr), pgErr.Code, pgErr.Message, secret)
+		e.Err = pgErr
+		e.Fatal = e.Fatal || closed
+		return e
+	}
+	unsent := pgconn.SafeToRetry(err)
+	e := &driver.Error{Text: oneLine(err.Error(), secret), Fatal: closed || !unsent, Err: err}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) || errors.Is(ctx.Err(), context.DeadlineExceeded):
+		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
+	case unsent:
+		e.Class = driver.Connect
+	default:
+		e.Class = driver.UnknownOutcome
+		e.Text = "the connection broke before the answer came: " + e.Text
+	}
+	return e
+}

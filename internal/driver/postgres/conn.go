@@ -1,0 +1,198 @@
+package postgres
+
+import (
+	"context"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// conn is a session of the library tier.
+type conn struct {
+	pg         *pgconn.PgConn
+	statements []statement
+	counter    *readCounter
+	secret     string
+
+	// The arguments of the request under way, encoded one after another.
+	buffer  []byte
+	ends    []int // where each argument ends in buffer; −1 for null
+	values  [][]byte
+	formats []int16
+}
+
+func newConn(pg *pgconn.PgConn, statements []statement, counter *readCounter, secret string) *conn {
+	return &conn{pg: pg, statements: statements, counter: counter, secret: secret}
+}
+
+// Do executes a request of the program.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	reply.Reset(len(req.Capture))
+	st, refused := find(c.statements, req, args)
+	if refused != nil {
+		reply.Fail(refused)
+		return
+	}
+	before := c.counter.bytes
+	var err error
+	if st.prepared != nil {
+		if refused = c.encode(st, args); refused != nil {
+			reply.Fail(refused)
+			return
+		}
+		rows := c.pg.ExecStatement(ctx, st.prepared, c.values, c.formats, st.resultFormats)
+		err = readRows(rows, st.captures, reply)
+	} else {
+		text := st.text
+		if st.literal != nil {
+			if c.buffer, refused = st.literal.append(c.buffer[:0], args); refused != nil {
+				reply.Fail(refused)
+				return
+			}
+			text = string(c.buffer)
+		}
+		err = c.query(ctx, st, text, reply)
+	}
+	reply.BytesIn = c.counter.bytes - before
+	if err != nil {
+		reply.Fail(libraryError(ctx, err, c.pg.IsClosed(), c.secret))
+	}
+}
+
+// find returns the statement of a request, or why it can't be sent.
+func find(statements []statement, req *driver.Request, args []gen.Value) (*statement, *driver.Error) {
+	if req.ID < 0 || req.ID >= len(statements) {
+		return nil, requestError(req, driver.Client, "it isn't part of the program that was prepared")
+	}
+	st := &statements[req.ID]
+	if len(args) != len(st.req.Params) {
+		return nil, requestError(req, driver.Client, "the count of arguments isn't that of its parameters")
+	}
+	return st, nil
+}
+
+// encode makes values and formats from the arguments.
+func (c *conn) encode(st *statement, args []gen.Value) *driver.Error {
+	c.buffer, c.ends, c.formats = c.buffer[:0], c.ends[:0], c.formats[:0]
+	for i := range args {
+		if args[i].Kind == gen.Null {
+			c.ends, c.formats = append(c.ends, -1), append(c.formats, textFormat)
+			continue
+		}
+		out, format, err := appendValue(c.buffer, st.params[i], &args[i])
+		if err != nil {
+			return err
+		}
+		c.buffer = out
+		c.ends, c.formats = append(c.ends, len(out)), append(c.formats, format)
+	}
+	if len(c.buffer) > maxMessage {
+		return tooLarge(len(c.buffer))
+	}
+	c.values = cut(c.values[:0], c.buffer, c.ends)
+	return nil
+}
+
+// query sends a text by the simple protocol and reads all its results.
+func (c *conn) query(ctx context.Context, st *statement, text string, reply *driver.Reply) error {
+	results := c.pg.Exec(ctx, text)
+	taken := len(st.req.Capture) == 0
+	for results.NextResult() {
+		rows := results.ResultReader()
+		var captures []captured
+		if fields := rows.FieldDescriptions(); !taken && len(fields) > 0 {
+			var refused *driver.Error
+			captures, refused = textCaptures(st.req, fields)
+			failOnce(reply, refused)
+		}
+		before := reply.Rows
+		tag, err := drain(rows, captures, reply)
+		taken = taken || reply.Rows > before
+		if err != nil {
+			break
+		}
+		finish(st.req, tag, reply)
+	}
+	return results.Close()
+}
+
+// readRows reads the answer to a prepared statement.
+func readRows(rows *pgconn.ResultReader, captures []captured, reply *driver.Reply) error {
+	tag, err := drain(rows, captures, reply)
+	if err == nil {
+		reply.Affected += affected(tag)
+	}
+	return err
+}
+
+func drain(rows *pgconn.ResultReader, captures []captured, reply *driver.Reply) (tag string, err error) {
+	for first := true; rows.NextRow(); first = false {
+		reply.Rows++
+		if first && len(captures) > 0 {
+			capture(rows.Values(), captures, reply)
+		}
+	}
+	command, err := rows.Close()
+	return command.String(), err
+}
+
+// capture decodes what is wanted of a row.
+func capture(row [][]byte, captures []captured, reply *driver.Reply) {
+	for k := range captures {
+		c := &captures[k]
+		if c.column < len(row) && row[c.column] != nil && k < len(reply.Captured) {
+			failOnce(reply, decode(&reply.Captured[k], c.oid, c.format, row[c.column], c.kind))
+		}
+	}
+}
+
+// failOnce records a failure unless there is one already or err is nil.
+func failOnce(reply *driver.Reply, err *driver.Error) {
+	if err != nil && reply.Class == driver.OK {
+		reply.Fail(err)
+	}
+}
+
+// finish takes a command's tag into account. A COMMIT that the server answers with ROLLBACK has
+// not committed.
+func finish(req *driver.Request, tag string, reply *driver.Reply) {
+	reply.Affected += affected(tag)
+	if req.Verb == driver.Commit && tag == "ROLLBACK" {
+		failOnce(reply, rolledBack())
+	}
+}
+
+func rolledBack() *driver.Error {
+	return &driver.Error{Class: driver.Server, Code: "25P02",
+		Text: "COMMIT was answered with ROLLBACK: a statement of the transaction had failed"}
+}
+
+// affected is the count of changed rows that a command's tag tells of. Tags of statements that
+// change nothing count rows read.
+func affected[T string | []byte](tag T) int64 {
+	if len(tag) == 0 || tag[0] == 'S' || tag[0] == 'F' || len(tag) > 1 && tag[0] == 'M' && tag[1] == 'O' {
+		return 0 // SELECT, FETCH, MOVE
+	}
+	at := len(tag)
+	for at > 0 && tag[at-1] >= '0' && tag[at-1] <= '9' {
+		at--
+	}
+	if at == 0 || tag[at-1] != ' ' || len(tag)-at > 18 {
+		return 0
+	}
+	n := int64(0)
+	for _, digit := range []byte(tag[at:]) {
+		n = n*10 + int64(digit-'0')
+	}
+	return n
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	if c.pg.IsClosed() {
+		return nil
+	}
+	return closeNow(c.pg)
+}

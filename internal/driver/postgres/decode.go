@@ -1,0 +1,267 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// decode sets v to a column's content that isn't null, as its type says, then converts it to
+// want unless that is gen.Null. The error is of class Client where the value can't become what
+// is wanted and Protocol where the content isn't what the server said it is.
+func decode(v *gen.Value, oid uint32, format int16, b []byte, want gen.Kind) *driver.Error {
+	ok := false
+	if format == binaryFormat {
+		ok = decodeBinary(v, formOf(oid), b)
+	} else {
+		ok = decodeText(v, formOf(oid), b)
+	}
+	if !ok {
+		return &driver.Error{Class: driver.Protocol, Fatal: true,
+			Text: fmt.Sprintf("a captured column of type %s holds %d bytes that aren't one", formOf(oid).name(), len(b))}
+	}
+	if want == gen.Null || want == v.Kind || convert(v, want) {
+		return nil
+	}
+	return &driver.Error{Class: driver.Client,
+		Text: fmt.Sprintf("a captured value (%s) can't be read as the kind that the plan wants", describe(v))}
+}
+
+func decodeBinary(v *gen.Value, f form, b []byte) bool {
+	switch f {
+	case formInt2:
+		if len(b) != 2 {
+			return false
+		}
+		v.SetInt(int64(int16(binary.BigEndian.Uint16(b))))
+	case formInt4:
+		if len(b) != 4 {
+			return false
+		}
+		v.SetInt(int64(int32(binary.BigEndian.Uint32(b))))
+	case formInt8:
+		if len(b) != 8 {
+			return false
+		}
+		v.SetInt(int64(binary.BigEndian.Uint64(b)))
+	case formFloat4:
+		if len(b) != 4 {
+			return false
+		}
+		v.Kind, v.F = gen.Float, float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
+	case formFloat8:
+		if len(b) != 8 {
+			return false
+		}
+		v.Kind, v.F = gen.Float, math.Float64frombits(binary.BigEndian.Uint64(b))
+	case formBool:
+		if len(b) != 1 || b[0] > 1 {
+			return false
+		}
+		v.Kind, v.I = gen.Bool, int64(b[0])
+	case formNumeric:
+		text, ok := appendNumericText(v.B[:0], b)
+		v.B = text
+		if !ok {
+			return false
+		}
+		setDecimal(v)
+	case formTimestamp, formDate:
+		return decodeTime(v, f, b)
+	case formUUID:
+		v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
+		return len(b) == 16
+	case formBytea:
+		v.Kind, v.B = gen.Bytes, append(v.B[:0], b...)
+	default:
+		return false
+	}
+	return true
+}
+
+func decodeTime(v *gen.Value, f form, b []byte) bool {
+	v.Kind = gen.Datetime
+	if f == formDate {
+		if len(b) != 4 {
+			return false
+		}
+		v.I = int64(int32(binary.BigEndian.Uint32(b)))*usPerDay + epochShiftUs
+		return true
+	}
+	if len(b) != 8 {
+		return false
+	}
+	us := int64(binary.BigEndian.Uint64(b))
+	if us > math.MaxInt64-epochShiftUs { // "infinity" among them
+		us = math.MaxInt64 - epochShiftUs
+	}
+	v.I = us + epochShiftUs
+	return true
+}
+
+// setDecimal makes v, which holds a number's text in B, a Decimal, or a String if it doesn't fit.
+func setDecimal(v *gen.Value) {
+	if i, scale, ok := parseDecimal(v.B); ok {
+		v.Kind, v.I, v.Scale = gen.Decimal, i, scale
+		return
+	}
+	v.Kind = gen.String
+}
+
+func decodeText(v *gen.Value, f form, b []byte) bool {
+	switch f {
+	case formInt2, formInt4, formInt8, formOid:
+		i, ok := parseInteger(b)
+		v.SetInt(i)
+		return ok
+	case formFloat4, formFloat8:
+		x, err := strconv.ParseFloat(string(b), 64)
+		v.Kind, v.F = gen.Float, x
+		return err == nil
+	case formBool:
+		if len(b) != 1 || b[0] != 't' && b[0] != 'f' {
+			return false
+		}
+		v.Kind, v.I = gen.Bool, 0
+		if b[0] == 't' {
+			v.I = 1
+		}
+	case formNumeric:
+		v.B = append(v.B[:0], b...)
+		setDecimal(v)
+	case formUUID:
+		u, ok := parseUUID(v.B, b)
+		v.Kind, v.B = gen.UUID, u
+		return ok
+	case formJSON, formJSONB:
+		v.Kind, v.B = gen.JSON, append(v.B[:0], b...)
+	case formBytea:
+		return decodeHex(v, b)
+	case formTimestamp, formDate:
+		if t, ok := parseTime(b); ok {
+			v.Kind, v.I = gen.Datetime, t.UnixMicro()
+			return true
+		}
+		v.Kind, v.B = gen.String, append(v.B[:0], b...) // another DateStyle, or infinity
+	default:
+		v.Kind, v.B = gen.String, append(v.B[:0], b...)
+	}
+	return true
+}
+
+// decodeHex reads bytea's text, hex format; the older escape format is kept as it is.
+func decodeHex(v *gen.Value, b []byte) bool {
+	v.Kind, v.B = gen.Bytes, v.B[:0]
+	if len(b) < 2 || b[0] != '\\' || b[1] != 'x' {
+		v.B = append(v.B, b...)
+		return true
+	}
+	if b = b[2:]; len(b)%2 != 0 {
+		return false
+	}
+	for i := 0; i < len(b); i += 2 {
+		high, ok1 := hexValue(b[i])
+		low, ok2 := hexValue(b[i+1])
+		if !ok1 || !ok2 {
+			return false
+		}
+		v.B = append(v.B, high<<4|low)
+	}
+	return true
+}
+
+// parseTime reads dates and times as DateStyle ISO writes them and as this package does.
+func parseTime(b []byte) (time.Time, bool) {
+	text := string(b)
+	for _, layout := range [...]string{
+		"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
+		"2006-01-02", time.RFC3339Nano,
+	} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// convert changes v to a kind; it reports false, leaving v as it is, where that loses something.
+func convert(v *gen.Value, want gen.Kind) bool {
+	switch want {
+	case gen.Int, gen.Uint, gen.Bool:
+		i, ok := wholeNumber(v)
+		if !ok || want == gen.Uint && i < 0 && v.Kind != gen.Uint || want == gen.Bool && i != 0 && i != 1 {
+			return false
+		}
+		v.Kind, v.I = want, i
+	case gen.Float:
+		x, ok := floating(v)
+		if !ok && v.Kind == gen.String {
+			f, err := strconv.ParseFloat(string(v.B), 64)
+			x, ok = f, err == nil
+		}
+		if !ok {
+			return false
+		}
+		v.Kind, v.F = gen.Float, x
+	case gen.Decimal:
+		return convertToDecimal(v)
+	case gen.String:
+		if v.Kind != gen.JSON && v.Kind != gen.Bytes {
+			var a [64]byte
+			v.B = append(v.B[:0], appendText(a[:0], v)...)
+		}
+		v.Kind = gen.String
+	case gen.Bytes, gen.JSON:
+		if v.Kind != gen.String && v.Kind != gen.JSON && v.Kind != gen.Bytes {
+			return false
+		}
+		v.Kind = want
+	case gen.Datetime:
+		t, ok := parseTime(v.B)
+		if v.Kind != gen.String || !ok {
+			return false
+		}
+		v.Kind, v.I = gen.Datetime, t.UnixMicro()
+	case gen.UUID:
+		u, ok := parseUUID(nil, v.B)
+		if v.Kind != gen.String || !ok {
+			return false
+		}
+		v.Kind, v.B = gen.UUID, append(v.B[:0], u...)
+	}
+	return true
+}
+
+func wholeNumber(v *gen.Value) (int64, bool) {
+	if v.Kind == gen.String {
+		return parseInteger(v.B)
+	}
+	return integral(v)
+}
+
+func convertToDecimal(v *gen.Value) bool {
+	var a [400]byte
+	switch v.Kind {
+	case gen.Int, gen.Bool:
+		v.Kind, v.Scale = gen.Decimal, 0
+		return true
+	case gen.Float:
+		i, scale, ok := parseDecimal(strconv.AppendFloat(a[:0], v.F, 'f', -1, 64))
+		if ok {
+			v.Kind, v.I, v.Scale = gen.Decimal, i, scale
+		}
+		return ok
+	case gen.String:
+		i, scale, ok := parseDecimal(v.B)
+		if ok {
+			v.Kind, v.I, v.Scale = gen.Decimal, i, scale
+		}
+		return ok
+	}
+	return false
+}

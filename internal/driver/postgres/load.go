@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// target is the table of a chunk as the server sees it.
+type target struct {
+	*driver.Chunk
+	names []string
+	oids  []uint32
+	forms []form
+	keys  []int // which columns are the primary key
+}
+
+// Load fills a chunk by COPY in binary format, or by prepared INSERTs of many rows where the
+// server has no COPY or a column's type has no binary form here. The chunk becomes visible as a
+// whole, except on Picodata, which has no transactions. With replace, rows that have the chunk's
+// keys are deleted in the same transaction (on Picodata, replaced one by one); that needs keys.
+func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (int64, error) {
+	if chunk.Rows == 0 {
+		return 0, nil
+	}
+	if replace && len(chunk.Keys) == 0 {
+		return 0, &driver.Error{Class: driver.Client,
+			Text: fmt.Sprintf("table %s has no primary key, so its rows can't be replaced; empty it and load again", quote(chunk.Table))}
+	}
+	t, err := a.inspect(ctx, chunk)
+	if err != nil {
+		return 0, err
+	}
+	if !a.noCopy && t.binary() {
+		rows, err := a.transact(ctx, t, replace, a.copyRows)
+		if !copyRefused(err) {
+			return rows, err
+		}
+		a.noCopy = true
+	}
+	if a.picodata {
+		return a.insertRows(ctx, t, replace)
+	}
+	return a.transact(ctx, t, replace, func(ctx context.Context, t *target) (int64, error) {
+		return a.insertRows(ctx, t, false)
+	})
+}
+
+// copyRefused says whether a server told that it has no COPY.
+func copyRefused(err error) bool {
+	var e *driver.Error
+	if !errors.As(err, &e) || e.Fatal {
+		return false
+	}
+	return e.Code == "0A000" || e.Code == "42601" // feature_not_supported, syntax_error
+}
+
+// inspect asks the server for the types of the chunk's columns.
+func (a *admin) inspect(ctx context.Context, chunk *driver.Chunk) (*target, error) {
+	t := &target{Chunk: chunk, names: make([]string, len(chunk.Columns))}
+	for i, c := range chunk.Columns {
+		t.names[i] = c.Name
+	}
+	query := fmt.Sprintf("SELECT %s FROM %s", quoteAll(t.names), quote(chunk.Table))
+	description, err := a.pg.Prepare(ctx, "", query, nil)
+	if err != nil {
+		e := a.failure(ctx, err)
+		e.Text = fmt.Sprintf("load of table %s: %s", quote(chunk.Table), e.Text)
+		return nil, e
+	}
+	if len(description.Fields) != len(t.names) {
+		return nil, &driver.Error{Class: driver.Protocol, Fatal: true,
+			Text: fmt.Sprintf("load of table %s: the server described %d of %d columns", quote(chunk.Table), len(description.Fields), len(t.names))}
+	}
+	for i := range description.Fields {
+		oid := description.Fields[i].DataTypeOID
+		t.oids = append(t.oids, oid)
+		t.forms = append(t.forms, formOf(oid))
+	}
+	for _, k := range chunk.Keys {
+		i := slices.Index(t.names, k)
+		if i < 0 {
+			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("table %s has no column %s for its key", quote(chunk.Table), quote(k))}
+		}
+		t.keys = append(t.keys, i)
+	}
+	return t, nil
+}
+
+// binary says whether the columns' types, and the first row's values, have a binary form here.
+func (t *target) binary() bool {
+	values := make([]gen.Value, len(t.forms))
+	t.Row(values, t.First)
+	for i, f := range t.forms {
+		if f == formOther {
+			return false
+		}
+		if values[i].Kind == gen.Null {
+			continue
+		}
+		if _, err := appendField(nil, f, &values[i]); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// transact runs fill in a transaction if rows must be deleted before or it takes many statements.
+func (a *admin) transact(ctx context.Context, t *target, replace bool, fill func(context.Context, *target) (int64, error)) (rows int64, err error) {
+	if _, err := a.Exec(ctx, "BEGIN"); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil && !a.pg.IsClosed() {
+			a.pg.Exec(context.WithoutCancel(ctx), "ROLLBACK").Close()
+		}
+	}()
+	if replace {
+		if err := a.deleteKeys(ctx, t); err != nil {
+			return 0, err
+		}
+	}
+	if rows, err = fill(ctx, t); err != nil {
+		return 0, err
+	}
+	results, cerr := a.pg.Exec(ctx, "COMMIT").ReadAll()
+	if cerr != nil {
+		return 0, a.failure(ctx, cerr)
+	}
+	if len(results) == 1 && results[0].CommandTag.String() == "ROLLBACK" {
+		return 0, rolledBack()
+	}
+	return rows, nil
+}
+
+// deleteKeys deletes the rows that have keys of the chunk's.
+func (a *admin) deleteKeys(ctx context.Context, t *target) error {
+	names := make([]string, len(t.keys))
+	oids := make([]uint32, len(t.keys))
+	for i, k := range t.keys {
+		names[i], oids[i] = t.names[k], t.oids[k]
+	}
+	many := rowsAStatement(len(t.keys), false)
+	b := &batcher{a: a, t: t, columns: t.keys, many: many, oids: oids,
+		text: func(rows int) string {
+			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", quote(t.Table), quoteAll(names), tuples(rows, len(t.keys)))
+		}}
+	_, err := b.run(ctx, nil)
+	return err
+}
+
+// insertRows sends the chunk in INSERTs of many rows.
+func (a *admin) insertRows(ctx context.Context, t *target, replace bool) (int64, error) {
+	columns := make([]int, len(t.names))
+	for i := range columns {
+		columns[i] = i
+	}
+	conflict := ""
+	if replace {
+		conflict = " ON CONFLICT DO REPLACE" // Picodata's
+	}
+	b := &batcher{a: a, t: t, columns: columns, many: rowsAStatement(len(columns), a.picodata), oids: t.oids,
+		text: func(rows int) string {
+			return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s%s", quote(t.Table), quoteAll(t.names), tuples(rows, len(columns)), conflict)
+		}}
+	return b.run(ctx, t.Progress)
+}

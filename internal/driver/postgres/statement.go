@@ -1,0 +1,243 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// statement is a request made ready: what both tiers know of it.
+type statement struct {
+	req      *driver.Request
+	text     string // what is sent as it is: Begin, Commit, Rollback, and Simple without parameters
+	literal  *literal
+	prepared *pgconn.StatementDescription // nil for those sent as text
+	params   []form
+	captures []captured
+
+	resultFormats []int16
+	bind          []byte // a Bind message up to its parameters; the formats are those of text
+	formatsAt     int    // where in bind the format codes begin
+	tail          []byte // result formats, Execute, Sync
+	query         []byte // a whole Query message, if text is sent
+}
+
+// captured is where a capture's value stands in a row.
+type captured struct {
+	column int
+	oid    uint32
+	format int16
+	kind   gen.Kind
+}
+
+// plan checks that the protocol can do the program and lays out its statements.
+func plan(p *driver.Program) ([]statement, *driver.Error) {
+	statements := make([]statement, len(p.Requests))
+	for i := range p.Requests {
+		st, why := planOne(&p.Requests[i])
+		if why != "" {
+			return nil, requestError(&p.Requests[i], driver.Client, why)
+		}
+		statements[i] = st
+	}
+	return statements, nil
+}
+
+func requestError(req *driver.Request, class driver.Class, why string) *driver.Error {
+	return &driver.Error{Class: class, Text: fmt.Sprintf("request %q: %s", req.Name, why)}
+}
+
+// planOne lays out one request; why says what is wrong with it, if anything.
+func planOne(req *driver.Request) (st statement, why string) {
+	st = statement{req: req}
+	switch req.Verb {
+	case driver.Begin:
+		st.text, why = beginText(req.Text)
+	case driver.Commit:
+		st.text = "COMMIT"
+	case driver.Rollback:
+		st.text = "ROLLBACK"
+	case driver.SQL:
+		switch word := firstWord(req.Text); {
+		case word == "":
+			return st, "the statement is empty"
+		case word == "COPY":
+			return st, "COPY can't be an operation; use INSERT, or load tables by schema up"
+		case strings.ContainsRune(req.Text, 0):
+			return st, "the statement holds a zero byte"
+		case !req.Simple:
+			return st, ""
+		case len(req.Params) == 0:
+			st.text = req.Text
+		default:
+			st.literal, why = newLiteral(req.Text, len(req.Params))
+		}
+	default:
+		return st, fmt.Sprintf("protocol pg has no %s; write it as SQL", verbName(req.Verb))
+	}
+	if st.text != "" {
+		st.query = appendQuery(nil, st.text)
+	}
+	return st, why
+}
+
+func appendQuery(dst []byte, text string) []byte {
+	dst = append(dst, 'Q')
+	dst = binary.BigEndian.AppendUint32(dst, uint32(4+len(text)+1))
+	dst = append(dst, text...)
+	return append(dst, 0)
+}
+
+// beginText is the statement that starts a transaction of an isolation level or other modes.
+func beginText(modes string) (text, why string) {
+	mode := strings.ToUpper(strings.Join(strings.Fields(strings.NewReplacer("-", " ", "_", " ").Replace(modes)), " "))
+	for _, r := range mode {
+		if (r < 'A' || r > 'Z') && r != ' ' && r != ',' {
+			return "", fmt.Sprintf("%q isn't an isolation level", modes)
+		}
+	}
+	switch mode {
+	case "":
+		return "BEGIN", ""
+	case "READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE":
+		return "BEGIN ISOLATION LEVEL " + mode, ""
+	}
+	if strings.HasPrefix(mode, "ISOLATION LEVEL ") || strings.HasPrefix(mode, "READ ") {
+		return "BEGIN " + mode, ""
+	}
+	return "", fmt.Sprintf("%q isn't an isolation level; write read committed, repeatable read or serializable", modes)
+}
+
+// prepare prepares the statement on a session and makes its templates.
+func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret string) *driver.Error {
+	if st.req.Verb != driver.SQL || st.req.Simple {
+		return nil
+	}
+	name := "b" + strconv.Itoa(st.req.ID)
+	description, err := pg.Prepare(ctx, name, st.req.Text, nil)
+	if err != nil {
+		e := libraryError(ctx, err, pg.IsClosed(), secret)
+		e.Text = fmt.Sprintf("request %q: %s", st.req.Name, e.Text)
+		return e
+	}
+	if n := len(description.ParamOIDs); n != len(st.req.Params) {
+		return requestError(st.req, driver.Client,
+			fmt.Sprintf("the statement has %d parameters, the plan gives %d", n, len(st.req.Params)))
+	}
+	st.prepared = description
+	st.params = make([]form, len(description.ParamOIDs))
+	for i, oid := range description.ParamOIDs {
+		st.params[i] = formOf(oid)
+	}
+	if why := st.findCaptures(description.Fields); why != "" {
+		return requestError(st.req, driver.Client, why)
+	}
+	st.template(name)
+	return nil
+}
+
+// findCaptures finds the captures' columns in the result.
+func (st *statement) findCaptures(fields []pgconn.FieldDescription) (why string) {
+	if len(st.req.Capture) == 0 {
+		return ""
+	}
+	st.resultFormats = make([]int16, len(fields))
+	st.captures = make([]captured, len(st.req.Capture))
+	for k := range st.req.Capture {
+		column := findColumn(&st.req.Capture[k], fields)
+		if column < 0 {
+			return missingColumn(&st.req.Capture[k], fields)
+		}
+		oid := fields[column].DataTypeOID
+		st.resultFormats[column] = resultFormat(oid)
+		st.captures[k] = captured{column: column, oid: oid, format: resultFormat(oid), kind: st.req.Capture[k].Kind}
+	}
+	return ""
+}
+
+// textCaptures finds the captures' columns in the result of a statement sent as text.
+func textCaptures(req *driver.Request, fields []pgconn.FieldDescription) ([]captured, *driver.Error) {
+	captures := make([]captured, len(req.Capture))
+	for k := range req.Capture {
+		column := findColumn(&req.Capture[k], fields)
+		if column < 0 {
+			return nil, requestError(req, driver.Client, missingColumn(&req.Capture[k], fields))
+		}
+		captures[k] = captured{column: column, oid: fields[column].DataTypeOID, format: textFormat, kind: req.Capture[k].Kind}
+	}
+	return captures, nil
+}
+
+// findColumn returns the number of the column that a capture means, or −1.
+func findColumn(c *driver.Capture, fields []pgconn.FieldDescription) int {
+	if c.Name == "" {
+		if c.Column < 0 || c.Column >= len(fields) {
+			return -1
+		}
+		return c.Column
+	}
+	for i := range fields {
+		if fields[i].Name == c.Name {
+			return i
+		}
+	}
+	return -1
+}
+
+func missingColumn(c *driver.Capture, fields []pgconn.FieldDescription) string {
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].Name
+	}
+	what := strconv.Quote(c.Name)
+	if c.Name == "" {
+		what = "number " + strconv.Itoa(c.Column)
+	}
+	return fmt.Sprintf("captured column %s isn't in the result, which has: %s", what, strings.Join(names, ", "))
+}
+
+// template makes the constant parts of the messages Bind, Execute and Sync.
+func (st *statement) template(name string) {
+	b := append([]byte{'B', 0, 0, 0, 0, 0}, name...) // the length is set later; portal ""
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(st.params)))
+	st.formatsAt = len(b)
+	b = append(b, make([]byte, 2*len(st.params))...)
+	st.bind = binary.BigEndian.AppendUint16(b, uint16(len(st.params)))
+
+	t := binary.BigEndian.AppendUint16(nil, uint16(len(st.resultFormats)))
+	for _, f := range st.resultFormats {
+		t = binary.BigEndian.AppendUint16(t, uint16(f))
+	}
+	t = append(t, 'E', 0, 0, 0, 9, 0, 0, 0, 0, 0) // portal "", no limit of rows
+	st.tail = append(t, 'S', 0, 0, 0, 4)
+}
+
+// afterBind is how many bytes of tail belong to other messages than Bind.
+const afterBind = 10 + 5
+
+// firstWord is a statement's first keyword in capitals, comments passed over.
+func firstWord(text string) string {
+	for i := 0; i < len(text); {
+		switch end := skipToken(text, i); {
+		case end > i+1 && (text[i] == '-' || text[i] == '/'): // a comment
+			i = end
+		case isLetter(text[i]):
+			for end = i; end < len(text) && isLetter(text[end]); end++ {
+			}
+			return strings.ToUpper(text[i:end])
+		case text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' || text[i] == '(':
+			i++
+		default:
+			return text[i : i+1]
+		}
+	}
+	return ""
+}

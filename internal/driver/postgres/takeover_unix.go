@@ -1,0 +1,95 @@
+//go:build unix
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/wire"
+
+	"golang.org/x/sys/unix"
+)
+
+// Takes refuses encrypted targets, and programs with verbs that the protocol lacks.
+func (*Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
+	if t.TLS != nil {
+		return "connections with TLS use the library tier", false
+	}
+	if _, err := plan(p); err != nil {
+		return err.Text, false
+	}
+	return "", true
+}
+
+// Takeover opens and prepares a session as Dial does, then gives up its socket. The descriptor
+// that it returns is a duplicate: the runtime's poller has forgotten the connection, and only the
+// caller closes it.
+func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
+	if why, ok := d.Takes(t, p); !ok {
+		return wire.Session{}, &driver.Error{Class: driver.Client, Text: why}
+	}
+	pg, statements, _, err := open(ctx, t, p)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	defer cancel()
+	fail := func(what string, err error) (wire.Session, error) {
+		pg.Conn().Close()
+		return wire.Session{}, &driver.Error{Class: driver.Connect, Fatal: true, Err: err,
+			Text: oneLine(fmt.Sprintf("can't take over the connection to %s: %s: %v", t.Address, what, err), t.Password)}
+	}
+	if err := pg.SyncConn(ctx); err != nil { // nothing may be left in the library's buffer
+		return fail("settle it", err)
+	}
+	hijacked, err := pg.Hijack()
+	if err != nil {
+		return fail("hijack", err)
+	}
+	socket, ok := hijacked.Conn.(syscall.Conn)
+	if !ok {
+		return fail("find its socket", fmt.Errorf("a %T has none", hijacked.Conn))
+	}
+	fd, err := duplicate(socket)
+	if err != nil {
+		return fail("duplicate its socket", err)
+	}
+	if err := hijacked.Conn.Close(); err != nil {
+		unix.Close(fd)
+		return fail("release it", err)
+	}
+	return wire.Session{FD: fd, Codec: &codec{statements: statements, secret: t.Password}}, nil
+}
+
+// duplicate makes a second, non-blocking descriptor of a socket.
+func duplicate(socket syscall.Conn) (fd int, err error) {
+	if d, ok := socket.(interface{ SetDeadline(time.Time) error }); ok {
+		if err := d.SetDeadline(time.Time{}); err != nil {
+			return -1, err
+		}
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd = -1
+	var derr error
+	err = raw.Control(func(original uintptr) {
+		fd, derr = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if err == nil {
+		err = derr
+	}
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil && fd >= 0 {
+		unix.Close(fd)
+		fd = -1
+	}
+	return fd, err
+}
