@@ -1,0 +1,299 @@
+package measure
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"brunt/internal/driver"
+)
+
+// polling makes Cut call poll instead of sleeping.
+func polling(c *Collector, recorders ...*Recorder) {
+	c.SetWait(func(int) bool {
+		for _, r := range recorders {
+			r.Poll()
+		}
+		return true
+	})
+}
+
+func TestRecordSorts(t *testing.T) {
+	c := NewCollector(2, 2)
+	r := c.NewRecorder()
+	polling(c, r)
+	for _, s := range []Sample{
+		{Operation: 0, Address: 0, Intended: 100, Sent: 100, End: 1100, Attempts: 1, Status: 204, BytesIn: 10},
+		{Operation: 0, Address: 1, Intended: 100, Sent: 600, End: 1600, Attempts: 3, Missing: true, Status: 99},
+		{Operation: 0, Address: 1, Intended: 0, Sent: LateNs + 1, End: LateNs + 2001, BadHash: true, Status: 600},
+		{Operation: 0, Address: 9, Intended: 0, Sent: LateNs, End: LateNs + 5000, Attempts: 2, Class: driver.Timeout, Status: 503},
+		{Operation: 1, Address: -1, Intended: 0, Sent: 0, End: 7, Attempts: 1, Class: driver.Server, BytesIn: -1},
+	} {
+		r.Record(&s)
+	}
+	r.Drop(1, 4)
+	r.Offer(9)
+	r.Stall()
+	r.Reconnect(1)
+	iv := c.Cut(1e9, Meta{Phase: "p", UnixNs: 5})
+
+	o := &iv.Operations[0]
+	want := Counts{Done: 4, Attempts: 7, Retries: 3, Late: 1, Missing: 1, BadHash: 1, BytesIn: 10}
+	want.Errors[driver.Timeout], want.Status[2], want.Status[5] = 1, 1, 1
+	if o.Counts != want {
+		t.Errorf("operation 0: %+v\nwant %+v", o.Counts, want)
+	}
+	if o.OK() != 3 || o.Response.Count() != 3 || o.Service.Count() != 3 || o.Lag.Count() != 4 || o.FailedResponse.Count() != 1 {
+		t.Errorf("histograms hold %d, %d, %d, %d", o.Response.Count(), o.Service.Count(), o.Lag.Count(), o.FailedResponse.Count())
+	}
+	if o.Service.Max() != 2000 || o.Service.Min() != 1000 || o.Response.Max() != LateNs+2001 || o.Lag.Min() != 0 || o.Lag.Max() != LateNs+1 || o.FailedResponse.Max() != LateNs+5000 {
+		t.Errorf("service %d–%d, response ≤ %d, lag %d–%d, failed %d", o.Service.Min(), o.Service.Max(), o.Response.Max(), o.Lag.Min(), o.Lag.Max(), o.FailedResponse.Max())
+	}
+	if p := &iv.Operations[1]; p.Dropped != 4 || p.Failed() != 1 || p.Attempts != 1 || p.BytesIn != 0 {
+		t.Errorf("operation 1: %+v", p.Counts)
+	}
+	a := &iv.Addresses[1]
+	if a.Done != 2 || a.Attempts != 4 || a.Late != 1 || a.Service.Count() != 2 || a.Reconnects != 1 || iv.Addresses[0].Done != 1 {
+		t.Errorf("address 1: %+v", a)
+	}
+	if iv.Offered != 9 || iv.Health.SendStalls != 1 || iv.Phase != "p" || iv.UnixNs != 5 || iv.StartNs != 0 || iv.EndNs != 1e9 {
+		t.Errorf("interval: %+v", iv)
+	}
+
+	if iv = c.Cut(2e9, Meta{}); iv.Index != 1 || iv.StartNs != 1e9 || iv.Operations[0].Done != 0 || iv.Operations[0].Lag.Count() != 0 || iv.Addresses[1].Reconnects != 0 {
+		t.Errorf("the second interval isn't empty: %+v", iv)
+	}
+	if total := c.Total(); total.Operations[0].Done != 4 || total.Addresses[1].Reconnects != 1 || total.EndNs != 2e9 || total.StartNs != 0 {
+		t.Errorf("total: %+v", total)
+	}
+}
+
+func TestWarmUpStaysOutOfTotals(t *testing.T) {
+	c := NewCollector(1, 1)
+	s := c.NewShared()
+	for i, warm := range []bool{true, false, false} {
+		s.Record(&Sample{End: int64(i+1) * 100})
+		c.Cut(int64(i+1)*1e9, Meta{WarmUp: warm, Health: Health{ProcessCPU: float64(i), GCPauseNsMax: int64(10 - i), GCCycles: 2, PausedNs: 1}})
+	}
+	total := c.Total()
+	if o := &total.Operations[0]; o.Done != 2 || o.Response.Min() != 200 || total.Addresses[0].Done != 2 {
+		t.Errorf("total: %+v", o)
+	}
+	if h := total.Health; h.ProcessCPU != 1.5 || h.GCPauseNsMax != 9 || h.GCCycles != 4 || h.PausedNs != 2 {
+		t.Errorf("health: %+v", h)
+	}
+}
+
+func TestGauges(t *testing.T) {
+	c := NewCollector(1, 2)
+	loop, shared := c.NewRecorder(), c.NewShared()
+	asked := 0
+	c.SetWait(func(int) bool {
+		if loop.Asked() {
+			asked++
+			loop.Poll()
+		}
+		return true
+	})
+	loop.SetGauges([]int{3, 4}, 5, 6, 0.5)
+	loop.SetGauges([]int{2, 4}, 1, 7, 0.9)
+	shared.Do(func(r *Recorder) { r.SetGauges([]int{10, 0}, 2, 3, 0) })
+	iv := c.Cut(1, Meta{})
+	if iv.Sessions != 16 || iv.Busy != 3 || iv.Backlog != 10 || iv.Addresses[0].Up != 12 || iv.Health.LoopBusy != 0.7 || asked != 1 {
+		t.Errorf("%+v, asked %d times", iv, asked)
+	}
+	shared.Close()
+	if iv = c.Cut(2, Meta{}); iv.Sessions != 16 || iv.Health.LoopBusy != 0 {
+		t.Errorf("gauges should stand until told otherwise: %+v", iv)
+	}
+	if iv = c.Cut(3, Meta{}); iv.Sessions != 6 || c.Total().Sessions != 6 {
+		t.Errorf("a closed recorder still has sessions: %+v", iv)
+	}
+}
+
+// TestSilentOwner: an owner that doesn't poll delays nothing for good and loses nothing.
+func TestSilentOwner(t *testing.T) {
+	c := NewCollector(1, 1)
+	r := c.NewRecorder()
+	waits := 0
+	c.SetWait(func(attempt int) bool { waits++; return attempt < 3 })
+	r.Record(&Sample{End: 10})
+	if iv := c.Cut(1, Meta{}); iv.Operations[0].Done != 0 || waits != 4 {
+		t.Errorf("%d done after %d waits", iv.Operations[0].Done, waits)
+	}
+	r.Record(&Sample{End: 20})
+	r.Poll() // too late for the first cut
+	r.Record(&Sample{End: 30})
+	r.Poll() // nobody has asked
+	if iv := c.Cut(2, Meta{}); iv.Operations[0].Done != 2 || iv.Operations[0].Response.Max() != 20 {
+		t.Errorf("%d done, want the 2 handed over late", iv.Operations[0].Done)
+	}
+	r.Record(&Sample{End: 40})
+	r.Close()
+	r.Close()
+	if iv := c.Cut(3, Meta{}); iv.Operations[0].Done != 2 || iv.Operations[0].Response.Min() != 30 {
+		t.Errorf("%d done, want the last 2", iv.Operations[0].Done)
+	}
+	waits = 0
+	if iv := c.Cut(4, Meta{}); iv.Operations[0].Done != 0 || waits != 0 || len(c.members) != 0 {
+		t.Errorf("a closed recorder gave %d more and made Cut wait %d times", iv.Operations[0].Done, waits)
+	}
+	if c.Total().Operations[0].Done != 4 {
+		t.Errorf("%d in total, want 4", c.Total().Operations[0].Done)
+	}
+}
+
+func TestCloseWithHandOverPending(t *testing.T) {
+	c := NewCollector(1, 1)
+	r := c.NewRecorder()
+	c.SetWait(func(int) bool { return false })
+	r.Record(&Sample{End: 10})
+	c.Cut(1, Meta{})
+	r.Poll()
+	r.Record(&Sample{End: 20})
+	r.Close()
+	if iv := c.Cut(2, Meta{}); iv.Operations[0].Done != 2 {
+		t.Errorf("%d done, want both", iv.Operations[0].Done)
+	}
+}
+
+// TestConservation: whatever owners and collector do at the same time, the intervals together
+// hold exactly what was recorded. Some owners close and new ones come.
+func TestConservation(t *testing.T) {
+	const owners, rounds, each = 4, 6, 3000
+	c := NewCollector(3, 2)
+	// Owners that are slow to poll are left for later on purpose.
+	c.SetWait(func(attempt int) bool { runtime.Gosched(); return attempt < 20 })
+	var recorded, sum, offered atomic.Uint64
+	var running sync.WaitGroup
+	for owner := range owners {
+		running.Go(func() {
+			for round := range rounds {
+				own(c, owner, round, each, &recorded, &sum, &offered)
+			}
+		})
+	}
+	shared := c.NewShared()
+	for owner := range owners {
+		running.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(owner), 77))
+			for range each {
+				s := randomSample(rnd)
+				recorded.Add(1)
+				sum.Add(uint64(s.End - s.Intended))
+				shared.Record(&s)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { running.Wait(); close(done) }()
+
+	var got, gotSum, gotOffered, gotAddress uint64
+	add := func(iv *Interval) {
+		gotOffered += iv.Offered
+		for i := range iv.Operations {
+			o := &iv.Operations[i]
+			got += o.Done
+			gotSum += o.Response.sumLo + o.FailedResponse.sumLo
+			if o.Lag.Count() != o.Done || o.Response.Count() != o.OK() || o.Service.Count() != o.OK() || o.FailedResponse.Count() != o.Failed() {
+				t.Errorf("interval %d, operation %d: histograms and counts differ", iv.Index, i)
+			}
+		}
+		for i := range iv.Addresses {
+			gotAddress += iv.Addresses[i].Done
+		}
+	}
+	end := int64(0)
+	for over := false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		end++
+		add(c.Cut(end, Meta{}))
+	}
+	if got != recorded.Load() || gotAddress != got || gotSum != sum.Load() || gotOffered != offered.Load() {
+		t.Errorf("%d samples (%d by address) of %d ns, %d offered; recorded %d of %d ns, %d offered",
+			got, gotAddress, gotSum, gotOffered, recorded.Load(), sum.Load(), offered.Load())
+	}
+	if got != owners*(rounds+1)*each {
+		t.Errorf("%d samples, want %d", got, owners*(rounds+1)*each)
+	}
+	total := uint64(0)
+	for i := range c.Total().Operations {
+		total += c.Total().Operations[i].Done
+	}
+	if total != got {
+		t.Errorf("totals hold %d, intervals %d", total, got)
+	}
+}
+
+func randomSample(rnd *rand.Rand) Sample {
+	s := Sample{Operation: rnd.IntN(3), Address: rnd.IntN(2), Intended: rnd.Int64N(1000), Attempts: 1 + rnd.IntN(2)}
+	s.Sent = s.Intended + max(0, rnd.Int64N(2000)-1000)
+	s.End = s.Sent + rnd.Int64N(1_000_000)
+	if rnd.IntN(10) == 0 {
+		s.Class = driver.Server
+	}
+	return s
+}
+
+// own is the life of one owner.
+func own(c *Collector, owner, round, n int, recorded, sum, offered *atomic.Uint64) {
+	r := c.NewRecorder()
+	rnd := rand.New(rand.NewPCG(uint64(owner), uint64(round)))
+	for i := range n {
+		s := randomSample(rnd)
+		recorded.Add(1)
+		sum.Add(uint64(s.End - s.Intended))
+		offered.Add(1)
+		r.Record(&s)
+		r.Offer(1)
+		if i%(5+owner*100) == 0 {
+			r.SetGauges([]int{1, 2}, 1, 0, 0.1)
+			r.Poll()
+		}
+	}
+	r.Close()
+}
+
+func TestRecordingDoesNotAllocate(t *testing.T) {
+	r := NewCollector(1, 1).NewRecorder()
+	s := Sample{Intended: 5, Sent: 10, End: 100_000, Attempts: 2, Class: driver.OK}
+	r.Record(&s)
+	up := []int{3}
+	if n := testing.AllocsPerRun(1000, func() {
+		r.Record(&s)
+		r.Offer(1)
+		r.SetGauges(up, 1, 2, 0.5)
+		r.Poll()
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func TestMemoryStaysFlat(t *testing.T) {
+	c := NewCollector(2, 1)
+	r := c.NewRecorder()
+	polling(c, r)
+	values := spread(9, 2000)
+	round := func(n int) {
+		for i := range n {
+			for k, v := range values {
+				r.Record(&Sample{Operation: k & 1, Sent: v / 2, End: v})
+			}
+			c.Cut(int64(i), Meta{})
+		}
+	}
+	round(3)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	round(50)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<10 {
+		t.Errorf("50 intervals allocated %d bytes", grown)
+	}
+}
