@@ -1,0 +1,50 @@
+package cli
+
+import "errors"
+
+// The exit codes, as documented in docs/exit-codes.md.
+const (
+	exitPass        = 0
+	exitOther       = 1
+	exitRegression  = 97
+	exitInvalid     = 98
+	exitThreshold   = 99
+	exitBadPlan     = 104
+	exitInterrupted = 105
+	exitUnreachable = 108
+)
+
+// exitError is an error with an exit code of its own. A nil err prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the user's: bad flags or a bad plan.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitBadPlan, err}
+}
+
+// exitCode is the process's exit code for what a command returned.
+func exitCode(err error) int {
+	if err == nil {
+		return exitPass
+	}
+	var e *exitError
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return exitOther
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// graceAfterSecond is how long a second interrupt may take to finish the record.
+const graceAfterSecond = 3 * time.Second
+
+// interruptible returns a context that ends with the first interrupt (nothing new is sent, what
+// is in flight is waited for) and a channel that closes with the second (nothing is waited for).
+// If the record isn't finished soon after that, or with the third, the process leaves at once.
+func interruptible(stderr io.Writer) (ctx context.Context, hard <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := make(chan struct{})
+	signals := make(chan os.Signal, 3)
+	done := make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		wait := func() bool {
+			select {
+			case <-signals:
+				return true
+			case <-done:
+				return false
+			}
+		}
+		if !wait() {
+			return
+		}
+		fmt.Fprintln(stderr, "\nbrunt: stopping: waiting for answers under way (interrupt again to leave at once)")
+		cancel()
+		if !wait() {
+			return
+		}
+		close(h)
+		select {
+		case <-signals:
+		case <-time.After(graceAfterSecond):
+		case <-done:
+			return
+		}
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, h, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/dialect/picostress"
+	"brunt/internal/plan"
+)
+
+// planFlags are the flags that every command with a plan takes.
+type planFlags struct {
+	cmd          *cobra.Command
+	config       string
+	user         string
+	password     string
+	passwordFile string
+	askPassword  bool
+	proto        string
+	addresses    []string
+	database     string
+	options      []string
+	tls          plan.TLS
+	seed         uint64
+}
+
+func (f *planFlags) bind(cmd *cobra.Command) {
+	f.cmd = cmd
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVarP(&f.config, "config", "c", "", "plan file (or name it as the argument; - for standard input)")
+	fs.StringVar(&f.proto, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
+	fs.StringSliceVarP(&f.addresses, "addr", "a", nil, "addresses, host:port[,host:port…]; a file for sqlite")
+	fs.StringVarP(&f.user, "user", "u", "", "user name")
+	fs.StringVarP(&f.password, "password", "p", "", "password (safer: "+passwordEnv+", --password-file, --ask-password)")
+	fs.StringVar(&f.passwordFile, "password-file", "", "read the password from the first line of a file")
+	fs.BoolVar(&f.askPassword, "ask-password", false, "ask for the password")
+	fs.StringVar(&f.database, "database", "", "database to use")
+	fs.StringArrayVarP(&f.options, "option", "o", nil, "setting of the protocol, name=value (repeatable)")
+	fs.BoolVar(&f.tls.Enabled, "tls", false, "connect with TLS")
+	fs.BoolVar(&f.tls.InsecureSkipVerify, "tls-insecure", false, "don't verify the server's certificate")
+	fs.StringVar(&f.tls.CAFile, "tls-ca", "", "authority's certificate (PEM)")
+	fs.StringVar(&f.tls.CertFile, "tls-cert", "", "client certificate (PEM)")
+	fs.StringVar(&f.tls.KeyFile, "tls-key", "", "client key (PEM)")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of all values and of the order of requests (default: the plan's)")
+}
+
+// file is the plan's path: the flag or the only argument.
+func (f *planFlags) file(args []string) (string, error) {
+	switch {
+	case f.config != "" && len(args) > 0:
+		return "", usage(fmt.Errorf("both -c %s and %s name a plan; give one", f.config, args[0]))
+	case f.config != "":
+		return f.config, nil
+	case len(args) > 0:
+		return args[0], nil
+	}
+	return "", usage(errors.New("no plan given; name its file with -c"))
+}
+
+// read reads the plan and puts the flags over it.
+func (f *planFlags) read(s *streams, args []string) (*plan.Plan, error) {
+	path, err := f.file(args)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readFile(path, s.in)
+	if err != nil {
+		return nil, usage(err)
+	}
+	p, err := picostress.Read(path, data)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if err := f.apply(s, p); err != nil {
+		return nil, usage(err)
+	}
+	return p, nil
+}
+
+// readFile reads a plan, bounded so that a wrong path can't fill the memory.
+func readFile(path string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("plan: %w; check the path", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, picostress.MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("plan %s: %w", path, err)
+	}
+	return data, nil
+}
+
+func (f *planFlags) apply(s *streams, p *plan.Plan) error {
+	set := f.cmd.Flags().Changed
+	t := &p.Target
+	if set("proto") {
+		t.Protocol = f.proto
+	}
+	if set("addr") {
+		t.Addresses = f.addresses
+	}
+	if set("user") {
+		t.User = f.user
+	}
+	if set("database") {
+		t.Database = f.database
+	}
+	if set("seed") {
+		p.Seed = f.seed
+	}
+	if f.tls != (plan.TLS{}) {
+		f.tls.Enabled = true
+		t.TLS = f.tls
+	}
+	for _, o := range f.options {
+		name, value, ok := strings.Cut(o, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("-o %s: not of the form name=value", o)
+		}
+		if t.Options == nil {
+			t.Options = map[string]string{}
+		}
+		t.Options[name] = value
+	}
+	if t.Protocol == "" {
+		return errors.New("no protocol given; add --proto, or target.protocol to the plan")
+	}
+	var err error
+	t.Password, err = password(f.password, f.passwordFile, f.askPassword, s.in, s.err)
+	return err
+}
+
+// durationFlag checks that a duration flag is above zero.
+func durationFlag(name string, d time.Duration) error {
+	if d <= 0 {
+		return usage(fmt.Errorf("--%s %s: give a time above zero, such as 30s", name, d))
+	}
+	return nil
+}

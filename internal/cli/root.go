@@ -1,0 +1,109 @@
+// Package cli is the command line: it binds flags, calls one function, and prints.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Version is the program's version; builds set it.
+var Version = "dev"
+
+// streams are the process's standard streams.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	args     []string // the command line, for the record
+}
+
+// Main runs the command line and returns the process's exit code. Called by the name of a tool
+// that brunt stands in for, it takes that tool's flags.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	s := &streams{in: stdin, out: stdout, err: stderr, args: args}
+	root := newRoot(s)
+	rest := args[1:]
+	if command := impersonated(filepath.Base(args[0])); command != nil {
+		rest = append(command, rest...)
+	}
+	root.SetArgs(rest)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if text := message(err); text != "" {
+		fmt.Fprintln(stderr, text)
+	}
+	return exitCode(err)
+}
+
+// impersonated returns the words that a name of the program stands for, or nil.
+func impersonated(name string) []string {
+	switch name {
+	case "picostress":
+		return []string{}
+	}
+	return nil
+}
+
+// message is what to print of an error: its lines, each with the program's name in front.
+func message(err error) string {
+	if err == nil || err.Error() == "" {
+		return ""
+	}
+	var lines []string
+	for _, l := range strings.Split(strings.TrimSpace(err.Error()), "\n") {
+		lines = append(lines, "brunt: "+l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newRoot(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "brunt",
+		Short: "Find out what a database or network service can take, and prove it",
+		Long: `brunt finds out what a database or network service can take, and proves it.
+
+It runs a load test described by a plan (YAML), records everything that happened in a run
+bundle, and says whether the result can be trusted. Latency is measured from the moment at
+which a request was meant to start, so a server that stalls can't hide it.`,
+		Version:       Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	})
+	root.AddCommand(
+		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s),
+	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes wrong positional arguments and unknown commands the user's error, with the exit
+// code that says so.
+func wrapArgs(c *cobra.Command) {
+	check := c.Args
+	if check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var e *exitError
+			if err == nil || errors.As(err, &e) {
+				return err
+			}
+			return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+		}
+	}
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+}

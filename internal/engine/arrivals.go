@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/schedule"
+)
+
+// arrival is an operation and its intended start on the run's clock.
+type arrival struct {
+	i        uint64
+	intended int64
+}
+
+// arrivalSource follows a schedule whatever the server does. One thread sleeps until each
+// intended start and hands the arrival to a free session; while none is free only the head of the
+// queue is held, because the rest can be computed again: memory doesn't grow with the backlog.
+type arrivalSource struct {
+	pool   *Pool
+	stage  schedule.Stage
+	out    chan arrival
+	closed chan struct{}
+	once   sync.Once
+	taken  atomic.Uint64 // arrivals handed out, failed or dropped
+	total  atomic.Uint64 // all arrivals of the stage, known when feed has ended
+
+	mu    sync.Mutex // guards what follows, used by due only
+	count *schedule.Arrivals
+	ahead int64 // the first arrival that isn't due yet; −1 after the last
+	fell  uint64
+	index uint64
+}
+
+func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
+	a := &arrivalSource{
+		pool: p, stage: stage,
+		out:    make(chan arrival),
+		closed: make(chan struct{}),
+		count:  stage.Shape.Arrivals(stage.Process, stage.Seed),
+		ahead:  -2,
+	}
+	return a
+}
+
+func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
+	select {
+	case x := <-a.out:
+		return x.i, x.intended, true
+	case <-a.closed:
+		return 0, 0, false
+	case <-ctx.Done():
+		return 0, 0, false
+	}
+}
+
+// feed hands out the arrivals in order. It owns an OS thread so that it wakes when it asked to.
+func (a *arrivalSource) feed(ctx context.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer a.once.Do(func() { close(a.closed) })
+	w := newWaker()
+	cfg := &a.pool.cfg
+	end := a.stage.StartNs + a.stage.Shape.DurationNs() + int64(cfg.OperationTimeout)
+	it := a.stage.Shape.Arrivals(a.stage.Process, a.stage.Seed)
+	for n := uint64(0); ; n++ {
+		at, ok := it.Next()
+		if !ok {
+			return
+		}
+		if n%a.stage.Stride != a.stage.Offset {
+			continue
+		}
+		x := arrival{i: a.stage.First + n, intended: a.stage.StartNs + at}
+		if !w.until(ctx, cfg.Clock, x.intended, int64(cfg.Spin)) {
+			return
+		}
+		if !a.hand(ctx, x, end) {
+			return
+		}
+	}
+}
+
+// hand gives x to a session, or accounts for it in another way. It returns false if ctx ended.
+func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
+	cfg := &a.pool.cfg
+	select {
+	case a.out <- x:
+		a.taken.Add(1)
+		return true
+	default:
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		now := cfg.Clock.Now()
+		switch {
+		case cfg.DropLate && now-x.intended >= int64(cfg.DropAfter), now > end:
+			a.drop(x.i)
+			return true
+		case a.pool.lost():
+			a.pool.giveUp(a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
+			a.taken.Add(1)
+			return true
+		}
+		select {
+		case a.out <- x:
+			a.taken.Add(1)
+			return true
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (a *arrivalSource) drop(i uint64) {
+	operation := a.pool.cfg.Workload.Pick(i)
+	a.pool.shared[0].Do(func(r *measure.Recorder) { r.Drop(operation, 1) })
+	if done := a.pool.cfg.Workload.Done; done != nil {
+		done(operation, i, driver.Client)
+	}
+	a.taken.Add(1)
+}
+
+// yieldLost: feed itself fails the arrivals of an open load while nothing is connected.
+func (a *arrivalSource) yieldLost(*session) bool { return a.open() }
+
+func (a *arrivalSource) open() bool {
+	select {
+	case <-a.closed:
+		return false
+	default:
+		return true
+	}
+}
+
+func (a *arrivalSource) arrivals() bool { return true }
+
+func (a *arrivalSource) due(now int64, final bool) (fell, backlog uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.fell
+	now -= a.stage.StartNs
+	for a.ahead != -1 && a.ahead <= now {
+		if a.ahead != -2 {
+			a.fell++
+		}
+		a.ahead = a.advance()
+	}
+	taken := a.taken.Load()
+	if !final && a.fell > taken {
+		backlog = a.fell - taken
+	}
+	return a.fell - before, backlog
+}
+
+// advance returns the next of this machine's arrivals, or −1.
+func (a *arrivalSource) advance() int64 {
+	for {
+		at, ok := a.count.Next()
+		if !ok {
+			return -1
+		}
+		a.index++
+		if (a.index-1)%a.stage.Stride == a.stage.Offset {
+			return at
+		}
+	}
+}
+
+func (a *arrivalSource) next() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stage.First + max(a.index, a.taken.Load()*a.stage.Stride)
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"brunt/internal/balance"
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/tier"
+	"brunt/internal/workload"
+)
+
+// fake is a protocol in memory whose answers a test decides.
+type fake struct {
+	answer func(ctx context.Context, address string, req *driver.Request, args []gen.Value, reply *driver.Reply)
+	refuse func(address string) bool
+
+	mu    sync.Mutex
+	seen  []string // requests in order of arrival
+	dials atomic.Int64
+}
+
+func (f *fake) Name() string { return "fake" }
+
+func (f *fake) Dial(_ context.Context, t driver.Target, _ *driver.Program) (driver.Conn, error) {
+	f.dials.Add(1)
+	if f.refuse != nil && f.refuse(t.Address) {
+		return nil, &driver.Error{Class: driver.Connect, Text: "refused"}
+	}
+	return &fakeConn{f, t.Address}, nil
+}
+
+func (f *fake) Describe(context.Context, driver.Target) (driver.ServerInfo, error) {
+	return driver.ServerInfo{Product: "fake"}, nil
+}
+
+type fakeConn struct {
+	f       *fake
+	address string
+}
+
+func (c *fakeConn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	c.f.mu.Lock()
+	c.f.seen = append(c.f.seen, req.Name)
+	c.f.mu.Unlock()
+	if c.f.answer != nil {
+		c.f.answer(ctx, c.address, req, args, reply)
+	}
+}
+
+func (c *fakeConn) Close() error { return nil }
+
+// one is an operation of one request with one integer parameter.
+func one(name string) plan.Operation {
+	return plan.Operation{Name: name, Weight: 1, Count: 1, Steps: []plan.Step{{
+		Request: driver.Request{Name: name, Verb: driver.SQL, Text: "select $1", Params: []gen.Kind{gen.Int}},
+		Params: []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{
+			Type: gen.TypeInteger, HasRange: true, IntLo: 1, IntHi: 1000}}}},
+	}}}
+}
+
+// bench is a plan with everything around it.
+type bench struct {
+	cfg  Config
+	pool *Pool
+	seen []tier.ErrorEvent
+	ivs  []snapshot
+	mu   sync.Mutex
+}
+
+type snapshot struct {
+	phase        string
+	start, end   int64
+	done, failed uint64
+	backlog      uint64
+	offered      uint64
+}
+
+func (b *bench) Interval(iv *measure.Interval) error {
+	var c measure.Counts
+	for i := range iv.Operations {
+		c.Add(&iv.Operations[i].Counts)
+	}
+	b.ivs = append(b.ivs, snapshot{iv.Phase, iv.StartNs, iv.EndNs, c.Done, c.Failed(), iv.Backlog, iv.Offered})
+	return nil
+}
+
+func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
+	t.Helper()
+	if len(addresses) == 0 {
+		addresses = []string{"one"}
+	}
+	p.Settings = p.Settings.WithDefaults()
+	w, err := workload.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{}
+	c := measure.NewCollector(len(w.Operations), len(addresses))
+	clock := tier.NewClock(time.Now())
+	var targets []driver.Target
+	for _, a := range addresses {
+		targets = append(targets, driver.Target{Address: a})
+	}
+	s := p.Settings
+	b.pool = NewPool(tier.Config{
+		Workload: w, Driver: f, Targets: targets, Sessions: s.Sessions, Collector: c, Clock: clock,
+		OnError: func(e tier.ErrorEvent) {
+			b.mu.Lock()
+			b.seen = append(b.seen, e)
+			b.mu.Unlock()
+		},
+		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout, Retries: s.Retries,
+		DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
+	}, balance.RoundRobin{Addresses: len(addresses)})
+	b.cfg = Config{Workload: w, Fleet: b.pool, Collector: c, Clock: clock, Sinks: []measure.Sink{b}}
+	t.Cleanup(b.pool.Close)
+	return b
+}
+
+func (b *bench) run(t *testing.T, ctx context.Context) *Outcome {
+	t.Helper()
+	if err := b.pool.Connect(ctx); err != nil {
+		t.Fatal(err)
+	}
+	out, err := Run(ctx, make(chan struct{}), b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done uint64
+	for _, iv := range b.ivs {
+		done += iv.done
+	}
+	if total := sum(out.Total, "", b.cfg.Workload); total.Done != done {
+		t.Errorf("intervals hold %d operations, the totals %d", done, total.Done)
+	}
+	return out
+}

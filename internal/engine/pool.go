@@ -1,0 +1,181 @@
+// Package engine runs a plan: phases, sessions, transactions, retries, abort and feedback. It
+// drives sessions over client libraries itself (Pool) and leaves event loops to package wire.
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/balance"
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/schedule"
+	"brunt/internal/tier"
+)
+
+// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet doesn't
+// overrun the server's accept queue.
+const dialsAtOnce = 32
+
+// shards is how many recorders the sessions of a pool share: enough that their mutexes are
+// hardly ever contended, few enough that memory stays small.
+const shards = 8
+
+// Pool is the library tier's fleet: a goroutine a session.
+type Pool struct {
+	cfg      tier.Config
+	sessions []*session
+	shared   []*measure.Shared
+
+	up        []atomic.Int64 // connected sessions by address
+	connected atomic.Int64   // connected sessions in all
+	busy      atomic.Int64   // sessions that wait for an answer
+	downSince atomic.Int64   // when the last session was lost, on the run's clock
+}
+
+var _ tier.Fleet = (*Pool)(nil)
+
+// NewPool returns a fleet that isn't connected yet.
+func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
+	p := &Pool{cfg: cfg, up: make([]atomic.Int64, len(cfg.Targets))}
+	for range min(shards, cfg.Sessions) {
+		p.shared = append(p.shared, cfg.Collector.NewShared())
+	}
+	for i := range cfg.Sessions {
+		p.sessions = append(p.sessions, &session{
+			pool:    p,
+			number:  i,
+			address: policy.Assign(i),
+			shared:  p.shared[i%len(p.shared)],
+		})
+	}
+	return p
+}
+
+// Connect opens all sessions; see tier.Fleet.
+func (p *Pool) Connect(ctx context.Context) error {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		first error
+	)
+	slots := make(chan struct{}, dialsAtOnce)
+	for _, s := range p.sessions {
+		wg.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots; wg.Done() }()
+			if err := s.dial(ctx); err != nil {
+				mu.Lock()
+				if first == nil {
+					first = err
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	wg.Wait()
+	if p.connected.Load() == 0 {
+		return first
+	}
+	return nil
+}
+
+// Close closes all sessions.
+func (p *Pool) Close() {
+	for _, s := range p.sessions {
+		s.hangUp()
+	}
+}
+
+// Run carries out one stage; see tier.Fleet.
+func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (uint64, error) {
+	hardCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		select {
+		case <-hard:
+			cancel()
+		case <-hardCtx.Done():
+		}
+	}()
+	src := p.source(stage)
+	gaugesDone := make(chan struct{})
+	stopGauges := make(chan struct{})
+	go func() { defer close(gaugesDone); p.gauge(src, stopGauges) }()
+
+	var wg sync.WaitGroup
+	for _, s := range p.working(stage) {
+		wg.Add(1)
+		go func() { defer wg.Done(); s.work(ctx, hardCtx, src) }()
+	}
+	src.feed(ctx)
+	wg.Wait()
+	close(stopGauges)
+	<-gaugesDone
+	return src.next(), nil
+}
+
+// working is the sessions that take part in a stage.
+func (p *Pool) working(stage schedule.Stage) []*session {
+	if !stage.Open() && stage.Sessions > 0 && stage.Sessions < len(p.sessions) {
+		return p.sessions[:stage.Sessions]
+	}
+	return p.sessions
+}
+
+// gauge tells the recorder the pool's present state until stop is closed.
+func (p *Pool) gauge(src source, stop <-chan struct{}) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	up := make([]int, len(p.up))
+	for last := false; ; {
+		due, backlog := src.due(p.cfg.Clock.Now(), last)
+		for i := range p.up {
+			up[i] = int(p.up[i].Load())
+		}
+		p.shared[0].Do(func(r *measure.Recorder) {
+			if due > 0 {
+				r.Offer(due)
+			}
+			r.SetGauges(up, int(p.busy.Load()), backlog, 0)
+		})
+		if last {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-stop:
+			last = true
+		}
+	}
+}
+
+// lost reports whether no session has been connected for the operation timeout.
+func (p *Pool) lost() bool {
+	return p.connected.Load() == 0 &&
+		p.cfg.Clock.Now()-p.downSince.Load() > int64(p.cfg.OperationTimeout)
+}
+
+// giveUp counts an operation that can't be sent because no address can be reached.
+func (p *Pool) giveUp(s *session, i uint64, intended int64) {
+	operation := p.cfg.Workload.Pick(i)
+	now := p.cfg.Clock.Now()
+	f := driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true}
+	s.shared.Record(&measure.Sample{
+		Operation: operation, Address: s.address, Intended: intended, Sent: now, End: now,
+		Attempts: 1, Class: f.Class,
+	})
+	p.report(tier.ErrorEvent{AtNs: now, Operation: operation, Index: i, Address: s.address, Attempt: 1, Failure: f})
+	if done := p.cfg.Workload.Done; done != nil {
+		done(operation, i, f.Class)
+	}
+}
+
+func (p *Pool) report(e tier.ErrorEvent) {
+	if p.cfg.OnError != nil {
+		p.cfg.OnError(e)
+	}
+}

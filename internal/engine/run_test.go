@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+func TestClosedDoesExactlyTheQueue(t *testing.T) {
+	a, b := one("a"), one("b")
+	a.Count, b.Count = 300, 200
+	for _, sessions := range []int{1, 8} {
+		f := &fake{}
+		bn := newBench(t, f, &plan.Plan{
+			Seed: 7, Operations: []plan.Operation{a, b}, Mix: plan.ByCount,
+			Load:     plan.QueueLoad().Phases,
+			Settings: plan.Settings{Sessions: sessions},
+		})
+		out := bn.run(t, context.Background())
+		na, nb := out.Total.Operations[0].Done, out.Total.Operations[1].Done
+		if na != 300 || nb != 200 {
+			t.Errorf("%d sessions: done %d a and %d b, want 300 and 200", sessions, na, nb)
+		}
+		if len(f.seen) != 500 {
+			t.Errorf("%d sessions: the server saw %d requests, want 500", sessions, len(f.seen))
+		}
+	}
+}
+
+func TestOpenSendsEveryArrival(t *testing.T) {
+	bn := newBench(t, &fake{}, &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load: []plan.Phase{
+			{Name: "up", Kind: plan.Open, Duration: 300 * time.Millisecond, RateFrom: 0, RateTo: 1000},
+			{Name: "hold", Kind: plan.Open, Duration: 300 * time.Millisecond, RateFrom: 1000, RateTo: 1000},
+		},
+		Settings: plan.Settings{Sessions: 4, Interval: 100 * time.Millisecond},
+	})
+	out := bn.run(t, context.Background())
+	c := sum(out.Total, "", bn.cfg.Workload)
+	if c.Done != 450 || out.Total.Offered != 450 {
+		t.Errorf("done %d of %d offered, want 450 (150 on the ramp, 300 held)", c.Done, out.Total.Offered)
+	}
+	phases := map[string]bool{}
+	last := int64(0)
+	for _, iv := range bn.ivs {
+		if iv.start != last {
+			t.Errorf("interval starts at %d, the last one ended at %d", iv.start, last)
+		}
+		last = iv.end
+		phases[iv.phase] = true
+	}
+	if !phases["up"] || !phases["hold"] {
+		t.Errorf("intervals name the phases %v, want up and hold", phases)
+	}
+}
+
+// A server that stands still for 400 ms: every arrival of that time waits until its end, so
+// response times are what is left of the pause, however few sessions there are.
+func TestPauseShowsAtItsTrueSize(t *testing.T) {
+	const pause = 400 * time.Millisecond
+	var began atomic.Int64
+	var first atomic.Bool
+	var start time.Time
+	f := &fake{}
+	f.answer = func(context.Context, string, *driver.Request, []gen.Value, *driver.Reply) {
+		at := time.Since(start)
+		if at > 200*time.Millisecond && first.CompareAndSwap(false, true) {
+			began.Store(int64(at))
+		}
+		if b := began.Load(); b > 0 {
+			if left := time.Duration(b) + pause - at; left > 0 {
+				time.Sleep(left)
+			}
+		}
+	}
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: time.Second, RateFrom: 500, RateTo: 500}},
+		Settings:   plan.Settings{Sessions: 2},
+	})
+	start = time.Now()
+	out := bn.run(t, context.Background())
+	h := out.Total.Operations[0].Response
+	if h.Count() != 500 {
+		t.Fatalf("%d samples, want 500", h.Count())
+	}
+	if h.Max() < int64(pause)-int64(5*time.Millisecond) {
+		t.Errorf("max response %v, want the pause of %v", time.Duration(h.Max()), pause)
+	}
+	// 200 arrivals fall into the pause; the k-th of them waits pause − 2k ms or longer.
+	for _, at := range []struct {
+		rank int // arrivals that wait longer
+		wait time.Duration
+	}{{50, 300 * time.Millisecond}, {100, 200 * time.Millisecond}, {150, 100 * time.Millisecond}} {
+		q := 1 - float64(at.rank)/500
+		if got := time.Duration(h.Quantile(q)); got < at.wait-5*time.Millisecond {
+			t.Errorf("response quantile %.2f is %v, arithmetic says at least %v", q, got, at.wait)
+		}
+	}
+	if s := out.Total.Operations[0].Service; s.CountAbove(int64(100*time.Millisecond)) > 4 {
+		t.Errorf("%d service times above 100 ms, want at most one or two a session", s.CountAbove(int64(100*time.Millisecond)))
+	}
+}
+
+func TestDropPolicyCountsWhatItGivesUp(t *testing.T) {
+	f := &fake{answer: func(ctx context.Context, _ string, _ *driver.Request, _ []gen.Value, _ *driver.Reply) {
+		time.Sleep(20 * time.Millisecond)
+	}}
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: 500 * time.Millisecond, RateFrom: 400, RateTo: 400}},
+		Settings:   plan.Settings{Sessions: 1, LatePolicy: "drop"},
+	})
+	out := bn.run(t, context.Background())
+	c := sum(out.Total, "", bn.cfg.Workload)
+	if c.Done+c.Dropped != 200 || out.Total.Offered != 200 {
+		t.Errorf("done %d + dropped %d of %d offered, want 200", c.Done, c.Dropped, out.Total.Offered)
+	}
+	if c.Dropped == 0 || c.Done == 0 {
+		t.Errorf("done %d, dropped %d: want some of both", c.Done, c.Dropped)
+	}
+}
+
+func TestInterruptLosesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var answered atomic.Int64
+	f := &fake{answer: func(context.Context, string, *driver.Request, []gen.Value, *driver.Reply) {
+		if answered.Add(1) == 50 {
+			cancel()
+		}
+		time.Sleep(time.Millisecond)
+	}}
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load:       []plan.Phase{{Name: "closed", Kind: plan.Closed, Duration: time.Minute}},
+		Settings:   plan.Settings{Sessions: 4},
+	})
+	out := bn.run(t, ctx)
+	if !out.Interrupted {
+		t.Error("the outcome doesn't say that it was interrupted")
+	}
+	if c := sum(out.Total, "", bn.cfg.Workload); c.Done != uint64(answered.Load()) {
+		t.Errorf("recorded %d, the server answered %d", c.Done, answered.Load())
+	}
+}
+
+func TestErrorThresholdAborts(t *testing.T) {
+	f := &fake{answer: func(_ context.Context, _ string, _ *driver.Request, _ []gen.Value, r *driver.Reply) {
+		r.Fail(&driver.Error{Class: driver.Server, Code: "XX000", Text: "no"})
+		time.Sleep(time.Millisecond)
+	}}
+	a := one("a")
+	a.Count = 100_000
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{a}, Mix: plan.ByCount, Load: plan.QueueLoad().Phases,
+		Settings: plan.Settings{Sessions: 2, ErrorThreshold: 0.01, Interval: 20 * time.Millisecond},
+	})
+	out := bn.run(t, context.Background())
+	c := sum(out.Total, "", bn.cfg.Workload)
+	if out.Aborted == "" || out.Interrupted {
+		t.Errorf("aborted %q, interrupted %v; want aborted by the rule", out.Aborted, out.Interrupted)
+	}
+	if c.Done < 10 || c.Done >= 100_000 || c.Failed() != c.Done {
+		t.Errorf("done %d, failed %d; want at least the 10 errors that are 0.01 %%, and not the whole queue", c.Done, c.Failed())
+	}
+}
+
+func TestThresholdsAreJudged(t *testing.T) {
+	p := &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load:       []plan.Phase{{Name: "closed", Kind: plan.Closed, Operations: 200}},
+	}
+	for _, text := range []string{"response.p(99) < 10s", "response.p(50) > 10s", "errors < 1%", "count >= 200", "count > 200"} {
+		th, err := plan.ParseThreshold(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Thresholds = append(p.Thresholds, th)
+	}
+	out := newBench(t, &fake{}, p).run(t, context.Background())
+	want := []bool{true, false, true, true, false}
+	for i, th := range out.Thresholds {
+		if th.Pass != want[i] {
+			t.Errorf("%s: pass %v with value %v, want %v", th.Threshold.Text, th.Pass, th.Value, want[i])
+		}
+	}
+}

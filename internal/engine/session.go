@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/measure"
+	"brunt/internal/tier"
+	"brunt/internal/workload"
+)
+
+// Reconnects wait between these, doubling, with full jitter.
+const (
+	backoffMin = 50 * time.Millisecond
+	backoffMax = 5 * time.Second
+)
+
+// session is one connection and the goroutine that uses it.
+type session struct {
+	pool    *Pool
+	number  int
+	address int
+	shared  *measure.Shared
+
+	conn    driver.Conn // nil while there is none
+	backoff time.Duration
+	before  bool // it has been connected before
+	state   workload.State
+	filled  int // how many steps of the operation under way have their arguments
+	reply   driver.Reply
+	sample  measure.Sample
+}
+
+// dial connects. The failure is reported and returned.
+func (s *session) dial(ctx context.Context) error {
+	p := s.pool
+	t := p.cfg.Targets[s.address]
+	timeout := t.ConnectTimeout
+	if timeout <= 0 {
+		timeout = p.cfg.ConnectTimeout
+	}
+	dialCtx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	conn, err := p.cfg.Driver.Dial(dialCtx, t, &p.cfg.Workload.Program)
+	if err != nil {
+		e := driver.AsError(err)
+		if ctx.Err() == nil {
+			f := driver.Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: true}
+			p.report(tier.ErrorEvent{AtNs: p.cfg.Clock.Now(), Operation: -1, Address: s.address, Attempt: 1, Failure: f})
+		}
+		return e
+	}
+	s.conn = conn
+	s.backoff = 0
+	p.up[s.address].Add(1)
+	p.connected.Add(1)
+	if s.before {
+		s.shared.Do(func(r *measure.Recorder) { r.Reconnect(s.address) })
+	}
+	s.before = true
+	return nil
+}
+
+// hangUp closes the connection, if any.
+func (s *session) hangUp() {
+	if s.conn == nil {
+		return
+	}
+	s.conn.Close()
+	s.conn = nil
+	s.pool.up[s.address].Add(-1)
+	if s.pool.connected.Add(-1) == 0 {
+		s.pool.downSince.Store(s.pool.cfg.Clock.Now())
+	}
+}
+
+// ready makes sure that there is a connection: at most one attempt to get one, after a pause if
+// the last attempt failed.
+func (s *session) ready(ctx context.Context) bool {
+	if s.conn != nil {
+		return true
+	}
+	if s.backoff > 0 {
+		pause := time.Duration(rand.Int64N(int64(s.backoff))) + backoffMin/2
+		if !sleep(ctx, pause) {
+			return false
+		}
+	}
+	if s.dial(ctx) == nil {
+		return true
+	}
+	s.backoff = min(max(2*s.backoff, backoffMin), backoffMax)
+	return false
+}
+
+// work takes operations from src and carries them out until there are none.
+func (s *session) work(ctx, hard context.Context, src source) {
+	for ctx.Err() == nil {
+		if !s.ready(ctx) {
+			if !src.open() {
+				return
+			}
+			if s.pool.lost() && !src.yieldLost(s) {
+				return
+			}
+			continue
+		}
+		i, intended, ok := src.take(ctx)
+		if !ok {
+			return
+		}
+		operation := s.execute(hard, i, intended)
+		if d := s.pool.cfg.Workload.ThinkTime(operation, -1, i); d > 0 && !src.arrivals() {
+			sleep(ctx, d)
+		}
+	}
+}
+
+// execute carries out operation number i, retries included, and records it. intended < 0 means
+// that it is a closed load. It returns which operation it was.
+func (s *session) execute(hard context.Context, i uint64, intended int64) int {
+	cfg := &s.pool.cfg
+	operation := cfg.Workload.Pick(i)
+	ctx, cancel := context.WithTimeout(hard, cfg.OperationTimeout)
+	defer cancel()
+
+	s.pool.busy.Add(1)
+	sent := cfg.Clock.Now()
+	if intended < 0 {
+		intended = sent
+	}
+	s.filled = 0
+	m := &s.sample
+	*m = measure.Sample{Operation: operation, Address: s.address, Intended: intended, Sent: sent}
+	for {
+		m.Attempts++
+		f := s.attempt(ctx, operation, i, m)
+		m.Class = f.Class
+		if f.Class == driver.OK {
+			break
+		}
+		s.pool.report(tier.ErrorEvent{
+			AtNs: cfg.Clock.Now(), Operation: operation, Index: i, Address: s.address, Attempt: m.Attempts, Failure: f,
+		})
+		if f.Class != driver.Retryable || m.Attempts > cfg.Retries || s.conn == nil {
+			break
+		}
+		if !sleep(ctx, retryPause(m.Attempts)) {
+			break
+		}
+	}
+	m.End = cfg.Clock.Now()
+	s.pool.busy.Add(-1)
+	s.shared.Record(m)
+	if cfg.Workload.Done != nil {
+		cfg.Workload.Done(operation, i, m.Class)
+	}
+	return operation
+}
+
+// retryPause is how long to wait before attempt n+1: 1 ms doubling to 128 ms, with full jitter.
+func retryPause(n int) time.Duration {
+	return time.Duration(rand.Int64N(int64(time.Millisecond) << min(n-1, 7)))
+}
+
+// attempt sends the operation's requests once. After a failure inside a transaction it rolls
+// back; after a fatal one the connection is closed.
+func (s *session) attempt(ctx context.Context, operation int, i uint64, m *measure.Sample) driver.Failure {
+	op := &s.pool.cfg.Workload.Operations[operation]
+	for k := range op.Steps {
+		step := &op.Steps[k]
+		if k > 0 {
+			if d := s.pool.cfg.Workload.ThinkTime(operation, k-1, i); d > 0 && !sleep(ctx, d) {
+				s.rollback(ctx, op, k)
+				return driver.Failure{Class: driver.Timeout, Text: "the operation's timeout passed during its think time"}
+			}
+		}
+		args := s.arguments(operation, k, i)
+		s.reply.Reset(len(step.Request.Capture))
+		s.conn.Do(ctx, step.Request, args, &s.reply)
+		m.BytesIn += s.reply.BytesIn
+		m.Missing = m.Missing || s.reply.Missing
+		m.BadHash = m.BadHash || s.reply.BadHash
+		if s.reply.Status != 0 {
+			m.Status = s.reply.Status
+		}
+		f := s.reply.Failure
+		if f.Fatal {
+			s.hangUp()
+		}
+		if f.Class != driver.OK {
+			s.rollback(ctx, op, k)
+			return f
+		}
+		if s.conn == nil && k+1 < len(op.Steps) {
+			return driver.Failure{Class: driver.Connect, Text: "the server closed the connection between two statements", Fatal: true}
+		}
+		s.state.Capture(k, &s.reply)
+	}
+	return driver.Failure{}
+}
+
+// arguments generates a step's arguments when it is first reached; later attempts keep what was
+// generated and take captured values anew.
+func (s *session) arguments(operation, step int, i uint64) []gen.Value {
+	w := s.pool.cfg.Workload
+	if step >= s.filled {
+		s.filled = step + 1
+		return w.Args(&s.state, operation, step, i)
+	}
+	return w.Again(&s.state, operation, step)
+}
+
+// rollback ends a transaction whose step number k failed. BEGIN is step 0: if that failed there
+// is nothing to end.
+func (s *session) rollback(ctx context.Context, op *workload.Operation, k int) {
+	if op.Rollback == nil || k == 0 || s.conn == nil {
+		return
+	}
+	var reply driver.Reply
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.pool.cfg.ConnectTimeout)
+	defer cancel()
+	s.conn.Do(ctx, op.Rollback, nil, &reply)
+	if reply.Class != driver.OK {
+		s.hangUp()
+	}
+}
+
+// sleep waits for d; it returns false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// transfer is a transaction whose second statement takes a value from the answer to the first.
+func transfer() plan.Operation {
+	first := one("read").Steps[0]
+	first.Request.Capture = []driver.Capture{{Name: "v", Kind: gen.Int}}
+	second := plan.Step{
+		Request: driver.Request{Name: "write", Verb: driver.SQL, Text: "update $1", Params: []gen.Kind{gen.Null}},
+		Params:  []plan.Param{{Step: 0, Index: 0}},
+	}
+	return plan.Operation{Name: "transfer", Weight: 1, Transaction: true, Steps: []plan.Step{first, second}}
+}
+
+func TestTransactionCarriesCapturedValues(t *testing.T) {
+	var wrong atomic.Int64
+	f := &fake{answer: func(_ context.Context, _ string, req *driver.Request, args []gen.Value, r *driver.Reply) {
+		switch req.Name {
+		case "read":
+			r.Captured[0].SetInt(args[0].I * 10)
+		case "write":
+			if args[0].Kind != gen.Int || args[0].I%10 != 0 || args[0].I < 10 {
+				wrong.Add(1)
+			}
+		}
+	}}
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{transfer()},
+		Load:       []plan.Phase{{Name: "closed", Kind: plan.Closed, Operations: 100}},
+	})
+	out := bn.run(t, context.Background())
+	if done := out.Total.Operations[0].Done; done != 100 || len(f.seen) != 400 {
+		t.Errorf("%d transactions of %d requests, want 100 of 4 each", done, len(f.seen))
+	}
+	if wrong.Load() > 0 {
+		t.Errorf("%d writes didn't get the value that the read had returned", wrong.Load())
+	}
+	if !slices.Equal(f.seen[:4], []string{"begin", "read", "write", "commit"}) {
+		t.Errorf("order of requests %v", f.seen[:4])
+	}
+}
+
+func TestRetriesKeepArgumentsAndCountApart(t *testing.T) {
+	var mu sync.Mutex
+	sent := map[int64]int{}
+	f := &fake{answer: func(_ context.Context, _ string, req *driver.Request, args []gen.Value, r *driver.Reply) {
+		switch req.Name {
+		case "read":
+			mu.Lock()
+			sent[args[0].I]++
+			n := sent[args[0].I]
+			mu.Unlock()
+			r.Captured[0].SetInt(int64(n))
+		case "write":
+			if args[0].I == 1 {
+				r.Fail(&driver.Error{Class: driver.Retryable, Code: "40001", Text: "serialization"})
+			}
+		}
+	}}
+	op := transfer()
+	op.Steps[0].Params[0].Value.IntHi = 1 << 40
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{op},
+		Load:       []plan.Phase{{Name: "closed", Kind: plan.Closed, Operations: 20}},
+	})
+	out := bn.run(t, context.Background())
+	c := out.Total.Operations[0].Counts
+	if c.Done != 20 || c.Failed() != 0 || c.Attempts != 40 || c.Retries != 20 {
+		t.Errorf("done %d, failed %d, attempts %d, retries %d; want 20, 0, 40, 20", c.Done, c.Failed(), c.Attempts, c.Retries)
+	}
+	for v, n := range sent {
+		if n != 2 {
+			t.Errorf("value %d was sent %d times, want the first attempt and its retry", v, n)
+		}
+	}
+	rollbacks := 0
+	for _, name := range f.seen {
+		if name == "rollback" {
+			rollbacks++
+		}
+	}
+	if rollbacks != 20 {
+		t.Errorf("%d rollbacks, want one for each failed attempt", rollbacks)
+	}
+}
+
+func TestHangingRequestTimesOutAndTheSessionReturns(t *testing.T) {
+	var n atomic.Int64
+	f := &fake{answer: func(ctx context.Context, _ string, _ *driver.Request, _ []gen.Value, r *driver.Reply) {
+		if n.Add(1) == 5 {
+			<-ctx.Done()
+			r.Failure = driver.Failure{Class: driver.Timeout, Text: "no answer", Fatal: true}
+		}
+	}}
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load:       []plan.Phase{{Name: "closed", Kind: plan.Closed, Operations: 20}},
+		Settings:   plan.Settings{OperationTimeout: 50 * time.Millisecond},
+	})
+	out := bn.run(t, context.Background())
+	c := out.Total.Operations[0].Counts
+	if c.Done != 20 || c.Errors[driver.Timeout] != 1 || c.Failed() != 1 {
+		t.Errorf("done %d with errors %v, want 20 with one timeout", c.Done, c.Errors)
+	}
+	if got := out.Total.Addresses[0].Reconnects; got != 1 {
+		t.Errorf("%d reconnects, want 1", got)
+	}
+}
+
+func TestDeadAddressCostsItsRequestsNotTheRun(t *testing.T) {
+	var dead atomic.Bool
+	f := &fake{refuse: func(a string) bool { return a == "two" && dead.Load() }}
+	var n atomic.Int64
+	f.answer = func(_ context.Context, a string, _ *driver.Request, _ []gen.Value, r *driver.Reply) {
+		if n.Add(1) == 100 {
+			dead.Store(true)
+			time.AfterFunc(300*time.Millisecond, func() { dead.Store(false) })
+		}
+		if a == "two" && dead.Load() {
+			r.Failure = driver.Failure{Class: driver.UnknownOutcome, Text: "reset", Fatal: true}
+		}
+	}
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: 1500 * time.Millisecond, RateFrom: 400, RateTo: 400}},
+		Settings:   plan.Settings{Sessions: 4},
+	}, "one", "two")
+	out := bn.run(t, context.Background())
+	c := sum(out.Total, "", bn.cfg.Workload)
+	if c.Done != 600 || c.Dropped != 0 {
+		t.Errorf("done %d, dropped %d; want all 600 arrivals", c.Done, c.Dropped)
+	}
+	if lost := c.Errors[driver.UnknownOutcome]; lost == 0 || lost > 2 {
+		t.Errorf("%d requests of unknown outcome, want those in flight on two sessions", lost)
+	}
+	if out.Total.Addresses[1].Reconnects != 2 || out.Total.Addresses[1].Up != 2 {
+		t.Errorf("address two: %d reconnects, %d sessions up; want 2 and 2",
+			out.Total.Addresses[1].Reconnects, out.Total.Addresses[1].Up)
+	}
+}
+
+func TestNothingReachableFailsOperationsInstead(t *testing.T) {
+	var dead atomic.Bool
+	f := &fake{refuse: func(string) bool { return dead.Load() }}
+	f.answer = func(_ context.Context, _ string, _ *driver.Request, _ []gen.Value, r *driver.Reply) {
+		dead.Store(true)
+		r.Failure = driver.Failure{Class: driver.UnknownOutcome, Text: "reset", Fatal: true}
+	}
+	bn := newBench(t, f, &plan.Plan{
+		Operations: []plan.Operation{one("a")},
+		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: 500 * time.Millisecond, RateFrom: 100, RateTo: 100}},
+		Settings:   plan.Settings{Sessions: 1, OperationTimeout: 100 * time.Millisecond},
+	})
+	out := bn.run(t, context.Background())
+	c := sum(out.Total, "", bn.cfg.Workload)
+	if c.Done+c.Dropped != 50 || c.Errors[driver.Connect] == 0 {
+		t.Errorf("done %d, dropped %d, errors %v; want all 50 accounted for, most as connect errors", c.Done, c.Dropped, c.Errors)
+	}
+}

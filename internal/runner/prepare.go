@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+	"brunt/internal/protocols"
+	"brunt/internal/sql"
+	"brunt/internal/workload"
+)
+
+// stand is what a plan meets: the driver, the addresses that answered, and what the server is.
+type stand struct {
+	plan    *plan.Plan
+	driver  driver.Driver
+	targets []driver.Target
+	servers []driver.ServerInfo // one an address; the zero value where none answered
+	flavor  sql.Flavor
+	isSQL   bool
+	notices []sql.Notice
+}
+
+// newStand finds the driver and asks every address what it is. It fails if none answers.
+func newStand(ctx context.Context, p *plan.Plan) (*stand, error) {
+	d, canonical, err := protocols.Find(p.Target.Protocol)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	p.Target.Protocol = canonical
+	s := &stand{plan: p, driver: d}
+	if s.targets, err = targetsOf(p); err != nil {
+		return nil, &UsageError{err}
+	}
+	first := -1
+	var failure error
+	for i, t := range s.targets {
+		info, err := s.driver.Describe(ctx, t)
+		s.servers = append(s.servers, info)
+		switch {
+		case err != nil && failure == nil:
+			failure = fmt.Errorf("%s: %w", t.Address, err)
+		case err == nil && first < 0:
+			first = i
+		}
+	}
+	if first < 0 {
+		return nil, &UnreachableError{failure}
+	}
+	if s.isSQL = usesSQL(p); s.isSQL {
+		if s.flavor, err = sql.For(s.servers[first].Product, s.servers[first].Version); err != nil {
+			return nil, &UsageError{err}
+		}
+	}
+	return s, nil
+}
+
+// usesSQL reports whether the plan has tables or statements for a server that understands SQL.
+func usesSQL(p *plan.Plan) bool {
+	if len(p.Tables) > 0 {
+		return true
+	}
+	for i := range p.Operations {
+		for k := range p.Operations[i].Steps {
+			if p.Operations[i].Steps[k].Request.Verb == driver.SQL {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// workload compiles the plan and puts its statements into the server's flavor.
+func (s *stand) workload() (*workload.Workload, error) {
+	w, err := workload.Compile(s.plan)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	if !s.isSQL {
+		return w, nil
+	}
+	names := sql.NewNames(s.plan.Tables, s.plan.Indexes)
+	for i := range w.Program.Requests {
+		r := &w.Program.Requests[i]
+		if r.Verb != driver.SQL {
+			continue
+		}
+		text, notices, err := s.flavor.Translate(r.Text, r.Params, names)
+		if err != nil {
+			return nil, &UsageError{fmt.Errorf("%s: %w", r.Name, err)}
+		}
+		r.Text = text
+		for k := range r.Params {
+			r.Params[k] = s.flavor.ParamKind(r.Params[k])
+		}
+		s.notices = sql.Merge(s.notices, notices...)
+	}
+	w.Convert(driver.SQL, s.flavor.Wrap)
+	return w, nil
+}

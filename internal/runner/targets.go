@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+	"brunt/internal/protocols"
+)
+
+// targetsOf completes the plan's target: one driver.Target an address.
+func targetsOf(p *plan.Plan) ([]driver.Target, error) {
+	t := &p.Target
+	secure, err := tlsOf(&t.TLS)
+	if err != nil {
+		return nil, err
+	}
+	port := protocols.Port(t.Protocol)
+	addresses := t.Addresses
+	if len(addresses) == 0 {
+		if addresses, err = usualAddress(t.Protocol, port); err != nil {
+			return nil, err
+		}
+	}
+	var out []driver.Target
+	for _, a := range addresses {
+		if port != "" {
+			if a, err = complete(a, port); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, driver.Target{
+			Address: a, User: t.User, Password: t.Password, Database: t.Database,
+			TLS: secure, Options: t.Options,
+			ConnectTimeout: p.Settings.ConnectTimeout, RequestTimeout: p.Settings.OperationTimeout,
+		})
+	}
+	return out, nil
+}
+
+// usualAddress is where a protocol's server is expected when no address is given.
+func usualAddress(protocol, port string) ([]string, error) {
+	switch {
+	case port != "":
+		return []string{net.JoinHostPort("127.0.0.1", port)}, nil
+	case protocols.Embedded(protocol):
+		return []string{":memory:"}, nil
+	}
+	return nil, fmt.Errorf("no address given for protocol %s; name one with -a", protocol)
+}
+
+// complete adds the usual port to an address that has none and checks its form.
+func complete(address, port string) (string, error) {
+	host, p, err := net.SplitHostPort(address)
+	if err != nil {
+		bare := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+		if address == "" || strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
+			return "", fmt.Errorf("address %q is not host:port", address)
+		}
+		return net.JoinHostPort(bare, port), nil
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	if _, err := net.LookupPort("tcp", p); err != nil {
+		return "", fmt.Errorf("address %q: %q is not a port", address, p)
+	}
+	return net.JoinHostPort(host, p), nil
+}
+
+// tlsOf reads the certificates that the plan names. It returns nil when TLS is off.
+func tlsOf(t *plan.TLS) (*tls.Config, error) {
+	if !t.Enabled {
+		return nil, nil
+	}
+	c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify, ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("TLS authority: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("TLS authority: %s holds no certificate in PEM form", t.CAFile)
+		}
+	}
+	if t.CertFile != "" || t.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("TLS client certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
