@@ -1,0 +1,108 @@
+// Package template puts generated values into texts with placeholders: "$1" stands for the first
+// parameter, "$2" for the second, "$$" for a dollar sign. A dollar sign before anything else
+// stands for itself.
+package template
+
+import (
+	"fmt"
+
+	"brunt/internal/gen"
+)
+
+// Template is a text that was parsed once and can be filled in many times. It is immutable; its
+// zero value is the empty text.
+type Template struct {
+	pieces []piece
+}
+
+// piece is text that stands as it is and then, if param is not negative, a parameter.
+type piece struct {
+	text  []byte
+	param int
+}
+
+// Parse parses a text that may use params parameters. It fails for a placeholder beyond them.
+func Parse(text string, params int) (Template, error) {
+	var t Template
+	var literal []byte
+	for i := 0; i < len(text); i++ {
+		if text[i] != '$' || i+1 == len(text) {
+			literal = append(literal, text[i])
+			continue
+		}
+		if text[i+1] == '$' {
+			literal = append(literal, '$')
+			i++
+			continue
+		}
+		number, digits := leadingNumber(text[i+1:])
+		if digits == 0 {
+			literal = append(literal, '$')
+			continue
+		}
+		if number < 1 || number > params {
+			return Template{}, fmt.Errorf("$%s names no parameter: there are %d, counted from $1; write $$ for a dollar sign", text[i+1:i+1+digits], params)
+		}
+		t.pieces = append(t.pieces, piece{literal, number - 1})
+		literal = nil
+		i += digits
+	}
+	if len(literal) > 0 {
+		t.pieces = append(t.pieces, piece{literal, -1})
+	}
+	return t, nil
+}
+
+// leadingNumber reads the digits that a text begins with. Numbers that no request can have are
+// cut at a million.
+func leadingNumber(text string) (number, digits int) {
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		number = min(number*10+int(text[digits]-'0'), 1_000_000)
+		digits++
+	}
+	return number, digits
+}
+
+// Fixed returns the text if it holds no parameter.
+func (t *Template) Fixed() (text []byte, ok bool) {
+	switch {
+	case len(t.pieces) == 0:
+		return nil, true
+	case len(t.pieces) == 1 && t.pieces[0].param < 0:
+		return t.pieces[0].text, true
+	}
+	return nil, false
+}
+
+// Only returns the parameter, counted from 0, if the text is that and nothing else.
+func (t *Template) Only() (param int, ok bool) {
+	if len(t.pieces) == 1 && len(t.pieces[0].text) == 0 && t.pieces[0].param >= 0 {
+		return t.pieces[0].param, true
+	}
+	return 0, false
+}
+
+// Escape makes dst[from:], the text of a value just inserted, fit for its place. ok is false if
+// it can't be.
+type Escape func(dst []byte, from int) (out []byte, ok bool)
+
+// Append appends the text with args put in, each made fit by escape (nil leaves it as it is). ok
+// is false if a value isn't possible in this place. It allocates only to grow dst.
+func (t *Template) Append(dst []byte, args []gen.Value, escape Escape) (out []byte, ok bool) {
+	for i := range t.pieces {
+		p := &t.pieces[i]
+		dst = append(dst, p.text...)
+		if p.param < 0 {
+			continue
+		}
+		from := len(dst)
+		dst = AppendValue(dst, &args[p.param])
+		if escape == nil {
+			continue
+		}
+		if dst, ok = escape(dst, from); !ok {
+			return dst, false
+		}
+	}
+	return dst, true
+}
