@@ -1,0 +1,243 @@
+package wire
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/tier"
+	"golang.org/x/sys/unix"
+)
+
+// A lost session is connected again at once; if that fails, or if it is lost again before it had
+// an answer, between these, doubling, with full jitter.
+const (
+	reconnectMin = 50 * time.Millisecond
+	reconnectMax = 5 * time.Second
+	// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet
+	// doesn't overrun the servers' accept queues.
+	dialsAtOnce = 32
+)
+
+// jitter spreads pauses. It is not safe for concurrent use.
+type jitter struct{ rand *rand.Rand }
+
+func newJitter(seed, stream uint64) jitter {
+	return jitter{rand.New(rand.NewPCG(seed, stream))}
+}
+
+// retryNs is the pause after so many failed attempts: 1 ms doubling to 128 ms, with full jitter.
+func (j jitter) retryNs(attempts int) int64 {
+	return j.rand.Int64N(int64(time.Millisecond) << min(attempts-1, 7))
+}
+
+// reconnect is the pause before a connection after so many failures in a row.
+func (j jitter) reconnect(failures int) time.Duration {
+	if failures == 0 {
+		return 0
+	}
+	d := min(reconnectMin<<min(failures, 16), 2*reconnectMax)
+	return time.Duration(j.rand.Int64N(int64(d)/2)) + reconnectMin/2
+}
+
+// connected makes a new socket the session's own.
+func (l *loop) connected(s *session, c *Session) {
+	s.generation++
+	err := unix.SetNonblock(c.FD, true)
+	if err == nil {
+		err = l.poller.add(c.FD, s.slot, s.generation)
+	}
+	if err != nil {
+		unix.Close(c.FD)
+		s.failures++
+		l.fleet.dial(l, s, s.failures)
+		return
+	}
+	unix.SetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	if l.stamped {
+		stampSocket(c.FD, true)
+	}
+	s.open(c)
+	l.up[s.address]++
+	l.upAll++
+	if s.returning {
+		l.rec.Reconnect(s.address)
+	}
+	s.returning = true
+	l.offer(s)
+}
+
+// hangUp closes a session's socket.
+func (l *loop) hangUp(s *session) {
+	if !s.up {
+		return
+	}
+	unix.Close(s.fd)
+	s.up, s.fd = false, -1
+	s.generation++
+	s.in, s.out, s.outPos, s.need, s.scanned = s.in[:0], s.out[:0], 0, 0, false
+	if s.stalled {
+		s.stalled = false
+		l.stalled--
+	}
+	l.up[s.address]--
+	if l.upAll--; l.upAll == 0 {
+		l.downSince = l.now()
+	}
+}
+
+// lose closes a session, fails its operations and has it connected again. culprit is the
+// operation that failed in the way given, or nil: the others fail because they were sent and
+// will get no answer, or because they can't be sent any more.
+func (l *loop) lose(s *session, culprit *flight, failure driver.Failure) {
+	if !s.up {
+		if culprit != nil {
+			l.giveUp(culprit, failure)
+		}
+		return
+	}
+	l.hangUp(s)
+	for s.head != nil {
+		f := l.retire(s)
+		l.giveUp(f, l.fate(f, culprit, failure))
+	}
+	for i := range s.flights {
+		f := &s.flights[i]
+		switch f.phase {
+		case thinking, backingOff:
+			l.giveUp(f, l.fate(f, culprit, failure))
+		}
+	}
+	if !l.quitting {
+		l.fleet.dial(l, s, s.failures)
+		s.failures++
+	}
+}
+
+// fate is how an operation fails whose session is lost.
+func (l *loop) fate(f, culprit *flight, failure driver.Failure) driver.Failure {
+	switch {
+	case f.phase == rollingBack, f.phase == backingOff:
+		return f.failure
+	case f == culprit:
+		return failure
+	case culprit != nil:
+		failure = driver.Failure{Text: "the session was closed because of an earlier operation: " + failure.Text}
+	}
+	failure.Class, failure.Code, failure.Fatal = driver.UnknownOutcome, "", true
+	if f.phase == thinking || !f.wrote {
+		failure.Class = driver.Connect
+	}
+	return failure
+}
+
+// giveUp records an operation as failed, whatever it was waiting for.
+func (l *loop) giveUp(f *flight, failure driver.Failure) {
+	known := f.phase == rollingBack || f.phase == backingOff
+	l.timers.remove(f)
+	if !known {
+		f.failure, f.end = failure, l.now()
+		if f.sent == 0 {
+			f.sent = f.end
+		}
+		if f.intended == never {
+			f.intended = f.sent
+		}
+		l.report(f, failure)
+	}
+	l.record(f, failure.Class)
+	l.rest(f, f.end)
+}
+
+// abandon gives up everything in flight.
+func (l *loop) abandon() {
+	for i := range l.sessions {
+		s := &l.sessions[i]
+		for k := range s.flights {
+			switch s.flights[k].phase {
+			case requested, rollingBack, thinking, backingOff:
+				l.lose(s, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
+			}
+		}
+	}
+}
+
+// dial has a session connected by a goroutine, which tries until it succeeds or the fleet is
+// closed.
+func (f *Fleet) dial(l *loop, s *session, failures int) {
+	f.dialers.Add(1)
+	go func(id, slot, address int) {
+		defer f.dialers.Done()
+		f.dialUntil(l, id, slot, address, failures, nil)
+	}(s.id, s.slot, s.address)
+}
+
+// dialUntil connects a session and hands it to its loop. first, if not nil, is told how the first
+// attempt went.
+func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*driver.Error)) {
+	j := newJitter(uint64(f.cfg.Clock.Now()), uint64(id))
+	for ; ; failures++ {
+		if !pause(f.ctx, j.reconnect(failures)) {
+			return
+		}
+		c, err := f.connect(address)
+		if first != nil {
+			first(err)
+			first = nil
+		}
+		if err == nil {
+			if !l.mailbox.put(letter{kind: connected, slot: slot, session: c}) {
+				unix.Close(c.FD)
+			}
+			l.poller.ring()
+			return
+		}
+		if f.ctx.Err() != nil {
+			return
+		}
+		if f.cfg.OnError != nil {
+			f.cfg.OnError(tier.ErrorEvent{
+				AtNs: f.cfg.Clock.Now(), Operation: -1, Address: address, Attempt: 1,
+				Failure: driver.Failure{Class: err.Class, Code: err.Code, Text: err.Text, Fatal: true},
+			})
+		}
+		if l.mailbox.put(letter{kind: refused, slot: slot}) {
+			l.poller.ring()
+		}
+	}
+}
+
+// connect makes one attempt.
+func (f *Fleet) connect(address int) (Session, *driver.Error) {
+	select {
+	case f.dialing <- struct{}{}:
+		defer func() { <-f.dialing }()
+	case <-f.ctx.Done():
+		return Session{}, &driver.Error{Class: driver.Connect, Text: "the fleet was closed"}
+	}
+	t := f.cfg.Targets[address]
+	timeout := t.ConnectTimeout
+	if timeout <= 0 {
+		timeout = f.cfg.ConnectTimeout
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, timeout)
+	defer cancel()
+	c, err := f.protocol.Takeover(ctx, t, &f.cfg.Workload.Program)
+	return c, driver.AsError(err)
+}
+
+// pause waits for d and reports whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,276 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/schedule"
+	"brunt/internal/tier"
+)
+
+// Fleet is the codec tier's tier.Fleet: event loops over the sockets of a protocol's sessions.
+type Fleet struct {
+	cfg      tier.Config
+	protocol Protocol
+	loops    []*loop
+	recorder func() recorder
+
+	ctx     context.Context // ends when the fleet is closed
+	cancel  context.CancelFunc
+	dialing chan struct{} // a slot for each connection that may be being made
+	dialers sync.WaitGroup
+	running sync.WaitGroup
+	started bool
+	once    sync.Once
+}
+
+var _ tier.Fleet = (*Fleet)(nil)
+
+// NewFleet returns a fleet that isn't connected yet. It fails if the configuration makes no
+// sense, or if the system refuses what an event loop needs.
+//
+// Requests are pipelined only if every operation of the workload is a single request, because a
+// session can't do anything else during a transaction.
+func NewFleet(cfg tier.Config, p Protocol) (*Fleet, error) {
+	if len(cfg.Targets) == 0 || cfg.Workload == nil || cfg.Collector == nil {
+		return nil, errors.New("make a fleet of event loops: targets, a workload and a collector are needed")
+	}
+	cfg.Sessions = max(cfg.Sessions, 1)
+	cfg.Pipeline = max(cfg.Pipeline, 1)
+	if cfg.OperationTimeout <= 0 {
+		cfg.OperationTimeout = 30 * time.Second
+	}
+	if cfg.ConnectTimeout <= 0 {
+		cfg.ConnectTimeout = 5 * time.Second
+	}
+	for i := range cfg.Workload.Operations {
+		if len(cfg.Workload.Operations[i].Steps) > 1 {
+			cfg.Pipeline = 1
+		}
+	}
+	f := &Fleet{cfg: cfg, protocol: p, dialing: make(chan struct{}, dialsAtOnce)}
+	f.recorder = func() recorder { return cfg.Collector.NewRecorder() }
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	for i := range loopCount(&cfg, runtime.NumCPU()) {
+		l, err := f.newLoop(i)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		f.loops = append(f.loops, l)
+	}
+	f.distribute()
+	return f, nil
+}
+
+func (f *Fleet) newLoop(i int) (*loop, error) {
+	p, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	l := &loop{
+		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p,
+		kernel:    kernelTime{clock: f.cfg.Clock},
+		buffer:    make([]byte, readBytes),
+		jitter:    newJitter(uint64(f.cfg.Clock.Now()), uint64(i)),
+		tolerance: int64(f.cfg.TimingTolerance),
+		spin:      int64(f.cfg.Spin),
+		dropAfter: int64(f.cfg.DropAfter),
+		up:        make([]int, len(f.cfg.Targets)),
+	}
+	l.deadlines.timeout = int64(f.cfg.OperationTimeout)
+	for k := range l.work.Operations {
+		op := &l.work.Operations[k]
+		p := pauses{after: op.Think.Min > 0 || op.Think.Max > 0}
+		for s := range op.Steps {
+			t := &op.Steps[s].Think
+			p.step = append(p.step, t.Min > 0 || t.Max > 0)
+		}
+		l.pauses = append(l.pauses, p)
+	}
+	return l, nil
+}
+
+// distribute gives each loop its sessions.
+func (f *Fleet) distribute() {
+	n := make([]int, len(f.loops))
+	for id := range f.cfg.Sessions {
+		n[loopOf(id, len(f.cfg.Targets), len(f.loops))]++
+	}
+	for i, l := range f.loops {
+		l.sessions = make([]session, 0, n[i])
+		l.more = make([]*session, 0, n[i])
+		l.timers = newTimers(n[i] * f.cfg.Pipeline)
+	}
+	for id := range f.cfg.Sessions {
+		l := f.loops[loopOf(id, len(f.cfg.Targets), len(f.loops))]
+		l.sessions = append(l.sessions, session{})
+		s := &l.sessions[len(l.sessions)-1]
+		s.init(id, len(l.sessions)-1, addressOf(id, len(f.cfg.Targets)), f.cfg.Pipeline)
+	}
+}
+
+// Connect starts the loops and opens all sessions; see tier.Fleet. It may be called once.
+func (f *Fleet) Connect(ctx context.Context) error {
+	if f.started {
+		return errors.New("connect a fleet: it was connected before")
+	}
+	f.started = true
+	reserveProcs(len(f.loops))
+	for _, l := range f.loops {
+		l.rec = f.recorder()
+		f.running.Add(1)
+		go func() { defer f.running.Done(); l.run() }()
+	}
+	type outcome struct{ err *driver.Error }
+	outcomes := make(chan outcome, f.cfg.Sessions)
+	for _, l := range f.loops {
+		for i := range l.sessions {
+			s := &l.sessions[i]
+			f.dialers.Add(1)
+			go func(id, slot, address int) {
+				defer f.dialers.Done()
+				f.dialUntil(l, id, slot, address, 0, func(err *driver.Error) { outcomes <- outcome{err} })
+			}(s.id, s.slot, s.address)
+		}
+	}
+	var first *driver.Error
+	connected := 0
+	for range f.cfg.Sessions {
+		select {
+		case o := <-outcomes:
+			if o.err == nil {
+				connected++
+			} else if first == nil {
+				first = o.err
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("connect: %w", ctx.Err())
+		}
+	}
+	if connected == 0 {
+		return first
+	}
+	return nil
+}
+
+// Run carries out one stage; see tier.Fleet. It fails only if a loop can't go on, or if the fleet
+// isn't connected.
+func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (uint64, error) {
+	if !f.started {
+		return stage.First, errors.New("run a stage: the fleet isn't connected")
+	}
+	crew := f.crew(&stage)
+	finished := make(chan *part, len(crew))
+	for i, l := range crew {
+		p := newPart(stage, i, len(crew), f.cfg.Workload.Total, finished)
+		if !l.mailbox.put(letter{kind: start, stage: p}) {
+			finished <- p
+			continue
+		}
+		l.poller.ring()
+	}
+	var reached, passed uint64
+	whole := true
+	done := ctx.Done()
+	for left := len(crew); left > 0; {
+		select {
+		case p := <-finished:
+			left--
+			reached = max(reached, p.reached)
+			passed = max(passed, p.ahead.passed)
+			whole = whole && p.whole()
+		case <-done:
+			f.tell(crew, stop)
+			done = nil
+		case <-hard:
+			f.tell(crew, abort)
+			hard = nil
+		}
+	}
+	if whole {
+		reached = max(passed, stage.Operations)
+	}
+	return next(&stage, reached, whole), f.broken()
+}
+
+// crew is the loops that have sessions for a stage.
+func (f *Fleet) crew(stage *schedule.Stage) []*loop {
+	if stage.Open() || stage.Sessions <= 0 {
+		return f.loops
+	}
+	var crew []*loop
+	for _, l := range f.loops {
+		if l.sessions[0].id < stage.Sessions {
+			crew = append(crew, l)
+		}
+	}
+	return crew
+}
+
+func (f *Fleet) tell(crew []*loop, kind letterKind) {
+	for _, l := range crew {
+		if l.mailbox.put(letter{kind: kind}) {
+			l.poller.ring()
+		}
+	}
+}
+
+// next is the first operation that a following stage may use: the same on every machine if the
+// stage was carried out as a whole.
+func next(stage *schedule.Stage, reached uint64, whole bool) uint64 {
+	if whole {
+		return stage.First + reached
+	}
+	machine := max(stage.Stride, 1)
+	return stage.First + (reached+machine-1)/machine*machine
+}
+
+// broken returns why a loop had to end, if one had.
+func (f *Fleet) broken() error {
+	for _, l := range f.loops {
+		if err := l.failure.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
+// Close closes all sessions and ends the loops. It is safe to call twice.
+func (f *Fleet) Close() {
+	f.once.Do(func() {
+		f.cancel()
+		if f.started {
+			f.tell(f.loops, quit)
+			f.running.Wait()
+		}
+		f.dialers.Wait()
+		for _, l := range f.loops {
+			l.poller.close()
+		}
+	})
+}
+
+// Timing says for people how the fleet keeps time.
+func (f *Fleet) Timing() string {
+	how := "epoll_pwait2"
+	if f.loops[0].poller.timer >= 0 {
+		how = "epoll_pwait with timerfd (the kernel lacks epoll_pwait2)"
+	}
+	how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
+	if f.cfg.TimingTolerance > 0 {
+		how += fmt.Sprintf("; sends may be %v late to go together", f.cfg.TimingTolerance)
+	}
+	if f.cfg.Spin > 0 {
+		how += fmt.Sprintf("; the last %v before a send are busy-waited", f.cfg.Spin)
+	}
+	return how
+}
+
+// Loops is how many event loops the fleet has.
+func (f *Fleet) Loops() int { return len(f.loops) }

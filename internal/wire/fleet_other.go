@@ -1,0 +1,42 @@
+//go:build !linux
+
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"brunt/internal/schedule"
+	"brunt/internal/tier"
+)
+
+var errLinux = errors.New("event loops need Linux: use the library tier (tier: library)")
+
+// Fleet can't be made on this system.
+type Fleet struct{}
+
+var _ tier.Fleet = (*Fleet)(nil)
+
+// NewFleet fails: event loops need Linux.
+func NewFleet(tier.Config, Protocol) (*Fleet, error) { return nil, errLinux }
+
+// Connect fails.
+func (*Fleet) Connect(context.Context) error { return errLinux }
+
+// Run fails.
+func (*Fleet) Run(_ context.Context, _ <-chan struct{}, stage schedule.Stage) (uint64, error) {
+	return stage.First, errLinux
+}
+
+// Close does nothing.
+func (*Fleet) Close() {}
+
+// Timing says that there are no event loops.
+func (*Fleet) Timing() string { return errLinux.Error() }
+
+// Loops is 0.
+func (*Fleet) Loops() int { return 0 }
+
+// Detach fails.
+func Detach(net.Conn) (fd int, err error) { return -1, errLinux }

@@ -1,0 +1,114 @@
+package wire
+
+// sendDue sends the arrivals that are due as long as there are sessions to take them. While there
+// are none the first waits, and with it all that follow it: they are drawn from the schedule
+// only when their turn comes, so that a backlog of any length takes no memory.
+func (l *loop) sendDue(now int64) {
+	p := l.part
+	if p.ended {
+		return
+	}
+	for range beginsAtOnce {
+		if p.ahead.over {
+			p.ended = true
+			return
+		}
+		lag := now - p.ahead.intended
+		s := l.available.peek()
+		if s != nil && lag < 0 && -lag <= l.spin {
+			now = l.spinUntil(p.ahead.intended)
+			lag = now - p.ahead.intended
+		}
+		switch {
+		case lag < 0:
+			return
+		case l.late(s != nil, lag, now):
+			l.dropHead()
+		case s != nil:
+			l.available.drop()
+			l.sendHead(s)
+			now = l.now()
+		case l.upAll == 0 && min(lag, now-l.downSince) > l.deadlines.timeout:
+			p.took(p.ahead.k)
+			p.done++
+			l.failConnect(p.number(p.ahead.k), p.ahead.intended, now)
+			p.ahead.advance()
+		default:
+			return
+		}
+	}
+}
+
+// late reports whether an arrival is to be given up: by the policy, or because the stage has
+// been over for the operation timeout.
+func (l *loop) late(free bool, lag, now int64) bool {
+	if now-l.part.end() > l.deadlines.timeout {
+		return true
+	}
+	if !l.cfg.DropLate {
+		return false
+	}
+	if free {
+		return l.dropAfter > 0 && lag-l.tolerance > l.dropAfter
+	}
+	return lag >= l.dropAfter
+}
+
+// sendHead gives the first arrival to a session.
+func (l *loop) sendHead(s *session) {
+	p := l.part
+	p.took(p.ahead.k)
+	p.done++
+	l.start(s, p.number(p.ahead.k), p.ahead.intended, l.now())
+	if s.up {
+		l.flush(s)
+		l.offer(s)
+	}
+	p.ahead.advance()
+}
+
+// dropHead gives up the first arrival.
+func (l *loop) dropHead() {
+	p := l.part
+	p.took(p.ahead.k)
+	p.done++
+	l.drop(p.number(p.ahead.k))
+	p.ahead.advance()
+}
+
+// countDue tells the recorder of arrivals that have fallen due up to now.
+func (l *loop) countDue(p *part, now int64) {
+	if n := p.fallDue(now); n > 0 {
+		l.rec.Offer(n)
+	}
+}
+
+// spinUntil keeps the core busy until at.
+func (l *loop) spinUntil(at int64) int64 {
+	for {
+		if now := l.now(); now >= at {
+			return now
+		}
+	}
+}
+
+// nextArrival is when the loop must wake for the next arrival, and whether it may sleep through
+// answers until then: their time of arrival comes from the kernel, and while there are sessions
+// without work nothing depends on seeing them sooner, unless an operation has further steps.
+func (l *loop) nextArrival(now int64) (at int64, blind bool) {
+	p := l.part
+	head := p.ahead.intended
+	if p.ahead.over {
+		return now, false
+	}
+	if l.available.peek() != nil {
+		at = head + l.tolerance - l.spin
+		blind = l.waiting > 0 && l.eager == 0 && l.stalled == 0 && at-now <= blindNs
+		return at, blind
+	}
+	at = p.end() + l.deadlines.timeout
+	if l.cfg.DropLate {
+		at = min(at, head+l.dropAfter)
+	}
+	return at, false
+}

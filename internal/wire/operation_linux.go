@@ -1,0 +1,250 @@
+package wire
+
+import (
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/tier"
+)
+
+// start begins an operation on a session that can take one. intended is never in closed loads:
+// the operation is then meant to start when it is sent.
+func (l *loop) start(s *session, index uint64, intended, now int64) {
+	f := s.take()
+	f.begin(index, l.work.Pick(index), intended, now)
+	l.inFlight++
+	l.deadlines.add(f)
+	l.sendStep(f)
+}
+
+// sendStep encodes the request of the present step.
+func (l *loop) sendStep(f *flight) {
+	var args []gen.Value
+	if f.step >= f.filled {
+		f.filled = f.step + 1
+		args = l.work.Args(&f.workload, f.operation, f.step, f.index)
+	} else {
+		args = l.work.Again(&f.workload, f.operation, f.step)
+	}
+	op := &l.work.Operations[f.operation]
+	f.phase = requested
+	l.encode(f, op.Steps[f.step].Request, args, f.step+1 < len(op.Steps))
+}
+
+// encode puts a request into the session's buffer and among those outstanding. eager means that
+// its answer leads to a further request.
+func (l *loop) encode(f *flight, r *driver.Request, args []gen.Value, eager bool) {
+	s := f.session
+	before := len(s.out)
+	out, err := s.codec.Encode(s.out, r, args)
+	f.request, f.wrote = r, false
+	if err != nil {
+		s.out = s.out[:before]
+		if f.sent == 0 {
+			f.sent = l.now()
+			if f.intended == never {
+				f.intended = f.sent
+			}
+		}
+		l.fail(f, driver.Failure{Class: err.Class, Code: err.Code, Text: err.Text}, l.now())
+		return
+	}
+	s.out = out
+	if f.eager = eager; eager {
+		l.eager++
+	}
+	f.fresh = true
+	s.unsent++
+	if s.outstanding == 0 {
+		l.waiting++
+	}
+	s.push(f)
+}
+
+// retire removes the oldest outstanding request of a session.
+func (l *loop) retire(s *session) *flight {
+	f := s.pop()
+	if f.eager {
+		f.eager = false
+		l.eager--
+	}
+	if f.fresh {
+		f.fresh = false
+		s.unsent--
+	}
+	if s.outstanding == 0 {
+		l.waiting--
+	}
+	return f
+}
+
+// answered goes on with an operation whose outstanding request has been answered in s.reply; end
+// is when the last byte of the answer arrived.
+func (l *loop) answered(s *session, end int64) {
+	f := l.retire(s)
+	r := &s.reply
+	if f.phase == rollingBack {
+		if r.Class != driver.OK {
+			r.Fatal = true
+		}
+		l.conclude(f)
+		return
+	}
+	f.absorb(r)
+	if r.Class != driver.OK {
+		l.fail(f, r.Failure, end)
+		return
+	}
+	op := &l.work.Operations[f.operation]
+	if f.step+1 == len(op.Steps) {
+		f.end = end
+		l.record(f, driver.OK)
+		l.rest(f, end)
+		return
+	}
+	if r.Fatal {
+		l.fail(f, driver.Failure{Class: driver.Connect, Text: "the server closed the connection between two statements", Fatal: true}, end)
+		return
+	}
+	f.workload.Capture(f.step, r)
+	f.step++
+	if l.pauses[f.operation].step[f.step-1] {
+		if d := l.work.ThinkTime(f.operation, f.step-1, f.index); d > 0 {
+			f.phase = thinking
+			l.timers.add(f, end+int64(d))
+			return
+		}
+	}
+	l.sendStep(f)
+}
+
+// fail deals with a failed attempt: it ends the transaction, if there is one, and then either
+// tries again or records the failure.
+func (l *loop) fail(f *flight, failure driver.Failure, end int64) {
+	f.failure, f.end = failure, end
+	l.report(f, failure)
+	op := &l.work.Operations[f.operation]
+	if failure.Fatal || f.step == 0 || op.Rollback == nil {
+		l.conclude(f)
+		return
+	}
+	f.phase = rollingBack
+	l.encode(f, op.Rollback, nil, true)
+}
+
+// conclude ends a failed attempt of which nothing is outstanding any more.
+func (l *loop) conclude(f *flight) {
+	again := f.failure.Class == driver.Retryable && !f.failure.Fatal && f.attempts <= l.cfg.Retries &&
+		!l.part.stopping && f.session.up
+	if again {
+		f.phase = backingOff
+		l.timers.add(f, f.end+l.jitter.retryNs(f.attempts))
+		return
+	}
+	l.record(f, f.failure.Class)
+	l.rest(f, f.end)
+}
+
+// record hands a finished operation to the recorder.
+func (l *loop) record(f *flight, class driver.Class) {
+	l.inFlight--
+	l.deadlines.remove(f)
+	m := &l.sample
+	m.Operation, m.Address = f.operation, f.session.address
+	m.Intended, m.Sent, m.End = f.intended, f.sent, f.end
+	m.Attempts, m.Class, m.Status, m.BytesIn = f.attempts, class, f.status, f.bytesIn
+	m.Missing, m.BadHash = f.missing, f.badHash
+	l.rec.Record(m)
+	if l.work.Done != nil {
+		l.work.Done(f.operation, f.index, class)
+	}
+}
+
+// rest makes a flight vacant again, in closed loads after the operation's think time.
+func (l *loop) rest(f *flight, end int64) {
+	s := f.session
+	if !l.part.stage.Open() && !l.part.ended && l.pauses[f.operation].after {
+		if d := l.work.ThinkTime(f.operation, -1, f.index); d > 0 {
+			f.phase = resting
+			l.timers.add(f, end+int64(d))
+			return
+		}
+	}
+	s.give(f)
+	l.offer(s)
+}
+
+// expire goes on with operations whose pause is over, and ends those whose time is up.
+func (l *loop) expire() {
+	if l.timers.next() == never && l.deadlines.first == nil {
+		return
+	}
+	now := l.now()
+	for f := l.timers.pop(now); f != nil; f = l.timers.pop(now) {
+		l.wake(f)
+	}
+	for l.deadlines.next() <= now {
+		f := l.deadlines.first
+		if f.phase == backingOff {
+			l.giveUp(f, f.failure)
+			continue
+		}
+		l.lose(f.session, f, driver.Failure{Class: driver.Timeout, Text: "no answer within the operation's timeout", Fatal: true})
+	}
+}
+
+// wake goes on with an operation whose pause is over.
+func (l *loop) wake(f *flight) {
+	s := f.session
+	switch f.phase {
+	case resting:
+		s.give(f)
+		l.offer(s)
+		return
+	case backingOff:
+		f.attempts++
+		f.step = 0
+	}
+	l.sendStep(f)
+	if s.up {
+		l.flush(s)
+	}
+}
+
+// report tells of a failed attempt.
+func (l *loop) report(f *flight, failure driver.Failure) {
+	if l.cfg.OnError != nil {
+		l.cfg.OnError(tier.ErrorEvent{
+			AtNs: f.end, Operation: f.operation, Index: f.index,
+			Address: f.session.address, Attempt: f.attempts, Failure: failure,
+		})
+	}
+}
+
+// drop gives up an arrival without sending it.
+func (l *loop) drop(index uint64) {
+	operation := l.work.Pick(index)
+	l.rec.Drop(operation, 1)
+	if l.work.Done != nil {
+		l.work.Done(operation, index, driver.Client)
+	}
+}
+
+// failConnect records an operation that couldn't be sent because nothing is connected. It has no
+// lag: that it waited says nothing of the generator.
+func (l *loop) failConnect(index uint64, intended, now int64) {
+	operation := l.work.Pick(index)
+	m := &l.sample
+	m.Operation, m.Address = operation, int(index%uint64(len(l.up)))
+	m.Intended, m.Sent, m.End = intended, intended, now
+	m.Attempts, m.Class, m.Status, m.BytesIn, m.Missing, m.BadHash = 1, driver.Connect, 0, 0, false, false
+	l.rec.Record(m)
+	if l.work.Done != nil {
+		l.work.Done(operation, index, driver.Connect)
+	}
+	if l.cfg.OnError != nil {
+		l.cfg.OnError(tier.ErrorEvent{
+			AtNs: now, Operation: operation, Index: index, Address: m.Address, Attempt: 1,
+			Failure: driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true},
+		})
+	}
+}

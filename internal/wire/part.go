@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"brunt/internal/schedule"
+)
+
+// part is one loop's share of a stage. With n loops at work, a loop takes every n-th of the
+// operations that this machine takes.
+type part struct {
+	stage   schedule.Stage
+	stride  uint64 // over all machines and loops
+	offset  uint64 // the loop's first operation, counted from Stage.First
+	total   uint64 // plan.ByCount: operations from this number on don't exist; 0 means no end
+	reached uint64 // one more than the last operation that the loop has taken, counted from Stage.First
+
+	stopping bool // nothing new is begun
+	ended    bool // there is nothing left to begin
+
+	next     uint64 // closed: the next operation, counted from Stage.First
+	ahead    stripe // open: the arrivals to send
+	due      stripe // open: the same, to count what fell due
+	done     uint64 // open: arrivals that have been sent, dropped or failed
+	finished chan<- *part
+}
+
+// newPart returns share i of n of a stage.
+func newPart(stage schedule.Stage, i, n int, total uint64, finished chan<- *part) *part {
+	p := &part{stage: stage, total: total, finished: finished}
+	machine := max(stage.Stride, 1)
+	p.stride = machine * uint64(n)
+	p.offset = stage.Offset + machine*uint64(i)
+	p.next = p.offset
+	if stage.Open() {
+		p.ahead = p.newStripe()
+		p.due = p.newStripe()
+		p.ended = p.ahead.over
+	}
+	return p
+}
+
+// number is the number of the operation that is k-th in the stage.
+func (p *part) number(k uint64) uint64 { return p.stage.First + k }
+
+// exists reports whether there is a k-th operation.
+func (p *part) exists(k uint64) bool { return p.total == 0 || p.number(k) < p.total }
+
+// took notes that the k-th operation of the stage is used up.
+func (p *part) took(k uint64) { p.reached = k + 1 }
+
+// takeClosed returns the next operation of a closed stage.
+func (p *part) takeClosed(now int64) (index uint64, ok bool) {
+	s := &p.stage
+	k := p.next
+	if p.ended || p.stopping || now < s.StartNs ||
+		s.Operations > 0 && k >= s.Operations || !p.exists(k) || now >= p.end() {
+		p.ended = p.ended || p.stopping || now >= s.StartNs
+		return 0, false
+	}
+	p.next += p.stride
+	p.took(k)
+	return p.number(k), true
+}
+
+// whole reports whether the loop's part has been carried out to its last operation.
+func (p *part) whole() bool {
+	if p.stopping {
+		return false
+	}
+	if p.stage.Open() {
+		return p.ahead.over
+	}
+	return p.stage.Operations > 0 && p.next >= p.stage.Operations
+}
+
+// end is when a stage stops by the clock, or never.
+func (p *part) end() int64 {
+	s := &p.stage
+	switch {
+	case s.Open():
+		return s.StartNs + s.Shape.DurationNs()
+	case s.DurationNs > 0:
+		return s.StartNs + s.DurationNs
+	}
+	return never
+}
+
+// fallDue counts the arrivals that have fallen due up to now and weren't counted before.
+func (p *part) fallDue(now int64) (n uint64) {
+	for !p.due.over && p.due.intended <= now {
+		n++
+		p.due.advance()
+	}
+	return n
+}
+
+// stripe iterates over the arrivals that are a loop's own.
+type stripe struct {
+	part     *part
+	arrivals *schedule.Arrivals
+	passed   uint64 // arrivals of the schedule that have been drawn
+	k        uint64 // the present arrival, counted from the schedule's first
+	intended int64  // its intended start on the run's clock
+	own      uint64 // arrivals of the loop up to and without the present one
+	over     bool   // there is no present arrival
+}
+
+func (p *part) newStripe() stripe {
+	s := stripe{part: p, arrivals: p.stage.Shape.Arrivals(p.stage.Process, p.stage.Seed)}
+	s.advance()
+	s.own = 0
+	return s
+}
+
+// advance goes on to the loop's next arrival.
+func (s *stripe) advance() {
+	s.own++
+	want := s.part.offset
+	if s.passed > 0 {
+		want = s.k + s.part.stride
+	}
+	for {
+		at, ok := s.arrivals.Next()
+		if !ok || !s.part.exists(s.passed) {
+			s.over = true
+			return
+		}
+		s.passed++
+		if s.passed-1 == want {
+			s.k, s.intended = want, s.part.stage.StartNs+at
+			return
+		}
+	}
+}

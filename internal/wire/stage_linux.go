@@ -1,0 +1,155 @@
+package wire
+
+// begins starts the loop's part of a stage.
+func (l *loop) begins(p *part) {
+	l.part = p
+	l.available.clear()
+	open := p.stage.Open()
+	l.stamp(open)
+	for i := range l.sessions {
+		s := &l.sessions[i]
+		s.active = open || p.stage.Sessions <= 0 || s.id < p.stage.Sessions
+		l.offer(s)
+	}
+}
+
+// stamp turns kernel timestamps on or off. A closed load looks at answers as they come, so that
+// its own clock will do, and saves their cost.
+func (l *loop) stamp(on bool) {
+	if l.stamped == on {
+		return
+	}
+	l.stamped = on
+	for i := range l.sessions {
+		if s := &l.sessions[i]; s.up {
+			stampSocket(s.fd, on)
+		}
+	}
+}
+
+// offer queues a session for operations if it can take one.
+func (l *loop) offer(s *session) {
+	if l.part != nil && s.active {
+		l.available.push(s)
+	}
+}
+
+// begin begins the operations for which there are sessions.
+func (l *loop) begin() {
+	now := l.now()
+	if l.part.stage.Open() {
+		l.sendDue(now)
+		l.countDue(l.part, now)
+		return
+	}
+	if now >= l.part.end() {
+		l.part.ended = true
+	}
+	for range beginsAtOnce {
+		s := l.available.peek()
+		if s == nil {
+			l.failUnsent(now)
+			return
+		}
+		l.available.drop()
+		if !l.refill(s, now) {
+			return
+		}
+	}
+}
+
+// refill begins as many operations of a closed stage as the session can take, and reports
+// whether there may be further ones.
+func (l *loop) refill(s *session, now int64) bool {
+	for range s.flights {
+		if !s.ready() {
+			break
+		}
+		index, ok := l.part.takeClosed(now)
+		if !ok {
+			if !l.part.ended {
+				l.available.push(s)
+			}
+			l.flush(s)
+			return false
+		}
+		l.start(s, index, never, now)
+	}
+	if s.up {
+		l.flush(s)
+		l.offer(s)
+	}
+	return true
+}
+
+// failUnsent fails operations of a closed stage that can't be sent because no session has been
+// connected for the operation timeout: one for each such period.
+func (l *loop) failUnsent(now int64) {
+	if l.upAll > 0 || now-l.downSince <= l.deadlines.timeout {
+		return
+	}
+	l.downSince = now
+	if index, ok := l.part.takeClosed(now); ok {
+		l.failConnect(index, now, now)
+	}
+}
+
+// stop begins nothing new. Arrivals that are due count as dropped.
+func (l *loop) stop() {
+	p := l.part
+	if p == nil || p.stopping {
+		return
+	}
+	p.stopping = true
+	if p.stage.Open() {
+		now := l.now()
+		for !p.ahead.over && p.ahead.intended <= now {
+			l.dropHead()
+		}
+	}
+	p.ended = true
+}
+
+// finish hands the stage back when everything begun has ended.
+func (l *loop) finish() {
+	p := l.part
+	if !p.ended || l.inFlight > 0 {
+		return
+	}
+	for {
+		f := l.timers.pop(never - 1)
+		if f == nil {
+			break
+		}
+		f.session.give(f)
+	}
+	if p.stage.Open() {
+		until := never
+		if p.stopping {
+			until = l.now()
+		}
+		l.countDue(p, until)
+	}
+	l.part = nil
+	l.available.clear()
+	p.finished <- p
+}
+
+// nextSend is when the loop must wake for the sake of its stage, and whether answers need not
+// wake it before that.
+func (l *loop) nextSend(now int64) (at int64, blind bool) {
+	p := l.part
+	switch {
+	case p.ended && l.inFlight == 0:
+		return now, false
+	case p.ended:
+		return never, false
+	case p.stage.Open():
+		return l.nextArrival(now)
+	case now < p.stage.StartNs:
+		return p.stage.StartNs, false
+	case l.available.peek() != nil:
+		return now, false
+	}
+	return p.end(), false
+}
