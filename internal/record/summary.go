@@ -1,0 +1,144 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Summary is Picostress's summary of a run: picodataVersion, configName, seed and rps.actual as
+// that tool names them, and what a reader of it needs beside them. Times are milliseconds unless
+// the name says seconds.
+type Summary struct {
+	PicodataVersion string         `json:"picodataVersion"`
+	ConfigName      string         `json:"configName"`
+	Protocol        string         `json:"protocol"`
+	Address         string         `json:"address"`
+	LoadModel       string         `json:"loadModel"`
+	VUs             int            `json:"vus"`
+	Seed            uint64         `json:"seed"`
+	Started         string         `json:"started"` // RFC 3339
+	SetupSeconds    float64        `json:"setupTime"`
+	DurationSeconds float64        `json:"testDuration"`
+	Requests        SummaryCount   `json:"requests"`
+	RPS             SummaryRate    `json:"rps"`
+	RespTime        SummaryTime    `json:"respTime"`    // end − intended start
+	ServiceTime     SummaryTime    `json:"serviceTime"` // end − actual send
+	Errors          map[string]int `json:"errors"`      // by class
+	Verdict         string         `json:"verdict"`
+	Complete        bool           `json:"complete"`
+}
+
+// SummaryCount counts finished operations.
+type SummaryCount struct {
+	Total        uint64  `json:"total"`
+	Succeeded    uint64  `json:"succeeded"`
+	Failed       uint64  `json:"failed"`
+	Dropped      uint64  `json:"dropped"`
+	ErrorPercent float64 `json:"errorPercentage"`
+}
+
+// SummaryRate is operations per second, to 5 decimals. Actual counts all that finished.
+type SummaryRate struct {
+	Target float64 `json:"target,omitempty"` // open loads: what the schedule asked for
+	Actual float64 `json:"actual"`
+}
+
+// SummaryTime is a distribution in milliseconds.
+type SummaryTime struct {
+	Avg float64 `json:"avg"`
+	Min float64 `json:"min"`
+	Med float64 `json:"med"`
+	Max float64 `json:"max"`
+	P90 float64 `json:"p90"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+}
+
+// SummaryOf sums up run.
+func SummaryOf(run *Run) *Summary {
+	s := &Summary{
+		ConfigName: run.Name, LoadModel: run.LoadModel, VUs: run.Sessions, Seed: run.Seed,
+		Started: run.Started.UTC().Format(time.RFC3339), DurationSeconds: round5(float64(run.DurationNs) / 1e9),
+		Requests: SummaryCount{Total: run.Total.Done, Succeeded: run.Total.OK, Failed: run.Total.Failed, Dropped: run.Total.Dropped},
+		RPS:      SummaryRate{Target: round5(run.Total.OfferedPerS)},
+		RespTime: summaryTime(&run.Total.Response), ServiceTime: summaryTime(&run.Total.Service),
+		Errors: map[string]int{}, Verdict: run.Verdict.Result, Complete: run.Complete,
+	}
+	var addresses []string
+	for _, t := range run.Targets {
+		addresses = append(addresses, t.Address)
+		s.Protocol = t.Protocol
+		if s.PicodataVersion == "" && t.Version != "" {
+			s.PicodataVersion = strings.TrimSpace(t.Product + " " + t.Version)
+			if t.Product == "Picodata" {
+				s.PicodataVersion = t.Version
+			}
+		}
+	}
+	s.Address = strings.Join(addresses, " ")
+	if run.Setup != nil {
+		s.SetupSeconds = round5(float64(run.Setup.DurationNs) / 1e9)
+	}
+	if run.DurationNs > 0 {
+		s.RPS.Actual = round5(float64(run.Total.Done) / (float64(run.DurationNs) / 1e9))
+	}
+	if run.Total.Done > 0 {
+		s.Requests.ErrorPercent = round5(100 * float64(run.Total.Failed) / float64(run.Total.Done))
+	}
+	for class, n := range run.Total.Errors {
+		s.Errors[class] = int(n)
+	}
+	return s
+}
+
+func summaryTime(l *Latency) SummaryTime {
+	ms := func(ns float64) float64 { return round5(ns / 1e6) }
+	return SummaryTime{
+		Avg: ms(l.MeanNs), Min: ms(float64(l.MinNs)), Med: ms(float64(l.P50Ns)), Max: ms(float64(l.MaxNs)),
+		P90: ms(float64(l.P90Ns)), P95: ms(float64(l.P95Ns)), P99: ms(float64(l.P99Ns)),
+	}
+}
+
+func round5(x float64) float64 { return math.Round(x*1e5) / 1e5 }
+
+// JSON is the summary as it stands in its file, indented by two.
+func (s *Summary) JSON() ([]byte, error) { return json.MarshalIndent(s, "", "  ") }
+
+var blankLines = regexp.MustCompile(`(\n\s*\n)+`)
+
+// Text is the summary as Picostress prints it: the JSON without quotes, braces and commas, and
+// without blank lines.
+func (s *Summary) Text() (string, error) {
+	data, err := s.JSON()
+	if err != nil {
+		return "", err
+	}
+	text := strings.NewReplacer(`"`, "", "{", "", "}", "", ",", "").Replace(string(data))
+	return blankLines.ReplaceAllString(text, "\n"), nil
+}
+
+// SummaryFile is the name of the summary of a run with that seed.
+func SummaryFile(seed uint64) string { return "summary_" + strconv.FormatUint(seed, 10) + ".json" }
+
+// WriteSummary writes dir/summary_<seed>.json, making the folder if need be and replacing a
+// summary of the same seed. It returns the file's path.
+func WriteSummary(fsys FS, dir string, run *Run) (path string, err error) {
+	data, err := SummaryOf(run).JSON()
+	if err != nil {
+		return "", fmt.Errorf("encode the summary: %w", err)
+	}
+	path = filepath.Join(dir, SummaryFile(run.Seed))
+	if err = fsys.MkdirAll(dir); err == nil {
+		err = replaceFile(fsys, path, append(data, '\n'))
+	}
+	if err != nil {
+		return "", fmt.Errorf("the summary can't be written to %s: %w; name another folder with --summary-dir", path, err)
+	}
+	return path, nil
+}
