@@ -66,6 +66,9 @@ func (a *alphabet) size() uint64 { return uint64(len(a.runes)) }
 
 // append adds n random characters to dst.
 func (a *alphabet) append(dst []byte, r *Rand, n uint64) []byte {
+	if a.ascii != nil {
+		return a.appendASCII(dst, r, n)
+	}
 	m := a.size()
 	for n > 0 {
 		w := r.Uint64()
@@ -74,8 +77,26 @@ func (a *alphabet) append(dst []byte, r *Rand, n uint64) []byte {
 		for ; k > 0; k-- {
 			var c uint64
 			c, w = bits.Mul64(w, m)
-			dst = a.appendOne(dst, c)
+			dst = utf8.AppendRune(dst, a.runes[c])
 		}
+	}
+	return dst
+}
+
+// appendASCII is append for characters of one byte.
+func (a *alphabet) appendASCII(dst []byte, r *Rand, n uint64) []byte {
+	letters, perWord, start := a.ascii, int(a.perWord), len(dst)
+	m := uint64(len(letters))
+	dst = slices.Grow(dst, int(n))[:start+int(n)]
+	for rest := dst[start:]; len(rest) > 0; {
+		w := r.Uint64()
+		word := rest[:min(perWord, len(rest))]
+		for i := range word {
+			var c uint64
+			c, w = bits.Mul64(w, m)
+			word[i] = letters[c]
+		}
+		rest = rest[len(word):]
 	}
 	return dst
 }

@@ -122,7 +122,7 @@ func newDoubles(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError)
 }
 
 // doubleSpace returns how many steps of a range of doubles surely stay distinct after rounding:
-// steps of at least four units in the last place of the range's larger end, at most 2^50.
+// steps of at least 16 units in the last place of the range's larger end, at most 2^50.
 func (s *Spec) doubleSpace() uint64 {
 	lo, hi := s.floatRange(1)
 	largest := max(math.Abs(lo), math.Abs(hi))
@@ -130,7 +130,7 @@ func (s *Spec) doubleSpace() uint64 {
 	if math.IsInf(ulp, 0) {
 		ulp = 0x1p971
 	}
-	steps := (hi/4 - lo/4) / ulp
+	steps := (hi/16 - lo/16) / ulp
 	if steps >= 1<<50 {
 		return 1 << 50
 	}

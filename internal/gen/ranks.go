@@ -22,6 +22,9 @@ const (
 //     one), the others uniform in the rest.
 //   - sequential: index mod n.
 //   - histogram: a bucket by weight, uniform within it.
+//
+// normal, zipf and exponential use the math package, whose functions may differ in the last bit
+// between processor architectures, and so may, very rarely, a rank. The others are exact.
 type Ranks struct {
 	shape  shape
 	top    uint64 // n-1

@@ -34,10 +34,10 @@ func exponentialUnit(r *Rand, rate float64) float64 {
 	return min(x, 1-0x1p-53)
 }
 
-// spreadUnit maps a fraction in [0, 1) to a rank in [0, top]. Ranges wider than 2^52 take the
+// spreadUnit maps a fraction in [0, 1) to a rank in [0, top]. Ranges wider than 2^32 take the
 // bits that a double lacks from r.
 func spreadUnit(u float64, top uint64, r *Rand) uint64 {
-	if top < 1<<52 {
+	if top < 1<<32 {
 		return min(uint64(u*float64(top+1)), top)
 	}
 	w := uint64(u*0x1p52)<<12 | r.Uint64()>>52

@@ -1,0 +1,101 @@
+package gen
+
+import (
+	"math"
+	"testing"
+)
+
+func TestPermutationIsBijective(t *testing.T) {
+	sizes := []uint64{1, 2, 3, 5, 6, 7, 100, 1000, 65521}
+	for w := 2; w <= 14; w++ {
+		sizes = append(sizes, 1<<w-1, 1<<w, 1<<w+1)
+	}
+	for _, n := range sizes {
+		for seed := uint64(0); seed < 3; seed++ {
+			p := NewPermutation(NewStream(seed), n)
+			seen := make([]bool, n)
+			for i := uint64(0); i < n; i++ {
+				x := p.At(i)
+				if x >= n || seen[x] {
+					t.Fatalf("n=%d seed=%d: At(%d) = %d repeats or leaves the range", n, seed, i, x)
+				}
+				seen[x] = true
+				if back := p.Index(x); back != i {
+					t.Fatalf("n=%d seed=%d: Index(At(%d)) = %d", n, seed, i, back)
+				}
+			}
+		}
+	}
+}
+
+func TestPermutationTakesIndexModuloN(t *testing.T) {
+	p := NewPermutation(NewStream(1), 10)
+	if p.At(13) != p.At(3) || p.Index(13) != p.Index(3) {
+		t.Error("numbers beyond n aren't taken modulo n")
+	}
+}
+
+// Over many seeds the first element must land on every position equally often, and so must the
+// distance of two neighbours.
+func TestPermutationShuffles(t *testing.T) {
+	for _, n := range []uint64{2, 3, 5, 8, 10, 20} {
+		const seeds = 20000
+		first, gap := make([]float64, n), make([]float64, n-1)
+		for seed := uint64(0); seed < seeds; seed++ {
+			p := NewPermutation(NewStream(seed), n)
+			a, b := p.At(0), p.At(1)
+			first[a]++
+			gap[(b+n-a)%n-1]++
+		}
+		flat := make([]float64, n)
+		for i := range flat {
+			flat[i] = 1 / float64(n)
+		}
+		fit(t, "first", first, flat, seeds)
+		if n > 2 {
+			for i := range flat[1:] {
+				flat[i] = 1 / float64(n-1)
+			}
+			fit(t, "gap", gap, flat[:n-1], seeds)
+		}
+	}
+}
+
+func TestPermutationGolden(t *testing.T) {
+	for _, c := range []struct {
+		n    uint64
+		want [5]uint64
+	}{
+		{10, [5]uint64{3, 1, 6, 5, 2}},
+		{1_000_000, [5]uint64{732765, 894367, 195150, 822238, 100529}},
+		{0, [5]uint64{0x675cd03b569b1fc, 0x7a3dea0ab0588b1a, 0x3cf6b4a234cc0dc, 0xf17ed5ce8895951c, 0x2215e721d499dd7}},
+	} {
+		p := NewPermutation(NewStream(42), c.n)
+		var got [5]uint64
+		for i := range got {
+			got[i] = p.At(uint64(i))
+		}
+		if got != c.want {
+			t.Errorf("n=%d: %#v, want %v", c.n, got, c.want)
+		}
+	}
+}
+
+func FuzzPermutation(f *testing.F) {
+	for _, n := range []uint64{0, 1, 2, 3, 1 << 32, 1<<63 + 1, math.MaxUint64} {
+		f.Add(uint64(1), n, uint64(0), n-1)
+	}
+	f.Fuzz(func(t *testing.T, seed, n, i, j uint64) {
+		p := NewPermutation(NewStream(seed), n)
+		if n > 0 {
+			i, j = i%n, j%n
+		}
+		x, y := p.At(i), p.At(j)
+		if x > n-1 || y > n-1 {
+			t.Fatalf("n=%d: %d or %d leaves the range", n, x, y)
+		}
+		if p.Index(x) != i || p.Index(y) != j || (x == y) != (i == j) {
+			t.Fatalf("n=%d: %d→%d, %d→%d isn't bijective", n, i, x, j, y)
+		}
+	})
+}
