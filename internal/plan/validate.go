@@ -210,6 +210,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-func sumOverflows(a, b int64) bool { return a > 0 && b > math.MaxInt64-a || a < 0 && b < math.MinInt64-a }
+func sumOverflows(a, b int64) bool {
+	return a > 0 && b > math.MaxInt64-a || a < 0 && b < math.MinInt64-a
+}
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

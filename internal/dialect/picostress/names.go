@@ -1,0 +1,119 @@
+package picostress
+
+import (
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+)
+
+// nameOperations gives operations without a name one that can be read and is unique.
+func nameOperations(ops []plan.Operation) {
+	taken := map[string]bool{}
+	for i := range ops {
+		taken[ops[i].Name] = true
+	}
+	for i := range ops {
+		op := &ops[i]
+		if op.Name != "" {
+			continue
+		}
+		base := "operation"
+		if len(op.Steps) > 0 {
+			base = requestName(&op.Steps[0].Request)
+		}
+		if len(op.Steps) > 1 {
+			base = "transaction"
+		}
+		op.Name = unused(base, taken)
+	}
+}
+
+// unused returns base, or base with the first number from 2 that makes it new, and takes it.
+func unused(base string, taken map[string]bool) string {
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = base + " " + itoa(n)
+	}
+	taken[name] = true
+	return name
+}
+
+func requestName(q *driver.Request) string {
+	name := ""
+	switch q.Verb {
+	case driver.SQL:
+		name = statementName(q.Text)
+	case driver.HTTP:
+		name = q.Web.Method + " " + strings.SplitN(q.Web.Path, "?", 2)[0]
+	case driver.Command:
+		name = strings.Join(q.Words[:min(len(q.Words), 1)], " ")
+	case driver.Eval:
+		name = "eval"
+	default:
+		for _, key := range verbKeys() {
+			if verbOf(key) == q.Verb {
+				name = key + " " + q.Text
+			}
+		}
+	}
+	name = strings.Map(func(c rune) rune {
+		if c < ' ' || c == '{' || c == '}' {
+			return '_'
+		}
+		return c
+	}, strings.Join(strings.Fields(name), " "))
+	if r := []rune(name); len(r) > 60 {
+		name = string(r[:60])
+	}
+	if strings.TrimSpace(name) == "" {
+		return "operation"
+	}
+	return name
+}
+
+// statementName is the statement's first word and the table that it is about.
+func statementName(sql string) string {
+	words := strings.FieldsFunc(withoutComments(sql[:min(len(sql), 4096)]), func(c rune) bool {
+		return strings.ContainsRune(" \t\r\n\f\v(),;", c)
+	})
+	if len(words) == 0 {
+		return "sql"
+	}
+	verb := strings.ToLower(words[0])
+	after := ""
+	switch verb {
+	case "select", "delete":
+		after = "from"
+	case "insert", "replace", "merge":
+		after = "into"
+	case "update", "truncate", "call":
+		after = verb
+	}
+	for i, w := range words[:len(words)-1] {
+		if after != "" && strings.EqualFold(w, after) {
+			return verb + " " + strings.Trim(words[i+1], "\"`[]")
+		}
+	}
+	return verb
+}
+
+func withoutComments(sql string) string {
+	sql = strings.TrimSpace(sql)
+	for {
+		end := ""
+		switch {
+		case strings.HasPrefix(sql, "--"):
+			end = "\n"
+		case strings.HasPrefix(sql, "/*"):
+			end = "*/"
+		default:
+			return sql
+		}
+		i := strings.Index(sql, end)
+		if i < 0 {
+			return ""
+		}
+		sql = strings.TrimSpace(sql[i+len(end):])
+	}
+}

@@ -1,0 +1,170 @@
+package picostress
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"brunt/internal/plan"
+)
+
+// object is a mapping whose keys have been checked. A nil object is empty.
+type object struct {
+	r      *reader
+	node   *yaml.Node
+	values map[string]*yaml.Node
+}
+
+func resolve(n *yaml.Node) *yaml.Node {
+	for range maxDepth {
+		if n.Kind != yaml.AliasNode || n.Alias == nil {
+			break
+		}
+		n = n.Alias
+	}
+	return n
+}
+
+// object reads a mapping that may have the known keys and reports others. It returns nil if n is
+// no mapping.
+func (r *reader) object(n *yaml.Node, what string, known []string) *object {
+	n = resolve(n)
+	if n.Kind != yaml.MappingNode {
+		r.faultAt(n, "write keys and values", "%s is %s instead of a mapping", what, kindName(n))
+		return nil
+	}
+	o := &object{r: r, node: n, values: map[string]*yaml.Node{}}
+	var merged []*yaml.Node
+	first := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], resolve(n.Content[i+1])
+		if key.ShortTag() == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		key = resolve(key)
+		if key.Kind != yaml.ScalarNode {
+			r.faultAt(key, "use a word", "a key of %s is %s", what, kindName(key))
+			continue
+		}
+		if earlier := first[key.Value]; earlier != nil {
+			r.faultAt(key, "remove one", "key %s stands twice, first at line %d", key.Value, earlier.Line)
+			continue
+		}
+		first[key.Value] = key
+		o.set(key, value, what, known)
+	}
+	o.merge(merged, what, known)
+	return o
+}
+
+func (o *object) set(key, value *yaml.Node, what string, known []string) {
+	for _, k := range known {
+		if k == key.Value || strings.HasSuffix(k, "*") && strings.HasPrefix(key.Value, k[:len(k)-1]) {
+			if o.values[key.Value] == nil {
+				o.values[key.Value] = value
+			}
+			return
+		}
+	}
+	fix := "remove it; " + what + " has " + strings.Join(known, ", ")
+	if near := plan.Nearest(key.Value, known); near != "" {
+		fix = "did you mean " + near + "?"
+	}
+	o.r.faultAt(key, fix, "unknown key %q in %s", key.Value, what)
+}
+
+// merge adds the keys of << mappings that the object doesn't have itself.
+func (o *object) merge(merged []*yaml.Node, what string, known []string) {
+	for _, m := range merged {
+		switch m.Kind {
+		case yaml.SequenceNode:
+			list := make([]*yaml.Node, len(m.Content))
+			for i, c := range m.Content {
+				list[i] = resolve(c)
+			}
+			o.merge(list, what, known)
+		case yaml.MappingNode:
+			if from := o.r.object(m, what, known); from != nil {
+				for k, v := range from.values {
+					if o.values[k] == nil {
+						o.values[k] = v
+					}
+				}
+			}
+		default:
+			o.r.faultAt(m, "merge a mapping", "<< is followed by %s", kindName(m))
+		}
+	}
+}
+
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return "empty"
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "true or false"
+	}
+	return "a text"
+}
+
+func (o *object) get(key string) *yaml.Node {
+	if o == nil {
+		return nil
+	}
+	return o.values[key]
+}
+
+func (o *object) has(key string) bool { return o.get(key) != nil }
+
+// require reports keys that are missing.
+func (o *object) require(what string, keys ...string) {
+	if o == nil {
+		return
+	}
+	for _, k := range keys {
+		if !o.has(k) {
+			o.r.faultAt(o.node, "add "+k, "%s has no %s", what, k)
+		}
+	}
+}
+
+// where returns the places of the values, with those of items of lists.
+func (o *object) where() plan.Places {
+	if o == nil {
+		return nil
+	}
+	w := plan.Places{}
+	for k, v := range o.values {
+		w[k] = o.r.at(v)
+		if v.Kind == yaml.SequenceNode {
+			for i, c := range v.Content {
+				w[k+"["+itoa(i)+"]"] = o.r.at(c)
+			}
+		}
+	}
+	return w
+}
+
+// list calls f for each item of a list. It reports anything else.
+func (o *object) list(key string, f func(i int, n *yaml.Node)) {
+	n := o.get(key)
+	if n == nil {
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		o.r.faultAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
+		return
+	}
+	for i, c := range n.Content {
+		f(i, resolve(c))
+	}
+}

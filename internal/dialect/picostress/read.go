@@ -1,0 +1,184 @@
+// Package picostress reads and writes plans as YAML. The format is a strict superset of that of
+// Picostress configuration files: such a file means here what it means there. docs/plan.md
+// describes every key; docs/plan.schema.json is the same for editors.
+package picostress
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"brunt/internal/plan"
+)
+
+// MaxBytes is the size of the longest file that Read takes.
+const MaxBytes = 16 << 20
+
+// Limits on what a file may become in memory.
+const (
+	maxDepth    = 64        // of lists and mappings within each other
+	maxExpanded = 1_000_000 // nodes that aliases may add
+)
+
+// Read parses and checks a plan. name is the file's name as faults show it. The error is a
+// plan.Faults with everything that is wrong, in the order of the file; the plan is then nil.
+func Read(name string, data []byte) (*plan.Plan, error) {
+	r := &reader{file: name}
+	root := r.document(data)
+	if root == nil {
+		return nil, r.faults.Sort()
+	}
+	p := r.plan(root)
+	if p.Name == "" {
+		p.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	}
+	for _, f := range p.Validate() {
+		if !r.consequence(f) {
+			r.faults = append(r.faults, f)
+		}
+	}
+	if len(r.faults) > 0 {
+		return nil, r.faults.Sort()
+	}
+	return p, nil
+}
+
+// reader turns the nodes of one file into a plan and gathers faults.
+type reader struct {
+	file   string
+	faults plan.Faults
+	broken []span // items with faults of form, whose logic can't be judged
+	rated  bool   // operations say their rates
+	cross  bool   // a table or operation is broken, so what others say of it can't be judged
+}
+
+// span is a range of lines, both included.
+type span struct{ first, last int }
+
+func (r *reader) fault(at plan.Position, fix, format string, args ...any) {
+	r.faults = append(r.faults, plan.Fault{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+func (r *reader) faultAt(n *yaml.Node, fix, format string, args ...any) {
+	r.fault(r.at(n), fix, format, args...)
+}
+
+func (r *reader) at(n *yaml.Node) plan.Position {
+	return plan.Position{File: r.file, Line: n.Line, Column: n.Column}
+}
+
+// consequence reports whether a fault of logic may only follow from a fault of form.
+func (r *reader) consequence(f plan.Fault) bool {
+	if f.Cross && r.cross {
+		return true
+	}
+	for _, s := range r.broken {
+		if s.first <= f.At.Line && f.At.Line <= s.last {
+			return true
+		}
+	}
+	return false
+}
+
+// item runs read on an item of a list and remembers it as broken if that finds a fault.
+func (r *reader) item(n *yaml.Node, read func()) (sound bool) {
+	before := len(r.faults)
+	read()
+	if len(r.faults) == before {
+		return true
+	}
+	r.broken = append(r.broken, span{n.Line, lastLine(n)})
+	return false
+}
+
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, c := range n.Content {
+		last = max(last, lastLine(c))
+	}
+	return last
+}
+
+// document parses the file's only document and returns its outermost node, or nil.
+func (r *reader) document(data []byte) *yaml.Node {
+	file := plan.Position{File: r.file, Line: 1, Column: 1}
+	switch {
+	case len(data) > MaxBytes:
+		r.fault(file, "split it or shorten its lists", "the file has %d bytes, more than %d", len(data), MaxBytes)
+		return nil
+	case !utf8.Valid(data):
+		r.fault(r.offset(data, invalidUTF8(data)), "save the file as UTF-8", "the text is not UTF-8")
+		return nil
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err != nil {
+		r.fault(file, "", "the YAML reader failed: %v", err)
+		return nil
+	}
+	var doc, next yaml.Node
+	if err := loader.Load(&doc); err != nil && !errors.Is(err, io.EOF) {
+		r.syntax(data, err)
+		return nil
+	}
+	if len(doc.Content) == 0 || empty(doc.Content[0]) {
+		r.fault(file, "write at least tables_schema or queries", "the file is empty")
+		return nil
+	}
+	if err := loader.Load(&next); err == nil {
+		r.faultAt(&next, "keep one plan a file", "the file holds a second document")
+		return nil
+	} else if !errors.Is(err, io.EOF) {
+		r.syntax(data, err)
+		return nil
+	}
+	root := doc.Content[0]
+	if !r.bounded(root) {
+		return nil
+	}
+	return root
+}
+
+func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+func invalidUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		c, size := utf8.DecodeRune(data[i:])
+		if c == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+func (r *reader) offset(data []byte, i int) plan.Position {
+	before := data[:i]
+	return plan.Position{File: r.file, Line: 1 + bytes.Count(before, []byte("\n")), Column: i - bytes.LastIndexByte(before, '\n')}
+}
+
+// syntax reports what the YAML parser didn't like.
+func (r *reader) syntax(data []byte, err error) {
+	at := plan.Position{File: r.file, Line: 1, Column: 1}
+	text := err.Error()
+	var load *yaml.LoadError
+	if errors.As(err, &load) {
+		at.Line, at.Column, text = max(load.Mark.Line, 1), max(load.Mark.Column, 1), load.Message
+		if load.ContextMsg != "" {
+			text = load.ContextMsg + ": " + text
+		}
+	}
+	fix := "check indentation, quotes and brackets near here"
+	if lines := bytes.SplitN(data, []byte("\n"), at.Line+1); at.Line <= len(lines) {
+		line := lines[at.Line-1]
+		if indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]; bytes.ContainsRune(indent, '\t') {
+			text, fix = "a tab in the indentation", "indent with spaces"
+		}
+	}
+	r.fault(at, fix, "not YAML: %s", text)
+}

@@ -1,0 +1,177 @@
+package picostress
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+func tagIs(n *yaml.Node, tags ...string) bool {
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	for _, t := range tags {
+		if n.ShortTag() == t {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) wrong(n *yaml.Node, what, want, fix string) {
+	r.faultAt(n, fix, "%s is %s instead of %s", what, kindName(n), want)
+}
+
+// textOf returns a text; dates without quotes are texts too.
+func (r *reader) textOf(n *yaml.Node, what string) string {
+	switch {
+	case tagIs(n, "!!str", "!!timestamp"):
+		return n.Value
+	case tagIs(n, "!!binary"):
+		b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
+		if err != nil {
+			r.faultAt(n, "write base64", "%s is no base64", what)
+		}
+		return string(b)
+	}
+	r.wrong(n, what, "a text", "put it in quotes")
+	return ""
+}
+
+func (o *object) text(key string) string {
+	if n := o.get(key); n != nil {
+		return o.r.textOf(n, key)
+	}
+	return ""
+}
+
+// words returns a list of texts.
+func (o *object) words(key string) []string {
+	var all []string
+	o.list(key, func(_ int, n *yaml.Node) { all = append(all, o.r.textOf(n, key)) })
+	return all
+}
+
+// word returns a text in lower case.
+func (o *object) word(key string) string { return strings.ToLower(o.text(key)) }
+
+func (o *object) flag(key string) bool {
+	n := o.get(key)
+	if n == nil {
+		return false
+	}
+	if !tagIs(n, "!!bool") {
+		o.r.wrong(n, key, "true or false", "write true or false")
+		return false
+	}
+	return strings.EqualFold(n.Value, "true")
+}
+
+// numberOf returns a finite number.
+func (r *reader) numberOf(n *yaml.Node, what string) float64 {
+	if !tagIs(n, "!!int", "!!float") {
+		r.wrong(n, what, "a number", "write a number without quotes")
+		return 0
+	}
+	if i, err := strconv.ParseInt(n.Value, 0, 64); err == nil {
+		return float64(i)
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		r.faultAt(n, "write a finite number", "%s is %s", what, n.Value)
+		return 0
+	}
+	return f
+}
+
+func (o *object) number(key string) float64 {
+	if n := o.get(key); n != nil {
+		return o.r.numberOf(n, key)
+	}
+	return 0
+}
+
+// integerOf returns a whole number between lo and hi; 1e6 is one.
+func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
+	if !tagIs(n, "!!int", "!!float") {
+		r.wrong(n, what, "a whole number", "write a number without quotes")
+		return 0
+	}
+	i, err := strconv.ParseInt(n.Value, 0, 64)
+	if err != nil {
+		f, ferr := strconv.ParseFloat(n.Value, 64)
+		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			r.faultAt(n, "write a whole number of at most 64 bits", "%s is %s", what, n.Value)
+			return 0
+		}
+		i = int64(f)
+	}
+	if i < lo || i > hi {
+		r.faultAt(n, "write a number from "+strconv.FormatInt(lo, 10)+" to "+strconv.FormatInt(hi, 10), "%s is %s", what, n.Value)
+		return 0
+	}
+	return i
+}
+
+func (o *object) integer(key string, lo, hi int64) int64 {
+	if n := o.get(key); n != nil {
+		return o.r.integerOf(n, key, lo, hi)
+	}
+	return 0
+}
+
+// unsignedOf returns a whole number ≥ 0 of up to 64 bits.
+func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
+	if tagIs(n, "!!int", "!!float") {
+		if u, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "+"), 0, 64); err == nil {
+			return u
+		}
+	}
+	return uint64(r.integerOf(n, what, 0, math.MaxInt64))
+}
+
+func (o *object) unsigned(key string) uint64 {
+	if n := o.get(key); n != nil {
+		return o.r.unsignedOf(n, key)
+	}
+	return 0
+}
+
+// maxDuration bounds every time in a plan.
+const maxDuration = 100 * 365 * 24 * time.Hour
+
+// durationOf returns a time: "1m30s", or a number of seconds.
+func (r *reader) durationOf(n *yaml.Node, what string) time.Duration {
+	var d time.Duration
+	switch {
+	case tagIs(n, "!!int", "!!float"):
+		s := r.numberOf(n, what)
+		if s < 0 || s > maxDuration.Seconds() {
+			r.faultAt(n, "write seconds from 0 to 3153600000", "%s is %s", what, n.Value)
+			return 0
+		}
+		return time.Duration(math.Round(s * float64(time.Second)))
+	case tagIs(n, "!!str"):
+		var err error
+		if d, err = time.ParseDuration(n.Value); err != nil || d < 0 || d > maxDuration || n.Value[0] == '+' || n.Value[0] == '-' || n.Value == "0" {
+			r.faultAt(n, "write for example 10s, 1m30s or 200us", "%s is %q, which is no time", what, n.Value)
+			return 0
+		}
+		return d
+	}
+	r.wrong(n, what, "a time", "write for example 10s, or a number of seconds")
+	return 0
+}
+
+func (o *object) duration(key string) time.Duration {
+	if n := o.get(key); n != nil {
+		return o.r.durationOf(n, key)
+	}
+	return 0
+}
