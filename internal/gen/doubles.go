@@ -57,7 +57,7 @@ func (f *fractions) draw(r *Rand, index uint64) float64 {
 	case normalShape:
 		return normalUnit(r, f.ranks.param)
 	case exponentialShape:
-		return exponentialUnit(r, f.ranks.param)
+		return exponentialUnit(r, f.ranks.param, f.ranks.mass)
 	case hotspotShape:
 		if r.Float64() < f.ranks.param {
 			return f.hot * r.Float64()
@@ -80,6 +80,10 @@ type doubles struct {
 }
 
 func (g *doubles) Value(v *Value, index uint64) {
+	if g.fractions.ranks.shape == uniformShape {
+		v.Kind, v.F = Float, between(g.lo, g.hi, g.stream.Float64(index))
+		return
+	}
 	r := g.stream.At(index)
 	v.Kind, v.F = Float, between(g.lo, g.hi, g.fractions.draw(&r, index))
 }

@@ -2,29 +2,52 @@ package gen
 
 import "math/bits"
 
-const feistelRounds = 12
+const (
+	feistelRounds = 8
+	// smallPermutation is the largest n that is shuffled in a table: Feistel networks over a
+	// few bits don't reach all orders equally often.
+	smallPermutation = 4096
+)
 
-// Permutation is a pseudorandom order of the numbers [0, n) that is computed, not stored: a
-// Feistel network over the smallest power of two that holds n, walked along its cycles until it
-// lands below n (Black and Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002). It
-// takes less than two walks on average. It is immutable.
+// Permutation is a pseudorandom order of the numbers [0, n). Up to n = 4096 it is a shuffled
+// table (Fisher and Yates); beyond, it is computed, not stored: a Feistel network over the
+// smallest power of two that holds n, walked along its cycles until it lands below n (Black and
+// Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002), less than two steps on
+// average. It is immutable.
 type Permutation struct {
-	n        uint64 // 0 means 2^64
-	keys     [feistelRounds]uint64
-	lowBits  uint
-	lowMask  uint64
-	highMask uint64
+	n              uint64   // 0 means 2^64
+	table, inverse []uint16 // if small
+	keys           [feistelRounds]uint64
+	lowBits        uint
+	lowMask        uint64
+	highMask       uint64
 }
 
 // NewPermutation returns the permutation of [0, n) that belongs to a stream; n = 0 means 2^64.
 func NewPermutation(stream Stream, n uint64) Permutation {
+	r := stream.At(0)
+	if n-1 < smallPermutation {
+		return shuffled(&r, n)
+	}
 	width := uint(bits.Len64(n - 1)) // 64 for n = 0
 	p := Permutation{n: n, lowBits: (width + 1) / 2}
 	p.lowMask = 1<<p.lowBits - 1
 	p.highMask = 1<<(width-p.lowBits) - 1
-	r := stream.At(0)
 	for i := range p.keys {
 		p.keys[i] = r.Uint64()
+	}
+	return p
+}
+
+func shuffled(r *Rand, n uint64) Permutation {
+	p := Permutation{n: n, table: make([]uint16, n), inverse: make([]uint16, n)}
+	for i := range n {
+		j := r.Uint64n(i + 1)
+		p.table[i] = p.table[j]
+		p.table[j] = uint16(i)
+	}
+	for i, x := range p.table {
+		p.inverse[x] = uint16(i)
 	}
 	return p
 }
@@ -41,6 +64,9 @@ func (p *Permutation) At(i uint64) uint64 {
 	if i >= p.n {
 		i %= p.n
 	}
+	if p.table != nil {
+		return uint64(p.table[i])
+	}
 	for i = p.forth(i); i >= p.n; {
 		i = p.forth(i)
 	}
@@ -54,6 +80,9 @@ func (p *Permutation) Index(x uint64) uint64 {
 	}
 	if x >= p.n {
 		x %= p.n
+	}
+	if p.table != nil {
+		return uint64(p.inverse[x])
 	}
 	for x = p.back(x); x >= p.n; {
 		x = p.back(x)
@@ -79,9 +108,10 @@ func (p *Permutation) back(x uint64) uint64 {
 	return high<<p.lowBits | low
 }
 
-// mix is Stafford's variant 13 of the 64-bit finalizer of MurmurHash3, as in SplitMix64.
+// mix is the round function: two multiplications by odd constants (those of SplitMix64's
+// finalizer), each with its upper half folded into the lower.
 func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
-	x = (x ^ x>>27) * 0x94D049BB133111EB
-	return x ^ x>>31
+	x *= 0xBF58476D1CE4E5B9
+	x = (x ^ x>>32) * 0x94D049BB133111EB
+	return x ^ x>>32
 }

@@ -1,7 +1,9 @@
 package gen
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -35,30 +37,43 @@ func TestPermutationTakesIndexModuloN(t *testing.T) {
 	}
 }
 
-// Over many seeds the first element must land on every position equally often, and so must the
-// distance of two neighbours.
+// Over many seeds the first element must land on every position equally often, and in
+// large permutations so must the difference of two neighbours; both are looked at in 20 parts.
 func TestPermutationShuffles(t *testing.T) {
-	for _, n := range []uint64{2, 3, 5, 8, 10, 20} {
+	for _, n := range []uint64{2, 3, 5, 8, 10, 20, 4100, 5000, 8180, 1_000_000, math.MaxUint64 - 15} {
 		const seeds = 20000
-		first, gap := make([]float64, n), make([]float64, n-1)
+		parts := min(n, 20)
+		first, pairs := make([]float64, parts), make([]float64, parts)
 		for seed := uint64(0); seed < seeds; seed++ {
 			p := NewPermutation(NewStream(seed), n)
 			a, b := p.At(0), p.At(1)
-			first[a]++
-			gap[(b+n-a)%n-1]++
+			first[a/(n/parts)%parts]++
+			pairs[(a^b)%parts]++
 		}
-		flat := make([]float64, n)
+		flat := make([]float64, parts)
 		for i := range flat {
-			flat[i] = 1 / float64(n)
+			flat[i] = 1 / float64(parts)
 		}
 		fit(t, "first", first, flat, seeds)
-		if n > 2 {
-			for i := range flat[1:] {
-				flat[i] = 1 / float64(n-1)
-			}
-			fit(t, "gap", gap, flat[:n-1], seeds)
+		if n > 20 {
+			fit(t, "pairs", pairs, flat, seeds)
 		}
 	}
+}
+
+// Every order of four numbers must come equally often.
+func TestPermutationReachesAllOrders(t *testing.T) {
+	const seeds = 24000
+	counts := map[[4]uint64]float64{}
+	for seed := uint64(0); seed < seeds; seed++ {
+		p := NewPermutation(NewStream(seed), 4)
+		counts[[4]uint64{p.At(0), p.At(1), p.At(2), p.At(3)}]++
+	}
+	var flat [24]float64
+	for i := range flat {
+		flat[i] = 1. / 24
+	}
+	fit(t, "orders", slices.Collect(maps.Values(counts)), flat[:], seeds)
 }
 
 func TestPermutationGolden(t *testing.T) {
@@ -66,9 +81,9 @@ func TestPermutationGolden(t *testing.T) {
 		n    uint64
 		want [5]uint64
 	}{
-		{10, [5]uint64{3, 1, 6, 5, 2}},
-		{1_000_000, [5]uint64{732765, 894367, 195150, 822238, 100529}},
-		{0, [5]uint64{0x675cd03b569b1fc, 0x7a3dea0ab0588b1a, 0x3cf6b4a234cc0dc, 0xf17ed5ce8895951c, 0x2215e721d499dd7}},
+		{10, [5]uint64{2, 5, 7, 0, 4}},
+		{1_000_000, [5]uint64{0x811fe, 0xda2d6, 0x8d009, 0x11616, 0x532cf}},
+		{0, [5]uint64{0x1e53e6dfe32db07, 0xdb731adc5dd7d513, 0x571abc66173bf25c, 0xa12e172e7b8bdf47, 0x4c506f56f072ba92}},
 	} {
 		p := NewPermutation(NewStream(42), c.n)
 		var got [5]uint64

@@ -29,6 +29,7 @@ type Ranks struct {
 	shape  shape
 	top    uint64 // n-1
 	param  float64
+	mass   float64 // exponential: 1 - e^-param
 	zipf   zipf
 	hotTop uint64 // the last hot rank
 	parts  *Weighted
@@ -92,6 +93,7 @@ func newRanks(spec *Spec, top uint64, a axis) (Ranks, *FieldError) {
 		d.zipf = newZipf(orDefault(spec.Param, DefaultExponent), top)
 	case Exponential:
 		d.param = orDefault(spec.Param, DefaultRate)
+		d.mass = -math.Expm1(-d.param)
 	case Hotspot:
 		d.param = orDefault(spec.Param, DefaultHotShare)
 		d.hotTop = hotTop(orDefault(spec.HotFraction, DefaultHotFraction), top)
@@ -123,7 +125,7 @@ func (d *Ranks) Draw(r *Rand, index uint64) uint64 {
 	case zipfShape:
 		return d.zipf.draw(r)
 	case exponentialShape:
-		return spreadUnit(exponentialUnit(r, d.param), d.top, r)
+		return spreadUnit(exponentialUnit(r, d.param, d.mass), d.top, r)
 	case hotspotShape:
 		if r.Float64() < d.param || d.hotTop == d.top {
 			return r.Uint64n(d.hotTop + 1)

@@ -28,9 +28,15 @@ func normalUnit(r *Rand, sigmas float64) float64 {
 }
 
 // exponentialUnit returns a fraction of a range in [0, 1) with density ∝ e^(-rate·x), by
-// inversion.
-func exponentialUnit(r *Rand, rate float64) float64 {
-	x := -math.Log1p(r.Float64()*math.Expm1(-rate)) / rate
+// inversion. mass is 1 - e^-rate.
+func exponentialUnit(r *Rand, rate, mass float64) float64 {
+	t := float64(r.Float64() * mass)
+	x := 0.0
+	if rate > 1e-3 {
+		x = -math.Log(1-t) / rate // quicker, and as exact as a fraction needs
+	} else {
+		x = -math.Log1p(-t) / rate
+	}
 	return min(x, 1-0x1p-53)
 }
 

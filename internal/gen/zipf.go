@@ -15,6 +15,10 @@ type zipf struct {
 	acceptGap float64 // x within this distance below k accepts k at once
 }
 
+// nearHarmonic is how near 1 an exponent must be for the slower functions that keep their
+// precision there.
+const nearHarmonic = 1e-3
+
 func newZipf(s float64, top uint64) zipf {
 	z := zipf{s: s, top: top, n: float64(top) + 1}
 	z.hFirst = z.area(1.5) - 1
@@ -28,21 +32,28 @@ func (z *zipf) density(x float64) float64 { return math.Exp(-z.s * math.Log(x)) 
 
 // area is H(x) = (x^(1-s) - 1)/(1-s), the integral of h from 1; ln x for s = 1.
 func (z *zipf) area(x float64) float64 {
-	if z.s == 1 {
-		return math.Log(x)
+	e := 1 - z.s
+	switch {
+	case math.Abs(e) > nearHarmonic:
+		return (math.Exp(e*math.Log(x)) - 1) / e
+	case e != 0:
+		return math.Expm1(e*math.Log(x)) / e
 	}
-	return math.Expm1((1-z.s)*math.Log(x)) / (1 - z.s)
+	return math.Log(x)
 }
 
 func (z *zipf) areaInverse(y float64) float64 {
-	if z.s == 1 {
-		return math.Exp(y)
-	}
-	t := (1 - z.s) * y
-	if t <= -1 { // rounding at the far end of s > 1
+	e := 1 - z.s
+	t := e * y
+	switch {
+	case t <= -1: // rounding at the far end of s > 1
 		return z.n
+	case math.Abs(e) > nearHarmonic:
+		return math.Exp(math.Log(1+t) / e)
+	case e != 0:
+		return math.Exp(math.Log1p(t) / e)
 	}
-	return math.Exp(math.Log1p(t) / (1 - z.s))
+	return math.Exp(y)
 }
 
 func (z *zipf) draw(r *Rand) uint64 {
