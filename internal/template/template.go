@@ -106,3 +106,6 @@ func (t *Template) Append(dst []byte, args []gen.Value, escape Escape) (out []by
 	}
 	return dst, true
 }
+
+// Literal is a template of text in which nothing is a placeholder. It keeps text.
+func Literal(text []byte) Template { return Template{[]piece{{text, -1}}} }

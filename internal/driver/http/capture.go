@@ -1,0 +1,105 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// source says what part of an answer a capture reads.
+type source uint8
+
+const (
+	fromHeader source = iota
+	fromBody
+	fromJSON
+)
+
+// capture is one value of an answer that a later request needs.
+type capture struct {
+	from source
+	name string   // of the header field, in lower case
+	path []string // within JSON
+	kind gen.Kind
+}
+
+func parseCapture(c driver.Capture) (capture, error) {
+	from, rest, _ := strings.Cut(c.Name, ":")
+	switch {
+	case from == "header" && isToken(rest):
+		return capture{from: fromHeader, name: strings.ToLower(rest), kind: c.Kind}, nil
+	case c.Name == "body":
+		return capture{from: fromBody, kind: c.Kind}, nil
+	case from == "json" && rest != "":
+		return capture{from: fromJSON, path: strings.Split(rest, "."), kind: c.Kind}, nil
+	}
+	return capture{}, fmt.Errorf("capture %q: write header:Name, body or json:path", c.Name)
+}
+
+// setText gives v a text, or what the text says if kind asks for a number. A text that isn't one
+// leaves v null.
+func setText(v *gen.Value, kind gen.Kind, text []byte) {
+	v.SetNull()
+	switch kind {
+	case gen.Int:
+		if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			v.SetInt(i)
+		}
+	case gen.Uint:
+		if u, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+			v.Kind, v.I = gen.Uint, int64(u)
+		}
+	case gen.Float:
+		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
+			v.Kind, v.F = gen.Float, f
+		}
+	case gen.Bytes, gen.JSON:
+		v.Kind, v.B = kind, append(v.B[:0], text...)
+	default:
+		v.Kind, v.B = gen.String, append(v.B[:0], text...)
+	}
+}
+
+// setJSON gives v what stands at path in a JSON text; null if there is nothing, or no JSON.
+func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
+	v.SetNull()
+	rest := json.RawMessage(text)
+	for _, step := range path {
+		if rest = descend(rest, step); rest == nil {
+			return
+		}
+	}
+	rest = bytes.TrimSpace(rest)
+	var s string
+	switch {
+	case len(rest) == 0 || bytes.Equal(rest, []byte("null")) || !json.Valid(rest):
+	case json.Unmarshal(rest, &s) == nil:
+		setText(v, kind, []byte(s))
+	case kind == gen.Bool || kind == gen.Null && (rest[0] == 't' || rest[0] == 'f'):
+		if rest[0] == 't' || rest[0] == 'f' {
+			v.Kind, v.I = gen.Bool, 0
+			if rest[0] == 't' {
+				v.I = 1
+			}
+		}
+	default:
+		setText(v, kind, rest)
+	}
+}
+
+func descend(text json.RawMessage, step string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(text, &object) == nil {
+		return object[step]
+	}
+	var array []json.RawMessage
+	if i, err := strconv.Atoi(step); err == nil && json.Unmarshal(text, &array) == nil && i >= 0 && i < len(array) {
+		return array[i]
+	}
+	return nil
+}

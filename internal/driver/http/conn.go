@@ -1,0 +1,231 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/socket"
+)
+
+// maxCaptured bounds the body that captures may read.
+const maxCaptured = 1 << 20
+
+// conn is a session of the library tier: one connection, never retried behind our back.
+type conn struct {
+	target    driver.Target
+	scheme    string
+	plan      *plan
+	transport *http.Transport
+	http      *http.ClientConn // nil: the next request opens it
+
+	seen    []uint32 // by request: answers so far
+	text    []byte
+	body    []byte
+	scratch []byte
+}
+
+func newConn(d *Driver, t driver.Target, p *plan) *conn {
+	c := &conn{target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)), scratch: make([]byte, 32<<10)}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(c.scheme == "https" && !p.options.http1)
+	config := &tls.Config{}
+	if t.TLS != nil {
+		config = t.TLS.Clone()
+	}
+	c.transport = &http.Transport{
+		Protocols: protocols, TLSClientConfig: config, TLSHandshakeTimeout: connectTimeout(t),
+		DisableCompression: !p.options.compress, MaxResponseHeaderBytes: maxHead,
+	}
+	if p.options.proxy {
+		c.transport.Proxy = http.ProxyFromEnvironment
+	}
+	return c
+}
+
+// connect opens the connection within the target's time for it.
+func (c *conn) connect(ctx context.Context) *driver.Error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(c.target))
+	defer cancel()
+	h, err := c.transport.NewClientConn(ctx, c.scheme, c.target.Address)
+	if err != nil {
+		return connectFailure(explain(ctx, c.target.Address, err))
+	}
+	c.http = h
+	return nil
+}
+
+func explain(ctx context.Context, address string, err error) error {
+	var record tls.RecordHeaderError
+	var verification *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &record):
+		return fmt.Errorf("can't connect to %s: the server doesn't speak TLS there", address)
+	case errors.As(err, &verification):
+		return fmt.Errorf("can't connect to %s: %w; name its CA or turn verification off", address, verification.Err)
+	}
+	return socket.Explain(ctx, address, err)
+}
+
+// Do sends one request and reads its answer to the end.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	reply.Reset(len(req.Capture))
+	if req.ID < 0 || req.ID >= len(c.plan.requests) {
+		reply.Fail(&driver.Error{Class: driver.Client, Text: "the request isn't part of the program"})
+		return
+	}
+	r := &c.plan.requests[req.ID]
+	out, refused := c.request(ctx, r, args)
+	if refused == nil && c.http == nil {
+		refused = c.connect(ctx)
+	}
+	if refused != nil {
+		reply.Fail(refused)
+		return
+	}
+	response, err := c.http.RoundTrip(out)
+	if err != nil {
+		reply.Fail(c.failure(ctx, err))
+		return
+	}
+	if err := c.read(r, req.ID, response, reply); err != nil {
+		reply.Fail(c.failure(ctx, err))
+		return
+	}
+	if c.plan.options.noReuse {
+		c.http.Close()
+		c.http = nil
+	} else if response.Close || c.http.Err() != nil {
+		reply.Fatal = true
+	}
+	if !c.plan.options.isGood(response.StatusCode) {
+		reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
+	}
+}
+
+// request builds what net/http sends.
+func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http.Request, *driver.Error) {
+	if len(args) != r.params {
+		return nil, badArguments(len(args), r.params)
+	}
+	c.text, _ = r.path.Append(c.text[:0], args, escapePath)
+	target := &url.URL{Scheme: c.scheme, Host: c.target.Address, Opaque: string(c.text)}
+	if c.plan.options.proxy {
+		parsed, err := url.Parse(c.scheme + "://" + c.target.Address + string(c.text))
+		if err != nil {
+			return nil, &driver.Error{Class: driver.Client, Text: "the path can't be sent through a proxy: " + err.Error(), Err: err}
+		}
+		target = parsed
+	}
+	out := (&http.Request{Method: r.web.Method, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header)}).WithContext(ctx)
+	for i := range r.fields {
+		f := &r.fields[i]
+		var ok bool
+		if c.text, ok = f.value.Append(c.text[:0], args, checkField); !ok {
+			return nil, badField(f.name)
+		}
+		switch value := string(c.text); http.CanonicalHeaderKey(f.name) {
+		case "Host":
+			out.Host = value
+		case "Connection":
+			out.Close = strings.EqualFold(value, "close")
+		default:
+			out.Header.Add(f.name, value)
+		}
+	}
+	if r.sendsBody {
+		c.body, _ = r.body.Append(c.body[:0], args, nil)
+		out.ContentLength = int64(len(c.body))
+		out.Body = http.NoBody
+		if len(c.body) > 0 {
+			out.Body = io.NopCloser(bytes.NewReader(c.body))
+		}
+	}
+	return out, nil
+}
+
+// read reads an answer's body, hashing and capturing as the request asks.
+func (c *conn) read(r *request, id int, response *http.Response, reply *driver.Reply) error {
+	defer response.Body.Close()
+	reply.Status = response.StatusCode
+	hashing := r.web.HashEvery > 0 && c.seen[id]%r.web.HashEvery == 0
+	c.seen[id]++
+	hash := uint64(fnvOffset)
+	kept := c.text[:0]
+	for {
+		n, err := response.Body.Read(c.scratch)
+		reply.BytesIn += int64(n)
+		if hashing {
+			hash = fnv1a(hash, c.scratch[:n])
+		}
+		if r.needsBody {
+			kept = append(kept, c.scratch[:min(n, maxCaptured-len(kept))]...)
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	c.text = kept
+	reply.BadHash = hashing && hash != r.web.Hash
+	for i := range r.captures {
+		k, v := &r.captures[i], &reply.Captured[i]
+		switch k.from {
+		case fromBody:
+			setText(v, k.kind, kept)
+		case fromJSON:
+			setJSON(v, k.kind, k.path, kept)
+		default:
+			if values := response.Header.Values(k.name); len(values) > 0 {
+				setText(v, k.kind, []byte(values[0]))
+			}
+		}
+	}
+	return nil
+}
+
+// failure classifies what went wrong on an open connection. The connection is done for.
+func (c *conn) failure(ctx context.Context, err error) *driver.Error {
+	e := &driver.Error{Class: driver.UnknownOutcome, Fatal: true, Err: err}
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
+	case strings.Contains(err.Error(), "malformed"), strings.Contains(err.Error(), "http2: invalid"),
+		strings.Contains(err.Error(), "exceeded") && strings.Contains(err.Error(), "header"):
+		e.Class, e.Text = driver.Protocol, "the answer isn't HTTP: "+oneLine(err)
+	default:
+		e.Text = "the connection broke before the answer came: " + oneLine(err)
+	}
+	return e
+}
+
+func oneLine(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	const most = 300
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// Close ends the session.
+func (c *conn) Close() error {
+	if c.http != nil {
+		c.http.Close()
+		c.http = nil
+	}
+	return nil
+}

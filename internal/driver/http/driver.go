@@ -1,0 +1,184 @@
+// Package web speaks HTTP. The library tier uses net/http (HTTP/1.1, and HTTP/2 where the server
+// offers it over TLS); the codec tier speaks plain HTTP/1.1 (RFC 9110, RFC 9112).
+//
+// A session is one connection. Redirects are answers, not followed. Options of a target:
+//
+//	good      the statuses that are no failure, e.g. "200-299,304"; "200-399" by default. Any other
+//	          status is a failure of class server with the status as its code.
+//	proxy     "env": use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; "off" (default)
+//	compress  "on": ask for gzip; hashes are then of the unpacked body; "off" (default)
+//	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
+//	http2     "off": HTTP/1.1 even over TLS; "on" (default)
+//
+// Captures are named "header:Name", "body", or "json:path" where path is dot-separated names and
+// numbers. User and Password of a target are sent as Basic authentication (RFC 7617).
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/socket"
+	"brunt/internal/wire"
+)
+
+// Driver is the protocol "http" or "https". It is immutable and safe for concurrent use.
+type Driver struct{ secure bool }
+
+var (
+	_ driver.Driver = (*Driver)(nil)
+	_ wire.Protocol = (*Driver)(nil)
+)
+
+// New returns the driver of "http": plain text unless the target has TLS.
+func New() *Driver { return &Driver{} }
+
+// NewSecure returns the driver of "https": with TLS always.
+func NewSecure() *Driver { return &Driver{secure: true} }
+
+// Name is "http" or "https".
+func (d *Driver) Name() string {
+	if d.secure {
+		return "https"
+	}
+	return "http"
+}
+
+const (
+	defaultConnectTimeout = 5 * time.Second
+	userAgent             = "brunt"
+)
+
+func connectTimeout(t driver.Target) time.Duration {
+	if t.ConnectTimeout <= 0 {
+		return defaultConnectTimeout
+	}
+	return t.ConnectTimeout
+}
+
+// scheme is "https" if connections to the target are secured.
+func (d *Driver) scheme(t driver.Target) string {
+	if d.secure || t.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
+// if the program can't be done by this protocol, Connect if no session could be opened.
+func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
+	plan, refused := d.prepare(t, p)
+	if refused != nil {
+		return nil, refused
+	}
+	c := newConn(d, t, plan)
+	if refused := c.connect(ctx); refused != nil {
+		return nil, refused
+	}
+	return c, nil
+}
+
+// Takes reports whether the codec can do the program over this target.
+func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
+	plan, refused := d.prepare(t, p)
+	switch {
+	case refused != nil:
+		return refused.Text, false
+	case d.scheme(t) == "https":
+		return "TLS needs the library tier", false
+	case plan.options.proxy:
+		return "a proxy needs the library tier", false
+	case plan.options.noReuse:
+		return "a connection for each request needs the library tier", false
+	}
+	for i := range plan.requests {
+		r := &plan.requests[i]
+		if r.needsBody {
+			return "capturing from a body needs the library tier", false
+		}
+		if plan.options.compress && r.web.HashEvery > 0 {
+			return "the hash of a packed body needs the library tier", false
+		}
+	}
+	return "", true
+}
+
+// Takeover connects and gives up the socket.
+func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
+	if why, ok := d.Takes(t, p); !ok {
+		return wire.Session{}, &driver.Error{Class: driver.Client, Text: why}
+	}
+	plan, refused := d.prepare(t, p)
+	if refused != nil {
+		return wire.Session{}, refused
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	defer cancel()
+	c, err := socket.Dial(ctx, t.Address)
+	if err != nil {
+		return wire.Session{}, connectFailure(err)
+	}
+	fd, err := socket.Take(c)
+	if err != nil {
+		return wire.Session{}, connectFailure(err)
+	}
+	return wire.Session{FD: fd, Codec: newCodec(plan)}, nil
+}
+
+func connectFailure(err error) *driver.Error {
+	return &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
+}
+
+// Describe asks for "/" without its body and reads the Server header.
+func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	defer cancel()
+	program := driver.Program{Requests: []driver.Request{{Verb: driver.HTTP, Web: &driver.Web{Method: http.MethodHead, Path: "/"}}}}
+	plan, refused := d.prepare(t, &program)
+	if refused != nil {
+		return driver.ServerInfo{}, refused
+	}
+	c := newConn(d, t, plan)
+	defer c.Close()
+	if refused := c.connect(ctx); refused != nil {
+		return driver.ServerInfo{}, refused
+	}
+	request, refused := c.request(ctx, &plan.requests[0], nil)
+	if refused != nil {
+		return driver.ServerInfo{}, refused
+	}
+	response, err := c.http.RoundTrip(request)
+	if err != nil {
+		return driver.ServerInfo{}, c.failure(ctx, err)
+	}
+	response.Body.Close()
+	product, version, _ := strings.Cut(response.Header.Get("Server"), "/")
+	if product == "" {
+		product = "HTTP server"
+	}
+	version, _, _ = strings.Cut(version, " ")
+	return driver.ServerInfo{Product: product, Version: version, Settings: map[string]string{"protocol": response.Proto}}, nil
+}
+
+// hostOf is the Host header of an address: without the port if that is the scheme's own.
+func hostOf(address, scheme string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port != usualPort(scheme) {
+		return address
+	}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+func usualPort(scheme string) string {
+	if scheme == "https" {
+		return "443"
+	}
+	return "80"
+}

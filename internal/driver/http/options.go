@@ -1,0 +1,83 @@
+package web
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+)
+
+// options are a target's options, understood.
+type options struct {
+	good     [600]bool // by status
+	proxy    bool
+	compress bool
+	noReuse  bool
+	http1    bool // no HTTP/2
+}
+
+const defaultGood = "200-399"
+
+func parseOptions(given map[string]string) (*options, *driver.Error) {
+	o := &options{}
+	good := defaultGood
+	for name, value := range given {
+		var err error
+		switch name {
+		case "good":
+			good = value
+		case "proxy":
+			o.proxy, err = choice(name, value, "env", "off")
+		case "compress":
+			o.compress, err = choice(name, value, "on", "off")
+		case "noreuse":
+			o.noReuse, err = choice(name, value, "on", "off")
+		case "http2":
+			o.http1, err = choice(name, value, "off", "on")
+		default:
+			err = fmt.Errorf("unknown option %q of http; there are good, proxy, compress, noreuse and http2", name)
+		}
+		if err != nil {
+			return nil, &driver.Error{Class: driver.Client, Text: err.Error()}
+		}
+	}
+	if err := o.parseGood(good); err != nil {
+		return nil, &driver.Error{Class: driver.Client, Text: err.Error()}
+	}
+	return o, nil
+}
+
+func choice(name, value, yes, no string) (bool, error) {
+	switch value {
+	case yes:
+		return true, nil
+	case no, "":
+		return false, nil
+	}
+	return false, fmt.Errorf("option %s: %q is neither %q nor %q", name, value, yes, no)
+}
+
+// parseGood reads "200-299,304".
+func (o *options) parseGood(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		if !isRange {
+			last = first
+		}
+		lo, errLo := strconv.Atoi(first)
+		hi, errHi := strconv.Atoi(last)
+		if errLo != nil || errHi != nil || lo < 200 || hi >= len(o.good) || lo > hi {
+			return fmt.Errorf("option good: %q isn't a status or a range of statuses from 200 to 599, as in \"200-299,304\"", part)
+		}
+		for s := lo; s <= hi; s++ {
+			o.good[s] = true
+		}
+	}
+	return nil
+}
+
+// isGood reports whether a status is no failure.
+func (o *options) isGood(status int) bool {
+	return status >= 0 && status < len(o.good) && o.good[status]
+}

@@ -1,0 +1,233 @@
+package web
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/template"
+)
+
+// plan is a program made ready for a target. It is immutable and shared by no one.
+type plan struct {
+	options  *options
+	requests []request
+}
+
+// request is one request made ready.
+type request struct {
+	web       *driver.Web
+	params    int
+	path      template.Template
+	fields    []field // in the order sent, Host among them
+	body      template.Template
+	sendsBody bool // a Content-Length is due
+	captures  []capture
+	needsBody bool // a capture reads the body
+	head      bool // the answer has no body
+	closes    bool // it asks the server to close the connection afterwards
+}
+
+// field is a header field to send.
+type field struct {
+	name  string
+	value template.Template
+}
+
+// prepare makes a program ready, or says what in it this protocol can't do.
+func (d *Driver) prepare(t driver.Target, p *driver.Program) (*plan, *driver.Error) {
+	o, refused := parseOptions(t.Options)
+	if refused != nil {
+		return nil, refused
+	}
+	out := &plan{options: o, requests: make([]request, len(p.Requests))}
+	for i := range p.Requests {
+		r, err := d.prepareOne(t, o, &p.Requests[i])
+		if err != nil {
+			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("request %q: %v", p.Requests[i].Name, err)}
+		}
+		out.requests[i] = r
+	}
+	return out, nil
+}
+
+func (d *Driver) prepareOne(t driver.Target, o *options, req *driver.Request) (r request, err error) {
+	if req.Verb != driver.HTTP || req.Web == nil {
+		return r, fmt.Errorf("http takes only HTTP requests")
+	}
+	w := req.Web
+	if !isToken(w.Method) || w.Method == http.MethodConnect {
+		return r, fmt.Errorf("%q isn't a method that can be sent", w.Method)
+	}
+	if !strings.HasPrefix(w.Path, "/") && w.Path != "*" {
+		return r, fmt.Errorf("the path %q doesn't begin with /", w.Path)
+	}
+	if i := strings.IndexFunc(w.Path, func(c rune) bool { return c <= ' ' || c == 0x7f }); i >= 0 {
+		return r, fmt.Errorf("the path %q holds a space or a control character; write %%%02X", w.Path, w.Path[i])
+	}
+	r = request{web: w, params: len(req.Params), head: w.Method == http.MethodHead}
+	if r.path, err = template.Parse(w.Path, r.params); err != nil {
+		return r, fmt.Errorf("path: %w", err)
+	}
+	if r.body, err = template.Parse(string(w.Body), r.params); err != nil {
+		return r, fmt.Errorf("body: %w", err)
+	}
+	switch w.Method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch:
+		r.sendsBody = true
+	default:
+		r.sendsBody = len(w.Body) > 0
+	}
+	if r.fields, err = fieldsOf(w, r.params, d.defaults(t, o)); err != nil {
+		return r, err
+	}
+	r.closes = r.asksToClose()
+	for _, c := range req.Capture {
+		k, err := parseCapture(c)
+		if err != nil {
+			return r, err
+		}
+		r.captures = append(r.captures, k)
+		r.needsBody = r.needsBody || k.from != fromHeader
+	}
+	return r, nil
+}
+
+// defaults are the fields that are sent unless the request has them.
+func (d *Driver) defaults(t driver.Target, o *options) [][2]string {
+	escape := strings.NewReplacer("$", "$$").Replace
+	fields := [][2]string{{"Host", escape(hostOf(t.Address, d.scheme(t)))}, {"User-Agent", userAgent}}
+	if t.User != "" || t.Password != "" {
+		secret := base64.StdEncoding.EncodeToString([]byte(t.User + ":" + t.Password))
+		fields = append(fields, [2]string{"Authorization", "Basic " + secret})
+	}
+	if o.noReuse {
+		fields = append(fields, [2]string{"Connection", "close"})
+	}
+	return fields
+}
+
+// fieldsOf merges a request's header with the defaults; Host comes first unless the request says
+// otherwise.
+func fieldsOf(w *driver.Web, params int, defaults [][2]string) (out []field, err error) {
+	given := make(map[string]bool)
+	for _, h := range w.Header {
+		given[strings.ToLower(h[0])] = true
+	}
+	var all [][2]string
+	for _, h := range defaults {
+		if !given[strings.ToLower(h[0])] {
+			all = append(all, h)
+		}
+	}
+	for _, h := range append(all, w.Header...) {
+		switch strings.ToLower(h[0]) {
+		case "content-length", "transfer-encoding":
+			return nil, fmt.Errorf("the header %s is set by brunt; leave it out", h[0])
+		}
+		if !isToken(h[0]) {
+			return nil, fmt.Errorf("%q isn't the name of a header", h[0])
+		}
+		if strings.ContainsAny(h[1], "\r\n\x00") {
+			return nil, fmt.Errorf("the header %s holds a line break or a zero byte", h[0])
+		}
+		value, err := template.Parse(h[1], params)
+		if err != nil {
+			return nil, fmt.Errorf("header %s: %w", h[0], err)
+		}
+		out = append(out, field{h[0], value})
+	}
+	return out, nil
+}
+
+// asksToClose looks for "Connection: close".
+func (r *request) asksToClose() bool {
+	for i := range r.fields {
+		value, ok := r.fields[i].value.Fixed()
+		if ok && strings.EqualFold(r.fields[i].name, "Connection") && hasToken(value, "close") {
+			return true
+		}
+	}
+	return false
+}
+
+// isToken checks for a token (RFC 9110, 5.6.2).
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !isTokenByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isTokenByte(c byte) bool {
+	switch {
+	case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z':
+		return true
+	}
+	return strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+// escapePath makes a value fit for a path or query: everything but unreserved characters (RFC
+// 3986, 2.3) is percent-encoded.
+func escapePath(dst []byte, from int) ([]byte, bool) {
+	const digits = "0123456789ABCDEF"
+	grow := 0
+	for _, c := range dst[from:] {
+		if !unreserved(c) {
+			grow += 2
+		}
+	}
+	if grow == 0 {
+		return dst, true
+	}
+	read := len(dst) - 1
+	for range grow {
+		dst = append(dst, 0)
+	}
+	for write := len(dst) - 1; read >= from; read-- {
+		c := dst[read]
+		if unreserved(c) {
+			dst[write] = c
+			write--
+			continue
+		}
+		dst[write], dst[write-1], dst[write-2] = digits[c&15], digits[c>>4], '%'
+		write -= 3
+	}
+	return dst, true
+}
+
+func unreserved(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// checkField refuses values that would end a header line.
+func checkField(dst []byte, from int) ([]byte, bool) {
+	for _, c := range dst[from:] {
+		if c == '\r' || c == '\n' || c == 0 {
+			return dst, false
+		}
+	}
+	return dst, true
+}
+
+func badField(name string) *driver.Error {
+	return &driver.Error{Class: driver.Client, Text: "a value for the header " + name + " holds a line break or a zero byte"}
+}
+
+func badArguments(got, want int) *driver.Error {
+	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf("%d arguments for %d parameters", got, want)}
+}
+
+// statusFailure is the failure of an answer whose status isn't good.
+func statusFailure(status int, fatal bool) driver.Failure {
+	text := http.StatusText(status)
+	if text == "" {
+		text = "a status without a name"
+	}
+	return driver.Failure{Class: driver.Server, Code: fmt.Sprint(status), Text: text, Fatal: fatal}
+}
