@@ -1,18 +1,120 @@
 package picostress
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
+
+	"brunt/internal/plan"
 )
 
-func TestCars(t *testing.T) {
-	data, err := os.ReadFile("testdata/cars.yml")
+func mustRead(t *testing.T, path string) *plan.Plan {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Read("cars.yml", data)
+	p, err := Read(filepath.Base(path), data)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s must be valid:\n%v", path, err)
 	}
-	t.Logf("%+v", p)
+	return p
+}
+
+// goodFiles are the files that must be valid: the format's samples and the project's examples.
+func goodFiles(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "../../../examples/*.yml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files match %s (%v)", pattern, err)
+		}
+		all = append(all, files...)
+	}
+	return all
+}
+
+// withoutPlaces clears every Position and Places in v, so that plans can be compared.
+func withoutPlaces(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			withoutPlaces(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			withoutPlaces(v.Index(i))
+		}
+	case reflect.Struct:
+		switch v.Interface().(type) {
+		case plan.Position:
+			v.SetZero()
+			return
+		}
+		for i := range v.NumField() {
+			f := v.Field(i)
+			if f.Type() == reflect.TypeFor[plan.Places]() {
+				f.SetZero()
+			} else if f.CanSet() && f.Type().PkgPath() != "time" {
+				withoutPlaces(f)
+			}
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, path := range goodFiles(t) {
+		p := mustRead(t, path)
+		written, err := Write(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read("plan.yml", written)
+		if err != nil {
+			t.Errorf("%s: what was written isn't valid:\n%v\n%s", path, err, written)
+			continue
+		}
+		withoutPlaces(reflect.ValueOf(p))
+		withoutPlaces(reflect.ValueOf(again))
+		if !reflect.DeepEqual(p, again) {
+			t.Errorf("%s changes by writing and reading:\n%s\n%+v\n%+v", path, written, p, again)
+		}
+	}
+}
+
+// TestFaults compares all faults of each file in testdata/bad with the comments at its end.
+func TestFaults(t *testing.T) {
+	files, _ := filepath.Glob("testdata/bad/*.yml")
+	if len(files) < 30 {
+		t.Fatalf("only %d bad files", len(files))
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, line := range strings.Split(string(data), "\n") {
+			if w, ok := strings.CutPrefix(line, "#! "); ok {
+				want = append(want, w)
+			}
+		}
+		p, err := Read("bad.yml", data)
+		var faults plan.Faults
+		if p != nil || !errors.As(err, &faults) {
+			t.Errorf("%s is taken as valid (%v)", path, err)
+			continue
+		}
+		var got []string
+		for _, f := range faults {
+			got = append(got, strings.TrimPrefix(f.String(), "bad.yml:"))
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s has the faults\n#! %s\nwant\n#! %s", path, strings.Join(got, "\n#! "), strings.Join(want, "\n#! "))
+		}
+	}
 }

@@ -22,6 +22,9 @@ func (r *reader) plan(root *yaml.Node) *plan.Plan {
 		r.broken = append(r.broken, span{1, math.MaxInt})
 		return p
 	}
+	if len(o.values) == 0 {
+		r.faultAt(root, "write at least tables_schema or queries", "the plan is empty")
+	}
 	p.Where = o.where()
 	p.Name = o.text("config_name")
 	p.Seed = o.unsigned("seed")
@@ -150,21 +153,16 @@ func thresholdKeys() []string { return []string{"expr", "abort_on_fail", "after"
 
 func (r *reader) threshold(n *yaml.Node) plan.Threshold {
 	at, o := n, (*object)(nil)
-	text := ""
 	if n.Kind == yaml.MappingNode {
 		o = r.object(n, "a threshold", thresholdKeys())
 		o.require("a threshold", "expr")
-		if text = o.text("expr"); o.has("expr") {
-			at = o.get("expr")
-		}
-		if text == "" {
+		if at = o.get("expr"); at == nil {
 			return plan.Threshold{}
 		}
-	} else {
-		text = r.textOf(n, "a threshold")
-		if !tagIs(n, "!!str") {
-			return plan.Threshold{}
-		}
+	}
+	text := r.textOf(at, "a threshold")
+	if !tagIs(at, "!!str") {
+		return plan.Threshold{}
 	}
 	t, err := plan.ParseThreshold(text)
 	if err != nil {
