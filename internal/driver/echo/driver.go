@@ -1,0 +1,136 @@
+package echo
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/wire"
+)
+
+// Driver is the protocol. Options of a target: "sndbuf", the size of the socket's send buffer
+// in bytes.
+type Driver struct{}
+
+var (
+	_ wire.Protocol = Driver{}
+	_ wire.Codec    = (*Codec)(nil)
+)
+
+// Name is "echo".
+func (Driver) Name() string { return "echo" }
+
+// Dial opens a session of the library tier.
+func (Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
+	c, err := dial(ctx, t, p)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{net: c}, nil
+}
+
+// Describe says that the server is an echo server, once it has accepted a connection.
+func (Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
+	c, err := dial(ctx, t, &driver.Program{})
+	if err != nil {
+		return driver.ServerInfo{}, err
+	}
+	c.Close()
+	return driver.ServerInfo{Product: "brunt echo"}, nil
+}
+
+// Takes reports that the codec can do everything that the protocol has, in plain text.
+func (Driver) Takes(t driver.Target, _ *driver.Program) (why string, ok bool) {
+	if t.TLS != nil {
+		return "echo has no TLS", false
+	}
+	return "", true
+}
+
+// Takeover connects and gives up the socket.
+func (Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
+	c, err := dial(ctx, t, p)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	fd, err := wire.Detach(c)
+	if err != nil {
+		c.Close()
+		return wire.Session{}, &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
+	}
+	return wire.Session{FD: fd, Codec: &Codec{}}, nil
+}
+
+func dial(ctx context.Context, t driver.Target, p *driver.Program) (net.Conn, error) {
+	for i := range p.Requests {
+		switch r := &p.Requests[i]; r.Verb {
+		case driver.Call, driver.Begin, driver.Commit, driver.Rollback:
+		default:
+			return nil, &driver.Error{Class: driver.Client, Text: "echo knows calls and transactions only: statement " + strconv.Quote(r.Name) + " is neither"}
+		}
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.Address)
+	if err != nil {
+		return nil, &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
+	}
+	if text := t.Options["sndbuf"]; text != "" {
+		bytes, err := strconv.Atoi(text)
+		if err == nil {
+			err = c.(*net.TCPConn).SetWriteBuffer(bytes)
+		}
+		if err != nil {
+			c.Close()
+			return nil, &driver.Error{Class: driver.Client, Text: "option sndbuf: " + err.Error(), Fatal: true, Err: err}
+		}
+	}
+	return c, nil
+}
+
+// conn is a session of the library tier.
+type conn struct {
+	net   net.Conn
+	codec Codec
+	out   []byte
+	in    [Size]byte
+}
+
+// Do sends one frame and reads its echo; see driver.Conn.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	out, encodeErr := c.codec.Encode(c.out[:0], req, args)
+	c.out = out
+	if encodeErr != nil {
+		reply.Fail(encodeErr)
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { c.net.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if n, err := c.net.Write(c.out); err != nil {
+		c.broken(ctx, reply, err, n > 0)
+		return
+	}
+	if _, err := io.ReadFull(c.net, c.in[:]); err != nil {
+		c.broken(ctx, reply, err, true)
+		return
+	}
+	c.codec.Scan(c.in[:], req, reply)
+}
+
+func (c *conn) broken(ctx context.Context, reply *driver.Reply, err error, sent bool) {
+	f := driver.Failure{Class: driver.Connect, Text: err.Error(), Fatal: true}
+	if sent {
+		f.Class = driver.UnknownOutcome
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		f.Class = driver.Timeout
+	}
+	reply.Failure = f
+}
+
+// Close closes the connection.
+func (c *conn) Close() error { return c.net.Close() }

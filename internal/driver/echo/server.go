@@ -1,0 +1,178 @@
+package echo
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// Server echoes frames. It can be made to stand still, to answer other than with the echo, and to
+// go away and return.
+type Server struct {
+	address  string
+	config   Config
+	requests atomic.Uint64
+	gate     sync.RWMutex // held for writing while the server stands still
+	paused   atomic.Bool
+	wg       sync.WaitGroup
+
+	mu          sync.Mutex
+	listener    net.Listener
+	connections map[net.Conn]struct{}
+}
+
+// Config says how a server behaves. The zero value is a plain echo.
+type Config struct {
+	// Answer, if not nil, may change a request into its answer in place; ok false closes the
+	// connection instead. It is called concurrently for different connections.
+	Answer func(f Frame) (ok bool)
+	// Mangle, if not nil, replaces what is about to be written to a connection.
+	Mangle func(answers []byte) []byte
+	// Piece is the most bytes that one write carries; 0 means no limit.
+	Piece int
+	// ReadBuffer is the size of each socket's receive buffer; 0 means the system's.
+	ReadBuffer int
+}
+
+// Listen starts a server at an address such as "127.0.0.1:0".
+func Listen(address string, c Config) (*Server, error) {
+	s := &Server{address: address, config: c, connections: map[net.Conn]struct{}{}}
+	if err := s.Return(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Address is where the server listens.
+func (s *Server) Address() string { return s.address }
+
+// Requests is how many frames have been read and answered, or refused by Config.Answer.
+func (s *Server) Requests() uint64 { return s.requests.Load() }
+
+// Return makes a server that was killed listen again, at the same address.
+func (s *Server) Return() error {
+	l, err := net.Listen("tcp", s.address)
+	if err != nil {
+		return fmt.Errorf("start the echo server: %w", err)
+	}
+	s.mu.Lock()
+	s.listener, s.address = l, l.Addr().String()
+	s.mu.Unlock()
+	s.wg.Add(1)
+	go s.accept(l)
+	return nil
+}
+
+// Kill stops listening and breaks all connections.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != nil {
+		s.listener.Close()
+		s.listener = nil
+	}
+	for c := range s.connections {
+		c.(*net.TCPConn).SetLinger(0)
+		c.Close()
+	}
+}
+
+// Close ends the server for good.
+func (s *Server) Close() {
+	s.Resume()
+	s.Kill()
+	s.wg.Wait()
+}
+
+// Pause makes the server stand still, as if it had been stopped by a signal: when Pause returns,
+// no answer leaves it until Resume.
+func (s *Server) Pause() {
+	if s.paused.CompareAndSwap(false, true) {
+		s.gate.Lock()
+	}
+}
+
+// Resume ends a pause.
+func (s *Server) Resume() {
+	if s.paused.CompareAndSwap(true, false) {
+		s.gate.Unlock()
+	}
+}
+
+func (s *Server) accept(l net.Listener) {
+	defer s.wg.Done()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		gone := s.listener != l
+		if !gone {
+			s.connections[c] = struct{}{}
+			s.wg.Add(1)
+		}
+		s.mu.Unlock()
+		if gone {
+			c.Close()
+			continue
+		}
+		go s.serve(c)
+	}
+}
+
+func (s *Server) serve(c net.Conn) {
+	defer s.wg.Done()
+	defer func() {
+		c.Close()
+		s.mu.Lock()
+		delete(s.connections, c)
+		s.mu.Unlock()
+	}()
+	if s.config.ReadBuffer > 0 {
+		c.(*net.TCPConn).SetReadBuffer(s.config.ReadBuffer)
+	}
+	buf := make([]byte, 64<<10)
+	held := 0
+	for {
+		n, err := c.Read(buf[held:])
+		if err != nil {
+			return
+		}
+		held += n
+		whole := held / Size * Size
+		if !s.answer(c, buf[:whole]) {
+			return
+		}
+		held = copy(buf, buf[whole:held])
+	}
+}
+
+// answer answers whole frames.
+func (s *Server) answer(c io.Writer, frames []byte) bool {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	keep := true
+	for at := 0; at < len(frames) && keep; at += Size {
+		if s.config.Answer != nil && !s.config.Answer(Frame(frames[at:at+Size])) {
+			frames, keep = frames[:at], false
+		}
+		s.requests.Add(1)
+	}
+	if s.config.Mangle != nil {
+		frames = s.config.Mangle(frames)
+	}
+	for len(frames) > 0 {
+		piece := len(frames)
+		if s.config.Piece > 0 {
+			piece = min(piece, s.config.Piece)
+		}
+		if _, err := c.Write(frames[:piece]); err != nil {
+			return false
+		}
+		frames = frames[piece:]
+	}
+	return keep
+}
