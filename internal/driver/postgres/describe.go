@@ -83,7 +83,7 @@ func ask(ctx context.Context, pg *pgconn.PgConn, query string) ([][]string, erro
 // identify tells a product and its version from what version() and the server's greeting said.
 // Servers that are built from PostgreSQL put their own mark into its version text.
 func identify(version, parameter string) driver.ServerInfo {
-	number := regexp.MustCompile(`v?([0-9]+(\.[0-9A-Za-z-]+)*)`)
+	number := regexp.MustCompile(`v?([0-9]+[0-9A-Za-z]*(\.[0-9A-Za-z-]+)*)`)
 	after := func(text, mark string) string {
 		if i := strings.Index(strings.ToLower(text), strings.ToLower(mark)); i >= 0 {
 			if m := number.FindStringSubmatch(text[i+len(mark):]); m != nil {
