@@ -1,0 +1,290 @@
+package wire_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/echo"
+	"brunt/internal/plan"
+	"brunt/internal/schedule"
+	"brunt/internal/tier"
+	"brunt/internal/wire"
+)
+
+func TestClosedSendsEachOperationOnce(t *testing.T) {
+	for _, c := range []struct {
+		name                        string
+		sessions, loops, pipeline   int
+		stride, offset, first, want uint64
+		operations                  uint64
+		n                           int
+	}{
+		{"one session", 1, 1, 1, 0, 0, 0, 500, 500, 500},
+		{"several loops", 7, 3, 1, 0, 0, 1000, 1500, 500, 500},
+		{"pipelined", 2, 1, 16, 0, 0, 0, 500, 500, 500},
+		{"one machine of three", 4, 2, 1, 3, 1, 30, 530, 500, 167},
+		{"fewer operations than sessions", 8, 2, 4, 0, 0, 0, 3, 3, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var x indices
+			b := newBench(t, options{
+				servers: []echo.Config{{Answer: x.add}},
+				config:  tier.Config{Sessions: c.sessions, Loops: c.loops, Pipeline: c.pipeline},
+			})
+			if b.fleet.Loops() != c.loops {
+				t.Fatalf("%d loops, want %d", b.fleet.Loops(), c.loops)
+			}
+			next := b.run(schedule.Stage{First: c.first, Operations: c.operations, Stride: c.stride, Offset: c.offset})
+			if next != c.want {
+				t.Errorf("next is %d, want %d", next, c.want)
+			}
+			same(t, "numbers at the server", x.sorted(), series(int64(c.first+c.offset), int64(max(c.stride, 1)), c.n))
+			total := b.total().Operations[0]
+			if total.OK() != uint64(c.n) || total.Attempts != uint64(c.n) || total.BytesIn != uint64(c.n*echo.Size) {
+				t.Errorf("recorded %d OK, %d attempts, %d bytes; want %d of them", total.OK(), total.Attempts, total.BytesIn, c.n)
+			}
+			for _, s := range b.watcher.samples {
+				if s.Intended != s.Sent || s.End < s.Sent {
+					t.Fatalf("in a closed load a sample was intended at %d, sent at %d and ended at %d", s.Intended, s.Sent, s.End)
+				}
+			}
+		})
+	}
+}
+
+func TestClosedStopsByTheClock(t *testing.T) {
+	var x indices
+	b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: tier.Config{Sessions: 3}})
+	start := b.clock.Now()
+	next := b.run(schedule.Stage{DurationNs: 50e6})
+	same(t, "numbers at the server", x.sorted(), series(0, 1, int(next)))
+	if next == 0 || b.clock.Now()-start < 50e6 {
+		t.Errorf("%d operations in %d ns", next, b.clock.Now()-start)
+	}
+	for _, s := range b.watcher.samples {
+		if s.Sent > start+50e6+int64(10*time.Second) {
+			t.Errorf("sent %d ns after the start", s.Sent-start)
+		}
+	}
+}
+
+func TestClosedUsesAsManySessionsAsAsked(t *testing.T) {
+	b := newBench(t, options{servers: make([]echo.Config, 4), config: tier.Config{Sessions: 8, Loops: 2}})
+	b.run(schedule.Stage{Operations: 100, Sessions: 2})
+	for _, s := range b.watcher.samples {
+		if s.Address > 1 {
+			t.Fatalf("session %d took part", s.Address)
+		}
+	}
+	b.run(schedule.Stage{First: 100, Operations: 400})
+	used := map[int]int{}
+	for _, s := range b.watcher.samples {
+		used[s.Address]++
+	}
+	if len(b.watcher.samples) != 500 || len(used) != 4 {
+		t.Errorf("%d samples over %d addresses, want 500 over 4", len(b.watcher.samples), len(used))
+	}
+}
+
+func TestClosedThinks(t *testing.T) {
+	p := single()
+	p.Operations[0].Think = plan.Think{Distribution: "constant", Min: 2 * time.Millisecond}
+	b := newBench(t, options{plan: p})
+	b.run(schedule.Stage{Operations: 20})
+	s := b.watcher.samples
+	if len(s) != 20 {
+		t.Fatalf("%d samples, want 20", len(s))
+	}
+	for i := 1; i < len(s); i++ {
+		if s[i].Sent-s[i-1].End < 2e6 {
+			t.Errorf("operation %d was sent %d ns after the one before", i, s[i].Sent-s[i-1].End)
+		}
+	}
+}
+
+func TestOpenSendsEachArrivalOnceInOrder(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		sessions, loops int
+		config          tier.Config
+		process         schedule.Process
+		prepare         func(*wire.Fleet) error
+	}{
+		{name: "one session", sessions: 1, loops: 1},
+		{name: "many sessions", sessions: 16, loops: 1},
+		{name: "three loops", sessions: 9, loops: 3},
+		{name: "coalesced", sessions: 16, loops: 1, config: tier.Config{TimingTolerance: time.Millisecond}},
+		{name: "spinning", sessions: 4, loops: 1, config: tier.Config{Spin: 50 * time.Microsecond}},
+		{name: "pipelined", sessions: 1, loops: 1, config: tier.Config{Pipeline: 8}},
+		{name: "poisson", sessions: 4, loops: 2, process: schedule.Poisson},
+		{name: "without epoll_pwait2", sessions: 4, loops: 1, prepare: (*wire.Fleet).WithoutPwait2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var x indices
+			c.config.Sessions, c.config.Loops = c.sessions, c.loops
+			b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: c.config, prepare: c.prepare})
+			stage := openStage(t, 4000, 250*time.Millisecond)
+			stage.First, stage.Process, stage.Seed = 50, c.process, 3
+			want := map[int64]bool{}
+			start := b.clock.Now()
+			stage.StartNs = start
+			n := 0
+			for it := stage.Shape.Arrivals(c.process, 3); ; n++ {
+				at, ok := it.Next()
+				if !ok {
+					break
+				}
+				want[start+at] = true
+			}
+			next, err := b.fleet.Run(context.Background(), nil, stage)
+			if err != nil || next != 50+uint64(n) {
+				t.Fatalf("next is %d, error %v; want %d", next, err, 50+n)
+			}
+			same(t, "numbers at the server", x.sorted(), series(50, 1, n))
+			if c.sessions == 1 {
+				same(t, "their order", x.seen, series(50, 1, n))
+			}
+			total := b.total()
+			if total.Offered != uint64(n) || total.Operations[0].OK() != uint64(n) || total.Backlog != 0 {
+				t.Errorf("offered %d, done %d, backlog %d; want %d, as many, 0", total.Offered, total.Operations[0].OK(), total.Backlog, n)
+			}
+			for _, s := range b.watcher.samples {
+				if !want[s.Intended] || s.Sent < s.Intended || s.End < s.Sent {
+					t.Fatalf("intended %d, sent %d, ended %d", s.Intended, s.Sent, s.End)
+				}
+			}
+		})
+	}
+}
+
+func TestOpenOnOneMachineOfThree(t *testing.T) {
+	var x indices
+	b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: tier.Config{Sessions: 4, Loops: 2}})
+	stage := openStage(t, 3000, 200*time.Millisecond)
+	stage.Stride, stage.Offset = 3, 2
+	if next := b.run(stage); next != 600 {
+		t.Errorf("next is %d, want 600", next)
+	}
+	same(t, "numbers at the server", x.sorted(), series(2, 3, 200))
+}
+
+func TestStallIsChargedToEveryArrival(t *testing.T) {
+	b := newBench(t, options{config: tier.Config{Sessions: 4}})
+	stage := openStage(t, 2000, 400*time.Millisecond)
+	var paused, resumed int64
+	go func() {
+		time.Sleep(100 * time.Millisecond)
+		b.servers[0].Pause()
+		paused = b.clock.Now()
+		time.Sleep(150 * time.Millisecond)
+		resumed = b.clock.Now()
+		b.servers[0].Resume()
+	}()
+	b.run(stage)
+	if len(b.watcher.samples) != 800 {
+		t.Fatalf("%d samples, want 800", len(b.watcher.samples))
+	}
+	during := 0
+	for _, s := range b.watcher.samples {
+		if s.Intended < paused || s.Intended >= resumed {
+			continue
+		}
+		during++
+		if s.End < resumed {
+			t.Errorf("intended %d ns into a stall of %d, ended at %d", s.Intended-paused, resumed-paused, s.End-paused)
+		}
+	}
+	if want := int((resumed - paused) / 500_000); during < want-1 || during > want+1 {
+		t.Errorf("%d arrivals during the stall, want %d", during, want)
+	}
+}
+
+func TestLateArrivalsAreDropped(t *testing.T) {
+	for _, after := range []time.Duration{0, 20 * time.Millisecond} {
+		b := newBench(t, options{config: tier.Config{Sessions: 1, DropLate: true, DropAfter: after}})
+		b.servers[0].Pause()
+		b.watcher.onDrop = func(total uint64) {
+			if total == 199 {
+				b.servers[0].Resume()
+			}
+		}
+		if next := b.run(openStage(t, 1000, 200*time.Millisecond)); next != 200 {
+			t.Errorf("next is %d, want 200", next)
+		}
+		total := b.total()
+		if o := total.Operations[0]; o.Dropped != 199 || o.OK() != 1 || total.Offered != 200 {
+			t.Errorf("dropped %d, done %d, offered %d; want 199, 1, 200", o.Dropped, o.OK(), total.Offered)
+		}
+	}
+}
+
+func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
+	b := newBench(t, options{config: tier.Config{Sessions: 1, OperationTimeout: 100 * time.Millisecond}})
+	b.servers[0].Pause()
+	b.run(openStage(t, 1000, 50*time.Millisecond))
+	total := b.total()
+	o := total.Operations[0]
+	if o.Done+o.Dropped != 50 || o.Dropped < 40 || total.Offered != 50 || o.Errors[driver.Timeout] != o.Done {
+		t.Errorf("offered %d, done %d (%d timed out), dropped %d", total.Offered, o.Done, o.Errors[driver.Timeout], o.Dropped)
+	}
+}
+
+func TestCancelLosesNothing(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		var x indices
+		b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: tier.Config{Sessions: 4, Loops: 2}})
+		stage := schedule.Stage{}
+		if open {
+			stage = openStage(t, 5000, time.Hour)
+		}
+		stage.StartNs = b.clock.Now()
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			for b.servers[0].Requests() < 300 {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		next, err := b.fleet.Run(ctx, nil, stage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, total := x.sorted(), b.total()
+		o := total.Operations[0]
+		if o.OK() != uint64(len(seen)) || o.Failed() != 0 || len(slices.Compact(seen)) != len(seen) {
+			t.Errorf("open %v: %d at the server, %d recorded, %d failed", open, len(seen), o.OK(), o.Failed())
+		}
+		if open && total.Offered != o.Done+o.Dropped {
+			t.Errorf("offered %d, but %d done and %d dropped", total.Offered, o.Done, o.Dropped)
+		}
+		if last := seen[len(seen)-1]; next <= uint64(last) {
+			t.Errorf("open %v: next is %d, but %d was sent", open, next, last)
+		}
+		if after := b.run(schedule.Stage{First: next, Operations: 10}); after != next+10 {
+			t.Errorf("after another stage next is %d, want %d", after, next+10)
+		}
+	}
+}
+
+func TestHardStop(t *testing.T) {
+	b := newBench(t, options{config: tier.Config{Sessions: 3, OperationTimeout: time.Hour}})
+	b.servers[0].Pause()
+	hard := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		time.Sleep(30 * time.Millisecond)
+		cancel()
+		time.Sleep(30 * time.Millisecond)
+		close(hard)
+	}()
+	next, err := b.fleet.Run(ctx, hard, schedule.Stage{StartNs: b.clock.Now()})
+	if err != nil || next != 3 {
+		t.Fatalf("next is %d, error %v; want 3", next, err)
+	}
+	if o := b.total().Operations[0]; o.Errors[driver.UnknownOutcome] != 3 || o.Done != 3 {
+		t.Errorf("%d done, %d of unknown outcome; want 3 of each", o.Done, o.Errors[driver.UnknownOutcome])
+	}
+}
