@@ -1,5 +1,4 @@
-// Package socket opens TCP connections and hands their sockets over from the Go runtime to a loop
-// that polls them by itself.
+// Package socket opens TCP connections and says for people why it couldn't.
 package socket
 
 import (
@@ -9,8 +8,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Dial opens a plain connection to host:port. ctx bounds it. The error says where and what to do,
@@ -36,32 +33,4 @@ func Explain(ctx context.Context, address string, err error) error {
 		return fmt.Errorf("can't connect to %s: the name can't be resolved; check the address", address)
 	}
 	return fmt.Errorf("can't connect to %s: %w", address, err)
-}
-
-// Take gives up a connection and returns its socket, connected and non-blocking. The connection
-// can't be used any more, whether Take succeeds or not. Bytes that a reader has buffered are the
-// caller's concern.
-func Take(c net.Conn) (fd int, err error) {
-	defer c.Close()
-	s, ok := c.(syscall.Conn)
-	if !ok {
-		return -1, fmt.Errorf("take the socket of a %T: it has none", c)
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return -1, fmt.Errorf("take the socket: %w", err)
-	}
-	fd = -1
-	var dup error
-	if err := raw.Control(func(p uintptr) { fd, dup = unix.FcntlInt(p, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
-		return -1, fmt.Errorf("take the socket: %w", err)
-	}
-	if dup != nil {
-		return -1, fmt.Errorf("take the socket: %w", os.NewSyscallError("fcntl", dup))
-	}
-	if err := unix.SetNonblock(fd, true); err != nil {
-		unix.Close(fd)
-		return -1, fmt.Errorf("take the socket: %w", os.NewSyscallError("fcntl", err))
-	}
-	return fd, nil
 }

@@ -2,19 +2,15 @@ package socket_test
 
 import (
 	"context"
-	"crypto/tls"
-	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"brunt/internal/socket"
-
-	"golang.org/x/sys/unix"
 )
 
-func TestTakeKeepsTheConnection(t *testing.T) {
+func TestDialConnects(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -24,39 +20,9 @@ func TestTakeKeepsTheConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer peer.Close()
-	fd, err := socket.Take(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	if _, err := c.Write([]byte("x")); err == nil {
-		t.Error("the connection still writes")
-	}
-	b := make([]byte, 4)
-	if _, err := unix.Read(fd, b); err != unix.EAGAIN {
-		t.Errorf("reading nothing: got %v, want EAGAIN", err)
-	}
-	if _, err := unix.Write(fd, []byte("ping")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(peer, b); err != nil || string(b) != "ping" {
-		t.Errorf("got %q, %v", b, err)
-	}
-}
-
-func TestTakeRefusesWhatHasNoSocket(t *testing.T) {
-	a, b := net.Pipe()
-	defer b.Close()
-	if _, err := socket.Take(a); err == nil || !strings.Contains(err.Error(), "it has none") {
-		t.Errorf("pipe: got %v", err)
-	}
-	if _, err := socket.Take(tls.Client(a, &tls.Config{})); err == nil {
-		t.Error("TLS: no error")
+	defer c.Close()
+	if c.RemoteAddr().String() != l.Addr().String() {
+		t.Errorf("connected to %v", c.RemoteAddr())
 	}
 }
 

@@ -103,6 +103,43 @@ func TestAppendValue(t *testing.T) {
 	}
 }
 
+func TestSetText(t *testing.T) {
+	for _, c := range []struct {
+		kind gen.Kind
+		text string
+		want gen.Value
+	}{
+		{gen.Null, "a", gen.Value{Kind: gen.String, B: []byte("a")}},
+		{gen.String, "", gen.Value{Kind: gen.String}},
+		{gen.Datetime, "2024", gen.Value{Kind: gen.String, B: []byte("2024")}},
+		{gen.Bytes, "\x00", gen.Value{Kind: gen.Bytes, B: []byte{0}}},
+		{gen.JSON, "{}", gen.Value{Kind: gen.JSON, B: []byte("{}")}},
+		{gen.Int, "-9223372036854775808", gen.Value{Kind: gen.Int, I: -1 << 63}},
+		{gen.Int, "1.5", gen.Value{Kind: gen.Null}},
+		{gen.Uint, "18446744073709551615", gen.Value{Kind: gen.Uint, I: -1}},
+		{gen.Uint, "-1", gen.Value{Kind: gen.Null}},
+		{gen.Float, "1e3", gen.Value{Kind: gen.Float, F: 1000}},
+		{gen.Bool, "true", gen.Value{Kind: gen.Bool, I: 1}},
+		{gen.Bool, "0", gen.Value{Kind: gen.Bool}},
+		{gen.Bool, "yes", gen.Value{Kind: gen.Null}},
+	} {
+		v := gen.Value{Kind: gen.Int, B: append(make([]byte, 0, 64), c.text...)}
+		template.SetText(&v, c.kind, v.B)
+		same := v.Kind == c.want.Kind
+		switch v.Kind {
+		case gen.String, gen.Bytes, gen.JSON:
+			same = same && string(v.B) == string(c.want.B)
+		case gen.Float:
+			same = same && v.F == c.want.F
+		case gen.Int, gen.Uint, gen.Bool:
+			same = same && v.I == c.want.I
+		}
+		if !same {
+			t.Errorf("%q as kind %d: got %+v", c.text, c.kind, v)
+		}
+	}
+}
+
 func TestAppendAllocatesNothing(t *testing.T) {
 	p, err := template.Parse("key:$1:$2:$3:$4:$5", 5)
 	if err != nil {

@@ -35,6 +35,37 @@ func AppendValue(dst []byte, v *gen.Value) []byte {
 	return append(dst, v.B...)
 }
 
+// SetText makes v a text, or what the text says if kind is a boolean or a kind of number; a text
+// that says no such thing makes v null. text may be v's own buffer.
+func SetText(v *gen.Value, kind gen.Kind, text []byte) {
+	v.SetNull()
+	switch kind {
+	case gen.Bool:
+		if b, err := strconv.ParseBool(string(text)); err == nil {
+			v.Kind, v.I = gen.Bool, 0
+			if b {
+				v.I = 1
+			}
+		}
+	case gen.Int:
+		if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			v.SetInt(i)
+		}
+	case gen.Uint:
+		if u, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+			v.Kind, v.I = gen.Uint, int64(u)
+		}
+	case gen.Float:
+		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
+			v.Kind, v.F = gen.Float, f
+		}
+	case gen.Bytes, gen.JSON:
+		v.Kind, v.B = kind, append(v.B[:0], text...)
+	default:
+		v.Kind, v.B = gen.String, append(v.B[:0], text...)
+	}
+}
+
 // appendDecimal appends unscaled × 10^-scale.
 func appendDecimal(dst []byte, unscaled int64, scale int) []byte {
 	var space [20]byte

@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/template"
 )
 
 // source says what part of an answer a capture reads.
@@ -41,30 +42,6 @@ func parseCapture(c driver.Capture) (capture, error) {
 	return capture{}, fmt.Errorf("capture %q: write header:Name, body or json:path", c.Name)
 }
 
-// setText gives v a text, or what the text says if kind asks for a number. A text that isn't one
-// leaves v null.
-func setText(v *gen.Value, kind gen.Kind, text []byte) {
-	v.SetNull()
-	switch kind {
-	case gen.Int:
-		if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-			v.SetInt(i)
-		}
-	case gen.Uint:
-		if u, err := strconv.ParseUint(string(text), 10, 64); err == nil {
-			v.Kind, v.I = gen.Uint, int64(u)
-		}
-	case gen.Float:
-		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
-			v.Kind, v.F = gen.Float, f
-		}
-	case gen.Bytes, gen.JSON:
-		v.Kind, v.B = kind, append(v.B[:0], text...)
-	default:
-		v.Kind, v.B = gen.String, append(v.B[:0], text...)
-	}
-}
-
 // setJSON gives v what stands at path in a JSON text; null if there is nothing, or no JSON.
 func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
 	v.SetNull()
@@ -79,7 +56,7 @@ func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
 	switch {
 	case len(rest) == 0 || bytes.Equal(rest, []byte("null")) || !json.Valid(rest):
 	case json.Unmarshal(rest, &s) == nil:
-		setText(v, kind, []byte(s))
+		template.SetText(v, kind, []byte(s))
 	case kind == gen.Bool || kind == gen.Null && (rest[0] == 't' || rest[0] == 'f'):
 		if rest[0] == 't' || rest[0] == 'f' {
 			v.Kind, v.I = gen.Bool, 0
@@ -88,7 +65,7 @@ func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
 			}
 		}
 	default:
-		setText(v, kind, rest)
+		template.SetText(v, kind, rest)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/socket"
+	"brunt/internal/template"
 )
 
 // maxCaptured bounds the body that captures may read.
@@ -184,12 +185,12 @@ func (c *conn) read(r *request, id int, response *http.Response, reply *driver.R
 		k, v := &r.captures[i], &reply.Captured[i]
 		switch k.from {
 		case fromBody:
-			setText(v, k.kind, kept)
+			template.SetText(v, k.kind, kept)
 		case fromJSON:
 			setJSON(v, k.kind, k.path, kept)
 		default:
 			if values := response.Header.Values(k.name); len(values) > 0 {
-				setText(v, k.kind, []byte(values[0]))
+				template.SetText(v, k.kind, []byte(values[0]))
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if err != nil {
 		return wire.Session{}, connectFailure(err)
 	}
-	fd, err := socket.Take(c)
+	fd, err := wire.Detach(c)
 	if err != nil {
 		return wire.Session{}, connectFailure(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/template"
 )
 
 // statusLine reads "HTTP/1.x NNN reason" (RFC 9112, 4).
@@ -51,7 +52,7 @@ func (c *codec) field(text []byte, r *request, reply *driver.Reply) (fault strin
 	for i := range r.captures {
 		k := &r.captures[i]
 		if v := &reply.Captured[i]; v.Kind == gen.Null && len(k.name) == colon && foldEqual(name, k.name) {
-			setText(v, k.kind, trim(text[colon+1:]))
+			template.SetText(v, k.kind, trim(text[colon+1:]))
 		}
 	}
 	return ""
