@@ -1,0 +1,126 @@
+package report
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// formats are what Write writes, by name.
+var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
+	"text": Terminal,
+	"json": func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) },
+	"csv":  func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) },
+	"md":   func(w io.Writer, run *record.Run, _ Options) error { return Markdown(w, run) },
+}
+
+// Formats names what Write takes.
+func Formats() []string { return []string{"text", "json", "csv", "md"} }
+
+// Write writes the report in a format named by Formats.
+func Write(w io.Writer, format string, run *record.Run, o Options) error {
+	f := formats[format]
+	if f == nil {
+		return fmt.Errorf("unknown output format %q; use one of %s", format, strings.Join(Formats(), ", "))
+	}
+	return f(w, run, o)
+}
+
+// JSON writes the run as run.json has it, with the exit code beside the verdict.
+func JSON(w io.Writer, run *record.Run) error {
+	out := struct {
+		*record.Run
+		ExitCode int `json:"exit_code"`
+	}{run, ExitCode(run)}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out)
+}
+
+// CSV writes a line per operation, the sum first, with a header line. Times are nanoseconds.
+func CSV(w io.Writer, run *record.Run) error {
+	out := csv.NewWriter(w)
+	head := []string{"operation", "done", "ok", "failed", "attempts", "retries", "dropped", "late", "duration_s", "rate_per_s", "offered_per_s"}
+	for _, kind := range []string{"response", "service", "lag"} {
+		for _, q := range []string{"min", "mean", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max"} {
+			head = append(head, kind+"_"+q+"_ns")
+		}
+	}
+	// Errors of writing are kept until Error is asked.
+	_ = out.Write(append(head, "verdict"))
+	for _, o := range append([]record.Operation{run.Total}, run.Operations...) {
+		row := []string{o.Name}
+		for _, n := range []uint64{o.Done, o.OK, o.Failed, o.Attempts, o.Retries, o.Dropped, o.Late} {
+			row = append(row, strconv.FormatUint(n, 10))
+		}
+		row = append(row, float(float64(run.DurationNs)/1e9), float(o.RatePerS), float(o.OfferedPerS))
+		for _, l := range []record.Latency{o.Response, o.Service, o.Lag} {
+			row = append(row, strconv.FormatInt(l.MinNs, 10), float(l.MeanNs))
+			for _, ns := range []int64{l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
+				row = append(row, strconv.FormatInt(ns, 10))
+			}
+		}
+		_ = out.Write(append(row, run.Verdict.Result))
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func float(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// Markdown writes the headline figures as GitHub's Markdown, for a pull request or an issue.
+func Markdown(w io.Writer, run *record.Run) error {
+	out := bufio.NewWriter(w)
+	print := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
+	print("## %s: %s\n\n", markdownText(run.Name), strings.ToUpper(run.Verdict.Result))
+	for _, r := range run.Verdict.Reasons {
+		print("- %s\n", markdownText(r))
+	}
+	print("\n%s operations in %s, **%s/s**, %s failed; %s load, %s; %s; seed %d.\n\n",
+		count(run.Total.Done), span(time.Duration(run.DurationNs)), rate(run.Total.RatePerS), percent(run.Total.Failed, run.Total.Done),
+		run.LoadModel, plural(run.Sessions, "session", "sessions"), markdownText(strings.Join(targetGroups(run), "; ")), run.Seed)
+	print("| Operation | Time | Rate/s | Failed | Mean | p50 | p90 | p95 | p99 | p99.9 | Max |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	row := func(name, kind string, o *record.Operation, l *record.Latency) {
+		print("| %s | %s | %s | %s |", markdownText(name), kind, rate(o.RatePerS), percent(o.Failed, o.Done))
+		for _, ns := range []float64{l.MeanNs, float64(l.P50Ns), float64(l.P90Ns), float64(l.P95Ns), float64(l.P99Ns), float64(l.P999Ns), float64(l.MaxNs)} {
+			print(" %s |", latency(ns))
+		}
+		print("\n")
+	}
+	for _, o := range append([]record.Operation{run.Total}, run.Operations...) {
+		if run.LoadModel != "closed" {
+			row(o.Name, "response", &o, &o.Response)
+		}
+		row(o.Name, "service", &o, &o.Service)
+	}
+	if len(run.Thresholds) > 0 {
+		print("\n| Threshold | Value | |\n|---|---:|---|\n")
+		for _, t := range run.Thresholds {
+			print("| %s | %s | %s |\n", markdownText(t.Text), thresholdValue(t.Value, t.Unit), map[bool]string{true: "pass", false: "**fail**"}[t.Pass])
+		}
+	}
+	if len(run.Warnings) > 0 {
+		print("\n")
+		for _, w := range run.Warnings {
+			print("- **%s**: %s", w.ID, markdownText(w.Text))
+			if w.Remedy != "" {
+				print("; %s", markdownText(w.Remedy))
+			}
+			print(".\n")
+		}
+	}
+	return out.Flush()
+}
+
+// markdownText makes text that means only itself in Markdown's tables and lines.
+func markdownText(s string) string {
+	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#", "\\#").Replace(clean(s))
+}
