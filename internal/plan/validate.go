@@ -138,8 +138,11 @@ func (c *checker) settings() {
 // values reports what gen finds wrong with a spec that must last for so many rows.
 func (c *checker) values(v *ValueSpec, rows uint64) {
 	for _, f := range v.Spec.Validate(rows) {
-		text, fix, _ := cutLast(f.Error(), ": ")
-		c.add(v.Where.At(f.Field, v.At), fix, "%s", text)
+		text, fix, _ := cutLast(f.Text, ": ")
+		if v.Type == gen.TypeDatetime && f.Field == "range" && v.IntLo > v.IntHi {
+			text = fmt.Sprintf("its start %s is after its end %s", moment(v.IntLo), moment(v.IntHi))
+		}
+		c.add(v.Where.At(f.Field, v.At), fix, "%s: %s", f.Field, text)
 	}
 	if v.Type == gen.TypeInteger && v.Distribution == gen.Normal && v.HasRange && sumOverflows(v.IntLo, v.IntHi) {
 		c.add(v.Where.At("range", v.At), "narrow the range", "range: the middle of %d and %d can't be computed in 64 bits", v.IntLo, v.IntHi)
@@ -201,6 +204,8 @@ func (c *checker) sameRows(list []*ValueSpec) {
 		}
 	}
 }
+
+func moment(us int64) string { return time.UnixMicro(us).UTC().Format(time.RFC3339) }
 
 // cutLast splits s at the last sep.
 func cutLast(s, sep string) (before, after string, found bool) {

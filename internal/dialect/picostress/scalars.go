@@ -132,6 +132,10 @@ func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
 		if u, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "+"), 0, 64); err == nil {
 			return u
 		}
+		if strings.HasPrefix(n.Value, "-") {
+			r.faultAt(n, "write a number from 0 to 18446744073709551615", "%s is %s", what, n.Value)
+			return 0
+		}
 	}
 	return uint64(r.integerOf(n, what, 0, math.MaxInt64))
 }

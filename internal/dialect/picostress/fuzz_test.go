@@ -1,0 +1,90 @@
+package picostress
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"brunt/internal/plan"
+	"brunt/internal/workload"
+)
+
+// FuzzRead: a file is either refused with faults that have places, or gives a plan that compiles
+// and survives being written.
+func FuzzRead(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "testdata/bad/*.yml", "../../../examples/*.yml"} {
+		files, _ := filepath.Glob(pattern)
+		for _, path := range files {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Read("fuzz.yml", data)
+		if err != nil {
+			var faults plan.Faults
+			if p != nil || !errors.As(err, &faults) || len(faults) == 0 {
+				t.Fatalf("plan %v, error %#v", p, err)
+			}
+			for _, fault := range faults {
+				if fault.At.Line < 1 || fault.At.Column < 1 || fault.Text == "" {
+					t.Fatalf("fault without a place or text: %+v", fault)
+				}
+			}
+			return
+		}
+		written, err := Write(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read("fuzz.yml", written)
+		if err != nil {
+			t.Fatalf("what was written is refused: %v\n%s", err, written)
+		}
+		if len(p.Operations) > 0 {
+			if _, err := workload.Compile(p); err != nil {
+				t.Fatalf("a valid plan doesn't compile: %v", err)
+			}
+		}
+		if secretive(p) {
+			return
+		}
+		withoutPlaces(reflect.ValueOf(p))
+		withoutPlaces(reflect.ValueOf(again))
+		if !reflect.DeepEqual(p, again) {
+			t.Fatalf("changed by writing:\n%+v\n%+v\n%s", p, again, written)
+		}
+	})
+}
+
+// secretive reports whether Write hides something of p.
+func secretive(p *plan.Plan) bool {
+	for _, a := range p.Target.Addresses {
+		if withoutCredentials(a) != a {
+			return true
+		}
+	}
+	for k := range p.Target.Options {
+		if secret(k) {
+			return true
+		}
+	}
+	for _, op := range p.Operations {
+		for _, s := range op.Steps {
+			if s.Request.Web == nil {
+				continue
+			}
+			for _, h := range s.Request.Web.Header {
+				if secret(h[0]) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,31 @@
+package picostress
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// jsonText is the JSON of a decoded YAML value.
+func jsonText(v any) ([]byte, error) { return json.Marshal(stringKeys(v)) }
+
+func stringKeys(v any) any {
+	switch v := v.(type) {
+	case map[any]any:
+		m := map[string]any{}
+		for k, x := range v {
+			m[fmt.Sprint(k)] = stringKeys(x)
+		}
+		return m
+	case map[string]any:
+		m := map[string]any{}
+		for k, x := range v {
+			m[k] = stringKeys(x)
+		}
+		return m
+	case []any:
+		for i := range v {
+			v[i] = stringKeys(v[i])
+		}
+	}
+	return v
+}
