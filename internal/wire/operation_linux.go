@@ -95,6 +95,15 @@ func (l *loop) answered(s *session, end int64) {
 		return
 	}
 	op := &l.work.Operations[f.operation]
+	if check := l.work.Check; check != nil && len(op.Steps[f.step].Request.Capture) > 0 {
+		f.workload.Capture(f.step, r)
+		if failure := check(f.operation, f.step, &f.workload); failure.Class != driver.OK {
+			l.fail(f, failure, end)
+			return
+		}
+		// Swapped back: Capture below moves the values for good.
+		f.workload.Capture(f.step, r)
+	}
 	if f.step+1 == len(op.Steps) {
 		f.end = end
 		l.record(f, driver.OK)
