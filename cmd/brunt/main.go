@@ -7,6 +7,9 @@ import (
 	"brunt/internal/cli"
 )
 
+// version is set by the build.
+var version = "dev"
+
 func main() {
-	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Main(version, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

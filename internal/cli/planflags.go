@@ -95,7 +95,7 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 		defer file.Close()
 		in = file
 	}
-	data, err := io.ReadAll(io.LimitReader(in, picostress.MaxSize+1))
+	data, err := io.ReadAll(io.LimitReader(in, picostress.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", path, err)
 	}

@@ -11,20 +11,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the program's version; builds set it.
-var Version = "dev"
-
-// streams are the process's standard streams.
+// streams are the process's standard streams, its command line and its version.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	args     []string // the command line, for the record
+	args     []string
+	version  string
 }
 
 // Main runs the command line and returns the process's exit code. Called by the name of a tool
 // that brunt stands in for, it takes that tool's flags.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := &streams{in: stdin, out: stdout, err: stderr, args: args}
+func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version}
 	root := newRoot(s)
 	rest := args[1:]
 	if command := impersonated(filepath.Base(args[0])); command != nil {
@@ -71,7 +69,7 @@ func newRoot(s *streams) *cobra.Command {
 It runs a load test described by a plan (YAML), records everything that happened in a run
 bundle, and says whether the result can be trusted. Latency is measured from the moment at
 which a request was meant to start, so a server that stalls can't hide it.`,
-		Version:       Version,
+		Version:       s.version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

@@ -199,6 +199,12 @@ func (s *session) attempt(ctx context.Context, operation int, i uint64, m *measu
 			return driver.Failure{Class: driver.Connect, Text: "the server closed the connection between two statements", Fatal: true}
 		}
 		s.state.Capture(k, &s.reply)
+		if check := s.pool.cfg.Workload.Check; check != nil && len(step.Request.Capture) > 0 {
+			if f := check(operation, k, &s.state); f.Class != driver.OK {
+				s.rollback(ctx, op, k)
+				return f
+			}
+		}
 	}
 	return driver.Failure{}
 }

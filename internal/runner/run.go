@@ -39,6 +39,7 @@ type Options struct {
 
 	Sinks    []measure.Sink            // told of each interval beside the record
 	Starting func(*record.Run, string) // told of the run and its folder just before the load
+	Ended    func()                    // told when the load has ended
 	Prepared func(*workload.Workload)  // may set hooks before anything is sent
 	Loading  func(load.Progress)       // told how the filling of tables goes
 	Notice   func(record.Warning)      // told of each warning as it arises
@@ -54,7 +55,8 @@ type job struct {
 	bundle    *record.Bundle
 	run       *record.Run
 	fleet     tier.Fleet
-	created   []string // tables that this run created
+	admin     driver.Admin // open from set-up to teardown; nil without set-up
+	created   []string     // tables that this run created
 }
 
 // Run carries out a plan and returns its record and the folder that holds it. ctx ends the load
@@ -79,6 +81,9 @@ func Run(ctx context.Context, hard <-chan struct{}, o Options) (*record.Run, str
 		return nil, "", err
 	}
 	outcome, err := j.load(ctx, hard)
+	if o.Ended != nil {
+		o.Ended()
+	}
 	if err != nil {
 		j.bundle.Abandon()
 		return nil, j.bundle.Dir, errors.Join(err, j.teardown())
@@ -182,9 +187,9 @@ func (j *job) newFleet(clock tier.Clock) error {
 	}
 	j.run.Tier, j.run.TierReason = "library", "asked for"
 	if s.Tier != "library" {
-		why, err := j.takeCodec(cfg)
-		if err != nil || j.fleet != nil {
-			return err
+		why := j.takeCodec(cfg)
+		if j.fleet != nil {
+			return nil
 		}
 		if s.Tier == "codec" {
 			return &UsageError{fmt.Errorf("the codec tier was asked for, but %s", why)}
@@ -205,25 +210,22 @@ func (j *job) newFleet(clock tier.Clock) error {
 
 // takeCodec makes a fleet of event loops if the protocol has a codec for the program. Otherwise
 // why says why not.
-func (j *job) takeCodec(cfg tier.Config) (why string, err error) {
+func (j *job) takeCodec(cfg tier.Config) (why string) {
 	p, ok := j.stand.driver.(wire.Protocol)
 	if !ok {
-		return "protocol " + j.stand.driver.Name() + " has no codec", nil
+		return "protocol " + j.stand.driver.Name() + " has no codec"
 	}
 	for _, t := range cfg.Targets {
 		if why, ok := p.Takes(t, &j.workload.Program); !ok {
-			return why, nil
+			return why
 		}
 	}
 	fleet, err := wire.NewFleet(cfg, p)
 	if err != nil {
-		if errors.Is(err, wire.ErrUnsupported) {
-			return err.Error(), nil
-		}
-		return "", &UsageError{err}
+		return err.Error()
 	}
 	j.fleet, j.run.Tier, j.run.TierReason = fleet, "codec", ""
-	return "", nil
+	return ""
 }
 
 // failed keeps samples of failures in the record.

@@ -22,6 +22,11 @@ type Workload struct {
 	// concurrently. Dialects use it for distributions that follow the data (YCSB's latest).
 	Done func(operation int, index uint64, class driver.Class)
 
+	// Check, if not nil, looks at the answer to a step that captures values, after they have been
+	// moved into st. What it returns fails the operation unless its Class is OK. It is called
+	// concurrently by different sessions.
+	Check func(operation, step int, st *State) driver.Failure
+
 	pick   picker
 	pauses pauses
 }

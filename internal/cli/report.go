@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"brunt/internal/record"
+	"brunt/internal/report"
+)
+
+func newReport(s *streams) *cobra.Command {
+	f := &outputFlags{}
+	cmd := &cobra.Command{
+		Use:   "report BUNDLE",
+		Short: "Print the result of a run from its bundle, also of one that was killed",
+		Long: `Print the result of a run from its bundle. Of a run that was killed everything up to its last
+interval is there; the exit code is the one that the run would have had.`,
+		Example: "  brunt report results/cars-20261121T101500Z\n  brunt report results/cars-20261121T101500Z --output json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			bundle, err := record.Open(record.OS{}, args[0])
+			if err != nil {
+				return usage(err)
+			}
+			run, err := bundle.Result()
+			if err != nil {
+				return err
+			}
+			if !run.Complete {
+				run.Verdict = report.Judge(run)
+				run.Warnings = append(run.Warnings, report.Assess(run)...)
+			}
+			if err := f.print(s.out, run, bundle.Dir); err != nil {
+				return err
+			}
+			return &exitError{code: report.ExitCode(run)}
+		},
+	}
+	f.bind(cmd)
+	return cmd
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/load"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/report"
+	"brunt/internal/runner"
+)
+
+func newSchema(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "schema",
+		Short: "Create and fill, or drop, the plan's tables",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSchemaUp(s), newSchemaDown(s))
+	return cmd
+}
+
+func newSchemaUp(s *streams) *cobra.Command {
+	f := &planFlags{}
+	var o runner.FillOptions
+	var verify, checkpoint string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   "up -c PLAN",
+		Short: "Create the plan's tables and indexes and fill them",
+		Long: `Create the plan's tables and indexes, fill the tables in the fastest way that the server has,
+and prove that they are complete. A load that was killed goes on where it was: its checkpoint is
+kept until the work is done.`,
+		Example: "  brunt schema up -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := f.read(s, args)
+			if err != nil {
+				return err
+			}
+			if o.Verify, err = load.ParseVerify(verify); err != nil {
+				return usage(err)
+			}
+			if o.Checkpoint = checkpoint; checkpoint == "" {
+				o.Checkpoint = filepath.Join(record.DefaultRoot, record.SafeName(p.Name)+".load")
+			}
+			return schemaUp(s, p, o, quiet)
+		},
+	}
+	f.bind(cmd)
+	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
+	cmd.Flags().StringVar(&verify, "verify", "count", "proof at the end: none, count, sample (some rows are read back) or full (all are)")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", `file that remembers what has been loaded (default "results/<plan>.load")`)
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	return cmd
+}
+
+func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error {
+	ctx, _, stop := interruptible(s.err)
+	defer stop()
+	done := func() {}
+	if !quiet {
+		progress := report.NewLoadProgress(s.err, looks(s.err))
+		o.Progress = func(p load.Progress) { progress.Show(p) }
+		done = progress.Done
+	}
+	changes, notices, err := runner.SchemaUp(ctx, p, o)
+	done()
+	for _, n := range notices {
+		fmt.Fprintf(s.err, "brunt: note: %s\n", n.Text)
+	}
+	printChanges(s, changes)
+	if err != nil && ctx.Err() != nil {
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on from %s", o.Checkpoint)}
+	}
+	return failure(ctx, err)
+}
+
+func printChanges(s *streams, changes []runner.TableChange) {
+	for _, c := range changes {
+		fmt.Fprintf(s.out, "%-24s %s", c.Name, c.Action)
+		if l := c.Load; l != nil {
+			fmt.Fprintf(s.out, ", %d rows", l.Rows)
+			if l.Resumed > 0 {
+				fmt.Fprintf(s.out, " (%d by an earlier run)", l.Resumed)
+			}
+			if l.RatePerS > 0 {
+				fmt.Fprintf(s.out, ", %.0f rows/s", l.RatePerS)
+			}
+			fmt.Fprintf(s.out, ", checksum %s", l.Checksum)
+			if l.Verified != load.VerifyNone && l.Verified != "" {
+				fmt.Fprintf(s.out, ", verified by %s", l.Verified)
+			}
+		}
+		fmt.Fprintln(s.out)
+	}
+}
+
+func newSchemaDown(s *streams) *cobra.Command {
+	f := &planFlags{}
+	cmd := &cobra.Command{
+		Use:     "down -c PLAN",
+		Short:   "Drop the plan's tables",
+		Example: "  brunt schema down -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := f.read(s, args)
+			if err != nil {
+				return err
+			}
+			ctx, _, stop := interruptible(s.err)
+			defer stop()
+			changes, err := runner.SchemaDown(ctx, p)
+			printChanges(s, changes)
+			return failure(ctx, err)
+		},
+	}
+	f.bind(cmd)
+	return cmd
+}

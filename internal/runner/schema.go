@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/load"
+	"brunt/internal/plan"
+	"brunt/internal/sql"
+)
+
+// admin opens a session for set-up at the first address that gives one.
+func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
+	d, ok := s.driver.(driver.AdminDriver)
+	if !ok {
+		return nil, &UsageError{fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())}
+	}
+	var first error
+	for _, t := range s.targets {
+		a, err := d.Admin(ctx, t)
+		if err == nil {
+			return a, nil
+		}
+		if first == nil {
+			first = fmt.Errorf("%s: %w", t.Address, err)
+		}
+	}
+	return nil, &UnreachableError{first}
+}
+
+// state is what a server has of one of the plan's tables.
+type state struct {
+	exists bool
+	rows   uint64
+}
+
+// tableState asks the server for a table.
+func (s *stand) tableState(ctx context.Context, a driver.Admin, t *plan.Table) (state, error) {
+	exists, err := number(ctx, a, s.flavor.HasTable(t.Name))
+	if err != nil || exists == 0 {
+		return state{}, err
+	}
+	rows, err := number(ctx, a, s.flavor.CountRows(t.Name))
+	return state{true, rows}, err
+}
+
+// number runs a query whose answer is one unsigned number.
+func number(ctx context.Context, a driver.Admin, query string) (uint64, error) {
+	var n uint64
+	err := a.Query(ctx, query, func(values []*string) error {
+		if len(values) == 0 || values[0] == nil {
+			return errors.New("the answer to " + query + " holds no value")
+		}
+		var err error
+		n, err = strconv.ParseUint(*values[0], 10, 64)
+		return err
+	})
+	return n, err
+}
+
+// create creates a table without its indexes, which are made once it is filled.
+func (s *stand) create(ctx context.Context, a driver.Admin, t *plan.Table) error {
+	text, notices, err := s.flavor.CreateTable(t, s.plan.Tables)
+	if err != nil {
+		return &UsageError{err}
+	}
+	s.notices = sql.Merge(s.notices, notices...)
+	if _, err := a.Exec(ctx, text); err != nil {
+		return fmt.Errorf("create table %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// index creates the indexes of a table. Those that are there already are made anew: they may be of
+// another plan.
+func (s *stand) index(ctx context.Context, a driver.Admin, t *plan.Table, existed bool) error {
+	for i := range s.plan.Indexes {
+		ix := &s.plan.Indexes[i]
+		if ix.Table != t.Name {
+			continue
+		}
+		text, notices, err := s.flavor.CreateIndex(ix, t)
+		if err != nil {
+			return &UsageError{err}
+		}
+		s.notices = sql.Merge(s.notices, notices...)
+		if existed {
+			if _, err := a.Exec(ctx, s.flavor.DropIndex(ix)); err != nil {
+				return fmt.Errorf("drop index %s: %w", ix.Name, err)
+			}
+		}
+		if _, err := a.Exec(ctx, text); err != nil {
+			return fmt.Errorf("create index %s: %w", ix.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkDDL writes all statements of DDL without sending one, so that faults come before anything
+// has been changed.
+func (s *stand) checkDDL() error {
+	for i := range s.plan.Tables {
+		t := &s.plan.Tables[i]
+		if _, _, err := s.flavor.CreateTable(t, s.plan.Tables); err != nil {
+			return &UsageError{err}
+		}
+	}
+	for i := range s.plan.Indexes {
+		ix := &s.plan.Indexes[i]
+		if _, _, err := s.flavor.CreateIndex(ix, s.table(ix.Table)); err != nil {
+			return &UsageError{err}
+		}
+	}
+	return nil
+}
+
+func (s *stand) table(name string) *plan.Table {
+	for i := range s.plan.Tables {
+		if s.plan.Tables[i].Name == name {
+			return &s.plan.Tables[i]
+		}
+	}
+	return nil
+}
+
+// drop drops tables by their names; their indexes go with them. Tables that don't exist are no
+// fault. It goes on after a failure and returns the first.
+func (s *stand) drop(ctx context.Context, a driver.Admin, names []string) (dropped []string, first error) {
+	for i := len(names) - 1; i >= 0; i-- {
+		t := s.table(names[i])
+		st, err := s.tableState(ctx, a, t)
+		if err == nil && !st.exists {
+			continue
+		}
+		if err == nil {
+			_, err = a.Exec(ctx, s.flavor.DropTable(t))
+		}
+		if err == nil {
+			dropped = append(dropped, t.Name)
+		} else if first == nil {
+			first = fmt.Errorf("drop table %s: %w", t.Name, err)
+		}
+	}
+	return dropped, first
+}
+
+// FillOptions say how tables are filled.
+type FillOptions struct {
+	Checkpoint string      // file; "" means none
+	Workers    int         // sessions; 0 means 4
+	Verify     load.Verify // "" means load.VerifyCount
+	Progress   func(load.Progress)
+}
+
+// fill loads tables and proves it.
+func (s *stand) fill(ctx context.Context, tables []*plan.Table, o FillOptions) (load.Report, error) {
+	cfg := load.Config{
+		Driver: s.driver.(driver.AdminDriver), Targets: s.targets, SQL: s.flavor,
+		Verify: o.Verify, Workers: o.Workers, Seed: s.plan.Seed, Progress: o.Progress,
+	}
+	for _, t := range tables {
+		lt, err := s.loadTable(t)
+		if err != nil {
+			return load.Report{}, err
+		}
+		cfg.Tables = append(cfg.Tables, lt)
+	}
+	cfg.Plan = fingerprint(cfg.Tables)
+	if o.Checkpoint != "" {
+		c, err := load.OpenFile(o.Checkpoint)
+		if err != nil {
+			return load.Report{}, &UsageError{err}
+		}
+		defer c.Close()
+		cfg.Checkpoint = c
+	}
+	return load.Run(ctx, cfg)
+}
+
+// ddlTimeout bounds a teardown, which also happens after an interrupt.
+const ddlTimeout = time.Minute
