@@ -109,9 +109,9 @@ type Meta struct {
 
 // HealthProbe watches this process and its machine.
 type HealthProbe interface {
-	// Health says how they were since the last call, or since the probe was made. LoopBusy and
+	// Sample says how they were since the last call, or since the probe was made. LoopBusy and
 	// SendStalls, which only recorders know, are 0.
-	Health() Health
+	Sample() Health
 }
 
 // Sink is told of each interval as it ends. It must not keep anything of it and must return

@@ -1,0 +1,135 @@
+package self
+
+import (
+	"bytes"
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// runQueueNs is how long our threads have waited for a core since the last call: the second
+// number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst). What a
+// thread waited between the last call and its end is lost.
+func (p *Probe) runQueueNs() int64 {
+	tasks, err := fs.ReadDir(p.s.files, "proc/self/task")
+	if err != nil {
+		return 0
+	}
+	var sum uint64
+	now := make(map[string]uint64, len(tasks))
+	for _, task := range tasks {
+		text, err := fs.ReadFile(p.s.files, "proc/self/task/"+task.Name()+"/schedstat")
+		if err != nil {
+			continue
+		}
+		waited := field(text, 1)
+		now[task.Name()] = waited
+		if before := p.waits[task.Name()]; waited > before {
+			sum += waited - before
+		}
+	}
+	p.waits = now
+	return int64(sum)
+}
+
+// residentBytes is the process's resident memory: the second number of statm, in pages.
+func (p *Probe) residentBytes() uint64 {
+	text, err := fs.ReadFile(p.s.files, "proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	return field(text, 1) * p.s.pageBytes
+}
+
+// field is number i of a line of numbers, 0 if there is none.
+func field(text []byte, i int) uint64 {
+	fields := bytes.Fields(text)
+	if i >= len(fields) {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(fields[i]), 10, 63)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// throttledNs is how long the control group that throttles us most (ours or one above it) has
+// been throttled since the last call.
+func (p *Probe) throttledNs() int64 {
+	text, err := fs.ReadFile(p.s.files, "proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	most := int64(0)
+	for _, file := range throttleFiles(string(text)) {
+		text, err := fs.ReadFile(p.s.files, file)
+		if err != nil {
+			continue
+		}
+		now := throttled(string(text))
+		if before, known := p.throttle[file]; known {
+			most = max(most, now-before)
+		}
+		p.throttle[file] = now
+	}
+	return most
+}
+
+// throttleFiles lists the cpu.stat files of the control groups in /proc/self/cgroup and of those
+// above them: of the unified hierarchy (0::/path) and of the older one's cpu controller. In a
+// container the path may be the host's; the root then stands for what is visible.
+func throttleFiles(cgroups string) (files []string) {
+	for line := range strings.Lines(cgroups) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		var roots []string
+		switch {
+		case parts[0] == "0" && parts[1] == "":
+			roots = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
+		case hasController(parts[1], "cpu") && !strings.Contains(parts[1], "/"):
+			roots = []string{"sys/fs/cgroup/" + parts[1], "sys/fs/cgroup/cpu"}
+		}
+		for _, root := range roots {
+			for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {
+				files = append(files, path.Join(root, group, "cpu.stat"))
+				if group == "/" {
+					break
+				}
+			}
+		}
+	}
+	return files
+}
+
+func hasController(list, name string) bool {
+	for _, c := range strings.Split(list, ",") {
+		if c == name {
+			return true
+		}
+	}
+	return false
+}
+
+// throttled reads cpu.stat: throttled_usec of the unified hierarchy, throttled_time in ns of the
+// older one.
+func throttled(stat string) (ns int64) {
+	for line := range strings.Lines(stat) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 {
+			continue
+		}
+		switch name {
+		case "throttled_usec":
+			return min(n, math.MaxInt64/1000) * 1000
+		case "throttled_time":
+			return n
+		}
+	}
+	return 0
+}

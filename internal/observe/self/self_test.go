@@ -1,0 +1,145 @@
+package self
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"testing"
+	"testing/fstest"
+)
+
+// machine is a system under the test's control.
+type machine struct {
+	now   reading
+	files fstest.MapFS
+}
+
+func newMachine() (*machine, *Probe) {
+	m := &machine{files: fstest.MapFS{}}
+	m.put("proc/self/statm", "1000 250 30 1 0 200 0\n")
+	m.put("proc/self/cgroup", "0::/user/app\n")
+	m.put("sys/fs/cgroup/user/app/cpu.stat", "usage_usec 5\nnr_throttled 2\nthrottled_usec 1000\n")
+	m.put("sys/fs/cgroup/cpu.stat", "usage_usec 5\n")
+	m.put("proc/self/task/10/schedstat", "500 70 3\n")
+	return m, newProbe(system{
+		files: m.files, pageBytes: 4096,
+		monotonic: func() int64 { return m.now.monotonic },
+		boot:      func() int64 { return m.now.boot },
+		cpu:       func() int64 { return m.now.cpu },
+	})
+}
+
+func (m *machine) put(name, text string) { m.files[name] = &fstest.MapFile{Data: []byte(text)} }
+
+// run lets time pass: ms of it, of which the process computes some and is beaten for.
+func (m *machine) run(p *Probe, ms, cpuMs int64, beats int) {
+	for range beats {
+		m.now.monotonic += ms * 1e6 / int64(beats)
+		m.now.boot += ms * 1e6 / int64(beats)
+		m.now.cpu += cpuMs * 1e6 / int64(beats)
+		p.beat()
+	}
+}
+
+func TestDeltas(t *testing.T) {
+	m, p := newMachine()
+	m.run(p, 1000, 1500, 10)
+	m.put("sys/fs/cgroup/user/app/cpu.stat", "throttled_usec 1750\n")
+	m.put("proc/self/task/10/schedstat", "900 100 4\n")
+	m.put("proc/self/task/11/schedstat", "1 5 1\n")
+	h := p.Sample()
+	if h.ProcessCPU != 1.5 || h.CgroupThrottledNs != 750_000 || h.RunQueueNs != 35 || h.RSSBytes != 250*4096 || h.PausedNs != 0 {
+		t.Errorf("%+v", h)
+	}
+	delete(m.files, "proc/self/task/10/schedstat")
+	m.run(p, 500, 0, 5)
+	if h = p.Sample(); h.ProcessCPU != 0 || h.CgroupThrottledNs != 0 || h.RunQueueNs != 0 {
+		t.Errorf("nothing has happened, and yet: %+v", h)
+	}
+}
+
+func TestStandstills(t *testing.T) {
+	m, p := newMachine()
+	m.run(p, 1000, 500, 10)
+	m.run(p, 3000, 0, 1) // stopped by a signal
+	m.run(p, 1000, 500, 10)
+	if h := p.Sample(); h.PausedNs != 2_900_000_000 {
+		t.Errorf("stopped for 3 s: %d ns", h.PausedNs)
+	}
+	m.run(p, 3000, 2900, 1) // busy, only the watchdog starved
+	if h := p.Sample(); h.PausedNs != 0 {
+		t.Errorf("a busy process was taken for a stopped one: %d ns", h.PausedNs)
+	}
+	m.run(p, 100, 10, 1)
+	m.now.boot += 7e9 // suspended
+	if h := p.Sample(); h.PausedNs != 7_000_000_000 {
+		t.Errorf("suspended for 7 s: %d ns", h.PausedNs)
+	}
+	if h := p.Sample(); h.PausedNs != 0 || h.ProcessCPU != 0 {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestThrottleFiles(t *testing.T) {
+	got := throttleFiles("12:cpu,cpuacct:/docker/ab\n11:cpuset:/x\n0::/\nnonsense\n")
+	want := []string{
+		"sys/fs/cgroup/cpu,cpuacct/docker/ab/cpu.stat", "sys/fs/cgroup/cpu,cpuacct/docker/cpu.stat", "sys/fs/cgroup/cpu,cpuacct/cpu.stat",
+		"sys/fs/cgroup/cpu/docker/ab/cpu.stat", "sys/fs/cgroup/cpu/docker/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat",
+		"sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/unified/cpu.stat",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if n := throttled("nr_periods 1\nthrottled_time 123\n"); n != 123 {
+		t.Errorf("%d ns", n)
+	}
+	if n := throttled("throttled_usec x\nthrottled_usec -1\n"); n != 0 {
+		t.Errorf("%d ns", n)
+	}
+}
+
+func TestLongestPause(t *testing.T) {
+	h := &metrics.Float64Histogram{Counts: []uint64{5, 2, 1}, Buckets: []float64{0, 1e-6, 1e-3, 1e300}}
+	for _, c := range []struct {
+		before []uint64
+		want   int64
+	}{{nil, 1_000_000}, {[]uint64{5, 1, 1}, 1_000_000}, {[]uint64{4, 2, 1}, 1000}, {[]uint64{5, 2, 1}, 0}, {[]uint64{5, 2, 0}, 1_000_000}} {
+		if got := longest(h, c.before); got != c.want {
+			t.Errorf("before %v: %d ns, want %d", c.before, got, c.want)
+		}
+	}
+}
+
+func TestThisProcess(t *testing.T) {
+	p := Start()
+	defer p.Stop()
+	p.Sample()
+	text := ""
+	for i := range 20_000 {
+		text += fmt.Sprint(i)[:1]
+	}
+	runtime.GC()
+	h := p.Sample()
+	if h.GCCycles == 0 || h.GCPauseNsMax <= 0 || h.ProcessCPU <= 0 || len(text) == 0 {
+		t.Errorf("%+v", h)
+	}
+	if runtime.GOOS == "linux" && h.RSSBytes < 1<<20 {
+		t.Errorf("%+v", h)
+	}
+}
+
+func FuzzProc(f *testing.F) {
+	f.Add("0::/a/b\n3:cpu:/x\n", "throttled_usec 7\n", "1 2 3")
+	f.Fuzz(func(t *testing.T, cgroups, stat, line string) {
+		for _, file := range throttleFiles(cgroups) {
+			if len(file) < len("sys/fs/cgroup/cpu.stat") || file[:13] != "sys/fs/cgroup" {
+				t.Errorf("%q leads to %q", cgroups, file)
+			}
+		}
+		if n := throttled(stat); n < 0 {
+			t.Errorf("%q is %d ns", stat, n)
+		}
+		field([]byte(line), 1)
+	})
+}
