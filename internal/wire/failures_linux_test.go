@@ -131,7 +131,9 @@ func TestRetries(t *testing.T) {
 		return echo.Done
 	}}
 	for _, pipeline := range []int{1, 4} {
+		s.mu.Lock()
 		s.tries = nil
+		s.mu.Unlock()
 		b := newBench(t, options{
 			servers: []echo.Config{{Answer: s.answer}},
 			config:  tier.Config{Sessions: 2, Retries: 2, Pipeline: pipeline},
@@ -181,8 +183,10 @@ func TestTransactionCarriesValues(t *testing.T) {
 		return true
 	}
 	for _, open := range []bool{false, true} {
+		mu.Lock()
 		clear(counts)
 		clear(refusals)
+		mu.Unlock()
 		b := newBench(t, options{
 			plan: transaction(), servers: []echo.Config{{Answer: answer}},
 			config: tier.Config{Sessions: 3, Retries: 3, Pipeline: 8},
@@ -193,6 +197,7 @@ func TestTransactionCarriesValues(t *testing.T) {
 			b.run(schedule.Stage{Operations: 100})
 		}
 		o := b.total().Operations[0]
+		mu.Lock()
 		if wrong != 0 || o.OK() != 100 || o.Attempts != 120 {
 			t.Errorf("open %v: %d wrong values, %d OK, %d attempts; want 0, 100, 120", open, wrong, o.OK(), o.Attempts)
 		}
@@ -200,6 +205,7 @@ func TestTransactionCarriesValues(t *testing.T) {
 		if counts[0] != 120 || counts[1] != 120 || counts[2] != 120 || counts[3] != 100 || counts[4] != 20 {
 			t.Errorf("open %v: requests at the server by number: %v", open, counts)
 		}
+		mu.Unlock()
 	}
 }
 
@@ -213,7 +219,7 @@ func TestStalledWritesGoOn(t *testing.T) {
 	b.servers[0].Pause()
 	b.watcher.onStall = func() { b.servers[0].Resume() }
 	b.run(schedule.Stage{Operations: 20000})
-	same(t, "numbers at the server", x.seen, series(0, 1, 20000))
+	same(t, "numbers at the server", x.inOrder(), series(0, 1, 20000))
 	if o := b.total().Operations[0]; o.OK() != 20000 || b.watcher.stalls == 0 {
 		t.Errorf("%d OK, %d stalls", o.OK(), b.watcher.stalls)
 	}

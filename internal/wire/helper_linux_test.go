@@ -209,6 +209,12 @@ func (x *indices) add(f echo.Frame) bool {
 	return true
 }
 
+func (x *indices) inOrder() []int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.seen)
+}
+
 func (x *indices) sorted() []int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -145,7 +145,7 @@ func TestOpenSendsEachArrivalOnceInOrder(t *testing.T) {
 			}
 			same(t, "numbers at the server", x.sorted(), series(50, 1, n))
 			if c.sessions == 1 {
-				same(t, "their order", x.seen, series(50, 1, n))
+				same(t, "their order", x.inOrder(), series(50, 1, n))
 			}
 			total := b.total()
 			if total.Offered != uint64(n) || total.Operations[0].OK() != uint64(n) || total.Backlog != 0 {
@@ -175,7 +175,9 @@ func TestStallIsChargedToEveryArrival(t *testing.T) {
 	b := newBench(t, options{config: tier.Config{Sessions: 4}})
 	stage := openStage(t, 2000, 400*time.Millisecond)
 	var paused, resumed int64
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		time.Sleep(100 * time.Millisecond)
 		b.servers[0].Pause()
 		paused = b.clock.Now()
@@ -184,6 +186,7 @@ func TestStallIsChargedToEveryArrival(t *testing.T) {
 		b.servers[0].Resume()
 	}()
 	b.run(stage)
+	<-ended
 	if len(b.watcher.samples) != 800 {
 		t.Fatalf("%d samples, want 800", len(b.watcher.samples))
 	}
