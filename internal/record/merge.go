@@ -113,6 +113,7 @@ func (t *Tally) merge(o *Tally, targets []int) {
 	t.durations.loadNs = max(t.durations.loadNs, o.durations.loadNs)
 	t.durations.openNs = max(t.durations.openNs, o.durations.openNs)
 	t.lastNs = max(t.lastNs, o.lastNs)
+	t.lastUnix = max(t.lastUnix, o.lastUnix)
 	t.intervals = max(t.intervals, o.intervals)
 	t.health.merge(&o.health)
 	for i := range o.phases {

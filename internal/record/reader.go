@@ -170,7 +170,10 @@ func (r *Recorded) Rebuild() (*Run, error) {
 	run := *r.Run
 	t.Fill(&run)
 	if !run.Complete {
-		run.Ended = run.Started.Add(time.Duration(t.LastNs()))
+		run.Ended = run.Started
+		if t.lastUnix > 0 {
+			run.Ended = time.Unix(0, t.lastUnix).UTC()
+		}
 		run.Thresholds = nil
 		if run.Failures, err = r.countErrors(); err != nil {
 			return nil, err

@@ -90,6 +90,7 @@ type Phase struct {
 	Arrivals   string  `json:"arrivals,omitempty"`
 	Sessions   int     `json:"sessions"`
 	WarmUp     bool    `json:"warm_up,omitempty"`
+	Limit      uint64  `json:"limit,omitempty"` // ended after so many operations, if not before; 0 means no limit
 	Offered    uint64  `json:"offered,omitempty"`
 	Done       uint64  `json:"done"`
 	Errors     uint64  `json:"errors"`

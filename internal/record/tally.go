@@ -12,6 +12,7 @@ type Tally struct {
 	phases    []phaseTally
 	health    healthTally
 	lastNs    int64 // where the last interval ended
+	lastUnix  int64 // the same on the wall clock
 	intervals int
 }
 
@@ -39,6 +40,7 @@ func (t *Tally) Add(iv *Interval) {
 	p := t.phase(iv.Phase, iv.WarmUp)
 	p.add(iv)
 	t.lastNs = max(t.lastNs, iv.EndNs)
+	t.lastUnix = max(t.lastUnix, iv.UnixNs+iv.DurationNs())
 	t.intervals += iv.Slices
 	t.health.add(iv)
 	if iv.WarmUp {

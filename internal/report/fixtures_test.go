@@ -113,10 +113,10 @@ func finish(t *record.Tally, run *record.Run) *record.Run {
 }
 
 // fixtures are runs of every kind.
-func fixtures() map[string]*record.Run {
-	return map[string]*record.Run{
-		"pass": passing(), "fail": failing(), "invalid": invalid(), "incomplete": incomplete(),
-		"closed": closedRun(), "addresses": manyAddresses(), "saturated": saturated(), "one-operation": oneOperation(),
+func fixtures() map[string]func() *record.Run {
+	return map[string]func() *record.Run{
+		"pass": passing, "fail": failing, "invalid": invalid, "incomplete": incomplete,
+		"closed": closedRun, "addresses": manyAddresses, "saturated": saturated, "one-operation": oneOperation,
 	}
 }
 
@@ -224,9 +224,9 @@ func oneOperation() *record.Run {
 
 func fixture(t *testing.T, name string) *record.Run {
 	t.Helper()
-	run := fixtures()[name]
-	if run == nil {
+	make := fixtures()[name]
+	if make == nil {
 		t.Fatalf("no fixture %q", name)
 	}
-	return run
+	return make()
 }

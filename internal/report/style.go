@@ -3,22 +3,29 @@ package report
 import (
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/term"
 )
 
-// Options are how a report looks. The zero value is plain text 100 columns wide.
+// Options are how a report or progress looks. The zero value is plain text 100 columns wide for
+// what isn't a terminal.
 type Options struct {
-	Width int    // columns; 80 to 140 are used, 0 means 100
-	Color bool   // ANSI colours
-	Path  string // the bundle's folder, if there is one
+	Width  int              // columns; 80 to 140 are used, 0 means 100
+	Color  bool             // ANSI colours
+	Path   string           // the bundle's folder, if there is one
+	Live   bool             // progress is drawn in place, as terminals can
+	Resize func() int       // Live: the width now, 0 if unknown; nil means Width
+	Now    func() time.Time // the clock of progress; nil means time.Now
 }
 
-// OptionsFor returns what suits f: its width and, if it is a terminal and neither NO_COLOR nor
-// TERM=dumb is set, colour. getenv is os.Getenv.
+// OptionsFor returns what suits f: its width and, if it is a terminal that isn't TERM=dumb,
+// progress in place and, without NO_COLOR, colour. getenv is os.Getenv.
 func OptionsFor(f *os.File, getenv func(string) string) Options {
 	o := Options{Width: terminalWidth(f, getenv)}
-	o.Color = term.IsTerminal(int(f.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	o.Live = term.IsTerminal(int(f.Fd())) && getenv("TERM") != "dumb"
+	o.Color = o.Live && getenv("NO_COLOR") == ""
+	o.Resize = func() int { return terminalWidth(f, getenv) }
 	return o
 }
 

@@ -35,14 +35,14 @@ func TestTerminalGolden(t *testing.T) {
 	for name, run := range fixtures() {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := Terminal(&b, run, Options{Path: "results/cars-20260301T123005Z"}); err != nil {
+			if err := Terminal(&b, run(), Options{Path: "results/cars-20260301T123005Z"}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".txt", b.Bytes())
 		})
 	}
 	var narrow, wide, colour bytes.Buffer
-	run := fixtures()["addresses"]
+	run := fixture(t, "addresses")
 	for out, o := range map[*bytes.Buffer]Options{&narrow: {Width: 80}, &wide: {Width: 140}, &colour: {Width: 100, Color: true}} {
 		if err := Terminal(out, run, o); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,8 @@ func TestTerminalGolden(t *testing.T) {
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
-	for name, run := range fixtures() {
+	for name, make := range fixtures() {
+		run := make()
 		for _, width := range []int{80, 100, 123, 140} {
 			var b bytes.Buffer
 			if err := Terminal(&b, run, Options{Width: width, Color: true}); err != nil {

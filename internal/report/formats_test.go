@@ -1,0 +1,73 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"brunt/internal/record"
+)
+
+func TestJSONIsTheRunAndItsExitCode(t *testing.T) {
+	run := fixture(t, "fail")
+	var b bytes.Buffer
+	if err := Write(&b, "json", run, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		record.Run
+		ExitCode int `json:"exit_code"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.ExitCode != 99 || got.Schema != record.SchemaVersion || got.Total.Done != run.Total.Done || got.Verdict.Result != Fail {
+		t.Errorf("exit %d, schema %d, %d done, %s", got.ExitCode, got.Schema, got.Total.Done, got.Verdict.Result)
+	}
+	if h, err := got.Total.Response.Histogram(); err != nil || h.Count() != run.Total.OK {
+		t.Errorf("histogram: %v", err)
+	}
+}
+
+func TestCSVHasALineForEachOperation(t *testing.T) {
+	var b bytes.Buffer
+	run := fixture(t, "addresses")
+	if err := Write(&b, "csv", run, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 5 || rows[1][0] != "all" || rows[1][1] != "72500" || rows[3][0] != "車を追加する" {
+		t.Errorf("got %q", rows)
+	}
+	for i, name := range rows[0] {
+		if name == "response_p99_ns" && rows[1][i] != strconv.FormatInt(run.Total.Response.P99Ns, 10) {
+			t.Errorf("response_p99_ns %s", rows[1][i])
+		}
+	}
+}
+
+func TestMarkdownGolden(t *testing.T) {
+	run := fixture(t, "fail")
+	run.Operations[1].Name = "insert | *car*"
+	var b bytes.Buffer
+	if err := Write(&b, "md", run, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "fail.md", b.Bytes())
+	if strings.Contains(b.String(), "insert | ") {
+		t.Error("a name breaks the table")
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	err := Write(&bytes.Buffer{}, "xml", fixture(t, "pass"), Options{})
+	if err == nil || !strings.Contains(err.Error(), "text, json, csv, md") {
+		t.Errorf("got %v", err)
+	}
+}

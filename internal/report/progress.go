@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// Progress tells how a run goes: the phase, time gone and left, and the rate, failures, response
+// p99 and backlog since the line before.
+type Progress struct {
+	screen screen
+	planNs int64  // planned length, 0 if unknown
+	total  uint64 // planned operations, 0 if unknown
+
+	done   uint64
+	lastNs int64 // when the last line was
+	counts measure.Counts
+	tail   *measure.Histogram
+}
+
+var _ measure.Sink = (*Progress)(nil)
+
+// NewProgress returns the progress of a run that Start will tell of.
+func NewProgress(w io.Writer, o Options) *Progress {
+	return &Progress{screen: screen{w: w, o: o}, tail: measure.NewHistogram()}
+}
+
+// Start tells how long the run will be, from its phases' planned lengths and limits. It must come
+// before the first interval.
+func (p *Progress) Start(run *record.Run) {
+	p.planNs, p.total = 0, 0
+	unknown := false
+	for _, ph := range run.Phases {
+		p.planNs += ph.DurationNs
+		p.total += ph.Limit
+		if ph.DurationNs == 0 && ph.Kind != "pause" {
+			unknown = true
+		}
+	}
+	if unknown {
+		p.planNs = 0
+	} else {
+		p.total = 0
+	}
+}
+
+// Interval implements measure.Sink. It never fails.
+func (p *Progress) Interval(iv *measure.Interval) error {
+	v := record.Interval{Interval: *iv, Slices: 1}
+	counts := v.Totals()
+	p.counts.Add(&counts)
+	p.done += counts.Done
+	p.tail.Merge(v.Response())
+	since := iv.EndNs - p.lastNs
+	if iv.EndNs < int64(quietFor) || (p.planNs > 0 && p.planNs < int64(quietFor)) || since < int64(p.screen.every()) {
+		return nil
+	}
+	p.screen.draw(p.fields(iv, since))
+	p.lastNs = iv.EndNs
+	p.counts = measure.Counts{}
+	p.tail.Reset()
+	return nil
+}
+
+// Note prints a line that stays, above the progress line.
+func (p *Progress) Note(text string) { p.screen.note(text) }
+
+// Done removes the progress line.
+func (p *Progress) Done() { p.screen.clear() }
+
+func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []cell {
+	elapsed := time.Duration(iv.EndNs)
+	phase := clean(iv.Phase)
+	if iv.WarmUp && !strings.Contains(strings.ToLower(phase), "warm") {
+		phase += " (warm-up)"
+	}
+	ok := p.counts.OK()
+	failed := cell{count(p.counts.Failed()) + " failed", dim}
+	if p.counts.Failed() > 0 {
+		failed = cell{fmt.Sprintf("%s failed (%s)", count(p.counts.Failed()), percent(p.counts.Failed(), p.counts.Done)), red}
+	}
+	p99 := cell{"p99 –", dim}
+	if p.tail.Count() > 0 {
+		p99 = cell{"p99 " + latencyInt(p.tail.Quantile(0.99)), plain}
+	}
+	part, left := p.part(elapsed)
+	fields := []cell{{padRight(phase, 8), bold}, {clock(elapsed), plain}}
+	if part >= 0 && p.screen.o.Live {
+		fields = append(fields, cell{gauge(part, 16), cyan})
+	}
+	fields = append(fields, cell{padLeft(rate(float64(ok)/(float64(sinceNs)/1e9)), 7) + "/s", bold}, p99, failed)
+	if iv.Backlog > 0 {
+		fields = append(fields, cell{"backlog " + count(iv.Backlog), yellow})
+	}
+	if left >= 0 {
+		fields = append(fields, cell{clock(left) + " left", dim})
+	}
+	return fields
+}
+
+// part is how much of the run is over and how long it will still take; negative if unknown.
+func (p *Progress) part(elapsed time.Duration) (part float64, left time.Duration) {
+	switch {
+	case p.planNs > 0:
+		return min(float64(elapsed)/float64(p.planNs), 1), max(time.Duration(p.planNs)-elapsed, 0)
+	case p.total > 0:
+		part = min(float64(p.done)/float64(p.total), 1)
+		return part, remaining(elapsed, part)
+	}
+	return -1, -1
+}
+
+// remaining is how long the rest takes at the pace so far; negative if unknown.
+func remaining(elapsed time.Duration, part float64) time.Duration {
+	if part <= 0 {
+		return -1
+	}
+	left := float64(elapsed) * (1 - part) / part
+	if left > float64(1000*24*time.Hour) {
+		return -1
+	}
+	return time.Duration(left)
+}
+
+// gauge draws a share of n columns within marks.
+func gauge(part float64, n int) string { return "▕" + padRight(bar(part, n), n) + "▏" }
+
+// clock writes a length of time like a stopwatch: 0:07, 12:34, 1:02:03.
+func clock(d time.Duration) string {
+	s := int64(d.Round(time.Second) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
