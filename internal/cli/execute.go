@@ -58,7 +58,7 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) error {
 func (f *loadFlags) watch(s *streams, o *runner.Options) {
 	looks := looks(s.err)
 	filling := report.NewLoadProgress(s.err, looks)
-	o.Loading = func(p load.Progress) { filling.Show(p) }
+	o.Loading = func(p load.Progress) { filling.Show(report.Filling(p)) }
 	progress := report.NewProgress(s.err, looks)
 	o.Sinks = []measure.Sink{progress}
 	o.Starting = func(run *record.Run, _ string) {

@@ -13,9 +13,6 @@ import (
 	"brunt/internal/report"
 )
 
-// formats are what --output takes.
-func formats() []string { return []string{"text", "json", "csv", "md"} }
-
 // outputFlags say how a result is printed.
 type outputFlags struct {
 	output string
@@ -23,30 +20,22 @@ type outputFlags struct {
 }
 
 func (f *outputFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.output, "output", "text", "form of the result: "+strings.Join(formats(), ", "))
+	cmd.Flags().StringVar(&f.output, "output", "text", "form of the result: "+strings.Join(report.Formats(), ", "))
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no notices, only the result")
 }
 
 func (f *outputFlags) check() error {
-	if !slices.Contains(formats(), f.output) {
-		return usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(formats(), ", ")))
+	if !slices.Contains(report.Formats(), f.output) {
+		return usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(report.Formats(), ", ")))
 	}
 	return nil
 }
 
 // print writes a run in the chosen form.
 func (f *outputFlags) print(w io.Writer, run *record.Run, dir string) error {
-	switch f.output {
-	case "json":
-		return report.JSON(w, run)
-	case "csv":
-		return report.CSV(w, run)
-	case "md":
-		return report.Markdown(w, run)
-	}
 	o := looks(w)
 	o.Path = dir
-	return report.Terminal(w, run, o)
+	return report.Write(w, f.output, run, o)
 }
 
 // looks is how text goes to w.

@@ -46,7 +46,7 @@ kept until the work is done.`,
 				return usage(err)
 			}
 			if o.Checkpoint = checkpoint; checkpoint == "" {
-				o.Checkpoint = filepath.Join(record.DefaultRoot, record.SafeName(p.Name)+".load")
+				o.Checkpoint = filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load")
 			}
 			return schemaUp(s, p, o, quiet)
 		},
@@ -54,7 +54,7 @@ kept until the work is done.`,
 	f.bind(cmd)
 	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
 	cmd.Flags().StringVar(&verify, "verify", "count", "proof at the end: none, count, sample (some rows are read back) or full (all are)")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", `file that remembers what has been loaded (default "results/<plan>.load")`)
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", `file that remembers what has been loaded (default "results/<plan>-<protocol>.load")`)
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	return cmd
 }
@@ -65,7 +65,7 @@ func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error 
 	done := func() {}
 	if !quiet {
 		progress := report.NewLoadProgress(s.err, looks(s.err))
-		o.Progress = func(p load.Progress) { progress.Show(p) }
+		o.Progress = func(p load.Progress) { progress.Show(report.Filling(p)) }
 		done = progress.Done
 	}
 	changes, notices, err := runner.SchemaUp(ctx, p, o)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -118,6 +119,11 @@ func SchemaUp(ctx context.Context, p *plan.Plan, o FillOptions) ([]TableChange, 
 	defer a.Close()
 	if err := s.checkDDL(); err != nil {
 		return nil, nil, err
+	}
+	if o.Checkpoint != "" {
+		if err := os.MkdirAll(filepath.Dir(o.Checkpoint), 0o755); err != nil {
+			return nil, nil, &UsageError{fmt.Errorf("checkpoint: %w", err)}
+		}
 	}
 	// The checkpoint goes when the indexes are there, so its presence means unfinished work.
 	_, err = os.Stat(o.Checkpoint)

@@ -1,0 +1,23 @@
+package protocols
+
+import (
+	"brunt/internal/driver"
+	"brunt/internal/driver/echo"
+	web "brunt/internal/driver/http"
+	"brunt/internal/driver/iproto"
+	"brunt/internal/driver/noop"
+	"brunt/internal/driver/postgres"
+	"brunt/internal/driver/redis"
+)
+
+// entries are the protocols in the order of the documentation.
+func entries() []entry {
+	return []entry{
+		{[]string{"pg", "pgwire", "postgres", "postgresql"}, func() driver.Driver { return postgres.New() }, "5432"},
+		{[]string{"iproto", "tarantool"}, func() driver.Driver { return iproto.New() }, "3301"},
+		{[]string{"redis", "resp"}, func() driver.Driver { return redis.New() }, "6379"},
+		{[]string{"http", "https"}, func() driver.Driver { return web.New() }, "80"},
+		{[]string{"echo"}, func() driver.Driver { return echo.Driver{} }, "7"},
+		{[]string{"noop"}, func() driver.Driver { return noop.Driver{} }, ""},
+	}
+}
