@@ -1,0 +1,80 @@
+package iproto
+
+import (
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+
+	iproto "github.com/tarantool/go-iproto"
+)
+
+// errorBit marks an answer as an error; the rest of its code is the error's number.
+const errorBit = 0x8000
+
+// classOf maps an error number (Tarantool's errcode.h, as in package go-iproto) and, for the
+// errors of Picodata, which share few numbers, its message to a class. fatal says that the session
+// must be opened again: its prepared statements are gone.
+func classOf(code uint32, message string) (class driver.Class, fatal bool) {
+	switch iproto.Error(code) {
+	case iproto.ER_READONLY, iproto.ER_TRANSACTION_CONFLICT, iproto.ER_LOADING,
+		iproto.ER_LOCAL_INSTANCE_ID_IS_READ_ONLY, iproto.ER_CASCADE_ROLLBACK,
+		iproto.ER_SYNC_QUORUM_TIMEOUT, iproto.ER_SYNC_ROLLBACK, iproto.ER_SYNC_MASTER_MISMATCH,
+		iproto.ER_QUORUM_WAIT, iproto.ER_INTERFERING_PROMOTE, iproto.ER_INTERFERING_ELECTIONS,
+		iproto.ER_NOT_LEADER, iproto.ER_SYNC_QUEUE_UNCLAIMED, iproto.ER_SYNC_QUEUE_FOREIGN,
+		iproto.ER_SYNC_QUEUE_FULL, iproto.ER_TRANSACTION_TIMEOUT:
+		return driver.Retryable, false
+	case iproto.ER_WRONG_QUERY_ID:
+		return driver.Retryable, true
+	case iproto.ER_SQL_EXECUTE:
+		if strings.Contains(message, "statement has expired") {
+			return driver.Retryable, true
+		}
+	case iproto.ER_TIMEOUT:
+		return driver.Timeout, false
+	case iproto.ER_PASSWORD_EXPIRED:
+		return driver.Connect, true
+	}
+	if passing(message) {
+		return driver.Retryable, false
+	}
+	return driver.Server, false
+}
+
+// passing says whether an error's message tells of a state of a Picodata cluster that passes.
+func passing(message string) bool {
+	m := strings.ToLower(message)
+	for _, sign := range [...]string{
+		"not a leader", "not leader", "no leader", "leader is unknown", "leader is not known",
+		"bucket is locked", "bucket cannot be", "transfer is in progress", "rebalanc",
+		"compare-and-swap", "term mismatch",
+	} {
+		if strings.Contains(m, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// serverError is an error that the server answered with.
+func serverError(code uint32, message string) *driver.Error {
+	class, fatal := classOf(code, message)
+	return &driver.Error{Class: class, Code: strconv.FormatUint(uint64(code), 10), Text: oneLine(message), Fatal: fatal}
+}
+
+// oneLine cuts a message at 300 bytes and puts it on one line.
+func oneLine(s string) string {
+	const most = 300
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func protocolError(text string) *driver.Error {
+	return &driver.Error{Class: driver.Protocol, Text: text, Fatal: true}
+}
+
+func clientError(text string) *driver.Error {
+	return &driver.Error{Class: driver.Client, Text: text}
+}

@@ -1,0 +1,161 @@
+package iproto
+
+import (
+	"math"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// codec is a session of the codec tier.
+type codec struct {
+	statements []statement
+	sent       uint64 // sync of the newest request
+	answered   uint64 // sync of the newest answer
+	discard    uint64 // bytes of the present packet that needn't be read
+	finishing  bool   // the end of what is discarded ends the answer
+}
+
+// Ordered is false: a server works on the requests of one connection concurrently and answers a
+// quick one before a slow one that was sent earlier. More than one request must not be in flight.
+func (*codec) Ordered() bool { return false }
+
+// window is how much of a larger packet is waited for before a prefix is read.
+const window = 64 << 10
+
+func (c *codec) find(req *driver.Request) *statement {
+	if req.ID < 0 || req.ID >= len(c.statements) {
+		return nil
+	}
+	return &c.statements[req.ID]
+}
+
+// Encode appends a request. It allocates nothing unless dst must grow or an argument can't be
+// sent.
+func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
+	s := c.find(req)
+	if s == nil {
+		return dst, clientError("the request isn't part of the program that was prepared")
+	}
+	at := len(dst)
+	out := appendHeader(dst, s.code, c.sent+1)
+	out, err := s.appendBody(out, args)
+	if err == nil && len(out)-at > math.MaxInt32 {
+		err = clientError("a request is too large for the protocol")
+	}
+	if err != nil {
+		return out[:at], err
+	}
+	setLength(out, at)
+	c.sent++
+	return out, nil
+}
+
+// Scan reads an answer. Of one larger than 64 KiB it reads the beginning and passes over the
+// rest, so memory is bounded by the first row.
+func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n int, done bool, need int) {
+	for {
+		if c.discard > 0 {
+			pass := int(min(c.discard, uint64(len(buf)-n)))
+			n += pass
+			c.discard -= uint64(pass)
+			if c.discard > 0 {
+				return n, false, 0
+			}
+			if c.finishing {
+				c.finishing = false
+				return n, true, 0
+			}
+		}
+		used, status, need := c.packet(buf[n:], req, reply)
+		switch status {
+		case waiting:
+			if n > 0 {
+				need = 0
+			}
+			return n, false, need
+		case broken:
+			return len(buf), true, 0
+		case complete:
+			return n + used, true, 0
+		}
+		n += used
+	}
+}
+
+type progress uint8
+
+const (
+	waiting  progress = iota // for more bytes
+	further                  // something was consumed; go on
+	complete                 // the answer
+	broken                   // nothing that follows can be understood
+)
+
+// packet reads the packet that buf begins with.
+func (c *codec) packet(buf []byte, req *driver.Request, reply *driver.Reply) (used int, status progress, need int) {
+	r := reader{b: buf}
+	length := r.uint()
+	switch {
+	case r.trouble == short:
+		return 0, waiting, prefixSize(buf)
+	case r.trouble == bad, length == 0, length > maxAnswer:
+		return c.fail(reply, "an answer has no plausible length")
+	}
+	prefix := r.at
+	total := uint64(prefix) + length
+	seen := buf[prefix:min(uint64(len(buf)), total)]
+	whole := uint64(len(seen)) == length
+	if !whole && len(seen) < window {
+		return 0, waiting, int(min(total, window+uint64(prefix)))
+	}
+	r = reader{b: seen}
+	code, sync := r.header()
+	if r.trouble == bad || r.trouble == short && whole {
+		return c.fail(reply, "an answer's header makes no sense")
+	}
+	if r.trouble == short {
+		return 0, waiting, int(min(total, 2*uint64(len(buf))))
+	}
+	if code == codeChunk || code == codeEvent {
+		c.discard, c.finishing = length-uint64(len(seen)), false
+		return prefix + len(seen), further, 0
+	}
+	if sync != c.answered+1 {
+		return c.fail(reply, "an answer came out of turn: send one request at a time (pipeline: 1)")
+	}
+	s := c.find(req)
+	if s == nil {
+		return c.fail(reply, "an answer came to a request that isn't part of the program")
+	}
+	switch s.answer(seen[r.at:], code, reply) {
+	case bad:
+		return c.fail(reply, "an answer makes no sense")
+	case short:
+		if whole {
+			return c.fail(reply, "an answer ends too early")
+		}
+		return 0, waiting, int(min(total, 2*uint64(len(buf))))
+	}
+	c.answered++
+	reply.BytesIn = int64(total)
+	used = prefix + len(seen)
+	if whole {
+		return used, complete, 0
+	}
+	c.discard, c.finishing = length-uint64(len(seen)), true
+	return used, further, 0
+}
+
+func (c *codec) fail(reply *driver.Reply, text string) (int, progress, int) {
+	reply.Fail(protocolError(text))
+	return 0, broken, 0
+}
+
+// prefixSize is how many bytes a packet's length takes.
+func prefixSize(buf []byte) int {
+	if len(buf) > 0 && buf[0] >= 0xcc && buf[0] <= 0xcf {
+		return 1 + 1<<(buf[0]-0xcc)
+	}
+	return 1
+}

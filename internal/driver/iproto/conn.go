@@ -1,0 +1,170 @@
+package iproto
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+
+	iproto "github.com/tarantool/go-iproto"
+	"github.com/tarantool/go-tarantool/v2"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// conn is a session of the library tier.
+type conn struct {
+	library    *tarantool.Connection
+	statements []statement
+	buffer     []byte
+}
+
+// quiet keeps the library from writing to standard error; failures reach the caller anyway.
+type quiet struct{}
+
+// Report implements tarantool.Logger.
+func (quiet) Report(tarantool.ConnLogKind, *tarantool.Connection, ...any) {}
+
+func dialLibrary(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
+	c, err := tarantool.Connect(ctx, tarantool.NetDialer{Address: t.Address, User: t.User, Password: t.Password},
+		tarantool.Opts{SkipSchema: true, Logger: quiet{}, Concurrency: 1})
+	if err == nil {
+		return &conn{library: c}, nil
+	}
+	// The library's texts say little: a connection of our own finds out what is wrong.
+	l, failure := dialLink(ctx, t)
+	if failure != nil {
+		return nil, failure
+	}
+	l.Close()
+	return nil, connectError(ctx, t, err)
+}
+
+// raw is a request whose body is ready.
+type raw struct {
+	kind byte
+	body []byte
+}
+
+var _ tarantool.Request = raw{}
+
+// Type implements tarantool.Request.
+func (r raw) Type() iproto.Type { return iproto.Type(r.kind) }
+
+// Body implements tarantool.Request.
+func (r raw) Body(_ tarantool.SchemaResolver, e *msgpack.Encoder) error {
+	return e.Encode(msgpack.RawMessage(r.body))
+}
+
+// Ctx implements tarantool.Request. There is none: the caller waits with its own.
+func (raw) Ctx() context.Context { return nil }
+
+// Async implements tarantool.Request.
+func (raw) Async() bool { return false }
+
+// Response implements tarantool.Request.
+func (raw) Response(header tarantool.Header, body io.Reader) (tarantool.Response, error) {
+	b, err := io.ReadAll(body)
+	return &rawResponse{header, b}, err
+}
+
+// rawResponse is an answer whose body hasn't been read.
+type rawResponse struct {
+	header tarantool.Header
+	body   []byte
+}
+
+// Header implements tarantool.Response.
+func (r *rawResponse) Header() tarantool.Header { return r.header }
+
+// Decode implements tarantool.Response; nobody calls it.
+func (r *rawResponse) Decode() ([]any, error) { return nil, errors.New("the answer is raw") }
+
+// DecodeTyped implements tarantool.Response; nobody calls it.
+func (r *rawResponse) DecodeTyped(any) error { return errors.New("the answer is raw") }
+
+func (r *rawResponse) code() uint32 {
+	if r.header.Error == iproto.ER_UNKNOWN {
+		return 0
+	}
+	return errorBit | uint32(r.header.Error)
+}
+
+// exchange sends a request through the library and waits.
+func (c *conn) exchange(ctx context.Context, r raw) (*rawResponse, *driver.Error) {
+	future := c.library.Do(r)
+	select {
+	case <-future.WaitChan():
+	case <-ctx.Done():
+		c.Close()
+		return nil, lost(ctx, ctx.Err())
+	}
+	response, err := future.GetResponse()
+	if err == nil {
+		return response.(*rawResponse), nil
+	}
+	var client tarantool.ClientError
+	if errors.As(err, &client) {
+		switch client.Code {
+		case tarantool.ErrConnectionClosed, tarantool.ErrConnectionNotReady, tarantool.ErrConnectionShutdown:
+			if c.library.ClosedNow() {
+				return nil, &driver.Error{Class: driver.UnknownOutcome, Text: "the connection is closed: " + oneLine(client.Msg), Fatal: true, Err: err}
+			}
+		case tarantool.ErrProtocolError:
+			return nil, &driver.Error{Class: driver.Protocol, Text: oneLine(client.Msg), Fatal: true, Err: err}
+		}
+	}
+	return nil, lost(ctx, err)
+}
+
+func (c *conn) ask(ctx context.Context, kind byte, request []byte) (uint32, []byte, *driver.Error) {
+	r, err := c.exchange(ctx, raw{kind, request})
+	if err != nil {
+		return 0, nil, err
+	}
+	return r.code(), r.body, nil
+}
+
+// Do executes a request of the program. reply.BytesIn counts the answer's body only: the library
+// doesn't tell the rest.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	reply.Reset(len(req.Capture))
+	if req.ID < 0 || req.ID >= len(c.statements) {
+		reply.Fail(clientError("the request isn't part of the program that was prepared"))
+		return
+	}
+	s := &c.statements[req.ID]
+	var err *driver.Error
+	if c.buffer, err = s.appendBody(c.buffer[:0], args); err != nil {
+		reply.Fail(err)
+		return
+	}
+	if c.library.ClosedNow() {
+		reply.Fail(&driver.Error{Class: driver.Connect, Text: "the connection is closed", Fatal: true})
+		return
+	}
+	r, err := c.exchange(ctx, raw{s.code, c.buffer})
+	if err != nil {
+		reply.Fail(err)
+		return
+	}
+	if s.answer(r.body, r.code(), reply) != fine {
+		reply.Fail(protocolError("an answer makes no sense"))
+		return
+	}
+	reply.BytesIn = int64(len(r.body))
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	if c.library.ClosedNow() {
+		return nil
+	}
+	err := c.library.Close()
+	var client tarantool.ClientError
+	if errors.As(err, &client) && client.Code == tarantool.ErrConnectionClosed {
+		return nil
+	}
+	return err
+}

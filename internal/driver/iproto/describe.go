@@ -1,0 +1,64 @@
+package iproto
+
+import (
+	"context"
+
+	"brunt/internal/driver"
+)
+
+// settingsProgram returns those settings of box.cfg whose names it is given, and the full version.
+const settingsProgram = `local r = {version = _TARANTOOL}
+for _, k in ipairs({...}) do if box.cfg[k] ~= nil then r[k] = tostring(box.cfg[k]) end end
+return r`
+
+// settingNames are the settings that bear on performance.
+func settingNames() []string {
+	return []string{
+		"memtx_memory", "memtx_use_mvcc_engine", "vinyl_memory", "vinyl_cache", "wal_mode", "wal_max_size",
+		"checkpoint_interval", "net_msg_max", "readahead", "iproto_threads", "replication_synchro_quorum",
+		"sql_cache_size", "too_long_threshold", "read_only", "log_level",
+	}
+}
+
+// Describe says what the server is. Settings are empty where the user may not run programs.
+func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
+	if _, err := parseOptions(t); err != nil {
+		return driver.ServerInfo{}, err
+	}
+	ctx, cancel := bounded(ctx, t)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return driver.ServerInfo{}, err
+	}
+	defer l.Close()
+	picodata, version, err := identify(ctx, l)
+	if err != nil {
+		return driver.ServerInfo{}, err
+	}
+	info := driver.ServerInfo{Product: "Tarantool", Version: l.version, Settings: map[string]string{}}
+	if picodata {
+		info.Product, info.Version = "Picodata", version
+		info.Settings["tarantool"] = l.version
+	}
+	var b body
+	b.mapping(2)
+	b.key(keyExpr)
+	b.text(settingsProgram)
+	b.key(keyTuple)
+	names := settingNames()
+	b.array(len(names))
+	for _, n := range names {
+		b.text(n)
+	}
+	r, err := data(ctx, l, typeEval, b.now)
+	switch {
+	case err != nil && err.Fatal:
+		return driver.ServerInfo{}, err
+	case err == nil && r.array() > 0:
+		for k, v := range r.texts() {
+			info.Settings[k] = v
+		}
+	}
+	return info, nil
+}

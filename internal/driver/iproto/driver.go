@@ -1,0 +1,110 @@
+// Package iproto speaks Tarantool's binary protocol to Tarantool (2.6 and later) and Picodata.
+// The library tier's connections are go-tarantool's. The codec tier, set-up and description open
+// plain connections of their own, because the library doesn't give its sockets away.
+//
+// Formats are those of Tarantool's manual, "Client/server protocol" (box protocol). Bodies of
+// requests and answers are written and read by the same code in both tiers.
+package iproto
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/wire"
+)
+
+// Driver is the protocol "iproto". It is immutable and safe for concurrent use.
+//
+// Options of a target: "sql" says how statements are sent: "auto" (the default), "prepared"
+// (EXECUTE by id where the server prepares), "execute" (EXECUTE by text) or "call" (Picodata's
+// .proc_sql_dispatch).
+//
+// Requests: SQL; Call and Eval (the text is the function's name or the program); Select ("space"
+// or "space.index", then optionally "iterator GE", "limit 10", "offset 5"; the parameters are the
+// key); Read (by the primary key); Scan (first key, count); Insert, Replace, Upsert (the
+// parameters are the tuple, or belong to Fields); Update (the key, then values for Fields, by
+// name or number from 0, or for the fields outside the primary key in order); Delete (the key).
+type Driver struct{}
+
+var (
+	_ driver.Driver      = (*Driver)(nil)
+	_ driver.AdminDriver = (*Driver)(nil)
+	_ wire.Protocol      = (*Driver)(nil)
+)
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Name is "iproto".
+func (*Driver) Name() string { return "iproto" }
+
+// options are a target's options, validated.
+type options struct {
+	sql sqlMode // "" for auto
+}
+
+func parseOptions(t driver.Target) (options, *driver.Error) {
+	var o options
+	for _, name := range slices.Sorted(maps.Keys(t.Options)) {
+		value := t.Options[name]
+		if name != "sql" {
+			return o, clientError(fmt.Sprintf("iproto has no option %q: its option is sql", name))
+		}
+		switch mode := sqlMode(strings.ToLower(value)); mode {
+		case "", "auto":
+		case prepared, byText, byCall:
+			o.sql = mode
+		default:
+			return o, clientError(fmt.Sprintf("option sql can't be %q: use auto, prepared, execute or call", value))
+		}
+	}
+	if t.TLS != nil {
+		return o, clientError("iproto is spoken without TLS here: remove tls, or use the pg protocol with Picodata")
+	}
+	return o, nil
+}
+
+// defaultConnectTimeout holds where Target.ConnectTimeout is 0.
+const defaultConnectTimeout = 5 * time.Second
+
+func bounded(ctx context.Context, t driver.Target) (context.Context, context.CancelFunc) {
+	d := t.ConnectTimeout
+	if d <= 0 {
+		d = defaultConnectTimeout
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// Dial opens a session of the library tier within Target.ConnectTimeout and prepares the
+// program. An error is a *driver.Error.
+func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
+	o, err := admit(t, p)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := bounded(ctx, t)
+	defer cancel()
+	c, err := dialLibrary(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if c.statements, err = compile(ctx, c, o, p); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// admit checks what needs no server.
+func admit(t driver.Target, p *driver.Program) (options, *driver.Error) {
+	o, err := parseOptions(t)
+	if err == nil {
+		err = check(p)
+	}
+	return o, err
+}

@@ -1,0 +1,189 @@
+package iproto
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/drivertest"
+	"brunt/internal/gen"
+	"brunt/internal/testserver"
+)
+
+func TestWrongPassword(t *testing.T) {
+	s := testserver.Tarantool(t)
+	to := target(s)
+	to.Password = "not-the-password"
+	ctx, cancel := within()
+	defer cancel()
+	_, dial := New().Dial(ctx, to, program())
+	_, take := New().Takeover(ctx, to, program())
+	_, admin := New().Admin(ctx, to)
+	_, describe := New().Describe(ctx, to)
+	for _, err := range []error{dial, take, admin, describe} {
+		e := driver.AsError(err)
+		if err == nil || e.Class != driver.Connect || e.Code != "47" || !strings.Contains(e.Text, "check user and password") || strings.Contains(e.Text, to.Password) {
+			t.Errorf("wrong password: got %v", err)
+		}
+	}
+	to = target(s)
+	to.User = "nobody"
+	if _, err := New().Dial(ctx, to, program()); driver.AsError(err).Class != driver.Connect {
+		t.Errorf("unknown user: got %v", err)
+	}
+}
+
+func TestRefusedPort(t *testing.T) {
+	s := testserver.Tarantool(t)
+	s.Stop()
+	ctx, cancel := within()
+	defer cancel()
+	_, dial := New().Dial(ctx, target(s), program())
+	_, take := New().Takeover(ctx, target(s), program())
+	for _, err := range []error{dial, take} {
+		if e := driver.AsError(err); err == nil || e.Class != driver.Connect || !strings.Contains(e.Text, "connection refused") {
+			t.Errorf("refused port: got %v", err)
+		}
+	}
+}
+
+func TestFrozenServer(t *testing.T) {
+	s := testserver.Tarantool(t)
+	s.Pause()
+	defer s.Resume()
+	to := target(s)
+	to.ConnectTimeout = 200 * time.Millisecond
+	if _, err := New().Dial(context.Background(), to, program()); driver.AsError(err).Class != driver.Connect || !strings.Contains(err.Error(), "no answer in time") {
+		t.Errorf("frozen server: got %v", err)
+	}
+}
+
+func TestServerKilledMidRequest(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua(lua))
+	p := program(driver.Request{Verb: driver.Call, Text: "slow"}, driver.Request{Verb: driver.Eval, Text: "return 1"})
+	for _, tier := range []string{"library", "codec"} {
+		c := tiers(t, target(s), p)[tier]
+		var reply driver.Reply
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			ctx, cancel := within()
+			defer cancel()
+			c.Do(ctx, &p.Requests[0], nil, &reply)
+		}()
+		waitForSlow(t, s)
+		s.Kill()
+		<-done
+		if reply.Class != driver.UnknownOutcome || !reply.Fatal {
+			t.Errorf("%s: killed mid-request: got %v %s", tier, reply.Class, reply.Text)
+		}
+		if tier == "library" {
+			c.Do(context.Background(), &p.Requests[1], nil, &reply)
+			if reply.Class != driver.Connect || !reply.Fatal {
+				t.Errorf("after the kill: got %v %s", reply.Class, reply.Text)
+			}
+			if c.Close() != nil || c.Close() != nil {
+				t.Error("closing a lost connection fails")
+			}
+		}
+		s.Restart()
+	}
+}
+
+// waitForSlow waits until the server works on a call of slow.
+func waitForSlow(t *testing.T, s *testserver.Server) {
+	t.Helper()
+	ctx, cancel := within()
+	defer cancel()
+	l, err := dialLink(ctx, target(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for {
+		r, err := data(ctx, l, typeEval, evalBody("return started"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.array() == 1 && r.uint() > 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func evalBody(program string) []byte {
+	var b body
+	b.mapping(2)
+	b.key(keyExpr)
+	b.text(program)
+	b.key(keyTuple)
+	b.array(0)
+	return b.now
+}
+
+func TestHang(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua(lua))
+	p := program(driver.Request{Verb: driver.Call, Text: "slow"})
+	for tier, c := range tiers(t, target(s), p) {
+		var reply driver.Reply
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		c.Do(ctx, &p.Requests[0], nil, &reply)
+		cancel()
+		if reply.Class != driver.Timeout || !reply.Fatal {
+			t.Errorf("%s: a request that hangs: got %v %s", tier, reply.Class, reply.Text)
+		}
+	}
+}
+
+// A statement prepared before DDL fails in a way that makes the session open anew.
+func TestPreparedStatementExpires(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua(lua))
+	p := program(driver.Request{Verb: driver.SQL, Text: `SELECT COUNT(*) FROM "kv"`}, driver.Request{Verb: driver.SQL, Text: `CREATE TABLE "later" ("a" INTEGER PRIMARY KEY)`, Simple: true})
+	c := tiers(t, target(s), p)["library"]
+	ctx, cancel := within()
+	defer cancel()
+	var reply driver.Reply
+	c.Do(ctx, &p.Requests[1], nil, &reply)
+	if reply.Class != driver.OK {
+		t.Fatal(reply.Text)
+	}
+	c.Do(ctx, &p.Requests[0], nil, &reply)
+	if reply.Class != driver.Retryable || !reply.Fatal {
+		t.Errorf("after DDL: got %v %v %s", reply.Class, reply.Fatal, reply.Text)
+	}
+}
+
+func TestAnswersOutOfTurnAreNoticed(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua(lua+"function nap() require('fiber').sleep(0.2) end"))
+	p := program(driver.Request{Verb: driver.Call, Text: "nap"}, driver.Request{Verb: driver.Call, Text: "one"})
+	c := drivertest.Take(t, New(), target(s), p, 100)
+	c.Send(t, &p.Requests[0])
+	c.Send(t, &p.Requests[1])
+	var reply driver.Reply
+	reply.Reset(0)
+	c.Receive(&p.Requests[0], &reply)
+	if reply.Class != driver.Protocol || !reply.Fatal || !strings.Contains(reply.Text, "out of turn") {
+		t.Errorf("got %v %s", reply.Class, reply.Text)
+	}
+	if o, ok := any(&codec{}).(interface{ Ordered() bool }); !ok || o.Ordered() {
+		t.Error("the codec claims that answers come in order")
+	}
+}
+
+func TestArgumentsThatCannotBeSent(t *testing.T) {
+	s := statement{params: 1, pieces: []piece{{nil, 0}}}
+	for _, args := range [][]gen.Value{nil, {{Kind: 99}}, {{Kind: gen.UUID, B: []byte("short")}}} {
+		if _, err := s.appendBody(nil, args); err == nil || err.Class != driver.Client {
+			t.Errorf("%v: got %v", args, err)
+		}
+	}
+	c := codec{statements: []statement{s}}
+	before := []byte("before")
+	out, err := c.Encode(before, &driver.Request{}, []gen.Value{{Kind: 99}})
+	if err == nil || string(out) != "before" || c.sent != 0 {
+		t.Errorf("a refused request left %q, %d sent, %v", out, c.sent, err)
+	}
+}

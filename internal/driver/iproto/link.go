@@ -1,0 +1,248 @@
+package iproto
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"brunt/internal/driver"
+)
+
+// link is a plain connection for one request after another.
+type link struct {
+	conn     net.Conn
+	in       *bufio.Reader
+	out      []byte
+	sync     uint64
+	version  string // of the greeting: "2.6.0"
+	maxReply int
+}
+
+const greetingSize = 128
+
+// dialLink connects and authenticates; ctx bounds it.
+func dialLink(ctx context.Context, t driver.Target) (*link, *driver.Error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", t.Address)
+	if err != nil {
+		return nil, connectError(ctx, t, err)
+	}
+	l := &link{conn: c, in: bufio.NewReaderSize(c, 64<<10), maxReply: 256 << 20}
+	if err := l.greet(ctx, t); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// greet reads the greeting (two lines of 64 bytes: product and version, salt) and authenticates.
+func (l *link) greet(ctx context.Context, t driver.Target) *driver.Error {
+	defer l.watch(ctx)()
+	greeting := make([]byte, greetingSize)
+	if _, err := io.ReadFull(l.in, greeting); err != nil {
+		return connectError(ctx, t, fmt.Errorf("no greeting came: %w", err))
+	}
+	version, ok := strings.CutPrefix(string(greeting[:64]), "Tarantool ")
+	if !ok {
+		return connectError(ctx, t, errors.New("what answers there doesn't speak iproto"))
+	}
+	l.version, _, _ = strings.Cut(version, " ")
+	if t.User == "" {
+		return nil
+	}
+	salt, err := base64.StdEncoding.DecodeString(strings.TrimRight(string(greeting[64:108]), " \n\x00"))
+	if err != nil || len(salt) < sha1.Size {
+		return connectError(ctx, t, errors.New("the greeting holds no salt"))
+	}
+	scramble := chapSHA1(t.Password, salt[:sha1.Size])
+	var b body
+	b.mapping(2)
+	b.key(keyUser)
+	b.text(t.User)
+	b.key(keyTuple)
+	b.array(2)
+	b.text("chap-sha1")
+	b.text(string(scramble[:]))
+	code, answer, failure := l.ask(ctx, typeAuth, b.now)
+	if failure == nil {
+		failure = refusal(code, answer)
+	}
+	if failure != nil {
+		failure.Class, failure.Fatal = driver.Connect, true
+		hint := ""
+		if failure.Code != "" {
+			hint = "; check user and password (Picodata: the user must have been created USING chap-sha1)"
+		}
+		failure.Text = fmt.Sprintf("can't connect to %s as %q: %s%s", t.Address, t.User, failure.Text, hint)
+	}
+	return failure
+}
+
+// chapSHA1 is sha1(password) xor sha1(salt + sha1(sha1(password))) (Tarantool's manual,
+// "IPROTO_AUTH").
+func chapSHA1(password string, salt []byte) (scramble [sha1.Size]byte) {
+	one := sha1.Sum([]byte(password))
+	two := sha1.Sum(one[:])
+	three := sha1.Sum(append(append([]byte(nil), salt...), two[:]...))
+	for i := range scramble {
+		scramble[i] = one[i] ^ three[i]
+	}
+	return scramble
+}
+
+// refusal is an answer's error, nil if it has none.
+func refusal(code uint32, answer []byte) *driver.Error {
+	if code&errorBit == 0 {
+		return nil
+	}
+	var reply driver.Reply
+	if new(statement).answer(answer, code, &reply) != fine {
+		return protocolError("an error that makes no sense")
+	}
+	return &driver.Error{Class: reply.Class, Code: reply.Code, Text: reply.Text, Fatal: reply.Fatal}
+}
+
+// watch lets ctx end reads and writes; the function that it returns ends the watch.
+func (l *link) watch(ctx context.Context) (stop func()) {
+	l.conn.SetDeadline(time.Time{})
+	if d, ok := ctx.Deadline(); ok {
+		l.conn.SetDeadline(d)
+	}
+	cancel := context.AfterFunc(ctx, func() { l.conn.SetDeadline(time.Unix(1, 0)) })
+	return func() { cancel() }
+}
+
+// queue writes a request to the buffer of those to be sent.
+func (l *link) queue(kind byte, request []byte) {
+	l.sync++
+	at := len(l.out)
+	l.out = appendHeader(l.out, kind, l.sync)
+	l.out = append(l.out, request...)
+	setLength(l.out, at)
+}
+
+// flush sends what is queued.
+func (l *link) flush() error {
+	_, err := l.conn.Write(l.out)
+	l.out = l.out[:0]
+	return err
+}
+
+// receive reads one answer. The body is valid until the next call.
+func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
+	for {
+		prefix, err := l.in.Peek(1)
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		size := 1
+		if prefix[0] >= 0xcc && prefix[0] <= 0xcf {
+			size += 1 << (prefix[0] - 0xcc)
+		}
+		if prefix, err = l.in.Peek(size); err != nil {
+			return 0, 0, nil, err
+		}
+		r := reader{b: prefix}
+		length := r.uint()
+		if r.trouble != fine || length == 0 || length > uint64(l.maxReply) {
+			return 0, 0, nil, errors.New("an answer has no plausible length")
+		}
+		l.in.Discard(size)
+		packet := make([]byte, length)
+		if _, err := io.ReadFull(l.in, packet); err != nil {
+			return 0, 0, nil, err
+		}
+		r = reader{b: packet}
+		code, sync = r.header()
+		if r.trouble != fine {
+			return 0, 0, nil, errors.New("an answer's header makes no sense")
+		}
+		if code != codeChunk && code != codeEvent {
+			return code, sync, packet[r.at:], nil
+		}
+	}
+}
+
+// ask sends a request and waits for its answer.
+func (l *link) ask(ctx context.Context, kind byte, request []byte) (code uint32, answer []byte, failure *driver.Error) {
+	defer l.watch(ctx)()
+	l.queue(kind, request)
+	if err := l.flush(); err != nil {
+		return 0, nil, lost(ctx, err)
+	}
+	code, sync, answer, err := l.receive()
+	if err != nil {
+		return 0, nil, lost(ctx, err)
+	}
+	if sync != l.sync {
+		return 0, nil, protocolError("an answer to another request came")
+	}
+	return code, answer, nil
+}
+
+// lost classifies the end of an established connection.
+func lost(ctx context.Context, err error) *driver.Error {
+	if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		return &driver.Error{Class: driver.Timeout, Text: "no answer within the operation's timeout", Fatal: true, Err: err}
+	}
+	return &driver.Error{Class: driver.UnknownOutcome, Text: "the connection broke before the answer came: " + oneLine(err.Error()), Fatal: true, Err: err}
+}
+
+// connectError says why a session could not be opened.
+func connectError(ctx context.Context, t driver.Target, err error) *driver.Error {
+	e := &driver.Error{Class: driver.Connect, Fatal: true, Err: err}
+	where := fmt.Sprintf("can't connect to %s as %q: ", t.Address, t.User)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Text = where + "connection refused; is the server running there?"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), ctx.Err() != nil:
+		e.Text = where + "no answer in time; is the server up and reachable?"
+	default:
+		e.Text = where + oneLine(err.Error())
+	}
+	return e
+}
+
+// Close ends the connection; it is safe to call twice.
+func (l *link) Close() error {
+	if err := l.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// appendHeader writes a packet's length, to be set by setLength, and its header.
+func appendHeader(dst []byte, kind byte, sync uint64) []byte {
+	dst = append(dst, 0xce, 0, 0, 0, 0, 0x82, 0x00, kind, 0x01, 0xcf)
+	return binary.BigEndian.AppendUint64(dst, sync)
+}
+
+// setLength sets the length of the packet that begins at and reaches to the end.
+func setLength(dst []byte, at int) {
+	binary.BigEndian.PutUint32(dst[at+1:], uint32(len(dst)-at-5))
+}
+
+// header reads an answer's header.
+func (r *reader) header() (code uint32, sync uint64) {
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		switch r.uint() {
+		case 0:
+			code = uint32(r.uint())
+		case 1:
+			sync = r.uint()
+		default:
+			r.skip()
+		}
+	}
+	return code, sync
+}

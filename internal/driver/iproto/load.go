@@ -1,0 +1,225 @@
+package iproto
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// Bounds of what a load has in flight. Two batches are: the server works on one while the other
+// is made.
+const (
+	batchBytes = 64 << 10
+	batchRows  = 512
+	// Picodata: values in one INSERT. Its default limits are 5000 rows moved and 45000 steps of
+	// its virtual machine a statement.
+	insertValues = 1000
+	progressRows = 4096
+)
+
+// Load fills a chunk: on Tarantool by pipelined INSERT or REPLACE requests, on Picodata, which
+// refuses these, by INSERT statements of many rows. With replace, rows whose key exists already
+// are overwritten.
+func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (int64, error) {
+	defer a.watch(ctx)()
+	if a.picodata || a.mode == byCall {
+		return a.insertStatements(ctx, chunk, replace)
+	}
+	places, sp, err := a.layout(ctx, chunk)
+	if err != nil {
+		return 0, err
+	}
+	l := loading{admin: a, chunk: chunk, places: places, space: sp, kind: typeInsert, values: make([]gen.Value, len(chunk.Columns))}
+	if replace {
+		l.kind = typeReplace
+	}
+	return l.run(ctx)
+}
+
+// layout finds the columns' places in the space's tuples: for each field the column, -1 for null.
+func (a *admin) layout(ctx context.Context, chunk *driver.Chunk) ([]int, *space, *driver.Error) {
+	sp, found, err := lookup(ctx, a.link, chunk.Table)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !found {
+		return nil, nil, unknownSpace(chunk.Table)
+	}
+	names := make([]string, len(chunk.Columns))
+	for i, c := range chunk.Columns {
+		names[i] = c.Name
+	}
+	places, err := placesOf(&driver.Request{Fields: names, Params: make([]gen.Kind, len(names))}, sp)
+	return places, sp, err
+}
+
+// loading is a load under way.
+type loading struct {
+	*admin
+	chunk  *driver.Chunk
+	places []int
+	space  *space
+	kind   byte
+	values []gen.Value
+	told   int64
+}
+
+// run keeps two batches in flight.
+func (l *loading) run(ctx context.Context) (done int64, err error) {
+	next, end := l.chunk.First, l.chunk.First+l.chunk.Rows
+	var pending []int
+	for next < end || len(pending) > 0 {
+		if next < end {
+			n, err := l.batch(&next, end)
+			if err != nil {
+				return done, err
+			}
+			if err := l.flush(); err != nil {
+				return done, lost(ctx, err)
+			}
+			pending = append(pending, n)
+		}
+		if len(pending) == 2 || next == end {
+			if err := l.settle(ctx, pending[0]); err != nil {
+				return done, err
+			}
+			done += int64(pending[0])
+			pending = pending[1:]
+			l.tell(done, next == end && len(pending) == 0)
+		}
+	}
+	return done, nil
+}
+
+func (l *loading) tell(done int64, last bool) {
+	if l.chunk.Progress != nil && (done-l.told >= progressRows || last) && done > l.told {
+		l.chunk.Progress(uint64(done - l.told))
+		l.told = done
+	}
+}
+
+// batch queues requests and returns how many.
+func (l *loading) batch(next *uint64, end uint64) (n int, err error) {
+	for *next < end && n < batchRows && len(l.out) < batchBytes {
+		l.chunk.Row(l.values, *next)
+		*next++
+		n++
+		l.sync++
+		at := len(l.out)
+		out := appendMap(appendHeader(l.out, l.kind, l.sync), 2)
+		out = appendUint(append(out, keySpace), l.space.id)
+		out = appendArray(append(out, keyTuple), len(l.places))
+		var failure *driver.Error
+		for _, p := range l.places {
+			if p < 0 {
+				out = append(out, 0xc0)
+			} else if out, failure = appendValue(out, &l.values[p]); failure != nil {
+				return n, failure
+			}
+		}
+		setLength(out, at)
+		l.out = out
+	}
+	return n, nil
+}
+
+// settle reads the answers of a batch, in whatever order they come.
+func (l *loading) settle(ctx context.Context, n int) error {
+	for ; n > 0; n-- {
+		code, _, answer, err := l.receive()
+		if err != nil {
+			return lost(ctx, err)
+		}
+		if failure := refusal(code, answer); failure != nil {
+			failure.Text = fmt.Sprintf("load %s: %s", l.chunk.Table, failure.Text)
+			l.Close() // further answers may be under way
+			failure.Fatal = true
+			return failure
+		}
+	}
+	return nil
+}
+
+// insertStatements loads by SQL.
+func (a *admin) insertStatements(ctx context.Context, chunk *driver.Chunk, replace bool) (done int64, err error) {
+	columns := len(chunk.Columns)
+	perStatement := uint64(max(1, insertValues/max(1, columns)))
+	values := make([]gen.Value, columns)
+	for next, end := chunk.First, chunk.First+chunk.Rows; next < end; {
+		rows := min(perStatement, end-next)
+		kind, out, failure := a.insertBody(chunk, replace, next, rows, values)
+		if failure != nil {
+			return done, failure
+		}
+		code, answer, failure := a.ask(ctx, kind, out)
+		if failure == nil {
+			failure = refusal(code, answer)
+		}
+		if failure != nil {
+			failure.Text = fmt.Sprintf("load %s: %s", chunk.Table, failure.Text)
+			return done, failure
+		}
+		next += rows
+		done += int64(rows)
+		if chunk.Progress != nil {
+			chunk.Progress(rows)
+		}
+	}
+	return done, nil
+}
+
+// insertBody writes the request for one statement.
+func (a *admin) insertBody(chunk *driver.Chunk, replace bool, first, rows uint64, values []gen.Value) (kind byte, out []byte, failure *driver.Error) {
+	text := insertText(chunk, int(rows), replace)
+	params := int(rows) * len(chunk.Columns)
+	if kind = typeExecute; a.mode == byCall {
+		kind = typeCall
+		out = appendString(append(appendMap(nil, 2), keyFunction), dispatcher)
+		out = appendString(appendArray(append(out, keyTuple), 2), text)
+	} else {
+		out = appendString(append(appendMap(nil, 2), keySQLText), text)
+		out = append(out, keySQLBind)
+	}
+	out = appendArray(out, params)
+	for n := first; n < first+rows; n++ {
+		chunk.Row(values, n)
+		for i := range values {
+			if out, failure = appendValue(out, &values[i]); failure != nil {
+				return kind, out, failure
+			}
+		}
+	}
+	return kind, out, nil
+}
+
+func insertText(chunk *driver.Chunk, rows int, replace bool) string {
+	names := make([]string, len(chunk.Columns))
+	for i, c := range chunk.Columns {
+		names[i] = quote(c.Name)
+	}
+	var b strings.Builder
+	b.WriteString("INSERT INTO " + quote(chunk.Table) + " (" + strings.Join(names, ", ") + ") VALUES ")
+	for r := range rows {
+		if r > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("(")
+		for i := range names {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString("$" + strconv.Itoa(r*len(names)+i+1))
+		}
+		b.WriteString(")")
+	}
+	if replace {
+		b.WriteString(" ON CONFLICT DO REPLACE")
+	}
+	return b.String()
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

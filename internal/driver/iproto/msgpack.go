@@ -1,0 +1,266 @@
+package iproto
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// The writers and the reader follow the MessagePack specification
+// (github.com/msgpack/msgpack, spec.md). Integers take their shortest form, and non-negative ones
+// always the unsigned format: Tarantool 2.6's SQL reads a non-negative number in a signed format
+// as a negative one.
+
+func appendUint(dst []byte, n uint64) []byte {
+	switch {
+	case n < 0x80:
+		return append(dst, byte(n))
+	case n <= math.MaxUint8:
+		return append(dst, 0xcc, byte(n))
+	case n <= math.MaxUint16:
+		return append(dst, 0xcd, byte(n>>8), byte(n))
+	case n <= math.MaxUint32:
+		return binary.BigEndian.AppendUint32(append(dst, 0xce), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(dst, 0xcf), n)
+}
+
+func appendInt(dst []byte, n int64) []byte {
+	switch {
+	case n >= 0:
+		return appendUint(dst, uint64(n))
+	case n >= -32:
+		return append(dst, byte(n))
+	case n >= math.MinInt8:
+		return append(dst, 0xd0, byte(n))
+	case n >= math.MinInt16:
+		return append(dst, 0xd1, byte(n>>8), byte(n))
+	case n >= math.MinInt32:
+		return binary.BigEndian.AppendUint32(append(dst, 0xd2), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(dst, 0xd3), uint64(n))
+}
+
+func appendFloat(dst []byte, x float64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, 0xcb), math.Float64bits(x))
+}
+
+func appendStringHeader(dst []byte, n int) []byte {
+	switch {
+	case n < 32:
+		return append(dst, 0xa0|byte(n))
+	case n <= math.MaxUint8:
+		return append(dst, 0xd9, byte(n))
+	case n <= math.MaxUint16:
+		return append(dst, 0xda, byte(n>>8), byte(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, 0xdb), uint32(n))
+}
+
+func appendString(dst []byte, s string) []byte { return append(appendStringHeader(dst, len(s)), s...) }
+
+func appendBytes(dst, b []byte) []byte {
+	switch n := len(b); {
+	case n <= math.MaxUint8:
+		dst = append(dst, 0xc4, byte(n))
+	case n <= math.MaxUint16:
+		dst = append(dst, 0xc5, byte(n>>8), byte(n))
+	default:
+		dst = binary.BigEndian.AppendUint32(append(dst, 0xc6), uint32(n))
+	}
+	return append(dst, b...)
+}
+
+func appendArray(dst []byte, n int) []byte {
+	switch {
+	case n < 16:
+		return append(dst, 0x90|byte(n))
+	case n <= math.MaxUint16:
+		return append(dst, 0xdc, byte(n>>8), byte(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, 0xdd), uint32(n))
+}
+
+// appendMap writes the header of a map of less than 16 pairs.
+func appendMap(dst []byte, n int) []byte { return append(dst, 0x80|byte(n)) }
+
+// appendExt writes the header of an extension value of n < 256 bytes.
+func appendExt(dst []byte, kind byte, n int) []byte {
+	switch n {
+	case 1, 2, 4, 8, 16:
+		code := byte(0xd4)
+		for k := n; k > 1; k >>= 1 {
+			code++
+		}
+		return append(dst, code, kind)
+	}
+	return append(dst, 0xc7, byte(n), kind)
+}
+
+// trouble says why a reader stopped.
+type trouble uint8
+
+const (
+	fine  trouble = iota
+	short         // the input ends too early
+	bad           // the input isn't what was asked for
+)
+
+// reader reads MessagePack. The first trouble stays; everything read after it is zero.
+type reader struct {
+	b  []byte
+	at int
+	trouble
+}
+
+func (r *reader) fail(t trouble) {
+	if r.trouble == fine {
+		r.trouble = t
+	}
+}
+
+// take returns the next n bytes.
+func (r *reader) take(n int) []byte {
+	if r.trouble != fine {
+		return nil
+	}
+	if n < 0 || n > len(r.b)-r.at {
+		r.fail(short)
+		return nil
+	}
+	b := r.b[r.at : r.at+n]
+	r.at += n
+	return b
+}
+
+// peek returns the next value's first byte, 0xc1 (which is never used) at the end.
+func (r *reader) peek() byte {
+	if r.trouble != fine || r.at >= len(r.b) {
+		r.fail(short)
+		return 0xc1
+	}
+	return r.b[r.at]
+}
+
+// big reads a big-endian number of n bytes.
+func (r *reader) big(n int) uint64 {
+	var x uint64
+	for _, c := range r.take(n) {
+		x = x<<8 | uint64(c)
+	}
+	return x
+}
+
+// head reads a value's first bytes: its family and its number or size.
+func (r *reader) head() (f family, n uint64) {
+	b := r.take(1)
+	if b == nil {
+		return none, 0
+	}
+	switch c := b[0]; {
+	case c < 0x80:
+		return unsigned, uint64(c)
+	case c < 0x90:
+		return mapping, uint64(c & 15)
+	case c < 0xa0:
+		return array, uint64(c & 15)
+	case c < 0xc0:
+		return str, uint64(c & 31)
+	case c >= 0xe0:
+		return signed, uint64(int64(int8(c)))
+	case c == 0xc0:
+		return null, 0
+	case c == 0xc2, c == 0xc3:
+		return boolean, uint64(c & 1)
+	case c >= 0xc4 && c <= 0xc6:
+		return binaryData, r.big(1 << (c - 0xc4))
+	case c >= 0xc7 && c <= 0xc9:
+		return ext, r.big(1 << (c - 0xc7))
+	case c == 0xca:
+		return float, math.Float64bits(float64(math.Float32frombits(uint32(r.big(4)))))
+	case c == 0xcb:
+		return float, r.big(8)
+	case c >= 0xcc && c <= 0xcf:
+		return unsigned, r.big(1 << (c - 0xcc))
+	case c >= 0xd0 && c <= 0xd3:
+		size := 1 << (c - 0xd0)
+		shift := 64 - 8*size
+		return signed, uint64(int64(r.big(size)<<shift) >> shift)
+	case c >= 0xd4 && c <= 0xd8:
+		return ext, 1 << (c - 0xd4)
+	case c >= 0xd9 && c <= 0xdb:
+		return str, r.big(1 << (c - 0xd9))
+	case c == 0xdc, c == 0xdd:
+		return array, r.big(2 << (c - 0xdc))
+	case c == 0xde, c == 0xdf:
+		return mapping, r.big(2 << (c - 0xde))
+	}
+	r.fail(bad)
+	return none, 0
+}
+
+// family is a group of formats that differ only in size.
+type family uint8
+
+const (
+	none family = iota
+	null
+	boolean
+	unsigned
+	signed
+	float
+	str
+	binaryData
+	array
+	mapping
+	ext
+)
+
+// sized reads a header of one family and returns its number.
+func (r *reader) sized(want family) uint64 {
+	f, n := r.head()
+	if f != want {
+		r.fail(bad)
+		return 0
+	}
+	return n
+}
+
+func (r *reader) array() uint64   { return r.sized(array) }
+func (r *reader) mapping() uint64 { return r.sized(mapping) }
+
+// uint reads an integer that isn't negative.
+func (r *reader) uint() uint64 {
+	f, n := r.head()
+	if f != unsigned && !(f == signed && int64(n) >= 0) {
+		r.fail(bad)
+		return 0
+	}
+	return n
+}
+
+// text reads a string, which is valid as long as the input.
+func (r *reader) text() []byte { return r.body(r.sized(str)) }
+
+func (r *reader) body(n uint64) []byte {
+	if n > math.MaxInt32 {
+		r.fail(short)
+		return nil
+	}
+	return r.take(int(n))
+}
+
+// skip passes over one value, whatever it holds, without recursion.
+func (r *reader) skip() {
+	for left := uint64(1); left > 0 && r.trouble == fine; left-- {
+		switch f, n := r.head(); f {
+		case str, binaryData:
+			r.body(n)
+		case ext:
+			r.body(n + 1)
+		case array:
+			left += n
+		case mapping:
+			left += 2 * n
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package iproto
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+)
+
+// compiler makes statements of a program's requests.
+type compiler struct {
+	ask      asker
+	mode     sqlMode
+	picodata bool
+	spaces   map[string]*space
+}
+
+// compile asks the server what must be known: its product, how it takes SQL, spaces and indexes.
+func compile(ctx context.Context, a asker, o options, p *driver.Program) ([]statement, *driver.Error) {
+	c := compiler{ask: a, spaces: map[string]*space{}, mode: o.sql}
+	if needsProduct(p) {
+		var err *driver.Error
+		if c.picodata, _, err = identify(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	if c.mode == "" {
+		var err *driver.Error
+		if c.mode, err = chooseMode(ctx, a, c.picodata); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]statement, len(p.Requests))
+	for i := range p.Requests {
+		if err := c.request(ctx, &p.Requests[i], &list[i]); err != nil {
+			err.Text = fmt.Sprintf("request %s: %s", nameOf(&p.Requests[i]), err.Text)
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func nameOf(r *driver.Request) string {
+	if r.Name != "" {
+		return strconv.Quote(r.Name)
+	}
+	return "number " + strconv.Itoa(r.ID)
+}
+
+func needsProduct(p *driver.Program) bool {
+	for i := range p.Requests {
+		if v := p.Requests[i].Verb; v != driver.Call && v != driver.Eval {
+			return true
+		}
+	}
+	return false
+}
+
+// check refuses verbs that the protocol lacks. It asks nobody.
+func check(p *driver.Program) *driver.Error {
+	for i := range p.Requests {
+		r := &p.Requests[i]
+		switch r.Verb {
+		case driver.SQL, driver.Call, driver.Eval, driver.Select, driver.Insert, driver.Replace,
+			driver.Update, driver.Upsert, driver.Delete, driver.Read, driver.Scan:
+		case driver.Begin, driver.Commit, driver.Rollback:
+			return clientError("iproto has no transactions over several requests (Tarantool 2.6 has none, and Picodata accepts BEGIN without making one): put the statements into one stored function or Eval, or set transaction to false")
+		default:
+			return clientError(fmt.Sprintf("request %s: iproto has no such request: use SQL, call, eval, select, insert, replace, update, upsert or delete", nameOf(r)))
+		}
+	}
+	return nil
+}
+
+func (c *compiler) request(ctx context.Context, r *driver.Request, s *statement) *driver.Error {
+	s.verb, s.params = r.Verb, len(r.Params)
+	s.captures = make([]capture, len(r.Capture))
+	for i, k := range r.Capture {
+		s.captures[i] = capture{column: k.Column, kind: k.Kind}
+		if k.Name != "" {
+			s.captures[i].name = []byte(k.Name)
+		}
+	}
+	switch r.Verb {
+	case driver.SQL:
+		return c.sql(ctx, r, s)
+	case driver.Call, driver.Eval:
+		key := keyFunction
+		if s.code = typeCall; r.Verb == driver.Eval {
+			s.code, key = typeEval, keyExpr
+		}
+		var b body
+		b.mapping(2)
+		b.key(key)
+		b.text(r.Text)
+		b.key(keyTuple)
+		b.list(0, s.params)
+		s.pieces, s.shape = b.done(), values
+		return nil
+	}
+	if c.picodata && r.Verb != driver.Select && r.Verb != driver.Read && r.Verb != driver.Scan {
+		return clientError("Picodata takes changes as SQL only: write a statement instead of insert, replace, update, upsert or delete")
+	}
+	return c.onSpace(ctx, r, s)
+}
+
+func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *driver.Error {
+	if first := strings.ToLower(firstWord(r.Text)); first == "begin" || first == "commit" || first == "rollback" || first == "start" {
+		return clientError("iproto has no transactions over several requests: put the statements into one stored function")
+	}
+	var b body
+	b.mapping(2)
+	switch c.mode {
+	case byCall:
+		s.code, s.shape = typeCall, dispatch
+		b.key(keyFunction)
+		b.text(dispatcher)
+		b.key(keyTuple)
+		b.array(2)
+		b.text(r.Text)
+		b.list(0, s.params)
+		s.pieces = b.done()
+		return nil
+	case prepared:
+		if r.Simple {
+			break
+		}
+		id, ok, err := prepare(ctx, c.ask, r.Text)
+		if err != nil {
+			return err
+		}
+		if ok {
+			b.number(keyStmt, id)
+		}
+	}
+	if len(b.now) == 1 {
+		b.key(keySQLText)
+		b.text(r.Text)
+	}
+	b.key(keySQLBind)
+	b.list(0, s.params)
+	s.code, s.pieces = typeExecute, b.done()
+	return nil
+}
+
+func firstWord(s string) string {
+	s = strings.TrimLeft(s, " \t\r\n(")
+	if i := strings.IndexFunc(s, func(c rune) bool { return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') }); i >= 0 {
+		return s[:i]
+	}
+	return s
+}

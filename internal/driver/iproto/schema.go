@@ -1,0 +1,279 @@
+package iproto
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// asker sends one request and waits for its answer: a link, or a connection of the library.
+type asker interface {
+	ask(ctx context.Context, kind byte, body []byte) (code uint32, answer []byte, err *driver.Error)
+}
+
+// Ids of the views of the catalogue (box.schema.VSPACE_ID, VINDEX_ID) and the ids of their
+// indexes and iterators that are used.
+const (
+	vspace     = 281
+	vindex     = 289
+	byName     = 2
+	iteratorEQ = 0
+	unlimited  = 0xffffffff
+)
+
+// space is what the driver needs to know of a space.
+type space struct {
+	id      uint64
+	fields  []string // names by number
+	indexes map[string]uint64
+	keys    []int // the primary key's fields
+}
+
+func (s *space) field(name string) (int, bool) {
+	for i, f := range s.fields {
+		if f == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func selectBody(space, index, iterator, limit uint64, key func(b *body)) []byte {
+	var b body
+	b.mapping(6)
+	b.number(keySpace, space)
+	b.number(keyIndex, index)
+	b.number(keyLimit, limit)
+	b.number(keyOffset, 0)
+	b.number(keyIterator, iterator)
+	b.key(keyKey)
+	key(&b)
+	return b.now
+}
+
+// lookup reads a space's definition. found is false if there is none, or none that the user sees.
+func lookup(ctx context.Context, a asker, name string) (s *space, found bool, err *driver.Error) {
+	r, err := data(ctx, a, typeSelect, selectBody(vspace, byName, iteratorEQ, 1, func(b *body) { b.array(1); b.text(name) }))
+	if err != nil {
+		return nil, false, err
+	}
+	if r.array() == 0 {
+		return nil, false, nil
+	}
+	s = &space{indexes: map[string]uint64{}}
+	n := r.array()
+	for i := uint64(0); i < n && r.trouble == fine; i++ {
+		switch i {
+		case 0:
+			s.id = r.uint()
+		case 6:
+			for k := r.array(); k > 0 && r.trouble == fine; k-- {
+				s.fields = append(s.fields, r.named("name"))
+			}
+		default:
+			r.skip()
+		}
+	}
+	if r.trouble != fine {
+		return nil, false, protocolError("the definition of space " + name + " makes no sense")
+	}
+	return s, true, s.readIndexes(ctx, a, name)
+}
+
+func (s *space) readIndexes(ctx context.Context, a asker, name string) *driver.Error {
+	r, err := data(ctx, a, typeSelect, selectBody(vindex, 0, iteratorEQ, unlimited, func(b *body) { b.array(1); b.uint(s.id) }))
+	if err != nil {
+		return err
+	}
+	for rows := r.array(); rows > 0 && r.trouble == fine; rows-- {
+		var id uint64
+		n := r.array()
+		for i := uint64(0); i < n && r.trouble == fine; i++ {
+			switch {
+			case i == 1:
+				id = r.uint()
+			case i == 2:
+				s.indexes[string(r.text())] = id
+			case i == 5 && id == 0:
+				s.keys = r.parts()
+			default:
+				r.skip()
+			}
+		}
+	}
+	if r.trouble != fine {
+		return protocolError("the indexes of space " + name + " make no sense")
+	}
+	return nil
+}
+
+// named reads a map and returns the text under a key.
+func (r *reader) named(key string) (text string) {
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if string(r.text()) == key {
+			text = string(r.text())
+		} else {
+			r.skip()
+		}
+	}
+	return text
+}
+
+// parts reads an index's parts: arrays [field, type] or maps {field=…, type=…}.
+func (r *reader) parts() (fields []int) {
+	for n := r.array(); n > 0 && r.trouble == fine; n-- {
+		if isArray(r.peek()) {
+			k := r.array()
+			fields = append(fields, int(r.uint()))
+			for ; k > 1 && r.trouble == fine; k-- {
+				r.skip()
+			}
+			continue
+		}
+		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+			if string(r.text()) == "field" {
+				fields = append(fields, int(r.uint()))
+			} else {
+				r.skip()
+			}
+		}
+	}
+	return fields
+}
+
+// data asks and returns a reader that stands at the answer's DATA. The server's errors are
+// returned as errors.
+func data(ctx context.Context, a asker, kind byte, request []byte) (*reader, *driver.Error) {
+	code, answer, err := a.ask(ctx, kind, request)
+	if err != nil {
+		return nil, err
+	}
+	if code&errorBit != 0 {
+		var reply driver.Reply
+		var s statement
+		if s.answer(answer, code, &reply) != fine {
+			return nil, protocolError("an error that makes no sense")
+		}
+		f := reply.Failure
+		return nil, &driver.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
+	}
+	r := &reader{b: answer}
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if r.uint() == 0x30 {
+			return r, nil
+		}
+		r.skip()
+	}
+	return nil, protocolError("an answer without data")
+}
+
+func callBody(function string, args func(b *body)) []byte {
+	var b body
+	b.mapping(2)
+	b.key(keyFunction)
+	b.text(function)
+	b.key(keyTuple)
+	args(&b)
+	return b.now
+}
+
+func executeBody(statement string) []byte {
+	var b body
+	b.mapping(2)
+	b.key(keySQLText)
+	b.text(statement)
+	b.key(keySQLBind)
+	b.array(0)
+	return b.now
+}
+
+func dispatchBody(statement string) []byte {
+	return callBody(dispatcher, func(b *body) { b.array(2); b.text(statement); b.array(0) })
+}
+
+// identify tells Picodata from Tarantool. version is Picodata's, if it said so.
+func identify(ctx context.Context, a asker) (picodata bool, version string, err *driver.Error) {
+	r, err := data(ctx, a, typeCall, callBody(".proc_version_info", func(b *body) { b.array(0) }))
+	if err == nil {
+		for isArray(r.peek()) && r.array() > 0 {
+		}
+		if isMap(r.peek()) {
+			if version = r.named("picodata_version"); version != "" {
+				return true, version, nil
+			}
+		}
+		return true, "", nil
+	}
+	if err.Fatal || err.Code == "" {
+		return false, "", err
+	}
+	_, found, err := lookup(ctx, a, "_pico_table")
+	return found, "", err
+}
+
+// sqlMode is how statements are sent.
+type sqlMode string
+
+const (
+	prepared sqlMode = "prepared" // EXECUTE by the id that PREPARE gave, or by text if it refused
+	byText   sqlMode = "execute"  // EXECUTE by text
+	byCall   sqlMode = "call"     // CALL .proc_sql_dispatch
+)
+
+// chooseMode finds out how the server takes SQL. A Picodata that refuses EXECUTE takes calls.
+func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *driver.Error) {
+	if !picodata {
+		return prepared, nil
+	}
+	const probe = "VALUES (1)"
+	if _, err := data(ctx, a, typeExecute, executeBody(probe)); err == nil || err.Fatal {
+		return byText, err
+	}
+	if _, err := data(ctx, a, typeCall, dispatchBody(probe)); err == nil {
+		return byCall, nil
+	} else if err.Fatal {
+		return byText, err
+	}
+	return byText, nil
+}
+
+// prepare returns the id of a statement; ok is false if the server doesn't prepare it, for
+// whatever reason: executing it by text then says why.
+func prepare(ctx context.Context, a asker, text string) (id uint64, ok bool, err *driver.Error) {
+	var b body
+	b.mapping(1)
+	b.key(keySQLText)
+	b.text(text)
+	code, answer, err := a.ask(ctx, typePrepare, b.now)
+	if err != nil || code&errorBit != 0 {
+		return 0, false, err
+	}
+	r := reader{b: answer}
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if r.uint() == uint64(keyStmt) {
+			id = r.uint()
+			return id, r.trouble == fine, nil
+		}
+		r.skip()
+	}
+	return 0, false, nil
+}
+
+// texts reads a map of texts.
+func (r *reader) texts() map[string]string {
+	m := map[string]string{}
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		var v gen.Value
+		key := string(r.text())
+		r.value(&v)
+		m[key] = textOf(&v)
+	}
+	return m
+}
+
+func unknownSpace(name string) *driver.Error {
+	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf("no space %q that this user can see: create it or correct the name", strings.TrimSpace(name))}
+}

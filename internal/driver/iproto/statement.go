@@ -1,0 +1,80 @@
+package iproto
+
+import (
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// statement is a request of the program, ready to be sent: its body in pieces between which the
+// arguments stand.
+type statement struct {
+	verb     driver.Verb
+	code     byte // request type
+	pieces   []piece
+	params   int
+	shape    shape
+	captures []capture
+}
+
+// piece is bytes that stand as they are and then, if param is not negative, an argument.
+type piece struct {
+	bytes []byte
+	param int
+}
+
+// appendBody writes the request's body. It allocates nothing unless dst must grow or an argument
+// can't be sent.
+func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *driver.Error) {
+	if len(args) != s.params {
+		return dst, clientError("the count of arguments isn't that of the request's parameters")
+	}
+	var err *driver.Error
+	for i := range s.pieces {
+		dst = append(dst, s.pieces[i].bytes...)
+		if p := s.pieces[i].param; p >= 0 {
+			if dst, err = appendValue(dst, &args[p]); err != nil {
+				return dst, err
+			}
+		}
+	}
+	return dst, nil
+}
+
+// body builds pieces.
+type body struct {
+	pieces []piece
+	now    []byte
+}
+
+func (b *body) mapping(n int) { b.now = appendMap(b.now, n) }
+func (b *body) key(k byte)    { b.now = append(b.now, k) }
+func (b *body) uint(n uint64) { b.now = appendUint(b.now, n) }
+func (b *body) text(s string) { b.now = appendString(b.now, s) }
+func (b *body) array(n int)   { b.now = appendArray(b.now, n) }
+func (b *body) null()         { b.now = append(b.now, 0xc0) }
+func (b *body) number(k byte, n uint64) {
+	b.key(k)
+	b.uint(n)
+}
+
+// param puts argument number p.
+func (b *body) param(p int) {
+	b.pieces = append(b.pieces, piece{b.now, p})
+	b.now = nil
+}
+
+// list puts an array of the arguments from..to-1.
+func (b *body) list(from, to int) {
+	b.array(to - from)
+	for p := from; p < to; p++ {
+		b.param(p)
+	}
+}
+
+func (b *body) done() []piece {
+	if len(b.now) > 0 {
+		b.pieces = append(b.pieces, piece{b.now, -1})
+		b.now = nil
+	}
+	return b.pieces
+}

@@ -1,0 +1,42 @@
+package iproto
+
+import (
+	"context"
+
+	"brunt/internal/driver"
+	"brunt/internal/wire"
+)
+
+// Takes refuses what Dial refuses too.
+func (*Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
+	if _, err := admit(t, p); err != nil {
+		return err.Text, false
+	}
+	return "", true
+}
+
+// Takeover opens and prepares a session over a plain connection within Target.ConnectTimeout, then
+// gives up its socket.
+func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
+	o, err := admit(t, p)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	ctx, cancel := bounded(ctx, t)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	defer l.Close()
+	statements, err := compile(ctx, l, o, p)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	extra, _ := l.in.Peek(l.in.Buffered())
+	fd, detach := wire.Detach(l.conn)
+	if detach != nil {
+		return wire.Session{}, connectError(ctx, t, detach)
+	}
+	return wire.Session{FD: fd, Codec: &codec{statements: statements, sent: l.sync, answered: l.sync}, Extra: extra}, nil
+}
