@@ -13,7 +13,6 @@ type appendLog struct {
 	dirty   bool  // the file may end with a part of a line
 	waiting []byte
 	bound   int
-	failure error // of the last attempt
 	syncing atomic.Bool
 	syncErr atomic.Pointer[error]
 }
@@ -27,11 +26,6 @@ func (l *appendLog) append(line []byte) { l.waiting = append(l.waiting, line...)
 // flush writes all that waits. After a failure nothing is lost and the file's end is made good
 // by the next flush.
 func (l *appendLog) flush() error {
-	l.failure = l.tryFlush()
-	return l.failure
-}
-
-func (l *appendLog) tryFlush() error {
 	if l.dirty {
 		if err := l.file.Truncate(l.good); err != nil {
 			return err

@@ -38,7 +38,7 @@ func passes() *record.Run {
 	run := base()
 	t := record.NewTally(run)
 	load(t, run, "hold", 0, shape{seconds: 12, perS: 1000, serviceNs: 300e3, lagNs: 8e3, health: healthy})
-	run.Thresholds = []record.Threshold{{Text: "p(99) < 10ms", Pass: true}, {Text: "errors < 1%", Pass: true}}
+	run.Thresholds = []record.Threshold{{Text: "p(99) < 10ms", Pass: true}, {Text: "errors < 1%", Pass: true, Unit: "fraction"}}
 	return finish(t, run)
 }
 
