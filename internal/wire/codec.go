@@ -51,3 +51,7 @@ type Codec interface {
 type EOFScanner interface {
 	ScanEOF(req *driver.Request, reply *driver.Reply) (done bool)
 }
+
+// Unordered is implemented by protocols whose servers may answer a session's requests in another
+// order than they were sent. Their sessions have one request in flight, whatever the pipeline.
+type Unordered interface{ Unordered() }

@@ -33,7 +33,6 @@ type poller struct {
 	timer         int // a timerfd where the kernel lacks epoll_pwait2 (before 5.11); −1 otherwise
 	events        [eventsAtOnce]unix.EpollEvent
 	timeout       unix.Timespec
-	interrupted   uint64 // waits that a signal ended
 }
 
 func newPoller() (*poller, error) {
@@ -125,7 +124,6 @@ func (p *poller) waited(n uintptr, errno syscall.Errno) (int, syscall.Errno) {
 	case 0:
 		return int(n), 0
 	case unix.EINTR:
-		p.interrupted++
 		return 0, 0
 	}
 	return 0, errno

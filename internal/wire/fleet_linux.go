@@ -48,6 +48,9 @@ func NewFleet(cfg tier.Config, p Protocol) (*Fleet, error) {
 	if cfg.ConnectTimeout <= 0 {
 		cfg.ConnectTimeout = 5 * time.Second
 	}
+	if _, ok := p.(Unordered); ok {
+		cfg.Pipeline = 1
+	}
 	for i := range cfg.Workload.Operations {
 		if len(cfg.Workload.Operations[i].Steps) > 1 {
 			cfg.Pipeline = 1

@@ -191,6 +191,7 @@ func (l *loop) handle(e *unix.EpollEvent) {
 		l.flush(s)
 	}
 	if s.up && e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		s.ending = s.ending || e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 		l.read(s)
 	}
 }
@@ -230,7 +231,7 @@ func (l *loop) readMail() {
 		case connected:
 			l.connected(&l.sessions[m.slot], &m.session)
 		case refused:
-			l.sessions[m.slot].failures++
+			l.refused(&l.sessions[m.slot])
 		case start:
 			l.begins(m.stage)
 		case stop:

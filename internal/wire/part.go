@@ -13,8 +13,9 @@ type part struct {
 	total   uint64 // plan.ByCount: operations from this number on don't exist; 0 means no end
 	reached uint64 // one more than the last operation that the loop has taken, counted from Stage.First
 
-	stopping bool // nothing new is begun
-	ended    bool // there is nothing left to begin
+	stopping bool  // nothing new is begun
+	stopNs   int64 // since when; never if not stopping
+	ended    bool  // there is nothing left to begin
 
 	next     uint64 // closed: the next operation, counted from Stage.First
 	ahead    stripe // open: the arrivals to send
@@ -25,7 +26,7 @@ type part struct {
 
 // newPart returns share i of n of a stage.
 func newPart(stage schedule.Stage, i, n int, total uint64, finished chan<- *part) *part {
-	p := &part{stage: stage, total: total, finished: finished}
+	p := &part{stage: stage, total: total, stopNs: never, finished: finished}
 	machine := max(stage.Stride, 1)
 	p.stride = machine * uint64(n)
 	p.offset = stage.Offset + machine*uint64(i)
@@ -85,7 +86,9 @@ func (p *part) end() int64 {
 }
 
 // fallDue counts the arrivals that have fallen due up to now and weren't counted before.
+// After a stop none fall due.
 func (p *part) fallDue(now int64) (n uint64) {
+	now = min(now, p.stopNs)
 	for !p.due.over && p.due.intended <= now {
 		n++
 		p.due.advance()

@@ -24,6 +24,7 @@ type session struct {
 	reply   driver.Reply
 	scanned bool // reply belongs to the head's answer, of which a part has been read
 	stalled bool // the socket's buffer is full
+	ending  bool // the server has closed its side: there is an end to be read
 	again   bool // it is in the list of sessions with more to read
 
 	head, tail  *flight // outstanding requests in the order sent
@@ -51,7 +52,7 @@ func (s *session) open(c *Session) {
 	s.up, s.fd, s.codec = true, c.FD, c.Codec
 	s.eof, _ = c.Codec.(EOFScanner)
 	s.in = append(s.in[:0], c.Extra...)
-	s.out, s.outPos, s.need, s.scanned = s.out[:0], 0, 0, false
+	s.out, s.outPos, s.need, s.scanned, s.ending = s.out[:0], 0, 0, false, false
 }
 
 // take returns a vacant flight, or nil.

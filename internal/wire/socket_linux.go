@@ -105,7 +105,7 @@ func (l *loop) read(s *session) {
 		if !s.up {
 			return
 		}
-		if !full {
+		if !full && !s.ending {
 			l.settle(s)
 			return
 		}

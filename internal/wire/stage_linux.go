@@ -48,7 +48,6 @@ func (l *loop) begin() {
 	for range beginsAtOnce {
 		s := l.available.peek()
 		if s == nil {
-			l.failUnsent(now)
 			return
 		}
 		l.available.drop()
@@ -82,13 +81,14 @@ func (l *loop) refill(s *session, now int64) bool {
 	return true
 }
 
-// failUnsent fails operations of a closed stage that can't be sent because no session has been
-// connected for the operation timeout: one for each such period.
-func (l *loop) failUnsent(now int64) {
-	if l.upAll > 0 || now-l.downSince <= l.deadlines.timeout {
+// refused notes that a connection couldn't be made. If none has been there for the operation
+// timeout, it costs a closed stage an operation.
+func (l *loop) refused(s *session) {
+	s.failures++
+	now := l.now()
+	if l.part == nil || l.part.stage.Open() || l.upAll > 0 || now-l.downSince <= l.deadlines.timeout {
 		return
 	}
-	l.downSince = now
 	if index, ok := l.part.takeClosed(now); ok {
 		l.failConnect(index, now, now)
 	}
@@ -100,10 +100,9 @@ func (l *loop) stop() {
 	if p == nil || p.stopping {
 		return
 	}
-	p.stopping = true
+	p.stopping, p.stopNs = true, l.now()
 	if p.stage.Open() {
-		now := l.now()
-		for !p.ahead.over && p.ahead.intended <= now {
+		for !p.ahead.over && p.ahead.intended <= p.stopNs {
 			l.dropHead()
 		}
 	}
@@ -124,11 +123,7 @@ func (l *loop) finish() {
 		f.session.give(f)
 	}
 	if p.stage.Open() {
-		until := never
-		if p.stopping {
-			until = l.now()
-		}
-		l.countDue(p, until)
+		l.countDue(p, never)
 	}
 	l.part = nil
 	l.available.clear()

@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/tier"
+	"brunt/internal/workload"
+)
+
+func TestTimersComeInOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 200
+	flights := make([]flight, n)
+	timers := newTimers(n)
+	in := map[*flight]bool{}
+	for range 20_000 {
+		f := &flights[r.IntN(n)]
+		switch {
+		case !in[f]:
+			timers.add(f, r.Int64N(1000))
+			in[f] = true
+		case r.IntN(3) == 0:
+			timers.remove(f)
+			delete(in, f)
+		default:
+			first := timers.pop(never - 1)
+			if first == nil || !in[first] {
+				t.Fatal("popped what isn't in")
+			}
+			delete(in, first)
+			for other := range in {
+				if other.wakeAt < first.wakeAt {
+					t.Fatalf("popped %d before %d", first.wakeAt, other.wakeAt)
+				}
+			}
+		}
+		if len(timers.heap) != len(in) {
+			t.Fatalf("%d timers, want %d", len(timers.heap), len(in))
+		}
+	}
+	if timers.pop(-1) != nil {
+		t.Error("popped what isn't due")
+	}
+}
+
+func TestDeadlinesKeepTheirOrder(t *testing.T) {
+	d := deadlines{timeout: 10}
+	flights := make([]flight, 5)
+	for i := range flights {
+		flights[i].began = int64(i)
+		d.add(&flights[i])
+	}
+	for _, i := range []int{2, 0, 0, 4} {
+		d.remove(&flights[i])
+	}
+	var got []int64
+	for d.next() != never {
+		got = append(got, d.next())
+		d.remove(d.first)
+	}
+	if len(got) != 2 || got[0] != 11 || got[1] != 13 || d.last != nil {
+		t.Errorf("expire at %v, want 11 and 13", got)
+	}
+}
+
+func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
+	for addresses := 1; addresses <= 6; addresses++ {
+		for loops := 1; loops <= 6; loops++ {
+			sessions := addresses * loops * 2
+			count := map[[2]int]int{}
+			perLoop := map[int]int{}
+			for id := range sessions {
+				loop := loopOf(id, addresses, loops)
+				count[[2]int{loop, addressOf(id, addresses)}]++
+				perLoop[loop]++
+			}
+			if len(count) != addresses*loops {
+				t.Errorf("%d addresses, %d loops: %d of the pairs have a session", addresses, loops, len(count))
+			}
+			for loop := range loops {
+				if perLoop[loop] != sessions/loops {
+					t.Errorf("%d addresses, %d loops: loop %d has %d of %d sessions", addresses, loops, loop, perLoop[loop], sessions)
+				}
+			}
+		}
+	}
+}
+
+func TestFewestLoops(t *testing.T) {
+	open := func(rate float64) *workload.Workload {
+		return &workload.Workload{Plan: &plan.Plan{Load: []plan.Phase{{Kind: plan.Open, RateFrom: 1, RateTo: rate}}}}
+	}
+	for _, c := range []struct {
+		config tier.Config
+		cores  int
+		want   int
+	}{
+		{tier.Config{Sessions: 16}, 8, 1},
+		{tier.Config{Sessions: 16, Workload: open(50_000)}, 8, 1},
+		{tier.Config{Sessions: 16, Workload: open(120_000)}, 8, 3},
+		{tier.Config{Sessions: 16, Workload: open(1e6)}, 8, 7},
+		{tier.Config{Sessions: 2500}, 8, 3},
+		{tier.Config{Sessions: 2500}, 1, 1},
+		{tier.Config{Sessions: 2, Loops: 5}, 8, 2},
+		{tier.Config{Sessions: 20, Loops: 5}, 2, 5},
+	} {
+		if got := loopCount(&c.config, c.cores); got != c.want {
+			t.Errorf("%d sessions, %d loops asked for, %d cores: %d loops, want %d", c.config.Sessions, c.config.Loops, c.cores, got, c.want)
+		}
+	}
+}
+
+func TestKernelTellsWhenItReceived(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	fd, err := Detach(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stampSocket(fd, true)
+	clock := tier.NewClock(time.Now())
+	k := kernelTime{clock: clock}
+	k.calibrate()
+	sent := clock.Now()
+	if _, err := far.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(30 * time.Millisecond)
+	woke := clock.Now()
+	var r receiver
+	var buf [8]byte
+	n, stamp, errno := r.read(fd, buf[:], true)
+	if n != 1 || errno != 0 || stamp == 0 {
+		t.Fatalf("read %d bytes, error %v, timestamp %d", n, errno, stamp)
+	}
+	if at := k.run(stamp, sent, clock.Now()); at < sent || at >= woke {
+		t.Errorf("received at %d, want a time from %d on and before %d", at, sent, woke)
+	}
+	if at := k.run(1, 10, 20); at != 10 {
+		t.Errorf("an impossible timestamp gives %d, want the least possible 10", at)
+	}
+	if at := k.run(0, 10, 20); at != 20 {
+		t.Errorf("no timestamp gives %d, want now, 20", at)
+	}
+}
