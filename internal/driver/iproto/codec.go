@@ -16,10 +16,6 @@ type codec struct {
 	finishing  bool   // the end of what is discarded ends the answer
 }
 
-// Ordered is false: a server works on the requests of one connection concurrently and answers a
-// quick one before a slow one that was sent earlier. More than one request must not be in flight.
-func (*codec) Ordered() bool { return false }
-
 // window is how much of a larger packet is waited for before a prefix is read.
 const window = 64 << 10
 

@@ -7,6 +7,12 @@ import (
 	"brunt/internal/wire"
 )
 
+var _ wire.Unordered = (*Driver)(nil)
+
+// Unordered marks the protocol: a server works on the requests of one connection concurrently and
+// answers a quick one before a slow one that was sent earlier.
+func (*Driver) Unordered() {}
+
 // Takes refuses what Dial refuses too.
 func (*Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
 	if _, err := admit(t, p); err != nil {
