@@ -1,0 +1,457 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+func fileTarget(t testing.TB) driver.Target {
+	return driver.Target{Address: filepath.Join(t.TempDir(), "a %?#'file.db")}
+}
+
+func sql(text string, params ...gen.Kind) driver.Request {
+	return driver.Request{Verb: driver.SQL, Text: text, Params: params}
+}
+
+func program(requests ...driver.Request) *driver.Program {
+	for i := range requests {
+		requests[i].ID = i
+		requests[i].Name = fmt.Sprint("r", i)
+	}
+	return &driver.Program{Requests: requests}
+}
+
+func dial(t testing.TB, d *Driver, target driver.Target, p *driver.Program) driver.Conn {
+	t.Helper()
+	c, err := d.Dial(context.Background(), target, p)
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func openAdmin(t testing.TB, d *Driver, target driver.Target, statements ...string) driver.Admin {
+	t.Helper()
+	a, err := d.Admin(context.Background(), target)
+	if err != nil {
+		t.Fatalf("admin: %v", err)
+	}
+	t.Cleanup(func() { a.Close() })
+	for _, s := range statements {
+		if _, err := a.Exec(context.Background(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	return a
+}
+
+func one(t testing.TB, a driver.Admin, query string) string {
+	t.Helper()
+	var out []string
+	err := a.Query(context.Background(), query, func(values []*string) error {
+		for _, v := range values {
+			if v == nil {
+				out = append(out, "NULL")
+			} else {
+				out = append(out, *v)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return strings.Join(out, " ")
+}
+
+func do(c driver.Conn, p *driver.Program, request int, args ...gen.Value) *driver.Reply {
+	var r driver.Reply
+	c.Do(context.Background(), &p.Requests[request], args, &r)
+	return &r
+}
+
+func integer(i int64) gen.Value          { return gen.Value{Kind: gen.Int, I: i} }
+func raw(k gen.Kind, b string) gen.Value { return gen.Value{Kind: k, B: []byte(b)} }
+
+const id16 = "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff"
+
+func TestTypesRoundTrip(t *testing.T) {
+	cases := []struct {
+		typ    string
+		send   gen.Value
+		want   gen.Value
+		client bool
+	}{
+		{typ: "INTEGER", send: integer(-1 << 63), want: integer(-1 << 63)},
+		{typ: "INTEGER", send: gen.Value{Kind: gen.Uint, I: 7}, want: gen.Value{Kind: gen.Uint, I: 7}},
+		{typ: "INTEGER", send: gen.Value{Kind: gen.Uint, I: -7}, client: true},
+		{typ: "INTEGER", send: gen.Value{Kind: gen.Bool, I: 1}, want: gen.Value{Kind: gen.Bool, I: 1}},
+		{typ: "REAL", send: gen.Value{Kind: gen.Float, F: 0.1}, want: gen.Value{Kind: gen.Float, F: 0.1}},
+		{typ: "NUMERIC", send: gen.Value{Kind: gen.Decimal, I: -12345, Scale: 2}, want: gen.Value{Kind: gen.Decimal, I: -12345, Scale: 2}},
+		{typ: "TEXT", send: raw(gen.String, "текст ' \""), want: raw(gen.String, "текст ' \"")},
+		{typ: "TEXT", send: raw(gen.UUID, id16), want: raw(gen.UUID, id16)},
+		{typ: "TEXT", send: raw(gen.JSON, `{"a":1}`), want: raw(gen.JSON, `{"a":1}`)},
+		{typ: "TEXT", send: gen.Value{Kind: gen.Datetime, I: -1}, want: gen.Value{Kind: gen.Datetime, I: -1}},
+		{typ: "DATETIME", send: gen.Value{Kind: gen.Datetime, I: 1700000000123456}, want: gen.Value{Kind: gen.Datetime, I: 1700000000123456}},
+		{typ: "BLOB", send: raw(gen.Bytes, "\x00\xff"), want: raw(gen.Bytes, "\x00\xff")},
+		{typ: "TEXT", send: gen.Value{}, want: gen.Value{}},
+	}
+	for _, c := range cases {
+		d := New()
+		target := fileTarget(t)
+		openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY, v "+c.typ+")")
+		read := sql("SELECT id, v FROM t")
+		read.Capture = []driver.Capture{{Name: "V", Kind: c.send.Kind}}
+		p := program(sql("INSERT INTO t (v, id) VALUES ($2, $1)", gen.Int, c.send.Kind), read)
+		conn := dial(t, d, target, p)
+		r := do(conn, p, 0, integer(1), c.send)
+		if c.client {
+			if r.Class != driver.Client || r.Fatal {
+				t.Errorf("%s from %+v: %+v, want a client error", c.typ, c.send, r.Failure)
+			}
+			continue
+		}
+		if r.Class != driver.OK || r.Affected != 1 || r.Rows != 0 {
+			t.Errorf("%s from %+v: %+v", c.typ, c.send, r)
+		}
+		r = do(conn, p, 1)
+		got := &r.Captured[0]
+		if r.Class != driver.OK || r.Rows != 1 || got.Kind != c.want.Kind || show(got) != show(&c.want) {
+			t.Errorf("%s from %+v: got %+v %+v", c.typ, c.send, got, r.Failure)
+		}
+	}
+}
+
+// show is the content that counts for a value's kind.
+func show(v *gen.Value) string {
+	switch v.Kind {
+	case gen.Null:
+		return ""
+	case gen.Float:
+		return fmt.Sprint(v.F)
+	case gen.Decimal:
+		return fmt.Sprint(v.I, v.Scale)
+	case gen.String, gen.Bytes, gen.UUID, gen.JSON:
+		return string(v.B)
+	}
+	return fmt.Sprint(v.I)
+}
+
+func TestParameters(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "$2, $1": 2, "?, ?": 2, "?7 ?": 8, "'$1' \"$2\" [$3] `$4` -- $5\n/* $6 */": 0, "a$1": 0, "'it''s $1' $1": 1, "-- $1": 0, "/* $1": 0, "'$1": 0, "?1,?1": 1} {
+		if got := parameters(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestTransactionsAndFailures(t *testing.T) {
+	d := New()
+	target := fileTarget(t)
+	target.Options = map[string]string{"busy_timeout": "0"}
+	a := openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)", "INSERT INTO t VALUES (1, 10), (2, 20)")
+	returning := sql("UPDATE t SET n = n + 1 WHERE id <= $1 RETURNING n, id", gen.Int)
+	returning.Capture = []driver.Capture{{Name: "n"}, {Column: 1}}
+	p := program(driver.Request{Verb: driver.Begin}, returning, driver.Request{Verb: driver.Rollback}, driver.Request{Verb: driver.Commit},
+		sql("INSERT INTO t VALUES ($1, 0)", gen.Int), sql("SELECT id FROM t WHERE id > $1", gen.Int),
+		driver.Request{Verb: driver.SQL, Simple: true, Text: "DELETE FROM t WHERE id > 100; INSERT INTO t VALUES (200, 1)"},
+		driver.Request{Verb: driver.SQL, Simple: true, Text: "SELECT * FROM t"})
+	x, y := dial(t, d, target, p), dial(t, d, target, p)
+	if r := do(x, p, 0); r.Class != driver.OK {
+		t.Fatalf("begin: %+v", r.Failure)
+	}
+	if r := do(x, p, 1, integer(2)); r.Rows != 2 || r.Affected != 2 || r.Captured[0].I != 11 || r.Captured[1].I != 1 {
+		t.Errorf("update: %+v", r)
+	}
+	if r := do(y, p, 0); r.Class != driver.Retryable || r.Code != "SQLITE_BUSY" || r.Fatal {
+		t.Errorf("a second writer: %+v, want retryable", r.Failure)
+	}
+	if r := do(y, p, 5, integer(0)); r.Rows != 2 || r.Affected != 0 {
+		t.Errorf("a reader beside a writer: %+v", r)
+	}
+	do(x, p, 2)
+	if r := do(x, p, 2); r.Class != driver.OK {
+		t.Errorf("a second rollback: %+v", r.Failure)
+	}
+	if r := do(x, p, 3); r.Class != driver.Server {
+		t.Errorf("a commit of nothing: %+v", r.Failure)
+	}
+	if r := do(x, p, 4, integer(1)); r.Class != driver.Server || r.Code != "SQLITE_CONSTRAINT" || !strings.Contains(r.Text, "UNIQUE") {
+		t.Errorf("a duplicate: %+v", r.Failure)
+	}
+	if r := do(x, p, 6); r.Class != driver.OK {
+		t.Errorf("two statements: %+v", r.Failure)
+	}
+	if r := do(x, p, 7); r.Rows != 3 || r.Affected != 0 {
+		t.Errorf("simple select: %+v", r)
+	}
+	if got := one(t, a, "SELECT * FROM t ORDER BY id"); got != "1 10 2 20 200 1" {
+		t.Errorf("the table holds %s", got)
+	}
+	if err := errors.Join(x.Close(), x.Close()); err != nil {
+		t.Error(err)
+	}
+	if r := do(x, p, 5, integer(0)); r.Class != driver.Client || !r.Fatal {
+		t.Errorf("a closed session: %+v", r.Failure)
+	}
+}
+
+const endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT "
+
+// A hanging statement ends with its context, and the session goes on.
+func TestTimeout(t *testing.T) {
+	d := New()
+	p := program(sql(endless+"max(n) FROM c"), sql(endless+"n FROM c"), sql("SELECT 1"))
+	conn := dial(t, d, fileTarget(t), p)
+	for hanging := range 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+		var r driver.Reply
+		conn.Do(ctx, &p.Requests[hanging], nil, &r)
+		cancel()
+		if r.Class != driver.Timeout || r.Fatal {
+			t.Errorf("statement %d: %+v, want a timeout that isn't fatal", hanging, r.Failure)
+		}
+		ctx, cancel = context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		wg.Go(func() { conn.Do(ctx, &p.Requests[hanging], nil, &r) })
+		time.Sleep(5 * time.Millisecond)
+		cancel()
+		wg.Wait()
+		if r.Class != driver.UnknownOutcome {
+			t.Errorf("statement %d, cancelled: %+v", hanging, r.Failure)
+		}
+	}
+	if r := do(conn, p, 2); r.Class != driver.OK || r.Rows != 1 {
+		t.Errorf("afterwards: %+v", r.Failure)
+	}
+}
+
+func TestDialRefusals(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "not.db")
+	if err := os.WriteFile(file, []byte(strings.Repeat("this is no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := fileTarget(t)
+	capture := sql("SELECT 1 AS a")
+	capture.Capture = []driver.Capture{{Name: "b"}}
+	cases := []struct {
+		target  driver.Target
+		request driver.Request
+		class   driver.Class
+		text    string
+	}{
+		{driver.Target{}, sql("SELECT 1"), driver.Client, "no address"},
+		{driver.Target{Address: "/nowhere/at/all/x.db"}, sql("SELECT 1"), driver.Connect, "check that its folder exists"},
+		{driver.Target{Address: t.TempDir()}, sql("SELECT 1"), driver.Connect, "can't open"},
+		{driver.Target{Address: file}, sql("SELECT 1"), driver.Connect, "not a database"},
+		{driver.Target{Address: "x", Options: map[string]string{"nonsense": "1"}}, sql("SELECT 1"), driver.Client, "there are busy_timeout"},
+		{driver.Target{Address: "x", Options: map[string]string{"cache_size": "1; DROP"}}, sql("SELECT 1"), driver.Client, "neither a word nor a number"},
+		{driver.Target{Address: good.Address, Options: map[string]string{"journal_mode": "sideways"}}, sql("SELECT 1"), driver.Client, "it stays"},
+		{driver.Target{Address: ":memory:", Options: map[string]string{"journal_mode": "wal"}}, sql("SELECT 1"), driver.Client, "isn't possible there"},
+		{good, sql("SELEC 1"), driver.Server, `request "r0"`},
+		{good, sql("SELECT * FROM nowhere"), driver.Server, "no such table"},
+		{good, sql(""), driver.Client, "empty"},
+		{good, sql("SELECT $1"), driver.Client, "has 1 parameters, the plan gives 0"},
+		{good, driver.Request{Verb: driver.Eval}, driver.Client, "SQL and transactions only"},
+		{good, capture, driver.Client, "which has: a"},
+	}
+	for _, c := range cases {
+		_, err := New().Dial(context.Background(), c.target, program(c.request))
+		var e *driver.Error
+		if !errors.As(err, &e) || e.Class != c.class || !strings.Contains(e.Text, c.text) || strings.Contains(e.Text, "\n") {
+			t.Errorf("%q %q: got %v, want %v …%s…", c.target.Address, c.request.Text, err, c.class, c.text)
+		}
+	}
+}
+
+// Sessions of one process share a database in memory, which outlives each of them; sessions that
+// write at once wait for each other.
+func TestMemoryIsShared(t *testing.T) {
+	d := New()
+	defer d.Close()
+	target := driver.Target{Address: ":memory:" + t.Name()}
+	a, err := d.Admin(context.Background(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Exec(context.Background(), "CREATE TABLE t (n INTEGER)")
+	a.Close()
+	p := program(driver.Request{Verb: driver.Begin}, sql("INSERT INTO t VALUES ($1)", gen.Int), driver.Request{Verb: driver.Commit}, sql("SELECT count(*) FROM t"))
+	var wg sync.WaitGroup
+	for range 8 {
+		c := dial(t, d, target, p)
+		wg.Go(func() {
+			for i := range 25 {
+				for _, r := range []*driver.Reply{do(c, p, 0), do(c, p, 1, integer(int64(i))), do(c, p, 2), do(c, p, 3)} {
+					if r.Class != driver.OK {
+						t.Errorf("%+v", r.Failure)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := one(t, openAdmin(t, d, target), "SELECT count(*) FROM t"); got != "200" {
+		t.Errorf("%s rows, want 200", got)
+	}
+	if _, err := os.Stat(":memory:" + t.Name()); err == nil {
+		t.Error("a file was made")
+	}
+}
+
+func TestSessionsOpenedAtOnce(t *testing.T) {
+	d := New()
+	target := fileTarget(t)
+	p := program(sql("SELECT 1"))
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			c, err := d.Dial(context.Background(), target, p)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			c.Close()
+		})
+	}
+	wg.Wait()
+}
+
+func chunkOf(first, rows uint64) *driver.Chunk {
+	return &driver.Chunk{Table: `t "1`, Keys: []string{"id"}, Columns: []driver.Column{{Name: "id"}, {Name: "s"}, {Name: "Δ x"}}, First: first, Rows: rows,
+		Row: func(v []gen.Value, row uint64) {
+			v[0].SetInt(int64(row))
+			v[1].SetString(fmt.Sprint("text ", row))
+			v[2].SetNull()
+			if row%2 == 0 {
+				v[2].Kind, v[2].F = gen.Float, float64(row)/2
+			}
+		}}
+}
+
+func TestLoad(t *testing.T) {
+	a := openAdmin(t, New(), fileTarget(t), `CREATE TABLE "t ""1" (id INTEGER PRIMARY KEY, s TEXT, "Δ x" REAL)`)
+	c := chunkOf(100, 12345)
+	told := uint64(0)
+	c.Progress = func(rows uint64) { told += rows }
+	if n, err := a.Load(context.Background(), c, false); n != 12345 || err != nil || told != 12345 {
+		t.Fatalf("%d rows, %d told, %v", n, told, err)
+	}
+	const sum = `SELECT count(*), min(id), max(id), sum(s = 'text ' || id), sum("Δ x" = id / 2.0), sum("Δ x" IS NULL) FROM "t ""1"`
+	const want = "12345 100 12444 12345 6173 6172"
+	if got := one(t, a, sum); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := a.Load(context.Background(), c, false); driver.AsError(err).Code != "SQLITE_CONSTRAINT" {
+		t.Errorf("loading twice: %v", err)
+	}
+	a.Exec(context.Background(), `UPDATE "t ""1" SET s = 'x'`)
+	a.Exec(context.Background(), `DELETE FROM "t ""1" WHERE id < 500`)
+	if n, err := a.Load(context.Background(), c, true); n != 12345 || err != nil {
+		t.Errorf("replacing: %d, %v", n, err)
+	}
+	if got := one(t, a, sum); got != want {
+		t.Errorf("after replacing: %s, want %s", got, want)
+	}
+	c.Keys = nil
+	if _, err := a.Load(context.Background(), c, true); driver.AsError(err).Class != driver.Client {
+		t.Errorf("replacing without keys: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c = chunkOf(1<<20, 1<<40)
+	c.Progress = func(uint64) { cancel() }
+	if _, err := a.Load(ctx, c, false); err == nil {
+		t.Error("a cancelled load succeeded")
+	}
+	bad := chunkOf(1<<20, 10)
+	bad.Row = func(v []gen.Value, row uint64) { v[0].Kind, v[0].I = gen.Uint, -1 }
+	if _, err := a.Load(context.Background(), bad, false); driver.AsError(err).Class != driver.Client || !strings.Contains(err.Error(), `column "id"`) {
+		t.Errorf("a value beyond integers: %v", err)
+	}
+	if got := one(t, a, sum); got != want {
+		t.Errorf("failed loads left rows: %s, want %s", got, want)
+	}
+}
+
+func TestExecAndQuery(t *testing.T) {
+	a := openAdmin(t, New(), fileTarget(t), "CREATE TABLE t (a, b)")
+	if n, err := a.Exec(context.Background(), "INSERT INTO t VALUES (1, 2.5), (NULL, x'41')"); n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := a.Exec(context.Background(), "CREATE INDEX i ON t (a)"); n != 0 || err != nil {
+		t.Errorf("DDL affected %d, %v", n, err)
+	}
+	if _, err := a.Exec(context.Background(), "DROP TABLE nowhere"); driver.AsError(err).Class != driver.Server {
+		t.Errorf("nonsense: %v", err)
+	}
+	if got := one(t, a, "SELECT a, b FROM t ORDER BY rowid"); got != "1 2.5 NULL A" {
+		t.Errorf("got %s", got)
+	}
+	stop := errors.New("enough")
+	if err := a.Query(context.Background(), "SELECT a FROM t", func([]*string) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	if err := a.Query(context.Background(), "SELECT * FROM nowhere", nil); driver.AsError(err).Class != driver.Server {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	target := fileTarget(t)
+	target.Options = map[string]string{"synchronous": "off", "busy_timeout": "77"}
+	info, err := New().Describe(context.Background(), target)
+	if err != nil || info.Product != "SQLite" || !strings.HasPrefix(info.Version, "3.") {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	if s := info.Settings; s["journal_mode"] != "wal" || s["synchronous"] != "0" || s["busy_timeout"] != "77" || s["page_size"] != "4096" {
+		t.Errorf("settings: %v", s)
+	}
+}
+
+func TestFirstWord(t *testing.T) {
+	for text, want := range map[string]string{" -- a\n/* b */ (select 1)": "SELECT", "": "", "-- x": "", "/* x": "", "with a": "WITH", "1": ""} {
+		if got := firstWord(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Decoding never panics and gives the kind asked for or an error.
+func FuzzDecode(f *testing.F) {
+	f.Add("12.50", int64(3), 1.5)
+	f.Add("00112233-4455-6677-8899-aabbccddeeff", int64(-1), 1e300)
+	f.Fuzz(func(t *testing.T, s string, i int64, x float64) {
+		for want := gen.Null; want <= gen.JSON; want++ {
+			for _, from := range []any{nil, s, []byte(s), i, x, time.UnixMicro(i)} {
+				var v gen.Value
+				if err := decode(&v, from, want); err == nil && want != gen.Null && from != nil && v.Kind != want {
+					t.Errorf("%v became kind %d, want %d", from, v.Kind, want)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkLoad(b *testing.B) {
+	a := openAdmin(b, New(), fileTarget(b), `CREATE TABLE "t ""1" (id INTEGER PRIMARY KEY, s TEXT, "Δ x" REAL)`)
+	const rows = 100000
+	first := uint64(0)
+	for b.Loop() {
+		if _, err := a.Load(context.Background(), chunkOf(first, rows), false); err != nil {
+			b.Fatal(err)
+		}
+		first += rows
+	}
+	b.ReportMetric(rows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
