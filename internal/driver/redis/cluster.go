@@ -1,0 +1,60 @@
+package redis
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Slots is how many slots the keys of a cluster fall into.
+const Slots = 16384
+
+// Slot is the slot of a key: CRC16 (XMODEM) of the key or, if it has a non-empty part in braces,
+// of the first such part, modulo Slots (Redis cluster specification).
+func Slot(key []byte) uint16 {
+	if open := bytes.IndexByte(key, '{'); open >= 0 {
+		if end := bytes.IndexByte(key[open+1:], '}'); end > 0 {
+			key = key[open+1 : open+1+end]
+		}
+	}
+	return crc16(key) % Slots
+}
+
+// crc16 is the CRC with polynomial 0x1021, initial value 0, no reflection (XMODEM).
+func crc16(b []byte) uint16 {
+	var crc uint16
+	for _, c := range b {
+		crc ^= uint16(c) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc
+}
+
+// Redirect is where a cluster says that a key is.
+type Redirect struct {
+	Ask     bool   // for this request only, after ASKING; otherwise for good
+	Slot    uint16 //
+	Address string // host:port; ":port" means the host that answered
+}
+
+// ParseRedirect reads an error "MOVED slot host:port" or "ASK slot host:port".
+func ParseRedirect(text string) (r Redirect, ok bool) {
+	fields := bytes.Fields([]byte(text))
+	if len(fields) != 3 || string(fields[0]) != "MOVED" && string(fields[0]) != "ASK" {
+		return Redirect{}, false
+	}
+	slot, err := strconv.ParseUint(string(fields[1]), 10, 16)
+	colon := bytes.LastIndexByte(fields[2], ':')
+	if err != nil || slot >= Slots || colon < 0 {
+		return Redirect{}, false
+	}
+	if _, err := strconv.ParseUint(string(fields[2][colon+1:]), 10, 16); err != nil {
+		return Redirect{}, false
+	}
+	return Redirect{Ask: string(fields[0]) == "ASK", Slot: uint16(slot), Address: string(fields[2])}, true
+}

@@ -1,0 +1,238 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/socket"
+	"brunt/internal/template"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// library is what a session needs of go-redis: one sticky connection, or a cluster client.
+type library interface {
+	Process(ctx context.Context, cmd goredis.Cmder) error
+	Close() error
+}
+
+// conn is a session of the library tier.
+type conn struct {
+	redis    library
+	owner    io.Closer // closed after redis
+	requests []request
+	secret   string
+	received atomic.Int64
+	words    []any
+	text     []byte
+}
+
+// counted counts what is received over a connection.
+type counted struct {
+	net.Conn
+	received *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received.Add(int64(n))
+	return n, err
+}
+
+// openLibrary opens a session and makes sure that the server answers.
+func openLibrary(ctx context.Context, t driver.Target, o *options, requests []request) (*conn, *driver.Error) {
+	c := &conn{requests: requests, secret: t.Password}
+	dialer := goredis.NewDialer(&goredis.Options{DialTimeout: connectTimeout(t), TLSConfig: t.TLS})
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := dialer(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return counted{nc, &c.received}, nil
+	}
+	protocol := 2
+	if o.resp3 {
+		protocol = 3
+	}
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	if o.cluster {
+		client := goredis.NewClusterClient(&goredis.ClusterOptions{
+			Addrs: []string{t.Address}, Username: t.User, Password: t.Password, Protocol: protocol, Dialer: dial,
+			MaxRedirects: redirects(o.maxRedirects), ReadOnly: o.readOnly, PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
+			DialTimeout: connectTimeout(t), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+			DisableIdentity: true, MaintNotificationsConfig: quiet,
+		})
+		c.redis = client
+	} else {
+		client := goredis.NewClient(&goredis.Options{
+			Addr: t.Address, Username: t.User, Password: t.Password, DB: o.database, Protocol: protocol, Dialer: dial,
+			PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
+			DialTimeout: connectTimeout(t), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+			DisableIdentity: true, MaintNotificationsConfig: quiet,
+		})
+		c.redis, c.owner = client.Conn(), client
+	}
+	if err := c.redis.Process(ctx, goredis.NewCmd(ctx, "PING")); err != nil {
+		c.Close()
+		var answer goredis.Error
+		if errors.As(err, &answer) {
+			f := serverFailure([]byte(answer.Error()))
+			return nil, refusal(t, commandOf(&f), &f)
+		}
+		return nil, connectFailure(socket.Explain(ctx, t.Address, err))
+	}
+	return c, nil
+}
+
+// redirects is go-redis' way of saying how many redirections to follow: 0 means its default.
+func redirects(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// commandOf guesses which command of the handshake an error answers; go-redis doesn't say.
+func commandOf(f *driver.Failure) string {
+	switch {
+	case strings.Contains(f.Text, "AUTH"):
+		return "AUTH"
+	case strings.Contains(f.Text, "DB index"):
+		return "SELECT"
+	}
+	return ""
+}
+
+// Do sends one command and waits for its answer.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	reply.Reset(len(req.Capture))
+	if req.ID < 0 || req.ID >= len(c.requests) {
+		reply.Fail(bad("the request isn't part of the program"))
+		return
+	}
+	r := &c.requests[req.ID]
+	if len(args) != r.params {
+		reply.Fail(badArguments(len(args), r.params))
+		return
+	}
+	c.words = c.words[:0]
+	for i := range r.words {
+		c.text, _ = r.words[i].Append(c.text[:0], args, nil)
+		c.words = append(c.words, string(c.text))
+	}
+	before := c.received.Load()
+	cmd := goredis.NewCmd(ctx, c.words...)
+	err := c.redis.Process(ctx, cmd)
+	reply.BytesIn = c.received.Load() - before
+	var answer goredis.Error
+	switch {
+	case err == nil:
+		read(r, cmd.Val(), reply)
+	case errors.Is(err, goredis.Nil):
+		reply.Missing = true
+	case errors.As(err, &answer):
+		reply.Failure = serverFailure([]byte(answer.Error()))
+	default:
+		reply.Fail(c.failure(ctx, err))
+	}
+}
+
+// failure classifies what went wrong on an open connection. The connection is done for.
+func (c *conn) failure(ctx context.Context, err error) *driver.Error {
+	e := &driver.Error{Class: driver.UnknownOutcome, Fatal: true, Err: err}
+	text := blot(strings.Join(strings.Fields(err.Error()), " "), c.secret)
+	var timeout net.Error
+	var dial *net.OpError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
+	case errors.As(err, &dial) && dial.Op == "dial":
+		e.Class, e.Text = driver.Connect, text
+	case strings.HasPrefix(text, "redis: can't parse"), strings.HasPrefix(text, "redis: invalid"):
+		e.Class, e.Text = driver.Protocol, "the answer isn't RESP: "+text
+	default:
+		e.Text = "the connection broke before the answer came: " + text
+	}
+	return e
+}
+
+// read fills a reply from an answer as go-redis gives it.
+func read(r *request, answer any, reply *driver.Reply) {
+	list, isList := answer.([]any)
+	switch v := answer.(type) {
+	case []any:
+		reply.Rows = int64(len(v))
+	case map[any]any:
+		isList = true
+		reply.Rows = int64(len(v))
+	default:
+		reply.Rows = 1
+		list = []any{answer}
+	}
+	if n, ok := answer.(int64); ok {
+		reply.Affected = n
+	}
+	reply.Missing = isList && reply.Rows == 0 && r.emptyIsMissing
+	if e := firstError(answer); e != nil {
+		reply.Failure = serverFailure([]byte(e.Error()))
+	}
+	for i, k := range r.captures {
+		if k.element < len(list) {
+			set(&reply.Captured[i], k.kind, list[k.element])
+		}
+	}
+}
+
+// firstError finds an error among the elements of an answer, as EXEC has them.
+func firstError(answer any) error {
+	switch v := answer.(type) {
+	case error:
+		if !errors.Is(v, goredis.Nil) {
+			return v
+		}
+	case []any:
+		for _, e := range v {
+			if err := firstError(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// set gives v an element as go-redis gives it.
+func set(v *gen.Value, kind gen.Kind, element any) {
+	switch x := element.(type) {
+	case string:
+		template.SetText(v, kind, []byte(x))
+	case int64:
+		setSimple(v, kind, ':', strconv.AppendInt(nil, x, 10))
+	case float64:
+		setSimple(v, kind, ',', strconv.AppendFloat(nil, x, 'g', -1, 64))
+	case bool:
+		setSimple(v, kind, '#', strconv.AppendBool(nil, x)[:1])
+	case fmt.Stringer: // a big number
+		setSimple(v, kind, '(', []byte(x.String()))
+	}
+}
+
+// Close ends the session.
+func (c *conn) Close() error {
+	err := c.redis.Close()
+	if c.owner != nil {
+		err = errors.Join(err, c.owner.Close())
+	}
+	if errors.Is(err, goredis.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+// Package redis speaks RESP2 and RESP3, the protocol of Redis and of servers that answer like it
+// (Valkey, KeyDB, Dragonfly), as its specification at redis.io describes it. The library tier uses
+// go-redis, for single servers and clusters; the codec tier speaks to single servers.
+//
+// Requests are commands of words. Options of a target:
+//
+//	mode           "single" (default), or "cluster": the address is any node of a cluster, commands
+//	               go to the node that has their key
+//	resp           "2" (default) or "3": the version of the protocol
+//	max_redirects  cluster: how many redirections a command follows; 3 by default
+//	read_only      "on": cluster: reads may go to replicas; "off" (default)
+//
+// Target.Database is the number of the database, 0 by default. A capture has no name; its Column
+// is the number of an element of the answer, 0 for an answer that is no list.
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/socket"
+	"brunt/internal/wire"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// Driver is the protocol "redis". It is immutable and safe for concurrent use.
+type Driver struct{}
+
+var (
+	_ driver.Driver = (*Driver)(nil)
+	_ wire.Protocol = (*Driver)(nil)
+)
+
+// New returns the driver. It silences go-redis, which would write to standard error.
+func New() *Driver {
+	goredis.SetLogger(silence{})
+	return &Driver{}
+}
+
+// silence is a logger that says nothing; failures come back as errors as well.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// Name is "redis".
+func (*Driver) Name() string { return "redis" }
+
+const defaultConnectTimeout = 5 * time.Second
+
+func connectTimeout(t driver.Target) time.Duration {
+	if t.ConnectTimeout <= 0 {
+		return defaultConnectTimeout
+	}
+	return t.ConnectTimeout
+}
+
+// Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
+// if the program can't be done by this protocol, Connect if no session could be opened.
+func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
+	requests, o, refused := prepare(t, p)
+	if refused != nil {
+		return nil, refused
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	defer cancel()
+	c, refused := openLibrary(ctx, t, o, requests)
+	if refused != nil {
+		return nil, refused
+	}
+	return c, nil
+}
+
+// Takes reports whether the codec can do the program over this target.
+func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
+	_, o, refused := prepare(t, p)
+	switch {
+	case refused != nil:
+		return refused.Text, false
+	case t.TLS != nil:
+		return "TLS needs the library tier", false
+	case o.cluster:
+		return "a cluster needs the library tier", false
+	}
+	return "", true
+}
+
+// Takeover connects, authenticates and gives up the socket.
+func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
+	requests, o, refused := prepare(t, p)
+	if refused != nil {
+		return wire.Session{}, refused
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	defer cancel()
+	c, err := socket.Dial(ctx, t.Address)
+	if err != nil {
+		return wire.Session{}, connectFailure(err)
+	}
+	if refused := shakeHands(ctx, c, t, o); refused != nil {
+		c.Close()
+		return wire.Session{}, refused
+	}
+	fd, err := wire.Detach(c)
+	if err != nil {
+		c.Close()
+		return wire.Session{}, connectFailure(err)
+	}
+	return wire.Session{FD: fd, Codec: newCodec(requests)}, nil
+}
+
+func connectFailure(err error) *driver.Error {
+	return &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
+}
+
+// handshake lists the commands that make a connection ready.
+func handshake(t driver.Target, o *options) (commands [][]string) {
+	switch {
+	case t.User != "":
+		commands = append(commands, []string{"AUTH", t.User, t.Password})
+	case t.Password != "":
+		commands = append(commands, []string{"AUTH", t.Password})
+	}
+	if o.resp3 {
+		commands = append(commands, []string{"HELLO", "3"})
+	}
+	if o.database != 0 {
+		commands = append(commands, []string{"SELECT", t.Database})
+	}
+	return append(commands, []string{"PING"})
+}
+
+// shakeHands makes a connection ready for requests, one command at a time, so that nothing that
+// belongs to a later answer is read.
+func shakeHands(ctx context.Context, c net.Conn, t driver.Target, o *options) *driver.Error {
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	for _, words := range handshake(t, o) {
+		reply, err := ask(c, words)
+		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				err = context.DeadlineExceeded
+			}
+			return connectFailure(socket.Explain(ctx, t.Address, err))
+		}
+		if reply.Class != driver.OK {
+			return refusal(t, words[0], &reply.Failure)
+		}
+	}
+	if !stop() {
+		return connectFailure(socket.Explain(ctx, t.Address, context.DeadlineExceeded))
+	}
+	return nil
+}
+
+// ask sends one command and reads its answer with a codec of its own.
+func ask(c net.Conn, words []string) (reply driver.Reply, err error) {
+	if _, err := c.Write(appendCommand(nil, words)); err != nil {
+		return reply, err
+	}
+	codec := newCodec(make([]request, 1))
+	var buf []byte
+	piece := make([]byte, 4<<10)
+	for {
+		n, err := c.Read(piece)
+		if err != nil {
+			return reply, err
+		}
+		buf = append(buf, piece[:n]...)
+		used, done, _ := codec.Scan(buf, &driver.Request{}, &reply)
+		if done {
+			return reply, nil
+		}
+		buf = buf[used:]
+	}
+}
+
+// refusal says why the server didn't let us in.
+func refusal(t driver.Target, command string, f *driver.Failure) *driver.Error {
+	text := "can't connect to " + t.Address + ": " + f.Text
+	switch {
+	case f.Code == "NOAUTH":
+		text += "; give a password"
+	case f.Code == "WRONGPASS" || command == "AUTH":
+		text += "; check user and password"
+	case command == "SELECT":
+		text += "; check the database's number"
+	case command == "HELLO":
+		text += "; use option resp=2"
+	}
+	return &driver.Error{Class: driver.Connect, Code: f.Code, Text: blot(text, t.Password), Fatal: true}
+}
+
+// blot takes a secret, if it is long enough to be told from ordinary words, out of a message.
+func blot(text, secret string) string {
+	if len(secret) >= 3 {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
+	return text
+}

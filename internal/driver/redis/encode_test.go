@@ -1,0 +1,103 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+func TestEncode(t *testing.T) {
+	args := []gen.Value{{Kind: gen.String, B: []byte("a\r\nb")}, {Kind: gen.Int, I: -12}, {Kind: gen.Null}, {Kind: gen.Bytes, B: []byte{0}}}
+	kinds := []gen.Kind{gen.String, gen.Int, gen.Int, gen.Bytes}
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"PING"}, "*1\r\n$4\r\nPING\r\n"},
+		{[]string{"SET", "k:$2", "$1"}, "*3\r\n$3\r\nSET\r\n$5\r\nk:-12\r\n$4\r\na\r\nb\r\n"},
+		{[]string{"SET", "$2", "x"}, "*3\r\n$3\r\nSET\r\n$3\r\n-12\r\n$1\r\nx\r\n"},
+		{[]string{"SET", "$$2", "$3"}, "*3\r\n$3\r\nSET\r\n$2\r\n$2\r\n$0\r\n\r\n"},
+		{[]string{"SET", "", "$4"}, "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$1\r\n\x00\r\n"},
+	} {
+		req := command(c.words...)
+		req.Params = kinds
+		got, refused := fresh(t, req)().Encode([]byte(">"), &req, args)
+		if refused != nil || string(got) != ">"+c.want {
+			t.Errorf("%q: got %q, %v; want %q", c.words, got, refused, c.want)
+		}
+	}
+	req := command("GET", "$1")
+	req.Params = kinds[:1]
+	if _, refused := fresh(t, req)().Encode(nil, &req, nil); refused == nil || refused.Class != driver.Client {
+		t.Errorf("no arguments: got %v", refused)
+	}
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	get := command("GET", "k")
+	for _, c := range []struct {
+		req    driver.Request
+		target driver.Target
+		want   string
+	}{
+		{driver.Request{Verb: driver.SQL, Text: "SELECT 1"}, driver.Target{}, "commands of words"},
+		{driver.Request{Verb: driver.Command}, driver.Target{}, "commands of words"},
+		{command("GET", "$1"), driver.Target{}, "$1 names no parameter"},
+		{command("subscribe", "x"), driver.Target{}, "SUBSCRIBE has no single answer"},
+		{command("CLIENT", "reply", "off"), driver.Target{}, "CLIENT REPLY"},
+		{capturing(get, driver.Capture{Name: "x"}), driver.Target{}, "have no names"},
+		{capturing(get, driver.Capture{Column: -1}), driver.Target{}, "element's number"},
+		{capturing(get, driver.Capture{}, driver.Capture{}), driver.Target{}, "captured twice"},
+		{get, driver.Target{Database: "x"}, `"x" isn't a number`},
+		{get, driver.Target{Database: "1", Options: map[string]string{"mode": "cluster"}}, "only the database 0"},
+		{get, driver.Target{Options: map[string]string{"mode": "ring"}}, `"ring" isn't possible`},
+		{get, driver.Target{Options: map[string]string{"resp": "4"}}, `"4" isn't possible`},
+		{get, driver.Target{Options: map[string]string{"max_redirects": "-1"}}, `"-1" isn't possible`},
+		{get, driver.Target{Options: map[string]string{"pool": "1"}}, `unknown option "pool"`},
+	} {
+		_, _, refused := prepare(c.target, &driver.Program{Requests: []driver.Request{c.req}})
+		if refused == nil || refused.Class != driver.Client || !strings.Contains(refused.Text, c.want) {
+			t.Errorf("want %q; got %v", c.want, refused)
+		}
+	}
+}
+
+// The values are the specification's: 0x31C3 for "123456789", and its examples of hash tags.
+// Slots of single words were read from a Redis 7.0.15 with CLUSTER KEYSLOT.
+func TestSlot(t *testing.T) {
+	if got := crc16([]byte("123456789")); got != 0x31C3 {
+		t.Errorf("crc16: got %#x", got)
+	}
+	for key, want := range map[string]uint16{"": 0, "foo": 12182, "bar": 5061, "{user1000}.following": 3443} {
+		if got := Slot([]byte(key)); got != want {
+			t.Errorf("%q: got %d, want %d", key, got, want)
+		}
+	}
+	for _, same := range [][2]string{{"{user1000}.following", "user1000"}, {"foo{bar}{zap}", "bar"}, {"foo{{bar}}zap", "{bar"}} {
+		if Slot([]byte(same[0])) != Slot([]byte(same[1])) {
+			t.Errorf("%q and %q differ", same[0], same[1])
+		}
+	}
+	if whole := "foo{}{bar}"; Slot([]byte(whole)) != crc16([]byte(whole))%Slots {
+		t.Errorf("%q: an empty tag counts", whole)
+	}
+}
+
+func TestParseRedirect(t *testing.T) {
+	for text, want := range map[string]Redirect{
+		"MOVED 3999 127.0.0.1:6381": {Slot: 3999, Address: "127.0.0.1:6381"},
+		"ASK 0 [::1]:6381":          {Ask: true, Address: "[::1]:6381"},
+		"MOVED 16383 :6381":         {Slot: 16383, Address: ":6381"},
+	} {
+		if got, ok := ParseRedirect(text); !ok || got != want {
+			t.Errorf("%q: got %+v, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "MOVED", "MOVED 16384 a:1", "MOVED x a:1", "MOVED 1 a", "MOVED 1 a:99999", "ERR 1 a:1", "MOVED 1 a:1 b"} {
+		if got, ok := ParseRedirect(text); ok {
+			t.Errorf("%q: got %+v", text, got)
+		}
+	}
+}

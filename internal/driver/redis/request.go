@@ -1,0 +1,139 @@
+package redis
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/template"
+)
+
+// options are a target's options, understood.
+type options struct {
+	cluster      bool
+	resp3        bool
+	maxRedirects int
+	readOnly     bool
+	database     int
+}
+
+// request is one command made ready.
+type request struct {
+	params   int
+	words    []template.Template
+	captures []capture
+	// emptyIsMissing: an empty answer means that there is no such key (Redis keeps no empty
+	// hashes, and HGETALL gives one for a key that isn't there).
+	emptyIsMissing bool
+}
+
+// capture is an element of an answer that a later request needs.
+type capture struct {
+	element int
+	kind    gen.Kind
+}
+
+func bad(format string, args ...any) *driver.Error {
+	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf(format, args...)}
+}
+
+// prepare checks a target's options and makes a program ready.
+func prepare(t driver.Target, p *driver.Program) ([]request, *options, *driver.Error) {
+	o, refused := parseOptions(t)
+	if refused != nil {
+		return nil, nil, refused
+	}
+	requests := make([]request, len(p.Requests))
+	for i := range p.Requests {
+		r, err := prepareOne(&p.Requests[i])
+		if err != nil {
+			return nil, nil, bad("request %q: %v", p.Requests[i].Name, err)
+		}
+		requests[i] = r
+	}
+	return requests, o, nil
+}
+
+func parseOptions(t driver.Target) (*options, *driver.Error) {
+	o := &options{maxRedirects: 3}
+	for name, value := range t.Options {
+		ok := true
+		switch name {
+		case "mode":
+			o.cluster, ok = value == "cluster", value == "cluster" || value == "single"
+		case "resp":
+			o.resp3, ok = value == "3", value == "2" || value == "3"
+		case "read_only":
+			o.readOnly, ok = value == "on", value == "on" || value == "off"
+		case "max_redirects":
+			n, err := strconv.Atoi(value)
+			o.maxRedirects, ok = n, err == nil && n >= 0 && n <= 100
+		default:
+			return nil, bad("unknown option %q of redis; there are mode, resp, max_redirects and read_only", name)
+		}
+		if !ok {
+			return nil, bad("option %s: %q isn't possible; see the protocol's documentation", name, value)
+		}
+	}
+	if t.Database != "" {
+		n, err := strconv.Atoi(t.Database)
+		if err != nil || n < 0 {
+			return nil, bad("the database %q isn't a number, as Redis has them", t.Database)
+		}
+		o.database = n
+	}
+	if o.cluster && o.database != 0 {
+		return nil, bad("a Redis cluster has only the database 0; leave the database out")
+	}
+	return o, nil
+}
+
+func prepareOne(req *driver.Request) (r request, err error) {
+	if req.Verb != driver.Command || len(req.Words) == 0 {
+		return r, fmt.Errorf("redis takes commands of words")
+	}
+	if err := answersOnce(req.Words); err != nil {
+		return r, err
+	}
+	r.params = len(req.Params)
+	for _, word := range req.Words {
+		t, err := template.Parse(word, r.params)
+		if err != nil {
+			return r, err
+		}
+		r.words = append(r.words, t)
+	}
+	for _, c := range req.Capture {
+		if c.Name != "" || c.Column < 0 {
+			return r, fmt.Errorf("capture %q: an answer's elements have no names; give the element's number", c.Name)
+		}
+		for _, earlier := range r.captures {
+			if earlier.element == c.Column {
+				return r, fmt.Errorf("element %d of the answer is captured twice", c.Column)
+			}
+		}
+		r.captures = append(r.captures, capture{c.Column, c.Kind})
+	}
+	r.emptyIsMissing = strings.EqualFold(req.Words[0], "HGETALL")
+	return r, nil
+}
+
+// answersOnce refuses commands that aren't answered by exactly one answer.
+func answersOnce(words []string) error {
+	name := strings.ToUpper(words[0])
+	switch name {
+	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC":
+		return fmt.Errorf("%s has no single answer to wait for", name)
+	case "CLIENT":
+		if len(words) > 1 && strings.EqualFold(words[1], "REPLY") {
+			return fmt.Errorf("CLIENT REPLY would leave requests without an answer")
+		}
+	}
+	return nil
+}
+
+func badArguments(got, want int) *driver.Error {
+	return bad("%d arguments for %d parameters", got, want)
+}
