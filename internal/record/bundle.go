@@ -117,9 +117,9 @@ func folderError(dir string, err error) error {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	hint := "name another folder with --output-dir"
+	hint := "name another folder with --results or --bundle"
 	if errors.Is(err, fs.ErrPermission) {
-		hint = "make it writable or name another folder with --output-dir"
+		hint = "make it writable or name another folder with --results or --bundle"
 	}
 	return fmt.Errorf("the run's record can't be written to %s: %w; %s", dir, err, hint)
 }

@@ -226,11 +226,11 @@ func writeWarning(dir string, err error) Warning {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return Warning{
 			ID: "record-disk-full", Text: "the disk of " + dir + " was full while the run was recorded; intervals waited in memory",
-			Remedy: "free some space, or name a folder on another disk with --output-dir",
+			Remedy: "free some space, or name a folder on another disk with --results or --bundle",
 		}
 	}
 	return Warning{
 		ID: "record-write-failed", Text: fmt.Sprintf("writing to %s failed while running (%v); intervals waited in memory", dir, err),
-		Remedy: "check the disk, or name a folder on another one with --output-dir",
+		Remedy: "check the disk, or name a folder on another one with --results or --bundle",
 	}
 }
