@@ -145,20 +145,37 @@ func (s *session) execute(hard context.Context, i uint64, intended int64) int {
 		s.pool.report(tier.ErrorEvent{
 			AtNs: cfg.Clock.Now(), Operation: operation, Index: i, Address: s.address, Attempt: m.Attempts, Failure: f,
 		})
-		if f.Class != driver.Retryable || m.Attempts > cfg.Retries || s.conn == nil {
-			break
-		}
-		if !sleep(ctx, retryPause(m.Attempts)) {
+		if !s.again(ctx, f, m.Attempts) {
 			break
 		}
 	}
 	m.End = cfg.Clock.Now()
 	s.pool.busy.Add(-1)
 	s.shared.Record(m)
+	if cfg.Workload.Timed != nil {
+		cfg.Workload.Timed(workload.Timing{
+			Operation: operation, Step: workload.WholeOperation, Index: i, Class: m.Class,
+			IntendedNs: m.Intended, SentNs: m.Sent, EndNs: m.End,
+		})
+	}
 	if cfg.Workload.Done != nil {
 		cfg.Workload.Done(operation, i, m.Class)
 	}
 	return operation
+}
+
+// again waits before a further attempt, reconnecting if every failure is to be retried. It returns
+// false if there is to be none.
+func (s *session) again(ctx context.Context, f driver.Failure, attempts int) bool {
+	cfg := &s.pool.cfg
+	if attempts > cfg.Retries || !cfg.RetryErrors && (f.Class != driver.Retryable || s.conn == nil) {
+		return false
+	}
+	pause := retryPause(attempts)
+	if p := cfg.RetryPause; p > 0 {
+		pause = p*4/5 + time.Duration(rand.Int64N(int64(p)*2/5+1))
+	}
+	return sleep(ctx, pause) && s.ready(ctx)
 }
 
 // retryPause is how long to wait before attempt n+1: 1 ms doubling to 128 ms, with full jitter.
@@ -180,7 +197,8 @@ func (s *session) attempt(ctx context.Context, operation int, i uint64, m *measu
 		}
 		args := s.arguments(operation, k, i)
 		s.reply.Reset(len(step.Request.Capture))
-		s.conn.Do(ctx, step.Request, args, &s.reply)
+		began := s.pool.cfg.Clock.Now()
+		s.conn.Do(ctx, step.For(i), args, &s.reply)
 		m.BytesIn += s.reply.BytesIn
 		m.Missing = m.Missing || s.reply.Missing
 		m.BadHash = m.BadHash || s.reply.BadHash
@@ -190,6 +208,12 @@ func (s *session) attempt(ctx context.Context, operation int, i uint64, m *measu
 		f := s.reply.Failure
 		if f.Fatal {
 			s.hangUp()
+		}
+		if timed := s.pool.cfg.Workload.Timed; timed != nil {
+			timed(workload.Timing{
+				Operation: operation, Step: k, Index: i, Class: f.Class,
+				IntendedNs: began, SentNs: began, EndNs: s.pool.cfg.Clock.Now(),
+			})
 		}
 		if f.Class != driver.OK {
 			s.rollback(ctx, op, k)

@@ -63,6 +63,8 @@ type Settings struct {
 	Loops            int           // event loops; 0 means as few as carry the load
 	Spin             time.Duration // busy-wait before an intended start instead of sleeping; 0
 	IOUring          bool          // io_uring backend if the kernel has it
+	RetryErrors      bool          // Retries is for every failure, not only retryable ones (library tier)
+	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling to 128 ms
 }
 
 // Mix says how operation number i is chosen.
@@ -95,8 +97,12 @@ type Step struct {
 	Params  []Param        // one for each parameter of the request
 	Name    string         // for references of later steps; may be ""
 	Think   Think          // pause of the session before the next step
-	At      Position
-	Where   Places // of its keys; "params" and "capture" hold lists
+	// Variants may stand in for Request: Variant says which of them operation number i takes. They
+	// have the parameters and as many captures as Request, which is one of them.
+	Variants []driver.Request
+	Variant  func(i uint64) int
+	At       Position
+	Where    Places // of its keys; "params" and "capture" hold lists
 }
 
 // Param is one parameter: a value to generate, or a value that an earlier step captured.

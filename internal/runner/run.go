@@ -43,6 +43,7 @@ type Options struct {
 	Prepared func(*workload.Workload)  // may set hooks before anything is sent
 	Loading  func(load.Progress)       // told how the filling of tables goes
 	Notice   func(record.Warning)      // told of each warning as it arises
+	Failed   func(record.ErrorSample)  // told of each failed attempt, concurrently
 	Extra    map[string]string         // kept in the record
 }
 
@@ -183,7 +184,7 @@ func (j *job) newFleet(clock tier.Clock) error {
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
 		Retries: s.Retries, DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: j.run.Pipeline,
-		Loops: s.Loops, IOUring: s.IOUring,
+		Loops: s.Loops, IOUring: s.IOUring, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 	}
 	j.run.Tier, j.run.TierReason = "library", "asked for"
 	if s.Tier != "library" {
@@ -239,6 +240,9 @@ func (j *job) failed(clock tier.Clock) func(tier.ErrorEvent) {
 			sample.Operation = j.workload.Operations[e.Operation].Name
 		}
 		j.bundle.Failed(&sample)
+		if j.o.Failed != nil {
+			j.o.Failed(sample)
+		}
 	}
 }
 

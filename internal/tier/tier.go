@@ -45,6 +45,8 @@ type Config struct {
 	Pipeline         int           // codec tier: requests in flight a session; ≥ 1
 	Loops            int           // codec tier: 0 means choose
 	IOUring          bool          // codec tier: use io_uring if the kernel has it
+	RetryErrors      bool          // library tier: Retries is for every failure
+	RetryPause       time.Duration // library tier: before a further attempt, ±20 %; 0 means 1 ms doubling
 }
 
 // ErrorEvent is one failed attempt, or a failed connection (Operation −1).

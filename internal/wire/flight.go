@@ -31,6 +31,7 @@ type flight struct {
 	attempts  int
 	intended  int64
 	sent      int64 // of the first attempt; 0 before
+	stepEnd   int64 // when the step before the present one was answered
 	end       int64
 	began     int64 // the operation's timeout counts from here
 

@@ -4,6 +4,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/tier"
+	"brunt/internal/workload"
 )
 
 // start begins an operation on a session that can take one. intended is never in closed loads:
@@ -27,7 +28,7 @@ func (l *loop) sendStep(f *flight) {
 	}
 	op := &l.work.Operations[f.operation]
 	f.phase = requested
-	l.encode(f, op.Steps[f.step].Request, args, f.step+1 < len(op.Steps))
+	l.encode(f, op.Steps[f.step].For(f.index), args, f.step+1 < len(op.Steps))
 }
 
 // encode puts a request into the session's buffer and among those outstanding. eager means that
@@ -90,6 +91,7 @@ func (l *loop) answered(s *session, end int64) {
 		return
 	}
 	f.absorb(r)
+	l.timed(f, r.Class, end)
 	if r.Class != driver.OK {
 		l.fail(f, r.Failure, end)
 		return
@@ -163,9 +165,32 @@ func (l *loop) record(f *flight, class driver.Class) {
 	m.Attempts, m.Class, m.Status, m.BytesIn = f.attempts, class, f.status, f.bytesIn
 	m.Missing, m.BadHash = f.missing, f.badHash
 	l.rec.Record(m)
+	if l.work.Timed != nil {
+		l.work.Timed(workload.Timing{
+			Operation: f.operation, Step: workload.WholeOperation, Index: f.index, Class: class,
+			IntendedNs: f.intended, SentNs: f.sent, EndNs: f.end,
+		})
+	}
 	if l.work.Done != nil {
 		l.work.Done(f.operation, f.index, class)
 	}
+}
+
+// timed tells how long the present step took. A step after the first is sent when the one before
+// it has been answered.
+func (l *loop) timed(f *flight, class driver.Class, end int64) {
+	if l.work.Timed == nil {
+		return
+	}
+	sent := f.sent
+	if f.step > 0 {
+		sent = f.stepEnd
+	}
+	f.stepEnd = end
+	l.work.Timed(workload.Timing{
+		Operation: f.operation, Step: f.step, Index: f.index, Class: class,
+		IntendedNs: sent, SentNs: sent, EndNs: end,
+	})
 }
 
 // rest makes a flight vacant again, in closed loads after the operation's think time.

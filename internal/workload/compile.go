@@ -40,7 +40,8 @@ func (c *compiler) frame(verb driver.Verb, name, isolation string) int {
 type linked struct {
 	operation Operation
 	requests  []int // one a step
-	rollback  int   // -1: none
+	variants  [][]int
+	rollback  int // -1: none
 }
 
 func (c *compiler) operation(op *plan.Operation) (linked, error) {
@@ -70,7 +71,8 @@ func (c *compiler) operation(op *plan.Operation) (linked, error) {
 		if request.Name == "" {
 			request.Name = stepName(op, i)
 		}
-		l.add(Step{Think: s.Think, params: params}, c.add(request))
+		l.add(Step{Think: s.Think, params: params, variant: s.Variant}, c.add(request))
+		l.variants[len(l.variants)-1] = c.variants(s, kinds[i], request.Name)
 	}
 	if op.Transaction {
 		l.add(Step{}, c.frame(driver.Commit, "commit", ""))
@@ -79,9 +81,23 @@ func (c *compiler) operation(op *plan.Operation) (linked, error) {
 	return l, nil
 }
 
+// variants adds the requests that may stand in for a step's own.
+func (c *compiler) variants(s *plan.Step, kinds []gen.Kind, name string) []int {
+	var ids []int
+	for _, r := range s.Variants {
+		r.Params = kinds
+		if r.Name == "" {
+			r.Name = name
+		}
+		ids = append(ids, c.add(r))
+	}
+	return ids
+}
+
 func (l *linked) add(s Step, request int) {
 	l.operation.Steps = append(l.operation.Steps, s)
 	l.requests = append(l.requests, request)
+	l.variants = append(l.variants, nil)
 }
 
 func stepName(op *plan.Operation, step int) string {
@@ -121,6 +137,9 @@ func Compile(p *plan.Plan) (*Workload, error) {
 		l := &all[i]
 		for s := range l.operation.Steps {
 			l.operation.Steps[s].Request = &w.Program.Requests[l.requests[s]]
+			for _, id := range l.variants[s] {
+				l.operation.Steps[s].variants = append(l.operation.Steps[s].variants, &w.Program.Requests[id])
+			}
 		}
 		if l.rollback >= 0 {
 			l.operation.Rollback = &w.Program.Requests[l.rollback]

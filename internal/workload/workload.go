@@ -27,6 +27,10 @@ type Workload struct {
 	// concurrently by different sessions.
 	Check func(operation, step int, st *State) driver.Failure
 
+	// Timed, if not nil, is told how long every finished operation and each request of it took, by
+	// whichever session ran it, concurrently.
+	Timed func(Timing)
+
 	pick   picker
 	pauses pauses
 }
@@ -45,6 +49,9 @@ type Step struct {
 	Request *driver.Request
 	Think   plan.Think
 	params  []param
+
+	variants []*driver.Request // see plan.Step.Variants
+	variant  func(i uint64) int
 }
 
 type param struct {
@@ -58,6 +65,7 @@ type param struct {
 type State struct {
 	Args     [][]gen.Value // one slice a step
 	Captured [][]gen.Value // one slice a step; the engine moves Reply.Captured here
+	Index    uint64        // of the operation under way
 }
 
 // picker says which operation number i is.
@@ -83,7 +91,7 @@ func (w *Workload) Args(st *State, operation, step int, i uint64) []gen.Value {
 		a = b
 	}
 	a = a[:len(s.params)]
-	st.Args[step] = a
+	st.Args[step], st.Index = a, i
 	for k := range s.params {
 		if p := &s.params[k]; p.gen != nil {
 			p.gen.Value(&a[k], i)
