@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"sort"
 	"strconv"
 	"strings"
@@ -22,6 +23,14 @@ func (p Position) String() string {
 		return strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
 	}
 	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
+}
+
+// firstAt says where something stood before, if that is known.
+func firstAt(p Position) string {
+	if p == (Position{}) {
+		return ""
+	}
+	return ", first at " + p.String()
 }
 
 // Places says where the keys of a part of the plan stand in its file.
@@ -62,11 +71,17 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // Faults is everything that is wrong with a plan. An empty list is no error: use Err.
 type Faults []Fault
 
-// Error returns one line a fault.
+// MaxFaultLines is how many faults Error writes out.
+const MaxFaultLines = 1000
+
+// Error returns one line a fault; after MaxFaultLines it only says how many more there are.
 func (f Faults) Error() string {
-	lines := make([]string, len(f))
-	for i := range f {
-		lines[i] = f[i].String()
+	lines := make([]string, 0, min(len(f), MaxFaultLines+1))
+	for i := range f[:min(len(f), MaxFaultLines)] {
+		lines = append(lines, f[i].String())
+	}
+	if more := len(f) - MaxFaultLines; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more; mend these first", more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -57,8 +57,8 @@ func ParseThreshold(text string) (Threshold, error) {
 	if metric != "" && aggregate == "" && aggregatesOf(metric) == nil {
 		metric, aggregate = "", metric
 	}
-	if metric == "p" {
-		metric, aggregate = "", "p"+aggregate
+	if aggregate == "p" {
+		return t, errors.New("p needs a quantile; write for example p(99)")
 	}
 	if strings.HasPrefix(aggregate, "p") && len(aggregate) > 1 {
 		if err := t.quantile(aggregate); err != nil {

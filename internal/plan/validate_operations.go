@@ -16,7 +16,7 @@ func (c *checker) operations() {
 		op := &c.plan.Operations[i]
 		at := op.Where.At("name", op.At)
 		if first, again := seen[op.Name]; again {
-			c.add(at, "rename one", "operation %q stands twice, first at %s", op.Name, first)
+			c.add(at, "rename one", "operation %q stands twice%s", op.Name, firstAt(first))
 		} else {
 			seen[op.Name] = at
 		}

@@ -21,7 +21,7 @@ func (c *checker) schema() {
 		t := &c.plan.Tables[i]
 		at := t.Where.At("name", t.At)
 		if first, again := seen[strings.ToLower(t.Name)]; again {
-			c.add(at, "rename one", "table %s stands twice, first at %s", t.Name, first)
+			c.add(at, "rename one", "table %s stands twice%s", t.Name, firstAt(first))
 		}
 		seen[strings.ToLower(t.Name)] = at
 		c.identifier(at, "table", t.Name)

@@ -87,9 +87,9 @@ func totalRate(p *plan.Plan) float64 {
 
 // namePhases gives phases without a name one after their kind.
 func namePhases(phases []plan.Phase) {
-	taken := map[string]bool{}
+	taken := map[string]int{}
 	for i := range phases {
-		taken[phases[i].Name] = true
+		taken[phases[i].Name] = 1
 	}
 	for i := range phases {
 		ph := &phases[i]

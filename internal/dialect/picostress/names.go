@@ -9,9 +9,9 @@ import (
 
 // nameOperations gives operations without a name one that can be read and is unique.
 func nameOperations(ops []plan.Operation) {
-	taken := map[string]bool{}
+	taken := map[string]int{}
 	for i := range ops {
-		taken[ops[i].Name] = true
+		taken[ops[i].Name] = 1
 	}
 	for i := range ops {
 		op := &ops[i]
@@ -30,12 +30,14 @@ func nameOperations(ops []plan.Operation) {
 }
 
 // unused returns base, or base with the first number from 2 that makes it new, and takes it.
-func unused(base string, taken map[string]bool) string {
+// taken holds the last number tried for each name.
+func unused(base string, taken map[string]int) string {
 	name := base
-	for n := 2; taken[name]; n++ {
-		name = base + " " + itoa(n)
+	for taken[name] > 0 {
+		taken[base]++
+		name = base + " " + itoa(taken[base])
 	}
-	taken[name] = true
+	taken[name] = 1
 	return name
 }
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -38,8 +40,9 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 	if p.Name == "" {
 		p.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
+	consequence := r.consequences()
 	for _, f := range p.Validate() {
-		if !r.consequence(f) {
+		if !consequence(f) {
 			r.faults = append(r.faults, f)
 		}
 	}
@@ -73,17 +76,20 @@ func (r *reader) at(n *yaml.Node) plan.Position {
 	return plan.Position{File: r.file, Line: n.Line, Column: n.Column}
 }
 
-// consequence reports whether a fault of logic may only follow from a fault of form.
-func (r *reader) consequence(f plan.Fault) bool {
-	if f.Cross && r.cross {
-		return true
+// consequences returns a function that reports whether a fault of logic may only follow from a
+// fault of form.
+func (r *reader) consequences() func(f plan.Fault) bool {
+	spans := slices.SortedFunc(slices.Values(r.broken), func(a, b span) int { return a.first - b.first })
+	for i := 1; i < len(spans); i++ {
+		spans[i].last = max(spans[i].last, spans[i-1].last)
 	}
-	for _, s := range r.broken {
-		if s.first <= f.At.Line && f.At.Line <= s.last {
+	return func(f plan.Fault) bool {
+		if f.Cross && r.cross {
 			return true
 		}
+		after := sort.Search(len(spans), func(i int) bool { return spans[i].first > f.At.Line })
+		return after > 0 && f.At.Line <= spans[after-1].last
 	}
-	return false
 }
 
 // item runs read on an item of a list and remembers it as broken if that finds a fault.

@@ -39,7 +39,7 @@ func (r *reader) table(n *yaml.Node) plan.Table {
 func (r *reader) column(n *yaml.Node) plan.Column {
 	o := r.object(n, "a column", valueKeys())
 	if o == nil {
-		return plan.Column{}
+		return plan.Column{ValueSpec: plan.ValueSpec{At: r.at(n)}}
 	}
 	o.require("a column", "name")
 	return plan.Column{Name: o.text("name"), ValueSpec: r.value(o, "a column")}

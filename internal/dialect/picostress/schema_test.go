@@ -173,7 +173,7 @@ func TestDocumentation(t *testing.T) {
 	}
 	schema, _ := loadSchema(t)
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(data, -1)
-	if len(blocks) < 8 {
+	if len(blocks) < 7 {
 		t.Fatalf("only %d YAML blocks", len(blocks))
 	}
 	for _, b := range blocks {

@@ -157,12 +157,12 @@ func (r *reader) threshold(n *yaml.Node) plan.Threshold {
 		o = r.object(n, "a threshold", thresholdKeys())
 		o.require("a threshold", "expr")
 		if at = o.get("expr"); at == nil {
-			return plan.Threshold{}
+			return plan.Threshold{At: r.at(n)}
 		}
 	}
 	text := r.textOf(at, "a threshold")
 	if !tagIs(at, "!!str") {
-		return plan.Threshold{}
+		return plan.Threshold{At: r.at(n)}
 	}
 	t, err := plan.ParseThreshold(text)
 	if err != nil {

@@ -1,0 +1,174 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+)
+
+func TestSQLPlaceholders(t *testing.T) {
+	for _, c := range []struct {
+		sql       string
+		used      []int
+		questions int
+	}{
+		{"select $1::integer, $2 from t where a=$10", []int{1, 2, 10}, 0},
+		{"select '$1' || \"$2\" || `$3`, $4", []int{4}, 0},
+		{"select 'it''s $1', $2", []int{2}, 0},
+		{"select $1 -- $2\n, $3 /* $4 /* $5 */ $6 */ + $7", []int{1, 3, 7}, 0},
+		{"select $$ $1 $$, $a$ $2 $b$ $a$, $3", []int{3}, 0},
+		{"select a$1, $0, $, $x", nil, 0},
+		{"select * from t where a = ? and b = '?' and c = ?", nil, 2},
+		{"select 'open $1", nil, 0},
+		{"select /* open $1", nil, 0},
+		{"$1", []int{1}, 0},
+		{"", nil, 0},
+	} {
+		p := SQLPlaceholders(c.sql)
+		var used []int
+		for n := range p.Used {
+			used = append(used, n)
+		}
+		slices.Sort(used)
+		if !reflect.DeepEqual(used, c.used) || p.Questions != c.questions {
+			t.Errorf("%s: %v and %d question marks, want %v and %d", c.sql, used, p.Questions, c.used, c.questions)
+		}
+	}
+}
+
+func FuzzSQLPlaceholders(f *testing.F) {
+	f.Add("select $1, '$2' /* $3 */ -- $4\n, $a$ $5 $a$ ?")
+	f.Fuzz(func(t *testing.T, sql string) {
+		p := SQLPlaceholders(sql)
+		if len(p.Used) > len(sql) || p.Questions > len(sql) || p.Max > 99_999 || p.Max > 0 && !p.Used[p.Max] {
+			t.Fatalf("%q: %+v", sql, p)
+		}
+	})
+}
+
+func TestTemplatePlaceholders(t *testing.T) {
+	p, other := TemplatePlaceholders("key:$1:$12 costs $$3 and $ and $x")
+	if !p.Used[1] || !p.Used[12] || len(p.Used) != 2 || other != 2 {
+		t.Errorf("%+v and %d others, want 1, 12 and 2 others", p, other)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"config_name", "tables_schema", "queries", "sql", "name"}
+	for word, want := range map[string]string{"config_nam": "config_name", "tableschema": "tables_schema", "Querys": "queries",
+		"sqll": "sql", "nmae": "name", "zzz": "", "": "", "q": "", "something_else_entirely": ""} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+	// Published distances: Wagner and Fischer's kitten → sitting, and Saturday → Sunday.
+	if a, b := distance([]rune("kitten"), []rune("sitting")), distance([]rune("saturday"), []rune("sunday")); a != 3 || b != 3 {
+		t.Errorf("distances %d and %d, want 3 and 3", a, b)
+	}
+}
+
+func TestFaultsAreSortedLines(t *testing.T) {
+	f := Faults{{At: Position{"a.yml", 3, 1}, Text: "two\nlines", Fix: "join them"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {Text: "nowhere"}}
+	if got, want := f.Sort().Error(), "nowhere\na.yml:2:9: x\na.yml:3:1: two lines; join them"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if err := (Faults{}).Err(); err != nil {
+		t.Errorf("no faults are the error %v", err)
+	}
+}
+
+func TestFaultsAreBoundedText(t *testing.T) {
+	lines := strings.Split(make(Faults, MaxFaultLines+5).Error(), "\n")
+	if len(lines) != MaxFaultLines+1 || lines[MaxFaultLines] != "and 5 more; mend these first" {
+		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
+	}
+}
+
+func queue() *Plan {
+	return &Plan{Name: "q", Mix: ByCount, Load: QueueLoad().Phases, Operations: []Operation{
+		{Name: "a", Count: 3, Steps: []Step{{Request: driver.Request{Text: "select 1"}}}},
+		{Name: "b", Count: 1, Steps: []Step{{Request: driver.Request{Text: "select 2"}}}},
+	}}
+}
+
+func TestSetLoad(t *testing.T) {
+	p := queue()
+	if f := p.Validate(); len(f) != 0 {
+		t.Fatalf("the queue has faults: %v", f)
+	}
+	if err := p.SetLoad(RateLoad(100, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if p.Mix != ByWeight || p.Operations[0].Weight != 3 || p.Operations[1].Weight != 1 || len(p.Validate()) != 0 {
+		t.Errorf("%+v: %v", p, p.Validate())
+	}
+	if err := p.SetLoad(SpikeLoad(10, 100, time.Second, 2*time.Second, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(p.Load[0].RateFrom, p.Load[0].RateTo, p.Load[1].RateFrom, p.Load[1].RateTo, len(p.Load)), "10 100 100 100 2"; got != want {
+		t.Errorf("spike %s, want %s", got, want)
+	}
+	if err := p.SetLoad(QueueLoad()); err != nil || p.Mix != ByCount || p.Load[0].Kind != Closed {
+		t.Errorf("%v, %+v", err, p.Load)
+	}
+	p.Operations[0].Count, p.Operations[1].Count = 0, 0
+	if err := p.SetLoad(QueueLoad()); err == nil {
+		t.Error("a queue without counts is accepted")
+	}
+}
+
+func TestScaleReplacesAnEarlierScale(t *testing.T) {
+	p := queue()
+	if err := p.SetLoad(SpikeLoad(10, 100, time.Second, time.Second, time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []float64{3, 0.5} {
+		if err := Scale(p, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.Load[0].RateFrom != 5 || p.Load[0].RateTo != 50 || p.Load[2].RateTo != 5 {
+		t.Errorf("rates %+v, want half of 10 and 100", p.Load)
+	}
+	for _, n := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		if Scale(p, n) == nil {
+			t.Errorf("scale %v is accepted", n)
+		}
+	}
+}
+
+func TestSteps(t *testing.T) {
+	var rates []float64
+	for _, ph := range Steps("s", 10, 40, 4, time.Second) {
+		rates = append(rates, ph.RateFrom)
+	}
+	if !reflect.DeepEqual(rates, []float64{10, 20, 30, 40}) {
+		t.Errorf("rates %v", rates)
+	}
+	if one := Steps("s", 10, 40, 1, time.Second); len(one) != 1 || one[0].RateFrom != 10 || one[0].Name != "s 1" {
+		t.Errorf("one step %+v", one)
+	}
+}
+
+// TestValidateOfOtherDialects: plans that were never a file have no places.
+func TestValidateOfOtherDialects(t *testing.T) {
+	p := queue()
+	p.Operations[1].Name = "a"
+	p.Operations[0].Steps[0].Params = []Param{{Step: 3}}
+	p.Settings.Sessions = -1
+	p.Load = append(p.Load, Phase{Name: "odd", Kind: "odd"})
+	want := `sessions is -1; give a number from 0 to 1000000
+parameter 1 isn't used; use $1 or remove the parameter
+parameter 1 needs a value of a later statement; reorder the statements
+operation "a" stands twice; rename one
+unknown kind of phase "odd"; use open, closed or pause`
+	if got := p.Validate().Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
