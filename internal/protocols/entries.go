@@ -16,7 +16,8 @@ func entries() []entry {
 		{[]string{"pg", "pgwire", "postgres", "postgresql"}, func() driver.Driver { return postgres.New() }, "5432"},
 		{[]string{"iproto", "tarantool"}, func() driver.Driver { return iproto.New() }, "3301"},
 		{[]string{"redis", "resp"}, func() driver.Driver { return redis.New() }, "6379"},
-		{[]string{"http", "https"}, func() driver.Driver { return web.New() }, "80"},
+		{[]string{"http"}, func() driver.Driver { return web.New() }, "80"},
+		{[]string{"https"}, func() driver.Driver { return web.NewSecure() }, "443"},
 		{[]string{"echo"}, func() driver.Driver { return echo.Driver{} }, "7"},
 		{[]string{"noop"}, func() driver.Driver { return noop.Driver{} }, ""},
 	}
