@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,45 +25,73 @@ func accountsChunk(first, rows uint64) *driver.Chunk {
 		}}
 }
 
-// BenchmarkLoad fills a table like pgbench_accounts in one session, without and with its primary
-// key; BenchmarkPgbenchInit is the peer.
+// BenchmarkLoad fills a table like pgbench_accounts by chunks of 25000 rows; BenchmarkPgbenchInit
+// is the peer. Both make 500000 rows a round.
 func BenchmarkLoad(b *testing.B) {
-	const rows = 500000
 	for _, key := range []string{"", "PRIMARY KEY"} {
-		b.Run("key="+fmt.Sprint(key != ""), func(b *testing.B) {
-			a := openAdmin(b, targetOf(server))
-			var spent time.Duration
-			for b.Loop() {
-				execute(b, a, "DROP TABLE IF EXISTS load_accounts", "CREATE TABLE load_accounts (aid int "+key+", bid int, abalance int, filler char(84))")
-				start := time.Now()
-				for first := uint64(0); first < rows; first += 100000 {
-					if _, err := a.Load(context.Background(), accountsChunk(first, 100000), false); err != nil {
-						b.Fatal(err)
-					}
+		for _, sessions := range []uint64{1, 2, 4} {
+			b.Run(fmt.Sprintf("key=%v/sessions=%d", key != "", sessions), func(b *testing.B) {
+				var open []driver.Admin
+				for range sessions {
+					open = append(open, openAdmin(b, targetOf(server)))
 				}
-				spent += time.Since(start)
-			}
-			b.ReportMetric(rows*float64(b.N)/spent.Seconds(), "rows/s")
-		})
+				var spent time.Duration
+				for b.Loop() {
+					execute(b, open[0], "DROP TABLE IF EXISTS load_accounts",
+						"CREATE TABLE load_accounts (aid int "+key+", bid int, abalance int, filler char(84))")
+					start := time.Now()
+					loadAll(b, open)
+					spent += time.Since(start)
+				}
+				b.ReportMetric(benchRows*float64(b.N)/spent.Seconds(), "rows/s")
+			})
+		}
 	}
 }
 
-// BenchmarkPgbenchInit is the generation step of pgbench -i alone (-I g): no key, no vacuum.
+const benchRows = 500000
+
+func loadAll(b *testing.B, sessions []driver.Admin) {
+	const chunk = 25000
+	var next atomic.Uint64
+	var wg sync.WaitGroup
+	for _, a := range sessions {
+		wg.Go(func() {
+			for {
+				first := next.Add(chunk) - chunk
+				if first >= benchRows {
+					return
+				}
+				if _, err := a.Load(context.Background(), accountsChunk(first, chunk), false); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// BenchmarkPgbenchInit is pgbench -i: rows alone (g), and with vacuum and primary key (gvp).
 func BenchmarkPgbenchInit(b *testing.B) {
-	arguments := []string{"-h", server.Host, "-p", fmt.Sprint(server.Port), "-U", server.User, "-s", "5", "-q", "-i"}
-	run := func(steps string) {
-		cmd := exec.Command("pgbench", append(arguments, "-I", steps, server.Database)...)
+	run := func(b *testing.B, steps string) {
+		cmd := exec.Command("pgbench", "-h", server.Host, "-p", fmt.Sprint(server.Port), "-U", server.User, "-s", "5", "-q",
+			"-i", "-I", steps, server.Database)
 		cmd.Env = append(cmd.Environ(), "PGPASSWORD="+server.Password, "PGSSLMODE=disable")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
 	}
-	var spent time.Duration
-	for b.Loop() {
-		run("dt")
-		start := time.Now()
-		run("g")
-		spent += time.Since(start)
+	for _, steps := range []string{"g", "gvp"} {
+		b.Run("steps="+steps, func(b *testing.B) {
+			var spent time.Duration
+			for b.Loop() {
+				run(b, "dt")
+				start := time.Now()
+				run(b, steps)
+				spent += time.Since(start)
+			}
+			b.ReportMetric(benchRows*float64(b.N)/spent.Seconds(), "rows/s")
+		})
 	}
-	b.ReportMetric(500000*float64(b.N)/spent.Seconds(), "rows/s")
 }

@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !linux
 
 package postgres
 
@@ -9,12 +9,12 @@ import (
 	"brunt/internal/wire"
 )
 
-// Takes refuses: sockets can be taken over on Unix systems only.
+// Takes refuses: event loops are Linux's.
 func (*Driver) Takes(driver.Target, *driver.Program) (why string, ok bool) {
-	return "event loops need a Unix system", false
+	return "event loops need Linux", false
 }
 
 // Takeover always fails here.
 func (*Driver) Takeover(context.Context, driver.Target, *driver.Program) (wire.Session, error) {
-	return wire.Session{}, &driver.Error{Class: driver.Client, Text: "event loops need a Unix system"}
+	return wire.Session{}, &driver.Error{Class: driver.Client, Text: "event loops need Linux"}
 }

@@ -1,17 +1,12 @@
-//go:build unix
-
 package postgres
 
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/wire"
-
-	"golang.org/x/sys/unix"
 )
 
 // Takes refuses encrypted targets, and programs with verbs that the protocol lacks.
@@ -50,46 +45,12 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if err != nil {
 		return fail("hijack", err)
 	}
-	socket, ok := hijacked.Conn.(syscall.Conn)
-	if !ok {
-		return fail("find its socket", fmt.Errorf("a %T has none", hijacked.Conn))
+	if err := hijacked.Conn.SetDeadline(time.Time{}); err != nil {
+		return fail("settle it", err)
 	}
-	fd, err := duplicate(socket)
+	fd, err := wire.Detach(hijacked.Conn)
 	if err != nil {
-		return fail("duplicate its socket", err)
-	}
-	if err := hijacked.Conn.Close(); err != nil {
-		unix.Close(fd)
-		return fail("release it", err)
+		return fail("detach it", err)
 	}
 	return wire.Session{FD: fd, Codec: &codec{statements: statements, secret: t.Password}}, nil
-}
-
-// duplicate makes a second, non-blocking descriptor of a socket.
-func duplicate(socket syscall.Conn) (fd int, err error) {
-	if d, ok := socket.(interface{ SetDeadline(time.Time) error }); ok {
-		if err := d.SetDeadline(time.Time{}); err != nil {
-			return -1, err
-		}
-	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	fd = -1
-	var derr error
-	err = raw.Control(func(original uintptr) {
-		fd, derr = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
-	})
-	if err == nil {
-		err = derr
-	}
-	if err == nil {
-		err = unix.SetNonblock(fd, true)
-	}
-	if err != nil && fd >= 0 {
-		unix.Close(fd)
-		fd = -1
-	}
-	return fd, err
 }
