@@ -116,7 +116,7 @@ func (c *checker) settings() {
 	for _, d := range []struct {
 		key string
 		v   time.Duration
-	}{{"timeouts", s.OperationTimeout}, {"timeouts", s.ConnectTimeout}, {"drop_after", s.DropAfter},
+	}{{"timeouts", s.OperationTimeout}, {"timeouts", s.ConnectTimeout}, {"retry_pause", s.RetryPause}, {"drop_after", s.DropAfter},
 		{"interval", s.Interval}, {"timing_tolerance", s.TimingTolerance}, {"spin", s.Spin}} {
 		if d.v < 0 {
 			c.add(at(d.key), "give a time ≥ 0", "%s is negative", d.key)

@@ -11,7 +11,7 @@ import (
 
 func topKeys() []string {
 	return []string{"config_name", "seed", "target", "tables_schema", "indexes", "queries", "transactions", "mix", "load",
-		"scale", "scaled", "thresholds", "sessions", "timeouts", "retries", "late", "drop_after", "pipeline", "loops", "tier",
+		"scale", "scaled", "thresholds", "sessions", "timeouts", "retries", "retry_errors", "retry_pause", "late", "drop_after", "pipeline", "loops", "tier",
 		"spin", "io_uring", "timing_tolerance", "interval", "error_threshold", "x-*"}
 }
 
@@ -135,6 +135,7 @@ func (r *reader) settings(o *object, p *plan.Plan) {
 			s.Retries = -1
 		}
 	}
+	s.RetryErrors = o.flag("retry_errors")
 	s.LatePolicy = o.choice("late", []string{"queue", "drop"})
 	s.Tier = o.choice("tier", []string{"auto", "codec", "library"})
 	s.Pipeline = int(o.integer("pipeline", 1, math.MaxInt32))
@@ -144,7 +145,7 @@ func (r *reader) settings(o *object, p *plan.Plan) {
 	for _, d := range []struct {
 		key string
 		to  *time.Duration
-	}{{"drop_after", &s.DropAfter}, {"spin", &s.Spin}, {"timing_tolerance", &s.TimingTolerance}, {"interval", &s.Interval}} {
+	}{{"retry_pause", &s.RetryPause}, {"drop_after", &s.DropAfter}, {"spin", &s.Spin}, {"timing_tolerance", &s.TimingTolerance}, {"interval", &s.Interval}} {
 		*d.to = o.duration(d.key)
 	}
 }

@@ -18,7 +18,8 @@ import (
 // Write returns a plan as YAML that Read turns into an equal plan, shorthands resolved. Secrets
 // (the password, options and HTTP headers that look like secrets, and credentials in addresses)
 // are replaced by ***. Generators that another dialect has made of its own (plan.Param.Custom)
-// are written as type: Custom, which Read refuses: such a plan is for reading by people.
+// are written as type: Custom, which Read refuses, and of a step's variants only Request is
+// written: such a plan is for reading by people.
 func Write(p *plan.Plan) ([]byte, error) {
 	w := mapping{}
 	w.text("config_name", p.Name)
@@ -258,6 +259,8 @@ func (m *mapping) settings(p *plan.Plan) {
 	if s.Retries != 0 {
 		m.add("retries", number(max(s.Retries, 0)))
 	}
+	m.flag("retry_errors", s.RetryErrors)
+	m.duration("retry_pause", s.RetryPause)
 	m.text("late", s.LatePolicy)
 	m.duration("drop_after", s.DropAfter)
 	m.duration("interval", s.Interval)
