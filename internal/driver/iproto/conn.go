@@ -126,8 +126,12 @@ func (c *conn) ask(ctx context.Context, kind byte, request []byte) (uint32, []by
 	return r.code(), r.body, nil
 }
 
-// Do executes a request of the program. reply.BytesIn counts the answer's body only: the library
-// doesn't tell the rest.
+// frameSize is what every Tarantool puts before an answer's body: five bytes of length and a
+// header of three keys in formats of fixed size (iproto_reply's layout). The library keeps only
+// the body.
+const frameSize = 5 + 23
+
+// Do executes a request of the program.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
 	reply.Reset(len(req.Capture))
 	if req.ID < 0 || req.ID >= len(c.statements) {
@@ -153,7 +157,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		reply.Fail(protocolError("an answer makes no sense"))
 		return
 	}
-	reply.BytesIn = int64(len(r.body))
+	reply.BytesIn = int64(frameSize + len(r.body))
 }
 
 // Close ends the session; it is safe to call twice.
