@@ -8,12 +8,14 @@ import (
 	"brunt/internal/driver/noop"
 	"brunt/internal/driver/postgres"
 	"brunt/internal/driver/redis"
+	"brunt/internal/driver/sqlite"
 )
 
 // entries are the protocols in the order of the documentation.
 func entries() []entry {
 	return []entry{
 		{[]string{"pg", "pgwire", "postgres", "postgresql"}, func() driver.Driver { return postgres.New() }, "5432"},
+		{[]string{"sqlite", "sqlite3"}, func() driver.Driver { return sqlite.New() }, ""},
 		{[]string{"iproto", "tarantool"}, func() driver.Driver { return iproto.New() }, "3301"},
 		{[]string{"redis", "resp"}, func() driver.Driver { return redis.New() }, "6379"},
 		{[]string{"http"}, func() driver.Driver { return web.New() }, "80"},
