@@ -99,3 +99,14 @@ func TestTailIgnoresTwoHiccups(t *testing.T) {
 		t.Errorf("three hiccups of 53: %d", got)
 	}
 }
+
+func TestDrainingDoesNotLowerTheOfferedRate(t *testing.T) {
+	run := &Run{Operations: []Operation{{Name: "a"}}, Phases: []Phase{{Name: "hold", Kind: "open", DurationNs: 1e9}}}
+	tally := NewTally(run)
+	tally.Add(&Interval{Interval: measure.Interval{EndNs: 1e9, Phase: "hold", Offered: 1000}, Slices: 1})
+	tally.Add(&Interval{Interval: measure.Interval{StartNs: 1e9, EndNs: 1.5e9, Phase: "hold"}, Slices: 1})
+	tally.Fill(run)
+	if run.Total.OfferedPerS != 1000 || run.DurationNs != 1.5e9 {
+		t.Errorf("offered %g/s in %d ns", run.Total.OfferedPerS, run.DurationNs)
+	}
+}

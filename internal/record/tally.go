@@ -9,6 +9,7 @@ import (
 type Tally struct {
 	total     Interval // warm-up excluded
 	durations struct{ loadNs, openNs int64 }
+	scheduled int64 // planned length of the open phases, warm-up excluded; 0 if unknown
 	phases    []phaseTally
 	health    healthTally
 	lastNs    int64 // where the last interval ended
@@ -30,6 +31,9 @@ func NewTally(run *Run) *Tally {
 	for _, p := range run.Phases {
 		p.Done, p.Errors, p.Offered, p.Response = 0, 0, 0, Latency{}
 		t.phases = append(t.phases, phaseTally{phase: p})
+		if p.Kind == kindOpen && !p.WarmUp {
+			t.scheduled += p.DurationNs
+		}
 	}
 	t.health.sessions, t.health.pipeline = run.Sessions, max(run.Pipeline, 1)
 	return t
@@ -121,9 +125,7 @@ func (t *Tally) Fill(run *Run) {
 	all := t.all()
 	run.Total.Name = "all"
 	t.fillOperation(&run.Total, &all)
-	if t.durations.openNs > 0 {
-		run.Total.OfferedPerS = float64(t.total.Offered) / (float64(t.durations.openNs) / 1e9)
-	}
+	run.Total.OfferedPerS = t.offeredPerS()
 	run.Targets = resize(run.Targets, len(t.total.Addresses))
 	for i := range run.Targets {
 		a := &t.total.Addresses[i]
@@ -140,6 +142,19 @@ func (t *Tally) Fill(run *Run) {
 	ceiling := run.Health.CeilingPerS
 	run.Health = t.health.summary(t.total.Health, &all, t.durations.loadNs)
 	run.Health.CeilingPerS = ceiling
+}
+
+// offeredPerS is the mean rate of arrivals in the open phases. What was sent after a schedule's
+// end doesn't make the schedule longer.
+func (t *Tally) offeredPerS() float64 {
+	ns := t.durations.openNs
+	if t.scheduled > 0 {
+		ns = min(ns, t.scheduled)
+	}
+	if ns <= 0 {
+		return 0
+	}
+	return float64(t.total.Offered) / (float64(ns) / 1e9)
 }
 
 func resize[T any](s []T, n int) []T {

@@ -64,9 +64,15 @@ func (b *Bundle) Start(plan []byte, run *Run) error {
 	if err := replaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), plan); err != nil {
 		return folderError(b.Dir, err)
 	}
-	started := *run
-	started.Complete, started.Ended = false, time.Time{}
-	return b.writeRun(&started)
+	return b.Update(run)
+}
+
+// Update replaces the run.json of a run under way, for what became known since Start (the tier,
+// how times are taken, what was set up). The run stays marked as not complete.
+func (b *Bundle) Update(run *Run) error {
+	now := *run
+	now.Complete, now.Ended = false, time.Time{}
+	return b.writeRun(&now)
 }
 
 // Tally is the sums so far; call Fill on it when the load has ended. Start must have been called.

@@ -173,3 +173,23 @@ func TestRunIsNeverHalfWritten(t *testing.T) {
 		t.Errorf("left behind: %q", names)
 	}
 }
+
+func TestUpdateKeepsTheRunIncomplete(t *testing.T) {
+	b, err := CreateIn(OS{}, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abandon()
+	run := startedRun()
+	if err := b.Start(nil, run); err != nil {
+		t.Fatal(err)
+	}
+	run.Tier, run.Complete = "codec", true
+	if err := b.Update(run); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(OS{}, b.Dir)
+	if err != nil || r.Run.Tier != "codec" || r.Run.Complete {
+		t.Errorf("tier %q, complete %v, %v", r.Run.Tier, r.Run.Complete, err)
+	}
+}
