@@ -25,7 +25,7 @@ type encodedPiece struct {
 
 // codec encodes requests and scans answers of one session.
 type codec struct {
-	plan    *plan
+	plan    *prepared
 	encoded []encoded
 	body    []byte
 	seen    []uint32 // by request: answers so far
@@ -37,7 +37,7 @@ var (
 	_ wire.EOFScanner = (*codec)(nil)
 )
 
-func newCodec(p *plan) *codec {
+func newCodec(p *prepared) *codec {
 	c := &codec{plan: p, encoded: make([]encoded, len(p.requests)), seen: make([]uint32, len(p.requests))}
 	for i := range p.requests {
 		c.encoded[i] = encodeOnce(p, &p.requests[i])
@@ -46,7 +46,7 @@ func newCodec(p *plan) *codec {
 }
 
 // encodeOnce does what needs no arguments. Runs of fixed text become one piece.
-func encodeOnce(p *plan, r *request) encoded {
+func encodeOnce(p *prepared, r *request) encoded {
 	var e encoded
 	var run []byte
 	add := func(t template.Template, escape template.Escape, name string) {

@@ -25,7 +25,7 @@ const maxCaptured = 1 << 20
 type conn struct {
 	target    driver.Target
 	scheme    string
-	plan      *plan
+	plan      *prepared
 	transport *http.Transport
 	http      *http.ClientConn // nil: the next request opens it
 
@@ -35,7 +35,7 @@ type conn struct {
 	scratch []byte
 }
 
-func newConn(d *Driver, t driver.Target, p *plan) *conn {
+func newConn(d *Driver, t driver.Target, p *prepared) *conn {
 	c := &conn{target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)), scratch: make([]byte, 32<<10)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -10,8 +10,8 @@ import (
 	"brunt/internal/template"
 )
 
-// plan is a program made ready for a target. It is immutable and shared by no one.
-type plan struct {
+// prepared is a program made ready for a target. It is immutable and shared by no one.
+type prepared struct {
 	options  *options
 	requests []request
 }
@@ -37,12 +37,12 @@ type field struct {
 }
 
 // prepare makes a program ready, or says what in it this protocol can't do.
-func (d *Driver) prepare(t driver.Target, p *driver.Program) (*plan, *driver.Error) {
+func (d *Driver) prepare(t driver.Target, p *driver.Program) (*prepared, *driver.Error) {
 	o, refused := parseOptions(t.Options)
 	if refused != nil {
 		return nil, refused
 	}
-	out := &plan{options: o, requests: make([]request, len(p.Requests))}
+	out := &prepared{options: o, requests: make([]request, len(p.Requests))}
 	for i := range p.Requests {
 		r, err := d.prepareOne(t, o, &p.Requests[i])
 		if err != nil {
