@@ -170,11 +170,16 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"), uint16(20), false)
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nA: b\r\n\r\n"), uint16(70), false)
 	f.Add([]byte("HTTP/1.0 500 No\r\nLocation: a\r\n\r\nabc"), uint16(3), true)
-	req := get("/")
-	req.Capture = []driver.Capture{{Name: "header:Location"}}
-	req.Web.HashEvery = 1
-	make := fresh(f, plain, req)
+	bare := get("/")
+	bare.Web.HashEvery = 1
+	capturing := bare
+	capturing.Capture = []driver.Capture{{Name: "header:Location"}}
+	makeBare, makeCapturing := fresh(f, plain, bare), fresh(f, plain, capturing)
 	f.Fuzz(func(t *testing.T, answer []byte, cut uint16, eof bool) {
+		req, make := bare, makeBare
+		if cut%2 == 1 {
+			req, make = capturing, makeCapturing
+		}
 		whole := drivertest.Scan(make(), &req, answer, nil, eof)
 		if len(whole.Left) > len(answer) {
 			t.Fatal("consumed less than nothing")
