@@ -121,14 +121,15 @@ func (b *batcher) send(ctx context.Context, batch *pgconn.Batch) (changed int64,
 
 // prepare prepares the statement for so many rows under the one name that batches use.
 func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error) {
-	var oids []uint32
-	if !b.a.picodata {
-		oids = make([]uint32, 0, rows*len(b.oids))
-		for range rows {
-			oids = append(oids, b.oids...)
-		}
+	oids := make([]uint32, 0, rows*len(b.oids))
+	for range rows {
+		oids = append(oids, b.oids...)
 	}
-	description, perr := b.a.pg.Prepare(ctx, "", b.text(rows), oids)
+	text := b.text(rows)
+	description, perr := b.a.pg.Prepare(ctx, "", text, oids)
+	if perr != nil && b.a.picodata && !b.a.pg.IsClosed() { // it knows the parameters' types by itself
+		description, perr = b.a.pg.Prepare(ctx, "", text, nil)
+	}
 	if perr != nil {
 		e := b.a.failure(ctx, perr)
 		e.Text = fmt.Sprintf("load of table %s: %s", quote(b.t.Table), e.Text)

@@ -95,27 +95,31 @@ func (c *conn) encode(st *statement, args []gen.Value) *driver.Error {
 	return nil
 }
 
-// query sends a text by the simple protocol and reads all its results.
+// query sends a text by the simple protocol and reads all its results. Captures are taken from
+// the first row of the first result that has them.
 func (c *conn) query(ctx context.Context, st *statement, text string, reply *driver.Reply) error {
 	results := c.pg.Exec(ctx, text)
 	taken := len(st.req.Capture) == 0
+	var missing *driver.Error
 	for results.NextResult() {
 		rows := results.ResultReader()
 		var captures []captured
 		if fields := rows.FieldDescriptions(); !taken && len(fields) > 0 {
-			var refused *driver.Error
-			captures, refused = textCaptures(st.req, fields)
-			failOnce(reply, refused)
+			captures, missing = textCaptures(st.req, fields)
 		}
 		before := reply.Rows
 		tag, err := drain(rows, captures, reply)
-		taken = taken || reply.Rows > before
+		taken = taken || captures != nil && reply.Rows > before
 		if err != nil {
 			break
 		}
 		finish(st.req, tag, reply)
 	}
-	return results.Close()
+	err := results.Close()
+	if err == nil {
+		failOnce(reply, missing)
+	}
+	return err
 }
 
 // readRows reads the answer to a prepared statement.

@@ -87,7 +87,7 @@ func TestTiersAgree(t *testing.T) {
 	}
 	all := strings.Join(want, "\n")
 	for _, part := range []string{
-		"0: rows 1 affected 1", "1: rows 1 affected 0", "[5 int 0] [11 string zero]", "2: rows 3", "[5 int 5] [11 string five]",
+		"0: rows 1 affected 1", "1: rows 1 affected 0", "[5 int 0] [11 string zero]", "2: rows 3 affected 0 {Class:ok", "[5 int 5] [11 string five]",
 		"3: rows 1 affected 0", `captured column "id" isn't in the result`, "Class:server Code:42P01", "Class:server Code:22012",
 		"COMMIT was answered with ROLLBACK", "Class:server Code:25P02", "12: rows 5000",
 		"13: rows 3", "[5 int 1] [300007 string yyyy", "15: rows 0 affected 0", "[4 null] [4 null]", "Class:server Code:42",

@@ -21,6 +21,7 @@ type scanner struct {
 	skip     int        // bytes of a message's body that are still to be passed over
 	taken    bool       // the captured row has been read
 	captures []captured // of a statement sent as text: known when its row description comes
+	missing  *driver.Error
 }
 
 // Scan reads messages until the server is ready for the next request. Bodies of rows that nobody
@@ -73,7 +74,7 @@ func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n in
 	}
 }
 
-func (c *codec) reset() { c.taken, c.captures = false, nil }
+func (c *codec) reset() { c.taken, c.captures, c.missing = false, nil, nil }
 
 // broken ends an answer that makes no sense, and with it the session.
 func (c *codec) broken(buf []byte, reply *driver.Reply, before int64, why string, what uint64) (int, bool, int) {
@@ -88,7 +89,7 @@ func (c *codec) broken(buf []byte, reply *driver.Reply, before int64, why string
 func (c *codec) wanted(kind byte, req *driver.Request, reply *driver.Reply) bool {
 	switch kind {
 	case 'D': // DataRow
-		if len(req.Capture) > 0 && !c.taken {
+		if len(req.Capture) > 0 && !c.taken && (!req.Simple || c.captures != nil) {
 			return true
 		}
 		reply.Rows++
@@ -111,6 +112,7 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		if len(content) != 1 || content[0] != 'I' && content[0] != 'T' && content[0] != 'E' {
 			return false, "a malformed ReadyForQuery, type"
 		}
+		failOnce(reply, c.missing)
 		return true, ""
 	case 'C': // CommandComplete
 		if len(content) == 0 || content[len(content)-1] != 0 {
@@ -134,9 +136,7 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		if !ok {
 			return false, "a malformed RowDescription, type"
 		}
-		var err *driver.Error
-		c.captures, err = textCaptures(req, fields)
-		failOnce(reply, err)
+		c.captures, c.missing = textCaptures(req, fields)
 		return false, ""
 	case 'E':
 		err := c.errorResponse(content)
