@@ -2,31 +2,30 @@ package measure
 
 import "brunt/internal/driver"
 
-// buffer is what one owner has recorded since its last hand-over.
+// buffer is what one owner has recorded since its last hand-over. Samples are kept by operation
+// and address together, so that each is counted once; what the interval shows are sums over
+// either.
 type buffer struct {
-	operations []operationBuffer
-	addresses  []addressBuffer
+	cells      []*cell  // [operation · columns + address]; nil until first used
+	columns    int      // addresses, and one for samples without
+	dropped    []uint64 // by operation
+	reconnects []uint64 // by address
 	offered    uint64
 	stalls     uint64
 	gauges     gauges
 }
 
-type operationBuffer struct {
+// cell is what was recorded of one operation at one address.
+type cell struct {
+	_ [cacheLine]byte
 	Counts
 	response Histogram
 	service  Histogram
+	prompt   Histogram // service times of operations with no lag, not in response and service
 	lag      Histogram
 	failed   Histogram
-	prompt   Histogram // service times of operations with no lag, not yet in response and service
-	onTime   uint64    // operations with no lag, not yet in lag
+	onTime   uint64 // operations with no lag, not in lag
 	_        [cacheLine]byte
-}
-
-type addressBuffer struct {
-	Counts
-	service    Histogram
-	reconnects uint64
-	_          [cacheLine]byte
 }
 
 // gauges are the owner's present state.
@@ -46,46 +45,44 @@ func (g *gauges) follow(o *gauges) {
 
 func newBuffer(operations, addresses int) *buffer {
 	return &buffer{
-		operations: make([]operationBuffer, operations),
-		addresses:  make([]addressBuffer, addresses),
+		cells:      make([]*cell, operations*(addresses+1)),
+		columns:    addresses + 1,
+		dropped:    make([]uint64, operations),
+		reconnects: make([]uint64, addresses),
 		gauges:     gauges{up: make([]int, addresses)},
 	}
 }
 
+// cell finds or makes the cell of a sample.
+func (b *buffer) cell(operation, address int) *cell {
+	column := min(uint(address), uint(b.columns-1))
+	c := &b.cells[operation*b.columns+int(column)]
+	if *c == nil {
+		*c = new(cell)
+	}
+	return *c
+}
+
 func (b *buffer) record(s *Sample) {
-	o := &b.operations[s.Operation]
-	o.count(s)
+	c := b.cell(s.Operation, s.Address)
+	c.count(s)
 	lag := s.Sent - s.Intended
 	if lag > 0 {
-		o.lag.Record(lag)
+		c.lag.Record(lag)
 		if lag > LateNs {
-			o.Late++
+			c.Late++
 		}
 	} else {
-		o.onTime++
+		c.onTime++
 	}
-	var a *addressBuffer
-	if uint(s.Address) < uint(len(b.addresses)) {
-		a = &b.addresses[s.Address]
-		a.count(s)
-		if lag > LateNs {
-			a.Late++
-		}
-	}
-	if s.Class != driver.OK {
-		o.failed.Record(s.End - s.Intended)
-		return
-	}
-	service := clamp(s.End - s.Sent)
-	bucket := bucketOf(service)
-	if lag == 0 {
-		o.prompt.recordIn(bucket, service)
-	} else {
-		o.service.recordIn(bucket, service)
-		o.response.Record(s.End - s.Intended)
-	}
-	if a != nil {
-		a.service.recordIn(bucket, service)
+	switch {
+	case s.Class != driver.OK:
+		c.failed.Record(s.End - s.Intended)
+	case lag == 0:
+		c.prompt.Record(s.End - s.Sent)
+	default:
+		c.service.Record(s.End - s.Sent)
+		c.response.Record(s.End - s.Intended)
 	}
 }
 
@@ -117,37 +114,21 @@ func (c *Counts) count(s *Sample) {
 	}
 }
 
-// settle completes what was counted in short.
-func (b *buffer) settle() {
-	for i := range b.operations {
-		o := &b.operations[i]
-		o.Attempts = o.Done + o.Retries
-		o.lag.RecordN(0, o.onTime)
-		o.onTime = 0
-	}
-	for i := range b.addresses {
-		a := &b.addresses[i]
-		a.Attempts = a.Done + a.Retries
-	}
-}
-
 func (b *buffer) reset() {
-	for i := range b.operations {
-		o := &b.operations[i]
-		o.Counts = Counts{}
-		o.response.Reset()
-		o.service.Reset()
-		o.prompt.Reset()
-		o.lag.Reset()
-		o.failed.Reset()
-		o.onTime = 0
+	for _, c := range b.cells {
+		if c == nil || c.Done == 0 {
+			continue
+		}
+		c.Counts = Counts{}
+		c.response.Reset()
+		c.service.Reset()
+		c.prompt.Reset()
+		c.lag.Reset()
+		c.failed.Reset()
+		c.onTime = 0
 	}
-	for i := range b.addresses {
-		a := &b.addresses[i]
-		a.Counts = Counts{}
-		a.service.Reset()
-		a.reconnects = 0
-	}
+	clear(b.dropped)
+	clear(b.reconnects)
 	b.offered, b.stalls = 0, 0
 	b.gauges.loopBusy, b.gauges.calls = 0, 0
 }

@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"brunt/internal/driver"
@@ -28,19 +30,16 @@ func BenchmarkHistogramRecord(b *testing.B) {
 func BenchmarkRecorderRecord(b *testing.B) {
 	for _, load := range []struct {
 		name string
-		lag  int64
-	}{{"closed", 0}, {"open", 17_000}} {
+		lag  float64
+	}{{"closed", 0}, {"open", 7_000}} {
 		b.Run(load.name, func(b *testing.B) {
 			r := NewCollector(4, 2).NewRecorder()
 			var samples [1024]Sample
-			x := uint64(88172645463325252)
+			rnd := rand.New(rand.NewPCG(1, 2))
 			for i := range samples {
-				x ^= x << 13
-				x ^= x >> 7
-				x ^= x << 17
 				samples[i] = Sample{Operation: i & 3, Address: i >> 2 & 1, Intended: 1e9, Attempts: 1,
-					Sent: 1e9 + load.lag*int64(x>>60), Class: driver.OK, BytesIn: 100}
-				samples[i].End = samples[i].Sent + 50_000 + int64(x%2_000_000)
+					Sent: 1e9 + int64(load.lag*math.Exp(0.4*rnd.NormFloat64())), Class: driver.OK, BytesIn: 100}
+				samples[i].End = samples[i].Sent + int64(250_000*math.Exp(0.4*rnd.NormFloat64()))
 				r.Record(&samples[i])
 			}
 			b.ReportAllocs()

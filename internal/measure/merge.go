@@ -42,10 +42,14 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 
 // take adds what an owner handed over to the interval.
 func (c *Collector) take(b *buffer) {
-	b.settle()
 	iv := &c.interval
-	for i := range iv.Operations {
-		to, from := &iv.Operations[i], &b.operations[i]
+	for i, from := range b.cells {
+		if from == nil || from.Done == 0 {
+			continue
+		}
+		from.Attempts = from.Done + from.Retries
+		from.lag.RecordN(0, from.onTime)
+		to := &iv.Operations[i/b.columns]
 		to.Counts.Add(&from.Counts)
 		to.Response.Merge(&from.response)
 		to.Response.Merge(&from.prompt)
@@ -53,12 +57,18 @@ func (c *Collector) take(b *buffer) {
 		to.Service.Merge(&from.prompt)
 		to.Lag.Merge(&from.lag)
 		to.FailedResponse.Merge(&from.failed)
+		if address := i % b.columns; address < len(iv.Addresses) {
+			to := &iv.Addresses[address]
+			to.Counts.Add(&from.Counts)
+			to.Service.Merge(&from.service)
+			to.Service.Merge(&from.prompt)
+		}
 	}
-	for i := range iv.Addresses {
-		to, from := &iv.Addresses[i], &b.addresses[i]
-		to.Counts.Add(&from.Counts)
-		to.Service.Merge(&from.service)
-		to.Reconnects += from.reconnects
+	for i, n := range b.dropped {
+		iv.Operations[i].Dropped += n
+	}
+	for i, n := range b.reconnects {
+		iv.Addresses[i].Reconnects += n
 	}
 	iv.Offered += b.offered
 	iv.Health.SendStalls += b.stalls

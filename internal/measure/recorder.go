@@ -26,7 +26,8 @@ type Sample struct {
 
 // Recorder keeps the samples of one owner (an event loop, or a shard of sessions). Record, Drop,
 // Offer, Stall, Reconnect, SetGauges, Asked, Poll and Close are called by the owner only, and
-// take no lock and allocate nothing (but for an octave's first value, see Histogram). A Collector
+// take no lock and allocate nothing (but for the first sample of an operation at an address, and an
+// octave's first value, see Histogram). A Collector
 // takes what was recorded, through Poll: a double buffer, swapped by the owner.
 //
 // Pads keep the owner's words off the cache lines of others and of the shared word.
@@ -57,7 +58,7 @@ const (
 func (r *Recorder) Record(s *Sample) { r.active.record(s) }
 
 // Drop counts n arrivals of an operation that were given up without being sent.
-func (r *Recorder) Drop(operation int, n uint64) { r.active.operations[operation].Dropped += n }
+func (r *Recorder) Drop(operation int, n uint64) { r.active.dropped[operation] += n }
 
 // Offer counts n arrivals that fell due.
 func (r *Recorder) Offer(n uint64) { r.active.offered += n }
@@ -66,7 +67,7 @@ func (r *Recorder) Offer(n uint64) { r.active.offered += n }
 func (r *Recorder) Stall() { r.active.stalls++ }
 
 // Reconnect counts a session of an address that came back.
-func (r *Recorder) Reconnect(address int) { r.active.addresses[address].reconnects++ }
+func (r *Recorder) Reconnect(address int) { r.active.reconnects[address]++ }
 
 // SetGauges tells the present state: connected sessions by address, sessions waiting for an
 // answer, arrivals due and not sent, and the share of time that the loop was not asleep since

@@ -22,4 +22,3 @@ func cpuNs() int64 {
 	}
 	return u.Utime.Nano() + u.Stime.Nano()
 }
-
