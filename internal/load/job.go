@@ -39,12 +39,12 @@ type tableState struct {
 	ended   time.Time
 }
 
-// chunkRows is how many rows a chunk of a table has: the most allowed, but such that every
-// worker gets some, and never so few that sending them apart costs more than it gives.
+// chunkRows is how many rows a chunk of a table has: the most allowed, but such that several
+// workers get some, and never so few that sending them apart costs more than it gives. It doesn't
+// depend on the number of workers, so that a load can go on with another one.
 func (c *Config) chunkRows(rows uint64) uint64 {
-	const fewest = 1000
-	each := (rows + 4*uint64(c.Workers) - 1) / (4 * uint64(c.Workers))
-	return min(max(each, fewest), c.ChunkRows)
+	const fewest, pieces = 1000, 16
+	return min(max((rows+pieces-1)/pieces, fewest), c.ChunkRows)
 }
 
 func newJob(c *Config) *job {

@@ -60,7 +60,7 @@ func has(list []string, s string) bool {
 }
 
 func TestChunksDependOnTheTableAlone(t *testing.T) {
-	c := Config{Workers: 4, ChunkRows: 50_000}
+	c := Config{ChunkRows: 50_000}
 	for rows, want := range map[uint64]uint64{1: 1000, 16_000: 1000, 160_000: 10_000, 10_000_000: 50_000} {
 		if got := c.chunkRows(rows); got != want {
 			t.Errorf("%d rows: chunks of %d, want %d", rows, got, want)

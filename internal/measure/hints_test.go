@@ -27,7 +27,7 @@ func simulate(r *rand.Rand, n int, cv, rho float64, level func(i int) float64) (
 // steady runs with a false alarm; a step of 30 % caught in 79 % and one of 50 % in 97 % of runs
 // of 300 intervals whose noise has a standard deviation of 10 %.
 func TestFalseAlarmsAndPower(t *testing.T) {
-	const runs, n, step = 1000, 300, 150
+	const runs, n, step = 500, 300, 150
 	r := rand.New(rand.NewPCG(11, 13))
 	steady := func(int) float64 { return 1000 }
 	alarms := 0

@@ -26,9 +26,9 @@ type Sample struct {
 
 // Recorder keeps the samples of one owner (an event loop, or a shard of sessions). Record, Drop,
 // Offer, Stall, Reconnect, SetGauges, Asked, Poll and Close are called by the owner only, and
-// take no lock and allocate nothing (but for the first sample of an operation at an address, and an
-// octave's first value, see Histogram). A Collector
-// takes what was recorded, through Poll: a double buffer, swapped by the owner.
+// take no lock and allocate nothing (but for the first sample of an operation at an address, and
+// an octave's first value, see Histogram). A Collector takes what was recorded, through Poll: a
+// double buffer, swapped by the owner.
 //
 // Pads keep the owner's words off the cache lines of others and of the shared word.
 type Recorder struct {
