@@ -45,8 +45,9 @@ func plain(t testing.TB, cfg tier.Config) (*wire.Fleet, *measure.Collector) {
 
 func TestRequestsAllocateNothing(t *testing.T) {
 	const n = 100_000
-	for _, pipeline := range []int{1, 8} {
-		f, collector := plain(t, tier.Config{Sessions: 8, Pipeline: pipeline})
+	for _, c := range []tier.Config{{Pipeline: 1}, {Pipeline: 8}, {Pipeline: 1, IOUring: true}, {Pipeline: 8, IOUring: true}} {
+		c.Sessions = 8
+		f, collector := plain(t, c)
 		run := func(first, operations uint64) {
 			if _, err := f.Run(context.Background(), nil, schedule.Stage{First: first, Operations: operations}); err != nil {
 				t.Fatal(err)
@@ -63,7 +64,7 @@ func TestRequestsAllocateNothing(t *testing.T) {
 			t.Fatalf("%d done", done)
 		}
 		if mallocs := after.Mallocs - before.Mallocs; mallocs > n/100 {
-			t.Errorf("pipeline %d: %d allocations during %d requests", pipeline, mallocs, n)
+			t.Errorf("pipeline %d, io_uring %v: %d allocations during %d requests", c.Pipeline, c.IOUring, mallocs, n)
 		}
 	}
 }
@@ -88,9 +89,12 @@ func threadCPU(b *testing.B, threads []int) (ns int64) {
 // BenchmarkClosed reports the CPU of the loop's thread for a round trip to an echo server in the
 // same process.
 func BenchmarkClosed(b *testing.B) {
-	for _, c := range []struct{ sessions, pipeline int }{{1, 1}, {16, 1}, {50, 1}, {50, 16}} {
-		b.Run(fmt.Sprintf("sessions=%d/pipeline=%d", c.sessions, c.pipeline), func(b *testing.B) {
-			f, _ := plain(b, tier.Config{Sessions: c.sessions, Pipeline: c.pipeline})
+	for _, c := range []struct {
+		sessions, pipeline int
+		ring               bool
+	}{{1, 1, false}, {16, 1, false}, {50, 1, false}, {50, 16, false}, {1, 1, true}, {16, 1, true}, {50, 1, true}, {50, 16, true}} {
+		b.Run(fmt.Sprintf("sessions=%d/pipeline=%d/ring=%v", c.sessions, c.pipeline, c.ring), func(b *testing.B) {
+			f, _ := plain(b, tier.Config{Sessions: c.sessions, Pipeline: c.pipeline, IOUring: c.ring})
 			before := threadCPU(b, f.Threads())
 			b.ResetTimer()
 			if _, err := f.Run(context.Background(), nil, schedule.Stage{Operations: uint64(b.N)}); err != nil {
@@ -106,16 +110,17 @@ func BenchmarkClosed(b *testing.B) {
 // iteration is one arrival.
 func BenchmarkOpen(b *testing.B) {
 	for _, rate := range []float64{1_000, 10_000, 50_000} {
-		for _, tolerance := range []time.Duration{0, 200 * time.Microsecond} {
-			b.Run(fmt.Sprintf("rate=%g/tolerance=%v", rate, tolerance), func(b *testing.B) {
-				benchmarkOpen(b, rate, tolerance)
+		for _, c := range []tier.Config{{}, {IOUring: true}, {TimingTolerance: 200 * time.Microsecond}} {
+			b.Run(fmt.Sprintf("rate=%g/tolerance=%v/ring=%v", rate, c.TimingTolerance, c.IOUring), func(b *testing.B) {
+				benchmarkOpen(b, rate, c)
 			})
 		}
 	}
 }
 
-func benchmarkOpen(b *testing.B, rate float64, tolerance time.Duration) {
-	f, collector := plain(b, tier.Config{Sessions: 50, TimingTolerance: tolerance})
+func benchmarkOpen(b *testing.B, rate float64, cfg tier.Config) {
+	cfg.Sessions = 50
+	f, collector := plain(b, cfg)
 	stage := openStage(b, rate, time.Duration(float64(b.N)/rate*1e9)+1)
 	before := threadCPU(b, f.Threads())
 	b.ResetTimer()
@@ -128,5 +133,5 @@ func benchmarkOpen(b *testing.B, rate float64, tolerance time.Duration) {
 	b.ReportMetric(float64(threadCPU(b, f.Threads())-before)/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(o.Lag.Quantile(0.5))/1e3, "lag-p50-µs")
 	b.ReportMetric(float64(o.Lag.Quantile(0.99))/1e3, "lag-p99-µs")
-	b.ReportMetric(float64(o.Response.Quantile(0.5))/1e3, "response-p50-µs")
+	b.ReportMetric(float64(o.Service.Quantile(0.5))/1e3, "service-p50-µs")
 }

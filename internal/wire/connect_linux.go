@@ -45,7 +45,7 @@ func (j jitter) reconnect(failures int) time.Duration {
 func (l *loop) connected(s *session, c *Session) {
 	s.generation++
 	err := unix.SetNonblock(c.FD, true)
-	if err == nil {
+	if err == nil && l.ring == nil {
 		err = l.poller.add(c.FD, s.slot, s.generation)
 	}
 	if err != nil {
@@ -59,6 +59,9 @@ func (l *loop) connected(s *session, c *Session) {
 		stampSocket(c.FD, true)
 	}
 	s.open(c)
+	if l.ring != nil {
+		l.listen(s)
+	}
 	l.up[s.address]++
 	l.upAll++
 	if s.returning {
@@ -72,6 +75,11 @@ func (l *loop) connected(s *session, c *Session) {
 func (l *loop) hangUp(s *session) {
 	if !s.up {
 		return
+	}
+	if l.ring != nil {
+		// The ring keeps the socket until its requests have ended, which this makes them do.
+		unix.Shutdown(s.fd, unix.SHUT_RDWR)
+		s.sending, s.spare = nil, nil
 	}
 	unix.Close(s.fd)
 	s.up, s.fd = false, -1

@@ -11,6 +11,8 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/schedule"
 	"brunt/internal/tier"
+
+	"golang.org/x/sys/unix"
 )
 
 // Fleet is the codec tier's tier.Fleet: event loops over the sockets of a protocol's sessions.
@@ -25,6 +27,7 @@ type Fleet struct {
 	dialing chan struct{} // a slot for each connection that may be being made
 	dialers sync.WaitGroup
 	running sync.WaitGroup
+	stamper int // a socket that keeps kernel timestamps on
 	started bool
 	once    sync.Once
 }
@@ -56,7 +59,7 @@ func NewFleet(cfg tier.Config, p Protocol) (*Fleet, error) {
 			cfg.Pipeline = 1
 		}
 	}
-	f := &Fleet{cfg: cfg, protocol: p, dialing: make(chan struct{}, dialsAtOnce)}
+	f := &Fleet{cfg: cfg, protocol: p, dialing: make(chan struct{}, dialsAtOnce), stamper: keepStamping()}
 	f.recorder = func() recorder { return cfg.Collector.NewRecorder() }
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	for i := range loopCount(&cfg, runtime.NumCPU()) {
@@ -253,17 +256,28 @@ func (f *Fleet) Close() {
 			f.running.Wait()
 		}
 		f.dialers.Wait()
+		if f.stamper >= 0 {
+			unix.Close(f.stamper)
+		}
 		for _, l := range f.loops {
 			l.poller.close()
 		}
 	})
 }
 
-// Timing says for people how the fleet keeps time.
+// Timing says for people how the fleet keeps time. What it says of io_uring holds once Connect has
+// returned.
 func (f *Fleet) Timing() string {
 	how := "epoll_pwait2"
 	if f.loops[0].poller.timer >= 0 {
 		how = "epoll_pwait with timerfd (the kernel lacks epoll_pwait2)"
+	}
+	if f.cfg.IOUring {
+		if why := f.loops[0].noRing.Load(); why != nil {
+			how += " instead of io_uring (" + *why + ")"
+		} else {
+			how = "io_uring"
+		}
 	}
 	how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
 	if f.cfg.TimingTolerance > 0 {

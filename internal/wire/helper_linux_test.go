@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -134,6 +135,9 @@ func newBench(t testing.TB, o options) *bench {
 		b.mu.Unlock()
 	}
 	cfg := o.config
+	if os.Getenv(onRing) != "" {
+		cfg.IOUring = true
+	}
 	for _, c := range o.servers {
 		s, err := echo.Listen("127.0.0.1:0", c)
 		if err != nil {

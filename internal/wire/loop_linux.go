@@ -48,6 +48,7 @@ type loop struct {
 	mailbox  mailbox
 	poller   *poller
 	receiver receiver
+	ring     *ring // nil: epoll
 	kernel   kernelTime
 
 	sessions  []session
@@ -76,7 +77,8 @@ type loop struct {
 	gaugesAt int64
 	tid      atomic.Int32
 	quitting bool
-	failure  atomic.Pointer[error] // why the loop had to end
+	failure  atomic.Pointer[error]  // why the loop had to end
+	noRing   atomic.Pointer[string] // why io_uring isn't used though it was asked for
 }
 
 // pauses says of an operation where ThinkTime needn't be asked.
@@ -93,10 +95,29 @@ func (l *loop) run() {
 	l.kernel.calibrate()
 	l.gaugesAt = l.now()
 	l.downSince = l.gaugesAt
+	if l.cfg.IOUring {
+		l.useRing()
+	}
 	for !l.quitting {
-		l.turn()
+		if l.ring != nil {
+			l.ringTurn()
+		} else {
+			l.turn()
+		}
 	}
 	l.end()
+}
+
+// useRing replaces epoll by io_uring, if the kernel lets it.
+func (l *loop) useRing() {
+	r, err := newRing()
+	if err != nil {
+		why := err.Error()
+		l.noRing.Store(&why)
+		return
+	}
+	l.ring = r
+	l.listenBell()
 }
 
 func (l *loop) now() int64 { return l.cfg.Clock.Now() }
@@ -264,4 +285,7 @@ func (l *loop) end() {
 		}
 	}
 	l.rec.Close()
+	if l.ring != nil {
+		l.ring.close()
+	}
 }

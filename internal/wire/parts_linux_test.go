@@ -137,17 +137,22 @@ func TestKernelTellsWhenItReceived(t *testing.T) {
 	clock := tier.NewClock(time.Now())
 	k := kernelTime{clock: clock}
 	k.calibrate()
-	sent := clock.Now()
-	if _, err := far.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(30 * time.Millisecond)
-	woke := clock.Now()
-	var r receiver
-	var buf [8]byte
-	n, stamp, errno := r.read(fd, buf[:], true)
-	if n != 1 || errno != 0 || stamp == 0 {
-		t.Fatalf("read %d bytes, error %v, timestamp %d", n, errno, stamp)
+	var sent, woke, stamp int64
+	// The kernel begins to put timestamps on packets a while after it is asked to.
+	for try := 0; stamp == 0; try++ {
+		sent = clock.Now()
+		if _, err := far.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Millisecond)
+		woke = clock.Now()
+		var r receiver
+		var buf [8]byte
+		n, at, errno := r.read(fd, buf[:], true)
+		if n != 1 || errno != 0 || try == 100 {
+			t.Fatalf("read %d bytes, error %v, timestamp %d", n, errno, at)
+		}
+		stamp = at
 	}
 	if at := k.run(stamp, sent, clock.Now()); at < sent || at >= woke {
 		t.Errorf("received at %d, want a time from %d on and before %d", at, sent, woke)

@@ -17,6 +17,18 @@ type kernelTime struct {
 	at     int64 // when that was measured
 }
 
+// keepStamping returns a socket that makes the kernel put timestamps on packets for as long as it
+// is open, −1 if that can't be had. Without it the first answers after sockets ask for timestamps
+// have none, because the kernel begins only some milliseconds later.
+func keepStamping() (fd int) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	stampSocket(fd, true)
+	return fd
+}
+
 const stampEveryNs = 20_000_000
 
 // calibrate measures the difference of the clocks: of several tries the one during which the
