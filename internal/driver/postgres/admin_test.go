@@ -106,6 +106,26 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// Picodata's way: no COPY, no transaction around, small statements.
+func TestLoadAsPicodata(t *testing.T) {
+	a := openAdmin(t, targetOf(server))
+	a.(*admin).picodata, a.(*admin).noCopy = true, true
+	load(t, a, everything(t, a, 5, 2345), false)
+	checkEverything(t, a, 5, 2349, 2345)
+	want := `INSERT INTO "t""x" ("a", "B c") VALUES ($1, $2), ($3, $4) ON CONFLICT DO REPLACE`
+	if got := insertText(`t"x`, []string{"a", "B c"}, 2, true); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for columns, want := range map[int]uint64{1: 1000, 16: 250, 4001: 1} {
+		if got := rowsAStatement(columns, true); got != want {
+			t.Errorf("%d columns: %d rows, want %d", columns, got, want)
+		}
+	}
+	if got := rowsAStatement(200, false); got != 327 {
+		t.Errorf("200 columns: %d rows, want 327", got)
+	}
+}
+
 // A type that has no binary form here, and texts for other types, go by INSERT; keys may be several.
 func TestLoadByText(t *testing.T) {
 	a := openAdmin(t, targetOf(server))

@@ -16,32 +16,22 @@ import (
 	"brunt/internal/testserver"
 )
 
-func TestDialRefusals(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := free.Addr().String()
-	free.Close()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
+type refusal struct {
+	name    string
+	change  func(*driver.Target)
+	request driver.Request
+	class   driver.Class
+	code    string
+	text    string
+}
 
-	cases := []struct {
-		name    string
-		change  func(*driver.Target)
-		request driver.Request
-		class   driver.Class
-		code    string
-		text    string
-	}{
-		{name: "wrong password", change: func(t *driver.Target) { t.Password = "Wrong-Secret" }, class: driver.Connect, code: "28P01", text: "check user and password"},
+// refusals are targets and requests that can't be; two addresses refuse and don't answer.
+func refusals(refused, silent string) []refusal {
+	return []refusal{{name: "wrong password", change: func(t *driver.Target) { t.Password = "Wrong-Secret" }, class: driver.Connect, code: "28P01", text: "check user and password"},
 		{name: "no password", change: func(t *driver.Target) { t.Password = "" }, class: driver.Connect, text: "can't connect"},
 		{name: "unknown database", change: func(t *driver.Target) { t.Database = "nowhere" }, class: driver.Connect, code: "3D000", text: `"nowhere"`},
 		{name: "refused port", change: func(t *driver.Target) { t.Address = refused }, class: driver.Connect, text: "is the server running there?"},
-		{name: "silent server", change: func(t *driver.Target) { t.Address = silent.Addr().String(); t.ConnectTimeout = 50 * time.Millisecond },
+		{name: "silent server", change: func(t *driver.Target) { t.Address = silent; t.ConnectTimeout = 50 * time.Millisecond },
 			class: driver.Connect, text: "no answer within 50ms"},
 		{name: "unknown host", change: func(t *driver.Target) { t.Address = "no-such-host.invalid:1" }, class: driver.Connect, text: "no-such-host.invalid"},
 		{name: "bad address", change: func(t *driver.Target) { t.Address = "a:b:c" }, class: driver.Client, text: "isn't host:port"},
@@ -59,7 +49,22 @@ func TestDialRefusals(t *testing.T) {
 		{name: "capture", request: driver.Request{Verb: driver.SQL, Text: "SELECT 1 AS a, 2 AS b", Capture: []driver.Capture{{Name: "c"}}}, class: driver.Client, text: `"c" isn't in the result, which has: a, b`},
 		{name: "capture of nothing", request: driver.Request{Verb: driver.SQL, Text: "SET work_mem='1MB'", Capture: []driver.Capture{{Column: 0}}}, class: driver.Client, text: "number 0"},
 	}
-	for _, c := range cases {
+}
+
+func TestDialRefusals(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := free.Addr().String()
+	free.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+
+	for _, c := range refusals(refused, silent.Addr().String()) {
 		target := targetOf(server)
 		if c.change != nil {
 			c.change(&target)

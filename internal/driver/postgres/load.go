@@ -159,13 +159,18 @@ func (a *admin) insertRows(ctx context.Context, t *target, replace bool) (int64,
 	for i := range columns {
 		columns[i] = i
 	}
-	conflict := ""
-	if replace {
-		conflict = " ON CONFLICT DO REPLACE" // Picodata's
-	}
 	b := &batcher{a: a, t: t, columns: columns, many: rowsAStatement(len(columns), a.picodata), oids: t.oids,
 		text: func(rows int) string {
-			return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s%s", quote(t.Table), quoteAll(t.names), tuples(rows, len(columns)), conflict)
+			return insertText(t.Table, t.names, rows, replace)
 		}}
 	return b.run(ctx, t.Progress)
+}
+
+// insertText is an INSERT of so many rows; the conflict clause is Picodata's.
+func insertText(table string, names []string, rows int, replace bool) string {
+	conflict := ""
+	if replace {
+		conflict = " ON CONFLICT DO REPLACE"
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s%s", quote(table), quoteAll(names), tuples(rows, len(names)), conflict)
 }

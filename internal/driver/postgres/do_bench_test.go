@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// BenchmarkSelect is one prepared lookup after another in one session. The codec's loop here is
+// the test's own, over the runtime's poller.
+func BenchmarkSelect(b *testing.B) {
+	p := program(sql("SELECT $1::int + 1", gen.Int))
+	for _, tier := range []string{"library", "codec"} {
+		b.Run(tier, func(b *testing.B) {
+			var c driver.Conn
+			if tier == "library" {
+				c = dial(b, targetOf(server), p)
+			} else {
+				c = takeover(b, targetOf(server), p)
+			}
+			var reply driver.Reply
+			args := []gen.Value{integer(5)}
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Do(context.Background(), &p.Requests[0], args, &reply)
+				if reply.Class != driver.OK {
+					b.Fatal(reply.Failure)
+				}
+			}
+		})
+	}
+}
