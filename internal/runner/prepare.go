@@ -71,7 +71,7 @@ func usesSQL(p *plan.Plan) bool {
 	return false
 }
 
-// workload compiles the plan and puts its statements into the server's flavor.
+// workload compiles the plan and puts its statements and values into the server's flavor.
 func (s *stand) workload() (*workload.Workload, error) {
 	w, err := workload.Compile(s.plan)
 	if err != nil {
@@ -83,19 +83,21 @@ func (s *stand) workload() (*workload.Workload, error) {
 	names := sql.NewNames(s.plan.Tables, s.plan.Indexes)
 	for i := range w.Program.Requests {
 		r := &w.Program.Requests[i]
-		if r.Verb != driver.SQL {
-			continue
+		if r.Verb == driver.SQL {
+			text, notices, err := s.flavor.Translate(r.Text, r.Params, names)
+			if err != nil {
+				return nil, &UsageError{fmt.Errorf("%s: %w", r.Name, err)}
+			}
+			r.Text = text
+			s.notices = sql.Merge(s.notices, notices...)
 		}
-		text, notices, err := s.flavor.Translate(r.Text, r.Params, names)
-		if err != nil {
-			return nil, &UsageError{fmt.Errorf("%s: %w", r.Name, err)}
-		}
-		r.Text = text
 		for k := range r.Params {
 			r.Params[k] = s.flavor.ParamKind(r.Params[k])
 		}
-		s.notices = sql.Merge(s.notices, notices...)
+		for k := range r.Capture {
+			r.Capture[k].Kind = s.flavor.ParamKind(r.Capture[k].Kind)
+		}
 	}
-	w.Convert(driver.SQL, s.flavor.Wrap)
+	w.Convert(s.flavor.Wrap)
 	return w, nil
 }

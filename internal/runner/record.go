@@ -26,7 +26,10 @@ func (j *job) newRecord(started time.Time) *record.Run {
 		out := record.Phase{
 			Name: ph.Name, Kind: string(ph.Kind), DurationNs: int64(ph.Duration),
 			RateFrom: ph.RateFrom, RateTo: ph.RateTo, Arrivals: ph.Arrivals, WarmUp: ph.WarmUp,
-			Sessions: run.Sessions,
+			Sessions: run.Sessions, Limit: ph.Operations,
+		}
+		if w := j.workload; w.Total > 0 && (out.Limit == 0 || out.Limit > w.Total) {
+			out.Limit = w.Total
 		}
 		if ph.Sessions > 0 {
 			out.Sessions = ph.Sessions

@@ -161,6 +161,9 @@ func (j *job) load(ctx context.Context, hard <-chan struct{}) (*engine.Outcome, 
 	if t, ok := j.fleet.(interface{ Timing() string }); ok {
 		j.run.Timing = t.Timing()
 	}
+	if err := j.bundle.Update(j.run); err != nil {
+		return nil, err
+	}
 	if j.o.Starting != nil {
 		j.o.Starting(j.run, j.bundle.Dir)
 	}
@@ -201,10 +204,7 @@ func (j *job) newFleet(clock tier.Clock) error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	if j.run.Pipeline > 1 {
-		j.warn(record.Warning{ID: "pipeline-ignored", Text: "the library tier doesn't pipeline: one request in flight a session"})
-		j.run.Pipeline = 1
-	}
+	j.noPipeline("the library tier doesn't pipeline")
 	j.fleet = engine.NewPool(cfg, policy)
 	return nil
 }
@@ -226,7 +226,18 @@ func (j *job) takeCodec(cfg tier.Config) (why string) {
 		return err.Error()
 	}
 	j.fleet, j.run.Tier, j.run.TierReason = fleet, "codec", ""
+	if _, ok := p.(wire.Unordered); ok {
+		j.noPipeline("the server may answer out of turn")
+	}
 	return ""
+}
+
+// noPipeline says that a pipeline asked for isn't used.
+func (j *job) noPipeline(why string) {
+	if j.run.Pipeline > 1 {
+		j.warn(record.Warning{ID: "pipeline-ignored", Text: why + ": one request in flight a session"})
+		j.run.Pipeline = 1
+	}
 }
 
 // failed keeps samples of failures in the record.
