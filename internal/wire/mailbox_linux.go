@@ -2,17 +2,14 @@ package wire
 
 import (
 	"sync"
-
-	"brunt/internal/driver"
 )
 
 // letter is what others tell a loop. Letters are rare: a session connected, a stage begins.
 type letter struct {
-	kind     letterKind
-	slot     int     // connected, refused: the session
-	session  Session // connected
-	stage    *part   // start
-	failures driver.Failure
+	kind    letterKind
+	slot    int     // connected, refused: the session
+	session Session // connected
+	stage   *part   // start
 }
 
 type letterKind uint8

@@ -1,0 +1,37 @@
+package noop
+
+import (
+	"context"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+func TestAnswersAtOnce(t *testing.T) {
+	c, err := Driver{}.Dial(context.Background(), driver.Target{}, &driver.Program{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := driver.Request{Verb: driver.Call, Capture: make([]driver.Capture, 2)}
+	args := make([]gen.Value, 1)
+	args[0].SetInt(5)
+	var reply driver.Reply
+	reply.Reset(2)
+	allocations := testing.AllocsPerRun(100, func() {
+		reply.Reset(2)
+		c.Do(context.Background(), &r, args, &reply)
+	})
+	if reply.Class != driver.OK || reply.Captured[0].I != 5 || reply.Captured[1].Kind != gen.Null || allocations != 0 {
+		t.Errorf("%+v with %g allocations", reply, allocations)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if c.Do(ended, &r, args, &reply); reply.Class != driver.Timeout {
+		t.Errorf("after its end: %+v", reply.Failure)
+	}
+	if _, err := (Driver{}).Dial(ended, driver.Target{}, &driver.Program{}); driver.AsError(err) == nil {
+		t.Error("dialled after the end")
+	}
+}
