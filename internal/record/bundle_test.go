@@ -140,7 +140,7 @@ func TestKilledRunReadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, err := encodeInterval(&Interval{Interval: *ivs[3], Slices: 1})
+	line, err := new(lineEncoder).encode(&Interval{Interval: *ivs[3], Slices: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

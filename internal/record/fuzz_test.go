@@ -11,7 +11,7 @@ import (
 // figures agree with each other, and never panic.
 func FuzzReader(f *testing.F) {
 	iv := intervalsOf(samples(20), everything)[1]
-	line, err := encodeInterval(&Interval{Interval: *iv, Slices: 1})
+	line, err := new(lineEncoder).encode(&Interval{Interval: *iv, Slices: 1})
 	if err != nil {
 		f.Fatal(err)
 	}

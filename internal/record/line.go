@@ -81,8 +81,15 @@ func (l *healthLine) measured() measure.Health {
 	}
 }
 
-// encodeInterval returns iv as one line with its newline.
-func encodeInterval(iv *Interval) ([]byte, error) {
+// lineEncoder writes intervals as lines. It keeps the buffers of compression between them, which
+// are large enough that making them anew each time would keep the garbage collector busy.
+type lineEncoder struct {
+	hdr  measure.HDREncoder
+	text []byte
+}
+
+// encode returns iv as one line with its newline.
+func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
 	line := intervalLine{
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase,
 		WarmUp: iv.WarmUp, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
@@ -95,8 +102,8 @@ func encodeInterval(iv *Interval) ([]byte, error) {
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		l := operationLine{
-			Operation: i, Counts: countsOf(&o.Counts), Response: histogramLineOf(o.Response),
-			Service: histogramLineOf(o.Service), Lag: histogramLineOf(o.Lag), FailedResponse: histogramLineOf(o.FailedResponse),
+			Operation: i, Counts: countsOf(&o.Counts), Response: e.histogram(o.Response),
+			Service: e.histogram(o.Service), Lag: e.histogram(o.Lag), FailedResponse: e.histogram(o.FailedResponse),
 		}
 		if o.Counts != (measure.Counts{}) || l.Lag != nil {
 			line.Operations = append(line.Operations, l)
@@ -105,21 +112,22 @@ func encodeInterval(iv *Interval) ([]byte, error) {
 	for i := range iv.Addresses {
 		a := &iv.Addresses[i]
 		line.Addresses[i] = addressLine{
-			Address: i, Counts: countsOf(&a.Counts), Service: histogramLineOf(a.Service), Up: a.Up, Reconnects: a.Reconnects,
+			Address: i, Counts: countsOf(&a.Counts), Service: e.histogram(a.Service), Up: a.Up, Reconnects: a.Reconnects,
 		}
 	}
 	b, err := json.Marshal(&line)
 	return append(b, '\n'), err
 }
 
-func histogramLineOf(h *measure.Histogram) *histogramLine {
+func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 	if countOf(h) == 0 {
 		return nil
 	}
-	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: h.EncodeHDR()}
+	e.text = e.hdr.Append(e.text[:0], h)
+	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: string(e.text)}
 }
 
-// decodeInterval is the inverse of encodeInterval for a run with so many operations and addresses.
+// decodeInterval is the inverse of lineEncoder.encode for a run with so many operations and addresses.
 func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
 	var line intervalLine
 	if err := json.Unmarshal(b, &line); err != nil {

@@ -32,6 +32,7 @@ type Bundle struct {
 	errors    appendLog
 	merged    []*Interval // beyond WaitingBytes: lossless sums of what can't be written, by phase
 	tally     *Tally
+	lines     lineEncoder
 	syncedNs  int64
 
 	mu       sync.Mutex
@@ -96,7 +97,7 @@ func (b *Bundle) appendInterval(v *Interval) error {
 		b.merge(v)
 		return nil
 	}
-	line, err := encodeInterval(v)
+	line, err := b.lines.encode(v)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (b *Bundle) flush(nowNs int64) {
 
 func (b *Bundle) flushMerged() error {
 	for _, m := range b.merged {
-		line, err := encodeInterval(m)
+		line, err := b.lines.encode(m)
 		if err != nil {
 			return err
 		}

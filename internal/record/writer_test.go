@@ -144,7 +144,7 @@ func TestManyCodesAreCountedInFixedMemory(t *testing.T) {
 }
 
 func TestEmptyHistogramsAreOmitted(t *testing.T) {
-	line, err := encodeInterval(&Interval{Interval: *newInterval(1), Slices: 1})
+	line, err := new(lineEncoder).encode(&Interval{Interval: *newInterval(1), Slices: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
