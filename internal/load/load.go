@@ -75,6 +75,8 @@ type Config struct {
 	Plan       string
 	Seed       uint64
 
+	// Loaded, if not nil, is called when all rows are in, before the proof reads them.
+	Loaded   func(ctx context.Context) error
 	Progress func(Progress)   // told about once a second and at the end of each table, one call at a time
 	Now      func() time.Time // time.Now
 	// Pause waits before try number attempt (from 1) of a chunk or query; the default doubles
@@ -115,6 +117,9 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	err := j.resume()
 	if err == nil {
 		err = j.load(ctx)
+	}
+	if err == nil && c.Loaded != nil {
+		err = c.Loaded(ctx)
 	}
 	if err == nil && c.Verify != VerifyNone {
 		err = j.verify(ctx)

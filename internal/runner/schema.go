@@ -62,15 +62,42 @@ func number(ctx context.Context, a driver.Admin, query string) (uint64, error) {
 	return n, err
 }
 
-// create creates a table without its indexes, which are made once it is filled.
+// create creates a table without what is made faster once it is filled: its indexes and, where
+// that can be, its primary key.
 func (s *stand) create(ctx context.Context, a driver.Admin, t *plan.Table) error {
-	text, notices, err := s.flavor.CreateTable(t, s.plan.Tables)
+	write := s.flavor.CreateTable
+	if s.flavor.KeyLast() {
+		write = s.flavor.CreateTableWithoutKey
+	}
+	text, notices, err := write(t, s.plan.Tables)
 	if err != nil {
 		return &UsageError{err}
 	}
 	s.notices = sql.Merge(s.notices, notices...)
 	if _, err := a.Exec(ctx, text); err != nil {
 		return fmt.Errorf("create table %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// keys makes the primary keys of tables that were created without them.
+func (s *stand) keys(ctx context.Context, tables []*plan.Table) error {
+	if len(tables) == 0 || !s.flavor.KeyLast() {
+		return nil
+	}
+	a, err := s.admin(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	for _, t := range tables {
+		text := s.flavor.AddKey(t)
+		if text == "" {
+			continue
+		}
+		if _, err := a.Exec(ctx, text); err != nil {
+			return fmt.Errorf("primary key of table %s: %w", t.Name, err)
+		}
 	}
 	return nil
 }
@@ -154,6 +181,8 @@ type FillOptions struct {
 	Workers    int         // sessions; 0 means 4
 	Verify     load.Verify // "" means load.VerifyCount
 	Progress   func(load.Progress)
+
+	keyless []*plan.Table // created without their primary keys
 }
 
 // fill loads tables and proves it.
@@ -161,6 +190,7 @@ func (s *stand) fill(ctx context.Context, tables []*plan.Table, o FillOptions) (
 	cfg := load.Config{
 		Driver: s.driver.(driver.AdminDriver), Targets: s.targets, SQL: s.flavor,
 		Verify: o.Verify, Workers: o.Workers, Seed: s.plan.Seed, Progress: o.Progress,
+		Loaded: func(ctx context.Context) error { return s.keys(ctx, o.keyless) },
 	}
 	for _, t := range tables {
 		lt, err := s.loadTable(t)

@@ -36,7 +36,7 @@ func (j *job) setup(ctx context.Context) (*record.Setup, error) {
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	report, err := s.fill(ctx, missing, FillOptions{Progress: j.o.Loading})
+	report, err := s.fill(ctx, missing, FillOptions{Progress: j.o.Loading, keyless: j.keyless(missing)})
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +74,17 @@ func (j *job) missing(ctx context.Context, a driver.Admin) ([]*plan.Table, error
 		}
 	}
 	return out, nil
+}
+
+// keyless is those of the tables that this run created.
+func (j *job) keyless(tables []*plan.Table) []*plan.Table {
+	var out []*plan.Table
+	for _, t := range tables {
+		if slices.Contains(j.created, t.Name) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // teardown drops what the run created and closes its admin session.
@@ -145,7 +156,12 @@ func SchemaUp(ctx context.Context, p *plan.Plan, o FillOptions) ([]TableChange, 
 				return changes, nil, err
 			}
 			change.Action = "created"
+			o.keyless = append(o.keyless, t)
 		case unfinished:
+			// Rows that are loaded again are found by the key.
+			if err := s.keys(ctx, []*plan.Table{t}); err != nil {
+				return changes, nil, err
+			}
 			change.Action = "resumed"
 		case st.rows == t.Rows && t.Rows > 0:
 			changes = append(changes, TableChange{Name: t.Name, Action: "complete"})

@@ -17,6 +17,10 @@ const DefaultTimeout = 86400 * time.Second
 // CreateTable writes the statement that creates t. tables are all of the plan's tables, where
 // the types of references are looked up; nil will do if t has none.
 func (f Flavor) CreateTable(t *plan.Table, tables []plan.Table) (stmt string, notices []Notice, err error) {
+	return f.createTable(t, tables, len(t.PrimaryKeys) > 0)
+}
+
+func (f Flavor) createTable(t *plan.Table, tables []plan.Table, withKey bool) (stmt string, notices []Notice, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("create table %s on %s: %w", t.Name, f.product, err)
@@ -46,7 +50,7 @@ func (f Flavor) CreateTable(t *plan.Table, tables []plan.Table) (stmt string, no
 			b.WriteString(" NOT NULL")
 		}
 	}
-	if len(t.PrimaryKeys) > 0 {
+	if withKey {
 		b.WriteString(", PRIMARY KEY (" + quoteAll(t.PrimaryKeys) + ")")
 	}
 	b.WriteString(")")

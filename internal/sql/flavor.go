@@ -41,7 +41,10 @@ func (p Product) String() string {
 
 // Flavor writes SQL for one product. It is an immutable value, safe for concurrent use. The zero
 // value is PostgreSQL's.
-type Flavor struct{ product Product }
+type Flavor struct {
+	product  Product
+	keyFirst bool // tables must have their primary key from the start
+}
 
 // For returns the flavor of the server that says it is product in version (driver.ServerInfo).
 // Letter case doesn't matter; version may be empty. An unknown product, and a Tarantool older
@@ -49,16 +52,19 @@ type Flavor struct{ product Product }
 func For(product, version string) (Flavor, error) {
 	switch strings.ToLower(product) {
 	case "postgresql", "postgres":
-		return Flavor{PostgreSQL}, nil
+		return Flavor{product: PostgreSQL}, nil
+	case "cockroachdb", "yugabytedb":
+		// Their rows are stored by the primary key, so it can't come later.
+		return Flavor{product: PostgreSQL, keyFirst: true}, nil
 	case "picodata":
-		return Flavor{Picodata}, nil
+		return Flavor{product: Picodata}, nil
 	case "sqlite":
-		return Flavor{SQLite}, nil
+		return Flavor{product: SQLite}, nil
 	case "tarantool":
 		if strings.HasPrefix(version, "1.") {
 			return Flavor{}, fmt.Errorf("choose SQL flavor: Tarantool %s has no SQL: use Tarantool 2.6 or later, or requests other than SQL", version)
 		}
-		return Flavor{Tarantool}, nil
+		return Flavor{product: Tarantool}, nil
 	}
 	return Flavor{}, fmt.Errorf("choose SQL flavor: no flavor of SQL is known for %q: use PostgreSQL, Picodata, Tarantool or SQLite", product)
 }
