@@ -40,8 +40,11 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) error {
 	if run == nil {
 		return failure(ctx, err)
 	}
-	if f.summaryDir != "" {
-		if _, e := record.WriteSummary(record.OS{}, f.summaryDir, run); e != nil {
+	for _, d := range []string{dir, f.summaryDir} {
+		if d == "" {
+			continue
+		}
+		if _, e := record.WriteSummary(record.OS{}, d, run); e != nil {
 			err = errors.Join(err, e)
 		}
 	}

@@ -35,7 +35,7 @@ type loadFlags struct {
 	summaryDir     string
 }
 
-func (f *loadFlags) bind(cmd *cobra.Command) {
+func (f *loadFlags) bind(s *streams, cmd *cobra.Command) {
 	f.planFlags.bind(cmd)
 	fs := cmd.Flags()
 	fs.IntVar(&f.sessions, "vu", 1, "sessions (connections) over all addresses")
@@ -57,8 +57,12 @@ func (f *loadFlags) bind(cmd *cobra.Command) {
 	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
 	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
 	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
-	fs.StringVar(&f.summaryDir, "summary-dir", "", "also write summary_<seed>.json into this folder")
-	f.outputFlags.bind(cmd)
+	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
+	usual := "text"
+	if s.tool == "picostress" {
+		usual = "picostress"
+	}
+	f.outputFlags.bind(cmd, usual)
 }
 
 // read reads the plan, puts the flags over it, and replaces its load if given.

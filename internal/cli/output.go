@@ -19,8 +19,8 @@ type outputFlags struct {
 	quiet  bool
 }
 
-func (f *outputFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.output, "output", "text", "form of the result: "+strings.Join(report.Formats(), ", "))
+func (f *outputFlags) bind(cmd *cobra.Command, usual string) {
+	cmd.Flags().StringVar(&f.output, "output", usual, "form of the result: "+strings.Join(report.Formats(), ", "))
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no notices, only the result")
 }
 

@@ -38,6 +38,6 @@ interval is there; the exit code is the one that the run would have had.`,
 			return &exitError{code: report.ExitCode(run)}
 		},
 	}
-	f.bind(cmd)
+	f.bind(cmd, "text")
 	return cmd
 }

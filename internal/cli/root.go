@@ -17,15 +17,16 @@ type streams struct {
 	out, err io.Writer
 	args     []string
 	version  string
+	tool     string // the name that the program was called by
 }
 
 // Main runs the command line and returns the process's exit code. Called by the name of a tool
 // that brunt stands in for, it takes that tool's flags.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version}
+	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, tool: filepath.Base(args[0])}
 	root := newRoot(s)
 	rest := args[1:]
-	if command := impersonated(filepath.Base(args[0])); command != nil {
+	if command := impersonated(s.tool); command != nil {
 		rest = append(command, rest...)
 	}
 	root.SetArgs(rest)

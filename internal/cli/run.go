@@ -21,7 +21,7 @@ happened, print a report, and drop the tables that this run created.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return f.run(s, args, nil) },
 	}
-	f.bind(cmd)
+	f.bind(s, cmd)
 	return cmd
 }
 
@@ -39,7 +39,7 @@ shuffled by the seed, each session sending its next query when it has the answer
 			return f.run(s, args, &l)
 		},
 	}
-	f.bind(cmd)
+	f.bind(s, cmd)
 	return cmd
 }
 
@@ -67,7 +67,7 @@ which they were meant to start.`,
 			return f.run(s, args, &l)
 		},
 	}
-	f.bind(cmd)
+	f.bind(s, cmd)
 	cmd.Flags().Float64Var(&rate, "rate", 0, "operations per second")
 	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
 	return cmd
@@ -93,7 +93,7 @@ func newSpike(s *streams) *cobra.Command {
 			return f.run(s, args, &l)
 		},
 	}
-	f.bind(cmd)
+	f.bind(s, cmd)
 	fs := cmd.Flags()
 	fs.Float64Var(&base, "base", 0, "rate before and after the spike, operations per second")
 	fs.Float64Var(&peak, "peak", 0, "rate at the top, operations per second")

@@ -15,14 +15,15 @@ import (
 
 // formats are what Write writes, by name.
 var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
-	"text": Terminal,
-	"json": func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) },
-	"csv":  func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) },
-	"md":   func(w io.Writer, run *record.Run, _ Options) error { return Markdown(w, run) },
+	"text":       Terminal,
+	"json":       func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) },
+	"csv":        func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) },
+	"md":         func(w io.Writer, run *record.Run, _ Options) error { return Markdown(w, run) },
+	"picostress": func(w io.Writer, run *record.Run, _ Options) error { return Picostress(w, run) },
 }
 
 // Formats names what Write takes.
-func Formats() []string { return []string{"text", "json", "csv", "md"} }
+func Formats() []string { return []string{"text", "json", "csv", "md", "picostress"} }
 
 // Write writes the report in a format named by Formats.
 func Write(w io.Writer, format string, run *record.Run, o Options) error {
@@ -31,6 +32,15 @@ func Write(w io.Writer, format string, run *record.Run, o Options) error {
 		return fmt.Errorf("unknown output format %q; use one of %s", format, strings.Join(Formats(), ", "))
 	}
 	return f(w, run, o)
+}
+
+// Picostress writes the run's summary as Picostress prints it.
+func Picostress(w io.Writer, run *record.Run) error {
+	text, err := record.SummaryOf(run).Text()
+	if err == nil {
+		_, err = fmt.Fprintln(w, text)
+	}
+	return err
 }
 
 // JSON writes the run as run.json has it, with the exit code beside the verdict.
