@@ -1,0 +1,176 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/mathx"
+
+	"brunt/internal/measure"
+)
+
+// BatchMeans cuts a series into n batches of consecutive values, whose lengths differ by at most
+// one, and returns the mean of each. Fewer than n values are returned as they are.
+func BatchMeans(v []float64, n int) []float64 {
+	return batches(v, n, func(b []float64) float64 {
+		mean, _ := meanDeviation(b)
+		return mean
+	})
+}
+
+// BatchMinima is like BatchMeans but returns the least value of each batch: the floor of a
+// series that is cut back every now and then, such as a heap.
+func BatchMinima(v []float64, n int) []float64 {
+	return batches(v, n, func(b []float64) float64 { return slices.Min(b) })
+}
+
+func batches(v []float64, n int, of func([]float64) float64) []float64 {
+	if len(v) <= n {
+		return slices.Clone(v)
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = of(v[i*len(v)/n : (i+1)*len(v)/n])
+	}
+	return out
+}
+
+// meanDeviation returns the mean and the standard deviation (n − 1) of v.
+func meanDeviation(v []float64) (mean, deviation float64) {
+	if len(v) == 0 {
+		return 0, 0
+	}
+	for _, x := range v {
+		mean += x
+	}
+	mean /= float64(len(v))
+	if len(v) < 2 {
+		return mean, 0
+	}
+	for _, x := range v {
+		deviation += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(deviation / float64(len(v)-1))
+}
+
+// Autocorrelation is the lag-1 autocorrelation of a series (Box, Jenkins and Reinsel, estimator
+// r₁ with the overall mean); 0 for fewer than 3 values or a constant series.
+func Autocorrelation(v []float64) float64 {
+	if len(v) < 3 {
+		return 0
+	}
+	mean, _ := meanDeviation(v)
+	var product, square float64
+	for i, x := range v {
+		square += (x - mean) * (x - mean)
+		if i > 0 {
+			product += (x - mean) * (v[i-1] - mean)
+		}
+	}
+	if square == 0 {
+		return 0
+	}
+	return product / square
+}
+
+// EffectiveSize is how many independent values say as much about the mean as n values of a
+// first-order autoregressive series with lag-1 autocorrelation rho: n·(1 − rho)/(1 + rho)
+// (Bayley and Hammersley 1946). It is between 1 and n: negative rho counts as 0.
+func EffectiveSize(n int, rho float64) float64 {
+	rho = min(max(rho, 0), 1)
+	return max(float64(n)*(1-rho)/(1+rho), 1)
+}
+
+// Interval is an estimate with its confidence interval.
+type Interval struct {
+	Value, Low, High float64
+	Correlated       bool // the batches are autocorrelated: the interval was widened and may still be too narrow
+}
+
+// correlated is the autocorrelation of batches above which they don't count as independent.
+const correlated = 0.2
+
+// MeanCI is the confidence interval of the mean of a series by the method of batch means
+// (Schmeiser 1982): 10 batches, Student's t with 9 degrees of freedom. Where the batches' lag-1
+// autocorrelation exceeds 0.2, the standard error is that of their effective number. It needs 20
+// values; confidence is in (0, 1).
+func MeanCI(v []float64, confidence float64) (Interval, error) {
+	const n = 10
+	if len(v) < 2*n {
+		return Interval{}, fmt.Errorf("a confidence interval of the mean needs %d values, there are %d", 2*n, len(v))
+	}
+	b := BatchMeans(v, n)
+	_, deviation := meanDeviation(b)
+	independent := float64(n)
+	rho := Autocorrelation(b)
+	if rho > correlated {
+		independent = EffectiveSize(n, rho)
+	}
+	half := TQuantile(1-(1-confidence)/2, n-1) * deviation / math.Sqrt(independent)
+	whole, _ := meanDeviation(v)
+	return Interval{Value: whole, Low: whole - half, High: whole + half, Correlated: rho > correlated}, nil
+}
+
+// fewestExceedances is how many values of each section must lie beyond the quantile.
+const fewestExceedances = 10
+
+// QuantileCI is the confidence interval of a quantile q of a run by sectioning (Asmussen and
+// Glynn 2007, III.4a; Nakayama 2014): the sections' quantiles vary around the quantile of the
+// whole, with Student's t. sections are consecutive parts of about equal length, 10 usually. It
+// refuses if a section has fewer than 10 values beyond the quantile.
+func QuantileCI(sections []*measure.Histogram, q, confidence float64) (Interval, error) {
+	n := len(sections)
+	if n < 2 {
+		return Interval{}, errors.New("a confidence interval of a quantile needs at least 2 sections")
+	}
+	all := measure.NewHistogram()
+	for i, h := range sections {
+		if beyond := float64(h.Count()) * min(q, 1-q); beyond < fewestExceedances {
+			return Interval{}, fmt.Errorf("section %d has %.0f values beyond the quantile %g; %d are needed", i+1, math.Floor(beyond), q, fewestExceedances)
+		}
+		all.Merge(h)
+	}
+	whole := float64(all.Quantile(q))
+	var square float64
+	values := make([]float64, n)
+	for i, h := range sections {
+		values[i] = float64(h.Quantile(q))
+		square += (values[i] - whole) * (values[i] - whole)
+	}
+	independent := float64(n)
+	rho := Autocorrelation(values)
+	if rho > correlated {
+		independent = EffectiveSize(n, rho)
+	}
+	half := TQuantile(1-(1-confidence)/2, float64(n-1)) * math.Sqrt(square/float64(n-1)/independent)
+	return Interval{Value: whole, Low: whole - half, High: whole + half, Correlated: rho > correlated}, nil
+}
+
+// TQuantile is the quantile p in (0, 1) of Student's t distribution with v > 0 degrees of
+// freedom, found by bisection of the distribution function I(v/(v+x²); v/2, 1/2)/2 (Abramowitz
+// and Stegun 26.7.1). It is right to 10 digits up to |x| of 10⁶.
+func TQuantile(p, v float64) float64 {
+	if p == 0.5 {
+		return 0
+	}
+	tail := min(p, 1-p)
+	low, high := 0.0, 1.0
+	above := func(x float64) float64 { return mathx.BetaInc(v/(v+x*x), v/2, 0.5) / 2 }
+	for above(high) > tail && high < 1e12 {
+		high *= 2
+	}
+	for range 200 {
+		middle := low + (high-low)/2
+		if middle == low || middle == high {
+			break
+		}
+		if above(middle) > tail {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return math.Copysign(low+(high-low)/2, p-0.5)
+}

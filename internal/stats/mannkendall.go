@@ -1,0 +1,156 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// exactLimit is the longest series whose distribution of S is computed exactly. Beyond it the
+// normal approximation is right to three digits.
+const exactLimit = 60
+
+// Trend is the outcome of a Mann–Kendall test.
+type Trend struct {
+	S     int     // pairs that rise minus pairs that fall; above 0 for a rising series
+	P     float64 // two-sided
+	Exact bool    // P is from the exact distribution, not from the normal approximation
+}
+
+// MannKendall tests whether a series, in the order of time, has a monotone trend (Mann 1945;
+// Kendall 1975). Up to 60 values P is exact, with ties too: S depends on the number of inversions
+// of a permutation of a multiset, whose distribution is the Gaussian multinomial coefficient
+// (MacMahon 1916). Longer series use the normal approximation with the correction for ties and
+// for continuity. Values must be finite. Fewer than 3 values have no trend: P is 1.
+func MannKendall(v []float64) Trend {
+	s := kendallS(v)
+	if len(v) < 3 {
+		return Trend{S: s, P: 1, Exact: true}
+	}
+	ties := tieGroups(v)
+	if len(v) <= exactLimit {
+		return Trend{S: s, P: exactP(s, ties), Exact: true}
+	}
+	return Trend{S: s, P: normalP(s, len(v), ties)}
+}
+
+// kendallS is the number of pairs that rise minus the number of pairs that fall.
+func kendallS(v []float64) (s int) {
+	for i, a := range v {
+		for _, b := range v[i+1:] {
+			switch {
+			case b > a:
+				s++
+			case b < a:
+				s--
+			}
+		}
+	}
+	return s
+}
+
+// tieGroups is how often each value occurs.
+func tieGroups(v []float64) (sizes []int) {
+	sorted := slices.Sorted(slices.Values(v))
+	for i := 0; i < len(sorted); {
+		k := i
+		for k < len(sorted) && sorted[k] == sorted[i] {
+			k++
+		}
+		sizes = append(sizes, k-i)
+		i = k
+	}
+	return sizes
+}
+
+// exactP is P(|S| ≥ |s|) if all orders of the values are equally likely.
+func exactP(s int, ties []int) float64 {
+	inversions := []float64{1}
+	n := ties[0]
+	for _, t := range ties[1:] {
+		inversions = convolve(inversions, mannWhitney(n, t))
+		n += t
+	}
+	pairs := len(inversions) - 1 // that aren't tied; S = pairs − 2·inversions
+	if s < 0 {
+		s = -s
+	}
+	var p float64
+	for k, mass := range inversions {
+		if d := pairs - 2*k; d >= s || d <= -s {
+			p += mass
+		}
+	}
+	return min(p, 1)
+}
+
+// mannWhitney is the distribution of the number of inversions between m values and t larger
+// ones in random order, by the recursion over which of the two is last (Mann and Whitney 1947).
+func mannWhitney(m, t int) []float64 {
+	row := make([][]float64, t+1) // for so many larger values and i smaller ones
+	for k := range row {
+		row[k] = []float64{1}
+	}
+	for i := 1; i <= m; i++ {
+		for k := 1; k <= t; k++ {
+			// The last is one of the i smaller: it has an inversion with each of the k larger.
+			next := make([]float64, i*k+1)
+			for u, mass := range row[k] {
+				next[u+k] += mass * float64(i) / float64(i+k)
+			}
+			for u, mass := range row[k-1] {
+				next[u] += mass * float64(k) / float64(i+k)
+			}
+			row[k] = next
+		}
+	}
+	return row[t]
+}
+
+func convolve(a, b []float64) []float64 {
+	out := make([]float64, len(a)+len(b)-1)
+	for i, x := range a {
+		for k, y := range b {
+			out[i+k] += x * y
+		}
+	}
+	return out
+}
+
+func normalP(s, n int, ties []int) float64 {
+	term := func(n int) float64 { return float64(n) * float64(n-1) * float64(2*n+5) }
+	variance := term(n)
+	for _, t := range ties {
+		variance -= term(t)
+	}
+	variance /= 18
+	if variance <= 0 || s == 0 {
+		return 1
+	}
+	z := (math.Abs(float64(s)) - 1) / math.Sqrt(variance)
+	return math.Erfc(z / math.Sqrt2)
+}
+
+// TheilSen is the slope per step of a series: the median of the slopes of all pairs (Sen 1968).
+// It is 0 for fewer than 2 values.
+func TheilSen(v []float64) float64 {
+	var slopes []float64
+	for i, a := range v {
+		for k := i + 1; k < len(v); k++ {
+			slopes = append(slopes, (v[k]-a)/float64(k-i))
+		}
+	}
+	return Median(slopes)
+}
+
+// Median is the middle value, or the mean of the two in the middle; 0 if there are none.
+func Median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(v))
+	m := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[m]
+	}
+	return (sorted[m-1] + sorted[m]) / 2
+}
