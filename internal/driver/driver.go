@@ -68,6 +68,10 @@ type Web struct {
 	Path   string      // path and query, as sent in the request line
 	Header [][2]string // in the order sent; Host included if it differs from the address
 	Body   []byte
+	// Origin is "scheme://host:port" of a request that doesn't go to the session's own address (RFC
+	// 6454); "" means that it does. Only the library tier sends such requests, over connections of
+	// the session beside its own.
+	Origin string
 	// Hash asks the driver to verify the FNV-1a 64 of the reply's body on every HashEvery-th reply.
 	Hash      uint64
 	HashEvery uint32 // 0 means never

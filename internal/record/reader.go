@@ -163,11 +163,16 @@ func (r *Recorded) Result() (*Run, error) {
 // Rebuild computes the run's figures from its intervals. The result is not marked complete; it
 // ends where the last interval does, and has no thresholds if run.json was never finished.
 func (r *Recorded) Rebuild() (*Run, error) {
-	t, err := r.Tally()
+	run := *r.Run
+	run.Hints, run.HintsMore = nil, 0
+	t, hints := NewTally(r.Run), NewHintTaker(&run, nil)
+	err := r.Intervals(func(iv *Interval) error {
+		t.Add(iv)
+		return hints.Interval(filled(&iv.Interval))
+	})
 	if err != nil {
 		return nil, err
 	}
-	run := *r.Run
 	t.Fill(&run)
 	if !run.Complete {
 		run.Ended = run.Started

@@ -46,6 +46,8 @@ type Run struct {
 	Failures    []FailureCount    `json:"failures,omitempty"` // failed attempts by class and code
 	Verdict     Verdict           `json:"verdict"`
 	Warnings    []Warning         `json:"warnings,omitempty"`
+	Hints       []Hint            `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
+	HintsMore   uint64            `json:"hints_omitted,omitempty"` // how many came after them
 	Setup       *Setup            `json:"setup,omitempty"`
 	Extra       map[string]string `json:"extra,omitempty"` // what a dialect wants kept
 }

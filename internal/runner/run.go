@@ -44,6 +44,7 @@ type Options struct {
 	Loading  func(load.Progress)       // told how the filling of tables goes
 	Notice   func(record.Warning)      // told of each warning as it arises
 	Failed   func(record.ErrorSample)  // told of each failed attempt, concurrently
+	Hint     func(record.Hint)         // told of each change seen, before Sinks are told of its interval
 	Extra    map[string]string         // kept in the record
 }
 
@@ -171,7 +172,7 @@ func (j *job) load(ctx context.Context, hard <-chan struct{}) (*engine.Outcome, 
 	defer stop()
 	return engine.Run(ctx, hard, engine.Config{
 		Workload: j.workload, Fleet: j.fleet, Collector: j.collector, Clock: clock,
-		Sinks:     append([]measure.Sink{j.bundle}, j.o.Sinks...),
+		Sinks:     append([]measure.Sink{j.bundle, record.NewHintTaker(j.run, j.o.Hint)}, j.o.Sinks...),
 		SinkError: func(err error) { j.warn(record.Warning{ID: "sink", Text: err.Error()}) },
 		Health:    probe,
 		Stride:    j.o.Stride, Offset: j.o.Offset,

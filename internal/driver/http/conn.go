@@ -28,6 +28,7 @@ type conn struct {
 	plan      *prepared
 	transport *http.Transport
 	http      *http.ClientConn // nil: the next request opens it
+	others    map[origin]*http.ClientConn
 
 	seen    []uint32 // by request: answers so far
 	text    []byte
@@ -39,7 +40,7 @@ func newConn(d *Driver, t driver.Target, p *prepared) *conn {
 	c := &conn{target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)), scratch: make([]byte, 32<<10)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(c.scheme == "https" && !p.options.http1)
+	protocols.SetHTTP2(!p.options.http1)
 	config := &tls.Config{}
 	if t.TLS != nil {
 		config = t.TLS.Clone()
@@ -54,15 +55,15 @@ func newConn(d *Driver, t driver.Target, p *prepared) *conn {
 	return c
 }
 
-// connect opens the connection within the target's time for it.
-func (c *conn) connect(ctx context.Context) *driver.Error {
+// connect opens the connection to an origin within the target's time for it.
+func (c *conn) connect(ctx context.Context, to origin) *driver.Error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout(c.target))
 	defer cancel()
-	h, err := c.transport.NewClientConn(ctx, c.scheme, c.target.Address)
+	h, err := c.transport.NewClientConn(ctx, to.scheme, to.address)
 	if err != nil {
-		return connectFailure(explain(ctx, c.target.Address, err))
+		return connectFailure(explain(ctx, to.address, err))
 	}
-	c.http = h
+	c.keep(to, h)
 	return nil
 }
 
@@ -86,28 +87,38 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		return
 	}
 	r := &c.plan.requests[req.ID]
+	to := r.origin
 	out, refused := c.request(ctx, r, args)
-	if refused == nil && c.http == nil {
-		refused = c.connect(ctx)
-	}
 	if refused != nil {
 		reply.Fail(refused)
 		return
 	}
-	response, err := c.http.RoundTrip(out)
+	if h := c.client(to); h != nil && to != c.home() && h.Err() != nil {
+		c.drop(to)
+	}
+	if c.client(to) == nil {
+		if refused := c.connect(ctx, to); refused != nil {
+			c.lose(to, refused, reply)
+			return
+		}
+	}
+	h := c.client(to)
+	response, err := h.RoundTrip(out)
 	if err != nil {
-		reply.Fail(c.failure(ctx, err))
+		c.lose(to, c.failure(ctx, err), reply)
 		return
 	}
 	if err := c.read(r, req.ID, response, reply); err != nil {
-		reply.Fail(c.failure(ctx, err))
+		c.lose(to, c.failure(ctx, err), reply)
 		return
 	}
-	if c.plan.options.noReuse {
-		c.http.Close()
-		c.http = nil
-	} else if response.Close || c.http.Err() != nil {
-		reply.Fatal = true
+	switch {
+	case c.plan.options.noReuse:
+		c.drop(to)
+	case response.Close || h.Err() != nil:
+		if reply.Fatal = to == c.home(); !reply.Fatal {
+			c.drop(to)
+		}
 	}
 	if !c.plan.options.isGood(response.StatusCode) {
 		reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
@@ -120,9 +131,9 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 		return nil, badArguments(len(args), r.params)
 	}
 	c.text, _ = r.path.Append(c.text[:0], args, escapePath)
-	target := &url.URL{Scheme: c.scheme, Host: c.target.Address, Opaque: string(c.text)}
+	target := &url.URL{Scheme: r.origin.scheme, Host: r.origin.address, Opaque: string(c.text)}
 	if c.plan.options.proxy {
-		parsed, err := url.Parse(c.scheme + "://" + c.target.Address + string(c.text))
+		parsed, err := url.Parse(r.origin.scheme + "://" + r.origin.address + string(c.text))
 		if err != nil {
 			return nil, &driver.Error{Class: driver.Client, Text: "the path can't be sent through a proxy: " + err.Error(), Err: err}
 		}
@@ -227,6 +238,9 @@ func (c *conn) Close() error {
 	if c.http != nil {
 		c.http.Close()
 		c.http = nil
+	}
+	for to := range c.others {
+		c.drop(to)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 		return nil, refused
 	}
 	c := newConn(d, t, plan)
-	if refused := c.connect(ctx); refused != nil {
+	if refused := c.connect(ctx, c.home()); refused != nil {
 		return nil, refused
 	}
 	return c, nil
@@ -97,6 +97,9 @@ func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool)
 	}
 	for i := range plan.requests {
 		r := &plan.requests[i]
+		if r.origin != (origin{d.scheme(t), t.Address}) {
+			return "requests to several hosts need the library tier", false
+		}
 		if r.needsBody {
 			return "capturing from a body needs the library tier", false
 		}
@@ -144,7 +147,7 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 	}
 	c := newConn(d, t, plan)
 	defer c.Close()
-	if refused := c.connect(ctx); refused != nil {
+	if refused := c.connect(ctx, c.home()); refused != nil {
 		return driver.ServerInfo{}, refused
 	}
 	request, refused := c.request(ctx, &plan.requests[0], nil)

@@ -28,6 +28,7 @@ type request struct {
 	needsBody bool // a capture reads the body
 	head      bool // the answer has no body
 	closes    bool // it asks the server to close the connection afterwards
+	origin    origin
 }
 
 // field is a header field to send.
@@ -68,6 +69,9 @@ func (d *Driver) prepareOne(t driver.Target, o *options, req *driver.Request) (r
 		return r, fmt.Errorf("the path %q holds a space or a control character; write %%%02X", w.Path, w.Path[i])
 	}
 	r = request{web: w, params: len(req.Params), head: w.Method == http.MethodHead}
+	if r.origin, err = parseOrigin(w.Origin, origin{d.scheme(t), t.Address}); err != nil {
+		return r, err
+	}
 	if r.path, err = template.Parse(w.Path, r.params); err != nil {
 		return r, fmt.Errorf("path: %w", err)
 	}
@@ -80,7 +84,7 @@ func (d *Driver) prepareOne(t driver.Target, o *options, req *driver.Request) (r
 	default:
 		r.sendsBody = len(w.Body) > 0
 	}
-	if r.fields, err = fieldsOf(w, r.params, d.defaults(t, o)); err != nil {
+	if r.fields, err = fieldsOf(w, r.params, defaults(t, o, r.origin)); err != nil {
 		return r, err
 	}
 	r.closes = r.asksToClose()
@@ -96,9 +100,9 @@ func (d *Driver) prepareOne(t driver.Target, o *options, req *driver.Request) (r
 }
 
 // defaults are the fields that are sent unless the request has them.
-func (d *Driver) defaults(t driver.Target, o *options) [][2]string {
+func defaults(t driver.Target, o *options, to origin) [][2]string {
 	escape := strings.NewReplacer("$", "$$").Replace
-	fields := [][2]string{{"Host", escape(hostOf(t.Address, d.scheme(t)))}, {"User-Agent", userAgent}}
+	fields := [][2]string{{"Host", escape(hostOf(to.address, to.scheme))}, {"User-Agent", userAgent}}
 	if t.User != "" || t.Password != "" {
 		secret := base64.StdEncoding.EncodeToString([]byte(t.User + ":" + t.Password))
 		fields = append(fields, [2]string{"Authorization", "Basic " + secret})

@@ -1,0 +1,87 @@
+package record
+
+import (
+	"math"
+	"time"
+
+	"brunt/internal/measure"
+)
+
+// MaxHints is how many hints a record keeps: a load that stalls every few seconds for days has
+// more than anybody reads.
+const MaxHints = 1000
+
+// Hint is a change that was seen while the load ran; see measure.Hint. It may be worth a look and
+// is no proof.
+type Hint struct {
+	Interval  int       `json:"interval"`        // index of the interval that brought it to light
+	Time      time.Time `json:"time"`            // where that interval ended
+	AtNs      int64     `json:"at_ns"`           // the same on the run's clock
+	LengthNs  int64     `json:"length_ns"`       // of that interval
+	Metric    string    `json:"metric"`          // "p99" (ns), "throughput" (/s), "errors" (share), "generator" (ns)
+	Operation string    `json:"operation"`       // "all", or one operation's name
+	Kind      string    `json:"kind"`            // "step-up", "step-down", "pause", "recovery", "start-up"
+	From      float64   `json:"from"`            // median before, in the metric's unit
+	To        float64   `json:"to"`              // median after
+	Ratio     float64   `json:"ratio,omitempty"` // to ÷ from; absent if from is 0
+}
+
+// allOperations is the name of a hint about all operations together, as of Run.Total.
+const allOperations = "all"
+
+// HintTaker looks for changes in the intervals of a run and keeps them in its record. It is used
+// by one goroutine.
+type HintTaker struct {
+	run      *Run
+	detector *measure.ChangeHints
+	told     func(Hint)
+}
+
+var _ measure.Sink = (*HintTaker)(nil)
+
+// NewHintTaker returns the taker for run, which must name its operations. told, if not nil, is
+// called with every hint as it arises.
+func NewHintTaker(run *Run, told func(Hint)) *HintTaker {
+	return &HintTaker{run: run, detector: measure.NewChangeHints(len(run.Operations)), told: told}
+}
+
+// Interval implements measure.Sink. It never fails.
+func (t *HintTaker) Interval(iv *measure.Interval) error {
+	for _, h := range t.detector.Interval(iv) {
+		hint := t.hint(&h, iv)
+		if len(t.run.Hints) < MaxHints {
+			t.run.Hints = append(t.run.Hints, hint)
+		} else {
+			t.run.HintsMore++
+		}
+		if t.told != nil {
+			t.told(hint)
+		}
+	}
+	return nil
+}
+
+func (t *HintTaker) hint(h *measure.Hint, iv *measure.Interval) Hint {
+	length := iv.EndNs - iv.StartNs
+	out := Hint{
+		Interval: h.Interval, Time: time.Unix(0, iv.UnixNs+length).UTC(), AtNs: iv.EndNs, LengthNs: length,
+		Metric: string(h.Metric), Operation: allOperations, Kind: string(h.Kind), From: h.From, To: h.To,
+	}
+	if h.Operation >= 0 && h.Operation < len(t.run.Operations) {
+		out.Operation = t.run.Operations[h.Operation].Name
+	}
+	if !math.IsInf(h.Ratio, 0) && !math.IsNaN(h.Ratio) {
+		out.Ratio = h.Ratio
+	}
+	return out
+}
+
+// filled gives an interval as read back the empty histograms that are left out of the record.
+func filled(iv *measure.Interval) *measure.Interval {
+	for i := range iv.Operations {
+		if o := &iv.Operations[i]; o.Response == nil {
+			o.Response = measure.NewHistogram()
+		}
+	}
+	return iv
+}
