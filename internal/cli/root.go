@@ -45,6 +45,8 @@ func impersonated(name string) []string {
 	switch name {
 	case "picostress":
 		return []string{}
+	case "go-ycsb":
+		return []string{"ycsb"}
 	}
 	return nil
 }
@@ -80,7 +82,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
 	root.AddCommand(
-		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s),
+		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s), newYCSB(s),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -1,9 +1,16 @@
 // Package noop is a protocol that answers at once, without a server. It shows what the generator
 // itself costs: choosing operations, making arguments, keeping time and recording.
+//
+// Options of a target, for rehearsals:
+//
+//	delay        every request takes so long, "5ms"
+//	delay_up_to  every request takes a random time below
 package noop
 
 import (
 	"context"
+	"math/rand/v2"
+	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -17,12 +24,26 @@ var _ driver.Driver = Driver{}
 // Name is "noop".
 func (Driver) Name() string { return "noop" }
 
-// Dial opens a session, whatever the target and the program.
-func (Driver) Dial(ctx context.Context, _ driver.Target, _ *driver.Program) (driver.Conn, error) {
+// Dial opens a session, whatever the address and the program.
+func (Driver) Dial(ctx context.Context, t driver.Target, _ *driver.Program) (driver.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
 	}
-	return conn{}, nil
+	var c conn
+	for name, value := range t.Options {
+		d, err := time.ParseDuration(value)
+		switch {
+		case err != nil || d < 0:
+			return nil, &driver.Error{Class: driver.Client, Text: "option " + name + " of noop: give a time such as 5ms"}
+		case name == "delay":
+			c.least, c.most = d, d
+		case name == "delay_up_to":
+			c.most = d
+		default:
+			return nil, &driver.Error{Class: driver.Client, Text: "unknown option " + name + " of noop; there are delay and delay_up_to"}
+		}
+	}
+	return c, nil
 }
 
 // Describe says that there is no server.
@@ -30,12 +51,32 @@ func (Driver) Describe(context.Context, driver.Target) (driver.ServerInfo, error
 	return driver.ServerInfo{Product: "noop (no server)"}, nil
 }
 
-type conn struct{}
+// conn takes least to most for a request.
+type conn struct{ least, most time.Duration }
+
+// wait lets a request take its time; false if ctx ended first.
+func (c conn) wait(ctx context.Context) bool {
+	d := c.least
+	if c.most > c.least {
+		d += time.Duration(rand.Int64N(int64(c.most - c.least)))
+	}
+	if d == 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
 // Do succeeds. Captured values are the request's first parameters.
-func (conn) Do(ctx context.Context, _ *driver.Request, args []gen.Value, reply *driver.Reply) {
-	if ctx.Err() != nil {
-		reply.Failure = driver.Failure{Class: driver.Timeout, Text: "the operation's time was up before it began"}
+func (c conn) Do(ctx context.Context, _ *driver.Request, args []gen.Value, reply *driver.Reply) {
+	if !c.wait(ctx) {
+		reply.Failure = driver.Failure{Class: driver.Timeout, Text: "the operation's time was up before it was done"}
 		return
 	}
 	reply.Rows = 1

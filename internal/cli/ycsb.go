@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/dialect/ycsb"
+	"brunt/internal/dialect/ycsb/workloads"
+	"brunt/internal/protocols"
+)
+
+// ycsbFlags are the flags of brunt ycsb load, run and shell. The upper ones are go-ycsb's.
+type ycsbFlags struct {
+	cmd                       *cobra.Command
+	files, values             []string
+	table                     string
+	threads, target, interval int
+
+	workload  string
+	root, dir string
+	tier      string
+	report    bool
+	quiet     bool
+}
+
+func newYCSB(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ycsb",
+		Short: "Run YCSB's and go-ycsb's workloads",
+		Long: `Run the workloads of YCSB and go-ycsb with their property files, keys, values and lines of
+result. Called as go-ycsb, brunt takes these commands without the word ycsb.`,
+		Example: "  brunt ycsb load redis --workload b -p recordcount=100000\n  brunt ycsb run redis --workload b --threads 16\n  brunt ycsb run pg -P workloads/workloada -p pg.user=stress --target 2000",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newYCSBLoad(s, ycsb.Load, "l", "Insert a workload's records"),
+		newYCSBLoad(s, ycsb.Run, "r", "Run a workload's mix of operations"),
+		newYCSBShell(s), newYCSBDatabases(s), newYCSBWorkloads(s),
+	)
+	return cmd
+}
+
+func (f *ycsbFlags) bind(cmd *cobra.Command) {
+	f.cmd = cmd
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringSliceVarP(&f.files, "property_file", "P", nil, "property file (repeatable; later ones win)")
+	fs.StringArrayVarP(&f.values, "prop", "p", nil, "property, name=value (repeatable)")
+	fs.StringVar(&f.workload, "workload", "", "workload that comes with brunt: a … f, java/a … java/f, etcd/…; see brunt ycsb workloads")
+	fs.StringVar(&f.table, "table", "", `table (default "usertable")`)
+}
+
+func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
+	f.bind(cmd)
+	fs := cmd.Flags()
+	fs.IntVar(&f.threads, "threads", 1, "sessions; property threadcount")
+	fs.IntVar(&f.target, "target", 0, "operations a second, whatever the database does; property target")
+	fs.IntVar(&f.interval, "interval", 10, "seconds between lines of progress")
+	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
+	fs.BoolVar(&f.report, "report", false, "also print brunt's own report, and exit by its verdict")
+	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
+	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
+	fs.BoolVar(&f.quiet, "quiet", false, "no notices")
+}
+
+// gather reads all properties and makes settings of them.
+func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb.Settings, error) {
+	d, err := ycsb.FindDatabase(name)
+	if err != nil {
+		return nil, usage(err)
+	}
+	given := ycsb.Given{Workload: f.workload, Files: f.files, Values: f.values, Flags: map[string]string{}}
+	for flag, property := range map[string]string{"threads": "threadcount", "target": "target", "interval": "measurement.interval", "table": "table"} {
+		if fl := f.cmd.Flags().Lookup(flag); fl != nil && fl.Changed {
+			given.Flags[property] = fl.Value.String()
+		}
+	}
+	set, notes, err := given.Gather(os.ReadFile, os.LookupEnv)
+	if err != nil {
+		return nil, usage(err)
+	}
+	settings, err := ycsb.Understand(command, d, set, os.ReadFile)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if !f.quiet {
+		for _, n := range append(notes, settings.Warnings...) {
+			fmt.Fprintf(s.err, "brunt: note: %s\n", n)
+		}
+	}
+	return settings, nil
+}
+
+func newYCSBLoad(s *streams, command ycsb.Command, short, about string) *cobra.Command {
+	f := &ycsbFlags{}
+	cmd := &cobra.Command{
+		Use: string(command) + " DATABASE", Aliases: []string{short}, Short: about,
+		Example: fmt.Sprintf("  brunt ycsb %s redis --workload a\n  brunt ycsb %[1]s pg -P my.properties -p pg.host=127.0.0.1 -p pg.user=stress", command),
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			settings, err := f.gather(s, command, args[0])
+			if err != nil {
+				return err
+			}
+			return f.execute(s, settings)
+		},
+	}
+	f.bindLoad(cmd)
+	return cmd
+}
+
+func newYCSBDatabases(s *streams) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "databases [DATABASE]", Short: "List the databases, or one's properties", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				d, err := ycsb.FindDatabase(args[0])
+				if err != nil {
+					return usage(err)
+				}
+				printProperties(s.out, d.Properties)
+				return nil
+			}
+			for _, d := range ycsb.Databases() {
+				about := d.About
+				if _, _, err := protocols.Find(d.Protocol); err != nil {
+					about += " (not in this build)"
+				}
+				fmt.Fprintf(s.out, "%-12s %-36s %s\n", d.Names[0], strings.Join(d.Names[1:], ", "), about)
+			}
+			if all {
+				printProperties(s.out, ycsb.CoreProperties())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "properties", false, "also list the properties that all databases share")
+	return cmd
+}
+
+func printProperties(w io.Writer, list []ycsb.Property) {
+	for _, p := range list {
+		standard := p.Default
+		if standard == "" {
+			standard = "-"
+		}
+		fmt.Fprintf(w, "%-40s %-24s %s\n", p.Name, standard, p.About)
+	}
+}
+
+func newYCSBWorkloads(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "workloads [WORKLOAD]", Short: "List the workloads that come with brunt, or print one", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				text, _, err := workloads.Find(args[0])
+				if err != nil {
+					return usage(err)
+				}
+				_, err = s.out.Write(text)
+				return err
+			}
+			for _, name := range workloads.Names() {
+				text, _, err := workloads.Find(name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(s.out, "%-36s %s\n", name, workloads.About(text))
+			}
+			return nil
+		},
+	}
+}
+
+// errNoOperation says that a load did nothing.
+var errNoOperation = errors.New("no operation succeeded; the lines above say why")

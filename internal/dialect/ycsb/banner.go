@@ -1,0 +1,50 @@
+package ycsb
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// stars is the line around go-ycsb's parts.
+const stars = "**********************************************"
+
+// Banner writes what go-ycsb says before a load: the range of keys, what the database has to say,
+// and all properties, secrets as ***.
+func (s *Settings) Banner(w io.Writer) error {
+	var b strings.Builder
+	lo, hi := s.KeyRange()
+	fmt.Fprintf(&b, "Using request distribution '%s' a keyrange of [%d %d]\n", s.Choice.Distribution, lo, hi)
+	if s.Database.Notes != nil {
+		for _, note := range s.Database.Notes(s) {
+			b.WriteString(note + "\n")
+		}
+	}
+	b.WriteString("***************** properties *****************\n")
+	for _, key := range s.Set.Keys() {
+		value, _ := s.Set.Get(key)
+		fmt.Fprintf(&b, "\"%s\"=\"%s\"\n", key, Shown(key, value))
+	}
+	b.WriteString(stars + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Finished writes what go-ycsb says between a load and its results.
+func Finished(w io.Writer, took time.Duration) error {
+	_, err := fmt.Fprintf(w, "%s\nRun finished, takes %s\n", stars, took)
+	return err
+}
+
+// PlanText is the job as a bundle keeps it: YAML with the properties, secrets as ***.
+func (j *Job) PlanText() []byte {
+	var b strings.Builder
+	s := j.Settings
+	fmt.Fprintf(&b, "# brunt ycsb %s %s\nycsb:\n  command: %s\n  database: %s\n  properties:\n", s.Command, s.Database.Names[0], s.Command, s.Database.Names[0])
+	for _, key := range s.Set.Keys() {
+		value, _ := s.Set.Get(key)
+		fmt.Fprintf(&b, "    %q: %q\n", key, Shown(key, value))
+	}
+	return []byte(b.String())
+}

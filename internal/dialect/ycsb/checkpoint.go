@@ -1,0 +1,102 @@
+package ycsb
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"strings"
+
+	"brunt/internal/measure"
+)
+
+// Checkpoint remembers how far a load has come, in a file, so that property resume can go on from
+// there. It is a measure.Sink.
+type Checkpoint struct {
+	Path  string
+	Job   *Job
+	Write func(path string, data []byte) error // whole or not at all
+}
+
+// progress is what the file holds.
+type progress struct {
+	Load string `json:"load"` // tells loads apart
+	Done int64  `json:"done"` // records from insertstart that are there
+}
+
+// CheckpointName is the name of a load's file.
+func (s *Settings) CheckpointName() string {
+	return fmt.Sprintf("ycsb-%s-%s-%d.load", s.Database.Names[0], strings.Map(harmless, s.Table), s.InsertStart)
+}
+
+func harmless(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+		return r
+	}
+	return '_'
+}
+
+// fingerprint differs when the records, or where they go, do.
+func (s *Settings) fingerprint() (string, error) {
+	t, err := s.Database.Target(s.Set)
+	if err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, t.Protocol, t.Addresses, t.Database, s.Table, s.InsertStart, s.InsertCount, s.Keys, s.Fields, s.Lengths.Most, s.Seed, s.Integrity,
+		s.Set.Text("fieldlengthdistribution", ""))
+	return fmt.Sprintf("%016x", h.Sum64()), nil
+}
+
+// Resumable is how many records an earlier load of the same records left behind, by its checkpoint;
+// 0 if there is none. A checkpoint of another load is an error.
+func (s *Settings) Resumable(path string, readFile ReadFile) (int64, error) {
+	if s.Command != Load || !s.Resume {
+		return 0, nil
+	}
+	if s.DropData {
+		return 0, fmt.Errorf("resume=true and dropdata=true exclude each other; give one")
+	}
+	data, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("resume: %w", err)
+	}
+	var p progress
+	if err := json.Unmarshal(data, &p); err != nil {
+		return 0, fmt.Errorf("resume: %s: %w; remove it to load anew", path, err)
+	}
+	mine, err := s.fingerprint()
+	switch {
+	case err != nil:
+		return 0, err
+	case p.Load != mine:
+		return 0, fmt.Errorf("resume: %s is of a load with other properties; remove it, or give the same ones", path)
+	case p.Done < 0 || p.Done > s.InsertCount:
+		return 0, fmt.Errorf("resume: %s says %d of %d records; remove it to load anew", path, p.Done, s.InsertCount)
+	}
+	return p.Done - p.Done%int64(s.Batch), nil
+}
+
+// Done is how many records from insertstart on are there without a gap.
+func (j *Job) Done() int64 { return j.Inserts.Last() + 1 - j.Settings.InsertStart }
+
+// Interval implements measure.Sink.
+func (c *Checkpoint) Interval(*measure.Interval) error { return c.Save() }
+
+// Save writes the file.
+func (c *Checkpoint) Save() error {
+	id, err := c.Job.Settings.fingerprint()
+	if err != nil {
+		return err
+	}
+	// Two plain fields always have a form in JSON.
+	data, _ := json.Marshal(progress{id, c.Job.Done()})
+	if err := c.Write(c.Path, append(data, '\n')); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}

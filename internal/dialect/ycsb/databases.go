@@ -1,0 +1,127 @@
+package ycsb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+)
+
+// Database is a database that workloads can be run against: its names, its properties, where it
+// is, and how each operation is asked of it.
+type Database struct {
+	Names      []string // as commands name it, its own first
+	About      string   // one line
+	Protocol   string   // as plans name it
+	Properties []Property
+	Batches    bool // batch.size may be above 1
+	// Target says where the database is.
+	Target func(set *properties.Set) (plan.Target, error)
+	// Store says how operations are asked.
+	Store func(s *Settings) (Store, error)
+	// Notes are lines that go-ycsb prints before the properties; may be nil.
+	Notes func(s *Settings) []string
+}
+
+// Slot is what a parameter of a request stands for.
+type Slot uint8
+
+// The slots.
+const (
+	KeySlot          Slot = iota // the record's key
+	CountSlot                    // how many records a scan asks for
+	FieldSlots                   // the contents of all fields of the request, one parameter each
+	DocumentSlot                 // all fields of the record as JSON, the contents in Base64
+	TextDocumentSlot             // all fields of the record as JSON, the contents as they are
+)
+
+// Request is a request and what its parameters stand for. Fields of its driver.Request may stay
+// empty where the Store needs none.
+type Request struct {
+	driver.Request
+	Slots []Slot
+}
+
+// Store says how the operations of the core workload are asked of a database. Each gives the
+// requests of an operation in order, or none if the database can't do it. fields are the names of
+// the fields meant. check asks for captures of those fields' contents, in order, or of the document
+// as the only one.
+type Store interface {
+	// Prepare gives the requests to send once before a load: creating the table, after dropping
+	// what is there if drop.
+	Prepare(drop bool) []driver.Request
+	Read(fields []string, check bool) []Request
+	Scan(fields []string) []Request
+	Insert(fields []string) []Request
+	Update(fields []string) []Request
+	Delete() []Request
+}
+
+// Batcher is a Store with operations on several records at once.
+type Batcher interface {
+	// Batch gives the request of a verb (driver.Read, Insert or Update) for rows records.
+	Batch(verb driver.Verb, fields []string, rows int) []Request
+}
+
+// DocumentStore is a Store whose reads capture a whole document; see DocumentSlot.
+type DocumentStore interface{ Documents() bool }
+
+// Walker is a Store that can go from record to record: Next captures the key and the fields of the
+// first record from a key on, or after it.
+type Walker interface {
+	Next(fields []string, after bool) []Request
+}
+
+// Databases are all databases. To add one, write a function like those listed here, in a file of
+// its own.
+func Databases() []*Database {
+	return []*Database{
+		postgresDatabase(), sqliteDatabase(), mysqlDatabase(), redisDatabase(), etcdDatabase(), tarantoolDatabase(),
+		cassandraDatabase(), mongoDatabase(), dynamoDatabase(), boltDatabase(), badgerDatabase(), pebbleDatabase(),
+		httpDatabase(), basicDatabase(),
+	}
+}
+
+// FindDatabase returns the database with a name. The error lists the names that there are.
+func FindDatabase(name string) (*Database, error) {
+	var names []string
+	for _, d := range Databases() {
+		if slices.Contains(d.Names, strings.ToLower(name)) {
+			return d, nil
+		}
+		names = append(names, d.Names...)
+	}
+	hint := "there are " + strings.Join(names, ", ")
+	if best := plan.Nearest(name, names); best != "" {
+		hint = "did you mean " + best + "?"
+	}
+	return nil, fmt.Errorf("unknown database %q; %s", name, hint)
+}
+
+// list parts a list of addresses at commas or semicolons.
+func list(text string) []string {
+	var out []string
+	for _, a := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' }) {
+		if a = strings.TrimSpace(a); a != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// options copies properties into a target's options under other names, where they are set.
+func options(set *properties.Set, names map[string]string) map[string]string {
+	out := map[string]string{}
+	for property, option := range names {
+		if v, ok := set.Get(property); ok {
+			out[option] = strings.TrimSpace(v)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package ycsb
+
+import (
+	"strings"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/plan"
+)
+
+func etcdDatabase() *Database {
+	return &Database{
+		Names: []string{"etcd"}, About: "etcd 3", Protocol: "etcd",
+		Properties: []Property{
+			{"etcd.endpoints", "localhost:2379", "addresses, separated by commas; https:// for TLS"},
+			{"etcd.dial_timeout", "2s", "accepted: connecting may take 5 s"},
+			{"etcd.cert_file", "", "client certificate (PEM)"},
+			{"etcd.key_file", "", "client key (PEM)"},
+			{"etcd.cacert_file", "", "authority's certificate (PEM)"},
+			{"etcd.serializable_reads", "false", "reads that may be stale"},
+			{"etcd.user", "", "user"},
+			{"etcd.password", "", "password"},
+		},
+		Target: func(set *properties.Set) (plan.Target, error) {
+			t := plan.Target{Protocol: "etcd", User: set.Text("etcd.user", ""), Password: set.Text("etcd.password", "")}
+			for _, a := range list(set.Text("etcd.endpoints", "localhost:2379")) {
+				if rest, ok := strings.CutPrefix(a, "https://"); ok {
+					a, t.TLS.Enabled = rest, true
+				}
+				t.Addresses = append(t.Addresses, strings.TrimPrefix(a, "http://"))
+			}
+			t.TLS.CAFile, t.TLS.CertFile, t.TLS.KeyFile = set.Text("etcd.cacert_file", ""), set.Text("etcd.cert_file", ""), set.Text("etcd.key_file", "")
+			stale, err := set.Bool("etcd.serializable_reads", false)
+			if stale {
+				t.Options = map[string]string{"serializable_reads": "true"}
+			}
+			return t, err
+		},
+		Store: func(s *Settings) (Store, error) { return &kvStore{s: s}, nil },
+	}
+}

@@ -1,0 +1,84 @@
+package ycsb
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+)
+
+func httpDatabase() *Database {
+	return &Database{
+		Names: []string{"http", "rest"}, About: "key-value service over HTTP: PUT, GET and DELETE of /table/key", Protocol: "http",
+		Properties: []Property{
+			{"http.addr", "127.0.0.1:80", "addresses, separated by commas; https:// for TLS"},
+			{"http.prefix", "", "what paths begin with"},
+			{"http.tls_insecure_skip_verify", "false", "TLS without verifying the certificate"},
+		},
+		Target: func(set *properties.Set) (plan.Target, error) {
+			t := plan.Target{Protocol: "http"}
+			for _, a := range list(set.Text("http.addr", "127.0.0.1:80")) {
+				if rest, ok := strings.CutPrefix(a, "https://"); ok {
+					a, t.TLS.Enabled = rest, true
+				}
+				t.Addresses = append(t.Addresses, strings.TrimSuffix(strings.TrimPrefix(a, "http://"), "/"))
+			}
+			var err error
+			t.TLS.InsecureSkipVerify, err = set.Bool("http.tls_insecure_skip_verify", false)
+			return t, err
+		},
+		Store: func(s *Settings) (Store, error) {
+			return &httpStore{s: s, prefix: strings.TrimSuffix(s.Set.Text("http.prefix", ""), "/")}, nil
+		},
+	}
+}
+
+// httpStore keeps a record as the JSON document under /table/key; an update of some fields is a
+// PUT of an object of those.
+type httpStore struct {
+	s      *Settings
+	prefix string
+}
+
+func (h *httpStore) request(method string, body []byte, slots ...Slot) []Request {
+	web := &driver.Web{Method: method, Path: fmt.Sprintf("%s/%s/$1", h.prefix, h.s.Table), Body: body}
+	if body != nil {
+		web.Header = [][2]string{{"Content-Type", "application/json"}}
+	}
+	return []Request{{Request: driver.Request{Verb: driver.HTTP, Web: web}, Slots: slots}}
+}
+
+func (h *httpStore) Prepare(bool) []driver.Request { return nil }
+
+func (h *httpStore) Read(fields []string, check bool) []Request {
+	r := h.request("GET", nil, KeySlot)
+	if check {
+		for _, f := range fields {
+			r[0].Capture = append(r[0].Capture, driver.Capture{Name: "json:" + f})
+		}
+	}
+	return r
+}
+
+func (h *httpStore) Scan([]string) []Request { return nil }
+
+func (h *httpStore) Insert(fields []string) []Request {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, _ := json.Marshal(f)
+		fmt.Fprintf(&b, `%s:"$%d"`, name, i+2)
+	}
+	b.WriteByte('}')
+	return h.request("PUT", []byte(b.String()), KeySlot, FieldSlots)
+}
+
+func (h *httpStore) Update(fields []string) []Request { return h.Insert(fields) }
+
+func (h *httpStore) Delete() []Request { return h.request("DELETE", nil, KeySlot) }

@@ -1,0 +1,57 @@
+package ycsb
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/plan"
+)
+
+func mongoDatabase() *Database {
+	return &Database{
+		Names: []string{"mongodb", "mongo"}, About: "MongoDB, FerretDB", Protocol: "mongodb",
+		Properties: []Property{
+			{"mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1", "connection string"},
+			{"mongodb.authdb", "admin", "database that knows the user"},
+			{"mongodb.username", "", "user"},
+			{"mongodb.password", "", "password"},
+			{"mongodb.tls_skip_verify", "false", "TLS without verifying the certificate"},
+			{"mongodb.tls_ca_file", "", "authority's certificate (PEM)"},
+		},
+		Target: mongoTarget,
+		Store:  func(s *Settings) (Store, error) { return &kvStore{s: s}, nil },
+	}
+}
+
+// mongoTarget takes a connection string apart.
+func mongoTarget(set *properties.Set) (plan.Target, error) {
+	text := set.Text("mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1")
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "mongodb" || u.Host == "" {
+		return plan.Target{}, fmt.Errorf("%s: property mongodb.url: give mongodb://host:port/database", set.Where("mongodb.url"))
+	}
+	t := plan.Target{
+		Protocol: "mongodb", Addresses: list(u.Host), Database: strings.TrimPrefix(u.Path, "/"),
+		User: set.Text("mongodb.username", ""), Password: set.Text("mongodb.password", ""),
+		Options: options(set, map[string]string{"mongodb.authdb": "auth_source"}),
+	}
+	if t.Database == "" {
+		t.Database = "ycsb"
+	}
+	if t.User == "" && u.User != nil {
+		t.User = u.User.Username()
+		t.Password, _ = u.User.Password()
+	}
+	if w := u.Query().Get("w"); w != "" && w != "1" {
+		if t.Options == nil {
+			t.Options = map[string]string{}
+		}
+		t.Options["w"] = w
+	}
+	t.TLS.CAFile = set.Text("mongodb.tls_ca_file", "")
+	t.TLS.InsecureSkipVerify, err = set.Bool("mongodb.tls_skip_verify", false)
+	t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.InsecureSkipVerify || u.Query().Get("tls") == "true"
+	return t, err
+}

@@ -1,0 +1,45 @@
+package ycsb
+
+import (
+	"fmt"
+	"net"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/plan"
+)
+
+func postgresDatabase() *Database {
+	return &Database{
+		Names:    []string{"pg", "postgresql", "postgres", "cockroach", "cdb"},
+		About:    "PostgreSQL, and what speaks its protocol: CockroachDB, YugabyteDB …",
+		Protocol: "pg", Batches: true,
+		Properties: []Property{
+			{"pg.host", "127.0.0.1", "host, or several, separated by commas"},
+			{"pg.port", "5432", "port"},
+			{"pg.user", "root", "user"},
+			{"pg.password", "", "password"},
+			{"pg.db", "test", "database"},
+			{"pg.sslmode", "disable", "disable, require, verify-ca or verify-full"},
+		},
+		Target: func(set *properties.Set) (plan.Target, error) {
+			port, err := set.Int("pg.port", 5432, 1, 65535)
+			if err != nil {
+				return plan.Target{}, err
+			}
+			t := plan.Target{
+				Protocol: "pg", User: set.Text("pg.user", "root"), Password: set.Text("pg.password", ""),
+				Database: set.Text("pg.db", "test"),
+			}
+			for _, host := range list(set.Text("pg.host", "127.0.0.1")) {
+				t.Addresses = append(t.Addresses, net.JoinHostPort(host, fmt.Sprint(port)))
+			}
+			mode, err := set.Choice("pg.sslmode", "disable", "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+			t.TLS.Enabled = mode == "require" || mode == "verify-ca" || mode == "verify-full"
+			t.TLS.InsecureSkipVerify = mode == "require"
+			return t, err
+		},
+		Store: func(s *Settings) (Store, error) {
+			return &sqlStore{s: s, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING", text: "VARCHAR(%d)"}, nil
+		},
+	}
+}

@@ -1,0 +1,166 @@
+package ycsb
+
+import (
+	"fmt"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+)
+
+func redisDatabase() *Database {
+	return &Database{
+		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis",
+		Properties: redisProperties(),
+		Target: func(set *properties.Set) (plan.Target, error) {
+			mode, err := set.Choice("redis.mode", "single", "single", "cluster")
+			t := plan.Target{
+				Protocol: "redis", Addresses: list(set.Text("redis.addr", "localhost:6379")),
+				User: set.Text("redis.username", ""), Password: set.Text("redis.password", ""), Database: set.Text("redis.db", ""),
+				TLS: plan.TLS{
+					CAFile: set.Text("redis.tls_ca", ""), CertFile: set.Text("redis.tls_cert", ""), KeyFile: set.Text("redis.tls_key", ""),
+				},
+			}
+			if mode == "cluster" {
+				t.Options = map[string]string{"mode": "cluster"}
+				if n, ok := set.Get("redis.max_redirects"); ok && n != "0" {
+					t.Options["max_redirects"] = n
+				}
+				if only, e := set.Bool("redis.read_only", false); e != nil {
+					err = e
+				} else if only {
+					t.Options["read_only"] = "on"
+				}
+			}
+			skip, e := set.Bool("redis.tls_insecure_skip_verify", false)
+			if e != nil {
+				err = e
+			}
+			t.TLS.InsecureSkipVerify = skip
+			t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.CertFile != "" || skip
+			return t, err
+		},
+		Store: func(s *Settings) (Store, error) {
+			kind, err := s.Set.Choice("redis.datatype", "hash", "hash", "string", "json")
+			if err == nil && kind == "json" && s.Integrity {
+				err = fmt.Errorf("dataintegrity=true: redis.datatype=json can't be checked; use hash or string")
+			}
+			return &redisStore{s: s, kind: kind}, err
+		},
+		Notes: func(s *Settings) []string {
+			var out []string
+			if v, ok := s.Set.Get("redis.pool_size"); !ok || v == "0" {
+				out = append(out, fmt.Sprintf("Setting redis.pool_size=%d (from <threadcount>) given you haven't specified a value.", s.Threads))
+			}
+			return append(out, "Using the redis datatype: "+s.Set.Text("redis.datatype", "hash"))
+		},
+	}
+}
+
+func redisProperties() []Property {
+	list := []Property{
+		{"redis.datatype", "hash", "hash, string (JSON text) or json (module RedisJSON)"},
+		{"redis.mode", "single", "single or cluster"},
+		{"redis.addr", "localhost:6379", "addresses, separated by ;"},
+		{"redis.username", "", "user"},
+		{"redis.password", "", "password"},
+		{"redis.db", "0", "number of the database"},
+		{"redis.max_redirects", "3", "cluster: redirections a command follows"},
+		{"redis.read_only", "false", "cluster: read from replicas"},
+		{"redis.tls_ca", "", "authority's certificate (PEM)"},
+		{"redis.tls_cert", "", "client certificate (PEM)"},
+		{"redis.tls_key", "", "client key (PEM)"},
+		{"redis.tls_insecure_skip_verify", "false", "TLS without verifying the certificate"},
+	}
+	for _, name := range []string{
+		"network", "route_by_latency", "route_randomly", "max_retries", "min_retry_backoff", "max_retry_backoff", "dial_timeout",
+		"read_timeout", "write_timeout", "pool_size", "min_idle_conns", "max_idle_conns", "max_conn_age", "pool_timeout", "idle_timeout",
+	} {
+		list = append(list, Property{"redis." + name, "", "accepted: each session has one connection of its own"})
+	}
+	return list
+}
+
+// redisStore keeps a record under table/key: as a hash, or as JSON.
+type redisStore struct {
+	s    *Settings
+	kind string // hash, string or json
+}
+
+func command(slots []Slot, words ...string) Request {
+	return Request{Request: driver.Request{Verb: driver.Command, Words: words}, Slots: slots}
+}
+
+func (r *redisStore) key() string { return r.s.Table + "/$1" }
+
+func (r *redisStore) Prepare(drop bool) []driver.Request {
+	if !drop {
+		return nil
+	}
+	return []driver.Request{{Name: "flush", Verb: driver.Command, Words: []string{"FLUSHDB"}}}
+}
+
+// Documents reports whether reads capture a JSON document.
+func (r *redisStore) Documents() bool { return r.kind == "string" }
+
+func (r *redisStore) Read(fields []string, check bool) []Request {
+	var words []string
+	captures := 1
+	switch r.kind {
+	case "hash":
+		words = append([]string{"HMGET", r.key()}, fields...)
+		captures = len(fields)
+	case "string":
+		words = []string{"GET", r.key()}
+	default:
+		words = []string{"JSON.GET", r.key()}
+		for _, f := range fields {
+			words = append(words, "$$."+f)
+		}
+	}
+	c := command([]Slot{KeySlot}, words...)
+	if check {
+		for i := range captures {
+			c.Capture = append(c.Capture, driver.Capture{Column: i})
+		}
+	}
+	return []Request{c}
+}
+
+func (r *redisStore) Scan([]string) []Request { return nil }
+
+func (r *redisStore) Insert(fields []string) []Request {
+	switch r.kind {
+	case "hash":
+		return r.Update(fields)
+	case "string":
+		return []Request{command([]Slot{KeySlot, DocumentSlot}, "SET", r.key(), "$2")}
+	}
+	return []Request{command([]Slot{KeySlot, TextDocumentSlot}, "JSON.SET", r.key(), "$$", "$2")}
+}
+
+// Update changes fields. A string holds the record as a whole: an update of one field reads it
+// first and writes a whole one.
+func (r *redisStore) Update(fields []string) []Request {
+	switch r.kind {
+	case "hash":
+		words := []string{"HSET", r.key()}
+		for i, f := range fields {
+			words = append(words, f, fmt.Sprintf("$%d", i+2))
+		}
+		return []Request{command([]Slot{KeySlot, FieldSlots}, words...)}
+	case "string":
+		if len(fields) < len(r.s.Fields) {
+			return append(r.Read(fields, false), r.Insert(fields)...)
+		}
+		return r.Insert(fields)
+	}
+	if len(fields) > 1 {
+		return r.Insert(fields)
+	}
+	return []Request{command([]Slot{KeySlot, FieldSlots}, "JSON.SET", r.key(), "$$."+fields[0], `"$2"`)}
+}
+
+func (r *redisStore) Delete() []Request {
+	return []Request{command([]Slot{KeySlot}, "DEL", r.key())}
+}

@@ -1,0 +1,229 @@
+package ycsb
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"brunt/internal/dialect/ycsb/output"
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/workload"
+)
+
+// Meter gathers what results need while the load runs and prints lines of progress. It is a
+// measure.Sink.
+type Meter struct {
+	job     *Job
+	out     io.Writer
+	results *output.Results
+	raw     *output.Raw  // nil unless every operation is kept
+	logs    *output.Logs // nil unless logs are written
+
+	warmEndNs atomic.Int64 // on the run's clock; 0 before the first request
+	parts     [2]struct {  // of READ_MODIFY_WRITE: the read and the update
+		mu         sync.Mutex
+		ok, failed *measure.Histogram
+	}
+
+	startNs, nextNs, endNs int64 // of what counts
+	zeroUnixNs             int64 // wall clock at the start of the run's clock
+	begun                  bool
+}
+
+// NewMeter returns a meter that prints lines of progress to out. open makes files.
+func NewMeter(j *Job, out io.Writer, open output.Open) *Meter {
+	m := &Meter{job: j, out: out, results: output.NewResults()}
+	if j.Settings.Output.Raw {
+		m.raw = &output.Raw{}
+	}
+	if j.Settings.Output.Logs {
+		m.logs = &output.Logs{Prefix: j.Settings.Output.LogPrefix, Open: open}
+	}
+	for i := range m.parts {
+		m.parts[i].ok, m.parts[i].failed = measure.NewHistogram(), measure.NewHistogram()
+	}
+	return m
+}
+
+// Attach lets a compiled workload tell m what intervals don't say.
+func (m *Meter) Attach(w *workload.Workload) {
+	modifies := false
+	for i := range m.job.Plan.Operations {
+		modifies = modifies || m.job.Plan.Operations[i].Name == OpRMW
+	}
+	if modifies || m.raw != nil {
+		w.Timed = m.timed
+	}
+}
+
+// timed is told of each operation and request.
+func (m *Meter) timed(t workload.Timing) {
+	if m.warming(t.SentNs) {
+		return
+	}
+	start := t.SentNs
+	if m.job.Settings.Output.Measure != "op" {
+		start = t.IntendedNs
+	}
+	name := m.job.Plan.Operations[t.Operation].Name
+	if t.Step == workload.WholeOperation {
+		if m.raw != nil {
+			failed := t.Class != driver.OK && name != OpRMW
+			m.raw.Add(named(name, failed), !failed && name != OpRMW, start, t.EndNs-start)
+		}
+		return
+	}
+	if name != OpRMW {
+		return
+	}
+	part, label := 0, OpRead
+	if t.Step > 0 {
+		part, label = 1, OpUpdate
+	}
+	p := &m.parts[part]
+	failed := t.Class != driver.OK
+	p.mu.Lock()
+	if failed {
+		p.failed.Record(t.EndNs - t.SentNs)
+	} else {
+		p.ok.Record(t.EndNs - t.SentNs)
+	}
+	p.mu.Unlock()
+	if m.raw != nil {
+		m.raw.Add(named(label, failed), !failed, t.SentNs, t.EndNs-t.SentNs)
+	}
+}
+
+// warming reports whether a request belongs to the warm-up.
+func (m *Meter) warming(sentNs int64) bool {
+	s := m.job.Settings
+	if s.Command != Run || s.WarmUp == 0 {
+		return false
+	}
+	m.warmEndNs.CompareAndSwap(0, sentNs+int64(s.WarmUp))
+	return sentNs < m.warmEndNs.Load()
+}
+
+func named(name string, failed bool) string {
+	if failed {
+		return name + "_ERROR"
+	}
+	return name
+}
+
+// Interval implements measure.Sink.
+func (m *Meter) Interval(iv *measure.Interval) error {
+	m.zeroUnixNs = iv.UnixNs - iv.StartNs
+	if iv.WarmUp {
+		return nil
+	}
+	every := int64(m.job.Settings.Output.Every)
+	if !m.begun {
+		m.begun, m.startNs, m.nextNs = true, iv.StartNs, iv.StartNs+every
+	}
+	m.endNs = iv.EndNs
+	m.results.Elapsed(iv.EndNs - m.startNs)
+	var err error
+	for i := range iv.Operations {
+		if e := m.operation(iv, i); err == nil {
+			err = e
+		}
+	}
+	m.takeParts()
+	if iv.EndNs >= m.nextNs-every/20 {
+		m.nextNs += every
+		if e := m.progress(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// operation adds an operation's part of an interval.
+func (m *Meter) operation(iv *measure.Interval, i int) error {
+	o, name := &iv.Operations[i], m.job.Plan.Operations[i].Name
+	what := m.job.Settings.Output.Measure
+	total, failures := output.Total, named(name, true)
+	if name == OpRMW {
+		total, failures = "", name
+	}
+	headline := o.Service
+	if what == "intended" {
+		headline = o.Response
+	}
+	m.results.Merge(name, total, headline)
+	m.results.Merge(failures, "", o.FailedResponse)
+	if what == "both" {
+		intendedTotal := ""
+		if total != "" {
+			intendedTotal = "Intended-" + total
+		}
+		m.results.Merge("Intended-"+name, intendedTotal, o.Response)
+	}
+	if m.logs == nil {
+		return nil
+	}
+	return m.logs.Add(name, iv.UnixNs, iv.EndNs-iv.StartNs, headline)
+}
+
+// takeParts adds the parts of READ_MODIFY_WRITEs since the last interval.
+func (m *Meter) takeParts() {
+	for i, name := range []string{OpRead, OpUpdate} {
+		p := &m.parts[i]
+		p.mu.Lock()
+		m.results.Merge(name, output.Total, p.ok)
+		m.results.Merge(named(name, true), "", p.failed)
+		p.ok.Reset()
+		p.failed.Reset()
+		p.mu.Unlock()
+	}
+}
+
+// progress prints the results so far, as go-ycsb does at each interval.
+func (m *Meter) progress() error {
+	if m.raw != nil || m.out == nil {
+		return nil
+	}
+	return m.results.Write(m.out, m.job.Settings.Output.Style)
+}
+
+// Done is how many operations succeeded, the parts of a READ_MODIFY_WRITE counted.
+func (m *Meter) Done() int64 { return m.results.Count(output.Total) }
+
+// Finish writes the results: files and lines to out, and what measurement.output_file or
+// exportfile name into that file.
+func (m *Meter) Finish(out io.Writer, open output.Open) (err error) {
+	o := &m.job.Settings.Output
+	m.takeParts()
+	if m.logs != nil {
+		if _, err := m.logs.Close(); err != nil {
+			return fmt.Errorf("histogram log: %w", err)
+		}
+	}
+	if o.Percentiles && m.raw == nil {
+		if err := m.results.Percentiles(out, o.PercentilePrefix, open); err != nil {
+			return err
+		}
+	}
+	if o.File != "" {
+		f, err := open(o.File)
+		if err != nil {
+			return fmt.Errorf("result: %w; check measurement.output_file or exportfile", err)
+		}
+		defer func() {
+			if e := f.Close(); err == nil {
+				err = e
+			}
+		}()
+		out = f
+	}
+	switch {
+	case m.raw != nil:
+		return m.raw.Write(out, m.zeroUnixNs)
+	case o.Exporter != "":
+		return m.results.WriteYCSB(out, o.Exporter)
+	}
+	return m.results.Write(out, o.Style)
+}

@@ -1,0 +1,119 @@
+// Package properties reads Java property files as YCSB and go-ycsb do: comments with # or !, keys
+// that end at =, : or white space, continuation lines, escapes, and references of the form ${key}.
+// (The format: java.util.Properties.load; references as github.com/magiconair/properties has them.)
+package properties
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Pair is one property as a file has it.
+type Pair struct {
+	Key, Value string
+	Line       int // of the file, from 1
+}
+
+// Parse returns the properties of a file in their order, references not yet replaced. name is for
+// errors, which are of the form file:line: what.
+func Parse(name string, data []byte) ([]Pair, error) {
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%s: the file isn't UTF-8; convert it", name)
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	lines := strings.Split(strings.ReplaceAll(text, "\r", "\n"), "\n")
+	var pairs []Pair
+	for i := 0; i < len(lines); i++ {
+		first := i + 1
+		line := strings.TrimLeft(lines[i], " \t\f")
+		if line == "" || line[0] == '#' || line[0] == '!' {
+			continue
+		}
+		for continues(line) {
+			line = line[:len(line)-1]
+			if i++; i == len(lines) {
+				break
+			}
+			line += strings.TrimLeft(lines[i], " \t\f")
+		}
+		key, value := split(line)
+		p := Pair{Line: first}
+		var err error
+		if p.Key, err = unescape(key); err == nil {
+			p.Value, err = unescape(value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, first, err)
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, nil
+}
+
+// continues reports whether a line ends with an odd number of backslashes.
+func continues(line string) bool {
+	n := len(line) - len(strings.TrimRight(line, `\`))
+	return n%2 == 1
+}
+
+// split parts a line at the first unescaped separator: white space, = or :, the latter two with
+// white space around.
+func split(line string) (key, value string) {
+	end := len(line)
+	for i := 0; i < len(line); i++ {
+		if line[i] == '\\' {
+			i++
+			continue
+		}
+		if strings.IndexByte(" \t\f=:", line[i]) >= 0 {
+			end = i
+			break
+		}
+	}
+	rest := strings.TrimLeft(line[end:], " \t\f")
+	if rest != "" && (rest[0] == '=' || rest[0] == ':') {
+		rest = strings.TrimLeft(rest[1:], " \t\f")
+	}
+	return line[:end], rest
+}
+
+// unescape replaces \t, \n, \r, \f and \uXXXX; a backslash before anything else falls away.
+func unescape(s string) (string, error) {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s, nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		switch s[i] {
+		case 't':
+			b.WriteByte('\t')
+		case 'n':
+			b.WriteByte('\n')
+		case 'r':
+			b.WriteByte('\r')
+		case 'f':
+			b.WriteByte('\f')
+		case 'u':
+			if i+5 > len(s) {
+				return "", fmt.Errorf(`\u%s isn't followed by four hexadecimal digits`, s[i+1:])
+			}
+			n, err := strconv.ParseUint(s[i+1:i+5], 16, 16)
+			if err != nil {
+				return "", fmt.Errorf(`\u%s isn't followed by four hexadecimal digits`, s[i+1:i+5])
+			}
+			b.WriteRune(rune(n))
+			i += 4
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,303 @@
+// Package ycsb is the dialect of YCSB and go-ycsb: property files, workloads, and the databases
+// that they test. It compiles them into plans, and prints results as those tools do.
+package ycsb
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"brunt/internal/dialect/ycsb/core"
+	"brunt/internal/dialect/ycsb/properties"
+)
+
+// Command is what is done with a database.
+type Command string
+
+// The commands.
+const (
+	Load  Command = "load"  // insert the records
+	Run   Command = "run"   // the mix of operations
+	Shell Command = "shell" // what a user types
+)
+
+// Settings are the properties of the core workload, understood.
+type Settings struct {
+	Command  Command
+	Database *Database
+	Set      *properties.Set
+
+	Table                                 string
+	Records, Operations                   int64 // Records is at least 1
+	InsertStart, InsertCount              int64
+	Threads, Batch                        int
+	Target                                int64
+	WarmUp, MaxExecution                  time.Duration
+	Seed                                  uint64
+	Keys                                  core.Keys
+	Fields                                []string
+	Lengths                               core.Lengths
+	FieldLength                           int // of a column
+	ReadAll, WriteAll                     bool
+	Integrity                             bool
+	Shares                                Shares
+	Choice                                core.Choice
+	ScanLeast, ScanMost                   int64
+	ScanZipfian                           bool
+	RetryLimit                            int
+	RetryPause                            time.Duration
+	DropData, Resume, Verbose, Silence    bool
+	Faults                                bool // compat=goycsb
+	Output                                OutputSettings
+	Warnings                              []string
+	recordCountGiven, operationsUnlimited bool
+}
+
+// Shares are the parts of the mix, as given.
+type Shares struct{ Read, Update, Insert, Scan, ReadModifyWrite float64 }
+
+// OutputSettings say how results are printed.
+type OutputSettings struct {
+	Raw              bool   // every operation's time
+	Style            string // plain, table or json
+	File             string // "" for standard output
+	Every            time.Duration
+	Measure          string // op, intended, both
+	Percentiles      bool
+	PercentilePrefix string
+	Logs             bool // HdrHistogram logs
+	LogPrefix        string
+	Exporter         string // "", text or json
+}
+
+// reader collects the first error of many properties.
+type reader struct {
+	set *properties.Set
+	err error
+}
+
+func (r *reader) integer(key string, standard, lo, hi int64) int64 {
+	n, err := r.set.Int(key, standard, lo, hi)
+	r.keep(err)
+	return n
+}
+
+func (r *reader) float(key string, standard, lo, hi float64) float64 {
+	x, err := r.set.Float(key, standard, lo, hi)
+	r.keep(err)
+	return x
+}
+
+func (r *reader) truth(key string, standard bool) bool {
+	b, err := r.set.Bool(key, standard)
+	r.keep(err)
+	return b
+}
+
+func (r *reader) choice(key, standard string, words ...string) string {
+	w, err := r.set.Choice(key, standard, words...)
+	r.keep(err)
+	return w
+}
+
+func (r *reader) seconds(key string, standard float64) time.Duration {
+	return time.Duration(r.float(key, standard, 0, 1e9) * float64(time.Second))
+}
+
+func (r *reader) keep(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// ReadFile reads a file that a property names.
+type ReadFile func(name string) ([]byte, error)
+
+// Understand turns properties into settings. Errors name the property, where it was given, and
+// what to give instead.
+func Understand(command Command, d *Database, set *properties.Set, readFile ReadFile) (*Settings, error) {
+	set.Put("command", string(command), "")
+	set.Put("dotransactions", fmt.Sprint(command != Load), "")
+	r := &reader{set: set}
+	s := &Settings{Command: command, Database: d, Set: set, Warnings: unknown(set, d)}
+	s.Table = set.Text("table", "usertable")
+	set.Put("table", s.Table, set.Where("table"))
+	s.sizes(r)
+	s.fields(r, readFile)
+	s.mix(r)
+	s.load(r)
+	s.output(r)
+	if w := strings.TrimSpace(set.Text("workload", "core")); w != "core" && !strings.HasSuffix(w, "workloads.CoreWorkload") {
+		r.keep(fmt.Errorf("%s: property workload=%q: only the core workload is known; give core", set.Where("workload"), w))
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return s, s.check()
+}
+
+// unlimitedRecords is what go-ycsb takes for recordcount=0.
+const unlimitedRecords = math.MaxInt32
+
+func (s *Settings) sizes(r *reader) {
+	const most = math.MaxInt64 / 4
+	s.Records = r.integer("recordcount", 0, 0, most)
+	s.recordCountGiven = s.Records > 0
+	if s.Records == 0 {
+		s.Records = unlimitedRecords
+	}
+	s.Operations = r.integer("operationcount", 0, 0, most)
+	s.InsertStart = r.integer("insertstart", 0, 0, most)
+	s.InsertCount = r.integer("insertcount", max(s.Records-s.InsertStart, 0), 0, most)
+	_, counted := r.set.Get("insertcount")
+	s.recordCountGiven = s.recordCountGiven || counted
+	s.Threads = int(r.integer("threadcount", 1, 1, 1_000_000))
+	s.Batch = int(r.integer("batch.size", 1, 1, 100_000))
+	s.Target = r.integer("target", 0, 0, 1_000_000_000)
+	s.WarmUp = r.seconds("warmuptime", 0)
+	s.MaxExecution = r.seconds("maxexecutiontime", 0)
+	s.Seed = uint64(r.integer("seed", 0, 0, math.MaxInt64))
+	s.Faults = r.choice("compat", "", "", "goycsb") == "goycsb"
+	s.Keys = core.Keys{
+		Prefix: r.set.Text("keyprefix", "user"), Padding: int(r.integer("zeropadding", 1, 0, 1000)),
+		Ordered: r.set.Text("insertorder", "hashed") != "hashed",
+	}
+	if r.choice("hash", "goycsb", "goycsb", "java") == "java" {
+		s.Keys.Flavor = core.Java
+	}
+}
+
+func (s *Settings) fields(r *reader, readFile ReadFile) {
+	for i := range r.integer("fieldcount", 10, 1, 1000) {
+		s.Fields = append(s.Fields, fmt.Sprintf("field%d", i))
+	}
+	n := int(r.integer("fieldlength", 100, 0, 1<<30))
+	distribution := r.choice("fieldlengthdistribution", "constant", "constant", "uniform", "zipfian", "histogram")
+	s.Lengths = core.ConstantLength(n)
+	switch {
+	case distribution == "histogram":
+		name := r.set.Text("fieldlengthhistogram", "hist.txt")
+		data, err := readFile(name)
+		if err == nil {
+			s.Lengths, err = core.HistogramLength(name, data, s.Faults)
+		}
+		if err != nil {
+			r.keep(fmt.Errorf("property fieldlengthhistogram: %w", err))
+		}
+	case n > 0 && distribution == "uniform":
+		s.Lengths = core.UniformLength(n)
+	case n > 0 && distribution == "zipfian":
+		s.Lengths = core.ZipfianLength(n)
+	}
+	s.FieldLength = max(n, s.Lengths.Most)
+	s.ReadAll, s.WriteAll = r.truth("readallfields", true), r.truth("writeallfields", false)
+	s.Integrity = r.truth("dataintegrity", false)
+	if s.Integrity && distribution != "constant" {
+		r.keep(fmt.Errorf("dataintegrity=true needs fieldlengthdistribution=constant, not %s: the content of a field follows from its length", distribution))
+	}
+}
+
+func (s *Settings) mix(r *reader) {
+	share := func(name string, standard float64) float64 { return r.float(name+"proportion", standard, 0, 1e9) }
+	s.Shares = Shares{
+		Read: share("read", 0.95), Update: share("update", 0.05), Insert: share("insert", 0),
+		Scan: share("scan", 0), ReadModifyWrite: share("readmodifywrite", 0),
+	}
+	s.Choice = core.Choice{
+		Distribution: strings.ToLower(strings.TrimSpace(r.set.Text("requestdistribution", "uniform"))),
+		First:        s.InsertStart, Count: s.InsertCount, Records: s.Records,
+		Inserting: s.Command == Run && s.Shares.Insert > 0,
+		NewKeys:   int64(float64(s.Operations) * s.Shares.Insert * 2),
+		HotData:   r.float("hotspotdatafraction", 0.2, 0, 1), HotOperations: r.float("hotspotopnfraction", 0.8, 0, 1),
+		Percentile: r.float("exponential.percentile", 95, 1e-9, 99.999999), Fraction: r.float("exponential.frac", 0.8571428571, 1e-9, 1e9),
+		Flavor: s.Keys.Flavor, Faults: s.Faults,
+	}
+	s.ScanLeast = r.integer("minscanlength", 1, 0, math.MaxInt32)
+	s.ScanMost = r.integer("maxscanlength", 1000, 0, math.MaxInt32)
+	s.ScanZipfian = r.choice("scanlengthdistribution", "uniform", "uniform", "zipfian") == "zipfian"
+}
+
+func (s *Settings) load(r *reader) {
+	s.RetryLimit = int(r.integer("core_workload_insertion_retry_limit", 0, 0, 1_000_000))
+	s.RetryPause = r.seconds("core_workload_insertion_retry_interval", 3)
+	s.DropData, s.Resume = r.truth("dropdata", false), r.truth("resume", false)
+	s.Verbose, s.Silence = r.truth("verbose", false), r.truth("silence", true)
+}
+
+func (s *Settings) output(r *reader) {
+	o := &s.Output
+	kind := r.choice("measurementtype", "histogram", "histogram", "hdrhistogram", "raw", "csv")
+	o.Raw = kind == "raw" || kind == "csv"
+	o.Style = r.choice("outputstyle", "plain", "plain", "table", "json")
+	o.File = r.set.Text("measurement.output_file", "")
+	o.Every, o.Measure = 10*time.Second, "op"
+	if s.Target > 0 {
+		o.Measure = "intended"
+	}
+	switch v := strings.ToLower(strings.TrimSpace(r.set.Text("measurement.interval", "10"))); v {
+	case "op", "intended", "both":
+		o.Measure = v
+	default:
+		if o.Every = r.seconds("measurement.interval", 10); r.err == nil && o.Every <= 0 {
+			r.keep(fmt.Errorf("%s: property measurement.interval=%q: give seconds above 0, or op, intended or both", r.set.Where("measurement.interval"), v))
+		}
+	}
+	o.Percentiles = r.truth("histogram.percentiles.export", false)
+	o.PercentilePrefix = r.set.Text("histogram.percentiles.export.filepath", "./")
+	o.Logs = r.truth("hdrhistogram.fileoutput", false)
+	o.LogPrefix = r.set.Text("hdrhistogram.output.path", "./")
+	exporter := r.set.Text("exporter", "")
+	switch {
+	case exporter == "":
+	case strings.Contains(exporter, "JSON"):
+		o.Exporter = "json"
+	case strings.Contains(exporter, "Text"):
+		o.Exporter = "text"
+	default:
+		r.keep(fmt.Errorf("%s: property exporter=%q: give site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter", r.set.Where("exporter"), exporter))
+	}
+	if f := r.set.Text("exportfile", ""); f != "" {
+		o.File = f
+	}
+}
+
+// check looks at what several properties say together.
+func (s *Settings) check() error {
+	if s.InsertStart+s.InsertCount > s.Records {
+		return fmt.Errorf("record count %d must be bigger than insert start %d + count %d", s.Records, s.InsertStart, s.InsertCount)
+	}
+	if s.ScanMost < s.ScanLeast {
+		return fmt.Errorf("maxscanlength=%d is below minscanlength=%d", s.ScanMost, s.ScanLeast)
+	}
+	switch s.Command {
+	case Load:
+		if !s.recordCountGiven || s.InsertCount == 0 {
+			return fmt.Errorf("nothing to load: give recordcount or insertcount, for example -p recordcount=1000")
+		}
+	case Run:
+		if s.Operations == 0 && s.MaxExecution == 0 {
+			return fmt.Errorf("no end: give operationcount, or maxexecutiontime in seconds")
+		}
+		sh := s.Shares
+		if sh.Read+sh.Update+sh.Insert+sh.Scan+sh.ReadModifyWrite <= 0 {
+			return fmt.Errorf("all proportions are 0: give one, for example -p readproportion=1")
+		}
+		if s.Batch > 1 && (sh.Scan > 0 || sh.ReadModifyWrite > 0) {
+			return fmt.Errorf("batch.size=%d: scans and read-modify-writes can't be batched; set their proportions to 0", s.Batch)
+		}
+	}
+	if s.Batch > 1 && !s.Database.Batches {
+		return fmt.Errorf("batch.size=%d: database %s has no batches; set it to 1", s.Batch, s.Database.Names[0])
+	}
+	return nil
+}
+
+// KeyRange is the range that go-ycsb says keys are chosen from.
+func (s *Settings) KeyRange() (lo, hi int64) {
+	lo, hi = s.InsertStart, s.InsertStart+s.InsertCount-1
+	if s.Choice.Distribution == "zipfian" {
+		hi = s.InsertStart + s.InsertCount + s.Choice.NewKeys
+	}
+	return lo, hi
+}

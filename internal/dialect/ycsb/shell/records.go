@@ -1,0 +1,209 @@
+package shell
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brunt/internal/dialect/ycsb"
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// content is what the slots of a request are filled with.
+type content struct {
+	key    string
+	count  int64
+	fields []string
+	values map[string]string
+}
+
+// ask makes requests in turn and returns the last one's reply.
+func (sh *shell) ask(requests []ycsb.Request, c content) (*driver.Reply, error) {
+	if len(requests) == 0 {
+		return nil, errors.New("this database can't do it")
+	}
+	var reply driver.Reply
+	for _, r := range requests {
+		reply = driver.Reply{}
+		for i := range r.Capture {
+			r.Capture[i].Kind = gen.String
+		}
+		if err := sh.session.Do(sh.ctx, r.Request, c.fill(r.Slots), &reply); err != nil {
+			return nil, err
+		}
+		if reply.Class != driver.OK {
+			return nil, fmt.Errorf("%s: %s", reply.Class, reply.Text)
+		}
+	}
+	return &reply, nil
+}
+
+// fill makes a request's arguments.
+func (c *content) fill(slots []ycsb.Slot) []gen.Value {
+	var args []gen.Value
+	text := func(s string) {
+		var v gen.Value
+		v.SetString(s)
+		args = append(args, v)
+	}
+	for _, slot := range slots {
+		switch slot {
+		case ycsb.KeySlot:
+			text(c.key)
+		case ycsb.CountSlot:
+			var v gen.Value
+			v.SetInt(c.count)
+			args = append(args, v)
+		case ycsb.FieldSlots:
+			for _, f := range c.fields {
+				text(c.values[f])
+			}
+		case ycsb.DocumentSlot:
+			raw := map[string][]byte{}
+			for k, v := range c.values {
+				raw[k] = []byte(v)
+			}
+			document, _ := json.Marshal(raw) // texts and bytes always have a form
+			text(string(document))
+		case ycsb.TextDocumentSlot:
+			document, _ := json.Marshal(c.values)
+			text(string(document))
+		}
+	}
+	return args
+}
+
+// record prints what a reply captured of a record; false if there was none.
+func (sh *shell) record(fields []string, captured []gen.Value) bool {
+	found := false
+	show := func(name string, value []byte) {
+		fmt.Fprintf(sh.out, "%s=%q\n", name, value)
+	}
+	if d, ok := sh.job.Store.(ycsb.DocumentStore); ok && d.Documents() {
+		var document map[string][]byte
+		if len(captured) == 0 || captured[0].Kind == gen.Null || json.Unmarshal(captured[0].B, &document) != nil {
+			return false
+		}
+		for _, f := range fields {
+			if v, ok := document[f]; ok {
+				show(f, v)
+			}
+		}
+		return true
+	}
+	for i, f := range fields {
+		if i < len(captured) && captured[i].Kind != gen.Null {
+			found = true
+			show(f, captured[i].B)
+		}
+	}
+	return found
+}
+
+func (sh *shell) read(key string, fields []string) {
+	if len(fields) == 0 {
+		fields = sh.job.Settings.Fields
+	}
+	reply, err := sh.ask(sh.job.Store.Read(fields, true), content{key: key, fields: fields})
+	switch {
+	case err != nil:
+		fmt.Fprintf(sh.out, "Read %s failed %v\n", key, err)
+	case reply.Missing || !present(reply.Captured):
+		fmt.Fprintf(sh.out, "Read empty for %s\n", key)
+	default:
+		fmt.Fprintf(sh.out, "Read %s ok\n", key)
+		sh.record(fields, reply.Captured)
+	}
+}
+
+func present(captured []gen.Value) bool {
+	return slices.ContainsFunc(captured, func(v gen.Value) bool { return v.Kind != gen.Null })
+}
+
+const rule = "--------------------------------"
+
+// scan reads records one after the other where the store can go from one to the next, and
+// otherwise says how many there are and what the first one holds.
+func (sh *shell) scan(key, count string, fields []string) {
+	n, err := strconv.ParseInt(count, 10, 32)
+	if err != nil || n < 0 {
+		fmt.Fprintf(sh.out, "invalid record count %s for scan\n", count)
+		return
+	}
+	if len(fields) == 0 {
+		fields = sh.job.Settings.Fields
+	}
+	if w, ok := sh.job.Store.(ycsb.Walker); ok {
+		sh.walk(w, key, int(n), fields)
+		return
+	}
+	requests := sh.job.Store.Scan(fields)
+	reply, err := sh.ask(requests, content{key: key, count: n, fields: fields})
+	switch {
+	case err != nil:
+		fmt.Fprintf(sh.out, "Scan from %s with %d failed %v\n", key, n, err)
+	case reply.Rows == 0:
+		fmt.Fprintln(sh.out, "0 records")
+	default:
+		fmt.Fprintf(sh.out, "%d records\n", reply.Rows)
+	}
+}
+
+func (sh *shell) walk(w ycsb.Walker, from string, n int, fields []string) {
+	key, after := from, false
+	shown := 0
+	for ; shown < n; shown++ {
+		reply, err := sh.ask(w.Next(fields, after), content{key: key, fields: fields})
+		if err != nil {
+			fmt.Fprintf(sh.out, "Scan from %s with %d failed %v\n", from, n, err)
+			return
+		}
+		if !present(reply.Captured) {
+			break
+		}
+		if shown == 0 {
+			fmt.Fprintln(sh.out, rule)
+		}
+		key, after = string(reply.Captured[0].B), true
+		fmt.Fprintf(sh.out, "Record %d\n", shown+1)
+		sh.record(fields, reply.Captured[1:])
+	}
+	if shown == 0 {
+		fmt.Fprintln(sh.out, "0 records")
+		return
+	}
+	fmt.Fprintln(sh.out, rule)
+}
+
+// write inserts or updates a record.
+func (sh *shell) write(what string, ask func([]string) []ycsb.Request, key string, assignments []string) {
+	c := content{key: key, values: map[string]string{}}
+	for _, a := range assignments {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok || name == "" {
+			fmt.Fprintf(sh.out, "%s %s failed %q isn't of the form field=value\n", what, key, a)
+			return
+		}
+		if _, again := c.values[name]; !again {
+			c.fields = append(c.fields, name)
+		}
+		c.values[name] = value
+	}
+	if _, err := sh.ask(ask(c.fields), c); err != nil {
+		fmt.Fprintf(sh.out, "%s %s failed %v\n", what, key, err)
+		return
+	}
+	fmt.Fprintf(sh.out, "%s %s ok\n", what, key)
+}
+
+func (sh *shell) delete(key string) {
+	if _, err := sh.ask(sh.job.Store.Delete(), content{key: key}); err != nil {
+		fmt.Fprintf(sh.out, "Delete %s failed %v\n", key, err)
+		return
+	}
+	fmt.Fprintf(sh.out, "Delete %s ok\n", key)
+}

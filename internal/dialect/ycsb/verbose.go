@@ -1,0 +1,76 @@
+package ycsb
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+
+	"brunt/internal/driver"
+	"brunt/internal/workload"
+)
+
+// Narrate makes the database basic say each finished operation on w, if verbose is set: what was
+// sent, made again from its number.
+func (j *Job) Narrate(w *workload.Workload, out io.Writer) {
+	if j.Settings.Database.Protocol != "noop" || !j.Settings.Verbose {
+		return
+	}
+	var mu sync.Mutex
+	var st workload.State
+	done := w.Done
+	w.Done = func(operation int, i uint64, class driver.Class) {
+		mu.Lock()
+		var b bytes.Buffer
+		for step := range w.Operations[operation].Steps {
+			r := w.Operations[operation].Steps[step].For(i)
+			args := w.Args(&st, operation, step, i)
+			rows := max(r.Rows, 1)
+			for row := range rows {
+				part := args[row*len(args)/rows : (row+1)*len(args)/rows]
+				name, _ := verbName(r)
+				fmt.Fprintf(&b, "%s %s %s ", name, j.Settings.Table, part[0].B)
+				if r.Verb == driver.Scan {
+					fmt.Fprintf(&b, "%d ", part[1].I)
+				}
+				b.WriteString("[ ")
+				j.contents(&b, r, func(k int) []byte { return part[k+1].B })
+			}
+		}
+		_, _ = out.Write(b.Bytes())
+		mu.Unlock()
+		if done != nil {
+			done(operation, i, class)
+		}
+	}
+}
+
+func verbName(r *driver.Request) (name string, writes bool) {
+	switch r.Verb {
+	case driver.Read:
+		return OpRead, false
+	case driver.Scan:
+		return OpScan, false
+	case driver.Update:
+		return OpUpdate, true
+	}
+	return OpInsert, true
+}
+
+// contents says the fields and, of writes, what they hold.
+func (j *Job) contents(b *bytes.Buffer, r *driver.Request, value func(k int) []byte) {
+	_, writes := verbName(r)
+	fields := r.Fields
+	if fields == nil {
+		fields = j.Settings.Fields
+	}
+	for k, f := range fields {
+		b.WriteString(f)
+		if writes {
+			b.WriteByte('=')
+			b.Write(value(k))
+		}
+		b.WriteByte(' ')
+	}
+	b.WriteString("]\n")
+}

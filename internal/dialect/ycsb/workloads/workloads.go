@@ -1,0 +1,52 @@
+// Package workloads holds the workloads that come with brunt, as property files.
+package workloads
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"brunt/internal/plan"
+)
+
+//go:embed workloada workloadb workloadc workloadd workloade workloadf workload_template java etcd etcd_offcial_workload
+var files embed.FS
+
+// Names are all workloads, sorted: go-ycsb's by their own names, others under a folder's.
+func Names() []string {
+	var names []string
+	// The tree is part of the program: walking it can't fail.
+	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.HasSuffix(name, ".go") {
+			names = append(names, name)
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names
+}
+
+// Find returns a workload by its name. "b" stands for workloadb, "java/b" for java/workloadb,
+// "template" for workload_template.
+func Find(name string) (text []byte, full string, err error) {
+	folder, base := path.Split(path.Clean(name))
+	for _, candidate := range []string{name, folder + "workload" + base, folder + "workload_" + base} {
+		if text, err := files.ReadFile(candidate); err == nil {
+			return text, candidate, nil
+		}
+	}
+	hint := "see brunt ycsb workloads"
+	if best := plan.Nearest(name, Names()); best != "" {
+		hint = "did you mean " + best + "?"
+	}
+	return nil, "", fmt.Errorf("no workload %q; %s", name, hint)
+}
+
+// About is the first line of a workload's text, without its #.
+func About(text []byte) string {
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(strings.TrimPrefix(line, "#"))
+}

@@ -1,0 +1,136 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+	"brunt/internal/sql"
+)
+
+// Session makes single requests of a plan's target, for set-up and for people: statements of DDL
+// by the driver's Admin where it has one, everything else by connections of the library tier. It
+// is used by one goroutine.
+type Session struct {
+	stand *stand
+	admin driver.Admin
+	conns map[string]*prepared
+}
+
+// prepared is a connection that knows one request.
+type prepared struct {
+	conn    driver.Conn
+	request driver.Request
+}
+
+// Open finds the plan's target and asks what it is. An error is a *UsageError or an
+// *UnreachableError.
+func Open(ctx context.Context, p *plan.Plan) (*Session, error) {
+	p.Settings = p.Settings.WithDefaults()
+	s, err := newStand(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{stand: s, conns: map[string]*prepared{}}, nil
+}
+
+// Do makes a request with args and fills reply, failures included. Simple statements go to the
+// driver's Admin. The error is of connecting or preparing.
+func (s *Session) Do(ctx context.Context, r driver.Request, args []gen.Value, reply *driver.Reply) error {
+	if d, ok := s.stand.driver.(driver.AdminDriver); ok && r.Verb == driver.SQL && r.Simple && len(args) == 0 {
+		return s.exec(ctx, d, r.Text)
+	}
+	c, err := s.prepare(ctx, r, args)
+	if err != nil {
+		return err
+	}
+	reply.Reset(len(c.request.Capture))
+	c.conn.Do(ctx, &c.request, args, reply)
+	if reply.Fatal {
+		c.conn.Close()
+		delete(s.conns, keyOf(&r))
+	}
+	return nil
+}
+
+func (s *Session) exec(ctx context.Context, d driver.AdminDriver, text string) error {
+	if s.admin == nil {
+		a, err := s.stand.admin(ctx)
+		if err != nil {
+			return err
+		}
+		s.admin = a
+	}
+	_, err := s.admin.Exec(ctx, text)
+	return err
+}
+
+func keyOf(r *driver.Request) string {
+	return fmt.Sprint(r.Verb, "\x00", r.Text, "\x00", r.Words, "\x00", r.Fields, "\x00", r.Capture, "\x00", r.Web)
+}
+
+func (s *Session) prepare(ctx context.Context, r driver.Request, args []gen.Value) (*prepared, error) {
+	key := keyOf(&r)
+	if c := s.conns[key]; c != nil {
+		return c, nil
+	}
+	r.ID, r.Params = 0, nil
+	for i := range args {
+		r.Params = append(r.Params, args[i].Kind)
+	}
+	if r.Verb == driver.SQL && !r.Simple {
+		flavor, err := sql.For(s.stand.servers[0].Product, s.stand.servers[0].Version)
+		if err != nil {
+			return nil, &UsageError{err}
+		}
+		if r.Text, _, err = flavor.Translate(r.Text, r.Params, sql.NewNames(nil, nil)); err != nil {
+			return nil, &UsageError{err}
+		}
+	}
+	program := &driver.Program{Requests: []driver.Request{r}}
+	var first error
+	for _, t := range s.stand.targets {
+		conn, err := s.stand.driver.Dial(ctx, t, program)
+		if err == nil {
+			c := &prepared{conn, program.Requests[0]}
+			s.conns[key] = c
+			return c, nil
+		}
+		if first == nil {
+			first = fmt.Errorf("%s: %w", t.Address, err)
+		}
+	}
+	return nil, first
+}
+
+// Execute makes requests without arguments in turn and stops at the first that fails.
+func (s *Session) Execute(ctx context.Context, requests []driver.Request) error {
+	for _, r := range requests {
+		var reply driver.Reply
+		if err := s.Do(ctx, r, nil, &reply); err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
+		if reply.Class != driver.OK {
+			return fmt.Errorf("%s: %s: %s", r.Name, reply.Class, reply.Text)
+		}
+	}
+	return nil
+}
+
+// Close closes all connections.
+func (s *Session) Close() error {
+	var first error
+	for _, c := range s.conns {
+		if err := c.conn.Close(); first == nil {
+			first = err
+		}
+	}
+	if s.admin != nil {
+		if err := s.admin.Close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
