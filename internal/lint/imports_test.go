@@ -25,7 +25,7 @@ var rules = []rule{
 	{room: "workload", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "plan", "schedule"}},
 	{room: "balance", forbidden: []string{"driver/*", "engine", "wire", "report", "dialect", "cli"}},
 	{room: "measure", forbidden: []string{"plan", "engine", "wire", "report", "record", "dialect", "cli", "std:os", "std:net"}},
-	{room: "driver", forbidden: []string{"all"}, except: []string{"driver", "gen", "wire", "template", "socket"}},
+	{room: "driver", forbidden: []string{"all"}, except: []string{"driver", "driver/kv", "gen", "wire", "template", "socket"}},
 	{room: "template", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"gen"}},
 	{room: "socket", forbidden: []string{"all"}},
 	{room: "wire", forbidden: []string{"driver/*", "engine", "report", "record", "stats", "dialect", "export", "cli"}},

@@ -3,6 +3,7 @@ package protocols
 import (
 	"brunt/internal/driver"
 	"brunt/internal/driver/echo"
+	"brunt/internal/driver/etcd"
 	web "brunt/internal/driver/http"
 	"brunt/internal/driver/iproto"
 	"brunt/internal/driver/noop"
@@ -20,6 +21,7 @@ func entries() []entry {
 		{[]string{"redis", "resp"}, func() driver.Driver { return redis.New() }, "6379"},
 		{[]string{"http"}, func() driver.Driver { return web.New() }, "80"},
 		{[]string{"https"}, func() driver.Driver { return web.NewSecure() }, "443"},
+		{[]string{"etcd"}, func() driver.Driver { return etcd.New() }, "2379"},
 		{[]string{"echo"}, func() driver.Driver { return echo.Driver{} }, "7"},
 		{[]string{"noop"}, func() driver.Driver { return noop.Driver{} }, ""},
 	}

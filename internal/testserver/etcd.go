@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Etcd starts an etcd of one member without TLS or users.
+// Etcd starts an etcd of one member without users.
 func Etcd(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
-	return launch(t, &spec{
+	scheme := "http://"
+	sp := &spec{
 		name:   "etcd",
 		binary: binary(t, "etcd", "etcd-server"),
 		ports:  2,
 		death:  syscall.SIGKILL,
 		stop:   syscall.SIGTERM,
 		arguments: func(s *Server) []string {
-			clients, peers := "http://"+s.Addr, fmt.Sprintf("http://%s:%d", s.Host, s.ports[1].port)
+			clients, peers := scheme+s.Addr, fmt.Sprintf("http://%s:%d", s.Host, s.ports[1].port)
 			return append([]string{
 				"--data-dir", filepath.Join(s.Dir, "data"),
 				"--listen-client-urls", clients, "--advertise-client-urls", clients,
@@ -29,12 +30,22 @@ func Etcd(t TB, opts ...Option) *Server {
 			}, o.settings...)
 		},
 		ready: etcdReady,
-	}, &Server{})
+	}
+	if o.tls {
+		scheme = "https://"
+		o.settings = append(o.settings, "--cert-file=server.crt", "--key-file=server.key")
+		sp.prepare = (*Server).certify
+	}
+	return launch(t, sp, &Server{})
 }
 
 func etcdReady(s *Server) error {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	r, err := client.Get("http://" + s.Addr + "/health")
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.TLS}}
+	scheme := "http://"
+	if s.TLS != nil {
+		scheme = "https://"
+	}
+	r, err := client.Get(scheme + s.Addr + "/health")
 	if err != nil {
 		return err
 	}

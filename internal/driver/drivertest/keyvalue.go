@@ -1,0 +1,187 @@
+package drivertest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// Abilities are what key-value stores differ in.
+type Abilities struct {
+	Scans    bool // from a key on, in the keys' order
+	Unsorted bool // scans begin at the key, but go on in another order
+	Batches  bool
+	Replaces bool // an update forgets the fields that it doesn't name
+	Blind    bool // updates and deletes don't say whether the key was there
+	NoSize   bool // answers' sizes aren't known
+}
+
+// Records is a program on records of two fields and what its answers must be.
+type Records struct {
+	Program driver.Program
+	table   string
+}
+
+// The requests of a Records program, by number.
+const (
+	insert = iota
+	read
+	readOne
+	update
+	remove
+	scan
+	insertBatch
+	readBatch
+	deleteBatch
+)
+
+// NewRecords returns the program for a table. Batches are of two rows.
+func NewRecords(table string, a Abilities) *Records {
+	fields := []string{"field1", "field0"}
+	both := []driver.Capture{{Name: "field0"}, {Name: "field1"}}
+	requests := []driver.Request{
+		{Name: "insert", Verb: driver.Insert, Text: table, Fields: fields},
+		{Name: "read", Verb: driver.Read, Text: table, Capture: both},
+		{Name: "read one", Verb: driver.Read, Text: table, Fields: fields[1:], Capture: both[:1]},
+		{Name: "update", Verb: driver.Update, Text: table, Fields: fields[:1]},
+		{Name: "delete", Verb: driver.Delete, Text: table},
+	}
+	if a.Scans {
+		requests = append(requests, driver.Request{Name: "scan", Verb: driver.Scan, Text: table, Capture: both})
+	}
+	if a.Batches {
+		for len(requests) < insertBatch {
+			requests = append(requests, requests[read])
+		}
+		requests = append(requests,
+			driver.Request{Name: "insert batch", Verb: driver.Batch, Text: "insert " + table, Fields: fields, Rows: 2},
+			driver.Request{Name: "read batch", Verb: driver.Batch, Text: "read " + table, Rows: 2, Capture: both[:1]},
+			driver.Request{Name: "delete batch", Verb: driver.Batch, Text: "delete " + table, Rows: 2})
+	}
+	for i := range requests {
+		requests[i].ID = i
+	}
+	return &Records{Program: driver.Program{Requests: requests}, table: table}
+}
+
+// Check goes through the life of a few records on an empty table.
+func (p *Records) Check(t TB, c driver.Conn, a Abilities) {
+	t.Helper()
+	odd := "v\"\\\x00\r\n" + strings.Repeat("ä", 50)
+	steps := []struct {
+		request int
+		args    []any
+		want    string
+	}{
+		{read, []any{"user1"}, "missing rows=0 null null"},
+		{insert, []any{"user1", "one", "zero"}, "rows=0"},
+		{read, []any{"user1"}, `rows=1 "zero" "one"`},
+		{readOne, []any{"user1"}, `rows=1 "zero"`},
+		{update, []any{"user1", odd}, "rows=0"},
+		{read, []any{"user1"}, fmt.Sprintf(`rows=1 "zero" %q`, odd)},
+		{insert, []any{"user1", "new", "newer"}, "rows=0"},
+		{read, []any{"user1"}, `rows=1 "newer" "new"`},
+		{update, []any{"nobody", "x"}, "missing rows=0"},
+		{remove, []any{"user1"}, "rows=0"},
+		{read, []any{"user1"}, "missing rows=0 null null"},
+		{remove, []any{"user1"}, "missing rows=0"},
+	}
+	for i, s := range steps {
+		want := s.want
+		if a.Replaces && i == 5 {
+			want = fmt.Sprintf("rows=1 null %q", odd)
+		}
+		if a.Blind && (s.request == update || s.request == remove) || a.Replaces && s.request == update {
+			want = "rows=0"
+		}
+		p.expect(t, c, a, s.request, want, s.args...)
+	}
+	p.expect(t, c, a, remove, "", "nobody") // an update may have made it
+	if a.Scans {
+		p.scans(t, c, a)
+	}
+	if a.Batches {
+		p.batches(t, c, a)
+	}
+}
+
+func (p *Records) scans(t TB, c driver.Conn, a Abilities) {
+	for i := range 5 {
+		p.expect(t, c, a, insert, "rows=0", fmt.Sprintf("scan%d", i), fmt.Sprint("one", i), fmt.Sprint("zero", i))
+	}
+	p.expect(t, c, a, scan, `rows=2 "zero2" "one2"`, "scan2", 2)
+	if !a.Unsorted {
+		p.expect(t, c, a, scan, `rows=2 "zero3" "one3"`, "scan3", 1000)
+		p.expect(t, c, a, scan, `rows=0 null null`, "scan9", 1000)
+	}
+	for i := range 5 {
+		p.expect(t, c, a, remove, "rows=0", fmt.Sprintf("scan%d", i))
+	}
+}
+
+func (p *Records) batches(t TB, c driver.Conn, a Abilities) {
+	p.expect(t, c, a, insertBatch, "rows=0", "batch1", "a", "b", "batch2", "c", "d")
+	p.expect(t, c, a, readBatch, `rows=2 "b"`, "batch1", "batch2")
+	p.expect(t, c, a, readBatch, `missing rows=1 "d"`, "batch2", "batch3")
+	p.expect(t, c, a, read, `rows=1 "d" "c"`, "batch2")
+	p.expect(t, c, a, deleteBatch, "rows=0", "batch1", "batch2")
+	p.expect(t, c, a, readBatch, "missing rows=0 null", "batch1", "batch2")
+}
+
+func (p *Records) expect(t TB, c driver.Conn, a Abilities, request int, want string, args ...any) {
+	t.Helper()
+	r := p.Do(t, c, request, args...)
+	if r.Class != driver.OK {
+		t.Fatalf("%s %q: %v %s: %s", p.Program.Requests[request].Name, args, r.Class, r.Code, r.Text)
+	}
+	got := fmt.Sprintf("rows=%d", r.Rows)
+	if r.Missing {
+		got = "missing " + got
+	}
+	for i := range r.Captured {
+		if r.Captured[i].Kind == gen.Null {
+			got += " null"
+		} else {
+			got += fmt.Sprintf(" %q", r.Captured[i].B)
+		}
+	}
+	if want != "" && got != want {
+		t.Fatalf("%s %q:\n got %s\nwant %s", p.Program.Requests[request].Name, args, got, want)
+	}
+	if r.Rows > 0 && r.BytesIn == 0 && !a.NoSize {
+		t.Fatalf("%s %q: the answer's size is missing", p.Program.Requests[request].Name, args)
+	}
+}
+
+// Insert and Read are two of the program's requests, for tests of failures.
+func (p *Records) Insert(t TB, c driver.Conn, key string) driver.Reply {
+	return p.Do(t, c, insert, key, "one", "zero")
+}
+
+// Read reads all fields of a key.
+func (p *Records) Read(t TB, c driver.Conn, key string) driver.Reply { return p.Do(t, c, read, key) }
+
+// Do carries out one request within 10 s. args are strings and numbers.
+func (p *Records) Do(t TB, c driver.Conn, request int, args ...any) driver.Reply {
+	var reply driver.Reply
+	req := &p.Program.Requests[request]
+	c.Do(Within(t, 10*time.Second), req, Values(args...), &reply)
+	return reply
+}
+
+// Values makes arguments of strings and whole numbers.
+func Values(args ...any) []gen.Value {
+	out := make([]gen.Value, len(args))
+	for i, a := range args {
+		switch x := a.(type) {
+		case string:
+			out[i].SetString(x)
+		case int:
+			out[i].SetInt(int64(x))
+		}
+	}
+	return out
+}

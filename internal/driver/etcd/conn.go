@@ -1,0 +1,162 @@
+package etcd
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/kv"
+	"brunt/internal/gen"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// conn is a session of the library tier: a client with one connection. Calls go past the
+// client's retries, which would hide failures.
+type conn struct {
+	client   *clientv3.Client
+	kv       pb.KVClient
+	options  options
+	requests []kv.Request
+	secret   string
+	received atomic.Int64
+	scratch  []byte
+}
+
+// counted counts what is received over a connection.
+type counted struct {
+	net.Conn
+	received *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received.Add(int64(n))
+	return n, err
+}
+
+// Do carries out one request.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	r := kv.Begin(c.requests, req, args, reply)
+	if r == nil {
+		return
+	}
+	before := c.received.Load()
+	var err error
+	switch {
+	case r.Rows > 1 || req.Verb == driver.Batch:
+		err = c.batch(ctx, r, args, reply)
+	case r.Verb == driver.Read || r.Verb == driver.Scan:
+		err = c.read(ctx, r, args, reply)
+	case r.Verb == driver.Delete:
+		var answer *pb.DeleteRangeResponse
+		if answer, err = c.kv.DeleteRange(ctx, c.deletion(r, args)); err == nil {
+			reply.Affected, reply.Missing = answer.Deleted, answer.Deleted == 0
+		}
+	default:
+		if _, err = c.kv.Put(ctx, c.putting(r, args)); err == nil {
+			reply.Affected = 1
+		}
+	}
+	reply.BytesIn = c.received.Load() - before
+	if err != nil {
+		reply.Fail(failureOf(err, c.secret))
+	}
+}
+
+func (c *conn) read(ctx context.Context, r *kv.Request, args []gen.Value, reply *driver.Reply) error {
+	req, refused := c.ranging(r, args)
+	if refused != nil {
+		return refused
+	}
+	answer, err := c.kv.Range(ctx, req)
+	if err != nil {
+		return err
+	}
+	return c.take(r, answer.Kvs, reply)
+}
+
+// take adds records to the reply.
+func (c *conn) take(r *kv.Request, records []*mvccpb.KeyValue, reply *driver.Reply) error {
+	reply.Missing = reply.Missing || len(records) == 0 && r.Verb == driver.Read
+	if len(records) > 0 && reply.Rows == 0 && len(r.Captures) > 0 {
+		if err := capture(r, records[0].Value, reply); err != nil {
+			return err
+		}
+	}
+	reply.Rows += int64(len(records))
+	return nil
+}
+
+func (c *conn) ranging(r *kv.Request, args []gen.Value) (*pb.RangeRequest, *driver.Error) {
+	req := &pb.RangeRequest{Key: appendKey(nil, r.Table, &args[0]), Serializable: c.options.serializable}
+	if r.Verb == driver.Scan {
+		n, refused := kv.Count(args)
+		if refused != nil {
+			return nil, refused
+		}
+		req.RangeEnd, req.Limit = tableEnd(r.Table), int64(n)
+	}
+	return req, nil
+}
+
+func (c *conn) putting(r *kv.Request, args []gen.Value) *pb.PutRequest {
+	req := &pb.PutRequest{Key: appendKey(nil, r.Table, &args[0])}
+	req.Value, c.scratch = appendValue(nil, fieldPrefixes(r.Fields), args[1:], c.scratch)
+	return req
+}
+
+func (c *conn) deletion(r *kv.Request, args []gen.Value) *pb.DeleteRangeRequest {
+	return &pb.DeleteRangeRequest{Key: appendKey(nil, r.Table, &args[0])}
+}
+
+// batch carries out all rows in one transaction.
+func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply *driver.Reply) error {
+	txn := &pb.TxnRequest{}
+	for row := range r.Rows {
+		a := args[row*r.PerRow:][:r.PerRow]
+		op := &pb.RequestOp{}
+		switch r.Verb {
+		case driver.Read:
+			req, _ := c.ranging(r, a)
+			op.Request = &pb.RequestOp_RequestRange{RequestRange: req}
+		case driver.Delete:
+			op.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: c.deletion(r, a)}
+		default:
+			op.Request = &pb.RequestOp_RequestPut{RequestPut: c.putting(r, a)}
+		}
+		txn.Success = append(txn.Success, op)
+	}
+	answer, err := c.kv.Txn(ctx, txn)
+	if err != nil {
+		return err
+	}
+	for _, one := range answer.Responses {
+		switch {
+		case r.Verb == driver.Read:
+			if err := c.take(r, one.GetResponseRange().GetKvs(), reply); err != nil {
+				return err
+			}
+		case r.Verb == driver.Delete:
+			n := one.GetResponseDeleteRange().GetDeleted()
+			reply.Affected += n
+			reply.Missing = reply.Missing || n == 0
+		default:
+			reply.Affected++
+		}
+	}
+	return nil
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	client := c.client
+	c.client = nil
+	if client == nil {
+		return nil
+	}
+	return client.Close()
+}

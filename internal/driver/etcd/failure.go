@@ -1,0 +1,74 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/kv"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// failureOf classifies what the library returned.
+func failureOf(err error, secret string) *driver.Error {
+	var own *driver.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	code, text := codes.Unknown, err.Error()
+	var known rpctypes.EtcdError
+	if errors.As(err, &known) {
+		code = known.Code()
+	} else if s, ok := status.FromError(err); ok {
+		code, text = s.Code(), s.Message()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		code = codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		code = codes.Canceled
+	}
+	f := statusFailure(code, kv.Line(text, secret))
+	f.Err = err
+	return f
+}
+
+// statusFailure classifies a gRPC status. Statuses that etcd's server gives have texts that begin
+// with "etcdserver:" or "mvcc:"; others come from a transport that broke.
+func statusFailure(code codes.Code, text string) *driver.Error {
+	e := &driver.Error{Class: driver.Server, Code: code.String(), Text: text}
+	ofServer := strings.HasPrefix(text, "etcdserver:") || strings.HasPrefix(text, "mvcc:") || strings.HasPrefix(text, "auth:")
+	switch code {
+	case codes.DeadlineExceeded:
+		e.Class, e.Code, e.Fatal, e.Text = driver.Timeout, "", true, "no answer within the operation's timeout"
+	case codes.Canceled:
+		e.Class, e.Code, e.Fatal = driver.UnknownOutcome, "", true
+	case codes.Unavailable:
+		switch {
+		case strings.Contains(text, "timed out"):
+			e.Class = driver.UnknownOutcome
+		case ofServer:
+			e.Class = driver.Retryable
+		case strings.Contains(text, "while dialing"), strings.Contains(text, "connection refused"):
+			e.Class, e.Code, e.Fatal = driver.Connect, "", true
+		default:
+			e.Class, e.Code, e.Fatal = driver.UnknownOutcome, "", true
+			e.Text = "the connection broke before the answer came: " + text
+		}
+	case codes.Aborted:
+		e.Class = driver.Retryable
+	case codes.ResourceExhausted:
+		if strings.Contains(text, "too many requests") {
+			e.Class = driver.Retryable
+		}
+	}
+	return e
+}
+
+func isPermission(err error) bool {
+	return err != nil && status.Code(err) == codes.PermissionDenied
+}

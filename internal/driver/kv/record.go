@@ -1,0 +1,96 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"brunt/internal/gen"
+)
+
+// A record as bytes is its fields one after another: the name's length (uvarint), the name, the
+// value's length (uvarint), the value.
+
+var errRecord = errors.New("the stored value isn't a record of brunt's")
+
+// AppendRecord appends a record with the given fields to dst.
+func AppendRecord(dst []byte, fields []string, values []gen.Value) []byte {
+	var number [binary.MaxVarintLen64]byte
+	for i, f := range fields {
+		dst = binary.AppendUvarint(dst, uint64(len(f)))
+		dst = append(dst, f...)
+		from := len(dst)
+		dst = AppendText(dst, &values[i])
+		n := binary.PutUvarint(number[:], uint64(len(dst)-from))
+		dst = append(dst, number[:n]...)
+		copy(dst[from+n:], dst[from:len(dst)-n])
+		copy(dst[from:], number[:n])
+	}
+	return dst
+}
+
+// next splits the first field off a record.
+func next(record []byte) (name, value, rest []byte, err error) {
+	name, rest, err = chunk(record)
+	if err == nil {
+		value, rest, err = chunk(rest)
+	}
+	return name, value, rest, err
+}
+
+func chunk(b []byte) (head, rest []byte, err error) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > uint64(len(b)-used) {
+		return nil, nil, errRecord
+	}
+	return b[used : used+int(n)], b[used+int(n):], nil
+}
+
+// Field finds a field's value, which is a part of record.
+func Field(record []byte, field string) (value []byte, ok bool, err error) {
+	for len(record) > 0 {
+		name, v, rest, err := next(record)
+		if err != nil {
+			return nil, false, err
+		}
+		if string(name) == field {
+			return v, true, nil
+		}
+		record = rest
+	}
+	return nil, false, nil
+}
+
+// Verify goes through a record as a reader of all its fields would.
+func Verify(record []byte) (fields int, err error) {
+	for len(record) > 0 {
+		if _, _, record, err = next(record); err != nil {
+			return fields, err
+		}
+		fields++
+	}
+	return fields, nil
+}
+
+// MergeRecord appends to dst the old record with the given fields replaced or added.
+func MergeRecord(dst, old []byte, fields []string, values []gen.Value) ([]byte, error) {
+	for len(old) > 0 {
+		name, _, rest, err := next(old)
+		if err != nil {
+			return dst, err
+		}
+		if !contains(fields, name) {
+			dst = append(dst, old[:len(old)-len(rest)]...)
+		}
+		old = rest
+	}
+	return AppendRecord(dst, fields, values), nil
+}
+
+func contains(fields []string, name []byte) bool {
+	for _, f := range fields {
+		if f == string(name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,148 @@
+// Package kv is what the drivers of key-value stores share: requests on records understood once,
+// records as bytes, and sessions on stores inside the process.
+package kv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/template"
+)
+
+// Request is a driver.Request on records, checked and understood. It is immutable.
+type Request struct {
+	Verb     driver.Verb // of one row: Read, Scan, Insert, Update or Delete
+	Table    string
+	Fields   []string // written, or to be returned; none: all
+	Rows     int      // at least 1; more than 1 in batches only
+	PerRow   int      // parameters of one row
+	Captures []driver.Capture
+}
+
+// Bad is a failure of class Client.
+func Bad(format string, args ...any) *driver.Error {
+	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf(format, args...)}
+}
+
+// Program understands all requests of a program, by ID. The error names the request.
+func Program(p *driver.Program) ([]Request, *driver.Error) {
+	all := make([]Request, len(p.Requests))
+	for i := range p.Requests {
+		r, err := Parse(&p.Requests[i])
+		if err != nil {
+			return nil, Bad("request %q: %s", p.Requests[i].Name, err.Text)
+		}
+		all[i] = r
+	}
+	return all, nil
+}
+
+// Parse understands one request (see driver.KeyValueAdmin for its form).
+func Parse(req *driver.Request) (Request, *driver.Error) {
+	r := Request{Verb: req.Verb, Table: req.Text, Fields: req.Fields, Rows: 1, Captures: req.Capture}
+	if req.Verb == driver.Batch {
+		verb, table, ok := strings.Cut(req.Text, " ")
+		known := map[string]driver.Verb{"read": driver.Read, "insert": driver.Insert, "update": driver.Update, "delete": driver.Delete}
+		r.Verb, ok = known[verb], ok && known[verb] != 0
+		if !ok || req.Rows < 1 {
+			return r, Bad("a batch is read, insert, update or delete, a space and the table, of at least one row; not %q of %d", req.Text, req.Rows)
+		}
+		r.Table, r.Rows = table, req.Rows
+	}
+	switch r.Verb {
+	case driver.Read, driver.Delete:
+		r.PerRow = 1
+	case driver.Scan:
+		r.PerRow = 2
+	case driver.Insert, driver.Update:
+		r.PerRow = 1 + len(r.Fields)
+		if len(r.Fields) == 0 {
+			return r, Bad("no fields to write")
+		}
+	default:
+		return r, Bad("a key-value store takes read, scan, insert, update, delete and batches of them")
+	}
+	if r.Table == "" {
+		return r, Bad("no table given")
+	}
+	if len(req.Params) != 0 && len(req.Params) != r.Rows*r.PerRow {
+		return r, Bad("%d parameters where there must be %d", len(req.Params), r.Rows*r.PerRow)
+	}
+	return r, r.checkCaptures()
+}
+
+func (r *Request) checkCaptures() *driver.Error {
+	if len(r.Captures) > 0 && r.Verb != driver.Read && r.Verb != driver.Scan {
+		return Bad("only reads and scans return fields to capture")
+	}
+	for _, c := range r.Captures {
+		if c.Name == "" || len(r.Fields) > 0 && !slices.Contains(r.Fields, c.Name) {
+			return Bad("capture %q isn't among the fields that are read", c.Name)
+		}
+	}
+	return nil
+}
+
+// Check says whether args are as many as the request takes.
+func (r *Request) Check(args []gen.Value) *driver.Error {
+	if want := r.Rows * r.PerRow; len(args) != want {
+		return Bad("%d arguments for %d parameters", len(args), want)
+	}
+	return nil
+}
+
+// Count is the second argument of a scan: how many records it asks for, at least 1.
+func Count(args []gen.Value) (int, *driver.Error) {
+	v := &args[1]
+	if v.Kind != gen.Int && v.Kind != gen.Uint || v.I < 1 || v.I > 1<<31-1 {
+		return 0, Bad("a scan's count must be a whole number of at least 1")
+	}
+	return int(v.I), nil
+}
+
+// AppendText appends an argument as stores of bytes keep it.
+func AppendText(dst []byte, v *gen.Value) []byte { return template.AppendValue(dst, v) }
+
+// Text is an argument as a string.
+func Text(v *gen.Value) string { return string(AppendText(nil, v)) }
+
+// Capture gives reply the captured fields of a record; value finds a field's content. Only the
+// first record of a reply is to be given.
+func (r *Request) Capture(reply *driver.Reply, value func(field string) (content []byte, ok bool)) {
+	for i, c := range r.Captures {
+		if content, ok := value(c.Name); ok {
+			template.SetText(&reply.Captured[i], c.Kind, content)
+		}
+	}
+}
+
+// Begin resets a reply for request req of a program and checks the arguments. It returns nil,
+// with the failure in reply, if the request can't be sent.
+func Begin(all []Request, req *driver.Request, args []gen.Value, reply *driver.Reply) *Request {
+	reply.Reset(len(req.Capture))
+	if req.ID < 0 || req.ID >= len(all) {
+		reply.Fail(Bad("the request isn't part of the program"))
+		return nil
+	}
+	r := &all[req.ID]
+	if err := r.Check(args); err != nil {
+		reply.Fail(err)
+		return nil
+	}
+	return r
+}
+
+// Line makes a library's message one line of at most 300 bytes without the secret.
+func Line(text, secret string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if len(secret) >= 3 {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
+	if len(text) > 300 {
+		text = strings.ToValidUTF8(text[:300], "") + "…"
+	}
+	return text
+}

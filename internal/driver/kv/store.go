@@ -1,0 +1,236 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// Store is a database inside the process. It is safe for concurrent use.
+type Store interface {
+	View(f func(Transaction) error) error   // reads only
+	Update(f func(Transaction) error) error // applied when f returns nil
+	Close() error
+}
+
+// Transaction reads and writes a Store. Slices it hands out are valid until it ends, slices it is
+// given may be changed once it has ended.
+type Transaction interface {
+	Get(table string, key []byte) (value []byte, ok bool, err error)
+	Put(table string, key, value []byte) error
+	Delete(table string, key []byte) (found bool, err error)
+	// Scan calls f with the records from a key on, in the keys' order, until f returns false.
+	Scan(table string, from []byte, f func(key, value []byte) bool) error
+}
+
+// Session is a driver.Conn on a Store.
+type Session struct {
+	store    Store
+	requests []Request
+	classify func(error) *driver.Error
+	release  func() error
+
+	keys, values []byte
+	transaction
+}
+
+// transaction is the request under way.
+type transaction struct {
+	r     *Request
+	args  []gen.Value
+	reply *driver.Reply
+}
+
+// NewSession returns a session. release is called once, by Close; classify maps the store's errors.
+func NewSession(s Store, requests []Request, classify func(error) *driver.Error, release func() error) *Session {
+	return &Session{store: s, requests: requests, classify: classify, release: release}
+}
+
+// Do carries out one request in a transaction of its own.
+func (s *Session) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	r := Begin(s.requests, req, args, reply)
+	if r == nil {
+		return
+	}
+	if err := ctx.Err(); err != nil {
+		reply.Fail(&driver.Error{Class: driver.Timeout, Text: "the operation's time was over before it began", Err: err})
+		return
+	}
+	s.transaction = transaction{r, args, reply}
+	var err error
+	if r.Verb == driver.Read || r.Verb == driver.Scan {
+		err = s.store.View(s.read)
+	} else {
+		err = s.store.Update(s.write)
+	}
+	if err == nil {
+		return
+	}
+	var own *driver.Error
+	if !errors.As(err, &own) {
+		own = s.classify(err)
+	}
+	reply.Fail(own)
+}
+
+func (s *Session) read(t Transaction) error {
+	if s.r.Verb == driver.Scan {
+		return s.scan(t)
+	}
+	for row := range s.r.Rows {
+		s.keys = AppendText(s.keys[:0], &s.args[row])
+		value, ok, err := t.Get(s.r.Table, s.keys)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			s.reply.Missing = true
+			continue
+		}
+		if err := s.take(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) scan(t Transaction) error {
+	left, refused := Count(s.args)
+	if refused != nil {
+		return refused
+	}
+	s.keys = AppendText(s.keys[:0], &s.args[0])
+	var bad error
+	err := t.Scan(s.r.Table, s.keys, func(_, value []byte) bool {
+		bad = s.take(value)
+		left--
+		return left > 0 && bad == nil
+	})
+	return errors.Join(err, bad)
+}
+
+// take adds a record to the reply.
+func (s *Session) take(record []byte) error {
+	_, err := Verify(record)
+	if err == nil && s.reply.Rows == 0 {
+		s.r.Capture(s.reply, func(field string) ([]byte, bool) {
+			value, ok, _ := Field(record, field)
+			return value, ok
+		})
+	}
+	if err != nil {
+		return &driver.Error{Class: driver.Protocol, Text: err.Error(), Err: err}
+	}
+	s.reply.Rows++
+	s.reply.BytesIn += int64(len(record))
+	return nil
+}
+
+func (s *Session) write(t Transaction) error {
+	s.reply.Affected, s.reply.Missing = 0, false
+	s.keys, s.values = s.keys[:0], s.values[:0]
+	for row := range s.r.Rows {
+		args := s.args[row*s.r.PerRow:][:s.r.PerRow]
+		from := len(s.keys)
+		s.keys = AppendText(s.keys, &args[0])
+		key := s.keys[from:]
+		if s.r.Verb == driver.Delete {
+			found, err := t.Delete(s.r.Table, key)
+			if err != nil {
+				return err
+			}
+			s.count(found)
+			continue
+		}
+		start := len(s.values)
+		if s.r.Verb == driver.Update {
+			old, ok, err := t.Get(s.r.Table, key)
+			if err != nil {
+				return err
+			}
+			if s.count(ok); !ok {
+				continue
+			}
+			if s.values, err = MergeRecord(s.values, old, s.r.Fields, args[1:]); err != nil {
+				return err
+			}
+		} else {
+			s.values = AppendRecord(s.values, s.r.Fields, args[1:])
+			s.reply.Affected++
+		}
+		if err := t.Put(s.r.Table, key, s.values[start:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) count(found bool) {
+	if found {
+		s.reply.Affected++
+	} else {
+		s.reply.Missing = true
+	}
+}
+
+// Close releases the store; it is safe to call twice.
+func (s *Session) Close() error {
+	release := s.release
+	s.release = nil
+	if release == nil {
+		return nil
+	}
+	return release()
+}
+
+// Shared keeps stores open for as long as somebody uses them, one for each address. Its zero value
+// is ready for use; it is safe for concurrent use.
+type Shared struct {
+	mu   sync.Mutex
+	open map[string]*shared
+}
+
+type shared struct {
+	store    Store
+	settings string
+	users    int
+}
+
+// Get returns the store of an address, opening it if nobody has it open. It is an error to ask for
+// an open store with other options. release must be called once.
+func (s *Shared) Get(t driver.Target, open func() (Store, error)) (store Store, release func() error, err error) {
+	settings := fmt.Sprint(t.Options) // maps print in the keys' order
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.open[t.Address]
+	switch {
+	case h != nil && h.settings != settings:
+		return nil, nil, Bad("%s is open already with other options", t.Address)
+	case h == nil:
+		store, err := open()
+		if err != nil {
+			return nil, nil, err
+		}
+		if s.open == nil {
+			s.open = make(map[string]*shared)
+		}
+		h = &shared{store: store, settings: settings}
+		s.open[t.Address] = h
+	}
+	h.users++
+	return h.store, func() error { return s.leave(t.Address, h) }, nil
+}
+
+func (s *Shared) leave(address string, h *shared) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.users--; h.users > 0 {
+		return nil
+	}
+	delete(s.open, address)
+	return h.store.Close()
+}
