@@ -1,0 +1,189 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"brunt/internal/cli"
+)
+
+const (
+	diskVariable   = "BRUNT_ACCEPTANCE_DISK"   // where a process mounts its disk
+	sizeVariable   = "BRUNT_ACCEPTANCE_SIZE"   // of the disk
+	fillerVariable = "BRUNT_ACCEPTANCE_FILLER" // bytes of it that are taken until some time has passed
+)
+
+// onSmallDisk is the role of a process with a file system of its own that is too small: it mounts
+// it, runs brunt, and reports the bundle, if asked to, after it.
+func onSmallDisk(args []string) int {
+	dir := os.Getenv(diskVariable)
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+os.Getenv(sizeVariable)); err != nil {
+		fmt.Fprintln(os.Stderr, "mount:", err)
+		return 2
+	}
+	var filler int
+	fmt.Sscan(os.Getenv(fillerVariable), &filler)
+	if filler > 0 {
+		path := filepath.Join(dir, "filler")
+		if err := os.WriteFile(path, make([]byte, filler), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, "filler:", err)
+			return 2
+		}
+		time.AfterFunc(1500*time.Millisecond, func() { os.Remove(path) })
+	}
+	code := cli.Main("test", args, os.Stdin, os.Stdout, os.Stderr)
+	if filler > 0 {
+		var out, errs bytes.Buffer
+		cli.Main("test", []string{"brunt", "report", filepath.Join(dir, "bundle"), "--output", "json"}, os.Stdin, &out, &errs)
+		fmt.Println("report:")
+		fmt.Print(out.String(), errs.String())
+	}
+	return code
+}
+
+// onReadOnlyDisk is the role of a process whose results would go to a file system that can't be
+// written to.
+func onReadOnlyDisk(args []string) int {
+	if err := syscall.Mount("tmpfs", os.Getenv(diskVariable), "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+		fmt.Fprintln(os.Stderr, "mount:", err)
+		return 2
+	}
+	return cli.Main("test", args, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// onDisk runs brunt in a process that may mount file systems, in namespaces of its own: that
+// needs no privileges.
+func onDisk(t *testing.T, role string, env []string, args ...string) outcome {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatalf("start a process with namespaces of its own: %v (the kernel must allow user namespaces)", err)
+	}
+	code := cmd.ProcessState.ExitCode()
+	t.Logf("%s: exit %d\n%s", role, code, errs.String())
+	if strings.HasPrefix(errs.String(), "mount:") || strings.HasPrefix(errs.String(), "filler:") {
+		t.Fatal(errs.String())
+	}
+	return outcome{code: code, out: out.String(), err: errs.String()}
+}
+
+const diskPlan = "queries: [{name: one, command: [PING], weight: 1}]\n"
+
+// doneIn reads how much was done from a result in JSON.
+func doneIn(t *testing.T, text string) uint64 {
+	t.Helper()
+	var run struct {
+		Total struct{ Done uint64 } `json:"total"`
+	}
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&run); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return run.Total.Done
+}
+
+// When the disk fills up, the load goes on, the result is printed, and the end says what is
+// missing.
+func TestFullDisk(t *testing.T) {
+	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
+	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=64k"},
+		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "3s", "--interval", "10ms",
+		"--bundle", filepath.Join(dir, "bundle"), "--output", "json", "--quiet")
+	if got := doneIn(t, o.out); got != 600 {
+		t.Errorf("%d operations were done, want 600", got)
+	}
+	if o.code != 1 {
+		t.Errorf("exit %d, want 1", o.code)
+	}
+	if !strings.Contains(o.err, "no space left on device") {
+		t.Errorf("standard error doesn't say that the disk is full:\n%s", o.err)
+	}
+	if !strings.Contains(o.out, "record-disk-full") {
+		t.Error("the result has no warning of it")
+	}
+}
+
+// When there is room again, nothing is missing in the record.
+func TestFullDiskThatIsFreed(t *testing.T) {
+	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
+	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=4m", fillerVariable + "=4112384"},
+		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "4s", "--interval", "10ms",
+		"--bundle", filepath.Join(dir, "bundle"), "--output", "json", "--quiet")
+	_, report, found := strings.Cut(o.out, "report:\n")
+	if !found || !judged(o.code) {
+		t.Fatalf("exit %d\n%s", o.code, o.err)
+	}
+	if got := doneIn(t, report); got != 800 {
+		t.Errorf("the record has %d operations, want 800", got)
+	}
+	if !strings.Contains(report, "record-disk-full") {
+		t.Error("the record doesn't say that it had to wait")
+	}
+}
+
+// A run that can't be recorded isn't begun.
+func TestNoRoomForTheRecord(t *testing.T) {
+	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
+	taken := file(t, "taken", "")
+	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "10", "--duration", "1s", "--results"}
+	for name, run := range map[string]func() outcome{
+		"read-only": func() outcome {
+			return onDisk(t, "read-only disk", []string{diskVariable + "=" + dir}, append(args, filepath.Join(dir, "results"))...)
+		},
+		"no blocks": func() outcome {
+			return onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=4k"}, append(args, filepath.Join(dir, "results"))...)
+		},
+		"below a file": func() outcome { return brunt(t, append(args, filepath.Join(taken, "results"))...) },
+	} {
+		o := run()
+		if o.code != 104 || o.out != "" {
+			t.Errorf("%s: exit %d, want 104\n%s", name, o.code, o.out)
+		}
+		oneLine(t, o.err, "record", "results", "name another folder")
+	}
+}
+
+// Of two runs into one folder the second is refused, also while the first is under way.
+func TestTwoRunsIntoOneFolder(t *testing.T) {
+	plan, dir := file(t, "plan.yml", diskPlan), filepath.Join(t.TempDir(), "bundle")
+	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "50", "--duration", "2s", "--bundle", dir, "--interval", "100ms"}
+	codes := make(chan outcome)
+	for range 2 {
+		go func() { codes <- brunt(t, args...) }()
+	}
+	a, b := <-codes, <-codes
+	if a.code != 104 {
+		a, b = b, a
+	}
+	if a.code != 104 || !judged(b.code) {
+		t.Fatalf("exits %d and %d, want one 104", a.code, b.code)
+	}
+	oneLine(t, a.err, dir)
+	if third := brunt(t, args...); third.code != 104 {
+		t.Errorf("a third run: exit %d, want 104", third.code)
+	} else {
+		oneLine(t, third.err, dir, "already holds a run")
+	}
+	if run := readRun(t, dir); !run.Complete || run.Total.Done != 100 {
+		t.Errorf("the first run's record: complete %v, %d done", run.Complete, run.Total.Done)
+	}
+}

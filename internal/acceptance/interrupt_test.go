@@ -1,0 +1,112 @@
+package acceptance_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/internal/record"
+)
+
+const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
+
+// Ctrl-C ends the load; the record is complete.
+func TestInterruptedOnce(t *testing.T) {
+	dir := t.TempDir()
+	plan := file(t, "plan.yml", longRun)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			bundle := filepath.Join(dir, "bundle-"+signal.String())
+			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
+			underWay(t, bundle, 5)
+			c.cmd.Process.Signal(signal)
+			o := c.wait()
+			if o.code != 105 {
+				t.Errorf("exit %d, want 105", o.code)
+			}
+			if !strings.Contains(o.err, "stopping") || !strings.Contains(o.out, "LATENCY") {
+				t.Errorf("no word of it, or no report:\n%s%s", o.err, o.out)
+			}
+			run := readRun(t, bundle)
+			if !run.Complete || !run.Interrupted || run.Total.Done == 0 || run.Total.Failed != 0 {
+				t.Errorf("complete %v, interrupted %v, %d done, %d failed", run.Complete, run.Interrupted, run.Total.Done, run.Total.Failed)
+			}
+			if report := brunt(t, "report", bundle); report.code != 105 || !strings.Contains(report.out, "LATENCY") {
+				t.Errorf("report: exit %d, want 105", report.code)
+			}
+		})
+	}
+}
+
+// A second Ctrl-C doesn't wait for answers that don't come.
+func TestInterruptedTwice(t *testing.T) {
+	dir := t.TempDir()
+	plan := file(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(3600), weight: 1}]\n")
+	for _, tier := range []string{"codec", "library"} {
+		t.Run(tier, func(t *testing.T) {
+			bundle := filepath.Join(dir, tier)
+			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "10", "--duration", "1h", "--timeout", "1h",
+				"--tier", tier, "--interval", "100ms", "--bundle", bundle)...)
+			underWay(t, bundle, 5)
+			c.cmd.Process.Signal(os.Interrupt)
+			eventually(t, "brunt has said that it waits", func() bool {
+				b, _ := os.ReadFile(filepath.Join(bundle, record.IntervalsFile))
+				return strings.Contains(c.err.String(), "stopping") && len(b) > 0
+			})
+			select {
+			case <-c.done:
+				t.Fatal("it didn't wait for answers after the first interrupt")
+			default:
+			}
+			c.cmd.Process.Signal(os.Interrupt)
+			if o := c.wait(); o.code != 105 {
+				t.Errorf("exit %d, want 105", o.code)
+			}
+			if report := brunt(t, "report", bundle); report.code != 105 && report.code != 98 {
+				t.Errorf("report: exit %d\n%s", report.code, report.err)
+			}
+		})
+	}
+}
+
+// Of a process that was killed everything up to the last interval can be reported.
+func TestKilledRunIsReported(t *testing.T) {
+	dir := t.TempDir()
+	bundle := filepath.Join(dir, "bundle")
+	plan := file(t, "plan.yml", longRun)
+	c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
+	underWay(t, bundle, 10)
+	c.cmd.Process.Kill()
+	if o := c.wait(); o.code != -1 {
+		t.Fatalf("exit %d, want death by a signal", o.code)
+	}
+	var done uint64
+	all := intervals(t, bundle)
+	for _, iv := range all {
+		totals := iv.Totals()
+		done += totals.Done
+	}
+	if len(all) < 10 || done == 0 {
+		t.Fatalf("%d intervals with %d operations", len(all), done)
+	}
+	o := brunt(t, "report", bundle, "--output", "json")
+	if got := doneIn(t, o.out); got != done {
+		t.Errorf("the report has %d operations, the intervals %d", got, done)
+	}
+	text := brunt(t, "report", bundle)
+	if text.code != 98 || !strings.Contains(text.out, "INVALID") || !strings.Contains(text.out, "incomplete") {
+		t.Errorf("exit %d, want 98\n%s", text.code, text.out)
+	}
+	// A torn last line, as a crash in the middle of a write leaves it, changes nothing.
+	f, err := os.OpenFile(filepath.Join(bundle, record.IntervalsFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString(`{"index":99,"operations":[{"op":0,"do`)
+	f.Close()
+	if again := brunt(t, "report", bundle, "--output", "json"); doneIn(t, again.out) != done {
+		t.Error("a torn line changed the report")
+	}
+}

@@ -1,0 +1,109 @@
+package acceptance_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// The arithmetic of a pause. At rate R for T seconds, with the server stopped from s to e within
+// it: an arrival at a in between is answered at e at the earliest, so its response time is at least
+// e − a. Of N = R·T arrivals the k-th longest response is therefore at least (e − s) − k/R, which
+// makes the quantile q, beyond which (1 − q)·N lie, at least (e − s) − (1 − q)·T. That holds
+// whatever else happens. From above the same figure holds with a margin for catching up and for
+// a busy machine.
+const (
+	pauseRate     = 200
+	pauseDuration = 12 * time.Second
+	pauseLength   = 5 * time.Second
+	pauseMargin   = 3 * time.Second
+)
+
+func TestPauseShowsAtItsTrueSize(t *testing.T) {
+	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
+	for _, c := range []struct {
+		name  string
+		start func(testserver.TB, ...testserver.Option) *testserver.Server
+		proto string
+		tier  string
+	}{
+		{"PostgreSQL codec", testserver.Postgres, "pg", "codec"},
+		{"PostgreSQL library", testserver.Postgres, "pg", "library"},
+		{"Tarantool codec", testserver.Tarantool, "iproto", "codec"},
+		{"Tarantool library", testserver.Tarantool, "iproto", "library"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := c.start(t)
+			s := of(c.proto, server)
+			dir := filepath.Join(t.TempDir(), "bundle")
+			ended := make(chan outcome)
+			go func() {
+				ended <- brunt(t, s.with("rate", "-c", plan, "--rate", "200", "--duration", pauseDuration.String(),
+					"--vu", "4", "--tier", c.tier, "--interval", "250ms", "--quiet", "--bundle", dir)...)
+			}()
+			underWay(t, dir, 4)
+			before := time.Now()
+			server.Pause()
+			stopped := time.Now()
+			time.Sleep(pauseLength)
+			resumed := time.Now()
+			server.Resume()
+			after := time.Now()
+			o := <-ended
+			run := readRun(t, dir)
+			if !judged(o.code) || run.Total.OK != pauseRate*12 || run.Total.Failed != 0 || run.Tier != c.tier {
+				t.Fatalf("exit %d, %d succeeded, %d failed, tier %s\n%s", o.code, run.Total.OK, run.Total.Failed, run.Tier, o.err)
+			}
+			began := time.Unix(0, intervals(t, dir)[0].UnixNs)
+			if after.Sub(began) > pauseDuration-time.Second/2 {
+				t.Fatalf("the pause ended %v after the load began: too late for the arithmetic", after.Sub(began))
+			}
+			checkPause(t, run, resumed.Sub(stopped), after.Sub(before))
+		})
+	}
+}
+
+// checkPause compares a run's distributions with a pause that lasted at least least and at most
+// most.
+func checkPause(t *testing.T, run *record.Run, least, most time.Duration) {
+	t.Helper()
+	response := decode(t, run.Total.Response.HDR)
+	lag := decode(t, run.Total.Lag.HDR)
+	service := decode(t, run.Total.Service.HDR)
+	const precision = 0.999 // of the histogram's buckets
+	for _, q := range []float64{0.6, 0.7, 0.8, 0.9, 0.95, 0.99} {
+		beyond := time.Duration((1 - q) * float64(pauseDuration))
+		from := least - beyond - time.Second/pauseRate
+		to := max(most-beyond, 0) + pauseMargin
+		got := time.Duration(response.Quantile(q))
+		t.Logf("response p%g: %v, by arithmetic %v to %v", q*100, got, from, to)
+		if float64(got) < precision*float64(from) || got > to {
+			t.Errorf("response p%g is %v; arithmetic says %v to %v", q*100, got, from, to)
+		}
+		// The wait of all but the few requests that were in flight is lag.
+		if got := time.Duration(lag.Quantile(q)); got > to || float64(got) < precision*float64(from-time.Second/10) {
+			t.Errorf("lag p%g is %v; arithmetic says %v to %v", q*100, got, from, to)
+		}
+	}
+	if got := time.Duration(run.Total.Response.MaxNs); got < least-2*time.Second/pauseRate {
+		t.Errorf("the longest response time is %v, the pause lasted %v", got, least)
+	}
+	// At most the 4 requests that were in flight can show the pause as service time: 0.17 %.
+	if got := time.Duration(service.Quantile(0.99)); got > least/2 {
+		t.Errorf("service p99 is %v: the pause shows in it", got)
+	}
+}
+
+func decode(t *testing.T, hdr string) *measure.Histogram {
+	t.Helper()
+	h, err := measure.DecodeHDR(hdr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}

@@ -1,0 +1,215 @@
+// Package acceptance_test uses brunt as its users do: by its command line, against real servers.
+package acceptance_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/cli"
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// The test binary is brunt itself when this variable is set: processes that are killed,
+// interrupted or short of disk must be others than the tests'.
+const roleVariable = "BRUNT_ACCEPTANCE_ROLE"
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "brunt":
+		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
+	case "full disk":
+		os.Exit(onSmallDisk(os.Args))
+	case "read-only disk":
+		os.Exit(onReadOnlyDisk(os.Args))
+	}
+	os.Exit(servers.Run(m))
+}
+
+// outcome is what a command left behind.
+type outcome struct {
+	code     int
+	out, err string
+	dir      string      // of the bundle, if the command was to leave one
+	run      *record.Run // nil if there is none
+}
+
+// brunt runs a command in this process.
+func brunt(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return bruntWith(t, "", args...)
+}
+
+// bruntWith runs a command in this process with a text on standard input.
+func bruntWith(t *testing.T, stdin string, args ...string) outcome {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(stdin), &out, &err)
+	t.Logf("brunt %s: exit %d\n%s", strings.Join(args, " "), code, err.String())
+	return outcome{code: code, out: out.String(), err: err.String()}
+}
+
+// load runs a command that leaves a bundle, and reads it.
+func load(t *testing.T, args ...string) outcome {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	o := brunt(t, append(args, "--bundle", dir)...)
+	o.dir = dir
+	o.run = readRun(t, dir)
+	return o
+}
+
+// readRun reads a bundle's result; nil if there is no bundle.
+func readRun(t *testing.T, dir string) *record.Run {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, record.RunFile)); err != nil {
+		return nil
+	}
+	b, err := record.Open(record.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := b.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// intervals reads a bundle's intervals.
+func intervals(t *testing.T, dir string) (all []record.Interval) {
+	t.Helper()
+	b, err := record.Open(record.OS{}, dir)
+	if err == nil {
+		err = b.Intervals(func(iv *record.Interval) error {
+			all = append(all, *iv)
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// child is brunt in a process of its own.
+type child struct {
+	t        *testing.T
+	cmd      *exec.Cmd
+	out, err buffer
+	done     chan struct{}
+}
+
+// buffer may be read while it is written to.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// spawn starts brunt in a process of its own, in the folder given.
+func spawn(t *testing.T, dir string, args ...string) *child {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &child{t: t, cmd: exec.Command(self, args...), done: make(chan struct{})}
+	c.cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, &c.out, &c.err
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c.cmd.Wait()
+		close(c.done)
+	}()
+	t.Cleanup(func() {
+		c.cmd.Process.Kill()
+		<-c.done
+	})
+	return c
+}
+
+// wait waits for the end of the process. A signal that ended it gives the code -1.
+func (c *child) wait() outcome {
+	c.t.Helper()
+	select {
+	case <-c.done:
+	case <-time.After(patience):
+		c.cmd.Process.Kill()
+		<-c.done
+		c.t.Fatalf("brunt didn't end: %s", c.err.String())
+	}
+	c.t.Logf("%v: exit %d\n%s", c.cmd.Args[1:], c.cmd.ProcessState.ExitCode(), c.err.String())
+	return outcome{code: c.cmd.ProcessState.ExitCode(), out: c.out.String(), err: c.err.String()}
+}
+
+// patience is how long a test waits for what must happen before it gives up.
+const patience = 90 * time.Second
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain until %s", what)
+}
+
+// underWay waits until a bundle has n intervals.
+func underWay(t *testing.T, dir string, n int) {
+	t.Helper()
+	eventually(t, "the run has written intervals", func() bool {
+		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
+		return bytes.Count(b, []byte("\n")) >= n
+	})
+}
+
+// oneLine fails unless a text is one line that contains all the words.
+func oneLine(t *testing.T, text string, words ...string) {
+	t.Helper()
+	if strings.Count(strings.TrimSuffix(text, "\n"), "\n") != 0 || !strings.HasPrefix(text, "brunt: ") {
+		t.Errorf("not one line of brunt's:\n%s", text)
+	}
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q doesn't say %q", text, w)
+		}
+	}
+}
+
+// file writes a file into a folder of the test.
+func file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// judged reports whether an exit code is that of a run to whose end nothing was wrong with the
+// server: on a busy machine the generator may have been late, which makes it invalid.
+func judged(code int) bool { return code == 0 || code == 98 }

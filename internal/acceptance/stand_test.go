@@ -1,0 +1,145 @@
+package acceptance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/protocols"
+	"brunt/internal/testserver"
+)
+
+// The credentials of the article's commands.
+const (
+	articleUser = "stress"
+	secret      = "T0psecret"
+)
+
+// stand is a server as the command line names it.
+type stand struct {
+	proto, addr, user, password, database string
+}
+
+// flags are the stand's flags; the password comes with -p.
+func (s stand) flags() []string {
+	f := []string{"--proto", s.proto, "-a", s.addr}
+	if s.user != "" {
+		f = append(f, "-u", s.user)
+	}
+	if s.password != "" {
+		f = append(f, "-p", s.password)
+	}
+	if s.database != "" {
+		f = append(f, "--database", s.database)
+	}
+	return f
+}
+
+// with appends the stand's flags to a command.
+func (s stand) with(args ...string) []string { return append(args, s.flags()...) }
+
+// of is the stand of a server that a test started itself.
+func of(proto string, s *testserver.Server) stand {
+	return stand{proto: proto, addr: s.Addr, user: s.User, password: s.Password, database: s.Database}
+}
+
+// postgres is the shared PostgreSQL, which asks for a password and knows the article's user.
+func postgres(t *testing.T) stand {
+	t.Helper()
+	s := servers.Get(t, "postgres with password", func(tb testserver.TB) *testserver.Server {
+		s := testserver.Postgres(tb, testserver.Password(secret))
+		root := of("pg", s)
+		for _, text := range []string{
+			"CREATE ROLE stress LOGIN SUPERUSER PASSWORD '" + secret + "'", "CREATE DATABASE stress OWNER stress",
+		} {
+			if err := root.exec(text); err != nil {
+				tb.Fatalf("%s: %v", text, err)
+			}
+		}
+		return s
+	})
+	return stand{proto: "pg", addr: s.Addr, user: articleUser, password: secret, database: "stress"}
+}
+
+const stressInTarantool = `box.schema.user.create('stress', {if_not_exists = true})
+box.schema.user.passwd('stress', '` + secret + `')
+box.schema.user.grant('stress', 'super', nil, nil, {if_not_exists = true})`
+
+// tarantool is the shared Tarantool, which knows the article's user.
+func tarantool(t *testing.T) stand {
+	t.Helper()
+	s := servers.Get(t, "tarantool with password", func(tb testserver.TB) *testserver.Server {
+		return testserver.Tarantool(tb, testserver.Lua(stressInTarantool))
+	})
+	return stand{proto: "iproto", addr: s.Addr, user: articleUser, password: secret}
+}
+
+// sqlite is a database in a file of its own.
+func sqlite(t *testing.T) stand {
+	return stand{proto: "sqlite", addr: t.TempDir() + "/test.db"}
+}
+
+func (s stand) admin(ctx context.Context) (driver.Admin, error) {
+	d, _, err := protocols.Find(s.proto)
+	if err != nil {
+		return nil, err
+	}
+	a, ok := d.(driver.AdminDriver)
+	if !ok {
+		return nil, fmt.Errorf("%s has no set-up sessions", s.proto)
+	}
+	return a.Admin(ctx, driver.Target{
+		Address: s.addr, User: s.user, Password: s.password, Database: s.database,
+		ConnectTimeout: 10 * time.Second, RequestTimeout: time.Minute,
+	})
+}
+
+// exec runs a statement on the stand beside brunt.
+func (s stand) exec(statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	a, err := s.admin(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	_, err = a.Exec(ctx, statement)
+	return err
+}
+
+// must runs a statement on the stand beside brunt.
+func (s stand) must(t *testing.T, statement string) {
+	t.Helper()
+	if err := s.exec(statement); err != nil {
+		t.Fatalf("%s: %s: %v", s.proto, statement, err)
+	}
+}
+
+// rows reads a query's answer, values joined by " | ".
+func (s stand) rows(t *testing.T, query string) (all []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	a, err := s.admin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	err = a.Query(ctx, query, func(values []*string) error {
+		texts := make([]string, len(values))
+		for i, v := range values {
+			if texts[i] = "null"; v != nil {
+				texts[i] = *v
+			}
+		}
+		all = append(all, strings.Join(texts, " | "))
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %s: %v", s.proto, query, err)
+	}
+	return all
+}
