@@ -85,9 +85,27 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s), newYCSB(s),
 	)
 	root.InitDefaultHelpCmd()
+	strictHelp(root)
 	root.InitDefaultCompletionCmd()
 	wrapArgs(root)
 	return root
+}
+
+// strictHelp makes help about an unknown command the user's error.
+func strictHelp(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err != nil || len(rest) > 0 {
+			return usage(fmt.Errorf("no help about %q; see brunt help", strings.Join(args, " ")))
+		}
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
+	}
 }
 
 // wrapArgs makes wrong positional arguments and unknown commands the user's error, with the exit

@@ -65,7 +65,10 @@ func (b *Bundle) Start(plan []byte, run *Run) error {
 	if err := replaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), plan); err != nil {
 		return folderError(b.Dir, err)
 	}
-	return b.Update(run)
+	if err := b.Update(run); err != nil {
+		return folderError(b.Dir, err)
+	}
+	return nil
 }
 
 // Update replaces the run.json of a run under way, for what became known since Start (the tier,

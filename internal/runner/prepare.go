@@ -40,7 +40,7 @@ func newStand(ctx context.Context, p *plan.Plan) (*stand, error) {
 		s.servers = append(s.servers, info)
 		switch {
 		case err != nil && failure == nil:
-			failure = fmt.Errorf("%s: %w", t.Address, err)
+			failure = at(t.Address, err)
 		case err == nil && first < 0:
 			first = i
 		}

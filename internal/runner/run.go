@@ -157,7 +157,7 @@ func (j *job) load(ctx context.Context, hard <-chan struct{}) (*engine.Outcome, 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &UnreachableError{err}
+		return nil, notConnected(err)
 	}
 	if t, ok := j.fleet.(interface{ Timing() string }); ok {
 		j.run.Timing = t.Timing()

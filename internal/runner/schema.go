@@ -26,7 +26,7 @@ func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 			return a, nil
 		}
 		if first == nil {
-			first = fmt.Errorf("%s: %w", t.Address, err)
+			first = at(t.Address, err)
 		}
 	}
 	return nil, &UnreachableError{first}
