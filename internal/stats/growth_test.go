@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -19,7 +20,7 @@ func simulate(seed uint64, deviation, rho, growth float64, batch func([]float64,
 		if shape != nil {
 			shape(r, v)
 		}
-		if GrowthOf(batch(v, GrowthBatches)).Grows() {
+		if g := GrowthOf(batch(v, GrowthBatches)); g.Grows() && !g.Levels() {
 			found++
 		}
 	}
@@ -74,5 +75,32 @@ func TestShrinks(t *testing.T) {
 	g := GrowthOf([]float64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
 	if !g.Shrinks() || g.Grows() || g.Slope != -1 || g.Median != 6.5 || !near(g.Share, -12/6.5) {
 		t.Errorf("got %+v", g)
+	}
+}
+
+// A cache that fills is no leak.
+func TestSaturationIsNoLeak(t *testing.T) {
+	fill := func(_ *rand.Rand, v []float64) {
+		for i := range v {
+			v[i] += 100 * (1 - math.Exp(-float64(i)/60))
+		}
+	}
+	if got := simulate(6, 1, 0.5, 0, BatchMeans, fill); got > 0.02 {
+		t.Errorf("%v of filling caches are leaks", got)
+	}
+}
+
+func TestOneStepIsNoLeak(t *testing.T) {
+	for at := 1; at < GrowthBatches; at++ {
+		v := make([]float64, GrowthBatches)
+		for i := range v {
+			v[i] = 8
+			if i >= at {
+				v[i] = 9
+			}
+		}
+		if g := GrowthOf(v); g.Grows() && !g.Levels() {
+			t.Errorf("a step at batch %d is a leak: %+v", at, g)
+		}
 	}
 }

@@ -1,0 +1,225 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ticksPerSecond is the unit of times in /proc on every Linux (USER_HZ).
+const ticksPerSecond = 100
+
+// process is a process, or one with all its descendants, seen through /proc (proc(5)).
+type process struct {
+	name     string
+	proc     string // /proc
+	cgroups  string // /sys/fs/cgroup
+	pid      int
+	tree     bool
+	started  string // when, in clock ticks: another process may get the same number
+	pageSize uint64
+}
+
+// newProcess returns a source for a process that exists.
+func newProcess(name, proc, cgroups string, pid int, tree bool) (*process, error) {
+	p := &process{name: name, proc: proc, cgroups: cgroups, pid: pid, tree: tree, pageSize: uint64(os.Getpagesize())}
+	st, err := p.stat(pid)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	p.started = st.started
+	return p, nil
+}
+
+// Name implements Source.
+func (p *process) Name() string { return p.name }
+
+// usage is what processes use.
+type usage struct {
+	rss, files, threads uint64
+	cpu                 float64
+	sockets             map[string]uint64 // by kind or TCP state
+	unreadable          bool              // open files: another user's process
+}
+
+// Sample implements Source.
+func (p *process) Sample(context.Context) (Sample, error) {
+	st, err := p.stat(p.pid)
+	if err != nil {
+		return nil, err
+	}
+	if st.started != p.started || st.state == "Z" {
+		return nil, fmt.Errorf("process %d: %w", p.pid, ErrGone)
+	}
+	u := usage{sockets: map[string]uint64{}}
+	states := p.tcpStates(p.pid)
+	members := []int{p.pid}
+	if p.tree {
+		members = p.descendants(p.pid)
+	}
+	for _, pid := range members {
+		// A descendant may end while it is looked at.
+		if err := p.add(&u, pid, states); err != nil && pid == p.pid {
+			return nil, err
+		}
+	}
+	return p.values(&u, len(members)), nil
+}
+
+func (p *process) values(u *usage, members int) Sample {
+	memory, memoryName := p.memoryLimit()
+	out := Sample{
+		{Metric: metricRSS, Value: float64(u.rss), Limit: memory, LimitName: memoryName},
+		{Metric: metricCPU, Value: u.cpu},
+		{Metric: metricThreads, Value: float64(u.threads)},
+	}
+	if p.tree {
+		out = append(out, Value{Metric: Metric{Name: "processes", Unit: Count, Leak: true}, Value: float64(members)})
+	}
+	if u.unreadable {
+		return out
+	}
+	files := Value{Metric: metricFiles, Value: float64(u.files)}
+	if n := p.fileLimit(); n > 0 && !p.tree {
+		files.Limit, files.LimitName = n, "RLIMIT_NOFILE"
+	}
+	var sockets uint64
+	for _, n := range u.sockets {
+		sockets += n
+	}
+	all := files
+	all.Metric, all.Value = metricSockets, float64(sockets)
+	out = append(out, files, all)
+	for _, state := range tcpStates {
+		out = append(out, Value{Metric: Metric{Name: "tcp_" + state, Unit: Count}, Value: float64(u.sockets[state])})
+	}
+	return out
+}
+
+// add adds what one process uses.
+func (p *process) add(u *usage, pid int, states map[string]string) error {
+	st, err := p.stat(pid)
+	if err != nil {
+		return err
+	}
+	u.rss += st.rssPages * p.pageSize
+	u.cpu += float64(st.cpuTicks) / ticksPerSecond
+	u.threads += st.threads
+	folder := filepath.Join(p.path(pid), "fd")
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		u.unreadable = true
+		return nil
+	}
+	u.files += uint64(len(entries))
+	for _, e := range entries {
+		target, err := os.Readlink(filepath.Join(folder, e.Name()))
+		if err != nil {
+			continue
+		}
+		if inode, ok := strings.CutPrefix(target, "socket:["); ok {
+			state := states[strings.TrimSuffix(inode, "]")]
+			if state == "" {
+				state = "other"
+			}
+			u.sockets[state]++
+		}
+	}
+	return nil
+}
+
+func (p *process) path(pid int) string { return filepath.Join(p.proc, strconv.Itoa(pid)) }
+
+// processStat is the part of /proc/PID/stat that is of use.
+type processStat struct {
+	state    string
+	parent   int
+	cpuTicks uint64
+	threads  uint64
+	started  string
+	rssPages uint64
+}
+
+func (p *process) stat(pid int) (processStat, error) {
+	data, err := os.ReadFile(filepath.Join(p.path(pid), "stat"))
+	if errors.Is(err, fs.ErrNotExist) || err != nil && strings.Contains(err.Error(), "no such process") {
+		return processStat{}, fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	if err != nil {
+		return processStat{}, err
+	}
+	st, ok := parseStat(data)
+	if !ok {
+		return processStat{}, fmt.Errorf("process %d: its stat file can't be read", pid)
+	}
+	return st, nil
+}
+
+// parseStat reads /proc/PID/stat; the command's name in it may hold anything.
+func parseStat(data []byte) (st processStat, ok bool) {
+	end := bytes.LastIndexByte(data, ')')
+	if end < 0 {
+		return st, false
+	}
+	f := strings.Fields(string(data[end+1:])) // from field 3 on
+	if len(f) < 22 {
+		return st, false
+	}
+	number := func(field int) uint64 {
+		n, err := strconv.ParseInt(f[field-3], 10, 64)
+		if err != nil || n < 0 {
+			return 0
+		}
+		return uint64(n)
+	}
+	return processStat{
+		state: f[0], parent: int(number(4)), cpuTicks: number(14) + number(15),
+		threads: number(20), started: f[22-3], rssPages: number(24),
+	}, true
+}
+
+// descendants lists a process and all below it.
+func (p *process) descendants(root int) []int {
+	entries, err := os.ReadDir(p.proc)
+	if err != nil {
+		return []int{root}
+	}
+	children := map[int][]int{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if st, err := p.stat(pid); err == nil && st.state != "Z" {
+			children[st.parent] = append(children[st.parent], pid)
+		}
+	}
+	all := []int{root}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
+// fileLimit is the soft limit of open files, 0 if there is none.
+func (p *process) fileLimit() float64 {
+	data, err := os.ReadFile(filepath.Join(p.path(p.pid), "limits"))
+	if err != nil {
+		return 0
+	}
+	for l := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(l, "Max open files"); ok {
+			if f := strings.Fields(rest); len(f) > 0 {
+				n, _ := strconv.ParseFloat(f[0], 64)
+				return max(n, 0)
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,61 @@
+// Package observe watches what else happens while a load runs: processes, services' own metrics,
+// control groups. Each source is sampled once an interval, by a goroutine of its own, into a file
+// of the record; at the end the figures that can leak are judged.
+package observe
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrGone says that what was watched doesn't exist any more and won't come back.
+var ErrGone = errors.New("it has ended")
+
+// Source is something that is watched. Its methods are called by one goroutine.
+type Source interface {
+	// Name is what the user called it, without secrets.
+	Name() string
+	// Sample reads its figures now. An error that wraps ErrGone ends the watching of it; any
+	// other is a missed sample. ctx bounds the time.
+	Sample(ctx context.Context) (Sample, error)
+}
+
+// Sample is a source's figures at one moment.
+type Sample []Value
+
+// Value is one figure.
+type Value struct {
+	Metric
+	Value     float64
+	Limit     float64 // that Value can't exceed; 0 if unknown
+	LimitName string  // what sets it
+}
+
+// The units of metrics.
+const (
+	Bytes   = "bytes"
+	Count   = "count"
+	Seconds = "seconds"
+)
+
+// Metric says what a figure is.
+type Metric struct {
+	Name    string // with letters, digits and underscores; what it counts and its unit
+	Unit    string
+	Counter bool   // it only grows: its summary is of its rate per second
+	Leak    bool   // it is judged for leaks
+	Floor   string // the counter of collections that cut it back: its floor is judged, not its mean
+}
+
+// The figures that several sources have.
+var (
+	metricRSS     = Metric{Name: "rss_bytes", Unit: Bytes, Leak: true}
+	metricFiles   = Metric{Name: "open_files", Unit: Count, Leak: true}
+	metricThreads = Metric{Name: "threads", Unit: Count, Leak: true}
+	metricSockets = Metric{Name: "sockets", Unit: Count, Leak: true}
+	metricCPU     = Metric{Name: "cpu_seconds", Unit: Seconds, Counter: true}
+	metricHeap    = Metric{Name: "heap_bytes", Unit: Bytes, Leak: true, Floor: "gc_cycles"}
+	metricCycles  = Metric{Name: "gc_cycles", Unit: Count, Counter: true}
+	metricPauses  = Metric{Name: "gc_pause_seconds", Unit: Seconds, Counter: true}
+	metricTasks   = Metric{Name: "goroutines", Unit: Count, Leak: true}
+)

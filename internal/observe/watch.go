@@ -1,0 +1,222 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// Folder is where a bundle keeps what was watched.
+const Folder = "observe"
+
+const (
+	sampleTimeout = 5 * time.Second
+	endTimeout    = 2 * time.Second
+)
+
+// Watcher samples sources once an interval and judges them at the end. It is a measure.Sink whose
+// Interval only tells the goroutines that sample: a source that takes longer than an interval
+// misses samples and delays nothing. Throughput is watched too, without any source.
+type Watcher struct {
+	now     func() time.Time
+	watched []*watched
+	drift   drift
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+}
+
+var _ measure.Sink = (*Watcher)(nil)
+
+// tick is the interval at whose end a sample is taken.
+type tick struct {
+	endNs, unixNs int64
+	phase         string
+	warmUp        bool
+}
+
+// watched is a source and what was seen of it. mu guards what is below it.
+type watched struct {
+	source Source
+	ticks  chan tick
+	log    *logFile
+	name   string // of the file, from the bundle
+
+	mu      sync.Mutex
+	samples uint64
+	missed  uint64
+	trouble string
+	goneNs  int64
+	figures []*figure
+	fromNs  int64 // of the first sample that counts
+	toNs    int64
+	lastAt  time.Time
+}
+
+// NewWatcher returns a watcher of sources, of which there may be none. now gives the time for
+// rates; time.Now outside of tests.
+func NewWatcher(sources []Source, now func() time.Time) *Watcher {
+	w := &Watcher{now: now, cancel: func() {}}
+	for _, s := range sources {
+		w.watched = append(w.watched, &watched{source: s, ticks: make(chan tick, 1)})
+	}
+	return w
+}
+
+// Start opens the files in the bundle's folder and begins to watch. It fails only if a file can't
+// be made.
+func (w *Watcher) Start(fsys record.FS, bundle string) error {
+	if len(w.watched) == 0 {
+		return nil
+	}
+	dir := bundle + "/" + Folder
+	if err := fsys.MkdirAll(dir); err != nil {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
+	for i, s := range w.watched {
+		file := fmt.Sprintf("%d-%s.ndjson", i+1, fileName(s.source.Name()))
+		s.name = Folder + "/" + file
+		if s.log = newLog(fsys, dir, file, s.source.Name()); s.log.err != nil {
+			cancel()
+			return fmt.Errorf("record what is watched: %w", s.log.err)
+		}
+		w.done.Add(1)
+		go func() {
+			defer w.done.Done()
+			s.run(ctx, w.now)
+		}()
+	}
+	return nil
+}
+
+// fileName keeps what is harmless of a name.
+func fileName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return '-'
+	}, name)
+	return strings.Trim(clean[:min(len(clean), 60)], "-.")
+}
+
+// Interval implements measure.Sink. It never fails and never waits.
+func (w *Watcher) Interval(iv *measure.Interval) error {
+	w.drift.add(iv)
+	t := tick{iv.EndNs, iv.UnixNs + iv.EndNs - iv.StartNs, iv.Phase, iv.WarmUp}
+	for _, s := range w.watched {
+		select {
+		case s.ticks <- t:
+		default:
+			s.mu.Lock()
+			s.missed++
+			s.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// Finish ends the watching and returns what was seen, with warnings of troubles. A source that is
+// being sampled is waited for, but not for long.
+func (w *Watcher) Finish() ([]record.Watched, []record.Warning) {
+	w.cancel()
+	ended := make(chan struct{})
+	go func() {
+		w.done.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endTimeout):
+	}
+	var out []record.Watched
+	var warnings []record.Warning
+	if d, ok := w.drift.result(); ok {
+		out = append(out, d)
+	}
+	for _, s := range w.watched {
+		r, err := s.result()
+		out = append(out, r)
+		if err != nil {
+			warnings = append(warnings, record.Warning{
+				ID: "watch-record", Text: fmt.Sprintf("samples of %s are missing from the record: %v", s.source.Name(), err),
+				Remedy: "free some space, or name a folder on another disk with --results or --bundle",
+			})
+		}
+		switch {
+		case r.GoneNs > 0:
+			warnings = append(warnings, record.Warning{
+				ID: "watch-gone", Text: fmt.Sprintf("%s vanished %s after the run's start", r.Source, time.Duration(r.GoneNs).Round(100*time.Millisecond)),
+			})
+		case r.Samples == 0 && r.Missed > 0:
+			warnings = append(warnings, record.Warning{
+				ID: "watch-failed", Text: fmt.Sprintf("%s gave no sample: %s", r.Source, r.Trouble),
+				Remedy: "check that it runs and that this user may read it",
+			})
+		}
+	}
+	return out, warnings
+}
+
+// run samples at every tick until ctx ends or the source is gone.
+func (s *watched) run(ctx context.Context, now func() time.Time) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case t := <-s.ticks:
+			if !s.sample(ctx, t, now) {
+				return
+			}
+		}
+	}
+}
+
+// sample takes one sample; it is false if there can be no more.
+func (s *watched) sample(ctx context.Context, t tick, now func() time.Time) bool {
+	bounded, cancel := context.WithTimeout(ctx, sampleTimeout)
+	values, err := s.source.Sample(bounded)
+	cancel()
+	if ctx.Err() != nil && err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := line{TNs: t.endNs, UnixNs: t.unixNs, Phase: t.phase, WarmUp: t.warmUp}
+	if err != nil {
+		out.Error = err.Error()
+		s.log.write(out)
+		s.missed++
+		s.trouble = err.Error()
+		if errors.Is(err, ErrGone) {
+			s.goneNs = max(t.endNs, 1)
+			return false
+		}
+		return true
+	}
+	out.Values = make(map[string]float64, len(values))
+	for _, v := range values {
+		out.Values[v.Name] = v.Value
+	}
+	s.log.write(out)
+	s.samples++
+	at := now()
+	for _, v := range values {
+		s.figure(v.Metric).add(v, at.Sub(s.lastAt).Seconds(), t.warmUp)
+	}
+	s.lastAt = at
+	if !t.warmUp {
+		if s.fromNs == 0 {
+			s.fromNs = t.endNs
+		}
+		s.toNs = t.endNs
+	}
+	return true
+}
