@@ -3,6 +3,8 @@ package plan
 import (
 	"strconv"
 	"strings"
+
+	"brunt/internal/sqltext"
 )
 
 // Placeholders is which parameters a statement or template uses.
@@ -20,26 +22,15 @@ func (p *Placeholders) use(n int) {
 	p.Max = max(p.Max, n)
 }
 
-// SQLPlaceholders finds the parameters of a statement. Texts in single quotes, names in double
-// quotes, texts in dollar quotes, and comments of both kinds are passed over.
+// SQLPlaceholders finds the parameters of a statement outside of texts, names and comments.
 func SQLPlaceholders(sql string) Placeholders {
 	var p Placeholders
-	for i := 0; i < len(sql); {
-		rest := sql[i:]
-		switch {
-		case rest[0] == '\'' || rest[0] == '"' || rest[0] == '`':
-			i += quoted(rest)
-		case strings.HasPrefix(rest, "--"):
-			i += until(rest, "\n")
-		case strings.HasPrefix(rest, "/*"):
-			i += blockComment(rest)
-		case rest[0] == '$':
-			i += p.dollar(rest, i > 0 && nameByte(sql[i-1]))
-		case rest[0] == '?':
+	for _, t := range sqltext.Split(sql) {
+		if n, ok := t.Parameter(); ok && n > 0 {
+			p.use(n)
+		}
+		if t.Kind == sqltext.Mark {
 			p.Questions++
-			i++
-		default:
-			i++
 		}
 	}
 	return p
@@ -66,61 +57,6 @@ func TemplatePlaceholders(text string) (p Placeholders, other int) {
 	return p, other
 }
 
-func quoted(s string) int {
-	for i := 1; i < len(s); i++ {
-		if s[i] == s[0] {
-			return i + 1
-		}
-	}
-	return len(s)
-}
-
-func until(s, end string) int {
-	if i := strings.Index(s, end); i >= 0 {
-		return i + len(end)
-	}
-	return len(s)
-}
-
-// blockComment returns the length of a comment that may hold others.
-func blockComment(s string) int {
-	depth := 0
-	for i := 0; i+1 < len(s); i++ {
-		switch s[i : i+2] {
-		case "/*":
-			depth++
-			i++
-		case "*/":
-			depth--
-			i++
-			if depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s)
-}
-
-// dollar handles a dollar sign: $n, the start of a dollar-quoted text, or part of a name.
-func (p *Placeholders) dollar(s string, inName bool) int {
-	if inName {
-		return 1
-	}
-	if n, length := number(s[1:]); length > 0 {
-		p.use(n)
-		return 1 + length
-	}
-	end := 1
-	for end < len(s) && nameByte(s[end]) {
-		end++
-	}
-	if end == len(s) || s[end] != '$' {
-		return 1
-	}
-	tag := s[:end+1]
-	return len(tag) + until(s[len(tag):], tag)
-}
-
 func number(s string) (n, length int) {
 	for length < len(s) && '0' <= s[length] && s[length] <= '9' {
 		length++
@@ -130,8 +66,4 @@ func number(s string) (n, length int) {
 		return 0, 0
 	}
 	return n, length
-}
-
-func nameByte(c byte) bool {
-	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

@@ -14,17 +14,17 @@ import (
 // lengths; whole is as written.
 func typeWords(list []token, i int) (base, whole string, next int) {
 	k := after(list, i)
-	if k == len(list) || list[k].kind != word || isReserved(list[k].text) && !list[k].is("array") {
+	if k == len(list) || list[k].Kind != word || isReserved(list[k].Text) && !list[k].Is("array") {
 		return "", "", i
 	}
 	start := k
-	base = strings.ToLower(list[k].text)
+	base = strings.ToLower(list[k].Text)
 	k++
 	follow := func(words ...string) bool {
 		at := k
 		for _, w := range words {
 			at = after(list, at)
-			if at == len(list) || !list[at].is(w) {
+			if at == len(list) || !list[at].Is(w) {
 				return false
 			}
 			at++
@@ -43,12 +43,12 @@ func typeWords(list []token, i int) (base, whole string, next int) {
 	if base == "timestamp" || base == "time" {
 		_ = follow("with", "time", "zone") || follow("without", "time", "zone")
 	}
-	for k+1 < len(list) && list[k].isSign("[") {
+	for k+1 < len(list) && list[k].IsSign("[") {
 		end := k + 1
-		if list[end].kind == number && end+1 < len(list) {
+		if list[end].Kind == number && end+1 < len(list) {
 			end++
 		}
-		if !list[end].isSign("]") {
+		if !list[end].IsSign("]") {
 			break
 		}
 		k = end + 1
@@ -60,13 +60,13 @@ func typeWords(list []token, i int) (base, whole string, next int) {
 // lengths skips "(10)" or "(10, 2)".
 func lengths(list []token, k int) int {
 	i := after(list, k)
-	if i == len(list) || !list[i].isSign("(") {
+	if i == len(list) || !list[i].IsSign("(") {
 		return k
 	}
 	for i++; i < len(list); i++ {
 		switch {
-		case list[i].kind == number, list[i].kind == space, list[i].isSign(","):
-		case list[i].isSign(")"):
+		case list[i].Kind == number, list[i].Kind == space, list[i].IsSign(","):
+		case list[i].IsSign(")"):
 			return i + 1
 		default:
 			return k
@@ -160,7 +160,7 @@ func parseTime(s string) (t time.Time, err error) {
 func join(list []token) string {
 	var b strings.Builder
 	for _, t := range list {
-		b.WriteString(t.text)
+		b.WriteString(t.Text)
 	}
 	return b.String()
 }

@@ -33,11 +33,11 @@ func (tr *translator) conflict() error {
 		return nil
 	}
 	i := after(tr.in, 0)
-	if i == len(tr.in) || !tr.in[i].is("insert") {
+	if i == len(tr.in) || !tr.in[i].Is("insert") {
 		return nil
 	}
 	out := append([]token(nil), tr.in[:i+1]...)
-	out = append(out, token{sign, head})
+	out = append(out, token{Kind: sign, Text: head})
 	out = append(out, tr.in[i+1:before(tr.in, on-1)+1]...)
 	tr.in = append(out, tr.in[end:]...)
 	return nil
@@ -47,25 +47,25 @@ func (tr *translator) conflict() error {
 func (tr *translator) findConflict() (on int, action string, end int) {
 	list := tr.in
 	for i := range list {
-		if !list[i].is("on") {
+		if !list[i].Is("on") {
 			continue
 		}
 		k := after(list, i+1)
-		if k == len(list) || !list[k].is("conflict") {
+		if k == len(list) || !list[k].Is("conflict") {
 			continue
 		}
 		k = after(list, k+1)
-		if k < len(list) && list[k].isSign("(") {
-			for k < len(list) && !list[k].isSign(")") {
+		if k < len(list) && list[k].IsSign("(") {
+			for k < len(list) && !list[k].IsSign(")") {
 				k++
 			}
 			k = after(list, min(k+1, len(list)))
 		}
-		if k == len(list) || !list[k].is("do") {
+		if k == len(list) || !list[k].Is("do") {
 			continue
 		}
-		if k = after(list, k+1); k < len(list) && list[k].kind == word {
-			return i, strings.ToLower(list[k].text), k + 1
+		if k = after(list, k+1); k < len(list) && list[k].Kind == word {
+			return i, strings.ToLower(list[k].Text), k + 1
 		}
 	}
 	return -1, "", 0

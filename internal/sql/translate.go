@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/sqltext"
 )
 
 // Names are the names of a plan's tables, columns and indexes, which statements may use without
@@ -58,7 +59,7 @@ func (n *Names) find(w string) (name string, table, ok bool) {
 // known passes unchanged; for Picodata everything does. An error means that the statement can't
 // do the same on this product.
 func (f Flavor) Translate(statement string, params []gen.Kind, names *Names) (string, []Notice, error) {
-	list := lex(statement)
+	list := sqltext.Split(statement)
 	if err := checkParams(list, params); err != nil {
 		return "", nil, err
 	}
@@ -88,13 +89,15 @@ func (f Flavor) Translate(statement string, params []gen.Kind, names *Names) (st
 	return join(tr.out), tr.notices, nil
 }
 
+func numbered(t token) bool {
+	_, ok := t.Parameter()
+	return ok
+}
+
 func checkParams(list []token, params []gen.Kind) error {
 	for _, t := range list {
-		if t.kind != param || t.text[0] != '$' || !isDigit(t.text[1]) {
-			continue
-		}
-		if n, err := strconv.Atoi(t.text[1:]); err != nil || n < 1 || n > len(params) {
-			return fmt.Errorf("the statement uses %.20s but has %d parameters: add the parameter or correct the number", t.text, len(params))
+		if n, ok := t.Parameter(); ok && (n < 1 || n > len(params)) {
+			return fmt.Errorf("the statement uses %.20s but has %d parameters: add the parameter or correct the number", t.Text, len(params))
 		}
 	}
 	return nil
@@ -104,7 +107,7 @@ func checkParams(list []token, params []gen.Kind) error {
 func onlyMarks(list []token, n int) bool {
 	marks := 0
 	for _, t := range list {
-		switch t.kind {
+		switch t.Kind {
 		case param:
 			return false
 		case mark:
@@ -129,22 +132,22 @@ func (tr *translator) run() error {
 		t := tr.in[i]
 		i++
 		switch {
-		case t.kind == cast:
+		case t.Kind == cast:
 			n, err := tr.cast(i)
 			if err != nil {
 				return err
 			}
 			i = n
-		case t.is("as") && len(tr.casts) > 0 && tr.casts[len(tr.casts)-1]:
+		case t.Is("as") && len(tr.casts) > 0 && tr.casts[len(tr.casts)-1]:
 			tr.out = append(tr.out, t)
 			i = tr.castAs(i)
-		case t.kind == word && tr.flavor.product == Tarantool:
+		case t.Kind == word && tr.flavor.product == Tarantool:
 			tr.out = append(tr.out, tr.name(t, i))
-		case t.kind == param && tr.flavor.product == SQLite && len(t.text) > 1 && t.text[0] == '$' && isDigit(t.text[1]):
-			tr.out = append(tr.out, token{param, "?" + t.text[1:]})
-		case t.kind == mark && tr.number:
+		case tr.flavor.product == SQLite && numbered(t):
+			tr.out = append(tr.out, token{Kind: param, Text: "?" + t.Text[1:]})
+		case t.Kind == mark && tr.number:
 			tr.marks++
-			tr.out = append(tr.out, token{param, "$" + strconv.Itoa(tr.marks)})
+			tr.out = append(tr.out, token{Kind: param, Text: "$" + strconv.Itoa(tr.marks)})
 		default:
 			tr.parenthesis(t)
 			tr.out = append(tr.out, t)
@@ -155,10 +158,10 @@ func (tr *translator) run() error {
 
 func (tr *translator) parenthesis(t token) {
 	switch {
-	case t.isSign("("):
+	case t.IsSign("("):
 		p := before(tr.out, len(tr.out)-1)
-		tr.casts = append(tr.casts, p >= 0 && tr.out[p].is("cast"))
-	case t.isSign(")") && len(tr.casts) > 0:
+		tr.casts = append(tr.casts, p >= 0 && tr.out[p].Is("cast"))
+	case t.IsSign(")") && len(tr.casts) > 0:
 		tr.casts = tr.casts[:len(tr.casts)-1]
 	}
 }
@@ -167,33 +170,33 @@ func (tr *translator) parenthesis(t token) {
 func (tr *translator) cast(i int) (next int, err error) {
 	base, whole, next := typeWords(tr.in, i)
 	if next == i {
-		tr.out = append(tr.out, token{cast, "::"})
+		tr.out = append(tr.out, token{Kind: cast, Text: "::"})
 		return i, nil
 	}
 	name, notices := tr.flavor.typeText(base, whole, tr.names)
 	tr.notices = Merge(tr.notices, notices...)
 	if tr.flavor.product == PostgreSQL {
-		tr.out = append(tr.out, token{cast, "::"})
+		tr.out = append(tr.out, token{Kind: cast, Text: "::"})
 		// What stands before the type (comments) stays.
 		tr.out = append(tr.out, tr.in[i:after(tr.in, i)]...)
-		tr.out = append(tr.out, token{primary, name})
+		tr.out = append(tr.out, token{Kind: primary, Text: name})
 		return next, nil
 	}
 	end := before(tr.out, len(tr.out)-1) + 1
 	start := operand(tr.out[:end])
 	if start == end {
-		tr.out = append(tr.out, token{cast, "::"}, token{primary, whole})
+		tr.out = append(tr.out, token{Kind: cast, Text: "::"}, token{Kind: primary, Text: whole})
 		return next, nil
 	}
 	body := join(tr.out[start:end])
-	if t, _ := castType(base); t == gen.TypeDatetime && end-start == 1 && tr.out[start].kind == text {
+	if t, _ := castType(base); t == gen.TypeDatetime && end-start == 1 && tr.out[start].Kind == text {
 		if body, err = tr.flavor.datetimeLiteral(body); err != nil {
 			return 0, err
 		}
-		tr.out = append(tr.out[:start], token{primary, body})
+		tr.out = append(tr.out[:start], token{Kind: primary, Text: body})
 		return next, nil
 	}
-	tr.out = append(tr.out[:start], token{primary, "CAST(" + body + " AS " + name + ")"})
+	tr.out = append(tr.out[:start], token{Kind: primary, Text: "CAST(" + body + " AS " + name + ")"})
 	return next, nil
 }
 
@@ -206,24 +209,24 @@ func (tr *translator) castAs(i int) (next int) {
 	name, notices := tr.flavor.typeText(base, whole, tr.names)
 	tr.notices = Merge(tr.notices, notices...)
 	tr.out = append(tr.out, tr.in[i:after(tr.in, i)]...)
-	tr.out = append(tr.out, token{primary, name})
+	tr.out = append(tr.out, token{Kind: primary, Text: name})
 	return next
 }
 
 // name quotes an unquoted name of the plan; in[i:] follows it.
 func (tr *translator) name(t token, i int) token {
-	name, table, ok := tr.names.find(t.text)
-	if !ok || isReserved(t.text) {
+	name, table, ok := tr.names.find(t.Text)
+	if !ok || isReserved(t.Text) {
 		return t
 	}
 	// "(" behind a name makes it a function, unless it is a table's in INSERT INTO t (…).
-	if k := after(tr.in, i); k < len(tr.in) && tr.in[k].isSign("(") {
+	if k := after(tr.in, i); k < len(tr.in) && tr.in[k].IsSign("(") {
 		p := before(tr.out, len(tr.out)-1)
-		if !table || p < 0 || !(tr.out[p].is("into") || tr.out[p].is("on") || tr.out[p].is("table") || tr.out[p].is("references")) {
+		if !table || p < 0 || !(tr.out[p].Is("into") || tr.out[p].Is("on") || tr.out[p].Is("table") || tr.out[p].Is("references")) {
 			return t
 		}
 	}
-	return token{quoted, Quote(name)}
+	return token{Kind: quoted, Text: Quote(name)}
 }
 
 // operand returns where the operand that list ends with begins: a parameter, literal, name with
@@ -233,27 +236,27 @@ func operand(list []token) int {
 	for i >= 0 {
 		t := list[i]
 		switch {
-		case t.isSign(")"), t.isSign("]"):
+		case t.IsSign(")"), t.IsSign("]"):
 			open := opening(list, i)
 			if open < 0 {
 				return len(list)
 			}
 			p := before(list, open-1)
 			switch {
-			case t.isSign("]") && p >= 0 && endsOperand(list[p]):
+			case t.IsSign("]") && p >= 0 && endsOperand(list[p]):
 				i = p
 				continue
-			case t.isSign("]") && p >= 0 && list[p].is("array"):
+			case t.IsSign("]") && p >= 0 && list[p].Is("array"):
 				return p
-			case t.isSign(")") && p >= 0 && (list[p].kind == word && !isReserved(list[p].text) || list[p].kind == quoted):
+			case t.IsSign(")") && p >= 0 && (list[p].Kind == word && !isReserved(list[p].Text) || list[p].Kind == quoted):
 				return qualified(list, p)
 			}
 			return open
-		case t.is("end"):
+		case t.Is("end"):
 			return caseStart(list, i)
-		case t.kind == word && (!isReserved(t.text) || t.is("null") || t.is("true") || t.is("false")), t.kind == quoted:
+		case t.Kind == word && (!isReserved(t.Text) || t.Is("null") || t.Is("true") || t.Is("false")), t.Kind == quoted:
 			return qualified(list, i)
-		case t.kind == text, t.kind == number, t.kind == param, t.kind == mark, t.kind == primary:
+		case t.Kind == text, t.Kind == number, t.Kind == param, t.Kind == mark, t.Kind == primary:
 			return i
 		}
 		return len(list)
@@ -262,13 +265,13 @@ func operand(list []token) int {
 }
 
 func endsOperand(t token) bool {
-	return t.isSign(")") || t.isSign("]") || t.kind == quoted || t.kind == param || t.kind == primary ||
-		t.kind == word && !isReserved(t.text)
+	return t.IsSign(")") || t.IsSign("]") || t.Kind == quoted || t.Kind == param || t.Kind == primary ||
+		t.Kind == word && !isReserved(t.Text)
 }
 
 // qualified returns where the dotted name that ends at i begins.
 func qualified(list []token, i int) int {
-	for i >= 2 && list[i-1].isSign(".") && (list[i-2].kind == word || list[i-2].kind == quoted) {
+	for i >= 2 && list[i-1].IsSign(".") && (list[i-2].Kind == word || list[i-2].Kind == quoted) {
 		i -= 2
 	}
 	return i
@@ -279,9 +282,9 @@ func opening(list []token, i int) int {
 	depth := 0
 	for ; i >= 0; i-- {
 		switch {
-		case list[i].isSign(")"), list[i].isSign("]"):
+		case list[i].IsSign(")"), list[i].IsSign("]"):
 			depth++
-		case list[i].isSign("("), list[i].isSign("["):
+		case list[i].IsSign("("), list[i].IsSign("["):
 			if depth--; depth == 0 {
 				return i
 			}
@@ -294,9 +297,9 @@ func caseStart(list []token, i int) int {
 	depth := 0
 	for k := i; k >= 0; k-- {
 		switch {
-		case list[k].is("end"):
+		case list[k].Is("end"):
 			depth++
-		case list[k].is("case"):
+		case list[k].Is("case"):
 			if depth--; depth == 0 {
 				return k
 			}

@@ -6,6 +6,7 @@ import (
 
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/sqltext"
 )
 
 const carsQuery = "select * from cars_q where id = $1::integer and brand = $2::string and stock = $3::boolean"
@@ -97,16 +98,16 @@ func FuzzTranslate(f *testing.F) {
 	names := carsNames()
 	params := make([]gen.Kind, 9)
 	f.Fuzz(func(t *testing.T, s string) {
-		list := lex(s)
+		list := sqltext.Split(s)
 		if join(list) != s {
 			t.Fatalf("the tokens of %q make up %q", s, join(list))
 		}
 		plain := true
 		for _, k := range list {
-			if k.text == "" {
+			if k.Text == "" {
 				t.Fatalf("%q has an empty token", s)
 			}
-			plain = plain && k.kind != cast && !k.is("cast") && !k.is("conflict") && k.kind != mark && k.kind != param
+			plain = plain && k.Kind != cast && !k.Is("cast") && !k.Is("conflict") && k.Kind != mark && k.Kind != param
 		}
 		for _, p := range products {
 			fl := flavor(t, p)

@@ -4,11 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 )
 
 // literal is a statement for the simple protocol whose parameters are written into it.
@@ -20,122 +19,22 @@ type literal struct {
 // newLiteral finds the parameters $1… of a statement outside of quotes and comments.
 func newLiteral(text string, count int) (l *literal, why string) {
 	l = &literal{}
-	start := 0
-	for i := 0; i < len(text); {
-		n, end := parameterAt(text, i)
-		if n == 0 {
-			i = skipToken(text, i)
+	piece := ""
+	for _, t := range sqltext.Split(text) {
+		n, ok := t.Parameter()
+		if !ok || n == 0 {
+			piece += t.Text
 			continue
 		}
 		if n > count {
 			return nil, fmt.Sprintf("the statement has a parameter $%d, the plan gives %d", n, count)
 		}
-		l.pieces = append(l.pieces, text[start:i])
+		l.pieces = append(l.pieces, piece)
 		l.params = append(l.params, n-1)
-		i, start = end, end
+		piece = ""
 	}
-	l.pieces = append(l.pieces, text[start:])
+	l.pieces = append(l.pieces, piece)
 	return l, ""
-}
-
-// parameterAt returns the number of the parameter that begins at i, or 0, and where it ends.
-func parameterAt(text string, i int) (n, end int) {
-	if text[i] != '$' {
-		return 0, i
-	}
-	end = i + 1
-	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(text[i+1 : end])
-	if err != nil || n > math.MaxUint16 {
-		return 0, i
-	}
-	return n, end
-}
-
-// skipToken returns the end of what begins at i: a quoted text, a quoted name, a comment, a word
-// (so that the dollar sign in it is no parameter), or one character.
-func skipToken(text string, i int) int {
-	rest := text[i:]
-	switch c := text[i]; {
-	case c == '\'' || c == '"':
-		escapes := c == '\'' && i > 0 && (text[i-1] == 'e' || text[i-1] == 'E') && (i < 2 || !isWord(text[i-2]))
-		return skipQuoted(text, i, c, escapes)
-	case strings.HasPrefix(rest, "--"):
-		if k := strings.IndexByte(rest, '\n'); k >= 0 {
-			return i + k + 1
-		}
-		return len(text)
-	case strings.HasPrefix(rest, "/*"):
-		return skipComment(text, i)
-	case c == '$':
-		if k := strings.IndexByte(rest[1:], '$'); k >= 0 && isTag(rest[1:1+k]) {
-			tag := rest[:k+2]
-			if e := strings.Index(rest[k+2:], tag); e >= 0 {
-				return i + 2*len(tag) + e
-			}
-			return len(text)
-		}
-	case isLetter(c):
-		end := i + 1
-		for end < len(text) && (isWord(text[end]) || text[end] == '$') {
-			end++
-		}
-		return end
-	}
-	return i + 1
-}
-
-// skipQuoted returns the end of a quoted text; a doubled quote, and with escapes a character
-// after a backslash, doesn't end it.
-func skipQuoted(text string, i int, quote byte, escapes bool) int {
-	for i++; i < len(text); i++ {
-		switch {
-		case escapes && text[i] == '\\':
-			i++
-		case text[i] != quote:
-		case i+1 < len(text) && text[i+1] == quote:
-			i++
-		default:
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-// skipComment returns the end of a comment; comments nest.
-func skipComment(text string, i int) int {
-	depth := 0
-	for ; i+1 < len(text); i++ {
-		switch text[i : i+2] {
-		case "/*":
-			depth++
-			i++
-		case "*/":
-			depth--
-			i++
-		}
-		if depth == 0 {
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-func isLetter(c byte) bool {
-	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
-}
-
-func isWord(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
-
-func isTag(tag string) bool {
-	for i := 0; i < len(tag); i++ {
-		if !isWord(tag[i]) || i == 0 && !isLetter(tag[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // append appends the statement with its arguments, without a closing zero.

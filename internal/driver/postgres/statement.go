@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -225,18 +226,13 @@ const afterBind = 10 + 5
 
 // firstWord is a statement's first keyword in capitals, comments passed over.
 func firstWord(text string) string {
-	for i := 0; i < len(text); {
-		switch end := skipToken(text, i); {
-		case end > i+1 && (text[i] == '-' || text[i] == '/'): // a comment
-			i = end
-		case isLetter(text[i]):
-			for end = i; end < len(text) && isLetter(text[end]); end++ {
-			}
-			return strings.ToUpper(text[i:end])
-		case text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' || text[i] == '(':
-			i++
+	for _, t := range sqltext.Split(text) {
+		switch {
+		case t.Kind == sqltext.Space || t.IsSign("("):
+		case t.Kind == sqltext.Word:
+			return strings.ToUpper(t.Text)
 		default:
-			return text[i : i+1]
+			return t.Text[:1]
 		}
 	}
 	return ""
