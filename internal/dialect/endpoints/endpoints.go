@@ -1,0 +1,183 @@
+// Package endpoints puts HTTP requests with whole URLs into a plan. The dialects of HTTP tools
+// share it.
+package endpoints
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// Request is one request.
+type Request struct {
+	Method string
+	URL    *url.URL
+	Header [][2]string // names and values as they are sent
+	Body   []byte
+	// Hash and HashEvery are driver.Web's.
+	Hash      uint64
+	HashEvery uint32
+}
+
+// Field is a header field whose values are generated; Kind is what Values gives.
+type Field struct {
+	Name   string
+	Kind   gen.Kind
+	Values gen.Generator
+}
+
+// ParseURL reads an absolute URL of http or https.
+func ParseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		var e *url.Error
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return nil, fmt.Errorf("%q is not a URL: %w", redact(text), err)
+	case u.Scheme == "":
+		return nil, fmt.Errorf("%q: missing scheme; write http:// or https:// before it", redact(text))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%q: scheme %s; use http or https", redact(text), u.Scheme)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("%q: missing host", redact(text))
+	}
+	return u, nil
+}
+
+// redact cuts the user and password out of what may be a URL.
+func redact(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return text
+	}
+	authority, path, slash := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		authority = "***" + authority[i:]
+	}
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + authority + path
+}
+
+// Redacted is a URL without its password.
+func Redacted(u *url.URL) string { return redact(u.String()) }
+
+// SetTarget points p at the requests' hosts: sessions belong to one of them (one with TLS, if
+// there is any) and reach the others beside it. User and password of the first URL that has them
+// become the target's.
+func SetTarget(p *plan.Plan, requests []Request) error {
+	if len(requests) == 0 {
+		return errors.New("no request given; name a URL")
+	}
+	home := requests[0].URL
+	for i := range requests {
+		u := requests[i].URL
+		if u.Scheme == "https" && home.Scheme != "https" {
+			home = u
+		}
+		if user := u.User; user != nil {
+			password, _ := user.Password()
+			if p.Target.User == "" && p.Target.Password == "" {
+				p.Target.User, p.Target.Password = user.Username(), password
+			} else if p.Target.User != user.Username() || p.Target.Password != password {
+				return fmt.Errorf("%q: its user differs from another URL's; give Authorization headers instead", Redacted(u))
+			}
+		}
+	}
+	p.Target.Protocol = home.Scheme
+	p.Target.Addresses = []string{Address(home)}
+	p.Target.TLS.Enabled = home.Scheme == "https"
+	return nil
+}
+
+// Address is the host:port of a URL.
+func Address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// AddOperation adds an operation to p, whose target must be set: its number i sends request
+// variant(i), or the only one if variant is nil. Fields are added to every request.
+func AddOperation(p *plan.Plan, name string, weight float64, requests []Request, fields []Field, variant func(i uint64) int) {
+	step := plan.Step{Name: "request"}
+	var generated [][2]string
+	var kinds []gen.Kind
+	for i, f := range fields {
+		generated = append(generated, [2]string{f.Name, fmt.Sprintf("$%d", i+1)})
+		kinds = append(kinds, f.Kind)
+		step.Params = append(step.Params, plan.Param{Name: f.Name, Custom: f.Values})
+	}
+	all := make([]driver.Request, len(requests))
+	for i := range requests {
+		all[i] = driver.Request{Name: name, Verb: driver.HTTP, Params: kinds, Web: requests[i].web(p, generated)}
+	}
+	step.Request = all[0]
+	if variant != nil && len(all) > 1 {
+		step.Variants, step.Variant = all, variant
+	}
+	p.Operations = append(p.Operations, plan.Operation{Name: Name(name), Weight: weight, Steps: []plan.Step{step}})
+}
+
+// web is the request as a driver takes it.
+func (r *Request) web(p *plan.Plan, generated [][2]string) *driver.Web {
+	w := &driver.Web{
+		Method: r.Method, Path: escape(r.URL.RequestURI()), Body: []byte(escape(string(r.Body))),
+		Hash: r.Hash, HashEvery: r.HashEvery,
+	}
+	if r.URL.Scheme != p.Target.Protocol || Address(r.URL) != p.Target.Addresses[0] {
+		w.Origin = r.URL.Scheme + "://" + Address(r.URL)
+	}
+	for _, h := range r.Header {
+		w.Header = append(w.Header, [2]string{h[0], escape(h[1])})
+	}
+	w.Header = append(w.Header, generated...)
+	return w
+}
+
+// escape makes text that stands for itself in a template.
+func escape(s string) string { return strings.ReplaceAll(s, "$", "$$") }
+
+// Name makes a text fit to be an operation's name.
+func Name(s string) string {
+	s = strings.NewReplacer("{", "(", "}", ")", "\n", " ", "\r", " ", "\x00", " ").Replace(s)
+	const most = 120
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// Hosts are the different host:port of requests, in order.
+func Hosts(requests []Request) (hosts []string) {
+	seen := map[string]bool{}
+	for i := range requests {
+		if a := Address(requests[i].URL); !seen[a] {
+			seen[a] = true
+			hosts = append(hosts, a)
+		}
+	}
+	return hosts
+}
+
+// ValidHeader reports what is wrong with a header field that a user gave.
+func ValidHeader(name, value string) error {
+	if name == "" || strings.ContainsAny(name, " :\r\n\t") {
+		return fmt.Errorf("header %q: write Name: value", name)
+	}
+	if strings.ContainsAny(value, "\r\n\x00") {
+		return fmt.Errorf("header %s: its value holds a line break", name)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package endpoints
+
+import (
+	"strings"
+	"testing"
+
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+func request(t *testing.T, method, text string) Request {
+	t.Helper()
+	u, err := ParseURL(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Request{Method: method, URL: u}
+}
+
+func TestParseURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"localhost:80": "scheme", "/a": "missing scheme", "ftp://a/": "http or https", "http://": "missing host",
+		"http://u:secret@a:b/": "***@a:b", "http://a/%zz": "not a URL",
+	} {
+		if _, err := ParseURL(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestPlan(t *testing.T) {
+	p := &plan.Plan{Seed: 3}
+	requests := []Request{
+		request(t, "GET", "http://a/x?price=$1"), request(t, "POST", "https://u:p@b:8443/{y}"), request(t, "GET", "http://[::1]:81"),
+	}
+	requests[1].Body = []byte("{$}")
+	requests[1].Header = [][2]string{{"X-Price", "$2"}}
+	if err := SetTarget(p, requests); err != nil {
+		t.Fatal(err)
+	}
+	if p.Target.Protocol != "https" || p.Target.Addresses[0] != "b:8443" || !p.Target.TLS.Enabled || p.Target.User != "u" || p.Target.Password != "p" {
+		t.Errorf("%+v", p.Target)
+	}
+	AddOperation(p, "GET {y}", 1, requests, []Field{{"N", gen.Int, gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i)) })}}, func(i uint64) int { return int(i % 3) })
+	p.Load = plan.RateLoad(10, 1e9).Phases
+	if faults := p.Validate(); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	step := &p.Operations[0].Steps[0]
+	if p.Operations[0].Name != "GET (y)" || len(step.Variants) != 3 {
+		t.Errorf("%+v", p.Operations[0])
+	}
+	for i, want := range []struct{ origin, path string }{{"http://a:80", "/x?price=$$1"}, {"", "/%7By%7D"}, {"http://[::1]:81", "/"}} {
+		if w := step.Variants[i].Web; w.Origin != want.origin || w.Path != want.path {
+			t.Errorf("%d: %+v", i, w)
+		}
+	}
+	if w := step.Variants[1].Web; string(w.Body) != "{$$}" || w.Header[0][1] != "$$2" || w.Header[1] != [2]string{"N", "$1"} {
+		t.Errorf("%+v", w)
+	}
+	if got := strings.Join(Hosts(requests), " "); got != "a:80 b:8443 [::1]:81" {
+		t.Error(got)
+	}
+}
+
+func TestUsersMustAgree(t *testing.T) {
+	err := SetTarget(&plan.Plan{}, []Request{request(t, "GET", "http://u:secret@a/"), request(t, "GET", "http://v:hidden@a/")})
+	if err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Error(err)
+	}
+}

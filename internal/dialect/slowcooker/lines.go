@@ -1,0 +1,184 @@
+package slowcooker
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/workload"
+)
+
+// Lines prints a report for every interval. Begin, Interval, Comment and Finish are for one
+// goroutine; Timed is safe for concurrent use.
+type Lines struct {
+	o   *Options
+	out io.Writer
+	now func() time.Time
+
+	iteration uint64
+	fromNs    int64 // where the interval under way began
+	toNs      int64 // how far it goes by now
+	offered   uint64
+	counts    measure.Counts
+	pausedNs  int64
+	answers   *measure.Histogram // good and bad ones of the interval under way
+	total     *measure.Histogram
+	change    changeColumn
+	comments  []string
+	unsaid    int // comments beyond mostComments
+
+	mu  sync.Mutex
+	bad *measure.Histogram // bad answers not yet in answers
+}
+
+var _ measure.Sink = (*Lines)(nil)
+
+// mostComments bounds what is said between two reports.
+const mostComments = 20
+
+// NewLines returns the printer. now gives the time of day, in the zone to print.
+func NewLines(o *Options, out io.Writer, now func() time.Time) *Lines {
+	return &Lines{
+		o: o, out: out, now: now, change: changeColumn{zeros: o.Compat},
+		answers: measure.NewHistogram(), total: measure.NewHistogram(), bad: measure.NewHistogram(),
+	}
+}
+
+// Begin prints the headings.
+func (l *Lines) Begin() error {
+	_, err := io.WriteString(l.out, l.o.Layout.Headings(l.o, l.now()))
+	return err
+}
+
+// Timed takes the time of an answer whose status was bad; it is a workload.Workload's Timed. The
+// record has such times together with those of requests that were never answered.
+func (l *Lines) Timed(t workload.Timing) {
+	if t.Class != driver.Server || t.Step != workload.WholeOperation {
+		return
+	}
+	from := t.IntendedNs
+	if l.o.ServiceTime {
+		from = t.SentNs
+	}
+	l.mu.Lock()
+	l.bad.Record(t.EndNs - from)
+	l.mu.Unlock()
+}
+
+// Interval implements measure.Sink: it adds a slice of the record, and prints the report that ends
+// with it. The last report of a load with an end waits for Finish, so that it has the last answers.
+func (l *Lines) Interval(iv *measure.Interval) error {
+	for i := range iv.Operations {
+		op := &iv.Operations[i]
+		l.counts.Add(&op.Counts)
+		times := op.Response
+		if l.o.ServiceTime {
+			times = op.Service
+		}
+		l.answers.Merge(times)
+	}
+	l.mu.Lock()
+	l.answers.Merge(l.bad)
+	l.bad.Reset()
+	l.mu.Unlock()
+	l.offered += iv.Offered
+	l.pausedNs += iv.Health.PausedNs
+	l.toNs = iv.EndNs
+	interval := int64(l.o.Interval)
+	if l.toNs/interval == l.fromNs/interval || l.last() {
+		return nil
+	}
+	return l.print()
+}
+
+// last reports whether the load has nothing more to send.
+func (l *Lines) last() bool {
+	o := l.o
+	return o.Iterations > 0 && l.iteration+1 >= o.Iterations ||
+		o.TotalRequests > 0 && l.offered >= o.TotalRequests ||
+		o.Duration > 0 && l.toNs >= int64(o.Duration)
+}
+
+// Comment puts a line after the next report.
+func (l *Lines) Comment(at time.Time, text string) {
+	if len(l.comments) == mostComments {
+		l.unsaid++
+		return
+	}
+	l.comments = append(l.comments, "# "+at.In(l.now().Location()).Format(time.RFC3339)+" "+text)
+}
+
+// Finish prints what is left when the load has ended.
+func (l *Lines) Finish() error {
+	if l.counts.Done == 0 && len(l.comments) == 0 && l.pausedNs == 0 {
+		return nil
+	}
+	return l.print()
+}
+
+// Total is the distribution of all answers, in ns.
+func (l *Lines) Total() *measure.Histogram { return l.total }
+
+func (l *Lines) print() error {
+	line := l.line()
+	text := l.o.Layout.Format(&line) + "\n"
+	if l.pausedNs > 0 {
+		text += fmt.Sprintf("# the generator itself stood still for %s in this interval (suspended, stopped or starved): its latencies are not the server's\n",
+			time.Duration(l.pausedNs).Round(10*time.Millisecond))
+	}
+	for _, c := range l.comments {
+		text += c + "\n"
+	}
+	if l.unsaid > 0 {
+		text += fmt.Sprintf("# and %d more\n", l.unsaid)
+	}
+	l.total.Merge(l.answers)
+	l.answers.Reset()
+	l.counts, l.pausedNs, l.comments, l.unsaid = measure.Counts{}, 0, l.comments[:0], 0
+	l.fromNs = l.toNs
+	l.iteration++
+	_, err := io.WriteString(l.out, text)
+	return err
+}
+
+func (l *Lines) line() Line {
+	o, h, c := l.o, l.answers, &l.counts
+	unit := func(ns int64) int64 { return ns / int64(o.Unit) }
+	length := time.Duration(l.toNs - l.fromNs)
+	// Intervals are cut on a grid, the first from the load's start on; a hundredth is no matter.
+	if off := length - o.Interval; off.Abs() <= o.Interval/100 {
+		length = o.Interval
+	}
+	line := Line{
+		Time: l.now(), Iteration: l.iteration, Interval: l.length(length),
+		Good: c.OK(), Bad: c.Errors[driver.Server], Target: uint64(math.Round(o.RatePerS() * length.Seconds())), BadHash: c.BadHash,
+		Min: unit(h.Min()), P50: unit(h.Quantile(0.5)), P95: unit(h.Quantile(0.95)), P99: unit(h.Quantile(0.99)),
+		P999: unit(h.Quantile(0.999)), Max: unit(h.Max()),
+	}
+	line.Failed = c.Failed() - line.Bad
+	if o.Compat {
+		line.P999 = line.Max
+	}
+	if l.pausedNs == 0 {
+		line.Change = l.change.next(line.P99)
+	}
+	return line
+}
+
+// length writes an interval; one that isn't whole takes no more columns if that can be.
+func (l *Lines) length(d time.Duration) string {
+	whole := l.o.Interval.String()
+	if d == l.o.Interval {
+		return whole
+	}
+	for _, digit := range []time.Duration{100 * time.Millisecond, time.Second} {
+		if s := d.Round(digit).String(); d >= digit && len(s) <= len(whole) {
+			return fmt.Sprintf("%*s", len(whole), s)
+		}
+	}
+	return d.Round(time.Millisecond).String()
+}

@@ -1,0 +1,162 @@
+package slowcooker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/workload"
+)
+
+// bench feeds slices of 1 s to a printer.
+type bench struct {
+	t     *testing.T
+	out   strings.Builder
+	lines *Lines
+	c     *measure.Collector
+	s     *measure.Shared
+	end   int64
+	now   time.Time
+}
+
+func newBench(t *testing.T, args ...string) *bench {
+	b := &bench{t: t, c: measure.NewCollector(1, 1), now: time.Date(2026, 10, 25, 0, 59, 50, 0, time.UTC)}
+	b.s = b.c.NewShared()
+	b.lines = NewLines(parse(t, append(args, "http://a")...), &b.out, func() time.Time { return b.now })
+	return b
+}
+
+// slice is ms milliseconds with good, bad and failed requests of so many ms, waited for as long.
+func (b *bench) slice(ms int64, good, bad, failed int, tookMs int64, health measure.Health) {
+	b.t.Helper()
+	b.now = b.now.Add(time.Duration(ms) * time.Millisecond)
+	one := func(class driver.Class, ms int64) {
+		b.s.Record(&measure.Sample{Sent: ms * 1e6, End: 2 * ms * 1e6, Class: class, Attempts: 1})
+		b.lines.Timed(workload.Timing{Step: workload.WholeOperation, Class: class, SentNs: ms * 1e6, EndNs: 2 * ms * 1e6})
+		b.lines.Timed(workload.Timing{Step: 0, Class: class, SentNs: 0, EndNs: 77e9})
+	}
+	for range good {
+		one(driver.OK, tookMs)
+	}
+	for range bad {
+		one(driver.Server, 11*tookMs)
+	}
+	for range failed {
+		one(driver.Timeout, 9000)
+	}
+	b.s.Do(func(r *measure.Recorder) { r.Offer(uint64(good + bad + failed)) })
+	b.end += ms * 1e6
+	if err := b.lines.Interval(b.c.Cut(b.end, measure.Meta{Health: health})); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) want(lines ...string) {
+	b.t.Helper()
+	if err := b.lines.Finish(); err != nil {
+		b.t.Fatal(err)
+	}
+	if got, want := b.out.String(), strings.Join(lines, "\n")+"\n"; got != want {
+		b.t.Errorf("\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestLinesCountAnswers(t *testing.T) {
+	b := newBench(t, "-qps", "10", "-interval", "2s")
+	b.slice(1000, 8, 0, 2, 1, measure.Health{})
+	b.slice(1000, 5, 5, 0, 1, measure.Health{})
+	b.slice(1000, 10, 0, 0, 1, measure.Health{})
+	b.slice(1000, 10, 0, 0, 1, measure.Health{})
+	b.slice(700, 7, 0, 0, 1, measure.Health{})
+	b.want(
+		"2026-10-25T00:59:52Z    0     13/5/2 20  90% 2s   2 [  2  22  22   22 ]   22      0 ",
+		"2026-10-25T00:59:54Z    1     20/0/0 20 100% 2s   2 [  2   2   2    2 ]    2      0 -",
+		"2026-10-25T00:59:54Z    2      7/0/0 7 100% 700ms   2 [  2   2   2    2 ]    2      0 ",
+	)
+}
+
+func TestServiceTimeAndUnit(t *testing.T) {
+	b := newBench(t, "-qps", "2", "-interval", "1s", "-service-time", "-latencyUnit", "us")
+	b.slice(1000, 1, 1, 0, 1, measure.Health{})
+	b.want("2026-10-25T00:59:51Z    0      1/1/0 2 100% 1s 1000 [1000 11000 11000 11000 ] 11000      0 ")
+}
+
+// The last report of a load with an end waits for the last answers, so that there are exactly as
+// many as asked for.
+func TestTheLastReportHasAllAnswers(t *testing.T) {
+	for _, args := range [][]string{
+		{"-qps", "10", "-interval", "1s", "-iterations", "2"},
+		{"-qps", "10", "-interval", "1s", "-totalRequests", "20"},
+		{"-qps", "10", "-interval", "1s", "-duration", "2s"},
+	} {
+		b := newBench(t, args...)
+		b.slice(1000, 10, 0, 0, 1, measure.Health{})
+		b.s.Do(func(r *measure.Recorder) { r.Offer(1) })
+		b.slice(1000, 9, 0, 0, 1, measure.Health{})
+		b.slice(4, 1, 0, 0, 1, measure.Health{})
+		b.want(
+			"2026-10-25T00:59:51Z    0     10/0/0 10 100% 1s   2 [  2   2   2    2 ]    2      0 ",
+			"2026-10-25T00:59:52Z    1     10/0/0 10 100% 1s   2 [  2   2   2    2 ]    2      0 ",
+		)
+	}
+}
+
+func TestAGeneratorThatStoodStillSaysSo(t *testing.T) {
+	b := newBench(t, "-qps", "10", "-interval", "1s")
+	b.slice(1000, 10, 0, 0, 1, measure.Health{})
+	b.slice(3200, 32, 0, 0, 900, measure.Health{PausedNs: 2_104_000_000})
+	b.slice(800, 8, 0, 0, 1, measure.Health{})
+	b.want(
+		"2026-10-25T00:59:51Z    0     10/0/0 10 100% 1s   2 [  2   2   2    2 ]    2      0 ",
+		"2026-10-25T00:59:54Z    1     32/0/0 32 100% 3s 1800 [1800 1800 1800 1800 ] 1800      0 ",
+		"# the generator itself stood still for 2.1s in this interval (suspended, stopped or starved): its latencies are not the server's",
+		"2026-10-25T00:59:55Z    2      8/0/0 8 100% 800ms   2 [  2   2   2    2 ]    2      0 ",
+	)
+}
+
+func TestCommentsFollowTheirLine(t *testing.T) {
+	b := newBench(t, "-qps", "1", "-interval", "1s")
+	for range mostComments + 3 {
+		b.lines.Comment(b.now, "recovery")
+	}
+	b.slice(1000, 1, 0, 0, 1, measure.Health{})
+	got := strings.Split(b.out.String(), "\n")
+	if len(got) != mostComments+3 || got[1] != "# 2026-10-25T00:59:50Z recovery" || got[mostComments+1] != "# and 3 more" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestSummerTimeEnds prints the offset that the zone has at that moment.
+func TestSummerTimeEnds(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, "-qps", "1", "-interval", "10s")
+	b.now = b.now.In(zone)
+	for range 20 {
+		b.slice(1000, 1, 0, 0, 1, measure.Health{})
+	}
+	got := strings.Split(b.out.String(), "\n")
+	if !strings.HasPrefix(got[0], "2026-10-25T02:00:00+01:00") && !strings.HasPrefix(got[0], "2026-10-25T02:00:00+02:00") {
+		t.Error(got[0])
+	}
+	if !strings.HasPrefix(got[1], "2026-10-25T02:00:10+01:00") {
+		t.Error(got[1])
+	}
+}
+
+func TestCompatP999IsTheMaximum(t *testing.T) {
+	for args, want := range map[string]string{"": "   2 ] 1800", "-compat": "1800 ] 1800"} {
+		b := newBench(t, append(strings.Fields(args), "-qps", "2001", "-interval", "1s")...)
+		for range 2000 {
+			b.s.Record(&measure.Sample{End: 2e6, Attempts: 1})
+		}
+		b.slice(1000, 1, 0, 0, 900, measure.Health{})
+		if !strings.Contains(b.out.String(), want) {
+			t.Errorf("%q: %s", args, b.out.String())
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package slowcooker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/dialect/endpoints"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+)
+
+// GoodStatuses are what slow_cooker counts as good.
+const GoodStatuses = "200-499"
+
+// PhaseName is the name of the load's only phase.
+const PhaseName = "cook"
+
+// forever is how long a load without an end is planned for.
+const forever = 10 * 365 * 24 * time.Hour
+
+// Plan compiles a command line: an open load of evenly spaced requests, each with its number in
+// the header Sc-Req-Id, without retries. proxied makes sessions use the environment's proxy.
+func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
+	p := &plan.Plan{Name: "cook-" + endpoints.Address(o.URLs[0]), Seed: o.Seed}
+	requests := make([]endpoints.Request, len(o.URLs))
+	for i, u := range o.URLs {
+		requests[i] = endpoints.Request{
+			Method: o.Method, URL: u, Header: o.Headers, Body: o.Body, Hash: o.HashValue, HashEvery: o.HashEvery,
+		}
+	}
+	if err := endpoints.SetTarget(p, requests); err != nil {
+		return nil, err
+	}
+	p.Target.TLS.InsecureSkipVerify, p.Target.TLS.CAFile = o.Insecure && p.Target.TLS.Enabled, ""
+	if p.Target.TLS.Enabled {
+		p.Target.TLS.CAFile = o.CAFile
+	}
+	p.Target.Options = map[string]string{
+		"good": GoodStatuses, "compress": onOff(o.Compress), "noreuse": onOff(o.NoReuse), "http2": onOff(!o.HTTP1),
+	}
+	if proxied {
+		p.Target.Options["proxy"] = "env"
+	}
+	endpoints.AddOperation(p, o.operation(), 1, requests, o.fields(), turn(len(requests), o.Concurrency, o.Compat))
+	p.Load = []plan.Phase{o.phase()}
+	p.Settings = plan.Settings{
+		Sessions: o.Concurrency, OperationTimeout: o.Timeout, ConnectTimeout: 5 * time.Second,
+		Retries: -1, LatePolicy: o.Late, Interval: o.Slice,
+	}
+	for _, text := range o.Thresholds {
+		t, err := plan.ParseThreshold(text)
+		if err != nil {
+			return nil, fmt.Errorf("threshold %q: %w", text, err)
+		}
+		p.Thresholds = append(p.Thresholds, t)
+	}
+	if faults := p.Validate(); len(faults) > 0 {
+		return nil, faults
+	}
+	return p, nil
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func (o *Options) operation() string {
+	if len(o.URLs) == 1 {
+		return o.Method + " " + endpoints.Redacted(o.URLs[0])
+	}
+	return fmt.Sprintf("%s %d URLs", o.Method, len(o.URLs))
+}
+
+// fields are the headers that differ from request to request.
+func (o *Options) fields() []endpoints.Field {
+	var fields []endpoints.Field
+	if !o.gave("Sc-Req-Id") {
+		fields = append(fields, endpoints.Field{Name: "Sc-Req-Id", Kind: gen.Int, Values: gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i) + 1) })})
+	}
+	if len(o.Hosts) == 0 {
+		return fields
+	}
+	hosts, stream := o.Hosts, gen.NewStream(o.Seed, "hosts")
+	return append(fields, endpoints.Field{Name: "Host", Kind: gen.String, Values: gen.Func(func(v *gen.Value, i uint64) {
+		v.SetString(hosts[stream.Uint64n(i, uint64(len(hosts)))])
+	})})
+}
+
+// gave reports whether a header was given.
+func (o *Options) gave(name string) bool {
+	return slices.ContainsFunc(o.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], name) })
+}
+
+func (o *Options) phase() plan.Phase {
+	length := forever
+	if o.Duration > 0 {
+		length = o.Duration
+	}
+	if o.Iterations > 0 && o.Iterations < uint64(length/o.Interval) {
+		length = time.Duration(o.Iterations) * o.Interval
+	}
+	const mostArrivals = 4e15
+	if most := time.Duration(mostArrivals / o.RatePerS() * float64(time.Second)); o.RatePerS()*length.Seconds() > mostArrivals {
+		length = most
+	}
+	return plan.Phase{
+		Name: PhaseName, Kind: plan.Open, Duration: length, RateFrom: o.RatePerS(), RateTo: o.RatePerS(), Operations: o.TotalRequests,
+	}
+}

@@ -1,0 +1,128 @@
+// Package vegeta reads lists of HTTP requests in the text format of vegeta's targets:
+//
+//	GET http://host/path
+//	Header-Name: value
+//	@file-with-the-body
+//
+// A request begins with a line of method and URL; lines of header fields and at most one line that
+// names the body's file follow. Empty lines between requests and lines that begin with # are
+// passed over. What the format is: github.com/tsenart/vegeta, README, "http format".
+package vegeta
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"brunt/internal/dialect/endpoints"
+)
+
+// The bounds of a list.
+const (
+	MaxRequests  = 100_000
+	maxLineBytes = 1 << 20
+)
+
+// Read reads a list. name is its file's, for errors (name:line: …); open opens bodies' files.
+func Read(name string, in io.Reader, open func(path string) ([]byte, error)) ([]endpoints.Request, error) {
+	r := &reader{open: open, bodies: map[string][]byte{}}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLineBytes)
+	for n := 1; lines.Scan(); n++ {
+		if err := r.line(strings.TrimSpace(lines.Text())); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(r.all) == 0 {
+		return nil, fmt.Errorf("%s holds no request; write lines such as: GET http://localhost:8080/", name)
+	}
+	return r.all, nil
+}
+
+type reader struct {
+	open   func(path string) ([]byte, error)
+	all    []endpoints.Request
+	within bool // the last request may still get lines
+	bodies map[string][]byte
+}
+
+func (r *reader) line(text string) error {
+	switch {
+	case text == "":
+		r.within = false
+		return nil
+	case text[0] == '#':
+		return nil
+	case text[0] == '@':
+		return r.body(text[1:])
+	}
+	method, rest, ok := strings.Cut(text, " ")
+	if ok && isMethod(method) {
+		return r.begin(method, strings.TrimSpace(rest))
+	}
+	return r.header(text)
+}
+
+// isMethod tells a request's line from a header's, whose name ends in a colon.
+func isMethod(s string) bool { return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" }
+
+func (r *reader) begin(method, text string) error {
+	if len(r.all) == MaxRequests {
+		return fmt.Errorf("more than %d requests; split the list", MaxRequests)
+	}
+	u, err := endpoints.ParseURL(text)
+	if err != nil {
+		return err
+	}
+	r.all = append(r.all, endpoints.Request{Method: method, URL: u})
+	r.within = true
+	return nil
+}
+
+func (r *reader) last() (*endpoints.Request, error) {
+	if !r.within {
+		return nil, errors.New("write method and URL first, as in: GET http://localhost:8080/")
+	}
+	return &r.all[len(r.all)-1], nil
+}
+
+func (r *reader) header(text string) error {
+	last, err := r.last()
+	if err != nil {
+		return err
+	}
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return fmt.Errorf("%q is neither a request (METHOD URL), a header (Name: value) nor a body (@file)", text)
+	}
+	value = strings.TrimSpace(value)
+	if err := endpoints.ValidHeader(name, value); err != nil {
+		return err
+	}
+	last.Header = append(last.Header, [2]string{name, value})
+	return nil
+}
+
+func (r *reader) body(path string) error {
+	last, err := r.last()
+	if err != nil {
+		return err
+	}
+	if last.Body != nil {
+		return errors.New("the request has a body already")
+	}
+	if r.bodies[path] == nil {
+		body, err := r.open(path)
+		if err != nil {
+			return fmt.Errorf("body: %w", err)
+		}
+		r.bodies[path] = append([]byte{}, body...)
+	}
+	last.Body = r.bodies[path]
+	return nil
+}

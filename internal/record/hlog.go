@@ -1,0 +1,87 @@
+package record
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"brunt/internal/measure"
+)
+
+// HDRLog writes a HdrHistogram log, format version 1.3 (github.com/HdrHistogram/HdrHistogram,
+// HistogramLogWriter): a line for every interval and operation with the distribution of its response
+// times in ns, for HdrHistogram's own tools. The columns of time are seconds, those of the maximum
+// milliseconds.
+type HDRLog struct {
+	out   io.Writer
+	names []string
+	began bool
+	enc   measure.HDREncoder
+	line  []byte
+}
+
+var _ measure.Sink = (*HDRLog)(nil)
+
+// NewHDRLog returns a log that begins with the first interval. names are the operations' tags; of a
+// single operation there is none.
+func NewHDRLog(out io.Writer, names []string) *HDRLog {
+	l := &HDRLog{out: out}
+	if len(names) > 1 {
+		l.names = names
+	}
+	return l
+}
+
+// Interval implements measure.Sink.
+func (l *HDRLog) Interval(iv *measure.Interval) error {
+	if !l.began {
+		if err := l.header(iv); err != nil {
+			return err
+		}
+		l.began = true
+	}
+	for i := range iv.Operations {
+		if err := l.operation(iv, i); err != nil {
+			return fmt.Errorf("HdrHistogram log: %w", err)
+		}
+	}
+	return nil
+}
+
+func (l *HDRLog) header(iv *measure.Interval) error {
+	start := time.Unix(0, iv.UnixNs-iv.StartNs).UTC()
+	_, err := fmt.Fprintf(l.out, `#[Histogram log format version 1.3]
+#[StartTime: %.3f (seconds since epoch), %s]
+"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
+`, float64(start.UnixMilli())/1e3, start.Format("Mon Jan 02 15:04:05 UTC 2006"))
+	return err
+}
+
+func (l *HDRLog) operation(iv *measure.Interval, i int) error {
+	h := iv.Operations[i].Response
+	if countOf(h) == 0 {
+		return nil
+	}
+	b := l.line[:0]
+	if l.names != nil {
+		b = append(append(append(b, "Tag="...), tag(l.names[i])...), ',')
+	}
+	for _, x := range []float64{float64(iv.StartNs) / 1e9, float64(iv.EndNs-iv.StartNs) / 1e9, float64(h.Max()) / 1e6} {
+		b = append(strconv.AppendFloat(b, x, 'f', 3, 64), ',')
+	}
+	l.line = append(l.enc.Append(b, h), '\n')
+	_, err := l.out.Write(l.line)
+	return err
+}
+
+// tag is a name without what the format forbids in tags: commas and white space.
+func tag(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c == ',' || c <= ' ' {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
