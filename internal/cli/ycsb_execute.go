@@ -18,8 +18,8 @@ import (
 	"brunt/internal/workload"
 )
 
-// createFile makes a file for results.
-func createFile(name string) (io.WriteCloser, error) { return os.Create(name) }
+// ycsbFile makes a file for results.
+func ycsbFile(name string) (io.WriteCloser, error) { return os.Create(name) }
 
 // locked is a writer that several goroutines share.
 type locked struct {
@@ -59,7 +59,7 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 	if err := prepareYCSB(ctx, job); err != nil {
 		return failure(ctx, err)
 	}
-	y := &ycsbRun{flags: f, s: s, job: job, out: out, meter: ycsb.NewMeter(job, out, createFile)}
+	y := &ycsbRun{flags: f, s: s, job: job, out: out, meter: ycsb.NewMeter(job, out, ycsbFile)}
 	if settings.Command == ycsb.Load {
 		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}
 	}
@@ -72,14 +72,17 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 
 // prepareYCSB makes the table of a load.
 func prepareYCSB(ctx context.Context, job *ycsb.Job) error {
-	if len(job.Prepare) == 0 {
+	s := job.Settings
+	if s.Command != ycsb.Load {
 		return nil
 	}
 	session, err := runner.Open(ctx, job.Plan)
 	if err != nil {
 		return err
 	}
-	err = session.Execute(ctx, job.Prepare)
+	if err = session.Execute(ctx, job.Prepare); err == nil && len(job.Prepare) == 0 {
+		err = session.PrepareTable(ctx, s.Table, s.Fields, s.FieldLength, s.DropData)
+	}
 	return errors.Join(err, session.Close())
 }
 
@@ -141,7 +144,7 @@ func (y *ycsbRun) finish(run *record.Run, dir string) error {
 	if err := ycsb.Finished(y.out, y.took); err != nil {
 		return err
 	}
-	if err := y.meter.Finish(y.out, createFile); err != nil {
+	if err := y.meter.Finish(y.out, ycsbFile); err != nil {
 		return err
 	}
 	if err := y.endLoad(); err != nil {

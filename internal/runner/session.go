@@ -105,6 +105,26 @@ func (s *Session) prepare(ctx context.Context, r driver.Request, args []gen.Valu
 	return nil, first
 }
 
+// PrepareTable lets a driver of key-value records create what it needs for a table, at the first
+// address that lets it; see driver.KeyValueAdmin. Other drivers need nothing.
+func (s *Session) PrepareTable(ctx context.Context, table string, fields []string, fieldLength int, drop bool) error {
+	d, ok := s.stand.driver.(driver.KeyValueAdmin)
+	if !ok {
+		return nil
+	}
+	var first error
+	for _, t := range s.stand.targets {
+		err := d.Prepare(ctx, t, table, fields, fieldLength, drop)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = fmt.Errorf("prepare table %s at %s: %w", table, t.Address, err)
+		}
+	}
+	return first
+}
+
 // Execute makes requests without arguments in turn and stops at the first that fails.
 func (s *Session) Execute(ctx context.Context, requests []driver.Request) error {
 	for _, r := range requests {

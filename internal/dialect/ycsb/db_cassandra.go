@@ -1,11 +1,7 @@
 package ycsb
 
 import (
-	"fmt"
-	"strings"
-
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
 )
 
@@ -29,26 +25,7 @@ func cassandraDatabase() *Database {
 			}, nil
 		},
 		Store: func(s *Settings) (Store, error) {
-			return &kvStore{s: s, noScan: true, prepare: func(drop bool) []driver.Request { return cassandraTable(s, drop) }}, nil
+			return &kvStore{s: s, noScan: true}, nil
 		},
 	}
-}
-
-// cassandraTable is the table that go-ycsb makes.
-func cassandraTable(s *Settings, drop bool) []driver.Request {
-	var texts []string
-	if drop {
-		texts = append(texts, "DROP TABLE IF EXISTS "+s.Table)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (YCSB_KEY VARCHAR PRIMARY KEY", s.Table)
-	for _, f := range s.Fields {
-		fmt.Fprintf(&b, ", %s VARCHAR", strings.ToUpper(f))
-	}
-	texts = append(texts, b.String()+")")
-	var out []driver.Request
-	for _, text := range texts {
-		out = append(out, driver.Request{Name: "prepare", Verb: driver.SQL, Text: text, Simple: true})
-	}
-	return out
 }

@@ -9,7 +9,7 @@ import (
 
 func etcdDatabase() *Database {
 	return &Database{
-		Names: []string{"etcd"}, About: "etcd 3", Protocol: "etcd",
+		Names: []string{"etcd"}, About: "etcd 3", Protocol: "etcd", Batches: true,
 		Properties: []Property{
 			{"etcd.endpoints", "localhost:2379", "addresses, separated by commas; https:// for TLS"},
 			{"etcd.dial_timeout", "2s", "accepted: connecting may take 5 s"},

@@ -5,7 +5,6 @@ import (
 	"net"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
 )
 
@@ -38,8 +37,7 @@ func mysqlDatabase() *Database {
 			return t, err
 		},
 		Store: func(s *Settings) (Store, error) {
-			ddl := &sqlStore{s: s, text: "VARCHAR(%d)"}
-			return &kvStore{s: s, prepare: func(drop bool) []driver.Request { return ddl.Prepare(drop) }}, nil
+			return &kvStore{s: s}, nil
 		},
 	}
 }

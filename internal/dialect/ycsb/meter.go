@@ -27,6 +27,8 @@ type Meter struct {
 		ok, failed *measure.Histogram
 	}
 
+	updates sync.Map // by operation number: when an update of several requests began
+
 	startNs, nextNs, endNs int64 // of what counts
 	zeroUnixNs             int64 // wall clock at the start of the run's clock
 	begun                  bool
@@ -78,12 +80,29 @@ func (m *Meter) timed(t workload.Timing) {
 	if name != OpRMW {
 		return
 	}
+	m.part(t)
+}
+
+// part adds the read or the update of a READ_MODIFY_WRITE: its first request, or all further ones
+// together.
+func (m *Meter) part(t workload.Timing) {
 	part, label := 0, OpRead
+	failed := t.Class != driver.OK
 	if t.Step > 0 {
 		part, label = 1, OpUpdate
+		if last := len(m.job.Plan.Operations[t.Operation].Steps) - 1; last > 1 {
+			if t.Step == 1 {
+				m.updates.Store(t.Index, t.SentNs)
+			}
+			if t.Step < last && !failed {
+				return
+			}
+			if began, ok := m.updates.LoadAndDelete(t.Index); ok {
+				t.SentNs = began.(int64)
+			}
+		}
 	}
 	p := &m.parts[part]
-	failed := t.Class != driver.OK
 	p.mu.Lock()
 	if failed {
 		p.failed.Record(t.EndNs - t.SentNs)

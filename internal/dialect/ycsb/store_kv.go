@@ -8,17 +8,12 @@ import (
 
 // kvStore asks with the verbs of key-value stores, for drivers that keep records of named fields.
 type kvStore struct {
-	s       *Settings
-	prepare func(drop bool) []driver.Request // nil: nothing to prepare
-	noScan  bool
+	s      *Settings
+	noScan bool
 }
 
-func (k *kvStore) Prepare(drop bool) []driver.Request {
-	if k.prepare == nil {
-		return nil
-	}
-	return k.prepare(drop)
-}
+// Prepare asks for nothing: drivers that must create something do it by themselves.
+func (k *kvStore) Prepare(bool) []driver.Request { return nil }
 
 func (k *kvStore) request(verb driver.Verb, fields []string, slots ...Slot) []Request {
 	return []Request{{Request: driver.Request{Verb: verb, Text: k.s.Table, Fields: fields}, Slots: slots}}

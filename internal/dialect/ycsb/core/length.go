@@ -11,24 +11,49 @@ import (
 // Lengths gives lengths of values, in bytes.
 type Lengths struct {
 	Most  int // the greatest
-	draw  func(r *gen.Rand) int
-	fixed bool
+	shape lengthShape
+	zipf  Zipf
+	pick  *gen.Weighted
+	block int
+	short bool // the last bucket stands for its lower end
 }
+
+// lengthShape is how lengths spread. It is a number and no function, so that drawing a length
+// leaves the random numbers on the stack.
+type lengthShape uint8
+
+const (
+	constantLength lengthShape = iota
+	uniformLength
+	zipfianLength
+	histogramLength
+)
 
 // ConstantLength is always n.
-func ConstantLength(n int) Lengths {
-	return Lengths{Most: n, fixed: true, draw: func(*gen.Rand) int { return n }}
-}
+func ConstantLength(n int) Lengths { return Lengths{Most: n} }
 
 // UniformLength is 1 … n, each alike.
-func UniformLength(n int) Lengths {
-	return Lengths{Most: n, draw: func(r *gen.Rand) int { return 1 + int(r.Uint64n(uint64(n))) }}
-}
+func UniformLength(n int) Lengths { return Lengths{Most: n, shape: uniformLength} }
 
 // ZipfianLength is 1 … n, short ones most often.
 func ZipfianLength(n int) Lengths {
-	z := NewZipf(int64(n))
-	return Lengths{Most: n, draw: func(r *gen.Rand) int { return 1 + int(z.Rank(r.Float64())) }}
+	return Lengths{Most: n, shape: zipfianLength, zipf: NewZipf(int64(n))}
+}
+
+func (l *Lengths) draw(r *gen.Rand) int {
+	switch l.shape {
+	case uniformLength:
+		return 1 + int(r.Uint64n(uint64(l.Most)))
+	case zipfianLength:
+		return 1 + int(l.zipf.Rank(r.Float64()))
+	case histogramLength:
+		k := l.pick.Pick(r)
+		if l.short && k+1 == l.pick.Len() {
+			return k * l.block
+		}
+		return (k + 1) * l.block
+	}
+	return l.Most
 }
 
 // mostBlock and mostBucket bound what a histogram's file may ask for.
@@ -74,12 +99,5 @@ func HistogramLength(name string, data []byte, faults bool) (Lengths, error) {
 	if err != nil {
 		return Lengths{}, fmt.Errorf("%s: %w", name, err)
 	}
-	last := len(weights) - 1
-	return Lengths{Most: len(weights) * block, draw: func(r *gen.Rand) int {
-		k := pick.Pick(r)
-		if faults && k == last {
-			return k * block
-		}
-		return (k + 1) * block
-	}}, nil
+	return Lengths{Most: len(weights) * block, shape: histogramLength, pick: pick, block: block, short: faults}, nil
 }

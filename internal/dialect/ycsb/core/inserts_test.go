@@ -1,0 +1,104 @@
+package core
+
+import (
+	"sync"
+	"testing"
+
+	"brunt/internal/gen"
+)
+
+func TestInsertsAreNumberedWithoutGaps(t *testing.T) {
+	stream := gen.NewStream(5, "mix")
+	is := func(i uint64) bool { return stream.Uint64n(i, 10) == 0 }
+	s := NewInserts(1000, 1)
+	s.Follow(is)
+	want := int64(1000)
+	for i := range uint64(5000) {
+		if is(i) {
+			if got := s.Number(i); got != want {
+				t.Fatalf("operation %d inserts %d, want %d", i, got, want)
+			}
+			want++
+		}
+	}
+	late := NewInserts(1000, 1)
+	late.Follow(is)
+	if a, b := late.Number(4999), s.Number(4999); a != b {
+		t.Errorf("asked first for the last: %d, in order: %d", a, b)
+	}
+}
+
+func TestBatchesInsertAdjoiningRecords(t *testing.T) {
+	s := NewInserts(100, 4)
+	s.Follow(func(i uint64) bool { return i%2 == 1 })
+	for row := range uint64(4) {
+		if got, want := s.Number(3*4+row), int64(104+row); got != want {
+			t.Errorf("row %d of operation 3 is record %d, want %d", row, got, want)
+		}
+	}
+}
+
+func TestLastWaitsForGaps(t *testing.T) {
+	s := NewInserts(10, 1)
+	s.Acknowledge(1, true)
+	if s.Last() != 9 || !s.Missing(10) {
+		t.Errorf("last is %d although record 10 isn't there", s.Last())
+	}
+	s.Acknowledge(0, false)
+	if s.Last() != 11 {
+		t.Errorf("last is %d, want 11", s.Last())
+	}
+	if !s.Missing(10) || s.Missing(11) || !s.Missing(12) {
+		t.Error("record 10 failed, 11 is there, 12 isn't yet")
+	}
+	strict := NewInserts(10, 1)
+	strict.Strict = true
+	strict.Acknowledge(0, false)
+	strict.Acknowledge(1, true)
+	if strict.Last() != 9 {
+		t.Errorf("strict: last is %d, want 9", strict.Last())
+	}
+}
+
+// TestReadsFindWhatIsThere lets every choice that follows inserts run beside them.
+func TestReadsFindWhatIsThere(t *testing.T) {
+	for _, d := range []string{"zipfian", "latest", "exponential"} {
+		c := choice(d)
+		c.Inserting, c.NewKeys = true, 2000
+		inserts := NewInserts(1000, 1)
+		choose, follows, err := NewChooser(c, gen.NewStream(2), inserts)
+		if err != nil || !follows {
+			t.Fatal(d, follows, err)
+		}
+		fresh := 0
+		for i := range uint64(1000) {
+			inserts.Acknowledge(i, i%3 != 0)
+			for k := range uint64(20) {
+				n := choose(i*20 + k)
+				if n < 0 || n > inserts.Last() || n >= 1000 && (n-1000)%3 == 0 {
+					t.Fatalf("%s: record %d isn't there; the last is %d", d, n, inserts.Last())
+				}
+				if n >= 1000 {
+					fresh++
+				}
+			}
+		}
+		if fresh == 0 {
+			t.Errorf("%s never chose a record of the run", d)
+		}
+	}
+}
+
+func TestMemoKeepsADraw(t *testing.T) {
+	var mu sync.Mutex
+	calls := int64(0)
+	m := NewMemo(func(uint64) int64 { mu.Lock(); defer mu.Unlock(); calls++; return calls })
+	if m.Number(5) != m.Number(5) {
+		t.Error("one operation drew two records")
+	}
+	before := m.Number(5)
+	m.Forget(5)
+	if m.Number(5) == before {
+		t.Error("a forgotten draw came back")
+	}
+}

@@ -1,0 +1,147 @@
+package properties
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The cases are those of java.util.Properties.load's documentation.
+func TestParse(t *testing.T) {
+	for text, want := range map[string][]Pair{
+		"a=b":                             {{"a", "b", 1}},
+		"  a = b ":                        {{"a", "b ", 1}},
+		"a:b\n\n# c\n! d\nTruth : Beauty": {{"a", "b", 1}, {"Truth", "Beauty", 5}},
+		"Truth:Beauty":                    {{"Truth", "Beauty", 1}},
+		"fruits  apple, \\\n   banana, \\\r\n  pear": {{"fruits", "apple, banana, pear", 1}},
+		"cheeses":                 {{"cheeses", "", 1}},
+		"; target=2000":           {{";", "target=2000", 1}},
+		`a\ b\=c=d\te\u0041\q`:    {{"a b=c", "d\teAq", 1}},
+		`path=c:\\x` + "\nk=v":    {{"path", `c:\x`, 1}, {"k", "v", 2}},
+		"a=b\\":                   {{"a", "b", 1}},
+		"\ufeffrecordcount=1\r\n": {{"recordcount", "1", 1}},
+		"k==v":                    {{"k", "=v", 1}},
+	} {
+		got, err := Parse("f", []byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if len(got) != len(want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+			continue
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Errorf("%q: %+v, want %+v", text, got[i], want[i])
+			}
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"\nk=\\u12":   "f:2",
+		"k=\\u12g4":   "hexadecimal",
+		"k=\xff":      "UTF-8",
+		"k\\uzzzz=\n": "f:1",
+	} {
+		if _, err := Parse("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func set(pairs ...string) *Set {
+	s := NewSet()
+	for i := 0; i < len(pairs); i += 2 {
+		s.Put(pairs[i], pairs[i+1], "f:"+pairs[i])
+	}
+	return s
+}
+
+func TestExpand(t *testing.T) {
+	s := set("a", "1${b}3", "b", "${HOME_OF}2", "c", "${none}.", "d", "$x {y}")
+	err := s.Expand(func(k string) (string, bool) {
+		if k == "HOME_OF" {
+			return "env", true
+		}
+		return "", false
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range map[string]string{"a": "1env23", "b": "env2", "c": ".", "d": "$x {y}"} {
+		if got, _ := s.Get(k); got != want {
+			t.Errorf("%s is %q, want %q", k, got, want)
+		}
+	}
+	for _, bad := range []*Set{set("a", "${b}", "b", "${a}"), set("a", "${a}"), set("a", "${b")} {
+		if err := bad.Expand(func(string) (string, bool) { return "", false }); err == nil || !strings.HasPrefix(err.Error(), "f:a") {
+			t.Errorf("%v: %v", bad.values, err)
+		}
+	}
+	long := set()
+	for c := 'a'; c < 'z'; c++ {
+		long.Put(string(c), strings.Repeat("${"+string(c+1)+"}", 10), "f")
+	}
+	long.Put("z", "xxxxxxxxxx", "f")
+	if err := long.Expand(func(string) (string, bool) { return "", false }); err == nil {
+		t.Error("a value of 10^26 bytes was accepted")
+	}
+}
+
+func TestTypes(t *testing.T) {
+	s := set("n", " 500 ", "x", "0.25", "b", "Yes", "d", "2s", "ns", "2000", "w", "JAVA")
+	if n, err := s.Int("n", 1, 0, 1000); n != 500 || err != nil {
+		t.Error(n, err)
+	}
+	if n, err := s.Int("none", 7, 0, 1); n != 7 || err != nil {
+		t.Error(n, err)
+	}
+	if x, err := s.Float("x", 1, 0, 1); x != 0.25 || err != nil {
+		t.Error(x, err)
+	}
+	if b, err := s.Bool("b", false); !b || err != nil {
+		t.Error(b, err)
+	}
+	if d, err := s.Duration("d", 0); d != 2*time.Second || err != nil {
+		t.Error(d, err)
+	}
+	if d, err := s.Duration("ns", 0); d != 2*time.Microsecond || err != nil {
+		t.Error(d, err)
+	}
+	if w, err := s.Choice("w", "", "goycsb", "java"); w != "java" || err != nil {
+		t.Error(w, err)
+	}
+	for name, err := range map[string]error{
+		"n": second(s.Int("n", 1, 0, 499)), "x": second(s.Int("x", 1, 0, 9)), "b": second(s.Float("b", 1, 0, 1)),
+		"w": second(s.Bool("w", false)), "d": second(s.Choice("d", "", "a", "b")), "W": second(s.Duration("w", 0)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "f:"+strings.ToLower(name)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("a=b\\\n c\n#d\ne\\u0041 f"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		pairs, err := Parse("f", data)
+		if err != nil {
+			return
+		}
+		s := NewSet()
+		last := 0
+		for _, p := range pairs {
+			if p.Line <= last {
+				t.Fatalf("line %d after line %d", p.Line, last)
+			}
+			last = p.Line
+			s.Put(p.Key, p.Value, "f")
+		}
+		_ = s.Expand(func(string) (string, bool) { return "", false })
+	})
+}
