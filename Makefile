@@ -19,8 +19,9 @@ all: build
 build: ## the static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/brunt ./cmd/brunt
 
+# Exit code 98 says that this machine was too busy to measure well; the report says why.
 run: build ## the example, on an embedded database
-	./bin/brunt run examples/cars.yml
+	./bin/brunt run examples/cars.yml || [ $$? = 98 ]
 
 test: check race ## everything that must hold
 
