@@ -12,6 +12,7 @@ type buffer struct {
 	reconnects []uint64 // by address
 	offered    uint64
 	stalls     uint64
+	ownLag     Histogram // the generator's own parts of cells' otherLag, and of what left no sample
 	gauges     gauges
 }
 
@@ -22,9 +23,11 @@ type cell struct {
 	response Histogram
 	service  Histogram
 	prompt   Histogram // service times of operations with no lag, not in response and service
-	lag      Histogram
+	ownLag   Histogram // lag that was the generator's own: the session had been free
+	otherLag Histogram // any other lag
 	failed   Histogram
-	onTime   uint64 // operations with no lag, not in lag
+	onTime   uint64 // arrivals with no lag, not in ownLag
+	closed   uint64 // operations that were no arrivals, with no lag, not in otherLag
 	_        [cacheLine]byte
 }
 
@@ -67,13 +70,13 @@ func (b *buffer) record(s *Sample) {
 	c := b.cell(s.Operation, s.Address)
 	c.count(s)
 	lag := s.Sent - s.Intended
-	if lag > 0 {
-		c.lag.Record(lag)
-		if lag > LateNs {
-			c.Late++
-		}
-	} else {
+	switch {
+	case lag > 0:
+		b.recordLag(c, s, lag)
+	case s.Ready != 0:
 		c.onTime++
+	default:
+		c.closed++
 	}
 	switch {
 	case s.Class != driver.OK:
@@ -83,6 +86,22 @@ func (b *buffer) record(s *Sample) {
 	default:
 		c.service.Record(s.End - s.Sent)
 		c.response.Record(s.End - s.Intended)
+	}
+}
+
+// recordLag adds a lag above 0, so that the usual arrival, whose session had been free, takes one
+// histogram only.
+func (b *buffer) recordLag(c *cell, s *Sample, lag int64) {
+	if lag > LateNs {
+		c.Late++
+	}
+	if s.Ready != 0 && s.Ready <= s.Intended {
+		c.ownLag.Record(lag)
+		return
+	}
+	c.otherLag.Record(lag)
+	if s.Ready != 0 {
+		b.ownLag.Record(s.Sent - s.Ready)
 	}
 }
 
@@ -123,12 +142,14 @@ func (b *buffer) reset() {
 		c.response.Reset()
 		c.service.Reset()
 		c.prompt.Reset()
-		c.lag.Reset()
+		c.ownLag.Reset()
+		c.otherLag.Reset()
 		c.failed.Reset()
-		c.onTime = 0
+		c.onTime, c.closed = 0, 0
 	}
 	clear(b.dropped)
 	clear(b.reconnects)
 	b.offered, b.stalls = 0, 0
+	b.ownLag.Reset()
 	b.gauges.loopBusy, b.gauges.calls = 0, 0
 }

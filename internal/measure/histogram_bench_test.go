@@ -39,6 +39,9 @@ func BenchmarkRecorderRecord(b *testing.B) {
 			for i := range samples {
 				samples[i] = Sample{Operation: i & 3, Address: i >> 2 & 1, Intended: 1e9, Attempts: 1,
 					Sent: 1e9 + int64(load.lag*math.Exp(0.4*rnd.NormFloat64())), Class: driver.OK, BytesIn: 100}
+				if load.lag > 0 {
+					samples[i].Ready = 1
+				}
 				samples[i].End = samples[i].Sent + int64(250_000*math.Exp(0.4*rnd.NormFloat64()))
 				r.Record(&samples[i])
 			}

@@ -21,7 +21,11 @@ type Interval struct {
 	Busy       int                 // of these, waiting for an answer
 	Backlog    uint64              // arrivals due and not yet sent at its end
 	Offered    uint64              // arrivals that fell due in it (open loads)
-	Health     Health
+	// OwnLag is the part of the lag that was the generator's own, ns, of all arrivals sent in open
+	// loads: from the intended start, or from when the session that took it became free if that was
+	// later, to the send. What an arrival waited for a session is not in it.
+	OwnLag *Histogram
+	Health Health
 }
 
 // Counts are the plain numbers of an operation or address.

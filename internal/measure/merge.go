@@ -4,6 +4,7 @@ func newInterval(operations, addresses int) Interval {
 	iv := Interval{
 		Operations: make([]OperationInterval, operations),
 		Addresses:  make([]AddressInterval, addresses),
+		OwnLag:     NewHistogram(),
 	}
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
@@ -37,6 +38,7 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	iv.StartNs, iv.EndNs = iv.EndNs, endNs
 	iv.UnixNs, iv.Phase, iv.WarmUp, iv.Health = meta.UnixNs, meta.Phase, meta.WarmUp, meta.Health
 	iv.Sessions, iv.Busy, iv.Backlog, iv.Offered = 0, 0, 0, 0
+	iv.OwnLag.Reset()
 	c.cuts++
 }
 
@@ -48,14 +50,17 @@ func (c *Collector) take(b *buffer) {
 			continue
 		}
 		from.Attempts = from.Done + from.Retries
-		from.lag.RecordN(0, from.onTime)
+		from.ownLag.RecordN(0, from.onTime)
+		from.otherLag.RecordN(0, from.closed)
 		to := &iv.Operations[i/b.columns]
 		to.Counts.Add(&from.Counts)
 		to.Response.Merge(&from.response)
 		to.Response.Merge(&from.prompt)
 		to.Service.Merge(&from.service)
 		to.Service.Merge(&from.prompt)
-		to.Lag.Merge(&from.lag)
+		to.Lag.Merge(&from.ownLag)
+		to.Lag.Merge(&from.otherLag)
+		iv.OwnLag.Merge(&from.ownLag)
 		to.FailedResponse.Merge(&from.failed)
 		if address := i % b.columns; address < len(iv.Addresses) {
 			to := &iv.Addresses[address]
@@ -71,6 +76,7 @@ func (c *Collector) take(b *buffer) {
 		iv.Addresses[i].Reconnects += n
 	}
 	iv.Offered += b.offered
+	iv.OwnLag.Merge(&b.ownLag)
 	iv.Health.SendStalls += b.stalls
 	if g := &b.gauges; g.calls > 0 {
 		iv.Health.LoopBusy = max(iv.Health.LoopBusy, g.loopBusy/float64(g.calls))
@@ -103,6 +109,7 @@ func (c *Collector) addToTotal() {
 		to.Reconnects += from.Reconnects
 	}
 	t.Offered += iv.Offered
+	t.OwnLag.Merge(iv.OwnLag)
 	t.Health.add(&iv.Health, c.healthNs, iv.EndNs-iv.StartNs)
 	c.healthNs += iv.EndNs - iv.StartNs
 }

@@ -14,6 +14,7 @@ type Sample struct {
 	Operation int
 	Address   int
 	Intended  int64 // intended start; closed loads: equal to Sent
+	Ready     int64 // open loads: when its session became free to take it; 0 means not known
 	Sent      int64 // actual send of the first attempt
 	End       int64 // the last byte of the last attempt's answer
 	Attempts  int   // ≥ 1
@@ -56,6 +57,10 @@ const (
 
 // Record adds a finished operation.
 func (r *Recorder) Record(s *Sample) { r.active.record(s) }
+
+// OwnLag adds a lag that was the generator's own doing, for an arrival that leaves no Sample. Those
+// of samples are added by Record.
+func (r *Recorder) OwnLag(ns int64) { r.active.ownLag.Record(ns) }
 
 // Drop counts n arrivals of an operation that were given up without being sent.
 func (r *Recorder) Drop(operation int, n uint64) { r.active.dropped[operation] += n }

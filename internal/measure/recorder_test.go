@@ -70,6 +70,34 @@ func TestRecordSorts(t *testing.T) {
 	}
 }
 
+// The generator's own lag counts from the intended start, or from when the session became free.
+func TestOwnLag(t *testing.T) {
+	c := NewCollector(1, 1)
+	r := c.NewRecorder()
+	polling(c, r)
+	for _, s := range []Sample{
+		{Intended: 1000, Ready: 500, Sent: 1007, End: 9000},                       // the session was free before: 7
+		{Intended: 1000, Ready: 5000, Sent: 5003, End: 9000},                      // waited for a session: 3
+		{Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                      // clocks that disagree: 0
+		{Intended: 1000, Ready: 900, Sent: 1011, End: 9000, Class: driver.Server}, // failures count as well: 11
+		{Intended: 1000, Sent: 9000, End: 9000},                                   // not known
+	} {
+		r.Record(&s)
+	}
+	r.OwnLag(2000)
+	check := func(what string, h *Histogram) {
+		t.Helper()
+		if h.Count() != 5 || h.Min() != 0 || h.Max() != 2000 || h.Mean() != 2021.0/5 {
+			t.Errorf("%s: %d own lags, %d to %d ns, mean %g ns", what, h.Count(), h.Min(), h.Max(), h.Mean())
+		}
+	}
+	check("interval", c.Cut(1e9, Meta{}).OwnLag)
+	if iv := c.Cut(2e9, Meta{}); iv.OwnLag.Count() != 0 {
+		t.Errorf("the next interval holds %d of them", iv.OwnLag.Count())
+	}
+	check("total", c.Total().OwnLag)
+}
+
 func TestWarmUpStaysOutOfTotals(t *testing.T) {
 	c := NewCollector(1, 1)
 	s := c.NewShared()

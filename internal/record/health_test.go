@@ -6,84 +6,67 @@ import (
 	"brunt/internal/measure"
 )
 
-// loadOf is an interval of a second in which n requests took service each and were sent late.
-func loadOf(sessions, n int, service, late int64) *Interval {
+// loadOf is an interval of a second in which n requests took service each and were sent late, own of
+// it by the generator's doing.
+func loadOf(n int, service, late, own int64) *Interval {
 	iv := newInterval(1)
-	iv.Sessions, iv.Busy, iv.Offered = sessions, 0, uint64(n)
+	iv.Sessions, iv.Busy, iv.Offered = 10, 0, uint64(n)
 	o := &iv.Operations[0]
 	o.Done, o.Attempts = uint64(n), uint64(n)
 	o.Service.RecordN(service, uint64(n))
 	o.Lag.RecordN(late, uint64(n))
 	o.Response.RecordN(service+late, uint64(n))
+	iv.OwnLag = measure.NewHistogram()
+	iv.OwnLag.RecordN(own, uint64(n))
 	return &Interval{Interval: *iv, Slices: 1}
 }
 
-func TestLagIsBlamedOnTheRightSide(t *testing.T) {
+func TestBacklogIsBlamedOnTheRightSide(t *testing.T) {
 	const ms = 1_000_000
-	stalled := func(service int64, n int) func(*Interval) {
-		return func(iv *Interval) { iv.Operations[0].Service.RecordN(service, uint64(n)) }
-	}
 	for _, c := range []struct {
-		name    string
-		iv      *Interval
-		change  func(*Interval)
-		ownLate bool
+		name            string
+		iv              *Interval
+		backlog         uint64
+		busy            int
+		saturated, idle int64
 	}{
-		{"late although sessions were free", loadOf(10, 100, ms, 20*ms), nil, true},
-		{"half of the time in flight: all sessions may be busy by chance", loadOf(10, 5000, ms, 20*ms), nil, false},
-		{"one session, busy a tenth of the time", loadOf(1, 100, ms, 20*ms), nil, false},
-		{"all sessions waited at the end", loadOf(10, 100, ms, 20*ms), func(iv *Interval) { iv.Busy, iv.Backlog = 10, 5 }, false},
-		{"a session was down", loadOf(9, 100, ms, 20*ms), nil, false},
-		{"the server stood still for all sessions", loadOf(10, 100, ms, 200*ms), stalled(200*ms, 10), false},
-		{"one slow request of a hundred sessions", loadOf(100, 100, ms, 200*ms), stalled(200*ms, 1), true},
+		{"no backlog", loadOf(100, ms, 20*ms, 20*ms), 0, 0, 0, 0},
+		{"a backlog of less than 10 ms", loadOf(1000, ms, 20*ms, 20*ms), 9, 0, 0, 0},
+		{"waited for the generator", loadOf(100, ms, 20*ms, 15*ms), 50, 10, 0, 1e9},
+		{"waited for sessions", loadOf(100, ms, 20*ms, ms), 50, 2, 1e9, 0},
+		{"a server that answers nothing", loadOf(0, 0, 0, 0), 50, 10, 1e9, 0},
+		{"a generator that sends nothing", loadOf(0, 0, 0, 0), 50, 0, 0, 1e9},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if c.change != nil {
-				c.change(c.iv)
-			}
-			sessions := 10
-			if c.iv.Sessions != 9 {
-				sessions = c.iv.Sessions
-			}
-			h := healthTally{sessions: sessions, pipeline: 1}
-			h.add(c.iv)
-			if got := countOf(h.ownLag) > 0; got != c.ownLate {
-				t.Errorf("blamed on the generator: %v, want %v", got, c.ownLate)
-			}
-		})
+		h := healthTally{}
+		c.iv.Backlog, c.iv.Busy = c.backlog, c.busy
+		c.iv.Offered = max(c.iv.Offered, c.backlog)
+		h.add(c.iv)
+		if h.saturatedNs != c.saturated || h.idleBacklogNs != c.idle || h.backlogMax != c.backlog {
+			t.Errorf("%s: saturated %d ns, idle %d ns, want %d and %d", c.name, h.saturatedNs, h.idleBacklogNs, c.saturated, c.idle)
+		}
+		warm := healthTally{}
+		c.iv.WarmUp = true
+		if warm.add(c.iv); warm != (healthTally{}) {
+			t.Errorf("%s: warm-up counts: %+v", c.name, warm)
+		}
 	}
 }
 
-func TestCatchingUpIsNotTheGeneratorsLag(t *testing.T) {
-	h := healthTally{sessions: 10, pipeline: 1}
-	full := loadOf(10, 100, 1e6, 500e6)
-	full.Busy, full.Backlog = 10, 400
-	h.add(full)
-	after := loadOf(10, 100, 1e6, 300e6)
-	h.add(after)
-	if n := countOf(h.ownLag); n != 0 {
-		t.Errorf("%d late sends after a backlog were blamed on the generator", n)
+func TestOwnLagIsSummedUp(t *testing.T) {
+	run := &Run{Operations: []Operation{{Name: "a"}, {Name: "b"}}, Targets: make([]Target, 2), Phases: []Phase{{Name: "hold", Kind: "open"}}}
+	tally := NewTally(run)
+	warm := loadOf(100, 1e6, 9e6, 9e6)
+	warm.Phase, warm.WarmUp = "warm", true
+	for _, iv := range []*Interval{warm, loadOf(900, 1e6, 5e6, 1000), loadOf(100, 1e6, 5e6, 2_000_000)} {
+		tally.Add(iv)
 	}
-	h.add(loadOf(10, 100, 1e6, 300e6))
-	if n := countOf(h.ownLag); n != 100 {
-		t.Errorf("%d late sends long after the backlog were blamed on the generator, want 100", n)
+	tally.Fill(run)
+	h := &run.Health
+	if h.OwnLagCount != 1000 || h.OwnLagP99Ns < 1_990_000 || h.OwnLagP99Ns > 2_010_000 || h.OwnLagMeanNs != 200_900 {
+		t.Errorf("own lag of %d: p99 %d ns, mean %g ns", h.OwnLagCount, h.OwnLagP99Ns, h.OwnLagMeanNs)
 	}
-	if h.saturatedNs != 1e9 || h.idleBacklogNs != 0 || h.backlogMax != 400 {
-		t.Errorf("saturated %d ns, idle backlog %d ns, at most %d", h.saturatedNs, h.idleBacklogNs, h.backlogMax)
-	}
-}
-
-func TestIdleBacklog(t *testing.T) {
-	h := healthTally{sessions: 10, pipeline: 1}
-	iv := loadOf(10, 100, 1e6, 1e6)
-	iv.Busy, iv.Backlog = 2, 50
-	h.add(iv)
-	if h.idleBacklogNs != 1e9 || h.saturatedNs != 0 {
-		t.Errorf("idle backlog %d ns, saturated %d ns", h.idleBacklogNs, h.saturatedNs)
-	}
-	s := h.summary(measure.Health{}, &measure.OperationInterval{}, 1e9)
-	if s.InFlightMean < 0.099 || s.InFlightMean > 0.101 || s.OwnLagCount != 100 || s.OwnLagP99Ns < 1e6 {
-		t.Errorf("summary %+v", s)
+	if h.InFlightMean < 0.45 || h.InFlightMean > 0.55 {
+		t.Errorf("%g in flight, want 0.5", h.InFlightMean)
 	}
 }
 

@@ -69,7 +69,7 @@ func intervalsOf(all []sample, take func(i int) bool) []*measure.Interval {
 func newInterval(k int) *measure.Interval {
 	iv := &measure.Interval{
 		Index: k, StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, UnixNs: began.UnixNano() + int64(k)*1e9,
-		Phase: "hold", Sessions: 8, Busy: 1,
+		Phase: "hold", Sessions: 8, Busy: 1, OwnLag: measure.NewHistogram(),
 		Health:     measure.Health{LoopBusy: 0.1 * float64(k+1), ProcessCPU: 0.5, GCCycles: 1, RSSBytes: 1 << 20},
 		Operations: make([]measure.OperationInterval, 2), Addresses: make([]measure.AddressInterval, 2),
 	}
@@ -90,6 +90,7 @@ func record(iv *measure.Interval, s sample) {
 	o, a := &iv.Operations[s.operation], &iv.Addresses[s.address]
 	iv.Offered++
 	o.Lag.Record(s.lateBy)
+	iv.OwnLag.Record(s.lateBy / 2)
 	for _, c := range []*measure.Counts{&o.Counts, &a.Counts} {
 		c.Done++
 		c.Attempts++

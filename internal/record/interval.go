@@ -44,6 +44,7 @@ func (iv *Interval) add(o *Interval) {
 	iv.EndNs = o.EndNs
 	iv.Sessions, iv.Busy, iv.Backlog = o.Sessions, o.Busy, o.Backlog
 	iv.Offered += o.Offered
+	mergeInto(&iv.OwnLag, o.OwnLag)
 	for len(iv.Operations) < len(o.Operations) {
 		iv.Operations = append(iv.Operations, measure.OperationInterval{})
 	}

@@ -23,6 +23,7 @@ type intervalLine struct {
 	Busy       int             `json:"busy"`
 	Backlog    uint64          `json:"backlog"`
 	Offered    uint64          `json:"offered"`
+	OwnLag     *histogramLine  `json:"own_lag,omitempty"`
 	Operations []operationLine `json:"operations"`
 	Addresses  []addressLine   `json:"addresses"`
 	Health     healthLine      `json:"health"`
@@ -93,7 +94,7 @@ func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
 	line := intervalLine{
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase,
 		WarmUp: iv.WarmUp, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
-		Offered: iv.Offered, Health: healthLineOf(&iv.Health),
+		Offered: iv.Offered, OwnLag: e.histogram(iv.OwnLag), Health: healthLineOf(&iv.Health),
 		Operations: []operationLine{}, Addresses: make([]addressLine, len(iv.Addresses)),
 	}
 	if iv.Slices > 1 {
@@ -144,6 +145,10 @@ func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
 	}}
 	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 {
 		return nil, fmt.Errorf("health makes no sense")
+	}
+	var err error
+	if iv.OwnLag, err = line.OwnLag.decode(); err != nil {
+		return nil, fmt.Errorf("own_lag: %w", err)
 	}
 	for i := range line.Operations {
 		if err := line.Operations[i].decode(iv.Operations); err != nil {

@@ -109,6 +109,7 @@ func (t *Tally) merge(o *Tally, targets []int) {
 		to.Reconnects += from.Reconnects
 	}
 	t.total.Offered += o.total.Offered
+	mergeInto(&t.total.OwnLag, o.total.OwnLag)
 	addHealth(&t.total.Health, t.health.durationNs, &o.total.Health, o.health.durationNs)
 	t.durations.loadNs = max(t.durations.loadNs, o.durations.loadNs)
 	t.durations.openNs = max(t.durations.openNs, o.durations.openNs)
@@ -138,7 +139,6 @@ func (t *Tally) mergePhase(o *phaseTally) {
 }
 
 func (h *healthTally) merge(o *healthTally) {
-	mergeInto(&h.ownLag, o.ownLag)
 	h.loopNs += o.loopNs
 	h.loopBusyNs = max(h.loopBusyNs, o.loopBusyNs)
 	h.durationNs += o.durationNs

@@ -39,6 +39,9 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 	if a, b := withoutMeans(one), withoutMeans(merged); !reflect.DeepEqual(a, b) {
 		t.Errorf("merged %+v\nwant %+v", b, a)
 	}
+	if a, b := one.Health, merged.Health; a.OwnLagCount != 3*999 || b.OwnLagCount != a.OwnLagCount || b.OwnLagP99Ns != a.OwnLagP99Ns || a.OwnLagP99Ns == 0 {
+		t.Errorf("own lag: p99 %d ns of %d, want %d ns of %d", b.OwnLagP99Ns, b.OwnLagCount, a.OwnLagP99Ns, a.OwnLagCount)
+	}
 	if merged.Sessions != machines*one.Sessions || !merged.Complete {
 		t.Errorf("%d sessions, complete %v", merged.Sessions, merged.Complete)
 	}

@@ -49,7 +49,8 @@ type Run struct {
 	Hints       []Hint            `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
 	HintsMore   uint64            `json:"hints_omitted,omitempty"` // how many came after them
 	Setup       *Setup            `json:"setup,omitempty"`
-	Extra       map[string]string `json:"extra,omitempty"` // what a dialect wants kept
+	Watched     []Watched         `json:"watched,omitempty"` // what else happened
+	Extra       map[string]string `json:"extra,omitempty"`   // what a dialect wants kept
 }
 
 // Environment is the fingerprint of the machine that generated the load.
@@ -168,9 +169,10 @@ type Health struct {
 	SendStalls        uint64  `json:"send_stalls"`
 	RSSBytesMax       uint64  `json:"rss_bytes_max"`
 	PausedNs          int64   `json:"paused_ns"`
-	// OwnLagP99Ns is the lag of intervals in which waiting for a free session can't explain it: the
+	// OwnLagP99Ns is the generator's own part of the lag in open loads (see measure.Interval): the
 	// 99th percentile, or the third largest of fewer than 300. OwnLagCount is how many there were.
 	OwnLagP99Ns   int64   `json:"own_lag_p99_ns"`
+	OwnLagMeanNs  float64 `json:"own_lag_mean_ns"`
 	OwnLagCount   uint64  `json:"own_lag_count"`
 	LoopFullNs    int64   `json:"loop_full_ns"`    // time with the busiest loop above 95 %
 	SaturatedNs   int64   `json:"saturated_ns"`    // time with a backlog while all sessions were busy

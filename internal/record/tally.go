@@ -35,7 +35,6 @@ func NewTally(run *Run) *Tally {
 			t.scheduled += p.DurationNs
 		}
 	}
-	t.health.sessions, t.health.pipeline = run.Sessions, max(run.Pipeline, 1)
 	return t
 }
 
@@ -140,7 +139,7 @@ func (t *Tally) Fill(run *Run) {
 		run.Phases[i] = p
 	}
 	ceiling := run.Health.CeilingPerS
-	run.Health = t.health.summary(t.total.Health, &all, t.durations.loadNs)
+	run.Health = t.health.summary(&t.total, &all, t.durations.loadNs)
 	run.Health.CeilingPerS = ceiling
 }
 

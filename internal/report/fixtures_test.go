@@ -41,6 +41,7 @@ type shape struct {
 	perS      int
 	serviceNs float64 // median
 	lagNs     float64 // median
+	ownNs     float64 // median of the generator's own part; 0 means all of the lag
 	failEvery int     // 0 means never
 	busy      int
 	backlog   uint64
@@ -93,6 +94,16 @@ func one(iv *record.Interval, s shape, i, n int) {
 		}
 	}
 	o.Lag.Record(lag)
+	if lag > 0 {
+		if iv.OwnLag == nil {
+			iv.OwnLag = measure.NewHistogram()
+		}
+		own := lag
+		if s.ownNs > 0 {
+			own = int64(s.ownNs * math.Exp(0.4*z))
+		}
+		iv.OwnLag.Record(own)
+	}
 	if failed {
 		o.FailedResponse.Record(lag + service)
 		return
@@ -209,7 +220,7 @@ func saturated() *record.Run {
 	run := base()
 	run.Sessions = 4
 	t := record.NewTally(run)
-	load(t, run, "hold", 0, shape{seconds: 20, perS: 1000, serviceNs: 8e6, lagNs: 3e9, busy: 4, backlog: 4000, health: healthy})
+	load(t, run, "hold", 0, shape{seconds: 20, perS: 1000, serviceNs: 8e6, lagNs: 3e9, ownNs: 9e3, busy: 4, backlog: 4000, health: healthy})
 	return finish(t, run)
 }
 

@@ -170,7 +170,7 @@ func generator(p *page, run *record.Run) {
 	if run.LoadModel != "closed" {
 		it := item{label: "lag p99", value: latencyInt(h.LagP99Ns), note: "actual send − intended start"}
 		if h.OwnLagCount > 0 && h.OwnLagP99Ns != h.LagP99Ns {
-			it.note += "; " + latencyInt(h.OwnLagP99Ns) + " while sessions were free"
+			it.note += "; " + latencyInt(h.OwnLagP99Ns) + " of the generator's own"
 		}
 		items = append(items, it)
 	}

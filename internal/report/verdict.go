@@ -39,15 +39,18 @@ func ExitCode(run *record.Run) int {
 
 // The limits beyond which the generator, not the server, is held to have limited a result.
 const (
-	// lagLimitCodec and lagLimitLibrary are how late sends may be in 1 % of cases while sessions
-	// are free. An event loop keeps to tens of microseconds; the library tier's timers and
-	// scheduler to about one millisecond, and several on a busy machine.
+	// lagLimitCodec and lagLimitLibrary are what the generator's own lag may be in 1 % of cases
+	// whatever the response times. An event loop keeps to tens of microseconds; the library tier's
+	// timers and scheduler to about one millisecond, and several on a busy machine.
 	lagLimitCodec   = time.Millisecond
 	lagLimitLibrary = 5 * time.Millisecond
-	// lagLimitShare of the median service time is allowed in any case: it is lost in it.
+	// lagLimitShare of the response time's p99 is allowed in any case: it is lost in it.
 	lagLimitShare = 0.1
-	// idleBacklogLimit is the share of time with arrivals waiting while sessions were free.
-	idleBacklogLimit = 0.1
+	// meanLagLimitCodec and meanLagLimitLibrary are what the mean of the own lag may be whatever the
+	// response times, and meanLagLimitShare of the mean response time is allowed in any case.
+	meanLagLimitCodec   = 100 * time.Microsecond
+	meanLagLimitLibrary = time.Millisecond
+	meanLagLimitShare   = 0.05
 	// loopFullLimit is the share of time with an event loop above 95 % of a core.
 	loopFullLimit = 0.1
 	// cpuLimit is the share of the cores allowed that the process may use on average.
@@ -56,6 +59,9 @@ const (
 	// throttled or the process stood still.
 	throttledLimit = 0.02
 	pausedLimit    = 0.01
+	// saturatedLimit is the share of time with arrivals waiting for sessions from which on sessions,
+	// not the schedule, are held to have set the pace.
+	saturatedLimit = 0.05
 	// gcPauseLimit is the least stop-the-world pause that spoils a result; it must also be half
 	// of the response time's p99.
 	gcPauseLimit = 10 * time.Millisecond
@@ -97,28 +103,33 @@ func lastNs(run *record.Run) (ns int64) {
 // open reports whether the run had arrivals that follow a schedule.
 func open(run *record.Run) bool { return run.LoadModel != "closed" }
 
-// lagLimit is how late the generator may be, in ns, before the result is invalid.
-func lagLimit(run *record.Run) int64 {
-	limit := lagLimitCodec
+// lagLimits are what the p99 and the mean of the generator's own lag may be, in ns, before the
+// result is invalid.
+func lagLimits(run *record.Run) (p99, mean int64) {
+	p99, mean = int64(lagLimitCodec), int64(meanLagLimitCodec)
 	if run.Tier != "codec" {
-		limit = lagLimitLibrary
+		p99, mean = int64(lagLimitLibrary), int64(meanLagLimitLibrary)
 	}
-	return max(int64(limit), int64(lagLimitShare*float64(run.Total.Service.P50Ns))) + run.ToleranceNs
+	response := &run.Total.Response
+	p99 = max(p99, int64(lagLimitShare*float64(response.P99Ns)))
+	mean = max(mean, int64(meanLagLimitShare*response.MeanNs))
+	return p99 + run.ToleranceNs, mean + run.ToleranceNs
 }
 
-// lateReasons are for open loads: the schedule was not kept although sessions were free.
+// lateReasons are for open loads: the generator's own lag is a considerable part of the response
+// times that it reports.
 func lateReasons(run *record.Run) (out []string) {
 	if !open(run) {
 		return nil
 	}
 	h := &run.Health
-	if limit := lagLimit(run); h.OwnLagP99Ns > limit {
-		out = append(out, fmt.Sprintf("the generator sent late while sessions were free: lag p99 %s, at most %s would do; %s",
-			latencyInt(h.OwnLagP99Ns), latencyInt(limit), latenessRemedy(run)))
-	}
-	if share(h.IdleBacklogNs, run.DurationNs) > idleBacklogLimit {
-		out = append(out, fmt.Sprintf("arrivals waited although sessions were free, in %s of the time and up to %s of them; %s",
-			fraction(share(h.IdleBacklogNs, run.DurationNs)), count(h.BacklogMax), latenessRemedy(run)))
+	p99, mean := lagLimits(run)
+	if h.OwnLagP99Ns > p99 {
+		out = append(out, fmt.Sprintf("the generator itself sent late: own lag p99 %s of a response time p99 of %s, at most %s would do; %s",
+			latencyInt(h.OwnLagP99Ns), latencyInt(run.Total.Response.P99Ns), latencyInt(p99), latenessRemedy(run)))
+	} else if h.OwnLagMeanNs > float64(mean) {
+		out = append(out, fmt.Sprintf("the generator itself sent late: %s of the mean response time of %s are its own, at most %s would do; %s",
+			latency(h.OwnLagMeanNs), latency(run.Total.Response.MeanNs), latencyInt(mean), latenessRemedy(run)))
 	}
 	return out
 }
@@ -198,7 +209,10 @@ func passReasons(run *record.Run) []string {
 	if run.Health.OwnLagCount == 0 {
 		return append(out, "sessions, not the generator, set the pace")
 	}
-	return append(out, "the generator kept its schedule (lag p99 "+latencyInt(run.Health.OwnLagP99Ns)+")")
+	if s := share(run.Health.SaturatedNs, run.DurationNs); s > saturatedLimit {
+		return append(out, "sessions, not the generator, set the pace (own lag p99 "+latencyInt(run.Health.OwnLagP99Ns)+")")
+	}
+	return append(out, "the generator kept its schedule (own lag p99 "+latencyInt(run.Health.OwnLagP99Ns)+")")
 }
 
 // thresholdValue writes a threshold's value or limit in its unit.

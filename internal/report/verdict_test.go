@@ -16,7 +16,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"pass":          {Pass, 0, "2 thresholds hold"},
 		"fail":          {Fail, 99, "threshold p(99) < 10ms does not hold: it is 20.4 ms"},
-		"invalid":       {Invalid, 98, "the generator sent late while sessions were free"},
+		"invalid":       {Invalid, 98, "the generator itself sent late"},
 		"incomplete":    {Invalid, 98, "the run was killed 5 s into its load"},
 		"closed":        {Pass, 0, "the generator had capacity to spare"},
 		"addresses":     {Pass, 0, "the generator kept its schedule"},
@@ -44,7 +44,7 @@ func passes() *record.Run {
 
 // TestWhatSpoilsAResult changes one thing of a run that passes.
 func TestWhatSpoilsAResult(t *testing.T) {
-	const ms, s = 1_000_000, 1_000_000_000
+	const us, ms, s = 1000, 1_000_000, 1_000_000_000
 	for _, c := range []struct {
 		name   string
 		change func(run *record.Run)
@@ -52,14 +52,18 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		reason string
 	}{
 		{"nothing", func(*record.Run) {}, Pass, ""},
-		{"late, codec", func(r *record.Run) { r.Health.OwnLagP99Ns = 2 * ms }, Invalid, "lag p99 2.00 ms, at most 1.00 ms"},
+		{"late, codec", func(r *record.Run) { r.Health.OwnLagP99Ns = 2 * ms }, Invalid, "own lag p99 2.00 ms of a response time p99 of 1.53 ms, at most 1.00 ms"},
 		{"as late, library", func(r *record.Run) { r.Tier, r.Health.OwnLagP99Ns = "library", 2*ms }, Pass, ""},
 		{"later, library", func(r *record.Run) { r.Tier, r.Health.OwnLagP99Ns = "library", 6*ms }, Invalid, "a protocol and options that the codec tier can drive"},
 		{"late within the tolerance", func(r *record.Run) { r.ToleranceNs, r.Health.OwnLagP99Ns = 2*ms, 2*ms }, Pass, ""},
-		{"late against slow answers", func(r *record.Run) { r.Total.Service.P50Ns, r.Health.OwnLagP99Ns = 100*ms, 9*ms }, Pass, ""},
+		{"late against slow answers", func(r *record.Run) { r.Total.Response.P99Ns, r.Health.OwnLagP99Ns = 100*ms, 9*ms }, Pass, ""},
+		{"too late against slow answers", func(r *record.Run) { r.Total.Response.P99Ns, r.Health.OwnLagP99Ns = 100*ms, 11*ms }, Invalid, "own lag p99 11.0 ms of a response time p99 of 100 ms, at most 10.0 ms"},
+		{"late on the whole", func(r *record.Run) { r.Health.OwnLagMeanNs = 120 * us }, Invalid, "120 µs of the mean response time"},
+		{"late on the whole, library", func(r *record.Run) { r.Tier, r.Health.OwnLagMeanNs = "library", 900*us }, Pass, ""},
+		{"late on the whole against slow answers", func(r *record.Run) { r.Total.Response.MeanNs, r.Health.OwnLagMeanNs = 10*ms, 400*us }, Pass, ""},
+		{"late on the whole within the tolerance", func(r *record.Run) { r.ToleranceNs, r.Health.OwnLagMeanNs = 200*us, 250*us }, Pass, ""},
 		{"lag that sessions explain", func(r *record.Run) { r.Health.LagP99Ns = 5 * s }, Pass, ""},
 		{"late, but closed", func(r *record.Run) { r.LoadModel, r.Health.OwnLagP99Ns = "closed", 2*ms }, Pass, ""},
-		{"idle backlog", func(r *record.Run) { r.Health.IdleBacklogNs = 2 * s }, Invalid, "arrivals waited although sessions were free"},
 		{"full loop, open and on time", func(r *record.Run) { r.Health.LoopFullNs = 12 * s }, Pass, ""},
 		{"full loop, closed", func(r *record.Run) { r.LoadModel, r.Health.LoopFullNs = "closed", 12*s }, Invalid, "an event loop was busy"},
 		{"full loop that spins", func(r *record.Run) { r.LoadModel, r.Spin, r.Health.LoopFullNs = "closed", true, 12*s }, Pass, ""},

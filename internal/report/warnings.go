@@ -69,7 +69,7 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 			"the generator limited this result: don't take it for the server's"))
 	} else if open(run) && h.OwnLagP99Ns > int64(lagLimitShare*float64(run.Total.Response.P50Ns)) && h.OwnLagP99Ns > run.ToleranceNs+int64(lagLimitCodec)/10 {
 		out = append(out, warning(WarnVisibleLag, "compare service times, or free this machine's cores",
-			"response times hold up to %s (lag p99) of the generator's own, more than a tenth of their median", latencyInt(h.OwnLagP99Ns)))
+			"response times hold up to %s (own lag p99) of the generator's own, more than a tenth of their median", latencyInt(h.OwnLagP99Ns)))
 	}
 	if h.PausedNs > 0 && share(h.PausedNs, run.DurationNs) <= pausedLimit {
 		out = append(out, warning(WarnPaused, "repeat the run if the highest quantiles matter",
@@ -88,7 +88,7 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 
 func assessServer(run *record.Run) (out []record.Warning) {
 	h := &run.Health
-	if s := share(h.SaturatedNs, run.DurationNs); open(run) && s > 0.05 {
+	if s := share(h.SaturatedNs, run.DurationNs); open(run) && s > saturatedLimit {
 		w := warning(WarnSaturated, "lower the rate to what the server sustains", "all %s were busy with arrivals waiting (up to %s) in %s of the time: the load was more than they could carry",
 			plural(run.Sessions, "session", "sessions"), count(h.BacklogMax), fraction(s))
 		if n := neededSessions(run); n > run.Sessions {
