@@ -28,7 +28,7 @@ type arrivalSource struct {
 	closed chan struct{}
 	once   sync.Once
 	taken  atomic.Uint64 // arrivals handed out, failed or dropped
-	total  atomic.Uint64 // all arrivals of the stage, known when feed has ended
+	handed int64         // when the last arrival was done with; feed's own
 
 	mu    sync.Mutex // guards what follows, used by due only
 	count *schedule.Arrivals
@@ -83,12 +83,18 @@ func (a *arrivalSource) feed(ctx context.Context) {
 		if !a.hand(ctx, x, end) {
 			return
 		}
+		a.handed = cfg.Clock.Now()
 	}
 }
 
 // hand gives x to a session, or accounts for it in another way. It returns false if ctx ended.
 func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 	cfg := &a.pool.cfg
+	if now := cfg.Clock.Now(); cfg.DropLate && cfg.DropAfter > 0 && now-x.intended > int64(cfg.DropAfter) {
+		a.pool.shared[0].Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
+		a.drop(x.i)
+		return true
+	}
 	select {
 	case a.out <- x:
 		a.taken.Add(1)

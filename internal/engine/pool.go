@@ -37,8 +37,12 @@ type Pool struct {
 
 var _ tier.Fleet = (*Pool)(nil)
 
-// NewPool returns a fleet that isn't connected yet.
+// NewPool returns a fleet that isn't connected yet. policy, unless it is nil, says which address a
+// session belongs to in place of cfg.Assign.
 func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
+	if policy != nil {
+		cfg.Assign = policy.Assign
+	}
 	p := &Pool{cfg: cfg, up: make([]atomic.Int64, len(cfg.Targets))}
 	for range min(shards, cfg.Sessions) {
 		p.shared = append(p.shared, cfg.Collector.NewShared())
@@ -47,7 +51,7 @@ func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
 		p.sessions = append(p.sessions, &session{
 			pool:    p,
 			number:  i,
-			address: policy.Assign(i),
+			address: cfg.AddressOf(i),
 			shared:  p.shared[i%len(p.shared)],
 		})
 	}
@@ -159,13 +163,14 @@ func (p *Pool) lost() bool {
 		p.cfg.Clock.Now()-p.downSince.Load() > int64(p.cfg.OperationTimeout)
 }
 
-// giveUp counts an operation that can't be sent because no address can be reached.
+// giveUp counts an operation that can't be sent because no address can be reached. It has no lag:
+// that it waited says nothing of the generator.
 func (p *Pool) giveUp(s *session, i uint64, intended int64) {
 	operation := p.cfg.Workload.Pick(i)
 	now := p.cfg.Clock.Now()
 	f := driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true}
 	s.shared.Record(&measure.Sample{
-		Operation: operation, Address: s.address, Intended: intended, Sent: now, End: now,
+		Operation: operation, Address: s.address, Intended: intended, Sent: intended, End: now,
 		Attempts: 1, Class: f.Class,
 	})
 	p.report(tier.ErrorEvent{AtNs: now, Operation: operation, Index: i, Address: s.address, Attempt: 1, Failure: f})

@@ -28,6 +28,7 @@ type session struct {
 	conn    driver.Conn // nil while there is none
 	backoff time.Duration
 	before  bool // it has been connected before
+	freeAt  int64 // when it last asked for an operation, on the run's clock
 	state   workload.State
 	filled  int // how many steps of the operation under way have their arguments
 	reply   driver.Reply
@@ -108,6 +109,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 			}
 			continue
 		}
+		s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
 		i, intended, ok := src.take(ctx)
 		if !ok {
 			return
@@ -129,12 +131,12 @@ func (s *session) execute(hard context.Context, i uint64, intended int64) int {
 
 	s.pool.busy.Add(1)
 	sent := cfg.Clock.Now()
-	if intended < 0 {
-		intended = sent
-	}
 	s.filled = 0
 	m := &s.sample
-	*m = measure.Sample{Operation: operation, Address: s.address, Intended: intended, Sent: sent}
+	*m = measure.Sample{Operation: operation, Address: s.address, Intended: intended, Ready: s.freeAt, Sent: sent}
+	if intended < 0 {
+		m.Intended, m.Ready = sent, 0
+	}
 	for {
 		m.Attempts++
 		f := s.attempt(ctx, operation, i, m)

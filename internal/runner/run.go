@@ -182,7 +182,12 @@ func (j *job) load(ctx context.Context, hard <-chan struct{}) (*engine.Outcome, 
 // newFleet chooses the tier and makes its fleet.
 func (j *job) newFleet(clock tier.Clock) error {
 	s := &j.o.Plan.Settings
+	policy, err := balance.New(j.o.Plan.Target.Balance, len(j.stand.targets), nil, j.o.Plan.Seed)
+	if err != nil {
+		return &UsageError{err}
+	}
 	cfg := tier.Config{
+		Assign:   policy.Assign,
 		Workload: j.workload, Driver: j.stand.driver, Targets: j.stand.targets,
 		Sessions: j.run.Sessions, Collector: j.collector, Clock: clock, OnError: j.failed(clock),
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
@@ -201,12 +206,8 @@ func (j *job) newFleet(clock tier.Clock) error {
 		}
 		j.run.TierReason = why
 	}
-	policy, err := balance.New(j.o.Plan.Target.Balance, len(j.stand.targets), nil, j.o.Plan.Seed)
-	if err != nil {
-		return &UsageError{err}
-	}
 	j.noPipeline("the library tier doesn't pipeline")
-	j.fleet = engine.NewPool(cfg, policy)
+	j.fleet = engine.NewPool(cfg, nil)
 	return nil
 }
 

@@ -27,10 +27,13 @@ func (c Clock) Unix(ns int64) int64 { return c.start.UnixNano() + ns }
 
 // Config is what a fleet of sessions needs.
 type Config struct {
-	Workload  *workload.Workload
-	Driver    driver.Driver
-	Targets   []driver.Target // one an address; session s belongs to Targets[balance(s)]
-	Sessions  int             // over all addresses
+	Workload *workload.Workload
+	Driver   driver.Driver
+	Targets  []driver.Target // one an address
+	Sessions int             // over all addresses
+	// Assign is the address, from 0, that session number session belongs to (see package balance);
+	// nil means in turn.
+	Assign    func(session int) (address int)
 	Collector *measure.Collector
 	Clock     Clock
 	OnError   func(ErrorEvent) // told of every failure; must be quick and safe for concurrent use
@@ -47,6 +50,14 @@ type Config struct {
 	IOUring          bool          // codec tier: use io_uring if the kernel has it
 	RetryErrors      bool          // library tier: Retries is for every failure
 	RetryPause       time.Duration // library tier: before a further attempt, ±20 %; 0 means 1 ms doubling
+}
+
+// AddressOf is the address that a session belongs to.
+func (c *Config) AddressOf(session int) int {
+	if c.Assign == nil {
+		return session % len(c.Targets)
+	}
+	return c.Assign(session)
 }
 
 // ErrorEvent is one failed attempt, or a failed connection (Operation −1).

@@ -37,23 +37,37 @@ func loopCount(cfg *tier.Config, cores int) int {
 	return max(1, min(n, cores-1, cfg.Sessions))
 }
 
-// addressOf is the target that session number id connects to: round robin.
-func addressOf(id, addresses int) int { return id % addresses }
-
-// loopOf is the loop that session number id belongs to. Each run of loops sessions is spread
-// over all loops, and each loop gets sessions of every address where there are enough: the plain
-// remainder would give a loop the same few addresses for ever when the two counts share a
-// divisor, so it moves on by one after each common multiple.
-func loopOf(id, addresses, loops int) int {
-	return (id + id/lcm(addresses, loops)) % loops
-}
-
-func lcm(a, b int) int {
-	x, y := a, b
-	for y != 0 {
-		x, y = y, x%y
+// spread says which loop each session belongs to: the loop with the fewest sessions, among those
+// the one with the fewest of the session's address, and among those the next in turn for the
+// address, so that each loop gets sessions of every address where there are enough. With a router
+// every session belongs to all addresses.
+func spread(cfg *tier.Config, loops int, routed bool) (owner []int) {
+	count := make([]int, loops)
+	ofAddress := make([][]int, len(cfg.Targets)) // by loop
+	for i := range ofAddress {
+		ofAddress[i] = make([]int, loops)
 	}
-	return a / x * b
+	turn := make([]int, len(cfg.Targets))
+	for id := range cfg.Sessions {
+		address := 0
+		if !routed {
+			address = cfg.AddressOf(id)
+		}
+		of := ofAddress[address]
+		first := (address + turn[address]) % loops
+		best := first
+		for i := range loops {
+			k := (first + i) % loops
+			if count[k] < count[best] || count[k] == count[best] && of[k] < of[best] {
+				best = k
+			}
+		}
+		turn[address]++
+		count[best]++
+		of[best]++
+		owner = append(owner, best)
+	}
+	return owner
 }
 
 // reserveProcs makes sure that as many goroutines can run beside the loops as the machine has

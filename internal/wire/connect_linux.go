@@ -44,6 +44,7 @@ func (j jitter) reconnect(failures int) time.Duration {
 // connected makes a new socket the session's own.
 func (l *loop) connected(s *session, c *Session) {
 	s.generation++
+	s.dialing = false
 	err := unix.SetNonblock(c.FD, true)
 	if err == nil && l.ring == nil {
 		err = l.poller.add(c.FD, s.slot, s.generation)
@@ -51,7 +52,7 @@ func (l *loop) connected(s *session, c *Session) {
 	if err != nil {
 		unix.Close(c.FD)
 		s.failures++
-		l.fleet.dial(l, s, s.failures)
+		l.dial(s, s.failures)
 		return
 	}
 	unix.SetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
@@ -64,11 +65,14 @@ func (l *loop) connected(s *session, c *Session) {
 	}
 	l.up[s.address]++
 	l.upAll++
+	if s.lane.up++; s.lane.up == 1 {
+		s.lane.freeAt = l.now()
+	}
 	if s.returning {
 		l.rec.Reconnect(s.address)
 	}
 	s.returning = true
-	l.offer(s)
+	l.offer(s.lane)
 }
 
 // hangUp closes a session's socket.
@@ -90,6 +94,7 @@ func (l *loop) hangUp(s *session) {
 		l.stalled--
 	}
 	l.up[s.address]--
+	s.lane.up--
 	if l.upAll--; l.upAll == 0 {
 		l.downSince = l.now()
 	}
@@ -110,16 +115,20 @@ func (l *loop) lose(s *session, culprit *flight, failure driver.Failure) {
 		f := l.retire(s)
 		l.giveUp(f, l.fate(f, culprit, failure))
 	}
-	for i := range s.flights {
-		f := &s.flights[i]
+	for i := range s.lane.flights {
+		f := &s.lane.flights[i]
+		if f.session != s {
+			continue
+		}
 		switch f.phase {
 		case thinking, backingOff:
 			l.giveUp(f, l.fate(f, culprit, failure))
 		}
 	}
 	if !l.quitting {
-		l.fleet.dial(l, s, s.failures)
+		l.dial(s, s.failures)
 		s.failures++
+		l.fleet.moved()
 	}
 }
 
@@ -144,8 +153,9 @@ func (l *loop) fate(f, culprit *flight, failure driver.Failure) driver.Failure {
 func (l *loop) giveUp(f *flight, failure driver.Failure) {
 	known := f.phase == rollingBack || f.phase == backingOff
 	l.timers.remove(f)
+	f.idleAt = l.now()
 	if !known {
-		f.failure, f.end = failure, l.now()
+		f.failure, f.end = failure, f.idleAt
 		if f.sent == 0 {
 			f.sent = f.end
 		}
@@ -160,12 +170,12 @@ func (l *loop) giveUp(f *flight, failure driver.Failure) {
 
 // abandon gives up everything in flight.
 func (l *loop) abandon() {
-	for i := range l.sessions {
-		s := &l.sessions[i]
-		for k := range s.flights {
-			switch s.flights[k].phase {
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		for k := range a.flights {
+			switch a.flights[k].phase {
 			case requested, rollingBack, thinking, backingOff:
-				l.lose(s, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
+				l.lose(a.flights[k].session, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
 			}
 		}
 	}
@@ -173,18 +183,20 @@ func (l *loop) abandon() {
 
 // dial has a session connected by a goroutine, which tries until it succeeds or the fleet is
 // closed.
-func (f *Fleet) dial(l *loop, s *session, failures int) {
+func (l *loop) dial(s *session, failures int) {
+	s.dialing = true
+	f := l.fleet
 	f.dialers.Add(1)
 	go func(id, slot, address int) {
 		defer f.dialers.Done()
 		f.dialUntil(l, id, slot, address, failures, nil)
-	}(s.id, s.slot, s.address)
+	}(s.lane.id, s.slot, s.address)
 }
 
 // dialUntil connects a session and hands it to its loop. first, if not nil, is told how the first
 // attempt went.
 func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*driver.Error)) {
-	j := newJitter(uint64(f.cfg.Clock.Now()), uint64(id))
+	j := newJitter(uint64(f.cfg.Clock.Now())+uint64(address), uint64(id))
 	for ; ; failures++ {
 		if !pause(f.ctx, j.reconnect(failures)) {
 			return
@@ -204,6 +216,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 		if f.ctx.Err() != nil {
 			return
 		}
+		f.moved()
 		if f.cfg.OnError != nil {
 			f.cfg.OnError(tier.ErrorEvent{
 				AtNs: f.cfg.Clock.Now(), Operation: -1, Address: address, Attempt: 1,

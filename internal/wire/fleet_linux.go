@@ -19,6 +19,8 @@ import (
 type Fleet struct {
 	cfg      tier.Config
 	protocol Protocol
+	router   Router        // nil unless addresses serve different requests
+	stale    chan struct{} // holds a token if the router should look again; nil without one
 	loops    []*loop
 	recorder func() recorder
 
@@ -62,6 +64,11 @@ func NewFleet(cfg tier.Config, p Protocol) (*Fleet, error) {
 	f := &Fleet{cfg: cfg, protocol: p, dialing: make(chan struct{}, dialsAtOnce), stamper: keepStamping()}
 	f.recorder = func() recorder { return cfg.Collector.NewRecorder() }
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	if r, ok := p.(Routed); ok {
+		if f.router = r.Router(cfg.Targets, &cfg.Workload.Program); f.router != nil {
+			f.stale = make(chan struct{}, 1)
+		}
+	}
 	for i := range loopCount(&cfg, runtime.NumCPU()) {
 		l, err := f.newLoop(i)
 		if err != nil {
@@ -80,7 +87,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		return nil, err
 	}
 	l := &loop{
-		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p,
+		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p, router: f.router,
 		kernel:    kernelTime{clock: f.cfg.Clock},
 		buffer:    make([]byte, readBytes),
 		jitter:    newJitter(uint64(f.cfg.Clock.Now()), uint64(i)),
@@ -102,22 +109,36 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 	return l, nil
 }
 
-// distribute gives each loop its sessions.
+// distribute gives each loop its lanes and their sessions.
 func (f *Fleet) distribute() {
+	perLane := 1
+	if f.router != nil {
+		perLane = len(f.cfg.Targets)
+	}
+	owner := spread(&f.cfg, len(f.loops), f.router != nil)
 	n := make([]int, len(f.loops))
-	for id := range f.cfg.Sessions {
-		n[loopOf(id, len(f.cfg.Targets), len(f.loops))]++
+	for _, loop := range owner {
+		n[loop]++
 	}
 	for i, l := range f.loops {
-		l.sessions = make([]session, 0, n[i])
-		l.more = make([]*session, 0, n[i])
+		l.lanes = make([]lane, n[i])[:0]
+		l.sessions = make([]session, 0, n[i]*perLane)
+		l.more = make([]*session, 0, n[i]*perLane)
+		l.dirty = make([]*session, 0, n[i]*perLane)
 		l.timers = newTimers(n[i] * f.cfg.Pipeline)
 	}
-	for id := range f.cfg.Sessions {
-		l := f.loops[loopOf(id, len(f.cfg.Targets), len(f.loops))]
-		l.sessions = append(l.sessions, session{})
-		s := &l.sessions[len(l.sessions)-1]
-		s.init(id, len(l.sessions)-1, addressOf(id, len(f.cfg.Targets)), f.cfg.Pipeline)
+	for id, loop := range owner {
+		l := f.loops[loop]
+		l.lanes = l.lanes[:len(l.lanes)+1]
+		a := &l.lanes[len(l.lanes)-1]
+		a.init(id, f.cfg.Pipeline)
+		for address := range perLane {
+			if f.router == nil {
+				address = f.cfg.AddressOf(id)
+			}
+			l.sessions = append(l.sessions, session{lane: a, slot: len(l.sessions), address: address, fd: -1})
+			a.sessions = append(a.sessions, &l.sessions[len(l.sessions)-1])
+		}
 	}
 }
 
@@ -128,41 +149,54 @@ func (f *Fleet) Connect(ctx context.Context) error {
 	}
 	f.started = true
 	reserveProcs(len(f.loops))
+	if f.router != nil {
+		if err := f.router.Refresh(ctx); err != nil {
+			return err
+		}
+		f.dialers.Go(f.refresh)
+	}
+	outcomes := make(chan *driver.Error, len(f.cfg.Targets)*f.cfg.Sessions)
+	dials := 0
 	for _, l := range f.loops {
 		l.rec = f.recorder()
-		f.running.Add(1)
-		go func() { defer f.running.Done(); l.run() }()
-	}
-	type outcome struct{ err *driver.Error }
-	outcomes := make(chan outcome, f.cfg.Sessions)
-	for _, l := range f.loops {
 		for i := range l.sessions {
 			s := &l.sessions[i]
-			f.dialers.Add(1)
-			go func(id, slot, address int) {
-				defer f.dialers.Done()
-				f.dialUntil(l, id, slot, address, 0, func(err *driver.Error) { outcomes <- outcome{err} })
-			}(s.id, s.slot, s.address)
+			if s.dialing = f.serves(s.address); !s.dialing {
+				continue
+			}
+			dials++
+			f.dialers.Go(func() {
+				f.dialUntil(l, s.lane.id, s.slot, s.address, 0, func(err *driver.Error) { outcomes <- err })
+			})
 		}
+		f.running.Go(l.run)
 	}
+	return f.firstDials(ctx, dials, outcomes)
+}
+
+// firstDials waits until every session has been tried once. It fails if none succeeded.
+func (f *Fleet) firstDials(ctx context.Context, dials int, outcomes <-chan *driver.Error) error {
 	var first *driver.Error
 	connected := 0
-	for range f.cfg.Sessions {
+	for range dials {
 		select {
-		case o := <-outcomes:
-			if o.err == nil {
+		case err := <-outcomes:
+			if err == nil {
 				connected++
 			} else if first == nil {
-				first = o.err
+				first = err
 			}
 		case <-ctx.Done():
 			return fmt.Errorf("connect: %w", ctx.Err())
 		}
 	}
-	if connected == 0 {
-		return first
+	if connected > 0 {
+		return nil
 	}
-	return nil
+	if first == nil {
+		return errors.New("connect: no address serves any request; is the cluster complete?")
+	}
+	return first
 }
 
 // Run carries out one stage; see tier.Fleet. It fails only if a loop can't go on, or if the fleet
@@ -205,14 +239,14 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 	return next(&stage, reached, whole), f.broken()
 }
 
-// crew is the loops that have sessions for a stage.
+// crew is the loops that have lanes for a stage.
 func (f *Fleet) crew(stage *schedule.Stage) []*loop {
 	if stage.Open() || stage.Sessions <= 0 {
 		return f.loops
 	}
 	var crew []*loop
 	for _, l := range f.loops {
-		if l.sessions[0].id < stage.Sessions {
+		if l.lanes[0].id < stage.Sessions {
 			crew = append(crew, l)
 		}
 	}
@@ -280,6 +314,9 @@ func (f *Fleet) Timing() string {
 		}
 	}
 	how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
+	if f.router != nil {
+		how += "; each session is connected to every address and sends a request to the one that serves it"
+	}
 	if f.cfg.TimingTolerance > 0 {
 		how += fmt.Sprintf("; sends may be %v late to go together", f.cfg.TimingTolerance)
 	}

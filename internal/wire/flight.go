@@ -20,8 +20,9 @@ const (
 // flight is one operation under way. Every session has a fixed number of them; nothing of it is
 // allocated once it has been used.
 type flight struct {
-	session *session
-	next    *flight // in the session's queue of outstanding requests, or in its list of vacant flights
+	lane    *lane
+	session *session // that its request goes to, or the last one did
+	next    *flight  // in the session's queue of outstanding requests, or in the lane's list of vacant flights
 	request *driver.Request
 
 	index     uint64
@@ -29,10 +30,13 @@ type flight struct {
 	step      int
 	filled    int // how many steps have their arguments
 	attempts  int
+	redirects int   // how often a server said that another one must be asked
+	freeAt    int64 // when its lane had become free to take it
 	intended  int64
 	sent      int64 // of the first attempt; 0 before
 	stepEnd   int64 // when the step before the present one was answered
 	end       int64
+	idleAt    int64 // when nothing was outstanding any more
 	began     int64 // the operation's timeout counts from here
 
 	phase phase
@@ -55,7 +59,8 @@ type flight struct {
 
 // begin resets f for an operation.
 func (f *flight) begin(index uint64, operation int, intended, now int64) {
-	f.index, f.operation, f.step, f.filled, f.attempts = index, operation, 0, 0, 1
+	f.index, f.operation, f.step, f.filled, f.attempts, f.redirects = index, operation, 0, 0, 1, 0
+	f.freeAt, f.idleAt = max(f.lane.freeAt, 1), 0
 	f.intended, f.sent, f.end, f.began = intended, 0, 0, now
 	f.status, f.bytesIn, f.missing, f.badHash = 0, 0, false, false
 	f.wrote, f.eager, f.fresh = false, false, false

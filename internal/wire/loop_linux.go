@@ -15,6 +15,7 @@ import (
 // recorder is what a loop needs of measure.Recorder.
 type recorder interface {
 	Record(s *measure.Sample)
+	OwnLag(ns int64)
 	Drop(operation int, n uint64)
 	Offer(n uint64)
 	Stall()
@@ -51,9 +52,12 @@ type loop struct {
 	ring     *ring // nil: epoll
 	kernel   kernelTime
 
+	router    Router // nil: a lane has one session, for all its requests
+	lanes     []lane
 	sessions  []session
 	available available
 	more      []*session // sessions with more to read than was read at once
+	dirty     []*session // with a router: sessions that something was encoded for
 	deadlines deadlines
 	timers    timers
 	part      *part // nil between stages
@@ -141,6 +145,7 @@ func (l *loop) turn() {
 		l.begin()
 		l.finish()
 	}
+	l.flushDirty()
 	if l.rec.Asked() {
 		l.gauge()
 	}
@@ -253,6 +258,8 @@ func (l *loop) readMail() {
 			l.connected(&l.sessions[m.slot], &m.session)
 		case refused:
 			l.refused(&l.sessions[m.slot])
+		case served:
+			l.dialServed()
 		case start:
 			l.begins(m.stage)
 		case stop:

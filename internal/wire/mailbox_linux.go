@@ -17,6 +17,7 @@ type letterKind uint8
 const (
 	connected letterKind = iota
 	refused              // a connection couldn't be made; another attempt follows
+	served               // other addresses may serve requests now
 	start                // carry out a part of a stage
 	stop                 // begin nothing new
 	abort                // give up what is in flight

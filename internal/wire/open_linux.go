@@ -1,6 +1,6 @@
 package wire
 
-// sendDue sends the arrivals that are due as long as there are sessions to take them. While there
+// sendDue sends the arrivals that are due as long as there are lanes to take them. While there
 // are none the first waits, and with it all that follow it: they are drawn from the schedule
 // only when their turn comes, so that a backlog of any length takes no memory.
 func (l *loop) sendDue(now int64) {
@@ -14,19 +14,22 @@ func (l *loop) sendDue(now int64) {
 			return
 		}
 		lag := now - p.ahead.intended
-		s := l.available.peek()
-		if s != nil && lag < 0 && -lag <= l.spin {
+		a := l.available.peek()
+		if a != nil && lag < 0 && -lag <= l.spin {
 			now = l.spinUntil(p.ahead.intended)
 			lag = now - p.ahead.intended
 		}
 		switch {
 		case lag < 0:
 			return
-		case l.late(s != nil, lag, now):
+		case l.late(a != nil, lag, now):
+			if a != nil {
+				l.rec.OwnLag(now - max(p.ahead.intended, a.freeAt))
+			}
 			l.dropHead()
-		case s != nil:
+		case a != nil:
 			l.available.drop()
-			l.sendHead(s)
+			l.sendHead(a)
 			now = l.now()
 		case l.upAll == 0 && min(lag, now-l.downSince) > l.deadlines.timeout:
 			p.took(p.ahead.k)
@@ -54,16 +57,14 @@ func (l *loop) late(free bool, lag, now int64) bool {
 	return lag >= l.dropAfter
 }
 
-// sendHead gives the first arrival to a session.
-func (l *loop) sendHead(s *session) {
+// sendHead gives the first arrival to a lane.
+func (l *loop) sendHead(a *lane) {
 	p := l.part
 	p.took(p.ahead.k)
 	p.done++
-	l.start(s, p.number(p.ahead.k), p.ahead.intended, l.now())
-	if s.up {
-		l.flush(s)
-		l.offer(s)
-	}
+	l.start(a, p.number(p.ahead.k), p.ahead.intended, l.now())
+	l.flushAll(a.sessions[0])
+	l.offer(a)
 	p.ahead.advance()
 }
 

@@ -7,10 +7,10 @@ import (
 	"brunt/internal/workload"
 )
 
-// start begins an operation on a session that can take one. intended is never in closed loads:
+// start begins an operation in a lane that can take one. intended is never in closed loads:
 // the operation is then meant to start when it is sent.
-func (l *loop) start(s *session, index uint64, intended, now int64) {
-	f := s.take()
+func (l *loop) start(a *lane, index uint64, intended, now int64) {
+	f := a.take()
 	f.begin(index, l.work.Pick(index), intended, now)
 	l.inFlight++
 	l.deadlines.add(f)
@@ -28,28 +28,30 @@ func (l *loop) sendStep(f *flight) {
 	}
 	op := &l.work.Operations[f.operation]
 	f.phase = requested
-	l.encode(f, op.Steps[f.step].For(f.index), args, f.step+1 < len(op.Steps))
+	r := op.Steps[f.step].For(f.index)
+	if l.router != nil && !l.route(f, r, args) {
+		return
+	}
+	l.encode(f, r, args, f.step+1 < len(op.Steps))
 }
 
 // encode puts a request into the session's buffer and among those outstanding. eager means that
 // its answer leads to a further request.
 func (l *loop) encode(f *flight, r *driver.Request, args []gen.Value, eager bool) {
+	out, err := f.session.codec.Encode(f.session.out, r, args)
+	l.encoded(f, r, out, err, eager)
+}
+
+// encoded goes on after the codec.
+func (l *loop) encoded(f *flight, r *driver.Request, out []byte, err *driver.Error, eager bool) {
 	s := f.session
-	before := len(s.out)
-	out, err := s.codec.Encode(s.out, r, args)
 	f.request, f.wrote = r, false
 	if err != nil {
-		s.out = s.out[:before]
-		if f.sent == 0 {
-			f.sent = l.now()
-			if f.intended == never {
-				f.intended = f.sent
-			}
-		}
-		l.fail(f, driver.Failure{Class: err.Class, Code: err.Code, Text: err.Text}, l.now())
+		l.unsendable(f, driver.Failure{Class: err.Class, Code: err.Code, Text: err.Text})
 		return
 	}
 	s.out = out
+	l.soil(s)
 	if f.eager = eager; eager {
 		l.eager++
 	}
@@ -59,6 +61,19 @@ func (l *loop) encode(f *flight, r *driver.Request, args []gen.Value, eager bool
 		l.waiting++
 	}
 	s.push(f)
+}
+
+// unsendable fails an operation whose request can't be sent.
+func (l *loop) unsendable(f *flight, failure driver.Failure) {
+	now := l.now()
+	if f.sent == 0 {
+		f.sent = now
+		if f.intended == never {
+			f.intended = now
+		}
+	}
+	f.idleAt = now
+	l.fail(f, failure, now)
 }
 
 // retire removes the oldest outstanding request of a session.
@@ -82,6 +97,7 @@ func (l *loop) retire(s *session) *flight {
 // is when the last byte of the answer arrived.
 func (l *loop) answered(s *session, end int64) {
 	f := l.retire(s)
+	f.idleAt = end
 	r := &s.reply
 	if f.phase == rollingBack {
 		if r.Class != driver.OK {
@@ -91,6 +107,9 @@ func (l *loop) answered(s *session, end int64) {
 		return
 	}
 	f.absorb(r)
+	if l.router != nil && r.Class == driver.Retryable && l.redirected(f, r) {
+		return
+	}
 	l.timed(f, r.Class, end)
 	if r.Class != driver.OK {
 		l.fail(f, r.Failure, end)
@@ -161,8 +180,11 @@ func (l *loop) record(f *flight, class driver.Class) {
 	l.deadlines.remove(f)
 	m := &l.sample
 	m.Operation, m.Address = f.operation, f.session.address
-	m.Intended, m.Sent, m.End = f.intended, f.sent, f.end
-	m.Attempts, m.Class, m.Status, m.BytesIn = f.attempts, class, f.status, f.bytesIn
+	m.Intended, m.Ready, m.Sent, m.End = f.intended, 0, f.sent, f.end
+	if l.part.stage.Open() {
+		m.Ready = f.freeAt
+	}
+	m.Attempts, m.Class, m.Status, m.BytesIn = f.attempts+f.redirects, class, f.status, f.bytesIn
 	m.Missing, m.BadHash = f.missing, f.badHash
 	l.rec.Record(m)
 	if l.work.Timed != nil {
@@ -195,16 +217,28 @@ func (l *loop) timed(f *flight, class driver.Class, end int64) {
 
 // rest makes a flight vacant again, in closed loads after the operation's think time.
 func (l *loop) rest(f *flight, end int64) {
-	s := f.session
-	if !l.part.stage.Open() && !l.part.ended && l.pauses[f.operation].after {
-		if d := l.work.ThinkTime(f.operation, -1, f.index); d > 0 {
+	if !l.part.stage.Open() && !l.part.ended {
+		if d := l.restNs(f); d > 0 {
 			f.phase = resting
-			l.timers.add(f, end+int64(d))
+			l.timers.add(f, end+d)
 			return
 		}
 	}
-	s.give(f)
-	l.offer(s)
+	f.lane.give(f, max(f.idleAt, end))
+	l.offer(f.lane)
+}
+
+// restNs is how long a flight stays idle after its operation in a closed load: the think time, and
+// at least the pause of a session that connects again if it found its address unconnected while
+// others were there, so that a dead address isn't asked for as fast as that can be noted.
+func (l *loop) restNs(f *flight) (ns int64) {
+	if l.pauses[f.operation].after {
+		ns = int64(l.work.ThinkTime(f.operation, -1, f.index))
+	}
+	if l.router != nil && f.failure.Class == driver.Connect && f.lane.up > 0 {
+		ns = max(ns, int64(l.jitter.reconnect(1)))
+	}
+	return ns
 }
 
 // expire goes on with operations whose pause is over, and ends those whose time is up.
@@ -228,20 +262,17 @@ func (l *loop) expire() {
 
 // wake goes on with an operation whose pause is over.
 func (l *loop) wake(f *flight) {
-	s := f.session
 	switch f.phase {
 	case resting:
-		s.give(f)
-		l.offer(s)
+		f.lane.give(f, l.now())
+		l.offer(f.lane)
 		return
 	case backingOff:
 		f.attempts++
 		f.step = 0
 	}
 	l.sendStep(f)
-	if s.up {
-		l.flush(s)
-	}
+	l.flushAll(f.session)
 }
 
 // report tells of a failed attempt.
@@ -269,7 +300,7 @@ func (l *loop) failConnect(index uint64, intended, now int64) {
 	operation := l.work.Pick(index)
 	m := &l.sample
 	m.Operation, m.Address = operation, int(index%uint64(len(l.up)))
-	m.Intended, m.Sent, m.End = intended, intended, now
+	m.Intended, m.Ready, m.Sent, m.End = intended, 0, intended, now
 	m.Attempts, m.Class, m.Status, m.BytesIn, m.Missing, m.BadHash = 1, driver.Connect, 0, 0, false, false
 	l.rec.Record(m)
 	if l.work.Done != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/driver"
 	"brunt/internal/plan"
 	"brunt/internal/tier"
 	"brunt/internal/workload"
@@ -70,22 +71,44 @@ func TestDeadlinesKeepTheirOrder(t *testing.T) {
 func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 	for addresses := 1; addresses <= 6; addresses++ {
 		for loops := 1; loops <= 6; loops++ {
-			sessions := addresses * loops * 2
+			cfg := tier.Config{Sessions: addresses * loops * 2, Targets: make([]driver.Target, addresses)}
 			count := map[[2]int]int{}
 			perLoop := map[int]int{}
-			for id := range sessions {
-				loop := loopOf(id, addresses, loops)
-				count[[2]int{loop, addressOf(id, addresses)}]++
+			for id, loop := range spread(&cfg, loops, false) {
+				count[[2]int{loop, cfg.AddressOf(id)}]++
 				perLoop[loop]++
 			}
 			if len(count) != addresses*loops {
 				t.Errorf("%d addresses, %d loops: %d of the pairs have a session", addresses, loops, len(count))
 			}
 			for loop := range loops {
-				if perLoop[loop] != sessions/loops {
-					t.Errorf("%d addresses, %d loops: loop %d has %d of %d sessions", addresses, loops, loop, perLoop[loop], sessions)
+				if perLoop[loop] != cfg.Sessions/loops {
+					t.Errorf("%d addresses, %d loops: loop %d has %d of %d sessions", addresses, loops, loop, perLoop[loop], cfg.Sessions)
 				}
 			}
+		}
+	}
+}
+
+// Whatever the policy says, sessions go to its addresses and loops carry equally many.
+func TestSessionsFollowThePolicy(t *testing.T) {
+	cfg := tier.Config{Sessions: 12, Targets: make([]driver.Target, 3), Assign: func(session int) int {
+		if session < 9 {
+			return 2
+		}
+		return 0
+	}}
+	perLoop := map[int]int{}
+	last := map[int]int{}
+	for id, loop := range spread(&cfg, 3, false) {
+		perLoop[loop]++
+		if cfg.AddressOf(id) == 0 {
+			last[loop]++
+		}
+	}
+	for loop := range 3 {
+		if perLoop[loop] != 4 || last[loop] != 1 {
+			t.Errorf("loop %d has %d sessions, %d of the last address", loop, perLoop[loop], last[loop])
 		}
 	}
 }

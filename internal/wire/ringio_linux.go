@@ -161,6 +161,7 @@ func (l *loop) ringTurn() {
 		l.begin()
 		l.finish()
 	}
+	l.flushDirty()
 	if l.rec.Asked() {
 		l.gauge()
 	}

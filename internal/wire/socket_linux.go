@@ -126,11 +126,11 @@ func (l *loop) settle(s *session) {
 	if !s.up {
 		return
 	}
-	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.active && s.free != nil {
-		l.refill(s, l.now())
+	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.lane.active && s.lane.free != nil {
+		l.refill(s.lane, l.now())
 		return
 	}
-	l.flush(s)
+	l.flushAll(s)
 }
 
 // space returns a buffer to read into that begins with what the session holds already: the

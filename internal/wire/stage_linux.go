@@ -6,10 +6,10 @@ func (l *loop) begins(p *part) {
 	l.available.clear()
 	open := p.stage.Open()
 	l.stamp(open)
-	for i := range l.sessions {
-		s := &l.sessions[i]
-		s.active = open || p.stage.Sessions <= 0 || s.id < p.stage.Sessions
-		l.offer(s)
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		a.active = open || p.stage.Sessions <= 0 || a.id < p.stage.Sessions
+		l.offer(a)
 	}
 }
 
@@ -27,14 +27,14 @@ func (l *loop) stamp(on bool) {
 	}
 }
 
-// offer queues a session for operations if it can take one.
-func (l *loop) offer(s *session) {
-	if l.part != nil && s.active {
-		l.available.push(s)
+// offer queues a lane for operations if it can take one.
+func (l *loop) offer(a *lane) {
+	if l.part != nil && a.active {
+		l.available.push(a)
 	}
 }
 
-// begin begins the operations for which there are sessions.
+// begin begins the operations for which there are lanes.
 func (l *loop) begin() {
 	now := l.now()
 	if l.part.stage.Open() {
@@ -46,38 +46,36 @@ func (l *loop) begin() {
 		l.part.ended = true
 	}
 	for range beginsAtOnce {
-		s := l.available.peek()
-		if s == nil {
+		a := l.available.peek()
+		if a == nil {
 			return
 		}
 		l.available.drop()
-		if !l.refill(s, now) {
+		if !l.refill(a, now) {
 			return
 		}
 	}
 }
 
-// refill begins as many operations of a closed stage as the session can take, and reports
+// refill begins as many operations of a closed stage as the lane can take, and reports
 // whether there may be further ones.
-func (l *loop) refill(s *session, now int64) bool {
-	for range s.flights {
-		if !s.ready() {
+func (l *loop) refill(a *lane, now int64) bool {
+	for range a.flights {
+		if !a.ready() {
 			break
 		}
 		index, ok := l.part.takeClosed(now)
 		if !ok {
 			if !l.part.ended {
-				l.available.push(s)
+				l.available.push(a)
 			}
-			l.flush(s)
+			l.flushAll(a.sessions[0])
 			return false
 		}
-		l.start(s, index, never, now)
+		l.start(a, index, never, now)
 	}
-	if s.up {
-		l.flush(s)
-		l.offer(s)
-	}
+	l.flushAll(a.sessions[0])
+	l.offer(a)
 	return true
 }
 
@@ -120,7 +118,7 @@ func (l *loop) finish() {
 		if f == nil {
 			break
 		}
-		f.session.give(f)
+		f.lane.give(f, l.now())
 	}
 	if p.stage.Open() {
 		l.countDue(p, never)

@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// refreshEvery bounds how often servers are asked who serves what.
+const refreshEvery = 100 * time.Millisecond
+
+// route turns f to the session of the address that its request belongs to. If that isn't connected
+// the operation fails, and false is returned: a dead address costs its own requests only.
+func (l *loop) route(f *flight, r *driver.Request, args []gen.Value) bool {
+	address, ok := l.router.Route(r, args)
+	switch {
+	case ok:
+		f.session = f.lane.sessions[address]
+	case f.step == 0 || !f.session.up:
+		f.session = f.lane.anySession(int(f.index % uint64(len(l.up))))
+	}
+	if f.session.up {
+		return true
+	}
+	l.fleet.moved()
+	l.unsendable(f, driver.Failure{
+		Class: driver.Connect, Text: "the address that serves the request isn't connected", Fatal: true,
+	})
+	return false
+}
+
+// anySession returns a connected session, the one of an address if it is; if none is, that one.
+func (a *lane) anySession(address int) *session {
+	for i := range a.sessions {
+		if s := a.sessions[(address+i)%len(a.sessions)]; s.up {
+			return s
+		}
+	}
+	return a.sessions[address]
+}
+
+// redirected sends a request again that a server has refused because another one has what it is
+// about. It returns false if it can't be sent on.
+func (l *loop) redirected(f *flight, r *driver.Reply) bool {
+	address, ask, ok := l.router.Redirect(&r.Failure, f.redirects)
+	if !ask {
+		l.fleet.moved()
+	}
+	if !ok || r.Fatal || l.part.stopping {
+		return false
+	}
+	s := f.lane.sessions[address]
+	if !s.up || ask && s.asker == nil {
+		return false
+	}
+	f.redirects++
+	f.session = s
+	f.phase = requested
+	op := &l.work.Operations[f.operation]
+	args := l.work.Again(&f.workload, f.operation, f.step)
+	eager := f.step+1 < len(op.Steps)
+	if !ask {
+		l.encode(f, f.request, args, eager)
+		return true
+	}
+	out, err := s.asker.EncodeAsk(s.out, f.request, args)
+	l.encoded(f, f.request, out, err, eager)
+	return true
+}
+
+// soil notes that something was encoded for a session.
+func (l *loop) soil(s *session) {
+	if l.router != nil && !s.dirty {
+		s.dirty = true
+		l.dirty = append(l.dirty, s)
+	}
+}
+
+// flushAll hands what has been encoded to the kernel: for the lane's only session, or for all
+// sessions that requests were routed to.
+func (l *loop) flushAll(only *session) {
+	switch {
+	case l.router != nil:
+		l.flushDirty()
+	case only.up:
+		l.flush(only)
+	}
+}
+
+func (l *loop) flushDirty() {
+	for n := len(l.dirty); n > 0; n = len(l.dirty) {
+		s := l.dirty[n-1]
+		l.dirty = l.dirty[:n-1]
+		s.dirty = false
+		if s.up {
+			l.flush(s)
+		}
+	}
+}
+
+// dialServed connects sessions of addresses that serve requests by now.
+func (l *loop) dialServed() {
+	for i := range l.sessions {
+		if s := &l.sessions[i]; !s.up && !s.dialing && l.router.Serves(s.address) {
+			l.dial(s, s.failures)
+		}
+	}
+}
+
+// moved has the router look again, soon. It may be called from anywhere.
+func (f *Fleet) moved() {
+	select {
+	case f.stale <- struct{}{}:
+	default:
+	}
+}
+
+// refresh looks again whenever something seems to have moved, until the fleet is closed.
+func (f *Fleet) refresh() {
+	for {
+		select {
+		case <-f.stale:
+		case <-f.ctx.Done():
+			return
+		}
+		ctx, cancel := context.WithTimeout(f.ctx, f.cfg.ConnectTimeout)
+		err := f.router.Refresh(ctx)
+		cancel()
+		if err != nil {
+			f.moved()
+		} else {
+			f.tell(f.loops, served)
+		}
+		if !pause(f.ctx, refreshEvery) {
+			return
+		}
+	}
+}
+
+// serves reports whether an address needs connections.
+func (f *Fleet) serves(address int) bool { return f.router == nil || f.router.Serves(address) }
