@@ -45,6 +45,8 @@ func impersonated(name string) []string {
 	switch name {
 	case "picostress":
 		return []string{}
+	case "slow_cooker":
+		return []string{"cook"}
 	case "go-ycsb":
 		return []string{"ycsb"}
 	}
@@ -83,6 +85,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s), newYCSB(s),
+		newCook(s), newHTTP(s),
 	)
 	root.InitDefaultHelpCmd()
 	strictHelp(root)

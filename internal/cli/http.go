@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/plan"
+)
+
+// httpFlags are the flags of http.
+type httpFlags struct {
+	outputFlags
+	cmd        *cobra.Command
+	rate       float64
+	sessions   int
+	duration   time.Duration
+	requests   uint64
+	poisson    bool
+	thresholds []string
+	method     string
+	headers    []string
+	data       string
+	timeout    time.Duration
+	late       string
+	good       string
+	insecure   bool
+	ca         string
+	http1      bool
+	compress   bool
+	noReuse    bool
+	interval   time.Duration
+	seed       uint64
+	hdrLog     string
+	root       string
+	dir        string
+}
+
+const (
+	usualHTTPRate     = 100.0
+	usualHTTPDuration = 10 * time.Second
+)
+
+func newHTTP(s *streams) *cobra.Command {
+	f := &httpFlags{}
+	cmd := &cobra.Command{
+		Use:   "http URL|FILE|-",
+		Short: "Load an HTTP service: one URL, or a file of requests",
+		Long: `Load an HTTP service and print a report. The argument is a URL, a file of requests in vegeta's
+target format, or - for such a list on standard input.
+
+With --rate the load is open: requests start when they are due, whatever the server does, and
+latency counts from then. With --sessions alone it is closed: each session sends when it has the
+answer to its last request. Without either it is 100 requests a second.`,
+		Example: "  brunt http http://127.0.0.1:8080/\n  brunt http http://127.0.0.1:8080/ --rate 500 --duration 1m --threshold \"p(99) < 20ms\"\n  brunt http requests.txt --sessions 8",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return f.run(s, args[0]) },
+	}
+	f.bind(cmd)
+	return cmd
+}
+
+func (f *httpFlags) bind(cmd *cobra.Command) {
+	f.cmd = cmd
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.Float64Var(&f.rate, "rate", 0, "requests a second, whatever the server does (default 100 without --sessions)")
+	fs.IntVar(&f.sessions, "sessions", 0, "connections; without --rate each sends when it is free (default: enough for answers within 100 ms)")
+	fs.DurationVar(&f.duration, "duration", usualHTTPDuration, "how long")
+	fs.Uint64Var(&f.requests, "requests", 0, "end after exactly so many requests")
+	fs.BoolVar(&f.poisson, "poisson", false, "Poisson arrivals instead of even ones")
+	fs.StringArrayVar(&f.thresholds, "threshold", nil, `rule for the result, such as "p(99) < 20ms" or "errors < 1%" (repeatable)`)
+	fs.StringVarP(&f.method, "method", "X", "GET", "method, for a URL")
+	fs.StringArrayVarP(&f.headers, "header", "H", nil, `header field "Name: value", for every request (repeatable)`)
+	fs.StringVarP(&f.data, "data", "d", "", "body, for a URL: text, @file, or @- for standard input")
+	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "time for one request")
+	fs.StringVar(&f.late, "late", "queue", "requests that are late: queue or drop")
+	fs.StringVar(&f.good, "good", "200-399", "statuses that are no failure")
+	fs.BoolVarP(&f.insecure, "insecure", "k", false, "don't verify certificates")
+	fs.StringVar(&f.ca, "cacert", "", "authority's certificate (PEM)")
+	fs.BoolVar(&f.http1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
+	fs.BoolVar(&f.compress, "compress", false, "ask for gzip")
+	fs.BoolVar(&f.noReuse, "noreuse", false, "a new connection for each request")
+	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order of requests")
+	fs.StringVar(&f.hdrLog, "hlog", "", "write a HdrHistogram log to a file")
+	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
+	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
+	f.outputFlags.bind(cmd, "text")
+}
+
+// load is the phase that the flags ask for, and how many sessions it has.
+func (f *httpFlags) load() (ph plan.Phase, sessions int, err error) {
+	switch {
+	case f.cmd.Flags().Changed("rate") && !(f.rate > 0):
+		return ph, 0, fmt.Errorf("--rate %g: give requests a second, above zero", f.rate)
+	case f.cmd.Flags().Changed("sessions") && f.sessions < 1:
+		return ph, 0, fmt.Errorf("--sessions %d: a load needs at least 1", f.sessions)
+	case f.duration <= 0:
+		return ph, 0, errors.New("--duration: give a time above zero, such as 30s")
+	}
+	rate := f.rate
+	if rate == 0 && f.sessions == 0 {
+		rate = usualHTTPRate
+	}
+	limited := f.requests > 0 && !f.cmd.Flags().Changed("duration")
+	if rate == 0 {
+		ph = plan.Phase{Name: "closed", Kind: plan.Closed, Duration: f.duration, Operations: f.requests}
+		if limited {
+			ph.Duration = 0
+		}
+		return ph, f.sessions, nil
+	}
+	ph = plan.Phase{Name: "open", Kind: plan.Open, Duration: f.duration, RateFrom: rate, RateTo: rate, Operations: f.requests}
+	if f.poisson {
+		ph.Arrivals = "poisson"
+	}
+	if limited {
+		// Poisson arrivals may need longer than their mean.
+		ph.Duration = time.Duration(2*float64(f.requests)/rate*float64(time.Second)) + time.Minute
+	}
+	if sessions = f.sessions; sessions == 0 {
+		const answerWithinS, fewest, most = 0.1, 10, 1000
+		sessions = int(min(max(rate*answerWithinS, fewest), most))
+	}
+	return ph, sessions, nil
+}
