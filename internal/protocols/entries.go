@@ -6,6 +6,7 @@ import (
 	"brunt/internal/driver/etcd"
 	web "brunt/internal/driver/http"
 	"brunt/internal/driver/iproto"
+	"brunt/internal/driver/mysql"
 	"brunt/internal/driver/noop"
 	"brunt/internal/driver/postgres"
 	"brunt/internal/driver/redis"
@@ -16,6 +17,7 @@ import (
 func entries() []entry {
 	return []entry{
 		{[]string{"pg", "pgwire", "postgres", "postgresql"}, func() driver.Driver { return postgres.New() }, "5432"},
+		{[]string{"mysql", "mariadb", "tidb"}, func() driver.Driver { return mysql.New() }, "3306"},
 		{[]string{"sqlite", "sqlite3"}, func() driver.Driver { return sqlite.New() }, ""},
 		{[]string{"iproto", "tarantool"}, func() driver.Driver { return iproto.New() }, "3301"},
 		{[]string{"redis", "resp"}, func() driver.Driver { return redis.New() }, "6379"},

@@ -1,0 +1,237 @@
+// Package mysql speaks the protocol of MySQL, MariaDB and TiDB by the library tier: connections of
+// go-sql-driver used directly, one a session, without a pool between. Statements are prepared once
+// a session; $1, $2 … become the server's question marks, in whatever order they stand.
+//
+// Options of a target set variables of its sessions:
+//
+//	sql_mode   the server's own by default; ANSI_QUOTES lets "name" quote names
+//	time_zone  "+00:00" by default
+package mysql
+
+import (
+	"context"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/kv"
+	"brunt/internal/socket"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Driver is the protocol "mysql". It is immutable and safe for concurrent use.
+type Driver struct{}
+
+var (
+	_ driver.AdminDriver   = (*Driver)(nil)
+	_ driver.KeyValueAdmin = (*Driver)(nil)
+)
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Name is "mysql".
+func (*Driver) Name() string { return "mysql" }
+
+const defaultConnectTimeout = 5 * time.Second
+
+func connectTimeout(t driver.Target) time.Duration {
+	if t.ConnectTimeout <= 0 {
+		return defaultConnectTimeout
+	}
+	return t.ConnectTimeout
+}
+
+// connection is what the library's connections can do.
+type connection interface {
+	sqldriver.Conn
+	sqldriver.ConnPrepareContext
+	sqldriver.ExecerContext
+	sqldriver.QueryerContext
+}
+
+// session is one connection.
+type session struct {
+	connection
+	secret   string
+	received atomic.Int64
+	closed   bool
+}
+
+// counted counts what is received over a connection.
+type counted struct {
+	net.Conn
+	received *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received.Add(int64(n))
+	return n, err
+}
+
+// open connects and signs in within Target.ConnectTimeout.
+func open(ctx context.Context, t driver.Target) (*session, *driver.Error) {
+	options := kv.Read("mysql", t)
+	mode, zone := options.Text("sql_mode", ""), options.Text("time_zone", "+00:00")
+	if refused := options.Done(); refused != nil {
+		return nil, refused
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	defer cancel()
+	s := &session{secret: t.Password}
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd, c.DBName, c.TLS = "tcp", t.Address, t.User, t.Password, t.Database, t.TLS
+	c.Logger, c.InterpolateParams, c.ClientFoundRows = &mysql.NopLogger{}, true, true
+	c.Params = map[string]string{"time_zone": text(zone)}
+	if mode != "" {
+		c.Params["sql_mode"] = text(mode)
+	}
+	var refusedAt error
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := socket.Dial(ctx, address)
+		if err != nil {
+			refusedAt = err
+			return nil, err
+		}
+		return counted{nc, &s.received}, nil
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, kv.Bad("%s", kv.Line(err.Error(), t.Password))
+	}
+	conn, err := connector.Connect(ctx)
+	switch {
+	case refusedAt != nil:
+		return nil, connectFailure(refusedAt.Error(), "", refusedAt)
+	case err != nil:
+		return nil, refusal(ctx, t, err)
+	}
+	s.connection = conn.(connection)
+	return s, nil
+}
+
+// text writes a string literal that holds in every sql_mode that leaves backslashes alone: names
+// of modes and zones have none.
+func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+func connectFailure(text, code string, err error) *driver.Error {
+	return &driver.Error{Class: driver.Connect, Code: code, Text: text, Fatal: true, Err: err}
+}
+
+// refusal says why the server didn't let us in.
+func refusal(ctx context.Context, t driver.Target, err error) *driver.Error {
+	var answer *mysql.MySQLError
+	if !errors.As(err, &answer) {
+		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return connectFailure(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error(), "", err)
+		}
+		return connectFailure(fmt.Sprintf("can't connect to %s: %s; does a MySQL or MariaDB listen there?", t.Address, kv.Line(err.Error(), t.Password)), "", err)
+	}
+	hint := ""
+	switch answer.Number {
+	case 1044, 1045, 1698:
+		hint = "; check user and password"
+	case 1049:
+		hint = "; check the database's name"
+	case 1040, 1203:
+		hint = "; raise the server's max_connections or use fewer sessions"
+	}
+	text := fmt.Sprintf("can't connect to %s: %s%s", t.Address, kv.Line(answer.Message, t.Password), hint)
+	return connectFailure(text, fmt.Sprint(answer.Number), err)
+}
+
+// Close ends the session; it is safe to call twice.
+func (s *session) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.connection.Close()
+}
+
+// Dial opens a session and prepares the program's statements. An error is a *driver.Error: of
+// class Connect if no session could be opened, Client if the program or an option is at fault,
+// Server if the server refused a statement.
+func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
+	s, refused := open(ctx, t)
+	if refused != nil {
+		return nil, refused
+	}
+	c := &conn{session: s, statements: make([]statement, len(p.Requests))}
+	for i := range p.Requests {
+		if err := c.statements[i].prepare(ctx, s, &p.Requests[i]); err != nil {
+			c.Close()
+			err.Text = fmt.Sprintf("request %q: %s", p.Requests[i].Name, err.Text)
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// settings are the variables that bear on performance.
+const settings = `SHOW VARIABLES WHERE Variable_name IN ('innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit',
+ 'innodb_doublewrite', 'innodb_log_file_size', 'sync_binlog', 'log_bin', 'max_connections', 'transaction_isolation', 'tx_isolation', 'sql_mode')`
+
+// Describe asks for the version and variables.
+func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
+	a, err := d.Admin(ctx, t)
+	if err != nil {
+		return driver.ServerInfo{}, err
+	}
+	defer a.Close()
+	info := driver.ServerInfo{Product: "MySQL", Settings: map[string]string{}}
+	err = a.Query(ctx, "SELECT VERSION()", func(v []*string) error {
+		info.Version, _, _ = strings.Cut(*v[0], "-")
+		for _, fork := range []string{"MariaDB", "TiDB"} {
+			if _, version, ok := strings.Cut(*v[0], fork+"-v"); ok {
+				info.Product, info.Version = fork, version
+			} else if strings.Contains(*v[0], fork) {
+				info.Product = fork
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return info, err
+	}
+	return info, a.Query(ctx, settings, func(v []*string) error {
+		if v[1] != nil {
+			info.Settings[*v[0]] = *v[1]
+		}
+		return nil
+	})
+}
+
+// Prepare creates a table with the key YCSB_KEY and a column for each field, named in capitals, as
+// YCSB's clients do.
+func (d *Driver) Prepare(ctx context.Context, t driver.Target, table string, fields []string, fieldLength int, drop bool) error {
+	a, err := d.Admin(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if drop {
+		if _, err := a.Exec(ctx, "DROP TABLE IF EXISTS "+quote(table)); err != nil {
+			return err
+		}
+	}
+	kind := fmt.Sprintf("VARCHAR(%d)", max(fieldLength, 1))
+	if fieldLength*max(len(fields), 1) > 16000 { // a row's columns have 65 535 bytes together, four for a character
+		kind = "LONGTEXT"
+	}
+	statement := "CREATE TABLE IF NOT EXISTS " + quote(table) + " (YCSB_KEY VARCHAR(255) PRIMARY KEY"
+	for _, f := range fields {
+		statement += ", " + quote(strings.ToUpper(f)) + " " + kind
+	}
+	_, err = a.Exec(ctx, statement+")")
+	return err
+}
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

@@ -1,0 +1,138 @@
+package mysql
+
+import (
+	"context"
+	sqldriver "database/sql/driver"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/kv"
+	"brunt/internal/sqltext"
+)
+
+// prepared is what the library's statements can do.
+type prepared interface {
+	sqldriver.Stmt
+	sqldriver.StmtExecContext
+	sqldriver.StmtQueryContext
+}
+
+// statement is a request made ready.
+type statement struct {
+	prepared prepared // nil: sent as text
+	text     string
+	before   string // a statement to run first, or ""
+	order    []int  // which argument each question mark stands for
+	rows     bool   // it returns rows
+	captures []int  // columns; nil until the first answer
+}
+
+// prepare makes a request ready on a session.
+func (st *statement) prepare(ctx context.Context, s *session, req *driver.Request) *driver.Error {
+	switch req.Verb {
+	case driver.SQL:
+	case driver.Begin:
+		st.text = "START TRANSACTION"
+		if level := strings.TrimSpace(req.Text); level != "" {
+			st.before = "SET TRANSACTION ISOLATION LEVEL " + strings.ToUpper(level)
+		}
+		return nil
+	case driver.Commit:
+		st.text = "COMMIT"
+		return nil
+	case driver.Rollback:
+		st.text = "ROLLBACK"
+		return nil
+	default:
+		return kv.Bad("protocol mysql takes SQL and transactions only")
+	}
+	var refused *driver.Error
+	if st.text, st.order, refused = questionMarks(req.Text, len(req.Params)); refused != nil {
+		return refused
+	}
+	st.rows = returnsRows(st.text)
+	if len(req.Capture) > 0 && !st.rows {
+		return kv.Bad("the statement returns no rows to capture from")
+	}
+	if req.Simple {
+		return nil
+	}
+	p, err := s.PrepareContext(ctx, st.text)
+	if err != nil {
+		return s.failure(ctx, err)
+	}
+	st.prepared = p.(prepared)
+	if n := p.NumInput(); n >= 0 && n != len(st.order) {
+		return kv.Bad("the server sees %d parameters in the statement, the plan gives %d", n, len(st.order))
+	}
+	return nil
+}
+
+// questionMarks replaces numbered parameters by question marks. A statement that has only question
+// marks keeps them.
+func questionMarks(text string, params int) (out string, order []int, refused *driver.Error) {
+	var b strings.Builder
+	marks := 0
+	for _, token := range sqltext.Split(text) {
+		n, numbered := token.Parameter()
+		switch {
+		case token.Kind == sqltext.Mark:
+			order = append(order, marks)
+			marks++
+		case numbered && (n < 1 || n > params):
+			return "", nil, kv.Bad("the statement uses %.20s but has %d parameters", token.Text, params)
+		case numbered:
+			order = append(order, n-1)
+			b.WriteByte('?')
+			continue
+		}
+		b.WriteString(token.Text)
+	}
+	if marks > 0 && (marks != params || len(order) != marks) {
+		return "", nil, kv.Bad("the statement has %d question marks and %d parameters", marks, params)
+	}
+	return b.String(), order, nil
+}
+
+// returnsRows tells queries from statements that change something.
+func returnsRows(text string) bool {
+	first := ""
+	for _, t := range sqltext.Split(text) {
+		if t.Kind != sqltext.Word {
+			continue
+		}
+		if first == "" {
+			first = strings.ToUpper(t.Text)
+		}
+		if t.Is("RETURNING") {
+			return true
+		}
+	}
+	switch first {
+	case "SELECT", "SHOW", "WITH", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "CHECK", "OPTIMIZE", "CALL":
+		return true
+	}
+	return false
+}
+
+// find resolves the captures by an answer's columns.
+func (st *statement) find(req *driver.Request, columns []string) *driver.Error {
+	captures := make([]int, len(req.Capture))
+	for i, c := range req.Capture {
+		captures[i] = c.Column
+		if c.Name != "" {
+			captures[i] = -1
+			for k, name := range columns {
+				if strings.EqualFold(name, c.Name) {
+					captures[i] = k
+					break
+				}
+			}
+		}
+		if captures[i] < 0 || captures[i] >= len(columns) {
+			return kv.Bad("captured column %q (number %d) isn't in the result, which has: %s", c.Name, c.Column, strings.Join(columns, ", "))
+		}
+	}
+	st.captures = captures
+	return nil
+}
