@@ -65,7 +65,11 @@ func Create(fsys FS, root, name string, started time.Time, o Options) (*Bundle, 
 		}
 		err := fsys.Mkdir(dir)
 		if err == nil {
-			return open(fsys, dir, o)
+			b, err := open(fsys, dir, o)
+			if err == nil {
+				b.ours = true
+			}
+			return b, err
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return nil, folderError(dir, err)

@@ -225,3 +225,36 @@ func TestHealthLineHoldsAllOfHealth(t *testing.T) {
 		t.Errorf("%+v came back as %+v", h, got)
 	}
 }
+
+func TestDiscardLeavesNothingOfARunThatDidNothing(t *testing.T) {
+	root := t.TempDir()
+	run := &Run{Operations: []Operation{{Name: "a"}}}
+	b, err := Create(OS{}, root, "x", time.Now(), Options{})
+	if err != nil || b.Start([]byte("plan"), run) != nil {
+		t.Fatal(err)
+	}
+	b.Discard()
+	if names, _ := (OS{}).List(root); len(names) != 0 {
+		t.Errorf("it left %q", names)
+	}
+	named := filepath.Join(root, "named")
+	for range 2 { // the second try finds the folder free
+		if b, err = CreateIn(OS{}, named, Options{}); err != nil || b.Start([]byte("plan"), run) != nil {
+			t.Fatal(err)
+		}
+		b.Discard()
+	}
+	if names, err := (OS{}).List(named); err != nil || len(names) != 0 {
+		t.Errorf("the named folder holds %q, %v", names, err)
+	}
+	if b, err = CreateIn(OS{}, named, Options{}); err != nil || b.Start([]byte("plan"), run) != nil {
+		t.Fatal(err)
+	}
+	if err := b.Interval(&measure.Interval{UnixNs: 1, Operations: make([]measure.OperationInterval, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	b.Discard()
+	if names, _ := (OS{}).List(named); len(names) != 4 {
+		t.Errorf("of a run in which something happened there is %q", names)
+	}
+}

@@ -26,6 +26,7 @@ type Bundle struct {
 	Dir string
 
 	fsys      FS
+	ours      bool // the folder was made for this bundle
 	options   Options
 	failures  *failureLog
 	intervals appendLog
@@ -204,6 +205,21 @@ func (b *Bundle) Finish(run *Run) error {
 func (b *Bundle) Abandon() {
 	_ = b.intervals.close()
 	_ = b.errors.close()
+}
+
+// Discard is Abandon, and removes the bundle if nothing happened in the run: its folder is then
+// free for the next try. A folder that the user named stays, empty.
+func (b *Bundle) Discard() {
+	b.Abandon()
+	if b.tally != nil && b.tally.lastUnix != 0 {
+		return
+	}
+	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile} {
+		_ = b.fsys.Remove(filepath.Join(b.Dir, name))
+	}
+	if b.ours {
+		_ = b.fsys.Remove(b.Dir)
+	}
 }
 
 func (b *Bundle) writeRun(run *Run) error {

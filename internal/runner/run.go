@@ -87,7 +87,7 @@ func Run(ctx context.Context, hard <-chan struct{}, o Options) (*record.Run, str
 		o.Ended()
 	}
 	if err != nil {
-		j.bundle.Abandon()
+		j.bundle.Discard()
 		return nil, j.bundle.Dir, errors.Join(err, j.teardown())
 	}
 	err = j.finish(outcome)
