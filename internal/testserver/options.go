@@ -24,7 +24,7 @@ func TLS() Option { return func(o *options) { o.tls = true } }
 
 // Settings adds lines to the server's configuration: PostgreSQL ("work_mem = '8MB'"), Redis
 // ("maxmemory 10mb"), MariaDB ("max_connections=50"), Etcd and Tarantool ("readahead = 32000", in
-// box.cfg).
+// box.cfg), Prometheus, InfluxDB and VictoriaMetrics (arguments).
 func Settings(lines ...string) Option {
 	return func(o *options) { o.settings = append(o.settings, lines...) }
 }

@@ -1,0 +1,295 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	bufferBytes    = 32 << 20         // of points that wait for one destination
+	batchPoints    = 60               // at most, in one request
+	requestTimeout = 10 * time.Second //
+	flushTimeout   = 5 * time.Second  // at the end, for all destinations together
+	firstPause     = 500 * time.Millisecond
+	longestPause   = 30 * time.Second
+)
+
+// destination is a server that takes intervals, in its own format.
+type destination interface {
+	// name is its kind and host, without secrets.
+	name() string
+	// encode writes points as the body of one request. before is the sum of all earlier points
+	// and is moved on past these.
+	encode(n *names, points []*point, before *sums) ([]byte, error)
+	// request makes a request of a body.
+	request(ctx context.Context, body []byte) (*http.Request, error)
+	// accepted looks at the body of an answer that says success.
+	accepted(body []byte) error
+}
+
+// transfer is how sending to a destination goes, in intervals.
+type transfer struct {
+	name                string
+	sent, lost, waiting uint64
+	reason              string // of the last failure
+}
+
+// pusher sends points to one destination from a goroutine of its own. Points wait in bounded
+// memory; when it is full the oldest are given up, and only their sums are kept, so that counters
+// stay right.
+type pusher struct {
+	to     destination
+	client *http.Client
+	names  *names
+	bound  int
+	pause  func(attempt int) time.Duration
+
+	mu      sync.Mutex // held for short times only: Interval takes it
+	queue   []*point
+	bytes   int
+	dropped *sums
+	ladders *ladders
+	state   transfer
+	closing bool
+
+	wake   chan struct{}
+	done   chan struct{}
+	cancel context.CancelFunc
+	before *sums // of all points that were taken from the queue; the goroutine's own
+}
+
+func newPusher(to destination, client *http.Client, l *ladders) *pusher {
+	return &pusher{
+		to: to, client: client, ladders: l, bound: bufferBytes, pause: backoff,
+		state: transfer{name: to.name()}, before: &sums{}, wake: make(chan struct{}, 1), done: make(chan struct{}), cancel: func() {},
+	}
+}
+
+// backoff is how long to wait before a further attempt, from 1 on: twice as long each time, up to
+// 30 s, less a random part of up to a half.
+func backoff(attempt int) time.Duration {
+	d := min(firstPause<<min(attempt-1, 10), longestPause)
+	return d - time.Duration(rand.Int64N(int64(d/2)))
+}
+
+func (p *pusher) start(n *names) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.names, p.cancel = n, cancel
+	go func() {
+		defer close(p.done)
+		p.run(ctx)
+	}()
+}
+
+// add queues a point. It never waits for the network.
+func (p *pusher) add(pt *point) {
+	p.mu.Lock()
+	p.queue = append(p.queue, pt)
+	p.bytes += pt.bytes()
+	for p.bytes > p.bound && len(p.queue) > 1 {
+		oldest := p.queue[0]
+		p.queue[0] = nil
+		p.queue = p.queue[1:]
+		p.bytes -= oldest.bytes()
+		p.state.lost++
+		if p.dropped == nil {
+			p.dropped = &sums{}
+		}
+		p.dropped.add(oldest, p.ladders)
+	}
+	p.mu.Unlock()
+	p.nudge()
+}
+
+func (p *pusher) nudge() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take removes the next batch from the queue. more is false if there is none and none will come.
+func (p *pusher) take() (batch []*point, more bool) {
+	p.mu.Lock()
+	n := min(len(p.queue), batchPoints)
+	batch = slices.Clone(p.queue[:n])
+	p.queue = slices.Delete(p.queue, 0, n)
+	for _, pt := range batch {
+		p.bytes -= pt.bytes()
+	}
+	dropped := p.dropped
+	p.dropped = nil
+	more = n > 0 || !p.closing
+	p.mu.Unlock()
+	if dropped != nil {
+		p.before.merge(dropped)
+	}
+	return batch, more
+}
+
+func (p *pusher) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		batch, more := p.take()
+		if len(batch) > 0 {
+			p.send(ctx, batch)
+			continue
+		}
+		if !more {
+			return
+		}
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// send delivers a batch, with as many attempts as it takes until ctx ends. What the destination
+// refuses is lost.
+func (p *pusher) send(ctx context.Context, batch []*point) {
+	p.setWaiting(len(batch))
+	defer p.setWaiting(0)
+	body, err := p.to.encode(p.names, batch, p.before)
+	if err != nil {
+		p.lose(len(batch), err)
+		return
+	}
+	for attempt := 1; ; attempt++ {
+		again, err := p.post(ctx, body)
+		switch {
+		case err == nil:
+			p.mu.Lock()
+			p.state.sent += uint64(len(batch))
+			p.mu.Unlock()
+			return
+		case !again || ctx.Err() != nil:
+			p.lose(len(batch), err)
+			return
+		}
+		p.mu.Lock()
+		p.state.reason = err.Error()
+		p.mu.Unlock()
+		p.rest(ctx, attempt)
+	}
+}
+
+// rest waits before a further attempt, at the end of the run only shortly.
+func (p *pusher) rest(ctx context.Context, attempt int) {
+	wait := p.pause(attempt)
+	if p.ending() {
+		wait = min(wait, firstPause)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+			if p.ending() {
+				timer.Reset(min(p.pause(1), firstPause))
+			}
+		}
+	}
+}
+
+func (p *pusher) ending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closing
+}
+
+// post makes one attempt; again says that a further one may help.
+func (p *pusher) post(ctx context.Context, body []byte) (again bool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := p.to.request(bounded, body)
+	if err != nil {
+		return false, errors.New("not a usable address")
+	}
+	answer, err := p.client.Do(request)
+	if err != nil {
+		var e *url.Error
+		if errors.As(err, &e) {
+			err = e.Err // without the address, which may hold a password
+		}
+		return true, err
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	switch code := answer.StatusCode; {
+	case code/100 == 2:
+		return false, p.to.accepted(text)
+	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
+		return true, fmt.Errorf("it answered %s: %s", answer.Status, short(text))
+	default:
+		return false, fmt.Errorf("it answered %s: %s", answer.Status, short(text))
+	}
+}
+
+// short is the beginning of an answer on one line.
+func short(text []byte) string {
+	const most = 200
+	if len(text) > most {
+		text = text[:most]
+	}
+	out := []byte{}
+	for _, c := range text {
+		if c < ' ' || c == 0x7f {
+			c = ' '
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+func (p *pusher) lose(n int, err error) {
+	p.mu.Lock()
+	p.state.lost += uint64(n)
+	p.state.reason = err.Error()
+	p.mu.Unlock()
+}
+
+func (p *pusher) setWaiting(n int) {
+	p.mu.Lock()
+	p.state.waiting = uint64(n)
+	p.mu.Unlock()
+}
+
+// transfer is how it goes.
+func (p *pusher) transfer() transfer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.state
+	t.waiting += uint64(len(p.queue))
+	return t
+}
+
+// finish lets the goroutine send what waits until ctx ends. What is left then is lost.
+func (p *pusher) finish(ctx context.Context) {
+	p.mu.Lock()
+	p.closing = true
+	p.mu.Unlock()
+	p.nudge()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.cancel()
+		<-p.done
+	}
+	p.cancel()
+	p.mu.Lock()
+	p.state.lost += uint64(len(p.queue))
+	p.queue = nil
+	p.mu.Unlock()
+}

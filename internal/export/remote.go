@@ -1,0 +1,131 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/golang/snappy"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// remote writes Prometheus' remote-write protocol 1.0 (its specification; messages of prompb):
+// every interval's metrics as samples at the interval's end, histograms with classic buckets.
+type remote struct {
+	shown   string
+	target  string
+	user    *url.Userinfo
+	token   string
+	ladders *ladders
+}
+
+// newRemote takes http://HOST:9090, with /api/v1/write where no path is given.
+func newRemote(u *url.URL, getenv func(string) string, l *ladders) (destination, error) {
+	at := *u
+	d := &remote{shown: "prometheus " + at.Host, user: at.User, token: getenv("BRUNT_PROMETHEUS_TOKEN"), ladders: l}
+	at.User = nil
+	if at.Path == "" || at.Path == "/" {
+		at.Path = "/api/v1/write"
+	}
+	d.target = at.String()
+	return d, nil
+}
+
+func (d *remote) name() string { return d.shown }
+
+func (d *remote) request(ctx context.Context, body []byte) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set("Content-Encoding", "snappy")
+	r.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
+	authorize(r, d.user, d.token)
+	return r, nil
+}
+
+// authorize adds a bearer token, or else a user and password.
+func authorize(r *http.Request, user *url.Userinfo, token string) {
+	switch {
+	case token != "":
+		r.Header.Set("Authorization", "Bearer "+token)
+	case user != nil:
+		password, _ := user.Password()
+		r.SetBasicAuth(user.Username(), password)
+	}
+}
+
+func (d *remote) accepted([]byte) error { return nil }
+
+func (d *remote) encode(n *names, points []*point, before *sums) ([]byte, error) {
+	var w writeRequest
+	for _, p := range points {
+		before.add(p, d.ladders)
+		w.common = []label{{"job", "brunt"}, {"instance", n.id}}
+		w.atMs = p.unixNs / 1e6
+		for _, f := range build(d.ladders, n, before, p, nil) {
+			w.family(f)
+		}
+	}
+	return snappy.Encode(nil, w.out), nil
+}
+
+// writeRequest is a WriteRequest being encoded: field 1 holds series, each with labels (1: name
+// 1, value 2), which must be sorted, and samples (2: value 1, timestamp in ms 2).
+type writeRequest struct {
+	out    []byte
+	common []label
+	atMs   int64
+	series []byte
+	inner  []byte
+}
+
+func (w *writeRequest) family(f *dto.MetricFamily) {
+	name := f.GetName()
+	for _, m := range f.GetMetric() {
+		switch {
+		case m.Counter != nil:
+			w.sample(name, m.GetLabel(), "", m.Counter.GetValue())
+		case m.Gauge != nil:
+			w.sample(name, m.GetLabel(), "", m.Gauge.GetValue())
+		case m.Histogram != nil:
+			h := m.Histogram
+			for _, b := range h.GetBucket() {
+				w.sample(name+"_bucket", m.GetLabel(), strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64), float64(b.GetCumulativeCount()))
+			}
+			w.sample(name+"_bucket", m.GetLabel(), "+Inf", float64(h.GetSampleCount()))
+			w.sample(name+"_sum", m.GetLabel(), "", h.GetSampleSum())
+			w.sample(name+"_count", m.GetLabel(), "", float64(h.GetSampleCount()))
+		}
+	}
+}
+
+func (w *writeRequest) sample(name string, pairs []*dto.LabelPair, le string, value float64) {
+	labels := append([]label{{"__name__", name}}, w.common...)
+	for _, p := range pairs {
+		if p.GetValue() != "" { // an empty label is none
+			labels = append(labels, label{p.GetName(), strings.ToValidUTF8(p.GetValue(), "\ufffd")})
+		}
+	}
+	if le != "" {
+		labels = append(labels, label{"le", le})
+	}
+	slices.SortFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
+	w.series = w.series[:0]
+	for _, l := range labels {
+		w.inner = protowire.AppendString(protowire.AppendTag(w.inner[:0], 1, protowire.BytesType), l.name)
+		w.inner = protowire.AppendString(protowire.AppendTag(w.inner, 2, protowire.BytesType), l.value)
+		w.series = protowire.AppendBytes(protowire.AppendTag(w.series, 1, protowire.BytesType), w.inner)
+	}
+	w.inner = protowire.AppendFixed64(protowire.AppendTag(w.inner[:0], 1, protowire.Fixed64Type), math.Float64bits(value))
+	w.inner = protowire.AppendVarint(protowire.AppendTag(w.inner, 2, protowire.VarintType), uint64(w.atMs))
+	w.series = protowire.AppendBytes(protowire.AppendTag(w.series, 2, protowire.BytesType), w.inner)
+	w.out = protowire.AppendBytes(protowire.AppendTag(w.out, 1, protowire.BytesType), w.series)
+}
