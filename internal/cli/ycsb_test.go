@@ -3,13 +3,18 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,6 +146,12 @@ func TestYCSBOnPostgreSQL(t *testing.T) {
 	b.want(b.ok("load", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 10)
 	b.want(b.ok("run", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches",
 		"-p", "operationcount=200", "-p", "updateproportion=0", "-p", "readproportion=1"), "BATCH_READ", 20)
+	before := psql(t, s, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'")
+	b.none(b.ok("run", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches", "-p", "requestdistribution=sequential",
+		"-p", "operationcount=100", "-p", "updateproportion=1", "-p", "readproportion=0"))
+	if after := psql(t, s, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'"); after == before || len(after) != 100 {
+		t.Errorf("batches: an update of all records turned %s into %s", before, after)
+	}
 	if n := psql(t, s, "SELECT count(*) FROM batches"); n != "100" {
 		t.Errorf("batches: %s records", n)
 	}
@@ -188,9 +199,61 @@ func TestYCSBOnRedis(t *testing.T) {
 	}
 }
 
+func TestYCSBOnRedisCluster(t *testing.T) {
+	s := testserver.RedisCluster(t)
+	b := newTool(t, "-p", "redis.addr="+s.Nodes[0].Addr+";"+s.Nodes[1].Addr, "-p", "redis.mode=cluster")
+	b.want(b.ok("load", "redis", "--workload", "a", "-p", "recordcount=200", "--threads", "4"), "INSERT", 200)
+	b.none(b.ok("run", "redis", "--workload", "a", "-p", "recordcount=200", "--threads", "4"))
+}
+
+// TestYCSBOnHTTP has a service that keeps what is put.
+func TestYCSBOnHTTP(t *testing.T) {
+	var mu sync.Mutex
+	kept := map[string][]byte{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch r.Method {
+		case http.MethodPut:
+			body, err := io.ReadAll(r.Body)
+			if err != nil || !json.Valid(body) {
+				http.Error(w, "no JSON", http.StatusBadRequest)
+				return
+			}
+			kept[r.URL.Path] = body
+		case http.MethodGet:
+			body, ok := kept[r.URL.Path]
+			if !ok {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = w.Write(body)
+		}
+	}))
+	defer server.Close()
+	b := newTool(t, "-p", "http.addr="+server.URL, "-p", "recordcount=50", "-p", "fieldcount=2", "-p", "dataintegrity=true", "-p", "writeallfields=true")
+	b.want(b.ok("load", "http", "--threads", "2"), "INSERT", 50)
+	out := b.ok("run", "http", "--workload", "f", "-p", "operationcount=200", "--threads", "2")
+	b.none(out)
+	if len(kept) != 50 || kept["/usertable/user6284781860667377211"] == nil {
+		t.Errorf("%d records are kept", len(kept))
+	}
+	mu.Lock()
+	for path, body := range kept {
+		kept[path] = bytes.Replace(body, []byte(":field1:"), []byte(":field9:"), 1)
+	}
+	mu.Unlock()
+	if code, out, _ := b.do("", "run", "http", "--workload", "c", "-p", "operationcount=20"); code != 99 || counts(out)["READ_ERROR"] != 20 {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+}
+
 func TestYCSBOnSQLite(t *testing.T) {
 	b := newTool(t, "-p", "sqlite.db="+filepath.Join(t.TempDir(), "ycsb.db"))
 	b.workloads("sqlite", true, "abcdef")
+	b.want(b.ok("load", "sqlite", "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
+	b.want(b.ok("run", "sqlite", "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches",
+		"-p", "operationcount=200", "-p", "updateproportion=1", "-p", "readproportion=0"), "BATCH_UPDATE", 20)
 	b.ok("load", "sqlite", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
 	b.none(b.ok("run", "sqlite", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
 }
@@ -299,6 +362,56 @@ func TestYCSBResumes(t *testing.T) {
 	_, _, _ = b.do("", append(load, "--target", "100", "-p", "maxexecutiontime=1")...)
 	if code, _, err := b.do("", append(load, "-p", "resume=true", "-p", "seed=5")...); code != 104 || !strings.Contains(err, "other properties") {
 		t.Errorf("exit %d: %s", code, err)
+	}
+}
+
+func TestYCSBWritesFiles(t *testing.T) {
+	b := newTool(t, "-p", "recordcount=10", "-p", "operationcount=100", "-p", "basicdb.simulatedelay=1")
+	dir := t.TempDir() + "/"
+	out := b.ok("run", "basic", "-p", "histogram.percentiles.export=true", "-p", "histogram.percentiles.export.filepath="+dir,
+		"-p", "hdrhistogram.fileoutput=true", "-p", "hdrhistogram.output.path="+dir, "-p", "measurement.output_file="+dir+"result")
+	if !strings.HasSuffix(out, "into file: "+dir+"UPDATE-percentiles.txt.\n") {
+		t.Errorf("standard output is\n%s", out)
+	}
+	for name, want := range map[string]string{
+		"READ-percentiles.txt": " Value\tPercentile\t", "READ.hlog": "#[Histogram log format version 1.2]", "result": "READ   - Takes(s): ",
+	} {
+		if data, err := os.ReadFile(dir + name); err != nil || !strings.HasPrefix(string(data), want) {
+			t.Errorf("%s: %v %.100s", name, err, data)
+		}
+	}
+	b.ok("run", "basic", "-p", "exporter=site.ycsb.measurements.exporter.TextMeasurementsExporter", "-p", "exportfile="+dir+"ycsb")
+	if data, err := os.ReadFile(dir + "ycsb"); err != nil || !strings.Contains(string(data), "[OVERALL], Throughput(ops/sec), ") {
+		t.Errorf("%v %s", err, data)
+	}
+	raw := b.ok("run", "basic", "-p", "measurementtype=raw", "-p", "warmuptime=0.2")
+	_, raw, _ = strings.Cut(raw, "Run finished, takes")
+	_, raw, _ = strings.Cut(raw, "\n")
+	lines := strings.Split(strings.TrimSpace(raw), "\n")
+	if lines[0] != "operation,timestamp_us,latency_us" || strings.Count(raw, "TOTAL,") != 100 || len(lines) != 201 {
+		t.Errorf("%d lines, %d of TOTAL", len(lines), strings.Count(raw, "TOTAL,"))
+	}
+	us, err := strconv.ParseInt(strings.Split(lines[1], ",")[1], 10, 64)
+	if at := time.UnixMicro(us); err != nil || at.After(time.Now()) || time.Since(at) > 10*time.Minute {
+		t.Errorf("an operation began at %s", at)
+	}
+}
+
+// TestYCSBWarmUpCausesNoBurst looks at when the operations after a warm-up with a target begin.
+func TestYCSBWarmUpCausesNoBurst(t *testing.T) {
+	b := newTool(t)
+	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=200", "--target", "200", "-p", "warmuptime=1", "-p", "measurementtype=raw", "-p", "threadcount=4")
+	var first, last int64
+	n := 0
+	for _, m := range regexp.MustCompile(`(?m)^TOTAL,(\d+),`).FindAllStringSubmatch(out, -1) {
+		at, _ := strconv.ParseInt(m[1], 10, 64)
+		if n++; n == 1 {
+			first, last = at, at
+		}
+		first, last = min(first, at), max(last, at)
+	}
+	if n != 200 || last-first < 900_000 {
+		t.Errorf("%d operations began within %d µs; 200 at 200 a second take a second", n, last-first)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	"brunt/internal/dialect/ycsb/output"
 	"brunt/internal/driver"
@@ -21,8 +20,7 @@ type Meter struct {
 	raw     *output.Raw  // nil unless every operation is kept
 	logs    *output.Logs // nil unless logs are written
 
-	warmEndNs atomic.Int64 // on the run's clock; 0 before the first request
-	parts     [2]struct {  // of READ_MODIFY_WRITE: the read and the update
+	parts [2]struct { // of READ_MODIFY_WRITE: the read and the update
 		mu         sync.Mutex
 		ok, failed *measure.Histogram
 	}
@@ -62,9 +60,6 @@ func (m *Meter) Attach(w *workload.Workload) {
 
 // timed is told of each operation and request.
 func (m *Meter) timed(t workload.Timing) {
-	if m.warming(t.SentNs) {
-		return
-	}
 	start := t.SentNs
 	if m.job.Settings.Output.Measure != "op" {
 		start = t.IntendedNs
@@ -115,16 +110,6 @@ func (m *Meter) part(t workload.Timing) {
 	}
 }
 
-// warming reports whether a request belongs to the warm-up.
-func (m *Meter) warming(sentNs int64) bool {
-	s := m.job.Settings
-	if s.Command != Run || s.WarmUp == 0 {
-		return false
-	}
-	m.warmEndNs.CompareAndSwap(0, sentNs+int64(s.WarmUp))
-	return sentNs < m.warmEndNs.Load()
-}
-
 func named(name string, failed bool) string {
 	if failed {
 		return name + "_ERROR"
@@ -136,6 +121,7 @@ func named(name string, failed bool) string {
 func (m *Meter) Interval(iv *measure.Interval) error {
 	m.zeroUnixNs = iv.UnixNs - iv.StartNs
 	if iv.WarmUp {
+		m.dropParts()
 		return nil
 	}
 	every := int64(m.job.Settings.Output.Every)
@@ -200,6 +186,17 @@ func (m *Meter) takeParts() {
 	}
 }
 
+// dropParts forgets the parts of READ_MODIFY_WRITEs of the warm-up.
+func (m *Meter) dropParts() {
+	for i := range m.parts {
+		p := &m.parts[i]
+		p.mu.Lock()
+		p.ok.Reset()
+		p.failed.Reset()
+		p.mu.Unlock()
+	}
+}
+
 // progress prints the results so far, as go-ycsb does at each interval.
 func (m *Meter) progress() error {
 	if m.raw != nil || m.out == nil {
@@ -240,7 +237,7 @@ func (m *Meter) Finish(out io.Writer, open output.Open) (err error) {
 	}
 	switch {
 	case m.raw != nil:
-		return m.raw.Write(out, m.zeroUnixNs)
+		return m.raw.Write(out, m.startNs, m.zeroUnixNs)
 	case o.Exporter != "":
 		return m.results.WriteYCSB(out, o.Exporter)
 	}

@@ -113,12 +113,32 @@ func (q *sqlStore) Delete() []Request {
 	return sqlRequest(fmt.Sprintf("DELETE FROM %s WHERE YCSB_KEY = $1", q.table()), KeySlot)
 }
 
-// Batch inserts several records with one statement, and reads them with one; updates of several
-// records have no statement of their own.
+// updateText is an update of all fields of some records. PostgreSQL and SQLite both call the columns
+// of VALUES column1, column2 …
+func (q *sqlStore) updateText(fields []string, rows int) string {
+	var set, values []string
+	for i, f := range fields {
+		set = append(set, fmt.Sprintf("%s = v.column%d", f, i+2))
+	}
+	n := 1
+	for range rows {
+		var row []string
+		for range len(fields) + 1 {
+			row = append(row, fmt.Sprintf("$%d", n))
+			n++
+		}
+		values = append(values, "("+strings.Join(row, ", ")+")")
+	}
+	return fmt.Sprintf("UPDATE %s SET %s FROM (VALUES %s) AS v WHERE YCSB_KEY = v.column1", q.table(), strings.Join(set, ", "), strings.Join(values, ", "))
+}
+
+// Batch inserts, updates or reads several records with one statement.
 func (q *sqlStore) Batch(verb driver.Verb, fields []string, rows int) []Request {
 	switch verb {
 	case driver.Insert:
 		return sqlRequest(q.insertText(fields, rows), KeySlot, FieldSlots)
+	case driver.Update:
+		return sqlRequest(q.updateText(fields, rows), KeySlot, FieldSlots)
 	case driver.Read:
 		marks := make([]string, rows)
 		for i := range marks {

@@ -170,11 +170,12 @@ func TestPercentileFilesHaveGoYCSBsShape(t *testing.T) {
 
 func TestRawHasGoYCSBsShape(t *testing.T) {
 	r := &Raw{}
+	r.Add("READ", true, 999_999, 2_000_000)
 	r.Add("UPDATE", true, 5_000_000, 1_999_999)
 	r.Add("READ", true, 1_000_000, 2_000_000)
 	r.Add("READ_ERROR", false, 3_000_000, 7_000)
 	var b bytes.Buffer
-	if err := r.Write(&b, 1_700_000_000_000_000_000); err != nil {
+	if err := r.Write(&b, 1_000_000, 1_700_000_000_000_000_000); err != nil {
 		t.Fatal(err)
 	}
 	want := `operation,timestamp_us,latency_us

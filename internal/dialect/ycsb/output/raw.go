@@ -35,9 +35,9 @@ func (r *Raw) Add(name string, total bool, startNs, latencyNs int64) {
 }
 
 // Write writes all operations as CSV: a header, and then by operation its name, the microsecond
-// since the epoch at which it began, and its latency in microseconds. unixNs is the wall clock at
-// the start of the run's clock.
-func (r *Raw) Write(w io.Writer, unixNs int64) error {
+// since the epoch at which it began, and its latency in microseconds. Those that began before
+// fromNs of the run's clock are left out. unixNs is the wall clock at the start of the run's clock.
+func (r *Raw) Write(w io.Writer, fromNs, unixNs int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := bufio.NewWriter(w)
@@ -54,7 +54,7 @@ func (r *Raw) Write(w io.Writer, unixNs int64) error {
 	})
 	print := func(name string, take func(entry) bool) {
 		for _, e := range r.entries {
-			if take(e) {
+			if e.startNs >= fromNs && take(e) {
 				fmt.Fprintf(out, "%s,%d,%d\n", name, (unixNs+e.startNs)/1000, e.latencyUs)
 			}
 		}
