@@ -2,12 +2,15 @@ package protocols
 
 import (
 	"brunt/internal/driver"
+	"brunt/internal/driver/badger"
+	"brunt/internal/driver/bbolt"
 	"brunt/internal/driver/echo"
 	"brunt/internal/driver/etcd"
 	web "brunt/internal/driver/http"
 	"brunt/internal/driver/iproto"
 	"brunt/internal/driver/mysql"
 	"brunt/internal/driver/noop"
+	"brunt/internal/driver/pebble"
 	"brunt/internal/driver/postgres"
 	"brunt/internal/driver/redis"
 	"brunt/internal/driver/sqlite"
@@ -24,6 +27,9 @@ func entries() []entry {
 		{[]string{"http"}, func() driver.Driver { return web.New() }, "80"},
 		{[]string{"https"}, func() driver.Driver { return web.NewSecure() }, "443"},
 		{[]string{"etcd"}, func() driver.Driver { return etcd.New() }, "2379"},
+		{[]string{"bbolt", "bolt", "boltdb"}, func() driver.Driver { return bbolt.New() }, ""},
+		{[]string{"badger"}, func() driver.Driver { return badger.New() }, ""},
+		{[]string{"pebble"}, func() driver.Driver { return pebble.New() }, ""},
 		{[]string{"echo"}, func() driver.Driver { return echo.Driver{} }, "7"},
 		{[]string{"noop"}, func() driver.Driver { return noop.Driver{} }, ""},
 	}

@@ -52,5 +52,5 @@ func Port(name string) string {
 // file's path.
 func Embedded(name string) bool {
 	_, canonical, err := Find(name)
-	return err == nil && canonical == "sqlite"
+	return err == nil && slices.Contains([]string{"sqlite", "bbolt", "badger", "pebble"}, canonical)
 }

@@ -14,11 +14,13 @@ import (
 type Store interface {
 	View(f func(Transaction) error) error   // reads only
 	Update(f func(Transaction) error) error // applied when f returns nil
+	Prepare(table string, drop bool) error  // see driver.KeyValueAdmin
+	Settings() map[string]string            // what bears on performance
 	Close() error
 }
 
-// Transaction reads and writes a Store. Slices it hands out are valid until it ends, slices it is
-// given may be changed once it has ended.
+// Transaction reads and writes a Store. Slices it hands out are valid until the next call, slices
+// it is given may be changed once it has ended.
 type Transaction interface {
 	Get(table string, key []byte) (value []byte, ok bool, err error)
 	Put(table string, key, value []byte) error
