@@ -27,7 +27,7 @@ type session struct {
 
 	conn    driver.Conn // nil while there is none
 	backoff time.Duration
-	before  bool // it has been connected before
+	before  bool  // it has been connected before
 	freeAt  int64 // when it last asked for an operation, on the run's clock
 	state   workload.State
 	filled  int // how many steps of the operation under way have their arguments

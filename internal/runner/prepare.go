@@ -33,6 +33,7 @@ func newStand(ctx context.Context, p *plan.Plan) (*stand, error) {
 	if s.targets, err = targetsOf(p); err != nil {
 		return nil, &UsageError{err}
 	}
+	s.targets = expand(ctx, d, s.targets, p.Settings.Tier)
 	first := -1
 	var failure error
 	for i, t := range s.targets {

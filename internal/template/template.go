@@ -107,5 +107,17 @@ func (t *Template) Append(dst []byte, args []gen.Value, escape Escape) (out []by
 	return dst, true
 }
 
+// Plain is Append without an escape. A room for dst on the caller's stack stays there.
+func (t *Template) Plain(dst []byte, args []gen.Value) []byte {
+	for i := range t.pieces {
+		p := &t.pieces[i]
+		dst = append(dst, p.text...)
+		if p.param >= 0 {
+			dst = AppendValue(dst, &args[p.param])
+		}
+	}
+	return dst
+}
+
 // Literal is a template of text in which nothing is a placeholder. It keeps text.
 func Literal(text []byte) Template { return Template{[]piece{{text, -1}}} }

@@ -8,22 +8,20 @@ import (
 // Slots is how many slots the keys of a cluster fall into.
 const Slots = 16384
 
-// Slot is the slot of a key: CRC16 (XMODEM) of the key or, if it has a non-empty part in braces,
-// of the first such part, modulo Slots (Redis cluster specification).
+// Slot is the slot of a key: CRC16 (XMODEM: polynomial 0x1021, initial value 0, no reflection) of
+// the key or, if it has a non-empty part in braces, of the first such part, modulo Slots (Redis
+// cluster specification).
 func Slot(key []byte) uint16 {
-	if open := bytes.IndexByte(key, '{'); open >= 0 {
-		if end := bytes.IndexByte(key[open+1:], '}'); end > 0 {
-			key = key[open+1 : open+1+end]
-		}
-	}
-	return crc16(key) % Slots
+	t := makeTable()
+	return t.slot(key)
 }
 
-// crc16 is the CRC with polynomial 0x1021, initial value 0, no reflection (XMODEM).
-func crc16(b []byte) uint16 {
-	var crc uint16
-	for _, c := range b {
-		crc ^= uint16(c) << 8
+// crcTable is what each byte does to the CRC.
+type crcTable [256]uint16
+
+func makeTable() (t crcTable) {
+	for i := range t {
+		crc := uint16(i) << 8
 		for range 8 {
 			if crc&0x8000 != 0 {
 				crc = crc<<1 ^ 0x1021
@@ -31,6 +29,23 @@ func crc16(b []byte) uint16 {
 				crc <<= 1
 			}
 		}
+		t[i] = crc
+	}
+	return t
+}
+
+func (t *crcTable) slot(key []byte) uint16 {
+	if open := bytes.IndexByte(key, '{'); open >= 0 {
+		if end := bytes.IndexByte(key[open+1:], '}'); end > 0 {
+			key = key[open+1 : open+1+end]
+		}
+	}
+	return t.crc(key) % Slots
+}
+
+func (t *crcTable) crc(b []byte) (crc uint16) {
+	for _, c := range b {
+		crc = crc<<8 ^ t[byte(crc>>8)^c]
 	}
 	return crc
 }

@@ -1,6 +1,7 @@
 // Package redis speaks RESP2 and RESP3, the protocol of Redis and of servers that answer like it
 // (Valkey, KeyDB, Dragonfly), as its specification at redis.io describes it. The library tier uses
-// go-redis, for single servers and clusters; the codec tier speaks to single servers.
+// go-redis; the codec tier speaks to both as well, to a cluster by a connection to each node that
+// serves slots.
 //
 // Requests are commands of words. Options of a target:
 //
@@ -84,8 +85,8 @@ func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool)
 		return refused.Text, false
 	case t.TLS != nil:
 		return "TLS needs the library tier", false
-	case o.cluster:
-		return "a cluster needs the library tier", false
+	case o.readOnly:
+		return "option read_only needs the library tier", false
 	}
 	return "", true
 }

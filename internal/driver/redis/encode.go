@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"bytes"
 	"strconv"
 
 	"brunt/internal/driver"
@@ -14,10 +15,16 @@ type codec struct {
 	requests []request
 	encoded  [][]encodedPiece // by request
 	word     []byte
+	sent     uint64   // requests
+	answered uint64   // of these
+	asked    []uint64 // which of the others follow an ASKING, whose answer comes before theirs
 	scanner
 }
 
-var _ wire.Codec = (*codec)(nil)
+var (
+	_ wire.Codec = (*codec)(nil)
+	_ wire.Asker = (*codec)(nil)
+)
 
 // encodedPiece is text that is sent as it is and then, if word isn't nil, a word with parameters.
 type encodedPiece struct {
@@ -70,7 +77,33 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 		c.word, _ = p.word.Append(c.word[:0], args, nil)
 		dst = appendWord(dst, c.word)
 	}
+	c.sent++
 	return dst, nil
+}
+
+// EncodeAsk appends a command that is about a slot which is on its way to this node.
+func (c *codec) EncodeAsk(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
+	before := len(dst)
+	dst = append(dst, "*1\r\n$6\r\nASKING\r\n"...)
+	dst, err := c.Encode(dst, req, args)
+	if err != nil {
+		return dst[:before], err
+	}
+	c.asked = append(c.asked, c.sent-1)
+	return dst, nil
+}
+
+// permission consumes the answer to an ASKING, a line, if that is what comes next.
+func (c *codec) permission(buf []byte) (n int, done bool) {
+	if len(c.asked) == 0 || c.asked[0] != c.answered {
+		return 0, true
+	}
+	end := bytes.IndexByte(buf, '\n')
+	if end < 0 && len(buf) <= maxLine {
+		return 0, false
+	}
+	c.asked = c.asked[:copy(c.asked, c.asked[1:])]
+	return end + 1, true
 }
 
 func appendCommand(dst []byte, words []string) []byte {

@@ -183,8 +183,12 @@ func TestCluster(t *testing.T) {
 	p := program(set, get)
 	p.Requests[1].ID = 1
 	target := driver.Target{Address: cluster.Addrs()[1], Options: map[string]string{"mode": "cluster"}}
-	if why, ok := New().Takes(target, p); ok || !strings.Contains(why, "cluster") {
-		t.Errorf("the codec takes a cluster: %q", why)
+	if why, ok := New().Takes(target, p); !ok {
+		t.Errorf("the codec doesn't take a cluster: %q", why)
+	}
+	replicas := driver.Target{Address: target.Address, Options: map[string]string{"mode": "cluster", "read_only": "on"}}
+	if why, ok := New().Takes(replicas, p); ok || !strings.Contains(why, "read_only") {
+		t.Errorf("the codec reads from replicas: %q", why)
 	}
 	c, err := New().Dial(t.Context(), target, p)
 	if err != nil {

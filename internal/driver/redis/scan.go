@@ -49,6 +49,11 @@ type scanner struct {
 // Scan reads the answer to req.
 func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n int, done bool, need int) {
 	r := &c.requests[req.ID]
+	n, done = c.permission(buf)
+	c.bytes += int64(n)
+	if !done {
+		return 0, false, 0
+	}
 	for {
 		var used int
 		var finished bool
@@ -63,11 +68,13 @@ func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n in
 		switch {
 		case fault != "":
 			c.reset()
+			c.answered++
 			reply.Fail(&driver.Error{Class: driver.Protocol, Text: "the answer isn't RESP: " + fault, Fatal: true})
 			return len(buf), true, 0
 		case finished:
 			reply.BytesIn = c.bytes
 			c.reset()
+			c.answered++
 			return n, true, 0
 		case used == 0:
 			return n, false, 0

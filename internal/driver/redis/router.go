@@ -1,0 +1,176 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/wire"
+)
+
+// router knows which of the targets serves the keys of a cluster.
+type router struct {
+	targets  []driver.Target
+	options  *options
+	requests []request
+	keys     []key // by request
+	crc      crcTable
+	slots    [Slots]atomic.Int32 // number of the target that serves it, from 1; 0 means none is known
+	serves   []atomic.Bool       // by target: it serves any slot
+
+	mu      sync.Mutex     // guards what follows
+	numbers map[string]int // of targets, by their own addresses and those that nodes know them by
+	next    int            // the target to ask first
+}
+
+// key is where the key of a request comes from.
+type key struct {
+	word  int // −1: it has none
+	fixed bool
+	slot  uint16 // of a fixed one
+}
+
+var (
+	_ wire.Routed = (*Driver)(nil)
+	_ wire.Router = (*router)(nil)
+)
+
+// Router returns what knows the slots of a cluster, or nil for single servers.
+func (*Driver) Router(targets []driver.Target, p *driver.Program) wire.Router {
+	requests, o, refused := prepare(targets[0], p)
+	if refused != nil || !o.cluster {
+		return nil
+	}
+	r := &router{
+		targets: targets, options: o, requests: requests, keys: make([]key, len(requests)), crc: makeTable(),
+		serves: make([]atomic.Bool, len(targets)), numbers: map[string]int{},
+	}
+	for i := range requests {
+		k := &r.keys[i]
+		if k.word = keyWord(p.Requests[i].Words); k.word < 0 {
+			continue
+		}
+		var text []byte
+		if text, k.fixed = requests[i].words[k.word].Fixed(); k.fixed {
+			k.slot = Slot(text)
+		}
+	}
+	for i := len(targets) - 1; i >= 0; i-- {
+		r.numbers[targets[i].Address] = i
+	}
+	return r
+}
+
+// Serves reports whether any slot is a target's.
+func (r *router) Serves(address int) bool { return r.serves[address].Load() }
+
+// Route returns the target that serves the key of a command.
+func (r *router) Route(req *driver.Request, args []gen.Value) (address int, ok bool) {
+	k := &r.keys[req.ID]
+	if k.word < 0 || len(args) != r.requests[req.ID].params {
+		return 0, false
+	}
+	slot := k.slot
+	if !k.fixed {
+		var room [128]byte
+		slot = r.crc.slot(r.requests[req.ID].words[k.word].Plain(room[:0], args))
+	}
+	number := r.slots[slot].Load()
+	return int(number) - 1, number > 0
+}
+
+// Redirect reads MOVED and ASK.
+func (r *router) Redirect(f *driver.Failure, redirects int) (address int, ask, ok bool) {
+	if f.Code != "MOVED" && f.Code != "ASK" {
+		return 0, true, false // nothing has moved
+	}
+	to, ok := ParseRedirect(f.Text)
+	if !ok {
+		return 0, false, false
+	}
+	if address, ok = r.number(to.Address); !ok {
+		return 0, to.Ask, false
+	}
+	r.serves[address].Store(true)
+	if !to.Ask {
+		r.slots[to.Slot].Store(int32(address) + 1)
+	}
+	return address, to.Ask, redirects < r.options.maxRedirects
+}
+
+// number finds a target by the address that a node has for it. ":port" means the host that
+// answered, which is found if only one target has the port.
+func (r *router) number(address string) (number int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if number, ok = r.numbers[address]; ok || !strings.HasPrefix(address, ":") {
+		return number, ok
+	}
+	for i := range r.targets {
+		if _, port, err := net.SplitHostPort(r.targets[i].Address); err == nil && ":"+port == address {
+			if ok {
+				return 0, false
+			}
+			number, ok = i, true
+		}
+	}
+	return number, ok
+}
+
+// Refresh asks the targets in turn, until one answers, who serves what.
+func (r *router) Refresh(ctx context.Context) error {
+	var first error
+	for range r.targets {
+		r.mu.Lock()
+		asked := r.next
+		r.next = (r.next + 1) % len(r.targets)
+		r.mu.Unlock()
+		seen, refused := askTopology(ctx, r.targets[asked], r.options)
+		if refused == nil {
+			r.learn(seen, asked)
+			return nil
+		}
+		if first == nil {
+			first = refused
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if first == nil {
+		first = errors.New("there is no address to ask who is in the cluster")
+	}
+	return first
+}
+
+// learn takes over what the target number asked has answered.
+func (r *router) learn(seen *topology, asked int) {
+	serves := make([]bool, len(r.targets))
+	numbers := make([]int, len(seen.nodes)) // of targets, from 1
+	for i, n := range seen.nodes {
+		if n.id == seen.asked {
+			r.mu.Lock()
+			r.numbers[n.address] = asked
+			r.mu.Unlock()
+		}
+		if number, ok := r.number(n.address); ok {
+			numbers[i] = number + 1
+		}
+	}
+	for _, s := range seen.spans {
+		if number := numbers[s.node]; number > 0 {
+			serves[number-1] = true
+		}
+		for slot := s.first; slot <= s.last; slot++ {
+			r.slots[slot].Store(int32(numbers[s.node]))
+		}
+	}
+	for i := range serves {
+		r.serves[i].Store(serves[i])
+	}
+}

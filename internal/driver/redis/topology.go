@@ -1,0 +1,114 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"brunt/internal/driver"
+	"brunt/internal/socket"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// topology is who serves which slots, as one node of a cluster sees it.
+type topology struct {
+	asked string // the id of the node that was asked
+	nodes []node // masters first, each once
+	spans []span
+}
+
+// node is a member of the cluster.
+type node struct{ id, address string }
+
+// span is slots, first to last, and their master, an index of nodes.
+type span struct{ first, last, node int }
+
+// askTopology asks a node for CLUSTER MYID and CLUSTER SLOTS.
+func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *driver.Error) {
+	protocol := 2
+	if o.resp3 {
+		protocol = 3
+	}
+	client := goredis.NewClient(&goredis.Options{
+		Addr: t.Address, Username: t.User, Password: t.Password, Protocol: protocol, TLSConfig: t.TLS,
+		PoolSize: 1, MaxRetries: -1, DialerRetries: 1, DialTimeout: connectTimeout(t), ContextTimeoutEnabled: true,
+		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	defer cancel()
+	id, err := client.Do(ctx, "CLUSTER", "MYID").Text()
+	var slots []goredis.ClusterSlot
+	if err == nil {
+		slots, err = client.ClusterSlots(ctx).Result()
+	}
+	if err != nil {
+		if answer, ok := err.(goredis.Error); ok {
+			f := serverFailure([]byte(answer.Error()))
+			return nil, &driver.Error{Class: driver.Connect, Code: f.Code, Fatal: true, Err: err, Text: blot(
+				fmt.Sprintf("%s doesn't say who is in its cluster: %s; leave out option mode=cluster for a single server", t.Address, f.Text), t.Password)}
+		}
+		return nil, connectFailure(socket.Explain(ctx, t.Address, err))
+	}
+	return topologyOf(id, slots, t.Address), nil
+}
+
+// topologyOf reads the answer of the node at an address, which stands for hosts that it leaves out.
+func topologyOf(id string, slots []goredis.ClusterSlot, address string) *topology {
+	host, _, _ := net.SplitHostPort(address)
+	out := &topology{asked: id}
+	known := map[string]int{}
+	add := func(n goredis.ClusterNode) int {
+		h, port, err := net.SplitHostPort(n.Addr)
+		if err == nil && (h == "" || h == "?") {
+			n.Addr = net.JoinHostPort(host, port)
+		}
+		if at, ok := known[n.Addr]; ok {
+			return at
+		}
+		known[n.Addr] = len(out.nodes)
+		out.nodes = append(out.nodes, node{n.ID, n.Addr})
+		return len(out.nodes) - 1
+	}
+	for _, s := range slots {
+		if len(s.Nodes) > 0 && s.Start >= 0 && s.Start <= s.End && s.End < Slots {
+			out.spans = append(out.spans, span{s.Start, s.End, add(s.Nodes[0])})
+		}
+	}
+	for _, s := range slots {
+		for _, n := range s.Nodes {
+			add(n)
+		}
+	}
+	return out
+}
+
+var _ driver.Expander = (*Driver)(nil)
+
+// Expand returns all nodes of a cluster, masters first, for a target that is one of them; the node
+// asked keeps the address given. Replicas are among them because they may become masters. Other
+// targets stand for themselves.
+func (*Driver) Expand(ctx context.Context, t driver.Target) ([]driver.Target, error) {
+	o, refused := parseOptions(t)
+	if refused != nil {
+		return nil, refused
+	}
+	if !o.cluster {
+		return []driver.Target{t}, nil
+	}
+	seen, refused := askTopology(ctx, t, o)
+	if refused != nil {
+		return nil, refused
+	}
+	var out []driver.Target
+	for _, n := range seen.nodes {
+		target := t
+		if n.id != seen.asked {
+			target.Address = n.address
+		}
+		out = append(out, target)
+	}
+	return out, nil
+}
