@@ -17,12 +17,12 @@ half=5
 port=${PORT:-18321}
 url=http://127.0.0.1:$port/
 dir=$(mktemp -d)
-nginx_pid='' pauser=''
+nginx_pid='' pids='' pauser=''
 
 finish() {
 	if [ -n "$pauser" ]; then kill "$pauser" 2>/dev/null || true; fi
 	if [ -n "$nginx_pid" ]; then
-		kill -CONT $(workers) 2>/dev/null || true
+		kill -CONT $pids 2>/dev/null || true
 		kill "$nginx_pid" 2>/dev/null || true
 	fi
 	rm -rf "$dir"
@@ -61,6 +61,8 @@ CONF
 	nginx -p "$dir" -c "$dir/nginx.conf" -e "$dir/log" &
 	nginx_pid=$!
 	while [ ! -s "$dir/pid" ]; do sleep 0.05; done
+	sleep 0.5
+	pids=$(workers)
 }
 
 # under_pauses COMMAND…: runs it while the server works and stands still in turn.
@@ -68,9 +70,9 @@ under_pauses() {
 	(
 		while :; do
 			sleep $half
-			kill -STOP $(workers)
+			kill -STOP $pids
 			sleep $half
-			kill -CONT $(workers)
+			kill -CONT $pids
 		done
 	) &
 	pauser=$!
@@ -78,7 +80,7 @@ under_pauses() {
 	kill "$pauser" 2>/dev/null || true
 	wait "$pauser" 2>/dev/null || true
 	pauser=''
-	kill -CONT $(workers) 2>/dev/null || true
+	kill -CONT $pids 2>/dev/null || true
 	sleep 1
 }
 
