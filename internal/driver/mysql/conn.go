@@ -26,11 +26,11 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		reply.Fail(&driver.Error{Class: driver.Client, Fatal: c.closed, Text: "the session is closed or the request isn't part of its program"})
 		return
 	}
-	if len(args) != len(req.Params) {
-		reply.Fail(kv.Bad("%d arguments for %d parameters", len(args), len(req.Params)))
+	st := &c.statements[req.ID]
+	if len(args) != st.params {
+		reply.Fail(kv.Bad("%d arguments for %d parameters", len(args), st.params))
 		return
 	}
-	st := &c.statements[req.ID]
 	c.args = c.args[:0]
 	for i, from := range st.order {
 		c.args = append(c.args, sqldriver.NamedValue{Ordinal: i + 1, Value: argument(&args[from])})
@@ -50,6 +50,8 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	reply.BytesIn = c.received.Load() - before
 	if err != nil {
 		reply.Fail(c.failure(ctx, err))
+	} else {
+		reply.Missing = reply.Rows+reply.Affected < int64(st.records)
 	}
 }
 

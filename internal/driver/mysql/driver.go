@@ -2,6 +2,10 @@
 // go-sql-driver used directly, one a session, without a pool between. Statements are prepared once
 // a session; $1, $2 … become the server's question marks, in whatever order they stand.
 //
+// Requests on records become statements on a table with the key YCSB_KEY. As with go-ycsb, an
+// insert leaves a record alone that is there already. A batch of updates inserts the records that
+// aren't there.
+//
 // Options of a target set variables of its sessions:
 //
 //	sql_mode   the server's own by default; ANSI_QUOTES lets "name" quote names
@@ -226,7 +230,7 @@ func (d *Driver) Prepare(ctx context.Context, t driver.Target, table string, fie
 	if fieldLength*max(len(fields), 1) > 16000 { // a row's columns have 65 535 bytes together, four for a character
 		kind = "LONGTEXT"
 	}
-	statement := "CREATE TABLE IF NOT EXISTS " + quote(table) + " (YCSB_KEY VARCHAR(255) PRIMARY KEY"
+	statement := "CREATE TABLE IF NOT EXISTS " + quote(table) + " (" + keyColumn + " VARCHAR(255) PRIMARY KEY"
 	for _, f := range fields {
 		statement += ", " + quote(strings.ToUpper(f)) + " " + kind
 	}

@@ -152,7 +152,7 @@ func TestRefusedPrograms(t *testing.T) {
 		{sqlRequest("SELECT ?, ?", gen.Int), "2 question marks and 1"},
 		{sqlRequest("SELECT nonsense FROM nowhere"), "nowhere"},
 		{capture, "no rows to capture"},
-		{driver.Request{Verb: driver.Read, Text: "t"}, "SQL and transactions only"},
+		{driver.Request{Verb: driver.Call, Text: "t"}, "takes read, scan"},
 	} {
 		_, err := New().Dial(t.Context(), target, &driver.Program{Requests: []driver.Request{c.req}})
 		if e := driver.AsError(err); e == nil || !strings.Contains(e.Text, c.want) || e.Class == driver.Connect {
@@ -211,6 +211,33 @@ func TestTransactions(t *testing.T) {
 	}
 	if retry.Class != driver.Retryable || retry.Code != "1213" || retry.Fatal {
 		t.Errorf("deadlock: %+v", retry.Failure)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	target := targetOf(servers.MariaDB(t))
+	a := drivertest.Abilities{Scans: true, Batches: true, Keeps: true}
+	p := drivertest.NewRecords("usertable", a)
+	if err := New().Prepare(t.Context(), target, "usertable", []string{"field0", "field1"}, 1000, true); err != nil {
+		t.Fatal(err)
+	}
+	update := driver.Request{ID: len(p.Program.Requests), Verb: driver.Batch, Text: "update usertable", Fields: []string{"field1"}, Rows: 2}
+	p.Program.Requests = append(p.Program.Requests, update)
+	c, err := New().Dial(t.Context(), target, &p.Program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p.Check(t, c, a)
+	p.Insert(t, c, "one")
+	if r := p.Do(t, c, update.ID, "one", "x", "two", "y"); r.Class != driver.OK {
+		t.Fatalf("%+v", r.Failure)
+	}
+	if r := p.Read(t, c, "one"); string(r.Captured[0].B)+string(r.Captured[1].B) != "zerox" {
+		t.Errorf("got %+v", r)
+	}
+	if r := p.Read(t, c, "two"); r.Missing || string(r.Captured[1].B) != "y" {
+		t.Errorf("got %+v", r)
 	}
 }
 

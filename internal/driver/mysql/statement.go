@@ -23,7 +23,9 @@ type statement struct {
 	text     string
 	before   string // a statement to run first, or ""
 	order    []int  // which argument each question mark stands for
+	params   int    // how many arguments it takes
 	rows     bool   // it returns rows
+	records  int    // how many records it names, so that missing ones are noticed; 0 for other statements
 	captures []int  // columns; nil until the first answer
 }
 
@@ -43,11 +45,16 @@ func (st *statement) prepare(ctx context.Context, s *session, req *driver.Reques
 	case driver.Rollback:
 		st.text = "ROLLBACK"
 		return nil
-	default:
-		return kv.Bad("protocol mysql takes SQL and transactions only")
 	}
 	var refused *driver.Error
-	if st.text, st.order, refused = questionMarks(req.Text, len(req.Params)); refused != nil {
+	if req.Verb == driver.SQL {
+		st.params = len(req.Params)
+		st.text, st.order, refused = questionMarks(req.Text, st.params)
+	} else {
+		st.text, st.order, st.records, refused = recordStatement(req)
+		st.params = len(st.order)
+	}
+	if refused != nil {
 		return refused
 	}
 	st.rows = returnsRows(st.text)
