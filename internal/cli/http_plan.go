@@ -159,8 +159,9 @@ func (f *httpFlags) header() (all [][2]string, err error) {
 func addOperations(p *plan.Plan, requests []endpoints.Request) {
 	groups := map[string][]endpoints.Request{}
 	var order []string
+	several := endpoints.SeveralHosts(requests)
 	for _, r := range requests {
-		name := r.Method + " " + endpoints.Redacted(r.URL)
+		name := endpoints.Title(&r, several)
 		if groups[name] == nil {
 			order = append(order, name)
 		}

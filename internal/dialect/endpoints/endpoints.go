@@ -159,16 +159,22 @@ func Name(s string) string {
 	return s
 }
 
-// Hosts are the different host:port of requests, in order.
-func Hosts(requests []Request) (hosts []string) {
-	seen := map[string]bool{}
+// SeveralHosts reports whether requests go to more than one place.
+func SeveralHosts(requests []Request) bool {
 	for i := range requests {
-		if a := Address(requests[i].URL); !seen[a] {
-			seen[a] = true
-			hosts = append(hosts, a)
+		if u, first := requests[i].URL, requests[0].URL; u.Scheme != first.Scheme || u.Host != first.Host {
+			return true
 		}
 	}
-	return hosts
+	return false
+}
+
+// Title names a request among others: method and path, with the host if there are several.
+func Title(r *Request, several bool) string {
+	if several {
+		return r.Method + " " + Redacted(r.URL)
+	}
+	return r.Method + " " + r.URL.RequestURI()
 }
 
 // ValidHeader reports what is wrong with a header field that a user gave.

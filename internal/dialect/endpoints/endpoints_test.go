@@ -58,7 +58,14 @@ func TestPlan(t *testing.T) {
 	if w := step.Variants[1].Web; string(w.Body) != "{$$}" || w.Header[0][1] != "$$2" || w.Header[1] != [2]string{"N", "$1"} {
 		t.Errorf("%+v", w)
 	}
-	if got := strings.Join(Hosts(requests), " "); got != "a:80 b:8443 [::1]:81" {
+}
+
+func TestTitle(t *testing.T) {
+	one, two := request(t, "GET", "http://u:secret@a/x?y"), request(t, "GET", "http://b/")
+	if got := Title(&one, SeveralHosts([]Request{one, one})); got != "GET /x?y" {
+		t.Error(got)
+	}
+	if got := Title(&one, SeveralHosts([]Request{one, two})); got != "GET http://***@a/x?y" {
 		t.Error(got)
 	}
 }

@@ -80,6 +80,15 @@ func (f *flags) ours() {
 	fs.StringVar(&o.Results, "results", "", "`folder` for run bundles (default \"results\")")
 	fs.StringVar(&o.Bundle, "bundle", "", "`folder` for this run's bundle, empty or new")
 	fs.BoolVar(&o.Quiet, "quiet", false, "nothing on standard error but what went wrong")
+	fs.StringVar(&o.MetricAddr, "metrics-addr", "", "the same as -metric-addr")
+	fs.Func("export", "send every interval to `destination` influx=URL, prometheus=URL or otlp=URL (repeatable)", func(s string) error {
+		o.Exports = append(o.Exports, s)
+		return nil
+	})
+	fs.Func("watch", "sample `what` into the record and judge leaks: pid:N, tree:N, url:ADDRESS or cgroup:FOLDER (repeatable)", func(s string) error {
+		o.Watched = append(o.Watched, s)
+		return nil
+	})
 }
 
 func (o *Options) addHeader(s string) error {

@@ -50,6 +50,8 @@ type Options struct {
 	Results     string // folder of run bundles
 	Bundle      string // folder of this run's bundle
 	Quiet       bool
+	Exports     []string // where intervals are sent while they happen
+	Watched     []string // what is sampled beside the load
 }
 
 // RatePerS is the load.

@@ -43,7 +43,7 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	if proxied {
 		p.Target.Options["proxy"] = "env"
 	}
-	endpoints.AddOperation(p, o.operation(), 1, requests, o.fields(), turn(len(requests), o.Concurrency, o.Compat))
+	endpoints.AddOperation(p, o.operation(requests), 1, requests, o.fields(), turn(len(requests), o.Concurrency, o.Compat))
 	p.Load = []plan.Phase{o.phase()}
 	p.Settings = plan.Settings{
 		Sessions: o.Concurrency, OperationTimeout: o.Timeout, ConnectTimeout: 5 * time.Second,
@@ -69,11 +69,11 @@ func onOff(on bool) string {
 	return "off"
 }
 
-func (o *Options) operation() string {
-	if len(o.URLs) == 1 {
-		return o.Method + " " + endpoints.Redacted(o.URLs[0])
+func (o *Options) operation(requests []endpoints.Request) string {
+	if len(requests) == 1 {
+		return endpoints.Title(&requests[0], false)
 	}
-	return fmt.Sprintf("%s %d URLs", o.Method, len(o.URLs))
+	return fmt.Sprintf("%s %d URLs", o.Method, len(requests))
 }
 
 // fields are the headers that differ from request to request.

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// patience is how long tests wait for what must happen.
+const patience = 60 * time.Second
+
+// until waits until something holds.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain until %s", what)
+}
+
+// start runs a command line in a process of its own, with its output in a file.
+func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, output string) {
+	t.Helper()
+	output = filepath.Join(t.TempDir(), "out")
+	f, err := os.Create(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd = exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = f, f, t.TempDir()
+	cmd.Env = append(os.Environ(), env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return cmd, output
+}
+
+func reports(path string) int {
+	b, _ := os.ReadFile(path)
+	return len(reportLine.FindAllString(string(b), -1))
+}
+
+// A generator that is stopped says so itself: neither the lines, nor the hints, nor the verdict
+// blame the server.
+func TestCookSaysThatItStoodStill(t *testing.T) {
+	t.Parallel()
+	server := testserver.Nginx(t)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	cmd, output := start(t, nil, "brunt", "cook", "-qps", "100", "-interval", "500ms", "-iterations", "12", "-bundle", dir, "http://"+server.Addr+"/")
+	until(t, "there are two reports", func() bool { return reports(output) >= 2 })
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	out, err := os.ReadFile(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := record.Open(record.OS{}, dir)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := b.Run
+	if cmd.ProcessState.ExitCode() != exitInvalid || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 || run.Total.Done != 600 {
+		t.Errorf("exit %d, verdict %+v, paused %d ns, %d done\n%s", cmd.ProcessState.ExitCode(), run.Verdict, run.Health.PausedNs, run.Total.Done, out)
+	}
+	if !bytes.Contains(out, []byte("\n# the generator itself stood still for ")) {
+		t.Errorf("no line says that the generator stood still:\n%s", out)
+	}
+	own := 0
+	for _, h := range run.Hints {
+		if h.Metric == "generator" {
+			own++
+		} else if h.Kind == "pause" {
+			t.Errorf("a hint blames the server: %+v", h)
+		}
+	}
+	if own == 0 {
+		t.Errorf("hints: %+v", run.Hints)
+	}
+}
+
+// A log that is moved away and a SIGHUP: no line is lost or split.
+func TestCookRotatesItsLog(t *testing.T) {
+	t.Parallel()
+	server := testserver.Nginx(t)
+	log := filepath.Join(t.TempDir(), "cook.log")
+	cmd, output := start(t, nil, "brunt", "cook", "-qps", "50", "-interval", "200ms", "-iterations", "15", "-log", log, "-summary", "1.2", "http://"+server.Addr+"/")
+	until(t, "the log has reports", func() bool { return reports(log) >= 3 })
+	if err := os.Rename(log, log+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	var all []byte
+	for _, path := range []string{log + ".1", log} {
+		b, err := os.ReadFile(path)
+		if err != nil || reports(path) == 0 {
+			t.Fatalf("%s: %d reports, %v", path, reports(path), err)
+		}
+		all = append(all, b...)
+	}
+	found := reportLine.FindAllSubmatch(all, -1)
+	if len(found) != 15 || !bytes.HasSuffix(all, []byte("}\n")) {
+		t.Fatalf("%d reports\n%s", len(found), all)
+	}
+	for i, m := range found {
+		if string(m[1]) != strconv.Itoa(i) {
+			t.Errorf("report %d stands at place %d", i, i)
+		}
+	}
+	if reports(output) != 0 {
+		t.Error("reports on standard output too")
+	}
+}
+
+func TestCookEndsWithAnInterrupt(t *testing.T) {
+	t.Parallel()
+	server := testserver.Nginx(t)
+	for name, code := range map[string]int{"slow_cooker": 0, "brunt": exitInterrupted} {
+		args := []string{name}
+		if name == "brunt" {
+			args = append(args, "cook")
+		}
+		cmd, output := start(t, nil, append(args, "-summary", "1.2", "-qps", "50", "-interval", "300ms", "http://"+server.Addr+"/")...)
+		until(t, "there is a report", func() bool { return reports(output) >= 1 })
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		out, _ := os.ReadFile(output)
+		if cmd.ProcessState.ExitCode() != code || !bytes.Contains(out, []byte(`"p999"`)) {
+			t.Errorf("%s: exit %d, want %d\n%s", name, cmd.ProcessState.ExitCode(), code, out)
+		}
+	}
+}
+
+func TestCookTakesTheProxyFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	var asked, other atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodHead:
+		case r.RequestURI == "http://service.example:8080/x?y" && r.Host == "service.example:8080":
+			asked.Add(1)
+		default:
+			other.Add(1)
+		}
+	}))
+	defer proxy.Close()
+	cmd, output := start(t, []string{"http_proxy=" + proxy.URL, "no_proxy="}, "slow_cooker", "-qps", "20", "-interval", "1s", "-totalRequests", "20", "http://service.example:8080/x?y")
+	cmd.Wait()
+	out, _ := os.ReadFile(output)
+	if cmd.ProcessState.ExitCode() != 0 || asked.Load() != 20 || other.Load() != 0 || !strings.Contains(string(out), "pass") && !strings.Contains(string(out), "invalid") {
+		t.Errorf("exit %d, %d and %d requests\n%s", cmd.ProcessState.ExitCode(), asked.Load(), other.Load(), out)
+	}
+}
