@@ -258,6 +258,31 @@ func TestYCSBOnSQLite(t *testing.T) {
 	b.none(b.ok("run", "sqlite", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
 }
 
+func TestYCSBOnEmbeddedStores(t *testing.T) {
+	for database, property := range map[string]string{"boltdb": "bolt.path", "badger": "badger.dir", "pebble": "pebble.dir"} {
+		b := newTool(t, "-p", property+"="+filepath.Join(t.TempDir(), "store"))
+		if database == "boltdb" {
+			b.given = append(b.given, "-p", "bolt.no_sync=true")
+		}
+		b.want(b.ok("load", database, "--workload", "a", "--threads", "4", "-p", "recordcount=200"), "INSERT", 200)
+		for _, letter := range "abcdef" {
+			b.none(b.ok("run", database, "--workload", string(letter), "--threads", "4", "-p", "operationcount=100", "-p", "recordcount=200"))
+		}
+		b.ok("load", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
+		b.none(b.ok("run", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
+		b.want(b.ok("load", database, "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
+	}
+}
+
+func TestYCSBOnMariaDB(t *testing.T) {
+	s := testserver.MariaDB(t)
+	b := newTool(t, "-p", "mysql.host="+s.Host, "-p", fmt.Sprint("mysql.port=", s.Port), "-p", "mysql.user="+s.User, "-p", "mysql.password="+s.Password, "-p", "mysql.db="+s.Database)
+	b.workloads("mysql", true, "abcdef")
+	b.ok("load", "mariadb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
+	b.none(b.ok("run", "tidb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
+	b.want(b.ok("load", "mysql", "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
+}
+
 func TestYCSBOnTarantool(t *testing.T) {
 	s := testserver.Tarantool(t)
 	b := newTool(t, "-p", "tarantool.addr="+s.Addr, "-p", "tarantool.user="+s.User, "-p", "tarantool.password="+s.Password)

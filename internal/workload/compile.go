@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"brunt/internal/driver"
@@ -68,6 +69,9 @@ func (c *compiler) operation(op *plan.Operation) (linked, error) {
 		}
 		request := s.Request
 		request.Params = kinds[i]
+		if request.Verb == driver.Batch && request.Rows > 1 {
+			request.Params = slices.Repeat(kinds[i], request.Rows)
+		}
 		if request.Name == "" {
 			request.Name = stepName(op, i)
 		}
