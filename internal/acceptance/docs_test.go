@@ -1,0 +1,310 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"brunt/internal/testserver"
+)
+
+// command is a command of a console block and the lines that the documentation shows after it.
+type command struct {
+	line  int
+	text  string
+	shown []string
+}
+
+// consoleBlocks reads the ```console blocks of a page: lines that begin with "$ " are commands,
+// "> " continues one, all others are what they print; "…" stands for lines left out.
+func consoleBlocks(page string) (blocks [][]command) {
+	inside := false
+	var block []command
+	for n, line := range strings.Split(page, "\n") {
+		switch {
+		case !inside && strings.TrimSpace(line) == "```console":
+			inside, block = true, nil
+		case !inside:
+		case strings.TrimSpace(line) == "```":
+			inside = false
+			blocks = append(blocks, block)
+		case strings.HasPrefix(line, "$ "):
+			block = append(block, command{line: n + 1, text: line[2:]})
+		case strings.HasPrefix(line, "> ") && len(block) > 0:
+			block[len(block)-1].text += "\n" + line[2:]
+		case len(block) > 0:
+			last := &block[len(block)-1]
+			last.shown = append(last.shown, line)
+		}
+	}
+	return blocks
+}
+
+// placeholder is an address that the documentation uses, and the server that stands for it.
+var placeholder = regexp.MustCompile(`(127\.0\.0\.1|localhost):(\d+)`)
+
+// addressOf is the test's server for a port of the documentation; "" if the port means no server.
+func addressOf(t *testing.T, port string) string {
+	t.Helper()
+	get := func(key string, start func(tb testserver.TB) *testserver.Server) string {
+		return servers.Get(t, "docs "+key, start).Addr
+	}
+	switch port {
+	case "5432", "5433":
+		return get(port, func(tb testserver.TB) *testserver.Server {
+			s := testserver.Postgres(tb)
+			root := of("pg", s)
+			for _, text := range []string{"CREATE ROLE stress SUPERUSER LOGIN", "CREATE ROLE postgres SUPERUSER LOGIN",
+				"CREATE ROLE root SUPERUSER LOGIN", "CREATE DATABASE stress", "CREATE DATABASE test", "CREATE DATABASE shop"} {
+				if err := root.exec(text); err != nil {
+					tb.Fatalf("%s: %v", text, err)
+				}
+			}
+			return s
+		})
+	case "3301", "3302":
+		return get(port, func(tb testserver.TB) *testserver.Server {
+			return testserver.Tarantool(tb, testserver.Lua(stressInTarantool+"\nbox.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
+		})
+	case "6379":
+		return servers.Redis(t).Addr
+	case "2379":
+		return servers.Etcd(t).Addr
+	case "8080", "80":
+		return web(t).addr
+	case "8443", "443":
+		return get("8443", func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb, testserver.TLS()) })
+	case "8081":
+		return get(port, func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb) })
+	}
+	return ""
+}
+
+// toTestServers replaces the documentation's addresses.
+func toTestServers(t *testing.T, text string) string {
+	t.Helper()
+	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		if addr := addressOf(t, placeholder.FindStringSubmatch(found)[2]); addr != "" {
+			return addr
+		}
+		return found
+	})
+}
+
+// writeMissing makes a file that a block shows with cat, if it isn't there.
+func writeMissing(t *testing.T, path, content string) {
+	t.Helper()
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shortened are the lengths of the documentation's loads, which the test doesn't wait for.
+var shortened = []struct {
+	long *regexp.Regexp
+	text string
+}{
+	{regexp.MustCompile(`(--duration[ =])\S+`), "${1}1s"},
+	{regexp.MustCompile(`(--(?:rise|hold|fall)[ =])\S+`), "${1}300ms"},
+	{regexp.MustCompile(`(duration|hold|rise|fall|every|pause|after): *[0-9.]+(s|m|h)\b`), "${1}: 0.3s"},
+}
+
+func shorten(text string) string {
+	for _, s := range shortened {
+		text = s.long.ReplaceAllString(text, s.text)
+	}
+	return text
+}
+
+// Every command in the documentation works as shown.
+func TestDocumentation(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, page := range append(pages, "../../README.md") {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range consoleBlocks(string(b)) {
+			if len(block) == 0 || !strings.Contains(textOf(block), "brunt") && !strings.Contains(textOf(block), "report") {
+				continue
+			}
+			commands += len(block)
+			t.Run(fmt.Sprintf("%s:%d", filepath.Base(page), block[0].line), func(t *testing.T) { tryBlock(t, block) })
+		}
+	}
+	if commands < 10 {
+		t.Errorf("the documentation shows %d commands", commands)
+	}
+}
+
+func textOf(block []command) string {
+	var b strings.Builder
+	for _, c := range block {
+		b.WriteString(c.text + "\n")
+	}
+	return b.String()
+}
+
+// tryBlock runs a block's commands one after the other in one shell.
+func tryBlock(t *testing.T, block []command) {
+	dir := workFolder(t)
+	var script strings.Builder
+	for i, c := range block {
+		text := toTestServers(t, shorten(c.text))
+		if name, ok := strings.CutPrefix(text, "cat "); ok && len(c.shown) > 0 {
+			writeMissing(t, filepath.Join(dir, name), toTestServers(t, strings.Join(c.shown, "\n")+"\n"))
+		}
+		fmt.Fprintf(&script, "(exit ${code-0})\n%s\ncode=$?; echo; echo \"@@ %d $code\"; echo; echo \"@@ %d $code\" >&2\n", text, i, i)
+	}
+	replacePlaceholders(t, dir)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-c", script.String())
+	shell.Dir = dir
+	shell.Env = append(os.Environ(), "PATH="+filepath.Join(dir, ".bin")+":"+os.Getenv("PATH"), roleVariable+"=brunt", "COLUMNS=100")
+	var out, errs bytes.Buffer
+	shell.Stdout, shell.Stderr = &out, &errs
+	if err := shell.Run(); err != nil && ctx.Err() != nil {
+		t.Fatalf("it didn't end:\n%s%s", out.String(), errs.String())
+	}
+	for i, c := range block {
+		stdout, code := part(t, out.String(), i)
+		stderr, _ := part(t, errs.String(), i)
+		t.Logf("$ %s\nexit %d\n%s", c.text, code, stderr)
+		next := ""
+		if i+1 < len(block) {
+			next = block[i+1].text
+		}
+		if code != 0 && code != 98 && next != "echo $?" {
+			t.Errorf("line %d: %s: exit %d\n%s%s", c.line, c.text, code, stdout, stderr)
+		}
+		checkShown(t, c, stdout+"\n"+stderr)
+	}
+}
+
+// part is what a command printed between its marks, and its exit code.
+func part(t *testing.T, text string, i int) (string, int) {
+	t.Helper()
+	begin := 0
+	if i > 0 {
+		at := strings.Index(text, fmt.Sprintf("@@ %d ", i-1))
+		if at < 0 {
+			t.Fatalf("the block ended early:\n%s", text)
+		}
+		begin = at + strings.IndexByte(text[at:], '\n') + 1
+	}
+	end := strings.Index(text, fmt.Sprintf("@@ %d ", i))
+	if end < 0 {
+		t.Fatalf("the block ended early:\n%s", text)
+	}
+	code := 0
+	fmt.Sscanf(text[end:], "@@ %d %d", &i, &code)
+	return text[begin:end], code
+}
+
+// notWords is what differs from run to run: numbers and their units, bars, rules and tree lines.
+var notWords = regexp.MustCompile(`[0-9][0-9.,:TZ]*|\b(ns|us|ms|s|m|min|h|B|KiB|MiB|GiB|KB|MB)\b|µs|[^\pL ]+`)
+
+// shape is what stays of a line when all that differs from run to run is taken away.
+func shape(line string) string {
+	return strings.Join(strings.Fields(notWords.ReplaceAllString(line, " ")), " ")
+}
+
+// checkShown fails if the documentation shows a line that has no counterpart of its shape in what
+// the command printed. It need not be the whole line, and "…" ends what is compared.
+func checkShown(t *testing.T, c command, printed string) {
+	t.Helper()
+	var shapes []string
+	for _, line := range strings.Split(printed, "\n") {
+		shapes = append(shapes, shape(line))
+	}
+	for _, line := range c.shown {
+		before, _, _ := strings.Cut(line, "…")
+		want := shape(before)
+		if want == "" {
+			continue
+		}
+		found := false
+		for _, s := range shapes {
+			found = found || s == want || strings.HasPrefix(s, want+" ")
+		}
+		if !found {
+			t.Errorf("line %d: %s\ndoesn't print a line like\n%s\nbut\n%s", c.line, c.text, line, printed)
+			return
+		}
+	}
+}
+
+// workFolder is a folder as the reader's: with the examples, and brunt and the tools that it
+// stands in for on the path.
+func workFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"brunt", "picostress", "go-ycsb", "slow_cooker", "k6", "pgbench"} {
+		if err := os.Symlink(self, filepath.Join(dir, ".bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// replacePlaceholders shortens the examples' loads and sends them to the test's servers.
+func replacePlaceholders(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(dir, "examples"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(toTestServers(t, shorten(string(b)))), 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The comparison itself notices what isn't there.
+func TestShapes(t *testing.T) {
+	for a, b := range map[string]string{
+		"├─ rate    28,213/s  succeeded":                      "├─ rate    7/s  succeeded",
+		"cars_q    created, 100 rows, 3,211 rows/s, checksum": "cars_q  created, 7 rows, 11 rows/s, checksum",
+		"       2 µs –    5 µs     2.82 %     2.82 %  ██▍":    "  1 ms – 2 ms  0 % 100 %",
+	} {
+		if shape(a) != shape(b) {
+			t.Errorf("%q and %q differ in shape: %q, %q", a, b, shape(a), shape(b))
+		}
+	}
+	if shape("failed none") == shape("failed 3") {
+		t.Error("words don't count")
+	}
+	blocks := consoleBlocks("text\n```console\n$ brunt a \\\n> --b\nout\n$ c\n```\n```sh\n$ no\n```\n")
+	if len(blocks) != 1 || len(blocks[0]) != 2 || blocks[0][0].text != "brunt a \\\n--b" || len(blocks[0][0].shown) != 1 {
+		t.Errorf("blocks: %+v", blocks)
+	}
+}
