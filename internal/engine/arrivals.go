@@ -106,10 +106,10 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 	for {
 		now := cfg.Clock.Now()
 		switch {
-		case cfg.DropLate && now-x.intended >= int64(cfg.DropAfter), now > end:
+		case cfg.DropLate && now-x.intended >= int64(cfg.DropAfter), now > end && a.pool.connected.Load() > 0:
 			a.drop(x.i)
 			return true
-		case a.pool.lost():
+		case now > end, a.pool.lost() && now-x.intended > int64(cfg.OperationTimeout):
 			a.pool.giveUp(a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
 			a.taken.Add(1)
 			return true

@@ -266,8 +266,8 @@ func TestHostileAnswers(t *testing.T) {
 }
 
 func TestServerClosesInsteadOfAnswering(t *testing.T) {
-	n := 0
-	b := newBench(t, options{servers: []echo.Config{{Answer: func(echo.Frame) bool { n++; return n%3 != 0 }}}})
+	var n atomic.Int64
+	b := newBench(t, options{servers: []echo.Config{{Answer: func(echo.Frame) bool { return n.Add(1)%3 != 0 }}}})
 	b.run(schedule.Stage{Operations: 9})
 	total := b.total()
 	if o := total.Operations[0]; o.Errors[driver.UnknownOutcome] != 3 || o.OK() != 6 {

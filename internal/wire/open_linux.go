@@ -22,6 +22,11 @@ func (l *loop) sendDue(now int64) {
 		switch {
 		case lag < 0:
 			return
+		case l.unreachable(lag, now):
+			p.took(p.ahead.k)
+			p.done++
+			l.failConnect(p.number(p.ahead.k), p.ahead.intended, now)
+			p.ahead.advance()
 		case l.late(a != nil, lag, now):
 			if a != nil {
 				l.rec.OwnLag(now - max(p.ahead.intended, a.freeAt))
@@ -31,15 +36,20 @@ func (l *loop) sendDue(now int64) {
 			l.available.drop()
 			l.sendHead(a)
 			now = l.now()
-		case l.upAll == 0 && min(lag, now-l.downSince) > l.deadlines.timeout:
-			p.took(p.ahead.k)
-			p.done++
-			l.failConnect(p.number(p.ahead.k), p.ahead.intended, now)
-			p.ahead.advance()
 		default:
 			return
 		}
 	}
+}
+
+// unreachable reports whether an arrival fails because nothing is connected: since the operation
+// timeout, all of which the arrival has waited, or still when the stage has been over for as long.
+// The policy comes first.
+func (l *loop) unreachable(lag, now int64) bool {
+	if l.upAll > 0 || l.cfg.DropLate && lag >= l.dropAfter {
+		return false
+	}
+	return min(lag, now-l.downSince) > l.deadlines.timeout || now-l.part.end() > l.deadlines.timeout
 }
 
 // late reports whether an arrival is to be given up: by the policy, or because the stage has

@@ -1,0 +1,440 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/engine"
+	"brunt/internal/gen"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/schedule"
+	"brunt/internal/testserver"
+	"brunt/internal/tier"
+	"brunt/internal/wire"
+	"brunt/internal/workload"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// load is a fleet over a cluster and what it has done.
+type load struct {
+	t         *testing.T
+	fleet     tier.Fleet
+	workload  *workload.Workload
+	collector *measure.Collector
+	clock     tier.Clock
+	next      uint64
+
+	mu     sync.Mutex
+	failed []tier.ErrorEvent
+	done   func(ok bool)
+}
+
+// options of a load.
+type loadOptions struct {
+	plan     *plan.Plan
+	protocol wire.Protocol // nil means New()
+	library  bool
+	sessions int
+	loops    int
+	pipeline int
+	ring     bool
+}
+
+// newLoad connects a fleet that was told of one node only.
+func newLoad(t *testing.T, seed string, o loadOptions) *load {
+	t.Helper()
+	if o.protocol == nil {
+		o.protocol = New()
+	}
+	target := driver.Target{Address: seed, Options: map[string]string{"mode": "cluster"}}
+	targets, err := New().Expand(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(targets) != 3 {
+		t.Fatalf("the cluster has %d nodes, want 3: %v", len(targets), targets)
+	}
+	l := &load{t: t, clock: tier.NewClock(time.Now())}
+	if l.workload, err = workload.Compile(o.plan); err != nil {
+		t.Fatal(err)
+	}
+	if why, ok := o.protocol.Takes(target, &l.workload.Program); !ok {
+		t.Fatal(why)
+	}
+	l.workload.Done = func(_ int, _ uint64, class driver.Class) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.done != nil {
+			l.done(class == driver.OK)
+		}
+	}
+	l.collector = measure.NewCollector(len(l.workload.Operations), len(targets))
+	cfg := tier.Config{
+		Workload: l.workload, Driver: o.protocol, Targets: targets, Sessions: o.sessions, Pipeline: o.pipeline, Loops: o.loops, IOUring: o.ring,
+		OperationTimeout: 20 * time.Second, ConnectTimeout: 5 * time.Second, Clock: l.clock, Collector: l.collector,
+		OnError: func(e tier.ErrorEvent) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.failed = append(l.failed, e)
+		},
+	}
+	if o.library {
+		l.fleet = engine.NewPool(cfg, nil)
+	} else if l.fleet, err = wire.NewFleet(cfg, o.protocol); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.fleet.Close)
+	if err := l.fleet.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// run carries out a stage.
+func (l *load) run(ctx context.Context, s schedule.Stage) {
+	l.t.Helper()
+	s.First, s.StartNs = l.next, l.clock.Now()
+	next, err := l.fleet.Run(ctx, nil, s)
+	if err != nil {
+		l.t.Error(err)
+	}
+	l.next = next
+}
+
+// background carries out a closed stage until stop is called.
+func (l *load) background() (stop func()) {
+	ctx, cancel := context.WithCancel(l.t.Context())
+	over := make(chan struct{})
+	go func() { defer close(over); l.run(ctx, schedule.Stage{}) }()
+	return func() { cancel(); <-over }
+}
+
+// after waits until so many operations have ended in a row as wanted.
+func (l *load) after(what string, n int, wanted func(ok bool) bool) {
+	l.t.Helper()
+	reached := make(chan struct{})
+	left := n
+	l.mu.Lock()
+	l.done = func(ok bool) {
+		if !wanted(ok) {
+			left = n
+		} else if left--; left == 0 {
+			close(reached)
+		}
+	}
+	l.mu.Unlock()
+	select {
+	case <-reached:
+	case <-time.After(30 * time.Second):
+		l.t.Errorf("%s: not within 30 s; last failures: %v", what, l.failures()[max(0, len(l.failures())-3):])
+	}
+	l.mu.Lock()
+	l.done = nil
+	l.mu.Unlock()
+}
+
+func succeeds(ok bool) bool { return ok }
+func either(bool) bool      { return true }
+
+func (l *load) failures() []tier.ErrorEvent {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]tier.ErrorEvent(nil), l.failed...)
+}
+
+// counts sums up everything recorded so far.
+func (l *load) counts() (sum measure.Counts, total *measure.Interval) {
+	l.collector.Cut(l.clock.Now(), measure.Meta{})
+	total = l.collector.Total()
+	for i := range total.Operations {
+		sum.Add(&total.Operations[i].Counts)
+	}
+	return sum, total
+}
+
+func step(words ...string) plan.Step {
+	return plan.Step{Request: driver.Request{Verb: driver.Command, Words: words}, Params: []plan.Param{{
+		Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 0, IntHi: 1 << 40}},
+	}}}
+}
+
+// many is commands on keys over all slots, of every kind of outcome.
+func many() *plan.Plan {
+	read := step("GET", "key:$1")
+	read.Request.Capture = []driver.Capture{{}}
+	copied := step("SET", "copy:$1", "$2")
+	copied.Params = []plan.Param{{Step: 0, Index: 0, Argument: true}, {Step: 0, Index: 0}}
+	return &plan.Plan{Seed: 5, Operations: []plan.Operation{
+		{Name: "set", Weight: 2, Steps: []plan.Step{step("SET", "key:$1", "$1")}},
+		{Name: "miss", Weight: 1, Steps: []plan.Step{step("GET", "no:$1")}},
+		{Name: "copy", Weight: 1, Steps: []plan.Step{read, copied}},
+		{Name: "script", Weight: 1, Steps: []plan.Step{step("EVAL", "return redis.call('SET', KEYS[1], 1)", "1", "script:$1")}},
+		{Name: "wrong", Weight: 1, Steps: []plan.Step{step("EVAL", "return redis.error_reply('ERR no')", "1", "{a}$1")}},
+		{Name: "keyless", Weight: 1, Steps: []plan.Step{step("ECHO", "$1")}},
+	}}
+}
+
+func TestTiersAgreeOnACluster(t *testing.T) {
+	cluster := servers.RedisCluster(t)
+	var want string
+	for _, o := range []loadOptions{
+		{library: true, sessions: 4}, {sessions: 4}, {sessions: 1}, {sessions: 6, loops: 2, pipeline: 8}, {sessions: 4, pipeline: 4, ring: true},
+	} {
+		for _, n := range cluster.Nodes {
+			admin(t, n).FlushAll(t.Context())
+		}
+		o.plan = many()
+		l := newLoad(t, cluster.Addrs()[1], o)
+		l.run(t.Context(), schedule.Stage{Operations: 2000})
+		shape, err := schedule.NewShape([]schedule.Segment{{DurationNs: 2e8, RateFrom: 2000, RateTo: 2000}}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.run(t.Context(), schedule.Stage{Shape: shape})
+		sum, total := l.counts()
+		got := fmt.Sprintf("%d done, %d errors of the server, %d failed, %d missing; %d keys", sum.Done, sum.Errors[driver.Server], sum.Failed(), sum.Missing, keys(t, cluster))
+		if want == "" {
+			want = got
+		}
+		if got != want || sum.Done != 2400 || sum.Failed() != sum.Errors[driver.Server] {
+			t.Errorf("%+v: %s; the library tier: %s", o, got, want)
+		}
+		for i := range total.Addresses {
+			if a := &total.Addresses[i]; !o.library && (a.Done < 400 || a.Retries != 0) {
+				t.Errorf("%+v: address %d did %d operations with %d redirections", o, i, a.Done, a.Retries)
+			}
+		}
+		l.fleet.Close()
+	}
+}
+
+func keys(t *testing.T, c *testserver.Cluster) (n int64) {
+	for _, node := range c.Nodes {
+		n += admin(t, node).DBSize(t.Context()).Val()
+	}
+	return n
+}
+
+func admin(t *testing.T, n *testserver.Server) *goredis.Client {
+	c := goredis.NewClient(&goredis.Options{Addr: n.Addr, MaxRetries: -1})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// tell sends a command that must be answered by OK.
+func tell(t *testing.T, n *testserver.Server, command string) {
+	t.Helper()
+	var words []any
+	for _, w := range strings.Fields(command) {
+		words = append(words, w)
+	}
+	if answer, err := admin(t, n).Do(t.Context(), words...).Result(); err != nil || !strings.HasPrefix(fmt.Sprint(answer), "OK") && !strings.Contains(command, "BUMPEPOCH") {
+		t.Fatalf("%s: %v %v", command, answer, err)
+	}
+}
+
+// lost is a driver that believes the first address to serve everything.
+type lost struct{ *Driver }
+
+type lostRouter struct{ *router }
+
+func (d lost) Router(targets []driver.Target, p *driver.Program) wire.Router {
+	r := d.Driver.Router(targets, p).(*router)
+	for i := range r.slots {
+		r.slots[i].Store(1)
+	}
+	for i := range r.serves {
+		r.serves[i].Store(true)
+	}
+	return lostRouter{r}
+}
+
+func (lostRouter) Refresh(context.Context) error { return nil }
+
+func TestEachSlotIsLearnedFromOneRedirection(t *testing.T) {
+	cluster := servers.RedisCluster(t)
+	const n = 3000
+	p := &plan.Plan{Seed: 9, Operations: []plan.Operation{{Name: "set", Weight: 1, Steps: []plan.Step{step("SET", "key:$1", "$1")}}}}
+	l := newLoad(t, cluster.Addrs()[0], loadOptions{plan: p, protocol: lost{New()}, sessions: 1})
+	l.run(t.Context(), schedule.Stage{Operations: n})
+	elsewhere := map[uint16]bool{}
+	var st workload.State
+	for i := range uint64(n) {
+		arg := l.workload.Args(&st, 0, 0, i)[0].I
+		// The first node has the first third of the slots.
+		if slot := Slot([]byte("key:" + strconv.FormatInt(arg, 10))); int(slot) >= Slots/3 {
+			elsewhere[slot] = true
+		}
+	}
+	sum, total := l.counts()
+	if sum.OK() != n || sum.Retries != uint64(len(elsewhere)) || len(elsewhere) < 1000 {
+		t.Errorf("%d of %d succeeded with %d redirections, want %d; %v", sum.OK(), n, sum.Retries, len(elsewhere), l.failures())
+	}
+	for i := range total.Addresses {
+		if total.Addresses[i].Done < n/4 {
+			t.Errorf("address %d did %d operations", i, total.Addresses[i].Done)
+		}
+	}
+}
+
+// A slot moves from one node to another under load, key by key: no operation fails.
+func TestSlotMigratesUnderLoad(t *testing.T) {
+	cluster := testserver.RedisCluster(t)
+	const slotKeys = 40
+	tagged := step("SET", "{m}:$1", "$1")
+	tagged.Params[0].Value.IntHi = slotKeys - 1
+	p := &plan.Plan{Seed: 3, Operations: []plan.Operation{
+		{Name: "tagged", Weight: 2, Steps: []plan.Step{tagged}},
+		{Name: "other", Weight: 1, Steps: []plan.Step{step("SET", "other:$1", "$1")}},
+	}}
+	slot := int(Slot([]byte("m")))
+	from := cluster.Nodes[slot*3/Slots]
+	for _, o := range []loadOptions{{library: true, sessions: 4}, {sessions: 4}, {sessions: 2, pipeline: 8}} {
+		to := cluster.Nodes[0]
+		if to == from {
+			to = cluster.Nodes[1]
+		}
+		o.plan = p
+		l := newLoad(t, cluster.Addrs()[2], o)
+		l.run(t.Context(), schedule.Stage{Operations: 500})
+		for _, n := range cluster.Nodes {
+			tell(t, n, "CONFIG RESETSTAT")
+		}
+		stop := l.background()
+		ids := map[*testserver.Server]string{}
+		for _, n := range cluster.Nodes {
+			ids[n] = admin(t, n).ClusterMyID(t.Context()).Val()
+		}
+		tell(t, to, fmt.Sprintf("CLUSTER SETSLOT %d IMPORTING %s", slot, ids[from]))
+		tell(t, from, fmt.Sprintf("CLUSTER SETSLOT %d MIGRATING %s", slot, ids[to]))
+		for i := range slotKeys {
+			if i == slotKeys/2 {
+				l.after("half of the keys have moved", 500, either)
+			}
+			admin(t, from).Migrate(t.Context(), to.Host, strconv.Itoa(to.Port), fmt.Sprintf("{m}:%d", i), 0, 5*time.Second)
+		}
+		l.after("all keys have moved", 500, either)
+		for _, n := range []*testserver.Server{to, from, cluster.Nodes[0], cluster.Nodes[1], cluster.Nodes[2]} {
+			tell(t, n, fmt.Sprintf("CLUSTER SETSLOT %d NODE %s", slot, ids[to]))
+		}
+		l.after("the slot has moved", 500, either)
+		stop()
+		if failed := l.failures(); len(failed) != 0 {
+			t.Errorf("%+v: %d failures, the first: %+v", o, len(failed), failed[0])
+		}
+		asks, moves := errorStat(t, from, "ASK"), errorStat(t, from, "MOVED")
+		sum, _ := l.counts()
+		if asks < 20 || moves == 0 {
+			t.Errorf("%+v: the server sent %d ASK and %d MOVED", o, asks, moves)
+		}
+		if !o.library && sum.Retries != uint64(asks+moves) {
+			t.Errorf("%+v: %d retries recorded for %d ASK and %d MOVED", o, sum.Retries, asks, moves)
+		}
+		l.run(t.Context(), schedule.Stage{Operations: 500})
+		if again := errorStat(t, from, "MOVED"); !o.library && again != moves {
+			t.Errorf("%+v: %d further MOVED after the slot was known to have moved", o, again-moves)
+		}
+		l.fleet.Close()
+		from = to
+	}
+}
+
+// errorStat is how many errors of a kind a server has answered.
+func errorStat(t *testing.T, n *testserver.Server, kind string) (count int) {
+	t.Helper()
+	for line := range strings.Lines(admin(t, n).Info(t.Context(), "errorstats").Val()) {
+		fmt.Sscanf(line, "errorstat_"+kind+":count=%d", &count)
+	}
+	return count
+}
+
+func spreadPlan() *plan.Plan {
+	return &plan.Plan{Seed: 3, Operations: []plan.Operation{{Name: "set", Weight: 1, Steps: []plan.Step{step("SET", "key:$1", "$1")}}}}
+}
+
+// A node that dies costs its own requests only, and gets them again when it returns.
+func TestDeadNodeCostsItsRequestsOnly(t *testing.T) {
+	cluster := testserver.RedisCluster(t)
+	for _, n := range cluster.Nodes {
+		tell(t, n, "CONFIG SET cluster-require-full-coverage no")
+	}
+	l := newLoad(t, cluster.Addrs()[0], loadOptions{plan: spreadPlan(), sessions: 4})
+	stop := l.background()
+	l.after("all nodes are there", 300, succeeds)
+	if failed := l.failures(); len(failed) > 0 {
+		t.Errorf("before the death: %+v", failed[0])
+	}
+	cluster.Nodes[2].Kill()
+	l.after("it has died", 1, func(ok bool) bool { return !ok })
+	l.after("the others go on", 300, either)
+	before, _ := l.counts()
+	cluster.Nodes[2].Restart()
+	tell(t, cluster.Nodes[2], "CONFIG SET cluster-require-full-coverage no")
+	l.after("it has returned", 1000, succeeds)
+	stop()
+	_, total := l.counts()
+	for i := range total.Addresses {
+		if a := &total.Addresses[i]; i != 2 && (a.Failed() > 0 || a.Reconnects > 0) {
+			t.Errorf("address %d failed %d times and lost %d connections", i, a.Failed(), a.Reconnects)
+		} else if i == 2 && (a.Failed() == 0 || a.Reconnects != 4 || a.Up != 4) {
+			t.Errorf("the dead node failed %d times, %d connections of 4 returned, %d are there", a.Failed(), a.Reconnects, a.Up)
+		}
+	}
+	if before.OK() < 400 {
+		t.Errorf("%d operations succeeded until the return", before.OK())
+	}
+}
+
+// Another node takes a dead node's slots over: the fleet finds out by itself.
+func TestTakeover(t *testing.T) {
+	cluster := testserver.RedisCluster(t)
+	for _, n := range cluster.Nodes {
+		tell(t, n, "CONFIG SET cluster-require-full-coverage no")
+	}
+	l := newLoad(t, cluster.Addrs()[0], loadOptions{plan: spreadPlan(), sessions: 4})
+	stop := l.background()
+	l.after("all nodes are there", 300, succeeds)
+	cluster.Nodes[2].Kill()
+	l.after("it has died", 1, func(ok bool) bool { return !ok })
+	slots := fmt.Sprintf("%d %d", 2*Slots/3, Slots-1)
+	for _, n := range cluster.Nodes[:2] {
+		tell(t, n, "CLUSTER DELSLOTSRANGE "+slots)
+	}
+	tell(t, cluster.Nodes[0], "CLUSTER ADDSLOTSRANGE "+slots)
+	tell(t, cluster.Nodes[0], "CLUSTER BUMPEPOCH")
+	l.after("its slots were taken over", 1000, succeeds)
+	stop()
+	if _, total := l.counts(); total.Addresses[0].Done <= total.Addresses[1].Done {
+		t.Errorf("the node with two thirds of the slots did %d operations, the other one %d", total.Addresses[0].Done, total.Addresses[1].Done)
+	}
+}
+
+func TestRoutingAllocatesNothing(t *testing.T) {
+	set := command("SET", "key:$1:$2", "$1")
+	set.Params = []gen.Kind{gen.Int, gen.String}
+	targets := []driver.Target{{Address: "a:1", Options: map[string]string{"mode": "cluster"}}}
+	p := program(set, command("GET", "{x}fixed"), command("PING"))
+	p.Requests[1].ID, p.Requests[2].ID = 1, 2
+	r := New().Router(targets, p).(*router)
+	r.slots[Slot([]byte("key:7:abc"))].Store(1)
+	r.slots[Slot([]byte("x"))].Store(1)
+	args := []gen.Value{{Kind: gen.Int, I: 7}, text("abc")}
+	if n := testing.AllocsPerRun(100, func() {
+		a, ok := r.Route(&p.Requests[0], args)
+		b, fixed := r.Route(&p.Requests[1], nil)
+		_, keyless := r.Route(&p.Requests[2], nil)
+		if !ok || !fixed || keyless || a != 0 || b != 0 {
+			t.Fatal("routed wrongly")
+		}
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
