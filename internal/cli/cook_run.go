@@ -45,6 +45,12 @@ func (c *cooking) run() (err error) {
 	}
 	ctx, hard, stop := interruptible(c.s.err)
 	defer stop()
+	live := liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched}
+	detach, err := live.attach(c.s, &options, hard, c.o.Quiet || c.replacing)
+	if err != nil {
+		return cookUsage(err, c.replacing)
+	}
+	defer detach()
 	run, dir, err := runner.Run(ctx, hard, options)
 	if run == nil {
 		return c.failure(ctx, err)
@@ -81,7 +87,7 @@ func (c *cooking) prepare(o *runner.Options) error {
 	return nil
 }
 
-// openOutputs opens the log, the HdrHistogram log and the metrics endpoint.
+// openOutputs opens the log and the HdrHistogram log.
 func (c *cooking) openOutputs(o *runner.Options) error {
 	c.out = c.s.out
 	if c.o.Log != "" {
@@ -99,14 +105,6 @@ func (c *cooking) openOutputs(o *runner.Options) error {
 		}
 		c.closers = append(c.closers, f.Close)
 		o.Sinks = append(o.Sinks, record.NewHDRLog(f, operationNames(o.Plan)))
-	}
-	if c.o.MetricAddr != "" {
-		sink, stop, err := newMetrics(c.o.MetricAddr)
-		if err != nil {
-			return fmt.Errorf("metric-addr: %w", err)
-		}
-		c.closers = append(c.closers, func() error { stop(); return nil })
-		o.Sinks = append(o.Sinks, sink)
 	}
 	return nil
 }

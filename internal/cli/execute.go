@@ -36,6 +36,11 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) error {
 	if !f.quiet {
 		f.watch(s, &options)
 	}
+	detach, err := f.attach(s, &options, hard, f.quiet)
+	if err != nil {
+		return err
+	}
+	defer detach()
 	run, dir, err := runner.Run(ctx, hard, options)
 	if run == nil {
 		return failure(ctx, err)

@@ -13,6 +13,7 @@ import (
 // httpFlags are the flags of http.
 type httpFlags struct {
 	outputFlags
+	liveFlags
 	cmd        *cobra.Command
 	rate       float64
 	sessions   int
@@ -88,6 +89,7 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.hdrLog, "hlog", "", "write a HdrHistogram log to a file")
 	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
 	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
+	f.liveFlags.bind(fs)
 	f.outputFlags.bind(cmd, "text")
 }
 

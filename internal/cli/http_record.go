@@ -24,6 +24,8 @@ func secretHeader(name string) bool {
 func redactedHTTP(args []string) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
+		a = redactedURLs(a)
+		out[i] = a
 		if dashes := len(a) - len(strings.TrimLeft(a, "-")); dashes > 0 {
 			name, value, hasValue := strings.Cut(a, "=")
 			if hasValue && isHeaderFlag(name[dashes:]) {

@@ -36,6 +36,11 @@ func (f *httpFlags) run(s *streams, target string) (err error) {
 	}
 	ctx, hard, stop := interruptible(s.err)
 	defer stop()
+	detach, err := f.attach(s, &options, hard, f.quiet)
+	if err != nil {
+		return err
+	}
+	defer detach()
 	run, dir, err := runner.Run(ctx, hard, options)
 	if run == nil {
 		return failure(ctx, err)

@@ -13,6 +13,7 @@ import (
 type loadFlags struct {
 	planFlags
 	outputFlags
+	liveFlags
 	sessions       int
 	pipeline       int
 	timeout        time.Duration
@@ -62,6 +63,7 @@ func (f *loadFlags) bind(s *streams, cmd *cobra.Command) {
 	if s.tool == "picostress" {
 		usual = "picostress"
 	}
+	f.liveFlags.bind(fs)
 	f.outputFlags.bind(cmd, usual)
 }
 

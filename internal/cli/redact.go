@@ -7,6 +7,7 @@ func redacted(args []string) []string {
 	out := make([]string, 0, len(args))
 	secretNext := false
 	for i, a := range args {
+		a = redactedURLs(a)
 		name, _, hasValue := strings.Cut(a, "=")
 		switch {
 		case secretNext:

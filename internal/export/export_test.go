@@ -69,7 +69,7 @@ func exporter(t *testing.T, o Options) *Exporter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.Close() })
+	t.Cleanup(func() { e.Close(nil) })
 	e.Start(testRun())
 	return e
 }
@@ -327,7 +327,7 @@ func TestNothingIsLostWhileAServerIsDownForAWhile(t *testing.T) {
 	waitFor(t, "a failed attempt", func() bool { return e.pushers[0].transfer().reason != "" })
 	r.set(http.StatusNoContent)
 	waitFor(t, "all intervals", func() bool { return r.lines() == 100 })
-	if w := e.Close(); len(w) != 0 {
+	if w := e.Close(nil); len(w) != 0 {
 		t.Errorf("warnings %+v", w)
 	}
 	if got := e.pushers[0].transfer(); got.sent != 100 || got.lost != 0 {
@@ -353,7 +353,7 @@ func TestIntervalsBeyondTheBufferAreCountedAsLost(t *testing.T) {
 		t.Errorf("the metric says %v, %d are lost", live, lost)
 	}
 	r.set(http.StatusNoContent)
-	w := e.Close()
+	w := e.Close(nil)
 	if r.lines()+int(lost) != all {
 		t.Errorf("%d came, %d lost, of %d", r.lines(), lost, all)
 	}
@@ -368,7 +368,7 @@ func TestRefusedIntervalsAreLostAtOnce(t *testing.T) {
 	e := newQuick(t, Options{Destinations: []string{"prometheus=" + strings.Replace(r.URL, "//", "//me:geheim@", 1)}})
 	_ = e.Interval(testInterval(0, time.Now()))
 	waitFor(t, "the refusal", func() bool { return e.pushers[0].transfer().lost == 1 })
-	w := e.Close()
+	w := e.Close(nil)
 	if len(w) != 1 || !strings.Contains(w[0].Text, "401") || !strings.Contains(w[0].Text, "because of this") || strings.Contains(fmt.Sprint(w), "geheim") {
 		t.Errorf("warnings %+v", w)
 	}
@@ -470,7 +470,7 @@ func TestRequestsCarrySecretsFromTheEnvironment(t *testing.T) {
 	}
 	e.Start(testRun())
 	_ = e.Interval(testInterval(0, time.Now()))
-	if w := e.Close(); len(w) != 0 {
+	if w := e.Close(nil); len(w) != 0 {
 		t.Fatalf("warnings %+v", w)
 	}
 	got := map[string]http.Header{}

@@ -167,11 +167,19 @@ func (e *Exporter) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Close sends what waits, for at most 5 s, and ends everything. It returns a warning for each
-// destination that has missed intervals.
-func (e *Exporter) Close() []record.Warning {
+// Close sends what waits, for at most 5 s and not after hurry is closed (it may be nil), and ends
+// everything. It returns a warning for each destination that has missed intervals. It may be
+// called again.
+func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
+	go func() {
+		select {
+		case <-hurry:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	var wait sync.WaitGroup
 	for _, p := range e.pushers {
 		if p.names == nil {

@@ -253,10 +253,17 @@ func short(text []byte) string {
 	return string(out)
 }
 
+// lose counts intervals as lost. The end of the time for sending is no reason where there is a
+// better one.
 func (p *pusher) lose(n int, err error) {
 	p.mu.Lock()
 	p.state.lost += uint64(n)
-	p.state.reason = err.Error()
+	switch {
+	case !errors.Is(err, context.Canceled):
+		p.state.reason = err.Error()
+	case p.state.reason == "":
+		p.state.reason = "it didn't answer in time"
+	}
 	p.mu.Unlock()
 }
 

@@ -88,7 +88,7 @@ func TestRemoteWriteToPrometheus(t *testing.T) {
 	for n := range 60 {
 		_ = e.Interval(testInterval(n, began))
 	}
-	if w := e.Close(); len(w) != 0 {
+	if w := e.Close(nil); len(w) != 0 {
 		t.Fatalf("warnings %+v", w)
 	}
 	checkSeries(t, s, began.Add(60*time.Second))
@@ -102,7 +102,7 @@ func TestRemoteWriteToVictoriaMetrics(t *testing.T) {
 	for n := range 60 {
 		_ = e.Interval(testInterval(n, began))
 	}
-	if w := e.Close(); len(w) != 0 {
+	if w := e.Close(nil); len(w) != 0 {
 		t.Fatalf("warnings %+v", w)
 	}
 	waitFor(t, "the samples to be searchable", func() bool {
@@ -129,7 +129,7 @@ func TestRemoteWriteSurvivesARestart(t *testing.T) {
 		_ = e.Interval(testInterval(n, began))
 	}
 	waitFor(t, "all intervals", func() bool { return e.pushers[0].transfer().sent == 60 })
-	if w := e.Close(); len(w) != 0 {
+	if w := e.Close(nil); len(w) != 0 {
 		t.Errorf("warnings %+v", w)
 	}
 	checkSeries(t, s, began.Add(60*time.Second))
@@ -171,7 +171,7 @@ func TestInfluxDB(t *testing.T) {
 		for n := range 60 {
 			_ = e.Interval(testInterval(n, began))
 		}
-		if w := e.Close(); len(w) != 0 {
+		if w := e.Close(nil); len(w) != 0 {
 			t.Fatalf("%s: warnings %+v", address, w)
 		}
 		var got struct {
@@ -194,7 +194,7 @@ func TestInfluxDB(t *testing.T) {
 	}
 	e := newQuick(t, Options{Destinations: []string{"influx=http://" + s.Addr + "/nowhere"}})
 	_ = e.Interval(testInterval(0, time.Now()))
-	if w := e.Close(); len(w) != 1 || !strings.Contains(w[0].Text, "database not found") {
+	if w := e.Close(nil); len(w) != 1 || !strings.Contains(w[0].Text, "database not found") {
 		t.Errorf("a missing database: %+v", w)
 	}
 }
@@ -208,7 +208,7 @@ func TestOTLP(t *testing.T) {
 	for n := range 3 {
 		_ = e.Interval(testInterval(n, began))
 	}
-	if w := e.Close(); len(w) != 0 {
+	if w := e.Close(nil); len(w) != 0 {
 		t.Fatalf("warnings %+v", w)
 	}
 	all := map[string][]*metrics.Metric{}

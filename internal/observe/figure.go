@@ -50,7 +50,7 @@ func (s *watched) result() (record.Watched, error) {
 	}
 	seconds := s.seconds()
 	for _, f := range s.figures {
-		if f.all.n == 0 {
+		if f.all.n == 0 || f.all.min == 0 && f.all.max == 0 && !f.last.Leak {
 			continue
 		}
 		m := f.summary()

@@ -26,7 +26,9 @@ type scrape struct {
 
 // newScrape returns a source for an address. Its user and password are used and never shown.
 func newScrape(u *url.URL, client *http.Client) *scrape {
-	return &scrape{name: "url:" + u.Redacted(), url: u.String(), client: client}
+	shown := *u
+	shown.User, shown.RawQuery = nil, ""
+	return &scrape{name: "url:" + shown.String(), url: u.String(), client: client}
 }
 
 // Name implements Source.

@@ -24,11 +24,12 @@ const (
 // Interval only tells the goroutines that sample: a source that takes longer than an interval
 // misses samples and delays nothing. Throughput is watched too, without any source.
 type Watcher struct {
-	now     func() time.Time
-	watched []*watched
-	drift   drift
-	cancel  context.CancelFunc
-	done    sync.WaitGroup
+	now       func() time.Time
+	watched   []*watched
+	drift     drift
+	longestNs int64 // interval
+	cancel    context.CancelFunc
+	done      sync.WaitGroup
 }
 
 var _ measure.Sink = (*Watcher)(nil)
@@ -104,11 +105,20 @@ func fileName(name string) string {
 		}
 		return '-'
 	}, name)
+	for strings.Contains(clean, "--") {
+		clean = strings.ReplaceAll(clean, "--", "-")
+	}
 	return strings.Trim(clean[:min(len(clean), 60)], "-.")
 }
 
-// Interval implements measure.Sink. It never fails and never waits.
+// Interval implements measure.Sink. It never fails and never waits. What is left of an interval at
+// the end of a phase is passed over.
 func (w *Watcher) Interval(iv *measure.Interval) error {
+	length := iv.EndNs - iv.StartNs
+	w.longestNs = max(w.longestNs, length)
+	if length < w.longestNs/2 {
+		return nil
+	}
 	w.drift.add(iv)
 	t := tick{iv.EndNs, iv.UnixNs + iv.EndNs - iv.StartNs, iv.Phase, iv.WarmUp}
 	for _, s := range w.watched {

@@ -117,6 +117,7 @@ func Markdown(w io.Writer, run *record.Run) error {
 			print("| %s | %s | %s |\n", markdownText(t.Text), thresholdValue(t.Value, t.Unit), map[bool]string{true: "pass", false: "**fail**"}[t.Pass])
 		}
 	}
+	watchedMarkdown(print, run)
 	if len(run.Warnings) > 0 {
 		print("\n")
 		for _, w := range run.Warnings {

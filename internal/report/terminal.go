@@ -16,7 +16,7 @@ func Terminal(w io.Writer, run *record.Run, o Options) error {
 	p := &page{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
 	p.title(run)
 	for _, section := range []func(*page, *record.Run){
-		configuration, totals, latencies, histogram, phases, addresses, changes, failures,
+		configuration, totals, latencies, histogram, phases, addresses, changes, watched, failures,
 		thresholds, generator, environment, warnings, verdict,
 	} {
 		section(p, run)

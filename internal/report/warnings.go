@@ -32,6 +32,8 @@ const (
 	WarnMissing          = "keys-missing"
 	WarnBadHash          = "bad-hash"
 	WarnReconnects       = "reconnects"
+	WarnLeak             = "leak"
+	WarnDrift            = "throughput-drift"
 )
 
 // Assess says what a reader of the run must know, each with its remedy, in the order of weight.
@@ -39,7 +41,7 @@ const (
 func Assess(run *record.Run) []record.Warning {
 	var out []record.Warning
 	for _, f := range []func(*record.Run) []record.Warning{
-		assessEnd, assessGenerator, assessServer, assessErrors, assessSamples, assessModel,
+		assessEnd, assessGenerator, assessServer, assessErrors, assessWatched, assessSamples, assessModel,
 	} {
 		out = append(out, f(run)...)
 	}

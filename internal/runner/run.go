@@ -37,15 +37,16 @@ type Options struct {
 	NoSetup    bool // neither create nor fill tables
 	NoTeardown bool // leave what the run created
 
-	Sinks    []measure.Sink            // told of each interval beside the record
-	Starting func(*record.Run, string) // told of the run and its folder just before the load
-	Ended    func()                    // told when the load has ended
-	Prepared func(*workload.Workload)  // may set hooks before anything is sent
-	Loading  func(load.Progress)       // told how the filling of tables goes
-	Notice   func(record.Warning)      // told of each warning as it arises
-	Failed   func(record.ErrorSample)  // told of each failed attempt, concurrently
-	Hint     func(record.Hint)         // told of each change seen, before Sinks are told of its interval
-	Extra    map[string]string         // kept in the record
+	Sinks     []measure.Sink            // told of each interval beside the record
+	Starting  func(*record.Run, string) // told of the run and its folder just before the load
+	Ended     func()                    // told when the load has ended
+	Finishing func(*record.Run)         // may complete the record before it is judged and written
+	Prepared  func(*workload.Workload)  // may set hooks before anything is sent
+	Loading   func(load.Progress)       // told how the filling of tables goes
+	Notice    func(record.Warning)      // told of each warning as it arises
+	Failed    func(record.ErrorSample)  // told of each failed attempt, concurrently
+	Hint      func(record.Hint)         // told of each change seen, before Sinks are told of its interval
+	Extra     map[string]string         // kept in the record
 }
 
 // job is a run under way.
@@ -272,6 +273,9 @@ func (j *job) finish(outcome *engine.Outcome) error {
 		})
 	}
 	run.Failures = j.bundle.Failures()
+	if j.o.Finishing != nil {
+		j.o.Finishing(run)
+	}
 	run.Verdict = report.Judge(run)
 	run.Warnings = append(run.Warnings, report.Assess(run)...)
 	return j.bundle.Finish(run)

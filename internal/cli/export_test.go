@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"brunt/internal/record"
+)
+
+// TestExportsAndWatches runs commands with everything switched on and looks at what is left.
+func TestExportsAndWatches(t *testing.T) {
+	var received atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "process_resident_memory_bytes 1e6") })
+	mux.HandleFunc("/v1/metrics", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		received.Add(1)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	secret := strings.Replace(server.URL, "//", "//me:geheim@", 1)
+	for name, args := range map[string][]string{
+		"http": {"http", server.URL + "/", "--rate", "100", "--duration", "3s", "--interval", "100ms"},
+		"cook": {"cook", "-qps", "100", "-interval", "1s", "-slice", "100ms", "-duration", "3s", server.URL + "/"},
+	} {
+		received.Store(0)
+		dir := filepath.Join(t.TempDir(), "bundle")
+		args = append([]string{"brunt"}, append(args,
+			"--bundle", dir, "--metrics-addr", "127.0.0.1:0", "--export", "otlp="+secret,
+			"--watch", "pid:"+strconv.Itoa(os.Getpid()), "--watch", "url:"+secret+"/metrics")...)
+		var out, errs bytes.Buffer
+		code := Main("1.2.3", args, strings.NewReader(""), &out, &errs)
+		// A busy machine may make the result invalid; what is looked at here doesn't depend on it.
+		if code != exitPass && code != 98 {
+			t.Fatalf("%s: exit %d: %s", name, code, errs.String())
+		}
+		if !strings.Contains(errs.String(), "brunt: metrics at http://127.0.0.1:") {
+			t.Errorf("%s: the endpoint isn't named: %s", name, errs.String())
+		}
+		if received.Load() == 0 {
+			t.Errorf("%s: the collector got nothing", name)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, record.RunFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var run record.Run
+		if err := json.Unmarshal(data, &run); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(run.Watched); n != 3 || run.Watched[1].Samples < 20 || run.Watched[2].Samples < 20 {
+			t.Fatalf("%s: watched %+v", name, run.Watched)
+		}
+		for _, w := range run.Watched[1:] {
+			if _, err := os.Stat(filepath.Join(dir, w.File)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if bytes.Contains(text, []byte("geheim")) {
+				t.Errorf("%s: the password is in %s", name, path)
+			}
+			return err
+		})
+		if err != nil || strings.Contains(out.String()+errs.String(), "geheim") {
+			t.Errorf("%s: %v; the password is printed", name, err)
+		}
+	}
+}
+
+func TestMistakesInExportsComeBeforeTheLoad(t *testing.T) {
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer server.Close()
+	for want, args := range map[string][]string{
+		"is no kind of destination":        {"--export", "graphite=http://u:geheim@h"},
+		"not the number of a process":      {"--watch", "pid:x"},
+		"metrics can't be served":          {"--metrics-addr", strings.TrimPrefix(server.URL, "http://")},
+		"use influx=URL, prometheus=URL":   {"--export", "http://u:geheim@h"},
+		"give an http or https address":    {"--watch", "url:ftp://u:geheim@h"},
+		"is no control group":              {"--watch", "cgroup:" + t.TempDir()},
+		"name a database, influx=http://H": {"--export", "influx=http://u:geheim@h"},
+	} {
+		var out, errs bytes.Buffer
+		code := Main("1.2.3", append([]string{"brunt", "http", server.URL, "--bundle", filepath.Join(t.TempDir(), "b")}, args...), strings.NewReader(""), &out, &errs)
+		if code != exitBadPlan || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 || strings.Contains(errs.String(), "geheim") {
+			t.Errorf("%q: exit %d, %s", args, code, errs.String())
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func TestSecretsInAddressesAreRedacted(t *testing.T) {
+	for arg, want := range map[string]string{
+		"influx=http://me:s%2Fe@cr:et@h:1/x?p=a&q=b": "influx=http://***@h:1/x?p=***&q=b",
+		"--export=otlp=https://me@h":                 "--export=otlp=https://***@h",
+		"url:http://h/metrics?token=abc":             "url:http://h/metrics?token=***",
+		"http://127.0.0.1/users/a@b":                 "http://127.0.0.1/users/a@b",
+		"plan.yml":                                   "plan.yml",
+	} {
+		if got := redactedURLs(arg); got != want {
+			t.Errorf("%s: got %s, want %s", arg, got, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"brunt/internal/record"
+)
+
+// leaking is a run with a process that leaks, a service that doesn't, and falling throughput.
+func leaking() *record.Run {
+	run := passes()
+	run.Watched = []record.Watched{
+		{Source: "load", Samples: 300, Metrics: []record.WatchedMetric{{
+			Name: "throughput", Unit: "per_s", First: 1000, Last: 880, Min: 870, Mean: 940, Max: 1001,
+			Trend: &record.Trend{Verdict: record.TrendDrift, P: 0.0001, Share: -0.125},
+		}}},
+		{Source: "pid:4711", Samples: 300, Metrics: []record.WatchedMetric{
+			{Name: "rss_bytes", Unit: "bytes", First: 100 << 20, Last: 164 << 20, Min: 100 << 20, Mean: 130 << 20, Max: 164 << 20, Trend: &record.Trend{
+				Verdict: record.TrendLeak, P: 1e-6, Share: 0.5, PerHour: 64 << 20, Limit: 512 << 20, LimitName: "the control group's memory limit", HoursToLimit: 5.4375,
+			}},
+			{Name: "cpu_seconds", Unit: "cores", First: 0.5, Last: 0.5, Min: 0.4, Mean: 0.5, Max: 0.6},
+			{Name: "open_files", Unit: "count", First: 10, Last: 40, Min: 10, Mean: 25, Max: 40, Trend: &record.Trend{Verdict: record.TrendLeak, PerHour: 30}},
+			{Name: "threads", Unit: "count", First: 7, Last: 8, Min: 7, Mean: 7.5, Max: 8, Trend: &record.Trend{Verdict: record.TrendLevelling, Share: 0.12}},
+		}},
+		{Source: "url:http://h/metrics", Samples: 10, Metrics: []record.WatchedMetric{
+			{Name: "heap_bytes", Unit: "bytes", First: 1 << 20, Last: 1 << 20, Min: 1 << 20, Mean: 1 << 20, Max: 1 << 20, Trend: &record.Trend{Verdict: record.TrendUnjudged, Why: "only 10 samples; 24 are needed"}},
+			{Name: "gc_pause_seconds", Unit: "share", First: 0.001, Last: 0.001, Mean: 0.001, Max: 0.002},
+		}},
+		{Source: "pid:1", Missed: 10, Trouble: "permission denied", Metrics: []record.WatchedMetric{}},
+	}
+	run.Warnings = Assess(run)
+	return run
+}
+
+func TestWatchedIsReported(t *testing.T) {
+	var text, md bytes.Buffer
+	if err := Terminal(&text, leaking(), Options{Width: 140}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"WATCHED",
+		"pid:4711              resident memory",
+		"leak: +64.0 MiB/h, 5 h 26 m to 512 MiB (the control group's memory limit)",
+		"leak: +30.0/h",
+		"grew by 12",
+		"not judged: only 10 samples",
+		"drift: −12.5 %",
+		"permission denied",
+		"pid:4711: resident memory grew steadily from 100 MiB to 164 MiB",
+		"[leak]", "[throughput-drift]",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, text.String())
+		}
+	}
+	if err := Markdown(&md, leaking()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| pid:4711 | resident memory | 100 MiB | 164 MiB | 164 MiB | **leak: +64.0 MiB/h", "| pid:4711 | threads |"} {
+		if !strings.Contains(md.String(), want) {
+			t.Errorf("the Markdown lacks %q:\n%s", want, md.String())
+		}
+	}
+}
+
+func TestSteadyThroughputIsNoSection(t *testing.T) {
+	run := passes()
+	run.Watched = []record.Watched{{Source: "load", Samples: 300, Metrics: []record.WatchedMetric{{
+		Name: "throughput", Unit: "per_s", Mean: 1000, Trend: &record.Trend{Verdict: record.TrendSteady},
+	}}}}
+	var b bytes.Buffer
+	if err := Terminal(&b, run, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "WATCHED") || len(Assess(run)) != 0 {
+		t.Errorf("steady throughput is reported:\n%s", b.String())
+	}
+}
