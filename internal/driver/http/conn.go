@@ -87,30 +87,49 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		return
 	}
 	r := &c.plan.requests[req.ID]
-	to := r.origin
 	out, refused := c.request(ctx, r, args)
 	if refused != nil {
 		reply.Fail(refused)
 		return
 	}
+	to := r.origin
+	for hop := 0; ; hop++ {
+		response := c.send(ctx, to, r, req.ID, out, reply)
+		if response == nil || hop == c.plan.options.follow {
+			return
+		}
+		if out, to = redirect(ctx, out, response, c.body); out == nil {
+			return
+		}
+		if c.http == nil && to == c.home() || reply.Fatal && to == c.home() {
+			// The answer closed the session's own connection, which the next part needs.
+			c.drop(to)
+		}
+		in := reply.BytesIn
+		reply.Reset(len(req.Capture))
+		reply.BytesIn = in
+	}
+}
+
+// send sends one request and reads its answer; nil if it failed.
+func (c *conn) send(ctx context.Context, to origin, r *request, id int, out *http.Request, reply *driver.Reply) *http.Response {
 	if h := c.client(to); h != nil && to != c.home() && h.Err() != nil {
 		c.drop(to)
 	}
 	if c.client(to) == nil {
 		if refused := c.connect(ctx, to); refused != nil {
 			c.lose(to, refused, reply)
-			return
+			return nil
 		}
 	}
 	h := c.client(to)
 	response, err := h.RoundTrip(out)
+	if err == nil {
+		err = c.read(r, id, response, reply)
+	}
 	if err != nil {
 		c.lose(to, c.failure(ctx, err), reply)
-		return
-	}
-	if err := c.read(r, req.ID, response, reply); err != nil {
-		c.lose(to, c.failure(ctx, err), reply)
-		return
+		return nil
 	}
 	switch {
 	case c.plan.options.noReuse:
@@ -123,6 +142,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	if !c.plan.options.isGood(response.StatusCode) {
 		reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
 	}
+	return response
 }
 
 // request builds what net/http sends.

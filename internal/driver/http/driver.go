@@ -1,7 +1,7 @@
 // Package web speaks HTTP. The library tier uses net/http (HTTP/1.1, and HTTP/2 where the server
 // offers it over TLS); the codec tier speaks plain HTTP/1.1 (RFC 9110, RFC 9112).
 //
-// A session is one connection. Redirects are answers, not followed. Options of a target:
+// A session is one connection. Options of a target:
 //
 //	good      the statuses that are no failure, e.g. "200-299,304"; "200-399" by default. Any other
 //	          status is a failure of class server with the status as its code.
@@ -9,6 +9,7 @@
 //	compress  "on": ask for gzip; hashes are then of the unpacked body; "off" (default)
 //	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
 //	http2     "off": HTTP/1.1 even over TLS; "on" (default)
+//	redirects how many redirects a request follows, as parts of it; "0" (default): they are answers
 //
 // Captures are named "header:Name", "body", or "json:path" where path is dot-separated names and
 // numbers. User and Password of a target are sent as Basic authentication (RFC 7617).
@@ -92,6 +93,8 @@ func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool)
 		return "TLS needs the library tier", false
 	case plan.options.proxy:
 		return "a proxy needs the library tier", false
+	case plan.options.follow > 0:
+		return "following redirects needs the library tier", false
 	case plan.options.noReuse:
 		return "a connection for each request needs the library tier", false
 	}

@@ -15,6 +15,7 @@ type options struct {
 	compress bool
 	noReuse  bool
 	http1    bool // no HTTP/2
+	follow   int  // redirects of one request
 }
 
 const defaultGood = "200-399"
@@ -35,8 +36,10 @@ func parseOptions(given map[string]string) (*options, *driver.Error) {
 			o.noReuse, err = choice(name, value, "on", "off")
 		case "http2":
 			o.http1, err = choice(name, value, "off", "on")
+		case "redirects":
+			o.follow, err = parseRedirects(value)
 		default:
-			err = fmt.Errorf("unknown option %q of http; there are good, proxy, compress, noreuse and http2", name)
+			err = fmt.Errorf("unknown option %q of http; there are good, proxy, compress, noreuse, http2 and redirects", name)
 		}
 		if err != nil {
 			return nil, &driver.Error{Class: driver.Client, Text: err.Error()}
@@ -56,6 +59,17 @@ func choice(name, value, yes, no string) (bool, error) {
 		return false, nil
 	}
 	return false, fmt.Errorf("option %s: %q is neither %q nor %q", name, value, yes, no)
+}
+
+// mostRedirects bounds what one request may follow.
+const mostRedirects = 20
+
+func parseRedirects(value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > mostRedirects {
+		return 0, fmt.Errorf("option redirects: %q isn't a number from 0 to %d", value, mostRedirects)
+	}
+	return n, nil
 }
 
 // parseGood reads "200-299,304".
