@@ -8,6 +8,7 @@ import (
 	"brunt/internal/driver/etcd"
 	web "brunt/internal/driver/http"
 	"brunt/internal/driver/iproto"
+	"brunt/internal/driver/mongodb"
 	"brunt/internal/driver/mysql"
 	"brunt/internal/driver/noop"
 	"brunt/internal/driver/pebble"
@@ -27,6 +28,7 @@ func entries() []entry {
 		{[]string{"http"}, func() driver.Driver { return web.New() }, "80"},
 		{[]string{"https"}, func() driver.Driver { return web.NewSecure() }, "443"},
 		{[]string{"etcd"}, func() driver.Driver { return etcd.New() }, "2379"},
+		{[]string{"mongodb", "mongo", "ferretdb"}, func() driver.Driver { return mongodb.New() }, "27017"},
 		{[]string{"bbolt", "bolt", "boltdb"}, func() driver.Driver { return bbolt.New() }, ""},
 		{[]string{"badger"}, func() driver.Driver { return badger.New() }, ""},
 		{[]string{"pebble"}, func() driver.Driver { return pebble.New() }, ""},

@@ -1,0 +1,64 @@
+package testserver
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// FerretDB starts a server of MongoDB's protocol: FerretDB over SQLite, built from a module of its
+// own. It knows no users and no transactions.
+func FerretDB(t TB) *Server {
+	t.Helper()
+	s := &Server{Database: "test"}
+	sp := &spec{
+		name:  "FerretDB",
+		ports: 1,
+		death: syscall.SIGKILL,
+		stop:  syscall.SIGTERM,
+		arguments: func(s *Server) []string {
+			return []string{"-listen", s.Addr, "-data", s.Dir}
+		},
+		ready: func(s *Server) error { return accepts(s.Addr) },
+	}
+	sp.prepare = func(s *Server) error {
+		sp.binary = filepath.Join(s.Dir, "ferretdb")
+		return buildFerretDB(sp.binary)
+	}
+	return launch(t, sp, s)
+}
+
+func buildFerretDB(path string) error {
+	dir, err := sourceDir()
+	if err == nil {
+		_, err = goTool("build", "-C", filepath.Join(dir, "ferretdb"), "-o", path, ".")
+	}
+	return err
+}
+
+// sourceDir is the folder of this package's source.
+func sourceDir() (string, error) {
+	return goTool("list", "-f", "{{.Dir}}", "brunt/internal/testserver")
+}
+
+func goTool(args ...string) (string, error) {
+	out, err := exec.Command("go", args...).CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", args[0], err, text)
+	}
+	return text, nil
+}
+
+// accepts reports whether somebody listens.
+func accepts(addr string) error {
+	c, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
