@@ -239,6 +239,23 @@ func TestCookTellsAnswersApart(t *testing.T) {
 	}
 }
 
+func TestRedirectsAreFollowedIfAsked(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, c := range []cooked{
+		cookAs(t, "slow_cooker", "-redirects", "2", "-qps", "20", "-interval", "1s", "-totalRequests", "20", p.URL+"/moved"),
+		cookAs(t, "slow_cooker", "-compat", "-qps", "20", "-interval", "1s", "-totalRequests", "20", p.URL+"/moved"),
+		cookAs(t, "brunt http", "--redirects", "2", "--rate", "20", "--requests", "20", p.URL+"/moved"),
+	} {
+		if c.run.Total.Status["2xx"] != 20 || c.run.Total.Done != 20 {
+			t.Errorf("%v", c.run.Total.Status)
+		}
+	}
+	if p.count("GET /elsewhere  ") != 60 {
+		t.Errorf("%d were followed", p.count("GET /elsewhere  "))
+	}
+}
+
 func TestCookReachesSeveralHosts(t *testing.T) {
 	t.Parallel()
 	one, two := newPlace(t), newPlace(t)

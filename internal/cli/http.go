@@ -30,6 +30,7 @@ type httpFlags struct {
 	insecure   bool
 	ca         string
 	http1      bool
+	redirects  int
 	compress   bool
 	noReuse    bool
 	interval   time.Duration
@@ -82,6 +83,7 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs.BoolVarP(&f.insecure, "insecure", "k", false, "don't verify certificates")
 	fs.StringVar(&f.ca, "cacert", "", "authority's certificate (PEM)")
 	fs.BoolVar(&f.http1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
+	fs.IntVar(&f.redirects, "redirects", 0, "redirects that a request follows, up to 20; 0 takes them for answers")
 	fs.BoolVar(&f.compress, "compress", false, "ask for gzip")
 	fs.BoolVar(&f.noReuse, "noreuse", false, "a new connection for each request")
 	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,9 @@ func (f *httpFlags) plan(s *streams, target string) (*plan.Plan, error) {
 			p.Target.Options[name] = "on"
 		}
 	}
+	if f.redirects != 0 {
+		p.Target.Options["redirects"] = strconv.Itoa(f.redirects)
+	}
 	if f.http1 {
 		p.Target.Options["http2"] = "off"
 	}
@@ -50,6 +54,9 @@ func (f *httpFlags) settle(p *plan.Plan) error {
 	phase, sessions, err := f.load()
 	if err != nil {
 		return err
+	}
+	if f.redirects < 0 || f.redirects > 20 {
+		return fmt.Errorf("--redirects %d: give a number from 0 to 20", f.redirects)
 	}
 	if f.late != "queue" && f.late != "drop" {
 		return fmt.Errorf("--late %s: use queue or drop", f.late)

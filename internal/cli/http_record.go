@@ -69,7 +69,7 @@ func cookPlanText(p *plan.Plan, args []string) []byte {
 	line("  protocol: %s", p.Target.Protocol)
 	line("  addresses: [%q]", p.Target.Addresses[0])
 	line("  options:")
-	for _, name := range []string{"good", "compress", "noreuse", "http2", "proxy"} {
+	for _, name := range []string{"good", "compress", "noreuse", "http2", "redirects", "proxy"} {
 		if v := p.Target.Options[name]; v != "" {
 			line("    %s: %q", name, v)
 		}

@@ -10,9 +10,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"brunt": func() { os.Exit(Main("1.2.3", os.Args, os.Stdin, os.Stdout, os.Stderr)) },
-	})
+	run := func() { os.Exit(Main("1.2.3", os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+	testscript.Main(m, map[string]func(){"brunt": run, "slow_cooker": run})
 }
 
 // Each script is a story on the command line: what a command prints, how it exits, which files it

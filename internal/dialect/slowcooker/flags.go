@@ -67,6 +67,7 @@ func (f *flags) ours() {
 	fs.BoolVar(&o.Insecure, "k", false, "don't verify certificates")
 	fs.StringVar(&o.CAFile, "cacert", "", "authority's certificate, PEM `file`")
 	fs.BoolVar(&o.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
+	fs.IntVar(&o.Redirects, "redirects", 0, "redirects `n` that a request follows; 0 takes them for answers")
 	fs.DurationVar(&o.Duration, "duration", 0, "end after this `time`; 0 means never")
 	fs.DurationVar(&o.Slice, "slice", 0, "slice of the record, `time`; it must divide the interval (default 1s)")
 	fs.StringVar(&o.Late, "late", "queue", "requests that are late: `policy` queue or drop")
@@ -180,6 +181,8 @@ func (f *flags) check(summary string) error {
 		return fmt.Errorf("duration %s: give a time above zero, such as 1h", o.Duration)
 	case !(f.hashRate >= 0 && f.hashRate <= 1):
 		return fmt.Errorf("hashSampleRate %v: give a share from 0 to 1", f.hashRate)
+	case o.Redirects < 0 || o.Redirects > 20:
+		return fmt.Errorf("redirects %d: give a number from 0 to 20", o.Redirects)
 	case o.Late != "queue" && o.Late != "drop":
 		return fmt.Errorf("late %s: use queue or drop", o.Late)
 	case o.RatePerS() > 1e9:
@@ -205,12 +208,18 @@ func (f *flags) check(summary string) error {
 	}
 	if o.Compat {
 		o.Insecure, o.HTTP1 = true, true
+		if o.Redirects == 0 {
+			o.Redirects = theirRedirects
+		}
 	}
 	if err := f.checkSlice(); err != nil {
 		return err
 	}
 	return f.checkSummary(summary)
 }
+
+// theirRedirects is how many redirects Go's client follows, and slow_cooker with it.
+const theirRedirects = 9
 
 func (f *flags) checkSlice() error {
 	o := &f.o

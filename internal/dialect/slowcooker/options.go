@@ -40,6 +40,7 @@ type Options struct {
 	Insecure    bool   // certificates aren't verified
 	CAFile      string
 	HTTP1       bool // no HTTP/2
+	Redirects   int  // followed by one request
 	Duration    time.Duration
 	Slice       time.Duration // of the record
 	Late        string        // "queue" or "drop"

@@ -3,6 +3,7 @@ package slowcooker
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +40,9 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	}
 	p.Target.Options = map[string]string{
 		"good": GoodStatuses, "compress": onOff(o.Compress), "noreuse": onOff(o.NoReuse), "http2": onOff(!o.HTTP1),
+	}
+	if o.Redirects > 0 {
+		p.Target.Options["redirects"] = strconv.Itoa(o.Redirects)
 	}
 	if proxied {
 		p.Target.Options["proxy"] = "env"
