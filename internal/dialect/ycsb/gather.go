@@ -58,6 +58,9 @@ func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)
 		set.Put(name, value, "-p")
 	}
 	for name, value := range g.Flags {
+		if measured, ok := set.Get(name); ok && name == "measurement.interval" && !strings.ContainsAny(measured, "0123456789") {
+			name = "status.interval" // the property already says what is measured
+		}
 		set.Put(name, value, "--"+name)
 	}
 	return set, notes, set.Expand(environment)

@@ -65,6 +65,7 @@ func CoreProperties() []Property {
 		{"measurementtype", "histogram", "histogram, or raw (csv): every operation's time"},
 		{"measurement.output_file", "", "file for the result"},
 		{"measurement.interval", "10", "seconds between lines (--interval), or what is measured: op, intended or both"},
+		{"status.interval", "10", "seconds between lines, where measurement.interval says what is measured"},
 		{"outputstyle", "plain", "plain, table or json"},
 		{"histogram.percentiles.export", "false", "write OPERATION-percentiles.txt"},
 		{"histogram.percentiles.export.filepath", "./", "what their names begin with"},

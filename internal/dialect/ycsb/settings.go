@@ -237,11 +237,12 @@ func (s *Settings) output(r *reader) {
 	}
 	switch v := strings.ToLower(strings.TrimSpace(r.set.Text("measurement.interval", "10"))); v {
 	case "op", "intended", "both":
-		o.Measure = v
+		o.Measure, o.Every = v, r.seconds("status.interval", 10)
 	default:
-		if o.Every = r.seconds("measurement.interval", 10); r.err == nil && o.Every <= 0 {
-			r.keep(fmt.Errorf("%s: property measurement.interval=%q: give seconds above 0, or op, intended or both", r.set.Where("measurement.interval"), v))
-		}
+		o.Every = r.seconds("measurement.interval", 10)
+	}
+	if r.err == nil && o.Every <= 0 {
+		r.keep(fmt.Errorf("lines every %v: give measurement.interval a number of seconds above 0, or op, intended or both", o.Every))
 	}
 	o.Percentiles = r.truth("histogram.percentiles.export", false)
 	o.PercentilePrefix = r.set.Text("histogram.percentiles.export.filepath", "./")

@@ -279,6 +279,35 @@ func TestArticleKeyHas256Bytes(t *testing.T) {
 	}
 }
 
+func TestIntervalMeansTwoThings(t *testing.T) {
+	for _, c := range []struct {
+		values  string
+		flag    string
+		every   time.Duration
+		measure string
+	}{
+		{"", "", 10 * time.Second, "op"}, {"target=5", "", 10 * time.Second, "intended"}, {"measurement.interval=0.5", "", 500 * time.Millisecond, "op"},
+		{"measurement.interval=both", "3", 3 * time.Second, "both"}, {"target=5 measurement.interval=op", "", 10 * time.Second, "op"},
+		{"measurement.interval=7", "2", 2 * time.Second, "op"}, {"measurement.interval=intended status.interval=4", "", 4 * time.Second, "intended"},
+	} {
+		g := Given{Values: append(strings.Fields(c.values), "recordcount=1", "operationcount=1")}
+		if c.flag != "" {
+			g.Flags = map[string]string{"measurement.interval": c.flag}
+		}
+		set, _, err := g.Gather(os.ReadFile, os.LookupEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Understand(Run, postgresDatabase(), set, os.ReadFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Output.Every != c.every || s.Output.Measure != c.measure {
+			t.Errorf("%s %s: every %v, %s", c.values, c.flag, s.Output.Every, s.Output.Measure)
+		}
+	}
+}
+
 func TestSecretsAreHidden(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
 		{"pg.password", "s3cret", "***"}, {"minio.access-key", "k", "***"}, {"dynamodb.secret-key", "k", "***"}, {"pg.user", "me", "me"},
