@@ -37,16 +37,17 @@ type Options struct {
 	NoSetup    bool // neither create nor fill tables
 	NoTeardown bool // leave what the run created
 
-	Sinks     []measure.Sink            // told of each interval beside the record
-	Starting  func(*record.Run, string) // told of the run and its folder just before the load
-	Ended     func()                    // told when the load has ended
-	Finishing func(*record.Run)         // may complete the record before it is judged and written
-	Prepared  func(*workload.Workload)  // may set hooks before anything is sent
-	Loading   func(load.Progress)       // told how the filling of tables goes
-	Notice    func(record.Warning)      // told of each warning as it arises
-	Failed    func(record.ErrorSample)  // told of each failed attempt, concurrently
-	Hint      func(record.Hint)         // told of each change seen, before Sinks are told of its interval
-	Extra     map[string]string         // kept in the record
+	Sinks     []measure.Sink                       // told of each interval beside the record
+	Starting  func(*record.Run, string)            // told of the run and its folder just before the load
+	Ended     func()                               // told when the load has ended
+	Finishing func(*record.Run)                    // may complete the record before it is judged and written
+	Prepared  func(*workload.Workload)             // may set hooks before anything is sent
+	Loading   func(load.Progress)                  // told how the filling of tables goes
+	Notice    func(record.Warning)                 // told of each warning as it arises
+	Failed    func(record.ErrorSample)             // told of each failed attempt, concurrently
+	Hint      func(record.Hint)                    // told of each change seen, before Sinks are told of its interval
+	Ceiling   func(protocol string) (perS float64) // the generator's known maximum here, 0 if none; may be nil
+	Extra     map[string]string                    // kept in the record
 }
 
 // job is a run under way.
@@ -276,6 +277,7 @@ func (j *job) finish(outcome *engine.Outcome) error {
 	if j.o.Finishing != nil {
 		j.o.Finishing(run)
 	}
+	run.Health.CeilingPerS = j.ceiling()
 	run.Verdict = report.Judge(run)
 	run.Warnings = append(run.Warnings, report.Assess(run)...)
 	return j.bundle.Finish(run)
@@ -302,4 +304,13 @@ func (j *job) describe() []record.Target {
 		})
 	}
 	return out
+}
+
+// ceiling is the machine's measured maximum for loads like this one: event loops, plain text, one
+// request in flight a session. Of others nothing was measured.
+func (j *job) ceiling() float64 {
+	if j.o.Ceiling == nil || j.run.Tier != "codec" || j.run.Pipeline > 1 {
+		return 0
+	}
+	return j.o.Ceiling(j.o.Plan.Target.Protocol)
 }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+// client is one of those that take turns.
+type client struct {
+	name    string
+	missing string // why it can't take part; "" if it can
+	turn    func(d time.Duration) (sample, error)
+}
+
+// goal is a row of the table: what ours should cost compared with a peer.
+type goal struct {
+	work       string
+	ours, peer string  // clients' names
+	ratio      float64 // of CPU a request, at most; 0 means none is set
+	lagP99Us   float64 // of ours, at most; 0 means none is set
+	tail       bool    // p99 of ours must not be above the peer's
+}
+
+// group is clients that take turns on one server.
+type group struct {
+	name  string
+	goals []goal
+	// open starts the server and returns the clients.
+	open func(s *stand) ([]client, error)
+}
+
+func groups() []group {
+	return []group{
+		postgresClosed(), postgresYCSB(), postgresOpen(),
+		redisGet(1), redisGet(16), redisYCSB(),
+		tarantoolVerb("call"), tarantoolVerb("select"),
+		httpClosed(), httpOpen(10_000), httpOpen(20_000),
+		echoLag(10_000), echoLag(50_000),
+	}
+}
+
+// measure lets the clients of a group take turns: forwards in the first round, backwards in the
+// second, and so on. What a missing client would have done is left out.
+func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map[string][]sample, error) {
+	outer := s.tb
+	s.tb = testserver.NewStandalone(os.Stderr)
+	defer func() { s.tb.Close(); s.tb = outer }()
+	clients, err := g.open(s)
+	if err != nil {
+		return nil, err
+	}
+	results := make(map[string][]sample)
+	for _, c := range clients {
+		if c.missing != "" {
+			results[c.name] = []sample{{Fault: c.missing}}
+		}
+	}
+	for round := range rounds {
+		for k := range clients {
+			if round%2 == 1 {
+				k = len(clients) - 1 - k
+			}
+			c := &clients[k]
+			if c.missing != "" {
+				continue
+			}
+			at, load := time.Now().UTC(), load1()
+			p, err := c.turn(d)
+			p.At, p.Group, p.Client, p.Round, p.Load1 = at, g.name, c.name, round+1, load
+			if err != nil {
+				p.Fault = err.Error()
+			}
+			if s.ctx.Err() != nil {
+				return nil, s.ctx.Err()
+			}
+			fmt.Fprintf(os.Stderr, "%-20s %-26s round %d  %7.2f µs/request  %8d requests  %s\n", g.name, c.name, round+1, p.CPUUs, p.Requests, p.Fault)
+			if err := raw.write(p); err != nil {
+				return nil, err
+			}
+			results[c.name] = append(results[c.name], p)
+		}
+	}
+	return results, nil
+}

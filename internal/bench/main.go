@@ -1,0 +1,91 @@
+// Command bench measures brunt beside its peers on this machine: servers on one half of the cores,
+// clients on the other, one client at a time and in turns.
+//
+//	go run ./internal/bench wire     CPU a request of both, by protocol and load
+//	go run ./internal/bench load     rows a second into a table
+//	go run ./internal/bench memory   memory over a run of 100 million requests
+//
+// What is measured, and how to provide peers that aren't installed, is in docs/benchmarks.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("say what to measure: wire, load or memory")
+	}
+	switch args[0] {
+	case "wire":
+		return wire(ctx, args[1:])
+	case "load":
+		return loading(ctx, args[1:])
+	case "memory":
+		return memory(ctx, args[1:])
+	case receiverCommand:
+		return receive(args[1:])
+	}
+	return fmt.Errorf("unknown measurement %q: there are wire, load and memory", args[0])
+}
+
+// wire measures the groups of rounds and prints the table of goals.
+func wire(ctx context.Context, args []string) error {
+	f := flag.NewFlagSet("wire", flag.ContinueOnError)
+	rounds := f.Int("rounds", 5, "how often each client has its turn")
+	seconds := f.Int("seconds", 4, "length of a turn")
+	only := f.String("only", "", "measure only the groups whose name matches this regular expression")
+	out := f.String("out", "docs/bench", "folder for the raw runs")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	s, err := newStand(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	raw, err := createLog(*out, "wire")
+	if err != nil {
+		return err
+	}
+	defer raw.close()
+	if err := raw.write(s.machine()); err != nil {
+		return err
+	}
+	var lines []line
+	for _, g := range groups() {
+		if !wanted.MatchString(g.name) {
+			continue
+		}
+		results, err := s.measure(&g, *rounds, time.Duration(*seconds)*time.Second, raw)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		lines = append(lines, judge(&g, results)...)
+	}
+	printTable(os.Stdout, lines)
+	fmt.Printf("\nraw runs: %s\n", raw.path)
+	return nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// memory runs a load of many requests and watches how much memory brunt holds.
+func memory(ctx context.Context, args []string) error {
+	f := flag.NewFlagSet("memory", flag.ContinueOnError)
+	requests := f.Uint64("requests", 100_000_000, "how many")
+	atMost := f.Duration("at-most", 10*time.Minute, "end after this time at the latest")
+	out := f.String("out", "docs/bench", "folder for the raw runs")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	s, err := newStand(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	raw, err := createLog(*out, "memory")
+	if err != nil {
+		return err
+	}
+	defer raw.close()
+	if err := raw.write(s.machine()); err != nil {
+		return err
+	}
+	r, err := s.receiver(noNotes)
+	if err != nil {
+		return err
+	}
+	defer r.abandon()
+	cmd, bundle, err := s.longRun(r.address, *requests, *atMost)
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	seen, err := watchMemory(cmd.Process.Pid, raw)
+	if failure := cmd.Wait(); err == nil && failure != nil && !cmd.ProcessState.Exited() {
+		err = failure
+	}
+	if err != nil {
+		return err
+	}
+	b, err := record.Open(record.OS{}, bundle)
+	if err != nil {
+		return err
+	}
+	run, err := b.Result()
+	if err != nil {
+		return err
+	}
+	least, most := seen[0], seen[0]
+	for _, kB := range seen {
+		least, most = min(least, kB), max(most, kB)
+	}
+	grown := float64(most)/float64(seen[0]) - 1
+	verdict := "yes"
+	if grown > 0.05 {
+		verdict = "no"
+	}
+	fmt.Printf("%d requests in %.0f s, %d failed; memory (RSS) a minute after the start %d kB, least %d kB, most %d kB since: +%.1f %%; within 5 %%: %s\nraw: %s\n",
+		run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, seen[0], least, most, 100*grown, verdict, raw.path)
+	return nil
+}
+
+// longRun prepares a closed load with a deep pipeline.
+func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (cmd *exec.Cmd, bundle string, err error) {
+	text, err := plans.ReadFile("plans/echo.yml")
+	if err != nil {
+		return nil, "", err
+	}
+	load := fmt.Sprintf("closed: {operations: %d, duration: %v}", requests, atMost)
+	plan := filepath.Join(s.dir, "long.yml")
+	if err := os.WriteFile(plan, []byte(strings.Replace(string(text), "closed: {duration: 5s}", load, 1)), 0o644); err != nil {
+		return nil, "", err
+	}
+	bundle = filepath.Join(s.dir, "long")
+	cmd = exec.CommandContext(s.ctx, s.brunt, "run", plan, "--proto", "echo", "-a", address, "--vu", "50", "--tier", "codec", "--loops", "1",
+		"--pipeline", "64", "--bundle", bundle, "--quiet", "--output", "json")
+	cmd.Stderr = os.Stderr
+	return cmd, bundle, nil
+}
+
+// watchMemory reads a process's resident memory, in kB, every second from its first minute on
+// until it has ended, and logs it by the minute. Of a process that ends before its first minute it
+// is the last reading.
+func watchMemory(pid int, raw *rawLog) (seen []uint64, err error) {
+	began := time.Now()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for second := 1; ; second++ {
+		<-tick.C
+		kB, alive := resident(pid)
+		if !alive {
+			break
+		}
+		if second%60 == 0 {
+			fmt.Fprintf(os.Stderr, "%3d min: %d kB\n", second/60, kB)
+		}
+		if second%10 == 0 {
+			if err := raw.write(map[string]any{"after_s": time.Since(began).Seconds(), "rss_kb": kB}); err != nil {
+				return nil, err
+			}
+		}
+		if second <= 60 {
+			seen = seen[:0]
+		}
+		seen = append(seen, kB)
+	}
+	if len(seen) == 0 {
+		return nil, fmt.Errorf("the run ended before its memory was read")
+	}
+	return seen, nil
+}
+
+// resident is VmRSS of /proc/PID/status. A process that has ended and waits to be reaped has none.
+func resident(pid int) (kB uint64, alive bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kB, _ = strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return kB, true
+		}
+	}
+	return 0, false
+}

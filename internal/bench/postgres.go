@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+const (
+	pgbenchScale = 10
+	pgSessions   = 16
+)
+
+func postgresClosed() group {
+	work := "PostgreSQL, pgbench -S, prepared, 16 sessions, closed"
+	return group{
+		name: "pg-closed",
+		goals: []goal{
+			{work: work, ours: "brunt", peer: "pgbench -j1", ratio: 0.78},
+			{work: work, ours: "brunt", peer: "pgconn, a goroutine a session", ratio: 0.62},
+			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "pgbench -j1"},
+			{work: "the same, p99 at saturation", ours: "brunt", peer: "pgbench -l (p99 from its log)", tail: true},
+		},
+		open: func(s *stand) ([]client, error) {
+			pg, pgbench, err := s.pgbench()
+			if err != nil {
+				return nil, err
+			}
+			mine := s.postgres(pg, "pg-select")
+			return []client{
+				mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"),
+				{name: "pgbench -j1", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, false) }},
+				{name: "pgconn, a goroutine a session", turn: func(d time.Duration) (sample, error) {
+					url := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pg.User, pg.Addr, pg.Database)
+					return s.own("pgconn", nil, "-url", url, "-sessions", strconv.Itoa(pgSessions), "-duration", d.String(), "-rows", strconv.Itoa(pgbenchScale*100_000))
+				}},
+				{name: "pgbench -l (p99 from its log)", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, true) }},
+			}, nil
+		},
+	}
+}
+
+func postgresOpen() group {
+	work := "PostgreSQL, the same query, open, 10 000/s"
+	return group{
+		name: "pg-open",
+		goals: []goal{
+			{work: work, ours: "brunt", peer: "pgbench -R", ratio: 0.78, lagP99Us: 35},
+			{work: work + ", 200 µs tolerance", ours: "brunt --timing-tolerance 200us", peer: "pgbench -R", ratio: 0.6},
+		},
+		open: func(s *stand) ([]client, error) {
+			pg, pgbench, err := s.pgbench()
+			if err != nil {
+				return nil, err
+			}
+			mine := s.postgres(pg, "pg-select")
+			mine.rate = 10_000
+			return []client{
+				mine.client("brunt"), mine.client("brunt --timing-tolerance 200us", "--timing-tolerance", "200us"),
+				{name: "pgbench -R", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 10_000, false) }},
+			}, nil
+		},
+	}
+}
+
+// pgbench starts a PostgreSQL with pgbench's tables.
+func (s *stand) pgbench() (pg *testserver.Server, program string, err error) {
+	program, missing := tool("", "pgbench", "install it: apt-get install -y postgresql-contrib")
+	if missing != "" {
+		return nil, "", fmt.Errorf("%s", missing)
+	}
+	if pg, err = s.started(testserver.Postgres(s.tb, testserver.Settings("shared_buffers = 512MB"))); err != nil {
+		return nil, "", err
+	}
+	args := append(pgbenchWhere(pg), "-i", "-q", "-s", strconv.Itoa(pgbenchScale), pg.Database)
+	_, err = s.do(program, args...)
+	return pg, program, err
+}
+
+func pgbenchWhere(pg *testserver.Server) []string {
+	return []string{"-h", pg.Host, "-p", strconv.Itoa(pg.Port), "-U", pg.User}
+}
+
+func (s *stand) postgres(pg *testserver.Server, plan string) *ours {
+	return &ours{s: s, plan: plan, where: []string{"--proto", "pg", "-a", pg.Addr, "-u", pg.User, "--database", pg.Database, "--vu", strconv.Itoa(pgSessions)}}
+}
+
+// pgbenchTurn runs the select-only script. With log it writes every transaction's time, which is
+// the only way to its quantiles and costs CPU of its own.
+func (s *stand) pgbenchTurn(pg *testserver.Server, program string, d time.Duration, rate int, log bool) (sample, error) {
+	args := append(pgbenchWhere(pg), "-n", "-S", "-M", "prepared", "-c", strconv.Itoa(pgSessions), "-j", "1", "-T", strconv.Itoa(int(d.Seconds())))
+	if rate > 0 {
+		args = append(args, "-R", strconv.Itoa(rate))
+	}
+	if log {
+		args = append(args, "-l", "--log-prefix=pgbench")
+	}
+	args = append(args, pg.Database)
+	o, err := s.do(program, args...)
+	p := sample{Command: s.plain(program, args)}
+	if err != nil {
+		return p, err
+	}
+	p.Requests = find(`transactions actually processed: (\d+)`, o.out)
+	if rate > 0 {
+		p.LagP50Us = 1000 * findFloat(`rate limit schedule lag: avg ([\d.]+)`, o.out)
+	}
+	if log {
+		if err := s.pgbenchLog(&p); err != nil {
+			return p, err
+		}
+	}
+	return p, p.charge(&o)
+}
+
+// pgbenchLog reads and removes pgbench's logs: the third field of a line is the time in µs.
+func (s *stand) pgbenchLog(p *sample) error {
+	files, _ := filepath.Glob(filepath.Join(s.dir, "pgbench.*"))
+	var all []float64
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			if fields := strings.Fields(lines.Text()); len(fields) > 2 {
+				us, _ := strconv.ParseFloat(fields[2], 64)
+				all = append(all, us)
+			}
+		}
+		f.Close()
+		os.Remove(name)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("pgbench left no log")
+	}
+	slices.Sort(all)
+	p.P50Us, p.P99Us = all[len(all)/2], all[len(all)*99/100]
+	return nil
+}
+
+func find(pattern, text string) uint64 { return uint64(findFloat(pattern, text)) }
+
+// findFloat is the first group of pattern's last match, or 0.
+func findFloat(pattern, text string) float64 {
+	all := regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return 0
+	}
+	f, _ := strconv.ParseFloat(all[len(all)-1][1], 64)
+	return f
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+const (
+	redisSessions = 50
+	redisKeys     = 100_000
+)
+
+// fillRedis makes each key twice: as brunt's plan writes it and as redis-benchmark does.
+const fillRedis = `for i = 1, 100000 do
+	redis.call('SET', 'key:' .. i, 'xxx')
+	redis.call('SET', string.format('key:%012d', i - 1), 'xxx')
+end
+return 1`
+
+func redisGet(pipeline int) group {
+	name, work, ratio := "redis-get", "Redis GET, 50 sessions", 0.58
+	if pipeline > 1 {
+		name, work, ratio = "redis-pipeline", fmt.Sprintf("Redis GET, 50 sessions, pipeline %d", pipeline), 0.6
+	}
+	return group{
+		name: name,
+		goals: []goal{
+			{work: work, ours: "brunt", peer: "redis-benchmark", ratio: ratio, tail: pipeline == 1},
+			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "redis-benchmark"},
+		},
+		open: func(s *stand) ([]client, error) {
+			program, missing := tool("", "redis-benchmark", "install it: apt-get install -y redis-tools")
+			if missing != "" {
+				return nil, errors.New(missing)
+			}
+			r, err := s.started(testserver.Redis(s.tb))
+			if err != nil {
+				return nil, err
+			}
+			if err := evalRedis(r.Addr, fillRedis); err != nil {
+				return nil, err
+			}
+			b := &redisBenchmark{s: s, program: program, server: r, pipeline: pipeline, perS: 50_000 * float64(pipeline)}
+			if _, err := b.turn(time.Second); err != nil { // learns the rate
+				return nil, err
+			}
+			mine := s.redis(r, "redis-get")
+			mine.flags = []string{"--pipeline", strconv.Itoa(pipeline)}
+			return []client{mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"), {name: "redis-benchmark", turn: b.turn}}, nil
+		},
+	}
+}
+
+func (s *stand) redis(r *testserver.Server, plan string) *ours {
+	return &ours{s: s, plan: plan, where: []string{"--proto", "redis", "-a", r.Addr, "--vu", strconv.Itoa(redisSessions)}}
+}
+
+// redisBenchmark runs for a number of requests, not a time: the last turn's rate says how many.
+type redisBenchmark struct {
+	s        *stand
+	program  string
+	server   *testserver.Server
+	pipeline int
+	perS     float64
+}
+
+func (b *redisBenchmark) turn(d time.Duration) (sample, error) {
+	n := int(b.perS * d.Seconds())
+	args := []string{"-h", b.server.Host, "-p", strconv.Itoa(b.server.Port), "-c", strconv.Itoa(redisSessions), "-P", strconv.Itoa(b.pipeline),
+		"-r", strconv.Itoa(redisKeys), "-n", strconv.Itoa(n), "--csv", "GET", "key:__rand_int__"}
+	o, err := b.s.do(b.program, args...)
+	p := sample{Command: b.s.plain(b.program, args)}
+	if err != nil {
+		return p, err
+	}
+	// "test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"
+	at := strings.Index(o.out, `"test"`)
+	if at < 0 {
+		return p, fmt.Errorf("redis-benchmark's answer isn't its usual one: %s", tail(o.out))
+	}
+	rows, err := csv.NewReader(strings.NewReader(o.out[at:])).ReadAll()
+	if err != nil || len(rows) < 2 || len(rows[1]) < 7 {
+		return p, fmt.Errorf("redis-benchmark's answer isn't its usual one: %s", tail(o.out))
+	}
+	field := func(i int) float64 { f, _ := strconv.ParseFloat(rows[1][i], 64); return f }
+	p.Requests = uint64(n)
+	p.P50Us, p.P99Us = 1000*field(4), 1000*field(6)
+	b.perS = field(1)
+	return p, p.charge(&o)
+}
+
+// evalRedis runs a script in the server.
+func evalRedis(address, script string) error {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := fmt.Fprintf(c, "*3\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n", len(script), script); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(c).ReadString('\n')
+	if err == nil && !strings.HasPrefix(answer, ":") {
+		err = errors.New(strings.TrimSpace(answer))
+	}
+	if err != nil {
+		return fmt.Errorf("fill Redis: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// sample is one turn of one client: a line of the raw runs.
+type sample struct {
+	At        time.Time `json:"at"`
+	Group     string    `json:"group"`
+	Client    string    `json:"client"`
+	Round     int       `json:"round"`
+	Command   []string  `json:"command,omitempty"`
+	Requests  uint64    `json:"requests"`
+	UserS     float64   `json:"cpu_user_s"`
+	SysS      float64   `json:"cpu_sys_s"`
+	WallS     float64   `json:"wall_s"`
+	CPUUs     float64   `json:"cpu_us_per_request"`
+	P50Us     float64   `json:"p50_us,omitempty"`
+	P99Us     float64   `json:"p99_us,omitempty"`
+	LagP50Us  float64   `json:"lag_p50_us,omitempty"`
+	LagP99Us  float64   `json:"lag_p99_us,omitempty"`
+	SeenP50Us float64   `json:"seen_lag_p50_us,omitempty"` // lag as the receiver saw it
+	SeenP99Us float64   `json:"seen_lag_p99_us,omitempty"`
+	RowsPerS  float64   `json:"rows_per_s,omitempty"` // while a table is filled, as the client reports it
+	Failed    uint64    `json:"failed,omitempty"`
+	Load1     string    `json:"load1"` // of the host, before
+	Fault     string    `json:"fault,omitempty"`
+}
+
+// charge puts an outcome's CPU time on the sample's requests.
+func (p *sample) charge(o *outcome) error {
+	p.UserS, p.SysS, p.WallS = o.user.Seconds(), o.sys.Seconds(), o.wall.Seconds()
+	if p.Requests == 0 {
+		return fmt.Errorf("no requests were counted: %s", tail(o.out))
+	}
+	p.CPUUs = (p.UserS + p.SysS) * 1e6 / float64(p.Requests)
+	return nil
+}
+
+// rawLog is a file of JSON lines.
+type rawLog struct {
+	path string
+	file *os.File
+}
+
+// createLog opens a log named after what is measured and the date (UTC). A second one of a day
+// goes on in the same file.
+func createLog(dir, what string) (*rawLog, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, what+"-"+time.Now().UTC().Format("2006-01-02")+".ndjson")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	return &rawLog{path, file}, err
+}
+
+func (l *rawLog) write(v any) error { return json.NewEncoder(l.file).Encode(v) }
+
+func (l *rawLog) close() error { return l.file.Close() }
+
+// plain is a command as it goes into the log: without folders of this machine.
+func (s *stand) plain(name string, args []string) []string {
+	out := []string{filepath.Base(name)}
+	for _, a := range args {
+		out = append(out, strings.ReplaceAll(a, s.dir+"/", ""))
+	}
+	return out
+}
+
+// load1 is the host's load average over the last minute.
+func load1() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// stand is what all measurements share.
+type stand struct {
+	ctx     context.Context
+	servers []int // cores
+	clients []int // cores; this process and what it starts are bound to them
+	dir     string
+	brunt   string // the program
+	tb      *testserver.Standalone
+}
+
+// newStand binds this process to the clients' cores and builds brunt and the peers that are part of
+// the project.
+func newStand(ctx context.Context) (*stand, error) {
+	cores, err := allowedCores()
+	if err != nil {
+		return nil, err
+	}
+	if len(cores) < 2 {
+		return nil, errors.New("server and client need a core each; there is only one")
+	}
+	s := &stand{ctx: ctx, servers: cores[:len(cores)/2], clients: cores[len(cores)/2:]}
+	if s.dir, err = os.MkdirTemp("", "brunt-bench-"); err != nil {
+		return nil, err
+	}
+	s.brunt = filepath.Join(s.dir, "brunt")
+	for _, b := range []struct{ to, from string }{
+		{s.brunt, "./cmd/brunt"}, {s.peer("pgconn"), "./internal/bench/peer/pgconn"},
+		{s.peer("tarantool"), "./internal/bench/peer/tarantool"},
+	} {
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.to, b.from)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			s.close()
+			return nil, fmt.Errorf("build %s: %w: %s", b.from, err, out)
+		}
+	}
+	if err := pin(os.Getpid(), s.clients); err != nil {
+		s.close()
+		return nil, err
+	}
+	s.tb = testserver.NewStandalone(os.Stderr)
+	return s, nil
+}
+
+func (s *stand) close() {
+	if s.tb != nil {
+		s.tb.Close()
+	}
+	os.RemoveAll(s.dir)
+}
+
+// peer is where a peer of the project's own is built.
+func (s *stand) peer(name string) string { return filepath.Join(s.dir, "peer-"+name) }
+
+// started binds a server to the servers' cores.
+func (s *stand) started(server *testserver.Server) (*testserver.Server, error) {
+	return server, pin(server.PID, s.servers)
+}
+
+// machine is the first line of the raw runs.
+func (s *stand) machine() any {
+	e := record.Fingerprint()
+	e.Hostname = ""
+	version, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	return map[string]any{
+		"machine": e, "commit": strings.TrimSpace(string(version)), "started": time.Now().UTC(),
+		"server_cores": s.servers, "client_cores": s.clients,
+	}
+}
+
+// outcome is how a program's run went. CPU times are of the whole process, its start included.
+type outcome struct {
+	out       string
+	user, sys time.Duration
+	wall      time.Duration
+}
+
+// turnTimeout ends programs that hang.
+const turnTimeout = 5 * time.Minute
+
+// do runs a program to its end.
+func (s *stand) do(name string, args ...string) (outcome, error) {
+	return s.doWith(nil, name, args...)
+}
+
+// doWith is do with additions to the environment.
+func (s *stand) doWith(env []string, name string, args ...string) (outcome, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, turnTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), env...)
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	began := time.Now()
+	err := cmd.Run()
+	o := outcome{out: out.String() + complaints.String(), wall: time.Since(began)}
+	if cmd.ProcessState != nil {
+		o.user, o.sys = cmd.ProcessState.UserTime(), cmd.ProcessState.SystemTime()
+	}
+	if err != nil {
+		return o, fmt.Errorf("%s: %w: %s", filepath.Base(name), err, tail(o.out))
+	}
+	return o, nil
+}
+
+func tail(text string) string {
+	text = strings.TrimSpace(text)
+	return text[max(0, len(text)-400):]
+}
+
+// tool finds a peer's program: by the environment's variable, or in PATH.
+func tool(variable, name, hint string) (path, missing string) {
+	if path = os.Getenv(variable); variable != "" && path != "" {
+		return path, ""
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		return path, ""
+	}
+	if variable != "" {
+		hint = fmt.Sprintf("%s; set %s to the program, or put it into PATH as %s", hint, variable, name)
+	}
+	return "", fmt.Sprintf("%s isn't there: %s", name, hint)
+}

@@ -1,0 +1,90 @@
+package selftest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// Ceiling is the most that a machine's generator was seen to do: a closed load on a server that
+// answers at once, one request an operation, one in flight a session, on the codec tier.
+type Ceiling struct {
+	Machine  string             `json:"machine"` // see Machine
+	Brunt    string             `json:"brunt"`   // version that measured it
+	Measured time.Time          `json:"measured"`
+	PerS     map[string]float64 `json:"per_s"` // by protocol
+}
+
+// Machine tells machines apart by what bears on the generator's speed. Names of hosts don't, and
+// aren't part of it.
+func Machine(e *record.Environment) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q %q %q %q %d %q %d %q", e.OS, e.Kernel, e.Arch, e.CPU, e.Cores, e.CPUQuota, e.MemoryB, e.Governor)
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// CeilingOf is the highest rate of each protocol among the rows of closed loads.
+func CeilingOf(all []Row, e *record.Environment, version string, now time.Time) Ceiling {
+	c := Ceiling{Machine: Machine(e), Brunt: version, Measured: now.UTC(), PerS: make(map[string]float64)}
+	for i := range all {
+		if r := &all[i]; !r.Open() && r.Loops > 0 {
+			c.PerS[r.Protocol] = max(c.PerS[r.Protocol], r.PerS)
+		}
+	}
+	return c
+}
+
+// CeilingFile is where the ceiling is kept below the user's folder for caches.
+func CeilingFile(cacheDir string) string { return filepath.Join(cacheDir, "brunt", "ceiling.json") }
+
+// Save writes c to path, making the folder if need be.
+func (c *Ceiling) Save(fsys record.FS, path string) error {
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the ceiling: %w", err)
+	}
+	if err := fsys.MkdirAll(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("keep the ceiling: %w", err)
+	}
+	next := path + ".new"
+	if err := fsys.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the ceiling: %w", err)
+	}
+	f, err := fsys.Create(next)
+	if err != nil {
+		return fmt.Errorf("keep the ceiling: %w", err)
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = fsys.Rename(next, path)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the ceiling: %w", err)
+	}
+	return nil
+}
+
+// longestFile bounds what is read of a ceiling's file.
+const longestFile = 1 << 20
+
+// Load reads the ceiling at path. One that was measured on another machine, and a file that can't be
+// read, are as good as none: ok is false.
+func Load(fsys record.FS, path string, e *record.Environment) (c Ceiling, ok bool) {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return Ceiling{}, false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, longestFile))
+	if err != nil || json.Unmarshal(data, &c) != nil || c.Machine != Machine(e) {
+		return Ceiling{}, false
+	}
+	return c, true
+}

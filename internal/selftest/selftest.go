@@ -1,0 +1,140 @@
+// Package selftest finds out what this machine's generator can do: the cost of the engine without
+// sockets, the most requests a second by protocol, and how late sends are, against servers of its
+// own that answer every request with the same bytes.
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+)
+
+// Options are what a self-test needs.
+type Options struct {
+	Addresses map[string]string // of Servers, by protocol
+	Duration  time.Duration     // of each measurement
+	Cores     int               // that the process may use
+	Version   string            // of brunt
+	Done      func(Row)         // told of each row as it is measured; may be nil
+}
+
+// Row is one measurement.
+type Row struct {
+	Protocol  string
+	Sessions  int
+	Loops     int     // event loops; 0 where there are none
+	OfferedPS float64 // open loads: requests a second asked for; 0 means closed
+	PerS      float64 // requests a second done
+	CPUNs     float64 // of this process, a request
+	P50Ns     int64   // service time
+	P99Ns     int64
+	LagP50Ns  int64 // open loads
+	LagP99Ns  int64
+	Failed    uint64
+}
+
+// Open reports whether the row's load was open.
+func (r *Row) Open() bool { return r.OfferedPS > 0 }
+
+// rows are the measurements in the order of the table.
+func rows(cores int) []Row {
+	all := []Row{{Protocol: "noop", Sessions: 1}}
+	for _, n := range []int{1, 16, 50} {
+		all = append(all, Row{Protocol: "echo", Sessions: n, Loops: 1})
+	}
+	for _, p := range Protocols() {
+		if p != "echo" {
+			all = append(all, Row{Protocol: p, Sessions: 50, Loops: 1})
+		}
+		if half := cores / 2; half > 1 { // the servers need the other half
+			all = append(all, Row{Protocol: p, Sessions: 50 * half, Loops: half})
+		}
+	}
+	for _, perS := range []float64{1_000, 10_000, 50_000} {
+		all = append(all, Row{Protocol: "echo", Sessions: 50, Loops: 1, OfferedPS: perS})
+	}
+	return all
+}
+
+// Count is how many measurements Run makes.
+func Count(cores int) int { return len(rows(cores)) }
+
+// Run makes all measurements. It ends early, with an error, if ctx does, or if one of them can't
+// be made.
+func Run(ctx context.Context, o Options) ([]Row, error) {
+	dir, err := os.MkdirTemp("", "brunt-selftest-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the records: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	all := rows(o.Cores)
+	for i := range all {
+		r := &all[i]
+		run, _, err := runner.Run(ctx, nil, runner.Options{
+			Plan: planOf(r, &o), Version: o.Version, Dir: fmt.Sprintf("%s/%d", dir, i), NoSetup: true,
+		})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return all[:i], fmt.Errorf("measure %s: %w", r.Protocol, err)
+		}
+		r.fill(run)
+		if r.Failed > 0 {
+			return all[:i], fmt.Errorf("measure %s: %d of %d requests to the program's own server failed", r.Protocol, r.Failed, run.Total.Done)
+		}
+		if o.Done != nil {
+			o.Done(*r)
+		}
+	}
+	return all, nil
+}
+
+func (r *Row) fill(run *record.Run) {
+	t := &run.Total
+	r.PerS, r.Failed = t.RatePerS, t.Failed
+	r.CPUNs = run.Health.CPUNsPerOperation
+	r.P50Ns, r.P99Ns = t.Service.P50Ns, t.Service.P99Ns
+	if r.Open() {
+		r.LagP50Ns, r.LagP99Ns = t.Lag.P50Ns, t.Lag.P99Ns
+	}
+}
+
+// planOf is the load of a row: one request with one random number, again and again.
+func planOf(r *Row, o *Options) *plan.Plan {
+	request := driver.Request{Name: "request", Verb: driver.Call, Text: "request", Params: []gen.Kind{gen.Int}}
+	switch r.Protocol {
+	case "pg":
+		request.Verb, request.Text = driver.SQL, "SELECT v FROM t WHERE k = $1"
+	case "redis":
+		request.Verb, request.Text, request.Words = driver.Command, "", []string{"GET", "key:$1"}
+	case "http":
+		request.Verb, request.Text, request.Web = driver.HTTP, "", &driver.Web{Method: "GET", Path: "/page/$1"}
+	}
+	address := o.Addresses[r.Protocol]
+	if r.Protocol == "noop" {
+		address = "none"
+	}
+	p := &plan.Plan{
+		Name: "selftest", Seed: 1,
+		Target: plan.Target{Protocol: r.Protocol, Addresses: []string{address}},
+		Operations: []plan.Operation{{Name: "request", Weight: 1, Steps: []plan.Step{{
+			Request: request,
+			Params:  []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1, IntHi: 1_000_000}}}},
+		}}}},
+		Settings: plan.Settings{Sessions: r.Sessions, Loops: r.Loops, Interval: min(time.Second, max(o.Duration/4, 10*time.Millisecond))},
+	}
+	load := plan.ClosedLoad(0, o.Duration)
+	if r.Open() {
+		load = plan.RateLoad(r.OfferedPS, o.Duration)
+	}
+	p.Load = load.Phases
+	return p
+}
