@@ -76,7 +76,7 @@ func (c *cooking) prepare(o *runner.Options) error {
 	o.Failed = c.failures.failed
 	o.Hint = func(h record.Hint) {
 		if h.Metric != string(measure.HintGenerator) {
-			c.lines.Comment(h.Time, report.HintText(&h))
+			c.lines.Comment(report.HintText(&h))
 		}
 	}
 	o.Sinks = append(o.Sinks, c.lines, c.failures)

@@ -30,6 +30,7 @@ type Lines struct {
 	change    changeColumn
 	comments  []string
 	unsaid    int // comments beyond mostComments
+	broken    bool
 
 	mu  sync.Mutex
 	bad *measure.Histogram // bad answers not yet in answers
@@ -50,8 +51,7 @@ func NewLines(o *Options, out io.Writer, now func() time.Time) *Lines {
 
 // Begin prints the headings.
 func (l *Lines) Begin() error {
-	_, err := io.WriteString(l.out, l.o.Layout.Headings(l.o, l.now()))
-	return err
+	return l.write(l.o.Layout.Headings(l.o, l.now()))
 }
 
 // Timed takes the time of an answer whose status was bad; it is a workload.Workload's Timed. The
@@ -103,13 +103,13 @@ func (l *Lines) last() bool {
 		o.Duration > 0 && l.toNs >= int64(o.Duration)
 }
 
-// Comment puts a line after the next report.
-func (l *Lines) Comment(at time.Time, text string) {
+// Comment puts a line with the time of day after the next report.
+func (l *Lines) Comment(text string) {
 	if len(l.comments) == mostComments {
 		l.unsaid++
 		return
 	}
-	l.comments = append(l.comments, "# "+at.In(l.now().Location()).Format(time.RFC3339)+" "+text)
+	l.comments = append(l.comments, "# "+l.now().Format(time.RFC3339)+" "+text)
 }
 
 // Finish prints what is left when the load has ended.
@@ -141,7 +141,16 @@ func (l *Lines) print() error {
 	l.counts, l.pausedNs, l.comments, l.unsaid = measure.Counts{}, 0, l.comments[:0], 0
 	l.fromNs = l.toNs
 	l.iteration++
+	return l.write(text)
+}
+
+// write tells of the first of several failures in a row: a full disk may last for days.
+func (l *Lines) write(text string) error {
 	_, err := io.WriteString(l.out, text)
+	told := l.broken
+	if l.broken = err != nil; told {
+		return nil
+	}
 	return err
 }
 

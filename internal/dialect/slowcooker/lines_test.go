@@ -1,6 +1,8 @@
 package slowcooker
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -119,12 +121,35 @@ func TestAGeneratorThatStoodStillSaysSo(t *testing.T) {
 func TestCommentsFollowTheirLine(t *testing.T) {
 	b := newBench(t, "-qps", "1", "-interval", "1s")
 	for range mostComments + 3 {
-		b.lines.Comment(b.now, "recovery")
+		b.lines.Comment("recovery")
 	}
 	b.slice(1000, 1, 0, 0, 1, measure.Health{})
 	got := strings.Split(b.out.String(), "\n")
 	if len(got) != mostComments+3 || got[1] != "# 2026-10-25T00:59:50Z recovery" || got[mostComments+1] != "# and 3 more" {
 		t.Errorf("%q", got)
+	}
+}
+
+// fullDisk fails the writes after the first.
+type fullDisk struct{ writes int }
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.writes++; d.writes > 1 && d.writes < 5 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(b), nil
+}
+
+func TestAFullDiskIsToldOfOnce(t *testing.T) {
+	b := newBench(t, "-qps", "1", "-interval", "1s")
+	b.lines.out = &fullDisk{}
+	var told []bool
+	for range 6 {
+		b.end += 1e9
+		told = append(told, b.lines.Interval(b.c.Cut(b.end, measure.Meta{})) != nil)
+	}
+	if fmt.Sprint(told) != "[false true false false false false]" {
+		t.Error(told)
 	}
 }
 
