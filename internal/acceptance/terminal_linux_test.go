@@ -1,0 +1,105 @@
+package acceptance_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a pseudo-terminal: what a program on tty prints is read from the controller.
+func terminal(t *testing.T) (controller, tty *os.File) {
+	t.Helper()
+	controller, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { controller.Close() })
+	fd := int(controller.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	return controller, tty
+}
+
+// onTerminal runs brunt on a terminal, types a text into it, and returns what it showed.
+func onTerminal(t *testing.T, env []string, typed string, args ...string) string {
+	t.Helper()
+	controller, tty := terminal(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(append(os.Environ(), roleVariable+"=brunt", "TERM=xterm", "NO_COLOR="), env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tty.Close()
+	shown := make(chan string)
+	go func() {
+		var b strings.Builder
+		buf := make([]byte, 4096)
+		for {
+			n, err := controller.Read(buf)
+			b.Write(buf[:n])
+			if typed != "" && strings.Contains(b.String(), "Password: ") {
+				io.WriteString(controller, typed+"\n")
+				typed = ""
+			}
+			if err != nil {
+				shown <- b.String()
+				return
+			}
+		}
+	}()
+	cmd.Wait()
+	return <-shown
+}
+
+// On a terminal there is colour and a progress line drawn in place; NO_COLOR and TERM=dumb are
+// heeded.
+func TestTerminal(t *testing.T) {
+	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
+	args := append([]string{"rate", "-c", plan, "--rate", "50", "--duration", "3s", "--results", t.TempDir()}, sqlite(t).flags()...)
+	const bold, erase = "\x1b[1m", "\r\x1b[K"
+	if shown := onTerminal(t, nil, "", args...); !strings.Contains(shown, bold) || !strings.Contains(shown, erase) || !strings.Contains(shown, "LATENCY") {
+		t.Errorf("no colour, progress or report:\n%q", shown)
+	}
+	if shown := onTerminal(t, []string{"NO_COLOR=1"}, "", args...); strings.Contains(shown, bold) || !strings.Contains(shown, erase) {
+		t.Errorf("colour in spite of NO_COLOR, or no progress:\n%q", shown)
+	}
+	if shown := onTerminal(t, []string{"TERM=dumb"}, "", args...); strings.Contains(shown, "\x1b") {
+		t.Errorf("escapes on a dumb terminal:\n%q", shown)
+	}
+	if shown := onTerminal(t, nil, "", append(args, "--quiet")...); strings.Contains(shown, erase) || !strings.Contains(shown, "LATENCY") {
+		t.Errorf("progress in spite of --quiet, or no report:\n%q", shown)
+	}
+}
+
+// A password typed at the prompt isn't echoed.
+func TestPasswordPrompt(t *testing.T) {
+	s := postgres(t)
+	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
+	shown := onTerminal(t, nil, secret, "queue", "-c", plan, "--proto", "pg", "-a", s.addr, "-u", s.user, "--database", s.database,
+		"--ask-password", "--results", t.TempDir())
+	if !strings.Contains(shown, "Password: ") || strings.Contains(shown, secret) || !strings.Contains(shown, "5 operations") {
+		t.Errorf("no prompt, an echo, or no result:\n%s", shown)
+	}
+}
