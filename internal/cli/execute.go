@@ -32,6 +32,7 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) error {
 	options := runner.Options{
 		Plan: p, PlanText: text, Command: redacted(s.args), Version: s.version,
 		Root: f.root, Dir: f.dir, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
+		Ceiling: ceiling,
 	}
 	if !f.quiet {
 		f.watch(s, &options)

@@ -22,6 +22,7 @@ func (f *httpFlags) run(s *streams, target string) (err error) {
 	options := runner.Options{
 		Plan: p, PlanText: cookPlanText(p, s.args), Command: redactedHTTP(s.args), Version: s.version,
 		Root: f.root, Dir: f.dir, NoSetup: true, NoTeardown: true,
+		Ceiling: ceiling,
 	}
 	if f.hdrLog != "" {
 		file, e := createFile(f.hdrLog)

@@ -115,6 +115,7 @@ func (y *ycsbRun) options() runner.Options {
 	o := runner.Options{
 		Plan: y.job.Plan, PlanText: y.job.PlanText(), Command: ycsb.Redact(y.s.args), Version: y.s.version,
 		Root: y.flags.root, Dir: y.flags.dir, NoSetup: true, NoTeardown: true,
+		Ceiling: ceiling,
 		Prepared: func(w *workload.Workload) {
 			y.job.Attach(w)
 			y.meter.Attach(w)
