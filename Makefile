@@ -12,7 +12,7 @@ PARALLEL    ?= 2
 TIMEOUT     ?= 10m
 FUZZTIME    ?= 5s
 
-.PHONY: all build run test check race bench fuzz clean
+.PHONY: all build run test check race bench bench-go bench-wire bench-load bench-memory bench-record fuzz clean
 
 all: build
 
@@ -35,8 +35,22 @@ check:
 race:
 	$(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) ./...
 
-bench: ## the Go benchmarks
+bench: bench-go bench-wire bench-load bench-memory ## all measurements; docs/benchmarks.md says what they are
+
+bench-go: ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m -p 1 ./...
+
+bench-wire: build ## CPU a request, latency and lag beside other tools
+	$(GO) run ./internal/bench wire $(BENCH)
+
+bench-load: build ## rows a second into a table
+	$(GO) run ./internal/bench load $(BENCH)
+
+bench-memory: build ## memory over 100 million requests
+	$(GO) run ./internal/bench memory $(BENCH)
+
+bench-record: ## the cost of recording one sample
+	$(GO) test -run '^$$' -bench Record -benchmem -count 5 ./internal/measure
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$($(GO) list ./...); do \
