@@ -283,6 +283,18 @@ func TestYCSBOnMariaDB(t *testing.T) {
 	b.want(b.ok("load", "mysql", "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
 }
 
+func TestYCSBOnFerretDB(t *testing.T) {
+	s := testserver.FerretDB(t)
+	b := newTool(t, "-p", "mongodb.url=mongodb://"+s.Addr+"/ycsb?w=1")
+	b.want(b.ok("load", "mongodb", "--workload", "a", "--threads", "4", "-p", "recordcount=200"), "INSERT", 200)
+	for _, letter := range "abcdef" {
+		b.none(b.ok("run", "mongodb", "--workload", string(letter), "--threads", "4", "-p", "operationcount=100", "-p", "recordcount=200", "--table", "usertable"))
+		b.ok("load", "mongodb", "--workload", "a", "--threads", "4", "-p", "recordcount=200", "-p", "dropdata=true")
+	}
+	b.ok("load", "mongodb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
+	b.none(b.ok("run", "mongodb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
+}
+
 func TestYCSBOnTarantool(t *testing.T) {
 	s := testserver.Tarantool(t)
 	b := newTool(t, "-p", "tarantool.addr="+s.Addr, "-p", "tarantool.user="+s.User, "-p", "tarantool.password="+s.Password)

@@ -11,12 +11,14 @@ import (
 
 func mongoDatabase() *Database {
 	return &Database{
-		Names: []string{"mongodb", "mongo"}, About: "MongoDB, FerretDB", Protocol: "mongodb",
+		Names: []string{"mongodb", "mongo"}, About: "MongoDB, FerretDB", Protocol: "mongodb", Batches: true,
 		Properties: []Property{
 			{"mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1", "connection string"},
 			{"mongodb.authdb", "admin", "database that knows the user"},
 			{"mongodb.username", "", "user"},
 			{"mongodb.password", "", "password"},
+			{"mongodb.upsert", "false", "inserts overwrite what is there; resume=true needs it and sets it"},
+			{"mongodb.replica_set", "false", "the address is one of a replica set: requests go to its primary"},
 			{"mongodb.tls_skip_verify", "false", "TLS without verifying the certificate"},
 			{"mongodb.tls_ca_file", "", "authority's certificate (PEM)"},
 		},
@@ -35,7 +37,16 @@ func mongoTarget(set *properties.Set) (plan.Target, error) {
 	t := plan.Target{
 		Protocol: "mongodb", Addresses: list(u.Host), Database: strings.TrimPrefix(u.Path, "/"),
 		User: set.Text("mongodb.username", ""), Password: set.Text("mongodb.password", ""),
-		Options: options(set, map[string]string{"mongodb.authdb": "auth_source"}),
+		Options: map[string]string{},
+	}
+	for property, option := range map[string]string{"mongodb.authdb": "auth_source", "mongodb.upsert": "upsert", "mongodb.replica_set": "replica_set"} {
+		if v, ok := set.Get(property); ok {
+			t.Options[option] = v
+		}
+	}
+	// Records beyond a checkpoint may be there already.
+	if resume, _ := set.Bool("resume", false); resume {
+		t.Options["upsert"] = "true"
 	}
 	if t.Database == "" {
 		t.Database = "ycsb"
@@ -45,9 +56,6 @@ func mongoTarget(set *properties.Set) (plan.Target, error) {
 		t.Password, _ = u.User.Password()
 	}
 	if w := u.Query().Get("w"); w != "" && w != "1" {
-		if t.Options == nil {
-			t.Options = map[string]string{}
-		}
 		t.Options["w"] = w
 	}
 	t.TLS.CAFile = set.Text("mongodb.tls_ca_file", "")
