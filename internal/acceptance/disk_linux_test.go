@@ -96,7 +96,7 @@ func TestFullDisk(t *testing.T) {
 	if got := doneIn(t, o.out); got != 600 {
 		t.Errorf("%d operations were done, want 600", got)
 	}
-	if o.code != 1 {
+	if o.code != 1 && o.code != 98 { // 98 if the machine was too busy as well
 		t.Errorf("exit %d, want 1", o.code)
 	}
 	if !strings.Contains(o.err, "no space left on device") {

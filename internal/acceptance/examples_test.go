@@ -26,12 +26,13 @@ func redis(t *testing.T) stand {
 
 // Every example runs, shortened by flags, without a failure.
 func TestExamples(t *testing.T) {
+	inside := stand{proto: "sqlite", addr: ":memory:"}
 	runs := map[string][][]string{
-		"cars.yml":       {sqlite(t).with("rate", "--rate", "200", "--duration", "1s"), postgres(t).with("queue", "--vu", "4")},
-		"picostress.yml": {sqlite(t).with("queue"), postgres(t).with("queue", "--vu", "2"), tarantool(t).with("queue", "--vu", "2")},
+		"cars.yml":       {inside.with("rate", "--rate", "200", "--duration", "1s"), postgres(t).with("queue", "--vu", "4")},
+		"picostress.yml": {inside.with("queue"), postgres(t).with("queue", "--vu", "2"), tarantool(t).with("queue", "--vu", "2")},
 		"shop.yml": {
 			postgres(t).with("rate", "--rate", "200", "--duration", "2s"),
-			sqlite(t).with("rate", "--rate", "100", "--duration", "1s", "--vu", "1"),
+			inside.with("rate", "--rate", "100", "--duration", "1s", "--vu", "1"),
 		},
 		"spike.yml": {
 			postgres(t).with("spike", "--base", "20", "--peak", "400", "--rise", "500ms", "--hold", "500ms", "--fall", "500ms"),

@@ -15,7 +15,7 @@ import (
 // A server that dies while tables are filled: the command fails with one line, and the same
 // command goes on when the server is back, and proves every row.
 func TestServerKilledWhileLoading(t *testing.T) {
-	const rows = 400_000
+	const rows = 200_000
 	plan := file(t, "plan.yml", fmt.Sprintf(`
 config_name: BIG
 tables_schema:
@@ -29,7 +29,7 @@ tables_schema:
 	server := testserver.Postgres(t, testserver.Settings("synchronous_commit = on", "fsync = on", "full_page_writes = on"))
 	s := of("pg", server)
 	checkpoint := filepath.Join(t.TempDir(), "big.load")
-	up := s.with("schema", "up", "-c", plan, "--checkpoint", checkpoint, "--workers", "2", "--verify", "full", "--quiet")
+	up := s.with("schema", "up", "-c", plan, "--checkpoint", checkpoint, "--workers", "1", "--verify", "full", "--quiet")
 	first := make(chan outcome)
 	go func() { first <- brunt(t, up...) }()
 	eventually(t, "a chunk is in place", func() bool {

@@ -3,6 +3,7 @@ package acceptance_test
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,10 @@ func TestMain(m *testing.M) {
 		os.Exit(onSmallDisk(os.Args))
 	case "read-only disk":
 		os.Exit(onReadOnlyDisk(os.Args))
+	}
+	// Tests that run beside others mostly wait.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
 	}
 	os.Exit(servers.Run(m))
 }
