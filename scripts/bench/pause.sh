@@ -1,7 +1,7 @@
 #!/bin/sh
 # What load generators make of a server that stands still half of the time.
 #
-# An nginx is stopped and continued (SIGSTOP, SIGCONT) every 5 s while each tool sends 500 requests
+# An nginx is stopped and continued (SIGSTOP, SIGCONT) every 5 s while each tool sends 100 requests
 # a second over 10 connections for 40 s (ab, which has no rate, as fast as it can). A request that
 # falls due t seconds before the server goes on takes t seconds, so half of the response times are
 # next to nothing and the others are spread evenly over 5 s: p75 is 2.5 s, p90 4 s, p95 4.5 s, p99
@@ -92,7 +92,7 @@ ms() { awk -v v="$1" -v s="$2" 'BEGIN { x = v / s; if (x < 100) printf "%.1f ms"
 start_nginx
 echo "| | Requests | p50 | p75 | p90 | p95 | p99 | p99.9 | Max |"
 echo "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
-row 'arithmetic' $((500 * seconds)) '< 1 ms' '2.50 s' '4.00 s' '4.50 s' '4.90 s' '4.99 s' '5.00 s'
+row 'arithmetic' $((100 * seconds)) '< 1 ms' '2.50 s' '4.00 s' '4.50 s' '4.90 s' '4.99 s' '5.00 s'
 
 ab=${AB:-$(command -v ab || true)}
 if [ -n "$ab" ]; then
@@ -105,23 +105,23 @@ fi
 
 hey=${HEY:-$(command -v hey || true)}
 if [ -n "$hey" ]; then
-	under_pauses "$hey" -c 10 -q 50 -z "${seconds}s" -t 20 "$url"
+	under_pauses "$hey" -c 10 -q 10 -z "${seconds}s" -t 20 "$url"
 	done_=$(awk '/\[200\]/ { print $2 }' "$dir/out")
 	q() { ms "$(awk -v p="$1%" '$1 == p && $2 == "in" { print $3 * 1000 }' "$dir/out")" 1; }
 	max=$(awk '/Slowest:/ { print $2 * 1000 }' "$dir/out")
-	row 'hey -c 10 -q 50' "$done_" "$(q 50)" "$(q 75)" "$(q 90)" "$(q 95)" "$(q 99)" '–' "$(ms "$max" 1)"
+	row 'hey -c 10 -q 10' "$done_" "$(q 50)" "$(q 75)" "$(q 90)" "$(q 95)" "$(q 99)" '–' "$(ms "$max" 1)"
 fi
 
 if [ -n "${SLOW_COOKER:-}" ]; then
-	under_pauses "$SLOW_COOKER" -concurrency 10 -qps 50 -iterations $((seconds / 10)) -latencyUnit us "$url"
+	under_pauses "$SLOW_COOKER" -concurrency 10 -qps 10 -iterations $((seconds / 10)) -latencyUnit us "$url"
 	done_=$(awk '/^[0-9]/ { split($3, n, "/"); sum += n[1] } END { print sum }' "$dir/out")
 	q() { ms "$(awk -F'[:,]' -v p="\"$1\"" '{ gsub(/ /, "", $1) } $1 == p { print $2 + 0 }' "$dir/out")" 1000; }
-	row 'slow_cooker -concurrency 10 -qps 50' "$done_" "$(q p50)" "$(q p75)" "$(q p90)" "$(q p95)" "$(q p99)" "$(q p999)" "$(q p999)"
+	row 'slow_cooker -concurrency 10 -qps 10' "$done_" "$(q p50)" "$(q p75)" "$(q p90)" "$(q p95)" "$(q p99)" "$(q p999)" "$(q p999)"
 fi
 
-under_pauses "$brunt" cook -concurrency 10 -qps 50 -iterations $((seconds / 10)) -bundle "$dir/bundle" -quiet "$url"
+under_pauses "$brunt" cook -concurrency 10 -qps 10 -iterations $((seconds / 10)) -bundle "$dir/bundle" -quiet "$url"
 "$brunt" report "$dir/bundle" --output csv >"$dir/brunt.csv"
 field() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' "$dir/brunt.csv"; }
 q() { ms "$(field "response_$1_ns")" 1000000; }
-row '**brunt cook -concurrency 10 -qps 50**' "$(field done)" "$(q p50)" "$(q p75)" "$(q p90)" "$(q p95)" "$(q p99)" "$(q p999)" "$(q max)"
+row '**brunt cook -concurrency 10 -qps 10**' "$(field done)" "$(q p50)" "$(q p75)" "$(q p90)" "$(q p95)" "$(q p99)" "$(q p999)" "$(q max)"
 cp "$dir/out" "${LINES_TO:-/dev/null}"
