@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -82,20 +83,26 @@ func (l *healthLine) measured() measure.Health {
 	}
 }
 
-// lineEncoder writes intervals as lines. It keeps the buffers of compression between them, which
-// are large enough that making them anew each time would keep the garbage collector busy.
+// lineEncoder writes intervals as lines. It keeps its buffers between them, which are large enough
+// that making them anew each time would keep the garbage collector busy.
 type lineEncoder struct {
-	hdr  measure.HDREncoder
-	text []byte
+	hdr        measure.HDREncoder
+	text       []byte
+	line       bytes.Buffer
+	operations []operationLine
+	addresses  []addressLine
 }
 
-// encode returns iv as one line with its newline.
+// encode returns iv as one line with its newline, which is valid until the next call.
 func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
 	line := intervalLine{
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase,
 		WarmUp: iv.WarmUp, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
 		Offered: iv.Offered, OwnLag: e.histogram(iv.OwnLag), Health: healthLineOf(&iv.Health),
-		Operations: []operationLine{}, Addresses: make([]addressLine, len(iv.Addresses)),
+		Operations: e.operations[:0], Addresses: e.addresses[:0],
+	}
+	if line.Operations == nil {
+		line.Operations, line.Addresses = []operationLine{}, []addressLine{}
 	}
 	if iv.Slices > 1 {
 		line.Slices = iv.Slices
@@ -112,12 +119,16 @@ func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
 	}
 	for i := range iv.Addresses {
 		a := &iv.Addresses[i]
-		line.Addresses[i] = addressLine{
+		line.Addresses = append(line.Addresses, addressLine{
 			Address: i, Counts: countsOf(&a.Counts), Service: e.histogram(a.Service), Up: a.Up, Reconnects: a.Reconnects,
-		}
+		})
 	}
-	b, err := json.Marshal(&line)
-	return append(b, '\n'), err
+	e.operations, e.addresses = line.Operations, line.Addresses
+	e.line.Reset()
+	out := json.NewEncoder(&e.line)
+	out.SetEscapeHTML(false)
+	err := out.Encode(&line)
+	return e.line.Bytes(), err
 }
 
 func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {

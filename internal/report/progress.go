@@ -55,7 +55,11 @@ func (p *Progress) Interval(iv *measure.Interval) error {
 	counts := v.Totals()
 	p.counts.Add(&counts)
 	p.done += counts.Done
-	p.tail.Merge(v.Response())
+	for i := range iv.Operations {
+		if h := iv.Operations[i].Response; h != nil {
+			p.tail.Merge(h)
+		}
+	}
 	since := iv.EndNs - p.lastNs
 	if iv.EndNs < int64(quietFor) || (p.planNs > 0 && p.planNs < int64(quietFor)) || since < int64(p.screen.every()) {
 		return nil

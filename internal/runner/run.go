@@ -170,6 +170,7 @@ func (j *job) load(ctx context.Context, hard <-chan struct{}) (*engine.Outcome, 
 	if j.o.Starting != nil {
 		j.o.Starting(j.run, j.bundle.Dir)
 	}
+	defer calmCollector(j.run.Tier)()
 	probe, stop := newHealth()
 	defer stop()
 	return engine.Run(ctx, hard, engine.Config{

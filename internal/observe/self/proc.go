@@ -2,12 +2,34 @@ package self
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"math"
 	"path"
 	"strconv"
 	"strings"
 )
+
+// mostBytes is how much of a file is read; those of interest are far smaller.
+const mostBytes = 64 << 10
+
+// readFile returns a file's content in a buffer that the next call uses again: what the probe does
+// every second must not keep the garbage collector busy.
+func (p *Probe) readFile(name string) ([]byte, error) {
+	f, err := p.s.files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if p.text == nil {
+		p.text = make([]byte, mostBytes)
+	}
+	n, err := io.ReadFull(f, p.text)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return p.text[:n], err
+}
 
 // runQueueNs is how long our threads have waited for a core since the last call: the second
 // number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst). What a
@@ -20,7 +42,7 @@ func (p *Probe) runQueueNs() int64 {
 	var sum uint64
 	now := make(map[string]uint64, len(tasks))
 	for _, task := range tasks {
-		text, err := fs.ReadFile(p.s.files, "proc/self/task/"+task.Name()+"/schedstat")
+		text, err := p.readFile("proc/self/task/" + task.Name() + "/schedstat")
 		if err != nil {
 			continue
 		}
@@ -36,7 +58,7 @@ func (p *Probe) runQueueNs() int64 {
 
 // residentBytes is the process's resident memory: the second number of statm, in pages.
 func (p *Probe) residentBytes() uint64 {
-	text, err := fs.ReadFile(p.s.files, "proc/self/statm")
+	text, err := p.readFile("proc/self/statm")
 	if err != nil {
 		return 0
 	}
@@ -59,13 +81,13 @@ func field(text []byte, i int) uint64 {
 // throttledNs is how long the control group that throttles us most (ours or one above it) has
 // been throttled since the last call.
 func (p *Probe) throttledNs() int64 {
-	text, err := fs.ReadFile(p.s.files, "proc/self/cgroup")
+	text, err := p.readFile("proc/self/cgroup")
 	if err != nil {
 		return 0
 	}
 	most := int64(0)
 	for _, file := range throttleFiles(string(text)) {
-		text, err := fs.ReadFile(p.s.files, file)
+		text, err := p.readFile(file)
 		if err != nil {
 			continue
 		}

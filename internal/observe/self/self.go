@@ -40,6 +40,7 @@ type Probe struct {
 	pausedNs int64 // found by beats since the last sample
 	waits    map[string]uint64
 	throttle map[string]int64
+	text     []byte // see readFile
 	samples  []metrics.Sample
 	pauses   []uint64 // counts of the runtime's histogram at the last sample
 	cycles   uint64
