@@ -130,7 +130,7 @@ func play(t *testing.T, p parity, codec bool) string {
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	total := cfg.Collector.Total()
-	out := fmt.Sprintf("next %d, offered %d, backlog %d, hooks %v", next, total.Offered, total.Backlog, m.byClass)
+	out := fmt.Sprintf("next %d, offered %d, own lags %d, backlog %d, hooks %v", next, total.Offered, total.OwnLag.Count(), total.Backlog, m.byClass)
 	for i := range total.Operations {
 		o := &total.Operations[i]
 		out += fmt.Sprintf("; %d done, %v, %d attempts, %d retries, %d dropped", o.Done, o.Errors, o.Attempts, o.Retries, o.Dropped)

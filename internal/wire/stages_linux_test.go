@@ -205,6 +205,38 @@ func TestStallIsChargedToEveryArrival(t *testing.T) {
 	}
 }
 
+// Of an arrival that waits for a session, only what follows the answer is the generator's own lag.
+func TestOwnLagBeginsWhereTheSessionBecameFree(t *testing.T) {
+	b := newBench(t, options{servers: []echo.Config{{Answer: func(f echo.Frame) bool {
+		if f.Number(0) == 0 {
+			time.Sleep(50 * time.Millisecond) // 100 arrivals
+		}
+		return true
+	}}}, config: tier.Config{Sessions: 1}})
+	b.run(openStage(t, 2000, 100*time.Millisecond))
+	waited, before := 0, b.watcher.samples[0]
+	if len(b.watcher.samples) != 200 {
+		t.Fatalf("%d samples", len(b.watcher.samples))
+	}
+	for _, s := range b.watcher.samples[1:] {
+		if s.Ready != before.End || s.Sent < s.Ready {
+			t.Fatalf("intended %d, free at %d, sent %d; the answer before came at %d", s.Intended, s.Ready, s.Sent, before.End)
+		}
+		if s.Ready > s.Intended {
+			waited++
+		}
+		before = s
+	}
+	total := b.total()
+	if own := total.OwnLag; waited < 50 || own.Count() != 200 || own.Mean() >= total.Operations[0].Lag.Mean() {
+		t.Errorf("%d arrivals waited; own lag of %d, mean %g ns, lag %g ns", waited, own.Count(), own.Mean(), total.Operations[0].Lag.Mean())
+	}
+	b.run(schedule.Stage{Operations: 10})
+	if own := b.total().OwnLag; own.Count() != 200 {
+		t.Errorf("%d own lags after a closed stage", own.Count())
+	}
+}
+
 func TestLateArrivalsAreDropped(t *testing.T) {
 	for _, after := range []time.Duration{0, 20 * time.Millisecond} {
 		b := newBench(t, options{config: tier.Config{Sessions: 1, DropLate: true, DropAfter: after}})
