@@ -2,7 +2,6 @@ package export
 
 import (
 	"math"
-	"sort"
 
 	"brunt/internal/measure"
 )
@@ -48,9 +47,6 @@ func newLadders() *ladders {
 	return l
 }
 
-// index is the bucket of a value: the first whose upper bound isn't below it.
-func (l ladder) index(ns float64) int { return sort.SearchFloat64s(l, ns) }
-
 // step is how many values fell into a bucket.
 type step struct {
 	index int
@@ -95,14 +91,16 @@ func (l *ladders) compact(h *measure.Histogram) (d distribution) {
 		return d
 	}
 	d.count, d.sumNs, d.minNs, d.maxNs = h.Count(), h.Mean()*float64(h.Count()), h.Min(), h.Max()
-	qs := pointQuantiles()
-	rank := func(q float64) uint64 { return max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(d.count)))) }
+	var ranks [5]uint64 // as measure.Histogram's Quantile has them
+	for i, q := range pointQuantiles() {
+		ranks[i] = max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(d.count))))
+	}
 	native, classic := climber{ladder: l.native}, climber{ladder: l.classic}
 	var seen uint64
 	next := 0
 	h.Each(func(lo, hi int64, n uint64) bool {
 		seen += n
-		for next < len(qs) && seen >= rank(qs[next]) {
+		for next < len(ranks) && seen >= ranks[next] {
 			d.quantiles[next] = min(hi, d.maxNs)
 			next++
 		}

@@ -159,7 +159,7 @@ func (p *pusher) send(ctx context.Context, batch []*point) {
 	defer p.setWaiting(0)
 	body, err := p.to.encode(p.names, batch, p.before)
 	if err != nil {
-		p.lose(len(batch), err)
+		p.lose(ctx, len(batch), err)
 		return
 	}
 	for attempt := 1; ; attempt++ {
@@ -171,7 +171,7 @@ func (p *pusher) send(ctx context.Context, batch []*point) {
 			p.mu.Unlock()
 			return
 		case !again || ctx.Err() != nil:
-			p.lose(len(batch), err)
+			p.lose(ctx, len(batch), err)
 			return
 		}
 		p.mu.Lock()
@@ -223,6 +223,9 @@ func (p *pusher) post(ctx context.Context, body []byte) (again bool, err error) 
 		if errors.As(err, &e) {
 			err = e.Err // without the address, which may hold a password
 		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %v", requestTimeout)
+		}
 		return true, err
 	}
 	defer answer.Body.Close()
@@ -255,14 +258,14 @@ func short(text []byte) string {
 
 // lose counts intervals as lost. The end of the time for sending is no reason where there is a
 // better one.
-func (p *pusher) lose(n int, err error) {
+func (p *pusher) lose(ctx context.Context, n int, err error) {
 	p.mu.Lock()
 	p.state.lost += uint64(n)
 	switch {
-	case !errors.Is(err, context.Canceled):
+	case ctx.Err() == nil:
 		p.state.reason = err.Error()
 	case p.state.reason == "":
-		p.state.reason = "it didn't answer in time"
+		p.state.reason = "no answer before the end"
 	}
 	p.mu.Unlock()
 }

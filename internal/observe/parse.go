@@ -28,7 +28,7 @@ func Parse(text string) (Source, error) {
 	switch kind {
 	case "pid", "tree":
 		if runtime.GOOS != "linux" {
-			return nil, fmt.Errorf("%s: processes can only be watched on Linux; use url:", text)
+			return nil, fmt.Errorf("%s: processes can only be watched on Linux; use url:ADDRESS", text)
 		}
 		pid, err := strconv.Atoi(rest)
 		if err != nil || pid < 1 {

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -62,16 +63,24 @@ func (s *scrape) Sample(ctx context.Context) (Sample, error) {
 
 // withoutURL takes the address out of an error of the client: it may hold a password.
 func withoutURL(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %v", sampleTimeout)
+	}
 	if e, ok := err.(*url.Error); ok {
 		return e.Err
 	}
 	return err
 }
 
-// parseMetrics reads Prometheus' text format.
-func parseMetrics(r io.Reader) (map[string]*dto.MetricFamily, error) {
+// parseMetrics reads Prometheus' text format. The parser panics on some texts that aren't.
+func parseMetrics(r io.Reader) (families map[string]*dto.MetricFamily, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			families, err = nil, errors.New("its answer isn't in Prometheus' text format")
+		}
+	}()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(r)
+	families, err = parser.TextToMetricFamilies(r)
 	if err != nil {
 		return nil, fmt.Errorf("its answer isn't in Prometheus' text format: %w", err)
 	}
