@@ -28,6 +28,7 @@ type goal struct {
 type group struct {
 	name  string
 	goals []goal
+	slow  bool // an open load: fewer requests a second, so turns are twice as long
 	// open starts the server and returns the clients.
 	open func(s *stand) ([]client, error)
 }
@@ -51,6 +52,9 @@ func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map
 	clients, err := g.open(s)
 	if err != nil {
 		return nil, err
+	}
+	if g.slow {
+		d *= 2
 	}
 	results := make(map[string][]sample)
 	for _, c := range clients {

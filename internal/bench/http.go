@@ -53,6 +53,7 @@ func httpOpen(rate int) group {
 	work := fmt.Sprintf("HTTP, open, %d 000/s", rate/1000)
 	return group{
 		name: fmt.Sprintf("http-open-%dk", rate/1000),
+		slow: true,
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "wrk2", lagP99Us: 35},
 			{work: work + ", 200 µs tolerance", ours: "brunt --timing-tolerance 200us", peer: "wrk2", ratio: 0.95},

@@ -52,6 +52,7 @@ func postgresOpen() group {
 	work := "PostgreSQL, the same query, open, 10 000/s"
 	return group{
 		name: "pg-open",
+		slow: true,
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "pgbench -R", ratio: 0.78, lagP99Us: 35},
 			{work: work + ", 200 µs tolerance", ours: "brunt --timing-tolerance 200us", peer: "pgbench -R", ratio: 0.6},

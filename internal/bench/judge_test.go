@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestJudge(t *testing.T) {
+	g := group{goals: []goal{
+		{work: "a", ours: "o", peer: "p", ratio: 0.5},
+		{work: "b", ours: "o", peer: "p", ratio: 0.4, lagP99Us: 35, tail: true},
+		{work: "c", ours: "o", peer: "gone", ratio: 0.5},
+		{work: "d", ours: "o", lagP99Us: 60},
+	}}
+	results := map[string][]sample{
+		"o":    {{Round: 1, CPUUs: 4, LagP99Us: 50, P99Us: 9}, {Round: 2, CPUUs: 6, LagP99Us: 50, P99Us: 9}, {Round: 3, CPUUs: 5, Fault: "broke"}},
+		"p":    {{Round: 1, CPUUs: 10, P99Us: 8}, {Round: 2, CPUUs: 12, P99Us: 8}, {Round: 3, CPUUs: 1}},
+		"gone": {{Fault: "gone isn't there"}},
+	}
+	lines := judge(&g, results)
+	if l := lines[0]; math.Abs(l.median-0.45) > 1e-9 || math.Abs(l.least-0.4) > 1e-9 || math.Abs(l.top-0.5) > 1e-9 || l.oursUs != 5 || l.fault != "broke" {
+		t.Errorf("%+v", l)
+	}
+	for i, want := range []string{"yes", "no: CPU, lag, p99", "not measured", "yes"} {
+		if got := lines[i].reached(); got != want {
+			t.Errorf("%s: %q, want %q", lines[i].work, got, want)
+		}
+	}
+	var b bytes.Buffer
+	printTable(&b, lines)
+	for _, want := range []string{"0.45 (0.40–0.50)", "≤ 0.40, lag ≤ 35 µs, p99 ≤ peer's", "gone isn't there"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		of   []float64
+		want float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 4}, 4}, {[]float64{4, 1, 9, 2}, 3}} {
+		if got := median(c.of); got != c.want {
+			t.Errorf("%v: %v, want %v", c.of, got, c.want)
+		}
+	}
+}
+
+func TestArrivalsAgainstTheirSchedule(t *testing.T) {
+	var at []int64
+	for i := range int64(1000) {
+		at = append(at, 5_000_000+i*1000) // a million a second
+	}
+	at[500] += 900 // late, yet before the next
+	if got := against(at, 1_000_000); got.Requests != 1000 || got.P50Us != 0 || got.P99Us != 0 || got.MaxUs != 0.9 {
+		t.Errorf("%+v", got)
+	}
+	for i := range at {
+		at[i] = int64(i)*100_000 + int64(i%2)*40_000 // ten thousand a second
+	}
+	if got := against(at, 10_000); got.P50Us != 40 && got.P50Us != 0 || got.P99Us != 40 {
+		t.Errorf("every second request was 40 µs late: %+v", got)
+	}
+	if got := against(nil, 10); got.Requests != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPeersNumbers(t *testing.T) {
+	const wrk = "  Latency Distribution\n     50%  262.00us\n     75%    1.50ms\n     90%    2.50ms\n     99%    6.43ms\n  123456 requests in 4.00s, 98MB read\n"
+	if got := wrkTime(`50(?:\.000)?%\s+(\S+)`, wrk); got != 262 {
+		t.Errorf("p50 %v", got)
+	}
+	if got := wrkTime(`\b99(?:\.000)?%\s+(\S+)`, wrk); got != 6430 {
+		t.Errorf("p99 %v", got)
+	}
+	if got := wrkTime(`\b99(?:\.000)?%\s+(\S+)`, " 99.000%    1.25s \n 99.900%  2.00s"); got != 1.25e6 {
+		t.Errorf("p99 %v", got)
+	}
+	if got := find(`(\d+) requests in `, wrk); got != 123456 {
+		t.Errorf("%d requests", got)
+	}
+	if got := find(`(\d+) transactions`, wrk); got != 0 {
+		t.Errorf("%d of what isn't there", got)
+	}
+	p := sample{Requests: 1000}
+	if err := p.charge(&outcome{user: 2 * time.Millisecond, sys: 3 * time.Millisecond, wall: time.Second}); err != nil || math.Abs(p.CPUUs-5) > 1e-9 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if err := (&sample{}).charge(&outcome{}); err == nil {
+		t.Error("charged nothing with CPU")
+	}
+}
+
+func TestPlansHaveTheirDuration(t *testing.T) {
+	entries, err := plans.ReadDir("plans")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := plans.ReadFile("plans/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if closed := strings.Contains(string(text), "closed: {duration: 5s}"); closed == (e.Name() == "accounts.yml") {
+			t.Errorf("%s: a load of 5 s: %v", e.Name(), closed)
+		}
+	}
+}
