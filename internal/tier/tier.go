@@ -49,7 +49,7 @@ type Config struct {
 	Loops            int           // codec tier: 0 means choose
 	IOUring          bool          // codec tier: use io_uring if the kernel has it
 	RetryErrors      bool          // library tier: Retries is for every failure
-	RetryPause       time.Duration // library tier: before a further attempt, ±20 %; 0 means 1 ms doubling
+	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling
 }
 
 // AddressOf is the address that a session belongs to.

@@ -27,8 +27,12 @@ func newJitter(seed, stream uint64) jitter {
 	return jitter{rand.New(rand.NewPCG(seed, stream))}
 }
 
-// retryNs is the pause after so many failed attempts: 1 ms doubling to 128 ms, with full jitter.
-func (j jitter) retryNs(attempts int) int64 {
+// retryNs is the pause after so many failed attempts: the one given ±20 %, or else 1 ms doubling to
+// 128 ms, with full jitter.
+func (j jitter) retryNs(attempts int, pause time.Duration) int64 {
+	if pause > 0 {
+		return int64(pause)*4/5 + j.rand.Int64N(int64(pause)*2/5+1)
+	}
 	return j.rand.Int64N(int64(time.Millisecond) << min(attempts-1, 7))
 }
 

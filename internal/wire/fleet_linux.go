@@ -45,6 +45,9 @@ func NewFleet(cfg tier.Config, p Protocol) (*Fleet, error) {
 	if len(cfg.Targets) == 0 || cfg.Workload == nil || cfg.Collector == nil {
 		return nil, errors.New("make a fleet of event loops: targets, a workload and a collector are needed")
 	}
+	if cfg.RetryErrors && cfg.Retries > 0 {
+		return nil, errors.New("retrying every failure (retry_errors) needs the library tier")
+	}
 	cfg.Sessions = max(cfg.Sessions, 1)
 	cfg.Pipeline = max(cfg.Pipeline, 1)
 	if cfg.OperationTimeout <= 0 {

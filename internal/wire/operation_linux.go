@@ -167,7 +167,7 @@ func (l *loop) conclude(f *flight) {
 		!l.part.stopping && f.session.up
 	if again {
 		f.phase = backingOff
-		l.timers.add(f, f.end+l.jitter.retryNs(f.attempts))
+		l.timers.add(f, f.end+l.jitter.retryNs(f.attempts, l.cfg.RetryPause))
 		return
 	}
 	l.record(f, f.failure.Class)

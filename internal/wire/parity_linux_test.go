@@ -218,6 +218,12 @@ func parities(t *testing.T) map[string]parity {
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
 		"retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 2, tenth)}, config: tier.Config{Sessions: 4, Retries: 2},
 			stages: []schedule.Stage{closedStage(200), openStage(t, 1000, 100*time.Millisecond)}, shows: requests},
+		"retries after a pause": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)},
+			config: tier.Config{Sessions: 4, Retries: 1, RetryPause: 3 * time.Millisecond}, stages: []schedule.Stage{closedStage(100)},
+			shows: func(_ *match, total *measure.Interval) string {
+				// Answers to the tenth come after a pause of at least 2.4 ms.
+				return fmt.Sprint(total.Operations[0].Response.CountAbove(2_400_000) >= 10)
+			}},
 		"too few retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 3, tenth)}, config: tier.Config{Sessions: 4, Retries: 2},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
 		"no retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)}, config: tier.Config{Sessions: 4},
