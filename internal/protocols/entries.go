@@ -4,6 +4,8 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/driver/badger"
 	"brunt/internal/driver/bbolt"
+	"brunt/internal/driver/cassandra"
+	"brunt/internal/driver/dynamodb"
 	"brunt/internal/driver/echo"
 	"brunt/internal/driver/etcd"
 	web "brunt/internal/driver/http"
@@ -29,6 +31,8 @@ func entries() []entry {
 		{[]string{"https"}, func() driver.Driver { return web.NewSecure() }, "443"},
 		{[]string{"etcd"}, func() driver.Driver { return etcd.New() }, "2379"},
 		{[]string{"mongodb", "mongo", "ferretdb"}, func() driver.Driver { return mongodb.New() }, "27017"},
+		{[]string{"cassandra", "scylla"}, func() driver.Driver { return cassandra.New() }, "9042"},
+		{[]string{"dynamodb"}, func() driver.Driver { return dynamodb.New() }, "8000"},
 		{[]string{"bbolt", "bolt", "boltdb"}, func() driver.Driver { return bbolt.New() }, ""},
 		{[]string{"badger"}, func() driver.Driver { return badger.New() }, ""},
 		{[]string{"pebble"}, func() driver.Driver { return pebble.New() }, ""},

@@ -15,7 +15,8 @@ type options struct {
 }
 
 // Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),
-// Tarantool and MariaDB (of the user that is made), Redis and RedisCluster (requirepass).
+// Tarantool and MariaDB (of the user that is made), Redis and RedisCluster (requirepass), Cassandra
+// (see there).
 func Password(password string) Option { return func(o *options) { o.password = password } }
 
 // TLS makes the server take encrypted connections with a certificate made for 127.0.0.1 and

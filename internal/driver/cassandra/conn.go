@@ -1,0 +1,175 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/kv"
+	"brunt/internal/gen"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+)
+
+// keyColumn is the column of a record's key.
+const keyColumn = "ycsb_key"
+
+// conn is a session: a session of the library with one connection for requests.
+type conn struct {
+	session    *gocql.Session
+	requests   []kv.Request
+	statements []string
+	secret     string
+	received   atomic.Int64
+}
+
+// statementOf writes a request, or one row of a batch that isn't a read, as CQL.
+func statementOf(r *kv.Request) string {
+	table := quote(r.Table)
+	columns := "*"
+	if names := quoted(r.Fields); len(names) > 0 {
+		columns = strings.Join(names, ", ")
+	}
+	switch {
+	case r.Verb == driver.Read && r.Rows > 1:
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s IN ?", columns, table, keyColumn)
+	case r.Verb == driver.Read:
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?", columns, table, keyColumn)
+	case r.Verb == driver.Scan:
+		return fmt.Sprintf("SELECT %s FROM %s WHERE token(%s) >= token(?) LIMIT ?", columns, table, keyColumn)
+	case r.Verb == driver.Delete:
+		return fmt.Sprintf("DELETE FROM %s WHERE %s = ?", table, keyColumn)
+	case r.Verb == driver.Update:
+		return fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s = ?", table, strings.Join(quoted(r.Fields), " = ?, "), keyColumn)
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn, strings.Join(quoted(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
+}
+
+func quoted(fields []string) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = quote(f)
+	}
+	return out
+}
+
+// values are a row's arguments in the order of its statement.
+func values(r *kv.Request, args []gen.Value) []any {
+	out := make([]any, 0, len(args))
+	for i := range args[1:] {
+		out = append(out, kv.AppendText(nil, &args[1+i]))
+	}
+	key := kv.AppendText(nil, &args[0])
+	if r.Verb == driver.Update {
+		return append(out, key)
+	}
+	return append([]any{key}, out...)
+}
+
+// Do carries out one request.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	r := kv.Begin(c.requests, req, args, reply)
+	if r == nil {
+		return
+	}
+	statement := c.statements[req.ID]
+	before := c.received.Load()
+	var err error
+	switch {
+	case r.Verb == driver.Scan:
+		count, refused := kv.Count(args)
+		if refused != nil {
+			reply.Fail(refused)
+			return
+		}
+		err = c.read(ctx, r, reply, statement, kv.AppendText(nil, &args[0]), count)
+	case r.Verb == driver.Read && r.Rows > 1:
+		keys := make([]string, r.Rows)
+		for i := range keys {
+			keys[i] = kv.Text(&args[i])
+		}
+		err = c.read(ctx, r, reply, statement, keys)
+	case r.Verb == driver.Read:
+		err = c.read(ctx, r, reply, statement, kv.AppendText(nil, &args[0]))
+	case r.Rows > 1:
+		batch := c.session.Batch(gocql.UnloggedBatch)
+		for row := range r.Rows {
+			batch.Query(statement, values(r, args[row*r.PerRow:][:r.PerRow])...)
+		}
+		err = batch.ExecContext(ctx)
+	default:
+		err = c.session.Query(statement, values(r, args)...).ExecContext(ctx)
+	}
+	reply.BytesIn = c.received.Load() - before
+	if err != nil {
+		reply.Fail(failure(ctx, err, c.secret))
+	} else if r.Verb != driver.Read && r.Verb != driver.Scan {
+		reply.Affected = int64(r.Rows)
+	}
+}
+
+// read sends a query, whose answer comes in one page.
+func (c *conn) read(ctx context.Context, r *kv.Request, reply *driver.Reply, statement string, args ...any) error {
+	it := c.session.Query(statement, args...).PageSize(0).IterContext(ctx)
+	reply.Rows = int64(it.NumRows())
+	reply.Missing = r.Verb == driver.Read && reply.Rows < int64(r.Rows)
+	if len(r.Captures) > 0 && reply.Rows > 0 {
+		columns := it.Columns()
+		content := make([][]byte, len(columns))
+		into := make([]any, len(columns))
+		for i := range content {
+			into[i] = &content[i]
+		}
+		if it.Scan(into...) {
+			r.Capture(reply, func(field string) ([]byte, bool) {
+				for i := range columns {
+					if columns[i].Name == field {
+						return content[i], content[i] != nil
+					}
+				}
+				return nil, false
+			})
+		}
+	}
+	return it.Close()
+}
+
+// failure classifies what the library returned (native protocol, section 9).
+func failure(ctx context.Context, err error, secret string) *driver.Error {
+	e := &driver.Error{Class: driver.Server, Text: kv.Line(err.Error(), secret), Err: err}
+	var answer gocql.RequestError
+	if errors.As(err, &answer) {
+		e.Code = fmt.Sprintf("0x%04x", answer.Code())
+		switch answer.Code() {
+		case gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping:
+			e.Class = driver.Retryable
+		case gocql.ErrCodeWriteTimeout, gocql.ErrCodeWriteFailure, gocql.ErrCodeCASWriteUnknown:
+			e.Class = driver.UnknownOutcome
+		case gocql.ErrCodeReadTimeout:
+			e.Class = driver.Timeout
+		case gocql.ErrCodeProtocol:
+			e.Class, e.Fatal = driver.Protocol, true
+		}
+		return e
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, gocql.ErrTimeoutNoResponse):
+		e.Class, e.Fatal, e.Text = driver.Timeout, true, "no answer within the operation's timeout"
+	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed), errors.Is(err, gocql.ErrNoConnectionsStarted):
+		e.Class, e.Fatal = driver.Connect, true
+	case errors.Is(err, gocql.ErrQueryArgLength), strings.Contains(e.Text, "marshal"):
+		e.Class = driver.Client
+	default:
+		e.Class, e.Fatal, e.Text = driver.UnknownOutcome, true, "the connection broke before the answer came: "+e.Text
+	}
+	return e
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	c.session.Close()
+	return nil
+}

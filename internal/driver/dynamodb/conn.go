@@ -1,0 +1,219 @@
+package dynamodb
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/kv"
+	"brunt/internal/gen"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	signer "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// conn is a session: an HTTP client with one connection.
+type conn struct {
+	client      *http.Client
+	signer      *signer.Signer
+	credentials aws.Credentials
+	url         string
+	options     options
+	requests    []kv.Request
+	secret      string
+	now         func() time.Time
+}
+
+// Do carries out one request.
+func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
+	r := kv.Begin(c.requests, req, args, reply)
+	if r == nil {
+		return
+	}
+	var a answer
+	var f *driver.Error
+	switch {
+	case r.Rows > 1 && r.Verb == driver.Read:
+		f = c.readBatch(ctx, r, args, &a, reply)
+	case r.Rows > 1:
+		f = c.writeBatch(ctx, r, args, &a, reply)
+	case r.Verb == driver.Read:
+		if f = c.call(ctx, "GetItem", c.getting(r, args), &a); f == nil {
+			reply.Missing = a.Item == nil
+			take(r, a.Item, reply)
+		}
+	case r.Verb == driver.Scan:
+		f = c.scan(ctx, r, args, &a, reply)
+	default:
+		f = c.write(ctx, r, args, &a, reply)
+	}
+	reply.BytesIn = a.bytes
+	if f != nil {
+		reply.Fail(f)
+	}
+}
+
+// take adds an item, unless it is nil, to the reply.
+func take(r *kv.Request, it item, reply *driver.Reply) {
+	if it == nil {
+		return
+	}
+	if reply.Rows == 0 {
+		r.Capture(reply, func(field string) ([]byte, bool) {
+			v, ok := it[field]
+			if ok && v.S != nil {
+				return []byte(*v.S), true
+			}
+			return v.B, ok
+		})
+	}
+	reply.Rows++
+}
+
+func (c *conn) key(v *gen.Value) object { return object{c.options.key: object{"S": kv.Text(v)}} }
+
+// projection asks for the request's fields only, and for the key if with.
+func (c *conn) projection(r *kv.Request, body object, with bool) object {
+	if len(r.Fields) == 0 {
+		return body
+	}
+	fields := r.Fields
+	if with {
+		fields = append([]string{c.options.key}, fields...)
+	}
+	names, list := object{}, make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = fmt.Sprintf("#f%d", i)
+		names[list[i]] = f
+	}
+	body["ProjectionExpression"], body["ExpressionAttributeNames"] = strings.Join(list, ","), names
+	return body
+}
+
+func (c *conn) getting(r *kv.Request, args []gen.Value) object {
+	return c.projection(r, object{"TableName": r.Table, "Key": c.key(&args[0]), "ConsistentRead": c.options.consistent}, false)
+}
+
+// scan reads the record with the key, then those that follow by the hashes of their keys.
+func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *driver.Reply) *driver.Error {
+	count, refused := kv.Count(args)
+	if refused != nil {
+		return refused
+	}
+	if f := c.call(ctx, "GetItem", c.getting(r, args), a); f != nil {
+		return f
+	}
+	take(r, a.Item, reply)
+	from := any(c.key(&args[0]))
+	for reply.Rows < int64(count) {
+		body := object{"TableName": r.Table, "ExclusiveStartKey": from, "ConsistentRead": c.options.consistent, "Limit": int64(count) - reply.Rows}
+		a.Items, a.LastEvaluatedKey = nil, nil
+		if f := c.call(ctx, "Scan", c.projection(r, body, false), a); f != nil {
+			return f
+		}
+		for _, it := range a.Items {
+			take(r, it, reply)
+		}
+		if a.LastEvaluatedKey == nil {
+			return nil
+		}
+		from = a.LastEvaluatedKey
+	}
+	return nil
+}
+
+// itemOf is a whole record.
+func (c *conn) itemOf(r *kv.Request, args []gen.Value) object {
+	it := c.key(&args[0])
+	for i, f := range r.Fields {
+		it[f] = object{"B": kv.AppendText([]byte{}, &args[1+i])}
+	}
+	return it
+}
+
+// write writes one record. Updates and deletes ask that it be there, so that a missing one shows.
+func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *driver.Reply) *driver.Error {
+	if r.Verb == driver.Insert {
+		reply.Affected = 1
+		return c.call(ctx, "PutItem", object{"TableName": r.Table, "Item": c.itemOf(r, args)}, a)
+	}
+	names := object{"#k": c.options.key}
+	body := object{"TableName": r.Table, "Key": c.key(&args[0]), "ConditionExpression": "attribute_exists(#k)", "ExpressionAttributeNames": names}
+	operation := "DeleteItem"
+	if r.Verb == driver.Update {
+		operation = "UpdateItem"
+		contents, list := object{}, make([]string, len(r.Fields))
+		for i, f := range r.Fields {
+			names[fmt.Sprintf("#f%d", i)] = f
+			contents[fmt.Sprintf(":v%d", i)] = object{"B": kv.AppendText([]byte{}, &args[1+i])}
+			list[i] = fmt.Sprintf("#f%d = :v%[1]d", i)
+		}
+		body["UpdateExpression"], body["ExpressionAttributeValues"] = "SET "+strings.Join(list, ", "), contents
+	}
+	f := c.call(ctx, operation, body, a)
+	if f != nil && f.Code == "ConditionalCheckFailedException" {
+		reply.Missing = true
+		return nil
+	}
+	reply.Affected = 1
+	return f
+}
+
+func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *driver.Reply) *driver.Error {
+	keys := make([]object, r.Rows)
+	for i := range keys {
+		keys[i] = c.key(&args[i])
+	}
+	body := object{"RequestItems": object{r.Table: c.projection(r, object{"Keys": keys, "ConsistentRead": c.options.consistent}, true)}}
+	if f := c.call(ctx, "BatchGetItem", body, a); f != nil {
+		return f
+	}
+	items := a.Responses[r.Table]
+	first := kv.Text(&args[0])
+	for i := range items { // they come in any order
+		if v := items[i][c.options.key]; v.S != nil && *v.S == first {
+			items[0], items[i] = items[i], items[0]
+		}
+	}
+	for _, it := range items {
+		take(r, it, reply)
+	}
+	if len(a.UnprocessedKeys) > 0 {
+		return unprocessed()
+	}
+	reply.Missing = reply.Rows < int64(r.Rows)
+	return nil
+}
+
+func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *driver.Reply) *driver.Error {
+	writes := make([]object, r.Rows)
+	for i := range writes {
+		row := args[i*r.PerRow:][:r.PerRow]
+		if r.Verb == driver.Delete {
+			writes[i] = object{"DeleteRequest": object{"Key": c.key(&row[0])}}
+		} else {
+			writes[i] = object{"PutRequest": object{"Item": c.itemOf(r, row)}}
+		}
+	}
+	if f := c.call(ctx, "BatchWriteItem", object{"RequestItems": object{r.Table: writes}}, a); f != nil {
+		return f
+	}
+	if len(a.UnprocessedItems) > 0 {
+		return unprocessed()
+	}
+	reply.Affected = int64(r.Rows)
+	return nil
+}
+
+func unprocessed() *driver.Error {
+	return &driver.Error{Class: driver.Retryable, Code: "Unprocessed", Text: "the service left part of the batch undone: the table's capacity is used up"}
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	c.client.CloseIdleConnections()
+	return nil
+}

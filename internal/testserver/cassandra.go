@@ -1,0 +1,104 @@
+package testserver
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Cassandra starts an Apache Cassandra 5 of one node, from Maven's artifacts. With the option
+// Password it asks for its superuser, who is called cassandra and has the password cassandra,
+// whatever the option says.
+func Cassandra(t TB, opts ...Option) *Server {
+	t.Helper()
+	o := collect(opts)
+	maven, path := binary(t, "mvn", "maven"), ""
+	s := &Server{}
+	if o.password != "" {
+		s.User, s.Password = "cassandra", "cassandra"
+	}
+	return launch(t, &spec{
+		name:   "Cassandra",
+		binary: binary(t, "java", "openjdk-17-jre-headless"),
+		ports:  2,
+		death:  syscall.SIGKILL,
+		stop:   syscall.SIGKILL, // a friendly stop drains for seconds
+		prepare: func(s *Server) (err error) {
+			path, err = s.classPath(maven, cassandraProject)
+			return err
+		},
+		configure: func(s *Server) error { return configureCassandra(s) },
+		arguments: func(s *Server) []string { return cassandraArguments(s, path) },
+		ready:     cassandraReady,
+	}, s)
+}
+
+func configureCassandra(s *Server) error {
+	authenticator := "AllowAllAuthenticator"
+	if s.User != "" {
+		authenticator = "PasswordAuthenticator"
+	}
+	dir := func(name string) string { return filepath.Join(s.Dir, name) }
+	lines := []string{
+		"cluster_name: test", "partitioner: org.apache.cassandra.dht.Murmur3Partitioner", "endpoint_snitch: SimpleSnitch", "num_tokens: 1",
+		"listen_address: " + s.Host, "rpc_address: " + s.Host, "start_native_transport: true",
+		fmt.Sprint("native_transport_port: ", s.Port), fmt.Sprint("storage_port: ", s.ports[1].port),
+		"seed_provider:", "  - class_name: org.apache.cassandra.locator.SimpleSeedProvider",
+		fmt.Sprintf("    parameters: [{seeds: '%s:%d'}]", s.Host, s.ports[1].port),
+		"data_file_directories: [" + dir("data") + "]", "commitlog_directory: " + dir("commitlog"), "hints_directory: " + dir("hints"),
+		"saved_caches_directory: " + dir("caches"), "cdc_raw_directory: " + dir("cdc"),
+		"commitlog_sync: periodic", "commitlog_sync_period: 10s", "commitlog_disk_access_mode: legacy",
+		"authenticator: " + authenticator, "auto_snapshot: false", "disk_failure_policy: stop",
+		"concurrent_reads: 8", "concurrent_writes: 8", "memtable_heap_space: 64MiB", "memtable_offheap_space: 64MiB",
+		"key_cache_size: 8MiB", "file_cache_size: 32MiB", "networking_cache_size: 16MiB",
+	}
+	if _, err := s.write("cassandra.yaml", strings.Join(lines, "\n")+"\n"); err != nil {
+		return err
+	}
+	_, err := s.write("logback.xml", `<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender">`+
+		`<encoder><pattern>%level %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="out"/></root></configuration>`)
+	return err
+}
+
+// cassandraArguments opens to Cassandra what it needs of Java's inside.
+func cassandraArguments(s *Server, path string) []string {
+	args := []string{"-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+	for _, p := range []string{"java.base/jdk.internal.misc", "java.base/java.lang.ref", "java.base/java.lang.reflect", "java.base/sun.nio.ch",
+		"java.management/com.sun.jmx.remote.security", "java.rmi/sun.rmi.registry", "java.rmi/sun.rmi.server", "java.sql/java.sql", "jdk.unsupported/sun.misc"} {
+		args = append(args, "--add-exports", p+"=ALL-UNNAMED")
+	}
+	for _, p := range []string{"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref", "java.base/jdk.internal.reflect",
+		"java.base/jdk.internal.math", "java.base/jdk.internal.module", "java.base/jdk.internal.util.jar", "jdk.management/com.sun.management.internal",
+		"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio", "java.base/java.util",
+		"java.base/java.util.concurrent", "java.base/java.util.concurrent.atomic", "java.base/sun.nio.ch"} {
+		args = append(args, "--add-opens", p+"=ALL-UNNAMED")
+	}
+	return append(args, "-Dcassandra.config=file://"+filepath.Join(s.Dir, "cassandra.yaml"), "-Dcassandra.storagedir="+s.Dir,
+		"-Dlogback.configurationFile="+filepath.Join(s.Dir, "logback.xml"), "-Dcassandra-foreground=true",
+		"-Dcassandra.ring_delay_ms=1", "-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.superuser_setup_delay_ms=0",
+		"-Dio.netty.tryReflectionSetAccessible=true", "-cp", path, "org.apache.cassandra.service.CassandraDaemon")
+}
+
+// cassandraReady asks for the options of protocol version 4 (OPTIONS, answered by SUPPORTED).
+func cassandraReady(s *Server) error {
+	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(2 * time.Second))
+	if _, err := c.Write([]byte{4, 0, 0, 0, 5, 0, 0, 0, 0}); err != nil {
+		return err
+	}
+	var head [9]byte
+	if _, err := c.Read(head[:]); err != nil {
+		return err
+	}
+	if head[4] != 6 {
+		return fmt.Errorf("answered with opcode %d", head[4])
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package testserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// DynamoDB starts DynamoDB Local, from Maven's artifacts, with its data in memory. It takes any
+// credentials.
+func DynamoDB(t TB) *Server {
+	t.Helper()
+	maven, path := binary(t, "mvn", "maven"), ""
+	return launch(t, &spec{
+		name:   "DynamoDB Local",
+		binary: binary(t, "java", "openjdk-17-jre-headless"),
+		ports:  1,
+		death:  syscall.SIGKILL,
+		stop:   syscall.SIGTERM,
+		prepare: func(s *Server) (err error) {
+			if path, err = s.classPath(maven, dynamoDBProject); err != nil {
+				return err
+			}
+			return linkLibraries(path, s.Dir)
+		},
+		arguments: func(s *Server) []string {
+			return []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.library.path=" + s.Dir, "-Dsqlite4java.library.path=" + s.Dir,
+				"-cp", path, "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", fmt.Sprint(s.Port), "-disableTelemetry"}
+		},
+		ready: func(s *Server) error { return accepts(s.Addr) },
+	}, &Server{User: "key", Password: "geheim"})
+}
+
+// linkLibraries makes the native libraries of a class path findable in a folder.
+func linkLibraries(classPath, dir string) error {
+	for _, file := range strings.Split(classPath, ":") {
+		if filepath.Ext(file) != ".so" {
+			continue
+		}
+		if err := os.Symlink(file, filepath.Join(dir, filepath.Base(file))); err != nil {
+			return fmt.Errorf("link a library: %w", err)
+		}
+	}
+	return nil
+}
