@@ -15,7 +15,7 @@ func Merge(parts ...*Recorded) (*Run, error) {
 	first := parts[0].Run
 	run := *first
 	run.Command, run.Thresholds, run.Warnings, run.Failures = nil, nil, nil, nil
-	run.Sessions, run.Targets = 0, nil
+	run.Sessions, run.Targets, run.Watched = 0, nil, nil
 	for _, p := range parts {
 		if err := mergeable(first, p.Run); err != nil {
 			return nil, fmt.Errorf("%s and %s can't be merged: %w", parts[0].Dir, p.Dir, err)
@@ -68,6 +68,7 @@ func mergeIdentity(run, part *Run) {
 		run.Aborted = part.Aborted
 	}
 	run.Sessions += part.Sessions
+	run.Watched = append(run.Watched, part.Watched...)
 	for _, t := range part.Targets {
 		if !slices.ContainsFunc(run.Targets, func(have Target) bool { return have.Address == t.Address }) {
 			run.Targets = append(run.Targets, t)
