@@ -35,7 +35,7 @@ func httpClosed() group {
 			if missing != "" {
 				return nil, errors.New(missing)
 			}
-			hey, noHey := tool("HEY", "hey", "install it: go install github.com/rakyll/hey@v0.1.5")
+			hey, noHey := s.installed("HEY", "hey", "github.com/rakyll/hey@v0.1.5")
 			vegeta, noVegeta := tool("VEGETA", "vegeta", "build it from github.com/tsenart/vegeta")
 			cooker, noCooker := tool("SLOW_COOKER", "slow_cooker", "build it from github.com/BuoyantIO/slow_cooker")
 			return []client{

@@ -138,3 +138,25 @@ func tool(variable, name, hint string) (path, missing string) {
 	}
 	return "", fmt.Sprintf("%s isn't there: %s", name, hint)
 }
+
+// installed is tool for a program that is a Go module's: if it isn't there, it is installed into
+// .cache/bin.
+func (s *stand) installed(variable, name, module string) (path, missing string) {
+	if path, missing = tool(variable, name, "install it: go install "+module); missing == "" {
+		return path, ""
+	}
+	bin, err := filepath.Abs(filepath.Join(".cache", "bin"))
+	if err != nil {
+		return "", missing
+	}
+	path = filepath.Join(bin, name)
+	if _, err := os.Stat(path); err == nil {
+		return path, ""
+	}
+	cmd := exec.CommandContext(s.ctx, "go", "install", module)
+	cmd.Env = append(os.Environ(), "GOBIN="+bin, "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Sprintf("%s (%s)", missing, tail(string(out)))
+	}
+	return path, ""
+}
