@@ -26,7 +26,7 @@ type encodedPiece struct {
 // codec encodes requests and scans answers of one session.
 type codec struct {
 	plan    *prepared
-	encoded []encoded
+	encoded []encoded // shared with other sessions
 	body    []byte
 	seen    []uint32 // by request: answers so far
 	answer
@@ -38,11 +38,7 @@ var (
 )
 
 func newCodec(p *prepared) *codec {
-	c := &codec{plan: p, encoded: make([]encoded, len(p.requests)), seen: make([]uint32, len(p.requests))}
-	for i := range p.requests {
-		c.encoded[i] = encodeOnce(p, &p.requests[i])
-	}
-	return c
+	return &codec{plan: p, encoded: p.encoded(), seen: make([]uint32, len(p.requests))}
 }
 
 // encodeOnce does what needs no arguments. Runs of fixed text become one piece.

@@ -27,8 +27,12 @@ import (
 	"brunt/internal/wire"
 )
 
-// Driver is the protocol "http" or "https". It is immutable and safe for concurrent use.
-type Driver struct{ secure bool }
+// Driver is the protocol "http" or "https". It is safe for concurrent use. A program must not change
+// once it has been given to Dial, Takes or Takeover.
+type Driver struct {
+	secure  bool
+	readies readyPrograms
+}
 
 var (
 	_ driver.Driver = (*Driver)(nil)
@@ -72,7 +76,7 @@ func (d *Driver) scheme(t driver.Target) string {
 // Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
 // if the program can't be done by this protocol, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
-	plan, refused := d.prepare(t, p)
+	plan, refused := d.ready(t, p)
 	if refused != nil {
 		return nil, refused
 	}
@@ -85,7 +89,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 
 // Takes reports whether the codec can do the program over this target.
 func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
-	plan, refused := d.prepare(t, p)
+	plan, refused := d.ready(t, p)
 	switch {
 	case refused != nil:
 		return refused.Text, false
@@ -118,7 +122,7 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if why, ok := d.Takes(t, p); !ok {
 		return wire.Session{}, &driver.Error{Class: driver.Client, Text: why}
 	}
-	plan, refused := d.prepare(t, p)
+	plan, refused := d.ready(t, p)
 	if refused != nil {
 		return wire.Session{}, refused
 	}

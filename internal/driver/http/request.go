@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"brunt/internal/driver"
 	"brunt/internal/template"
 )
 
-// prepared is a program made ready for a target. It is immutable and shared by no one.
+// prepared is a program made ready for a target. It is immutable and shared by sessions.
 type prepared struct {
 	options  *options
 	requests []request
+	encoded  func() []encoded // of the codec tier, made once
 }
 
 // request is one request made ready.
@@ -51,6 +53,13 @@ func (d *Driver) prepare(t driver.Target, p *driver.Program) (*prepared, *driver
 		}
 		out.requests[i] = r
 	}
+	out.encoded = sync.OnceValue(func() []encoded {
+		all := make([]encoded, len(out.requests))
+		for i := range all {
+			all[i] = encodeOnce(out, &out.requests[i])
+		}
+		return all
+	})
 	return out, nil
 }
 

@@ -1,0 +1,35 @@
+package web
+
+import (
+	"testing"
+
+	"brunt/internal/driver"
+)
+
+func TestSessionsShareWhatIsReady(t *testing.T) {
+	d := New()
+	p := &driver.Program{Requests: []driver.Request{{Verb: driver.HTTP, Web: &driver.Web{Method: "GET", Path: "/"}}}}
+	get := func(t2 driver.Target) *prepared {
+		t.Helper()
+		r, refused := d.ready(t2, p)
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		return r
+	}
+	a := driver.Target{Address: "a:80"}
+	first := get(a)
+	if get(a) != first || &first.encoded()[0] != &newCodec(first).encoded[0] {
+		t.Error("a program is made ready twice")
+	}
+	for _, other := range []driver.Target{
+		{Address: "b:80"}, {Address: "a:80", User: "u"}, {Address: "a:80", Options: map[string]string{"noreuse": "on"}},
+	} {
+		if get(other) == first {
+			t.Errorf("%+v shares what is another's", other)
+		}
+	}
+	if _, refused := d.ready(driver.Target{Address: "a:80", Options: map[string]string{"nonsense": "1"}}, p); refused == nil {
+		t.Error("a wrong option passes")
+	}
+}
