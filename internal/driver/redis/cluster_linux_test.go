@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -267,6 +268,27 @@ func TestTakeover(t *testing.T) {
 	stop()
 	if _, total := l.counts(); total.Addresses[0].Done <= total.Addresses[1].Done {
 		t.Errorf("the node with two thirds of the slots did %d operations, the other one %d", total.Addresses[0].Done, total.Addresses[1].Done)
+	}
+}
+
+func TestClusterRequestsAllocateNothing(t *testing.T) {
+	const n = 50_000
+	for _, o := range []loadOptions{{sessions: 8}, {sessions: 8, pipeline: 8}} {
+		o.plan = spreadPlan()
+		l := newLoad(t, servers.RedisCluster(t).Addrs()[0], o)
+		l.run(t.Context(), schedule.Stage{Operations: 10_000})
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		l.run(t.Context(), schedule.Stage{Operations: n})
+		runtime.ReadMemStats(&after)
+		if sum, _ := l.counts(); sum.OK() != n+10_000 {
+			t.Fatalf("%d of %d succeeded", sum.OK(), n+10_000)
+		}
+		if mallocs := after.Mallocs - before.Mallocs; mallocs > n/100 {
+			t.Errorf("pipeline %d: %d allocations during %d requests", o.pipeline, mallocs, n)
+		}
+		l.fleet.Close()
 	}
 }
 
