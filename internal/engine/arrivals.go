@@ -28,6 +28,7 @@ type arrivalSource struct {
 	closed chan struct{}
 	once   sync.Once
 	taken  atomic.Uint64 // arrivals handed out, failed or dropped
+	idle   atomic.Int64  // sessions that wait for an arrival
 	handed int64         // when the last arrival was done with; feed's own
 
 	mu    sync.Mutex // guards what follows, used by due only
@@ -49,6 +50,8 @@ func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
 }
 
 func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
+	a.idle.Add(1)
+	defer a.idle.Add(-1)
 	select {
 	case x := <-a.out:
 		return x.i, x.intended, true
@@ -91,7 +94,9 @@ func (a *arrivalSource) feed(ctx context.Context) {
 func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 	cfg := &a.pool.cfg
 	if now := cfg.Clock.Now(); cfg.DropLate && cfg.DropAfter > 0 && now-x.intended > int64(cfg.DropAfter) {
-		a.pool.shared[0].Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
+		if a.idle.Load() > 0 {
+			a.pool.shared[0].Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
+		}
 		a.drop(x.i)
 		return true
 	}
@@ -101,7 +106,7 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 		return true
 	default:
 	}
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for {
 		now := cfg.Clock.Now()
@@ -114,6 +119,11 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 			a.taken.Add(1)
 			return true
 		}
+		wait := 10 * time.Millisecond
+		if cfg.DropLate {
+			wait = min(wait, time.Duration(x.intended-now)+cfg.DropAfter)
+		}
+		tick.Reset(wait)
 		select {
 		case a.out <- x:
 			a.taken.Add(1)

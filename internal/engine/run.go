@@ -46,6 +46,9 @@ func Run(ctx context.Context, hard <-chan struct{}, cfg Config) (*Outcome, error
 		interval = time.Second
 	}
 	r.intervalNs = int64(interval)
+	// The clock also ran while sessions connected, which is no part of the load.
+	r.startNs = cfg.Clock.Now()
+	cfg.Collector.Begin(r.startNs)
 
 	var err error
 	first := uint64(0)

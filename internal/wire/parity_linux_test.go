@@ -214,6 +214,13 @@ func parities(t *testing.T) map[string]parity {
 					m.goOn()
 				}
 			}},
+		"drop after a while": {plan: single(), servers: []func(*match) echo.Config{withholding(func(int64) bool { return true })},
+			config: tier.Config{Sessions: 3, DropLate: true, DropAfter: 20 * time.Millisecond}, stages: []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
+			release: func(m *match) {
+				if m.byClass[driver.Client] == 147 {
+					m.goOn()
+				}
+			}},
 		"errors": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Refused, 1, tenth)}, config: tier.Config{Sessions: 4, Retries: 5},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
 		"retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 2, tenth)}, config: tier.Config{Sessions: 4, Retries: 2},

@@ -121,6 +121,7 @@ func (l *load) after(what string, n int, wanted func(ok bool) bool) {
 		if !wanted(ok) {
 			left = n
 		} else if left--; left == 0 {
+			l.done = nil
 			close(reached)
 		}
 	}
