@@ -110,14 +110,6 @@ func (s stand) exec(statement string) error {
 	return err
 }
 
-// must runs a statement on the stand beside brunt.
-func (s stand) must(t *testing.T, statement string) {
-	t.Helper()
-	if err := s.exec(statement); err != nil {
-		t.Fatalf("%s: %s: %v", s.proto, statement, err)
-	}
-}
-
 // rows reads a query's answer, values joined by " | ".
 func (s stand) rows(t *testing.T, query string) (all []string) {
 	t.Helper()
