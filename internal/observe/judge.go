@@ -7,6 +7,10 @@ import (
 	"brunt/internal/stats"
 )
 
+// fewestThings is by how many a count must grow to be a leak: one or two more, such as a further
+// thread, are steps that everything takes.
+const fewestThings = 3
+
 // fewestSamples is how many a judgement needs: two a batch.
 const fewestSamples = 2 * stats.GrowthBatches
 
@@ -27,7 +31,7 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 	t := trend(g, seconds)
 	t.Limit, t.LimitName = limit.Limit, limit.LimitName
 	switch {
-	case !g.Grows():
+	case !g.Grows(), limit.Unit == Count && g.Slope*stats.GrowthBatches < fewestThings:
 		return t
 	case g.Levels():
 		t.Verdict = record.TrendLevelling

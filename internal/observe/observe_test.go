@@ -352,3 +352,23 @@ func FuzzMetrics(f *testing.F) {
 		}
 	})
 }
+
+// One more thread is no leak, wherever in a batch it comes; one more every now and then is.
+func TestStepsOfCounts(t *testing.T) {
+	for at := range 240 {
+		got := feed(t, 240, func(i int) Sample {
+			v := 7.0
+			if i >= at {
+				v = 8
+			}
+			return Sample{{Metric: metricThreads, Value: v}}
+		}).Metrics[0].Trend
+		if got.Verdict == record.TrendLeak {
+			t.Errorf("a step at sample %d of 240 is a leak: %+v", at, got)
+		}
+	}
+	got := feed(t, 240, func(i int) Sample { return Sample{{Metric: metricThreads, Value: 7 + float64(i/40)}} }).Metrics[0].Trend
+	if got.Verdict != record.TrendLeak {
+		t.Errorf("a thread more every 40 samples is no leak: %+v", got)
+	}
+}
