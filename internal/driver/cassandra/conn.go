@@ -160,7 +160,7 @@ func failure(ctx context.Context, err error, secret string) *driver.Error {
 		e.Class, e.Fatal, e.Text = driver.Timeout, true, "no answer within the operation's timeout"
 	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed), errors.Is(err, gocql.ErrNoConnectionsStarted):
 		e.Class, e.Fatal = driver.Connect, true
-	case errors.Is(err, gocql.ErrQueryArgLength), strings.Contains(e.Text, "marshal"):
+	case strings.Contains(e.Text, "marshal"):
 		e.Class = driver.Client
 	default:
 		e.Class, e.Fatal, e.Text = driver.UnknownOutcome, true, "the connection broke before the answer came: "+e.Text

@@ -112,7 +112,12 @@ func TestLargeAnswersAndRequests(t *testing.T) {
 		{ID: 0, Verb: driver.Insert, Text: "large", Fields: fields},
 		{ID: 1, Verb: driver.Scan, Text: "large", Capture: []driver.Capture{{Name: "field0"}}},
 	}}
-	tiers(t, target, p, func(t *testing.T, c driver.Conn) {
+	library, err := New().Dial(t.Context(), target, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	for _, c := range []driver.Conn{library, drivertest.Take(t, New(), target, p, 1000), drivertest.Take(t, New(), target, p, 64<<10)} {
 		value := strings.Repeat("0123456789", 3000) // 40 kB in base64: three frames
 		for i := range 20 {
 			var r driver.Reply
@@ -126,7 +131,7 @@ func TestLargeAnswersAndRequests(t *testing.T) {
 		if r.Class != driver.OK || r.Rows != 20 || string(r.Captured[0].B) != value {
 			t.Errorf("%d rows, %+v", r.Rows, r.Failure)
 		}
-	})
+	}
 	c := drivertest.Take(t, New(), target, p, 1000)
 	var r driver.Reply
 	c.Do(t.Context(), &p.Requests[0], drivertest.Values("k", strings.Repeat("x", 16<<20)), &r)

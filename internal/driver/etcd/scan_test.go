@@ -79,7 +79,7 @@ func TestScan(t *testing.T) {
 	ping := frameOf(framePing, 0, 0, []byte("12345678"))
 	data := func(b []byte) []byte { return frameOf(frameData, 0, 1, b) }
 	away := func(last uint32) []byte {
-		return frameOf(frameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, uint64(last)<<32|0))
+		return frameOf(frameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, uint64(last)<<32))
 	}
 	failed := func(code, text string) []byte {
 		return frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields(":status", "200", "grpc-status", code, "grpc-message", text))

@@ -198,14 +198,14 @@ func failure(ctx context.Context, err error, secret string) *driver.Error {
 	e := &driver.Error{Class: driver.Server, Text: kv.Line(err.Error(), secret), Err: err}
 	var answer mongo.ServerError
 	switch {
-	case mongo.IsNetworkError(err) && ctx.Err() == nil:
-		e.Class, e.Fatal, e.Text = driver.UnknownOutcome, true, "the connection broke before the answer came: "+e.Text
-	case errors.Is(err, context.Canceled):
-		e.Class, e.Fatal = driver.UnknownOutcome, true
 	case strings.Contains(e.Text, "server selection error"):
 		e.Class, e.Fatal = driver.Connect, true
-	case errors.Is(err, context.DeadlineExceeded), mongo.IsTimeout(err), ctx.Err() != nil:
+	case errors.Is(err, context.Canceled):
+		e.Class, e.Fatal = driver.UnknownOutcome, true
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
 		e.Class, e.Fatal, e.Text = driver.Timeout, true, "no answer within the operation's timeout"
+	case mongo.IsNetworkError(err):
+		e.Class, e.Fatal, e.Text = driver.UnknownOutcome, true, "the connection broke before the answer came: "+e.Text
 	case errors.As(err, &answer):
 		if codes := answer.ErrorCodes(); len(codes) > 0 {
 			e.Code = fmt.Sprint(codes[0])
