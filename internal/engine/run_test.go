@@ -47,7 +47,7 @@ func TestOpenSendsEveryArrival(t *testing.T) {
 		t.Errorf("done %d of %d offered, want 450 (150 on the ramp, 300 held)", c.Done, out.Total.Offered)
 	}
 	phases := map[string]bool{}
-	last := int64(0)
+	last := bn.ivs[0].start
 	for _, iv := range bn.ivs {
 		if iv.start != last {
 			t.Errorf("interval starts at %d, the last one ended at %d", iv.start, last)

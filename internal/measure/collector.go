@@ -38,6 +38,10 @@ func NewCollector(operations, addresses int) *Collector {
 	}
 }
 
+// Begin makes the first interval begin at ns instead of 0: what came before was no load. It must be
+// called before the first Cut.
+func (c *Collector) Begin(ns int64) { c.interval.EndNs = ns }
+
 func waitTwoSeconds(attempt int) bool {
 	time.Sleep(time.Millisecond)
 	return attempt < 2000

@@ -19,7 +19,6 @@ type Lines struct {
 	out io.Writer
 	now func() time.Time
 
-	began     time.Time // when the load did; zero once that is in fromNs
 	iteration uint64
 	fromNs    int64 // where the interval under way began
 	toNs      int64 // how far it goes by now
@@ -50,9 +49,8 @@ func NewLines(o *Options, out io.Writer, now func() time.Time) *Lines {
 	}
 }
 
-// Begin prints the headings. It must come just before the load.
+// Begin prints the headings.
 func (l *Lines) Begin() error {
-	l.began = l.now()
 	return l.write(l.o.Layout.Headings(l.o, l.now()))
 }
 
@@ -74,10 +72,8 @@ func (l *Lines) Timed(t workload.Timing) {
 // Interval implements measure.Sink: it adds a slice of the record, and prints the report that ends
 // with it. The last report of a load with an end waits for Finish, so that it has the last answers.
 func (l *Lines) Interval(iv *measure.Interval) error {
-	if !l.began.IsZero() {
-		// The run's clock also ran while sessions connected.
-		l.fromNs = max(iv.StartNs, min(l.began.UnixNano()-iv.UnixNs+iv.StartNs, iv.EndNs-1))
-		l.began = time.Time{}
+	if l.toNs == 0 {
+		l.fromNs = iv.StartNs
 	}
 	for i := range iv.Operations {
 		op := &iv.Operations[i]
