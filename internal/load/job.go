@@ -160,20 +160,33 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 
 // send loads a chunk and returns the sum of the checksums of the rows generated for it.
 func send(ctx context.Context, a driver.Admin, t *Table, ch *chunk, replace bool, told func(uint64)) (sum, rows uint64, err error) {
-	var mu sync.Mutex // a driver may generate rows from several goroutines
-	var made uint64
+	// A driver may generate rows from several goroutines, and one of a connection that was lost may
+	// go on for a while after Load has returned: what it makes doesn't count.
+	var mu sync.Mutex
+	var made, all uint64
+	over := false
 	n, err := a.Load(ctx, &driver.Chunk{
 		Table: t.Name, Columns: t.Columns, Keys: t.Keys, First: ch.first, Rows: ch.rows,
 		Row: func(values []gen.Value, row uint64) {
 			t.Row(values, row)
 			one := gen.ChecksumRow(values)
 			mu.Lock()
-			sum += one
+			all += one
 			made++
 			mu.Unlock()
 		},
-		Progress: told,
+		Progress: func(rows uint64) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !over {
+				told(rows)
+			}
+		},
 	}, replace)
+	mu.Lock()
+	over = true
+	sum = all
+	mu.Unlock()
 	if err == nil && made != ch.rows {
 		// The driver made some rows twice, for a try of its own.
 		sum = checksum(t, ch)
