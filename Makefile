@@ -12,7 +12,7 @@ PARALLEL    ?= 2
 TIMEOUT     ?= 10m
 FUZZTIME    ?= 5s
 
-.PHONY: all build run test check race bench bench-go bench-wire bench-load bench-memory bench-record fuzz clean
+.PHONY: all build run test check race bench bench-go bench-wire bench-load bench-memory bench-record bench-ycsb fuzz clean
 
 all: build
 
@@ -35,7 +35,7 @@ check:
 race:
 	$(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) ./...
 
-bench: bench-go bench-wire bench-load bench-memory ## all measurements; docs/benchmarks.md says what they are
+bench: bench-go bench-wire bench-load bench-memory bench-ycsb ## all measurements; docs/benchmarks.md says what they are
 
 bench-go: ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m -p 1 ./...
@@ -48,6 +48,9 @@ bench-load: build ## rows a second into a table
 
 bench-memory: build ## memory over 100 million requests
 	$(GO) run ./internal/bench memory $(BENCH)
+
+bench-ycsb: build ## brunt ycsb beside go-ycsb
+	$(GO) run ./internal/bench ycsb $(BENCH)
 
 bench-record: ## the cost of recording one sample
 	$(GO) test -run '^$$' -bench Record -benchmem -count 5 ./internal/measure

@@ -28,6 +28,7 @@ type sample struct {
 	SeenP50Us float64   `json:"seen_lag_p50_us,omitempty"` // lag as the receiver saw it
 	SeenP99Us float64   `json:"seen_lag_p99_us,omitempty"`
 	RowsPerS  float64   `json:"rows_per_s,omitempty"` // while a table is filled, as the client reports it
+	PerS      float64   `json:"per_s,omitempty"`      // operations, as the client counts and times them
 	Failed    uint64    `json:"failed,omitempty"`
 	Load1     string    `json:"load1"` // of the host, before
 	Fault     string    `json:"fault,omitempty"`
