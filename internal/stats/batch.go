@@ -26,6 +26,10 @@ func BatchMinima(v []float64, n int) []float64 {
 	return batches(v, n, func(b []float64) float64 { return slices.Min(b) })
 }
 
+// BatchMedians is like BatchMeans but returns the median of each batch: a step within a batch
+// leaves no value between the levels.
+func BatchMedians(v []float64, n int) []float64 { return batches(v, n, Median) }
+
 func batches(v []float64, n int, of func([]float64) float64) []float64 {
 	if len(v) <= n {
 		return slices.Clone(v)

@@ -43,3 +43,10 @@ func (g Growth) Shrinks() bool { return g.P < growthP && g.Share < -growthShare 
 // than a tenth of the pace of the first. Caches that fill and heaps that find their size do so;
 // leaks go on. A single step, such as one more thread, counts as coming to rest too.
 func (g Growth) Levels() bool { return g.Later <= levelShare*g.Early }
+
+// Steps reports whether a series that seems to grow does so by one step: of its batches' medians,
+// in which a step leaves no value between its levels, the slope all but vanishes, or neither half
+// rises at a tenth of the whole's pace.
+func (g Growth) Steps() bool {
+	return g.Share <= growthShare || g.Early < levelShare*g.Slope && g.Later < levelShare*g.Slope
+}
