@@ -153,7 +153,7 @@ func (r *router) learn(seen *topology, asked int) {
 	serves := make([]bool, len(r.targets))
 	numbers := make([]int, len(seen.nodes)) // of targets, from 1
 	for i, n := range seen.nodes {
-		if n.id == seen.asked {
+		if seen.is(&n, r.targets[asked].Address) {
 			r.mu.Lock()
 			r.numbers[n.address] = asked
 			r.mu.Unlock()

@@ -55,6 +55,28 @@ func TestTopologyIsLearned(t *testing.T) {
 	}
 }
 
+func TestTargetsOfATopology(t *testing.T) {
+	nodes := []node{{"a", "10.0.0.1:1"}, {"b", "10.0.0.2:1"}}
+	for _, c := range []struct {
+		seen    topology
+		address string
+		want    string
+	}{
+		{topology{asked: "b", nodes: nodes}, "name:1", "10.0.0.1:1 name:1"},
+		{topology{asked: "", nodes: nodes}, "10.0.0.1:1", "10.0.0.1:1 10.0.0.2:1"},
+		{topology{asked: "", nodes: nodes}, "name:1", "name:1 10.0.0.1:1 10.0.0.2:1"},
+		{topology{asked: "", nodes: []node{{"", "10.0.0.1:1"}, {"", "10.0.0.2:1"}}}, "10.0.0.2:1", "10.0.0.1:1 10.0.0.2:1"},
+	} {
+		var got []string
+		for _, target := range c.seen.targets(driver.Target{Address: c.address}) {
+			got = append(got, target.Address)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q asked at %s: %q, want %s", c.seen.asked, c.address, got, c.want)
+		}
+	}
+}
+
 func TestRedirections(t *testing.T) {
 	r := clusterRouter("localhost:7001", "10.0.0.2:7002")
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 
 // topology is who serves which slots, as one node of a cluster sees it.
 type topology struct {
-	asked string // the id of the node that was asked
+	asked string // the id of the node that was asked; "" if it doesn't tell
 	nodes []node // masters first, each once
 	spans []span
 }
@@ -25,7 +25,7 @@ type node struct{ id, address string }
 // span is slots, first to last, and their master, an index of nodes.
 type span struct{ first, last, node int }
 
-// askTopology asks a node for CLUSTER MYID and CLUSTER SLOTS.
+// askTopology asks a node for CLUSTER SLOTS and CLUSTER MYID.
 func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *driver.Error) {
 	protocol := 2
 	if o.resp3 {
@@ -39,10 +39,11 @@ func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
 	defer cancel()
-	id, err := client.Do(ctx, "CLUSTER", "MYID").Text()
-	var slots []goredis.ClusterSlot
+	slots, err := client.ClusterSlots(ctx).Result()
+	id := ""
 	if err == nil {
-		slots, err = client.ClusterSlots(ctx).Result()
+		// Not every server that has slots knows this; the address must be the nodes' own then.
+		id, _ = client.Do(ctx, "CLUSTER", "MYID").Text()
 	}
 	if err != nil {
 		if answer, ok := err.(goredis.Error); ok {
@@ -85,6 +86,31 @@ func topologyOf(id string, slots []goredis.ClusterSlot, address string) *topolog
 	return out
 }
 
+// is reports whether a node is the one that was asked, at an address.
+func (s *topology) is(n *node, address string) bool {
+	return n.address == address || n.id == s.asked && n.id != ""
+}
+
+// targets is all nodes, as the target that was asked. A target that isn't among them comes first.
+func (s *topology) targets(t driver.Target) (out []driver.Target) {
+	found := false
+	for i := range s.nodes {
+		target := t
+		if !s.is(&s.nodes[i], t.Address) {
+			target.Address = s.nodes[i].address
+		} else if found {
+			continue
+		} else {
+			found = true
+		}
+		out = append(out, target)
+	}
+	if !found {
+		out = append([]driver.Target{t}, out...)
+	}
+	return out
+}
+
 var _ driver.Expander = (*Driver)(nil)
 
 // Expand returns all nodes of a cluster, masters first, for a target that is one of them; the node
@@ -102,13 +128,5 @@ func (*Driver) Expand(ctx context.Context, t driver.Target) ([]driver.Target, er
 	if refused != nil {
 		return nil, refused
 	}
-	var out []driver.Target
-	for _, n := range seen.nodes {
-		target := t
-		if n.id != seen.asked {
-			target.Address = n.address
-		}
-		out = append(out, target)
-	}
-	return out, nil
+	return seen.targets(t), nil
 }
