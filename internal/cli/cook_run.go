@@ -38,6 +38,7 @@ func (c *cooking) run() (err error) {
 	options := runner.Options{
 		Plan: p, PlanText: cookPlanText(p, c.s.args), Command: redactedHTTP(c.s.args), Version: c.s.version,
 		Root: c.o.Results, Dir: c.o.Bundle, NoSetup: true, NoTeardown: true, Extra: map[string]string{"dialect": "slow_cooker"},
+		Ceiling: ceiling,
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.prepare(&options); err != nil {
