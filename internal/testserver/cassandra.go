@@ -1,7 +1,9 @@
 package testserver
 
 import (
+	encoding "encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"strings"
@@ -82,7 +84,15 @@ func cassandraArguments(s *Server, path string) []string {
 		"-Dio.netty.tryReflectionSetAccessible=true", "-cp", path, "org.apache.cassandra.service.CassandraDaemon")
 }
 
-// cassandraReady asks for the options of protocol version 4 (OPTIONS, answered by SUPPORTED).
+// Frames of the native protocol, version 4: what is asked and what the answer must be.
+const (
+	cqlStartup, cqlAuthenticate       = 1, 3
+	cqlOptions, cqlSupported          = 5, 6
+	cqlAuthResponse, cqlAuthenticated = 15, 16
+)
+
+// cassandraReady asks for the server's options and, if it has users, signs in: the first user is
+// made some time after the server listens.
 func cassandraReady(s *Server) error {
 	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
 	if err != nil {
@@ -90,15 +100,28 @@ func cassandraReady(s *Server) error {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(2 * time.Second))
-	if _, err := c.Write([]byte{4, 0, 0, 0, 5, 0, 0, 0, 0}); err != nil {
+	if err := askCassandra(c, cqlOptions, nil, cqlSupported); err != nil || s.User == "" {
+		return err
+	}
+	version := "\x00\x01\x00\x0bCQL_VERSION\x00\x053.0.0"
+	if err := askCassandra(c, cqlStartup, []byte(version), cqlAuthenticate); err != nil {
+		return err
+	}
+	token := "\x00" + s.User + "\x00" + s.Password
+	return askCassandra(c, cqlAuthResponse, append([]byte{0, 0, 0, byte(len(token))}, token...), cqlAuthenticated)
+}
+
+func askCassandra(c net.Conn, opcode byte, body []byte, want byte) error {
+	if _, err := c.Write(append([]byte{4, 0, 0, 0, opcode, 0, 0, 0, byte(len(body))}, body...)); err != nil {
 		return err
 	}
 	var head [9]byte
-	if _, err := c.Read(head[:]); err != nil {
+	if _, err := io.ReadFull(c, head[:]); err != nil {
 		return err
 	}
-	if head[4] != 6 {
-		return fmt.Errorf("answered with opcode %d", head[4])
+	if head[4] != want {
+		return fmt.Errorf("answered request %d with %d", opcode, head[4])
 	}
-	return nil
+	_, err := io.CopyN(io.Discard, c, int64(encoding.BigEndian.Uint32(head[5:])))
+	return err
 }

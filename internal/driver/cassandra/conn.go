@@ -104,6 +104,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		err = c.session.Query(statement, values(r, args)...).ExecContext(ctx)
 	}
 	reply.BytesIn = c.received.Load() - before
+	reply.Missing = err == nil && r.Verb == driver.Read && reply.Rows < r.Distinct(args)
 	if err != nil {
 		reply.Fail(failure(ctx, err, c.secret))
 	} else if r.Verb != driver.Read && r.Verb != driver.Scan {
@@ -115,7 +116,6 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 func (c *conn) read(ctx context.Context, r *kv.Request, reply *driver.Reply, statement string, args ...any) error {
 	it := c.session.Query(statement, args...).PageSize(0).IterContext(ctx)
 	reply.Rows = int64(it.NumRows())
-	reply.Missing = r.Verb == driver.Read && reply.Rows < int64(r.Rows)
 	if len(r.Captures) > 0 && reply.Rows > 0 {
 		columns := it.Columns()
 		content := make([][]byte, len(columns))

@@ -131,6 +131,12 @@ func (p *Records) batches(t TB, c driver.Conn, a Abilities) {
 	p.expect(t, c, a, readBatch, `rows=2 "b"`, "batch1", "batch2")
 	p.expect(t, c, a, readBatch, `missing rows=1 "d"`, "batch2", "batch3")
 	p.expect(t, c, a, read, `rows=1 "d" "c"`, "batch2")
+	if r := p.Do(t, c, readBatch, "batch1", "batch1"); r.Class != driver.OK || r.Missing || r.Rows < 1 {
+		t.Fatalf("a batch that reads a key twice: %+v", r)
+	}
+	p.expect(t, c, a, insertBatch, "rows=0", "batch4", "a", "b", "batch4", "a", "b")
+	p.expect(t, c, a, read, `rows=1 "b" "a"`, "batch4")
+	p.expect(t, c, a, deleteBatch, "", "batch4", "batch4")
 	p.expect(t, c, a, deleteBatch, "rows=0", "batch1", "batch2")
 	p.expect(t, c, a, readBatch, "missing rows=0 null", "batch1", "batch2")
 }

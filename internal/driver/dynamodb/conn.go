@@ -163,9 +163,13 @@ func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *an
 }
 
 func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *driver.Reply) *driver.Error {
-	keys := make([]object, r.Rows)
-	for i := range keys {
-		keys[i] = c.key(&args[i])
+	var keys []object
+	seen := make(map[string]bool, r.Rows) // a key may be named only once
+	for i := range args {
+		if key := kv.Text(&args[i]); !seen[key] {
+			seen[key] = true
+			keys = append(keys, c.key(&args[i]))
+		}
 	}
 	body := object{"RequestItems": object{r.Table: c.projection(r, object{"Keys": keys, "ConsistentRead": c.options.consistent}, true)}}
 	if f := c.call(ctx, "BatchGetItem", body, a); f != nil {
@@ -184,19 +188,26 @@ func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a
 	if len(a.UnprocessedKeys) > 0 {
 		return unprocessed()
 	}
-	reply.Missing = reply.Rows < int64(r.Rows)
+	reply.Missing = reply.Rows < int64(len(keys))
 	return nil
 }
 
 func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *driver.Reply) *driver.Error {
-	writes := make([]object, r.Rows)
-	for i := range writes {
+	var writes []object
+	at := make(map[string]int, r.Rows) // a key may be named only once: the last row counts
+	for i := range r.Rows {
 		row := args[i*r.PerRow:][:r.PerRow]
-		if r.Verb == driver.Delete {
-			writes[i] = object{"DeleteRequest": object{"Key": c.key(&row[0])}}
-		} else {
-			writes[i] = object{"PutRequest": object{"Item": c.itemOf(r, row)}}
+		one := object{"DeleteRequest": object{"Key": c.key(&row[0])}}
+		if r.Verb == driver.Insert {
+			one = object{"PutRequest": object{"Item": c.itemOf(r, row)}}
 		}
+		key := kv.Text(&row[0])
+		if earlier, again := at[key]; again {
+			writes[earlier] = one
+			continue
+		}
+		at[key] = len(writes)
+		writes = append(writes, one)
 	}
 	if f := c.call(ctx, "BatchWriteItem", object{"RequestItems": object{r.Table: writes}}, a); f != nil {
 		return f

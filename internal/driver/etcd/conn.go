@@ -116,6 +116,7 @@ func (c *conn) deletion(r *kv.Request, args []gen.Value) *pb.DeleteRangeRequest 
 // batch carries out all rows in one transaction.
 func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply *driver.Reply) error {
 	txn := &pb.TxnRequest{}
+	written := make(map[string]*pb.RequestOp_RequestPut) // a key may be written only once: the last row counts
 	for row := range r.Rows {
 		a := args[row*r.PerRow:][:r.PerRow]
 		op := &pb.RequestOp{}
@@ -126,7 +127,13 @@ func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply
 		case driver.Delete:
 			op.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: c.deletion(r, a)}
 		default:
-			op.Request = &pb.RequestOp_RequestPut{RequestPut: c.putting(r, a)}
+			put := c.putting(r, a)
+			if earlier := written[string(put.Key)]; earlier != nil {
+				earlier.RequestPut = put
+				continue
+			}
+			only := &pb.RequestOp_RequestPut{RequestPut: put}
+			written[string(put.Key)], op.Request = only, only
 		}
 		txn.Success = append(txn.Success, op)
 	}
@@ -144,9 +151,10 @@ func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply
 			n := one.GetResponseDeleteRange().GetDeleted()
 			reply.Affected += n
 			reply.Missing = reply.Missing || n == 0
-		default:
-			reply.Affected++
 		}
+	}
+	if r.Verb == driver.Insert || r.Verb == driver.Update {
+		reply.Affected = int64(r.Rows)
 	}
 	return nil
 }

@@ -103,6 +103,18 @@ func Count(args []gen.Value) (int, *driver.Error) {
 	return int(v.I), nil
 }
 
+// Distinct is how many different keys the rows of a batch name; stores answer for each key once.
+func (r *Request) Distinct(args []gen.Value) int64 {
+	if r.Rows == 1 {
+		return 1
+	}
+	keys := make(map[string]bool, r.Rows)
+	for row := range r.Rows {
+		keys[Text(&args[row*r.PerRow])] = true
+	}
+	return int64(len(keys))
+}
+
 // AppendText appends an argument as stores of bytes keep it.
 func AppendText(dst []byte, v *gen.Value) []byte { return template.AppendValue(dst, v) }
 

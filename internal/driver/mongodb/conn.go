@@ -35,6 +35,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		err = c.read(ctx, table, r, args, reply)
 	case r.Verb == driver.Read:
 		err = c.find(ctx, table, r, bson.D{{Key: "_id", Value: among(r, args)}}, r.Rows, reply)
+		reply.Missing = err == nil && reply.Rows < r.Distinct(args)
 	case r.Verb == driver.Scan:
 		count, refused := kv.Count(args)
 		if refused != nil {
@@ -45,7 +46,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	case r.Verb == driver.Delete:
 		var result *mongo.DeleteResult
 		if result, err = table.DeleteMany(ctx, bson.D{{Key: "_id", Value: among(r, args)}}); err == nil {
-			reply.Affected, reply.Missing = result.DeletedCount, result.DeletedCount < int64(r.Rows)
+			reply.Affected, reply.Missing = result.DeletedCount, result.DeletedCount < r.Distinct(args)
 		}
 	default:
 		err = c.write(ctx, table, r, args, reply)
@@ -125,7 +126,6 @@ func (c *conn) find(ctx context.Context, table *mongo.Collection, r *kv.Request,
 	for cursor.Next(ctx) {
 		take(r, cursor.Current, reply)
 	}
-	reply.Missing = r.Verb == driver.Read && reply.Rows < int64(r.Rows)
 	return cursor.Err()
 }
 

@@ -50,8 +50,8 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	reply.BytesIn = c.received.Load() - before
 	if err != nil {
 		reply.Fail(c.failure(ctx, err))
-	} else {
-		reply.Missing = reply.Rows+reply.Affected < int64(st.records)
+	} else if st.records != nil {
+		reply.Missing = reply.Rows+reply.Affected < st.records.Distinct(args)
 	}
 }
 

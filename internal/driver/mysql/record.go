@@ -12,11 +12,12 @@ import (
 const keyColumn = "YCSB_KEY"
 
 // recordStatement writes a request on records as SQL. order says which argument each question mark
-// stands for, records how many records there ought to be (0 if the answer doesn't tell).
-func recordStatement(req *driver.Request) (text string, order []int, records int, refused *driver.Error) {
+// stands for, records the request if the
+// answer tells whether its records are there.
+func recordStatement(req *driver.Request) (text string, order []int, records *kv.Request, refused *driver.Error) {
 	r, refused := kv.Parse(req)
 	if refused != nil {
-		return "", nil, 0, refused
+		return "", nil, nil, refused
 	}
 	table := quote(r.Table)
 	for i := range r.Rows * r.PerRow {
@@ -28,21 +29,21 @@ func recordStatement(req *driver.Request) (text string, order []int, records int
 	}
 	switch {
 	case r.Verb == driver.Read:
-		return fmt.Sprintf("SELECT %s FROM %s WHERE %s %s", columns(&r), table, keyColumn, keys), order, r.Rows, nil
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s %s", columns(&r), table, keyColumn, keys), order, &r, nil
 	case r.Verb == driver.Scan:
-		return fmt.Sprintf("SELECT %s FROM %s WHERE %s >= ? ORDER BY %[3]s LIMIT ?", columns(&r), table, keyColumn), order, 0, nil
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s >= ? ORDER BY %[3]s LIMIT ?", columns(&r), table, keyColumn), order, nil, nil
 	case r.Verb == driver.Delete:
-		return fmt.Sprintf("DELETE FROM %s WHERE %s %s", table, keyColumn, keys), order, r.Rows, nil
+		return fmt.Sprintf("DELETE FROM %s WHERE %s %s", table, keyColumn, keys), order, &r, nil
 	case r.Verb == driver.Update && req.Verb != driver.Batch:
-		return fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, assignments(r.Fields, "?"), keyColumn), append(order[1:], 0), 1, nil
+		return fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, assignments(r.Fields, "?"), keyColumn), append(order[1:], 0), &r, nil
 	}
 	row := "(" + marks(r.PerRow) + ")"
 	values := strings.TrimSuffix(strings.Repeat(row+", ", r.Rows), ", ")
 	names := keyColumn + ", " + strings.Join(quoted(r.Fields), ", ")
 	if r.Verb == driver.Insert {
-		return fmt.Sprintf("INSERT IGNORE INTO %s (%s) VALUES %s", table, names, values), order, 0, nil
+		return fmt.Sprintf("INSERT IGNORE INTO %s (%s) VALUES %s", table, names, values), order, nil, nil
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON DUPLICATE KEY UPDATE %s", table, names, values, assignments(r.Fields, "")), order, 0, nil
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON DUPLICATE KEY UPDATE %s", table, names, values, assignments(r.Fields, "")), order, nil, nil
 }
 
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }

@@ -21,12 +21,12 @@ type prepared interface {
 type statement struct {
 	prepared prepared // nil: sent as text
 	text     string
-	before   string // a statement to run first, or ""
-	order    []int  // which argument each question mark stands for
-	params   int    // how many arguments it takes
-	rows     bool   // it returns rows
-	records  int    // how many records it names, so that missing ones are noticed; 0 for other statements
-	captures []int  // columns; nil until the first answer
+	before   string      // a statement to run first, or ""
+	order    []int       // which argument each question mark stands for
+	params   int         // how many arguments it takes
+	rows     bool        // it returns rows
+	records  *kv.Request // what it asks for, if missing records are to be noticed; or nil
+	captures []int       // columns; nil until the first answer
 }
 
 // prepare makes a request ready on a session.
