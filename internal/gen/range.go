@@ -63,7 +63,7 @@ func (s *Spec) scale() int {
 // ranked returns what rank 0 stands for and the last rank of types whose values are counted.
 // Others, which have no ranks, get a top of 0.
 func (s *Spec) ranked() (a axis, top uint64, err *FieldError) {
-	lo, hi := s.IntLo, s.IntHi
+	var lo, hi int64
 	a.signed = true
 	switch s.Type {
 	case TypeInteger:

@@ -29,11 +29,11 @@ func startedRun() *Run {
 
 // sample is one operation of the made-up runs.
 type sample struct {
-	operation, address   int
-	response, service    int64
-	class                driver.Class
-	interval             int
-	lateBy, intervalSize int64
+	operation, address int
+	response, service  int64
+	class              driver.Class
+	interval           int
+	lateBy             int64
 }
 
 // samples makes n operations of each of four intervals; the first is warm-up.

@@ -97,6 +97,9 @@ func (j *Job) loading() error {
 		}
 	}
 	j.phases(uint64(operations))
+	if j.Plan.Settings.Pipeline = s.Pipeline; j.Plan.Target.TLS.Enabled { // the codec tier has no TLS
+		j.Plan.Settings.Pipeline = 1
+	}
 	if s.RetryLimit > 0 {
 		set := &j.Plan.Settings
 		set.Retries, set.RetryErrors, set.RetryPause, set.Tier = s.RetryLimit, true, s.RetryPause, "library"
@@ -162,8 +165,7 @@ func (j *Job) phases(operations uint64) {
 // source is where the parameters of an operation come from.
 type source struct {
 	core.Source
-	fields []string // all of the request
-	single bool     // the request has one field, drawn by Field
+	single bool // the request has one field, drawn by Field
 }
 
 func (j *Job) choosing() source { return source{Source: core.Source{Record: j.choose}} }

@@ -28,30 +28,30 @@ type Settings struct {
 	Database *Database
 	Set      *properties.Set
 
-	Table                                 string
-	Records, Operations                   int64 // Records is at least 1
-	InsertStart, InsertCount              int64
-	Threads, Batch                        int
-	Target                                int64
-	WarmUp, MaxExecution                  time.Duration
-	Seed                                  uint64
-	Keys                                  core.Keys
-	Fields                                []string
-	Lengths                               core.Lengths
-	FieldLength                           int // of a column
-	ReadAll, WriteAll                     bool
-	Integrity                             bool
-	Shares                                Shares
-	Choice                                core.Choice
-	ScanLeast, ScanMost                   int64
-	ScanZipfian                           bool
-	RetryLimit                            int
-	RetryPause                            time.Duration
-	DropData, Resume, Verbose, Silence    bool
-	Faults                                bool // compat=goycsb
-	Output                                OutputSettings
-	Warnings                              []string
-	recordCountGiven, operationsUnlimited bool
+	Table                              string
+	Records, Operations                int64 // Records is at least 1
+	InsertStart, InsertCount           int64
+	Threads, Batch                     int
+	Target                             int64
+	WarmUp, MaxExecution               time.Duration
+	Seed                               uint64
+	Keys                               core.Keys
+	Fields                             []string
+	Lengths                            core.Lengths
+	FieldLength                        int // of a column
+	ReadAll, WriteAll                  bool
+	Integrity                          bool
+	Shares                             Shares
+	Choice                             core.Choice
+	ScanLeast, ScanMost                int64
+	ScanZipfian                        bool
+	RetryLimit                         int
+	RetryPause                         time.Duration
+	DropData, Resume, Verbose, Silence bool
+	Faults                             bool // compat=goycsb
+	Output                             OutputSettings
+	Warnings                           []string
+	recordCountGiven                   bool
 }
 
 // Shares are the parts of the mix, as given.
@@ -222,7 +222,18 @@ func (s *Settings) load(r *reader) {
 	s.RetryLimit = int(r.integer("core_workload_insertion_retry_limit", 0, 0, 1_000_000))
 	s.RetryPause = r.seconds("core_workload_insertion_retry_interval", 3)
 	s.DropData, s.Resume = r.truth("dropdata", false), r.truth("resume", false)
+	s.Pipeline = int(r.integer("load.pipeline", int64(s.pipeline()), 1, 65_536))
 	s.Verbose, s.Silence = r.truth("verbose", false), r.truth("silence", true)
+}
+
+// pipeline is how many inserts a session has in flight when nothing is said: as many as the database
+// likes, but one where latency is what counts (target), where failures are tried again, and where
+// each is a batch already.
+func (s *Settings) pipeline() int {
+	if s.Command != Load || s.Target > 0 || s.RetryLimit > 0 || s.Batch > 1 {
+		return 1
+	}
+	return max(s.Database.LoadPipeline, 1)
 }
 
 func (s *Settings) output(r *reader) {

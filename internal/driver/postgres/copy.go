@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -22,8 +23,8 @@ func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", quote(t.Table), quoteAll(t.names))
 	tag, err := a.pg.CopyFrom(ctx, source, statement)
 	switch {
-	case source.refused != nil:
-		return 0, source.refused
+	case source.refused.Load() != nil:
+		return 0, source.refused.Load()
 	case err != nil:
 		e := a.failure(ctx, err)
 		e.Text = fmt.Sprintf("load of table %s: %s", quote(t.Table), e.Text)
@@ -36,15 +37,16 @@ func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 // copySource is the chunk in COPY's binary format, made as it is read. Reading it allocates
 // nothing once its buffer has grown.
 type copySource struct {
-	t       *target
-	values  []gen.Value
-	buffer  []byte
-	at      int // how much of buffer has been read
-	next    uint64
-	end     uint64
-	ended   bool
-	told    uint64
-	refused *driver.Error
+	t      *target
+	values []gen.Value
+	buffer []byte
+	at     int // how much of buffer has been read
+	next   uint64
+	end    uint64
+	ended  bool
+	told   uint64
+	// refused is atomic because pgconn's reader may still run when a broken connection ends a COPY.
+	refused atomic.Pointer[driver.Error]
 }
 
 func newCopySource(t *target) *copySource {
@@ -74,7 +76,7 @@ func (s *copySource) fill() error {
 	s.tell(false)
 	for len(s.buffer) < copyPiece && s.next < s.end {
 		if err := s.row(); err != nil {
-			s.refused = err
+			s.refused.Store(err)
 			return err
 		}
 		s.next++

@@ -39,6 +39,7 @@ func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
 	defer cancel()
+	//lint:ignore SA1019 CLUSTER SHARDS, which replaces it, needs Redis 7
 	slots, err := client.ClusterSlots(ctx).Result()
 	id := ""
 	if err == nil {
