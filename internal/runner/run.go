@@ -59,6 +59,7 @@ type job struct {
 	bundle    *record.Bundle
 	run       *record.Run
 	fleet     tier.Fleet
+	sinkTold  bool
 	admin     driver.Admin // open from set-up to teardown; nil without set-up
 	created   []string     // tables that this run created
 }
@@ -176,7 +177,7 @@ func (j *job) load(ctx context.Context, hard <-chan struct{}) (*engine.Outcome, 
 	return engine.Run(ctx, hard, engine.Config{
 		Workload: j.workload, Fleet: j.fleet, Collector: j.collector, Clock: clock,
 		Sinks:     append([]measure.Sink{j.bundle, record.NewHintTaker(j.run, j.o.Hint)}, j.o.Sinks...),
-		SinkError: func(err error) { j.warn(record.Warning{ID: "sink", Text: err.Error()}) },
+		SinkError: j.sinkFailed,
 		Health:    probe,
 		Stride:    j.o.Stride, Offset: j.o.Offset,
 	})
@@ -282,6 +283,14 @@ func (j *job) finish(outcome *engine.Outcome) error {
 	run.Verdict = report.Judge(run)
 	run.Warnings = append(run.Warnings, report.Assess(run)...)
 	return j.bundle.Finish(run)
+}
+
+// sinkFailed tells of the first failure of a sink; later ones would only repeat it each interval.
+func (j *job) sinkFailed(err error) {
+	if !j.sinkTold {
+		j.sinkTold = true
+		j.warn(record.Warning{ID: "sink", Text: err.Error()})
+	}
 }
 
 func (j *job) warn(w record.Warning) {
