@@ -175,7 +175,8 @@ func (l *Lines) line() Line {
 	if o.Compat {
 		line.P999 = line.Max
 	}
-	if l.pausedNs == 0 {
+	// A generator that stood still, and a rest of an interval, say nothing of the server's change.
+	if l.pausedNs == 0 && 2*length >= o.Interval {
 		line.Change = l.change.next(line.P99)
 	}
 	return line

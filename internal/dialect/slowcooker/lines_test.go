@@ -118,6 +118,24 @@ func TestAGeneratorThatStoodStillSaysSo(t *testing.T) {
 	)
 }
 
+// A handful of answers in the rest of an interval is no sample to compare.
+func TestAShortRestOfAnIntervalHasNoMark(t *testing.T) {
+	for ms, mark := range map[int64]string{5: "", 999: "", 1000: "--", 1500: "--"} {
+		b := newBench(t, "-qps", "10", "-interval", "2s")
+		for range 3 {
+			b.slice(2000, 20, 0, 0, 300, measure.Health{})
+		}
+		b.slice(ms, 2, 0, 0, 1, measure.Health{})
+		if err := b.lines.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		rows := strings.Split(strings.TrimSuffix(b.out.String(), "\n"), "\n")
+		if last := rows[len(rows)-1]; len(rows) != 4 || last[strings.LastIndex(last, " ")+1:] != mark {
+			t.Errorf("%d ms: want the mark %q in\n%s", ms, mark, b.out.String())
+		}
+	}
+}
+
 // The first interval is as long as the load has been under way in it.
 func TestConnectingIsNoPartOfTheFirstInterval(t *testing.T) {
 	for connectMs, want := range map[int64]string{0: " 10/0/0 20  50% 1s ", 5: " 10/0/0 20  50% 1s ", 500: " 10/0/0 10 100% 500ms "} {
