@@ -127,7 +127,7 @@ func serveEtcd(s *stand) ([]string, func() error, error) {
 
 const (
 	oursName     = "brunt"
-	oneByOneName = "brunt, pipeline=1"
+	oneByOneName = "brunt, load.pipeline=1"
 	peerName     = "go-ycsb"
 )
 
@@ -139,6 +139,9 @@ func (c *contest) group() group {
 		}
 		clients = []client{{name: oursName, turn: c.turn(s.brunt)}, {name: peerName, turn: c.turn(c.program)}}
 		if c.load {
+			if c.database == "pg" {
+				clients = append(clients, client{name: oneByOneName, turn: c.turn(s.brunt, "load.pipeline=1")})
+			}
 			return clients, nil
 		}
 		if _, err := s.do(c.program, c.args("load")...); err != nil {
@@ -150,7 +153,6 @@ func (c *contest) group() group {
 		if err != nil {
 			return nil, err
 		}
-		c.counts, err = 0, nil
 		per := p.PerS
 		for i := range clients {
 			turn := clients[i].turn

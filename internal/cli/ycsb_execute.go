@@ -45,7 +45,9 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 		return usage(err)
 	}
 	if f.cmd.Flags().Changed("tier") {
-		job.Plan.Settings.Tier = f.tier
+		if job.Plan.Settings.Tier = f.tier; f.tier == "library" {
+			job.Plan.Settings.Pipeline = 1
+		}
 	}
 	out := &locked{w: s.out}
 	if err := settings.Banner(out); err != nil {
@@ -53,6 +55,9 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 	}
 	if resumed > 0 && !f.quiet {
 		fmt.Fprintf(s.err, "brunt: note: %d records are there already; going on after them (%s)\n", resumed, checkpoint)
+	}
+	if n := job.Plan.Settings.Pipeline; n > 1 && !f.quiet {
+		fmt.Fprintf(s.err, "brunt: note: up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time\n", n)
 	}
 	ctx, hard, stop := interruptible(s.err)
 	defer stop()

@@ -18,6 +18,9 @@ type Database struct {
 	Protocol   string   // as plans name it
 	Properties []Property
 	Batches    bool // batch.size may be above 1
+	// LoadPipeline is the default of load.pipeline; 0 means 1. Above 1 it is for protocols with a
+	// codec whose servers answer in order.
+	LoadPipeline int
 	// Target says where the database is.
 	Target func(set *properties.Set) (plan.Target, error)
 	// Store says how operations are asked.

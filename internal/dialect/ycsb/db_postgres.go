@@ -12,7 +12,7 @@ func postgresDatabase() *Database {
 	return &Database{
 		Names:    []string{"pg", "postgresql", "postgres", "cockroach", "cdb"},
 		About:    "PostgreSQL, and what speaks its protocol: CockroachDB, YugabyteDB …",
-		Protocol: "pg", Batches: true,
+		Protocol: "pg", Batches: true, LoadPipeline: 8,
 		Properties: []Property{
 			{"pg.host", "127.0.0.1", "host, or several, separated by commas"},
 			{"pg.port", "5432", "port"},

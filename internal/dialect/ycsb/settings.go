@@ -32,6 +32,7 @@ type Settings struct {
 	Records, Operations                int64 // Records is at least 1
 	InsertStart, InsertCount           int64
 	Threads, Batch                     int
+	Pipeline                           int // inserts in flight a session while loading
 	Target                             int64
 	WarmUp, MaxExecution               time.Duration
 	Seed                               uint64

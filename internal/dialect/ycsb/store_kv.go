@@ -7,10 +7,7 @@ import (
 )
 
 // kvStore asks with the verbs of key-value stores, for drivers that keep records of named fields.
-type kvStore struct {
-	s      *Settings
-	noScan bool
-}
+type kvStore struct{ s *Settings }
 
 // Prepare asks for nothing: drivers that must create something do it by themselves.
 func (k *kvStore) Prepare(bool) []driver.Request { return nil }
@@ -38,9 +35,6 @@ func (k *kvStore) Read(fields []string, check bool) []Request {
 }
 
 func (k *kvStore) Scan(fields []string) []Request {
-	if k.noScan {
-		return nil
-	}
 	return k.request(driver.Scan, k.all(fields), KeySlot, CountSlot)
 }
 

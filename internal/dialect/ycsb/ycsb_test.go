@@ -308,6 +308,28 @@ func TestIntervalMeansTwoThings(t *testing.T) {
 	}
 }
 
+func TestOnlyLoadsPipeline(t *testing.T) {
+	for _, c := range []struct {
+		command  Command
+		database string
+		values   string
+		want     int
+	}{
+		{Load, "pg", "", 8}, {Load, "pg", "load.pipeline=1", 1}, {Load, "redis", "load.pipeline=3", 3}, {Load, "redis", "", 1},
+		{Load, "pg", "target=10", 1}, {Load, "pg", "batch.size=2", 1}, {Load, "pg", "pg.sslmode=require", 1},
+		{Load, "pg", "core_workload_insertion_retry_limit=2", 1}, {Run, "pg", "load.pipeline=4", 0},
+	} {
+		values := append(strings.Fields(c.values), "recordcount=10", "operationcount=10")
+		j, err := Compile(settings(t, c.command, c.database, values...), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := j.Plan.Settings.Pipeline; got != c.want {
+			t.Errorf("%s %s %s: %d in flight, want %d", c.command, c.database, c.values, got, c.want)
+		}
+	}
+}
+
 func TestSecretsAreHidden(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
 		{"pg.password", "s3cret", "***"}, {"minio.access-key", "k", "***"}, {"dynamodb.secret-key", "k", "***"}, {"pg.user", "me", "me"},
