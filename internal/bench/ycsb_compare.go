@@ -32,7 +32,8 @@ func comparing(ctx context.Context, args []string) error {
 	}
 	program, missing := goYCSB()
 	if missing != "" {
-		return fmt.Errorf("%s", missing)
+		fmt.Println("not measured:", missing)
+		return nil
 	}
 	s, err := newStand(ctx)
 	if err != nil {
