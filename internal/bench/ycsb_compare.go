@@ -140,10 +140,7 @@ func (c *contest) group() group {
 		}
 		clients = []client{{name: oursName, turn: c.turn(s.brunt)}, {name: peerName, turn: c.turn(c.program)}}
 		if c.load {
-			if c.database == "pg" {
-				clients = append(clients, client{name: oneByOneName, turn: c.turn(s.brunt, "load.pipeline=1")})
-			}
-			return clients, nil
+			return append(clients, client{name: oneByOneName, turn: c.turn(s.brunt, "load.pipeline=1")}), nil
 		}
 		if _, err := s.do(c.program, c.args("load")...); err != nil {
 			return nil, err

@@ -97,7 +97,9 @@ func (j *Job) loading() error {
 		}
 	}
 	j.phases(uint64(operations))
-	if j.Plan.Settings.Pipeline = s.Pipeline; j.Plan.Target.TLS.Enabled { // the codec tier has no TLS
+	j.Plan.Settings.Pipeline = s.Pipeline
+	// The codec tier has no TLS, and in a cluster each record may be another node's.
+	if t := &j.Plan.Target; t.TLS.Enabled || t.Options["mode"] == "cluster" {
 		j.Plan.Settings.Pipeline = 1
 	}
 	if s.RetryLimit > 0 {

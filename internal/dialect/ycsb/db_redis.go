@@ -10,7 +10,7 @@ import (
 
 func redisDatabase() *Database {
 	return &Database{
-		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis",
+		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis", LoadPipeline: 8,
 		Properties: redisProperties(),
 		Target: func(set *properties.Set) (plan.Target, error) {
 			mode, err := set.Choice("redis.mode", "single", "single", "cluster")

@@ -26,7 +26,7 @@ func CoreProperties() []Property {
 		{"threadcount", "1", "sessions; --threads"},
 		{"target", "0", "operations a second, sent whatever the server does; 0: as many as it answers; --target"},
 		{"batch.size", "1", "records an operation"},
-		{"load.pipeline", "1; pg: 8", "inserts of a load in flight a session; with target 1"},
+		{"load.pipeline", "1; pg, redis: 8", "inserts of a load in flight a session; with target 1"},
 		{"workload", "core", "core or site.ycsb.workloads.CoreWorkload"},
 		{"table", "usertable", "name of the table; --table"},
 		{"keyprefix", "user", "what keys begin with"},

@@ -315,7 +315,7 @@ func TestOnlyLoadsPipeline(t *testing.T) {
 		values   string
 		want     int
 	}{
-		{Load, "pg", "", 8}, {Load, "pg", "load.pipeline=1", 1}, {Load, "redis", "load.pipeline=3", 3}, {Load, "redis", "", 1},
+		{Load, "pg", "", 8}, {Load, "pg", "load.pipeline=1", 1}, {Load, "redis", "load.pipeline=3", 3}, {Load, "redis", "", 8}, {Load, "redis", "redis.mode=cluster", 1}, {Load, "etcd", "", 1},
 		{Load, "pg", "target=10", 1}, {Load, "pg", "batch.size=2", 1}, {Load, "pg", "pg.sslmode=require", 1},
 		{Load, "pg", "core_workload_insertion_retry_limit=2", 1}, {Run, "pg", "load.pipeline=4", 0},
 	} {
