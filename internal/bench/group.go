@@ -71,16 +71,17 @@ func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map
 			if c.missing != "" {
 				continue
 			}
-			at, load := time.Now().UTC(), load1()
+			at, load, lost := time.Now(), load1(), stolen()
 			p, err := c.turn(d)
-			p.At, p.Group, p.Client, p.Round, p.Load1 = at, g.name, c.name, round+1, load
+			p.Stolen = (stolen() - lost) / (time.Since(at).Seconds() * float64(len(s.servers)+len(s.clients)))
+			p.At, p.Group, p.Client, p.Round, p.Load1 = at.UTC(), g.name, c.name, round+1, load
 			if err != nil {
 				p.Fault = err.Error()
 			}
 			if s.ctx.Err() != nil {
 				return nil, s.ctx.Err()
 			}
-			fmt.Fprintf(os.Stderr, "%-20s %-26s round %d  %7.2f µs/request  %8d requests  %s\n", g.name, c.name, round+1, p.CPUUs, p.Requests, p.Fault)
+			fmt.Fprintf(os.Stderr, "%-20s %-26s round %d  %7.2f µs/request  %8d requests  %4.1f %% stolen  %s\n", g.name, c.name, round+1, p.CPUUs, p.Requests, 100*p.Stolen, p.Fault)
 			if err := raw.write(p); err != nil {
 				return nil, err
 			}

@@ -91,7 +91,7 @@ func (l *line) reached() string {
 	switch {
 	case len(missed) > 0:
 		return "no: " + strings.Join(missed, ", ")
-	case l.ratio == 0 && l.lagP99Us == 0:
+	case l.ratio == 0 && l.lagP99Us == 0 && (!l.tail || l.oursP99 == 0 || l.peerP99 == 0):
 		return "–"
 	}
 	return "yes"

@@ -14,6 +14,8 @@ func TestJudge(t *testing.T) {
 		{work: "b", ours: "o", peer: "p", ratio: 0.4, lagP99Us: 35, tail: true},
 		{work: "c", ours: "o", peer: "gone", ratio: 0.5},
 		{work: "d", ours: "o", lagP99Us: 60},
+		{work: "e", ours: "p", peer: "o", tail: true},
+		{work: "f", ours: "o", peer: "p"},
 	}}
 	results := map[string][]sample{
 		"o":    {{Round: 1, CPUUs: 4, LagP99Us: 50, P99Us: 9}, {Round: 2, CPUUs: 6, LagP99Us: 50, P99Us: 9}, {Round: 3, CPUUs: 5, Fault: "broke"}},
@@ -24,7 +26,7 @@ func TestJudge(t *testing.T) {
 	if l := lines[0]; math.Abs(l.median-0.45) > 1e-9 || math.Abs(l.least-0.4) > 1e-9 || math.Abs(l.top-0.5) > 1e-9 || l.oursUs != 5 || l.fault != "broke" {
 		t.Errorf("%+v", l)
 	}
-	for i, want := range []string{"yes", "no: CPU, lag, p99", "not measured", "yes"} {
+	for i, want := range []string{"yes", "no: CPU, lag, p99", "not measured", "yes", "yes", "–"} {
 		if got := lines[i].reached(); got != want {
 			t.Errorf("%s: %q, want %q", lines[i].work, got, want)
 		}
@@ -92,6 +94,17 @@ func TestPeersNumbers(t *testing.T) {
 	}
 	if err := (&sample{}).charge(&outcome{}); err == nil {
 		t.Error("charged nothing with CPU")
+	}
+}
+
+func TestStolenTime(t *testing.T) {
+	for text, want := range map[string]float64{
+		"cpu  1142380 21846 462663 1720903 22825 0 84212 137096 0 0\ncpu0 1 2 3 4 5 6 7 8\n": 1370.96,
+		"cpu  1 2 3\n": 0, "": 0,
+	} {
+		if got := stolenOf(text); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%q: %v s, want %v", text, got, want)
+		}
 	}
 }
 

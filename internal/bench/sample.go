@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,7 +31,8 @@ type sample struct {
 	RowsPerS  float64   `json:"rows_per_s,omitempty"` // while a table is filled, as the client reports it
 	PerS      float64   `json:"per_s,omitempty"`      // operations, as the client counts and times them
 	Failed    uint64    `json:"failed,omitempty"`
-	Load1     string    `json:"load1"` // of the host, before
+	Load1     string    `json:"load1"`        // of the host, before
+	Stolen    float64   `json:"stolen_share"` // of all cores' time, by the hypervisor
 	Fault     string    `json:"fault,omitempty"`
 }
 
@@ -82,4 +84,25 @@ func load1() string {
 	}
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
+}
+
+// stolen is how long, in seconds over all cores, the hypervisor has let something else run while
+// this machine had work: the eighth number of the first line of /proc/stat (proc(5)), in ticks of
+// 10 ms. 0 where there is no such file.
+func stolen() float64 {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	return stolenOf(string(text))
+}
+
+func stolenOf(stat string) float64 {
+	first, _, _ := strings.Cut(stat, "\n")
+	fields := strings.Fields(first)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0
+	}
+	ticks, _ := strconv.ParseFloat(fields[8], 64)
+	return ticks / 100
 }
