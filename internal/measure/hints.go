@@ -63,11 +63,12 @@ const (
 //
 // It is not safe for concurrent use, and allocates nothing between hints.
 type ChangeHints struct {
-	series []operationSeries // of all operations, then of each if there are several
-	merged *Histogram
-	phase  string
-	begun  bool
-	hints  []Hint
+	series    []operationSeries // of all operations, then of each if there are several
+	merged    *Histogram
+	phase     string
+	begun     bool
+	longestNs int64 // of the intervals so far
+	hints     []Hint
 }
 
 // operationSeries is what is followed of one operation.
@@ -104,6 +105,10 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 		// What the interval shows is the generator's doing, not the server's.
 		c.hint(Hint{Metric: HintGenerator, Operation: AllOperations, Kind: Pause, To: float64(iv.Health.PausedNs), Ratio: math.Inf(1)}, iv)
 		return c.hints
+	}
+	if c.longestNs = max(c.longestNs, length); length < c.longestNs/2 {
+		// What is left of an interval where a phase or the run ends has too few samples to compare.
+		return nil
 	}
 	seconds := float64(length) / 1e9
 	c.merged.Reset()

@@ -86,7 +86,11 @@ func (f *feed) second(meta Meta, n, errors int, ns float64) {
 			f.s.Record(&s)
 		}
 	}
-	f.end += 1e9
+	f.cut(meta, 1e9)
+}
+
+func (f *feed) cut(meta Meta, lengthNs int64) {
+	f.end += lengthNs
 	f.all = append(f.all, f.hints.Interval(f.c.Cut(f.end, meta))...)
 }
 
@@ -148,6 +152,19 @@ func TestPauseAndRecovery(t *testing.T) {
 	got := f.all
 	if len(got) != 2 || got[0].Kind != Pause || got[0].From != 400 || got[0].Interval != 30 || got[1].Kind != Recovery || got[1].To != 400 || got[1].Interval != 35 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestRestOfAnIntervalIsNoPause(t *testing.T) {
+	f := newFeed(1)
+	f.seconds(30, 400, 0, 1e6)
+	f.cut(Meta{}, 13e6)
+	if len(f.all) != 0 {
+		t.Errorf("13 ms without an operation gave the hints %+v", f.all)
+	}
+	f.cut(Meta{}, 900e6)
+	if len(f.all) != 1 || f.all[0].Kind != Pause {
+		t.Errorf("900 ms without an operation gave the hints %+v, want a pause", f.all)
 	}
 }
 
