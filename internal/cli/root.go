@@ -81,7 +81,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+		return usage(fmt.Errorf("%w; see %s --help", plainFlagError(err), cmd.CommandPath()))
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s), newYCSB(s),
