@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -24,7 +23,8 @@ type cooking struct {
 	o         *slowcooker.Options
 	replacing bool // called as slow_cooker
 
-	out      io.Writer // where lines go
+	outlets  *outlets
+	out      *spool // where lines go
 	lines    *slowcooker.Lines
 	failures *failureLines
 	closers  []func() error
@@ -35,23 +35,27 @@ func (c *cooking) run() (err error) {
 	if err != nil {
 		return cookUsage(err, c.replacing)
 	}
+	c.outlets = c.s.outlets()
+	c.s = c.outlets.streams
+	defer func() { err = errors.Join(err, c.close()) }()
+	ctx, hard, stop := interruptible(c.s.err)
+	defer stop()
+	defer func() { err = errors.Join(err, c.outlets.settle(hard)) }()
 	options := runner.Options{
 		Plan: p, PlanText: cookPlanText(p, c.s.args), Command: redactedHTTP(c.s.args), Version: c.s.version,
 		Root: c.o.Results, Dir: c.o.Bundle, NoSetup: true, NoTeardown: true, Extra: map[string]string{"dialect": "slow_cooker"},
 		Ceiling: ceiling,
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
 	if err := c.prepare(&options); err != nil {
 		return cookUsage(err, c.replacing)
 	}
-	ctx, hard, stop := interruptible(c.s.err)
-	defer stop()
 	live := liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched}
 	detach, err := live.attach(c.s, &options, hard, c.o.Quiet || c.replacing)
 	if err != nil {
 		return cookUsage(err, c.replacing)
 	}
 	defer detach()
+	c.outlets.watch(&options)
 	run, dir, err := runner.Run(ctx, hard, options)
 	if run == nil {
 		return c.failure(ctx, err)
@@ -90,14 +94,22 @@ func (c *cooking) prepare(o *runner.Options) error {
 
 // openOutputs opens the log and the HdrHistogram log.
 func (c *cooking) openOutputs(o *runner.Options) error {
-	c.out = c.s.out
+	c.out = c.outlets.out
 	if c.o.Log != "" {
 		l, err := openLog(c.o.Log, func(err error) { c.report(err) })
 		if err != nil {
 			return err
 		}
-		c.out = l
-		c.closers = append(c.closers, l.Close)
+		c.out = c.outlets.add(l, "the log")
+		c.closers = append(c.closers, func() error {
+			if c.out.Busy() {
+				return nil // somebody holds it up, and Close would wait for him
+			}
+			return l.Close()
+		})
+	}
+	c.out.gap = func(lines int) string {
+		return fmt.Sprintf("# %d report lines are missing here: %s didn't take them\n", lines, c.out.name)
 	}
 	if c.o.HDRLog != "" {
 		f, err := createFile(c.o.HDRLog)
@@ -133,7 +145,7 @@ func (c *cooking) report(err error) {
 
 // summarize prints what comes at the end.
 func (c *cooking) summarize(run *record.Run, dir string) error {
-	var errs []error
+	errs := []error{summary(c.out)}
 	if c.o.Summary == "report" {
 		f := outputFlags{output: "text"}
 		errs = append(errs, f.print(c.out, run, dir))

@@ -15,7 +15,7 @@ import (
 )
 
 // run reads the plan, runs it and prints the result. load, if not nil, replaces the plan's own.
-func (f *loadFlags) run(s *streams, args []string, l *plan.Load) error {
+func (f *loadFlags) run(s *streams, args []string, l *plan.Load) (err error) {
 	if err := f.outputFlags.check(); err != nil {
 		return err
 	}
@@ -27,8 +27,11 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) error {
 	if err != nil {
 		return err
 	}
+	outlets := s.outlets()
+	s = outlets.streams
 	ctx, hard, stop := interruptible(s.err)
 	defer stop()
+	defer func() { err = errors.Join(err, outlets.settle(hard)) }()
 	options := runner.Options{
 		Plan: p, PlanText: text, Command: redacted(s.args), Version: s.version,
 		Root: f.root, Dir: f.dir, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
@@ -42,6 +45,7 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) error {
 		return err
 	}
 	defer detach()
+	outlets.watch(&options)
 	run, dir, err := runner.Run(ctx, hard, options)
 	if run == nil {
 		return failure(ctx, err)

@@ -19,6 +19,11 @@ func (f *httpFlags) run(s *streams, target string) (err error) {
 	if err != nil {
 		return usage(err)
 	}
+	outlets := s.outlets()
+	s = outlets.streams
+	ctx, hard, stop := interruptible(s.err)
+	defer stop()
+	defer func() { err = errors.Join(err, outlets.settle(hard)) }()
 	options := runner.Options{
 		Plan: p, PlanText: cookPlanText(p, s.args), Command: redactedHTTP(s.args), Version: s.version,
 		Root: f.root, Dir: f.dir, NoSetup: true, NoTeardown: true,
@@ -35,13 +40,12 @@ func (f *httpFlags) run(s *streams, target string) (err error) {
 	if !f.quiet {
 		f.watch(s, &options)
 	}
-	ctx, hard, stop := interruptible(s.err)
-	defer stop()
 	detach, err := f.attach(s, &options, hard, f.quiet)
 	if err != nil {
 		return err
 	}
 	defer detach()
+	outlets.watch(&options)
 	run, dir, err := runner.Run(ctx, hard, options)
 	if run == nil {
 		return failure(ctx, err)

@@ -34,8 +34,9 @@ func interruptible(stderr io.Writer) (ctx context.Context, hard <-chan struct{},
 		if !wait() {
 			return
 		}
-		fmt.Fprintln(stderr, "\nbrunt: stopping: waiting for answers under way (interrupt again to leave at once)")
 		cancel()
+		// A terminal that takes nothing must not keep the next interrupt from being heard.
+		go fmt.Fprintln(stderr, "\nbrunt: stopping: waiting for answers under way (interrupt again to leave at once)")
 		if !wait() {
 			return
 		}

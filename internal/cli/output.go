@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,11 +36,14 @@ func (f *outputFlags) check() error {
 func (f *outputFlags) print(w io.Writer, run *record.Run, dir string) error {
 	o := looks(w)
 	o.Path = dir
-	return report.Write(w, f.output, run, o)
+	return errors.Join(summary(w), report.Write(w, f.output, run, o))
 }
 
 // looks is how text goes to w.
 func looks(w io.Writer) report.Options {
+	if s, ok := w.(*spool); ok {
+		w = s.w
+	}
 	if file, ok := w.(*os.File); ok {
 		return report.OptionsFor(file, os.Getenv)
 	}

@@ -35,7 +35,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	root.SetErr(stderr)
 	err := root.Execute()
 	if text := message(err); text != "" {
-		fmt.Fprintln(stderr, text)
+		say(stderr, text)
 	}
 	return exitCode(err)
 }

@@ -34,10 +34,13 @@ func (s *screen) every() time.Duration {
 }
 
 // draw shows a line in place of the one before. fields that don't fit are left out, the last
-// ones first.
+// ones first. A terminal that hasn't taken the line before gets none: it would be old when it came.
 func (s *screen) draw(fields []cell) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if w, ok := s.w.(interface{ Busy() bool }); ok && s.o.Live && w.Busy() {
+		return
+	}
 	if !s.o.Live {
 		_, _ = io.WriteString(s.w, s.join(fields, 0)+"\n")
 		return
