@@ -44,7 +44,7 @@ func (c *cooking) run() (err error) {
 	options := runner.Options{
 		Plan: p, PlanText: cookPlanText(p, c.s.args), Command: redactedHTTP(c.s.args), Version: c.s.version,
 		Root: c.o.Results, Dir: c.o.Bundle, NoSetup: true, NoTeardown: true, Extra: map[string]string{"dialect": "slow_cooker"},
-		Ceiling: ceiling,
+		Ceiling: ceiling, Wait: c.o.Wait, Waiting: waitingNote(c.s.err, c.o.Wait, c.o.Quiet),
 	}
 	if err := c.prepare(&options); err != nil {
 		return cookUsage(err, c.replacing)
@@ -57,6 +57,9 @@ func (c *cooking) run() (err error) {
 	defer detach()
 	c.outlets.watch(&options)
 	run, dir, err := runner.Run(ctx, hard, options)
+	if c.startsDown(err) {
+		run, dir, err = runner.Run(ctx, hard, c.withoutService(options, err))
+	}
 	if run == nil {
 		return c.failure(ctx, err)
 	}

@@ -25,6 +25,7 @@ type httpFlags struct {
 	headers    []string
 	data       string
 	timeout    time.Duration
+	wait       time.Duration
 	late       string
 	good       string
 	insecure   bool
@@ -78,6 +79,7 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs.StringArrayVarP(&f.headers, "header", "H", nil, `header field "Name: value", for every request (repeatable)`)
 	fs.StringVarP(&f.data, "data", "d", "", "body, for a URL: text, @file, or @- for standard input")
 	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "time for one request")
+	fs.DurationVar(&f.wait, "wait", 0, "wait so long for the service to come up before the load")
 	fs.StringVar(&f.late, "late", "queue", "requests that are late: queue or drop")
 	fs.StringVar(&f.good, "good", "200-399", "statuses that are no failure")
 	fs.BoolVarP(&f.insecure, "insecure", "k", false, "don't verify certificates")

@@ -30,7 +30,7 @@ func (f *httpFlags) plan(s *streams, target string) (*plan.Plan, error) {
 	if p.Target.TLS.Enabled {
 		p.Target.TLS.InsecureSkipVerify, p.Target.TLS.CAFile = f.insecure, f.ca
 	}
-	p.Target.Options = map[string]string{"good": f.good}
+	p.Target.Options["good"] = f.good
 	for name, on := range map[string]bool{"compress": f.compress, "noreuse": f.noReuse} {
 		if on {
 			p.Target.Options[name] = "on"
@@ -57,6 +57,9 @@ func (f *httpFlags) settle(p *plan.Plan) error {
 	}
 	if f.redirects < 0 || f.redirects > 20 {
 		return fmt.Errorf("--redirects %d: give a number from 0 to 20", f.redirects)
+	}
+	if f.wait < 0 {
+		return fmt.Errorf("--wait %s: give a time above zero, such as 30s", f.wait)
 	}
 	if f.late != "queue" && f.late != "drop" {
 		return fmt.Errorf("--late %s: use queue or drop", f.late)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"brunt/internal/driver"
@@ -67,9 +68,9 @@ func cookPlanText(p *plan.Plan, args []string) []byte {
 	line("seed: %d", p.Seed)
 	line("target:")
 	line("  protocol: %s", p.Target.Protocol)
-	line("  addresses: [%q]", p.Target.Addresses[0])
+	line("  addresses: [%s]", strings.Join(quoted(p.Target.Addresses), ", "))
 	line("  options:")
-	for _, name := range []string{"good", "compress", "noreuse", "http2", "redirects", "proxy"} {
+	for _, name := range []string{"good", "compress", "noreuse", "http2", "redirects", "proxy", "lazy", "plain"} {
 		if v := p.Target.Options[name]; v != "" {
 			line("    %s: %q", name, v)
 		}
@@ -102,6 +103,13 @@ func cookPlanText(p *plan.Plan, args []string) []byte {
 		}
 	}
 	return []byte(b.String())
+}
+
+func quoted(texts []string) (all []string) {
+	for _, s := range texts {
+		all = append(all, strconv.Quote(s))
+	}
+	return all
 }
 
 func webText(line func(string, ...any), p *plan.Plan, w *driver.Web) {

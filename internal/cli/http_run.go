@@ -27,7 +27,7 @@ func (f *httpFlags) run(s *streams, target string) (err error) {
 	options := runner.Options{
 		Plan: p, PlanText: cookPlanText(p, s.args), Command: redactedHTTP(s.args), Version: s.version,
 		Root: f.root, Dir: f.dir, NoSetup: true, NoTeardown: true,
-		Ceiling: ceiling,
+		Ceiling: ceiling, Wait: f.wait, Waiting: waitingNote(s.err, f.wait, f.quiet),
 	}
 	if f.hdrLog != "" {
 		file, e := createFile(f.hdrLog)

@@ -101,6 +101,7 @@ type Reply struct {
 	BytesIn  int64       // size of the answer on the wire, where known
 	BadHash  bool        // HTTP: the body's hash was not the one expected
 	Missing  bool        // the key wasn't there (reads of key-value stores)
+	Reopened bool        // a connection beside the session's own had been lost and was made again
 	Captured []gen.Value // one for each of Request.Capture; Null where the reply had no row
 	Failure              // what went wrong, if anything; Class OK otherwise
 }

@@ -28,6 +28,7 @@ type Pool struct {
 	cfg      tier.Config
 	sessions []*session
 	shared   []*measure.Shared
+	places   []int // by request: the address that it names, or −1
 
 	up        []atomic.Int64 // connected sessions by address
 	connected atomic.Int64   // connected sessions in all
@@ -43,7 +44,7 @@ func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
 	if policy != nil {
 		cfg.Assign = policy.Assign
 	}
-	p := &Pool{cfg: cfg, up: make([]atomic.Int64, len(cfg.Targets))}
+	p := &Pool{cfg: cfg, up: make([]atomic.Int64, len(cfg.Targets)), places: places(&cfg)}
 	for range min(shards, cfg.Sessions) {
 		p.shared = append(p.shared, cfg.Collector.NewShared())
 	}
@@ -56,6 +57,22 @@ func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
 		})
 	}
 	return p
+}
+
+// places is which address each of a program's requests names; nil if none does.
+func places(cfg *tier.Config) []int {
+	d, ok := cfg.Driver.(driver.Placer)
+	if !ok {
+		return nil
+	}
+	all := make([]int, len(cfg.Workload.Program.Requests))
+	for i := range all {
+		address, named := d.Place(&cfg.Workload.Program.Requests[i], cfg.Targets)
+		if all[i] = address; !named {
+			all[i] = -1
+		}
+	}
+	return all
 }
 
 // Connect opens all sessions; see tier.Fleet.

@@ -115,9 +115,25 @@ func (s *session) work(ctx, hard context.Context, src source) {
 			return
 		}
 		operation := s.execute(hard, i, intended)
+		if !src.arrivals() {
+			s.unconnected(ctx)
+		}
 		if d := s.pool.cfg.Workload.ThinkTime(operation, -1, i); d > 0 && !src.arrivals() {
 			sleep(ctx, d)
 		}
+	}
+}
+
+// unconnected pauses, as before connecting again, after a request that couldn't be sent although the
+// session goes on, so that a closed load doesn't overrun an address that is down.
+func (s *session) unconnected(ctx context.Context) {
+	switch {
+	case s.conn == nil:
+	case s.sample.Class != driver.Connect:
+		s.backoff = 0
+	default:
+		s.backoff = min(max(2*s.backoff, backoffMin), backoffMax)
+		sleep(ctx, time.Duration(rand.Int64N(int64(s.backoff)))+backoffMin/2)
 	}
 }
 
@@ -145,7 +161,7 @@ func (s *session) execute(hard context.Context, i uint64, intended int64) int {
 			break
 		}
 		s.pool.report(tier.ErrorEvent{
-			AtNs: cfg.Clock.Now(), Operation: operation, Index: i, Address: s.address, Attempt: m.Attempts, Failure: f,
+			AtNs: cfg.Clock.Now(), Operation: operation, Index: i, Address: m.Address, Attempt: m.Attempts, Failure: f,
 		})
 		if !s.again(ctx, f, m.Attempts) {
 			break
@@ -200,7 +216,12 @@ func (s *session) attempt(ctx context.Context, operation int, i uint64, m *measu
 		args := s.arguments(operation, k, i)
 		s.reply.Reset(len(step.Request.Capture))
 		began := s.pool.cfg.Clock.Now()
-		s.conn.Do(ctx, step.For(i), args, &s.reply)
+		request := step.For(i)
+		m.Address = s.addressOf(request)
+		s.conn.Do(ctx, request, args, &s.reply)
+		if s.reply.Reopened {
+			s.shared.Do(func(r *measure.Recorder) { r.Reconnect(m.Address) })
+		}
 		m.BytesIn += s.reply.BytesIn
 		m.Missing = m.Missing || s.reply.Missing
 		m.BadHash = m.BadHash || s.reply.BadHash
@@ -233,6 +254,14 @@ func (s *session) attempt(ctx context.Context, operation int, i uint64, m *measu
 		}
 	}
 	return driver.Failure{}
+}
+
+// addressOf is the address that a request goes to, the session's own unless it names one.
+func (s *session) addressOf(r *driver.Request) int {
+	if places := s.pool.places; places != nil && places[r.ID] >= 0 {
+		return places[r.ID]
+	}
+	return s.address
 }
 
 // arguments generates a step's arguments when it is first reached; later attempts keep what was

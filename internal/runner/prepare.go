@@ -22,8 +22,9 @@ type stand struct {
 	notices []sql.Notice
 }
 
-// newStand finds the driver and asks every address what it is. It fails if none answers.
-func newStand(ctx context.Context, p *plan.Plan) (*stand, error) {
+// newStand finds the driver and asks every address what it is. It fails if none answers, unless the
+// patience goes further.
+func newStand(ctx context.Context, p *plan.Plan, patient patience) (*stand, error) {
 	d, canonical, err := protocols.Find(p.Target.Protocol)
 	if err != nil {
 		return nil, &UsageError{err}
@@ -33,21 +34,9 @@ func newStand(ctx context.Context, p *plan.Plan) (*stand, error) {
 	if s.targets, err = targetsOf(p); err != nil {
 		return nil, &UsageError{err}
 	}
-	s.targets = expand(ctx, d, s.targets, p.Settings.Tier)
-	first := -1
-	var failure error
-	for i, t := range s.targets {
-		info, err := s.driver.Describe(ctx, t)
-		s.servers = append(s.servers, info)
-		switch {
-		case err != nil && failure == nil:
-			failure = at(t.Address, err)
-		case err == nil && first < 0:
-			first = i
-		}
-	}
-	if first < 0 {
-		return nil, &UnreachableError{failure}
+	first, err := s.meet(ctx, patient)
+	if err != nil {
+		return nil, err
 	}
 	if s.isSQL = usesSQL(p); s.isSQL {
 		if s.flavor, err = sql.For(s.servers[first].Product, s.servers[first].Version); err != nil {

@@ -37,6 +37,10 @@ type Options struct {
 	NoSetup    bool // neither create nor fill tables
 	NoTeardown bool // leave what the run created
 
+	Wait      time.Duration // for all addresses to answer; the load begins when they do, or if one does by then
+	Waiting   func(error)   // told once that an address is waited for, and why
+	StartDown bool          // begin although no address answers; for loads without SQL
+
 	Sinks     []measure.Sink                       // told of each interval beside the record
 	Starting  func(*record.Run, string)            // told of the run and its folder just before the load
 	Ended     func()                               // told when the load has ended
@@ -73,7 +77,7 @@ func Run(ctx context.Context, hard <-chan struct{}, o Options) (*record.Run, str
 	o.Plan.Settings = o.Plan.Settings.WithDefaults()
 	j := &job{o: o}
 	var err error
-	if j.stand, err = newStand(ctx, o.Plan); err != nil {
+	if j.stand, err = newStand(ctx, o.Plan, patience{wait: o.Wait, anyway: o.StartDown, waiting: o.Waiting}); err != nil {
 		return nil, "", err
 	}
 	if j.workload, err = j.stand.workload(); err != nil {

@@ -29,7 +29,7 @@ type prepared struct {
 // *UnreachableError.
 func Open(ctx context.Context, p *plan.Plan) (*Session, error) {
 	p.Settings = p.Settings.WithDefaults()
-	s, err := newStand(ctx, p)
+	s, err := newStand(ctx, p, patience{})
 	if err != nil {
 		return nil, err
 	}

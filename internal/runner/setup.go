@@ -246,7 +246,7 @@ func openSchema(ctx context.Context, p *plan.Plan) (*stand, driver.Admin, error)
 	if len(p.Tables) == 0 {
 		return nil, nil, &UsageError{fmt.Errorf("plan %s has no tables; there is nothing to create", p.Name)}
 	}
-	s, err := newStand(ctx, p)
+	s, err := newStand(ctx, p, patience{})
 	if err != nil {
 		return nil, nil, err
 	}

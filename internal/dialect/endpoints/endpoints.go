@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"brunt/internal/driver"
@@ -71,18 +72,24 @@ func redact(text string) string {
 // Redacted is a URL without its password.
 func Redacted(u *url.URL) string { return redact(u.String()) }
 
-// SetTarget points p at the requests' hosts: sessions belong to one of them (one with TLS, if
-// there is any) and reach the others beside it. User and password of the first URL that has them
-// become the target's.
+// MaxAddresses bounds how many addresses a list of requests may go to: figures are kept of each.
+const MaxAddresses = 256
+
+// SetTarget points p at the requests' hosts: each is an address of the plan, those with TLS first.
+// User and password of the first URL that has them become the target's. It sets the target's
+// options; callers add theirs.
 func SetTarget(p *plan.Plan, requests []Request) error {
 	if len(requests) == 0 {
 		return errors.New("no request given; name a URL")
 	}
-	home := requests[0].URL
+	addresses := map[string][]string{}
 	for i := range requests {
 		u := requests[i].URL
-		if u.Scheme == "https" && home.Scheme != "https" {
-			home = u
+		if a := Address(u); !slices.Contains(addresses[u.Scheme], a) {
+			addresses[u.Scheme] = append(addresses[u.Scheme], a)
+		}
+		if n := len(addresses["http"]) + len(addresses["https"]); n > MaxAddresses {
+			return fmt.Errorf("the requests go to more than %d addresses; split the list", MaxAddresses)
 		}
 		if user := u.User; user != nil {
 			password, _ := user.Password()
@@ -93,9 +100,16 @@ func SetTarget(p *plan.Plan, requests []Request) error {
 			}
 		}
 	}
-	p.Target.Protocol = home.Scheme
-	p.Target.Addresses = []string{Address(home)}
-	p.Target.TLS.Enabled = home.Scheme == "https"
+	secure := addresses["https"]
+	plain := slices.DeleteFunc(addresses["http"], func(a string) bool { return slices.Contains(secure, a) })
+	p.Target.Addresses = append(slices.Clone(secure), plain...)
+	p.Target.Protocol, p.Target.Options = "http", map[string]string{}
+	if p.Target.TLS.Enabled = len(secure) > 0; p.Target.TLS.Enabled {
+		p.Target.Protocol = "https"
+		if len(plain) > 0 {
+			p.Target.Options["plain"] = strings.Join(plain, ",")
+		}
+	}
 	return nil
 }
 
@@ -136,7 +150,7 @@ func (r *Request) web(p *plan.Plan, generated [][2]string) *driver.Web {
 		Method: r.Method, Path: escape(r.URL.RequestURI()), Body: []byte(escape(string(r.Body))),
 		Hash: r.Hash, HashEvery: r.HashEvery,
 	}
-	if r.URL.Scheme != p.Target.Protocol || Address(r.URL) != p.Target.Addresses[0] {
+	if len(p.Target.Addresses) > 1 || r.URL.Scheme != p.Target.Protocol {
 		w.Origin = r.URL.Scheme + "://" + Address(r.URL)
 	}
 	for _, h := range r.Header {

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestPlan(t *testing.T) {
 	if err := SetTarget(p, requests); err != nil {
 		t.Fatal(err)
 	}
-	if p.Target.Protocol != "https" || p.Target.Addresses[0] != "b:8443" || !p.Target.TLS.Enabled || p.Target.User != "u" || p.Target.Password != "p" {
+	if p.Target.Protocol != "https" || strings.Join(p.Target.Addresses, " ") != "b:8443 a:80 [::1]:81" || p.Target.Options["plain"] != "a:80,[::1]:81" || !p.Target.TLS.Enabled || p.Target.User != "u" || p.Target.Password != "p" {
 		t.Errorf("%+v", p.Target)
 	}
 	AddOperation(p, "GET {y}", 1, requests, []Field{{"N", gen.Int, gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i)) })}}, func(i uint64) int { return int(i % 3) })
@@ -50,7 +51,7 @@ func TestPlan(t *testing.T) {
 	if p.Operations[0].Name != "GET (y)" || len(step.Variants) != 3 {
 		t.Errorf("%+v", p.Operations[0])
 	}
-	for i, want := range []struct{ origin, path string }{{"http://a:80", "/x?price=$$1"}, {"", "/%7By%7D"}, {"http://[::1]:81", "/"}} {
+	for i, want := range []struct{ origin, path string }{{"http://a:80", "/x?price=$$1"}, {"https://b:8443", "/%7By%7D"}, {"http://[::1]:81", "/"}} {
 		if w := step.Variants[i].Web; w.Origin != want.origin || w.Path != want.path {
 			t.Errorf("%d: %+v", i, w)
 		}
@@ -73,6 +74,45 @@ func TestTitle(t *testing.T) {
 func TestUsersMustAgree(t *testing.T) {
 	err := SetTarget(&plan.Plan{}, []Request{request(t, "GET", "http://u:secret@a/"), request(t, "GET", "http://v:hidden@a/")})
 	if err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Error(err)
+	}
+}
+
+func TestAListHasOneAddressAHost(t *testing.T) {
+	for urls, want := range map[string]string{
+		"http://a/1 http://a:80/2":        "http a:80",
+		"http://a/ http://b/ http://a/2":  "http a:80 b:80",
+		"https://a/ https://b:444/":       "https a:443 b:444",
+		"http://a:99/ https://a:99/":      "https a:99",
+		"http://a/ https://a/ http://b:1": "https a:443 a:80 b:1 plain a:80,b:1",
+	} {
+		var requests []Request
+		for _, u := range strings.Fields(urls) {
+			requests = append(requests, request(t, "GET", u))
+		}
+		p := &plan.Plan{}
+		if err := SetTarget(p, requests); err != nil {
+			t.Fatal(err)
+		}
+		got := p.Target.Protocol + " " + strings.Join(p.Target.Addresses, " ")
+		if plain := p.Target.Options["plain"]; plain != "" {
+			got += " plain " + plain
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", urls, got, want)
+		}
+	}
+}
+
+func TestTooManyAddresses(t *testing.T) {
+	var requests []Request
+	for i := range MaxAddresses + 1 {
+		requests = append(requests, request(t, "GET", fmt.Sprintf("http://h%d/", i)))
+	}
+	if err := SetTarget(&plan.Plan{}, requests[:MaxAddresses]); err != nil {
+		t.Error(err)
+	}
+	if err := SetTarget(&plan.Plan{}, requests); err == nil || !strings.Contains(err.Error(), "split the list") {
 		t.Error(err)
 	}
 }

@@ -69,6 +69,7 @@ func (f *flags) ours() {
 	fs.BoolVar(&o.HTTP1, "http1", false, "HTTP/1.1 even where the server offers HTTP/2")
 	fs.IntVar(&o.Redirects, "redirects", 0, "redirects `n` that a request follows; 0 takes them for answers")
 	fs.DurationVar(&o.Duration, "duration", 0, "end after this `time`; 0 means never")
+	fs.DurationVar(&o.Wait, "wait", 0, "wait up to this `time` for the service to come up before the load")
 	fs.DurationVar(&o.Slice, "slice", 0, "slice of the record, `time`; it must divide the interval (default 1s)")
 	fs.StringVar(&o.Late, "late", "queue", "requests that are late: `policy` queue or drop")
 	fs.Uint64Var(&o.Seed, "seed", 1, "`seed` of what is chosen at random")
@@ -179,6 +180,8 @@ func (f *flags) check(summary string) error {
 		return fmt.Errorf("timeout %s: give a time above zero, such as 10s", o.Timeout)
 	case o.Duration < 0:
 		return fmt.Errorf("duration %s: give a time above zero, such as 1h", o.Duration)
+	case o.Wait < 0:
+		return fmt.Errorf("wait %s: give a time above zero, such as 30s", o.Wait)
 	case !(f.hashRate >= 0 && f.hashRate <= 1):
 		return fmt.Errorf("hashSampleRate %v: give a share from 0 to 1", f.hashRate)
 	case o.Redirects < 0 || o.Redirects > 20:

@@ -42,6 +42,7 @@ type Options struct {
 	HTTP1       bool // no HTTP/2
 	Redirects   int  // followed by one request
 	Duration    time.Duration
+	Wait        time.Duration // for the service to come up before the load
 	Slice       time.Duration // of the record
 	Late        string        // "queue" or "drop"
 	Seed        uint64

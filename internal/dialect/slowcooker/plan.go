@@ -2,6 +2,7 @@ package slowcooker
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,9 +39,9 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	if p.Target.TLS.Enabled {
 		p.Target.TLS.CAFile = o.CAFile
 	}
-	p.Target.Options = map[string]string{
+	maps.Copy(p.Target.Options, map[string]string{
 		"good": GoodStatuses, "compress": onOff(o.Compress), "noreuse": onOff(o.NoReuse), "http2": onOff(!o.HTTP1),
-	}
+	})
 	if o.Redirects > 0 {
 		p.Target.Options["redirects"] = strconv.Itoa(o.Redirects)
 	}

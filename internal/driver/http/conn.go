@@ -21,7 +21,8 @@ import (
 // maxCaptured bounds the body that captures may read.
 const maxCaptured = 1 << 20
 
-// conn is a session of the library tier: one connection, never retried behind our back.
+// conn is a session of the library tier: one connection, or one to each origin, never retried behind
+// our back.
 type conn struct {
 	target    driver.Target
 	scheme    string
@@ -29,6 +30,7 @@ type conn struct {
 	transport *http.Transport
 	http      *http.ClientConn // nil: the next request opens it
 	others    map[origin]*http.ClientConn
+	lost      map[origin]bool // others that were lost and not made again
 
 	seen    []uint32 // by request: answers so far
 	text    []byte
@@ -57,26 +59,42 @@ func newConn(d *Driver, t driver.Target, p *prepared) *conn {
 
 // connect opens the connection to an origin within the target's time for it.
 func (c *conn) connect(ctx context.Context, to origin) *driver.Error {
+	h, refused := c.reach(ctx, to)
+	if refused == nil {
+		c.keep(to, h)
+	}
+	return refused
+}
+
+// reach makes a connection. It is safe for concurrent use.
+func (c *conn) reach(ctx context.Context, to origin) (*http.ClientConn, *driver.Error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout(c.target))
 	defer cancel()
 	h, err := c.transport.NewClientConn(ctx, to.scheme, to.address)
 	if err != nil {
-		return connectFailure(explain(ctx, to.address, err))
+		return nil, unconnected(ctx, to.address, err)
 	}
-	c.keep(to, h)
-	return nil
+	return h, nil
 }
 
-func explain(ctx context.Context, address string, err error) error {
+// TLSFault is the code of connections that were refused for reasons of TLS.
+const TLSFault = "tls"
+
+func unconnected(ctx context.Context, address string, err error) *driver.Error {
 	var record tls.RecordHeaderError
 	var verification *tls.CertificateVerificationError
+	code := TLSFault
 	switch {
 	case errors.As(err, &record):
-		return fmt.Errorf("can't connect to %s: the server doesn't speak TLS there", address)
+		err = fmt.Errorf("can't connect to %s: the server doesn't speak TLS there", address)
 	case errors.As(err, &verification):
-		return fmt.Errorf("can't connect to %s: %w; name its CA or turn verification off", address, verification.Err)
+		err = fmt.Errorf("can't connect to %s: %w; name its CA or turn verification off", address, verification.Err)
+	default:
+		code, err = "", socket.Explain(ctx, address, err)
 	}
-	return socket.Explain(ctx, address, err)
+	e := connectFailure(err)
+	e.Code = code
+	return e
 }
 
 // Do sends one request and reads its answer to the end.
@@ -105,21 +123,25 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 			// The answer closed the session's own connection, which the next part needs.
 			c.drop(to)
 		}
-		in := reply.BytesIn
+		in, reopened := reply.BytesIn, reply.Reopened
 		reply.Reset(len(req.Capture))
-		reply.BytesIn = in
+		reply.BytesIn, reply.Reopened = in, reopened
 	}
 }
 
 // send sends one request and reads its answer; nil if it failed.
 func (c *conn) send(ctx context.Context, to origin, r *request, id int, out *http.Request, reply *driver.Reply) *http.Response {
 	if h := c.client(to); h != nil && to != c.home() && h.Err() != nil {
-		c.drop(to)
+		c.shed(to)
 	}
 	if c.client(to) == nil {
 		if refused := c.connect(ctx, to); refused != nil {
 			c.lose(to, refused, reply)
 			return nil
+		}
+		if c.lost[to] {
+			reply.Reopened = true
+			delete(c.lost, to)
 		}
 	}
 	h := c.client(to)
@@ -136,7 +158,7 @@ func (c *conn) send(ctx context.Context, to origin, r *request, id int, out *htt
 		c.drop(to)
 	case response.Close || h.Err() != nil:
 		if reply.Fatal = to == c.home(); !reply.Fatal {
-			c.drop(to)
+			c.shed(to)
 		}
 	}
 	if !c.plan.options.isGood(response.StatusCode) {

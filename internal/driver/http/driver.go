@@ -1,7 +1,9 @@
 // Package web speaks HTTP. The library tier uses net/http (HTTP/1.1, and HTTP/2 where the server
 // offers it over TLS); the codec tier speaks plain HTTP/1.1 (RFC 9110, RFC 9112).
 //
-// A session is one connection. Options of a target:
+// A session is one connection. If all requests of a program name their origins, a session has no
+// address of its own but a connection to each of them, and the loss of one costs its requests only.
+// Options of a target:
 //
 //	good      the statuses that are no failure, e.g. "200-299,304"; "200-399" by default. Any other
 //	          status is a failure of class server with the status as its code.
@@ -10,6 +12,9 @@
 //	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
 //	http2     "off": HTTP/1.1 even over TLS; "on" (default)
 //	redirects how many redirects a request follows, as parts of it; "0" (default): they are answers
+//	lazy      "on": a session connects when a request needs it, and one that can't be sent fails by
+//	          itself; "off" (default)
+//	plain     addresses, comma-separated, that are spoken to without TLS whatever the others have
 //
 // Captures are named "header:Name", "body", or "json:path" where path is dot-separated names and
 // numbers. User and Password of a target are sent as Basic authentication (RFC 7617).
@@ -19,6 +24,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +43,7 @@ type Driver struct {
 var (
 	_ driver.Driver = (*Driver)(nil)
 	_ wire.Protocol = (*Driver)(nil)
+	_ driver.Placer = (*Driver)(nil)
 )
 
 // New returns the driver of "http": plain text unless the target has TLS.
@@ -67,10 +74,23 @@ func connectTimeout(t driver.Target) time.Duration {
 
 // scheme is "https" if connections to the target are secured.
 func (d *Driver) scheme(t driver.Target) string {
-	if d.secure || t.TLS != nil {
+	if (d.secure || t.TLS != nil) && !slices.Contains(strings.Split(t.Options["plain"], ","), t.Address) {
 		return "https"
 	}
 	return "http"
+}
+
+// Place implements driver.Placer.
+func (d *Driver) Place(r *driver.Request, targets []driver.Target) (address int, ok bool) {
+	if r.Web == nil || r.Web.Origin == "" {
+		return 0, false
+	}
+	to, err := parseOrigin(r.Web.Origin, origin{})
+	if err != nil {
+		return 0, false
+	}
+	address = slices.IndexFunc(targets, func(t driver.Target) bool { return t.Address == to.address })
+	return max(address, 0), address >= 0
 }
 
 // Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
@@ -81,7 +101,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 		return nil, refused
 	}
 	c := newConn(d, t, plan)
-	if refused := c.connect(ctx, c.home()); refused != nil {
+	if refused := c.open(ctx); refused != nil {
 		return nil, refused
 	}
 	return c, nil
@@ -99,6 +119,8 @@ func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool)
 		return "a proxy needs the library tier", false
 	case plan.options.follow > 0:
 		return "following redirects needs the library tier", false
+	case plan.options.lazy:
+		return "connecting when a request needs it is for the library tier", false
 	case plan.options.noReuse:
 		return "a connection for each request needs the library tier", false
 	}
@@ -154,14 +176,15 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 	}
 	c := newConn(d, t, plan)
 	defer c.Close()
-	if refused := c.connect(ctx, c.home()); refused != nil {
+	own := origin{c.scheme, t.Address}
+	if refused := c.connect(ctx, own); refused != nil {
 		return driver.ServerInfo{}, refused
 	}
 	request, refused := c.request(ctx, &plan.requests[0], nil)
 	if refused != nil {
 		return driver.ServerInfo{}, refused
 	}
-	response, err := c.http.RoundTrip(request)
+	response, err := c.client(own).RoundTrip(request)
 	if err != nil {
 		return driver.ServerInfo{}, c.failure(ctx, err)
 	}

@@ -16,6 +16,7 @@ type options struct {
 	noReuse  bool
 	http1    bool // no HTTP/2
 	follow   int  // redirects of one request
+	lazy     bool // sessions connect when a request needs it
 }
 
 const defaultGood = "200-399"
@@ -38,8 +39,11 @@ func parseOptions(given map[string]string) (*options, *driver.Error) {
 			o.http1, err = choice(name, value, "off", "on")
 		case "redirects":
 			o.follow, err = parseRedirects(value)
+		case "lazy":
+			o.lazy, err = choice(name, value, "on", "off")
+		case "plain": // see Driver.scheme
 		default:
-			err = fmt.Errorf("unknown option %q of http; there are good, proxy, compress, noreuse, http2 and redirects", name)
+			err = fmt.Errorf("unknown option %q of http; there are good, proxy, compress, noreuse, http2, redirects, lazy and plain", name)
 		}
 		if err != nil {
 			return nil, &driver.Error{Class: driver.Client, Text: err.Error()}

@@ -24,6 +24,9 @@ type readyPrograms struct {
 // ready is prepare for a program that doesn't change any more.
 func (d *Driver) ready(t driver.Target, p *driver.Program) (*prepared, *driver.Error) {
 	key := readyKey{p, t.Address, t.User, t.Password, d.scheme(t), fmt.Sprint(t.Options)}
+	if allAway(p) {
+		key.address, key.scheme = "", ""
+	}
 	d.readies.mu.Lock()
 	defer d.readies.mu.Unlock()
 	if have := d.readies.all[key]; have != nil {

@@ -16,6 +16,8 @@ type prepared struct {
 	options  *options
 	requests []request
 	encoded  func() []encoded // of the codec tier, made once
+	unbound  bool             // sessions have no address of their own
+	origins  []origin         // of the requests, each once
 }
 
 // request is one request made ready.
@@ -53,6 +55,8 @@ func (d *Driver) prepare(t driver.Target, p *driver.Program) (*prepared, *driver
 		}
 		out.requests[i] = r
 	}
+	out.unbound = o.lazy || allAway(p)
+	out.origins = originsOf(out.requests)
 	out.encoded = sync.OnceValue(func() []encoded {
 		all := make([]encoded, len(out.requests))
 		for i := range all {
