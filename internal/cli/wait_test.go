@@ -32,6 +32,13 @@ func (l *listened) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// said is what has been written so far.
+func (l *listened) said() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // startLate runs a command line while a server is down, starts the server when out or err has said
 // what it is listened for, and returns what the command left behind.
 func startLate(t *testing.T, server *testserver.Server, out, err *listened, command string, args ...string) cooked {
@@ -45,11 +52,11 @@ func startLate(t *testing.T, server *testserver.Server, out, err *listened, comm
 	case <-out.heard:
 	case <-err.heard:
 	case c.code = <-ended:
-		t.Fatalf("exit %d before the server was started\n%s%s", c.code, out.text.String(), err.text.String())
+		t.Fatalf("exit %d before the server was started\n%s%s", c.code, out.said(), err.said())
 	}
 	server.Restart()
 	c.code = <-ended
-	c.out, c.err = out.text.String(), err.text.String()
+	c.out, c.err = out.said(), err.said()
 	t.Logf("exit %d\n%s%s", c.code, c.out, c.err)
 	b, e := record.Open(record.OS{}, c.dir)
 	if e != nil {

@@ -16,6 +16,7 @@ import (
 
 // ycsbFlags are the flags of brunt ycsb load, run and shell. The upper ones are go-ycsb's.
 type ycsbFlags struct {
+	liveFlags
 	cmd                       *cobra.Command
 	files, values             []string
 	table                     string
@@ -66,6 +67,7 @@ func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
 	fs.BoolVar(&f.report, "report", false, "also print brunt's own report, and exit by its verdict")
 	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
 	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
+	f.liveFlags.bind(fs)
 	fs.BoolVar(&f.quiet, "quiet", false, "no notices")
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +50,19 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 			job.Plan.Settings.Pipeline = 1
 		}
 	}
+	ctx, hard, stop := interruptible(s.err)
+	defer stop()
 	out := &locked{w: s.out}
+	y := &ycsbRun{flags: f, s: s, job: job, out: out, meter: ycsb.NewMeter(job, out, ycsbFile)}
+	if settings.Command == ycsb.Load {
+		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}
+	}
+	options := y.options()
+	detach, err := f.attach(s, &options, hard, f.quiet)
+	if err != nil {
+		return err
+	}
+	defer detach()
 	if err := settings.Banner(out); err != nil {
 		return err
 	}
@@ -59,16 +72,10 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 	if n := job.Plan.Settings.Pipeline; n > 1 && !f.quiet {
 		fmt.Fprintf(s.err, "brunt: note: up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time\n", n)
 	}
-	ctx, hard, stop := interruptible(s.err)
-	defer stop()
 	if err := prepareYCSB(ctx, job); err != nil {
 		return failure(ctx, err)
 	}
-	y := &ycsbRun{flags: f, s: s, job: job, out: out, meter: ycsb.NewMeter(job, out, ycsbFile)}
-	if settings.Command == ycsb.Load {
-		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}
-	}
-	run, dir, err := runner.Run(ctx, hard, y.options())
+	run, dir, err := runner.Run(ctx, hard, options)
 	if run == nil {
 		return failure(ctx, err)
 	}
@@ -118,7 +125,7 @@ type ycsbRun struct {
 func (y *ycsbRun) options() runner.Options {
 	set := y.job.Settings
 	o := runner.Options{
-		Plan: y.job.Plan, PlanText: y.job.PlanText(), Command: ycsb.Redact(y.s.args), Version: y.s.version,
+		Plan: y.job.Plan, PlanText: y.job.PlanText(), Command: redactedYCSB(y.s.args), Version: y.s.version,
 		Root: y.flags.root, Dir: y.flags.dir, NoSetup: true, NoTeardown: true,
 		Ceiling: ceiling,
 		Prepared: func(w *workload.Workload) {
@@ -143,6 +150,15 @@ func (y *ycsbRun) options() runner.Options {
 		o.Notice = func(w record.Warning) { fmt.Fprintf(y.s.err, "brunt: note: %s\n", w.Text) }
 	}
 	return o
+}
+
+// redactedYCSB is a command line without secrets.
+func redactedYCSB(args []string) []string {
+	out := ycsb.Redact(args)
+	for i := range out {
+		out[i] = redactedURLs(out[i])
+	}
+	return out
 }
 
 // finish prints the result and returns the error that says how it ended, if not well.
@@ -205,6 +221,11 @@ func (y *ycsbRun) explain(run *record.Run, dir string) {
 			code = " " + code
 		}
 		fmt.Fprintf(y.s.err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
+	}
+	for _, w := range run.Warnings {
+		if w.ID == "leak" || w.ID == "export-lost" || strings.HasPrefix(w.ID, "watch-") {
+			fmt.Fprintf(y.s.err, "brunt: %s\n", w.Text)
+		}
 	}
 	if n := run.Total.Missing; n > 0 {
 		fmt.Fprintf(y.s.err, "brunt: note: %d reads found no record; has the workload been loaded?\n", n)
