@@ -93,6 +93,11 @@ func checkPause(t *testing.T, run *record.Run, least, most time.Duration) {
 	if got := time.Duration(run.Total.Response.MaxNs); got < least-2*time.Second/pauseRate {
 		t.Errorf("the longest response time is %v, the pause lasted %v", got, least)
 	}
+	lost := time.Duration(run.Standstill.TotalNs)
+	t.Logf("time lost: %v of a pause of %v to %v", lost, least, most)
+	if lost < least*98/100 || lost > most+pauseMargin || run.Standstill.Count == 0 {
+		t.Errorf("time lost is %v in %d standstills, the pause lasted %v to %v", lost, run.Standstill.Count, least, most)
+	}
 	// At most the 4 requests that were in flight can show the pause as service time: 0.17 %.
 	if got := time.Duration(service.Quantile(0.99)); got > least/2 {
 		t.Errorf("service p99 is %v: the pause shows in it", got)

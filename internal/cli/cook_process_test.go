@@ -101,6 +101,9 @@ func TestCookSaysThatItStoodStill(t *testing.T) {
 	if own == 0 {
 		t.Errorf("hints: %+v", run.Hints)
 	}
+	if lost := run.Standstill.TotalNs; lost > 5e8 {
+		t.Errorf("%v count as the server's standing still", time.Duration(lost))
+	}
 }
 
 // A log that is moved away and a SIGHUP: no line is lost or split.

@@ -111,7 +111,7 @@ func TestCookShowsPauses(t *testing.T) {
 			server.Resume()
 		}
 	}()
-	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", "10", "-interval", "2s", "-slice", "250ms", "-iterations", "6", "http://"+server.Addr+"/")
+	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", "10", "-interval", "2s", "-slice", "250ms", "-iterations", "6", "-summary", "report", "http://"+server.Addr+"/")
 	<-done
 	lines, good := c.sum(t, 2)
 	if c.code != 0 || lines != 6 || good != rate*12 || c.run.Total.Done != rate*12 {
@@ -129,6 +129,13 @@ func TestCookShowsPauses(t *testing.T) {
 		if got := h.CountAbove(int64(x) * 998 / 1000); float64(got) < 0.99*least {
 			t.Errorf("%d requests took %v or more, at least %.0f must have", got, x, least)
 		}
+	}
+	var stopped time.Duration
+	for _, p := range pauses {
+		stopped += p
+	}
+	if s := c.run.Standstill; s.Count < 3 || time.Duration(s.TotalNs) < stopped*95/100 || time.Duration(s.TotalNs) > stopped*3/2 || !strings.Contains(c.out, "time lost ") {
+		t.Errorf("the server was stopped for %v: %+v", stopped, s)
 	}
 	kinds := map[string]int{}
 	for _, h := range c.run.Hints {

@@ -113,10 +113,12 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 }
 
 // cutInterval ends the interval under way, which belongs to p, tells the sinks and checks the rules.
-func (r *run) cutInterval(endNs int64, p *plan.Phase) {
+// idle says that everything begun has finished.
+func (r *run) cutInterval(endNs int64, p *plan.Phase, idle bool) {
 	meta := measure.Meta{
 		Phase:  p.Name,
 		WarmUp: p.WarmUp,
+		Idle:   idle,
 		UnixNs: r.cfg.Clock.Unix(r.startNs),
 	}
 	if r.cfg.Health != nil {

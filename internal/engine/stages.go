@@ -103,7 +103,7 @@ func (c *cutter) cut(now int64) {
 	if late := now - at; late > c.run.intervalNs/10 {
 		at = now
 	}
-	c.run.cutInterval(at, c.current())
+	c.run.cutInterval(at, c.current(), false)
 	for c.ends() && c.end <= at {
 		c.enter()
 	}
@@ -113,11 +113,11 @@ func (c *cutter) cut(now int64) {
 func (c *cutter) finish(now int64) {
 	for c.ends() && c.end <= now {
 		if c.end > c.run.startNs {
-			c.run.cutInterval(c.end, c.current())
+			c.run.cutInterval(c.end, c.current(), false)
 		}
 		c.enter()
 	}
-	c.run.cutInterval(max(now, c.run.startNs+1), c.current())
+	c.run.cutInterval(max(now, c.run.startNs+1), c.current(), true)
 }
 
 func (c *cutter) current() *plan.Phase { return &c.stage.phases[c.phase] }

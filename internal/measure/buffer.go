@@ -6,8 +6,9 @@ import "brunt/internal/driver"
 // and address together, so that each is counted once; what the interval shows are sums over
 // either.
 type buffer struct {
-	cells      []*cell  // [operation · columns + address]; nil until first used
-	columns    int      // addresses, and one for samples without
+	cells      []*cell // [operation · columns + address]; nil until first used
+	columns    int     // addresses, and one for samples without
+	quiet      quiet
 	dropped    []uint64 // by operation
 	reconnects []uint64 // by address
 	offered    uint64
@@ -80,10 +81,13 @@ func (b *buffer) record(s *Sample) {
 	}
 	switch {
 	case s.Class != driver.OK:
+		b.quiet.didntSucceed(s)
 		c.failed.Record(s.End - s.Intended)
 	case lag == 0:
+		b.quiet.succeeded(s)
 		c.prompt.Record(s.End - s.Sent)
 	default:
+		b.quiet.succeeded(s)
 		c.service.Record(s.End - s.Sent)
 		c.response.Record(s.End - s.Intended)
 	}

@@ -17,6 +17,7 @@ type Collector struct {
 
 	interval Interval
 	total    Interval
+	still    standstills
 	healthNs int64 // of the intervals in total
 	cuts     int
 }
@@ -40,7 +41,7 @@ func NewCollector(operations, addresses int) *Collector {
 
 // Begin makes the first interval begin at ns instead of 0: what came before was no load. It must be
 // called before the first Cut.
-func (c *Collector) Begin(ns int64) { c.interval.EndNs = ns }
+func (c *Collector) Begin(ns int64) { c.interval.EndNs, c.still.from = ns, ns }
 
 func waitTwoSeconds(attempt int) bool {
 	time.Sleep(time.Millisecond)
@@ -54,24 +55,25 @@ func (c *Collector) SetWait(wait func(attempt int) bool) { c.wait = wait }
 
 // NewRecorder returns a recorder whose owner polls.
 func (c *Collector) NewRecorder() *Recorder {
-	r := &Recorder{
-		active: newBuffer(c.operations, c.addresses),
-		spare:  newBuffer(c.operations, c.addresses),
-		last:   gauges{up: make([]int, c.addresses)},
-	}
+	r := c.recorder()
 	c.add(member{recorder: r})
 	return r
 }
 
 // NewShared returns a recorder behind a mutex.
 func (c *Collector) NewShared() *Shared {
-	s := &Shared{r: &Recorder{
+	s := &Shared{r: c.recorder()}
+	c.add(member{recorder: s.r, shared: s})
+	return s
+}
+
+func (c *Collector) recorder() *Recorder {
+	return &Recorder{
 		active: newBuffer(c.operations, c.addresses),
 		spare:  newBuffer(c.operations, c.addresses),
 		last:   gauges{up: make([]int, c.addresses)},
-	}}
-	c.add(member{recorder: s.r, shared: s})
-	return s
+		told:   told{failed: never},
+	}
 }
 
 func (c *Collector) add(m member) {
@@ -87,7 +89,8 @@ func (c *Collector) add(m member) {
 // Health are raised by what the recorders say.
 //
 // Cut asks all owners and waits for their Poll. An owner that doesn't poll within 2 s (see
-// SetWait) keeps what it has, and the next Cut takes it; its gauges stand as last told.
+// SetWait) keeps what it has, and the next Cut takes it; its gauges stand as last told, and
+// standstills come to light with that next Cut.
 func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	c.begin(endNs, meta)
 	c.mu.Lock()
@@ -109,6 +112,10 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	}
 	for _, m := range all {
 		c.interval.addGauges(&m.recorder.last)
+	}
+	c.still.slept(&c.interval)
+	if len(waiting) == 0 {
+		c.interval.Standstills = c.still.find(all, endNs, meta.Idle, c.interval.Standstills)
 	}
 	c.forget(gone)
 	if !meta.WarmUp {

@@ -25,7 +25,9 @@ type Interval struct {
 	// loads: from the intended start, or from when the session that took it became free if that was
 	// later, to the send. What an arrival waited for a session is not in it.
 	OwnLag *Histogram
-	Health Health
+	// Standstills are those that ended in it, wherever they began, in order.
+	Standstills []Standstill
+	Health      Health
 }
 
 // Counts are the plain numbers of an operation or address.
@@ -108,6 +110,7 @@ type Meta struct {
 	Phase  string
 	WarmUp bool
 	UnixNs int64 // of its start
+	Idle   bool  // a stage is over: nothing is outstanding, and a standstill has ended
 	Health Health
 }
 

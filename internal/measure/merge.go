@@ -39,6 +39,7 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	iv.UnixNs, iv.Phase, iv.WarmUp, iv.Health = meta.UnixNs, meta.Phase, meta.WarmUp, meta.Health
 	iv.Sessions, iv.Busy, iv.Backlog, iv.Offered = 0, 0, 0, 0
 	iv.OwnLag.Reset()
+	iv.Standstills = iv.Standstills[:0]
 	c.cuts++
 }
 

@@ -41,6 +41,7 @@ type Recorder struct {
 	handed *buffer // in state handed, or closed with one: the collector's
 	spare  *buffer // in state idle and asked: the owner's to take at the next hand-over
 	last   gauges  // the collector's: as of the last hand-over
+	told   told    // the collector's
 	_      [cacheLine]byte
 }
 
@@ -102,6 +103,7 @@ func (r *Recorder) handOver() {
 	full := r.active
 	r.active, r.spare = r.spare, nil
 	r.active.gauges.follow(&full.gauges)
+	r.active.quiet.follow(&full.quiet)
 	r.handed = full
 	r.state.Store(handed)
 }
@@ -152,5 +154,6 @@ func (r *Recorder) collect(take func(*buffer)) (answered, gone bool) {
 func (r *Recorder) taken(b *buffer, take func(*buffer)) {
 	take(b)
 	r.last.follow(&b.gauges)
+	r.told.take(&b.quiet)
 	b.reset()
 }

@@ -45,6 +45,9 @@ func (iv *Interval) add(o *Interval) {
 	iv.Sessions, iv.Busy, iv.Backlog = o.Sessions, o.Busy, o.Backlog
 	iv.Offered += o.Offered
 	mergeInto(&iv.OwnLag, o.OwnLag)
+	if room := mostStandstills - len(iv.Standstills); room > 0 {
+		iv.Standstills = append(iv.Standstills, o.Standstills[:min(room, len(o.Standstills))]...)
+	}
 	for len(iv.Operations) < len(o.Operations) {
 		iv.Operations = append(iv.Operations, measure.OperationInterval{})
 	}

@@ -13,21 +13,22 @@ import (
 // A line of intervals.ndjson. Operations and addresses in which nothing happened are left out,
 // and so are empty histograms; "op" and "address" are indexes into run.json's lists.
 type intervalLine struct {
-	Index      int             `json:"index"`
-	Slices     int             `json:"slices,omitempty"` // how many were merged; 1 if absent
-	StartNs    int64           `json:"start_ns"`
-	EndNs      int64           `json:"end_ns"`
-	UnixNs     int64           `json:"unix_ns"`
-	Phase      string          `json:"phase"`
-	WarmUp     bool            `json:"warm_up,omitempty"`
-	Sessions   int             `json:"sessions"`
-	Busy       int             `json:"busy"`
-	Backlog    uint64          `json:"backlog"`
-	Offered    uint64          `json:"offered"`
-	OwnLag     *histogramLine  `json:"own_lag,omitempty"`
-	Operations []operationLine `json:"operations"`
-	Addresses  []addressLine   `json:"addresses"`
-	Health     healthLine      `json:"health"`
+	Index      int              `json:"index"`
+	Slices     int              `json:"slices,omitempty"` // how many were merged; 1 if absent
+	StartNs    int64            `json:"start_ns"`
+	EndNs      int64            `json:"end_ns"`
+	UnixNs     int64            `json:"unix_ns"`
+	Phase      string           `json:"phase"`
+	WarmUp     bool             `json:"warm_up,omitempty"`
+	Sessions   int              `json:"sessions"`
+	Busy       int              `json:"busy"`
+	Backlog    uint64           `json:"backlog"`
+	Offered    uint64           `json:"offered"`
+	OwnLag     *histogramLine   `json:"own_lag,omitempty"`
+	Still      []standstillLine `json:"standstills,omitempty"`
+	Operations []operationLine  `json:"operations"`
+	Addresses  []addressLine    `json:"addresses"`
+	Health     healthLine       `json:"health"`
 }
 
 type operationLine struct {
@@ -98,7 +99,7 @@ func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
 	line := intervalLine{
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase,
 		WarmUp: iv.WarmUp, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
-		Offered: iv.Offered, OwnLag: e.histogram(iv.OwnLag), Health: healthLineOf(&iv.Health),
+		Offered: iv.Offered, OwnLag: e.histogram(iv.OwnLag), Still: standstillLines(iv.Standstills), Health: healthLineOf(&iv.Health),
 		Operations: e.operations[:0], Addresses: e.addresses[:0],
 	}
 	if line.Operations == nil {
@@ -160,6 +161,9 @@ func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
 	var err error
 	if iv.OwnLag, err = line.OwnLag.decode(); err != nil {
 		return nil, fmt.Errorf("own_lag: %w", err)
+	}
+	if iv.Standstills, err = decodeStandstills(line.Still); err != nil {
+		return nil, err
 	}
 	for i := range line.Operations {
 		if err := line.Operations[i].decode(iv.Operations); err != nil {

@@ -118,6 +118,7 @@ func (t *Tally) merge(o *Tally, targets []int) {
 	t.lastUnix = max(t.lastUnix, o.lastUnix)
 	t.intervals = max(t.intervals, o.intervals)
 	t.health.merge(&o.health)
+	t.still.merge(&o.still)
 	for i := range o.phases {
 		t.mergePhase(&o.phases[i])
 	}

@@ -43,6 +43,7 @@ type Run struct {
 	Total       Operation         `json:"total"`
 	Thresholds  []Threshold       `json:"thresholds,omitempty"`
 	Health      Health            `json:"health"`
+	Standstill  Standstill        `json:"standstill"`         // of the server, as far as it can be seen
 	Failures    []FailureCount    `json:"failures,omitempty"` // failed attempts by class and code
 	Verdict     Verdict           `json:"verdict"`
 	Warnings    []Warning         `json:"warnings,omitempty"`

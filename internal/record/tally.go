@@ -12,6 +12,7 @@ type Tally struct {
 	scheduled int64 // planned length of the open phases, warm-up excluded; 0 if unknown
 	phases    []phaseTally
 	health    healthTally
+	still     standstillTally
 	lastNs    int64 // where the last interval ended
 	lastUnix  int64 // the same on the wall clock
 	intervals int
@@ -55,6 +56,7 @@ func (t *Tally) Add(iv *Interval) {
 	if p.phase.Kind == kindOpen || (p.phase.Kind == "" && iv.Offered > 0) {
 		t.durations.openNs += iv.DurationNs()
 	}
+	t.still.add(iv)
 	t.total.add(iv)
 }
 
@@ -113,8 +115,8 @@ func (t *Tally) all() (all measure.OperationInterval) {
 // Total is the sums so far, warm-up excluded, shared with the tally.
 func (t *Tally) Total() *Interval { return &t.total }
 
-// Fill puts the sums into run: DurationNs, Operations' and Targets' figures, Total, Phases and
-// Health. What run already says of names, versions and limits stays.
+// Fill puts the sums into run: DurationNs, Operations' and Targets' figures, Total, Phases,
+// Health and Standstill. What run already says of names, versions and limits stays.
 func (t *Tally) Fill(run *Run) {
 	run.DurationNs = t.durations.loadNs
 	run.Operations = resize(run.Operations, len(t.total.Operations))
@@ -141,6 +143,7 @@ func (t *Tally) Fill(run *Run) {
 	ceiling := run.Health.CeilingPerS
 	run.Health = t.health.summary(&t.total, &all, t.durations.loadNs)
 	run.Health.CeilingPerS = ceiling
+	run.Standstill = t.still.summary(t.durations.loadNs, all.OK())
 }
 
 // offeredPerS is the mean rate of arrivals in the open phases. What was sent after a schedule's

@@ -128,6 +128,7 @@ func fixtures() map[string]func() *record.Run {
 	return map[string]func() *record.Run{
 		"pass": passing, "fail": failing, "invalid": invalid, "incomplete": incomplete,
 		"closed": closedRun, "addresses": manyAddresses, "saturated": saturated, "one-operation": oneOperation,
+		"time-lost": timeWasLost,
 	}
 }
 
@@ -230,6 +231,19 @@ func oneOperation() *record.Run {
 	run.Phases = run.Phases[1:]
 	t := record.NewTally(run)
 	load(t, run, "hold", 0, shape{seconds: 3, perS: 30, serviceNs: 300e3, lagNs: 8e3, health: healthy})
+	return finish(t, run)
+}
+
+func timeWasLost() *record.Run {
+	run := base()
+	t := record.NewTally(run)
+	load(t, run, "hold", 0, shape{seconds: 60, perS: 100, serviceNs: 300e3, lagNs: 8e3, health: healthy})
+	t.Add(&record.Interval{Slices: 1, Interval: measure.Interval{
+		Index: 60, StartNs: 60e9, EndNs: 60_020_000_000, Phase: "hold",
+		Standstills: []measure.Standstill{
+			{StartNs: 5e9, EndNs: 10e9}, {StartNs: 15e9, EndNs: 20e9}, {StartNs: 25e9, EndNs: 30_100_000_000}, {StartNs: 35e9, EndNs: 40e9},
+		},
+	}})
 	return finish(t, run)
 }
 

@@ -97,6 +97,9 @@ func Markdown(w io.Writer, run *record.Run) error {
 	print("\n%s operations in %s, **%s/s**, %s failed; %s load, %s; %s; seed %d.\n\n",
 		count(run.Total.Done), span(time.Duration(run.DurationNs)), rate(run.Total.RatePerS), percent(run.Total.Failed, run.Total.Done),
 		run.LoadModel, plural(run.Sessions, "session", "sessions"), markdownText(strings.Join(targetGroups(run), "; ")), run.Seed)
+	if lost, note := timeLost(run); lost != "" {
+		print("**Time lost: %s**; %s.\n\n", lost, note)
+	}
 	print("| Operation | Time | Rate/s | Failed | Mean | p50 | p90 | p95 | p99 | p99.9 | Max |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	row := func(name, kind string, o *record.Operation, l *record.Latency) {
 		print("| %s | %s | %s | %s |", markdownText(name), kind, rate(o.RatePerS), percent(o.Failed, o.Done))

@@ -71,3 +71,24 @@ func TestUnknownFormat(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestTimeLostIsInEveryFormForPeople(t *testing.T) {
+	run := fixture(t, "time-lost")
+	for format, want := range map[string]string{
+		"text": "time lost  20.1 s of 1 m (33.5 %)  nothing succeeded: 4 times, the longest 5.1 s\n",
+		"md":   "\n**Time lost: 20.1 s of 1 m (33.5 %)**; nothing succeeded: 4 times, the longest 5.1 s.\n",
+		"json": "\"standstill\": {\n    \"total_ns\": 20100000000,\n    \"count\": 4,\n    \"longest_ns\": 5100000000,\n",
+	} {
+		var b bytes.Buffer
+		if err := Write(&b, format, run, Options{}); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%s doesn't have %q: %v\n%s", format, want, err, b.String())
+		}
+	}
+	run.Standstill = record.Standstill{}
+	for _, format := range []string{"text", "md"} {
+		var b bytes.Buffer
+		if err := Write(&b, format, run, Options{}); err != nil || strings.Contains(strings.ToLower(b.String()), "time lost") {
+			t.Errorf("%s tells of time lost: %v", format, err)
+		}
+	}
+}

@@ -117,6 +117,9 @@ func totals(p *page, run *record.Run) {
 		errors.value, errors.note = "none", ""
 	}
 	items = append(items, errors)
+	if lost, note := timeLost(run); lost != "" {
+		items = append(items, item{label: "time lost", value: lost, style: yellow, note: note})
+	}
 	if t.Retries > 0 {
 		items = append(items, item{label: "retries", value: count(t.Retries), note: count(t.Attempts) + " attempts in all"})
 	}
@@ -139,6 +142,17 @@ func totals(p *page, run *record.Run) {
 		items = append(items, item{label: "received", value: size(t.BytesIn), note: size(uint64(float64(t.BytesIn)/(float64(run.DurationNs)/1e9))) + "/s"})
 	}
 	p.tree(items)
+}
+
+// timeLost says for how long nothing succeeded although something should have; "" if that wasn't so.
+func timeLost(run *record.Run) (lost, note string) {
+	s := &run.Standstill
+	if s.Count == 0 {
+		return "", ""
+	}
+	whole := max(run.DurationNs, s.TotalNs)
+	lost = fmt.Sprintf("%s of %s (%s)", span(time.Duration(s.TotalNs)), span(time.Duration(whole)), fraction(share(s.TotalNs, whole)))
+	return lost, fmt.Sprintf("nothing succeeded: %s, the longest %s", plural(s.Count, "time", "times"), span(time.Duration(s.LongestNs)))
 }
 
 // classList writes the failed operations by class, the most frequent first.

@@ -1,0 +1,150 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"brunt/internal/driver"
+)
+
+// ms are times in milliseconds: of an operation when it was to start, was sent and ended.
+func sampleMs(intended, sent, end int64, class driver.Class) *Sample {
+	return &Sample{Intended: intended * 1e6, Sent: sent * 1e6, End: end * 1e6, Attempts: 1, Class: class}
+}
+
+// found writes standstills in milliseconds.
+func found(iv *Interval) (out []string) {
+	for _, s := range iv.Standstills {
+		out = append(out, fmt.Sprintf("%d-%d", s.StartNs/1e6, s.EndNs/1e6))
+	}
+	return out
+}
+
+// act is something that happens to a run's owners, of which there are two.
+type act func(c *Collector, owners []*Shared) (iv *Interval)
+
+// answers is a success of an owner every 10 ms, sent 1 ms before.
+func answers(owner int, from, to int64) act {
+	return func(_ *Collector, owners []*Shared) *Interval {
+		for t := from; t <= to; t += 10 {
+			owners[owner].Record(sampleMs(t-1, t-1, t, driver.OK))
+		}
+		return nil
+	}
+}
+
+func one(owner int, intended, sent, end int64, class driver.Class) act {
+	return func(_ *Collector, owners []*Shared) *Interval {
+		owners[owner].Record(sampleMs(intended, sent, end, class))
+		return nil
+	}
+}
+
+// connected is an operation whose session became ready only after its intended start.
+func connected(owner int, intended, ready, end int64) act {
+	return func(_ *Collector, owners []*Shared) *Interval {
+		s := sampleMs(intended, ready, end, driver.OK)
+		s.Ready = ready * 1e6
+		owners[owner].Record(s)
+		return nil
+	}
+}
+
+func cutAt(end int64) act { return cutWith(end, Meta{}) }
+
+func cutWith(end int64, m Meta) act {
+	return func(c *Collector, _ []*Shared) *Interval { return c.Cut(end*1e6, m) }
+}
+
+func TestStandstills(t *testing.T) {
+	const ok, failed = driver.OK, driver.Timeout
+	for name, c := range map[string]struct {
+		acts []act
+		want []string
+	}{
+		"a steady load":   {[]act{answers(0, 10, 500), answers(1, 15, 500), cutAt(500)}, nil},
+		"nothing was due": {[]act{answers(0, 10, 200), answers(0, 5000, 5200), cutAt(5200)}, nil},
+		"from the sending of the first on": {
+			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1200, ok), answers(0, 1201, 1300), cutAt(1300)},
+			[]string{"206-1200"}},
+		"whatever the order of what was in flight": {
+			[]act{answers(0, 10, 200), one(0, 226, 226, 1202, ok), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1201, ok), cutAt(1300)},
+			[]string{"206-1200"}},
+		"from the last success on, if something was in flight then": {
+			[]act{answers(0, 10, 200), one(0, 150, 150, 1200, ok), cutAt(1300)}, []string{"200-1200"}},
+		"across intervals, where it ends": {
+			[]act{answers(0, 10, 200), cutAt(500), cutAt(1000), one(0, 206, 206, 1200, ok), cutAt(1500), answers(0, 1500, 1600), cutAt(2000)},
+			[]string{"|", "|", "206-1200", "|"}},
+		"only if no owner has a success": {
+			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), answers(1, 10, 400), one(1, 401, 401, 1100, ok), answers(1, 1101, 1200), cutAt(1300)},
+			[]string{"400-1100"}},
+		"not while one owner has them": {
+			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), answers(1, 10, 1200), cutAt(1300)}, nil},
+		"of owners cut between": {
+			[]act{answers(0, 10, 200), answers(1, 15, 200), cutAt(500), one(0, 206, 206, 1000, ok), answers(0, 1000, 1490), cutAt(1500),
+				one(1, 207, 207, 1001, ok), answers(0, 1500, 1900), cutAt(2000)},
+			[]string{"|", "206-1000", "|"}},
+		"failures don't end it": {
+			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), one(0, 300, 300, 600, failed), one(0, 900, 900, 905, failed), one(0, 999, 999, 1000, ok), cutAt(1000)},
+			[]string{"205-1000"}},
+		"failures of earlier intervals count": {
+			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), cutAt(500), one(0, 505, 505, 510, failed), cutAt(900), one(0, 999, 999, 1000, ok), cutAt(1000)},
+			[]string{"|", "|", "205-1000"}},
+		"a failure before the last success is over": {
+			[]act{answers(0, 10, 100), one(0, 105, 105, 110, failed), answers(0, 111, 200), cutAt(500), one(0, 999, 999, 1000, ok), cutAt(1000)}, nil},
+		"arrivals that no connection was there for": {
+			[]act{answers(0, 10, 200), connected(0, 250, 1200, 1201), cutAt(1300)}, []string{"250-1201"}},
+		"the end of the load ends it": {
+			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), cutAt(500), cutWith(900, Meta{Idle: true}),
+				cutWith(2000, Meta{Idle: true}), answers(0, 2010, 2100), cutAt(2100)},
+			[]string{"|", "205-900", "|", "|"}},
+		"nothing ever succeeded": {
+			[]act{one(0, 50, 50, 51, failed), one(0, 950, 950, 951, failed), cutWith(1000, Meta{Idle: true})}, []string{"50-1000"}},
+		"the generator slept": {
+			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 1_930_000_000}})}, nil},
+		"the generator slept for a part of it": {
+			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 500_000_000}})}, []string{"700-2200"}},
+		"the generator slept, and the answers came in the next interval": {
+			[]act{answers(0, 10, 200), cutWith(2199, Meta{Health: Health{PausedNs: 1_930_000_000}}), one(0, 200, 200, 2200, ok), cutAt(3000)}, nil},
+		"late sends of a generator that slept": {
+			[]act{answers(0, 10, 200), one(0, 300, 2200, 2201, ok), one(0, 310, 2200, 2201, ok), cutAt(2300)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			collector := NewCollector(1, 1)
+			owners := []*Shared{collector.NewShared(), collector.NewShared()}
+			var got []string
+			for _, a := range c.acts {
+				if iv := a(collector, owners); iv != nil {
+					if got = append(got, found(iv)...); len(iv.Standstills) == 0 {
+						got = append(got, "|")
+					}
+				}
+			}
+			want := c.want
+			if want == nil {
+				want = slices.Repeat([]string{"|"}, len(got))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// The memory of a recorder that nobody cuts is bounded.
+func TestLullsAreBounded(t *testing.T) {
+	q := &quiet{}
+	for i := range int64(3 * mostLulls) {
+		q.succeeded(sampleMs(200*i, 200*i, 200*i+150, driver.OK))
+	}
+	if len(q.lulls) != mostLulls {
+		t.Errorf("%d lulls", len(q.lulls))
+	}
+	told := &told{failed: never}
+	told.take(q)
+	told.take(q)
+	if len(told.lulls) != mostLulls {
+		t.Errorf("%d lulls", len(told.lulls))
+	}
+}
