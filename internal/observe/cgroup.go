@@ -5,95 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// memoryUnlimited is the least limit that means none: version 1 says so by a number near 2⁶³.
-const memoryUnlimited = 1 << 60
-
-// memoryLimit is what the process's memory can't exceed: the least limit of its control groups,
-// or the machine's memory.
-func (p *process) memoryLimit() (bytes float64, name string) {
-	data, err := os.ReadFile(filepath.Join(p.path(p.pid), "cgroup"))
-	if err == nil {
-		for l := range strings.Lines(string(data)) {
-			f := strings.SplitN(strings.TrimSpace(l), ":", 3)
-			if len(f) != 3 {
-				continue
-			}
-			root, file := p.cgroups, "memory.max"
-			if f[1] != "" {
-				if !strings.Contains(","+f[1]+",", ",memory,") {
-					continue
-				}
-				root, file = filepath.Join(p.cgroups, "memory"), "memory.limit_in_bytes"
-			}
-			if n := leastLimit(root, f[2], file); n > 0 && (bytes == 0 || n < bytes) {
-				bytes, name = n, "the control group's memory limit"
-			}
-		}
-	}
-	if total := memoryTotal(p.proc); total > 0 && (bytes == 0 || total < bytes) {
-		return total, "the machine's memory"
-	}
-	return bytes, name
-}
-
-// leastLimit is the least limit of a control group and those above it, 0 if there is none.
-func leastLimit(root, path, file string) (least float64) {
-	for at := filepath.Clean("/" + path); ; at = filepath.Dir(at) {
-		if n := readNumber(filepath.Join(root, at, file)); n > 0 && n < memoryUnlimited && (least == 0 || n < least) {
-			least = n
-		}
-		if at == "/" {
-			return least
-		}
-	}
-}
-
-func memoryTotal(proc string) float64 {
-	data, err := os.ReadFile(filepath.Join(proc, "meminfo"))
-	if err != nil {
-		return 0
-	}
-	for l := range strings.Lines(string(data)) {
-		if f := strings.Fields(l); len(f) > 1 && f[0] == "MemTotal:" {
-			n, _ := strconv.ParseFloat(f[1], 64)
-			return n * 1024
-		}
-	}
-	return 0
-}
-
-// readNumber reads a file that holds one number; 0 if it doesn't.
-func readNumber(path string) float64 {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(string(data)), 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// cgroup is a control group of version 2 (the kernel's cgroup-v2 documentation).
+// cgroup is a control group (the kernel's documentation: cgroup-v2, and cgroup-v1 with its
+// controllers memory, cpuacct, cpu, pids and blkio).
 type cgroup struct {
-	name, dir, proc string
+	name    string
+	files   fs.FS    // of the machine, from its root
+	folders []string // of the group in files: one, or in version 1 one in each hierarchy that has it
+	version int
 }
 
-func newCgroup(name, dir, proc string) (*cgroup, error) {
-	if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
-		return nil, fmt.Errorf("%s is no control group: %w", dir, err)
+// newCgroup takes a group's folder, with a path from the root of files.
+func newCgroup(name string, files fs.FS, folder string) (*cgroup, error) {
+	const where = "name a folder such as /sys/fs/cgroup/system.slice/NAME.service, or in version 1 /sys/fs/cgroup/memory/NAME"
+	at := strings.TrimPrefix(path.Clean("/"+folder), "/")
+	c := &cgroup{name: name, files: files, folders: []string{at}, version: 2}
+	if info, err := fs.Stat(files, path.Join(at, ".")); folder == "" || err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%q is no control group: there is no such folder; %s", folder, where)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "cgroup.controllers")); err != nil {
-		return nil, fmt.Errorf("%s is no control group of version 2; watch a process with pid:N instead", dir)
+	switch _, err := fs.Stat(files, path.Join(at, "cgroup.procs")); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%q is no control group: it has no cgroup.procs; %s", folder, where)
+	case err != nil:
+		return nil, fmt.Errorf("%q can't be watched: %w", folder, err)
 	}
-	return &cgroup{name, filepath.Clean(dir), proc}, nil
+	if _, err := fs.Stat(files, path.Join(at, "cgroup.controllers")); err == nil {
+		return c, nil
+	}
+	c.version, c.folders = 1, append(c.folders, sameGroup(files, at)...)
+	if len(c.figures()) == 0 {
+		return nil, fmt.Errorf("%q is a control group without figures: none of memory, cpuacct, pids and blkio has it; %s", folder, where)
+	}
+	return c, nil
 }
 
 // Name implements Source.
@@ -101,28 +49,20 @@ func (c *cgroup) Name() string { return c.name }
 
 // Sample implements Source.
 func (c *cgroup) Sample(context.Context) (Sample, error) {
-	if _, err := os.Stat(filepath.Join(c.dir, "cgroup.procs")); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("control group %s: %w", c.dir, ErrGone)
+	if _, err := fs.Stat(c.files, path.Join(c.folders[0], "cgroup.procs")); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("control group /%s: %w", c.folders[0], ErrGone)
 	}
-	var out Sample
-	if n, ok := c.number("memory.current"); ok {
-		v := Value{Metric: Metric{Name: "memory_bytes", Unit: Bytes}, Value: n}
-		v.Limit, v.LimitName = c.limit()
-		out = append(out, v)
+	out := c.figures()
+	if len(out) == 0 {
+		return nil, fmt.Errorf("control group /%s has no figures; are its controllers enabled?", c.folders[0])
 	}
-	memory := c.table("memory.stat")
-	if n, ok := memory["anon"]; ok {
-		// Memory of files goes when others need it: growth of that is no leak.
-		v := Value{Metric: Metric{Name: "anonymous_bytes", Unit: Bytes, Leak: true}, Value: n}
-		v.Limit, v.LimitName = c.limit()
-		out = append(out, v)
-	}
-	cpu := c.table("cpu.stat")
-	if n, ok := cpu["usage_usec"]; ok {
-		out = append(out, Value{Metric: metricCPU, Value: n / 1e6})
-	}
-	if n, ok := cpu["throttled_usec"]; ok {
-		out = append(out, Value{Metric: Metric{Name: "throttled_seconds", Unit: Seconds, Counter: true}, Value: n / 1e6})
+	return out, nil
+}
+
+func (c *cgroup) figures() Sample {
+	out := c.second()
+	if c.version == 1 {
+		out = c.first()
 	}
 	if n, ok := c.number("pids.current"); ok {
 		v := Value{Metric: Metric{Name: "tasks", Unit: Count, Leak: true}, Value: n}
@@ -131,37 +71,99 @@ func (c *cgroup) Sample(context.Context) (Sample, error) {
 		}
 		out = append(out, v)
 	}
-	out = append(out, c.io()...)
-	if len(out) == 0 {
-		return nil, fmt.Errorf("control group %s has no figures; are its controllers enabled?", c.dir)
-	}
-	return out, nil
+	return out
 }
 
-func (c *cgroup) limit() (float64, string) {
-	if n, ok := c.number("memory.max"); ok {
-		return n, "the control group's memory limit"
+// second is the figures that only version 2 has in this form.
+func (c *cgroup) second() (out Sample) {
+	limit, ok := c.number("memory.max")
+	if !ok {
+		limit = 0
 	}
-	return memoryTotal(c.proc), "the machine's memory"
+	if n, ok := c.number("memory.current"); ok {
+		out = append(out, c.memory("memory_bytes", n, limit))
+	}
+	if n, ok := c.table("memory.stat")["anon"]; ok {
+		out = append(out, c.memory(anonymous, n, limit))
+	}
+	cpu := c.table("cpu.stat")
+	if n, ok := cpu["usage_usec"]; ok {
+		out = append(out, Value{Metric: metricCPU, Value: n / 1e6})
+	}
+	if n, ok := cpu["throttled_usec"]; ok {
+		out = append(out, throttled(n/1e6))
+	}
+	if text, ok := c.text("io.stat"); ok {
+		// A line is a device and name=number each.
+		sum := map[string]float64{}
+		for l := range strings.Lines(text) {
+			for _, f := range strings.Fields(l) {
+				if name, number, ok := strings.Cut(f, "="); ok {
+					n, _ := strconv.ParseFloat(number, 64)
+					sum[name] += n
+				}
+			}
+		}
+		out = append(out, transfers(sum["rbytes"], sum["wbytes"], sum["rios"], sum["wios"])...)
+	}
+	return out
+}
+
+// anonymous is the figure of memory that leaks are judged by: memory of files goes when others need
+// it, so growth of that is none.
+const anonymous = "anonymous_bytes"
+
+// memory is a figure of memory with its limit, the machine's if the group has none.
+func (c *cgroup) memory(name string, n, limit float64) Value {
+	v := Value{Metric: Metric{Name: name, Unit: Bytes, Leak: name == anonymous}, Value: n}
+	if limit > 0 && limit < memoryUnlimited {
+		v.Limit, v.LimitName = limit, "the control group's memory limit"
+		return v
+	}
+	if text, err := fs.ReadFile(c.files, "proc/meminfo"); err == nil {
+		v.Limit, v.LimitName = totalOf(string(text)), "the machine's memory"
+	}
+	return v
+}
+
+func throttled(seconds float64) Value {
+	return Value{Metric: Metric{Name: "throttled_seconds", Unit: Seconds, Counter: true}, Value: seconds}
+}
+
+func transfers(readBytes, writtenBytes, reads, writes float64) Sample {
+	counter := func(name, unit string, n float64) Value {
+		return Value{Metric: Metric{Name: name, Unit: unit, Counter: true}, Value: n}
+	}
+	return Sample{
+		counter("read_bytes", Bytes, readBytes), counter("written_bytes", Bytes, writtenBytes),
+		counter("reads", Count, reads), counter("writes", Count, writes),
+	}
+}
+
+// text reads a file of the group.
+func (c *cgroup) text(file string) (string, bool) {
+	for _, folder := range c.folders {
+		if data, err := fs.ReadFile(c.files, path.Join(folder, file)); err == nil {
+			return string(data), true
+		}
+	}
+	return "", false
 }
 
 func (c *cgroup) number(file string) (float64, bool) {
-	data, err := os.ReadFile(filepath.Join(c.dir, file))
-	if err != nil {
+	text, ok := c.text(file)
+	if !ok {
 		return 0, false
 	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(string(data)), 64)
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return n, err == nil
 }
 
 // table reads a file of lines with a name and a number each.
 func (c *cgroup) table(file string) map[string]float64 {
 	out := map[string]float64{}
-	data, err := os.ReadFile(filepath.Join(c.dir, file))
-	if err != nil {
-		return out
-	}
-	for l := range strings.Lines(string(data)) {
+	text, _ := c.text(file)
+	for l := range strings.Lines(text) {
 		if f := strings.Fields(l); len(f) == 2 {
 			if n, err := strconv.ParseFloat(f[1], 64); err == nil {
 				out[f[0]] = n
@@ -171,26 +173,14 @@ func (c *cgroup) table(file string) map[string]float64 {
 	return out
 }
 
-// io adds up io.stat, whose lines are a device and name=number each.
-func (c *cgroup) io() Sample {
-	data, err := os.ReadFile(filepath.Join(c.dir, "io.stat"))
-	if err != nil {
-		return nil
-	}
-	sum := map[string]float64{}
-	for l := range strings.Lines(string(data)) {
-		for _, f := range strings.Fields(l) {
-			if name, number, ok := strings.Cut(f, "="); ok {
-				n, _ := strconv.ParseFloat(number, 64)
-				sum[name] += n
-			}
+// isHierarchy reports whether a folder's name is that of a hierarchy of version 1: its controllers,
+// comma-separated.
+func isHierarchy(name string) bool {
+	known := strings.Fields("memory cpu cpuacct pids blkio cpuset devices freezer hugetlb net_cls net_prio perf_event rdma misc systemd")
+	for part := range strings.SplitSeq(name, ",") {
+		if !slices.Contains(known, part) {
+			return false
 		}
 	}
-	counter := func(name, unit, field string) Value {
-		return Value{Metric: Metric{Name: name, Unit: unit, Counter: true}, Value: sum[field]}
-	}
-	return Sample{
-		counter("read_bytes", Bytes, "rbytes"), counter("written_bytes", Bytes, "wbytes"),
-		counter("reads", Count, "rios"), counter("writes", Count, "wios"),
-	}
+	return true
 }

@@ -2,13 +2,10 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -127,55 +124,6 @@ func TestNamesOfRuntimes(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
-	}
-}
-
-func TestControlGroup(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("cgroup.procs", "1\n")
-	if _, err := newCgroup("cgroup:x", dir, dir); err == nil {
-		t.Error("a group of version 1 was taken")
-	}
-	write("cgroup.controllers", "cpu memory\n")
-	write("memory.current", "5000\n")
-	write("memory.max", "8000\n")
-	write("memory.stat", "anon 3000\nfile 2000\n")
-	write("cpu.stat", "usage_usec 2500000\nthrottled_usec 500000\n")
-	write("pids.current", "7\n")
-	write("pids.max", "max\n")
-	write("io.stat", "8:0 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n8:16 rbytes=5 wbytes=0 rios=1 wios=0\n")
-	c, err := newCgroup("cgroup:x", dir, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := c.Sample(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, v := range values {
-		got[v.Name] = v.Value
-		if v.Limit > 0 {
-			got["limit "+v.Name] = v.Limit
-		}
-	}
-	want := map[string]float64{
-		"memory_bytes": 5000, "limit memory_bytes": 8000, "anonymous_bytes": 3000, "limit anonymous_bytes": 8000,
-		"cpu_seconds": 2.5, "throttled_seconds": 0.5, "tasks": 7, "read_bytes": 15, "written_bytes": 20, "reads": 2, "writes": 2,
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if err := os.Remove(filepath.Join(dir, "cgroup.procs")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Sample(context.Background()); !errors.Is(err, ErrGone) {
-		t.Errorf("got %v, want that it is gone", err)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -18,7 +20,7 @@ const (
 
 // Parse returns the source that a text names: "pid:N" (a process), "tree:N" (a process with its
 // descendants), "url:http://HOST/metrics" (a service's own metrics in Prometheus' text format) or
-// "cgroup:/sys/fs/cgroup/…" (a control group of version 2). Errors say what to write instead and
+// "cgroup:/sys/fs/cgroup/…" (a control group). Errors say what to write instead and
 // hold no password.
 func Parse(text string) (Source, error) {
 	kind, rest, ok := strings.Cut(text, ":")
@@ -36,7 +38,10 @@ func Parse(text string) (Source, error) {
 		}
 		return newProcess(text, procDir, cgroupDir, pid, kind == "tree")
 	case "cgroup":
-		return newCgroup(text, rest, procDir)
+		if rest != "" && !filepath.IsAbs(rest) {
+			return nil, fmt.Errorf("%s: give the whole path of the group's folder, below %s", text, cgroupDir)
+		}
+		return newCgroup(text, os.DirFS("/"), rest)
 	case "url":
 		u, err := url.Parse(rest)
 		if err != nil {
