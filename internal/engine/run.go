@@ -73,7 +73,8 @@ type run struct {
 	out        *Outcome
 	rules      *rules
 	intervalNs int64
-	startNs    int64 // of the interval under way
+	startNs    int64           // of the interval under way
+	health     *measure.Health // in it; nil until it is looked at
 }
 
 // stage runs one stage while cutting intervals, and returns the next operation's number.
@@ -112,6 +113,18 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 	}
 }
 
+// lookAtHealth samples the generator's state for the interval under way, once, and reports whether
+// the generator stood still in it.
+func (r *run) lookAtHealth() (stoodStill bool) {
+	if r.health == nil {
+		r.health = &measure.Health{}
+		if r.cfg.Health != nil {
+			*r.health = r.cfg.Health()
+		}
+	}
+	return r.health.PausedNs > 0
+}
+
 // cutInterval ends the interval under way, which belongs to p, tells the sinks and checks the rules.
 // idle says that everything begun has finished.
 func (r *run) cutInterval(endNs int64, p *plan.Phase, idle bool) {
@@ -121,9 +134,8 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, idle bool) {
 		Idle:   idle,
 		UnixNs: r.cfg.Clock.Unix(r.startNs),
 	}
-	if r.cfg.Health != nil {
-		meta.Health = r.cfg.Health()
-	}
+	r.lookAtHealth()
+	meta.Health, r.health = *r.health, nil
 	iv := r.cfg.Collector.Cut(endNs, meta)
 	if !p.WarmUp && p.Kind != plan.Pause {
 		r.out.DurationNs += endNs - r.startNs

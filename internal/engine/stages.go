@@ -94,13 +94,20 @@ func (c *cutter) wait() time.Duration {
 	return time.Duration(max(c.boundary()-c.run.cfg.Clock.Now(), 0))
 }
 
+// settling is how long an interval in which the generator stood still goes on, so that what fell due
+// meanwhile and is now sent late, or given up, ends in it and not in the next.
+const settling = 100 * time.Millisecond
+
 // cut ends the interval at its boundary, now being at or after it.
 func (c *cutter) cut(now int64) {
 	at := c.boundary()
 	if now < at {
 		return
 	}
-	if late := now - at; late > c.run.intervalNs/10 {
+	if c.run.lookAtHealth() {
+		time.Sleep(settling)
+		at = c.run.cfg.Clock.Now()
+	} else if late := now - at; late > c.run.intervalNs/10 {
 		at = now
 	}
 	c.run.cutInterval(at, c.current(), false)

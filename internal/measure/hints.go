@@ -68,6 +68,7 @@ type ChangeHints struct {
 	phase     string
 	begun     bool
 	longestNs int64 // of the intervals so far
+	own       aftermath
 	hints     []Hint
 }
 
@@ -103,8 +104,12 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 	}
 	if iv.Health.PausedNs > length/10 {
 		// What the interval shows is the generator's doing, not the server's.
+		c.own = aftermath{untilNs: iv.EndNs + iv.Health.PausedNs, lasts: true}
 		c.hint(Hint{Metric: HintGenerator, Operation: AllOperations, Kind: Pause, To: float64(iv.Health.PausedNs), Ratio: math.Inf(1)}, iv)
 		return c.hints
+	}
+	if c.own.touches(iv) {
+		return nil
 	}
 	if c.longestNs = max(c.longestNs, length); length < c.longestNs/2 {
 		// What is left of an interval where a phase or the run ends has too few samples to compare.
@@ -130,6 +135,21 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 		}
 	}
 	return c.hints
+}
+
+// aftermath finds the intervals after a standstill of the generator that show its doing too: the next
+// one, where late requests may still end, and further ones while arrivals of that time wait, for as long
+// again as it stood still at most.
+type aftermath struct {
+	untilNs int64
+	lasts   bool
+}
+
+// touches takes the next interval.
+func (a *aftermath) touches(iv *Interval) bool {
+	touched := a.lasts
+	a.lasts = touched && iv.Backlog > 0 && iv.EndNs < a.untilNs
+	return touched
 }
 
 func (c *ChangeHints) hint(h Hint, iv *Interval) {

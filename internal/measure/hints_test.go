@@ -179,6 +179,23 @@ func TestGeneratorPauseIsNotTheServers(t *testing.T) {
 	}
 }
 
+// What a generator that stood still sends late ends in the intervals after it too: the first whatever
+// it shows, others while arrivals wait, for as long again.
+func TestTheAftermathOfAGeneratorPauseIsNotTheServers(t *testing.T) {
+	for waiting, want := range map[uint64]int{0: 31, 90: 33} {
+		f := newFeed(1)
+		f.seconds(30, 400, 0, 1e6)
+		f.s.Do(func(r *Recorder) { r.SetGauges([]int{1}, 0, waiting, 0) })
+		f.second(Meta{Health: Health{PausedNs: 29e8}}, 400, 0, 900e6)
+		for range 6 {
+			f.second(Meta{}, 0, 0, 0)
+		}
+		if len(f.all) != 2 || f.all[0].Metric != HintGenerator || f.all[1].Metric != HintThroughput || f.all[1].Interval != want+1 {
+			t.Errorf("%d waiting: %+v", waiting, f.all)
+		}
+	}
+}
+
 func TestPlannedChangesAreNoHints(t *testing.T) {
 	f := newFeed(1)
 	for _, phase := range []struct {

@@ -135,6 +135,9 @@ func lateReasons(run *record.Run) (out []string) {
 }
 
 func latenessRemedy(run *record.Run) string {
+	if stoodStill(run) {
+		return "that it stood still explains it"
+	}
 	if run.Tier != "codec" {
 		return "lower the rate, free this machine's cores, or use a protocol and options that the codec tier can drive"
 	}
@@ -153,13 +156,18 @@ func machineReasons(run *record.Run) (out []string) {
 	if s := share(h.CgroupThrottledNs, run.DurationNs); s > throttledLimit {
 		out = append(out, fmt.Sprintf("the control group's CPU limit stopped the generator for %s of the time; raise the limit", fraction(s)))
 	}
-	if s := share(h.PausedNs, run.DurationNs); s > pausedLimit {
+	if stoodStill(run) {
 		out = append(out, fmt.Sprintf("the generator stood still for %s (suspended, stopped, or starved by its host); repeat the run on a machine that isn't", span(time.Duration(h.PausedNs))))
 	}
 	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > run.Total.Response.P99Ns/2 {
 		out = append(out, fmt.Sprintf("a garbage collection stopped the generator for %s, against a response time p99 of %s; give it more memory or cores", latencyInt(p), latencyInt(run.Total.Response.P99Ns)))
 	}
 	return out
+}
+
+// stoodStill reports whether the generator stood still for so long that nothing else can be said.
+func stoodStill(run *record.Run) bool {
+	return share(run.Health.PausedNs, run.DurationNs) > pausedLimit
 }
 
 func share(part, whole int64) float64 {

@@ -100,8 +100,15 @@ func assessServer(run *record.Run) (out []record.Warning) {
 		out = append(out, w)
 	}
 	if n := run.Total.Dropped; n > 0 {
-		out = append(out, warning(WarnDropped, "more sessions or a lower rate; latency is only of what was sent",
-			"%s of %s arrivals were given up without being sent", count(n), count(n+run.Total.Done)))
+		w := warning(WarnDropped, "more sessions or a lower rate; latency is only of what was sent",
+			"%s of %s arrivals were given up without being sent", count(n), count(n+run.Total.Done))
+		if own := dueWhilePaused(run); own >= 1 {
+			w.Text += fmt.Sprintf("; about %s fell due while the generator itself stood still", count(min(own, n)))
+			if own >= n/2 {
+				w.Remedy = "repeat the run on a machine that isn't suspended, stopped or starved; latency is only of what was sent"
+			}
+		}
+		out = append(out, w)
 	}
 	if n := run.Total.Late; open(run) && n > 0 && float64(n) > 0.01*float64(run.Total.Done) {
 		out = append(out, warning(WarnLateArrivals, "response times count the wait, service times don't",
@@ -116,6 +123,11 @@ func assessServer(run *record.Run) (out []record.Warning) {
 			"%s lost and made again while running", plural(reconnects, "connection was", "connections were")))
 	}
 	return out
+}
+
+// dueWhilePaused is how many arrivals fell due while the generator stood still.
+func dueWhilePaused(run *record.Run) uint64 {
+	return uint64(run.Total.OfferedPerS * float64(run.Health.PausedNs) / 1e9)
 }
 
 // neededSessions is how many sessions the offered rate needs on average by Little's law: the rate

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/report"
+	"brunt/internal/testserver"
+)
+
+// Arrivals that fell due while the generator itself was stopped are given up and counted, in the
+// interval that says so, and nothing of it is put down to the server.
+func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
+	t.Parallel()
+	const total, rate = 800, 100
+	const stopped = 2 * time.Second
+	web := "http://" + testserver.Nginx(t).Addr + "/"
+	plan := filepath.Join(t.TempDir(), "plan.yml")
+	if err := os.WriteFile(plan, []byte("queries: [{name: one, command: [PING], weight: 1}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"cook":          {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late", "drop", web},
+		"cook, library": {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late", "drop", "-noreuse", web},
+		"http":          {"http", "--rate", "100", "--sessions", "2", "--interval", "500ms", "--duration", "8s", "--late", "drop", web},
+		"rate":          {"rate", "-c", plan, "--proto", "redis", "-a", testserver.Redis(t).Addr, "--rate", "100", "--vu", "2", "--interval", "500ms", "--duration", "8s", "--late", "drop"},
+		"http, library": {"http", "--rate", "100", "--sessions", "1", "--noreuse", "--interval", "500ms", "--duration", "8s", "--late", "drop", web},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "bundle")
+			cmd, output := start(t, nil, append([]string{"brunt"}, append(args, "--bundle", dir)...)...)
+			until(t, "the load is recorded", func() bool {
+				b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
+				return bytes.Count(b, []byte("\n")) >= 3
+			})
+			cmd.Process.Signal(syscall.SIGSTOP)
+			time.Sleep(stopped)
+			cmd.Process.Signal(syscall.SIGCONT)
+			cmd.Wait()
+			out, _ := os.ReadFile(output)
+			run, _, _ := recorded(t, dir)
+			checkDropped(t, run, total, uint64(stopped.Seconds()*rate), string(out))
+			var paused, all uint64
+			b, err := record.Open(record.OS{}, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Intervals(func(iv *record.Interval) error {
+				counts := iv.Totals()
+				all += counts.Dropped
+				if iv.Health.PausedNs > 0 {
+					paused += counts.Dropped
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if all != run.Total.Dropped || 2*paused < all {
+				t.Errorf("%d of %d were given up where the generator stood still", paused, all)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != exitInvalid {
+				t.Errorf("exit %d\n%s", code, out)
+			}
+		})
+	}
+}
+
+// checkDropped looks at a run of total arrivals of which missed fell due while it was stopped.
+func checkDropped(t *testing.T, run *record.Run, total, missed uint64, out string) {
+	t.Helper()
+	if n := run.Total.Done + run.Total.Dropped; n != total {
+		t.Errorf("%d done and %d dropped are not %d\n%s", run.Total.Done, run.Total.Dropped, total, out)
+	}
+	// Sessions that are free take a request each, however late, and some more while others are given up.
+	if run.Total.Dropped < missed*3/4 {
+		t.Errorf("%d dropped, %d were missed\n%s", run.Total.Dropped, missed, out)
+	}
+	own := false
+	for _, h := range run.Hints {
+		own = own || h.Metric == "generator"
+		if h.Kind == "pause" && h.Metric != "generator" {
+			t.Errorf("a hint blames the server: %+v", h)
+		}
+	}
+	if !own || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 || run.Standstill.TotalNs > 5e8 {
+		t.Errorf("hints %+v, verdict %+v, the generator stood still for %d ns, the server for %d\n%s",
+			run.Hints, run.Verdict, run.Health.PausedNs, run.Standstill.TotalNs, out)
+	}
+	said := false
+	for _, w := range run.Warnings {
+		said = said || w.ID == report.WarnDropped && strings.Contains(w.Text, " fell due while the generator itself stood still")
+	}
+	if !said {
+		t.Errorf("the report doesn't say why:\n%s", out)
+	}
+}
