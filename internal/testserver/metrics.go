@@ -35,31 +35,6 @@ func Prometheus(t TB, opts ...Option) *Server {
 	}, &Server{})
 }
 
-// InfluxDB starts an InfluxDB 1. Without a password it asks for none.
-func InfluxDB(t TB, opts ...Option) *Server {
-	t.Helper()
-	o := collect(opts)
-	return launch(t, &spec{
-		name:   "InfluxDB",
-		binary: binary(t, "influxd", "influxdb"),
-		ports:  2,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
-		configure: func(s *Server) error {
-			lines := []string{
-				"reporting-disabled = true", fmt.Sprintf("bind-address = %q", fmt.Sprintf("%s:%d", s.Host, s.ports[1].port)),
-				"[meta]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "meta")),
-				"[data]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "data")), fmt.Sprintf("wal-dir = %q", filepath.Join(s.Dir, "wal")),
-				"[http]", "enabled = true", fmt.Sprintf("bind-address = %q", s.Addr),
-			}
-			_, err := s.write("influxdb.conf", strings.Join(append(lines, o.settings...), "\n")+"\n")
-			return err
-		},
-		arguments: func(*Server) []string { return []string{"run", "-config", "influxdb.conf"} },
-		ready:     func(s *Server) error { return httpReady("http://"+s.Addr+"/ping", http.StatusNoContent) },
-	}, &Server{})
-}
-
 // VictoriaMetrics starts a VictoriaMetrics of one node.
 func VictoriaMetrics(t TB, opts ...Option) *Server {
 	t.Helper()

@@ -1,0 +1,55 @@
+package testserver
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// InfluxDB starts Debian's InfluxDB, 1.6 or later. It asks for no password unless Settings say
+// "auth-enabled = true".
+func InfluxDB(t TB, opts ...Option) *Server {
+	t.Helper()
+	sp := influx(collect(opts))
+	sp.binary = binary(t, "influxd", "influxdb")
+	return launch(t, sp, &Server{})
+}
+
+// InfluxDB18 starts an InfluxDB 1.8, which takes version 2's writes as well, built from a module of
+// its own. Settings are InfluxDB's.
+func InfluxDB18(t TB, opts ...Option) *Server {
+	t.Helper()
+	sp := influx(collect(opts))
+	sp.prepare = func(s *Server) error {
+		sp.binary = filepath.Join(s.Dir, "influxd")
+		dir, err := sourceDir()
+		if err == nil {
+			_, err = goTool("build", "-C", filepath.Join(dir, "influxdb"), "-o", sp.binary, "github.com/influxdata/influxdb/cmd/influxd")
+		}
+		return err
+	}
+	return launch(t, sp, &Server{})
+}
+
+func influx(o options) *spec {
+	return &spec{
+		name:  "InfluxDB",
+		ports: 2,
+		death: syscall.SIGKILL,
+		stop:  syscall.SIGTERM,
+		configure: func(s *Server) error {
+			lines := []string{
+				"reporting-disabled = true", fmt.Sprintf("bind-address = %q", fmt.Sprintf("%s:%d", s.Host, s.ports[1].port)),
+				"[meta]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "meta")),
+				"[data]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "data")), fmt.Sprintf("wal-dir = %q", filepath.Join(s.Dir, "wal")),
+				"[http]", "enabled = true", fmt.Sprintf("bind-address = %q", s.Addr),
+			}
+			_, err := s.write("influxdb.conf", strings.Join(append(lines, o.settings...), "\n")+"\n")
+			return err
+		},
+		arguments: func(*Server) []string { return []string{"run", "-config", "influxdb.conf"} },
+		ready:     func(s *Server) error { return httpReady("http://"+s.Addr+"/ping", http.StatusNoContent) },
+	}
+}
