@@ -3,6 +3,7 @@
 package endpoints
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -76,8 +77,8 @@ func Redacted(u *url.URL) string { return redact(u.String()) }
 const MaxAddresses = 256
 
 // SetTarget points p at the requests' hosts: each is an address of the plan, those with TLS first.
-// User and password of the first URL that has them become the target's. It sets the target's
-// options; callers add theirs.
+// User and password of URLs at one address become the target's; with several addresses each goes with
+// the requests to its own URL only. It sets the target's options; callers add theirs.
 func SetTarget(p *plan.Plan, requests []Request) error {
 	if len(requests) == 0 {
 		return errors.New("no request given; name a URL")
@@ -91,14 +92,6 @@ func SetTarget(p *plan.Plan, requests []Request) error {
 		if n := len(addresses["http"]) + len(addresses["https"]); n > MaxAddresses {
 			return fmt.Errorf("the requests go to more than %d addresses; split the list", MaxAddresses)
 		}
-		if user := u.User; user != nil {
-			password, _ := user.Password()
-			if p.Target.User == "" && p.Target.Password == "" {
-				p.Target.User, p.Target.Password = user.Username(), password
-			} else if p.Target.User != user.Username() || p.Target.Password != password {
-				return fmt.Errorf("%q: its user differs from another URL's; give Authorization headers instead", Redacted(u))
-			}
-		}
 	}
 	secure := addresses["https"]
 	plain := slices.DeleteFunc(addresses["http"], func(a string) bool { return slices.Contains(secure, a) })
@@ -108,6 +101,25 @@ func SetTarget(p *plan.Plan, requests []Request) error {
 		p.Target.Protocol = "https"
 		if len(plain) > 0 {
 			p.Target.Options["plain"] = strings.Join(plain, ",")
+		}
+	}
+	if len(p.Target.Addresses) > 1 {
+		return nil
+	}
+	return setUser(p, requests)
+}
+
+func setUser(p *plan.Plan, requests []Request) error {
+	for i := range requests {
+		u := requests[i].URL
+		if u.User == nil {
+			continue
+		}
+		password, _ := u.User.Password()
+		if p.Target.User == "" && p.Target.Password == "" {
+			p.Target.User, p.Target.Password = u.User.Username(), password
+		} else if p.Target.User != u.User.Username() || p.Target.Password != password {
+			return fmt.Errorf("%q: its user differs from another URL's; give Authorization headers instead", Redacted(u))
 		}
 	}
 	return nil
@@ -156,8 +168,17 @@ func (r *Request) web(p *plan.Plan, generated [][2]string) *driver.Web {
 	for _, h := range r.Header {
 		w.Header = append(w.Header, [2]string{h[0], escape(h[1])})
 	}
+	if user := r.URL.User; user != nil && len(p.Target.Addresses) > 1 && !r.has("Authorization") {
+		password, _ := user.Password()
+		secret := base64.StdEncoding.EncodeToString([]byte(user.Username() + ":" + password))
+		w.Header = append(w.Header, [2]string{"Authorization", "Basic " + secret})
+	}
 	w.Header = append(w.Header, generated...)
 	return w
+}
+
+func (r *Request) has(header string) bool {
+	return slices.ContainsFunc(r.Header, func(h [2]string) bool { return strings.EqualFold(h[0], header) })
 }
 
 // escape makes text that stands for itself in a template.

@@ -39,7 +39,7 @@ func TestPlan(t *testing.T) {
 	if err := SetTarget(p, requests); err != nil {
 		t.Fatal(err)
 	}
-	if p.Target.Protocol != "https" || strings.Join(p.Target.Addresses, " ") != "b:8443 a:80 [::1]:81" || p.Target.Options["plain"] != "a:80,[::1]:81" || !p.Target.TLS.Enabled || p.Target.User != "u" || p.Target.Password != "p" {
+	if p.Target.Protocol != "https" || strings.Join(p.Target.Addresses, " ") != "b:8443 a:80 [::1]:81" || p.Target.Options["plain"] != "a:80,[::1]:81" || !p.Target.TLS.Enabled || p.Target.User != "" || p.Target.Password != "" {
 		t.Errorf("%+v", p.Target)
 	}
 	AddOperation(p, "GET {y}", 1, requests, []Field{{"N", gen.Int, gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i)) })}}, func(i uint64) int { return int(i % 3) })
@@ -56,8 +56,29 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%d: %+v", i, w)
 		}
 	}
-	if w := step.Variants[1].Web; string(w.Body) != "{$$}" || w.Header[0][1] != "$$2" || w.Header[1] != [2]string{"N", "$1"} {
+	if w := step.Variants[1].Web; string(w.Body) != "{$$}" || w.Header[0][1] != "$$2" || w.Header[1] != [2]string{"Authorization", "Basic dTpw"} || w.Header[2] != [2]string{"N", "$1"} {
 		t.Errorf("%+v", w)
+	}
+}
+
+// No host gets another's password.
+func TestUsersOfSeveralHosts(t *testing.T) {
+	requests := []Request{
+		request(t, "GET", "http://u:p@a/"), request(t, "GET", "http://b/"), request(t, "GET", "http://v:q@c/"), request(t, "GET", "http://v:q@c/"),
+	}
+	requests[3].Header = [][2]string{{"authorization", "Bearer x"}}
+	p := &plan.Plan{}
+	if err := SetTarget(p, requests); err != nil {
+		t.Fatal(err)
+	}
+	AddOperation(p, "all", 1, requests, nil, func(i uint64) int { return int(i % 4) })
+	for i, want := range []string{"[[Authorization Basic dTpw]]", "[]", "[[Authorization Basic djpx]]", "[[authorization Bearer x]]"} {
+		if got := fmt.Sprint(p.Operations[0].Steps[0].Variants[i].Web.Header); got != want {
+			t.Errorf("%d: %s, want %s", i, got, want)
+		}
+	}
+	if p.Target.User != "" || p.Target.Password != "" {
+		t.Errorf("%+v", p.Target)
 	}
 }
 
