@@ -12,7 +12,7 @@ PARALLEL    ?= 2
 TIMEOUT     ?= 10m
 FUZZTIME    ?= 5s
 
-.PHONY: all build run test check race bench bench-go bench-wire bench-load bench-memory bench-record bench-ycsb fuzz clean
+.PHONY: all build run test check race bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb fuzz clean
 
 all: build
 
@@ -48,6 +48,9 @@ bench-load: build ## rows a second into a table
 
 bench-memory: build ## memory over 100 million requests
 	$(GO) run ./internal/bench memory $(BENCH)
+
+bench-soak: build ## memory and pace over an hour at 20 000 requests a second
+	$(GO) run ./internal/bench soak $(BENCH)
 
 bench-ycsb: build ## brunt ycsb beside go-ycsb
 	$(GO) run ./internal/bench ycsb $(BENCH)

@@ -4,6 +4,7 @@
 //	go run ./internal/bench wire     CPU a request of both, by protocol and load
 //	go run ./internal/bench load     rows a second into a table
 //	go run ./internal/bench memory   memory over a run of 100 million requests
+//	go run ./internal/bench soak     memory and pace over an hour at 20 000 requests a second
 //	go run ./internal/bench ycsb     brunt ycsb beside go-ycsb
 //
 // What is measured, and how to provide peers that aren't installed, is in docs/benchmarks.md.
@@ -33,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("say what to measure: wire, load, memory or ycsb")
+		return errors.New("say what to measure: wire, load, memory, soak or ycsb")
 	}
 	switch args[0] {
 	case "wire":
@@ -42,12 +43,14 @@ func run(ctx context.Context, args []string) error {
 		return loading(ctx, args[1:])
 	case "memory":
 		return memory(ctx, args[1:])
+	case "soak":
+		return soak(ctx, args[1:])
 	case "ycsb":
 		return comparing(ctx, args[1:])
 	case receiverCommand:
 		return receive(args[1:])
 	}
-	return fmt.Errorf("unknown measurement %q: there are wire, load, memory and ycsb", args[0])
+	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak and ycsb", args[0])
 }
 
 // wire measures the groups of rounds and prints the table of goals.

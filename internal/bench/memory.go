@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,36 +46,46 @@ func memory(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	run, seen, err := watched(cmd, bundle, raw)
+	if err != nil {
 		return err
 	}
-	seen, err := watchMemory(cmd.Process.Pid, raw)
+	fmt.Printf("%d requests in %.0f s, %d failed; %s\nraw: %s\n",
+		run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, flatness(seen), raw.path)
+	return nil
+}
+
+// watched runs brunt to its end, watching its memory, and reads its record.
+func watched(cmd *exec.Cmd, bundle string, raw *rawLog) (run *record.Run, seen []uint64, err error) {
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	seen, err = watchMemory(cmd.Process.Pid, raw)
 	if failure := cmd.Wait(); err == nil && failure != nil && !cmd.ProcessState.Exited() {
 		err = failure
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	b, err := record.Open(record.OS{}, bundle)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	run, err := b.Result()
-	if err != nil {
-		return err
-	}
-	least, most := seen[0], seen[0]
-	for _, kB := range seen {
-		least, most = min(least, kB), max(most, kB)
-	}
+	run, err = b.Result()
+	return run, seen, err
+}
+
+// flatness says how a process's memory, in kB, went on after its first reading, which was a minute
+// after the start.
+func flatness(seen []uint64) string {
+	least, most := slices.Min(seen), slices.Max(seen)
 	grown := float64(most)/float64(seen[0]) - 1
 	verdict := "yes"
 	if grown > 0.05 {
 		verdict = "no"
 	}
-	fmt.Printf("%d requests in %.0f s, %d failed; memory (RSS) a minute after the start %d kB, least %d kB, most %d kB since: +%.1f %%; within 5 %%: %s\nraw: %s\n",
-		run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, seen[0], least, most, 100*grown, verdict, raw.path)
-	return nil
+	return fmt.Sprintf("memory (RSS) a minute after the start %d kB, least %d kB, most %d kB since: %+.1f %%; within 5 %%: %s",
+		seen[0], least, most, 100*grown, verdict)
 }
 
 // longRun prepares a closed load with a deep pipeline.

@@ -11,16 +11,23 @@ import (
 // second; at most four times as much memory again is the price of a quarter of the collections.
 const loadGCPercent = 400
 
+// loopGCPercent is the target while event loops carry the load. They allocate nothing for a request;
+// what remains, some kilobytes an interval, would need minutes to double the heap, and memory would
+// seem to grow for as long. A collection of so small a heap takes a few milliseconds a minute.
+const loopGCPercent = 25
+
 // calmCollector keeps the garbage collector out of the load as far as possible: what the set-up left
-// behind is collected before, and the library tier gets loadGCPercent unless the user has set GOGC.
-// Event loops allocate nothing for a request; what remains there, a few kilobytes an interval, is
-// collected every few minutes with the usual target, which keeps the memory in use flat. The
+// behind is collected before, and the target suits the tier unless the user has set GOGC. The
 // function returned undoes it.
 func calmCollector(tier string) (restore func()) {
 	runtime.GC()
-	if tier == "codec" || os.Getenv("GOGC") != "" {
+	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	before := debug.SetGCPercent(loadGCPercent)
+	percent := loadGCPercent
+	if tier == "codec" {
+		percent = loopGCPercent
+	}
+	before := debug.SetGCPercent(percent)
 	return func() { debug.SetGCPercent(before) }
 }

@@ -12,9 +12,12 @@ import (
 // others use this thread's place (34 instead of 65 µs of CPU a request at 1 000 requests a
 // second). The runtime can't take the place away meanwhile, but it isn't held up either: to stop
 // the world it sends the thread a signal, which ends the wait with EINTR, and the loop yields at
-// its next function call. Sleeps from longSleepNs on, in which the place might be of use to
-// others and the bookkeeping no longer matters, are ordinary system calls.
-const longSleepNs = 5_000_000
+// its next function call.
+//
+// Only a loop for which nothing has happened for patienceNs sleeps in an ordinary system call. A
+// thread that is in one again and again is what the runtime's monitor looks for: it wakes up to
+// 50 000 times a second to take the place away, at a tenth of the loop's own CPU.
+const patienceNs = 2_000_000
 
 // Tokens that stand for the loop's own descriptors in place of a session's slot.
 const (
@@ -47,7 +50,7 @@ func newPoller() (*poller, error) {
 		err = p.addOwn(p.bell, bellToken)
 	}
 	if err == nil {
-		if _, errno := p.wait(p.bellOnly, 0); errno == unix.ENOSYS {
+		if _, errno := p.wait(p.bellOnly, 0, false); errno == unix.ENOSYS {
 			err = p.useTimer()
 		}
 	}
@@ -86,8 +89,9 @@ func (p *poller) add(fd, slot int, generation int32) error {
 	return unix.EpollCtl(p.all, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// wait waits for events of a set for at most ns, and returns how many there are.
-func (p *poller) wait(set int, ns int64) (int, syscall.Errno) {
+// wait waits for events of a set for at most ns, and returns how many there are. long says that the
+// thread's place may be given to others meanwhile.
+func (p *poller) wait(set int, ns int64, long bool) (int, syscall.Errno) {
 	if ns < 0 {
 		ns = 0
 	}
@@ -97,11 +101,11 @@ func (p *poller) wait(set int, ns int64) (int, syscall.Errno) {
 	p.timeout = unix.NsecToTimespec(ns)
 	var n uintptr
 	var errno syscall.Errno
-	if ns < longSleepNs {
-		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(set), uintptr(unsafe.Pointer(&p.events[0])),
+	if long {
+		n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(set), uintptr(unsafe.Pointer(&p.events[0])),
 			eventsAtOnce, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 	} else {
-		n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(set), uintptr(unsafe.Pointer(&p.events[0])),
+		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(set), uintptr(unsafe.Pointer(&p.events[0])),
 			eventsAtOnce, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 	}
 	return p.waited(n, errno)

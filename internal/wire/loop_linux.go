@@ -78,6 +78,7 @@ type loop struct {
 
 	sample   measure.Sample
 	asleepNs int64 // since the last gauges
+	idle     bool  // nothing happened for patienceNs
 	gaugesAt int64
 	tid      atomic.Int32
 	quitting bool
@@ -134,7 +135,7 @@ func (l *loop) turn() {
 		l.sendDue(l.now())
 	}
 	if blind {
-		n = l.collect(l.poller.all, 0)
+		n = l.collect(l.poller.all, 0, false)
 	}
 	for i := range n {
 		l.handle(&l.poller.events[i])
@@ -167,14 +168,17 @@ func (l *loop) sleep() (events int, blind bool) {
 		until = min(until, send)
 	}
 	if until <= now {
-		return l.collect(l.poller.all, 0), false
+		return l.collect(l.poller.all, 0, false), false
 	}
 	set := l.poller.all
 	if blind {
 		set = l.poller.bellOnly
 	}
-	n := l.collect(set, until-now)
-	l.asleepNs += l.now() - now
+	ns, long := l.patience(until - now)
+	n := l.collect(set, ns, long)
+	woke := l.now()
+	l.asleepNs += woke - now
+	l.idle = n == 0 && woke-now >= patienceNs
 	if blind {
 		for i := range n {
 			l.handle(&l.poller.events[i])
@@ -184,9 +188,17 @@ func (l *loop) sleep() (events int, blind bool) {
 	return n, false
 }
 
+// patience is how long to sleep of a time ns, and in which way: see patienceNs.
+func (l *loop) patience(ns int64) (sleepNs int64, long bool) {
+	if ns <= patienceNs || l.idle {
+		return ns, ns > patienceNs
+	}
+	return patienceNs, false
+}
+
 // collect waits for events for at most ns.
-func (l *loop) collect(set int, ns int64) int {
-	n, errno := l.poller.wait(set, ns)
+func (l *loop) collect(set int, ns int64, long bool) int {
+	n, errno := l.poller.wait(set, ns, long)
 	if errno != 0 {
 		l.give(errno)
 	}

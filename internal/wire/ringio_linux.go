@@ -152,7 +152,7 @@ func (l *loop) ringTurn() {
 	if l.part != nil && l.part.stage.Open() {
 		l.sendDue(l.now())
 		if l.ring.pending > 0 {
-			l.ringEnter(0, 0)
+			l.ringEnter(0, 0, false)
 		}
 	}
 	l.reap()
@@ -182,15 +182,18 @@ func (l *loop) ringSleep() {
 		}
 	}
 	if until <= now {
-		l.ringEnter(0, 0)
+		l.ringEnter(0, 0, false)
 		return
 	}
-	l.ringEnter(completions, until-now)
-	l.asleepNs += l.now() - now
+	ns, long := l.patience(until - now)
+	l.ringEnter(completions, ns, long)
+	woke := l.now()
+	l.asleepNs += woke - now
+	l.idle = woke-now >= patienceNs
 }
 
-func (l *loop) ringEnter(completions uint32, ns int64) {
-	if errno := l.ring.enter(completions, ns, ns >= longSleepNs); errno != 0 {
+func (l *loop) ringEnter(completions uint32, ns int64, long bool) {
+	if errno := l.ring.enter(completions, ns, long); errno != 0 {
 		l.give(errno)
 	}
 }
