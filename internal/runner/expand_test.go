@@ -87,7 +87,7 @@ func TestCollectorIsPutBack(t *testing.T) {
 		debug.SetGCPercent(p)
 		return p
 	}
-	for tier, want := range map[string]int{"library": loadGCPercent, "codec": 77} {
+	for tier, want := range map[string]int{"library": loadGCPercent, "codec": loopGCPercent} {
 		restore := calmCollector(tier)
 		if got := percent(); got != want {
 			t.Errorf("%s: %d %%, want %d", tier, got, want)

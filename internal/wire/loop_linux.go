@@ -130,9 +130,9 @@ func (l *loop) now() int64 { return l.cfg.Clock.Now() }
 // turn sleeps until there is something to do and does it: first what is due to be sent, because
 // only that is hurt by waiting, then what has arrived.
 func (l *loop) turn() {
-	n, blind := l.sleep()
+	n, blind, now := l.sleep()
 	if l.part != nil && l.part.stage.Open() {
-		l.sendDue(l.now())
+		l.sendDue(now)
 	}
 	if blind {
 		n = l.collect(l.poller.all, 0, false)
@@ -141,9 +141,10 @@ func (l *loop) turn() {
 		l.handle(&l.poller.events[i])
 	}
 	l.readMore()
-	l.expire()
+	now = l.now()
+	l.expire(now)
 	if l.part != nil {
-		l.begin()
+		l.begin(now)
 		l.finish()
 	}
 	l.flushDirty()
@@ -154,8 +155,8 @@ func (l *loop) turn() {
 }
 
 // sleep waits until something is to be done. blind means that answers didn't end the sleep and
-// haven't been looked at.
-func (l *loop) sleep() (events int, blind bool) {
+// haven't been looked at. woke is when the sleep ended.
+func (l *loop) sleep() (events int, blind bool, woke int64) {
 	now := l.now()
 	l.kernel.refresh(now)
 	until := min(now+pollEveryNs, l.timers.next(), l.deadlines.next())
@@ -168,7 +169,7 @@ func (l *loop) sleep() (events int, blind bool) {
 		until = min(until, send)
 	}
 	if until <= now {
-		return l.collect(l.poller.all, 0, false), false
+		return l.collect(l.poller.all, 0, false), false, now
 	}
 	set := l.poller.all
 	if blind {
@@ -176,16 +177,16 @@ func (l *loop) sleep() (events int, blind bool) {
 	}
 	ns, long := l.patience(until - now)
 	n := l.collect(set, ns, long)
-	woke := l.now()
+	woke = l.now()
 	l.asleepNs += woke - now
 	l.idle = n == 0 && woke-now >= patienceNs
 	if blind {
 		for i := range n {
 			l.handle(&l.poller.events[i])
 		}
-		return 0, true
+		return 0, true, woke
 	}
-	return n, false
+	return n, false, woke
 }
 
 // patience is how long to sleep of a time ns, and in which way: see patienceNs.

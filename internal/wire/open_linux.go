@@ -34,7 +34,7 @@ func (l *loop) sendDue(now int64) {
 			l.dropHead()
 		case a != nil:
 			l.available.drop()
-			l.sendHead(a)
+			l.sendHead(a, now)
 			now = l.now()
 		default:
 			return
@@ -68,11 +68,11 @@ func (l *loop) late(free bool, lag, now int64) bool {
 }
 
 // sendHead gives the first arrival to a lane.
-func (l *loop) sendHead(a *lane) {
+func (l *loop) sendHead(a *lane, now int64) {
 	p := l.part
 	p.took(p.ahead.k)
 	p.done++
-	l.start(a, p.number(p.ahead.k), p.ahead.intended, l.now())
+	l.start(a, p.number(p.ahead.k), p.ahead.intended, now)
 	l.flushAll(a.sessions[0])
 	l.offer(a)
 	p.ahead.advance()

@@ -56,6 +56,9 @@ func (l *loop) encoded(f *flight, r *driver.Request, out []byte, err *driver.Err
 		l.eager++
 	}
 	f.fresh = true
+	if s.unsent == 0 {
+		s.fresh = f
+	}
 	s.unsent++
 	if s.outstanding == 0 {
 		l.waiting++
@@ -78,14 +81,15 @@ func (l *loop) unsendable(f *flight, failure driver.Failure) {
 
 // retire removes the oldest outstanding request of a session.
 func (l *loop) retire(s *session) *flight {
+	if f := s.head; f.fresh {
+		f.fresh = false
+		s.fresh = f.next
+		s.unsent--
+	}
 	f := s.pop()
 	if f.eager {
 		f.eager = false
 		l.eager--
-	}
-	if f.fresh {
-		f.fresh = false
-		s.unsent--
 	}
 	if s.outstanding == 0 {
 		l.waiting--
@@ -242,11 +246,7 @@ func (l *loop) restNs(f *flight) (ns int64) {
 }
 
 // expire goes on with operations whose pause is over, and ends those whose time is up.
-func (l *loop) expire() {
-	if l.timers.next() == never && l.deadlines.first == nil {
-		return
-	}
-	now := l.now()
+func (l *loop) expire(now int64) {
 	for f := l.timers.pop(now); f != nil; f = l.timers.pop(now) {
 		l.wake(f)
 	}

@@ -40,11 +40,7 @@ func (l *loop) queueSend(s *session) {
 		return
 	}
 	l.stampSent(s)
-	for f := s.head; f != nil; f = f.next {
-		f.wrote = true
-		f.fresh = false
-	}
-	s.unsent = 0
+	s.handedOver()
 	s.sending, s.outPos = s.out, 0
 	s.out, s.spare = s.spare[:0], nil
 	l.sendRest(s)
@@ -126,6 +122,7 @@ func (l *loop) ringReceived(s *session, c *cqe, current bool) {
 // ringAnswer gives what was received to the session's codec.
 func (l *loop) ringAnswer(s *session, b []byte) {
 	now := l.now()
+	end := now
 	if l.stamped && s.head != nil {
 		var stamp int64
 		h := (*unix.Cmsghdr)(unsafe.Pointer(&b[headerBytes]))
@@ -133,16 +130,16 @@ func (l *loop) ringAnswer(s *session, b []byte) {
 		if controlled && h.Level == unix.SOL_SOCKET && h.Type == unix.SCM_TIMESTAMPNS {
 			stamp = (*unix.Timespec)(unsafe.Pointer(&b[headerBytes+unix.SizeofCmsghdr])).Nano()
 		}
-		now = l.kernel.run(stamp, s.head.began, now)
+		end = l.kernel.run(stamp, s.head.began, now)
 	}
 	payload := b[headerBytes+controlBytes:]
 	if len(s.in) > 0 {
 		s.in = append(s.in, payload...)
 		payload = s.in
 	}
-	l.scan(s, payload, now)
+	l.scan(s, payload, end)
 	if s.up {
-		l.settle(s)
+		l.settle(s, now)
 	}
 }
 
@@ -156,9 +153,10 @@ func (l *loop) ringTurn() {
 		}
 	}
 	l.reap()
-	l.expire()
+	now := l.now()
+	l.expire(now)
 	if l.part != nil {
-		l.begin()
+		l.begin(now)
 		l.finish()
 	}
 	l.flushDirty()

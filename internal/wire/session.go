@@ -33,7 +33,8 @@ type session struct {
 
 	head, tail  *flight // outstanding requests in the order sent
 	outstanding int
-	unsent      int // of these, encoded but not yet handed to the kernel
+	unsent      int     // of these, encoded but not yet handed to the kernel
+	fresh       *flight // the oldest of those
 }
 
 // open makes a socket the session's own.

@@ -43,12 +43,8 @@ func (l *loop) flush(s *session) {
 
 // wrote notes that the kernel took n bytes.
 func (l *loop) wrote(s *session, n int) {
-	if s.unsent > 0 && n > 0 {
-		for f := s.head; f != nil; f = f.next {
-			f.wrote = f.wrote || f.fresh
-			f.fresh = false
-		}
-		s.unsent = 0
+	if n > 0 {
+		s.handedOver()
 	}
 	s.outPos += n
 	if s.outPos == len(s.out) {
@@ -69,10 +65,21 @@ func (l *loop) wrote(s *session, n int) {
 	}
 }
 
+// handedOver notes that the kernel may have sent something of each request encoded.
+func (s *session) handedOver() {
+	if s.unsent == 0 {
+		return
+	}
+	for f := s.fresh; f != nil; f = f.next {
+		f.wrote, f.fresh = true, false
+	}
+	s.unsent, s.fresh = 0, nil
+}
+
 // stampSent notes when the requests that are about to be written are sent.
 func (l *loop) stampSent(s *session) {
 	now := l.now()
-	for f := s.head; f != nil; f = f.next {
+	for f := s.fresh; f != nil; f = f.next {
 		if f.sent == 0 {
 			f.sent = now
 			if f.intended == never {
@@ -91,7 +98,7 @@ func (l *loop) read(s *session) {
 		case errno == unix.EINTR:
 			continue
 		case errno == unix.EAGAIN:
-			l.settle(s)
+			l.settle(s, l.now())
 			return
 		case errno != 0:
 			l.lose(s, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "read: " + errno.Error(), Fatal: true})
@@ -102,19 +109,20 @@ func (l *loop) read(s *session) {
 		}
 		full := held+n == len(into)
 		now := l.now()
+		end := now
 		if s.head != nil && l.stamped {
-			now = l.kernel.run(stamp, s.head.began, now)
+			end = l.kernel.run(stamp, s.head.began, now)
 		}
-		l.scan(s, into[:held+n], now)
+		l.scan(s, into[:held+n], end)
 		if !s.up {
 			return
 		}
 		if !full && !s.ending {
-			l.settle(s)
+			l.settle(s, now)
 			return
 		}
 	}
-	l.settle(s)
+	l.settle(s, l.now())
 	if s.up && !s.again {
 		s.again = true
 		l.more = append(l.more, s)
@@ -122,12 +130,12 @@ func (l *loop) read(s *session) {
 }
 
 // settle sends what the answers led to: further steps, and in closed loads further operations.
-func (l *loop) settle(s *session) {
+func (l *loop) settle(s *session, now int64) {
 	if !s.up {
 		return
 	}
 	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.lane.active && s.lane.free != nil {
-		l.refill(s.lane, l.now())
+		l.refill(s.lane, now)
 		return
 	}
 	l.flushAll(s)

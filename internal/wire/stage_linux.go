@@ -35,8 +35,7 @@ func (l *loop) offer(a *lane) {
 }
 
 // begin begins the operations for which there are lanes.
-func (l *loop) begin() {
-	now := l.now()
+func (l *loop) begin(now int64) {
 	if l.part.stage.Open() {
 		l.sendDue(now)
 		l.countDue(l.part, now)

@@ -14,10 +14,9 @@ import (
 type codec struct {
 	requests []request
 	encoded  [][]encodedPiece // by request
-	word     []byte
-	sent     uint64   // requests
-	answered uint64   // of these
-	asked    []uint64 // which of the others follow an ASKING, whose answer comes before theirs
+	sent     uint64           // requests
+	answered uint64           // of these
+	asked    []uint64         // which of the others follow an ASKING, whose answer comes before theirs
 	scanner
 }
 
@@ -74,8 +73,7 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 			dst = appendWord(dst, args[n].B)
 			continue
 		}
-		c.word, _ = p.word.Append(c.word[:0], args, nil)
-		dst = appendWord(dst, c.word)
+		dst = appendFilled(dst, p.word, args)
 	}
 	c.sent++
 	return dst, nil
@@ -117,6 +115,31 @@ func appendCommand(dst []byte, words []string) []byte {
 func appendWord(dst, word []byte) []byte {
 	dst = appendHead(dst, '$', len(word))
 	dst = append(dst, word...)
+	return append(dst, '\r', '\n')
+}
+
+// appendFilled appends a word with parameters. Its length comes before it and is known after it:
+// room is left for two digits, and the word is moved if they are more or fewer.
+func appendFilled(dst []byte, word *template.Template, args []gen.Value) []byte {
+	at := len(dst)
+	dst = append(dst, "$00\r\n"...)
+	from := len(dst)
+	dst = word.Plain(dst, args)
+	size := len(dst) - from
+	if size >= 10 && size < 100 {
+		dst[at+1], dst[at+2] = '0'+byte(size/10), '0'+byte(size%10)
+		return append(dst, '\r', '\n')
+	}
+	var digits [20]byte
+	length := strconv.AppendInt(digits[:0], int64(size), 10)
+	for range len(length) - 2 {
+		dst = append(dst, 0)
+	}
+	from = at + len("$\r\n") + len(length)
+	copy(dst[from:from+size], dst[at+len("$00\r\n"):])
+	dst = dst[:from+size]
+	copy(dst[at+1:], length)
+	dst[from-2], dst[from-1] = '\r', '\n'
 	return append(dst, '\r', '\n')
 }
 

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,6 +27,15 @@ func TestEncode(t *testing.T) {
 		got, refused := fresh(t, req)().Encode([]byte(">"), &req, args)
 		if refused != nil || string(got) != ">"+c.want {
 			t.Errorf("%q: got %q, %v; want %q", c.words, got, refused, c.want)
+		}
+	}
+	for _, size := range []int{0, 1, 7, 8, 9, 97, 98, 99, 997, 998, 99_998} {
+		value := strings.Repeat("v", size)
+		req := command("GET", "k:$1", "x")
+		req.Params = kinds[:1]
+		got, refused := fresh(t, req)().Encode([]byte(">"), &req, []gen.Value{{Kind: gen.String, B: []byte(value)}})
+		if want := fmt.Sprintf(">*3\r\n$3\r\nGET\r\n$%d\r\nk:%s\r\n$1\r\nx\r\n", size+2, value); refused != nil || string(got) != want {
+			t.Errorf("a word of %d bytes: got %.60q, %v", size+2, got, refused)
 		}
 	}
 	req := command("GET", "$1")

@@ -49,6 +49,9 @@ type scanner struct {
 // Scan reads the answer to req.
 func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n int, done bool, need int) {
 	r := &c.requests[req.ID]
+	if n = c.atOnce(buf, r, reply); n > 0 {
+		return n, true, 0
+	}
 	n, done = c.permission(buf)
 	c.bytes += int64(n)
 	if !done {
@@ -82,7 +85,31 @@ func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n in
 	}
 }
 
-func (c *codec) reset() { c.scanner = scanner{text: c.text[:0]} }
+// atOnce consumes the answer that most commands have, a string that buf holds whole and that nothing
+// is captured of. n is 0 if it is any other, which nothing has been taken of.
+func (c *codec) atOnce(buf []byte, r *request, reply *driver.Reply) (n int) {
+	if c.bytes != 0 || len(r.captures) > 0 || len(c.asked) > 0 || len(buf) < len("$0\r\n\r\n") || buf[0] != '$' {
+		return 0
+	}
+	const mostDigits = 6
+	size, i := 0, 1
+	for ; i <= mostDigits && i < len(buf) && buf[i] >= '0' && buf[i] <= '9'; i++ {
+		size = size*10 + int(buf[i]-'0')
+	}
+	end := i + len("\r\n") + size
+	if i == 1 || end+2 > len(buf) || buf[i] != '\r' || buf[i+1] != '\n' || buf[end] != '\r' || buf[end+1] != '\n' {
+		return 0
+	}
+	reply.Rows, reply.BytesIn = 1, int64(end+2)
+	c.answered++
+	return end + 2
+}
+
+// reset makes ready for the next answer. Frames are written before they are read.
+func (c *codec) reset() {
+	c.bytes, c.depth, c.elements, c.asides = 0, 0, 0, 0
+	c.bulk, c.role, c.verbatim, c.skipped, c.into, c.text = 0, passedOver, false, 0, 0, c.text[:0]
+}
 
 // element reads the line that every element begins with. used is 0 if buf doesn't hold it whole.
 func (c *codec) element(buf []byte, r *request, reply *driver.Reply) (used int, finished bool, fault string) {
