@@ -43,9 +43,17 @@ func groups() []group {
 	}
 }
 
+// rounds says how often the clients of a group take turns.
+type rounds struct {
+	least    int     // at least so often, and until there are as many quiet rounds
+	most     int     // but not more often
+	stolen   float64 // share of all cores' time, taken by the hypervisor, beyond which a turn isn't quiet
+	duration time.Duration
+}
+
 // measure lets the clients of a group take turns: forwards in the first round, backwards in the
 // second, and so on. What a missing client would have done is left out.
-func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map[string][]sample, error) {
+func (s *stand) measure(g *group, r rounds, raw *rawLog) (map[string][]sample, error) {
 	outer := s.tb
 	s.tb = testserver.NewStandalone(os.Stderr)
 	defer func() { s.tb.Close(); s.tb = outer }()
@@ -53,6 +61,7 @@ func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map
 	if err != nil {
 		return nil, err
 	}
+	d := r.duration
 	if g.slow {
 		d *= 2
 	}
@@ -62,7 +71,7 @@ func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map
 			results[c.name] = []sample{{Fault: c.missing}}
 		}
 	}
-	for round := range rounds {
+	for round := 0; round < r.least || round < r.most && !g.quietEnough(results, r.least); round++ {
 		for k := range clients {
 			if round%2 == 1 {
 				k = len(clients) - 1 - k
@@ -74,6 +83,7 @@ func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map
 			at, load, lost := time.Now(), load1(), stolen()
 			p, err := c.turn(d)
 			p.Stolen = (stolen() - lost) / (time.Since(at).Seconds() * float64(len(s.servers)+len(s.clients)))
+			p.Quiet = p.Stolen <= r.stolen
 			p.At, p.Group, p.Client, p.Round, p.Load1 = at.UTC(), g.name, c.name, round+1, load
 			if err != nil {
 				p.Fault = err.Error()
@@ -89,4 +99,22 @@ func (s *stand) measure(g *group, rounds int, d time.Duration, raw *rawLog) (map
 		}
 	}
 	return results, nil
+}
+
+// quietEnough reports whether every goal has so many quiet pairs of turns, but for those with a client
+// that can't take part.
+func (g *group) quietEnough(results map[string][]sample, n int) bool {
+	for i := range g.goals {
+		pairs, possible := g.goals[i].pairs(results)
+		quiet := 0
+		for _, p := range pairs {
+			if p.quiet() {
+				quiet++
+			}
+		}
+		if possible && quiet < n {
+			return false
+		}
+	}
+	return true
 }

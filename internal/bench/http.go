@@ -22,6 +22,7 @@ func httpClosed() group {
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "wrk -t1", ratio: 0.78, tail: true},
 			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "wrk -t1", ratio: 0.6, tail: true},
+			{work: leastPossible, ours: bareLoop, peer: "wrk -t1"},
 			{work: work, ours: "brunt", peer: "hey", ratio: 0.3},
 			{work: work, ours: "brunt", peer: "vegeta", ratio: 0.25},
 			{work: work, ours: "brunt", peer: "slow_cooker", ratio: 0.25},
@@ -41,6 +42,7 @@ func httpClosed() group {
 			return []client{
 				mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
+				s.bare("http", mine.where[3], httpSessions, 1, 1),
 				{name: "hey", missing: noHey, turn: func(d time.Duration) (sample, error) { return s.hey(hey, url, d) }},
 				{name: "vegeta", missing: noVegeta, turn: func(d time.Duration) (sample, error) { return s.vegeta(vegeta, url, d) }},
 				{name: "slow_cooker", missing: noCooker, turn: func(d time.Duration) (sample, error) { return s.slowCooker(cooker, url, d) }},

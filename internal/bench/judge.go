@@ -9,57 +9,91 @@ import (
 	"text/tabwriter"
 )
 
+// fewestQuiet is how many quiet rounds a row needs to rest on them alone.
+const fewestQuiet = 3
+
 // line is a row of the table.
 type line struct {
 	goal
 	fault              string
+	rounds, quiet      int     // that were measured; that the row rests on, 0 if on all of them
 	oursUs, peerUs     float64 // medians of CPU a request
 	median, least, top float64 // of the rounds' ratios
 	oursP99, peerP99   float64 // medians, µs; 0 if not known
 	lag, seen          float64 // medians of ours' lag p99, µs; 0 if not known
 }
 
-// judge compares the clients of a group round by round.
+// pair is the turns of one round that a goal compares.
+type pair struct{ ours, peer *sample }
+
+func (p pair) quiet() bool { return p.ours.Quiet && p.peer.Quiet }
+
+// pairs are the rounds in which both of a goal's clients did their work. A goal without a peer compares
+// ours with itself. possible is false if one of the clients can't take part at all.
+func (g *goal) pairs(results map[string][]sample) (all []pair, possible bool) {
+	turns := make(map[int]*sample)
+	possible = true
+	of := func(client string, take func(s *sample)) {
+		for i := range results[client] {
+			s := &results[client][i]
+			possible = possible && s.Round > 0
+			if s.Fault == "" {
+				take(s)
+			}
+		}
+	}
+	of(cmp.Or(g.peer, g.ours), func(s *sample) { turns[s.Round] = s })
+	of(g.ours, func(s *sample) {
+		if p := turns[s.Round]; p != nil {
+			all = append(all, pair{s, p})
+		}
+	})
+	return all, possible
+}
+
+// judge compares the clients of a group round by round: by the quiet rounds if there are enough.
 func judge(g *group, results map[string][]sample) []line {
 	var lines []line
 	for _, want := range g.goals {
 		l := line{goal: want}
-		var ratios []float64
-		peers := make(map[int]*sample)
-		for i := range results[want.peer] {
-			p := &results[want.peer][i]
-			if l.fault = cmp.Or(l.fault, p.Fault); p.Fault == "" {
-				peers[p.Round] = p
-			}
-		}
-		for i := range results[want.ours] {
-			o := &results[want.ours][i]
-			l.fault = cmp.Or(l.fault, o.Fault)
-			if p := peers[o.Round]; p != nil && o.Fault == "" {
-				ratios = append(ratios, o.CPUUs/p.CPUUs)
-			}
-		}
-		of := func(client string, f func(*sample) float64) float64 {
-			var all []float64
+		for _, client := range []string{want.peer, want.ours} {
 			for i := range results[client] {
-				if p := &results[client][i]; p.Fault == "" {
-					all = append(all, f(p))
-				}
+				l.fault = cmp.Or(l.fault, results[client][i].Fault)
+			}
+		}
+		pairs, _ := want.pairs(results)
+		l.rounds = len(pairs)
+		if quiet := slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !p.quiet() }); len(quiet) >= fewestQuiet {
+			pairs, l.quiet = quiet, len(quiet)
+		}
+		of := func(f func(pair) float64) float64 {
+			all := make([]float64, 0, len(pairs))
+			for _, p := range pairs {
+				all = append(all, f(p))
 			}
 			return median(all)
 		}
-		cpu := func(p *sample) float64 { return p.CPUUs }
-		p99 := func(p *sample) float64 { return p.P99Us }
-		l.oursUs, l.peerUs = of(want.ours, cpu), of(want.peer, cpu)
-		l.oursP99, l.peerP99 = of(want.ours, p99), of(want.peer, p99)
-		l.lag = of(want.ours, func(p *sample) float64 { return p.LagP99Us })
-		l.seen = of(want.ours, func(p *sample) float64 { return p.SeenP99Us })
-		if len(ratios) > 0 {
-			l.median, l.least, l.top = median(ratios), slices.Min(ratios), slices.Max(ratios)
+		l.oursUs, l.oursP99 = of(func(p pair) float64 { return p.ours.CPUUs }), of(func(p pair) float64 { return p.ours.P99Us })
+		l.lag, l.seen = of(func(p pair) float64 { return p.ours.LagP99Us }), of(func(p pair) float64 { return p.ours.SeenP99Us })
+		if want.peer != "" && len(pairs) > 0 {
+			l.peerUs, l.peerP99 = of(func(p pair) float64 { return p.peer.CPUUs }), of(func(p pair) float64 { return p.peer.P99Us })
+			ratio := func(p pair) float64 { return p.ours.CPUUs / p.peer.CPUUs }
+			l.median, l.least, l.top = of(ratio), ratio(pairs[0]), ratio(pairs[0])
+			for _, p := range pairs {
+				l.least, l.top = min(l.least, ratio(p)), max(l.top, ratio(p))
+			}
 		}
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// basis says which rounds a row rests on.
+func (l *line) basis() string {
+	if l.quiet == 0 {
+		return fmt.Sprintf("%d, noisy", l.rounds)
+	}
+	return fmt.Sprintf("%d of %d", l.quiet, l.rounds)
 }
 
 // median is the middle value, or the mean of the two in the middle; 0 of nothing.
@@ -120,16 +154,16 @@ func number(f float64, digits int) string {
 
 func printTable(w io.Writer, lines []line) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(t, "| work\t| peer\t| ours µs/req\t| peer's µs/req\t| ratio (min–max)\t| p99 ours/peer µs\t| lag p99 own/seen µs\t| goal\t| reached\t|")
-	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
+	fmt.Fprintln(t, "| work\t| peer\t| ours µs/req\t| peer's µs/req\t| ratio (min–max)\t| quiet rounds\t| p99 ours/peer µs\t| lag p99 own/seen µs\t| goal\t| reached\t|")
+	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
 	for i := range lines {
 		l := &lines[i]
 		ratio := "–"
 		if l.median > 0 {
 			ratio = fmt.Sprintf("%.2f (%.2f–%.2f)", l.median, l.least, l.top)
 		}
-		fmt.Fprintf(t, "| %s\t| %s\t| %s\t| %s\t| %s\t| %s / %s\t| %s / %s\t| %s\t| %s\t|\n", l.work, cmp.Or(l.peer, "–"),
-			number(l.oursUs, 2), number(l.peerUs, 2), ratio, number(l.oursP99, 0), number(l.peerP99, 0),
+		fmt.Fprintf(t, "| %s\t| %s\t| %s\t| %s\t| %s\t| %s\t| %s / %s\t| %s / %s\t| %s\t| %s\t|\n", l.work, cmp.Or(l.peer, "–"),
+			number(l.oursUs, 2), number(l.peerUs, 2), ratio, l.basis(), number(l.oursP99, 0), number(l.peerP99, 0),
 			number(l.lag, 1), number(l.seen, 1), l.wants(), l.reached())
 	}
 	t.Flush()

@@ -40,6 +40,28 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestRowsRestOnQuietRounds(t *testing.T) {
+	g := group{goals: []goal{{work: "a", ours: "o", peer: "p", ratio: 0.5}}}
+	results := make(map[string][]sample)
+	for round, ratio := range []float64{9, 0.4, 9, 0.5, 9} {
+		noisy := round%2 == 0
+		results["o"] = append(results["o"], sample{Round: round + 1, CPUUs: ratio, Quiet: !noisy})
+		results["p"] = append(results["p"], sample{Round: round + 1, CPUUs: 1, Quiet: true})
+	}
+	if l := judge(&g, results)[0]; l.median != 9 || l.basis() != "5, noisy" || g.quietEnough(results, 3) {
+		t.Errorf("two quiet rounds: %v, %s", l.median, l.basis())
+	}
+	results["o"] = append(results["o"], sample{Round: 6, CPUUs: 0.6, Quiet: true})
+	results["p"] = append(results["p"], sample{Round: 6, CPUUs: 1, Quiet: true})
+	if l := judge(&g, results)[0]; l.median != 0.5 || l.top != 0.6 || l.basis() != "3 of 6" || !g.quietEnough(results, 3) || g.quietEnough(results, 4) {
+		t.Errorf("three quiet rounds: %v, %v, %s", l.median, l.top, l.basis())
+	}
+	results["p"] = []sample{{Fault: "not there"}}
+	if !g.quietEnough(results, 3) {
+		t.Error("waits for rounds of a client that isn't there")
+	}
+}
+
 func TestMedian(t *testing.T) {
 	for _, c := range []struct {
 		of   []float64

@@ -16,7 +16,7 @@ import (
 // which has the same columns and rows of the same width, in the same server.
 func loading(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
-	rounds := f.Int("rounds", 3, "how often each client has its turn")
+	times := f.Int("rounds", 3, "how often each client has its turn")
 	out := f.String("out", "docs/bench", "folder for the raw runs")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -35,7 +35,7 @@ func loading(ctx context.Context, args []string) error {
 		return err
 	}
 	g := loadGroup()
-	results, err := s.measure(&g, *rounds, time.Second, raw)
+	results, err := s.measure(&g, rounds{least: *times, duration: time.Second}, raw)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,9 @@ func run(ctx context.Context, args []string) error {
 // wire measures the groups of rounds and prints the table of goals.
 func wire(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("wire", flag.ContinueOnError)
-	rounds := f.Int("rounds", 5, "how often each client has its turn")
+	quiet := f.Int("rounds", 5, "how many quiet rounds there are to be")
+	most := f.Int("most", 12, "how many rounds there are at most")
+	lost := f.Float64("stolen", 0.03, "share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
 	seconds := f.Int("seconds", 4, "length of a turn")
 	only := f.String("only", "", "measure only the groups whose name matches this regular expression")
 	out := f.String("out", "docs/bench", "folder for the raw runs")
@@ -85,7 +87,7 @@ func wire(ctx context.Context, args []string) error {
 		if !wanted.MatchString(g.name) {
 			continue
 		}
-		results, err := s.measure(&g, *rounds, time.Duration(*seconds)*time.Second, raw)
+		results, err := s.measure(&g, rounds{least: *quiet, most: *most, stolen: *lost, duration: time.Duration(*seconds) * time.Second}, raw)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}

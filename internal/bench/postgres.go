@@ -25,6 +25,7 @@ func postgresClosed() group {
 		name: "pg-closed",
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "pgbench -j1", ratio: 0.78},
+			{work: leastPossible, ours: bareLoop, peer: "pgbench -j1"},
 			{work: work, ours: "brunt", peer: "pgconn, a goroutine a session", ratio: 0.62},
 			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "pgbench -j1"},
 			{work: "the same, p99 at saturation", ours: "brunt", peer: "pgbench -l (p99 from its log)", tail: true},
@@ -35,11 +36,12 @@ func postgresClosed() group {
 				return nil, err
 			}
 			mine := s.postgres(pg, "pg-select")
+			url := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pg.User, pg.Addr, pg.Database)
 			return []client{
 				mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"),
 				{name: "pgbench -j1", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, false) }},
+				s.bare("pg", url, pgSessions, 1, pgbenchScale*100_000),
 				{name: "pgconn, a goroutine a session", turn: func(d time.Duration) (sample, error) {
-					url := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pg.User, pg.Addr, pg.Database)
 					return s.own("pgconn", nil, "-url", url, "-sessions", strconv.Itoa(pgSessions), "-duration", d.String(), "-rows", strconv.Itoa(pgbenchScale*100_000))
 				}},
 				{name: "pgbench -l (p99 from its log)", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, true) }},

@@ -35,6 +35,7 @@ func redisGet(pipeline int) group {
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "redis-benchmark", ratio: ratio, tail: pipeline == 1},
 			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "redis-benchmark"},
+			{work: leastPossible, ours: bareLoop, peer: "redis-benchmark"},
 		},
 		open: func(s *stand) ([]client, error) {
 			program, missing := tool("", "redis-benchmark", "install it: apt-get install -y redis-tools")
@@ -54,7 +55,8 @@ func redisGet(pipeline int) group {
 			}
 			mine := s.redis(r, "redis-get")
 			mine.flags = []string{"--pipeline", strconv.Itoa(pipeline)}
-			return []client{mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"), {name: "redis-benchmark", turn: b.turn}}, nil
+			return []client{mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"), {name: "redis-benchmark", turn: b.turn},
+				s.bare("redis", r.Addr, redisSessions, pipeline, redisKeys)}, nil
 		},
 	}
 }

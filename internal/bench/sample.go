@@ -33,6 +33,7 @@ type sample struct {
 	Failed    uint64    `json:"failed,omitempty"`
 	Load1     string    `json:"load1"`        // of the host, before
 	Stolen    float64   `json:"stolen_share"` // of all cores' time, by the hypervisor
+	Quiet     bool      `json:"quiet"`        // little enough of it
 	Fault     string    `json:"fault,omitempty"`
 }
 

@@ -42,7 +42,7 @@ func newStand(ctx context.Context) (*stand, error) {
 	s.brunt = filepath.Join(s.dir, "brunt")
 	for _, b := range []struct{ to, from string }{
 		{s.brunt, "./cmd/brunt"}, {s.peer("pgconn"), "./internal/bench/peer/pgconn"},
-		{s.peer("tarantool"), "./internal/bench/peer/tarantool"},
+		{s.peer("tarantool"), "./internal/bench/peer/tarantool"}, {s.peer("bare"), "./internal/bench/peer/bare"},
 	} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.to, b.from)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

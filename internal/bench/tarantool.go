@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"brunt/internal/testserver"
@@ -34,23 +32,4 @@ func tarantoolVerb(verb string) group {
 			}, nil
 		},
 	}
-}
-
-// own runs one of the project's own peers.
-func (s *stand) own(name string, env []string, args ...string) (sample, error) {
-	o, err := s.doWith(env, s.peer(name), args...)
-	p := sample{Command: s.plain(s.peer(name), args)}
-	if err != nil {
-		return p, err
-	}
-	var done struct {
-		Requests uint64  `json:"requests"`
-		P50Ns    float64 `json:"p50_ns"`
-		P99Ns    float64 `json:"p99_ns"`
-	}
-	if err := json.Unmarshal([]byte(o.out), &done); err != nil {
-		return p, fmt.Errorf("%s: %w: %s", name, err, tail(o.out))
-	}
-	p.Requests, p.P50Us, p.P99Us = done.Requests, done.P50Ns/1e3, done.P99Ns/1e3
-	return p, p.charge(&o)
 }

@@ -18,7 +18,7 @@ import (
 // operations, one after the other on one server.
 func comparing(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("ycsb", flag.ContinueOnError)
-	rounds := f.Int("rounds", 3, "how often each client has its turn")
+	times := f.Int("rounds", 3, "how often each client has its turn")
 	seconds := f.Int("seconds", 4, "about how long a turn of reads takes")
 	records := f.Int("records", 1_000_000, "how many records a load inserts")
 	only := f.String("only", "", "measure only the groups whose name matches this regular expression")
@@ -54,7 +54,7 @@ func comparing(ctx context.Context, args []string) error {
 			continue
 		}
 		g := c.group()
-		results, err := s.measure(&g, *rounds, time.Duration(*seconds)*time.Second, raw)
+		results, err := s.measure(&g, rounds{least: *times, duration: time.Duration(*seconds) * time.Second}, raw)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
