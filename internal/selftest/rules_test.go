@@ -9,6 +9,7 @@ import (
 func rulesUnderTest() map[string]func() rule {
 	return map[string]func() rule{
 		"pg": func() rule { return (&postgres{}).answer }, "redis": func() rule { return redis }, "http": func() rule { return http },
+		"iproto": func() rule { return iproto },
 	}
 }
 
@@ -18,6 +19,11 @@ const (
 	getKey  = "*2\r\n$3\r\nGET\r\n$5\r\nkey:1\r\n"
 	page    = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 )
+
+// callPacket is a request of a type with an empty body, numbered by the bytes "12345678".
+func callPacket(kind byte) string {
+	return "\xce\x00\x00\x00\x0e\x82\x00" + string(rune(kind)) + "\x01\xcf12345678\x80"
+}
 
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
@@ -30,6 +36,8 @@ func TestAnswers(t *testing.T) {
 		{"http", page + "GET", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 612\r\n\r\n" + strings.Repeat("x", 612), 3},
 		{"http", "HEAD" + page[3:], "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 612\r\n\r\n", 0},
 		{"pg", startup[:7], "", 7},
+		{"iproto", callPacket(10) + callPacket(8)[:18], "\xce\x00\x00\x00\x15\x82\x00\xce\x00\x00\x00\x00\x01\xcf12345678\x81\x30\x91\x2a", 18},
+		{"iproto", callPacket(8), "\xce\x00\x00\x00\x16\x82\x00\xce\x00\x00\x80\x68\x01\xcf12345678\x81\x31\xa2no", 0},
 	} {
 		out, n, err := rulesUnderTest()[c.protocol]()(nil, []byte(c.in))
 		if err != nil || string(out) != c.want || len(c.in)-n != c.left {
@@ -52,7 +60,7 @@ func TestPostgresAnswersMessages(t *testing.T) {
 
 func TestWhatIsNoRequestEndsTheConnection(t *testing.T) {
 	for protocol, in := range map[string]string{
-		"redis": "*x\r\n", "pg": "\xff\xff\xff\xff\x00\x00\x00\x00",
+		"redis": "*x\r\n", "pg": "\xff\xff\xff\xff\x00\x00\x00\x00", "iproto": "\xcd" + callPacket(10)[1:],
 	} {
 		if _, _, err := rulesUnderTest()[protocol]()(nil, []byte(in)); err == nil {
 			t.Errorf("%s took %q", protocol, in)

@@ -29,7 +29,7 @@ type Servers struct {
 }
 
 // Protocols are those that have a server here, in the order of the table.
-func Protocols() []string { return []string{"echo", "pg", "redis", "http"} }
+func Protocols() []string { return []string{"echo", "pg", "iproto", "redis", "http"} }
 
 // Listen starts the servers on free ports.
 func Listen() (*Servers, error) {
@@ -41,11 +41,13 @@ func Listen() (*Servers, error) {
 	s.Addresses["echo"] = s.echo.Address()
 	for _, c := range []struct {
 		protocol string
+		greeting string
 		start    func() rule // of a connection
 	}{
-		{"pg", func() rule { return (&postgres{}).answer }},
-		{"redis", func() rule { return redis }},
-		{"http", func() rule { return http }},
+		{"pg", "", func() rule { return (&postgres{}).answer }},
+		{"iproto", iprotoGreeting(), func() rule { return iproto }},
+		{"redis", "", func() rule { return redis }},
+		{"http", "", func() rule { return http }},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -55,7 +57,7 @@ func Listen() (*Servers, error) {
 		s.Addresses[c.protocol] = l.Addr().String()
 		s.listen = append(s.listen, l)
 		s.wg.Add(1)
-		go s.accept(l, c.start)
+		go s.accept(l, c.greeting, c.start)
 	}
 	return s, nil
 }
@@ -75,7 +77,7 @@ func (s *Servers) Close() {
 	s.echo.Close()
 }
 
-func (s *Servers) accept(l net.Listener, start func() rule) {
+func (s *Servers) accept(l net.Listener, greeting string, start func() rule) {
 	defer s.wg.Done()
 	for {
 		c, err := l.Accept()
@@ -88,7 +90,7 @@ func (s *Servers) accept(l net.Listener, start func() rule) {
 		} else {
 			s.open[c] = struct{}{}
 			s.wg.Add(1)
-			go s.serve(c, start())
+			go s.serve(c, greeting, start())
 		}
 		s.mu.Unlock()
 	}
@@ -99,7 +101,7 @@ const longest = 64 << 10
 
 var errTooLong = errors.New("a request is longer than 64 KiB")
 
-func (s *Servers) serve(c net.Conn, answer rule) {
+func (s *Servers) serve(c net.Conn, greeting string, answer rule) {
 	defer s.wg.Done()
 	defer func() {
 		c.Close()
@@ -107,6 +109,9 @@ func (s *Servers) serve(c net.Conn, answer rule) {
 		delete(s.open, c)
 		s.mu.Unlock()
 	}()
+	if _, err := c.Write([]byte(greeting)); err != nil {
+		return
+	}
 	in, held := make([]byte, longest), 0
 	var out []byte
 	for {
