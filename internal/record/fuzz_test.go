@@ -5,12 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"brunt/internal/measure"
 )
 
 // FuzzReader feeds any bytes as a bundle: the reader must return, with an error or a run whose
 // figures agree with each other, and never panic.
 func FuzzReader(f *testing.F) {
 	iv := intervalsOf(samples(20), everything)[1]
+	iv.Standstills = []measure.Standstill{still(800, 1250), still(1300, 1500)}
 	line, err := new(lineEncoder).encode(&Interval{Interval: *iv, Slices: 1})
 	if err != nil {
 		f.Fatal(err)
@@ -39,6 +42,9 @@ func FuzzReader(f *testing.F) {
 		}
 		if l := out.Total.Response; l.Count > 0 && (l.MinNs > l.P50Ns || l.P50Ns > l.P99Ns || l.P99Ns > l.MaxNs) {
 			t.Errorf("quantiles out of order: %+v", l)
+		}
+		if s := out.Standstill; s.TotalNs < 0 || s.LongestNs < 0 || s.LongestNs > 0 != (s.Count > 0) {
+			t.Errorf("standstill %+v", s)
 		}
 		if out.DurationNs < 0 {
 			t.Errorf("duration %d", out.DurationNs)

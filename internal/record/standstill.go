@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 
 	"brunt/internal/measure"
 )
@@ -61,11 +62,12 @@ func (t *standstillTally) summary(loadNs int64, ok uint64) Standstill {
 	}
 	for countOf(t.lengths) > 0 {
 		before := s.Count
-		s.Count, s.TotalNs = 0, 0
+		s.Count = 0
+		total := 0.0
 		t.lengths.Each(func(lo, hi int64, n uint64) bool {
 			if hi >= s.LeastNs {
 				s.Count += n
-				s.TotalNs += int64(n) * (lo/2 + hi/2)
+				total += float64(n) * (float64(lo) + float64(hi)) / 2
 			}
 			return true
 		})
@@ -73,8 +75,9 @@ func (t *standstillTally) summary(loadNs int64, ok uint64) Standstill {
 			s.LongestNs = t.lengths.Max()
 		}
 		if s.Count == t.lengths.Count() {
-			s.TotalNs = int64(t.lengths.Mean() * float64(s.Count))
+			total = sumNs(t.lengths)
 		}
+		s.TotalNs = int64(min(math.Round(total), float64(maxNs)))
 		if s.Count == before || ok == 0 {
 			break
 		}
