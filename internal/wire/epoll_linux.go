@@ -28,29 +28,26 @@ const (
 // eventsAtOnce is how many sessions one wait can report.
 const eventsAtOnce = 256
 
-// poller is the loop's view of epoll: all its sockets and its bell in one set, and the bell
-// alone in another, for sleeps that answers must not end.
+// poller is the loop's view of epoll: its sockets and its bell.
 type poller struct {
-	all, bellOnly int
-	bell          int // an eventfd that others write to
-	timer         int // a timerfd where the kernel lacks epoll_pwait2 (before 5.11); −1 otherwise
-	events        [eventsAtOnce]unix.EpollEvent
-	timeout       unix.Timespec
+	set     int
+	bell    int // an eventfd that others write to
+	timer   int // a timerfd where the kernel lacks epoll_pwait2 (before 5.11); −1 otherwise
+	events  [eventsAtOnce]unix.EpollEvent
+	timeout unix.Timespec
 }
 
 func newPoller() (*poller, error) {
-	p := &poller{all: -1, bellOnly: -1, bell: -1, timer: -1}
+	p := &poller{set: -1, bell: -1, timer: -1}
 	var err error
-	if p.all, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
-		if p.bellOnly, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
-			p.bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-		}
+	if p.set, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
+		p.bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	}
 	if err == nil {
 		err = p.addOwn(p.bell, bellToken)
 	}
 	if err == nil {
-		if _, errno := p.wait(p.bellOnly, 0, false); errno == unix.ENOSYS {
+		if _, errno := p.wait(0, false); errno == unix.ENOSYS {
 			err = p.useTimer()
 		}
 	}
@@ -70,13 +67,8 @@ func (p *poller) useTimer() (err error) {
 }
 
 func (p *poller) addOwn(fd int, token int32) error {
-	for _, set := range []int{p.all, p.bellOnly} {
-		e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: token}
-		if err := unix.EpollCtl(set, unix.EPOLL_CTL_ADD, fd, &e); err != nil {
-			return err
-		}
-	}
-	return nil
+	e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: token}
+	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
 // add watches a session's socket, for good: edge-triggered, so that no further call is needed
@@ -86,39 +78,45 @@ func (p *poller) add(fd, slot int, generation int32) error {
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff,
 		Fd:     int32(slot), Pad: generation,
 	}
-	return unix.EpollCtl(p.all, unix.EPOLL_CTL_ADD, fd, &e)
+	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// wait waits for events of a set for at most ns, and returns how many there are. long says that the
-// thread's place may be given to others meanwhile.
-func (p *poller) wait(set int, ns int64, long bool) (int, syscall.Errno) {
+// nap sleeps for ns, whatever happens: neither answers nor the bell end it. It may end early.
+func (p *poller) nap(ns int64) {
+	p.timeout = unix.NsecToTimespec(ns)
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
+}
+
+// wait waits for events for at most ns, and returns how many there are. long says that the thread's
+// place may be given to others meanwhile.
+func (p *poller) wait(ns int64, long bool) (int, syscall.Errno) {
 	if ns < 0 {
 		ns = 0
 	}
 	if p.timer >= 0 {
-		return p.waitTimer(set, ns)
+		return p.waitTimer(ns)
 	}
 	p.timeout = unix.NsecToTimespec(ns)
 	var n uintptr
 	var errno syscall.Errno
 	if long {
-		n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(set), uintptr(unsafe.Pointer(&p.events[0])),
+		n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
 			eventsAtOnce, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 	} else {
-		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(set), uintptr(unsafe.Pointer(&p.events[0])),
+		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
 			eventsAtOnce, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 	}
 	return p.waited(n, errno)
 }
 
-func (p *poller) waitTimer(set int, ns int64) (int, syscall.Errno) {
+func (p *poller) waitTimer(ns int64) (int, syscall.Errno) {
 	ms := 0
 	if ns > 0 {
 		ms = int(ns/1e6) + 2
 		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(ns)}
 		unix.TimerfdSettime(p.timer, 0, &spec, nil)
 	}
-	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(set), uintptr(unsafe.Pointer(&p.events[0])),
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
 		eventsAtOnce, uintptr(ms), 0, 0)
 	return p.waited(n, errno)
 }
@@ -150,7 +148,7 @@ func (p *poller) drain(token int32) {
 }
 
 func (p *poller) close() {
-	for _, fd := range []int{p.all, p.bellOnly, p.bell, p.timer} {
+	for _, fd := range []int{p.set, p.bell, p.timer} {
 		if fd >= 0 {
 			unix.Close(fd)
 		}

@@ -29,7 +29,7 @@ type recorder interface {
 const (
 	// pollEveryNs bounds every sleep, because recorders must be polled every 100 ms.
 	pollEveryNs = 40_000_000
-	// blindNs is the longest sleep in an open load that answers don't end. Up to it, looking at
+	// blindNs is the longest sleep in an open load that nothing ends. Up to it, looking at
 	// answers only when there is something to send saves a wake-up an operation; beyond it,
 	// retries and lost connections would be noticed late for no gain worth having.
 	blindNs = 2_000_000
@@ -135,7 +135,7 @@ func (l *loop) turn() {
 		l.sendDue(now)
 	}
 	if blind {
-		n = l.collect(l.poller.all, 0, false)
+		n = l.collect(0, false)
 	}
 	for i := range n {
 		l.handle(&l.poller.events[i])
@@ -169,24 +169,18 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 		until = min(until, send)
 	}
 	if until <= now {
-		return l.collect(l.poller.all, 0, false), false, now
+		return l.collect(0, false), false, now
 	}
-	set := l.poller.all
 	if blind {
-		set = l.poller.bellOnly
+		l.poller.nap(until - now)
+	} else {
+		ns, long := l.patience(until - now)
+		events = l.collect(ns, long)
 	}
-	ns, long := l.patience(until - now)
-	n := l.collect(set, ns, long)
 	woke = l.now()
 	l.asleepNs += woke - now
-	l.idle = n == 0 && woke-now >= patienceNs
-	if blind {
-		for i := range n {
-			l.handle(&l.poller.events[i])
-		}
-		return 0, true, woke
-	}
-	return n, false, woke
+	l.idle = events == 0 && woke-now >= patienceNs
+	return events, blind, woke
 }
 
 // patience is how long to sleep of a time ns, and in which way: see patienceNs.
@@ -198,8 +192,8 @@ func (l *loop) patience(ns int64) (sleepNs int64, long bool) {
 }
 
 // collect waits for events for at most ns.
-func (l *loop) collect(set int, ns int64, long bool) int {
-	n, errno := l.poller.wait(set, ns, long)
+func (l *loop) collect(ns int64, long bool) int {
+	n, errno := l.poller.wait(ns, long)
 	if errno != 0 {
 		l.give(errno)
 	}
