@@ -48,6 +48,7 @@ type Config struct {
 	Pipeline         int           // codec tier: requests in flight a session; ≥ 1
 	Loops            int           // codec tier: 0 means choose
 	IOUring          bool          // codec tier: use io_uring if the kernel has it
+	ClosedOnly       bool          // codec tier: no stage is open, so that the kernel needn't keep times of arrival
 	RetryErrors      bool          // library tier: Retries is for every failure
 	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling
 }

@@ -64,7 +64,10 @@ func NewFleet(cfg tier.Config, p Protocol) (*Fleet, error) {
 			cfg.Pipeline = 1
 		}
 	}
-	f := &Fleet{cfg: cfg, protocol: p, dialing: make(chan struct{}, dialsAtOnce), stamper: keepStamping()}
+	f := &Fleet{cfg: cfg, protocol: p, dialing: make(chan struct{}, dialsAtOnce), stamper: -1}
+	if !cfg.ClosedOnly {
+		f.stamper = keepStamping()
+	}
 	f.recorder = func() recorder { return cfg.Collector.NewRecorder() }
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	if r, ok := p.(Routed); ok {
