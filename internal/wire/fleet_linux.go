@@ -319,7 +319,11 @@ func (f *Fleet) Timing() string {
 			how = "io_uring"
 		}
 	}
-	how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
+	if f.cfg.ClosedOnly {
+		how += "; the time of an answer is taken when it is read"
+	} else {
+		how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
+	}
 	if f.router != nil {
 		how += "; each session is connected to every address and sends a request to the one that serves it"
 	}

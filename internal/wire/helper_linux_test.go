@@ -136,7 +136,7 @@ func newBench(t testing.TB, o options) *bench {
 	}
 	cfg := o.config
 	if os.Getenv(onRing) != "" {
-		cfg.IOUring = true
+		cfg.IOUring, cfg.ClosedOnly = true, os.Getenv(onRing) == plainBytes
 	}
 	for _, c := range o.servers {
 		s, err := echo.Listen("127.0.0.1:0", c)

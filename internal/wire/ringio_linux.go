@@ -18,12 +18,26 @@ func ringData(s *session, kind uint64) uint64 {
 	return uint64(s.slot)<<32 | uint64(uint32(s.generation)&0xffffff)<<8 | kind
 }
 
-// listen makes the ring receive for a session until further notice.
+// listen makes the ring receive for a session until further notice: messages where their times of
+// arrival may be wanted, else plain bytes, which costs the kernel less.
 func (l *loop) listen(s *session) {
 	e := l.ring.next()
-	e.opcode, e.flags, e.ioprio, e.fd = opRecvMsg, sqeBufferSelect, recvMultishot, int32(s.fd)
-	e.addr, e.len = uint64(uintptr(unsafe.Pointer(&l.ring.template))), 1
+	e.opcode, e.flags, e.ioprio, e.fd = opRecv, sqeBufferSelect, recvMultishot, int32(s.fd)
+	if l.messages() {
+		e.opcode = opRecvMsg
+		e.addr, e.len = uint64(uintptr(unsafe.Pointer(&l.ring.template))), 1
+	}
 	e.userData = ringData(s, ringReceive)
+}
+
+func (l *loop) messages() bool { return !l.cfg.ClosedOnly }
+
+// payload is what was received, of a buffer that the ring filled.
+func (l *loop) payload(b []byte) []byte {
+	if l.messages() {
+		return b[min(len(b), headerBytes+controlBytes):]
+	}
+	return b
 }
 
 // listenBell makes the ring tell when the bell rings.
@@ -98,7 +112,7 @@ func (l *loop) ringSent(s *session, n int) {
 func (l *loop) ringReceived(s *session, c *cqe, current bool) {
 	if c.flags&cqeBuffer != 0 {
 		id := uint16(c.flags >> 16)
-		if b := l.ring.buffer(id, max(int(c.res), 0)); current && len(b) > headerBytes+controlBytes {
+		if b := l.ring.buffer(id, max(int(c.res), 0)); current && len(l.payload(b)) > 0 {
 			l.ringAnswer(s, b)
 			l.ring.recycle(id)
 			if s.up && c.flags&cqeMore == 0 && uint32(s.generation)&0xffffff == uint32(c.userData>>8)&0xffffff {
@@ -132,7 +146,7 @@ func (l *loop) ringAnswer(s *session, b []byte) {
 		}
 		end = l.kernel.run(stamp, s.head.began, now)
 	}
-	payload := b[headerBytes+controlBytes:]
+	payload := l.payload(b)
 	if len(s.in) > 0 {
 		s.in = append(s.in, payload...)
 		payload = s.in

@@ -20,11 +20,11 @@ const (
 	offsetSQEs                                        = 0x10000000
 	registerBufferRing                                = 22
 
-	opPollAdd, opRecvMsg, opSend = 6, 10, 26
-	sqeBufferSelect              = 1 << 5
-	recvMultishot                = 1 << 1
-	pollMulti                    = 1 << 0
-	cqeBuffer, cqeMore           = 1 << 0, 1 << 1
+	opPollAdd, opRecvMsg, opSend, opRecv = 6, 10, 26, 27
+	sqeBufferSelect                      = 1 << 5
+	recvMultishot                        = 1 << 1
+	pollMulti                            = 1 << 0
+	cqeBuffer, cqeMore                   = 1 << 0, 1 << 1
 
 	ringEntries  = 1024
 	ringBuffers  = 512      // a power of two
