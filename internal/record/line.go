@@ -49,11 +49,11 @@ type addressLine struct {
 }
 
 type histogramLine struct {
-	Count  uint64  `json:"count"`
-	MinNs  int64   `json:"min_ns"`
-	MeanNs float64 `json:"mean_ns"`
-	MaxNs  int64   `json:"max_ns"`
-	HDR    string  `json:"hdr"` // HdrHistogram V2, compressed, base64
+	Count  uint64          `json:"count"`
+	MinNs  int64           `json:"min_ns"`
+	MeanNs float64         `json:"mean_ns"`
+	MaxNs  int64           `json:"max_ns"`
+	HDR    json.RawMessage `json:"hdr"` // a string: HdrHistogram V2, compressed, base64
 }
 
 type healthLine struct {
@@ -88,7 +88,7 @@ func (l *healthLine) measured() measure.Health {
 // that making them anew each time would keep the garbage collector busy.
 type lineEncoder struct {
 	hdr        measure.HDREncoder
-	text       []byte
+	text       []byte // of the line's histograms
 	line       bytes.Buffer
 	operations []operationLine
 	addresses  []addressLine
@@ -96,6 +96,7 @@ type lineEncoder struct {
 
 // encode returns iv as one line with its newline, which is valid until the next call.
 func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
+	e.text = e.text[:0]
 	line := intervalLine{
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase,
 		WarmUp: iv.WarmUp, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
@@ -136,8 +137,9 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 	if countOf(h) == 0 {
 		return nil
 	}
-	e.text = e.hdr.Append(e.text[:0], h)
-	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: string(e.text)}
+	from := len(e.text)
+	e.text = append(e.hdr.Append(append(e.text, '"'), h), '"')
+	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: e.text[from:]}
 }
 
 // decodeInterval is the inverse of lineEncoder.encode for a run with so many operations and addresses.
@@ -214,7 +216,11 @@ func (l *histogramLine) decode() (*measure.Histogram, error) {
 	if l == nil {
 		return nil, nil
 	}
-	return decodeHistogram(l.HDR, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+	var hdr string
+	if err := json.Unmarshal(l.HDR, &hdr); err != nil {
+		return nil, fmt.Errorf("read a histogram: %w", err)
+	}
+	return decodeHistogram(hdr, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
 }
 
 // statusNames are the keys of Counts.Status by measure.Counts.Status's index.

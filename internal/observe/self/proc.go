@@ -31,28 +31,39 @@ func (p *Probe) readFile(name string) ([]byte, error) {
 	return p.text[:n], err
 }
 
+// listEvery is how many samples go by between two listings of the process's threads, once there have
+// been so many: at first threads come, later listing them costs more than reading what is known.
+const listEvery = 10
+
 // runQueueNs is how long our threads have waited for a core since the last call: the second
-// number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst). What a
-// thread waited between the last call and its end is lost.
+// number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst). What a thread
+// waited between the last call and its end is lost; what one waited that has come since threads
+// were listed is counted when they are listed next.
 func (p *Probe) runQueueNs() int64 {
-	tasks, err := fs.ReadDir(p.s.files, "proc/self/task")
-	if err != nil {
-		return 0
-	}
-	var sum uint64
-	now := make(map[string]uint64, len(tasks))
-	for _, task := range tasks {
-		text, err := p.readFile("proc/self/task/" + task.Name() + "/schedstat")
+	if p.listed < listEvery || p.listed%listEvery == 0 {
+		tasks, err := fs.ReadDir(p.s.files, "proc/self/task")
 		if err != nil {
+			return 0
+		}
+		for _, task := range tasks {
+			if _, known := p.waits[task.Name()]; !known {
+				p.waits[task.Name()] = 0
+			}
+		}
+	}
+	p.listed++
+	var sum uint64
+	for task, before := range p.waits {
+		text, err := p.readFile("proc/self/task/" + task + "/schedstat")
+		if err != nil {
+			delete(p.waits, task)
 			continue
 		}
-		waited := field(text, 1)
-		now[task.Name()] = waited
-		if before := p.waits[task.Name()]; waited > before {
+		if waited := field(text, 1); waited > before {
 			sum += waited - before
+			p.waits[task] = waited
 		}
 	}
-	p.waits = now
 	return int64(sum)
 }
 

@@ -37,13 +37,15 @@ type Probe struct {
 	mu       sync.Mutex
 	last     reading
 	lastBeat reading
-	pausedNs int64 // found by beats since the last sample
-	waits    map[string]uint64
+	pausedNs int64             // found by beats since the last sample
+	waits    map[string]uint64 // of each thread known, see runQueueNs
 	throttle map[string]int64
 	text     []byte // see readFile
 	samples  []metrics.Sample
 	pauses   []uint64 // counts of the runtime's histogram at the last sample
 	cycles   uint64
+
+	listed int // how often threads were to be listed, see listEvery
 }
 
 // reading is the clocks at one moment.

@@ -59,6 +59,22 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
+func TestThreadsThatComeLaterAreFound(t *testing.T) {
+	m, p := newMachine()
+	for range 2 * listEvery {
+		p.Sample()
+	}
+	m.put("proc/self/task/10/schedstat", "900 100 4\n")
+	m.put("proc/self/task/12/schedstat", "1 6 1\n")
+	var sum int64
+	for range listEvery {
+		sum += p.Sample().RunQueueNs
+	}
+	if sum != 36 {
+		t.Errorf("the old thread waited 30 ns and the new one 6, in all %d", sum)
+	}
+}
+
 func TestStandstills(t *testing.T) {
 	m, p := newMachine()
 	m.run(p, 1000, 500, 10)
