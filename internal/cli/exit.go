@@ -29,10 +29,11 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as the user's: bad flags or a bad plan.
+// usage marks an error as the user's: bad flags or a bad plan. One that has an exit code keeps it.
 func usage(err error) error {
-	if err == nil {
-		return nil
+	var e *exitError
+	if err == nil || errors.As(err, &e) {
+		return err
 	}
 	return &exitError{exitBadPlan, err}
 }
