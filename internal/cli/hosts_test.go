@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +134,40 @@ func TestAHostThatIsDownCostsItsRequestsOnly(t *testing.T) {
 	one, two := targetOf(t, c.run, down.Addr), targetOf(t, c.run, good)
 	if one.Counts.Failed != 20 || one.Counts.Errors["connect"] != 20 || two.Counts.OK != 20 || two.Counts.Done != 20 {
 		t.Errorf("%+v and %+v", one.Counts, two.Counts)
+	}
+}
+
+// closing is a server that closes the connection with every so many answers, as those do that bound
+// how many requests a connection may have.
+func closing(t *testing.T, every int64) (address string) {
+	t.Helper()
+	var answers atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if answers.Add(1)%every == 0 {
+			w.Header().Set("Connection", "close")
+		}
+	}))
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
+// A request that follows a closed connection at once waits for the next one, and doesn't fail.
+func TestHostsThatCloseConnectionsCostNoRequests(t *testing.T) {
+	t.Parallel()
+	for _, every := range []int64{1, 10} {
+		list := listOf(t, "GET http://"+closing(t, every)+"/", "", "GET http://"+closing(t, every)+"/")
+		for _, load := range [][]string{{"--rate", "500"}, {"--sessions", "3"}} {
+			c := cookAs(t, "brunt http", append(load, list, "--requests", "300", "--quiet")...)
+			done := uint64(0)
+			for _, g := range c.run.Targets {
+				if done += g.Counts.Done; g.Counts.Failed != 0 {
+					t.Errorf("closed with every %d, %v: %d of %d requests to %s failed: %v", every, load, g.Counts.Failed, g.Counts.Done, g.Address, g.Counts.Errors)
+				}
+			}
+			if done != 300 {
+				t.Errorf("closed with every %d, %v: %d done, want 300", every, load, done)
+			}
+		}
 	}
 }
 
