@@ -135,8 +135,7 @@ func (l *loop) ringReceived(s *session, c *cqe, current bool) {
 
 // ringAnswer gives what was received to the session's codec.
 func (l *loop) ringAnswer(s *session, b []byte) {
-	now := l.now()
-	end := now
+	end := l.now()
 	if l.stamped && s.head != nil {
 		var stamp int64
 		h := (*unix.Cmsghdr)(unsafe.Pointer(&b[headerBytes]))
@@ -144,7 +143,7 @@ func (l *loop) ringAnswer(s *session, b []byte) {
 		if controlled && h.Level == unix.SOL_SOCKET && h.Type == unix.SCM_TIMESTAMPNS {
 			stamp = (*unix.Timespec)(unsafe.Pointer(&b[headerBytes+unix.SizeofCmsghdr])).Nano()
 		}
-		end = l.kernel.run(stamp, s.head.began, now)
+		end = l.kernel.run(stamp, s.head.began, end)
 	}
 	payload := l.payload(b)
 	if len(s.in) > 0 {
@@ -153,7 +152,7 @@ func (l *loop) ringAnswer(s *session, b []byte) {
 	}
 	l.scan(s, payload, end)
 	if s.up {
-		l.settle(s, now)
+		l.settle(s)
 	}
 }
 

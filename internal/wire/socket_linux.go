@@ -98,7 +98,7 @@ func (l *loop) read(s *session) {
 		case errno == unix.EINTR:
 			continue
 		case errno == unix.EAGAIN:
-			l.settle(s, l.now())
+			l.settle(s)
 			return
 		case errno != 0:
 			l.lose(s, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "read: " + errno.Error(), Fatal: true})
@@ -108,35 +108,37 @@ func (l *loop) read(s *session) {
 			return
 		}
 		full := held+n == len(into)
-		now := l.now()
-		end := now
+		end := l.now()
 		if s.head != nil && l.stamped {
-			end = l.kernel.run(stamp, s.head.began, now)
+			end = l.kernel.run(stamp, s.head.began, end)
 		}
 		l.scan(s, into[:held+n], end)
 		if !s.up {
 			return
 		}
 		if !full && !s.ending {
-			l.settle(s, now)
+			l.settle(s)
 			return
 		}
 	}
-	l.settle(s, l.now())
+	l.settle(s)
 	if s.up && !s.again {
 		s.again = true
 		l.more = append(l.more, s)
 	}
 }
 
-// settle sends what the answers led to: further steps, and in closed loads further operations.
-func (l *loop) settle(s *session, now int64) {
+// settle sends what the answers led to. In closed loads further operations begin when all that has
+// arrived is read: answers would else wait for the sends to others, and seem to have come later.
+func (l *loop) settle(s *session) {
 	if !s.up {
 		return
 	}
 	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.lane.active && s.lane.free != nil {
-		l.refill(s.lane, now)
-		return
+		l.available.push(s.lane)
+		if s.unsent == 0 {
+			return
+		}
 	}
 	l.flushAll(s)
 }
