@@ -28,10 +28,11 @@ func httpClosed() group {
 			{work: work, ours: "brunt", peer: "slow_cooker", ratio: 0.25},
 		},
 		open: func(s *stand) ([]client, error) {
-			mine, url, err := s.nginx()
+			mine, address, err := s.nginx()
 			if err != nil {
 				return nil, err
 			}
+			url := "http://" + address + "/"
 			wrk, missing := tool("", "wrk", "install it: apt-get install -y wrk")
 			if missing != "" {
 				return nil, errors.New(missing)
@@ -42,7 +43,7 @@ func httpClosed() group {
 			return []client{
 				mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
-				s.bare("http", mine.where[3], httpSessions, 1, 1),
+				s.bare("http", address, httpSessions, 1, 1),
 				{name: "hey", missing: noHey, turn: func(d time.Duration) (sample, error) { return s.hey(hey, url, d) }},
 				{name: "vegeta", missing: noVegeta, turn: func(d time.Duration) (sample, error) { return s.vegeta(vegeta, url, d) }},
 				{name: "slow_cooker", missing: noCooker, turn: func(d time.Duration) (sample, error) { return s.slowCooker(cooker, url, d) }},
@@ -62,10 +63,11 @@ func httpOpen(rate int) group {
 			{work: work + ", 1 ms tolerance", ours: "brunt --timing-tolerance 1ms", peer: "wrk2", ratio: 0.72},
 		},
 		open: func(s *stand) ([]client, error) {
-			mine, url, err := s.nginx()
+			mine, address, err := s.nginx()
 			if err != nil {
 				return nil, err
 			}
+			url := "http://" + address + "/"
 			mine.rate = float64(rate)
 			wrk2, missing := tool("WRK2", "wrk2", "build it from github.com/giltene/wrk2")
 			return []client{
@@ -80,13 +82,13 @@ func httpOpen(rate int) group {
 }
 
 // nginx starts a web server with a worker for each of the servers' cores.
-func (s *stand) nginx() (*ours, string, error) {
+func (s *stand) nginx() (mine *ours, address string, err error) {
 	n, err := s.started(testserver.Nginx(s.tb, testserver.Workers(len(s.servers))))
 	if err != nil {
 		return nil, "", err
 	}
-	mine := &ours{s: s, plan: "http-page", where: []string{"--proto", "http", "-a", n.Addr, "--vu", strconv.Itoa(httpSessions)}}
-	return mine, "http://" + n.Addr + "/", nil
+	mine = &ours{s: s, plan: "http-page", where: []string{"--proto", "http", "-a", n.Addr, "--vu", strconv.Itoa(httpSessions)}}
+	return mine, n.Addr, nil
 }
 
 // wrk runs wrk or wrk2, which take the same flags and print the same lines.

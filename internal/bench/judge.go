@@ -15,12 +15,12 @@ const fewestQuiet = 3
 // line is a row of the table.
 type line struct {
 	goal
-	fault              string
-	rounds, quiet      int     // that were measured; that the row rests on, 0 if on all of them
-	oursUs, peerUs     float64 // medians of CPU a request
-	median, least, top float64 // of the rounds' ratios
-	oursP99, peerP99   float64 // medians, µs; 0 if not known
-	lag, seen          float64 // medians of ours' lag p99, µs; 0 if not known
+	fault            string
+	rounds, quiet    int       // that were measured; that the row rests on, 0 if on all of them
+	oursUs, peerUs   float64   // medians of CPU a request
+	ratios           []float64 // of CPU, by round
+	oursP99, peerP99 float64   // medians, µs; 0 if not known
+	lag, seen        float64   // medians of ours' lag p99, µs; 0 if not known
 }
 
 // pair is the turns of one round that a goal compares.
@@ -77,10 +77,8 @@ func judge(g *group, results map[string][]sample) []line {
 		l.lag, l.seen = of(func(p pair) float64 { return p.ours.LagP99Us }), of(func(p pair) float64 { return p.ours.SeenP99Us })
 		if want.peer != "" && len(pairs) > 0 {
 			l.peerUs, l.peerP99 = of(func(p pair) float64 { return p.peer.CPUUs }), of(func(p pair) float64 { return p.peer.P99Us })
-			ratio := func(p pair) float64 { return p.ours.CPUUs / p.peer.CPUUs }
-			l.median, l.least, l.top = of(ratio), ratio(pairs[0]), ratio(pairs[0])
 			for _, p := range pairs {
-				l.least, l.top = min(l.least, ratio(p)), max(l.top, ratio(p))
+				l.ratios = append(l.ratios, p.ours.CPUUs/p.peer.CPUUs)
 			}
 		}
 		lines = append(lines, l)
@@ -96,6 +94,14 @@ func (l *line) basis() string {
 	return fmt.Sprintf("%d of %d", l.quiet, l.rounds)
 }
 
+// spread shows values as their median, least and greatest.
+func spread(v []float64) string {
+	if len(v) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(v), slices.Min(v), slices.Max(v))
+}
+
 // median is the middle value, or the mean of the two in the middle; 0 of nothing.
 func median(v []float64) float64 {
 	if len(v) == 0 {
@@ -109,10 +115,10 @@ func median(v []float64) float64 {
 func (l *line) reached() string {
 	missed := []string{}
 	if l.ratio > 0 {
-		if l.median == 0 {
+		if len(l.ratios) == 0 {
 			return "not measured"
 		}
-		if l.median > l.ratio {
+		if median(l.ratios) > l.ratio {
 			missed = append(missed, "CPU")
 		}
 	}
@@ -158,12 +164,8 @@ func printTable(w io.Writer, lines []line) {
 	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
 	for i := range lines {
 		l := &lines[i]
-		ratio := "–"
-		if l.median > 0 {
-			ratio = fmt.Sprintf("%.2f (%.2f–%.2f)", l.median, l.least, l.top)
-		}
 		fmt.Fprintf(t, "| %s\t| %s\t| %s\t| %s\t| %s\t| %s\t| %s / %s\t| %s / %s\t| %s\t| %s\t|\n", l.work, cmp.Or(l.peer, "–"),
-			number(l.oursUs, 2), number(l.peerUs, 2), ratio, l.basis(), number(l.oursP99, 0), number(l.peerP99, 0),
+			number(l.oursUs, 2), number(l.peerUs, 2), spread(l.ratios), l.basis(), number(l.oursP99, 0), number(l.peerP99, 0),
 			number(l.lag, 1), number(l.seen, 1), l.wants(), l.reached())
 	}
 	t.Flush()

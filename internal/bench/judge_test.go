@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func TestJudge(t *testing.T) {
 		"gone": {{Fault: "gone isn't there"}},
 	}
 	lines := judge(&g, results)
-	if l := lines[0]; math.Abs(l.median-0.45) > 1e-9 || math.Abs(l.least-0.4) > 1e-9 || math.Abs(l.top-0.5) > 1e-9 || l.oursUs != 5 || l.fault != "broke" {
+	if l := lines[0]; math.Abs(median(l.ratios)-0.45) > 1e-9 || math.Abs(slices.Min(l.ratios)-0.4) > 1e-9 || math.Abs(slices.Max(l.ratios)-0.5) > 1e-9 || l.oursUs != 5 || l.fault != "broke" {
 		t.Errorf("%+v", l)
 	}
 	for i, want := range []string{"yes", "no: CPU, lag, p99", "not measured", "yes", "yes", "–"} {
@@ -48,13 +49,13 @@ func TestRowsRestOnQuietRounds(t *testing.T) {
 		results["o"] = append(results["o"], sample{Round: round + 1, CPUUs: ratio, Quiet: !noisy})
 		results["p"] = append(results["p"], sample{Round: round + 1, CPUUs: 1, Quiet: true})
 	}
-	if l := judge(&g, results)[0]; l.median != 9 || l.basis() != "5, noisy" || g.quietEnough(results, 3) {
-		t.Errorf("two quiet rounds: %v, %s", l.median, l.basis())
+	if l := judge(&g, results)[0]; median(l.ratios) != 9 || l.basis() != "5, noisy" || g.quietEnough(results, 3) {
+		t.Errorf("two quiet rounds: %v, %s", median(l.ratios), l.basis())
 	}
 	results["o"] = append(results["o"], sample{Round: 6, CPUUs: 0.6, Quiet: true})
 	results["p"] = append(results["p"], sample{Round: 6, CPUUs: 1, Quiet: true})
-	if l := judge(&g, results)[0]; l.median != 0.5 || l.top != 0.6 || l.basis() != "3 of 6" || !g.quietEnough(results, 3) || g.quietEnough(results, 4) {
-		t.Errorf("three quiet rounds: %v, %v, %s", l.median, l.top, l.basis())
+	if l := judge(&g, results)[0]; median(l.ratios) != 0.5 || slices.Max(l.ratios) != 0.6 || l.basis() != "3 of 6" || !g.quietEnough(results, 3) || g.quietEnough(results, 4) {
+		t.Errorf("three quiet rounds: %v, %v, %s", median(l.ratios), slices.Max(l.ratios), l.basis())
 	}
 	results["p"] = []sample{{Fault: "not there"}}
 	if !g.quietEnough(results, 3) {

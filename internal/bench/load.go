@@ -21,21 +21,13 @@ func loading(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	s, err := newStand(ctx)
+	s, err := newStand(ctx, *out, "load")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	raw, err := createLog(*out, "load")
-	if err != nil {
-		return err
-	}
-	defer raw.close()
-	if err := raw.write(s.machine()); err != nil {
-		return err
-	}
 	g := loadGroup()
-	results, err := s.measure(&g, rounds{least: *times, duration: time.Second}, raw)
+	results, err := s.measure(&g, rounds{least: *times, duration: time.Second})
 	if err != nil {
 		return err
 	}
@@ -54,7 +46,7 @@ func loading(ctx context.Context, args []string) error {
 		}
 		fmt.Printf("| %s | %.0f (%s ) | %.2f | %.2f |\n", c, median(perS), rounds, median(cpu), median(whole))
 	}
-	fmt.Printf("\nraw runs: %s\n", raw.path)
+	fmt.Printf("\nraw runs: %s\n", s.raw.path)
 	return nil
 }
 

@@ -58,7 +58,7 @@ func wire(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("wire", flag.ContinueOnError)
 	quiet := f.Int("rounds", 5, "how many quiet rounds there are to be")
 	most := f.Int("most", 12, "how many rounds there are at most")
-	lost := f.Float64("stolen", 0.03, "share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
+	lost := f.Float64("stolen", mostStolen, "share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
 	seconds := f.Int("seconds", 4, "length of a turn")
 	only := f.String("only", "", "measure only the groups whose name matches this regular expression")
 	out := f.String("out", "docs/bench", "folder for the raw runs")
@@ -69,31 +69,23 @@ func wire(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := newStand(ctx)
+	s, err := newStand(ctx, *out, "wire")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	raw, err := createLog(*out, "wire")
-	if err != nil {
-		return err
-	}
-	defer raw.close()
-	if err := raw.write(s.machine()); err != nil {
-		return err
-	}
 	var lines []line
 	for _, g := range groups() {
 		if !wanted.MatchString(g.name) {
 			continue
 		}
-		results, err := s.measure(&g, rounds{least: *quiet, most: *most, stolen: *lost, duration: time.Duration(*seconds) * time.Second}, raw)
+		results, err := s.measure(&g, rounds{least: *quiet, most: *most, stolen: *lost, duration: time.Duration(*seconds) * time.Second})
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
 		lines = append(lines, judge(&g, results)...)
 	}
 	printTable(os.Stdout, lines)
-	fmt.Printf("\nraw runs: %s\n", raw.path)
+	fmt.Printf("\nraw runs: %s\n", s.raw.path)
 	return nil
 }

@@ -24,19 +24,11 @@ func memory(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	s, err := newStand(ctx)
+	s, err := newStand(ctx, *out, "memory")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	raw, err := createLog(*out, "memory")
-	if err != nil {
-		return err
-	}
-	defer raw.close()
-	if err := raw.write(s.machine()); err != nil {
-		return err
-	}
 	r, err := s.receiver(noNotes)
 	if err != nil {
 		return err
@@ -46,21 +38,21 @@ func memory(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	run, seen, err := watched(cmd, bundle, raw)
+	run, seen, err := s.watched(cmd, bundle)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%d requests in %.0f s, %d failed; %s\nraw: %s\n",
-		run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, flatness(seen), raw.path)
+		run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, flatness(seen, run.DurationNs), s.raw.path)
 	return nil
 }
 
 // watched runs brunt to its end, watching its memory, and reads its record.
-func watched(cmd *exec.Cmd, bundle string, raw *rawLog) (run *record.Run, seen []uint64, err error) {
+func (s *stand) watched(cmd *exec.Cmd, bundle string) (run *record.Run, seen []uint64, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	seen, err = watchMemory(cmd.Process.Pid, raw)
+	seen, err = watchMemory(cmd.Process.Pid, s.raw)
 	if failure := cmd.Wait(); err == nil && failure != nil && !cmd.ProcessState.Exited() {
 		err = failure
 	}
@@ -76,12 +68,15 @@ func watched(cmd *exec.Cmd, bundle string, raw *rawLog) (run *record.Run, seen [
 }
 
 // flatness says how a process's memory, in kB, went on after its first reading, which was a minute
-// after the start.
-func flatness(seen []uint64) string {
+// after the start. A run of ns that was over by then says nothing.
+func flatness(seen []uint64, ns int64) string {
+	if ns <= int64(time.Minute) {
+		return fmt.Sprintf("memory (RSS) %d kB at the end, within the first minute: too short to tell whether it grows", seen[0])
+	}
 	least, most := slices.Min(seen), slices.Max(seen)
 	grown := float64(most)/float64(seen[0]) - 1
 	verdict := "yes"
-	if grown > 0.05 {
+	if 20*(most-seen[0]) > seen[0] {
 		verdict = "no"
 	}
 	return fmt.Sprintf("memory (RSS) a minute after the start %d kB, least %d kB, most %d kB since: %+.1f %%; within 5 %%: %s",

@@ -25,47 +25,42 @@ func soak(ctx context.Context, args []string) error {
 	if *rate < httpSessions || *rate%httpSessions != 0 {
 		return fmt.Errorf("-rate %d: it is shared by %d sessions, so it must be a multiple of that", *rate, httpSessions)
 	}
-	s, err := newStand(ctx)
+	s, err := newStand(ctx, *out, "soak")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	raw, err := createLog(*out, "soak")
-	if err != nil {
-		return err
-	}
-	defer raw.close()
-	if err := raw.write(s.machine()); err != nil {
-		return err
-	}
-	_, url, err := s.nginx()
+	_, address, err := s.nginx()
 	if err != nil {
 		return err
 	}
 	bundle := filepath.Join(s.dir, "soak")
 	cmd := exec.CommandContext(ctx, s.brunt, "cook", "-qps", strconv.Itoa(*rate/httpSessions), "-concurrency", strconv.Itoa(httpSessions),
-		"-duration", duration.String(), "-bundle", bundle, "-noLatencySummary", url)
+		"-duration", duration.String(), "-bundle", bundle, "-noLatencySummary", "http://"+address+"/")
 	var lines bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &lines, os.Stderr
 	lost := stolen()
-	run, seen, err := watched(cmd, bundle, raw)
+	run, seen, err := s.watched(cmd, bundle)
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, tail(lines.String()))
 	}
 	seconds := float64(run.DurationNs) / 1e9
+	lost = (stolen() - lost) / (seconds * float64(len(s.servers)+len(s.clients)))
+	cpuUs := float64((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Microseconds()) / float64(run.Total.Done)
 	result := map[string]any{
 		"requests": run.Total.Done, "failed": run.Total.Failed, "dropped": run.Total.Dropped, "duration_s": seconds,
-		"cpu_us_per_request": float64((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Microseconds()) / float64(run.Total.Done),
+		"cpu_us_per_request": cpuUs,
 		"response_p50_us":    float64(run.Total.Response.P50Ns) / 1e3, "response_p99_us": float64(run.Total.Response.P99Ns) / 1e3,
 		"lag_p50_us": float64(run.Total.Lag.P50Ns) / 1e3, "lag_p99_us": float64(run.Total.Lag.P99Ns) / 1e3,
 		"rss_kb_after_1_min": seen[0], "verdict": run.Verdict, "report_lines": bytes.Count(lines.Bytes(), []byte("\n")),
-		"bundle_bytes": sizeOf(bundle), "stolen_share": (stolen() - lost) / (seconds * float64(len(s.servers)+len(s.clients))),
+		"bundle_bytes": sizeOf(bundle), "stolen_share": lost,
 	}
-	if err := raw.write(result); err != nil {
+	if err := s.raw.write(result); err != nil {
 		return err
 	}
-	fmt.Printf("%d requests in %.0f s, %.1f a second of %d, %d failed, %d dropped; %s\n%v\nraw: %s\n",
-		run.Total.Done, seconds, float64(run.Total.Done)/seconds, *rate, run.Total.Failed, run.Total.Dropped, flatness(seen), result, raw.path)
+	fmt.Printf("%d requests in %.0f s, %.1f a second of %d, %d failed, %d dropped\n%s\n%.1f µs of CPU a request; %.1f %% of all cores' time stolen; verdict: %s\nraw: %s\n",
+		run.Total.Done, seconds, float64(run.Total.Done)/seconds, *rate, run.Total.Failed, run.Total.Dropped, flatness(seen, run.DurationNs),
+		cpuUs, 100*lost, run.Verdict.Result, s.raw.path)
 	return nil
 }
 

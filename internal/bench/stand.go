@@ -22,12 +22,13 @@ type stand struct {
 	clients []int // cores; this process and what it starts are bound to them
 	dir     string
 	brunt   string // the program
+	raw     *rawLog
 	tb      *testserver.Standalone
 }
 
-// newStand binds this process to the clients' cores and builds brunt and the peers that are part of
-// the project.
-func newStand(ctx context.Context) (*stand, error) {
+// newStand binds this process to the clients' cores, builds brunt and the peers that are part of the
+// project, and begins the log of what is measured in the folder out.
+func newStand(ctx context.Context, out, what string) (*stand, error) {
 	cores, err := allowedCores()
 	if err != nil {
 		return nil, err
@@ -40,28 +41,41 @@ func newStand(ctx context.Context) (*stand, error) {
 		return nil, err
 	}
 	s.brunt = filepath.Join(s.dir, "brunt")
+	if err := s.prepare(out, what); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare does what may fail of newStand's work, with the folder there.
+func (s *stand) prepare(out, what string) (err error) {
 	for _, b := range []struct{ to, from string }{
 		{s.brunt, "./cmd/brunt"}, {s.peer("pgconn"), "./internal/bench/peer/pgconn"},
 		{s.peer("tarantool"), "./internal/bench/peer/tarantool"}, {s.peer("bare"), "./internal/bench/peer/bare"},
 	} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.to, b.from)
+		cmd := exec.CommandContext(s.ctx, "go", "build", "-trimpath", "-o", b.to, b.from)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			s.close()
-			return nil, fmt.Errorf("build %s: %w: %s", b.from, err, out)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w: %s", b.from, err, text)
 		}
 	}
 	if err := pin(os.Getpid(), s.clients); err != nil {
-		s.close()
-		return nil, err
+		return err
 	}
 	s.tb = testserver.NewStandalone(os.Stderr)
-	return s, nil
+	if s.raw, err = createLog(out, what); err != nil {
+		return err
+	}
+	return s.raw.write(s.machine())
 }
 
 func (s *stand) close() {
 	if s.tb != nil {
 		s.tb.Close()
+	}
+	if s.raw != nil {
+		s.raw.close()
 	}
 	os.RemoveAll(s.dir)
 }

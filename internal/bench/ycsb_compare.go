@@ -35,33 +35,25 @@ func comparing(ctx context.Context, args []string) error {
 		fmt.Println("not measured:", missing)
 		return nil
 	}
-	s, err := newStand(ctx)
+	s, err := newStand(ctx, *out, "ycsb")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	raw, err := createLog(*out, "ycsb")
-	if err != nil {
-		return err
-	}
-	defer raw.close()
-	if err := raw.write(s.machine()); err != nil {
-		return err
-	}
 	var lines []ratioLine
 	for _, c := range contests(program, *records) {
 		if !wanted.MatchString(c.name) {
 			continue
 		}
 		g := c.group()
-		results, err := s.measure(&g, rounds{least: *times, duration: time.Duration(*seconds) * time.Second}, raw)
+		results, err := s.measure(&g, rounds{least: *times, duration: time.Duration(*seconds) * time.Second})
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
 		lines = append(lines, c.judge(results)...)
 	}
 	printRatios(os.Stdout, lines)
-	fmt.Printf("\nraw runs: %s\n", raw.path)
+	fmt.Printf("\nraw runs: %s\n", s.raw.path)
 	return nil
 }
 

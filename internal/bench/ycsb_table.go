@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 )
 
@@ -27,32 +27,30 @@ func (c *contest) judge(results map[string][]sample) []ratioLine {
 		if l.leastPerS, l.mostCPU = 1, 0.6; c.load {
 			l.leastPerS, l.mostCPU = 1.5, 0
 		}
-		peers := make(map[int]*sample)
-		var all [4][]float64
-		for i := range results[peerName] {
-			p := &results[peerName][i]
-			if p.Fault != "" {
-				l.fault = p.Fault
-				continue
-			}
-			peers[p.Round] = p
-			all[1], all[3] = append(all[1], p.PerS), append(all[3], p.CPUUs)
+		l.oursPerS, l.oursUs, l.fault = medians(results[ours])
+		var fault string
+		l.peerPerS, l.peerUs, fault = medians(results[peerName])
+		l.fault = cmp.Or(l.fault, fault)
+		pairs, _ := (&goal{ours: ours, peer: peerName}).pairs(results)
+		for _, p := range pairs {
+			l.perS, l.cpu = append(l.perS, p.ours.PerS/p.peer.PerS), append(l.cpu, p.ours.CPUUs/p.peer.CPUUs)
 		}
-		for i := range results[ours] {
-			o := &results[ours][i]
-			if o.Fault != "" {
-				l.fault = o.Fault
-				continue
-			}
-			all[0], all[2] = append(all[0], o.PerS), append(all[2], o.CPUUs)
-			if p := peers[o.Round]; p != nil {
-				l.perS, l.cpu = append(l.perS, o.PerS/p.PerS), append(l.cpu, o.CPUUs/p.CPUUs)
-			}
-		}
-		l.oursPerS, l.peerPerS, l.oursUs, l.peerUs = median(all[0]), median(all[1]), median(all[2]), median(all[3])
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// medians are of the turns in which a client did its work; fault is what went wrong in another.
+func medians(turns []sample) (perS, cpuUs float64, fault string) {
+	var rates, costs []float64
+	for i := range turns {
+		if s := &turns[i]; s.Fault != "" {
+			fault = s.Fault
+		} else {
+			rates, costs = append(rates, s.PerS), append(costs, s.CPUUs)
+		}
+	}
+	return median(rates), median(costs), fault
 }
 
 func (l *ratioLine) reached() string {
@@ -65,13 +63,6 @@ func (l *ratioLine) reached() string {
 		return "no: CPU"
 	}
 	return "yes"
-}
-
-func spread(v []float64) string {
-	if len(v) == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(v), slices.Min(v), slices.Max(v))
 }
 
 func printRatios(w io.Writer, lines []ratioLine) {
