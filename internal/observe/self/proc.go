@@ -59,10 +59,11 @@ func (p *Probe) runQueueNs() int64 {
 			delete(p.waits, task)
 			continue
 		}
-		if waited := field(text, 1); waited > before {
+		waited := field(text, 1)
+		if waited > before {
 			sum += waited - before
-			p.waits[task] = waited
 		}
+		p.waits[task] = waited
 	}
 	return int64(sum)
 }

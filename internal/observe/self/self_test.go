@@ -75,6 +75,18 @@ func TestThreadsThatComeLaterAreFound(t *testing.T) {
 	}
 }
 
+func TestThreadsThatTakeANumberAgainAreCounted(t *testing.T) {
+	m, p := newMachine()
+	m.put("proc/self/task/10/schedstat", "1 5 1\n")
+	if got := p.Sample().RunQueueNs; got != 0 {
+		t.Errorf("a new thread with an old one's number: %d ns", got)
+	}
+	m.put("proc/self/task/10/schedstat", "1 12 1\n")
+	if got := p.Sample().RunQueueNs; got != 7 {
+		t.Errorf("it waited 7 ns more: %d", got)
+	}
+}
+
 func TestStandstills(t *testing.T) {
 	m, p := newMachine()
 	m.run(p, 1000, 500, 10)
