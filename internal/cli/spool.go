@@ -15,6 +15,8 @@ const (
 	spoolPiece = 4096
 	// spoolPatience is how long the end of a run waits for a writer that takes nothing.
 	spoolPatience = 10 * time.Second
+	// hardPatience is the same after a second interrupt: what is taken at once is still written.
+	hardPatience = 200 * time.Millisecond
 )
 
 // spool stands before a writer for people, which may block for ever: a terminal held with Ctrl-S, a
@@ -49,8 +51,7 @@ func newSpool(w io.Writer, name string) *spool {
 func (s *spool) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.err
-	s.err = nil
+	err := s.untold()
 	if len(s.queue) >= s.most || s.closing {
 		s.missing += lineCount(b)
 		s.lost += lineCount(b)
@@ -79,9 +80,7 @@ func (s *spool) last() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most = int(^uint(0) >> 1)
-	err := s.err
-	s.err = nil
-	return err
+	return s.untold()
 }
 
 // Lost is how many lines will never be written.
@@ -146,8 +145,8 @@ func (s *spool) wrote(piece []byte, err error) {
 	}
 }
 
-// Close writes what is queued. It gives up when the writer has taken nothing for so long, or hard is
-// closed; what was left then counts as lost. whole says that nothing was left. The error is one of
+// Close writes what is queued. It gives up when the writer has taken nothing for so long, sooner once
+// hard is closed; what was left then counts as lost. whole says that nothing was left. The error is one of
 // writing that hasn't been told. Further calls change nothing.
 func (s *spool) Close(patience time.Duration, hard <-chan struct{}) (whole bool, err error) {
 	s.mu.Lock()
@@ -162,6 +161,9 @@ func (s *spool) Close(patience time.Duration, hard <-chan struct{}) (whole bool,
 		case <-s.ended:
 			return true, s.last()
 		case <-hard:
+			hard, patience = nil, min(patience, hardPatience)
+			timer.Reset(patience)
+			continue
 		case <-timer.C:
 			s.mu.Lock()
 			moved := s.progress != seen
@@ -185,6 +187,11 @@ func (s *spool) abandon() error {
 		s.lost += lineCount(text)
 	}
 	s.queue = nil
+	return s.untold()
+}
+
+// untold returns the error that hasn't been told, once. mu is held.
+func (s *spool) untold() error {
 	err := s.err
 	s.err = nil
 	return err

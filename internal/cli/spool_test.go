@@ -75,6 +75,22 @@ func TestSpoolGivesUp(t *testing.T) {
 	}
 }
 
+func TestSpoolWritesWhatIsTakenAfterASecondInterrupt(t *testing.T) {
+	t.Parallel()
+	hard := make(chan struct{})
+	close(hard)
+	for range 20 {
+		g := &gate{}
+		s := newSpool(g, "the gate")
+		for i := range 100 {
+			fmt.Fprintf(s, "%d\n", i)
+		}
+		if whole, err := s.Close(patience, hard); !whole || err != nil || strings.Count(g.String(), "\n") != 100 || s.Lost() != 0 {
+			t.Fatalf("whole %v, %v, %d lines written, %d lost", whole, err, strings.Count(g.String(), "\n"), s.Lost())
+		}
+	}
+}
+
 func TestSpoolMakesRoomForTheEnd(t *testing.T) {
 	t.Parallel()
 	g := &gate{}
