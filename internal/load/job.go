@@ -184,10 +184,10 @@ func send(ctx context.Context, a driver.Admin, t *Table, ch *chunk, replace bool
 		},
 	}, replace)
 	mu.Lock()
-	over = true
-	sum = all
+	over, sum = true, all
+	again := made != ch.rows
 	mu.Unlock()
-	if err == nil && made != ch.rows {
+	if err == nil && again {
 		// The driver made some rows twice, for a try of its own.
 		sum = checksum(t, ch)
 	}

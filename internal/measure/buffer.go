@@ -155,5 +155,6 @@ func (b *buffer) reset() {
 	clear(b.reconnects)
 	b.offered, b.stalls = 0, 0
 	b.ownLag.Reset()
+	b.quiet.reset()
 	b.gauges.loopBusy, b.gauges.calls = 0, 0
 }

@@ -103,7 +103,7 @@ func (r *Recorder) handOver() {
 	full := r.active
 	r.active, r.spare = r.spare, nil
 	r.active.gauges.follow(&full.gauges)
-	r.active.quiet.follow(&full.quiet)
+	r.active.quiet.lastOK = full.quiet.lastOK
 	r.handed = full
 	r.state.Store(handed)
 }

@@ -96,11 +96,8 @@ func (q *quiet) didntSucceed(s *Sample) {
 	}
 }
 
-// follow makes q go on where o, which is handed over, ends.
-func (q *quiet) follow(o *quiet) {
-	q.lastOK = o.lastOK
-	q.failed, q.failedAfter, q.lulls = 0, 0, q.lulls[:0]
-}
+// reset forgets what was told of, so that it isn't told twice.
+func (q *quiet) reset() { q.failed, q.failedAfter, q.lulls = 0, 0, q.lulls[:0] }
 
 // told is what a collector knows of an owner's lulls.
 type told struct {
