@@ -13,13 +13,13 @@ import (
 // placing is a protocol whose requests name the address that they go to.
 type placing struct{ *fake }
 
-func (placing) Place(r *driver.Request, targets []driver.Target) (int, bool) {
+func (placing) Place(r *driver.Request, targets []driver.Target) int {
 	for i, t := range targets {
 		if r.Name == t.Address {
-			return i, true
+			return i
 		}
 	}
-	return 0, false
+	return -1
 }
 
 func newPlacing(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {

@@ -67,10 +67,7 @@ func places(cfg *tier.Config) []int {
 	}
 	all := make([]int, len(cfg.Workload.Program.Requests))
 	for i := range all {
-		address, named := d.Place(&cfg.Workload.Program.Requests[i], cfg.Targets)
-		if all[i] = address; !named {
-			all[i] = -1
-		}
+		all[i] = d.Place(&cfg.Workload.Program.Requests[i], cfg.Targets)
 	}
 	return all
 }

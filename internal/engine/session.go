@@ -84,17 +84,21 @@ func (s *session) ready(ctx context.Context) bool {
 	if s.conn != nil {
 		return true
 	}
-	if s.backoff > 0 {
-		pause := time.Duration(rand.Int64N(int64(s.backoff))) + backoffMin/2
-		if !sleep(ctx, pause) {
-			return false
-		}
+	if s.backoff > 0 && !s.backOff(ctx) {
+		return false
 	}
 	if s.dial(ctx) == nil {
 		return true
 	}
-	s.backoff = min(max(2*s.backoff, backoffMin), backoffMax)
+	s.raiseBackoff()
 	return false
+}
+
+func (s *session) raiseBackoff() { s.backoff = min(max(2*s.backoff, backoffMin), backoffMax) }
+
+// backOff pauses after a failure to connect; it returns false if ctx ended first.
+func (s *session) backOff(ctx context.Context) bool {
+	return sleep(ctx, time.Duration(rand.Int64N(int64(s.backoff)))+backoffMin/2)
 }
 
 // work takes operations from src and carries them out until there are none.
@@ -132,8 +136,8 @@ func (s *session) unconnected(ctx context.Context) {
 	case s.sample.Class != driver.Connect:
 		s.backoff = 0
 	default:
-		s.backoff = min(max(2*s.backoff, backoffMin), backoffMax)
-		sleep(ctx, time.Duration(rand.Int64N(int64(s.backoff)))+backoffMin/2)
+		s.raiseBackoff()
+		s.backOff(ctx)
 	}
 }
 

@@ -34,6 +34,13 @@ type HDREncoder struct {
 
 // Append appends the HdrHistogram V2 compressed encoding of h in base64 to dst.
 func (e *HDREncoder) Append(dst []byte, h *Histogram) []byte {
+	return base64.StdEncoding.AppendEncode(dst, e.pack(h))
+}
+
+// AppendBytes is like Append without base64.
+func (e *HDREncoder) AppendBytes(dst []byte, h *Histogram) []byte { return append(dst, e.pack(h)...) }
+
+func (e *HDREncoder) pack(h *Histogram) []byte {
 	e.raw = appendRaw(e.raw[:0], h)
 	e.packed.Reset()
 	e.packed.Write(make([]byte, 8))
@@ -48,7 +55,7 @@ func (e *HDREncoder) Append(dst []byte, h *Histogram) []byte {
 	b := e.packed.Bytes()
 	binary.BigEndian.PutUint32(b, cookieV2Compressed)
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-8))
-	return base64.StdEncoding.AppendEncode(dst, b)
+	return b
 }
 
 // EncodeHDR returns the HdrHistogram V2 compressed encoding in base64. It holds the counts only:

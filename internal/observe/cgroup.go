@@ -76,10 +76,7 @@ func (c *cgroup) figures() Sample {
 
 // second is the figures that only version 2 has in this form.
 func (c *cgroup) second() (out Sample) {
-	limit, ok := c.number("memory.max")
-	if !ok {
-		limit = 0
-	}
+	limit, _ := c.number("memory.max")
 	if n, ok := c.number("memory.current"); ok {
 		out = append(out, c.memory("memory_bytes", n, limit))
 	}

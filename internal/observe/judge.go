@@ -17,7 +17,7 @@ const fewestSamples = 2 * stats.GrowthBatches
 // judgeLeak says whether a figure leaks: by its means, or, if garbage collections cut it back, by
 // the least value of each batch. collections is how many there were; negative if unknown.
 func judgeLeak(s *series, seconds float64, floor bool, collections float64, limit Value) *record.Trend {
-	batches, medians := stats.BatchMeans(s.means(), stats.GrowthBatches), stats.BatchMedians(s.means(), stats.GrowthBatches)
+	batches := stats.BatchMeans(s.means(), stats.GrowthBatches)
 	if floor {
 		if collections >= 0 && collections < stats.GrowthBatches {
 			return unjudged(fmt.Sprintf("%.0f garbage collections; %d are needed to see the heap's floor", collections, stats.GrowthBatches))
@@ -33,7 +33,7 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 	switch {
 	case !g.Grows(), limit.Unit == Count && g.Slope*stats.GrowthBatches < fewestThings:
 		return t
-	case g.Levels(), stats.GrowthOf(medians).Steps():
+	case g.Levels(), stats.GrowthOf(stats.BatchMedians(s.means(), stats.GrowthBatches)).Steps():
 		t.Verdict = record.TrendLevelling
 		return t
 	}

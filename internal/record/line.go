@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -49,11 +50,11 @@ type addressLine struct {
 }
 
 type histogramLine struct {
-	Count  uint64          `json:"count"`
-	MinNs  int64           `json:"min_ns"`
-	MeanNs float64         `json:"mean_ns"`
-	MaxNs  int64           `json:"max_ns"`
-	HDR    json.RawMessage `json:"hdr"` // a string: HdrHistogram V2, compressed, base64
+	Count  uint64  `json:"count"`
+	MinNs  int64   `json:"min_ns"`
+	MeanNs float64 `json:"mean_ns"`
+	MaxNs  int64   `json:"max_ns"`
+	HDR    []byte  `json:"hdr"` // HdrHistogram V2, compressed; base64 in JSON
 }
 
 type healthLine struct {
@@ -138,7 +139,7 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 		return nil
 	}
 	from := len(e.text)
-	e.text = append(e.hdr.Append(append(e.text, '"'), h), '"')
+	e.text = e.hdr.AppendBytes(e.text, h)
 	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: e.text[from:]}
 }
 
@@ -216,11 +217,7 @@ func (l *histogramLine) decode() (*measure.Histogram, error) {
 	if l == nil {
 		return nil, nil
 	}
-	var hdr string
-	if err := json.Unmarshal(l.HDR, &hdr); err != nil {
-		return nil, fmt.Errorf("read a histogram: %w", err)
-	}
-	return decodeHistogram(hdr, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+	return decodeHistogram(base64.StdEncoding.EncodeToString(l.HDR), l.Count, l.MinNs, l.MaxNs, l.MeanNs)
 }
 
 // statusNames are the keys of Counts.Status by measure.Counts.Status's index.

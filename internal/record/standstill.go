@@ -25,17 +25,13 @@ const mostStandstills = 4096
 
 // standstillTally keeps the lengths of standstills in fixed memory, exact to 0.1 %.
 type standstillTally struct {
-	begun   bool
-	fromNs  int64 // where the first interval that counts began
 	lengths *measure.Histogram
 }
 
-func (t *standstillTally) add(iv *Interval) {
-	if !t.begun {
-		t.begun, t.fromNs = true, iv.StartNs
-	}
+// add takes an interval's; what lies before fromNs doesn't count.
+func (t *standstillTally) add(iv *Interval, fromNs int64) {
 	for _, s := range iv.Standstills {
-		if ns := s.EndNs - max(s.StartNs, t.fromNs); ns >= measure.StandstillNs {
+		if ns := s.EndNs - max(s.StartNs, fromNs); ns >= measure.StandstillNs {
 			if t.lengths == nil {
 				t.lengths = measure.NewHistogram()
 			}
@@ -56,11 +52,15 @@ func (t *standstillTally) merge(o *standstillTally) {
 // summary counts the standstills that are long beside the time between successes, those times in
 // which nothing stood still taken.
 func (t *standstillTally) summary(loadNs int64, ok uint64) Standstill {
-	s := Standstill{LeastNs: measure.StandstillNs}
-	if ok > 0 {
-		s.LeastNs = max(s.LeastNs, rareSpacings*(loadNs/int64(ok)))
-	}
-	for countOf(t.lengths) > 0 {
+	var s Standstill
+	for {
+		s.LeastNs = measure.StandstillNs
+		if ok > 0 {
+			s.LeastNs = max(s.LeastNs, rareSpacings*(max(loadNs-s.TotalNs, 0)/int64(ok)))
+		}
+		if t.lengths == nil {
+			return s
+		}
 		before := s.Count
 		s.Count = 0
 		total := 0.0
@@ -78,12 +78,10 @@ func (t *standstillTally) summary(loadNs int64, ok uint64) Standstill {
 			total = sumNs(t.lengths)
 		}
 		s.TotalNs = int64(min(math.Round(total), float64(maxNs)))
-		if s.Count == before || ok == 0 {
-			break
+		if s.Count == before {
+			return s
 		}
-		s.LeastNs = max(measure.StandstillNs, rareSpacings*(max(loadNs-s.TotalNs, 0)/int64(ok)))
 	}
-	return s
 }
 
 type standstillLine struct {

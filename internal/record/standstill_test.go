@@ -76,7 +76,7 @@ func TestStandstillsAmongRareSuccesses(t *testing.T) {
 		for _, ms := range c.lengths {
 			iv.Standstills = append(iv.Standstills, still(0, ms))
 		}
-		s.add(iv)
+		s.add(iv, 0)
 		got := s.summary(c.loadMs*1e6, c.ok)
 		near := func(a, b int64) bool { return a >= b-b/500 && a <= b+b/500 }
 		if got.Count != c.want.Count || got.LongestNs != c.want.LongestNs || !near(got.TotalNs, c.want.TotalNs) || !near(got.LeastNs, c.want.LeastNs) {

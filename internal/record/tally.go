@@ -56,8 +56,8 @@ func (t *Tally) Add(iv *Interval) {
 	if p.phase.Kind == kindOpen || (p.phase.Kind == "" && iv.Offered > 0) {
 		t.durations.openNs += iv.DurationNs()
 	}
-	t.still.add(iv)
 	t.total.add(iv)
+	t.still.add(iv, t.total.StartNs)
 }
 
 // the kinds of phases as plan.PhaseKind names them

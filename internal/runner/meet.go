@@ -23,10 +23,10 @@ const (
 // meet asks every address what it is until all have answered or the patience is at its end. first is
 // one that answered. An error is an *UnreachableError or ctx's.
 func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
-	s.targets = expand(ctx, s.driver, s.targets, s.plan.Settings.Tier)
 	given := s.targets
 	until := time.Now().Add(p.wait)
 	for {
+		s.targets = expand(ctx, s.driver, given, s.plan.Settings.Tier)
 		first, err = s.describe(ctx)
 		if err == nil {
 			return first, nil
@@ -45,7 +45,6 @@ func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
 		if !rest(ctx, min(left, betweenMeetings)) {
 			return 0, ctx.Err()
 		}
-		s.targets = expand(ctx, s.driver, given, s.plan.Settings.Tier)
 	}
 	if first < 0 && !p.anyway {
 		return 0, &UnreachableError{err}

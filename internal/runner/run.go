@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -203,7 +202,7 @@ func (j *job) newFleet(clock tier.Clock) error {
 		Retries: s.Retries, DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: j.run.Pipeline,
 		Loops: s.Loops, IOUring: s.IOUring, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
-		ClosedOnly: !slices.ContainsFunc(j.o.Plan.Load, func(p plan.Phase) bool { return p.Kind == plan.Open }),
+		ClosedOnly: j.run.LoadModel == "closed",
 	}
 	j.run.Tier, j.run.TierReason = "library", "asked for"
 	if s.Tier != "library" {

@@ -81,16 +81,15 @@ func (d *Driver) scheme(t driver.Target) string {
 }
 
 // Place implements driver.Placer.
-func (d *Driver) Place(r *driver.Request, targets []driver.Target) (address int, ok bool) {
+func (d *Driver) Place(r *driver.Request, targets []driver.Target) int {
 	if r.Web == nil || r.Web.Origin == "" {
-		return 0, false
+		return -1
 	}
 	to, err := parseOrigin(r.Web.Origin, origin{})
 	if err != nil {
-		return 0, false
+		return -1
 	}
-	address = slices.IndexFunc(targets, func(t driver.Target) bool { return t.Address == to.address })
-	return max(address, 0), address >= 0
+	return slices.IndexFunc(targets, func(t driver.Target) bool { return t.Address == to.address })
 }
 
 // Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
