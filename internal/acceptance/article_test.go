@@ -10,7 +10,7 @@ import (
 )
 
 // carsPlan is the configuration file of the article on Picostress, as it was published.
-const carsPlan = "../dialect/picostress/testdata/cars.yml"
+const carsPlan = "../planfile/testdata/cars.yml"
 
 // The article's two commands, with its flags in its spelling, and the file unchanged.
 func TestArticle(t *testing.T) {

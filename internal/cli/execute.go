@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"brunt/internal/dialect/picostress"
+	"brunt/internal/planfile"
 	"brunt/internal/load"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
@@ -23,7 +23,7 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := picostress.Write(p)
+	text, err := planfile.Write(p)
 	if err != nil {
 		return err
 	}

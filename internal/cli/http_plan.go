@@ -78,8 +78,8 @@ func (f *httpFlags) settle(p *plan.Plan) error {
 		}
 		p.Thresholds = append(p.Thresholds, t)
 	}
-	if faults := p.Validate(); len(faults) > 0 {
-		return faults
+	if problems := p.Validate(); len(problems) > 0 {
+		return problems
 	}
 	return nil
 }

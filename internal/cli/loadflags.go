@@ -104,8 +104,8 @@ func (f *loadFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan
 	if len(p.Load) == 0 {
 		return nil, usage(fmt.Errorf("plan %s doesn't say how its load goes; add a load section or counts, or use brunt rate or brunt spike", p.Name))
 	}
-	if faults := p.Validate(); len(faults) > 0 {
-		return nil, usage(faults)
+	if problems := p.Validate(); len(problems) > 0 {
+		return nil, usage(problems)
 	}
 	return p, nil
 }

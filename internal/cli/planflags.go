@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/picostress"
+	"brunt/internal/planfile"
 	"brunt/internal/plan"
 )
 
@@ -74,7 +74,7 @@ func (f *planFlags) read(s *streams, args []string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	p, err := picostress.Read(path, data)
+	p, err := planfile.Read(path, data)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -95,7 +95,7 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 		defer file.Close()
 		in = file
 	}
-	data, err := io.ReadAll(io.LimitReader(in, picostress.MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(in, planfile.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", path, err)
 	}

@@ -22,6 +22,7 @@ var rules = []rule{
 	{room: "schedule", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"gen"}},
 	{room: "stats", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure"}},
 	{room: "plan", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "sqltext"}},
+	{room: "planfile", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "plan"}},
 	{room: "workload", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "plan", "schedule"}},
 	{room: "balance", forbidden: []string{"driver/*", "engine", "wire", "report", "dialect", "cli"}},
 	{room: "measure", forbidden: []string{"plan", "engine", "wire", "report", "record", "dialect", "cli", "std:os", "std:net"}},

@@ -73,19 +73,19 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestFaultsAreSortedLines(t *testing.T) {
-	f := Faults{{At: Position{"a.yml", 3, 1}, Text: "two\nlines", Fix: "join them"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {Text: "nowhere"}}
+func TestProblemsAreSortedLines(t *testing.T) {
+	f := Problems{{At: Position{"a.yml", 3, 1}, Text: "two\nlines", Fix: "join them"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {Text: "nowhere"}}
 	if got, want := f.Sort().Error(), "nowhere\na.yml:2:9: x\na.yml:3:1: two lines; join them"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if err := (Faults{}).Err(); err != nil {
-		t.Errorf("no faults are the error %v", err)
+	if err := (Problems{}).Err(); err != nil {
+		t.Errorf("no problems are the error %v", err)
 	}
 }
 
-func TestFaultsAreBoundedText(t *testing.T) {
-	lines := strings.Split(make(Faults, MaxFaultLines+5).Error(), "\n")
-	if len(lines) != MaxFaultLines+1 || lines[MaxFaultLines] != "and 5 more; mend these first" {
+func TestProblemsAreBoundedText(t *testing.T) {
+	lines := strings.Split(make(Problems, MaxProblemLines+5).Error(), "\n")
+	if len(lines) != MaxProblemLines+1 || lines[MaxProblemLines] != "and 5 more; mend these first" {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
 	}
 }
@@ -100,7 +100,7 @@ func queue() *Plan {
 func TestSetLoad(t *testing.T) {
 	p := queue()
 	if f := p.Validate(); len(f) != 0 {
-		t.Fatalf("the queue has faults: %v", f)
+		t.Fatalf("the queue has problems: %v", f)
 	}
 	if err := p.SetLoad(RateLoad(100, time.Minute)); err != nil {
 		t.Fatal(err)

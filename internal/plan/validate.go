@@ -9,12 +9,12 @@ import (
 	"brunt/internal/gen"
 )
 
-// checker gathers faults.
+// checker gathers problems.
 type checker struct {
 	plan     *Plan
 	byName   map[string]*Table // the first of each name
 	byColumn map[*Table]map[string]*Column
-	faults   Faults
+	problems   Problems
 }
 
 func newChecker(p *Plan) *checker {
@@ -35,13 +35,13 @@ func newChecker(p *Plan) *checker {
 func (c *checker) column(t *Table, name string) *Column { return c.byColumn[t][name] }
 
 func (c *checker) add(at Position, fix, format string, args ...any) {
-	c.faults = append(c.faults, Fault{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
+	c.problems = append(c.problems, Problem{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
 }
 
-// cross adds a fault that lies between two parts of the plan.
+// cross adds a problem that lies between two parts of the plan.
 func (c *checker) cross(at Position, fix, format string, args ...any) {
 	c.add(at, fix, format, args...)
-	c.faults[len(c.faults)-1].Cross = true
+	c.problems[len(c.problems)-1].Cross = true
 }
 
 // oneOf reports a word that isn't among the known ones; "" stands for the default.
@@ -57,9 +57,9 @@ func (c *checker) oneOf(at Position, key, word string, known ...string) {
 	c.add(at, didYouMean(word, known), "unknown %s %q", key, word)
 }
 
-// Validate checks the rules that bind the parts of a plan together and returns every fault, in
-// the order of the file. A plan without faults can be compiled.
-func (p *Plan) Validate() Faults {
+// Validate checks the rules that bind the parts of a plan together and returns every problem, in
+// the order of the file. A plan without problems can be compiled.
+func (p *Plan) Validate() Problems {
 	c := newChecker(p)
 	c.target()
 	c.settings()
@@ -69,7 +69,7 @@ func (p *Plan) Validate() Faults {
 	c.operations()
 	c.load()
 	c.thresholds()
-	return c.faults.Sort()
+	return c.problems.Sort()
 }
 
 func (c *checker) target() {

@@ -61,8 +61,8 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 		}
 		p.Thresholds = append(p.Thresholds, t)
 	}
-	if faults := p.Validate(); len(faults) > 0 {
-		return nil, faults
+	if problems := p.Validate(); len(problems) > 0 {
+		return nil, problems
 	}
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"go.yaml.in/yaml/v4"
@@ -110,7 +110,7 @@ func (r *reader) share(o *object, op *plan.Operation) share {
 	op.Count = o.unsigned("count")
 	op.Weight = o.number("weight") + o.number("rate") + float64(op.Count)
 	if op.Weight < 0 {
-		r.faultAt(s.node, "write a number ≥ 0", "%v is negative", op.Weight)
+		r.problemAt(s.node, "write a number ≥ 0", "%v is negative", op.Weight)
 	}
 	return s
 }
@@ -130,15 +130,15 @@ func (r *reader) mix(top *object, p *plan.Plan, shares []share) {
 			}
 		}
 		if kinds > 1 {
-			r.faultAt(s.node, "keep one", "count, weight and rate exclude each other")
+			r.problemAt(s.node, "keep one", "count, weight and rate exclude each other")
 		}
 	}
 	for i, s := range shares {
 		switch {
 		case counts > 0 && !s.count:
-			r.faultAt(s.node, "give every operation a count, or none", "this operation has no count and others have")
+			r.problemAt(s.node, "give every operation a count, or none", "this operation has no count and others have")
 		case rates > 0 && !s.rate && counts == 0:
-			r.faultAt(s.node, "give every operation a rate, or none", "this operation has no rate and others have")
+			r.problemAt(s.node, "give every operation a rate, or none", "this operation has no rate and others have")
 		case !s.count && !s.weight && !s.rate:
 			p.Operations[i].Weight = 1
 		}
@@ -151,7 +151,7 @@ func (r *reader) mix(top *object, p *plan.Plan, shares []share) {
 	case "count":
 		p.Mix = plan.ByCount
 		if counts == 0 {
-			r.faultAt(n, "give the queries counts or remove mix", "mix: count without counts")
+			r.problemAt(n, "give the queries counts or remove mix", "mix: count without counts")
 		}
 	case "weight":
 		p.Mix = plan.ByWeight
@@ -184,7 +184,7 @@ func (r *reader) think(o *object) plan.Think {
 		s.require("constant think time", "min")
 	}
 	if x := s.get(unwanted); x != nil && t.Distribution != "" {
-		r.faultAt(x, "remove it", "%s has no meaning for a think time that is %s", unwanted, t.Distribution)
+		r.problemAt(x, "remove it", "%s has no meaning for a think time that is %s", unwanted, t.Distribution)
 	}
 	return t
 }

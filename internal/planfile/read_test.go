@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func mustRead(t *testing.T, path string) *plan.Plan {
 func goodFiles(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "../../../examples/*.yml"} {
+	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "../../examples/*.yml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files match %s (%v)", pattern, err)
@@ -86,8 +86,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestFaults compares all faults of each file in testdata/bad with the comments at its end.
-func TestFaults(t *testing.T) {
+// TestProblems compares all problems of each file in testdata/bad with the comments at its end.
+func TestProblems(t *testing.T) {
 	files, _ := filepath.Glob("testdata/bad/*.yml")
 	if len(files) < 30 {
 		t.Fatalf("only %d bad files", len(files))
@@ -104,17 +104,17 @@ func TestFaults(t *testing.T) {
 			}
 		}
 		p, err := Read("bad.yml", data)
-		var faults plan.Faults
-		if p != nil || !errors.As(err, &faults) {
+		var problems plan.Problems
+		if p != nil || !errors.As(err, &problems) {
 			t.Errorf("%s is taken as valid (%v)", path, err)
 			continue
 		}
 		var got []string
-		for _, f := range faults {
+		for _, f := range problems {
 			got = append(got, strings.TrimPrefix(f.String(), "bad.yml:"))
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s has the faults\n#! %s\nwant\n#! %s", path, strings.Join(got, "\n#! "), strings.Join(want, "\n#! "))
+			t.Errorf("%s has the problems\n#! %s\nwant\n#! %s", path, strings.Join(got, "\n#! "), strings.Join(want, "\n#! "))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"math"
@@ -36,7 +36,7 @@ func (r *reader) load(o *object, p *plan.Plan) {
 	switch {
 	case o.has("load"):
 		if n := o.get("load"); n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-			r.faultAt(n, "add a phase or remove load", "load is empty")
+			r.problemAt(n, "add a phase or remove load", "load is empty")
 		}
 	case p.Mix == plan.ByCount:
 		p.Load = plan.QueueLoad().Phases
@@ -58,7 +58,7 @@ func (r *reader) load(o *object, p *plan.Plan) {
 func (r *reader) scale(o *object, p *plan.Plan) {
 	if n := o.get("scaled"); n != nil {
 		if p.Scaled = o.number("scaled"); p.Scaled <= 0 {
-			r.faultAt(n, "write a number above 0", "scaled is %s", n.Value)
+			r.problemAt(n, "write a number above 0", "scaled is %s", n.Value)
 		}
 	}
 	n := o.get("scale")
@@ -66,12 +66,12 @@ func (r *reader) scale(o *object, p *plan.Plan) {
 		return
 	}
 	if o.has("scaled") {
-		r.faultAt(n, "remove scaled", "scale and scaled exclude each other")
+		r.problemAt(n, "remove scaled", "scale and scaled exclude each other")
 		return
 	}
 	if factor := r.numberOf(n, "scale"); tagIs(n, "!!int", "!!float") {
 		if err := plan.Scale(p, factor); err != nil {
-			r.faultAt(n, "write a number above 0", "scale is %s", n.Value)
+			r.problemAt(n, "write a number above 0", "scale is %s", n.Value)
 		}
 	}
 }
@@ -118,13 +118,13 @@ func (r *reader) phase(n *yaml.Node, rate float64) []plan.Phase {
 			continue
 		}
 		if kind != "" {
-			r.faultAt(o.get(k), "make it a phase of its own", "a phase is both %s and %s", kind, k)
+			r.problemAt(o.get(k), "make it a phase of its own", "a phase is both %s and %s", kind, k)
 			return nil
 		}
 		kind = k
 	}
 	if kind == "" {
-		r.faultAt(o.node, "add one of "+strings.Join(phaseKinds(), ", "), "a phase says no load")
+		r.problemAt(o.node, "add one of "+strings.Join(phaseKinds(), ", "), "a phase says no load")
 		return nil
 	}
 	name := o.text("name")
@@ -172,7 +172,7 @@ func (r *reader) phasesOf(kind, name string, o *object, rate float64) []plan.Pha
 		k.require(kind, "peak", "hold")
 		phases = arriving(k, plan.Spike(group, k.number("base"), k.number("peak"), k.duration("rise"), k.duration("hold"), k.duration("fall"))...)
 		if k != nil && len(phases) == 0 {
-			r.faultAt(n, "give it rise, hold or fall", "a spike without duration")
+			r.problemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
 	case "closed":
 		k := r.object(n, kind, closedKeys())

@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-const schemaPath = "../../../docs/plan.schema.json"
+const schemaPath = "../../docs/plan.schema.json"
 
 func loadSchema(t *testing.T) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
@@ -91,7 +91,7 @@ func TestSchemaAgreesOnGoodFiles(t *testing.T) {
 	}
 }
 
-// TestSchemaAgreesOnBadFiles: a schema must refuse faults of form, and can't see those of logic.
+// TestSchemaAgreesOnBadFiles: a schema must refuse problems of form, and can't see those of logic.
 func TestSchemaAgreesOnBadFiles(t *testing.T) {
 	schema, _ := loadSchema(t)
 	files, _ := filepath.Glob("testdata/bad/*.yml")
@@ -116,7 +116,7 @@ func TestSchemaAgreesOnBadFiles(t *testing.T) {
 		}
 	}
 	if forms < 15 || logics < 20 {
-		t.Errorf("only %d files with faults of form and %d of logic", forms, logics)
+		t.Errorf("only %d files with problems of form and %d of logic", forms, logics)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestSchemaHasTheReadersKeys(t *testing.T) {
 // TestDocumentation reads the YAML blocks of the reference, which must be whole plans, and looks
 // for every key in its text.
 func TestDocumentation(t *testing.T) {
-	data, err := os.ReadFile("../../../docs/plan.md")
+	data, err := os.ReadFile("../../docs/plan.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"math"
@@ -30,7 +30,7 @@ func (o *object) choice(key string, known []string) string {
 	word := o.text(key)
 	if word == "" {
 		if n := o.get(key); n != nil && tagIs(n, "!!str") {
-			o.r.faultAt(n, "use "+strings.Join(known, ", "), "%s is empty", key)
+			o.r.problemAt(n, "use "+strings.Join(known, ", "), "%s is empty", key)
 		}
 		return ""
 	}
@@ -43,7 +43,7 @@ func (o *object) choice(key string, known []string) string {
 	if near := plan.Nearest(word, known); near != "" {
 		fix = "did you mean " + near + "?"
 	}
-	o.r.faultAt(o.get(key), fix, "unknown %s %q", key, word)
+	o.r.problemAt(o.get(key), fix, "unknown %s %q", key, word)
 	return ""
 }
 
@@ -90,7 +90,7 @@ func (r *reader) onlyFor(o *object, t gen.Type, d gen.Distribution) {
 	}
 	check := func(key string, allowed bool, fix string) {
 		if n := o.get(key); n != nil && !allowed {
-			r.faultAt(n, fix, "%s has no meaning for this %s", key, t)
+			r.problemAt(n, fix, "%s has no meaning for this %s", key, t)
 		}
 	}
 	check("value", t == gen.TypeConstant, "remove it or use type: Constant")
@@ -121,7 +121,7 @@ func (r *reader) bucket(n *yaml.Node) gen.Bucket {
 
 func (r *reader) pair(n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
-		r.faultAt(n, "write [first, last]", "range is %s instead of a list of two", kindName(n))
+		r.problemAt(n, "write [first, last]", "range is %s instead of a list of two", kindName(n))
 		return nil, nil, false
 	}
 	return resolve(n.Content[0]), resolve(n.Content[1]), true
@@ -160,7 +160,7 @@ func (r *reader) timeOf(n *yaml.Node) time.Time {
 	}
 	t, ok := parseTime(n.Value)
 	if !ok {
-		r.faultAt(n, "write for example '2020-01-31T00:00:00Z'", "%q is no time", n.Value)
+		r.problemAt(n, "write for example '2020-01-31T00:00:00Z'", "%q is no time", n.Value)
 	}
 	return t
 }

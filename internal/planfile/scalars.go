@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"encoding/base64"
@@ -25,7 +25,7 @@ func tagIs(n *yaml.Node, tags ...string) bool {
 }
 
 func (r *reader) wrong(n *yaml.Node, what, want, fix string) {
-	r.faultAt(n, fix, "%s is %s instead of %s", what, kindName(n), want)
+	r.problemAt(n, fix, "%s is %s instead of %s", what, kindName(n), want)
 }
 
 // textOf returns a text; dates without quotes are texts too.
@@ -36,7 +36,7 @@ func (r *reader) textOf(n *yaml.Node, what string) string {
 	case tagIs(n, "!!binary"):
 		b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
 		if err != nil {
-			r.faultAt(n, "write base64", "%s is no base64", what)
+			r.problemAt(n, "write base64", "%s is no base64", what)
 		}
 		return string(b)
 	}
@@ -84,7 +84,7 @@ func (r *reader) numberOf(n *yaml.Node, what string) float64 {
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		r.faultAt(n, "write a finite number", "%s is %s", what, n.Value)
+		r.problemAt(n, "write a finite number", "%s is %s", what, n.Value)
 		return 0
 	}
 	return f
@@ -107,13 +107,13 @@ func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
 	if err != nil {
 		f, ferr := strconv.ParseFloat(n.Value, 64)
 		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			r.faultAt(n, "write a whole number of at most 64 bits", "%s is %s", what, n.Value)
+			r.problemAt(n, "write a whole number of at most 64 bits", "%s is %s", what, n.Value)
 			return 0
 		}
 		i = int64(f)
 	}
 	if i < lo || i > hi {
-		r.faultAt(n, "write a number from "+strconv.FormatInt(lo, 10)+" to "+strconv.FormatInt(hi, 10), "%s is %s", what, n.Value)
+		r.problemAt(n, "write a number from "+strconv.FormatInt(lo, 10)+" to "+strconv.FormatInt(hi, 10), "%s is %s", what, n.Value)
 		return 0
 	}
 	return i
@@ -133,7 +133,7 @@ func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
 			return u
 		}
 		if strings.HasPrefix(n.Value, "-") {
-			r.faultAt(n, "write a number from 0 to 18446744073709551615", "%s is %s", what, n.Value)
+			r.problemAt(n, "write a number from 0 to 18446744073709551615", "%s is %s", what, n.Value)
 			return 0
 		}
 	}
@@ -157,14 +157,14 @@ func (r *reader) durationOf(n *yaml.Node, what string) time.Duration {
 	case tagIs(n, "!!int", "!!float"):
 		s := r.numberOf(n, what)
 		if s < 0 || s > maxDuration.Seconds() {
-			r.faultAt(n, "write seconds from 0 to 3153600000", "%s is %s", what, n.Value)
+			r.problemAt(n, "write seconds from 0 to 3153600000", "%s is %s", what, n.Value)
 			return 0
 		}
 		return time.Duration(math.Round(s * float64(time.Second)))
 	case tagIs(n, "!!str"):
 		var err error
 		if d, err = time.ParseDuration(n.Value); err != nil || d < 0 || d > maxDuration || n.Value[0] == '+' || n.Value[0] == '-' || n.Value == "0" {
-			r.faultAt(n, "write for example 10s, 1m30s or 200us", "%s is %q, which is no time", what, n.Value)
+			r.problemAt(n, "write for example 10s, 1m30s or 200us", "%s is %q, which is no time", what, n.Value)
 			return 0
 		}
 		return d

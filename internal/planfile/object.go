@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"strings"
@@ -30,7 +30,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 func (r *reader) object(n *yaml.Node, what string, known []string) *object {
 	n = resolve(n)
 	if n.Kind != yaml.MappingNode {
-		r.faultAt(n, "write keys and values", "%s is %s instead of a mapping", what, kindName(n))
+		r.problemAt(n, "write keys and values", "%s is %s instead of a mapping", what, kindName(n))
 		return nil
 	}
 	o := &object{r: r, node: n, values: map[string]*yaml.Node{}}
@@ -44,11 +44,11 @@ func (r *reader) object(n *yaml.Node, what string, known []string) *object {
 		}
 		key = resolve(key)
 		if key.Kind != yaml.ScalarNode {
-			r.faultAt(key, "use a word", "a key of %s is %s", what, kindName(key))
+			r.problemAt(key, "use a word", "a key of %s is %s", what, kindName(key))
 			continue
 		}
 		if earlier := first[key.Value]; earlier != nil {
-			r.faultAt(key, "remove one", "key %s stands twice, first at line %d", key.Value, earlier.Line)
+			r.problemAt(key, "remove one", "key %s stands twice, first at line %d", key.Value, earlier.Line)
 			continue
 		}
 		first[key.Value] = key
@@ -71,7 +71,7 @@ func (o *object) set(key, value *yaml.Node, what string, known []string) {
 	if near := plan.Nearest(key.Value, known); near != "" {
 		fix = "did you mean " + near + "?"
 	}
-	o.r.faultAt(key, fix, "unknown key %q in %s", key.Value, what)
+	o.r.problemAt(key, fix, "unknown key %q in %s", key.Value, what)
 }
 
 // merge adds the keys of << mappings that the object doesn't have itself.
@@ -93,7 +93,7 @@ func (o *object) merge(merged []*yaml.Node, what string, known []string) {
 				}
 			}
 		default:
-			o.r.faultAt(m, "merge a mapping", "<< is followed by %s", kindName(m))
+			o.r.problemAt(m, "merge a mapping", "<< is followed by %s", kindName(m))
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (o *object) require(what string, keys ...string) {
 	}
 	for _, k := range keys {
 		if !o.has(k) {
-			o.r.faultAt(o.node, "add "+k, "%s has no %s", what, k)
+			o.r.problemAt(o.node, "add "+k, "%s has no %s", what, k)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (o *object) list(key string, f func(i int, n *yaml.Node)) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
-		o.r.faultAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
+		o.r.problemAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
 		return
 	}
 	for i, c := range n.Content {

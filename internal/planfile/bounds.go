@@ -1,19 +1,19 @@
-package picostress
+package planfile
 
 import "go.yaml.in/yaml/v4"
 
 // bounded reports whether a document is small enough to be walked with its aliases followed, and
-// adds a fault if not. It visits each node once.
+// adds a problem if not. It visits each node once.
 func (r *reader) bounded(root *yaml.Node) bool {
 	m := measurer{sizes: map[*yaml.Node]int{}}
 	size, plain := m.size(root, 0), m.nodes
 	switch {
 	case m.circular != nil:
-		r.faultAt(m.circular, "write the value out", "alias *%s stands within what it stands for", m.circular.Value)
+		r.problemAt(m.circular, "write the value out", "alias *%s stands within what it stands for", m.circular.Value)
 	case m.deep != nil:
-		r.faultAt(m.deep, "flatten it", "lists and mappings are nested deeper than %d", maxDepth)
+		r.problemAt(m.deep, "flatten it", "lists and mappings are nested deeper than %d", maxDepth)
 	case size > plain+maxExpanded:
-		r.faultAt(root, "write the values out", "aliases make the file more than %d values longer", maxExpanded)
+		r.problemAt(root, "write the values out", "aliases make the file more than %d values longer", maxExpanded)
 	default:
 		return true
 	}

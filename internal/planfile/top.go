@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"math"
@@ -23,24 +23,24 @@ func (r *reader) plan(root *yaml.Node) *plan.Plan {
 		return p
 	}
 	if len(o.values) == 0 {
-		r.faultAt(root, "write at least tables_schema or queries", "the plan is empty")
+		r.problemAt(root, "write at least tables_schema or queries", "the plan is empty")
 	}
 	p.Where = o.where()
 	p.Name = o.text("config_name")
 	p.Seed = o.unsigned("seed")
 	r.target(o, p)
 	r.settings(o, p)
-	before := len(r.faults)
+	before := len(r.problems)
 	o.list("tables_schema", func(_ int, n *yaml.Node) {
 		r.item(n, func() { p.Tables = append(p.Tables, r.table(n)) })
 	})
-	r.cross = len(r.faults) > before
+	r.cross = len(r.problems) > before
 	o.list("indexes", func(_ int, n *yaml.Node) {
 		r.item(n, func() { p.Indexes = append(p.Indexes, r.index(n)) })
 	})
-	before = len(r.faults)
+	before = len(r.problems)
 	r.operations(o, p)
-	r.cross = r.cross || len(r.faults) > before
+	r.cross = r.cross || len(r.problems) > before
 	r.load(o, p)
 	o.list("thresholds", func(_ int, n *yaml.Node) {
 		r.item(n, func() { p.Thresholds = append(p.Thresholds, r.threshold(n)) })
@@ -80,7 +80,7 @@ func (r *reader) target(top *object, p *plan.Plan) {
 			t.Addresses = o.words("addresses")
 		}
 		if pw := o.get("password"); pw != nil && pw.Value != hidden {
-			r.faultAt(pw, "give it in the environment, in a file or at the prompt", "a password in the plan would be kept in clear text")
+			r.problemAt(pw, "give it in the environment, in a file or at the prompt", "a password in the plan would be kept in clear text")
 		}
 		r.tls(o, &t.TLS)
 		r.options(o, t)
@@ -168,12 +168,12 @@ func (r *reader) threshold(n *yaml.Node) plan.Threshold {
 	t, err := plan.ParseThreshold(text)
 	if err != nil {
 		what, fix := splitAdvice(err.Error())
-		r.faultAt(at, fix, "%s", what)
+		r.problemAt(at, fix, "%s", what)
 	}
 	t.At = r.at(at)
 	t.AbortOnFail, t.AbortDelay = o.flag("abort_on_fail"), o.duration("after")
 	if o.has("after") && !t.AbortOnFail {
-		r.faultAt(o.get("after"), "add abort_on_fail: true", "after has no effect on a threshold that doesn't abort")
+		r.problemAt(o.get("after"), "add abort_on_fail: true", "after has no effect on a threshold that doesn't abort")
 	}
 	return t
 }

@@ -44,18 +44,18 @@ func (p Places) At(key string, otherwise Position) Position {
 	return otherwise
 }
 
-// Fault is one thing that is wrong with a plan.
-type Fault struct {
+// Problem is one thing that is wrong with a plan.
+type Problem struct {
 	At   Position
 	Text string // what is wrong
 	Fix  string // what to do
-	// Cross is set if the fault lies between two parts of the plan, so that it may only be the
-	// consequence of a fault in the other one.
+	// Cross is set if the problem lies between two parts of the plan, so that it may only be the
+	// consequence of a problem in the other one.
 	Cross bool
 }
 
-// String returns the fault as one line: file:line:column: what; what to do.
-func (f Fault) String() string {
+// String returns the problem as one line: file:line:column: what; what to do.
+func (f Problem) String() string {
 	s := f.Text
 	if f.Fix != "" {
 		s += "; " + f.Fix
@@ -68,34 +68,34 @@ func (f Fault) String() string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Faults is everything that is wrong with a plan. An empty list is no error: use Err.
-type Faults []Fault
+// Problems is everything that is wrong with a plan. An empty list is no error: use Err.
+type Problems []Problem
 
-// MaxFaultLines is how many faults Error writes out.
-const MaxFaultLines = 1000
+// MaxProblemLines is how many problems Error writes out.
+const MaxProblemLines = 1000
 
-// Error returns one line a fault; after MaxFaultLines it only says how many more there are.
-func (f Faults) Error() string {
-	lines := make([]string, 0, min(len(f), MaxFaultLines+1))
-	for i := range f[:min(len(f), MaxFaultLines)] {
+// Error returns one line a problem; after MaxProblemLines it only says how many more there are.
+func (f Problems) Error() string {
+	lines := make([]string, 0, min(len(f), MaxProblemLines+1))
+	for i := range f[:min(len(f), MaxProblemLines)] {
 		lines = append(lines, f[i].String())
 	}
-	if more := len(f) - MaxFaultLines; more > 0 {
+	if more := len(f) - MaxProblemLines; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; mend these first", more))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Err returns f as an error, or nil if there is no fault.
-func (f Faults) Err() error {
+// Err returns f as an error, or nil if there is no problem.
+func (f Problems) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
 	return f
 }
 
-// Sort orders faults as they stand in the file and removes repetitions.
-func (f Faults) Sort() Faults {
+// Sort orders problems as they stand in the file and removes repetitions.
+func (f Problems) Sort() Problems {
 	sort.SliceStable(f, func(i, k int) bool {
 		a, b := f[i].At, f[k].At
 		switch {

@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"brunt/internal/workload"
 )
 
-// FuzzRead: a file is either refused with faults that have places, or gives a plan that compiles
+// FuzzRead: a file is either refused with problems that have places, or gives a plan that compiles
 // and survives being written.
 func FuzzRead(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "testdata/bad/*.yml", "../../../examples/*.yml"} {
+	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "testdata/bad/*.yml", "../../examples/*.yml"} {
 		files, _ := filepath.Glob(pattern)
 		for _, path := range files {
 			data, err := os.ReadFile(path)
@@ -27,13 +27,13 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Read("fuzz.yml", data)
 		if err != nil {
-			var faults plan.Faults
-			if p != nil || !errors.As(err, &faults) || len(faults) == 0 {
+			var problems plan.Problems
+			if p != nil || !errors.As(err, &problems) || len(problems) == 0 {
 				t.Fatalf("plan %v, error %#v", p, err)
 			}
-			for _, fault := range faults {
-				if fault.At.Line < 1 || fault.At.Column < 1 || fault.Text == "" {
-					t.Fatalf("fault without a place or text: %+v", fault)
+			for _, problem := range problems {
+				if problem.At.Line < 1 || problem.At.Column < 1 || problem.Text == "" {
+					t.Fatalf("problem without a place or text: %+v", problem)
 				}
 			}
 			return

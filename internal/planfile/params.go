@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"maps"
@@ -37,7 +37,7 @@ func (f *references) nameStep(r *reader, o *object, name string) {
 		return
 	}
 	if _, err := strconv.Atoi(name); err == nil || strings.Contains(name, ".") {
-		r.faultAt(o.get("name"), "use a word", "a statement can't be called %q", name)
+		r.problemAt(o.get("name"), "use a word", "a statement can't be called %q", name)
 	}
 	if _, again := f.steps[name]; !again {
 		f.steps[name] = f.step
@@ -60,7 +60,7 @@ func (r *reader) param(n *yaml.Node, i int, refs *references) plan.Param {
 	from, same := o.get("from"), o.get("same_as")
 	switch {
 	case from != nil && same != nil:
-		r.faultAt(same, "keep one", "a parameter has both from and same_as")
+		r.problemAt(same, "keep one", "a parameter has both from and same_as")
 	case from != nil || same != nil:
 		source := from
 		if from == nil {
@@ -68,7 +68,7 @@ func (r *reader) param(n *yaml.Node, i int, refs *references) plan.Param {
 		}
 		for _, k := range valueKeys()[1:] {
 			if x := o.get(k); x != nil {
-				r.faultAt(x, "remove it", "%s has no meaning for a parameter with from or same_as", k)
+				r.problemAt(x, "remove it", "%s has no meaning for a parameter with from or same_as", k)
 			}
 		}
 		if tagIs(source, "!!null", "!!bool") || source.Kind != yaml.ScalarNode || from == nil && !tagIs(source, "!!str") {
@@ -82,7 +82,7 @@ func (r *reader) param(n *yaml.Node, i int, refs *references) plan.Param {
 	}
 	if p.Name != "" {
 		if _, again := refs.params[p.Name]; again {
-			r.faultAt(o.get("name"), "rename one", "parameter %q stands twice", p.Name)
+			r.problemAt(o.get("name"), "rename one", "parameter %q stands twice", p.Name)
 		} else {
 			refs.params[p.Name] = [2]int{refs.step, i}
 		}
@@ -104,7 +104,7 @@ func (r *reader) resolve(op *plan.Operation, refs *references) {
 				if near := plan.Nearest(w.node.Value, keysOf(refs.params)); near != "" {
 					fix = "did you mean " + near + "?"
 				}
-				r.faultAt(w.node, fix, "same_as names unknown parameter %q", w.node.Value)
+				r.problemAt(w.node, fix, "same_as names unknown parameter %q", w.node.Value)
 				continue
 			}
 			p.Step, p.Index, p.Argument = at[0], at[1], true
@@ -123,7 +123,7 @@ func (r *reader) resolve(op *plan.Operation, refs *references) {
 func (r *reader) source(op *plan.Operation, refs *references, w pending) (step int, ok bool) {
 	name, _, dotted := strings.Cut(w.node.Value, ".")
 	if !dotted {
-		r.faultAt(w.node, "write for example from: 1.id", "from is %q without a column", w.node.Value)
+		r.problemAt(w.node, "write for example from: 1.id", "from is %q without a column", w.node.Value)
 		return 0, false
 	}
 	if step, ok = refs.steps[name]; !ok {
@@ -133,12 +133,12 @@ func (r *reader) source(op *plan.Operation, refs *references, w pending) (step i
 			if near := plan.Nearest(name, keysOf(refs.steps)); near != "" {
 				fix = "did you mean " + near + "?"
 			}
-			r.faultAt(w.node, fix, "from names unknown statement %q", name)
+			r.problemAt(w.node, fix, "from names unknown statement %q", name)
 			return 0, false
 		}
 	}
 	if step >= w.step {
-		r.faultAt(w.node, "name an earlier statement", "from names statement %q, which isn't earlier", name)
+		r.problemAt(w.node, "name an earlier statement", "from names statement %q, which isn't earlier", name)
 		return 0, false
 	}
 	return step, true
@@ -152,7 +152,7 @@ func (r *reader) captured(op *plan.Operation, step int, n *yaml.Node) int {
 			return i
 		}
 	}
-	r.faultAt(n, "add capture: ["+column+"] to it", "statement %d doesn't capture %q", step+1, column)
+	r.problemAt(n, "add capture: ["+column+"] to it", "statement %d doesn't capture %q", step+1, column)
 	return 0
 }
 

@@ -1,7 +1,7 @@
-// Package picostress reads and writes plans as YAML. The format is a strict superset of that of
+// Package planfile reads and writes plans as YAML. The format is a strict superset of that of
 // Picostress configuration files: such a file means here what it means there. docs/plan.md
 // describes every key; docs/plan.schema.json is the same for editors.
-package picostress
+package planfile
 
 import (
 	"bytes"
@@ -28,13 +28,13 @@ const (
 	maxExpanded = 1_000_000 // nodes that aliases may add
 )
 
-// Read parses and checks a plan. name is the file's name as faults show it. The error is a
-// plan.Faults with everything that is wrong, in the order of the file; the plan is then nil.
+// Read parses and checks a plan. name is the file's name as problems show it. The error is a
+// plan.Problems with everything that is wrong, in the order of the file; the plan is then nil.
 func Read(name string, data []byte) (*plan.Plan, error) {
 	r := &reader{file: name}
 	root := r.document(data)
 	if root == nil {
-		return nil, r.faults.Sort()
+		return nil, r.problems.Sort()
 	}
 	p := r.plan(root)
 	if p.Name == "" {
@@ -43,20 +43,20 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 	consequence := r.consequences()
 	for _, f := range p.Validate() {
 		if !consequence(f) {
-			r.faults = append(r.faults, f)
+			r.problems = append(r.problems, f)
 		}
 	}
-	if len(r.faults) > 0 {
-		return nil, r.faults.Sort()
+	if len(r.problems) > 0 {
+		return nil, r.problems.Sort()
 	}
 	return p, nil
 }
 
-// reader turns the nodes of one file into a plan and gathers faults.
+// reader turns the nodes of one file into a plan and gathers problems.
 type reader struct {
 	file   string
-	faults plan.Faults
-	broken []span // items with faults of form, whose logic can't be judged
+	problems plan.Problems
+	broken []span // items with problems of form, whose logic can't be judged
 	rated  bool   // operations say their rates
 	cross  bool   // a table or operation is broken, so what others say of it can't be judged
 }
@@ -64,26 +64,26 @@ type reader struct {
 // span is a range of lines, both included.
 type span struct{ first, last int }
 
-func (r *reader) fault(at plan.Position, fix, format string, args ...any) {
-	r.faults = append(r.faults, plan.Fault{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
+func (r *reader) problem(at plan.Position, fix, format string, args ...any) {
+	r.problems = append(r.problems, plan.Problem{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
 }
 
-func (r *reader) faultAt(n *yaml.Node, fix, format string, args ...any) {
-	r.fault(r.at(n), fix, format, args...)
+func (r *reader) problemAt(n *yaml.Node, fix, format string, args ...any) {
+	r.problem(r.at(n), fix, format, args...)
 }
 
 func (r *reader) at(n *yaml.Node) plan.Position {
 	return plan.Position{File: r.file, Line: n.Line, Column: n.Column}
 }
 
-// consequences returns a function that reports whether a fault of logic may only follow from a
-// fault of form.
-func (r *reader) consequences() func(f plan.Fault) bool {
+// consequences returns a function that reports whether a problem of logic may only follow from a
+// problem of form.
+func (r *reader) consequences() func(f plan.Problem) bool {
 	spans := slices.SortedFunc(slices.Values(r.broken), func(a, b span) int { return a.first - b.first })
 	for i := 1; i < len(spans); i++ {
 		spans[i].last = max(spans[i].last, spans[i-1].last)
 	}
-	return func(f plan.Fault) bool {
+	return func(f plan.Problem) bool {
 		if f.Cross && r.cross {
 			return true
 		}
@@ -92,11 +92,11 @@ func (r *reader) consequences() func(f plan.Fault) bool {
 	}
 }
 
-// item runs read on an item of a list and remembers it as broken if that finds a fault.
+// item runs read on an item of a list and remembers it as broken if that finds a problem.
 func (r *reader) item(n *yaml.Node, read func()) (sound bool) {
-	before := len(r.faults)
+	before := len(r.problems)
 	read()
-	if len(r.faults) == before {
+	if len(r.problems) == before {
 		return true
 	}
 	r.broken = append(r.broken, span{n.Line, lastLine(n)})
@@ -116,15 +116,15 @@ func (r *reader) document(data []byte) *yaml.Node {
 	file := plan.Position{File: r.file, Line: 1, Column: 1}
 	switch {
 	case len(data) > MaxBytes:
-		r.fault(file, "split it or shorten its lists", "the file has %d bytes, more than %d", len(data), MaxBytes)
+		r.problem(file, "split it or shorten its lists", "the file has %d bytes, more than %d", len(data), MaxBytes)
 		return nil
 	case !utf8.Valid(data):
-		r.fault(r.offset(data, invalidUTF8(data)), "save the file as UTF-8", "the text is not UTF-8")
+		r.problem(r.offset(data, invalidUTF8(data)), "save the file as UTF-8", "the text is not UTF-8")
 		return nil
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		r.fault(file, "", "the YAML reader failed: %v", err)
+		r.problem(file, "", "the YAML reader failed: %v", err)
 		return nil
 	}
 	var doc, next yaml.Node
@@ -133,11 +133,11 @@ func (r *reader) document(data []byte) *yaml.Node {
 		return nil
 	}
 	if len(doc.Content) == 0 || empty(doc.Content[0]) {
-		r.fault(file, "write at least tables_schema or queries", "the file is empty")
+		r.problem(file, "write at least tables_schema or queries", "the file is empty")
 		return nil
 	}
 	if err := loader.Load(&next); err == nil {
-		r.faultAt(&next, "keep one plan a file", "the file holds a second document")
+		r.problemAt(&next, "keep one plan a file", "the file holds a second document")
 		return nil
 	} else if !errors.Is(err, io.EOF) {
 		r.syntax(data, err)
@@ -186,5 +186,5 @@ func (r *reader) syntax(data []byte, err error) {
 			text, fix = "a tab in the indentation", "indent with spaces"
 		}
 	}
-	r.fault(at, fix, "not YAML: %s", text)
+	r.problem(at, fix, "not YAML: %s", text)
 }

@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package picostress
+package planfile
 
 import (
 	"net/http"
@@ -59,11 +59,11 @@ func (r *reader) request(o *object, s *plan.Step, what string) {
 	}
 	switch len(found) {
 	case 0:
-		r.faultAt(o.node, "add sql, or one of "+strings.Join(verbKeys()[1:], ", "), "%s says nothing to send", what)
+		r.problemAt(o.node, "add sql, or one of "+strings.Join(verbKeys()[1:], ", "), "%s says nothing to send", what)
 		return
 	case 1:
 	default:
-		r.faultAt(o.get(found[1]), "keep one", "%s has both %s", what, strings.Join(found, " and "))
+		r.problemAt(o.get(found[1]), "keep one", "%s has both %s", what, strings.Join(found, " and "))
 		return
 	}
 	key := found[0]
@@ -86,10 +86,10 @@ func (r *reader) request(o *object, s *plan.Step, what string) {
 	q.Fields, q.Simple = o.words("fields"), o.flag("simple")
 	q.Rows = int(o.integer("rows", 1, 1_000_000))
 	if n := o.get("rows"); n != nil && q.Verb != driver.Batch {
-		r.faultAt(n, "remove it or use batch", "rows has no meaning here")
+		r.problemAt(n, "remove it or use batch", "rows has no meaning here")
 	}
 	if n := o.get("simple"); n != nil && q.Verb != driver.SQL {
-		r.faultAt(n, "remove it", "simple is for sql only")
+		r.problemAt(n, "remove it", "simple is for sql only")
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *reader) capture(n *yaml.Node) driver.Capture {
 		return c
 	}
 	if c.Name = r.textOf(column, "a captured column"); c.Name == "" && tagIs(column, "!!str") {
-		r.faultAt(column, "name the column", "a captured column without a name")
+		r.problemAt(column, "name the column", "a captured column without a name")
 	}
 	return c
 }
