@@ -12,7 +12,7 @@ type Class uint8
 const (
 	OK             Class = iota
 	Connect              // no connection could be made, or authentication was refused
-	Timeout              // no answer within the operation's timeout (and nothing was certainly applied)
+	Timeout              // no answer within the operation's timeout; nothing can have been applied
 	Server               // the server answered with an error
 	Retryable            // the server refused for now: serialization, deadlock, moved, not leader
 	UnknownOutcome       // sent, no answer: it may have been applied

@@ -136,9 +136,9 @@ func (r *Reply) Fail(e *Error) {
 type Conn interface {
 	// Do executes request req of the Program with args and fills reply, failures included
 	// (reply.Failure). It returns when the whole answer has been read, ctx is done, or the
-	// connection broke. args are valid only during the call. sent reports whether anything may
-	// have reached the server; a failed request that was sent and not answered has class
-	// UnknownOutcome or, for reads, Timeout.
+	// connection broke. args are valid only during the call. A request that was sent and not
+	// answered fails as Unanswered says, and the server is asked to stop what it does for it, by
+	// closing the connection where that suffices. A driver never sleeps or backs off by itself.
 	Do(ctx context.Context, req *Request, args []gen.Value, reply *Reply)
 	// Close releases the connection; it is safe to call twice.
 	Close() error

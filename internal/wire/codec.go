@@ -28,6 +28,10 @@ type Session struct {
 	FD    int    // a connected, non-blocking stream socket that the loop owns from now on
 	Codec Codec  // state of this session
 	Extra []byte // bytes that the library had already read; usually empty
+	// Cancel asks the server to stop what it does for the session, where closing the socket doesn't; nil
+	// where it does, or nothing can. It is called from a goroutine, once the session has been given up
+	// with requests outstanding. ctx bounds it.
+	Cancel func(ctx context.Context)
 }
 
 // Codec encodes requests and scans replies of one session. It is used by one loop, never

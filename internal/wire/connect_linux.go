@@ -179,10 +179,32 @@ func (l *loop) abandon() {
 		for k := range a.flights {
 			switch a.flights[k].phase {
 			case requested, rollingBack, thinking, backingOff:
+				l.cancel(a.flights[k].session)
 				l.lose(a.flights[k].session, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
 			}
 		}
 	}
+}
+
+// cancelWithin bounds how long a server is asked to stop what it does for a session given up.
+const cancelWithin = 2 * time.Second
+
+// cancel has the server stop what it does for a session that is about to be given up.
+func (l *loop) cancel(s *session) {
+	if s.cancel == nil || !s.up || s.outstanding == 0 {
+		return
+	}
+	f, cancel := l.fleet, s.cancel
+	f.dialers.Go(func() {
+		ctx, done := context.WithTimeout(context.Background(), cancelWithin)
+		defer done()
+		select {
+		case f.dialing <- struct{}{}:
+			defer func() { <-f.dialing }()
+			cancel(ctx)
+		case <-ctx.Done():
+		}
+	})
 }
 
 // dial has a session connected by a goroutine, which tries until it succeeds or the fleet is

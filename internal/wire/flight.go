@@ -77,3 +77,13 @@ func (f *flight) absorb(r *driver.Reply) {
 		f.status = r.Status
 	}
 }
+
+// late is how an operation fails whose time is over.
+func (f *flight) late() driver.Failure {
+	r := f.request
+	if f.phase != requested || !f.wrote {
+		r = nil // nothing that could have been applied is under way
+	}
+	e := driver.Late(r)
+	return driver.Failure{Class: e.Class, Text: e.Text, Fatal: e.Fatal}
+}

@@ -256,7 +256,8 @@ func (l *loop) expire(now int64) {
 			l.giveUp(f, f.failure)
 			continue
 		}
-		l.lose(f.session, f, driver.Failure{Class: driver.Timeout, Text: "no answer within the operation's timeout", Fatal: true})
+		l.cancel(f.session)
+		l.lose(f.session, f, f.late())
 	}
 }
 

@@ -1,6 +1,10 @@
 package wire
 
-import "brunt/internal/driver"
+import (
+	"context"
+
+	"brunt/internal/driver"
+)
 
 // session is one connection and the requests outstanding on it.
 type session struct {
@@ -17,6 +21,7 @@ type session struct {
 	codec      Codec
 	eof        EOFScanner // nil if the codec isn't one
 	asker      Asker      // nil if the codec isn't one
+	cancel     func(context.Context)
 
 	out     []byte // encoded; from outPos on not yet taken by the kernel
 	outPos  int
@@ -42,6 +47,7 @@ func (s *session) open(c *Session) {
 	s.up, s.fd, s.codec = true, c.FD, c.Codec
 	s.eof, _ = c.Codec.(EOFScanner)
 	s.asker, _ = c.Codec.(Asker)
+	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
 	s.out, s.outPos, s.need, s.scanned, s.ending = s.out[:0], 0, 0, false, false
 }

@@ -2,10 +2,8 @@ package echo
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -111,25 +109,25 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	stop := context.AfterFunc(ctx, func() { c.net.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if n, err := c.net.Write(c.out); err != nil {
-		c.broken(ctx, reply, err, n > 0)
+		c.broken(ctx, req, reply, err, n > 0)
 		return
 	}
 	if _, err := io.ReadFull(c.net, c.in[:]); err != nil {
-		c.broken(ctx, reply, err, true)
+		c.broken(ctx, req, reply, err, true)
 		return
 	}
 	c.codec.Scan(c.in[:], req, reply)
 }
 
-func (c *conn) broken(ctx context.Context, reply *driver.Reply, err error, sent bool) {
-	f := driver.Failure{Class: driver.Connect, Text: err.Error(), Fatal: true}
-	if sent {
-		f.Class = driver.UnknownOutcome
+func (c *conn) broken(ctx context.Context, req *driver.Request, reply *driver.Reply, err error, sent bool) {
+	switch {
+	case sent:
+		reply.Fail(driver.Unanswered(ctx, req, err, ""))
+	case driver.IsLate(ctx, err):
+		reply.Fail(driver.Late(nil))
+	default:
+		reply.Fail(driver.Unconnected("", err.Error(), err))
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		f.Class = driver.Timeout
-	}
-	reply.Failure = f
 }
 
 // Close closes the connection.

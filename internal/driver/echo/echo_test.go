@@ -97,7 +97,7 @@ func TestPausedServerTimesOut(t *testing.T) {
 	var reply driver.Reply
 	reply.Reset(3)
 	conn.Do(ctx, request(), arguments(), &reply)
-	if reply.Class != driver.Timeout || !reply.Fatal {
+	if reply.Class != driver.UnknownOutcome || !reply.Fatal {
 		t.Errorf("%+v", reply.Failure)
 	}
 }

@@ -81,7 +81,7 @@ func (a *admin) Close() error {
 }
 
 func (a *admin) failure(ctx context.Context, err error) *driver.Error {
-	return libraryError(ctx, err, a.pg.IsClosed(), a.secret)
+	return libraryError(ctx, nil, err, a.pg.IsClosed(), a.secret)
 }
 
 // quote makes a name an SQL identifier.

@@ -118,9 +118,10 @@ func connectHint(code string) string {
 	return ""
 }
 
-// libraryError classifies what pgconn returned from an established session. closed says that the
-// library has given the connection up.
-func libraryError(ctx context.Context, err error, closed bool, secret string) *driver.Error {
+// libraryError classifies what pgconn returned from an established session. req is nil outside of
+// programs. closed says that the library has given the connection up, as it does when a context ends:
+// it then has the server cancel the statement.
+func libraryError(ctx context.Context, req *driver.Request, err error, closed bool, secret string) *driver.Error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		e := serverError(severity(pgErr), pgErr.Code, pgErr.Message, secret)
@@ -128,16 +129,13 @@ func libraryError(ctx context.Context, err error, closed bool, secret string) *d
 		e.Fatal = e.Fatal || closed
 		return e
 	}
-	unsent := pgconn.SafeToRetry(err)
-	e := &driver.Error{Text: oneLine(err.Error(), secret), Fatal: closed || !unsent, Err: err}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) || errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
-	case unsent:
-		e.Class = driver.Connect
-	default:
-		e.Class = driver.UnknownOutcome
-		e.Text = "the connection broke before the answer came: " + e.Text
+	if !pgconn.SafeToRetry(err) {
+		return driver.Unanswered(ctx, req, err, secret)
 	}
-	return e
+	if driver.IsLate(ctx, err) {
+		e := driver.Late(nil) // it wasn't sent
+		e.Fatal, e.Err = closed, err
+		return e
+	}
+	return &driver.Error{Class: driver.Connect, Text: oneLine(err.Error(), secret), Fatal: closed, Err: err}
 }

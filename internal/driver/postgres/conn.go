@@ -57,7 +57,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	}
 	reply.BytesIn = c.counter.bytes - before
 	if err != nil {
-		reply.Fail(libraryError(ctx, err, c.pg.IsClosed(), c.secret))
+		reply.Fail(libraryError(ctx, req, err, c.pg.IsClosed(), c.secret))
 	}
 }
 

@@ -124,7 +124,7 @@ func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret stri
 	name := "b" + strconv.Itoa(st.req.ID)
 	description, err := pg.Prepare(ctx, name, st.req.Text, nil)
 	if err != nil {
-		e := libraryError(ctx, err, pg.IsClosed(), secret)
+		e := libraryError(ctx, nil, err, pg.IsClosed(), secret)
 		e.Text = fmt.Sprintf("request %q: %s", st.req.Name, e.Text)
 		return e
 	}

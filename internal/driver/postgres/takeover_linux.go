@@ -3,10 +3,14 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/wire"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Takes refuses encrypted targets, and programs with verbs that the protocol lacks.
@@ -52,5 +56,31 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if err != nil {
 		return fail("detach it", err)
 	}
-	return wire.Session{FD: fd, Codec: &codec{statements: statements, secret: t.Password}}, nil
+	return wire.Session{FD: fd, Codec: &codec{statements: statements, secret: t.Password}, Cancel: canceler(hijacked)}, nil
+}
+
+// canceler returns what sends a CancelRequest for a session. The server answers it by closing the
+// connection once the statement has been told.
+func canceler(h *pgconn.HijackedConn) func(ctx context.Context) {
+	if h.PID == 0 && len(h.SecretKey) == 0 {
+		return nil // the server gave no key, as Picodata doesn't
+	}
+	pid, key, config := h.PID, h.SecretKey, h.Config
+	network, address := h.Conn.RemoteAddr().Network(), h.Conn.RemoteAddr().String()
+	if network == "unix" { // the server's own name of its socket may be relative
+		network, address = pgconn.NetworkAddress(config.Host, config.Port)
+	}
+	return func(ctx context.Context) {
+		c, err := config.DialFunc(ctx, network, address)
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+		defer stop()
+		request, _ := (&pgproto3.CancelRequest{ProcessID: pid, SecretKey: key}).Encode(nil)
+		if _, err := c.Write(request); err == nil {
+			io.Copy(io.Discard, c)
+		}
+	}
 }

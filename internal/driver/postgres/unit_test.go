@@ -32,7 +32,7 @@ func TestClassOf(t *testing.T) {
 	if e := serverError("FATAL", "XX000", "a\n b secret-word", "secret-word"); !e.Fatal || e.Text != "a b …" {
 		t.Errorf("got %+v", e)
 	}
-	if e := libraryError(context.Background(), errors.New("boom secret-word"), true, "secret-word"); e.Class != driver.UnknownOutcome || !e.Fatal || strings.Contains(e.Text, "secret-word") {
+	if e := libraryError(context.Background(), nil, errors.New("boom secret-word"), true, "secret-word"); e.Class != driver.UnknownOutcome || !e.Fatal || strings.Contains(e.Text, "secret-word") {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -1,0 +1,165 @@
+package wire_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/postgres"
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/schedule"
+	"brunt/internal/testserver"
+	"brunt/internal/tier"
+	"brunt/internal/wire"
+	"brunt/internal/workload"
+)
+
+// muffler passes on what clients send and, while it is on, keeps the answers to itself.
+type muffler struct {
+	net.Listener
+	server string
+	on     atomic.Bool
+	all    sync.WaitGroup
+}
+
+func newMuffler(t *testing.T, server string) *muffler {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &muffler{Listener: l, server: server}
+	m.all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			m.all.Go(func() { m.relay(client) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); m.all.Wait() })
+	return m
+}
+
+func (m *muffler) relay(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", m.server)
+	if err != nil {
+		return
+	}
+	m.all.Go(func() { io.Copy(server, client); server.Close() })
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := server.Read(buffer)
+		if !m.on.Load() {
+			client.Write(buffer[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// onTiers runs a stage of a plan on each tier.
+func onTiers(t *testing.T, p *plan.Plan, target driver.Target, timeout time.Duration, sessions int, stage schedule.Stage,
+	connected func(), check func(t *testing.T, total *measure.Interval)) {
+	for _, name := range []string{"library", "codec"} {
+		t.Run(name, func(t *testing.T) {
+			w, err := workload.Compile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := tier.Config{
+				Workload: w, Driver: postgres.New(), Targets: []driver.Target{target}, Sessions: sessions, Retries: 3,
+				OperationTimeout: timeout, ConnectTimeout: 10 * time.Second,
+				Clock: tier.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+			}
+			var fleet tier.Fleet = engine.NewPool(cfg, nil)
+			if name == "codec" {
+				if fleet, err = wire.NewFleet(cfg, postgres.New()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			defer fleet.Close()
+			if err := fleet.Connect(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			connected()
+			stage.StartNs = cfg.Clock.Now()
+			if _, err := fleet.Run(context.Background(), nil, stage); err != nil {
+				t.Fatal(err)
+			}
+			cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
+			check(t, cfg.Collector.Total())
+		})
+	}
+}
+
+// ask returns the first value of a query's answer.
+func ask(t *testing.T, s *testserver.Server, query string) (first string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	admin, err := postgres.New().Admin(ctx, driver.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := admin.Query(ctx, query, func(v []*string) error { first = *v[0]; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
+func awaitAnswer(t *testing.T, s *testserver.Server, query, want string) {
+	t.Helper()
+	got := ""
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+		if got = ask(t, s, query); got == want {
+			return
+		}
+	}
+	t.Errorf("%s: %s, want %s", query, got, want)
+}
+
+// A statement whose time is over goes on neither as an answer awaited nor on the server.
+func TestTimeoutCancelsTheStatement(t *testing.T) {
+	s := testserver.Postgres(t)
+	target := driver.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
+	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{{Name: "sleep", Weight: 1, Steps: []plan.Step{statement("SELECT pg_sleep(1000)")}}}}
+	onTiers(t, p, target, 150*time.Millisecond, 4, schedule.Stage{Operations: 12}, func() {}, func(t *testing.T, total *measure.Interval) {
+		if o := total.Operations[0]; o.Errors[driver.Timeout] != 12 || o.Done != 12 {
+			t.Errorf("errors %v of %d, want 12 timeouts: a SELECT has written nothing", o.Errors, o.Done)
+		}
+		awaitAnswer(t, s, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()", "0")
+	})
+}
+
+// Updates that the server has applied, but whose answers are late, aren't failures like others.
+func TestLateUpdatesAreOfUnknownOutcome(t *testing.T) {
+	s := testserver.Postgres(t)
+	m := newMuffler(t, s.Addr)
+	target := driver.Target{Address: m.Addr().String(), User: s.User, Password: s.Password, Database: s.Database, ConnectTimeout: 100 * time.Millisecond}
+	ask(t, s, "CREATE TABLE applied (n int); INSERT INTO applied VALUES (0) RETURNING n")
+	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
+		{Name: "update", Weight: 1, Steps: []plan.Step{statement("UPDATE applied SET n = n + 1")}},
+	}}
+	muffle := func() { m.on.Store(true) }
+	want := 0
+	onTiers(t, p, target, 300*time.Millisecond, 5, schedule.Stage{Operations: 5}, muffle, func(t *testing.T, total *measure.Interval) {
+		m.on.Store(false)
+		if o := total.Operations[0]; o.Errors[driver.UnknownOutcome] != 5 || o.Done != 5 {
+			t.Errorf("errors %v of %d, want 5 of unknown outcome", o.Errors, o.Done)
+		}
+		want += 5
+		awaitAnswer(t, s, "SELECT n FROM applied", map[int]string{5: "5", 10: "10"}[want])
+	})
+}
