@@ -1,18 +1,21 @@
-# brunt: `make run` tries it, `make test` checks it.
+# brunt: `make run` tries it, `make quick` and `make test` check it, `make release` packs it.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Tools that no binary contains, pinned in a module of their own.
+TOOL        := $(GO) tool -modfile=internal/release/go.mod
 
 # Packages at a time: each may start servers of its own.
 PARALLEL    ?= 2
 TIMEOUT     ?= 10m
 FUZZTIME    ?= 5s
+# What else brunt is built for: without event loops, all sessions use client libraries.
+ELSEWHERE   := darwin windows freebsd
 
-.PHONY: all build run test check race bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb fuzz clean
+.PHONY: all build run quick test setup check race bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb fuzz clean
 
 all: build
 
@@ -23,17 +26,27 @@ build: ## the static binary
 run: build ## the example, on an embedded database
 	./bin/brunt run examples/cars.yml || [ $$? = 98 ]
 
-test: check race ## everything that must hold
+quick: ## what needs no server, for people who change code
+	$(GO) test -short ./...
 
-check:
+test: setup check race ## everything that must hold
+
+setup: ## what the tests need
+	.ci/install
+
+check: ## format, vet and staticcheck; the other systems are vetted too
+	@echo '== gofmt'
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	GOOS=darwin $(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
+	@echo '== go vet: this system'
+	@$(GO) vet ./...
+	@for system in $(ELSEWHERE); do echo "== go vet: $$system"; GOOS=$$system $(GO) vet ./...; done
+	@echo '== staticcheck'
+	@$(TOOL) staticcheck ./...
 
-race:
-	$(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) ./...
+race: ## every test, against real servers, under the race detector
+	@echo '== go test -race: the first packages take a few minutes to build'
+	@$(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) ./...
 
 bench: bench-go bench-wire bench-load bench-memory bench-ycsb ## all measurements; docs/benchmarks.md says what they are
 

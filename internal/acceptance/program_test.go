@@ -170,7 +170,7 @@ func (c *child) wait() outcome {
 }
 
 // patience is how long a test waits for what must happen before it gives up.
-const patience = 90 * time.Second
+const patience = 5 * time.Minute
 
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -40,9 +39,9 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 				b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
 				return bytes.Count(b, []byte("\n")) >= 3
 			})
-			cmd.Process.Signal(syscall.SIGSTOP)
+			testserver.Freeze(cmd.Process.Pid)
 			time.Sleep(stopped)
-			cmd.Process.Signal(syscall.SIGCONT)
+			testserver.Thaw(cmd.Process.Pid)
 			cmd.Wait()
 			out, _ := os.ReadFile(output)
 			run, _, _ := recorded(t, dir)

@@ -51,6 +51,11 @@ func connected(owner int, intended, ready, end int64) act {
 	}
 }
 
+// closing ends an owner.
+func closing(owner int) act {
+	return func(_ *Collector, owners []*Shared) *Interval { owners[owner].Close(); return nil }
+}
+
 func cutAt(end int64) act { return cutWith(end, Meta{}) }
 
 func cutWith(end int64, m Meta) act {
@@ -107,6 +112,9 @@ func TestStandstills(t *testing.T) {
 			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 500_000_000}})}, []string{"700-2200"}},
 		"the generator slept, and the answers came in the next interval": {
 			[]act{answers(0, 10, 200), cutWith(2199, Meta{Health: Health{PausedNs: 1_930_000_000}}), one(0, 200, 200, 2200, ok), cutAt(3000)}, nil},
+		"of an owner that is gone, once": {
+			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), one(0, 1206, 1206, 2200, ok), closing(0), cutAt(2300)},
+			[]string{"206-1200", "1206-2200"}},
 		"late sends of a generator that slept": {
 			[]act{answers(0, 10, 200), one(0, 300, 2200, 2201, ok), one(0, 310, 2200, 2201, ok), cutAt(2300)}, nil},
 	} {

@@ -37,6 +37,14 @@ type borrowed struct {
 
 func (b borrowed) Cleanup(f func()) { b.owner.Cleanup(f) }
 
+// Skip skips the test that asked, if it is one.
+func (b borrowed) Skip(args ...any) {
+	b.Helper()
+	if s, ok := b.TB.(skipper); ok {
+		s.Skip(args...)
+	}
+}
+
 // Get returns the server kept under key, starting it if it is the first to ask. start must start
 // the server with the TB that it is given.
 func (p *Pool) Get(t TB, key string, start func(t TB) *Server) *Server {

@@ -66,33 +66,67 @@ func (p *process) ended(d time.Duration) bool {
 	}
 }
 
-// freeze stops the whole tree. Parents go first: a stopped parent can't start another child
-// while its children are being counted.
-func (p *process) freeze() {
-	syscall.Kill(-p.pid, syscall.SIGSTOP)
+// gone reports whether the program has ended and its number may be another's by now.
+func (p *process) gone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Freeze stops a process and everything below it (SIGSTOP) and returns when the kernel says that all
+// of it stands still: a process that is to be stopped may run on until it gets a core. Thaw ends it.
+// Parents go first: a stopped parent can't start another child while its children are being counted.
+func Freeze(pid int) {
+	syscall.Kill(pid, syscall.SIGSTOP)
 	seen := make(map[int]bool)
 	for again := true; again; {
+		awaitStop(pid)
 		again = false
-		for _, pid := range descendants(p.pid) {
-			if !seen[pid] {
-				seen[pid], again = true, true
-				syscall.Kill(pid, syscall.SIGSTOP)
+		for _, child := range descendants(pid) {
+			if !seen[child] {
+				seen[child], again = true, true
+				syscall.Kill(child, syscall.SIGSTOP)
 			}
+		}
+		for child := range seen {
+			awaitStop(child)
 		}
 	}
 }
 
-// signal sends sig to the whole tree, children first.
-func (p *process) signal(sig syscall.Signal) {
-	below := descendants(p.pid)
+// Thaw lets a process that was frozen go on, with everything below it.
+func Thaw(pid int) { signalTree(pid, syscall.SIGCONT) }
+
+// awaitStop returns when a process stands still or is gone.
+func awaitStop(pid int) {
+	for !standsStill(pid) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// signalTree sends sig to a process and everything below it, children first.
+func signalTree(pid int, sig syscall.Signal) {
+	below := descendants(pid)
 	for i := len(below) - 1; i >= 0; i-- {
 		syscall.Kill(below[i], sig)
 	}
+	syscall.Kill(pid, sig)
+}
+
+// signal sends sig to the whole tree and to the program's process group.
+func (p *process) signal(sig syscall.Signal) {
+	signalTree(p.pid, sig)
 	syscall.Kill(-p.pid, sig)
 }
 
 // terminate ends the program the friendly way, then the other.
 func (p *process) terminate(sig syscall.Signal) {
+	if p.gone() {
+		return
+	}
 	p.signal(syscall.SIGCONT)
 	syscall.Kill(p.pid, sig)
 	if p.ended(stopTimeout) {
@@ -102,7 +136,10 @@ func (p *process) terminate(sig syscall.Signal) {
 }
 
 func (p *process) kill() {
-	p.freeze()
+	if p.gone() {
+		return
+	}
+	Freeze(p.pid)
 	p.signal(syscall.SIGKILL)
 	<-p.done
 }
@@ -127,8 +164,8 @@ func (s *Server) portTaken() bool {
 const startRetries = 8
 
 const (
-	readyTimeout = 60 * time.Second
-	stopTimeout  = 10 * time.Second
+	readyTimeout = 5 * time.Minute // guards against what never ends: a busy machine may be slow
+	stopTimeout  = time.Minute
 	pollEvery    = 10 * time.Millisecond
 )
 

@@ -37,17 +37,37 @@ func descendants(pid int) []int {
 	return all
 }
 
-// parentOf reads the fourth field of /proc/PID/stat (proc(5)); the second may hold spaces and
-// parentheses, so it is found from its closing one.
-func parentOf(pid int) (parent int, ok bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+// standsStill reports whether every thread of a process is stopped, or has ended.
+func standsStill(pid int) bool {
+	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
-		return 0, false
+		return true
 	}
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	for _, t := range threads {
+		id, _ := strconv.Atoi(t.Name())
+		f := stat(id)
+		if len(f) > 0 && !bytes.Contains([]byte("TtZX"), f[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+func parentOf(pid int) (parent int, ok bool) {
+	f := stat(pid)
 	if len(f) < 2 {
 		return 0, false
 	}
-	parent, err = strconv.Atoi(string(f[1]))
+	parent, err := strconv.Atoi(string(f[1]))
 	return parent, err == nil
+}
+
+// stat reads the fields of /proc/PID/stat (proc(5)) from the third on, the state; none if the process
+// is gone. The second may hold spaces and parentheses, so the others are found from its closing one.
+func stat(pid int) [][]byte {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil
+	}
+	return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 }

@@ -9,3 +9,5 @@ func attributes(cred *syscall.Credential, _ syscall.Signal) *syscall.SysProcAttr
 }
 
 func descendants(int) []int { return nil }
+
+func standsStill(int) bool { return true }

@@ -49,6 +49,7 @@ type spec struct {
 // launch starts a server and waits until it serves. Ports that turn out to be taken are replaced.
 func launch(tb TB, sp *spec, s *Server) *Server {
 	tb.Helper()
+	skipQuick(tb)
 	s.tb, s.spec, s.Host = tb, sp, loopback
 	if err := s.makeDir(); err != nil {
 		tb.Fatalf("%s: %v", sp.name, err)
@@ -148,12 +149,12 @@ func (s *Server) start() error {
 	return fmt.Errorf("%s wasn't ready within %v (%v): %s", s.spec.name, readyTimeout, notReady, s.lastLines(12))
 }
 
-// Pause freezes the server with all its processes (SIGSTOP). The kernel goes on accepting
-// connections for it.
+// Pause freezes the server with all its processes (SIGSTOP) and returns when they stand still. The
+// kernel goes on accepting connections for it.
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.proc.freeze()
+	Freeze(s.proc.pid)
 }
 
 // Resume ends a Pause (SIGCONT).

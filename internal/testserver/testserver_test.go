@@ -41,13 +41,13 @@ func TestLifecycle(t *testing.T) {
 			s := k.start(t)
 			want := func(when string) {
 				t.Helper()
-				if got, err := ask(s.Addr, k.say, len(k.answer)); err != nil || got != k.answer {
+				if got, err := ask(s.Addr, k.say, len(k.answer), time.Minute); err != nil || got != k.answer {
 					t.Fatalf("%s: got %q, %v; want %q", when, got, err, k.answer)
 				}
 			}
 			want("after start")
 			s.Pause()
-			if got, err := ask(s.Addr, k.say, len(k.answer)); err == nil {
+			if got, err := ask(s.Addr, k.say, len(k.answer), 300*time.Millisecond); err == nil {
 				t.Fatalf("while paused: answered %q", got)
 			}
 			s.Resume()
@@ -57,7 +57,7 @@ func TestLifecycle(t *testing.T) {
 			if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
 				t.Fatalf("after Kill process %d is still there: %v", pid, err)
 			}
-			if got, err := ask(s.Addr, k.say, len(k.answer)); err == nil {
+			if got, err := ask(s.Addr, k.say, len(k.answer), 300*time.Millisecond); err == nil {
 				t.Fatalf("after Kill: answered %q", got)
 			}
 			s.Restart()
@@ -66,14 +66,14 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// ask sends what is to be said and reads n bytes within half a second.
-func ask(addr, say string, n int) (string, error) {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
+// ask sends what is to be said and reads n bytes, for which it waits as long as told.
+func ask(addr, say string, n int, wait time.Duration) (string, error) {
+	c, err := net.DialTimeout("tcp", addr, wait)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(500 * time.Millisecond))
+	c.SetDeadline(time.Now().Add(wait))
 	if _, err := io.WriteString(c, say); err != nil {
 		return "", err
 	}
@@ -84,7 +84,7 @@ func ask(addr, say string, n int) (string, error) {
 
 func TestMariaDBGreets(t *testing.T) {
 	s := servers.MariaDB(t)
-	got, err := ask(s.Addr, "", 16)
+	got, err := ask(s.Addr, "", 16, time.Minute)
 	if err != nil || !strings.Contains(got, "10.") && !strings.Contains(got, "5.5.5-") {
 		t.Fatalf("got %q, %v; want a version in the greeting", got, err)
 	}
@@ -100,7 +100,7 @@ func TestRedisClusterServesEverySlot(t *testing.T) {
 	}
 	moved := 0
 	for _, addr := range c.Addrs() {
-		got, err := ask(addr, "GET foo\r\n", 3) // slot 12182
+		got, err := ask(addr, "GET foo\r\n", 3, time.Minute) // slot 12182
 		if err != nil {
 			t.Fatal(err)
 		}
