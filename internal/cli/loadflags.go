@@ -19,6 +19,7 @@ type loadFlags struct {
 	timeout        time.Duration
 	retries        int
 	late           string
+	outage         string
 	tolerance      time.Duration
 	spin           time.Duration
 	tier           string
@@ -45,6 +46,7 @@ func (f *loadFlags) bind(s *streams, cmd *cobra.Command) {
 	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "time for one operation, retries included")
 	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
 	fs.StringVar(&f.late, "late", "queue", "what happens to requests that are late: queue or drop")
+	fs.StringVar(&f.outage, "outage", "fail", "what happens to requests of an open load while no address can be reached: fail, or wait")
 	fs.Float64Var(&f.errorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, `rule for the result, such as "response.p(99) < 10ms" (repeatable)`)
 	fs.BoolVar(&f.noSetup, "no-setup", false, "neither create nor fill tables")
@@ -135,6 +137,12 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 			return fmt.Errorf("--late %s: use queue or drop", f.late)
 		}
 		s.LatePolicy = f.late
+	}
+	if set("outage") {
+		if f.outage != "fail" && f.outage != "wait" {
+			return fmt.Errorf("--outage %s: use fail or wait", f.outage)
+		}
+		s.Outage = f.outage
 	}
 	if set("tier") {
 		if f.tier != "auto" && f.tier != "codec" && f.tier != "library" {

@@ -93,6 +93,10 @@ func (a *arrivalSource) feed(ctx context.Context) {
 // hand gives x to a session, or accounts for it in another way. It returns false if ctx ended.
 func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 	cfg := &a.pool.cfg
+	if a.pool.refused() {
+		a.fail(x)
+		return true
+	}
 	if now := cfg.Clock.Now(); cfg.DropLate && cfg.DropAfter > 0 && now-x.intended > int64(cfg.DropAfter) {
 		if a.idle.Load() > 0 {
 			a.pool.shared[0].Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
@@ -111,12 +115,14 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 	for {
 		now := cfg.Clock.Now()
 		switch {
+		case a.pool.refused():
+			a.fail(x)
+			return true
 		case cfg.DropLate && now-x.intended >= int64(cfg.DropAfter), now > end && a.pool.connected.Load() > 0:
 			a.drop(x.i)
 			return true
 		case now > end, a.pool.lost() && now-x.intended > int64(cfg.OperationTimeout):
-			a.pool.giveUp(a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
-			a.taken.Add(1)
+			a.fail(x)
 			return true
 		}
 		wait := 10 * time.Millisecond
@@ -133,6 +139,12 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 			return false
 		}
 	}
+}
+
+// fail counts an arrival that can't be sent because nothing is connected.
+func (a *arrivalSource) fail(x arrival) {
+	a.pool.giveUp(a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
+	a.taken.Add(1)
 }
 
 func (a *arrivalSource) drop(i uint64) {

@@ -32,6 +32,7 @@ type Pool struct {
 
 	up        []atomic.Int64 // connected sessions by address
 	connected atomic.Int64   // connected sessions in all
+	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
 	busy      atomic.Int64   // sessions that wait for an answer
 	downSince atomic.Int64   // when the last session was lost, on the run's clock
 }
@@ -44,7 +45,13 @@ func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
 	if policy != nil {
 		cfg.Assign = policy.Assign
 	}
-	p := &Pool{cfg: cfg, up: make([]atomic.Int64, len(cfg.Targets)), places: places(&cfg)}
+	p := &Pool{
+		cfg: cfg, places: places(&cfg),
+		up: make([]atomic.Int64, len(cfg.Targets)), refusing: make([]atomic.Bool, len(cfg.Targets)),
+	}
+	for i := range p.refusing {
+		p.refusing[i].Store(true)
+	}
 	for range min(shards, cfg.Sessions) {
 		p.shared = append(p.shared, cfg.Collector.NewShared())
 	}
@@ -54,7 +61,9 @@ func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
 			number:  i,
 			address: cfg.AddressOf(i),
 			shared:  p.shared[i%len(p.shared)],
+			backoff: tier.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
 		})
+		p.refusing[p.sessions[i].address].Store(false)
 	}
 	return p
 }
@@ -171,10 +180,27 @@ func (p *Pool) gauge(src source, stop <-chan struct{}) {
 	}
 }
 
-// lost reports whether no session has been connected for the operation timeout.
+// lost reports whether no session is connected, nor to be waited for: every address refused the last
+// attempt, or there has been nothing for the operation timeout.
 func (p *Pool) lost() bool {
-	return p.connected.Load() == 0 &&
-		p.cfg.Clock.Now()-p.downSince.Load() > int64(p.cfg.OperationTimeout)
+	if p.connected.Load() > 0 {
+		return false
+	}
+	return p.refused() || p.cfg.Clock.Now()-p.downSince.Load() > int64(p.cfg.OperationTimeout)
+}
+
+// refused reports whether nothing is connected and every address refused the last attempt, if that is
+// a reason not to wait.
+func (p *Pool) refused() bool {
+	if p.cfg.OutageWait || p.connected.Load() > 0 {
+		return false
+	}
+	for i := range p.refusing {
+		if !p.refusing[i].Load() {
+			return false
+		}
+	}
+	return true
 }
 
 // giveUp counts an operation that can't be sent because no address can be reached. It has no lag:

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"brunt/internal/driver"
@@ -12,12 +11,6 @@ import (
 	"brunt/internal/workload"
 )
 
-// Reconnects wait between these, doubling, with full jitter.
-const (
-	backoffMin = 50 * time.Millisecond
-	backoffMax = 5 * time.Second
-)
-
 // session is one connection and the goroutine that uses it.
 type session struct {
 	pool    *Pool
@@ -25,14 +18,15 @@ type session struct {
 	address int
 	shared  *measure.Shared
 
-	conn    driver.Conn // nil while there is none
-	backoff time.Duration
-	before  bool  // it has been connected before
-	freeAt  int64 // when it last asked for an operation, on the run's clock
-	state   workload.State
-	filled  int // how many steps of the operation under way have their arguments
-	reply   driver.Reply
-	sample  measure.Sample
+	conn     driver.Conn // nil while there is none
+	failures int         // attempts to connect that have failed in a row
+	backoff  tier.Backoff
+	before   bool  // it has been connected before
+	freeAt   int64 // when it last asked for an operation, on the run's clock
+	state    workload.State
+	filled   int // how many steps of the operation under way have their arguments
+	reply    driver.Reply
+	sample   measure.Sample
 }
 
 // dial connects. The failure is reported and returned.
@@ -47,6 +41,8 @@ func (s *session) dial(ctx context.Context) error {
 	defer cancel()
 	conn, err := p.cfg.Driver.Dial(dialCtx, t, &p.cfg.Workload.Program)
 	if err != nil {
+		s.failures++
+		p.refusing[s.address].Store(true)
 		e := driver.AsError(err)
 		if ctx.Err() == nil {
 			f := driver.Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: true}
@@ -55,7 +51,8 @@ func (s *session) dial(ctx context.Context) error {
 		return e
 	}
 	s.conn = conn
-	s.backoff = 0
+	s.failures = 0
+	p.refusing[s.address].Store(false)
 	p.up[s.address].Add(1)
 	p.connected.Add(1)
 	if s.before {
@@ -72,6 +69,7 @@ func (s *session) hangUp() {
 	}
 	s.conn.Close()
 	s.conn = nil
+	s.pool.refusing[s.address].Store(false)
 	s.pool.up[s.address].Add(-1)
 	if s.pool.connected.Add(-1) == 0 {
 		s.pool.downSince.Store(s.pool.cfg.Clock.Now())
@@ -84,31 +82,19 @@ func (s *session) ready(ctx context.Context) bool {
 	if s.conn != nil {
 		return true
 	}
-	if s.backoff > 0 && !s.backOff(ctx) {
-		return false
-	}
-	if s.dial(ctx) == nil {
-		return true
-	}
-	s.raiseBackoff()
-	return false
+	return s.backOff(ctx) && s.dial(ctx) == nil
 }
 
-func (s *session) raiseBackoff() { s.backoff = min(max(2*s.backoff, backoffMin), backoffMax) }
-
-// backOff pauses after a failure to connect; it returns false if ctx ended first.
+// backOff pauses after failures to connect; it returns false if ctx ended first.
 func (s *session) backOff(ctx context.Context) bool {
-	return sleep(ctx, time.Duration(rand.Int64N(int64(s.backoff)))+backoffMin/2)
+	return s.failures == 0 || sleep(ctx, s.backoff.Reconnect(s.failures))
 }
 
 // work takes operations from src and carries them out until there are none.
 func (s *session) work(ctx, hard context.Context, src source) {
 	for ctx.Err() == nil {
 		if !s.ready(ctx) {
-			if !src.open() {
-				return
-			}
-			if s.pool.lost() && !src.yieldLost(s) {
+			if ctx.Err() != nil || !src.open() || s.pool.lost() && !src.yieldLost(s) {
 				return
 			}
 			continue
@@ -134,9 +120,9 @@ func (s *session) unconnected(ctx context.Context) {
 	switch {
 	case s.conn == nil:
 	case s.sample.Class != driver.Connect:
-		s.backoff = 0
+		s.failures = 0
 	default:
-		s.raiseBackoff()
+		s.failures++
 		s.backOff(ctx)
 	}
 }
@@ -193,16 +179,7 @@ func (s *session) again(ctx context.Context, f driver.Failure, attempts int) boo
 	if attempts > cfg.Retries || !cfg.RetryErrors && (f.Class != driver.Retryable || s.conn == nil) {
 		return false
 	}
-	pause := retryPause(attempts)
-	if p := cfg.RetryPause; p > 0 {
-		pause = p*4/5 + time.Duration(rand.Int64N(int64(p)*2/5+1))
-	}
-	return sleep(ctx, pause) && s.ready(ctx)
-}
-
-// retryPause is how long to wait before attempt n+1: 1 ms doubling to 128 ms, with full jitter.
-func retryPause(n int) time.Duration {
-	return time.Duration(rand.Int64N(int64(time.Millisecond) << min(n-1, 7)))
+	return sleep(ctx, s.backoff.Retry(attempts, cfg.RetryPause)) && s.ready(ctx)
 }
 
 // attempt sends the operation's requests once. After a failure inside a transaction it rolls

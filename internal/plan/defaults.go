@@ -23,6 +23,9 @@ func (s Settings) WithDefaults() Settings {
 	if s.LatePolicy == "" {
 		s.LatePolicy = "queue"
 	}
+	if s.Outage == "" {
+		s.Outage = "fail"
+	}
 	if s.Interval <= 0 {
 		s.Interval = time.Second
 	}

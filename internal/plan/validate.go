@@ -126,6 +126,7 @@ func (c *checker) settings() {
 		c.add(at("interval"), "give at least 10ms", "interval %v is too short", s.Interval)
 	}
 	c.oneOf(at("late"), "late", s.LatePolicy, "queue", "drop")
+	c.oneOf(at("outage"), "outage", s.Outage, "fail", "wait")
 	c.oneOf(at("tier"), "tier", s.Tier, "auto", "codec", "library")
 	if s.DropAfter > 0 && s.LatePolicy != "drop" {
 		c.add(at("drop_after"), "add late: drop", "drop_after has no effect with late: queue")

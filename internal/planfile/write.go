@@ -263,6 +263,7 @@ func (m *mapping) settings(p *plan.Plan) {
 	m.duration("retry_pause", s.RetryPause)
 	m.text("late", s.LatePolicy)
 	m.duration("drop_after", s.DropAfter)
+	m.text("outage", s.Outage)
 	m.duration("interval", s.Interval)
 	m.duration("timing_tolerance", s.TimingTolerance)
 	m.float("error_threshold", s.ErrorThreshold)

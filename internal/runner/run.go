@@ -199,7 +199,7 @@ func (j *job) newFleet(clock tier.Clock) error {
 		Workload: j.workload, Driver: j.stand.driver, Targets: j.stand.targets,
 		Sessions: j.run.Sessions, Collector: j.collector, Clock: clock, OnError: j.failed(clock),
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
-		Retries: s.Retries, DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
+		Retries: s.Retries, DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, OutageWait: s.Outage == "wait",
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: j.run.Pipeline,
 		Loops: s.Loops, IOUring: s.IOUring, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: j.run.LoadModel == "closed",

@@ -43,6 +43,7 @@ type Config struct {
 	Retries          int           // further attempts after a retryable failure
 	DropLate         bool          // give up arrivals that are later than DropAfter instead of queueing them
 	DropAfter        time.Duration //
+	OutageWait       bool          // hold arrivals back while nothing is connected; see Fleet
 	TimingTolerance  time.Duration // codec tier: how late a send may be, to be sent with others
 	Spin             time.Duration // busy-wait before an intended start
 	Pipeline         int           // codec tier: requests in flight a session; ≥ 1
@@ -71,8 +72,15 @@ type ErrorEvent struct {
 	Failure   driver.Failure
 }
 
-// Fleet is a set of sessions over all addresses. Sessions that lose their connection return by
-// themselves, with jittered backoff, for as long as the fleet is open.
+// Fleet is a set of sessions over all addresses. A session that loses its connection (a timeout, a
+// reset, a server's close) connects again at once, and after a failed attempt again and again with
+// jittered back-off of up to a second, for as long as the fleet is open.
+//
+// While nothing is connected, an arrival of an open stage waits for attempts to connect that haven't
+// failed yet, for up to OperationTimeout. Once each address has refused, arrivals fail at once, as
+// those of any client would; with OutageWait they wait for OperationTimeout. In a closed stage each
+// failed attempt costs an operation, so that they fail at the back-off's pace; with OutageWait they
+// do so only when nothing has been connected for OperationTimeout.
 type Fleet interface {
 	// Connect opens all sessions. It succeeds if at least one address could be reached and
 	// accepted the program; otherwise the error is the first *driver.Error met.

@@ -2,7 +2,7 @@ package wire
 
 import (
 	"context"
-	"math/rand/v2"
+	"slices"
 	"time"
 
 	"brunt/internal/driver"
@@ -10,40 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lost session is connected again at once; if that fails, or if it is lost again before it had
-// an answer, between these, doubling, with full jitter.
-const (
-	reconnectMin = 50 * time.Millisecond
-	reconnectMax = 5 * time.Second
-	// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet
-	// doesn't overrun the servers' accept queues.
-	dialsAtOnce = 32
-)
+// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet doesn't
+// overrun the servers' accept queues.
+const dialsAtOnce = 32
 
-// jitter spreads pauses. It is not safe for concurrent use.
-type jitter struct{ rand *rand.Rand }
-
-func newJitter(seed, stream uint64) jitter {
-	return jitter{rand.New(rand.NewPCG(seed, stream))}
-}
-
-// retryNs is the pause after so many failed attempts: the one given ±20 %, or else 1 ms doubling to
-// 128 ms, with full jitter.
-func (j jitter) retryNs(attempts int, pause time.Duration) int64 {
-	if pause > 0 {
-		return int64(pause)*4/5 + j.rand.Int64N(int64(pause)*2/5+1)
-	}
-	return j.rand.Int64N(int64(time.Millisecond) << min(attempts-1, 7))
-}
-
-// reconnect is the pause before a connection after so many failures in a row.
-func (j jitter) reconnect(failures int) time.Duration {
-	if failures == 0 {
-		return 0
-	}
-	d := min(reconnectMin<<min(failures, 16), 2*reconnectMax)
-	return time.Duration(j.rand.Int64N(int64(d)/2)) + reconnectMin/2
-}
+// shortLivedNs is how long a connection on which nothing was sent must have lasted to count as one:
+// proxies without a server behind them accept connections only to close them.
+const shortLivedNs = int64(time.Second)
 
 // connected makes a new socket the session's own.
 func (l *loop) connected(s *session, c *Session) {
@@ -56,7 +29,7 @@ func (l *loop) connected(s *session, c *Session) {
 	if err != nil {
 		unix.Close(c.FD)
 		s.failures++
-		l.dial(s, s.failures)
+		l.dial(s)
 		return
 	}
 	unix.SetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
@@ -64,13 +37,15 @@ func (l *loop) connected(s *session, c *Session) {
 		stampSocket(c.FD, true)
 	}
 	s.open(c)
+	s.upSince = l.now()
+	l.refusing[s.address] = false
 	if l.ring != nil {
 		l.listen(s)
 	}
 	l.up[s.address]++
 	l.upAll++
 	if s.lane.up++; s.lane.up == 1 {
-		s.lane.freeAt = l.now()
+		s.lane.freeAt = s.upSince
 	}
 	if s.returning {
 		l.rec.Reconnect(s.address)
@@ -130,8 +105,10 @@ func (l *loop) lose(s *session, culprit *flight, failure driver.Failure) {
 		}
 	}
 	if !l.quitting {
-		l.dial(s, s.failures)
-		s.failures++
+		if s.failures++; s.used || l.now()-s.upSince >= shortLivedNs {
+			s.failures = 0
+		}
+		l.dial(s)
 		l.fleet.moved()
 	}
 }
@@ -209,22 +186,28 @@ func (l *loop) cancel(s *session) {
 
 // dial has a session connected by a goroutine, which tries until it succeeds or the fleet is
 // closed.
-func (l *loop) dial(s *session, failures int) {
+func (l *loop) dial(s *session) {
 	s.dialing = true
+	l.refusing[s.address] = s.failures > 0
 	f := l.fleet
 	f.dialers.Add(1)
-	go func(id, slot, address int) {
+	go func(id, slot, address, failures int) {
 		defer f.dialers.Done()
 		f.dialUntil(l, id, slot, address, failures, nil)
-	}(s.lane.id, s.slot, s.address)
+	}(s.lane.id, s.slot, s.address, s.failures)
+}
+
+// refused reports whether nothing is connected and every address refused the last attempt.
+func (l *loop) refused() bool {
+	return l.upAll == 0 && !slices.Contains(l.refusing, false)
 }
 
 // dialUntil connects a session and hands it to its loop. first, if not nil, is told how the first
 // attempt went.
 func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*driver.Error)) {
-	j := newJitter(uint64(f.cfg.Clock.Now())+uint64(address), uint64(id))
+	b := tier.NewBackoff(uint64(f.cfg.Clock.Now())+uint64(address), uint64(id))
 	for ; ; failures++ {
-		if !pause(f.ctx, j.reconnect(failures)) {
+		if !pause(f.ctx, b.Reconnect(failures)) {
 			return
 		}
 		c, err := f.connect(address)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,11 +97,12 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p, router: f.router,
 		kernel:    kernelTime{clock: f.cfg.Clock},
 		buffer:    make([]byte, readBytes),
-		jitter:    newJitter(uint64(f.cfg.Clock.Now()), uint64(i)),
+		backoff:   tier.NewBackoff(uint64(f.cfg.Clock.Now()), uint64(i)),
 		tolerance: int64(f.cfg.TimingTolerance),
 		spin:      int64(f.cfg.Spin),
 		dropAfter: int64(f.cfg.DropAfter),
 		up:        make([]int, len(f.cfg.Targets)),
+		refusing:  slices.Repeat([]bool{true}, len(f.cfg.Targets)),
 	}
 	l.deadlines.timeout = int64(f.cfg.OperationTimeout)
 	for k := range l.work.Operations {
@@ -171,6 +173,7 @@ func (f *Fleet) Connect(ctx context.Context) error {
 				continue
 			}
 			dials++
+			l.refusing[s.address] = false
 			f.dialers.Go(func() {
 				f.dialUntil(l, s.lane.id, s.slot, s.address, 0, func(err *driver.Error) { outcomes <- err })
 			})

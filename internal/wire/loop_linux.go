@@ -63,7 +63,7 @@ type loop struct {
 	part      *part // nil between stages
 	buffer    []byte
 	pauses    []pauses // by operation
-	jitter    jitter
+	backoff   tier.Backoff
 
 	tolerance, spin, dropAfter int64
 
@@ -72,9 +72,10 @@ type loop struct {
 	eager     int // outstanding requests whose answer leads to a further one
 	up        []int
 	upAll     int
-	stalled   int   // sessions whose socket's buffer is full
-	downSince int64 // since when no session is connected
-	stamped   bool  // kernel timestamps are on
+	stalled   int    // sessions whose socket's buffer is full
+	refusing  []bool // addresses that refused the last attempt to connect, or have no session here
+	downSince int64  // since when no session is connected
+	stamped   bool   // kernel timestamps are on
 
 	sample   measure.Sample
 	asleepNs int64 // since the last gauges
@@ -264,7 +265,7 @@ func (l *loop) readMail() {
 		case connected:
 			l.connected(&l.sessions[m.slot], &m.session)
 		case refused:
-			l.refused(&l.sessions[m.slot])
+			l.unconnected(&l.sessions[m.slot])
 		case served:
 			l.dialServed()
 		case start:

@@ -42,11 +42,16 @@ func (l *loop) sendDue(now int64) {
 	}
 }
 
-// unreachable reports whether an arrival fails because nothing is connected: since the operation
-// timeout, all of which the arrival has waited, or still when the stage has been over for as long.
-// The policy comes first.
+// unreachable reports whether an arrival that is due fails because nothing is connected: every
+// address refuses, or there has been nothing for the operation timeout, all of which the arrival has
+// waited, or still when the stage has been over for as long. The policy for late ones comes between.
 func (l *loop) unreachable(lag, now int64) bool {
-	if l.upAll > 0 || l.cfg.DropLate && lag >= l.dropAfter {
+	switch {
+	case l.upAll > 0:
+		return false
+	case !l.cfg.OutageWait && l.refused():
+		return true
+	case l.cfg.DropLate && lag >= l.dropAfter:
 		return false
 	}
 	return min(lag, now-l.downSince) > l.deadlines.timeout || now-l.part.end() > l.deadlines.timeout
@@ -117,7 +122,13 @@ func (l *loop) nextArrival(now int64) (at int64, blind bool) {
 		blind = l.waiting > 0 && l.eager == 0 && l.stalled == 0 && at-now <= blindNs
 		return at, blind
 	}
+	if !l.cfg.OutageWait && l.refused() {
+		return head, false
+	}
 	at = p.end() + l.deadlines.timeout
+	if l.upAll == 0 {
+		at = min(at, max(head, l.downSince)+l.deadlines.timeout+1)
+	}
 	if l.cfg.DropLate {
 		at = min(at, head+l.dropAfter)
 	}

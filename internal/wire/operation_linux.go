@@ -171,7 +171,7 @@ func (l *loop) conclude(f *flight) {
 		!l.part.stopping && f.session.up
 	if again {
 		f.phase = backingOff
-		l.timers.add(f, f.end+l.jitter.retryNs(f.attempts, l.cfg.RetryPause))
+		l.timers.add(f, f.end+int64(l.backoff.Retry(f.attempts, l.cfg.RetryPause)))
 		return
 	}
 	l.record(f, f.failure.Class)
@@ -240,7 +240,7 @@ func (l *loop) restNs(f *flight) (ns int64) {
 		ns = int64(l.work.ThinkTime(f.operation, -1, f.index))
 	}
 	if l.router != nil && f.failure.Class == driver.Connect && f.lane.up > 0 {
-		ns = max(ns, int64(l.jitter.reconnect(1)))
+		ns = max(ns, int64(l.backoff.Reconnect(1)))
 	}
 	return ns
 }

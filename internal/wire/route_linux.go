@@ -104,7 +104,7 @@ func (l *loop) flushDirty() {
 func (l *loop) dialServed() {
 	for i := range l.sessions {
 		if s := &l.sessions[i]; !s.up && !s.dialing && l.router.Serves(s.address) {
-			l.dial(s, s.failures)
+			l.dial(s)
 		}
 	}
 }

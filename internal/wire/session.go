@@ -17,7 +17,9 @@ type session struct {
 	returning  bool // was connected before
 	fd         int
 	generation int32 // tells events of an earlier socket from those of this one
-	failures   int   // connections lost or refused since the last answer
+	failures   int   // attempts to connect that have failed in a row, or led to nothing
+	used       bool  // something was sent over the present connection
+	upSince    int64 // when it was made
 	codec      Codec
 	eof        EOFScanner // nil if the codec isn't one
 	asker      Asker      // nil if the codec isn't one
@@ -49,7 +51,7 @@ func (s *session) open(c *Session) {
 	s.asker, _ = c.Codec.(Asker)
 	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
-	s.out, s.outPos, s.need, s.scanned, s.ending = s.out[:0], 0, 0, false, false
+	s.out, s.outPos, s.need, s.scanned, s.ending, s.used = s.out[:0], 0, 0, false, false, false
 }
 
 // push adds f to the outstanding requests.
@@ -61,6 +63,7 @@ func (s *session) push(f *flight) {
 		s.head = f
 	}
 	s.tail = f
+	s.used = true
 	s.outstanding++
 }
 

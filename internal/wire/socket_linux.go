@@ -195,7 +195,6 @@ func (l *loop) scan(s *session, buf []byte, end int64) {
 // complete goes on after a whole answer and reports whether the session is still there.
 func (l *loop) complete(s *session, end int64) bool {
 	s.scanned = false
-	s.failures = 0
 	l.answered(s, end)
 	if s.reply.Fatal {
 		l.lose(s, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "the connection ended with an earlier answer", Fatal: true})

@@ -78,12 +78,14 @@ func (l *loop) refill(a *lane, now int64) bool {
 	return true
 }
 
-// refused notes that a connection couldn't be made. If none has been there for the operation
-// timeout, it costs a closed stage an operation.
-func (l *loop) refused(s *session) {
+// unconnected notes that a connection couldn't be made. If none is there, it costs a closed stage an
+// operation.
+func (l *loop) unconnected(s *session) {
 	s.failures++
+	l.refusing[s.address] = true
 	now := l.now()
-	if l.part == nil || l.part.stage.Open() || l.upAll > 0 || now-l.downSince <= l.deadlines.timeout {
+	if l.part == nil || l.part.stage.Open() || l.upAll > 0 ||
+		l.cfg.OutageWait && now-l.downSince <= l.deadlines.timeout {
 		return
 	}
 	if index, ok := l.part.takeClosed(now); ok {

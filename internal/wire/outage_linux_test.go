@@ -1,0 +1,235 @@
+package wire_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/echo"
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/tier"
+	"brunt/internal/wire"
+	"brunt/internal/workload"
+)
+
+// onBothTiers runs a test once a tier.
+func onBothTiers(t *testing.T, test func(t *testing.T, codec bool)) {
+	for _, codec := range []bool{false, true} {
+		t.Run(map[bool]string{false: "library", true: "codec"}[codec], func(t *testing.T) { test(t, codec) })
+	}
+}
+
+// outcomes is how each operation ended, by its number, and what follows from that.
+type outcomes struct {
+	mu    sync.Mutex
+	class map[uint64]driver.Class
+	then  func(index uint64, class driver.Class) // called in turn for each
+}
+
+func (o *outcomes) done(_ int, index uint64, class driver.Class) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, twice := o.class[index]; twice {
+		panic(fmt.Sprintf("operation %d ended twice", index))
+	}
+	o.class[index] = class
+	if o.then != nil {
+		o.then(index, class)
+	}
+}
+
+func (o *outcomes) of(index uint64) driver.Class {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	class, ok := o.class[index]
+	if !ok {
+		panic(fmt.Sprintf("operation %d hasn't ended", index))
+	}
+	return class
+}
+
+// newFleet makes a fleet of either tier of single calls to an address.
+func newFleet(t *testing.T, codec bool, address string, cfg tier.Config, o *outcomes) (tier.Fleet, tier.Config) {
+	t.Helper()
+	w, err := workload.Compile(single())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.class = map[uint64]driver.Class{}
+	w.Done = o.done
+	cfg.Workload, cfg.Driver, cfg.Clock = w, echo.Driver{}, tier.NewClock(time.Now())
+	cfg.Targets = []driver.Target{{Address: address}}
+	cfg.Collector = measure.NewCollector(1, 1)
+	cfg.ConnectTimeout = 5 * time.Second
+	if cfg.OperationTimeout == 0 {
+		cfg.OperationTimeout = 20 * time.Second
+	}
+	var fleet tier.Fleet = engine.NewPool(cfg, nil)
+	if codec {
+		if fleet, err = wire.NewFleet(cfg, echo.Driver{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(fleet.Close)
+	return fleet, cfg
+}
+
+func runOpen(t *testing.T, fleet tier.Fleet, cfg tier.Config, rate float64, d time.Duration) *measure.OperationInterval {
+	t.Helper()
+	stage := openStage(t, rate, d)
+	stage.StartNs = cfg.Clock.Now()
+	if _, err := fleet.Run(t.Context(), nil, stage); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
+	total := cfg.Collector.Total()
+	if o := &total.Operations[0]; o.Done+o.Dropped != total.Offered || total.Offered != uint64(rate*d.Seconds()) {
+		t.Errorf("%d done and %d dropped of %d offered", o.Done, o.Dropped, total.Offered)
+	}
+	return &total.Operations[0]
+}
+
+// A dead server costs the requests that fall due while it is dead, neither more nor fewer.
+func TestDeadServerCostsWhatFallsDue(t *testing.T) {
+	const sessions, killedAt, returnsAt = 4, 40, 140
+	onBothTiers(t, func(t *testing.T, codec bool) {
+		s, err := echo.Listen("127.0.0.1:0", echo.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		o := &outcomes{then: func(index uint64, _ driver.Class) {
+			switch index {
+			case killedAt:
+				s.Kill()
+			case returnsAt:
+				if err := s.Return(); err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+		fleet, cfg := newFleet(t, codec, s.Address(), tier.Config{Sessions: sessions}, o)
+		if err := fleet.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		runOpen(t, fleet, cfg, 200, 3*time.Second)
+		other := 0
+		for i := uint64(killedAt + sessions + 1); i <= returnsAt; i++ {
+			switch o.of(i) {
+			case driver.OK:
+				t.Errorf("arrival %d succeeded while the server was dead", i)
+			case driver.Connect:
+			default:
+				other++ // a session that didn't know yet
+			}
+		}
+		if other > sessions {
+			t.Errorf("%d failed otherwise than as connect, want at most one a session", other)
+		}
+		for i := range uint64(killedAt) {
+			if o.of(i) != driver.OK {
+				t.Errorf("arrival %d failed before the server died: %v", i, o.of(i))
+			}
+		}
+		if last := o.of(599); last != driver.OK {
+			t.Errorf("the last arrival, 2.3 s after the server's return, failed: %v", last)
+		}
+	})
+}
+
+// With outage: wait, arrivals wait for the server's return.
+func TestPatientClientsWait(t *testing.T) {
+	const sessions, killedAt = 4, 40
+	onBothTiers(t, func(t *testing.T, codec bool) {
+		s, err := echo.Listen("127.0.0.1:0", echo.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		back := make(chan error, 1)
+		o := &outcomes{then: func(index uint64, _ driver.Class) {
+			if index == killedAt {
+				s.Kill()
+				time.AfterFunc(300*time.Millisecond, func() { back <- s.Return() })
+			}
+		}}
+		fleet, cfg := newFleet(t, codec, s.Address(), tier.Config{Sessions: sessions, OutageWait: true}, o)
+		if err := fleet.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c := runOpen(t, fleet, cfg, 200, time.Second)
+		if err := <-back; err != nil {
+			t.Error(err)
+		}
+		if c.Failed() > 2*sessions || c.Dropped != 0 {
+			t.Errorf("%d failed (%v), %d dropped; want at most one or two a session", c.Failed(), c.Errors, c.Dropped)
+		}
+	})
+}
+
+// A server that answers more slowly than clients wait for is sent everything nevertheless.
+func TestBrownOut(t *testing.T) {
+	onBothTiers(t, func(t *testing.T, codec bool) {
+		var seen atomic.Uint64
+		s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(echo.Frame) bool {
+			seen.Add(1)
+			time.Sleep(300 * time.Millisecond)
+			return true
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		fleet, cfg := newFleet(t, codec, s.Address(), tier.Config{Sessions: 40, OperationTimeout: 100 * time.Millisecond}, &outcomes{})
+		if err := fleet.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c := runOpen(t, fleet, cfg, 100, 2*time.Second)
+		if sent := c.Errors[driver.Timeout] + c.Errors[driver.UnknownOutcome]; sent+c.Dropped != 200 || c.Dropped > 20 {
+			t.Errorf("%v, %d dropped; want 200 sent", c.Errors, c.Dropped)
+		}
+		if n := seen.Load(); n+c.Dropped != 200 {
+			t.Errorf("the server saw %d requests and %d were dropped, want 200", n, c.Dropped)
+		}
+	})
+}
+
+// A proxy without a server accepts connections only to close them: that is no connection, and the
+// next attempt isn't made at once.
+func TestConnectionsThatLeadToNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var accepted atomic.Int64
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			c.Close()
+		}
+	}()
+	const sessions = 4
+	fleet, cfg := newFleet(t, true, l.Addr().String(), tier.Config{Sessions: sessions}, &outcomes{})
+	began := time.Now()
+	if err := fleet.Connect(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	c := runOpen(t, fleet, cfg, 100, time.Second)
+	if most := sessions * (2 + int64(time.Since(began)/(25*time.Millisecond))); accepted.Load() > most+int64(c.Done) {
+		t.Errorf("%d connections in %v, want at most %d and one a request", accepted.Load(), time.Since(began), most)
+	}
+	if c.OK() != 0 || c.Errors[driver.Connect] == 0 {
+		t.Errorf("%d succeeded, failures %v", c.OK(), c.Errors)
+	}
+}
