@@ -98,11 +98,17 @@ type Health struct {
 	ProcessCPU        float64 // cores used by this process
 	CgroupThrottledNs int64   // how long the cgroup was throttled in the interval
 	RunQueueNs        int64   // how long our threads waited for a core in the interval (all threads)
+	LoopRunQueueNs    int64   // of that, the event loops' threads
+	StealNs           int64   // how long the hypervisor kept the cores that we may use, summed over them
+	OthersNs          int64   // how long other processes had the cores that we may use, summed over them
 	GCPauseNsMax      int64   // the longest stop-the-world pause
 	GCCycles          uint32
 	SendStalls        uint64 // writes that found the socket's buffer full
 	RSSBytes          uint64
 	PausedNs          int64 // the whole process stood still (suspend, SIGSTOP) for so long
+	// VoluntarySwitches and InvoluntarySwitches count how often our threads gave up a core because they
+	// waited for something, and how often one was taken from them.
+	VoluntarySwitches, InvoluntarySwitches uint64
 }
 
 // Meta is what only the caller of Cut knows of an interval.

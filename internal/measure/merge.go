@@ -123,9 +123,14 @@ func (h *Health) add(o *Health, before, ns int64) {
 	h.LoopBusy = max(h.LoopBusy, o.LoopBusy)
 	h.CgroupThrottledNs += o.CgroupThrottledNs
 	h.RunQueueNs += o.RunQueueNs
+	h.LoopRunQueueNs += o.LoopRunQueueNs
+	h.StealNs += o.StealNs
+	h.OthersNs += o.OthersNs
 	h.GCPauseNsMax = max(h.GCPauseNsMax, o.GCPauseNsMax)
 	h.GCCycles += o.GCCycles
 	h.SendStalls += o.SendStalls
 	h.RSSBytes = max(h.RSSBytes, o.RSSBytes)
 	h.PausedNs += o.PausedNs
+	h.VoluntarySwitches += o.VoluntarySwitches
+	h.InvoluntarySwitches += o.InvoluntarySwitches
 }

@@ -86,6 +86,8 @@ func (h *healthTally) summary(total *Interval, all *measure.OperationInterval, l
 		GCCycles: th.GCCycles, SendStalls: th.SendStalls, RSSBytesMax: th.RSSBytes,
 		PausedNs: th.PausedNs, LoopFullNs: h.loopBusyNs, SaturatedNs: h.saturatedNs,
 		IdleBacklogNs: h.idleBacklogNs, BacklogMax: h.backlogMax,
+		RunQueueNs: th.RunQueueNs, LoopRunQueueNs: th.LoopRunQueueNs, StealNs: th.StealNs,
+		VoluntarySwitches: th.VoluntarySwitches, InvoluntarySwitches: th.InvoluntarySwitches,
 	}
 	if countOf(total.OwnLag) > 0 {
 		s.OwnLagMeanNs = total.OwnLag.Mean()
@@ -96,6 +98,7 @@ func (h *healthTally) summary(total *Interval, all *measure.OperationInterval, l
 	if h.durationNs > 0 {
 		d := float64(h.durationNs)
 		s.LoopBusyMean = h.loopNs / d
+		s.OthersCPUMean = float64(th.OthersNs) / d
 		s.RunQueueShare = float64(th.RunQueueNs) / d
 		if all.Done > 0 {
 			s.CPUNsPerOperation = th.ProcessCPU * d / float64(all.Done)

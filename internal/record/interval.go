@@ -82,6 +82,11 @@ func addHealth(h *measure.Health, ns int64, o *measure.Health, oNs int64) {
 	h.LoopBusy = max(h.LoopBusy, o.LoopBusy)
 	h.CgroupThrottledNs += o.CgroupThrottledNs
 	h.RunQueueNs += o.RunQueueNs
+	h.LoopRunQueueNs += o.LoopRunQueueNs
+	h.StealNs += o.StealNs
+	h.OthersNs += o.OthersNs
+	h.VoluntarySwitches += o.VoluntarySwitches
+	h.InvoluntarySwitches += o.InvoluntarySwitches
 	h.GCPauseNsMax = max(h.GCPauseNsMax, o.GCPauseNsMax)
 	h.GCCycles += o.GCCycles
 	h.SendStalls += o.SendStalls

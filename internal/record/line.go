@@ -67,6 +67,11 @@ type healthLine struct {
 	SendStalls        uint64  `json:"send_stalls,omitempty"`
 	RSSBytes          uint64  `json:"rss_bytes,omitempty"`
 	PausedNs          int64   `json:"paused_ns,omitempty"`
+	LoopRunQueueNs    int64   `json:"loop_run_queue_ns,omitempty"`
+	StealNs           int64   `json:"steal_ns,omitempty"`
+	OthersNs          int64   `json:"others_ns,omitempty"`
+	Voluntary         uint64  `json:"voluntary_switches,omitempty"`
+	Involuntary       uint64  `json:"involuntary_switches,omitempty"`
 }
 
 func healthLineOf(h *measure.Health) healthLine {
@@ -74,6 +79,8 @@ func healthLineOf(h *measure.Health) healthLine {
 		LoopBusy: h.LoopBusy, ProcessCPU: h.ProcessCPU, CgroupThrottledNs: h.CgroupThrottledNs,
 		RunQueueNs: h.RunQueueNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,
 		SendStalls: h.SendStalls, RSSBytes: h.RSSBytes, PausedNs: h.PausedNs,
+		LoopRunQueueNs: h.LoopRunQueueNs, StealNs: h.StealNs, OthersNs: h.OthersNs,
+		Voluntary: h.VoluntarySwitches, Involuntary: h.InvoluntarySwitches,
 	}
 }
 
@@ -82,6 +89,8 @@ func (l *healthLine) measured() measure.Health {
 		LoopBusy: l.LoopBusy, ProcessCPU: l.ProcessCPU, CgroupThrottledNs: l.CgroupThrottledNs,
 		RunQueueNs: l.RunQueueNs, GCPauseNsMax: l.GCPauseNsMax, GCCycles: l.GCCycles,
 		SendStalls: l.SendStalls, RSSBytes: l.RSSBytes, PausedNs: l.PausedNs,
+		LoopRunQueueNs: l.LoopRunQueueNs, StealNs: l.StealNs, OthersNs: l.OthersNs,
+		VoluntarySwitches: l.Voluntary, InvoluntarySwitches: l.Involuntary,
 	}
 }
 
@@ -158,7 +167,7 @@ func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
 		Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Health: line.Health.measured(),
 		Operations: make([]measure.OperationInterval, operations), Addresses: make([]measure.AddressInterval, addresses),
 	}}
-	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 {
+	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 || h.StealNs < 0 || h.OthersNs < 0 {
 		return nil, fmt.Errorf("health makes no sense")
 	}
 	var err error

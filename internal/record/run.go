@@ -165,11 +165,18 @@ type Health struct {
 	CPUNsPerOperation float64 `json:"cpu_ns_per_operation"`
 	CgroupThrottledNs int64   `json:"cgroup_throttled_ns"`
 	RunQueueShare     float64 `json:"run_queue_share"`
-	GCPauseNsMax      int64   `json:"gc_pause_ns_max"`
-	GCCycles          uint32  `json:"gc_cycles"`
-	SendStalls        uint64  `json:"send_stalls"`
-	RSSBytesMax       uint64  `json:"rss_bytes_max"`
-	PausedNs          int64   `json:"paused_ns"`
+	RunQueueNs        int64   `json:"run_queue_ns"`      // what all threads waited for a core
+	LoopRunQueueNs    int64   `json:"loop_run_queue_ns"` // of that, the event loops' threads
+	StealNs           int64   `json:"steal_ns"`          // taken by the hypervisor, summed over the cores allowed
+	OthersCPUMean     float64 `json:"others_cpu_mean"`   // cores, of those allowed, that other processes had
+	// VoluntarySwitches and InvoluntarySwitches are of the process's threads; see measure.Health.
+	VoluntarySwitches   uint64 `json:"voluntary_switches"`
+	InvoluntarySwitches uint64 `json:"involuntary_switches"`
+	GCPauseNsMax        int64  `json:"gc_pause_ns_max"`
+	GCCycles            uint32 `json:"gc_cycles"`
+	SendStalls          uint64 `json:"send_stalls"`
+	RSSBytesMax         uint64 `json:"rss_bytes_max"`
+	PausedNs            int64  `json:"paused_ns"`
 	// OwnLagP99Ns is the generator's own part of the lag in open loads (see measure.Interval): the
 	// 99th percentile, or the third largest of fewer than 300. OwnLagCount is how many there were.
 	OwnLagP99Ns   int64   `json:"own_lag_p99_ns"`

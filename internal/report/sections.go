@@ -179,6 +179,9 @@ func generator(p *page, run *record.Run) {
 	if h.LoopBusyMax > 0 {
 		items = append(items, item{label: "event loops", value: fraction(h.LoopBusyMean) + " busy", note: fraction(h.LoopBusyMax) + " at most"})
 	}
+	if cores := float64(run.Environment.Cores); cores > 0 && h.OthersCPUMean > 0.01 {
+		items = append(items, item{label: "others", value: fmt.Sprintf("%.2f cores", h.OthersCPUMean), note: fmt.Sprintf("%s of those that brunt may use; the hypervisor kept %s", fraction(h.OthersCPUMean/cores), fraction(float64(h.StealNs)/cores/float64(max(run.DurationNs, 1))))})
+	}
 	items = append(items, item{label: "memory", value: size(h.RSSBytesMax), note: fmt.Sprintf("%s, longest pause %s", plural(int(h.GCCycles), "collection", "collections"), latencyInt(h.GCPauseNsMax))})
 	items = append(items, item{label: "in flight", value: inFlight(h.InFlightMean), note: "requests on average, by Little's law"})
 	if h.CeilingPerS > 0 {

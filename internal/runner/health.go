@@ -8,6 +8,6 @@ import (
 // newHealth starts watching this process. The function returned gives its state since the last
 // call; stop ends the watching.
 func newHealth() (probe func() measure.Health, stop func()) {
-	p := self.Start()
+	p := self.Start(nil)
 	return p.Sample, p.Stop
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -98,6 +99,7 @@ func (l *loop) run() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	l.tid.Store(int32(unix.Gettid()))
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	_ = os.WriteFile("/proc/thread-self/comm", []byte(tier.LoopThread), 0)
 	l.kernel.calibrate()
 	l.gaugesAt = l.now()
 	l.downSince = l.gaugesAt

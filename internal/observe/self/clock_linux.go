@@ -1,6 +1,10 @@
 package self
 
-import "golang.org/x/sys/unix"
+import (
+	"math/bits"
+
+	"golang.org/x/sys/unix"
+)
 
 // clocks are the one that stops while the machine is suspended and the one that doesn't.
 func clocks() (monotonic, boot func() int64) {
@@ -15,10 +19,25 @@ func clock(id int32) int64 {
 	return t.Nano()
 }
 
-func cpuNs() int64 {
+// usage is what the process and all its threads have used, those that have ended included.
+func usage() used {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0
+		return used{}
 	}
-	return u.Utime.Nano() + u.Stime.Nano()
+	return used{cpuNs: u.Utime.Nano() + u.Stime.Nano(), voluntary: uint64(u.Nvcsw), involuntary: uint64(u.Nivcsw)}
+}
+
+// allowedCores are the numbers of the cores that the process may use.
+func allowedCores() (cores []int) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil
+	}
+	for core := range len(set) * bits.UintSize {
+		if set.IsSet(core) {
+			cores = append(cores, core)
+		}
+	}
+	return cores
 }

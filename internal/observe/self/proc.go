@@ -8,6 +8,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"brunt/internal/tier"
 )
 
 // mostBytes is how much of a file is read; those of interest are far smaller.
@@ -35,37 +37,48 @@ func (p *Probe) readFile(name string) ([]byte, error) {
 // been so many: at first threads come, later listing them costs more than reading what is known.
 const listEvery = 10
 
-// runQueueNs is how long our threads have waited for a core since the last call: the second
-// number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst). What a thread
-// waited between the last call and its end is lost; what one waited that has come since threads
-// were listed is counted when they are listed next.
-func (p *Probe) runQueueNs() int64 {
+// thread is what is known of one of our threads.
+type thread struct {
+	waitedNs uint64
+	loop     bool // it is an event loop's
+}
+
+// runQueueNs is how long our threads, and event loops' among them, have waited for a core since the last
+// call: the second number of each thread's schedstat (Linux, Documentation/scheduler/sched-stats.rst).
+// What a thread waited between the last call and its end is lost; what one waited that has come since
+// threads were listed is counted when they are listed next.
+func (p *Probe) runQueueNs() (all, loops int64) {
 	if p.listed < listEvery || p.listed%listEvery == 0 {
 		tasks, err := fs.ReadDir(p.s.files, "proc/self/task")
 		if err != nil {
-			return 0
+			return 0, 0
 		}
 		for _, task := range tasks {
-			if _, known := p.waits[task.Name()]; !known {
-				p.waits[task.Name()] = 0
-			}
+			name, _ := p.readFile("proc/self/task/" + task.Name() + "/comm")
+			known := p.threads[task.Name()]
+			known.loop = strings.TrimSpace(string(name)) == tier.LoopThread
+			p.threads[task.Name()] = known
 		}
 	}
 	p.listed++
-	var sum uint64
-	for task, before := range p.waits {
+	for task, before := range p.threads {
 		text, err := p.readFile("proc/self/task/" + task + "/schedstat")
 		if err != nil {
-			delete(p.waits, task)
+			delete(p.threads, task)
 			continue
 		}
-		waited := field(text, 1)
-		if waited > before {
-			sum += waited - before
+		now := thread{waitedNs: field(text, 1), loop: before.loop}
+		p.threads[task] = now
+		if now.waitedNs < before.waitedNs {
+			continue
 		}
-		p.waits[task] = waited
+		waited := int64(now.waitedNs - before.waitedNs)
+		all += waited
+		if now.loop {
+			loops += waited
+		}
 	}
-	return int64(sum)
+	return all, loops
 }
 
 // residentBytes is the process's resident memory: the second number of statm, in pages.

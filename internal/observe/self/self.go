@@ -25,7 +25,15 @@ type system struct {
 	pageBytes uint64       //
 	monotonic func() int64 // ns; stops while the machine is suspended
 	boot      func() int64 // ns; doesn't stop
-	cpu       func() int64 // ns of processor time that the process has used
+	usage     func() used  //
+	cores     []int        // that the process may use; nil if unknown
+	idle      func() int64 // ns of processor time that our threads of idle priority have used; nil without any
+}
+
+// used is what the process has used up.
+type used struct {
+	cpuNs                  int64 // of processor time
+	voluntary, involuntary uint64
 }
 
 // Probe is a measure.HealthProbe of this process. It is safe for concurrent use.
@@ -38,7 +46,8 @@ type Probe struct {
 	last     reading
 	lastBeat reading
 	pausedNs int64             // found by beats since the last sample
-	waits    map[string]uint64 // of each thread known, see runQueueNs
+	threads  map[string]thread // that are known, see runQueueNs
+	cores    coreTimes
 	throttle map[string]int64
 	text     []byte // see readFile
 	samples  []metrics.Sample
@@ -49,16 +58,20 @@ type Probe struct {
 }
 
 // reading is the clocks at one moment.
-type reading struct{ monotonic, boot, cpu int64 }
+type reading struct {
+	monotonic, boot int64
+	used
+}
 
 var _ measure.HealthProbe = (*Probe)(nil)
 
-// Start begins to watch. Stop must be called in the end.
-func Start() *Probe {
+// Start begins to watch. idle, if not nil, is the processor time, in ns, that threads of idle priority
+// outside this process have used on its account: nobody else's. Stop must be called in the end.
+func Start(idle func() int64) *Probe {
 	monotonic, boot := clocks()
 	p := newProbe(system{
 		files: os.DirFS("/"), pageBytes: uint64(os.Getpagesize()),
-		monotonic: monotonic, boot: boot, cpu: cpuNs,
+		monotonic: monotonic, boot: boot, usage: usage, cores: allowedCores(), idle: idle,
 	})
 	p.ended.Go(p.watch)
 	return p
@@ -67,12 +80,13 @@ func Start() *Probe {
 func newProbe(s system) *Probe {
 	p := &Probe{
 		s: s, stop: make(chan struct{}),
-		waits: make(map[string]uint64), throttle: make(map[string]int64),
+		threads: make(map[string]thread), throttle: make(map[string]int64),
 		samples: []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}},
 	}
 	p.last = p.read()
 	p.lastBeat = p.last
 	p.runQueueNs()
+	p.coresNs(0, 0)
 	p.throttledNs()
 	p.collections()
 	return p
@@ -101,7 +115,7 @@ func (p *Probe) Stop() {
 }
 
 func (p *Probe) read() reading {
-	return reading{p.s.monotonic(), p.s.boot(), p.s.cpu()}
+	return reading{p.s.monotonic(), p.s.boot(), p.s.usage()}
 }
 
 // beat adds to pausedNs how long the machine was suspended since the last beat, and how long the
@@ -110,7 +124,7 @@ func (p *Probe) read() reading {
 func (p *Probe) beat() reading {
 	now := p.read()
 	gap := now.monotonic - p.lastBeat.monotonic
-	if gap > stillNs && now.cpu-p.lastBeat.cpu < gap/10 {
+	if gap > stillNs && now.cpuNs-p.lastBeat.cpuNs < gap/10 {
 		p.pausedNs += gap - beatNs
 	}
 	const jitterNs = 10_000_000 // between the two clocks' readings
@@ -128,13 +142,17 @@ func (p *Probe) Sample() measure.Health {
 	now := p.beat()
 	h := measure.Health{
 		CgroupThrottledNs: p.throttledNs(),
-		RunQueueNs:        p.runQueueNs(),
 		RSSBytes:          p.residentBytes(),
 		PausedNs:          p.pausedNs,
+
+		VoluntarySwitches: now.voluntary - p.last.voluntary, InvoluntarySwitches: now.involuntary - p.last.involuntary,
 	}
-	if wall := now.monotonic - p.last.monotonic; wall > 0 {
-		h.ProcessCPU = float64(now.cpu-p.last.cpu) / float64(wall)
+	wallNs, cpuNs := now.monotonic-p.last.monotonic, now.cpuNs-p.last.cpuNs
+	if wallNs > 0 {
+		h.ProcessCPU = float64(cpuNs) / float64(wallNs)
 	}
+	h.RunQueueNs, h.LoopRunQueueNs = p.runQueueNs()
+	h.StealNs, h.OthersNs = p.coresNs(wallNs, cpuNs)
 	h.GCPauseNsMax, h.GCCycles = p.collections()
 	p.last, p.pausedNs = now, 0
 	return h

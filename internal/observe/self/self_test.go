@@ -11,8 +11,9 @@ import (
 
 // machine is a system under the test's control.
 type machine struct {
-	now   reading
-	files fstest.MapFS
+	now    reading
+	idleNs int64
+	files  fstest.MapFS
 }
 
 func newMachine() (*machine, *Probe) {
@@ -26,7 +27,9 @@ func newMachine() (*machine, *Probe) {
 		files: m.files, pageBytes: 4096,
 		monotonic: func() int64 { return m.now.monotonic },
 		boot:      func() int64 { return m.now.boot },
-		cpu:       func() int64 { return m.now.cpu },
+		usage:     func() used { return m.now.used },
+		cores:     []int{0, 2},
+		idle:      func() int64 { return m.idleNs },
 	})
 }
 
@@ -37,7 +40,7 @@ func (m *machine) run(p *Probe, ms, cpuMs int64, beats int) {
 	for range beats {
 		m.now.monotonic += ms * 1e6 / int64(beats)
 		m.now.boot += ms * 1e6 / int64(beats)
-		m.now.cpu += cpuMs * 1e6 / int64(beats)
+		m.now.cpuNs += cpuMs * 1e6 / int64(beats)
 		p.beat()
 	}
 }
@@ -140,7 +143,7 @@ func TestLongestPause(t *testing.T) {
 }
 
 func TestThisProcess(t *testing.T) {
-	p := Start()
+	p := Start(nil)
 	defer p.Stop()
 	p.Sample()
 	text := ""
@@ -170,4 +173,59 @@ func FuzzProc(f *testing.F) {
 		}
 		field([]byte(line), 1)
 	})
+}
+
+const stat = `cpu  100 0 100 5000 50 0 0 7 0 0
+cpu0 10 0 10 %d 20 0 0 %d 0 0
+cpu1 90 0 90 900 10 0 0 5000 0 0
+cpu2 0 0 0 %d 20 5 5 %d 0 0
+intr 12345
+`
+
+// Of the two cores that may be used, 2 s in a second, this process had 0.5, its threads of idle priority 0.2,
+// the hypervisor 0.4, and 0.3 were idle: the others had 0.6.
+func TestWhoHadTheCores(t *testing.T) {
+	m, p := newMachine()
+	m.put("proc/stat", fmt.Sprintf(stat, 1000, 50, 2000, 60))
+	p.Sample()
+	m.run(p, 1000, 500, 10)
+	m.idleNs += 200e6
+	m.put("proc/stat", fmt.Sprintf(stat, 1010, 70, 2020, 80))
+	if h := p.Sample(); h.StealNs != 400e6 || h.OthersNs != 600e6 {
+		t.Errorf("steal %d ns, others %d ns", h.StealNs, h.OthersNs)
+	}
+	m.run(p, 1000, 1500, 10)
+	m.put("proc/stat", fmt.Sprintf(stat, 1110, 70, 2020, 80))
+	if h := p.Sample(); h.StealNs != 0 || h.OthersNs != 0 {
+		t.Errorf("more was accounted for than there is, and yet: steal %d ns, others %d ns", h.StealNs, h.OthersNs)
+	}
+	m.run(p, 1000, 0, 10)
+	m.put("proc/stat", "cpu  1 2 3 4\ncpu0 1 2 3 x\n") // another view of the machine, without a core
+	if h := p.Sample(); h.StealNs != 0 || h.OthersNs != 0 {
+		t.Errorf("a core isn't listed, and yet: steal %d ns, others %d ns", h.StealNs, h.OthersNs)
+	}
+}
+
+func TestEventLoopsAreToldFromOtherThreads(t *testing.T) {
+	m, p := newMachine()
+	m.put("proc/self/task/20/comm", "brunt loop\n")
+	m.put("proc/self/task/20/schedstat", "1 0 1\n")
+	m.put("proc/self/task/10/comm", "brunt\n")
+	p.Sample()
+	m.put("proc/self/task/10/schedstat", "900 100 4\n")
+	m.put("proc/self/task/20/schedstat", "900 8 4\n")
+	if h := p.Sample(); h.RunQueueNs != 38 || h.LoopRunQueueNs != 8 {
+		t.Errorf("all waited %d ns, the loop %d", h.RunQueueNs, h.LoopRunQueueNs)
+	}
+}
+
+func TestSwitchesAreCounted(t *testing.T) {
+	m, p := newMachine()
+	m.now.voluntary, m.now.involuntary = 12, 3
+	if h := p.Sample(); h.VoluntarySwitches != 12 || h.InvoluntarySwitches != 3 {
+		t.Errorf("%+v", h)
+	}
+	if h := p.Sample(); h.VoluntarySwitches != 0 || h.InvoluntarySwitches != 0 {
+		t.Errorf("%+v", h)
+	}
 }
