@@ -143,7 +143,7 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 
 // fail counts an arrival that can't be sent because nothing is connected.
 func (a *arrivalSource) fail(x arrival) {
-	a.pool.giveUp(a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
+	a.pool.giveUp(a, a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
 	a.taken.Add(1)
 }
 

@@ -205,12 +205,12 @@ func (p *Pool) refused() bool {
 
 // giveUp counts an operation that can't be sent because no address can be reached. It has no lag:
 // that it waited says nothing of the generator.
-func (p *Pool) giveUp(s *session, i uint64, intended int64) {
+func (p *Pool) giveUp(src source, s *session, i uint64, intended int64) {
 	operation := p.cfg.Workload.Pick(i)
 	now := p.cfg.Clock.Now()
 	f := driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true}
 	s.shared.Record(&measure.Sample{
-		Operation: operation, Address: s.address, Intended: intended, Sent: intended, End: now,
+		Operation: operation, Address: s.address, Open: src.arrivals(), Intended: intended, Sent: intended, End: now,
 		Attempts: 1, Class: f.Class,
 	})
 	p.report(tier.ErrorEvent{AtNs: now, Operation: operation, Index: i, Address: s.address, Attempt: 1, Failure: f})

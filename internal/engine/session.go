@@ -22,7 +22,7 @@ type session struct {
 	failures int         // attempts to connect that have failed in a row
 	backoff  tier.Backoff
 	before   bool  // it has been connected before
-	freeAt   int64 // when it last asked for an operation, on the run's clock
+	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 before that is known
 	state    workload.State
 	filled   int // how many steps of the operation under way have their arguments
 	reply    driver.Reply
@@ -92,24 +92,33 @@ func (s *session) backOff(ctx context.Context) bool {
 
 // work takes operations from src and carries them out until there are none.
 func (s *session) work(ctx, hard context.Context, src source) {
+	s.freeAt = 0
 	for ctx.Err() == nil {
+		if s.conn == nil {
+			s.freeAt = 0
+		}
 		if !s.ready(ctx) {
 			if ctx.Err() != nil || !src.open() || s.pool.lost() && !src.yieldLost(s) {
 				return
 			}
 			continue
 		}
-		s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
+		if s.freeAt == 0 {
+			s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
+		}
 		i, intended, ok := src.take(ctx)
 		if !ok {
 			return
 		}
 		operation := s.execute(hard, i, intended)
-		if !src.arrivals() {
-			s.unconnected(ctx)
+		s.freeAt = s.sample.End
+		if src.arrivals() {
+			continue
 		}
-		if d := s.pool.cfg.Workload.ThinkTime(operation, -1, i); d > 0 && !src.arrivals() {
+		s.unconnected(ctx)
+		if d := s.pool.cfg.Workload.ThinkTime(operation, -1, i); d > 0 {
 			sleep(ctx, d)
+			s.freeAt += int64(d)
 		}
 	}
 }
@@ -124,6 +133,7 @@ func (s *session) unconnected(ctx context.Context) {
 	default:
 		s.failures++
 		s.backOff(ctx)
+		s.freeAt = s.pool.cfg.Clock.Now()
 	}
 }
 
@@ -139,9 +149,9 @@ func (s *session) execute(hard context.Context, i uint64, intended int64) int {
 	sent := cfg.Clock.Now()
 	s.filled = 0
 	m := &s.sample
-	*m = measure.Sample{Operation: operation, Address: s.address, Intended: intended, Ready: s.freeAt, Sent: sent}
+	*m = measure.Sample{Operation: operation, Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Sent: sent}
 	if intended < 0 {
-		m.Intended, m.Ready = sent, 0
+		m.Intended = sent
 	}
 	for {
 		m.Attempts++

@@ -11,6 +11,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/workload"
 )
 
 // transfer is a transaction whose second statement takes a value from the answer to the first.
@@ -167,5 +168,27 @@ func TestNothingReachableFailsOperationsInstead(t *testing.T) {
 	c := sum(out.Total, "", bn.cfg.Workload)
 	if c.Done+c.Dropped != 50 || c.Errors[driver.Connect] == 0 {
 		t.Errorf("done %d, dropped %d, errors %v; want all 50 accounted for, most as connect errors", c.Done, c.Dropped, c.Errors)
+	}
+}
+
+// In a closed load a session is ready when its last operation and the think time after it are over.
+func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
+	for _, think := range []time.Duration{0, 2 * time.Millisecond} {
+		a := one("a")
+		a.Think = plan.Think{Min: think}
+		bn := newBench(t, &fake{}, &plan.Plan{
+			Operations: []plan.Operation{a},
+			Load:       []plan.Phase{{Name: "closed", Kind: plan.Closed, Operations: 5}},
+		})
+		var ends []int64
+		bn.cfg.Workload.Timed = func(m workload.Timing) {
+			if m.Step == workload.WholeOperation {
+				ends = append(ends, m.EndNs)
+			}
+		}
+		bn.run(t, context.Background())
+		if m := bn.pool.sessions[0].sample; m.Open || m.Ready != ends[3]+int64(think) || m.Sent < m.Ready || m.Intended != m.Sent {
+			t.Errorf("think %v: the last sample is %+v; its session's operation before ended at %d", think, m, ends[3])
+		}
 	}
 }

@@ -66,7 +66,7 @@ func (c *closedSource) feed(context.Context) {}
 func (c *closedSource) yieldLost(s *session) bool {
 	i, _, ok := c.take(context.Background())
 	if ok {
-		c.pool.giveUp(s, i, c.pool.cfg.Clock.Now())
+		c.pool.giveUp(c, s, i, c.pool.cfg.Clock.Now())
 	}
 	return ok
 }

@@ -74,7 +74,7 @@ func (b *buffer) record(s *Sample) {
 	switch {
 	case lag > 0:
 		b.recordLag(c, s, lag)
-	case s.Ready != 0:
+	case s.Open && s.Ready != 0:
 		c.onTime++
 	default:
 		c.closed++
@@ -99,12 +99,12 @@ func (b *buffer) recordLag(c *cell, s *Sample, lag int64) {
 	if lag > LateNs {
 		c.Late++
 	}
-	if s.Ready != 0 && s.Ready <= s.Intended {
+	if s.Open && s.Ready != 0 && s.Ready <= s.Intended {
 		c.ownLag.Record(lag)
 		return
 	}
 	c.otherLag.Record(lag)
-	if s.Ready != 0 {
+	if s.Open && s.Ready != 0 {
 		b.ownLag.Record(s.Sent - s.Ready)
 	}
 }

@@ -13,8 +13,9 @@ const LateNs = 1_000_000
 type Sample struct {
 	Operation int
 	Address   int
+	Open      bool  // it is an arrival, with a schedule
 	Intended  int64 // intended start; closed loads: equal to Sent
-	Ready     int64 // open loads: when its session became free to take it; 0 means not known
+	Ready     int64 // when its session became free to take it, after its think time; 0 means not known
 	Sent      int64 // actual send of the first attempt
 	End       int64 // the last byte of the last attempt's answer
 	Attempts  int   // ≥ 1

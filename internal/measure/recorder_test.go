@@ -76,11 +76,11 @@ func TestOwnLag(t *testing.T) {
 	r := c.NewRecorder()
 	polling(c, r)
 	for _, s := range []Sample{
-		{Intended: 1000, Ready: 500, Sent: 1007, End: 9000},                       // the session was free before: 7
-		{Intended: 1000, Ready: 5000, Sent: 5003, End: 9000},                      // waited for a session: 3
-		{Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                      // clocks that disagree: 0
-		{Intended: 1000, Ready: 900, Sent: 1011, End: 9000, Class: driver.Server}, // failures count as well: 11
-		{Intended: 1000, Sent: 9000, End: 9000},                                   // not known
+		{Open: true, Intended: 1000, Ready: 500, Sent: 1007, End: 9000},                       // the session was free before: 7
+		{Open: true, Intended: 1000, Ready: 5000, Sent: 5003, End: 9000},                      // waited for a session: 3
+		{Open: true, Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                      // clocks that disagree: 0
+		{Open: true, Intended: 1000, Ready: 900, Sent: 1011, End: 9000, Class: driver.Server}, // failures count as well: 11
+		{Intended: 1000, Sent: 9000, End: 9000},                                               // not known
 	} {
 		r.Record(&s)
 	}

@@ -45,7 +45,7 @@ func (l *loop) connected(s *session, c *Session) {
 	l.up[s.address]++
 	l.upAll++
 	if s.lane.up++; s.lane.up == 1 {
-		s.lane.freeAt = s.upSince
+		s.lane.freeAt, s.lane.upSince = s.upSince, s.upSince
 	}
 	if s.returning {
 		l.rec.Reconnect(s.address)

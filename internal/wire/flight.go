@@ -31,7 +31,8 @@ type flight struct {
 	filled    int // how many steps have their arguments
 	attempts  int
 	redirects int   // how often a server said that another one must be asked
-	freeAt    int64 // when its lane had become free to take it
+	freeAt    int64 // when its lane had become free to take it; in closed loads, when it had itself
+	vacantAt  int64 // when the operation before it, and the think time after that, were over
 	intended  int64
 	sent      int64 // of the first attempt; 0 before
 	stepEnd   int64 // when the step before the present one was answered
@@ -57,10 +58,10 @@ type flight struct {
 	workload workload.State
 }
 
-// begin resets f for an operation.
-func (f *flight) begin(index uint64, operation int, intended, now int64) {
+// begin resets f for an operation, which it has been free to take since freeAt.
+func (f *flight) begin(index uint64, operation int, freeAt, intended, now int64) {
 	f.index, f.operation, f.step, f.filled, f.attempts, f.redirects = index, operation, 0, 0, 1, 0
-	f.freeAt, f.idleAt = max(f.lane.freeAt, 1), 0
+	f.freeAt, f.idleAt = max(freeAt, 1), 0
 	f.intended, f.sent, f.end, f.began = intended, 0, 0, now
 	f.status, f.bytesIn, f.missing, f.badHash = 0, 0, false, false
 	f.wrote, f.eager, f.fresh = false, false, false

@@ -13,6 +13,7 @@ type lane struct {
 	free    *flight // vacant flights
 	flights []flight
 	freeAt  int64 // when it last became able to take an operation
+	upSince int64 // when it last got its first connection
 
 	next   *lane // in the loop's queue of lanes that can take an operation
 	queued bool  // it is in that queue
@@ -41,7 +42,7 @@ func (a *lane) give(f *flight, at int64) {
 	if a.free == nil {
 		a.freeAt = at
 	}
-	f.phase = vacant
+	f.phase, f.vacantAt = vacant, at
 	f.request = nil
 	f.next, a.free = a.free, f
 }

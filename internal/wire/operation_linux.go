@@ -11,7 +11,11 @@ import (
 // the operation is then meant to start when it is sent.
 func (l *loop) start(a *lane, index uint64, intended, now int64) {
 	f := a.take()
-	f.begin(index, l.work.Pick(index), intended, now)
+	freeAt := a.freeAt
+	if intended == never {
+		freeAt = max(f.vacantAt, a.upSince, l.part.stage.StartNs)
+	}
+	f.begin(index, l.work.Pick(index), freeAt, intended, now)
 	l.inFlight++
 	l.deadlines.add(f)
 	l.sendStep(f)
@@ -184,10 +188,8 @@ func (l *loop) record(f *flight, class driver.Class) {
 	l.deadlines.remove(f)
 	m := &l.sample
 	m.Operation, m.Address = f.operation, f.session.address
-	m.Intended, m.Ready, m.Sent, m.End = f.intended, 0, f.sent, f.end
-	if l.part.stage.Open() {
-		m.Ready = f.freeAt
-	}
+	m.Open = l.part.stage.Open()
+	m.Intended, m.Ready, m.Sent, m.End = f.intended, f.freeAt, f.sent, f.end
 	m.Attempts, m.Class, m.Status, m.BytesIn = f.attempts+f.redirects, class, f.status, f.bytesIn
 	m.Missing, m.BadHash = f.missing, f.badHash
 	l.rec.Record(m)
@@ -265,7 +267,7 @@ func (l *loop) expire(now int64) {
 func (l *loop) wake(f *flight) {
 	switch f.phase {
 	case resting:
-		f.lane.give(f, l.now())
+		f.lane.give(f, f.wakeAt)
 		l.offer(f.lane)
 		return
 	case backingOff:
@@ -301,6 +303,7 @@ func (l *loop) failConnect(index uint64, intended, now int64) {
 	operation := l.work.Pick(index)
 	m := &l.sample
 	m.Operation, m.Address = operation, int(index%uint64(len(l.up)))
+	m.Open = l.part.stage.Open()
 	m.Intended, m.Ready, m.Sent, m.End = intended, 0, intended, now
 	m.Attempts, m.Class, m.Status, m.BytesIn, m.Missing, m.BadHash = 1, driver.Connect, 0, 0, false, false
 	l.rec.Record(m)

@@ -323,3 +323,21 @@ func TestHardStop(t *testing.T) {
 		t.Errorf("%d done, %d of unknown outcome; want 3 of each", o.Done, o.Errors[driver.UnknownOutcome])
 	}
 }
+
+// In a closed load a session is ready when its last operation and the think time after it are over.
+func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
+	for _, think := range []int64{0, 2e6} {
+		p := single()
+		p.Operations[0].Think = plan.Think{Min: time.Duration(think)}
+		b := newBench(t, options{plan: p})
+		b.run(schedule.Stage{Operations: 20})
+		for i, s := range b.watcher.samples {
+			switch {
+			case s.Open || s.Intended != s.Sent || s.Ready > s.Sent:
+				t.Errorf("%+v", s)
+			case i > 0 && s.Ready != b.watcher.samples[i-1].End+think:
+				t.Errorf("ready %d ns after the answer before, want %d", s.Ready-b.watcher.samples[i-1].End, think)
+			}
+		}
+	}
+}
