@@ -83,7 +83,7 @@ func load(kind, where string, sessions, pipeline int, duration time.Duration, ke
 	}
 	var events [256]unix.EpollEvent
 	for end := time.Now().Add(duration); time.Now().Before(end); {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_WAIT, uintptr(poll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 2, 0, 0)
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(poll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 2, 0, 0)
 		if errno != 0 {
 			continue
 		}
