@@ -14,7 +14,7 @@ TIMEOUT     ?= 10m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 
-.PHONY: all build run quick test setup check race bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb fuzz clean
+.PHONY: all build run quick test setup check race bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb verdict fuzz clean
 
 all: build
 
@@ -70,6 +70,9 @@ bench-ycsb: build ## brunt ycsb beside go-ycsb
 
 bench-record: ## the cost of recording one sample
 	$(GO) test -run '^$$' -bench Record -benchmem -count 5 ./internal/measure
+
+verdict: build ## whether the verdict is right, in situations whose truth is known; about 20 minutes
+	$(GO) run ./internal/situations $(VERDICT)
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$($(GO) list ./...); do \

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brunt/internal/testserver"
 )
 
 // receiverCommand is the word by which this program starts itself as the receiver.
@@ -58,7 +60,7 @@ func (s *stand) receiver(words ...string) (*receiver, error) {
 	address, err := r.out.ReadString('\n')
 	r.address = strings.TrimSpace(address)
 	if err == nil {
-		err = pin(cmd.Process.Pid, s.servers)
+		err = testserver.Pin(cmd.Process.Pid, s.servers)
 	}
 	if err != nil {
 		in.Close()

@@ -29,7 +29,7 @@ type stand struct {
 // newStand binds this process to the clients' cores, builds brunt and the peers that are part of the
 // project, and begins the log of what is measured in the folder out.
 func newStand(ctx context.Context, out, what string) (*stand, error) {
-	cores, err := allowedCores()
+	cores, err := testserver.Cores()
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *stand) prepare(out, what string) (err error) {
 			return fmt.Errorf("build %s: %w: %s", b.from, err, text)
 		}
 	}
-	if err := pin(os.Getpid(), s.clients); err != nil {
+	if err := testserver.Pin(os.Getpid(), s.clients); err != nil {
 		return err
 	}
 	s.tb = testserver.NewStandalone(os.Stderr)
@@ -85,7 +85,7 @@ func (s *stand) peer(name string) string { return filepath.Join(s.dir, "peer-"+n
 
 // started binds a server to the servers' cores.
 func (s *stand) started(server *testserver.Server) (*testserver.Server, error) {
-	return server, pin(server.PID, s.servers)
+	return server, testserver.Pin(server.PID, s.servers)
 }
 
 // machine is the first line of the raw runs.

@@ -85,7 +85,7 @@ func Freeze(pid int) {
 	for again := true; again; {
 		awaitStop(pid)
 		again = false
-		for _, child := range descendants(pid) {
+		for _, child := range Descendants(pid) {
 			if !seen[child] {
 				seen[child], again = true, true
 				syscall.Kill(child, syscall.SIGSTOP)
@@ -109,7 +109,7 @@ func awaitStop(pid int) {
 
 // signalTree sends sig to a process and everything below it, children first.
 func signalTree(pid int, sig syscall.Signal) {
-	below := descendants(pid)
+	below := Descendants(pid)
 	for i := len(below) - 1; i >= 0; i-- {
 		syscall.Kill(below[i], sig)
 	}

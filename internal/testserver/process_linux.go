@@ -13,9 +13,9 @@ func attributes(cred *syscall.Credential, death syscall.Signal) *syscall.SysProc
 	return &syscall.SysProcAttr{Setpgid: true, Credential: cred, Pdeathsig: death}
 }
 
-// descendants lists the processes below pid, parents before children. Servers' workers may have
+// Descendants lists the processes below pid, parents before children. Servers' workers may have
 // left the process group (PostgreSQL's backends do), so the group isn't enough.
-func descendants(pid int) []int {
+func Descendants(pid int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil

@@ -8,6 +8,7 @@ func attributes(cred *syscall.Credential, _ syscall.Signal) *syscall.SysProcAttr
 	return &syscall.SysProcAttr{Setpgid: true, Credential: cred}
 }
 
-func descendants(int) []int { return nil }
+// Descendants lists the processes below pid; none where there is no /proc.
+func Descendants(int) []int { return nil }
 
 func standsStill(int) bool { return true }

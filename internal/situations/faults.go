@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// stopServer holds the server from one moment of the load for a time; 0 means until brunt has ended.
+func stopServer(at, length time.Duration) *fault {
+	return &fault{
+		cause: func(ctx context.Context, r *running) {
+			r.until(ctx, at)
+			r.server.Pause()
+			if length > 0 {
+				r.rest(ctx, length)
+				r.server.Resume()
+			}
+		},
+		heal: func(r *running) { r.server.Resume() },
+	}
+}
+
+// killServer kills the server and starts it again after a time; 0 means when brunt has ended.
+func killServer(at, length time.Duration) *fault {
+	return &fault{
+		cause: func(ctx context.Context, r *running) {
+			r.until(ctx, at)
+			r.server.Kill()
+			if length > 0 {
+				r.rest(ctx, length)
+				r.server.Restart()
+			}
+		},
+		heal: func(r *running) { r.server.Restart() },
+	}
+}
+
+// refuseAll has the proxy reset what is open and refuse the rest.
+func refuseAll(at time.Duration) *fault {
+	return &fault{cause: func(ctx context.Context, r *running) {
+		r.until(ctx, at)
+		r.proxy.refuse()
+	}}
+}
+
+// holdBrunt stops brunt for a part of each period, to the end of its load.
+func holdBrunt(stopped, period time.Duration) *fault {
+	return &fault{cause: func(ctx context.Context, r *running) {
+		for ctx.Err() == nil && time.Since(r.began) < r.ask.load {
+			syscall.Kill(r.pid, syscall.SIGSTOP)
+			r.rest(ctx, stopped)
+			syscall.Kill(r.pid, syscall.SIGCONT)
+			r.rest(ctx, period-stopped)
+		}
+		syscall.Kill(r.pid, syscall.SIGCONT)
+	}}
+}
+
+// burnBeside starts processes that burn brunt's core, to the end of its load.
+func burnBeside(n int, b burner) *fault {
+	return &fault{cause: func(ctx context.Context, r *running) {
+		_, cores := r.coresOf(r.situation)
+		ctx, cancel := context.WithDeadline(ctx, r.began.Add(r.ask.load))
+		defer cancel()
+		for range n {
+			b.start(ctx, r.self, cores[len(cores)-1])
+		}
+		<-ctx.Done()
+	}}
+}
+
+// together causes several faults at a time. What is healed is healed in turn.
+func together(faults ...*fault) *fault {
+	return &fault{
+		cause: func(ctx context.Context, r *running) {
+			done := make(chan struct{})
+			for _, f := range faults {
+				go func() {
+					f.cause(ctx, r)
+					done <- struct{}{}
+				}()
+			}
+			for range faults {
+				<-done
+			}
+		},
+		heal: func(r *running) {
+			for _, f := range faults {
+				if f.heal != nil {
+					f.heal(r)
+				}
+			}
+		},
+	}
+}
+
+// groupRoot is the control group's folder that has the CPU controller; version 1's if there are both.
+func groupRoot() (folder string, version int) {
+	for _, g := range []struct {
+		folder, file string
+		version      int
+	}{{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", 1}, {"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", 1}, {"/sys/fs/cgroup", "cgroup.controllers", 2}} {
+		probe := filepath.Join(g.folder, "brunt-situations")
+		if os.Mkdir(probe, 0o755) != nil {
+			continue
+		}
+		file := g.file
+		if g.version == 2 {
+			file = "cpu.max"
+		}
+		_, err := os.Stat(filepath.Join(probe, file))
+		os.Remove(probe)
+		if err == nil {
+			return g.folder, g.version
+		}
+	}
+	return "", 0
+}
+
+// confine puts brunt into a control group with limits (the files' names by version, and what is
+// written into them), to the end of its load.
+func confine(version1, version2 map[string]string) *fault {
+	var folder string
+	return &fault{
+		cause: func(ctx context.Context, r *running) {
+			root, version := groupRoot()
+			folder = filepath.Join(root, fmt.Sprintf("brunt-situation-%d", r.pid))
+			limits := version1
+			if version == 2 {
+				limits = version2
+			}
+			if os.Mkdir(folder, 0o755) != nil {
+				return
+			}
+			for file, value := range limits {
+				os.WriteFile(filepath.Join(folder, file), []byte(value), 0o644)
+			}
+			os.WriteFile(filepath.Join(folder, "cgroup.procs"), []byte(strconv.Itoa(r.pid)), 0o644)
+			r.until(ctx, r.ask.load)
+			os.WriteFile(filepath.Join(root, "cgroup.procs"), []byte(strconv.Itoa(r.pid)), 0o644)
+		},
+		heal: func(*running) { os.Remove(folder) },
+	}
+}
+
+// quota lets a control group have so many ms of each 100 ms.
+func quota(ms int) *fault {
+	return confine(map[string]string{"cpu.cfs_quota_us": strconv.Itoa(1000 * ms)}, map[string]string{"cpu.max": fmt.Sprintf("%d 100000", 1000*ms)})
+}
+
+// leastShare gives a control group the least weight there is: 2 of a process' 1024 (version 2: 1 of 100).
+func leastShare() *fault {
+	return confine(map[string]string{"cpu.shares": "2"}, map[string]string{"cpu.weight": "1"})
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// stage is where situations happen, one at a time: the servers, the cores, and the program.
+type stage struct {
+	tb      testserver.TB
+	brunt   []string // the program, and what comes before its arguments
+	role    []string // environment that makes the program brunt, if it is another otherwise
+	self    string   // this program, which also serves and burns
+	cores   []int
+	dir     string // of bundles
+	servers map[kind]*testserver.Server
+}
+
+// running is a situation under way.
+type running struct {
+	*stage
+	*situation
+	server *testserver.Server
+	proxy  *proxy
+	pid    int
+	began  time.Time // of the load
+	group  string    // a control group that a fault has made
+}
+
+// finished is what came of a situation: a line of the raw results.
+type finished struct {
+	At       time.Time `json:"at"`
+	Name     string    `json:"name"`
+	Family   string    `json:"family"`
+	Truth    truth     `json:"truth"`
+	Why      string    `json:"why"`
+	Verdict  string    `json:"verdict"`
+	Right    bool      `json:"right"`
+	Reasons  []string  `json:"reasons,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Void     string    `json:"void,omitempty"` // why the truth isn't known after all
+	Command  string    `json:"command"`
+	Plan     string    `json:"plan"`
+	Bundle   string    `json:"bundle"`
+	Exit     int       `json:"exit"`
+	Said     string    `json:"said,omitempty"` // the end of standard error
+	Attempt  int       `json:"attempt"`
+	WallS    float64   `json:"wall_s"`
+	Figures  figures   `json:"figures"`
+	Witness  witness   `json:"witness"`
+}
+
+// figures are the run's.
+type figures struct {
+	DurationS     float64           `json:"duration_s"`
+	Done          uint64            `json:"done"`
+	OK            uint64            `json:"ok"`
+	Failed        uint64            `json:"failed"`
+	Errors        map[string]uint64 `json:"errors,omitempty"`
+	PerS          float64           `json:"per_s"`
+	ResponseP50Us float64           `json:"response_p50_us"`
+	ResponseP99Us float64           `json:"response_p99_us"`
+	ServiceP99Us  float64           `json:"service_p99_us"`
+	OwnLagP99Us   float64           `json:"own_lag_p99_us"`
+}
+
+// server is the running one of a kind; it is started if it isn't there.
+func (st *stage) server(k kind) *testserver.Server {
+	s := st.servers[k]
+	if s == nil {
+		s = k.start(st.tb, st.self)
+		st.servers[k] = s
+	}
+	return s
+}
+
+// coresOf are those of the server and of brunt.
+func (st *stage) coresOf(s *situation) (server, brunt []int) {
+	last := st.cores[len(st.cores)-1:]
+	switch {
+	case s.spread:
+		return st.cores, st.cores
+	case s.onBoth || len(st.cores) == 1:
+		return last, last
+	}
+	return st.cores[:1], last
+}
+
+// do runs a situation. An error means that it couldn't be made.
+func (st *stage) do(ctx context.Context, s *situation, attempt int) (*finished, error) {
+	r := &running{stage: st, situation: s, server: st.server(s.server)}
+	serverCores, bruntCores := st.coresOf(s)
+	if err := testserver.Pin(r.server.PID, serverCores); err != nil {
+		return nil, err
+	}
+	address := r.server.Addr
+	if s.far != nil {
+		p, err := newProxy(r.server.Addr, *s.far)
+		if err != nil {
+			return nil, fmt.Errorf("start a proxy: %w", err)
+		}
+		defer p.refuse()
+		r.proxy, address = p, p.address
+	}
+	if s.Truth == truthDown {
+		address = "127.0.0.1:1" // nothing listens there
+	}
+	f := &finished{At: time.Now().UTC(), Name: s.Name, Family: s.Family, Truth: s.Truth, Why: s.Why, Attempt: attempt, Plan: s.plan()}
+	f.Bundle = filepath.Join(st.dir, strings.NewReplacer("/", "-", "#", "-").Replace(s.Name))
+	os.RemoveAll(f.Bundle)
+	args, err := r.arguments(f, address, bruntCores)
+	if err != nil {
+		return nil, err
+	}
+	f.Command = strings.Join(append(append([]string(nil), s.env...), args...), " ")
+	if err := r.run(ctx, f, args); err != nil {
+		return nil, err
+	}
+	f.judge(s)
+	return f, nil
+}
+
+// arguments are the whole command line; the plan is written where it says.
+func (r *running) arguments(f *finished, address string, cores []int) ([]string, error) {
+	args := append([]string{"taskset", "-c", list(cores)}, r.wrap...)
+	args = append(args, r.brunt...)
+	a := &r.ask
+	if a.command == "http" {
+		args = append(args, "http", "http://"+address+"/", "--sessions", strconv.Itoa(a.sessions), "--duration", a.load.String(), "--timeout", a.timeout.String())
+		if a.open {
+			args = append(args, "--rate", fmt.Sprint(a.rate))
+		}
+		for _, t := range a.thresholds {
+			args = append(args, "--threshold", t)
+		}
+	} else {
+		plan := f.Bundle + ".yml"
+		if err := os.WriteFile(plan, []byte(f.Plan), 0o644); err != nil {
+			return nil, err
+		}
+		args = append(append(args, "run", plan, "--no-setup"), r.situation.server.flags(r.server, address)...)
+	}
+	if r.fault != nil {
+		args = append(args, "--interval", faultInterval.String())
+	}
+	return append(args, "--quiet", "--bundle", f.Bundle), nil
+}
+
+const (
+	// faultInterval is the slice of the record where a fault waits for the first one.
+	faultInterval = 200 * time.Millisecond
+	// patience is how much longer than its load a run may take.
+	patience = 45 * time.Second
+)
+
+func list(cores []int) string {
+	text := make([]string, len(cores))
+	for i, c := range cores {
+		text[i] = strconv.Itoa(c)
+	}
+	return strings.Join(text, ",")
+}
+
+// run starts brunt, causes the fault, and notes how both went.
+func (r *running) run(ctx context.Context, f *finished, args []string) error {
+	ctx, cancel := context.WithTimeout(ctx, r.ask.load+patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(append(r.situation.server.environment(r.server), r.situation.env...), r.role...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	watch := newWatch()
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", args[0], err)
+	}
+	r.pid = cmd.Process.Pid
+	watch.follow(r.pid)
+	ended, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	if r.fault != nil {
+		wg.Go(func() {
+			if r.underWay(ended, f.Bundle) {
+				r.fault.cause(ended, r)
+			}
+		})
+	}
+	err := cmd.Wait()
+	stop()
+	wg.Wait()
+	f.Witness = watch.end(cmd.ProcessState)
+	if r.fault != nil && r.fault.heal != nil {
+		r.fault.heal(r)
+	}
+	f.WallS = time.Since(began).Seconds()
+	f.Exit, f.Said = cmd.ProcessState.ExitCode(), tail(said.String())
+	if ctx.Err() != nil {
+		f.Said = "killed: it didn't end; " + f.Said
+	} else if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		return err
+	}
+	return nil
+}
+
+// underWay waits for the first interval of the record and notes when the load began.
+func (r *running) underWay(ctx context.Context, bundle string) bool {
+	for ctx.Err() == nil {
+		text, _ := os.ReadFile(filepath.Join(bundle, record.IntervalsFile))
+		if bytes.IndexByte(text, '\n') >= 0 {
+			r.began = time.Now().Add(-faultInterval)
+			return true
+		}
+		r.rest(ctx, 5*time.Millisecond)
+	}
+	return false
+}
+
+// rest waits for d, or for the end of the run.
+func (r *running) rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// until waits for a moment of the load.
+func (r *running) until(ctx context.Context, at time.Duration) {
+	r.rest(ctx, time.Until(r.began.Add(at)))
+}
+
+func tail(text string) string {
+	text = strings.TrimSpace(text)
+	return text[max(0, len(text)-600):]
+}
+
+// judge reads the record and compares.
+func (f *finished) judge(s *situation) {
+	f.Verdict = verdictError
+	if f.Exit == 108 {
+		f.Verdict = verdictDown
+	}
+	b, err := record.Open(record.OS{}, f.Bundle)
+	if err == nil && f.Exit != 108 {
+		var run *record.Run
+		if run, err = b.Result(); err == nil && run.Complete {
+			f.read(run)
+		}
+	}
+	f.Right = f.Truth.allows(f.Verdict)
+	f.Void = f.Witness.disturbed()
+	if s.holds != nil && f.Void == "" {
+		f.Void = s.holds(&f.Witness)
+	}
+}
+
+func (f *finished) read(run *record.Run) {
+	t := &run.Total
+	f.Verdict, f.Reasons = run.Verdict.Result, run.Verdict.Reasons
+	for _, w := range run.Warnings {
+		f.Warnings = append(f.Warnings, w.ID)
+	}
+	f.Figures = figures{
+		DurationS: float64(run.DurationNs) / 1e9, Done: t.Done, OK: t.OK, Failed: t.Failed, Errors: t.Errors, PerS: t.RatePerS,
+		ResponseP50Us: float64(t.Response.P50Ns) / 1e3, ResponseP99Us: float64(t.Response.P99Ns) / 1e3,
+		ServiceP99Us: float64(t.Service.P99Ns) / 1e3, OwnLagP99Us: float64(run.Health.OwnLagP99Ns) / 1e3,
+	}
+}
