@@ -106,6 +106,9 @@ func (f Flavor) typeText(base, whole string, names *Names) (text string, notices
 	if f.product == Picodata || !ok {
 		return whole, nil
 	}
+	if f.product == MySQL {
+		return mysqlCast(t), nil
+	}
 	if f.product != PostgreSQL {
 		text, _ = f.product.typeName(t)
 		return text, f.typeNotice(t)
@@ -132,9 +135,23 @@ func (f Flavor) typeText(base, whole string, names *Names) (text string, notices
 	return whole, nil
 }
 
+// mysqlCast is a type as MySQL's CAST takes it, which has names of its own.
+func mysqlCast(t gen.Type) string {
+	switch t {
+	case gen.TypeInteger, gen.TypeBoolean:
+		return "SIGNED"
+	case gen.TypeUnsigned:
+		return "UNSIGNED"
+	case gen.TypeString, gen.TypeUUID, gen.TypeJSON:
+		return "CHAR"
+	}
+	name, _ := MySQL.typeName(t)
+	return name
+}
+
 // datetimeLiteral turns a text literal that is cast to a datetime into the flavor's value of it.
 func (f Flavor) datetimeLiteral(literal string) (string, error) {
-	if f.product != Tarantool && f.product != SQLite || len(literal) < 2 || literal[0] != '\'' {
+	if f.product != Tarantool && f.product != SQLite && f.product != MySQL || len(literal) < 2 || literal[0] != '\'' {
 		return literal, nil
 	}
 	body := literal[1 : len(literal)-1]
@@ -144,6 +161,9 @@ func (f Flavor) datetimeLiteral(literal string) (string, error) {
 	}
 	if f.product == Tarantool {
 		return strconv.FormatInt(t.UnixMicro(), 10), nil
+	}
+	if f.product == MySQL {
+		return "TIMESTAMP'" + t.UTC().Format(mysqlTime) + "'", nil
 	}
 	return "'" + t.UTC().Format(timeFormat) + "'", nil
 }

@@ -17,16 +17,23 @@ func (tr *translator) conflict() error {
 	switch action {
 	case "fail":
 	case "nothing":
-		if p != Tarantool {
+		switch p {
+		case Tarantool:
+			head = " OR IGNORE"
+		case MySQL:
+			head = " IGNORE"
+		default:
 			return nil
 		}
-		head = " OR IGNORE"
 	case "replace":
 		if p == PostgreSQL {
 			return errors.New("there is no ON CONFLICT DO REPLACE: write ON CONFLICT (key) DO UPDATE SET …")
 		}
 		head = " OR REPLACE"
 	default:
+		if p == MySQL {
+			return errors.New("there is no ON CONFLICT DO UPDATE: write ON DUPLICATE KEY UPDATE …")
+		}
 		if p == Tarantool {
 			return errors.New("there is no ON CONFLICT DO UPDATE: use ON CONFLICT DO REPLACE, or an upsert request")
 		}
@@ -37,6 +44,9 @@ func (tr *translator) conflict() error {
 		return nil
 	}
 	out := append([]token(nil), tr.in[:i+1]...)
+	if p == MySQL && action == "replace" {
+		out[i].Text, head = "REPLACE", ""
+	}
 	out = append(out, token{Kind: sign, Text: head})
 	out = append(out, tr.in[i+1:before(tr.in, on-1)+1]...)
 	tr.in = append(out, tr.in[end:]...)

@@ -34,7 +34,7 @@ func (f Flavor) createTable(t *plan.Table, tables []plan.Table, withKey bool) (s
 	if t.Unlogged && (f.product == PostgreSQL || f.product == Picodata) {
 		b.WriteString("UNLOGGED ")
 	}
-	b.WriteString("TABLE " + Quote(t.Name) + " (")
+	b.WriteString("TABLE " + f.quote(t.Name) + " (")
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if i > 0 {
@@ -45,13 +45,13 @@ func (f Flavor) createTable(t *plan.Table, tables []plan.Table, withKey bool) (s
 			return "", nil, fmt.Errorf("column %s: %w", c.Name, err)
 		}
 		notices = Merge(notices, more...)
-		b.WriteString(Quote(c.Name) + " " + name)
+		b.WriteString(f.quote(c.Name) + " " + name)
 		if !c.Nullable || slices.Contains(t.PrimaryKeys, c.Name) {
 			b.WriteString(" NOT NULL")
 		}
 	}
 	if withKey {
-		b.WriteString(", PRIMARY KEY (" + quoteAll(t.PrimaryKeys) + ")")
+		b.WriteString(", PRIMARY KEY (" + f.quoteAll(t.PrimaryKeys) + ")")
 	}
 	b.WriteString(")")
 	tail, more := f.tableTail(t)
@@ -95,7 +95,7 @@ func (f Flavor) checkTable(t *plan.Table) error {
 func (f Flavor) tableTail(t *plan.Table) (string, []Notice) {
 	switch f.product {
 	case Picodata:
-		return picodataTail(t), nil
+		return f.picodataTail(t), nil
 	case Tarantool:
 		tail := ""
 		if t.Engine != "" {
@@ -121,7 +121,7 @@ func (f Flavor) isInteger(t *plan.Table, column string) bool {
 	return err == nil && name == "INTEGER"
 }
 
-func picodataTail(t *plan.Table) string {
+func (f Flavor) picodataTail(t *plan.Table) string {
 	var b strings.Builder
 	if t.Engine != "" {
 		b.WriteString(" USING " + strings.ToLower(t.Engine))
@@ -130,12 +130,12 @@ func picodataTail(t *plan.Table) string {
 	case t.Global:
 		b.WriteString(" DISTRIBUTED GLOBALLY")
 	case len(t.DistributionKeys) > 0:
-		b.WriteString(" DISTRIBUTED BY (" + quoteAll(t.DistributionKeys) + ")")
+		b.WriteString(" DISTRIBUTED BY (" + f.quoteAll(t.DistributionKeys) + ")")
 	default:
-		b.WriteString(" DISTRIBUTED BY (" + quoteAll(t.PrimaryKeys) + ")")
+		b.WriteString(" DISTRIBUTED BY (" + f.quoteAll(t.PrimaryKeys) + ")")
 	}
 	if t.Tier != "" {
-		b.WriteString(" IN TIER " + Quote(t.Tier))
+		b.WriteString(" IN TIER " + f.quote(t.Tier))
 	}
 	if t.WaitApplied != "" {
 		b.WriteString(" WAIT APPLIED " + strings.ToUpper(t.WaitApplied))
@@ -173,7 +173,7 @@ func (f Flavor) ignoredTable(t *plan.Table) []Notice {
 
 // DropTable writes the statement that drops t if it exists.
 func (f Flavor) DropTable(t *plan.Table) string {
-	s := "DROP TABLE IF EXISTS " + Quote(t.Name)
+	s := "DROP TABLE IF EXISTS " + f.quote(t.Name)
 	if f.product == Picodata {
 		s += timeoutOption(t.Timeout)
 	}
@@ -183,7 +183,7 @@ func (f Flavor) DropTable(t *plan.Table) string {
 // Truncate writes the statement that empties t.
 func (f Flavor) Truncate(t *plan.Table) string {
 	if f.product == SQLite {
-		return "DELETE FROM " + Quote(t.Name)
+		return "DELETE FROM " + f.quote(t.Name)
 	}
-	return "TRUNCATE TABLE " + Quote(t.Name)
+	return "TRUNCATE TABLE " + f.quote(t.Name)
 }

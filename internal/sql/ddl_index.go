@@ -28,12 +28,12 @@ func (f Flavor) CreateIndex(ix *plan.Index, t *plan.Table) (stmt string, notices
 	if ix.Unique {
 		head += "UNIQUE "
 	}
-	head += "INDEX " + Quote(ix.Name) + " ON " + Quote(ix.Table)
+	head += "INDEX " + f.quote(ix.Name) + " ON " + f.quote(ix.Table)
 	kind, notices, err := f.indexType(ix)
 	if err != nil {
 		return "", nil, err
 	}
-	columns := " (" + quoteAll(ix.Columns) + ")"
+	columns := " (" + f.quoteAll(ix.Columns) + ")"
 	if f.product != Picodata {
 		if len(ix.Options) > 0 {
 			notices = Merge(notices, Notice{"sql-index-options-ignored", fmt.Sprintf("%s has no such options of indexes (hint and others): ignored", f.product)})
@@ -143,12 +143,14 @@ func isNumber(s string) bool {
 	return err == nil && strings.Trim(s, "0123456789.-") == ""
 }
 
-// DropIndex writes the statement that drops ix if it exists.
+// DropIndex writes the statement that drops ix if it exists; MySQL refuses it otherwise.
 func (f Flavor) DropIndex(ix *plan.Index) string {
-	s := "DROP INDEX IF EXISTS " + Quote(ix.Name)
+	s := "DROP INDEX IF EXISTS " + f.quote(ix.Name)
 	switch f.product {
+	case MySQL: // which itself, unlike MariaDB, has no IF EXISTS here
+		s = "DROP INDEX " + f.quote(ix.Name) + " ON " + f.quote(ix.Table)
 	case Tarantool:
-		s += " ON " + Quote(ix.Table)
+		s += " ON " + f.quote(ix.Table)
 	case Picodata:
 		s += timeoutOption(ix.Timeout)
 	}

@@ -18,7 +18,7 @@ func (f Flavor) AddKey(t *plan.Table) string {
 	if len(t.PrimaryKeys) == 0 {
 		return ""
 	}
-	name := Quote(t.Name + "_pkey")
-	return "ALTER TABLE " + Quote(t.Name) + " DROP CONSTRAINT IF EXISTS " + name +
-		", ADD CONSTRAINT " + name + " PRIMARY KEY (" + quoteAll(t.PrimaryKeys) + ")"
+	name := f.quote(t.Name + "_pkey")
+	return "ALTER TABLE " + f.quote(t.Name) + " DROP CONSTRAINT IF EXISTS " + name +
+		", ADD CONSTRAINT " + name + " PRIMARY KEY (" + f.quoteAll(t.PrimaryKeys) + ")"
 }

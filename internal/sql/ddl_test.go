@@ -30,6 +30,10 @@ func TestCarsDDL(t *testing.T) {
 			`CREATE TABLE "cars_q" ("id" INTEGER NOT NULL, "brand" TEXT NOT NULL, "received" TEXT NOT NULL, "stock" INTEGER NOT NULL, PRIMARY KEY ("id", "received")) WITHOUT ROWID`,
 			`CREATE INDEX "cars_brand_index" ON "cars_q" ("brand")`,
 			`DROP TABLE IF EXISTS "cars_q"`, `DROP INDEX IF EXISTS "cars_brand_index"`, `DELETE FROM "cars_q"`},
+		{"MariaDB",
+			"CREATE TABLE `cars_q` (`id` BIGINT NOT NULL, `brand` VARCHAR(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, `received` DATETIME(6) NOT NULL, `stock` BOOLEAN NOT NULL, PRIMARY KEY (`id`, `received`))",
+			"CREATE INDEX `cars_brand_index` ON `cars_q` (`brand`)",
+			"DROP TABLE IF EXISTS `cars_q`", "DROP INDEX `cars_brand_index` ON `cars_q`", "TRUNCATE TABLE `cars_q`"},
 	} {
 		f := flavor(t, c.product)
 		got, _, err := f.CreateTable(&table, nil)
@@ -166,8 +170,8 @@ func TestTableFaults(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want an error with %q", name, got, err, c.want)
 		}
 	}
-	if _, err := For("MariaDB", "10"); err == nil {
-		t.Error("MariaDB has no flavor here")
+	if _, err := For("Oracle", "23"); err == nil {
+		t.Error("Oracle has no flavor here")
 	}
 	if _, err := For("Tarantool", "1.10.15"); err == nil {
 		t.Error("Tarantool 1.10 has no SQL")

@@ -56,7 +56,7 @@ func flavor(t testing.TB, product string) Flavor {
 	return f
 }
 
-var products = []string{"PostgreSQL", "Picodata", "Tarantool", "SQLite"}
+var products = []string{"PostgreSQL", "Picodata", "Tarantool", "SQLite", "MySQL"}
 
 func wideTable() plan.Table {
 	c := column("u", gen.TypeUnsigned, false)

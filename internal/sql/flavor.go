@@ -1,5 +1,5 @@
 // Package sql writes one workload's schema and statements for each flavor of SQL: PostgreSQL,
-// Picodata, Tarantool and SQLite. It is pure text and value mapping and does no I/O.
+// Picodata, Tarantool, SQLite and MySQL. It is pure text and value mapping and does no I/O.
 //
 // The input is Picodata's own flavor, which is what the plan format is written in: types by the
 // names of gen.Type, `$1::integer` casts, unquoted names in lower case. What a server lacks is
@@ -22,6 +22,7 @@ const (
 	Picodata
 	Tarantool
 	SQLite
+	MySQL // and MariaDB, TiDB
 )
 
 // String returns the product's name as driver.ServerInfo gives it.
@@ -35,6 +36,8 @@ func (p Product) String() string {
 		return "Tarantool"
 	case SQLite:
 		return "SQLite"
+	case MySQL:
+		return "MySQL"
 	}
 	return "Product(" + strconv.Itoa(int(p)) + ")"
 }
@@ -60,13 +63,15 @@ func For(product, version string) (Flavor, error) {
 		return Flavor{product: Picodata}, nil
 	case "sqlite":
 		return Flavor{product: SQLite}, nil
+	case "mysql", "mariadb", "tidb":
+		return Flavor{product: MySQL}, nil
 	case "tarantool":
 		if strings.HasPrefix(version, "1.") {
 			return Flavor{}, fmt.Errorf("choose SQL flavor: Tarantool %s has no SQL: use Tarantool 2.6 or later, or requests other than SQL", version)
 		}
 		return Flavor{product: Tarantool}, nil
 	}
-	return Flavor{}, fmt.Errorf("choose SQL flavor: no flavor of SQL is known for %q: use PostgreSQL, Picodata, Tarantool or SQLite", product)
+	return Flavor{}, fmt.Errorf("choose SQL flavor: no flavor of SQL is known for %q: use PostgreSQL, Picodata, Tarantool, SQLite, MySQL or MariaDB", product)
 }
 
 // Product returns the flavor's product.
@@ -93,15 +98,27 @@ next:
 	return list
 }
 
-// Quote returns name as a quoted identifier, which every flavor takes literally.
-func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// quote returns name as a quoted identifier, which the flavor takes literally.
+func (f Flavor) quote(name string) string {
+	mark := `"`
+	if f.product == MySQL {
+		mark = "`"
+	}
+	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+}
 
-func quoteAll(names []string) string {
+func (f Flavor) quoteAll(names []string) string {
 	q := make([]string, len(names))
 	for i, n := range names {
-		q[i] = Quote(n)
+		q[i] = f.quote(n)
 	}
 	return strings.Join(q, ", ")
 }
 
-func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// text writes a text literal. MySQL's backslashes escape.
+func (f Flavor) text(s string) string {
+	if f.product == MySQL {
+		s = strings.ReplaceAll(s, `\`, `\\`)
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}

@@ -8,19 +8,21 @@ import (
 )
 
 // CountRows writes a query whose one value is the number of table's rows.
-func (f Flavor) CountRows(table string) string { return "SELECT COUNT(*) FROM " + Quote(table) }
+func (f Flavor) CountRows(table string) string { return "SELECT COUNT(*) FROM " + f.quote(table) }
 
 // HasTable writes a query whose one value is 1 if table exists and 0 otherwise.
 func (f Flavor) HasTable(table string) string {
 	switch f.product {
 	case Picodata:
-		return `SELECT COUNT(*) FROM "_pico_table" WHERE "name" = ` + quoteText(table)
+		return `SELECT COUNT(*) FROM "_pico_table" WHERE "name" = ` + f.text(table)
 	case Tarantool:
-		return `SELECT COUNT(*) FROM "_space" WHERE "name" = ` + quoteText(table)
+		return `SELECT COUNT(*) FROM "_space" WHERE "name" = ` + f.text(table)
 	case SQLite:
-		return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = " + quoteText(table)
+		return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = " + f.text(table)
+	case MySQL:
+		return "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = " + f.text(table)
 	}
-	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + quoteText(Quote(table)) + ") AND relkind IN ('r', 'p')"
+	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + f.text(f.quote(table)) + ") AND relkind IN ('r', 'p')"
 }
 
 // SelectRows writes a query for columns of table's rows in the order of keys. With after, which
@@ -28,7 +30,7 @@ func (f Flavor) HasTable(table string) string {
 // The comparison is spelt out by column because not every flavor compares rows.
 func (f Flavor) SelectRows(table string, columns, keys []string, after []gen.Value, limit uint64) string {
 	var b strings.Builder
-	b.WriteString("SELECT " + quoteAll(columns) + " FROM " + Quote(table))
+	b.WriteString("SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table))
 	if len(after) > 0 {
 		b.WriteString(" WHERE ")
 		for i := range after {
@@ -37,13 +39,13 @@ func (f Flavor) SelectRows(table string, columns, keys []string, after []gen.Val
 			}
 			b.WriteString("(")
 			for k := 0; k < i; k++ {
-				b.WriteString(Quote(keys[k]) + " = " + f.Literal(&after[k]) + " AND ")
+				b.WriteString(f.quote(keys[k]) + " = " + f.Literal(&after[k]) + " AND ")
 			}
-			b.WriteString(Quote(keys[i]) + " > " + f.Literal(&after[i]) + ")")
+			b.WriteString(f.quote(keys[i]) + " > " + f.Literal(&after[i]) + ")")
 		}
 	}
 	if len(keys) > 0 {
-		b.WriteString(" ORDER BY " + quoteAll(keys))
+		b.WriteString(" ORDER BY " + f.quoteAll(keys))
 	}
 	if limit > 0 {
 		b.WriteString(" LIMIT " + strconv.FormatUint(limit, 10))
@@ -54,7 +56,7 @@ func (f Flavor) SelectRows(table string, columns, keys []string, after []gen.Val
 // SelectByKey writes a query for columns of the rows whose first key column lies between two
 // values, both included, in the order of keys.
 func (f Flavor) SelectByKey(table string, columns, keys []string, lo, hi *gen.Value) string {
-	return "SELECT " + quoteAll(columns) + " FROM " + Quote(table) +
-		" WHERE " + Quote(keys[0]) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi) +
-		" ORDER BY " + quoteAll(keys)
+	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table) +
+		" WHERE " + f.quote(keys[0]) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi) +
+		" ORDER BY " + f.quoteAll(keys)
 }

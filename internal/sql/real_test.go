@@ -4,10 +4,12 @@ import (
 	"context"
 	stdsql "database/sql"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	_ "github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/tarantool/go-tarantool/v2"
 	_ "modernc.org/sqlite"
@@ -21,7 +23,7 @@ import (
 type server func(statement string, args ...any) ([]string, error)
 
 func servers(t *testing.T) map[string]server {
-	return map[string]server{"PostgreSQL": postgres(t), "Tarantool": tarantoolServer(t), "SQLite": sqlite(t)}
+	return map[string]server{"PostgreSQL": postgres(t), "Tarantool": tarantoolServer(t), "SQLite": sqlite(t), "MySQL": mariaDB(t)}
 }
 
 func postgres(t *testing.T) server {
@@ -77,13 +79,24 @@ func tarantoolServer(t *testing.T) server {
 	}
 }
 
-func sqlite(t *testing.T) server {
-	db, err := stdsql.Open("sqlite", t.TempDir()+"/test.db")
+func sqlite(t *testing.T) server { return library(t, "sqlite", t.TempDir()+"/test.db") }
+
+func mariaDB(t *testing.T) server {
+	s := testserver.MariaDB(t)
+	return library(t, "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?time_zone=%%27%%2B00:00%%27", s.User, s.Password, s.Addr, s.Database))
+}
+
+// library is a server reached by the standard library's package.
+func library(t *testing.T, name, source string) server {
+	db, err := stdsql.Open(name, source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
 	return func(statement string, args ...any) ([]string, error) {
+		if name == "mysql" { // as the driver does; the statements here number in order
+			statement = regexp.MustCompile(`\$\d+`).ReplaceAllString(statement, "?")
+		}
 		rows, err := db.Query(statement, args...)
 		if err != nil {
 			return nil, err
@@ -101,6 +114,11 @@ func sqlite(t *testing.T) server {
 			}
 			if err := rows.Scan(p...); err != nil {
 				return nil, err
+			}
+			for i := range v {
+				if b, ok := v[i].([]byte); ok {
+					v[i] = string(b)
+				}
 			}
 			list = append(list, fmt.Sprint(v...))
 		}
@@ -209,15 +227,15 @@ func TestTypesOnServers(t *testing.T) {
 		var columns, literals []string
 		for _, c := range tables[1].Columns {
 			if v, ok := values[c.Name]; ok {
-				columns, literals = append(columns, Quote(c.Name)), append(literals, f.Literal(&v))
+				columns, literals = append(columns, f.quote(c.Name)), append(literals, f.Literal(&v))
 			}
 		}
-		insert := fmt.Sprintf(`INSERT INTO "all types" (%s) VALUES (%s)`, strings.Join(columns, ", "), strings.Join(literals, ", "))
+		insert := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, f.quote("all types"), strings.Join(columns, ", "), strings.Join(literals, ", "))
 		if _, err := do(insert); err != nil {
 			t.Fatalf("%s: %s: %v", product, insert, err)
 		}
 		for i, c := range columns {
-			rows, err := do(fmt.Sprintf(`SELECT COUNT(*) FROM "all types" WHERE %s = %s`, c, literals[i]))
+			rows, err := do(fmt.Sprintf(`SELECT COUNT(*) FROM %s WHERE %s = %s`, f.quote("all types"), c, literals[i]))
 			if err != nil || len(rows) != 1 || rows[0] != "1" {
 				t.Errorf("%s: %s = %s: %v, %v", product, c, literals[i], rows, err)
 			}
@@ -228,7 +246,11 @@ func TestTypesOnServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, stmt := range []string{stmt, f.DropIndex(&ix), f.DropIndex(&ix)} {
+			twice := []string{stmt, f.DropIndex(&ix), f.DropIndex(&ix)}
+			if f.product == MySQL {
+				twice = twice[:2]
+			}
+			for _, stmt := range twice {
 				if _, err := do(stmt); err != nil {
 					t.Errorf("%s: %s: %v", product, stmt, err)
 				}

@@ -145,6 +145,9 @@ func (tr *translator) run() error {
 			tr.out = append(tr.out, tr.name(t, i))
 		case tr.flavor.product == SQLite && numbered(t):
 			tr.out = append(tr.out, token{Kind: param, Text: "?" + t.Text[1:]})
+		case tr.flavor.product == MySQL && t.Kind == quoted && len(t.Text) > 1 && t.Text[0] == '"' && t.Text[len(t.Text)-1] == '"':
+			name := strings.ReplaceAll(t.Text[1:len(t.Text)-1], `""`, `"`)
+			tr.out = append(tr.out, token{Kind: quoted, Text: tr.flavor.quote(name)})
 		case t.Kind == mark && tr.number:
 			tr.marks++
 			tr.out = append(tr.out, token{Kind: param, Text: "$" + strconv.Itoa(tr.marks)})
@@ -226,7 +229,7 @@ func (tr *translator) name(t token, i int) token {
 			return t
 		}
 	}
-	return token{Kind: quoted, Text: Quote(name)}
+	return token{Kind: quoted, Text: tr.flavor.quote(name)}
 }
 
 // operand returns where the operand that list ends with begins: a parameter, literal, name with

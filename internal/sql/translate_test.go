@@ -46,6 +46,12 @@ func TestTranslate(t *testing.T) {
 		{"Tarantool", "select $2::decimal, $1::uuid, cast(id as uuid)", `select CAST($2 AS NUMBER), CAST($1 AS STRING), cast("id" as STRING)`},
 		{"Tarantool", "select x::frob", "select CAST(x AS frob)"},
 
+		{"MySQL", carsQuery, "select * from cars_q where id = CAST($1 AS SIGNED) and brand = CAST($2 AS CHAR) and stock = CAST($3 AS SIGNED)"},
+		{"MySQL", `select "a""b", 'it''s "x"' from "t`, "select `a\"b`, 'it''s \"x\"' from \"t"},
+		{"MySQL", "insert into t values (1) on conflict do nothing", "insert IGNORE into t values (1)"},
+		{"MySQL", "insert into t values (1) on conflict (a) do replace", "REPLACE into t values (1)"},
+		{"MySQL", "select 1 where a > '1999-10-26T12:00:00+03:00'::datetime", "select 1 where a > TIMESTAMP'1999-10-26 09:00:00.000000'"},
+
 		{"SQLite", "select 1 from cars_q where received = '1999-10-26T12:00:00+03:00'::datetime", "select 1 from cars_q where received = '1999-10-26T09:00:00.000000Z'"},
 		{"SQLite", "insert into t values (1) on conflict do replace", "insert OR REPLACE into t values (1)"},
 		{"SQLite", "select null::string, true::boolean, f(1)(2)", "select CAST(null AS TEXT), CAST(true AS INTEGER), f(1)(2)"},
@@ -63,6 +69,7 @@ func TestTranslateFaults(t *testing.T) {
 		{"PostgreSQL", "insert into t values (1) on conflict do replace", "DO UPDATE SET"},
 		{"Tarantool", "insert into t values (1) on conflict (a) do update set b = 1", "no ON CONFLICT DO UPDATE"},
 		{"Tarantool", "select 'soon'::datetime", "'soon' is not a datetime"},
+		{"MySQL", "insert into t values (1) on conflict (a) do update set b = 1", "ON DUPLICATE KEY"},
 		{"SQLite", "select '::datetime", ""},
 		{"SQLite", "select 'x'::datetime", "'x' is not a datetime"},
 	} {
@@ -116,6 +123,9 @@ func FuzzTranslate(f *testing.F) {
 				t.Fatalf("Picodata's own text %q became %q", s, got)
 			}
 			got, _, err = fl.Translate(s, params, nil)
+			if p == "MySQL" && strings.Contains(s, `"`) {
+				continue // its quotes around names are others
+			}
 			if plain && (err != nil || got != s) {
 				t.Fatalf("%s: %q without casts became %q, %v", p, s, got, err)
 			}

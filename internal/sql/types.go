@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"brunt/internal/gen"
 	"brunt/internal/plan"
@@ -15,28 +16,29 @@ import (
 // PostgreSQL: integers are BIGINT because Picodata's INTEGER, whose range the plan's values have,
 // is 64-bit; DATETIME is TIMESTAMPTZ because values are instants. Tarantool's SQL (2.6) has no
 // DECIMAL, DATETIME, UUID or JSON: NUMBER, INTEGER (µs since the epoch) and STRING keep values
-// comparable. SQLite stores by affinity; datetimes are UTC text of fixed width.
+// comparable. SQLite stores by affinity; datetimes are UTC text of fixed width. MySQL: datetimes are
+// UTC; texts that keys or indexes may hold need a length, which mysqlText gives.
 func (p Product) typeName(t gen.Type) (string, bool) {
-	var names [4]string
+	var names [5]string
 	switch t {
 	case gen.TypeInteger:
-		names = [4]string{"BIGINT", "INTEGER", "INTEGER", "INTEGER"}
+		names = [5]string{"BIGINT", "INTEGER", "INTEGER", "INTEGER", "BIGINT"}
 	case gen.TypeUnsigned:
-		names = [4]string{"BIGINT", "UNSIGNED", "UNSIGNED", "INTEGER"}
+		names = [5]string{"BIGINT", "UNSIGNED", "UNSIGNED", "INTEGER", "BIGINT UNSIGNED"}
 	case gen.TypeDouble:
-		names = [4]string{"DOUBLE PRECISION", "DOUBLE", "DOUBLE", "REAL"}
+		names = [5]string{"DOUBLE PRECISION", "DOUBLE", "DOUBLE", "REAL", "DOUBLE"}
 	case gen.TypeDecimal:
-		names = [4]string{"NUMERIC", "DECIMAL", "NUMBER", "NUMERIC"}
+		names = [5]string{"NUMERIC", "DECIMAL", "NUMBER", "NUMERIC", "DECIMAL(38,18)"}
 	case gen.TypeString:
-		names = [4]string{"TEXT", "TEXT", "STRING", "TEXT"}
+		names = [5]string{"TEXT", "TEXT", "STRING", "TEXT", "LONGTEXT"}
 	case gen.TypeBoolean:
-		names = [4]string{"BOOLEAN", "BOOLEAN", "BOOLEAN", "INTEGER"}
+		names = [5]string{"BOOLEAN", "BOOLEAN", "BOOLEAN", "INTEGER", "BOOLEAN"}
 	case gen.TypeDatetime:
-		names = [4]string{"TIMESTAMPTZ", "DATETIME", "INTEGER", "TEXT"}
+		names = [5]string{"TIMESTAMPTZ", "DATETIME", "INTEGER", "TEXT", "DATETIME(6)"}
 	case gen.TypeUUID:
-		names = [4]string{"UUID", "UUID", "STRING", "TEXT"}
+		names = [5]string{"UUID", "UUID", "STRING", "TEXT", "CHAR(36)"}
 	case gen.TypeJSON:
-		names = [4]string{"JSONB", "JSON", "STRING", "TEXT"}
+		names = [5]string{"JSONB", "JSON", "STRING", "TEXT", "JSON"}
 	default:
 		return "", false
 	}
@@ -73,7 +75,28 @@ func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notic
 	if !ok {
 		return "", nil, fmt.Errorf("unknown type %q", t)
 	}
+	if f.product == MySQL && t == gen.TypeString {
+		name = mysqlText(s)
+	}
 	return name, f.typeNotice(t), nil
+}
+
+// mysqlText is a text column that holds all of a spec's values, whose case tells them apart. Up to
+// 16 000 characters of four bytes fit into a row.
+func mysqlText(s *gen.Spec) string {
+	const usual, most = 16, 16000
+	n := int64(usual)
+	if s.HasRange {
+		n = max(s.IntHi, 1)
+	}
+	if c, ok := s.Constant.(string); ok {
+		n = int64(max(utf8.RuneCountInString(c), 1))
+	}
+	name := "LONGTEXT"
+	if n <= most {
+		name = fmt.Sprintf("VARCHAR(%d)", n)
+	}
+	return name + " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 }
 
 // resolve follows references to the column that gives the values.
@@ -142,6 +165,10 @@ func (f Flavor) typeNotice(t gen.Type) []Notice {
 			return say("strings of 36 characters")
 		case gen.TypeJSON:
 			return say("strings")
+		}
+	case MySQL:
+		if t == gen.TypeUUID {
+			return say("strings of 36 characters")
 		}
 	case SQLite:
 		switch t {

@@ -14,12 +14,16 @@ import (
 // order in time for the years 0 to 9999.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
+// mysqlTime is a MySQL literal's; its sessions are in UTC.
+const mysqlTime = "2006-01-02 15:04:05.000000"
+
 // ParamKind is the kind that values of kind k are sent as, as parameters of statements and as
 // fields of loaded rows alike.
 //
 // PostgreSQL and Picodata take every kind as it is. Tarantool: Datetime → Int (µs since the
 // epoch), Decimal → Float, UUID and JSON → String. SQLite: Bool → Int, Uint → Int, Decimal →
-// Float, Datetime → String (UTC, fixed width), UUID and JSON → String.
+// Float, Datetime → String (UTC, fixed width), UUID and JSON → String. MySQL: Bool → Int, UUID and
+// JSON → String.
 func (f Flavor) ParamKind(k gen.Kind) gen.Kind {
 	switch f.product {
 	case Tarantool:
@@ -28,6 +32,13 @@ func (f Flavor) ParamKind(k gen.Kind) gen.Kind {
 			return gen.Int
 		case gen.Decimal:
 			return gen.Float
+		case gen.UUID, gen.JSON:
+			return gen.String
+		}
+	case MySQL:
+		switch k {
+		case gen.Bool:
+			return gen.Int
 		case gen.UUID, gen.JSON:
 			return gen.String
 		}
@@ -129,15 +140,18 @@ func (f Flavor) Literal(v *gen.Value) string {
 	case gen.Decimal:
 		return decimalText(c.I, c.Scale)
 	case gen.String:
-		return quoteText(string(c.B))
+		return f.text(string(c.B))
 	case gen.JSON:
-		return f.typed(quoteText(string(c.B)), gen.TypeJSON)
+		return f.typed(f.text(string(c.B)), gen.TypeJSON)
 	case gen.Bytes:
 		if f.product == PostgreSQL {
 			return `'\x` + hex.EncodeToString(c.B) + "'::bytea"
 		}
 		return "x'" + hex.EncodeToString(c.B) + "'"
 	case gen.Datetime:
+		if f.product == MySQL {
+			return "TIMESTAMP'" + time.UnixMicro(c.I).UTC().Format(mysqlTime) + "'"
+		}
 		return f.typed("'"+time.UnixMicro(c.I).UTC().Format(timeFormat)+"'", gen.TypeDatetime)
 	case gen.UUID:
 		return f.typed("'"+string(appendUUID(c.B))+"'", gen.TypeUUID)
