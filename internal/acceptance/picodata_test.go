@@ -19,7 +19,7 @@ box.schema.func.create('.proc_version_info', {if_not_exists = true, body = [[fun
 box.schema.func.create('.proc_sql_dispatch', {if_not_exists = true, body = [[function(q, p)
   if q:match('^CREATE') or q:match('^DROP') then box.space.sent:insert{box.NULL, q} end
   local table = q:match('^CREATE TABLE.-"([^"]+)"')
-  q = q:gsub(' OPTION %(TIMEOUT = [%d.]+%)', ''):gsub(' DISTRIBUTED BY %b()', ''):gsub(' IN TIER "[^"]*"', ''):gsub(' USING memtx', '')
+  q = q:gsub(' OPTION %(TIMEOUT = [%d.]+%)', ''):gsub(' DISTRIBUTED BY %b()', ''):gsub(' DISTRIBUTED GLOBALLY', ''):gsub(' IN TIER "[^"]*"', ''):gsub(' USING memtx', '')
   q = q:gsub(' USING TREE', ''):gsub(' WITH %b()', ''):gsub(' DATETIME', ' INTEGER')
   q = q:gsub('^(DROP INDEX.-"[^"]+")$', '%1 ON "cars"')
   q = q:gsub('^(INSERT)(.-) ON CONFLICT DO REPLACE$', '%1 OR REPLACE%2')

@@ -34,7 +34,7 @@ func (f *loadFlags) run(s *streams, args []string, l *plan.Load) (err error) {
 	defer func() { err = errors.Join(err, outlets.settle(hard)) }()
 	options := runner.Options{
 		Plan: p, PlanText: text, Command: redacted(s.args), Version: s.version,
-		Root: f.root, Dir: f.dir, NoSetup: f.noSetup, NoTeardown: f.noTeardown,
+		Root: f.root, Dir: f.dir, NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force,
 		Ceiling: ceiling,
 	}
 	if !f.quiet {

@@ -32,6 +32,7 @@ type loadFlags struct {
 	poisson        bool
 	noSetup        bool
 	noTeardown     bool
+	force          bool
 	root           string
 	dir            string
 	summaryDir     string
@@ -51,6 +52,7 @@ func (f *loadFlags) bind(s *streams, cmd *cobra.Command) {
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, `rule for the result, such as "response.p(99) < 10ms" (repeatable)`)
 	fs.BoolVar(&f.noSetup, "no-setup", false, "neither create nor fill tables")
 	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
+	fs.BoolVar(&f.force, "force", false, "fill empty tables that brunt didn't create")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "requests in flight a session")
 	fs.DurationVar(&f.tolerance, "timing-tolerance", 0, "how late a request may be sent, to be sent together with others")
 	fs.DurationVar(&f.spin, "spin", 0, "busy-wait so long before an intended start instead of sleeping")

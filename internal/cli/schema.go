@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"brunt/internal/load"
 	"brunt/internal/plan"
@@ -48,6 +54,7 @@ kept until the work is done.`,
 			if o.Checkpoint = checkpoint; checkpoint == "" {
 				o.Checkpoint = filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load")
 			}
+			o.Version = s.version
 			return schemaUp(s, p, o, quiet)
 		},
 	}
@@ -56,6 +63,7 @@ kept until the work is done.`,
 	cmd.Flags().StringVar(&verify, "verify", "count", "proof at the end: none, count, sample (some rows are read back) or full (all are)")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", `file that remembers what has been loaded (default "results/<plan>-<protocol>.load")`)
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "fill empty tables that brunt didn't create")
 	return cmd
 }
 
@@ -72,6 +80,9 @@ func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error 
 	done()
 	for _, n := range notices {
 		fmt.Fprintf(s.err, "brunt: note: %s\n", n.Text)
+		if n.Remedy != "" {
+			fmt.Fprintf(s.err, "  ↳ %s\n", n.Remedy)
+		}
 	}
 	printChanges(s, changes)
 	if err != nil && ctx.Err() != nil {
@@ -91,7 +102,9 @@ func printChanges(s *streams, changes []runner.TableChange) {
 			if l.RatePerS > 0 {
 				fmt.Fprintf(s.out, ", %.0f rows/s", l.RatePerS)
 			}
-			fmt.Fprintf(s.out, ", checksum %s", l.Checksum)
+			if l.Checksum != "" {
+				fmt.Fprintf(s.out, ", checksum %s", l.Checksum)
+			}
 			if l.Verified != load.VerifyNone && l.Verified != "" {
 				fmt.Fprintf(s.out, ", verified by %s", l.Verified)
 			}
@@ -102,9 +115,12 @@ func printChanges(s *streams, changes []runner.TableChange) {
 
 func newSchemaDown(s *streams) *cobra.Command {
 	f := &planFlags{}
+	var o runner.DownOptions
 	cmd := &cobra.Command{
-		Use:     "down -c PLAN",
-		Short:   "Drop the plan's tables",
+		Use:   "down -c PLAN",
+		Short: "Drop the plan's tables",
+		Long: `Drop those of the plan's tables that brunt created, as table brunt_tables in the database says.
+Others are dropped if the terminal's user says so, or with --force.`,
 		Example: "  brunt schema down -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -114,11 +130,26 @@ func newSchemaDown(s *streams) *cobra.Command {
 			}
 			ctx, _, stop := interruptible(s.err)
 			defer stop()
-			changes, err := runner.SchemaDown(ctx, p)
+			if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
+				o.Ask = asker(bufio.NewReader(in), s.err)
+			}
+			changes, err := runner.SchemaDown(ctx, p, o)
 			printChanges(s, changes)
 			return failure(ctx, err)
 		},
 	}
 	f.bind(cmd)
+	cmd.Flags().BoolVar(&o.Force, "force", false, "drop tables too that brunt didn't create")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", time.Minute, "time for each table, unless the plan gives it less")
 	return cmd
+}
+
+// asker asks people whether a table that brunt didn't create may be dropped.
+func asker(in *bufio.Reader, out io.Writer) func(table, why string) bool {
+	return func(table, why string) bool {
+		fmt.Fprintf(out, "table %s: %s; drop it, with all its rows? [y/N] ", table, why)
+		answer, _ := in.ReadString('\n')
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		return answer == "y" || answer == "yes"
+	}
 }

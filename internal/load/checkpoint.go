@@ -52,6 +52,9 @@ func (j *job) header() header {
 	cut := fnv.New64a()
 	for i := range j.c.Tables {
 		t := &j.c.Tables[i]
+		if t.Filled {
+			continue
+		}
 		fmt.Fprintf(cut, "%q %d %d %q %q\n", t.Name, t.Rows, j.tables[i].Chunks, t.Columns, t.Keys)
 	}
 	return header{

@@ -52,6 +52,9 @@ func newJob(c *Config) *job {
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		j.tables[i].TableReport = TableReport{Name: t.Name, Rows: t.Rows}
+		if t.Filled {
+			continue
+		}
 		size := c.chunkRows(t.Rows)
 		for first := uint64(0); first < t.Rows; first += size {
 			j.chunks = append(j.chunks, chunk{
@@ -68,7 +71,9 @@ func (j *job) reports() []TableReport {
 	reports := make([]TableReport, len(j.tables))
 	for i := range j.tables {
 		t := &j.tables[i]
-		t.Checksum = fmt.Sprintf("%016x", t.sum)
+		if !j.c.Tables[i].Filled {
+			t.Checksum = fmt.Sprintf("%016x", t.sum)
+		}
 		t.Elapsed = t.ended.Sub(t.started)
 		if s := t.Elapsed.Seconds(); s > 0 {
 			t.RatePerS = float64(t.Rows-t.Resumed) / s

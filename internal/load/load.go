@@ -22,6 +22,8 @@ type Table struct {
 	Keys    []string // primary key columns; among Columns
 	// Row fills values, one a column, with row number row. It is called concurrently.
 	Row func(values []gen.Value, row uint64)
+	// Filled says that the rows are in already: only the proof is left to do.
+	Filled bool
 }
 
 // SQL writes the queries of the proof in the server's flavor.
@@ -100,7 +102,7 @@ type TableReport struct {
 	Elapsed  time.Duration // from its first chunk's start to its last one's end; 0 if nothing was left to do
 	RatePerS float64       // rows loaded now per second of Elapsed
 	// Checksum is the sum of gen.ChecksumRow over all rows as they were generated, in 16 hex
-	// digits.
+	// digits; "" for a table that was filled already.
 	Checksum string
 	Verified Verify // what the server has confirmed
 	Compared uint64 // rows read back and found equal

@@ -31,7 +31,9 @@ type progress struct {
 func newProgress(c *Config) *progress {
 	p := &progress{c: c, done: make([]uint64, len(c.Tables)), began: c.Now()}
 	for i := range c.Tables {
-		p.total += c.Tables[i].Rows
+		if !c.Tables[i].Filled {
+			p.total += c.Tables[i].Rows
+		}
 	}
 	p.told = p.began
 	return p

@@ -50,6 +50,7 @@ type Run struct {
 	Hints       []Hint            `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
 	HintsMore   uint64            `json:"hints_omitted,omitempty"` // how many came after them
 	Setup       *Setup            `json:"setup,omitempty"`
+	Tables      []TableUse        `json:"tables,omitempty"`  // of the plan, as found or made
 	Watched     []Watched         `json:"watched,omitempty"` // what else happened
 	Extra       map[string]string `json:"extra,omitempty"`   // what a dialect wants kept
 }

@@ -20,6 +20,7 @@ type stand struct {
 	flavor  sql.Flavor
 	isSQL   bool
 	notices []sql.Notice
+	version string // of brunt, for the markers of tables
 }
 
 // newStand finds the driver and asks every address what it is. It fails if none answers, unless the

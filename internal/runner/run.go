@@ -36,6 +36,7 @@ type Options struct {
 
 	NoSetup    bool // neither create nor fill tables
 	NoTeardown bool // leave what the run created
+	Force      bool // fill tables that brunt didn't create
 
 	Wait      time.Duration // for all addresses to answer; the load begins when they do, or if one does by then
 	Waiting   func(error)   // told once that an address is waited for, and why
@@ -66,6 +67,7 @@ type job struct {
 	sinkTold  bool
 	admin     driver.Admin // open from set-up to teardown; nil without set-up
 	created   []string     // tables that this run created
+	marks     markers
 }
 
 // Run carries out a plan and returns its record and the folder that holds it. ctx ends the load
@@ -80,6 +82,7 @@ func Run(ctx context.Context, hard <-chan struct{}, o Options) (*record.Run, str
 	if j.stand, err = newStand(ctx, o.Plan, patience{wait: o.Wait, anyway: o.StartDown, waiting: o.Waiting}); err != nil {
 		return nil, "", err
 	}
+	j.stand.version = o.Version
 	if j.workload, err = j.stand.workload(); err != nil {
 		return nil, "", err
 	}
@@ -150,6 +153,8 @@ func (j *job) load(ctx context.Context, hard <-chan struct{}) (*engine.Outcome, 
 			return nil, err
 		}
 		j.run.Setup = setup
+	} else if err := j.look(ctx); err != nil {
+		return nil, err
 	}
 	for _, n := range j.stand.notices {
 		j.warn(record.Warning{ID: n.ID, Text: n.Text})
@@ -286,6 +291,7 @@ func (j *job) finish(outcome *engine.Outcome) error {
 	}
 	run.Health.CeilingPerS = j.ceiling()
 	run.Verdict = report.Judge(run)
+	run.Warnings = append(run.Warnings, missedReferences(j.o.Plan, run)...)
 	run.Warnings = append(run.Warnings, report.Assess(run)...)
 	return j.bundle.Finish(run)
 }

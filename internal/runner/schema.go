@@ -32,22 +32,6 @@ func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 	return nil, &UnreachableError{first}
 }
 
-// state is what a server has of one of the plan's tables.
-type state struct {
-	exists bool
-	rows   uint64
-}
-
-// tableState asks the server for a table.
-func (s *stand) tableState(ctx context.Context, a driver.Admin, t *plan.Table) (state, error) {
-	exists, err := number(ctx, a, s.flavor.HasTable(t.Name))
-	if err != nil || exists == 0 {
-		return state{}, err
-	}
-	rows, err := number(ctx, a, s.flavor.CountRows(t.Name))
-	return state{true, rows}, err
-}
-
 // number runs a query whose answer is one unsigned number.
 func number(ctx context.Context, a driver.Admin, query string) (uint64, error) {
 	var n uint64
@@ -116,9 +100,8 @@ func (s *stand) index(ctx context.Context, a driver.Admin, t *plan.Table, existe
 		}
 		s.notices = sql.Merge(s.notices, notices...)
 		if existed {
-			if _, err := a.Exec(ctx, s.flavor.DropIndex(ix)); err != nil {
-				return fmt.Errorf("drop index %s: %w", ix.Name, err)
-			}
+			// MySQL refuses to drop what isn't there; any other failure makes the next statement fail.
+			_, _ = a.Exec(ctx, s.flavor.DropIndex(ix))
 		}
 		if _, err := a.Exec(ctx, text); err != nil {
 			return fmt.Errorf("create index %s: %w", ix.Name, err)
@@ -154,39 +137,21 @@ func (s *stand) table(name string) *plan.Table {
 	return nil
 }
 
-// drop drops tables by their names; their indexes go with them. Tables that don't exist are no
-// fault. It goes on after a failure and returns the first.
-func (s *stand) drop(ctx context.Context, a driver.Admin, names []string) (dropped []string, first error) {
-	for i := len(names) - 1; i >= 0; i-- {
-		t := s.table(names[i])
-		st, err := s.tableState(ctx, a, t)
-		if err == nil && !st.exists {
-			continue
-		}
-		if err == nil {
-			_, err = a.Exec(ctx, s.flavor.DropTable(t))
-		}
-		if err == nil {
-			dropped = append(dropped, t.Name)
-		} else if first == nil {
-			first = fmt.Errorf("drop table %s: %w", t.Name, err)
-		}
-	}
-	return dropped, first
-}
-
 // FillOptions say how tables are filled.
 type FillOptions struct {
 	Checkpoint string      // file; "" means none
 	Workers    int         // sessions; 0 means 4
 	Verify     load.Verify // "" means load.VerifyCount
 	Progress   func(load.Progress)
+	Force      bool   // fill empty tables that brunt didn't create
+	Version    string // of brunt, for the tables' markers
 
 	keyless []*plan.Table // created without their primary keys
 }
 
-// fill loads tables and proves it.
-func (s *stand) fill(ctx context.Context, tables []*plan.Table, o FillOptions) (load.Report, error) {
+// fill loads tables and proves it. Those to keep hold their rows already; they are proved only, if
+// more than their counts is asked for.
+func (s *stand) fill(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (load.Report, error) {
 	cfg := load.Config{
 		Driver: s.driver.(driver.AdminDriver), Targets: s.targets, SQL: s.flavor,
 		Verify: o.Verify, Workers: o.Workers, Seed: s.plan.Seed, Progress: o.Progress,
@@ -200,7 +165,17 @@ func (s *stand) fill(ctx context.Context, tables []*plan.Table, o FillOptions) (
 		cfg.Tables = append(cfg.Tables, lt)
 	}
 	cfg.Plan = fingerprint(cfg.Tables)
-	if o.Checkpoint != "" {
+	if o.Verify == load.VerifySample || o.Verify == load.VerifyFull {
+		for _, t := range keep {
+			lt, err := s.loadTable(t)
+			if err != nil {
+				return load.Report{}, err
+			}
+			lt.Filled = true
+			cfg.Tables = append(cfg.Tables, lt)
+		}
+	}
+	if o.Checkpoint != "" && len(tables) > 0 {
 		c, err := load.OpenFile(o.Checkpoint)
 		if err != nil {
 			return load.Report{}, &UsageError{err}
@@ -211,5 +186,5 @@ func (s *stand) fill(ctx context.Context, tables []*plan.Table, o FillOptions) (
 	return load.Run(ctx, cfg)
 }
 
-// ddlTimeout bounds a teardown, which also happens after an interrupt.
+// ddlTimeout bounds the drop of a table, which also happens after an interrupt.
 const ddlTimeout = time.Minute

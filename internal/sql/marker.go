@@ -58,8 +58,19 @@ func (f Flavor) CreateMarkers() string {
 	return text
 }
 
-// DropMarkers writes the statement that drops MarkerTable.
-func (f Flavor) DropMarkers() string { return f.DropTable(markerTable()) }
+// DropMarkers writes the statement that drops MarkerTable, which has been seen to be empty. It is ""
+// for Picodata, where a change of the schema waits for every node. PostgreSQL looks once more under
+// a lock, for another brunt may have begun to use it.
+func (f Flavor) DropMarkers() string {
+	switch {
+	case f.product == Picodata:
+		return ""
+	case f.product == PostgreSQL && !f.keyFirst:
+		name := f.quote(MarkerTable)
+		return "DO $$ BEGIN LOCK TABLE " + name + "; IF NOT EXISTS (SELECT FROM " + name + ") THEN DROP TABLE " + name + "; END IF; END $$"
+	}
+	return f.DropTable(markerTable())
+}
 
 // ReadMarkers writes the query for all markers; see Marker.Read.
 func (f Flavor) ReadMarkers() string {

@@ -1,0 +1,138 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/load"
+	"brunt/internal/plan"
+	"brunt/internal/sql"
+)
+
+// The origins and states of a sql.Marker.
+const (
+	originCreated   = "created"
+	originFilled    = "filled"
+	stateUnfinished = "unfinished"
+	stateComplete   = "complete"
+)
+
+// markers is what a server's sql.MarkerTable says of all tables. Where it can't be read or
+// written, tables are worked on without, and the stand's notices say so once.
+type markers struct {
+	exists bool
+	known  bool // they could be read, or there are none yet
+	of     map[string]sql.Marker
+}
+
+func (s *stand) readMarkers(ctx context.Context, a driver.Admin) markers {
+	m := markers{of: map[string]sql.Marker{}}
+	n, err := number(ctx, a, s.flavor.HasTable(sql.MarkerTable))
+	if m.exists = n > 0; err == nil && m.exists {
+		err = a.Query(ctx, s.flavor.ReadMarkers(), func(row []*string) error {
+			var one sql.Marker
+			one.Read(row)
+			m.of[one.Name] = one
+			return nil
+		})
+	}
+	if m.known = err == nil; err != nil {
+		s.unmarked(err)
+	}
+	return m
+}
+
+func (s *stand) unmarked(err error) {
+	s.notices = sql.Merge(s.notices, sql.Notice{ID: "tables-unmarked",
+		Text: fmt.Sprintf("table %s, in which brunt notes what it made and from which seed, can't be used (%v): brunt schema down will need --force", sql.MarkerTable, err)})
+}
+
+// markUnfinished notes that t's rows are about to be loaded.
+func (s *stand) markUnfinished(ctx context.Context, a driver.Admin, m *markers, t *plan.Table, origin string) error {
+	hash, err := s.fingerprintOf(t)
+	if err != nil {
+		return err
+	}
+	if old, ok := m.of[t.Name]; ok {
+		origin = old.Origin
+	}
+	mark := sql.Marker{
+		Name: t.Name, Origin: origin, State: stateUnfinished, Seed: strconv.FormatUint(s.plan.Seed, 10),
+		Rows: strconv.FormatUint(t.Rows, 10), Plan: hash, Brunt: s.version, Since: time.Now().UTC().Format(time.RFC3339),
+	}
+	if err := s.addMarker(ctx, a, m, &mark); err != nil {
+		s.unmarked(err)
+		return nil
+	}
+	m.of[t.Name] = mark
+	return nil
+}
+
+// addMarker puts a marker in place of the table's old one. Another brunt may create or drop the
+// markers' table at the same time.
+func (s *stand) addMarker(ctx context.Context, a driver.Admin, m *markers, mark *sql.Marker) (err error) {
+	const tries = 3
+	for range tries {
+		if !m.exists {
+			_, err = a.Exec(ctx, s.flavor.CreateMarkers())
+		} else {
+			_, err = a.Exec(ctx, s.flavor.RemoveMarkers([]string{mark.Name}))
+		}
+		if err == nil {
+			_, err = a.Exec(ctx, s.flavor.AddMarker(mark))
+		}
+		n, again := number(ctx, a, s.flavor.HasTable(sql.MarkerTable))
+		m.exists = n > 0
+		if err == nil || again != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// markComplete notes that tables hold all of their rows, have their indexes, and are proved.
+func (s *stand) markComplete(ctx context.Context, a driver.Admin, m *markers, tables []*plan.Table) {
+	var names []string
+	for _, t := range tables {
+		if _, ok := m.of[t.Name]; ok {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	if _, err := a.Exec(ctx, s.flavor.FinishMarkers(names)); err != nil {
+		s.unmarked(err)
+	}
+}
+
+// unmark forgets tables that have been dropped, and drops the markers' own table with the last.
+func (s *stand) unmark(ctx context.Context, a driver.Admin, m *markers, names []string) error {
+	if !m.exists || len(names) == 0 {
+		return nil
+	}
+	if _, err := a.Exec(ctx, s.flavor.RemoveMarkers(names)); err != nil {
+		return fmt.Errorf("forget what was dropped: %w", err)
+	}
+	left, err := number(ctx, a, s.flavor.CountRows(sql.MarkerTable))
+	if drop := s.flavor.DropMarkers(); err == nil && left == 0 && drop != "" {
+		// Another brunt may have been quicker, or has begun to use it.
+		_, _ = a.Exec(ctx, drop)
+	}
+	return nil
+}
+
+// fingerprintVersion goes before a marker's fingerprint. It changes when equal rows would get
+// another one.
+const fingerprintVersion = "1:"
+
+func (s *stand) fingerprintOf(t *plan.Table) (string, error) {
+	lt, err := s.loadTable(t)
+	if err != nil {
+		return "", err
+	}
+	return fingerprintVersion + fingerprint([]load.Table{lt}), nil
+}

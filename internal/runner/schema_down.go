@@ -1,0 +1,165 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+	"brunt/internal/sql"
+)
+
+// DownOptions say what SchemaDown may do.
+type DownOptions struct {
+	Force bool // drop tables too that brunt didn't create
+	// Ask, if not nil, is asked about each table that brunt didn't create, and why it thinks so.
+	Ask     func(table, why string) bool
+	Timeout time.Duration // of each table, unless the plan gives it less; 0 means 1 minute
+}
+
+// SchemaDown drops the plan's tables that brunt created. Others are dropped by force or if Ask
+// says so, and else are a *UsageError, before anything has been dropped. It goes on after a
+// failure and returns the first.
+func SchemaDown(ctx context.Context, p *plan.Plan, o DownOptions) ([]TableChange, error) {
+	s, a, err := openSchema(ctx, p, "")
+	if err != nil {
+		return nil, err
+	}
+	d := &dropping{stand: s, admin: a, timeout: o.Timeout}
+	defer func() { d.admin.Close() }()
+	changes, err := d.choose(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	var names, gone []string
+	for i := range changes {
+		if changes[i].Action == "" {
+			names = append(names, changes[i].Name)
+		}
+	}
+	dropped, first := d.drop(ctx, names)
+	for i := range changes {
+		c := &changes[i]
+		switch {
+		case c.Action == "" && !slices.Contains(dropped, c.Name):
+			c.Action = "kept"
+		case c.Action == "":
+			c.Action = "dropped"
+		}
+		if c.Action != "kept" {
+			gone = append(gone, c.Name)
+		}
+	}
+	return changes, errors.Join(first, d.forget(ctx, gone))
+}
+
+// dropping is a set of drops under way, each within a timeout.
+type dropping struct {
+	*stand
+	admin   driver.Admin
+	marks   markers
+	timeout time.Duration
+}
+
+// choose says of each table what becomes of it: "absent", "kept", or "" for what is to be dropped.
+func (d *dropping) choose(ctx context.Context, o DownOptions) ([]TableChange, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.most())
+	defer cancel()
+	d.marks = d.readMarkers(ctx, d.admin)
+	var changes []TableChange
+	var refused []string
+	for i := range d.plan.Tables {
+		name := d.plan.Tables[i].Name
+		change := TableChange{Name: name}
+		n, err := number(ctx, d.admin, d.flavor.HasTable(name))
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", name, err)
+		}
+		why := d.foreign(name)
+		switch {
+		case n == 0:
+			change.Action = "absent"
+		case why == "" || o.Force:
+		case o.Ask == nil:
+			refused = append(refused, name)
+		case !o.Ask(name, why):
+			change.Action = "kept"
+		}
+		changes = append(changes, change)
+	}
+	if len(refused) > 0 {
+		return nil, &UsageError{fmt.Errorf("nothing was dropped: table %s: %s; add --force to drop what the plan names all the same", strings.Join(refused, ", "), d.foreign(refused[0]))}
+	}
+	return changes, nil
+}
+
+// foreign says why a table can't be taken for brunt's own; "" if it is.
+func (d *dropping) foreign(name string) string {
+	m, ok := d.marks.of[name]
+	switch {
+	case !d.marks.known:
+		return fmt.Sprintf("whether brunt created it can't be known (table %s can't be read)", sql.MarkerTable)
+	case !ok:
+		return fmt.Sprintf("brunt didn't create it (table %s doesn't say so)", sql.MarkerTable)
+	case m.Origin != originCreated:
+		return "brunt filled it, but didn't create it"
+	}
+	return ""
+}
+
+func (d *dropping) most() time.Duration {
+	if d.timeout > 0 {
+		return d.timeout
+	}
+	return ddlTimeout
+}
+
+// drop drops tables by their names, the last first; their indexes go with them.
+func (d *dropping) drop(ctx context.Context, names []string) (dropped []string, first error) {
+	for i := len(names) - 1; i >= 0; i-- {
+		err := d.one(ctx, d.table(names[i]))
+		if err == nil {
+			dropped = append(dropped, names[i])
+			continue
+		}
+		if first == nil {
+			first = fmt.Errorf("drop table %s: %w", names[i], err)
+		}
+		// What the session may still be waiting for isn't worth waiting for.
+		d.admin.Close()
+		bounded, cancel := context.WithTimeout(ctx, d.most())
+		a, err := d.stand.admin(bounded)
+		cancel()
+		if err != nil {
+			return dropped, first
+		}
+		d.admin = a
+	}
+	return dropped, first
+}
+
+// one drops a table. A server that knows timeouts ends by its own; the session's is a little longer.
+func (d *dropping) one(ctx context.Context, t *plan.Table) error {
+	const grace = 2 * time.Second
+	short := *t
+	if short.Timeout <= 0 || short.Timeout > d.most() {
+		short.Timeout = d.most()
+	}
+	ctx, cancel := context.WithTimeout(ctx, short.Timeout+grace)
+	defer cancel()
+	_, err := d.admin.Exec(ctx, d.flavor.DropTable(&short))
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("not done within %s: %w; is a node of the cluster down? It may still be dropped later: run brunt schema down again", short.Timeout, err)
+	}
+	return err
+}
+
+func (d *dropping) forget(ctx context.Context, names []string) error {
+	ctx, cancel := context.WithTimeout(ctx, d.most())
+	defer cancel()
+	return d.unmark(ctx, d.admin, &d.marks, names)
+}

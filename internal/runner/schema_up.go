@@ -1,0 +1,218 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"brunt/internal/driver"
+	"brunt/internal/load"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+)
+
+// TableChange is what SchemaUp or SchemaDown did to a table.
+type TableChange struct {
+	Name   string
+	Action string // "created", "filled", "resumed", "complete" (nothing to do), "dropped", "absent", "kept"
+	Load   *load.TableReport
+}
+
+// schemaUp is a SchemaUp under way.
+type schemaUp struct {
+	*stand
+	admin      driver.Admin
+	o          FillOptions
+	marks      markers
+	unfinished bool // an earlier one left its checkpoint
+	changes    []TableChange
+	fill       []*plan.Table
+	keep       []*plan.Table // complete already
+	warnings   []record.Warning
+}
+
+// SchemaUp creates the plan's tables and indexes and fills them. A table that is there already
+// and complete is left alone, but proved if that is asked for; one that an interrupted SchemaUp
+// left unfinished is completed from its checkpoint; one with other rows, or one that brunt didn't
+// create, is a *UsageError.
+func SchemaUp(ctx context.Context, p *plan.Plan, o FillOptions) ([]TableChange, []record.Warning, error) {
+	s, a, err := openSchema(ctx, p, o.Version)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.Close()
+	u := &schemaUp{stand: s, admin: a, o: o}
+	err = u.run(ctx)
+	return u.changes, append(noticeWarnings(s), u.warnings...), err
+}
+
+func (u *schemaUp) run(ctx context.Context) error {
+	if err := u.checkDDL(); err != nil {
+		return err
+	}
+	if u.o.Checkpoint != "" {
+		if err := os.MkdirAll(filepath.Dir(u.o.Checkpoint), 0o755); err != nil {
+			return &UsageError{fmt.Errorf("checkpoint: %w", err)}
+		}
+		// The checkpoint goes when the indexes are there, so its presence means unfinished work.
+		_, err := os.Stat(u.o.Checkpoint)
+		u.unfinished = err == nil
+	}
+	u.marks = u.readMarkers(ctx, u.admin)
+	for i := range u.plan.Tables {
+		if err := u.table(ctx, &u.plan.Tables[i]); err != nil {
+			return err
+		}
+	}
+	report, err := u.stand.fill(ctx, u.fill, u.keep, u.o)
+	u.attach(report)
+	if err != nil {
+		return u.explain(err)
+	}
+	for _, t := range u.fill {
+		created := changeOf(u.changes, t.Name).Action == "created"
+		if err := u.index(ctx, u.admin, t, !created); err != nil {
+			return err
+		}
+	}
+	u.markComplete(ctx, u.admin, &u.marks, u.fill)
+	if u.o.Checkpoint != "" {
+		if err := os.Remove(u.o.Checkpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// table finds out what a table needs and makes it ready to be filled.
+func (u *schemaUp) table(ctx context.Context, t *plan.Table) error {
+	f, err := u.find(ctx, u.admin, t, &u.marks)
+	if err != nil {
+		return err
+	}
+	complete := f.rows == t.Rows && !f.unfinished() && (t.Rows > 0 || f.marker != nil)
+	action := ""
+	switch {
+	case !f.exists:
+		action, err = "created", u.createFor(ctx, t)
+	case u.unfinished && (f.unfinished() || f.marker == nil && !u.marks.known):
+		// Rows that are loaded again are found by the key.
+		action, err = "resumed", u.keys(ctx, []*plan.Table{t})
+	case complete:
+		u.changes, u.keep = append(u.changes, TableChange{Name: t.Name, Action: "complete"}), append(u.keep, t)
+		return u.compare(&f)
+	case f.rows > 0:
+		err = u.refuse(&f)
+	default:
+		action, err = "filled", u.refill(ctx, &f)
+	}
+	if err != nil {
+		return err
+	}
+	u.changes, u.fill = append(u.changes, TableChange{Name: t.Name, Action: action}), append(u.fill, t)
+	return nil
+}
+
+func (u *schemaUp) createFor(ctx context.Context, t *plan.Table) error {
+	if u.unfinished {
+		return &UsageError{fmt.Errorf("%s says that table %s was being loaded, but it doesn't exist; remove the file to load anew", u.o.Checkpoint, t.Name)}
+	}
+	if err := u.create(ctx, u.admin, t); err != nil {
+		return err
+	}
+	u.o.keyless = append(u.o.keyless, t)
+	return u.markUnfinished(ctx, u.admin, &u.marks, t, originCreated)
+}
+
+// refill makes a table ready that exists and is empty.
+func (u *schemaUp) refill(ctx context.Context, f *found) error {
+	if err := u.mayFill(f, &u.marks, u.o.Force); err != nil {
+		return err
+	}
+	if f.unfinished() && f.marker.Origin == originCreated {
+		if err := u.keys(ctx, []*plan.Table{f.table}); err != nil {
+			return err
+		}
+	}
+	return u.markUnfinished(ctx, u.admin, &u.marks, f.table, originFilled)
+}
+
+// refuse says why a table with rows can't be filled.
+func (u *schemaUp) refuse(f *found) error {
+	if f.unfinished() {
+		return &UsageError{fmt.Errorf("table %s is unfinished (begun on %s, with seed %s), and %s, which would say how far it came, isn't there; name its file with --checkpoint, or drop the table with brunt schema down",
+			f.table.Name, f.marker.Since, f.marker.Seed, u.o.Checkpoint)}
+	}
+	if f.marker == nil {
+		return &UsageError{fmt.Errorf("table %s holds %d rows, the plan says %d, and brunt didn't create it; drop it, or give the plan another name for it", f.table.Name, f.rows, f.table.Rows)}
+	}
+	return &UsageError{fmt.Errorf("table %s holds %d rows, the plan says %d; drop it with brunt schema down", f.table.Name, f.rows, f.table.Rows)}
+}
+
+// compare warns of a complete table whose rows aren't the plan's.
+func (u *schemaUp) compare(f *found) error {
+	why, err := u.differs(f)
+	if why != "" {
+		u.warnings = append(u.warnings, differWarning(why))
+	}
+	return err
+}
+
+// explain adds to a failed proof why the rows can't be the plan's, if that is known.
+func (u *schemaUp) explain(err error) error {
+	var m *load.MismatchError
+	if !errors.As(err, &m) {
+		return err
+	}
+	if mark, ok := u.marks.of[m.Table]; ok {
+		if why, _ := u.differs(&found{table: u.stand.table(m.Table), marker: &mark}); why != "" && mark.State == stateComplete {
+			return fmt.Errorf("%w (%s)", err, why)
+		}
+	}
+	return err
+}
+
+func (u *schemaUp) attach(report load.Report) {
+	for i := range report.Tables {
+		if c := changeOf(u.changes, report.Tables[i].Name); c != nil {
+			c.Load = &report.Tables[i]
+		}
+	}
+}
+
+func changeOf(changes []TableChange, table string) *TableChange {
+	for i := range changes {
+		if changes[i].Name == table {
+			return &changes[i]
+		}
+	}
+	return nil
+}
+
+func noticeWarnings(s *stand) []record.Warning {
+	var out []record.Warning
+	for _, n := range s.notices {
+		out = append(out, record.Warning{ID: n.ID, Text: n.Text})
+	}
+	return out
+}
+
+func openSchema(ctx context.Context, p *plan.Plan, version string) (*stand, driver.Admin, error) {
+	p.Settings = p.Settings.WithDefaults()
+	if len(p.Tables) == 0 {
+		return nil, nil, &UsageError{fmt.Errorf("plan %s has no tables; there is nothing to create", p.Name)}
+	}
+	s, err := newStand(ctx, p, patience{})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.version = version
+	a, err := s.admin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, a, nil
+}

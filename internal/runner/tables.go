@@ -1,0 +1,198 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/sql"
+)
+
+// found is one of the plan's tables as the server has it.
+type found struct {
+	table  *plan.Table
+	exists bool
+	rows   uint64
+	marker *sql.Marker // what brunt noted of it; nil if nothing
+}
+
+// find asks the server for a table.
+func (s *stand) find(ctx context.Context, a driver.Admin, t *plan.Table, m *markers) (found, error) {
+	f := found{table: t}
+	exists, err := number(ctx, a, s.flavor.HasTable(t.Name))
+	if err == nil && exists > 0 {
+		f.exists = true
+		f.rows, err = number(ctx, a, s.flavor.CountRows(t.Name))
+		if marker, ok := m.of[t.Name]; ok {
+			f.marker = &marker
+		}
+	}
+	if err != nil {
+		return f, fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	return f, nil
+}
+
+func (f *found) unfinished() bool { return f.marker != nil && f.marker.State == stateUnfinished }
+
+// differs says why the rows that a table was filled with aren't the plan's; "" if they are, or
+// nobody knows.
+func (s *stand) differs(f *found) (string, error) {
+	m := f.marker
+	if m == nil {
+		return "", nil
+	}
+	if f.unfinished() {
+		return fmt.Sprintf("table %s is unfinished: brunt began to fill it on %s and didn't come to the end", m.Name, m.Since), nil
+	}
+	hash, err := s.fingerprintOf(f.table)
+	if err != nil || hash == m.Plan {
+		return "", err
+	}
+	if seed := strconv.FormatUint(s.plan.Seed, 10); seed != m.Seed {
+		return fmt.Sprintf("table %s was filled with seed %s, this plan asks with seed %s", m.Name, m.Seed, seed), nil
+	}
+	if rows := strconv.FormatUint(f.table.Rows, 10); rows != m.Rows {
+		return fmt.Sprintf("table %s was filled with %s rows, this plan says %s", m.Name, m.Rows, rows), nil
+	}
+	if !strings.HasPrefix(m.Plan, fingerprintVersion) {
+		return "", nil // of another brunt, which counted otherwise
+	}
+	return fmt.Sprintf("table %s was filled by other rules: its columns or their values have changed in the plan since %s", m.Name, m.Since), nil
+}
+
+// mayFill says why a table that exists must not be filled, if so.
+func (s *stand) mayFill(f *found, m *markers, force bool) error {
+	if f.marker != nil || force {
+		return nil
+	}
+	why := "brunt didn't create it"
+	if !m.known {
+		why = fmt.Sprintf("whether brunt created it can't be known (table %s can't be read)", sql.MarkerTable)
+	}
+	return &UsageError{fmt.Errorf("table %s exists already, with %d rows, and %s; drop it, give the plan another name for it, or fill it with --force", f.table.Name, f.rows, why)}
+}
+
+// The stable ids of the warnings about tables.
+const (
+	warnTableRows        = "table-rows"
+	warnTableDiffers     = "table-differs"
+	warnReferenceMissing = "reference-missing"
+)
+
+const remedyAnew = "brunt schema down, then brunt schema up, make it anew"
+
+func differWarning(why string) record.Warning {
+	return record.Warning{ID: warnTableDiffers, Text: why + ": references may ask for rows that aren't there", Remedy: remedyAnew + "; or give the seed that it has"}
+}
+
+// use takes a table with rows into the record and warns if they aren't the plan's.
+func (j *job) use(f *found) error {
+	why, err := j.stand.differs(f)
+	if err != nil {
+		return err
+	}
+	out := record.TableUse{Name: f.table.Name, Rows: f.rows, Differs: why}
+	if f.marker != nil {
+		out.Origin = "brunt"
+		if seed, err := strconv.ParseUint(f.marker.Seed, 10, 64); err == nil {
+			out.Seed = &seed
+		}
+	}
+	if f.rows != f.table.Rows && !f.unfinished() {
+		text := fmt.Sprintf("table %s holds %d rows, the plan says %d", f.table.Name, f.rows, f.table.Rows)
+		j.warn(record.Warning{ID: warnTableRows, Text: text + ": used as it is", Remedy: remedyAnew + ", if it must hold just the plan's rows"})
+		if out.Differs == "" {
+			out.Differs = text
+		}
+	}
+	if why != "" {
+		j.warn(differWarning(why))
+	}
+	j.run.Tables = append(j.run.Tables, out)
+	return nil
+}
+
+// look takes what tables there are into the record without changing anything. That it can't is no
+// reason not to run.
+func (j *job) look(ctx context.Context) error {
+	s := j.stand
+	if _, ok := s.driver.(driver.AdminDriver); !ok || len(s.plan.Tables) == 0 {
+		return nil
+	}
+	a, err := s.admin(ctx)
+	if err != nil {
+		return nil
+	}
+	defer a.Close()
+	notices := s.notices
+	marks := s.readMarkers(ctx, a)
+	s.notices = notices
+	for i := range s.plan.Tables {
+		f, err := s.find(ctx, a, &s.plan.Tables[i], &marks)
+		if err != nil || !f.exists {
+			continue
+		}
+		if err := j.use(&f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missedReferences warns of operations whose references find nothing in more than a hundredth of
+// their successes, and says why as far as that is known.
+func missedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
+	for i := range p.Operations {
+		if i >= len(run.Operations) {
+			break
+		}
+		c := &run.Operations[i].Counts
+		tables := referred(&p.Operations[i])
+		if len(tables) == 0 || c.Missing*100 <= c.OK {
+			continue
+		}
+		why, known := causeOf(tables, run.Tables)
+		w := record.Warning{ID: warnReferenceMissing,
+			Text:   fmt.Sprintf("%s: %.1f %% of the operations found no row, though they ask for rows of %s: %s", run.Operations[i].Name, 100*float64(c.Missing)/float64(max(c.OK, 1)), strings.Join(tables, ", "), why),
+			Remedy: remedyAnew}
+		if !known {
+			w.Remedy = "brunt schema up --verify full says whether the rows are the plan's"
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// referred lists the tables that an operation's references take values from.
+func referred(op *plan.Operation) (tables []string) {
+	for i := range op.Steps {
+		for _, p := range op.Steps[i].Params {
+			if p.Value != nil && p.Value.Type == gen.TypeReference && !slices.Contains(tables, p.Value.Table) {
+				tables = append(tables, p.Value.Table)
+			}
+		}
+	}
+	return tables
+}
+
+// causeOf says why rows of some tables may be missing.
+func causeOf(tables []string, uses []record.TableUse) (why string, known bool) {
+	for _, u := range uses {
+		if u.Differs != "" && slices.Contains(tables, u.Name) {
+			return u.Differs, true
+		}
+	}
+	for _, u := range uses {
+		if u.Origin == "" && slices.Contains(tables, u.Name) {
+			return fmt.Sprintf("brunt didn't fill table %s, so whether its rows are the plan's isn't known", u.Name), false
+		}
+	}
+	return "the tables were filled as the plan says, so rows have been changed or deleted since, or the statement has further conditions", false
+}
