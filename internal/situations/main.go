@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command situations finds out whether brunt's verdict is right: it makes situations whose truth is
 // known by construction, runs brunt in them against real servers, and prints how often which
 // verdict came out.
@@ -5,7 +7,7 @@
 //	go run ./internal/situations          the matrix of truth and verdict
 //	go run ./internal/situations scenes   a dead server and a slow one, beside other tools
 //
-// docs/verdict.md says what the situations are and what came out.
+// docs/verdict.md says what the situations are and what came out. It needs Linux.
 package main
 
 import (
