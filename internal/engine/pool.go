@@ -59,6 +59,7 @@ func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
 		p.sessions = append(p.sessions, &session{
 			pool:    p,
 			number:  i,
+			cursor:  cfg.NewCursor(),
 			address: cfg.AddressOf(i),
 			shared:  p.shared[i%len(p.shared)],
 			backoff: tier.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),

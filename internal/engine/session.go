@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"brunt/internal/driver"
-	"brunt/internal/gen"
 	"brunt/internal/measure"
 	"brunt/internal/tier"
 	"brunt/internal/workload"
@@ -23,8 +22,7 @@ type session struct {
 	backoff  tier.Backoff
 	before   bool  // it has been connected before
 	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 before that is known
-	state    workload.State
-	filled   int // how many steps of the operation under way have their arguments
+	cursor   workload.Cursor
 	reply    driver.Reply
 	sample   measure.Sample
 }
@@ -110,13 +108,13 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if !ok {
 			return
 		}
-		operation := s.execute(hard, i, intended)
+		s.execute(hard, i, intended)
 		s.freeAt = s.sample.End
 		if src.arrivals() {
 			continue
 		}
 		s.unconnected(ctx)
-		if d := s.pool.cfg.Workload.ThinkTime(operation, -1, i); d > 0 {
+		if d := s.cursor.Rest(); d > 0 {
 			sleep(ctx, d)
 			s.freeAt += int64(d)
 		}
@@ -138,113 +136,73 @@ func (s *session) unconnected(ctx context.Context) {
 }
 
 // execute carries out operation number i, retries included, and records it. intended < 0 means
-// that it is a closed load. It returns which operation it was.
-func (s *session) execute(hard context.Context, i uint64, intended int64) int {
-	cfg := &s.pool.cfg
-	operation := cfg.Workload.Pick(i)
+// that it is a closed load.
+func (s *session) execute(hard context.Context, i uint64, intended int64) {
+	cfg, c, m := &s.pool.cfg, &s.cursor, &s.sample
 	ctx, cancel := context.WithTimeout(hard, cfg.OperationTimeout)
 	defer cancel()
 
 	s.pool.busy.Add(1)
 	sent := cfg.Clock.Now()
-	s.filled = 0
-	m := &s.sample
-	*m = measure.Sample{Operation: operation, Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Sent: sent}
+	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Sent: sent}
 	if intended < 0 {
 		m.Intended = sent
 	}
-	for {
-		m.Attempts++
-		f := s.attempt(ctx, operation, i, m)
-		m.Class = f.Class
-		if f.Class == driver.OK {
-			break
-		}
-		s.pool.report(tier.ErrorEvent{
-			AtNs: cfg.Clock.Now(), Operation: operation, Index: i, Address: m.Address, Attempt: m.Attempts, Failure: f,
-		})
-		if !s.again(ctx, f, m.Attempts) {
-			break
-		}
-	}
-	m.End = cfg.Clock.Now()
-	s.pool.busy.Add(-1)
-	s.shared.Record(m)
-	if cfg.Workload.Timed != nil {
-		cfg.Workload.Timed(workload.Timing{
-			Operation: operation, Step: workload.WholeOperation, Index: i, Class: m.Class,
-			IntendedNs: m.Intended, SentNs: m.Sent, EndNs: m.End,
-		})
-	}
-	if cfg.Workload.Done != nil {
-		cfg.Workload.Done(operation, i, m.Class)
-	}
-	return operation
-}
-
-// again waits before a further attempt, reconnecting if every failure is to be retried. It returns
-// false if there is to be none.
-func (s *session) again(ctx context.Context, f driver.Failure, attempts int) bool {
-	cfg := &s.pool.cfg
-	if attempts > cfg.Retries || !cfg.RetryErrors && (f.Class != driver.Retryable || s.conn == nil) {
-		return false
-	}
-	return sleep(ctx, s.backoff.Retry(attempts, cfg.RetryPause)) && s.ready(ctx)
-}
-
-// attempt sends the operation's requests once. After a failure inside a transaction it rolls
-// back; after a fatal one the connection is closed.
-func (s *session) attempt(ctx context.Context, operation int, i uint64, m *measure.Sample) driver.Failure {
-	op := &s.pool.cfg.Workload.Operations[operation]
-	for k := range op.Steps {
-		step := &op.Steps[k]
-		if k > 0 {
-			if d := s.pool.cfg.Workload.ThinkTime(operation, k-1, i); d > 0 && !sleep(ctx, d) {
-				s.rollback(ctx, op, k)
-				return driver.Failure{Class: driver.Timeout, Text: "the operation's timeout passed during its think time"}
-			}
-		}
-		args := s.arguments(operation, k, i)
-		s.reply.Reset(len(step.Request.Capture))
-		began := s.pool.cfg.Clock.Now()
-		request := step.For(i)
-		m.Address = s.addressOf(request)
-		s.conn.Do(ctx, request, args, &s.reply)
-		if s.reply.Reopened {
-			s.shared.Do(func(r *measure.Recorder) { r.Reconnect(m.Address) })
-		}
-		m.BytesIn += s.reply.BytesIn
-		m.Missing = m.Missing || s.reply.Missing
-		m.BadHash = m.BadHash || s.reply.BadHash
-		if s.reply.Status != 0 {
-			m.Status = s.reply.Status
-		}
-		f := s.reply.Failure
-		if f.Fatal {
-			s.hangUp()
-		}
-		if timed := s.pool.cfg.Workload.Timed; timed != nil {
-			timed(workload.Timing{
-				Operation: operation, Step: k, Index: i, Class: f.Class,
-				IntendedNs: began, SentNs: began, EndNs: s.pool.cfg.Clock.Now(),
+	for next := c.Begin(i); next != workload.Over; {
+		next = s.carryOn(ctx, hard, next)
+		if f := c.TakeFailure(); f != nil {
+			s.pool.report(tier.ErrorEvent{
+				AtNs: c.EndNs, Operation: c.Operation, Index: i, Address: m.Address, Attempt: c.Attempts, Failure: *f,
 			})
 		}
-		if f.Class != driver.OK {
-			s.rollback(ctx, op, k)
-			return f
-		}
-		if s.conn == nil && k+1 < len(op.Steps) {
-			return driver.Failure{Class: driver.Connect, Text: "the server closed the connection between two statements", Fatal: true}
-		}
-		s.state.Capture(k, &s.reply)
-		if check := s.pool.cfg.Workload.Check; check != nil && len(step.Request.Capture) > 0 {
-			if f := check(operation, k, &s.state); f.Class != driver.OK {
-				s.rollback(ctx, op, k)
-				return f
-			}
-		}
 	}
-	return driver.Failure{}
+	tier.Fill(m, c)
+	s.pool.busy.Add(-1)
+	s.shared.Record(m)
+	c.Tell(m.Intended, m.Sent)
+}
+
+// carryOn does what the operation's cursor wants next.
+func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workload.Move {
+	cfg, c := &s.pool.cfg, &s.cursor
+	paused := false
+	switch next {
+	case workload.Send:
+		return s.send(ctx, hard)
+	case workload.Think:
+		paused = sleep(ctx, c.Pause())
+	case workload.Retry:
+		paused = (s.conn != nil || cfg.RetryErrors) && sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) && s.ready(ctx)
+	}
+	if paused {
+		return c.Resume()
+	}
+	return c.Expire(cfg.Clock.Now())
+}
+
+// send sends the cursor's request and waits for its answer. After a fatal failure the connection is
+// closed.
+func (s *session) send(ctx, hard context.Context) workload.Move {
+	cfg, c := &s.pool.cfg, &s.cursor
+	request := c.Request()
+	if c.RollingBack() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(hard, cfg.OperationTimeout)
+		defer cancel()
+	} else {
+		s.sample.Address = s.addressOf(request)
+	}
+	s.reply.Reset(len(request.Capture))
+	sent := cfg.Clock.Now()
+	s.conn.Do(ctx, request, c.Args(), &s.reply)
+	if s.reply.Reopened {
+		s.shared.Do(func(r *measure.Recorder) { r.Reconnect(s.sample.Address) })
+	}
+	next := c.Answered(&s.reply, sent, cfg.Clock.Now())
+	if s.reply.Fatal {
+		s.hangUp()
+	}
+	return next
 }
 
 // addressOf is the address that a request goes to, the session's own unless it names one.
@@ -253,32 +211,6 @@ func (s *session) addressOf(r *driver.Request) int {
 		return places[r.ID]
 	}
 	return s.address
-}
-
-// arguments generates a step's arguments when it is first reached; later attempts keep what was
-// generated and take captured values anew.
-func (s *session) arguments(operation, step int, i uint64) []gen.Value {
-	w := s.pool.cfg.Workload
-	if step >= s.filled {
-		s.filled = step + 1
-		return w.Args(&s.state, operation, step, i)
-	}
-	return w.Again(&s.state, operation, step)
-}
-
-// rollback ends a transaction whose step number k failed. BEGIN is step 0: if that failed there
-// is nothing to end.
-func (s *session) rollback(ctx context.Context, op *workload.Operation, k int) {
-	if op.Rollback == nil || k == 0 || s.conn == nil {
-		return
-	}
-	var reply driver.Reply
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.pool.cfg.ConnectTimeout)
-	defer cancel()
-	s.conn.Do(ctx, op.Rollback, nil, &reply)
-	if reply.Class != driver.OK {
-		s.hangUp()
-	}
 }
 
 // sleep waits for d; it returns false if ctx ended first.

@@ -65,6 +65,17 @@ func (c *Config) AddressOf(session int) int {
 	return c.Assign(session)
 }
 
+// NewCursor returns a cursor by the configuration's rules.
+func (c *Config) NewCursor() workload.Cursor {
+	return c.Workload.NewCursor(workload.Rules{Retries: c.Retries, EveryFailure: c.RetryErrors})
+}
+
+// Fill sets what a sample has from the cursor of an operation that is over.
+func Fill(m *measure.Sample, c *workload.Cursor) {
+	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
+	m.Missing, m.BadHash, m.Status, m.BytesIn = c.Missing, c.BadHash, c.Status, c.BytesIn
+}
+
 // ErrorEvent is one failed attempt, or a failed connection (Operation −1).
 type ErrorEvent struct {
 	AtNs      int64

@@ -85,23 +85,18 @@ func (l *loop) hangUp(s *session) {
 func (l *loop) lose(s *session, culprit *flight, failure driver.Failure) {
 	if !s.up {
 		if culprit != nil {
-			l.giveUp(culprit, failure)
+			l.breakOff(culprit, failure)
 		}
 		return
 	}
 	l.hangUp(s)
 	for s.head != nil {
 		f := l.retire(s)
-		l.giveUp(f, l.fate(f, culprit, failure))
+		l.breakOff(f, f.fate(culprit, failure))
 	}
 	for i := range s.lane.flights {
-		f := &s.lane.flights[i]
-		if f.session != s {
-			continue
-		}
-		switch f.phase {
-		case thinking, backingOff:
-			l.giveUp(f, l.fate(f, culprit, failure))
+		if f := &s.lane.flights[i]; f.session == s && f.phase == pausing {
+			l.breakOff(f, f.fate(culprit, failure))
 		}
 	}
 	if !l.quitting {
@@ -113,40 +108,30 @@ func (l *loop) lose(s *session, culprit *flight, failure driver.Failure) {
 	}
 }
 
-// fate is how an operation fails whose session is lost.
-func (l *loop) fate(f, culprit *flight, failure driver.Failure) driver.Failure {
-	switch {
-	case f.phase == rollingBack, f.phase == backingOff:
-		return f.failure
-	case f == culprit:
+// fate is how an operation fails whose session is lost, unless it had failed before.
+func (f *flight) fate(culprit *flight, failure driver.Failure) driver.Failure {
+	switch culprit {
+	case f:
 		return failure
-	case culprit != nil:
+	case nil:
+	default:
 		failure = driver.Failure{Text: "the session was closed because of an earlier operation: " + failure.Text}
 	}
 	failure.Class, failure.Code, failure.Fatal = driver.UnknownOutcome, "", true
-	if f.phase == thinking || !f.wrote {
+	if f.phase == pausing || !f.wrote {
 		failure.Class = driver.Connect
 	}
 	return failure
 }
 
-// giveUp records an operation as failed, whatever it was waiting for.
-func (l *loop) giveUp(f *flight, failure driver.Failure) {
-	known := f.phase == rollingBack || f.phase == backingOff
+// breakOff ends what a flight was doing whose session is lost.
+func (l *loop) breakOff(f *flight, failure driver.Failure) {
 	l.timers.remove(f)
 	f.idleAt = l.now()
-	if !known {
-		f.failure, f.end = failure, f.idleAt
-		if f.sent == 0 {
-			f.sent = f.end
-		}
-		if f.intended == never {
-			f.intended = f.sent
-		}
-		l.report(f, failure)
+	if f.sent == 0 {
+		f.leaves(f.idleAt)
 	}
-	l.record(f, failure.Class)
-	l.rest(f, f.end)
+	l.carryOn(f, f.cursor.Broken(failure, f.idleAt), f.idleAt)
 }
 
 // abandon gives up everything in flight.
@@ -155,7 +140,7 @@ func (l *loop) abandon() {
 		a := &l.lanes[i]
 		for k := range a.flights {
 			switch a.flights[k].phase {
-			case requested, rollingBack, thinking, backingOff:
+			case requested, pausing:
 				l.cancel(a.flights[k].session)
 				l.lose(a.flights[k].session, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
 			}

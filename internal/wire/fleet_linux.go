@@ -105,15 +105,6 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		refusing:  slices.Repeat([]bool{true}, len(f.cfg.Targets)),
 	}
 	l.deadlines.timeout = int64(f.cfg.OperationTimeout)
-	for k := range l.work.Operations {
-		op := &l.work.Operations[k]
-		p := pauses{after: op.Think.Min > 0 || op.Think.Max > 0}
-		for s := range op.Steps {
-			t := &op.Steps[s].Think
-			p.step = append(p.step, t.Min > 0 || t.Max > 0)
-		}
-		l.pauses = append(l.pauses, p)
-	}
 	return l, nil
 }
 
@@ -139,7 +130,7 @@ func (f *Fleet) distribute() {
 		l := f.loops[loop]
 		l.lanes = l.lanes[:len(l.lanes)+1]
 		a := &l.lanes[len(l.lanes)-1]
-		a.init(id, f.cfg.Pipeline)
+		a.init(id, &f.cfg)
 		for address := range perLane {
 			if f.router == nil {
 				address = f.cfg.AddressOf(id)

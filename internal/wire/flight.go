@@ -5,16 +5,14 @@ import (
 	"brunt/internal/workload"
 )
 
-// phase is what an operation under way is waiting for.
+// phase is what a flight is waiting for.
 type phase uint8
 
 const (
-	vacant      phase = iota // no operation
-	requested                // the answer to the present step
-	rollingBack              // the answer to the request that ends a failed transaction
-	thinking                 // the end of the pause before the next step
-	backingOff               // the end of the pause before a further attempt
-	resting                  // the end of the pause after an operation that has been recorded
+	vacant    phase = iota // an operation
+	requested              // the answer to a request
+	pausing                // the end of a pause within its operation
+	resting                // the end of the pause after an operation that has been recorded
 )
 
 // flight is one operation under way. Every session has a fixed number of them; nothing of it is
@@ -23,20 +21,14 @@ type flight struct {
 	lane    *lane
 	session *session // that its request goes to, or the last one did
 	next    *flight  // in the session's queue of outstanding requests, or in the lane's list of vacant flights
-	request *driver.Request
+	cursor  workload.Cursor
 
-	index     uint64
-	operation int
-	step      int
-	filled    int // how many steps have their arguments
-	attempts  int
 	redirects int   // how often a server said that another one must be asked
 	freeAt    int64 // when its lane had become free to take it; in closed loads, when it had itself
 	vacantAt  int64 // when the operation before it, and the think time after that, were over
 	intended  int64
 	sent      int64 // of the first attempt; 0 before
-	stepEnd   int64 // when the step before the present one was answered
-	end       int64
+	stepSent  int64 // of the last request
 	idleAt    int64 // when nothing was outstanding any more
 	began     int64 // the operation's timeout counts from here
 
@@ -49,39 +41,31 @@ type flight struct {
 	earlier, later *flight // in the list of deadlines
 	wakeAt         int64
 	heapPos        int // in the heap of timers, from 1; 0 when not in it
-
-	status   int
-	bytesIn  int64
-	missing  bool
-	badHash  bool
-	failure  driver.Failure
-	workload workload.State
 }
 
 // begin resets f for an operation, which it has been free to take since freeAt.
-func (f *flight) begin(index uint64, operation int, freeAt, intended, now int64) {
-	f.index, f.operation, f.step, f.filled, f.attempts, f.redirects = index, operation, 0, 0, 1, 0
-	f.freeAt, f.idleAt = max(freeAt, 1), 0
-	f.intended, f.sent, f.end, f.began = intended, 0, 0, now
-	f.status, f.bytesIn, f.missing, f.badHash = 0, 0, false, false
+func (f *flight) begin(freeAt, intended, now int64) {
+	f.redirects, f.freeAt, f.idleAt = 0, max(freeAt, 1), 0
+	f.intended, f.sent, f.began = intended, 0, now
 	f.wrote, f.eager, f.fresh = false, false, false
-	f.failure = driver.Failure{}
 	f.phase = requested
 }
 
-// absorb adds what a reply says about the operation as a whole.
-func (f *flight) absorb(r *driver.Reply) {
-	f.bytesIn += r.BytesIn
-	f.missing = f.missing || r.Missing
-	f.badHash = f.badHash || r.BadHash
-	if r.Status != 0 {
-		f.status = r.Status
+// leaves notes when its request is handed to the kernel, or would have been.
+func (f *flight) leaves(now int64) {
+	f.stepSent = now
+	if f.sent != 0 {
+		return
+	}
+	f.sent = now
+	if f.intended == never {
+		f.intended = now
 	}
 }
 
 // late is how an operation fails whose time is over.
 func (f *flight) late() driver.Failure {
-	r := f.request
+	r := f.cursor.Request()
 	if f.phase != requested || !f.wrote {
 		r = nil // nothing that could have been applied is under way
 	}

@@ -1,5 +1,7 @@
 package wire
 
+import "brunt/internal/tier"
+
 // lane carries out operations, one at a time or as many as may be pipelined. It is what a user calls
 // a session. It has one connection or, if a Router says where requests belong, one to every address
 // that serves any: operations are then taken by whichever lane is free, whatever address they turn
@@ -19,12 +21,12 @@ type lane struct {
 	queued bool  // it is in that queue
 }
 
-func (a *lane) init(id, pipeline int) {
+func (a *lane) init(id int, cfg *tier.Config) {
 	a.id = id
-	a.flights = make([]flight, pipeline)
+	a.flights = make([]flight, cfg.Pipeline)
 	for i := range a.flights {
 		f := &a.flights[i]
-		f.lane = a
+		f.lane, f.cursor = a, cfg.NewCursor()
 		f.next, a.free = a.free, f
 	}
 }
@@ -43,7 +45,6 @@ func (a *lane) give(f *flight, at int64) {
 		a.freeAt = at
 	}
 	f.phase, f.vacantAt = vacant, at
-	f.request = nil
 	f.next, a.free = a.free, f
 }
 

@@ -63,7 +63,6 @@ type loop struct {
 	timers    timers
 	part      *part // nil between stages
 	buffer    []byte
-	pauses    []pauses // by operation
 	backoff   tier.Backoff
 
 	tolerance, spin, dropAfter int64
@@ -86,12 +85,6 @@ type loop struct {
 	quitting bool
 	failure  atomic.Pointer[error]  // why the loop had to end
 	noRing   atomic.Pointer[string] // why io_uring isn't used though it was asked for
-}
-
-// pauses says of an operation where ThinkTime needn't be asked.
-type pauses struct {
-	after bool
-	step  []bool
 }
 
 // run is the loop's life.

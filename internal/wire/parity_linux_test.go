@@ -243,6 +243,11 @@ func parities(t *testing.T) map[string]parity {
 			stages: []schedule.Stage{closedStage(100)}, shows: requests},
 		"transactions that are retried": {plan: paused(time.Millisecond), servers: []func(*match) echo.Config{inTransaction(echo.Later, 2)},
 			config: tier.Config{Sessions: 4, Retries: 3}, stages: []schedule.Stage{closedStage(100)}, shows: requests},
+		"timeouts while thinking": {plan: paused(400 * time.Millisecond), servers: one, config: tier.Config{Sessions: 3, OperationTimeout: 100 * time.Millisecond, Retries: 3},
+			stages: []schedule.Stage{closedStage(6)}, shows: func(m *match, total *measure.Interval) string {
+				// Of each: its begin, the first call, and the end of its transaction.
+				return fmt.Sprint(requests(m, total), " of 18, ", total.Operations[0].Errors[driver.Timeout], " of 6 too late, ", total.Addresses[0].Reconnects, " reconnects")
+			}},
 		"timeouts": {plan: single(), servers: []func(*match) echo.Config{withholding(func(n int64) bool { return n%40 == 5 })},
 			config: tier.Config{Sessions: 4, OperationTimeout: 400 * time.Millisecond}, stages: []schedule.Stage{closedStage(120)}},
 		"nothing listens, open": {plan: single(), servers: one, absent: true, config: tier.Config{Sessions: 4, OperationTimeout: 50 * time.Millisecond},
@@ -270,6 +275,42 @@ func TestTiersAgree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a soft stop finds under way is carried out, further attempts included.
+func TestSoftStopsLetOperationsRetry(t *testing.T) {
+	onBothTiers(t, func(t *testing.T, codec bool) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		m := &match{tries: map[int64]int{}}
+		s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(f echo.Frame) bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			n := f.Number(0)
+			if m.tries[n]++; m.tries[n] == 1 {
+				f.SetStatus(echo.Later)
+			}
+			if n == 20 {
+				stop()
+			}
+			return true
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		fleet, cfg := newFleet(t, codec, s.Address(), tier.Config{Sessions: 4, Retries: 1}, &outcomes{})
+		if err := fleet.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fleet.Run(ctx, nil, schedule.Stage{StartNs: cfg.Clock.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
+		if o := &cfg.Collector.Total().Operations[0]; o.Done < 21 || o.Failed() != 0 || o.Retries != o.Done {
+			t.Errorf("%d done, failures %v, %d retries", o.Done, o.Errors, o.Retries)
+		}
+	})
 }
 
 // One of two addresses dies and returns under 200 sessions: every arrival is accounted for once.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"brunt/internal/driver"
-	"brunt/internal/gen"
 )
 
 // refreshEvery bounds how often servers are asked who serves what.
@@ -13,13 +12,14 @@ const refreshEvery = 100 * time.Millisecond
 
 // route turns f to the session of the address that its request belongs to. If that isn't connected
 // the operation fails, and false is returned: a dead address costs its own requests only.
-func (l *loop) route(f *flight, r *driver.Request, args []gen.Value) bool {
-	address, ok := l.router.Route(r, args)
+func (l *loop) route(f *flight) bool {
+	c := &f.cursor
+	address, ok := l.router.Route(c.Request(), c.Args())
 	switch {
 	case ok:
 		f.session = f.lane.sessions[address]
-	case f.step == 0 || !f.session.up:
-		f.session = f.lane.anySession(int(f.index % uint64(len(l.up))))
+	case c.First() || !f.session.up:
+		f.session = f.lane.anySession(int(c.Index % uint64(len(l.up))))
 	}
 	if f.session.up {
 		return true
@@ -48,7 +48,7 @@ func (l *loop) redirected(f *flight, r *driver.Reply) bool {
 	if !ask {
 		l.fleet.moved()
 	}
-	if !ok || r.Fatal || l.part.stopping {
+	if !ok || r.Fatal {
 		return false
 	}
 	s := f.lane.sessions[address]
@@ -57,21 +57,18 @@ func (l *loop) redirected(f *flight, r *driver.Reply) bool {
 	}
 	f.redirects++
 	f.session = s
-	f.phase = requested
-	op := &l.work.Operations[f.operation]
-	args := l.work.Again(&f.workload, f.operation, f.step)
-	eager := f.step+1 < len(op.Steps)
-	if !ask {
-		l.encode(f, f.request, args, eager)
-		return true
+	f.cursor.BytesIn += r.BytesIn
+	encode := s.codec.Encode
+	if ask {
+		encode = s.asker.EncodeAsk
 	}
-	out, err := s.asker.EncodeAsk(s.out, f.request, args)
-	l.encoded(f, f.request, out, err, eager)
+	out, err := encode(s.out, f.cursor.Request(), f.cursor.Args())
+	l.encoded(f, out, err)
 	return true
 }
 
-// soil notes that something was encoded for a session.
-func (l *loop) soil(s *session) {
+// markDirty notes that something was encoded for a session.
+func (l *loop) markDirty(s *session) {
 	if l.router != nil && !s.dirty {
 		s.dirty = true
 		l.dirty = append(l.dirty, s)

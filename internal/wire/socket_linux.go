@@ -80,12 +80,7 @@ func (s *session) handedOver() {
 func (l *loop) stampSent(s *session) {
 	now := l.now()
 	for f := s.fresh; f != nil; f = f.next {
-		if f.sent == 0 {
-			f.sent = now
-			if f.intended == never {
-				f.intended = now
-			}
-		}
+		f.leaves(now)
 	}
 }
 
@@ -164,10 +159,10 @@ func (l *loop) scan(s *session, buf []byte, end int64) {
 	for s.head != nil && len(buf) > 0 && len(buf) >= s.need {
 		f := s.head
 		if !s.scanned {
-			s.reply.Reset(len(f.request.Capture))
+			s.reply.Reset(len(f.cursor.Request().Capture))
 			s.scanned = true
 		}
-		n, done, need := s.codec.Scan(buf, f.request, &s.reply)
+		n, done, need := s.codec.Scan(buf, f.cursor.Request(), &s.reply)
 		if n < 0 || n > len(buf) {
 			l.lose(s, f, driver.Failure{Class: driver.Protocol, Text: "the codec lost its place in the answer", Fatal: true})
 			return
@@ -236,10 +231,10 @@ func sameArray(held, rest []byte) bool {
 func (l *loop) endOfStream(s *session) {
 	if f := s.head; f != nil && s.eof != nil {
 		if !s.scanned {
-			s.reply.Reset(len(f.request.Capture))
+			s.reply.Reset(len(f.cursor.Request().Capture))
 			s.scanned = true
 		}
-		if s.eof.ScanEOF(f.request, &s.reply) {
+		if s.eof.ScanEOF(f.cursor.Request(), &s.reply) {
 			s.reply.Fatal = true
 			l.complete(s, l.now())
 			return

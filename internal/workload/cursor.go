@@ -1,0 +1,265 @@
+package workload
+
+import (
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+)
+
+// Move is what a Cursor wants done next.
+type Move uint8
+
+// The moves.
+const (
+	Over  Move = iota // nothing: the operation has ended as Failure says
+	Send              // send Request with Args; then call Answered, Failed or Broken
+	Think             // wait for Pause; then call Resume, or Expire if the operation's time is over first
+	Retry             // wait before a further attempt; then as Think
+)
+
+// Rules say which failed attempts at an operation are repeated.
+type Rules struct {
+	Retries      int  // further attempts, after failures of class Retryable that leave the session usable
+	EveryFailure bool // after any failure; the caller connects again before it resumes
+}
+
+// Cursor carries one operation after the other from its first request to its end: steps, arguments,
+// captures, checks, retries, and the roll-back that follows a failure inside a transaction, once. It
+// says what to do and is told what came of it; sending, waiting and measuring are its caller's. Both
+// tiers use it, so that an operation means the same on either. It is used by one session (or one
+// place of a session's pipeline) and allocates nothing once it has been used for the operation before.
+//
+// Where further kinds of step belong: the step that follows is chosen in advance alone, so that is
+// where conditions branch; what outlives an operation (a script's variables, a stream of random
+// numbers of the session's own) belongs beside State, and Begin leaves it as it is; a block of
+// requests sent before the first is answered is a Send that follows a Send, with a second position
+// for what has been answered.
+type Cursor struct {
+	work  *Workload
+	rules Rules
+	state State
+	op    *Operation
+
+	Operation int            // which of the workload's
+	Index     uint64         // its number
+	Attempts  int            // so far, the present one included
+	Failure   driver.Failure // of the last attempt; Class OK if it succeeded
+	EndNs     int64          // when the last attempt had its answer, or failed
+	Status    int            // HTTP: of the last answer that had one
+	BytesIn   int64          // of all answers
+	Missing   bool           // an answer lacked what was asked for
+	BadHash   bool           // an answer's hash was wrong
+
+	phase   phase
+	step    int
+	filled  int  // how many steps have their arguments
+	news    bool // Failure hasn't been taken
+	pause   time.Duration
+	request *driver.Request
+	args    []gen.Value
+}
+
+// phase is where a Cursor stands.
+type phase uint8
+
+const (
+	over phase = iota
+	requesting
+	rollingBack
+	thinking
+	backingOff
+)
+
+// NewCursor returns a cursor over a workload's operations.
+func (w *Workload) NewCursor(rules Rules) Cursor { return Cursor{work: w, rules: rules} }
+
+// Begin starts operation number index.
+func (c *Cursor) Begin(index uint64) Move {
+	c.Operation, c.Index, c.Attempts, c.Failure, c.EndNs = c.work.Pick(index), index, 1, driver.Failure{}, 0
+	c.Status, c.BytesIn, c.Missing, c.BadHash = 0, 0, false, false
+	c.op = &c.work.Operations[c.Operation]
+	c.step, c.filled, c.news = 0, 0, false
+	return c.send()
+}
+
+// Request is what to send.
+func (c *Cursor) Request() *driver.Request { return c.request }
+
+// Args are the values of the request's parameters, valid until the next call.
+func (c *Cursor) Args() []gen.Value { return c.args }
+
+// Pause is how long to think.
+func (c *Cursor) Pause() time.Duration { return c.pause }
+
+// Continues reports whether the answer to the request leads to a further one in all likelihood.
+func (c *Cursor) Continues() bool { return c.phase == rollingBack || c.step+1 < len(c.op.Steps) }
+
+// RollingBack reports whether the request ends a failed transaction. It has a time-out of its own.
+func (c *Cursor) RollingBack() bool { return c.phase == rollingBack }
+
+// First reports whether the request is the operation's first.
+func (c *Cursor) First() bool { return c.step == 0 && c.phase == requesting }
+
+// TakeFailure returns how an attempt has failed since the last call, or nil.
+func (c *Cursor) TakeFailure() *driver.Failure {
+	if !c.news {
+		return nil
+	}
+	c.news = false
+	return &c.Failure
+}
+
+// Answered goes on after the answer to a request that was sent and answered at the times given, on the
+// run's clock. It makes r.Fatal true if the session must be given up.
+func (c *Cursor) Answered(r *driver.Reply, sentNs, endNs int64) Move {
+	if c.phase == rollingBack {
+		r.Fatal = r.Fatal || r.Class != driver.OK
+		return c.conclude()
+	}
+	c.absorb(r)
+	if c.work.Timed != nil {
+		c.work.Timed(Timing{
+			Operation: c.Operation, Step: c.step, Index: c.Index, Class: r.Class,
+			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs,
+		})
+	}
+	if r.Class != driver.OK {
+		return c.fail(r.Failure, endNs)
+	}
+	if len(c.request.Capture) > 0 {
+		c.state.Capture(c.step, r)
+		if check := c.work.Check; check != nil {
+			if f := check(c.Operation, c.step, &c.state); f.Class != driver.OK {
+				f.Fatal = f.Fatal || r.Fatal
+				return c.fail(f, endNs)
+			}
+		}
+	}
+	return c.advance(r.Fatal, endNs)
+}
+
+// absorb adds what a reply says about the operation as a whole.
+func (c *Cursor) absorb(r *driver.Reply) {
+	c.BytesIn += r.BytesIn
+	c.Missing = c.Missing || r.Missing
+	c.BadHash = c.BadHash || r.BadHash
+	if r.Status != 0 {
+		c.Status = r.Status
+	}
+}
+
+// advance goes on to the step that follows one that succeeded.
+func (c *Cursor) advance(closed bool, endNs int64) Move {
+	if c.step+1 == len(c.op.Steps) {
+		c.phase, c.Failure, c.EndNs = over, driver.Failure{}, endNs
+		return Over
+	}
+	if closed {
+		return c.fail(driver.Failure{Class: driver.Connect, Text: "the server closed the connection between two statements", Fatal: true}, endNs)
+	}
+	c.step++
+	if t := &c.op.Steps[c.step-1].Think; t.Min > 0 || t.Max > 0 {
+		if c.pause = c.work.ThinkTime(c.Operation, c.step-1, c.Index); c.pause > 0 {
+			c.phase = thinking
+			return Think
+		}
+	}
+	return c.send()
+}
+
+// send prepares the present step's request.
+func (c *Cursor) send() Move {
+	if c.step >= c.filled {
+		c.filled = c.step + 1
+		c.args = c.work.Args(&c.state, c.Operation, c.step, c.Index)
+	} else {
+		c.args = c.work.Again(&c.state, c.Operation, c.step)
+	}
+	c.phase, c.request = requesting, c.op.Steps[c.step].For(c.Index)
+	return Send
+}
+
+// Failed goes on after a request that could not be sent although the session is usable, or not for the
+// request's sake.
+func (c *Cursor) Failed(f driver.Failure, atNs int64) Move {
+	if c.phase == rollingBack {
+		return c.conclude()
+	}
+	return c.fail(f, atNs)
+}
+
+// Broken goes on after the loss of the session, in whatever phase: f is how the operation fails unless
+// it had failed before.
+func (c *Cursor) Broken(f driver.Failure, atNs int64) Move {
+	switch c.phase {
+	case rollingBack:
+		return c.conclude()
+	case backingOff:
+		c.phase = over
+		return Over
+	}
+	f.Fatal = true
+	return c.fail(f, atNs)
+}
+
+// Resume goes on after a pause.
+func (c *Cursor) Resume() Move {
+	if c.phase == backingOff {
+		c.Attempts++
+		c.step = 0
+	}
+	return c.send()
+}
+
+// Expire goes on when the operation's time is over during a pause.
+func (c *Cursor) Expire(atNs int64) Move {
+	if c.phase == backingOff {
+		c.phase = over
+		return Over
+	}
+	return c.fail(driver.Failure{Class: driver.Timeout, Text: "the operation's timeout passed during its think time"}, atNs)
+}
+
+// fail ends an attempt, its transaction first if there is one. BEGIN is step 0: if that failed there is
+// nothing to end.
+func (c *Cursor) fail(f driver.Failure, atNs int64) Move {
+	c.Failure, c.EndNs, c.news = f, atNs, true
+	if f.Fatal || c.step == 0 || c.op.Rollback == nil {
+		return c.conclude()
+	}
+	c.phase, c.request, c.args = rollingBack, c.op.Rollback, nil
+	return Send
+}
+
+// conclude decides what follows a failed attempt of which nothing is outstanding any more.
+func (c *Cursor) conclude() Move {
+	f := &c.Failure
+	if c.Attempts <= c.rules.Retries && (c.rules.EveryFailure || f.Class == driver.Retryable && !f.Fatal) {
+		c.phase = backingOff
+		return Retry
+	}
+	c.phase = over
+	return Over
+}
+
+// Rest is the think time after the operation.
+func (c *Cursor) Rest() time.Duration {
+	if t := &c.op.Think; t.Min <= 0 && t.Max <= 0 {
+		return 0
+	}
+	return c.work.ThinkTime(c.Operation, -1, c.Index)
+}
+
+// Tell tells the workload's hooks of an operation that is over. Times are on the run's clock.
+func (c *Cursor) Tell(intendedNs, sentNs int64) {
+	if c.work.Timed != nil {
+		c.work.Timed(Timing{
+			Operation: c.Operation, Step: WholeOperation, Index: c.Index, Class: c.Failure.Class,
+			IntendedNs: intendedNs, SentNs: sentNs, EndNs: c.EndNs,
+		})
+	}
+	if c.work.Done != nil {
+		c.work.Done(c.Operation, c.Index, c.Failure.Class)
+	}
+}
