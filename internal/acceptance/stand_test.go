@@ -93,7 +93,7 @@ func (s stand) admin(ctx context.Context) (driver.Admin, error) {
 	}
 	return a.Admin(ctx, driver.Target{
 		Address: s.addr, User: s.user, Password: s.password, Database: s.database,
-		ConnectTimeout: 10 * time.Second, RequestTimeout: time.Minute,
+		ConnectTimeout: 10 * time.Second,
 	})
 }
 

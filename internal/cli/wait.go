@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"brunt/internal/driver"
-	web "brunt/internal/driver/http"
+	"brunt/internal/driver/web"
 	"brunt/internal/runner"
 )
 

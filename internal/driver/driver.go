@@ -90,7 +90,19 @@ type Target struct {
 	TLS            *tls.Config       // nil means plain text
 	Options        map[string]string // the protocol's own settings, validated by Dial
 	ConnectTimeout time.Duration     // 0 means 5 s
-	RequestTimeout time.Duration     // 0 means 30 s
+}
+
+// ConnectTime is how long opening a session may take.
+func (t Target) ConnectTime() time.Duration {
+	if t.ConnectTimeout <= 0 {
+		return 5 * time.Second
+	}
+	return t.ConnectTimeout
+}
+
+// Connecting bounds ctx by the time that opening a session may take.
+func (t Target) Connecting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, t.ConnectTime())
 }
 
 // Reply is what a session learns from one request. It is reused: Reset before each use.

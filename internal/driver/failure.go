@@ -18,9 +18,12 @@ func Refused(r *Request, format string, args ...any) *Error {
 	return Bad("request %q: %s", r.Name, fmt.Sprintf(format, args...))
 }
 
-// Unconnected is a failure to open a session. code is the server's, or "".
-func Unconnected(code, text string, err error) *Error {
-	return &Error{Class: Connect, Code: code, Text: text, Fatal: true, Err: err}
+// Unconnected is a failure to open a session that err explains in one line.
+func Unconnected(err error) *Error { return ConnectError(err.Error(), "", err) }
+
+// ConnectError is a failure to open a session. code is the server's, or "".
+func ConnectError(text, code string, err error) *Error {
+	return &Error{Class: Connect, Code: code, Text: Line(text, ""), Fatal: true, Err: err}
 }
 
 // Late is the failure of a request that was sent and had no answer within the operation's timeout: its

@@ -112,7 +112,7 @@ func TestBadImportsAreFound(t *testing.T) {
 		{"internal/plan/x.go", "brunt/internal/driver", false},
 		{"internal/plan/x.go", "brunt/internal/driver/pg", true},
 		{"internal/driver/redis/x.go", "brunt/internal/plan", true},
-		{"internal/driver/redis/x.go", "brunt/internal/driver/http", true},
+		{"internal/driver/redis/x.go", "brunt/internal/driver/web", true},
 		{"internal/driver/redis/x.go", "brunt/internal/driver/redis/resp", false},
 		{"internal/driver/redis/x.go", "brunt/internal/driver", false},
 		{"internal/driver/redis/x.go", "brunt/internal/wire", false},

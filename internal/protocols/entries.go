@@ -8,7 +8,7 @@ import (
 	"brunt/internal/driver/dynamodb"
 	"brunt/internal/driver/echo"
 	"brunt/internal/driver/etcd"
-	web "brunt/internal/driver/http"
+	"brunt/internal/driver/web"
 	"brunt/internal/driver/iproto"
 	"brunt/internal/driver/mongodb"
 	"brunt/internal/driver/mysql"

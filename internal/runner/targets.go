@@ -37,7 +37,7 @@ func targetsOf(p *plan.Plan) ([]driver.Target, error) {
 		out = append(out, driver.Target{
 			Address: a, User: t.User, Password: t.Password, Database: t.Database,
 			TLS: secure, Options: t.Options,
-			ConnectTimeout: p.Settings.ConnectTimeout, RequestTimeout: p.Settings.OperationTimeout,
+			ConnectTimeout: p.Settings.ConnectTimeout,
 		})
 	}
 	return out, nil

@@ -28,7 +28,7 @@ func New() *kv.Embedded {
 type store struct{ db *badger.DB }
 
 func open(t driver.Target) (kv.Store, error) {
-	read := kv.Read("badger", t)
+	read := driver.OptionsOf("badger", t)
 	o := badger.DefaultOptions(t.Address).WithLogger(nil)
 	number := func(name string, standard int64) int64 { return read.Int(name, standard, 0, 1<<50) }
 	o.ValueDir = read.Text("valuedir", t.Address)
@@ -64,7 +64,7 @@ func open(t driver.Target) (kv.Store, error) {
 }
 
 func classify(err error) *driver.Error {
-	e := &driver.Error{Class: driver.Server, Text: kv.Line(err.Error(), ""), Err: err}
+	e := &driver.Error{Class: driver.Server, Text: driver.Line(err.Error(), ""), Err: err}
 	switch {
 	case errors.Is(err, badger.ErrConflict):
 		e.Class = driver.Retryable

@@ -33,7 +33,7 @@ type store struct {
 }
 
 func open(t driver.Target) (kv.Store, error) {
-	read := kv.Read("bbolt", t)
+	read := driver.OptionsOf("bbolt", t)
 	o := bbolt.Options{
 		Timeout: read.Duration("timeout", 0), NoSync: read.Bool("no_sync", false), NoGrowSync: read.Bool("no_grow_sync", false),
 		NoFreelistSync: read.Bool("no_freelist_sync", false), ReadOnly: read.Bool("read_only", false),
@@ -51,7 +51,7 @@ func open(t driver.Target) (kv.Store, error) {
 }
 
 func classify(err error) *driver.Error {
-	e := &driver.Error{Class: driver.Server, Text: kv.Line(err.Error(), ""), Err: err}
+	e := &driver.Error{Class: driver.Server, Text: driver.Line(err.Error(), ""), Err: err}
 	switch {
 	case errors.Is(err, bolterrors.ErrKeyRequired), errors.Is(err, bolterrors.ErrKeyTooLarge), errors.Is(err, bolterrors.ErrValueTooLarge):
 		e.Class = driver.Client

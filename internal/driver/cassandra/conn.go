@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
 	"brunt/internal/gen"
+	"brunt/internal/socket"
+	"brunt/internal/sqltext"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
@@ -23,12 +24,12 @@ type conn struct {
 	requests   []kv.Request
 	statements []string
 	secret     string
-	received   atomic.Int64
+	received   socket.Meter
 }
 
 // statementOf writes a request, or one row of a batch that isn't a read, as CQL.
 func statementOf(r *kv.Request) string {
-	table := quote(r.Table)
+	table := sqltext.Quote(r.Table)
 	columns := "*"
 	if names := quoted(r.Fields); len(names) > 0 {
 		columns = strings.Join(names, ", ")
@@ -51,7 +52,7 @@ func statementOf(r *kv.Request) string {
 func quoted(fields []string) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
-		out[i] = quote(f)
+		out[i] = sqltext.Quote(f)
 	}
 	return out
 }
@@ -76,7 +77,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		return
 	}
 	statement := c.statements[req.ID]
-	before := c.received.Load()
+	before := c.received.Received()
 	var err error
 	switch {
 	case r.Verb == driver.Scan:
@@ -103,10 +104,10 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	default:
 		err = c.session.Query(statement, values(r, args)...).ExecContext(ctx)
 	}
-	reply.BytesIn = c.received.Load() - before
+	reply.BytesIn = c.received.Received() - before
 	reply.Missing = err == nil && r.Verb == driver.Read && reply.Rows < r.Distinct(args)
 	if err != nil {
-		reply.Fail(failure(ctx, err, c.secret))
+		reply.Fail(failure(ctx, req, err, c.secret))
 	} else if r.Verb != driver.Read && r.Verb != driver.Scan {
 		reply.Affected = int64(r.Rows)
 	}
@@ -138,8 +139,8 @@ func (c *conn) read(ctx context.Context, r *kv.Request, reply *driver.Reply, sta
 }
 
 // failure classifies what the library returned (native protocol, section 9).
-func failure(ctx context.Context, err error, secret string) *driver.Error {
-	e := &driver.Error{Class: driver.Server, Text: kv.Line(err.Error(), secret), Err: err}
+func failure(ctx context.Context, req *driver.Request, err error, secret string) *driver.Error {
+	e := &driver.Error{Class: driver.Server, Text: driver.Line(err.Error(), secret), Err: err}
 	var answer gocql.RequestError
 	if errors.As(err, &answer) {
 		e.Code = fmt.Sprintf("0x%04x", answer.Code())
@@ -156,14 +157,14 @@ func failure(ctx context.Context, err error, secret string) *driver.Error {
 		return e
 	}
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, gocql.ErrTimeoutNoResponse):
-		e.Class, e.Fatal, e.Text = driver.Timeout, true, "no answer within the operation's timeout"
 	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed), errors.Is(err, gocql.ErrNoConnectionsStarted):
 		e.Class, e.Fatal = driver.Connect, true
 	case strings.Contains(e.Text, "marshal"):
 		e.Class = driver.Client
+	case errors.Is(err, gocql.ErrTimeoutNoResponse):
+		return driver.Late(req)
 	default:
-		e.Class, e.Fatal, e.Text = driver.UnknownOutcome, true, "the connection broke before the answer came: "+e.Text
+		return driver.Unanswered(ctx, req, err, secret)
 	}
 	return e
 }

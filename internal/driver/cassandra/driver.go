@@ -18,12 +18,12 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
 	"brunt/internal/socket"
+	"brunt/internal/sqltext"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
@@ -39,15 +39,6 @@ func New() *Driver { return &Driver{} }
 // Name is "cassandra".
 func (*Driver) Name() string { return "cassandra" }
 
-const defaultConnectTimeout = 5 * time.Second
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
-}
-
 // silence is a logger that says nothing; failures come back as errors as well.
 type silence struct{}
 
@@ -59,18 +50,7 @@ func (silence) Debug(string, ...gocql.LogField)   {}
 // dialer counts what is received.
 type dialer struct {
 	timeout  time.Duration
-	received *atomic.Int64
-}
-
-type counted struct {
-	net.Conn
-	received *atomic.Int64
-}
-
-func (c counted) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.received.Add(int64(n))
-	return n, err
+	received *socket.Meter
 }
 
 // DialContext implements gocql.Dialer.
@@ -81,7 +61,7 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	return counted{c, d.received}, nil
+	return d.received.Conn(c), nil
 }
 
 // once never tries again and never gives a host up for good.
@@ -91,8 +71,8 @@ func (once) AddFailure(error, *gocql.HostInfo) bool { return false }
 func (once) Reset(*gocql.HostInfo)                  {}
 
 // cluster understands a target.
-func cluster(t driver.Target, received *atomic.Int64) (c *gocql.ClusterConfig, replicas int64, refused *driver.Error) {
-	read := kv.Read("cassandra", t)
+func cluster(t driver.Target, received *socket.Meter) (c *gocql.ClusterConfig, replicas int64, refused *driver.Error) {
+	read := driver.OptionsOf("cassandra", t)
 	level := read.Choice("consistency", "quorum", "any", "one", "two", "three", "all", "local_quorum", "each_quorum", "local_one")
 	replicas = read.Int("replication_factor", 1, 1, 100)
 	if refused := read.Done(); refused != nil {
@@ -100,15 +80,15 @@ func cluster(t driver.Target, received *atomic.Int64) (c *gocql.ClusterConfig, r
 	}
 	c = gocql.NewCluster(t.Address)
 	if err := c.Consistency.UnmarshalText([]byte(strings.ToUpper(level))); err != nil {
-		return nil, 0, kv.Bad("option consistency: %v", err)
+		return nil, 0, driver.Bad("option consistency: %v", err)
 	}
-	c.Timeout, c.ConnectTimeout, c.WriteTimeout = 24*time.Hour, connectTimeout(t), connectTimeout(t)
+	c.Timeout, c.ConnectTimeout, c.WriteTimeout = 24*time.Hour, t.ConnectTime(), t.ConnectTime()
 	c.NumConns, c.DisableInitialHostLookup, c.ProtoVersion = 1, true, 4
 	c.RetryPolicy, c.ConvictionPolicy, c.ReconnectInterval, c.Logger = nil, once{}, 0, silence{}
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1, Interval: time.Second}
 	c.Events.DisableNodeStatusEvents, c.Events.DisableTopologyEvents, c.Events.DisableSchemaEvents = true, true, true
 	c.WriteCoalesceWaitTime = 0
-	c.Dialer = dialer{connectTimeout(t), received}
+	c.Dialer = dialer{t.ConnectTime(), received}
 	if t.TLS != nil {
 		c.SslOpts = &gocql.SslOptions{Config: t.TLS, EnableHostVerification: !t.TLS.InsecureSkipVerify}
 	}
@@ -126,18 +106,18 @@ func open(ctx context.Context, t driver.Target, keyspace string) (c *conn, repli
 		return nil, 0, refused
 	}
 	config.Keyspace = keyspace
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	probe, err := socket.Dial(ctx, t.Address)
 	if err != nil {
-		return nil, 0, connectFailure(err.Error(), "", err)
+		return nil, 0, driver.Unconnected(err)
 	}
 	probe.Close()
 	c.session, err = config.CreateSession()
 	if err == nil {
 		return c, replicas, nil
 	}
-	text := kv.Line(err.Error(), t.Password)
+	text := driver.Line(err.Error(), t.Password)
 	var answer gocql.RequestError
 	code := ""
 	if errors.As(err, &answer) {
@@ -153,11 +133,7 @@ func open(ctx context.Context, t driver.Target, keyspace string) (c *conn, repli
 	default:
 		text = fmt.Sprintf("can't connect to %s: %s", t.Address, text)
 	}
-	return nil, 0, connectFailure(text, code, err)
-}
-
-func connectFailure(text, code string, err error) *driver.Error {
-	return &driver.Error{Class: driver.Connect, Code: code, Text: text, Fatal: true, Err: err}
+	return nil, 0, driver.ConnectError(text, code, err)
 }
 
 func keyspaceOf(t driver.Target) string {
@@ -192,13 +168,13 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 		return driver.ServerInfo{}, refused
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	var version, partitioner, name string
 	err := c.session.Query("SELECT release_version, partitioner, cluster_name FROM system.local").Consistency(gocql.One).
 		ScanContext(ctx, &version, &partitioner, &name)
 	if err != nil {
-		return driver.ServerInfo{}, failure(ctx, err, t.Password)
+		return driver.ServerInfo{}, failure(ctx, nil, err, t.Password)
 	}
 	partitioner = partitioner[strings.LastIndexByte(partitioner, '.')+1:]
 	return driver.ServerInfo{Product: "Cassandra", Version: version, Settings: map[string]string{"partitioner": partitioner, "cluster_name": name}}, nil
@@ -211,27 +187,25 @@ func (d *Driver) Prepare(ctx context.Context, t driver.Target, table string, fie
 		return refused
 	}
 	defer c.Close()
-	keyspace := quote(keyspaceOf(t))
+	keyspace := sqltext.Quote(keyspaceOf(t))
 	columns := keyColumn + " text PRIMARY KEY"
 	for _, f := range fields {
-		columns += ", " + quote(f) + " text"
+		columns += ", " + sqltext.Quote(f) + " text"
 	}
 	statements := []string{
 		fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", keyspace, replicas),
-		fmt.Sprintf("DROP TABLE IF EXISTS %s.%s", keyspace, quote(table)),
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s.%s (%s)", keyspace, quote(table), columns),
+		fmt.Sprintf("DROP TABLE IF EXISTS %s.%s", keyspace, sqltext.Quote(table)),
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s.%s (%s)", keyspace, sqltext.Quote(table), columns),
 	}
 	for i, s := range statements {
 		if i == 1 && !drop {
 			continue
 		}
 		if err := c.session.Query(s).Consistency(gocql.One).ExecContext(ctx); err != nil {
-			f := failure(ctx, err, t.Password)
+			f := failure(ctx, nil, err, t.Password)
 			f.Text = fmt.Sprintf("prepare table %s: %s", table, f.Text)
 			return f
 		}
 	}
 	return nil
 }
-
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

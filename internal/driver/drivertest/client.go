@@ -4,7 +4,6 @@ package drivertest
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"time"
@@ -63,7 +62,7 @@ func (c *Client) Do(ctx context.Context, req *driver.Request, args []gen.Value, 
 	deadline, _ := ctx.Deadline()
 	c.c.SetDeadline(deadline)
 	if _, err := c.c.Write(out); err != nil {
-		c.broke(err, reply)
+		reply.Fail(driver.Unanswered(context.Background(), req, err, ""))
 		return
 	}
 	c.Receive(req, reply)
@@ -96,19 +95,11 @@ func (c *Client) Receive(req *driver.Request, reply *driver.Reply) {
 			if e, ok := c.codec.(wire.EOFScanner); ok && n == 0 && e.ScanEOF(req, reply) {
 				return
 			}
-			c.broke(err, reply)
+			reply.Fail(driver.Unanswered(context.Background(), req, err, ""))
 			return
 		}
 		c.buf = append(c.buf, c.piece[:n]...)
 	}
-}
-
-func (c *Client) broke(err error, reply *driver.Reply) {
-	e := &driver.Error{Class: driver.UnknownOutcome, Text: err.Error(), Fatal: true, Err: err}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		e.Class = driver.Timeout
-	}
-	reply.Fail(e)
 }
 
 // Close closes the socket.

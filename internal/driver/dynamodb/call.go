@@ -6,14 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
 	"brunt/internal/driver"
-	"brunt/internal/driver/kv"
 )
 
 type object map[string]any
@@ -46,17 +44,17 @@ const maxAnswer = 64 << 20
 func (c *conn) call(ctx context.Context, operation string, body object, into *answer) *driver.Error {
 	text, err := json.Marshal(body)
 	if err != nil {
-		return kv.Bad("%v", err)
+		return driver.Bad("%v", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(text))
 	if err != nil {
-		return kv.Bad("%s", kv.Line(err.Error(), c.secret))
+		return driver.Bad("%s", driver.Line(err.Error(), c.secret))
 	}
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+operation)
 	sum := sha256.Sum256(text)
 	if err := c.signer.SignHTTP(ctx, c.credentials, req, hex.EncodeToString(sum[:]), "dynamodb", c.options.region, c.now()); err != nil {
-		return kv.Bad("sign: %s", kv.Line(err.Error(), c.secret))
+		return driver.Bad("sign: %s", driver.Line(err.Error(), c.secret))
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {
@@ -72,7 +70,7 @@ func (c *conn) call(ctx context.Context, operation string, body object, into *an
 		return refused(resp.StatusCode, answered, c.secret)
 	}
 	if err := json.Unmarshal(answered, into); err != nil {
-		return &driver.Error{Class: driver.Protocol, Text: "the answer isn't DynamoDB's JSON: " + kv.Line(err.Error(), c.secret), Err: err}
+		return &driver.Error{Class: driver.Protocol, Text: "the answer isn't DynamoDB's JSON: " + driver.Line(err.Error(), c.secret), Err: err}
 	}
 	return nil
 }
@@ -93,7 +91,7 @@ func refused(status int, body []byte, secret string) *driver.Error {
 		return e
 	}
 	e.Code = said.Type[strings.LastIndexByte(said.Type, '#')+1:]
-	e.Text = kv.Line(said.Message+said.Capital, secret)
+	e.Text = driver.Line(said.Message+said.Capital, secret)
 	if e.Text == "" {
 		e.Text = e.Code
 	}
@@ -109,15 +107,10 @@ func refused(status int, body []byte, secret string) *driver.Error {
 
 // failure classifies a transport that broke.
 func (c *conn) failure(ctx context.Context, err error) *driver.Error {
-	e := &driver.Error{Class: driver.UnknownOutcome, Fatal: true, Err: err}
-	text := kv.Line(err.Error(), c.secret)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
-	case strings.Contains(text, "connection refused"), strings.Contains(text, "dial tcp"):
+	e := driver.Unanswered(ctx, c.current, err, c.secret)
+	text := driver.Line(err.Error(), c.secret)
+	if !driver.IsLate(ctx, err) && (strings.Contains(text, "connection refused") || strings.Contains(text, "dial tcp")) {
 		e.Class, e.Text = driver.Connect, text
-	default:
-		e.Text = "the connection broke before the answer came: " + text
 	}
 	return e
 }

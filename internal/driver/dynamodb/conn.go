@@ -25,6 +25,7 @@ type conn struct {
 	requests    []kv.Request
 	secret      string
 	now         func() time.Time
+	current     *driver.Request // what is under way; nil outside of programs
 }
 
 // Do carries out one request.
@@ -33,6 +34,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	if r == nil {
 		return
 	}
+	c.current = req
 	var a answer
 	var f *driver.Error
 	switch {

@@ -40,15 +40,6 @@ func New() *Driver { return &Driver{time.Now} }
 // Name is "dynamodb".
 func (*Driver) Name() string { return "dynamodb" }
 
-const defaultConnectTimeout = 5 * time.Second
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
-}
-
 type options struct {
 	region, key                 string
 	consistent                  bool
@@ -56,7 +47,7 @@ type options struct {
 }
 
 func parseOptions(t driver.Target) (options, *driver.Error) {
-	read := kv.Read("dynamodb", t)
+	read := driver.OptionsOf("dynamodb", t)
 	o := options{
 		region: read.Text("region", "us-east-1"), key: read.Text("key", "_key"), consistent: read.Bool("consistent_reads", false),
 		readCapacity: read.Int("rc_units", 10, 1, 1<<31), writeCapacity: read.Int("wc_units", 10, 1, 1<<31),
@@ -65,7 +56,7 @@ func parseOptions(t driver.Target) (options, *driver.Error) {
 		return o, refused
 	}
 	if t.User == "" || t.Password == "" {
-		return o, kv.Bad("no credentials: give the access key as user and the secret key as password (DynamoDB Local takes any)")
+		return o, driver.Bad("no credentials: give the access key as user and the secret key as password (DynamoDB Local takes any)")
 	}
 	return o, nil
 }
@@ -76,11 +67,11 @@ func (d *Driver) open(ctx context.Context, t driver.Target) (*conn, *driver.Erro
 	if refused != nil {
 		return nil, refused
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	probe, err := socket.Dial(ctx, t.Address)
 	if err != nil {
-		return nil, connectFailure(err.Error(), "", err)
+		return nil, driver.Unconnected(err)
 	}
 	probe.Close()
 	c := &conn{
@@ -102,13 +93,9 @@ func (d *Driver) open(ctx context.Context, t driver.Target) (*conn, *driver.Erro
 		case f.Class == driver.Server:
 			text += "; check access key, secret key and region"
 		}
-		return nil, connectFailure(text, f.Code, f)
+		return nil, driver.ConnectError(text, f.Code, f)
 	}
 	return c, nil
-}
-
-func connectFailure(text, code string, err error) *driver.Error {
-	return &driver.Error{Class: driver.Connect, Code: code, Text: text, Fatal: true, Err: err}
 }
 
 // Dial opens a session. An error is a *driver.Error: of class Client if the program can't be done
@@ -121,9 +108,9 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	for i := range requests {
 		switch r := &requests[i]; {
 		case p.Requests[i].Verb == driver.Batch && r.Verb == driver.Update:
-			return nil, kv.Bad("request %q: DynamoDB has no batches of updates", p.Requests[i].Name)
+			return nil, driver.Bad("request %q: DynamoDB has no batches of updates", p.Requests[i].Name)
 		case r.Verb == driver.Read && r.Rows > 100, r.Verb != driver.Read && r.Rows > 25:
-			return nil, kv.Bad("request %q: DynamoDB's batches are of at most 100 reads or 25 writes", p.Requests[i].Name)
+			return nil, driver.Bad("request %q: DynamoDB's batches are of at most 100 reads or 25 writes", p.Requests[i].Name)
 		}
 	}
 	c, refused := d.open(ctx, t)

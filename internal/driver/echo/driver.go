@@ -70,7 +70,7 @@ func dial(ctx context.Context, t driver.Target, p *driver.Program) (net.Conn, er
 		switch r := &p.Requests[i]; r.Verb {
 		case driver.Call, driver.Begin, driver.Commit, driver.Rollback:
 		default:
-			return nil, &driver.Error{Class: driver.Client, Text: "echo knows calls and transactions only: statement " + strconv.Quote(r.Name) + " is neither"}
+			return nil, driver.Bad("%s", "echo knows calls and transactions only: statement "+strconv.Quote(r.Name)+" is neither")
 		}
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.Address)
@@ -126,7 +126,7 @@ func (c *conn) broken(ctx context.Context, req *driver.Request, reply *driver.Re
 	case driver.IsLate(ctx, err):
 		reply.Fail(driver.Late(nil))
 	default:
-		reply.Fail(driver.Unconnected("", err.Error(), err))
+		reply.Fail(driver.Unconnected(err))
 	}
 }
 

@@ -67,7 +67,7 @@ type Codec struct{ sent, answered uint64 }
 // Encode appends a request. Parameters must be numbers, and no more than Slots.
 func (c *Codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
 	if len(args) > Slots {
-		return dst, &driver.Error{Class: driver.Client, Text: "an echo request has room for 4 parameters"}
+		return dst, driver.Bad("an echo request has room for 4 parameters")
 	}
 	before := len(dst)
 	var zero [Size]byte
@@ -85,7 +85,7 @@ func (c *Codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 		case gen.Float:
 			f.SetNumber(i, int64(math.Float64bits(a.F)))
 		default:
-			return dst[:before], &driver.Error{Class: driver.Client, Text: "an echo request takes numbers only"}
+			return dst[:before], driver.Bad("an echo request takes numbers only")
 		}
 	}
 	c.sent++

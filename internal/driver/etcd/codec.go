@@ -30,8 +30,9 @@ type codec struct {
 	frameLimit       int   // how much it takes in a frame
 	unacknowledged   int64 // bytes of data that count against our own window
 
-	greeted, acknowledged bool // the handshake: its settings came; ours are acknowledged
-	leaving               bool // the server won't take further streams
+	greeted, acknowledged bool            // the handshake: its settings came; ours are acknowledged
+	current               *driver.Request // whose answer is being read
+	leaving               bool            // the server won't take further streams
 
 	answer
 	body, value, scratch []byte
@@ -101,11 +102,11 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 		return wire.Session{}, refused
 	}
 	address, _ := host(t)
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	nc, err := socket.Dial(ctx, address)
 	if err != nil {
-		return wire.Session{}, connectFailure(err)
+		return wire.Session{}, driver.Unconnected(err)
 	}
 	c := newCodec(requests, o, address)
 	extra, err := c.shakeHands(ctx, nc)
@@ -114,12 +115,12 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = context.DeadlineExceeded
 		}
-		return wire.Session{}, connectFailure(socket.Explain(ctx, address, err))
+		return wire.Session{}, driver.Unconnected(socket.Explain(ctx, address, err))
 	}
 	fd, err := wire.Detach(nc)
 	if err != nil {
 		nc.Close()
-		return wire.Session{}, connectFailure(err)
+		return wire.Session{}, driver.Unconnected(err)
 	}
 	return wire.Session{FD: fd, Codec: c, Extra: extra}, nil
 }

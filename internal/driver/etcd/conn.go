@@ -2,12 +2,11 @@ package etcd
 
 import (
 	"context"
-	"net"
-	"sync/atomic"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
 	"brunt/internal/gen"
+	"brunt/internal/socket"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -22,20 +21,8 @@ type conn struct {
 	options  options
 	requests []kv.Request
 	secret   string
-	received atomic.Int64
+	received socket.Meter
 	scratch  []byte
-}
-
-// counted counts what is received over a connection.
-type counted struct {
-	net.Conn
-	received *atomic.Int64
-}
-
-func (c counted) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.received.Add(int64(n))
-	return n, err
 }
 
 // Do carries out one request.
@@ -44,7 +31,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	if r == nil {
 		return
 	}
-	before := c.received.Load()
+	before := c.received.Received()
 	var err error
 	switch {
 	case r.Rows > 1 || req.Verb == driver.Batch:
@@ -61,9 +48,9 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 			reply.Affected = 1
 		}
 	}
-	reply.BytesIn = c.received.Load() - before
+	reply.BytesIn = c.received.Received() - before
 	if err != nil {
-		reply.Fail(failureOf(err, c.secret))
+		reply.Fail(failureOf(req, err, c.secret))
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
@@ -49,22 +48,13 @@ func New() *Driver { return &Driver{} }
 // Name is "etcd".
 func (*Driver) Name() string { return "etcd" }
 
-const defaultConnectTimeout = 5 * time.Second
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
-}
-
 type options struct {
 	serializable bool
 	codec        bool
 }
 
 func parseOptions(t driver.Target) (options, *driver.Error) {
-	read := kv.Read("etcd", t)
+	read := driver.OptionsOf("etcd", t)
 	o := options{serializable: read.Bool("serializable_reads", false), codec: read.Bool("codec", true)}
 	return o, read.Done()
 }
@@ -103,23 +93,23 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 // open connects and makes sure that the server answers.
 func open(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
 	address, secure := host(t)
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	probe, err := socket.Dial(ctx, address)
 	if err != nil {
-		return nil, connectFailure(err)
+		return nil, driver.Unconnected(err)
 	}
 	probe.Close()
 	c := &conn{secret: t.Password}
 	c.client, err = clientv3.New(clientv3.Config{
 		Endpoints: []string{address}, Username: t.User, Password: t.Password, TLS: secure,
-		DialTimeout: connectTimeout(t), Logger: zap.NewNop(), MaxUnaryRetries: 1,
+		DialTimeout: t.ConnectTime(), Logger: zap.NewNop(), MaxUnaryRetries: 1,
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 			if err != nil {
 				return nil, err
 			}
-			return counted{nc, &c.received}, nil
+			return c.received.Conn(nc), nil
 		})},
 	})
 	if err == nil {
@@ -138,7 +128,7 @@ func open(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
 
 // refusal says why no session could be opened.
 func refusal(ctx context.Context, t driver.Target, address string, err error) *driver.Error {
-	f := failureOf(err, t.Password)
+	f := failureOf(nil, err, t.Password)
 	text := fmt.Sprintf("can't connect to %s: %s", address, f.Text)
 	switch {
 	case f.Code == "InvalidArgument" && t.User != "", f.Code == "Unauthenticated", strings.Contains(f.Text, "authentication failed"):
@@ -151,10 +141,6 @@ func refusal(ctx context.Context, t driver.Target, address string, err error) *d
 	return &driver.Error{Class: driver.Connect, Code: f.Code, Text: text, Fatal: true, Err: err}
 }
 
-func connectFailure(err error) *driver.Error {
-	return &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
-}
-
 // Describe asks the member for its status.
 func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
 	c, refused := open(ctx, t)
@@ -162,11 +148,11 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 		return driver.ServerInfo{}, refused
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	s, err := pb.NewMaintenanceClient(c.client.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
 	if err != nil {
-		return driver.ServerInfo{}, failureOf(err, t.Password)
+		return driver.ServerInfo{}, failureOf(nil, err, t.Password)
 	}
 	return driver.ServerInfo{Product: "etcd", Version: s.Version, Settings: map[string]string{
 		"role":        role(s),
@@ -200,7 +186,7 @@ func (d *Driver) Prepare(ctx context.Context, t driver.Target, table string, _ [
 	defer c.Close()
 	_, err := c.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(table + ":"), RangeEnd: tableEnd(table)})
 	if err != nil {
-		f := failureOf(err, t.Password)
+		f := failureOf(nil, err, t.Password)
 		f.Text = fmt.Sprintf("delete the keys of table %s: %s", table, f.Text)
 		return f
 	}

@@ -121,7 +121,7 @@ const messageHead = 5
 // Encode appends a call: a frame of headers and the message in frames of data.
 func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
 	if req.ID < 0 || req.ID >= len(c.requests) {
-		return dst, kv.Bad("the request isn't part of the program")
+		return dst, driver.Bad("the request isn't part of the program")
 	}
 	r, t := &c.requests[req.ID], &c.templates[req.ID]
 	if refused := r.Check(args); refused != nil {
@@ -132,7 +132,7 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 		return dst, refused
 	}
 	if window := min(c.connectionWindow, c.streamWindow); int64(len(body)) > window {
-		return dst, kv.Bad("a request of %d bytes doesn't fit into the server's window of %d; use option codec=off", len(body), window)
+		return dst, driver.Bad("a request of %d bytes doesn't fit into the server's window of %d; use option codec=off", len(body), window)
 	}
 	c.connectionWindow -= int64(len(body))
 	dst = append(dst, c.control...)

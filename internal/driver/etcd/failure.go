@@ -6,15 +6,14 @@ import (
 	"strings"
 
 	"brunt/internal/driver"
-	"brunt/internal/driver/kv"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// failureOf classifies what the library returned.
-func failureOf(err error, secret string) *driver.Error {
+// failureOf classifies what the library returned; req is nil outside of programs.
+func failureOf(req *driver.Request, err error, secret string) *driver.Error {
 	var own *driver.Error
 	if errors.As(err, &own) {
 		return own
@@ -32,25 +31,25 @@ func failureOf(err error, secret string) *driver.Error {
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled
 	}
-	f := statusFailure(code, kv.Line(text, secret))
+	f := statusFailure(req, code, driver.Line(text, secret))
 	f.Err = err
 	return f
 }
 
 // statusFailure classifies a gRPC status. Statuses that etcd's server gives have texts that begin
 // with "etcdserver:" or "mvcc:"; others come from a transport that broke.
-func statusFailure(code codes.Code, text string) *driver.Error {
+func statusFailure(req *driver.Request, code codes.Code, text string) *driver.Error {
 	e := &driver.Error{Class: driver.Server, Code: code.String(), Text: text}
 	ofServer := strings.HasPrefix(text, "etcdserver:") || strings.HasPrefix(text, "mvcc:") || strings.HasPrefix(text, "auth:")
 	switch code {
 	case codes.DeadlineExceeded:
-		e.Class, e.Code, e.Fatal, e.Text = driver.Timeout, "", true, "no answer within the operation's timeout"
+		return driver.Late(req)
 	case codes.Canceled:
 		e.Class, e.Code, e.Fatal = driver.UnknownOutcome, "", true
 	case codes.Unavailable:
 		switch {
 		case strings.Contains(text, "timed out"):
-			e.Class = driver.UnknownOutcome
+			e.Class = driver.Late(req).Class
 		case ofServer:
 			e.Class = driver.Retryable
 		case strings.Contains(text, "while dialing"), strings.Contains(text, "connection refused"):

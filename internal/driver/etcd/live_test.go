@@ -229,7 +229,7 @@ func TestServerDiesMidRequest(t *testing.T) {
 		var reply driver.Reply
 		c.Do(drivertest.Within(t, 200*time.Millisecond), &p.Program.Requests[0], drivertest.Values("k", "a", "b"), &reply)
 		s.Resume()
-		if reply.Class != driver.Timeout || !reply.Fatal {
+		if reply.Class != driver.UnknownOutcome || !reply.Fatal {
 			t.Errorf("while paused: %+v", reply)
 		}
 	})

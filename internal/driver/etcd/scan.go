@@ -42,6 +42,7 @@ func (a *answer) reset() {
 // Scan reads the answer to req.
 func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n int, done bool, need int) {
 	r := &c.requests[req.ID]
+	c.current = req
 	for {
 		f, size, need, fault := cutFrame(buf[n:])
 		if fault == "" && size == 0 {
@@ -291,6 +292,6 @@ func (c *codec) headed(stream uint32, block []byte, reply *driver.Reply) (finish
 	captured := reply.Captured
 	*reply = driver.Reply{Captured: captured}
 	reply.Reset(len(captured))
-	reply.Fail(statusFailure(codes.Code(code), kv.Line(text, "")))
+	reply.Fail(statusFailure(c.current, codes.Code(code), driver.Line(text, "")))
 	return true, ""
 }

@@ -109,7 +109,7 @@ func TestScan(t *testing.T) {
 		{"reset", 0, join(head, frameOf(frameReset, 0, 1, []byte{0, 0, 0, 2})), `class=unknown-outcome code="RST_STREAM"`},
 		{"no leader", 0, failed("14", "etcdserver: no leader"), `class=retryable code="Unavailable" fatal=false`},
 		{"failed late", 0, join(head, data(one), frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields("grpc-status", "14", "grpc-message", "etcdserver: request timed out"))),
-			`class=unknown-outcome code="Unavailable" fatal=false status=0 rows=0`},
+			`class=timeout code="Unavailable" fatal=false status=0 rows=0`},
 		{"server", 0, failed("3", "etcdserver: key is not provided"), `class=server code="InvalidArgument" fatal=false`},
 		{"incomplete", 0, join(head, data(one)), "done=false"},
 

@@ -24,7 +24,7 @@ func (d *Driver) Admin(ctx context.Context, t driver.Target) (driver.Admin, erro
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := bounded(ctx, t)
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	l, err := dialLink(ctx, t)
 	if err != nil {

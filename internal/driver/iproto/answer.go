@@ -133,7 +133,7 @@ func (s *statement) row(r *reader, metadata []byte, reply *driver.Reply) {
 		if c.name != nil {
 			at, ok := find(metadata, c.name)
 			if !ok {
-				reply.Fail(clientError("the answer has no column " + string(c.name) + ": correct the name, or give the column's number"))
+				reply.Fail(driver.Bad("%s", "the answer has no column "+string(c.name)+": correct the name, or give the column's number"))
 				continue
 			}
 			column = at
@@ -160,7 +160,7 @@ func (s *statement) capture(r *reader, k int, reply *driver.Reply) {
 	if r.trouble == fine && !convert(v, s.captures[k].kind) {
 		v.Kind = gen.Null
 		if reply.Class == driver.OK {
-			reply.Fail(clientError("a value of the answer isn't of the type that a later statement needs"))
+			reply.Fail(driver.Bad("a value of the answer isn't of the type that a later statement needs"))
 		}
 	}
 }

@@ -59,22 +59,9 @@ func passing(message string) bool {
 // serverError is an error that the server answered with.
 func serverError(code uint32, message string) *driver.Error {
 	class, fatal := classOf(code, message)
-	return &driver.Error{Class: class, Code: strconv.FormatUint(uint64(code), 10), Text: oneLine(message), Fatal: fatal}
-}
-
-// oneLine cuts a message at 300 bytes and puts it on one line.
-func oneLine(s string) string {
-	const most = 300
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strings.Join(strings.Fields(s), " ")
+	return &driver.Error{Class: class, Code: strconv.FormatUint(uint64(code), 10), Text: driver.Line(message, ""), Fatal: fatal}
 }
 
 func protocolError(text string) *driver.Error {
 	return &driver.Error{Class: driver.Protocol, Text: text, Fatal: true}
-}
-
-func clientError(text string) *driver.Error {
-	return &driver.Error{Class: driver.Client, Text: text}
 }

@@ -31,13 +31,13 @@ func (c *codec) find(req *driver.Request) *statement {
 func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
 	s := c.find(req)
 	if s == nil {
-		return dst, clientError("the request isn't part of the program that was prepared")
+		return dst, driver.Bad("the request isn't part of the program that was prepared")
 	}
 	at := len(dst)
 	out := appendHeader(dst, s.code, c.sent+1)
 	out, err := s.appendBody(out, args)
 	if err == nil && len(out)-at > math.MaxInt32 {
-		err = clientError("a request is too large for the protocol")
+		err = driver.Bad("a request is too large for the protocol")
 	}
 	if err != nil {
 		return out[:at], err

@@ -92,13 +92,13 @@ func (r *rawResponse) code() uint32 {
 }
 
 // exchange sends a request through the library and waits.
-func (c *conn) exchange(ctx context.Context, r raw) (*rawResponse, *driver.Error) {
+func (c *conn) exchange(ctx context.Context, req *driver.Request, r raw) (*rawResponse, *driver.Error) {
 	future := c.library.Do(r)
 	select {
 	case <-future.WaitChan():
 	case <-ctx.Done():
 		c.Close()
-		return nil, lost(ctx, ctx.Err())
+		return nil, driver.Unanswered(ctx, req, ctx.Err(), "")
 	}
 	response, err := future.GetResponse()
 	if err == nil {
@@ -109,17 +109,17 @@ func (c *conn) exchange(ctx context.Context, r raw) (*rawResponse, *driver.Error
 		switch client.Code {
 		case tarantool.ErrConnectionClosed, tarantool.ErrConnectionNotReady, tarantool.ErrConnectionShutdown:
 			if c.library.ClosedNow() {
-				return nil, &driver.Error{Class: driver.UnknownOutcome, Text: "the connection is closed: " + oneLine(client.Msg), Fatal: true, Err: err}
+				return nil, &driver.Error{Class: driver.UnknownOutcome, Text: "the connection is closed: " + driver.Line(client.Msg, ""), Fatal: true, Err: err}
 			}
 		case tarantool.ErrProtocolError:
-			return nil, &driver.Error{Class: driver.Protocol, Text: oneLine(client.Msg), Fatal: true, Err: err}
+			return nil, &driver.Error{Class: driver.Protocol, Text: driver.Line(client.Msg, ""), Fatal: true, Err: err}
 		}
 	}
-	return nil, lost(ctx, err)
+	return nil, driver.Unanswered(ctx, req, err, "")
 }
 
 func (c *conn) ask(ctx context.Context, kind byte, request []byte) (uint32, []byte, *driver.Error) {
-	r, err := c.exchange(ctx, raw{kind, request})
+	r, err := c.exchange(ctx, nil, raw{kind, request})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -135,7 +135,7 @@ const frameSize = 5 + 23
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
 	reply.Reset(len(req.Capture))
 	if req.ID < 0 || req.ID >= len(c.statements) {
-		reply.Fail(clientError("the request isn't part of the program that was prepared"))
+		reply.Fail(driver.Bad("the request isn't part of the program that was prepared"))
 		return
 	}
 	s := &c.statements[req.ID]
@@ -148,7 +148,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		reply.Fail(&driver.Error{Class: driver.Connect, Text: "the connection is closed", Fatal: true})
 		return
 	}
-	r, err := c.exchange(ctx, raw{s.code, c.buffer})
+	r, err := c.exchange(ctx, req, raw{s.code, c.buffer})
 	if err != nil {
 		reply.Fail(err)
 		return

@@ -25,7 +25,7 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 	if _, err := parseOptions(t); err != nil {
 		return driver.ServerInfo{}, err
 	}
-	ctx, cancel := bounded(ctx, t)
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	l, err := dialLink(ctx, t)
 	if err != nil {

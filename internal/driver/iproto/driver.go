@@ -8,11 +8,9 @@ package iproto
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/wire"
@@ -53,31 +51,20 @@ func parseOptions(t driver.Target) (options, *driver.Error) {
 	for _, name := range slices.Sorted(maps.Keys(t.Options)) {
 		value := t.Options[name]
 		if name != "sql" {
-			return o, clientError(fmt.Sprintf("iproto has no option %q: its option is sql", name))
+			return o, driver.Bad("iproto has no option %q: its option is sql", name)
 		}
 		switch mode := sqlMode(strings.ToLower(value)); mode {
 		case "", "auto":
 		case prepared, byText, byCall:
 			o.sql = mode
 		default:
-			return o, clientError(fmt.Sprintf("option sql can't be %q: use auto, prepared, execute or call", value))
+			return o, driver.Bad("option sql can't be %q: use auto, prepared, execute or call", value)
 		}
 	}
 	if t.TLS != nil {
-		return o, clientError("iproto is spoken without TLS here: remove tls, or use the pg protocol with Picodata")
+		return o, driver.Bad("iproto is spoken without TLS here: remove tls, or use the pg protocol with Picodata")
 	}
 	return o, nil
-}
-
-// defaultConnectTimeout holds where Target.ConnectTimeout is 0.
-const defaultConnectTimeout = 5 * time.Second
-
-func bounded(ctx context.Context, t driver.Target) (context.Context, context.CancelFunc) {
-	d := t.ConnectTimeout
-	if d <= 0 {
-		d = defaultConnectTimeout
-	}
-	return context.WithTimeout(ctx, d)
 }
 
 // Dial opens a session of the library tier within Target.ConnectTimeout and prepares the
@@ -87,7 +74,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := bounded(ctx, t)
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	c, err := dialLibrary(ctx, t)
 	if err != nil {

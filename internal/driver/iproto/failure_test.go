@@ -134,8 +134,8 @@ func TestHang(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		c.Do(ctx, &p.Requests[0], nil, &reply)
 		cancel()
-		if reply.Class != driver.Timeout || !reply.Fatal {
-			t.Errorf("%s: a request that hangs: got %v %s", tier, reply.Class, reply.Text)
+		if reply.Class != driver.UnknownOutcome || !reply.Fatal {
+			t.Errorf("%s: a call that hangs: got %v %s", tier, reply.Class, reply.Text)
 		}
 	}
 }

@@ -10,12 +10,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"brunt/internal/driver"
+	"brunt/internal/socket"
 )
 
 // link is a plain connection for one request after another.
@@ -32,10 +31,9 @@ const greetingSize = 128
 
 // dialLink connects and authenticates; ctx bounds it.
 func dialLink(ctx context.Context, t driver.Target) (*link, *driver.Error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", t.Address)
+	c, err := socket.Dial(ctx, t.Address)
 	if err != nil {
-		return nil, connectError(ctx, t, err)
+		return nil, driver.Unconnected(err)
 	}
 	l := &link{conn: c, in: bufio.NewReaderSize(c, 64<<10), maxReply: 256 << 20}
 	if err := l.greet(ctx, t); err != nil {
@@ -178,11 +176,11 @@ func (l *link) ask(ctx context.Context, kind byte, request []byte) (code uint32,
 	defer l.watch(ctx)()
 	l.queue(kind, request)
 	if err := l.flush(); err != nil {
-		return 0, nil, lost(ctx, err)
+		return 0, nil, driver.Unanswered(ctx, nil, err, "")
 	}
 	code, sync, answer, err := l.receive()
 	if err != nil {
-		return 0, nil, lost(ctx, err)
+		return 0, nil, driver.Unanswered(ctx, nil, err, "")
 	}
 	if sync != l.sync {
 		return 0, nil, protocolError("an answer to another request came")
@@ -190,27 +188,9 @@ func (l *link) ask(ctx context.Context, kind byte, request []byte) (code uint32,
 	return code, answer, nil
 }
 
-// lost classifies the end of an established connection.
-func lost(ctx context.Context, err error) *driver.Error {
-	if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		return &driver.Error{Class: driver.Timeout, Text: "no answer within the operation's timeout", Fatal: true, Err: err}
-	}
-	return &driver.Error{Class: driver.UnknownOutcome, Text: "the connection broke before the answer came: " + oneLine(err.Error()), Fatal: true, Err: err}
-}
-
 // connectError says why a session could not be opened.
 func connectError(ctx context.Context, t driver.Target, err error) *driver.Error {
-	e := &driver.Error{Class: driver.Connect, Fatal: true, Err: err}
-	where := fmt.Sprintf("can't connect to %s as %q: ", t.Address, t.User)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Text = where + "connection refused; is the server running there?"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), ctx.Err() != nil:
-		e.Text = where + "no answer in time; is the server up and reachable?"
-	default:
-		e.Text = where + oneLine(err.Error())
-	}
-	return e
+	return driver.Unconnected(socket.Explain(ctx, t.Address, err))
 }
 
 // Close ends the connection; it is safe to call twice.

@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 )
 
 // Bounds of what a load has in flight. Two batches are: the server works on one while the other
@@ -79,7 +80,7 @@ func (l *loading) run(ctx context.Context) (done int64, err error) {
 				return done, err
 			}
 			if err := l.flush(); err != nil {
-				return done, lost(ctx, err)
+				return done, driver.Unanswered(ctx, nil, err, "")
 			}
 			pending = append(pending, n)
 		}
@@ -132,7 +133,7 @@ func (l *loading) settle(ctx context.Context, n int) error {
 	for ; n > 0; n-- {
 		code, _, answer, err := l.receive()
 		if err != nil {
-			return lost(ctx, err)
+			return driver.Unanswered(ctx, nil, err, "")
 		}
 		if failure := refusal(code, answer); failure != nil {
 			failure.Text = fmt.Sprintf("load %s: %s", l.chunk.Table, failure.Text)
@@ -199,10 +200,10 @@ func (a *admin) insertBody(chunk *driver.Chunk, replace bool, first, rows uint64
 func insertText(chunk *driver.Chunk, rows int, replace bool) string {
 	names := make([]string, len(chunk.Columns))
 	for i, c := range chunk.Columns {
-		names[i] = quote(c.Name)
+		names[i] = sqltext.Quote(c.Name)
 	}
 	var b strings.Builder
-	b.WriteString("INSERT INTO " + quote(chunk.Table) + " (" + strings.Join(names, ", ") + ") VALUES ")
+	b.WriteString("INSERT INTO " + sqltext.Quote(chunk.Table) + " (" + strings.Join(names, ", ") + ") VALUES ")
 	for r := range rows {
 		if r > 0 {
 			b.WriteString(", ")
@@ -221,5 +222,3 @@ func insertText(chunk *driver.Chunk, rows int, replace bool) string {
 	}
 	return b.String()
 }
-
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -66,9 +66,9 @@ func check(p *driver.Program) *driver.Error {
 		case driver.SQL, driver.Call, driver.Eval, driver.Select, driver.Insert, driver.Replace,
 			driver.Update, driver.Upsert, driver.Delete, driver.Read, driver.Scan:
 		case driver.Begin, driver.Commit, driver.Rollback:
-			return clientError("iproto has no transactions over several requests (Tarantool 2.6 has none, and Picodata accepts BEGIN without making one): put the statements into one stored function or Eval, or set transaction to false")
+			return driver.Bad("iproto has no transactions over several requests (Tarantool 2.6 has none, and Picodata accepts BEGIN without making one): put the statements into one stored function or Eval, or set transaction to false")
 		default:
-			return clientError(fmt.Sprintf("request %s: iproto has no such request: use SQL, call, eval, select, insert, replace, update, upsert or delete", nameOf(r)))
+			return driver.Bad("request %s: iproto has no such request: use SQL, call, eval, select, insert, replace, update, upsert or delete", nameOf(r))
 		}
 	}
 	return nil
@@ -101,14 +101,14 @@ func (c *compiler) request(ctx context.Context, r *driver.Request, s *statement)
 		return nil
 	}
 	if c.picodata && r.Verb != driver.Select && r.Verb != driver.Read && r.Verb != driver.Scan {
-		return clientError("Picodata takes changes as SQL only: write a statement instead of insert, replace, update, upsert or delete")
+		return driver.Bad("Picodata takes changes as SQL only: write a statement instead of insert, replace, update, upsert or delete")
 	}
 	return c.onSpace(ctx, r, s)
 }
 
 func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *driver.Error {
 	if first := strings.ToLower(firstWord(r.Text)); first == "begin" || first == "commit" || first == "rollback" || first == "start" {
-		return clientError("iproto has no transactions over several requests: put the statements into one stored function")
+		return driver.Bad("iproto has no transactions over several requests: put the statements into one stored function")
 	}
 	var b body
 	b.mapping(2)

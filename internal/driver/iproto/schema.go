@@ -2,7 +2,6 @@ package iproto
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"brunt/internal/driver"
@@ -275,5 +274,5 @@ func (r *reader) texts() map[string]string {
 }
 
 func unknownSpace(name string) *driver.Error {
-	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf("no space %q that this user can see: create it or correct the name", strings.TrimSpace(name))}
+	return driver.Bad("no space %q that this user can see: create it or correct the name", strings.TrimSpace(name))
 }

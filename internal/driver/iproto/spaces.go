@@ -2,7 +2,6 @@ package iproto
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +31,7 @@ type source struct {
 func (c *compiler) source(ctx context.Context, text string, params int) (source, *driver.Error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return source{}, clientError("it names no space")
+		return source{}, driver.Bad("it names no space")
 	}
 	s := source{limit: unlimited, iterator: iteratorEQ}
 	if params == 0 {
@@ -40,7 +39,7 @@ func (c *compiler) source(ctx context.Context, text string, params int) (source,
 	}
 	for i := 1; i < len(words); i += 2 {
 		if i+1 == len(words) {
-			return s, clientError(fmt.Sprintf("%q says nothing after %q", text, words[i]))
+			return s, driver.Bad("%q says nothing after %q", text, words[i])
 		}
 		var err error
 		ok := true
@@ -55,7 +54,7 @@ func (c *compiler) source(ctx context.Context, text string, params int) (source,
 			ok = false
 		}
 		if err != nil || !ok {
-			return s, clientError(fmt.Sprintf("%q isn't of the form \"space.index iterator GE limit 10 offset 5\"", text))
+			return s, driver.Bad("%q isn't of the form \"space.index iterator GE limit 10 offset 5\"", text)
 		}
 	}
 	name, index := words[0], ""
@@ -76,7 +75,7 @@ func (c *compiler) source(ctx context.Context, text string, params int) (source,
 	if index != "" {
 		id, ok := sp.indexes[index]
 		if !ok {
-			return s, clientError(fmt.Sprintf("space %q has no index %q", name, index))
+			return s, driver.Bad("space %q has no index %q", name, index)
 		}
 		s.index = id
 	}
@@ -112,7 +111,7 @@ func (c *compiler) onSpace(ctx context.Context, r *driver.Request, s *statement)
 		}
 		at, ok := src.space.field(string(k.name))
 		if !ok {
-			return clientError(fmt.Sprintf("the space has no field %q", k.name))
+			return driver.Bad("the space has no field %q", k.name)
 		}
 		k.name, k.column = nil, at
 	}
@@ -145,7 +144,7 @@ func selection(b *body, r *driver.Request, src source) *driver.Error {
 		src.limit = 1
 	case driver.Scan:
 		if keys != 2 {
-			return clientError("a scan takes two parameters: the first key and the count")
+			return driver.Bad("a scan takes two parameters: the first key and the count")
 		}
 		keys, src.iterator = 1, iteratorGE
 	}
@@ -212,7 +211,7 @@ func placesOf(r *driver.Request, sp *space) ([]int, *driver.Error) {
 		return places, nil
 	}
 	if len(r.Fields) != len(r.Params) {
-		return nil, clientError(fmt.Sprintf("%d fields are named for %d parameters", len(r.Fields), len(r.Params)))
+		return nil, driver.Bad("%d fields are named for %d parameters", len(r.Fields), len(r.Params))
 	}
 	var places []int
 	for p, name := range r.Fields {
@@ -239,7 +238,7 @@ func fieldNumber(sp *space, name string) (int, *driver.Error) {
 	if at, err := strconv.Atoi(name); err == nil && at >= 0 && at < most {
 		return at, nil
 	}
-	return 0, clientError(fmt.Sprintf("the space has no field %q: give a name of its format, or a number from 0", name))
+	return 0, driver.Bad("the space has no field %q: give a name of its format, or a number from 0", name)
 }
 
 // update writes a key and assignments: of Fields, which belong to the last parameters, or of the
@@ -250,7 +249,7 @@ func update(b *body, r *driver.Request, src source) *driver.Error {
 		keys = len(r.Params) - n
 	}
 	if keys < 1 || keys >= len(r.Params) {
-		return clientError("an update takes the key, then a value for each of its fields")
+		return driver.Bad("an update takes the key, then a value for each of its fields")
 	}
 	var set [][2]int
 	next := 0

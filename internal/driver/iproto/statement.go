@@ -26,7 +26,7 @@ type piece struct {
 // can't be sent.
 func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *driver.Error) {
 	if len(args) != s.params {
-		return dst, clientError("the count of arguments isn't that of the request's parameters")
+		return dst, driver.Bad("the count of arguments isn't that of the request's parameters")
 	}
 	var err *driver.Error
 	for i := range s.pieces {

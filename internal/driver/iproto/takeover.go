@@ -28,7 +28,7 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if err != nil {
 		return wire.Session{}, err
 	}
-	ctx, cancel := bounded(ctx, t)
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	l, err := dialLink(ctx, t)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%d %s: got %v, fatal %v", c.code, c.message, e.Class, e.Fatal)
 		}
 	}
-	if e := serverError(1, strings.Repeat("ä\n", 1000)); len(e.Text) > 310 || strings.Contains(e.Text, "\n") {
+	if e := serverError(1, strings.Repeat("ä\n", 1000)); len(e.Text) > 510 || strings.Contains(e.Text, "\n") {
 		t.Errorf("a long message became %q", e.Text)
 	}
 }

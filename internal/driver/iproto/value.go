@@ -37,7 +37,7 @@ func appendValue(dst []byte, v *gen.Value) ([]byte, *driver.Error) {
 		return appendDatetime(dst, v.I), nil
 	case gen.String, gen.JSON, gen.Bytes:
 		if len(v.B) > math.MaxInt32 {
-			return dst, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("a value of %d bytes is too large for the protocol", len(v.B))}
+			return dst, driver.Bad("a value of %d bytes is too large for the protocol", len(v.B))
 		}
 		if v.Kind == gen.Bytes {
 			return appendBytes(dst, v.B), nil
@@ -45,11 +45,11 @@ func appendValue(dst []byte, v *gen.Value) ([]byte, *driver.Error) {
 		return append(appendStringHeader(dst, len(v.B)), v.B...), nil
 	case gen.UUID:
 		if len(v.B) != 16 {
-			return dst, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("a UUID has 16 bytes, not %d", len(v.B))}
+			return dst, driver.Bad("a UUID has 16 bytes, not %d", len(v.B))
 		}
 		return append(appendExt(dst, extUUID, 16), v.B...), nil
 	}
-	return dst, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("values of kind %d can't be sent", v.Kind)}
+	return dst, driver.Bad("values of kind %d can't be sent", v.Kind)
 }
 
 // appendDecimal writes the scale and the digits in packed BCD with the sign in the last half byte

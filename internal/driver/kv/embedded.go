@@ -36,7 +36,7 @@ func (e *Embedded) Name() string { return e.name }
 // use returns the open store of a target.
 func (e *Embedded) use(t driver.Target) (Store, func() error, *driver.Error) {
 	if t.Address == "" {
-		return nil, nil, Bad("no address given; write the path of the database of %s", e.name)
+		return nil, nil, driver.Bad("no address given; write the path of the database of %s", e.name)
 	}
 	store, release, err := e.shared.Get(t, func() (Store, error) { return e.open(t) })
 	if err == nil {
@@ -47,7 +47,7 @@ func (e *Embedded) use(t driver.Target) (Store, func() error, *driver.Error) {
 	}
 	return nil, nil, &driver.Error{Class: driver.Connect, Fatal: true, Err: err,
 		Text: fmt.Sprintf("can't open %s: %s; check that %s is writable and that no other process has it open",
-			t.Address, Line(err.Error(), ""), filepath.Dir(t.Address))}
+			t.Address, driver.Line(err.Error(), ""), filepath.Dir(t.Address))}
 }
 
 // Dial opens a session; the first one opens the store. An error is a *driver.Error: of class

@@ -118,7 +118,7 @@ func TestSharedStoresCloseWithTheirLastUser(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	read := func(options map[string]string) (string, *driver.Error) {
-		o := Read("p", driver.Target{Options: options})
+		o := driver.OptionsOf("p", driver.Target{Options: options})
 		_ = o.Int("n", 3, 0, 9)
 		b, d, w := o.Bool("b", true), o.Duration("d", time.Second), o.Choice("w", "one", "two")
 		return w + " " + d.String() + map[bool]string{true: " yes", false: " no"}[b], o.Done()

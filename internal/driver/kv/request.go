@@ -3,7 +3,6 @@
 package kv
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,18 +21,13 @@ type Request struct {
 	Captures []driver.Capture
 }
 
-// Bad is a failure of class Client.
-func Bad(format string, args ...any) *driver.Error {
-	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf(format, args...)}
-}
-
 // Program understands all requests of a program, by ID. The error names the request.
 func Program(p *driver.Program) ([]Request, *driver.Error) {
 	all := make([]Request, len(p.Requests))
 	for i := range p.Requests {
 		r, err := Parse(&p.Requests[i])
 		if err != nil {
-			return nil, Bad("request %q: %s", p.Requests[i].Name, err.Text)
+			return nil, driver.Bad("request %q: %s", p.Requests[i].Name, err.Text)
 		}
 		all[i] = r
 	}
@@ -48,7 +42,7 @@ func Parse(req *driver.Request) (Request, *driver.Error) {
 		known := map[string]driver.Verb{"read": driver.Read, "insert": driver.Insert, "update": driver.Update, "delete": driver.Delete}
 		r.Verb, ok = known[verb], ok && known[verb] != 0
 		if !ok || req.Rows < 1 {
-			return r, Bad("a batch is read, insert, update or delete, a space and the table, of at least one row; not %q of %d", req.Text, req.Rows)
+			return r, driver.Bad("a batch is read, insert, update or delete, a space and the table, of at least one row; not %q of %d", req.Text, req.Rows)
 		}
 		r.Table, r.Rows = table, req.Rows
 	}
@@ -60,27 +54,27 @@ func Parse(req *driver.Request) (Request, *driver.Error) {
 	case driver.Insert, driver.Update:
 		r.PerRow = 1 + len(r.Fields)
 		if len(r.Fields) == 0 {
-			return r, Bad("no fields to write")
+			return r, driver.Bad("no fields to write")
 		}
 	default:
-		return r, Bad("a key-value store takes read, scan, insert, update, delete and batches of them")
+		return r, driver.Bad("a key-value store takes read, scan, insert, update, delete and batches of them")
 	}
 	if r.Table == "" {
-		return r, Bad("no table given")
+		return r, driver.Bad("no table given")
 	}
 	if len(req.Params) != 0 && len(req.Params) != r.Rows*r.PerRow {
-		return r, Bad("%d parameters where there must be %d", len(req.Params), r.Rows*r.PerRow)
+		return r, driver.Bad("%d parameters where there must be %d", len(req.Params), r.Rows*r.PerRow)
 	}
 	return r, r.checkCaptures()
 }
 
 func (r *Request) checkCaptures() *driver.Error {
 	if len(r.Captures) > 0 && r.Verb != driver.Read && r.Verb != driver.Scan {
-		return Bad("only reads and scans return fields to capture")
+		return driver.Bad("only reads and scans return fields to capture")
 	}
 	for _, c := range r.Captures {
 		if c.Name == "" || len(r.Fields) > 0 && !slices.Contains(r.Fields, c.Name) {
-			return Bad("capture %q isn't among the fields that are read", c.Name)
+			return driver.Bad("capture %q isn't among the fields that are read", c.Name)
 		}
 	}
 	return nil
@@ -89,7 +83,7 @@ func (r *Request) checkCaptures() *driver.Error {
 // Check says whether args are as many as the request takes.
 func (r *Request) Check(args []gen.Value) *driver.Error {
 	if want := r.Rows * r.PerRow; len(args) != want {
-		return Bad("%d arguments for %d parameters", len(args), want)
+		return driver.Bad("%d arguments for %d parameters", len(args), want)
 	}
 	return nil
 }
@@ -98,7 +92,7 @@ func (r *Request) Check(args []gen.Value) *driver.Error {
 func Count(args []gen.Value) (int, *driver.Error) {
 	v := &args[1]
 	if v.Kind != gen.Int && v.Kind != gen.Uint || v.I < 1 || v.I > 1<<31-1 {
-		return 0, Bad("a scan's count must be a whole number of at least 1")
+		return 0, driver.Bad("a scan's count must be a whole number of at least 1")
 	}
 	return int(v.I), nil
 }
@@ -136,7 +130,7 @@ func (r *Request) Capture(reply *driver.Reply, value func(field string) (content
 func Begin(all []Request, req *driver.Request, args []gen.Value, reply *driver.Reply) *Request {
 	reply.Reset(len(req.Capture))
 	if req.ID < 0 || req.ID >= len(all) {
-		reply.Fail(Bad("the request isn't part of the program"))
+		reply.Fail(driver.Bad("the request isn't part of the program"))
 		return nil
 	}
 	r := &all[req.ID]
@@ -145,16 +139,4 @@ func Begin(all []Request, req *driver.Request, args []gen.Value, reply *driver.R
 		return nil
 	}
 	return r
-}
-
-// Line makes a library's message one line of at most 300 bytes without the secret.
-func Line(text, secret string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if len(secret) >= 3 {
-		text = strings.ReplaceAll(text, secret, "…")
-	}
-	if len(text) > 300 {
-		text = strings.ToValidUTF8(text[:300], "") + "…"
-	}
-	return text
 }

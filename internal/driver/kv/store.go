@@ -211,7 +211,7 @@ func (s *Shared) Get(t driver.Target, open func() (Store, error)) (store Store, 
 	h := s.open[t.Address]
 	switch {
 	case h != nil && h.settings != settings:
-		return nil, nil, Bad("%s is open already with other options", t.Address)
+		return nil, nil, driver.Bad("%s is open already with other options", t.Address)
 	case h == nil:
 		store, err := open()
 		if err != nil {

@@ -52,7 +52,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		err = c.write(ctx, table, r, args, reply)
 	}
 	if err != nil {
-		reply.Fail(failure(ctx, err, c.secret))
+		reply.Fail(failure(ctx, req, err, c.secret))
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
@@ -39,18 +38,9 @@ func New() *Driver { return &Driver{} }
 // Name is "mongodb".
 func (*Driver) Name() string { return "mongodb" }
 
-const defaultConnectTimeout = 5 * time.Second
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
-}
-
 // clientOptions understands a target.
 func clientOptions(t driver.Target) (o *mongooptions.ClientOptions, upsert bool, refused *driver.Error) {
-	read := kv.Read("mongodb", t)
+	read := driver.OptionsOf("mongodb", t)
 	source, w := read.Text("auth_source", "admin"), read.Text("w", "")
 	upsert = read.Bool("upsert", false)
 	set := read.Bool("replica_set", false)
@@ -58,7 +48,7 @@ func clientOptions(t driver.Target) (o *mongooptions.ClientOptions, upsert bool,
 		return nil, false, refused
 	}
 	o = mongooptions.Client().SetHosts([]string{t.Address}).SetDirect(!set).SetMaxPoolSize(1).SetRetryReads(false).SetRetryWrites(false).
-		SetConnectTimeout(connectTimeout(t)).SetServerSelectionTimeout(connectTimeout(t)).SetServerMonitoringMode("poll").SetAppName("brunt")
+		SetConnectTimeout(t.ConnectTime()).SetServerSelectionTimeout(t.ConnectTime()).SetServerMonitoringMode("poll").SetAppName("brunt")
 	if t.TLS != nil {
 		o.SetTLSConfig(t.TLS)
 	}
@@ -73,7 +63,7 @@ func clientOptions(t driver.Target) (o *mongooptions.ClientOptions, upsert bool,
 		o.SetWriteConcern(concern)
 	}
 	if err := o.Validate(); err != nil {
-		return nil, false, kv.Bad("%s", kv.Line(err.Error(), t.Password))
+		return nil, false, driver.Bad("%s", driver.Line(err.Error(), t.Password))
 	}
 	return o, upsert, nil
 }
@@ -84,16 +74,16 @@ func open(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
 	if refused != nil {
 		return nil, refused
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	probe, err := socket.Dial(ctx, t.Address)
 	if err != nil {
-		return nil, connectFailure(err.Error(), "", err)
+		return nil, driver.Unconnected(err)
 	}
 	probe.Close()
 	client, err := mongo.Connect(o)
 	if err != nil {
-		return nil, kv.Bad("%s", kv.Line(err.Error(), t.Password))
+		return nil, driver.Bad("%s", driver.Line(err.Error(), t.Password))
 	}
 	database := t.Database
 	if database == "" {
@@ -107,13 +97,9 @@ func open(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
 	return c, nil
 }
 
-func connectFailure(text, code string, err error) *driver.Error {
-	return &driver.Error{Class: driver.Connect, Code: code, Text: text, Fatal: true, Err: err}
-}
-
 // refusal says why no session could be opened.
 func refusal(ctx context.Context, t driver.Target, err error) *driver.Error {
-	text := kv.Line(err.Error(), t.Password)
+	text := driver.Line(err.Error(), t.Password)
 	code := ""
 	var answer mongo.CommandError
 	if errors.As(err, &answer) {
@@ -121,11 +107,11 @@ func refusal(ctx context.Context, t driver.Target, err error) *driver.Error {
 	}
 	switch {
 	case strings.Contains(text, "auth error") || code == "18" || code == "13":
-		return connectFailure(fmt.Sprintf("can't connect to %s: %s; check user, password and option auth_source", t.Address, text), code, err)
+		return driver.ConnectError(fmt.Sprintf("can't connect to %s: %s; check user, password and option auth_source", t.Address, text), code, err)
 	case ctx.Err() != nil || mongo.IsTimeout(err) || strings.Contains(text, "server selection"):
-		return connectFailure(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()+" ("+text+")", code, err)
+		return driver.ConnectError(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()+" ("+text+")", code, err)
 	}
-	return connectFailure(fmt.Sprintf("can't connect to %s: %s", t.Address, text), code, err)
+	return driver.ConnectError(fmt.Sprintf("can't connect to %s: %s", t.Address, text), code, err)
 }
 
 // Dial opens a session. An error is a *driver.Error: of class Client if the program can't be done
@@ -150,12 +136,12 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 		return driver.ServerInfo{}, refused
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	info := driver.ServerInfo{Product: "MongoDB", Settings: map[string]string{}}
 	build, err := c.client.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw()
 	if err != nil {
-		return info, failure(ctx, err, t.Password)
+		return info, failure(ctx, nil, err, t.Password)
 	}
 	info.Version, _ = build.Lookup("version").StringValueOK()
 	if v, ok := build.Lookup("ferretdb", "version").StringValueOK(); ok {
@@ -184,33 +170,33 @@ func (d *Driver) Prepare(ctx context.Context, t driver.Target, table string, _ [
 	}
 	defer c.Close()
 	if err := c.database.Collection(table).Drop(ctx); err != nil {
-		return failure(ctx, err, t.Password)
+		return failure(ctx, nil, err, t.Password)
 	}
 	return nil
 }
 
 // failure classifies what the library returned.
-func failure(ctx context.Context, err error, secret string) *driver.Error {
+func failure(ctx context.Context, req *driver.Request, err error, secret string) *driver.Error {
 	var own *driver.Error
 	if errors.As(err, &own) {
 		return own
 	}
-	e := &driver.Error{Class: driver.Server, Text: kv.Line(err.Error(), secret), Err: err}
+	e := &driver.Error{Class: driver.Server, Text: driver.Line(err.Error(), secret), Err: err}
 	var answer mongo.ServerError
 	switch {
 	case strings.Contains(e.Text, "server selection error"):
 		e.Class, e.Fatal = driver.Connect, true
-	case errors.Is(err, context.Canceled):
-		e.Class, e.Fatal = driver.UnknownOutcome, true
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.Class, e.Fatal, e.Text = driver.Timeout, true, "no answer within the operation's timeout"
-	case mongo.IsNetworkError(err):
-		e.Class, e.Fatal, e.Text = driver.UnknownOutcome, true, "the connection broke before the answer came: "+e.Text
+	case strings.Contains(e.Text, "not sent to server"):
+		return driver.Late(nil)
+	case errors.Is(err, context.Canceled), driver.IsLate(ctx, err), mongo.IsNetworkError(err):
+		return driver.Unanswered(ctx, req, err, secret)
 	case errors.As(err, &answer):
 		if codes := answer.ErrorCodes(); len(codes) > 0 {
 			e.Code = fmt.Sprint(codes[0])
 		}
-		e.Class = classOf(answer)
+		if e.Class = classOf(answer); e.Class == driver.Timeout {
+			e.Class = driver.Late(req).Class
+		}
 	default:
 		e.Class, e.Fatal = driver.Client, true
 	}

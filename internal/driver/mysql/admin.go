@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"brunt/internal/driver"
-	"brunt/internal/driver/kv"
 	"brunt/internal/gen"
 )
 
@@ -28,7 +27,7 @@ func (d *Driver) Admin(ctx context.Context, t driver.Target) (driver.Admin, erro
 func (a *admin) Exec(ctx context.Context, text string) (int64, error) {
 	result, err := a.ExecContext(ctx, text, nil)
 	if err != nil {
-		return 0, a.failure(ctx, err)
+		return 0, a.failure(ctx, nil, err)
 	}
 	return result.RowsAffected()
 }
@@ -37,7 +36,7 @@ func (a *admin) Exec(ctx context.Context, text string) (int64, error) {
 func (a *admin) Query(ctx context.Context, text string, row func(values []*string) error) error {
 	rows, err := a.QueryContext(ctx, text, nil)
 	if err != nil {
-		return a.failure(ctx, err)
+		return a.failure(ctx, nil, err)
 	}
 	defer rows.Close()
 	values := make([]sqldriver.Value, len(rows.Columns()))
@@ -45,7 +44,7 @@ func (a *admin) Query(ctx context.Context, text string, row func(values []*strin
 		if err := rows.Next(values); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return a.failure(ctx, err)
+			return a.failure(ctx, nil, err)
 		}
 		texts := make([]*string, len(values))
 		for i, v := range values {
@@ -72,7 +71,7 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (ro
 		return 0, nil
 	}
 	if replace && len(chunk.Keys) == 0 {
-		return 0, kv.Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", quote(chunk.Table))
+		return 0, driver.Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", quote(chunk.Table))
 	}
 	l := &loader{admin: a, chunk: chunk, replace: replace, values: make([]gen.Value, len(chunk.Columns))}
 	_, err = a.Exec(ctx, "START TRANSACTION")
@@ -85,7 +84,7 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (ro
 	}
 	if err != nil {
 		a.ExecContext(context.WithoutCancel(ctx), "ROLLBACK", nil)
-		e := a.failure(ctx, err)
+		e := a.failure(ctx, nil, err)
 		e.Text = fmt.Sprintf("load of table %s: %s", quote(chunk.Table), e.Text)
 		return 0, e
 	}

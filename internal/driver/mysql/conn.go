@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"brunt/internal/driver"
-	"brunt/internal/driver/kv"
 	"brunt/internal/gen"
 )
 
@@ -28,14 +27,14 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	}
 	st := &c.statements[req.ID]
 	if len(args) != st.params {
-		reply.Fail(kv.Bad("%d arguments for %d parameters", len(args), st.params))
+		reply.Fail(driver.Bad("%d arguments for %d parameters", len(args), st.params))
 		return
 	}
 	c.args = c.args[:0]
 	for i, from := range st.order {
 		c.args = append(c.args, sqldriver.NamedValue{Ordinal: i + 1, Value: argument(&args[from])})
 	}
-	before := c.received.Load()
+	before := c.received.Received()
 	var err error
 	if st.before != "" {
 		_, err = c.ExecContext(ctx, st.before, nil)
@@ -47,9 +46,9 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	default:
 		err = c.exec(ctx, st, reply)
 	}
-	reply.BytesIn = c.received.Load() - before
+	reply.BytesIn = c.received.Received() - before
 	if err != nil {
-		reply.Fail(c.failure(ctx, err))
+		reply.Fail(c.failure(ctx, req, err))
 	} else if st.records != nil {
 		reply.Missing = reply.Rows+reply.Affected < st.records.Distinct(args)
 	}

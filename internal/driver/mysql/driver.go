@@ -19,11 +19,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"brunt/internal/driver"
-	"brunt/internal/driver/kv"
 	"brunt/internal/socket"
 
 	"github.com/go-sql-driver/mysql"
@@ -43,15 +40,6 @@ func New() *Driver { return &Driver{} }
 // Name is "mysql".
 func (*Driver) Name() string { return "mysql" }
 
-const defaultConnectTimeout = 5 * time.Second
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
-}
-
 // connection is what the library's connections can do.
 type connection interface {
 	sqldriver.Conn
@@ -64,30 +52,18 @@ type connection interface {
 type session struct {
 	connection
 	secret   string
-	received atomic.Int64
+	received socket.Meter
 	closed   bool
-}
-
-// counted counts what is received over a connection.
-type counted struct {
-	net.Conn
-	received *atomic.Int64
-}
-
-func (c counted) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.received.Add(int64(n))
-	return n, err
 }
 
 // open connects and signs in within Target.ConnectTimeout.
 func open(ctx context.Context, t driver.Target) (*session, *driver.Error) {
-	options := kv.Read("mysql", t)
+	options := driver.OptionsOf("mysql", t)
 	mode, zone := options.Text("sql_mode", ""), options.Text("time_zone", "+00:00")
 	if refused := options.Done(); refused != nil {
 		return nil, refused
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	s := &session{secret: t.Password}
 	c := mysql.NewConfig()
@@ -104,16 +80,16 @@ func open(ctx context.Context, t driver.Target) (*session, *driver.Error) {
 			refusedAt = err
 			return nil, err
 		}
-		return counted{nc, &s.received}, nil
+		return s.received.Conn(nc), nil
 	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, kv.Bad("%s", kv.Line(err.Error(), t.Password))
+		return nil, driver.Bad("%s", driver.Line(err.Error(), t.Password))
 	}
 	conn, err := connector.Connect(ctx)
 	switch {
 	case refusedAt != nil:
-		return nil, connectFailure(refusedAt.Error(), "", refusedAt)
+		return nil, driver.ConnectError(refusedAt.Error(), "", refusedAt)
 	case err != nil:
 		return nil, refusal(ctx, t, err)
 	}
@@ -125,18 +101,14 @@ func open(ctx context.Context, t driver.Target) (*session, *driver.Error) {
 // of modes and zones have none.
 func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-func connectFailure(text, code string, err error) *driver.Error {
-	return &driver.Error{Class: driver.Connect, Code: code, Text: text, Fatal: true, Err: err}
-}
-
 // refusal says why the server didn't let us in.
 func refusal(ctx context.Context, t driver.Target, err error) *driver.Error {
 	var answer *mysql.MySQLError
 	if !errors.As(err, &answer) {
 		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			return connectFailure(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error(), "", err)
+			return driver.ConnectError(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error(), "", err)
 		}
-		return connectFailure(fmt.Sprintf("can't connect to %s: %s; does a MySQL or MariaDB listen there?", t.Address, kv.Line(err.Error(), t.Password)), "", err)
+		return driver.ConnectError(fmt.Sprintf("can't connect to %s: %s; does a MySQL or MariaDB listen there?", t.Address, driver.Line(err.Error(), t.Password)), "", err)
 	}
 	hint := ""
 	switch answer.Number {
@@ -147,8 +119,8 @@ func refusal(ctx context.Context, t driver.Target, err error) *driver.Error {
 	case 1040, 1203:
 		hint = "; raise the server's max_connections or use fewer sessions"
 	}
-	text := fmt.Sprintf("can't connect to %s: %s%s", t.Address, kv.Line(answer.Message, t.Password), hint)
-	return connectFailure(text, fmt.Sprint(answer.Number), err)
+	text := fmt.Sprintf("can't connect to %s: %s%s", t.Address, driver.Line(answer.Message, t.Password), hint)
+	return driver.ConnectError(text, fmt.Sprint(answer.Number), err)
 }
 
 // Close ends the session; it is safe to call twice.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"brunt/internal/driver"
-	"brunt/internal/driver/kv"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -31,8 +30,8 @@ func classOf(number uint16) (class driver.Class, fatal bool) {
 	return driver.Server, false
 }
 
-// failure classifies what the library returned.
-func (s *session) failure(ctx context.Context, err error) *driver.Error {
+// failure classifies what the library returned; req is nil outside of programs.
+func (s *session) failure(ctx context.Context, req *driver.Request, err error) *driver.Error {
 	var own *driver.Error
 	if errors.As(err, &own) {
 		return own
@@ -40,22 +39,17 @@ func (s *session) failure(ctx context.Context, err error) *driver.Error {
 	var answer *mysql.MySQLError
 	if errors.As(err, &answer) {
 		class, fatal := classOf(answer.Number)
-		return &driver.Error{Class: class, Code: fmt.Sprint(answer.Number), Text: kv.Line(answer.Message, s.secret), Fatal: fatal, Err: err}
+		return &driver.Error{Class: class, Code: fmt.Sprint(answer.Number), Text: driver.Line(answer.Message, s.secret), Fatal: fatal, Err: err}
 	}
-	e := &driver.Error{Class: driver.UnknownOutcome, Text: kv.Line(err.Error(), s.secret), Fatal: true, Err: err}
+	e := driver.Unanswered(ctx, req, err, s.secret)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
-	case errors.Is(err, context.Canceled):
-		e.Text = "the operation was interrupted"
+	case driver.IsLate(ctx, err):
 	case errors.Is(err, sqldriver.ErrBadConn):
 		e.Class, e.Text = driver.Connect, "the connection is closed"
 	case errors.Is(err, mysql.ErrMalformPkt), errors.Is(err, mysql.ErrPktSync), errors.Is(err, mysql.ErrPktSyncMul):
 		e.Class = driver.Protocol
 	case errors.Is(err, mysql.ErrPktTooLarge):
-		e.Class, e.Fatal = driver.Client, false
-	case errors.Is(err, mysql.ErrInvalidConn):
-		e.Text = "the connection broke before the answer came"
+		e.Class, e.Text, e.Fatal = driver.Client, driver.Line(err.Error(), s.secret), false
 	}
 	return e
 }

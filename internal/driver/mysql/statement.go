@@ -59,18 +59,18 @@ func (st *statement) prepare(ctx context.Context, s *session, req *driver.Reques
 	}
 	st.rows = returnsRows(st.text)
 	if len(req.Capture) > 0 && !st.rows {
-		return kv.Bad("the statement returns no rows to capture from")
+		return driver.Bad("the statement returns no rows to capture from")
 	}
 	if req.Simple {
 		return nil
 	}
 	p, err := s.PrepareContext(ctx, st.text)
 	if err != nil {
-		return s.failure(ctx, err)
+		return s.failure(ctx, nil, err)
 	}
 	st.prepared = p.(prepared)
 	if n := p.NumInput(); n >= 0 && n != len(st.order) {
-		return kv.Bad("the server sees %d parameters in the statement, the plan gives %d", n, len(st.order))
+		return driver.Bad("the server sees %d parameters in the statement, the plan gives %d", n, len(st.order))
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func questionMarks(text string, params int) (out string, order []int, refused *d
 			order = append(order, marks)
 			marks++
 		case numbered && (n < 1 || n > params):
-			return "", nil, kv.Bad("the statement uses %.20s but has %d parameters", token.Text, params)
+			return "", nil, driver.Bad("the statement uses %.20s but has %d parameters", token.Text, params)
 		case numbered:
 			order = append(order, n-1)
 			b.WriteByte('?')
@@ -96,7 +96,7 @@ func questionMarks(text string, params int) (out string, order []int, refused *d
 		b.WriteString(token.Text)
 	}
 	if marks > 0 && (marks != params || len(order) != marks) {
-		return "", nil, kv.Bad("the statement has %d question marks and %d parameters", marks, params)
+		return "", nil, driver.Bad("the statement has %d question marks and %d parameters", marks, params)
 	}
 	return b.String(), order, nil
 }
@@ -137,7 +137,7 @@ func (st *statement) find(req *driver.Request, columns []string) *driver.Error {
 			}
 		}
 		if captures[i] < 0 || captures[i] >= len(columns) {
-			return kv.Bad("captured column %q (number %d) isn't in the result, which has: %s", c.Name, c.Column, strings.Join(columns, ", "))
+			return driver.Bad("captured column %q (number %d) isn't in the result, which has: %s", c.Name, c.Column, strings.Join(columns, ", "))
 		}
 	}
 	st.captures = captures

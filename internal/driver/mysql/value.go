@@ -87,7 +87,7 @@ func decode(v *gen.Value, from sqldriver.Value, want gen.Kind) *driver.Error {
 		template.SetText(v, want, text)
 	}
 	if v.Kind == gen.Null {
-		return kv.Bad("a captured value (%.60s) can't be read as the kind that the plan wants", text)
+		return driver.Bad("a captured value (%.60s) can't be read as the kind that the plan wants", text)
 	}
 	return nil
 }

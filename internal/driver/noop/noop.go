@@ -34,13 +34,13 @@ func (Driver) Dial(ctx context.Context, t driver.Target, _ *driver.Program) (dri
 		d, err := time.ParseDuration(value)
 		switch {
 		case err != nil || d < 0:
-			return nil, &driver.Error{Class: driver.Client, Text: "option " + name + " of noop: give a time such as 5ms"}
+			return nil, driver.Bad("%s", "option "+name+" of noop: give a time such as 5ms")
 		case name == "delay":
 			c.least, c.most = d, d
 		case name == "delay_up_to":
 			c.most = d
 		default:
-			return nil, &driver.Error{Class: driver.Client, Text: "unknown option " + name + " of noop; there are delay and delay_up_to"}
+			return nil, driver.Bad("%s", "unknown option "+name+" of noop; there are delay and delay_up_to")
 		}
 	}
 	return c, nil

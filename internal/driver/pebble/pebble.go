@@ -53,7 +53,7 @@ func (quiet) Fatalf(format string, args ...any) {
 }
 
 func open(t driver.Target) (kv.Store, error) {
-	read := kv.Read("pebble", t)
+	read := driver.OptionsOf("pebble", t)
 	synced, wal := read.Bool("sync", true), !read.Bool("disable_wal", false)
 	cache := read.Int("cache_size", 8<<20, 0, 1<<46)
 	memory := read.Int("mem_table_size", 4<<20, 1<<16, 1<<32-1)
@@ -86,7 +86,7 @@ func open(t driver.Target) (kv.Store, error) {
 }
 
 func classify(err error) *driver.Error {
-	e := &driver.Error{Class: driver.Server, Text: kv.Line(err.Error(), ""), Err: err}
+	e := &driver.Error{Class: driver.Server, Text: driver.Line(err.Error(), ""), Err: err}
 	if errors.Is(err, pebble.ErrClosed) {
 		e.Class, e.Fatal = driver.Connect, true
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -20,7 +21,7 @@ type admin struct {
 // Admin opens a session for set-up within Target.ConnectTimeout. Its statements and loads last as
 // long as their contexts let them.
 func (d *Driver) Admin(ctx context.Context, t driver.Target) (driver.Admin, error) {
-	bounded, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	bounded, cancel := t.Connecting(ctx)
 	defer cancel()
 	pg, _, err := connect(bounded, t)
 	if err != nil {
@@ -84,15 +85,10 @@ func (a *admin) failure(ctx context.Context, err error) *driver.Error {
 	return libraryError(ctx, nil, err, a.pg.IsClosed(), a.secret)
 }
 
-// quote makes a name an SQL identifier.
-func quote(name string) string {
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}
-
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = quote(n)
+		quoted[i] = sqltext.Quote(n)
 	}
 	return strings.Join(quoted, ", ")
 }

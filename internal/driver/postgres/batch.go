@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -113,7 +114,7 @@ func (b *batcher) send(ctx context.Context, batch *pgconn.Batch) (changed int64,
 	}
 	if err := results.Close(); err != nil {
 		e := b.a.failure(ctx, err)
-		e.Text = fmt.Sprintf("load of table %s: %s", quote(b.t.Table), e.Text)
+		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(b.t.Table), e.Text)
 		return changed, e
 	}
 	return changed, nil
@@ -132,7 +133,7 @@ func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error
 	}
 	if perr != nil {
 		e := b.a.failure(ctx, perr)
-		e.Text = fmt.Sprintf("load of table %s: %s", quote(b.t.Table), e.Text)
+		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(b.t.Table), e.Text)
 		return "", e
 	}
 	b.forms = b.forms[:0]
@@ -141,7 +142,7 @@ func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error
 	}
 	if len(b.forms) != rows*len(b.columns) {
 		return "", &driver.Error{Class: driver.Protocol, Fatal: true,
-			Text: fmt.Sprintf("load of table %s: the server described %d of %d parameters", quote(b.t.Table), len(b.forms), rows*len(b.columns))}
+			Text: fmt.Sprintf("load of table %s: the server described %d of %d parameters", sqltext.Quote(b.t.Table), len(b.forms), rows*len(b.columns))}
 	}
 	return "", nil
 }
@@ -159,7 +160,7 @@ func (b *batcher) encode(first, rows uint64) *driver.Error {
 			}
 			out, format, err := appendValue(b.buffer, b.forms[len(b.ends)], v)
 			if err != nil {
-				err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", quote(b.t.Table), first+r, quote(b.t.names[c]), err.Text)
+				err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(b.t.Table), first+r, sqltext.Quote(b.t.names[c]), err.Text)
 				return err
 			}
 			b.buffer = out

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"brunt/internal/driver"
+	"brunt/internal/socket"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -72,7 +72,7 @@ func serverError(severity, code, message, secret string) *driver.Error {
 	return &driver.Error{
 		Class: classOf(code, message),
 		Code:  code,
-		Text:  oneLine(message, secret),
+		Text:  driver.Line(message, secret),
 		Fatal: fatalSeverity(severity) || classOf(code, message) == driver.Connect,
 	}
 }
@@ -81,29 +81,19 @@ func serverError(severity, code, message, secret string) *driver.Error {
 // the password, is not kept.
 func connectError(ctx context.Context, t driver.Target, err error) *driver.Error {
 	var pgErr *pgconn.PgError
-	e := &driver.Error{Class: driver.Connect, Fatal: true}
-	where := fmt.Sprintf("can't connect to %s as %q", t.Address, t.User)
 	if errors.As(err, &pgErr) {
-		e.Code, e.Err = pgErr.Code, pgErr
-		e.Text = oneLine(fmt.Sprintf("%s: %s%s", where, pgErr.Message, connectHint(pgErr.Code)), t.Password)
-		return e
+		text := fmt.Sprintf("can't connect to %s as %q: %s%s", t.Address, t.User, pgErr.Message, connectHint(pgErr.Code))
+		return driver.ConnectError(driver.Line(text, t.Password), pgErr.Code, pgErr)
 	}
-	if ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) || pgconn.Timeout(err) {
-		e.Err = context.DeadlineExceeded
-		e.Text = fmt.Sprintf("%s: no answer within %s; is the server up and reachable?", where, connectTimeout(t).Round(time.Millisecond))
-		return e
+	if pgconn.Timeout(err) {
+		err = context.DeadlineExceeded
 	}
-	inner := err
 	var whole *pgconn.ConnectError
 	if errors.As(err, &whole) && whole.Unwrap() != nil {
-		inner = whole.Unwrap()
+		err = whole.Unwrap()
 	}
-	e.Text = oneLine(fmt.Sprintf("%s: %s", where, inner), t.Password)
-	if strings.Contains(e.Text, "connection refused") {
-		e.Text += "; is the server running there?"
-	}
-	e.Err = errors.New(e.Text)
-	return e
+	text := driver.Line(socket.Explain(ctx, t.Address, err).Error(), t.Password)
+	return driver.Unconnected(errors.New(text))
 }
 
 func connectHint(code string) string {
@@ -137,5 +127,5 @@ func libraryError(ctx context.Context, req *driver.Request, err error, closed bo
 		e.Fatal, e.Err = closed, err
 		return e
 	}
-	return &driver.Error{Class: driver.Connect, Text: oneLine(err.Error(), secret), Fatal: closed, Err: err}
+	return &driver.Error{Class: driver.Connect, Text: driver.Line(err.Error(), secret), Fatal: closed, Err: err}
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -12,7 +11,7 @@ import (
 const maxMessage = 1<<30 - 1
 
 func tooLarge(bytes int) *driver.Error {
-	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf("a request of %d bytes is too large for the protocol", bytes)}
+	return driver.Bad("a request of %d bytes is too large for the protocol", bytes)
 }
 
 // codec is a session of the codec tier.

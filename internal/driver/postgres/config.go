@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"sort"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/socket"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -23,20 +23,8 @@ const fixedSettings = "host=localhost port=5432 user=x password=x dbname=x sslmo
 	"target_session_attrs=any connect_timeout=0 channel_binding=prefer " +
 	"min_protocol_version=3.0 max_protocol_version=3.0"
 
-// readCounter counts the bytes that a session reads.
-type readCounter struct {
-	r     io.Reader
-	bytes int64
-}
-
-func (c *readCounter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.bytes += int64(n)
-	return n, err
-}
-
 // configure makes the library's configuration of a target. Every option is validated.
-func configure(t driver.Target) (*pgconn.Config, *readCounter, error) {
+func configure(t driver.Target) (*pgconn.Config, *socket.Meter, error) {
 	host, port, err := splitAddress(t.Address)
 	if err != nil {
 		return nil, nil, err
@@ -47,8 +35,7 @@ func configure(t driver.Target) (*pgconn.Config, *readCounter, error) {
 	}
 	config, perr := pgconn.ParseConfig(fixedSettings)
 	if perr != nil {
-		return nil, nil, &driver.Error{Class: driver.Client,
-			Text: "the environment's PG… variables stop pgconn from starting; unset PGSERVICE and the like"}
+		return nil, nil, driver.Bad("the environment's PG… variables stop pgconn from starting; unset PGSERVICE and the like")
 	}
 	config.Host, config.Port = host, port
 	config.User, config.Password, config.Database = t.User, t.Password, t.Database
@@ -65,18 +52,17 @@ func configure(t driver.Target) (*pgconn.Config, *readCounter, error) {
 	config.OnPgError = func(_ *pgconn.PgConn, e *pgconn.PgError) bool {
 		return !fatalSeverity(severity(e))
 	}
-	counter := &readCounter{}
+	received := &socket.Meter{}
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		counter.r = r
-		return pgproto3.NewFrontend(counter, w)
+		return pgproto3.NewFrontend(received.Reader(r), w)
 	}
-	return config, counter, nil
+	return config, received, nil
 }
 
 // splitAddress takes "host:port", "host", "[v6]:port" or the folder of a Unix socket.
 func splitAddress(address string) (host string, port uint16, err error) {
 	if address == "" {
-		return "", 0, &driver.Error{Class: driver.Client, Text: "no address given; write host:port"}
+		return "", 0, driver.Bad("no address given; write host:port")
 	}
 	host, text, serr := net.SplitHostPort(address)
 	if serr != nil {
@@ -94,7 +80,7 @@ func splitAddress(address string) (host string, port uint16, err error) {
 }
 
 func badAddress(address string) error {
-	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf("address %q isn't host:port", address)}
+	return driver.Bad("address %q isn't host:port", address)
 }
 
 // picodataOption says whether Picodata takes the setting inside the start-up parameter "options".
@@ -115,11 +101,11 @@ func runtimeParams(options map[string]string) (map[string]string, error) {
 	for name, value := range options {
 		switch {
 		case !validOption(name):
-			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("option %q isn't the name of a setting", name)}
+			return nil, driver.Bad("option %q isn't the name of a setting", name)
 		case name == "user" || name == "database" || name == "dbname" || name == "password" || name == "replication":
-			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("option %q can't be set here; use the target's own fields", name)}
+			return nil, driver.Bad("option %q can't be set here; use the target's own fields", name)
 		case strings.ContainsRune(value, 0):
-			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("option %q holds a zero byte", name)}
+			return nil, driver.Bad("option %q holds a zero byte", name)
 		case picodataOption(name):
 			pico = append(pico, name+"="+value)
 		default:

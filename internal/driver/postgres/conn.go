@@ -5,6 +5,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/socket"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -13,7 +14,7 @@ import (
 type conn struct {
 	pg         *pgconn.PgConn
 	statements []statement
-	counter    *readCounter
+	received   *socket.Meter
 	secret     string
 
 	// The arguments of the request under way, encoded one after another.
@@ -23,8 +24,8 @@ type conn struct {
 	formats []int16
 }
 
-func newConn(pg *pgconn.PgConn, statements []statement, counter *readCounter, secret string) *conn {
-	return &conn{pg: pg, statements: statements, counter: counter, secret: secret}
+func newConn(pg *pgconn.PgConn, statements []statement, received *socket.Meter, secret string) *conn {
+	return &conn{pg: pg, statements: statements, received: received, secret: secret}
 }
 
 // Do executes a request of the program.
@@ -35,7 +36,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		reply.Fail(refused)
 		return
 	}
-	before := c.counter.bytes
+	before := c.received.Received()
 	var err error
 	if st.prepared != nil {
 		if refused = c.encode(st, args); refused != nil {
@@ -55,7 +56,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		}
 		err = c.query(ctx, st, text, reply)
 	}
-	reply.BytesIn = c.counter.bytes - before
+	reply.BytesIn = c.received.Received() - before
 	if err != nil {
 		reply.Fail(libraryError(ctx, req, err, c.pg.IsClosed(), c.secret))
 	}
@@ -64,11 +65,11 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 // find returns the statement of a request, or why it can't be sent.
 func find(statements []statement, req *driver.Request, args []gen.Value) (*statement, *driver.Error) {
 	if req.ID < 0 || req.ID >= len(statements) {
-		return nil, requestError(req, driver.Client, "it isn't part of the program that was prepared")
+		return nil, driver.Refused(req, "it isn't part of the program that was prepared")
 	}
 	st := &statements[req.ID]
 	if len(args) != len(st.req.Params) {
-		return nil, requestError(req, driver.Client, "the count of arguments isn't that of its parameters")
+		return nil, driver.Refused(req, "the count of arguments isn't that of its parameters")
 	}
 	return st, nil
 }

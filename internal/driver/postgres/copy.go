@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 )
 
 const (
@@ -20,14 +21,14 @@ const (
 // copyRows streams the chunk by COPY … FROM STDIN (FORMAT binary).
 func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 	source := newCopySource(t)
-	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", quote(t.Table), quoteAll(t.names))
+	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", sqltext.Quote(t.Table), quoteAll(t.names))
 	tag, err := a.pg.CopyFrom(ctx, source, statement)
 	switch {
 	case source.refused.Load() != nil:
 		return 0, source.refused.Load()
 	case err != nil:
 		e := a.failure(ctx, err)
-		e.Text = fmt.Sprintf("load of table %s: %s", quote(t.Table), e.Text)
+		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(t.Table), e.Text)
 		return 0, e
 	}
 	source.tell(true)
@@ -95,7 +96,7 @@ func (s *copySource) row() *driver.Error {
 	for i := range s.values {
 		var err *driver.Error
 		if s.buffer, err = appendField(s.buffer, s.t.forms[i], &s.values[i]); err != nil {
-			err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", quote(s.t.Table), s.next, quote(s.t.names[i]), err.Text)
+			err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(s.t.Table), s.next, sqltext.Quote(s.t.names[i]), err.Text)
 			return err
 		}
 	}

@@ -28,8 +28,7 @@ func decode(v *gen.Value, oid uint32, format int16, b []byte, want gen.Kind) *dr
 	if want == gen.Null || want == v.Kind || convert(v, want) {
 		return nil
 	}
-	return &driver.Error{Class: driver.Client,
-		Text: fmt.Sprintf("a captured value (%s) can't be read as the kind that the plan wants", describe(v))}
+	return driver.Bad("a captured value (%s) can't be read as the kind that the plan wants", describe(v))
 }
 
 func decodeBinary(v *gen.Value, f form, b []byte) bool {

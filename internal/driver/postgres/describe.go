@@ -22,7 +22,7 @@ const settingsQuery = `SELECT name, current_setting(name) FROM pg_settings WHERE
 // Describe says what the server is. Only the connection can fail; what a server doesn't tell is
 // left out.
 func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
-	bounded, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	bounded, cancel := t.Connecting(ctx)
 	defer cancel()
 	pg, _, err := connect(bounded, t)
 	if err != nil {

@@ -9,10 +9,10 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"brunt/internal/driver"
+	"brunt/internal/socket"
 	"brunt/internal/wire"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -36,30 +36,26 @@ func (*Driver) Name() string { return "pg" }
 // Names are all names by which plans may call the protocol.
 func (*Driver) Names() []string { return []string{"pg", "pgwire"} }
 
-// defaultConnectTimeout holds where Target.ConnectTimeout is 0.
-const defaultConnectTimeout = 5 * time.Second
-
 // Dial opens a session within Target.ConnectTimeout and prepares the program's statements. An
 // error is an *driver.Error: of class Connect if no session could be opened, Client if the
 // program can't be done by this protocol, and as the server's code says if it refused a statement.
 func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
-	pg, statements, counter, err := open(ctx, t, p)
+	pg, statements, received, err := open(ctx, t, p)
 	if err != nil {
 		return nil, err
 	}
-	return newConn(pg, statements, counter, t.Password), nil
+	return newConn(pg, statements, received, t.Password), nil
 }
 
 // open connects and prepares; the connection is closed if the latter fails.
-func open(ctx context.Context, t driver.Target, p *driver.Program) (*pgconn.PgConn, []statement, *readCounter, error) {
+func open(ctx context.Context, t driver.Target, p *driver.Program) (*pgconn.PgConn, []statement, *socket.Meter, error) {
 	statements, refused := plan(p)
 	if refused != nil {
 		return nil, nil, nil, refused
 	}
-	timeout := connectTimeout(t)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
-	pg, counter, err := connect(ctx, t)
+	pg, received, err := connect(ctx, t)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -69,19 +65,12 @@ func open(ctx context.Context, t driver.Target, p *driver.Program) (*pgconn.PgCo
 			return nil, nil, nil, e
 		}
 	}
-	return pg, statements, counter, nil
-}
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
+	return pg, statements, received, nil
 }
 
 // connect opens a session; ctx bounds it.
-func connect(ctx context.Context, t driver.Target) (*pgconn.PgConn, *readCounter, error) {
-	config, counter, err := configure(t)
+func connect(ctx context.Context, t driver.Target) (*pgconn.PgConn, *socket.Meter, error) {
+	config, received, err := configure(t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +78,7 @@ func connect(ctx context.Context, t driver.Target) (*pgconn.PgConn, *readCounter
 	if cerr != nil {
 		return nil, nil, connectError(ctx, t, cerr)
 	}
-	return pg, counter, nil
+	return pg, received, nil
 }
 
 // closeNow ends a session without waiting for the server for longer than a second.
@@ -111,18 +100,4 @@ func verbName(v driver.Verb) string {
 		return n
 	}
 	return fmt.Sprintf("verb %d", v)
-}
-
-// oneLine makes text fit for a one-line message: white space is folded, length is bounded, and
-// the secret, if it is long enough to be told from ordinary words, is blotted out.
-func oneLine(text, secret string) string {
-	if len(secret) >= 3 {
-		text = strings.ReplaceAll(text, secret, "…")
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	const most = 500
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

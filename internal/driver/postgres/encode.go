@@ -72,8 +72,7 @@ func mismatch(ok bool, f form, v *gen.Value) *driver.Error {
 	if ok {
 		return nil
 	}
-	return &driver.Error{Class: driver.Client,
-		Text: fmt.Sprintf("%s can't be sent as %s; check the parameter's type and range", describe(v), f.name())}
+	return driver.Bad("%s can't be sent as %s; check the parameter's type and range", describe(v), f.name())
 }
 
 // describe is a value for people: numbers as they are, texts by their length.

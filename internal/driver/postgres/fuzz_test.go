@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 )
 
 func message(kind byte, body string) string {
@@ -191,7 +192,7 @@ func FuzzLiteral(f *testing.F) {
 	f.Add("SELECT $1, '$2', $$ $1 $$, /* $1 */ E'\\'' -- $2")
 	f.Add("$t$ $1 $t$ \"$1\" $2$1")
 	f.Fuzz(func(t *testing.T, query string) {
-		firstWord(query)
+		sqltext.FirstWord(query)
 		l, why := newLiteral(query, 2)
 		if why != "" {
 			return

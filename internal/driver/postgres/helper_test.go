@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"os"
 	"testing"
 	"time"
@@ -56,7 +55,7 @@ func (w *wired) Do(ctx context.Context, req *driver.Request, args []gen.Value, r
 	deadline, _ := ctx.Deadline()
 	w.file.SetDeadline(deadline)
 	if _, err := w.file.Write(out); err != nil {
-		reply.Fail(lost(err))
+		reply.Fail(driver.Unanswered(context.Background(), req, err, ""))
 		return
 	}
 	w.await(req, reply)
@@ -76,18 +75,11 @@ func (w *wired) await(req *driver.Request, reply *driver.Reply) {
 		}
 		k, err := w.file.Read(chunk)
 		if err != nil {
-			reply.Fail(lost(err))
+			reply.Fail(driver.Unanswered(context.Background(), req, err, ""))
 			return
 		}
 		w.in = append(w.in, chunk[:k]...)
 	}
-}
-
-func lost(err error) *driver.Error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &driver.Error{Class: driver.Timeout, Fatal: true}
-	}
-	return &driver.Error{Class: driver.UnknownOutcome, Fatal: true}
 }
 
 func (w *wired) Close() error { return w.file.Close() }

@@ -98,7 +98,7 @@ func appendQuoted(dst, b []byte) ([]byte, *driver.Error) {
 	escape := false
 	for _, c := range b {
 		if c == 0 {
-			return dst, &driver.Error{Class: driver.Client, Text: "a text with a zero byte can't be sent by the simple protocol"}
+			return dst, driver.Bad("a text with a zero byte can't be sent by the simple protocol")
 		}
 		escape = escape || c == '\\'
 	}

@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 )
 
 // target is the table of a chunk as the server sees it.
@@ -28,8 +29,7 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (in
 		return 0, nil
 	}
 	if replace && len(chunk.Keys) == 0 {
-		return 0, &driver.Error{Class: driver.Client,
-			Text: fmt.Sprintf("table %s has no primary key, so its rows can't be replaced; empty it and load again", quote(chunk.Table))}
+		return 0, driver.Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", sqltext.Quote(chunk.Table))
 	}
 	t, err := a.inspect(ctx, chunk)
 	if err != nil {
@@ -65,16 +65,16 @@ func (a *admin) inspect(ctx context.Context, chunk *driver.Chunk) (*target, erro
 	for i, c := range chunk.Columns {
 		t.names[i] = c.Name
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s", quoteAll(t.names), quote(chunk.Table))
+	query := fmt.Sprintf("SELECT %s FROM %s", quoteAll(t.names), sqltext.Quote(chunk.Table))
 	description, err := a.pg.Prepare(ctx, "", query, nil)
 	if err != nil {
 		e := a.failure(ctx, err)
-		e.Text = fmt.Sprintf("load of table %s: %s", quote(chunk.Table), e.Text)
+		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(chunk.Table), e.Text)
 		return nil, e
 	}
 	if len(description.Fields) != len(t.names) {
 		return nil, &driver.Error{Class: driver.Protocol, Fatal: true,
-			Text: fmt.Sprintf("load of table %s: the server described %d of %d columns", quote(chunk.Table), len(description.Fields), len(t.names))}
+			Text: fmt.Sprintf("load of table %s: the server described %d of %d columns", sqltext.Quote(chunk.Table), len(description.Fields), len(t.names))}
 	}
 	for i := range description.Fields {
 		oid := description.Fields[i].DataTypeOID
@@ -84,7 +84,7 @@ func (a *admin) inspect(ctx context.Context, chunk *driver.Chunk) (*target, erro
 	for _, k := range chunk.Keys {
 		i := slices.Index(t.names, k)
 		if i < 0 {
-			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("table %s has no column %s for its key", quote(chunk.Table), quote(k))}
+			return nil, driver.Bad("table %s has no column %s for its key", sqltext.Quote(chunk.Table), sqltext.Quote(k))
 		}
 		t.keys = append(t.keys, i)
 	}
@@ -147,7 +147,7 @@ func (a *admin) deleteKeys(ctx context.Context, t *target) error {
 	many := rowsAStatement(len(t.keys), false)
 	b := &batcher{a: a, t: t, columns: t.keys, many: many, oids: oids,
 		text: func(rows int) string {
-			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", quote(t.Table), quoteAll(names), tuples(rows, len(t.keys)))
+			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.Quote(t.Table), quoteAll(names), tuples(rows, len(t.keys)))
 		}}
 	_, err := b.run(ctx, nil)
 	return err
@@ -172,5 +172,5 @@ func insertText(table string, names []string, rows int, replace bool) string {
 	if replace {
 		conflict = " ON CONFLICT DO REPLACE"
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s%s", quote(table), quoteAll(names), tuples(rows, len(names)), conflict)
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s%s", sqltext.Quote(table), quoteAll(names), tuples(rows, len(names)), conflict)
 }

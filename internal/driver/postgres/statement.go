@@ -44,15 +44,11 @@ func plan(p *driver.Program) ([]statement, *driver.Error) {
 	for i := range p.Requests {
 		st, why := planOne(&p.Requests[i])
 		if why != "" {
-			return nil, requestError(&p.Requests[i], driver.Client, why)
+			return nil, driver.Refused(&p.Requests[i], "%s", why)
 		}
 		statements[i] = st
 	}
 	return statements, nil
-}
-
-func requestError(req *driver.Request, class driver.Class, why string) *driver.Error {
-	return &driver.Error{Class: class, Text: fmt.Sprintf("request %q: %s", req.Name, why)}
 }
 
 // planOne lays out one request; why says what is wrong with it, if anything.
@@ -66,7 +62,7 @@ func planOne(req *driver.Request) (st statement, why string) {
 	case driver.Rollback:
 		st.text = "ROLLBACK"
 	case driver.SQL:
-		switch word := firstWord(req.Text); {
+		switch word := sqltext.FirstWord(req.Text); {
 		case word == "":
 			return st, "the statement is empty"
 		case word == "COPY":
@@ -129,8 +125,7 @@ func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret stri
 		return e
 	}
 	if n := len(description.ParamOIDs); n != len(st.req.Params) {
-		return requestError(st.req, driver.Client,
-			fmt.Sprintf("the statement has %d parameters, the plan gives %d", n, len(st.req.Params)))
+		return driver.Refused(st.req, "the statement has %d parameters, the plan gives %d", n, len(st.req.Params))
 	}
 	st.prepared = description
 	st.params = make([]form, len(description.ParamOIDs))
@@ -138,7 +133,7 @@ func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret stri
 		st.params[i] = formOf(oid)
 	}
 	if why := st.findCaptures(description.Fields); why != "" {
-		return requestError(st.req, driver.Client, why)
+		return driver.Refused(st.req, "%s", why)
 	}
 	st.template(name)
 	return nil
@@ -169,7 +164,7 @@ func textCaptures(req *driver.Request, fields []pgconn.FieldDescription) ([]capt
 	for k := range req.Capture {
 		column := findColumn(&req.Capture[k], fields)
 		if column < 0 {
-			return nil, requestError(req, driver.Client, missingColumn(&req.Capture[k], fields))
+			return nil, driver.Refused(req, "%s", missingColumn(&req.Capture[k], fields))
 		}
 		captures[k] = captured{column: column, oid: fields[column].DataTypeOID, format: textFormat, kind: req.Capture[k].Kind}
 	}
@@ -223,17 +218,3 @@ func (st *statement) template(name string) {
 
 // afterBind is how many bytes of tail belong to other messages than Bind.
 const afterBind = 10 + 5
-
-// firstWord is a statement's first keyword in capitals, comments passed over.
-func firstWord(text string) string {
-	for _, t := range sqltext.Split(text) {
-		switch {
-		case t.Kind == sqltext.Space || t.IsSign("("):
-		case t.Kind == sqltext.Word:
-			return strings.ToUpper(t.Text)
-		default:
-			return t.Text[:1]
-		}
-	}
-	return ""
-}

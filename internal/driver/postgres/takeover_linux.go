@@ -29,18 +29,18 @@ func (*Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
 // caller closes it.
 func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
 	if why, ok := d.Takes(t, p); !ok {
-		return wire.Session{}, &driver.Error{Class: driver.Client, Text: why}
+		return wire.Session{}, driver.Bad("%s", why)
 	}
 	pg, statements, _, err := open(ctx, t, p)
 	if err != nil {
 		return wire.Session{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	fail := func(what string, err error) (wire.Session, error) {
 		pg.Conn().Close()
 		return wire.Session{}, &driver.Error{Class: driver.Connect, Fatal: true, Err: err,
-			Text: oneLine(fmt.Sprintf("can't take over the connection to %s: %s: %v", t.Address, what, err), t.Password)}
+			Text: driver.Line(fmt.Sprintf("can't take over the connection to %s: %s: %v", t.Address, what, err), t.Password)}
 	}
 	if err := pg.SyncConn(ctx); err != nil { // nothing may be left in the library's buffer
 		return fail("settle it", err)

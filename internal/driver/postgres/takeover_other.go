@@ -16,5 +16,5 @@ func (*Driver) Takes(driver.Target, *driver.Program) (why string, ok bool) {
 
 // Takeover always fails here.
 func (*Driver) Takeover(context.Context, driver.Target, *driver.Program) (wire.Session, error) {
-	return wire.Session{}, &driver.Error{Class: driver.Client, Text: "event loops need Linux"}
+	return wire.Session{}, driver.Bad("event loops need Linux")
 }

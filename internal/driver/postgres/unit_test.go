@@ -120,11 +120,3 @@ func TestAffected(t *testing.T) {
 		}
 	}
 }
-
-func TestFirstWord(t *testing.T) {
-	for text, want := range map[string]string{" -- a\n/* b /* */ */ (select 1)": "SELECT", "": "", " \n": "", ";": ";", "-- x": "", "copy t": "COPY", "-1": "-", "'a'": "'"} {
-		if got := firstWord(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -31,33 +30,21 @@ type conn struct {
 	owner    io.Closer // closed after redis
 	requests []request
 	secret   string
-	received atomic.Int64
+	received socket.Meter
 	words    []any
 	text     []byte
-}
-
-// counted counts what is received over a connection.
-type counted struct {
-	net.Conn
-	received *atomic.Int64
-}
-
-func (c counted) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.received.Add(int64(n))
-	return n, err
 }
 
 // openLibrary opens a session and makes sure that the server answers.
 func openLibrary(ctx context.Context, t driver.Target, o *options, requests []request) (*conn, *driver.Error) {
 	c := &conn{requests: requests, secret: t.Password}
-	dialer := goredis.NewDialer(&goredis.Options{DialTimeout: connectTimeout(t), TLSConfig: t.TLS})
+	dialer := goredis.NewDialer(&goredis.Options{DialTimeout: t.ConnectTime(), TLSConfig: t.TLS})
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		nc, err := dialer(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return counted{nc, &c.received}, nil
+		return c.received.Conn(nc), nil
 	}
 	protocol := 2
 	if o.resp3 {
@@ -68,7 +55,7 @@ func openLibrary(ctx context.Context, t driver.Target, o *options, requests []re
 		client := goredis.NewClusterClient(&goredis.ClusterOptions{
 			Addrs: []string{t.Address}, Username: t.User, Password: t.Password, Protocol: protocol, Dialer: dial,
 			MaxRedirects: redirects(o.maxRedirects), ReadOnly: o.readOnly, PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
-			DialTimeout: connectTimeout(t), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+			DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 			DisableIdentity: true, MaintNotificationsConfig: quiet,
 		})
 		c.redis = client
@@ -76,7 +63,7 @@ func openLibrary(ctx context.Context, t driver.Target, o *options, requests []re
 		client := goredis.NewClient(&goredis.Options{
 			Addr: t.Address, Username: t.User, Password: t.Password, DB: o.database, Protocol: protocol, Dialer: dial,
 			PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
-			DialTimeout: connectTimeout(t), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+			DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 			DisableIdentity: true, MaintNotificationsConfig: quiet,
 		})
 		c.redis, c.owner = client.Conn(), client
@@ -88,7 +75,7 @@ func openLibrary(ctx context.Context, t driver.Target, o *options, requests []re
 			f := serverFailure([]byte(answer.Error()))
 			return nil, refusal(t, commandOf(&f), &f)
 		}
-		return nil, connectFailure(socket.Explain(ctx, t.Address, err))
+		return nil, driver.Unconnected(socket.Explain(ctx, t.Address, err))
 	}
 	return c, nil
 }
@@ -116,7 +103,7 @@ func commandOf(f *driver.Failure) string {
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
 	reply.Reset(len(req.Capture))
 	if req.ID < 0 || req.ID >= len(c.requests) {
-		reply.Fail(bad("the request isn't part of the program"))
+		reply.Fail(driver.Bad("the request isn't part of the program"))
 		return
 	}
 	r := &c.requests[req.ID]
@@ -129,10 +116,10 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		c.text, _ = r.words[i].Append(c.text[:0], args, nil)
 		c.words = append(c.words, string(c.text))
 	}
-	before := c.received.Load()
+	before := c.received.Received()
 	cmd := goredis.NewCmd(ctx, c.words...)
 	err := c.redis.Process(ctx, cmd)
-	reply.BytesIn = c.received.Load() - before
+	reply.BytesIn = c.received.Received() - before
 	var answer goredis.Error
 	switch {
 	case err == nil:
@@ -142,25 +129,21 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	case errors.As(err, &answer):
 		reply.Failure = serverFailure([]byte(answer.Error()))
 	default:
-		reply.Fail(c.failure(ctx, err))
+		reply.Fail(c.failure(ctx, req, err))
 	}
 }
 
 // failure classifies what went wrong on an open connection. The connection is done for.
-func (c *conn) failure(ctx context.Context, err error) *driver.Error {
-	e := &driver.Error{Class: driver.UnknownOutcome, Fatal: true, Err: err}
-	text := blot(strings.Join(strings.Fields(err.Error()), " "), c.secret)
-	var timeout net.Error
+func (c *conn) failure(ctx context.Context, req *driver.Request, err error) *driver.Error {
+	e := driver.Unanswered(ctx, req, err, c.secret)
+	text := driver.Line(err.Error(), c.secret)
 	var dial *net.OpError
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
+	case driver.IsLate(ctx, err):
 	case errors.As(err, &dial) && dial.Op == "dial":
 		e.Class, e.Text = driver.Connect, text
 	case strings.HasPrefix(text, "redis: can't parse"), strings.HasPrefix(text, "redis: invalid"):
 		e.Class, e.Text = driver.Protocol, "the answer isn't RESP: "+text
-	default:
-		e.Text = "the connection broke before the answer came: " + text
 	}
 	return e
 }

@@ -10,7 +10,7 @@ import (
 // Describe asks for INFO.
 func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
 	program := driver.Program{Requests: []driver.Request{{Verb: driver.Command, Words: []string{"INFO"}, Capture: []driver.Capture{{}}}}}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	c, err := d.Dial(ctx, t, &program)
 	if err != nil {

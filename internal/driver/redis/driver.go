@@ -20,7 +20,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"strings"
 	"time"
 
 	"brunt/internal/driver"
@@ -52,15 +51,6 @@ func (silence) Printf(context.Context, string, ...any) {}
 // Name is "redis".
 func (*Driver) Name() string { return "redis" }
 
-const defaultConnectTimeout = 5 * time.Second
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
-}
-
 // Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
 // if the program can't be done by this protocol, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
@@ -68,7 +58,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if refused != nil {
 		return nil, refused
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	c, refused := openLibrary(ctx, t, o, requests)
 	if refused != nil {
@@ -97,11 +87,11 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if refused != nil {
 		return wire.Session{}, refused
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	c, err := socket.Dial(ctx, t.Address)
 	if err != nil {
-		return wire.Session{}, connectFailure(err)
+		return wire.Session{}, driver.Unconnected(err)
 	}
 	if refused := shakeHands(ctx, c, t, o); refused != nil {
 		c.Close()
@@ -110,13 +100,9 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	fd, err := wire.Detach(c)
 	if err != nil {
 		c.Close()
-		return wire.Session{}, connectFailure(err)
+		return wire.Session{}, driver.Unconnected(err)
 	}
 	return wire.Session{FD: fd, Codec: newCodec(requests)}, nil
-}
-
-func connectFailure(err error) *driver.Error {
-	return &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
 }
 
 // handshake lists the commands that make a connection ready.
@@ -147,14 +133,14 @@ func shakeHands(ctx context.Context, c net.Conn, t driver.Target, o *options) *d
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				err = context.DeadlineExceeded
 			}
-			return connectFailure(socket.Explain(ctx, t.Address, err))
+			return driver.Unconnected(socket.Explain(ctx, t.Address, err))
 		}
 		if reply.Class != driver.OK {
 			return refusal(t, words[0], &reply.Failure)
 		}
 	}
 	if !stop() {
-		return connectFailure(socket.Explain(ctx, t.Address, context.DeadlineExceeded))
+		return driver.Unconnected(socket.Explain(ctx, t.Address, context.DeadlineExceeded))
 	}
 	return nil
 }
@@ -194,13 +180,5 @@ func refusal(t driver.Target, command string, f *driver.Failure) *driver.Error {
 	case command == "HELLO":
 		text += "; use option resp=2"
 	}
-	return &driver.Error{Class: driver.Connect, Code: f.Code, Text: blot(text, t.Password), Fatal: true}
-}
-
-// blot takes a secret, if it is long enough to be told from ordinary words, out of a message.
-func blot(text, secret string) string {
-	if len(secret) >= 3 {
-		text = strings.ReplaceAll(text, secret, "…")
-	}
-	return text
+	return &driver.Error{Class: driver.Connect, Code: f.Code, Text: driver.Line(text, t.Password), Fatal: true}
 }

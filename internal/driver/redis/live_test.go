@@ -260,7 +260,7 @@ func TestServerDiesMidRequest(t *testing.T) {
 		var reply driver.Reply
 		c.Do(drivertest.Within(t, 100*time.Millisecond), &p.Requests[0], nil, &reply)
 		s.Resume()
-		if reply.Class != driver.Timeout || !reply.Fatal {
+		if reply.Class != driver.UnknownOutcome || !reply.Fatal {
 			t.Errorf("while paused: %+v", reply)
 		}
 	})

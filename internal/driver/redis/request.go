@@ -35,10 +35,6 @@ type capture struct {
 	kind    gen.Kind
 }
 
-func bad(format string, args ...any) *driver.Error {
-	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf(format, args...)}
-}
-
 // prepare checks a target's options and makes a program ready.
 func prepare(t driver.Target, p *driver.Program) ([]request, *options, *driver.Error) {
 	o, refused := parseOptions(t)
@@ -49,7 +45,7 @@ func prepare(t driver.Target, p *driver.Program) ([]request, *options, *driver.E
 	for i := range p.Requests {
 		r, err := prepareOne(&p.Requests[i])
 		if err != nil {
-			return nil, nil, bad("request %q: %v", p.Requests[i].Name, err)
+			return nil, nil, driver.Bad("request %q: %v", p.Requests[i].Name, err)
 		}
 		requests[i] = r
 	}
@@ -71,21 +67,21 @@ func parseOptions(t driver.Target) (*options, *driver.Error) {
 			n, err := strconv.Atoi(value)
 			o.maxRedirects, ok = n, err == nil && n >= 0 && n <= 100
 		default:
-			return nil, bad("unknown option %q of redis; there are mode, resp, max_redirects and read_only", name)
+			return nil, driver.Bad("unknown option %q of redis; there are mode, resp, max_redirects and read_only", name)
 		}
 		if !ok {
-			return nil, bad("option %s: %q isn't possible; see the protocol's documentation", name, value)
+			return nil, driver.Bad("option %s: %q isn't possible; see the protocol's documentation", name, value)
 		}
 	}
 	if t.Database != "" {
 		n, err := strconv.Atoi(t.Database)
 		if err != nil || n < 0 {
-			return nil, bad("the database %q isn't a number, as Redis has them", t.Database)
+			return nil, driver.Bad("the database %q isn't a number, as Redis has them", t.Database)
 		}
 		o.database = n
 	}
 	if o.cluster && o.database != 0 {
-		return nil, bad("a Redis cluster has only the database 0; leave the database out")
+		return nil, driver.Bad("a Redis cluster has only the database 0; leave the database out")
 	}
 	return o, nil
 }
@@ -135,5 +131,5 @@ func answersOnce(words []string) error {
 }
 
 func badArguments(got, want int) *driver.Error {
-	return bad("%d arguments for %d parameters", got, want)
+	return driver.Bad("%d arguments for %d parameters", got, want)
 }

@@ -33,11 +33,11 @@ func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *
 	}
 	client := goredis.NewClient(&goredis.Options{
 		Addr: t.Address, Username: t.User, Password: t.Password, Protocol: protocol, TLSConfig: t.TLS,
-		PoolSize: 1, MaxRetries: -1, DialerRetries: 1, DialTimeout: connectTimeout(t), ContextTimeoutEnabled: true,
+		PoolSize: 1, MaxRetries: -1, DialerRetries: 1, DialTimeout: t.ConnectTime(), ContextTimeoutEnabled: true,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	//lint:ignore SA1019 CLUSTER SHARDS, which replaces it, needs Redis 7
 	slots, err := client.ClusterSlots(ctx).Result()
@@ -49,10 +49,10 @@ func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *
 	if err != nil {
 		if answer, ok := err.(goredis.Error); ok {
 			f := serverFailure([]byte(answer.Error()))
-			return nil, &driver.Error{Class: driver.Connect, Code: f.Code, Fatal: true, Err: err, Text: blot(
+			return nil, &driver.Error{Class: driver.Connect, Code: f.Code, Fatal: true, Err: err, Text: driver.Line(
 				fmt.Sprintf("%s doesn't say who is in its cluster: %s; leave out option mode=cluster for a single server", t.Address, f.Text), t.Password)}
 		}
-		return nil, connectFailure(socket.Explain(ctx, t.Address, err))
+		return nil, driver.Unconnected(socket.Explain(ctx, t.Address, err))
 	}
 	return topologyOf(id, slots, t.Address), nil
 }

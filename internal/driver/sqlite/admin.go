@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 )
 
 // admin is a session for set-up.
@@ -29,7 +30,7 @@ func (a *admin) Exec(ctx context.Context, text string) (int64, error) {
 	if err != nil {
 		return 0, failure(ctx, err)
 	}
-	switch firstWord(text) {
+	switch sqltext.FirstWord(text) {
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
 		return result.RowsAffected()
 	}
@@ -71,8 +72,7 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (ro
 		return 0, nil
 	}
 	if replace && len(chunk.Keys) == 0 {
-		return 0, &driver.Error{Class: driver.Client,
-			Text: fmt.Sprintf("table %s has no primary key, so its rows can't be replaced; empty it and load again", quote(chunk.Table))}
+		return 0, driver.Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", sqltext.Quote(chunk.Table))
 	}
 	if _, err := a.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (ro
 		if !errors.As(err, &e) {
 			e = failure(ctx, err)
 		}
-		e.Text = fmt.Sprintf("load of table %s: %s", quote(chunk.Table), e.Text)
+		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(chunk.Table), e.Text)
 		return 0, e
 	}
 	return int64(chunk.Rows), nil
@@ -140,7 +140,7 @@ func (l *loader) row(number uint64) error {
 	for i := range l.values {
 		v, err := argument(&l.values[i])
 		if err != nil {
-			err.Text = fmt.Sprintf("row %d, column %s: %s", number, quote(l.chunk.Columns[i].Name), err.Text)
+			err.Text = fmt.Sprintf("row %d, column %s: %s", number, sqltext.Quote(l.chunk.Columns[i].Name), err.Text)
 			return err
 		}
 		l.args = append(l.args, sqldriver.NamedValue{Ordinal: len(l.args) + 1, Value: v})
@@ -156,14 +156,14 @@ func (l *loader) prepare(rows uint64) error {
 	l.close()
 	names := make([]string, len(l.chunk.Columns))
 	for i, c := range l.chunk.Columns {
-		names[i] = quote(c.Name)
+		names[i] = sqltext.Quote(c.Name)
 	}
 	verb := "INSERT"
 	if l.replace {
 		verb = "INSERT OR REPLACE"
 	}
 	tuple := "(" + strings.TrimSuffix(strings.Repeat("?,", len(names)), ",") + ")"
-	p, err := l.Prepare(fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, quote(l.chunk.Table), strings.Join(names, ", "),
+	p, err := l.Prepare(fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, sqltext.Quote(l.chunk.Table), strings.Join(names, ", "),
 		strings.TrimSuffix(strings.Repeat(tuple+",", int(rows)), ",")))
 	if err != nil {
 		return err
@@ -177,8 +177,4 @@ func (l *loader) close() {
 		l.statement.Close()
 		l.statement, l.size = nil, 0
 	}
-}
-
-func quote(name string) string {
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }

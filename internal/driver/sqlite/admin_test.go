@@ -103,14 +103,6 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestFirstWord(t *testing.T) {
-	for text, want := range map[string]string{" -- a\n/* b */ (select 1)": "SELECT", "": "", "-- x": "", "/* x": "", "with a": "WITH", "1": ""} {
-		if got := firstWord(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // Decoding never panics and gives the kind asked for or an error.
 func FuzzDecode(f *testing.F) {
 	f.Add("12.50", int64(3), 1.5)

@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 )
 
 // prepared is what the library's statements can do.
@@ -37,10 +38,6 @@ type conn struct {
 	row        []sqldriver.Value
 }
 
-func requestError(req *driver.Request, class driver.Class, why string) *driver.Error {
-	return &driver.Error{Class: class, Text: fmt.Sprintf("request %q: %s", req.Name, why)}
-}
-
 // prepare makes a request ready on a session.
 func (st *statement) prepare(s *session, req *driver.Request) error {
 	switch req.Verb {
@@ -53,10 +50,10 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 	case driver.Rollback:
 		st.text, st.undo = "ROLLBACK", true
 	default:
-		return requestError(req, driver.Client, "protocol sqlite takes SQL and transactions only")
+		return driver.Refused(req, "protocol sqlite takes SQL and transactions only")
 	}
 	if strings.TrimSpace(st.text) == "" {
-		return requestError(req, driver.Client, "the statement is empty")
+		return driver.Refused(req, "the statement is empty")
 	}
 	info, err := s.ColumnInfo(st.text)
 	if err != nil {
@@ -64,7 +61,7 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 		return requestErrorOf(req, e)
 	}
 	st.columns = len(info)
-	switch firstWord(st.text) {
+	switch sqltext.FirstWord(st.text) {
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
 		st.changes = st.columns == 0 || strings.Contains(strings.ToUpper(st.text), "RETURNING")
 	}
@@ -81,8 +78,8 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 			}
 		}
 		if column < 0 || column >= len(info) {
-			return requestError(req, driver.Client, fmt.Sprintf("captured column %q (number %d) isn't in the result, which has: %s",
-				c.Name, c.Column, strings.Join(names, ", ")))
+			return driver.Refused(req, "captured column %q (number %d) isn't in the result, which has: %s",
+				c.Name, c.Column, strings.Join(names, ", "))
 		}
 		st.captures = append(st.captures, column)
 	}
@@ -95,7 +92,7 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 	}
 	st.prepared = p.(prepared)
 	if n := parameters(st.text); n != len(req.Params) {
-		return requestError(req, driver.Client, fmt.Sprintf("the statement has %d parameters, the plan gives %d", n, len(req.Params)))
+		return driver.Refused(req, "the statement has %d parameters, the plan gives %d", n, len(req.Params))
 	}
 	return nil
 }
@@ -112,29 +109,6 @@ func beginText(mode string) string {
 		return "BEGIN " + m
 	}
 	return "BEGIN IMMEDIATE"
-}
-
-// firstWord is a statement's first keyword in capitals; comments are passed over.
-func firstWord(text string) string {
-	for {
-		text = strings.TrimLeft(text, " \t\r\n(")
-		var found bool
-		switch {
-		case strings.HasPrefix(text, "--"):
-			_, text, found = strings.Cut(text, "\n")
-		case strings.HasPrefix(text, "/*"):
-			_, text, found = strings.Cut(text[2:], "*/")
-		default:
-			end := strings.IndexFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
-			if end < 0 {
-				end = len(text)
-			}
-			return strings.ToUpper(text[:end])
-		}
-		if !found {
-			return ""
-		}
-	}
 }
 
 // Do executes a request of the program. A statement that the context ends is interrupted and

@@ -161,9 +161,9 @@ func openError(address string, err error) *driver.Error {
 func (d *Driver) name(address string) (string, error) {
 	switch {
 	case address == "":
-		return "", &driver.Error{Class: driver.Client, Text: "no address given; write the path of a file or :memory:"}
+		return "", driver.Bad("no address given; write the path of a file or :memory:")
 	case strings.ContainsRune(address, 0):
-		return "", &driver.Error{Class: driver.Client, Text: "the address holds a zero byte"}
+		return "", driver.Bad("the address holds a zero byte")
 	case !strings.HasPrefix(address, memory):
 		return "file:" + escape(address), nil
 	}

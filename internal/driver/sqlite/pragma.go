@@ -4,7 +4,6 @@ import (
 	"context"
 	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -31,11 +30,10 @@ func pragmasOf(t driver.Target) ([]pragma, error) {
 	known := options()
 	for name, value := range t.Options {
 		if !contains(known, name) {
-			return nil, &driver.Error{Class: driver.Client,
-				Text: fmt.Sprintf("option %q isn't one of SQLite's; there are %s", name, strings.Join(known, ", "))}
+			return nil, driver.Bad("option %q isn't one of SQLite's; there are %s", name, strings.Join(known, ", "))
 		}
 		if !isWord(value) {
-			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("option %s: %q is neither a word nor a number", name, value)}
+			return nil, driver.Bad("option %s: %q is neither a word nor a number", name, value)
 		}
 		values[name] = value
 	}
@@ -86,7 +84,7 @@ func (p pragma) set(ctx context.Context, s *session) *driver.Error {
 		return e
 	}
 	if !strings.EqualFold(mode, p.value) {
-		return &driver.Error{Class: driver.Client, Text: fmt.Sprintf("journal_mode %s isn't possible there; it stays %s", p.value, mode)}
+		return driver.Bad("journal_mode %s isn't possible there; it stays %s", p.value, mode)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func argument(v *gen.Value) (sqldriver.Value, *driver.Error) {
 		return v.I, nil
 	case gen.Uint:
 		if v.I < 0 {
-			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("the value %d is beyond SQLite's integers", uint64(v.I))}
+			return nil, driver.Bad("the value %d is beyond SQLite's integers", uint64(v.I))
 		}
 		return v.I, nil
 	case gen.Float:
@@ -95,8 +95,7 @@ func decode(v *gen.Value, from sqldriver.Value, want gen.Kind) *driver.Error {
 	if want == gen.Null || want == v.Kind || convert(v, from, want) {
 		return nil
 	}
-	return &driver.Error{Class: driver.Client,
-		Text: fmt.Sprintf("a captured value (%.60s) can't be read as the kind that the plan wants", textOf(from))}
+	return driver.Bad("a captured value (%.60s) can't be read as the kind that the plan wants", textOf(from))
 }
 
 // convert changes v, which holds from, to a kind; false means that this can't be done.

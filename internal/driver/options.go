@@ -1,12 +1,10 @@
-package kv
+package driver
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"brunt/internal/driver"
 )
 
 // Options reads a target's options: ask for each known one, then call Done. It keeps the first
@@ -15,11 +13,11 @@ type Options struct {
 	protocol string
 	values   map[string]string
 	known    []string
-	fault    *driver.Error
+	fault    *Error
 }
 
-// Read begins to read a target's options.
-func Read(protocol string, t driver.Target) *Options {
+// OptionsOf begins to read a target's options.
+func OptionsOf(protocol string, t Target) *Options {
 	return &Options{protocol: protocol, values: t.Options}
 }
 
@@ -103,7 +101,7 @@ func (o *Options) Duration(name string, standard time.Duration) time.Duration {
 }
 
 // Done returns the first fault: an impossible value, or an option nobody asked for.
-func (o *Options) Done() *driver.Error {
+func (o *Options) Done() *Error {
 	if o.fault != nil {
 		return o.fault
 	}

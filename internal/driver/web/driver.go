@@ -26,7 +26,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/socket"
@@ -60,17 +59,7 @@ func (d *Driver) Name() string {
 	return "http"
 }
 
-const (
-	defaultConnectTimeout = 5 * time.Second
-	userAgent             = "brunt"
-)
-
-func connectTimeout(t driver.Target) time.Duration {
-	if t.ConnectTimeout <= 0 {
-		return defaultConnectTimeout
-	}
-	return t.ConnectTimeout
-}
+const userAgent = "brunt"
 
 // scheme is "https" if connections to the target are secured.
 func (d *Driver) scheme(t driver.Target) string {
@@ -141,32 +130,28 @@ func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool)
 // Takeover connects and gives up the socket.
 func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
 	if why, ok := d.Takes(t, p); !ok {
-		return wire.Session{}, &driver.Error{Class: driver.Client, Text: why}
+		return wire.Session{}, driver.Bad("%s", why)
 	}
 	plan, refused := d.ready(t, p)
 	if refused != nil {
 		return wire.Session{}, refused
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	c, err := socket.Dial(ctx, t.Address)
 	if err != nil {
-		return wire.Session{}, connectFailure(err)
+		return wire.Session{}, driver.Unconnected(err)
 	}
 	fd, err := wire.Detach(c)
 	if err != nil {
-		return wire.Session{}, connectFailure(err)
+		return wire.Session{}, driver.Unconnected(err)
 	}
 	return wire.Session{FD: fd, Codec: newCodec(plan)}, nil
 }
 
-func connectFailure(err error) *driver.Error {
-	return &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
-}
-
 // Describe asks for "/" without its body and reads the Server header.
 func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(t))
+	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	program := driver.Program{Requests: []driver.Request{{Verb: driver.HTTP, Web: &driver.Web{Method: http.MethodHead, Path: "/"}}}}
 	plan, refused := d.prepare(t, &program)
@@ -185,7 +170,7 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 	}
 	response, err := c.client(own).RoundTrip(request)
 	if err != nil {
-		return driver.ServerInfo{}, c.failure(ctx, err)
+		return driver.ServerInfo{}, c.failure(ctx, nil, err)
 	}
 	response.Body.Close()
 	product, version, _ := strings.Cut(response.Header.Get("Server"), "/")

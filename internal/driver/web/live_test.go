@@ -246,21 +246,24 @@ func TestRefusedPort(t *testing.T) {
 }
 
 func TestServerDiesMidRequest(t *testing.T) {
-	p := &driver.Program{Requests: []driver.Request{get("/")}}
+	post := driver.Request{ID: 1, Verb: driver.HTTP, Web: &driver.Web{Method: "POST", Path: "/", Body: []byte("x")}}
+	p := &driver.Program{Requests: []driver.Request{get("/"), post}}
 	s := testserver.Nginx(t)
 	target := driver.Target{Address: s.Addr}
-	tiers(t, target, p, func(t *testing.T, c driver.Conn) {
-		if r := do(t, c, &p.Requests[0]); r.Class != driver.OK {
-			t.Fatalf("before: %+v", r)
-		}
-		s.Pause()
-		var reply driver.Reply
-		c.Do(drivertest.Within(t, 100*time.Millisecond), &p.Requests[0], nil, &reply)
-		if reply.Class != driver.Timeout || !reply.Fatal {
-			t.Errorf("while paused: %+v", reply)
-		}
-		s.Resume()
-	})
+	for i, late := range []driver.Class{driver.Timeout, driver.UnknownOutcome} {
+		tiers(t, target, p, func(t *testing.T, c driver.Conn) {
+			if r := do(t, c, &p.Requests[0]); r.Class != driver.OK {
+				t.Fatalf("before: %+v", r)
+			}
+			s.Pause()
+			var reply driver.Reply
+			c.Do(drivertest.Within(t, 100*time.Millisecond), &p.Requests[i], nil, &reply)
+			if reply.Class != late || !reply.Fatal {
+				t.Errorf("%s while paused: %+v, want %v", p.Requests[i].Web.Method, reply.Failure, late)
+			}
+			s.Resume()
+		})
+	}
 	tiers(t, target, p, func(t *testing.T, c driver.Conn) {
 		s.Pause()
 		done := make(chan driver.Reply)

@@ -51,7 +51,7 @@ func (d *Driver) prepare(t driver.Target, p *driver.Program) (*prepared, *driver
 	for i := range p.Requests {
 		r, err := d.prepareOne(t, o, &p.Requests[i])
 		if err != nil {
-			return nil, &driver.Error{Class: driver.Client, Text: fmt.Sprintf("request %q: %v", p.Requests[i].Name, err)}
+			return nil, driver.Bad("request %q: %v", p.Requests[i].Name, err)
 		}
 		out.requests[i] = r
 	}
@@ -233,11 +233,11 @@ func checkField(dst []byte, from int) ([]byte, bool) {
 }
 
 func badField(name string) *driver.Error {
-	return &driver.Error{Class: driver.Client, Text: "a value for the header " + name + " holds a line break or a zero byte"}
+	return driver.Bad("%s", "a value for the header "+name+" holds a line break or a zero byte")
 }
 
 func badArguments(got, want int) *driver.Error {
-	return &driver.Error{Class: driver.Client, Text: fmt.Sprintf("%d arguments for %d parameters", got, want)}
+	return driver.Bad("%d arguments for %d parameters", got, want)
 }
 
 // statusFailure is the failure of an answer whose status isn't good.

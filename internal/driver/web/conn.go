@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,7 +47,7 @@ func newConn(d *Driver, t driver.Target, p *prepared) *conn {
 		config = t.TLS.Clone()
 	}
 	c.transport = &http.Transport{
-		Protocols: protocols, TLSClientConfig: config, TLSHandshakeTimeout: connectTimeout(t),
+		Protocols: protocols, TLSClientConfig: config, TLSHandshakeTimeout: t.ConnectTime(),
 		DisableCompression: !p.options.compress, MaxResponseHeaderBytes: maxHead,
 	}
 	if p.options.proxy {
@@ -68,7 +67,7 @@ func (c *conn) connect(ctx context.Context, to origin) *driver.Error {
 
 // reach makes a connection. It is safe for concurrent use.
 func (c *conn) reach(ctx context.Context, to origin) (*http.ClientConn, *driver.Error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout(c.target))
+	ctx, cancel := context.WithTimeout(ctx, c.target.ConnectTime())
 	defer cancel()
 	h, err := c.transport.NewClientConn(ctx, to.scheme, to.address)
 	if err != nil {
@@ -92,7 +91,7 @@ func unconnected(ctx context.Context, address string, err error) *driver.Error {
 	default:
 		code, err = "", socket.Explain(ctx, address, err)
 	}
-	e := connectFailure(err)
+	e := driver.Unconnected(err)
 	e.Code = code
 	return e
 }
@@ -101,7 +100,7 @@ func unconnected(ctx context.Context, address string, err error) *driver.Error {
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
 	reply.Reset(len(req.Capture))
 	if req.ID < 0 || req.ID >= len(c.plan.requests) {
-		reply.Fail(&driver.Error{Class: driver.Client, Text: "the request isn't part of the program"})
+		reply.Fail(driver.Bad("the request isn't part of the program"))
 		return
 	}
 	r := &c.plan.requests[req.ID]
@@ -112,7 +111,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	}
 	to := r.origin
 	for hop := 0; ; hop++ {
-		response := c.send(ctx, to, r, req.ID, out, reply)
+		response := c.send(ctx, to, r, req, out, reply)
 		if response == nil || hop == c.plan.options.follow {
 			return
 		}
@@ -130,7 +129,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 }
 
 // send sends one request and reads its answer; nil if it failed.
-func (c *conn) send(ctx context.Context, to origin, r *request, id int, out *http.Request, reply *driver.Reply) *http.Response {
+func (c *conn) send(ctx context.Context, to origin, r *request, req *driver.Request, out *http.Request, reply *driver.Reply) *http.Response {
 	if h := c.client(to); h != nil && to != c.home() && h.Err() != nil {
 		c.shed(to)
 	}
@@ -147,10 +146,10 @@ func (c *conn) send(ctx context.Context, to origin, r *request, id int, out *htt
 	h := c.client(to)
 	response, err := h.RoundTrip(out)
 	if err == nil {
-		err = c.read(r, id, response, reply)
+		err = c.read(r, req.ID, response, reply)
 	}
 	if err != nil {
-		c.lose(to, c.failure(ctx, err), reply)
+		c.lose(to, c.failure(ctx, req, err), reply)
 		return nil
 	}
 	switch {
@@ -251,28 +250,13 @@ func (c *conn) read(r *request, id int, response *http.Response, reply *driver.R
 }
 
 // failure classifies what went wrong on an open connection. The connection is done for.
-func (c *conn) failure(ctx context.Context, err error) *driver.Error {
-	e := &driver.Error{Class: driver.UnknownOutcome, Fatal: true, Err: err}
-	var timeout net.Error
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		e.Class, e.Text = driver.Timeout, "no answer within the operation's timeout"
-	case strings.Contains(err.Error(), "malformed"), strings.Contains(err.Error(), "http2: invalid"),
-		strings.Contains(err.Error(), "exceeded") && strings.Contains(err.Error(), "header"):
-		e.Class, e.Text = driver.Protocol, "the answer isn't HTTP: "+oneLine(err)
-	default:
-		e.Text = "the connection broke before the answer came: " + oneLine(err)
+func (c *conn) failure(ctx context.Context, req *driver.Request, err error) *driver.Error {
+	e := driver.Unanswered(ctx, req, err, c.target.Password)
+	if text := err.Error(); !driver.IsLate(ctx, err) && (strings.Contains(text, "malformed") || strings.Contains(text, "http2: invalid") ||
+		strings.Contains(text, "exceeded") && strings.Contains(text, "header")) {
+		e.Class, e.Text = driver.Protocol, "the answer isn't HTTP: "+driver.Line(text, c.target.Password)
 	}
 	return e
-}
-
-func oneLine(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	const most = 300
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }
 
 // Close ends the session.

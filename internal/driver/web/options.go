@@ -46,11 +46,11 @@ func parseOptions(given map[string]string) (*options, *driver.Error) {
 			err = fmt.Errorf("unknown option %q of http; there are good, proxy, compress, noreuse, http2, redirects, lazy and plain", name)
 		}
 		if err != nil {
-			return nil, &driver.Error{Class: driver.Client, Text: err.Error()}
+			return nil, driver.Bad("%s", err.Error())
 		}
 	}
 	if err := o.parseGood(good); err != nil {
-		return nil, &driver.Error{Class: driver.Client, Text: err.Error()}
+		return nil, driver.Bad("%s", err.Error())
 	}
 	return o, nil
 }
