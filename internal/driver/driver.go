@@ -112,7 +112,8 @@ type Reply struct {
 	Status   int         // HTTP status; 0 elsewhere
 	BytesIn  int64       // size of the answer on the wire, where known
 	BadHash  bool        // HTTP: the body's hash was not the one expected
-	Missing  bool        // the key wasn't there (reads of key-value stores)
+	Missing  bool        // what was to be read, updated or deleted wasn't there; Request.Kind tells which
+	Again    bool        // it failed with nothing done, and succeeds in all likelihood if it is sent once more at once
 	Reopened bool        // a connection beside the session's own had been lost and was made again
 	Captured []gen.Value // one for each of Request.Capture; Null where the reply had no row
 	Failure              // what went wrong, if anything; Class OK otherwise

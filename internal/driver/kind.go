@@ -56,7 +56,7 @@ func (k Kind) Missed(rows, affected int64) bool {
 	case KindRead:
 		return rows == 0
 	case KindUpdate, KindDelete:
-		return affected == 0
+		return affected == 0 && rows == 0 // of EXPLAIN, or of what was changed
 	}
 	return false
 }

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"brunt/internal/driver"
 	"brunt/internal/tier"
-	"golang.org/x/sys/unix"
 )
 
 // dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet doesn't

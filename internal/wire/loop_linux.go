@@ -7,10 +7,11 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"brunt/internal/measure"
 	"brunt/internal/tier"
 	"brunt/internal/workload"
-	"golang.org/x/sys/unix"
 )
 
 // recorder is what a loop needs of measure.Recorder.

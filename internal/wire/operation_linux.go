@@ -111,10 +111,25 @@ func (l *loop) answered(s *session, end int64) {
 	f := l.retire(s)
 	f.idleAt = end
 	r := &s.reply
-	if l.router != nil && r.Class == driver.Retryable && l.redirected(f, r) {
+	if l.router != nil && r.Class == driver.Retryable && l.redirected(f, r) || r.Again && l.sentAgain(f, r) {
 		return
 	}
 	l.carryOn(f, f.cursor.Answered(r, f.stepSent, end), end)
+}
+
+// againAtMost bounds how often one operation's requests are sent again because their servers ask for it.
+const againAtMost = 8
+
+// sentAgain sends a request again that the server would take now. It returns false if it can't be sent.
+func (l *loop) sentAgain(f *flight, r *driver.Reply) bool {
+	if r.Fatal || !f.session.up || f.redirects >= againAtMost {
+		return false
+	}
+	f.redirects++
+	f.cursor.BytesIn += r.BytesIn
+	out, err := f.session.codec.Encode(f.session.out, f.cursor.Request(), f.cursor.Args())
+	l.encoded(f, out, err)
+	return true
 }
 
 // record hands a finished operation to the recorder.

@@ -3,8 +3,9 @@ package wire
 import (
 	"unsafe"
 
-	"brunt/internal/driver"
 	"golang.org/x/sys/unix"
+
+	"brunt/internal/driver"
 )
 
 // What a completion belongs to: the session's slot, 24 bits of its generation, and one of these.

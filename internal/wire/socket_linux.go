@@ -3,8 +3,9 @@ package wire
 import (
 	"fmt"
 
-	"brunt/internal/driver"
 	"golang.org/x/sys/unix"
+
+	"brunt/internal/driver"
 )
 
 const (

@@ -4,8 +4,9 @@ import (
 	"syscall"
 	"unsafe"
 
-	"brunt/internal/tier"
 	"golang.org/x/sys/unix"
+
+	"brunt/internal/tier"
 )
 
 // kernelTime translates the kernel's receive timestamps, which are wall-clock time, to the run's

@@ -40,6 +40,10 @@ func classOf(code, message string) driver.Class {
 	case "53300", // too_many_connections
 		"57P01", "57P02", "57P03", "57P05": // shutdown, crash, can't connect now, idle timeout
 		return driver.Connect
+	case "0A000":
+		if isOutdated(code, message) {
+			return driver.Retryable
+		}
 	case "XX000":
 		if passing(message) {
 			return driver.Retryable
@@ -49,6 +53,13 @@ func classOf(code, message string) driver.Class {
 		return driver.Connect
 	}
 	return driver.Server
+}
+
+// isOutdated says whether the server refused what it had prepared because the table's columns have
+// changed since. Within a transaction that ends it; then the statement is prepared again before the
+// next attempt.
+func isOutdated(code, message string) bool {
+	return code == "0A000" && strings.Contains(message, "cached plan must not change result type")
 }
 
 // passing says whether an internal error (Picodata gives all its SQL errors as XX000) tells of a

@@ -33,6 +33,12 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 	case st.literal != nil:
 		return st.literal.appendMessage(dst, args)
 	}
+	before := len(dst)
+	if st.stale {
+		if dst, err = st.appendRenewal(dst); err != nil {
+			return dst[:before], err
+		}
+	}
 	at := len(dst)
 	dst = append(dst, st.bind...)
 	for i := range args {
@@ -44,7 +50,7 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 		var format int16
 		dst, format, err = appendValue(append(dst, 0, 0, 0, 0), st.params[i], &args[i])
 		if err != nil {
-			return dst[:at], err
+			return dst[:before], err
 		}
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 		dst[at+st.formatsAt+2*i+1] = byte(format)
@@ -52,7 +58,7 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 	dst = append(dst, st.tail...)
 	length := len(dst) - at - 1 - afterBind
 	if length > maxMessage {
-		return dst[:at], tooLarge(length)
+		return dst[:before], tooLarge(length)
 	}
 	binary.BigEndian.PutUint32(dst[at+1:], uint32(length))
 	return dst, nil

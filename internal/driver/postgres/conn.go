@@ -28,6 +28,9 @@ func newConn(pg *pgconn.PgConn, statements []statement, received *socket.Meter, 
 	return &conn{pg: pg, statements: statements, received: received, secret: secret}
 }
 
+// againAtMost bounds how often a statement is prepared again for one request.
+const againAtMost = 8
+
 // Do executes a request of the program.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
 	reply.Reset(len(req.Capture))
@@ -37,29 +40,48 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		return
 	}
 	before := c.received.Received()
-	var err error
-	if st.prepared != nil {
-		if refused = c.encode(st, args); refused != nil {
-			reply.Fail(refused)
-			return
-		}
-		rows := c.pg.ExecStatement(ctx, st.prepared, c.values, c.formats, st.resultFormats)
-		err = readRows(rows, st.captures, reply)
-	} else {
-		text := st.text
-		if st.literal != nil {
-			if c.buffer, refused = st.literal.append(c.buffer[:0], args); refused != nil {
-				reply.Fail(refused)
-				return
-			}
-			text = string(c.buffer)
-		}
-		err = c.query(ctx, st, text, reply)
+	failure := c.execute(ctx, st, args, reply)
+	for n := 0; failure != nil && isOutdated(failure.Code, failure.Text) && c.pg.TxStatus() == 'I' && n < againAtMost; n++ {
+		reply.Reset(len(req.Capture))
+		failure = c.execute(ctx, st, args, reply)
 	}
 	reply.BytesIn = c.received.Received() - before
-	if err != nil {
-		reply.Fail(libraryError(ctx, req, err, c.pg.IsClosed(), c.secret))
+	switch {
+	case failure != nil:
+		reply.Fail(failure)
+	case reply.Class == driver.OK:
+		reply.Missing = st.kind.Missed(reply.Rows, reply.Affected)
 	}
+}
+
+// execute sends a statement and reads its answer. Failures found in the answer are in the reply.
+func (c *conn) execute(ctx context.Context, st *statement, args []gen.Value, reply *driver.Reply) (failure *driver.Error) {
+	var err error
+	switch {
+	case st.prepared != nil:
+		if st.stale {
+			if failure = st.again(ctx, c.pg, c.secret); failure != nil {
+				return failure
+			}
+		}
+		if failure = c.encode(st, args); failure != nil {
+			return failure
+		}
+		err = readRows(c.pg.ExecStatement(ctx, st.prepared, c.values, c.formats, st.resultFormats), st.captures, reply)
+	case st.literal != nil:
+		if c.buffer, failure = st.literal.append(c.buffer[:0], args); failure != nil {
+			return failure
+		}
+		err = c.query(ctx, st, string(c.buffer), reply)
+	default:
+		err = c.query(ctx, st, st.text, reply)
+	}
+	if err == nil {
+		return nil
+	}
+	failure = libraryError(ctx, st.req, err, c.pg.IsClosed(), c.secret)
+	st.stale = st.stale || st.prepared != nil && isOutdated(failure.Code, failure.Text)
+	return failure
 }
 
 // find returns the statement of a request, or why it can't be sent.

@@ -95,9 +95,11 @@ func (c *codec) wanted(kind byte, req *driver.Request, reply *driver.Reply) bool
 		reply.Rows++
 		return false
 	case 'T': // RowDescription
-		return len(req.Capture) > 0 && req.Simple && !c.taken
-	case '2', '1', '3', 'n', 's', 'S', 'N', 'A', 'K', 'I', 't', 'H', 'd', 'c':
-		// BindComplete, ParseComplete, CloseComplete, NoData, PortalSuspended, ParameterStatus,
+		return c.renewing(req) || len(req.Capture) > 0 && req.Simple && !c.taken
+	case 'n': // NoData
+		return c.renewing(req)
+	case '2', '1', '3', 's', 'S', 'N', 'A', 'K', 'I', 't', 'H', 'd', 'c':
+		// BindComplete, ParseComplete, CloseComplete, PortalSuspended, ParameterStatus,
 		// NoticeResponse, NotificationResponse, BackendKeyData, EmptyQueryResponse,
 		// ParameterDescription, CopyOutResponse, CopyData, CopyDone
 		return false
@@ -113,6 +115,7 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 			return false, "a malformed ReadyForQuery, type"
 		}
 		failOnce(reply, c.missing)
+		c.conclude(req, content[0], reply)
 		return true, ""
 	case 'C': // CommandComplete
 		if len(content) == 0 || content[len(content)-1] != 0 {
@@ -124,8 +127,8 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		reply.Rows++
 		c.taken = true
 		captures := c.captures
-		if !req.Simple && req.ID >= 0 && req.ID < len(c.statements) {
-			captures = c.statements[req.ID].captures
+		if st := c.of(req); st != nil && !req.Simple {
+			captures = st.captures
 		}
 		if !captureRow(content, captures, reply) {
 			return false, "a malformed DataRow, type"
@@ -136,7 +139,15 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		if !ok {
 			return false, "a malformed RowDescription, type"
 		}
+		if st := c.of(req); st != nil && !req.Simple {
+			st.renewing = false
+			st.captures, c.missing = textCaptures(req, fields)
+			return false, ""
+		}
 		c.captures, c.missing = textCaptures(req, fields)
+		return false, ""
+	case 'n':
+		c.of(req).renewing = false
 		return false, ""
 	case 'E':
 		err := c.errorResponse(content)
@@ -150,6 +161,36 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		return false, "a request for COPY data, which operations can't give, type"
 	}
 	return false, "a message of unknown type"
+}
+
+// of is the statement of a request.
+func (c *codec) of(req *driver.Request) *statement {
+	if req.ID < 0 || req.ID >= len(c.statements) {
+		return nil
+	}
+	return &c.statements[req.ID]
+}
+
+// renewing reports whether the description of a statement that was prepared again is still to come.
+func (c *codec) renewing(req *driver.Request) bool {
+	st := c.of(req)
+	return st != nil && st.renewing
+}
+
+// conclude ends an answer in a state of the session's transaction: I (none), T or E (failed).
+func (c *codec) conclude(req *driver.Request, state byte, reply *driver.Reply) {
+	st := c.of(req)
+	if st == nil {
+		return
+	}
+	if reply.Class == driver.OK {
+		reply.Missing = st.kind.Missed(reply.Rows, reply.Affected)
+		return
+	}
+	outdated := isOutdated(reply.Code, reply.Text) && !req.Simple
+	st.stale = st.stale || outdated || st.renewing
+	st.renewing = false
+	reply.Again = outdated && state == 'I'
 }
 
 // complete takes a command's tag into account without making a string of it.

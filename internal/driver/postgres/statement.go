@@ -12,16 +12,21 @@ import (
 	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // statement is a request made ready: what both tiers know of it.
 type statement struct {
 	req      *driver.Request
+	kind     driver.Kind
 	text     string // what is sent as it is: Begin, Commit, Rollback, and Simple without parameters
 	literal  *literal
 	prepared *pgconn.StatementDescription // nil for those sent as text
 	params   []form
 	captures []captured
+
+	stale    bool // what the server has prepared is of no more use: it must be prepared again
+	renewing bool // codec: it is being prepared again; its description hasn't come
 
 	resultFormats []int16
 	bind          []byte // a Bind message up to its parameters; the formats are those of text
@@ -53,7 +58,7 @@ func plan(p *driver.Program) ([]statement, *driver.Error) {
 
 // planOne lays out one request; why says what is wrong with it, if anything.
 func planOne(req *driver.Request) (st statement, why string) {
-	st = statement{req: req}
+	st = statement{req: req, kind: req.Kind()}
 	switch req.Verb {
 	case driver.Begin:
 		st.text, why = beginText(req.Text)
@@ -117,7 +122,7 @@ func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret stri
 	if st.req.Verb != driver.SQL || st.req.Simple {
 		return nil
 	}
-	name := "b" + strconv.Itoa(st.req.ID)
+	name := st.name()
 	description, err := pg.Prepare(ctx, name, st.req.Text, nil)
 	if err != nil {
 		e := libraryError(ctx, nil, err, pg.IsClosed(), secret)
@@ -137,6 +142,36 @@ func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret stri
 	}
 	st.template(name)
 	return nil
+}
+
+func (st *statement) name() string { return "b" + strconv.Itoa(st.req.ID) }
+
+// again prepares a stale statement once more.
+func (st *statement) again(ctx context.Context, pg *pgconn.PgConn, secret string) *driver.Error {
+	if err := pg.Deallocate(ctx, st.name()); err != nil {
+		return libraryError(ctx, nil, err, pg.IsClosed(), secret)
+	}
+	err := st.prepare(ctx, pg, secret)
+	st.stale = err != nil
+	return err
+}
+
+// appendRenewal appends the messages that prepare a stale statement once more, for parameters of the
+// same types. Its columns are described only in the answer, so all of them are asked for as text.
+func (st *statement) appendRenewal(dst []byte) ([]byte, *driver.Error) {
+	for _, m := range []pgproto3.FrontendMessage{
+		&pgproto3.Close{ObjectType: 'S', Name: st.name()},
+		&pgproto3.Parse{Name: st.name(), Query: st.req.Text, ParameterOIDs: st.prepared.ParamOIDs},
+		&pgproto3.Describe{ObjectType: 'S', Name: st.name()},
+	} {
+		var err error
+		if dst, err = m.Encode(dst); err != nil {
+			return dst, driver.Refused(st.req, "%v", err)
+		}
+	}
+	st.stale, st.renewing, st.resultFormats = false, true, nil
+	st.template(st.name())
+	return dst, nil
 }
 
 // findCaptures finds the captures' columns in the result.
