@@ -46,7 +46,12 @@ func cook(s *streams, args []string) error {
 		return cookUsage(err, replacing)
 	}
 	c := &cooking{s: s, o: o, replacing: replacing}
-	return c.run()
+	err = c.run()
+	var e *exitError
+	if errors.As(err, &e) && e.code == exitBadPlan {
+		return cookUsage(e.err, replacing)
+	}
+	return err
 }
 
 // cookUsage marks an error as the user's, with the exit code of the name that was called.

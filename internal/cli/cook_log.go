@@ -8,11 +8,6 @@ import (
 	"syscall"
 )
 
-// createFile creates a file or empties it.
-func createFile(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
-}
-
 // rotatingLog appends to a file and opens it anew at SIGHUP, so that whoever rotates logs may have
 // moved it away. It is safe for concurrent use.
 type rotatingLog struct {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"brunt/internal/dialect/slowcooker"
+	"brunt/internal/driver"
+	"brunt/internal/driver/web"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -23,81 +26,78 @@ type cooking struct {
 	o         *slowcooker.Options
 	replacing bool // called as slow_cooker
 
-	outlets  *outlets
-	out      *spool // where lines go
-	lines    *slowcooker.Lines
-	failures *failureLines
-	closers  []func() error
+	outlets *outlets
+	out     *spool // where lines go
+	lines   *slowcooker.Lines
+	closers []func() error
 }
 
-func (c *cooking) run() (err error) {
+func (c *cooking) run() error {
 	p, err := c.o.Plan(proxied(c.o.URLs))
 	if err != nil {
-		return cookUsage(err, c.replacing)
+		return usage(err)
 	}
-	c.outlets = c.s.outlets()
-	c.s = c.outlets.streams
-	defer func() { err = errors.Join(err, c.close()) }()
-	ctx, hard, stop := interruptible(c.s.err)
-	defer stop()
-	defer func() { err = errors.Join(err, c.outlets.settle(hard)) }()
-	options := runner.Options{
-		Plan: p, PlanText: cookPlanText(p, c.s.args), Command: redactedHTTP(c.s.args), Version: c.s.version,
-		Root: c.o.Results, Dir: c.o.Bundle, NoSetup: true, NoTeardown: true, Extra: map[string]string{"dialect": "slow_cooker"},
-		Ceiling: ceiling, Wait: c.o.Wait, Waiting: waitingNote(c.s.err, c.o.Wait, c.o.Quiet),
-	}
-	if err := c.prepare(&options); err != nil {
-		return cookUsage(err, c.replacing)
-	}
-	live := liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched}
-	detach, err := live.attach(c.s, &options, hard, c.o.Quiet || c.replacing)
-	if err != nil {
-		return cookUsage(err, c.replacing)
-	}
-	defer detach()
-	c.outlets.watch(&options)
-	run, dir, err := runner.Run(ctx, hard, options)
-	if c.startsDown(err) {
-		run, dir, err = runner.Run(ctx, hard, c.withoutService(options, err))
-	}
-	if run == nil {
-		return c.failure(ctx, err)
-	}
-	if e := c.summarize(run, dir); e != nil {
-		err = errors.Join(err, e)
-	}
-	if code := c.exitCode(run); code != exitPass {
-		return &exitError{code, err}
-	}
-	return err
+	return c.s.perform(&loadRun{
+		plan: p, text: cookPlanText(p, c.s.args),
+		options: runner.Options{
+			NoSetup: true, Wait: c.o.Wait,
+			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},
+		},
+		record: recordFlags{root: c.o.Results, dir: c.o.Bundle, hdrLog: c.o.HDRLog},
+		live:   liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched},
+		quiet:  c.o.Quiet || c.replacing,
+		voice:  c.voice, open: c.open,
+	})
 }
 
-// prepare opens what the flags name and hooks everything to the run.
-func (c *cooking) prepare(o *runner.Options) error {
-	if err := c.openOutputs(o); err != nil {
-		return err
+// voice prints slow_cooker's lines.
+func (c *cooking) voice(out *outlets) (voice, error) {
+	c.outlets, c.out = out, out.out
+	if err := c.openLog(); err != nil {
+		return voice{}, err
 	}
 	c.lines = slowcooker.NewLines(c.o, c.out, time.Now)
-	c.failures = &failureLines{w: c.s.err}
-	o.Prepared = func(w *workload.Workload) { w.Timed = c.lines.Timed }
-	o.Starting = func(*record.Run, string) { c.report(c.lines.Begin()) }
-	o.Failed = c.failures.failed
-	o.Hint = func(h record.Hint) {
+	failures := &failureLines{w: out.err}
+	v := voice{
+		sinks:  []measure.Sink{c.lines, failures},
+		attach: func(w *workload.Workload) { w.Timed = c.lines.Timed },
+		began:  func(*record.Run) { c.report(c.lines.Begin()) },
+		ended:  func() { c.report(c.lines.Finish()) },
+		result: c.summarize, exit: c.exit, close: c.close,
+	}
+	v.tell.Failed = failures.failed
+	v.tell.Hint = func(h record.Hint) {
 		if h.Metric != string(measure.HintGenerator) {
 			c.lines.Comment(report.HintText(&h))
 		}
 	}
-	o.Sinks = append(o.Sinks, c.lines, c.failures)
-	o.Ended = func() { c.report(c.lines.Finish()) }
 	if !c.o.Quiet {
-		o.Notice = func(w record.Warning) { fmt.Fprintf(c.s.err, "brunt: note: %s\n", w.Text) }
+		v.tell.Notice, v.tell.Waiting = notices(out), waiting(out, c.o.Wait)
 	}
-	return nil
+	return v, nil
 }
 
-// openOutputs opens the log and the HdrHistogram log.
-func (c *cooking) openOutputs(o *runner.Options) error {
-	c.out = c.outlets.out
+// open begins although the service is down where slow_cooker does: it counts failures until the
+// service comes up. Sessions then connect when a request needs it, so that each request that can't be
+// sent is a failure at once. A certificate that isn't trusted is no such thing.
+func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*runner.Runner, error) {
+	r, err := runner.Open(ctx, p, o)
+	var down *runner.UnreachableError
+	var fault *driver.Error
+	if !(c.replacing || c.o.Compat) || !errors.As(err, &down) || errors.As(err, &fault) && fault.Code == web.TLSFault {
+		return r, err
+	}
+	if !c.o.Quiet {
+		fmt.Fprintf(c.outlets.err, "brunt: note: begins although the service is down: %v\n", err)
+	}
+	p.Target.Options["lazy"] = "on"
+	o.Recording.Plan = cookPlanText(p, c.s.args)
+	o.Wait, o.StartDown = 0, true
+	return runner.Open(ctx, p, o)
+}
+
+// openLog makes lines go into the log that the flags name.
+func (c *cooking) openLog() error {
 	if c.o.Log != "" {
 		l, err := openLog(c.o.Log, func(err error) { c.report(err) })
 		if err != nil {
@@ -114,22 +114,7 @@ func (c *cooking) openOutputs(o *runner.Options) error {
 	c.out.gap = func(lines int) string {
 		return fmt.Sprintf("# %d report lines are missing here: %s didn't take them\n", lines, c.out.name)
 	}
-	if c.o.HDRLog != "" {
-		f, err := createFile(c.o.HDRLog)
-		if err != nil {
-			return fmt.Errorf("hlog: %w", err)
-		}
-		c.closers = append(c.closers, f.Close)
-		o.Sinks = append(o.Sinks, record.NewHDRLog(f, operationNames(o.Plan)))
-	}
 	return nil
-}
-
-func operationNames(p *plan.Plan) (names []string) {
-	for i := range p.Operations {
-		names = append(names, p.Operations[i].Name)
-	}
-	return names
 }
 
 func (c *cooking) close() (err error) {
@@ -142,7 +127,7 @@ func (c *cooking) close() (err error) {
 // report tells of an error that must not end the load.
 func (c *cooking) report(err error) {
 	if err != nil {
-		fmt.Fprintf(c.s.err, "brunt: %v\n", err)
+		fmt.Fprintf(c.outlets.err, "brunt: %v\n", err)
 	}
 }
 
@@ -159,10 +144,10 @@ func (c *cooking) summarize(run *record.Run, dir string) error {
 		errs = append(errs, c.writeCSV())
 	}
 	if !c.o.Quiet && c.o.Summary != "report" {
-		fmt.Fprintf(c.s.err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
+		fmt.Fprintf(c.outlets.err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
 		if run.Verdict.Result != report.Pass {
 			for _, r := range run.Verdict.Reasons {
-				fmt.Fprintf(c.s.err, "brunt: %s\n", r)
+				fmt.Fprintf(c.outlets.err, "brunt: %s\n", r)
 			}
 		}
 	}
@@ -170,7 +155,7 @@ func (c *cooking) summarize(run *record.Run, dir string) error {
 }
 
 func (c *cooking) writeCSV() error {
-	f, err := createFile(c.o.CSV)
+	f, err := os.Create(c.o.CSV)
 	if err != nil {
 		return fmt.Errorf("reportLatenciesCSV: %w", err)
 	}
@@ -181,23 +166,13 @@ func (c *cooking) writeCSV() error {
 	return f.Close()
 }
 
-// exitCode is the report's; slow_cooker returns 0 for whatever it measured, so in its place only
+// exit is the report's code; slow_cooker returns 0 for whatever it measured, so in its place only
 // thresholds, which it doesn't have, can fail.
-func (c *cooking) exitCode(run *record.Run) int {
-	code := report.ExitCode(run)
+func (c *cooking) exit(run *record.Run) error {
 	if c.replacing && len(run.Thresholds) == 0 {
-		return exitPass
+		return nil
 	}
-	return code
-}
-
-func (c *cooking) failure(ctx context.Context, err error) error {
-	err = failure(ctx, err)
-	var e *exitError
-	if c.replacing && errors.As(err, &e) && e.code == exitBadPlan {
-		return &exitError{exitCookUsage, e.err}
-	}
-	return err
+	return coded(report.ExitCode(run), nil)
 }
 
 // proxied reports whether the environment names a proxy for one of the URLs.

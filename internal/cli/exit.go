@@ -29,6 +29,14 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// coded is err with an exit code that isn't the usual one, nil if there is nothing to tell.
+func coded(code int, err error) error {
+	if code == exitPass {
+		return err
+	}
+	return &exitError{code, err}
+}
+
 // usage marks an error as the user's: bad flags or a bad plan. One that has an exit code keeps it.
 func usage(err error) error {
 	var e *exitError

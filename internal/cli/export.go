@@ -2,15 +2,14 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"brunt/internal/export"
+	"brunt/internal/measure"
 	"brunt/internal/observe"
 	"brunt/internal/record"
-	"brunt/internal/runner"
 )
 
 // liveFlags say where intervals go while they happen, and what is watched beside the load.
@@ -26,10 +25,17 @@ func (f *liveFlags) bind(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.watched, "watch", nil, "sample pid:N, tree:N, url:ADDRESS or cgroup:FOLDER into the record and judge leaks (repeatable)")
 }
 
-// attach hooks exports and watching to a run. It comes after all other hooks are set. hard ends
-// the sending of what is left at the end; stop must be called when the run is over, or if it
-// never began. Errors are the user's.
-func (f *liveFlags) attach(s *streams, o *runner.Options, hard <-chan struct{}, quiet bool) (stop func(), err error) {
+// live is what goes on beside a load: exporting and watching.
+type live struct {
+	exporter *export.Exporter
+	watcher  *observe.Watcher
+	sinks    []measure.Sink
+	hard     <-chan struct{}
+}
+
+// open begins what the flags ask for. hard ends the sending of what is left at the end; close must be
+// called. Errors are the user's.
+func (f *liveFlags) open(s *streams, hard <-chan struct{}, quiet bool) (*live, error) {
 	var sources []observe.Source
 	for _, text := range f.watched {
 		source, err := observe.Parse(text)
@@ -45,38 +51,35 @@ func (f *liveFlags) attach(s *streams, o *runner.Options, hard <-chan struct{}, 
 	if address := exporter.Addr(); address != "" && !quiet {
 		fmt.Fprintf(s.err, "brunt: metrics at http://%s/metrics\n", address)
 	}
-	watcher := observe.NewWatcher(sources, time.Now)
-	o.Sinks = append(o.Sinks, watcher)
+	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), hard: hard}
+	l.sinks = append(l.sinks, l.watcher)
 	if f.metricsAddr != "" || len(f.destinations) > 0 {
-		o.Sinks = append(o.Sinks, exporter)
+		l.sinks = append(l.sinks, exporter)
 	}
-	before, finishing := o.Starting, o.Finishing
-	o.Starting = func(run *record.Run, dir string) {
-		if before != nil {
-			before(run, dir)
-		}
-		exporter.Start(run)
-		if err := watcher.Start(record.OS{}, dir); err != nil {
-			run.Warnings = append(run.Warnings, record.Warning{ID: "watch-record", Text: "nothing is watched: " + err.Error()})
-		}
-	}
-	o.Finishing = func(run *record.Run) {
-		if finishing != nil {
-			finishing(run)
-		}
-		watched, warnings := watcher.Finish()
-		run.Watched = append(run.Watched, watched...)
-		run.Warnings = append(append(run.Warnings, warnings...), exporter.Close(hard)...)
-	}
-	return func() { exporter.Close(hard); watcher.Finish() }, nil
+	return l, nil
 }
 
-var (
-	urlUser   = regexp.MustCompile(`(://)[^/?#\s]*@`)
-	urlSecret = regexp.MustCompile(`([?&](?:p|password|token|u)=)[^&\s]*`)
-)
+// start tells of the run and the folder of its record, "" if none is kept.
+func (l *live) start(run *record.Run, dir string) {
+	l.exporter.Start(run)
+	var fsys record.FS = record.OS{}
+	if dir == "" {
+		fsys = record.Nowhere{}
+	}
+	if err := l.watcher.Start(fsys, dir); err != nil {
+		run.Warnings = append(run.Warnings, record.Warning{ID: "watch-record", Text: "nothing is watched: " + err.Error()})
+	}
+}
 
-// redactedURLs takes users, passwords and tokens out of the addresses in an argument.
-func redactedURLs(arg string) string {
-	return urlSecret.ReplaceAllString(urlUser.ReplaceAllString(arg, "${1}***@"), "${1}***")
+// finish puts into the record what was seen, and what couldn't be sent.
+func (l *live) finish(run *record.Run) {
+	watched, warnings := l.watcher.Finish()
+	run.Watched = append(run.Watched, watched...)
+	run.Warnings = append(append(run.Warnings, warnings...), l.exporter.Close(l.hard)...)
+}
+
+// close ends everything, whether or not it began.
+func (l *live) close() {
+	l.exporter.Close(l.hard)
+	l.watcher.Finish()
 }

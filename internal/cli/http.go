@@ -8,37 +8,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/plan"
+	"brunt/internal/runner"
 )
 
 // httpFlags are the flags of http.
 type httpFlags struct {
-	outputFlags
-	liveFlags
-	cmd        *cobra.Command
-	rate       float64
-	sessions   int
-	duration   time.Duration
-	requests   uint64
-	poisson    bool
-	thresholds []string
-	method     string
-	headers    []string
-	data       string
-	timeout    time.Duration
-	wait       time.Duration
-	late       string
-	good       string
-	insecure   bool
-	ca         string
-	http1      bool
-	redirects  int
-	compress   bool
-	noReuse    bool
-	interval   time.Duration
-	seed       uint64
-	hdrLog     string
-	root       string
-	dir        string
+	loadFlags
+	rate      float64
+	sessions  int
+	duration  time.Duration
+	requests  uint64
+	method    string
+	headers   []string
+	data      string
+	wait      time.Duration
+	good      string
+	insecure  bool
+	ca        string
+	http1     bool
+	redirects int
+	compress  bool
+	noReuse   bool
+	seed      uint64
 }
 
 const (
@@ -66,21 +57,15 @@ answer to its last request. Without either it is 100 requests a second.`,
 }
 
 func (f *httpFlags) bind(cmd *cobra.Command) {
-	f.cmd = cmd
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.Float64Var(&f.rate, "rate", 0, "requests a second, whatever the server does (default 100 without --sessions)")
 	fs.IntVar(&f.sessions, "sessions", 0, "connections; without --rate each sends when it is free (default: enough for answers within 100 ms)")
 	fs.DurationVar(&f.duration, "duration", usualHTTPDuration, "how long")
 	fs.Uint64Var(&f.requests, "requests", 0, "end after exactly so many requests")
-	fs.BoolVar(&f.poisson, "poisson", false, "Poisson arrivals instead of even ones")
-	fs.StringArrayVar(&f.thresholds, "threshold", nil, `rule for the result, such as "p(99) < 20ms" or "errors < 1%" (repeatable)`)
 	fs.StringVarP(&f.method, "method", "X", "GET", "method, for a URL")
 	fs.StringArrayVarP(&f.headers, "header", "H", nil, `header field "Name: value", for every request (repeatable)`)
 	fs.StringVarP(&f.data, "data", "d", "", "body, for a URL: text, @file, or @- for standard input")
-	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "time for one request")
 	fs.DurationVar(&f.wait, "wait", 0, "wait so long for the service to come up before the load")
-	fs.StringVar(&f.late, "late", "queue", "requests that are late: queue or drop")
 	fs.StringVar(&f.good, "good", "200-399", "statuses that are no failure")
 	fs.BoolVarP(&f.insecure, "insecure", "k", false, "don't verify certificates")
 	fs.StringVar(&f.ca, "cacert", "", "authority's certificate (PEM)")
@@ -88,13 +73,23 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs.IntVar(&f.redirects, "redirects", 0, "redirects that a request follows, up to 20; 0 takes them for answers")
 	fs.BoolVar(&f.compress, "compress", false, "ask for gzip")
 	fs.BoolVar(&f.noReuse, "noreuse", false, "a new connection for each request")
-	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order of requests")
-	fs.StringVar(&f.hdrLog, "hlog", "", "write a HdrHistogram log to a file")
-	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
-	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
-	f.liveFlags.bind(fs)
-	f.outputFlags.bind(cmd, "text")
+	f.loadFlags.bind(cmd, "text")
+}
+
+// run loads the service and prints the result.
+func (f *httpFlags) run(s *streams, target string) error {
+	if err := f.outputFlags.check(); err != nil {
+		return err
+	}
+	p, err := f.plan(s, target)
+	if err != nil {
+		return usage(err)
+	}
+	return s.perform(&loadRun{
+		plan: p, text: cookPlanText(p, s.args), record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		options: runner.Options{NoSetup: true, Wait: f.wait}, voice: f.outputFlags.voice,
+	})
 }
 
 // load is the phase that the flags ask for, and how many sessions it has.
@@ -120,9 +115,6 @@ func (f *httpFlags) load() (ph plan.Phase, sessions int, err error) {
 		return ph, f.sessions, nil
 	}
 	ph = plan.Phase{Name: "open", Kind: plan.Open, Duration: f.duration, RateFrom: rate, RateTo: rate, Operations: f.requests}
-	if f.poisson {
-		ph.Arrivals = "poisson"
-	}
 	if limited {
 		// Poisson arrivals may need longer than their mean.
 		ph.Duration = time.Duration(2*float64(f.requests)/rate*float64(time.Second)) + time.Minute

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/vegeta"
@@ -61,27 +60,12 @@ func (f *httpFlags) settle(p *plan.Plan) error {
 	if f.wait < 0 {
 		return fmt.Errorf("--wait %s: give a time above zero, such as 30s", f.wait)
 	}
-	if f.late != "queue" && f.late != "drop" {
-		return fmt.Errorf("--late %s: use queue or drop", f.late)
-	}
-	for name, d := range map[string]time.Duration{"timeout": f.timeout, "interval": f.interval} {
-		if err := durationFlag(name, d); err != nil {
-			return err
-		}
-	}
 	p.Load = []plan.Phase{phase}
-	p.Settings = plan.Settings{Sessions: sessions, OperationTimeout: f.timeout, Retries: -1, LatePolicy: f.late, Interval: f.interval}
-	for _, text := range f.thresholds {
-		t, err := plan.ParseThreshold(text)
-		if err != nil {
-			return fmt.Errorf("--threshold %q: %w", text, err)
-		}
-		p.Thresholds = append(p.Thresholds, t)
+	p.Settings = plan.Settings{Sessions: sessions, Retries: -1}
+	if err := f.settings(&p.Settings); err != nil {
+		return err
 	}
-	if problems := p.Validate(); len(problems) > 0 {
-		return problems
-	}
-	return nil
+	return f.shape(p)
 }
 
 // read finds out what the argument is and reads its requests.

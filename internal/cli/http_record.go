@@ -2,59 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/secret"
 )
-
-// secretHeader reports whether a header may hold a secret.
-func secretHeader(name string) bool {
-	name = strings.ToLower(strings.TrimSpace(name))
-	if name == "cookie" {
-		return true
-	}
-	return slices.ContainsFunc([]string{"auth", "token", "secret", "key", "password", "session"}, func(s string) bool { return strings.Contains(name, s) })
-}
-
-// redactedHTTP is a command line of the HTTP commands without secrets: the values of headers that
-// may hold some, and users' passwords in URLs.
-func redactedHTTP(args []string) []string {
-	out := slices.Clone(args)
-	for i, a := range out {
-		a = redactedURLs(a)
-		out[i] = a
-		if dashes := len(a) - len(strings.TrimLeft(a, "-")); dashes > 0 {
-			name, value, hasValue := strings.Cut(a, "=")
-			if hasValue && isHeaderFlag(name[dashes:]) {
-				out[i] = name + "=" + redactedHeader(value)
-			}
-			continue
-		}
-		if i > 0 && isHeaderFlag(strings.TrimLeft(out[i-1], "-")) && strings.HasPrefix(out[i-1], "-") {
-			out[i] = redactedHeader(a)
-			continue
-		}
-		if u, err := url.Parse(a); err == nil && u.User != nil {
-			u.User = url.User("***")
-			out[i] = u.String()
-		}
-	}
-	return out
-}
-
-func isHeaderFlag(name string) bool { return name == "header" || name == "H" }
-
-func redactedHeader(text string) string {
-	name, _, ok := strings.Cut(text, ":")
-	if ok && secretHeader(name) {
-		return name + ": ***"
-	}
-	return text
-}
 
 // mostRequestsShown bounds how much of a list of requests goes into the record's plan.
 const mostRequestsShown = 100
@@ -64,7 +18,7 @@ func cookPlanText(p *plan.Plan, args []string) []byte {
 	var b strings.Builder
 	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
 	line("name: %q", p.Name)
-	line("command: %q", strings.Join(redactedHTTP(args), " "))
+	line("command: %q", strings.Join(secret.Args(args, false), " "))
 	line("seed: %d", p.Seed)
 	line("target:")
 	line("  protocol: %s", p.Target.Protocol)
@@ -117,16 +71,12 @@ func webText(line func(string, ...any), p *plan.Plan, w *driver.Web) {
 	if origin == "" {
 		origin = p.Target.Protocol + "://" + p.Target.Addresses[0]
 	}
-	line("  - request: %q", w.Method+" "+origin+w.Path)
+	line("  - request: %q", secret.Text(w.Method+" "+origin+w.Path))
 	if len(w.Header) > 0 {
 		line("    header:")
 	}
 	for _, h := range w.Header {
-		value := h[1]
-		if secretHeader(h[0]) {
-			value = "***"
-		}
-		line("      - %q", h[0]+": "+value)
+		line("      - %q", h[0]+": "+secret.Value(h[0], h[1]))
 	}
 	if len(w.Body) > 0 {
 		line("    body_bytes: %d", len(w.Body))

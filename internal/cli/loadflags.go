@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -9,50 +11,39 @@ import (
 	"brunt/internal/plan"
 )
 
-// loadFlags are the flags of the commands that run a load.
+// loadFlags are the flags of every command that sends a load, but for those with a command line of
+// another tool. A flag that any load may take belongs here: in bind, and in settings if it is one of
+// the plan's settings.
 type loadFlags struct {
-	planFlags
 	outputFlags
 	liveFlags
-	sessions       int
-	pipeline       int
-	timeout        time.Duration
-	retries        int
-	late           string
-	outage         string
-	tolerance      time.Duration
-	spin           time.Duration
-	tier           string
-	loops          int
-	ioUring        bool
-	interval       time.Duration
-	errorThreshold float64
-	thresholds     []string
-	scale          float64
-	poisson        bool
-	noSetup        bool
-	noTeardown     bool
-	force          bool
-	root           string
-	dir            string
-	summaryDir     string
+	recordFlags
+	cmd        *cobra.Command
+	thresholds []string
+	poisson    bool
+	warmUp     time.Duration
+	pipeline   int
+	timeout    time.Duration
+	late       string
+	outage     string
+	tolerance  time.Duration
+	spin       time.Duration
+	tier       string
+	loops      int
+	ioUring    bool
+	interval   time.Duration
 }
 
-func (f *loadFlags) bind(s *streams, cmd *cobra.Command) {
-	f.planFlags.bind(cmd)
+func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
+	f.cmd = cmd
 	fs := cmd.Flags()
-	fs.IntVar(&f.sessions, "vu", 1, "sessions (connections) over all addresses")
-	fs.Float64Var(&f.scale, "scale", 1, "multiply all rates of the plan")
+	fs.SortFlags = false
+	fs.StringArrayVar(&f.thresholds, "threshold", nil, `rule for the result, such as "response.p(99) < 10ms" or "errors < 1%" (repeatable)`)
 	fs.BoolVar(&f.poisson, "poisson", false, "Poisson arrivals instead of even ones")
+	fs.DurationVar(&f.warmUp, "warm-up", 0, "load of this length before, kept out of the result")
 	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "time for one operation, retries included")
-	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
 	fs.StringVar(&f.late, "late", "queue", "what happens to requests that are late: queue or drop")
 	fs.StringVar(&f.outage, "outage", "fail", "what happens to requests of an open load while no address can be reached: fail, or wait")
-	fs.Float64Var(&f.errorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
-	fs.StringArrayVar(&f.thresholds, "threshold", nil, `rule for the result, such as "response.p(99) < 10ms" (repeatable)`)
-	fs.BoolVar(&f.noSetup, "no-setup", false, "neither create nor fill tables")
-	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
-	fs.BoolVar(&f.force, "force", false, "fill empty tables that brunt didn't create")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "requests in flight a session")
 	fs.DurationVar(&f.tolerance, "timing-tolerance", 0, "how late a request may be sent, to be sent together with others")
 	fs.DurationVar(&f.spin, "spin", 0, "busy-wait so long before an intended start instead of sleeping")
@@ -60,103 +51,38 @@ func (f *loadFlags) bind(s *streams, cmd *cobra.Command) {
 	fs.IntVar(&f.loops, "loops", 0, "event loops (default: as few as carry the load)")
 	fs.BoolVar(&f.ioUring, "io-uring", false, "use io_uring if the kernel has it")
 	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
-	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
-	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
-	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
-	usual := "text"
-	if s.tool == "picostress" {
-		usual = "picostress"
-	}
+	f.recordFlags.bind(fs)
 	f.liveFlags.bind(fs)
-	f.outputFlags.bind(cmd, usual)
-}
-
-// read reads the plan, puts the flags over it, and replaces its load if given.
-func (f *loadFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan, error) {
-	p, err := f.planFlags.read(s, args)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.settings(&p.Settings); err != nil {
-		return nil, usage(err)
-	}
-	if load != nil {
-		if err := p.SetLoad(*load); err != nil {
-			return nil, usage(err)
-		}
-	}
-	if f.cmd.Flags().Changed("scale") {
-		if err := plan.Scale(p, f.scale); err != nil {
-			return nil, usage(fmt.Errorf("--scale: %w", err))
-		}
-	}
-	for i := range p.Load {
-		if f.poisson && p.Load[i].Kind == plan.Open {
-			p.Load[i].Arrivals = "poisson"
-		}
-		if f.cmd.Flags().Changed("vu") && p.Load[i].Kind == plan.Closed {
-			p.Load[i].Sessions = 0
-		}
-	}
-	for _, text := range f.thresholds {
-		t, err := plan.ParseThreshold(text)
-		if err != nil {
-			return nil, usage(fmt.Errorf("--threshold %q: %w", text, err))
-		}
-		p.Thresholds = append(p.Thresholds, t)
-	}
-	if len(p.Load) == 0 {
-		return nil, usage(fmt.Errorf("plan %s doesn't say how its load goes; add a load section or counts, or use brunt rate or brunt spike", p.Name))
-	}
-	if problems := p.Validate(); len(problems) > 0 {
-		return nil, usage(problems)
-	}
-	return p, nil
+	f.outputFlags.bind(cmd, usualOutput)
 }
 
 // settings puts the flags that were given over the plan's settings.
 func (f *loadFlags) settings(s *plan.Settings) error {
 	set := f.cmd.Flags().Changed
-	if set("vu") {
-		if f.sessions < 1 {
-			return fmt.Errorf("--vu %d: a load needs at least 1 session", f.sessions)
+	for _, given := range []struct {
+		name, value string
+		one         []string
+		to          *string
+	}{
+		{"late", f.late, []string{"queue", "drop"}, &s.LatePolicy},
+		{"outage", f.outage, []string{"fail", "wait"}, &s.Outage},
+		{"tier", f.tier, []string{"auto", "codec", "library"}, &s.Tier},
+	} {
+		if !set(given.name) {
+			continue
 		}
-		s.Sessions = f.sessions
+		if !slices.Contains(given.one, given.value) {
+			last := len(given.one) - 1
+			return fmt.Errorf("--%s %s: use %s or %s", given.name, given.value, strings.Join(given.one[:last], ", "), given.one[last])
+		}
+		*given.to = given.value
 	}
-	if set("timeout") {
-		if err := durationFlag("timeout", f.timeout); err != nil {
-			return err
+	for name, to := range map[string]*time.Duration{"timeout": &s.OperationTimeout, "interval": &s.Interval} {
+		if set(name) {
+			if *to, _ = f.cmd.Flags().GetDuration(name); *to <= 0 {
+				return durationFlag(name, *to)
+			}
 		}
-		s.OperationTimeout = f.timeout
-	}
-	if set("retries") {
-		if s.Retries = f.retries; f.retries == 0 {
-			s.Retries = -1
-		}
-	}
-	if set("late") {
-		if f.late != "queue" && f.late != "drop" {
-			return fmt.Errorf("--late %s: use queue or drop", f.late)
-		}
-		s.LatePolicy = f.late
-	}
-	if set("outage") {
-		if f.outage != "fail" && f.outage != "wait" {
-			return fmt.Errorf("--outage %s: use fail or wait", f.outage)
-		}
-		s.Outage = f.outage
-	}
-	if set("tier") {
-		if f.tier != "auto" && f.tier != "codec" && f.tier != "library" {
-			return fmt.Errorf("--tier %s: use auto, codec or library", f.tier)
-		}
-		s.Tier = f.tier
-	}
-	if set("interval") {
-		if err := durationFlag("interval", f.interval); err != nil {
-			return err
-		}
-		s.Interval = f.interval
 	}
 	if set("pipeline") {
 		s.Pipeline = f.pipeline
@@ -173,11 +99,30 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 	if set("io-uring") {
 		s.IOUring = f.ioUring
 	}
-	if set("error-threshold") {
-		if f.errorThreshold < 0 || f.errorThreshold > 100 {
-			return fmt.Errorf("--error-threshold %g: give a percentage from 0 to 100", f.errorThreshold)
+	return nil
+}
+
+// shape puts the flags over the plan's load and thresholds, and checks the plan as it then is.
+func (f *loadFlags) shape(p *plan.Plan) error {
+	for i := range p.Load {
+		if f.poisson && p.Load[i].Kind == plan.Open {
+			p.Load[i].Arrivals = "poisson"
 		}
-		s.ErrorThreshold = f.errorThreshold
+	}
+	if f.cmd.Flags().Changed("warm-up") {
+		if err := plan.WarmUp(p, f.warmUp); err != nil {
+			return fmt.Errorf("--warm-up %s: %w", f.warmUp, err)
+		}
+	}
+	for _, text := range f.thresholds {
+		t, err := plan.ParseThreshold(text)
+		if err != nil {
+			return fmt.Errorf("--threshold %q: %w", text, err)
+		}
+		p.Thresholds = append(p.Thresholds, t)
+	}
+	if problems := p.Validate(); len(problems) > 0 {
+		return problems
 	}
 	return nil
 }

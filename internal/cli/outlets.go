@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"brunt/internal/record"
-	"brunt/internal/runner"
 )
 
 // stderrPatience is how long the end waits for standard error when another outlet has blocked: both
@@ -37,21 +36,14 @@ func (o *outlets) add(w io.Writer, name string) *spool {
 	return s
 }
 
-// watch makes the record say which lines were lost while the load ran. It comes after all other
-// hooks are set.
-func (o *outlets) watch(options *runner.Options) {
-	before := options.Finishing
-	options.Finishing = func(run *record.Run) {
-		if before != nil {
-			before(run)
-		}
-		for _, s := range append(o.more, o.out, o.err) {
-			if text := s.lostText(); text != "" {
-				run.Warnings = append(run.Warnings, record.Warning{
-					ID: "output-blocked", Text: text,
-					Remedy: "read the lines as they come; the record has every interval",
-				})
-			}
+// confess makes the record say which lines were lost while the load ran.
+func (o *outlets) confess(run *record.Run) {
+	for _, s := range append(o.more, o.out, o.err) {
+		if text := s.lostText(); text != "" {
+			run.Warnings = append(run.Warnings, record.Warning{
+				ID: "output-blocked", Text: text,
+				Remedy: "read the lines as they come; the record has every interval",
+			})
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/planfile"
 	"brunt/internal/plan"
+	"brunt/internal/planfile"
 )
 
 // planFlags are the flags that every command with a plan takes.

@@ -40,6 +40,11 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	return exitCode(err)
 }
 
+// properties reports whether -p takes properties, as in YCSB, and no password.
+func (s *streams) properties() bool {
+	return s.tool == "go-ycsb" || len(s.args) > 1 && s.args[1] == "ycsb"
+}
+
 // impersonated returns the words that a name of the program stands for, or nil.
 func impersonated(name string) []string {
 	switch name {

@@ -11,7 +11,7 @@ import (
 )
 
 func newRun(s *streams) *cobra.Command {
-	f := &loadFlags{}
+	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run PLAN",
 		Short: "Run a plan as its load section says",
@@ -26,7 +26,7 @@ happened, print a report, and drop the tables that this run created.`,
 }
 
 func newQueue(s *streams) *cobra.Command {
-	f := &loadFlags{}
+	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "queue -c PLAN",
 		Short: "Work off the plan's queries, each as often as its count says (closed load)",
@@ -44,7 +44,7 @@ shuffled by the seed, each session sending its next query when it has the answer
 }
 
 func newRate(s *streams) *cobra.Command {
-	f := &loadFlags{}
+	f := &runFlags{}
 	var rate float64
 	var duration time.Duration
 	cmd := &cobra.Command{
@@ -74,7 +74,7 @@ which they were meant to start.`,
 }
 
 func newSpike(s *streams) *cobra.Command {
-	f := &loadFlags{}
+	f := &runFlags{}
 	var base, peak float64
 	var rise, hold, fall time.Duration
 	cmd := &cobra.Command{

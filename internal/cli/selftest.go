@@ -106,8 +106,12 @@ func keepCeiling(rows []selftest.Row, e *record.Environment, version string) (pa
 	return path, c.Save(record.OS{}, path)
 }
 
-// ceiling is what the last self-test on this machine found for a protocol, 0 if there was none.
-func ceiling(protocol string) float64 {
+// ceiling is what the last self-test on this machine found for loads like a run's: event loops, one
+// request in flight a session. It is 0 if nothing was measured.
+func ceiling(run *record.Run) float64 {
+	if run.Tier != "codec" || run.Pipeline > 1 {
+		return 0
+	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return 0
@@ -117,7 +121,7 @@ func ceiling(protocol string) float64 {
 	if !ok {
 		return 0
 	}
-	return c.PerS[protocol]
+	return c.PerS[run.Targets[0].Protocol]
 }
 
 // startServers starts the built-in servers in a process of their own, so that their work isn't

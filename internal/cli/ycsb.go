@@ -17,16 +17,16 @@ import (
 // ycsbFlags are the flags of brunt ycsb load, run and shell. The upper ones are go-ycsb's.
 type ycsbFlags struct {
 	liveFlags
+	recordFlags
 	cmd                       *cobra.Command
 	files, values             []string
 	table                     string
 	threads, target, interval int
 
-	workload  string
-	root, dir string
-	tier      string
-	report    bool
-	quiet     bool
+	workload string
+	tier     string
+	report   bool
+	quiet    bool
 }
 
 func newYCSB(s *streams) *cobra.Command {
@@ -65,8 +65,7 @@ func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
 	fs.IntVar(&f.interval, "interval", 10, "seconds between lines of progress")
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
 	fs.BoolVar(&f.report, "report", false, "also print brunt's own report, and exit by its verdict")
-	fs.StringVar(&f.root, "results", "results", "folder for run bundles")
-	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
+	f.recordFlags.bind(fs)
 	f.liveFlags.bind(fs)
 	fs.BoolVar(&f.quiet, "quiet", false, "no notices")
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"brunt/internal/dialect/ycsb"
@@ -21,18 +20,6 @@ import (
 
 // ycsbFile makes a file for results.
 func ycsbFile(name string) (io.WriteCloser, error) { return os.Create(name) }
-
-// locked is a writer that several goroutines share.
-type locked struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *locked) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(b)
-}
 
 // execute loads or runs a workload and prints the result as go-ycsb does.
 func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
@@ -50,36 +37,18 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 			job.Plan.Settings.Pipeline = 1
 		}
 	}
-	ctx, hard, stop := interruptible(s.err)
-	defer stop()
-	out := &locked{w: s.out}
-	y := &ycsbRun{flags: f, s: s, job: job, out: out, meter: ycsb.NewMeter(job, out, ycsbFile)}
+	y := &ycsbRun{flags: f, job: job, resumed: resumed}
 	if settings.Command == ycsb.Load {
 		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}
 	}
-	options := y.options()
-	detach, err := f.attach(s, &options, hard, f.quiet)
-	if err != nil {
-		return err
+	l := &loadRun{
+		plan: job.Plan, text: job.PlanText(), record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		options: runner.Options{NoSetup: true}, voice: y.voice,
 	}
-	defer detach()
-	if err := settings.Banner(out); err != nil {
-		return err
+	if label := settings.Set.Text("label", ""); label != "" {
+		l.options.Recording.Extra = map[string]string{"label": label}
 	}
-	if resumed > 0 && !f.quiet {
-		fmt.Fprintf(s.err, "brunt: note: %d records are there already; going on after them (%s)\n", resumed, checkpoint)
-	}
-	if n := job.Plan.Settings.Pipeline; n > 1 && !f.quiet {
-		fmt.Fprintf(s.err, "brunt: note: up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time\n", n)
-	}
-	if err := prepareYCSB(ctx, job); err != nil {
-		return failure(ctx, err)
-	}
-	run, dir, err := runner.Run(ctx, hard, options)
-	if run == nil {
-		return failure(ctx, err)
-	}
-	return errors.Join(err, y.finish(run, dir))
+	return s.perform(l)
 }
 
 // prepareYCSB makes the table of a load.
@@ -88,7 +57,7 @@ func prepareYCSB(ctx context.Context, job *ycsb.Job) error {
 	if s.Command != ycsb.Load {
 		return nil
 	}
-	session, err := runner.Open(ctx, job.Plan)
+	session, err := runner.Connect(ctx, job.Plan)
 	if err != nil {
 		return err
 	}
@@ -113,60 +82,74 @@ func replaceFile(path string, data []byte) error {
 // ycsbRun is a load or run under way.
 type ycsbRun struct {
 	flags      *ycsbFlags
-	s          *streams
 	job        *ycsb.Job
-	out        io.Writer
+	resumed    int64 // records that are there already
+	out        *outlets
 	meter      *ycsb.Meter
 	checkpoint *ycsb.Checkpoint // nil in runs
 	began      time.Time
 	took       time.Duration
 }
 
-func (y *ycsbRun) options() runner.Options {
+// voice prints go-ycsb's lines.
+func (y *ycsbRun) voice(out *outlets) (voice, error) {
+	y.out, y.meter = out, ycsb.NewMeter(y.job, out.out, ycsbFile)
 	set := y.job.Settings
-	o := runner.Options{
-		Plan: y.job.Plan, PlanText: y.job.PlanText(), Command: redactedYCSB(y.s.args), Version: y.s.version,
-		Root: y.flags.root, Dir: y.flags.dir, NoSetup: true, NoTeardown: true,
-		Ceiling: ceiling,
-		Prepared: func(w *workload.Workload) {
+	v := voice{
+		sinks:   []measure.Sink{y.meter},
+		prepare: y.prepare,
+		attach: func(w *workload.Workload) {
 			y.job.Attach(w)
 			y.meter.Attach(w)
-			y.job.Narrate(w, y.out)
+			y.job.Narrate(w, out.out)
 		},
-		Sinks:    []measure.Sink{y.meter},
-		Starting: func(*record.Run, string) { y.began = time.Now() },
-		Ended:    func() { y.took = time.Since(y.began) },
-	}
-	if label := set.Set.Text("label", ""); label != "" {
-		o.Extra = map[string]string{"label": label}
+		began:  func(*record.Run) { y.began = time.Now() },
+		ended:  func() { y.took = time.Since(y.began) },
+		result: y.result, exit: y.exit,
 	}
 	if y.checkpoint != nil {
-		o.Sinks = append(o.Sinks, y.checkpoint)
+		v.sinks = append(v.sinks, y.checkpoint)
 	}
 	if !set.Silence {
-		o.Failed = func(e record.ErrorSample) { fmt.Fprintf(y.out, "operation err: %s: %s\n", e.Class, e.Text) }
+		v.tell.Failed = func(e record.ErrorSample) { fmt.Fprintf(out.out, "operation err: %s: %s\n", e.Class, e.Text) }
 	}
 	if !y.flags.quiet {
-		o.Notice = func(w record.Warning) { fmt.Fprintf(y.s.err, "brunt: note: %s\n", w.Text) }
+		v.tell.Notice = notices(out)
 	}
-	return o
+	return v, nil
 }
 
-// redactedYCSB is a command line without secrets.
-func redactedYCSB(args []string) []string {
-	out := ycsb.Redact(args)
-	for i := range out {
-		out[i] = redactedURLs(out[i])
-	}
-	return out
-}
-
-// finish prints the result and returns the error that says how it ended, if not well.
-func (y *ycsbRun) finish(run *record.Run, dir string) error {
-	if err := ycsb.Finished(y.out, y.took); err != nil {
+// prepare says what will be done, and makes the table of a load.
+func (y *ycsbRun) prepare(ctx context.Context) error {
+	if err := y.job.Settings.Banner(y.out.out); err != nil {
 		return err
 	}
-	if err := y.meter.Finish(y.out, ycsbFile); err != nil {
+	if y.resumed > 0 {
+		y.note("%d records are there already; going on after them (%s)", y.resumed, y.checkpoint.Path)
+	}
+	if n := y.job.Plan.Settings.Pipeline; n > 1 {
+		y.note("up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time", n)
+	}
+	return prepareYCSB(ctx, y.job)
+}
+
+// note says something on standard error, unless quiet.
+func (y *ycsbRun) note(format string, values ...any) {
+	if !y.flags.quiet {
+		fmt.Fprintf(y.out.err, "brunt: note: "+format+"\n", values...)
+	}
+}
+
+// result prints go-ycsb's lines.
+func (y *ycsbRun) result(run *record.Run, dir string) error {
+	out := y.out.out
+	if err := summary(out); err != nil {
+		return err
+	}
+	if err := ycsb.Finished(out, y.took); err != nil {
+		return err
+	}
+	if err := y.meter.Finish(out, ycsbFile); err != nil {
 		return err
 	}
 	if err := y.endLoad(); err != nil {
@@ -174,12 +157,14 @@ func (y *ycsbRun) finish(run *record.Run, dir string) error {
 	}
 	y.explain(run, dir)
 	if y.flags.report {
-		o := looks(y.s.out)
-		o.Path = dir
-		if err := report.Terminal(y.out, run, o); err != nil {
-			return err
-		}
+		f := outputFlags{output: "text"}
+		return f.print(out, run, dir)
 	}
+	return nil
+}
+
+// exit is how the run ended, if not well.
+func (y *ycsbRun) exit(run *record.Run) error {
 	reads, first := y.job.Corrupted()
 	switch {
 	case reads > 0:
@@ -187,9 +172,7 @@ func (y *ycsbRun) finish(run *record.Run, dir string) error {
 	case run.Interrupted:
 		return &exitError{code: exitInterrupted}
 	case y.flags.report:
-		if code := report.ExitCode(run); code != exitPass {
-			return &exitError{code: code}
-		}
+		return coded(report.ExitCode(run), nil)
 	case run.Total.Done > 0 && run.Total.OK == 0:
 		return errNoOperation
 	}
@@ -202,9 +185,7 @@ func (y *ycsbRun) endLoad() error {
 		return nil
 	}
 	if y.job.Done() < y.job.Settings.InsertCount {
-		if !y.flags.quiet {
-			fmt.Fprintf(y.s.err, "brunt: note: %d of %d records are there without a gap; -p resume=true goes on after them\n", y.job.Done(), y.job.Settings.InsertCount)
-		}
+		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.job.Done(), y.job.Settings.InsertCount)
 		return y.checkpoint.Save()
 	}
 	if err := os.Remove(y.checkpoint.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -220,17 +201,17 @@ func (y *ycsbRun) explain(run *record.Run, dir string) {
 		if code != "" {
 			code = " " + code
 		}
-		fmt.Fprintf(y.s.err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
+		fmt.Fprintf(y.out.err, "brunt: %d × %s%s: %s\n", e.Count, e.Class, code, e.Text)
 	}
 	for _, w := range run.Warnings {
 		if w.ID == "leak" || w.ID == "export-lost" || strings.HasPrefix(w.ID, "watch-") {
-			fmt.Fprintf(y.s.err, "brunt: %s\n", w.Text)
+			fmt.Fprintf(y.out.err, "brunt: %s\n", w.Text)
 		}
 	}
 	if n := run.Total.Missing; n > 0 {
-		fmt.Fprintf(y.s.err, "brunt: note: %d reads found no record; has the workload been loaded?\n", n)
+		fmt.Fprintf(y.out.err, "brunt: note: %d reads found no record; has the workload been loaded?\n", n)
 	}
-	if !y.flags.quiet {
-		fmt.Fprintf(y.s.err, "brunt: note: the record of this %s is in %s\n", y.job.Settings.Command, dir)
+	if dir != "" {
+		y.note("the record of this %s is in %s", y.job.Settings.Command, dir)
 	}
 }

@@ -30,7 +30,7 @@ line.`,
 			}
 			ctx, _, stop := interruptible(s.err)
 			defer stop()
-			session, err := runner.Open(ctx, job.Plan)
+			session, err := runner.Connect(ctx, job.Plan)
 			if err != nil {
 				return failure(ctx, err)
 			}

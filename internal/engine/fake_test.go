@@ -129,7 +129,7 @@ func (b *bench) run(t *testing.T, ctx context.Context) *Outcome {
 	if err := b.pool.Connect(ctx); err != nil {
 		t.Fatal(err)
 	}
-	out, err := Run(ctx, make(chan struct{}), b.cfg)
+	out, err := Drive(ctx, make(chan struct{}), b.cfg, Walk(b.cfg.Workload.Plan.Load))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,10 +33,23 @@ type Outcome struct {
 	Thresholds  []ThresholdOutcome
 }
 
-// Run carries out the phases of the workload's plan. It returns when they are over, ctx is done
-// (nothing new is then sent; what is in flight is waited for until hard is closed), or a rule
-// that aborts has failed. The outcome is complete in each case.
-func Run(ctx context.Context, hard <-chan struct{}, cfg Config) (*Outcome, error) {
+// Next says which phases come next, none if the load is over. sofar is what happened until now, valid
+// during the call; nil before the first phase. Open phases that are named together and adjoin share
+// their backlog.
+type Next func(sofar *measure.Interval) []plan.Phase
+
+// Walk is the Next of a load that is fixed from the start.
+func Walk(phases []plan.Phase) Next {
+	return func(*measure.Interval) (all []plan.Phase) {
+		all, phases = phases, nil
+		return all
+	}
+}
+
+// Drive carries out the phases that next names, one after the other. It returns when they are over,
+// ctx is done (nothing new is then sent; what is in flight is waited for until hard is closed), or a
+// rule that aborts has failed. The outcome is complete in each case.
+func Drive(ctx context.Context, hard <-chan struct{}, cfg Config, next Next) (*Outcome, error) {
 	runCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &run{cfg: cfg, cancel: cancel, out: &Outcome{}}
@@ -50,16 +63,7 @@ func Run(ctx context.Context, hard <-chan struct{}, cfg Config) (*Outcome, error
 	r.startNs = cfg.Clock.Now()
 	cfg.Collector.Begin(r.startNs)
 
-	var err error
-	first := uint64(0)
-	for _, st := range stagesOf(cfg.Workload.Plan.Load) {
-		if runCtx.Err() != nil {
-			break
-		}
-		if first, err = r.stage(runCtx, hard, st, first); err != nil {
-			break
-		}
-	}
+	err := r.drive(runCtx, hard, next)
 	r.out.Interrupted = ctx.Err() != nil
 	r.out.Total = cfg.Collector.Total()
 	r.out.Thresholds = r.rules.final(r.out.Total, r.out.DurationNs)
@@ -75,6 +79,28 @@ type run struct {
 	intervalNs int64
 	startNs    int64           // of the interval under way
 	health     *measure.Health // in it; nil until it is looked at
+}
+
+// drive runs stages until there are no more, or ctx ends.
+func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error {
+	first, sofar := uint64(0), (*measure.Interval)(nil)
+	for ctx.Err() == nil {
+		stages := stagesOf(next(sofar))
+		if len(stages) == 0 {
+			return nil
+		}
+		for _, st := range stages {
+			if ctx.Err() != nil {
+				return nil
+			}
+			var err error
+			if first, err = r.stage(ctx, hard, st, first); err != nil {
+				return err
+			}
+		}
+		sofar = r.cfg.Collector.Total()
+	}
+	return nil
 }
 
 // stage runs one stage while cutting intervals, and returns the next operation's number.

@@ -2,8 +2,8 @@ package plan
 
 import "time"
 
-// WithDefaults returns s with every field that is zero at the default that Settings documents.
-// Retries is then the number meant: 0 or more.
+// WithDefaults returns s with every field that is zero at the default that Settings documents. Fields
+// that say something keep it, so that a second call changes nothing.
 func (s Settings) WithDefaults() Settings {
 	if s.Sessions <= 0 {
 		s.Sessions = 1
@@ -14,11 +14,8 @@ func (s Settings) WithDefaults() Settings {
 	if s.ConnectTimeout <= 0 {
 		s.ConnectTimeout = 5 * time.Second
 	}
-	switch {
-	case s.Retries == 0:
+	if s.Retries == 0 {
 		s.Retries = 3
-	case s.Retries < 0:
-		s.Retries = 0
 	}
 	if s.LatePolicy == "" {
 		s.LatePolicy = "queue"
@@ -46,6 +43,17 @@ func (p *Plan) MostSessions() int {
 		n = max(n, p.Load[i].Sessions)
 	}
 	return n
+}
+
+// PeakPerS is the highest rate that an open phase has, operations a second; 0 if none is open.
+func (p *Plan) PeakPerS() float64 {
+	rate := 0.0
+	for i := range p.Load {
+		if ph := &p.Load[i]; ph.Kind == Open {
+			rate = max(rate, ph.RateFrom, ph.RateTo)
+		}
+	}
+	return rate
 }
 
 // LoadModel is "open", "closed" or "mixed", by the phases that send anything.

@@ -71,6 +71,28 @@ func Steps(name string, fromPerS, toPerS float64, n int, every time.Duration) []
 	return phases
 }
 
+// WarmUp puts a phase of length d before p's load: as the load begins, but kept out of the result.
+func WarmUp(p *Plan, d time.Duration) error {
+	switch {
+	case d <= 0:
+		return errors.New("give a time above zero, such as 10s")
+	case p.Mix == ByCount:
+		return errors.New("a queue is worked off once, and a warm-up would take from it")
+	case len(p.Load) == 0:
+		return errors.New("there is no load to warm up for")
+	}
+	first := p.Load[0]
+	warm := Phase{
+		Name: "warm-up", Kind: first.Kind, Duration: d, RateFrom: first.RateFrom, RateTo: first.RateFrom,
+		Arrivals: first.Arrivals, Sessions: first.Sessions, WarmUp: true,
+	}
+	if first.Kind == Open && first.RateFrom == 0 {
+		return errors.New("the load begins at no operations a second")
+	}
+	p.Load = append([]Phase{warm}, p.Load...)
+	return nil
+}
+
 // SetLoad replaces the load of p. Operations that only have counts get them as weights; a queue
 // needs operations with counts. A scale that the old load included is forgotten.
 func (p *Plan) SetLoad(l Load) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/plan"
+	"brunt/internal/secret"
 	"brunt/internal/workload"
 )
 
@@ -65,12 +66,12 @@ func FuzzRead(f *testing.F) {
 // secretive reports whether Write hides something of p.
 func secretive(p *plan.Plan) bool {
 	for _, a := range p.Target.Addresses {
-		if withoutCredentials(a) != a {
+		if secret.Text(a) != a {
 			return true
 		}
 	}
 	for k := range p.Target.Options {
-		if secret(k) {
+		if secret.Name(k) {
 			return true
 		}
 	}
@@ -80,7 +81,7 @@ func secretive(p *plan.Plan) bool {
 				continue
 			}
 			for _, h := range s.Request.Web.Header {
-				if secret(h[0]) {
+				if secret.Name(h[0]) {
 					return true
 				}
 			}

@@ -54,11 +54,11 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 
 // reader turns the nodes of one file into a plan and gathers problems.
 type reader struct {
-	file   string
+	file     string
 	problems plan.Problems
-	broken []span // items with problems of form, whose logic can't be judged
-	rated  bool   // operations say their rates
-	cross  bool   // a table or operation is broken, so what others say of it can't be judged
+	broken   []span // items with problems of form, whose logic can't be judged
+	rated    bool   // operations say their rates
+	cross    bool   // a table or operation is broken, so what others say of it can't be judged
 }
 
 // span is a range of lines, both included.

@@ -6,6 +6,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/secret"
 )
 
 func TestWriteHidesSecrets(t *testing.T) {
@@ -21,7 +22,7 @@ func TestWriteHidesSecrets(t *testing.T) {
 	if bytes.Contains(out, []byte("hunter2")) {
 		t.Errorf("a secret is in\n%s", out)
 	}
-	if n := bytes.Count(out, []byte(hidden)); n != 4 {
+	if n := bytes.Count(out, []byte(secret.Hidden)); n != 4 {
 		t.Errorf("%d secrets are marked, want 4:\n%s", n, out)
 	}
 	if _, err := Read("plan.yml", out); err != nil {

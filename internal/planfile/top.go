@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/plan"
+	"brunt/internal/secret"
 )
 
 func topKeys() []string {
@@ -56,9 +57,6 @@ func tlsKeys() []string {
 	return []string{"enabled", "insecure_skip_verify", "ca", "cert", "key", "server_name"}
 }
 
-// hidden stands for a secret in written plans.
-const hidden = "***"
-
 func (r *reader) target(top *object, p *plan.Plan) {
 	n := top.get("target")
 	if n == nil {
@@ -79,7 +77,7 @@ func (r *reader) target(top *object, p *plan.Plan) {
 		} else {
 			t.Addresses = o.words("addresses")
 		}
-		if pw := o.get("password"); pw != nil && pw.Value != hidden {
+		if pw := o.get("password"); pw != nil && pw.Value != secret.Hidden {
 			r.problemAt(pw, "give it in the environment, in a file or at the prompt", "a password in the plan would be kept in clear text")
 		}
 		r.tls(o, &t.TLS)

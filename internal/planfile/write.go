@@ -13,6 +13,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/secret"
 )
 
 // Write returns a plan as YAML that Read turns into an equal plan, shorthands resolved. Secrets
@@ -188,12 +189,12 @@ func (m *mapping) target(t *plan.Target) {
 	w.text("protocol", t.Protocol)
 	addresses := make([]string, len(t.Addresses))
 	for i, a := range t.Addresses {
-		addresses[i] = withoutCredentials(a)
+		addresses[i] = secret.Text(a)
 	}
 	w.texts("addresses", addresses)
 	w.text("user", t.User)
 	if t.Password != "" {
-		w.text("password", hidden)
+		w.text("password", secret.Hidden)
 	}
 	w.text("database", t.Database)
 	w.text("balance", t.Balance)
@@ -210,41 +211,13 @@ func (m *mapping) target(t *plan.Target) {
 	if t.Options != nil {
 		s := mapping{}
 		for _, k := range slices.Sorted(maps.Keys(t.Options)) {
-			v := t.Options[k]
-			if secret(k) {
-				v = hidden
-			}
-			s.add(k, text(v))
+			s.add(k, text(secret.Value(k, t.Options[k])))
 		}
 		w.add("options", s.node())
 	}
 	if len(w.content) > 0 {
 		m.add("target", w.node())
 	}
-}
-
-// secret reports whether a name sounds like that of a secret.
-func secret(name string) bool {
-	name = strings.ToLower(name)
-	for _, s := range []string{"password", "passwd", "secret", "token", "authorization", "cookie", "api-key", "apikey", "api_key", "credential"} {
-		if strings.Contains(name, s) {
-			return true
-		}
-	}
-	return false
-}
-
-// withoutCredentials hides what stands before the @ of an address if it may hold a password.
-func withoutCredentials(address string) string {
-	i := strings.LastIndexByte(address, '@')
-	if i < 0 || !strings.Contains(address[:i], ":") {
-		return address
-	}
-	scheme := ""
-	if k := strings.Index(address[:i], "://"); k >= 0 {
-		scheme = address[:k+3]
-	}
-	return scheme + hidden + address[i:]
 }
 
 func (m *mapping) settings(p *plan.Plan) {

@@ -9,6 +9,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/secret"
 )
 
 func tableNode(t *plan.Table) *yaml.Node {
@@ -267,10 +268,7 @@ func headersNode(header [][2]string) *yaml.Node {
 	h := mapping{}
 	at := map[string]*yaml.Node{}
 	for _, pair := range header {
-		value := text(pair[1])
-		if secret(pair[0]) {
-			value = text(hidden)
-		}
+		value := text(secret.Value(pair[0], pair[1]))
 		earlier := at[pair[0]]
 		switch {
 		case earlier == nil:

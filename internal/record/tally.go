@@ -31,10 +31,7 @@ func NewTally(run *Run) *Tally {
 	t.total.Addresses = make([]measure.AddressInterval, len(run.Targets))
 	for _, p := range run.Phases {
 		p.Done, p.Errors, p.Offered, p.Response = 0, 0, 0, Latency{}
-		t.phases = append(t.phases, phaseTally{phase: p})
-		if p.Kind == kindOpen && !p.WarmUp {
-			t.scheduled += p.DurationNs
-		}
+		t.Expect(p)
 	}
 	return t
 }
@@ -58,6 +55,14 @@ func (t *Tally) Add(iv *Interval) {
 	}
 	t.total.add(iv)
 	t.still.add(iv, t.total.StartNs)
+}
+
+// Expect makes the sums know a phase before its first interval.
+func (t *Tally) Expect(p Phase) {
+	t.phase(p.Name, p.WarmUp).phase = p
+	if p.Kind == kindOpen && !p.WarmUp {
+		t.scheduled += p.DurationNs
+	}
 }
 
 // the kinds of phases as plan.PhaseKind names them

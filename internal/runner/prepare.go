@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"brunt/internal/driver"
 	"brunt/internal/plan"
@@ -13,10 +15,11 @@ import (
 
 // stand is what a plan meets: the driver, the addresses that answered, and what the server is.
 type stand struct {
-	plan    *plan.Plan
+	plan    *plan.Plan // a copy: see own
 	driver  driver.Driver
 	targets []driver.Target
 	servers []driver.ServerInfo // one an address; the zero value where none answered
+	first   int                 // index of the first address that answered
 	flavor  sql.Flavor
 	isSQL   bool
 	notices []sql.Notice
@@ -26,6 +29,7 @@ type stand struct {
 // newStand finds the driver and asks every address what it is. It fails if none answers, unless the
 // patience goes further.
 func newStand(ctx context.Context, p *plan.Plan, patient patience) (*stand, error) {
+	p = own(p)
 	d, canonical, err := protocols.Find(p.Target.Protocol)
 	if err != nil {
 		return nil, &UsageError{err}
@@ -35,16 +39,67 @@ func newStand(ctx context.Context, p *plan.Plan, patient patience) (*stand, erro
 	if s.targets, err = targetsOf(p); err != nil {
 		return nil, &UsageError{err}
 	}
-	first, err := s.meet(ctx, patient)
-	if err != nil {
+	if s.first, err = s.meet(ctx, patient); err != nil {
 		return nil, err
 	}
 	if s.isSQL = usesSQL(p); s.isSQL {
-		if s.flavor, err = sql.For(s.servers[first].Product, s.servers[first].Version); err != nil {
-			return nil, &UsageError{err}
+		if s.flavor, err = s.flavorOf(); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// own is a copy of a plan that may be completed: its settings, its protocol's name, and the names of
+// its phases.
+func own(p *plan.Plan) *plan.Plan {
+	c := *p
+	c.Settings = c.Settings.WithDefaults()
+	c.Load = named(slices.Clone(c.Load))
+	return &c
+}
+
+// named gives every phase a name of its own, by which the record tells them apart.
+func named(phases []plan.Phase) []plan.Phase {
+	seen := map[string]bool{}
+	for i := range phases {
+		name := phases[i].Name
+		if name == "" {
+			name = string(phases[i].Kind)
+		}
+		unique := name
+		for n := 2; seen[unique]; n++ {
+			unique = name + " " + strconv.Itoa(n)
+		}
+		seen[unique] = true
+		phases[i].Name = unique
+	}
+	return phases
+}
+
+// flavorOf is how the server that answered writes SQL.
+func (s *stand) flavorOf() (sql.Flavor, error) {
+	flavor, err := sql.For(s.servers[s.first].Product, s.servers[s.first].Version)
+	if err != nil {
+		err = &UsageError{err}
+	}
+	return flavor, err
+}
+
+// anywhere tries do at one address after the other, beginning with one that answered, until it
+// succeeds. The error is the first.
+func (s *stand) anywhere(do func(driver.Target) error) (first error) {
+	for i := range s.targets {
+		t := s.targets[(s.first+i)%len(s.targets)]
+		err := do(t)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = at(t.Address, err)
+		}
+	}
+	return first
 }
 
 // usesSQL reports whether the plan has tables or statements for a server that understands SQL.
@@ -82,6 +137,7 @@ func (s *stand) workload() (*workload.Workload, error) {
 			r.Text = text
 			s.notices = sql.Merge(s.notices, notices...)
 		}
+		r.Params, r.Capture = slices.Clone(r.Params), slices.Clone(r.Capture)
 		for k := range r.Params {
 			r.Params[k] = s.flavor.ParamKind(r.Params[k])
 		}

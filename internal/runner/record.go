@@ -5,38 +5,65 @@ import (
 	"encoding/hex"
 	"time"
 
+	"brunt/internal/plan"
 	"brunt/internal/record"
 )
 
-// newRecord is what the record says before the load.
-func (j *job) newRecord(started time.Time) *record.Run {
-	p := j.o.Plan
+// create makes the folder and files of the record of a run called name.
+func (c *Recording) create(name string, started time.Time, notice func(record.Warning)) (*record.Bundle, error) {
+	o := record.Options{Warn: notice}
+	switch {
+	case c.None:
+		return record.CreateIn(record.Nowhere{}, "", o)
+	case c.Dir != "":
+		return record.CreateIn(record.OS{}, c.Dir, o)
+	case c.Root == "":
+		return record.Create(record.OS{}, record.DefaultRoot, name, started, o)
+	}
+	return record.Create(record.OS{}, c.Root, name, started, o)
+}
+
+// begin says in the record what is known before the load.
+func (r *Runner) begin(started time.Time) {
+	p, c := r.stand.plan, &r.o.Recording
 	run := &record.Run{
-		ID: newID(), Name: p.Name, Brunt: j.o.Version, Command: j.o.Command,
+		ID: newID(), Name: p.Name, Brunt: c.Version, Command: c.Command,
 		Started: started.UTC(), Seed: p.Seed, LoadModel: p.LoadModel(),
 		Sessions: p.MostSessions(), Pipeline: p.Settings.Pipeline,
 		ToleranceNs: int64(p.Settings.TimingTolerance), Spin: p.Settings.Spin > 0,
 		IntervalNs:  int64(p.Settings.Interval),
-		Environment: record.Fingerprint(), Targets: j.describe(), Extra: j.o.Extra,
+		Environment: record.Fingerprint(), Extra: c.Extra,
 	}
-	for _, op := range j.workload.Operations {
+	for i, t := range r.stand.targets {
+		info := r.stand.servers[i]
+		run.Targets = append(run.Targets, record.Target{
+			Address: t.Address, Protocol: p.Target.Protocol,
+			Product: info.Product, Version: info.Version, Settings: info.Settings,
+		})
+	}
+	for _, op := range r.Workload.Operations {
 		run.Operations = append(run.Operations, record.Operation{Name: op.Name})
 	}
-	for _, ph := range p.Load {
-		out := record.Phase{
-			Name: ph.Name, Kind: string(ph.Kind), DurationNs: int64(ph.Duration),
-			RateFrom: ph.RateFrom, RateTo: ph.RateTo, Arrivals: ph.Arrivals, WarmUp: ph.WarmUp,
-			Sessions: run.Sessions, Limit: ph.Operations,
-		}
-		if w := j.workload; w.Total > 0 && (out.Limit == 0 || out.Limit > w.Total) {
-			out.Limit = w.Total
-		}
-		if ph.Sessions > 0 {
-			out.Sessions = ph.Sessions
-		}
-		run.Phases = append(run.Phases, out)
+	r.Record = run
+	for i := range p.Load {
+		run.Phases = append(run.Phases, r.phase(&p.Load[i]))
 	}
-	return run
+}
+
+// phase is what the record says of a phase before it begins.
+func (r *Runner) phase(ph *plan.Phase) record.Phase {
+	out := record.Phase{
+		Name: ph.Name, Kind: string(ph.Kind), DurationNs: int64(ph.Duration),
+		RateFrom: ph.RateFrom, RateTo: ph.RateTo, Arrivals: ph.Arrivals, WarmUp: ph.WarmUp,
+		Sessions: r.Record.Sessions, Limit: ph.Operations,
+	}
+	if total := r.Workload.Total; total > 0 && (out.Limit == 0 || out.Limit > total) {
+		out.Limit = total
+	}
+	if ph.Sessions > 0 {
+		out.Sessions = ph.Sessions
+	}
+	return out
 }
 
 // newID is a random name for a run: 16 hexadecimal digits.

@@ -19,17 +19,15 @@ func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 	if !ok {
 		return nil, &UsageError{fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())}
 	}
-	var first error
-	for _, t := range s.targets {
-		a, err := d.Admin(ctx, t)
-		if err == nil {
-			return a, nil
-		}
-		if first == nil {
-			first = at(t.Address, err)
-		}
+	var a driver.Admin
+	err := s.anywhere(func(t driver.Target) (err error) {
+		a, err = d.Admin(ctx, t)
+		return err
+	})
+	if err != nil {
+		return nil, &UnreachableError{err}
 	}
-	return nil, &UnreachableError{first}
+	return a, nil
 }
 
 // number runs a query whose answer is one unsigned number.

@@ -201,7 +201,6 @@ func noticeWarnings(s *stand) []record.Warning {
 }
 
 func openSchema(ctx context.Context, p *plan.Plan, version string) (*stand, driver.Admin, error) {
-	p.Settings = p.Settings.WithDefaults()
 	if len(p.Tables) == 0 {
 		return nil, nil, &UsageError{fmt.Errorf("plan %s has no tables; there is nothing to create", p.Name)}
 	}

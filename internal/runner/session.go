@@ -25,10 +25,9 @@ type prepared struct {
 	request driver.Request
 }
 
-// Open finds the plan's target and asks what it is. An error is a *UsageError or an
+// Connect finds the plan's target and asks what it is. An error is a *UsageError or an
 // *UnreachableError.
-func Open(ctx context.Context, p *plan.Plan) (*Session, error) {
-	p.Settings = p.Settings.WithDefaults()
+func Connect(ctx context.Context, p *plan.Plan) (*Session, error) {
 	s, err := newStand(ctx, p, patience{})
 	if err != nil {
 		return nil, err
@@ -81,28 +80,23 @@ func (s *Session) prepare(ctx context.Context, r driver.Request, args []gen.Valu
 		r.Params = append(r.Params, args[i].Kind)
 	}
 	if r.Verb == driver.SQL && !r.Simple {
-		flavor, err := sql.For(s.stand.servers[0].Product, s.stand.servers[0].Version)
+		flavor, err := s.stand.flavorOf()
 		if err != nil {
-			return nil, &UsageError{err}
+			return nil, err
 		}
 		if r.Text, _, err = flavor.Translate(r.Text, r.Params, sql.NewNames(nil, nil)); err != nil {
 			return nil, &UsageError{err}
 		}
 	}
 	program := &driver.Program{Requests: []driver.Request{r}}
-	var first error
-	for _, t := range s.stand.targets {
+	err := s.stand.anywhere(func(t driver.Target) error {
 		conn, err := s.stand.driver.Dial(ctx, t, program)
 		if err == nil {
-			c := &prepared{conn, program.Requests[0]}
-			s.conns[key] = c
-			return c, nil
+			s.conns[key] = &prepared{conn, program.Requests[0]}
 		}
-		if first == nil {
-			first = fmt.Errorf("%s: %w", t.Address, err)
-		}
-	}
-	return nil, first
+		return err
+	})
+	return s.conns[key], err
 }
 
 // PrepareTable lets a driver of key-value records create what it needs for a table, at the first
@@ -112,17 +106,11 @@ func (s *Session) PrepareTable(ctx context.Context, table string, fields []strin
 	if !ok {
 		return nil
 	}
-	var first error
-	for _, t := range s.stand.targets {
-		err := d.Prepare(ctx, t, table, fields, fieldLength, drop)
-		if err == nil {
-			return nil
-		}
-		if first == nil {
-			first = fmt.Errorf("prepare table %s at %s: %w", table, t.Address, err)
-		}
+	err := s.stand.anywhere(func(t driver.Target) error { return d.Prepare(ctx, t, table, fields, fieldLength, drop) })
+	if err != nil {
+		return fmt.Errorf("prepare table %s: %w", table, err)
 	}
-	return first
+	return nil
 }
 
 // Execute makes requests without arguments in turn and stops at the first that fails.

@@ -12,9 +12,9 @@ import (
 	"brunt/internal/record"
 )
 
-// setup creates and fills the tables that are missing, and those of brunt's own that are empty.
+// tables creates and fills the tables that are missing, and those of brunt's own that are empty.
 // Tables with rows are used as they are; the record says what is known of them.
-func (j *job) setup(ctx context.Context) (*record.Setup, error) {
+func (j *Runner) tables(ctx context.Context) (*record.Setup, error) {
 	s := j.stand
 	if len(s.plan.Tables) == 0 {
 		return nil, nil
@@ -33,7 +33,7 @@ func (j *job) setup(ctx context.Context) (*record.Setup, error) {
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	report, err := s.fill(ctx, missing, nil, FillOptions{Progress: j.o.Loading, keyless: j.keyless(missing)})
+	report, err := s.fill(ctx, missing, nil, FillOptions{Progress: j.o.Tell.Loading, keyless: j.keyless(missing)})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (j *job) setup(ctx context.Context) (*record.Setup, error) {
 }
 
 // missing creates the tables that don't exist and returns those that must be filled.
-func (j *job) missing(ctx context.Context, a driver.Admin) ([]*plan.Table, error) {
+func (j *Runner) missing(ctx context.Context, a driver.Admin) ([]*plan.Table, error) {
 	var out []*plan.Table
 	for i := range j.stand.plan.Tables {
 		t := &j.stand.plan.Tables[i]
@@ -77,13 +77,13 @@ func (j *job) missing(ctx context.Context, a driver.Admin) ([]*plan.Table, error
 			return nil, err
 		}
 		out = append(out, t)
-		j.run.Tables = append(j.run.Tables, record.TableUse{Name: t.Name, Origin: "run", Rows: t.Rows, Seed: &j.stand.plan.Seed})
+		j.Record.Tables = append(j.Record.Tables, record.TableUse{Name: t.Name, Origin: "run", Rows: t.Rows, Seed: &j.stand.plan.Seed})
 	}
 	return out, nil
 }
 
 // keyless is those of the tables that this run created.
-func (j *job) keyless(tables []*plan.Table) []*plan.Table {
+func (j *Runner) keyless(tables []*plan.Table) []*plan.Table {
 	var out []*plan.Table
 	for _, t := range tables {
 		if slices.Contains(j.created, t.Name) {
@@ -94,11 +94,13 @@ func (j *job) keyless(tables []*plan.Table) []*plan.Table {
 }
 
 // teardown drops what the run created and closes its admin session.
-func (j *job) teardown() error {
-	if j.admin == nil {
+func (j *Runner) teardown() error {
+	a := j.admin
+	if a == nil {
 		return nil
 	}
-	d := &dropping{stand: j.stand, admin: j.admin, marks: j.marks}
+	j.admin = nil
+	d := &dropping{stand: j.stand, admin: a, marks: j.marks}
 	defer func() { d.admin.Close() }()
 	if j.o.NoTeardown || len(j.created) == 0 {
 		return nil

@@ -93,7 +93,7 @@ func differWarning(why string) record.Warning {
 }
 
 // use takes a table with rows into the record and warns if they aren't the plan's.
-func (j *job) use(f *found) error {
+func (j *Runner) use(f *found) error {
 	why, err := j.stand.differs(f)
 	if err != nil {
 		return err
@@ -115,13 +115,13 @@ func (j *job) use(f *found) error {
 	if why != "" {
 		j.warn(differWarning(why))
 	}
-	j.run.Tables = append(j.run.Tables, out)
+	j.Record.Tables = append(j.Record.Tables, out)
 	return nil
 }
 
 // look takes what tables there are into the record without changing anything. That it can't is no
 // reason not to run.
-func (j *job) look(ctx context.Context) error {
+func (j *Runner) look(ctx context.Context) error {
 	s := j.stand
 	if _, ok := s.driver.(driver.AdminDriver); !ok || len(s.plan.Tables) == 0 {
 		return nil

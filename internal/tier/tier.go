@@ -53,6 +53,7 @@ type Config struct {
 	Loops            int           // codec tier: 0 means choose
 	IOUring          bool          // codec tier: use io_uring if the kernel has it
 	ClosedOnly       bool          // codec tier: no stage is open, so that the kernel needn't keep times of arrival
+	PeakPerS         float64       // codec tier: the highest rate of an open stage, arrivals a second; 0 if none is known
 	RetryErrors      bool          // library tier: Retries is for every failure
 	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling
 }

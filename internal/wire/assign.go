@@ -4,7 +4,6 @@ import (
 	"math"
 	"runtime"
 
-	"brunt/internal/plan"
 	"brunt/internal/tier"
 )
 
@@ -17,23 +16,14 @@ const (
 )
 
 // loopCount is how many loops a fleet gets: as many as asked for, or the fewest that carry the
-// plan's highest rate and the number of sessions. Never more than sessions; and if chosen here,
+// highest rate and the number of sessions. Never more than sessions; and if chosen here,
 // never more than all cores but one, which the rest of the program needs.
 func loopCount(cfg *tier.Config, cores int) int {
 	if cfg.Loops > 0 {
 		return min(cfg.Loops, cfg.Sessions)
 	}
 	n := (cfg.Sessions + sessionsPerLoop - 1) / sessionsPerLoop
-	if cfg.Workload != nil && cfg.Workload.Plan != nil {
-		for i := range cfg.Workload.Plan.Load {
-			p := &cfg.Workload.Plan.Load[i]
-			if p.Kind != plan.Open {
-				continue
-			}
-			rate := math.Max(p.RateFrom, p.RateTo)
-			n = max(n, int(math.Ceil(rate/arrivalsPerLoop)))
-		}
-	}
+	n = max(n, int(math.Ceil(cfg.PeakPerS/arrivalsPerLoop)))
 	return max(1, min(n, cores-1, cfg.Sessions))
 }
 

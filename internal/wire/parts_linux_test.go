@@ -9,7 +9,6 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/measure"
-	"brunt/internal/plan"
 	"brunt/internal/tier"
 	"brunt/internal/workload"
 )
@@ -116,18 +115,15 @@ func TestSessionsFollowThePolicy(t *testing.T) {
 }
 
 func TestFewestLoops(t *testing.T) {
-	open := func(rate float64) *workload.Workload {
-		return &workload.Workload{Plan: &plan.Plan{Load: []plan.Phase{{Kind: plan.Open, RateFrom: 1, RateTo: rate}}}}
-	}
 	for _, c := range []struct {
 		config tier.Config
 		cores  int
 		want   int
 	}{
 		{tier.Config{Sessions: 16}, 8, 1},
-		{tier.Config{Sessions: 16, Workload: open(50_000)}, 8, 1},
-		{tier.Config{Sessions: 16, Workload: open(120_000)}, 8, 3},
-		{tier.Config{Sessions: 16, Workload: open(1e6)}, 8, 7},
+		{tier.Config{Sessions: 16, PeakPerS: 50_000}, 8, 1},
+		{tier.Config{Sessions: 16, PeakPerS: 120_000}, 8, 3},
+		{tier.Config{Sessions: 16, PeakPerS: 1e6}, 8, 7},
 		{tier.Config{Sessions: 2500}, 8, 3},
 		{tier.Config{Sessions: 2500}, 1, 1},
 		{tier.Config{Sessions: 2, Loops: 5}, 8, 2},

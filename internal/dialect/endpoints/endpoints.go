@@ -14,6 +14,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/secret"
 )
 
 // Request is one request.
@@ -43,35 +44,19 @@ func ParseURL(text string) (*url.URL, error) {
 		if errors.As(err, &e) {
 			err = e.Err
 		}
-		return nil, fmt.Errorf("%q is not a URL: %w", redact(text), err)
+		return nil, fmt.Errorf("%q is not a URL: %w", secret.Text(text), err)
 	case u.Scheme == "":
-		return nil, fmt.Errorf("%q: missing scheme; write http:// or https:// before it", redact(text))
+		return nil, fmt.Errorf("%q: missing scheme; write http:// or https:// before it", secret.Text(text))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q: scheme %s; use http or https", redact(text), u.Scheme)
+		return nil, fmt.Errorf("%q: scheme %s; use http or https", secret.Text(text), u.Scheme)
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q: missing host", redact(text))
+		return nil, fmt.Errorf("%q: missing host", secret.Text(text))
 	}
 	return u, nil
 }
 
-// redact cuts the user and password out of what may be a URL.
-func redact(text string) string {
-	scheme, rest, ok := strings.Cut(text, "://")
-	if !ok {
-		return text
-	}
-	authority, path, slash := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		authority = "***" + authority[i:]
-	}
-	if slash {
-		path = "/" + path
-	}
-	return scheme + "://" + authority + path
-}
-
-// Redacted is a URL without its password.
-func Redacted(u *url.URL) string { return redact(u.String()) }
+// Redacted is a URL without what is secret in it.
+func Redacted(u *url.URL) string { return secret.Text(u.String()) }
 
 // MaxAddresses bounds how many addresses a list of requests may go to: figures are kept of each.
 const MaxAddresses = 256
@@ -170,8 +155,8 @@ func (r *Request) web(p *plan.Plan, generated [][2]string) *driver.Web {
 	}
 	if user := r.URL.User; user != nil && len(p.Target.Addresses) > 1 && !r.has("Authorization") {
 		password, _ := user.Password()
-		secret := base64.StdEncoding.EncodeToString([]byte(user.Username() + ":" + password))
-		w.Header = append(w.Header, [2]string{"Authorization", "Basic " + secret})
+		credentials := base64.StdEncoding.EncodeToString([]byte(user.Username() + ":" + password))
+		w.Header = append(w.Header, [2]string{"Authorization", "Basic " + credentials})
 	}
 	w.Header = append(w.Header, generated...)
 	return w
@@ -209,7 +194,7 @@ func Title(r *Request, several bool) string {
 	if several {
 		return r.Method + " " + Redacted(r.URL)
 	}
-	return r.Method + " " + r.URL.RequestURI()
+	return r.Method + " " + secret.Text(r.URL.RequestURI())
 }
 
 // ValidHeader reports what is wrong with a header field that a user gave.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"brunt/internal/secret"
 )
 
 // stars is the line around go-ycsb's parts.
@@ -24,7 +26,7 @@ func (s *Settings) Banner(w io.Writer) error {
 	b.WriteString("***************** properties *****************\n")
 	for _, key := range s.Set.Keys() {
 		value, _ := s.Set.Get(key)
-		fmt.Fprintf(&b, "\"%s\"=\"%s\"\n", key, Shown(key, value))
+		fmt.Fprintf(&b, "\"%s\"=\"%s\"\n", key, secret.Value(key, value))
 	}
 	b.WriteString(stars + "\n")
 	_, err := io.WriteString(w, b.String())
@@ -44,7 +46,7 @@ func (j *Job) PlanText() []byte {
 	fmt.Fprintf(&b, "# brunt ycsb %s %s\nycsb:\n  command: %s\n  database: %s\n  properties:\n", s.Command, s.Database.Names[0], s.Command, s.Database.Names[0])
 	for _, key := range s.Set.Keys() {
 		value, _ := s.Set.Get(key)
-		fmt.Fprintf(&b, "    %q: %q\n", key, Shown(key, value))
+		fmt.Fprintf(&b, "    %q: %q\n", key, secret.Value(key, value))
 	}
 	return []byte(b.String())
 }

@@ -331,19 +331,6 @@ func TestOnlyLoadsPipeline(t *testing.T) {
 }
 
 func TestSecretsAreHidden(t *testing.T) {
-	for _, c := range []struct{ key, value, want string }{
-		{"pg.password", "s3cret", "***"}, {"minio.access-key", "k", "***"}, {"dynamodb.secret-key", "k", "***"}, {"pg.user", "me", "me"},
-		{"mongodb.url", "mongodb://me:s3cret@h:1/ycsb?w=1", "mongodb://me:***@h:1/ycsb?w=1"}, {"mongodb.url", "mongodb://h:1", "mongodb://h:1"}, {"pg.password", "", ""},
-		{"x", "a://u:p@h", "a://u:***@h"}, {"keyprefix", "user", "user"},
-	} {
-		if got := Shown(c.key, c.value); got != c.want {
-			t.Errorf("%s=%s is shown as %s, want %s", c.key, c.value, got, c.want)
-		}
-	}
-	args := Redact([]string{"brunt", "ycsb", "run", "-p", "pg.password=s3cret", "--prop=redis.password=s3cret", "-ppg.password=s3cret", "-p", "pg.user=me"})
-	if text := strings.Join(args, " "); strings.Contains(text, "s3cret") || !strings.Contains(text, "pg.user=me") {
-		t.Error(text)
-	}
 	j, err := Compile(settings(t, Load, "pg", "recordcount=1", "pg.password=s3cret"), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/report"
+	"brunt/internal/runner"
+	"brunt/internal/secret"
+	"brunt/internal/workload"
+)
+
+// loadRun is a load that a command runs: all in which commands differ. The rest is perform's.
+type loadRun struct {
+	plan    *plan.Plan
+	text    []byte // of the plan, for the record
+	options runner.Options
+	record  recordFlags
+	live    liveFlags
+	quiet   bool
+	voice   func(*outlets) (voice, error) // opens what the command prints to
+	open    opener                        // nil means runner.Open
+}
+
+// opener finds a plan's servers.
+type opener func(context.Context, *plan.Plan, runner.Options) (*runner.Runner, error)
+
+// voice is how a command tells of its run. Only result must be there.
+type voice struct {
+	tell    runner.Listener
+	sinks   []measure.Sink
+	prepare func(context.Context) error             // before the servers are asked for the load
+	attach  func(*workload.Workload)                // before anything is sent
+	began   func(*record.Run)                       // just before the load
+	ended   func()                                  // just after it
+	result  func(run *record.Run, dir string) error // prints
+	exit    func(*record.Run) error                 // what the command returns; nil means by the report's code
+	close   func() error
+}
+
+// perform runs a load: it stands between what the run tells and those who read it, hears signals,
+// exports, keeps the record, prints the result and returns the error that is the exit code.
+func (s *streams) perform(l *loadRun) (err error) {
+	out := s.outlets()
+	ctx, hard, stop := interruptible(out.err)
+	defer stop()
+	defer func() { err = errors.Join(err, out.settle(hard)) }()
+	v, err := l.voice(out)
+	if err != nil {
+		return usage(err)
+	}
+	if v.close != nil {
+		defer func() { err = errors.Join(err, v.close()) }()
+	}
+	live, err := l.live.open(out.streams, hard, l.quiet)
+	if err != nil {
+		return err
+	}
+	defer live.close()
+	o := l.options
+	if o.Recording, err = l.record.recording(l, s); err != nil {
+		return usage(err)
+	}
+	o.Tell, o.Sinks = v.tell, append(v.sinks, live.sinks...)
+	hdr, err := l.record.openHDR(l.plan)
+	if err != nil {
+		return usage(err)
+	}
+	if hdr != nil {
+		defer func() { err = errors.Join(err, hdr.file.Close()) }()
+		o.Sinks = append(o.Sinks, hdr.log)
+	}
+	if o.Tell.Waiting == nil && !l.quiet {
+		o.Tell.Waiting = waiting(out, o.Wait)
+	}
+	r, err := l.ready(ctx, &v, o)
+	if err != nil {
+		return failure(ctx, err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := r.SetUp(ctx); err != nil {
+		return failure(ctx, err)
+	}
+	if v.began != nil {
+		v.began(r.Record)
+	}
+	live.start(r.Record, r.Dir)
+	err = r.Drive(ctx, hard, nil)
+	if v.ended != nil {
+		v.ended()
+	}
+	if err != nil {
+		return failure(ctx, err)
+	}
+	live.finish(r.Record)
+	out.confess(r.Record)
+	r.Record.Health.CeilingPerS = ceiling(r.Record)
+	err = errors.Join(r.Finish(), r.Close())
+	err = errors.Join(err, v.result(r.Record, r.Dir))
+	if v.exit != nil {
+		return errors.Join(v.exit(r.Record), err)
+	}
+	return coded(report.ExitCode(r.Record), err)
+}
+
+// ready makes the command's and the runner's preparations.
+func (l *loadRun) ready(ctx context.Context, v *voice, o runner.Options) (*runner.Runner, error) {
+	if v.prepare != nil {
+		if err := v.prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
+	open := l.open
+	if open == nil {
+		open = runner.Open
+	}
+	r, err := open(ctx, l.plan, o)
+	if err == nil && v.attach != nil {
+		v.attach(r.Workload)
+	}
+	return r, err
+}
+
+// failure gives an error that came before the load its exit code.
+func failure(ctx context.Context, err error) error {
+	var u *runner.UsageError
+	var r *runner.UnreachableError
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.New("interrupted before the load began")}
+	case errors.As(err, &u):
+		return &exitError{exitBadPlan, err}
+	case errors.As(err, &r):
+		return &exitError{exitUnreachable, err}
+	}
+	return err
+}
+
+// waiting tells that a server is waited for.
+func waiting(out *outlets, most time.Duration) func(error) {
+	return func(err error) { fmt.Fprintf(out.err, "brunt: waiting up to %s: %v\n", most, err) }
+}
+
+// notices prints warnings as they arise.
+func notices(out *outlets) func(record.Warning) {
+	return func(w record.Warning) { fmt.Fprintf(out.err, "brunt: note: %s\n", secret.Text(w.Text)) }
+}

@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+)
+
+const shop = `config_name: SHOP
+seed: 7
+tables_schema:
+  - name: goods
+    row_count: 50
+    columns:
+      - {name: id, type: Integer, unique: true}
+      - {name: title, type: String}
+    primary_keys: [id]
+queries:
+  - {name: find, sql: "SELECT title FROM goods WHERE id = $1", params: [{type: Integer, range: [1, 50]}], weight: 20}
+  - {name: all, sql: "SELECT count(*) FROM goods", weight: 1}
+`
+
+func read(t *testing.T, text string) *plan.Plan {
+	t.Helper()
+	p, err := planfile.Read("plan.yml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Target = plan.Target{Protocol: "sqlite", Addresses: []string{":memory:"}}
+	return p
+}
+
+// A plan belongs to whoever made it: a run changes nothing in it, and so the next is the same again.
+func TestRunsLeaveThePlanAsItWas(t *testing.T) {
+	text := shop + "load: [{closed: {operations: 20}}, {closed: {operations: 10}}]\nretries: 0\n"
+	p, untouched := read(t, text), read(t, text)
+	var runs []*record.Run
+	for range 2 {
+		run, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+		if !reflect.DeepEqual(p, untouched) {
+			t.Fatalf("the run changed its plan:\n%+v\nwas\n%+v", p, untouched)
+		}
+	}
+	for i := range runs[0].Operations {
+		a, b := &runs[0].Operations[i], &runs[1].Operations[i]
+		if a.Done != b.Done || a.OK != b.OK || a.Missing != b.Missing || a.Attempts != b.Attempts {
+			t.Errorf("%s: %+v, and in the second run %+v", a.Name, a.Counts, b.Counts)
+		}
+	}
+	if runs[0].Total.Done != 30 || runs[0].Phases[0].Name == runs[0].Phases[1].Name {
+		t.Errorf("done %d in %+v", runs[0].Total.Done, runs[0].Phases)
+	}
+	if a, b := runs[0].Setup, runs[1].Setup; a == nil || b == nil || a.Tables[0].Checksum != b.Tables[0].Checksum {
+		t.Errorf("filled %+v and %+v", a, b)
+	}
+}
+
+func TestSettingsAreCompletedOnce(t *testing.T) {
+	for _, s := range []plan.Settings{{}, {Retries: -1}, {Retries: 7, Sessions: 3, Tier: "codec", Interval: time.Minute}} {
+		once := s.WithDefaults()
+		if twice := once.WithDefaults(); twice != once {
+			t.Errorf("%+v becomes %+v and then %+v", s, once, twice)
+		}
+	}
+}
+
+// The next phase may be decided from what happened before; the record names each as it went.
+func TestNextIsDecidedFromWhatHappened(t *testing.T) {
+	dir := t.TempDir() + "/bundle"
+	r, err := Open(context.Background(), read(t, shop), Options{
+		Recording: Recording{Dir: dir}, PeakPerS: 800,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.SetUp(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	rate, before := 100.0, uint64(0)
+	var seen []uint64
+	err = r.Drive(context.Background(), nil, func(sofar *measure.Interval) []plan.Phase {
+		if sofar != nil {
+			var done uint64
+			for i := range sofar.Operations {
+				done += sofar.Operations[i].Done
+			}
+			seen = append(seen, done-before)
+			before = done
+			if rate *= 2; rate > 800 {
+				return nil
+			}
+		}
+		return []plan.Phase{{Name: "step", Kind: plan.Open, Duration: 100 * time.Millisecond, RateFrom: rate, RateTo: rate}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(seen); got != "[10 20 40 80]" {
+		t.Errorf("the steps were told of %s operations, want [10 20 40 80]", got)
+	}
+	bundle, err := record.Open(record.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"step", "step 2", "step 3", "step 4"} {
+		if i >= len(bundle.Run.Phases) {
+			t.Fatalf("the record has %d phases, want 4", len(bundle.Run.Phases))
+		}
+		ph := bundle.Run.Phases[i]
+		if ph.Name != want || ph.Kind != "open" || ph.RateTo != float64(uint(100)<<i) || ph.Offered != 10<<i {
+			t.Errorf("phase %d is %+v, want %s", i, ph, want)
+		}
+	}
+	if bundle.Run.LoadModel != "open" {
+		t.Errorf("the load is called %s", bundle.Run.LoadModel)
+	}
+}
+
+func TestNoRecordLeavesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	p := read(t, shop+"load: [{closed: {operations: 5}}]\n")
+	run, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}})
+	if err != nil || run.Total.Done != 5 || run.Verdict.Result == "" {
+		t.Errorf("%v, %+v", err, run)
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}

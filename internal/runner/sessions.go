@@ -1,0 +1,92 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"brunt/internal/balance"
+	"brunt/internal/engine"
+	"brunt/internal/record"
+	"brunt/internal/tier"
+	"brunt/internal/wire"
+)
+
+// newFleet chooses the tier and makes its fleet.
+func (r *Runner) newFleet() error {
+	p := r.stand.plan
+	s := &p.Settings
+	policy, err := balance.New(p.Target.Balance, len(r.stand.targets), nil, p.Seed)
+	if err != nil {
+		return &UsageError{err}
+	}
+	cfg := tier.Config{
+		Assign:   policy.Assign,
+		Workload: r.Workload, Driver: r.stand.driver, Targets: r.stand.targets,
+		Sessions: r.Record.Sessions, Collector: r.collector, Clock: r.clock, OnError: r.failed,
+		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
+		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, OutageWait: s.Outage == "wait",
+		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
+		Loops: s.Loops, IOUring: s.IOUring, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
+		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
+	}
+	r.Record.Tier, r.Record.TierReason = "library", "asked for"
+	if s.Tier != "library" {
+		why := r.takeCodec(cfg)
+		if r.fleet != nil {
+			return nil
+		}
+		if s.Tier == "codec" {
+			return &UsageError{fmt.Errorf("the codec tier was asked for, but %s", why)}
+		}
+		r.Record.TierReason = why
+	}
+	r.noPipeline("the library tier doesn't pipeline")
+	r.fleet = engine.NewPool(cfg, nil)
+	return nil
+}
+
+// takeCodec makes a fleet of event loops if the protocol has a codec for the program. Otherwise
+// why says why not.
+func (r *Runner) takeCodec(cfg tier.Config) (why string) {
+	p, ok := r.stand.driver.(wire.Protocol)
+	if !ok {
+		return "protocol " + r.stand.driver.Name() + " has no codec"
+	}
+	for _, t := range cfg.Targets {
+		if why, ok := p.Takes(t, &r.Workload.Program); !ok {
+			return why
+		}
+	}
+	fleet, err := wire.NewFleet(cfg, p)
+	if err != nil {
+		return err.Error()
+	}
+	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, "codec", ""
+	if _, ok := p.(wire.Unordered); ok {
+		r.noPipeline("the server may answer out of turn")
+	}
+	return ""
+}
+
+// noPipeline says that a pipeline asked for isn't used.
+func (r *Runner) noPipeline(why string) {
+	if r.Record.Pipeline > 1 {
+		r.warn(record.Warning{ID: "pipeline-ignored", Text: why + ": one request in flight a session"})
+		r.Record.Pipeline = 1
+	}
+}
+
+// failed keeps samples of failures in the record.
+func (r *Runner) failed(e tier.ErrorEvent) {
+	sample := record.ErrorSample{
+		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
+		Text: e.Failure.Text, Index: e.Index, Address: r.stand.targets[e.Address].Address, Attempt: e.Attempt,
+	}
+	if e.Operation >= 0 {
+		sample.Operation = r.Workload.Operations[e.Operation].Name
+	}
+	r.bundle.Failed(&sample)
+	if r.o.Tell.Failed != nil {
+		r.o.Tell.Failed(sample)
+	}
+}

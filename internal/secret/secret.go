@@ -1,0 +1,114 @@
+// Package secret knows what must never be printed or stored: which names stand for secrets, where
+// texts and command lines hold some, and how they are taken out.
+package secret
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Hidden stands in place of a secret.
+const Hidden = "***"
+
+// Name reports whether something of this name (a header, an option, a property, a parameter of a URL)
+// is to be taken for a secret: by what stands anywhere in it, or by one of its words.
+func Name(name string) bool {
+	words := wordsOf(name)
+	joined := strings.Join(words, "")
+	for _, anywhere := range []string{
+		"password", "passwd", "passphrase", "secret", "token", "credential", "authorization", "authentication",
+		"cookie", "apikey", "accesskey", "privatekey", "signature",
+	} {
+		if strings.Contains(joined, anywhere) {
+			return true
+		}
+	}
+	for _, word := range []string{"auth", "session", "sid", "pass", "pwd", "pw", "jwt", "sig"} {
+		if slices.Contains(words, word) {
+			return true
+		}
+	}
+	return slices.Contains(words, "key") && !slices.ContainsFunc(words, plain)
+}
+
+// plain reports whether a word says that a key is none that opens anything, or only where one lies.
+func plain(word string) bool {
+	return slices.Contains([]string{"file", "path", "tls", "ssl", "cert", "primary", "partition", "hash", "sort", "prefix"}, word)
+}
+
+// wordsOf splits a name where its words meet, in lower case: sslPassword, api-key, redis.tls_key.
+func wordsOf(name string) []string {
+	var spaced strings.Builder
+	last := ' '
+	for _, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			spaced.WriteByte(' ')
+		case unicode.IsUpper(r) && unicode.IsLower(last):
+			spaced.WriteByte(' ')
+			fallthrough
+		default:
+			spaced.WriteRune(unicode.ToLower(r))
+		}
+		last = r
+	}
+	return strings.Fields(spaced.String())
+}
+
+// Value is the value of something of this name as it may be shown.
+func Value(name, value string) string {
+	if value != "" && Name(name) {
+		return Hidden
+	}
+	return Text(value)
+}
+
+// Text takes users with passwords, and parameters of URLs that are secrets, out of a text.
+func Text(s string) string {
+	if strings.Contains(s, "@") {
+		s = urlUser.ReplaceAllString(s, "${1}"+Hidden+"@")
+		s = brokenUser.ReplaceAllStringFunc(s, hideUser)
+		s = bareUser.ReplaceAllString(s, "${1}"+Hidden+"@")
+	}
+	if strings.Contains(s, "=") {
+		s = parameter.ReplaceAllStringFunc(s, func(match string) string {
+			name, value, _ := strings.Cut(match[1:], "=")
+			if value == "" || !Name(name) && name != "u" && name != "p" { // InfluxDB's user and password
+				return match
+			}
+			return match[:1] + name + "=" + Hidden
+		})
+	}
+	return s
+}
+
+var (
+	urlUser    = regexp.MustCompile(`(://)[^/?#\s"']*@`)
+	brokenUser = regexp.MustCompile(`://[^/?#\s@:"']*:[^\s@"']*@`) // a password with a slash in it is no URL
+	bareUser   = regexp.MustCompile(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
+	parameter  = regexp.MustCompile(`[?&][^=&?#\s"']+=[^&#\s"']*`)
+	portFirst  = regexp.MustCompile(`^\d*[/?#]`)
+)
+
+func hideUser(match string) string {
+	_, after, _ := strings.Cut(match[len("://"):], ":")
+	if portFirst.MatchString(after) {
+		return match // host:port, and the @ belongs to the path
+	}
+	return "://" + Hidden + "@"
+}
+
+// least is the length from which on a secret can be told from ordinary words.
+const least = 3
+
+// Blot takes known secrets out of a text that somebody else wrote.
+func Blot(text string, secrets []string) string {
+	for _, s := range secrets {
+		if len(s) >= least {
+			text = strings.ReplaceAll(text, s, Hidden)
+		}
+	}
+	return text
+}

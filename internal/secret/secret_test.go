@@ -1,0 +1,101 @@
+package secret
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"password": true, "sslPassword": true, "pg.password": true, "X-Api-Key": true, "apikey": true, "api_key": true,
+		"dynamodb.access-key": true, "Authorization": true, "Proxy-Authorization": true, "X-Auth": true, "X-Auth-Token": true,
+		"Cookie": true, "Set-Cookie": true, "X-Session": true, "PHPSESSID": false, "session_id": true, "sid": true, "pwd": true,
+		"X-Amz-Signature": true, "sig": true, "jwt": true, "credentials": true, "X-Key": true, "key": true, "accessKey": true,
+		"redis.tls_key": false, "etcd.key_file": false, "dynamodb.primarykey": false, "primary_key": false, "cassandra.keyspace": false,
+		"keyprefix": false, "valkey": false, "sessions": false, "author": false, "mongodb.authdb": false, "Accept": false,
+		"Content-Type": false, "monkey": false, "X-Trace": false, "threadcount": false, "": false, "-": false,
+	} {
+		if got := Name(name); got != want {
+			t.Errorf("Name(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://me:s3cret@h:80/x":                    "http://***@h:80/x",
+		"influx=http://u:s3cret@h:8086?db=x":         "influx=http://***@h:8086?db=x",
+		"http://h:80/users/@me":                      "http://h:80/users/@me",
+		"http://h/?token=s3cret&x=1":                 "http://h/?token=***&x=1",
+		"http://h/?x=1&api_key=s3cret#a":             "http://h/?x=1&api_key=***#a",
+		"http://h/write?u=s3cret&p=s3cret":           "http://h/write?u=***&p=***",
+		"http://me:s3/cret@h":                        "http://***@h",
+		"me:s3cret@127.0.0.1:5432":                   "***@127.0.0.1:5432",
+		`address "me:s3cret@h" is not`:               `address "***@h" is not`,
+		"127.0.0.1:1,me:s3cret@127.0.0.1:2":          "127.0.0.1:1,***@127.0.0.1:2",
+		"-addr=me:s3cret@h":                          "-addr=***@h",
+		"postgres://me:s3cret@h/db?sslmode=no":       "postgres://***@h/db?sslmode=no",
+		"influx=http://me:s%2Fe@cr:et@h:1/x?p=a&q=b": "influx=http://***@h:1/x?p=***&q=b",
+		"--export=otlp=https://me@h":                 "--export=otlp=https://***@h",
+		"http://127.0.0.1/users/a@b":                 "http://127.0.0.1/users/a@b",
+		"12:30 mail a@b.c":                           "12:30 mail a@b.c",
+		"response.p(99) < 10ms":                      "response.p(99) < 10ms",
+		"/path?page=2":                               "/path?page=2",
+	} {
+		if got := Text(text); got != want {
+			t.Errorf("Text(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestArgs(t *testing.T) {
+	for _, c := range []struct {
+		properties bool
+		in, want   string
+	}{
+		{false, "brunt run x -p s3cret", "brunt run x -p ***"},
+		{false, "brunt run x -ps3cret --seed 3", "brunt run x -p*** --seed 3"},
+		{false, "brunt run x -p=s3cret", "brunt run x -p=***"},
+		{false, "brunt run x --password s3cret --quiet", "brunt run x --password *** --quiet"},
+		{false, "brunt run x --password=s3cret", "brunt run x --password=***"},
+		{false, "brunt run x --ask-password --quiet y", "brunt run x --ask-password --quiet y"},
+		{false, "brunt run x --password-file f", "brunt run x --password-file f"},
+		{false, "brunt run x -a me:s3cret@h:1", "brunt run x -a ***@h:1"},
+		{false, "brunt run x -ame:s3cret@h:1", "brunt run x -a***@h:1"},
+		{false, "brunt run x -o token=s3cret -o mode=on", "brunt run x -o token=*** -o mode=on"},
+		{false, "brunt run x -otoken=s3cret", "brunt run x -otoken=***"},
+		{false, "brunt http -H Authorization:s3cret u", "brunt http -H Authorization: *** u"},
+		{false, "brunt http -HX-Auth:s3cret u", "brunt http -HX-Auth: *** u"},
+		{false, "brunt http --header=Cookie:s3cret u", "brunt http --header=Cookie: *** u"},
+		{false, "brunt http -H Accept:x http://a:s3cret@h", "brunt http -H Accept:x http://***@h"},
+		{false, "brunt cook -header X-Token:s3cret u", "brunt cook -header X-Token: *** u"},
+		{false, "brunt http --secret-data s3cret u", "brunt http --secret-data *** u"},
+		{false, "brunt cook -secret-data=s3cret u", "brunt cook -secret-data=*** u"},
+		{true, "go-ycsb run pg -p pg.password=s3cret", "go-ycsb run pg -p pg.password=***"},
+		{true, "go-ycsb run pg -ppg.password=s3cret", "go-ycsb run pg -ppg.password=***"},
+		{true, "go-ycsb run pg --prop=pg.password=s3cret", "go-ycsb run pg --prop=pg.password=***"},
+		{true, "go-ycsb run pg -p pg.user=me -p mongodb.url=mongodb://a:s3cret@h/", "go-ycsb run pg -p pg.user=me -p mongodb.url=mongodb://***@h/"},
+	} {
+		got := strings.Join(Args(strings.Fields(c.in), c.properties), " ")
+		if got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestBlot(t *testing.T) {
+	if got := Blot("no s3cret and ab", []string{"s3cret", "ab", ""}); got != "no *** and ab" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("http://a:b@c/?token=x")
+	f.Fuzz(func(t *testing.T, s string) {
+		once := Text(s)
+		if twice := Text(once); twice != once {
+			t.Errorf("%q becomes %q and then %q", s, once, twice)
+		}
+		Args([]string{"brunt", s, s}, len(s)%2 == 0)
+	})
+}
