@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/peers"
 	"brunt/internal/testserver"
 )
 
@@ -37,9 +38,9 @@ func httpClosed() group {
 			if missing != "" {
 				return nil, errors.New(missing)
 			}
-			hey, noHey := s.installed("HEY", "hey", "github.com/rakyll/hey@v0.1.5")
-			vegeta, noVegeta := tool("VEGETA", "vegeta", "build it from github.com/tsenart/vegeta")
-			cooker, noCooker := tool("SLOW_COOKER", "slow_cooker", "build it from github.com/BuoyantIO/slow_cooker")
+			hey, noHey := s.built(peers.Hey)
+			vegeta, noVegeta := s.built(peers.Vegeta)
+			cooker, noCooker := s.built(peers.SlowCooker)
 			return []client{
 				mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},

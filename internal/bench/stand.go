@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/peers"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -153,24 +154,11 @@ func tool(variable, name, hint string) (path, missing string) {
 	return "", fmt.Sprintf("%s isn't there: %s", name, hint)
 }
 
-// installed is tool for a program that is a Go module's: if it isn't there, it is installed into
-// .cache/bin.
-func (s *stand) installed(variable, name, module string) (path, missing string) {
-	if path, missing = tool(variable, name, "install it: go install "+module); missing == "" {
-		return path, ""
-	}
-	bin, err := filepath.Abs(filepath.Join(".cache", "bin"))
+// built is a peer that is built with the project.
+func (s *stand) built(peer string) (path, missing string) {
+	path, err := peers.Build(s.ctx, peer)
 	if err != nil {
-		return "", missing
-	}
-	path = filepath.Join(bin, name)
-	if _, err := os.Stat(path); err == nil {
-		return path, ""
-	}
-	cmd := exec.CommandContext(s.ctx, "go", "install", module)
-	cmd.Env = append(os.Environ(), "GOBIN="+bin, "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Sprintf("%s (%s)", missing, tail(string(out)))
+		return "", tail(err.Error())
 	}
 	return path, ""
 }

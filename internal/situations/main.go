@@ -37,6 +37,8 @@ func run(ctx context.Context, args []string) error {
 			return serveUsage(args[1:])
 		case burnCommand:
 			return burn(args[1:])
+		case "scenes":
+			return playScenes(ctx, args[1:])
 		}
 	}
 	return verdicts(ctx, args)

@@ -1,0 +1,110 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// perform lets brunt meet a scene and reads its record.
+func perform(t *testing.T, s *scene, args func(s *scene, url, dir string) []string) (*scenery, *record.Run) {
+	t.Helper()
+	v, err := s.serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(self, args(s, "http://"+v.address+"/", dir)...)
+	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	cmd.Dir = dir
+	ctx, cancel := context.WithCancel(context.Background())
+	played := make(chan error, 1)
+	go func() { played <- v.play(ctx, s) }()
+	out, _ := cmd.CombinedOutput()
+	cancel()
+	if err := <-played; err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	v.server.Close()
+	b, err := record.Open(record.OS{}, filepath.Join(dir, "bundle"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run, err := b.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d done, %d succeeded, %d failed: %v, verdict %s, lag max %v", strings.Join(cmd.Args[1:], " "),
+		run.Total.Done, run.Total.OK, run.Total.Failed, run.Total.Errors, run.Verdict.Result, time.Duration(run.Total.Lag.MaxNs))
+	return v, run
+}
+
+// commands are brunt's two that load HTTP services, with sessions for answers of 200 ms.
+var commands = map[string]func(s *scene, url, dir string) []string{
+	"http": func(s *scene, url, dir string) []string { return append(bruntHTTP(s, url, dir), "--sessions", "20") },
+	"cook": func(s *scene, url, dir string) []string {
+		return append([]string{"cook", "-qps", "5", "-concurrency", "20", "-interval", "1s", "-timeout", s.timeout.String(), "-duration", s.load.String(),
+			"-quiet", "-bundle", filepath.Join(dir, "bundle")}, url)
+	},
+}
+
+// A server that is down costs the requests that fall due meanwhile: no more, because they fail at
+// once, and no fewer, because nothing is held back for its return.
+func TestDeadServerCostsItsRequests(t *testing.T) {
+	for name, args := range commands {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := scene{rate: 100, load: 6 * time.Second, down: 1500 * time.Millisecond, up: 4500 * time.Millisecond, timeout: 10 * time.Second}
+			v, run := perform(t, &s, args)
+			if run.Total.Done != 600 || run.Total.OK+run.Total.Failed != 600 {
+				t.Errorf("%d done, %d succeeded and %d failed of 600 that fell due", run.Total.Done, run.Total.OK, run.Total.Failed)
+			}
+			// What fell due while the server was away was sent then, but for what was late; and what was
+			// sent before may have been under way, on each of 20 sessions.
+			least, most := v.away()
+			late := time.Duration(run.Total.Lag.MaxNs)
+			from := math.Floor((least-late).Seconds()*float64(s.rate)) - 1
+			to := math.Ceil((most+late).Seconds()*float64(s.rate)) + 20
+			if f := float64(run.Total.Failed); f < from || f > to {
+				t.Errorf("%v failed; the server was away for %v to %v at 100/s, lag up to %v: %v to %v should", f, least, most, late, from, to)
+			}
+			if run.Verdict.Result == "pass" {
+				t.Errorf("half of the requests failed, and the verdict is pass")
+			}
+		})
+	}
+}
+
+// A server that accepts and doesn't answer in time gets every request, and each is a timeout.
+func TestBrownOutIsTimeouts(t *testing.T) {
+	for name, args := range commands {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := scene{rate: 100, load: 3 * time.Second, answer: 3 * time.Second, timeout: 100 * time.Millisecond}
+			v, run := perform(t, &s, args)
+			if run.Total.Done != 300 || run.Total.Errors["timeout"] != 300 || len(run.Total.Errors) != 1 {
+				t.Errorf("%d done, of 300 that fell due; failed: %v", run.Total.Done, run.Total.Errors)
+			}
+			// On a busy machine the server may get to read a request only after it was given up.
+			if seen := v.seen.Load(); seen < 200 {
+				t.Errorf("the server saw %d of 300 requests", seen)
+			}
+			if run.Verdict.Result == "pass" {
+				t.Errorf("every request failed, and the verdict is %s: %v", run.Verdict.Result, run.Verdict.Reasons)
+			}
+		})
+	}
+}

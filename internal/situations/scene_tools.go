@@ -1,0 +1,260 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/peers"
+	"brunt/internal/record"
+)
+
+// told is what a tool says of a scene.
+type told struct {
+	ok, failed int
+	as         string // what it calls the failures
+	p99        string
+	verdict    string
+}
+
+// actor is a tool: its command line for a scene, and how what it said is read.
+type actor struct {
+	name    string
+	program string
+	args    func(s *scene, url, dir string) []string
+	read    func(out, dir string) (told, error)
+}
+
+// playScenes lets each tool meet each scene and prints the tables.
+func playScenes(ctx context.Context, args []string) error {
+	f := flag.NewFlagSet("scenes", flag.ContinueOnError)
+	only := f.String("only", "", "play only the scenes whose name matches this regular expression")
+	program := f.String("brunt", "bin/brunt", "the program")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	actors, err := cast(ctx, *program)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "brunt-scenes-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, s := range scenes() {
+		if !wanted.MatchString(s.name) {
+			continue
+		}
+		fmt.Printf("%s: %d fall due\n\n| | Requests | Answered | Failed | As | p99 | Server saw | Result |\n|---|---:|---:|---:|---|---:|---:|---|\n", s.title, s.due())
+		for _, a := range actors {
+			if err := a.play(ctx, os.Stdout, &s, filepath.Join(dir, s.name+a.name)); err != nil {
+				return fmt.Errorf("%s: %w", a.name, err)
+			}
+		}
+		fmt.Println()
+	}
+	return nil
+}
+
+// cast is brunt and the tools beside it.
+func cast(ctx context.Context, program string) ([]actor, error) {
+	paths := map[string]string{}
+	for _, p := range []string{peers.Vegeta, peers.Hey, peers.SlowCooker} {
+		path, err := peers.Build(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		paths[p] = path
+	}
+	return []actor{
+		{"brunt http", program, bruntHTTP, readBrunt},
+		{"brunt cook", program, bruntCook, readBrunt},
+		{"vegeta", paths[peers.Vegeta], vegetaArgs, readVegeta(ctx, paths[peers.Vegeta])},
+		{"hey", paths[peers.Hey], heyArgs, readHey},
+		{"slow_cooker", paths[peers.SlowCooker], cookerArgs, readCooker},
+	}, nil
+}
+
+// play runs one tool in a scene and prints its row.
+func (a *actor) play(ctx context.Context, w io.Writer, s *scene, dir string) error {
+	v, err := s.serve()
+	if err != nil {
+		return err
+	}
+	defer func() { v.server.Close() }()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.load+patience)
+	defer cancel()
+	played := make(chan error, 1)
+	go func() { played <- v.play(ctx, s) }()
+	cmd := exec.CommandContext(ctx, a.program, a.args(s, "http://"+v.address+"/", dir)...)
+	out, err := cmd.CombinedOutput()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		return err
+	}
+	cancel()
+	if err := <-played; err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	t, err := a.read(string(out), dir)
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, tail(string(out)))
+	}
+	fmt.Fprintf(w, "| %s | %d | %d | %d | %s | %s | %d | %s |\n", a.name, t.ok+t.failed, t.ok, t.failed, t.as, t.p99, v.seen.Load(), t.verdict)
+	return nil
+}
+
+func bruntHTTP(s *scene, url, dir string) []string {
+	return []string{"http", url, "--rate", strconv.Itoa(s.rate), "--duration", s.load.String(), "--timeout", s.timeout.String(), "--quiet", "--bundle", filepath.Join(dir, "bundle")}
+}
+
+// cookers is how many sessions slow_cooker's rate is given to.
+const cookers = 10
+
+func cookerArgs(s *scene, url, _ string) []string {
+	return []string{
+		"-qps", strconv.Itoa(s.rate / cookers), "-concurrency", strconv.Itoa(cookers), "-interval", "1s", "-iterations", fmt.Sprint(s.load.Seconds()),
+		"-timeout", s.timeout.String(), "-noLatencySummary", url,
+	}
+}
+
+func bruntCook(s *scene, url, dir string) []string {
+	args := append([]string{"cook"}, cookerArgs(s, url, dir)...)
+	return append(args[:len(args)-1:len(args)-1], "-quiet", "-bundle", filepath.Join(dir, "bundle"), url)
+}
+
+func readBrunt(_, dir string) (told, error) {
+	b, err := record.Open(record.OS{}, filepath.Join(dir, "bundle"))
+	if err != nil {
+		return told{}, err
+	}
+	run, err := b.Result()
+	if err != nil {
+		return told{}, err
+	}
+	t := &run.Total
+	return told{
+		ok: int(t.OK), failed: int(t.Failed), as: counts(t.Errors), verdict: run.Verdict.Result,
+		p99: milliseconds(float64(t.Response.P99Ns) / 1e6),
+	}, nil
+}
+
+// counts lists numbers by name.
+func counts(of map[string]uint64) string {
+	var all []string
+	for name, n := range of {
+		all = append(all, fmt.Sprintf("%s %d", name, n))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// milliseconds is a time; an infinite one is that of requests without an answer.
+func milliseconds(ms float64) string {
+	if math.IsInf(ms, 0) || ms > 1e12 {
+		return "∞"
+	}
+	return fmt.Sprintf("%.1f ms", ms)
+}
+
+func vegetaArgs(s *scene, url, dir string) []string {
+	targets := filepath.Join(dir, "targets")
+	os.WriteFile(targets, []byte("GET "+url+"\n"), 0o644)
+	return []string{"attack", "-targets", targets, "-rate", strconv.Itoa(s.rate), "-duration", s.load.String(), "-timeout", s.timeout.String(), "-output", filepath.Join(dir, "results")}
+}
+
+func readVegeta(ctx context.Context, program string) func(out, dir string) (told, error) {
+	return func(_, dir string) (told, error) {
+		text, err := exec.CommandContext(ctx, program, "report", "-type=json", filepath.Join(dir, "results")).Output()
+		if err != nil {
+			return told{}, err
+		}
+		var r struct {
+			Requests  int            `json:"requests"`
+			Statuses  map[string]int `json:"status_codes"`
+			Errors    []string       `json:"errors"`
+			Latencies struct {
+				P99 time.Duration `json:"99th"`
+			} `json:"latencies"`
+		}
+		if err := json.Unmarshal(text, &r); err != nil {
+			return told{}, err
+		}
+		return told{ok: r.Statuses["200"], failed: r.Requests - r.Statuses["200"], as: kinds(r.Errors), p99: milliseconds(float64(r.Latencies.P99) / 1e6)}, nil
+	}
+}
+
+// kinds names the kinds of Go's errors, each once.
+func kinds(errs []string) string {
+	var all []string
+	for _, e := range errs {
+		for _, k := range []struct{ part, name string }{{"refused", "refused"}, {"reset", "reset"}, {"EOF", "EOF"}, {"xceeded", "timeout"}} {
+			if strings.Contains(e, k.part) && !slices.Contains(all, k.name) {
+				all = append(all, k.name)
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// heyArgs rounds the timeout up: hey knows whole seconds only.
+func heyArgs(s *scene, url, _ string) []string {
+	timeout := int(math.Ceil(s.timeout.Seconds()))
+	return []string{"-c", strconv.Itoa(cookers), "-q", strconv.Itoa(s.rate / cookers), "-z", s.load.String(), "-t", strconv.Itoa(timeout), url}
+}
+
+func readHey(out, _ string) (told, error) {
+	var t told
+	answers, errs, _ := strings.Cut(out, "Error distribution:")
+	for _, m := range regexp.MustCompile(`\[200\]\s+(\d+) responses`).FindAllStringSubmatch(answers, -1) {
+		n, _ := strconv.Atoi(m[1])
+		t.ok += n
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s+\[(\d+)\]`).FindAllStringSubmatch(errs, -1) {
+		n, _ := strconv.Atoi(m[1])
+		t.failed += n
+	}
+	t.as = kinds(strings.Split(errs, "\n"))
+	if m := regexp.MustCompile(`99%+ in ([\d.]+) secs`).FindStringSubmatch(out); m != nil {
+		s, _ := strconv.ParseFloat(m[1], 64)
+		t.p99 = milliseconds(1000 * s)
+	}
+	return t, nil
+}
+
+// readCooker adds up slow_cooker's lines: good/bad/failed.
+func readCooker(out, _ string) (told, error) {
+	t := told{as: "failed"}
+	lines := regexp.MustCompile(`(?m)^\S+Z\s+(?:\d+\s+)?(\d+)/(\d+)/(\d+) `).FindAllStringSubmatch(out, -1)
+	if len(lines) == 0 {
+		return t, errors.New("no lines")
+	}
+	for _, m := range lines {
+		for i, to := range []*int{&t.ok, &t.failed, &t.failed} {
+			n, _ := strconv.Atoi(m[i+1])
+			*to += n
+		}
+	}
+	return t, nil
+}
