@@ -16,6 +16,7 @@ type conn struct {
 	statements []statement
 	args       []sqldriver.NamedValue
 	row        []sqldriver.Value
+	stop       func() // has the server stop what the session does
 }
 
 // Do executes a request of the program.
@@ -47,10 +48,16 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		err = c.exec(ctx, st, reply)
 	}
 	reply.BytesIn = c.received.Received() - before
-	if err != nil {
+	switch {
+	case err != nil:
 		reply.Fail(c.failure(ctx, req, err))
-	} else if st.records != nil {
+		if reply.Fatal && ctx.Err() != nil {
+			c.stop()
+		}
+	case st.records != nil:
 		reply.Missing = reply.Rows+reply.Affected < st.records.Distinct(args)
+	case reply.Class == driver.OK:
+		reply.Missing = req.Verb == driver.SQL && st.kind.Missed(reply.Rows, reply.Affected)
 	}
 }
 

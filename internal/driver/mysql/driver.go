@@ -26,8 +26,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Driver is the protocol "mysql". It is immutable and safe for concurrent use.
-type Driver struct{}
+// Driver is the protocol "mysql". It is safe for concurrent use.
+type Driver struct{ stopping chan struct{} }
 
 var (
 	_ driver.AdminDriver   = (*Driver)(nil)
@@ -35,7 +35,7 @@ var (
 )
 
 // New returns the driver.
-func New() *Driver { return &Driver{} }
+func New() *Driver { return &Driver{make(chan struct{}, stopsAtOnce)} }
 
 // Name is "mysql".
 func (*Driver) Name() string { return "mysql" }
@@ -53,6 +53,7 @@ type session struct {
 	connection
 	secret   string
 	received socket.Meter
+	number   string // the server's for the session, once it was asked
 	closed   bool
 }
 
@@ -140,7 +141,13 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if refused != nil {
 		return nil, refused
 	}
-	c := &conn{session: s, statements: make([]statement, len(p.Requests))}
+	c := &conn{session: s, statements: make([]statement, len(p.Requests)), stop: func() { d.stop(t, s.number) }}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	if err := s.numbered(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
 	for i := range p.Requests {
 		if err := c.statements[i].prepare(ctx, s, &p.Requests[i]); err != nil {
 			c.Close()

@@ -19,6 +19,7 @@ type prepared interface {
 
 // statement is a request made ready.
 type statement struct {
+	kind     driver.Kind
 	prepared prepared // nil: sent as text
 	text     string
 	before   string      // a statement to run first, or ""
@@ -31,6 +32,7 @@ type statement struct {
 
 // prepare makes a request ready on a session.
 func (st *statement) prepare(ctx context.Context, s *session, req *driver.Request) *driver.Error {
+	st.kind = req.Kind()
 	switch req.Verb {
 	case driver.SQL:
 	case driver.Begin:
