@@ -5,16 +5,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 )
 
-// Dial opens a plain connection to host:port. ctx bounds it. The error says where and what to do,
-// in one line.
+// Network is "unix" for an address that is a path, of a socket in the file system, else "tcp".
+func Network(address string) string {
+	if strings.HasPrefix(address, "/") {
+		return "unix"
+	}
+	return "tcp"
+}
+
+// Dial opens a plain connection to host:port or to a socket's path. ctx bounds it. The error says
+// where and what to do, in one line.
 func Dial(ctx context.Context, address string) (net.Conn, error) {
 	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", address)
+	c, err := d.DialContext(ctx, Network(address), address)
 	if err != nil {
 		return nil, Explain(ctx, address, err)
 	}
@@ -29,6 +39,8 @@ func Explain(ctx context.Context, address string, err error) error {
 		return fmt.Errorf("can't connect to %s: connection refused; is the server running there?", address)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("can't connect to %s: no answer in time; is the server up and reachable?", address)
+	case errors.Is(err, fs.ErrNotExist) && Network(address) == "unix":
+		return fmt.Errorf("can't connect to %s: there is no such socket; is the server running, and configured to make it?", address)
 	case errors.As(err, &dns):
 		return fmt.Errorf("can't connect to %s: the name can't be resolved; check the address", address)
 	}

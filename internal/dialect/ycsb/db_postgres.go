@@ -3,6 +3,7 @@ package ycsb
 import (
 	"fmt"
 	"net"
+	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
@@ -14,7 +15,7 @@ func postgresDatabase() *Database {
 		About:    "PostgreSQL, and what speaks its protocol: CockroachDB, YugabyteDB …",
 		Protocol: "pg", Batches: true, LoadPipeline: 8,
 		Properties: []Property{
-			{"pg.host", "127.0.0.1", "host, or several, separated by commas"},
+			{"pg.host", "127.0.0.1", "host, or several, separated by commas, each with a port of its own if it isn't pg.port"},
 			{"pg.port", "5432", "port"},
 			{"pg.user", "root", "user"},
 			{"pg.password", "", "password"},
@@ -31,7 +32,10 @@ func postgresDatabase() *Database {
 				Database: set.Text("pg.db", "test"),
 			}
 			for _, host := range list(set.Text("pg.host", "127.0.0.1")) {
-				t.Addresses = append(t.Addresses, net.JoinHostPort(host, fmt.Sprint(port)))
+				if _, _, e := net.SplitHostPort(host); e != nil {
+					host = net.JoinHostPort(strings.Trim(host, "[]"), fmt.Sprint(port))
+				}
+				t.Addresses = append(t.Addresses, host)
 			}
 			mode, err := set.Choice("pg.sslmode", "disable", "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 			t.TLS.Enabled = mode == "require" || mode == "verify-ca" || mode == "verify-full"

@@ -2,6 +2,7 @@ package ycsb
 
 import (
 	"fmt"
+	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/driver"
@@ -20,6 +21,15 @@ func redisDatabase() *Database {
 				TLS: plan.TLS{
 					CAFile: set.Text("redis.tls_ca", ""), CertFile: set.Text("redis.tls_cert", ""), KeyFile: set.Text("redis.tls_key", ""),
 				},
+			}
+			network, e := set.Choice("redis.network", "tcp", "tcp", "unix")
+			for _, a := range t.Addresses {
+				if network == "unix" && !strings.HasPrefix(a, "/") {
+					e = fmt.Errorf("redis.network=unix: redis.addr=%s isn't the path of a socket, which begins with a slash", a)
+				}
+			}
+			if err == nil {
+				err = e
 			}
 			if mode == "cluster" {
 				t.Options = map[string]string{"mode": "cluster"}
@@ -62,6 +72,7 @@ func redisProperties() []Property {
 		{"redis.datatype", "hash", "hash, string (JSON text) or json (module RedisJSON)"},
 		{"redis.mode", "single", "single or cluster"},
 		{"redis.addr", "localhost:6379", "addresses, separated by ;"},
+		{"redis.network", "tcp", "tcp, or unix: redis.addr is the path of a socket"},
 		{"redis.username", "", "user"},
 		{"redis.password", "", "password"},
 		{"redis.db", "0", "number of the database"},
@@ -73,7 +84,7 @@ func redisProperties() []Property {
 		{"redis.tls_insecure_skip_verify", "false", "TLS without verifying the certificate"},
 	}
 	for _, name := range []string{
-		"network", "route_by_latency", "route_randomly", "max_retries", "min_retry_backoff", "max_retry_backoff", "dial_timeout",
+		"route_by_latency", "route_randomly", "max_retries", "min_retry_backoff", "max_retry_backoff", "dial_timeout",
 		"read_timeout", "write_timeout", "pool_size", "min_idle_conns", "max_idle_conns", "max_conn_age", "pool_timeout", "idle_timeout",
 	} {
 		list = append(list, Property{"redis." + name, "", "accepted: each session has one connection of its own"})

@@ -77,6 +77,7 @@ func (s *statement) success(r *reader, reply *driver.Reply) {
 			return
 		case uint64(iproto.IPROTO_SQL_INFO):
 			reply.Affected = info(r)
+			s.finish(reply)
 			return
 		default:
 			r.skip()
@@ -93,8 +94,10 @@ func (s *statement) finish(reply *driver.Reply) {
 		reply.Missing = reply.Rows == 0 && s.verb != driver.Insert
 	case driver.Upsert:
 		reply.Affected = 1
-	case driver.Read:
+	case driver.Read, driver.Select:
 		reply.Missing = reply.Rows == 0
+	case driver.SQL:
+		reply.Missing = s.kind.Missed(reply.Rows, reply.Affected)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestRequestsInBothTiers(t *testing.T) {
 		{driver.Request{Verb: driver.Insert, Text: "kv"}, []gen.Value{num(1), txt("again")}, "server 3 rows=0 affected=0 missing=false"},
 		{driver.Request{Verb: driver.Replace, Text: "kv", Fields: []string{"n", "id"}}, []gen.Value{txt("x"), num(200)}, "ok  rows=1 affected=1 missing=false"},
 		{driver.Request{Verb: driver.Select, Text: "kv.primary", Capture: name}, []gen.Value{num(1)}, `ok  rows=1 affected=0 missing=false 6:"one" 3:1`},
-		{driver.Request{Verb: driver.Select, Text: "kv", Capture: name}, []gen.Value{num(77)}, "ok  rows=0 affected=0 missing=false null null"},
+		{driver.Request{Verb: driver.Select, Text: "kv", Capture: name}, []gen.Value{num(77)}, "ok  rows=0 affected=0 missing=true null null"},
 		{driver.Request{Verb: driver.Select, Text: "kv.names"}, []gen.Value{txt("one")}, "ok  rows=1 affected=0 missing=false"},
 		{driver.Request{Verb: driver.Select, Text: "kv iterator GT limit 1", Capture: name}, []gen.Value{num(1)}, "ok  rows=1 affected=0 missing=false null 3:200"},
 		{driver.Request{Verb: driver.Select, Text: "kv"}, nil, "ok  rows=2 affected=0 missing=false"},
@@ -71,6 +71,9 @@ func TestRequestsInBothTiers(t *testing.T) {
 		{driver.Request{Verb: driver.SQL, Text: `SELECT 1`, Capture: []driver.Capture{{Name: "nope"}}}, nil, "client  rows=1 affected=0 missing=false null"},
 		{driver.Request{Verb: driver.SQL, Text: `SELECT $1`, Capture: []driver.Capture{{Kind: gen.UUID}}}, []gen.Value{txt("x")}, "client  rows=1 affected=0 missing=false null"},
 		{driver.Request{Verb: driver.SQL, Text: `UPDATE "kv" SET "name" = $1 WHERE "id" < $2`}, []gen.Value{txt("all"), num(1000)}, "ok  rows=0 affected=2 missing=false"},
+		{driver.Request{Verb: driver.SQL, Text: `UPDATE "kv" SET "name" = $1 WHERE "id" = $2`}, []gen.Value{txt("all"), num(999)}, "ok  rows=0 affected=0 missing=true"},
+		{driver.Request{Verb: driver.SQL, Text: `DELETE FROM "kv" WHERE "id" = $1`}, []gen.Value{num(999)}, "ok  rows=0 affected=0 missing=true"},
+		{driver.Request{Verb: driver.SQL, Text: `SELECT "id" FROM "kv" WHERE "id" = $1`}, []gen.Value{num(999)}, "ok  rows=0 affected=0 missing=true"},
 		{driver.Request{Verb: driver.SQL, Text: `SELECT nothing FROM nowhere`}, nil, "server *"},
 		{driver.Request{Verb: driver.SQL, Text: `SELECT $1 + $2`}, []gen.Value{num(5), txt("abc")}, "server *"},
 	}

@@ -75,7 +75,7 @@ func check(p *driver.Program) *driver.Error {
 }
 
 func (c *compiler) request(ctx context.Context, r *driver.Request, s *statement) *driver.Error {
-	s.verb, s.params = r.Verb, len(r.Params)
+	s.verb, s.kind, s.params = r.Verb, r.Kind(), len(r.Params)
 	s.captures = make([]capture, len(r.Capture))
 	for i, k := range r.Capture {
 		s.captures[i] = capture{column: k.Column, kind: k.Kind}

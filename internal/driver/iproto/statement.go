@@ -9,6 +9,7 @@ import (
 // arguments stand.
 type statement struct {
 	verb     driver.Verb
+	kind     driver.Kind
 	code     byte // request type
 	pieces   []piece
 	params   int

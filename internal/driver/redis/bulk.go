@@ -23,8 +23,11 @@ func (c *codec) beginBulk(kind byte, line []byte, r *request, reply *driver.Repl
 	case !ok || n > maxBulk || n < -1 || n == -1 && kind != '$' || kind == '=' && n < verbatimPrefix:
 		return false, "a string's length isn't possible"
 	case n == -1:
-		if c.depth == 0 {
+		switch {
+		case c.depth == 0:
 			reply.Missing = true
+		case c.depth == 1 && c.asides == 0:
+			c.nils++
 		}
 		return c.end(), ""
 	}

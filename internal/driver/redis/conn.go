@@ -61,7 +61,7 @@ func openLibrary(ctx context.Context, t driver.Target, o *options, requests []re
 		c.redis = client
 	} else {
 		client := goredis.NewClient(&goredis.Options{
-			Addr: t.Address, Username: t.User, Password: t.Password, DB: o.database, Protocol: protocol, Dialer: dial,
+			Network: socket.Network(t.Address), Addr: t.Address, Username: t.User, Password: t.Password, DB: o.database, Protocol: protocol, Dialer: dial,
 			PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
 			DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 			DisableIdentity: true, MaintNotificationsConfig: quiet,
@@ -150,12 +150,17 @@ func (c *conn) failure(ctx context.Context, req *driver.Request, err error) *dri
 
 // read fills a reply from an answer as go-redis gives it.
 func read(r *request, answer any, reply *driver.Reply) {
-	list, isList := answer.([]any)
+	list, _ := answer.([]any)
+	nils := int64(0)
 	switch v := answer.(type) {
 	case []any:
 		reply.Rows = int64(len(v))
+		for _, element := range v {
+			if element == nil {
+				nils++
+			}
+		}
 	case map[any]any:
-		isList = true
 		reply.Rows = int64(len(v))
 	default:
 		reply.Rows = 1
@@ -164,10 +169,10 @@ func read(r *request, answer any, reply *driver.Reply) {
 	if n, ok := answer.(int64); ok {
 		reply.Affected = n
 	}
-	reply.Missing = isList && reply.Rows == 0 && r.emptyIsMissing
 	if e := firstError(answer); e != nil {
 		reply.Failure = serverFailure([]byte(e.Error()))
 	}
+	reply.Missing = reply.Class == driver.OK && r.missing.missed(reply, nils)
 	for i, k := range r.captures {
 		if k.element < len(list) {
 			set(&reply.Captured[i], k.kind, list[k.element])

@@ -5,6 +5,8 @@
 //
 // Requests are commands of words. Options of a target:
 //
+// The address is host:port, or the path of a Unix socket.
+//
 //	mode           "single" (default), or "cluster": the address is any node of a cluster, commands
 //	               go to the node that has their key
 //	resp           "2" (default) or "3": the version of the protocol

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,51 @@ func TestBothTiersAgree(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What isn't there is counted on both tiers and in both versions of the protocol.
+func TestMissing(t *testing.T) {
+	s := servers.Redis(t)
+	commands := []struct {
+		words string
+		want  bool
+	}{
+		{"DEL m n h l", true}, {"SET m v", false}, {"HSET h f 1", false}, {"RPUSH l a", false}, {"GET m", false}, {"GET n", true},
+		{"MGET m", false}, {"MGET m n", true}, {"HMGET h f x", false}, {"HMGET n f x", true}, {"HGET h x", true}, {"HGETALL h", false}, {"HGETALL n", true},
+		{"LRANGE l 0 -1", false}, {"LRANGE n 0 -1", true}, {"LLEN n", true}, {"EXISTS m", false}, {"EXISTS n", true}, {"SET n v XX", true},
+		{"EXPIRE n 1000", true}, {"HDEL h x", true}, {"HDEL h f", false}, {"LPUSH m x", false}, {"DEL m", false}, {"DEL m", true}, {"PING", false},
+	}
+	p := &driver.Program{}
+	for i, c := range commands {
+		r := command(strings.Fields(c.words)...)
+		r.ID = i
+		p.Requests = append(p.Requests, r)
+	}
+	tiers(t, driver.Target{Address: s.Addr}, p, func(t *testing.T, conn driver.Conn) {
+		do(t, conn, &p.Requests[0])
+		for i, c := range commands {
+			if r := do(t, conn, &p.Requests[i]); r.Missing != c.want {
+				t.Errorf("%s: missing %v, want %v (%+v)", c.words, r.Missing, c.want, r.Failure)
+			}
+		}
+	})
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "redis.sock")
+	testserver.Redis(t, testserver.Settings("unixsocket "+path))
+	p := program(command("SET", "a", "b"))
+	tiers(t, driver.Target{Address: path}, p, func(t *testing.T, c driver.Conn) {
+		if r := do(t, c, &p.Requests[0]); r.Class != driver.OK || r.BytesIn != 5 {
+			t.Errorf("got %+v", r)
+		}
+	})
+	if info, err := New().Describe(t.Context(), driver.Target{Address: path}); err != nil || info.Product != "Redis" {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if _, err := New().Dial(t.Context(), driver.Target{Address: path + "x"}, p); err == nil || !strings.Contains(err.Error(), "there is no such socket") {
+		t.Errorf("no such socket: %v", err)
+	}
 }
 
 func show(r *driver.Reply) string {

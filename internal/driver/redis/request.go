@@ -24,9 +24,49 @@ type request struct {
 	params   int
 	words    []template.Template
 	captures []capture
-	// emptyIsMissing: an empty answer means that there is no such key (Redis keeps no empty
-	// hashes, and HGETALL gives one for a key that isn't there).
-	emptyIsMissing bool
+	missing  missing
+}
+
+// missing is how an answer tells, other than by being nil, that there is no such key.
+type missing uint8
+
+const (
+	neverMissing missing = iota
+	ifEmpty              // a list: Redis keeps no empty ones, and gives one for a key that isn't there
+	ifAllNil             // the elements
+	ifAnyNil             // one of the elements
+	ifZero               // a number
+)
+
+func missingOf(req *driver.Request) missing {
+	switch strings.ToUpper(req.Words[0]) {
+	case "HMGET":
+		return ifAllNil
+	case "MGET":
+		return ifAnyNil
+	case "DEL", "UNLINK", "HDEL", "SREM", "ZREM", "XDEL", "LREM", "EXISTS", "HLEN", "LLEN", "SCARD", "ZCARD", "XLEN",
+		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST":
+		return ifZero
+	}
+	if req.Kind() == driver.KindRead {
+		return ifEmpty
+	}
+	return neverMissing
+}
+
+// missed reports whether an answer, of whose elements so many are nil, says that there is no such key.
+func (m missing) missed(reply *driver.Reply, nils int64) bool {
+	switch m {
+	case ifEmpty:
+		return reply.Rows == 0
+	case ifAllNil:
+		return nils == reply.Rows
+	case ifAnyNil:
+		return nils > 0
+	case ifZero:
+		return reply.Affected == 0
+	}
+	return false
 }
 
 // capture is an element of an answer that a later request needs.
@@ -112,7 +152,7 @@ func prepareOne(req *driver.Request) (r request, err error) {
 		}
 		r.captures = append(r.captures, capture{c.Column, c.Kind})
 	}
-	r.emptyIsMissing = strings.EqualFold(req.Words[0], "HGETALL")
+	r.missing = missingOf(req)
 	return r, nil
 }
 

@@ -35,6 +35,7 @@ type scanner struct {
 	depth    int
 	frames   [maxDepth]frame
 	elements int64 // of the outermost list
+	nils     int64 // of these, so far
 	asides   int   // how many of frames are aside
 
 	// A bulk string under way.
@@ -76,6 +77,7 @@ func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n in
 			return len(buf), true, 0
 		case finished:
 			reply.BytesIn = c.bytes
+			reply.Missing = reply.Class == driver.OK && (reply.Missing || r.missing.missed(reply, c.nils))
 			c.reset()
 			c.answered++
 			return n, true, 0
@@ -107,7 +109,7 @@ func (c *codec) atOnce(buf []byte, r *request, reply *driver.Reply) (n int) {
 
 // reset makes ready for the next answer. Frames are written before they are read.
 func (c *codec) reset() {
-	c.bytes, c.depth, c.elements, c.asides = 0, 0, 0, 0
+	c.bytes, c.depth, c.elements, c.nils, c.asides = 0, 0, 0, 0, 0
 	c.bulk, c.role, c.verbatim, c.skipped, c.into, c.text = 0, passedOver, false, 0, 0, c.text[:0]
 }
 
@@ -153,6 +155,8 @@ func (c *codec) simple(kind byte, line []byte, r *request, reply *driver.Reply) 
 			c.fail(line, reply)
 		case c.depth == 0:
 			c.whole(kind, line, reply)
+		case c.depth == 1 && kind == '_':
+			c.nils++
 		}
 		if i := c.wanted(r); i >= 0 && kind != '-' && kind != '_' {
 			setSimple(&reply.Captured[i], r.captures[i].kind, kind, line)
@@ -227,7 +231,7 @@ func (c *codec) beginList(kind byte, line []byte, r *request, reply *driver.Repl
 		return false, "a message was pushed within an answer"
 	}
 	if c.depth == 0 && !aside {
-		reply.Missing = n < 0 || n == 0 && r.emptyIsMissing
+		reply.Missing = n < 0
 		reply.Rows = max(n, 0)
 	}
 	if kind == '%' || kind == '|' {

@@ -48,7 +48,7 @@ func TestScan(t *testing.T) {
 		{"negative", ":-1\r\n", "done=true rows=1 affected=-1", get},
 		{"smallest", ":-9223372036854775808\r\n", "affected=-9223372036854775808", get},
 		{"list", "*2\r\n$1\r\na\r\n$-1\r\n:", `done=true class=ok rows=2 missing=false left=":"`, get},
-		{"empty list", "*0\r\n", "done=true class=ok rows=0 missing=false", get},
+		{"empty list", "*0\r\n", "done=true class=ok rows=0 missing=true", get},
 		{"empty hash", "*0\r\n", "done=true class=ok rows=0 missing=true", all},
 		{"empty map", "%0\r\n", "done=true class=ok rows=0 missing=true", all},
 		{"nested", "*2\r\n*2\r\n:1\r\n*0\r\n~1\r\n$1\r\nx\r\n", "done=true class=ok rows=2", get},

@@ -26,8 +26,9 @@ type statement struct {
 	text     string
 	columns  int   // of the result; 0 means none
 	captures []int // columns
-	changes  bool  // it may change rows
-	undo     bool  // it is a ROLLBACK
+	kind     driver.Kind
+	changes  bool // it may change rows
+	undo     bool // it is a ROLLBACK
 }
 
 // conn is a session and its program.
@@ -60,7 +61,7 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 		e := failure(context.Background(), err)
 		return requestErrorOf(req, e)
 	}
-	st.columns = len(info)
+	st.columns, st.kind = len(info), req.Kind()
 	switch sqltext.FirstWord(st.text) {
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
 		st.changes = st.columns == 0 || strings.Contains(strings.ToUpper(st.text), "RETURNING")
@@ -138,6 +139,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	var classified *driver.Error
 	switch {
 	case err == nil:
+		reply.Missing = reply.Class == driver.OK && req.Verb == driver.SQL && st.kind.Missed(reply.Rows, reply.Affected)
 	case errors.As(err, &classified):
 		reply.Fail(classified)
 	case st.undo && strings.Contains(err.Error(), "no transaction is active"):

@@ -148,6 +148,22 @@ func show(v *gen.Value) string {
 	return fmt.Sprint(v.I)
 }
 
+func TestMissing(t *testing.T) {
+	d, target := New(), fileTarget(t)
+	openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY, n)", "INSERT INTO t VALUES (1, 1), (2, 2)")
+	for text, want := range map[string]bool{
+		"SELECT * FROM t WHERE id = 9": true, "SELECT * FROM t WHERE id = 1": false, "SELECT count(*) FROM t WHERE id = 9": false,
+		"UPDATE t SET n = 1 WHERE id = 9": true, "UPDATE t SET n = 1 WHERE id = 9 RETURNING n": true, "UPDATE t SET n = n WHERE id = 1": false,
+		"DELETE FROM t WHERE id = 9": true, "DELETE FROM t WHERE id = 2": false, "INSERT OR IGNORE INTO t VALUES (1, 1)": false,
+		"CREATE TABLE IF NOT EXISTS t (x)": false, "WITH w AS (SELECT 9 AS id) DELETE FROM t WHERE id IN (SELECT id FROM w)": true,
+	} {
+		p := program(sql(text))
+		if r := do(dial(t, d, target, p), p, 0); r.Class != driver.OK || r.Missing != want {
+			t.Errorf("%s: %+v, missing %v, want %v", text, r.Failure, r.Missing, want)
+		}
+	}
+}
+
 func TestParameters(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "$2, $1": 2, "?, ?": 2, "?7 ?": 8, "'$1' \"$2\" [$3] `$4` -- $5\n/* $6 */": 0, "a$1": 0, "'it''s $1' $1": 1, "-- $1": 0, "/* $1": 0, "'$1": 0, "?1,?1": 1} {
 		if got := parameters(text); got != want {
