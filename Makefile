@@ -14,7 +14,7 @@ TIMEOUT     ?= 10m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 
-.PHONY: all build run quick test setup check race bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb verdict fuzz clean
+.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb verdict fuzz clean
 
 all: build
 
@@ -39,6 +39,7 @@ check: ## format, vet, staticcheck; types on the other systems
 	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@echo '== go vet'
 	@$(GO) vet ./...
+	@$(GO) -C internal/release vet ./...
 	@echo '== the other systems'
 	@$(GO) test -run $(OTHERS) ./internal/lint
 	@echo '== staticcheck'
@@ -47,6 +48,11 @@ check: ## format, vet, staticcheck; types on the other systems
 race: ## every test, against real servers, under the race detector
 	@echo '== go test -race: the first packages take a few minutes to build'
 	@$(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) ./...
+	@echo '== the release, made twice'
+	@$(GO) -C internal/release test ./...
+
+release: ## binaries, packages, image, checksums: into dist/
+	$(GO) -C internal/release run . -out "$(CURDIR)/dist"
 
 bench: bench-go bench-wire bench-load bench-memory bench-ycsb ## all measurements; docs/benchmarks.md says what they are
 
@@ -83,5 +89,5 @@ fuzz: ## each fuzz target for FUZZTIME
 	done
 
 clean:
-	rm -rf bin .cache
+	rm -rf bin dist .cache
 	find . -name '*.test' -o -name '*.prof' | xargs -r rm -f

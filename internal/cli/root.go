@@ -91,7 +91,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s), newYCSB(s),
 		newSelftest(s),
-		newCook(s), newHTTP(s),
+		newCook(s), newHTTP(s), newVersion(s), newManual(),
 	)
 	root.InitDefaultHelpCmd()
 	strictHelp(root)

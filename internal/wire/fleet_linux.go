@@ -37,6 +37,9 @@ type Fleet struct {
 
 var _ tier.Fleet = (*Fleet)(nil)
 
+// Supported reports whether event loops run on this system.
+const Supported = true
+
 // NewFleet returns a fleet that isn't connected yet. It fails if the configuration makes no
 // sense, or if the system refuses what an event loop needs.
 //

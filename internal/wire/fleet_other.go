@@ -11,6 +11,9 @@ import (
 	"brunt/internal/tier"
 )
 
+// Supported reports whether event loops run on this system.
+const Supported = false
+
 var errLinux = errors.New("event loops need Linux: use the library tier (tier: library)")
 
 // Fleet can't be made on this system.

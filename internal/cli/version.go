@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/driver"
+	"brunt/internal/protocols"
+	"brunt/internal/wire"
+)
+
+// contents is what a binary contains.
+type contents struct {
+	Version  string            `json:"version"`
+	Commit   string            `json:"commit,omitempty"`
+	Time     string            `json:"commit_time,omitempty"`
+	Modified bool              `json:"modified,omitempty"` // built from a tree with changes beside the commit
+	Go       string            `json:"go"`
+	System   string            `json:"system"`
+	Tiers    []string          `json:"tiers"`
+	Drivers  []containedDriver `json:"drivers"`
+	Dialects []string          `json:"dialects"`
+}
+
+type containedDriver struct {
+	Name  string   `json:"name"`
+	Tiers []string `json:"tiers"`
+}
+
+func newVersion(s *streams) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Say what this binary contains: version, commit, Go, tiers, drivers, dialects",
+		Example: "  brunt version\n  brunt version --output json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			c := contained(s.version)
+			switch output {
+			case "text":
+				return c.print(s.out)
+			case "json":
+				e := json.NewEncoder(s.out)
+				e.SetIndent("", "  ")
+				return e.Encode(c)
+			}
+			return usage(fmt.Errorf("--output %s: use text, json", output))
+		},
+	}
+	cmd.Flags().StringVar(&output, "output", "text", "form of the result: text, json")
+	return cmd
+}
+
+func contained(version string) *contents {
+	c := &contents{
+		Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Tiers: tiers(true),
+		Dialects: []string{"plan", "picostress", "ycsb", "go-ycsb", "slow_cooker", "vegeta-targets"},
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, b := range info.Settings {
+			switch b.Key {
+			case "vcs.revision":
+				c.Commit = b.Value
+			case "vcs.time":
+				c.Time = b.Value
+			case "vcs.modified":
+				c.Modified = b.Value == "true"
+			}
+		}
+	}
+	for _, name := range protocols.Names() {
+		d, _, _ := protocols.Find(name)
+		c.Drivers = append(c.Drivers, containedDriver{name, tiers(hasCodec(d))})
+	}
+	return c
+}
+
+func hasCodec(d driver.Driver) bool {
+	_, ok := d.(wire.Protocol)
+	return ok
+}
+
+// tiers are the ways of driving sessions that there are on this system.
+func tiers(codec bool) []string {
+	if codec && wire.Supported {
+		return []string{"codec", "library"}
+	}
+	return []string{"library"}
+}
+
+func (c *contents) print(w io.Writer) error {
+	commit := cmp.Or(strings.TrimSpace(c.Commit+" "+c.Time), "unknown")
+	if c.Modified {
+		commit += ", with changes"
+	}
+	by := map[string][]string{}
+	for _, d := range c.Drivers {
+		for _, t := range d.Tiers {
+			by[t] = append(by[t], d.Name)
+		}
+	}
+	_, err := fmt.Fprintf(w, "brunt %s\ncommit    %s\nbuilt     %s for %s\n", c.Version, commit, c.Go, c.System)
+	for _, t := range c.Tiers {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-9s %s\n", t, strings.Join(by[t], " "))
+		}
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(w, "dialects  %s\n", strings.Join(c.Dialects, " "))
+	}
+	return err
+}
