@@ -50,7 +50,7 @@ var (
 )
 
 // Names are the policies that New knows.
-func Names() []string { return []string{"round-robin", "weighted-round-robin", "random"} }
+func Names() []string { return []string{"round-robin", "weighted", "random"} }
 
 // maxCycle bounds the sum of weights, divided by their greatest common divisor, of Weighted.
 const maxCycle = 100_000
@@ -76,10 +76,10 @@ func New(name string, addresses int, weights []int, seed uint64) (Policy, error)
 	switch name {
 	case "", "round-robin":
 		if len(weights) != 0 {
-			return nil, errors.New(`balance: round-robin takes no weights: use "weighted-round-robin"`)
+			return nil, errors.New(`balance: round-robin takes no weights: use "weighted"`)
 		}
 		return RoundRobin{Addresses: addresses}, nil
-	case "weighted-round-robin":
+	case "weighted":
 		if len(weights) == 0 {
 			return RoundRobin{Addresses: addresses}, nil
 		}

@@ -28,10 +28,10 @@ func TestTurns(t *testing.T) {
 	}{
 		{"", 3, nil, []int{0, 1, 2, 0, 1, 2, 0}},
 		{"round-robin", 1, nil, []int{0, 0, 0}},
-		{"weighted-round-robin", 2, nil, []int{0, 1, 0, 1}},
+		{"weighted", 2, nil, []int{0, 1, 0, 1}},
 		// The example of nginx's commit message for smooth weighted balancing.
-		{"weighted-round-robin", 3, []int{5, 1, 1}, []int{0, 0, 1, 0, 2, 0, 0, 0, 0, 1}},
-		{"weighted-round-robin", 2, []int{2_000_000_000, 1_000_000_000}, []int{0, 1, 0, 0, 1, 0}},
+		{"weighted", 3, []int{5, 1, 1}, []int{0, 0, 1, 0, 2, 0, 0, 0, 0, 1}},
+		{"weighted", 2, []int{2_000_000_000, 1_000_000_000}, []int{0, 1, 0, 0, 1, 0}},
 	} {
 		if got := assign(t, c.name, c.addresses, c.weights, 0, len(c.want)); !slices.Equal(got, c.want) {
 			t.Errorf("%s %v: %v, want %v", c.name, c.weights, got, c.want)
@@ -75,10 +75,10 @@ func TestRefusals(t *testing.T) {
 		say       string
 	}{
 		{"round-robin", 0, nil, "no address"},
-		{"round-robin", 2, []int{1, 2}, "weighted-round-robin"},
+		{"round-robin", 2, []int{1, 2}, "weighted"},
 		{"random", 2, []int{1}, "1 weights for 2"},
 		{"random", 2, []int{1, 0}, "weight 0 of address 2"},
-		{"weighted-round-robin", 2, []int{1_000_003, 999_983}, "smaller"},
+		{"weighted", 2, []int{1_000_003, 999_983}, "smaller"},
 		{"nearest", 2, nil, "unknown policy"},
 	} {
 		_, err := New(c.name, c.addresses, c.weights, 0)

@@ -17,6 +17,7 @@ type runFlags struct {
 	planFlags
 	loadFlags
 	sessions       int
+	balance        string
 	retries        int
 	errorThreshold float64
 	scale          float64
@@ -30,6 +31,7 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	f.planFlags.bind(cmd)
 	fs := cmd.Flags()
 	fs.IntVar(&f.sessions, "vu", 1, "sessions (connections) over all addresses")
+	fs.StringVar(&f.balance, "balance", "round-robin", "how sessions spread over addresses: round-robin, weighted (host:port*3) or random")
 	fs.Float64Var(&f.scale, "scale", 1, "multiply all rates of the plan")
 	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
 	fs.Float64Var(&f.errorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
@@ -90,6 +92,9 @@ func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan,
 	}
 	if err := f.settings(&p.Settings); err != nil {
 		return nil, err
+	}
+	if f.planFlags.cmd.Flags().Changed("balance") {
+		p.Target.Balance = f.balance
 	}
 	if load != nil {
 		if err := p.SetLoad(*load); err != nil {

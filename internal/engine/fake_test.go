@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/measure"
@@ -118,7 +117,7 @@ func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 		},
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout, Retries: s.Retries,
 		DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter,
-	}, balance.RoundRobin{Addresses: len(addresses)})
+	})
 	b.cfg = Config{Workload: w, Fleet: b.pool, Collector: c, Clock: clock, Sinks: []measure.Sink{b}}
 	t.Cleanup(b.pool.Close)
 	return b

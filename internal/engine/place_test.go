@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,20 +14,19 @@ import (
 // placing is a protocol whose requests name the address that they go to.
 type placing struct{ *fake }
 
-func (placing) Place(r *driver.Request, targets []driver.Target) int {
-	for i, t := range targets {
-		if r.Name == t.Address {
-			return i
-		}
+func (placing) Router(targets []driver.Target, p *driver.Program) driver.Router {
+	places := make(driver.Places, len(p.Requests))
+	for i := range p.Requests {
+		places[i] = slices.IndexFunc(targets, func(t driver.Target) bool { return t.Address == p.Requests[i].Name })
 	}
-	return -1
+	return places
 }
 
 func newPlacing(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 	b := newBench(t, f, p, addresses...)
 	cfg := b.pool.cfg
 	cfg.Driver = placing{f}
-	b.pool = NewPool(cfg, nil)
+	b.pool = NewPool(cfg)
 	b.cfg.Fleet = b.pool
 	t.Cleanup(b.pool.Close)
 	return b

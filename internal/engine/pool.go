@@ -28,7 +28,7 @@ type Pool struct {
 	cfg      tier.Config
 	sessions []*session
 	shared   []*measure.Shared
-	places   []int // by request: the address that it names, or −1
+	route    balance.Route
 
 	up        []atomic.Int64 // connected sessions by address
 	connected atomic.Int64   // connected sessions in all
@@ -39,14 +39,10 @@ type Pool struct {
 
 var _ tier.Fleet = (*Pool)(nil)
 
-// NewPool returns a fleet that isn't connected yet. policy, unless it is nil, says which address a
-// session belongs to in place of cfg.Assign.
-func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
-	if policy != nil {
-		cfg.Assign = policy.Assign
-	}
+// NewPool returns a fleet that isn't connected yet.
+func NewPool(cfg tier.Config) *Pool {
 	p := &Pool{
-		cfg: cfg, places: places(&cfg),
+		cfg: cfg, route: cfg.NewRoute(),
 		up: make([]atomic.Int64, len(cfg.Targets)), refusing: make([]atomic.Bool, len(cfg.Targets)),
 	}
 	for i := range p.refusing {
@@ -60,26 +56,13 @@ func NewPool(cfg tier.Config, policy balance.Policy) *Pool {
 			pool:    p,
 			number:  i,
 			cursor:  cfg.NewCursor(),
-			address: cfg.AddressOf(i),
+			address: p.route.Home(i),
 			shared:  p.shared[i%len(p.shared)],
 			backoff: tier.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
 		})
 		p.refusing[p.sessions[i].address].Store(false)
 	}
 	return p
-}
-
-// places is which address each of a program's requests names; nil if none does.
-func places(cfg *tier.Config) []int {
-	d, ok := cfg.Driver.(driver.Placer)
-	if !ok {
-		return nil
-	}
-	all := make([]int, len(cfg.Workload.Program.Requests))
-	for i := range all {
-		all[i] = d.Place(&cfg.Workload.Program.Requests[i], cfg.Targets)
-	}
-	return all
 }
 
 // Connect opens all sessions; see tier.Fleet.

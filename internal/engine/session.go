@@ -190,7 +190,7 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 		ctx, cancel = context.WithTimeout(hard, cfg.OperationTimeout)
 		defer cancel()
 	} else {
-		s.sample.Address = s.addressOf(request)
+		s.sample.Address = s.pool.route.Of(s.address, request, c.Args())
 	}
 	s.reply.Reset(len(request.Capture))
 	sent := cfg.Clock.Now()
@@ -203,14 +203,6 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 		s.hangUp()
 	}
 	return next
-}
-
-// addressOf is the address that a request goes to, the session's own unless it names one.
-func (s *session) addressOf(r *driver.Request) int {
-	if places := s.pool.places; places != nil && places[r.ID] >= 0 {
-		return places[r.ID]
-	}
-	return s.address
 }
 
 // sleep waits for d; it returns false if ctx ended first.

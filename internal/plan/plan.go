@@ -29,11 +29,11 @@ type Plan struct {
 // Target is where the load goes.
 type Target struct {
 	Protocol  string            // "pg", "iproto", "sqlite", "redis", "http", …
-	Addresses []string          // host:port each, or one file
+	Addresses []string          // host:port or host:port*weight each, or one file
 	User      string            //
 	Password  string            // never printed or stored
 	Database  string            //
-	Balance   string            // "" or "round-robin"
+	Balance   string            // "round-robin", "weighted" or "random"; "" means round-robin
 	TLS       TLS               //
 	Options   map[string]string // the protocol's own settings
 }

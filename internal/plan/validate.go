@@ -14,7 +14,7 @@ type checker struct {
 	plan     *Plan
 	byName   map[string]*Table // the first of each name
 	byColumn map[*Table]map[string]*Column
-	problems   Problems
+	problems Problems
 }
 
 func newChecker(p *Plan) *checker {
@@ -75,9 +75,18 @@ func (p *Plan) Validate() Problems {
 func (c *checker) target() {
 	p := c.plan
 	at := func(key string) Position { return p.Where.At("target."+key, p.Where.At("target", Position{})) }
-	c.oneOf(at("balance"), "balance", p.Target.Balance, "round-robin")
+	c.oneOf(at("balance"), "balance", p.Target.Balance, "round-robin", "weighted", "random")
+	addresses, weights := p.Target.Weighted()
+	if weights != nil && (p.Target.Balance == "" || p.Target.Balance == "round-robin") {
+		c.add(at("addresses"), "add balance: weighted, or random", "weights of addresses have no effect with balance: round-robin")
+	}
+	for i, w := range weights {
+		if w < 1 || w > maxWeight {
+			c.add(at("addresses"), fmt.Sprintf("give a weight from 1 to %d", maxWeight), "address %s has the weight %d", addresses[i], w)
+		}
+	}
 	seen := map[string]bool{}
-	for _, a := range p.Target.Addresses {
+	for _, a := range addresses {
 		if a == "" {
 			c.add(at("addresses"), "write host:port", "empty address")
 		} else if seen[a] {
@@ -98,6 +107,7 @@ func (c *checker) target() {
 const (
 	maxSessions = 1_000_000
 	maxRetries  = 1000
+	maxWeight   = 1000
 	maxPipeline = 65_536
 	maxLoops    = 1024
 )

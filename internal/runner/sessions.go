@@ -15,12 +15,13 @@ import (
 func (r *Runner) newFleet() error {
 	p := r.stand.plan
 	s := &p.Settings
-	policy, err := balance.New(p.Target.Balance, len(r.stand.targets), nil, p.Seed)
+	_, weights := p.Target.Weighted()
+	policy, err := balance.New(p.Target.Balance, len(r.stand.targets), weights, p.Seed)
 	if err != nil {
 		return &UsageError{err}
 	}
 	cfg := tier.Config{
-		Assign:   policy.Assign,
+		Balance:  policy,
 		Workload: r.Workload, Driver: r.stand.driver, Targets: r.stand.targets,
 		Sessions: r.Record.Sessions, Collector: r.collector, Clock: r.clock, OnError: r.failed,
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
@@ -41,7 +42,7 @@ func (r *Runner) newFleet() error {
 		r.Record.TierReason = why
 	}
 	r.noPipeline("the library tier doesn't pipeline")
-	r.fleet = engine.NewPool(cfg, nil)
+	r.fleet = engine.NewPool(cfg)
 	return nil
 }
 

@@ -21,7 +21,7 @@ func targetsOf(p *plan.Plan) ([]driver.Target, error) {
 		return nil, err
 	}
 	port := protocols.Port(t.Protocol)
-	addresses := t.Addresses
+	addresses, _ := t.Weighted()
 	if len(addresses) == 0 {
 		if addresses, err = usualAddress(t.Protocol, port); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/schedule"
@@ -30,13 +31,11 @@ const LoopThread = "brunt loop"
 
 // Config is what a fleet of sessions needs.
 type Config struct {
-	Workload *workload.Workload
-	Driver   driver.Driver
-	Targets  []driver.Target // one an address
-	Sessions int             // over all addresses
-	// Assign is the address, from 0, that session number session belongs to (see package balance);
-	// nil means in turn.
-	Assign    func(session int) (address int)
+	Workload  *workload.Workload
+	Driver    driver.Driver
+	Targets   []driver.Target // one an address
+	Sessions  int             // over all addresses
+	Balance   balance.Policy  // which address a session belongs to; nil means in turn
 	Collector *measure.Collector
 	Clock     Clock
 	OnError   func(ErrorEvent) // told of every failure; must be quick and safe for concurrent use
@@ -58,12 +57,9 @@ type Config struct {
 	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling
 }
 
-// AddressOf is the address that a session belongs to.
-func (c *Config) AddressOf(session int) int {
-	if c.Assign == nil {
-		return session % len(c.Targets)
-	}
-	return c.Assign(session)
+// NewRoute returns what says which addresses the configuration's sessions and requests go to.
+func (c *Config) NewRoute() balance.Route {
+	return balance.NewRoute(c.Balance, c.Driver, c.Targets, &c.Workload.Program)
 }
 
 // NewCursor returns a cursor by the configuration's rules.

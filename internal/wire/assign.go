@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 
+	"brunt/internal/balance"
 	"brunt/internal/tier"
 )
 
@@ -31,7 +32,7 @@ func loopCount(cfg *tier.Config, cores int) int {
 // the one with the fewest of the session's address, and among those the next in turn for the
 // address, so that each loop gets sessions of every address where there are enough. With a router
 // every session belongs to all addresses.
-func spread(cfg *tier.Config, loops int, routed bool) (owner []int) {
+func spread(cfg *tier.Config, route *balance.Route, loops int) (owner []int) {
 	count := make([]int, loops)
 	ofAddress := make([][]int, len(cfg.Targets)) // by loop
 	for i := range ofAddress {
@@ -40,8 +41,8 @@ func spread(cfg *tier.Config, loops int, routed bool) (owner []int) {
 	turn := make([]int, len(cfg.Targets))
 	for id := range cfg.Sessions {
 		address := 0
-		if !routed {
-			address = cfg.AddressOf(id)
+		if route.Router() == nil {
+			address = route.Home(id)
 		}
 		of := ofAddress[address]
 		first := (address + turn[address]) % loops

@@ -81,7 +81,7 @@ func onTiers(t *testing.T, p *plan.Plan, target driver.Target, config tier.Confi
 			cfg.Workload, cfg.Driver, cfg.Targets = w, postgres.New(), []driver.Target{target}
 			cfg.ConnectTimeout, cfg.Clock = 10*time.Second, tier.NewClock(time.Now())
 			cfg.Collector = measure.NewCollector(len(w.Operations), 1)
-			var fleet tier.Fleet = engine.NewPool(cfg, nil)
+			var fleet tier.Fleet = engine.NewPool(cfg)
 			if name == "codec" {
 				if fleet, err = wire.NewFleet(cfg, postgres.New()); err != nil {
 					t.Fatal(err)

@@ -56,30 +56,6 @@ type EOFScanner interface {
 	ScanEOF(req *driver.Request, reply *driver.Reply) (done bool)
 }
 
-// Routed is implemented by protocols with targets whose addresses serve different requests.
-type Routed interface {
-	// Router returns what knows where requests belong, or nil if all targets serve every request.
-	Router(targets []driver.Target, p *driver.Program) Router
-}
-
-// Router says which address of a fleet a request belongs to. All loops of a fleet share it: its
-// methods are safe for concurrent use. Addresses are numbers of targets, from 0.
-type Router interface {
-	// Refresh asks the servers who serves what. It is called from goroutines, never from a loop: before
-	// the first connection, and when something seems to have moved.
-	Refresh(ctx context.Context) error
-	// Serves reports whether any request belongs to an address; others needn't be connected.
-	Serves(address int) bool
-	// Route returns the address that a request belongs to; ok is false if it may go to any. It takes
-	// no lock and allocates nothing.
-	Route(req *driver.Request, args []gen.Value) (address int, ok bool)
-	// Redirect reads a failure by which a server names the address to ask instead: for this request
-	// only, in the way of Asker, if ask; else it takes note. redirects is how often the operation has
-	// been sent on already. ok is false if the failure says nothing of the kind, or names a server that
-	// isn't among the targets, or if enough is enough.
-	Redirect(f *driver.Failure, redirects int) (address int, ask, ok bool)
-}
-
 // Asker is implemented by codecs whose servers take requests for others when asked in another way.
 type Asker interface {
 	// EncodeAsk is Encode for a request that belongs to another server. It still has one answer.

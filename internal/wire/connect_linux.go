@@ -52,6 +52,7 @@ func (l *loop) connected(s *session, c *Session) {
 		l.rec.Reconnect(s.address)
 	}
 	s.returning = true
+	l.unpark(s)
 	l.offer(s.lane)
 }
 
@@ -140,7 +141,9 @@ func (l *loop) abandon() {
 	for i := range l.lanes {
 		a := &l.lanes[i]
 		for k := range a.flights {
-			switch a.flights[k].phase {
+			switch f := &a.flights[k]; f.phase {
+			case parked:
+				l.unroutable(f)
 			case requested, pausing:
 				l.cancel(a.flights[k].session)
 				l.lose(a.flights[k].session, nil, driver.Failure{Class: driver.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/schedule"
 	"brunt/internal/tier"
@@ -20,7 +21,7 @@ import (
 type Fleet struct {
 	cfg      tier.Config
 	protocol Protocol
-	router   Router        // nil unless addresses serve different requests
+	route    balance.Route
 	stale    chan struct{} // holds a token if the router should look again; nil without one
 	loops    []*loop
 	recorder func() recorder
@@ -68,16 +69,15 @@ func NewFleet(cfg tier.Config, p Protocol) (*Fleet, error) {
 			cfg.Pipeline = 1
 		}
 	}
-	f := &Fleet{cfg: cfg, protocol: p, dialing: make(chan struct{}, dialsAtOnce), stamper: -1}
+	cfg.Driver = p
+	f := &Fleet{cfg: cfg, protocol: p, route: cfg.NewRoute(), dialing: make(chan struct{}, dialsAtOnce), stamper: -1}
 	if !cfg.ClosedOnly {
 		f.stamper = keepStamping()
 	}
 	f.recorder = func() recorder { return cfg.Collector.NewRecorder() }
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	if r, ok := p.(Routed); ok {
-		if f.router = r.Router(cfg.Targets, &cfg.Workload.Program); f.router != nil {
-			f.stale = make(chan struct{}, 1)
-		}
+	if f.route.Router() != nil {
+		f.stale = make(chan struct{}, 1)
 	}
 	for i := range loopCount(&cfg, runtime.NumCPU()) {
 		l, err := f.newLoop(i)
@@ -97,7 +97,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		return nil, err
 	}
 	l := &loop{
-		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p, router: f.router,
+		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p, router: f.route.Router(),
 		kernel:    kernelTime{clock: f.cfg.Clock},
 		buffer:    make([]byte, readBytes),
 		backoff:   tier.NewBackoff(uint64(f.cfg.Clock.Now()), uint64(i)),
@@ -114,10 +114,10 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 // distribute gives each loop its lanes and their sessions.
 func (f *Fleet) distribute() {
 	perLane := 1
-	if f.router != nil {
+	if f.route.Router() != nil {
 		perLane = len(f.cfg.Targets)
 	}
-	owner := spread(&f.cfg, len(f.loops), f.router != nil)
+	owner := spread(&f.cfg, &f.route, len(f.loops))
 	n := make([]int, len(f.loops))
 	for _, loop := range owner {
 		n[loop]++
@@ -135,8 +135,8 @@ func (f *Fleet) distribute() {
 		a := &l.lanes[len(l.lanes)-1]
 		a.init(id, &f.cfg)
 		for address := range perLane {
-			if f.router == nil {
-				address = f.cfg.AddressOf(id)
+			if perLane == 1 {
+				address = f.route.Home(id)
 			}
 			l.sessions = append(l.sessions, session{lane: a, slot: len(l.sessions), address: address, fd: -1})
 			a.sessions = append(a.sessions, &l.sessions[len(l.sessions)-1])
@@ -151,8 +151,8 @@ func (f *Fleet) Connect(ctx context.Context) error {
 	}
 	f.started = true
 	reserveProcs(len(f.loops))
-	if f.router != nil {
-		if err := f.router.Refresh(ctx); err != nil {
+	if r := f.route.Router(); r != nil {
+		if err := r.Refresh(ctx); err != nil {
 			return err
 		}
 		f.dialers.Go(f.refresh)
@@ -321,7 +321,7 @@ func (f *Fleet) Timing() string {
 	} else {
 		how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
 	}
-	if f.router != nil {
+	if f.route.Router() != nil {
 		how += "; each session is connected to every address and sends a request to the one that serves it"
 	}
 	if f.cfg.TimingTolerance > 0 {

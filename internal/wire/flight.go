@@ -11,6 +11,7 @@ type phase uint8
 const (
 	vacant    phase = iota // an operation
 	requested              // the answer to a request
+	parked                 // the connection that its request needs
 	pausing                // the end of a pause within its operation
 	resting                // the end of the pause after an operation that has been recorded
 )

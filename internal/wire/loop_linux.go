@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/tier"
 	"brunt/internal/workload"
@@ -54,7 +55,7 @@ type loop struct {
 	ring     *ring // nil: epoll
 	kernel   kernelTime
 
-	router    Router // nil: a lane has one session, for all its requests
+	router    driver.Router // nil: a lane has one session, for all its requests
 	lanes     []lane
 	sessions  []session
 	available available

@@ -177,15 +177,18 @@ func (l *loop) expire(now int64) {
 	}
 	for l.deadlines.next() <= now {
 		f := l.deadlines.first
-		if f.phase == pausing {
+		switch f.phase {
+		case pausing:
 			l.timers.remove(f)
 			f.idleAt = now
 			l.carryOn(f, f.cursor.Expire(now), now)
 			l.flushAll(f.session)
-			continue
+		case parked:
+			l.unroutable(f)
+		default:
+			l.cancel(f.session)
+			l.lose(f.session, f, f.late())
 		}
-		l.cancel(f.session)
-		l.lose(f.session, f, f.late())
 	}
 }
 

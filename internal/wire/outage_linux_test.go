@@ -63,16 +63,19 @@ func newFleet(t *testing.T, codec bool, address string, cfg tier.Config, o *outc
 	}
 	o.class = map[uint64]driver.Class{}
 	w.Done = o.done
-	cfg.Workload, cfg.Driver, cfg.Clock = w, echo.Driver{}, tier.NewClock(time.Now())
+	if cfg.Driver == nil {
+		cfg.Driver = echo.Driver{}
+	}
+	cfg.Workload, cfg.Clock = w, tier.NewClock(time.Now())
 	cfg.Targets = []driver.Target{{Address: address}}
 	cfg.Collector = measure.NewCollector(1, 1)
 	cfg.ConnectTimeout = 5 * time.Second
 	if cfg.OperationTimeout == 0 {
 		cfg.OperationTimeout = 20 * time.Second
 	}
-	var fleet tier.Fleet = engine.NewPool(cfg, nil)
+	var fleet tier.Fleet = engine.NewPool(cfg)
 	if codec {
-		if fleet, err = wire.NewFleet(cfg, echo.Driver{}); err != nil {
+		if fleet, err = wire.NewFleet(cfg, cfg.Driver.(wire.Protocol)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,31 +176,41 @@ func TestPatientClientsWait(t *testing.T) {
 	})
 }
 
+// routed is a protocol whose requests all belong to the first address.
+type routed struct{ echo.Driver }
+
+func (routed) Router(_ []driver.Target, p *driver.Program) driver.Router {
+	return make(driver.Places, len(p.Requests))
+}
+
 // A server that answers more slowly than clients wait for is sent everything nevertheless.
 func TestBrownOut(t *testing.T) {
-	onBothTiers(t, func(t *testing.T, codec bool) {
-		var seen atomic.Uint64
-		s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(echo.Frame) bool {
-			seen.Add(1)
-			time.Sleep(300 * time.Millisecond)
-			return true
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		fleet, cfg := newFleet(t, codec, s.Address(), tier.Config{Sessions: 40, OperationTimeout: 100 * time.Millisecond}, &outcomes{})
-		if err := fleet.Connect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		c := runOpen(t, fleet, cfg, 100, 2*time.Second)
-		if sent := c.Errors[driver.Timeout] + c.Errors[driver.UnknownOutcome]; sent+c.Dropped != 200 || c.Dropped > 20 {
-			t.Errorf("%v, %d dropped; want 200 sent", c.Errors, c.Dropped)
-		}
-		if n := seen.Load(); n+c.Dropped != 200 {
-			t.Errorf("the server saw %d requests and %d were dropped, want 200", n, c.Dropped)
-		}
-	})
+	onBothTiers(t, func(t *testing.T, codec bool) { brownOut(t, codec, echo.Driver{}) })
+	t.Run("routed", func(t *testing.T) { brownOut(t, true, routed{}) })
+}
+
+func brownOut(t *testing.T, codec bool, d driver.Driver) {
+	var seen atomic.Uint64
+	s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(echo.Frame) bool {
+		seen.Add(1)
+		time.Sleep(300 * time.Millisecond)
+		return true
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	fleet, cfg := newFleet(t, codec, s.Address(), tier.Config{Driver: d, Sessions: 40, OperationTimeout: 100 * time.Millisecond}, &outcomes{})
+	if err := fleet.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := runOpen(t, fleet, cfg, 100, 2*time.Second)
+	if sent := c.Errors[driver.Timeout] + c.Errors[driver.UnknownOutcome]; sent+c.Dropped != 200 || c.Dropped > 20 {
+		t.Errorf("%v, %d dropped; want 200 sent", c.Errors, c.Dropped)
+	}
+	if n := seen.Load(); n+c.Dropped != 200 {
+		t.Errorf("the server saw %d requests and %d were dropped, want 200", n, c.Dropped)
+	}
 }
 
 // A proxy without a server accepts connections only to close them: that is no connection, and the

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/driver/echo"
 	"brunt/internal/engine"
@@ -111,7 +112,7 @@ func play(t *testing.T, p parity, codec bool) string {
 	if cfg.OperationTimeout == 0 {
 		cfg.OperationTimeout = 20 * time.Second
 	}
-	var fleet tier.Fleet = engine.NewPool(cfg, nil)
+	var fleet tier.Fleet = engine.NewPool(cfg)
 	if codec {
 		if fleet, err = wire.NewFleet(cfg, echo.Driver{}); err != nil {
 			t.Fatal(err)
@@ -196,6 +197,10 @@ func parities(t *testing.T) map[string]parity {
 	poisson.Process, poisson.Seed = schedule.Poisson, 11
 	third := openStage(t, 3000, 200*time.Millisecond)
 	third.Stride, third.Offset = 3, 1
+	weighted, err := balance.New("weighted", 2, []int{1, 3}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string]parity{
 		"closed": {plan: twice(), servers: two, config: tier.Config{Sessions: 7}, stages: []schedule.Stage{closedStage(500), closedStage(77)}, shows: requests},
 		"closed, some sessions": {plan: single(), servers: two, config: tier.Config{Sessions: 8},
@@ -258,7 +263,7 @@ func parities(t *testing.T) map[string]parity {
 			stages: []schedule.Stage{closedStage(300), openStage(t, 1000, 200*time.Millisecond)}, shows: func(_ *match, total *measure.Interval) string {
 				return fmt.Sprint(total.Addresses[0].Done, total.Addresses[0].Up, total.Addresses[1].Done, total.Addresses[1].Up)
 			}},
-		"policy": {plan: single(), servers: two, config: tier.Config{Sessions: 8, Assign: func(s int) int { return min(s%4, 1) }},
+		"policy": {plan: single(), servers: two, config: tier.Config{Sessions: 8, Balance: weighted},
 			stages: []schedule.Stage{closedStage(50)}, shows: func(_ *match, total *measure.Interval) string {
 				return fmt.Sprint(total.Addresses[0].Up, total.Addresses[1].Up)
 			}},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/tier"
@@ -75,8 +76,9 @@ func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 			cfg := tier.Config{Sessions: addresses * loops * 2, Targets: make([]driver.Target, addresses)}
 			count := map[[2]int]int{}
 			perLoop := map[int]int{}
-			for id, loop := range spread(&cfg, loops, false) {
-				count[[2]int{loop, cfg.AddressOf(id)}]++
+			route := balance.NewRoute(nil, nil, cfg.Targets, nil)
+			for id, loop := range spread(&cfg, &route, loops) {
+				count[[2]int{loop, route.Home(id)}]++
 				perLoop[loop]++
 			}
 			if len(count) != addresses*loops {
@@ -91,19 +93,25 @@ func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 	}
 }
 
+// uneven gives the last address nine sessions and the first the others.
+type uneven struct{}
+
+func (uneven) Assign(session int) int {
+	if session < 9 {
+		return 2
+	}
+	return 0
+}
+
 // Whatever the policy says, sessions go to its addresses and loops carry equally many.
 func TestSessionsFollowThePolicy(t *testing.T) {
-	cfg := tier.Config{Sessions: 12, Targets: make([]driver.Target, 3), Assign: func(session int) int {
-		if session < 9 {
-			return 2
-		}
-		return 0
-	}}
+	cfg := tier.Config{Sessions: 12, Targets: make([]driver.Target, 3)}
+	route := balance.NewRoute(uneven{}, nil, cfg.Targets, nil)
 	perLoop := map[int]int{}
 	last := map[int]int{}
-	for id, loop := range spread(&cfg, 3, false) {
+	for id, loop := range spread(&cfg, &route, 3) {
 		perLoop[loop]++
-		if cfg.AddressOf(id) == 0 {
+		if route.Home(id) == 0 {
 			last[loop]++
 		}
 	}

@@ -10,8 +10,9 @@ import (
 // refreshEvery bounds how often servers are asked who serves what.
 const refreshEvery = 100 * time.Millisecond
 
-// route turns f to the session of the address that its request belongs to. If that isn't connected
-// the operation fails, and false is returned: a dead address costs its own requests only.
+// route turns f to the session of the address that its request belongs to. It returns false if that
+// isn't connected: the request waits for an attempt that hasn't failed yet, else the operation fails,
+// so that a dead address costs its own requests only.
 func (l *loop) route(f *flight) bool {
 	c := &f.cursor
 	address, ok := l.router.Route(c.Request(), c.Args())
@@ -25,10 +26,35 @@ func (l *loop) route(f *flight) bool {
 		return true
 	}
 	l.fleet.moved()
+	if f.session.dialing && !l.refusing[f.session.address] {
+		f.phase = parked
+	} else {
+		l.unroutable(f)
+	}
+	return false
+}
+
+func (l *loop) unroutable(f *flight) {
 	l.unsendable(f, driver.Failure{
 		Class: driver.Connect, Text: "the address that serves the request isn't connected", Fatal: true,
 	})
-	return false
+}
+
+// unpark goes on with the flights that wait for a session.
+func (l *loop) unpark(s *session) {
+	if l.router == nil {
+		return
+	}
+	for i := range s.lane.flights {
+		f := &s.lane.flights[i]
+		switch {
+		case f.session != s || f.phase != parked:
+		case s.up:
+			l.send(f)
+		default:
+			l.unroutable(f)
+		}
+	}
 }
 
 // anySession returns a connected session, the one of an address if it is; if none is, that one.
@@ -123,7 +149,7 @@ func (f *Fleet) refresh() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(f.ctx, f.cfg.ConnectTimeout)
-		err := f.router.Refresh(ctx)
+		err := f.route.Router().Refresh(ctx)
 		cancel()
 		if err != nil {
 			f.moved()
@@ -137,4 +163,7 @@ func (f *Fleet) refresh() {
 }
 
 // serves reports whether an address needs connections.
-func (f *Fleet) serves(address int) bool { return f.router == nil || f.router.Serves(address) }
+func (f *Fleet) serves(address int) bool {
+	r := f.route.Router()
+	return r == nil || r.Serves(address)
+}

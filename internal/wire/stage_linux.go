@@ -83,6 +83,7 @@ func (l *loop) refill(a *lane, now int64) bool {
 func (l *loop) unconnected(s *session) {
 	s.failures++
 	l.refusing[s.address] = true
+	l.unpark(s)
 	now := l.now()
 	if l.part == nil || l.part.stage.Open() || l.upAll > 0 ||
 		l.cfg.OutageWait && now-l.downSince <= l.deadlines.timeout {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/driver/postgres"
 	"brunt/internal/driver/redis"
@@ -50,10 +49,7 @@ func onTier(t *testing.T, p *plan.Plan, target driver.Target, protocol wire.Prot
 		}
 		fleet, err = wire.NewFleet(cfg, protocol)
 	} else {
-		var policy balance.Policy
-		if policy, err = balance.New("", 1, nil, 1); err == nil {
-			fleet = engine.NewPool(cfg, policy)
-		}
+		fleet = engine.NewPool(cfg)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/engine"
 	"brunt/internal/gen"
@@ -63,11 +62,7 @@ func run(t testing.TB, p *plan.Plan, address string, sessions int, operations ui
 			t.Fatal(err)
 		}
 	} else {
-		policy, err := balance.New("", 1, nil, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fleet = engine.NewPool(cfg, policy)
+		fleet = engine.NewPool(cfg)
 	}
 	defer fleet.Close()
 	if err := fleet.Connect(t.Context()); err != nil {

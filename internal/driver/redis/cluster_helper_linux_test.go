@@ -81,7 +81,7 @@ func newLoad(t *testing.T, seed string, o loadOptions) *load {
 		},
 	}
 	if o.library {
-		l.fleet = engine.NewPool(cfg, nil)
+		l.fleet = engine.NewPool(cfg)
 	} else if l.fleet, err = wire.NewFleet(cfg, o.protocol); err != nil {
 		t.Fatal(err)
 	}

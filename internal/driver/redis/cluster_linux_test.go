@@ -14,7 +14,6 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/schedule"
 	"brunt/internal/testserver"
-	"brunt/internal/wire"
 	"brunt/internal/workload"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -100,7 +99,7 @@ type lost struct{ *Driver }
 
 type lostRouter struct{ *router }
 
-func (d lost) Router(targets []driver.Target, p *driver.Program) wire.Router {
+func (d lost) Router(targets []driver.Target, p *driver.Program) driver.Router {
 	r := d.Driver.Router(targets, p).(*router)
 	for i := range r.slots {
 		r.slots[i].Store(1)

@@ -10,7 +10,6 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
-	"brunt/internal/wire"
 )
 
 // router knows which of the targets serves the keys of a cluster.
@@ -36,12 +35,12 @@ type key struct {
 }
 
 var (
-	_ wire.Routed = (*Driver)(nil)
-	_ wire.Router = (*router)(nil)
+	_ driver.Routed = (*Driver)(nil)
+	_ driver.Router = (*router)(nil)
 )
 
 // Router returns what knows the slots of a cluster, or nil for single servers.
-func (*Driver) Router(targets []driver.Target, p *driver.Program) wire.Router {
+func (*Driver) Router(targets []driver.Target, p *driver.Program) driver.Router {
 	requests, o, refused := prepare(targets[0], p)
 	if refused != nil || !o.cluster {
 		return nil

@@ -42,7 +42,7 @@ type Driver struct {
 var (
 	_ driver.Driver = (*Driver)(nil)
 	_ wire.Protocol = (*Driver)(nil)
-	_ driver.Placer = (*Driver)(nil)
+	_ driver.Routed = (*Driver)(nil)
 )
 
 // New returns the driver of "http": plain text unless the target has TLS.
@@ -69,8 +69,21 @@ func (d *Driver) scheme(t driver.Target) string {
 	return "http"
 }
 
-// Place implements driver.Placer.
-func (d *Driver) Place(r *driver.Request, targets []driver.Target) int {
+// Router implements driver.Routed: requests with an origin among the targets go there.
+func (d *Driver) Router(targets []driver.Target, p *driver.Program) driver.Router {
+	places, any := make(driver.Places, len(p.Requests)), false
+	for i := range p.Requests {
+		places[i] = place(&p.Requests[i], targets)
+		any = any || places[i] >= 0
+	}
+	if !any {
+		return nil
+	}
+	return places
+}
+
+// place returns which of the targets a request names, or −1.
+func place(r *driver.Request, targets []driver.Target) int {
 	if r.Web == nil || r.Web.Origin == "" {
 		return -1
 	}

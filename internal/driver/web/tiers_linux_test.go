@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/driver"
 	"brunt/internal/engine"
 	"brunt/internal/gen"
@@ -39,11 +38,7 @@ func run(t *testing.T, p *plan.Plan, target driver.Target, pipeline int, codec b
 			t.Fatal(err)
 		}
 	} else {
-		policy, err := balance.New("", 1, nil, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fleet = engine.NewPool(cfg, policy)
+		fleet = engine.NewPool(cfg)
 	}
 	defer fleet.Close()
 	if err := fleet.Connect(t.Context()); err != nil {

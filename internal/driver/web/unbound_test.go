@@ -35,9 +35,10 @@ func TestSessionsWithoutAnAddressOfTheirOwn(t *testing.T) {
 	}}
 	d := New()
 	targets := []driver.Target{{Address: address(one)}, {Address: address(two)}}
+	router := d.Router(targets, program)
 	for i := range program.Requests {
-		if at := d.Place(&program.Requests[i], targets); at != i {
-			t.Errorf("request %d belongs to %d", i, at)
+		if at, ok := router.Route(&program.Requests[i], nil); at != i || !ok {
+			t.Errorf("request %d belongs to %d, %v", i, at, ok)
 		}
 	}
 	c, err := d.Dial(t.Context(), targets[0], program)
@@ -74,12 +75,15 @@ func TestSessionsWithoutAnAddressOfTheirOwn(t *testing.T) {
 func TestPlaceOfOtherRequests(t *testing.T) {
 	targets := []driver.Target{{Address: "a:80"}, {Address: "b:443"}}
 	for origin, want := range map[string]int{"": -1, "http://a": 0, "https://b": 1, "http://c": -1, "nonsense": -1} {
-		if at := New().Place(&driver.Request{Web: &driver.Web{Origin: origin}}, targets); at != want {
+		if at := place(&driver.Request{Web: &driver.Web{Origin: origin}}, targets); at != want {
 			t.Errorf("%q: %d, want %d", origin, at, want)
 		}
 	}
-	if New().Place(&driver.Request{}, targets) >= 0 {
+	if place(&driver.Request{}, targets) >= 0 {
 		t.Error("a request that isn't of HTTP has a place")
+	}
+	if r := New().Router(targets, &driver.Program{Requests: []driver.Request{{Web: &driver.Web{}}}}); r != nil {
+		t.Errorf("requests that name no address have the router %v", r)
 	}
 }
 
