@@ -54,8 +54,12 @@ func usualAddress(protocol, port string) ([]string, error) {
 	return nil, fmt.Errorf("no address given for protocol %s; name one with -a", protocol)
 }
 
-// complete adds the usual port to an address that has none and checks its form.
+// complete adds the usual port to an address that has none and checks its form. The path of a Unix
+// socket stays as it is.
 func complete(address, port string) (string, error) {
+	if strings.HasPrefix(address, "/") {
+		return address, nil
+	}
 	host, p, err := net.SplitHostPort(address)
 	if err != nil {
 		bare := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")

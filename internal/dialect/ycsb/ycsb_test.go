@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/dialect/ycsb/workloads"
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -326,6 +327,34 @@ func TestOnlyLoadsPipeline(t *testing.T) {
 		}
 		if got := j.Plan.Settings.Pipeline; got != c.want {
 			t.Errorf("%s %s %s: %d in flight, want %d", c.command, c.database, c.values, got, c.want)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for _, c := range []struct {
+		database, properties, want string
+	}{
+		{"pg", "pg.host=a,b:5433,::1,[::1]:7 pg.port=99", "a:99 b:5433 [::1]:99 [::1]:7"},
+		{"redis", "redis.addr=/run/r.sock redis.network=unix", "/run/r.sock"},
+		{"redis", "redis.addr=localhost:1 redis.network=unix", "redis.network=unix: redis.addr=localhost:1 isn't the path of a socket, which begins with a slash"},
+	} {
+		set := properties.NewSet()
+		for p := range strings.FieldsSeq(c.properties) {
+			name, value, _ := strings.Cut(p, "=")
+			set.Put(name, value, "")
+		}
+		d, err := FindDatabase(c.database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, err := d.Target(set)
+		got := strings.Join(target.Addresses, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", c.properties, got, c.want)
 		}
 	}
 }
