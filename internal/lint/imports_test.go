@@ -36,6 +36,8 @@ var rules = []rule{
 	{room: "record", forbidden: []string{"stats", "engine", "report", "dialect", "driver/*", "cli"}},
 	{room: "report", forbidden: []string{"engine", "wire", "driver", "dialect", "cli"}},
 	{room: "export", forbidden: []string{"report", "dialect", "cli"}},
+	{room: "cgroup", forbidden: []string{"all", "std:os", "std:net"}},
+	{room: "awake", forbidden: []string{"all"}, except: []string{"cgroup", "record"}},
 	{room: "observe", forbidden: []string{"engine", "wire", "report", "dialect", "cli"}},
 	{room: "dialect", forbidden: []string{"engine", "wire", "driver/*", "report", "cli"}},
 	{room: "k6x", forbidden: []string{"dialect", "cli"}},

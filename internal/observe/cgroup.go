@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// cgroup is a control group (the kernel's documentation: cgroup-v2, and cgroup-v1 with its
+// controlGroup is a control group (the kernel's documentation: cgroup-v2, and cgroup-v1 with its
 // controllers memory, cpuacct, cpu, pids and blkio).
-type cgroup struct {
+type controlGroup struct {
 	name    string
 	files   fs.FS    // of the machine, from its root
 	folders []string // of the group in files: one, or in version 1 one in each hierarchy that has it
@@ -21,10 +21,10 @@ type cgroup struct {
 }
 
 // newCgroup takes a group's folder, with a path from the root of files.
-func newCgroup(name string, files fs.FS, folder string) (*cgroup, error) {
+func newCgroup(name string, files fs.FS, folder string) (*controlGroup, error) {
 	const where = "name a folder such as /sys/fs/cgroup/system.slice/NAME.service, or in version 1 /sys/fs/cgroup/memory/NAME"
 	at := strings.TrimPrefix(path.Clean("/"+folder), "/")
-	c := &cgroup{name: name, files: files, folders: []string{at}, version: 2}
+	c := &controlGroup{name: name, files: files, folders: []string{at}, version: 2}
 	if info, err := fs.Stat(files, path.Join(at, ".")); folder == "" || err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%q is no control group: there is no such folder; %s", folder, where)
 	}
@@ -45,10 +45,10 @@ func newCgroup(name string, files fs.FS, folder string) (*cgroup, error) {
 }
 
 // Name implements Source.
-func (c *cgroup) Name() string { return c.name }
+func (c *controlGroup) Name() string { return c.name }
 
 // Sample implements Source.
-func (c *cgroup) Sample(context.Context) (Sample, error) {
+func (c *controlGroup) Sample(context.Context) (Sample, error) {
 	if _, err := fs.Stat(c.files, path.Join(c.folders[0], "cgroup.procs")); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("control group /%s: %w", c.folders[0], ErrGone)
 	}
@@ -59,7 +59,7 @@ func (c *cgroup) Sample(context.Context) (Sample, error) {
 	return out, nil
 }
 
-func (c *cgroup) figures() Sample {
+func (c *controlGroup) figures() Sample {
 	out := c.second()
 	if c.version == 1 {
 		out = c.first()
@@ -75,7 +75,7 @@ func (c *cgroup) figures() Sample {
 }
 
 // second is the figures that only version 2 has in this form.
-func (c *cgroup) second() (out Sample) {
+func (c *controlGroup) second() (out Sample) {
 	limit, _ := c.number("memory.max")
 	if n, ok := c.number("memory.current"); ok {
 		out = append(out, c.memory("memory_bytes", n, limit))
@@ -111,7 +111,7 @@ func (c *cgroup) second() (out Sample) {
 const anonymous = "anonymous_bytes"
 
 // memory is a figure of memory with its limit, the machine's if the group has none.
-func (c *cgroup) memory(name string, n, limit float64) Value {
+func (c *controlGroup) memory(name string, n, limit float64) Value {
 	v := Value{Metric: Metric{Name: name, Unit: Bytes, Leak: name == anonymous}, Value: n}
 	if limit > 0 && limit < memoryUnlimited {
 		v.Limit, v.LimitName = limit, "the control group's memory limit"
@@ -138,7 +138,7 @@ func transfers(readBytes, writtenBytes, reads, writes float64) Sample {
 }
 
 // text reads a file of the group.
-func (c *cgroup) text(file string) (string, bool) {
+func (c *controlGroup) text(file string) (string, bool) {
 	for _, folder := range c.folders {
 		if data, err := fs.ReadFile(c.files, path.Join(folder, file)); err == nil {
 			return string(data), true
@@ -147,7 +147,7 @@ func (c *cgroup) text(file string) (string, bool) {
 	return "", false
 }
 
-func (c *cgroup) number(file string) (float64, bool) {
+func (c *controlGroup) number(file string) (float64, bool) {
 	text, ok := c.text(file)
 	if !ok {
 		return 0, false
@@ -157,7 +157,7 @@ func (c *cgroup) number(file string) (float64, bool) {
 }
 
 // table reads a file of lines with a name and a number each.
-func (c *cgroup) table(file string) map[string]float64 {
+func (c *controlGroup) table(file string) map[string]float64 {
 	out := map[string]float64{}
 	text, _ := c.text(file)
 	for l := range strings.Lines(text) {

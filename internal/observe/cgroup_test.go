@@ -22,7 +22,7 @@ func machine(texts map[string]string) fstest.MapFS {
 }
 
 // sampled is a sample by name, with limits.
-func sampled(t *testing.T, c *cgroup) map[string]float64 {
+func sampled(t *testing.T, c *controlGroup) map[string]float64 {
 	t.Helper()
 	values, err := c.Sample(context.Background())
 	if err != nil {
@@ -181,7 +181,7 @@ func TestControlGroupsOfThisMachine(t *testing.T) {
 				t.Logf("%s: %v", folder, err)
 				continue
 			}
-			for name, n := range sampled(t, source.(*cgroup)) {
+			for name, n := range sampled(t, source.(*controlGroup)) {
 				found[name] = n
 			}
 		}

@@ -35,7 +35,7 @@ func sameGroup(files fs.FS, folder string) (others []string) {
 }
 
 // first is the figures that only version 1 has in this form.
-func (c *cgroup) first() (out Sample) {
+func (c *controlGroup) first() (out Sample) {
 	stat := c.table("memory.stat")
 	limit, ok := c.number("memory.limit_in_bytes")
 	if above := stat["hierarchical_memory_limit"]; above > 0 && (!ok || above < limit) {
@@ -63,7 +63,7 @@ func (c *cgroup) first() (out Sample) {
 
 // blkio adds up what the devices did for the group and those below it. A line is a device, what, and
 // a number.
-func (c *cgroup) blkio(figure string) (read, written float64, ok bool) {
+func (c *controlGroup) blkio(figure string) (read, written float64, ok bool) {
 	text, ok := c.text("blkio.throttle." + figure + "_recursive")
 	if !ok {
 		if text, ok = c.text("blkio.throttle." + figure); !ok {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"brunt/internal/cgroup"
 )
 
 // memoryUnlimited is the least limit that means none: version 1 says so by a number near 2⁶³.
@@ -15,20 +17,12 @@ const memoryUnlimited = 1 << 60
 func (p *process) memoryLimit() (bytes float64, name string) {
 	data, err := os.ReadFile(filepath.Join(p.path(p.pid), "cgroup"))
 	if err == nil {
-		for l := range strings.Lines(string(data)) {
-			f := strings.SplitN(strings.TrimSpace(l), ":", 3)
-			if len(f) != 3 {
-				continue
-			}
-			root, file := p.cgroups, "memory.max"
-			if f[1] != "" {
-				if !strings.Contains(","+f[1]+",", ",memory,") {
-					continue
+		for _, folder := range cgroup.Folders(string(data), "memory") {
+			for _, file := range []string{"memory.max", "memory.limit_in_bytes"} {
+				n := readNumber(filepath.Join(p.cgroups, folder, file))
+				if n > 0 && n < memoryUnlimited && (bytes == 0 || n < bytes) {
+					bytes, name = n, "the control group's memory limit"
 				}
-				root, file = filepath.Join(p.cgroups, "memory"), "memory.limit_in_bytes"
-			}
-			if n := leastLimit(root, f[2], file); n > 0 && (bytes == 0 || n < bytes) {
-				bytes, name = n, "the control group's memory limit"
 			}
 		}
 	}
@@ -36,18 +30,6 @@ func (p *process) memoryLimit() (bytes float64, name string) {
 		return total, "the machine's memory"
 	}
 	return bytes, name
-}
-
-// leastLimit is the least limit of a control group and those above it, 0 if there is none.
-func leastLimit(root, path, file string) (least float64) {
-	for at := filepath.Clean("/" + path); ; at = filepath.Dir(at) {
-		if n := readNumber(filepath.Join(root, at, file)); n > 0 && n < memoryUnlimited && (least == 0 || n < least) {
-			least = n
-		}
-		if at == "/" {
-			return least
-		}
-	}
 }
 
 func memoryTotal(proc string) float64 {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"brunt/internal/cgroup"
 )
 
 // Fingerprint says what machine this is. What the system doesn't tell is left empty.
@@ -69,38 +71,21 @@ func cpuQuota(root fs.FS) string {
 			least = q / p
 		}
 	}
-	for _, group := range cgroups(root) {
-		for dir := group; ; dir = path.Dir(dir) {
-			if f := strings.Fields(firstLine(root, path.Join("sys/fs/cgroup", dir, "cpu.max"))); len(f) == 2 {
-				consider(f[0], f[1])
-			}
-			v1 := path.Join("sys/fs/cgroup/cpu", dir)
-			consider(firstLine(root, path.Join(v1, "cpu.cfs_quota_us")), firstLine(root, path.Join(v1, "cpu.cfs_period_us")))
-			if dir == "/" || dir == "." {
-				break
-			}
+	data, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	for _, folder := range cgroup.Folders(string(data), "cpu") {
+		dir := path.Join(cgroup.Root, folder)
+		if f := strings.Fields(firstLine(root, path.Join(dir, "cpu.max"))); len(f) == 2 {
+			consider(f[0], f[1])
 		}
+		consider(firstLine(root, path.Join(dir, "cpu.cfs_quota_us")), firstLine(root, path.Join(dir, "cpu.cfs_period_us")))
 	}
 	if least == 0 {
 		return ""
 	}
 	return strconv.FormatFloat(least, 'g', 4, 64)
-}
-
-// cgroups are the paths of the process's groups that may limit its CPU.
-func cgroups(root fs.FS) []string {
-	out := []string{"/"}
-	data, err := fs.ReadFile(root, "proc/self/cgroup")
-	if err != nil {
-		return out
-	}
-	for line := range strings.Lines(string(data)) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) == 3 && (f[1] == "" || strings.Contains(","+f[1]+",", ",cpu,")) {
-			out = append(out, path.Clean("/"+f[2]))
-		}
-	}
-	return out
 }
 
 func inContainer(root fs.FS) bool {

@@ -13,7 +13,7 @@ func TestFingerprintFiles(t *testing.T) {
 		"proc/cpuinfo":              file("processor\t: 0\nmodel name\t: AMD EPYC 7452 32-Core Processor\n"),
 		"proc/meminfo":              file("MemTotal:       16384 kB\nMemFree:  1 kB\n"),
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": file("performance\n"),
-		"proc/self/cgroup":                        file("0::/pod/box\n"),
+		"proc/self/cgroup":                        file("3:cpu:/pod\n0::/pod/box\n"),
 		"sys/fs/cgroup/pod/cpu.max":               file("150000 100000\n"),
 		"sys/fs/cgroup/pod/box/cpu.max":           file("max 100000\n"),
 		"sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us":  file("-1\n"),

@@ -50,7 +50,8 @@ type Run struct {
 	Hints       []Hint            `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
 	HintsMore   uint64            `json:"hints_omitted,omitempty"` // how many came after them
 	Setup       *Setup            `json:"setup,omitempty"`
-	Tables      []TableUse        `json:"tables,omitempty"`  // of the plan, as found or made
+	Tables      []TableUse        `json:"tables,omitempty"` // of the plan, as found or made
+	Awake       *Awake            `json:"awake,omitempty"`
 	Watched     []Watched         `json:"watched,omitempty"` // what else happened
 	Extra       map[string]string `json:"extra,omitempty"`   // what a dialect wants kept
 }
@@ -189,6 +190,17 @@ type Health struct {
 	BacklogMax    uint64  `json:"backlog_max"`
 	InFlightMean  float64 `json:"in_flight_mean"`          // requests in flight, by Little's law
 	CeilingPerS   float64 `json:"ceiling_per_s,omitempty"` // this machine's measured maximum
+}
+
+// Awake is what was done so that the generator's machine could hold the schedule; see package awake.
+type Awake struct {
+	Mode          string `json:"mode"`                     // "auto", "on" or "off"
+	Threads       int    `json:"threads"`                  // of idle priority, each of which kept a core from sleeping
+	ThreadsReason string `json:"threads_reason,omitempty"` // why there were none
+	CPUNs         int64  `json:"cpu_ns,omitempty"`         // processor time that these had, which is in no other figure
+	DMALatency    bool   `json:"cpu_dma_latency"`          // /dev/cpu_dma_latency was held at 0
+	Nice          int    `json:"nice"`                     // of the generator's threads
+	NiceReason    string `json:"nice_reason,omitempty"`    // why it was left at 0
 }
 
 // Verdict says whether the result stands.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/cgroup"
 	"brunt/internal/tier"
 )
 
@@ -111,7 +112,8 @@ func (p *Probe) throttledNs() int64 {
 		return 0
 	}
 	most := int64(0)
-	for _, file := range throttleFiles(string(text)) {
+	for _, folder := range cgroup.Folders(string(text), "cpu") {
+		file := path.Join(cgroup.Root, folder, "cpu.stat")
 		text, err := p.readFile(file)
 		if err != nil {
 			continue
@@ -123,43 +125,6 @@ func (p *Probe) throttledNs() int64 {
 		p.throttle[file] = now
 	}
 	return most
-}
-
-// throttleFiles lists the cpu.stat files of the control groups in /proc/self/cgroup and of those
-// above them: of the unified hierarchy (0::/path) and of the older one's cpu controller. In a
-// container the path may be the host's; the root then stands for what is visible.
-func throttleFiles(cgroups string) (files []string) {
-	for line := range strings.Lines(cgroups) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		var roots []string
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-			roots = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
-		case hasController(parts[1], "cpu") && !strings.Contains(parts[1], "/"):
-			roots = []string{"sys/fs/cgroup/" + parts[1], "sys/fs/cgroup/cpu"}
-		}
-		for _, root := range roots {
-			for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {
-				files = append(files, path.Join(root, group, "cpu.stat"))
-				if group == "/" {
-					break
-				}
-			}
-		}
-	}
-	return files
-}
-
-func hasController(list, name string) bool {
-	for _, c := range strings.Split(list, ",") {
-		if c == name {
-			return true
-		}
-	}
-	return false
 }
 
 // throttled reads cpu.stat: throttled_usec of the unified hierarchy, throttled_time in ns of the

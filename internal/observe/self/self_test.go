@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/metrics"
-	"slices"
 	"testing"
 	"testing/fstest"
 )
@@ -112,16 +111,7 @@ func TestStandstills(t *testing.T) {
 	}
 }
 
-func TestThrottleFiles(t *testing.T) {
-	got := throttleFiles("12:cpu,cpuacct:/docker/ab\n11:cpuset:/x\n0::/\nnonsense\n")
-	want := []string{
-		"sys/fs/cgroup/cpu,cpuacct/docker/ab/cpu.stat", "sys/fs/cgroup/cpu,cpuacct/docker/cpu.stat", "sys/fs/cgroup/cpu,cpuacct/cpu.stat",
-		"sys/fs/cgroup/cpu/docker/ab/cpu.stat", "sys/fs/cgroup/cpu/docker/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat",
-		"sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/unified/cpu.stat",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+func TestThrottledIsRead(t *testing.T) {
 	if n := throttled("nr_periods 1\nthrottled_time 123\n"); n != 123 {
 		t.Errorf("%d ns", n)
 	}
@@ -161,12 +151,10 @@ func TestThisProcess(t *testing.T) {
 }
 
 func FuzzProc(f *testing.F) {
-	f.Add("0::/a/b\n3:cpu:/x\n", "throttled_usec 7\n", "1 2 3")
-	f.Fuzz(func(t *testing.T, cgroups, stat, line string) {
-		for _, file := range throttleFiles(cgroups) {
-			if len(file) < len("sys/fs/cgroup/cpu.stat") || file[:13] != "sys/fs/cgroup" {
-				t.Errorf("%q leads to %q", cgroups, file)
-			}
+	f.Add("throttled_usec 7\n", "1 2 3", "cpu0 1 2 3 4 5 6 7 8\n")
+	f.Fuzz(func(t *testing.T, stat, line, cores string) {
+		if _, found := coreTimesOf([]byte(cores), []int{0}); found < 0 {
+			t.Errorf("%q", cores)
 		}
 		if n := throttled(stat); n < 0 {
 			t.Errorf("%q is %d ns", stat, n)

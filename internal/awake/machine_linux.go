@@ -1,0 +1,168 @@
+package awake
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"brunt/internal/cgroup"
+)
+
+// machine is what is known of this one.
+type machine struct {
+	root    string // its root directory
+	linux   bool
+	virtual bool
+	cores   []int // that this process may use
+	group   string // a control group for idle threads, "" without one
+}
+
+func thisMachine() *machine {
+	m := &machine{root: "/", linux: true}
+	m.virtual = m.runsVirtually()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err == nil {
+		for core := range len(set) * bits.UintSize {
+			if set.IsSet(core) {
+				m.cores = append(m.cores, core)
+			}
+		}
+	}
+	return m
+}
+
+// runsVirtually reports whether a hypervisor has this machine: x86 processors say so, others' firmware.
+func (m *machine) runsVirtually() bool {
+	for line := range strings.Lines(m.text("proc/cpuinfo")) {
+		if name, flags, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "flags" {
+			return strings.Contains(" "+strings.TrimSpace(flags)+" ", " hypervisor ")
+		}
+	}
+	return m.exists("proc/device-tree/hypervisor") || strings.Contains(m.text("sys/class/dmi/id/sys_vendor"), "QEMU") ||
+		strings.Contains(m.text("sys/class/dmi/id/sys_vendor"), "Amazon EC2")
+}
+
+func (m *machine) text(name string) string {
+	b, err := os.ReadFile(filepath.Join(m.root, name))
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func (m *machine) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(m.root, name))
+	return err == nil
+}
+
+// idleForAll reports whether threads of idle priority can be so for everybody on this machine. The kernel
+// weighs control groups first, then the threads in each, so SCHED_IDLE says nothing to other groups, and
+// every session is a group of its own where autogroups are on (sched(7)). A group that is idle itself
+// (cpu.idle, Linux 5.15) does, for which root makes one; without groups the priority alone will do.
+func (m *machine) idleForAll() bool {
+	if m.makeIdleGroup() {
+		return true
+	}
+	autogroups := strings.TrimSpace(m.text("proc/sys/kernel/sched_autogroup_enabled"))
+	return autogroups != "1" && !m.grouped()
+}
+
+// groupName is the control group for idle threads, shared by all that run at once.
+const groupName = "brunt-awake"
+
+// makeIdleGroup makes the control group for idle threads, if it may and it isn't there already.
+func (m *machine) makeIdleGroup() bool {
+	for _, top := range m.tops() {
+		dir := filepath.Join(top, groupName)
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, "cpu.idle"), []byte("1"), 0o644); err != nil {
+			os.Remove(dir)
+			continue
+		}
+		m.group = dir
+		return true
+	}
+	return false
+}
+
+// tops are the folders of the machine's outermost group for the cpu controller, as far as this process sees
+// them: in a container what looks outermost isn't.
+func (m *machine) tops() (dirs []string) {
+	for _, folder := range cgroup.Folders(m.text("proc/self/cgroup"), "cpu") {
+		at := filepath.Join(cgroup.Root, folder)
+		old := m.exists(filepath.Join(at, "release_agent")) && m.exists(filepath.Join(at, "cpu.shares"))
+		unified := !m.exists(filepath.Join(at, "cgroup.type")) && slices.Contains(strings.Fields(m.text(filepath.Join(at, "cgroup.subtree_control"))), "cpu")
+		if old || unified {
+			dirs = append(dirs, filepath.Join(m.root, at))
+		}
+	}
+	return dirs
+}
+
+// grouped reports whether this process is in a control group that is weighed against others.
+func (m *machine) grouped() bool {
+	for _, folder := range cgroup.Folders(m.text("proc/self/cgroup"), "cpu") {
+		at := filepath.Join(cgroup.Root, folder)
+		old := m.exists(filepath.Join(at, "cpu.shares")) && !m.exists(filepath.Join(at, "release_agent"))
+		if old || m.exists(filepath.Join(at, "cpu.weight")) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdLatency asks the kernel for cores that wake at once, until release is called.
+func (m *machine) holdLatency() (release func(), ok bool) {
+	f, err := os.OpenFile(filepath.Join(m.root, "dev/cpu_dma_latency"), os.O_WRONLY, 0)
+	if err != nil {
+		return func() {}, false
+	}
+	if _, err := f.Write(make([]byte, 4)); err != nil {
+		f.Close()
+		return func() {}, false
+	}
+	return func() { f.Close() }, true
+}
+
+// raise gives all threads of this process a priority, which those inherit that they start. restore gives
+// them back the usual one.
+func (m *machine) raise(nice int) (restore func(), err error) {
+	// The system call returns 20 − nice (getpriority(2)).
+	if raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || raw != 20 {
+		return func() {}, errors.New("the priority that this process was started with is left as it is")
+	}
+	// Twice: what a thread that isn't reached yet starts meanwhile is reached then.
+	if err := errors.Join(setAll(nice), setAll(nice)); err != nil {
+		_ = setAll(0)
+		return func() {}, fmt.Errorf("not permitted: it takes CAP_SYS_NICE or a limit of nice (ulimit -e) of %d", 20-nice)
+	}
+	return func() { _ = setAll(0) }, nil
+}
+
+// setAll sets the priority of all threads; one that ends meanwhile is no failure.
+func setAll(nice int) error {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			continue
+		}
+		if err := unix.Setpriority(unix.PRIO_PROCESS, tid, nice); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}

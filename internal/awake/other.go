@@ -1,0 +1,27 @@
+//go:build !linux
+
+package awake
+
+import "errors"
+
+// machine is one of which nothing is known.
+type machine struct {
+	linux, virtual bool
+	cores          []int
+}
+
+func thisMachine() *machine { return &machine{} }
+
+func (m *machine) idleForAll() bool { return false }
+
+func (m *machine) spin() (*spinners, error) { return nil, errors.ErrUnsupported }
+
+func (m *machine) holdLatency() (release func(), ok bool) { return func() {}, false }
+
+func (m *machine) raise(int) (restore func(), err error) { return func() {}, errors.ErrUnsupported }
+
+type spinners struct{}
+
+func (s *spinners) cpuNs() int64 { return 0 }
+
+func (s *spinners) stop() {}
