@@ -9,6 +9,7 @@
 package awake
 
 import (
+	"context"
 	"fmt"
 
 	"brunt/internal/record"
@@ -23,11 +24,11 @@ const (
 
 // Options say what is known of the load and its machine.
 type Options struct {
-	Mode      string // "" means Auto
-	Quota     string // of the control group, in cores; "" without one
-	Container bool   // other containers may share the machine's cores
-	Local     bool   // a server under load may share the machine's cores
-	Scheduled bool   // requests have times at which they are due, and nothing spins until then
+	Mode      string   // "" means Auto
+	Quota     string   // of the control group, in cores; "" without one
+	Container bool     // other containers may share the machine's cores
+	Servers   []string // addresses under load, whose processes may share the machine's cores; none embedded in this process
+	Scheduled bool     // requests have times at which they are due, and nothing spins until then
 }
 
 // nice is the priority that threads get; -20 is the highest, 0 the usual.
@@ -47,7 +48,7 @@ type Keeper struct {
 
 // Start begins. It never fails: State says what was done, and why the rest wasn't. Stop must be called in
 // the end.
-func Start(o Options) *Keeper {
+func Start(ctx context.Context, o Options) *Keeper {
 	k := &Keeper{state: record.Awake{Mode: o.Mode}, latency: func() {}, priority: func() {}}
 	if o.Mode == "" {
 		k.state.Mode = Auto
@@ -57,7 +58,7 @@ func Start(o Options) *Keeper {
 		return k
 	}
 	m := thisMachine()
-	if k.state.ThreadsReason = m.objection(&o); k.state.ThreadsReason == "" {
+	if k.state.ThreadsReason = m.objection(ctx, &o); k.state.ThreadsReason == "" {
 		var err error
 		if k.spinners, err = m.spin(); err != nil {
 			k.state.ThreadsReason = err.Error()
@@ -103,7 +104,7 @@ func (k *Keeper) Stop() {
 }
 
 // objection is why no threads of idle priority are to be started, "" if they are.
-func (m *machine) objection(o *Options) string {
+func (m *machine) objection(ctx context.Context, o *Options) string {
 	switch {
 	case !m.linux:
 		return "only Linux has threads of idle priority"
@@ -119,7 +120,7 @@ func (m *machine) objection(o *Options) string {
 		return ""
 	case o.Container:
 		return "idle priority counts only within a container: they would take time from others"
-	case o.Local:
+	case local(ctx, o.Servers):
 		return "idle priority counts only within a session or control group: they would take time from the server on this machine"
 	}
 	return ""

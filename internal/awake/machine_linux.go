@@ -21,7 +21,7 @@ type machine struct {
 	root    string // its root directory
 	linux   bool
 	virtual bool
-	cores   []int // that this process may use
+	cores   []int  // that this process may use
 	group   string // a control group for idle threads, "" without one
 }
 

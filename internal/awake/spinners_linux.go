@@ -55,7 +55,7 @@ func (m *machine) spin() (*spinners, error) {
 		cores[i] = strconv.Itoa(core)
 	}
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{childName, strings.Join(cores, ","), m.group}, Env: []string{}, Dir: "/",
+		Path: "/proc/self/exe", Args: []string{childName, strings.Join(cores, ",")}, Env: []string{}, Dir: "/",
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	}
 	input, err := cmd.StdinPipe()
@@ -86,15 +86,32 @@ func (m *machine) spin() (*spinners, error) {
 	s.child = cmd.Process
 	select {
 	case line := <-told:
-		if line == readyLine {
+		if line != readyLine {
+			err = fmt.Errorf("the threads of idle priority didn't start: %s", line)
+		} else if err = m.place(s); err == nil {
 			return s, nil
 		}
-		err = fmt.Errorf("the threads of idle priority didn't start: %s", line)
 	case <-time.After(readyTimeout):
 		err = errors.New("the threads of idle priority didn't start in time")
 	}
 	s.stop()
 	return nil, err
+}
+
+// place puts the child into the control group for idle threads, if there is one. Another process that ends
+// may just have removed it.
+func (m *machine) place(s *spinners) error {
+	if m.group == "" {
+		return nil
+	}
+	for range 3 {
+		err := os.WriteFile(filepath.Join(m.group, "cgroup.procs"), []byte(strconv.Itoa(s.child.Pid)), 0)
+		if err == nil {
+			return nil
+		}
+		m.makeIdleGroup()
+	}
+	return errors.New("the control group for threads of idle priority keeps vanishing")
 }
 
 // cpuNs is the processor time of the child: clock_getcpuclockid(3) as the kernel numbers such clocks.
@@ -111,10 +128,20 @@ func (s *spinners) cpuNs() int64 {
 	return s.lastNs.Load()
 }
 
-// stop kills the child. It is waited for, but not for long: threads of idle priority take their time to die
-// on busy cores.
+// stop kills the child, whose threads get the usual priority for it, as far as permitted: those of idle
+// priority would take seconds to die on busy cores.
 func (s *spinners) stop() {
 	s.cpuNs()
+	pid := strconv.Itoa(s.child.Pid)
+	if s.group != "" {
+		_ = os.WriteFile(filepath.Join(filepath.Dir(s.group), "cgroup.procs"), []byte(pid), 0)
+	}
+	tasks, _ := os.ReadDir("/proc/" + pid + "/task")
+	for _, task := range tasks {
+		if tid, err := strconv.Atoi(task.Name()); err == nil {
+			_ = unix.SchedSetAttr(tid, &unix.SchedAttr{Policy: unix.SCHED_NORMAL}, 0)
+		}
+	}
 	_ = s.child.Kill() // it may have ended already
 	s.input.Close()
 	select {
@@ -129,63 +156,51 @@ func (s *spinners) stop() {
 
 // child is the child's life: a thread of idle priority on every core given, until its input ends.
 func child(args []string) int {
-	if len(args) != 2 {
+	if len(args) != 1 {
 		return 2
 	}
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	_ = os.WriteFile("/proc/self/comm", []byte(childName), 0)
-	cores, err := joinCores(args[0], args[1])
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
 	debug.SetGCPercent(-1) // a collection would wait for threads that never give way
+	cores := strings.Split(args[0], ",")
 	runtime.GOMAXPROCS(len(cores) + 1)
-	ready := make(chan error)
+	begin := make(chan struct{})
 	for _, core := range cores {
-		go spinOn(core, ready)
-	}
-	for range cores {
-		if err := <-ready; err != nil {
+		if err := spinOn(core, begin); err != nil {
 			fmt.Println(err)
 			return 1
 		}
 	}
 	fmt.Println(readyLine)
+	close(begin)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return 0
 }
 
-// joinCores reads the list of cores and enters the control group, if there is one.
-func joinCores(list, group string) (cores []int, err error) {
-	for text := range strings.SplitSeq(list, ",") {
-		core, err := strconv.Atoi(text)
-		if err != nil {
-			return nil, err
+// spinOn makes a thread that spins on a core with idle priority from begin on. What is to be done before
+// is done here: on a busy machine, a thread of idle priority would take seconds to say that it is ready.
+func spinOn(core string, begin <-chan struct{}) error {
+	number, err := strconv.Atoi(core)
+	if err != nil {
+		return err
+	}
+	thread := make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		thread <- unix.Gettid()
+		<-begin
+		for {
+			pause()
 		}
-		cores = append(cores, core)
-	}
-	if group == "" {
-		return cores, nil
-	}
-	return cores, os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte("0"), 0)
-}
-
-// spinOn is a thread's life.
-func spinOn(core int, ready chan<- error) {
-	runtime.LockOSThread()
+	}()
+	tid := <-thread
 	var set unix.CPUSet
-	set.Set(core)
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		ready <- fmt.Errorf("stay on core %d: %w", core, err)
-		return
+	set.Set(number)
+	if err := unix.SchedSetaffinity(tid, &set); err != nil {
+		return fmt.Errorf("stay on core %d: %w", number, err)
 	}
-	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0); err != nil {
-		ready <- fmt.Errorf("take idle priority: %w", err)
-		return
+	if err := unix.SchedSetAttr(tid, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0); err != nil {
+		return fmt.Errorf("take idle priority: %w", err)
 	}
-	ready <- nil
-	for {
-		pause()
-	}
+	return nil
 }

@@ -31,6 +31,7 @@ type loadFlags struct {
 	tier       string
 	loops      int
 	ioUring    bool
+	awake      string
 	interval   time.Duration
 }
 
@@ -50,6 +51,7 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
 	fs.IntVar(&f.loops, "loops", 0, "event loops (default: as few as carry the load)")
 	fs.BoolVar(&f.ioUring, "io-uring", false, "use io_uring if the kernel has it")
+	fs.StringVar(&f.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
 	f.recordFlags.bind(fs)
 	f.liveFlags.bind(fs)
@@ -67,6 +69,7 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 		{"late", f.late, []string{"queue", "drop"}, &s.LatePolicy},
 		{"outage", f.outage, []string{"fail", "wait"}, &s.Outage},
 		{"tier", f.tier, []string{"auto", "codec", "library"}, &s.Tier},
+		{"awake", f.awake, []string{"auto", "on", "off"}, &s.Awake},
 	} {
 		if !set(given.name) {
 			continue

@@ -20,6 +20,9 @@ func (s Settings) WithDefaults() Settings {
 	if s.LatePolicy == "" {
 		s.LatePolicy = "queue"
 	}
+	if s.Awake == "" {
+		s.Awake = "auto"
+	}
 	if s.Outage == "" {
 		s.Outage = "fail"
 	}

@@ -13,7 +13,7 @@ import (
 func topKeys() []string {
 	return []string{"config_name", "seed", "target", "tables_schema", "indexes", "queries", "transactions", "mix", "load",
 		"scale", "scaled", "thresholds", "sessions", "timeouts", "retries", "retry_errors", "retry_pause", "late", "drop_after", "outage", "pipeline", "loops", "tier",
-		"spin", "io_uring", "timing_tolerance", "interval", "error_threshold", "x-*"}
+		"spin", "awake", "io_uring", "timing_tolerance", "interval", "error_threshold", "x-*"}
 }
 
 func (r *reader) plan(root *yaml.Node) *plan.Plan {
@@ -137,6 +137,7 @@ func (r *reader) settings(o *object, p *plan.Plan) {
 	s.LatePolicy = o.choice("late", []string{"queue", "drop"})
 	s.Outage = o.choice("outage", []string{"fail", "wait"})
 	s.Tier = o.choice("tier", []string{"auto", "codec", "library"})
+	s.Awake = o.choice("awake", []string{"auto", "on", "off"})
 	s.Pipeline = int(o.integer("pipeline", 1, math.MaxInt32))
 	s.Loops = int(o.integer("loops", 0, math.MaxInt32))
 	s.IOUring = o.flag("io_uring")

@@ -244,6 +244,7 @@ func (m *mapping) settings(p *plan.Plan) {
 	m.whole("pipeline", s.Pipeline)
 	m.whole("loops", s.Loops)
 	m.duration("spin", s.Spin)
+	m.text("awake", s.Awake)
 	m.flag("io_uring", s.IOUring)
 }
 

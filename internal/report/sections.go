@@ -182,6 +182,9 @@ func generator(p *page, run *record.Run) {
 	if cores := float64(run.Environment.Cores); cores > 0 && h.OthersCPUMean > 0.01 {
 		items = append(items, item{label: "others", value: fmt.Sprintf("%.2f cores", h.OthersCPUMean), note: fmt.Sprintf("%s of those that brunt may use; the hypervisor kept %s", fraction(h.OthersCPUMean/cores), fraction(float64(h.StealNs)/cores/float64(max(run.DurationNs, 1))))})
 	}
+	if a := run.Awake; a != nil {
+		items = append(items, awakeItem(a))
+	}
 	items = append(items, item{label: "memory", value: size(h.RSSBytesMax), note: fmt.Sprintf("%s, longest pause %s", plural(int(h.GCCycles), "collection", "collections"), latencyInt(h.GCPauseNsMax))})
 	items = append(items, item{label: "in flight", value: inFlight(h.InFlightMean), note: "requests on average, by Little's law"})
 	if h.CeilingPerS > 0 {
@@ -194,6 +197,21 @@ func generator(p *page, run *record.Run) {
 		items = append(items, item{label: "stood still", value: latencyInt(h.PausedNs), style: yellow, note: "suspended, stopped or starved"})
 	}
 	p.tree(items)
+}
+
+// awakeItem is what was done to keep the machine awake.
+func awakeItem(a *record.Awake) item {
+	it := item{label: "cores", value: "may sleep", note: clean(a.ThreadsReason)}
+	if a.Threads > 0 {
+		it.value, it.note = "kept awake", plural(a.Threads, "thread", "threads")+" of idle priority used what nobody wanted"
+	}
+	if a.DMALatency {
+		it.note += "; deep sleep prevented"
+	}
+	if a.Nice != 0 {
+		it.note += fmt.Sprintf("; brunt ran with nice %d", a.Nice)
+	}
+	return it
 }
 
 func inFlight(x float64) string {

@@ -129,8 +129,16 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		next = r.announced(next)
 	}
 	defer r.fleet.Close()
+	keeper := keepAwake(ctx, r.stand.plan, r.Record)
+	defer func() {
+		r.Record.Awake = keeper.State()
+		keeper.Stop()
+	}()
+	if err := r.bundle.Update(r.Record); err != nil {
+		return err
+	}
 	defer calmCollector(r.Record.Tier)()
-	probe, stop := newHealth()
+	probe, stop := newHealth(keeper.CPUNs)
 	defer stop()
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
