@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/awake"
 	"brunt/internal/plan"
 )
 
@@ -69,14 +70,13 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 		{"late", f.late, []string{"queue", "drop"}, &s.LatePolicy},
 		{"outage", f.outage, []string{"fail", "wait"}, &s.Outage},
 		{"tier", f.tier, []string{"auto", "codec", "library"}, &s.Tier},
-		{"awake", f.awake, []string{"auto", "on", "off"}, &s.Awake},
+		{"awake", f.awake, awakeModes(), &s.Awake},
 	} {
 		if !set(given.name) {
 			continue
 		}
-		if !slices.Contains(given.one, given.value) {
-			last := len(given.one) - 1
-			return fmt.Errorf("--%s %s: use %s or %s", given.name, given.value, strings.Join(given.one[:last], ", "), given.one[last])
+		if err := oneOf(given.name, given.value, given.one); err != nil {
+			return err
 		}
 		*given.to = given.value
 	}
@@ -104,6 +104,18 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 	}
 	return nil
 }
+
+// oneOf checks the value of a flag that takes one of a few words.
+func oneOf(flag, value string, words []string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	last := len(words) - 1
+	return fmt.Errorf("--%s %s: use %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
+}
+
+// awakeModes are the values of --awake.
+func awakeModes() []string { return []string{awake.Auto, awake.On, awake.Off} }
 
 // shape puts the flags over the plan's load and thresholds, and checks the plan as it then is.
 func (f *loadFlags) shape(p *plan.Plan) error {

@@ -25,6 +25,7 @@ type ycsbFlags struct {
 
 	workload string
 	tier     string
+	awake    string
 	report   bool
 	quiet    bool
 }
@@ -64,6 +65,7 @@ func (f *ycsbFlags) bindLoad(cmd *cobra.Command) {
 	fs.IntVar(&f.target, "target", 0, "operations a second, whatever the database does; property target")
 	fs.IntVar(&f.interval, "interval", 10, "seconds between lines of progress")
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
+	fs.StringVar(&f.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	fs.BoolVar(&f.report, "report", false, "also print brunt's own report, and exit by its verdict")
 	f.recordFlags.bind(fs)
 	f.liveFlags.bind(fs)

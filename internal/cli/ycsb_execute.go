@@ -37,6 +37,10 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 			job.Plan.Settings.Pipeline = 1
 		}
 	}
+	if err := oneOf("awake", f.awake, awakeModes()); err != nil {
+		return usage(err)
+	}
+	job.Plan.Settings.Awake = f.awake
 	y := &ycsbRun{flags: f, job: job, resumed: resumed}
 	if settings.Command == ycsb.Load {
 		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}

@@ -72,6 +72,7 @@ func (f *flags) ours() {
 	fs.DurationVar(&o.Wait, "wait", 0, "wait up to this `time` for the service to come up before the load")
 	fs.DurationVar(&o.Slice, "slice", 0, "slice of the record, `time`; it must divide the interval (default 1s)")
 	fs.StringVar(&o.Late, "late", "queue", "requests that are late: `policy` queue or drop")
+	fs.StringVar(&o.Awake, "awake", "auto", "`mode` auto, on or off: keep this machine's cores from sleeping during the load")
 	fs.Uint64Var(&o.Seed, "seed", 1, "`seed` of what is chosen at random")
 	fs.Func("threshold", "rule for the result, such as `\"p(99) < 10ms\"` (repeatable)", func(s string) error {
 		o.Thresholds = append(o.Thresholds, s)

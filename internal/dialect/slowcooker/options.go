@@ -45,6 +45,7 @@ type Options struct {
 	Wait        time.Duration // for the service to come up before the load
 	Slice       time.Duration // of the record
 	Late        string        // "queue" or "drop"
+	Awake       string        // "auto", "on" or "off": see plan.Settings
 	Seed        uint64
 	Thresholds  []string
 	Log         string

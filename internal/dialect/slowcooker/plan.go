@@ -52,7 +52,7 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	p.Load = []plan.Phase{o.phase()}
 	p.Settings = plan.Settings{
 		Sessions: o.Concurrency, OperationTimeout: o.Timeout, ConnectTimeout: 5 * time.Second,
-		Retries: -1, LatePolicy: o.Late, Interval: o.Slice,
+		Retries: -1, LatePolicy: o.Late, Interval: o.Slice, Awake: o.Awake,
 	}
 	for _, text := range o.Thresholds {
 		t, err := plan.ParseThreshold(text)
