@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,11 +13,11 @@ import (
 
 const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
 
-// Ctrl-C ends the load; the record is complete.
+// Ctrl-C, a terminal that goes and a supervisor end the load; the record is complete.
 func TestInterruptedOnce(t *testing.T) {
 	dir := t.TempDir()
 	plan := file(t, "plan.yml", longRun)
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		t.Run(signal.String(), func(t *testing.T) {
 			bundle := filepath.Join(dir, "bundle-"+signal.String())
 			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
@@ -37,6 +38,22 @@ func TestInterruptedOnce(t *testing.T) {
 				t.Errorf("report: exit %d, want 105", report.code)
 			}
 		})
+	}
+}
+
+// A run begun with nohup outlives its terminal.
+func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
+	dir := t.TempDir()
+	plan, bundle := file(t, "plan.yml", longRun), filepath.Join(dir, "bundle")
+	signal.Ignore(syscall.SIGHUP)
+	c := spawn(t, dir, "rate", "-c", plan, "--proto", "sqlite", "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)
+	signal.Reset(syscall.SIGHUP)
+	underWay(t, bundle, 2)
+	c.cmd.Process.Signal(syscall.SIGHUP)
+	underWay(t, bundle, 6)
+	c.cmd.Process.Signal(syscall.SIGTERM)
+	if o := c.wait(); o.code != 105 || strings.Count(o.err, "stopping") != 1 {
+		t.Errorf("exit %d, want 105\n%s", o.code, o.err)
 	}
 }
 

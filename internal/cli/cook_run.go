@@ -45,8 +45,8 @@ func (c *cooking) run() error {
 		},
 		record: recordFlags{root: c.o.Results, dir: c.o.Bundle, hdrLog: c.o.HDRLog},
 		live:   liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched},
-		quiet:  c.o.Quiet || c.replacing,
-		voice:  c.voice, open: c.open,
+		quiet:  c.o.Quiet || c.replacing, reopens: c.o.Log != "",
+		voice: c.voice, open: c.open,
 	})
 }
 

@@ -13,15 +13,26 @@ import (
 // graceAfterSecond is how long a second interrupt may take to finish the record.
 const graceAfterSecond = 3 * time.Second
 
-// interruptible returns a context that ends with the first interrupt (nothing new is sent, what
+// endings are the signals that end a run with its report: an interrupt, and those by which a terminal
+// or a supervisor ends a program. Whoever began the process with SIGHUP ignored (nohup) wants it to go
+// on when the terminal goes; reopening a log takes SIGHUP too.
+func endings(reopens bool) []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if !reopens && !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
+// interruptible returns a context that ends with the first of some signals (nothing new is sent, what
 // is in flight is waited for) and a channel that closes with the second (nothing is waited for).
 // If the record isn't finished soon after that, or with the third, the process leaves at once.
-func interruptible(stderr io.Writer) (ctx context.Context, hard <-chan struct{}, stop func()) {
+func interruptible(stderr io.Writer, endings []os.Signal) (ctx context.Context, hard <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := make(chan struct{})
 	signals := make(chan os.Signal, 3)
 	done := make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, endings...)
 	go func() {
 		wait := func() bool {
 			select {

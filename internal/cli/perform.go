@@ -23,6 +23,7 @@ type loadRun struct {
 	record  recordFlags
 	live    liveFlags
 	quiet   bool
+	reopens bool                          // SIGHUP opens the command's log anew
 	voice   func(*outlets) (voice, error) // opens what the command prints to
 	open    opener                        // nil means runner.Open
 }
@@ -47,7 +48,7 @@ type voice struct {
 // exports, keeps the record, prints the result and returns the error that is the exit code.
 func (s *streams) perform(l *loadRun) (err error) {
 	out := s.outlets()
-	ctx, hard, stop := interruptible(out.err)
+	ctx, hard, stop := interruptible(out.err, endings(l.reopens))
 	defer stop()
 	defer func() { err = errors.Join(err, out.settle(hard)) }()
 	v, err := l.voice(out)

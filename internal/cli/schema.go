@@ -68,7 +68,7 @@ kept until the work is done.`,
 }
 
 func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error {
-	ctx, _, stop := interruptible(s.err)
+	ctx, _, stop := interruptible(s.err, endings(false))
 	defer stop()
 	done := func() {}
 	if !quiet {
@@ -128,7 +128,7 @@ Others are dropped if the terminal's user says so, or with --force.`,
 			if err != nil {
 				return err
 			}
-			ctx, _, stop := interruptible(s.err)
+			ctx, _, stop := interruptible(s.err, endings(false))
 			defer stop()
 			if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
 				o.Ask = asker(bufio.NewReader(in), s.err)

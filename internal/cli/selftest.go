@@ -63,7 +63,7 @@ func serveSelftest(s *streams) error {
 }
 
 func runSelftest(s *streams, duration time.Duration, quiet bool) error {
-	ctx, _, stop := interruptible(s.err)
+	ctx, _, stop := interruptible(s.err, endings(false))
 	defer stop()
 	addresses, end, err := startServers()
 	if err != nil {

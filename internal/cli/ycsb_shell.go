@@ -28,7 +28,7 @@ line.`,
 			if err != nil {
 				return usage(err)
 			}
-			ctx, _, stop := interruptible(s.err)
+			ctx, _, stop := interruptible(s.err, endings(false))
 			defer stop()
 			session, err := runner.Connect(ctx, job.Plan)
 			if err != nil {
