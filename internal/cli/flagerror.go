@@ -20,6 +20,8 @@ func plainFlagError(err error) error {
 		what = "give a whole number"
 	case "float64":
 		what = "give a number, such as 1000 or 0.5"
+	case "rate":
+		what = "give operations a second, such as 1000 or 0.5, or N/unit, such as 600/m"
 	case "duration":
 		what = "give a time with its unit, such as 30s or 1m30s"
 	default:

@@ -14,22 +14,24 @@ import (
 // httpFlags are the flags of http.
 type httpFlags struct {
 	loadFlags
-	rate      float64
-	sessions  int
-	duration  time.Duration
-	requests  uint64
-	method    string
-	headers   []string
-	data      string
-	wait      time.Duration
-	good      string
-	insecure  bool
-	ca        string
-	http1     bool
-	redirects int
-	compress  bool
-	noReuse   bool
-	seed      uint64
+	rate       float64
+	sessions   int
+	duration   time.Duration
+	requests   uint64
+	inOrder    bool
+	method     string
+	headers    []string
+	data       string
+	secretData string
+	wait       time.Duration
+	good       string
+	insecure   bool
+	ca         string
+	http1      bool
+	redirects  int
+	compress   bool
+	noReuse    bool
+	seed       uint64
 }
 
 const (
@@ -40,17 +42,17 @@ const (
 func newHTTP(s *streams) *cobra.Command {
 	f := &httpFlags{}
 	cmd := &cobra.Command{
-		Use:   "http URL|FILE|-",
-		Short: "Load an HTTP service: one URL, or a file of requests",
-		Long: `Load an HTTP service and print a report. The argument is a URL, a file of requests in vegeta's
-target format, or - for such a list on standard input.
+		Use:   "http URL|FILE|-…",
+		Short: "Load an HTTP service: URLs, or files of requests",
+		Long: `Load an HTTP service and print a report. Each argument is a URL, a file of requests in one of
+vegeta's target formats, or - for such a list on standard input.
 
 With --rate the load is open: requests start when they are due, whatever the server does, and
 latency counts from then. With --sessions alone it is closed: each session sends when it has the
 answer to its last request. Without either it is 100 requests a second.`,
 		Example: "  brunt http http://127.0.0.1:8080/\n  brunt http http://127.0.0.1:8080/ --rate 500 --duration 1m --threshold \"p(99) < 20ms\"\n  brunt http requests.txt --sessions 8",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return f.run(s, args[0]) },
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return f.run(s, args) },
 	}
 	f.bind(cmd)
 	return cmd
@@ -58,13 +60,15 @@ answer to its last request. Without either it is 100 requests a second.`,
 
 func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.Float64Var(&f.rate, "rate", 0, "requests a second, whatever the server does (default 100 without --sessions)")
-	fs.IntVar(&f.sessions, "sessions", 0, "connections; without --rate each sends when it is free (default: enough for answers within 100 ms)")
-	fs.DurationVar(&f.duration, "duration", usualHTTPDuration, "how long")
-	fs.Uint64Var(&f.requests, "requests", 0, "end after exactly so many requests")
-	fs.StringVarP(&f.method, "method", "X", "GET", "method, for a URL")
+	fs.Var((*rateValue)(&f.rate), "rate", "requests a second, or N/unit such as 600/m, whatever the server does (default 100 without --sessions)")
+	fs.IntVarP(&f.sessions, "sessions", "c", 0, "connections; without --rate each sends when it is free (default: enough for answers within 100 ms)")
+	fs.DurationVarP(&f.duration, "duration", "z", usualHTTPDuration, "how long")
+	fs.Uint64VarP(&f.requests, "requests", "n", 0, "end after exactly so many requests")
+	fs.BoolVar(&f.inOrder, "in-order", true, "several requests in the order of the list; =false draws them by the seed")
+	fs.StringVarP(&f.method, "method", "X", "", "method, for URLs (default GET, with a body POST)")
 	fs.StringArrayVarP(&f.headers, "header", "H", nil, `header field "Name: value", for every request (repeatable)`)
-	fs.StringVarP(&f.data, "data", "d", "", "body, for a URL: text, @file, or @- for standard input")
+	fs.StringVarP(&f.data, "data", "d", "", "body, for URLs: text, @file, or @- for standard input")
+	fs.StringVar(&f.secretData, "secret-data", "", "the same, but kept in no record and no output")
 	fs.DurationVar(&f.wait, "wait", 0, "wait so long for the service to come up before the load")
 	fs.StringVar(&f.good, "good", "200-399", "statuses that are no failure")
 	fs.BoolVarP(&f.insecure, "insecure", "k", false, "don't verify certificates")
@@ -78,11 +82,11 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 }
 
 // run loads the service and prints the result.
-func (f *httpFlags) run(s *streams, target string) error {
+func (f *httpFlags) run(s *streams, targets []string) error {
 	if err := f.outputFlags.check(); err != nil {
 		return err
 	}
-	p, err := f.plan(s, target)
+	p, err := f.plan(s, targets)
 	if err != nil {
 		return usage(err)
 	}

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,9 +18,9 @@ import (
 // mostOperations is how many different requests are reported one by one.
 const mostOperations = 30
 
-// plan turns the argument and the flags into a plan.
-func (f *httpFlags) plan(s *streams, target string) (*plan.Plan, error) {
-	requests, err := f.read(s, target)
+// plan turns the arguments and the flags into a plan.
+func (f *httpFlags) plan(s *streams, targets []string) (*plan.Plan, error) {
+	requests, err := f.readAll(s, targets)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func (f *httpFlags) plan(s *streams, target string) (*plan.Plan, error) {
 	if proxied(urlsOf(requests)) {
 		p.Target.Options["proxy"] = "env"
 	}
-	addOperations(p, requests)
+	addOperations(p, requests, f.inOrder)
 	return p, f.settle(p)
 }
 
@@ -68,17 +70,60 @@ func (f *httpFlags) settle(p *plan.Plan) error {
 	return f.shape(p)
 }
 
-// read finds out what the argument is and reads its requests.
-func (f *httpFlags) read(s *streams, target string) ([]endpoints.Request, error) {
+// readAll reads the requests of all arguments.
+func (f *httpFlags) readAll(s *streams, targets []string) ([]endpoints.Request, error) {
 	header, err := f.header()
 	if err != nil {
 		return nil, err
 	}
-	if target != "-" && !isFile(target) {
-		return f.single(s, target, header)
+	body, err := f.body(s.in)
+	if err != nil {
+		return nil, err
 	}
-	if f.cmd.Flags().Changed("method") || f.data != "" {
-		return nil, fmt.Errorf("--method and --data are for a URL; %s says for each request what they are", target)
+	var all []endpoints.Request
+	for _, target := range targets {
+		read := f.single
+		if target == "-" || isFile(target) {
+			read = f.list
+		}
+		requests, err := read(s, target, body)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, requests...)
+	}
+	for i := range all {
+		all[i].Header = append(all[i].Header, header...)
+	}
+	return all, nil
+}
+
+// body is what --data or --secret-data gives, nil if neither does.
+func (f *httpFlags) body(stdin io.Reader) ([]byte, error) {
+	set := f.cmd.Flags().Changed
+	switch {
+	case set("data") && set("secret-data"):
+		return nil, errors.New("both --data and --secret-data give a body; give one")
+	case set("data"):
+		body, err := readBody(f.data, stdin)
+		if err != nil {
+			return nil, fmt.Errorf("--data: %w", err)
+		}
+		return body, nil
+	case set("secret-data"):
+		body, err := readBody(f.secretData, stdin)
+		if err != nil {
+			return nil, fmt.Errorf("--secret-data: %w", err)
+		}
+		return body, nil
+	}
+	return nil, nil
+}
+
+// list reads a file of requests.
+func (f *httpFlags) list(s *streams, target string, body []byte) ([]endpoints.Request, error) {
+	if f.method != "" || body != nil {
+		return nil, fmt.Errorf("--method, --data and --secret-data are for URLs; %s says for each request what they are", target)
 	}
 	in, name := s.in, "standard input"
 	if target != "-" {
@@ -89,11 +134,7 @@ func (f *httpFlags) read(s *streams, target string) ([]endpoints.Request, error)
 		defer file.Close()
 		in, name = file, target
 	}
-	requests, err := vegeta.Read(name, in, os.ReadFile)
-	for i := range requests {
-		requests[i].Header = append(requests[i].Header, header...)
-	}
-	return requests, err
+	return vegeta.Read(name, in, os.ReadFile)
 }
 
 // isFile reports whether the argument is a list: a file of that name exists, and it is no URL.
@@ -102,7 +143,8 @@ func isFile(target string) bool {
 	return err == nil && !info.IsDir() && !strings.Contains(target, "://")
 }
 
-func (f *httpFlags) single(s *streams, target string, header [][2]string) ([]endpoints.Request, error) {
+// single makes the request of a URL.
+func (f *httpFlags) single(_ *streams, target string, body []byte) ([]endpoints.Request, error) {
 	if !strings.Contains(target, "://") {
 		if !strings.ContainsAny(target, ".:") && target != "localhost" {
 			return nil, fmt.Errorf("%q is neither a file nor a URL; write for example http://localhost:8080/", target)
@@ -113,11 +155,15 @@ func (f *httpFlags) single(s *streams, target string, header [][2]string) ([]end
 	if err != nil {
 		return nil, err
 	}
-	body, err := readBody(f.data, s.in)
-	if err != nil {
-		return nil, fmt.Errorf("--data: %w", err)
+	r := endpoints.Request{Method: f.method, URL: u, Body: body, Secret: f.cmd.Flags().Changed("secret-data")}
+	switch {
+	case r.Method != "":
+	case body != nil:
+		r.Method = "POST"
+	default:
+		r.Method = "GET"
 	}
-	return []endpoints.Request{{Method: f.method, URL: u, Header: header, Body: body}}, nil
+	return []endpoints.Request{r}, nil
 }
 
 // readBody reads a body: text, @file or @-.
@@ -147,23 +193,30 @@ func (f *httpFlags) header() (all [][2]string, err error) {
 	return all, nil
 }
 
-// addOperations makes requests with one method and URL one operation, weighted by how often it
-// stands in the list. If that makes too many to report, all of them are one operation that takes
-// each request in turn.
-func addOperations(p *plan.Plan, requests []endpoints.Request) {
+// addOperations makes requests with one method and URL one operation. In order, operations and their
+// requests are taken as they stand in the list; otherwise each operation is drawn as often as it
+// stands there. If that makes too many to report, all of them are one operation that takes each
+// request in turn.
+func addOperations(p *plan.Plan, requests []endpoints.Request, inOrder bool) {
 	groups := map[string][]endpoints.Request{}
 	var order []string
+	turns, places := make([]int, len(requests)), make([]int, len(requests))
 	several := endpoints.SeveralHosts(requests)
-	for _, r := range requests {
+	for i, r := range requests {
 		name := endpoints.Title(&r, several)
 		if groups[name] == nil {
 			order = append(order, name)
 		}
+		turns[i], places[i] = slices.Index(order, name), len(groups[name])
 		groups[name] = append(groups[name], r)
+		if len(order) > mostOperations {
+			order, inOrder = []string{fmt.Sprintf("%d requests", len(requests))}, false
+			groups[order[0]] = requests
+			break
+		}
 	}
-	if len(order) > mostOperations {
-		order = []string{fmt.Sprintf("%d requests", len(requests))}
-		groups[order[0]] = requests
+	if inOrder && len(order) > 1 {
+		p.Mix, p.Turns = plan.ByTurn, turns
 	}
 	names := map[string]bool{}
 	for _, name := range order {
@@ -173,7 +226,11 @@ func addOperations(p *plan.Plan, requests []endpoints.Request) {
 			short = fmt.Sprintf("%s (%d)", endpoints.Name(name), n)
 		}
 		names[short] = true
-		endpoints.AddOperation(p, short, float64(len(group)), group, nil, func(i uint64) int { return int(i % uint64(len(group))) })
+		variant := func(i uint64) int { return int(i % uint64(len(group))) }
+		if inOrder {
+			variant = func(i uint64) int { return places[i%uint64(len(places))] }
+		}
+		endpoints.AddOperation(p, short, float64(len(group)), group, nil, variant)
 	}
 }
 

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +52,18 @@ func TestHTTPList(t *testing.T) {
 	if len(c.run.Operations) != 2 || c.run.Total.Done != 300 {
 		t.Fatalf("exit %d, %+v", c.code, c.run)
 	}
+	for _, request := range []string{"GET /a 1 ", "GET /a 2 ", "POST /b  {}"} {
+		if got := p.count(request); got != 100 {
+			t.Errorf("%s: %d times in order, want 100", request, got)
+		}
+	}
+	p = newPlace(t)
+	text = strings.ReplaceAll(text, "GET http", "GET  http")
+	text = regexp.MustCompile(`http://[^/]*`).ReplaceAllString(text, p.URL)
+	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cookAs(t, "brunt http", list, "--rate", "300", "--requests", "300", "--quiet", "--in-order=false")
 	for request, n := range map[string][2]int{"GET /a 1 ": {60, 140}, "GET /a 2 ": {60, 140}, "POST /b  {}": {60, 140}} {
 		if got := p.count(request); got < n[0] || got > n[1] {
 			t.Errorf("%s: %d times", request, got)
@@ -57,7 +74,7 @@ func TestHTTPList(t *testing.T) {
 func TestHTTPUsage(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"":                                      "accepts 1 arg",
+		"":                                      "requires at least 1 arg",
 		"nonsense":                              "neither a file nor a URL",
 		"http://":                               "missing host",
 		"http://a --rate 0":                     "above zero",
@@ -69,7 +86,12 @@ func TestHTTPUsage(t *testing.T) {
 		"http://a --late never":                 "queue or drop",
 		"http://a --output x":                   "use text",
 		"http://a -X get":                       "HTTP method",
-		"- -X PUT":                              "for a URL",
+		"- -X PUT":                              "for URLs",
+		"http://a --rate 5/x":                   "N/unit",
+		"http://a --rate 5/0s":                  "N/unit",
+		"http://a -d x --secret-data y":         "give one",
+		"http://a --bundle b --no-record":       "exclude each other",
+		"http://a --warm-up 0s":                 "--warm-up",
 		"-":                                     "holds no request",
 		"http://a --hlog /nonexistent/folder/x": "no such file",
 	} {
@@ -82,11 +104,15 @@ func TestHTTPUsage(t *testing.T) {
 
 func TestHTTPLoad(t *testing.T) {
 	for args, want := range map[string]plan.Phase{
-		"":                          {Kind: plan.Open, RateFrom: 100, Duration: 10 * time.Second, Sessions: 10},
-		"--rate=5000 --duration=3s": {Kind: plan.Open, RateFrom: 5000, Duration: 3 * time.Second, Sessions: 500},
-		"--rate=50000":              {Kind: plan.Open, RateFrom: 50000, Duration: 10 * time.Second, Sessions: 1000},
-		"--sessions=4":              {Kind: plan.Closed, Duration: 10 * time.Second, Sessions: 4},
-		"--sessions=4 --requests=7": {Kind: plan.Closed, Operations: 7, Sessions: 4},
+		"-n 7 -c 4":                   {Kind: plan.Closed, Operations: 7, Sessions: 4},
+		"-c 4 -z 3s --rate 600/m":     {Kind: plan.Open, RateFrom: 10, Duration: 3 * time.Second, Sessions: 4},
+		"--rate 50/1s --sessions 1":   {Kind: plan.Open, RateFrom: 50, Duration: 10 * time.Second, Sessions: 1},
+		"--rate 1/100ms --sessions 1": {Kind: plan.Open, RateFrom: 10, Duration: 10 * time.Second, Sessions: 1},
+		"":                            {Kind: plan.Open, RateFrom: 100, Duration: 10 * time.Second, Sessions: 10},
+		"--rate=5000 --duration=3s":   {Kind: plan.Open, RateFrom: 5000, Duration: 3 * time.Second, Sessions: 500},
+		"--rate=50000":                {Kind: plan.Open, RateFrom: 50000, Duration: 10 * time.Second, Sessions: 1000},
+		"--sessions=4":                {Kind: plan.Closed, Duration: 10 * time.Second, Sessions: 4},
+		"--sessions=4 --requests=7":   {Kind: plan.Closed, Operations: 7, Sessions: 4},
 		"--sessions=4 --requests=7 --duration=1s": {Kind: plan.Closed, Operations: 7, Duration: time.Second, Sessions: 4},
 		"--sessions=4 --rate=2 --requests=60":     {Kind: plan.Open, RateFrom: 2, Operations: 60, Duration: 2 * time.Minute, Sessions: 4},
 		"--rate=2 --duration=1h -X HEAD":          {Kind: plan.Open, RateFrom: 2, Duration: time.Hour, Sessions: 10},
@@ -122,7 +148,7 @@ func TestOperationsOfALongList(t *testing.T) {
 		if err := endpoints.SetTarget(p, requests[:n]); err != nil {
 			t.Fatal(err)
 		}
-		addOperations(p, requests[:n])
+		addOperations(p, requests[:n], true)
 		if len(p.Operations) != want {
 			t.Errorf("%d requests make %d operations, want %d", n, len(p.Operations), want)
 		}
@@ -131,8 +157,51 @@ func TestOperationsOfALongList(t *testing.T) {
 	if err := endpoints.SetTarget(p, requests); err != nil {
 		t.Fatal(err)
 	}
-	addOperations(p, requests)
+	addOperations(p, requests, true)
 	if step := p.Operations[0].Steps[0]; len(step.Variants) != mostOperations+1 || step.Variant(mostOperations+2) != 1 {
 		t.Errorf("%d variants", len(step.Variants))
+	}
+}
+
+// Requests are sent in the order of the list, again and again; bodies make a POST; several arguments
+// are one list; the warm-up counts for nothing.
+func TestHTTPOrderAndBodies(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			return // brunt asks what the server is
+		}
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Method+r.URL.Path+r.Header.Get("X-N")+string(body))
+	}))
+	defer server.Close()
+	list := filepath.Join(t.TempDir(), "targets.json")
+	text := `{"method":"PUT","url":"` + server.URL + `/j","body":"eA==","header":{"X-N":["7"]}}` + "\n\n" + `{"method":"GET","url":"` + server.URL + `/a"}` + "\n"
+	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, want string
+	}{
+		{server.URL + "/a " + server.URL + "/b " + server.URL + "/a -n 7 -c 1", "GET/a GET/b GET/a GET/a GET/b GET/a GET/a"},
+		{server.URL + "/a -d x -n 2 -c 1", "POST/ax POST/ax"},
+		{server.URL + "/a -d x -X PATCH -n 1 -c 1", "PATCH/ax"},
+		{server.URL + "/a --secret-data x -n 1 -c 1", "POST/ax"},
+		{list + " " + server.URL + "/b -H X-N:1 -n 4 -c 1", "PUT/j7x GET/a1 GET/b1 PUT/j7x"},
+	} {
+		seen = nil
+		r := cookAs(t, "brunt http", append(strings.Fields(c.args), "--quiet")...)
+		got := strings.Join(seen, " ")
+		if got != c.want {
+			t.Errorf("%s: exit %d, sent %s, want %s\n%s", c.args, r.code, got, c.want, r.err)
+		}
+	}
+	r := cookAs(t, "brunt http", server.URL+"/w", "--rate", "100", "--requests", "20", "--warm-up", "300ms", "--quiet")
+	if r.run.Total.Done != 20 || len(r.run.Phases) != 2 || !r.run.Phases[0].WarmUp || r.run.Phases[0].Done == 0 {
+		t.Errorf("exit %d: done %d in %+v", r.code, r.run.Total.Done, r.run.Phases)
 	}
 }

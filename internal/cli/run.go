@@ -68,7 +68,7 @@ which they were meant to start.`,
 		},
 	}
 	f.bind(s, cmd)
-	cmd.Flags().Float64Var(&rate, "rate", 0, "operations per second")
+	cmd.Flags().Var((*rateValue)(&rate), "rate", "operations per second, or N/unit such as 600/m")
 	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
 	return cmd
 }
@@ -95,8 +95,8 @@ func newSpike(s *streams) *cobra.Command {
 	}
 	f.bind(s, cmd)
 	fs := cmd.Flags()
-	fs.Float64Var(&base, "base", 0, "rate before and after the spike, operations per second")
-	fs.Float64Var(&peak, "peak", 0, "rate at the top, operations per second")
+	fs.Var((*rateValue)(&base), "base", "rate before and after the spike, operations per second")
+	fs.Var((*rateValue)(&peak), "peak", "rate at the top, operations per second")
 	fs.DurationVar(&rise, "rise", 10*time.Second, "time from base to peak")
 	fs.DurationVar(&hold, "hold", 30*time.Second, "time at the peak")
 	fs.DurationVar(&fall, "fall", 10*time.Second, "time from peak to base")

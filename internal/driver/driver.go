@@ -68,6 +68,8 @@ type Web struct {
 	Path   string      // path and query, as sent in the request line
 	Header [][2]string // in the order sent; Host included if it differs from the address
 	Body   []byte
+	// SecretBody says that the body is never printed or stored.
+	SecretBody bool
 	// Origin is "scheme://host:port" of a request that doesn't go to the session's own address (RFC
 	// 6454); "" means that it does. Only the library tier sends such requests, over connections of
 	// the session beside its own.

@@ -19,6 +19,7 @@ type Plan struct {
 	Indexes    []Index
 	Operations []Operation
 	Mix        Mix
+	Turns      []int // ByTurn: indices of Operations, one after the other and then from the start again
 	Load       []Phase
 	Thresholds []Threshold
 	Settings   Settings
@@ -78,6 +79,8 @@ const (
 	// ByCount makes a finite queue that holds each operation exactly Operation.Count times, in
 	// an order shuffled by the seed.
 	ByCount
+	// ByTurn takes operations in a given order, again and again: see Plan.Turns.
+	ByTurn
 )
 
 // Operation is what a user names and times: one request, or a transaction of several.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -72,6 +73,8 @@ func (c *checker) mix() {
 	switch {
 	case c.plan.Mix == ByCount && total == 0:
 		c.add(at, "give an operation a count above 0", "all counts are zero")
+	case c.plan.Mix == ByTurn && (len(c.plan.Turns) == 0 || slices.ContainsFunc(c.plan.Turns, func(k int) bool { return k < 0 || k >= len(c.plan.Operations) })):
+		c.add(at, "name operations of the plan", "the order of operations names none, or one that isn't there")
 	case c.plan.Mix == ByWeight && !weights:
 		c.add(at, "give an operation a weight above 0", "all weights are zero")
 	}

@@ -254,7 +254,10 @@ func webNode(web *driver.Web) *yaml.Node {
 	if len(web.Header) > 0 {
 		w.add("headers", headersNode(web.Header))
 	}
-	if web.Body != nil {
+	switch {
+	case web.SecretBody:
+		w.add("body", text(secret.Hidden))
+	case web.Body != nil:
 		w.add("body", binary(web.Body))
 	}
 	w.unsigned("hash", web.Hash)

@@ -57,9 +57,19 @@ func (o only) pick(uint64) int { return int(o) }
 
 var _ picker = only(0)
 
+// turns takes operations in a given order, again and again.
+type turns []int
+
+func (t turns) pick(i uint64) int { return t[i%uint64(len(t))] }
+
+var _ picker = turns(nil)
+
 func newPicker(p *plan.Plan) (picker, uint64, error) {
-	if p.Mix == plan.ByCount {
+	switch p.Mix {
+	case plan.ByCount:
 		return newQueue(p)
+	case plan.ByTurn:
+		return turns(p.Turns), 0, nil
 	}
 	weights := make([]float64, len(p.Operations))
 	used, last := 0, 0

@@ -23,6 +23,7 @@ type Request struct {
 	URL    *url.URL
 	Header [][2]string // names and values as they are sent
 	Body   []byte
+	Secret bool // the body must not be kept
 	// Hash and HashEvery are driver.Web's.
 	Hash      uint64
 	HashEvery uint32
@@ -144,7 +145,7 @@ func AddOperation(p *plan.Plan, name string, weight float64, requests []Request,
 // web is the request as a driver takes it.
 func (r *Request) web(p *plan.Plan, generated [][2]string) *driver.Web {
 	w := &driver.Web{
-		Method: r.Method, Path: escape(r.URL.RequestURI()), Body: []byte(escape(string(r.Body))),
+		Method: r.Method, Path: escape(r.URL.RequestURI()), Body: []byte(escape(string(r.Body))), SecretBody: r.Secret,
 		Hash: r.Hash, HashEvery: r.HashEvery,
 	}
 	if len(p.Target.Addresses) > 1 || r.URL.Scheme != p.Target.Protocol {

@@ -6,14 +6,20 @@
 //
 // A request begins with a line of method and URL; lines of header fields and at most one line that
 // names the body's file follow. Empty lines between requests and lines that begin with # are
-// passed over. What the format is: github.com/tsenart/vegeta, README, "http format".
+// passed over. A list whose first character is { is in the JSON format instead: an object on each line
+// with method, url, header (lists of values by name) and body (base64).
+//
+// What the formats are: github.com/tsenart/vegeta, README, "http format" and "json format".
 package vegeta
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"brunt/internal/dialect/endpoints"
@@ -31,7 +37,12 @@ func Read(name string, in io.Reader, open func(path string) ([]byte, error)) ([]
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLineBytes)
 	for n := 1; lines.Scan(); n++ {
-		if err := r.line(strings.TrimSpace(lines.Text())); err != nil {
+		text := strings.TrimSpace(lines.Text())
+		read := r.line
+		if r.json = r.json || len(r.all) == 0 && strings.HasPrefix(text, "{"); r.json {
+			read = r.object
+		}
+		if err := read(text); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
@@ -47,6 +58,7 @@ func Read(name string, in io.Reader, open func(path string) ([]byte, error)) ([]
 type reader struct {
 	open   func(path string) ([]byte, error)
 	all    []endpoints.Request
+	json   bool
 	within bool // the last request may still get lines
 	bodies map[string][]byte
 }
@@ -81,6 +93,39 @@ func (r *reader) begin(method, text string) error {
 	}
 	r.all = append(r.all, endpoints.Request{Method: method, URL: u})
 	r.within = true
+	return nil
+}
+
+// object reads a line of the JSON format.
+func (r *reader) object(text string) error {
+	if text == "" {
+		return nil
+	}
+	var target struct {
+		Method string              `json:"method"`
+		URL    string              `json:"url"`
+		Body   []byte              `json:"body"`
+		Header map[string][]string `json:"header"`
+	}
+	if err := json.Unmarshal([]byte(text), &target); err != nil {
+		return fmt.Errorf("not a target in JSON: %w", err)
+	}
+	if !isMethod(target.Method) {
+		return fmt.Errorf("method %q; write for example \"method\": \"GET\"", target.Method)
+	}
+	if err := r.begin(target.Method, target.URL); err != nil {
+		return err
+	}
+	last := &r.all[len(r.all)-1]
+	last.Body = target.Body
+	for _, name := range slices.Sorted(maps.Keys(target.Header)) {
+		for _, value := range target.Header[name] {
+			if err := endpoints.ValidHeader(name, value); err != nil {
+				return err
+			}
+			last.Header = append(last.Header, [2]string{name, value})
+		}
+	}
 	return nil
 }
 
