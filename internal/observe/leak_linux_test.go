@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,15 +48,29 @@ func service(t *testing.T, args ...string) (pid int, address string, stop func()
 	return cmd.Process.Pid, strings.TrimSpace(line), stop
 }
 
-// watchFor ticks a watcher n times, the first few as warm-up.
-func watchFor(w *Watcher, first, n, warmUp int) {
-	const every = 60 * time.Millisecond
+// watchFor has a service take a step and a watcher a sample of every source, n times, the first few as
+// warm-up. What is seen depends on the steps, not on how long they took: each counts as ten seconds.
+func watchFor(t *testing.T, w *Watcher, address string, first, n, warmUp int) {
+	t.Helper()
+	const every = int64(10 * time.Second)
 	for i := first; i < first+n; i++ {
-		time.Sleep(every)
-		_ = w.Interval(&measure.Interval{
-			Index: i, StartNs: int64(i) * int64(every), EndNs: int64(i+1) * int64(every), Phase: "load", WarmUp: i < warmUp,
-		})
+		if response, err := http.Get("http://" + address + "/step"); err == nil { // or it was stopped
+			response.Body.Close()
+		}
+		_ = w.Interval(&measure.Interval{Index: i, StartNs: int64(i) * every, EndNs: int64(i+1) * every, Phase: "load", WarmUp: i < warmUp})
+		for _, s := range w.watched {
+			for !s.tookTick(i) {
+				time.Sleep(time.Millisecond)
+			}
+		}
 	}
+}
+
+// tookTick reports whether a source was sampled, in vain or not, at tick i, or is gone.
+func (s *watched) tookTick(i int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.samples+s.missed > uint64(i) || s.goneNs > 0
 }
 
 func sources(t *testing.T, texts ...string) (out []Source) {
@@ -89,7 +104,7 @@ func watchService(t *testing.T, args ...string) (process, metrics record.Watched
 	if err := w.Start(record.OS{}, dir); err != nil {
 		t.Fatal(err)
 	}
-	watchFor(w, 0, 130, 30)
+	watchFor(t, w, address, 0, 130, 30)
 	out, warnings := w.Finish()
 	if len(out) != 2 || len(warnings) != 0 {
 		t.Fatalf("watched %+v, warnings %+v", out, warnings)
@@ -159,9 +174,9 @@ func TestVanishedProcessIsNoted(t *testing.T) {
 	if err := w.Start(record.OS{}, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	watchFor(w, 0, 5, 0)
+	watchFor(t, w, address, 0, 5, 0)
 	stop()
-	watchFor(w, 5, 5, 0)
+	watchFor(t, w, address, 5, 5, 0)
 	out, warnings := w.Finish()
 	if out[0].GoneNs == 0 || out[0].Samples == 0 {
 		t.Errorf("the process isn't noted as gone: %+v", out[0])

@@ -1,5 +1,5 @@
-// Command service is what the tests of package observe watch: it makes garbage at a steady pace,
-// answers /metrics in Prometheus' text format, and leaks memory, files and goroutines if told so.
+// Command service is what the tests of package observe watch: it makes garbage whenever it is asked for
+// a step, answers /metrics in Prometheus' text format, and leaks memory, files and goroutines if told so.
 package main
 
 import (
@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"time"
 )
 
 func main() {
@@ -21,35 +20,41 @@ func main() {
 		os.Exit(1)
 	}
 	http.HandleFunc("/metrics", metrics)
-	go work(*leak)
+	w := worker{leak: *leak}
+	http.HandleFunc("/step", func(http.ResponseWriter, *http.Request) { w.step() })
 	fmt.Println(listener.Addr())
 	fmt.Fprintln(os.Stderr, http.Serve(listener, nil))
 }
 
-// work makes 400 KB of garbage every 5 ms beside 4 MB that live, and keeps 40 KB of it, a file
-// now and then and a goroutine if it leaks.
-func work(leak bool) {
-	live := make([][]byte, 100)
-	var kept [][]byte
-	var files []*os.File
-	for i := 0; ; i++ {
-		for range 10 {
-			block := make([]byte, 40<<10)
-			for k := 0; k < len(block); k += 4096 {
-				block[k] = 1
-			}
-			live[i%len(live)] = block
+// worker is what grows, or doesn't. One step is asked for at a time.
+type worker struct {
+	leak  bool
+	steps int
+	live  [100][]byte
+	kept  [][]byte
+	files []*os.File
+}
+
+// step makes 4 MB of garbage beside 4 MB that live. One that leaks keeps 400 KB of it, and now and then a
+// file and a goroutine.
+func (w *worker) step() {
+	for i := range w.live {
+		block := make([]byte, 40<<10)
+		for k := 0; k < len(block); k += 4096 {
+			block[k] = 1
 		}
-		if leak {
-			kept = append(kept, live[i%len(live)])
-			if i%20 == 0 {
-				if f, err := os.Open(os.DevNull); err == nil {
-					files = append(files, f)
-				}
-				go func() { select {} }()
-			}
+		w.live[i] = block
+	}
+	w.steps++
+	if !w.leak {
+		return
+	}
+	w.kept = append(w.kept, w.live[:10]...)
+	if w.steps%2 == 0 {
+		if f, err := os.Open(os.DevNull); err == nil {
+			w.files = append(w.files, f)
 		}
-		time.Sleep(5 * time.Millisecond)
+		go func() { select {} }()
 	}
 }
 
