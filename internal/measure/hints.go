@@ -31,7 +31,8 @@ const AllOperations = -1
 // Hint is a change that may be worth a look. It is no proof: about one run in ten has one by
 // chance.
 type Hint struct {
-	Interval  int // Index of the interval that brought it to light
+	Interval  int   // Index of the interval that brought it to light
+	BeganNs   int64 // since the run's start: start of the interval in which it began, as far as can be told
 	Metric    HintMetric
 	Operation int // index as in Interval.Operations, or AllOperations
 	Kind      HintKind
@@ -154,6 +155,9 @@ func (a *aftermath) touches(iv *Interval) bool {
 
 func (c *ChangeHints) hint(h Hint, iv *Interval) {
 	h.Interval = iv.Index
+	if h.BeganNs == 0 {
+		h.BeganNs = iv.StartNs
+	}
 	c.hints = append(c.hints, h)
 }
 
@@ -173,16 +177,16 @@ func (c *ChangeHints) follow(iv *Interval, operation int, n *Counts, response *H
 	}
 	if rate > 0 {
 		s.before = rate
-		if change, ok := s.throughput.add(math.Log(rate/expected), logRule{}); ok {
-			c.step(iv, HintThroughput, operation, math.Exp(change.from)*expected, math.Exp(change.to)*expected, change.startUp)
+		if change, ok := s.throughput.add(math.Log(rate/expected), iv.StartNs, logRule{}); ok {
+			c.step(iv, HintThroughput, operation, change, math.Exp(change.from)*expected, math.Exp(change.to)*expected)
 		}
-		if change, ok := s.p99.add(math.Log(float64(max(response.Quantile(0.99), 1))), logRule{}); ok {
-			c.step(iv, HintP99, operation, math.Exp(change.from), math.Exp(change.to), change.startUp)
+		if change, ok := s.p99.add(math.Log(float64(max(response.Quantile(0.99), 1))), iv.StartNs, logRule{}); ok {
+			c.step(iv, HintP99, operation, change, math.Exp(change.from), math.Exp(change.to))
 		}
 	}
 	if n.Done > 0 {
-		if change, ok := s.errors.add(float64(n.Failed())/float64(n.Done), shareRule{n.Done}); ok {
-			c.step(iv, HintErrors, operation, change.from, change.to, change.startUp)
+		if change, ok := s.errors.add(float64(n.Failed())/float64(n.Done), iv.StartNs, shareRule{n.Done}); ok {
+			c.step(iv, HintErrors, operation, change, change.from, change.to)
 		}
 	}
 }
@@ -194,15 +198,16 @@ func (s *operationSeries) pause(rate float64, wanted bool) bool {
 	return s.paused || rate == 0 && wanted && s.before >= fewest
 }
 
-func (c *ChangeHints) step(iv *Interval, metric HintMetric, operation int, from, to float64, startUp bool) {
+// step tells a change; from and to are its levels in the metric's unit.
+func (c *ChangeHints) step(iv *Interval, metric HintMetric, operation int, found change, from, to float64) {
 	kind := StepUp
 	switch {
-	case startUp:
+	case found.startUp:
 		kind = StartUp
 	case to < from:
 		kind = StepDown
 	}
-	c.hint(Hint{Metric: metric, Operation: operation, Kind: kind, From: from, To: to, Ratio: to / from}, iv)
+	c.hint(Hint{Metric: metric, Operation: operation, Kind: kind, BeganNs: found.beganNs, From: from, To: to, Ratio: to / from}, iv)
 }
 
 func (s *operationSeries) restart(first bool) {

@@ -16,7 +16,7 @@ func simulate(r *rand.Rand, n int, cv, rho float64, level func(i int) float64) (
 	noise := r.NormFloat64()
 	for i := range n {
 		noise = rho*noise + math.Sqrt(1-rho*rho)*r.NormFloat64()
-		if _, ok := s.add(math.Log(level(i))+cv*noise, logRule{}); ok {
+		if _, ok := s.add(math.Log(level(i))+cv*noise, int64(i), logRule{}); ok {
 			flagged = append(flagged, i)
 		}
 	}
@@ -120,17 +120,72 @@ func TestStepsAreToldApart(t *testing.T) {
 	f.seconds(20, 400, 40, 3e6)
 	f.seconds(20, 200, 20, 3e6)
 	p99 := f.only(HintP99)
-	if len(p99) != 1 || p99[0].Kind != StepUp || p99[0].Interval < 42 || p99[0].Interval > 44 || math.Abs(p99[0].Ratio-3) > 0.5 || math.Abs(p99[0].From-2e6) > 3e5 {
+	if len(p99) != 1 || p99[0].Kind != StepUp || p99[0].Interval < 42 || p99[0].Interval > 44 || p99[0].BeganNs != 40e9 || math.Abs(p99[0].Ratio-3) > 0.5 || math.Abs(p99[0].From-2e6) > 3e5 {
 		t.Errorf("%+v", p99)
 	}
 	errors := f.only(HintErrors)
-	if len(errors) != 1 || errors[0].Kind != StepUp || errors[0].From != 0 || errors[0].To != 0.1 || !math.IsInf(errors[0].Ratio, 1) {
+	if len(errors) != 1 || errors[0].Kind != StepUp || errors[0].BeganNs != 60e9 || errors[0].From != 0 || errors[0].To != 0.1 || !math.IsInf(errors[0].Ratio, 1) {
 		t.Errorf("%+v", errors)
 	}
 	rate := f.only(HintThroughput)
-	if len(rate) != 1 || rate[0].Kind != StepDown || rate[0].From < 350 || math.Abs(rate[0].To-180) > 1 {
+	if len(rate) != 1 || rate[0].Kind != StepDown || rate[0].BeganNs != 80e9 || rate[0].From < 350 || math.Abs(rate[0].To-180) > 1 {
 		t.Errorf("%+v", rate)
 	}
+}
+
+// A change comes to light some intervals after its start, which is told all the same: of steps of 50 % in noise
+// of 10 % within one interval in nine of ten cases, and never before by more than chance does.
+func TestTheStartOfAChangeIsTold(t *testing.T) {
+	const runs, step = 400, 60
+	r := rand.New(rand.NewPCG(3, 9))
+	exact, near, late := 0, 0, 0
+	for range runs {
+		var s series
+		for i := range step + 30 {
+			level := 1000.0
+			if i >= step {
+				level *= 1.5
+			}
+			found, ok := s.add(math.Log(level)+0.10*r.NormFloat64(), int64(i), logRule{})
+			if !ok || i < step {
+				continue
+			}
+			if i > step {
+				late++
+			}
+			switch off := found.beganNs - step; {
+			case off == 0:
+				exact++
+				near++
+			case off == 1 || off == -1:
+				near++
+			}
+			break
+		}
+	}
+	if near < runs*9/10 || exact < runs*3/4 {
+		t.Errorf("of %d changes %d are told at the interval of their start and %d within one of it", runs, exact, near)
+	}
+	if late < runs*9/10 {
+		t.Errorf("%d of %d came to light later than they began: the test shows nothing", late, runs)
+	}
+}
+
+func TestAChangeThatGrowsBeganWithinIt(t *testing.T) {
+	var s series
+	for i := range 100 {
+		v := 1000.0
+		if i >= 40 {
+			v *= 1 + 0.05*float64(min(i-40, 20))
+		}
+		if found, ok := s.add(math.Log(v), int64(i), logRule{}); ok {
+			if found.beganNs < 40 || found.beganNs > int64(i) {
+				t.Errorf("grows from 40 on, comes to light at %d, began at %d", i, found.beganNs)
+			}
+			return
+		}
+	}
+	t.Error("growth by a factor of two isn't seen")
 }
 
 func TestStartUp(t *testing.T) {
@@ -150,7 +205,7 @@ func TestPauseAndRecovery(t *testing.T) {
 	f.seconds(5, 0, 0, 0)
 	f.seconds(30, 400, 0, 1e6)
 	got := f.all
-	if len(got) != 2 || got[0].Kind != Pause || got[0].From != 400 || got[0].Interval != 30 || got[1].Kind != Recovery || got[1].To != 400 || got[1].Interval != 35 {
+	if len(got) != 2 || got[0].Kind != Pause || got[0].From != 400 || got[0].Interval != 30 || got[0].BeganNs != 30e9 || got[1].BeganNs != 35e9 || got[1].Kind != Recovery || got[1].To != 400 || got[1].Interval != 35 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -5,10 +5,13 @@ import (
 	"slices"
 )
 
+const seriesLength = baselineLength + guardLength + recentLength
+
 // series is the last values of a metric: a baseline, a guard, and the most recent ones.
 type series struct {
-	values [baselineLength + guardLength + recentLength]float64
-	n      int  // of values in use
+	values [seriesLength]float64
+	starts [seriesLength]int64 // of their intervals, ns
+	n      int                 // of values in use
 	total  int  // since the baseline last began anew
 	first  bool // it has not begun anew since the load's start
 }
@@ -17,6 +20,7 @@ type series struct {
 type change struct {
 	from, to float64
 	startUp  bool
+	beganNs  int64 // start of the first interval at the new level
 }
 
 // rule says how large a difference matters.
@@ -48,14 +52,15 @@ func (r shareRule) floor(from float64) float64 {
 	return math.Sqrt(p * (1 - p) / n)
 }
 
-// add appends a value and reports a change that it brings to light. Then the baseline begins
-// anew with the recent values.
-func (s *series) add(v float64, r rule) (change, bool) {
+// add appends the value of an interval that began at startNs and reports a change that it brings to
+// light. Then the baseline begins anew with the recent values.
+func (s *series) add(v float64, startNs int64, r rule) (change, bool) {
 	if s.n == len(s.values) {
 		copy(s.values[:], s.values[1:])
+		copy(s.starts[:], s.starts[1:])
 		s.n--
 	}
-	s.values[s.n] = v
+	s.values[s.n], s.starts[s.n] = v, startNs
 	s.n++
 	s.total++
 	baseline := s.n - guardLength - recentLength
@@ -75,9 +80,24 @@ func (s *series) add(v float64, r rule) (change, bool) {
 	if math.Abs(to-from) <= limit(baseline)*sigma || !r.differs(from, to) {
 		return change{}, false
 	}
+	found := change{from: from, to: to, startUp: startUp, beganNs: s.starts[s.onset(from, to)]}
 	copy(s.values[:], recent)
+	copy(s.starts[:], s.starts[s.n-recentLength:s.n])
 	s.n, s.total, s.first = recentLength, recentLength, false
-	return change{from: from, to: to, startUp: startUp}, true
+	return found, true
+}
+
+// onset is the index of the first value at the new level: cut there, the values before it and those from it
+// on have the least sum of distances from the medians before and after.
+func (s *series) onset(from, to float64) int {
+	best, cost, least := s.n-1, 0.0, 0.0
+	for i := s.n - 1; i >= 0; i-- {
+		cost += math.Abs(s.values[i]-to) - math.Abs(s.values[i]-from)
+		if cost < least {
+			best, least = i, cost
+		}
+	}
+	return best
 }
 
 // limit is the number of robust standard deviations needed: zLimit over a full baseline, more

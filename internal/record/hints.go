@@ -17,6 +17,7 @@ type Hint struct {
 	Interval  int       `json:"interval"`        // index of the interval that brought it to light
 	Time      time.Time `json:"time"`            // where that interval ended
 	AtNs      int64     `json:"at_ns"`           // the same on the run's clock
+	BeganNs   int64     `json:"began_ns"`        // where the interval began in which the change did, as far as can be told
 	LengthNs  int64     `json:"length_ns"`       // of that interval
 	Metric    string    `json:"metric"`          // "p99" (ns), "throughput" (/s), "errors" (share), "generator" (ns)
 	Operation string    `json:"operation"`       // "all", or one operation's name
@@ -64,7 +65,7 @@ func (t *HintTaker) Interval(iv *measure.Interval) error {
 func (t *HintTaker) hint(h *measure.Hint, iv *measure.Interval) Hint {
 	length := iv.EndNs - iv.StartNs
 	out := Hint{
-		Interval: h.Interval, Time: time.Unix(0, iv.UnixNs+length).UTC(), AtNs: iv.EndNs, LengthNs: length,
+		Interval: h.Interval, Time: time.Unix(0, iv.UnixNs+length).UTC(), AtNs: iv.EndNs, BeganNs: h.BeganNs, LengthNs: length,
 		Metric: string(h.Metric), Operation: allOperations, Kind: string(h.Kind), From: h.From, To: h.To,
 	}
 	if h.Operation >= 0 && h.Operation < len(t.run.Operations) {

@@ -64,7 +64,7 @@ func TestHintsStandInTheRecord(t *testing.T) {
 			t.Fatalf("%s: %+v", name, got)
 		}
 		for i, w := range want {
-			w.Operation, w.LengthNs, w.Time = "all", 1e9, time.Unix(0, w.AtNs).UTC()
+			w.Operation, w.LengthNs, w.BeganNs, w.Time = "all", 1e9, w.AtNs-1e9, time.Unix(0, w.AtNs).UTC()
 			if got[i] != w {
 				t.Errorf("%s: %+v, want %+v", name, got[i], w)
 			}

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"brunt/internal/record"
@@ -16,14 +18,24 @@ func changes(p *page, run *record.Run) {
 		return
 	}
 	p.heading("CHANGES", "hints, no proof: about one steady run in eight has one by chance")
-	shown := run.Hints[:min(len(run.Hints), mostChanges)]
+	hints := slices.Clone(run.Hints)
+	slices.SortStableFunc(hints, func(a, b record.Hint) int { return cmp.Compare(beganNs(&a), beganNs(&b)) })
+	shown := hints[:min(len(hints), mostChanges)]
 	for _, h := range shown {
-		at := padLeft(span(time.Duration(h.AtNs).Round(time.Second)), 10) + "  "
+		at := padLeft(span(time.Duration(beganNs(&h)).Round(time.Second)), 10) + "  "
 		p.paragraph("  "+at, dim, HintText(&h), plain)
 	}
 	if more := uint64(len(run.Hints)-len(shown)) + run.HintsMore; more > 0 {
 		p.line(p.o.paint(fmt.Sprintf("  and %s, see %s", plural(more, "other", "others"), record.RunFile), dim))
 	}
+}
+
+// beganNs is when a change did, on the run's clock. Records of old only know when it came to light.
+func beganNs(h *record.Hint) int64 {
+	if h.BeganNs == 0 {
+		return h.AtNs
+	}
+	return h.BeganNs
 }
 
 // HintText says a hint in words: what changed, from what to what, and how much that is.

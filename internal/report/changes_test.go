@@ -32,7 +32,7 @@ func TestHintText(t *testing.T) {
 func TestChangesAreShown(t *testing.T) {
 	run := &record.Run{Name: "x", HintsMore: 4}
 	for range mostChanges + 3 {
-		run.Hints = append(run.Hints, record.Hint{AtNs: 65e9, Metric: "throughput", Kind: "recovery", To: 480})
+		run.Hints = append(run.Hints, record.Hint{AtNs: 69e9, BeganNs: 65e9, Metric: "throughput", Kind: "recovery", To: 480})
 	}
 	var b strings.Builder
 	if err := Terminal(&b, run, Options{}); err != nil {
@@ -40,5 +40,21 @@ func TestChangesAreShown(t *testing.T) {
 	}
 	if got := b.String(); strings.Count(got, "operations succeed again") != mostChanges || !strings.Contains(got, "and 7 others, see run.json") || !strings.Contains(got, "1 m 5 s") {
 		t.Error(got)
+	}
+}
+
+// What comes to light late stands where it began; a record of old says when it came to light.
+func TestChangesStandWhereTheyBegan(t *testing.T) {
+	run := &record.Run{Name: "x", Hints: []record.Hint{
+		{AtNs: 80e9, Metric: "throughput", Kind: "recovery", To: 480},
+		{AtNs: 90e9, BeganNs: 61e9, Metric: "errors", Kind: "step-up", To: 0.5},
+	}}
+	var b strings.Builder
+	if err := Terminal(&b, run, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	errors, recovery := strings.Index(b.String(), "1 m 1 s  share of failures"), strings.Index(b.String(), "1 m 20 s  recovery")
+	if errors < 0 || recovery < errors {
+		t.Error(b.String())
 	}
 }
