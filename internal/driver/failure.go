@@ -18,6 +18,11 @@ func Refused(r *Request, format string, args ...any) *Error {
 	return Bad("request %q: %s", r.Name, fmt.Sprintf(format, args...))
 }
 
+// NoKeys refuses to replace the rows of a table without a primary key.
+func NoKeys(table string) *Error {
+	return Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", table)
+}
+
 // Unconnected is a failure to open a session that err explains in one line.
 func Unconnected(err error) *Error { return ConnectError(err.Error(), "", err) }
 

@@ -27,7 +27,7 @@ var rules = []rule{
 	{room: "workload", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "plan", "schedule"}},
 	{room: "balance", forbidden: []string{"driver/*", "engine", "wire", "report", "dialect", "cli"}},
 	{room: "measure", forbidden: []string{"plan", "engine", "wire", "report", "record", "dialect", "cli", "std:os", "std:net"}},
-	{room: "driver", forbidden: []string{"all"}, except: []string{"driver", "driver/kv", "gen", "wire", "template", "socket", "sqltext"}},
+	{room: "driver", forbidden: []string{"all"}, except: []string{"driver", "driver/kv", "driver/sqlconn", "gen", "wire", "template", "socket", "sqltext"}},
 	{room: "sqltext", forbidden: []string{"all", "std:os", "std:net"}},
 	{room: "template", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"gen"}},
 	{room: "socket", forbidden: []string{"all"}},

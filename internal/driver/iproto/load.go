@@ -3,10 +3,9 @@ package iproto
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
 	"brunt/internal/sqltext"
 )
@@ -202,23 +201,9 @@ func insertText(chunk *driver.Chunk, rows int, replace bool) string {
 	for i, c := range chunk.Columns {
 		names[i] = sqltext.Quote(c.Name)
 	}
-	var b strings.Builder
-	b.WriteString("INSERT INTO " + sqltext.Quote(chunk.Table) + " (" + strings.Join(names, ", ") + ") VALUES ")
-	for r := range rows {
-		if r > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString("(")
-		for i := range names {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString("$" + strconv.Itoa(r*len(names)+i+1))
-		}
-		b.WriteString(")")
-	}
+	text := sqlconn.Insert("INSERT", sqltext.Quote(chunk.Table), names, rows, true)
 	if replace {
-		b.WriteString(" ON CONFLICT DO REPLACE")
+		text += " ON CONFLICT DO REPLACE"
 	}
-	return b.String()
+	return text
 }

@@ -3,8 +3,6 @@ package mysql
 import (
 	"context"
 	sqldriver "database/sql/driver"
-	"errors"
-	"io"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -15,7 +13,6 @@ type conn struct {
 	*session
 	statements []statement
 	args       []sqldriver.NamedValue
-	row        []sqldriver.Value
 	stop       func() // has the server stop what the session does
 }
 
@@ -62,54 +59,31 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 }
 
 func (c *conn) exec(ctx context.Context, st *statement, reply *driver.Reply) error {
-	var result sqldriver.Result
-	var err error
-	if st.prepared != nil {
-		result, err = st.prepared.ExecContext(ctx, c.args)
-	} else {
-		result, err = c.ExecContext(ctx, st.text, c.args)
-	}
+	result, err := st.Exec(ctx, c, c.args)
 	if err == nil {
 		reply.Affected, err = result.RowsAffected()
 	}
 	return err
 }
 
-func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) (err error) {
-	var rows sqldriver.Rows
-	if st.prepared != nil {
-		rows, err = st.prepared.QueryContext(ctx, c.args)
-	} else {
-		rows, err = c.QueryContext(ctx, st.text, c.args)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	columns := rows.Columns()
-	if len(req.Capture) > 0 && st.captures == nil {
-		if refused := st.find(req, columns); refused != nil {
-			return refused
+func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) error {
+	resolve := func(columns []string) error {
+		if len(req.Capture) > 0 && st.captures == nil {
+			if refused := st.find(req, columns); refused != nil {
+				return refused
+			}
 		}
+		return nil
 	}
-	for len(c.row) < len(columns) {
-		c.row = append(c.row, nil)
-	}
-	row := c.row[:len(columns)]
-	for len(columns) > 0 {
-		if err := rows.Next(row); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	return st.Each(ctx, c, c.args, resolve, func(row []sqldriver.Value) error {
 		if reply.Rows++; reply.Rows > 1 {
-			continue
+			return nil
 		}
 		for k, column := range st.captures {
 			if e := decode(&reply.Captured[k], row[column], req.Capture[k].Kind); e != nil && reply.Class == driver.OK {
 				reply.Fail(e)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

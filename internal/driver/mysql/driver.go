@@ -14,13 +14,13 @@ package mysql
 
 import (
 	"context"
-	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/socket"
 
 	"github.com/go-sql-driver/mysql"
@@ -40,17 +40,9 @@ func New() *Driver { return &Driver{make(chan struct{}, stopsAtOnce)} }
 // Name is "mysql".
 func (*Driver) Name() string { return "mysql" }
 
-// connection is what the library's connections can do.
-type connection interface {
-	sqldriver.Conn
-	sqldriver.ConnPrepareContext
-	sqldriver.ExecerContext
-	sqldriver.QueryerContext
-}
-
 // session is one connection.
 type session struct {
-	connection
+	sqlconn.Connection
 	secret   string
 	received socket.Meter
 	number   string // the server's for the session, once it was asked
@@ -94,7 +86,7 @@ func open(ctx context.Context, t driver.Target) (*session, *driver.Error) {
 	case err != nil:
 		return nil, refusal(ctx, t, err)
 	}
-	s.connection = conn.(connection)
+	s.Connection = conn.(sqlconn.Connection)
 	return s, nil
 }
 
@@ -130,7 +122,7 @@ func (s *session) Close() error {
 		return nil
 	}
 	s.closed = true
-	return s.connection.Close()
+	return s.Connection.Close()
 }
 
 // Dial opens a session and prepares the program's statements. An error is a *driver.Error: of

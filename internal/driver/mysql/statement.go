@@ -2,26 +2,18 @@ package mysql
 
 import (
 	"context"
-	sqldriver "database/sql/driver"
 	"strings"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/sqltext"
 )
 
-// prepared is what the library's statements can do.
-type prepared interface {
-	sqldriver.Stmt
-	sqldriver.StmtExecContext
-	sqldriver.StmtQueryContext
-}
-
 // statement is a request made ready.
 type statement struct {
+	sqlconn.Statement
 	kind     driver.Kind
-	prepared prepared // nil: sent as text
-	text     string
 	before   string      // a statement to run first, or ""
 	order    []int       // which argument each question mark stands for
 	params   int         // how many arguments it takes
@@ -36,42 +28,40 @@ func (st *statement) prepare(ctx context.Context, s *session, req *driver.Reques
 	switch req.Verb {
 	case driver.SQL:
 	case driver.Begin:
-		st.text = "START TRANSACTION"
+		st.Text = "START TRANSACTION"
 		if level := strings.TrimSpace(req.Text); level != "" {
 			st.before = "SET TRANSACTION ISOLATION LEVEL " + strings.ToUpper(level)
 		}
 		return nil
 	case driver.Commit:
-		st.text = "COMMIT"
+		st.Text = "COMMIT"
 		return nil
 	case driver.Rollback:
-		st.text = "ROLLBACK"
+		st.Text = "ROLLBACK"
 		return nil
 	}
 	var refused *driver.Error
 	if req.Verb == driver.SQL {
 		st.params = len(req.Params)
-		st.text, st.order, refused = questionMarks(req.Text, st.params)
+		st.Text, st.order, refused = questionMarks(req.Text, st.params)
 	} else {
-		st.text, st.order, st.records, refused = recordStatement(req)
+		st.Text, st.order, st.records, refused = recordStatement(req)
 		st.params = len(st.order)
 	}
 	if refused != nil {
 		return refused
 	}
-	st.rows = returnsRows(st.text)
+	st.rows = returnsRows(st.Text)
 	if len(req.Capture) > 0 && !st.rows {
 		return driver.Bad("the statement returns no rows to capture from")
 	}
 	if req.Simple {
 		return nil
 	}
-	p, err := s.PrepareContext(ctx, st.text)
-	if err != nil {
-		return s.failure(ctx, nil, err)
+	if err := st.Prepare(ctx, s); err != nil {
+		return s.Failure(ctx, err)
 	}
-	st.prepared = p.(prepared)
-	if n := p.NumInput(); n >= 0 && n != len(st.order) {
+	if n := st.Prepared.NumInput(); n >= 0 && n != len(st.order) {
 		return driver.Bad("the server sees %d parameters in the statement, the plan gives %d", n, len(st.order))
 	}
 	return nil

@@ -17,7 +17,7 @@ const (
 
 // numbered asks the server for the session's number, by which it can be stopped.
 func (s *session) numbered(ctx context.Context) error {
-	return (&admin{s}).Query(ctx, "SELECT CONNECTION_ID()", func(v []*string) error {
+	return s.admin().Query(ctx, "SELECT CONNECTION_ID()", func(v []*string) error {
 		s.number = *v[0]
 		return nil
 	})

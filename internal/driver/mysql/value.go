@@ -2,13 +2,13 @@ package mysql
 
 import (
 	sqldriver "database/sql/driver"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
 	"brunt/internal/template"
 )
@@ -32,25 +32,6 @@ func argument(v *gen.Value) sqldriver.Value {
 	return string(kv.AppendText(nil, v))
 }
 
-// textOf is a value of an answer as text.
-func textOf(v sqldriver.Value) []byte {
-	switch x := v.(type) {
-	case []byte:
-		return x
-	case string:
-		return []byte(x)
-	case int64:
-		return strconv.AppendInt(nil, x, 10)
-	case uint64:
-		return strconv.AppendUint(nil, x, 10)
-	case float32:
-		return strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
-	case float64:
-		return strconv.AppendFloat(nil, x, 'g', -1, 64)
-	}
-	return []byte(fmt.Sprint(v))
-}
-
 // decode sets v to a column's value, converted to want unless that is gen.Null.
 func decode(v *gen.Value, from sqldriver.Value, want gen.Kind) *driver.Error {
 	if from == nil {
@@ -67,7 +48,7 @@ func decode(v *gen.Value, from sqldriver.Value, want gen.Kind) *driver.Error {
 			want = gen.Float
 		}
 	}
-	text := textOf(from)
+	text := sqlconn.Text(from)
 	switch want {
 	case gen.Decimal:
 		whole, fraction, _ := strings.Cut(string(text), ".")

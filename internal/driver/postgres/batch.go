@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -27,27 +26,6 @@ func rowsAStatement(columns int, picodata bool) uint64 {
 		most = picodataCells
 	}
 	return uint64(min(max(most/max(columns, 1), 1), maxRows))
-}
-
-// tuples is ($1, $2), ($3, $4), …
-func tuples(rows, columns int) string {
-	b := make([]byte, 0, rows*columns*8)
-	n := 0
-	for r := range rows {
-		if r > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, '(')
-		for c := range columns {
-			if c > 0 {
-				b = append(b, ", "...)
-			}
-			n++
-			b = strconv.AppendInt(append(b, '$'), int64(n), 10)
-		}
-		b = append(b, ')')
-	}
-	return string(b)
 }
 
 // batcher sends some columns of a chunk's rows in prepared statements of many rows each, several

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
 	"brunt/internal/sqltext"
 )
@@ -29,7 +30,7 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (in
 		return 0, nil
 	}
 	if replace && len(chunk.Keys) == 0 {
-		return 0, driver.Bad("table %s has no primary key, so its rows can't be replaced; empty it and load again", sqltext.Quote(chunk.Table))
+		return 0, driver.NoKeys(sqltext.Quote(chunk.Table))
 	}
 	t, err := a.inspect(ctx, chunk)
 	if err != nil {
@@ -147,7 +148,7 @@ func (a *admin) deleteKeys(ctx context.Context, t *target) error {
 	many := rowsAStatement(len(t.keys), false)
 	b := &batcher{a: a, t: t, columns: t.keys, many: many, oids: oids,
 		text: func(rows int) string {
-			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.Quote(t.Table), quoteAll(names), tuples(rows, len(t.keys)))
+			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.Quote(t.Table), quoteAll(names), sqlconn.Tuples(rows, len(t.keys), true))
 		}}
 	_, err := b.run(ctx, nil)
 	return err
@@ -168,9 +169,13 @@ func (a *admin) insertRows(ctx context.Context, t *target, replace bool) (int64,
 
 // insertText is an INSERT of so many rows; the conflict clause is Picodata's.
 func insertText(table string, names []string, rows int, replace bool) string {
-	conflict := ""
-	if replace {
-		conflict = " ON CONFLICT DO REPLACE"
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = sqltext.Quote(n)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s%s", sqltext.Quote(table), quoteAll(names), tuples(rows, len(names)), conflict)
+	text := sqlconn.Insert("INSERT", sqltext.Quote(table), quoted, rows, true)
+	if replace {
+		text += " ON CONFLICT DO REPLACE"
+	}
+	return text
 }

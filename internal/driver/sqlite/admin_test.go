@@ -68,6 +68,21 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// Rows are made one after another in the same place.
+func TestLoadKeepsBytes(t *testing.T) {
+	a := openAdmin(t, New(), fileTarget(t), "CREATE TABLE b (id INTEGER PRIMARY KEY, v BLOB)")
+	c := &driver.Chunk{Table: "b", Columns: []driver.Column{{Name: "id"}, {Name: "v"}}, Rows: 1000, Row: func(v []gen.Value, row uint64) {
+		v[0].SetInt(int64(row))
+		v[1].Kind, v[1].B = gen.Bytes, append(v[1].B[:0], fmt.Sprintf("%04d", row)...)
+	}}
+	if n, err := a.Load(context.Background(), c, false); n != 1000 || err != nil {
+		t.Fatal(n, err)
+	}
+	if got := one(t, a, "SELECT count(*), sum(CAST(CAST(v AS TEXT) AS INTEGER) = id) FROM b"); got != "1000 1000" {
+		t.Errorf("rows, and those that hold their own bytes: %s", got)
+	}
+}
+
 func TestExecAndQuery(t *testing.T) {
 	a := openAdmin(t, New(), fileTarget(t), "CREATE TABLE t (a, b)")
 	if n, err := a.Exec(context.Background(), "INSERT INTO t VALUES (1, 2.5), (NULL, x'41')"); n != 2 || err != nil {

@@ -5,25 +5,17 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
 	"brunt/internal/sqltext"
 )
 
-// prepared is what the library's statements can do.
-type prepared interface {
-	sqldriver.Stmt
-	sqldriver.StmtExecContext
-	sqldriver.StmtQueryContext
-}
-
 // statement is a request made ready.
 type statement struct {
-	prepared prepared // nil for Simple
-	text     string
+	sqlconn.Statement
 	columns  int   // of the result; 0 means none
 	captures []int // columns
 	kind     driver.Kind
@@ -36,35 +28,34 @@ type conn struct {
 	*session
 	statements []statement
 	args       []sqldriver.NamedValue
-	row        []sqldriver.Value
 }
 
 // prepare makes a request ready on a session.
 func (st *statement) prepare(s *session, req *driver.Request) error {
 	switch req.Verb {
 	case driver.SQL:
-		st.text = req.Text
+		st.Text = req.Text
 	case driver.Begin:
-		st.text = beginText(req.Text)
+		st.Text = beginText(req.Text)
 	case driver.Commit:
-		st.text = "COMMIT"
+		st.Text = "COMMIT"
 	case driver.Rollback:
-		st.text, st.undo = "ROLLBACK", true
+		st.Text, st.undo = "ROLLBACK", true
 	default:
 		return driver.Refused(req, "protocol sqlite takes SQL and transactions only")
 	}
-	if strings.TrimSpace(st.text) == "" {
+	if strings.TrimSpace(st.Text) == "" {
 		return driver.Refused(req, "the statement is empty")
 	}
-	info, err := s.ColumnInfo(st.text)
+	info, err := s.ColumnInfo(st.Text)
 	if err != nil {
 		e := failure(context.Background(), err)
 		return requestErrorOf(req, e)
 	}
 	st.columns, st.kind = len(info), req.Kind()
-	switch sqltext.FirstWord(st.text) {
+	switch sqltext.FirstWord(st.Text) {
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
-		st.changes = st.columns == 0 || strings.Contains(strings.ToUpper(st.text), "RETURNING")
+		st.changes = st.columns == 0 || strings.Contains(strings.ToUpper(st.Text), "RETURNING")
 	}
 	for i := range req.Capture {
 		c := &req.Capture[i]
@@ -87,12 +78,10 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 	if req.Simple {
 		return nil
 	}
-	p, err := s.Prepare(st.text)
-	if err != nil {
+	if err := st.Prepare(context.Background(), s); err != nil {
 		return requestErrorOf(req, failure(context.Background(), err))
 	}
-	st.prepared = p.(prepared)
-	if n := parameters(st.text); n != len(req.Params) {
+	if n := parameters(st.Text); n != len(req.Params) {
 		return driver.Refused(req, "the statement has %d parameters, the plan gives %d", n, len(req.Params))
 	}
 	return nil
@@ -150,13 +139,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 }
 
 func (c *conn) exec(ctx context.Context, st *statement, reply *driver.Reply) error {
-	var result sqldriver.Result
-	var err error
-	if st.prepared != nil {
-		result, err = st.prepared.ExecContext(ctx, c.args)
-	} else {
-		result, err = c.ExecContext(ctx, st.text, c.args)
-	}
+	result, err := st.Exec(ctx, c, c.args)
 	if err != nil || !st.changes {
 		return err
 	}
@@ -168,35 +151,8 @@ func (c *conn) exec(ctx context.Context, st *statement, reply *driver.Reply) err
 // interrupts the first step only.
 const checkEvery = 256
 
-func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) (err error) {
-	var rows sqldriver.Rows
-	if st.prepared != nil {
-		rows, err = st.prepared.QueryContext(ctx, c.args)
-	} else {
-		rows, err = c.QueryContext(ctx, st.text, c.args)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if cerr := rows.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	columns := len(rows.Columns())
-	for len(c.row) < columns {
-		c.row = append(c.row, nil)
-	}
-	row := c.row[:columns]
-	for {
-		if reply.Rows%checkEvery == checkEvery-1 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := rows.Next(row); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
+func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) error {
+	err := st.Each(ctx, c, c.args, nil, func(row []sqldriver.Value) error {
 		if reply.Rows == 0 {
 			for k, column := range st.captures {
 				if e := decode(&reply.Captured[k], row[column], req.Capture[k].Kind); e != nil && reply.Class == driver.OK {
@@ -204,12 +160,15 @@ func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, re
 				}
 			}
 		}
-		reply.Rows++
-	}
-	if st.changes {
+		if reply.Rows++; reply.Rows%checkEvery == 0 {
+			return ctx.Err()
+		}
+		return nil
+	})
+	if err == nil && st.changes {
 		reply.Affected = reply.Rows
 	}
-	return nil
+	return err
 }
 
 // Close ends the session; it is safe to call twice.
@@ -218,7 +177,7 @@ func (c *conn) Close() error {
 		return nil
 	}
 	for i := range c.statements {
-		if p := c.statements[i].prepared; p != nil {
+		if p := c.statements[i].Prepared; p != nil {
 			p.Close()
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 
 	"modernc.org/sqlite"
 )
@@ -102,9 +103,7 @@ type session struct {
 
 // connection is what the library's connections can do.
 type connection interface {
-	sqldriver.Conn
-	sqldriver.ExecerContext
-	sqldriver.QueryerContext
+	sqlconn.Connection
 	ColumnInfo(query string) ([]sqlite.ColumnInfo, error)
 }
 

@@ -3,11 +3,10 @@ package sqlite
 import (
 	"context"
 	sqldriver "database/sql/driver"
-	"errors"
-	"io"
 	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 )
 
 // options are the pragmas that Target.Options may set, in the order in which they are set: a wait
@@ -92,32 +91,9 @@ func (p pragma) set(ctx context.Context, s *session) *driver.Error {
 // word runs a query for one value as text.
 func (s *session) word(ctx context.Context, query string) (string, error) {
 	word := ""
-	err := s.each(ctx, query, func(row []sqldriver.Value) error {
-		if len(row) > 0 {
-			word = textOf(row[0])
-		}
+	err := (&sqlconn.Statement{Text: query}).Each(ctx, s, nil, nil, func(row []sqldriver.Value) error {
+		word = string(sqlconn.Text(row[0]))
 		return nil
 	})
 	return word, err
-}
-
-// each runs a query and calls f with each row, which is valid during the call only.
-func (s *session) each(ctx context.Context, query string, f func(row []sqldriver.Value) error) (err error) {
-	rows, err := s.QueryContext(ctx, query, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	row := make([]sqldriver.Value, len(rows.Columns()))
-	for {
-		switch err := rows.Next(row); {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := f(row); err != nil {
-			return err
-		}
-	}
 }

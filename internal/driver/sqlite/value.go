@@ -3,18 +3,15 @@ package sqlite
 import (
 	sqldriver "database/sql/driver"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
 )
-
-// timeFormat is how times are stored: UTC text of fixed width, so that it sorts.
-const timeFormat = "2006-01-02T15:04:05.000000Z"
 
 // argument is a value as the library takes it. SQLite has no decimals, times or UUIDs: they go as
 // floats and texts.
@@ -34,7 +31,7 @@ func argument(v *gen.Value) (sqldriver.Value, *driver.Error) {
 	case gen.Decimal:
 		return float64(v.I) / math.Pow10(int(v.Scale)), nil
 	case gen.Datetime:
-		return time.UnixMicro(v.I).UTC().Format(timeFormat), nil
+		return time.UnixMicro(v.I).UTC().Format(sqlconn.TimeFormat), nil
 	case gen.UUID:
 		return uuidText(v.B), nil
 	case gen.Bytes:
@@ -49,25 +46,6 @@ func uuidText(b []byte) string {
 	}
 	h := hex.EncodeToString(b)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
-
-// textOf is a value as text for people and comparisons.
-func textOf(v sqldriver.Value) string {
-	switch x := v.(type) {
-	case nil:
-		return ""
-	case int64:
-		return strconv.FormatInt(x, 10)
-	case float64:
-		return strconv.FormatFloat(x, 'g', -1, 64)
-	case string:
-		return x
-	case []byte:
-		return string(x)
-	case time.Time:
-		return x.UTC().Format(timeFormat)
-	}
-	return fmt.Sprint(v)
 }
 
 // decode sets v to a column's value, converted to want unless that is gen.Null.
@@ -90,17 +68,17 @@ func decode(v *gen.Value, from sqldriver.Value, want gen.Kind) *driver.Error {
 	case []byte:
 		v.Kind, v.B = gen.Bytes, append(v.B[:0], x...)
 	default:
-		v.SetString(textOf(from))
+		v.SetString(string(sqlconn.Text(from)))
 	}
 	if want == gen.Null || want == v.Kind || convert(v, from, want) {
 		return nil
 	}
-	return driver.Bad("a captured value (%.60s) can't be read as the kind that the plan wants", textOf(from))
+	return driver.Bad("a captured value (%.60s) can't be read as the kind that the plan wants", string(sqlconn.Text(from)))
 }
 
 // convert changes v, which holds from, to a kind; false means that this can't be done.
 func convert(v *gen.Value, from sqldriver.Value, want gen.Kind) bool {
-	text := textOf(from)
+	text := string(sqlconn.Text(from))
 	switch want {
 	case gen.String, gen.Bytes, gen.JSON:
 		v.SetString(text)
