@@ -78,7 +78,7 @@ func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs.BoolVar(&f.compress, "compress", false, "ask for gzip")
 	fs.BoolVar(&f.noReuse, "noreuse", false, "a new connection for each request")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order of requests")
-	f.loadFlags.bind(cmd, "text")
+	f.loadFlags.bind(cmd, "brief")
 }
 
 // run loads the service and prints the result.

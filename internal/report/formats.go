@@ -16,6 +16,7 @@ import (
 // formats are what Write writes, by name.
 var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
 	"text":       Terminal,
+	"brief":      Brief,
 	"json":       func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) },
 	"csv":        func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) },
 	"md":         func(w io.Writer, run *record.Run, _ Options) error { return Markdown(w, run) },
@@ -23,7 +24,7 @@ var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
 }
 
 // Formats names what Write takes.
-func Formats() []string { return []string{"text", "json", "csv", "md", "picostress"} }
+func Formats() []string { return []string{"text", "brief", "json", "csv", "md", "picostress"} }
 
 // Write writes the report in a format named by Formats.
 func Write(w io.Writer, format string, run *record.Run, o Options) error {

@@ -67,7 +67,7 @@ func TestMarkdownGolden(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	err := Write(&bytes.Buffer{}, "xml", fixture(t, "pass"), Options{})
-	if err == nil || !strings.Contains(err.Error(), "text, json, csv, md") {
+	if err == nil || !strings.Contains(err.Error(), "text, brief, json, csv, md") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -89,6 +89,26 @@ func TestTimeLostIsInEveryFormForPeople(t *testing.T) {
 		var b bytes.Buffer
 		if err := Write(&b, format, run, Options{}); err != nil || strings.Contains(strings.ToLower(b.String()), "time lost") {
 			t.Errorf("%s tells of time lost: %v", format, err)
+		}
+	}
+}
+
+// The brief report holds the figures and the verdict, and names the warnings.
+func TestBrief(t *testing.T) {
+	run := passing()
+	run.Warnings = []record.Warning{{ID: "short-run", Text: "the load lasted only 1 s"}}
+	var b strings.Builder
+	if err := Brief(&b, run, Options{Path: "results/x"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"TOTAL", "LATENCY", "━━ PASS ", "short-run: --output text says more", "record results/x"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	for _, no := range []string{"CONFIGURATION", "ENVIRONMENT", "GENERATOR", "lasted only"} {
+		if strings.Contains(b.String(), no) {
+			t.Errorf("%q is in\n%s", no, b.String())
 		}
 	}
 }
