@@ -14,6 +14,7 @@ import (
 	"brunt/internal/driver/web"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/runner"
@@ -38,7 +39,7 @@ func (c *cooking) run() error {
 		return usage(err)
 	}
 	return c.s.perform(&loadRun{
-		plan: p, text: cookPlanText(p, c.s.args),
+		plan: p,
 		options: runner.Options{
 			NoSetup: true, Wait: c.o.Wait,
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},
@@ -91,7 +92,9 @@ func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*ru
 		fmt.Fprintf(c.outlets.err, "brunt: note: begins although the service is down: %v\n", err)
 	}
 	p.Target.Options["lazy"] = "on"
-	o.Recording.Plan = cookPlanText(p, c.s.args)
+	if o.Recording.Plan, err = planfile.Write(p); err != nil {
+		return nil, err
+	}
 	o.Wait, o.StartDown = 0, true
 	return runner.Open(ctx, p, o)
 }

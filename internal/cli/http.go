@@ -91,8 +91,8 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 		return usage(err)
 	}
 	return s.perform(&loadRun{
-		plan: p, text: cookPlanText(p, s.args), record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
-		options: runner.Options{NoSetup: true, Wait: f.wait}, voice: f.outputFlags.voice,
+		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		options: runner.Options{Wait: f.wait}, voice: f.outputFlags.voice,
 	})
 }
 

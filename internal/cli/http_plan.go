@@ -200,14 +200,14 @@ func (f *httpFlags) header() (all [][2]string, err error) {
 func addOperations(p *plan.Plan, requests []endpoints.Request, inOrder bool) {
 	groups := map[string][]endpoints.Request{}
 	var order []string
-	turns, places := make([]int, len(requests)), make([]int, len(requests))
+	turns := make([]int, len(requests))
 	several := endpoints.SeveralHosts(requests)
 	for i, r := range requests {
 		name := endpoints.Title(&r, several)
 		if groups[name] == nil {
 			order = append(order, name)
 		}
-		turns[i], places[i] = slices.Index(order, name), len(groups[name])
+		turns[i] = slices.Index(order, name)
 		groups[name] = append(groups[name], r)
 		if len(order) > mostOperations {
 			order, inOrder = []string{fmt.Sprintf("%d requests", len(requests))}, false
@@ -226,11 +226,7 @@ func addOperations(p *plan.Plan, requests []endpoints.Request, inOrder bool) {
 			short = fmt.Sprintf("%s (%d)", endpoints.Name(name), n)
 		}
 		names[short] = true
-		variant := func(i uint64) int { return int(i % uint64(len(group))) }
-		if inOrder {
-			variant = func(i uint64) int { return places[i%uint64(len(places))] }
-		}
-		endpoints.AddOperation(p, short, float64(len(group)), group, nil, variant)
+		endpoints.AddOperation(p, short, float64(len(group)), group, nil, plan.Pick{By: plan.PickTurn})
 	}
 }
 

@@ -158,7 +158,7 @@ func TestOperationsOfALongList(t *testing.T) {
 		t.Fatal(err)
 	}
 	addOperations(p, requests, true)
-	if step := p.Operations[0].Steps[0]; len(step.Variants) != mostOperations+1 || step.Variant(mostOperations+2) != 1 {
+	if step := p.Operations[0].Steps[0]; len(step.Variants) != mostOperations+1 || step.Pick.By != plan.PickTurn {
 		t.Errorf("%d variants", len(step.Variants))
 	}
 }

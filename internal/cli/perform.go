@@ -18,7 +18,6 @@ import (
 // loadRun is a load that a command runs: all in which commands differ. The rest is perform's.
 type loadRun struct {
 	plan    *plan.Plan
-	text    []byte // of the plan, for the record
 	options runner.Options
 	record  recordFlags
 	live    liveFlags

@@ -137,9 +137,14 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	if t.Protocol == "" {
 		return errors.New("no protocol given; add --proto, or target.protocol to the plan")
 	}
-	var err error
-	t.Password, err = password(f.password, f.passwordFile, f.askPassword, s.in, s.err)
-	return err
+	given, err := password(f.password, f.passwordFile, f.askPassword, s.in, s.err)
+	if err != nil {
+		return err
+	}
+	if given != "" {
+		t.Password = given
+	}
+	return planfile.Secrets(p, os.LookupEnv)
 }
 
 // durationFlag checks that a duration flag is above zero.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"brunt/internal/plan"
+	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
@@ -31,10 +32,11 @@ func (f *recordFlags) recording(l *loadRun, s *streams) (runner.Recording, error
 	if f.none && f.dir != "" {
 		return runner.Recording{}, fmt.Errorf("--bundle %s and --no-record exclude each other; give one", f.dir)
 	}
+	text, err := planfile.Write(l.plan)
 	return runner.Recording{
-		None: f.none, Root: f.root, Dir: f.dir, Plan: l.text, Extra: l.options.Recording.Extra,
+		None: f.none, Root: f.root, Dir: f.dir, Plan: text, Extra: l.options.Recording.Extra,
 		Command: secret.Args(s.args, s.properties()), Version: s.version,
-	}, nil
+	}, err
 }
 
 // hdrFile is a HdrHistogram log under way.

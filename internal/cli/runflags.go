@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/plan"
-	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 )
@@ -55,12 +54,8 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if err != nil {
 		return usage(err)
 	}
-	text, err := planfile.Write(p)
-	if err != nil {
-		return err
-	}
 	return s.perform(&loadRun{
-		plan: p, text: text, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
 		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force},
 		voice: func(out *outlets) (voice, error) {
 			v, err := f.outputFlags.voice(out)

@@ -14,7 +14,6 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/report"
-	"brunt/internal/runner"
 	"brunt/internal/workload"
 )
 
@@ -46,29 +45,13 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 		y.checkpoint = &ycsb.Checkpoint{Path: checkpoint, Job: job, Write: replaceFile}
 	}
 	l := &loadRun{
-		plan: job.Plan, text: job.PlanText(), record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
-		options: runner.Options{NoSetup: true}, voice: y.voice,
+		plan: job.Plan, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		voice: y.voice,
 	}
 	if label := settings.Set.Text("label", ""); label != "" {
 		l.options.Recording.Extra = map[string]string{"label": label}
 	}
 	return s.perform(l)
-}
-
-// prepareYCSB makes the table of a load.
-func prepareYCSB(ctx context.Context, job *ycsb.Job) error {
-	s := job.Settings
-	if s.Command != ycsb.Load {
-		return nil
-	}
-	session, err := runner.Connect(ctx, job.Plan)
-	if err != nil {
-		return err
-	}
-	if err = session.Execute(ctx, job.Prepare); err == nil && len(job.Prepare) == 0 {
-		err = session.PrepareTable(ctx, s.Table, s.Fields, s.FieldLength, s.DropData)
-	}
-	return errors.Join(err, session.Close())
 }
 
 // replaceFile writes a file so that a crash leaves the old or the new one.
@@ -103,7 +86,9 @@ func (y *ycsbRun) voice(out *outlets) (voice, error) {
 		sinks:   []measure.Sink{y.meter},
 		prepare: y.prepare,
 		attach: func(w *workload.Workload) {
-			y.job.Attach(w)
+			if y.checkpoint != nil {
+				y.checkpoint.Last = w.Records.Last
+			}
 			y.meter.Attach(w)
 			y.job.Narrate(w, out.out)
 		},
@@ -123,8 +108,8 @@ func (y *ycsbRun) voice(out *outlets) (voice, error) {
 	return v, nil
 }
 
-// prepare says what will be done, and makes the table of a load.
-func (y *ycsbRun) prepare(ctx context.Context) error {
+// prepare says what will be done.
+func (y *ycsbRun) prepare(context.Context) error {
 	if err := y.job.Settings.Banner(y.out.out); err != nil {
 		return err
 	}
@@ -134,7 +119,7 @@ func (y *ycsbRun) prepare(ctx context.Context) error {
 	if n := y.job.Plan.Settings.Pipeline; n > 1 {
 		y.note("up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time", n)
 	}
-	return prepareYCSB(ctx, y.job)
+	return nil
 }
 
 // note says something on standard error, unless quiet.
@@ -169,7 +154,7 @@ func (y *ycsbRun) result(run *record.Run, dir string) error {
 
 // exit is how the run ended, if not well.
 func (y *ycsbRun) exit(run *record.Run) error {
-	reads, first := y.job.Corrupted()
+	reads, first := corrupted(run)
 	switch {
 	case reads > 0:
 		return &exitError{exitThreshold, fmt.Errorf("data integrity: %d reads returned another value than was written; the first: %s", reads, first)}
@@ -183,13 +168,26 @@ func (y *ycsbRun) exit(run *record.Run) error {
 	return nil
 }
 
+// corrupted is how many reads returned another value than was written, and the first one.
+func corrupted(run *record.Run) (reads uint64, first string) {
+	for _, f := range run.Failures {
+		if f.Code == workload.IntegrityCode {
+			if first == "" {
+				first = f.Text
+			}
+			reads += f.Count
+		}
+	}
+	return reads, first
+}
+
 // endLoad removes the checkpoint of a load that is complete and keeps it otherwise.
 func (y *ycsbRun) endLoad() error {
 	if y.checkpoint == nil {
 		return nil
 	}
-	if y.job.Done() < y.job.Settings.InsertCount {
-		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.job.Done(), y.job.Settings.InsertCount)
+	if y.checkpoint.Done() < y.job.Settings.InsertCount {
+		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.checkpoint.Done(), y.job.Settings.InsertCount)
 		return y.checkpoint.Save()
 	}
 	if err := os.Remove(y.checkpoint.Path); err != nil && !errors.Is(err, os.ErrNotExist) {

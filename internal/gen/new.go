@@ -16,6 +16,7 @@ package gen
 //   - string, JSON: the distribution gives the length.
 //   - boolean: uniform and normal are a fair coin, or true with probability Param if that is
 //     below 1; others have false as first and true as second value.
+//   - oneof: one of Values, the distribution over their numbers.
 //   - uuid: version 4; the distribution means nothing.
 func New(spec *Spec, stream Stream, rows uint64, lookup Lookup) (Generator, error) {
 	if spec.Type == TypeReference {
@@ -43,6 +44,8 @@ func newValues(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) 
 		return newUUIDs(spec, stream), nil
 	case TypeJSON:
 		return newJSONs(spec, stream, rows)
+	case TypeOneOf:
+		return newOneOf(spec, stream, rows)
 	case TypeConstant:
 		return newConstant(spec.Constant), nil
 	}
@@ -54,4 +57,14 @@ func newConstant(x any) Generator {
 	var c Value
 	c.SetAny(x)
 	return Func(func(v *Value, _ uint64) { v.Set(&c) })
+}
+
+// newOneOf returns a generator of the texts of a list.
+func newOneOf(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) {
+	s, _, err := newSource(spec, stream, rows)
+	if err != nil {
+		return nil, err
+	}
+	texts := spec.Values
+	return Func(func(v *Value, index uint64) { v.SetString(texts[s.rank(index)]) }), nil
 }

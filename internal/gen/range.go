@@ -31,7 +31,7 @@ func (s *Spec) Kind() Kind {
 		return Float
 	case TypeDecimal:
 		return Decimal
-	case TypeString:
+	case TypeString, TypeOneOf:
 		return String
 	case TypeBoolean:
 		return Bool
@@ -87,6 +87,8 @@ func (s *Spec) ranked() (a axis, top uint64, err *FieldError) {
 		return s.decimalRange()
 	case TypeBoolean:
 		lo, hi = 0, 1
+	case TypeOneOf:
+		lo, hi = 0, int64(len(s.Values))-1
 	default:
 		lo, hi = 0, 0
 	}

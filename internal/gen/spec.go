@@ -16,6 +16,7 @@ const (
 	TypeJSON      Type = "json"
 	TypeConstant  Type = "constant"
 	TypeReference Type = "reference"
+	TypeOneOf     Type = "oneof"
 )
 
 // Distribution is how values spread over their range.
@@ -58,6 +59,8 @@ type Spec struct {
 	Unique       bool     // over the rows of the table
 
 	Constant any // TypeConstant: string, int64, uint64, float64, bool, time.Time or nil
+
+	Values []string // TypeOneOf: what is chosen from, by the distribution over their numbers
 
 	// TypeReference: the value that an existing row of Table has in Column; Distribution and its
 	// parameters choose the row.

@@ -47,6 +47,10 @@ func (s *Spec) checkType() *FieldError {
 		if !v.SetAny(s.Constant) {
 			return fault("value", "a constant can't be a %T: give a text, number, true, false, time or null", s.Constant)
 		}
+	case TypeOneOf:
+		if len(s.Values) == 0 {
+			return fault("values", "nothing to choose from: give a list of texts")
+		}
 	case TypeReference:
 		if s.Table == "" {
 			return fault("table", "a reference needs the table that it refers to")
@@ -55,7 +59,7 @@ func (s *Spec) checkType() *FieldError {
 			return fault("column", "a reference needs the column that it refers to")
 		}
 	default:
-		return fault("type", "%q is unknown: use integer, unsigned, double, decimal, string, boolean, datetime, uuid, json, constant or reference", s.Type)
+		return fault("type", "%q is unknown: use integer, unsigned, double, decimal, string, boolean, datetime, uuid, json, constant, oneof or reference", s.Type)
 	}
 	return nil
 }
@@ -87,7 +91,7 @@ func (s *Spec) checkAlphabet() *FieldError {
 func (s *Spec) checkUnique(rows, top uint64) *FieldError {
 	space := uint64(math.MaxUint64)
 	switch s.Type {
-	case TypeInteger, TypeUnsigned, TypeDecimal, TypeDatetime, TypeBoolean:
+	case TypeInteger, TypeUnsigned, TypeDecimal, TypeDatetime, TypeBoolean, TypeOneOf:
 		space = sumUpTo(top, 1)
 	case TypeConstant:
 		space = 1
@@ -104,7 +108,7 @@ func (s *Spec) checkUnique(rows, top uint64) *FieldError {
 	}
 	if space < rows {
 		field := "range"
-		if s.Type == TypeBoolean || s.Type == TypeConstant {
+		if s.Type == TypeBoolean || s.Type == TypeConstant || s.Type == TypeOneOf {
 			field = "unique"
 		}
 		return fault(field, "%d rows need as many unique values, but only %d are possible: widen the range or lower the row count", rows, space)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"brunt/internal/driver"
-	"brunt/internal/gen"
+	"brunt/internal/keyspace"
 )
 
 // Plan is a complete description of a run. The same plan with the same seed gives the same rows
@@ -18,6 +18,8 @@ type Plan struct {
 	Tables     []Table
 	Indexes    []Index
 	Operations []Operation
+	Keyspace   *keyspace.Spec   // the records that operations with parts of records are on; nil: none
+	Prepare    []driver.Request // sent once before the load, in order
 	Mix        Mix
 	Turns      []int // ByTurn: indices of Operations, one after the other and then from the start again
 	Load       []Phase
@@ -91,6 +93,7 @@ type Operation struct {
 	Transaction bool    // wrapped in BEGIN and COMMIT where the protocol has them
 	Isolation   string  // of the transaction; "" for the server's default
 	Steps       []Step  // in order; at least one
+	Inserts     bool    // parts of records are of new ones of the Keyspace, not of chosen ones
 	Think       Think   // closed loads: the session's pause after the operation
 	At          Position
 	Where       Places // of its keys
@@ -102,25 +105,45 @@ type Step struct {
 	Params  []Param        // one for each parameter of the request
 	Name    string         // for references of later steps; may be ""
 	Think   Think          // pause of the session before the next step
-	// Variants may stand in for Request: Variant says which of them operation number i takes. They
-	// have the parameters and as many captures as Request, which is one of them.
+	// Variants may stand in for Request, which is the first of them: Pick says which of them operation
+	// number i takes. They have the parameters and as many captures as Request.
 	Variants []driver.Request
-	Variant  func(i uint64) int
+	Pick     Pick
+	Check    keyspace.Check // of what is captured; "" for none
 	At       Position
 	Where    Places // of its keys; "params" and "capture" hold lists
 }
 
-// Param is one parameter: a value to generate, or a value that an earlier step captured.
+// Pick is how one of a step's variants is picked.
+type Pick struct {
+	By      string // "turn", "walk", "field" or "other field"
+	Walkers int    // walk: how many go through the variants, each from its own place with a stride of their number
+}
+
+// The ways to pick.
+const (
+	PickTurn       = "turn"        // each in turn
+	PickWalk       = "walk"        // as slow_cooker's sessions go through a list
+	PickField      = "field"       // the variant of the field of the Keyspace that the operation draws
+	PickOtherField = "other field" // of a further draw
+)
+
+// Param is one parameter: a value to generate, a part of a record, or a value that an earlier step
+// captured.
 type Param struct {
 	Name  string
-	Value *ValueSpec // nil if captured
-	Step  int        // captured: the step that it comes from, an index into Operation.Steps
-	Index int        // captured: which of that step's Request.Capture
+	Value *ValueSpec    // nil: another kind of parameter
+	Part  keyspace.Part // "": another kind of parameter
+	Field string        // with keyspace.Field: the field's name; "" for the one that the step's Pick draws
+	Step  int           // captured: the step that it comes from, an index into Operation.Steps
+	Index int           // captured: which of that step's Request.Capture
 	// Argument: Step and Index name a parameter of that step instead of a capture.
 	Argument bool
-	Custom   gen.Generator // overrides Value; set by dialects that have generators of their own
 	At       Position
 }
+
+// earlier reports whether the parameter takes a value of an earlier step.
+func (p *Param) earlier() bool { return p.Value == nil && p.Part == "" }
 
 // Think is a pause. Distribution is "constant" (Min), "uniform" (Min–Max) or "exponential"
 // (mean Min, cut at Max if Max > 0). The zero value is no pause.

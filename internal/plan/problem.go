@@ -33,13 +33,21 @@ func firstAt(p Position) string {
 	return ", first at " + p.String()
 }
 
+// Place says where a key stands.
+type Place struct {
+	Key string
+	At  Position
+}
+
 // Places says where the keys of a part of the plan stand in its file.
-type Places map[string]Position
+type Places []Place
 
 // At returns the place of a key, or otherwise if the file doesn't have the key.
 func (p Places) At(key string, otherwise Position) Position {
-	if at, ok := p[key]; ok {
-		return at
+	for i := range p {
+		if p[i].Key == key {
+			return p[i].At
+		}
 	}
 	return otherwise
 }

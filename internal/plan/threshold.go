@@ -76,7 +76,16 @@ func ParseThreshold(text string) (Threshold, error) {
 	if err := t.selectOperation(m[2], strings.Contains(text, "{")); err != nil {
 		return t, err
 	}
-	return t, t.setLimit(strings.TrimSpace(m[5]))
+	if err := t.setLimit(strings.TrimSpace(m[5])); err != nil {
+		return t, err
+	}
+	switch {
+	case t.Limit == 0 && t.Comparison == "<":
+		return t, fmt.Errorf("%q can't be met, since nothing is below 0; write for example <= or a greater limit", text)
+	case t.Limit == 0 && t.Comparison == ">=":
+		return t, fmt.Errorf("%q is always met, since nothing is below 0; write for example > or a greater limit", text)
+	}
+	return t, nil
 }
 
 func (t *Threshold) quantile(s string) error {

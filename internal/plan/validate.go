@@ -65,6 +65,7 @@ func (p *Plan) Validate() Problems {
 	c.settings()
 	c.schema()
 	c.indexes()
+	c.keyspace()
 	c.cycles()
 	c.operations()
 	c.load()
@@ -105,11 +106,11 @@ func (c *checker) target() {
 
 // Limits of settings: enough for any machine, and small enough to catch a slip of the finger.
 const (
-	maxSessions = 1_000_000
-	maxRetries  = 1000
+	MaxSessions = 1_000_000
+	MaxRetries  = 1000
+	MaxPipeline = 65_536
+	MaxLoops    = 1024
 	maxWeight   = 1000
-	maxPipeline = 65_536
-	maxLoops    = 1024
 )
 
 func (c *checker) settings() {
@@ -119,10 +120,10 @@ func (c *checker) settings() {
 			c.add(at(key), fmt.Sprintf("give a number from %d to %d", lo, hi), "%s is %d", key, v)
 		}
 	}
-	whole("sessions", s.Sessions, 0, maxSessions)
-	whole("retries", s.Retries, -1, maxRetries)
-	whole("pipeline", s.Pipeline, 0, maxPipeline)
-	whole("loops", s.Loops, 0, maxLoops)
+	whole("sessions", s.Sessions, 0, MaxSessions)
+	whole("retries", s.Retries, -1, MaxRetries)
+	whole("pipeline", s.Pipeline, 0, MaxPipeline)
+	whole("loops", s.Loops, 0, MaxLoops)
 	for _, d := range []struct {
 		key string
 		v   time.Duration

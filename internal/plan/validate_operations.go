@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -101,15 +100,16 @@ func (c *checker) steps(op *Operation) {
 		names[s.Name] = true
 		c.think(s.Where.At("think", s.At), s.Think)
 		c.request(s)
+		c.variants(s)
 		for k := range s.Params {
 			p := &s.Params[k]
-			if v := p.Value; v != nil && p.Custom == nil {
+			if v := p.Value; v != nil {
 				c.values(v, c.uniqueRows(op))
 				c.reference(v)
 				c.uniqueReference(op, v)
 				specs = append(specs, v)
 			}
-			if p.Value == nil && p.Custom == nil {
+			if p.earlier() {
 				c.earlier(op, i, k)
 			}
 		}
@@ -162,6 +162,9 @@ func (c *checker) request(s *Step) {
 	}
 	if r.Verb == driver.Batch && r.Rows < 1 {
 		c.add(s.At, "give rows: a number ≥ 1", "a batch of %d rows", r.Rows)
+	}
+	if r.Rows > 1 && r.Verb != driver.Batch && r.Verb != driver.SQL {
+		c.add(at("rows"), "remove it, or use sql or batch", "rows has no meaning here")
 	}
 	switch r.Verb {
 	case driver.SQL:
@@ -217,7 +220,7 @@ func (c *checker) sqlParams(s *Step, at Position) {
 		return
 	}
 	p := SQLPlaceholders(s.Request.Text)
-	if p.Max == 0 && len(s.Params) > 0 && p.Questions == len(s.Params) {
+	if have := len(s.Params) * max(s.Request.Rows, 1); p.Max == 0 && have > 0 && p.Questions == have {
 		return
 	}
 	c.paramCount(s, at, &p)
@@ -245,18 +248,13 @@ func shorten(s string) string {
 }
 
 func (c *checker) paramCount(s *Step, at Position, p *Placeholders) {
-	have := len(s.Params)
+	have := len(s.Params) * max(s.Request.Rows, 1)
 	if p.Max > have {
 		c.add(at, fmt.Sprintf("add %d to params", p.Max-have), "$%d has no parameter: params has %d", p.Max, have)
 	}
-	var unused []int
 	for n := 1; n <= have; n++ {
 		if !p.Used[n] {
-			unused = append(unused, n)
+			c.add(s.Params[(n-1)%len(s.Params)].At, fmt.Sprintf("use $%d or remove the parameter", n), "parameter %d isn't used", n)
 		}
-	}
-	sort.Ints(unused)
-	for _, n := range unused {
-		c.add(s.Params[n-1].At, fmt.Sprintf("use $%d or remove the parameter", n), "parameter %d isn't used", n)
 	}
 }

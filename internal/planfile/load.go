@@ -2,6 +2,7 @@ package planfile
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"time"
 
@@ -10,37 +11,72 @@ import (
 	"brunt/internal/plan"
 )
 
+// shape is what a phase of the load says of itself, of whichever kind.
+type shape struct {
+	From, To   float64 // operations a second; a constant's rate and a spike's peak are To
+	Duration   time.Duration
+	Rise, Fall time.Duration
+	Steps      int
+	Arrivals   string
+	Operations uint64
+	Sessions   int
+}
+
 func phaseKinds() []string { return []string{"constant", "ramp", "step", "spike", "closed", "pause"} }
 
-func phaseKeys() []string { return append(phaseKinds(), "name", "warm_up") }
+// phaseForm is the form of a phase, of which shorthands may be several.
+type phaseForm struct {
+	all   *mapping
+	kinds map[string]*mapping
+}
 
-func constantKeys() []string { return []string{"rate", "duration", "arrivals", "operations"} }
-
-func rampKeys() []string { return []string{"from", "to", "duration", "arrivals", "operations"} }
-
-func stepKeys() []string { return []string{"from", "to", "steps", "every", "arrivals"} }
-
-func spikeKeys() []string { return []string{"base", "peak", "rise", "hold", "fall", "arrivals"} }
-
-func closedKeys() []string { return []string{"sessions", "duration", "operations"} }
-
-// impliedDuration is how long a load lasts that follows from the operations' rates alone.
-const impliedDuration = time.Minute
+func newPhaseForm() *phaseForm {
+	rate := func(key, at string, must bool) field {
+		return field{key, at, decimal{always: true}, "operations a second", must}
+	}
+	long := func(key, at string, must bool) field { return field{key, at, span{always: must}, "", must} }
+	arrivals := field{"arrivals", "Arrivals", choice{"uniform", "poisson"}, "uniform or poisson; uniform", false}
+	operations := field{"operations", "Operations", unsigned{above: true}, "stop after so many", false}
+	kinds := map[string][]field{
+		"constant": {rate("rate", "To", false), long("duration", "Duration", true), arrivals, operations},
+		"ramp":     {rate("from", "From", false), rate("to", "To", true), long("duration", "Duration", true), arrivals, operations},
+		"step":     {rate("from", "From", true), rate("to", "To", true), {"steps", "Steps", whole{1, plan.MaxSteps}, "how many", true}, long("every", "Duration", true), arrivals},
+		"spike":    {rate("base", "From", false), rate("peak", "To", true), long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals},
+		"closed":   {{"sessions", "Sessions", whole{1, plan.MaxSessions}, "sessions at work; all", false}, {"duration", "Duration", span{above: true}, "", false}, operations},
+	}
+	f := &phaseForm{kinds: map[string]*mapping{}}
+	fields := []field{{"name", "", words{name: true}, "name in reports; made from the kind unless given", false}}
+	for _, k := range phaseKinds() {
+		if k == "pause" {
+			fields = append(fields, field{k, "", span{}, "nothing is sent", false})
+			continue
+		}
+		f.kinds[k] = newMapping("", k, kinds[k]...)
+		fields = append(fields, field{k, "", f.kinds[k], "", false})
+	}
+	f.all = newMapping("phase", "a phase", append(fields, field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
+	f.all.rules = []any{exactly(phaseKinds())}
+	return f
+}
 
 // load reads the phases and scales them. Without any, counts make a queue and rates a constant
 // load.
-func (r *reader) load(o *object, p *plan.Plan) {
-	o.list("load", func(_ int, n *yaml.Node) {
-		r.item(n, func() { p.Load = append(p.Load, r.phase(n, totalRate(p))...) })
-	})
-	switch {
-	case o.has("load"):
-		if n := o.get("load"); n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+func (f *phaseForm) load(r *reader, o *object, p *plan.Plan) {
+	if n := o.get("load"); n != nil {
+		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 			r.problemAt(n, "add a phase or remove load", "load is empty")
 		}
-	case p.Mix == plan.ByCount:
+		items := list{of: custom[[]plan.Phase]{in: func(r *reader, _ string, n *yaml.Node, to *[]plan.Phase) {
+			*to = f.phases(r, n, totalRate(p))
+		}}, sound: true}
+		var all [][]plan.Phase
+		items.read(r, "load", n, valueOf(&all))
+		for _, phases := range all {
+			p.Load = append(p.Load, phases...)
+		}
+	} else if p.Mix == plan.ByCount {
 		p.Load = plan.QueueLoad().Phases
-	case r.rated:
+	} else if r.rated {
 		p.Load = plan.RateLoad(totalRate(p), impliedDuration).Phases
 	}
 	namePhases(p.Load)
@@ -52,15 +88,13 @@ func (r *reader) load(o *object, p *plan.Plan) {
 			p.Settings.Sessions = max(p.Settings.Sessions, p.Load[i].Sessions)
 		}
 	}
-	r.scale(o, p)
 }
 
+// impliedDuration is how long a load lasts that follows from the operations' rates alone.
+const impliedDuration = time.Minute
+
+// scale multiplies the load.
 func (r *reader) scale(o *object, p *plan.Plan) {
-	if n := o.get("scaled"); n != nil {
-		if p.Scaled = o.number("scaled"); p.Scaled <= 0 {
-			r.problemAt(n, "write a number above 0", "scaled is %s", n.Value)
-		}
-	}
 	n := o.get("scale")
 	if n == nil {
 		return
@@ -69,10 +103,10 @@ func (r *reader) scale(o *object, p *plan.Plan) {
 		r.problemAt(n, "remove scaled", "scale and scaled exclude each other")
 		return
 	}
-	if factor := r.numberOf(n, "scale"); tagIs(n, "!!int", "!!float") {
-		if err := plan.Scale(p, factor); err != nil {
-			r.problemAt(n, "write a number above 0", "scale is %s", n.Value)
-		}
+	factor := 0.0
+	if positive().read(r, "scale", n, valueOf(&factor)); factor > 0 {
+		// A factor above 0 is what Scale asks for.
+		_ = plan.Scale(p, factor)
 	}
 }
 
@@ -107,8 +141,9 @@ func namePhases(phases []plan.Phase) {
 	}
 }
 
-func (r *reader) phase(n *yaml.Node, rate float64) []plan.Phase {
-	o := r.object(n, "a phase", phaseKeys())
+// phases reads one item of the load. rate is the sum of the operations' rates.
+func (f *phaseForm) phases(r *reader, n *yaml.Node, rate float64) []plan.Phase {
+	o := r.object(n, "a phase", f.all.keys)
 	if o == nil {
 		return nil
 	}
@@ -127,66 +162,84 @@ func (r *reader) phase(n *yaml.Node, rate float64) []plan.Phase {
 		r.problemAt(o.node, "add one of "+strings.Join(phaseKinds(), ", "), "a phase says no load")
 		return nil
 	}
-	name := o.text("name")
-	phases := r.phasesOf(kind, name, o, rate)
+	name, warm := "", false
+	if n := o.get("name"); n != nil {
+		words{name: true}.read(r, "name", n, valueOf(&name))
+	}
+	if n := o.get("warm_up"); n != nil {
+		flag{}.read(r, "warm_up", n, valueOf(&warm))
+	}
+	phases := f.kind(r, kind, name, o, rate)
 	for i := range phases {
-		phases[i].At, phases[i].WarmUp = r.at(o.node), o.flag("warm_up")
+		phases[i].At, phases[i].WarmUp = r.at(o.node), warm
 	}
 	return phases
 }
 
-func (r *reader) phasesOf(kind, name string, o *object, rate float64) []plan.Phase {
+func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) []plan.Phase {
 	n := o.get(kind)
 	if kind == "pause" {
 		return []plan.Phase{{Name: name, Kind: plan.Pause, Duration: r.durationOf(n, "pause")}}
 	}
+	k := r.object(n, kind, f.kinds[kind].keys)
+	if k == nil {
+		return nil
+	}
+	s := shape{To: rate}
+	f.kinds[kind].fill(r, k, valueOf(&s))
 	group := name
 	if group == "" {
 		group = kind
 	}
-	var phases []plan.Phase
+	one := plan.Phase{Name: name, Kind: plan.Open, Duration: s.Duration, RateFrom: s.From, RateTo: s.To, Operations: s.Operations}
+	phases := []plan.Phase{one}
 	switch kind {
 	case "constant":
-		k := r.object(n, kind, constantKeys())
-		k.require(kind, "duration")
-		if k.has("rate") {
-			rate = k.number("rate")
-		} else if !r.rated {
+		if !k.has("rate") && !r.rated {
 			k.require(kind, "rate")
 		}
-		ph := plan.Phase{Name: name, Kind: plan.Open, Duration: k.duration("duration"), RateFrom: rate, RateTo: rate, Operations: k.unsigned("operations")}
-		phases = arriving(k, ph)
-	case "ramp":
-		k := r.object(n, kind, rampKeys())
-		k.require(kind, "to", "duration")
-		ph := plan.Phase{Name: name, Kind: plan.Open, Duration: k.duration("duration"), RateFrom: k.number("from"), RateTo: k.number("to"), Operations: k.unsigned("operations")}
-		phases = arriving(k, ph)
+		phases[0].RateFrom = s.To
 	case "step":
-		k := r.object(n, kind, stepKeys())
-		k.require(kind, "from", "to", "steps", "every")
-		if steps := int(k.integer("steps", 1, plan.MaxSteps)); steps > 0 {
-			phases = arriving(k, plan.Steps(group, k.number("from"), k.number("to"), steps, k.duration("every"))...)
+		if s.Steps == 0 {
+			return nil
 		}
+		phases = plan.Steps(group, s.From, s.To, s.Steps, s.Duration)
 	case "spike":
-		k := r.object(n, kind, spikeKeys())
-		k.require(kind, "peak", "hold")
-		phases = arriving(k, plan.Spike(group, k.number("base"), k.number("peak"), k.duration("rise"), k.duration("hold"), k.duration("fall"))...)
-		if k != nil && len(phases) == 0 {
+		if phases = plan.Spike(group, s.From, s.To, s.Rise, s.Duration, s.Fall); len(phases) == 0 {
 			r.problemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
 	case "closed":
-		k := r.object(n, kind, closedKeys())
-		phases = []plan.Phase{{Name: name, Kind: plan.Closed, Sessions: int(k.integer("sessions", 1, math.MaxInt32)),
-			Duration: k.duration("duration"), Operations: k.unsigned("operations")}}
+		return []plan.Phase{{Name: name, Kind: plan.Closed, Sessions: s.Sessions, Duration: s.Duration, Operations: s.Operations}}
+	}
+	for i := range phases {
+		phases[i].Arrivals = s.Arrivals
 	}
 	return phases
 }
 
-// arriving gives open phases the arrival process that their mapping names.
-func arriving(o *object, phases ...plan.Phase) []plan.Phase {
-	arrivals := o.choice("arrivals", []string{"uniform", "poisson"})
-	for i := range phases {
-		phases[i].Arrivals = arrivals
+// node writes a phase, shorthands resolved.
+func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
+	n := pairs()
+	add := func(key string, value *yaml.Node) { n.Content = append(n.Content, text(key), value) }
+	if ph.Name != "" {
+		add("name", text(ph.Name))
 	}
-	return phases
+	s := shape{From: ph.RateFrom, To: ph.RateTo, Duration: ph.Duration, Arrivals: ph.Arrivals, Operations: ph.Operations, Sessions: ph.Sessions}
+	kind := string(ph.Kind)
+	if ph.Kind == plan.Open {
+		if kind = "ramp"; ph.RateFrom == ph.RateTo {
+			kind = "constant"
+		}
+	}
+	if ph.Kind == plan.Pause {
+		add(kind, duration(ph.Duration))
+	} else if body := f.kinds[kind].write(valueOf(&s)); body != nil {
+		add(kind, body)
+	} else {
+		add(kind, pairs())
+	}
+	if ph.WarmUp {
+		add("warm_up", flag{}.write(reflect.ValueOf(true)))
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package planfile
 
 import (
+	"strconv"
 	"strings"
 
 	"brunt/internal/driver"
@@ -35,7 +36,7 @@ func unused(base string, taken map[string]int) string {
 	name := base
 	for taken[name] > 0 {
 		taken[base]++
-		name = base + " " + itoa(taken[base])
+		name = base + " " + strconv.Itoa(taken[base])
 	}
 	taken[name] = 1
 	return name
@@ -53,9 +54,9 @@ func requestName(q *driver.Request) string {
 	case driver.Eval:
 		name = "eval"
 	default:
-		for _, key := range verbKeys() {
-			if verbOf(key) == q.Verb {
-				name = key + " " + q.Text
+		for _, v := range verbs() {
+			if v.verb == q.Verb {
+				name = v.key + " " + q.Text
 			}
 		}
 	}

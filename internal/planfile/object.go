@@ -137,34 +137,11 @@ func (o *object) require(what string, keys ...string) {
 	}
 }
 
-// where returns the places of the values, with those of items of lists.
-func (o *object) where() plan.Places {
-	if o == nil {
-		return nil
-	}
-	w := plan.Places{}
-	for k, v := range o.values {
-		w[k] = o.r.at(v)
-		if v.Kind == yaml.SequenceNode {
-			for i, c := range v.Content {
-				w[k+"["+itoa(i)+"]"] = o.r.at(c)
-			}
+// refuse reports keys that have no meaning, and why.
+func (o *object) refuse(fix, why string, keys ...string) {
+	for _, k := range keys {
+		if n := o.get(k); n != nil {
+			o.r.problemAt(n, fix, "%s has no meaning %s", k, why)
 		}
-	}
-	return w
-}
-
-// list calls f for each item of a list. It reports anything else.
-func (o *object) list(key string, f func(i int, n *yaml.Node)) {
-	n := o.get(key)
-	if n == nil {
-		return
-	}
-	if n.Kind != yaml.SequenceNode {
-		o.r.problemAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
-		return
-	}
-	for i, c := range n.Content {
-		f(i, resolve(c))
 	}
 }

@@ -1,190 +1,311 @@
 package planfile
 
 import (
+	"math"
+	"reflect"
+	"slices"
+
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/driver"
 	"brunt/internal/plan"
 )
 
-func queryKeys() []string {
-	return append([]string{"name", "weight", "rate", "count", "params", "think", "simple", "fields", "rows"}, verbKeys()...)
-}
-
-func transactionKeys() []string {
-	return []string{"name", "weight", "rate", "count", "isolation", "atomic", "think", "statements"}
-}
-
-func statementKeys() []string {
-	return append([]string{"name", "params", "capture", "think", "simple", "fields", "rows"}, verbKeys()...)
-}
-
 // share is how often an operation is meant to happen, as the file has it.
 type share struct {
-	node                *yaml.Node // of the key that says so, or the operation
+	at                  plan.Position // of the key that says so, or the operation
 	count, weight, rate bool
 }
 
-// operations reads queries and transactions, and how to choose between them.
-func (r *reader) operations(top *object, p *plan.Plan) {
-	var shares []share
-	add := func(n *yaml.Node, read func(n *yaml.Node) (plan.Operation, share)) {
-		r.item(n, func() {
-			op, s := read(n)
-			p.Operations = append(p.Operations, op)
-			shares = append(shares, s)
-		})
+// shareFields say how often an operation happens.
+func shareFields() []field {
+	return []field{
+		{"count", "Count", unsigned{}, "how many in the queue", false},
+		{"weight", "Weight", decimal{bounded: true}, "how often compared with the others; 1", false},
+		{"rate", "", custom[plan.Operation]{func(r *reader, key string, n *yaml.Node, op *plan.Operation) {
+			var rate float64
+			decimal{bounded: true}.read(r, key, n, valueOf(&rate))
+			op.Weight += rate
+		}, nil, decimal{bounded: true}.schema}, "operations a second", false},
 	}
-	top.list("queries", func(_ int, n *yaml.Node) { add(n, r.query) })
-	top.list("transactions", func(_ int, n *yaml.Node) { add(n, r.transaction) })
-	nameOperations(p.Operations)
-	r.mix(top, p, shares)
 }
 
-func (r *reader) query(n *yaml.Node) (plan.Operation, share) {
-	op := plan.Operation{At: r.at(n)}
-	o := r.object(n, "a query", queryKeys())
-	if o == nil {
-		return op, share{node: n}
-	}
-	op.Where = o.where()
-	op.Name = o.text("name")
-	op.Think = r.think(o)
-	s := plan.Step{At: op.At, Where: op.Where}
-	r.request(o, &s, "a query")
-	refs := newReferences()
-	r.params(o, &s, refs)
-	op.Steps = []plan.Step{s}
-	r.resolve(&op, refs)
-	return op, r.share(o, &op)
-}
-
-func (r *reader) transaction(n *yaml.Node) (plan.Operation, share) {
-	op := plan.Operation{At: r.at(n)}
-	o := r.object(n, "a transaction", transactionKeys())
-	if o == nil {
-		return op, share{node: n}
-	}
-	o.require("a transaction", "statements")
-	op.Where = o.where()
-	op.Name, op.Isolation, op.Think = o.text("name"), o.word("isolation"), r.think(o)
-	refs := newReferences()
-	o.list("statements", func(i int, n *yaml.Node) {
-		op.Steps = append(op.Steps, r.statement(n, i, refs))
-	})
-	r.resolve(&op, refs)
-	op.Transaction = len(op.Steps) > 0
-	for i := range op.Steps {
-		op.Transaction = op.Transaction && op.Steps[i].Request.Verb == driver.SQL
-	}
-	if o.has("atomic") {
-		op.Transaction = o.flag("atomic")
-	}
-	return op, r.share(o, &op)
-}
-
-func (r *reader) statement(n *yaml.Node, i int, refs *references) plan.Step {
-	s := plan.Step{At: r.at(n)}
-	o := r.object(n, "a statement", statementKeys())
-	if o == nil {
-		return s
-	}
-	s.Where = o.where()
-	s.Name = o.text("name")
-	s.Think = r.think(o)
-	refs.step = i
-	refs.nameStep(r, o, s.Name)
-	r.request(o, &s, "a statement")
-	o.list("capture", func(_ int, n *yaml.Node) { s.Request.Capture = append(s.Request.Capture, r.capture(n)) })
-	r.params(o, &s, refs)
-	return s
-}
-
-func (r *reader) share(o *object, op *plan.Operation) share {
-	s := share{node: o.node, count: o.has("count"), weight: o.has("weight"), rate: o.has("rate")}
+func (r *reader) share(o *object, op *plan.Operation) {
+	s := share{at: op.At, count: o.has("count"), weight: o.has("weight"), rate: o.has("rate")}
 	for _, key := range []string{"count", "weight", "rate"} {
-		if o.has(key) {
-			s.node = o.get(key)
+		if n := o.get(key); n != nil {
+			s.at = r.at(n)
 		}
 	}
-	op.Count = o.unsigned("count")
-	op.Weight = o.number("weight") + o.number("rate") + float64(op.Count)
-	if op.Weight < 0 {
-		r.problemAt(s.node, "write a number ≥ 0", "%v is negative", op.Weight)
+	if s.count {
+		op.Weight += float64(op.Count)
 	}
-	return s
+	r.shares = append(r.shares, s)
+}
+
+// operationForm is the form of queries or transactions, both of which are a plan's operations: it
+// writes those of its own kind.
+type operationForm struct {
+	of     *mapping
+	params *paramForm
+	query  bool
+}
+
+func (f operationForm) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
+	list{of: operationItem{f.of, f.query}, sound: true, cross: true}.read(r, key, n, to)
+}
+
+// operationItem is the form of one operation.
+type operationItem struct {
+	*mapping
+	query bool
+}
+
+func (f operationItem) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
+	r.refs = references{step: -1}
+	if f.query {
+		r.refs.begin()
+	}
+	f.mapping.read(r, key, n, to)
+	r.resolve(to.Addr().Interface().(*plan.Operation))
+}
+
+// isQuery reports whether an operation needs no more than a query has.
+func isQuery(op *plan.Operation) bool {
+	if len(op.Steps) != 1 || op.Transaction {
+		return false
+	}
+	s := &op.Steps[0]
+	return s.Name == "" && s.Think == (plan.Think{}) && (len(s.Request.Capture) == 0 || s.Check != "")
+}
+
+// write returns the plan's leading queries, or what comes after them.
+func (f operationForm) write(from reflect.Value) *yaml.Node {
+	all := from.Interface().([]plan.Operation)
+	queries := 0
+	for queries < len(all) && isQuery(&all[queries]) {
+		queries++
+	}
+	mine := all[queries:]
+	if f.query {
+		mine = all[:queries]
+	}
+	counts := true
+	for i := range all {
+		counts = counts && float64(all[i].Count) == all[i].Weight
+	}
+	out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for i := range mine {
+		op := mine[i]
+		weight := op.Weight
+		if op.Weight = 0; !counts {
+			op.Count = 0
+		}
+		op.Steps = slices.Clone(op.Steps)
+		for k := range op.Steps {
+			if s := &op.Steps[k]; len(s.Variants) > 0 {
+				s.Request = driver.Request{Verb: math.MaxUint8} // the first variant
+			}
+		}
+		n := f.of.write(valueOf(&op))
+		if counts && op.Count == 0 {
+			n.Content = append(n.Content, text("count"), number(0))
+		} else if !counts {
+			n.Content = append(n.Content, text("weight"), float(weight))
+		}
+		f.addParams(n, &mine[i])
+		out.Content = append(out.Content, n)
+	}
+	if len(out.Content) == 0 {
+		return nil
+	}
+	return out
+}
+
+// addParams adds the parameters, of which some name others, to the statements.
+func (f operationForm) addParams(n *yaml.Node, op *plan.Operation) {
+	add := func(to *yaml.Node, step int) {
+		if params := f.params.paramNodes(op, step); params != nil {
+			to.Content = append(to.Content, text("params"), params)
+		}
+	}
+	if f.query {
+		add(n, 0)
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "statements" {
+			for k, s := range n.Content[i+1].Content {
+				add(s, k)
+			}
+		}
+	}
+}
+
+func (f operationForm) schema(d *definitions) schema { return list{of: f.of}.schema(d) }
+
+// paramList is the form of a statement's parameters, which operationForm writes.
+type paramList struct{ list }
+
+func (paramList) write(reflect.Value) *yaml.Node { return nil }
+
+// stepFields say what a statement sends, below a place.
+func stepFields(params *paramForm) []field {
+	variant := newMapping("variant", "a variant", requestFields()...)
+	variant.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*driver.Request), "a variant") }
+	variant.rules = requestRules(false)
+	return append(under("Request", requestFields()...),
+		field{"variants", "Variants", list{of: variant, full: true}, "requests of which one is sent, instead of one request", false},
+		field{"pick", "Pick", custom[plan.Pick]{pickIn, pickNode, anyOf(pickWords(), whole{1, 1 << 30})}, "how a variant is picked: turn, field, other field, or the number of walkers that go through them", false},
+		field{"check", "Check", choice{"fields", "some", "document"}, "compare what is captured with the keyspace's record whose key is the first parameter", false},
+		field{"params", "Params", paramList{list{of: params}}, "one for each $n, in order", false},
+	)
+}
+
+func pickWords() choice { return choice{plan.PickTurn, plan.PickField, plan.PickOtherField} }
+
+func pickIn(r *reader, key string, n *yaml.Node, p *plan.Pick) {
+	if tagIs(n, "!!int") {
+		p.By, p.Walkers = plan.PickWalk, int(r.integerOf(n, key, 1, 1<<30))
+		return
+	}
+	pickWords().read(r, key, n, valueOf(&p.By))
+}
+
+func pickNode(p *plan.Pick) *yaml.Node {
+	if p.By == plan.PickWalk {
+		return number(p.Walkers)
+	}
+	return pickWords().write(reflect.ValueOf(p.By))
+}
+
+// checkStep reports a statement that doesn't say what to send, and takes the first variant for its
+// request.
+func checkStep(r *reader, o *object, s *plan.Step, what string) {
+	if !o.has("variants") {
+		checkRequest(r, o, &s.Request, what)
+		return
+	}
+	o.refuse("put it into the variants", "beside variants", append(verbKeys(), "fields", "rows", "simple", "capture")...)
+	if len(s.Variants) > 0 {
+		s.Request = s.Variants[0]
+	}
+}
+
+func operationForms() (queries, transactions operationForm) {
+	params := newParamForm()
+	think := thinkForm()
+	query := newMapping("query", "a query", append(append([]field{
+		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
+		{"inserts", "Inserts", flag{}, "parts of records are of new ones; false", false},
+	}, append(shareFields(), field{"think", "Think", think, "pause of the session afterwards, in closed loads", false})...),
+		under("Steps.0", stepFields(params)...)...)...)
+	query.after = func(r *reader, o *object, to any) {
+		op := to.(*plan.Operation)
+		if len(op.Steps) == 0 {
+			op.Steps = make([]plan.Step, 1)
+		}
+		s := &op.Steps[0]
+		s.At, s.Where = op.At, op.Where
+		checkStep(r, o, s, "a query")
+		if n := o.get("capture"); n != nil && s.Check == "" {
+			r.problemAt(n, "make it a transaction, or add check", "capture has no meaning in a query")
+		}
+		r.share(o, op)
+	}
+	query.rules = append(append(requestRules(true), exclude("weight", "rate", "count")...), needs("pick", "variants"))
+	statement := newMapping("statement", "a statement", append([]field{
+		{"name", "Name", words{name: true}, "for from of later statements; no number, no dot", false},
+		{"think", "Think", think, "pause of the session before the next statement", false},
+	}, stepFields(params)...)...)
+	statement.after = func(r *reader, o *object, to any) {
+		s := to.(*plan.Step)
+		r.refs.nameStep(r, o, s.Name)
+		checkStep(r, o, s, "a statement")
+	}
+	statement.rules = append(requestRules(true), needs("pick", "variants"))
+	transaction := newMapping("transaction", "a transaction", append([]field{
+		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
+		{"inserts", "Inserts", flag{}, "parts of records are of new ones; false", false},
+	}, append(shareFields(),
+		field{"isolation", "Isolation", words{lower: true}, "isolation level; the server's", false},
+		field{"atomic", "Transaction", flag{always: true}, "between BEGIN and COMMIT; true if all statements are sql", false},
+		field{"think", "Think", think, "pause of the session afterwards", false},
+		field{"statements", "Steps", list{of: statementForm{statement}}, "in order", true})...)...)
+	transaction.after = func(r *reader, o *object, to any) {
+		op := to.(*plan.Operation)
+		if !o.has("atomic") {
+			op.Transaction = len(op.Steps) > 0
+			for i := range op.Steps {
+				op.Transaction = op.Transaction && op.Steps[i].Request.Verb == driver.SQL
+			}
+		}
+		r.share(o, op)
+	}
+	transaction.rules = exclude("weight", "rate", "count")
+	return operationForm{query, params, true}, operationForm{transaction, params, false}
+}
+
+// statementForm begins a statement's references before it is read.
+type statementForm struct{ *mapping }
+
+func (f statementForm) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
+	r.refs.begin()
+	f.mapping.read(r, key, n, to)
 }
 
 // mix decides between a queue and weights. All operations must use one of count, weight and rate.
-func (r *reader) mix(top *object, p *plan.Plan, shares []share) {
-	var counts, weights, rates int
-	for _, s := range shares {
+func (r *reader) mix(o *object, p *plan.Plan) {
+	var counts, rates int
+	for _, s := range r.shares {
 		kinds := 0
-		for _, k := range []struct {
-			on bool
-			n  *int
-		}{{s.count, &counts}, {s.weight, &weights}, {s.rate, &rates}} {
-			if k.on {
-				*k.n++
+		for _, on := range []bool{s.count, s.weight, s.rate} {
+			if on {
 				kinds++
 			}
 		}
+		if s.count {
+			counts++
+		}
+		if s.rate {
+			rates++
+		}
 		if kinds > 1 {
-			r.problemAt(s.node, "keep one", "count, weight and rate exclude each other")
+			r.problem(s.at, "keep one", "count, weight and rate exclude each other")
 		}
 	}
-	for i, s := range shares {
+	for i, s := range r.shares {
 		switch {
 		case counts > 0 && !s.count:
-			r.problemAt(s.node, "give every operation a count, or none", "this operation has no count and others have")
+			r.problem(s.at, "give every operation a count, or none", "this operation has no count and others have")
 		case rates > 0 && !s.rate && counts == 0:
-			r.problemAt(s.node, "give every operation a rate, or none", "this operation has no rate and others have")
+			r.problem(s.at, "give every operation a rate, or none", "this operation has no rate and others have")
 		case !s.count && !s.weight && !s.rate:
 			p.Operations[i].Weight = 1
 		}
 	}
 	r.rated = rates > 0
-	if counts > 0 && !top.has("load") {
+	if counts > 0 && !o.has("load") {
 		p.Mix = plan.ByCount
 	}
-	switch n := top.get("mix"); top.choice("mix", []string{"count", "weight"}) {
-	case "count":
-		p.Mix = plan.ByCount
-		if counts == 0 {
+	word := ""
+	if n := o.get("mix"); n != nil {
+		mixWords().read(r, "mix", n, valueOf(&word))
+		if word == "count" && counts == 0 {
 			r.problemAt(n, "give the queries counts or remove mix", "mix: count without counts")
 		}
+	}
+	switch word {
+	case "count":
+		p.Mix = plan.ByCount
 	case "weight":
 		p.Mix = plan.ByWeight
+	case "turn":
+		p.Mix = plan.ByTurn
+	}
+	if p.Mix != plan.ByTurn {
+		o.refuse("remove it or use mix: turn", "here", "turns")
 	}
 }
 
-func thinkKeys() []string { return []string{"distribution", "min", "max", "mean"} }
-
-// think reads a pause: a time, or a distribution of times.
-func (r *reader) think(o *object) plan.Think {
-	n := o.get("think")
-	if n == nil {
-		return plan.Think{}
-	}
-	if n.Kind != yaml.MappingNode {
-		return plan.Think{Distribution: "constant", Min: r.durationOf(n, "think")}
-	}
-	s := r.object(n, "think", thinkKeys())
-	s.require("think", "distribution")
-	t := plan.Think{Distribution: s.choice("distribution", []string{"constant", "uniform", "exponential"})}
-	t.Min, t.Max = s.duration("min"), s.duration("max")
-	unwanted := "mean"
-	switch t.Distribution {
-	case "exponential":
-		s.require("exponential think time", "mean")
-		t.Min, unwanted = s.duration("mean"), "min"
-	case "uniform":
-		s.require("uniform think time", "max")
-	case "constant":
-		s.require("constant think time", "min")
-	}
-	if x := s.get(unwanted); x != nil && t.Distribution != "" {
-		r.problemAt(x, "remove it", "%s has no meaning for a think time that is %s", unwanted, t.Distribution)
-	}
-	return t
-}
+func mixWords() choice { return choice{"count", "weight", "turn"} }

@@ -2,27 +2,23 @@ package planfile
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
-func paramKeys() []string { return append(valueKeys(), "from", "same_as") }
-
 // references are what the parameters of an operation may refer to, and what they do refer to.
 type references struct {
-	step    int               // being read
-	steps   map[string]int    // by name
-	params  map[string][2]int // step and position, by name
-	pending []pending
-}
-
-func newReferences() *references {
-	return &references{steps: map[string]int{}, params: map[string][2]int{}}
+	step, param int               // being read
+	steps       map[string]int    // by name
+	params      map[string][2]int // step and position, by name
+	pending     []pending
 }
 
 // pending is a parameter whose source is looked up once all statements are known.
@@ -32,66 +28,186 @@ type pending struct {
 	from        bool // captured; otherwise the same as another parameter
 }
 
+// begin makes ready for the next statement.
+func (f *references) begin() { f.step, f.param = f.step+1, -1 }
+
 func (f *references) nameStep(r *reader, o *object, name string) {
-	if name == "" {
+	if name == "" || o == nil {
 		return
 	}
 	if _, err := strconv.Atoi(name); err == nil || strings.Contains(name, ".") {
 		r.problemAt(o.get("name"), "use a word", "a statement can't be called %q", name)
 	}
 	if _, again := f.steps[name]; !again {
+		if f.steps == nil {
+			f.steps = map[string]int{}
+		}
 		f.steps[name] = f.step
 	}
 }
 
-func (r *reader) params(o *object, s *plan.Step, refs *references) {
-	o.list("params", func(i int, n *yaml.Node) {
-		s.Params = append(s.Params, r.param(n, i, refs))
-	})
+// paramForm is the form of a parameter, which is a value, a part of a record, or what an earlier
+// statement had.
+type paramForm struct {
+	all   *mapping // every key, for the JSON Schema and to tell unknown ones
+	value *mapping
 }
 
-func (r *reader) param(n *yaml.Node, i int, refs *references) plan.Param {
-	p := plan.Param{At: r.at(n)}
-	o := r.object(n, "a parameter", paramKeys())
-	if o == nil {
-		return p
+// partNames are the types of parameters that are parts of records.
+func partNames() choice { return choice{"Key", "Field", "Document", "TextDocument", "ScanLength"} }
+
+func newParamForm() *paramForm {
+	value := valueFields()
+	p := &paramForm{value: newMapping("", "a parameter", value...)}
+	p.value.after = func(_ *reader, o *object, to any) { checkValue(o, to.(*plan.ValueSpec)) }
+	for i := range value {
+		value[i].must = false
 	}
-	p.Name = o.text("name")
-	from, same := o.get("from"), o.get("same_as")
-	switch {
-	case from != nil && same != nil:
-		r.problemAt(same, "keep one", "a parameter has both from and same_as")
-	case from != nil || same != nil:
-		source := from
-		if from == nil {
-			source = same
-		}
-		for _, k := range valueKeys()[1:] {
-			if x := o.get(k); x != nil {
-				r.problemAt(x, "remove it", "%s has no meaning for a parameter with from or same_as", k)
-			}
-		}
-		if tagIs(source, "!!null", "!!bool") || source.Kind != yaml.ScalarNode || from == nil && !tagIs(source, "!!str") {
-			r.wrong(source, "from or same_as", "a text", "write for example from: 1.id")
-			break
-		}
-		refs.pending = append(refs.pending, pending{refs.step, i, source, from != nil})
-	default:
-		v := r.value(o, "a parameter")
-		p.Value = &v
-	}
-	if p.Name != "" {
-		if _, again := refs.params[p.Name]; again {
-			r.problemAt(o.get("name"), "rename one", "parameter %q stands twice", p.Name)
-		} else {
-			refs.params[p.Name] = [2]int{refs.step, i}
-		}
-	}
+	value[0].form = append(typeNames(), partNames()...)
+	p.all = newMapping("param", "a parameter", append([]field{{"name", "", words{name: true}, "for same_as", false}}, append(value,
+		field{"field", "", words{name: true}, "Field: which one, unless the statement's variants pick it", false},
+		field{"from", "", custom[plan.Param]{as: typesSchema("string", "number")}, "what an earlier statement captured: its number or name, a dot, and the column", false},
+		field{"same_as", "", words{name: true}, "the earlier parameter with that name", false})...)...)
+	p.all.rules = append([]any{exactly([]string{"type", "from", "same_as"})}, valueRules()...)
 	return p
 }
 
+func (f *paramForm) read(r *reader, _ string, n *yaml.Node, to reflect.Value) {
+	p := to.Addr().Interface().(*plan.Param)
+	r.refs.param++
+	p.At = r.at(n)
+	o := r.object(n, "a parameter", f.all.keys)
+	if o == nil {
+		return
+	}
+	if n := o.get("name"); n != nil {
+		words{name: true}.read(r, "name", n, valueOf(&p.Name))
+	}
+	kind := ""
+	if t := o.get("type"); t != nil && tagIs(t, "!!str") {
+		kind = strings.ToLower(t.Value)
+	}
+	switch {
+	case o.has("from") || o.has("same_as"):
+		r.earlier(o)
+	case slices.Contains(keyspace.Parts(), keyspace.Part(kind)):
+		p.Part, p.Field = keyspace.Part(kind), o.text("field")
+		for k := range o.values {
+			if k != "name" && k != "type" && (k != "field" || p.Part != keyspace.Field) {
+				o.refuse("remove it", "for a part of a record", k)
+			}
+		}
+	default:
+		o.refuse("remove it or use type: Field", "here", "field")
+		v := plan.ValueSpec{At: p.At}
+		f.value.fill(r, o, valueOf(&v))
+		p.Value = &v
+	}
+	r.nameParam(o, p.Name)
+}
+
+func (r *reader) nameParam(o *object, name string) {
+	if name == "" {
+		return
+	}
+	if _, again := r.refs.params[name]; again {
+		r.problemAt(o.get("name"), "rename one", "parameter %q stands twice", name)
+		return
+	}
+	if r.refs.params == nil {
+		r.refs.params = map[string][2]int{}
+	}
+	r.refs.params[name] = [2]int{r.refs.step, r.refs.param}
+}
+
+// earlier remembers a parameter with from or same_as.
+func (r *reader) earlier(o *object) {
+	from, same := o.get("from"), o.get("same_as")
+	if from != nil && same != nil {
+		r.problemAt(same, "keep one", "a parameter has both from and same_as")
+		return
+	}
+	for k := range o.values {
+		if k != "name" && k != "from" && k != "same_as" {
+			o.refuse("remove it", "for a parameter with from or same_as", k)
+		}
+	}
+	source := from
+	if from == nil {
+		source = same
+	}
+	if tagIs(source, "!!null", "!!bool") || source.Kind != yaml.ScalarNode || from == nil && !tagIs(source, "!!str") {
+		r.wrong(source, "from or same_as", "a text", "write for example from: 1.id")
+		return
+	}
+	r.refs.pending = append(r.refs.pending, pending{r.refs.step, r.refs.param, source, from != nil})
+}
+
+func (f *paramForm) schema(d *definitions) schema { return f.all.schema(d) }
+
+// write returns a value or part; of what comes from earlier statements more must be known: see
+// paramNodes.
+func (f *paramForm) write(from reflect.Value) *yaml.Node {
+	p := from.Addr().Interface().(*plan.Param)
+	if p.Part != "" {
+		n := pairs(text("type"), partNames().write(reflect.ValueOf(string(p.Part))))
+		if p.Field != "" {
+			n.Content = append(n.Content, text("field"), text(p.Field))
+		}
+		return n
+	}
+	return f.value.write(valueOf(p.Value))
+}
+
+// paramNodes writes the parameters of a statement; those that others repeat get a name if they have
+// none.
+func (f *paramForm) paramNodes(op *plan.Operation, step int) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for i := range op.Steps[step].Params {
+		p := &op.Steps[step].Params[i]
+		n := pairs()
+		if name := paramName(op, p, step, i); name != "" {
+			n.Content = append(n.Content, text("name"), text(name))
+		}
+		switch {
+		case p.Value != nil || p.Part != "":
+			n.Content = append(n.Content, f.write(valueOf(p)).Content...)
+		case p.Argument:
+			source := &op.Steps[p.Step].Params[p.Index]
+			n.Content = append(n.Content, text("same_as"), text(paramName(op, source, p.Step, p.Index)))
+		default:
+			c := op.Steps[p.Step].Request.Capture[p.Index]
+			column := c.Name
+			if column == "" {
+				column = strconv.Itoa(c.Column)
+			}
+			n.Content = append(n.Content, text("from"), text(strconv.Itoa(p.Step+1)+"."+column))
+		}
+		out.Content = append(out.Content, n)
+	}
+	if len(out.Content) == 0 {
+		return nil
+	}
+	return out
+}
+
+func paramName(op *plan.Operation, p *plan.Param, step, index int) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	for s := range op.Steps {
+		for _, other := range op.Steps[s].Params {
+			if other.Argument && other.Step == step && other.Index == index {
+				return "statement " + strconv.Itoa(step+1) + " parameter " + strconv.Itoa(index+1)
+			}
+		}
+	}
+	return ""
+}
+
 // resolve links parameters to the captures and parameters that they name.
-func (r *reader) resolve(op *plan.Operation, refs *references) {
+func (r *reader) resolve(op *plan.Operation) {
+	refs := &r.refs
 	for _, w := range refs.pending {
 		if w.step >= len(op.Steps) || w.param >= len(op.Steps[w.step].Params) {
 			continue
@@ -148,7 +264,7 @@ func (r *reader) source(op *plan.Operation, refs *references, w pending) (step i
 func (r *reader) captured(op *plan.Operation, step int, n *yaml.Node) int {
 	_, column, _ := strings.Cut(n.Value, ".")
 	for i, c := range op.Steps[step].Request.Capture {
-		if c.Name == column || c.Name == "" && itoa(c.Column) == column {
+		if c.Name == column || c.Name == "" && strconv.Itoa(c.Column) == column {
 			return i
 		}
 	}

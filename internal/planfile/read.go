@@ -36,7 +36,8 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 	if root == nil {
 		return nil, r.problems.Sort()
 	}
-	p := r.plan(root)
+	p := &plan.Plan{}
+	newFormat().read(r, "", root, valueOf(p))
 	if p.Name == "" {
 		p.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
@@ -56,13 +57,16 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 type reader struct {
 	file     string
 	problems plan.Problems
-	broken   []span // items with problems of form, whose logic can't be judged
-	rated    bool   // operations say their rates
-	cross    bool   // a table or operation is broken, so what others say of it can't be judged
+	broken   []lines // items with problems of form, whose logic can't be judged
+	rated    bool    // operations say their rates
+	cross    bool    // a table or operation is broken, so what others say of it can't be judged
+	shares   []share
+	refs     references // of the operation that is being read
+	target   plan.Places
 }
 
-// span is a range of lines, both included.
-type span struct{ first, last int }
+// lines is a range of lines, both included.
+type lines struct{ first, last int }
 
 func (r *reader) problem(at plan.Position, fix, format string, args ...any) {
 	r.problems = append(r.problems, plan.Problem{At: at, Text: fmt.Sprintf(format, args...), Fix: fix})
@@ -79,7 +83,7 @@ func (r *reader) at(n *yaml.Node) plan.Position {
 // consequences returns a function that reports whether a problem of logic may only follow from a
 // problem of form.
 func (r *reader) consequences() func(f plan.Problem) bool {
-	spans := slices.SortedFunc(slices.Values(r.broken), func(a, b span) int { return a.first - b.first })
+	spans := slices.SortedFunc(slices.Values(r.broken), func(a, b lines) int { return a.first - b.first })
 	for i := 1; i < len(spans); i++ {
 		spans[i].last = max(spans[i].last, spans[i-1].last)
 	}
@@ -99,7 +103,7 @@ func (r *reader) item(n *yaml.Node, read func()) (sound bool) {
 	if len(r.problems) == before {
 		return true
 	}
-	r.broken = append(r.broken, span{n.Line, lastLine(n)})
+	r.broken = append(r.broken, lines{n.Line, lastLine(n)})
 	return false
 }
 

@@ -2,128 +2,210 @@ package planfile
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
-	"brunt/internal/plan"
+	"brunt/internal/secret"
 )
 
-// verbKeys are the keys that say what to send; each request has exactly one.
-func verbKeys() []string {
-	return []string{"sql", "call", "eval", "select", "insert", "replace", "update", "upsert", "delete", "read", "scan",
-		"batch", "command", "http"}
+// verb is a key that says what to send.
+type verb struct {
+	key  string
+	verb driver.Verb
+	doc  string
 }
 
-func verbOf(key string) driver.Verb {
-	switch key {
-	case "call":
-		return driver.Call
-	case "eval":
-		return driver.Eval
-	case "select":
-		return driver.Select
-	case "insert":
-		return driver.Insert
-	case "replace":
-		return driver.Replace
-	case "update":
-		return driver.Update
-	case "upsert":
-		return driver.Upsert
-	case "delete":
-		return driver.Delete
-	case "read":
-		return driver.Read
-	case "scan":
-		return driver.Scan
-	case "batch":
-		return driver.Batch
-	case "command":
-		return driver.Command
-	case "http":
-		return driver.HTTP
+func verbs() []verb {
+	return []verb{
+		{"sql", driver.SQL, "a statement with $1, $2 …"}, {"call", driver.Call, "a stored function"},
+		{"eval", driver.Eval, "a program for the server"}, {"select", driver.Select, "a space or space.index; the parameters are the key"},
+		{"insert", driver.Insert, "a space or table; the parameters are the tuple"}, {"replace", driver.Replace, "as insert, overwriting"},
+		{"update", driver.Update, "a space or table; the parameters are the key and the values of fields"},
+		{"upsert", driver.Upsert, "as insert, updating on conflict"}, {"delete", driver.Delete, "a space or table; the parameters are the key"},
+		{"read", driver.Read, "a table; the parameter is the key"}, {"scan", driver.Scan, "a table; the parameters are the first key and how many"},
+		{"batch", driver.Batch, "a verb and a table: rows rows in one request"}, {"command", driver.Command, "words of a Redis command"},
+		{"http", driver.HTTP, "a path, or how to ask for it"},
 	}
-	return driver.SQL
 }
 
-// request reads what to send.
-func (r *reader) request(o *object, s *plan.Step, what string) {
+// verbKeys are the keys that say what to send; each request has exactly one.
+func verbKeys() (keys []string) {
+	for _, v := range verbs() {
+		keys = append(keys, v.key)
+	}
+	return keys
+}
+
+// requestFields say what to send.
+func requestFields() []field {
+	web := webMapping()
+	var all []field
+	for _, v := range verbs() {
+		f := custom[driver.Request]{as: words{}.schema}
+		switch v.verb {
+		case driver.Command:
+			f.as = func(*definitions) schema {
+				return schema{"type": "array", "minItems": 1, "items": schema{"type": []string{"string", "number", "boolean"}}}
+			}
+			f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) { r.command(n, key, q) }
+			f.out = func(q *driver.Request) *yaml.Node { return list{of: words{}, flow: true}.write(valueOf(&q.Words)) }
+		case driver.HTTP:
+			f.as = anyOf(words{name: true}, web)
+			f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) { r.web(web, n, key, q) }
+			f.out = func(q *driver.Request) *yaml.Node { return webNode(web, q) }
+		default:
+			f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) { q.Text = r.textOf(n, key) }
+			f.out = func(q *driver.Request) *yaml.Node { return text(q.Text) }
+		}
+		in, out := f.in, f.out
+		f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) {
+			q.Verb = v.verb
+			in(r, key, n, q)
+		}
+		f.out = func(q *driver.Request) *yaml.Node {
+			if q.Verb != v.verb {
+				return nil
+			}
+			return out(q)
+		}
+		all = append(all, field{v.key, "", f, v.doc, false})
+	}
+	capture := custom[driver.Capture]{captureIn, captureNode, captureSchema}
+	return append(all,
+		field{"fields", "Fields", list{of: words{name: true}, flow: true, full: true}, "key-value requests: the fields' names", false},
+		field{"rows", "Rows", whole{1, 1_000_000}, "sql, batch: rows in one request; the parameters are those of one row", false},
+		field{"simple", "Simple", flag{}, "sql: send as text without preparing; false", false},
+		field{"capture", "Capture", list{of: capture, flow: true}, "columns of the answer's first row to keep", false},
+	)
+}
+
+// requestRules are checkRequest for editors.
+func requestRules(variants bool) []any {
+	keys := verbKeys()
+	if variants {
+		keys = append(keys, "variants")
+	}
+	return []any{exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants")}
+}
+
+// checkRequest reports a request that doesn't say exactly once what to send, and keys that mean
+// nothing for it.
+func checkRequest(r *reader, o *object, q *driver.Request, what string) {
+	if o == nil {
+		return
+	}
 	var found []string
 	for _, k := range verbKeys() {
 		if o.has(k) {
 			found = append(found, k)
 		}
 	}
-	switch len(found) {
-	case 0:
+	if len(found) == 0 {
 		r.problemAt(o.node, "add sql, or one of "+strings.Join(verbKeys()[1:], ", "), "%s says nothing to send", what)
 		return
-	case 1:
-	default:
+	}
+	if len(found) > 1 {
 		r.problemAt(o.get(found[1]), "keep one", "%s has both %s", what, strings.Join(found, " and "))
 		return
 	}
-	key := found[0]
-	q := &s.Request
-	q.Verb = verbOf(key)
-	switch q.Verb {
-	case driver.Command:
-		o.list(key, func(_ int, n *yaml.Node) {
-			if tagIs(n, "!!int", "!!float", "!!bool") {
-				q.Words = append(q.Words, n.Value)
-				return
-			}
-			q.Words = append(q.Words, r.textOf(n, "a word of the command"))
-		})
-	case driver.HTTP:
-		r.web(o.get(key), q)
-	default:
-		q.Text = o.text(key)
-	}
-	q.Fields, q.Simple = o.words("fields"), o.flag("simple")
-	q.Rows = int(o.integer("rows", 1, 1_000_000))
-	if n := o.get("rows"); n != nil && q.Verb != driver.Batch {
-		r.problemAt(n, "remove it or use batch", "rows has no meaning here")
+	if q.Verb != driver.Batch && q.Verb != driver.SQL {
+		o.refuse("remove it or use sql or batch", "here", "rows")
 	}
 	if n := o.get("simple"); n != nil && q.Verb != driver.SQL {
 		r.problemAt(n, "remove it", "simple is for sql only")
 	}
+	if !slices.Contains([]driver.Verb{driver.Insert, driver.Replace, driver.Update, driver.Upsert, driver.Read, driver.Scan, driver.Batch}, q.Verb) {
+		o.refuse("remove it", "for "+found[0], "fields")
+	}
 }
 
-func webKeys() []string { return []string{"method", "path", "headers", "body", "hash", "hash_every"} }
-
-// web reads an HTTP request: a path, or a mapping.
-func (r *reader) web(n *yaml.Node, q *driver.Request) {
-	w := &driver.Web{Method: http.MethodGet}
-	q.Web = w
-	if n.Kind == yaml.ScalarNode {
-		w.Path = r.textOf(n, "http")
+func (r *reader) command(n *yaml.Node, key string, q *driver.Request) {
+	if n.Kind != yaml.SequenceNode {
+		r.problemAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
 		return
 	}
-	o := r.object(n, "http", webKeys())
-	o.require("http", "path")
-	if o.has("method") {
-		w.Method = strings.ToUpper(o.text("method"))
-	}
-	w.Path = o.text("path")
-	if o.has("body") {
-		w.Body = []byte(o.text("body"))
-	}
-	if h := o.get("headers"); h != nil {
-		r.headers(h, w)
-	}
-	w.Hash = o.unsigned("hash")
-	w.HashEvery = uint32(o.integer("hash_every", 0, 1<<32-1))
-	if o.has("hash") && !o.has("hash_every") {
-		w.HashEvery = 1
+	for _, c := range n.Content {
+		c = resolve(c)
+		q.Words = append(q.Words, r.plainText(c, "a word of the command"))
 	}
 }
 
-// headers keeps the order of the file; a list of texts stands for one header sent several times.
-func (r *reader) headers(n *yaml.Node, w *driver.Web) {
+// plainText is a text, or a number or bool as it is written.
+func (r *reader) plainText(n *yaml.Node, what string) string {
+	if tagIs(n, "!!int", "!!float", "!!bool") {
+		return n.Value
+	}
+	return r.textOf(n, what)
+}
+
+func webMapping() *mapping {
+	m := newMapping("http", "http",
+		field{"method", "Method", words{name: true}, "GET", false},
+		field{"path", "", custom[driver.Web]{
+			func(r *reader, key string, n *yaml.Node, w *driver.Web) { w.Path = r.textOf(n, key) },
+			func(w *driver.Web) *yaml.Node { return marked(text(hidePath(w.Path)), secretsOfPath(w.Path)...) }, words{name: true}.schema,
+		}, "path and query", true},
+		field{"origin", "Origin", words{}, "scheme://host:port, if it isn't the session's address", false},
+		field{"headers", "Header", custom[[][2]string]{headersIn, headersNode, func(*definitions) schema {
+			plain := []string{"string", "number", "boolean"}
+			return schema{"type": "object", "additionalProperties": schema{"anyOf": []any{
+				schema{"type": plain}, schema{"type": "array", "items": schema{"type": "string"}},
+			}}}
+		}}, "in order; a list sends one header several times", false},
+		field{"body", "", custom[driver.Web]{
+			func(r *reader, key string, n *yaml.Node, w *driver.Web) { w.Body = []byte(r.textOf(n, key)) }, bodyNode, words{}.schema,
+		}, "what is sent", false},
+		field{"secret_body", "SecretBody", flag{}, "the body is never printed or stored; false", false},
+		field{"hash", "Hash", unsigned{}, "FNV-1a 64 that the answer's body must have", false},
+		field{"hash_every", "HashEvery", unsigned{above: true}, "check every n-th answer; 1", false},
+	)
+	m.after = func(_ *reader, o *object, to any) {
+		w := to.(*driver.Web)
+		w.Method = strings.ToUpper(w.Method)
+		if o.has("hash") && !o.has("hash_every") {
+			w.HashEvery = 1
+		}
+	}
+	return m
+}
+
+// web reads an HTTP request: a path, or a mapping.
+func (r *reader) web(m *mapping, n *yaml.Node, key string, q *driver.Request) {
+	q.Web = &driver.Web{Method: http.MethodGet}
+	if n.Kind == yaml.ScalarNode {
+		q.Web.Path = r.textOf(n, key)
+		return
+	}
+	m.read(r, key, n, valueOf(q.Web))
+}
+
+func webNode(m *mapping, q *driver.Request) *yaml.Node {
+	if q.Web == nil {
+		return pairs()
+	}
+	n := m.write(valueOf(q.Web))
+	if q.Web.HashEvery != 0 && q.Web.Hash == 0 {
+		n.Content = append(n.Content, text("hash"), number(0))
+	}
+	return n
+}
+
+func bodyNode(w *driver.Web) *yaml.Node {
+	switch {
+	case w.SecretBody && len(w.Body) > 0:
+		return marked(text(secret.Hidden), bodySecret)
+	case w.Body == nil:
+		return nil
+	}
+	return binary(w.Body)
+}
+
+// headersIn keeps the order of the file; a list of texts stands for one header sent several times.
+func headersIn(r *reader, _ string, n *yaml.Node, to *[][2]string) {
 	o := r.object(n, "headers", []string{"*"})
 	if o == nil {
 		return
@@ -135,37 +217,81 @@ func (r *reader) headers(n *yaml.Node, w *driver.Web) {
 		case value == nil:
 		case value.Kind == yaml.SequenceNode:
 			for _, c := range value.Content {
-				w.Header = append(w.Header, [2]string{name, r.textOf(resolve(c), "header "+name)})
+				*to = append(*to, [2]string{name, r.textOf(resolve(c), "header "+name)})
 			}
-		case tagIs(value, "!!int", "!!float", "!!bool"):
-			w.Header = append(w.Header, [2]string{name, value.Value})
 		default:
-			w.Header = append(w.Header, [2]string{name, r.textOf(value, "header "+name)})
+			*to = append(*to, [2]string{name, r.plainText(value, "header "+name)})
 		}
 	}
 }
 
-func captureKeys() []string { return []string{"column", "type"} }
+func headersNode(header *[][2]string) *yaml.Node {
+	if len(*header) == 0 {
+		return nil
+	}
+	h := pairs()
+	at := map[string]*yaml.Node{}
+	for _, pair := range *header {
+		value := text(pair[1])
+		if secret.Name(pair[0]) {
+			value = marked(text(secret.Hidden), pair[0])
+		}
+		earlier := at[pair[0]]
+		switch {
+		case earlier == nil:
+			at[pair[0]] = value
+			h.Content = append(h.Content, text(pair[0]), value)
+		case earlier.Kind == yaml.SequenceNode:
+			earlier.Content = append(earlier.Content, value)
+		default:
+			first := *earlier
+			*earlier = *flow(&first, value)
+		}
+	}
+	return h
+}
 
-// capture reads a column's name or number, alone or with the type to decode it to.
-func (r *reader) capture(n *yaml.Node) driver.Capture {
-	var c driver.Capture
+// captureIn reads a column's name or number, alone or with the type to decode it to.
+func captureIn(r *reader, _ string, n *yaml.Node, c *driver.Capture) {
 	column := n
 	if n.Kind == yaml.MappingNode {
-		o := r.object(n, "a capture", captureKeys())
+		o := r.object(n, "a capture", []string{"column", "type"})
 		o.require("a capture", "column", "type")
-		t := o.choice("type", typeNames()[:9])
-		c.Kind = (&gen.Spec{Type: gen.Type(t)}).Kind()
+		if t := o.get("type"); t != nil {
+			var s gen.Spec
+			typeNames()[:9].read(r, "type", t, valueOf(&s.Type))
+			c.Kind = s.Kind()
+		}
 		if column = o.get("column"); column == nil {
-			return c
+			return
 		}
 	}
 	if tagIs(column, "!!int") {
 		c.Column = int(r.integerOf(column, "a captured column", 0, 65_535))
-		return c
+		return
 	}
 	if c.Name = r.textOf(column, "a captured column"); c.Name == "" && tagIs(column, "!!str") {
 		r.problemAt(column, "name the column", "a captured column without a name")
 	}
-	return c
+}
+
+func captureNode(c *driver.Capture) *yaml.Node {
+	n := text(c.Name)
+	if c.Name == "" {
+		n = number(c.Column)
+	}
+	for _, t := range typeNames()[:9] {
+		if c.Kind != gen.Null && (&gen.Spec{Type: gen.Type(strings.ToLower(t))}).Kind() == c.Kind {
+			return pairs(text("column"), n, text("type"), text(t))
+		}
+	}
+	return n
+}
+
+func captureSchema(d *definitions) schema {
+	column := schema{"anyOf": []any{schema{"type": "string", "minLength": 1}, whole{0, 65_535}.schema(d)}}
+	return schema{"anyOf": []any{column, schema{
+		"type": "object", "additionalProperties": false, "required": []string{"column", "type"},
+		"properties": schema{"column": column, "type": typeNames()[:9].schema(d)},
+	}}}
 }

@@ -10,8 +10,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-func itoa(i int) string { return strconv.Itoa(i) }
-
 func tagIs(n *yaml.Node, tags ...string) bool {
 	if n.Kind != yaml.ScalarNode {
 		return false
@@ -44,6 +42,7 @@ func (r *reader) textOf(n *yaml.Node, what string) string {
 	return ""
 }
 
+// text returns the text at a key, "" if there is none.
 func (o *object) text(key string) string {
 	if n := o.get(key); n != nil {
 		return o.r.textOf(n, key)
@@ -51,32 +50,32 @@ func (o *object) text(key string) string {
 	return ""
 }
 
-// words returns a list of texts.
-func (o *object) words(key string) []string {
-	var all []string
-	o.list(key, func(_ int, n *yaml.Node) { all = append(all, o.r.textOf(n, key)) })
-	return all
-}
-
-// word returns a text in lower case.
-func (o *object) word(key string) string { return strings.ToLower(o.text(key)) }
-
-func (o *object) flag(key string) bool {
-	n := o.get(key)
-	if n == nil {
-		return false
+// digits reports whether a number is written without what YAML's versions read differently: 017 is
+// 17 in one and 15 in another.
+func (r *reader) digits(n *yaml.Node, what string) bool {
+	d := strings.TrimLeft(n.Value, "+-")
+	if len(d) < 2 || d[0] != '0' || d[1] < '0' || d[1] > '9' && d[1] != '_' {
+		return true
 	}
-	if !tagIs(n, "!!bool") {
-		o.r.wrong(n, key, "true or false", "write true or false")
-		return false
+	bare := strings.TrimLeft(d, "0_")
+	if bare == "" || bare[0] == '.' {
+		bare = "0" + bare
 	}
-	return strings.EqualFold(n.Value, "true")
+	fix := "write " + bare
+	if strings.Trim(bare, "01234567") == "" {
+		fix += ", or 0o" + bare + " if octal is meant"
+	}
+	r.problemAt(n, fix, "%s is %s, which some read as octal", what, n.Value)
+	return false
 }
 
 // numberOf returns a finite number.
 func (r *reader) numberOf(n *yaml.Node, what string) float64 {
 	if !tagIs(n, "!!int", "!!float") {
 		r.wrong(n, what, "a number", "write a number without quotes")
+		return 0
+	}
+	if !r.digits(n, what) {
 		return 0
 	}
 	if i, err := strconv.ParseInt(n.Value, 0, 64); err == nil {
@@ -90,17 +89,13 @@ func (r *reader) numberOf(n *yaml.Node, what string) float64 {
 	return f
 }
 
-func (o *object) number(key string) float64 {
-	if n := o.get(key); n != nil {
-		return o.r.numberOf(n, key)
-	}
-	return 0
-}
-
 // integerOf returns a whole number between lo and hi; 1e6 is one.
 func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
 	if !tagIs(n, "!!int", "!!float") {
 		r.wrong(n, what, "a whole number", "write a number without quotes")
+		return 0
+	}
+	if !r.digits(n, what) {
 		return 0
 	}
 	i, err := strconv.ParseInt(n.Value, 0, 64)
@@ -119,16 +114,18 @@ func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
 	return i
 }
 
-func (o *object) integer(key string, lo, hi int64) int64 {
-	if n := o.get(key); n != nil {
-		return o.r.integerOf(n, key, lo, hi)
-	}
-	return 0
+// zero reports whether a number was written that is 0.
+func zero(n *yaml.Node) bool {
+	f, err := strconv.ParseFloat(n.Value, 64)
+	return err == nil && f == 0
 }
 
 // unsignedOf returns a whole number ≥ 0 of up to 64 bits.
 func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
 	if tagIs(n, "!!int", "!!float") {
+		if !r.digits(n, what) {
+			return 0
+		}
 		if u, err := strconv.ParseUint(strings.TrimPrefix(n.Value, "+"), 0, 64); err == nil {
 			return u
 		}
@@ -140,19 +137,11 @@ func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
 	return uint64(r.integerOf(n, what, 0, math.MaxInt64))
 }
 
-func (o *object) unsigned(key string) uint64 {
-	if n := o.get(key); n != nil {
-		return o.r.unsignedOf(n, key)
-	}
-	return 0
-}
-
 // maxDuration bounds every time in a plan.
 const maxDuration = 100 * 365 * 24 * time.Hour
 
 // durationOf returns a time: "1m30s", or a number of seconds.
 func (r *reader) durationOf(n *yaml.Node, what string) time.Duration {
-	var d time.Duration
 	switch {
 	case tagIs(n, "!!int", "!!float"):
 		s := r.numberOf(n, what)
@@ -162,20 +151,13 @@ func (r *reader) durationOf(n *yaml.Node, what string) time.Duration {
 		}
 		return time.Duration(math.Round(s * float64(time.Second)))
 	case tagIs(n, "!!str"):
-		var err error
-		if d, err = time.ParseDuration(n.Value); err != nil || d < 0 || d > maxDuration || n.Value[0] == '+' || n.Value[0] == '-' || n.Value == "0" {
+		d, err := time.ParseDuration(n.Value)
+		if err != nil || d < 0 || d > maxDuration || n.Value[0] == '+' || n.Value[0] == '-' || n.Value == "0" {
 			r.problemAt(n, "write for example 10s, 1m30s or 200us", "%s is %q, which is no time", what, n.Value)
 			return 0
 		}
 		return d
 	}
 	r.wrong(n, what, "a time", "write for example 10s, or a number of seconds")
-	return 0
-}
-
-func (o *object) duration(key string) time.Duration {
-	if n := o.get(key); n != nil {
-		return o.r.durationOf(n, key)
-	}
 	return 0
 }

@@ -1,78 +1,79 @@
 package planfile
 
 import (
-	"strings"
-
-	"go.yaml.in/yaml/v4"
-
-	"brunt/internal/plan"
+	"bytes"
+	"encoding/json"
 )
 
-func splitAdvice(s string) (what, fix string) {
-	what, fix, _ = strings.Cut(s, "; ")
-	return what, fix
+// schema is a JSON Schema (draft 2020-12) or a part of one.
+type schema = map[string]any
+
+// definitions are the parts of the JSON Schema that have names.
+type definitions struct{ made map[string]schema }
+
+// Schema is the JSON Schema of plans, for editors: docs/plan.schema.json. It says all that can be
+// said of a key alone.
+func Schema() []byte {
+	d := &definitions{made: map[string]schema{}}
+	top := newFormat().body(d)
+	top["$schema"], top["$id"], top["title"] = "https://json-schema.org/draft/2020-12/schema", "plan.schema.json", "brunt plan"
+	top["description"] = "A load test: schema, operations, load and rules. A strict superset of Picostress configuration files."
+	top["$defs"], top["minProperties"] = d.made, 1
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	// Maps, lists and plain values always have a form in JSON.
+	_ = e.Encode(top)
+	return out.Bytes()
 }
 
-func tableKeys() []string {
-	return []string{"name", "row_count", "columns", "primary_keys", "engine", "distribution_keys", "global", "tier",
-		"wait_applied", "unlogged", "timeout"}
-}
-
-func (r *reader) table(n *yaml.Node) plan.Table {
-	t := plan.Table{At: r.at(n)}
-	o := r.object(n, "a table", tableKeys())
-	if o == nil {
-		return t
+func pairSchema(types ...string) func(*definitions) schema {
+	return func(d *definitions) schema {
+		return schema{"type": "array", "minItems": 2, "maxItems": 2, "items": typesSchema(types...)(d)}
 	}
-	o.require("a table", "name", "columns")
-	t.Where = o.where()
-	t.Name, t.Rows = o.text("name"), o.unsigned("row_count")
-	o.list("columns", func(_ int, n *yaml.Node) { t.Columns = append(t.Columns, r.column(n)) })
-	t.PrimaryKeys, t.DistributionKeys = o.words("primary_keys"), o.words("distribution_keys")
-	t.Engine = o.choice("engine", []string{"memtx", "vinyl"})
-	t.WaitApplied = o.choice("wait_applied", []string{"globally", "locally"})
-	t.Tier, t.Timeout = o.text("tier"), o.duration("timeout")
-	t.Global, t.Unlogged = o.flag("global"), o.flag("unlogged")
-	return t
 }
 
-func (r *reader) column(n *yaml.Node) plan.Column {
-	o := r.object(n, "a column", valueKeys())
-	if o == nil {
-		return plan.Column{ValueSpec: plan.ValueSpec{At: r.at(n)}}
-	}
-	o.require("a column", "name")
-	return plan.Column{Name: o.text("name"), ValueSpec: r.value(o, "a column")}
+func typesSchema(types ...string) func(*definitions) schema {
+	return func(*definitions) schema { return schema{"type": types} }
 }
 
-func indexKeys() []string {
-	return []string{"name", "unique", "table_name", "columns_names", "type", "options", "timeout"}
-}
-
-func indexOptionKeys() []string { return []string{"name", "value"} }
-
-func (r *reader) index(n *yaml.Node) plan.Index {
-	x := plan.Index{At: r.at(n)}
-	o := r.object(n, "an index", indexKeys())
-	if o == nil {
-		return x
-	}
-	o.require("an index", "name", "table_name", "columns_names")
-	x.Where = o.where()
-	x.Name, x.Table, x.Columns = o.text("name"), o.text("table_name"), o.words("columns_names")
-	x.Unique, x.Timeout = o.flag("unique"), o.duration("timeout")
-	x.Type = o.choice("type", []string{"tree", "hash", "rtree", "bitset"})
-	o.list("options", func(_ int, n *yaml.Node) {
-		opt := r.object(n, "an index option", indexOptionKeys())
-		opt.require("an index option", "name", "value")
-		value := opt.get("value")
-		if value == nil {
-			return
+// anyOf is the schema of what may have one of several forms.
+func anyOf(forms ...form) func(d *definitions) schema {
+	return func(d *definitions) schema {
+		var all []any
+		for _, f := range forms {
+			all = append(all, f.schema(d))
 		}
-		if value.Kind != yaml.ScalarNode || tagIs(value, "!!null") {
-			r.wrong(value, "value", "a text, number, true or false", "write one value")
+		return schema{"anyOf": all}
+	}
+}
+
+// exclude says that keys exclude each other.
+func exclude(keys ...string) []any {
+	var all []any
+	for i, a := range keys {
+		for _, b := range keys[:i] {
+			all = append(all, schema{"not": schema{"required": []string{b, a}}})
 		}
-		x.Options = append(x.Options, plan.IndexOption{Name: opt.text("name"), Value: value.Value})
-	})
-	return x
+	}
+	return all
+}
+
+// exactly says that one of the keys must stand there.
+func exactly(keys []string) schema {
+	var all []any
+	for _, k := range keys {
+		all = append(all, schema{"required": []string{k}})
+	}
+	return schema{"oneOf": all}
+}
+
+// needs says that a key needs one of others.
+func needs(key string, others ...string) schema {
+	var all []any
+	for _, k := range others {
+		all = append(all, schema{"required": []string{k}})
+	}
+	return schema{"if": schema{"required": []string{key}}, "then": schema{"anyOf": all}}
 }

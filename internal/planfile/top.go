@@ -1,179 +1,292 @@
 package planfile
 
 import (
+	"maps"
 	"math"
-	"time"
+	"reflect"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/driver"
 	"brunt/internal/plan"
 	"brunt/internal/secret"
 )
 
-func topKeys() []string {
-	return []string{"config_name", "seed", "target", "tables_schema", "indexes", "queries", "transactions", "mix", "load",
-		"scale", "scaled", "thresholds", "sessions", "timeouts", "retries", "retry_errors", "retry_pause", "late", "drop_after", "outage", "pipeline", "loops", "tier",
-		"spin", "awake", "io_uring", "timing_tolerance", "interval", "error_threshold", "x-*"}
-}
-
-func (r *reader) plan(root *yaml.Node) *plan.Plan {
-	p := &plan.Plan{}
-	o := r.object(root, "the plan", topKeys())
-	if o == nil {
-		r.broken = append(r.broken, span{1, math.MaxInt})
-		return p
+// newFormat is the table of all that a plan's file may say: reader, writer and JSON Schema follow
+// from it.
+func newFormat() *mapping {
+	queries, transactions := operationForms()
+	phase := newPhaseForm()
+	phases := custom[[]plan.Phase]{
+		out: func(load *[]plan.Phase) *yaml.Node {
+			out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+			for i := range *load {
+				out.Content = append(out.Content, phase.node(&(*load)[i]))
+			}
+			if len(out.Content) == 0 {
+				return nil
+			}
+			return out
+		},
+		as: list{of: phase.all, full: true}.schema,
 	}
-	if len(o.values) == 0 {
-		r.problemAt(root, "write at least tables_schema or queries", "the plan is empty")
+	prepare := newMapping("prepare", "a request", requestFields()...)
+	prepare.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*driver.Request), "a request") }
+	prepare.rules = requestRules(false)
+	fields := []field{
+		{"config_name", "Name", words{name: true}, "name of the plan; the file's name", false},
+		{"seed", "Seed", unsigned{always: true}, "of all random choices; 0", false},
+		{"target", "", targetForm(), "where the load goes", false},
 	}
-	p.Where = o.where()
-	p.Name = o.text("config_name")
-	p.Seed = o.unsigned("seed")
-	r.target(o, p)
-	r.settings(o, p)
-	before := len(r.problems)
-	o.list("tables_schema", func(_ int, n *yaml.Node) {
-		r.item(n, func() { p.Tables = append(p.Tables, r.table(n)) })
-	})
-	r.cross = len(r.problems) > before
-	o.list("indexes", func(_ int, n *yaml.Node) {
-		r.item(n, func() { p.Indexes = append(p.Indexes, r.index(n)) })
-	})
-	before = len(r.problems)
-	r.operations(o, p)
-	r.cross = r.cross || len(r.problems) > before
-	r.load(o, p)
-	o.list("thresholds", func(_ int, n *yaml.Node) {
-		r.item(n, func() { p.Thresholds = append(p.Thresholds, r.threshold(n)) })
-	})
-	return p
-}
-
-func targetKeys() []string {
-	return []string{"protocol", "addresses", "user", "database", "balance", "tls", "options", "password"}
-}
-
-func tlsKeys() []string {
-	return []string{"enabled", "insecure_skip_verify", "ca", "cert", "key", "server_name"}
-}
-
-func (r *reader) target(top *object, p *plan.Plan) {
-	n := top.get("target")
-	if n == nil {
-		return
-	}
-	t := &p.Target
-	r.item(n, func() {
-		o := r.object(n, "target", targetKeys())
+	fields = append(fields, under("Settings", settingsFields()...)...)
+	fields = append(fields,
+		field{"tables_schema", "Tables", list{of: tableMapping(), sound: true, cross: true}, "tables to create and fill", false},
+		field{"indexes", "Indexes", list{of: indexMapping(), sound: true}, "indexes to create", false},
+		field{"prepare", "Prepare", list{of: prepare}, "requests that are sent once before the load", false},
+		field{"keyspace", "Keyspace", keyspaceForm(), "records that operations are on, as YCSB has them", false},
+		field{"queries", "Operations", queries, "operations of one request", false},
+		field{"transactions", "Operations", transactions, "operations of several requests", false},
+		field{"mix", "", custom[plan.Plan]{out: mixNode, as: mixWords().schema}, "how operations are chosen: count makes a queue, weight draws, turn takes them by turns; count if there are counts and no load", false},
+		field{"turns", "Turns", list{of: custom[int]{turnIn, func(k *int) *yaml.Node { return number(*k + 1) }, whole{1, 1 << 30}.schema}, flow: true}, "mix: turn, numbers of operations from 1 in their order, again and again", false},
+		field{"scale", "", custom[plan.Plan]{as: positive().schema}, "factor on all rates; 1", false},
+		field{"scaled", "Scaled", positive(), "factor that the rates of a written plan include already", false},
+		field{"load", "Load", phases, "phases of the load in order", false},
+		field{"thresholds", "Thresholds", list{of: thresholdForm(), sound: true}, "rules that the result must meet", false},
+		field{"x-*", "", custom[plan.Plan]{}, "", false},
+	)
+	m := newMapping("", "the plan", fields...)
+	m.after = func(r *reader, o *object, to any) {
+		p := to.(*plan.Plan)
 		if o == nil {
+			r.broken = append(r.broken, lines{1, math.MaxInt})
 			return
 		}
-		for k, at := range o.where() {
-			p.Where["target."+k] = at
+		if len(o.values) == 0 {
+			r.problemAt(o.node, "write at least tables_schema or queries", "the plan is empty")
 		}
-		t.Protocol, t.User, t.Database, t.Balance = o.word("protocol"), o.text("user"), o.text("database"), o.word("balance")
-		if a := o.get("addresses"); a != nil && a.Kind == yaml.ScalarNode {
-			t.Addresses = []string{r.textOf(a, "addresses")}
-		} else {
-			t.Addresses = o.words("addresses")
+		for _, at := range r.target {
+			p.Where = append(p.Where, plan.Place{Key: "target." + at.Key, At: at.At})
 		}
-		if pw := o.get("password"); pw != nil && pw.Value != secret.Hidden {
-			r.problemAt(pw, "give it in the environment, in a file or at the prompt", "a password in the plan would be kept in clear text")
-		}
-		r.tls(o, &t.TLS)
-		r.options(o, t)
-	})
+		nameOperations(p.Operations)
+		r.mix(o, p)
+		phase.load(r, o, p)
+		r.scale(o, p)
+	}
+	m.rules = exclude("scale", "scaled")
+	return m
 }
 
-func (r *reader) tls(o *object, t *plan.TLS) {
-	n := o.get("tls")
-	switch {
-	case n == nil:
-	case tagIs(n, "!!bool"):
-		t.Enabled = o.flag("tls")
-	default:
-		s := r.object(n, "tls", tlsKeys())
-		t.Enabled = s != nil && (!s.has("enabled") || s.flag("enabled"))
-		t.InsecureSkipVerify = s.flag("insecure_skip_verify")
-		t.CAFile, t.CertFile, t.KeyFile, t.ServerName = s.text("ca"), s.text("cert"), s.text("key"), s.text("server_name")
+func turnIn(r *reader, _ string, n *yaml.Node, k *int) {
+	*k = int(r.integerOf(n, "a turn", 1, 1<<30)) - 1
+}
+
+func mixNode(p *plan.Plan) *yaml.Node {
+	if len(p.Operations) == 0 {
+		return nil
+	}
+	return text([]string{"weight", "count", "turn"}[p.Mix])
+}
+
+// settingsFields say how a plan is carried out.
+func settingsFields() []field {
+	timeouts := newMapping("timeouts", "timeouts",
+		field{"operation", "OperationTimeout", span{above: true}, "of an operation with its retries; 30s", false},
+		field{"connect", "ConnectTimeout", span{above: true}, "of a connection attempt; 5s", false},
+	)
+	return []field{
+		{"sessions", "Sessions", whole{1, plan.MaxSessions}, "connections over all addresses; the most that a closed phase needs, or 1", false},
+		{"timeouts", "", timeouts, "time limits", false},
+		{"retries", "Retries", custom[int]{retriesIn, retriesNode, whole{0, plan.MaxRetries}.schema}, "further attempts after a retryable error; 3", false},
+		{"retry_errors", "RetryErrors", flag{}, "retry after every failure, not only retryable ones; false", false},
+		{"retry_pause", "RetryPause", span{above: true}, "pause before a further attempt; 1ms, doubling to 128ms", false},
+		{"late", "LatePolicy", choice{"queue", "drop"}, "what happens to arrivals without a free session: queue or drop; queue", false},
+		{"drop_after", "DropAfter", span{}, "with late: drop, how late an arrival may be; 0", false},
+		{"outage", "Outage", choice{"fail", "wait"}, "open loads while no address can be reached: requests fail at once, or wait; fail", false},
+		{"interval", "Interval", span{above: true}, "slice of the record; 1s", false},
+		{"timing_tolerance", "TimingTolerance", span{}, "how late a send may be to go with others; 0", false},
+		{"error_threshold", "ErrorThreshold", decimal{}, "percentage of failed operations that stops the run; 0 means none", false},
+		{"tier", "Tier", choice{"auto", "codec", "library"}, "auto, codec or library; auto", false},
+		{"pipeline", "Pipeline", whole{1, plan.MaxPipeline}, "requests in flight a session; 1", false},
+		{"loops", "Loops", whole{0, plan.MaxLoops}, "event loops; 0 means as few as carry the load", false},
+		{"spin", "Spin", span{}, "busy-wait before an intended start; 0", false},
+		{"awake", "Awake", choice{"auto", "on", "off"}, "keep the machine's cores awake during the load; auto", false},
+		{"io_uring", "IOUring", flag{}, "use io_uring if the kernel has it; false", false},
 	}
 }
 
-// options reads the protocol's own settings: any keys, with plain values.
-func (r *reader) options(o *object, t *plan.Target) {
-	n := o.get("options")
-	if n == nil {
+func retriesIn(r *reader, key string, n *yaml.Node, to *int) {
+	if *to = int(r.integerOf(n, key, 0, plan.MaxRetries)); *to == 0 {
+		*to = -1
+	}
+}
+
+func retriesNode(n *int) *yaml.Node {
+	if *n == 0 {
+		return nil
+	}
+	return number(max(*n, 0))
+}
+
+// targetForm is the form of a plan's target.
+func targetForm() form {
+	tls := newMapping("", "tls",
+		field{"enabled", "Enabled", flag{always: true}, "true", false},
+		field{"insecure_skip_verify", "InsecureSkipVerify", flag{}, "don't verify the server's certificate; false", false},
+		field{"ca", "CAFile", words{}, "authority's certificate, a file", false},
+		field{"cert", "CertFile", words{}, "client certificate, a file", false},
+		field{"key", "KeyFile", words{}, "client key, a file", false},
+		field{"server_name", "ServerName", words{}, "name that the certificate must have", false},
+	)
+	m := newMapping("target", "target",
+		field{"protocol", "Protocol", words{name: true, lower: true}, "pg, iproto, sqlite, redis, http, …", false},
+		field{"addresses", "Addresses", custom[[]string]{addressesIn, addressesNode, anyOf(words{name: true}, list{of: words{}, full: true})}, "host:port of each server, or with its weight host:port*3, or a file", false},
+		field{"user", "User", words{}, "", false},
+		field{"password", "Password", custom[string]{passwordIn, passwordNode, func(*definitions) schema { return schema{"const": secret.Hidden} }},
+			"only ***, which written plans have; give it in the environment, in a file or at the prompt", false},
+		field{"database", "Database", words{}, "", false},
+		field{"balance", "Balance", words{lower: true}, "how sessions spread over addresses: round-robin, weighted or random; round-robin", false},
+		field{"tls", "TLS", custom[plan.TLS]{func(r *reader, key string, n *yaml.Node, t *plan.TLS) {
+			if tagIs(n, "!!bool") {
+				flag{}.read(r, key, n, valueOf(&t.Enabled))
+				return
+			}
+			t.Enabled = true
+			tls.read(r, key, n, valueOf(t))
+		}, func(t *plan.TLS) *yaml.Node {
+			if *t == (plan.TLS{}) {
+				return nil
+			}
+			return tls.write(valueOf(t))
+		}, anyOf(flag{}, tls)}, "true, or how to secure connections", false},
+		field{"options", "Options", custom[map[string]string]{optionsIn, optionsNode, func(d *definitions) schema {
+			return schema{"type": "object", "additionalProperties": typesSchema("string", "number", "boolean")(d)}
+		}}, "the protocol's own settings", false},
+	)
+	m.after = func(r *reader, o *object, _ any) {
+		if o != nil {
+			r.target = o.where()
+		}
+	}
+	return custom[plan.Plan]{
+		func(r *reader, key string, n *yaml.Node, p *plan.Plan) {
+			r.item(n, func() { m.read(r, key, n, valueOf(&p.Target)) })
+		},
+		func(p *plan.Plan) *yaml.Node { return m.write(valueOf(&p.Target)) }, m.schema,
+	}
+}
+
+func addressesIn(r *reader, key string, n *yaml.Node, to *[]string) {
+	if n.Kind == yaml.ScalarNode {
+		*to = []string{r.textOf(n, key)}
 		return
 	}
-	s := r.object(n, "options", []string{"*"})
-	if s == nil {
+	list{of: words{}, full: true}.read(r, key, n, valueOf(to))
+}
+
+func addressesNode(addresses *[]string) *yaml.Node {
+	out := flow()
+	for _, a := range *addresses {
+		n := text(secret.Text(a))
+		if secret.Text(a) != a {
+			n, out.Style = marked(n, addressSecret), 0
+		}
+		out.Content = append(out.Content, n)
+	}
+	if len(out.Content) == 0 {
+		return nil
+	}
+	return out
+}
+
+func passwordIn(r *reader, _ string, n *yaml.Node, to *string) {
+	if *to = n.Value; *to != secret.Hidden {
+		r.problemAt(n, "give it in the environment, in a file or at the prompt", "a password in the plan would be kept in clear text")
+	}
+}
+
+func passwordNode(password *string) *yaml.Node {
+	if *password == "" {
+		return nil
+	}
+	n := text(secret.Hidden)
+	n.LineComment = "# give it with -p, --password-file, --ask-password or in BRUNT_PASSWORD"
+	return n
+}
+
+// optionsIn reads the protocol's own settings: any keys, with plain values.
+func optionsIn(r *reader, _ string, n *yaml.Node, to *map[string]string) {
+	o := r.object(n, "options", []string{"*"})
+	if o == nil {
 		return
 	}
-	t.Options = map[string]string{}
-	for k, v := range s.values {
+	*to = map[string]string{}
+	for k, v := range o.values {
 		if v.Kind != yaml.ScalarNode || tagIs(v, "!!null") {
 			r.wrong(v, "option "+k, "a text, number, true or false", "write one value")
 			continue
 		}
-		t.Options[k] = v.Value
+		(*to)[k] = v.Value
 	}
 }
 
-func timeoutKeys() []string { return []string{"operation", "connect"} }
-
-func (r *reader) settings(o *object, p *plan.Plan) {
-	s := &p.Settings
-	s.Sessions = int(o.integer("sessions", 1, math.MaxInt32))
-	if n := o.get("timeouts"); n != nil {
-		t := r.object(n, "timeouts", timeoutKeys())
-		s.OperationTimeout, s.ConnectTimeout = t.duration("operation"), t.duration("connect")
+func optionsNode(options *map[string]string) *yaml.Node {
+	if *options == nil {
+		return nil
 	}
-	if o.has("retries") {
-		if s.Retries = int(o.integer("retries", 0, math.MaxInt32)); s.Retries == 0 {
-			s.Retries = -1
+	out := pairs()
+	for _, k := range slices.Sorted(maps.Keys(*options)) {
+		v := text((*options)[k])
+		if secret.Name(k) {
+			v = marked(text(secret.Hidden), k)
 		}
+		out.Content = append(out.Content, text(k), v)
 	}
-	s.RetryErrors = o.flag("retry_errors")
-	s.LatePolicy = o.choice("late", []string{"queue", "drop"})
-	s.Outage = o.choice("outage", []string{"fail", "wait"})
-	s.Tier = o.choice("tier", []string{"auto", "codec", "library"})
-	s.Awake = o.choice("awake", []string{"auto", "on", "off"})
-	s.Pipeline = int(o.integer("pipeline", 1, math.MaxInt32))
-	s.Loops = int(o.integer("loops", 0, math.MaxInt32))
-	s.IOUring = o.flag("io_uring")
-	s.ErrorThreshold = o.number("error_threshold")
-	for _, d := range []struct {
-		key string
-		to  *time.Duration
-	}{{"retry_pause", &s.RetryPause}, {"drop_after", &s.DropAfter}, {"spin", &s.Spin}, {"timing_tolerance", &s.TimingTolerance}, {"interval", &s.Interval}} {
-		*d.to = o.duration(d.key)
-	}
+	return out
 }
 
-func thresholdKeys() []string { return []string{"expr", "abort_on_fail", "after"} }
-
-func (r *reader) threshold(n *yaml.Node) plan.Threshold {
-	at, o := n, (*object)(nil)
-	if n.Kind == yaml.MappingNode {
-		o = r.object(n, "a threshold", thresholdKeys())
-		o.require("a threshold", "expr")
-		if at = o.get("expr"); at == nil {
-			return plan.Threshold{At: r.at(n)}
+// thresholdForm is the form of a rule: an expression, or a mapping.
+func thresholdForm() form {
+	expr := words{name: true}
+	m := newMapping("", "a threshold",
+		field{"expr", "Text", expr, "for example response.p(99) < 10ms", true},
+		field{"abort_on_fail", "AbortOnFail", flag{}, "stop the run when it fails; false", false},
+		field{"after", "AbortDelay", span{}, "grace from the start of the load before it may stop the run; 0", false},
+	)
+	read := func(r *reader, _ string, n *yaml.Node, to *plan.Threshold) {
+		at, o := n, (*object)(nil)
+		if n.Kind == yaml.MappingNode {
+			o = r.object(n, "a threshold", m.keys)
+			o.require("a threshold", "expr")
+			if at = o.get("expr"); at == nil {
+				to.At = r.at(n)
+				return
+			}
+		}
+		expression := r.textOf(at, "a threshold")
+		if to.At = r.at(at); !tagIs(at, "!!str") {
+			return
+		}
+		t, err := plan.ParseThreshold(expression)
+		if err != nil {
+			what, fix, _ := strings.Cut(err.Error(), "; ")
+			r.problemAt(at, fix, "%s", what)
+		}
+		*to = t
+		if o != nil {
+			m.fill(r, o, valueOf(to))
+		}
+		to.At = r.at(at)
+		if o.has("after") && !to.AbortOnFail {
+			r.problemAt(o.get("after"), "add abort_on_fail: true", "after has no effect on a threshold that doesn't abort")
 		}
 	}
-	text := r.textOf(at, "a threshold")
-	if !tagIs(at, "!!str") {
-		return plan.Threshold{At: r.at(n)}
+	write := func(t *plan.Threshold) *yaml.Node {
+		if !t.AbortOnFail {
+			return text(t.Text)
+		}
+		return m.write(reflect.ValueOf(t).Elem())
 	}
-	t, err := plan.ParseThreshold(text)
-	if err != nil {
-		what, fix := splitAdvice(err.Error())
-		r.problemAt(at, fix, "%s", what)
-	}
-	t.At = r.at(at)
-	t.AbortOnFail, t.AbortDelay = o.flag("abort_on_fail"), o.duration("after")
-	if o.has("after") && !t.AbortOnFail {
-		r.problemAt(o.get("after"), "add abort_on_fail: true", "after has no effect on a threshold that doesn't abort")
-	}
-	return t
+	return custom[plan.Threshold]{read, write, anyOf(expr, m)}
 }

@@ -11,112 +11,95 @@ import (
 	"brunt/internal/plan"
 )
 
-func valueKeys() []string {
-	return []string{"name", "type", "distribution", "distribution_param", "hot_fraction", "histogram", "range", "scale",
-		"alphabet", "is_nullable", "null_percentage", "unique", "value", "table", "column", "same_row"}
+func typeNames() choice {
+	return choice{"Integer", "Unsigned", "Double", "Decimal", "String", "Boolean", "Datetime", "UUID", "JSON", "Constant", "OneOf", "Reference"}
 }
 
-func typeNames() []string {
-	return []string{"Integer", "Unsigned", "Double", "Decimal", "String", "Boolean", "Datetime", "UUID", "JSON", "Constant", "Reference"}
+func distributionNames() choice {
+	return choice{"Uniform", "Normal", "Zipf", "Exponential", "Hotspot", "Sequential", "Histogram"}
 }
 
-func distributionNames() []string {
-	return []string{"Uniform", "Normal", "Zipf", "Exponential", "Hotspot", "Sequential", "Histogram"}
+// valueFields say how the values of a column or parameter are made.
+func valueFields() []field {
+	bucket := newMapping("bucket", "a histogram's part",
+		field{"range", "", custom[gen.Bucket]{bucketRange, bucketRangeNode, pairSchema("number")}, "part of the range; equal parts if none has one", false},
+		field{"weight", "Weight", decimal{bounded: true, always: true}, "how often compared with the other parts", true},
+	)
+	return []field{
+		{"type", "Type", typeNames(), "type of the values", true},
+		{"distribution", "Distribution", distributionNames(), "how values spread over their range; Uniform", false},
+		{"distribution_param", "Param", positive(), "Zipf exponent (1.1), Exponential rate over the range (5), Hotspot share of draws (0.8), Normal standard deviations to an end (3)", false},
+		{"hot_fraction", "HotFraction", positive(), "Hotspot: share of the range that is hot; 0.2", false},
+		{"histogram", "Buckets", list{of: bucket}, "Histogram: the parts of the range", false},
+		{"range", "Spec", custom[gen.Spec]{rangeIn, rangeNode, pairSchema("number", "string")}, "first and last: numbers, times, or lengths of texts", false},
+		{"scale", "Spec", custom[gen.Spec]{scaleIn, scaleNode, whole{0, gen.MaxDecimalScale}.schema}, "Decimal: digits after the point; 2", false},
+		{"alphabet", "Alphabet", list{of: words{}, flow: true, full: true}, "String: en, ru, digits, hex, or custom: followed by the letters; en", false},
+		{"is_nullable", "Nullable", flag{}, "may be null; false", false},
+		{"null_percentage", "NullPercent", decimal{}, "share of nulls in percent; 0", false},
+		{"unique", "Unique", flag{}, "no value twice; false", false},
+		{"value", "Spec", custom[gen.Spec]{constantIn, constantNode, typesSchema("string", "number", "boolean", "null")}, "Constant: the value", false},
+		{"values", "Values", list{of: words{}, flow: true, full: true}, "OneOf: the texts that are chosen from", false},
+		{"table", "Table", words{}, "Reference: the table that holds the value", false},
+		{"column", "Column", words{}, "Reference: the column that holds the value", false},
+		{"same_row", "SameRow", words{}, "Reference: references with one name here take their values from one row", false},
+	}
 }
 
-// choice reads a word that must be one of those known, whatever its case, and returns it in
-// lower case.
-func (o *object) choice(key string, known []string) string {
-	word := o.text(key)
-	if word == "" {
-		if n := o.get(key); n != nil && tagIs(n, "!!str") {
-			o.r.problemAt(n, "use "+strings.Join(known, ", "), "%s is empty", key)
-		}
-		return ""
-	}
-	for _, k := range known {
-		if strings.EqualFold(k, word) {
-			return strings.ToLower(word)
-		}
-	}
-	fix := "use " + strings.Join(known, ", ")
-	if near := plan.Nearest(word, known); near != "" {
-		fix = "did you mean " + near + "?"
-	}
-	o.r.problemAt(o.get(key), fix, "unknown %s %q", key, word)
-	return ""
-}
-
-// value reads how the values of a column or parameter are made.
-func (r *reader) value(o *object, what string) plan.ValueSpec {
-	v := plan.ValueSpec{At: r.at(o.node), Where: o.where()}
-	o.require(what, "type")
-	v.Type = gen.Type(o.choice("type", typeNames()))
-	v.Distribution = gen.Distribution(o.choice("distribution", distributionNames()))
-	v.Param = o.number("distribution_param")
-	v.HotFraction = o.number("hot_fraction")
-	o.list("histogram", func(_ int, n *yaml.Node) { v.Buckets = append(v.Buckets, r.bucket(n)) })
-	v.Alphabet = o.words("alphabet")
-	v.Nullable = o.flag("is_nullable")
-	v.NullPercent = o.number("null_percentage")
-	v.Unique = o.flag("unique")
-	v.Table, v.Column = o.text("table"), o.text("column")
-	v.SameRow = o.text("same_row")
-	if o.has("scale") {
-		if v.DecimalScale = int(o.integer("scale", 0, gen.MaxDecimalScale)); v.DecimalScale == 0 {
-			v.DecimalScale = -1
-		}
-	}
-	r.onlyFor(o, v.Type, v.Distribution)
-	if n := o.get("value"); n != nil {
-		v.Constant = r.constant(n)
-	}
-	if n := o.get("range"); n != nil {
-		r.rangeOf(n, &v.Spec)
-	}
-	if v.Type == gen.TypeConstant {
-		o.require("a constant", "value")
-	}
-	if v.Type == gen.TypeReference {
-		o.require("a reference", "table", "column")
-	}
-	return v
-}
-
-// onlyFor reports keys that mean nothing for a type or distribution.
-func (r *reader) onlyFor(o *object, t gen.Type, d gen.Distribution) {
-	if t == "" {
+// checkValue reports keys that are missing, or that mean nothing for a type or distribution.
+func checkValue(o *object, v *plan.ValueSpec) {
+	t := v.Type
+	if o == nil || t == "" {
 		return
 	}
-	check := func(key string, allowed bool, fix string) {
-		if n := o.get(key); n != nil && !allowed {
-			r.problemAt(n, fix, "%s has no meaning for this %s", key, t)
+	only := func(fix string, allowed bool, keys ...string) {
+		if !allowed {
+			o.refuse(fix, "for this "+string(t), keys...)
 		}
 	}
-	check("value", t == gen.TypeConstant, "remove it or use type: Constant")
-	for _, key := range []string{"table", "column", "same_row"} {
-		check(key, t == gen.TypeReference, "remove it or use type: Reference")
+	only("remove it or use type: Constant", t == gen.TypeConstant, "value")
+	only("remove it or use type: OneOf", t == gen.TypeOneOf, "values")
+	only("remove it or use type: Reference", t == gen.TypeReference, "table", "column", "same_row")
+	only("remove it or use type: Decimal", t == gen.TypeDecimal, "scale")
+	only("remove it or use type: String", t == gen.TypeString, "alphabet")
+	only("remove it or use distribution: Hotspot", v.Distribution == gen.Hotspot, "hot_fraction")
+	only("remove it or use distribution: Histogram", v.Distribution == gen.Histogram, "histogram")
+	switch t {
+	case gen.TypeConstant:
+		o.require("a constant", "value")
+		o.refuse("remove it", "for this constant", "range")
+	case gen.TypeReference:
+		o.require("a reference", "table", "column")
+		o.refuse("remove it", "for this reference", "range")
+	case gen.TypeOneOf:
+		o.require("a choice", "values")
+		o.refuse("remove it", "for this oneof", "range")
+	case gen.TypeBoolean, gen.TypeUUID:
+		o.refuse("remove it", "for this "+string(t), "range")
 	}
-	check("scale", t == gen.TypeDecimal, "remove it or use type: Decimal")
-	check("alphabet", t == gen.TypeString, "remove it or use type: String")
-	check("hot_fraction", d == gen.Hotspot, "remove it or use distribution: Hotspot")
-	check("histogram", d == gen.Histogram, "remove it or use distribution: Histogram")
-	check("range", t != gen.TypeBoolean && t != gen.TypeUUID && t != gen.TypeConstant && t != gen.TypeReference, "remove it")
 }
 
-func bucketKeys() []string { return []string{"range", "weight"} }
-
-func (r *reader) bucket(n *yaml.Node) gen.Bucket {
-	var b gen.Bucket
-	o := r.object(n, "a histogram's part", bucketKeys())
-	o.require("a histogram's part", "weight")
-	b.Weight = o.number("weight")
-	if n := o.get("range"); n != nil {
-		if lo, hi, ok := r.pair(n); ok {
-			b.Lo, b.Hi = r.numberOf(lo, "range"), r.numberOf(hi, "range")
-		}
+// valueRules are checkValue for editors.
+func valueRules() []any {
+	d := &definitions{}
+	is := func(key string, words ...string) schema {
+		return schema{"required": []string{key}, "properties": schema{key: choice(words).schema(d)}}
 	}
-	return b
+	only := func(when schema, keys ...string) schema {
+		var any []any
+		for _, k := range keys {
+			any = append(any, schema{"required": []string{k}})
+		}
+		return schema{"if": when, "else": schema{"not": schema{"anyOf": any}}}
+	}
+	constant, reference, oneOf := only(is("type", "Constant"), "value"), only(is("type", "Reference"), "table", "column", "same_row"), only(is("type", "OneOf"), "values")
+	constant["then"] = schema{"required": []string{"value"}}
+	reference["then"] = schema{"required": []string{"table", "column"}}
+	oneOf["then"] = schema{"required": []string{"values"}}
+	return []any{
+		constant, reference, oneOf, only(is("type", "Decimal"), "scale"), only(is("type", "String"), "alphabet"),
+		only(is("distribution", "Hotspot"), "hot_fraction"), only(is("distribution", "Histogram"), "histogram"),
+		only(is("type", "Integer", "Unsigned", "Double", "Decimal", "String", "Datetime", "JSON"), "range"),
+	}
 }
 
 func (r *reader) pair(n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
@@ -127,8 +110,25 @@ func (r *reader) pair(n *yaml.Node) (lo, hi *yaml.Node, ok bool) {
 	return resolve(n.Content[0]), resolve(n.Content[1]), true
 }
 
-// rangeOf reads a range as the type needs it.
-func (r *reader) rangeOf(n *yaml.Node, s *gen.Spec) {
+func bucketRange(r *reader, _ string, n *yaml.Node, b *gen.Bucket) {
+	if lo, hi, ok := r.pair(n); ok {
+		b.Lo, b.Hi = r.numberOf(lo, "range"), r.numberOf(hi, "range")
+	}
+}
+
+func bucketRangeNode(b *gen.Bucket) *yaml.Node {
+	if b.Lo == 0 && b.Hi == 0 {
+		return nil
+	}
+	return flow(float(b.Lo), float(b.Hi))
+}
+
+// rangeIn reads a range as the type needs it.
+func rangeIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
+	switch s.Type {
+	case "", gen.TypeBoolean, gen.TypeUUID, gen.TypeConstant, gen.TypeReference, gen.TypeOneOf:
+		return
+	}
 	lo, hi, ok := r.pair(n)
 	if !ok {
 		return
@@ -146,10 +146,36 @@ func (r *reader) rangeOf(n *yaml.Node, s *gen.Spec) {
 		s.IntLo, s.IntHi = r.timeOf(lo).UnixMicro(), r.timeOf(hi).UnixMicro()
 	case gen.TypeDouble, gen.TypeDecimal:
 		s.FloatLo, s.FloatHi = r.numberOf(lo, "range"), r.numberOf(hi, "range")
-	default:
-		return
 	}
 	s.HasRange = true
+}
+
+func rangeNode(s *gen.Spec) *yaml.Node {
+	if !s.HasRange {
+		return nil
+	}
+	switch s.Type {
+	case gen.TypeUnsigned:
+		return flow(number(uint64(s.IntLo)), number(uint64(s.IntHi)))
+	case gen.TypeDouble, gen.TypeDecimal:
+		return flow(float(s.FloatLo), float(s.FloatHi))
+	case gen.TypeDatetime:
+		return flow(timeText(s.IntLo), timeText(s.IntHi))
+	}
+	return flow(number(s.IntLo), number(s.IntHi))
+}
+
+func scaleIn(r *reader, key string, n *yaml.Node, s *gen.Spec) {
+	if s.DecimalScale = int(r.integerOf(n, key, 0, gen.MaxDecimalScale)); s.DecimalScale == 0 {
+		s.DecimalScale = -1
+	}
+}
+
+func scaleNode(s *gen.Spec) *yaml.Node {
+	if s.DecimalScale == 0 {
+		return nil
+	}
+	return number(max(s.DecimalScale, 0))
 }
 
 // timeOf reads RFC 3339, or a date, or date and time without a zone, which means UTC.
@@ -158,43 +184,64 @@ func (r *reader) timeOf(n *yaml.Node) time.Time {
 		r.wrong(n, "range", "a time", "write for example '2020-01-31T00:00:00Z'")
 		return time.Time{}
 	}
-	t, ok := parseTime(n.Value)
-	if !ok {
-		r.problemAt(n, "write for example '2020-01-31T00:00:00Z'", "%q is no time", n.Value)
-	}
-	return t
-}
-
-func parseTime(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), true
+		if t, err := time.Parse(layout, n.Value); err == nil {
+			return t.UTC()
 		}
 	}
-	return time.Time{}, false
+	r.problemAt(n, "write for example '2020-01-31T00:00:00Z'", "%q is no time", n.Value)
+	return time.Time{}
 }
 
-// constant reads a value of its own type.
-func (r *reader) constant(n *yaml.Node) any {
+func timeText(us int64) *yaml.Node {
+	n := text(time.UnixMicro(us).UTC().Format(time.RFC3339Nano))
+	n.Style = yaml.SingleQuotedStyle
+	return n
+}
+
+// constantIn reads a value of its own type.
+func constantIn(r *reader, _ string, n *yaml.Node, s *gen.Spec) {
 	switch {
 	case tagIs(n, "!!null"):
-		return nil
+		s.Constant = nil
 	case tagIs(n, "!!bool"):
-		return strings.EqualFold(n.Value, "true")
+		s.Constant = strings.EqualFold(n.Value, "true")
 	case tagIs(n, "!!int"):
 		if n.Value[0] != '-' {
 			if u := r.unsignedOf(n, "value"); u > math.MaxInt64 {
-				return u
+				s.Constant = u
+				return
 			}
 		}
-		return r.integerOf(n, "value", math.MinInt64, math.MaxInt64)
+		s.Constant = r.integerOf(n, "value", math.MinInt64, math.MaxInt64)
 	case tagIs(n, "!!float"):
-		return r.numberOf(n, "value")
+		s.Constant = r.numberOf(n, "value")
 	case tagIs(n, "!!timestamp"):
-		return r.timeOf(n)
+		s.Constant = r.timeOf(n)
 	case tagIs(n, "!!str", "!!binary"):
-		return r.textOf(n, "value")
+		s.Constant = r.textOf(n, "value")
+	default:
+		r.wrong(n, "value", "a text, number, true, false, time or null", "write one value")
 	}
-	r.wrong(n, "value", "a text, number, true, false, time or null", "write one value")
-	return nil
+}
+
+func constantNode(s *gen.Spec) *yaml.Node {
+	if s.Type != gen.TypeConstant {
+		return nil
+	}
+	switch c := s.Constant.(type) {
+	case string:
+		return binary([]byte(c))
+	case int64:
+		return number(c)
+	case uint64:
+		return number(c)
+	case float64:
+		return constantFloat(c)
+	case bool:
+		return flag{always: true}.write(valueOf(&c))
+	case time.Time:
+		return scalar("!!timestamp", c.UTC().Format(time.RFC3339Nano))
+	}
+	return scalar("!!null", "null")
 }

@@ -91,6 +91,9 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 // Open's, and those of filling tables.
 func (r *Runner) SetUp(ctx context.Context) error {
 	if !r.o.NoSetup {
+		if err := prepare(ctx, r.stand.plan); err != nil {
+			return err
+		}
 		setup, err := r.tables(ctx)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"brunt/internal/driver"
@@ -118,13 +119,30 @@ func (s *Session) Execute(ctx context.Context, requests []driver.Request) error 
 	for _, r := range requests {
 		var reply driver.Reply
 		if err := s.Do(ctx, r, nil, &reply); err != nil {
-			return fmt.Errorf("%s: %w", r.Name, err)
+			return fmt.Errorf("prepare: %w", err)
 		}
 		if reply.Class != driver.OK {
-			return fmt.Errorf("%s: %s: %s", r.Name, reply.Class, reply.Text)
+			return fmt.Errorf("prepare: %s: %s", reply.Class, reply.Text)
 		}
 	}
 	return nil
+}
+
+// prepare sends what a plan wants sent before its load, and makes the table of its records.
+func prepare(ctx context.Context, p *plan.Plan) error {
+	create := p.Keyspace != nil && p.Keyspace.Create != nil
+	if len(p.Prepare) == 0 && !create {
+		return nil
+	}
+	s, err := Connect(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err = s.Execute(ctx, p.Prepare); err == nil && create {
+		c := p.Keyspace.Create
+		err = s.PrepareTable(ctx, c.Table, p.Keyspace.Fields, c.FieldLength, c.Drop)
+	}
+	return errors.Join(err, s.Close())
 }
 
 // Close closes all connections.

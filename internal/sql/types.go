@@ -63,6 +63,9 @@ func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notic
 			return "", nil, err
 		}
 	}
+	if t == gen.TypeOneOf {
+		t = gen.TypeString
+	}
 	if isWide(s) {
 		switch f.product {
 		case PostgreSQL:

@@ -278,14 +278,15 @@ func TestServerClosesInsteadOfAnswering(t *testing.T) {
 }
 
 func TestRequestsThatCannotBeEncoded(t *testing.T) {
-	p := single()
-	p.Operations[0].Steps[0].Params[0].Custom = gen.Func(func(v *gen.Value, i uint64) {
-		if v.SetInt(int64(i)); i%2 == 1 {
-			v.SetString("no number")
-		}
-	})
+	odd := func(numbers gen.Generator) gen.Generator {
+		return gen.Func(func(v *gen.Value, i uint64) {
+			if numbers.Value(v, i); i%2 == 1 {
+				v.SetString("no number")
+			}
+		})
+	}
 	for _, pipeline := range []int{1, 4} {
-		b := newBench(t, options{plan: p, config: tier.Config{Sessions: 2, Pipeline: pipeline}})
+		b := newBench(t, options{convert: odd, config: tier.Config{Sessions: 2, Pipeline: pipeline}})
 		b.run(schedule.Stage{Operations: 50})
 		b.run(openStage(t, 1000, 50*time.Millisecond))
 		o := b.total().Operations[0]

@@ -92,8 +92,7 @@ func (r watched) Reconnect(address int) {
 
 // number is a parameter that is the operation's number.
 func number() plan.Param {
-	return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger}},
-		Custom: gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i)) })}
+	return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential}}}
 }
 
 // call is a step that sends the operation's number.
@@ -113,7 +112,8 @@ type options struct {
 	target  map[string]string
 	config  tier.Config
 	prepare func(*wire.Fleet) error
-	absent  bool // the servers are killed before the sessions connect
+	convert func(gen.Generator) gen.Generator // of parameters
+	absent  bool                              // the servers are killed before the sessions connect
 }
 
 func newBench(t testing.TB, o options) *bench {
@@ -128,6 +128,9 @@ func newBench(t testing.TB, o options) *bench {
 	w, err := workload.Compile(o.plan)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o.convert != nil {
+		w.Convert(o.convert)
 	}
 	w.Done = func(_ int, index uint64, _ driver.Class) {
 		b.mu.Lock()

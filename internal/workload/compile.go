@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
@@ -15,7 +16,8 @@ import (
 type compiler struct {
 	plan     *plan.Plan
 	tables   *tables
-	queue    *queue // plan.ByCount; nil otherwise
+	queue    *queue          // plan.ByCount; nil otherwise
+	space    *keyspace.Space // nil without one
 	requests []driver.Request
 	framing  map[string]int // BEGIN, COMMIT and ROLLBACK, by what they say
 }
@@ -62,21 +64,25 @@ func (c *compiler) operation(op *plan.Operation) (linked, error) {
 	kinds := make([][]gen.Kind, len(op.Steps))
 	for i := range op.Steps {
 		s := &op.Steps[i]
-		b := stepBuilder{c: c, op: op, step: i, first: first, shared: shared, kinds: kinds}
+		pick, err := c.pick(op, s)
+		if err != nil {
+			return l, fmt.Errorf("operation %q, step %d: %w", op.Name, i+1, err)
+		}
+		b := stepBuilder{c: c, op: op, step: i, first: first, shared: shared, kinds: kinds, pick: pick}
 		params, err := b.params()
 		if err != nil {
 			return l, fmt.Errorf("operation %q, step %d: %w", op.Name, i+1, err)
 		}
 		request := s.Request
 		request.Params = kinds[i]
-		if request.Verb == driver.Batch && request.Rows > 1 {
+		if request.Rows > 1 {
 			request.Params = slices.Repeat(kinds[i], request.Rows)
 		}
 		if request.Name == "" {
 			request.Name = stepName(op, i)
 		}
-		l.add(Step{Think: s.Think, params: params, variant: s.Variant}, c.add(request))
-		l.variants[len(l.variants)-1] = c.variants(s, kinds[i], request.Name)
+		l.add(Step{Think: s.Think, params: params, variant: pick, check: s.Check}, c.add(request))
+		l.variants[len(l.variants)-1] = c.variants(s, request.Params, request.Name)
 	}
 	if op.Transaction {
 		l.add(Step{}, c.frame(driver.Commit, "commit", ""))
@@ -128,6 +134,11 @@ func Compile(p *plan.Plan) (*Workload, error) {
 		return nil, fmt.Errorf("compile the plan: %w", err)
 	}
 	c.queue, _ = w.pick.(*queue)
+	if p.Keyspace != nil {
+		if c.space, err = keyspace.New(p.Keyspace, p.Seed); err != nil {
+			return nil, fmt.Errorf("compile the plan: keyspace: %w", err)
+		}
+	}
 	all := make([]linked, len(p.Operations))
 	for i := range p.Operations {
 		l, err := c.operation(&p.Operations[i])
@@ -151,5 +162,6 @@ func Compile(p *plan.Plan) (*Workload, error) {
 		w.Operations[i] = l.operation
 	}
 	w.pauses = newPauses(p)
+	w.follow(c.space)
 	return w, nil
 }

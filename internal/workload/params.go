@@ -2,10 +2,11 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
@@ -16,7 +17,8 @@ type stepBuilder struct {
 	step   int // in the plan
 	first  int // how many steps stand before the plan's step 0
 	shared map[string]gen.Stream
-	kinds  [][]gen.Kind // of the operation's steps so far; params fills in this one's
+	kinds  [][]gen.Kind       // of the operation's steps so far; params fills in this one's
+	pick   func(i uint64) int // which of the step's variants; nil without variants
 }
 
 func (b *stepBuilder) params() ([]param, error) {
@@ -31,7 +33,7 @@ func (b *stepBuilder) params() ([]param, error) {
 		}
 		one[k], kinds[k] = p, kind
 	}
-	if s.Request.Verb != driver.Batch || s.Request.Rows <= 1 {
+	if s.Request.Rows <= 1 {
 		return one, nil
 	}
 	return repeat(one, uint64(s.Request.Rows)), nil
@@ -54,18 +56,35 @@ func repeat(one []param, rows uint64) []param {
 func (b *stepBuilder) param(k int) (param, gen.Kind, error) {
 	p := &b.op.Steps[b.step].Params[k]
 	switch {
-	case p.Custom != nil:
-		kind := gen.Null
-		if known := b.op.Steps[b.step].Request.Params; k < len(known) {
-			kind = known[k]
-		}
-		return param{gen: p.Custom}, kind, nil
+	case p.Part != "":
+		g, kind, err := b.part(p)
+		return param{gen: g}, kind, err
 	case p.Value != nil:
 		g, err := b.generator(p.Value, k)
 		return param{gen: g}, b.c.tables.kind(&p.Value.Spec), err
 	default:
 		return b.earlier(p, k)
 	}
+}
+
+// part makes a parameter of the operation's record.
+func (b *stepBuilder) part(p *plan.Param) (gen.Generator, gen.Kind, error) {
+	k := b.c.space
+	if k == nil {
+		return nil, gen.Null, fmt.Errorf("%s of a record, and the plan has no keyspace; add one", p.Part)
+	}
+	field := b.pick
+	if p.Field != "" {
+		n := slices.Index(b.c.plan.Keyspace.Fields, p.Field)
+		if n < 0 {
+			return nil, gen.Null, fmt.Errorf("records have no field %q; name one of their fields", p.Field)
+		}
+		field = func(uint64) int { return n }
+	}
+	if p.Part == keyspace.Field && field == nil {
+		return nil, gen.Null, fmt.Errorf("nothing says which field; name it")
+	}
+	return k.Generator(p.Part, b.op.Inserts, field)
 }
 
 func (b *stepBuilder) generator(v *plan.ValueSpec, k int) (gen.Generator, error) {

@@ -101,7 +101,11 @@ func (t *tables) kind(s *gen.Spec) gen.Kind { return t.resolve(s).Kind() }
 // typeName is the plan type of a column's values in lower case, as a loader needs it.
 func (t *tables) typeName(s *gen.Spec) string {
 	s = t.resolve(s)
-	if s.Type != gen.TypeConstant {
+	switch s.Type {
+	case gen.TypeConstant:
+	case gen.TypeOneOf:
+		return string(gen.TypeString)
+	default:
 		return string(s.Type)
 	}
 	switch s.Kind() {

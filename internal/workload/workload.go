@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
@@ -19,7 +20,7 @@ type Workload struct {
 	Total      uint64 // plan.ByCount: the queue's length; 0 otherwise (no end)
 
 	// Done, if not nil, is told of every finished operation by whichever session ran it,
-	// concurrently. Dialects use it for distributions that follow the data (YCSB's latest).
+	// concurrently. Compile sets it for plans whose Keyspace follows what is inserted.
 	Done func(operation int, index uint64, class driver.Class)
 
 	// Check, if not nil, looks at the answer to a step that captures values, after they have been
@@ -30,6 +31,9 @@ type Workload struct {
 	// Timed, if not nil, is told how long every finished operation and each request of it took, by
 	// whichever session ran it, concurrently.
 	Timed func(Timing)
+
+	// Records are those of the plan's Keyspace, for this run; nil without one.
+	Records *keyspace.Space
 
 	pick   picker
 	pauses pauses
@@ -52,6 +56,7 @@ type Step struct {
 
 	variants []*driver.Request // see plan.Step.Variants
 	variant  func(i uint64) int
+	check    keyspace.Check
 }
 
 type param struct {

@@ -312,7 +312,7 @@ func TestArgsAllocateNothing(t *testing.T) {
 func TestBatchNumbersItsRows(t *testing.T) {
 	p := &plan.Plan{Seed: 1, Operations: []plan.Operation{{Name: "b", Weight: 1, Steps: []plan.Step{{
 		Request: driver.Request{Verb: driver.Batch, Text: "insert", Rows: 3},
-		Params:  []plan.Param{{Custom: gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i)) })}, value(integers(1, 1))},
+		Params:  []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential}}}, value(integers(1, 1))},
 	}}}}}
 	w := compile(t, p)
 	var st State

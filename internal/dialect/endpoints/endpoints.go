@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"brunt/internal/driver"
-	"brunt/internal/gen"
 	"brunt/internal/plan"
 	"brunt/internal/secret"
 )
@@ -27,13 +26,6 @@ type Request struct {
 	// Hash and HashEvery are driver.Web's.
 	Hash      uint64
 	HashEvery uint32
-}
-
-// Field is a header field whose values are generated; Kind is what Values gives.
-type Field struct {
-	Name   string
-	Kind   gen.Kind
-	Values gen.Generator
 }
 
 // ParseURL reads an absolute URL of http or https.
@@ -120,24 +112,22 @@ func Address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// AddOperation adds an operation to p, whose target must be set: its number i sends request
-// variant(i), or the only one if variant is nil. Fields are added to every request.
-func AddOperation(p *plan.Plan, name string, weight float64, requests []Request, fields []Field, variant func(i uint64) int) {
-	step := plan.Step{Name: "request"}
+// AddOperation adds an operation to p, whose target must be set: it sends one of the requests, picked
+// as pick says if there are several. Each param is the value of the header field of its name, which
+// every request gets.
+func AddOperation(p *plan.Plan, name string, weight float64, requests []Request, params []plan.Param, pick plan.Pick) {
+	step := plan.Step{Params: params}
 	var generated [][2]string
-	var kinds []gen.Kind
-	for i, f := range fields {
+	for i, f := range params {
 		generated = append(generated, [2]string{f.Name, fmt.Sprintf("$%d", i+1)})
-		kinds = append(kinds, f.Kind)
-		step.Params = append(step.Params, plan.Param{Name: f.Name, Custom: f.Values})
 	}
 	all := make([]driver.Request, len(requests))
 	for i := range requests {
-		all[i] = driver.Request{Name: name, Verb: driver.HTTP, Params: kinds, Web: requests[i].web(p, generated)}
+		all[i] = driver.Request{Verb: driver.HTTP, Web: requests[i].web(p, generated)}
 	}
 	step.Request = all[0]
-	if variant != nil && len(all) > 1 {
-		step.Variants, step.Variant = all, variant
+	if len(all) > 1 {
+		step.Variants, step.Pick = all, pick
 	}
 	p.Operations = append(p.Operations, plan.Operation{Name: Name(name), Weight: weight, Steps: []plan.Step{step}})
 }

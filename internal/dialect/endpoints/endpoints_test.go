@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 	if p.Target.Protocol != "https" || strings.Join(p.Target.Addresses, " ") != "b:8443 a:80 [::1]:81" || p.Target.Options["plain"] != "a:80,[::1]:81" || !p.Target.TLS.Enabled || p.Target.User != "" || p.Target.Password != "" {
 		t.Errorf("%+v", p.Target)
 	}
-	AddOperation(p, "GET {y}", 1, requests, []Field{{"N", gen.Int, gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i)) })}}, func(i uint64) int { return int(i % 3) })
+	AddOperation(p, "GET {y}", 1, requests, []plan.Param{{Name: "N", Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger}}}}, plan.Pick{By: plan.PickTurn})
 	p.Load = plan.RateLoad(10, 1e9).Phases
 	if faults := p.Validate(); len(faults) > 0 {
 		t.Fatal(faults)
@@ -71,7 +71,7 @@ func TestUsersOfSeveralHosts(t *testing.T) {
 	if err := SetTarget(p, requests); err != nil {
 		t.Fatal(err)
 	}
-	AddOperation(p, "all", 1, requests, nil, func(i uint64) int { return int(i % 4) })
+	AddOperation(p, "all", 1, requests, nil, plan.Pick{By: plan.PickTurn})
 	for i, want := range []string{"[[Authorization Basic dTpw]]", "[]", "[[Authorization Basic djpx]]", "[[authorization Bearer x]]"} {
 		if got := fmt.Sprint(p.Operations[0].Steps[0].Variants[i].Web.Header); got != want {
 			t.Errorf("%d: %s, want %s", i, got, want)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/gen"
+	"brunt/internal/workload"
 )
 
 func TestParse(t *testing.T) {
@@ -89,33 +89,6 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 	}
 }
 
-// TestTurn walks a list as slow_cooker's goroutines do, step by step.
-func TestTurn(t *testing.T) {
-	for _, c := range []struct{ n, sessions int }{{1, 1}, {1, 4}, {5, 2}, {7, 3}, {4, 4}, {3, 5}} {
-		stride := c.sessions
-		if stride > c.n {
-			stride = 1
-		}
-		compat, ours := turn(c.n, c.sessions, true), turn(c.n, c.sessions, false)
-		at := make([]int, c.sessions)
-		for s := range at {
-			at[s] = s % c.n
-		}
-		for i := range uint64(100) {
-			s := int(i) % c.sessions
-			if got := compat(i); got != at[s] {
-				t.Fatalf("%+v: request %d takes URL %d, want %d", c, i, got, at[s])
-			}
-			if at[s] += stride; at[s] >= c.n {
-				at[s] = s % c.n
-			}
-			if got := ours(i); got != int(i)%c.n {
-				t.Errorf("%+v: %d", c, got)
-			}
-		}
-	}
-}
-
 func TestPlan(t *testing.T) {
 	o := parse(t, "-qps", "5", "-concurrency", "4", "-iterations", "3", "-host", "h1,h2", "-seed", "9", "-threshold", "p(99) < 10ms", "-k", "https://a/x?$")
 	p, err := o.Plan(true)
@@ -133,15 +106,18 @@ func TestPlan(t *testing.T) {
 	if step.Request.Web.Path != "/x?$$" {
 		t.Errorf("path %s", step.Request.Web.Path)
 	}
-	var v gen.Value
+	w, err := workload.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st workload.State
 	hosts := map[string]int{}
 	for i := range uint64(1000) {
-		step.Params[0].Custom.Value(&v, i)
-		if v.I != int64(i)+1 {
-			t.Fatalf("request %d has id %d", i, v.I)
+		args := w.Args(&st, 0, 0, i)
+		if args[0].I != int64(i)+1 {
+			t.Fatalf("request %d has id %d", i, args[0].I)
 		}
-		step.Params[1].Custom.Value(&v, i)
-		hosts[string(v.B)]++
+		hosts[string(args[1].B)]++
 	}
 	if len(hosts) != 2 || hosts["h1"] < 400 || hosts["h2"] < 400 {
 		t.Errorf("%v", hosts)

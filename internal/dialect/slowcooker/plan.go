@@ -3,6 +3,7 @@ package slowcooker
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	if proxied {
 		p.Target.Options["proxy"] = "env"
 	}
-	endpoints.AddOperation(p, o.operation(requests), 1, requests, o.fields(), turn(len(requests), o.Concurrency, o.Compat))
+	endpoints.AddOperation(p, o.operation(requests), 1, requests, o.fields(), o.pick())
 	p.Load = []plan.Phase{o.phase()}
 	p.Settings = plan.Settings{
 		Sessions: o.Concurrency, OperationTimeout: o.Timeout, ConnectTimeout: 5 * time.Second,
@@ -81,19 +82,27 @@ func (o *Options) operation(requests []endpoints.Request) string {
 	return fmt.Sprintf("%s %d URLs", o.Method, len(requests))
 }
 
+// pick is how a list of URLs is gone through: in turn, or as slow_cooker's goroutines do.
+func (o *Options) pick() plan.Pick {
+	if o.Compat {
+		return plan.Pick{By: plan.PickWalk, Walkers: o.Concurrency}
+	}
+	return plan.Pick{By: plan.PickTurn}
+}
+
 // fields are the headers that differ from request to request.
-func (o *Options) fields() []endpoints.Field {
-	var fields []endpoints.Field
+func (o *Options) fields() []plan.Param {
+	var fields []plan.Param
+	add := func(name string, spec gen.Spec) {
+		fields = append(fields, plan.Param{Name: name, Value: &plan.ValueSpec{Spec: spec}})
+	}
 	if !o.gave("Sc-Req-Id") {
-		fields = append(fields, endpoints.Field{Name: "Sc-Req-Id", Kind: gen.Int, Values: gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i) + 1) })})
+		add("Sc-Req-Id", gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential, HasRange: true, IntLo: 1, IntHi: math.MaxInt64})
 	}
-	if len(o.Hosts) == 0 {
-		return fields
+	if len(o.Hosts) > 0 {
+		add("Host", gen.Spec{Type: gen.TypeOneOf, Values: o.Hosts})
 	}
-	hosts, stream := o.Hosts, gen.NewStream(o.Seed, "hosts")
-	return append(fields, endpoints.Field{Name: "Host", Kind: gen.String, Values: gen.Func(func(v *gen.Value, i uint64) {
-		v.SetString(hosts[stream.Uint64n(i, uint64(len(hosts)))])
-	})})
+	return fields
 }
 
 // gave reports whether a header was given.

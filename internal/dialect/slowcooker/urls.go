@@ -54,22 +54,3 @@ func readURLs(target string, stdin io.Reader) ([]*url.URL, error) {
 	}
 	return all, nil
 }
-
-// turn says which of n URLs request i of a load on so many sessions takes: each in turn. As
-// slow_cooker has it, each of its goroutines walks the list on its own, with a stride of their
-// number from its own offset, and begins anew at its offset.
-func turn(n, sessions int, compat bool) func(i uint64) int {
-	if !compat {
-		return func(i uint64) int { return int(i % uint64(n)) }
-	}
-	stride := sessions
-	if stride > n {
-		stride = 1
-	}
-	return func(i uint64) int {
-		offset := int(i%uint64(sessions)) % n
-		round := i / uint64(sessions)
-		length := (n - offset + stride - 1) / stride
-		return offset + int(round%uint64(length))*stride
-	}
-}

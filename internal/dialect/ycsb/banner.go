@@ -38,15 +38,3 @@ func Finished(w io.Writer, took time.Duration) error {
 	_, err := fmt.Fprintf(w, "%s\nRun finished, takes %s\n", stars, took)
 	return err
 }
-
-// PlanText is the job as a bundle keeps it: YAML with the properties, secrets as ***.
-func (j *Job) PlanText() []byte {
-	var b strings.Builder
-	s := j.Settings
-	fmt.Fprintf(&b, "# brunt ycsb %s %s\nycsb:\n  command: %s\n  database: %s\n  properties:\n", s.Command, s.Database.Names[0], s.Command, s.Database.Names[0])
-	for _, key := range s.Set.Keys() {
-		value, _ := s.Set.Get(key)
-		fmt.Fprintf(&b, "    %q: %q\n", key, secret.Value(key, value))
-	}
-	return []byte(b.String())
-}

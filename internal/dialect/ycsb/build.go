@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/dialect/ycsb/core"
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
@@ -21,21 +21,12 @@ const (
 	OpRMW    = "READ_MODIFY_WRITE"
 )
 
-// Job is settings compiled: the plan to run, and what must be known while it runs.
+// Job is settings compiled: the plan to run, and how records are asked for.
 type Job struct {
 	Settings *Settings
 	Plan     *plan.Plan
 	Store    Store
-	Prepare  []driver.Request // to be sent before a load
-	Inserts  *core.Inserts
 	Resumed  int64 // records that an earlier load has inserted
-
-	values   core.Values
-	choose   core.Chooser
-	memo     *core.Memo // nil: choose is pure
-	field    gen.Stream // which field
-	scan     gen.Stream // how many records
-	integers *integrity
 }
 
 // Compile makes a job of settings. resumed is how many records an earlier load has inserted.
@@ -48,26 +39,20 @@ func Compile(s *Settings, resumed int64) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{
-		Settings: s, Store: store, Resumed: resumed,
-		values: core.Values{Keys: &s.Keys, Fields: s.Fields, Lengths: s.Lengths, Integrity: s.Integrity},
-		field:  gen.NewStream(s.Seed, "ycsb", "field"),
-		scan:   gen.NewStream(s.Seed, "ycsb", "scan"),
-	}
-	j.values.Prepare(s.Seed)
+	j := &Job{Settings: s, Store: store, Resumed: resumed}
 	j.Plan = &plan.Plan{
 		Name: fmt.Sprintf("ycsb-%s-%s", s.Command, s.Database.Names[0]), Seed: s.Seed, Target: target, Mix: plan.ByWeight,
 		Settings: plan.Settings{Sessions: s.Threads, Interval: interval(s.Output.Every)},
+		Keyspace: &keyspace.Spec{
+			Keys: s.Keys, Fields: s.Fields, Lengths: s.Lengths, Integrity: s.Integrity, Rows: s.Batch,
+			ScanLeast: s.ScanLeast, ScanMost: s.ScanMost, ScanZipfian: s.ScanZipfian,
+		},
 	}
 	switch s.Command {
 	case Load:
-		j.Prepare = store.Prepare(s.DropData)
 		err = j.loading()
 	case Run:
 		err = j.running()
-	}
-	if err == nil && s.Integrity {
-		j.integers = newIntegrity(j)
 	}
 	return j, err
 }
@@ -82,10 +67,11 @@ func interval(every time.Duration) time.Duration {
 
 // loading plans the load phase.
 func (j *Job) loading() error {
-	s := j.Settings
-	first := s.InsertStart + j.Resumed
-	j.Inserts = core.NewInserts(first, s.Batch)
-	j.Inserts.Strict = true
+	s, p := j.Settings, j.Plan
+	p.Keyspace.InsertFrom, p.Keyspace.Strict = s.InsertStart+j.Resumed, true
+	if p.Prepare = j.Store.Prepare(s.DropData); len(p.Prepare) == 0 {
+		p.Keyspace.Create = &keyspace.Create{Table: s.Table, FieldLength: s.FieldLength, Drop: s.DropData}
+	}
 	if err := j.insertion(1); err != nil {
 		return err
 	}
@@ -97,13 +83,13 @@ func (j *Job) loading() error {
 		}
 	}
 	j.phases(uint64(operations))
-	j.Plan.Settings.Pipeline = s.Pipeline
+	p.Settings.Pipeline = s.Pipeline
 	// The codec tier has no TLS, and in a cluster each record may be another node's.
-	if t := &j.Plan.Target; t.TLS.Enabled || t.Options["mode"] == "cluster" {
-		j.Plan.Settings.Pipeline = 1
+	if t := &p.Target; t.TLS.Enabled || t.Options["mode"] == "cluster" {
+		p.Settings.Pipeline = 1
 	}
 	if s.RetryLimit > 0 {
-		set := &j.Plan.Settings
+		set := &p.Settings
 		set.Retries, set.RetryErrors, set.RetryPause, set.Tier = s.RetryLimit, true, s.RetryPause, "library"
 		set.OperationTimeout = time.Duration(float64(s.RetryLimit)*1.2*float64(s.RetryPause)) + 30*time.Second*time.Duration(s.RetryLimit+1)
 	}
@@ -113,15 +99,7 @@ func (j *Job) loading() error {
 // running plans the run phase.
 func (j *Job) running() error {
 	s := j.Settings
-	j.Inserts = core.NewInserts(s.Records, s.Batch)
-	choose, follows, err := core.NewChooser(s.Choice, gen.NewStream(s.Seed, "ycsb", "record"), j.Inserts)
-	if err != nil {
-		return err
-	}
-	if j.choose = choose; follows {
-		j.memo = core.NewMemo(choose)
-		j.choose = j.memo.Number
-	}
+	j.Plan.Keyspace.InsertFrom, j.Plan.Keyspace.Choice = s.Records, &s.Choice
 	add := []struct {
 		share float64
 		make  func(float64) error
@@ -164,86 +142,56 @@ func (j *Job) phases(operations uint64) {
 	add(string(s.Command), s.MaxExecution, operations, false)
 }
 
-// source is where the parameters of an operation come from.
-type source struct {
-	core.Source
-	single bool // the request has one field, drawn by Field
-}
-
-func (j *Job) choosing() source { return source{Source: core.Source{Record: j.choose}} }
-
-// one is a source whose requests have one field, drawn at random.
-func (j *Job) one(s source) source {
-	n := uint64(len(j.Settings.Fields))
-	s.single, s.Field = true, func(idx uint64) int { return int(j.field.Uint64n(idx, n)) }
-	return s
-}
-
-// step makes a step of the plan of a request that stands for all fields.
-func (j *Job) step(r Request, s source) plan.Step {
-	st := plan.Step{Request: r.Request}
+// step makes a step of the plan of a request. pick is how the request's only field is drawn; "" if it
+// stands for all fields.
+func (j *Job) step(r Request, pick string) plan.Step {
+	st := plan.Step{Request: r.Request, Pick: plan.Pick{By: pick}}
 	for _, slot := range r.Slots {
-		for _, g := range j.generators(slot, s) {
-			st.Params = append(st.Params, plan.Param{Custom: g})
-			kind := gen.String
-			if slot == CountSlot {
-				kind = gen.Int
+		parts := map[Slot]keyspace.Part{
+			KeySlot: keyspace.Key, CountSlot: keyspace.ScanLength, DocumentSlot: keyspace.Document, TextDocumentSlot: keyspace.TextDocument,
+		}
+		switch {
+		case slot != FieldSlots:
+			st.Params = append(st.Params, plan.Param{Part: parts[slot]})
+		case pick != "":
+			st.Params = append(st.Params, plan.Param{Part: keyspace.Field})
+		default:
+			for _, f := range j.Settings.Fields {
+				st.Params = append(st.Params, plan.Param{Part: keyspace.Field, Field: f})
 			}
-			st.Request.Params = append(st.Request.Params, kind)
 		}
 	}
-	for i := range st.Request.Capture {
-		st.Request.Capture[i].Kind = gen.String
+	if len(r.Capture) > 0 {
+		st.Check = j.check()
+		captureTexts(&st.Request)
 	}
 	return st
 }
 
-func (j *Job) generators(slot Slot, s source) []gen.Generator {
-	switch slot {
-	case KeySlot:
-		keys := &j.Settings.Keys
-		return []gen.Generator{gen.Func(func(v *gen.Value, idx uint64) {
-			v.Kind, v.B = gen.String, keys.Append(v.B[:0], s.Record(idx))
-		})}
-	case CountSlot:
-		return []gen.Generator{j.counts()}
-	case DocumentSlot:
-		return []gen.Generator{j.values.Document(s.Source)}
-	case TextDocumentSlot:
-		return []gen.Generator{j.values.TextDocument(s.Source)}
+// captureTexts makes a request capture what it captures as texts.
+func captureTexts(r *driver.Request) {
+	for i := range r.Capture {
+		r.Capture[i].Kind = gen.String
 	}
-	if s.single {
-		return []gen.Generator{j.values.Field(s.Source)}
-	}
-	var out []gen.Generator
-	for i := range j.Settings.Fields {
-		one := s.Source
-		one.Field = func(uint64) int { return i }
-		out = append(out, j.values.Field(one))
-	}
-	return out
 }
 
-// counts gives how many records a scan asks for.
-func (j *Job) counts() gen.Generator {
-	s := j.Settings
-	span := s.ScanMost - s.ScanLeast + 1
-	z := core.NewZipf(span)
-	return gen.Func(func(v *gen.Value, idx uint64) {
-		if s.ScanZipfian {
-			v.SetInt(s.ScanLeast + z.Rank(j.scan.Float64(idx)))
-			return
-		}
-		v.SetInt(s.ScanLeast + int64(j.scan.Uint64n(idx, uint64(span))))
-	})
+// check is how the store's reads are compared with what was written.
+func (j *Job) check() keyspace.Check {
+	if d, ok := j.Store.(DocumentStore); ok && d.Documents() {
+		return keyspace.CheckDocument
+	}
+	if _, whole := j.Store.(*sqlStore); whole {
+		return keyspace.CheckFields
+	}
+	return keyspace.CheckSome
 }
 
-// steps makes the steps of an operation of what the store asks for the fields. With a source of a
-// single field each request has a variant for each.
-func (j *Job) steps(name string, s source, ask func(fields []string) []Request) ([]plan.Step, error) {
+// steps makes the steps of an operation of what the store asks for the fields. With a pick each
+// request has a variant for each field.
+func (j *Job) steps(name, pick string, ask func(fields []string) []Request) ([]plan.Step, error) {
 	all := j.Settings.Fields
 	first := all
-	if s.single {
+	if pick != "" {
 		first = all[:1]
 	}
 	requests := ask(first)
@@ -252,29 +200,26 @@ func (j *Job) steps(name string, s source, ask func(fields []string) []Request) 
 	}
 	var steps []plan.Step
 	for _, r := range requests {
-		steps = append(steps, j.step(r, s))
+		steps = append(steps, j.step(r, pick))
 	}
-	if !s.single {
+	if pick == "" {
 		return steps, nil
 	}
 	for f := range all {
 		for k, r := range ask(all[f : f+1]) {
-			v := r.Request
-			for i := range v.Capture {
-				v.Capture[i].Kind = gen.String
-			}
-			steps[k].Variants, steps[k].Variant = append(steps[k].Variants, v), s.Field
+			captureTexts(&r.Request)
+			steps[k].Variants = append(steps[k].Variants, r.Request)
 		}
 	}
 	return steps, nil
 }
 
 func (j *Job) add(name string, share float64, steps []plan.Step) {
-	j.Plan.Operations = append(j.Plan.Operations, plan.Operation{Name: name, Weight: share, Steps: steps})
+	j.Plan.Operations = append(j.Plan.Operations, plan.Operation{Name: name, Weight: share, Steps: steps, Inserts: strings.HasSuffix(name, OpInsert)})
 }
 
 // batch adds an operation on several records; ok is false if records are to go one by one.
-func (j *Job) batch(name string, share float64, verb driver.Verb, s source) (ok bool, err error) {
+func (j *Job) batch(name string, share float64, verb driver.Verb) (ok bool, err error) {
 	rows := j.Settings.Batch
 	if rows <= 1 {
 		return false, nil
@@ -286,24 +231,8 @@ func (j *Job) batch(name string, share float64, verb driver.Verb, s source) (ok 
 	if len(requests) == 0 {
 		return true, fmt.Errorf("batch.size=%d: database %s has no batches of %ss; set its proportion to 0", rows, j.Settings.Database.Names[0], strings.ToLower(name))
 	}
-	st := j.step(requests[0], s)
-	if st.Request.Verb != driver.Batch {
-		st = repeated(st, rows)
-	}
+	st := j.step(requests[0], "")
+	st.Request.Rows = rows
 	j.add("BATCH_"+name, share, []plan.Step{st})
 	return true, nil
-}
-
-// repeated gives a step the parameters of several records one after the other.
-func repeated(st plan.Step, rows int) plan.Step {
-	one, kinds := st.Params, st.Request.Params
-	st.Params, st.Request.Params = nil, nil
-	for r := range uint64(rows) {
-		for k, p := range one {
-			g := p.Custom
-			p.Custom = gen.Func(func(v *gen.Value, i uint64) { g.Value(v, i*uint64(rows)+r) })
-			st.Params, st.Request.Params = append(st.Params, p), append(st.Request.Params, kinds[k])
-		}
-	}
-	return st
 }

@@ -16,6 +16,7 @@ import (
 type Checkpoint struct {
 	Path  string
 	Job   *Job
+	Last  func() int64                         // the number of the last record up to which all are there
 	Write func(path string, data []byte) error // whole or not at all
 }
 
@@ -82,7 +83,12 @@ func (s *Settings) Resumable(path string, readFile ReadFile) (int64, error) {
 }
 
 // Done is how many records from insertstart on are there without a gap.
-func (j *Job) Done() int64 { return j.Inserts.Last() + 1 - j.Settings.InsertStart }
+func (c *Checkpoint) Done() int64 {
+	if c.Last == nil {
+		return c.Job.Resumed
+	}
+	return c.Last() + 1 - c.Job.Settings.InsertStart
+}
 
 // Interval implements measure.Sink.
 func (c *Checkpoint) Interval(*measure.Interval) error { return c.Save() }
@@ -94,7 +100,7 @@ func (c *Checkpoint) Save() error {
 		return err
 	}
 	// Two plain fields always have a form in JSON.
-	data, _ := json.Marshal(progress{id, c.Job.Done()})
+	data, _ := json.Marshal(progress{id, c.Done()})
 	if err := c.Write(c.Path, append(data, '\n')); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}

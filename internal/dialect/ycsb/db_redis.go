@@ -108,7 +108,7 @@ func (r *redisStore) Prepare(drop bool) []driver.Request {
 	if !drop {
 		return nil
 	}
-	return []driver.Request{{Name: "flush", Verb: driver.Command, Words: []string{"FLUSHDB"}}}
+	return []driver.Request{{Verb: driver.Command, Words: []string{"FLUSHDB"}}}
 }
 
 // Documents reports whether reads capture a JSON document.

@@ -48,7 +48,7 @@ func (t *tarantoolStore) Prepare(drop bool) []driver.Request {
 		fmt.Fprintf(&b, ", {%q, 'string', is_nullable = true}", f)
 	}
 	b.WriteString("}}) s:create_index('primary', {parts = {{1, 'string'}}, if_not_exists = true})")
-	return []driver.Request{{Name: "prepare", Verb: driver.Eval, Text: b.String()}}
+	return []driver.Request{{Verb: driver.Eval, Text: b.String()}}
 }
 
 // Insert overwrites, so that a load can be repeated.

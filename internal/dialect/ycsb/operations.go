@@ -1,97 +1,71 @@
 package ycsb
 
 import (
-	"brunt/internal/dialect/ycsb/core"
 	"brunt/internal/driver"
 	"brunt/internal/plan"
 )
 
-func (j *Job) reading(share float64) error {
-	s := j.choosing()
-	if ok, err := j.batch(OpRead, share, driver.Read, s); ok {
-		return err
+// one is how a field is drawn unless all are meant.
+func one(all bool) string {
+	if all {
+		return ""
 	}
-	steps, err := j.readSteps(s, j.Settings.Integrity)
+	return plan.PickField
+}
+
+// plain adds an operation that asks once.
+func (j *Job) plain(name string, share float64, pick string, ask func(fields []string) []Request) error {
+	steps, err := j.steps(name, pick, ask)
 	if err != nil {
 		return err
 	}
-	j.add(OpRead, share, steps)
+	j.add(name, share, steps)
 	return nil
 }
 
-func (j *Job) readSteps(s source, check bool) ([]plan.Step, error) {
-	if !j.Settings.ReadAll {
-		s = j.one(s)
+// read asks for a record, with captures if they are checked.
+func (j *Job) read(fields []string) []Request { return j.Store.Read(fields, j.Settings.Integrity) }
+
+func (j *Job) reading(share float64) error {
+	if ok, err := j.batch(OpRead, share, driver.Read); ok {
+		return err
 	}
-	return j.steps(OpRead, s, func(fields []string) []Request { return j.Store.Read(fields, check) })
+	return j.plain(OpRead, share, one(j.Settings.ReadAll), j.read)
 }
 
 func (j *Job) updating(share float64) error {
-	s := j.choosing()
-	if j.Settings.Batch <= 1 && !j.Settings.WriteAll {
-		s = j.one(s)
-	}
-	if ok, err := j.batch(OpUpdate, share, driver.Update, s); ok {
+	if ok, err := j.batch(OpUpdate, share, driver.Update); ok {
 		return err
 	}
-	steps, err := j.steps(OpUpdate, s, j.Store.Update)
-	if err != nil {
-		return err
-	}
-	j.add(OpUpdate, share, steps)
-	return nil
+	return j.plain(OpUpdate, share, one(j.Settings.WriteAll), j.Store.Update)
 }
 
 func (j *Job) insertion(share float64) error {
-	s := source{Source: core.Source{Record: j.Inserts.Number, Row: true}}
-	if ok, err := j.batch(OpInsert, share, driver.Insert, s); ok {
+	if ok, err := j.batch(OpInsert, share, driver.Insert); ok {
 		return err
 	}
-	steps, err := j.steps(OpInsert, s, j.Store.Insert)
-	if err != nil {
-		return err
-	}
-	j.add(OpInsert, share, steps)
-	return nil
+	return j.plain(OpInsert, share, "", j.Store.Insert)
 }
 
 func (j *Job) scanning(share float64) error {
-	s := j.choosing()
-	if !j.Settings.ReadAll {
-		s = j.one(s)
-	}
-	steps, err := j.steps(OpScan, s, j.Store.Scan)
-	if err != nil {
-		return err
-	}
-	j.add(OpScan, share, steps)
-	return nil
+	return j.plain(OpScan, share, one(j.Settings.ReadAll), j.Store.Scan)
 }
 
 // modifying reads a record and then updates it: the field read and the field written are drawn
 // alike, each from all.
 func (j *Job) modifying(share float64) error {
-	s := j.choosing()
-	read, err := j.readSteps(s, j.Settings.Integrity)
+	read, err := j.steps(OpRead, one(j.Settings.ReadAll), j.read)
 	if err != nil {
 		return err
 	}
+	pick := ""
 	if !j.Settings.WriteAll {
-		s = j.one(s)
-		field := s.Field
-		n := len(j.Settings.Fields)
-		s.Field = func(idx uint64) int { return (field(idx) + int(j.scan.Uint64n(idx, uint64(n)))) % n }
+		pick = plan.PickOtherField
 	}
-	write, err := j.steps(OpUpdate, s, j.Store.Update)
+	write, err := j.steps(OpUpdate, pick, j.Store.Update)
 	if err != nil {
 		return err
 	}
 	j.add(OpRMW, share, append(read, write...))
 	return nil
-}
-
-// inserting reports whether an operation of the plan inserts.
-func (j *Job) inserting(operation int) bool {
-	name := j.Plan.Operations[operation].Name
-	return name == OpInsert || name == "BATCH_"+OpInsert
 }

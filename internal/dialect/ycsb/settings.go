@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/dialect/ycsb/core"
 	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/keyspace"
 )
 
 // Command is what is done with a database.
@@ -36,14 +36,14 @@ type Settings struct {
 	Target                             int64
 	WarmUp, MaxExecution               time.Duration
 	Seed                               uint64
-	Keys                               core.Keys
+	Keys                               keyspace.Keys
 	Fields                             []string
-	Lengths                            core.Lengths
+	Lengths                            keyspace.Lengths
 	FieldLength                        int // of a column
 	ReadAll, WriteAll                  bool
 	Integrity                          bool
 	Shares                             Shares
-	Choice                             core.Choice
+	Choice                             keyspace.Choice
 	ScanLeast, ScanMost                int64
 	ScanZipfian                        bool
 	RetryLimit                         int
@@ -160,12 +160,9 @@ func (s *Settings) sizes(r *reader) {
 	s.MaxExecution = r.seconds("maxexecutiontime", 0)
 	s.Seed = uint64(r.integer("seed", 0, 0, math.MaxInt64))
 	s.Faults = r.choice("compat", "", "", "goycsb") == "goycsb"
-	s.Keys = core.Keys{
+	s.Keys = keyspace.Keys{
 		Prefix: r.set.Text("keyprefix", "user"), Padding: int(r.integer("zeropadding", 1, 0, 1000)),
-		Ordered: r.set.Text("insertorder", "hashed") != "hashed",
-	}
-	if r.choice("hash", "goycsb", "goycsb", "java") == "java" {
-		s.Keys.Flavor = core.Java
+		Ordered: r.set.Text("insertorder", "hashed") != "hashed", Flavor: keyspace.Flavor(r.choice("hash", "goycsb", "goycsb", "java")),
 	}
 }
 
@@ -175,21 +172,19 @@ func (s *Settings) fields(r *reader, readFile ReadFile) {
 	}
 	n := int(r.integer("fieldlength", 100, 0, 1<<30))
 	distribution := r.choice("fieldlengthdistribution", "constant", "constant", "uniform", "zipfian", "histogram")
-	s.Lengths = core.ConstantLength(n)
+	s.Lengths = keyspace.Lengths{Shape: "constant", Most: n}
 	switch {
 	case distribution == "histogram":
 		name := r.set.Text("fieldlengthhistogram", "hist.txt")
 		data, err := readFile(name)
 		if err == nil {
-			s.Lengths, err = core.HistogramLength(name, data, s.Faults)
+			s.Lengths, err = keyspace.HistogramLength(name, data, s.Faults)
 		}
 		if err != nil {
 			r.keep(fmt.Errorf("property fieldlengthhistogram: %w", err))
 		}
-	case n > 0 && distribution == "uniform":
-		s.Lengths = core.UniformLength(n)
-	case n > 0 && distribution == "zipfian":
-		s.Lengths = core.ZipfianLength(n)
+	case n > 0:
+		s.Lengths.Shape = distribution
 	}
 	s.FieldLength = max(n, s.Lengths.Most)
 	s.ReadAll, s.WriteAll = r.truth("readallfields", true), r.truth("writeallfields", false)
@@ -205,7 +200,7 @@ func (s *Settings) mix(r *reader) {
 		Read: share("read", 0.95), Update: share("update", 0.05), Insert: share("insert", 0),
 		Scan: share("scan", 0), ReadModifyWrite: share("readmodifywrite", 0),
 	}
-	s.Choice = core.Choice{
+	s.Choice = keyspace.Choice{
 		Distribution: strings.ToLower(strings.TrimSpace(r.set.Text("requestdistribution", "uniform"))),
 		First:        s.InsertStart, Count: s.InsertCount, Records: s.Records,
 		Inserting: s.Command == Run && s.Shares.Insert > 0,

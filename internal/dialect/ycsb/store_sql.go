@@ -26,7 +26,7 @@ func (q *sqlStore) table() string { return q.s.Table }
 func (q *sqlStore) Prepare(drop bool) []driver.Request {
 	var out []driver.Request
 	exec := func(text string) {
-		out = append(out, driver.Request{Name: "prepare", Verb: driver.SQL, Text: text, Simple: true})
+		out = append(out, driver.Request{Verb: driver.SQL, Text: text, Simple: true})
 	}
 	if drop {
 		exec("DROP TABLE IF EXISTS " + q.table())

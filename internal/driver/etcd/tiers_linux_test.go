@@ -22,14 +22,19 @@ import (
 
 // operation is one request on records number 0 to 99.
 func operation(verb driver.Verb, fields ...string) plan.Operation {
-	params := []plan.Param{{Custom: gen.Func(func(v *gen.Value, i uint64) { v.SetString(fmt.Sprint("user", i%100)) })}}
+	keys := make([]string, 100)
+	for i := range keys {
+		keys[i] = fmt.Sprint("user", i)
+	}
+	value := func(s gen.Spec) plan.Param { return plan.Param{Value: &plan.ValueSpec{Spec: s}} }
+	params := []plan.Param{value(gen.Spec{Type: gen.TypeOneOf, Distribution: gen.Sequential, Values: keys})}
 	if verb == driver.Insert || verb == driver.Update {
 		for range fields {
-			params = append(params, plan.Param{Custom: gen.Func(func(v *gen.Value, i uint64) { v.SetString(fmt.Sprintf("%0100d", i)) })})
+			params = append(params, value(gen.Spec{Type: gen.TypeString, HasRange: true, IntLo: 100, IntHi: 100}))
 		}
 	}
 	if verb == driver.Scan {
-		params = append(params, plan.Param{Custom: gen.Func(func(v *gen.Value, i uint64) { v.SetInt(int64(i%20 + 1)) })})
+		params = append(params, value(gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential, HasRange: true, IntLo: 1, IntHi: 20}))
 	}
 	kinds := make([]gen.Kind, len(params))
 	for i := range kinds {

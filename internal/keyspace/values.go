@@ -1,62 +1,58 @@
-package core
+package keyspace
 
 import (
 	"encoding/base64"
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/gen"
 )
 
-// Values makes the content of fields.
-type Values struct {
-	Keys      *Keys
-	Fields    []string
-	Lengths   Lengths
-	Integrity bool // values that can be checked, instead of random letters
-
+// values makes the content of fields.
+type values struct {
+	*Spec
+	lengths       lengths
 	rows, changes []gen.Stream // one a field: of inserted rows, of updates
 	order         []int        // of the fields, by their names
 }
 
-// Prepare makes v ready, with the streams of a seed.
-func (v *Values) Prepare(seed uint64) {
+// newValues makes the values of a spec, with the streams of a seed.
+func newValues(spec *Spec, seed uint64) (*values, error) {
+	v := &values{Spec: spec}
+	var err error
+	if v.lengths, err = spec.Lengths.prepare(); err != nil {
+		return nil, err
+	}
 	for i, f := range v.Fields {
 		v.rows = append(v.rows, gen.NewStream(seed, "ycsb", "row", f))
 		v.changes = append(v.changes, gen.NewStream(seed, "ycsb", "update", f))
 		v.order = append(v.order, i)
 	}
-	slices.SortFunc(v.order, func(a, b int) int {
-		switch {
-		case v.Fields[a] < v.Fields[b]:
-			return -1
-		case v.Fields[a] > v.Fields[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(v.order, func(a, b int) int { return strings.Compare(v.Fields[a], v.Fields[b]) })
+	return v, nil
 }
 
-// Source says what a value belongs to. All functions are pure in idx, the index of an operation
+// source says what a value belongs to. All functions are pure in idx, the index of an operation
 // or, in a batch, of one of its rows.
-type Source struct {
-	Record Chooser              // which record
-	Field  func(idx uint64) int // which field
-	Row    bool                 // the value is the record's first: it depends on the record only
+type source struct {
+	record Chooser              // which record
+	field  func(idx uint64) int // which field
+	row    bool                 // the value is the record's first: it depends on the record only
 }
 
-// Field gives the value of one field.
-func (v *Values) Field(s Source) gen.Generator {
+// one gives the value of one field.
+func (v *values) one(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
 		out.Kind = gen.String
-		out.B = v.append(out.B[:0], s, s.Field(idx), idx)
+		out.B = v.append(out.B[:0], s, s.field(idx), idx)
 	})
 }
 
-// Document gives all fields of a record as JSON text, an object of the names in byte order and the
+// document gives all fields of a record as JSON text, an object of the names in byte order and the
 // values in Base64: what Go's encoding/json makes of a map of strings to bytes.
-func (v *Values) Document(s Source) gen.Generator {
+func (v *values) document(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
 		var room [256]byte
 		b := append(out.B[:0], '{')
@@ -73,9 +69,9 @@ func (v *Values) Document(s Source) gen.Generator {
 	})
 }
 
-// TextDocument is Document with the contents as they are, which holds for letters, digits and what
+// textDocument is document with the contents as they are, which holds for letters, digits and what
 // keys are made of: they are not escaped.
-func (v *Values) TextDocument(s Source) gen.Generator {
+func (v *values) textDocument(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
 		b := append(out.B[:0], '{')
 		for k, field := range v.order {
@@ -89,13 +85,13 @@ func (v *Values) TextDocument(s Source) gen.Generator {
 	})
 }
 
-// Expected is the integrity value of a field of the record with a key.
-func (v *Values) Expected(dst, key []byte, field int) []byte {
+// expected is the integrity value of a field of the record with a key.
+func (v *values) expected(dst, key []byte, field int) []byte {
 	return AppendIntegrity(dst, key, v.Fields[field], v.Lengths.Most)
 }
 
-// ExpectedDocument is Document's text for the integrity values of the record with a key.
-func (v *Values) ExpectedDocument(dst, key []byte) []byte {
+// expectedDocument is document's text for the integrity values of the record with a key.
+func (v *values) expectedDocument(dst, key []byte) []byte {
 	b := append(dst, '{')
 	for k, field := range v.order {
 		if k > 0 {
@@ -103,23 +99,23 @@ func (v *Values) ExpectedDocument(dst, key []byte) []byte {
 		}
 		b = strconv.AppendQuote(b, v.Fields[field])
 		b = append(b, ':', '"')
-		b = base64.StdEncoding.AppendEncode(b, v.Expected(nil, key, field))
+		b = base64.StdEncoding.AppendEncode(b, v.expected(nil, key, field))
 		b = append(b, '"')
 	}
 	return append(b, '}')
 }
 
-func (v *Values) append(dst []byte, s Source, field int, idx uint64) []byte {
+func (v *values) append(dst []byte, s source, field int, idx uint64) []byte {
 	if v.Integrity {
 		var room [320]byte
-		return v.Expected(dst, v.Keys.Append(room[:0], s.Record(idx)), field)
+		return v.expected(dst, v.Keys.Append(room[:0], s.record(idx)), field)
 	}
 	stream, at := v.changes[field], idx
-	if s.Row {
-		stream, at = v.rows[field], uint64(s.Record(idx))
+	if s.row {
+		stream, at = v.rows[field], uint64(s.record(idx))
 	}
 	r := stream.At(at)
-	return AppendLetters(dst, &r, v.Lengths.draw(&r))
+	return AppendLetters(dst, &r, v.lengths.draw(&r))
 }
 
 // Letters are drawn in pairs, of which a random word gives four: the bias of the fourth is below

@@ -1,4 +1,4 @@
-package core
+package keyspace
 
 import (
 	"encoding/base64"
@@ -9,12 +9,15 @@ import (
 	"brunt/internal/gen"
 )
 
-func values(integrity bool) *Values {
-	v := &Values{
-		Keys: &Keys{Prefix: "user", Padding: 1}, Lengths: ConstantLength(33), Integrity: integrity,
+func testValues(t *testing.T, integrity bool) *values {
+	t.Helper()
+	v, err := newValues(&Spec{
+		Keys: Keys{Prefix: "user", Padding: 1}, Lengths: Lengths{Most: 33}, Integrity: integrity,
 		Fields: []string{"field0", "field1", "field10", "field2"},
+	}, 9)
+	if err != nil {
+		t.Fatal(err)
 	}
-	v.Prepare(9)
 	return v
 }
 
@@ -50,10 +53,10 @@ func TestRandomValuesAreLetters(t *testing.T) {
 }
 
 func TestRowsDependOnTheRecordOnly(t *testing.T) {
-	v := values(false)
+	v := testValues(t, false)
 	field := func(uint64) int { return 1 }
-	shifted := v.Field(Source{Record: func(i uint64) int64 { return int64(i) + 100 }, Field: field, Row: true})
-	plain := v.Field(Source{Record: identity, Field: field, Row: true})
+	shifted := v.one(source{record: func(i uint64) int64 { return int64(i) + 100 }, field: field, row: true})
+	plain := v.one(source{record: identity, field: field, row: true})
 	var a, b gen.Value
 	shifted.Value(&a, 5)
 	plain.Value(&b, 105)
@@ -67,13 +70,13 @@ func TestRowsDependOnTheRecordOnly(t *testing.T) {
 }
 
 func TestDocumentIsWhatEncodingJSONMakes(t *testing.T) {
-	v := values(true)
+	v := testValues(t, true)
 	var got gen.Value
-	v.Document(Source{Record: identity, Row: true}).Value(&got, 3)
+	v.document(source{record: identity, row: true}).Value(&got, 3)
 	want := map[string][]byte{}
 	key := v.Keys.Append(nil, 3)
 	for i, f := range v.Fields {
-		want[f] = v.Expected(nil, key, i)
+		want[f] = v.expected(nil, key, i)
 	}
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -82,11 +85,11 @@ func TestDocumentIsWhatEncodingJSONMakes(t *testing.T) {
 	if string(got.B) != string(text) {
 		t.Errorf("got %s, want %s", got.B, text)
 	}
-	if string(v.ExpectedDocument(nil, key)) != string(text) {
-		t.Errorf("expected %s", v.ExpectedDocument(nil, key))
+	if string(v.expectedDocument(nil, key)) != string(text) {
+		t.Errorf("expected %s", v.expectedDocument(nil, key))
 	}
 	var plain gen.Value
-	v.TextDocument(Source{Record: identity, Row: true}).Value(&plain, 3)
+	v.textDocument(source{record: identity, row: true}).Value(&plain, 3)
 	if !strings.Contains(string(plain.B), string(want["field10"])) || strings.Contains(string(plain.B), base64.StdEncoding.EncodeToString(want["field10"])) {
 		t.Errorf("the text document is %s", plain.B)
 	}
@@ -94,8 +97,8 @@ func TestDocumentIsWhatEncodingJSONMakes(t *testing.T) {
 
 func TestValuesAllocateNothing(t *testing.T) {
 	for _, integrity := range []bool{false, true} {
-		v := values(integrity)
-		g := v.Field(Source{Record: identity, Field: func(uint64) int { return 2 }, Row: true})
+		v := testValues(t, integrity)
+		g := v.one(source{record: identity, field: func(uint64) int { return 2 }, row: true})
 		var out gen.Value
 		g.Value(&out, 0)
 		if n := testing.AllocsPerRun(100, func() { g.Value(&out, 77) }); n > 0 {
@@ -120,16 +123,20 @@ func TestLengths(t *testing.T) {
 		lo, hi  int
 		mean    float64
 	}{
-		{"constant", ConstantLength(5), 5, 5, 5},
-		{"uniform", UniformLength(9), 1, 9, 5},
-		{"zipfian", ZipfianLength(9), 1, 9, 3.2},
+		{"constant", Lengths{Most: 5}, 5, 5, 5},
+		{"uniform", Lengths{Shape: "uniform", Most: 9}, 1, 9, 5},
+		{"zipfian", Lengths{Shape: "zipfian", Most: 9}, 1, 9, 3.2},
 		{"histogram", histogram, 10, 30, 25},
 		{"histogram with faults", faulty, 10, 20, 17.5},
 	} {
+		drawn, err := c.lengths.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
 		sum, lo, hi := 0, 1<<30, 0
 		for i := range uint64(20_000) {
 			r := stream.At(i)
-			n := c.lengths.draw(&r)
+			n := drawn.draw(&r)
 			sum, lo, hi = sum+n, min(lo, n), max(hi, n)
 		}
 		if mean := float64(sum) / 20_000; lo != c.lo || hi != c.hi || mean < c.mean*0.95 || mean > c.mean*1.05 {
@@ -161,8 +168,12 @@ func FuzzHistogramLength(f *testing.F) {
 		if err != nil {
 			return
 		}
+		drawn, err := l.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
 		r := gen.NewStream(1).At(0)
-		if n := l.draw(&r); n < 1 || n > l.Most {
+		if n := drawn.draw(&r); n < 1 || n > l.Most {
 			t.Errorf("length %d of at most %d", n, l.Most)
 		}
 	})

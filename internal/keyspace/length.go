@@ -1,4 +1,4 @@
-package core
+package keyspace
 
 import (
 	"fmt"
@@ -8,50 +8,55 @@ import (
 	"brunt/internal/gen"
 )
 
-// Lengths gives lengths of values, in bytes.
+// Lengths says how long values are, in bytes. It is pure data.
 type Lengths struct {
-	Most  int // the greatest
-	shape lengthShape
-	zipf  Zipf
-	pick  *gen.Weighted
-	block int
-	short bool // the last bucket stands for its lower end
+	Shape   string    // "constant" (also what "" means), "uniform" or "zipfian" (1 … Most), "histogram"
+	Most    int       // the greatest length
+	Block   int       // histogram: bytes that bucket k stands for are (k+1)·Block
+	Weights []float64 // histogram: of the buckets
+	Short   bool      // histogram: the last bucket stands for its lower end, as in go-ycsb
 }
 
-// lengthShape is how lengths spread. It is a number and no function, so that drawing a length
-// leaves the random numbers on the stack.
-type lengthShape uint8
-
-const (
-	constantLength lengthShape = iota
-	uniformLength
-	zipfianLength
-	histogramLength
-)
-
-// ConstantLength is always n.
-func ConstantLength(n int) Lengths { return Lengths{Most: n} }
-
-// UniformLength is 1 … n, each alike.
-func UniformLength(n int) Lengths { return Lengths{Most: n, shape: uniformLength} }
-
-// ZipfianLength is 1 … n, short ones most often.
-func ZipfianLength(n int) Lengths {
-	return Lengths{Most: n, shape: zipfianLength, zipf: NewZipf(int64(n))}
+// lengths draws lengths.
+type lengths struct {
+	Lengths
+	zipf Zipf
+	pick *gen.Weighted
 }
 
-func (l *Lengths) draw(r *gen.Rand) int {
-	switch l.shape {
-	case uniformLength:
-		return 1 + int(r.Uint64n(uint64(l.Most)))
-	case zipfianLength:
-		return 1 + int(l.zipf.Rank(r.Float64()))
-	case histogramLength:
-		k := l.pick.Pick(r)
-		if l.short && k+1 == l.pick.Len() {
-			return k * l.block
+func (l Lengths) prepare() (lengths, error) {
+	out := lengths{Lengths: l}
+	var err error
+	switch l.Shape {
+	case "", "constant":
+	case "uniform", "zipfian":
+		if l.Most < 1 {
+			return out, fmt.Errorf("lengths up to %d; give a number above 0", l.Most)
 		}
-		return (k + 1) * l.block
+		out.zipf = NewZipf(int64(l.Most))
+	case "histogram":
+		if len(l.Weights)*l.Block > mostBytes {
+			return out, fmt.Errorf("values of %d bytes; 1 GiB is the most", len(l.Weights)*l.Block)
+		}
+		out.pick, err = gen.NewWeighted(l.Weights)
+	default:
+		err = fmt.Errorf("unknown shape of lengths %q; use constant, uniform, zipfian or histogram", l.Shape)
+	}
+	return out, err
+}
+
+func (l *lengths) draw(r *gen.Rand) int {
+	switch l.Shape {
+	case "uniform":
+		return 1 + int(r.Uint64n(uint64(l.Most)))
+	case "zipfian":
+		return 1 + int(l.zipf.Rank(r.Float64()))
+	case "histogram":
+		k := l.pick.Pick(r)
+		if l.Short && k+1 == l.pick.Len() {
+			return k * l.Block
+		}
+		return (k + 1) * l.Block
 	}
 	return l.Most
 }
@@ -60,6 +65,7 @@ func (l *Lengths) draw(r *gen.Rand) int {
 const (
 	mostBlock  = 1 << 24
 	mostBucket = 1 << 20
+	mostBytes  = 1 << 30
 )
 
 // HistogramLength reads a histogram file: a line "BlockSize", a tab and the number of bytes of a
@@ -92,12 +98,9 @@ func HistogramLength(name string, data []byte, faults bool) (Lengths, error) {
 		}
 		weights[k] = float64(n)
 	}
-	if len(weights)*block > 1<<30 {
-		return Lengths{}, fmt.Errorf("%s: values of %d bytes; 1 GiB is the most", name, len(weights)*block)
-	}
-	pick, err := gen.NewWeighted(weights)
-	if err != nil {
+	l := Lengths{Shape: "histogram", Most: len(weights) * block, Block: block, Weights: weights, Short: faults}
+	if _, err := l.prepare(); err != nil {
 		return Lengths{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return Lengths{Most: len(weights) * block, shape: histogramLength, pick: pick, block: block, short: faults}, nil
+	return l, nil
 }

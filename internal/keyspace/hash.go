@@ -1,7 +1,4 @@
-// Package core makes the data of YCSB's core workload: keys, values, and which key an operation
-// uses. Everything is a pure function of the seed and the operation's number, but for choices that
-// follow the keys inserted during the run.
-package core
+package keyspace
 
 import "strconv"
 
@@ -12,21 +9,21 @@ const (
 
 // Flavor is whose keys are meant: the two implementations hash the bytes of a number in opposite
 // orders.
-type Flavor uint8
+type Flavor string
 
 // The flavors.
 const (
-	GoYCSB Flavor = iota // go-ycsb: most significant byte first
-	Java                 // YCSB: least significant byte first
+	GoYCSB Flavor = "goycsb" // go-ycsb: most significant byte first; also what "" means
+	Java   Flavor = "java"   // YCSB: least significant byte first
 )
 
 // Hash is FNV-1a 64 over the 8 bytes of n in the flavor's order, as a signed number without its
 // sign. (FNV-1a: Fowler, Noll, Vo.)
 func (f Flavor) Hash(n int64) int64 {
-	h := uint64(fnvBasis)
+	h, big := uint64(fnvBasis), f != Java
 	for k := range 8 {
 		shift := 8 * k
-		if f == GoYCSB {
+		if big {
 			shift = 56 - shift
 		}
 		h = (h ^ uint64(n)>>shift&0xff) * fnvPrime

@@ -1,8 +1,10 @@
-package core
+package keyspace
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"brunt/internal/gen"
@@ -32,10 +34,27 @@ type Chooser func(idx uint64) int64
 // redraws bounds how often a record that isn't there is drawn anew.
 const redraws = 200
 
+// Distributions are how operations may choose.
+func Distributions() []string {
+	return []string{"uniform", "sequential", "zipfian", "latest", "hotspot", "exponential"}
+}
+
+func (c *Choice) validate() error {
+	switch {
+	case c.Count < 1:
+		return errors.New("there are no records to choose from; give recordcount or insertcount")
+	case !slices.Contains(Distributions(), strings.ToLower(c.Distribution)):
+		return fmt.Errorf("unknown request distribution %q; give uniform, sequential, zipfian, latest, hotspot or exponential", c.Distribution)
+	case strings.EqualFold(c.Distribution, "exponential") && !(c.Percentile > 0 && c.Percentile < 100 && c.Fraction > 0 && c.Records > 0):
+		return errors.New("an exponential choice needs a percentile between 0 and 100, and a fraction and records above 0; give them")
+	}
+	return nil
+}
+
 // NewChooser returns a chooser. follows reports whether it depends on which inserts are done.
 func NewChooser(c Choice, stream gen.Stream, inserts *Inserts) (choose Chooser, follows bool, err error) {
-	if c.Count < 1 {
-		return nil, false, fmt.Errorf("there are no records to choose from; give recordcount or insertcount")
+	if err := c.validate(); err != nil {
+		return nil, false, err
 	}
 	switch strings.ToLower(c.Distribution) {
 	case "uniform":
@@ -48,10 +67,8 @@ func NewChooser(c Choice, stream gen.Stream, inserts *Inserts) (choose Chooser, 
 		return c.latest(stream, inserts), c.Inserting, nil
 	case "hotspot":
 		return c.hotspot(stream), false, nil
-	case "exponential":
-		return c.exponential(stream, inserts), c.Inserting, nil
 	}
-	return nil, false, fmt.Errorf("unknown request distribution %q; give uniform, sequential, zipfian, latest, hotspot or exponential", c.Distribution)
+	return c.exponential(stream, inserts), c.Inserting, nil
 }
 
 // sequential goes through the records in turn, counting the operations that choose.

@@ -1,4 +1,4 @@
-package core
+package keyspace
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 // lines reads a file of what go-ycsb printed; see testdata/goycsb/README.
 func lines(t *testing.T, name string) []string {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "testdata", "goycsb", name))
+	f, err := os.Open(filepath.Join("..", "dialect", "ycsb", "testdata", "goycsb", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,143 @@
+package planfile
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+	"brunt/internal/secret"
+)
+
+// addressSecret is the name of what stands before the @ of addresses.
+const addressSecret = "address"
+
+// bodySecret is the name of bodies that are secret.
+const bodySecret = "body"
+
+// SecretVariable is the environment variable that gives a secret of a written plan: of a header, an
+// option, a parameter of a URL, or what stands before the @ of addresses ("address").
+func SecretVariable(name string) string {
+	return "BRUNT_SECRET_" + strings.Map(func(c rune) rune {
+		if c < unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
+			return unicode.ToUpper(c)
+		}
+		return '_'
+	}, name)
+}
+
+// marked says beside a hidden value how to give it.
+func marked(n *yaml.Node, names ...string) *yaml.Node {
+	for i, name := range names {
+		if names[i] = SecretVariable(name); i == len(names)-1 {
+			n.LineComment = "# give it in " + strings.Join(names, " and ")
+		}
+	}
+	return n
+}
+
+// editPath lets edit change the values of those parameters of a path's query whose names sound
+// secret.
+func editPath(path string, edit func(name, value string) string) string {
+	before, query, ok := strings.Cut(path, "?")
+	if !ok {
+		return path
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		if name, value, ok := strings.Cut(part, "="); ok && secret.Name(name) {
+			parts[i] = name + "=" + edit(name, value)
+		}
+	}
+	return before + "?" + strings.Join(parts, "&")
+}
+
+func hidePath(path string) string {
+	return editPath(path, func(string, string) string { return secret.Hidden })
+}
+
+func secretsOfPath(path string) (names []string) {
+	editPath(path, func(name, value string) string {
+		names = append(names, name)
+		return value
+	})
+	return names
+}
+
+// Secrets puts back what Write has hidden: lookup gives the value of an environment variable, see
+// SecretVariable. The error is a plan.Problems that names each one that is missing.
+func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
+	s := &unhider{lookup: lookup}
+	if p.Target.Password == secret.Hidden {
+		s.missing(p.Where.At("target.password", plan.Position{}), "password", "BRUNT_PASSWORD, with -p or with --password-file")
+	}
+	for i, a := range p.Target.Addresses {
+		if at := strings.Index(a, secret.Hidden+"@"); at >= 0 {
+			p.Target.Addresses[i] = a[:at] + s.value(secret.Hidden, addressSecret, p.Where.At("target.addresses", plan.Position{})) + a[at+len(secret.Hidden):]
+		}
+	}
+	for k, v := range p.Target.Options {
+		if secret.Name(k) {
+			p.Target.Options[k] = s.value(v, k, p.Where.At("target.options", plan.Position{}))
+		}
+	}
+	for i := range p.Operations {
+		for k := range p.Operations[i].Steps {
+			step := &p.Operations[i].Steps[k]
+			s.web(step.Request.Web, step.At)
+			for v := range step.Variants {
+				s.web(step.Variants[v].Web, step.At)
+			}
+		}
+	}
+	return s.problems.Sort().Err()
+}
+
+// unhider puts secrets back.
+type unhider struct {
+	lookup   func(string) (string, bool)
+	problems plan.Problems
+}
+
+func (s *unhider) missing(at plan.Position, what, where string) {
+	s.problems = append(s.problems, plan.Problem{At: at, Text: fmt.Sprintf("the secret %s isn't in the file", what), Fix: "give it in " + where})
+}
+
+// value returns the secret that a hidden value stands for; others stay.
+func (s *unhider) value(v, name string, at plan.Position) string {
+	if v != secret.Hidden {
+		return v
+	}
+	variable := SecretVariable(name)
+	if found, ok := s.lookup(variable); ok {
+		return found
+	}
+	s.missing(at, name, variable)
+	return v
+}
+
+func (s *unhider) web(w *driver.Web, at plan.Position) {
+	if w == nil {
+		return
+	}
+	w.Path = editPath(w.Path, func(name, value string) string { return escape(s.value(value, name, at), value) })
+	if body := string(w.Body); w.SecretBody {
+		w.Body = []byte(escape(s.value(body, bodySecret, at), body))
+	}
+	for i := range w.Header {
+		if h := &w.Header[i]; secret.Name(h[0]) {
+			h[1] = escape(s.value(h[1], h[0], at), h[1])
+		}
+	}
+}
+
+// escape makes a secret stand for itself in a template, unless it is what stood there.
+func escape(value, before string) string {
+	if value == before {
+		return value
+	}
+	return strings.ReplaceAll(value, "$", "$$")
+}
