@@ -2,14 +2,21 @@ package observe
 
 import (
 	"fmt"
+	"time"
 
 	"brunt/internal/record"
 	"brunt/internal/stats"
 )
 
-// fewestThings is by how many a count must grow to be a leak: one or two more, such as a further
-// thread, are steps that everything takes.
-const fewestThings = 3
+const (
+	// fewestThings and fewestBytes are by how much a figure must grow over the run to be a leak: some more
+	// threads and some megabytes are what everything takes that finds its size under load.
+	fewestThings = 8
+	fewestBytes  = 8 << 20
+	// shortestLeak is the shortest run, warm-up excluded, that growth is judged in. Until then a
+	// service's heap is finding its size: the first collections, connections and threads are all growth.
+	shortestLeak = 3 * time.Minute
+)
 
 // fewestSamples is how many a judgement needs: two a batch.
 const fewestSamples = 2 * stats.GrowthBatches
@@ -27,11 +34,14 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 	if s.all.n < fewestSamples || seconds <= 0 {
 		return unjudged(fmt.Sprintf("%d samples; %d are needed", s.all.n, fewestSamples))
 	}
+	if seconds < shortestLeak.Seconds() {
+		return unjudged(fmt.Sprintf("%.0f s; %.0f are needed to tell a leak from a start", seconds, shortestLeak.Seconds()))
+	}
 	g := stats.GrowthOf(batches)
 	t := trend(g, seconds)
 	t.Limit, t.LimitName = limit.Limit, limit.LimitName
 	switch {
-	case !g.Grows(), limit.Unit == Count && g.Slope*stats.GrowthBatches < fewestThings:
+	case !g.Grows(), g.Slope*stats.GrowthBatches < least(limit.Unit):
 		return t
 	case g.Levels(), stats.GrowthOf(stats.BatchMedians(s.means(), stats.GrowthBatches)).Steps():
 		t.Verdict = record.TrendLevelling
@@ -42,6 +52,17 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 		t.HoursToLimit = max(room, 0) / t.PerHour
 	}
 	return t
+}
+
+// least is by how much a figure in a unit must grow to be a leak.
+func least(unit string) float64 {
+	switch unit {
+	case Count:
+		return fewestThings
+	case Bytes:
+		return fewestBytes
+	}
+	return 0
 }
 
 // judgeDrift says whether throughput changes over the run.

@@ -179,10 +179,10 @@ func feed(t *testing.T, n int, values func(i int) Sample) record.Watched {
 
 func TestHoursToTheLimit(t *testing.T) {
 	// 1 MB a second from 100 MB on, limit 1 GB.
-	got := feed(t, 120, func(i int) Sample {
+	got := feed(t, 240, func(i int) Sample {
 		return Sample{{Metric: metricRSS, Value: 100e6 + 1e6*float64(i), Limit: 1e9, LimitName: "limit"}}
 	}).Metrics[0].Trend
-	wantHours := (1e9 - 219e6) / 3.6e9
+	wantHours := (1e9 - 339e6) / 3.6e9
 	if got.Verdict != record.TrendLeak || math.Abs(got.PerHour-3.6e9) > 1e3 || math.Abs(got.HoursToLimit-wantHours) > 1e-6 || got.LimitName != "limit" {
 		t.Errorf("got %+v, want 3.6 GB/h and %v h", got, wantHours)
 	}
@@ -315,8 +315,8 @@ func TestStepsOfCounts(t *testing.T) {
 			t.Errorf("a step at sample %d of 240 is a leak: %+v", at, got)
 		}
 	}
-	got := feed(t, 240, func(i int) Sample { return Sample{{Metric: metricThreads, Value: 7 + float64(i/40)}} }).Metrics[0].Trend
+	got := feed(t, 240, func(i int) Sample { return Sample{{Metric: metricThreads, Value: 7 + float64(i/20)}} }).Metrics[0].Trend
 	if got.Verdict != record.TrendLeak {
-		t.Errorf("a thread more every 40 samples is no leak: %+v", got)
+		t.Errorf("a thread more every 20 samples is no leak: %+v", got)
 	}
 }
