@@ -27,6 +27,12 @@ func (o *Options) text(name string) (string, bool) {
 	return strings.TrimSpace(v), ok
 }
 
+// given is text for options that have no empty value: "" stands for the standard.
+func (o *Options) given(name string) (string, bool) {
+	v, ok := o.text(name)
+	return v, ok && v != ""
+}
+
 func (o *Options) wrong(name, value, want string) {
 	if o.fault == nil {
 		o.fault = Bad("option %s: %q isn't possible; give %s", name, value, want)
@@ -43,7 +49,7 @@ func (o *Options) Text(name, standard string) string {
 
 // Choice is an option that is one of several words.
 func (o *Options) Choice(name string, words ...string) string {
-	v, ok := o.text(name)
+	v, ok := o.given(name)
 	if !ok {
 		return words[0]
 	}
@@ -55,7 +61,7 @@ func (o *Options) Choice(name string, words ...string) string {
 
 // Bool is an option that is true or false (on or off, 1 or 0).
 func (o *Options) Bool(name string, standard bool) bool {
-	v, ok := o.text(name)
+	v, ok := o.given(name)
 	switch {
 	case !ok:
 		return standard
@@ -73,7 +79,7 @@ func (o *Options) Bool(name string, standard bool) bool {
 
 // Int is an option that is a whole number from lo to hi.
 func (o *Options) Int(name string, standard, lo, hi int64) int64 {
-	v, ok := o.text(name)
+	v, ok := o.given(name)
 	if !ok {
 		return standard
 	}
@@ -86,7 +92,7 @@ func (o *Options) Int(name string, standard, lo, hi int64) int64 {
 
 // Duration is an option such as "250ms" or "2s", or a plain number of seconds.
 func (o *Options) Duration(name string, standard time.Duration) time.Duration {
-	v, ok := o.text(name)
+	v, ok := o.given(name)
 	if !ok {
 		return standard
 	}

@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/socket"
 	"brunt/internal/wire"
 )
 
@@ -73,19 +74,17 @@ func dial(ctx context.Context, t driver.Target, p *driver.Program) (net.Conn, er
 			return nil, driver.Bad("%s", "echo knows calls and transactions only: statement "+strconv.Quote(r.Name)+" is neither")
 		}
 	}
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.Address)
-	if err != nil {
-		return nil, &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
+	read := driver.OptionsOf("echo", t)
+	sndbuf := read.Int("sndbuf", 0, 1, 1<<30)
+	if refused := read.Done(); refused != nil {
+		return nil, refused
 	}
-	if text := t.Options["sndbuf"]; text != "" {
-		bytes, err := strconv.Atoi(text)
-		if err == nil {
-			err = c.(*net.TCPConn).SetWriteBuffer(bytes)
-		}
-		if err != nil {
-			c.Close()
-			return nil, &driver.Error{Class: driver.Client, Text: "option sndbuf: " + err.Error(), Fatal: true, Err: err}
-		}
+	c, err := socket.Dial(ctx, t.Address)
+	if err == nil && sndbuf > 0 {
+		err = c.(*net.TCPConn).SetWriteBuffer(int(sndbuf))
+	}
+	if err != nil {
+		return nil, driver.Unconnected(err)
 	}
 	return c, nil
 }

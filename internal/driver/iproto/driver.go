@@ -8,9 +8,6 @@ package iproto
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
 
 	"brunt/internal/driver"
 	"brunt/internal/wire"
@@ -47,19 +44,13 @@ type options struct {
 }
 
 func parseOptions(t driver.Target) (options, *driver.Error) {
-	var o options
-	for _, name := range slices.Sorted(maps.Keys(t.Options)) {
-		value := t.Options[name]
-		if name != "sql" {
-			return o, driver.Bad("iproto has no option %q: its option is sql", name)
-		}
-		switch mode := sqlMode(strings.ToLower(value)); mode {
-		case "", "auto":
-		case prepared, byText, byCall:
-			o.sql = mode
-		default:
-			return o, driver.Bad("option sql can't be %q: use auto, prepared, execute or call", value)
-		}
+	read := driver.OptionsOf("iproto", t)
+	o := options{sql: sqlMode(read.Choice("sql", "auto", string(prepared), string(byText), string(byCall)))}
+	if o.sql == "auto" {
+		o.sql = ""
+	}
+	if refused := read.Done(); refused != nil {
+		return o, refused
 	}
 	if t.TLS != nil {
 		return o, driver.Bad("iproto is spoken without TLS here: remove tls, or use the pg protocol with Picodata")

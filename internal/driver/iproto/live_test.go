@@ -168,7 +168,7 @@ func TestProgramFaults(t *testing.T) {
 		cancel()
 	}
 	to.Options = map[string]string{"sqll": "x"}
-	if why, ok := New().Takes(to, program()); ok || !strings.Contains(why, `no option "sqll"`) {
+	if why, ok := New().Takes(to, program()); ok || !strings.Contains(why, `unknown option "sqll" of iproto`) {
 		t.Errorf("an unknown option was taken: %s", why)
 	}
 	to.Options = map[string]string{"sql": "x"}

@@ -29,20 +29,12 @@ func (Driver) Dial(ctx context.Context, t driver.Target, _ *driver.Program) (dri
 	if err := ctx.Err(); err != nil {
 		return nil, &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
 	}
-	var c conn
-	for name, value := range t.Options {
-		d, err := time.ParseDuration(value)
-		switch {
-		case err != nil || d < 0:
-			return nil, driver.Bad("%s", "option "+name+" of noop: give a time such as 5ms")
-		case name == "delay":
-			c.least, c.most = d, d
-		case name == "delay_up_to":
-			c.most = d
-		default:
-			return nil, driver.Bad("%s", "unknown option "+name+" of noop; there are delay and delay_up_to")
-		}
+	read := driver.OptionsOf("noop", t)
+	delay, upTo := read.Duration("delay", 0), read.Duration("delay_up_to", 0)
+	if refused := read.Done(); refused != nil {
+		return nil, refused
 	}
+	c := conn{delay, max(delay, upTo)}
 	return c, nil
 }
 

@@ -55,6 +55,7 @@ func openLibrary(ctx context.Context, t driver.Target, o *options, requests []re
 		client := goredis.NewClusterClient(&goredis.ClusterOptions{
 			Addrs: []string{t.Address}, Username: t.User, Password: t.Password, Protocol: protocol, Dialer: dial,
 			MaxRedirects: redirects(o.maxRedirects), ReadOnly: o.readOnly, PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
+			MinRetryBackoff: -1, MaxRetryBackoff: -1, // a session doesn't sleep
 			DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 			DisableIdentity: true, MaintNotificationsConfig: quiet,
 		})

@@ -93,25 +93,13 @@ func prepare(t driver.Target, p *driver.Program) ([]request, *options, *driver.E
 }
 
 func parseOptions(t driver.Target) (*options, *driver.Error) {
-	o := &options{maxRedirects: 3}
-	for name, value := range t.Options {
-		ok := true
-		switch name {
-		case "mode":
-			o.cluster, ok = value == "cluster", value == "cluster" || value == "single"
-		case "resp":
-			o.resp3, ok = value == "3", value == "2" || value == "3"
-		case "read_only":
-			o.readOnly, ok = value == "on", value == "on" || value == "off"
-		case "max_redirects":
-			n, err := strconv.Atoi(value)
-			o.maxRedirects, ok = n, err == nil && n >= 0 && n <= 100
-		default:
-			return nil, driver.Bad("unknown option %q of redis; there are mode, resp, max_redirects and read_only", name)
-		}
-		if !ok {
-			return nil, driver.Bad("option %s: %q isn't possible; see the protocol's documentation", name, value)
-		}
+	read := driver.OptionsOf("redis", t)
+	o := &options{
+		cluster: read.Choice("mode", "single", "cluster") == "cluster", resp3: read.Choice("resp", "2", "3") == "3",
+		maxRedirects: int(read.Int("max_redirects", 3, 0, 100)), readOnly: read.Bool("read_only", false),
+	}
+	if refused := read.Done(); refused != nil {
+		return nil, refused
 	}
 	if t.Database != "" {
 		n, err := strconv.Atoi(t.Database)

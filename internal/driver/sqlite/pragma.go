@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	sqldriver "database/sql/driver"
+	"slices"
 	"strings"
 
 	"brunt/internal/driver"
@@ -28,7 +29,7 @@ func pragmasOf(t driver.Target) ([]pragma, error) {
 	}
 	known := options()
 	for name, value := range t.Options {
-		if !contains(known, name) {
+		if !slices.Contains(known, name) {
 			return nil, driver.Bad("option %q isn't one of SQLite's; there are %s", name, strings.Join(known, ", "))
 		}
 		if !isWord(value) {
@@ -43,15 +44,6 @@ func pragmasOf(t driver.Target) ([]pragma, error) {
 		}
 	}
 	return out, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func isWord(s string) bool {

@@ -93,7 +93,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{web("GET", "/"), map[string]string{"good": "100-200"}, "100-200"},
 		{web("GET", "/"), map[string]string{"good": "200-600"}, "200-600"},
 		{web("GET", "/"), map[string]string{"good": ""}, "isn't a status"},
-		{web("GET", "/"), map[string]string{"proxy": "yes"}, `"yes" is neither "env" nor "off"`},
+		{web("GET", "/"), map[string]string{"proxy": "yes"}, `"yes" isn't possible; give off, env`},
 	} {
 		_, refused := New().prepare(driver.Target{Address: "h:80", Options: c.options}, &driver.Program{Requests: []driver.Request{c.req}})
 		if refused == nil || refused.Class != driver.Client || !strings.Contains(refused.Text, c.want) {

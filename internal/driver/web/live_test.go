@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -302,5 +303,39 @@ func TestDescribe(t *testing.T) {
 	}
 	if info.Product != "nginx" || !strings.HasPrefix(info.Version, "1.") || info.Settings["protocol"] != "HTTP/1.1" {
 		t.Errorf("got %+v", info)
+	}
+}
+
+// The server learns that nobody waits any more: of a request over HTTP/1.1, and of one over HTTP/2.
+func TestTimeoutEndsTheRequest(t *testing.T) {
+	ended := make(chan string, 1)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		ended <- r.Proto
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	secure := s.Client().Transport.(*http.Transport).TLSClientConfig
+	for option, want := range map[string]string{"on": "HTTP/2.0", "off": "HTTP/1.1"} {
+		p := &driver.Program{Requests: []driver.Request{get("/")}}
+		c, err := New().Dial(t.Context(), driver.Target{Address: s.Listener.Addr().String(), TLS: secure, Options: map[string]string{"http2": option}}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply driver.Reply
+		c.Do(drivertest.Within(t, 100*time.Millisecond), &p.Requests[0], nil, &reply)
+		if reply.Class != driver.Timeout || !reply.Fatal {
+			t.Errorf("%s: %+v", want, reply.Failure)
+		}
+		select {
+		case got := <-ended:
+			if got != want {
+				t.Errorf("a request over %s ended, want %s", got, want)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: the server goes on", want)
+		}
+		c.Close()
 	}
 }

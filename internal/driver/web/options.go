@@ -21,59 +21,24 @@ type options struct {
 
 const defaultGood = "200-399"
 
-func parseOptions(given map[string]string) (*options, *driver.Error) {
-	o := &options{}
-	good := defaultGood
-	for name, value := range given {
-		var err error
-		switch name {
-		case "good":
-			good = value
-		case "proxy":
-			o.proxy, err = choice(name, value, "env", "off")
-		case "compress":
-			o.compress, err = choice(name, value, "on", "off")
-		case "noreuse":
-			o.noReuse, err = choice(name, value, "on", "off")
-		case "http2":
-			o.http1, err = choice(name, value, "off", "on")
-		case "redirects":
-			o.follow, err = parseRedirects(value)
-		case "lazy":
-			o.lazy, err = choice(name, value, "on", "off")
-		case "plain": // see Driver.scheme
-		default:
-			err = fmt.Errorf("unknown option %q of http; there are good, proxy, compress, noreuse, http2, redirects, lazy and plain", name)
-		}
-		if err != nil {
-			return nil, driver.Bad("%s", err.Error())
-		}
-	}
-	if err := o.parseGood(good); err != nil {
-		return nil, driver.Bad("%s", err.Error())
-	}
-	return o, nil
-}
-
-func choice(name, value, yes, no string) (bool, error) {
-	switch value {
-	case yes:
-		return true, nil
-	case no, "":
-		return false, nil
-	}
-	return false, fmt.Errorf("option %s: %q is neither %q nor %q", name, value, yes, no)
-}
-
 // mostRedirects bounds what one request may follow.
 const mostRedirects = 20
 
-func parseRedirects(value string) (int, error) {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 || n > mostRedirects {
-		return 0, fmt.Errorf("option redirects: %q isn't a number from 0 to %d", value, mostRedirects)
+func parseOptions(t driver.Target) (*options, *driver.Error) {
+	read := driver.OptionsOf("http", t)
+	o := &options{
+		proxy: read.Choice("proxy", "off", "env") == "env", compress: read.Bool("compress", false), noReuse: read.Bool("noreuse", false),
+		http1: !read.Bool("http2", true), follow: int(read.Int("redirects", 0, 0, mostRedirects)), lazy: read.Bool("lazy", false),
 	}
-	return n, nil
+	good := read.Text("good", defaultGood)
+	read.Text("plain", "") // see Driver.scheme
+	if refused := read.Done(); refused != nil {
+		return nil, refused
+	}
+	if err := o.parseGood(good); err != nil {
+		return nil, driver.Bad("%v", err)
+	}
+	return o, nil
 }
 
 // parseGood reads "200-299,304".

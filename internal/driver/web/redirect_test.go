@@ -73,7 +73,7 @@ func TestRedirectsAreFollowedIfAsked(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"x", "-1", "21"} {
-		if _, err := parseOptions(map[string]string{"redirects": bad}); err == nil {
+		if _, err := parseOptions(driver.Target{Options: map[string]string{"redirects": bad}}); err == nil {
 			t.Errorf("%q passes", bad)
 		}
 	}

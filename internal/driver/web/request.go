@@ -43,7 +43,7 @@ type field struct {
 
 // prepare makes a program ready, or says what in it this protocol can't do.
 func (d *Driver) prepare(t driver.Target, p *driver.Program) (*prepared, *driver.Error) {
-	o, refused := parseOptions(t.Options)
+	o, refused := parseOptions(t)
 	if refused != nil {
 		return nil, refused
 	}
