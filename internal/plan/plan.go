@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"strconv"
 	"time"
 
 	"brunt/internal/driver"
@@ -112,6 +113,31 @@ type Step struct {
 	Check    keyspace.Check // of what is captured; "" for none
 	At       Position
 	Where    Places // of its keys; "params" and "capture" hold lists
+}
+
+// RequestName is the name of a step's request: what it says itself, the operation's, or the
+// operation's and the step's number.
+func (op *Operation) RequestName(step int) string {
+	switch {
+	case op.Steps[step].Request.Name != "":
+		return op.Steps[step].Request.Name
+	case len(op.Steps) == 1:
+		return op.Name
+	}
+	return op.Name + "/" + strconv.Itoa(step+1)
+}
+
+// PlaceOf is where the request of a name stands; the zero value if nobody knows.
+func (p *Plan) PlaceOf(request string) Position {
+	for i := range p.Operations {
+		op := &p.Operations[i]
+		for k := range op.Steps {
+			if op.RequestName(k) == request {
+				return op.Steps[k].Where.At("sql", op.Steps[k].At)
+			}
+		}
+	}
+	return Position{}
 }
 
 // Pick is how one of a step's variants is picked.

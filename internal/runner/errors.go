@@ -3,9 +3,12 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/plan"
 )
 
 // UsageError is a fault of the plan or the flags, found before anything was sent.
@@ -40,12 +43,38 @@ func at(address string, err error) error {
 	return fmt.Errorf("%s: %w", address, err)
 }
 
-// notConnected tells a statement that the server refused to prepare, which is the plan's fault,
-// from a server that can't be used.
-func notConnected(err error) error {
+// notConnected tells a statement that the server refused to prepare, which is the plan's fault and is
+// told with its place in the plan's file, from a server that can't be used.
+func notConnected(p *plan.Plan, err error) error {
 	var e *driver.Error
-	if errors.As(err, &e) && e.Class == driver.Server {
-		return &UsageError{fmt.Errorf("%w; mend the statement, or create what it needs with brunt schema up", err)}
+	if !errors.As(err, &e) || e.Class != driver.Server {
+		return &UnreachableError{err}
 	}
-	return &UnreachableError{err}
+	fix := "mend the statement, or create what it needs with brunt schema up"
+	if slices.Contains(untyped(), e.Code) {
+		fix = "say what the parameters are by casts such as $1::integer"
+	}
+	return &UsageError{fmt.Errorf("%s%w; %s", placed(p, e.Text), err, fix)}
+}
+
+// untyped are PostgreSQL's codes of statements whose parameters have no type, or another than what
+// they are used for (errcodes.txt: indeterminate_datatype, datatype_mismatch, undefined_function,
+// ambiguous_function, cannot_coerce).
+func untyped() []string { return []string{"42P18", "42804", "42883", "42725", "42846"} }
+
+// placed is where the request that an error's text is about stands in the plan's file, with a colon;
+// "" if nobody knows. Drivers begin such texts with the word request and its name in quotes.
+func placed(p *plan.Plan, text string) string {
+	_, quoted, ok := strings.Cut(text, "request ")
+	if !ok {
+		return ""
+	}
+	if quoted, err := strconv.QuotedPrefix(quoted); err == nil {
+		if name, err := strconv.Unquote(quoted); err == nil {
+			if at := p.PlaceOf(name).String(); at != "" {
+				return at + ": "
+			}
+		}
+	}
+	return ""
 }

@@ -132,7 +132,7 @@ func (s *stand) workload() (*workload.Workload, error) {
 		if r.Verb == driver.SQL {
 			text, notices, err := s.flavor.Translate(r.Text, r.Params, names)
 			if err != nil {
-				return nil, &UsageError{fmt.Errorf("%s: %w", r.Name, err)}
+				return nil, &UsageError{fmt.Errorf("%s%s: %w", placed(s.plan, fmt.Sprintf("request %q", r.Name)), r.Name, err)}
 			}
 			r.Text = text
 			s.notices = sql.Merge(s.notices, notices...)

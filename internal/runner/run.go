@@ -114,7 +114,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return notConnected(err)
+		return notConnected(r.stand.plan, err)
 	}
 	if t, ok := r.fleet.(interface{ Timing() string }); ok {
 		r.Record.Timing = t.Timing()

@@ -3,7 +3,6 @@ package workload
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -78,9 +77,7 @@ func (c *compiler) operation(op *plan.Operation) (linked, error) {
 		if request.Rows > 1 {
 			request.Params = slices.Repeat(kinds[i], request.Rows)
 		}
-		if request.Name == "" {
-			request.Name = stepName(op, i)
-		}
+		request.Name = op.RequestName(i)
 		l.add(Step{Think: s.Think, params: params, variant: pick, check: s.Check}, c.add(request))
 		l.variants[len(l.variants)-1] = c.variants(s, request.Params, request.Name)
 	}
@@ -108,13 +105,6 @@ func (l *linked) add(s Step, request int) {
 	l.operation.Steps = append(l.operation.Steps, s)
 	l.requests = append(l.requests, request)
 	l.variants = append(l.variants, nil)
-}
-
-func stepName(op *plan.Operation, step int) string {
-	if len(op.Steps) == 1 {
-		return op.Name
-	}
-	return op.Name + "/" + strconv.Itoa(step+1)
 }
 
 // Compile checks references between the parts of a plan, numbers its requests, and builds its

@@ -1,0 +1,37 @@
+package runner
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+)
+
+// TestRefusedStatementsHaveAPlace: what a server says of a statement is told with the statement's place.
+func TestRefusedStatementsHaveAPlace(t *testing.T) {
+	at := func(line int) plan.Position { return plan.Position{File: "a.yml", Line: line, Column: 5} }
+	p := &plan.Plan{Operations: []plan.Operation{
+		{Name: "q", Steps: []plan.Step{{At: at(3)}}},
+		{Name: `t"1`, Steps: []plan.Step{{At: at(7)}, {At: at(8), Where: plan.Places{{Key: "sql", At: at(9)}}}}},
+	}}
+	for _, c := range []struct {
+		code, text, want string
+		usage            bool
+	}{
+		{"42P01", `request "q": no table`, `a.yml:3:5: server 42P01: request "q": no table; mend`, true},
+		{"42P18", `request "t\"1/2": could not determine data type of parameter $1`, `a.yml:9:5: server 42P18: request "t\"1/2": could not determine data type of parameter $1; say what the parameters are by casts such as $1::integer`, true},
+		{"", `request "other": x`, `server: request "other": x; mend`, true},
+		{"", "x", "server: x; mend", true},
+	} {
+		err := notConnected(p, &driver.Error{Class: driver.Server, Code: c.code, Text: c.text})
+		var usage *UsageError
+		if !strings.HasPrefix(err.Error(), c.want) || errors.As(err, &usage) != c.usage {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	if err := notConnected(p, &driver.Error{Class: driver.Connect, Text: `request "q"`}); strings.Contains(err.Error(), "a.yml") {
+		t.Error(err)
+	}
+}
