@@ -7,6 +7,8 @@ GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Tools that no binary contains, pinned in a module of their own.
 TOOL        := $(GO) tool -modfile=internal/release/go.mod
+# What is built alike shares the build cache: the binary, the release, and what vet and staticcheck read.
+ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
 # Packages at a time: each may start servers of its own.
 PARALLEL    ?= 2
@@ -19,14 +21,14 @@ OTHERS      := TestCompilesOnOtherSystems
 all: build
 
 build: ## the static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/brunt ./cmd/brunt
+	$(ALIKE) $(GO) build -ldflags "-X main.version=$(VERSION)" -o bin/brunt ./cmd/brunt
 
 # Exit code 98 says that this machine was too busy to measure well; the report says why.
 run: build ## the example, on an embedded database
 	./bin/brunt run examples/cars.yml || [ $$? = 98 ]
 
 quick: ## what needs no server, for people who change code
-	$(GO) test -short -skip $(OTHERS) ./...
+	$(ALIKE) $(GO) test -short -skip $(OTHERS) ./...
 
 test: setup check race ## everything that must hold
 
@@ -38,12 +40,12 @@ check: ## format, vet, staticcheck; types on the other systems
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@echo '== go vet'
-	@$(GO) vet ./...
+	@$(ALIKE) $(GO) vet ./...
 	@$(GO) -C internal/release vet ./...
 	@echo '== the other systems'
 	@$(GO) test -run $(OTHERS) ./internal/lint
 	@echo '== staticcheck'
-	@$(TOOL) staticcheck ./...
+	@$(ALIKE) $(TOOL) staticcheck ./...
 
 race: ## every test, against real servers, under the race detector
 	@echo '== go test -race: the first packages take a few minutes to build'

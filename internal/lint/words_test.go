@@ -20,8 +20,11 @@ var forbiddenWords = []struct {
 }
 
 func badWords(path string, text []byte) (faults []string) {
-	for i, line := range strings.Split(string(text), "\n") {
-		for _, w := range forbiddenWords {
+	for _, w := range forbiddenWords {
+		if !w.pattern.Match(text) {
+			continue
+		}
+		for i, line := range strings.Split(string(text), "\n") {
 			if found := w.pattern.FindString(line); found != "" {
 				faults = append(faults, fmt.Sprintf("%s:%d: %q: %s", path, i+1, found, w.why))
 			}

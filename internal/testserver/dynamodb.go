@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,8 @@ func DynamoDB(t TB) *Server {
 			return []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.library.path=" + s.Dir, "-Dsqlite4java.library.path=" + s.Dir,
 				"-cp", path, "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", fmt.Sprint(s.Port), "-disableTelemetry"}
 		},
-		ready: func(s *Server) error { return accepts(s.Addr) },
+		// It listens long before it answers. Without a signature a request is a bad one.
+		ready: func(s *Server) error { return httpReady("http://"+s.Addr+"/", http.StatusBadRequest) },
 	}, &Server{User: "key", Password: "geheim"})
 }
 

@@ -3,6 +3,7 @@ package testserver
 import (
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -25,19 +26,27 @@ func FerretDB(t TB) *Server {
 		},
 		ready: func(s *Server) error { return accepts(s.Addr) },
 	}
-	sp.prepare = func(s *Server) error {
-		sp.binary = filepath.Join(s.Dir, "ferretdb")
-		return buildFerretDB(sp.binary)
+	sp.prepare = func(*Server) (err error) {
+		sp.binary, err = built("ferretdb", ".")
+		return err
 	}
 	return launch(t, sp, s)
 }
 
-func buildFerretDB(path string) error {
-	dir, err := sourceDir()
-	if err == nil {
-		_, err = goTool("build", "-C", filepath.Join(dir, "ferretdb"), "-o", path, ".")
+// built is a program of one of the modules below this package's folder. It lies in the user's cache
+// folder, where go build leaves it alone while it is up to date.
+func built(module, program string) (path string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", module, err)
 	}
-	return err
+	dir, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(cache, "brunt-test", module)
+	_, err = goTool("build", "-C", filepath.Join(dir, module), "-trimpath", "-o", path, program)
+	return path, err
 }
 
 // sourceDir is the folder of this package's source.

@@ -22,12 +22,8 @@ func InfluxDB(t TB, opts ...Option) *Server {
 func InfluxDB18(t TB, opts ...Option) *Server {
 	t.Helper()
 	sp := influx(collect(opts))
-	sp.prepare = func(s *Server) error {
-		sp.binary = filepath.Join(s.Dir, "influxd")
-		dir, err := sourceDir()
-		if err == nil {
-			_, err = goTool("build", "-C", filepath.Join(dir, "influxdb"), "-o", sp.binary, "github.com/influxdata/influxdb/cmd/influxd")
-		}
+	sp.prepare = func(*Server) (err error) {
+		sp.binary, err = built("influxdb", "github.com/influxdata/influxdb/cmd/influxd")
 		return err
 	}
 	return launch(t, sp, &Server{})

@@ -41,6 +41,7 @@ func dial(t *testing.T, target driver.Target, p *drivertest.Records) driver.Conn
 }
 
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	a := drivertest.Abilities{Scans: true, Unsorted: true, Batches: true, Blind: true}
 	p := drivertest.NewRecords("records", a)
 	target := node(t)
@@ -105,6 +106,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestServerDiesMidRequest(t *testing.T) {
+	t.Parallel()
 	s := testserver.Cassandra(t)
 	target := driver.Target{Address: s.Addr, ConnectTimeout: 20 * time.Second}
 	prepare(t, target, "t", false)

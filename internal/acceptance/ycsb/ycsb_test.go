@@ -1,4 +1,4 @@
-package cli_test
+package ycsb_test
 
 import (
 	"bytes"
@@ -132,6 +132,7 @@ func postgres(t *testing.T) (*testserver.Server, *tool) {
 }
 
 func TestYCSBOnPostgreSQL(t *testing.T) {
+	t.Parallel()
 	s, b := postgres(t)
 	b.workloads("pg", true, "abcdef")
 	b.ok("load", "pg", "--workload", "a", "-p", "dropdata=true", "-p", "recordcount=100")
@@ -158,6 +159,7 @@ func TestYCSBOnPostgreSQL(t *testing.T) {
 }
 
 func TestYCSBFindsCorruptedValues(t *testing.T) {
+	t.Parallel()
 	s, b := postgres(t)
 	mode := []string{"-p", "recordcount=50", "-p", "dataintegrity=true", "-p", "operationcount=200", "-p", "readproportion=1", "-p", "updateproportion=0"}
 	b.ok(append([]string{"load", "pg"}, mode...)...)
@@ -175,6 +177,7 @@ func TestYCSBFindsCorruptedValues(t *testing.T) {
 }
 
 func TestYCSBOnRedis(t *testing.T) {
+	t.Parallel()
 	s := testserver.Redis(t)
 	for _, kind := range []string{"hash", "string"} {
 		b := newTool(t, "-p", "redis.addr="+s.Addr, "-p", "redis.datatype="+kind)
@@ -200,6 +203,7 @@ func TestYCSBOnRedis(t *testing.T) {
 }
 
 func TestYCSBOnRedisCluster(t *testing.T) {
+	t.Parallel()
 	s := testserver.RedisCluster(t)
 	b := newTool(t, "-p", "redis.addr="+s.Nodes[0].Addr+";"+s.Nodes[1].Addr, "-p", "redis.mode=cluster")
 	b.want(b.ok("load", "redis", "--workload", "a", "-p", "recordcount=200", "--threads", "4"), "INSERT", 200)
@@ -208,6 +212,7 @@ func TestYCSBOnRedisCluster(t *testing.T) {
 
 // TestYCSBOnHTTP has a service that keeps what is put.
 func TestYCSBOnHTTP(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	kept := map[string][]byte{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -249,6 +254,7 @@ func TestYCSBOnHTTP(t *testing.T) {
 }
 
 func TestYCSBOnSQLite(t *testing.T) {
+	t.Parallel()
 	b := newTool(t, "-p", "sqlite.db="+filepath.Join(t.TempDir(), "ycsb.db"))
 	b.workloads("sqlite", true, "abcdef")
 	b.want(b.ok("load", "sqlite", "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
@@ -259,6 +265,7 @@ func TestYCSBOnSQLite(t *testing.T) {
 }
 
 func TestYCSBOnEmbeddedStores(t *testing.T) {
+	t.Parallel()
 	for database, property := range map[string]string{"boltdb": "bolt.path", "badger": "badger.dir", "pebble": "pebble.dir"} {
 		b := newTool(t, "-p", property+"="+filepath.Join(t.TempDir(), "store"))
 		if database == "boltdb" {
@@ -275,6 +282,7 @@ func TestYCSBOnEmbeddedStores(t *testing.T) {
 }
 
 func TestYCSBOnMariaDB(t *testing.T) {
+	t.Parallel()
 	s := testserver.MariaDB(t)
 	b := newTool(t, "-p", "mysql.host="+s.Host, "-p", fmt.Sprint("mysql.port=", s.Port), "-p", "mysql.user="+s.User, "-p", "mysql.password="+s.Password, "-p", "mysql.db="+s.Database)
 	b.workloads("mysql", true, "abcdef")
@@ -284,6 +292,7 @@ func TestYCSBOnMariaDB(t *testing.T) {
 }
 
 func TestYCSBOnFerretDB(t *testing.T) {
+	t.Parallel()
 	s := testserver.FerretDB(t)
 	b := newTool(t, "-p", "mongodb.url=mongodb://"+s.Addr+"/ycsb?w=1")
 	b.want(b.ok("load", "mongodb", "--workload", "a", "--threads", "4", "-p", "recordcount=200"), "INSERT", 200)
@@ -296,6 +305,7 @@ func TestYCSBOnFerretDB(t *testing.T) {
 }
 
 func TestYCSBOnTarantool(t *testing.T) {
+	t.Parallel()
 	s := testserver.Tarantool(t)
 	b := newTool(t, "-p", "tarantool.addr="+s.Addr, "-p", "tarantool.user="+s.User, "-p", "tarantool.password="+s.Password)
 	b.workloads("tarantool", true, "abcdef")
@@ -309,6 +319,7 @@ func TestYCSBOnTarantool(t *testing.T) {
 
 // TestYCSBArticle goes through the session of the article about etcd, word for word.
 func TestYCSBArticle(t *testing.T) {
+	t.Parallel()
 	s := testserver.Etcd(t)
 	b := newTool(t, "-p", "etcd.endpoints="+s.Addr)
 	b.want(b.ok("load", "etcd", "-P", "workloads/etcd_offcial_workload"), "INSERT", 1)
@@ -333,6 +344,7 @@ func TestYCSBArticle(t *testing.T) {
 }
 
 func TestYCSBAsGoYCSB(t *testing.T) {
+	t.Parallel()
 	var stdout, stderr bytes.Buffer
 	code := cli.Main("test", []string{"/usr/bin/go-ycsb", "load", "basic", "-p", "recordcount=3", "-p", "verbose=true", "-p", "fieldcount=1", "--results", t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 	if code != 0 || strings.Count(stdout.String(), "INSERT usertable user628478") != 3 {
@@ -341,6 +353,7 @@ func TestYCSBAsGoYCSB(t *testing.T) {
 }
 
 func TestYCSBShell(t *testing.T) {
+	t.Parallel()
 	_, b := postgres(t)
 	b.ok("load", "pg", "-p", "recordcount=5", "-p", "insertorder=ordered", "-p", "fieldcount=2")
 	b.given = append(b.given, "-p", "fieldcount=2")
@@ -378,6 +391,7 @@ read user0
 }
 
 func TestYCSBResumes(t *testing.T) {
+	t.Parallel()
 	s, b := postgres(t)
 	load := []string{"load", "pg", "-p", "recordcount=400", "-p", "fieldcount=1"}
 	b.ok(append(load, "-p", "insertcount=150")...)
@@ -403,6 +417,7 @@ func TestYCSBResumes(t *testing.T) {
 }
 
 func TestYCSBWritesFiles(t *testing.T) {
+	t.Parallel()
 	b := newTool(t, "-p", "recordcount=10", "-p", "operationcount=100", "-p", "basicdb.simulatedelay=1")
 	dir := t.TempDir() + "/"
 	out := b.ok("run", "basic", "-p", "histogram.percentiles.export=true", "-p", "histogram.percentiles.export.filepath="+dir,
@@ -436,6 +451,7 @@ func TestYCSBWritesFiles(t *testing.T) {
 
 // TestYCSBWarmUpCausesNoBurst looks at when the operations after a warm-up with a target begin.
 func TestYCSBWarmUpCausesNoBurst(t *testing.T) {
+	t.Parallel()
 	b := newTool(t)
 	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=200", "--target", "200", "-p", "warmuptime=1", "-p", "measurementtype=raw", "-p", "threadcount=4")
 	var first, last int64
@@ -453,6 +469,7 @@ func TestYCSBWarmUpCausesNoBurst(t *testing.T) {
 }
 
 func TestYCSBTargetIsKeptAndMeasuredFromIntendedStart(t *testing.T) {
+	t.Parallel()
 	b := newTool(t)
 	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=100", "--target", "200", "-p", "basicdb.simulatedelay=20",
 		"-p", "basicdb.randomizedelay=false", "-p", "measurement.interval=both", "-p", "updateproportion=0", "-p", "warmuptime=1")
@@ -471,6 +488,7 @@ func TestYCSBTargetIsKeptAndMeasuredFromIntendedStart(t *testing.T) {
 }
 
 func TestYCSBRetriesFailuresOnly(t *testing.T) {
+	t.Parallel()
 	s, b := postgres(t)
 	out := b.ok("load", "pg", "-p", "recordcount=20", "-p", "core_workload_insertion_retry_limit=3", "-p", "core_workload_insertion_retry_interval=0.05")
 	b.want(out, "INSERT", 20)
@@ -492,6 +510,7 @@ func TestYCSBRetriesFailuresOnly(t *testing.T) {
 }
 
 func TestYCSBSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "w")
 	if err := os.WriteFile(file, []byte("recordcount=10\n; threadcount=9\nreadproportoin=1\npg.hots=x\nredis.db=3\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -528,6 +547,7 @@ func TestYCSBSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestYCSBLists(t *testing.T) {
+	t.Parallel()
 	b := newTool(t)
 	if out := b.ok("databases"); !strings.Contains(out, "pg           postgresql") || !strings.Contains(out, "etcd ") {
 		t.Error(out)

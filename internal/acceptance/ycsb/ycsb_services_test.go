@@ -1,4 +1,4 @@
-package cli_test
+package ycsb_test
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 )
 
 func TestYCSBOnCassandra(t *testing.T) {
+	t.Parallel()
 	s := testserver.Cassandra(t)
 	b := newTool(t, "-p", "cassandra.cluster="+s.Addr, "-p", "cassandra.consistency=ONE", "-p", "recordcount=50")
 	b.want(b.ok("load", "cassandra", "--workload", "a", "--threads", "2"), "INSERT", 50)
@@ -20,6 +21,7 @@ func TestYCSBOnCassandra(t *testing.T) {
 }
 
 func TestYCSBOnDynamoDB(t *testing.T) {
+	t.Parallel()
 	s := testserver.DynamoDB(t)
 	b := newTool(t, "-p", "dynamodb.endpoint=http://"+s.Addr, "-p", "dynamodb.access-key="+s.User, "-p", "dynamodb.secret-key="+s.Password,
 		"-p", "recordcount=50", "-p", "dynamodb.rc.units=100", "-p", "dynamodb.wc.units=100")

@@ -1,0 +1,16 @@
+// Package ycsb_test uses brunt as people use YCSB and go-ycsb, against real servers.
+package ycsb_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	// Tests that run beside others mostly wait.
+	if err := flag.Set("test.parallel", "2"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
