@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/cli"
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -82,7 +83,7 @@ func readRun(t *testing.T, dir string) *record.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := b.Result()
+	run, _, err := b.Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,11 +91,11 @@ func readRun(t *testing.T, dir string) *record.Run {
 }
 
 // intervals reads a bundle's intervals.
-func intervals(t *testing.T, dir string) (all []record.Interval) {
+func intervals(t *testing.T, dir string) (all []measure.Interval) {
 	t.Helper()
 	b, err := record.Open(record.OS{}, dir)
 	if err == nil {
-		err = b.Intervals(func(iv *record.Interval) error {
+		err = b.Intervals(func(iv *measure.Interval) error {
 			all = append(all, *iv)
 			return nil
 		})

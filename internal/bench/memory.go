@@ -63,7 +63,7 @@ func (s *stand) watched(cmd *exec.Cmd, bundle string) (run *record.Run, seen []u
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err = b.Result()
+	run, _, err = b.Result()
 	return run, seen, err
 }
 

@@ -48,7 +48,7 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	if err != nil {
 		return p, fmt.Errorf("%w (%v)", err, failure)
 	}
-	run, err := b.Result()
+	run, _, err := b.Result()
 	if err != nil {
 		return p, err
 	}

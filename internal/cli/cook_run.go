@@ -18,6 +18,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/runner"
+	"brunt/internal/verdict"
 	"brunt/internal/workload"
 )
 
@@ -148,7 +149,7 @@ func (c *cooking) summarize(run *record.Run, dir string) error {
 	}
 	if !c.o.Quiet && c.o.Summary != "report" {
 		fmt.Fprintf(c.outlets.err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
-		if run.Verdict.Result != report.Pass {
+		if run.Verdict.Result != verdict.Pass {
 			for _, r := range run.Verdict.Reasons {
 				fmt.Fprintf(c.outlets.err, "brunt: %s\n", r)
 			}
@@ -175,7 +176,7 @@ func (c *cooking) exit(run *record.Run) error {
 	if c.replacing && len(run.Thresholds) == 0 {
 		return nil
 	}
-	return coded(report.ExitCode(run), nil)
+	return coded(verdict.ExitCode(run), nil)
 }
 
 // proxied reports whether the environment names a proxy for one of the URLs.

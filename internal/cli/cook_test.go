@@ -43,7 +43,7 @@ func cookAs(t *testing.T, name string, args ...string) cooked {
 	c.out, c.err = out.String(), err.String()
 	t.Logf("%s: exit %d\n%s%s", strings.Join(args, " "), c.code, c.out, c.err)
 	if b, err := record.Open(record.OS{}, c.dir); err == nil {
-		if c.run, err = b.Result(); err != nil {
+		if c.run, _, err = b.Result(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -378,7 +378,7 @@ func TestCookWritesAHistogramLog(t *testing.T) {
 		}
 		all.Merge(h)
 	}
-	if all.Count() != 200 || all.Quantile(0.5) != c.run.Total.Response.P50Ns {
+	if all.Count() != 200 || all.Quantile(0.5) != int64(c.run.Total.Response.P50Ns) {
 		t.Errorf("%d values, median %d, want %d", all.Count(), all.Quantile(0.5), c.run.Total.Response.P50Ns)
 	}
 }

@@ -1,16 +1,20 @@
 package cli
 
-import "errors"
+import (
+	"errors"
+
+	"brunt/internal/verdict"
+)
 
 // The exit codes, as documented in docs/exit-codes.md.
 const (
-	exitPass        = 0
+	exitPass        = verdict.ExitPass
 	exitOther       = 1
 	exitRegression  = 97
-	exitInvalid     = 98
-	exitThreshold   = 99
+	exitInvalid     = verdict.ExitInvalid
+	exitThreshold   = verdict.ExitFail
 	exitBadPlan     = 104
-	exitInterrupted = 105
+	exitInterrupted = verdict.ExitInterrupted
 	exitUnreachable = 108
 )
 

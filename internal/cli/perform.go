@@ -9,9 +9,9 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
-	"brunt/internal/report"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
+	"brunt/internal/verdict"
 	"brunt/internal/workload"
 )
 
@@ -105,7 +105,7 @@ func (s *streams) perform(l *loadRun) (err error) {
 	if v.exit != nil {
 		return errors.Join(v.exit(r.Record), err)
 	}
-	return coded(report.ExitCode(r.Record), err)
+	return coded(verdict.ExitCode(r.Record), err)
 }
 
 // ready makes the command's and the runner's preparations.

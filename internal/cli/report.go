@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/record"
-	"brunt/internal/report"
+	"brunt/internal/verdict"
 )
 
 func newReport(s *streams) *cobra.Command {
@@ -24,18 +24,17 @@ interval is there; the exit code is the one that the run would have had.`,
 			if err != nil {
 				return usage(err)
 			}
-			run, err := bundle.Result()
+			run, sums, err := bundle.Result()
 			if err != nil {
 				return err
 			}
-			if !run.Complete {
-				run.Verdict = report.Judge(run)
-				run.Warnings = append(run.Warnings, report.Assess(run)...)
+			if sums != nil {
+				verdict.Judge(run, sums.Total())
 			}
 			if err := f.print(s.out, run, bundle.Dir); err != nil {
 				return err
 			}
-			return &exitError{code: report.ExitCode(run)}
+			return &exitError{code: verdict.ExitCode(run)}
 		},
 	}
 	f.bind(cmd, "text")

@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/report"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict"
 )
 
 // blockedPipe is a pipe that is full, so that the next to write waits, and how much is in it.
@@ -62,7 +63,7 @@ func recorded(t *testing.T, dir string) (run *record.Run, intervals int, done ui
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = b.Intervals(func(iv *record.Interval) error {
+	err = b.Intervals(func(iv *measure.Interval) error {
 		intervals++
 		counts := iv.Totals()
 		done += counts.Done
@@ -116,7 +117,7 @@ func TestARunAbortsThoughNobodyReads(t *testing.T) {
 	w.Close()
 	cmd.Wait()
 	run, _, _ := recorded(t, dir)
-	if run.Aborted == "" || !run.Complete || cmd.ProcessState.ExitCode() != report.ExitCode(run) {
+	if run.Aborted == "" || !run.Complete || cmd.ProcessState.ExitCode() != verdict.ExitCode(run) {
 		t.Errorf("exit %d, aborted %q, %+v", cmd.ProcessState.ExitCode(), run.Aborted, run.Verdict)
 	}
 }

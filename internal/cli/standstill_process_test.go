@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/report"
 	"brunt/internal/testserver"
+	"brunt/internal/verdict"
 )
 
 // Arrivals that fell due while the generator itself was stopped are given up and counted, in the
@@ -51,11 +52,11 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.Intervals(func(iv *record.Interval) error {
+			if err := b.Intervals(func(iv *measure.Interval) error {
 				counts := iv.Totals()
-				all += counts.Dropped
+				all += counts.Dropped()
 				if iv.Health.PausedNs > 0 {
-					paused += counts.Dropped
+					paused += counts.Dropped()
 				}
 				return nil
 			}); err != nil {
@@ -94,7 +95,7 @@ func checkDropped(t *testing.T, run *record.Run, total, missed uint64, out strin
 	}
 	said := false
 	for _, w := range run.Warnings {
-		said = said || w.ID == report.WarnDropped && strings.Contains(w.Text, " fell due while the generator itself stood still")
+		said = said || w.ID == verdict.WarnDropped && strings.Contains(w.Text, " fell due while the generator itself stood still")
 	}
 	if !said {
 		t.Errorf("the report doesn't say why:\n%s", out)

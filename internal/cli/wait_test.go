@@ -62,7 +62,7 @@ func startLate(t *testing.T, server *testserver.Server, out, err *listened, comm
 	if e != nil {
 		t.Fatal(e)
 	}
-	if c.run, e = b.Result(); e != nil {
+	if c.run, _, e = b.Result(); e != nil {
 		t.Fatal(e)
 	}
 	return c

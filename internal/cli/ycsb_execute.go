@@ -13,7 +13,7 @@ import (
 	"brunt/internal/dialect/ycsb"
 	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/report"
+	"brunt/internal/verdict"
 	"brunt/internal/workload"
 )
 
@@ -161,7 +161,7 @@ func (y *ycsbRun) exit(run *record.Run) error {
 	case run.Interrupted:
 		return &exitError{code: exitInterrupted}
 	case y.flags.report:
-		return coded(report.ExitCode(run), nil)
+		return coded(verdict.ExitCode(run), nil)
 	case run.Total.Done > 0 && run.Total.OK == 0:
 		return errNoOperation
 	}

@@ -107,7 +107,7 @@ func checkYCSBRecord(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := b.Result()
+	run, _, err := b.Result()
 	if err != nil {
 		t.Fatal(err)
 	}

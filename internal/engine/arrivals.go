@@ -101,7 +101,11 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 		if a.idle.Load() > 0 {
 			a.pool.shared[0].Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
 		}
-		a.drop(x.i)
+		why := measure.UnsentNoSession
+		if a.idle.Load() > 0 {
+			why = measure.UnsentGenerator
+		}
+		a.drop(x.i, why)
 		return true
 	}
 	select {
@@ -119,7 +123,7 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 			a.fail(x)
 			return true
 		case cfg.DropLate && now-x.intended >= int64(cfg.DropAfter), now > end && a.pool.connected.Load() > 0:
-			a.drop(x.i)
+			a.drop(x.i, measure.UnsentNoSession)
 			return true
 		case now > end, a.pool.lost() && now-x.intended > int64(cfg.OperationTimeout):
 			a.fail(x)
@@ -147,9 +151,9 @@ func (a *arrivalSource) fail(x arrival) {
 	a.taken.Add(1)
 }
 
-func (a *arrivalSource) drop(i uint64) {
+func (a *arrivalSource) drop(i uint64, why measure.Unsent) {
 	operation := a.pool.cfg.Workload.Pick(i)
-	a.pool.shared[0].Do(func(r *measure.Recorder) { r.Drop(operation, 1) })
+	a.pool.shared[0].Do(func(r *measure.Recorder) { r.GiveUp(operation, why, 1) })
 	if done := a.pool.cfg.Workload.Done; done != nil {
 		done(operation, i, driver.Client)
 	}

@@ -123,7 +123,13 @@ func newBench(t *testing.T, f *fake, p *plan.Plan, addresses ...string) *bench {
 	return b
 }
 
-func (b *bench) run(t *testing.T, ctx context.Context) *Outcome {
+// ended is how a run ended and what happened in it.
+type ended struct {
+	*Outcome
+	Total *measure.Account
+}
+
+func (b *bench) run(t *testing.T, ctx context.Context) ended {
 	t.Helper()
 	if err := b.pool.Connect(ctx); err != nil {
 		t.Fatal(err)
@@ -136,8 +142,9 @@ func (b *bench) run(t *testing.T, ctx context.Context) *Outcome {
 	for _, iv := range b.ivs {
 		done += iv.done
 	}
-	if total := sum(out.Total, "", b.cfg.Workload); total.Done != done {
+	total := b.cfg.Collector.Total()
+	if total := total.Totals(); total.Done != done {
 		t.Errorf("intervals hold %d operations, the totals %d", done, total.Done)
 	}
-	return out
+	return ended{out, total}
 }

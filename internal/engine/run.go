@@ -20,27 +20,27 @@ type Config struct {
 	Sinks     []measure.Sink        // told of each interval, in order
 	SinkError func(error)           // told of what a sink returned; the load goes on
 	Health    func() measure.Health // the generator's state since the last call; may be nil
-	Stride    uint64                // this machine's part of the operations: see schedule.Stage
-	Offset    uint64
+	// Check is asked after each interval, outcome so far and run's clock given, whether the load must stop:
+	// it returns why, or "". It may be nil.
+	Check  func(total *measure.Account, nowNs int64) string
+	Stride uint64 // this machine's part of the operations: see schedule.Stage
+	Offset uint64
 }
 
-// Outcome is what a run came to. All times are on the run's clock.
+// Outcome is how a run ended; what happened is the Collector's to say.
 type Outcome struct {
-	Total       *measure.Interval // all intervals that aren't warm-up
-	DurationNs  int64             // of the phases that aren't warm-up or pauses
-	Interrupted bool              // ctx ended before the plan did
-	Aborted     string            // the rule that ended the run early, or ""
-	Thresholds  []ThresholdOutcome
+	Interrupted bool   // ctx ended before the plan did
+	Aborted     string // why Check ended it, or ""
 }
 
-// Next says which phases come next, none if the load is over. sofar is what happened until now, valid
-// during the call; nil before the first phase. Open phases that are named together and adjoin share
+// Next says which phases come next, none if the load is over. sofar is what happened until now, by
+// phase and in all, valid during the call. Open phases that are named together and adjoin share
 // their backlog.
-type Next func(sofar *measure.Interval) []plan.Phase
+type Next func(sofar *measure.Tally) []plan.Phase
 
 // Walk is the Next of a load that is fixed from the start.
 func Walk(phases []plan.Phase) Next {
-	return func(*measure.Interval) (all []plan.Phase) {
+	return func(*measure.Tally) (all []plan.Phase) {
 		all, phases = phases, nil
 		return all
 	}
@@ -53,7 +53,6 @@ func Drive(ctx context.Context, hard <-chan struct{}, cfg Config, next Next) (*O
 	runCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &run{cfg: cfg, cancel: cancel, out: &Outcome{}}
-	r.rules = newRules(cfg.Workload)
 	interval := cfg.Workload.Plan.Settings.Interval
 	if interval <= 0 {
 		interval = time.Second
@@ -65,8 +64,6 @@ func Drive(ctx context.Context, hard <-chan struct{}, cfg Config, next Next) (*O
 
 	err := r.drive(runCtx, hard, next)
 	r.out.Interrupted = ctx.Err() != nil
-	r.out.Total = cfg.Collector.Total()
-	r.out.Thresholds = r.rules.final(r.out.Total, r.out.DurationNs)
 	return r.out, err
 }
 
@@ -75,7 +72,6 @@ type run struct {
 	cfg        Config
 	cancel     context.CancelFunc
 	out        *Outcome
-	rules      *rules
 	intervalNs int64
 	startNs    int64           // of the interval under way
 	health     *measure.Health // in it; nil until it is looked at
@@ -83,9 +79,9 @@ type run struct {
 
 // drive runs stages until there are no more, or ctx ends.
 func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error {
-	first, sofar := uint64(0), (*measure.Interval)(nil)
+	first := uint64(0)
 	for ctx.Err() == nil {
-		stages := stagesOf(next(sofar))
+		stages := stagesOf(next(r.cfg.Collector.Tally()))
 		if len(stages) == 0 {
 			return nil
 		}
@@ -98,7 +94,6 @@ func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error 
 				return err
 			}
 		}
-		sofar = r.cfg.Collector.Total()
 	}
 	return nil
 }
@@ -109,6 +104,10 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 	work, err := st.schedule(first, start, r.cfg)
 	if err != nil {
 		return first, err
+	}
+	scheduleEnd := int64(0)
+	if work.Shape != nil {
+		scheduleEnd = start + work.Shape.LastsNs()
 	}
 	type ended struct {
 		next uint64
@@ -122,9 +121,13 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 			return
 		}
 		next, err := r.cfg.Fleet.Run(ctx, hard, work)
+		if scheduleEnd > 0 {
+			// A schedule lasts as long as it says, though its last arrival was answered before.
+			sleep(ctx, time.Duration(scheduleEnd-r.cfg.Clock.Now()))
+		}
 		done <- ended{next, err}
 	}()
-	c := newCutter(r, st, start)
+	c := newCutter(r, st, start, scheduleEnd)
 	timer := time.NewTimer(c.wait())
 	defer timer.Stop()
 	for {
@@ -151,29 +154,22 @@ func (r *run) lookAtHealth() (stoodStill bool) {
 	return r.health.PausedNs > 0
 }
 
-// cutInterval ends the interval under way, which belongs to p, tells the sinks and checks the rules.
-// idle says that everything begun has finished.
-func (r *run) cutInterval(endNs int64, p *plan.Phase, idle bool) {
-	meta := measure.Meta{
-		Phase:  p.Name,
-		WarmUp: p.WarmUp,
-		Idle:   idle,
-		UnixNs: r.cfg.Clock.Unix(r.startNs),
-	}
+// cutInterval ends the interval under way, which belongs to p, tells the sinks and checks whether the
+// load must stop.
+func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
+	meta.Phase, meta.Kind, meta.WarmUp = p.Name, string(p.Kind), p.WarmUp
+	meta.UnixNs = r.cfg.Clock.Unix(r.startNs)
 	r.lookAtHealth()
 	meta.Health, r.health = *r.health, nil
 	iv := r.cfg.Collector.Cut(endNs, meta)
-	if !p.WarmUp && p.Kind != plan.Pause {
-		r.out.DurationNs += endNs - r.startNs
-	}
 	r.startNs = endNs
 	for _, s := range r.cfg.Sinks {
 		if err := s.Interval(iv); err != nil && r.cfg.SinkError != nil {
 			r.cfg.SinkError(err)
 		}
 	}
-	if r.out.Aborted == "" {
-		if why := r.rules.check(r.cfg.Collector.Total(), r.out.DurationNs, endNs); why != "" {
+	if r.out.Aborted == "" && r.cfg.Check != nil {
+		if why := r.cfg.Check(r.cfg.Collector.Total(), endNs); why != "" {
 			r.out.Aborted = why
 			r.cancel()
 		}

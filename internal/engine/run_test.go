@@ -9,6 +9,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/verdict"
 )
 
 func TestClosedDoesExactlyTheQueue(t *testing.T) {
@@ -42,7 +43,7 @@ func TestOpenSendsEveryArrival(t *testing.T) {
 		Settings: plan.Settings{Sessions: 4, Interval: 100 * time.Millisecond},
 	})
 	out := bn.run(t, context.Background())
-	c := sum(out.Total, "", bn.cfg.Workload)
+	c := out.Total.Totals()
 	if c.Done != 450 || out.Total.Offered != 450 {
 		t.Errorf("done %d of %d offered, want 450 (150 on the ramp, 300 held)", c.Done, out.Total.Offered)
 	}
@@ -118,12 +119,12 @@ func TestDropPolicyCountsWhatItGivesUp(t *testing.T) {
 		Settings:   plan.Settings{Sessions: 1, LatePolicy: "drop"},
 	})
 	out := bn.run(t, context.Background())
-	c := sum(out.Total, "", bn.cfg.Workload)
-	if c.Done+c.Dropped != 200 || out.Total.Offered != 200 {
-		t.Errorf("done %d + dropped %d of %d offered, want 200", c.Done, c.Dropped, out.Total.Offered)
+	c := out.Total.Totals()
+	if c.Done+c.Dropped() != 200 || out.Total.Offered != 200 {
+		t.Errorf("done %d + dropped %d of %d offered, want 200", c.Done, c.Dropped(), out.Total.Offered)
 	}
-	if c.Dropped == 0 || c.Done == 0 {
-		t.Errorf("done %d, dropped %d: want some of both", c.Done, c.Dropped)
+	if c.Dropped() == 0 || c.Done == 0 {
+		t.Errorf("done %d, dropped %d: want some of both", c.Done, c.Dropped())
 	}
 }
 
@@ -145,7 +146,7 @@ func TestInterruptLosesNothing(t *testing.T) {
 	if !out.Interrupted {
 		t.Error("the outcome doesn't say that it was interrupted")
 	}
-	if c := sum(out.Total, "", bn.cfg.Workload); c.Done != uint64(answered.Load()) {
+	if c := out.Total.Totals(); c.Done != uint64(answered.Load()) {
 		t.Errorf("recorded %d, the server answered %d", c.Done, answered.Load())
 	}
 }
@@ -161,33 +162,13 @@ func TestErrorThresholdAborts(t *testing.T) {
 		Operations: []plan.Operation{a}, Mix: plan.ByCount, Load: plan.QueueLoad().Phases,
 		Settings: plan.Settings{Sessions: 2, ErrorThreshold: 0.01, Interval: 20 * time.Millisecond},
 	})
+	bn.cfg.Check = verdict.NewWatch(verdict.Rules{ErrorPercent: 0.01, Queue: 100_000}).Check
 	out := bn.run(t, context.Background())
-	c := sum(out.Total, "", bn.cfg.Workload)
+	c := out.Total.Totals()
 	if out.Aborted == "" || out.Interrupted {
 		t.Errorf("aborted %q, interrupted %v; want aborted by the rule", out.Aborted, out.Interrupted)
 	}
 	if c.Done < 10 || c.Done >= 100_000 || c.Failed() != c.Done {
 		t.Errorf("done %d, failed %d; want at least the 10 errors that are 0.01 %%, and not the whole queue", c.Done, c.Failed())
-	}
-}
-
-func TestThresholdsAreJudged(t *testing.T) {
-	p := &plan.Plan{
-		Operations: []plan.Operation{one("a")},
-		Load:       []plan.Phase{{Name: "closed", Kind: plan.Closed, Operations: 200}},
-	}
-	for _, text := range []string{"response.p(99) < 10s", "response.p(50) > 10s", "errors < 1%", "count >= 200", "count > 200"} {
-		th, err := plan.ParseThreshold(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Thresholds = append(p.Thresholds, th)
-	}
-	out := newBench(t, &fake{}, p).run(t, context.Background())
-	want := []bool{true, false, true, true, false}
-	for i, th := range out.Thresholds {
-		if th.Pass != want[i] {
-			t.Errorf("%s: pass %v with value %v, want %v", th.Threshold.Text, th.Pass, th.Value, want[i])
-		}
 	}
 }

@@ -139,9 +139,9 @@ func TestDeadAddressCostsItsRequestsNotTheRun(t *testing.T) {
 		Settings:   plan.Settings{Sessions: 4},
 	}, "one", "two")
 	out := bn.run(t, context.Background())
-	c := sum(out.Total, "", bn.cfg.Workload)
-	if c.Done != 600 || c.Dropped != 0 {
-		t.Errorf("done %d, dropped %d; want all 600 arrivals", c.Done, c.Dropped)
+	c := out.Total.Totals()
+	if c.Done != 600 || c.Dropped() != 0 {
+		t.Errorf("done %d, dropped %d; want all 600 arrivals", c.Done, c.Dropped())
 	}
 	if lost := c.Errors[driver.UnknownOutcome]; lost == 0 || lost > 2 {
 		t.Errorf("%d requests of unknown outcome, want those in flight on two sessions", lost)
@@ -165,9 +165,9 @@ func TestNothingReachableFailsOperationsInstead(t *testing.T) {
 		Settings:   plan.Settings{Sessions: 1, OperationTimeout: 100 * time.Millisecond},
 	})
 	out := bn.run(t, context.Background())
-	c := sum(out.Total, "", bn.cfg.Workload)
-	if c.Done+c.Dropped != 50 || c.Errors[driver.Connect] == 0 {
-		t.Errorf("done %d, dropped %d, errors %v; want all 50 accounted for, most as connect errors", c.Done, c.Dropped, c.Errors)
+	c := out.Total.Totals()
+	if c.Done+c.Dropped() != 50 || c.Errors[driver.Connect] == 0 {
+		t.Errorf("done %d, dropped %d, errors %v; want all 50 accounted for, most as connect errors", c.Done, c.Dropped(), c.Errors)
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/schedule"
 )
@@ -50,17 +51,21 @@ func stagesOf(phases []plan.Phase) []stage {
 	return out
 }
 
-// cutter knows when the intervals of a stage end: at whole intervals of the run's clock, and
-// where phases meet.
+// cutter knows when the intervals of a stage end: at whole intervals of the run's clock, where
+// phases meet, and where the schedule ends.
 type cutter struct {
-	run   *run
-	stage stage
-	phase int   // index of the phase under way
-	end   int64 // when it ends; 0 if only the fleet knows
+	run         *run
+	stage       stage
+	phase       int   // index of the phase under way
+	end         int64 // when its schedule ends; 0 if only the fleet knows
+	scheduleEnd int64 // when the stage's does; 0 if it has none
+	drain       bool  // it has ended
 }
 
-func newCutter(r *run, st stage, start int64) *cutter {
-	c := &cutter{run: r, stage: st, phase: -1, end: start}
+// newCutter returns the cutter of a stage that begins at start and whose schedule, if it has one,
+// ends at scheduleEnd.
+func newCutter(r *run, st stage, start, scheduleEnd int64) *cutter {
+	c := &cutter{run: r, stage: st, phase: -1, end: start, scheduleEnd: scheduleEnd}
 	c.enter()
 	return c
 }
@@ -72,26 +77,34 @@ func (c *cutter) enter() {
 	begin := c.end
 	c.end = 0
 	if p.Kind == plan.Open {
-		c.end = begin + int64(p.Duration)
+		c.end = min(begin+int64(p.Duration), c.scheduleEnd)
 	}
 }
 
-// boundary is when the interval under way ends.
-func (c *cutter) boundary() int64 {
+// boundary is when the interval under way ends, and whether the phase's schedule does with it.
+func (c *cutter) boundary() (at int64, schedule bool) {
 	n := c.run.intervalNs
 	next := (c.run.startNs/n + 1) * n
-	if c.ends() && c.end < next {
-		return c.end
+	if c.end > 0 && !c.drain && c.end <= next {
+		return c.end, true
 	}
-	return next
+	return next, false
 }
 
-// ends reports whether the phase ends by the clock with another one after it.
-func (c *cutter) ends() bool { return c.end > 0 && c.phase+1 < len(c.stage.phases) }
+// more reports whether the phase ends by the clock with another one after it.
+func (c *cutter) more() bool { return c.end > 0 && c.phase+1 < len(c.stage.phases) }
+
+// grace is how much later than the end of the last schedule its interval is cut, so that a load that
+// is answered at once ends with it.
+const grace = 5 * time.Millisecond
 
 // wait is how long until the boundary.
 func (c *cutter) wait() time.Duration {
-	return time.Duration(max(c.boundary()-c.run.cfg.Clock.Now(), 0))
+	at, schedule := c.boundary()
+	if schedule && !c.more() {
+		at += int64(grace)
+	}
+	return time.Duration(max(at-c.run.cfg.Clock.Now(), 0))
 }
 
 // settling is how long an interval in which the generator stood still goes on, so that what fell due
@@ -100,31 +113,32 @@ const settling = 100 * time.Millisecond
 
 // cut ends the interval at its boundary, now being at or after it.
 func (c *cutter) cut(now int64) {
-	at := c.boundary()
+	at, schedule := c.boundary()
 	if now < at {
 		return
 	}
 	if c.run.lookAtHealth() {
 		time.Sleep(settling)
 		at = c.run.cfg.Clock.Now()
-	} else if late := now - at; late > c.run.intervalNs/10 {
+	} else if late := now - at; late > c.run.intervalNs/10+int64(grace) {
 		at = now
 	}
-	c.run.cutInterval(at, c.current(), false)
-	for c.ends() && c.end <= at {
+	c.run.cutInterval(at, c.current(), measure.Meta{ScheduleEnd: schedule && !c.more(), Drain: c.drain})
+	for c.more() && c.end <= at {
 		c.enter()
 	}
+	c.drain = c.drain || schedule && !c.more() && c.end <= at
 }
 
 // finish ends the stage's last interval.
 func (c *cutter) finish(now int64) {
-	for c.ends() && c.end <= now {
+	for c.more() && c.end <= now {
 		if c.end > c.run.startNs {
-			c.run.cutInterval(c.end, c.current(), false)
+			c.run.cutInterval(c.end, c.current(), measure.Meta{})
 		}
 		c.enter()
 	}
-	c.run.cutInterval(max(now, c.run.startNs+1), c.current(), true)
+	c.run.cutInterval(max(now, c.run.startNs+1), c.current(), measure.Meta{Idle: true, Drain: c.drain})
 }
 
 func (c *cutter) current() *plan.Phase { return &c.stage.phases[c.phase] }

@@ -15,7 +15,7 @@ func BenchmarkInterval(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	iv := testInterval(0, time.Now())
 	for len(iv.Operations) < 20 {
-		o := measure.OperationInterval{
+		o := measure.OperationAccount{
 			Response: measure.NewHistogram(), Service: measure.NewHistogram(), Lag: measure.NewHistogram(), FailedResponse: measure.NewHistogram(),
 		}
 		for range 10_000 {

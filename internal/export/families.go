@@ -165,7 +165,7 @@ func (f *families) operation(name string, o *operationSums) {
 	f.outcomes("brunt_operations_total", "Operations finished, by outcome: ok or the class of failure.", c, of)
 	f.counter("brunt_attempts_total", "Tries, retries included.", float64(c.Attempts), of)
 	f.counter("brunt_retries_total", "Further attempts after retryable errors.", float64(c.Retries), of)
-	f.counter("brunt_dropped_total", "Arrivals given up without being sent.", float64(c.Dropped), of)
+	f.counter("brunt_dropped_total", "Arrivals given up without being sent.", float64(c.Dropped()), of)
 	f.counter("brunt_late_total", "Operations sent more than 1 ms after their intended start.", float64(c.Late), of)
 	f.counter("brunt_missing_total", "Reads that found no row or key.", float64(c.Missing), of)
 	f.counter("brunt_bad_hash_total", "Answers whose body had a wrong hash.", float64(c.BadHash), of)

@@ -89,7 +89,7 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 		w.counts(o.counts.Done, o.counts.OK(), o.counts.Failed())
 		w.number("attempts", o.counts.Attempts)
 		w.number("retries", o.counts.Retries)
-		w.number("dropped", o.counts.Dropped)
+		w.number("dropped", o.counts.Dropped())
 		w.number("late", o.counts.Late)
 		w.number("missing", o.counts.Missing)
 		w.number("bad_hash", o.counts.BadHash)

@@ -35,6 +35,8 @@ var rules = []rule{
 	{room: "wire", forbidden: []string{"driver/*", "engine", "report", "record", "stats", "dialect", "export", "cli"}},
 	{room: "engine", forbidden: []string{"dialect", "report", "cli"}},
 	{room: "record", forbidden: []string{"stats", "engine", "report", "dialect", "driver/*", "cli"}},
+	{room: "units", forbidden: []string{"all", "std:os", "std:net"}},
+	{room: "verdict", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure", "plan", "record", "units"}},
 	{room: "report", forbidden: []string{"engine", "wire", "driver", "dialect", "cli"}},
 	{room: "export", forbidden: []string{"report", "dialect", "cli"}},
 	{room: "cgroup", forbidden: []string{"all", "std:os", "std:net"}},

@@ -9,11 +9,12 @@ type buffer struct {
 	cells      []*cell // [operation · columns + address]; nil until first used
 	columns    int     // addresses, and one for samples without
 	quiet      quiet
-	dropped    []uint64 // by operation
+	fates      []Counts // by operation: of arrivals that leave no sample
 	reconnects []uint64 // by address
 	offered    uint64
 	stalls     uint64
 	ownLag     Histogram // the generator's own parts of cells' otherLag, and of what left no sample
+	turnaround Histogram
 	gauges     gauges
 }
 
@@ -21,10 +22,12 @@ type buffer struct {
 type cell struct {
 	_ [cacheLine]byte
 	Counts
-	response Histogram
-	service  Histogram
-	prompt   Histogram // service times of operations with no lag, not in response and service
-	ownLag   Histogram // lag that was the generator's own: the session had been free
+	response Histogram // of operations with a lag
+	service  Histogram // of those whose lag wasn't all the generator's own
+	waited   Histogram // of the same, response times without the generator's own part
+	free     Histogram // service times of those whose lag was all the generator's own: the session had been free
+	prompt   Histogram // service times of operations with no lag
+	ownLag   Histogram // lag that was all the generator's own
 	otherLag Histogram // any other lag
 	failed   Histogram
 	onTime   uint64 // arrivals with no lag, not in ownLag
@@ -51,7 +54,7 @@ func newBuffer(operations, addresses int) *buffer {
 	return &buffer{
 		cells:      make([]*cell, operations*(addresses+1)),
 		columns:    addresses + 1,
-		dropped:    make([]uint64, operations),
+		fates:      make([]Counts, operations),
 		reconnects: make([]uint64, addresses),
 		gauges:     gauges{up: make([]int, addresses)},
 	}
@@ -74,23 +77,42 @@ func (b *buffer) record(s *Sample) {
 	switch {
 	case lag > 0:
 		b.recordLag(c, s, lag)
-	case s.Open && s.Ready != 0:
+	case s.scheduled():
 		c.onTime++
 	default:
 		c.closed++
+		if !s.Open && s.Ready != 0 {
+			b.turnaround.Record(s.Sent - s.Ready)
+		}
 	}
-	switch {
-	case s.Class != driver.OK:
+	if s.Class != driver.OK {
 		b.quiet.didntSucceed(s)
 		c.failed.Record(s.End - s.Intended)
-	case lag == 0:
-		b.quiet.succeeded(s)
-		c.prompt.Record(s.End - s.Sent)
-	default:
-		b.quiet.succeeded(s)
-		c.service.Record(s.End - s.Sent)
-		c.response.Record(s.End - s.Intended)
+		return
 	}
+	b.quiet.succeeded(s)
+	if lag <= 0 {
+		c.prompt.Record(s.End - s.Sent)
+		return
+	}
+	c.response.Record(s.End - s.Intended)
+	if s.scheduled() && s.Ready <= s.Intended {
+		c.free.Record(s.End - s.Sent)
+		return
+	}
+	c.service.Record(s.End - s.Sent)
+	c.waited.Record(s.End - s.Intended - s.own())
+}
+
+// scheduled reports whether it is an arrival of which it is known when its session became free.
+func (s *Sample) scheduled() bool { return s.Open && s.Ready != 0 }
+
+// own is the part of the lag of an arrival, ns, that was the generator's own.
+func (s *Sample) own() int64 {
+	if !s.scheduled() {
+		return 0
+	}
+	return max(s.Sent-max(s.Intended, s.Ready), 0)
 }
 
 // recordLag adds a lag above 0, so that the usual arrival, whose session had been free, takes one
@@ -99,13 +121,13 @@ func (b *buffer) recordLag(c *cell, s *Sample, lag int64) {
 	if lag > LateNs {
 		c.Late++
 	}
-	if s.Open && s.Ready != 0 && s.Ready <= s.Intended {
+	if s.scheduled() && s.Ready <= s.Intended {
 		c.ownLag.Record(lag)
 		return
 	}
 	c.otherLag.Record(lag)
-	if s.Open && s.Ready != 0 {
-		b.ownLag.Record(s.Sent - s.Ready)
+	if s.scheduled() {
+		b.ownLag.Record(s.own())
 	}
 }
 
@@ -139,22 +161,23 @@ func (c *Counts) count(s *Sample) {
 
 func (b *buffer) reset() {
 	for _, c := range b.cells {
-		if c == nil || c.Done == 0 {
+		if c == nil || c.empty() {
 			continue
 		}
 		c.Counts = Counts{}
-		c.response.Reset()
-		c.service.Reset()
-		c.prompt.Reset()
-		c.ownLag.Reset()
-		c.otherLag.Reset()
-		c.failed.Reset()
+		for _, h := range [...]*Histogram{&c.response, &c.service, &c.waited, &c.free, &c.prompt, &c.ownLag, &c.otherLag, &c.failed} {
+			h.Reset()
+		}
 		c.onTime, c.closed = 0, 0
 	}
-	clear(b.dropped)
+	clear(b.fates)
 	clear(b.reconnects)
 	b.offered, b.stalls = 0, 0
 	b.ownLag.Reset()
+	b.turnaround.Reset()
 	b.quiet.reset()
 	b.gauges.loopBusy, b.gauges.calls = 0, 0
 }
+
+// empty reports whether nothing was recorded.
+func (c *cell) empty() bool { return c.Done == 0 }

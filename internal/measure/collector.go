@@ -6,19 +6,19 @@ import (
 )
 
 // Collector cuts the run into intervals over all recorders and keeps totals. NewRecorder and
-// NewShared may be called at any time by anybody; Cut and Total by one goroutine.
+// NewShared may be called at any time by anybody; Cut, Total and Tally by one goroutine.
 type Collector struct {
 	operations, addresses int
 
 	wait func(attempt int) bool
 
-	mu      sync.Mutex // guards members
+	mu      sync.Mutex // guards members and events
 	members []member
+	events  []Event // not yet in an interval
 
 	interval Interval
-	total    Interval
+	tally    Tally
 	still    standstills
-	healthNs int64 // of the intervals in total
 	cuts     int
 }
 
@@ -35,7 +35,6 @@ func NewCollector(operations, addresses int) *Collector {
 		addresses:  addresses,
 		wait:       waitTwoSeconds,
 		interval:   newInterval(operations, addresses),
-		total:      newInterval(operations, addresses),
 	}
 }
 
@@ -83,9 +82,8 @@ func (c *Collector) add(m member) {
 }
 
 // Cut ends the interval under way at endNs, merges what all recorders have, adds it to the
-// totals unless warmUp, and returns it. Samples recorded later belong to the next interval; none
-// is lost or counted twice. The Interval is valid until the next Cut. Phase, UnixNs and Health
-// are for the caller to fill in beforehand through meta; LoopBusy and SendStalls of meta's
+// totals, and returns it. Samples recorded later belong to the next interval; none is lost or
+// counted twice. The Interval is valid until the next Cut. LoopBusy and SendStalls of meta's
 // Health are raised by what the recorders say.
 //
 // Cut asks all owners and waits for their Poll. An owner that doesn't poll within 2 s (see
@@ -95,6 +93,7 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	c.begin(endNs, meta)
 	c.mu.Lock()
 	waiting := append([]member(nil), c.members...)
+	c.interval.Events, c.events = append(c.interval.Events, c.events...), c.events[:0]
 	c.mu.Unlock()
 
 	var gone []*Recorder
@@ -118,16 +117,22 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 		c.interval.Standstills = c.still.find(all, endNs, meta.Idle, c.interval.Standstills)
 	}
 	c.forget(gone)
-	if !meta.WarmUp {
-		c.addToTotal()
+	if meta.ScheduleEnd {
+		c.interval.Overdue = c.interval.Backlog
 	}
-	t, iv := &c.total, &c.interval
-	t.Index, t.Phase, t.EndNs = iv.Index, iv.Phase, endNs
-	t.Sessions, t.Busy, t.Backlog = iv.Sessions, iv.Busy, iv.Backlog
-	for i := range t.Addresses {
-		t.Addresses[i].Up = iv.Addresses[i].Up
-	}
+	c.interval.Settle()
+	_ = c.tally.Interval(&c.interval)
 	return &c.interval
+}
+
+// Note adds an event to the interval under way. It is safe for concurrent use. Beyond MaxEvents in
+// an interval they are left out.
+func (c *Collector) Note(e Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.events) < MaxEvents {
+		c.events = append(c.events, e)
+	}
 }
 
 // gather collects from those who have answered and returns the others.
@@ -167,8 +172,8 @@ func (c *Collector) forget(gone []*Recorder) {
 	c.members = kept
 }
 
-// Total returns the totals so far, warm-up excluded: an Interval from 0 to the last Cut, valid
-// until the next. Of Health it holds the mean ProcessCPU, the greatest LoopBusy, GCPauseNsMax
-// and RSSBytes, and sums of the rest; Sessions, Busy, Up and Backlog are those of the last
-// interval.
-func (c *Collector) Total() *Interval { return &c.total }
+// Total is the sum of all intervals so far, warm-up excluded, valid until the next Cut.
+func (c *Collector) Total() *Account { return &c.tally.total }
+
+// Tally is the sums of all intervals so far, valid until the next Cut.
+func (c *Collector) Tally() *Tally { return &c.tally }

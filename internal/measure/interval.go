@@ -1,134 +1,108 @@
-// Package measure keeps what happened in fixed memory: histograms per operation and interval,
-// errors by class, and the health of the generator itself. It does no I/O.
+// Package measure keeps what happened in fixed memory: the account of operations, addresses, fates
+// and times, and the health of the generator itself. It does no I/O.
 package measure
 
-import (
-	"brunt/internal/driver"
-)
-
-// Interval is what happened in one slice of the run. Histograms and slices in it are valid only
-// while a Sink handles it: they are reused for the next interval.
+// Interval is one slice of the run. Histograms and slices in it are valid only while a Sink handles
+// it: they are reused for the next interval.
 type Interval struct {
-	Index      int                 // from 0
-	StartNs    int64               // since the run's start, monotonic
-	EndNs      int64               //
-	UnixNs     int64               // wall clock at its start
-	Phase      string              // the phase that it belongs to; intervals are cut where phases meet
-	WarmUp     bool                // kept out of totals
-	Operations []OperationInterval // indexed as the plan's operations
-	Addresses  []AddressInterval   // indexed as the plan's addresses
-	Sessions   int                 // connected at its end
-	Busy       int                 // of these, waiting for an answer
-	Backlog    uint64              // arrivals due and not yet sent at its end
-	Offered    uint64              // arrivals that fell due in it (open loads)
-	// OwnLag is the part of the lag that was the generator's own, ns, of all arrivals sent in open
-	// loads: from the intended start, or from when the session that took it became free if that was
-	// later, to the send. What an arrival waited for a session is not in it.
-	OwnLag *Histogram
-	// Standstills are those that ended in it, wherever they began, in order.
-	Standstills []Standstill
-	Health      Health
+	Account
+	Index  int    // from 0
+	UnixNs int64  // wall clock at its start
+	Phase  string // the phase that it belongs to; intervals are cut where phases meet
+	Kind   string // the phase's: "open", "closed" or "pause"
+	WarmUp bool   // kept out of totals
+	Drain  bool   // the schedule is over; what fell due in it is being answered
 }
 
-// Counts are the plain numbers of an operation or address.
-type Counts struct {
-	Done     uint64                    // operations finished, whatever the outcome
-	Errors   [driver.NumClasses]uint64 // of these, failed, by class (index 0 is unused)
-	Attempts uint64                    // tries including retries; ≥ Done
-	Retries  uint64                    // further attempts after retryable errors
-	Dropped  uint64                    // arrivals given up without being sent
-	Late     uint64                    // sent more than 1 ms after their intended start
-	Missing  uint64                    // reads that found no row or key, counted as done
-	BadHash  uint64                    // replies whose body's hash was wrong
-	BytesIn  uint64                    // of answers, where known
-	Status   [6]uint64                 // HTTP: by class, 1xx … 5xx at 1 … 5
-}
-
-// OK is how many operations succeeded.
-func (c *Counts) OK() uint64 { return c.Done - c.Failed() }
-
-// Failed is how many operations failed.
-func (c *Counts) Failed() uint64 {
-	var n uint64
-	for _, e := range c.Errors {
-		n += e
-	}
-	return n
-}
-
-// Add adds o to c.
-func (c *Counts) Add(o *Counts) {
-	c.Done += o.Done
-	for i := range c.Errors {
-		c.Errors[i] += o.Errors[i]
-	}
-	c.Attempts += o.Attempts
-	c.Retries += o.Retries
-	c.Dropped += o.Dropped
-	c.Late += o.Late
-	c.Missing += o.Missing
-	c.BadHash += o.BadHash
-	c.BytesIn += o.BytesIn
-	for i := range c.Status {
-		c.Status[i] += o.Status[i]
-	}
-}
-
-// OperationInterval is one operation's part of an interval. Latencies are of successful
-// operations; failed ones are in FailedResponse so that an error storm doesn't look fast.
-type OperationInterval struct {
-	Counts
-	Response       *Histogram // end − intended start, ns
-	Service        *Histogram // end − actual send, ns
-	Lag            *Histogram // actual send − intended start, ns; all operations sent
-	FailedResponse *Histogram // end − intended start of failed operations, ns
-}
-
-// AddressInterval is one address's part of an interval.
-type AddressInterval struct {
-	Counts
-	Service    *Histogram // ns, successful operations
-	Up         int        // sessions connected at the interval's end
-	Reconnects uint64
-}
-
-// Health says how the generator itself was.
-type Health struct {
-	LoopBusy          float64 // share of wall time that the busiest loop wasn't asleep, 0–1
-	ProcessCPU        float64 // cores used by this process
-	CgroupThrottledNs int64   // how long the cgroup was throttled in the interval
-	RunQueueNs        int64   // how long our threads waited for a core in the interval (all threads)
-	LoopRunQueueNs    int64   // of that, the event loops' threads
-	StealNs           int64   // how long the hypervisor kept the cores that we may use, summed over them
-	OthersNs          int64   // how long other processes had the cores that we may use, summed over them
-	GCPauseNsMax      int64   // the longest stop-the-world pause
-	GCCycles          uint32
-	SendStalls        uint64 // writes that found the socket's buffer full
-	RSSBytes          uint64
-	PausedNs          int64 // the whole process stood still (suspend, SIGSTOP) for so long
-	// VoluntarySwitches and InvoluntarySwitches count how often our threads gave up a core because they
-	// waited for something, and how often one was taken from them.
-	VoluntarySwitches, InvoluntarySwitches uint64
-}
+// The kinds of phases.
+const (
+	KindOpen   = "open"
+	KindClosed = "closed"
+	KindPause  = "pause"
+)
 
 // Meta is what only the caller of Cut knows of an interval.
 type Meta struct {
-	Phase  string
-	WarmUp bool
-	UnixNs int64 // of its start
-	Idle   bool  // a stage is over: nothing is outstanding, and a standstill has ended
-	Health Health
-}
-
-// HealthProbe watches this process and its machine.
-type HealthProbe interface {
-	// Sample says how they were since the last call, or since the probe was made. LoopBusy and
-	// SendStalls, which only recorders know, are 0.
-	Sample() Health
+	Phase       string
+	Kind        string // of the phase
+	WarmUp      bool
+	Drain       bool
+	ScheduleEnd bool  // the schedule of its phase ends with it: arrivals still waiting are overdue
+	UnixNs      int64 // of its start
+	Idle        bool  // a stage is over: nothing is outstanding, and a standstill has ended
+	Health      Health
 }
 
 // Sink is told of each interval as it ends. It must not keep anything of it and must return
 // soon; the load goes on meanwhile.
 type Sink interface {
 	Interval(iv *Interval) error
+}
+
+// Settle derives LoadNs, OpenNs, Pace and the sums of Health from what else is known of the interval.
+func (iv *Interval) Settle() {
+	ns := iv.EndNs - iv.StartNs
+	iv.Intervals = max(iv.Intervals, 1)
+	iv.LoadNs, iv.OpenNs = 0, 0
+	if iv.Kind != KindPause {
+		iv.LoadNs = ns
+	}
+	if iv.Kind == KindOpen && !iv.Drain {
+		iv.OpenNs = ns
+	}
+	iv.Health.settle(ns)
+	p := &iv.Pace
+	*p = Pace{SessionsNs: float64(iv.Sessions) * float64(ns), BacklogMax: iv.Backlog}
+	var lag, service float64
+	for i := range iv.Operations {
+		o := &iv.Operations[i]
+		lag += sumNs(o.Lag)
+		service += sumNs(o.Service)
+		p.InFlightNs += sumNs(o.Service) + sumNs(o.FailedResponse)
+	}
+	if !iv.backlogMatters(ns) {
+		return
+	}
+	own := sumNs(iv.OwnLag)
+	p.WaitingOwnNs, p.WaitingServiceNs = own, p.InFlightNs
+	if iv.waitedForSessions(lag, own) {
+		p.SaturatedNs = ns
+	} else {
+		p.IdleBacklogNs = ns
+	}
+}
+
+// backlogMatters reports whether the arrivals that were due and not sent at iv's end are more
+// than those of 10 ms.
+func (iv *Interval) backlogMatters(ns int64) bool {
+	if iv.Backlog < 2 {
+		return false
+	}
+	c := iv.Totals()
+	perNs := float64(max(iv.Offered, c.Done)) / float64(max(ns, 1))
+	return float64(iv.Backlog) > perNs*10e6
+}
+
+// waitedForSessions reports whether arrivals waited for sessions rather than for the generator:
+// whether less than half of the lag was the generator's own. Where nothing was sent it is so if
+// requests were in flight, or if nothing was connected.
+func (iv *Interval) waitedForSessions(lag, own float64) bool {
+	if lag == 0 {
+		return iv.Busy > 0 || iv.Sessions == 0
+	}
+	return own < lag/2
+}
+
+// Extend adds o, the next interval, to iv, which must own its histograms, and reports whether it did:
+// intervals of different phases stay apart. The zero Interval takes any.
+func (iv *Interval) Extend(o *Interval) bool {
+	if iv.Intervals == 0 {
+		account := iv.Account
+		*iv = *o
+		iv.Account = account
+	} else if iv.Phase != o.Phase || iv.WarmUp != o.WarmUp || iv.Drain != o.Drain {
+		return false
+	}
+	iv.Add(&o.Account)
+	return true
 }

@@ -27,12 +27,24 @@ func (h *Histogram) Quantile(q float64) int64 {
 	if h.count == 0 {
 		return 0
 	}
-	if q >= 1 {
-		return h.max
+	return h.atRank(rankOf(q, h.count))
+}
+
+// rankOf is which of n values in ascending order, from 1, the quantile q is.
+func rankOf(q float64, n uint64) uint64 {
+	switch {
+	case q >= 1:
+		return n
+	case q <= 0:
+		return 1
 	}
-	rank := uint64(1)
-	if q > 0 {
-		rank = max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(h.count))))
+	return max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(n))))
+}
+
+// atRank is the highest value equivalent to the rank-th smallest, never above Max.
+func (h *Histogram) atRank(rank uint64) int64 {
+	if rank >= h.count {
+		return h.max
 	}
 	value := h.max
 	var seen uint64

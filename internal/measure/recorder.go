@@ -26,8 +26,8 @@ type Sample struct {
 	BytesIn   int64
 }
 
-// Recorder keeps the samples of one owner (an event loop, or a shard of sessions). Record, Drop,
-// Offer, Stall, Reconnect, SetGauges, Asked, Poll and Close are called by the owner only, and
+// Recorder keeps the samples of one owner (an event loop, or a shard of sessions). Record, GiveUp,
+// Unfinished, Offer, Stall, Reconnect, SetGauges, Asked, Poll and Close are called by the owner only, and
 // take no lock and allocate nothing (but for the first sample of an operation at an address, and
 // an octave's first value, see Histogram). A Collector takes what was recorded, through Poll: a
 // double buffer, swapped by the owner.
@@ -64,8 +64,14 @@ func (r *Recorder) Record(s *Sample) { r.active.record(s) }
 // of samples are added by Record.
 func (r *Recorder) OwnLag(ns int64) { r.active.ownLag.Record(ns) }
 
-// Drop counts n arrivals of an operation that were given up without being sent.
-func (r *Recorder) Drop(operation int, n uint64) { r.active.dropped[operation] += n }
+// GiveUp counts n arrivals of an operation that were given up without being sent.
+func (r *Recorder) GiveUp(operation int, why Unsent, n uint64) {
+	r.active.fates[operation].Unsent[why] += n
+}
+
+// Unfinished counts n operations that were sent, and in flight when the load was cut off. They leave
+// no Sample.
+func (r *Recorder) Unfinished(operation int, n uint64) { r.active.fates[operation].Unfinished += n }
 
 // Offer counts n arrivals that fell due.
 func (r *Recorder) Offer(n uint64) { r.active.offered += n }

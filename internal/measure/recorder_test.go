@@ -33,7 +33,8 @@ func TestRecordSorts(t *testing.T) {
 	} {
 		r.Record(&s)
 	}
-	r.Drop(1, 4)
+	r.GiveUp(1, UnsentNoSession, 4)
+	r.Unfinished(1, 2)
 	r.Offer(9)
 	r.Stall()
 	r.Reconnect(1)
@@ -51,7 +52,7 @@ func TestRecordSorts(t *testing.T) {
 	if o.Service.Max() != 2000 || o.Service.Min() != 1000 || o.Response.Max() != LateNs+2001 || o.Lag.Min() != 0 || o.Lag.Max() != LateNs+1 || o.FailedResponse.Max() != LateNs+5000 {
 		t.Errorf("service %d–%d, response ≤ %d, lag %d–%d, failed %d", o.Service.Min(), o.Service.Max(), o.Response.Max(), o.Lag.Min(), o.Lag.Max(), o.FailedResponse.Max())
 	}
-	if p := &iv.Operations[1]; p.Dropped != 4 || p.Failed() != 1 || p.Attempts != 1 || p.BytesIn != 0 {
+	if p := &iv.Operations[1]; p.Dropped() != 4 || p.Unfinished != 2 || p.NoAnswer() != 7 || p.Failed() != 1 || p.Attempts != 1 || p.BytesIn != 0 {
 		t.Errorf("operation 1: %+v", p.Counts)
 	}
 	a := &iv.Addresses[1]

@@ -135,7 +135,7 @@ func (f fake) Sample(ctx context.Context) (Sample, error) { return f(ctx) }
 
 // interval is the n-th of 1 s.
 func interval(n int) *measure.Interval {
-	return &measure.Interval{Index: n, StartNs: int64(n) * 1e9, EndNs: int64(n+1) * 1e9, Phase: "load"}
+	return &measure.Interval{Index: n, Phase: "load", Account: measure.Account{StartNs: int64(n) * 1e9, EndNs: int64(n+1) * 1e9}}
 }
 
 // A source that hangs delays neither the load nor the end.
@@ -234,7 +234,7 @@ func TestThroughputDrift(t *testing.T) {
 				iv.Phase = "short"
 			}
 			iv.Offered = offered
-			iv.Operations = []measure.OperationInterval{{Counts: measure.Counts{Done: ok(i)}}}
+			iv.Operations = []measure.OperationAccount{{Counts: measure.Counts{Done: ok(i)}}}
 			_ = w.Interval(iv)
 		}
 		out, _ := w.Finish()

@@ -207,6 +207,7 @@ type Threshold struct {
 	Text        string  // as written, e.g. "p(99) < 10ms"
 	Metric      string  // "response", "service", "lag", "errors", "rate", "count", "dropped"
 	Operation   string  // "" for all
+	OK          bool    // response: of successful operations only, not of all arrivals
 	Aggregate   string  // "p", "avg", "min", "max", "rate", "count"
 	Quantile    float64 // for "p": 0–100
 	Comparison  string  // "<" "<=" ">" ">=" "==" "!="

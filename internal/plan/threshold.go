@@ -39,6 +39,9 @@ func ThresholdMetrics() []string {
 //
 //	[metric][{operation:name}][.aggregate] comparison limit
 //
+// Response times are of all arrivals, and one without a good answer lies beyond every finite limit;
+// {ok} or {ok,operation:name} selects the successful ones.
+//
 // Metrics are response (the default), service and lag with the aggregates p(0–100), avg, min,
 // med, max and limits in milliseconds or with a unit (ns, us, µs, ms, s, m); errors and dropped
 // with the aggregates rate (limit in % or as a fraction 0–1) and count; rate (successful
@@ -128,10 +131,20 @@ func (t *Threshold) selectOperation(s string, braces bool) error {
 	if !braces {
 		return nil
 	}
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(s), "ok"); ok && (rest == "" || rest[0] == ',') {
+		if t.Metric != "response" {
+			return fmt.Errorf("selector {ok} goes with response only, not with %s", t.Metric)
+		}
+		t.OK = true
+		if rest == "" {
+			return nil
+		}
+		s = rest[1:]
+	}
 	key, name, ok := strings.Cut(s, ":")
 	name = strings.Trim(strings.TrimSpace(name), `"'`)
 	if !ok || strings.TrimSpace(key) != "operation" || name == "" {
-		return fmt.Errorf("selector {%s} is not known; write {operation:name}", s)
+		return fmt.Errorf("selector {%s} is not known; write {operation:name}, or {ok} for successful operations only", s)
 	}
 	t.Operation = name
 	return nil

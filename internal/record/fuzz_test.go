@@ -14,7 +14,7 @@ import (
 func FuzzReader(f *testing.F) {
 	iv := intervalsOf(samples(20), everything)[1]
 	iv.Standstills = []measure.Standstill{still(800, 1250), still(1300, 1500)}
-	line, err := new(lineEncoder).encode(&Interval{Interval: *iv, Slices: 1})
+	line, err := new(lineEncoder).encode(iv)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func FuzzReader(f *testing.F) {
 		if err != nil || len(r.Run.Operations) > 1000 || len(r.Run.Targets) > 1000 {
 			return
 		}
-		out, err := r.Rebuild()
+		out, _, err := r.Rebuild()
 		if err != nil {
 			return
 		}

@@ -63,22 +63,20 @@ func intervalsOf(all []sample, take func(i int) bool) []*measure.Interval {
 			record(ivs[s.interval], s)
 		}
 	}
+	for _, iv := range ivs {
+		iv.Settle()
+	}
 	return ivs
 }
 
 func newInterval(k int) *measure.Interval {
-	iv := &measure.Interval{
-		Index: k, StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, UnixNs: began.UnixNano() + int64(k)*1e9,
-		Phase: "hold", Sessions: 8, Busy: 1, OwnLag: measure.NewHistogram(),
-		Health:     measure.Health{LoopBusy: 0.1 * float64(k+1), ProcessCPU: 0.5, GCCycles: 1, RSSBytes: 1 << 20},
-		Operations: make([]measure.OperationInterval, 2), Addresses: make([]measure.AddressInterval, 2),
-	}
+	iv := &measure.Interval{Index: k, UnixNs: began.UnixNano() + int64(k)*1e9, Phase: "hold", Kind: "open", Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Sessions: 8, Busy: 1, OwnLag: measure.NewHistogram(), Health: measure.Health{LoopBusy: 0.1 * float64(k+1), ProcessCPU: 0.5, GCCycles: 1, RSSBytes: 1 << 20}, Operations: make([]measure.OperationAccount, 2), Addresses: make([]measure.AddressAccount, 2)}}
 	if k == 0 {
 		iv.Phase, iv.WarmUp = "warm", true
 	}
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		o.Response, o.Service, o.Lag, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+		o.Response, o.Unhindered, o.Service, o.Lag, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
 	}
 	for i := range iv.Addresses {
 		iv.Addresses[i].Service, iv.Addresses[i].Up = measure.NewHistogram(), 4
@@ -103,6 +101,7 @@ func record(iv *measure.Interval, s sample) {
 		return
 	}
 	o.Response.Record(s.response)
+	o.Unhindered.Record(s.response - s.lateBy/2)
 	o.Service.Record(s.service)
 	a.Service.Record(s.service)
 }
@@ -126,13 +125,22 @@ func write(t *testing.T, fsys FS, ivs []*measure.Interval, finish bool) string {
 		}
 	}
 	if finish {
-		b.Tally().Fill(run)
+		fill(run, ivs)
 		run.Complete, run.Ended = true, began.Add(4*time.Second)
 		if err := b.Finish(run); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return b.Dir
+}
+
+// fill puts what happened in the intervals into run.
+func fill(run *Run, ivs []*measure.Interval) {
+	sums := &measure.Tally{}
+	for _, iv := range ivs {
+		_ = sums.Interval(iv)
+	}
+	Fill(run, sums)
 }
 
 // fullDisk is the real file system with room for so many further bytes in appended files.

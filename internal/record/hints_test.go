@@ -55,7 +55,7 @@ func TestHintsStandInTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rebuilt, err := opened.Rebuild()
+	rebuilt, _, err := opened.Rebuild()
 	if err != nil {
 		t.Fatal(err)
 	}

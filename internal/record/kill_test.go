@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"brunt/internal/measure"
 )
 
 const victimFolder = "BRUNT_TEST_VICTIM"
@@ -61,10 +63,10 @@ func TestKilledProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	intervals := 0
-	if err := r.Intervals(func(*Interval) error { intervals++; return nil }); err != nil {
+	if err := r.Intervals(func(*measure.Interval) error { intervals++; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	run, err := r.Result()
+	run, _, err := r.Result()
 	if err != nil {
 		t.Fatal(err)
 	}

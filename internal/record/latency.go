@@ -1,23 +1,83 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 
 	"brunt/internal/measure"
 )
 
+// Ns is a time in nanoseconds. The time of what was never answered is infinite; in JSON it is null.
+type Ns int64
+
+// Infinite is the time of an arrival without a good answer.
+const Infinite Ns = measure.Infinite
+
+// MarshalJSON writes a number, or null for Infinite.
+func (n Ns) MarshalJSON() ([]byte, error) {
+	if n == Infinite {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, int64(n), 10), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Ns) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Infinite
+		return nil
+	}
+	v, err := strconv.ParseInt(string(b), 10, 64)
+	*n = Ns(v)
+	return err
+}
+
+// Figure is a number that may be infinite; in JSON it is null then.
+type Figure float64
+
+// MarshalJSON writes a number, or null for an infinite one.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(f), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *Figure) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*f = Figure(math.Inf(1))
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(f))
+}
+
 // LatencyOf returns h, which may be nil, as it stands in run.json. With hdr the whole
 // distribution goes with it.
 func LatencyOf(h *measure.Histogram, hdr bool) Latency {
-	if h == nil || h.Count() == 0 {
+	return AnswersOf(measure.Answers{Times: h}, hdr)
+}
+
+// AnswersOf returns a as it stands in run.json: quantiles are over all arrivals, Count, MinNs, MeanNs
+// and the distribution over those with a good answer.
+func AnswersOf(a measure.Answers, hdr bool) Latency {
+	h := a.Times
+	if countOf(h)+a.NoAnswer == 0 {
 		return Latency{}
 	}
+	q := func(q float64) Ns { return Ns(a.Quantile(q)) }
 	l := Latency{
-		Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(),
-		P50Ns: h.Quantile(0.5), P75Ns: h.Quantile(0.75), P90Ns: h.Quantile(0.9),
-		P95Ns: h.Quantile(0.95), P99Ns: h.Quantile(0.99), P999Ns: h.Quantile(0.999),
-		P9999Ns: h.Quantile(0.9999),
+		NoAnswer: a.NoAnswer, P50Ns: q(0.5), P75Ns: q(0.75), P90Ns: q(0.9), P95Ns: q(0.95), P99Ns: q(0.99),
+		P999Ns: q(0.999), P9999Ns: q(0.9999), MaxNs: q(1),
+	}
+	if countOf(h) == 0 {
+		return l
+	}
+	l.Count, l.MinNs, l.MeanNs = h.Count(), Ns(h.Min()), h.Mean()
+	if a.NoAnswer > 0 {
+		l.LongestNs = Ns(h.Max())
 	}
 	if hdr {
 		l.HDR = h.EncodeHDR()
@@ -28,7 +88,17 @@ func LatencyOf(h *measure.Histogram, hdr bool) Latency {
 // Histogram returns the whole distribution that l carries, exact extremes and mean included, or
 // an error if it carries none that can be read. An empty Latency gives an empty histogram.
 func (l *Latency) Histogram() (*measure.Histogram, error) {
-	return decodeHistogram(l.HDR, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+	most := l.MaxNs
+	if l.NoAnswer > 0 {
+		most = l.LongestNs
+	}
+	return decodeHistogram(l.HDR, l.Count, int64(l.MinNs), int64(most), l.MeanNs)
+}
+
+// Answers are the times that l was made of.
+func (l *Latency) Answers() (measure.Answers, error) {
+	h, err := l.Histogram()
+	return measure.Answers{Times: h, NoAnswer: l.NoAnswer}, err
 }
 
 // maxNs is the longest time that a record may hold: ten years.
@@ -68,15 +138,4 @@ func sumNs(h *measure.Histogram) float64 {
 		return 0
 	}
 	return h.Mean() * float64(h.Count())
-}
-
-// mergeInto adds from to *to, making *to if there is something to add.
-func mergeInto(to **measure.Histogram, from *measure.Histogram) {
-	if countOf(from) == 0 {
-		return
-	}
-	if *to == nil {
-		*to = measure.NewHistogram()
-	}
-	(*to).Merge(from)
 }

@@ -20,12 +20,17 @@ type intervalLine struct {
 	EndNs      int64            `json:"end_ns"`
 	UnixNs     int64            `json:"unix_ns"`
 	Phase      string           `json:"phase"`
+	Kind       string           `json:"kind,omitempty"` // of the phase
 	WarmUp     bool             `json:"warm_up,omitempty"`
+	Drain      bool             `json:"drain,omitempty"`
 	Sessions   int              `json:"sessions"`
 	Busy       int              `json:"busy"`
 	Backlog    uint64           `json:"backlog"`
 	Offered    uint64           `json:"offered"`
+	Overdue    uint64           `json:"overdue,omitempty"`
 	OwnLag     *histogramLine   `json:"own_lag,omitempty"`
+	Turnaround *histogramLine   `json:"turnaround,omitempty"`
+	Events     []Event          `json:"events,omitempty"`
 	Still      []standstillLine `json:"standstills,omitempty"`
 	Operations []operationLine  `json:"operations"`
 	Addresses  []addressLine    `json:"addresses"`
@@ -36,6 +41,7 @@ type operationLine struct {
 	Operation int `json:"op"`
 	Counts
 	Response       *histogramLine `json:"response,omitempty"`
+	Unhindered     *histogramLine `json:"unhindered,omitempty"` // as service if absent
 	Service        *histogramLine `json:"service,omitempty"`
 	Lag            *histogramLine `json:"lag,omitempty"`
 	FailedResponse *histogramLine `json:"failed_response,omitempty"`
@@ -105,27 +111,23 @@ type lineEncoder struct {
 }
 
 // encode returns iv as one line with its newline, which is valid until the next call.
-func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
+func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 	e.text = e.text[:0]
 	line := intervalLine{
-		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase,
-		WarmUp: iv.WarmUp, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
-		Offered: iv.Offered, OwnLag: e.histogram(iv.OwnLag), Still: standstillLines(iv.Standstills), Health: healthLineOf(&iv.Health),
+		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase, Kind: iv.Kind,
+		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
+		Offered: iv.Offered, Overdue: iv.Overdue, OwnLag: e.histogram(iv.OwnLag), Turnaround: e.histogram(iv.Turnaround),
+		Events: eventsOf(iv.Events), Still: standstillLines(iv.Standstills), Health: healthLineOf(&iv.Health),
 		Operations: e.operations[:0], Addresses: e.addresses[:0],
 	}
 	if line.Operations == nil {
 		line.Operations, line.Addresses = []operationLine{}, []addressLine{}
 	}
-	if iv.Slices > 1 {
-		line.Slices = iv.Slices
+	if iv.Intervals > 1 {
+		line.Slices = iv.Intervals
 	}
 	for i := range iv.Operations {
-		o := &iv.Operations[i]
-		l := operationLine{
-			Operation: i, Counts: countsOf(&o.Counts), Response: e.histogram(o.Response),
-			Service: e.histogram(o.Service), Lag: e.histogram(o.Lag), FailedResponse: e.histogram(o.FailedResponse),
-		}
-		if o.Counts != (measure.Counts{}) || l.Lag != nil {
+		if l := e.operation(i, &iv.Operations[i]); l.Lag != nil || iv.Operations[i].Counts != (measure.Counts{}) {
 			line.Operations = append(line.Operations, l)
 		}
 	}
@@ -143,6 +145,28 @@ func (e *lineEncoder) encode(iv *Interval) ([]byte, error) {
 	return e.line.Bytes(), err
 }
 
+func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLine {
+	l := operationLine{
+		Operation: i, Counts: countsOf(&o.Counts), Response: e.histogram(o.Response),
+		Service: e.histogram(o.Service), Lag: e.histogram(o.Lag), FailedResponse: e.histogram(o.FailedResponse),
+	}
+	if !alike(o.Unhindered, o.Service) {
+		l.Unhindered = e.histogram(o.Unhindered)
+	}
+	return l
+}
+
+// alike reports whether two histograms of the same operations, of which no value of the one is less
+// than the other's, hold the same: whether their sums do.
+func alike(a, b *measure.Histogram) bool { return countOf(a) == countOf(b) && sumNs(a) == sumNs(b) }
+
+func eventsOf(all []measure.Event) (out []Event) {
+	for _, e := range all {
+		out = append(out, Event(e))
+	}
+	return out
+}
+
 func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 	if countOf(h) == 0 {
 		return nil
@@ -152,8 +176,8 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 	return &histogramLine{Count: h.Count(), MinNs: h.Min(), MeanNs: h.Mean(), MaxNs: h.Max(), HDR: e.text[from:]}
 }
 
-// decodeInterval is the inverse of lineEncoder.encode for a run with so many operations and addresses.
-func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
+// decodeInterval is the inverse of lineEncoder.encode for a line of run.
+func decodeInterval(b []byte, run *Run) (*measure.Interval, error) {
 	var line intervalLine
 	if err := json.Unmarshal(b, &line); err != nil {
 		return nil, err
@@ -161,12 +185,14 @@ func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
 	if line.StartNs < 0 || line.EndNs < line.StartNs || line.EndNs > maxNs || line.Slices < 0 {
 		return nil, fmt.Errorf("times %d to %d ns make no sense", line.StartNs, line.EndNs)
 	}
-	iv := &Interval{Slices: max(line.Slices, 1), Interval: measure.Interval{
-		Index: line.Index, StartNs: line.StartNs, EndNs: line.EndNs,
-		UnixNs: line.UnixNs, Phase: line.Phase, WarmUp: line.WarmUp, Sessions: line.Sessions,
-		Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Health: line.Health.measured(),
-		Operations: make([]measure.OperationInterval, operations), Addresses: make([]measure.AddressInterval, addresses),
-	}}
+	iv := &measure.Interval{
+		Index: line.Index, UnixNs: line.UnixNs, Phase: line.Phase, Kind: line.kind(run), WarmUp: line.WarmUp, Drain: line.Drain,
+		Account: measure.Account{
+			StartNs: line.StartNs, EndNs: line.EndNs, Intervals: max(line.Slices, 1), Sessions: line.Sessions,
+			Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Overdue: line.Overdue, Health: line.Health.measured(),
+			Operations: make([]measure.OperationAccount, len(run.Operations)), Addresses: make([]measure.AddressAccount, len(run.Targets)),
+		},
+	}
 	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 || h.StealNs < 0 || h.OthersNs < 0 {
 		return nil, fmt.Errorf("health makes no sense")
 	}
@@ -174,11 +200,17 @@ func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
 	if iv.OwnLag, err = line.OwnLag.decode(); err != nil {
 		return nil, fmt.Errorf("own_lag: %w", err)
 	}
+	if iv.Turnaround, err = line.Turnaround.decode(); err != nil {
+		return nil, fmt.Errorf("turnaround: %w", err)
+	}
 	if iv.Standstills, err = decodeStandstills(line.Still); err != nil {
 		return nil, err
 	}
+	for _, e := range line.Events {
+		iv.Events = append(iv.Events, measure.Event(e))
+	}
 	for i := range line.Operations {
-		if err := line.Operations[i].decode(iv.Operations); err != nil {
+		if err := line.Operations[i].decode(iv.Operations, run.Schema); err != nil {
 			return nil, fmt.Errorf("operation %d: %w", line.Operations[i].Operation, err)
 		}
 	}
@@ -187,10 +219,27 @@ func decodeInterval(b []byte, operations, addresses int) (*Interval, error) {
 			return nil, fmt.Errorf("address %d: %w", line.Addresses[i].Address, err)
 		}
 	}
+	iv.Settle()
 	return iv, nil
 }
 
-func (l *operationLine) decode(into []measure.OperationInterval) (err error) {
+// kind is that of the line's phase, which version 1 didn't write.
+func (l *intervalLine) kind(run *Run) string {
+	if l.Kind != "" {
+		return l.Kind
+	}
+	for _, p := range run.Phases {
+		if p.Name == l.Phase {
+			return p.Kind
+		}
+	}
+	if l.Offered > 0 {
+		return measure.KindOpen
+	}
+	return measure.KindClosed
+}
+
+func (l *operationLine) decode(into []measure.OperationAccount, schema int) (err error) {
 	if l.Operation < 0 || l.Operation >= len(into) {
 		return fmt.Errorf("run.json lists %d", len(into))
 	}
@@ -201,15 +250,18 @@ func (l *operationLine) decode(into []measure.OperationInterval) (err error) {
 	for _, h := range []struct {
 		from *histogramLine
 		to   **measure.Histogram
-	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Lag, &o.Lag}, {l.FailedResponse, &o.FailedResponse}} {
+	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Unhindered, &o.Unhindered}, {l.Lag, &o.Lag}, {l.FailedResponse, &o.FailedResponse}} {
 		if *h.to, err = h.from.decode(); err != nil {
 			return err
 		}
 	}
+	if o.Unhindered == nil && schema >= 2 {
+		o.Unhindered = o.Service
+	}
 	return nil
 }
 
-func (l *addressLine) decode(into []measure.AddressInterval) (err error) {
+func (l *addressLine) decode(into []measure.AddressAccount) (err error) {
 	if l.Address < 0 || l.Address >= len(into) {
 		return fmt.Errorf("run.json lists %d", len(into))
 	}
@@ -236,7 +288,16 @@ var statusNames = [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 func countsOf(c *measure.Counts) Counts {
 	out := Counts{
 		Done: c.Done, OK: c.OK(), Failed: c.Failed(), Attempts: c.Attempts, Retries: c.Retries,
-		Dropped: c.Dropped, Late: c.Late, Missing: c.Missing, BadHash: c.BadHash, BytesIn: c.BytesIn,
+		Dropped: c.Dropped(), Unfinished: c.Unfinished, Late: c.Late, Missing: c.Missing,
+		MissingUpdates: c.MissingUpdates, MissingDeletes: c.MissingDeletes, BadHash: c.BadHash, BytesIn: c.BytesIn,
+	}
+	for i, n := range c.Unsent {
+		if n > 0 {
+			if out.Unsent == nil {
+				out.Unsent = map[string]uint64{}
+			}
+			out.Unsent[measure.Unsent(i).String()] = n
+		}
 	}
 	for i, n := range c.Errors {
 		if n > 0 {
@@ -260,8 +321,16 @@ func countsOf(c *measure.Counts) Counts {
 // measured is the inverse of countsOf.
 func (c *Counts) measured() (measure.Counts, error) {
 	out := measure.Counts{
-		Done: c.Done, Attempts: c.Attempts, Retries: c.Retries, Dropped: c.Dropped, Late: c.Late,
-		Missing: c.Missing, BadHash: c.BadHash, BytesIn: c.BytesIn,
+		Done: c.Done, Unfinished: c.Unfinished, Attempts: c.Attempts, Retries: c.Retries, Late: c.Late,
+		Missing: c.Missing, MissingUpdates: c.MissingUpdates, MissingDeletes: c.MissingDeletes,
+		BadHash: c.BadHash, BytesIn: c.BytesIn,
+	}
+	for i := range out.Unsent {
+		out.Unsent[i] = c.Unsent[measure.Unsent(i).String()]
+	}
+	// Version 1 didn't say why.
+	if known := out.Dropped(); c.Dropped > known {
+		out.Unsent[measure.UnsentNoSession] += c.Dropped - known
 	}
 	for name, n := range c.Errors {
 		class, ok := driver.ParseClass(name)

@@ -3,41 +3,54 @@ package record
 import (
 	"fmt"
 	"slices"
+
+	"brunt/internal/measure"
 )
 
-// Merge returns the run that the parts make together: segments of one plan and seed that ran at
-// the same time, on one machine or several. Counts and distributions are as if one machine had
-// done it all; rates are over the longest part. Every part's intervals are read.
-func Merge(parts ...*Recorded) (*Run, error) {
+// Merge returns the run that the parts make together, and its sums: segments of one plan and seed that
+// ran at the same time, on one machine or several. Counts and distributions are as if one machine had
+// done it all; rates are over the longest part. Every part's intervals are read. Thresholds are not
+// judged anew: see package verdict. Parts that overlap, repeat each other or leave a gap are refused.
+func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	if len(parts) == 0 {
-		return nil, fmt.Errorf("nothing to merge; name at least one run's folder")
+		return nil, nil, fmt.Errorf("nothing to merge; name at least one run's folder")
 	}
 	first := parts[0].Run
 	run := *first
-	run.Command, run.Thresholds, run.Warnings, run.Failures = nil, nil, nil, nil
-	run.Sessions, run.Targets, run.Watched = 0, nil, nil
+	run.Command, run.Warnings, run.Failures = nil, nil, nil
+	run.Sessions, run.Targets, run.Watched, run.Phases = 0, nil, nil, slices.Clone(first.Phases)
+	run.Stride, run.Offset = 0, 0
+	for i := range run.Phases {
+		run.Phases[i].Sessions = 0
+	}
 	for _, p := range parts {
 		if err := mergeable(first, p.Run); err != nil {
-			return nil, fmt.Errorf("%s and %s can't be merged: %w", parts[0].Dir, p.Dir, err)
+			return nil, nil, fmt.Errorf("%s and %s can't be merged: %w", parts[0].Dir, p.Dir, err)
 		}
 		mergeIdentity(&run, p.Run)
 	}
-	sum := NewTally(&run)
+	if err := wholeOf(parts); err != nil {
+		return nil, nil, err
+	}
+	sum := &measure.Tally{}
 	for _, p := range parts {
 		t, err := p.Tally()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		sum.merge(t, targetMap(&run, p.Run))
+		sum.Beside(t, targetMap(&run, p.Run))
 	}
-	sum.Fill(&run)
+	Fill(&run, sum)
 	sortFailures(run.Failures)
-	return &run, nil
+	return &run, sum, nil
 }
 
 func mergeable(a, b *Run) error {
 	if a.Seed != b.Seed {
 		return fmt.Errorf("their seeds are %d and %d", a.Seed, b.Seed)
+	}
+	if a.PlanHash != b.PlanHash {
+		return fmt.Errorf("their plans differ")
 	}
 	if a.LoadModel != b.LoadModel {
 		return fmt.Errorf("one load was %s, the other %s", a.LoadModel, b.LoadModel)
@@ -50,6 +63,38 @@ func mergeable(a, b *Run) error {
 	}
 	if x, y := names(a), names(b); !slices.Equal(x, y) {
 		return fmt.Errorf("their operations are %q and %q", x, y)
+	}
+	return nil
+}
+
+// wholeOf refuses parts that aren't each of the segments of one load, once. What version 1 wrote
+// doesn't say which segment it is; of that only the same run twice is refused.
+func wholeOf(parts []*Recorded) error {
+	first := parts[0]
+	segments, dirs := max(first.Run.Stride, 1), map[uint64]string{}
+	for i, p := range parts {
+		for _, q := range parts[:i] {
+			if q.Run.ID == p.Run.ID {
+				return fmt.Errorf("%s and %s are the same run; name each part once", q.Dir, p.Dir)
+			}
+		}
+	}
+	for _, p := range parts {
+		if p.Run.Schema < 2 {
+			return nil
+		}
+		if n := max(p.Run.Stride, 1); n != segments {
+			return fmt.Errorf("%s is one of %d parts, %s one of %d; merge the parts of one load", first.Dir, segments, p.Dir, n)
+		}
+		if other, taken := dirs[p.Run.Offset]; taken {
+			return fmt.Errorf("%s and %s are both part %d of %d: their operations overlap; merge different parts of one load", other, p.Dir, p.Run.Offset+1, segments)
+		}
+		dirs[p.Run.Offset] = p.Dir
+	}
+	for k := range segments {
+		if _, there := dirs[k]; !there {
+			return fmt.Errorf("part %d of %d is missing; name the folders of all parts", k+1, segments)
+		}
 	}
 	return nil
 }
@@ -68,6 +113,11 @@ func mergeIdentity(run, part *Run) {
 		run.Aborted = part.Aborted
 	}
 	run.Sessions += part.Sessions
+	for i := range run.Phases {
+		if i < len(part.Phases) {
+			run.Phases[i].Sessions += part.Phases[i].Sessions
+		}
+	}
 	run.Watched = append(run.Watched, part.Watched...)
 	for _, t := range part.Targets {
 		if !slices.ContainsFunc(run.Targets, func(have Target) bool { return have.Address == t.Address }) {
@@ -96,57 +146,4 @@ func targetMap(run, part *Run) []int {
 		m[i] = slices.IndexFunc(run.Targets, func(have Target) bool { return have.Address == t.Address })
 	}
 	return m
-}
-
-// merge adds o, which ran at the same time; targets says which of t's targets each of o's is.
-func (t *Tally) merge(o *Tally, targets []int) {
-	for i := range o.total.Operations {
-		addOperation(&t.total.Operations[i], &o.total.Operations[i])
-	}
-	for i := range o.total.Addresses {
-		to, from := &t.total.Addresses[targets[i]], &o.total.Addresses[i]
-		to.Counts.Add(&from.Counts)
-		mergeInto(&to.Service, from.Service)
-		to.Reconnects += from.Reconnects
-	}
-	t.total.Offered += o.total.Offered
-	mergeInto(&t.total.OwnLag, o.total.OwnLag)
-	addHealth(&t.total.Health, t.health.durationNs, &o.total.Health, o.health.durationNs)
-	t.durations.loadNs = max(t.durations.loadNs, o.durations.loadNs)
-	t.durations.openNs = max(t.durations.openNs, o.durations.openNs)
-	t.lastNs = max(t.lastNs, o.lastNs)
-	t.lastUnix = max(t.lastUnix, o.lastUnix)
-	t.intervals = max(t.intervals, o.intervals)
-	t.health.merge(&o.health)
-	t.still.merge(&o.still)
-	for i := range o.phases {
-		t.mergePhase(&o.phases[i])
-	}
-}
-
-func (t *Tally) mergePhase(o *phaseTally) {
-	if !o.seen {
-		return
-	}
-	p := t.phase(o.phase.Name, o.phase.WarmUp)
-	if !p.seen {
-		p.seen, p.phase.StartNs, p.phase.DurationNs = true, o.phase.StartNs, 0
-	}
-	p.phase.StartNs = min(p.phase.StartNs, o.phase.StartNs)
-	p.phase.DurationNs = max(p.phase.DurationNs, o.phase.DurationNs)
-	p.phase.Offered += o.phase.Offered
-	p.phase.Done += o.phase.Done
-	p.phase.Errors += o.phase.Errors
-	mergeInto(&p.response, o.response)
-}
-
-func (h *healthTally) merge(o *healthTally) {
-	h.loopNs += o.loopNs
-	h.loopBusyNs = max(h.loopBusyNs, o.loopBusyNs)
-	h.durationNs += o.durationNs
-	h.cpuMax = max(h.cpuMax, o.cpuMax)
-	h.busyNs += o.busyNs
-	h.saturatedNs = max(h.saturatedNs, o.saturatedNs)
-	h.idleBacklogNs = max(h.idleBacklogNs, o.idleBacklogNs)
-	h.backlogMax = max(h.backlogMax, o.backlogMax)
 }

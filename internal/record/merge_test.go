@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -19,6 +20,42 @@ func openAll(t *testing.T, dirs ...string) (out []*Recorded) {
 	return out
 }
 
+// parts makes bundles the parts of one load.
+func parts(all []*Recorded) []*Recorded {
+	for k, r := range all {
+		r.Run.ID, r.Run.Stride, r.Run.Offset = fmt.Sprint("part", k), uint64(len(all)), uint64(k)
+	}
+	return all
+}
+
+func TestMergeRefusesPartsThatAreNoWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		take []int // which of three parts
+		with func(all []*Recorded)
+		want string
+	}{
+		"the same run twice":                        {[]int{0, 1, 1}, nil, "are the same run"},
+		"a copy of a part":                          {[]int{0, 1, 2}, func(all []*Recorded) { all[2].Run.Offset = 1 }, "both part 2 of 3"},
+		"a missing part":                            {[]int{0, 2}, nil, "part 2 of 3 is missing"},
+		"parts of different cuts":                   {[]int{0, 1, 2}, func(all []*Recorded) { all[1].Run.Stride = 4 }, "one of 3 parts"},
+		"two whole runs":                            {[]int{0, 1}, func(all []*Recorded) { all[0].Run.Stride, all[1].Run.Stride, all[1].Run.Offset = 0, 0, 0 }, "both part 1 of 1"},
+		"parts of different plans":                  {[]int{0, 1, 2}, func(all []*Recorded) { all[1].Run.PlanHash = "x" }, "their plans differ"},
+		"a bundle merged with itself, of version 1": {[]int{0, 0}, func(all []*Recorded) { all[0].Run.Schema = 1 }, "are the same run"},
+	} {
+		all := parts(openAll(t, write(t, OS{}, nil, true), write(t, OS{}, nil, true), write(t, OS{}, nil, true)))
+		if c.with != nil {
+			c.with(all)
+		}
+		var chosen []*Recorded
+		for _, k := range c.take {
+			chosen = append(chosen, all[k])
+		}
+		if _, _, err := Merge(chosen...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestMergeEqualsOneMachine(t *testing.T) {
 	all := samples(999)
 	one := rebuildOf(t, write(t, OS{}, intervalsOf(all, everything), true))
@@ -27,7 +64,7 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 	for k := range machines {
 		dirs = append(dirs, write(t, OS{}, intervalsOf(all, func(i int) bool { return i%machines == k }), true))
 	}
-	merged, err := Merge(openAll(t, dirs...)...)
+	merged, _, err := Merge(parts(openAll(t, dirs...))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,26 +103,26 @@ func withoutMeans(r *Run) []Operation {
 }
 
 func TestMergeRefusesStrangers(t *testing.T) {
-	parts := openAll(t, write(t, OS{}, nil, true), write(t, OS{}, nil, true))
+	parts := parts(openAll(t, write(t, OS{}, nil, true), write(t, OS{}, nil, true)))
 	parts[1].Run.Seed = 8
-	if _, err := Merge(parts...); err == nil || !strings.Contains(err.Error(), "seeds are 7 and 8") {
+	if _, _, err := Merge(parts...); err == nil || !strings.Contains(err.Error(), "seeds are 7 and 8") {
 		t.Errorf("other seed: %v", err)
 	}
 	parts[1].Run.Seed = 7
 	parts[1].Run.Operations[1].Name = "scan"
-	if _, err := Merge(parts...); err == nil || !strings.Contains(err.Error(), "scan") {
+	if _, _, err := Merge(parts...); err == nil || !strings.Contains(err.Error(), "scan") {
 		t.Errorf("other operations: %v", err)
 	}
-	if _, err := Merge(); err == nil {
+	if _, _, err := Merge(); err == nil {
 		t.Error("nothing was merged")
 	}
 }
 
 func TestMergeOfDifferentAddresses(t *testing.T) {
 	ivs := intervalsOf(samples(100), everything)
-	parts := openAll(t, write(t, OS{}, ivs, true), write(t, OS{}, ivs, true))
+	parts := parts(openAll(t, write(t, OS{}, ivs, true), write(t, OS{}, ivs, true)))
 	parts[1].Run.Targets[0].Address, parts[1].Run.Targets[1].Address = "b:1", "c:1"
-	merged, err := Merge(parts...)
+	merged, _, err := Merge(parts...)
 	if err != nil {
 		t.Fatal(err)
 	}

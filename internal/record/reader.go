@@ -9,7 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"brunt/internal/measure"
 )
 
 // Recorded is a bundle opened for reading. It may be of a run that was killed, or that is still
@@ -18,7 +21,8 @@ type Recorded struct {
 	Dir string
 	Run *Run // as run.json has it; see Result
 
-	fsys FS
+	fsys    FS
+	damaged []int // lines of intervals.ndjson that couldn't be read
 }
 
 // The most that is read of one file or line, so that a damaged bundle can't exhaust memory.
@@ -84,10 +88,11 @@ func decodeRun(data []byte) (*Run, error) {
 func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join(r.Dir, PlanFile)) }
 
 // Intervals calls f with every interval in order until f fails. A torn last line, as a killed
-// run leaves it, is passed over; a damaged line before it is an error with its number.
-func (r *Recorded) Intervals(f func(iv *Interval) error) error {
+// run leaves it, is passed over; so is a damaged line before it, which Damage tells of.
+func (r *Recorded) Intervals(f func(iv *measure.Interval) error) error {
+	r.damaged = nil
 	return r.lines(IntervalsFile, func(line []byte) (func() error, error) {
-		iv, err := decodeInterval(line, len(r.Run.Operations), len(r.Run.Targets))
+		iv, err := decodeInterval(line, r.Run)
 		return func() error { return f(iv) }, err
 	})
 }
@@ -126,7 +131,10 @@ func (r *Recorded) lines(name string, decode func(line []byte) (use func() error
 			if _, end := in.Peek(1); end == io.EOF {
 				return nil
 			}
-			return fmt.Errorf("%s:%d is damaged: %w", path, n, err)
+			if name == IntervalsFile {
+				r.damaged = append(r.damaged, n)
+			}
+			continue
 		}
 		if err := use(); err != nil {
 			return err
@@ -152,49 +160,62 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// Result returns the run: run.json's if it is complete, otherwise rebuilt.
-func (r *Recorded) Result() (*Run, error) {
+// Result returns the run: run.json's if it is complete, otherwise rebuilt, with its sums, to be judged
+// by package verdict.
+func (r *Recorded) Result() (*Run, *measure.Tally, error) {
 	if r.Run.Complete {
-		return r.Run, nil
+		return r.Run, nil, nil
 	}
 	return r.Rebuild()
 }
 
 // Rebuild computes the run's figures from its intervals. The result is not marked complete; it
-// ends where the last interval does, and has no thresholds if run.json was never finished.
-func (r *Recorded) Rebuild() (*Run, error) {
+// ends where the last interval does. Its sums are there to be judged by package verdict.
+func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 	run := *r.Run
 	run.Hints, run.HintsMore = nil, 0
-	t, hints := NewTally(r.Run), NewHintTaker(&run, nil)
-	err := r.Intervals(func(iv *Interval) error {
-		t.Add(iv)
-		return hints.Interval(filled(&iv.Interval))
+	run.Phases = slices.Clone(r.Run.Phases)
+	t, hints := &measure.Tally{}, NewHintTaker(&run, nil)
+	err := r.Intervals(func(iv *measure.Interval) error {
+		return errors.Join(t.Interval(iv), hints.Interval(filled(iv)))
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t.Fill(&run)
+	Fill(&run, t)
+	run.Warnings = append(slices.Clone(run.Warnings), r.Damage()...)
 	if !run.Complete {
 		run.Ended = run.Started
-		if t.lastUnix > 0 {
-			run.Ended = time.Unix(0, t.lastUnix).UTC()
+		if last := t.LastUnixNs(); last > 0 {
+			run.Ended = time.Unix(0, last).UTC()
 		}
-		run.Thresholds = nil
 		if run.Failures, err = r.countErrors(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return &run, nil
+	return &run, t, nil
+}
+
+// Damage warns of the lines that the last reading of the intervals passed over: what happened in them
+// is missing from every figure.
+func (r *Recorded) Damage() []Warning {
+	if len(r.damaged) == 0 {
+		return nil
+	}
+	where := fmt.Sprintf("line %d", r.damaged[0])
+	if n := len(r.damaged); n > 1 {
+		where = fmt.Sprintf("%d lines, the first of them line %d,", n, r.damaged[0])
+	}
+	return []Warning{{
+		ID: "record-damaged", Text: where + " of " + filepath.Join(r.Dir, IntervalsFile) + " can't be read: what happened then is missing from these figures",
+		Remedy: "take the bundle from a copy, or repeat the run",
+	}}
 }
 
 // Tally sums up the intervals.
-func (r *Recorded) Tally() (*Tally, error) {
-	t := NewTally(r.Run)
-	err := r.Intervals(func(iv *Interval) error {
-		t.Add(iv)
-		return nil
-	})
-	return t, err
+func (r *Recorded) Tally() (*measure.Tally, error) {
+	t := &measure.Tally{}
+	return t, r.Intervals(t.Interval)
 }
 
 // countErrors counts the samples, which are the least that happened.

@@ -11,49 +11,56 @@ import (
 )
 
 // SchemaVersion is the version of run.json and intervals.ndjson that this package writes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Run is run.json.
 type Run struct {
-	Schema      int               `json:"schema"`
-	ID          string            `json:"id"`
-	Name        string            `json:"name"`
-	Brunt       string            `json:"brunt"` // version of the program
-	Command     []string          `json:"command"`
-	Started     time.Time         `json:"started"`
-	Ended       time.Time         `json:"ended"` // zero while running or after a kill
-	Complete    bool              `json:"complete"`
-	Interrupted bool              `json:"interrupted"`
-	Aborted     string            `json:"aborted,omitempty"` // why the run stopped itself
-	Seed        uint64            `json:"seed"`
-	LoadModel   string            `json:"load_model"` // "open", "closed" or "mixed"
-	Tier        string            `json:"tier"`       // "codec" or "library"
-	TierReason  string            `json:"tier_reason,omitempty"`
-	Timing      string            `json:"timing,omitempty"` // how sends and receipts were timed
-	Sessions    int               `json:"sessions"`
-	Pipeline    int               `json:"pipeline,omitempty"`  // requests in flight that a session may have; 1 if absent
-	ToleranceNs int64             `json:"timing_tolerance_ns"` // how late a send may be, to be sent with others
-	Spin        bool              `json:"spin,omitempty"`      // loops spin before an intended start instead of sleeping
-	IntervalNs  int64             `json:"interval_ns"`
-	DurationNs  int64             `json:"duration_ns"` // of load, warm-up excluded
-	Environment Environment       `json:"environment"`
-	Targets     []Target          `json:"targets"`
-	Phases      []Phase           `json:"phases"`
-	Operations  []Operation       `json:"operations"`
-	Total       Operation         `json:"total"`
-	Thresholds  []Threshold       `json:"thresholds,omitempty"`
-	Health      Health            `json:"health"`
-	Standstill  Standstill        `json:"standstill"`         // of the server, as far as it can be seen
-	Failures    []FailureCount    `json:"failures,omitempty"` // failed attempts by class and code
-	Verdict     Verdict           `json:"verdict"`
-	Warnings    []Warning         `json:"warnings,omitempty"`
-	Hints       []Hint            `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
-	HintsMore   uint64            `json:"hints_omitted,omitempty"` // how many came after them
-	Setup       *Setup            `json:"setup,omitempty"`
-	Tables      []TableUse        `json:"tables,omitempty"` // of the plan, as found or made
-	Awake       *Awake            `json:"awake,omitempty"`
-	Watched     []Watched         `json:"watched,omitempty"` // what else happened
-	Extra       map[string]string `json:"extra,omitempty"`   // what a dialect wants kept
+	Schema      int            `json:"schema"`
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Brunt       string         `json:"brunt"` // version of the program
+	Command     []string       `json:"command"`
+	Started     time.Time      `json:"started"`
+	Ended       time.Time      `json:"ended"` // zero while running or after a kill
+	Complete    bool           `json:"complete"`
+	Interrupted bool           `json:"interrupted"`
+	Aborted     string         `json:"aborted,omitempty"` // why the run stopped itself
+	Seed        uint64         `json:"seed"`
+	LoadModel   string         `json:"load_model"` // "open", "closed" or "mixed"
+	Tier        string         `json:"tier"`       // "codec" or "library"
+	TierReason  string         `json:"tier_reason,omitempty"`
+	Timing      string         `json:"timing,omitempty"` // how sends and receipts were timed
+	Sessions    int            `json:"sessions"`
+	Pipeline    int            `json:"pipeline,omitempty"`  // requests in flight that a session may have; 1 if absent
+	ToleranceNs int64          `json:"timing_tolerance_ns"` // how late a send may be, to be sent with others
+	Spin        bool           `json:"spin,omitempty"`      // loops spin before an intended start instead of sleeping
+	IntervalNs  int64          `json:"interval_ns"`
+	DurationNs  int64          `json:"duration_ns"`         // of load, warm-up excluded
+	Stride      uint64         `json:"stride,omitempty"`    // this machine's part of the operations: those number Offset, Offset + Stride, …
+	Offset      uint64         `json:"offset,omitempty"`    //
+	PlanHash    string         `json:"plan_hash,omitempty"` // of plan.yml: SHA-256, hexadecimal
+	Environment Environment    `json:"environment"`
+	Targets     []Target       `json:"targets"`
+	Phases      []Phase        `json:"phases"`
+	Operations  []Operation    `json:"operations"`
+	Total       Operation      `json:"total"`
+	Thresholds  []Threshold    `json:"thresholds,omitempty"`
+	Health      Health         `json:"health"`
+	Standstill  Standstill     `json:"standstill"`         // of the server, as far as it can be seen
+	Failures    []FailureCount `json:"failures,omitempty"` // failed attempts by class and code
+	Verdict     Verdict        `json:"verdict"`
+	Warnings    []Warning      `json:"warnings,omitempty"`
+	Events      []Event        `json:"events,omitempty"`        // what was done or decided meanwhile
+	Hints       []Hint         `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
+	HintsMore   uint64         `json:"hints_omitted,omitempty"` // how many came after them
+	Setup       *Setup         `json:"setup,omitempty"`
+	Tables      []TableUse     `json:"tables,omitempty"` // of the plan, as found or made
+	Awake       *Awake         `json:"awake,omitempty"`
+	Watched     []Watched      `json:"watched,omitempty"` // what else happened
+	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops",
+	// "threshold", "awake". What it has nothing for is left out.
+	Flags map[string]string `json:"flags,omitempty"`
+	Extra map[string]string `json:"extra,omitempty"` // what a dialect wants kept
 }
 
 // Environment is the fingerprint of the machine that generated the load.
@@ -98,8 +105,11 @@ type Phase struct {
 	WarmUp     bool    `json:"warm_up,omitempty"`
 	Limit      uint64  `json:"limit,omitempty"` // ended after so many operations, if not before; 0 means no limit
 	Offered    uint64  `json:"offered,omitempty"`
+	Overdue    uint64  `json:"overdue,omitempty"` // of these, not sent yet when the schedule ended
 	Done       uint64  `json:"done"`
 	Errors     uint64  `json:"errors"`
+	Unsent     uint64  `json:"unsent,omitempty"`
+	Unfinished uint64  `json:"unfinished,omitempty"`
 	Response   Latency `json:"response"`
 }
 
@@ -111,28 +121,37 @@ type Counts struct {
 	Errors   map[string]uint64 `json:"errors,omitempty"` // by class
 	Attempts uint64            `json:"attempts"`
 	Retries  uint64            `json:"retries"`
-	Dropped  uint64            `json:"dropped"`
-	Late     uint64            `json:"late"`
-	Missing  uint64            `json:"missing,omitempty"`
-	BadHash  uint64            `json:"bad_hash,omitempty"`
-	BytesIn  uint64            `json:"bytes_in,omitempty"`
-	Status   map[string]uint64 `json:"status,omitempty"` // "2xx": n
+	Dropped  uint64            `json:"dropped"`          // arrivals given up without being sent
+	Unsent   map[string]uint64 `json:"unsent,omitempty"` // of these, by why: see measure.Unsent
+	// Unfinished ones were sent, and in flight when the load was cut off.
+	Unfinished     uint64            `json:"unfinished,omitempty"`
+	Late           uint64            `json:"late"`
+	Missing        uint64            `json:"missing,omitempty"` // reads that found nothing
+	MissingUpdates uint64            `json:"missing_updates,omitempty"`
+	MissingDeletes uint64            `json:"missing_deletes,omitempty"`
+	BadHash        uint64            `json:"bad_hash,omitempty"`
+	BytesIn        uint64            `json:"bytes_in,omitempty"`
+	Status         map[string]uint64 `json:"status,omitempty"` // "2xx": n
 }
 
-// Latency is a distribution: its usual quantiles for people and machines, and all of it.
+// Latency is a distribution: its usual quantiles for people and machines, and all of it. Arrivals
+// without a good answer lie beyond every finite value: a quantile among them is null, and so is MaxNs
+// if there are any. Count, MinNs, MeanNs and HDR are of those that have one.
 type Latency struct {
-	Count   uint64  `json:"count"`
-	MinNs   int64   `json:"min_ns"`
-	MeanNs  float64 `json:"mean_ns"`
-	P50Ns   int64   `json:"p50_ns"`
-	P75Ns   int64   `json:"p75_ns"`
-	P90Ns   int64   `json:"p90_ns"`
-	P95Ns   int64   `json:"p95_ns"`
-	P99Ns   int64   `json:"p99_ns"`
-	P999Ns  int64   `json:"p999_ns"`
-	P9999Ns int64   `json:"p9999_ns"`
-	MaxNs   int64   `json:"max_ns"`
-	HDR     string  `json:"hdr,omitempty"` // HdrHistogram V2, compressed, base64
+	Count     uint64  `json:"count"`
+	NoAnswer  uint64  `json:"no_answer,omitempty"` // arrivals that failed, were never sent, or were in flight at the end
+	MinNs     Ns      `json:"min_ns"`
+	MeanNs    float64 `json:"mean_ns"`
+	P50Ns     Ns      `json:"p50_ns"`
+	P75Ns     Ns      `json:"p75_ns"`
+	P90Ns     Ns      `json:"p90_ns"`
+	P95Ns     Ns      `json:"p95_ns"`
+	P99Ns     Ns      `json:"p99_ns"`
+	P999Ns    Ns      `json:"p999_ns"`
+	P9999Ns   Ns      `json:"p9999_ns"`
+	MaxNs     Ns      `json:"max_ns"`
+	LongestNs Ns      `json:"longest_ns,omitempty"` // the greatest finite value where MaxNs is null
+	HDR       string  `json:"hdr,omitempty"`        // HdrHistogram V2, compressed, base64
 }
 
 // Operation is the totals of one operation.
@@ -140,8 +159,12 @@ type Operation struct {
 	Name        string  `json:"name"`
 	RatePerS    float64 `json:"rate_per_s"` // successful operations a second
 	OfferedPerS float64 `json:"offered_per_s,omitempty"`
+	Offered     uint64  `json:"offered,omitempty"` // arrivals of open phases that fell due; of Run.Total only
+	Overdue     uint64  `json:"overdue,omitempty"` // of these, not sent yet when their schedule ended
 	Counts
-	Response       Latency `json:"response"`
+	Response       Latency `json:"response"`    // of all arrivals
+	ResponseOK     Latency `json:"response_ok"` // of successful ones only; without hdr, which is Response's
+	Unhindered     Latency `json:"unhindered"`  // Response without the generator's own lag
 	Service        Latency `json:"service"`
 	Lag            Latency `json:"lag"`
 	FailedResponse Latency `json:"failed_response"`
@@ -151,7 +174,7 @@ type Operation struct {
 type Threshold struct {
 	Text    string  `json:"text"`
 	Pass    bool    `json:"pass"`
-	Value   float64 `json:"value"`
+	Value   Figure  `json:"value"`
 	Unit    string  `json:"unit"` // "ns", "fraction", "per_s", "count"
 	Limit   float64 `json:"limit"`
 	Aborted bool    `json:"aborted,omitempty"`
@@ -188,8 +211,16 @@ type Health struct {
 	SaturatedNs   int64   `json:"saturated_ns"`    // time with a backlog while all sessions were busy
 	IdleBacklogNs int64   `json:"idle_backlog_ns"` // time with a backlog while sessions were free
 	BacklogMax    uint64  `json:"backlog_max"`
-	InFlightMean  float64 `json:"in_flight_mean"`          // requests in flight, by Little's law
-	CeilingPerS   float64 `json:"ceiling_per_s,omitempty"` // this machine's measured maximum
+	InFlightMean  float64 `json:"in_flight_mean"` // requests in flight, by Little's law
+	SessionsMean  float64 `json:"sessions_mean"`  // connected, over the time of the load
+	// WaitingOwnShare is, while arrivals waited, the generator's own lag as a share of the time that it
+	// and the requests took: how far the generator kept sessions from working.
+	WaitingOwnShare float64 `json:"waiting_own_share"`
+	// Turnaround is the time from an answer to its session's next send in closed loads, think time left
+	// out; TurnaroundShare the share that it has of the sessions' time.
+	TurnaroundMeanNs float64 `json:"turnaround_mean_ns,omitempty"`
+	TurnaroundShare  float64 `json:"turnaround_share,omitempty"`
+	CeilingPerS      float64 `json:"ceiling_per_s,omitempty"` // this machine's measured maximum
 }
 
 // Awake is what was done so that the generator's machine could hold the schedule; see package awake.
@@ -207,6 +238,10 @@ type Awake struct {
 type Verdict struct {
 	Result  string   `json:"result"` // "pass", "fail" or "invalid"
 	Reasons []string `json:"reasons,omitempty"`
+	// AddedP50Ns and AddedP99Ns are what the generator's own lag added to the median and the 99th
+	// percentile (the third longest of fewer than 300) of response times in open loads.
+	AddedP50Ns Ns `json:"added_p50_ns,omitempty"`
+	AddedP99Ns Ns `json:"added_p99_ns,omitempty"`
 }
 
 // Warning is something that the reader must know. ID is stable.
@@ -229,4 +264,11 @@ type Table struct {
 	RowsPerS  float64 `json:"rows_per_s"`
 	Checksum  string  `json:"checksum,omitempty"`
 	ElapsedNs int64   `json:"elapsed_ns"`
+}
+
+// Event is something that was done or decided while the load ran; see measure.Event.
+type Event struct {
+	AtNs int64  `json:"at_ns"` // since the run's start
+	Kind string `json:"kind"`
+	Text string `json:"text"`
 }

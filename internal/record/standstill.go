@@ -20,51 +20,23 @@ type Standstill struct {
 // successes at random a gap of 20 times their mean distance comes once in 500 million.
 const rareSpacings = 20
 
-// mostStandstills bounds what merged intervals name one by one.
-const mostStandstills = 4096
-
-// standstillTally keeps the lengths of standstills in fixed memory, exact to 0.1 %.
-type standstillTally struct {
-	lengths *measure.Histogram
-}
-
-// add takes an interval's; what lies before fromNs doesn't count.
-func (t *standstillTally) add(iv *Interval, fromNs int64) {
-	for _, s := range iv.Standstills {
-		if ns := s.EndNs - max(s.StartNs, fromNs); ns >= measure.StandstillNs {
-			if t.lengths == nil {
-				t.lengths = measure.NewHistogram()
-			}
-			t.lengths.Record(ns)
-		}
-	}
-}
-
-// merge takes those of a part that ran at the same time if they are the larger: the parts saw one
-// server.
-func (t *standstillTally) merge(o *standstillTally) {
-	if sumNs(o.lengths) > sumNs(t.lengths) {
-		t.lengths = nil
-		mergeInto(&t.lengths, o.lengths)
-	}
-}
-
-// summary counts the standstills that are long beside the time between successes, those times in
-// which nothing stood still taken.
-func (t *standstillTally) summary(loadNs int64, ok uint64) Standstill {
+// standstillOf counts the standstills of a load that are long beside the time between its ok
+// successes, those times in which nothing stood still taken.
+func standstillOf(a *measure.Account, ok uint64) Standstill {
 	var s Standstill
+	lengths, loadNs := a.StandstillLengths, a.LoadNs
 	for {
 		s.LeastNs = measure.StandstillNs
 		if ok > 0 {
 			s.LeastNs = max(s.LeastNs, rareSpacings*(max(loadNs-s.TotalNs, 0)/int64(ok)))
 		}
-		if t.lengths == nil {
+		if lengths == nil {
 			return s
 		}
 		before := s.Count
 		s.Count = 0
 		total := 0.0
-		t.lengths.Each(func(lo, hi int64, n uint64) bool {
+		lengths.Each(func(lo, hi int64, n uint64) bool {
 			if hi >= s.LeastNs {
 				s.Count += n
 				total += float64(n) * (float64(lo) + float64(hi)) / 2
@@ -72,10 +44,10 @@ func (t *standstillTally) summary(loadNs int64, ok uint64) Standstill {
 			return true
 		})
 		if s.Count > 0 {
-			s.LongestNs = t.lengths.Max()
+			s.LongestNs = lengths.Max()
 		}
-		if s.Count == t.lengths.Count() {
-			total = sumNs(t.lengths)
+		if s.Count == lengths.Count() {
+			total = sumNs(lengths)
 		}
 		s.TotalNs = int64(min(math.Round(total), float64(maxNs)))
 		if s.Count == before {

@@ -26,12 +26,12 @@ func TestStandstillsAreRecorded(t *testing.T) {
 	if r.Run.Standstill != want {
 		t.Errorf("%+v, want %+v", r.Run.Standstill, want)
 	}
-	again, err := r.Rebuild()
+	again, _, err := r.Rebuild()
 	if err != nil || again.Standstill != want {
 		t.Errorf("rebuilt: %+v, %v", again.Standstill, err)
 	}
 	n := 0
-	err = r.Intervals(func(iv *Interval) error {
+	err = r.Intervals(func(iv *measure.Interval) error {
 		if !slices.Equal(iv.Standstills, ivs[n].Standstills) {
 			t.Errorf("interval %d: %v", n, iv.Standstills)
 		}
@@ -41,15 +41,23 @@ func TestStandstillsAreRecorded(t *testing.T) {
 	if err != nil || n != 4 {
 		t.Errorf("%d intervals, %v", n, err)
 	}
-	merged, err := Merge(r, r)
-	if err != nil || merged.Standstill != want {
-		t.Errorf("merged: %+v, %v", merged.Standstill, err)
+	beside := &measure.Tally{}
+	for range 2 {
+		sums, err := r.Tally()
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside.Beside(sums, []int{0, 1})
+	}
+	run := *r.Run
+	if Fill(&run, beside); run.Standstill != want {
+		t.Errorf("of two machines that saw the same: %+v", run.Standstill)
 	}
 }
 
 func TestStandstillsThatMakeNoSense(t *testing.T) {
 	for _, text := range []string{`{"start_ns":-1,"end_ns":5}`, `{"start_ns":6,"end_ns":5}`, `{"start_ns":1,"end_ns":9000000000000000000}`} {
-		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), 0, 0); err == nil {
+		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{}); err == nil {
 			t.Errorf("%s was taken", text)
 		}
 	}
@@ -71,13 +79,12 @@ func TestStandstillsAmongRareSuccesses(t *testing.T) {
 		{60_000, 0, []int64{59_900}, Standstill{TotalNs: 59_900e6, Count: 1, LongestNs: 59_900e6, LeastNs: measure.StandstillNs}},
 		{0, 0, nil, Standstill{LeastNs: measure.StandstillNs}},
 	} {
-		var s standstillTally
-		iv := &Interval{}
+		a, part := measure.Account{LoadNs: c.loadMs * 1e6}, measure.Account{}
 		for _, ms := range c.lengths {
-			iv.Standstills = append(iv.Standstills, still(0, ms))
+			part.Standstills = append(part.Standstills, still(0, ms))
 		}
-		s.add(iv, 0)
-		got := s.summary(c.loadMs*1e6, c.ok)
+		a.Add(&part)
+		got := standstillOf(&a, c.ok)
 		near := func(a, b int64) bool { return a >= b-b/500 && a <= b+b/500 }
 		if got.Count != c.want.Count || got.LongestNs != c.want.LongestNs || !near(got.TotalNs, c.want.TotalNs) || !near(got.LeastNs, c.want.LeastNs) {
 			t.Errorf("%v: %+v, want %+v", c.lengths, got, c.want)

@@ -27,7 +27,7 @@ type Summary struct {
 	DurationSeconds float64        `json:"testDuration"`
 	Requests        SummaryCount   `json:"requests"`
 	RPS             SummaryRate    `json:"rps"`
-	RespTime        SummaryTime    `json:"respTime"`    // end − intended start
+	RespTime        SummaryTime    `json:"respTime"`    // end − intended start, of those that succeeded
 	ServiceTime     SummaryTime    `json:"serviceTime"` // end − actual send
 	Errors          map[string]int `json:"errors"`      // by class
 	Verdict         string         `json:"verdict"`
@@ -43,7 +43,8 @@ type SummaryCount struct {
 	ErrorPercent float64 `json:"errorPercentage"`
 }
 
-// SummaryRate is operations per second, to 5 decimals. Actual counts all that finished.
+// SummaryRate is operations per second, to 5 decimals. Actual counts
+// those that succeeded.
 type SummaryRate struct {
 	Target float64 `json:"target,omitempty"` // open loads: what the schedule asked for
 	Actual float64 `json:"actual"`
@@ -67,7 +68,7 @@ func SummaryOf(run *Run) *Summary {
 		Started: run.Started.UTC().Format(time.RFC3339), DurationSeconds: round5(float64(run.DurationNs) / 1e9),
 		Requests: SummaryCount{Total: run.Total.Done, Succeeded: run.Total.OK, Failed: run.Total.Failed, Dropped: run.Total.Dropped},
 		RPS:      SummaryRate{Target: round5(run.Total.OfferedPerS)},
-		RespTime: summaryTime(&run.Total.Response), ServiceTime: summaryTime(&run.Total.Service),
+		RespTime: summaryTime(&run.Total.ResponseOK), ServiceTime: summaryTime(&run.Total.Service),
 		Errors: map[string]int{}, Verdict: run.Verdict.Result, Complete: run.Complete,
 	}
 	var addresses []string
@@ -86,7 +87,7 @@ func SummaryOf(run *Run) *Summary {
 		s.SetupSeconds = round5(float64(run.Setup.DurationNs) / 1e9)
 	}
 	if run.DurationNs > 0 {
-		s.RPS.Actual = round5(float64(run.Total.Done) / (float64(run.DurationNs) / 1e9))
+		s.RPS.Actual = round5(float64(run.Total.OK) / (float64(run.DurationNs) / 1e9))
 	}
 	if run.Total.Done > 0 {
 		s.Requests.ErrorPercent = round5(100 * float64(run.Total.Failed) / float64(run.Total.Done))

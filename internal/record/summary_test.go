@@ -14,7 +14,7 @@ func TestSummary(t *testing.T) {
 	run.DurationNs = 3e9
 	run.Total.Done, run.Total.OK, run.Total.Failed = 100, 99, 1
 	run.Total.Errors = map[string]uint64{"timeout": 1}
-	run.Total.Response = Latency{Count: 99, MinNs: 1_500_000, MeanNs: 2_123_456.789, P50Ns: 2e6, MaxNs: 9e6}
+	run.Total.ResponseOK = Latency{Count: 99, MinNs: 1_500_000, MeanNs: 2_123_456.789, P50Ns: 2e6, MaxNs: 9e6}
 	run.Setup = &Setup{DurationNs: 1_250_000_000}
 	path, err := WriteSummary(OS{}, filepath.Join(t.TempDir(), "sub"), run)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestSummary(t *testing.T) {
 	if got["picodataVersion"] != "25.3.1" || got["configName"] != "cars" || got["seed"] != 7.0 || got["setupTime"] != 1.25 {
 		t.Errorf("got %s", data)
 	}
-	if rps := got["rps"].(map[string]any)["actual"]; rps != 33.33333 {
+	if rps := got["rps"].(map[string]any)["actual"]; rps != 33.0 {
 		t.Errorf("rps.actual %v", rps)
 	}
 	if avg := got["respTime"].(map[string]any)["avg"]; avg != 2.12346 {

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,10 +33,10 @@ type Bundle struct {
 	failures  *failureLog
 	intervals appendLog
 	errors    appendLog
-	merged    []*Interval // beyond WaitingBytes: lossless sums of what can't be written, by phase
-	tally     *Tally
+	merged    []*measure.Interval // beyond WaitingBytes: lossless sums of what can't be written, by phase
 	lines     lineEncoder
 	syncedNs  int64
+	began     bool // an interval has been told of
 
 	mu       sync.Mutex
 	warnings []Warning
@@ -62,7 +64,8 @@ func newBundle(fsys FS, dir string, intervals, failures File, o Options) *Bundle
 // Start writes plan.yml and a run.json that says that the run is not complete. run must already
 // name its Operations, Targets and Phases: a killed run is read back by them.
 func (b *Bundle) Start(plan []byte, run *Run) error {
-	b.tally = NewTally(run)
+	hash := sha256.Sum256(plan)
+	run.PlanHash = hex.EncodeToString(hash[:])
 	if err := replaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), plan); err != nil {
 		return folderError(b.Dir, err)
 	}
@@ -80,23 +83,19 @@ func (b *Bundle) Update(run *Run) error {
 	return b.writeRun(&now)
 }
 
-// Tally is the sums so far; call Fill on it when the load has ended. Start must have been called.
-func (b *Bundle) Tally() *Tally { return b.tally }
-
 // Interval implements measure.Sink. It fails only for what can't be encoded: a full disk doesn't
 // end the load, it makes the record wait (see Options.WaitingBytes) and warn once.
 func (b *Bundle) Interval(iv *measure.Interval) error {
-	v := &Interval{Interval: *iv, Slices: 1}
-	b.tally.Add(v)
-	if err := b.appendInterval(v); err != nil {
+	b.began = true
+	if err := b.appendInterval(iv); err != nil {
 		return fmt.Errorf("encode interval %d of the record: %w", iv.Index, err)
 	}
 	b.appendFailures()
-	b.flush(v.EndNs)
+	b.flush(iv.EndNs)
 	return nil
 }
 
-func (b *Bundle) appendInterval(v *Interval) error {
+func (b *Bundle) appendInterval(v *measure.Interval) error {
 	if len(b.merged) > 0 {
 		b.merge(v)
 		return nil
@@ -114,13 +113,12 @@ func (b *Bundle) appendInterval(v *Interval) error {
 }
 
 // merge adds v to what waits in merged form. Intervals of different phases stay apart.
-func (b *Bundle) merge(v *Interval) {
-	if n := len(b.merged); n > 0 && b.merged[n-1].Phase == v.Phase && b.merged[n-1].WarmUp == v.WarmUp {
-		b.merged[n-1].add(v)
+func (b *Bundle) merge(v *measure.Interval) {
+	if n := len(b.merged); n > 0 && b.merged[n-1].Extend(v) {
 		return
 	}
-	sum := &Interval{}
-	sum.add(v)
+	sum := &measure.Interval{}
+	sum.Extend(v)
 	b.merged = append(b.merged, sum)
 }
 
@@ -211,7 +209,7 @@ func (b *Bundle) Abandon() {
 // free for the next try. A folder that the user named stays, empty.
 func (b *Bundle) Discard() {
 	b.Abandon()
-	if b.tally != nil && b.tally.lastUnix != 0 {
+	if b.began {
 		return
 	}
 	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile} {

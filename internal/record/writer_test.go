@@ -16,7 +16,7 @@ func rebuildOf(t *testing.T, dir string) *Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := r.Rebuild()
+	run, _, err := r.Rebuild()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 			if err := b.Interval(ivs[3]); err != nil {
 				t.Fatal(err)
 			}
-			b.Tally().Fill(run)
+			fill(run, ivs)
 			run.Complete = true
 			if err := b.Finish(run); err != nil {
 				t.Fatal(err)
@@ -78,12 +78,13 @@ func TestDiskThatStaysFullIsToldAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	room = 10
-	for _, iv := range intervalsOf(samples(100), everything) {
+	ivs := intervalsOf(samples(100), everything)
+	for _, iv := range ivs {
 		if err := b.Interval(iv); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.Tally().Fill(run)
+	fill(run, ivs)
 	err = b.Finish(run)
 	if err == nil || !strings.Contains(err.Error(), "no space left") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("Finish: %v", err)
@@ -107,7 +108,7 @@ func TestErrorSamplesAreBounded(t *testing.T) {
 	}
 	b.Failed(&ErrorSample{Time: began, Class: "server", Code: "40P01", Text: "deadlock"})
 	b.Failed(&ErrorSample{Time: began, Class: "connect", Text: strings.Repeat("é", 1000), Address: "a:1"})
-	b.Tally().Fill(run)
+	fill(run, nil)
 	run.Complete = true
 	if err := b.Finish(run); err != nil {
 		t.Fatal(err)
@@ -144,7 +145,7 @@ func TestManyCodesAreCountedInFixedMemory(t *testing.T) {
 }
 
 func TestEmptyHistogramsAreOmitted(t *testing.T) {
-	line, err := new(lineEncoder).encode(&Interval{Interval: *newInterval(1), Slices: 1})
+	line, err := new(lineEncoder).encode(newInterval(1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 // Brief writes the report for people in short: what was done, how long it took, what failed, and the
@@ -13,7 +14,7 @@ import (
 func Brief(w io.Writer, run *record.Run, o Options) error {
 	p := &page{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
 	p.title(run)
-	for _, section := range []func(*page, *record.Run){totals, latencies, failures, thresholds, verdict, named} {
+	for _, section := range []func(*page, *record.Run){totals, latencies, failures, thresholds, lastWord, named} {
 		section(p, run)
 	}
 	return p.out.Flush()
@@ -29,6 +30,6 @@ func named(p *page, run *record.Run) {
 		p.paragraph("  ! ", yellow, strings.Join(ids, ", ")+": --output text says more", plain)
 	}
 	if p.o.Path != "" {
-		p.paragraph("  ", plain, "record "+clean(p.o.Path), dim)
+		p.paragraph("  ", plain, "record "+units.Clean(p.o.Path), dim)
 	}
 }

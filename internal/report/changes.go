@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 // mostChanges is how many changes the terminal shows.
@@ -22,11 +23,11 @@ func changes(p *page, run *record.Run) {
 	slices.SortStableFunc(hints, func(a, b record.Hint) int { return cmp.Compare(beganNs(&a), beganNs(&b)) })
 	shown := hints[:min(len(hints), mostChanges)]
 	for _, h := range shown {
-		at := padLeft(span(time.Duration(beganNs(&h)).Round(time.Second)), 10) + "  "
+		at := padLeft(units.Span(time.Duration(beganNs(&h)).Round(time.Second)), 10) + "  "
 		p.paragraph("  "+at, dim, HintText(&h), plain)
 	}
 	if more := uint64(len(run.Hints)-len(shown)) + run.HintsMore; more > 0 {
-		p.line(p.o.paint(fmt.Sprintf("  and %s, see %s", plural(more, "other", "others"), record.RunFile), dim))
+		p.line(p.o.paint(fmt.Sprintf("  and %s, see %s", units.Plural(more, "other", "others"), record.RunFile), dim))
 	}
 }
 
@@ -42,7 +43,7 @@ func beganNs(h *record.Hint) int64 {
 func HintText(h *record.Hint) string {
 	s := hintWords(h)
 	if h.Operation != "" && h.Operation != "all" {
-		s = clean(h.Operation) + ": " + s
+		s = units.Clean(h.Operation) + ": " + s
 	}
 	return s
 }
@@ -50,11 +51,11 @@ func HintText(h *record.Hint) string {
 func hintWords(h *record.Hint) string {
 	switch {
 	case h.Metric == "generator":
-		return fmt.Sprintf("the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", span(time.Duration(h.To)))
+		return fmt.Sprintf("the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", units.Span(time.Duration(h.To)))
 	case h.Kind == "pause":
-		return fmt.Sprintf("pause: nothing succeeded for %s, after %s/s before", span(time.Duration(h.LengthNs)), rate(h.From))
+		return fmt.Sprintf("pause: nothing succeeded for %s, after %s/s before", units.Span(time.Duration(h.LengthNs)), units.Rate(h.From))
 	case h.Kind == "recovery":
-		return fmt.Sprintf("recovery: operations succeed again, %s/s", rate(h.To))
+		return fmt.Sprintf("recovery: operations succeed again, %s/s", units.Rate(h.To))
 	}
 	name, value := hintMetric(h.Metric)
 	verb := "rose"
@@ -63,7 +64,7 @@ func hintWords(h *record.Hint) string {
 	}
 	s := fmt.Sprintf("%s %s from %s to %s", name, verb, value(h.From), value(h.To))
 	if h.Ratio > 0 {
-		s += " (×" + digits3(h.Ratio) + ")"
+		s += " (×" + units.Digits3(h.Ratio) + ")"
 	}
 	if h.Kind == "start-up" {
 		s = "start-up: " + s
@@ -74,11 +75,11 @@ func hintWords(h *record.Hint) string {
 func hintMetric(metric string) (name string, value func(float64) string) {
 	switch metric {
 	case "p99":
-		return "response p99", latency
+		return "response p99", units.Latency
 	case "throughput":
-		return "throughput", func(x float64) string { return rate(x) + "/s" }
+		return "throughput", func(x float64) string { return units.Rate(x) + "/s" }
 	case "errors":
-		return "share of failures", fraction
+		return "share of failures", units.Fraction
 	}
-	return clean(metric), digits3
+	return units.Clean(metric), units.Digits3
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"brunt/internal/units"
 )
 
 // Filling is how far the filling of tables is. It is an alias of a struct without a name, so that
@@ -47,13 +49,13 @@ func (p *LoadProgress) Show(f Filling) {
 		return
 	}
 	p.last = now
-	fields := []cell{{"fill " + clean(f.Table), bold}, {clock(elapsed), plain}}
+	fields := []cell{{"fill " + units.Clean(f.Table), bold}, {clock(elapsed), plain}}
 	if f.AllTotal > 0 && p.screen.o.Live {
 		fields = append(fields, cell{gauge(min(float64(f.AllDone)/float64(f.AllTotal), 1), 16), cyan})
 	}
 	fields = append(fields,
-		cell{rate(f.RatePerS) + " rows/s", bold},
-		cell{count(f.AllDone) + " of " + count(f.AllTotal) + " rows", plain})
+		cell{units.Rate(f.RatePerS) + " rows/s", bold},
+		cell{units.Count(f.AllDone) + " of " + units.Count(f.AllTotal) + " rows", plain})
 	if f.Left > 0 {
 		fields = append(fields, cell{clock(f.Left) + " left", dim})
 	}

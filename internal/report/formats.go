@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
 
 // formats are what Write writes, by name.
@@ -49,7 +51,7 @@ func JSON(w io.Writer, run *record.Run) error {
 	out := struct {
 		*record.Run
 		ExitCode int `json:"exit_code"`
-	}{run, ExitCode(run)}
+	}{run, verdict.ExitCode(run)}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
@@ -74,15 +76,23 @@ func CSV(w io.Writer, run *record.Run) error {
 		}
 		row = append(row, float(float64(run.DurationNs)/1e9), float(o.RatePerS), float(o.OfferedPerS))
 		for _, l := range []record.Latency{o.Response, o.Service, o.Lag} {
-			row = append(row, strconv.FormatInt(l.MinNs, 10), float(l.MeanNs))
-			for _, ns := range []int64{l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
-				row = append(row, strconv.FormatInt(ns, 10))
+			row = append(row, number(l.MinNs), float(l.MeanNs))
+			for _, ns := range []record.Ns{l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
+				row = append(row, number(ns))
 			}
 		}
 		_ = out.Write(append(row, run.Verdict.Result))
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// number writes nanoseconds, and nothing for what is infinite.
+func number(ns record.Ns) string {
+	if ns == record.Infinite {
+		return ""
+	}
+	return strconv.FormatInt(int64(ns), 10)
 }
 
 func float(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
@@ -96,29 +106,33 @@ func Markdown(w io.Writer, run *record.Run) error {
 		print("- %s\n", markdownText(r))
 	}
 	print("\n%s operations in %s, **%s/s**, %s failed; %s load, %s; %s; seed %d.\n\n",
-		count(run.Total.Done), span(time.Duration(run.DurationNs)), rate(run.Total.RatePerS), percent(run.Total.Failed, run.Total.Done),
-		run.LoadModel, plural(run.Sessions, "session", "sessions"), markdownText(strings.Join(targetGroups(run), "; ")), run.Seed)
+		units.Count(run.Total.Done), units.Span(time.Duration(run.DurationNs)), units.Rate(run.Total.RatePerS), units.Percent(run.Total.Failed, run.Total.Done),
+		run.LoadModel, units.Plural(run.Sessions, "session", "sessions"), markdownText(strings.Join(targetGroups(run), "; ")), run.Seed)
 	if lost, note := timeLost(run); lost != "" {
 		print("**Time lost: %s**; %s.\n\n", lost, note)
 	}
 	print("| Operation | Time | Rate/s | Failed | Mean | p50 | p90 | p95 | p99 | p99.9 | Max |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	row := func(name, kind string, o *record.Operation, l *record.Latency) {
-		print("| %s | %s | %s | %s |", markdownText(name), kind, rate(o.RatePerS), percent(o.Failed, o.Done))
-		for _, ns := range []float64{l.MeanNs, float64(l.P50Ns), float64(l.P90Ns), float64(l.P95Ns), float64(l.P99Ns), float64(l.P999Ns), float64(l.MaxNs)} {
-			print(" %s |", latency(ns))
+		print("| %s | %s | %s | %s |", markdownText(name), kind, units.Rate(o.RatePerS), units.Percent(o.Failed, o.Done))
+		print(" %s |", units.Latency(l.MeanNs))
+		for _, ns := range []record.Ns{l.P50Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.MaxNs} {
+			print(" %s |", units.LatencyInt(ns))
 		}
 		print("\n")
 	}
 	for _, o := range append([]record.Operation{run.Total}, run.Operations...) {
 		if run.LoadModel != "closed" {
 			row(o.Name, "response", &o, &o.Response)
+			if o.Response.NoAnswer > 0 {
+				row(o.Name, "response of successes", &o, &o.ResponseOK)
+			}
 		}
 		row(o.Name, "service", &o, &o.Service)
 	}
 	if len(run.Thresholds) > 0 {
 		print("\n| Threshold | Value | |\n|---|---:|---|\n")
 		for _, t := range run.Thresholds {
-			print("| %s | %s | %s |\n", markdownText(t.Text), thresholdValue(t.Value, t.Unit), map[bool]string{true: "pass", false: "**fail**"}[t.Pass])
+			print("| %s | %s | %s |\n", markdownText(t.Text), units.Value(float64(t.Value), t.Unit), map[bool]string{true: "pass", false: "**fail**"}[t.Pass])
 		}
 	}
 	watchedMarkdown(print, run)
@@ -137,5 +151,5 @@ func Markdown(w io.Writer, run *record.Run) error {
 
 // markdownText makes text that means only itself in Markdown's tables and lines.
 func markdownText(s string) string {
-	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#", "\\#").Replace(clean(s))
+	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#", "\\#").Replace(units.Clean(s))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/verdict"
 )
 
 func TestJSONIsTheRunAndItsExitCode(t *testing.T) {
@@ -24,7 +25,7 @@ func TestJSONIsTheRunAndItsExitCode(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.ExitCode != 99 || got.Schema != record.SchemaVersion || got.Total.Done != run.Total.Done || got.Verdict.Result != Fail {
+	if got.ExitCode != 99 || got.Schema != record.SchemaVersion || got.Total.Done != run.Total.Done || got.Verdict.Result != verdict.Fail {
 		t.Errorf("exit %d, schema %d, %d done, %s", got.ExitCode, got.Schema, got.Total.Done, got.Verdict.Result)
 	}
 	if h, err := got.Total.Response.Histogram(); err != nil || h.Count() != run.Total.OK {
@@ -46,7 +47,7 @@ func TestCSVHasALineForEachOperation(t *testing.T) {
 		t.Errorf("got %q", rows)
 	}
 	for i, name := range rows[0] {
-		if name == "response_p99_ns" && rows[1][i] != strconv.FormatInt(run.Total.Response.P99Ns, 10) {
+		if name == "response_p99_ns" && rows[1][i] != strconv.FormatInt(int64(run.Total.Response.P99Ns), 10) {
 			t.Errorf("response_p99_ns %s", rows[1][i])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 var quantileColumns = []column{
@@ -20,13 +21,13 @@ var beyond = [...]float64{1, 1, 1, 1, 1, 0.01, 0.001, 0.0001, 1}
 // quantiles are a distribution's cells in the order of quantileColumns.
 func quantiles(l *record.Latency, st style) []cell {
 	out := make([]cell, len(quantileColumns))
-	for i, ns := range []float64{
-		l.MeanNs, float64(l.P50Ns), float64(l.P75Ns), float64(l.P90Ns), float64(l.P95Ns),
-		float64(l.P99Ns), float64(l.P999Ns), float64(l.P9999Ns), float64(l.MaxNs),
-	} {
-		out[i] = cell{latency(ns), st}
-		if l.Count == 0 || float64(l.Count)*beyond[i] < 1 {
+	for i, ns := range []record.Ns{record.Ns(l.MeanNs), l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
+		out[i] = cell{units.LatencyInt(ns), st}
+		switch all := l.Count + l.NoAnswer; {
+		case all == 0 || float64(all)*beyond[i] < 1, i == 0 && l.Count == 0:
 			out[i] = cell{"–", dim}
+		case ns == record.Infinite:
+			out[i].style = red
 		}
 	}
 	return out
@@ -36,6 +37,9 @@ func quantiles(l *record.Latency, st style) []cell {
 func latencies(p *page, run *record.Run) {
 	closed := run.LoadModel == "closed"
 	note := "response: from the intended start · service: from the actual send"
+	if run.Total.Response.NoAnswer > 0 {
+		note = "response: of all arrivals, ∞ without a good answer · service: of successes, from the actual send"
+	}
 	if closed {
 		note = "closed load: sessions wait for answers, so response = service"
 	}
@@ -49,16 +53,19 @@ func latencies(p *page, run *record.Run) {
 		t.columns = append(t.columns[:3:3], quantileColumns...)
 	}
 	add := func(o *record.Operation, name string, st style) {
-		failed := cell{percent(o.Failed, o.Done), plain}
+		failed := cell{units.Percent(o.Failed, o.Done), plain}
 		if o.Failed > 0 {
 			failed.style = red
 		}
-		row := []cell{{name, st}, {rate(o.RatePerS), st}, failed}
+		row := []cell{{name, st}, {units.Rate(o.RatePerS), st}, failed}
 		if closed {
 			t.add(append(row, quantiles(&o.Service, st)...)...)
 			return
 		}
 		t.add(append(append(row, cell{"response", plain}), quantiles(&o.Response, st)...)...)
+		if o.Response.NoAnswer > 0 {
+			t.add(append(append(cells("", "", ""), cell{"of successes", dim}), quantiles(&o.ResponseOK, dim)...)...)
+		}
 		t.add(append(append(cells("", "", ""), cell{"service", dim}), quantiles(&o.Service, dim)...)...)
 	}
 	if len(run.Operations) != 1 {
@@ -70,7 +77,7 @@ func latencies(p *page, run *record.Run) {
 		if len(run.Operations) == 1 {
 			mark = ""
 		}
-		add(o, mark+clean(o.Name), plain)
+		add(o, mark+units.Clean(o.Name), plain)
 	}
 	p.grid(t)
 }
@@ -101,8 +108,8 @@ func histogram(p *page, run *record.Run) {
 	for _, r := range rows {
 		upTo += r.count
 		label := padLeft(edge(r.fromNs), 7) + " – " + padLeft(edge(r.toNs), 7)
-		p.line("  " + padLeft(label, 19) + "  " + padLeft(percent(r.count, total), 9) + "  " +
-			p.o.paint(padLeft(percent(upTo, total), 9), dim) + "  " + p.o.paint(bar(float64(r.count)/float64(most), room), cyan))
+		p.line("  " + padLeft(label, 19) + "  " + padLeft(units.Percent(r.count, total), 9) + "  " +
+			p.o.paint(padLeft(units.Percent(upTo, total), 9), dim) + "  " + p.o.paint(bar(float64(r.count)/float64(most), room), cyan))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 // Progress tells how a run goes: the phase, time gone and left, and the rate, failures, response
@@ -51,8 +52,7 @@ func (p *Progress) Start(run *record.Run) {
 
 // Interval implements measure.Sink. It never fails.
 func (p *Progress) Interval(iv *measure.Interval) error {
-	v := record.Interval{Interval: *iv, Slices: 1}
-	counts := v.Totals()
+	counts := iv.Totals()
 	p.counts.Add(&counts)
 	p.done += counts.Done
 	for i := range iv.Operations {
@@ -79,27 +79,27 @@ func (p *Progress) Done() { p.screen.clear() }
 
 func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []cell {
 	elapsed := time.Duration(iv.EndNs)
-	phase := clean(iv.Phase)
+	phase := units.Clean(iv.Phase)
 	if iv.WarmUp && !strings.Contains(strings.ToLower(phase), "warm") {
 		phase += " (warm-up)"
 	}
 	ok := p.counts.OK()
-	failed := cell{count(p.counts.Failed()) + " failed", dim}
+	failed := cell{units.Count(p.counts.Failed()) + " failed", dim}
 	if p.counts.Failed() > 0 {
-		failed = cell{fmt.Sprintf("%s failed (%s)", count(p.counts.Failed()), percent(p.counts.Failed(), p.counts.Done)), red}
+		failed = cell{fmt.Sprintf("%s failed (%s)", units.Count(p.counts.Failed()), units.Percent(p.counts.Failed(), p.counts.Done)), red}
 	}
 	p99 := cell{"p99 –", dim}
 	if p.tail.Count() > 0 {
-		p99 = cell{"p99 " + latencyInt(p.tail.Quantile(0.99)), plain}
+		p99 = cell{"p99 " + units.LatencyInt(p.tail.Quantile(0.99)), plain}
 	}
 	part, left := p.part(elapsed)
 	fields := []cell{{padRight(phase, 8), bold}, {clock(elapsed), plain}}
 	if part >= 0 && p.screen.o.Live {
 		fields = append(fields, cell{gauge(part, 16), cyan})
 	}
-	fields = append(fields, cell{padLeft(rate(float64(ok)/(float64(sinceNs)/1e9)), 7) + "/s", bold}, p99, failed)
+	fields = append(fields, cell{padLeft(units.Rate(float64(ok)/(float64(sinceNs)/1e9)), 7) + "/s", bold}, p99, failed)
 	if iv.Backlog > 0 {
-		fields = append(fields, cell{"backlog " + count(iv.Backlog), yellow})
+		fields = append(fields, cell{"backlog " + units.Count(iv.Backlog), yellow})
 	}
 	if left >= 0 {
 		fields = append(fields, cell{clock(left) + " left", dim})

@@ -9,14 +9,12 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 // tick is a second of a run.
 func tick(k, done, failed int) *measure.Interval {
-	iv := &measure.Interval{
-		Index: k, StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Phase: "hold",
-		Operations: make([]measure.OperationInterval, 1),
-	}
+	iv := &measure.Interval{Index: k, Phase: "hold", Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 1)}}
 	o := &iv.Operations[0]
 	o.Done, o.Errors[1] = uint64(done), uint64(failed)
 	o.Response = measure.NewHistogram()
@@ -89,7 +87,7 @@ func TestProgressOnTerminalFollowsItsWidth(t *testing.T) {
 
 func TestShortWorkIsQuiet(t *testing.T) {
 	var b bytes.Buffer
-	now := began
+	now := recordtest.Began
 	o := Options{Live: true, Color: true, Now: func() time.Time { return now }}
 	p := progressOf(&b, o, 1900*time.Millisecond, 0)
 	for k := range 4 {
@@ -122,7 +120,7 @@ func TestProgressOfAQueueEstimates(t *testing.T) {
 
 func TestLoadProgress(t *testing.T) {
 	var b bytes.Buffer
-	now := began
+	now := recordtest.Began
 	l := NewLoadProgress(&b, Options{Now: func() time.Time { return now }})
 	for s := 1; s <= 21; s++ {
 		now = now.Add(time.Second)

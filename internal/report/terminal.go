@@ -1,5 +1,5 @@
 // Package report tells what a run's record says: on a terminal, as JSON, CSV and Markdown; the
-// progress lines of a run under way; the verdict and the warnings. It reads records and knows
+// progress lines of a run under way; the lastWord and the warnings. It reads records and knows
 // nothing of how a run is made.
 package report
 
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 // Terminal writes the report for people. It holds no control characters but those of Options.
@@ -17,7 +18,7 @@ func Terminal(w io.Writer, run *record.Run, o Options) error {
 	p.title(run)
 	for _, section := range []func(*page, *record.Run){
 		configuration, totals, latencies, histogram, phases, addresses, changes, watched, failures,
-		thresholds, generator, environment, warnings, verdict,
+		thresholds, generator, environment, warnings, lastWord,
 	} {
 		section(p, run)
 	}
@@ -35,9 +36,9 @@ func (p *page) line(s string) { _, _ = p.out.WriteString(strings.TrimRight(s, " 
 
 // title is the first line: the run's name and when it was, and a rule to the right edge.
 func (p *page) title(run *record.Run) {
-	left, name := "━━ ", cut(clean(run.Name), p.columns/2)
+	left, name := "━━ ", cut(units.Clean(run.Name), p.columns/2)
 	when := run.Started.UTC().Format("2006-01-02 15:04:05 UTC")
-	right := " brunt " + clean(run.Brunt) + " ━━"
+	right := " brunt " + units.Clean(run.Brunt) + " ━━"
 	if run.Brunt == "" {
 		right = " brunt ━━"
 	}

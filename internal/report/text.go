@@ -51,19 +51,6 @@ func cut(s string, n int) string {
 	return b.String() + "…"
 }
 
-// clean makes what came from elsewhere safe to print: no control characters, one line.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r == '\r' {
-			return ' '
-		}
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-}
-
 func padRight(s string, n int) string { return s + strings.Repeat(" ", max(n-displayWidth(s), 0)) }
 func padLeft(s string, n int) string  { return strings.Repeat(" ", max(n-displayWidth(s), 0)) + s }
 

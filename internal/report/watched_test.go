@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/verdict"
 )
 
 // leaking is a run with a process that leaks, a service that doesn't, and falling throughput.
@@ -30,7 +31,7 @@ func leaking() *record.Run {
 		}},
 		{Source: "pid:1", Missed: 10, Trouble: "permission denied", Metrics: []record.WatchedMetric{}},
 	}
-	run.Warnings = Assess(run)
+	run.Warnings = verdict.Assess(run)
 	return run
 }
 
@@ -74,7 +75,7 @@ func TestSteadyThroughputIsNoSection(t *testing.T) {
 	if err := Terminal(&b, run, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(b.String(), "WATCHED") || len(Assess(run)) != 0 {
+	if strings.Contains(b.String(), "WATCHED") || len(verdict.Assess(run)) != 0 {
 		t.Errorf("steady throughput is reported:\n%s", b.String())
 	}
 }

@@ -31,7 +31,8 @@ func (r *Runner) begin(started time.Time) {
 		Started: started.UTC(), Seed: p.Seed, LoadModel: p.LoadModel(),
 		Sessions: p.MostSessions(), Pipeline: p.Settings.Pipeline,
 		ToleranceNs: int64(p.Settings.TimingTolerance), Spin: p.Settings.Spin > 0,
-		IntervalNs:  int64(p.Settings.Interval),
+		IntervalNs: int64(p.Settings.Interval),
+		Stride:     r.o.Stride, Offset: r.o.Offset,
 		Environment: record.Fingerprint(), Extra: c.Extra,
 	}
 	for i, t := range r.stand.targets {
@@ -40,6 +41,9 @@ func (r *Runner) begin(started time.Time) {
 			Address: t.Address, Protocol: p.Target.Protocol,
 			Product: info.Product, Version: info.Version, Settings: info.Settings,
 		})
+	}
+	for _, t := range p.Thresholds {
+		run.Thresholds = append(run.Thresholds, record.Threshold{Text: t.Text, Limit: t.Limit})
 	}
 	for _, op := range r.Workload.Operations {
 		run.Operations = append(run.Operations, record.Operation{Name: op.Name})

@@ -16,8 +16,8 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
-	"brunt/internal/report"
 	"brunt/internal/tier"
+	"brunt/internal/verdict"
 	"brunt/internal/workload"
 )
 
@@ -33,6 +33,7 @@ type Runner struct {
 	clock     tier.Clock
 	collector *measure.Collector
 	fleet     tier.Fleet
+	watch     *verdict.Watch
 	outcome   *engine.Outcome
 	sinkTold  bool
 	finished  bool         // the record is complete
@@ -131,6 +132,12 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	} else {
 		next = r.announced(next)
 	}
+	p := r.stand.plan
+	rules := verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold, Queue: r.Workload.Total}
+	for _, op := range r.Workload.Operations {
+		rules.Operations = append(rules.Operations, op.Name)
+	}
+	r.watch = verdict.NewWatch(rules)
 	defer r.fleet.Close()
 	keeper := keepAwake(ctx, r.stand.plan, r.Record)
 	defer func() {
@@ -146,9 +153,9 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
 		Sinks:     append([]measure.Sink{r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint)}, r.o.Sinks...),
-		SinkError: r.sinkFailed,
-		Health:    probe,
-		Stride:    r.o.Stride, Offset: r.o.Offset,
+		SinkError: r.sinkFailed, Check: r.watch.Check,
+		Health: probe,
+		Stride: r.o.Stride, Offset: r.o.Offset,
 	}, next)
 	return err
 }
@@ -156,14 +163,12 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 // announced makes the record list the phases that next names.
 func (r *Runner) announced(next engine.Next) engine.Next {
 	p := *r.stand.plan // gathers the load as it goes
-	return func(sofar *measure.Interval) []plan.Phase {
+	return func(sofar *measure.Tally) []plan.Phase {
 		n := len(p.Load)
 		p.Load = named(append(p.Load, next(sofar)...))
 		r.Record.LoadModel = p.LoadModel()
 		for i := n; i < len(p.Load); i++ {
-			listed := r.phase(&p.Load[i])
-			r.Record.Phases = append(r.Record.Phases, listed)
-			r.bundle.Tally().Expect(listed)
+			r.Record.Phases = append(r.Record.Phases, r.phase(&p.Load[i]))
 		}
 		if err := r.bundle.Update(r.Record); err != nil {
 			r.sinkFailed(err)
@@ -176,19 +181,15 @@ func (r *Runner) announced(next engine.Next) engine.Next {
 func (r *Runner) Finish() error {
 	run, outcome := r.Record, r.outcome
 	r.finished = true
-	r.bundle.Tally().Fill(run)
+	record.Fill(run, r.collector.Tally())
 	run.Ended, run.Complete = time.Now().UTC(), true
 	run.Interrupted, run.Aborted = outcome.Interrupted, outcome.Aborted
-	for _, t := range outcome.Thresholds {
-		run.Thresholds = append(run.Thresholds, record.Threshold{
-			Text: t.Threshold.Text, Pass: t.Pass, Value: t.Value, Unit: t.Unit,
-			Limit: t.Threshold.Limit, Aborted: t.Aborted,
-		})
+	if i := r.watch.Aborted(); i >= 0 {
+		run.Thresholds[i].Aborted = true
 	}
 	run.Failures = r.bundle.Failures()
-	run.Verdict = report.Judge(run)
 	run.Warnings = append(run.Warnings, missedReferences(r.stand.plan, run)...)
-	run.Warnings = append(run.Warnings, report.Assess(run)...)
+	verdict.Judge(run, r.collector.Total())
 	return r.bundle.Finish(run)
 }
 

@@ -91,14 +91,11 @@ func TestNextIsDecidedFromWhatHappened(t *testing.T) {
 	}
 	rate, before := 100.0, uint64(0)
 	var seen []uint64
-	err = r.Drive(context.Background(), nil, func(sofar *measure.Interval) []plan.Phase {
-		if sofar != nil {
-			var done uint64
-			for i := range sofar.Operations {
-				done += sofar.Operations[i].Done
-			}
-			seen = append(seen, done-before)
-			before = done
+	err = r.Drive(context.Background(), nil, func(sofar *measure.Tally) []plan.Phase {
+		if len(sofar.Phases()) > 0 {
+			c := sofar.Total().Totals()
+			seen = append(seen, c.Done-before)
+			before = c.Done
 			if rate *= 2; rate > 800 {
 				return nil
 			}

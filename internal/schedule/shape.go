@@ -144,3 +144,15 @@ func (s *Shape) Expected(ns int64) float64 {
 // Count is how many arrivals there are in all if they are Uniform: one at 0 expected arrivals,
 // one at 1, and so on, each before the end.
 func (s *Shape) Count() uint64 { return min(s.limit, uint64(math.Ceil(s.total))) }
+
+// LastsNs is how long the shape lasts: until its end, or until the arrival after its last one would
+// be expected.
+func (s *Shape) LastsNs() int64 {
+	unlimited := *s
+	unlimited.limit = math.MaxUint64
+	next := Arrivals{shape: &unlimited, next: s.limit}
+	if at, ok := next.Next(); ok {
+		return at
+	}
+	return s.duration
+}

@@ -95,9 +95,9 @@ func (r *Row) fill(run *record.Run) {
 	t := &run.Total
 	r.PerS, r.Failed = t.RatePerS, t.Failed
 	r.CPUNs = run.Health.CPUNsPerOperation
-	r.P50Ns, r.P99Ns = t.Service.P50Ns, t.Service.P99Ns
+	r.P50Ns, r.P99Ns = int64(t.Service.P50Ns), int64(t.Service.P99Ns)
 	if r.Open() {
-		r.LagP50Ns, r.LagP99Ns = t.Lag.P50Ns, t.Lag.P99Ns
+		r.LagP50Ns, r.LagP99Ns = int64(t.Lag.P50Ns), int64(t.Lag.P99Ns)
 	}
 }
 

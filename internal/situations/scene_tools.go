@@ -149,7 +149,7 @@ func readBrunt(_, dir string) (told, error) {
 	if err != nil {
 		return told{}, err
 	}
-	run, err := b.Result()
+	run, _, err := b.Result()
 	if err != nil {
 		return told{}, err
 	}

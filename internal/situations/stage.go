@@ -258,7 +258,7 @@ func (f *finished) judge(s *situation) {
 	b, err := record.Open(record.OS{}, f.Bundle)
 	if err == nil && f.Exit != 108 {
 		var run *record.Run
-		if run, err = b.Result(); err == nil && run.Complete {
+		if run, _, err = b.Result(); err == nil && run.Complete {
 			f.read(run)
 		}
 	}

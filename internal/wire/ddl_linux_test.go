@@ -58,7 +58,7 @@ func TestTablesChangeUnderLoad(t *testing.T) {
 		})
 	}
 	onTiers(t, p, target, tier.Config{Sessions: 3, OperationTimeout: 30 * time.Second, Retries: 50}, schedule.Stage{Operations: 3000}, begin,
-		func(t *testing.T, total *measure.Interval) {
+		func(t *testing.T, total *measure.Account) {
 			stop()
 			changes.Wait()
 			for i := range total.Operations {
@@ -88,7 +88,7 @@ func TestOneChangeNeedsNoRetries(t *testing.T) {
 		ask(t, s, fmt.Sprintf("ALTER TABLE once ADD COLUMN c%d int; SELECT 1", column))
 	}
 	onTiers(t, p, target, tier.Config{Sessions: 2, OperationTimeout: 30 * time.Second, Pipeline: 4}, schedule.Stage{Operations: 400}, change,
-		func(t *testing.T, total *measure.Interval) {
+		func(t *testing.T, total *measure.Account) {
 			if o := &total.Operations[0]; o.Failed() > 0 || o.Done != 400 || o.Missing < 100 || o.Missing > 300 {
 				t.Errorf("%d of %d failed, %v, %d found nothing (about half should)", o.Failed(), o.Done, o.Errors, o.Missing)
 			}

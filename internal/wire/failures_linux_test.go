@@ -86,8 +86,8 @@ func TestNoServer(t *testing.T) {
 		t.Fatalf("connected to nothing: %v", err)
 	}
 	b.run(openStage(t, 1000, 50*time.Millisecond))
-	if o := b.total().Operations[0]; o.Errors[driver.Connect]+o.Dropped != 50 || o.Errors[driver.Connect] == 0 {
-		t.Errorf("%d failed to connect, %d dropped; want 50 together", o.Errors[driver.Connect], o.Dropped)
+	if o := b.total().Operations[0]; o.Errors[driver.Connect]+o.Dropped() != 50 || o.Errors[driver.Connect] == 0 {
+		t.Errorf("%d failed to connect, %d dropped; want 50 together", o.Errors[driver.Connect], o.Dropped())
 	}
 	b.run(schedule.Stage{First: 50, Operations: 2})
 	if err := b.servers[0].Return(); err != nil {

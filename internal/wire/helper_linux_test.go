@@ -57,7 +57,7 @@ func (r watched) Record(s *measure.Sample) {
 	r.Recorder.Record(s)
 }
 
-func (r watched) Drop(operation int, n uint64) {
+func (r watched) GiveUp(operation int, why measure.Unsent, n uint64) {
 	r.w.mu.Lock()
 	r.w.dropped += n
 	total, f := r.w.dropped, r.w.onDrop
@@ -65,7 +65,7 @@ func (r watched) Drop(operation int, n uint64) {
 	if f != nil {
 		f(total)
 	}
-	r.Recorder.Drop(operation, n)
+	r.Recorder.GiveUp(operation, why, n)
 }
 
 func (r watched) Stall() {
@@ -188,7 +188,7 @@ func (b *bench) run(stage schedule.Stage) uint64 {
 }
 
 // total is everything recorded so far.
-func (b *bench) total() *measure.Interval {
+func (b *bench) total() *measure.Account {
 	b.collector.Cut(b.clock.Now(), measure.Meta{})
 	return b.collector.Total()
 }

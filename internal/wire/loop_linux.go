@@ -19,7 +19,8 @@ import (
 type recorder interface {
 	Record(s *measure.Sample)
 	OwnLag(ns int64)
-	Drop(operation int, n uint64)
+	GiveUp(operation int, why measure.Unsent, n uint64)
+	Unfinished(operation int, n uint64)
 	Offer(n uint64)
 	Stall()
 	Reconnect(address int)

@@ -1,5 +1,7 @@
 package wire
 
+import "brunt/internal/measure"
+
 // sendDue sends the arrivals that are due as long as there are lanes to take them. While there
 // are none the first waits, and with it all that follow it: they are drawn from the schedule
 // only when their turn comes, so that a backlog of any length takes no memory.
@@ -28,10 +30,12 @@ func (l *loop) sendDue(now int64) {
 			l.failConnect(p.number(p.ahead.k), p.ahead.intended, now)
 			p.ahead.advance()
 		case l.late(a != nil, lag, now):
+			why := measure.UnsentNoSession
 			if a != nil {
+				why = measure.UnsentGenerator
 				l.rec.OwnLag(now - max(p.ahead.intended, a.freeAt))
 			}
-			l.dropHead()
+			l.dropHead(why)
 		case a != nil:
 			l.available.drop()
 			l.sendHead(a, now)
@@ -84,11 +88,11 @@ func (l *loop) sendHead(a *lane, now int64) {
 }
 
 // dropHead gives up the first arrival.
-func (l *loop) dropHead() {
+func (l *loop) dropHead(why measure.Unsent) {
 	p := l.part
 	p.took(p.ahead.k)
 	p.done++
-	l.drop(p.number(p.ahead.k))
+	l.drop(p.number(p.ahead.k), why)
 	p.ahead.advance()
 }
 

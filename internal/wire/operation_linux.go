@@ -2,6 +2,7 @@ package wire
 
 import (
 	"brunt/internal/driver"
+	"brunt/internal/measure"
 	"brunt/internal/tier"
 	"brunt/internal/workload"
 )
@@ -214,9 +215,9 @@ func (l *loop) report(f *flight, failure *driver.Failure) {
 }
 
 // drop gives up an arrival without sending it.
-func (l *loop) drop(index uint64) {
+func (l *loop) drop(index uint64, why measure.Unsent) {
 	operation := l.work.Pick(index)
-	l.rec.Drop(operation, 1)
+	l.rec.GiveUp(operation, why, 1)
 	if l.work.Done != nil {
 		l.work.Done(operation, index, driver.Client)
 	}

@@ -83,7 +83,7 @@ func newFleet(t *testing.T, codec bool, address string, cfg tier.Config, o *outc
 	return fleet, cfg
 }
 
-func runOpen(t *testing.T, fleet tier.Fleet, cfg tier.Config, rate float64, d time.Duration) *measure.OperationInterval {
+func runOpen(t *testing.T, fleet tier.Fleet, cfg tier.Config, rate float64, d time.Duration) *measure.OperationAccount {
 	t.Helper()
 	stage := openStage(t, rate, d)
 	stage.StartNs = cfg.Clock.Now()
@@ -92,8 +92,8 @@ func runOpen(t *testing.T, fleet tier.Fleet, cfg tier.Config, rate float64, d ti
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	total := cfg.Collector.Total()
-	if o := &total.Operations[0]; o.Done+o.Dropped != total.Offered || total.Offered != uint64(rate*d.Seconds()) {
-		t.Errorf("%d done and %d dropped of %d offered", o.Done, o.Dropped, total.Offered)
+	if o := &total.Operations[0]; o.Done+o.Dropped() != total.Offered || total.Offered != uint64(rate*d.Seconds()) {
+		t.Errorf("%d done and %d dropped of %d offered", o.Done, o.Dropped(), total.Offered)
 	}
 	return &total.Operations[0]
 }
@@ -170,8 +170,8 @@ func TestPatientClientsWait(t *testing.T) {
 		if err := <-back; err != nil {
 			t.Error(err)
 		}
-		if c.Failed() > 2*sessions || c.Dropped != 0 {
-			t.Errorf("%d failed (%v), %d dropped; want at most one or two a session", c.Failed(), c.Errors, c.Dropped)
+		if c.Failed() > 2*sessions || c.Dropped() != 0 {
+			t.Errorf("%d failed (%v), %d dropped; want at most one or two a session", c.Failed(), c.Errors, c.Dropped())
 		}
 	})
 }
@@ -205,11 +205,11 @@ func brownOut(t *testing.T, codec bool, d driver.Driver) {
 		t.Fatal(err)
 	}
 	c := runOpen(t, fleet, cfg, 100, 2*time.Second)
-	if sent := c.Errors[driver.Timeout] + c.Errors[driver.UnknownOutcome]; sent+c.Dropped != 200 || c.Dropped > 20 {
-		t.Errorf("%v, %d dropped; want 200 sent", c.Errors, c.Dropped)
+	if sent := c.Errors[driver.Timeout] + c.Errors[driver.UnknownOutcome]; sent+c.Dropped() != 200 || c.Dropped() > 20 {
+		t.Errorf("%v, %d dropped; want 200 sent", c.Errors, c.Dropped())
 	}
-	if n := seen.Load(); n+c.Dropped != 200 {
-		t.Errorf("the server saw %d requests and %d were dropped, want 200", n, c.Dropped)
+	if n := seen.Load(); n+c.Dropped() != 200 {
+		t.Errorf("the server saw %d requests and %d were dropped, want 200", n, c.Dropped())
 	}
 }
 

@@ -29,7 +29,7 @@ type parity struct {
 	config  tier.Config
 	stages  []schedule.Stage
 	release func(m *match) // told of each finished operation
-	shows   func(m *match, total *measure.Interval) string
+	shows   func(m *match, total *measure.Account) string
 }
 
 // match is one tier's turn.
@@ -134,7 +134,7 @@ func play(t *testing.T, p parity, codec bool) string {
 	out := fmt.Sprintf("next %d, offered %d, own lags %d, backlog %d, hooks %v", next, total.Offered, total.OwnLag.Count(), total.Backlog, m.byClass)
 	for i := range total.Operations {
 		o := &total.Operations[i]
-		out += fmt.Sprintf("; %d done, %v, %d attempts, %d retries, %d dropped", o.Done, o.Errors, o.Attempts, o.Retries, o.Dropped)
+		out += fmt.Sprintf("; %d done, %v, %d attempts, %d retries, %d dropped", o.Done, o.Errors, o.Attempts, o.Retries, o.Dropped())
 		if o.Lag.Count() != o.Done || o.Response.Count() != o.OK() || o.Service.Count() != o.OK() || o.FailedResponse.Count() != o.Failed() {
 			t.Errorf("codec %v: histograms of %d, %d, %d and %d values for %+v", codec, o.Lag.Count(), o.Response.Count(), o.Service.Count(), o.FailedResponse.Count(), o.Counts)
 		}
@@ -146,7 +146,7 @@ func play(t *testing.T, p parity, codec bool) string {
 }
 
 // requests is how many frames the servers answered in all.
-func requests(m *match, _ *measure.Interval) string {
+func requests(m *match, _ *measure.Account) string {
 	var n uint64
 	for _, s := range m.servers {
 		n += s.Requests()
@@ -232,7 +232,7 @@ func parities(t *testing.T) map[string]parity {
 			stages: []schedule.Stage{closedStage(200), openStage(t, 1000, 100*time.Millisecond)}, shows: requests},
 		"retries after a pause": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)},
 			config: tier.Config{Sessions: 4, Retries: 1, RetryPause: 3 * time.Millisecond}, stages: []schedule.Stage{closedStage(100)},
-			shows: func(_ *match, total *measure.Interval) string {
+			shows: func(_ *match, total *measure.Account) string {
 				// Answers to the tenth come after a pause of at least 2.4 ms.
 				return fmt.Sprint(total.Operations[0].Response.CountAbove(2_400_000) >= 10)
 			}},
@@ -249,22 +249,22 @@ func parities(t *testing.T) map[string]parity {
 		"transactions that are retried": {plan: paused(time.Millisecond), servers: []func(*match) echo.Config{inTransaction(echo.Later, 2)},
 			config: tier.Config{Sessions: 4, Retries: 3}, stages: []schedule.Stage{closedStage(100)}, shows: requests},
 		"timeouts while thinking": {plan: paused(400 * time.Millisecond), servers: one, config: tier.Config{Sessions: 3, OperationTimeout: 100 * time.Millisecond, Retries: 3},
-			stages: []schedule.Stage{closedStage(6)}, shows: func(m *match, total *measure.Interval) string {
+			stages: []schedule.Stage{closedStage(6)}, shows: func(m *match, total *measure.Account) string {
 				// Of each: its begin, the first call, and the end of its transaction.
 				return fmt.Sprint(requests(m, total), " of 18, ", total.Operations[0].Errors[driver.Timeout], " of 6 too late, ", total.Addresses[0].Reconnects, " reconnects")
 			}},
 		"timeouts": {plan: single(), servers: []func(*match) echo.Config{withholding(func(n int64) bool { return n%40 == 5 })},
 			config: tier.Config{Sessions: 4, OperationTimeout: 400 * time.Millisecond}, stages: []schedule.Stage{closedStage(120)}},
 		"nothing listens, open": {plan: single(), servers: one, absent: true, config: tier.Config{Sessions: 4, OperationTimeout: 50 * time.Millisecond},
-			stages: []schedule.Stage{openStage(t, 200, 100*time.Millisecond)}, shows: func(_ *match, total *measure.Interval) string {
+			stages: []schedule.Stage{openStage(t, 200, 100*time.Millisecond)}, shows: func(_ *match, total *measure.Account) string {
 				return fmt.Sprintf("lag up to %d ns, own %d", total.Operations[0].Lag.Max(), total.OwnLag.Count())
 			}},
 		"a dead address": {plan: single(), servers: two, dead: 1, config: tier.Config{Sessions: 6},
-			stages: []schedule.Stage{closedStage(300), openStage(t, 1000, 200*time.Millisecond)}, shows: func(_ *match, total *measure.Interval) string {
+			stages: []schedule.Stage{closedStage(300), openStage(t, 1000, 200*time.Millisecond)}, shows: func(_ *match, total *measure.Account) string {
 				return fmt.Sprint(total.Addresses[0].Done, total.Addresses[0].Up, total.Addresses[1].Done, total.Addresses[1].Up)
 			}},
 		"policy": {plan: single(), servers: two, config: tier.Config{Sessions: 8, Balance: weighted},
-			stages: []schedule.Stage{closedStage(50)}, shows: func(_ *match, total *measure.Interval) string {
+			stages: []schedule.Stage{closedStage(50)}, shows: func(_ *match, total *measure.Account) string {
 				return fmt.Sprint(total.Addresses[0].Up, total.Addresses[1].Up)
 			}},
 	}
@@ -337,10 +337,10 @@ func TestManySessionsSurviveDeaths(t *testing.T) {
 					}()
 				}
 			},
-			shows: func(m *match, total *measure.Interval) string {
+			shows: func(m *match, total *measure.Account) string {
 				o := &total.Operations[0]
-				if total.Offered != 4500 || o.Done+o.Dropped != 6500 || uint64(m.done) != 6500 || o.Dropped != 0 {
-					t.Errorf("codec %v: offered %d, done %d, dropped %d, hooks %d", codec, total.Offered, o.Done, o.Dropped, m.done)
+				if total.Offered != 4500 || o.Done+o.Dropped() != 6500 || uint64(m.done) != 6500 || o.Dropped() != 0 {
+					t.Errorf("codec %v: offered %d, done %d, dropped %d, hooks %d", codec, total.Offered, o.Done, o.Dropped(), m.done)
 				}
 				a := total.Addresses
 				if a[0].Failed() > 0 || a[0].Up != 100 || a[1].Done == 0 {

@@ -1,5 +1,7 @@
 package wire
 
+import "brunt/internal/measure"
+
 // begins starts the loop's part of a stage.
 func (l *loop) begins(p *part) {
 	l.part = p
@@ -103,7 +105,7 @@ func (l *loop) stop() {
 	p.stopping, p.stopNs = true, l.now()
 	if p.stage.Open() {
 		for !p.ahead.over && p.ahead.intended <= p.stopNs {
-			l.dropHead()
+			l.dropHead(measure.UnsentLoadOver)
 		}
 	}
 	p.ended = true

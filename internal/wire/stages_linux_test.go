@@ -250,8 +250,8 @@ func TestLateArrivalsAreDropped(t *testing.T) {
 			t.Errorf("next is %d, want 200", next)
 		}
 		total := b.total()
-		if o := total.Operations[0]; o.Dropped != 199 || o.OK() != 1 || total.Offered != 200 {
-			t.Errorf("dropped %d, done %d, offered %d; want 199, 1, 200", o.Dropped, o.OK(), total.Offered)
+		if o := total.Operations[0]; o.Dropped() != 199 || o.OK() != 1 || total.Offered != 200 {
+			t.Errorf("dropped %d, done %d, offered %d; want 199, 1, 200", o.Dropped(), o.OK(), total.Offered)
 		}
 	}
 }
@@ -262,8 +262,8 @@ func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
 	b.run(openStage(t, 1000, 50*time.Millisecond))
 	total := b.total()
 	o := total.Operations[0]
-	if o.Done+o.Dropped != 50 || o.Dropped < 40 || total.Offered != 50 || o.Errors[driver.UnknownOutcome] != o.Done {
-		t.Errorf("offered %d, done %d (%d timed out), dropped %d", total.Offered, o.Done, o.Errors[driver.UnknownOutcome], o.Dropped)
+	if o.Done+o.Dropped() != 50 || o.Dropped() < 40 || total.Offered != 50 || o.Errors[driver.UnknownOutcome] != o.Done {
+		t.Errorf("offered %d, done %d (%d timed out), dropped %d", total.Offered, o.Done, o.Errors[driver.UnknownOutcome], o.Dropped())
 	}
 }
 
@@ -292,8 +292,8 @@ func TestCancelLosesNothing(t *testing.T) {
 		if o.OK() != uint64(len(seen)) || o.Failed() != 0 || len(slices.Compact(seen)) != len(seen) {
 			t.Errorf("open %v: %d at the server, %d recorded, %d failed", open, len(seen), o.OK(), o.Failed())
 		}
-		if open && total.Offered != o.Done+o.Dropped {
-			t.Errorf("offered %d, but %d done and %d dropped", total.Offered, o.Done, o.Dropped)
+		if open && total.Offered != o.Done+o.Dropped() {
+			t.Errorf("offered %d, but %d done and %d dropped", total.Offered, o.Done, o.Dropped())
 		}
 		if last := seen[len(seen)-1]; next <= uint64(last) {
 			t.Errorf("open %v: next is %d, but %d was sent", open, next, last)

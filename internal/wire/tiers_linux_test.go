@@ -22,7 +22,7 @@ import (
 )
 
 // outcome is what the two tiers must agree on.
-func outcome(iv *measure.Interval) (out []string) {
+func outcome(iv *measure.Account) (out []string) {
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		out = append(out, fmt.Sprintf("operation %d: %d done, errors %v, missing %d", i, o.Done, o.Errors, o.Missing))

@@ -397,10 +397,7 @@ func meterOf(t *testing.T, out io.Writer, warm, count int, values ...string) *Me
 	}
 	m := NewMeter(j, out, func(string) (io.WriteCloser, error) { return nil, errors.New("no files here") })
 	for k := range warm + count {
-		iv := &measure.Interval{
-			StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, WarmUp: k < warm,
-			Operations: make([]measure.OperationInterval, len(j.Plan.Operations)),
-		}
+		iv := &measure.Interval{WarmUp: k < warm, Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, len(j.Plan.Operations))}}
 		h := measure.NewHistogram()
 		h.Record(1_000_000)
 		iv.Operations[0].Service = h

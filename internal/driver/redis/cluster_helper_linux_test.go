@@ -146,7 +146,7 @@ func (l *load) failures() []tier.ErrorEvent {
 }
 
 // counts sums up everything recorded so far.
-func (l *load) counts() (sum measure.Counts, total *measure.Interval) {
+func (l *load) counts() (sum measure.Counts, total *measure.Account) {
 	l.collector.Cut(l.clock.Now(), measure.Meta{})
 	total = l.collector.Total()
 	for i := range total.Operations {

@@ -8,7 +8,7 @@ import (
 
 // loadOf is an interval of a second in which n requests took service each and were sent late, own of
 // it by the generator's doing.
-func loadOf(n int, service, late, own int64) *Interval {
+func loadOf(n int, service, late, own int64) *measure.Interval {
 	iv := newInterval(1)
 	iv.Sessions, iv.Busy, iv.Offered = 10, 0, uint64(n)
 	o := &iv.Operations[0]
@@ -18,14 +18,16 @@ func loadOf(n int, service, late, own int64) *Interval {
 	o.Response.RecordN(service+late, uint64(n))
 	iv.OwnLag = measure.NewHistogram()
 	iv.OwnLag.RecordN(own, uint64(n))
-	return &Interval{Interval: *iv, Slices: 1}
+	iv.Kind = measure.KindOpen
+	iv.Settle()
+	return iv
 }
 
 func TestBacklogIsBlamedOnTheRightSide(t *testing.T) {
 	const ms = 1_000_000
 	for _, c := range []struct {
 		name            string
-		iv              *Interval
+		iv              *measure.Interval
 		backlog         uint64
 		busy            int
 		saturated, idle int64
@@ -37,30 +39,31 @@ func TestBacklogIsBlamedOnTheRightSide(t *testing.T) {
 		{"a server that answers nothing", loadOf(0, 0, 0, 0), 50, 10, 1e9, 0},
 		{"a generator that sends nothing", loadOf(0, 0, 0, 0), 50, 0, 0, 1e9},
 	} {
-		h := healthTally{}
 		c.iv.Backlog, c.iv.Busy = c.backlog, c.busy
 		c.iv.Offered = max(c.iv.Offered, c.backlog)
-		h.add(c.iv)
-		if h.saturatedNs != c.saturated || h.idleBacklogNs != c.idle || h.backlogMax != c.backlog {
-			t.Errorf("%s: saturated %d ns, idle %d ns, want %d and %d", c.name, h.saturatedNs, h.idleBacklogNs, c.saturated, c.idle)
+		c.iv.Settle()
+		if p := &c.iv.Pace; p.SaturatedNs != c.saturated || p.IdleBacklogNs != c.idle || p.BacklogMax != c.backlog {
+			t.Errorf("%s: saturated %d ns, idle %d ns, want %d and %d", c.name, p.SaturatedNs, p.IdleBacklogNs, c.saturated, c.idle)
 		}
-		warm := healthTally{}
+		var warm measure.Tally
 		c.iv.WarmUp = true
-		if warm.add(c.iv); warm != (healthTally{}) {
-			t.Errorf("%s: warm-up counts: %+v", c.name, warm)
+		if err := warm.Interval(c.iv); err != nil || warm.Total().Pace != (measure.Pace{}) {
+			t.Errorf("%s: warm-up counts: %+v", c.name, warm.Total().Pace)
 		}
 	}
 }
 
 func TestOwnLagIsSummedUp(t *testing.T) {
 	run := &Run{Operations: []Operation{{Name: "a"}, {Name: "b"}}, Targets: make([]Target, 2), Phases: []Phase{{Name: "hold", Kind: "open"}}}
-	tally := NewTally(run)
+	tally := &measure.Tally{}
 	warm := loadOf(100, 1e6, 9e6, 9e6)
 	warm.Phase, warm.WarmUp = "warm", true
-	for _, iv := range []*Interval{warm, loadOf(900, 1e6, 5e6, 1000), loadOf(100, 1e6, 5e6, 2_000_000)} {
-		tally.Add(iv)
+	for _, iv := range []*measure.Interval{warm, loadOf(900, 1e6, 5e6, 1000), loadOf(100, 1e6, 5e6, 2_000_000)} {
+		if err := tally.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
 	}
-	tally.Fill(run)
+	Fill(run, tally)
 	h := &run.Health
 	if h.OwnLagCount != 1000 || h.OwnLagP99Ns < 1_990_000 || h.OwnLagP99Ns > 2_010_000 || h.OwnLagMeanNs != 200_900 {
 		t.Errorf("own lag of %d: p99 %d ns, mean %g ns", h.OwnLagCount, h.OwnLagP99Ns, h.OwnLagMeanNs)
@@ -85,11 +88,18 @@ func TestTailIgnoresTwoHiccups(t *testing.T) {
 
 func TestDrainingDoesNotLowerTheOfferedRate(t *testing.T) {
 	run := &Run{Operations: []Operation{{Name: "a"}}, Phases: []Phase{{Name: "hold", Kind: "open", DurationNs: 1e9}}}
-	tally := NewTally(run)
-	tally.Add(&Interval{Interval: measure.Interval{EndNs: 1e9, Phase: "hold", Offered: 1000}, Slices: 1})
-	tally.Add(&Interval{Interval: measure.Interval{StartNs: 1e9, EndNs: 1.5e9, Phase: "hold"}, Slices: 1})
-	tally.Fill(run)
-	if run.Total.OfferedPerS != 1000 || run.DurationNs != 1.5e9 {
-		t.Errorf("offered %g/s in %d ns", run.Total.OfferedPerS, run.DurationNs)
+	tally := &measure.Tally{}
+	for _, iv := range []*measure.Interval{
+		{Phase: "hold", Kind: "open", Account: measure.Account{EndNs: 1e9, Offered: 1000, Overdue: 10}},
+		{Phase: "hold", Kind: "open", Drain: true, Account: measure.Account{StartNs: 1e9, EndNs: 1.5e9}},
+	} {
+		iv.Settle()
+		if err := tally.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Fill(run, tally)
+	if run.Total.OfferedPerS != 1000 || run.DurationNs != 1.5e9 || run.Total.Overdue != 10 {
+		t.Errorf("offered %g/s in %d ns, %d overdue", run.Total.OfferedPerS, run.DurationNs, run.Total.Overdue)
 	}
 }

@@ -1,11 +1,13 @@
-package report
+package verdict
 
 import (
+	"brunt/internal/units"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
 )
 
@@ -36,6 +38,22 @@ const (
 	WarnDrift            = "throughput-drift"
 )
 
+// lag-visible is given from this share of the median response time on, and this length.
+const (
+	visibleShare = 0.1
+	visibleFloor = 100 * time.Microsecond
+)
+
+// lastNs is where the last phase ended.
+func lastNs(run *record.Run) (ns int64) {
+	for _, p := range run.Phases {
+		if p.Done > 0 || p.Offered > 0 {
+			ns = max(ns, p.StartNs+p.DurationNs)
+		}
+	}
+	return ns
+}
+
 // Assess says what a reader of the run must know, each with its remedy, in the order of weight.
 // It takes all from run and changes nothing of it.
 func Assess(run *record.Run) []record.Warning {
@@ -55,31 +73,31 @@ func warning(id, remedy, text string, args ...any) record.Warning {
 func assessEnd(run *record.Run) (out []record.Warning) {
 	if !run.Complete {
 		out = append(out, warning(WarnIncomplete, "repeat the run for a result that counts",
-			"the run was killed: this is what was recorded up to %s into its load, without thresholds", span(time.Duration(lastNs(run)))))
+			"the run was killed: this is what was recorded up to %s into its load", units.Span(time.Duration(lastNs(run)))))
 	}
 	if run.Interrupted {
 		out = append(out, warning(WarnInterrupted, "let it finish for a result that counts",
-			"the run was interrupted after %s under load", span(time.Duration(run.DurationNs))))
+			"the run was interrupted after %s under load", units.Span(time.Duration(run.DurationNs))))
 	}
 	return out
 }
 
 func assessGenerator(run *record.Run) (out []record.Warning) {
-	h := &run.Health
-	if len(lateReasons(run))+len(machineReasons(run)) > 0 {
+	h, v := &run.Health, &run.Verdict
+	if v.Result == Invalid && run.Complete && run.Total.Done > 0 {
 		out = append(out, warning(WarnGeneratorLimited, "take the remedies named with the verdict",
 			"the generator limited this result: don't take it for the server's"))
-	} else if open(run) && h.OwnLagP99Ns > int64(lagLimitShare*float64(run.Total.Response.P50Ns)) && h.OwnLagP99Ns > run.ToleranceNs+int64(lagLimitCodec)/10 {
+	} else if added := int64(v.AddedP99Ns); added > int64(visibleShare*float64(run.Total.ResponseOK.P50Ns)) && added > run.ToleranceNs+int64(visibleFloor) {
 		out = append(out, warning(WarnVisibleLag, "compare service times, or free this machine's cores",
-			"response times hold up to %s (own lag p99) of the generator's own, more than a tenth of their median", latencyInt(h.OwnLagP99Ns)))
+			"the generator's own lag adds %s to the p99 of response time, more than a tenth of the median", units.LatencyInt(added)))
 	}
-	if h.PausedNs > 0 && share(h.PausedNs, run.DurationNs) <= pausedLimit {
+	if h.PausedNs > 0 && timeShare(h.PausedNs, run.DurationNs) <= pausedLimit {
 		out = append(out, warning(WarnPaused, "repeat the run if the highest quantiles matter",
-			"the generator stood still for %s; the slowest responses may be its own", span(time.Duration(h.PausedNs))))
+			"the generator stood still for %s; the slowest responses may be its own", units.Span(time.Duration(h.PausedNs))))
 	}
 	if h.CeilingPerS > 0 && run.Total.RatePerS > 0.8*h.CeilingPerS {
 		out = append(out, warning(WarnNearCeiling, "use a larger machine or several to find out more",
-			"the rate is %s of this machine's measured ceiling of %s/s", fraction(run.Total.RatePerS/h.CeilingPerS), rate(h.CeilingPerS)))
+			"the rate is %s of this machine's measured ceiling of %s/s", units.Fraction(run.Total.RatePerS/h.CeilingPerS), units.Rate(h.CeilingPerS)))
 	}
 	if g := run.Environment.Governor; g == "powersave" || g == "ondemand" || g == "conservative" {
 		out = append(out, warning(WarnGovernor, "set it to performance for steadier times",
@@ -90,29 +108,29 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 
 func assessServer(run *record.Run) (out []record.Warning) {
 	h := &run.Health
-	if s := share(h.SaturatedNs, run.DurationNs); open(run) && s > saturatedLimit {
+	if s := timeShare(h.SaturatedNs, run.DurationNs); open(run) && s > saturatedLimit {
 		w := warning(WarnSaturated, "lower the rate to what the server sustains", "all %s were busy with arrivals waiting (up to %s) in %s of the time: the load was more than they could carry",
-			plural(run.Sessions, "session", "sessions"), count(h.BacklogMax), fraction(s))
+			units.Plural(run.Sessions, "session", "sessions"), units.Count(h.BacklogMax), units.Fraction(s))
 		if n := neededSessions(run); n > run.Sessions {
 			w.Text += fmt.Sprintf("; by Little's law the rate needs at least %d", n)
-			w.Remedy = fmt.Sprintf("try --vu %d, or lower the rate to what the server sustains", roundUp(n))
+			w.Remedy = with(run, "sessions", fmt.Sprintf("try %%s %d, or ", roundUp(n))) + "lower the rate to what the server sustains"
 		}
 		out = append(out, w)
 	}
 	if n := run.Total.Dropped; n > 0 {
-		w := warning(WarnDropped, "more sessions or a lower rate; latency is only of what was sent",
-			"%s of %s arrivals were given up without being sent", count(n), count(n+run.Total.Done))
+		w := warning(WarnDropped, "more sessions or a lower rate",
+			"%s of %s arrivals were given up without being sent (%s)", units.Count(n), units.Count(n+run.Total.Done+run.Total.Unfinished), UnsentList(&run.Total.Counts))
 		if own := dueWhilePaused(run); own >= 1 {
-			w.Text += fmt.Sprintf("; about %s fell due while the generator itself stood still", count(min(own, n)))
+			w.Text += fmt.Sprintf("; about %s fell due while the generator itself stood still", units.Count(min(own, n)))
 			if own >= n/2 {
-				w.Remedy = "repeat the run on a machine that isn't suspended, stopped or starved; latency is only of what was sent"
+				w.Remedy = "repeat the run on a machine that isn't suspended, stopped or starved"
 			}
 		}
 		out = append(out, w)
 	}
 	if n := run.Total.Late; open(run) && n > 0 && float64(n) > 0.01*float64(run.Total.Done) {
 		out = append(out, warning(WarnLateArrivals, "response times count the wait, service times don't",
-			"%s of the operations were sent more than 1 ms after their intended start", percent(n, run.Total.Done)))
+			"%s of the operations were sent more than 1 ms after their intended start", units.Percent(n, run.Total.Done)))
 	}
 	var reconnects uint64
 	for _, t := range run.Targets {
@@ -120,7 +138,7 @@ func assessServer(run *record.Run) (out []record.Warning) {
 	}
 	if reconnects > 0 {
 		out = append(out, warning(WarnReconnects, "see the errors of class connect and the server's log",
-			"%s lost and made again while running", plural(reconnects, "connection was", "connections were")))
+			"%s lost and made again while running", units.Plural(reconnects, "connection was", "connections were")))
 	}
 	return out
 }
@@ -148,20 +166,20 @@ func roundUp(n int) int { return n + int(math.Ceil(3*math.Sqrt(float64(n)))) }
 func assessErrors(run *record.Run) (out []record.Warning) {
 	c := &run.Total.Counts
 	if c.Failed > 0 {
-		out = append(out, warning(WarnErrors, "see the errors by class and code; latency is of successful operations only",
-			"%s of %s operations failed (%s): %s", count(c.Failed), count(c.Done), percent(c.Failed, c.Done), strings.Join(classList(c), ", ")))
+		out = append(out, warning(WarnErrors, "see the errors by class and code; their response time is infinite",
+			"%s of %s operations failed (%s): %s", units.Count(c.Failed), units.Count(c.Done), units.Percent(c.Failed, c.Done), strings.Join(ClassList(c), ", ")))
 	}
 	if n := c.Errors["unknown-outcome"]; n > 0 {
 		out = append(out, warning(WarnUnknownOutcome, "check the data if it matters",
-			"%s sent and never answered: the server may have applied them", plural(n, "operation was", "operations were")))
+			"%s sent and never answered: the server may have applied them", units.Plural(n, "operation was", "operations were")))
 	}
-	if c.Missing > 0 {
+	if n := c.Missing + c.MissingUpdates + c.MissingDeletes; n > 0 {
 		out = append(out, warning(WarnMissing, "check that tables are filled and that keys are drawn from what exists",
-			"%s of the operations found no row or key", percent(c.Missing, c.Done)))
+			"%s of the operations found no row or key (%s)", units.Percent(n, c.Done), MissingList(c)))
 	}
 	if c.BadHash > 0 {
 		out = append(out, warning(WarnBadHash, "compare an answer with the expected body",
-			"%s had a body with the wrong hash", plural(c.BadHash, "answer", "answers")))
+			"%s had a body with the wrong hash", units.Plural(c.BadHash, "answer", "answers")))
 	}
 	return out
 }
@@ -174,14 +192,14 @@ func assessSamples(run *record.Run) (out []record.Warning) {
 		beyond float64
 	}{{"p99", 0.01}, {"p99.9", 0.001}, {"p99.99", 0.0001}} {
 		if beyond := float64(n) * q.beyond; n > 0 && beyond < 1 {
-			out = append(out, warning(WarnFewSamples, fmt.Sprintf("run until there are %s", count(uint64(math.Round(10/q.beyond)))),
-				"%s is not known from %s: from %s on it is the maximum", q.name, plural(n, "sample", "samples"), q.name))
+			out = append(out, warning(WarnFewSamples, fmt.Sprintf("run until there are %s", units.Count(uint64(math.Round(10/q.beyond)))),
+				"%s is not known from %s: from %s on it is the maximum", q.name, units.Plural(n, "sample", "samples"), q.name))
 			break
 		}
 	}
 	if d := time.Duration(run.DurationNs); d > 0 && d < 10*time.Second {
 		out = append(out, warning(WarnShortRun, "run for at least a minute to see garbage collection, checkpoints and caches at work",
-			"the load lasted only %s", span(d)))
+			"the load lasted only %s", units.Span(d)))
 	}
 	return out
 }
@@ -196,8 +214,8 @@ func assessModel(run *record.Run) (out []record.Warning) {
 			"some phases were closed: there sessions waited for answers before they sent again"))
 	}
 	if run.ToleranceNs > 0 {
-		out = append(out, warning(WarnTolerance, "run without --timing-tolerance for exact times",
-			"sends could be up to %s late to go together; response times count it", latencyInt(run.ToleranceNs)))
+		out = append(out, warning(WarnTolerance, "run without a timing tolerance for exact times",
+			"sends could be up to %s late to go together; response times count it", units.LatencyInt(run.ToleranceNs)))
 	}
 	if run.Tier == "library" && open(run) {
 		id := WarnLibraryTier
@@ -205,7 +223,35 @@ func assessModel(run *record.Run) (out []record.Warning) {
 			id = WarnTLSLibraryTier
 		}
 		out = append(out, warning(id, "leave out what needs it if tenths of a millisecond matter",
-			"sessions ran on a client library (%s): times hold its scheduling, up to about a millisecond", clean(run.TierReason)))
+			"sessions ran on a client library (%s): times hold its scheduling, up to about a millisecond", units.Clean(run.TierReason)))
 	}
 	return out
+}
+
+// unsentNames say why arrivals were given up, in the order of measure.Unsent.
+var unsentNames = [measure.NumUnsent]string{"all sessions busy", "nothing connected", "the load was over", "the generator was late"}
+
+// UnsentList says why arrivals were given up, and how many each.
+func UnsentList(c *record.Counts) string {
+	var out []string
+	for i, name := range unsentNames {
+		if n := c.Unsent[measure.Unsent(i).String()]; n > 0 {
+			out = append(out, units.Count(n)+" "+name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// MissingList counts what found no row or key by what it was.
+func MissingList(c *record.Counts) string {
+	var out []string
+	for _, m := range []struct {
+		n    uint64
+		what string
+	}{{c.Missing, "reads"}, {c.MissingUpdates, "updates"}, {c.MissingDeletes, "deletes"}} {
+		if m.n > 0 {
+			out = append(out, units.Count(m.n)+" "+m.what)
+		}
+	}
+	return strings.Join(out, ", ")
 }

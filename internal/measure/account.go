@@ -1,0 +1,273 @@
+package measure
+
+import (
+	"math"
+	"slices"
+)
+
+// Account is what happened in a stretch of time: an interval, a phase, a run, or the runs of several
+// machines. Accounts add up without loss. Histograms may be nil where nothing happened.
+type Account struct {
+	StartNs   int64 // since the run's start, monotonic
+	EndNs     int64 //
+	Intervals int   // how many intervals were added up
+	LoadNs    int64 // time under load, pauses left out
+	OpenNs    int64 // of it, while the schedule of an open phase ran
+
+	Operations []OperationAccount // indexed as the plan's operations
+	Addresses  []AddressAccount   // indexed as the plan's addresses
+	Offered    uint64             // arrivals that fell due (open loads)
+	Overdue    uint64             // of these, still waiting to be sent when their schedule ended
+
+	// OwnLag is the part of the lag that was the generator's own, ns, of all arrivals sent in open
+	// loads: from the intended start, or from when the session that took it became free if that was
+	// later, to the send. What an arrival waited for a session is not in it.
+	OwnLag *Histogram
+	// Turnaround is, in closed loads, the time from an answer to its session's next send, think time
+	// left out, ns.
+	Turnaround *Histogram
+
+	// Standstills are those that ended in it, wherever they began, in order, and at most 4096.
+	// StandstillLengths, ns, has all of them where several intervals were added up.
+	Standstills       []Standstill
+	StandstillLengths *Histogram
+	Events            []Event // in order, at most MaxEvents
+	Health            Health
+	Pace              Pace
+
+	Sessions int    // connected at its end
+	Busy     int    // of these, waiting for an answer
+	Backlog  uint64 // arrivals due and not yet sent at its end
+}
+
+// OperationAccount is one operation's part of an account. Latencies are of successful operations;
+// failed ones are in FailedResponse so that an error storm doesn't look fast. See Answers for all
+// arrivals together.
+type OperationAccount struct {
+	Counts
+	Response       *Histogram // end − intended start, ns
+	Unhindered     *Histogram // response time without the generator's own lag, ns
+	Service        *Histogram // end − actual send, ns
+	Lag            *Histogram // actual send − intended start, ns; all operations sent
+	FailedResponse *Histogram // end − intended start of failed operations, ns
+}
+
+// AddressAccount is one address's part of an account.
+type AddressAccount struct {
+	Counts
+	Service    *Histogram // ns, successful operations
+	Up         int        // sessions connected at the account's end
+	Reconnects uint64
+}
+
+// Pace says what set the pace of the load: sums over the intervals; see Interval.Settle.
+type Pace struct {
+	InFlightNs    float64 // how long requests were in flight, summed over the operations that ended
+	SessionsNs    float64 // how long sessions were connected, summed over them
+	SaturatedNs   int64   // time in which arrivals waited for sessions that waited for the server
+	IdleBacklogNs int64   // time in which arrivals waited for the generator
+	BacklogMax    uint64
+	// Of the intervals with arrivals waiting: what the generator's own lag and the service times add up to.
+	WaitingOwnNs     float64
+	WaitingServiceNs float64
+}
+
+func (p *Pace) add(o *Pace) {
+	p.InFlightNs += o.InFlightNs
+	p.SessionsNs += o.SessionsNs
+	p.SaturatedNs += o.SaturatedNs
+	p.IdleBacklogNs += o.IdleBacklogNs
+	p.BacklogMax = max(p.BacklogMax, o.BacklogMax)
+	p.WaitingOwnNs += o.WaitingOwnNs
+	p.WaitingServiceNs += o.WaitingServiceNs
+}
+
+// mostStandstills bounds the standstills that an account names one by one.
+const mostStandstills = 4096
+
+// Add adds o, which followed a. The gauges become o's.
+func (a *Account) Add(o *Account) { a.add(o, math.MinInt64) }
+
+// add is Add with standstills counted from fromNs on.
+func (a *Account) add(o *Account, fromNs int64) {
+	if a.Intervals == 0 {
+		a.StartNs = o.StartNs
+	}
+	a.EndNs = o.EndNs
+	a.Intervals += o.Intervals
+	a.LoadNs += o.LoadNs
+	a.OpenNs += o.OpenNs
+	a.addStandstills(o, fromNs)
+	a.sum(o)
+	a.Addresses = lengthen(a.Addresses, len(o.Addresses))
+	for i := range o.Addresses {
+		a.Addresses[i].add(&o.Addresses[i])
+		a.Addresses[i].Up = o.Addresses[i].Up
+	}
+	a.Sessions, a.Busy, a.Backlog = o.Sessions, o.Busy, o.Backlog
+	a.Pace.add(&o.Pace)
+}
+
+// Beside adds o, of another machine that carried another part of the same load at the same time;
+// addresses says which of a's each of o's is. What one machine saw in time the other did too, so
+// times are the longer ones, not sums, and of the standstills the larger part's count.
+func (a *Account) Beside(o *Account, addresses []int) {
+	if a.Intervals == 0 {
+		a.StartNs = o.StartNs
+	}
+	a.StartNs, a.EndNs = min(a.StartNs, o.StartNs), max(a.EndNs, o.EndNs)
+	a.Intervals = max(a.Intervals, o.Intervals)
+	a.LoadNs, a.OpenNs = max(a.LoadNs, o.LoadNs), max(a.OpenNs, o.OpenNs)
+	if sumNs(o.StandstillLengths) > sumNs(a.StandstillLengths) {
+		a.Standstills, a.StandstillLengths = slices.Clone(o.Standstills), nil
+		merge(&a.StandstillLengths, o.StandstillLengths)
+	}
+	a.sum(o)
+	for i := range o.Addresses {
+		a.Addresses = lengthen(a.Addresses, addresses[i]+1)
+		a.Addresses[addresses[i]].add(&o.Addresses[i])
+		a.Addresses[addresses[i]].Up += o.Addresses[i].Up
+	}
+	a.Sessions, a.Busy, a.Backlog = a.Sessions+o.Sessions, a.Busy+o.Busy, a.Backlog+o.Backlog
+	p, q := &a.Pace, &o.Pace
+	saturated, idle := max(p.SaturatedNs, q.SaturatedNs), max(p.IdleBacklogNs, q.IdleBacklogNs)
+	p.add(q)
+	p.SaturatedNs, p.IdleBacklogNs = saturated, idle
+}
+
+// sum adds what adds up in any case.
+func (a *Account) sum(o *Account) {
+	a.Offered += o.Offered
+	a.Overdue += o.Overdue
+	merge(&a.OwnLag, o.OwnLag)
+	merge(&a.Turnaround, o.Turnaround)
+	room := MaxEvents - len(a.Events)
+	a.Events = append(a.Events, o.Events[:min(room, len(o.Events))]...)
+	a.Health.Add(&o.Health)
+	a.Operations = lengthen(a.Operations, len(o.Operations))
+	for i := range o.Operations {
+		a.Operations[i].Add(&o.Operations[i])
+	}
+}
+
+func (a *Account) addStandstills(o *Account, fromNs int64) {
+	for _, s := range o.Standstills {
+		if s.StartNs = max(s.StartNs, fromNs); s.EndNs-s.StartNs < StandstillNs {
+			continue
+		}
+		if len(a.Standstills) < mostStandstills {
+			a.Standstills = append(a.Standstills, s)
+		}
+		if o.StandstillLengths == nil {
+			if a.StandstillLengths == nil {
+				a.StandstillLengths = NewHistogram()
+			}
+			a.StandstillLengths.Record(s.EndNs - s.StartNs)
+		}
+	}
+	merge(&a.StandstillLengths, o.StandstillLengths)
+}
+
+// Add adds from.
+func (to *OperationAccount) Add(from *OperationAccount) {
+	to.Counts.Add(&from.Counts)
+	merge(&to.Response, from.Response)
+	merge(&to.Unhindered, from.Unhindered)
+	merge(&to.Service, from.Service)
+	merge(&to.Lag, from.Lag)
+	merge(&to.FailedResponse, from.FailedResponse)
+}
+
+func (to *AddressAccount) add(from *AddressAccount) {
+	to.Counts.Add(&from.Counts)
+	merge(&to.Service, from.Service)
+	to.Reconnects += from.Reconnects
+}
+
+// All is the sum of all operations. It shares no memory with them.
+func (a *Account) All() (all OperationAccount) {
+	for i := range a.Operations {
+		all.Add(&a.Operations[i])
+	}
+	return all
+}
+
+// Totals is the sum of the counts of all operations.
+func (a *Account) Totals() (c Counts) {
+	for i := range a.Operations {
+		c.Add(&a.Operations[i].Counts)
+	}
+	return c
+}
+
+// Response merges the response times of all operations.
+func (a *Account) Response() *Histogram {
+	h := NewHistogram()
+	for i := range a.Operations {
+		merge(&h, a.Operations[i].Response)
+	}
+	return h
+}
+
+// DurationNs is its length.
+func (a *Account) DurationNs() int64 { return a.EndNs - a.StartNs }
+
+// Infinite is the response time of an arrival without a good answer.
+const Infinite = math.MaxInt64
+
+// Answers are the times of arrivals of which some had no good answer: those lie beyond every
+// finite value.
+type Answers struct {
+	Times    *Histogram // of those answered well, ns; may be nil
+	NoAnswer uint64
+}
+
+// Answers are the response times of all arrivals.
+func (o *OperationAccount) Answers() Answers { return Answers{o.Response, o.NoAnswer()} }
+
+// Quantile is that of Histogram.Quantile, or Infinite where it falls among those without an answer.
+// It is 0 if there are no arrivals.
+func (a Answers) Quantile(q float64) int64 {
+	finite := a.Times.countOrNone()
+	if a.NoAnswer == 0 && finite == 0 {
+		return 0
+	}
+	all := finite + a.NoAnswer
+	if rank := rankOf(q, all); rank <= finite {
+		return a.Times.atRank(rank)
+	}
+	return Infinite
+}
+
+func lengthen[T any](s []T, n int) []T {
+	if n > len(s) {
+		s = append(s, make([]T, n-len(s))...)
+	}
+	return s
+}
+
+// merge adds from to *to, making *to if there is something to add.
+func merge(to **Histogram, from *Histogram) {
+	if from.countOrNone() == 0 {
+		return
+	}
+	if *to == nil {
+		*to = NewHistogram()
+	}
+	(*to).Merge(from)
+}
+
+func (h *Histogram) countOrNone() uint64 {
+	if h == nil {
+		return 0
+	}
+	return h.count
+}
+
+// sumNs is the sum of all values.
+func sumNs(h *Histogram) float64 {
+	if h == nil {
+		return 0
+	}
+	return h.Mean() * float64(h.count)
+}

@@ -1,0 +1,70 @@
+package measure
+
+// Health says how the generator itself was over a stretch of time.
+type Health struct {
+	LoopBusy          float64 // share of wall time that the busiest loop wasn't asleep, 0–1: of an interval; the mean of several
+	ProcessCPU        float64 // cores used by this process, the mean
+	CgroupThrottledNs int64   // how long the cgroup was throttled
+	RunQueueNs        int64   // how long our threads waited for a core (all threads)
+	LoopRunQueueNs    int64   // of that, the event loops' threads
+	StealNs           int64   // how long the hypervisor kept the cores that we may use, summed over them
+	OthersNs          int64   // how long other processes had the cores that we may use, summed over them
+	GCPauseNsMax      int64   // the longest stop-the-world pause
+	GCCycles          uint32
+	SendStalls        uint64 // writes that found the socket's buffer full
+	RSSBytes          uint64 // the most
+	PausedNs          int64  // the whole process stood still (suspend, SIGSTOP) for so long
+	// VoluntarySwitches and InvoluntarySwitches count how often our threads gave up a core because they
+	// waited for something, and how often one was taken from them.
+	VoluntarySwitches, InvoluntarySwitches uint64
+
+	// What follows is derived from intervals; see Interval.Settle.
+	ObservedNs    int64   // the time that the other figures are of
+	LoopBusyMax   float64 // of the intervals
+	LoopFullNs    int64   // time with the busiest loop above 95 %
+	ProcessCPUMax float64 // of the intervals
+}
+
+// loopFull is the share of wall time above which an event loop is as good as full.
+const loopFull = 0.95
+
+// settle derives the sums of one interval of ns.
+func (h *Health) settle(ns int64) {
+	h.ObservedNs, h.LoopBusyMax, h.ProcessCPUMax, h.LoopFullNs = ns, h.LoopBusy, h.ProcessCPU, 0
+	if h.LoopBusy > loopFull {
+		h.LoopFullNs = ns
+	}
+}
+
+// Add adds o, of another stretch of time.
+func (h *Health) Add(o *Health) {
+	if all := float64(h.ObservedNs + o.ObservedNs); all > 0 {
+		mean := func(a, b float64) float64 {
+			return (a*float64(h.ObservedNs) + b*float64(o.ObservedNs)) / all
+		}
+		h.LoopBusy, h.ProcessCPU = mean(h.LoopBusy, o.LoopBusy), mean(h.ProcessCPU, o.ProcessCPU)
+	}
+	h.ObservedNs += o.ObservedNs
+	h.LoopFullNs += o.LoopFullNs
+	h.CgroupThrottledNs += o.CgroupThrottledNs
+	h.RunQueueNs += o.RunQueueNs
+	h.LoopRunQueueNs += o.LoopRunQueueNs
+	h.StealNs += o.StealNs
+	h.OthersNs += o.OthersNs
+	h.VoluntarySwitches += o.VoluntarySwitches
+	h.InvoluntarySwitches += o.InvoluntarySwitches
+	h.GCCycles += o.GCCycles
+	h.SendStalls += o.SendStalls
+	h.PausedNs += o.PausedNs
+	h.GCPauseNsMax = max(h.GCPauseNsMax, o.GCPauseNsMax)
+	h.RSSBytes = max(h.RSSBytes, o.RSSBytes)
+	h.LoopBusyMax = max(h.LoopBusyMax, o.LoopBusyMax)
+	h.ProcessCPUMax = max(h.ProcessCPUMax, o.ProcessCPUMax)
+}
+
+// HealthProbe watches this process and its machine.
+type HealthProbe interface {
+	// Sample says how they were since the last call, or since the probe was made. LoopBusy and
+	// SendStalls, which only recorders know, are 0.
+	Sample() Health
+}

@@ -1,0 +1,126 @@
+package record
+
+import (
+	"slices"
+
+	"brunt/internal/measure"
+)
+
+// Fill puts the figures of t into run: DurationNs, those of Operations and Targets, Total, Phases,
+// Health, Standstill and Events. What run already says of names, versions and limits stays.
+func Fill(run *Run, t *measure.Tally) {
+	total := t.Total()
+	fillWindow(run, total)
+	run.Events = nil
+	for i := range t.Phases() {
+		p := &t.Phases()[i]
+		k := slices.IndexFunc(run.Phases, func(have Phase) bool { return have.Name == p.Name })
+		if k < 0 {
+			k = len(run.Phases)
+			run.Phases = append(run.Phases, Phase{Name: p.Name, Kind: p.Kind, WarmUp: p.WarmUp})
+		}
+		run.Phases[k].fill(&p.Account)
+		for _, e := range p.Events {
+			run.Events = append(run.Events, Event(e))
+		}
+	}
+}
+
+// fillWindow puts what an account says of the whole load into run.
+func fillWindow(run *Run, a *measure.Account) {
+	run.DurationNs = a.LoadNs
+	run.Operations = slices.Clone(run.Operations)
+	for i := range run.Operations {
+		o := measure.OperationAccount{}
+		if i < len(a.Operations) {
+			o = a.Operations[i]
+		}
+		run.Operations[i].fill(&o, a.LoadNs)
+	}
+	all := a.All()
+	run.Total.Name = allOperations
+	run.Total.fill(&all, a.LoadNs)
+	run.Total.Offered, run.Total.Overdue = a.Offered, a.Overdue
+	run.Total.OfferedPerS = perSecond(a.Offered, a.OpenNs)
+	run.Targets = slices.Clone(run.Targets)
+	for i := range run.Targets {
+		from := &measure.AddressAccount{}
+		if i < len(a.Addresses) {
+			from = &a.Addresses[i]
+		}
+		run.Targets[i].Counts = countsOf(&from.Counts)
+		run.Targets[i].Service = LatencyOf(from.Service, true)
+		run.Targets[i].Reconnects = from.Reconnects
+	}
+	ceiling := run.Health.CeilingPerS
+	run.Health = healthOf(a, &all)
+	run.Health.CeilingPerS = ceiling
+	run.Standstill = standstillOf(a, all.OK())
+}
+
+func (p *Phase) fill(a *measure.Account) {
+	all := a.All()
+	p.StartNs, p.DurationNs = a.StartNs, a.EndNs-a.StartNs
+	p.Offered, p.Overdue = a.Offered, a.Overdue
+	p.Done, p.Errors, p.Unsent, p.Unfinished = all.Done, all.Failed(), all.Dropped(), all.Unfinished
+	p.Response = AnswersOf(all.Answers(), true)
+}
+
+func (o *Operation) fill(p *measure.OperationAccount, loadNs int64) {
+	o.Counts = countsOf(&p.Counts)
+	o.RatePerS = perSecond(o.OK, loadNs)
+	o.Response, o.ResponseOK = AnswersOf(p.Answers(), true), LatencyOf(p.Response, false)
+	o.Unhindered = AnswersOf(measure.Answers{Times: p.Unhindered, NoAnswer: p.NoAnswer()}, false)
+	o.Service = LatencyOf(p.Service, true)
+	o.Lag, o.FailedResponse = LatencyOf(p.Lag, true), LatencyOf(p.FailedResponse, true)
+}
+
+// healthOf sums up the generator's state.
+func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
+	h, p := &a.Health, &a.Pace
+	s := Health{
+		LagP99Ns: int64(LatencyOf(all.Lag, false).P99Ns), OwnLagCount: countOf(a.OwnLag), OwnLagP99Ns: tailOf(a.OwnLag),
+		LoopBusyMax: h.LoopBusyMax, LoopBusyMean: h.LoopBusy, LoopFullNs: h.LoopFullNs,
+		ProcessCPUMean: h.ProcessCPU, ProcessCPUMax: h.ProcessCPUMax,
+		CgroupThrottledNs: h.CgroupThrottledNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,
+		SendStalls: h.SendStalls, RSSBytesMax: h.RSSBytes, PausedNs: h.PausedNs,
+		SaturatedNs: p.SaturatedNs, IdleBacklogNs: p.IdleBacklogNs, BacklogMax: p.BacklogMax,
+		WaitingOwnShare: share(p.WaitingOwnNs, p.WaitingOwnNs+p.WaitingServiceNs),
+		InFlightMean:    share(p.InFlightNs, float64(a.LoadNs)),
+		SessionsMean:    share(p.SessionsNs, float64(a.LoadNs)),
+		RunQueueNs:      h.RunQueueNs, LoopRunQueueNs: h.LoopRunQueueNs, StealNs: h.StealNs,
+		VoluntarySwitches: h.VoluntarySwitches, InvoluntarySwitches: h.InvoluntarySwitches,
+		OthersCPUMean: share(float64(h.OthersNs), float64(h.ObservedNs)),
+		RunQueueShare: share(float64(h.RunQueueNs), float64(h.ObservedNs)),
+	}
+	if countOf(a.OwnLag) > 0 {
+		s.OwnLagMeanNs = a.OwnLag.Mean()
+	}
+	if turnaround := sumNs(a.Turnaround); turnaround > 0 {
+		s.TurnaroundMeanNs = a.Turnaround.Mean()
+		s.TurnaroundShare = share(turnaround, turnaround+p.InFlightNs)
+	}
+	if all.Done > 0 {
+		s.CPUNsPerOperation = h.ProcessCPU * float64(h.ObservedNs) / float64(all.Done)
+	}
+	return s
+}
+
+// tailOf is the 99th percentile, or the third largest value where there are fewer than 300, so
+// that one hiccup of a short run doesn't speak for all of it.
+func tailOf(h *measure.Histogram) int64 {
+	n := countOf(h)
+	if n < 3 {
+		return 0
+	}
+	return h.Quantile(min(0.99, float64(n-2)/float64(n)))
+}
+
+func perSecond(n uint64, ns int64) float64 { return share(float64(n), float64(ns)/1e9) }
+
+func share(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part / whole
+}

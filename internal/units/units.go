@@ -1,0 +1,197 @@
+// Package units writes figures for people: times, rates, counts, shares and sizes in the unit that suits.
+package units
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Latency writes nanoseconds with three significant digits in the unit that suits: 999 ns,
+// 1.23 µs, 45.6 ms, 7.89 s; ∞ for what never ended.
+func Latency(ns float64) string {
+	units := []struct {
+		name string
+		ns   float64
+	}{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+	switch {
+	case ns <= 0 || math.IsNaN(ns):
+		return "0"
+	case math.IsInf(ns, 1):
+		return "∞"
+	}
+	for i, u := range units {
+		s := Digits3(ns / u.ns)
+		if last := i == len(units)-1; last || (s != "1000" && ns/u.ns < 1000) {
+			if u.ns == 1 {
+				s = strconv.Itoa(int(math.Round(ns)))
+			}
+			return s + " " + u.name
+		}
+	}
+	return ""
+}
+
+// LatencyInt is Latency of whole nanoseconds, of which the greatest stands for ∞.
+func LatencyInt[N ~int64](ns N) string {
+	if int64(ns) == math.MaxInt64 {
+		return "∞"
+	}
+	return Latency(float64(ns))
+}
+
+// Digits3 writes x ≥ 0 with three significant digits, and integers above 1000 in full.
+func Digits3(x float64) string {
+	switch {
+	case x >= 99.95:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case x >= 9.995:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+}
+
+// Span writes a length of time as people say it: 450 ms, 12.3 s, 1 m 30 s, 2 h 5 m, 3 d 4 h.
+func Span(d time.Duration) string {
+	if d < time.Minute {
+		number, unit, _ := strings.Cut(Latency(float64(d)), " ")
+		if strings.Contains(number, ".") {
+			number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+		}
+		return strings.TrimSpace(number + " " + unit)
+	}
+	d = d.Round(time.Second)
+	units := []struct {
+		name string
+		of   time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}}
+	for i, u := range units {
+		if d < u.of {
+			continue
+		}
+		s := fmt.Sprintf("%d %s", d/u.of, u.name)
+		if rest := d % u.of; i+1 < len(units) && rest >= units[i+1].of {
+			s += fmt.Sprintf(" %d %s", rest/units[i+1].of, units[i+1].name)
+		}
+		return s
+	}
+	return "0 s"
+}
+
+// Count writes n with separators: 1,234,567.
+func Count(n uint64) string { return thousands(strconv.FormatUint(n, 10)) }
+
+func thousands(s string) string {
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Rate writes a number per second with three significant digits, in full from 1000 on.
+func Rate(x float64) string {
+	if x <= 0 || math.IsNaN(x) {
+		return "0"
+	}
+	if x >= 999.5 {
+		return thousands(strconv.FormatFloat(x, 'f', 0, 64))
+	}
+	return Digits3(x)
+}
+
+// Percent writes a part of a whole: 0, < 0.001 %, 0.012 %, 1.23 %, 45.6 %, 100 %.
+func Percent(part, whole uint64) string {
+	if part == 0 || whole == 0 {
+		return "0 %"
+	}
+	return Fraction(float64(part) / float64(whole))
+}
+
+// Fraction writes a share of 1 as Percent does.
+func Fraction(f float64) string {
+	p := f * 100
+	switch {
+	case p <= 0 || math.IsNaN(p):
+		return "0 %"
+	case p < 0.001:
+		return "< 0.001 %"
+	case p < 0.1:
+		return strconv.FormatFloat(p, 'f', 3, 64) + " %"
+	case p < 99.95 || p >= 100:
+		return Digits3(p) + " %"
+	case f < 1:
+		return "> 99.9 %"
+	}
+	return "100 %"
+}
+
+// Size writes a size in binary units with three significant digits.
+func Size(n uint64) string {
+	x, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for i, u := range units {
+		if x < 1000 || i == len(units)-1 {
+			if i == 0 {
+				return strconv.FormatUint(n, 10) + " B"
+			}
+			return Digits3(x) + " " + u
+		}
+		x /= 1024
+	}
+	return ""
+}
+
+// Plural writes n and the noun.
+func Plural[N int | uint64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(uint64(n)) + " " + many
+}
+
+// Signed writes a number with its sign.
+func Signed(x float64) string {
+	if x < 0 {
+		return "−" + Digits3(-x)
+	}
+	return "+" + Digits3(x)
+}
+
+// Value writes a figure by its unit's name in the record: "ns", "seconds", "bytes", "share" or
+// "fraction", "per_s", "count".
+func Value(v float64, unit string) string {
+	switch unit {
+	case "ns":
+		return Latency(v)
+	case "seconds":
+		return Latency(v * 1e9)
+	case "bytes":
+		return Size(uint64(max(v, 0)))
+	case "share", "fraction":
+		return Fraction(v)
+	case "per_s":
+		return Rate(v) + "/s"
+	case "count":
+		if v == math.Trunc(v) && v >= 0 && v < 1<<53 {
+			return Count(uint64(v))
+		}
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return Digits3(v)
+}
+
+// Clean makes what came from elsewhere safe to print: no control characters, one line.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+}

@@ -1,0 +1,210 @@
+package verdict
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/units"
+)
+
+// limits are what the generator's own lag may add to response times before the result is invalid:
+// a share of the quantile, or a length below which only the figures' precision suffers.
+type limits struct {
+	share float64
+	floor time.Duration
+}
+
+// The limits beyond which the generator, not the server, is held to have made a result.
+const (
+	// medianShare and tailShare of a quantile may be the generator's own in any case.
+	medianShare = 0.1
+	tailShare   = 0.25
+	// waitingLimit is the share of the time with arrivals waiting from which on it counts who kept
+	// them waiting, and ownLimit the generator's share of the sessions' time then.
+	waitingLimit = 0.05
+	ownLimit     = 1.0 / 3
+	// givenUpLimit is the share of the arrivals that the generator may give up although a session was
+	// free.
+	givenUpLimit = 0.01
+	// turnaroundLimit is the share of the sessions' time in closed loads that may pass between an
+	// answer and the next send, and turnaroundFloor the mean length below which it is let pass.
+	turnaroundLimit = 0.25
+	turnaroundFloor = 20 * time.Microsecond
+	// loopFullLimit is the share of time with an event loop above 95 % of a core, in closed loads.
+	loopFullLimit = 0.1
+	// cpuLimit is the share of the cores allowed that the process may use on average.
+	cpuLimit = 0.95
+	// throttledLimit and pausedLimit are shares of the time in which the control group was
+	// throttled or the process stood still.
+	throttledLimit = 0.02
+	pausedLimit    = 0.01
+	// saturatedLimit is the share of time with arrivals waiting for sessions from which on sessions,
+	// not the schedule, are held to have set the pace.
+	saturatedLimit = 0.05
+	// gcPauseLimit is the least stop-the-world pause that spoils a result; it must also be half
+	// of the response time's p99.
+	gcPauseLimit = 10 * time.Millisecond
+)
+
+// lagLimits are those of a tier, of the median and of the tail: event loops keep to tens of
+// microseconds on a machine that is theirs, client libraries to about a millisecond.
+func lagLimits(tier string) (median, tail limits) {
+	if tier == "codec" {
+		return limits{medianShare, 200 * time.Microsecond}, limits{tailShare, 2 * time.Millisecond}
+	}
+	return limits{medianShare, time.Millisecond}, limits{tailShare, 5 * time.Millisecond}
+}
+
+// invalid says what makes the result invalid, if anything does.
+func (j *judge) invalid() (out []string) {
+	if !j.run.Complete {
+		out = append(out, fmt.Sprintf("the run was killed %s into its load, so its end is unknown; repeat it", units.Span(time.Duration(j.load.EndNs))))
+	}
+	if j.all.Arrivals() == 0 {
+		return append(out, "nothing was measured: no operation fell due outside of warm-up; run longer, or shorten the warm-up")
+	}
+	if j.open() {
+		out = append(out, j.late()...)
+		out = append(out, j.overloaded()...)
+	} else {
+		out = append(out, j.slowTurn()...)
+	}
+	return append(out, j.machine()...)
+}
+
+// late is for open loads: the generator's own lag changed the response times that it reports, or
+// what a threshold says of them.
+func (j *judge) late() []string {
+	if j.all.Unhindered == nil || j.all.Unhindered.Count() == 0 {
+		return nil
+	}
+	median, tail := lagLimits(j.run.Tier)
+	for _, at := range []struct {
+		name string
+		q    float64
+		limits
+	}{{"the p99 of response time", tailOf(j.all.Response), tail}, {"the median response time", 0.5, median}} {
+		added, response := j.added(at.q), j.all.Response.Quantile(at.q)
+		most := max(int64(at.floor), int64(at.share*float64(response))) + j.run.ToleranceNs
+		if added > most {
+			return []string{fmt.Sprintf("the generator itself sent late: %s of %s, %s, are its own, at most %s would do; %s",
+				units.LatencyInt(added), at.name, units.LatencyInt(response), units.LatencyInt(most), j.remedy())}
+		}
+	}
+	return j.flipped()
+}
+
+// flipped says which thresholds fail only because the generator itself sent late.
+func (j *judge) flipped() (out []string) {
+	for i := range j.run.Thresholds {
+		t, err := plan.ParseThreshold(j.run.Thresholds[i].Text)
+		if err != nil || t.Metric != "response" || t.OK || j.run.Thresholds[i].Pass {
+			continue
+		}
+		o := evaluate(&t, names(j.run), j.load, func(all *measure.OperationAccount) measure.Answers {
+			return measure.Answers{Times: all.Unhindered, NoAnswer: all.NoAnswer()}
+		})
+		if o.Pass {
+			out = append(out, fmt.Sprintf("threshold %s fails only because the generator itself sent late: without that it is %s; %s",
+				t.Text, units.Value(o.Value, o.Unit), j.remedy()))
+		}
+	}
+	return out
+}
+
+// overloaded is for open loads in which arrivals waited: the generator, not the server, kept sessions
+// from working.
+func (j *judge) overloaded() (out []string) {
+	p := &j.load.Pace
+	own, service := p.WaitingOwnNs, p.WaitingServiceNs
+	waited := float64(p.SaturatedNs+p.IdleBacklogNs) / float64(max(j.load.LoadNs, 1))
+	if waited > waitingLimit && own > ownLimit*(own+service) {
+		out = append(out, fmt.Sprintf("the load was more than the generator can send: while arrivals waited, it took %s of the sessions' time itself; %s",
+			units.Fraction(own/(own+service)), j.remedy()))
+	}
+	if n := j.all.Unsent[measure.UnsentGenerator]; float64(n) > givenUpLimit*float64(j.all.Arrivals()) {
+		out = append(out, fmt.Sprintf("the generator gave up %s of the arrivals although sessions were free; %s",
+			units.Percent(n, j.all.Arrivals()), j.remedy()))
+	}
+	return out
+}
+
+// slowTurn is for closed loads: the generator kept sessions waiting between an answer and the next send.
+func (j *judge) slowTurn() (out []string) {
+	if t := j.load.Turnaround; t != nil && t.Count() > 0 && !j.spins() {
+		own := t.Mean() * float64(t.Count())
+		if whole := own + j.load.Pace.InFlightNs; own > turnaroundLimit*whole && t.Mean() > float64(turnaroundFloor) {
+			out = append(out, fmt.Sprintf("the generator took %s between an answer and the next send, %s of the sessions' time, so the closed load measured it; %s",
+				units.Latency(t.Mean()), units.Fraction(own/whole), j.remedy()))
+		}
+	}
+	if s := j.timeShare(j.load.Health.LoopFullNs); s > loopFullLimit && !j.spins() {
+		out = append(out, fmt.Sprintf("an event loop was busy above 95 %% of a core in %s of the time, so the closed load measured the generator; %suse more machines",
+			units.Fraction(s), j.with("loops", "add event loops (%s), or ")))
+	}
+	return out
+}
+
+func (j *judge) spins() bool { return j.run.Spin }
+
+// remedy is what helps a generator that was too slow.
+func (j *judge) remedy() string {
+	switch {
+	case j.stoodStill():
+		return "that it stood still explains it"
+	case j.run.Tier != "codec":
+		return "free this machine's cores, lower the load, or use a protocol and options that the codec tier can drive"
+	}
+	return "free this machine's cores, lower the load, " + j.with("loops", "add event loops (%s), ") + "or spread it over machines"
+}
+
+// machine is what the process itself or its machine did to the result.
+func (j *judge) machine() (out []string) {
+	h := &j.load.Health
+	if cores := allowedCores(&j.run.Environment); cores > 0 && h.ProcessCPU > cpuLimit*cores && !j.spins() {
+		out = append(out, fmt.Sprintf("the generator used %.2f of the %.4g cores that it may use; give it more, or lower the load", h.ProcessCPU, cores))
+	}
+	if s := j.timeShare(h.CgroupThrottledNs); s > throttledLimit {
+		out = append(out, fmt.Sprintf("the control group's CPU limit stopped the generator for %s of the time; raise the limit", units.Fraction(s)))
+	}
+	if j.stoodStill() {
+		out = append(out, fmt.Sprintf("the generator stood still for %s (suspended, stopped, or starved by its host); repeat the run on a machine that isn't", units.Span(time.Duration(h.PausedNs))))
+	}
+	p99 := int64(0)
+	if j.all.Response != nil {
+		p99 = j.all.Response.Quantile(0.99)
+	}
+	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 {
+		out = append(out, fmt.Sprintf("a garbage collection stopped the generator for %s, against a response time p99 of %s; give it more memory or cores", units.LatencyInt(p), units.LatencyInt(p99)))
+	}
+	return out
+}
+
+// timeShare is the share of the load that ns is.
+func (j *judge) timeShare(ns int64) float64 { return timeShare(ns, j.load.LoadNs) }
+
+// stoodStill reports whether the generator stood still for so long that nothing else can be said.
+func (j *judge) stoodStill() bool { return j.timeShare(j.load.Health.PausedNs) > pausedLimit }
+
+func timeShare(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// allowedCores is how many cores the process may use, 0 if unknown.
+func allowedCores(e *record.Environment) float64 {
+	cores := float64(e.Cores)
+	if e.MaxProcs > 0 {
+		cores = min(cores, float64(e.MaxProcs))
+	}
+	if q, err := strconv.ParseFloat(e.CPUQuota, 64); err == nil && q > 0 && (cores == 0 || q < cores) {
+		cores = q
+	}
+	return cores
+}

@@ -1,0 +1,228 @@
+// Package verdict says whether a result stands: thresholds and defaults, and whether the generator or
+// the server limited what was measured. All of it are pure functions over an account, be it of a run,
+// a phase of it, or of several machines. It prints nothing.
+package verdict
+
+import (
+	"fmt"
+
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/units"
+)
+
+// The results of a verdict.
+const (
+	Pass    = "pass"
+	Fail    = "fail"
+	Invalid = "invalid"
+)
+
+// The exit codes of a run; see ExitCode.
+const (
+	ExitPass        = 0
+	ExitInvalid     = 98
+	ExitFail        = 99
+	ExitInterrupted = 105
+)
+
+// ExitCode is what the program returns for a run: 105 if it was interrupted, otherwise 98 for an
+// invalid result, 99 for a failed one and 0 for one that passed.
+func ExitCode(run *record.Run) int {
+	switch {
+	case run.Interrupted:
+		return ExitInterrupted
+	case run.Verdict.Result == Invalid:
+		return ExitInvalid
+	case run.Verdict.Result == Fail:
+		return ExitFail
+	}
+	return ExitPass
+}
+
+// Judge fills run's Thresholds and Verdict from the account of its load, and then its warnings. What
+// run says of itself must be filled in: see record.Fill. Thresholds are those that run names.
+func Judge(run *record.Run, load *measure.Account) {
+	j := &judge{run: run, load: load, all: load.All()}
+	run.Thresholds = j.thresholds()
+	v := &run.Verdict
+	invalid, failed := j.invalid(), j.failed()
+	*v = record.Verdict{Result: Pass, Reasons: append(invalid, failed...)}
+	switch {
+	case len(invalid) > 0:
+		v.Result = Invalid
+	case len(failed) > 0:
+		v.Result = Fail
+	default:
+		v.Reasons = j.passed()
+	}
+	if j.open() && j.all.Unhindered != nil {
+		v.AddedP50Ns, v.AddedP99Ns = record.Ns(j.added(0.5)), record.Ns(j.added(tailOf(j.all.Response)))
+	}
+	run.Warnings = append(run.Warnings, Assess(run)...)
+}
+
+// judge is a run being judged.
+type judge struct {
+	run  *record.Run
+	load *measure.Account
+	all  measure.OperationAccount
+}
+
+// open reports whether the run had arrivals that follow a schedule.
+func (j *judge) open() bool { return open(j.run) }
+
+func open(run *record.Run) bool { return run.LoadModel != "closed" }
+
+func names(run *record.Run) (out []string) {
+	for i := range run.Operations {
+		out = append(out, run.Operations[i].Name)
+	}
+	return out
+}
+
+// thresholds judges the run's rules anew, and keeps which of them ended it.
+func (j *judge) thresholds() (out []record.Threshold) {
+	for _, was := range j.run.Thresholds {
+		t, err := plan.ParseThreshold(was.Text)
+		if err != nil {
+			out = append(out, was)
+			continue
+		}
+		o := Evaluate(&t, names(j.run), j.load)
+		out = append(out, record.Threshold{
+			Text: was.Text, Limit: t.Limit, Aborted: was.Aborted,
+			Value: record.Figure(o.Value), Unit: o.Unit, Pass: o.Pass && !was.Aborted,
+		})
+	}
+	return out
+}
+
+// The defaults that hold for a run without thresholds.
+const (
+	// errorsDefault is the share of operations from which on failures fail the run.
+	errorsDefault = 0.01
+	// rateDefault is the least share of the arrivals that must be sent while their schedule lasts.
+	rateDefault = 0.95
+	// sessionsDefault is the least share of the sessions asked for that must be there on average.
+	sessionsDefault = 0.95
+)
+
+// failed says why the run failed, if it did.
+func (j *judge) failed() (out []string) {
+	broken := false
+	for i := range j.run.Thresholds {
+		if t := &j.run.Thresholds[i]; !t.Pass {
+			broken = true
+			out = append(out, fmt.Sprintf("threshold %s does not hold: it is %s; see the latency and error tables", t.Text, units.Value(float64(t.Value), t.Unit)))
+		}
+	}
+	if j.run.Aborted != "" {
+		out = append(out, "the run stopped itself: "+j.run.Aborted)
+	}
+	c := &j.all.Counts
+	switch {
+	case c.OK() > 0:
+		if len(j.run.Thresholds) == 0 {
+			out = append(out, j.defaults()...)
+		}
+	case c.Arrivals() > 0 && !broken:
+		out = append(out, "nothing succeeded: "+j.fates()+"; see the errors and try one operation by hand")
+	}
+	return append(out, j.sessions()...)
+}
+
+// defaults are the rules of a run that names none.
+func (j *judge) defaults() (out []string) {
+	c := &j.all.Counts
+	if failed := float64(c.Failed()) / float64(max(c.Done, 1)); failed >= errorsDefault {
+		out = append(out, fmt.Sprintf("%s of the operations failed, and without thresholds less than %s may%s",
+			units.Fraction(failed), units.Fraction(errorsDefault), j.with("threshold", "; allow more with %s 'errors < 5%%', say")))
+	}
+	unsent := j.load.Overdue + c.Unsent[measure.UnsentNoConnection]
+	if j.load.Overdue == 0 {
+		unsent += c.Dropped() - c.Unsent[measure.UnsentNoConnection]
+	}
+	if asked := j.load.Offered; j.open() && asked > 0 && float64(unsent) > (1-rateDefault)*float64(asked) {
+		sent := float64(asked-min(unsent, asked)) / float64(asked)
+		out = append(out, fmt.Sprintf("only %s of the rate asked for was sent in time, and without thresholds it must be %s; lower the rate, or give more sessions%s%s",
+			units.Fraction(sent), units.Fraction(rateDefault), j.with("sessions", " (%s)"), j.with("threshold", ", or say what may happen with %s 'dropped < 20%%'")))
+	}
+	return out
+}
+
+// sessions says if fewer sessions were there than were asked for.
+func (j *judge) sessions() []string {
+	asked := j.run.Sessions
+	if asked == 0 || j.load.LoadNs == 0 || j.load.Pace.SessionsNs == 0 && j.all.Done == 0 {
+		return nil
+	}
+	there := j.load.Pace.SessionsNs / float64(j.load.LoadNs)
+	if there >= sessionsDefault*float64(asked) {
+		return nil
+	}
+	return []string{fmt.Sprintf("of the %s asked for only %s were connected on average; see the errors of class connect and the server's limit of connections",
+		units.Plural(asked, "session", "sessions"), units.Rate(there))}
+}
+
+// fates says what became of the arrivals.
+func (j *judge) fates() string {
+	c := &j.all.Counts
+	text := fmt.Sprintf("%s failed", units.Count(c.Failed()))
+	if n := c.Dropped(); n > 0 {
+		text += fmt.Sprintf(", %s were never sent", units.Count(n))
+	}
+	if c.Unfinished > 0 {
+		text += fmt.Sprintf(", %s were in flight at the end", units.Count(c.Unfinished))
+	}
+	return text
+}
+
+// with is a piece of advice that names what sets a thing in the command in use, or "" if nothing does.
+func (j *judge) with(thing, format string) string { return with(j.run, thing, format) }
+
+func with(run *record.Run, thing, format string) string {
+	flag := run.Flags[thing]
+	if flag == "" {
+		return ""
+	}
+	return fmt.Sprintf(format, flag)
+}
+
+// passed says what the pass rests on.
+func (j *judge) passed() (out []string) {
+	if n := len(j.run.Thresholds); n > 0 {
+		out = append(out, units.Plural(n, "threshold holds", "thresholds hold"))
+	}
+	switch {
+	case !j.open():
+		return append(out, "the generator had capacity to spare")
+	case j.load.OwnLag == nil || j.load.OwnLag.Count() == 0:
+		return append(out, "sessions, not the generator, set the pace")
+	}
+	tail := "p99"
+	if n := j.all.Response.Count(); n < 300 {
+		tail = "the third longest"
+	}
+	return append(out, fmt.Sprintf("the generator kept its schedule: response times are good to %s at p50 and %s at %s",
+		units.LatencyInt(j.added(0.5)), units.LatencyInt(j.added(tailOf(j.all.Response))), tail))
+}
+
+// added is what the generator's own lag added to a quantile of the response times of what succeeded.
+func (j *judge) added(q float64) int64 {
+	if j.all.Response == nil || j.all.Unhindered == nil {
+		return 0
+	}
+	return max(j.all.Response.Quantile(q)-j.all.Unhindered.Quantile(q), 0)
+}
+
+// tailOf is 0.99, or the quantile of the third largest of fewer than 300 values, so that one hiccup
+// of a short run doesn't speak for all of it.
+func tailOf(h *measure.Histogram) float64 {
+	if h == nil || h.Count() < 3 {
+		return 0.5
+	}
+	n := float64(h.Count())
+	return min(0.99, (n-2)/n)
+}

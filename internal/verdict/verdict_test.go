@@ -1,0 +1,251 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
+)
+
+const us, ms, s = 1000, 1_000_000, 1_000_000_000
+
+// healthyLoad is a run that passes without warnings, and its account: 12 s at 1 000/s.
+func healthyLoad(thresholds ...string) (*record.Run, *measure.Account) {
+	run, t := recordtest.Base(), &measure.Tally{}
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 12, PerS: 1000, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	for _, text := range thresholds {
+		run.Thresholds = append(run.Thresholds, record.Threshold{Text: text})
+	}
+	run.Flags = map[string]string{"sessions": "--vu", "threshold": "--threshold", "loops": "--loops"}
+	return run, t.Total()
+}
+
+// late makes n arrivals of the account late by own, of which free had a session at their intended start.
+func late(a *measure.Account, own int64, n uint64) {
+	o := &a.Operations[0]
+	o.Done += n
+	o.Attempts += n
+	o.Response.RecordN(own+300*us, n)
+	o.Unhindered.RecordN(300*us, n)
+	o.Service.RecordN(300*us, n)
+	o.Lag.RecordN(own, n)
+	a.OwnLag.RecordN(own, n)
+	a.Offered += n
+}
+
+func fail(a *measure.Account, class driver.Class, n uint64) {
+	o := &a.Operations[0]
+	o.Done += n
+	o.Attempts += n
+	o.Errors[class] += n
+	a.Offered += n
+}
+
+// TestWhatSpoilsAResult changes one thing of a run that passes.
+func TestWhatSpoilsAResult(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		thresholds []string
+		change     func(r *record.Run, a *measure.Account)
+		result     string
+		reason     string
+	}{
+		{"nothing", nil, func(*record.Run, *measure.Account) {}, Pass, "good to 8"},
+		{"one in a hundred late", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200) }, Invalid, "18.8 ms of the p99 of response time"},
+		{"late by less than counts", nil, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Pass, ""},
+		{"as late as spoils event loops", nil, func(_ *record.Run, a *measure.Account) { late(a, 4*ms, 400) }, Invalid, "(--loops)"},
+		{"as late, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 4*ms, 400) }, Pass, ""},
+		{"later, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 20*ms, 400) }, Invalid, "a protocol and options that the codec tier can drive"},
+		{"late within the tolerance", nil, func(r *record.Run, a *measure.Account) { r.ToleranceNs = 4 * ms; late(a, 4*ms, 400) }, Pass, ""},
+		{"late on the whole", nil, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000) }, Invalid, "of the median response time"},
+		{"a threshold that only the generator breaks", []string{"p(99) < 1.6ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 800) }, Invalid, "fails only because the generator itself sent late"},
+		{"a threshold that the server breaks too", []string{"p(99) < 1ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Fail, "threshold p(99) < 1ms does not hold"},
+		{"late, but closed", nil, func(r *record.Run, a *measure.Account) { r.LoadModel = "closed"; late(a, 20*ms, 400) }, Pass, ""},
+		{"more asked for than can be sent", nil, func(_ *record.Run, a *measure.Account) {
+			a.Pace.IdleBacklogNs, a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = 6*s, 3, 4
+		}, Invalid, "while arrivals waited, it took 42.9 % of the sessions' time itself"},
+		{"a server that can't keep up", nil, func(_ *record.Run, a *measure.Account) {
+			a.Pace.SaturatedNs, a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = 6*s, 1, 9
+		}, Pass, ""},
+		{"given up by the generator", nil, func(_ *record.Run, a *measure.Account) {
+			a.Operations[0].Unsent[measure.UnsentGenerator], a.Offered = 300, a.Offered+300
+		}, Invalid, "gave up 2.44 % of the arrivals although sessions were free"},
+		{"slow turns of a closed load", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
+			a.Turnaround.RecordN(400*us, 12_000)
+		}, Invalid, "took 400 µs between an answer and the next send"},
+		{"quick turns of a closed load", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
+			a.Turnaround.RecordN(15*us, 12_000)
+		}, Pass, ""},
+		{"full loop, open and on time", nil, func(_ *record.Run, a *measure.Account) { a.Health.LoopFullNs = 12 * s }, Pass, ""},
+		{"full loop, closed", nil, func(r *record.Run, a *measure.Account) { r.LoadModel, a.Health.LoopFullNs = "closed", 12*s }, Invalid, "an event loop was busy"},
+		{"full loop that spins", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, r.Spin, a.Health.LoopFullNs = "closed", true, 12*s
+		}, Pass, ""},
+		{"all cores", nil, func(_ *record.Run, a *measure.Account) { a.Health.ProcessCPU = 7.9 }, Invalid, "used 7.90 of the 8 cores"},
+		{"all of the quota", nil, func(r *record.Run, a *measure.Account) { r.Environment.CPUQuota, a.Health.ProcessCPU = "0.5", 0.49 }, Invalid, "used 0.49 of the 0.5 cores"},
+		{"throttled", nil, func(_ *record.Run, a *measure.Account) { a.Health.CgroupThrottledNs = s }, Invalid, "CPU limit stopped the generator for 8.33 %"},
+		{"stood still", nil, func(_ *record.Run, a *measure.Account) { a.Health.PausedNs = 5 * s }, Invalid, "stood still for 5 s"},
+		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid, "a garbage collection stopped the generator for 20.0 ms"},
+		{"killed", nil, func(r *record.Run, _ *measure.Account) { r.Complete = false }, Invalid, "killed 12 s into its load"},
+		{"nothing due", nil, func(_ *record.Run, a *measure.Account) { *a = measure.Account{} }, Invalid, "nothing was measured"},
+		{"all failed", nil, func(_ *record.Run, a *measure.Account) {
+			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: s}
+			fail(a, driver.Connect, 100)
+		}, Fail, "nothing succeeded: 100 failed"},
+		{"nothing answered", nil, func(_ *record.Run, a *measure.Account) {
+			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: s, Offered: 100}
+			a.Operations[0].Unsent[measure.UnsentNoSession], a.Operations[0].Unfinished = 90, 10
+		}, Fail, "nothing succeeded: 0 failed, 90 were never sent, 10 were in flight"},
+		{"one error in a hundred", nil, func(_ *record.Run, a *measure.Account) { fail(a, driver.Server, 130) }, Fail, "1.07 % of the operations failed, and without thresholds less than 1.00 % may; allow more with --threshold 'errors < 5%'"},
+		{"fewer errors", nil, func(_ *record.Run, a *measure.Account) { fail(a, driver.Server, 90) }, Pass, ""},
+		{"errors that a threshold allows", []string{"errors < 5%"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Server, 130) }, Pass, "1 threshold holds"},
+		{"no p99 with 15 % failed", []string{"p(99) < 900ms", "errors < 50%"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Timeout, 2200) }, Fail, "threshold p(99) < 900ms does not hold: it is ∞"},
+		{"of successes there is one", []string{"response{ok}.p(99) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Timeout, 2200) }, Pass, ""},
+		{"the median is there with 15 % failed", []string{"p(50) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Timeout, 2200) }, Pass, ""},
+		{"less than the rate asked for", nil, func(_ *record.Run, a *measure.Account) { a.Overdue = 700 }, Fail, "only 94.2 % of the rate asked for was sent in time"},
+		{"nearly the rate asked for", nil, func(_ *record.Run, a *measure.Account) { a.Overdue = 500 }, Pass, ""},
+		{"arrivals given up", nil, func(_ *record.Run, a *measure.Account) {
+			a.Operations[0].Unsent[measure.UnsentNoSession], a.Offered = 1000, a.Offered+1000
+		}, Fail, "only 92.3 % of the rate"},
+		{"fewer sessions than asked for", nil, func(_ *record.Run, a *measure.Account) { a.Pace.SessionsNs = 9 * 12 * s }, Fail, "of the 16 sessions asked for only 9.00 were connected on average"},
+		{"stopped itself", []string{"errors < 99%"}, func(r *record.Run, _ *measure.Account) { r.Aborted = "more than 5 % of the operations failed" }, Fail, "the run stopped itself: more than 5 %"},
+	} {
+		run, a := healthyLoad(c.thresholds...)
+		c.change(run, a)
+		Judge(run, a)
+		if v := run.Verdict; v.Result != c.result || !strings.Contains(strings.Join(v.Reasons, "\n"), c.reason) {
+			t.Errorf("%s: %s because %q; want %s because %q", c.name, v.Result, v.Reasons, c.result, c.reason)
+		}
+		for _, r := range run.Verdict.Reasons {
+			if strings.Contains(r, "\n") || strings.Contains(r, "%!") {
+				t.Errorf("%s: reason %q", c.name, r)
+			}
+		}
+	}
+}
+
+// Advice names only flags that the command in use has.
+func TestAdviceNamesNoFlagThatIsNotThere(t *testing.T) {
+	for _, flags := range []map[string]string{nil, {"sessions": "-concurrency"}} {
+		run, a := healthyLoad()
+		run.Flags = flags
+		fail(a, driver.Server, 400)
+		late(a, 4*ms, 400)
+		a.Overdue, a.Pace.SaturatedNs = 3000, 6*s
+		Judge(run, a)
+		text := strings.Join(run.Verdict.Reasons, "\n")
+		for _, w := range run.Warnings {
+			text += w.Text + w.Remedy
+		}
+		if strings.Contains(text, "--") || strings.Contains(text, "-concurrency") != (flags != nil) {
+			t.Errorf("with %v: %s", flags, text)
+		}
+	}
+}
+
+func TestInvalidGoesBeforeFailed(t *testing.T) {
+	run, a := healthyLoad("p(99) < 1us")
+	a.Health.PausedNs = 5 * s
+	Judge(run, a)
+	if run.Verdict.Result != Invalid || ExitCode(run) != ExitInvalid || len(run.Verdict.Reasons) != 2 {
+		t.Errorf("verdict %+v, exit %d", run.Verdict, ExitCode(run))
+	}
+	run.Interrupted = true
+	if ExitCode(run) != ExitInterrupted {
+		t.Errorf("exit %d of an interrupted run", ExitCode(run))
+	}
+}
+
+// A run judged again says the same, and a threshold that ended it stays broken.
+func TestJudgingAgain(t *testing.T) {
+	run, a := healthyLoad("p(99) < 10ms", "errors < 1%")
+	run.Thresholds[1].Aborted = true
+	Judge(run, a)
+	first := slices.Clone(run.Thresholds)
+	Judge(run, a)
+	if !slices.Equal(first, run.Thresholds) || first[0].Pass != true || first[1].Pass {
+		t.Errorf("%+v, then %+v", first, run.Thresholds)
+	}
+}
+
+func TestThresholdsOverAnyWindow(t *testing.T) {
+	_, a := healthyLoad()
+	fail(a, driver.Server, 120)
+	a.Operations[1].Unsent[measure.UnsentLoadOver] = 880
+	for text, want := range map[string]float64{
+		"errors.count < 1": 120, "errors < 1": 120.0 / 12120, "dropped.count < 1": 880, "dropped < 1%": 880.0 / 13000,
+		"count > 1": 12120, "rate > 1": 1000, "max < 1s": math.Inf(1), "response{ok}.max < 1s": float64(a.All().Response.Max()),
+		"response{operation:insert car}.p(50) < 1s": math.NaN(), "p(100) < 1s": math.Inf(1), "response.avg < 1s": a.All().Response.Mean(),
+		"response{ok,operation:insert car}.max < 1s": float64(a.Operations[1].Response.Max()),
+	} {
+		th := mustParse(t, text)
+		o := Evaluate(&th, []string{"select car by id", "insert car"}, a)
+		if math.IsNaN(want) {
+			want = float64(a.Operations[1].Answers().Quantile(0.5))
+		}
+		if o.Value != want {
+			t.Errorf("%s: %v, want %v", text, o.Value, want)
+		}
+	}
+}
+
+func ids(ws []record.Warning) (out []string) {
+	for _, w := range ws {
+		out = append(out, w.ID)
+	}
+	return out
+}
+
+func TestEachWarningHasItsCause(t *testing.T) {
+	for id, change := range map[string]func(run *record.Run){
+		WarnInterrupted:    func(r *record.Run) { r.Interrupted = true },
+		WarnVisibleLag:     func(r *record.Run) { r.Verdict.AddedP99Ns = 400_000 },
+		WarnPaused:         func(r *record.Run) { r.Health.PausedNs = 50_000_000 },
+		WarnNearCeiling:    func(r *record.Run) { r.Health.CeilingPerS = 1100 },
+		WarnGovernor:       func(r *record.Run) { r.Environment.Governor = "powersave" },
+		WarnDropped:        func(r *record.Run) { r.Total.Dropped = 3 },
+		WarnTolerance:      func(r *record.Run) { r.ToleranceNs = 200_000 },
+		WarnLibraryTier:    func(r *record.Run) { r.Tier, r.TierReason = "library", "protocol etcd has no codec" },
+		WarnTLSLibraryTier: func(r *record.Run) { r.Tier, r.TierReason = "library", "the codec has no TLS" },
+		WarnMissing:        func(r *record.Run) { r.Total.MissingUpdates = 5 },
+		WarnBadHash:        func(r *record.Run) { r.Total.BadHash = 1 },
+		WarnReconnects:     func(r *record.Run) { r.Targets[0].Reconnects = 1 },
+	} {
+		run, a := healthyLoad("p(99) < 10ms")
+		sums := &measure.Tally{}
+		_ = sums.Interval(&measure.Interval{Phase: "hold", Kind: measure.KindOpen, Account: *a})
+		record.Fill(run, sums)
+		Judge(run, a)
+		if len(run.Warnings) > 0 {
+			t.Fatalf("warnings of a healthy run: %+v", run.Warnings)
+		}
+		change(run)
+		got := Assess(run)
+		if !slices.Equal(ids(got), []string{id}) {
+			t.Errorf("%s: got %q", id, ids(got))
+		}
+		for _, w := range got {
+			if w.Text == "" || w.Remedy == "" || strings.Contains(w.Text+w.Remedy, "\n") {
+				t.Errorf("%s: text %q, remedy %q", id, w.Text, w.Remedy)
+			}
+		}
+	}
+}
+
+func TestNeededSessions(t *testing.T) {
+	run := &record.Run{Total: record.Operation{OfferedPerS: 1000, Service: record.Latency{MeanNs: 10.2e6}}}
+	if n := neededSessions(run); n != 11 {
+		t.Errorf("needs %d sessions, want 11", n)
+	}
+	run.Pipeline = 4
+	if n := neededSessions(run); n != 3 {
+		t.Errorf("needs %d sessions of 4 requests, want 3", n)
+	}
+}

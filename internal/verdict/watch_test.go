@@ -1,0 +1,65 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+)
+
+func mustParse(t *testing.T, text string) plan.Threshold {
+	t.Helper()
+	th, err := plan.ParseThreshold(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return th
+}
+
+func answered(n uint64, ns int64) *measure.Account {
+	a := &measure.Account{Operations: make([]measure.OperationAccount, 1)}
+	o := &a.Operations[0]
+	o.Done, o.Response = n, measure.NewHistogram()
+	o.Response.RecordN(ns, n)
+	return a
+}
+
+// A server that stops answering breaks a limit on response times when the arrivals have waited for
+// that long, not when they are answered at last.
+func TestWaitingArrivalsBreakTheRule(t *testing.T) {
+	th := mustParse(t, "p(99) < 900ms")
+	th.AbortOnFail = true
+	w := NewWatch(Rules{Thresholds: []plan.Threshold{th}})
+	a := answered(1000, ms)
+	a.Offered = 1000
+	for at := int64(1); at <= 10; at++ { // every 100 ms another 10 fall due, and none is answered
+		a.Offered += 10
+		if why := w.Check(a, at*100*ms); why != "" {
+			t.Fatalf("stopped after %d00 ms: %s", at, why)
+		}
+	}
+	// 1.1 s: of 1110 due, 20 have waited for 900 ms: 1.96 % of those whose fate is known.
+	a.Offered += 10
+	if why := w.Check(a, 1100*ms); !strings.Contains(why, "p(99) < 900ms") || w.Aborted() != 0 {
+		t.Errorf("not stopped: %q", why)
+	}
+}
+
+func TestErrorPercentage(t *testing.T) {
+	for _, c := range []struct {
+		queue, done, failed uint64
+		percent             float64
+		stops               bool
+	}{
+		{100_000, 20, 10, 0.01, true}, {100_000, 20, 9, 0.01, false}, {0, 99, 99, 1, false}, {0, 100, 1, 1, true},
+		{0, 1000, 9, 1, false}, {0, 1000, 1000, 0, false},
+	} {
+		a := answered(c.done, ms)
+		a.Operations[0].Errors[driver.Server] = c.failed
+		if why := NewWatch(Rules{ErrorPercent: c.percent, Queue: c.queue}).Check(a, s); (why != "") != c.stops {
+			t.Errorf("%+v: %q", c, why)
+		}
+	}
+}
