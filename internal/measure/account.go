@@ -118,7 +118,7 @@ func (a *Account) Beside(o *Account, addresses []int) {
 	a.StartNs, a.EndNs = min(a.StartNs, o.StartNs), max(a.EndNs, o.EndNs)
 	a.Intervals = max(a.Intervals, o.Intervals)
 	a.LoadNs, a.OpenNs = max(a.LoadNs, o.LoadNs), max(a.OpenNs, o.OpenNs)
-	if sumNs(o.StandstillLengths) > sumNs(a.StandstillLengths) {
+	if o.StandstillLengths.Sum() > a.StandstillLengths.Sum() {
 		a.Standstills, a.StandstillLengths = slices.Clone(o.Standstills), nil
 		merge(&a.StandstillLengths, o.StandstillLengths)
 	}
@@ -228,7 +228,7 @@ func (o *OperationAccount) Answers() Answers { return Answers{o.Response, o.NoAn
 // Quantile is that of Histogram.Quantile, or Infinite where it falls among those without an answer.
 // It is 0 if there are no arrivals.
 func (a Answers) Quantile(q float64) int64 {
-	finite := a.Times.countOrNone()
+	finite := a.Times.Count()
 	if a.NoAnswer == 0 && finite == 0 {
 		return 0
 	}
@@ -248,26 +248,11 @@ func lengthen[T any](s []T, n int) []T {
 
 // merge adds from to *to, making *to if there is something to add.
 func merge(to **Histogram, from *Histogram) {
-	if from.countOrNone() == 0 {
+	if from.Count() == 0 {
 		return
 	}
 	if *to == nil {
 		*to = NewHistogram()
 	}
 	(*to).Merge(from)
-}
-
-func (h *Histogram) countOrNone() uint64 {
-	if h == nil {
-		return 0
-	}
-	return h.count
-}
-
-// sumNs is the sum of all values.
-func sumNs(h *Histogram) float64 {
-	if h == nil {
-		return 0
-	}
-	return h.Mean() * float64(h.count)
 }

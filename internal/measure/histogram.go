@@ -141,9 +141,9 @@ func (h *Histogram) addSum(hi, lo uint64) {
 	h.sumHi += hi + overflow
 }
 
-// Merge adds all of o to h. The result is the same as if all values had been recorded in h.
+// Merge adds all of o, which may be nil, to h. The result is the same as if all values had been recorded in h.
 func (h *Histogram) Merge(o *Histogram) {
-	if o.count == 0 {
+	if o.Count() == 0 {
 		return
 	}
 	for i, from := range o.pages {

@@ -56,14 +56,14 @@ func (iv *Interval) Settle() {
 	var lag, service float64
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		lag += sumNs(o.Lag)
-		service += sumNs(o.Service)
-		p.InFlightNs += sumNs(o.Service) + sumNs(o.FailedResponse)
+		lag += o.Lag.Sum()
+		service += o.Service.Sum()
+		p.InFlightNs += o.Service.Sum() + o.FailedResponse.Sum()
 	}
 	if !iv.backlogMatters(ns) {
 		return
 	}
-	own := sumNs(iv.OwnLag)
+	own := iv.OwnLag.Sum()
 	p.WaitingOwnNs, p.WaitingServiceNs = own, p.InFlightNs
 	if iv.waitedForSessions(lag, own) {
 		p.SaturatedNs = ns

@@ -2,18 +2,37 @@ package measure
 
 import "math"
 
-// Count is the number of values.
-func (h *Histogram) Count() uint64 { return h.count }
+// Count is the number of values. It, Min, Max, Mean, Quantile, CountAbove, Each and Sum may be called
+// on nil, which holds none.
+func (h *Histogram) Count() uint64 {
+	if h == nil {
+		return 0
+	}
+	return h.count
+}
+
+// Sum is the sum of all values, ns.
+func (h *Histogram) Sum() float64 { return h.Mean() * float64(h.Count()) }
 
 // Min is the least value exactly, 0 if empty.
-func (h *Histogram) Min() int64 { return h.min }
+func (h *Histogram) Min() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.min
+}
 
 // Max is the greatest value exactly, 0 if empty.
-func (h *Histogram) Max() int64 { return h.max }
+func (h *Histogram) Max() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.max
+}
 
 // Mean is the exact arithmetic mean (a sum is kept), 0 if empty.
 func (h *Histogram) Mean() float64 {
-	if h.count == 0 {
+	if h.Count() == 0 {
 		return 0
 	}
 	return (float64(h.sumHi)*(1<<64) + float64(h.sumLo)) / float64(h.count)
@@ -24,7 +43,7 @@ func (h *Histogram) Mean() float64 {
 // q is taken one unit in the last place lower, so that the 0.07 quantile of 100 values is the
 // 7th although 0.07·100 > 7 in binary.
 func (h *Histogram) Quantile(q float64) int64 {
-	if h.count == 0 {
+	if h.Count() == 0 {
 		return 0
 	}
 	return h.atRank(rankOf(q, h.count))
@@ -70,7 +89,7 @@ func (h *Histogram) CountAbove(ns int64) uint64 {
 		below += n
 		return true
 	})
-	return h.count - below
+	return h.Count() - below
 }
 
 // Each calls f for every bucket that isn't empty, in ascending order, with its lowest and
@@ -83,6 +102,9 @@ func (h *Histogram) Each(f func(lo, hi int64, n uint64) bool) {
 }
 
 func (h *Histogram) each(f func(b uint32, n uint64) bool) {
+	if h == nil {
+		return
+	}
 	for i, p := range h.pages {
 		if p == nil {
 			continue

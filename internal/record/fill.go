@@ -79,7 +79,7 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64) {
 func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 	h, p := &a.Health, &a.Pace
 	s := Health{
-		LagP99Ns: int64(LatencyOf(all.Lag, false).P99Ns), OwnLagCount: countOf(a.OwnLag), OwnLagP99Ns: tailOf(a.OwnLag),
+		LagP99Ns: int64(LatencyOf(all.Lag, false).P99Ns), OwnLagCount: a.OwnLag.Count(), OwnLagP99Ns: tailOf(a.OwnLag),
 		LoopBusyMax: h.LoopBusyMax, LoopBusyMean: h.LoopBusy, LoopFullNs: h.LoopFullNs,
 		ProcessCPUMean: h.ProcessCPU, ProcessCPUMax: h.ProcessCPUMax,
 		CgroupThrottledNs: h.CgroupThrottledNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,
@@ -93,10 +93,10 @@ func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 		OthersCPUMean: share(float64(h.OthersNs), float64(h.ObservedNs)),
 		RunQueueShare: share(float64(h.RunQueueNs), float64(h.ObservedNs)),
 	}
-	if countOf(a.OwnLag) > 0 {
+	if a.OwnLag.Count() > 0 {
 		s.OwnLagMeanNs = a.OwnLag.Mean()
 	}
-	if turnaround := sumNs(a.Turnaround); turnaround > 0 {
+	if turnaround := a.Turnaround.Sum(); turnaround > 0 {
 		s.TurnaroundMeanNs = a.Turnaround.Mean()
 		s.TurnaroundShare = share(turnaround, turnaround+p.InFlightNs)
 	}
@@ -109,7 +109,7 @@ func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 // tailOf is the 99th percentile, or the third largest value where there are fewer than 300, so
 // that one hiccup of a short run doesn't speak for all of it.
 func tailOf(h *measure.Histogram) int64 {
-	n := countOf(h)
+	n := h.Count()
 	if n < 3 {
 		return 0
 	}

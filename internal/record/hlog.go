@@ -60,7 +60,7 @@ func (l *HDRLog) header(iv *measure.Interval) error {
 
 func (l *HDRLog) operation(iv *measure.Interval, i int) error {
 	h := iv.Operations[i].Response
-	if countOf(h) == 0 {
+	if h.Count() == 0 {
 		return nil
 	}
 	b := l.line[:0]

@@ -64,7 +64,7 @@ func LatencyOf(h *measure.Histogram, hdr bool) Latency {
 // and the distribution over those with a good answer.
 func AnswersOf(a measure.Answers, hdr bool) Latency {
 	h := a.Times
-	if countOf(h)+a.NoAnswer == 0 {
+	if h.Count()+a.NoAnswer == 0 {
 		return Latency{}
 	}
 	q := func(q float64) Ns { return Ns(a.Quantile(q)) }
@@ -72,7 +72,7 @@ func AnswersOf(a measure.Answers, hdr bool) Latency {
 		NoAnswer: a.NoAnswer, P50Ns: q(0.5), P75Ns: q(0.75), P90Ns: q(0.9), P95Ns: q(0.95), P99Ns: q(0.99),
 		P999Ns: q(0.999), P9999Ns: q(0.9999), MaxNs: q(1),
 	}
-	if countOf(h) == 0 {
+	if h.Count() == 0 {
 		return l
 	}
 	l.Count, l.MinNs, l.MeanNs = h.Count(), Ns(h.Min()), h.Mean()
@@ -123,19 +123,4 @@ func decodeHistogram(hdr string, count uint64, minNs, maxValueNs int64, meanNs f
 	}
 	h.Restore(minNs, maxValueNs, meanNs)
 	return h, nil
-}
-
-func countOf(h *measure.Histogram) uint64 {
-	if h == nil {
-		return 0
-	}
-	return h.Count()
-}
-
-// sumNs is the sum of all values.
-func sumNs(h *measure.Histogram) float64 {
-	if h == nil {
-		return 0
-	}
-	return h.Mean() * float64(h.Count())
 }

@@ -158,7 +158,7 @@ func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLin
 
 // alike reports whether two histograms of the same operations, of which no value of the one is less
 // than the other's, hold the same: whether their sums do.
-func alike(a, b *measure.Histogram) bool { return countOf(a) == countOf(b) && sumNs(a) == sumNs(b) }
+func alike(a, b *measure.Histogram) bool { return a.Count() == b.Count() && a.Sum() == b.Sum() }
 
 func eventsOf(all []measure.Event) (out []Event) {
 	for _, e := range all {
@@ -168,7 +168,7 @@ func eventsOf(all []measure.Event) (out []Event) {
 }
 
 func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
-	if countOf(h) == 0 {
+	if h.Count() == 0 {
 		return nil
 	}
 	from := len(e.text)

@@ -47,7 +47,7 @@ func standstillOf(a *measure.Account, ok uint64) Standstill {
 			s.LongestNs = lengths.Max()
 		}
 		if s.Count == lengths.Count() {
-			total = sumNs(lengths)
+			total = lengths.Sum()
 		}
 		s.TotalNs = int64(min(math.Round(total), float64(maxNs)))
 		if s.Count == before {

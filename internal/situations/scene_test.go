@@ -43,7 +43,7 @@ func perform(t *testing.T, s *scene, args func(s *scene, url, dir string) []stri
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	run, err := b.Result()
+	run, _, err := b.Result()
 	if err != nil {
 		t.Fatal(err)
 	}

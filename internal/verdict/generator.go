@@ -79,7 +79,7 @@ func (j *judge) invalid() (out []string) {
 // late is for open loads: the generator's own lag changed the response times that it reports, or
 // what a threshold says of them.
 func (j *judge) late() []string {
-	if j.all.Unhindered == nil || j.all.Unhindered.Count() == 0 {
+	if j.all.Unhindered.Count() == 0 {
 		return nil
 	}
 	median, tail := lagLimits(j.run.Tier)
@@ -135,8 +135,8 @@ func (j *judge) overloaded() (out []string) {
 
 // slowTurn is for closed loads: the generator kept sessions waiting between an answer and the next send.
 func (j *judge) slowTurn() (out []string) {
-	if t := j.load.Turnaround; t != nil && t.Count() > 0 && !j.spins() {
-		own := t.Mean() * float64(t.Count())
+	if t := j.load.Turnaround; t.Count() > 0 && !j.spins() {
+		own := t.Sum()
 		if whole := own + j.load.Pace.InFlightNs; own > turnaroundLimit*whole && t.Mean() > float64(turnaroundFloor) {
 			out = append(out, fmt.Sprintf("the generator took %s between an answer and the next send, %s of the sessions' time, so the closed load measured it; %s",
 				units.Latency(t.Mean()), units.Fraction(own/whole), j.remedy()))
@@ -174,10 +174,7 @@ func (j *judge) machine() (out []string) {
 	if j.stoodStill() {
 		out = append(out, fmt.Sprintf("the generator stood still for %s (suspended, stopped, or starved by its host); repeat the run on a machine that isn't", units.Span(time.Duration(h.PausedNs))))
 	}
-	p99 := int64(0)
-	if j.all.Response != nil {
-		p99 = j.all.Response.Quantile(0.99)
-	}
+	p99 := j.all.Response.Quantile(0.99)
 	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 {
 		out = append(out, fmt.Sprintf("a garbage collection stopped the generator for %s, against a response time p99 of %s; give it more memory or cores", units.LatencyInt(p), units.LatencyInt(p99)))
 	}

@@ -57,7 +57,7 @@ func Judge(run *record.Run, load *measure.Account) {
 	default:
 		v.Reasons = j.passed()
 	}
-	if j.open() && j.all.Unhindered != nil {
+	if j.open() && j.all.Unhindered.Count() > 0 {
 		v.AddedP50Ns, v.AddedP99Ns = record.Ns(j.added(0.5)), record.Ns(j.added(tailOf(j.all.Response)))
 	}
 	run.Warnings = append(run.Warnings, Assess(run)...)
@@ -198,7 +198,7 @@ func (j *judge) passed() (out []string) {
 	switch {
 	case !j.open():
 		return append(out, "the generator had capacity to spare")
-	case j.load.OwnLag == nil || j.load.OwnLag.Count() == 0:
+	case j.load.OwnLag.Count() == 0:
 		return append(out, "sessions, not the generator, set the pace")
 	}
 	tail := "p99"
@@ -211,16 +211,13 @@ func (j *judge) passed() (out []string) {
 
 // added is what the generator's own lag added to a quantile of the response times of what succeeded.
 func (j *judge) added(q float64) int64 {
-	if j.all.Response == nil || j.all.Unhindered == nil {
-		return 0
-	}
 	return max(j.all.Response.Quantile(q)-j.all.Unhindered.Quantile(q), 0)
 }
 
 // tailOf is 0.99, or the quantile of the third largest of fewer than 300 values, so that one hiccup
 // of a short run doesn't speak for all of it.
 func tailOf(h *measure.Histogram) float64 {
-	if h == nil || h.Count() < 3 {
+	if h.Count() < 3 {
 		return 0.5
 	}
 	n := float64(h.Count())

@@ -40,7 +40,7 @@ func evaluate(t *plan.Threshold, names []string, a *measure.Account, answers fun
 			from = answers(&all)
 		}
 		o.Unit, o.Value = "ns", aggregate(from, t)
-		if from.Times == nil && from.NoAnswer == 0 {
+		if from.Times.Count() == 0 && from.NoAnswer == 0 {
 			o.Pass = c.Arrivals() == 0
 			return o
 		}
@@ -100,9 +100,6 @@ func compare(v float64, op string, limit float64) bool {
 // aggregate is the threshold's figure of some times. The mean and the least are of those answered.
 func aggregate(a measure.Answers, t *plan.Threshold) float64 {
 	finite := a.Times
-	if finite == nil {
-		finite = measure.NewHistogram()
-	}
 	switch t.Aggregate {
 	case "avg":
 		if finite.Count() > 0 || a.NoAnswer == 0 {
