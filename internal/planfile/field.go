@@ -1,7 +1,9 @@
 package planfile
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -244,7 +246,8 @@ func valueOf[T any](p *T) reflect.Value { return reflect.ValueOf(p).Elem() }
 // where returns the places of the values, with those of items of lists of plain values.
 func (o *object) where() plan.Places {
 	w := make(plan.Places, 0, len(o.values))
-	for k, v := range o.values {
+	for _, k := range slices.Sorted(maps.Keys(o.values)) {
+		v := o.values[k]
 		w = append(w, plan.Place{Key: k, At: o.r.at(v)})
 		if v.Kind == yaml.SequenceNode && len(v.Content) > 0 && v.Content[0].Kind == yaml.ScalarNode {
 			for i, c := range v.Content {

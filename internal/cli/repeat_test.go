@@ -1,0 +1,111 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"brunt/internal/cli"
+)
+
+// brunt runs a command line in this process.
+func brunt(args ...string) (code int, err string) {
+	var stdout, stderr bytes.Buffer
+	code = cli.Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &stdout, &stderr)
+	return code, stderr.String()
+}
+
+// recorder is a service that remembers what it is asked.
+type recorder struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []string
+}
+
+func newRecorder(t *testing.T) *recorder {
+	r := &recorder{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		if q.Method == http.MethodHead {
+			return // brunt asks what the server is
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.seen = append(r.seen, fmt.Sprint(q.Method, " ", q.URL, " ", q.Header.Get("Authorization"), q.Header.Get("Sc-Req-Id"), " ", string(body)))
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// take returns what was asked since the last call, sorted.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.seen
+	r.seen = nil
+	slices.Sort(out)
+	return out
+}
+
+// TestAnyRunIsRepeated: the plan in a run's folder sends again what the run has sent, whatever command
+// made it.
+func TestAnyRunIsRepeated(t *testing.T) {
+	r := newRecorder(t)
+	for name, args := range map[string][]string{
+		"http": {"http", r.URL + "/a?x=$1", r.URL + "/b", "-n", "20", "--sessions", "2", "-X", "POST", "-d", "{$}"},
+		"cook": {"cook", "-qps", "50", "-concurrency", "2", "-totalRequests", "20", "-interval", "1s", r.URL + "/c"},
+		"ycsb": {"ycsb", "run", "http", "-p", "http.addr=" + r.URL, "-p", "recordcount=50", "-p", "operationcount=40", "-p", "insertproportion=0.2",
+			"-p", "readproportion=0.5", "-p", "updateproportion=0.3", "-p", "requestdistribution=zipfian", "-p", "fieldlength=9", "--threads", "1"},
+		"load": {"ycsb", "load", "http", "-p", "http.addr=" + r.URL, "-p", "recordcount=50", "-p", "fieldlength=9"},
+	} {
+		dir := filepath.Join(t.TempDir(), name)
+		split := "--"
+		if name == "cook" {
+			split = "-"
+		}
+		if code, err := brunt(append(args, split+"bundle="+dir)...); code != 0 && code != 98 {
+			t.Fatalf("%s: exit %d\n%s", name, code, err)
+		}
+		first := r.take()
+		if code, err := brunt("run", filepath.Join(dir, "plan.yml"), "--quiet", "--bundle", dir+"-again"); code != 0 && code != 98 {
+			t.Fatalf("%s again: exit %d\n%s", name, code, err)
+		}
+		if again := r.take(); len(first) < 20 || !slices.Equal(first, again) {
+			t.Errorf("%s sent %d requests, and then %d:\n%s\n\n%s", name, len(first), len(again), strings.Join(first[:5], "\n"), strings.Join(again[:min(len(again), 5)], "\n"))
+		}
+	}
+}
+
+// TestSecretsAreAskedFor: a run that had secrets is repeated when they are given again.
+func TestSecretsAreAskedFor(t *testing.T) {
+	r := newRecorder(t)
+	dir := filepath.Join(t.TempDir(), "first")
+	if code, err := brunt("http", r.URL+"/a?token=s3cret&x=1", "-n", "5", "--sessions", "1", "-H", "Authorization: Bearer s3cret", "--secret-data", "s3cret", "--bundle", dir); code != 0 && code != 98 {
+		t.Fatalf("exit %d\n%s", code, err)
+	}
+	first := r.take()
+	plan := filepath.Join(dir, "plan.yml")
+	code, err := brunt("run", plan, "--quiet", "--no-record")
+	if code != 104 || len(r.take()) > 0 {
+		t.Errorf("without secrets: exit %d\n%s", code, err)
+	}
+	for name, value := range map[string]string{"AUTHORIZATION": "Bearer s3cret", "TOKEN": "s3cret", "BODY": "s3cret"} {
+		if !strings.Contains(err, "BRUNT_SECRET_"+name) || strings.Contains(err, "s3cret") {
+			t.Errorf("%s isn't asked for: %s", name, err)
+		}
+		t.Setenv("BRUNT_SECRET_"+name, value)
+	}
+	if code, err := brunt("run", plan, "--quiet", "--no-record"); code != 0 && code != 98 {
+		t.Errorf("with secrets: exit %d\n%s", code, err)
+	}
+	if again := r.take(); len(first) != 5 || !slices.Equal(first, again) {
+		t.Errorf("sent %q, then %q", first, again)
+	}
+}
