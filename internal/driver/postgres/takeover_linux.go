@@ -63,15 +63,15 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 // connection once the statement has been told.
 func canceler(h *pgconn.HijackedConn) func(ctx context.Context) {
 	if h.PID == 0 && len(h.SecretKey) == 0 {
-		return nil // the server gave no key, as Picodata doesn't
+		return nil // the server gave no key to cancel by
 	}
-	pid, key, config := h.PID, h.SecretKey, h.Config
+	pid, key, dial := h.PID, h.SecretKey, h.Config.DialFunc // no more: every session keeps this
 	network, address := h.Conn.RemoteAddr().Network(), h.Conn.RemoteAddr().String()
 	if network == "unix" { // the server's own name of its socket may be relative
-		network, address = pgconn.NetworkAddress(config.Host, config.Port)
+		network, address = pgconn.NetworkAddress(h.Config.Host, h.Config.Port)
 	}
 	return func(ctx context.Context) {
-		c, err := config.DialFunc(ctx, network, address)
+		c, err := dial(ctx, network, address)
 		if err != nil {
 			return
 		}
