@@ -96,7 +96,7 @@ func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (
 	}
 	bundle = filepath.Join(s.dir, "long")
 	cmd = exec.CommandContext(s.ctx, s.brunt, "run", plan, "--proto", "echo", "-a", address, "--vu", "50", "--tier", "codec", "--loops", "1",
-		"--pipeline", "64", "--bundle", bundle, "--quiet", "--output", "json")
+		"--pipeline", "64", "--awake", "off", "--bundle", bundle, "--quiet", "--output", "json")
 	cmd.Stderr = os.Stderr
 	return cmd, bundle, nil
 }

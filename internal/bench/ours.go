@@ -40,7 +40,7 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	if c.rate > 0 {
 		args = []string{"rate", "-c", file, "--rate", fmt.Sprint(c.rate), "--duration", d.String()}
 	}
-	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--bundle", bundle, "--quiet", "--output", "json", "--no-setup")
+	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--awake", "off", "--bundle", bundle, "--quiet", "--output", "json", "--no-setup")
 	args = append(args, c.flags...)
 	o, failure := c.s.doWith(c.env, c.s.brunt, args...)
 	p := sample{Command: c.s.plain(c.s.brunt, args)}

@@ -185,7 +185,7 @@ func (c *contest) turn(program string, more ...string) func(time.Duration) (samp
 		if program == c.s.brunt {
 			results := filepath.Join(c.s.dir, "results")
 			defer os.RemoveAll(results)
-			args = append([]string{"ycsb"}, append(args, "--quiet", "--results", results)...)
+			args = append([]string{"ycsb"}, append(args, "--awake", "off", "--quiet", "--results", results)...)
 		}
 		o, err := c.s.do(program, args...)
 		p := sample{Command: c.s.plain(program, args)}
