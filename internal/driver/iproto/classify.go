@@ -35,31 +35,17 @@ func classOf(code uint32, message string) (class driver.Class, fatal bool) {
 	case iproto.ER_PASSWORD_EXPIRED:
 		return driver.Connect, true
 	}
-	if passing(message) {
+	if driver.Picodata(message).Passing {
 		return driver.Retryable, false
 	}
 	return driver.Server, false
 }
 
-// passing says whether an error's message tells of a state of a Picodata cluster that passes.
-func passing(message string) bool {
-	m := strings.ToLower(message)
-	for _, sign := range [...]string{
-		"not a leader", "not leader", "no leader", "leader is unknown", "leader is not known",
-		"bucket is locked", "bucket cannot be", "transfer is in progress", "rebalanc",
-		"compare-and-swap", "term mismatch",
-	} {
-		if strings.Contains(m, sign) {
-			return true
-		}
-	}
-	return false
-}
-
 // serverError is an error that the server answered with.
 func serverError(code uint32, message string) *driver.Error {
 	class, fatal := classOf(code, message)
-	return &driver.Error{Class: class, Code: strconv.FormatUint(uint64(code), 10), Text: driver.Line(message, ""), Fatal: fatal}
+	number, text := driver.Picodata(message).Of(strconv.FormatUint(uint64(code), 10))
+	return &driver.Error{Class: class, Code: number, Text: driver.Line(text, ""), Fatal: fatal}
 }
 
 func protocolError(text string) *driver.Error {

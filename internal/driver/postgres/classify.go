@@ -22,6 +22,9 @@ func severity(e *pgconn.PgError) string {
 // fatalSeverity says whether the server ends the session after an error of this severity.
 func fatalSeverity(s string) bool { return s == "FATAL" || s == "PANIC" }
 
+// internalError is the code of all of Picodata's SQL errors.
+const internalError = "XX000"
+
 // classOf maps an SQLSTATE (appendix "PostgreSQL Error Codes" of the manual) and, where the code
 // says nothing, the message to a class.
 func classOf(code, message string) driver.Class {
@@ -44,8 +47,8 @@ func classOf(code, message string) driver.Class {
 		if isOutdated(code, message) {
 			return driver.Retryable
 		}
-	case "XX000":
-		if passing(message) {
+	case internalError:
+		if driver.Picodata(message).Passing {
 			return driver.Retryable
 		}
 	}
@@ -62,29 +65,15 @@ func isOutdated(code, message string) bool {
 	return code == "0A000" && strings.Contains(message, "cached plan must not change result type")
 }
 
-// passing says whether an internal error (Picodata gives all its SQL errors as XX000) tells of a
-// state of the cluster that passes.
-func passing(message string) bool {
-	m := strings.ToLower(message)
-	for _, sign := range [...]string{
-		"not leader", "not a leader", "no leader", "leader is unknown", "leader is not known",
-		"raft", "timeout", "timed out", "bucket is locked", "bucket cannot be", "transfer is in progress",
-		"rebalanc", "compare-and-swap", "term mismatch",
-	} {
-		if strings.Contains(m, sign) {
-			return true
-		}
-	}
-	return false
-}
-
 // serverError is an error that the server answered with.
 func serverError(severity, code, message, secret string) *driver.Error {
+	class := classOf(code, message)
+	if code == internalError {
+		code, message = driver.Picodata(message).Of(code)
+	}
 	return &driver.Error{
-		Class: classOf(code, message),
-		Code:  code,
-		Text:  driver.Line(message, secret),
-		Fatal: fatalSeverity(severity) || classOf(code, message) == driver.Connect,
+		Class: class, Code: code, Text: driver.Line(message, secret),
+		Fatal: fatalSeverity(severity) || class == driver.Connect,
 	}
 }
 
