@@ -10,8 +10,11 @@ import (
 	"brunt/internal/gen"
 )
 
-// blockRows is how many rows one query of the full proof reads.
-const blockRows = 5000
+// The most rows that one query of the full proof reads: by a range of keys, and by a list of them.
+const (
+	blockRows  = 5000
+	listedRows = 500
+)
 
 // block is a range of rows that is read back at once.
 type block struct {
@@ -22,11 +25,48 @@ type block struct {
 }
 
 // verifyFull reads all rows back: in blocks by ranges of the first key where the generated keys
-// allow it (numbers, and blocks that don't overlap, as keys counted upwards give), else the whole
-// table with one query.
+// allow it (numbers, and blocks that don't overlap, as keys counted upwards give), else by lists of
+// keys if the server bounds its answers, and else the whole table with one query.
 func (j *job) verifyFull(ctx context.Context, table int) error {
 	t := &j.c.Tables[table]
-	blocks := make([]block, (t.Rows+blockRows-1)/blockRows)
+	most := j.c.SQL.MostRows(len(t.Columns))
+	size := uint64(blockRows)
+	if most > 0 {
+		size = min(size, most)
+	}
+	blocks, err := j.makeBlocks(ctx, t, size)
+	if err != nil {
+		return err
+	}
+	names := t.columnNames()
+	switch {
+	case disjoint(blocks):
+		err = j.compareBlocks(ctx, t, blocks, func(b *block) string {
+			return j.c.SQL.SelectByKey(t.Name, names, t.Keys, &b.lo, &b.hi)
+		})
+	case most > 0 && t.Unique != "":
+		if blocks, err = j.makeBlocks(ctx, t, min(most, listedRows)); err != nil {
+			return err
+		}
+		err = j.compareBlocks(ctx, t, blocks, func(b *block) string {
+			return j.c.SQL.SelectIn(t.Name, names, t.Unique, b.keys(t, t.column(t.Unique)))
+		})
+	default:
+		whole := block{rows: t.Rows}
+		for i := range blocks {
+			whole.sum += blocks[i].sum
+		}
+		err = j.compareBlocks(ctx, t, []block{whole}, func(*block) string { return j.c.SQL.SelectRows(t.Name, names, nil, nil, 0) })
+	}
+	if err == nil {
+		j.tables[table].Compared += t.Rows
+	}
+	return err
+}
+
+// makeBlocks cuts a table into blocks and generates their rows.
+func (j *job) makeBlocks(ctx context.Context, t *Table, size uint64) ([]block, error) {
+	blocks := make([]block, (t.Rows+size-1)/size)
 	workers := min(j.c.Workers, len(blocks))
 	err := parallel(ctx, workers, func(ctx context.Context, worker int) error {
 		hash, values := newRowHash(t.Columns), make([]gen.Value, len(t.Columns))
@@ -35,42 +75,39 @@ func (j *job) verifyFull(ctx context.Context, table int) error {
 				return err
 			}
 			b := &blocks[i]
-			b.first = uint64(i) * blockRows
-			b.rows = min(blockRows, t.Rows-b.first)
+			b.first = uint64(i) * size
+			b.rows = min(size, t.Rows-b.first)
 			b.make(t, hash, values)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	names := t.columnNames()
-	if !disjoint(blocks) {
-		whole := block{rows: t.Rows}
-		for i := range blocks {
-			whole.sum += blocks[i].sum
-		}
-		s := j.newSession(0)
+	return blocks, err
+}
+
+// compareBlocks reads blocks back with the statements that text makes for them.
+func (j *job) compareBlocks(ctx context.Context, t *Table, blocks []block, text func(*block) string) error {
+	workers := min(j.c.Workers, len(blocks))
+	return parallel(ctx, workers, func(ctx context.Context, worker int) error {
+		s := j.newSession(worker)
 		defer s.close()
-		err = whole.compare(ctx, s, t, newRowHash(t.Columns), j.c.SQL.SelectRows(t.Name, names, nil, nil, 0))
-	} else {
-		err = parallel(ctx, workers, func(ctx context.Context, worker int) error {
-			s := j.newSession(worker)
-			defer s.close()
-			hash := newRowHash(t.Columns)
-			for i := worker; i < len(blocks); i += workers {
-				b := &blocks[i]
-				if err := b.compare(ctx, s, t, hash, j.c.SQL.SelectByKey(t.Name, names, t.Keys, &b.lo, &b.hi)); err != nil {
-					return err
-				}
+		hash := newRowHash(t.Columns)
+		for i := worker; i < len(blocks); i += workers {
+			if err := blocks[i].compare(ctx, s, t, hash, text(&blocks[i])); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
+	})
+}
+
+// keys generates the block's values of a column.
+func (b *block) keys(t *Table, column int) []gen.Value {
+	keys, values := make([]gen.Value, b.rows), make([]gen.Value, len(t.Columns))
+	for i := range keys {
+		t.Row(values, b.first+uint64(i))
+		keys[i] = values[column].Clone()
 	}
-	if err == nil {
-		j.tables[table].Compared += t.Rows
-	}
-	return err
+	return keys
 }
 
 // make generates the block's rows for their checksum and range of keys.

@@ -127,6 +127,9 @@ func (a *admin) Query(_ context.Context, statement string, row func([]*string) e
 		return row([]*string{&n})
 	}
 	for _, values := range table {
+		if words[0] == "in" && !has(strings.Split(words[3], ","), *values[0]) {
+			continue
+		}
 		if words[0] == "range" {
 			lo, _ := strconv.ParseInt(words[2], 10, 64)
 			hi, _ := strconv.ParseInt(words[3], 10, 64)
@@ -142,7 +145,17 @@ func (a *admin) Query(_ context.Context, statement string, row func([]*string) e
 }
 
 // flavor writes statements that admin.Query understands. The first column is the first key.
-type flavor struct{}
+type flavor struct{ most uint64 }
+
+func (f flavor) MostRows(int) uint64 { return f.most }
+
+func (flavor) SelectIn(table string, _ []string, key string, values []gen.Value) string {
+	var keys []string
+	for i := range values {
+		keys = append(keys, string(values[i].AppendText(nil)))
+	}
+	return "in|" + table + "|" + key + "|" + strings.Join(keys, ",")
+}
 
 func (flavor) CountRows(table string) string { return "count|" + table }
 

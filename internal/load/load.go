@@ -20,6 +20,8 @@ type Table struct {
 	Rows    uint64
 	Columns []driver.Column
 	Keys    []string // primary key columns; among Columns
+	// Unique names one of Keys that no two rows have the same value in; "" if there is none.
+	Unique string
 	// Row fills values, one a column, with row number row. It is called concurrently.
 	Row func(values []gen.Value, row uint64)
 	// Filled says that the rows are in already: only the proof is left to do.
@@ -32,6 +34,10 @@ type SQL interface {
 	CountRows(table string) string
 	// SelectByKey asks for the rows whose first key lies between two values, both included.
 	SelectByKey(table string, columns, keys []string, lo, hi *gen.Value) string
+	// SelectIn asks for the rows that have one of values in the column key.
+	SelectIn(table string, columns []string, key string, values []gen.Value) string
+	// MostRows is how many rows of so many columns one query may ask for; 0 means any number.
+	MostRows(columns int) uint64
 	// SelectRows asks for rows in the order of keys. Here keys and after are always nil and limit
 	// is 0: all rows in any order.
 	SelectRows(table string, columns, keys []string, after []gen.Value, limit uint64) string

@@ -50,6 +50,46 @@ func TestLoadsAndProves(t *testing.T) {
 	}
 }
 
+// Where the server bounds its answers, no query of the full proof asks for more, whatever the keys.
+func TestProofWithinBounds(t *testing.T) {
+	s := newServer()
+	big, keyed := numbered("big", 2_345), named("keyed", 1_234)
+	keyed.Unique = "id"
+	c := config(s, big, keyed)
+	c.Verify, c.SQL = VerifyFull, flavor{most: 600}
+	r := mustRun(t, c)
+	if r.Tables[0].Compared != 2345 || r.Tables[1].Compared != 1234 {
+		t.Errorf("%+v", r.Tables)
+	}
+	lists := 0
+	for _, q := range s.queries {
+		words := strings.Split(q, "|")
+		switch words[0] {
+		case "all":
+			t.Errorf("the whole table was asked for: %s", q)
+		case "in":
+			if lists++; strings.Count(words[3], ",") >= listedRows {
+				t.Errorf("too many keys: %d", strings.Count(words[3], ",")+1)
+			}
+		}
+	}
+	if !has(s.queries, "range|big|600|1199") || lists != 3 {
+		t.Errorf("%d lists; %.300q", lists, s.queries)
+	}
+	// A row that was changed is found.
+	for _, row := range s.tables["keyed"] {
+		text := "4711"
+		row[1] = &text
+		break
+	}
+	c.Tables[0].Filled, c.Tables[1].Filled = true, true
+	var wrong *MismatchError
+	r, err := Run(context.Background(), c)
+	if !errors.As(err, &wrong) || wrong.Table != "keyed" || r.Tables[0].Checksum != "" || r.Tables[0].Compared != 2345 {
+		t.Errorf("%v; %+v", err, r.Tables)
+	}
+}
+
 func has(list []string, s string) bool {
 	for _, l := range list {
 		if l == s {

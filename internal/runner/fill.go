@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 
 	"brunt/internal/gen"
@@ -17,9 +18,13 @@ func (s *stand) loadTable(t *plan.Table) (load.Table, error) {
 	if err != nil {
 		return load.Table{}, &UsageError{err}
 	}
-	return load.Table{
-		Name: t.Name, Rows: t.Rows, Columns: columns, Keys: t.PrimaryKeys, Row: s.flavor.WrapRow(row),
-	}, nil
+	out := load.Table{Name: t.Name, Rows: t.Rows, Columns: columns, Keys: t.PrimaryKeys, Row: s.flavor.WrapRow(row)}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Unique && out.Unique == "" && slices.Contains(t.PrimaryKeys, c.Name) {
+			out.Unique = c.Name
+		}
+	}
+	return out, nil
 }
 
 // fingerprint differs when the rows of the tables would: it covers their names and columns, and

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/driver"
 	"brunt/internal/plan"
 	"brunt/internal/protocols"
 	"brunt/internal/sql"
+	"brunt/internal/sqltext"
 	"brunt/internal/workload"
 )
 
@@ -129,6 +131,9 @@ func (s *stand) workload() (*workload.Workload, error) {
 	names := sql.NewNames(s.plan.Tables, s.plan.Indexes)
 	for i := range w.Program.Requests {
 		r := &w.Program.Requests[i]
+		if err := s.checkTransaction(r); err != nil {
+			return nil, err
+		}
 		if r.Verb == driver.SQL {
 			text, notices, err := s.flavor.Translate(r.Text, r.Params, names)
 			if err != nil {
@@ -147,4 +152,26 @@ func (s *stand) workload() (*workload.Workload, error) {
 	}
 	w.Convert(s.flavor.Wrap)
 	return w, nil
+}
+
+// checkTransaction refuses what begins or ends a transaction on a server that only seems to have
+// them: its operations would pass, and leave half of their work behind.
+func (s *stand) checkTransaction(r *driver.Request) error {
+	if s.flavor.Transactions() {
+		return nil
+	}
+	first := ""
+	for _, t := range sqltext.Split(r.Text) {
+		if t.Kind == sqltext.Word && r.Verb == driver.SQL {
+			first = strings.ToLower(t.Text)
+		}
+		if t.Kind != sqltext.Space {
+			break
+		}
+	}
+	switch {
+	case r.Verb == driver.Begin, r.Verb == driver.Commit, first == "begin", first == "start", first == "commit", first == "rollback":
+		return &UsageError{fmt.Errorf("%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing): put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.flavor.Product())}
+	}
+	return nil
 }

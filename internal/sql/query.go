@@ -54,9 +54,33 @@ func (f Flavor) SelectRows(table string, columns, keys []string, after []gen.Val
 }
 
 // SelectByKey writes a query for columns of the rows whose first key column lies between two
-// values, both included, in the order of keys.
+// values, both included, in any order.
 func (f Flavor) SelectByKey(table string, columns, keys []string, lo, hi *gen.Value) string {
 	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table) +
-		" WHERE " + f.quote(keys[0]) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi) +
-		" ORDER BY " + f.quoteAll(keys)
+		" WHERE " + f.quote(keys[0]) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi)
 }
+
+// SelectIn writes a query for columns of the rows that have one of values in the column key, in any
+// order.
+func (f Flavor) SelectIn(table string, columns []string, key string, values []gen.Value) string {
+	literals := make([]string, len(values))
+	for i := range values {
+		literals[i] = f.Literal(&values[i])
+	}
+	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table) + " WHERE " + f.quote(key) + " IN (" + strings.Join(literals, ", ") + ")"
+}
+
+// MostRows is how many rows of so many columns one query may ask for; 0 means any number. Picodata
+// executes at most 45 000 steps of its virtual machine a statement (sql_vdbe_opcode_max): about
+// columns + 5 a row, and more to find it by its key. It moves at most 5000 rows (sql_motion_row_max).
+func (f Flavor) MostRows(columns int) uint64 {
+	const steps, most = 45_000, 5000
+	if f.product != Picodata {
+		return 0
+	}
+	return uint64(min(max(steps/(2*(columns+12)), 1), most))
+}
+
+// Transactions reports whether what is between BEGIN and COMMIT is done as a whole or not at all.
+// Picodata accepts both and undoes nothing.
+func (f Flavor) Transactions() bool { return f.product != Picodata }

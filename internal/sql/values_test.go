@@ -78,5 +78,15 @@ func TestQueries(t *testing.T) {
 		`SELECT "a", "b", "c" FROM "t" WHERE ("a" > 3) OR ("a" = 3 AND "b" > 5) ORDER BY "a", "b" LIMIT 10`, nil)
 	same(t, "all", f.SelectRows("t", []string{"a"}, []string{"a"}, nil, 0), `SELECT "a" FROM "t" ORDER BY "a"`, nil)
 	same(t, "range", f.SelectByKey("t", []string{"a"}, []string{"a", "b"}, &after[0], &after[0]),
-		`SELECT "a" FROM "t" WHERE "a" BETWEEN 3 AND 3 ORDER BY "a", "b"`, nil)
+		`SELECT "a" FROM "t" WHERE "a" BETWEEN 3 AND 3`, nil)
+	same(t, "list", f.SelectIn("t", []string{"a"}, "b", after), `SELECT "a" FROM "t" WHERE "b" IN (3, 5)`, nil)
+	if n := f.MostRows(4); n != 0 {
+		t.Errorf("Tarantool's answers are bounded to %d rows", n)
+	}
+	// Of 45 000 steps, about columns + 5 go to a row that is read.
+	for _, columns := range []int{1, 4, 50, 1000} {
+		if n := flavor(t, "Picodata").MostRows(columns); n == 0 || n*uint64(columns+5) > 45_000 {
+			t.Errorf("%d rows of %d columns", n, columns)
+		}
+	}
 }

@@ -2,6 +2,8 @@ package iproto
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"brunt/internal/driver"
 )
@@ -37,6 +39,9 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 		return driver.ServerInfo{}, err
 	}
 	info := driver.ServerInfo{Product: "Tarantool", Version: l.version, Settings: map[string]string{}}
+	if picodata && version == "" {
+		version = askVersion(ctx, l)
+	}
 	if picodata {
 		info.Product, info.Version = "Picodata", version
 		info.Settings["tarantool"] = l.version
@@ -61,4 +66,23 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 		}
 	}
 	return info, nil
+}
+
+// askVersion asks Picodata's table of instances, which every user may read since 25.2, for the
+// version, or versions, that run; "" if it doesn't say.
+func askVersion(ctx context.Context, l *link) string {
+	mode, err := chooseMode(ctx, l, true)
+	if err != nil {
+		return ""
+	}
+	var versions []string
+	a := &admin{link: l, picodata: true, mode: mode}
+	_ = a.Query(ctx, `SELECT "picodata_version" FROM "_pico_instance"`, func(row []*string) error {
+		if len(row) == 1 && row[0] != nil {
+			versions = append(versions, *row[0])
+		}
+		return nil
+	})
+	slices.Sort(versions)
+	return strings.Join(slices.Compact(versions), ", ")
 }

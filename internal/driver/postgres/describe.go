@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"brunt/internal/driver"
@@ -35,21 +36,22 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 func describeServer(ctx context.Context, pg *pgconn.PgConn) driver.ServerInfo {
 	parameter := pg.ParameterStatus("server_version")
 	text := ""
-	if rows, err := ask(ctx, pg, "SELECT version()"); err == nil && len(rows) == 1 && len(rows[0]) == 1 {
+	rows, err := ask(ctx, pg, "SELECT version()")
+	if err == nil && len(rows) == 1 && len(rows[0]) == 1 {
 		text = rows[0][0]
 	}
 	info := identify(text, parameter)
-	if info.Product == "" {
-		info.Product = "unknown"
-		if _, err := ask(ctx, pg, `SELECT "name" FROM "_pico_instance" LIMIT 1`); err == nil {
-			info.Product = "Picodata"
-		}
+	if err != nil && strings.Contains(err.Error(), "sbroad: ") {
+		info.Product = "Picodata" // which calls itself PostgreSQL 15.0 in its greeting
+	}
+	if info.Product == "" || info.Product == "Picodata" {
+		askPicodata(ctx, pg, &info)
 	}
 	info.Settings = map[string]string{}
 	if info.Product == "Picodata" {
 		return info
 	}
-	rows, err := ask(ctx, pg, settingsQuery)
+	rows, err = ask(ctx, pg, settingsQuery)
 	if err != nil {
 		return info
 	}
@@ -59,6 +61,27 @@ func describeServer(ctx context.Context, pg *pgconn.PgConn) driver.ServerInfo {
 		}
 	}
 	return info
+}
+
+// askPicodata asks Picodata's table of instances for the version, or versions, that run. Until 25.2 it
+// had no such column, and not everybody could read it.
+func askPicodata(ctx context.Context, pg *pgconn.PgConn, info *driver.ServerInfo) {
+	rows, err := ask(ctx, pg, `SELECT "picodata_version" FROM "_pico_instance"`)
+	if err != nil {
+		if info.Product == "" {
+			info.Product = "unknown"
+		}
+		if _, err := ask(ctx, pg, `SELECT "name" FROM "_pico_instance" LIMIT 1`); err == nil && info.Product != "Picodata" {
+			info.Product, info.Version = "Picodata", ""
+		}
+		return
+	}
+	var versions []string
+	for _, r := range rows {
+		versions = append(versions, r...)
+	}
+	slices.Sort(versions)
+	info.Product, info.Version = "Picodata", strings.Join(slices.Compact(versions), ", ")
 }
 
 // ask runs a query for its rows as text; null is "".
