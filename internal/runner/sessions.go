@@ -13,6 +13,7 @@ import (
 
 // newFleet chooses the tier and makes its fleet.
 func (r *Runner) newFleet() error {
+	r.fewSessions()
 	p := r.stand.plan
 	s := &p.Settings
 	_, weights := p.Target.Weighted()

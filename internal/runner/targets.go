@@ -11,6 +11,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/plan"
 	"brunt/internal/protocols"
+	"brunt/internal/record"
 )
 
 // targetsOf completes the plan's target: one driver.Target an address.
@@ -101,4 +102,15 @@ func tlsOf(t *plan.TLS) (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// fewSessions warns of addresses that get no session, unless requests say where they go.
+func (r *Runner) fewSessions() {
+	_, expands := r.stand.driver.(driver.Expander)
+	_, places := r.stand.driver.(driver.Placer)
+	if n := len(r.stand.targets); r.Record.Sessions < n && !expands && !places {
+		r.warn(record.Warning{ID: "few-sessions",
+			Text:   fmt.Sprintf("sessions: %d, addresses: %d: a session has one address, so %d of them get no load", r.Record.Sessions, n, n-r.Record.Sessions),
+			Remedy: fmt.Sprintf("give --vu %d or more", n)})
+	}
 }

@@ -17,8 +17,9 @@ const (
 	batchRows  = 512
 	// Picodata: values in one INSERT. Its default limits are 5000 rows moved and 45000 steps of
 	// its virtual machine a statement.
-	insertValues = 1000
-	progressRows = 4096
+	insertValues    = 1000
+	insertsInFlight = 8
+	progressRows    = 4096
 )
 
 // Load fills a chunk: on Tarantool by pipelined INSERT or REPLACE requests, on Picodata, which
@@ -84,7 +85,7 @@ func (l *loading) run(ctx context.Context) (done int64, err error) {
 			pending = append(pending, n)
 		}
 		if len(pending) == 2 || next == end {
-			if err := l.settle(ctx, pending[0]); err != nil {
+			if err := l.settle(ctx, l.chunk.Table, pending[0]); err != nil {
 				return done, err
 			}
 			done += int64(pending[0])
@@ -127,16 +128,16 @@ func (l *loading) batch(next *uint64, end uint64) (n int, err error) {
 	return n, nil
 }
 
-// settle reads the answers of a batch, in whatever order they come.
-func (l *loading) settle(ctx context.Context, n int) error {
+// settle reads the next n answers to what fills a table, in whatever order they come.
+func (a *admin) settle(ctx context.Context, table string, n int) error {
 	for ; n > 0; n-- {
-		code, _, answer, err := l.receive()
+		code, _, answer, err := a.receive()
 		if err != nil {
 			return driver.Unanswered(ctx, nil, err, "")
 		}
 		if failure := refusal(code, answer); failure != nil {
-			failure.Text = fmt.Sprintf("load %s: %s", l.chunk.Table, failure.Text)
-			l.Close() // further answers may be under way
+			failure.Text = fmt.Sprintf("load %s: %s", table, failure.Text)
+			a.Close() // further answers may be under way
 			failure.Fatal = true
 			return failure
 		}
@@ -144,26 +145,35 @@ func (l *loading) settle(ctx context.Context, n int) error {
 	return nil
 }
 
-// insertStatements loads by SQL.
+// insertStatements loads by SQL, with several statements in flight: a router works on them at the
+// same time, and most of the time of each goes to the way to the storages and back.
 func (a *admin) insertStatements(ctx context.Context, chunk *driver.Chunk, replace bool) (done int64, err error) {
 	columns := len(chunk.Columns)
 	perStatement := uint64(max(1, insertValues/max(1, columns)))
 	values := make([]gen.Value, columns)
-	for next, end := chunk.First, chunk.First+chunk.Rows; next < end; {
-		rows := min(perStatement, end-next)
-		kind, out, failure := a.insertBody(chunk, replace, next, rows, values)
-		if failure != nil {
-			return done, failure
+	var pending []uint64 // rows of each
+	next, end := chunk.First, chunk.First+chunk.Rows
+	for next < end || len(pending) > 0 {
+		for next < end && len(pending) < insertsInFlight {
+			rows := min(perStatement, end-next)
+			kind, out, failure := a.insertBody(chunk, replace, next, rows, values)
+			if failure != nil {
+				a.Close() // answers may be under way
+				failure.Fatal = true
+				return done, failure
+			}
+			a.queue(kind, out)
+			next, pending = next+rows, append(pending, rows)
 		}
-		code, answer, failure := a.ask(ctx, kind, out)
-		if failure == nil {
-			failure = refusal(code, answer)
+		if err := a.flush(); err != nil {
+			return done, driver.Unanswered(ctx, nil, err, "")
 		}
-		if failure != nil {
-			failure.Text = fmt.Sprintf("load %s: %s", chunk.Table, failure.Text)
-			return done, failure
+		if err := a.settle(ctx, chunk.Table, 1); err != nil {
+			return done, err
 		}
-		next += rows
+		// Which statement was answered doesn't matter: all of them are of the chunk.
+		rows := pending[0]
+		pending = pending[1:]
 		done += int64(rows)
 		if chunk.Progress != nil {
 			chunk.Progress(rows)
