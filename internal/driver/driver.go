@@ -52,6 +52,9 @@ type Request struct {
 	Capture []Capture  // values that later statements of the transaction need
 	Rows    int        // Batch: how many rows one request carries; its parameters repeat
 	Simple  bool       // SQL: send as text without preparing
+	// ExpectError says that the server may refuse the statement when it is prepared or checked: it is
+	// then sent as text, and fails as often as it is sent.
+	ExpectError bool
 }
 
 // Capture names one value of a reply: the column's name, or its zero-based number if Name is "".

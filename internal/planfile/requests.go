@@ -79,6 +79,7 @@ func requestFields() []field {
 		field{"fields", "Fields", list{of: words{name: true}, flow: true, full: true}, "key-value requests: the fields' names", false},
 		field{"rows", "Rows", whole{1, 1_000_000}, "sql, batch: rows in one request; the parameters are those of one row", false},
 		field{"simple", "Simple", flag{}, "sql: send as text without preparing; false", false},
+		field{"expect_error", "ExpectError", flag{}, "sql: the server may refuse the statement, which is then sent as text; false", false},
 		field{"capture", "Capture", list{of: capture, flow: true}, "columns of the answer's first row to keep", false},
 	)
 }
@@ -89,7 +90,7 @@ func requestRules(variants bool) []any {
 	if variants {
 		keys = append(keys, "variants")
 	}
-	return []any{exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants")}
+	return []any{exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants"), needs("expect_error", "sql", "variants")}
 }
 
 // checkRequest reports a request that doesn't say exactly once what to send, and keys that mean
@@ -115,8 +116,10 @@ func checkRequest(r *reader, o *object, q *driver.Request, what string) {
 	if q.Verb != driver.Batch && q.Verb != driver.SQL {
 		o.refuse("remove it or use sql or batch", "here", "rows")
 	}
-	if n := o.get("simple"); n != nil && q.Verb != driver.SQL {
-		r.problemAt(n, "remove it", "simple is for sql only")
+	for _, key := range []string{"simple", "expect_error"} {
+		if n := o.get(key); n != nil && q.Verb != driver.SQL {
+			r.problemAt(n, "remove it", "%s is for sql only", key)
+		}
 	}
 	if !slices.Contains([]driver.Verb{driver.Insert, driver.Replace, driver.Update, driver.Upsert, driver.Read, driver.Scan, driver.Batch}, q.Verb) {
 		o.refuse("remove it", "for "+found[0], "fields")

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -174,4 +175,24 @@ func (s *stand) checkTransaction(r *driver.Request) error {
 		return &UsageError{fmt.Errorf("%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing): put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.flavor.Product())}
 	}
 	return nil
+}
+
+// check asks the first server that answers whether it takes the program's statements, where sessions
+// would learn that only under load.
+func (s *stand) check(ctx context.Context, p *driver.Program) error {
+	c, ok := s.driver.(driver.Checker)
+	if !ok {
+		return nil
+	}
+	for _, t := range s.targets {
+		err := c.Check(ctx, t, p)
+		if err == nil {
+			return nil
+		}
+		var e *driver.Error
+		if errors.As(err, &e) && e.Class == driver.Server {
+			return notConnected(err)
+		}
+	}
+	return nil // connecting will say why
 }

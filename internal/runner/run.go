@@ -106,6 +106,9 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	for _, n := range r.stand.notices {
 		r.warn(record.Warning{ID: n.ID, Text: n.Text})
 	}
+	if err := r.stand.check(ctx, &r.Workload.Program); err != nil {
+		return err
+	}
 	r.clock = tier.NewClock(time.Now())
 	r.collector = measure.NewCollector(len(r.Workload.Operations), len(r.stand.targets))
 	if err := r.newFleet(); err != nil {

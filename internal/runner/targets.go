@@ -106,9 +106,10 @@ func tlsOf(t *plan.TLS) (*tls.Config, error) {
 
 // fewSessions warns of addresses that get no session, unless requests say where they go.
 func (r *Runner) fewSessions() {
-	_, expands := r.stand.driver.(driver.Expander)
-	_, places := r.stand.driver.(driver.Placer)
-	if n := len(r.stand.targets); r.Record.Sessions < n && !expands && !places {
+	if d, ok := r.stand.driver.(driver.Routed); ok && d.Router(r.stand.targets, &r.Workload.Program) != nil {
+		return
+	}
+	if n := len(r.stand.targets); r.Record.Sessions < n {
 		r.warn(record.Warning{ID: "few-sessions",
 			Text:   fmt.Sprintf("sessions: %d, addresses: %d: a session has one address, so %d of them get no load", r.Record.Sessions, n, n-r.Record.Sessions),
 			Remedy: fmt.Sprintf("give --vu %d or more", n)})

@@ -191,7 +191,7 @@ func TestPicodataStatements(t *testing.T) {
 	p := program(
 		driver.Request{Verb: driver.SQL, Text: `UPDATE "kv" SET "name" = $2 WHERE "id" = $1`, Params: kinds(2)},
 		driver.Request{Verb: driver.SQL, Text: `SELECT "id", "name" FROM "kv" WHERE "id" = $1`, Params: kinds(1), Capture: []driver.Capture{{Name: "name"}, {Kind: gen.Int}}},
-		driver.Request{Verb: driver.SQL, Text: `SELECT nothing FROM nowhere`},
+		driver.Request{Verb: driver.SQL, Text: `SELECT nothing FROM nowhere`, ExpectError: true},
 	)
 	for _, mode := range []string{"", "execute", "call"} {
 		to := target(s)

@@ -74,7 +74,7 @@ func TestRequestsInBothTiers(t *testing.T) {
 		{driver.Request{Verb: driver.SQL, Text: `UPDATE "kv" SET "name" = $1 WHERE "id" = $2`}, []gen.Value{txt("all"), num(999)}, "ok  rows=0 affected=0 missing=true"},
 		{driver.Request{Verb: driver.SQL, Text: `DELETE FROM "kv" WHERE "id" = $1`}, []gen.Value{num(999)}, "ok  rows=0 affected=0 missing=true"},
 		{driver.Request{Verb: driver.SQL, Text: `SELECT "id" FROM "kv" WHERE "id" = $1`}, []gen.Value{num(999)}, "ok  rows=0 affected=0 missing=true"},
-		{driver.Request{Verb: driver.SQL, Text: `SELECT nothing FROM nowhere`}, nil, "server *"},
+		{driver.Request{Verb: driver.SQL, Text: `SELECT nothing FROM nowhere`, ExpectError: true}, nil, "server *"},
 		{driver.Request{Verb: driver.SQL, Text: `SELECT $1 + $2`}, []gen.Value{num(5), txt("abc")}, "server *"},
 	}
 	p := requests(calls)

@@ -128,7 +128,7 @@ func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *dr
 			break
 		}
 		id, ok, err := prepare(ctx, c.ask, r.Text)
-		if err != nil {
+		if err != nil && (err.Class != driver.Server || !r.ExpectError) {
 			return err
 		}
 		if ok {

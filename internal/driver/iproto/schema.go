@@ -6,6 +6,8 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+
+	iproto "github.com/tarantool/go-iproto"
 )
 
 // asker sends one request and waits for its answer: a link, or a connection of the library.
@@ -239,16 +241,23 @@ func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *driver.E
 	return byText, nil
 }
 
-// prepare returns the id of a statement; ok is false if the server doesn't prepare it, for
-// whatever reason: executing it by text then says why.
+// prepare returns the id of a statement; ok is false if the server prepares none. An error of class
+// Server is its refusal of this one.
 func prepare(ctx context.Context, a asker, text string) (id uint64, ok bool, err *driver.Error) {
 	var b body
 	b.mapping(1)
 	b.key(keySQLText)
 	b.text(text)
 	code, answer, err := a.ask(ctx, typePrepare, b.now)
-	if err != nil || code&errorBit != 0 {
+	if err != nil {
 		return 0, false, err
+	}
+	if code&errorBit != 0 {
+		switch iproto.Error(code &^ errorBit) {
+		case iproto.ER_UNKNOWN_REQUEST_TYPE, iproto.ER_UNSUPPORTED, iproto.ER_ACCESS_DENIED:
+			return 0, false, nil
+		}
+		return 0, false, refusal(code, answer)
 	}
 	r := reader{b: answer}
 	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
