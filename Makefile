@@ -16,7 +16,7 @@ TIMEOUT     ?= 10m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 
-.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb verdict fuzz clean
+.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb verdict test-picodata fuzz clean
 
 all: build
 
@@ -78,6 +78,9 @@ bench-ycsb: build ## brunt ycsb beside go-ycsb
 
 bench-record: ## the cost of recording one sample
 	$(GO) test -run '^$$' -bench Record -benchmem -count 5 ./internal/measure
+
+test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
+	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
 
 verdict: build ## whether the verdict is right, in situations whose truth is known; about 20 minutes
 	$(GO) run ./internal/situations $(VERDICT)

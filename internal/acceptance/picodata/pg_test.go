@@ -1,0 +1,201 @@
+package picodata_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"brunt/internal/testserver"
+)
+
+// pgStandIn is a PostgreSQL behind a proxy that answers as Picodata's pgproto does: it says PostgreSQL
+// 15.0 and has no version(), takes Picodata's DDL, has no COPY, gives XX000 for every error in
+// Picodata's words, and bounds the work of a statement.
+func pgStandIn(t *testing.T) cluster {
+	s := testserver.Postgres(t)
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", s.User, s.Addr, s.Database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	for _, text := range []string{
+		`CREATE VIEW "_pico_table" AS SELECT relname::text AS "name" FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace`,
+		`CREATE VIEW "_pico_instance" AS SELECT 'default_1_1' AS "name", '25.3.1-0-gabcdef' AS "picodata_version"`,
+	} {
+		if _, err := c.Exec(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go serve(client, s.Addr)
+		}
+	}()
+	return cluster{proto: "pg", user: s.User, addresses: listener.Addr().String(), flags: []string{"--database", s.Database}, standIn: true}
+}
+
+// serve carries one connection's messages to and fro.
+func serve(client net.Conn, address string) {
+	defer client.Close()
+	backend := pgproto3.NewBackend(client, client)
+	first, err := backend.ReceiveStartupMessage()
+	if _, ok := first.(*pgproto3.SSLRequest); ok {
+		if _, err = client.Write([]byte{'N'}); err == nil {
+			first, err = backend.ReceiveStartupMessage()
+		}
+	}
+	if err != nil {
+		return
+	}
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	frontend := pgproto3.NewFrontend(server, server)
+	switch m := first.(type) {
+	case *pgproto3.StartupMessage:
+		delete(m.Parameters, "options")
+		frontend.Send(m)
+	case *pgproto3.CancelRequest:
+		packet := binary.BigEndian.AppendUint32(nil, 16)
+		packet = binary.BigEndian.AppendUint32(packet, 80877102)
+		server.Write(binary.BigEndian.AppendUint32(packet, m.ProcessID))
+		server.Write(m.SecretKey)
+		io.Copy(io.Discard, server)
+		return
+	}
+	if frontend.Flush() != nil {
+		return
+	}
+	go func() {
+		defer server.Close()
+		for {
+			m, err := backend.Receive()
+			if err != nil {
+				return
+			}
+			switch m := m.(type) {
+			case *pgproto3.Query:
+				m.String = toPostgres(m.String)
+			case *pgproto3.Parse:
+				m.Query = toPostgres(m.Query)
+			}
+			frontend.Send(m)
+			if frontend.Flush() != nil {
+				return
+			}
+		}
+	}()
+	answer(backend, frontend)
+}
+
+// answer carries the server's messages to the client, with its rows held back until their number is
+// known.
+func answer(backend *pgproto3.Backend, frontend *pgproto3.Frontend) {
+	steps, skip := 0, false
+	var rows []pgproto3.BackendMessage
+	for {
+		m, err := frontend.Receive()
+		if err != nil {
+			return
+		}
+		switch m := m.(type) {
+		case *pgproto3.ReadyForQuery:
+			skip, rows, steps = false, nil, 0
+		case *pgproto3.DataRow:
+			steps += len(m.Values) + 3
+			held := pgproto3.DataRow{}
+			for _, v := range m.Values {
+				if v != nil {
+					v = append([]byte{}, v...)
+				}
+				held.Values = append(held.Values, v)
+			}
+			rows = append(rows, &held)
+			continue
+		case *pgproto3.CommandComplete:
+			if steps > 45000 {
+				backend.Send(&pgproto3.ErrorResponse{Severity: "ERROR", Code: "XX000", Message: overLimit})
+				skip, rows, steps = true, nil, 0
+			}
+			for _, row := range rows {
+				if !skip {
+					backend.Send(row)
+				}
+			}
+			rows, steps = nil, 0
+		case *pgproto3.ParameterStatus:
+			if m.Name == "server_version" {
+				m.Value = "15.0"
+			}
+		case *pgproto3.ErrorResponse:
+			m.Message, m.Code = fromPostgres(m), "XX000"
+		case *pgproto3.AuthenticationOk:
+			backend.SetAuthType(pgproto3.AuthTypeOk)
+		}
+		if skip {
+			continue
+		}
+		backend.Send(m.(pgproto3.BackendMessage))
+		if backend.Flush() != nil {
+			return
+		}
+	}
+}
+
+const overLimit = `sbroad: lua error: Lua error (dispatch IR): LuaError(ExecutionError("{\"code\":32,\"message\":\"Error on replicaset 48922332-0a76-4ea1-a44e-1f999a022756: sbroad: invalid tarantool: Tarantool module error occurred: Tarantool(BoxError { code: 267, message: Some(\\\"Reached a limit on max executed vdbe opcodes. Limit: 45000\\\"), error_type`
+
+// toPostgres puts a statement of Picodata's into PostgreSQL's SQL.
+func toPostgres(q string) string {
+	if strings.HasPrefix(q, "COPY") {
+		return "NO COPY"
+	}
+	if strings.Contains(q, "version()") {
+		return "SELECT no_such_version()"
+	}
+	for _, r := range [][2]string{
+		{` OPTION \(TIMEOUT = [\d.]+\)`, ""}, {` DISTRIBUTED BY \([^)]*\)`, ""}, {` DISTRIBUTED GLOBALLY`, ""}, {` IN TIER "[^"]*"`, ""},
+		{` USING (memtx|TREE)`, ""}, {` WITH \(HINT = \w+\)`, ""}, {`(?i)::string`, "::text"}, {`(?i)::datetime`, "::timestamptz"},
+	} {
+		q = regexp.MustCompile(r[0]).ReplaceAllString(q, r[1])
+	}
+	if strings.HasPrefix(q, "CREATE TABLE") {
+		q = strings.NewReplacer(" INTEGER", " BIGINT", " DATETIME", " TIMESTAMPTZ", " DOUBLE", " DOUBLE PRECISION").Replace(q)
+	}
+	return q
+}
+
+// fromPostgres words an error as Picodata does.
+func fromPostgres(e *pgproto3.ErrorResponse) string {
+	switch e.Code {
+	case "42P01":
+		name := strings.Trim(strings.TrimSuffix(strings.TrimPrefix(e.Message, "relation "), " does not exist"), `"`)
+		return fmt.Sprintf("sbroad: table with name %q not found", name)
+	case "42601":
+		return "sbroad: rule parsing error:  --> 1:1\n  |\n1 | …\n  | ^---\n  |\n  = expected EOI"
+	case "42883":
+		return "sbroad: SQL function no_such_version not found"
+	case "23505":
+		return `sbroad: Lua error (IR dispatch): LuaError(ExecutionError("sbroad: invalid transaction: Transaction error occurred: RolledBack(FailedTo(Insert, Some(Space), \"TupleFound: Duplicate key exists in unique index \\\"pk\\\" in space \\\"cars\\\" with old tuple - [1] and new tuple - [1]\"))"))`
+	}
+	return "sbroad: " + e.Message
+}

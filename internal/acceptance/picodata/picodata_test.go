@@ -1,0 +1,234 @@
+package picodata_test
+
+import (
+	"strings"
+	"testing"
+)
+
+const cars = `
+config_name: BRUNTPICO
+tables_schema:
+  - name: brunt_cars
+    row_count: 20000
+    columns:
+      - {name: id, type: Integer, range: [1, 20000], unique: true}
+      - {name: brand, type: String, range: [1, 15], distribution: Zipf}
+      - {name: stock, type: Boolean}
+    primary_keys: [id]
+    engine: memtx
+    distribution_keys: [id]
+    tier: default
+    timeout: 30.0
+queries:
+  - name: look
+    sql: select * from "brunt_cars" where "id" = $1::integer
+    params: [{type: Reference, table: brunt_cars, column: id}]
+    count: 400
+`
+
+const keyed = `
+config_name: BRUNTKEYS
+tables_schema:
+  - name: brunt_keys
+    row_count: 12000
+    columns:
+      - {name: id, type: String, range: [20, 20], unique: true}
+      - {name: n, type: Integer, range: [0, 9]}
+    primary_keys: [id]
+    timeout: 30.0
+queries:
+  - name: look
+    sql: select "n" from "brunt_keys" where "id" = $1
+    params: [{type: Reference, table: brunt_keys, column: id}]
+    count: 200
+`
+
+// The tables are made, filled and proved row by row, though a statement may not read all of them;
+// queries find what was loaded, on both tiers; the version is Picodata's.
+func TestTablesAndQueries(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		for _, text := range []string{cars, keyed} {
+			plan := file(t, text)
+			o := up(t, c, plan, "--verify", "full")
+			if o.code != 0 || !strings.Contains(o.out, "verified by full") {
+				t.Fatalf("schema up: exit %d", o.code)
+			}
+			if again := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--verify", "full", "--checkpoint", t.TempDir()+"/load")...); again.code != 0 || !strings.Contains(again.out, "complete") || !strings.Contains(again.out, "verified by full") {
+				t.Errorf("schema up on what is there: exit %d", again.code)
+			}
+			for _, tier := range []string{"codec", "library"} {
+				o := load(t, c.with("queue", "-c", plan, "--vu", "4", "--tier", tier)...)
+				if !judged(o) || o.run.Total.Failed != 0 || o.run.Total.Missing != 0 {
+					t.Fatalf("%s: exit %d", tier, o.code)
+				}
+				if target := o.run.Targets[0]; target.Product != "Picodata" || target.Version == "" || strings.HasPrefix(target.Version, "15.0") {
+					t.Errorf("%s: it is called %s %s", tier, target.Product, target.Version)
+				}
+			}
+		}
+		o := load(t, c.with("rate", "-c", file(t, cars), "--rate", "50", "--duration", "2s", "--vu", "4")...)
+		if !judged(o) || o.run.Total.OK != 100 {
+			t.Errorf("rate: exit %d", o.code)
+		}
+	})
+}
+
+// The seed that tables were filled with is known, and what brunt didn't create is left alone.
+func TestWhatIsKnownOfTables(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		plan := file(t, keyed)
+		if o := up(t, c, plan, "--seed", "7"); o.code != 0 {
+			t.Fatalf("schema up: exit %d", o.code)
+		}
+		o := load(t, c.with("queue", "-c", plan, "--seed", "42")...)
+		const why = "was filled with seed 7, this plan asks with seed 42"
+		if o.run == nil || !strings.Contains(warned(o.run, "table-differs"), why) {
+			t.Errorf("no word of the seed: exit %d", o.code)
+		}
+		if down := brunt(t, c.with("schema", "down", "-c", plan)...); down.code != 0 || !strings.Contains(down.out, "dropped") {
+			t.Errorf("schema down: exit %d", down.code)
+		}
+		if down := brunt(t, c.with("schema", "down", "-c", plan)...); down.code != 0 || !strings.Contains(down.out, "absent") {
+			t.Errorf("schema down again: exit %d", down.code)
+		}
+	})
+}
+
+// Transactions would be accepted and undo nothing, so plans with them are refused.
+func TestTransactionsAreRefused(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		for _, text := range []string{
+			"transactions: [{name: two, weight: 1, statements: [{sql: values (1)}, {sql: values (2)}]}]",
+			"queries: [{name: open, sql: begin, weight: 1}]",
+		} {
+			o := brunt(t, c.with("rate", "-c", file(t, text), "--rate", "10", "--duration", "1s", "--results", t.TempDir())...)
+			if o.code != 104 || !strings.Contains(o.err, "no transactions") {
+				t.Errorf("%s: exit %d, want 104", text, o.code)
+			}
+		}
+	})
+}
+
+// Statements that the server won't take are found before the load. Where an error is expected, it is
+// counted with its innermost cause.
+func TestRefusedStatements(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		const text = "queries: [{name: bad, sql: 'select * from \"brunt_nothere\"', count: 20EXPECTED}]"
+		o := brunt(t, c.with("queue", "-c", file(t, strings.Replace(text, "EXPECTED", "", 1)), "--results", t.TempDir())...)
+		if o.code != 104 || !strings.Contains(o.err, "bad") || !strings.Contains(o.err, `table with name "brunt_nothere" not found`) {
+			t.Errorf("before the load: exit %d, want 104", o.code)
+		}
+		for _, tier := range []string{"codec", "library"} {
+			o := load(t, c.with("queue", "-c", file(t, strings.Replace(text, "EXPECTED", ", expect_error: true", 1)), "--tier", tier)...)
+			if o.run == nil || o.run.Total.Failed != 20 || o.run.Total.Errors["server"] != 20 || len(o.run.Failures) != 1 {
+				t.Fatalf("%s: exit %d", tier, o.code)
+			}
+			if f := o.run.Failures[0]; !strings.HasSuffix(f.Code, "/table-with-name-not-found") || strings.Contains(f.Text, "sbroad") {
+				t.Errorf("%s: %+v", tier, f)
+			}
+		}
+	})
+}
+
+// Nested errors show their innermost cause and are counted apart by it.
+func TestCauses(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		plan := file(t, cars+`
+  - name: twice
+    sql: insert into "brunt_cars" ("id", "brand", "stock") values (1, 'x', true)
+    count: 30
+  - name: all
+    sql: select * from "brunt_cars"
+    count: 2
+`)
+		if o := up(t, c, plan); o.code != 0 {
+			t.Fatalf("schema up: exit %d", o.code)
+		}
+		o := load(t, c.with("queue", "-c", plan)...)
+		if o.run == nil {
+			t.Fatalf("exit %d", o.code)
+		}
+		causes := map[string]uint64{}
+		for _, f := range o.run.Failures {
+			causes[f.Text] = f.Count
+			if f.Class != "server" {
+				t.Errorf("%+v", f)
+			}
+		}
+		for start, n := range map[string]uint64{"Duplicate key exists in unique index": 30, "Reached a limit on max executed vdbe opcodes": 2} {
+			found := false
+			for text, count := range causes {
+				found = found || strings.HasPrefix(text, start) && count == n
+			}
+			if !found {
+				t.Errorf("not %d times %q: %v", n, start, causes)
+			}
+		}
+	})
+}
+
+// Fewer sessions than addresses leave some without load.
+func TestFewerSessionsThanAddresses(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		if c.standIn {
+			c.addresses += "," + strings.Replace(c.addresses, "127.0.0.1", "localhost", 1)
+		}
+		if !strings.Contains(c.addresses, ",") {
+			t.Log("one address was given: nothing to try")
+			return
+		}
+		plan := file(t, cars)
+		o := load(t, c.with("queue", "-c", plan, "--vu", "1", "--no-setup")...)
+		if o.run == nil {
+			if o = up(t, c, plan); o.code != 0 {
+				t.Fatalf("schema up: exit %d", o.code)
+			}
+			o = load(t, c.with("queue", "-c", plan, "--vu", "1")...)
+		}
+		if o.run == nil || !strings.Contains(warned(o.run, "few-sessions"), "get no load") {
+			t.Errorf("no warning: exit %d", o.code)
+		}
+	})
+}
+
+// The commands of docs/picostress.md, by the name and with the flags of that tool.
+func TestPicostressCommands(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		plan := file(t, strings.ReplaceAll(cars, "brunt_cars", "brunt_stress"))
+		proto := map[string]string{"pg": "pgwire", "iproto": "iproto"}[c.proto]
+		flags := append([]string{"-c=" + plan, "-u=" + c.user, "-p=" + c.password, "--proto=" + proto, "-a=" + c.addresses}, c.flags...)
+		if o := call(t, "picostress", append([]string{"schema", "up", "--checkpoint", t.TempDir() + "/load"}, flags...)...); o.code != 0 || !strings.Contains(o.out, "20000 rows") {
+			t.Fatalf("schema up: exit %d", o.code)
+		}
+		o := call(t, "picostress", append([]string{"queue", "--vu=2", "--bundle", t.TempDir() + "/bundle"}, flags...)...)
+		if o.code != 0 && o.code != 98 || !strings.Contains(o.out, "picodataVersion: ") || strings.Contains(o.out, "picodataVersion: 15.0") {
+			t.Errorf("queue: exit %d", o.code)
+		}
+		if o := call(t, "picostress", append([]string{"schema", "down"}, flags...)...); o.code != 0 || !strings.Contains(o.out, "dropped") {
+			t.Errorf("schema down: exit %d", o.code)
+		}
+	})
+}
+
+// A drop that doesn't come to its end, as with a node down, costs its timeout, and the other tables are
+// dropped all the same.
+func TestDownEndsByItsTimeout(t *testing.T) {
+	c := iprotoStandIn(t)
+	var b strings.Builder
+	b.WriteString("config_name: STUCK\ntables_schema:\n")
+	for _, name := range []string{"brunt_free", "brunt_stuck", "brunt_other"} {
+		b.WriteString("  - {name: " + name + ", row_count: 10, timeout: 0.5, primary_keys: [id], columns: [{name: id, type: Integer, range: [1, 10], unique: true}]}\n")
+	}
+	b.WriteString("queries: [{name: one, sql: values (1), count: 1}]\n")
+	plan := file(t, b.String())
+	if o := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--checkpoint", t.TempDir()+"/load")...); o.code != 0 {
+		t.Fatalf("schema up: exit %d", o.code)
+	}
+	o := brunt(t, c.with("schema", "down", "-c", plan, "--timeout", "2s")...)
+	if o.code != 1 || !strings.Contains(o.err, "brunt_stuck: not done within 500ms") || !strings.Contains(o.err, "schema down again") {
+		t.Errorf("exit %d, want 1", o.code)
+	}
+	if strings.Count(o.out, "dropped") != 2 || !strings.Contains(o.out, "kept") {
+		t.Errorf("the other tables weren't dropped:\n%s", o.out)
+	}
+}

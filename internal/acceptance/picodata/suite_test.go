@@ -1,0 +1,123 @@
+// Package picodata_test is the acceptance suite for Picodata: what brunt does there, over both
+// protocols. `make test-picodata` runs it against a cluster:
+//
+//	BRUNT_PICODATA_PG=user:password@host:4327[,host:port…]      a user created USING md5
+//	BRUNT_PICODATA_IPROTO=user:password@host:3301[,host:port…]  a user created USING chap-sha1
+//
+// Without them it runs against a Tarantool and a PostgreSQL that speak as Picodata does.
+package picodata_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brunt/internal/cli"
+	"brunt/internal/record"
+)
+
+// requiredVariable is set by make test-picodata: no stand-ins then.
+const requiredVariable = "BRUNT_PICODATA_REQUIRED"
+
+// cluster is a server, or several, as the command line names them.
+type cluster struct {
+	proto, user, password, addresses string
+	flags                            []string
+	standIn                          bool
+}
+
+func (c cluster) with(args ...string) []string {
+	args = append(args, "--proto", c.proto, "-a", c.addresses, "-u", c.user)
+	if c.password != "" {
+		args = append(args, "-p", c.password)
+	}
+	return append(args, c.flags...)
+}
+
+// clusterOf reads a variable; without it, and if that is allowed, standIn stands in.
+func clusterOf(t *testing.T, proto, variable string, standIn func(*testing.T) cluster) cluster {
+	t.Helper()
+	value := os.Getenv(variable)
+	if value == "" {
+		if os.Getenv(requiredVariable) != "" {
+			t.Fatalf("%s isn't set: give user:password@host:port[,host:port…] of a Picodata cluster, as in\n  BRUNT_PICODATA_PG=load:secret@10.0.0.1:4327 BRUNT_PICODATA_IPROTO=iload:secret@10.0.0.1:3301 make test-picodata", variable)
+		}
+		return standIn(t)
+	}
+	credentials, addresses, ok := strings.Cut(value, "@")
+	user, password, _ := strings.Cut(credentials, ":")
+	if !ok || user == "" || addresses == "" {
+		t.Fatalf("%s=…@%s isn't of the form user:password@host:port[,host:port…]", variable, addresses)
+	}
+	return cluster{proto: proto, user: user, password: password, addresses: addresses}
+}
+
+func onClusters(t *testing.T, test func(t *testing.T, c cluster)) {
+	t.Run("pg", func(t *testing.T) { test(t, clusterOf(t, "pg", "BRUNT_PICODATA_PG", pgStandIn)) })
+	t.Run("iproto", func(t *testing.T) { test(t, clusterOf(t, "iproto", "BRUNT_PICODATA_IPROTO", iprotoStandIn)) })
+}
+
+type outcome struct {
+	code     int
+	out, err string
+	run      *record.Run
+}
+
+// call runs a program's command in this process.
+func call(t *testing.T, program string, args ...string) outcome {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := cli.Main("test", append([]string{program}, args...), strings.NewReader(""), &out, &err)
+	t.Logf("%s %s: exit %d\n%s%s", program, args[0], code, out.String(), err.String())
+	return outcome{code: code, out: out.String(), err: err.String()}
+}
+
+func brunt(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return call(t, "brunt", args...)
+}
+
+// load runs a load and reads its record.
+func load(t *testing.T, args ...string) outcome {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "bundle")
+	o := brunt(t, append(args, "--quiet", "--bundle", dir)...)
+	b, err := record.Open(record.OS{}, dir)
+	if err != nil {
+		return o
+	}
+	if o.run, err = b.Result(); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// judged is the exit code of a run with whose server nothing was wrong.
+func judged(o outcome) bool { return (o.code == 0 || o.code == 98) && o.run != nil }
+
+func file(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan.yml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// up creates a plan's tables and drops them after the test.
+func up(t *testing.T, c cluster, plan string, more ...string) outcome {
+	t.Helper()
+	t.Cleanup(func() { brunt(t, c.with("schema", "down", "-c", plan, "--force", "--timeout", "20s")...) })
+	return brunt(t, append(c.with("schema", "up", "-c", plan, "--quiet", "--checkpoint", t.TempDir()+"/load"), more...)...)
+}
+
+func warned(run *record.Run, id string) string {
+	for _, w := range run.Warnings {
+		if w.ID == id {
+			return w.Text
+		}
+	}
+	return ""
+}
