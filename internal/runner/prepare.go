@@ -191,7 +191,7 @@ func (s *stand) check(ctx context.Context, p *driver.Program) error {
 		}
 		var e *driver.Error
 		if errors.As(err, &e) && e.Class == driver.Server {
-			return notConnected(err)
+			return notConnected(s.plan, err)
 		}
 	}
 	return nil // connecting will say why
