@@ -88,7 +88,7 @@ func load(t *testing.T, args ...string) outcome {
 	if err != nil {
 		return o
 	}
-	if o.run, err = b.Result(); err != nil {
+	if o.run, _, err = b.Result(); err != nil {
 		t.Fatal(err)
 	}
 	return o
