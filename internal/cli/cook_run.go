@@ -39,6 +39,7 @@ func (c *cooking) run() error {
 	if err != nil {
 		return usage(err)
 	}
+	c.s.flags = adjusting("-", slowcooker.Has)
 	return c.s.perform(&loadRun{
 		plan: p,
 		options: runner.Options{

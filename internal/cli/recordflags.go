@@ -35,7 +35,7 @@ func (f *recordFlags) recording(l *loadRun, s *streams) (runner.Recording, error
 	text, err := planfile.Write(l.plan)
 	return runner.Recording{
 		None: f.none, Root: f.root, Dir: f.dir, Plan: text, Extra: l.options.Recording.Extra,
-		Command: secret.Args(s.args, s.properties()), Version: s.version,
+		Command: secret.Args(s.args, s.properties()), Version: s.version, Flags: s.flags,
 	}, err
 }
 
@@ -59,4 +59,20 @@ func (f *recordFlags) openHDR(p *plan.Plan) (*hdrFile, error) {
 		names = append(names, p.Operations[i].Name)
 	}
 	return &hdrFile{file, record.NewHDRLog(file, names)}, nil
+}
+
+// adjusting names the flags of the command in use that advice may be about, those that has reports.
+func adjusting(dashes string, has func(name string) bool) map[string]string {
+	out := map[string]string{}
+	for thing, names := range map[string][]string{
+		"sessions": {"vu", "sessions", "concurrency", "threads"}, "rate": {"rate", "qps", "target"},
+		"loops": {"loops"}, "threshold": {"threshold"}, "awake": {"awake"}, "pipeline": {"pipeline"},
+	} {
+		for _, name := range names {
+			if _, found := out[thing]; !found && has(name) {
+				out[thing] = dashes + name
+			}
+		}
+	}
+	return out
 }

@@ -17,7 +17,8 @@ type streams struct {
 	out, err io.Writer
 	args     []string
 	version  string
-	tool     string // the name that the program was called by
+	tool     string            // the name that the program was called by
+	flags    map[string]string // see record.Run.Flags
 }
 
 // Main runs the command line and returns the process's exit code. Called by the name of a tool
@@ -84,6 +85,9 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			s.flags = adjusting("--", func(name string) bool { return cmd.Flags().Lookup(name) != nil })
+		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", plainFlagError(err), cmd.CommandPath()))

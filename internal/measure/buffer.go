@@ -152,7 +152,14 @@ func (c *Counts) count(s *Sample) {
 		c.Retries += uint64(s.Attempts - 1)
 	}
 	if s.Missing {
-		c.Missing++
+		switch s.Missed {
+		case driver.KindUpdate:
+			c.MissingUpdates++
+		case driver.KindDelete:
+			c.MissingDeletes++
+		default:
+			c.Missing++
+		}
 	}
 	if s.BadHash {
 		c.BadHash++

@@ -20,7 +20,8 @@ type Sample struct {
 	End       int64 // the last byte of the last attempt's answer
 	Attempts  int   // ≥ 1
 	Class     driver.Class
-	Missing   bool
+	Missing   bool        // a request found nothing
+	Missed    driver.Kind // what that request was, if Missing: an update, a delete, or else a read
 	BadHash   bool
 	Status    int // HTTP status
 	BytesIn   int64

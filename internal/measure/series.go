@@ -12,8 +12,8 @@ type series struct {
 	values [seriesLength]float64
 	starts [seriesLength]int64 // of their intervals, ns
 	n      int                 // of values in use
-	total  int  // since the baseline last began anew
-	first  bool // it has not begun anew since the load's start
+	total  int                 // since the baseline last began anew
+	first  bool                // it has not begun anew since the load's start
 }
 
 // change is a flagged difference of medians.

@@ -34,6 +34,7 @@ type Recording struct {
 	Command []string          // the command line, without secrets
 	Version string            // of brunt
 	Extra   map[string]string // what a dialect wants kept
+	Flags   map[string]string // see record.Run.Flags
 }
 
 // Listener is told of what happens while a run goes on. Each function may be nil.

@@ -33,7 +33,7 @@ func (r *Runner) begin(started time.Time) {
 		ToleranceNs: int64(p.Settings.TimingTolerance), Spin: p.Settings.Spin > 0,
 		IntervalNs: int64(p.Settings.Interval),
 		Stride:     r.o.Stride, Offset: r.o.Offset,
-		Environment: record.Fingerprint(), Extra: c.Extra,
+		Environment: record.Fingerprint(), Extra: c.Extra, Flags: c.Flags,
 	}
 	for i, t := range r.stand.targets {
 		info := r.stand.servers[i]

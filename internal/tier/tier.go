@@ -70,7 +70,7 @@ func (c *Config) NewCursor() workload.Cursor {
 // Fill sets what a sample has from the cursor of an operation that is over.
 func Fill(m *measure.Sample, c *workload.Cursor) {
 	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
-	m.Missing, m.BadHash, m.Status, m.BytesIn = c.Missing, c.BadHash, c.Status, c.BytesIn
+	m.Missing, m.Missed, m.BadHash, m.Status, m.BytesIn = c.Missing, c.Missed, c.BadHash, c.Status, c.BytesIn
 }
 
 // ErrorEvent is one failed attempt, or a failed connection (Operation −1).

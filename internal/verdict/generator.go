@@ -45,6 +45,12 @@ const (
 	// saturatedLimit is the share of time with arrivals waiting for sessions from which on sessions,
 	// not the schedule, are held to have set the pace.
 	saturatedLimit = 0.05
+	// starvedLimit is the share of the time that threads may wait for a core where that spoils times.
+	starvedLimit = 0.5
+	// othersLimit and stealLimit are the shares of the cores from which on other processes and the
+	// hypervisor are named as the cause.
+	othersLimit = 0.5
+	stealLimit  = 0.1
 	// gcPauseLimit is the least stop-the-world pause that spoils a result; it must also be half
 	// of the response time's p99.
 	gcPauseLimit = 10 * time.Millisecond
@@ -91,8 +97,8 @@ func (j *judge) late() []string {
 		added, response := j.added(at.q), j.all.Response.Quantile(at.q)
 		most := max(int64(at.floor), int64(at.share*float64(response))) + j.run.ToleranceNs
 		if added > most {
-			return []string{fmt.Sprintf("the generator itself sent late: %s of %s, %s, are its own, at most %s would do; %s",
-				units.LatencyInt(added), at.name, units.LatencyInt(response), units.LatencyInt(most), j.remedy())}
+			return []string{fmt.Sprintf("the generator itself sent late: %s of %s, %s, are its own, at most %s would do; %s%s",
+				units.LatencyInt(added), at.name, units.LatencyInt(response), units.LatencyInt(most), j.cause(), j.remedy())}
 		}
 	}
 	return j.flipped()
@@ -151,6 +157,39 @@ func (j *judge) slowTurn() (out []string) {
 
 func (j *judge) spins() bool { return j.run.Spin }
 
+// cause says with figures what kept the generator from its work, "" if nothing is known.
+func (j *judge) cause() string {
+	h, cores := &j.load.Health, float64(j.run.Environment.Cores)
+	whole := cores * float64(h.ObservedNs)
+	switch {
+	case whole <= 0:
+		return ""
+	case float64(h.OthersNs) > othersLimit*whole:
+		return fmt.Sprintf("other processes had %s of the cores: ", units.Fraction(float64(h.OthersNs)/whole))
+	case float64(h.StealNs) > stealLimit*whole:
+		return fmt.Sprintf("the hypervisor kept %s of the cores: ", units.Fraction(float64(h.StealNs)/whole))
+	}
+	return ""
+}
+
+// starved is where the receipt of answers waits for a core with the rest, in closed loads and on
+// client libraries: the generator's threads waited longer than they worked, and for much of the time.
+func (j *judge) starved() []string {
+	h := &j.load.Health
+	waited := float64(h.RunQueueNs)
+	if j.run.Tier == "codec" {
+		if j.open() {
+			return nil // answers have the kernel's times
+		}
+		waited = float64(h.LoopRunQueueNs)
+	}
+	if ns := float64(h.ObservedNs); ns > 0 && waited > starvedLimit*ns && waited > 2*h.ProcessCPU*ns {
+		return []string{fmt.Sprintf("the generator waited for a core for %s of the time and worked %s of it: %s%s",
+			units.Fraction(waited/ns), units.Fraction(h.ProcessCPU), j.cause(), j.remedy())}
+	}
+	return nil
+}
+
 // remedy is what helps a generator that was too slow.
 func (j *judge) remedy() string {
 	switch {
@@ -165,6 +204,7 @@ func (j *judge) remedy() string {
 // machine is what the process itself or its machine did to the result.
 func (j *judge) machine() (out []string) {
 	h := &j.load.Health
+	out = j.starved()
 	if cores := allowedCores(&j.run.Environment); cores > 0 && h.ProcessCPU > cpuLimit*cores && !j.spins() {
 		out = append(out, fmt.Sprintf("the generator used %.2f of the %.4g cores that it may use; give it more, or lower the load", h.ProcessCPU, cores))
 	}

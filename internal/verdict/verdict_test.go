@@ -91,6 +91,12 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"all cores", nil, func(_ *record.Run, a *measure.Account) { a.Health.ProcessCPU = 7.9 }, Invalid, "used 7.90 of the 8 cores"},
 		{"all of the quota", nil, func(r *record.Run, a *measure.Account) { r.Environment.CPUQuota, a.Health.ProcessCPU = "0.5", 0.49 }, Invalid, "used 0.49 of the 0.5 cores"},
 		{"throttled", nil, func(_ *record.Run, a *measure.Account) { a.Health.CgroupThrottledNs = s }, Invalid, "CPU limit stopped the generator for 8.33 %"},
+		{"starved, closed", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.OthersNs = "closed", 9*s, 82*s
+		}, Invalid, "waited for a core for 75.0 % of the time and worked 11.0 % of it: other processes had 85.4 % of the cores"},
+		{"starved, open on event loops", nil, func(_ *record.Run, a *measure.Account) { a.Health.LoopRunQueueNs = 9 * s }, Pass, ""},
+		{"starved, open on a library", nil, func(r *record.Run, a *measure.Account) { r.Tier, a.Health.RunQueueNs = "library", 9*s }, Invalid, "waited for a core"},
+		{"late because of others", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); a.Health.OthersNs = 82 * s }, Invalid, "other processes had 85.4 % of the cores"},
 		{"stood still", nil, func(_ *record.Run, a *measure.Account) { a.Health.PausedNs = 5 * s }, Invalid, "stood still for 5 s"},
 		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid, "a garbage collection stopped the generator for 20.0 ms"},
 		{"killed", nil, func(r *record.Run, _ *measure.Account) { r.Complete = false }, Invalid, "killed 12 s into its load"},

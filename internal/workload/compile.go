@@ -142,6 +142,7 @@ func Compile(p *plan.Plan) (*Workload, error) {
 		l := &all[i]
 		for s := range l.operation.Steps {
 			l.operation.Steps[s].Request = &w.Program.Requests[l.requests[s]]
+			l.operation.Steps[s].kind = l.operation.Steps[s].Request.Kind()
 			for _, id := range l.variants[s] {
 				l.operation.Steps[s].variants = append(l.operation.Steps[s].variants, &w.Program.Requests[id])
 			}

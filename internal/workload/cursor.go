@@ -49,6 +49,7 @@ type Cursor struct {
 	Status    int            // HTTP: of the last answer that had one
 	BytesIn   int64          // of all answers
 	Missing   bool           // an answer lacked what was asked for
+	Missed    driver.Kind    // what the last request was that found nothing
 	BadHash   bool           // an answer's hash was wrong
 
 	phase   phase
@@ -142,7 +143,9 @@ func (c *Cursor) Answered(r *driver.Reply, sentNs, endNs int64) Move {
 // absorb adds what a reply says about the operation as a whole.
 func (c *Cursor) absorb(r *driver.Reply) {
 	c.BytesIn += r.BytesIn
-	c.Missing = c.Missing || r.Missing
+	if r.Missing {
+		c.Missing, c.Missed = true, c.op.Steps[c.step].kind
+	}
 	c.BadHash = c.BadHash || r.BadHash
 	if r.Status != 0 {
 		c.Status = r.Status

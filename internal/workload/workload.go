@@ -53,6 +53,7 @@ type Step struct {
 	Request *driver.Request
 	Think   plan.Think
 	params  []param
+	kind    driver.Kind
 
 	variants []*driver.Request // see plan.Step.Variants
 	variant  func(i uint64) int

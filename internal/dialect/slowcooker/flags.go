@@ -160,6 +160,9 @@ func Parse(args []string, stdin io.Reader, summary string) (*Options, error) {
 	return o, err
 }
 
+// Has reports whether there is a flag of that name.
+func Has(name string) bool { return newFlags().set.Lookup(name) != nil }
+
 func oneLine(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return ErrHelp
