@@ -30,11 +30,16 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	if command := impersonated(s.tool); command != nil {
 		rest = append(command, rest...)
 	}
+	rest, err := javaYCSB(rest)
+	if err != nil {
+		say(stderr, message(usage(err)))
+		return exitBadPlan
+	}
 	root.SetArgs(rest)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.Execute()
+	err = root.Execute()
 	if text := message(err); text != "" {
 		say(stderr, text)
 	}

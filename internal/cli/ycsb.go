@@ -48,6 +48,15 @@ result. Called as go-ycsb, brunt takes these commands without the word ycsb.`,
 	return cmd
 }
 
+// javaYCSB turns a command line of YCSB's own into that of brunt ycsb.
+func javaYCSB(args []string) ([]string, error) {
+	if len(args) < 2 || args[0] != "ycsb" {
+		return args, nil
+	}
+	rest, _, err := ycsb.JavaArgs(args[1:])
+	return append([]string{"ycsb"}, rest...), err
+}
+
 func (f *ycsbFlags) bind(cmd *cobra.Command) {
 	f.cmd = cmd
 	fs := cmd.Flags()

@@ -186,8 +186,8 @@ func (y *ycsbRun) endLoad() error {
 	if y.checkpoint == nil {
 		return nil
 	}
-	if y.checkpoint.Done() < y.job.Settings.InsertCount {
-		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.checkpoint.Done(), y.job.Settings.InsertCount)
+	if y.checkpoint.Done() < y.job.Settings.LoadCount {
+		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.checkpoint.Done(), y.job.Settings.LoadCount)
 		return y.checkpoint.Save()
 	}
 	if err := os.Remove(y.checkpoint.Path); err != nil && !errors.Is(err, os.ErrNotExist) {

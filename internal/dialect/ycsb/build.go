@@ -75,13 +75,8 @@ func (j *Job) loading() error {
 	if err := j.insertion(1); err != nil {
 		return err
 	}
-	records := s.InsertCount - j.Resumed
-	operations := records
-	if s.Batch > 1 {
-		if operations = records / int64(s.Batch); records%int64(s.Batch) != 0 {
-			return fmt.Errorf("batch.size=%d doesn't divide the %d records to load; choose one that does", s.Batch, records)
-		}
-	}
+	// A last batch that isn't full is filled up, as in go-ycsb.
+	operations := (s.LoadCount - j.Resumed + int64(s.Batch) - 1) / int64(s.Batch)
 	j.phases(uint64(operations))
 	p.Settings.Pipeline = s.Pipeline
 	// The codec tier has no TLS, and in a cluster each record may be another node's.

@@ -45,7 +45,7 @@ func (s *Settings) fingerprint() (string, error) {
 		return "", err
 	}
 	h := fnv.New64a()
-	fmt.Fprint(h, t.Protocol, t.Addresses, t.Database, s.Table, s.InsertStart, s.InsertCount, s.Keys, s.Fields, s.Lengths.Most, s.Seed, s.Integrity,
+	fmt.Fprint(h, t.Protocol, t.Addresses, t.Database, s.Table, s.InsertStart, s.LoadCount, s.Keys, s.Fields, s.Lengths.Most, s.Seed, s.Integrity,
 		s.Set.Text("fieldlengthdistribution", ""))
 	return fmt.Sprintf("%016x", h.Sum64()), nil
 }
@@ -76,10 +76,11 @@ func (s *Settings) Resumable(path string, readFile ReadFile) (int64, error) {
 		return 0, err
 	case p.Load != mine:
 		return 0, fmt.Errorf("resume: %s is of a load with other properties; remove it, or give the same ones", path)
-	case p.Done < 0 || p.Done > s.InsertCount:
-		return 0, fmt.Errorf("resume: %s says %d of %d records; remove it to load anew", path, p.Done, s.InsertCount)
+	case p.Done < 0 || p.Done >= s.LoadCount+int64(s.Batch):
+		return 0, fmt.Errorf("resume: %s says %d of %d records; remove it to load anew", path, p.Done, s.LoadCount)
 	}
-	return p.Done - p.Done%int64(s.Batch), nil
+	there := min(p.Done, s.LoadCount-1) // a load has at least one insert
+	return there - there%int64(s.Batch), nil
 }
 
 // Done is how many records from insertstart on are there without a gap.

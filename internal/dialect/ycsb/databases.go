@@ -98,6 +98,9 @@ func FindDatabase(name string) (*Database, error) {
 		names = append(names, d.Names...)
 	}
 	hint := "there are " + strings.Join(names, ", ")
+	if why := elsewhere(name); why != "" {
+		return nil, fmt.Errorf("database %q isn't supported: %s; %s", name, why, hint)
+	}
 	if best := plan.Nearest(name, names); best != "" {
 		hint = "did you mean " + best + "?"
 	}

@@ -31,6 +31,7 @@ type Settings struct {
 	Table                              string
 	Records, Operations                int64 // Records is at least 1
 	InsertStart, InsertCount           int64
+	LoadCount                          int64 // records that a load inserts
 	Threads, Batch                     int
 	Pipeline                           int // inserts in flight a session while loading
 	Target                             int64
@@ -152,6 +153,9 @@ func (s *Settings) sizes(r *reader) {
 	s.InsertStart = r.integer("insertstart", 0, 0, most)
 	s.InsertCount = r.integer("insertcount", max(s.Records-s.InsertStart, 0), 0, most)
 	_, counted := r.set.Get("insertcount")
+	if s.LoadCount = s.InsertCount; !counted && s.recordCountGiven {
+		s.LoadCount = s.Records // as in go-ycsb, wherever the load starts
+	}
 	s.recordCountGiven = s.recordCountGiven || counted
 	s.Threads = int(r.integer("threadcount", 1, 1, 1_000_000))
 	s.Batch = int(r.integer("batch.size", 1, 1, 100_000))
@@ -280,7 +284,10 @@ func (s *Settings) check() error {
 	}
 	switch s.Command {
 	case Load:
-		if !s.recordCountGiven || s.InsertCount == 0 {
+		if part := s.LoadCount % int64(s.Batch); part > 0 {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("batch.size=%d doesn't divide %d records: the last batch is filled up with %d more", s.Batch, s.LoadCount, int64(s.Batch)-part))
+		}
+		if !s.recordCountGiven || s.LoadCount == 0 {
 			return fmt.Errorf("nothing to load: give recordcount or insertcount, for example -p recordcount=1000")
 		}
 	case Run:
