@@ -88,6 +88,9 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 		}
 	}
 	if set("pipeline") {
+		if f.pipeline < 1 {
+			return fmt.Errorf("--pipeline %d: give a number of at least 1", f.pipeline)
+		}
 		s.Pipeline = f.pipeline
 	}
 	if set("timing-tolerance") {

@@ -124,6 +124,9 @@ func (f *runFlags) settings(s *plan.Settings) error {
 		s.Sessions = f.sessions
 	}
 	if set("retries") {
+		if f.retries < 0 {
+			return fmt.Errorf("--retries %d: give a number of at least 0", f.retries)
+		}
 		if s.Retries = f.retries; f.retries == 0 {
 			s.Retries = -1
 		}
