@@ -21,6 +21,7 @@ type session struct {
 	failures int         // attempts to connect that have failed in a row
 	backoff  tier.Backoff
 	before   bool  // it has been connected before
+	behind   int64 // see measure.Sample
 	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 before that is known
 	cursor   workload.Cursor
 	reply    driver.Reply
@@ -90,10 +91,10 @@ func (s *session) backOff(ctx context.Context) bool {
 
 // work takes operations from src and carries them out until there are none.
 func (s *session) work(ctx, hard context.Context, src source) {
-	s.freeAt = 0
+	s.freeAt, s.behind = 0, 0
 	for ctx.Err() == nil {
 		if s.conn == nil {
-			s.freeAt = 0
+			s.freeAt, s.behind = 0, 0
 		}
 		if !s.ready(ctx) {
 			if ctx.Err() != nil || !src.open() || s.pool.lost() && !src.yieldLost(s) {
@@ -109,7 +110,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 			return
 		}
 		s.execute(hard, i, intended)
-		s.freeAt = s.sample.End
+		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
 		if src.arrivals() {
 			continue
 		}
@@ -144,7 +145,7 @@ func (s *session) execute(hard context.Context, i uint64, intended int64) {
 
 	s.pool.busy.Add(1)
 	sent := cfg.Clock.Now()
-	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Sent: sent}
+	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Behind: s.behind, Sent: sent}
 	if intended < 0 {
 		m.Intended = sent
 	}

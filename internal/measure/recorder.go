@@ -16,6 +16,7 @@ type Sample struct {
 	Open      bool  // it is an arrival, with a schedule
 	Intended  int64 // intended start; closed loads: equal to Sent
 	Ready     int64 // when its session became free to take it, after its think time; 0 means not known
+	Behind    int64 // how much earlier Ready would have been, had the generator sent what came before in time
 	Sent      int64 // actual send of the first attempt
 	End       int64 // the last byte of the last attempt's answer
 	Attempts  int   // ≥ 1

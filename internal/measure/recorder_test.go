@@ -99,6 +99,35 @@ func TestOwnLag(t *testing.T) {
 	check("total", c.Total().OwnLag)
 }
 
+// What piles up while the generator stands still is its own, to the last arrival; what piles up before
+// sessions that are busy is not, however long the generator takes between two operations.
+func TestUnhinderedByWhatPiledUp(t *testing.T) {
+	const service, turn = 1_000_000, 100_000
+	play := func(gap, standsUntil int64, n int) (response, unhindered *Histogram) {
+		c := NewCollector(1, 1)
+		r := c.NewRecorder()
+		polling(c, r)
+		ready, behind := int64(1), int64(0)
+		for i := range n {
+			intended := int64(i+1) * gap
+			sent := max(intended, ready+turn, standsUntil)
+			s := Sample{Open: true, Intended: intended, Ready: ready, Behind: behind, Sent: sent, End: sent + service}
+			r.Record(&s)
+			ready, behind = s.End, s.Carry()
+		}
+		o := &c.Cut(1e9, Meta{}).Operations[0]
+		return o.Response, o.Unhindered
+	}
+	response, unhindered := play(2*service, 500*service, 400)
+	if response.Quantile(0.5) < 150*service || unhindered.Max() > service*101/100 {
+		t.Errorf("after a standstill: response p50 %d ns, without the generator's part at most %d ns of %d", response.Quantile(0.5), unhindered.Max(), service)
+	}
+	response, unhindered = play(service/2, 0, 400)
+	if own := float64(response.Max()-unhindered.Max()) / float64(response.Max()); own > 0.02 {
+		t.Errorf("with a session that can't keep up %.3f of the longest response, %d ns, are the generator's", own, response.Max())
+	}
+}
+
 func TestWarmUpStaysOutOfTotals(t *testing.T) {
 	c := NewCollector(1, 1)
 	s := c.NewShared()

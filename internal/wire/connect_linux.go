@@ -46,7 +46,7 @@ func (l *loop) connected(s *session, c *Session) {
 	l.up[s.address]++
 	l.upAll++
 	if s.lane.up++; s.lane.up == 1 {
-		s.lane.freeAt, s.lane.upSince = s.upSince, s.upSince
+		s.lane.freeAt, s.lane.behind, s.lane.upSince = s.upSince, 0, s.upSince
 	}
 	if s.returning {
 		l.rec.Reconnect(s.address)

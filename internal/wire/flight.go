@@ -26,6 +26,7 @@ type flight struct {
 
 	redirects int   // how often a server said that another one must be asked
 	freeAt    int64 // when its lane had become free to take it; in closed loads, when it had itself
+	behind    int64 // see measure.Sample
 	vacantAt  int64 // when the operation before it, and the think time after that, were over
 	intended  int64
 	sent      int64 // of the first attempt; 0 before

@@ -15,6 +15,7 @@ type lane struct {
 	free    *flight // vacant flights
 	flights []flight
 	freeAt  int64 // when it last became able to take an operation
+	behind  int64 // see measure.Sample
 	upSince int64 // when it last got its first connection
 
 	next   *lane // in the loop's queue of lanes that can take an operation

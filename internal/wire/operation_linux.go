@@ -16,6 +16,7 @@ func (l *loop) start(a *lane, index uint64, intended, now int64) {
 		freeAt = max(f.vacantAt, a.upSince, l.part.stage.StartNs)
 	}
 	f.begin(freeAt, intended, now)
+	f.behind = a.behind
 	l.inFlight++
 	l.deadlines.add(f)
 	l.carryOn(f, f.cursor.Begin(index), now)
@@ -140,9 +141,10 @@ func (l *loop) record(f *flight) {
 	m := &l.sample
 	tier.Fill(m, &f.cursor)
 	m.Address, m.Open = f.session.address, l.part.stage.Open()
-	m.Intended, m.Ready, m.Sent = f.intended, f.freeAt, f.sent
+	m.Intended, m.Ready, m.Behind, m.Sent = f.intended, f.freeAt, f.behind, f.sent
 	m.Attempts += f.redirects
 	l.rec.Record(m)
+	f.lane.behind = m.Carry()
 	f.cursor.Tell(f.intended, f.sent)
 }
 
