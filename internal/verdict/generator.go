@@ -42,6 +42,12 @@ const (
 	// throttled or the process stood still.
 	throttledLimit = 0.02
 	pausedLimit    = 0.01
+	// heldLimit is the share of the time in which it may have been stopped for less than that counts as
+	// standing still: arrivals that were late for it are seen for themselves.
+	heldLimit = 0.05
+	// queuedLimit is the share of the time that the event loops of a closed load, or the threads of one
+	// on client libraries, may wait for a core: what they wait is in the response times.
+	queuedLimit = 0.25
 	// saturatedLimit is the share of time with arrivals waiting for sessions from which on sessions,
 	// not the schedule, are held to have set the pace.
 	saturatedLimit = 0.05
@@ -143,7 +149,8 @@ func (j *judge) overloaded() (out []string) {
 func (j *judge) slowTurn() (out []string) {
 	if t := j.load.Turnaround; t.Count() > 0 && !j.spins() {
 		own := t.Sum()
-		if whole := own + j.load.Pace.InFlightNs; own > turnaroundLimit*whole && t.Mean() > float64(turnaroundFloor) {
+		// Thinking sessions have the time that they are connected.
+		if whole := max(own+j.load.Pace.InFlightNs, j.load.Pace.SessionsNs); own > turnaroundLimit*whole && t.Mean() > float64(turnaroundFloor) {
 			out = append(out, fmt.Sprintf("the generator took %s between an answer and the next send, %s of the sessions' time, so the closed load measured it; %s",
 				units.Latency(t.Mean()), units.Fraction(own/whole), j.remedy()))
 		}
@@ -152,7 +159,27 @@ func (j *judge) slowTurn() (out []string) {
 		out = append(out, fmt.Sprintf("an event loop was busy above 95 %% of a core in %s of the time, so the closed load measured the generator; %suse more machines",
 			units.Fraction(s), j.with("loops", "add event loops (%s), or ")))
 	}
+	if s := j.queued(); s > queuedLimit {
+		out = append(out, fmt.Sprintf("the generator waited for a core in %s of the time, so the closed load measured this machine; other processes used %s of it: free its cores",
+			units.Fraction(s), units.Fraction(j.othersShare())))
+	}
 	return out
+}
+
+// queued is the share of the time in which what carries a closed load waited for a core.
+func (j *judge) queued() float64 {
+	h := &j.load.Health
+	ns, threads := h.LoopRunQueueNs, 1.0
+	if j.run.Tier != "codec" {
+		ns, threads = h.RunQueueNs, max(allowedCores(&j.run.Environment), 1)
+	}
+	return min(timeShare(ns, h.ObservedNs)/threads, 1)
+}
+
+// othersShare is the share of the cores that processes other than this one used.
+func (j *judge) othersShare() float64 {
+	h := &j.load.Health
+	return timeShare(h.OthersNs, h.ObservedNs) / max(allowedCores(&j.run.Environment), 1)
 }
 
 func (j *judge) spins() bool { return j.run.Spin }
@@ -213,6 +240,9 @@ func (j *judge) machine() (out []string) {
 	}
 	if j.stoodStill() {
 		out = append(out, fmt.Sprintf("the generator stood still for %s (suspended, stopped, or starved by its host); repeat the run on a machine that isn't", units.Span(time.Duration(h.PausedNs))))
+	}
+	if s := j.timeShare(h.HeldNs); s > heldLimit && !j.stoodStill() {
+		out = append(out, fmt.Sprintf("the generator was stopped for %s of the time, less than half a second each time (by signals, or its host); repeat the run on a machine that lets it run", units.Fraction(s)))
 	}
 	p99 := j.all.Response.Quantile(0.99)
 	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 {

@@ -2,6 +2,7 @@ package self
 
 import (
 	"math/bits"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +27,26 @@ func usage() used {
 		return used{}
 	}
 	return used{cpuNs: u.Utime.Nano() + u.Stime.Nano(), voluntary: uint64(u.Nvcsw), involuntary: uint64(u.Nivcsw)}
+}
+
+// nap sleeps in the kernel, so that the thread wakes without the runtime's scheduler.
+func nap(d time.Duration) {
+	t := unix.NsecToTimespec(int64(d))
+	unix.Nanosleep(&t, nil)
+}
+
+// waited is how long, in ns, the calling thread has waited for a core since it began: the second number
+// of its schedstat (Linux, Documentation/scheduler/sched-stats.rst). A kernel that doesn't tell gets the
+// benefit of the doubt: the thread has always waited.
+func waited() int64 {
+	var text [96]byte
+	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return clock(unix.CLOCK_MONOTONIC)
+	}
+	defer unix.Close(fd)
+	n, _ := unix.Read(fd, text[:])
+	return int64(field(text[:max(n, 0)], 1))
 }
 
 // allowedCores are the numbers of the cores that the process may use.

@@ -24,5 +24,10 @@ func usage() used {
 	return used{cpuNs: int64((s[0].Value.Float64() - s[1].Value.Float64()) * 1e9)}
 }
 
+func nap(d time.Duration) { time.Sleep(d) }
+
+// waited isn't known here: as if the thread had always waited for a core.
+func waited() int64 { return time.Now().UnixNano() }
+
 // allowedCores isn't known here, so that nothing is said of others on them.
 func allowedCores() []int { return nil }

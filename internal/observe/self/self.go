@@ -5,6 +5,7 @@ package self
 import (
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/metrics"
 	"sync"
 	"time"
@@ -14,7 +15,10 @@ import (
 
 const (
 	// beatNs is how often the watchdog looks at the clock.
-	beatNs = int64(100 * time.Millisecond)
+	beatNs = int64(10 * time.Millisecond)
+	// heldNs is how late the watchdog must be to have been stopped, when it neither waited for a core nor
+	// the process used one: later than cores wake up that sleep.
+	heldNs = int64(15 * time.Millisecond)
 	// stillNs is how long a gap between two looks must be to count as a standstill.
 	stillNs = int64(500 * time.Millisecond)
 )
@@ -26,6 +30,7 @@ type system struct {
 	monotonic func() int64 // ns; stops while the machine is suspended
 	boot      func() int64 // ns; doesn't stop
 	usage     func() used  //
+	waited    func() int64 // ns that the calling thread has waited for a core so far
 	cores     []int        // that the process may use; nil if unknown
 	idle      func() int64 // ns of processor time that our threads of idle priority have used; nil without any
 }
@@ -46,6 +51,7 @@ type Probe struct {
 	last     reading
 	lastBeat reading
 	pausedNs int64             // found by beats since the last sample
+	heldNs   int64             // so too
 	threads  map[string]thread // that are known, see runQueueNs
 	cores    coreTimes
 	throttle map[string]int64
@@ -71,7 +77,7 @@ func Start(idle func() int64) *Probe {
 	monotonic, boot := clocks()
 	p := newProbe(system{
 		files: os.DirFS("/"), pageBytes: uint64(os.Getpagesize()),
-		monotonic: monotonic, boot: boot, usage: usage, cores: allowedCores(), idle: idle,
+		monotonic: monotonic, boot: boot, usage: usage, waited: waited, cores: allowedCores(), idle: idle,
 	})
 	p.ended.Go(p.watch)
 	return p
@@ -94,18 +100,32 @@ func newProbe(s system) *Probe {
 
 // watch is the watchdog's heart.
 func (p *Probe) watch() {
-	ticker := time.NewTicker(time.Duration(beatNs))
-	defer ticker.Stop()
+	runtime.LockOSThread() // whose waiting for a core is known; it ends with the goroutine
+	last, waited := p.read(), p.s.waited()
 	for {
 		select {
 		case <-p.stop:
 			return
-		case <-ticker.C:
-			p.mu.Lock()
-			p.beat()
-			p.mu.Unlock()
+		default:
 		}
+		nap(time.Duration(beatNs))
+		p.mu.Lock()
+		now, wait := p.beat(), p.s.waited()
+		p.heldNs += held(now.monotonic-last.monotonic, now.cpuNs-last.cpuNs, wait-waited)
+		p.mu.Unlock()
+		last, waited = now, wait
 	}
+}
+
+// held is for how long, in ns, the process was stopped between two beats of its watchdog (SIGSTOP, a
+// hypervisor that stood still): what is left of the gap without the time in which the watchdog waited for
+// a core. A process that used a core meanwhile wasn't stopped. Longer gaps are beat's.
+func held(gap, cpu, waited int64) int64 {
+	late := gap - beatNs - waited
+	if late < heldNs || gap > stillNs || cpu > gap/2 {
+		return 0
+	}
+	return late
 }
 
 // Stop ends the watching. Sample must not be called afterwards.
@@ -143,7 +163,7 @@ func (p *Probe) Sample() measure.Health {
 	h := measure.Health{
 		CgroupThrottledNs: p.throttledNs(),
 		RSSBytes:          p.residentBytes(),
-		PausedNs:          p.pausedNs,
+		PausedNs:          p.pausedNs, HeldNs: p.heldNs,
 
 		VoluntarySwitches: now.voluntary - p.last.voluntary, InvoluntarySwitches: now.involuntary - p.last.involuntary,
 	}
@@ -154,7 +174,7 @@ func (p *Probe) Sample() measure.Health {
 	h.RunQueueNs, h.LoopRunQueueNs = p.runQueueNs()
 	h.StealNs, h.OthersNs = p.coresNs(wallNs, cpuNs)
 	h.GCPauseNsMax, h.GCCycles = p.collections()
-	p.last, p.pausedNs = now, 0
+	p.last, p.pausedNs, p.heldNs = now, 0, 0
 	return h
 }
 

@@ -94,7 +94,7 @@ func TestStandstills(t *testing.T) {
 	m.run(p, 1000, 500, 10)
 	m.run(p, 3000, 0, 1) // stopped by a signal
 	m.run(p, 1000, 500, 10)
-	if h := p.Sample(); h.PausedNs != 2_900_000_000 {
+	if h := p.Sample(); h.PausedNs != 2_990_000_000 {
 		t.Errorf("stopped for 3 s: %d ns", h.PausedNs)
 	}
 	m.run(p, 3000, 2900, 1) // busy, only the watchdog starved
@@ -108,6 +108,26 @@ func TestStandstills(t *testing.T) {
 	}
 	if h := p.Sample(); h.PausedNs != 0 || h.ProcessCPU != 0 {
 		t.Errorf("%+v", h)
+	}
+}
+
+func TestHolds(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct {
+		name                   string
+		gap, cpu, waited, want int64
+	}{
+		{"on time", 10 * ms, 0, 0, 0},
+		{"a core that woke up late", 24 * ms, 0, 0, 0},
+		{"stopped", 85 * ms, 2 * ms, 0, 75 * ms},
+		{"stopped, and no core at once", 105 * ms, 0, 20 * ms, 75 * ms},
+		{"no core", 110 * ms, 0, 98 * ms, 0},
+		{"busy with something else", 110 * ms, 80 * ms, 0, 0},
+		{"beat's business", 600 * ms, 0, 0, 0},
+	} {
+		if got := held(c.gap, c.cpu, c.waited); got != c.want {
+			t.Errorf("%s: held for %d ns, want %d", c.name, got, c.want)
+		}
 	}
 }
 
