@@ -152,7 +152,8 @@ func (d *dropping) one(ctx context.Context, t *plan.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, short.Timeout+grace)
 	defer cancel()
 	_, err := d.admin.Exec(ctx, d.flavor.DropTable(&short))
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	var e *driver.Error
+	if errors.As(err, &e) && e.Class == driver.Timeout || err != nil && driver.IsLate(ctx, err) {
 		return fmt.Errorf("not done within %s: %w; is a node of the cluster down? It may still be dropped later: run brunt schema down again", short.Timeout, err)
 	}
 	return err

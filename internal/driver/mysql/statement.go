@@ -59,7 +59,11 @@ func (st *statement) prepare(ctx context.Context, s *session, req *driver.Reques
 		return nil
 	}
 	if err := st.Prepare(ctx, s); err != nil {
-		return s.Failure(ctx, err)
+		e := s.Failure(ctx, err)
+		if req.ExpectError && e.Class == driver.Server && !e.Fatal {
+			return nil
+		}
+		return e
 	}
 	if n := st.Prepared.NumInput(); n >= 0 && n != len(st.order) {
 		return driver.Bad("the server sees %d parameters in the statement, the plan gives %d", n, len(st.order))

@@ -79,7 +79,11 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 		return nil
 	}
 	if err := st.Prepare(context.Background(), s); err != nil {
-		return requestErrorOf(req, failure(context.Background(), err))
+		e := failure(context.Background(), err)
+		if req.ExpectError && e.Class == driver.Server && !e.Fatal {
+			return nil
+		}
+		return requestErrorOf(req, e)
 	}
 	if n := parameters(st.Text); n != len(req.Params) {
 		return driver.Refused(req, "the statement has %d parameters, the plan gives %d", n, len(req.Params))
