@@ -40,7 +40,7 @@ func testInterval(n int, began time.Time) *measure.Interval {
 	iv := &measure.Interval{Index: n, UnixNs: began.Add(time.Duration(n) * time.Second).UnixNano(), Phase: "load", Account: measure.Account{StartNs: int64(n) * 1e9, EndNs: int64(n+1) * 1e9, Sessions: 8, Busy: 3, Backlog: 2, Offered: 100, Operations: []measure.OperationAccount{
 			{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
 			{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
-		}, Addresses: []measure.AddressAccount{{Service: h(), Up: 8}}, Health:    measure.Health{ProcessCPU: 0.5, LoopBusy: 0.25, RSSBytes: 1 << 20, GCCycles: 1}}}
+		}, Addresses: []measure.AddressAccount{{Service: h(), Up: 8}}, Health:    measure.Health{ProcessCPU: 0.5, LoopBusy: 0.25, RSSBytes: 1 << 20, GCCycles: 1, StealNs: 5e8, OthersNs: 2e9}}}
 	o := &iv.Operations[0]
 	o.Done, o.Attempts, o.Errors[driver.Timeout] = 100, 105, 10
 	for k := 1; k <= 90; k++ {
@@ -135,6 +135,8 @@ func TestEndpoint(t *testing.T) {
 			{"brunt_attempts_total", []string{"operation", "buy"}, 315},
 			{"brunt_offered_total", nil, 300},
 			{"brunt_generator_gc_cycles_total", nil, 3},
+			{"brunt_generator_steal_seconds_total", nil, 1.5},
+			{"brunt_generator_others_cpu_seconds_total", nil, 6},
 		} {
 			if got := value(t, m, c.name, c.labels...).GetCounter().GetValue(); got != c.want {
 				t.Errorf("%s: %s %q is %v, want %v", accept, c.name, c.labels, got, c.want)

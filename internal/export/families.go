@@ -223,6 +223,8 @@ func finite(x float64) float64 {
 func (f *families) generator(h *measure.Health) {
 	f.counter("brunt_generator_throttled_seconds_total", "Time in which the control group's CPU limit stopped the generator.", float64(h.CgroupThrottledNs)/1e9)
 	f.counter("brunt_generator_run_queue_seconds_total", "Time in which the generator's threads waited for a core.", float64(h.RunQueueNs)/1e9)
+	f.counter("brunt_generator_steal_seconds_total", "Time in which the hypervisor kept the cores that the generator may use, summed over them.", float64(h.StealNs)/1e9)
+	f.counter("brunt_generator_others_cpu_seconds_total", "Processor time that other processes had of the cores that the generator may use.", float64(h.OthersNs)/1e9)
 	f.counter("brunt_generator_gc_cycles_total", "The generator's garbage collections.", float64(h.GCCycles))
 	f.counter("brunt_generator_send_stalls_total", "Writes that found a socket's buffer full.", float64(h.SendStalls))
 	f.counter("brunt_generator_paused_seconds_total", "Time in which the generator stood still.", float64(h.PausedNs)/1e9)

@@ -135,12 +135,7 @@ func (s *sums) add(p *point, l *ladders) {
 		to.reconnects += from.reconnects
 	}
 	s.offered += p.offered
-	h, o := &s.health, &p.health
-	h.CgroupThrottledNs += o.CgroupThrottledNs
-	h.RunQueueNs += o.RunQueueNs
-	h.GCCycles += o.GCCycles
-	h.SendStalls += o.SendStalls
-	h.PausedNs += o.PausedNs
+	s.health.Add(&p.health)
 	s.slow.requests += p.slow.requests
 	s.slow.successes += p.slow.successes
 	s.slow.sumNs += p.slow.sumNs
@@ -195,12 +190,7 @@ func (s *sums) merge(o *sums) {
 		to.reconnects += from.reconnects
 	}
 	s.offered += o.offered
-	h, from := &s.health, &o.health
-	h.CgroupThrottledNs += from.CgroupThrottledNs
-	h.RunQueueNs += from.RunQueueNs
-	h.GCCycles += from.GCCycles
-	h.SendStalls += from.SendStalls
-	h.PausedNs += from.PausedNs
+	s.health.Add(&o.health)
 	s.slow.requests += o.slow.requests
 	s.slow.successes += o.slow.successes
 	s.slow.sumNs += o.slow.sumNs
