@@ -38,9 +38,9 @@ func testRun() *record.Run {
 func testInterval(n int, began time.Time) *measure.Interval {
 	h := func() *measure.Histogram { return measure.NewHistogram() }
 	iv := &measure.Interval{Index: n, UnixNs: began.Add(time.Duration(n) * time.Second).UnixNano(), Phase: "load", Account: measure.Account{StartNs: int64(n) * 1e9, EndNs: int64(n+1) * 1e9, Sessions: 8, Busy: 3, Backlog: 2, Offered: 100, Operations: []measure.OperationAccount{
-			{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
-			{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
-		}, Addresses: []measure.AddressAccount{{Service: h(), Up: 8}}, Health:    measure.Health{ProcessCPU: 0.5, LoopBusy: 0.25, RSSBytes: 1 << 20, GCCycles: 1, StealNs: 5e8, OthersNs: 2e9}}}
+		{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
+		{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
+	}, Addresses: []measure.AddressAccount{{Service: h(), Up: 8}}, Health: measure.Health{ProcessCPU: 0.5, LoopBusy: 0.25, RSSBytes: 1 << 20, GCCycles: 1, StealNs: 5e8, OthersNs: 2e9}}}
 	o := &iv.Operations[0]
 	o.Done, o.Attempts, o.Errors[driver.Timeout] = 100, 105, 10
 	for k := 1; k <= 90; k++ {
