@@ -99,8 +99,8 @@ func (j *judge) late() []string {
 		name string
 		q    float64
 		limits
-	}{{"the p99 of response time", tailOf(j.all.Response), tail}, {"the median response time", 0.5, median}} {
-		added, response := j.added(at.q), j.all.Response.Quantile(at.q)
+	}{{"the p99 of response time", tailOf(&j.all.Counts), tail}, {"the median response time", 0.5, median}} {
+		added, response := j.added(at.q), j.all.Answers().Quantile(at.q)
 		most := max(int64(at.floor), int64(at.share*float64(response))) + j.run.ToleranceNs
 		if added > most {
 			return []string{fmt.Sprintf("the generator itself sent late: %s of %s, %s, are its own, at most %s would do; %s%s",

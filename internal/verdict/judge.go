@@ -58,7 +58,7 @@ func Judge(run *record.Run, load *measure.Account) {
 		v.Reasons = j.passed()
 	}
 	if j.open() && j.all.Unhindered.Count() > 0 {
-		v.AddedP50Ns, v.AddedP99Ns = record.Ns(j.added(0.5)), record.Ns(j.added(tailOf(j.all.Response)))
+		v.AddedP50Ns, v.AddedP99Ns = record.Ns(j.added(0.5)), record.Ns(j.added(tailOf(&j.all.Counts)))
 	}
 	run.Warnings = append(run.Warnings, Assess(run)...)
 }
@@ -202,24 +202,29 @@ func (j *judge) passed() (out []string) {
 		return append(out, "sessions, not the generator, set the pace")
 	}
 	tail := "p99"
-	if n := j.all.Response.Count(); n < 300 {
+	if j.all.Arrivals() < 300 {
 		tail = "the third longest"
 	}
 	return append(out, fmt.Sprintf("the generator kept its schedule: response times are good to %s at p50 and %s at %s",
-		units.LatencyInt(j.added(0.5)), units.LatencyInt(j.added(tailOf(j.all.Response))), tail))
+		units.LatencyInt(j.added(0.5)), units.LatencyInt(j.added(tailOf(&j.all.Counts))), tail))
 }
 
-// added is what the generator's own lag added to a quantile of the response times of what succeeded.
+// added is what the generator's own lag added to a quantile of response times. A quantile among
+// arrivals without a good answer is infinite with or without it.
 func (j *judge) added(q float64) int64 {
-	return max(j.all.Response.Quantile(q)-j.all.Unhindered.Quantile(q), 0)
+	return max(j.all.Answers().Quantile(q)-j.unhindered().Quantile(q), 0)
+}
+
+func (j *judge) unhindered() measure.Answers {
+	return measure.Answers{Times: j.all.Unhindered, NoAnswer: j.all.NoAnswer()}
 }
 
 // tailOf is 0.99, or the quantile of the third largest of fewer than 300 values, so that one hiccup
 // of a short run doesn't speak for all of it.
-func tailOf(h *measure.Histogram) float64 {
-	if h.Count() < 3 {
+func tailOf(c *measure.Counts) float64 {
+	n := float64(c.Arrivals())
+	if n < 3 {
 		return 0.5
 	}
-	n := float64(h.Count())
 	return min(0.99, (n-2)/n)
 }

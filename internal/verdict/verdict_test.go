@@ -113,6 +113,7 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"no core, but open and on time", nil, func(_ *record.Run, a *measure.Account) {
 			a.Health.ObservedNs, a.Health.LoopRunQueueNs = 12*s, 4*s
 		}, Pass, ""},
+		{"late where a tenth failed anyway", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, driver.Timeout, 1500) }, Fail, "10.9 % of the operations failed"},
 		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid, "a garbage collection stopped the generator for 20.0 ms"},
 		{"killed", nil, func(r *record.Run, _ *measure.Account) { r.Complete = false }, Invalid, "killed 12 s into its load"},
 		{"nothing due", nil, func(_ *record.Run, a *measure.Account) { *a = measure.Account{} }, Invalid, "nothing was measured"},
