@@ -155,7 +155,7 @@ func answer(backend *pgproto3.Backend, frontend *pgproto3.Frontend) {
 		if skip {
 			continue
 		}
-		backend.Send(m.(pgproto3.BackendMessage))
+		backend.Send(m)
 		if backend.Flush() != nil {
 			return
 		}
