@@ -38,11 +38,7 @@ func TestPauseShowsAtItsTrueSize(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			server := c.start(t)
-			for try := 1; !pauseOnce(t, of(c.proto, server), server, plan, c.tier); try++ {
-				if try == 3 {
-					t.Fatal("three times the pause began too late for the arithmetic")
-				}
-			}
+			inTime(t, func() bool { return pauseOnce(t, of(c.proto, server), server, plan, c.tier) })
 		})
 	}
 }
@@ -79,8 +75,8 @@ func pauseOnce(t *testing.T, s stand, server *testserver.Server, plan, tier stri
 }
 
 // waiting is the time around a pause at whose ends nothing waited.
-func waiting(all []record.Interval, before, after time.Time) time.Duration {
-	end := func(iv *record.Interval) time.Time { return time.Unix(0, iv.UnixNs+iv.DurationNs()) }
+func waiting(all []measure.Interval, before, after time.Time) time.Duration {
+	end := func(iv *measure.Interval) time.Time { return time.Unix(0, iv.UnixNs+iv.DurationNs()) }
 	from := time.Unix(0, all[0].UnixNs)
 	for i := range all {
 		iv := &all[i]
@@ -98,7 +94,7 @@ func waiting(all []record.Interval, before, after time.Time) time.Duration {
 
 // checkPause compares a run's distributions with a pause that lasted at least least, and around which
 // arrivals waited for most at most.
-func checkPause(t *testing.T, run *record.Run, all []record.Interval, least, most time.Duration) {
+func checkPause(t *testing.T, run *record.Run, all []measure.Interval, least, most time.Duration) {
 	t.Helper()
 	longest, silent := time.Duration(0), time.Duration(0)
 	for i := range all {

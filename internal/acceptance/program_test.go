@@ -184,6 +184,17 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("waited in vain until %s", what)
 }
 
+// inTime plays a scene that must fit into a load's time, again if the machine was too busy for that.
+func inTime(t *testing.T, scene func() bool) {
+	t.Helper()
+	for range 3 {
+		if scene() {
+			return
+		}
+	}
+	t.Fatal("three times this machine was too busy to play it within the load's time")
+}
+
 // underWay waits until a bundle has n intervals.
 func underWay(t *testing.T, dir string, n int) {
 	t.Helper()

@@ -154,7 +154,7 @@ func (c *cooked) silence(t *testing.T) (silent, longest time.Duration) {
 	t.Helper()
 	b, err := record.Open(record.OS{}, c.dir)
 	if err == nil {
-		err = b.Intervals(func(iv *record.Interval) error {
+		err = b.Intervals(func(iv *measure.Interval) error {
 			length := time.Duration(iv.DurationNs())
 			if longest = max(longest, length); iv.Totals().Done == 0 {
 				silent += length
