@@ -252,8 +252,10 @@ func (c *checker) paramCount(s *Step, at Position, p *Placeholders) {
 	if p.Max > have {
 		c.add(at, fmt.Sprintf("add %d to params", p.Max-have), "$%d has no parameter: params has %d", p.Max, have)
 	}
-	for n := 1; n <= have; n++ {
+	told := 0 // once for each parameter, however many rows repeat it
+	for n := 1; n <= have && told < len(s.Params); n++ {
 		if !p.Used[n] {
+			told++
 			c.add(s.Params[(n-1)%len(s.Params)].At, fmt.Sprintf("use $%d or remove the parameter", n), "parameter %d isn't used", n)
 		}
 	}
