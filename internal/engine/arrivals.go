@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,26 +25,50 @@ type arrivalSource struct {
 	stage  schedule.Stage
 	out    chan arrival
 	closed chan struct{}
-	once   sync.Once
-	taken  atomic.Uint64 // arrivals handed out, failed or dropped
-	idle   atomic.Int64  // sessions that wait for an arrival
-	handed int64         // when the last arrival was done with; feed's own
+	idle   atomic.Int64 // sessions that wait for an arrival
+	handed int64        // when the last arrival was done with; feed's own
 
-	mu    sync.Mutex // guards what follows, used by due only
-	count *schedule.Arrivals
-	ahead int64 // the first arrival that isn't due yet; −1 after the last
-	fell  uint64
-	index uint64
+	// Guarded by the pool's account.
+	ahead stripe // the first arrival that didn't count as due
+	fell  uint64 // arrivals that did
+	taken uint64 // of these, handed out or given up
+	end   int64  // nothing falls due later
+}
+
+// stripe iterates over this machine's arrivals.
+type stripe struct {
+	stage    *schedule.Stage
+	arrivals *schedule.Arrivals
+	drawn    uint64 // of all machines' arrivals
+	arrival
+	over bool
+}
+
+func (a *arrivalSource) newStripe() stripe {
+	s := stripe{stage: &a.stage, arrivals: a.stage.Shape.Arrivals(a.stage.Process, a.stage.Seed)}
+	s.advance()
+	return s
+}
+
+// advance goes on to the machine's next arrival.
+func (s *stripe) advance() {
+	for {
+		at, ok := s.arrivals.Next()
+		if !ok {
+			s.over = true
+			return
+		}
+		s.drawn++
+		if n := s.drawn - 1; n%s.stage.Stride == s.stage.Offset {
+			s.arrival = arrival{i: s.stage.First + n, intended: s.stage.StartNs + at}
+			return
+		}
+	}
 }
 
 func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
-	a := &arrivalSource{
-		pool: p, stage: stage,
-		out:    make(chan arrival),
-		closed: make(chan struct{}),
-		count:  stage.Shape.Arrivals(stage.Process, stage.Seed),
-		ahead:  -2,
-	}
+	a := &arrivalSource{pool: p, stage: stage, out: make(chan arrival), closed: make(chan struct{}), end: never}
+	a.ahead = a.newStripe()
 	return a
 }
 
@@ -62,81 +85,65 @@ func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
 	}
 }
 
-// feed hands out the arrivals in order. It owns an OS thread so that it wakes when it asked to.
+// feed hands out the arrivals in order. It owns an OS thread so that it wakes when it asked to. Those
+// that are due and not handed out when ctx ends are given up.
 func (a *arrivalSource) feed(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer a.once.Do(func() { close(a.closed) })
+	defer close(a.closed)
 	w := newWaker()
 	cfg := &a.pool.cfg
-	end := a.stage.StartNs + a.stage.Shape.DurationNs() + int64(cfg.OperationTimeout)
-	it := a.stage.Shape.Arrivals(a.stage.Process, a.stage.Seed)
-	for n := uint64(0); ; n++ {
-		at, ok := it.Next()
-		if !ok {
-			return
-		}
-		if n%a.stage.Stride != a.stage.Offset {
-			continue
-		}
-		x := arrival{i: a.stage.First + n, intended: a.stage.StartNs + at}
-		if !w.until(ctx, cfg.Clock, x.intended, int64(cfg.Spin)) {
-			return
-		}
-		if !a.hand(ctx, x, end) {
-			return
+	next := a.newStripe()
+	for ; !next.over; next.advance() {
+		if !w.until(ctx, cfg.Clock, next.intended, int64(cfg.Spin)) || !a.hand(ctx, next.arrival) {
+			break
 		}
 		a.handed = cfg.Clock.Now()
+	}
+	end := cfg.Clock.Now()
+	a.pool.account.Do(func(*measure.Recorder) { a.end = end })
+	for ; !next.over && next.intended <= end; next.advance() {
+		a.giveUp(next.i, measure.UnsentLoadOver)
 	}
 }
 
 // hand gives x to a session, or accounts for it in another way. It returns false if ctx ended.
-func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
+func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
 	cfg := &a.pool.cfg
-	if a.pool.refused() {
-		a.fail(x)
+	now, last := cfg.Clock.Now(), a.lastSend(x)
+	if now > last && (!cfg.DropLate || cfg.DropAfter > 0) && !a.pool.refused() {
+		a.giveUpLate(x, now, last, a.idle.Load() > 0)
 		return true
 	}
-	if now := cfg.Clock.Now(); cfg.DropLate && cfg.DropAfter > 0 && now-x.intended > int64(cfg.DropAfter) {
-		if a.idle.Load() > 0 {
-			a.pool.shared[0].Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
-		}
-		why := measure.UnsentNoSession
-		if a.idle.Load() > 0 {
-			why = measure.UnsentGenerator
-		}
-		a.drop(x.i, why)
-		return true
-	}
-	select {
-	case a.out <- x:
-		a.taken.Add(1)
-		return true
-	default:
-	}
-	tick := time.NewTimer(0)
-	defer tick.Stop()
+	var tick *time.Timer
 	for {
-		now := cfg.Clock.Now()
-		switch {
-		case a.pool.refused():
-			a.fail(x)
-			return true
-		case cfg.DropLate && now-x.intended >= int64(cfg.DropAfter), now > end && a.pool.connected.Load() > 0:
-			a.drop(x.i, measure.UnsentNoSession)
-			return true
-		case now > end, a.pool.lost() && now-x.intended > int64(cfg.OperationTimeout):
+		if a.pool.refused() {
 			a.fail(x)
 			return true
 		}
-		wait := 10 * time.Millisecond
-		if cfg.DropLate {
-			wait = min(wait, time.Duration(x.intended-now)+cfg.DropAfter)
-		}
-		tick.Reset(wait)
 		select {
 		case a.out <- x:
-			a.taken.Add(1)
+			return true
+		default:
+		}
+		now := cfg.Clock.Now()
+		switch lag := time.Duration(now - x.intended); {
+		case lag > cfg.OperationTimeout && a.pool.lost() && !(cfg.DropLate && lag >= cfg.DropAfter):
+			a.fail(x)
+			return true
+		case now >= last:
+			a.giveUpLate(x, now, last, false)
+			return true
+		}
+		wait := min(10*time.Millisecond, time.Duration(last-now))
+		if tick == nil {
+			tick = time.NewTimer(wait)
+			defer tick.Stop()
+		} else {
+			tick.Reset(wait)
+		}
+		select {
+		case a.out <- x:
 			return true
 		case <-tick.C:
 		case <-ctx.Done():
@@ -145,19 +152,44 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival, end int64) bool {
 	}
 }
 
-// fail counts an arrival that can't be sent because nothing is connected.
-func (a *arrivalSource) fail(x arrival) {
-	a.pool.giveUp(a, a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
-	a.taken.Add(1)
+// lastSend is until when an arrival may be sent.
+func (a *arrivalSource) lastSend(x arrival) int64 {
+	cfg := &a.pool.cfg
+	last := a.stage.StartNs + a.stage.Shape.DurationNs() + int64(cfg.OperationTimeout)
+	if cfg.DropLate {
+		last = min(last, x.intended+int64(cfg.DropAfter))
+	}
+	return last
 }
 
-func (a *arrivalSource) drop(i uint64, why measure.Unsent) {
+// giveUpLate gives up an arrival that wasn't sent in time, and says by whom: the generator if a session
+// is free and it wasn't a session that the arrival before had waited for.
+func (a *arrivalSource) giveUpLate(x arrival, now, last int64, free bool) {
+	why := measure.UnsentNoSession
+	switch {
+	case a.pool.connected.Load() == 0:
+		why = measure.UnsentNoConnection
+	case free && a.handed <= last:
+		why = measure.UnsentGenerator
+		a.pool.account.Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
+	}
+	a.giveUp(x.i, why)
+}
+
+// fail counts an arrival that can't be sent because nothing is connected.
+func (a *arrivalSource) fail(x arrival) {
+	a.pool.fail(a, a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
+}
+
+func (a *arrivalSource) giveUp(i uint64, why measure.Unsent) {
 	operation := a.pool.cfg.Workload.Pick(i)
-	a.pool.shared[0].Do(func(r *measure.Recorder) { r.GiveUp(operation, why, 1) })
+	a.pool.account.Do(func(r *measure.Recorder) {
+		r.GiveUp(operation, why, 1)
+		a.took()
+	})
 	if done := a.pool.cfg.Workload.Done; done != nil {
 		done(operation, i, driver.Client)
 	}
-	a.taken.Add(1)
 }
 
 // yieldLost: feed itself fails the arrivals of an open load while nothing is connected.
@@ -174,40 +206,16 @@ func (a *arrivalSource) open() bool {
 
 func (a *arrivalSource) arrivals() bool { return true }
 
-func (a *arrivalSource) due(now int64, final bool) (fell, backlog uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	before := a.fell
-	now -= a.stage.StartNs
-	for a.ahead != -1 && a.ahead <= now {
-		if a.ahead != -2 {
-			a.fell++
-		}
-		a.ahead = a.advance()
-	}
-	taken := a.taken.Load()
-	if !final && a.fell > taken {
-		backlog = a.fell - taken
-	}
-	return a.fell - before, backlog
-}
+func (a *arrivalSource) took() { a.taken++ }
 
-// advance returns the next of this machine's arrivals, or −1.
-func (a *arrivalSource) advance() int64 {
-	for {
-		at, ok := a.count.Next()
-		if !ok {
-			return -1
-		}
-		a.index++
-		if (a.index-1)%a.stage.Stride == a.stage.Offset {
-			return at
-		}
+func (a *arrivalSource) due(now int64) (fell, backlog uint64) {
+	before := a.fell
+	for now = min(now, a.end); !a.ahead.over && a.ahead.intended <= now; a.ahead.advance() {
+		a.fell++
 	}
+	return a.fell - before, a.fell - a.taken
 }
 
 func (a *arrivalSource) next() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.stage.First + max(a.index, a.taken.Load()*a.stage.Stride)
+	return a.stage.First + max(a.ahead.drawn, a.taken*a.stage.Stride)
 }

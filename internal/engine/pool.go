@@ -6,7 +6,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"brunt/internal/balance"
 	"brunt/internal/driver"
@@ -19,21 +18,21 @@ import (
 // overrun the server's accept queue.
 const dialsAtOnce = 32
 
-// shards is how many recorders the sessions of a pool share: enough that their mutexes are
-// hardly ever contended, few enough that memory stays small.
-const shards = 8
-
 // Pool is the library tier's fleet: a goroutine a session.
 type Pool struct {
 	cfg      tier.Config
 	sessions []*session
-	shared   []*measure.Shared
 	route    balance.Route
+
+	// account is one recorder for all sessions, so that what they have in flight, what fell due and what
+	// was recorded are of the same moment whenever an interval ends. Its mutex guards what follows.
+	account  *measure.Shared
+	source   source // of the stage under way; nil between stages
+	inFlight int    // operations
 
 	up        []atomic.Int64 // connected sessions by address
 	connected atomic.Int64   // connected sessions in all
 	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
-	busy      atomic.Int64   // sessions that wait for an answer
 	downSince atomic.Int64   // when the last session was lost, on the run's clock
 }
 
@@ -48,16 +47,14 @@ func NewPool(cfg tier.Config) *Pool {
 	for i := range p.refusing {
 		p.refusing[i].Store(true)
 	}
-	for range min(shards, cfg.Sessions) {
-		p.shared = append(p.shared, cfg.Collector.NewShared())
-	}
+	p.account = cfg.Collector.NewShared()
+	p.account.Tell(p.tell)
 	for i := range cfg.Sessions {
 		p.sessions = append(p.sessions, &session{
 			pool:    p,
 			number:  i,
 			cursor:  cfg.NewCursor(),
 			address: p.route.Home(i),
-			shared:  p.shared[i%len(p.shared)],
 			backoff: tier.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
 		})
 		p.refusing[p.sessions[i].address].Store(false)
@@ -112,11 +109,8 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 		case <-hardCtx.Done():
 		}
 	}()
-	src := p.source(stage)
-	gaugesDone := make(chan struct{})
-	stopGauges := make(chan struct{})
-	go func() { defer close(gaugesDone); p.gauge(src, stopGauges) }()
-
+	src := p.newSource(stage)
+	p.account.Do(func(*measure.Recorder) { p.source = src })
 	var wg sync.WaitGroup
 	for _, s := range p.working(stage) {
 		wg.Add(1)
@@ -124,8 +118,10 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	}
 	src.feed(ctx)
 	wg.Wait()
-	close(stopGauges)
-	<-gaugesDone
+	p.account.Do(func(r *measure.Recorder) {
+		p.tell(r)
+		p.source = nil
+	})
 	return src.next(), nil
 }
 
@@ -137,31 +133,20 @@ func (p *Pool) working(stage schedule.Stage) []*session {
 	return p.sessions
 }
 
-// gauge tells the recorder the pool's present state until stop is closed.
-func (p *Pool) gauge(src source, stop <-chan struct{}) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	up := make([]int, len(p.up))
-	for last := false; ; {
-		due, backlog := src.due(p.cfg.Clock.Now(), last)
-		for i := range p.up {
-			up[i] = int(p.up[i].Load())
-		}
-		p.shared[0].Do(func(r *measure.Recorder) {
-			if due > 0 {
-				r.Offer(due)
-			}
-			r.SetGauges(up, int(p.busy.Load()), backlog, 0)
-		})
-		if last {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-stop:
-			last = true
+// tell tells the recorder the pool's present state.
+func (p *Pool) tell(r *measure.Recorder) {
+	var backlog uint64
+	if p.source != nil {
+		var fell uint64
+		if fell, backlog = p.source.due(p.cfg.Clock.Now()); fell > 0 {
+			r.Offer(fell)
 		}
 	}
+	up := make([]int, len(p.up))
+	for i := range p.up {
+		up[i] = int(p.up[i].Load())
+	}
+	r.SetGauges(up, p.inFlight, backlog, 0)
 }
 
 // lost reports whether no session is connected, nor to be waited for: every address refused the last
@@ -187,15 +172,19 @@ func (p *Pool) refused() bool {
 	return true
 }
 
-// giveUp counts an operation that can't be sent because no address can be reached. It has no lag:
-// that it waited says nothing of the generator.
-func (p *Pool) giveUp(src source, s *session, i uint64, intended int64) {
+// fail counts an operation that can't be sent because no address can be reached. It has no lag: that
+// it waited says nothing of the generator.
+func (p *Pool) fail(src source, s *session, i uint64, intended int64) {
 	operation := p.cfg.Workload.Pick(i)
 	now := p.cfg.Clock.Now()
 	f := driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true}
-	s.shared.Record(&measure.Sample{
+	sample := measure.Sample{
 		Operation: operation, Address: s.address, Open: src.arrivals(), Intended: intended, Sent: intended, End: now,
 		Attempts: 1, Class: f.Class,
+	}
+	p.account.Do(func(r *measure.Recorder) {
+		src.took()
+		r.Record(&sample)
 	})
 	p.report(tier.ErrorEvent{AtNs: now, Operation: operation, Index: i, Address: s.address, Attempt: 1, Failure: f})
 	if done := p.cfg.Workload.Done; done != nil {

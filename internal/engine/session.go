@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"brunt/internal/driver"
@@ -15,7 +16,6 @@ type session struct {
 	pool    *Pool
 	number  int
 	address int
-	shared  *measure.Shared
 
 	conn     driver.Conn // nil while there is none
 	failures int         // attempts to connect that have failed in a row
@@ -55,7 +55,7 @@ func (s *session) dial(ctx context.Context) error {
 	p.up[s.address].Add(1)
 	p.connected.Add(1)
 	if s.before {
-		s.shared.Do(func(r *measure.Recorder) { r.Reconnect(s.address) })
+		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.address) })
 	}
 	s.before = true
 	return nil
@@ -109,7 +109,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if !ok {
 			return
 		}
-		s.execute(hard, i, intended)
+		s.execute(hard, src, i, intended)
 		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
 		if src.arrivals() {
 			continue
@@ -138,12 +138,15 @@ func (s *session) unconnected(ctx context.Context) {
 
 // execute carries out operation number i, retries included, and records it. intended < 0 means
 // that it is a closed load.
-func (s *session) execute(hard context.Context, i uint64, intended int64) {
+func (s *session) execute(hard context.Context, src source, i uint64, intended int64) {
 	cfg, c, m := &s.pool.cfg, &s.cursor, &s.sample
 	ctx, cancel := context.WithTimeout(hard, cfg.OperationTimeout)
 	defer cancel()
 
-	s.pool.busy.Add(1)
+	s.pool.account.Do(func(*measure.Recorder) {
+		src.took()
+		s.pool.inFlight++
+	})
 	sent := cfg.Clock.Now()
 	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Behind: s.behind, Sent: sent}
 	if intended < 0 {
@@ -151,15 +154,26 @@ func (s *session) execute(hard context.Context, i uint64, intended int64) {
 	}
 	for next := c.Begin(i); next != workload.Over; {
 		next = s.carryOn(ctx, hard, next)
-		if f := c.TakeFailure(); f != nil {
+		if f := c.TakeFailure(); f != nil && hard.Err() == nil {
 			s.pool.report(tier.ErrorEvent{
 				AtNs: c.EndNs, Operation: c.Operation, Index: i, Address: m.Address, Attempt: c.Attempts, Failure: *f,
 			})
 		}
 	}
 	tier.Fill(m, c)
-	s.pool.busy.Add(-1)
-	s.shared.Record(m)
+	cut := m.Class != driver.OK && hard.Err() != nil
+	s.pool.account.Do(func(r *measure.Recorder) {
+		s.pool.inFlight--
+		if cut {
+			r.Unfinished(m.Operation, 1)
+		} else {
+			r.Record(m)
+		}
+	})
+	if cut {
+		c.TellUnfinished()
+		return
+	}
 	c.Tell(m.Intended, m.Sent)
 }
 
@@ -197,7 +211,7 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 	sent := cfg.Clock.Now()
 	s.conn.Do(ctx, request, c.Args(), &s.reply)
 	if s.reply.Reopened {
-		s.shared.Do(func(r *measure.Recorder) { r.Reconnect(s.sample.Address) })
+		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.sample.Address) })
 	}
 	next := c.Answered(&s.reply, sent, cfg.Clock.Now())
 	if s.reply.Fatal {
@@ -205,6 +219,8 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 	}
 	return next
 }
+
+const never = int64(math.MaxInt64)
 
 // sleep waits for d; it returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {

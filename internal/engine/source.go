@@ -21,14 +21,16 @@ type source interface {
 	open() bool
 	// arrivals reports whether the load is open.
 	arrivals() bool
-	// due returns how many arrivals fell due since the last call and how many are due and not
-	// taken. With final, all of the stage's arrivals count as due.
-	due(now int64, final bool) (fell, backlog uint64)
+	// took notes that an operation is being carried out, has failed or was given up. Like due, it is
+	// called under the mutex of the pool's account.
+	took()
+	// due returns how many arrivals fell due since the last call and how many are due and not taken.
+	due(now int64) (fell, backlog uint64)
 	// next is the number of the first operation after the stage.
 	next() uint64
 }
 
-func (p *Pool) source(stage schedule.Stage) source {
+func (p *Pool) newSource(stage schedule.Stage) source {
 	if stage.Stride == 0 {
 		stage.Stride = 1
 	}
@@ -66,7 +68,7 @@ func (c *closedSource) feed(context.Context) {}
 func (c *closedSource) yieldLost(s *session) bool {
 	i, _, ok := c.take(context.Background())
 	if ok {
-		c.pool.giveUp(c, s, i, c.pool.cfg.Clock.Now())
+		c.pool.fail(c, s, i, c.pool.cfg.Clock.Now())
 	}
 	return ok
 }
@@ -81,7 +83,9 @@ func (c *closedSource) open() bool {
 
 func (c *closedSource) arrivals() bool { return false }
 
-func (c *closedSource) due(int64, bool) (uint64, uint64) { return 0, 0 }
+func (c *closedSource) took() {}
+
+func (c *closedSource) due(int64) (uint64, uint64) { return 0, 0 }
 
 func (c *closedSource) next() uint64 {
 	if n := c.stage.Operations; n > 0 && c.stage.DurationNs == 0 {

@@ -97,10 +97,14 @@ type Fleet interface {
 	// accepted the program; otherwise the error is the first *driver.Error met.
 	Connect(ctx context.Context) error
 	// Run carries out one stage. It returns when the stage is over and every operation begun has
-	// finished, or soon after ctx is done: then nothing new is sent, and what is in flight gets
-	// up to its timeout or until hard is closed. next is the number of the first operation that
-	// a following stage may use. Arrivals that fell due in an open stage but could not be sent
-	// by its end are sent late for at most OperationTimeout, then counted as dropped.
+	// finished, or soon after ctx is done: then no operation is begun, and what is in flight is
+	// carried out, retries included, for up to its timeout or until hard is closed. next is the
+	// number of the first operation that a following stage may use.
+	//
+	// Every arrival that falls due has one fate in the recorders: it succeeds, fails, is given up
+	// unsent, or is unfinished when hard is closed. Those that could not be sent by an open
+	// stage's end are sent late for at most OperationTimeout, then given up as what kept them from
+	// being sent says. Whenever an interval ends, offered = fates + backlog + in flight.
 	Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (next uint64, err error)
 	// Close closes all sessions.
 	Close()

@@ -146,7 +146,7 @@ func TestTimeoutCancelsTheStatement(t *testing.T) {
 func TestLateUpdatesAreOfUnknownOutcome(t *testing.T) {
 	s := testserver.Postgres(t)
 	m := newMuffler(t, s.Addr)
-	target := driver.Target{Address: m.Addr().String(), User: s.User, Password: s.Password, Database: s.Database, ConnectTimeout: 100 * time.Millisecond}
+	target := driver.Target{Address: m.Addr().String(), User: s.User, Password: s.Password, Database: s.Database, ConnectTimeout: 5 * time.Second}
 	ask(t, s, "CREATE TABLE applied (n int); INSERT INTO applied VALUES (0) RETURNING n")
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
 		{Name: "update", Weight: 1, Steps: []plan.Step{statement("UPDATE applied SET n = n + 1")}},

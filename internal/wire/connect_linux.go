@@ -130,14 +130,16 @@ func (f *flight) fate(culprit *flight, failure driver.Failure) driver.Failure {
 func (l *loop) breakOff(f *flight, failure driver.Failure) {
 	l.timers.remove(f)
 	f.idleAt = l.now()
-	if f.sent == 0 {
+	if f.sent == 0 && !l.cutting {
 		f.leaves(f.idleAt)
 	}
 	l.carryOn(f, f.cursor.Broken(failure, f.idleAt), f.idleAt)
 }
 
-// abandon gives up everything in flight.
+// abandon cuts off everything in flight.
 func (l *loop) abandon() {
+	l.cutting = true
+	defer func() { l.cutting = false }()
 	for i := range l.lanes {
 		a := &l.lanes[i]
 		for k := range a.flights {

@@ -86,6 +86,7 @@ type loop struct {
 	gaugesAt int64
 	tid      atomic.Int32
 	quitting bool
+	cutting  bool                   // operations end because the load is cut off
 	failure  atomic.Pointer[error]  // why the loop had to end
 	noRing   atomic.Pointer[string] // why io_uring isn't used though it was asked for
 }
@@ -252,7 +253,7 @@ func (l *loop) gauge() {
 	if span := now - l.gaugesAt; span > 0 {
 		busy = 1 - float64(min(l.asleepNs, span))/float64(span)
 	}
-	l.rec.SetGauges(l.up, l.waiting, backlog, busy)
+	l.rec.SetGauges(l.up, l.inFlight, backlog, busy)
 	l.asleepNs, l.gaugesAt = 0, now
 }
 

@@ -30,12 +30,7 @@ func (l *loop) sendDue(now int64) {
 			l.failConnect(p.number(p.ahead.k), p.ahead.intended, now)
 			p.ahead.advance()
 		case l.late(a != nil, lag, now):
-			why := measure.UnsentNoSession
-			if a != nil {
-				why = measure.UnsentGenerator
-				l.rec.OwnLag(now - max(p.ahead.intended, a.freeAt))
-			}
-			l.dropHead(why)
+			l.dropHead(l.blame(a, now))
 		case a != nil:
 			l.available.drop()
 			l.sendHead(a, now)
@@ -48,7 +43,7 @@ func (l *loop) sendDue(now int64) {
 
 // unreachable reports whether an arrival that is due fails because nothing is connected: every
 // address refuses, or there has been nothing for the operation timeout, all of which the arrival has
-// waited, or still when the stage has been over for as long. The policy for late ones comes between.
+// waited. The policy for late ones comes between.
 func (l *loop) unreachable(lag, now int64) bool {
 	switch {
 	case l.upAll > 0:
@@ -58,7 +53,25 @@ func (l *loop) unreachable(lag, now int64) bool {
 	case l.cfg.DropLate && lag >= l.dropAfter:
 		return false
 	}
-	return min(lag, now-l.downSince) > l.deadlines.timeout || now-l.part.end() > l.deadlines.timeout
+	return min(lag, now-l.downSince) > l.deadlines.timeout
+}
+
+// blame says what kept the first arrival from being sent in time: the generator if a, the first free
+// lane, was free before it was too late.
+func (l *loop) blame(a *lane, now int64) measure.Unsent {
+	p := l.part
+	last := p.end() + l.deadlines.timeout
+	if l.cfg.DropLate {
+		last = min(last, p.ahead.intended+l.dropAfter)
+	}
+	switch {
+	case l.upAll == 0:
+		return measure.UnsentNoConnection
+	case a != nil && a.freeAt <= last:
+		l.rec.OwnLag(now - max(p.ahead.intended, a.freeAt))
+		return measure.UnsentGenerator
+	}
+	return measure.UnsentNoSession
 }
 
 // late reports whether an arrival is to be given up: by the policy, or because the stage has

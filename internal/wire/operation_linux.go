@@ -84,7 +84,9 @@ func (l *loop) encoded(f *flight, out []byte, err *driver.Error) {
 // unsendable fails an operation whose request can't be sent.
 func (l *loop) unsendable(f *flight, failure driver.Failure) {
 	now := l.now()
-	f.leaves(now)
+	if !l.cutting {
+		f.leaves(now)
+	}
 	f.idleAt = now
 	l.carryOn(f, f.cursor.Failed(failure, now), now)
 }
@@ -138,6 +140,10 @@ func (l *loop) sentAgain(f *flight, r *driver.Reply) bool {
 func (l *loop) record(f *flight) {
 	l.inFlight--
 	l.deadlines.remove(f)
+	if l.cutting {
+		l.cutOff(f)
+		return
+	}
 	m := &l.sample
 	tier.Fill(m, &f.cursor)
 	m.Address, m.Open = f.session.address, l.part.stage.Open()
@@ -146,6 +152,19 @@ func (l *loop) record(f *flight) {
 	l.rec.Record(m)
 	f.lane.behind = m.Carry()
 	f.cursor.Tell(f.intended, f.sent)
+}
+
+// cutOff notes an operation that ends because the load is cut off.
+func (l *loop) cutOff(f *flight) {
+	switch {
+	case f.sent != 0:
+		l.rec.Unfinished(f.cursor.Operation, 1)
+	case f.phase == parked:
+		l.rec.GiveUp(f.cursor.Operation, measure.UnsentNoConnection, 1)
+	default:
+		l.rec.GiveUp(f.cursor.Operation, measure.UnsentLoadOver, 1)
+	}
+	f.cursor.TellUnfinished()
 }
 
 // rest makes a flight vacant again, in closed loads after the operation's think time.
@@ -208,7 +227,7 @@ func (l *loop) wake(f *flight) {
 
 // report tells of a failed attempt.
 func (l *loop) report(f *flight, failure *driver.Failure) {
-	if l.cfg.OnError != nil {
+	if l.cfg.OnError != nil && !l.cutting {
 		l.cfg.OnError(tier.ErrorEvent{
 			AtNs: f.cursor.EndNs, Operation: f.cursor.Operation, Index: f.cursor.Index,
 			Address: f.session.address, Attempt: f.cursor.Attempts, Failure: *failure,

@@ -131,18 +131,26 @@ func play(t *testing.T, p parity, codec bool) string {
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	total := cfg.Collector.Total()
-	out := fmt.Sprintf("next %d, offered %d, own lags %d, backlog %d, hooks %v", next, total.Offered, total.OwnLag.Count(), total.Backlog, m.byClass)
+	out := fmt.Sprintf("next %d, offered %d, own lags %d, backlog %d, hooks %v", next, total.Offered, count(total.OwnLag), total.Backlog, m.byClass)
 	for i := range total.Operations {
 		o := &total.Operations[i]
 		out += fmt.Sprintf("; %d done, %v, %d attempts, %d retries, %d dropped", o.Done, o.Errors, o.Attempts, o.Retries, o.Dropped())
-		if o.Lag.Count() != o.Done || o.Response.Count() != o.OK() || o.Service.Count() != o.OK() || o.FailedResponse.Count() != o.Failed() {
-			t.Errorf("codec %v: histograms of %d, %d, %d and %d values for %+v", codec, o.Lag.Count(), o.Response.Count(), o.Service.Count(), o.FailedResponse.Count(), o.Counts)
+		if count(o.Lag) != o.Done || count(o.Response) != o.OK() || count(o.Service) != o.OK() || count(o.FailedResponse) != o.Failed() {
+			t.Errorf("codec %v: histograms of %d, %d, %d and %d values for %+v", codec, count(o.Lag), count(o.Response), count(o.Service), count(o.FailedResponse), o.Counts)
 		}
 	}
 	if p.shows != nil {
 		out += "; " + p.shows(m, total)
 	}
 	return out
+}
+
+// count is how many values a histogram holds, which is nil where nothing happened.
+func count(h *measure.Histogram) uint64 {
+	if h == nil {
+		return 0
+	}
+	return h.Count()
 }
 
 // requests is how many frames the servers answered in all.
@@ -257,7 +265,7 @@ func parities(t *testing.T) map[string]parity {
 			config: tier.Config{Sessions: 4, OperationTimeout: 400 * time.Millisecond}, stages: []schedule.Stage{closedStage(120)}},
 		"nothing listens, open": {plan: single(), servers: one, absent: true, config: tier.Config{Sessions: 4, OperationTimeout: 50 * time.Millisecond},
 			stages: []schedule.Stage{openStage(t, 200, 100*time.Millisecond)}, shows: func(_ *match, total *measure.Account) string {
-				return fmt.Sprintf("lag up to %d ns, own %d", total.Operations[0].Lag.Max(), total.OwnLag.Count())
+				return fmt.Sprintf("lag up to %d ns, own %d", total.Operations[0].Lag.Max(), count(total.OwnLag))
 			}},
 		"a dead address": {plan: single(), servers: two, dead: 1, config: tier.Config{Sessions: 6},
 			stages: []schedule.Stage{closedStage(300), openStage(t, 1000, 200*time.Millisecond)}, shows: func(_ *match, total *measure.Account) string {

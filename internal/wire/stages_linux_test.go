@@ -319,8 +319,8 @@ func TestHardStop(t *testing.T) {
 	if err != nil || next != 3 {
 		t.Fatalf("next is %d, error %v; want 3", next, err)
 	}
-	if o := b.total().Operations[0]; o.Errors[driver.UnknownOutcome] != 3 || o.Done != 3 {
-		t.Errorf("%d done, %d of unknown outcome; want 3 of each", o.Done, o.Errors[driver.UnknownOutcome])
+	if o := b.total().Operations[0]; o.Unfinished != 3 || o.Arrivals() != 3 {
+		t.Errorf("%d done, %d unfinished; want 3 unfinished", o.Done, o.Unfinished)
 	}
 }
 

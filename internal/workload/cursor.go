@@ -254,6 +254,13 @@ func (c *Cursor) Rest() time.Duration {
 	return c.work.ThinkTime(c.Operation, -1, c.Index)
 }
 
+// TellUnfinished tells the workload's hooks of an operation that was cut off.
+func (c *Cursor) TellUnfinished() {
+	if c.work.Done != nil {
+		c.work.Done(c.Operation, c.Index, driver.UnknownOutcome)
+	}
+}
+
 // Tell tells the workload's hooks of an operation that is over. Times are on the run's clock.
 func (c *Cursor) Tell(intendedNs, sentNs int64) {
 	if c.work.Timed != nil {
