@@ -8,8 +8,8 @@ import (
 	"brunt/internal/tier"
 )
 
-// longestNap bounds a single sleep of the waker, so that it notices the end of its context.
-const longestNap = 50_000_000
+// longestSleep bounds a single sleep of the waker, so that it notices the end of its context.
+const longestSleep = 50_000_000
 
 // waker sleeps until moments on the run's clock. The runtime's own timers round waits below 1 ms
 // up to 1 ms, so the thread sleeps in the kernel with a timer slack of 1 ns.
@@ -31,7 +31,7 @@ func (*waker) until(ctx context.Context, clock tier.Clock, at, spin int64) bool 
 			return true
 		}
 		if left > spin {
-			ts := unix.NsecToTimespec(min(left-spin, longestNap))
+			ts := unix.NsecToTimespec(min(left-spin, longestSleep))
 			// EINTR only means that the loop looks at the clock again.
 			_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
 		}

@@ -14,10 +14,10 @@ import (
 // the world it sends the thread a signal, which ends the wait with EINTR, and the loop yields at
 // its next function call.
 //
-// Only a loop for which nothing has happened for patienceNs sleeps in an ordinary system call. A
+// Only a loop for which nothing has happened for idleNs sleeps in an ordinary system call. A
 // thread that is in one again and again is what the runtime's monitor looks for: it wakes up to
 // 50 000 times a second to take the place away, at a tenth of the loop's own CPU.
-const patienceNs = 2_000_000
+const idleNs = 2_000_000
 
 // Tokens that stand for the loop's own descriptors in place of a session's slot.
 const (
@@ -81,8 +81,8 @@ func (p *poller) add(fd, slot int, generation int32) error {
 	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// nap sleeps for ns, whatever happens: neither answers nor the bell end it. It may end early.
-func (p *poller) nap(ns int64) {
+// sleep sleeps for ns, whatever happens: neither answers nor the bell end it. It may end early.
+func (p *poller) sleep(ns int64) {
 	p.timeout = unix.NsecToTimespec(ns)
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 }

@@ -208,10 +208,10 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 	if !f.started {
 		return stage.First, errors.New("run a stage: the fleet isn't connected")
 	}
-	crew := f.crew(&stage)
-	finished := make(chan *part, len(crew))
-	for i, l := range crew {
-		p := newPart(stage, i, len(crew), f.cfg.Workload.Total, finished)
+	members := f.members(&stage)
+	finished := make(chan *part, len(members))
+	for i, l := range members {
+		p := newPart(stage, i, len(members), f.cfg.Workload.Total, finished)
 		if !l.mailbox.put(letter{kind: start, stage: p}) {
 			finished <- p
 			continue
@@ -221,7 +221,7 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 	var reached, passed uint64
 	whole := true
 	done := ctx.Done()
-	for left := len(crew); left > 0; {
+	for left := len(members); left > 0; {
 		select {
 		case p := <-finished:
 			left--
@@ -229,10 +229,10 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 			passed = max(passed, p.ahead.passed)
 			whole = whole && p.whole()
 		case <-done:
-			f.tell(crew, stop)
+			f.tell(members, stop)
 			done = nil
 		case <-hard:
-			f.tell(crew, abort)
+			f.tell(members, abort)
 			hard = nil
 		}
 	}
@@ -242,22 +242,22 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 	return next(&stage, reached, whole), f.broken()
 }
 
-// crew is the loops that have lanes for a stage.
-func (f *Fleet) crew(stage *schedule.Stage) []*loop {
+// members is the loops that have lanes for a stage.
+func (f *Fleet) members(stage *schedule.Stage) []*loop {
 	if stage.Open() || stage.Sessions <= 0 {
 		return f.loops
 	}
-	var crew []*loop
+	var members []*loop
 	for _, l := range f.loops {
 		if l.lanes[0].id < stage.Sessions {
-			crew = append(crew, l)
+			members = append(members, l)
 		}
 	}
-	return crew
+	return members
 }
 
-func (f *Fleet) tell(crew []*loop, kind letterKind) {
-	for _, l := range crew {
+func (f *Fleet) tell(members []*loop, kind letterKind) {
+	for _, l := range members {
 		if l.mailbox.put(letter{kind: kind}) {
 			l.poller.ring()
 		}

@@ -40,8 +40,8 @@ func (a *lane) take() *flight {
 	return f
 }
 
-// give makes f vacant at a time.
-func (a *lane) give(f *flight, at int64) {
+// release makes f vacant at a time.
+func (a *lane) release(f *flight, at int64) {
 	if a.free == nil {
 		a.freeAt = at
 	}

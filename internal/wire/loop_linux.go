@@ -82,7 +82,7 @@ type loop struct {
 
 	sample   measure.Sample
 	asleepNs int64 // since the last gauges
-	idle     bool  // nothing happened for patienceNs
+	idle     bool  // nothing happened for idleNs
 	gaugesAt int64
 	tid      atomic.Int32
 	quitting bool
@@ -172,36 +172,36 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 		return l.collect(0, false), false, now
 	}
 	if blind {
-		l.poller.nap(until - now)
+		l.poller.sleep(until - now)
 	} else {
-		ns, long := l.patience(until - now)
+		ns, long := l.wait(until - now)
 		events = l.collect(ns, long)
 	}
 	woke = l.now()
 	l.asleepNs += woke - now
-	l.idle = events == 0 && woke-now >= patienceNs
+	l.idle = events == 0 && woke-now >= idleNs
 	return events, blind, woke
 }
 
-// patience is how long to sleep of a time ns, and in which way: see patienceNs.
-func (l *loop) patience(ns int64) (sleepNs int64, long bool) {
-	if ns <= patienceNs || l.idle {
-		return ns, ns > patienceNs
+// wait is how long to sleep of a time ns, and in which way: see idleNs.
+func (l *loop) wait(ns int64) (sleepNs int64, long bool) {
+	if ns <= idleNs || l.idle {
+		return ns, ns > idleNs
 	}
-	return patienceNs, false
+	return idleNs, false
 }
 
 // collect waits for events for at most ns.
 func (l *loop) collect(ns int64, long bool) int {
 	n, errno := l.poller.wait(ns, long)
 	if errno != 0 {
-		l.give(errno)
+		l.breakDown(errno)
 	}
 	return n
 }
 
-// give ends the loop for a reason that only a broken system has.
-func (l *loop) give(errno syscall.Errno) {
+// breakDown ends the loop for a reason that only a broken system has.
+func (l *loop) breakDown(errno syscall.Errno) {
 	err := fmt.Errorf("wait for sockets: %w", errno)
 	l.failure.Store(&err)
 	l.quitting = true

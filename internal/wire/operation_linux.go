@@ -177,7 +177,7 @@ func (l *loop) rest(f *flight) {
 			return
 		}
 	}
-	f.lane.give(f, max(f.idleAt, end))
+	f.lane.release(f, max(f.idleAt, end))
 	l.offer(f.lane)
 }
 
@@ -217,7 +217,7 @@ func (l *loop) expire(now int64) {
 // wake goes on with a flight whose pause is over.
 func (l *loop) wake(f *flight) {
 	if f.phase == resting {
-		f.lane.give(f, f.wakeAt)
+		f.lane.release(f, f.wakeAt)
 		l.offer(f.lane)
 		return
 	}

@@ -197,15 +197,15 @@ func (l *loop) ringSleep() {
 		l.ringEnter(0, 0, false)
 		return
 	}
-	ns, long := l.patience(until - now)
+	ns, long := l.wait(until - now)
 	l.ringEnter(completions, ns, long)
 	woke := l.now()
 	l.asleepNs += woke - now
-	l.idle = woke-now >= patienceNs
+	l.idle = woke-now >= idleNs
 }
 
 func (l *loop) ringEnter(completions uint32, ns int64, long bool) {
 	if errno := l.ring.enter(completions, ns, long); errno != 0 {
-		l.give(errno)
+		l.breakDown(errno)
 	}
 }

@@ -122,7 +122,7 @@ func (l *loop) finish() {
 		if f == nil {
 			break
 		}
-		f.lane.give(f, l.now())
+		f.lane.release(f, l.now())
 	}
 	if p.stage.Open() {
 		l.countDue(p, never)
