@@ -8,7 +8,7 @@ import "brunt/internal/driver"
 type buffer struct {
 	cells      []*cell // [operation · columns + address]; nil until first used
 	columns    int     // addresses, and one for samples without
-	quiet      quiet
+	gaps       gapFinder
 	fates      []Counts // by operation: of arrivals that leave no sample
 	reconnects []uint64 // by address
 	offered    uint64
@@ -86,11 +86,11 @@ func (b *buffer) record(s *Sample) {
 		}
 	}
 	if s.Class != driver.OK {
-		b.quiet.didntSucceed(s)
+		b.gaps.didntSucceed(s)
 		c.failed.Record(s.End - s.Intended)
 		return
 	}
-	b.quiet.succeeded(s)
+	b.gaps.succeeded(s)
 	if lag <= 0 {
 		c.prompt.Record(s.End - s.Sent)
 		return
@@ -202,7 +202,7 @@ func (b *buffer) reset() {
 	b.offered, b.stalls = 0, 0
 	b.ownLag.Reset()
 	b.turnaround.Reset()
-	b.quiet.reset()
+	b.gaps.reset()
 	b.gauges.loopBusy, b.gauges.calls = 0, 0
 }
 

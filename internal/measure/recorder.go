@@ -112,7 +112,7 @@ func (r *Recorder) handOver() {
 	full := r.active
 	r.active, r.spare = r.spare, nil
 	r.active.gauges.follow(&full.gauges)
-	r.active.quiet.lastOK = full.quiet.lastOK
+	r.active.gaps.lastOK = full.gaps.lastOK
 	r.handed = full
 	r.state.Store(handed)
 }
@@ -163,6 +163,6 @@ func (r *Recorder) collect(take func(*buffer)) (answered, gone bool) {
 func (r *Recorder) taken(b *buffer, take func(*buffer)) {
 	take(b)
 	r.last.follow(&b.gauges)
-	r.told.take(&b.quiet)
+	r.told.take(&b.gaps)
 	b.reset()
 }

@@ -20,65 +20,65 @@ type Standstill struct {
 	EndNs   int64
 }
 
-// mostLulls bounds what a recorder notes between two cuts: more than 6 minutes of lulls without a
+// mostGaps bounds what a recorder notes between two cuts: more than 6 minutes of gaps without a
 // break.
-const mostLulls = 4096
+const mostGaps = 4096
 
 // never is later than anything.
 const never = math.MaxInt64
 
-// lull is a time between two successes of one owner, or of all.
-type lull struct {
+// gap is a time between two successes of one owner, or of all.
+type gap struct {
 	from, to int64
-	owed     int64 // since when something was outstanding that hadn't succeeded at its end; never if unknown
+	pending  int64 // since when something was outstanding that hadn't succeeded at its end; never if unknown
 	failed   int64 // when the first of those that failed in it was sent; never if none
 }
 
-// quiet finds the lulls of one owner.
-type quiet struct {
+// gapFinder finds the gaps of one owner.
+type gapFinder struct {
 	lastOK      int64 // the latest end of a success, 0 before the first
 	failedAfter int64 // lastOK when the first of the latest failures was counted
 	failed      int64 // when that was sent, or an earlier one that ended later; 0 if there is none
-	lulls       []lull
+	gaps        []gap
 }
 
 // succeeded takes a success. Usually that is a subtraction and two comparisons.
-func (q *quiet) succeeded(s *Sample) {
-	if s.End-min(q.lastOK, s.Sent) >= StandstillNs {
-		q.late(s)
+func (g *gapFinder) succeeded(s *Sample) {
+	if s.End-min(g.lastOK, s.Sent) >= StandstillNs {
+		g.late(s)
 		return
 	}
-	q.lastOK = max(q.lastOK, s.End)
+	g.lastOK = max(g.lastOK, s.End)
 }
 
-// late takes a success that ends a lull, or that may have been outstanding during the last one.
-func (q *quiet) late(s *Sample) {
-	if s.End-q.lastOK < StandstillNs {
-		q.outstanding(s)
-		q.lastOK = max(q.lastOK, s.End)
+// late takes a success that ends a gap, or that may have been outstanding during the last one.
+func (g *gapFinder) late(s *Sample) {
+	if s.End-g.lastOK < StandstillNs {
+		g.outstanding(s)
+		g.lastOK = max(g.lastOK, s.End)
 		return
 	}
-	l := lull{from: q.lastOK, to: s.End, owed: s.Sent, failed: never}
+	l := gap{from: g.lastOK, to: s.End, pending: s.Sent, failed: never}
 	if s.Ready > l.from && s.Intended < s.Ready {
-		l.owed = min(l.owed, s.Intended) // its session was connected or freed by a failure meanwhile
+		l.pending = min(l.pending, s.Intended) // its session was connected or freed by a failure meanwhile
 	}
-	if q.failed != 0 && q.failedAfter == q.lastOK {
-		l.failed = q.failed
+	if g.failed != 0 && g.failedAfter == g.lastOK {
+		l.failed = g.failed
 	}
-	if len(q.lulls) < mostLulls {
-		q.lulls = append(q.lulls, l)
+	if len(g.gaps) < mostGaps {
+		g.gaps = append(g.gaps, l)
 	}
-	q.lastOK = s.End
+	g.lastOK = s.End
 }
 
-// outstanding takes an operation that ended after the last lull, if it had been sent in it.
-func (q *quiet) outstanding(s *Sample) {
-	n := len(q.lulls)
+// outstanding takes an operation that ended after the last gap, if it had been sent in it.
+func (g *gapFinder) outstanding(s *Sample) {
+	n := len(g.gaps)
 	if n == 0 {
 		return
 	}
-	if l := &q.lulls[n-1]; s.Sent < l.to && s.End > l.from {
-		l.owed = min(l.owed, s.Sent)
+	if l := &g.gaps[n-1]; s.Sent < l.to && s.End > l.from {
+		l.pending = min(l.pending, s.Sent)
 		if s.Class == driver.OK {
 			l.to = min(l.to, s.End) // answers are not always looked at in the order in which they came
 		}
@@ -86,53 +86,53 @@ func (q *quiet) outstanding(s *Sample) {
 }
 
 // didntSucceed takes a failure.
-func (q *quiet) didntSucceed(s *Sample) {
-	if q.failed == 0 || q.failedAfter != q.lastOK {
-		q.failed, q.failedAfter = s.Sent, q.lastOK
+func (g *gapFinder) didntSucceed(s *Sample) {
+	if g.failed == 0 || g.failedAfter != g.lastOK {
+		g.failed, g.failedAfter = s.Sent, g.lastOK
 	}
-	q.failed = min(q.failed, s.Sent)
+	g.failed = min(g.failed, s.Sent)
 	if s.End-s.Sent >= StandstillNs {
-		q.outstanding(s)
+		g.outstanding(s)
 	}
 }
 
 // reset forgets what was told of, so that it isn't told twice.
-func (q *quiet) reset() { q.failed, q.failedAfter, q.lulls = 0, 0, q.lulls[:0] }
+func (g *gapFinder) reset() { g.failed, g.failedAfter, g.gaps = 0, 0, g.gaps[:0] }
 
-// told is what a collector knows of an owner's lulls.
+// told is what a collector knows of an owner's gaps.
 type told struct {
 	lastOK int64
-	failed int64  // when the first failure since lastOK was sent; never if there is none
-	lulls  []lull // not yet compared with others'
+	failed int64 // when the first failure since lastOK was sent; never if there is none
+	gaps   []gap // not yet compared with others'
 }
 
 // take adds what an owner has handed over.
-func (t *told) take(q *quiet) {
-	for i, l := range q.lulls {
+func (t *told) take(g *gapFinder) {
+	for i, l := range g.gaps {
 		if i == 0 && l.from == t.lastOK {
 			l.failed = min(l.failed, t.failed)
 		}
-		l.owed = min(l.owed, l.failed)
-		if len(t.lulls) < mostLulls {
-			t.lulls = append(t.lulls, l)
+		l.pending = min(l.pending, l.failed)
+		if len(t.gaps) < mostGaps {
+			t.gaps = append(t.gaps, l)
 		}
 	}
-	if q.lastOK != t.lastOK {
-		t.lastOK, t.failed = q.lastOK, never
+	if g.lastOK != t.lastOK {
+		t.lastOK, t.failed = g.lastOK, never
 	}
-	if q.failed != 0 && q.failedAfter == q.lastOK {
-		t.failed = min(t.failed, q.failed)
+	if g.failed != 0 && g.failedAfter == g.lastOK {
+		t.failed = min(t.failed, g.failed)
 	}
 }
 
-// shared are the parts that the lulls of all have in common with those of t, the present one
+// shared are the parts that the gaps of all have in common with those of t, the present one
 // included; both are in order. They are appended to into.
-func (t *told) shared(all, into []lull) []lull {
-	present := lull{from: t.lastOK, to: never, owed: t.failed}
-	own := append(t.lulls, present)
+func (t *told) shared(all, into []gap) []gap {
+	present := gap{from: t.lastOK, to: never, pending: t.failed}
+	own := append(t.gaps, present)
 	for i, k := 0, 0; i < len(all) && k < len(own); {
 		a, b := &all[i], &own[k]
-		both := lull{from: max(a.from, b.from), to: min(a.to, b.to), owed: min(a.owed, b.owed)}
+		both := gap{from: max(a.from, b.from), to: min(a.to, b.to), pending: min(a.pending, b.pending)}
 		if both.to-both.from >= StandstillNs {
 			into = append(into, both)
 		}
@@ -142,21 +142,21 @@ func (t *told) shared(all, into []lull) []lull {
 			k++
 		}
 	}
-	t.lulls = own[:len(own)-1]
+	t.gaps = own[:len(own)-1]
 	return into
 }
 
-// nap is a time in which the generator itself stood still somewhere.
-type nap struct{ from, to, leftNs int64 }
+// freeze is a time in which the generator itself stood still somewhere.
+type freeze struct{ from, to, leftNs int64 }
 
-// mostNaps is how many naps are remembered: a standstill that ends now may have begun long ago.
-const mostNaps = 64
+// mostFreezes is how many freezes are remembered: a standstill that ends now may have begun long ago.
+const mostFreezes = 64
 
-// standstills turns owners' lulls into the run's standstills.
+// standstills turns owners' gaps into the run's standstills.
 type standstills struct {
 	from      int64 // nothing was outstanding before
-	naps      []nap
-	all, next []lull
+	freezes   []freeze
+	all, next []gap
 }
 
 // slept notes that the generator stood still for ns within an interval.
@@ -164,21 +164,21 @@ func (st *standstills) slept(iv *Interval) {
 	if iv.Health.PausedNs <= 0 {
 		return
 	}
-	if len(st.naps) == mostNaps {
-		st.naps = slices.Delete(st.naps, 0, 1)
+	if len(st.freezes) == mostFreezes {
+		st.freezes = slices.Delete(st.freezes, 0, 1)
 	}
-	st.naps = append(st.naps, nap{iv.StartNs, iv.EndNs + iv.Health.PausedNs, iv.Health.PausedNs})
+	st.freezes = append(st.freezes, freeze{iv.StartNs, iv.EndNs + iv.Health.PausedNs, iv.Health.PausedNs})
 }
 
 // find appends the standstills that have ended by endNs to out. idle says that nothing is
 // outstanding, which ends one too.
 func (st *standstills) find(members []member, endNs int64, idle bool, out []Standstill) []Standstill {
-	st.all = append(st.all[:0], lull{to: never, owed: never})
+	st.all = append(st.all[:0], gap{to: never, pending: never})
 	for _, m := range members {
 		t := &m.recorder.told
 		st.next = t.shared(st.all, st.next[:0])
 		st.all, st.next = st.next, st.all
-		t.lulls = t.lulls[:0]
+		t.gaps = t.gaps[:0]
 		if idle {
 			t.failed = never
 		}
@@ -190,7 +190,7 @@ func (st *standstills) find(members []member, endNs int64, idle bool, out []Stan
 			}
 			l.to = endNs
 		}
-		if s, ok := st.awake(Standstill{max(l.from, l.owed, st.from), l.to}); ok {
+		if s, ok := st.awake(Standstill{max(l.from, l.pending, st.from), l.to}); ok {
 			out = append(out, s)
 		}
 	}
@@ -203,12 +203,12 @@ func (st *standstills) find(members []member, endNs int64, idle bool, out []Stan
 // awake takes what the generator slept off a standstill, and reports whether one is left.
 func (st *standstills) awake(s Standstill) (Standstill, bool) {
 	least := int64(StandstillNs)
-	for i := range st.naps {
-		n := &st.naps[i]
+	for i := range st.freezes {
+		n := &st.freezes[i]
 		if both := min(min(s.EndNs, n.to)-max(s.StartNs, n.from), n.leftNs); both > 0 {
 			s.StartNs += both
 			n.leftNs -= both
-			least = 2 * StandstillNs // naps are known to a tenth of a second
+			least = 2 * StandstillNs // freezes are known to a tenth of a second
 		}
 	}
 	return s, s.EndNs-s.StartNs >= least

@@ -142,17 +142,17 @@ func TestStandstills(t *testing.T) {
 
 // The memory of a recorder that nobody cuts is bounded.
 func TestLullsAreBounded(t *testing.T) {
-	q := &quiet{}
-	for i := range int64(3 * mostLulls) {
+	q := &gapFinder{}
+	for i := range int64(3 * mostGaps) {
 		q.succeeded(sampleMs(200*i, 200*i, 200*i+150, driver.OK))
 	}
-	if len(q.lulls) != mostLulls {
-		t.Errorf("%d lulls", len(q.lulls))
+	if len(q.gaps) != mostGaps {
+		t.Errorf("%d gaps", len(q.gaps))
 	}
 	told := &told{failed: never}
 	told.take(q)
 	told.take(q)
-	if len(told.lulls) != mostLulls {
-		t.Errorf("%d lulls", len(told.lulls))
+	if len(told.gaps) != mostGaps {
+		t.Errorf("%d gaps", len(told.gaps))
 	}
 }
