@@ -8,7 +8,6 @@ import (
 	"brunt/internal/driver/dynamodb"
 	"brunt/internal/driver/echo"
 	"brunt/internal/driver/etcd"
-	"brunt/internal/driver/web"
 	"brunt/internal/driver/iproto"
 	"brunt/internal/driver/mongodb"
 	"brunt/internal/driver/mysql"
@@ -17,6 +16,7 @@ import (
 	"brunt/internal/driver/postgres"
 	"brunt/internal/driver/redis"
 	"brunt/internal/driver/sqlite"
+	"brunt/internal/driver/web"
 )
 
 // entries are the protocols in the order of the documentation.
