@@ -78,8 +78,7 @@ func (m *machine) spin() (*spinners, error) {
 		}
 		line, _ := bufio.NewReader(output).ReadString('\n')
 		told <- strings.TrimSpace(line)
-		output.Close()
-		awaitEnd(cmd.Process.Pid)
+		_ = cmd.Wait()
 	}()
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start the threads of idle priority: %w", err)
@@ -97,13 +96,6 @@ func (m *machine) spin() (*spinners, error) {
 	}
 	s.stop()
 	return nil, err
-}
-
-// awaitEnd returns when a child has ended. It isn't reaped, which is left to who inherits it when this
-// process ends: by reaping it would be added to the processor time of this one that time(1) and others tell.
-func awaitEnd(pid int) {
-	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
 }
 
 // place puts the child into the control group for idle threads, if there is one. Another process that ends
