@@ -102,7 +102,7 @@ func TestBrownOutIsTimeouts(t *testing.T) {
 			if seen := v.seen.Load(); seen < 200 {
 				t.Errorf("the server saw %d of 300 requests", seen)
 			}
-			if run.Verdict.Result == "pass" {
+			if run.Verdict.Result == "pass" { // invalid where others have the cores
 				t.Errorf("every request failed, and the verdict is %s: %v", run.Verdict.Result, run.Verdict.Reasons)
 			}
 		})

@@ -45,14 +45,11 @@ const (
 	// heldLimit is the share of the time in which it may have been stopped for less than that counts as
 	// standing still: arrivals that were late for it are seen for themselves.
 	heldLimit = 0.05
-	// queuedLimit is the share of the time that the event loops of a closed load, or the threads of one
-	// on client libraries, may wait for a core: what they wait is in the response times.
-	queuedLimit = 0.25
 	// saturatedLimit is the share of time with arrivals waiting for sessions from which on sessions,
 	// not the schedule, are held to have set the pace.
 	saturatedLimit = 0.05
 	// starvedLimit is the share of the time that threads may wait for a core where that spoils times.
-	starvedLimit = 0.5
+	starvedLimit = 0.25
 	// othersLimit and stealLimit are the shares of the cores from which on other processes and the
 	// hypervisor are named as the cause.
 	othersLimit = 0.5
@@ -159,27 +156,7 @@ func (j *judge) slowTurn() (out []string) {
 		out = append(out, fmt.Sprintf("an event loop was busy above 95 %% of a core in %s of the time, so the closed load measured the generator; %suse more machines",
 			units.Fraction(s), j.with("loops", "add event loops (%s), or ")))
 	}
-	if s := j.queued(); s > queuedLimit {
-		out = append(out, fmt.Sprintf("the generator waited for a core in %s of the time, so the closed load measured this machine; other processes used %s of it: free its cores",
-			units.Fraction(s), units.Fraction(j.othersShare())))
-	}
 	return out
-}
-
-// queued is the share of the time in which what carries a closed load waited for a core.
-func (j *judge) queued() float64 {
-	h := &j.load.Health
-	ns, threads := h.LoopRunQueueNs, 1.0
-	if j.run.Tier != "codec" {
-		ns, threads = h.RunQueueNs, max(allowedCores(&j.run.Environment), 1)
-	}
-	return min(timeShare(ns, h.ObservedNs)/threads, 1)
-}
-
-// othersShare is the share of the cores that processes other than this one used.
-func (j *judge) othersShare() float64 {
-	h := &j.load.Health
-	return timeShare(h.OthersNs, h.ObservedNs) / max(allowedCores(&j.run.Environment), 1)
 }
 
 func (j *judge) spins() bool { return j.run.Spin }

@@ -104,15 +104,6 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"stood still", nil, func(_ *record.Run, a *measure.Account) { a.Health.PausedNs = 5 * s }, Invalid, "stood still for 5 s"},
 		{"stopped again and again", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s }, Invalid, "was stopped for 8.33 % of the time"},
 		{"stopped now and then", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s / 2 }, Pass, ""},
-		{"no core for the loop of a closed load", nil, func(r *record.Run, a *measure.Account) {
-			r.LoadModel, a.Health.ObservedNs, a.Health.LoopRunQueueNs, a.Health.OthersNs = "closed", 12*s, 4*s, 48*s
-		}, Invalid, "waited for a core in 33.3 % of the time, so the closed load measured this machine; other processes used 50.0 %"},
-		{"a core for most of it", nil, func(r *record.Run, a *measure.Account) {
-			r.LoadModel, a.Health.ObservedNs, a.Health.LoopRunQueueNs = "closed", 12*s, 2*s
-		}, Pass, ""},
-		{"no core, but open and on time", nil, func(_ *record.Run, a *measure.Account) {
-			a.Health.ObservedNs, a.Health.LoopRunQueueNs = 12*s, 4*s
-		}, Pass, ""},
 		{"late where a tenth failed anyway", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, driver.Timeout, 1500) }, Fail, "10.9 % of the operations failed"},
 		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid, "a garbage collection stopped the generator for 20.0 ms"},
 		{"killed", nil, func(r *record.Run, _ *measure.Account) { r.Complete = false }, Invalid, "killed 12 s into its load"},
