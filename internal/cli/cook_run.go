@@ -18,6 +18,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/runner"
+	"brunt/internal/secret"
 	"brunt/internal/verdict"
 	"brunt/internal/workload"
 )
@@ -46,7 +47,7 @@ func (c *cooking) run() error {
 			NoSetup: true, Wait: c.o.Wait,
 			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},
 		},
-		record: recordFlags{root: c.o.Results, dir: c.o.Bundle, hdrLog: c.o.HDRLog},
+		record: recordFlags{root: c.o.Results, dir: c.o.Bundle, none: c.o.NoRecord, hdrLog: c.o.HDRLog},
 		live:   liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched},
 		quiet:  c.o.Quiet || c.replacing, reopens: c.o.Log != "",
 		voice: c.voice, open: c.open,
@@ -91,7 +92,7 @@ func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*ru
 		return r, err
 	}
 	if !c.o.Quiet {
-		fmt.Fprintf(c.outlets.err, "brunt: note: begins although the service is down: %v\n", err)
+		fmt.Fprintf(c.outlets.err, "brunt: note: begins although the service is down: %s\n", secret.Text(err.Error()))
 	}
 	p.Target.Options["lazy"] = "on"
 	if o.Recording.Plan, err = planfile.Write(p); err != nil {

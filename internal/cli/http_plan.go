@@ -183,7 +183,7 @@ func (f *httpFlags) header() (all [][2]string, err error) {
 		name, value, ok := strings.Cut(h, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok {
-			return nil, fmt.Errorf("--header %q: write Name: value", name)
+			return nil, errors.New("--header: write Name: value")
 		}
 		if err := endpoints.ValidHeader(name, value); err != nil {
 			return nil, fmt.Errorf("--header: %w", err)

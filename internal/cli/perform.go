@@ -143,7 +143,7 @@ func failure(ctx context.Context, err error) error {
 
 // waiting tells that a server is waited for.
 func waiting(out *outlets, most time.Duration) func(error) {
-	return func(err error) { fmt.Fprintf(out.err, "brunt: waiting up to %s: %v\n", most, err) }
+	return func(err error) { fmt.Fprintf(out.err, "brunt: waiting up to %s: %s\n", most, secret.Text(err.Error())) }
 }
 
 // notices prints warnings as they arise.

@@ -12,6 +12,7 @@ import (
 
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/secret"
 )
 
 // planFlags are the flags that every command with a plan takes.
@@ -127,7 +128,7 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	for _, o := range f.options {
 		name, value, ok := strings.Cut(o, "=")
 		if !ok || name == "" {
-			return fmt.Errorf("-o %s: not of the form name=value", o)
+			return fmt.Errorf("-o %s: not of the form name=value", secret.Value(o, o))
 		}
 		if t.Options == nil {
 			t.Options = map[string]string{}

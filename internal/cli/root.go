@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"brunt/internal/secret"
+
 	"github.com/spf13/cobra"
 )
 
@@ -70,7 +72,7 @@ func message(err error) string {
 		return ""
 	}
 	var lines []string
-	for _, l := range strings.Split(strings.TrimSpace(err.Error()), "\n") {
+	for _, l := range strings.Split(strings.TrimSpace(secret.Text(err.Error())), "\n") {
 		lines = append(lines, "brunt: "+l)
 	}
 	return strings.Join(lines, "\n")

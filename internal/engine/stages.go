@@ -51,12 +51,13 @@ func stagesOf(phases []plan.Phase) []stage {
 	return out
 }
 
-// cutter knows when the intervals of a stage end: at whole intervals of the run's clock, where
-// phases meet, and where the schedule ends.
+// cutter knows when the intervals of a stage end: whole intervals after the beginning of their
+// phase, where phases meet, and where the schedule ends.
 type cutter struct {
 	run         *run
 	stage       stage
 	phase       int   // index of the phase under way
+	begin       int64 // when it began
 	end         int64 // when its schedule ends; 0 if only the fleet knows
 	scheduleEnd int64 // when the stage's does; 0 if it has none
 	drain       bool  // it has ended
@@ -74,17 +75,16 @@ func newCutter(r *run, st stage, start, scheduleEnd int64) *cutter {
 func (c *cutter) enter() {
 	c.phase++
 	p := c.stage.phases[c.phase]
-	begin := c.end
-	c.end = 0
+	c.begin, c.end = c.end, 0
 	if p.Kind == plan.Open {
-		c.end = min(begin+int64(p.Duration), c.scheduleEnd)
+		c.end = min(c.begin+int64(p.Duration), c.scheduleEnd)
 	}
 }
 
 // boundary is when the interval under way ends, and whether the phase's schedule does with it.
 func (c *cutter) boundary() (at int64, schedule bool) {
 	n := c.run.intervalNs
-	next := (c.run.startNs/n + 1) * n
+	next := c.begin + (max(c.run.startNs-c.begin, 0)/n+1)*n
 	if c.end > 0 && !c.drain && c.end <= next {
 		return c.end, true
 	}

@@ -59,6 +59,7 @@ type Settings struct {
 	Retries          int           // further attempts after a retryable error; 3. Negative means none
 	LatePolicy       string        // "queue" or "drop" for open loads; "queue"
 	Outage           string        // open loads while no address can be reached: "fail" or "wait"; "fail"
+	EndOnTime        bool          // open loads: what is unsent when the schedule ends is given up; else it is sent late, for OperationTimeout
 	DropAfter        time.Duration // with "drop": how late an arrival may be; 0 means not at all once no session is free
 	Interval         time.Duration // slice of the record; 1 s
 	TimingTolerance  time.Duration // how late a send may be to be coalesced with others; 0

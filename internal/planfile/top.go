@@ -103,6 +103,7 @@ func settingsFields() []field {
 		{"retry_pause", "RetryPause", span{above: true}, "pause before a further attempt; 1ms, doubling to 128ms", false},
 		{"late", "LatePolicy", choice{"queue", "drop"}, "what happens to arrivals without a free session: queue or drop; queue", false},
 		{"drop_after", "DropAfter", span{}, "with late: drop, how late an arrival may be; 0", false},
+		{"end_on_time", "EndOnTime", flag{}, "open loads: what is unsent when the schedule ends is given up; false: it is sent late, for the operation timeout", false},
 		{"outage", "Outage", choice{"fail", "wait"}, "open loads while no address can be reached: requests fail at once, or wait; fail", false},
 		{"interval", "Interval", span{above: true}, "slice of the record; 1s", false},
 		{"timing_tolerance", "TimingTolerance", span{}, "how late a send may be to go with others; 0", false},

@@ -35,6 +35,7 @@ type Runner struct {
 	fleet     tier.Fleet
 	watch     *verdict.Watch
 	outcome   *engine.Outcome
+	secrets   []string // that errors might quote
 	sinkTold  bool
 	finished  bool         // the record is complete
 	admin     driver.Admin // open from set-up to teardown; nil without set-up
@@ -66,7 +67,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 		return nil, err
 	}
 	s.version = o.Recording.Version
-	r := &Runner{o: o, stand: s}
+	r := &Runner{o: o, stand: s, secrets: s.plan.Secrets()}
 	if r.Workload, err = s.workload(); err != nil {
 		return nil, err
 	}

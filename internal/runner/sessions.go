@@ -7,6 +7,7 @@ import (
 	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 	"brunt/internal/tier"
 	"brunt/internal/wire"
 )
@@ -26,7 +27,7 @@ func (r *Runner) newFleet() error {
 		Workload: r.Workload, Driver: r.stand.driver, Targets: r.stand.targets,
 		Sessions: r.Record.Sessions, Collector: r.collector, Clock: r.clock, OnError: r.failed,
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
-		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, OutageWait: s.Outage == "wait",
+		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime, OutageWait: s.Outage == "wait",
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
 		Loops: s.Loops, IOUring: s.IOUring, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
@@ -82,7 +83,7 @@ func (r *Runner) noPipeline(why string) {
 func (r *Runner) failed(e tier.ErrorEvent) {
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
-		Text: e.Failure.Text, Index: e.Index, Address: r.stand.targets[e.Address].Address, Attempt: e.Attempt,
+		Text: secret.Blot(e.Failure.Text, r.secrets), Index: e.Index, Address: r.stand.targets[e.Address].Address, Attempt: e.Attempt,
 	}
 	if e.Operation >= 0 {
 		sample.Operation = r.Workload.Operations[e.Operation].Name

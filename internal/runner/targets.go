@@ -12,6 +12,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/protocols"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 )
 
 // targetsOf completes the plan's target: one driver.Target an address.
@@ -60,6 +61,9 @@ func usualAddress(protocol, port string) ([]string, error) {
 func complete(address, port string) (string, error) {
 	if strings.HasPrefix(address, "/") {
 		return address, nil
+	}
+	if strings.Contains(address, "@") {
+		return "", fmt.Errorf("address %q names a user; give it with -u, and the password with -p or BRUNT_PASSWORD", secret.Text(address))
 	}
 	host, p, err := net.SplitHostPort(address)
 	if err != nil {

@@ -45,6 +45,7 @@ type Config struct {
 	Retries          int           // further attempts after a retryable failure
 	DropLate         bool          // give up arrivals that are later than DropAfter instead of queueing them
 	DropAfter        time.Duration //
+	EndOnTime        bool          // give up what is unsent when an open stage is over; else it is sent late, see Fleet
 	OutageWait       bool          // hold arrivals back while nothing is connected; see Fleet
 	TimingTolerance  time.Duration // codec tier: how late a send may be, to be sent with others
 	Spin             time.Duration // busy-wait before an intended start
@@ -71,6 +72,14 @@ func (c *Config) NewCursor() workload.Cursor {
 func Fill(m *measure.Sample, c *workload.Cursor) {
 	m.Operation, m.End, m.Attempts, m.Class = c.Operation, c.EndNs, c.Attempts, c.Failure.Class
 	m.Missing, m.Missed, m.BadHash, m.Status, m.BytesIn = c.Missing, c.Missed, c.BadHash, c.Status, c.BytesIn
+}
+
+// Overtime is how long after the end of an open stage its arrivals are still sent.
+func (c *Config) Overtime() time.Duration {
+	if c.EndOnTime {
+		return 0
+	}
+	return c.OperationTimeout
 }
 
 // ErrorEvent is one failed attempt, or a failed connection (Operation −1).

@@ -104,6 +104,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		tolerance: int64(f.cfg.TimingTolerance),
 		spin:      int64(f.cfg.Spin),
 		dropAfter: int64(f.cfg.DropAfter),
+		overtime:  int64(f.cfg.Overtime()),
 		up:        make([]int, len(f.cfg.Targets)),
 		refusing:  slices.Repeat([]bool{true}, len(f.cfg.Targets)),
 	}

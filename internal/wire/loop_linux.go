@@ -69,6 +69,7 @@ type loop struct {
 	backoff   tier.Backoff
 
 	tolerance, spin, dropAfter int64
+	overtime                   int64 // see tier.Config.Overtime
 
 	inFlight  int // operations under way, pauses after them excluded
 	waiting   int // sessions that wait for an answer

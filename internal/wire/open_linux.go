@@ -60,7 +60,7 @@ func (l *loop) unreachable(lag, now int64) bool {
 // lane, was free before it was too late.
 func (l *loop) blame(a *lane, now int64) measure.Unsent {
 	p := l.part
-	last := p.end() + l.deadlines.timeout
+	last := p.end() + l.overtime
 	if l.cfg.DropLate {
 		last = min(last, p.ahead.intended+l.dropAfter)
 	}
@@ -77,7 +77,7 @@ func (l *loop) blame(a *lane, now int64) measure.Unsent {
 // late reports whether an arrival is to be given up: by the policy, or because the stage has
 // been over for the operation timeout.
 func (l *loop) late(free bool, lag, now int64) bool {
-	if now-l.part.end() > l.deadlines.timeout {
+	if now-l.part.end() > l.overtime {
 		return true
 	}
 	if !l.cfg.DropLate {
@@ -142,7 +142,7 @@ func (l *loop) nextArrival(now int64) (at int64, blind bool) {
 	if !l.cfg.OutageWait && l.refused() {
 		return head, false
 	}
-	at = p.end() + l.deadlines.timeout
+	at = p.end() + l.overtime + 1
 	if l.upAll == 0 {
 		at = min(at, max(head, l.downSince)+l.deadlines.timeout+1)
 	}

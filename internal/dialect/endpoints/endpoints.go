@@ -191,7 +191,7 @@ func Title(r *Request, several bool) string {
 // ValidHeader reports what is wrong with a header field that a user gave.
 func ValidHeader(name, value string) error {
 	if name == "" || strings.ContainsAny(name, " :\r\n\t") {
-		return fmt.Errorf("header %q: write Name: value", name)
+		return errors.New("write Name: value, the name without spaces")
 	}
 	if strings.ContainsAny(value, "\r\n\x00") {
 		return fmt.Errorf("header %s: its value holds a line break", name)

@@ -18,14 +18,15 @@ var ErrHelp = flag.ErrHelp
 
 // flags are the command line before it is checked.
 type flags struct {
-	set      *flag.FlagSet
-	o        Options
-	unit     string
-	layout   string
-	host     string
-	data     string
-	hashRate float64
-	help     bool
+	set        *flag.FlagSet
+	o          Options
+	unit       string
+	layout     string
+	host       string
+	data       string
+	secretData string
+	hashRate   float64
+	help       bool
 }
 
 // newFlags declares the flags.
@@ -80,6 +81,9 @@ func (f *flags) ours() {
 	})
 	fs.StringVar(&o.Log, "log", "", "append lines to `file` instead of standard output; SIGHUP opens it anew")
 	fs.StringVar(&o.HDRLog, "hlog", "", "write a HdrHistogram log to `file`")
+	fs.StringVar(&f.secretData, "secret-data", "", "the same as -data, but kept in no record and no output: `text`, @file or @-")
+	fs.DurationVar(&o.WarmUp, "warm-up", 0, "load of this `time` before, without reports and kept out of the result")
+	fs.BoolVar(&o.NoRecord, "no-record", false, "keep no bundle")
 	fs.StringVar(&o.Results, "results", "", "`folder` for run bundles (default \"results\")")
 	fs.StringVar(&o.Bundle, "bundle", "", "`folder` for this run's bundle, empty or new")
 	fs.BoolVar(&o.Quiet, "quiet", false, "nothing on standard error but what went wrong")
@@ -149,6 +153,12 @@ func Parse(args []string, stdin io.Reader, summary string) (*Options, error) {
 	if err := f.check(summary); err != nil {
 		return nil, err
 	}
+	if f.secretData != "" {
+		if f.data != "" {
+			return nil, errors.New("both -data and -secret-data give a body; give one")
+		}
+		f.data, o.SecretBody = f.secretData, true
+	}
 	if o.Target == "@-" && f.data == "@-" {
 		return nil, errors.New("both the URLs and -data come from standard input; put one of them into a file")
 	}
@@ -167,7 +177,11 @@ func oneLine(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return ErrHelp
 	}
-	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if i := strings.LastIndex(text, " for flag -header: "); i > 0 {
+		text = "invalid value" + text[i:] // which may be a secret
+	}
+	return errors.New(text)
 }
 
 // check checks the flags and fills in what depends on others.
@@ -184,6 +198,10 @@ func (f *flags) check(summary string) error {
 		return fmt.Errorf("timeout %s: give a time above zero, such as 10s", o.Timeout)
 	case o.Duration < 0:
 		return fmt.Errorf("duration %s: give a time above zero, such as 1h", o.Duration)
+	case o.WarmUp < 0:
+		return fmt.Errorf("warm-up %s: give a time above zero, such as 10s", o.WarmUp)
+	case o.NoRecord && o.Bundle != "":
+		return errors.New("-bundle and -no-record exclude each other; give one")
 	case o.Wait < 0:
 		return fmt.Errorf("wait %s: give a time above zero, such as 30s", o.Wait)
 	case !(f.hashRate >= 0 && f.hashRate <= 1):

@@ -20,6 +20,7 @@ type Lines struct {
 	now func() time.Time
 
 	iteration uint64
+	beganNs   int64 // where the first interval began
 	fromNs    int64 // where the interval under way began
 	toNs      int64 // how far it goes by now
 	offered   uint64
@@ -72,8 +73,14 @@ func (l *Lines) Timed(t workload.Timing) {
 // Interval implements measure.Sink: it adds a slice of the record, and prints the report that ends
 // with it. The last report of a load with an end waits for Finish, so that it has the last answers.
 func (l *Lines) Interval(iv *measure.Interval) error {
+	if iv.WarmUp {
+		l.mu.Lock()
+		l.bad.Reset()
+		l.mu.Unlock()
+		return nil
+	}
 	if l.toNs == 0 {
-		l.fromNs = iv.StartNs
+		l.beganNs, l.fromNs = iv.StartNs, iv.StartNs
 	}
 	for i := range iv.Operations {
 		op := &iv.Operations[i]
@@ -91,8 +98,9 @@ func (l *Lines) Interval(iv *measure.Interval) error {
 	l.offered += iv.Offered
 	l.pausedNs += iv.Health.PausedNs
 	l.toNs = iv.EndNs
-	interval := int64(l.o.Interval)
-	if l.toNs/interval == l.fromNs/interval || l.last() {
+	// A cut may come a moment before or after its time.
+	interval, slack := int64(l.o.Interval), int64(l.o.Slice)/10
+	if (l.toNs-l.beganNs+slack)/interval == (l.fromNs-l.beganNs+slack)/interval || l.last() {
 		return nil
 	}
 	return l.print()
@@ -103,7 +111,7 @@ func (l *Lines) last() bool {
 	o := l.o
 	return o.Iterations > 0 && l.iteration+1 >= o.Iterations ||
 		o.TotalRequests > 0 && l.offered >= o.TotalRequests ||
-		o.Duration > 0 && l.toNs >= int64(o.Duration)
+		o.Duration > 0 && l.toNs-l.beganNs >= int64(o.Duration)
 }
 
 // Comment puts a line with the time of day after the next report.
@@ -161,8 +169,9 @@ func (l *Lines) line() Line {
 	o, h, c := l.o, l.answers, &l.counts
 	unit := func(ns int64) int64 { return ns / int64(o.Unit) }
 	length := time.Duration(l.toNs - l.fromNs)
-	// Intervals are cut on a grid, the first from the load's start on; a hundredth is no matter.
-	if off := length - o.Interval; off.Abs() <= o.Interval/100 {
+	// Intervals are cut on a grid; a hundredth is no matter. The last one of a load that ends on time
+	// waits for its last answers.
+	if off := length - o.Interval; off.Abs() <= max(o.Interval/100, o.Slice/10) || o.Iterations > 0 && l.iteration+1 == o.Iterations && off > 0 {
 		length = o.Interval
 	}
 	line := Line{

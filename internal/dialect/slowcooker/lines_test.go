@@ -21,6 +21,8 @@ type bench struct {
 	s     *measure.Shared
 	end   int64
 	now   time.Time
+
+	warmUp bool
 }
 
 func newBench(t *testing.T, args ...string) *bench {
@@ -50,7 +52,7 @@ func (b *bench) slice(ms int64, good, bad, failed int, tookMs int64, health meas
 	}
 	b.s.Do(func(r *measure.Recorder) { r.Offer(uint64(good + bad + failed)) })
 	b.end += ms * 1e6
-	if err := b.lines.Interval(b.c.Cut(b.end, measure.Meta{Health: health})); err != nil {
+	if err := b.lines.Interval(b.c.Cut(b.end, measure.Meta{Health: health, WarmUp: b.warmUp})); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -136,14 +138,27 @@ func TestAShortRestOfAnIntervalHasNoMark(t *testing.T) {
 	}
 }
 
-// The first interval is as long as the load has been under way in it.
-func TestConnectingIsNoPartOfTheFirstInterval(t *testing.T) {
-	for connectMs, want := range map[int64]string{0: " 10/0/0 20  50% 1s ", 5: " 10/0/0 20  50% 1s ", 500: " 10/0/0 10 100% 500ms "} {
-		b := newBench(t, "-qps", "20", "-interval", "1s")
+// Intervals count from the load's beginning: connecting and warming up are no part of them.
+func TestIntervalsCountFromTheLoadsBeginning(t *testing.T) {
+	for _, connectMs := range []int64{0, 5, 500} {
+		b := newBench(t, "-qps", "20", "-interval", "2s", "-iterations", "2")
 		b.c.Begin(connectMs * 1e6)
-		b.slice(1000, 10, 0, 0, 1, measure.Health{})
-		if got := b.out.String(); !strings.Contains(got, want) {
-			t.Errorf("%d ms: %s", connectMs, got)
+		b.end = connectMs * 1e6
+		b.warmUp = true
+		b.slice(300, 6, 0, 0, 1, measure.Health{})
+		b.warmUp = false
+		for range 3 {
+			b.slice(1000, 20, 0, 0, 1, measure.Health{})
+		}
+		b.slice(1700, 20, 0, 0, 1, measure.Health{}) // a server that answers late
+		if err := b.lines.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		rows := strings.Split(strings.TrimSpace(b.out.String()), "\n")
+		for _, row := range rows {
+			if len(rows) != 2 || !strings.Contains(row, " 40/0/0 40 100% 2s ") {
+				t.Errorf("%d ms: %s", connectMs, b.out.String())
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ type Options struct {
 	Unit          time.Duration // of latencies printed
 	Method        string
 	Body          []byte
+	SecretBody    bool // Body is never printed or stored
 	Headers       [][2]string
 	Hosts         []string // a request's Host is one of them; empty means the URL's
 	NoReuse       bool
@@ -52,6 +53,8 @@ type Options struct {
 	HDRLog      string
 	Results     string // folder of run bundles
 	Bundle      string // folder of this run's bundle
+	NoRecord    bool   // no bundle
+	WarmUp      time.Duration
 	Quiet       bool
 	Exports     []string // where intervals are sent while they happen
 	Watched     []string // what is sampled beside the load

@@ -30,7 +30,7 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	requests := make([]endpoints.Request, len(o.URLs))
 	for i, u := range o.URLs {
 		requests[i] = endpoints.Request{
-			Method: o.Method, URL: u, Header: o.Headers, Body: o.Body, Hash: o.HashValue, HashEvery: o.HashEvery,
+			Method: o.Method, URL: u, Header: o.Headers, Body: o.Body, Secret: o.SecretBody, Hash: o.HashValue, HashEvery: o.HashEvery,
 		}
 	}
 	if err := endpoints.SetTarget(p, requests); err != nil {
@@ -51,9 +51,14 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	}
 	endpoints.AddOperation(p, o.operation(requests), 1, requests, o.fields(), o.pick())
 	p.Load = []plan.Phase{o.phase()}
+	if o.WarmUp > 0 {
+		if err := plan.WarmUp(p, o.WarmUp); err != nil {
+			return nil, fmt.Errorf("warm-up: %w", err)
+		}
+	}
 	p.Settings = plan.Settings{
 		Sessions: o.Concurrency, OperationTimeout: o.Timeout, ConnectTimeout: 5 * time.Second,
-		Retries: -1, LatePolicy: o.Late, Interval: o.Slice, Awake: o.Awake,
+		Retries: -1, EndOnTime: o.Iterations > 0 || o.Duration > 0, LatePolicy: o.Late, Interval: o.Slice, Awake: o.Awake,
 	}
 	for _, text := range o.Thresholds {
 		t, err := plan.ParseThreshold(text)

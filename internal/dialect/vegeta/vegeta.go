@@ -143,7 +143,7 @@ func (r *reader) header(text string) error {
 	}
 	name, value, ok := strings.Cut(text, ":")
 	if !ok {
-		return fmt.Errorf("%q is neither a request (METHOD URL), a header (Name: value) nor a body (@file)", text)
+		return errors.New("neither a request (METHOD URL), a header (Name: value) nor a body (@file)")
 	}
 	value = strings.TrimSpace(value)
 	if err := endpoints.ValidHeader(name, value); err != nil {

@@ -55,7 +55,7 @@ func TestFaultsNameTheLine(t *testing.T) {
 		"GET a/b":                           "l:1: ",
 		"X: 1":                              "l:1: write method and URL first",
 		"GET http://a/\n\nX: 1":             "l:3: write method and URL first",
-		"GET http://a/\nnonsense":           "l:2: \"nonsense\" is neither",
+		"GET http://a/\nnonsense":           "l:2: neither a request",
 		"GET http://a/\n@missing":           "l:2: body: no such file",
 		"GET http://a/\n@empty\n@body.json": "l:3: the request has a body already",
 		"@empty":                            "l:1: write method",

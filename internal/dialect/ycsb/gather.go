@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/dialect/ycsb/workloads"
+	"brunt/internal/secret"
 )
 
 // Given is what a command line says of properties.
@@ -53,7 +54,7 @@ func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)
 	for _, v := range g.Values {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
-			return nil, nil, fmt.Errorf("-p %s: not of the form name=value", v)
+			return nil, nil, fmt.Errorf("-p %s: not of the form name=value", secret.Value(v, v))
 		}
 		set.Put(name, value, "-p")
 	}
