@@ -155,7 +155,7 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
 // lastSend is until when an arrival may be sent.
 func (a *arrivalSource) lastSend(x arrival) int64 {
 	cfg := &a.pool.cfg
-	last := a.stage.StartNs + a.stage.Shape.DurationNs() + int64(cfg.OperationTimeout)
+	last := a.stage.StartNs + a.stage.Shape.DurationNs() + int64(cfg.Overtime())
 	if cfg.DropLate {
 		last = min(last, x.intended+int64(cfg.DropAfter))
 	}
