@@ -1,7 +1,6 @@
 package measure
 
-// newInterval returns an interval with a place for everything, so that none is made while the load
-// runs.
+// newInterval returns an interval with a place for everything.
 func newInterval(operations, addresses int) Interval {
 	iv := Interval{Account: Account{
 		Operations: make([]OperationAccount, operations),
@@ -9,11 +8,6 @@ func newInterval(operations, addresses int) Interval {
 		OwnLag:     NewHistogram(),
 		Turnaround: NewHistogram(),
 	}}
-	for i := range iv.Operations {
-		for _, h := range iv.Operations[i].histograms() {
-			*h = NewHistogram()
-		}
-	}
 	for i := range iv.Addresses {
 		iv.Addresses[i].Service = NewHistogram()
 	}
@@ -31,7 +25,9 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 		o := &iv.Operations[i]
 		o.Counts = Counts{}
 		for _, h := range o.histograms() {
-			(*h).Reset()
+			if *h != nil {
+				(*h).Reset()
+			}
 		}
 	}
 	for i := range iv.Addresses {
@@ -64,18 +60,18 @@ func (c *Collector) take(b *buffer) {
 		from.otherLag.RecordN(0, from.closed)
 		to := &iv.Operations[i/b.columns]
 		to.Counts.Add(&from.Counts)
-		to.Response.Merge(&from.response)
-		to.Response.Merge(&from.prompt)
-		to.Unhindered.Merge(&from.prompt)
-		to.Unhindered.Merge(&from.free)
-		to.Unhindered.Merge(&from.waited)
-		to.Lag.Merge(&from.ownLag)
-		to.Lag.Merge(&from.otherLag)
+		merge(&to.Response, &from.response)
+		merge(&to.Response, &from.prompt)
+		merge(&to.Unhindered, &from.prompt)
+		merge(&to.Unhindered, &from.free)
+		merge(&to.Unhindered, &from.waited)
+		merge(&to.Lag, &from.ownLag)
+		merge(&to.Lag, &from.otherLag)
 		iv.OwnLag.Merge(&from.ownLag)
-		to.FailedResponse.Merge(&from.failed)
+		merge(&to.FailedResponse, &from.failed)
 		services := [...]*Histogram{&from.prompt, &from.free, &from.service}
 		for _, h := range services {
-			to.Service.Merge(h)
+			merge(&to.Service, h)
 		}
 		if address := i % b.columns; address < len(iv.Addresses) {
 			to := &iv.Addresses[address]

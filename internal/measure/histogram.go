@@ -1,8 +1,10 @@
 package measure
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // The layout is that of HdrHistogram (hdrhistogram.org) with lowest discernible value 1, highest
@@ -26,10 +28,13 @@ type page [octaveSize]uint32
 // below 1 counts as 0 in the lowest bucket, what is above 24 h as 24 h. It is not safe for
 // concurrent use.
 //
-// Each octave takes 4 KiB from its first value on and keeps it over Reset, so that recording
-// allocates nothing once the load's range has been seen; 38 octaves (152 KiB) are the most.
+// Its first few different values stand in a short list. Beyond them each octave takes 4 KiB from its
+// first value on and keeps it over Reset, so that recording allocates nothing once the load's range has
+// been seen; 38 octaves (152 KiB) are the most.
 type Histogram struct {
 	pages  [octaves]*page
+	few    []bucketCount // the values so far if there are no pages, by bucket; nil once there are
+	paged  bool          // there are pages
 	count  uint64
 	sumLo  uint64 // 128-bit sum
 	sumHi  uint64
@@ -70,12 +75,13 @@ func (h *Histogram) Record(ns int64) {
 func (h *Histogram) recordIn(b uint32, ns int64) {
 	p := h.pages[b>>octaveBits]
 	if p == nil {
-		p = h.grow(b)
-	}
-	c := &p[b&octaveMask]
-	*c++
-	if *c == 0 {
-		h.carry(b, 1)
+		h.addBucket(b, 1)
+	} else {
+		c := &p[b&octaveMask]
+		*c++
+		if *c == 0 {
+			h.carry(b, 1)
+		}
 	}
 	if ns < h.min || h.count == 0 {
 		h.min = ns
@@ -115,7 +121,45 @@ func (h *Histogram) carry(b uint32, n uint64) {
 	h.excess[b] += n
 }
 
+// bucketCount is how many values a bucket holds.
+type bucketCount struct {
+	bucket uint32
+	n      uint64
+}
+
+// fewBuckets is how many buckets are listed before there are pages.
+const fewBuckets = 8
+
+// list adds to the list of few buckets, or makes pages of it and reports false.
+func (h *Histogram) list(b uint32, n uint64) bool {
+	for i := range h.few {
+		if h.few[i].bucket == b {
+			h.few[i].n += n
+			return true
+		}
+	}
+	if len(h.few) < fewBuckets {
+		at, _ := slices.BinarySearchFunc(h.few, b, func(have bucketCount, b uint32) int { return cmp.Compare(have.bucket, b) })
+		h.few = slices.Insert(h.few, at, bucketCount{b, n})
+		return true
+	}
+	h.paginate()
+	return false
+}
+
+// paginate makes pages of the list.
+func (h *Histogram) paginate() {
+	few := h.few
+	h.few, h.paged = nil, true
+	for _, f := range few {
+		h.addBucket(f.bucket, f.n)
+	}
+}
+
 func (h *Histogram) addBucket(b uint32, n uint64) {
+	if !h.paged && h.list(b, n) {
+		return
+	}
 	p := h.pages[b>>octaveBits]
 	if p == nil {
 		p = h.grow(b)
@@ -145,6 +189,12 @@ func (h *Histogram) addSum(hi, lo uint64) {
 func (h *Histogram) Merge(o *Histogram) {
 	if o.Count() == 0 {
 		return
+	}
+	for _, f := range o.few {
+		h.addBucket(f.bucket, f.n)
+	}
+	if o.paged && !h.paged {
+		h.paginate()
 	}
 	for i, from := range o.pages {
 		if from == nil {
@@ -188,5 +238,6 @@ func (h *Histogram) Reset() {
 		}
 	}
 	clear(h.excess)
+	h.few = h.few[:0]
 	h.count, h.sumLo, h.sumHi, h.min, h.max = 0, 0, 0, 0, 0
 }

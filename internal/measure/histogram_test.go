@@ -258,3 +258,38 @@ func TestRecordDoesNotAllocateOnceWarm(t *testing.T) {
 		t.Errorf("%g allocations", n)
 	}
 }
+
+// A histogram of few values takes little memory, and holds the same as one with pages.
+func TestFewValuesTakeNoPages(t *testing.T) {
+	few, many := NewHistogram(), NewHistogram()
+	many.paginate()
+	for i := range int64(1000) {
+		v := i % fewBuckets * 1_000_000
+		few.Record(v)
+		many.Record(v)
+	}
+	if few.paged || !many.paged {
+		t.Fatalf("pages: %v and %v, want those of the second only", few.paged, many.paged)
+	}
+	check := func(what string) {
+		t.Helper()
+		if few.EncodeHDR() != many.EncodeHDR() || few.Mean() != many.Mean() || few.Quantile(0.99) != many.Quantile(0.99) {
+			t.Errorf("%s: %s against %s", what, few.EncodeHDR(), many.EncodeHDR())
+		}
+	}
+	check("a list")
+	merged := NewHistogram()
+	merged.Merge(few)
+	if merged.Merge(many); !merged.paged || merged.Count() != 2000 || merged.Quantile(0.5) != many.Quantile(0.5) {
+		t.Errorf("merged: %d values", merged.Count())
+	}
+	few.Record(1 << 40)
+	many.Record(1 << 40)
+	if check("pages"); !few.paged {
+		t.Error("no pages after the ninth value")
+	}
+	few.Reset()
+	if few.Record(7); few.Count() != 1 || few.Max() != 7 {
+		t.Errorf("after Reset: %d values, max %d", few.Count(), few.Max())
+	}
+}

@@ -105,6 +105,11 @@ func (h *Histogram) each(f func(b uint32, n uint64) bool) {
 	if h == nil {
 		return
 	}
+	for _, few := range h.few {
+		if !f(few.bucket, few.n) {
+			return
+		}
+	}
 	for i, p := range h.pages {
 		if p == nil {
 			continue
