@@ -95,6 +95,9 @@ func TestKilledRunIsReported(t *testing.T) {
 	plan := file(t, "plan.yml", longRun)
 	c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
 	underWay(t, bundle, 10)
+	if live := brunt(t, "report", bundle); live.code != 0 || !strings.Contains(live.out, "the run is live") || strings.Contains(live.out, "INVALID") {
+		t.Errorf("report of a run under way: exit %d\n%s%s", live.code, live.out, live.err)
+	}
 	c.cmd.Process.Kill()
 	if o := c.wait(); o.code != -1 {
 		t.Fatalf("exit %d, want death by a signal", o.code)

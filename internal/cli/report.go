@@ -13,7 +13,8 @@ func newReport(s *streams) *cobra.Command {
 		Use:   "report BUNDLE",
 		Short: "Print the result of a run from its bundle, also of one that was killed",
 		Long: `Print the result of a run from its bundle. Of a run that was killed everything up to its last
-interval is there; the exit code is the one that the run would have had.`,
+interval is there; the exit code is the one that the run would have had. Of one that is still under
+way it says so, and gives no verdict.`,
 		Example: "  brunt report results/cars-20261121T101500Z\n  brunt report results/cars-20261121T101500Z --output json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -28,7 +29,10 @@ interval is there; the exit code is the one that the run would have had.`,
 			if err != nil {
 				return err
 			}
-			if sums != nil {
+			if bundle.Live() {
+				// Thresholds and the verdict are for its end.
+				run.Thresholds, run.Warnings = nil, append(run.Warnings, verdict.UnderWay(run))
+			} else if sums != nil {
 				verdict.Judge(run, sums.Total())
 			}
 			if err := f.print(s.out, run, bundle.Dir); err != nil {

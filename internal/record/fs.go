@@ -15,6 +15,7 @@ type FS interface {
 	// MkdirAll makes a folder and its parents; one that exists is fine.
 	MkdirAll(path string) error
 	// Create makes a file that must not exist (fs.ErrExist otherwise) for appending.
+	// Others can see of IntervalsFile whether it is still open.
 	Create(path string) (File, error)
 	// Open opens a file for reading.
 	Open(path string) (io.ReadCloser, error)
@@ -49,7 +50,11 @@ func (OS) MkdirAll(path string) error { return os.MkdirAll(path, 0o755) }
 
 // Create implements FS.
 func (OS) Create(path string) (File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	if err == nil && filepath.Base(path) == IntervalsFile {
+		claim(f)
+	}
+	return f, err
 }
 
 // Open implements FS.

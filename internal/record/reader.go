@@ -160,6 +160,11 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
+// Live reports whether the run is still under way, as far as this machine can tell.
+func (r *Recorded) Live() bool {
+	return !r.Run.Complete && claimed(filepath.Join(r.Dir, IntervalsFile))
+}
+
 // Result returns the run: run.json's if it is complete, otherwise rebuilt, with its sums, to be judged
 // by package verdict.
 func (r *Recorded) Result() (*Run, *measure.Tally, error) {

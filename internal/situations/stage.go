@@ -38,7 +38,6 @@ type running struct {
 	proxy  *proxy
 	pid    int
 	began  time.Time // of the load
-	group  string    // a control group that a fault has made
 }
 
 // finished is what came of a situation: a line of the raw results.

@@ -15,6 +15,7 @@ import (
 const (
 	WarnClosedLoad       = "closed-load"
 	WarnIncomplete       = "incomplete"
+	WarnLive             = "live"
 	WarnInterrupted      = "interrupted"
 	WarnShortRun         = "short-run"
 	WarnFewSamples       = "few-samples-for-quantile"
@@ -68,6 +69,11 @@ func Assess(run *record.Run) []record.Warning {
 
 func warning(id, remedy, text string, args ...any) record.Warning {
 	return record.Warning{ID: id, Text: fmt.Sprintf(text, args...), Remedy: remedy}
+}
+
+// UnderWay says of a run that it isn't over.
+func UnderWay(run *record.Run) record.Warning {
+	return warning(WarnLive, "report it again when it has ended", "the run is live: these are its figures up to %s into its load, without thresholds and verdict", units.Span(time.Duration(lastNs(run))))
 }
 
 func assessEnd(run *record.Run) (out []record.Warning) {
