@@ -100,7 +100,7 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 		c.phase, c.begun = iv.Phase, true
 	}
 	length := iv.EndNs - iv.StartNs
-	if length <= 0 {
+	if length <= 0 || iv.Drain {
 		return nil
 	}
 	if iv.Health.PausedNs > length/10 {
