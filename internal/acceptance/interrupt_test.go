@@ -17,12 +17,16 @@ const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
 func TestInterruptedOnce(t *testing.T) {
 	dir := t.TempDir()
 	plan := file(t, "plan.yml", longRun)
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		t.Run(signal.String(), func(t *testing.T) {
-			bundle := filepath.Join(dir, "bundle-"+signal.String())
+	// Children of tests that were begun with nohup would ignore it too.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
+	for _, ending := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		t.Run(ending.String(), func(t *testing.T) {
+			bundle := filepath.Join(dir, "bundle-"+ending.String())
 			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
 			underWay(t, bundle, 5)
-			c.cmd.Process.Signal(signal)
+			c.cmd.Process.Signal(ending)
 			o := c.wait()
 			if o.code != 105 {
 				t.Errorf("exit %d, want 105", o.code)
