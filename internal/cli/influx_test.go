@@ -39,7 +39,7 @@ func TestTokensForInfluxDB(t *testing.T) {
 	server := testserver.Nginx(t)
 	for token, lost := range map[string]bool{"me:" + secret: false, "me:other-" + secret: true} {
 		t.Setenv("INFLUX_TOKEN", token)
-		c := cookAs(t, "brunt http", "http://"+server.Addr+"/", "--rate", "100", "--requests", "100",
+		c := cookAs(t, "brunt http", "http://"+server.Addr+"/", "--rate", "100", "--requests", "100", "--output", "text",
 			"--export", "influx=http://"+influx.Addr+"?org=any&bucket=load/autogen")
 		if c.run == nil || c.run.Total.OK != 100 {
 			t.Fatalf("exit %d: %+v", c.code, c.run)

@@ -50,6 +50,9 @@ const (
 	saturatedLimit = 0.05
 	// starvedLimit is the share of the time that threads may wait for a core where that spoils times.
 	starvedLimit = 0.25
+	// leastLoad is how long a load must last for shares of its time to say something: shorter ones are
+	// all beginning.
+	leastLoad = 500 * time.Millisecond
 	// othersLimit and stealLimit are the shares of the cores from which on other processes and the
 	// hypervisor are named as the cause.
 	othersLimit = 0.5
@@ -144,7 +147,7 @@ func (j *judge) overloaded() (out []string) {
 
 // slowTurn is for closed loads: the generator kept sessions waiting between an answer and the next send.
 func (j *judge) slowTurn() (out []string) {
-	if t := j.load.Turnaround; t.Count() > 0 && !j.spins() {
+	if t := j.load.Turnaround; t.Count() > 0 && j.load.LoadNs >= int64(leastLoad) && !j.spins() {
 		own := t.Sum()
 		// Thinking sessions have the time that they are connected.
 		if whole := max(own+j.load.Pace.InFlightNs, j.load.Pace.SessionsNs); own > turnaroundLimit*whole && t.Mean() > float64(turnaroundFloor) {
@@ -187,7 +190,7 @@ func (j *judge) starved() []string {
 		}
 		waited = float64(h.LoopRunQueueNs)
 	}
-	if ns := float64(h.ObservedNs); ns > 0 && waited > starvedLimit*ns && waited > 2*h.ProcessCPU*ns {
+	if ns := float64(h.ObservedNs); ns >= float64(leastLoad) && waited > starvedLimit*ns && waited > 2*h.ProcessCPU*ns {
 		return []string{fmt.Sprintf("the generator waited for a core for %s of the time and worked %s of it: %s%s",
 			units.Fraction(waited/ns), units.Fraction(h.ProcessCPU), j.cause(), j.remedy())}
 	}

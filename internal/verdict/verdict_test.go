@@ -83,6 +83,11 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
 			a.Turnaround.RecordN(400*us, 12_000)
 		}, Pass, ""},
+		{"slow turns of a moment", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
+			a.Turnaround.RecordN(400*us, 12_000)
+			a.LoadNs, a.Health.ObservedNs, a.Health.LoopRunQueueNs, a.Pace.SessionsNs = 7*ms, 7*ms, 6*ms, 16*7*ms
+		}, Pass, ""},
 		{"quick turns of a closed load", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
 			a.Turnaround.RecordN(15*us, 12_000)

@@ -495,7 +495,7 @@ func TestYCSBRetriesFailuresOnly(t *testing.T) {
 	psql(t, s, `CREATE SEQUENCE tries; CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN IF nextval('tries') % 3 <> 0 THEN RAISE 'not now'; END IF; RETURN NEW; END $$;
 		CREATE TRIGGER fail BEFORE INSERT ON usertable FOR EACH ROW EXECUTE FUNCTION fail()`)
-	load := []string{"load", "pg", "-p", "recordcount=40", "-p", "insertstart=20", "-p", "core_workload_insertion_retry_interval=0.01"}
+	load := []string{"load", "pg", "-p", "recordcount=40", "-p", "insertstart=20", "-p", "insertcount=20", "-p", "core_workload_insertion_retry_interval=0.01"}
 	out = b.ok(append(load, "-p", "core_workload_insertion_retry_limit=2")...)
 	b.want(out, "INSERT", 20)
 	b.none(out)
