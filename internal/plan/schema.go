@@ -55,6 +55,9 @@ type ValueSpec struct {
 	// SameRow: references with one non-empty SameRow within one operation take their values from
 	// one row.
 	SameRow string
-	At      Position
-	Where   Places // of its keys
+	// Start is where a parameter that is a sequence begins; with StartAfter, Table and Column may name
+	// the column whose greatest value is meant.
+	Start Start
+	At    Position
+	Where Places // of its keys
 }

@@ -107,6 +107,7 @@ func (c *checker) steps(op *Operation) {
 				c.values(v, c.uniqueRows(op))
 				c.reference(v)
 				c.uniqueReference(op, v)
+				c.start(s, k)
 				specs = append(specs, v)
 			}
 			if p.earlier() {

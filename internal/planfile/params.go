@@ -57,7 +57,8 @@ type paramForm struct {
 func partNames() choice { return choice{"Key", "Field", "Document", "TextDocument", "ScanLength"} }
 
 func newParamForm() *paramForm {
-	value := valueFields()
+	value := append(valueFields(),
+		field{"start", "Start", choice{string(plan.StartRange), string(plan.StartAfter)}, "where a sequence begins: at the start of its range, or after the greatest value that its column (or that of table and column) holds; after for keys inserted into the plan's tables", false})
 	p := &paramForm{value: newMapping("", "a parameter", value...)}
 	p.value.after = func(_ *reader, o *object, to any) { checkValue(o, to.(*plan.ValueSpec)) }
 	for i := range value {

@@ -58,7 +58,8 @@ func checkValue(o *object, v *plan.ValueSpec) {
 	}
 	only("remove it or use type: Constant", t == gen.TypeConstant, "value")
 	only("remove it or use type: OneOf", t == gen.TypeOneOf, "values")
-	only("remove it or use type: Reference", t == gen.TypeReference, "table", "column", "same_row")
+	only("remove it or use type: Reference", t == gen.TypeReference || v.Start == plan.StartAfter, "table", "column")
+	only("remove it or use type: Reference", t == gen.TypeReference, "same_row")
 	only("remove it or use type: Decimal", t == gen.TypeDecimal, "scale")
 	only("remove it or use type: String", t == gen.TypeString, "alphabet")
 	only("remove it or use distribution: Hotspot", v.Distribution == gen.Hotspot, "hot_fraction")
@@ -91,12 +92,13 @@ func valueRules() []any {
 		}
 		return schema{"if": when, "else": schema{"not": schema{"anyOf": any}}}
 	}
-	constant, reference, oneOf := only(is("type", "Constant"), "value"), only(is("type", "Reference"), "table", "column", "same_row"), only(is("type", "OneOf"), "values")
+	constant, reference, oneOf := only(is("type", "Constant"), "value"), only(is("type", "Reference"), "same_row"), only(is("type", "OneOf"), "values")
 	constant["then"] = schema{"required": []string{"value"}}
 	reference["then"] = schema{"required": []string{"table", "column"}}
 	oneOf["then"] = schema{"required": []string{"values"}}
 	return []any{
 		constant, reference, oneOf, only(is("type", "Decimal"), "scale"), only(is("type", "String"), "alphabet"),
+		only(schema{"anyOf": []any{is("type", "Reference"), is("start", string(plan.StartAfter))}}, "table", "column"),
 		only(is("distribution", "Hotspot"), "hot_fraction"), only(is("distribution", "Histogram"), "histogram"),
 		only(is("type", "Integer", "Unsigned", "Double", "Decimal", "String", "Datetime", "JSON"), "range"),
 	}

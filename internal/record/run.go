@@ -38,7 +38,7 @@ type Run struct {
 	DurationNs  int64          `json:"duration_ns"`         // of load, warm-up excluded
 	Stride      uint64         `json:"stride,omitempty"`    // this machine's part of the operations: those number Offset, Offset + Stride, …
 	Offset      uint64         `json:"offset,omitempty"`    //
-	PlanHash    string         `json:"plan_hash,omitempty"` // of plan.yml: SHA-256, hexadecimal
+	PlanHash    string         `json:"plan_hash,omitempty"` // of plan.yml without its remarks: SHA-256, hexadecimal
 	Environment Environment    `json:"environment"`
 	Targets     []Target       `json:"targets"`
 	Phases      []Phase        `json:"phases"`
@@ -54,7 +54,8 @@ type Run struct {
 	Hints       []Hint         `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
 	HintsMore   uint64         `json:"hints_omitted,omitempty"` // how many came after them
 	Setup       *Setup         `json:"setup,omitempty"`
-	Tables      []TableUse     `json:"tables,omitempty"` // of the plan, as found or made
+	Tables      []TableUse     `json:"tables,omitempty"`    // of the plan, as found or made
+	Sequences   []Sequence     `json:"sequences,omitempty"` // that began after what their columns held
 	Awake       *Awake         `json:"awake,omitempty"`
 	Watched     []Watched      `json:"watched,omitempty"` // what else happened
 	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops",

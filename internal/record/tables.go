@@ -12,3 +12,11 @@ type TableUse struct {
 	// are, or nobody knows.
 	Differs string `json:"differs,omitempty"`
 }
+
+// Sequence is where the keys that a run inserted began.
+type Sequence struct {
+	Table    string `json:"table"`
+	Column   string `json:"column"`
+	Greatest *int64 `json:"greatest,omitempty"` // that the column held before the load; absent if nothing
+	First    int64  `json:"first"`              // of the run's values
+}

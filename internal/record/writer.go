@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -70,6 +71,19 @@ func (b *Bundle) Start(plan []byte, run *Run) error {
 		return folderError(b.Dir, err)
 	}
 	if err := b.Update(run); err != nil {
+		return folderError(b.Dir, err)
+	}
+	return nil
+}
+
+// Remark adds comments to plan.yml, whose text is given again: what the run found that a repetition
+// asks for anew. PlanHash stays that of the plan alone.
+func (b *Bundle) Remark(plan []byte, lines ...string) error {
+	text := bytes.TrimRight(plan, "\n")
+	for _, line := range lines {
+		text = append(text[:len(text):len(text)], "\n# "+line...)
+	}
+	if err := replaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), append(text, '\n')); err != nil {
 		return folderError(b.Dir, err)
 	}
 	return nil

@@ -104,6 +104,9 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	} else if err := r.look(ctx); err != nil {
 		return err
 	}
+	if err := r.startSequences(ctx); err != nil {
+		return err
+	}
 	for _, n := range r.stand.notices {
 		r.warn(record.Warning{ID: n.ID, Text: n.Text})
 	}

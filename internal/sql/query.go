@@ -84,3 +84,8 @@ func (f Flavor) MostRows(columns int) uint64 {
 // Transactions reports whether what is between BEGIN and COMMIT is done as a whole or not at all.
 // Picodata accepts both and undoes nothing.
 func (f Flavor) Transactions() bool { return f.product != Picodata }
+
+// Greatest writes a query whose one value is the greatest that table has in column, null without rows.
+func (f Flavor) Greatest(table, column string) string {
+	return "SELECT MAX(" + f.quote(column) + ") FROM " + f.quote(table)
+}

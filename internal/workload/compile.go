@@ -19,6 +19,7 @@ type compiler struct {
 	space    *keyspace.Space // nil without one
 	requests []driver.Request
 	framing  map[string]int // BEGIN, COMMIT and ROLLBACK, by what they say
+	starts   []*Sequence
 }
 
 func (c *compiler) add(r driver.Request) int {
@@ -137,7 +138,7 @@ func Compile(p *plan.Plan) (*Workload, error) {
 		}
 		all[i] = l
 	}
-	w.Program.Requests = c.requests
+	w.Program.Requests, w.Sequences = c.requests, c.starts
 	for i := range all {
 		l := &all[i]
 		for s := range l.operation.Steps {

@@ -61,6 +61,9 @@ func (b *stepBuilder) param(k int) (param, gen.Kind, error) {
 		return param{gen: g}, kind, err
 	case p.Value != nil:
 		g, err := b.generator(p.Value, k)
+		if err == nil {
+			g = b.c.after(&b.op.Steps[b.step], k, g)
+		}
 		return param{gen: g}, b.c.tables.kind(&p.Value.Spec), err
 	default:
 		return b.earlier(p, k)

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/plan"
 )
 
-// Workload is a compiled plan. It is immutable and safe for concurrent use; the only mutable
-// state is the caller's State.
+// Workload is a compiled plan. Once its hooks and the starts of its Sequences are set it is immutable
+// and safe for concurrent use; the only mutable state is the caller's State.
 type Workload struct {
 	Plan       *plan.Plan
 	Program    driver.Program
@@ -34,6 +34,9 @@ type Workload struct {
 
 	// Records are those of the plan's Keyspace, for this run; nil without one.
 	Records *keyspace.Space
+
+	// Sequences begin after what their columns hold, once that is known: see Sequence.After.
+	Sequences []*Sequence
 
 	pick   picker
 	pauses pauses

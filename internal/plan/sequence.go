@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/sqltext"
+)
+
+// Start is where a sequence of keys begins.
+type Start string
+
+// The starts. Unsaid, a sequence that an INSERT writes into an integer key of the plan's own tables
+// begins after what is there, and every other at the start of its range.
+const (
+	StartUnsaid Start = ""
+	StartRange  Start = "range" // at the start of its range, whatever the table holds
+	StartAfter  Start = "after" // after the greatest value that the column holds, if that isn't below the range
+)
+
+// IsSequence reports whether the values are numbers of which none comes twice before the range has
+// been gone through.
+func (v *ValueSpec) IsSequence() bool {
+	return (v.Type == gen.TypeInteger || v.Type == gen.TypeUnsigned) && (v.Unique || v.Distribution == gen.Sequential)
+}
+
+// Follows returns the column after whose greatest value parameter k of a step begins; ok is false if
+// it begins at the start of its range.
+func (p *Plan) Follows(s *Step, k int) (table, column string, ok bool) {
+	v := s.Params[k].Value
+	if v == nil || v.Start == StartRange || !v.IsSequence() {
+		return "", "", false
+	}
+	if v.Start == StartAfter && v.Table != "" {
+		return v.Table, v.Column, v.Column != ""
+	}
+	t, col, plain := p.inserted(s, k)
+	if col == nil || v.Start == StartUnsaid && !(plain && t.identifies(col)) {
+		return "", "", false
+	}
+	return t.Name, col.Name, true
+}
+
+// identifies reports whether no two rows can have the same number in a column.
+func (t *Table) identifies(col *Column) bool {
+	if col.Type != gen.TypeInteger && col.Type != gen.TypeUnsigned {
+		return false
+	}
+	return col.Unique || len(t.PrimaryKeys) == 1 && t.PrimaryKeys[0] == col.Name
+}
+
+// inserted returns the column of the plan's tables that parameter k of a step is written to as it is,
+// nil if there is none or that can't be told. plain means that the insert fails if the key is there.
+func (p *Plan) inserted(s *Step, k int) (t *Table, col *Column, plain bool) {
+	table, columns, n := s.Request.Text, []string(nil), k
+	switch {
+	case len(s.Variants) > 0:
+		return nil, nil, false
+	case s.Request.Verb == driver.Insert && len(s.Request.Fields) == 0:
+		plain = true
+	case s.Request.Verb == driver.SQL:
+		var values []int
+		if table, columns, values, plain = readInsert(s.Request.Text); table == "" {
+			return nil, nil, false
+		}
+		n = slices.Index(values, k+1)
+	default:
+		return nil, nil, false
+	}
+	i := slices.IndexFunc(p.Tables, func(t Table) bool { return strings.EqualFold(t.Name, table) })
+	if i < 0 || n < 0 {
+		return nil, nil, false
+	}
+	t = &p.Tables[i]
+	if columns == nil {
+		columns = t.columnNames()
+	}
+	if n >= len(columns) {
+		return nil, nil, false
+	}
+	c := slices.IndexFunc(t.Columns, func(c Column) bool { return strings.EqualFold(c.Name, columns[n]) })
+	if c < 0 {
+		return nil, nil, false
+	}
+	return t, &t.Columns[c], plain
+}
+
+// readInsert takes INSERT INTO table [(columns)] VALUES (…) apart. values has, for each value of the
+// first row, the number of the parameter that it is, 0 if it is something else; columns is nil if
+// they aren't named, table "" if the statement is another. plain means that nothing is said of keys
+// that are there already.
+func readInsert(statement string) (table string, columns []string, values []int, plain bool) {
+	list := slices.DeleteFunc(sqltext.Split(statement), func(t sqltext.Token) bool { return t.Kind == sqltext.Space })
+	if len(list) < 4 || !list[0].Is("insert") {
+		return "", nil, nil, false
+	}
+	plain = list[1].Is("into")
+	i := 1 + slices.IndexFunc(list, func(t sqltext.Token) bool { return t.Is("into") })
+	if i == 0 || i >= len(list) {
+		return "", nil, nil, false
+	}
+	name := nameOf(list[i])
+	for i++; i+1 < len(list) && list[i].IsSign("."); i += 2 {
+		name = nameOf(list[i+1])
+	}
+	if i < len(list) && list[i].IsSign("(") {
+		for i++; i < len(list) && !list[i].IsSign(")"); i++ {
+			if !list[i].IsSign(",") {
+				columns = append(columns, nameOf(list[i]))
+			}
+		}
+		i++
+	}
+	if i+1 >= len(list) || !list[i].Is("values") || !list[i+1].IsSign("(") {
+		return "", nil, nil, false
+	}
+	values, rest := readRow(list[i+2:])
+	said := slices.ContainsFunc(rest, func(t sqltext.Token) bool { return t.Is("conflict") || t.Is("duplicate") })
+	return name, columns, values, plain && !said
+}
+
+// readRow reads values up to the closing parenthesis and returns what comes after it.
+func readRow(list []sqltext.Token) (values []int, rest []sqltext.Token) {
+	depth, marks, first := 0, 0, 0
+	for i, t := range list {
+		if t.Kind == sqltext.Mark {
+			marks++
+		}
+		switch {
+		case t.IsSign("("):
+			depth++
+		case depth > 0 && t.IsSign(")"):
+			depth--
+		case depth == 0 && (t.IsSign(",") || t.IsSign(")")):
+			values = append(values, parameterOf(list[first:i], marks))
+			first = i + 1
+			if t.IsSign(")") {
+				return values, list[first:]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// parameterOf returns the number of the parameter that a value is, with or without a cast; 0 if it is
+// something else. marks counts the question marks up to its end.
+func parameterOf(value []sqltext.Token, marks int) int {
+	if len(value) >= 4 && value[0].Is("cast") && value[1].IsSign("(") && value[3].Is("as") {
+		value = value[2:3]
+	}
+	if len(value) == 0 || len(value) > 1 && value[1].Kind != sqltext.Cast {
+		return 0
+	}
+	if value[0].Kind == sqltext.Mark {
+		return marks
+	}
+	n, _ := value[0].Parameter()
+	return n
+}
+
+func nameOf(t sqltext.Token) string {
+	if t.Kind != sqltext.Quoted {
+		return t.Text
+	}
+	mark := t.Text[:1]
+	return strings.ReplaceAll(strings.Trim(t.Text, mark), mark+mark, mark)
+}
+
+// start checks that a sequence that begins after what is there says or shows where.
+func (c *checker) start(s *Step, k int) {
+	v := s.Params[k].Value
+	if v.Start == StartUnsaid {
+		return
+	}
+	at := v.Where.At("start", v.At)
+	if !v.IsSequence() {
+		c.add(at, "remove it, or use type: Integer with distribution: Sequential or unique: true", "start is for sequences of integers only")
+		return
+	}
+	if v.Start != StartAfter {
+		return
+	}
+	if _, _, ok := c.plan.Follows(s, k); !ok {
+		c.add(at, "give its table and column", "parameter %d begins after what is there, but isn't inserted into a table of the plan", k+1)
+	}
+}
