@@ -1,0 +1,40 @@
+package acceptance_test
+
+import (
+	"reflect"
+	"testing"
+
+	"brunt/internal/record"
+	"brunt/internal/verdict"
+)
+
+// The verdict of a run, with its thresholds and figures, follows from its intervals: judged again from
+// them it is the same.
+func TestVerdictFollowsFromTheRecord(t *testing.T) {
+	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}, {name: bad, sql: select 1/0, weight: 0.2}]\n")
+	for name, args := range map[string][]string{
+		"passes": {"--threshold", "errors < 90%", "--threshold", "response{ok}.p(99) < 10s"},
+		"fails":  {"--threshold", "p(99) < 10s", "--threshold", "rate > 1"},
+		"none":   nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := load(t, append(postgres(t).with("rate", "-c", plan, "--rate", "200", "--duration", "1s", "--vu", "4", "--interval", "100ms"), args...)...)
+			b, err := record.Open(record.OS{}, o.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, sums, err := b.Rebuild()
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdict.Judge(again, sums.Total())
+			if !reflect.DeepEqual(again.Verdict, b.Run.Verdict) || !reflect.DeepEqual(again.Thresholds, b.Run.Thresholds) {
+				t.Errorf("%+v %+v\nwas %+v %+v", again.Verdict, again.Thresholds, b.Run.Verdict, b.Run.Thresholds)
+			}
+			c := again.Total.Counts
+			if c.OK+c.Failed+c.Dropped+c.Unfinished != again.Total.Offered || again.Total.Offered != 200 {
+				t.Errorf("%d ok, %d failed, %d unsent, %d in flight of %d offered", c.OK, c.Failed, c.Dropped, c.Unfinished, again.Total.Offered)
+			}
+		})
+	}
+}
