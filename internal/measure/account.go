@@ -67,7 +67,7 @@ type Pace struct {
 	SaturatedNs   int64   // time in which arrivals waited for sessions that waited for the server
 	IdleBacklogNs int64   // time in which arrivals waited for the generator
 	BacklogMax    uint64
-	// Of the intervals with arrivals waiting: what the generator's own lag and the service times add up to.
+	// Of the intervals with arrivals waiting: what the generator's own lag adds up to, and the rest of the sessions' time.
 	WaitingOwnNs     float64
 	WaitingServiceNs float64
 }

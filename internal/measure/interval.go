@@ -64,7 +64,8 @@ func (iv *Interval) Settle() {
 		return
 	}
 	own := iv.OwnLag.Sum()
-	p.WaitingOwnNs, p.WaitingServiceNs = own, p.InFlightNs
+	// While arrivals wait, what of the sessions' time isn't the generator's is the server's, answered or not.
+	p.WaitingOwnNs, p.WaitingServiceNs = own, max(p.InFlightNs, p.SessionsNs-own)
 	if iv.waitedForSessions(lag, own) {
 		p.SaturatedNs = ns
 	} else {

@@ -191,11 +191,12 @@ type Health struct {
 	CPUNsPerOperation float64 `json:"cpu_ns_per_operation"`
 	CgroupThrottledNs int64   `json:"cgroup_throttled_ns"`
 	RunQueueShare     float64 `json:"run_queue_share"`
-	RunQueueNs        int64   `json:"run_queue_ns"`      // what all threads waited for a core
-	HeldNs            int64   `json:"held_ns,omitempty"` // it was stopped for so long in all, in stretches too short for PausedNs
-	LoopRunQueueNs    int64   `json:"loop_run_queue_ns"` // of that, the event loops' threads
-	StealNs           int64   `json:"steal_ns"`          // taken by the hypervisor, summed over the cores allowed
-	OthersCPUMean     float64 `json:"others_cpu_mean"`   // cores, of those allowed, that other processes had
+	RunQueueNs        int64   `json:"run_queue_ns"`           // what all threads waited for a core
+	WakeWaitNs        int64   `json:"wake_wait_ns,omitempty"` // what a thread that wakes 100 times a second waited for a core
+	HeldNs            int64   `json:"held_ns,omitempty"`      // it was stopped for so long in all, in stretches too short for PausedNs
+	LoopRunQueueNs    int64   `json:"loop_run_queue_ns"`      // of that, the event loops' threads
+	StealNs           int64   `json:"steal_ns"`               // taken by the hypervisor, summed over the cores allowed
+	OthersCPUMean     float64 `json:"others_cpu_mean"`        // cores, of those allowed, that other processes had
 	// VoluntarySwitches and InvoluntarySwitches are of the process's threads; see measure.Health.
 	VoluntarySwitches   uint64 `json:"voluntary_switches"`
 	InvoluntarySwitches uint64 `json:"involuntary_switches"`

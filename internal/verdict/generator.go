@@ -32,8 +32,8 @@ const (
 	givenUpLimit = 0.01
 	// turnaroundLimit is the share of the sessions' time in closed loads that may pass between an
 	// answer and the next send, and turnaroundFloor the mean length below which it is let pass.
-	turnaroundLimit = 0.25
-	turnaroundFloor = 20 * time.Microsecond
+	turnaroundLimit = 1.0 / 3
+	turnaroundFloor = 50 * time.Microsecond
 	// loopFullLimit is the share of time with an event loop above 95 % of a core, in closed loads.
 	loopFullLimit = 0.1
 	// cpuLimit is the share of the cores allowed that the process may use on average.
@@ -50,6 +50,9 @@ const (
 	saturatedLimit = 0.05
 	// starvedLimit is the share of the time that threads may wait for a core where that spoils times.
 	starvedLimit = 0.25
+	// wakeLimit is the share of the time that a thread which wakes 100 times a second may wait for a core:
+	// one that shares its cores gets them soon, one whose cores are taken away doesn't.
+	wakeLimit = 0.2
 	// leastLoad is how long a load must last for shares of its time to say something: shorter ones are
 	// all beginning.
 	leastLoad = 500 * time.Millisecond
@@ -68,7 +71,7 @@ func lagLimits(tier string) (median, tail limits) {
 	if tier == "codec" {
 		return limits{medianShare, 200 * time.Microsecond}, limits{tailShare, 2 * time.Millisecond}
 	}
-	return limits{medianShare, time.Millisecond}, limits{tailShare, 5 * time.Millisecond}
+	return limits{medianShare, time.Millisecond}, limits{tailShare, 10 * time.Millisecond}
 }
 
 // invalid says what makes the result invalid, if anything does.
@@ -190,7 +193,7 @@ func (j *judge) starved() []string {
 		}
 		waited = float64(h.LoopRunQueueNs)
 	}
-	if ns := float64(h.ObservedNs); ns >= float64(leastLoad) && waited > starvedLimit*ns && waited > 2*h.ProcessCPU*ns {
+	if ns := float64(h.ObservedNs); ns >= float64(leastLoad) && waited > starvedLimit*ns && (waited > 2*h.ProcessCPU*ns || float64(h.WakeWaitNs) > wakeLimit*ns) {
 		return []string{fmt.Sprintf("the generator waited for a core for %s of the time and worked %s of it: %s%s",
 			units.Fraction(waited/ns), units.Fraction(h.ProcessCPU), j.cause(), j.remedy())}
 	}

@@ -77,8 +77,8 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		}, Invalid, "gave up 2.44 % of the arrivals although sessions were free"},
 		{"slow turns of a closed load", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
-			a.Turnaround.RecordN(5*ms, 12_000)
-		}, Invalid, "took 5.00 ms between an answer and the next send"},
+			a.Turnaround.RecordN(8*ms, 12_000)
+		}, Invalid, "took 8.00 ms between an answer and the next send"},
 		{"late after thinking", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
 			a.Turnaround.RecordN(400*us, 12_000)
@@ -108,6 +108,12 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"late because of others", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); a.Health.OthersNs = 82 * s }, Invalid, "other processes had 85.4 % of the cores"},
 		{"stood still", nil, func(_ *record.Run, a *measure.Account) { a.Health.PausedNs = 5 * s }, Invalid, "stood still for 5 s"},
 		{"stopped again and again", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s }, Invalid, "was stopped for 8.33 % of the time"},
+		{"kept from its core in bursts, closed", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.ProcessCPU, a.Health.WakeWaitNs = "closed", 5*s, 0.5, 3*s
+		}, Invalid, "waited for a core for 41.7 % of the time"},
+		{"beside a busy server, closed", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.ProcessCPU, a.Health.WakeWaitNs = "closed", 5*s, 0.5, s/2
+		}, Pass, ""},
 		{"stopped now and then", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s / 2 }, Pass, ""},
 		{"late where a tenth failed anyway", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, driver.Timeout, 1500) }, Fail, "10.9 % of the operations failed"},
 		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid, "a garbage collection stopped the generator for 20.0 ms"},

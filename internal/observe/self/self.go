@@ -52,6 +52,7 @@ type Probe struct {
 	lastBeat reading
 	pausedNs int64             // found by beats since the last sample
 	heldNs   int64             // so too
+	wakeNs   int64             // what the watchdog waited for a core since the last sample
 	threads  map[string]thread // that are known, see runQueueNs
 	cores    coreTimes
 	throttle map[string]int64
@@ -111,6 +112,7 @@ func (p *Probe) watch() {
 		nap(time.Duration(beatNs))
 		p.mu.Lock()
 		now, wait := p.beat(), p.s.waited()
+		p.wakeNs += wait - waited
 		p.heldNs += held(now.monotonic-last.monotonic, now.cpuNs-last.cpuNs, wait-waited)
 		p.mu.Unlock()
 		last, waited = now, wait
@@ -163,7 +165,7 @@ func (p *Probe) Sample() measure.Health {
 	h := measure.Health{
 		CgroupThrottledNs: p.throttledNs(),
 		RSSBytes:          p.residentBytes(),
-		PausedNs:          p.pausedNs, HeldNs: p.heldNs,
+		PausedNs:          p.pausedNs, HeldNs: p.heldNs, WakeWaitNs: p.wakeNs,
 
 		VoluntarySwitches: now.voluntary - p.last.voluntary, InvoluntarySwitches: now.involuntary - p.last.involuntary,
 	}
@@ -174,7 +176,7 @@ func (p *Probe) Sample() measure.Health {
 	h.RunQueueNs, h.LoopRunQueueNs = p.runQueueNs()
 	h.StealNs, h.OthersNs = p.coresNs(wallNs, cpuNs)
 	h.GCPauseNsMax, h.GCCycles = p.collections()
-	p.last, p.pausedNs, p.heldNs = now, 0, 0
+	p.last, p.pausedNs, p.heldNs, p.wakeNs = now, 0, 0, 0
 	return h
 }
 
