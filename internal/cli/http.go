@@ -61,7 +61,7 @@ answer to its last request. Without either it is 100 requests a second.`,
 func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.Var((*rateValue)(&f.rate), "rate", "requests a second, or N/unit such as 600/m, whatever the server does (default 100 without --sessions)")
-	fs.IntVarP(&f.sessions, "sessions", "c", 0, "connections; without --rate each sends when it is free (default: enough for answers within 100 ms)")
+	fs.IntVarP(&f.sessions, "sessions", "c", 0, "connections; without --rate each sends when it is free (default: enough for answers within 200 ms)")
 	fs.DurationVarP(&f.duration, "duration", "z", usualHTTPDuration, "how long")
 	fs.Uint64VarP(&f.requests, "requests", "n", 0, "end after exactly so many requests")
 	fs.BoolVar(&f.inOrder, "in-order", true, "several requests in the order of the list; =false draws them by the seed")
@@ -124,7 +124,7 @@ func (f *httpFlags) load() (ph plan.Phase, sessions int, err error) {
 		ph.Duration = time.Duration(2*float64(f.requests)/rate*float64(time.Second)) + time.Minute
 	}
 	if sessions = f.sessions; sessions == 0 {
-		const answerWithinS, fewest, most = 0.1, 10, 1000
+		const answerWithinS, fewest, most = 0.2, 10, 1000
 		sessions = int(min(max(rate*answerWithinS, fewest), most))
 	}
 	return ph, sessions, nil
