@@ -12,7 +12,7 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
 # Packages at a time: each may start servers of its own.
 PARALLEL    ?= 2
-TIMEOUT     ?= 10m
+TIMEOUT     ?= 20m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 
