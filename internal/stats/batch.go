@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aclements/go-moremath/mathx"
-
 	"brunt/internal/measure"
 )
 
@@ -150,31 +148,4 @@ func QuantileCI(sections []*measure.Histogram, q, confidence float64) (Interval,
 	}
 	half := TQuantile(1-(1-confidence)/2, float64(n-1)) * math.Sqrt(square/float64(n-1)/independent)
 	return Interval{Value: whole, Low: whole - half, High: whole + half, Correlated: rho > correlated}, nil
-}
-
-// TQuantile is the quantile p in (0, 1) of Student's t distribution with v > 0 degrees of
-// freedom, found by bisection of the distribution function I(v/(v+x²); v/2, 1/2)/2 (Abramowitz
-// and Stegun 26.7.1). It is right to 10 digits up to |x| of 10⁶.
-func TQuantile(p, v float64) float64 {
-	if p == 0.5 {
-		return 0
-	}
-	tail := min(p, 1-p)
-	low, high := 0.0, 1.0
-	above := func(x float64) float64 { return mathx.BetaInc(v/(v+x*x), v/2, 0.5) / 2 }
-	for above(high) > tail && high < 1e12 {
-		high *= 2
-	}
-	for range 200 {
-		middle := low + (high-low)/2
-		if middle == low || middle == high {
-			break
-		}
-		if above(middle) > tail {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return math.Copysign(low+(high-low)/2, p-0.5)
 }
