@@ -43,6 +43,9 @@ var rules = []rule{
 	{room: "awake", forbidden: []string{"all"}, except: []string{"cgroup", "record"}},
 	{room: "observe", forbidden: []string{"engine", "wire", "report", "dialect", "cli"}},
 	{room: "dialect", forbidden: []string{"engine", "wire", "driver/*", "report", "cli"}},
+	{room: "result", forbidden: []string{"engine", "wire", "driver", "report", "cli", "std:net"}},
+	{room: "compare", forbidden: []string{"engine", "wire", "driver", "dialect", "cli", "std:os", "std:net"}},
+	{room: "history", forbidden: []string{"engine", "wire", "driver", "dialect", "cli", "std:net"}},
 	{room: "k6x", forbidden: []string{"dialect", "cli"}},
 }
 

@@ -44,7 +44,7 @@ func Open(fsys FS, path string) (*Recorded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the record in %s: %w", path, err)
 	}
-	run, err := decodeRun(data)
+	run, err := DecodeRun(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(path, RunFile), err)
 	}
@@ -64,7 +64,8 @@ func readAll(fsys FS, path string) ([]byte, error) {
 	return data, err
 }
 
-func decodeRun(data []byte) (*Run, error) {
+// DecodeRun reads a run.json, or what --output json prints. It fails for what a newer program wrote.
+func DecodeRun(data []byte) (*Run, error) {
 	var version struct {
 		Schema *int `json:"schema"`
 	}

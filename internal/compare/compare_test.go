@@ -1,0 +1,342 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/result"
+)
+
+// runs makes n runs with a rate and a p99 around these, whose logarithms vary by spread.
+func runs(seed uint64, n int, rate, p99Ns, spread float64) []*result.Result {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var all []*result.Result
+	for i := range n {
+		one := &result.Result{
+			Path: fmt.Sprint("run-", seed, "-", i), Program: "brunt", ID: fmt.Sprint(seed, "/", i), Name: "cars", Seed: "7", LoadModel: "closed", Sessions: 8,
+			Verdict: "pass", Servers: []string{"PostgreSQL 15.14"}, PlanHash: "h", Started: time.Unix(int64(1000*i), 0),
+			Machine: &record.Environment{OS: "linux", Arch: "amd64", CPU: "x", Cores: 2, Kernel: "6.1"},
+		}
+		vary := func(x float64) float64 { return x * math.Exp(spread*r.NormFloat64()) }
+		one.Add("rate", "", vary(rate))
+		one.Add("response.avg", "", vary(p99Ns/3))
+		one.Add("response.p(99)", "", vary(p99Ns))
+		one.Add("count", "", 60*one.Metrics[0].Value)
+		one.Add("errors", "", 0)
+		all = append(all, one)
+	}
+	return all
+}
+
+func find(t *testing.T, c *Comparison, metric string) *Row {
+	t.Helper()
+	i := slices.IndexFunc(c.Rows, func(r Row) bool { return r.Metric == metric && r.Operation == "" })
+	if i < 0 {
+		t.Fatalf("there is no row of %s", metric)
+	}
+	return &c.Rows[i]
+}
+
+func TestVerdicts(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate, p99     float64 // of the candidate; the base has 1000/s and 10 ms
+		n             int
+		spread        float64
+		whole, byRate Verdict
+	}{
+		"the same":                      {1000, 10e6, 10, 0.01, Equivalent, Equivalent},
+		"8 % slower":                    {920, 10.9e6, 10, 0.01, Regression, Regression},
+		"8 % faster":                    {1080, 9.1e6, 10, 0.01, Improvement, Improvement},
+		"2 % slower, which is fine":     {980, 10.2e6, 40, 0.005, Equivalent, Equivalent},
+		"too noisy":                     {950, 10.5e6, 5, 0.2, Inconclusive, Inconclusive},
+		"a rate without any variance":   {1000, 10e6, 5, 0, Equivalent, Equivalent},
+		"worse without any variance":    {900, 12e6, 3, 0, Regression, Regression},
+		"the rate stays, the tail goes": {1000, 14e6, 10, 0.01, Regression, Equivalent},
+	} {
+		got, err := Runs(runs(1, c.n, 1000, 10e6, c.spread), runs(2, c.n, c.rate, c.p99, c.spread), Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		row := find(t, got, "rate")
+		if got.Verdict != c.whole || row.Verdict != c.byRate {
+			t.Errorf("%s: %s, rate %s %+v", name, got.Verdict, row.Verdict, *row)
+		}
+		if row.Verdict == Inconclusive && row.Needed <= c.n {
+			t.Errorf("%s: %d runs would settle it, and there are %d", name, row.Needed, c.n)
+		}
+		if !row.Primary || got.Rows[0].Metric != "rate" {
+			t.Errorf("%s: the first row is %s", name, got.Rows[0].Metric)
+		}
+	}
+}
+
+// Of comparisons of a system with itself hardly any is a regression, and with enough runs most are
+// called equivalent.
+func TestTheSameIsRarelyARegression(t *testing.T) {
+	const times = 300
+	count := map[Verdict]int{}
+	for i := range times {
+		c, err := Runs(runs(uint64(10+2*i), 10, 1000, 10e6, 0.02), runs(uint64(11+2*i), 10, 1000, 10e6, 0.02), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count[c.Verdict]++
+	}
+	if count[Regression] > times/100 || count[Equivalent] < times*6/10 {
+		t.Errorf("%v", count)
+	}
+}
+
+func TestOneRunAgainstOneHasNoVerdict(t *testing.T) {
+	base, candidate := runs(1, 1, 1000, 10e6, 0), runs(2, 1, 800, 15e6, 0)
+	base[0].Find("rate", "").Within = &result.Within{Low: 990, High: 1010}
+	c, err := Runs(base, candidate, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := find(t, c, "rate")
+	if c.Verdict != Unknown || !math.IsNaN(row.P) || !math.IsNaN(row.RanksP) || !math.IsNaN(row.Change.Low) || math.Abs(row.Change.Value+0.2) > 1e-12 {
+		t.Errorf("%s %+v", c.Verdict, *row)
+	}
+	if row.Base.Low != 990 || row.Base.High != 1010 || !math.IsNaN(row.Candidate.Low) {
+		t.Errorf("the interval within the run is %+v", row.Base)
+	}
+	if !strings.Contains(strings.Join(c.Warnings, "\n"), "between-run variance unknown: repeat each side at least 5 times") {
+		t.Errorf("%q", c.Warnings)
+	}
+	for _, out := range []func() (string, error){
+		func() (string, error) { var b bytes.Buffer; err := c.JSON(&b, 0); return b.String(), err },
+		func() (string, error) { var b bytes.Buffer; err := c.JUnit(&b); return b.String(), err },
+	} {
+		if text, err := out(); err != nil || strings.Contains(text, `"p_corrected": 0`) {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}
+
+func TestIncomparableRunsAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(base, candidate []*result.Result)
+		want    string
+		invalid bool
+	}{
+		"an invalid run": {func(_, b []*result.Result) { b[1].Verdict, b[1].Reasons = "invalid", []string{"the generator was late"} }, "the generator was late", true},
+		"no success":     {func(a, _ []*result.Result) { a[0].Metrics[0].Value = 0 }, "no successful operation", false},
+		"other program":  {func(_, b []*result.Result) { b[0].Program = "k6" }, "k6", false},
+		"other load":     {func(_, b []*result.Result) { b[2].LoadModel = "open" }, "open", false},
+		"other plan": {func(a, b []*result.Result) {
+			for _, r := range a {
+				r.Plan = []byte("config_name: a\nseed: 1\nqueries: [{sql: select 1}]\n")
+			}
+			for _, r := range b {
+				r.Plan, r.PlanHash = []byte("config_name: b\nseed: 2\nqueries: [{sql: select 2}]\nload: []\n"), "i"
+			}
+		}, "different plans: load, queries", false},
+		"other plan, without text": {func(_, b []*result.Result) { b[0].PlanHash, b[0].Name = "i", "bikes" }, `"cars" and "bikes"`, false},
+		"other machine":            {func(_, b []*result.Result) { b[0].Machine = &record.Environment{CPU: "y", Cores: 2, OS: "linux", Arch: "amd64"} }, "different machines: processor x and y", false},
+		"versions within a side":   {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} }, "PostgreSQL 15.14 and PostgreSQL 16.1", false},
+		"a run twice":              {func(a, b []*result.Result) { b[0].ID = a[0].ID }, "named twice", false},
+	} {
+		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
+		c.change(a, b)
+		_, err := Runs(a, b, Options{})
+		var refused *Refused
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || refused.Invalid != c.invalid || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := Runs(a, b, Options{Anyway: true})
+		if err != nil || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {
+			t.Errorf("%s, anyway: %v %+v", name, err, got)
+		}
+	}
+}
+
+func TestDifferencesAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(base, candidate []*result.Result)
+		want   string
+	}{
+		"versions": {func(_, b []*result.Result) {
+			for _, r := range b {
+				r.Servers = []string{"PostgreSQL 16.1"}
+			}
+		}, "servers: PostgreSQL 15.14 → PostgreSQL 16.1"},
+		"seeds":    {func(_, b []*result.Result) { b[1].Seed = "9" }, "seeds differ (7 → 7, 9)"},
+		"sessions": {func(a, _ []*result.Result) { a[1].Sessions = 9 }, "sessions differ: 8, 9"},
+		"kernels":  {func(a, _ []*result.Result) { a[1].Machine = &record.Environment{OS: "linux", Arch: "amd64", CPU: "x", Cores: 2, Kernel: "6.2"} }, "kernels differ: 6.1, 6.2"},
+		"killed":   {func(a, _ []*result.Result) { a[0].Killed = true }, "was killed"},
+		"where plans go": {func(a, b []*result.Result) {
+			a[0].Plan, b[0].Plan = []byte("target: {addresses: [a]}\nseed: 1\n"), []byte("target: {addresses: [b]}\nseed: 2\n")
+			b[0].PlanHash = "i"
+		}, ""},
+	} {
+		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
+		c.change(a, b)
+		got, err := Runs(a, b, Options{})
+		if err != nil || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) || c.want == "" && len(got.Warnings) > 0 {
+			t.Errorf("%s: %v, %+v", name, err, got)
+		}
+	}
+}
+
+// Times without end have no ratio; ranks judge them.
+func TestTimesWithoutEnd(t *testing.T) {
+	a, b := runs(1, 6, 1000, 10e6, 0.01), runs(2, 6, 1000, 10e6, 0.01)
+	for _, r := range b {
+		r.Find("response.p(99)", "").Value = math.Inf(1)
+	}
+	c, err := Runs(a, b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := find(t, c, "response.p(99)"); row.Verdict != Regression || row.Note == "" || c.Verdict != Regression {
+		t.Errorf("%+v", *row)
+	}
+	c, err = Runs(b, a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := find(t, c, "response.p(99)"); row.Verdict != Improvement {
+		t.Errorf("%+v", *row)
+	}
+	b[0].Find("response.p(99)", "").Value = 10e6
+	same, err := Runs(b[:3], b[3:], Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := find(t, same, "response.p(99)"); row.Verdict != Inconclusive {
+		t.Errorf("%+v", *row)
+	}
+}
+
+func TestErrorsAreComparedByTheirDifference(t *testing.T) {
+	a, b := runs(1, 6, 1000, 10e6, 0.01), runs(2, 6, 1000, 10e6, 0.01)
+	for i, r := range b {
+		r.Find("errors", "").Value = 0.02 + 0.0001*float64(i)
+	}
+	c, err := Runs(a, b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := find(t, c, "errors"); row.Verdict != Regression || math.Abs(row.Change.Value-0.02025) > 1e-12 {
+		t.Errorf("%+v", *row)
+	}
+}
+
+func TestIntervals(t *testing.T) {
+	s, err := Intervals(runs(1, 5, 1000, 10e6, 0.02), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := s.Rows[0]
+	if rate.Metric != "rate" || !(rate.Mean.Low < 1000 && 1000 < rate.Mean.High) || math.IsNaN(rate.Log.Low) || !math.IsNaN(rate.Median.Low) {
+		t.Errorf("%+v", rate)
+	}
+	if !strings.Contains(strings.Join(s.Warnings, "\n"), "at least 6 runs, there are 5") {
+		t.Errorf("%q", s.Warnings)
+	}
+	if s, err = Intervals(runs(1, 20, 1000, 10e6, 0.2), Options{Confidence: 0.99}); err != nil || !math.IsNaN(s.Rows[0].Log.Low) || math.IsNaN(s.Rows[0].Median.Low) || s.Rows[0].Needed <= 20 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	one, err := Intervals(runs(1, 1, 1000, 10e6, 0), Options{})
+	if err != nil || !math.IsNaN(one.Rows[0].Mean.Low) || !strings.Contains(strings.Join(one.Warnings, "\n"), "need at least 2 runs") {
+		t.Errorf("%+v, %v", one, err)
+	}
+	var b bytes.Buffer
+	if err := one.JSON(&b); err != nil || !json.Valid(b.Bytes()) {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if _, err := Intervals(nil, Options{}); err == nil {
+		t.Error("no runs were summed up")
+	}
+	drifting := runs(1, 12, 1000, 10e6, 0)
+	for i, r := range drifting {
+		r.Metrics[0].Value += 10 * float64(i)
+	}
+	if s, err = Intervals(drifting, Options{}); err != nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "depends on the run before it") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestJUnitTellsRegressions(t *testing.T) {
+	c, err := Runs(runs(1, 10, 1000, 10e6, 0.01), runs(2, 10, 900, 10e6, 0.01), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := c.JUnit(&b); err != nil {
+		t.Fatal(err)
+	}
+	var suites struct {
+		Suites []struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || suites.Suites[0].Tests != len(c.Rows) || suites.Suites[0].Failures != 2 {
+		t.Errorf("%v: %+v\n%s", err, suites, b.String())
+	}
+}
+
+func TestBenchfmt(t *testing.T) {
+	var b bytes.Buffer
+	a := runs(1, 2, 1000, 10e6, 0)
+	a[0].Name = "my cars/2"
+	a[0].Add("rate", "look up", 500)
+	a[0].Find("response.p(99)", "").Value = math.Inf(1)
+	if err := Benchfmt(&b, a, runs(2, 1, 900, 10e6, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Unit req/s better=higher\n", "side: base\nBenchmarkMy_cars_2 60000 1000 req/s 3333333.", "BenchmarkMy_cars_2/operation=Look_up 1 500 req/s\n",
+		"side: candidate\nBenchmarkCars 54000 900 req/s", " 10000000 p99-ns/op",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "Inf") {
+		t.Error(b.String())
+	}
+}
+
+func TestTolerances(t *testing.T) {
+	got, err := ParseTolerances([]string{"10%", "rate=0.02", "response.p(99)=20 %"})
+	if err != nil || got.Of("rate") != 0.02 || got.Of("count") != 0.1 || got.Of("response.p(99)") != 0.2 || got.Of("response.p(50)") != 0.1 || got.Of("errors") != 0.001 {
+		t.Errorf("%v, %v", got, err)
+	}
+	usual, _ := ParseTolerances(nil)
+	if usual.Of("rate") != 0.03 || usual.Of("response.p(99)") != 0.05 {
+		t.Errorf("%v", usual)
+	}
+	for _, text := range []string{"", "x", "rate=", "speed=5%", "0", "-5%", "100%", "NaN", "rate=1e400"} {
+		if _, err := ParseTolerances([]string{text}); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+// Twenty runs against twenty take a fraction of a second, also with many operations.
+func TestManyOperations(t *testing.T) {
+	a, b := runs(1, 20, 1000, 10e6, 0.01), runs(2, 20, 1000, 10e6, 0.01)
+	for _, r := range slices.Concat(a, b) {
+		for i := range 200 {
+			r.Add("rate", fmt.Sprint("op ", i), 5+float64(i)+0.01*r.Metrics[0].Value)
+		}
+	}
+	c, err := Runs(a, b, Options{})
+	if err != nil || len(c.Rows) != 205 {
+		t.Errorf("%v: %d rows", err, len(c.Rows))
+	}
+}

@@ -1,0 +1,126 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"brunt/internal/result"
+	"brunt/internal/stats"
+)
+
+// Summary is what several runs of the same come to.
+type Summary struct {
+	Runs       int
+	Name       string
+	Servers    string
+	Confidence float64
+	Rows       []SummaryRow
+	Warnings   []string
+}
+
+// SummaryRow is one metric over the runs. Intervals that can't be are NaN, and why stands beside them.
+type SummaryRow struct {
+	Metric    string
+	Operation string
+	Unit      string
+	// Mean is the interval as the article about Picostress defines it: x̄ ± t·s/√n.
+	Mean stats.Interval
+	// Log is the geometric mean and its interval by Student's t on logarithms, for fewer than 20 runs.
+	Log stats.Interval
+	// Median is of any distribution, and needs more runs.
+	Median    stats.Interval
+	Deviation float64 // standard deviation ÷ mean
+	Needed    int     // runs for an interval of the tolerance on either side; 0 if unknown or there are enough
+	Within    *result.Within
+	Note      string // why an interval is missing
+}
+
+// logBelow is the number of runs below which intervals on logarithms are told.
+const logBelow = 20
+
+// Intervals sums up runs of the same plan: the mean of every metric with its confidence interval. It
+// refuses, with a *Refused, what Runs would refuse of one side, unless o.Anyway.
+func Intervals(runs []*result.Result, o Options) (*Summary, error) {
+	if len(runs) == 0 {
+		return nil, errors.New("name at least one result, better 6 or more")
+	}
+	if o.Confidence == 0 {
+		o.Confidence = 0.95
+	}
+	refused, warnings := judge(runs, nil)
+	if len(refused.Reasons) > 0 && !o.Anyway {
+		return nil, &refused
+	}
+	side := sideOf(runs)
+	s := &Summary{
+		Runs: len(runs), Name: side.Name, Servers: side.Version, Confidence: o.Confidence,
+		Warnings: append(refused.Reasons, warnings...),
+	}
+	sorted := slices.Clone(runs)
+	slices.SortStableFunc(sorted, func(a, b *result.Result) int { return a.Started.Compare(b.Started) })
+	for _, m := range runs[0].Metrics {
+		if everywhere(m, runs) {
+			s.Rows = append(s.Rows, o.summarize(m, values(&m, sorted), runs))
+		}
+	}
+	if m := runs[0].Find("rate", ""); m != nil && everywhere(*m, runs) {
+		s.order(values(m, sorted))
+	}
+	s.missing()
+	return s, nil
+}
+
+func (o *Options) summarize(m result.Metric, v []float64, runs []*result.Result) SummaryRow {
+	r := SummaryRow{
+		Metric: m.Name, Operation: m.Operation, Unit: m.Unit,
+		Mean: only(stats.Mean(v)), Log: only(math.NaN()), Median: only(stats.Median(v)), Deviation: math.NaN(),
+	}
+	if len(v) == 1 {
+		r.Within = m.Within
+		return r
+	}
+	mean, err := stats.TInterval(v, o.Confidence)
+	if err != nil {
+		r.Note = "no interval: some runs have a time without end"
+		return r
+	}
+	r.Mean = mean
+	if mean.Value != 0 {
+		r.Deviation = stats.Deviation(v) / math.Abs(mean.Value)
+	}
+	if log, err := stats.LogInterval(v, o.Confidence); err == nil && len(v) < logBelow {
+		r.Log = log
+	}
+	if median, err := stats.MedianInterval(v, o.Confidence); err == nil {
+		r.Median = median
+	}
+	if m.Unit != "share" {
+		if n := stats.RunsForWidth(v, o.Tolerances.Of(m.Name), o.Confidence); n > len(v) {
+			r.Needed = n
+		}
+	}
+	return r
+}
+
+// order warns of runs that depend on those before them: their lag-1 autocorrelation lies beyond twice
+// its standard error, 1/√n (Bartlett 1946).
+func (s *Summary) order(rates []float64) {
+	if n := len(rates); n >= 6 {
+		if rho := stats.Autocorrelation(rates); math.Abs(rho) > 2/math.Sqrt(float64(n)) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf(
+				"the rate of a run depends on the run before it (lag-1 autocorrelation %.2f): intervals may be too narrow; restore the same state before every run", rho))
+		}
+	}
+}
+
+// missing says how many runs the statements need that can't be made.
+func (s *Summary) missing() {
+	if s.Runs < 2 {
+		s.Warnings = append(s.Warnings, "one run says nothing of the next: intervals need at least 2 runs, better 5")
+	}
+	if need := stats.RunsForMedian(s.Confidence); s.Runs < need {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("an interval of the median at %g %% needs at least %d runs, there are %d", 100*s.Confidence, need, s.Runs))
+	}
+}

@@ -1,0 +1,230 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"brunt/internal/report/junit"
+	"brunt/internal/result"
+	"brunt/internal/stats"
+	"brunt/internal/units"
+)
+
+// number is a figure in JSON, null where there is none.
+type number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// intervalJSON is an estimate in JSON.
+type intervalJSON struct {
+	Value number `json:"value"`
+	Low   number `json:"low"`
+	High  number `json:"high"`
+}
+
+func intervalOf(i stats.Interval) intervalJSON {
+	return intervalJSON{number(i.Value), number(i.Low), number(i.High)}
+}
+
+type rowJSON struct {
+	Metric    string       `json:"metric"`
+	Operation string       `json:"operation,omitempty"`
+	Unit      string       `json:"unit"`
+	Primary   bool         `json:"primary"`
+	Verdict   Verdict      `json:"verdict"`
+	Base      intervalJSON `json:"base"`
+	Candidate intervalJSON `json:"candidate"`
+	Change    intervalJSON `json:"change"`
+	Tolerance number       `json:"tolerance"`
+	P         number       `json:"p_corrected"`
+	RanksP    number       `json:"p_mann_whitney"`
+	Effect    number       `json:"effect_hedges_g"`
+	Needed    int          `json:"runs_needed,omitempty"`
+	Note      string       `json:"note,omitempty"`
+}
+
+type sideJSON struct {
+	Runs    int      `json:"runs"`
+	Name    string   `json:"name"`
+	Servers []string `json:"servers"`
+}
+
+// JSON writes the comparison, all operations included. Times are nanoseconds, changes shares; what there
+// isn't is null.
+func (c *Comparison) JSON(w io.Writer, exitCode int) error {
+	out := struct {
+		Verdict    Verdict   `json:"verdict"`
+		ExitCode   int       `json:"exit_code"`
+		Confidence float64   `json:"confidence"`
+		Base       sideJSON  `json:"base"`
+		Candidate  sideJSON  `json:"candidate"`
+		Metrics    []rowJSON `json:"metrics"`
+		Warnings   []string  `json:"warnings,omitempty"`
+	}{
+		Verdict: c.Verdict, ExitCode: exitCode, Confidence: c.Confidence, Warnings: c.Warnings,
+		Base: sideJSON{c.Base.Runs, c.Base.Name, c.Base.Servers}, Candidate: sideJSON{c.Candidate.Runs, c.Candidate.Name, c.Candidate.Servers},
+	}
+	for _, r := range c.Rows {
+		out.Metrics = append(out.Metrics, rowJSON{
+			Metric: r.Metric, Operation: r.Operation, Unit: r.Unit, Primary: r.Primary, Verdict: r.Verdict,
+			Base: intervalOf(r.Base), Candidate: intervalOf(r.Candidate), Change: intervalOf(r.Change), Tolerance: number(r.Tolerance),
+			P: number(r.P), RanksP: number(r.RanksP), Effect: number(r.Effect), Needed: r.Needed, Note: r.Note,
+		})
+	}
+	return writeJSON(w, out)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// JSON writes the summary. Times are nanoseconds; what there isn't is null.
+func (s *Summary) JSON(w io.Writer) error {
+	type row struct {
+		Metric    string       `json:"metric"`
+		Operation string       `json:"operation,omitempty"`
+		Unit      string       `json:"unit"`
+		Mean      intervalJSON `json:"mean"`
+		Geometric intervalJSON `json:"geometric_mean"`
+		Median    intervalJSON `json:"median"`
+		Spread    number       `json:"spread"`
+		Needed    int          `json:"runs_needed,omitempty"`
+		Note      string       `json:"note,omitempty"`
+	}
+	out := struct {
+		Runs       int      `json:"runs"`
+		Name       string   `json:"name"`
+		Confidence float64  `json:"confidence"`
+		Metrics    []row    `json:"metrics"`
+		Warnings   []string `json:"warnings,omitempty"`
+	}{Runs: s.Runs, Name: s.Name, Confidence: s.Confidence, Warnings: s.Warnings}
+	for _, r := range s.Rows {
+		out.Metrics = append(out.Metrics, row{
+			r.Metric, r.Operation, r.Unit, intervalOf(r.Mean), intervalOf(r.Log), intervalOf(r.Median), number(r.Deviation), r.Needed, r.Note,
+		})
+	}
+	return writeJSON(w, out)
+}
+
+// JUnit writes the comparison as a suite with a case for each metric: a regression is a failure, what
+// isn't settled is skipped.
+func (c *Comparison) JUnit(w io.Writer) error {
+	s := junit.Suite{Name: "compare " + c.Candidate.Name}
+	for _, r := range c.Rows {
+		name := r.Metric
+		if r.Operation != "" {
+			name = r.Operation + ": " + name
+		}
+		one := junit.Case{Class: "brunt.compare." + c.Candidate.Name, Name: name, Output: r.sentence()}
+		switch r.Verdict {
+		case Regression:
+			one.Failure = r.sentence()
+		case Inconclusive, Unknown:
+			one.Skipped = r.sentence()
+		}
+		s.Cases = append(s.Cases, one)
+	}
+	return junit.Write(w, s)
+}
+
+// sentence is the row in words.
+func (r *Row) sentence() string {
+	change := func(x float64) string { return units.Value(x, "change") }
+	s := fmt.Sprintf("%s: %s → %s, %s", r.Verdict, units.Value(r.Base.Value, r.Unit), units.Value(r.Candidate.Value, r.Unit), change(r.Change.Value))
+	if !math.IsNaN(r.Change.Low) {
+		s += fmt.Sprintf(" (%s … %s), tolerance %s", change(r.Change.Low), change(r.Change.High), units.Fraction(r.Tolerance))
+	}
+	if r.Needed > 0 {
+		s += fmt.Sprintf("; about %d runs on each side would settle it", r.Needed)
+	}
+	return s
+}
+
+// Benchfmt writes all runs in the format of Go's benchmarks (golang.org/x/perf/benchfmt), a line for each
+// run and operation, for benchstat -col side.
+func Benchfmt(w io.Writer, base, candidate []*result.Result) error {
+	var b strings.Builder
+	b.WriteString("Unit req/s better=higher\nUnit errors better=lower\n")
+	for _, side := range []struct {
+		name string
+		runs []*result.Result
+	}{{"base", base}, {"candidate", candidate}} {
+		fmt.Fprintf(&b, "side: %s\n", side.name)
+		for _, r := range side.runs {
+			benchLines(&b, r)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func benchLines(b *strings.Builder, r *result.Result) {
+	var operations []string
+	values := map[string][]string{}
+	iterations := map[string]uint64{}
+	for _, m := range r.Metrics {
+		if values[m.Operation] == nil {
+			operations = append(operations, m.Operation)
+		}
+		if m.Name == "count" {
+			iterations[m.Operation] = uint64(max(m.Value, 0))
+			continue
+		}
+		if math.IsInf(m.Value, 0) {
+			continue
+		}
+		values[m.Operation] = append(values[m.Operation], strconv.FormatFloat(m.Value, 'f', -1, 64)+" "+benchUnit(m.Name))
+	}
+	for _, o := range operations {
+		if len(values[o]) == 0 {
+			continue
+		}
+		name := "Benchmark" + benchName(r.Name)
+		if o != "" {
+			name += "/operation=" + benchName(o)
+		}
+		fmt.Fprintf(b, "%s %d %s\n", name, max(iterations[o], 1), strings.Join(values[o], " "))
+	}
+}
+
+func benchUnit(metric string) string {
+	switch metric {
+	case "rate":
+		return "req/s"
+	case "response.avg":
+		return "ns/op"
+	case "errors":
+		return "errors"
+	}
+	return "p" + strings.TrimSuffix(strings.TrimPrefix(metric, "response.p("), ")") + "-ns/op"
+}
+
+// benchName is a name that benchmarks may have: it begins with a capital and has no spaces or slashes.
+func benchName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '/' || r == '-' || unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, s)
+	if s == "" {
+		return "Run"
+	}
+	first := []rune(s)
+	first[0] = unicode.ToUpper(first[0])
+	return string(first)
+}

@@ -1,0 +1,133 @@
+// Package picostress reads what Picostress writes of a run.
+package picostress
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/result"
+)
+
+// ParseResult reads a summary_<seed>.json. The article that describes Picostress names the keys
+// picodataVersion, configName, seed and rps.actual; how it writes response times and counts is not
+// published, so the usual spellings are taken. Times are milliseconds.
+func ParseResult(data []byte) (*result.Result, error) {
+	var file map[string]any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // seeds don't fit into a float64
+	if err := d.Decode(&file); err != nil {
+		return nil, fmt.Errorf("damaged summary: %w", err)
+	}
+	s := flatten(file)
+	rate, ok := s.number("rps.actual")
+	if !ok {
+		return nil, errors.New("not a summary of Picostress: it has no rps.actual")
+	}
+	r := &result.Result{
+		Program: "picostress", Name: s.text("configname"), Seed: s.text("seed"), LoadModel: s.text("loadmodel"), Verdict: s.text("verdict"),
+	}
+	if v := s.text("picodataversion"); v != "" {
+		r.Servers = []string{v}
+		if !strings.Contains(v, " ") {
+			r.Servers = []string{"Picodata " + v}
+		}
+	}
+	r.Started, _ = time.Parse(time.RFC3339, s.text("started"))
+	if n, ok := s.number("vus", "vu"); ok {
+		r.Sessions = int(n)
+	}
+	if complete, there := file["complete"].(bool); there {
+		r.Killed = !complete
+	}
+	r.Add("rate", "", rate)
+	for name, keys := range map[string][]string{
+		"response.avg": {"avg", "mean"}, "response.p(50)": {"med", "p50", "p(50)"}, "response.p(90)": {"p90", "p(90)"},
+		"response.p(95)": {"p95", "p(95)"}, "response.p(99)": {"p99", "p(99)"}, "response.p(99.9)": {"p999", "p(99.9)"},
+	} {
+		if ms, ok := s.number(under([]string{"resptime", "responsetime", "latency"}, keys)...); ok {
+			r.Add(name, "", ms*1e6)
+		}
+	}
+	total, counted := s.number("requests.total", "requests.count", "totalrequests", "requests")
+	succeeded, told := s.number("requests.succeeded")
+	failed, failures := s.number("requests.failed", "totalerrors", "errors.total", "errors")
+	if !told {
+		succeeded = total - failed
+	}
+	if counted {
+		r.Add("count", "", succeeded)
+		if total > 0 && (told || failures) {
+			r.Add("errors", "", (total-succeeded)/total)
+		}
+	}
+	sortMetrics(r)
+	return r, nil
+}
+
+// sortMetrics puts the metrics into the order of brunt's own.
+func sortMetrics(r *result.Result) {
+	order := []string{"rate", "response.avg", "response.p(50)", "response.p(90)", "response.p(95)", "response.p(99)", "response.p(99.9)", "count", "errors"}
+	slices.SortFunc(r.Metrics, func(a, b result.Metric) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
+}
+
+// under puts each of the keys under each of the names.
+func under(names, keys []string) (all []string) {
+	for _, n := range names {
+		for _, k := range keys {
+			all = append(all, n+"."+k)
+		}
+	}
+	return all
+}
+
+// summary is the file's values by their lower-case names without underscores, joined by dots.
+type summary map[string]any
+
+func flatten(file map[string]any) summary {
+	s := summary{}
+	for _, key := range slices.Sorted(maps.Keys(file)) {
+		name := strings.ToLower(strings.ReplaceAll(key, "_", ""))
+		if inner, ok := file[key].(map[string]any); ok {
+			for k, v := range flatten(inner) {
+				s[name+"."+k] = v
+			}
+			continue
+		}
+		s[name] = file[key]
+	}
+	return s
+}
+
+// number is the first of the names that holds one.
+func (s summary) number(names ...string) (float64, bool) {
+	for _, n := range names {
+		switch v := s[n].(type) {
+		case json.Number:
+			if x, err := v.Float64(); err == nil {
+				return x, true
+			}
+		case string:
+			if x, err := strconv.ParseFloat(v, 64); err == nil {
+				return x, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (s summary) text(name string) string {
+	switch v := s[name].(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}

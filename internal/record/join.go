@@ -1,0 +1,177 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"strconv"
+
+	"brunt/internal/measure"
+)
+
+// Join writes the bundle of the run that parts make together, as Merge returned it and package verdict
+// judged it, into a new or empty folder. Intervals that ran at the same time become one, whose counts
+// and distributions are the sums; samples of errors and what was observed are kept of every part.
+func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
+	plan, err := parts[0].Plan()
+	if err != nil {
+		return fmt.Errorf("read the plan of %s: %w", parts[0].Dir, err)
+	}
+	b, err := CreateIn(fsys, dir, Options{SyncEvery: -1})
+	if err != nil {
+		return err
+	}
+	hash := run.PlanHash // plan.yml holds remarks, which don't count
+	if err = b.Start(plan, run); err == nil {
+		run.PlanHash = hash
+		err = b.join(run, parts)
+	}
+	if err != nil {
+		b.Abandon()
+		return err
+	}
+	b.appendFailures()
+	b.flush(0)
+	if err := errors.Join(b.intervals.close(), b.errors.close(), b.writeRun(run)); err != nil {
+		return fmt.Errorf("write the merged record to %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (b *Bundle) join(run *Run, parts []*Recorded) error {
+	if err := joined(run, parts, b.Interval); err != nil {
+		return err
+	}
+	for i, p := range parts {
+		err := p.Errors(func(e *ErrorSample) error {
+			b.Failed(e)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := copyObserved(b.fsys, p, filepath.Join(b.Dir, ObserveFolder, "part-"+strconv.Itoa(i+1))); err != nil {
+			return fmt.Errorf("copy what %s observed: %w", p.Dir, err)
+		}
+	}
+	return nil
+}
+
+// joined calls f with the intervals of all parts together, in order. Parts whose clocks began apart are
+// joined by the time since their own beginning.
+func joined(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
+	readers := make([]*partReader, len(parts))
+	for i, p := range parts {
+		readers[i] = newPartReader(p, targetMap(run, p.Run))
+		defer readers[i].stop()
+	}
+	for index := 0; ; index++ {
+		first := earliest(readers)
+		if first == nil {
+			break
+		}
+		sum := *first
+		sum.Account, sum.Index = measure.Account{}, index
+		for _, r := range readers {
+			r.addTo(&sum, first, run)
+		}
+		sum.Settle()
+		if err := f(&sum); err != nil {
+			return err
+		}
+	}
+	for _, r := range readers {
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// partReader reads one part's intervals one by one.
+type partReader struct {
+	next    func() (*measure.Interval, bool)
+	stop    func()
+	now     *measure.Interval // not yet joined; nil at the end
+	targets []int
+	err     error
+}
+
+func newPartReader(p *Recorded, targets []int) *partReader {
+	r := &partReader{targets: targets}
+	r.next, r.stop = iter.Pull(func(yield func(*measure.Interval) bool) {
+		stopped := errors.New("stopped")
+		if err := p.Intervals(func(iv *measure.Interval) error {
+			if !yield(iv) {
+				return stopped
+			}
+			return nil
+		}); err != nil && err != stopped {
+			r.err = err
+		}
+	})
+	r.now, _ = r.next()
+	return r
+}
+
+// earliest is the interval that began first.
+func earliest(readers []*partReader) (first *measure.Interval) {
+	for _, r := range readers {
+		if r.now != nil && (first == nil || r.now.StartNs < first.StartNs) {
+			first = r.now
+		}
+	}
+	return first
+}
+
+// addTo adds the reader's interval to sum if it ran beside first: in the same part of the load, and
+// beginning less than half an interval later.
+func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
+	iv := r.now
+	if iv == nil || iv.Phase != first.Phase || iv.WarmUp != first.WarmUp || iv.Drain != first.Drain {
+		return
+	}
+	if iv.StartNs-first.StartNs >= max(min(run.IntervalNs, first.DurationNs())/2, 1) {
+		return
+	}
+	sum.Account.Beside(&iv.Account, r.targets)
+	r.now, _ = r.next()
+}
+
+// copyObserved copies the files of a part's observe folder, if it has one.
+func copyObserved(fsys FS, p *Recorded, to string) error {
+	from := filepath.Join(p.Dir, ObserveFolder)
+	names, err := p.fsys.List(from)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := fsys.MkdirAll(to); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := copyFile(p.fsys, filepath.Join(from, name), fsys, filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from FS, source string, to FS, target string) error {
+	in, err := from.Open(source)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := to.Create(target)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}

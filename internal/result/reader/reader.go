@@ -1,0 +1,149 @@
+// Package reader reads results of any program that brunt knows: its own bundles and JSON, and the
+// summaries of Picostress, k6, go-ycsb and pgbench.
+package reader
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"brunt/internal/dialect/k6"
+	"brunt/internal/dialect/pgbench"
+	"brunt/internal/dialect/picostress"
+	"brunt/internal/dialect/ycsb/output"
+	"brunt/internal/record"
+	"brunt/internal/result"
+	"brunt/internal/verdict"
+)
+
+// maxBytes bounds a file of results.
+const maxBytes = 256 << 20
+
+// Read reads the result at path: the folder of a bundle or a file. Errors name the path and say what
+// could stand there.
+func Read(fsys record.FS, path string) (*result.Result, error) {
+	bundle, err := record.Open(fsys, path)
+	if err == nil {
+		return ofBundle(bundle)
+	}
+	if names, listErr := fsys.List(path); listErr == nil {
+		if len(names) > 0 && !isBundle(names) {
+			return nil, fmt.Errorf("%s holds no run; name the folder of a run or a file of results", path)
+		}
+		return nil, err
+	}
+	if base := filepath.Base(path); base == record.RunFile || base == record.IntervalsFile || base == record.PlanFile {
+		return nil, err
+	}
+	data, err := readFile(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.Path = path
+	return r, nil
+}
+
+func isBundle(names []string) bool {
+	for _, n := range names {
+		if n == record.RunFile || n == record.IntervalsFile {
+			return true
+		}
+	}
+	return false
+}
+
+func readFile(fsys record.FS, path string) ([]byte, error) {
+	f, err := fsys.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s doesn't exist; name the folder of a run or a file of results", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the result %s: %w", path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("larger than %d bytes", maxBytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the result %s: %w", path, err)
+	}
+	return data, nil
+}
+
+// ofBundle reads a bundle, of a killed run up to its last interval.
+func ofBundle(b *record.Recorded) (*result.Result, error) {
+	run, sums, err := b.Result()
+	if err != nil {
+		return nil, err
+	}
+	if sums != nil {
+		verdict.Judge(run, sums.Total())
+	}
+	r := result.Of(run)
+	r.Path = b.Dir
+	if r.Plan, err = b.Plan(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the plan of %s: %w", b.Dir, err)
+	}
+	return r, nil
+}
+
+// errUnknown says what a result may be.
+var errUnknown = errors.New("not a result: brunt reads bundles, its own --output json, Picostress's summary_*.json, k6's JSON summaries, and the output of go-ycsb and pgbench")
+
+// decode tells the format by the content.
+func decode(data []byte) (*result.Result, error) {
+	text := bytes.TrimSpace(data)
+	if len(text) == 0 {
+		return nil, errors.New("empty: there is no result in it")
+	}
+	switch text[0] {
+	case '{':
+		return decodeObject(text)
+	case '[':
+		return output.ParseResult(text)
+	}
+	if pgbench.IsResult(text) {
+		return pgbench.ParseResult(text)
+	}
+	if output.IsResult(text) {
+		return output.ParseResult(text)
+	}
+	return nil, errUnknown
+}
+
+func decodeObject(text []byte) (*result.Result, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(text, &keys); err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if _, ok := keys[n]; !ok {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has("schema", "total"):
+		run, err := record.DecodeRun(text)
+		if err != nil {
+			return nil, err
+		}
+		return result.Of(run), nil
+	case has("rps"):
+		return picostress.ParseResult(text)
+	case has("metrics"), has("results", "config"):
+		return k6.ParseResult(text)
+	}
+	return nil, errUnknown
+}

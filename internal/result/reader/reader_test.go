@@ -1,0 +1,163 @@
+package reader
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brunt/internal/record"
+	"brunt/internal/result"
+)
+
+// expect compares some metrics of a result: names with the operation in front, if any.
+func expect(t *testing.T, r *result.Result, want map[string]float64) {
+	t.Helper()
+	for key, value := range want {
+		operation, name := "", key
+		if i := strings.LastIndex(key, ": "); i >= 0 {
+			operation, name = key[:i], key[i+2:]
+		}
+		m := r.Find(name, operation)
+		if m == nil {
+			t.Errorf("there is no %s", key)
+		} else if math.Abs(m.Value-value) > 1e-9*math.Abs(value) {
+			t.Errorf("%s is %v, want %v", key, m.Value, value)
+		}
+	}
+}
+
+func TestForeignResults(t *testing.T) {
+	for _, c := range []struct {
+		file, program, name string
+		want                map[string]float64
+	}{
+		{"k6-export.json", "k6", "", map[string]float64{
+			"rate": 99.87, "count": 3000, "errors": 0.02, "response.avg": 12.5e6, "response.p(50)": 10.25e6, "response.p(95)": 31.125e6,
+			"response.p(99)": 80e6, "iteration_duration: response.avg": 15.5e6,
+		}},
+		{"k6-summary.json", "k6", "", map[string]float64{
+			"rate": 199.74, "count": 6000, "errors": 0.005, "response.avg": 2.5e6, "response.p(90)": 4e6, "iteration_duration: response.p(50)": 15e9,
+		}},
+		{"k6-new.json", "k6", "", map[string]float64{"rate": 20, "count": 610, "response.avg": 49.5e6, "response.p(95)": 70e6}},
+		{"ycsb.txt", "go-ycsb", "core", map[string]float64{
+			"rate": 995, "count": 20000, "errors": 50.0 / 20050, "response.avg": 460e3, "response.p(99.9)": 6000e3,
+			"READ: response.p(99)": 1201e3, "READ: rate": 945.3, "UPDATE: errors": 50.0 / 1050,
+		}},
+		{"picostress.json", "picostress", "QUEUE", map[string]float64{
+			"rate": 400.12345, "count": 4975, "errors": 0.005, "response.avg": 2.5e6, "response.p(50)": 2e6, "response.p(95)": 6.5e6,
+		}},
+		{"pgbench.txt", "pgbench", "<builtin: select only>", map[string]float64{"rate": 5124.581303, "count": 128072, "errors": 0, "response.avg": 0.39e6}},
+		{"pgbench-scripts.txt", "pgbench", "multiple scripts", map[string]float64{
+			"rate": 1010.1, "<builtin: select only>: rate": 707.4, "<builtin: simple update>: count": 2991, "<builtin: simple update>: response.avg": 2.5e6,
+		}},
+		{"pgbench-old.txt", "pgbench", "<builtin: TPC-B (sort of)>", map[string]float64{"rate": 612.4, "count": 6000, "response.avg": 1.633e6}},
+	} {
+		r, err := Read(record.OS{}, filepath.Join("testdata", c.file))
+		if err != nil {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		if r.Program != c.program || r.Name != c.name {
+			t.Errorf("%s: %s %q", c.file, r.Program, r.Name)
+		}
+		expect(t, r, c.want)
+		for _, m := range r.Metrics {
+			if math.IsNaN(m.Value) || m.Unit == "" {
+				t.Errorf("%s: %+v", c.file, m)
+			}
+		}
+	}
+}
+
+func TestSeedsKeepAllDigits(t *testing.T) {
+	r, err := Read(record.OS{}, "testdata/picostress.json")
+	if err != nil || r.Seed != "18446744073709551615" || r.Servers[0] != "Picodata 25.1.1" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Lines of pgbench's progress give intervals within the run.
+func TestProgressGivesIntervals(t *testing.T) {
+	r, err := Read(record.OS{}, "testdata/pgbench.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := r.Find("rate", "").Within; w == nil || w.Why != "" || !(w.Low < 5130 && 5130 < w.High) || r.Sessions != 2 {
+		t.Errorf("%+v", r)
+	}
+	if r, _ = Read(record.OS{}, "testdata/pgbench-old.txt"); r.Find("rate", "").Within != nil {
+		t.Error("a run without progress has an interval")
+	}
+}
+
+func TestOwnSummariesAreRead(t *testing.T) {
+	run := &record.Run{Schema: record.SchemaVersion, Name: "cars", Seed: 7, LoadModel: "open", DurationNs: 10e9, Sessions: 3, Complete: true}
+	run.Total = record.Operation{RatePerS: 99, Counts: record.Counts{Done: 1000, OK: 990, Failed: 10}}
+	run.Total.ResponseOK = record.Latency{Count: 990, MeanNs: 2e6, P50Ns: 1e6, P90Ns: 3e6, P95Ns: 4e6, P99Ns: 9e6, MaxNs: 20e6}
+	run.Verdict.Result = "pass"
+	dir := t.TempDir()
+	path, err := record.WriteSummary(record.OS{}, dir, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(record.OS{}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, r, map[string]float64{"rate": 99, "count": 990, "errors": 0.01, "response.avg": 2e6, "response.p(99)": 9e6})
+	if r.Seed != "7" || r.LoadModel != "open" || r.Sessions != 3 || r.Verdict != "pass" || r.Killed {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatIsNoResultIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ content, want string }{
+		"text":              {"hello\n", "not a result"},
+		"empty":             {" \n", "empty"},
+		"other JSON":        {`{"a": 1}`, "not a result"},
+		"cut JSON":          {`{"metrics": {`, "damaged"},
+		"a list":            {`[1, 2]`, "go-ycsb"},
+		"k6 without a rate": {`{"metrics": {"vus": {"value": 1}}}`, "no rate"},
+		"pgbench, killed":   {"pgbench (15.14)\nprogress: 1.0 s, 10.0 tps, lat 1.0 ms stddev 0.1\n", "killed"},
+		"newer schema":      {`{"schema": 99, "total": {}}`, "newer"},
+		"other summary":     {`{"rps": {"target": 5}}`, "no rps.actual"},
+		"binary":            {"\x00\x01\x02", "not a result"},
+	} {
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Read(record.OS{}, path)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for path, want := range map[string]string{filepath.Join(dir, "nothing"): "doesn't exist", dir: "holds no run"} {
+		if _, err := Read(record.OS{}, path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*")
+	for _, name := range files {
+		if data, err := os.ReadFile(name); err == nil {
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := decode(data)
+		if err != nil {
+			return
+		}
+		for _, m := range r.Metrics {
+			if math.IsNaN(m.Value) {
+				t.Errorf("%+v", m)
+			}
+		}
+	})
+}
