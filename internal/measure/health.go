@@ -15,6 +15,7 @@ type Health struct {
 	RSSBytes          uint64 // the most
 	PausedNs          int64  // the whole process stood still (suspend, SIGSTOP) for so long
 	WakeWaitNs        int64  // how long the watchdog, a thread that wakes 100 times a second, waited for a core
+	GCCPUNs           int64  // processor time of the garbage collector, of collections that ended
 	HeldNs            int64  // it was stopped for so long in all, in stretches too short for PausedNs
 	// VoluntarySwitches and InvoluntarySwitches count how often our threads gave up a core because they
 	// waited for something, and how often one was taken from them.
@@ -60,6 +61,7 @@ func (h *Health) Add(o *Health) {
 	h.PausedNs += o.PausedNs
 	h.HeldNs += o.HeldNs
 	h.WakeWaitNs += o.WakeWaitNs
+	h.GCCPUNs += o.GCCPUNs
 	h.GCPauseNsMax = max(h.GCPauseNsMax, o.GCPauseNsMax)
 	h.RSSBytes = max(h.RSSBytes, o.RSSBytes)
 	h.LoopBusyMax = max(h.LoopBusyMax, o.LoopBusyMax)

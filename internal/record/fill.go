@@ -83,7 +83,7 @@ func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 		LoopBusyMax: h.LoopBusyMax, LoopBusyMean: h.LoopBusy, LoopFullNs: h.LoopFullNs,
 		ProcessCPUMean: h.ProcessCPU, ProcessCPUMax: h.ProcessCPUMax,
 		CgroupThrottledNs: h.CgroupThrottledNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,
-		SendStalls: h.SendStalls, RSSBytesMax: h.RSSBytes, PausedNs: h.PausedNs, HeldNs: h.HeldNs, WakeWaitNs: h.WakeWaitNs,
+		SendStalls: h.SendStalls, RSSBytesMax: h.RSSBytes, PausedNs: h.PausedNs, HeldNs: h.HeldNs, WakeWaitNs: h.WakeWaitNs, GCCPUNs: h.GCCPUNs,
 		SaturatedNs: p.SaturatedNs, IdleBacklogNs: p.IdleBacklogNs, BacklogMax: p.BacklogMax,
 		WaitingOwnShare: share(p.WaitingOwnNs, p.WaitingOwnNs+p.WaitingServiceNs),
 		InFlightMean:    share(p.InFlightNs, float64(a.LoadNs)),

@@ -75,6 +75,7 @@ type healthLine struct {
 	PausedNs          int64   `json:"paused_ns,omitempty"`
 	HeldNs            int64   `json:"held_ns,omitempty"`
 	WakeWaitNs        int64   `json:"wake_wait_ns,omitempty"`
+	GCCPUNs           int64   `json:"gc_cpu_ns,omitempty"`
 	LoopRunQueueNs    int64   `json:"loop_run_queue_ns,omitempty"`
 	StealNs           int64   `json:"steal_ns,omitempty"`
 	OthersNs          int64   `json:"others_ns,omitempty"`
@@ -86,7 +87,7 @@ func healthLineOf(h *measure.Health) healthLine {
 	return healthLine{
 		LoopBusy: h.LoopBusy, ProcessCPU: h.ProcessCPU, CgroupThrottledNs: h.CgroupThrottledNs,
 		RunQueueNs: h.RunQueueNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,
-		SendStalls: h.SendStalls, RSSBytes: h.RSSBytes, PausedNs: h.PausedNs, HeldNs: h.HeldNs, WakeWaitNs: h.WakeWaitNs,
+		SendStalls: h.SendStalls, RSSBytes: h.RSSBytes, PausedNs: h.PausedNs, HeldNs: h.HeldNs, WakeWaitNs: h.WakeWaitNs, GCCPUNs: h.GCCPUNs,
 		LoopRunQueueNs: h.LoopRunQueueNs, StealNs: h.StealNs, OthersNs: h.OthersNs,
 		Voluntary: h.VoluntarySwitches, Involuntary: h.InvoluntarySwitches,
 	}
@@ -96,7 +97,7 @@ func (l *healthLine) measured() measure.Health {
 	return measure.Health{
 		LoopBusy: l.LoopBusy, ProcessCPU: l.ProcessCPU, CgroupThrottledNs: l.CgroupThrottledNs,
 		RunQueueNs: l.RunQueueNs, GCPauseNsMax: l.GCPauseNsMax, GCCycles: l.GCCycles,
-		SendStalls: l.SendStalls, RSSBytes: l.RSSBytes, PausedNs: l.PausedNs, HeldNs: l.HeldNs, WakeWaitNs: l.WakeWaitNs,
+		SendStalls: l.SendStalls, RSSBytes: l.RSSBytes, PausedNs: l.PausedNs, HeldNs: l.HeldNs, WakeWaitNs: l.WakeWaitNs, GCCPUNs: l.GCCPUNs,
 		LoopRunQueueNs: l.LoopRunQueueNs, StealNs: l.StealNs, OthersNs: l.OthersNs,
 		VoluntarySwitches: l.Voluntary, InvoluntarySwitches: l.Involuntary,
 	}

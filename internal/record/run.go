@@ -193,6 +193,7 @@ type Health struct {
 	RunQueueShare     float64 `json:"run_queue_share"`
 	RunQueueNs        int64   `json:"run_queue_ns"`           // what all threads waited for a core
 	WakeWaitNs        int64   `json:"wake_wait_ns,omitempty"` // what a thread that wakes 100 times a second waited for a core
+	GCCPUNs           int64   `json:"gc_cpu_ns,omitempty"`    // processor time of the garbage collector
 	HeldNs            int64   `json:"held_ns,omitempty"`      // it was stopped for so long in all, in stretches too short for PausedNs
 	LoopRunQueueNs    int64   `json:"loop_run_queue_ns"`      // of that, the event loops' threads
 	StealNs           int64   `json:"steal_ns"`               // taken by the hypervisor, summed over the cores allowed

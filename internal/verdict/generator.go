@@ -30,6 +30,8 @@ const (
 	// givenUpLimit is the share of the arrivals that the generator may give up although a session was
 	// free.
 	givenUpLimit = 0.01
+	// collectorLimit is the share of the process's CPU that the garbage collector may take while arrivals wait.
+	collectorLimit = 1.0 / 3
 	// turnaroundLimit is the share of the sessions' time in closed loads that may pass between an
 	// answer and the next send, and turnaroundFloor the mean length below which it is let pass.
 	turnaroundLimit = 1.0 / 3
@@ -140,6 +142,11 @@ func (j *judge) overloaded() (out []string) {
 	if waited > waitingLimit && own > ownLimit*(own+service) {
 		out = append(out, fmt.Sprintf("the load was more than the generator can send: while arrivals waited, it took %s of the sessions' time itself; %s",
 			units.Fraction(own/(own+service)), j.remedy()))
+	}
+	h := &j.load.Health
+	if cpu := h.ProcessCPU * float64(h.ObservedNs); waited > waitingLimit && float64(h.GCCPUNs) > collectorLimit*cpu {
+		out = append(out, fmt.Sprintf("while arrivals waited, the garbage collector took %s of the generator's CPU; give it more memory (GOMEMLIMIT, GOGC), or lower the load",
+			units.Fraction(min(float64(h.GCCPUNs)/cpu, 1))))
 	}
 	if n := j.all.Unsent[measure.UnsentGenerator]; float64(n) > givenUpLimit*float64(j.all.Arrivals()) {
 		out = append(out, fmt.Sprintf("the generator gave up %s of the arrivals although sessions were free; %s",

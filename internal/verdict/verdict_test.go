@@ -69,6 +69,9 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"more asked for than can be sent", nil, func(_ *record.Run, a *measure.Account) {
 			a.Pace.IdleBacklogNs, a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = 6*s, 3, 4
 		}, Invalid, "while arrivals waited, it took 42.9 % of the sessions' time itself"},
+		{"a generator that collects garbage", nil, func(_ *record.Run, a *measure.Account) {
+			a.Pace.SaturatedNs, a.Health.ProcessCPU, a.Health.GCCPUNs = 6*s, 0.5, 3*s
+		}, Invalid, "the garbage collector took 50.0 % of the generator's CPU"},
 		{"a server that can't keep up", nil, func(_ *record.Run, a *measure.Account) {
 			a.Pace.SaturatedNs, a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = 6*s, 1, 9
 		}, Pass, ""},

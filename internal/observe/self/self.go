@@ -59,6 +59,7 @@ type Probe struct {
 	text     []byte // see readFile
 	samples  []metrics.Sample
 	pauses   []uint64 // counts of the runtime's histogram at the last sample
+	gcCPUNs  int64    // of the collector so far
 	cycles   uint64
 
 	listed int // how often threads were to be listed, see listEvery
@@ -88,7 +89,7 @@ func newProbe(s system) *Probe {
 	p := &Probe{
 		s: s, stop: make(chan struct{}),
 		threads: make(map[string]thread), throttle: make(map[string]int64),
-		samples: []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}},
+		samples: []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}, {Name: "/cpu/classes/gc/total:cpu-seconds"}},
 	}
 	p.last = p.read()
 	p.lastBeat = p.last
@@ -175,14 +176,15 @@ func (p *Probe) Sample() measure.Health {
 	}
 	h.RunQueueNs, h.LoopRunQueueNs = p.runQueueNs()
 	h.StealNs, h.OthersNs = p.coresNs(wallNs, cpuNs)
-	h.GCPauseNsMax, h.GCCycles = p.collections()
+	h.GCPauseNsMax, h.GCCycles, h.GCCPUNs = p.collections()
 	p.last, p.pausedNs, p.heldNs, p.wakeNs = now, 0, 0, 0
 	return h
 }
 
 // collections returns the longest stop of the world for the garbage collector since the last
-// call, rounded up to a bucket of the runtime's histogram (25 % wide), and how many there were.
-func (p *Probe) collections() (pauseNsMax int64, cycles uint32) {
+// call, rounded up to a bucket of the runtime's histogram (25 % wide), how many collections there were,
+// and their processor time, in ns.
+func (p *Probe) collections() (pauseNsMax int64, cycles uint32, cpuNs int64) {
 	metrics.Read(p.samples)
 	if p.samples[0].Value.Kind() == metrics.KindFloat64Histogram {
 		h := p.samples[0].Value.Float64Histogram()
@@ -194,7 +196,12 @@ func (p *Probe) collections() (pauseNsMax int64, cycles uint32) {
 		cycles = uint32(n - p.cycles)
 		p.cycles = n
 	}
-	return pauseNsMax, cycles
+	if p.samples[2].Value.Kind() == metrics.KindFloat64 {
+		now := int64(p.samples[2].Value.Float64() * 1e9)
+		cpuNs = now - p.gcCPUNs
+		p.gcCPUNs = now
+	}
+	return pauseNsMax, cycles, cpuNs
 }
 
 // longest is the upper end, in ns, of the highest bucket that has grown; the lower end where

@@ -162,7 +162,7 @@ func TestThisProcess(t *testing.T) {
 	}
 	runtime.GC()
 	h := p.Sample()
-	if h.GCCycles == 0 || h.GCPauseNsMax <= 0 || h.ProcessCPU <= 0 || len(text) == 0 {
+	if h.GCCycles == 0 || h.GCPauseNsMax <= 0 || h.GCCPUNs <= 0 || h.ProcessCPU <= 0 || len(text) == 0 {
 		t.Errorf("%+v", h)
 	}
 	if runtime.GOOS == "linux" && h.RSSBytes < 1<<20 {
