@@ -19,6 +19,7 @@ import (
 	"brunt/internal/report"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
+	"brunt/internal/units"
 	"brunt/internal/verdict"
 	"brunt/internal/workload"
 )
@@ -72,7 +73,7 @@ func (c *cooking) voice(out *outlets) (voice, error) {
 	v.tell.Failed = failures.failed
 	v.tell.Hint = func(h record.Hint) {
 		if h.Metric != string(measure.HintGenerator) {
-			c.lines.Comment(report.HintText(&h))
+			c.lines.Comment(report.HintText(&h, units.English))
 		}
 	}
 	if !c.o.Quiet {

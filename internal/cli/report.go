@@ -5,6 +5,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/verdict"
+	"brunt/internal/within"
 )
 
 func newReport(s *streams) *cobra.Command {
@@ -34,6 +35,11 @@ way it says so, and gives no verdict.`,
 				run.Thresholds, run.Warnings = nil, append(run.Warnings, verdict.UnderWay(run))
 			} else if sums != nil {
 				verdict.Judge(run, sums.Total())
+			}
+			if run.Total.RateWithin == nil {
+				if err := within.Fill(run, bundle.Intervals); err != nil {
+					return err
+				}
 			}
 			if err := f.print(s.out, run, bundle.Dir); err != nil {
 				return err

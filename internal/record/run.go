@@ -91,6 +91,7 @@ type Target struct {
 	Counts     Counts            `json:"counts"`
 	Service    Latency           `json:"service"`
 	Reconnects uint64            `json:"reconnects"`
+	RateWithin *Bounds           `json:"rate_within,omitempty"` // of successes a second
 }
 
 // Phase is a part of the load as it went.
@@ -112,6 +113,7 @@ type Phase struct {
 	Unsent     uint64  `json:"unsent,omitempty"`
 	Unfinished uint64  `json:"unfinished,omitempty"`
 	Response   Latency `json:"response"`
+	RateWithin *Bounds `json:"rate_within,omitempty"` // of Done a second
 }
 
 // Counts are plain numbers; see measure.Counts.
@@ -153,12 +155,14 @@ type Latency struct {
 	MaxNs     Ns      `json:"max_ns"`
 	LongestNs Ns      `json:"longest_ns,omitempty"` // the greatest finite value where MaxNs is null
 	HDR       string  `json:"hdr,omitempty"`        // HdrHistogram V2, compressed, base64
+	Within    *Within `json:"within,omitempty"`     // confidence intervals within the run
 }
 
 // Operation is the totals of one operation.
 type Operation struct {
 	Name        string  `json:"name"`
 	RatePerS    float64 `json:"rate_per_s"` // successful operations a second
+	RateWithin  *Bounds `json:"rate_within,omitempty"`
 	OfferedPerS float64 `json:"offered_per_s,omitempty"`
 	Offered     uint64  `json:"offered,omitempty"` // arrivals of open phases that fell due; of Run.Total only
 	Overdue     uint64  `json:"overdue,omitempty"` // of these, not sent yet when their schedule ended

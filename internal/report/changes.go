@@ -2,33 +2,52 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
 	"brunt/internal/units"
 )
 
-// mostChanges is how many changes the terminal shows.
+// mostChanges is how many changes the terminal shows, and how many events.
 const mostChanges = 12
 
 // changes are what the run saw while it ran.
-func changes(p *page, run *record.Run) {
-	if len(run.Hints) == 0 {
-		return
+func (t *teller) changes() cell.Table {
+	run := t.run
+	out := cell.Table{
+		ID: "changes", Title: t.say("CHANGES"), Note: t.say("hints, no proof: about one steady run in eight has one by chance"),
+		Columns: []cell.Column{{}, {Left: true, Wrap: true}},
 	}
-	p.heading("CHANGES", "hints, no proof: about one steady run in eight has one by chance")
 	hints := slices.Clone(run.Hints)
 	slices.SortStableFunc(hints, func(a, b record.Hint) int { return cmp.Compare(beganNs(&a), beganNs(&b)) })
 	shown := hints[:min(len(hints), mostChanges)]
 	for _, h := range shown {
-		at := padLeft(units.Span(time.Duration(beganNs(&h)).Round(time.Second)), 10) + "  "
-		p.paragraph("  "+at, dim, HintText(&h), plain)
+		out.Add(t.at(beganNs(&h)), cell.Text(t.hint(&h)))
 	}
 	if more := uint64(len(run.Hints)-len(shown)) + run.HintsMore; more > 0 {
-		p.line(p.o.paint(fmt.Sprintf("  and %s, see %s", units.Plural(more, "other", "others"), record.RunFile), dim))
+		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
 	}
+	return out
+}
+
+// events are what was done or decided meanwhile.
+func (t *teller) events() cell.Table {
+	out := cell.Table{ID: "events", Title: t.say("EVENTS"), Note: t.say("what was done or decided meanwhile"), Columns: []cell.Column{{}, {Left: true}, {Left: true, Wrap: true}}}
+	shown := t.run.Events[:min(len(t.run.Events), mostChanges)]
+	for _, e := range shown {
+		out.Add(t.at(e.AtNs), cell.Text(units.Clean(e.Kind)), cell.Text(units.Clean(e.Text)))
+	}
+	if more := len(t.run.Events) - len(shown); more > 0 {
+		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
+	}
+	return out
+}
+
+// at is a moment on the run's clock.
+func (t *teller) at(ns int64) cell.Cell {
+	return cell.Text(t.span(int64(time.Duration(ns).Round(time.Second)))).Marked(cell.Dim)
 }
 
 // beganNs is when a change did, on the run's clock. Records of old only know when it came to light.
@@ -40,46 +59,48 @@ func beganNs(h *record.Hint) int64 {
 }
 
 // HintText says a hint in words: what changed, from what to what, and how much that is.
-func HintText(h *record.Hint) string {
-	s := hintWords(h)
+func HintText(h *record.Hint, l units.Language) string { return (&teller{l: l}).hint(h) }
+
+func (t *teller) hint(h *record.Hint) string {
+	s := t.hintWords(h)
 	if h.Operation != "" && h.Operation != "all" {
 		s = units.Clean(h.Operation) + ": " + s
 	}
 	return s
 }
 
-func hintWords(h *record.Hint) string {
+func (t *teller) hintWords(h *record.Hint) string {
 	switch {
 	case h.Metric == "generator":
-		return fmt.Sprintf("the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", units.Span(time.Duration(h.To)))
+		return t.say("the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", t.span(int64(h.To)))
 	case h.Kind == "pause":
-		return fmt.Sprintf("pause: nothing succeeded for %s, after %s/s before", units.Span(time.Duration(h.LengthNs)), units.Rate(h.From))
+		return t.say("pause: nothing succeeded for %s, after %s before", t.span(h.LengthNs), t.rate(h.From))
 	case h.Kind == "recovery":
-		return fmt.Sprintf("recovery: operations succeed again, %s/s", units.Rate(h.To))
+		return t.say("recovery: operations succeed again, %s", t.rate(h.To))
 	}
-	name, value := hintMetric(h.Metric)
-	verb := "rose"
+	name, value := t.hintMetric(h.Metric)
+	text := "%s rose from %s to %s"
 	if h.To < h.From {
-		verb = "fell"
+		text = "%s fell from %s to %s"
 	}
-	s := fmt.Sprintf("%s %s from %s to %s", name, verb, value(h.From), value(h.To))
+	s := t.say(text, name, value(h.From), value(h.To))
 	if h.Ratio > 0 {
-		s += " (×" + units.Digits3(h.Ratio) + ")"
+		s += " (×" + t.digits(h.Ratio) + ")"
 	}
 	if h.Kind == "start-up" {
-		s = "start-up: " + s
+		s = t.say("start-up: %s", s)
 	}
 	return s
 }
 
-func hintMetric(metric string) (name string, value func(float64) string) {
+func (t *teller) hintMetric(metric string) (name string, value func(float64) string) {
 	switch metric {
 	case "p99":
-		return "response p99", units.Latency
+		return t.say("response p99"), t.time
 	case "throughput":
-		return "throughput", func(x float64) string { return units.Rate(x) + "/s" }
+		return t.say("throughput"), t.rate
 	case "errors":
-		return "share of failures", units.Fraction
+		return t.say("share of failures"), t.share
 	}
-	return units.Clean(metric), units.Digits3
+	return units.Clean(metric), t.digits
 }

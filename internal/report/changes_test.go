@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 func TestHintText(t *testing.T) {
@@ -19,12 +20,12 @@ func TestHintText(t *testing.T) {
 		{record.Hint{Metric: "throughput", Kind: "pause", From: 500, LengthNs: 1e9}, "pause: nothing succeeded for 1 s, after 500/s before"},
 		{record.Hint{Metric: "throughput", Kind: "recovery", To: 480}, "recovery: operations succeed again, 480/s"},
 	} {
-		if got := HintText(&c.hint); got != c.want {
+		if got := HintText(&c.hint, units.English); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 	generator := record.Hint{Metric: "generator", Kind: "pause", To: 3.2e9}
-	if got := HintText(&generator); !strings.Contains(got, "generator itself stood still for 3.2 s") {
+	if got := HintText(&generator, units.English); !strings.Contains(got, "generator itself stood still for 3.2 s") {
 		t.Errorf("%q", got)
 	}
 }

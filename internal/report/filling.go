@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/report/cell"
 	"brunt/internal/units"
 )
 
@@ -49,15 +50,15 @@ func (p *LoadProgress) Show(f Filling) {
 		return
 	}
 	p.last = now
-	fields := []cell{{"fill " + units.Clean(f.Table), bold}, {clock(elapsed), plain}}
+	fields := []field{{p.screen.say("fill %s", units.Clean(f.Table)), cell.Strong}, {clock(elapsed), cell.Plain}}
 	if f.AllTotal > 0 && p.screen.o.Live {
-		fields = append(fields, cell{gauge(min(float64(f.AllDone)/float64(f.AllTotal), 1), 16), cyan})
+		fields = append(fields, field{gauge(min(float64(f.AllDone)/float64(f.AllTotal), 1), 16), cell.Accent})
 	}
 	fields = append(fields,
-		cell{units.Rate(f.RatePerS) + " rows/s", bold},
-		cell{units.Count(f.AllDone) + " of " + units.Count(f.AllTotal) + " rows", plain})
+		field{p.screen.say("%s rows/s", units.Rate(f.RatePerS)), cell.Strong},
+		field{p.screen.say("%s of %s rows", units.Count(f.AllDone), units.Count(f.AllTotal)), cell.Plain})
 	if f.Left > 0 {
-		fields = append(fields, cell{clock(f.Left) + " left", dim})
+		fields = append(fields, field{p.screen.say("%s left", clock(f.Left)), cell.Dim})
 	}
 	p.screen.draw(fields)
 }

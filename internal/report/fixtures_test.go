@@ -9,6 +9,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 	"brunt/internal/verdict"
+	"brunt/internal/within"
 )
 
 // finish judges the run as the program does.
@@ -23,8 +24,50 @@ func fixtures() map[string]func() *record.Run {
 	return map[string]func() *record.Run{
 		"pass": passing, "fail": failing, "invalid": invalid, "incomplete": incomplete,
 		"closed": closedRun, "addresses": manyAddresses, "saturated": saturated, "one-operation": oneOperation,
-		"time-lost": timeWasLost,
+		"time-lost": timeWasLost, "within": withIntervals,
 	}
+}
+
+// kept sums intervals up and keeps them.
+type kept struct {
+	measure.Tally
+	intervals []*measure.Interval
+}
+
+func (k *kept) Interval(iv *measure.Interval) error {
+	k.intervals = append(k.intervals, iv)
+	return k.Tally.Interval(iv)
+}
+
+func (k *kept) each(f func(*measure.Interval) error) error {
+	for _, iv := range k.intervals {
+		if err := f(iv); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withIntervals is a run whose record has confidence intervals.
+func withIntervals() *record.Run {
+	run, _ := steady()
+	return run
+}
+
+// steady is a run whose response times change a little from second to second, and its intervals.
+func steady() (*record.Run, *kept) {
+	run, k := recordtest.Base(), &kept{}
+	run.Phases[1].StartNs = 2e9
+	recordtest.Load(k, run, "warm-up", 0, recordtest.Shape{Seconds: 2, PerS: 1000, ServiceNs: 500e3, LagNs: 9e3, WarmUp: true, Health: recordtest.Healthy})
+	for i := range 30 {
+		recordtest.Load(k, run, "hold", 2+i, recordtest.Shape{Seconds: 1, PerS: 2000 + 40*(i*7%5), ServiceNs: 300e3 * (1 + 0.05*float64(i*3%7)), LagNs: 8e3, Health: recordtest.Healthy})
+	}
+	run.Thresholds = []record.Threshold{{Text: "p(99) < 10ms", Pass: true, Value: 1_532_000, Unit: "ns", Limit: 1e7}}
+	finish(&k.Tally, run)
+	if err := within.Fill(run, k.each); err != nil {
+		panic(err)
+	}
+	return run, k
 }
 
 func passing() *record.Run {

@@ -4,14 +4,14 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"brunt/internal/record"
-	"brunt/internal/units"
+	"brunt/internal/report/cell"
 	"brunt/internal/verdict"
 )
 
@@ -21,7 +21,7 @@ var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
 	"brief":      Brief,
 	"json":       func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) },
 	"csv":        func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) },
-	"md":         func(w io.Writer, run *record.Run, _ Options) error { return Markdown(w, run) },
+	"md":         Markdown,
 	"picostress": func(w io.Writer, run *record.Run, _ Options) error { return Picostress(w, run) },
 }
 
@@ -98,58 +98,20 @@ func number(ns record.Ns) string {
 func float(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Markdown writes the headline figures as GitHub's Markdown, for a pull request or an issue.
-func Markdown(w io.Writer, run *record.Run) error {
+func Markdown(w io.Writer, run *record.Run, o Options) error {
+	t := &teller{run, o.Language, ""}
 	out := bufio.NewWriter(w)
 	print := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
-	print("## %s: %s\n\n", markdownText(run.Name), strings.ToUpper(run.Verdict.Result))
+	print("## %s: %s\n\n", cell.MarkdownText(run.Name), strings.ToUpper(t.say(run.Verdict.Result)))
 	for _, r := range run.Verdict.Reasons {
-		print("- %s\n", markdownText(r))
+		print("- %s\n", cell.MarkdownText(t.sentence(r)))
 	}
-	print("\n%s operations in %s, **%s/s**, %s failed; %s load, %s; %s; seed %d.\n\n",
-		units.Count(run.Total.Done), units.Span(time.Duration(run.DurationNs)), units.Rate(run.Total.RatePerS), units.Percent(run.Total.Failed, run.Total.Done),
-		run.LoadModel, units.Plural(run.Sessions, "session", "sessions"), markdownText(strings.Join(targetGroups(run), "; ")), run.Seed)
-	if lost, note := timeLost(run); lost != "" {
-		print("**Time lost: %s**; %s.\n\n", lost, note)
+	print("\n%s\n\n", t.say("%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.", plural(t, run.Total.Done, "operation", "operations"), t.span(run.DurationNs),
+		t.rate(run.Total.RatePerS), t.percent(run.Total.Failed, run.Total.Done), t.say(run.LoadModel), plural(t, run.Sessions, "session", "sessions"),
+		cell.MarkdownText(strings.Join(t.targetGroups(), "; ")), run.Seed))
+	if lost, note := t.timeLost(); lost != "" {
+		print("%s\n\n", t.say("**Time lost: %s**; %s.", lost, note))
 	}
-	print("| Operation | Time | Rate/s | Failed | Mean | p50 | p90 | p95 | p99 | p99.9 | Max |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
-	row := func(name, kind string, o *record.Operation, l *record.Latency) {
-		print("| %s | %s | %s | %s |", markdownText(name), kind, units.Rate(o.RatePerS), units.Percent(o.Failed, o.Done))
-		print(" %s |", units.Latency(l.MeanNs))
-		for _, ns := range []record.Ns{l.P50Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.MaxNs} {
-			print(" %s |", units.LatencyInt(ns))
-		}
-		print("\n")
-	}
-	for _, o := range append([]record.Operation{run.Total}, run.Operations...) {
-		if run.LoadModel != "closed" {
-			row(o.Name, "response", &o, &o.Response)
-			if o.Response.NoAnswer > 0 {
-				row(o.Name, "response of successes", &o, &o.ResponseOK)
-			}
-		}
-		row(o.Name, "service", &o, &o.Service)
-	}
-	if len(run.Thresholds) > 0 {
-		print("\n| Threshold | Value | |\n|---|---:|---|\n")
-		for _, t := range run.Thresholds {
-			print("| %s | %s | %s |\n", markdownText(t.Text), units.Value(float64(t.Value), t.Unit), map[bool]string{true: "pass", false: "**fail**"}[t.Pass])
-		}
-	}
-	watchedMarkdown(print, run)
-	if len(run.Warnings) > 0 {
-		print("\n")
-		for _, w := range run.Warnings {
-			print("- **%s**: %s", w.ID, markdownText(w.Text))
-			if w.Remedy != "" {
-				print("; %s", markdownText(w.Remedy))
-			}
-			print(".\n")
-		}
-	}
-	return out.Flush()
-}
-
-// markdownText makes text that means only itself in Markdown's tables and lines.
-func markdownText(s string) string {
-	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#", "\\#").Replace(units.Clean(s))
+	tables := t.all(t.latencies, t.thresholds, t.changed, t.failures, t.warnings)
+	return errors.Join(out.Flush(), cell.WriteMarkdown(w, o.Language, tables...))
 }

@@ -2,16 +2,18 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"strings"
 
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
 	"brunt/internal/units"
 )
 
-var quantileColumns = []column{
-	{head: "mean", priority: 3}, {head: "p50"}, {head: "p75", priority: 7}, {head: "p90", priority: 2}, {head: "p95", priority: 4},
-	{head: "p99"}, {head: "p99.9", priority: 1}, {head: "p99.99", priority: 6}, {head: "max"},
+// quantileColumns are the figures of a distribution.
+func (t *teller) quantileColumns() []cell.Column {
+	return []cell.Column{
+		{Head: t.say("mean"), Priority: 3}, {Head: "p50"}, {Head: "p75", Priority: 7}, {Head: "p90", Priority: 2}, {Head: "p95", Priority: 4},
+		{Head: "p99"}, {Head: "p99.9", Priority: 1}, {Head: "p99.99", Priority: 6}, {Head: t.say("max")},
+	}
 }
 
 // beyond is the share of values above each of quantileColumns. A quantile with less than one
@@ -19,67 +21,90 @@ var quantileColumns = []column{
 var beyond = [...]float64{1, 1, 1, 1, 1, 0.01, 0.001, 0.0001, 1}
 
 // quantiles are a distribution's cells in the order of quantileColumns.
-func quantiles(l *record.Latency, st style) []cell {
-	out := make([]cell, len(quantileColumns))
+func quantiles(l *record.Latency, m cell.Mark) []cell.Cell {
+	within := l.Within.All()
+	out := make([]cell.Cell, len(beyond))
 	for i, ns := range []record.Ns{record.Ns(l.MeanNs), l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
-		out[i] = cell{units.LatencyInt(ns), st}
+		out[i] = cell.Time(ns).Marked(m)
+		if i < len(within) {
+			out[i] = estimate(out[i], within[i])
+		}
 		switch all := l.Count + l.NoAnswer; {
 		case all == 0 || float64(all)*beyond[i] < 1, i == 0 && l.Count == 0:
-			out[i] = cell{"–", dim}
+			out[i] = cell.None()
 		case ns == record.Infinite:
-			out[i].style = red
+			out[i].Mark, out[i].Bounds = cell.Bad, nil
 		}
 	}
 	return out
 }
 
+// estimate gives a figure its interval within the run, where the record has one.
+func estimate(c cell.Cell, b *record.Bounds) cell.Cell {
+	if b == nil {
+		return c
+	}
+	c.Bounds = &cell.Bounds{Low: b.Low, High: b.High, Confidence: record.Confidence, Correlated: b.Correlated, Why: b.Why}
+	return c
+}
+
 // latencies is the table of operations: response and service time under each other.
-func latencies(p *page, run *record.Run) {
-	closed := run.LoadModel == "closed"
-	note := "response: from the intended start · service: from the actual send"
+func (t *teller) latencies() cell.Table {
+	run, closed := t.run, t.run.LoadModel == "closed"
+	note := t.say("response: from the intended start · service: from the actual send")
 	if run.Total.Response.NoAnswer > 0 {
-		note = "response: of all arrivals, ∞ without a good answer · service: of successes, from the actual send"
+		note = t.say("response: of all arrivals, ∞ without a good answer · service: of successes, from the actual send")
 	}
 	if closed {
-		note = "closed load: sessions wait for answers, so response = service"
+		note = t.say("closed load: sessions wait for answers, so response = service")
 	}
-	p.heading("LATENCY", note)
-	failed := column{head: "failed", priority: 5}
+	failed := cell.Column{Head: t.say("failed"), Priority: 5}
 	if run.Total.Failed > 0 {
-		failed.priority = 0
+		failed.Priority = 0
 	}
-	t := &table{columns: append([]column{{head: "operation", left: true}, {head: "rate/s"}, failed, {head: "time", left: true}}, quantileColumns...)}
-	if closed {
-		t.columns = append(t.columns[:3:3], quantileColumns...)
+	out := cell.Table{ID: "latency", Title: t.say("LATENCY"), Note: note}
+	out.Columns = []cell.Column{{Head: t.say("operation"), Left: true}, {Head: t.say("rate")}, failed}
+	if !closed {
+		out.Columns = append(out.Columns, cell.Column{Head: t.say("time"), Left: true})
 	}
-	add := func(o *record.Operation, name string, st style) {
-		failed := cell{units.Percent(o.Failed, o.Done), plain}
-		if o.Failed > 0 {
-			failed.style = red
-		}
-		row := []cell{{name, st}, {units.Rate(o.RatePerS), st}, failed}
-		if closed {
-			t.add(append(row, quantiles(&o.Service, st)...)...)
-			return
-		}
-		t.add(append(append(row, cell{"response", plain}), quantiles(&o.Response, st)...)...)
-		if o.Response.NoAnswer > 0 {
-			t.add(append(append(cells("", "", ""), cell{"of successes", dim}), quantiles(&o.ResponseOK, dim)...)...)
-		}
-		t.add(append(append(cells("", "", ""), cell{"service", dim}), quantiles(&o.Service, dim)...)...)
-	}
+	out.Columns = append(out.Columns, t.quantileColumns()...)
 	if len(run.Operations) != 1 {
-		add(&run.Total, "all", bold)
+		t.operation(&out, &run.Total, cell.Text(t.say("all")).Marked(cell.Strong))
 	}
-	for i := range run.Operations {
-		o := &run.Operations[i]
-		mark := map[bool]string{true: "└─ ", false: "├─ "}[i == len(run.Operations)-1]
-		if len(run.Operations) == 1 {
-			mark = ""
+	first, rest, others := foremost(run)
+	for _, o := range first {
+		name := cell.Text(units.Clean(o.Name))
+		if len(run.Operations) > 1 {
+			name.Depth = 1
 		}
-		add(o, mark+units.Clean(o.Name), plain)
+		t.operation(&out, o, name)
 	}
-	p.grid(t)
+	if rest != nil {
+		name := cell.Text(t.say("and %s", plural(t, others, "other", "others"))).Marked(cell.Dim)
+		name.Depth = 1
+		t.operation(&out, rest, name)
+		out.Foot = append(out.Foot, t.say("those done most often; --output csv has all"))
+	}
+	return out
+}
+
+// operation adds the rows of an operation.
+func (t *teller) operation(out *cell.Table, o *record.Operation, name cell.Cell) {
+	m := name.Mark
+	failed := cell.Share(o.Failed, o.Done)
+	if o.Failed > 0 {
+		failed.Mark = cell.Bad
+	}
+	row := []cell.Cell{name, estimate(cell.Rate(o.RatePerS), o.RateWithin).Marked(m), failed}
+	if t.run.LoadModel == "closed" {
+		out.Add(append(row, quantiles(&o.Service, m)...)...)
+		return
+	}
+	out.Add(append(append(row, cell.Text(t.say("response"))), quantiles(&o.Response, m)...)...)
+	if o.Response.NoAnswer > 0 {
+		out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("of successes")).Marked(cell.Dim)), quantiles(&o.ResponseOK, cell.Dim)...)...)
+	}
+	out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("service")).Marked(cell.Dim)), quantiles(&o.Service, cell.Dim)...)...)
 }
 
 // bucket is a row of the histogram: all values below an edge and not below the one before.
@@ -89,34 +114,31 @@ type bucket struct {
 }
 
 // histogram draws the distribution of all operations' response times.
-func histogram(p *page, run *record.Run) {
-	rows := buckets(&run.Total.Response)
+func (t *teller) histogram() cell.Table {
+	rows := buckets(&t.run.Total.Response)
 	if len(rows) < 2 {
-		return
+		return cell.Table{}
 	}
-	name := "RESPONSE TIME"
-	if run.LoadModel == "closed" {
-		name = "SERVICE TIME"
+	out := cell.Table{ID: "distribution", Title: t.say("RESPONSE TIME"), Note: t.say("share of successful operations, and of all up to there")}
+	if t.run.LoadModel == "closed" {
+		out.Title = t.say("SERVICE TIME")
 	}
-	p.heading(name, "share of successful operations, and of all up to there")
+	out.Columns = []cell.Column{{}, {Left: true}, {}, {}, {}, {Left: true}}
 	var most, total, upTo uint64
 	for _, r := range rows {
 		most = max(most, r.count)
 		total += r.count
 	}
-	room := p.columns - 2 - 19 - 2 - 2*(9+2) - 2
 	for _, r := range rows {
 		upTo += r.count
-		label := padLeft(edge(r.fromNs), 7) + " – " + padLeft(edge(r.toNs), 7)
-		p.line("  " + padLeft(label, 19) + "  " + padLeft(units.Percent(r.count, total), 9) + "  " +
-			p.o.paint(padLeft(units.Percent(upTo, total), 9), dim) + "  " + p.o.paint(bar(float64(r.count)/float64(most), room), cyan))
+		out.Add(cell.Text(t.l.Figure(edge(r.fromNs))), cell.Text("–"), cell.Text(t.l.Figure(edge(r.toNs))), cell.Share(r.count, total),
+			cell.Share(upTo, total).Marked(cell.Dim), cell.Figure(float64(r.count)/float64(most), cell.UnitBar).Marked(cell.Accent))
 	}
+	return out
 }
 
 // edge writes a bucket's edge, which has one significant digit.
-func edge(ns float64) string { return strings.Replace(span1(ns), ".00", "", 1) }
-
-func span1(ns float64) string {
+func edge(ns float64) string {
 	for _, u := range []struct {
 		name string
 		ns   float64
@@ -126,19 +148,6 @@ func span1(ns float64) string {
 		}
 	}
 	return fmt.Sprintf("%g ns", ns)
-}
-
-// bar draws a share of n columns in eighths; what isn't nothing is seen.
-func bar(part float64, n int) string {
-	eighths := int(math.Round(part * float64(n) * 8))
-	if part > 0 {
-		eighths = max(eighths, 1)
-	}
-	s := strings.Repeat("█", eighths/8)
-	if rest := eighths % 8; rest > 0 {
-		s += string([]rune("▏▎▍▌▋▊▉")[rest-1])
-	}
-	return s
 }
 
 // buckets cuts a distribution at 1, 2 and 5 times the powers of ten, from the first value to the

@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
 	"brunt/internal/units"
 )
 
@@ -77,32 +78,32 @@ func (p *Progress) Note(text string) { p.screen.note(text) }
 // Done removes the progress line.
 func (p *Progress) Done() { p.screen.clear() }
 
-func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []cell {
+func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []field {
 	elapsed := time.Duration(iv.EndNs)
 	phase := units.Clean(iv.Phase)
 	if iv.WarmUp && !strings.Contains(strings.ToLower(phase), "warm") {
-		phase += " (warm-up)"
+		phase += " " + p.screen.say("(warm-up)")
 	}
 	ok := p.counts.OK()
-	failed := cell{units.Count(p.counts.Failed()) + " failed", dim}
+	failed := field{p.screen.say("%s failed", units.Count(p.counts.Failed())), cell.Dim}
 	if p.counts.Failed() > 0 {
-		failed = cell{fmt.Sprintf("%s failed (%s)", units.Count(p.counts.Failed()), units.Percent(p.counts.Failed(), p.counts.Done)), red}
+		failed = field{p.screen.say("%s failed (%s)", units.Count(p.counts.Failed()), units.Percent(p.counts.Failed(), p.counts.Done)), cell.Bad}
 	}
-	p99 := cell{"p99 –", dim}
+	p99 := field{"p99 –", cell.Dim}
 	if p.tail.Count() > 0 {
-		p99 = cell{"p99 " + units.LatencyInt(p.tail.Quantile(0.99)), plain}
+		p99 = field{p.screen.say("p99 %s", units.LatencyInt(p.tail.Quantile(0.99))), cell.Plain}
 	}
 	part, left := p.part(elapsed)
-	fields := []cell{{padRight(phase, 8), bold}, {clock(elapsed), plain}}
+	fields := []field{{cell.PadRight(phase, 8), cell.Strong}, {clock(elapsed), cell.Plain}}
 	if part >= 0 && p.screen.o.Live {
-		fields = append(fields, cell{gauge(part, 16), cyan})
+		fields = append(fields, field{gauge(part, 16), cell.Accent})
 	}
-	fields = append(fields, cell{padLeft(units.Rate(float64(ok)/(float64(sinceNs)/1e9)), 7) + "/s", bold}, p99, failed)
+	fields = append(fields, field{cell.PadLeft(p.screen.say("%s", units.Rate(float64(ok)/(float64(sinceNs)/1e9))+"/s"), 9), cell.Strong}, p99, failed)
 	if iv.Backlog > 0 {
-		fields = append(fields, cell{"backlog " + units.Count(iv.Backlog), yellow})
+		fields = append(fields, field{p.screen.say("backlog %s", units.Count(iv.Backlog)), cell.Warn})
 	}
 	if left >= 0 {
-		fields = append(fields, cell{clock(left) + " left", dim})
+		fields = append(fields, field{p.screen.say("%s left", clock(left)), cell.Dim})
 	}
 	return fields
 }
@@ -132,7 +133,7 @@ func remaining(elapsed time.Duration, part float64) time.Duration {
 }
 
 // gauge draws a share of n columns within marks.
-func gauge(part float64, n int) string { return "▕" + padRight(bar(part, n), n) + "▏" }
+func gauge(part float64, n int) string { return "▕" + cell.PadRight(cell.Bar(part, n), n) + "▏" }
 
 // clock writes a length of time like a stopwatch: 0:07, 12:34, 1:02:03.
 func clock(d time.Duration) string {

@@ -10,6 +10,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
+	"brunt/internal/report/cell"
 )
 
 // tick is a second of a run.
@@ -70,7 +71,7 @@ func TestProgressOnTerminalFollowsItsWidth(t *testing.T) {
 			continue
 		}
 		line := strings.TrimSuffix(strings.TrimPrefix(s, "\r"), "\x1b[K")
-		if line = escapes.ReplaceAllString(line, ""); displayWidth(line) >= columns || line == "" || strings.Contains(line, "\n") {
+		if line = escapes.ReplaceAllString(line, ""); cell.Width(line) >= columns || line == "" || strings.Contains(line, "\n") {
 			t.Errorf("at %d columns: %q", columns, line)
 		}
 		if columns == 100 && !strings.Contains(line, "backlog 1,234") {

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"brunt/internal/report/cell"
+	"brunt/internal/report/words"
 )
 
 // What progress lines keep to.
@@ -25,6 +28,22 @@ type screen struct {
 	drawn bool
 }
 
+// field is a part of a progress line.
+type field struct {
+	text string
+	mark cell.Mark
+}
+
+// say is a text in the reader's language, filled with what package units wrote.
+func (s *screen) say(english string, args ...any) string {
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			args[i] = s.o.Language.Figure(text)
+		}
+	}
+	return words.In(s.o.Language, english, args...)
+}
+
 // every is how long to wait between lines.
 func (s *screen) every() time.Duration {
 	if s.o.Live {
@@ -35,7 +54,7 @@ func (s *screen) every() time.Duration {
 
 // draw shows a line in place of the one before. fields that don't fit are left out, the last
 // ones first. A terminal that hasn't taken the line before gets none: it would be old when it came.
-func (s *screen) draw(fields []cell) {
+func (s *screen) draw(fields []field) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w, ok := s.w.(interface{ Busy() bool }); ok && s.o.Live && w.Busy() {
@@ -56,27 +75,27 @@ func (s *screen) draw(fields []cell) {
 }
 
 // join puts fields beside each other in at most n columns; 0 means any number.
-func (s *screen) join(fields []cell, n int) string {
+func (s *screen) join(fields []field, n int) string {
 	var b strings.Builder
 	used := 0
 	for i, f := range fields {
 		if f.text == "" {
 			continue
 		}
-		w := displayWidth(f.text)
+		w := cell.Width(f.text)
 		if i > 0 && used > 0 {
 			w += 2
 		}
 		if n > 0 && used+w > n {
 			if used == 0 {
-				b.WriteString(s.o.paint(cut(f.text, n), f.style))
+				b.WriteString(s.o.paint(cell.Cut(f.text, n), f.mark))
 			}
 			break
 		}
 		if used > 0 {
 			b.WriteString("  ")
 		}
-		b.WriteString(s.o.paint(f.text, f.style))
+		b.WriteString(s.o.paint(f.text, f.mark))
 		used += w
 	}
 	return b.String()

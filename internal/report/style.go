@@ -6,17 +6,21 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"brunt/internal/report/cell"
+	"brunt/internal/units"
 )
 
-// Options are how a report or progress looks. The zero value is plain text 100 columns wide for
-// what isn't a terminal.
+// Options are how a report or progress looks. The zero value is plain English text 100 columns wide
+// for what isn't a terminal.
 type Options struct {
-	Width  int              // columns; 80 to 140 are used, 0 means 100
-	Color  bool             // ANSI colours
-	Path   string           // the bundle's folder, if there is one
-	Live   bool             // progress is drawn in place, as terminals can
-	Resize func() int       // Live: the width now, 0 if unknown; nil means Width
-	Now    func() time.Time // the clock of progress; nil means time.Now
+	Width    int              // columns; 80 to 140 are used, 0 means 100
+	Color    bool             // ANSI colours
+	Language units.Language   //
+	Path     string           // the bundle's folder, if there is one
+	Live     bool             // progress is drawn in place, as terminals can
+	Resize   func() int       // Live: the width now, 0 if unknown; nil means Width
+	Now      func() time.Time // the clock of progress; nil means time.Now
 }
 
 // OptionsFor returns what suits f: its width and, if it is a terminal that isn't TERM=dumb,
@@ -46,23 +50,18 @@ func (o Options) columns() int {
 	return min(max(o.Width, 80), 140)
 }
 
-// style is a way to emphasize; on a terminal without colour it does nothing.
-type style string
+func (o Options) look() cell.Look {
+	return cell.Look{Columns: o.columns(), Color: o.Color, Language: o.Language}
+}
 
-const (
-	plain  style = ""
-	bold   style = "1"
-	dim    style = "2"
-	red    style = "31"
-	green  style = "32"
-	yellow style = "33"
-	cyan   style = "36"
-	badge  style = "1;7"
-)
+// paint emphasizes s; on a terminal without colour it does nothing.
+func (o Options) paint(s string, m cell.Mark) string { return o.look().Paint(s, m) }
 
-func (o Options) paint(s string, st style) string {
-	if !o.Color || st == plain || s == "" {
+// badge paints s in the inverse of a mark's colour.
+func (o Options) badge(s string, m cell.Mark) string {
+	const inverse = "\x1b[1;7m"
+	if !o.Color {
 		return s
 	}
-	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
+	return inverse + o.paint(s, m) + "\x1b[0m"
 }

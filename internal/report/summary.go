@@ -7,179 +7,201 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
 
 // configuration is what was asked for.
-func configuration(p *page, run *record.Run) {
-	p.heading("CONFIGURATION", "")
-	var items []item
-	for _, t := range targetGroups(run) {
-		items = append(items, item{label: "target", value: t})
+func (t *teller) configuration() cell.Table {
+	run := t.run
+	out := tree{cell.Table{ID: "configuration", Title: t.say("CONFIGURATION"), Kind: cell.Tree}}
+	for _, g := range t.targetGroups() {
+		out.add(t.say("target"), cell.Text(g), "")
 	}
-	items = append(items, item{label: "load", value: loadLine(run)})
+	out.add(t.say("load"), cell.Text(t.loadLine()), "")
 	if run.Tier != "" {
-		it := item{label: "sessions", value: fmt.Sprintf("%d on the %s tier", run.Sessions, run.Tier), note: units.Clean(run.TierReason)}
+		value := t.say("%d on the %s tier", run.Sessions, t.say(run.Tier))
 		if run.Pipeline > 1 {
-			it.value += fmt.Sprintf(", up to %d requests in flight each", run.Pipeline)
+			value += t.say(", up to %d requests in flight each", run.Pipeline)
 		}
-		items = append(items, it)
+		out.add(t.say("sessions"), cell.Text(value), t.sentence(run.TierReason))
 	}
 	if run.Timing != "" {
-		items = append(items, item{label: "timing", value: units.Clean(run.Timing)})
+		out.add(t.say("timing"), cell.Text(t.sentence(run.Timing)), "")
 	}
-	items = append(items, item{label: "seed", value: fmt.Sprint(run.Seed)})
+	out.add(t.say("seed"), cell.Text(fmt.Sprint(run.Seed)), "")
 	if s := run.Setup; s != nil && len(s.Tables) > 0 {
-		items = append(items, item{label: "set-up", value: setupLine(s)})
+		out.add(t.say("set-up"), cell.Text(t.setupLine(s)), "")
 	}
 	if len(run.Command) > 0 {
-		items = append(items, item{label: "command", value: units.Clean(strings.Join(run.Command, " "))})
+		out.add(t.say("command"), cell.Text(units.Clean(strings.Join(run.Command, " "))), "")
 	}
-	if p.o.Path != "" {
-		items = append(items, item{label: "record", value: units.Clean(p.o.Path)})
+	if t.path != "" {
+		out.add(t.say("record"), cell.Text(units.Clean(t.path)), "")
 	}
-	p.tree(items)
+	return out.Table
 }
 
 // targetGroups says what the servers are, those of one product and version together.
-func targetGroups(run *record.Run) (out []string) {
+func (t *teller) targetGroups() (out []string) {
 	groups := map[string][]string{}
 	var order []string
-	for _, t := range run.Targets {
-		what := strings.TrimSpace(units.Clean(t.Product) + " " + units.Clean(t.Version))
+	for _, g := range t.run.Targets {
+		what := strings.TrimSpace(units.Clean(g.Product) + " " + units.Clean(g.Version))
 		if what == "" {
-			what = "server"
+			what = t.say("server")
 		}
-		what += " over " + units.Clean(t.Protocol)
+		what = t.say("%s over %s", what, units.Clean(g.Protocol))
 		if _, seen := groups[what]; !seen {
 			order = append(order, what)
 		}
-		groups[what] = append(groups[what], units.Clean(t.Address))
+		groups[what] = append(groups[what], units.Clean(g.Address))
 	}
 	for _, what := range order {
 		addresses := groups[what]
 		if n := len(addresses); n > 6 {
-			addresses = append(slices.Clone(addresses[:5]), fmt.Sprintf("and %d more", n-5))
+			addresses = append(slices.Clone(addresses[:5]), t.say("and %d more", n-5))
 		}
-		out = append(out, what+" at "+strings.Join(addresses, ", "))
+		out = append(out, t.say("%s at %s", what, strings.Join(addresses, ", ")))
 	}
 	return out
 }
 
-func loadLine(run *record.Run) string {
-	s := map[string]string{
-		"open": "open: arrivals follow the schedule", "closed": "closed: sessions send when they are free",
-		"mixed": "open and closed phases",
-	}[run.LoadModel]
-	if s == "" {
-		s = units.Clean(run.LoadModel)
+// models say what the load models are.
+var models = map[string]string{
+	"open": "open: arrivals follow the schedule", "closed": "closed: sessions send when they are free",
+	"mixed": "open and closed phases",
+}
+
+func (t *teller) loadLine() string {
+	s := units.Clean(t.run.LoadModel)
+	if known := models[s]; known != "" {
+		s = t.say(known)
 	}
-	s += ", " + units.Span(time.Duration(run.DurationNs))
+	s += ", " + t.span(t.run.DurationNs)
 	var warm int64
-	for _, ph := range run.Phases {
+	for _, ph := range t.run.Phases {
 		if ph.WarmUp {
 			warm += ph.DurationNs
 		}
 	}
 	if warm > 0 {
-		s += " after " + units.Span(time.Duration(warm)) + " of warm-up"
+		s += t.say(" after %s of warm-up", t.span(warm))
 	}
 	return s
 }
 
-func setupLine(s *record.Setup) string {
+// span is a length of time in words.
+func (t *teller) span(ns int64) string { return t.l.Figure(units.Span(time.Duration(ns))) }
+
+func (t *teller) setupLine(s *record.Setup) string {
 	var rows uint64
 	var names []string
-	for _, t := range s.Tables {
-		rows += t.Rows
-		names = append(names, units.Clean(t.Name))
+	for _, table := range s.Tables {
+		rows += table.Rows
+		names = append(names, units.Clean(table.Name))
 	}
 	d := time.Duration(s.DurationNs)
-	text := fmt.Sprintf("%s in %s (%s) filled in %s", units.Plural(rows, "row", "rows"), units.Plural(len(names), "table", "tables"), strings.Join(names, ", "), units.Span(d))
+	text := t.say("%s in %s (%s) filled in %s", plural(t, rows, "row", "rows"), plural(t, len(names), "table", "tables"), strings.Join(names, ", "), t.span(s.DurationNs))
 	if d > 0 && rows > 0 {
-		text += ", " + units.Rate(float64(rows)/d.Seconds()) + " rows/s"
+		text += t.say(", %s rows/s", t.l.Figure(units.Rate(float64(rows)/d.Seconds())))
 	}
 	return text
 }
 
 // totals are the run's figures over all operations.
-func totals(p *page, run *record.Run) {
-	p.heading("TOTAL", "warm-up excluded")
-	t := &run.Total
-	throughput := item{label: "rate", value: units.Rate(t.RatePerS) + "/s", style: bold, note: "succeeded"}
-	if t.OfferedPerS > 0 && run.LoadModel == "open" {
-		throughput.note = fmt.Sprintf("succeeded, of %s/s offered (%s)", units.Rate(t.OfferedPerS), units.Fraction(t.RatePerS/t.OfferedPerS))
+func (t *teller) totals() cell.Table {
+	run, all := t.run, &t.run.Total
+	out := tree{cell.Table{ID: "total", Title: t.say("TOTAL"), Note: t.say("warm-up excluded"), Kind: cell.Tree}}
+	note := t.say("succeeded")
+	if all.OfferedPerS > 0 && run.LoadModel == "open" {
+		note = t.say("succeeded, of %s offered (%s)", t.rate(all.OfferedPerS), t.share(all.RatePerS/all.OfferedPerS))
 	}
-	items := []item{throughput, {label: "done", value: units.Plural(t.Done, "operation", "operations"), note: "in " + units.Span(time.Duration(run.DurationNs))}}
-	if t.Offered > 0 && run.LoadModel == "open" {
-		items = append(items, item{label: "due", value: units.Plural(t.Offered, "arrival", "arrivals"), note: fates(t)})
+	out.add(t.say("rate"), estimate(cell.Rate(all.RatePerS), all.RateWithin).Marked(cell.Strong), note)
+	out.add(t.say("done"), cell.Text(plural(t, all.Done, "operation", "operations")), t.say("in %s", t.span(run.DurationNs)))
+	if all.Offered > 0 && run.LoadModel == "open" {
+		out.add(t.say("due"), cell.Text(plural(t, all.Offered, "arrival", "arrivals")), t.fates())
 	}
-	errors := item{label: "failed", value: units.Count(t.Failed), note: units.Percent(t.Failed, t.Done)}
-	if t.Failed > 0 {
-		errors.style, errors.note = red, errors.note+": "+strings.Join(verdict.ClassList(&t.Counts), ", ")
+	if all.Failed > 0 {
+		out.add(t.say("failed"), cell.Count(all.Failed).Marked(cell.Bad), t.percent(all.Failed, all.Done)+": "+strings.Join(verdict.ClassList(&all.Counts), ", "))
 	} else {
-		errors.value, errors.note = "none", ""
+		out.add(t.say("failed"), cell.Text(t.say("none")), "")
 	}
-	items = append(items, errors)
-	if lost, note := timeLost(run); lost != "" {
-		items = append(items, item{label: "time lost", value: lost, style: yellow, note: note})
+	if lost, note := t.timeLost(); lost != "" {
+		out.add(t.say("time lost"), cell.Text(lost).Marked(cell.Warn), note)
 	}
-	if t.Retries > 0 {
-		items = append(items, item{label: "retries", value: units.Count(t.Retries), note: units.Count(t.Attempts) + " attempts in all"})
+	t.rarities(&out, all)
+	if len(all.Status) > 0 {
+		out.add(t.say("status"), cell.Text(t.statusLine(all.Status)), "")
 	}
-	if t.Dropped > 0 {
-		items = append(items, item{label: "unsent", value: units.Count(t.Dropped), style: yellow, note: "arrivals given up without being sent: " + verdict.UnsentList(&t.Counts)})
+	if all.BytesIn > 0 && run.DurationNs > 0 {
+		perS := uint64(float64(all.BytesIn) / (float64(run.DurationNs) / 1e9))
+		out.add(t.say("received"), cell.Figure(float64(all.BytesIn), "bytes"), t.l.Figure(units.Size(perS)+"/s"))
 	}
-	if t.Unfinished > 0 {
-		items = append(items, item{label: "in flight", value: units.Count(t.Unfinished), style: yellow, note: "sent, and not answered when the load was cut off"})
-	}
-	if t.Late > 0 && run.LoadModel != "closed" {
-		items = append(items, item{label: "late", value: units.Count(t.Late), note: units.Percent(t.Late, t.Done) + " sent more than 1 ms after their intended start"})
-	}
-	if n := t.Missing + t.MissingUpdates + t.MissingDeletes; n > 0 {
-		items = append(items, item{label: "missing", value: units.Count(n), note: units.Percent(n, t.Done) + " found no row or key: " + verdict.MissingList(&t.Counts)})
-	}
-	if t.BadHash > 0 {
-		items = append(items, item{label: "bad hash", value: units.Count(t.BadHash), style: red})
-	}
-	if len(t.Status) > 0 {
-		items = append(items, item{label: "status", value: statusLine(t.Status)})
-	}
-	if t.BytesIn > 0 && run.DurationNs > 0 {
-		items = append(items, item{label: "received", value: units.Size(t.BytesIn), note: units.Size(uint64(float64(t.BytesIn)/(float64(run.DurationNs)/1e9))) + "/s"})
-	}
-	p.tree(items)
+	return out.Table
 }
 
+// rarities are the counts that are mostly 0.
+func (t *teller) rarities(out *tree, all *record.Operation) {
+	if all.Retries > 0 {
+		out.add(t.say("retries"), cell.Count(all.Retries), t.say("%s attempts in all", t.count(all.Attempts)))
+	}
+	if all.Dropped > 0 {
+		out.add(t.say("unsent"), cell.Count(all.Dropped).Marked(cell.Warn), t.say("arrivals given up without being sent: %s", verdict.UnsentList(&all.Counts)))
+	}
+	if all.Unfinished > 0 {
+		out.add(t.say("in flight"), cell.Count(all.Unfinished).Marked(cell.Warn), t.say("sent, and not answered when the load was cut off"))
+	}
+	if all.Late > 0 && t.run.LoadModel != "closed" {
+		out.add(t.say("late"), cell.Count(all.Late), t.say("%s sent more than 1 ms after their intended start", t.percent(all.Late, all.Done)))
+	}
+	if n := all.Missing + all.MissingUpdates + all.MissingDeletes; n > 0 {
+		out.add(t.say("missing"), cell.Count(n), t.say("%s found no row or key: %s", t.percent(n, all.Done), verdict.MissingList(&all.Counts)))
+	}
+	if all.BadHash > 0 {
+		out.add(t.say("bad hash"), cell.Count(all.BadHash).Marked(cell.Bad), "")
+	}
+}
+
+// Figures within sentences.
+func (t *teller) rate(x float64) string       { return t.l.Value(x, "per_s") }
+func (t *teller) share(f float64) string      { return t.l.Value(f, "share") }
+func (t *teller) count(n uint64) string       { return t.l.Figure(units.Count(n)) }
+func (t *teller) percent(a, of uint64) string { return t.l.Figure(units.Percent(a, of)) }
+func (t *teller) time(ns float64) string      { return t.l.Figure(units.Latency(ns)) }
+func (t *teller) timeInt(ns int64) string     { return t.l.Figure(units.LatencyInt(ns)) }
+func (t *teller) digits(x float64) string     { return t.l.Figure(units.Digits3(x)) }
+
 // timeLost says for how long nothing succeeded although something should have; "" if that wasn't so.
-func timeLost(run *record.Run) (lost, note string) {
-	s := &run.Standstill
+func (t *teller) timeLost() (lost, note string) {
+	s := &t.run.Standstill
 	if s.Count == 0 {
 		return "", ""
 	}
-	whole := max(run.DurationNs, s.TotalNs)
-	lost = fmt.Sprintf("%s of %s (%s)", units.Span(time.Duration(s.TotalNs)), units.Span(time.Duration(whole)), units.Fraction(part(s.TotalNs, whole)))
-	return lost, fmt.Sprintf("nothing succeeded: %s, the longest %s", units.Plural(s.Count, "time", "times"), units.Span(time.Duration(s.LongestNs)))
+	whole := max(t.run.DurationNs, s.TotalNs)
+	lost = t.say("%s of %s (%s)", t.span(s.TotalNs), t.span(whole), t.share(part(s.TotalNs, whole)))
+	return lost, t.say("nothing succeeded: %s, the longest %s", plural(t, s.Count, "time", "times"), t.span(s.LongestNs))
 }
 
-func statusLine(status map[string]uint64) string {
+func (t *teller) statusLine(status map[string]uint64) string {
 	var parts []string
 	for _, class := range []string{"1xx", "2xx", "3xx", "4xx", "5xx"} {
 		if n := status[class]; n > 0 {
-			parts = append(parts, class+" "+units.Count(n))
+			parts = append(parts, class+" "+t.count(n))
 		}
 	}
-	return strings.Join(parts, "   ")
+	return strings.Join(parts, " · ")
 }
 
 // fates says what became of the arrivals that fell due. The parts add up to them.
-func fates(t *record.Operation) string {
-	parts := []string{units.Count(t.OK) + " ok", units.Count(t.Failed) + " failed", units.Count(t.Dropped) + " unsent"}
-	if t.Unfinished > 0 {
-		parts = append(parts, units.Count(t.Unfinished)+" in flight at the end")
+func (t *teller) fates() string {
+	all := &t.run.Total
+	s := t.say("%s ok + %s failed + %s unsent", t.count(all.OK), t.count(all.Failed), t.count(all.Dropped))
+	if all.Unfinished > 0 {
+		s += t.say(" + %s in flight at the end", t.count(all.Unfinished))
 	}
-	return strings.Join(parts, " + ")
+	return s
 }
 
 func part(of, whole int64) float64 {

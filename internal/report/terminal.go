@@ -1,6 +1,6 @@
-// Package report tells what a run's record says: on a terminal, as JSON, CSV and Markdown; the
-// progress lines of a run under way; the lastWord and the warnings. It reads records and knows
-// nothing of how a run is made.
+// Package report tells what a run's record says: as tables of cells, from which come text for terminals,
+// Markdown and pages; as JSON and CSV; and the progress lines of a run under way. It reads records and
+// knows nothing of how a run is made.
 package report
 
 import (
@@ -9,105 +9,108 @@ import (
 	"strings"
 
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/report/words"
 	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
 
 // Terminal writes the report for people. It holds no control characters but those of Options.
 func Terminal(w io.Writer, run *record.Run, o Options) error {
-	p := &page{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
+	p := &printer{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
 	p.title(run)
-	for _, section := range []func(*page, *record.Run){
-		configuration, totals, latencies, histogram, phases, addresses, changes, watched, failures,
-		thresholds, generator, environment, warnings, lastWord,
-	} {
-		section(p, run)
+	p.tables(Tables(run, o))
+	p.lastWord(run)
+	return p.out.Flush()
+}
+
+// Brief writes the report for people in short: what was done, how long it took, what failed, and the
+// verdict. Warnings are only named.
+func Brief(w io.Writer, run *record.Run, o Options) error {
+	p := &printer{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
+	t := &teller{run, o.Language, o.Path}
+	p.title(run)
+	p.tables(t.all(t.totals, t.latencies, t.failures, t.thresholds))
+	p.lastWord(run)
+	if named := t.named(); len(named.Rows) > 0 {
+		p.lines(named)
 	}
 	return p.out.Flush()
 }
 
-// page lays out a report's sections. Errors of writing are kept by out.
-type page struct {
+// printer lays out a report for a terminal. Errors of writing are kept by out.
+type printer struct {
 	o       Options
 	columns int
 	out     *bufio.Writer
 }
 
-func (p *page) line(s string) { _, _ = p.out.WriteString(strings.TrimRight(s, " ") + "\n") }
+func (p *printer) line(s string) { _, _ = p.out.WriteString(strings.TrimRight(s, " ") + "\n") }
+
+func (p *printer) lines(t cell.Table) {
+	for _, l := range t.Lines(p.o.look()) {
+		p.line(l)
+	}
+}
+
+// tables writes tables with an empty line before each; the legend of their signs stands under the first
+// that has latencies, which uses all of them.
+func (p *printer) tables(all []cell.Table) {
+	legend := cell.Legend(p.o.Language, all...)
+	for i := range all {
+		p.line("")
+		p.lines(all[i])
+		if all[i].ID == "latency" {
+			for _, l := range legend {
+				for _, part := range cell.Wrap(l, p.columns-2) {
+					p.line(p.o.paint("  "+part, cell.Dim))
+				}
+			}
+		}
+	}
+}
 
 // title is the first line: the run's name and when it was, and a rule to the right edge.
-func (p *page) title(run *record.Run) {
-	left, name := "━━ ", cut(units.Clean(run.Name), p.columns/2)
+func (p *printer) title(run *record.Run) {
+	left, name := "━━ ", cell.Cut(units.Clean(run.Name), p.columns/2)
 	when := run.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	right := " brunt " + units.Clean(run.Brunt) + " ━━"
 	if run.Brunt == "" {
 		right = " brunt ━━"
 	}
-	used := displayWidth(left) + displayWidth(name) + 2 + displayWidth(when) + 1 + displayWidth(right)
+	used := cell.Width(left) + cell.Width(name) + 2 + cell.Width(when) + 1 + cell.Width(right)
 	rule := strings.Repeat("━", max(p.columns-used, 0))
-	p.line(p.o.paint(left, dim) + p.o.paint(name, bold) + "  " + when + " " + p.o.paint(rule+right, dim))
+	p.line(p.o.paint(left, cell.Dim) + p.o.paint(name, cell.Strong) + "  " + when + " " + p.o.paint(rule+right, cell.Dim))
 }
 
-// heading begins a section: its name and, dimmed, what it means.
-func (p *page) heading(name, note string) {
+// verdictMark is how a verdict is emphasized.
+func verdictMark(result string) cell.Mark {
+	return map[string]cell.Mark{verdict.Pass: cell.Good, verdict.Fail: cell.Bad, verdict.Invalid: cell.Warn}[result]
+}
+
+// lastWord is the verdict.
+func (p *printer) lastWord(run *record.Run) {
+	v := &run.Verdict
+	if v.Result == "" {
+		return
+	}
+	mark := verdictMark(v.Result)
+	name := " " + strings.ToUpper(words.In(p.o.Language, v.Result)) + " "
 	p.line("")
-	s := p.o.paint(name, bold)
-	if note != "" {
-		s += "  " + p.o.paint(cut(note, p.columns-displayWidth(name)-2), dim)
+	rule := strings.Repeat("━", max(p.columns-cell.Width(name)-2, 0))
+	if p.o.Color {
+		p.line(p.o.paint("━━", mark) + p.o.badge(name, mark) + p.o.paint(rule, mark))
+	} else {
+		p.line("━━" + name + rule)
 	}
-	p.line(s)
+	p.lines(reasons(run, p.o.Language))
 }
 
-// item is a label and its value in a tree.
-type item struct {
-	label string
-	value string
-	style style
-	note  string // dimmed, after the value
-}
-
-// tree writes items as the branches of a section; long values go on in further lines.
-func (p *page) tree(items []item) {
-	labels := 0
-	for _, it := range items {
-		labels = max(labels, displayWidth(it.label))
+// reasons are why the verdict is what it is.
+func reasons(run *record.Run, l units.Language) cell.Table {
+	t := cell.Table{ID: "reasons", Kind: cell.List}
+	for _, r := range run.Verdict.Reasons {
+		t.Add(cell.Text("●").Marked(verdictMark(run.Verdict.Result)), cell.Text(words.Sentence(l, units.Clean(r))))
 	}
-	for i, it := range items {
-		mark, next := "├─ ", "│  "
-		if i == len(items)-1 {
-			mark, next = "└─ ", "   "
-		}
-		indent := strings.Repeat(" ", labels+2)
-		room := p.columns - 3 - labels - 2
-		for k, text := range wrap(it.value, room) {
-			text = cut(text, room)
-			last := p.o.paint(text, it.style)
-			if free := room - displayWidth(text) - 2; it.note != "" && k == len(wrap(it.value, room))-1 && free > 8 {
-				last += "  " + p.o.paint(cut(it.note, free), dim)
-			}
-			if k == 0 {
-				p.line(p.o.paint(mark, dim) + padRight(it.label, labels+2) + last)
-			} else {
-				p.line(p.o.paint(next, dim) + indent + last)
-			}
-		}
-	}
-}
-
-// grid writes a table indented like a tree's branches.
-func (p *page) grid(t *table) {
-	for _, l := range t.lines(p.o, p.columns-2) {
-		p.line("  " + l)
-	}
-}
-
-// paragraph writes text wrapped, with a mark before its first line.
-func (p *page) paragraph(mark string, markStyle style, text string, st style) {
-	indent := displayWidth(mark)
-	for i, l := range wrap(text, p.columns-indent) {
-		if i == 0 {
-			p.line(p.o.paint(mark, markStyle) + p.o.paint(l, st))
-		} else {
-			p.line(strings.Repeat(" ", indent) + p.o.paint(l, st))
-		}
-	}
+	return t
 }

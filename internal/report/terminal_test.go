@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"brunt/internal/report/cell"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -65,7 +67,7 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 			}
 			for line := range strings.Lines(b.String()) {
 				line = strings.TrimSuffix(escapes.ReplaceAllString(line, ""), "\n")
-				if w := displayWidth(line); w > width {
+				if w := cell.Width(line); w > width {
 					t.Errorf("%s at %d columns has a line of %d: %q", name, width, w, line)
 				}
 			}
@@ -109,7 +111,7 @@ func TestWriteErrorsAreReported(t *testing.T) {
 	run := fixture(t, "pass")
 	for name, err := range map[string]error{
 		"terminal": Terminal(brokenPipe{}, run, Options{}), "json": JSON(brokenPipe{}, run),
-		"csv": CSV(brokenPipe{}, run), "markdown": Markdown(brokenPipe{}, run),
+		"csv": CSV(brokenPipe{}, run), "markdown": Markdown(brokenPipe{}, run, Options{}),
 	} {
 		if err == nil {
 			t.Errorf("%s: a broken pipe was not noticed", name)

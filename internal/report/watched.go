@@ -2,6 +2,7 @@ package report
 
 import (
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -11,76 +12,64 @@ const watchedLoad = "load"
 
 // watched is the table of what else happened. The load's own throughput is in it only if it
 // drifted.
-func watched(p *page, run *record.Run) {
-	t := &table{columns: []column{
-		{head: "what", left: true}, {head: "figure", left: true}, {head: "first", priority: 2}, {head: "mean", priority: 3},
-		{head: "max", priority: 1}, {head: "last"}, {head: "change", left: true},
+func (t *teller) watched() cell.Table {
+	out := cell.Table{ID: "watched", Title: t.say("WATCHED"), Note: t.say("warm-up excluded; counters as rates"), Columns: []cell.Column{
+		{Head: t.say("what"), Left: true}, {Head: t.say("figure"), Left: true}, {Head: t.say("first"), Priority: 2}, {Head: t.say("mean"), Priority: 3},
+		{Head: t.say("max"), Priority: 1}, {Head: t.say("last")}, {Head: t.say("change"), Left: true},
 	}}
-	for i := range run.Watched {
-		w := &run.Watched[i]
+	for i := range t.run.Watched {
+		w := &t.run.Watched[i]
 		name := units.Clean(w.Source)
 		for k := range w.Metrics {
 			m := &w.Metrics[k]
 			if w.Source == watchedLoad && (m.Trend == nil || m.Trend.Verdict != record.TrendDrift) {
 				continue
 			}
-			change, st := changeOf(m)
-			t.add(cell{name, plain}, cell{verdict.FigureName(m.Name), plain}, cell{units.Value(m.First, m.Unit), plain}, cell{units.Value(m.Mean, m.Unit), plain},
-				cell{units.Value(m.Max, m.Unit), plain}, cell{units.Value(m.Last, m.Unit), plain}, cell{change, st})
+			value := func(x float64) cell.Cell { return cell.Figure(x, m.Unit) }
+			out.Add(cell.Text(name), cell.Text(t.say(verdict.FigureName(m.Name))), value(m.First), value(m.Mean), value(m.Max), value(m.Last), t.change(m))
 			name = ""
 		}
 		if len(w.Metrics) == 0 {
-			t.add(cell{name, plain}, cell{"no samples", plain}, cell{}, cell{}, cell{}, cell{}, cell{units.Clean(w.Trouble), yellow})
+			out.Add(cell.Text(name), cell.Text(t.say("no samples")), cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Text(t.sentence(w.Trouble)).Marked(cell.Warn))
 		}
 	}
-	if len(t.rows) == 0 {
-		return
-	}
-	p.heading("WATCHED", "warm-up excluded; counters as rates")
-	p.grid(t)
+	return out
 }
 
-// changeOf says what a figure's trend is.
-func changeOf(m *record.WatchedMetric) (string, style) {
-	t := m.Trend
-	if t == nil {
-		return "", plain
+// change says what a figure's trend is.
+func (t *teller) change(m *record.WatchedMetric) cell.Cell {
+	trend := m.Trend
+	if trend == nil {
+		return cell.Cell{}
 	}
-	switch t.Verdict {
+	switch trend.Verdict {
 	case record.TrendLeak:
-		return "leak: " + verdict.GrowthText(m), red
+		return cell.Text(t.say("leak: %s", t.sentence(verdict.GrowthText(m)))).Marked(cell.Bad)
 	case record.TrendDrift:
-		return "drift: " + units.Signed(100*t.Share) + " %", yellow
+		return cell.Text(t.say("drift: %s", t.l.Value(trend.Share, "change"))).Marked(cell.Warn)
 	case record.TrendLevelling:
-		return "grew by " + units.Fraction(t.Share) + ", levelling off", dim
+		return cell.Text(t.say("grew by %s, levelling off", t.share(trend.Share))).Marked(cell.Dim)
 	case record.TrendUnjudged:
-		return "not judged: " + units.Clean(t.Why), dim
+		return cell.Text(t.say("not judged: %s", t.sentence(trend.Why))).Marked(cell.Dim)
 	}
-	return "steady", dim
+	return cell.Text(t.say("steady")).Marked(cell.Dim)
 }
 
-// watchedMarkdown is the table of judged figures that change.
-func watchedMarkdown(print func(string, ...any), run *record.Run) {
-	head := false
-	for i := range run.Watched {
-		w := &run.Watched[i]
-		for k := range w.Metrics {
-			m := &w.Metrics[k]
-			if m.Trend == nil || w.Source == watchedLoad && m.Trend.Verdict != record.TrendDrift {
-				continue
-			}
-			if !head {
-				print("\n| Watched | Figure | First | Max | Last | Change |\n|---|---|---:|---:|---:|---|\n")
-				head = true
-			}
-			change, _ := changeOf(m)
-			if v := m.Trend.Verdict; v == record.TrendLeak || v == record.TrendDrift {
-				change = "**" + markdownText(change) + "**"
-			} else {
-				change = markdownText(change)
-			}
-			print("| %s | %s | %s | %s | %s | %s |\n", markdownText(w.Source), markdownText(verdict.FigureName(m.Name)),
-				units.Value(m.First, m.Unit), units.Value(m.Max, m.Unit), units.Value(m.Last, m.Unit), change)
+// changed is the table of judged figures of what was watched, without those that are steady.
+func (t *teller) changed() cell.Table {
+	all := t.watched()
+	steady := t.say("steady")
+	rows := all.Rows
+	all.Rows = nil
+	name := ""
+	for _, row := range rows {
+		if row[0].Text != "" {
+			name = row[0].Text
+		}
+		if c := row[len(row)-1].Text; c != "" && c != steady {
+			row[0].Text = name
+			all.Add(row...)
 		}
 	}
+	return all
 }

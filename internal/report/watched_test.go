@@ -56,10 +56,10 @@ func TestWatchedIsReported(t *testing.T) {
 			t.Errorf("the report lacks %q:\n%s", want, text.String())
 		}
 	}
-	if err := Markdown(&md, leaking()); err != nil {
+	if err := Markdown(&md, leaking(), Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| pid:4711 | resident memory | 100 MiB | 164 MiB | 164 MiB | **leak: +64.0 MiB/h", "| pid:4711 | threads |"} {
+	for _, want := range []string{"| pid:4711 | resident memory | 100 MiB | 130 MiB | 164 MiB | 164 MiB | **leak: +64.0 MiB/h", "| pid:4711 | threads |"} {
 		if !strings.Contains(md.String(), want) {
 			t.Errorf("the Markdown lacks %q:\n%s", want, md.String())
 		}

@@ -9,6 +9,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"brunt/internal/driver"
@@ -18,6 +19,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/tier"
 	"brunt/internal/verdict"
+	"brunt/internal/within"
 	"brunt/internal/workload"
 )
 
@@ -197,7 +199,26 @@ func (r *Runner) Finish() error {
 	run.Failures = r.bundle.Failures()
 	run.Warnings = append(run.Warnings, missedReferences(r.stand.plan, run)...)
 	verdict.Judge(run, r.collector.Total())
+	r.spread()
 	return r.bundle.Finish(run)
+}
+
+// mostReadBack is how many intervals are read back at the end of a run, so that this takes seconds at
+// most. Of longer runs the report reads them.
+const mostReadBack = 20_000
+
+// spread puts confidence intervals within the run beside its figures, if there is a record to read.
+func (r *Runner) spread() {
+	if r.Dir == "" || r.collector.Total().Intervals > mostReadBack {
+		return
+	}
+	kept, err := record.Open(record.OS{}, r.Dir)
+	if err == nil {
+		err = within.Fill(r.Record, kept.Intervals)
+	}
+	if err != nil {
+		r.sinkFailed(fmt.Errorf("no confidence intervals: %w", err))
+	}
 }
 
 // Close drops what the run created and ends all connections. Without Finish the record goes too,

@@ -94,58 +94,59 @@ type Interval struct {
 // correlated is the autocorrelation of batches above which they don't count as independent.
 const correlated = 0.2
 
+// batchCount is how many batches a run is cut into.
+const batchCount = 10
+
 // MeanCI is the confidence interval of the mean of a series by the method of batch means
 // (Schmeiser 1982): 10 batches, Student's t with 9 degrees of freedom. Where the batches' lag-1
 // autocorrelation exceeds 0.2, the standard error is that of their effective number. It needs 20
 // values; confidence is in (0, 1).
 func MeanCI(v []float64, confidence float64) (Interval, error) {
-	const n = 10
-	if len(v) < 2*n {
-		return Interval{}, fmt.Errorf("a confidence interval of the mean needs %d values, there are %d", 2*n, len(v))
+	if len(v) < 2*batchCount {
+		return Interval{}, fmt.Errorf("a confidence interval of the mean needs %d values, there are %d", 2*batchCount, len(v))
 	}
-	b := BatchMeans(v, n)
-	_, deviation := meanDeviation(b)
+	whole, _ := meanDeviation(v)
+	return BatchCI(BatchMeans(v, batchCount), whole, confidence), nil
+}
+
+// BatchCI is the confidence interval of a figure of a run from the figures of its batches: those of at
+// least 2 consecutive parts of about equal length vary around that of the whole, with Student's t
+// (batch means: Schmeiser 1982; sectioning: Asmussen and Glynn 2007, III.4a; Nakayama 2014). Where the
+// batches' lag-1 autocorrelation exceeds 0.2, the standard error is that of their effective number.
+func BatchCI(batches []float64, whole, confidence float64) Interval {
+	n := len(batches)
+	var square float64
+	for _, v := range batches {
+		square += (v - whole) * (v - whole)
+	}
 	independent := float64(n)
-	rho := Autocorrelation(b)
+	rho := Autocorrelation(batches)
 	if rho > correlated {
 		independent = EffectiveSize(n, rho)
 	}
-	half := TQuantile(1-(1-confidence)/2, n-1) * deviation / math.Sqrt(independent)
-	whole, _ := meanDeviation(v)
-	return Interval{Value: whole, Low: whole - half, High: whole + half, Correlated: rho > correlated}, nil
+	half := TQuantile(1-(1-confidence)/2, float64(n-1)) * math.Sqrt(square/float64(n-1)/independent)
+	return Interval{Value: whole, Low: whole - half, High: whole + half, Correlated: rho > correlated}
 }
 
-// fewestExceedances is how many values of each section must lie beyond the quantile.
-const fewestExceedances = 10
+// FewestExceedances is how many values of each section must lie beyond a quantile.
+const FewestExceedances = 10
 
-// QuantileCI is the confidence interval of a quantile q of a run by sectioning (Asmussen and
-// Glynn 2007, III.4a; Nakayama 2014): the sections' quantiles vary around the quantile of the
-// whole, with Student's t. sections are consecutive parts of about equal length, 10 usually. It
-// refuses if a section has fewer than 10 values beyond the quantile.
+// QuantileCI is the confidence interval of a quantile q of a run by sectioning; see BatchCI. sections
+// are consecutive parts of about equal length, 10 usually. It refuses if a section has fewer than 10
+// values beyond the quantile.
 func QuantileCI(sections []*measure.Histogram, q, confidence float64) (Interval, error) {
 	n := len(sections)
 	if n < 2 {
 		return Interval{}, errors.New("a confidence interval of a quantile needs at least 2 sections")
 	}
 	all := measure.NewHistogram()
-	for i, h := range sections {
-		if beyond := float64(h.Count()) * min(q, 1-q); beyond < fewestExceedances {
-			return Interval{}, fmt.Errorf("section %d has %.0f values beyond the quantile %g; %d are needed", i+1, math.Floor(beyond), q, fewestExceedances)
-		}
-		all.Merge(h)
-	}
-	whole := float64(all.Quantile(q))
-	var square float64
 	values := make([]float64, n)
 	for i, h := range sections {
+		if beyond := float64(h.Count()) * min(q, 1-q); beyond < FewestExceedances {
+			return Interval{}, fmt.Errorf("section %d has %.0f values beyond the quantile %g; %d are needed", i+1, math.Floor(beyond), q, FewestExceedances)
+		}
+		all.Merge(h)
 		values[i] = float64(h.Quantile(q))
-		square += (values[i] - whole) * (values[i] - whole)
 	}
-	independent := float64(n)
-	rho := Autocorrelation(values)
-	if rho > correlated {
-		independent = EffectiveSize(n, rho)
-	}
-	half := TQuantile(1-(1-confidence)/2, float64(n-1)) * math.Sqrt(square/float64(n-1)/independent)
-	return Interval{Value: whole, Low: whole - half, High: whole + half, Correlated: rho > correlated}, nil
+	return BatchCI(values, float64(all.Quantile(q)), confidence), nil
 }

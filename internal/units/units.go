@@ -161,7 +161,7 @@ func Signed(x float64) string {
 }
 
 // Value writes a figure by its unit's name in the record: "ns", "seconds", "bytes", "share" or
-// "fraction", "per_s", "count".
+// "fraction", "per_s", "count", "cores", "change" (a signed share).
 func Value(v float64, unit string) string {
 	switch unit {
 	case "ns":
@@ -174,6 +174,10 @@ func Value(v float64, unit string) string {
 		return Fraction(v)
 	case "per_s":
 		return Rate(v) + "/s"
+	case "cores":
+		return strconv.FormatFloat(v, 'f', 2, 64) + " cores"
+	case "change":
+		return Signed(100*v) + " %"
 	case "count":
 		if v == math.Trunc(v) && v >= 0 && v < 1<<53 {
 			return Count(uint64(v))

@@ -52,7 +52,7 @@ type Shape struct {
 }
 
 // Load adds intervals of a made-up load: log-normal service times on a fixed grid of quantiles.
-func Load(t *measure.Tally, run *record.Run, phase string, fromS int, s Shape) {
+func Load(t measure.Sink, run *record.Run, phase string, fromS int, s Shape) {
 	for k := range s.Seconds {
 		iv := &measure.Interval{Kind: kindOf(run, phase), Index: fromS + k, Phase: phase, WarmUp: s.WarmUp, UnixNs: Began.UnixNano() + int64(fromS+k)*1e9, Account: measure.Account{StartNs: int64(fromS+k) * 1e9, EndNs: int64(fromS+k+1) * 1e9, Sessions: run.Sessions, Busy: s.Busy, Backlog: s.Backlog, Offered: uint64(s.PerS), Health: s.Health, Operations: make([]measure.OperationAccount, len(run.Operations)), Addresses: make([]measure.AddressAccount, len(run.Targets))}}
 		if run.LoadModel == "closed" {

@@ -1,0 +1,206 @@
+package cell
+
+import "strings"
+
+// gap is the distance of columns.
+const gap = 2
+
+// The least columns that the first column keeps while others can go, and at all; and a column that
+// wraps.
+const (
+	nameWidth      = 24
+	nameWidthLeast = 12
+	wrapLeast      = 24
+	wrapLines      = 2
+)
+
+// drawn is a cell as it is written: its figure, and what stands right of it.
+type drawn struct {
+	text, side string
+	mark       Mark
+	bar        float64 // the share that is drawn, if it is one
+	drawn      bool
+}
+
+// layout is a grid on its way to lines.
+type layout struct {
+	table *Table
+	look  Look
+	rows  [][]drawn
+	main  []int // widths of the columns' figures
+	side  []int // and of what stands beside them; 0 means nothing does
+	shown []bool
+}
+
+// grid lays the rows out in the look's columns, indented by two.
+func (t *Table) grid(k Look) []string {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	g := &layout{table: t, look: k, main: make([]int, len(t.Columns)), side: make([]int, len(t.Columns)), shown: make([]bool, len(t.Columns))}
+	g.draw()
+	g.fit(k.columns() - 2)
+	var out []string
+	if g.headed() {
+		head := make([]drawn, len(t.Columns))
+		for i, c := range t.Columns {
+			head[i] = drawn{text: c.Head, mark: Dim}
+		}
+		out = append(out, g.lines(head)...)
+	}
+	for _, row := range g.rows {
+		out = append(out, g.lines(row)...)
+	}
+	return out
+}
+
+func (g *layout) headed() bool {
+	for _, c := range g.table.Columns {
+		if c.Head != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// draw writes all cells and measures them.
+func (g *layout) draw() {
+	for i, c := range g.table.Columns {
+		g.main[i] = Width(c.Head)
+	}
+	for r, row := range g.table.Rows {
+		line := make([]drawn, len(g.table.Columns))
+		for i := range line {
+			c := at(row, i)
+			line[i] = drawn{text: branch(g.table.Rows, r, i) + c.Figure(g.look.Language), side: c.Spread(), mark: c.Mark, bar: c.Value, drawn: c.Unit == UnitBar}
+			g.side[i] = max(g.side[i], Width(line[i].side))
+			if c.Unit != UnitBar {
+				g.main[i] = max(g.main[i], Width(line[i].text))
+			}
+		}
+		g.rows = append(g.rows, line)
+	}
+}
+
+// branch is what stands before a name that has a depth: whether another of its parent follows.
+func branch(rows [][]Cell, r, i int) string {
+	if at(rows[r], i).Depth == 0 {
+		return ""
+	}
+	for _, later := range rows[r+1:] {
+		switch c := at(later, i); {
+		case c.Depth > 0:
+			return "├─ "
+		case c.Text != "":
+			return "└─ "
+		}
+	}
+	return "└─ "
+}
+
+func (g *layout) width(i int) int {
+	if g.side[i] > 0 {
+		return g.main[i] + 1 + g.side[i]
+	}
+	return g.main[i]
+}
+
+// fit says which columns are shown so that n columns suffice; it may narrow those of names and those
+// that wrap, and gives bars what is left.
+func (g *layout) fit(n int) {
+	total := -gap
+	wraps, bars := -1, -1
+	for i, c := range g.table.Columns {
+		g.shown[i] = true
+		total += g.width(i) + gap
+		if c.Wrap {
+			wraps = i
+		}
+		if len(g.table.Rows) > 0 && at(g.table.Rows[0], i).Unit == UnitBar {
+			bars = i
+		}
+	}
+	narrow := func(i, least int) {
+		if w := max(g.main[i]-(total-n), least); w < g.main[i] {
+			total -= g.main[i] - w
+			g.main[i] = w
+		}
+	}
+	if wraps >= 0 {
+		narrow(wraps, wrapLeast)
+	}
+	narrow(0, nameWidth)
+	for total > n {
+		last := -1
+		for i, c := range g.table.Columns {
+			if g.shown[i] && c.Priority > 0 && (last < 0 || c.Priority >= g.table.Columns[last].Priority) {
+				last = i
+			}
+		}
+		if last < 0 {
+			break
+		}
+		g.shown[last] = false
+		total -= g.width(last) + gap
+	}
+	narrow(0, nameWidthLeast)
+	if bars >= 0 && g.shown[bars] {
+		g.main[bars] = max(n-total+g.main[bars], 0)
+	}
+}
+
+// lines writes a row, in several lines where a column wraps.
+func (g *layout) lines(row []drawn) (out []string) {
+	more := ""
+	for i, c := range g.table.Columns {
+		if c.Wrap {
+			if all := Wrap(row[i].text, g.main[i]); len(all) > 1 {
+				row[i].text = Cut(all[0], g.main[i])
+				if more = Cut(all[1], g.main[i]); len(all) > wrapLines {
+					more = Cut(all[1]+" …", g.main[i])
+				}
+			}
+		}
+	}
+	out = append(out, g.line(row))
+	if more != "" {
+		rest := make([]drawn, len(row))
+		for i, c := range g.table.Columns {
+			if c.Wrap {
+				rest[i] = drawn{text: more, mark: row[i].mark}
+			}
+		}
+		out = append(out, g.line(rest))
+	}
+	return out
+}
+
+func (g *layout) line(row []drawn) string {
+	var b strings.Builder
+	b.WriteString("  ")
+	first := true
+	for i, c := range g.table.Columns {
+		if !g.shown[i] {
+			continue
+		}
+		if !first {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+		first = false
+		f := row[i]
+		text := Cut(f.text, g.main[i])
+		if f.drawn {
+			text = Bar(f.bar, g.main[i])
+		}
+		pad := strings.Repeat(" ", max(g.main[i]-Width(text), 0))
+		if c.Left {
+			b.WriteString(g.look.Paint(text, f.mark) + pad)
+		} else {
+			b.WriteString(pad + g.look.Paint(text, f.mark))
+		}
+		if g.side[i] > 0 {
+			b.WriteString(" " + g.look.Paint(f.side, Dim) + strings.Repeat(" ", g.side[i]-Width(f.side)))
+		}
+	}
+	return b.String()
+}

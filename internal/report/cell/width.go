@@ -1,0 +1,89 @@
+package cell
+
+import (
+	"math"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Width is how many columns a terminal gives to s (Unicode Standard Annex #11): wide and
+// fullwidth characters take two, combining marks and controls none.
+func Width(s string) (n int) {
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r >= 0x20 && r < 0x7f:
+		return 1
+	case unicode.IsControl(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Cut shortens s to at most n columns, with an ellipsis where something is missing.
+func Cut(s string, n int) string {
+	if Width(s) <= n {
+		return s
+	}
+	var b strings.Builder
+	used := 0
+	for _, r := range s {
+		w := runeWidth(r)
+		if used+w > n-1 {
+			break
+		}
+		b.WriteRune(r)
+		used += w
+	}
+	if n < 1 {
+		return ""
+	}
+	return b.String() + "…"
+}
+
+// PadRight fills s with spaces after it up to n columns.
+func PadRight(s string, n int) string { return s + strings.Repeat(" ", max(n-Width(s), 0)) }
+
+// PadLeft fills s with spaces before it up to n columns.
+func PadLeft(s string, n int) string { return strings.Repeat(" ", max(n-Width(s), 0)) + s }
+
+// Wrap breaks s between words into lines of at most n columns; longer words stand alone.
+func Wrap(s string, n int) (lines []string) {
+	line := ""
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }) {
+		switch {
+		case line == "":
+			line = word
+		case Width(line)+1+Width(word) <= n:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}
+
+// Bar draws a share of n columns in eighths; what isn't nothing is seen.
+func Bar(part float64, n int) string {
+	eighths := int(math.Round(part * float64(n) * 8))
+	if part > 0 {
+		eighths = max(eighths, 1)
+	}
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return s
+}

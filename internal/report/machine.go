@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/units"
+)
+
+// generator is how brunt itself was.
+func (t *teller) generator() cell.Table {
+	run, h := t.run, &t.run.Health
+	out := tree{cell.Table{ID: "generator", Title: t.say("GENERATOR"), Kind: cell.Tree}}
+	if run.LoadModel != "closed" {
+		t.lateness(&out)
+	}
+	out.add(t.say("CPU"), cell.Figure(h.ProcessCPUMean, "cores"), t.say("%s at most, %s per operation", t.l.Figure(fmt.Sprintf("%.2f", h.ProcessCPUMax)), t.time(h.CPUNsPerOperation)))
+	if h.LoopBusyMax > 0 {
+		out.add(t.say("event loops"), cell.Figure(h.LoopBusyMean, "share").Followed(t.say("busy")), t.say("%s at most", t.share(h.LoopBusyMax)))
+	}
+	if cores := float64(run.Environment.Cores); cores > 0 && h.OthersCPUMean > 0.01 {
+		out.add(t.say("others"), cell.Figure(h.OthersCPUMean, "cores"), t.say("%s of those that brunt may use; the hypervisor kept %s",
+			t.share(h.OthersCPUMean/cores), t.share(float64(h.StealNs)/cores/float64(max(run.DurationNs, 1)))))
+	}
+	if run.Awake != nil {
+		t.awake(&out, run.Awake)
+	}
+	out.add(t.say("memory"), cell.Figure(float64(h.RSSBytesMax), "bytes"), t.say("%s, longest pause %s", plural(t, int(h.GCCycles), "collection", "collections"), t.timeInt(h.GCPauseNsMax)))
+	note := t.say("requests on average, by Little's law")
+	if h.SessionsMean > 0 {
+		note += t.say("; %s sessions connected of %d", t.digits(h.SessionsMean), run.Sessions)
+	}
+	out.add(t.say("in flight"), cell.Text(t.l.Figure(inFlight(h.InFlightMean))), note)
+	if h.CeilingPerS > 0 {
+		out.add(t.say("ceiling"), cell.Rate(h.CeilingPerS), t.say("this machine's own measured maximum; the run reached %s", t.share(run.Total.RatePerS/h.CeilingPerS)))
+	}
+	if h.CgroupThrottledNs > 0 {
+		out.add(t.say("throttled"), cell.Time(float64(h.CgroupThrottledNs)).Marked(cell.Warn), t.say("by the control group's CPU limit"))
+	}
+	if h.PausedNs > 0 {
+		out.add(t.say("stood still"), cell.Time(float64(h.PausedNs)).Marked(cell.Warn), t.say("suspended, stopped or starved"))
+	}
+	return out.Table
+}
+
+// lateness is how well an open load's schedule was kept.
+func (t *teller) lateness(out *tree) {
+	h, v := &t.run.Health, &t.run.Verdict
+	note := t.say("actual send − intended start")
+	if h.OwnLagCount > 0 && h.OwnLagP99Ns != h.LagP99Ns {
+		note += t.say("; %s of the generator's own", t.timeInt(h.OwnLagP99Ns))
+	}
+	out.add(t.say("lag p99"), cell.Time(float64(h.LagP99Ns)), note)
+	if t.run.Total.Unhindered.Count > 0 {
+		out.add(t.say("good to"), cell.Text(t.say("± %s at p99", t.timeInt(int64(v.AddedP99Ns)))),
+			t.say("± %s at p50: what the generator's own lag adds to response times", t.timeInt(int64(v.AddedP50Ns))))
+	}
+}
+
+// awake is what was done to keep the machine awake.
+func (t *teller) awake(out *tree, a *record.Awake) {
+	value, note := t.say("may sleep"), t.sentence(a.ThreadsReason)
+	if a.Threads > 0 {
+		value, note = t.say("kept awake"), t.say("%s of idle priority used what nobody wanted", plural(t, a.Threads, "thread", "threads"))
+	}
+	if a.DMALatency {
+		note += t.say("; deep sleep prevented")
+	}
+	if a.Nice != 0 {
+		note += t.say("; brunt ran with nice %d", a.Nice)
+	}
+	out.add(t.say("cores"), cell.Text(value), note)
+}
+
+func inFlight(x float64) string {
+	if x > 0 && x < 0.01 {
+		return "< 0.01"
+	}
+	return units.Digits3(x)
+}
+
+// environment is the machine that generated the load, and the servers' settings.
+func (t *teller) environment() cell.Table {
+	e := &t.run.Environment
+	if e.OS == "" {
+		return cell.Table{}
+	}
+	out := tree{cell.Table{ID: "environment", Title: t.say("ENVIRONMENT"), Kind: cell.Tree}}
+	cores := plural(t, e.Cores, "core", "cores")
+	if e.CPUQuota != "" {
+		cores += t.say(", limited to %s", e.CPUQuota)
+	}
+	if e.Governor != "" {
+		cores += t.say(", governor %s", units.Clean(e.Governor))
+	}
+	system := t.say("%s %s on %s", e.OS, units.Clean(e.Kernel), e.Arch)
+	if e.Container {
+		system += t.say(", in a container")
+	}
+	machine := slices.DeleteFunc([]string{units.Clean(e.Hostname), units.Clean(e.CPU), cores, t.l.Figure(units.Size(e.MemoryB))}, func(s string) bool { return s == "" })
+	out.add(t.say("machine"), cell.Text(strings.Join(machine, " · ")), "")
+	out.add(t.say("system"), cell.Text(system+" · "+units.Clean(e.Go)+" · GOMAXPROCS "+strconv.Itoa(e.MaxProcs)), "")
+	for _, g := range t.run.Targets {
+		if len(g.Settings) == 0 {
+			continue
+		}
+		var parts []string
+		for k, v := range g.Settings {
+			parts = append(parts, units.Clean(k)+" "+units.Clean(v))
+		}
+		slices.Sort(parts)
+		label := t.say("server")
+		if len(t.run.Targets) > 1 {
+			label = units.Clean(g.Address)
+		}
+		out.add(label, cell.Text(strings.Join(parts, " · ")), "")
+	}
+	return out.Table
+}

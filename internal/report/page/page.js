@@ -1,0 +1,311 @@
+// The page's script: it draws the charts that can be explored in place of those that are printed, and
+// follows a run under way. It fetches nothing unless the page is live.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  root.classList.add("scripted");
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const say = (id, ...args) => args.reduce((s, a) => s.replace("%s", a), data.texts[id] || id);
+  const russian = data.language === "ru";
+
+  // Figures, as package units writes them.
+  const figure = s => {
+    if (!russian) return s;
+    const names = { ns: "нс", "µs": "мкс", ms: "мс", s: "с", B: "Б", KiB: "КиБ", MiB: "МиБ", GiB: "ГиБ" };
+    return s.replace(/,/g, "\u00a0").replace(/\./g, ",").replace(/ (ns|µs|ms|s|B|KiB|MiB|GiB)$/, (_, u) => "\u00a0" + names[u]).replace(/\/s$/, "/с");
+  };
+  const digits3 = x => x >= 99.95 ? x.toFixed(0) : x >= 9.995 ? x.toFixed(1) : x.toFixed(2);
+  const thousands = s => s.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  const number = x => x == null ? "–" : figure(Math.abs(x) >= 999.5 ? thousands(x.toFixed(0)) : digits3(x));
+  const count = n => figure(thousands(String(n)));
+  const rate = x => x == null ? "–" : figure((x >= 999.5 ? thousands(x.toFixed(0)) : digits3(x)) + "/s");
+  const time = ns => {
+    if (ns == null) return "–";
+    if (ns === Infinity) return "∞";
+    for (const [u, of] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) if (ns >= of * 0.9995) return figure(digits3(ns / of) + " " + u);
+    return figure(Math.round(ns) + " ns");
+  };
+  const size = b => {
+    if (b == null) return "–";
+    for (const u of ["B", "KiB", "MiB"]) { if (b < 1000) return figure((u === "B" ? b : digits3(b)) + " " + u); b /= 1024; }
+    return figure(digits3(b) + " GiB");
+  };
+  const share = x => x == null ? "–" : figure(digits3(100 * x) + " %");
+  const clock = s => {
+    const two = n => String(n).padStart(2, "0"), w = Math.floor(s + 1e-9), rest = s - w;
+    return (w >= 3600 ? Math.floor(w / 3600) + ":" + two(Math.floor(w / 60) % 60) : Math.floor(w / 60)) + ":" + two(w % 60) + (rest > 0.05 ? figure(rest.toFixed(1).slice(1)) : "");
+  };
+
+  // A run's distributions: of each slot a list of [bucket, count], for response and service time.
+  const octave = 32;
+  const edge = i => i < 2 * octave ? i : (i % octave + octave) * 2 ** (Math.floor(i / octave) - 1);
+  const middle = i => i < 2 * octave ? i : Math.sqrt(edge(i) * edge(i + 1));
+  const decode = (text, slots) => {
+    const bytes = atob(text);
+    let at = 0;
+    const next = () => {
+      let v = 0, of = 1, b;
+      do { b = bytes.charCodeAt(at++); v += (b & 127) * of; of *= 128; } while (b > 127);
+      return v;
+    };
+    const list = () => {
+      const out = [];
+      for (let n = next(), i = 0; n > 0; n--) { i += next(); out.push([i, next()]); }
+      return out;
+    };
+    const out = [];
+    for (let k = 0; k < slots; k++) out.push({ response: list(), service: list() });
+    return out;
+  };
+  const prepare = run => {
+    const c = run.columns;
+    run.x = c.start.map((s, i) => (s + c.end[i]) / 2);
+    run.sketches = decode(c.sketches, c.start.length);
+  };
+  data.runs.forEach(prepare);
+
+  // sum is the distribution of a window of a run, by bucket.
+  const sum = (run, kind, within) => {
+    const counts = new Map();
+    let n = 0, missing = 0;
+    run.sketches.forEach((slot, k) => {
+      if (within ? !within(k) : run.columns.warmUp[k]) return;
+      for (const [i, m] of slot[kind]) { counts.set(i, (counts.get(i) || 0) + m); n += m; }
+      if (kind === "response") missing += run.columns.noAnswer[k];
+    });
+    return { list: [...counts].sort((a, b) => a[0] - b[0]), answered: n, missing, all: n + missing };
+  };
+  // quantiles are the values at ascending shares.
+  const quantiles = (d, shares) => {
+    let i = 0, seen = 0;
+    return shares.map(q => {
+      const rank = Math.max(Math.ceil(q * d.all - 1e-9), 1);
+      while (i < d.list.length && seen + d.list[i][1] < rank) seen += d.list[i++][1];
+      return d.all === 0 ? null : i < d.list.length ? middle(d.list[i][0]) : Infinity;
+    });
+  };
+
+  let run = data.runs[0], chosen = null, plots = [], heat = null, curve = null;
+  const css = name => getComputedStyle(root).getPropertyValue(name).trim();
+  const color = n => css("--c" + (n % 7 + 1));
+  const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3], [4, 4], [12, 4], [1, 2]];
+  const line = (label, n, value, more) => Object.assign({ label, stroke: color(n), width: 1.5, dash: dashes[n % 7], value: (_, v) => value(v), points: { show: false } }, more);
+
+  // What the charts over time show.
+  const kinds = {
+    rate: () => {
+      const c = run.columns, low = c.rateLow, high = c.rateHigh;
+      const joined = low.some((v, i) => v !== high[i]);
+      const series = [line(say("achieved"), 0, rate), line(say("offered"), 1, rate)], ys = [c.rate, c.offered], bands = [];
+      if (joined) {
+        series.push(line(say("most of its intervals"), 5, rate, { width: .5 }), line(say("least of its intervals"), 5, rate, { width: .5 }));
+        ys.push(high, low);
+        bands.push({ series: [3, 4], fill: css("--c6") + "33" });
+      }
+      return { series, ys, bands, axis: rate };
+    },
+    latency: () => {
+      const c = run.columns;
+      return { series: [line("p50", 0, time), line("p90", 2, time), line("p99", 1, time), line(say("max"), 3, time), line(say("service") + " p50", 5, time), line(say("service") + " p99", 4, time)],
+        ys: [c.p50, c.p90, c.p99, c.max, c.service50, c.service99], axis: time, log: true };
+    },
+    errors: () => {
+      const c = run.columns, names = Object.keys(c.errors);
+      const series = names.map((n, i) => line(n, i, rate)), ys = names.map(n => c.errors[n]);
+      if (c.unsent.some(v => v > 0)) { series.push(line(say("unsent"), series.length, rate)); ys.push(c.unsent); }
+      return { series, ys, axis: rate };
+    },
+    sessions: () => ({ series: [line(say("sessions waiting for answers"), 0, number), line(say("backlog"), 1, number)], ys: [run.columns.busy, run.columns.backlog], axis: number }),
+    cpu: () => ({ series: [line("brunt", 0, number), line(say("others"), 2, number), line(say("hypervisor"), 3, number)], ys: [run.columns.cpu, run.columns.others, run.columns.steal], axis: number }),
+    loop: () => ({ series: [line(say("busiest event loop"), 0, share)], ys: [run.columns.loop], axis: share }),
+    memory: () => ({ series: [line(say("memory"), 0, size)], ys: [run.columns.rss], axis: size }),
+  };
+  const bandColors = { change: "--c5", fault: "--c2", standstill: "--c2", event: "--c3", "warm-up": "--mute" };
+  const drawBands = u => {
+    const { ctx, bbox } = u;
+    ctx.save();
+    for (const b of run.bands) {
+      const from = Math.max(u.valToPos(b.from, "x", true), bbox.left), to = Math.min(u.valToPos(b.to, "x", true), bbox.left + bbox.width);
+      if (to < bbox.left || from > bbox.left + bbox.width) continue;
+      ctx.fillStyle = css(bandColors[b.kind] || "--c3");
+      ctx.globalAlpha = to - from < 3 ? .8 : .16;
+      ctx.fillRect(from, bbox.top, Math.max(to - from, 2), bbox.height);
+    }
+    ctx.restore();
+  };
+  const axis = (values, more) => Object.assign({ stroke: css("--ink"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, values: (_, all) => all.map(v => v == null ? "" : values(v)) }, more);
+  const positive = ys => ys.map(y => y.map(v => v > 0 ? v : null));
+
+  const overTime = fig => {
+    const spec = kinds[fig.dataset.chart]();
+    const u = new uPlot({
+      width: fig.clientWidth, height: 250, ms: 1, scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_, lo, hi) => [Math.min(0, lo || 0), (hi || 1) * 1.05] } },
+      axes: [axis(clock), axis(spec.axis, { size: 78 })], series: [{ label: say("time"), value: (_, v) => v == null ? "–" : clock(v) }, ...spec.series], bands: spec.bands || [],
+      cursor: { sync: { key: "brunt" }, drag: { x: true, y: false, setScale: false } },
+      hooks: { drawClear: [drawBands], setSelect: [u => {
+        if (u.select.width < 3) return;
+        setWindow(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+        u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+      }] },
+    }, [run.x, ...(spec.log ? positive(spec.ys) : spec.ys)], fig);
+    u.over.addEventListener("dblclick", () => setWindow());
+    plots.push({ fig, u });
+  };
+
+  // The percentile curve: on its axis each further nine takes as much room as the one before.
+  const most = Math.max(...data.runs.map(r => r.nines));
+  const grid = Array.from({ length: Math.round(most * 50) + 1 }, (_, i) => i / 50);
+  const ofNines = n => 1 - 10 ** -n;
+  const finite = all => all.map(v => v == null || v === Infinity || v <= 0 ? null : v);
+  const percent = n => n === 0 ? "0 %" : figure(String(+(100 * ofNines(n)).toPrecision(Math.ceil(n) + 2)) + " %");
+  const within = k => chosen && run.columns.end[k] > chosen[0] && run.columns.start[k] < chosen[1];
+  const curves = () => {
+    const series = [{ label: say("quantile"), value: (_, v) => v == null ? "–" : percent(v) }], ys = [grid];
+    data.runs.forEach((r, i) => {
+      const name = data.runs.length > 1 ? r.name + ": " : "";
+      series.push(line(name + say("response"), 2 * i, time), line(name + say("service"), 2 * i + 1, time));
+      ys.push(finite(quantiles(sum(r, "response"), grid.map(ofNines))), finite(quantiles(sum(r, "service"), grid.map(ofNines))));
+    });
+    if (chosen) {
+      series.push(line(say("response in the window"), 4, time, { width: 2.5 }));
+      ys.push(finite(quantiles(sum(run, "response", within), grid.map(ofNines))));
+    }
+    return { series, ys };
+  };
+  const drawCurve = fig => {
+    if (curve) curve.destroy();
+    const { series, ys } = curves();
+    curve = new uPlot({
+      width: fig.clientWidth, height: 300, scales: { x: { time: false, range: [0, most] }, y: { distr: 3 } },
+      axes: [axis(percent, { splits: () => [0, 0.30103, ...Array.from({ length: Math.floor(most + 1e-9) }, (_, i) => i + 1)] }), axis(time, { size: 78 })], series, cursor: { drag: { setScale: false } },
+    }, ys, fig);
+  };
+
+  // The heat map: time by response time, the darker the more answers.
+  const rows = 8; // buckets in a row: a quarter of an octave
+  const drawHeat = () => {
+    const canvas = heat.canvas, ratio = devicePixelRatio || 1, c = run.columns;
+    canvas.width = canvas.clientWidth * ratio;
+    canvas.height = canvas.clientHeight * ratio;
+    const g = canvas.getContext("2d"), left = 78, bottom = 22, w = canvas.clientWidth - left, h = canvas.clientHeight - bottom;
+    g.scale(ratio, ratio);
+    let low = Infinity, high = 0, top = 0;
+    const columns = run.sketches.map(slot => {
+      const m = new Map();
+      for (const [i, n] of slot.response) {
+        const row = Math.floor(i / rows), v = (m.get(row) || 0) + n;
+        m.set(row, v);
+        low = Math.min(low, row); high = Math.max(high, row); top = Math.max(top, v);
+      }
+      return m;
+    });
+    const from = c.start[0] || 0, to = c.end[c.end.length - 1] || 1;
+    heat.x = s => left + (s - from) / (to - from) * w;
+    heat.s = x => Math.min(Math.max(from + (x - left) / w * (to - from), from), to);
+    if (low === Infinity) return;
+    high++;
+    const y = row => h - (row - low) / (high - low) * h;
+    g.fillStyle = css("--heat");
+    columns.forEach((m, k) => {
+      const x = heat.x(c.start[k]), wide = Math.max(heat.x(c.end[k]) - x, .6);
+      for (const [row, n] of m) { g.globalAlpha = .12 + .88 * Math.log(n + 1) / Math.log(top + 1); g.fillRect(x, y(row + 1), wide + .3, y(row) - y(row + 1) + .3); }
+    });
+    g.globalAlpha = 1;
+    g.font = "11px system-ui,sans-serif";
+    g.fillStyle = css("--ink");
+    g.textAlign = "right";
+    for (let decade = 1; decade < 1e15; decade *= 10) for (const m of (high - low) / 4 > 14 ? [1] : [1, 2, 5]) {
+      let i = 0; while (edge(i) < m * decade) i++;
+      const row = i / rows;
+      if (row >= low && row <= high) { g.fillText(time(m * decade).replace(/[.,]0+(?=\D)/, ""), left - 6, Math.max(y(row) + 4, 9)); g.globalAlpha = .25; g.fillRect(left, y(row), w, .5); g.globalAlpha = 1; }
+    }
+    g.textAlign = "center";
+    for (let k = 0; k <= 6; k++) { const s = from + (to - from) * k / 6; g.fillText(clock(Math.round(s)), Math.min(Math.max(heat.x(Math.round(s)), left + 14), left + w - 18), h + 16); }
+    if (chosen) {
+      g.fillStyle = css("--ink");
+      g.globalAlpha = .12;
+      g.fillRect(left, 0, heat.x(chosen[0]) - left, h);
+      g.fillRect(heat.x(chosen[1]), 0, left + w - heat.x(chosen[1]), h);
+      g.globalAlpha = 1;
+      g.fillStyle = css("--accent");
+      g.fillRect(heat.x(chosen[0]) - 1, 0, 2, h);
+      g.fillRect(heat.x(chosen[1]) - 1, 0, 2, h);
+    }
+  };
+  const startHeat = fig => {
+    heat = { canvas: document.createElement("canvas") };
+    heat.canvas.className = "heat";
+    heat.canvas.setAttribute("aria-hidden", "true"); // the sliders and the text beside it say the same
+    fig.prepend(heat.canvas);
+    let began = null;
+    const at = e => heat.s(e.offsetX);
+    heat.canvas.addEventListener("pointerdown", e => { began = at(e); heat.canvas.setPointerCapture(e.pointerId); });
+    heat.canvas.addEventListener("pointermove", e => { if (began !== null) setWindow(began, at(e)); });
+    heat.canvas.addEventListener("pointerup", e => { if (began !== null && Math.abs(heat.x(at(e)) - heat.x(began)) < 3) setWindow(); began = null; });
+    heat.canvas.addEventListener("dblclick", () => setWindow());
+  };
+
+  // setWindow chooses a part of the run, everywhere; without arguments all of it.
+  const byId = id => document.getElementById(id);
+  const setWindow = (a, b) => {
+    const c = run.columns, first = c.start[0] || 0, last = c.end[c.end.length - 1] || 1;
+    chosen = a === undefined || !(Math.abs(b - a) > 0) ? null : [Math.min(a, b), Math.max(a, b)];
+    if (chosen && chosen[0] <= first && chosen[1] >= last) chosen = null;
+    for (const p of plots) p.u.setScale("x", chosen ? { min: chosen[0], max: chosen[1] } : { min: first, max: last });
+    for (const [id, v] of [["from", chosen ? chosen[0] : first], ["to", chosen ? chosen[1] : last]]) {
+      const input = byId("window-" + id);
+      if (input) { input.min = first; input.max = last; input.step = Math.max((last - first) / 1000, .001); input.value = v; input.setAttribute("aria-valuetext", clock(v)); }
+    }
+    describe();
+    schedule();
+  };
+  const describe = () => {
+    const out = byId("window-text");
+    if (!out) return;
+    const d = sum(run, "response", chosen ? within : null), [p50, p90, p99, p999] = quantiles(d, [.5, .9, .99, .999]);
+    out.textContent = say(chosen ? "window %s – %s: %s" : "whole run%s%s: %s", chosen ? clock(chosen[0]) : "", chosen ? clock(chosen[1]) : "",
+      say("%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s", count(d.answered), count(d.missing), time(p50), time(p90), time(p99), time(p999)));
+  };
+  // Drawing waits for the next frame, so that a brush that moves quickly draws once a frame.
+  let waiting = false;
+  const schedule = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; if (heat) drawHeat(); const fig = document.querySelector("figure[data-chart=curve]"); if (fig) drawCurve(fig); });
+  };
+
+  const figures = [...document.querySelectorAll("figure[data-chart]")];
+  const draw = () => {
+    plots.forEach(p => p.u.destroy());
+    plots = [];
+    for (const fig of figures) {
+      fig.classList.add("drawn");
+      if (fig.dataset.chart === "heat") { if (!heat) startHeat(fig); } else if (fig.dataset.chart !== "curve") overTime(fig);
+    }
+    setWindow(...(chosen || []));
+    root.dataset.drawn = Math.round(performance.now());
+  };
+  if (data.runs.length && data.runs[0].columns.start.length || data.live) draw();
+
+  for (const id of ["from", "to"]) {
+    const input = byId("window-" + id);
+    if (input) input.addEventListener("input", () => setWindow(+byId("window-from").value, +byId("window-to").value));
+  }
+  const whole = byId("window-whole");
+  if (whole) whole.addEventListener("click", () => setWindow());
+  document.addEventListener("keydown", e => { if (e.key === "Escape") setWindow(); });
+  const choice = byId("run");
+  if (choice) choice.addEventListener("change", () => { run = data.runs[+choice.value]; chosen = null; draw(); });
+
+  const theme = byId("theme");
+  const remember = v => { try { v === undefined || localStorage.setItem("brunt-theme", v); return localStorage.getItem("brunt-theme"); } catch { return null; } };
+  if (remember()) root.dataset.theme = remember();
+  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; remember(root.dataset.theme); draw(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  let width = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; draw(); } });
+
+  if (!data.live) return;
+  // LIVE
+})();

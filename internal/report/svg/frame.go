@@ -1,0 +1,137 @@
+// Package svg draws charts that print: lines over time, bars, percentile curves, heat maps and matrices,
+// as SVG that stands alone or within a page. Colours are those of Okabe and Ito, which colour-blind
+// people can tell apart, and can be set by a page's CSS variables (--c1 … --c7, --ink, --grid, --heat);
+// lines differ in their dashes too.
+package svg
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"brunt/internal/units"
+)
+
+// Axis is one axis of a chart.
+type Axis struct {
+	Label    string
+	Unit     string // as units.Value names them, "clock" for seconds since the start, "" for plain numbers
+	Log      bool
+	Min, Max float64 // both 0: as the data need
+}
+
+// Frame is what all charts have.
+type Frame struct {
+	Title         string // read out, not drawn
+	X, Y          Axis
+	Width, Height int // 0 means 900 by 260
+	Language      units.Language
+}
+
+// palette are the colours of series (Okabe and Ito 2008, black left out).
+var palette = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7a00"}
+
+// dashes tell series apart without colour.
+var dashes = [...]string{"", "7 3", "2 3", "9 3 2 3", "4 4", "12 4", "1 2"}
+
+// color is the colour of the n-th series, which a page may set.
+func color(n int) string {
+	n %= len(palette)
+	return fmt.Sprintf("var(--c%d,%s)", n+1, palette[n])
+}
+
+const (
+	ink   = "var(--ink,#333)"
+	faint = "var(--grid,#ddd)"
+)
+
+// canvas is a chart being drawn.
+type canvas struct {
+	strings.Builder
+	f                        Frame
+	width, height            float64
+	left, right, top, bottom float64 // margins
+	x, y                     scale
+}
+
+func newCanvas(f Frame, left float64) *canvas {
+	c := &canvas{f: f, width: 900, height: 260, left: left, right: 16, top: 14, bottom: 40}
+	if f.Width > 0 {
+		c.width = float64(f.Width)
+	}
+	if f.Height > 0 {
+		c.height = float64(f.Height)
+	}
+	return c
+}
+
+// open begins the picture.
+func (c *canvas) open() {
+	title := html.EscapeString(units.Clean(c.f.Title))
+	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" role="img" aria-label="%s" font-family="system-ui,sans-serif" font-size="11" fill="%s">`,
+		c.width, c.height, c.width, c.height, title, ink)
+	fmt.Fprintf(c, "<title>%s</title>", title)
+}
+
+func (c *canvas) close() string {
+	c.WriteString("</svg>\n")
+	return c.String()
+}
+
+// px and py are places of values within the margins.
+func (c *canvas) px(v float64) float64 { return c.left + c.x.at(v)*(c.width-c.left-c.right) }
+func (c *canvas) py(v float64) float64 {
+	return c.height - c.bottom - c.y.at(v)*(c.height-c.top-c.bottom)
+}
+
+// text writes a text at a place; anchor is start, middle or end.
+func (c *canvas) text(x, y float64, anchor, s string) {
+	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, html.EscapeString(units.Clean(s)))
+}
+
+// axes draws the grid, the ticks and the labels.
+func (c *canvas) axes() {
+	low, high := c.top, c.height-c.bottom
+	for _, t := range c.y.ticks(max(2, int((high-low)/42))) {
+		y := c.py(t)
+		fmt.Fprintf(c, `<path d="M%.1f %.1fH%.1f" stroke="%s"/>`, c.left, y, c.width-c.right, faint)
+		c.text(c.left-6, y+4, "end", tickText(c.f.Language, t, c.f.Y.Unit))
+	}
+	for _, t := range c.xTicks() {
+		x := c.px(t)
+		fmt.Fprintf(c, `<path d="M%.1f %.1fV%.1f" stroke="%s"/>`, x, low, high, faint)
+		c.text(x, high+15, "middle", tickText(c.f.Language, t, c.f.X.Unit))
+	}
+	c.labels()
+}
+
+// labels writes the axes' names.
+func (c *canvas) labels() {
+	if c.f.X.Label != "" {
+		c.text(c.width-c.right, c.height-6, "end", c.f.X.Label)
+	}
+	if c.f.Y.Label != "" {
+		c.text(4, c.top-4, "start", c.f.Y.Label)
+	}
+}
+
+// legend names the series above the chart; a single one needs no name.
+func (c *canvas) legend(names []string) {
+	if len(names) < 2 {
+		return
+	}
+	x := c.left + 120
+	for i, name := range names {
+		fmt.Fprintf(c, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="2.5" stroke-dasharray="%s"/>`, x, c.top-8, color(i), dashes[i%len(dashes)])
+		c.text(x+27, c.top-4, "start", name)
+		x += 40 + 6.4*float64(len([]rune(name)))
+	}
+}
+
+func (c *canvas) xTicks() []float64 {
+	n := max(2, int((c.width-c.left-c.right)/90))
+	if c.f.X.Unit == "clock" {
+		return clockTicks(c.x, n)
+	}
+	return c.x.ticks(n)
+}

@@ -1,0 +1,75 @@
+package svg
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Curve is a distribution: its quantiles in ascending order and the values there.
+type Curve struct {
+	Name   string
+	Q      []float64 // in [0, 1); 1 is drawn at the right edge
+	Values []float64
+}
+
+// nines is where a quantile lies on an axis of nines: 0 at 0, 1 at 0.9, 2 at 0.99.
+func nines(q float64) float64 { return -math.Log10(max(1-q, 1e-12)) }
+
+// Percentiles draws distributions over an axis on which each further nine takes as much room as the one
+// before, as HdrHistogram's plotter does.
+func Percentiles(f Frame, curves []Curve) string {
+	c := newCanvas(f, 64)
+	var values [][]float64
+	var names []string
+	most := 1.0
+	for _, v := range curves {
+		values, names = append(values, v.Values), append(names, v.Name)
+		for _, q := range v.Q {
+			if q < 1 {
+				most = max(most, nines(q))
+			}
+		}
+	}
+	if len(names) > 1 {
+		c.top += 8
+	}
+	f.Y.Log = true
+	c.f = f
+	c.x, c.y = scale{0, most * 1.02, false}, scaleOf(f.Y, values...)
+	c.open()
+	low, high := c.top, c.height-c.bottom
+	for _, t := range c.y.ticks(max(2, int((high-low)/36))) {
+		fmt.Fprintf(c, `<path d="M%.1f %.1fH%.1f" stroke="%s"/>`, c.left, c.py(t), c.width-c.right, faint)
+		c.text(c.left-6, c.py(t)+4, "end", tickText(f.Language, t, f.Y.Unit))
+	}
+	for _, q := range ninesTicks(most) {
+		x := c.px(nines(q))
+		fmt.Fprintf(c, `<path d="M%.1f %.1fV%.1f" stroke="%s"/>`, x, low, high, faint)
+		c.text(x, high+15, "middle", f.Language.Figure(strconv.FormatFloat(100*q, 'g', 10, 64)+" %"))
+	}
+	c.labels()
+	for i, v := range curves {
+		fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.8" stroke-dasharray="%s" d="`, color(i), dashes[i%len(dashes)])
+		pen := "M"
+		for k, q := range v.Q {
+			if math.IsNaN(v.Values[k]) || math.IsInf(v.Values[k], 0) {
+				break
+			}
+			fmt.Fprintf(c, "%s%.1f %.1f", pen, c.px(min(nines(q), c.x.high)), c.py(v.Values[k]))
+			pen = "L"
+		}
+		c.WriteString(`"/>`)
+	}
+	c.legend(names)
+	return c.close()
+}
+
+// ninesTicks are 0, 50, 90, 99 … per cent up to a number of nines.
+func ninesTicks(most float64) []float64 {
+	out := []float64{0, 0.5}
+	for k := 1.0; k <= most+1e-9; k++ {
+		out = append(out, 1-math.Pow(10, -k))
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package svg
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"brunt/internal/units"
+)
+
+// scale maps values to 0 … 1.
+type scale struct {
+	low, high float64
+	log       bool
+}
+
+// scaleOf is a scale that holds all values: of a linear one that are positive zero is the low end, a
+// logarithmic one ends at powers of ten or their 2- and 5-folds.
+func scaleOf(a Axis, values ...[]float64) scale {
+	s := scale{low: math.Inf(1), high: math.Inf(-1), log: a.Log}
+	for _, all := range values {
+		for _, v := range all {
+			if math.IsNaN(v) || math.IsInf(v, 0) || a.Log && v <= 0 {
+				continue
+			}
+			s.low, s.high = min(s.low, v), max(s.high, v)
+		}
+	}
+	switch {
+	case a.Min != 0 || a.Max != 0:
+		s.low, s.high = a.Min, a.Max
+	case math.IsInf(s.low, 1):
+		s.low, s.high = 1, 10
+		if !a.Log {
+			s.low, s.high = 0, 1
+		}
+	case a.Log:
+		s.low, s.high = below(s.low), above(s.high)
+	case s.low >= 0:
+		s.low = 0
+		if step := stepFor(s.high, 5); s.high > 0 {
+			s.high = math.Ceil(s.high/step-1e-9) * step
+		}
+	}
+	if !(s.high > s.low) {
+		s.high = s.low + 1
+		if a.Log {
+			s.high = s.low * 10
+		}
+	}
+	return s
+}
+
+// below and above are the nearest 1, 2 or 5 times a power of ten.
+func below(v float64) float64 {
+	decade := math.Pow(10, math.Floor(math.Log10(v)+1e-12))
+	for _, m := range []float64{5, 2} {
+		if v >= m*decade*(1-1e-12) {
+			return m * decade
+		}
+	}
+	return decade
+}
+
+func above(v float64) float64 {
+	b := below(v)
+	if b >= v*(1-1e-12) {
+		return b
+	}
+	for _, m := range []float64{2, 5, 10} {
+		if decade := math.Pow(10, math.Floor(math.Log10(b)+1e-12)); m*decade > b*(1+1e-12) {
+			return m * decade
+		}
+	}
+	return b
+}
+
+// at is where a value lies; what lies beyond the ends stays at them.
+func (s scale) at(v float64) float64 {
+	if s.log {
+		if v <= s.low {
+			return 0
+		}
+		return min(math.Log(v/s.low)/math.Log(s.high/s.low), 1)
+	}
+	return min(max((v-s.low)/(s.high-s.low), 0), 1)
+}
+
+// stepFor is the distance of about n ticks up to v: 1, 2 or 5 times a power of ten.
+func stepFor(v float64, n int) float64 {
+	if !(v > 0) {
+		return 1
+	}
+	return above(v / float64(n))
+}
+
+// ticks are at most about n round values within the scale.
+func (s scale) ticks(n int) (out []float64) {
+	if !s.log {
+		step := stepFor(s.high-s.low, n)
+		for k := math.Ceil(s.low/step - 1e-9); k*step <= s.high*(1+1e-12); k++ {
+			out = append(out, k*step)
+		}
+		return out
+	}
+	decades := math.Log10(s.high / s.low)
+	steps := []float64{1, 2, 5}
+	if decades*3 > float64(n)+1 {
+		steps = []float64{1}
+	}
+	every := max(1, int(math.Ceil(decades/float64(n))))
+	first := int(math.Floor(math.Log10(s.low) + 1e-12))
+	for d := first; float64(d) <= math.Log10(s.high)+1e-9; d++ {
+		if (d-first)%every != 0 {
+			continue
+		}
+		for _, m := range steps {
+			if v := m * math.Pow(10, float64(d)); v >= s.low*(1-1e-9) && v <= s.high*(1+1e-9) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// tickText writes a round value exactly.
+func tickText(l units.Language, v float64, unit string) string {
+	switch unit {
+	case "clock":
+		return Clock(v)
+	case "ns":
+		for _, u := range []struct {
+			name string
+			ns   float64
+		}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
+			if v >= u.ns*(1-1e-9) {
+				return l.Figure(round(v/u.ns) + " " + u.name)
+			}
+		}
+		return l.Figure(round(v) + " ns")
+	case "share", "fraction":
+		return l.Figure(round(100*v) + " %")
+	case "bytes":
+		if v >= 1000 {
+			return l.Figure(units.Size(uint64(v)))
+		}
+		return l.Figure(round(v) + " B")
+	case "per_s":
+		return l.Figure(round(v) + "/s")
+	}
+	return l.Figure(round(v))
+}
+
+// round writes a number as short as it is, thousands set apart.
+func round(v float64) string {
+	if math.Abs(v) >= 1000 && v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strings.Replace("-"+units.Count(uint64(math.Abs(v))), "-", map[bool]string{true: "−", false: ""}[v < 0], 1)
+	}
+	s := strconv.FormatFloat(v, 'g', 6, 64)
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// Clock writes seconds since the start: 0:07, 12:34, 1:02:03, with tenths where they aren't whole.
+func Clock(seconds float64) string {
+	whole := int64(seconds + 1e-9)
+	s := fmt.Sprintf("%d:%02d", whole/60, whole%60)
+	if whole >= 3600 {
+		s = fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
+	}
+	if rest := seconds - float64(whole); rest > 0.001 {
+		s += strings.TrimPrefix(strconv.FormatFloat(rest, 'f', 1, 64), "0")
+	}
+	return s
+}
+
+// clockTicks are round times of a scale in seconds: of a clock, not of tens.
+func clockTicks(s scale, n int) (out []float64) {
+	step := 86400.0
+	for _, k := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400} {
+		if (s.high-s.low)/k <= float64(n) {
+			step = k
+			break
+		}
+	}
+	for k := math.Ceil(s.low / step); k*step <= s.high+1e-9; k++ {
+		out = append(out, k*step)
+	}
+	return out
+}

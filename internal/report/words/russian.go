@@ -1,0 +1,92 @@
+package words
+
+// russian is the catalogue of texts: English, which is the id, and Russian. Placeholders agree.
+var russian = joined(russianReport, russianPage)
+
+// russianReport are the texts of reports; russian holds them too.
+var russianReport = map[string]string{
+	// Headings and what they mean.
+	"CONFIGURATION": "ЧТО ИСПЫТАНО", "TOTAL": "ИТОГ", "LATENCY": "ЗАДЕРЖКИ", "RESPONSE TIME": "ВРЕМЯ ОТКЛИКА", "SERVICE TIME": "ВРЕМЯ ОБСЛУЖИВАНИЯ",
+	"PHASES": "ЭТАПЫ", "ADDRESSES": "АДРЕСА", "CHANGES": "ИЗМЕНЕНИЯ", "EVENTS": "СОБЫТИЯ", "WATCHED": "НАБЛЮДЕНИЯ", "ERRORS": "ОШИБКИ",
+	"THRESHOLDS": "ПОРОГИ", "GENERATOR": "ГЕНЕРАТОР", "ENVIRONMENT": "СРЕДА", "WARNINGS": "ПРЕДУПРЕЖДЕНИЯ",
+	"warm-up excluded": "без прогрева", "warm-up excluded; counters as rates": "без прогрева; счётчики в секунду",
+	"what was done or decided meanwhile":                                                               "что было сделано или решено за это время",
+	"hints, no proof: about one steady run in eight has one by chance":                                 "догадки, не доказательства: примерно в одном ровном прогоне из восьми такое случайно",
+	"response: from the intended start · service: from the actual send":                                "отклик: от намеченного начала · обслуживание: от самой отправки",
+	"response: of all arrivals, ∞ without a good answer · service: of successes, from the actual send": "отклик: всех обращений, ∞ без верного ответа · обслуживание: успешных, от отправки",
+	"closed load: sessions wait for answers, so response = service":                                    "закрытая нагрузка: сеансы ждут ответов, отклик = обслуживание",
+	"share of successful operations, and of all up to there":                                           "доля успешных операций и доля накопленных",
+	"failed attempts, retried ones and connections included":                                           "неудачные попытки, включая повторы и соединения",
+	"of the samples kept: there were at least so many":                                                 "по сохранённым образцам: было не меньше",
+	"response time": "время отклика", "service time": "время обслуживания",
+	"± %s confidence within this run; another run may differ by more":   "± доверительный интервал %s внутри прогона; другой прогон может отличаться сильнее",
+	"%s its values depend on those before: widened, perhaps not enough": "%s значения зависят от предыдущих: интервал расширен, возможно, недостаточно",
+	"%s no interval: %s": "%s без интервала: %s",
+
+	// Labels and heads.
+	"target": "цель", "load": "нагрузка", "sessions": "сеансы", "timing": "часы", "seed": "зерно", "set-up": "подготовка", "command": "команда", "record": "запись",
+	"rate": "темп", "done": "сделано", "done/s": "сделано/с", "due": "намечено", "failed": "неудачи", "time lost": "потеряно времени", "retries": "повторы",
+	"unsent": "не отправлено", "in flight": "в пути", "late": "опоздания", "missing": "не найдено", "bad hash": "не тот хеш", "status": "статус", "received": "принято",
+	"operation": "операция", "time": "время", "mean": "среднее", "max": "макс.", "all": "все", "response": "отклик", "of successes": "успешных", "service": "обслуживание",
+	"phase": "этап", "length": "длина", "address": "адрес", "reconnects": "переподключения", "what": "что", "figure": "показатель", "first": "сначала", "last": "в конце",
+	"change": "изменение", "lag p99": "запаздывание p99", "good to": "точность", "CPU": "процессор", "event loops": "циклы событий", "others": "прочие", "cores": "ядра",
+	"memory": "память", "ceiling": "потолок", "throttled": "придержан", "stood still": "стоял", "machine": "машина", "system": "система", "server": "сервер",
+
+	// Values and remarks.
+	"pass": "пройдено", "fail": "не пройдено", "invalid": "недействительно",
+	"open": "открытая", "closed": "закрытая", "mixed": "смешанная", "pause": "пауза", "codec": "быстром", "library": "библиотечном",
+	"open: arrivals follow the schedule": "открытая: обращения идут по расписанию", "closed: sessions send when they are free": "закрытая: сеансы шлют, когда свободны",
+	"open and closed phases": "открытые и закрытые этапы", "%d on the %s tier": "%d, на %s уровне", ", up to %d requests in flight each": ", до %d запросов в пути у каждого",
+	"%s over %s": "%s по %s", "%s at %s": "%s на %s", "and %d more": "и ещё %d", " after %s of warm-up": " после %s прогрева",
+	"%s in %s (%s) filled in %s": "%s в %s (%s), заполнено за %s", ", %s rows/s": ", %s строк/с",
+	"succeeded": "успешных", "succeeded, of %s offered (%s)": "успешных, из предложенных %s (%s)", "in %s": "за %s", "none": "нет",
+	"%s ok + %s failed + %s unsent": "%s успешно + %s неудачно + %s не отправлено", " + %s in flight at the end": " + %s в пути под конец",
+	"%s attempts in all": "всего попыток: %s", "arrivals given up without being sent: %s": "обращения, от которых отказались до отправки: %s",
+	"sent, and not answered when the load was cut off":  "отправлены, но без ответа, когда нагрузка прервалась",
+	"%s sent more than 1 ms after their intended start": "%s отправлены более чем на 1 мс позже намеченного",
+	"%s found no row or key: %s":                        "%s не нашли строки или ключа: %s",
+	"%s of %s (%s)":                                     "%s из %s (%s)", "nothing succeeded: %s, the longest %s": "ничего не удавалось: %s, дольше всего %s",
+	"(warm-up)": "(прогрев)", "poisson": "пуассоновский", "ended the run": "завершил прогон", "and %s": "и %s",
+	"and %s, see errors.ndjson": "и %s, см. errors.ndjson", "and %s, see %s": "и %s, см. %s", "record %s": "запись %s", "%s: --output text says more": "%s: подробнее с --output text",
+	"actual send − intended start": "отправка − намеченное начало", "; %s of the generator's own": "; из них собственных %s", "± %s at p99": "± %s на p99",
+	"± %s at p50: what the generator's own lag adds to response times": "± %s на p50: столько добавляет к откликам запаздывание самого генератора",
+	"%s at most, %s per operation":                                     "не более %s, %s на операцию", "busy": "заняты", "%s at most": "не более %s",
+	"%s of those that brunt may use; the hypervisor kept %s": "%s доступных brunt; гипервизор удержал %s",
+	"%s, longest pause %s": "%s, самая долгая пауза %s", "requests on average, by Little's law": "запросов в среднем, по закону Литтла",
+	"; %s sessions connected of %d":                           "; подключено сеансов %s из %d",
+	"this machine's own measured maximum; the run reached %s": "измеренный предел этой машины; прогон дошёл до %s",
+	"by the control group's CPU limit":                        "пределом процессора группы управления", "suspended, stopped or starved": "приостановлен, остановлен или без процессора",
+	"may sleep": "могут спать", "kept awake": "не спали", "%s of idle priority used what nobody wanted": "%s низшего приоритета брали то, что никому не нужно",
+	"; deep sleep prevented": "; глубокий сон запрещён", "; brunt ran with nice %d": "; brunt шёл с nice %d",
+	", limited to %s": ", не более %s", ", governor %s": ", регулятор %s", "%s %s on %s": "%s %s на %s", ", in a container": ", в контейнере",
+	"no samples": "нет замеров", "leak: %s": "утечка: %s", "drift: %s": "снос: %s", "grew by %s, levelling off": "вырос на %s, выравнивается", "not judged: %s": "без оценки: %s", "steady": "ровно",
+	"resident memory": "память в ОЗУ", "CPU cores": "ядра процессора", "collections": "сборки мусора", "time in collections": "время сборок", "throughput": "пропускная способность",
+	"%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.": "%s за %s, **%s**, неудач %s; нагрузка %s, %s; %s; зерно %d.",
+	"**Time lost: %s**; %s.":                                 "**Потеряно времени: %s**; %s.",
+
+	// Changes.
+	"the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's": "сам генератор стоял %s (приостановлен, остановлен или без процессора): этот промежуток говорит о нём, а не о сервере",
+	"pause: nothing succeeded for %s, after %s before": "пауза: ничего не удавалось %s, до того %s", "recovery: operations succeed again, %s": "восстановление: операции снова удаются, %s",
+	"%s rose from %s to %s": "%s: рост с %s до %s", "%s fell from %s to %s": "%s: падение с %s до %s", "start-up: %s": "разгон: %s",
+	"response p99": "отклик p99", "share of failures": "доля неудач",
+
+	// Progress.
+	"%s failed": "неудач: %s", "%s failed (%s)": "неудач: %s (%s)", "p99 %s": "p99 %s", "%s": "%s", "backlog %s": "ждут %s", "%s left": "ещё %s",
+	"fill %s": "заполнение %s", "%s rows/s": "%s строк/с", "%s of %s rows": "%s из %s строк",
+}
+
+// russianNouns are the three forms of nouns after numbers, by the English plural.
+var russianNouns = map[string][3]string{
+	"arrivals": {"обращение", "обращения", "обращений"}, "collections": {"сборка мусора", "сборки мусора", "сборок мусора"}, "cores": {"ядро", "ядра", "ядер"},
+	"more rows": {"строка", "строки", "строк"}, "operations": {"операция", "операции", "операций"}, "other kinds": {"другой вид", "других вида", "других видов"},
+	"others": {"другое", "других", "других"}, "rows": {"строка", "строки", "строк"}, "sessions": {"сеанс", "сеанса", "сеансов"}, "tables": {"таблица", "таблицы", "таблиц"},
+	"threads": {"поток", "потока", "потоков"}, "times": {"раз", "раза", "раз"}, "samples": {"значение", "значения", "значений"}, "answers": {"ответ", "ответа", "ответов"},
+	"connections were": {"соединение было", "соединения были", "соединений было"}, "operations were": {"операция была", "операции были", "операций было"},
+	"thresholds hold": {"порог соблюдён", "порога соблюдены", "порогов соблюдены"}, "runs": {"прогон", "прогона", "прогонов"},
+}
+
+// russianSingular says which of russianNouns an English singular belongs to.
+var russianSingular = map[string]string{
+	"session": "sessions", "operation": "operations", "sample": "samples", "answer": "answers", "connection was": "connections were",
+	"operation was": "operations were", "threshold holds": "thresholds hold", "time": "times", "row": "rows",
+}

@@ -1,0 +1,42 @@
+package words
+
+import "maps"
+
+// russianPage are the texts of pages; russian holds them too.
+var russianPage = map[string]string{
+	"Rate": "Темп", "Response time": "Время отклика", "Failures": "Неудачи", "Sessions": "Сеансы", "Cores in use": "Занятые ядра", "Busiest event loop": "Самый занятый цикл событий",
+	"Memory of brunt": "Память brunt", "Percentiles": "Перцентили", "Where response times lie": "Где лежат времена отклика", "Rates of all runs": "Темпы всех прогонов",
+	"Failed operations by class": "Неудачные операции по классам", "RUNS": "ПРОГОНЫ",
+	"run": "прогон", "verdict": "вывод", "began": "начат", "no verdict": "без вывода", "of %s offered": "из предложенных %s", "%s of %s": "%s из %s",
+	"what succeeded, and what fell due":                                      "что удалось и что было намечено",
+	"of all arrivals; without a good answer it is infinite and leaves a gap": "всех обращений; без верного ответа оно бесконечно и оставляет разрыв",
+	"a second, by class": "в секунду, по классам", "waiting for answers, and arrivals that wait to be sent": "ждущие ответа и обращения, ждущие отправки",
+	"by brunt, by others on this machine, and kept by the hypervisor":                                      "самим brunt, другими на этой машине, удержанные гипервизором",
+	"the darker, the more answers; choose a window to see its percentiles below":                           "чем темнее, тем больше ответов; выберите окно, чтобы увидеть ниже его перцентили",
+	"each further nine takes as much room as the one before; the curve ends where there is no good answer": "каждая следующая девятка занимает столько же места; кривая кончается там, где нет верного ответа",
+	"intervals are within each run; how runs differ among each other is another matter":                    "интервалы внутри каждого прогона; насколько прогоны различаются между собой, это другое",
+	"The record has no intervals, so there is nothing to draw.":                                            "В записи нет промежутков, рисовать нечего.",
+	"No operation failed; some attempts did and were repeated.":                                            "Ни одна операция не провалилась; некоторые попытки не удались и были повторены.",
+	"nothing succeeded": "ничего не удавалось", "the plan": "план", "all %s as CSV": "все %s в виде CSV",
+	"those done most often; --output csv has all": "самые частые; все есть в --output csv",
+	"window of time": "окно времени", "from": "от", "to": "до", "whole run": "весь прогон", "charts over time show": "графики по времени показывают",
+	"stop the run": "остановить прогон", "light / dark": "светло / темно",
+
+	// The page's script.
+	"achieved": "сделано", "offered": "предложено", "most of its intervals": "наибольший из промежутков", "least of its intervals": "наименьший из промежутков",
+	"sessions waiting for answers": "сеансы, ждущие ответа", "backlog": "ждут отправки", "hypervisor": "гипервизор", "busiest event loop": "самый занятый цикл событий",
+	"quantile": "квантиль", "response in the window": "отклик в окне", "window %s – %s: %s": "окно %s – %s: %s", "whole run%s%s: %s": "весь прогон%s%s: %s",
+	"%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s": "%s ответов, %s без ответа · p50 %s · p90 %s · p99 %s · p99,9 %s",
+	"the run has ended":                          "прогон закончился",
+	"the connection to the run is lost":          "связь с прогоном потеряна",
+	"stopping: answers under way are waited for": "останавливается: ждём ответов в пути",
+}
+
+// joined is the sum of catalogues.
+func joined(all ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package timeline
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+
+	"brunt/internal/driver"
+)
+
+// Columns are a timeline's figures slot by slot, as a page's script reads them.
+type Columns struct {
+	Start   []float64           `json:"start"` // s since the run's start
+	End     []float64           `json:"end"`
+	WarmUp  []int               `json:"warmUp"`
+	Rate    []Number            `json:"rate"` // successes a second
+	Low     []Number            `json:"rateLow"`
+	High    []Number            `json:"rateHigh"`
+	Offered []Number            `json:"offered"`
+	P50     []Number            `json:"p50"` // response time, ns
+	P90     []Number            `json:"p90"`
+	P99     []Number            `json:"p99"`
+	Max     []Number            `json:"max"`
+	S50     []Number            `json:"service50"`
+	S99     []Number            `json:"service99"`
+	Errors  map[string][]Number `json:"errors"` // by class, a second
+	Unsent  []Number            `json:"unsent"`
+	NoAns   []uint64            `json:"noAnswer"` // arrivals without a good answer
+	Backlog []Number            `json:"backlog"`
+	Busy    []Number            `json:"busy"`
+	CPU     []Number            `json:"cpu"` // cores
+	CPUHigh []Number            `json:"cpuHigh"`
+	Others  []Number            `json:"others"` // cores
+	Steal   []Number            `json:"steal"`  // cores
+	Loop    []Number            `json:"loop"`   // share
+	RSS     []Number            `json:"rss"`    // bytes
+	Paused  []Number            `json:"paused"` // s
+	// Sketches are the slots' distributions, of response and service time in turn; see Sketch.append.
+	Sketches string `json:"sketches"`
+}
+
+// Number is a figure with four significant digits; in JSON it is null where there is none, and where it
+// is infinite.
+type Number float64
+
+// MarshalJSON writes it short.
+func (n Number) MarshalJSON() ([]byte, error) {
+	v := float64(n)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return []byte("null"), nil
+	case v == math.Trunc(v) && math.Abs(v) < 1e5:
+		return strconv.AppendInt(nil, int64(v), 10), nil
+	}
+	s := strconv.FormatFloat(v, 'g', 4, 64)
+	if f, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(f) >= 1e4 && math.Abs(f) < 1e15 {
+		s = strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return []byte(s), nil
+}
+
+// Columns returns the figures of the slots from the one numbered from on.
+func (t *Timeline) Columns(from int) *Columns {
+	c := &Columns{Errors: map[string][]Number{}}
+	slots := t.Slots[min(from, len(t.Slots)):]
+	var bytes []byte
+	for i := range slots {
+		c.add(&slots[i])
+		bytes = slots[i].Service.append(slots[i].Response.append(bytes))
+	}
+	for class := driver.Class(1); int(class) < driver.NumClasses; class++ {
+		var all []Number
+		any := false
+		for i := range slots {
+			all = append(all, Number(slots[i].PerS(slots[i].Errors[class])))
+			any = any || slots[i].Errors[class] > 0
+		}
+		if any {
+			c.Errors[class.String()] = all
+		}
+	}
+	c.Sketches = base64.StdEncoding.EncodeToString(bytes)
+	return c
+}
+
+func (c *Columns) add(s *Slot) {
+	put := func(to *[]Number, v float64) { *to = append(*to, Number(v)) }
+	c.Start, c.End = append(c.Start, seconds(s.StartNs)), append(c.End, seconds(s.EndNs))
+	warm := 0
+	if s.WarmUp {
+		warm = 1
+	}
+	c.WarmUp = append(c.WarmUp, warm)
+	put(&c.Rate, s.RatePerS())
+	put(&c.Low, s.RateLow)
+	put(&c.High, s.RateHigh)
+	offered := math.NaN()
+	if s.Open {
+		offered = s.PerS(s.Offered)
+	}
+	put(&c.Offered, offered)
+	put(&c.P50, s.Response.Quantile(0.5, s.NoAnswer))
+	put(&c.P90, s.Response.Quantile(0.9, s.NoAnswer))
+	put(&c.P99, s.Response.Quantile(0.99, s.NoAnswer))
+	most := math.NaN()
+	if s.ResponseMaxNs > 0 {
+		most = float64(s.ResponseMaxNs)
+	}
+	put(&c.Max, most)
+	put(&c.S50, s.Service.Quantile(0.5, 0))
+	put(&c.S99, s.Service.Quantile(0.99, 0))
+	put(&c.Unsent, s.PerS(s.Dropped))
+	c.NoAns = append(c.NoAns, s.NoAnswer)
+	put(&c.Backlog, float64(s.Backlog))
+	put(&c.Busy, float64(s.Busy))
+	put(&c.CPU, s.CPU)
+	put(&c.CPUHigh, s.CPUHigh)
+	observed := float64(max(s.ObservedNs, 1))
+	put(&c.Others, float64(s.OthersNs)/observed)
+	put(&c.Steal, float64(s.StealNs)/observed)
+	put(&c.Loop, s.LoopBusyHigh)
+	put(&c.RSS, float64(s.RSSBytes))
+	put(&c.Paused, float64(s.PausedNs)/1e9)
+}
+
+func seconds(ns int64) float64 { return math.Round(float64(ns)/1e6) / 1e3 }

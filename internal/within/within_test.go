@@ -1,0 +1,141 @@
+package within
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// load makes up a run of intervals of a second. Its response times are log-normal; drift moves them with
+// the interval, and of failEvery operations one fails.
+func load(r *rand.Rand, seconds, perS int, drift func(second int) float64, failEvery int) (*record.Run, []*measure.Interval) {
+	run := &record.Run{Operations: []record.Operation{{Name: "one"}}, Targets: []record.Target{{Address: "a"}}, Phases: []record.Phase{{Name: "hold"}}}
+	t := &measure.Tally{}
+	var all []*measure.Interval
+	for k := range seconds {
+		iv := &measure.Interval{Index: k, Phase: "hold", Kind: measure.KindClosed, Account: measure.Account{
+			StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 1), Addresses: make([]measure.AddressAccount, 1),
+		}}
+		o, a := &iv.Operations[0], &iv.Addresses[0]
+		o.Response, o.Service, a.Service = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+		for i := range perS + r.IntN(perS/10+1) {
+			o.Done++
+			a.Done++
+			if failEvery > 0 && i%failEvery == 0 {
+				o.Errors[driver.Server]++
+				continue
+			}
+			ns := int64(1e6 * math.Exp(0.5*r.NormFloat64()+drift(k)))
+			o.Response.Record(ns)
+			o.Service.Record(ns)
+			a.Service.Record(ns)
+		}
+		iv.Settle()
+		all = append(all, iv)
+		_ = t.Interval(iv)
+	}
+	record.Fill(run, t)
+	return run, all
+}
+
+func each(all []*measure.Interval) func(func(*measure.Interval) error) error {
+	return func(f func(*measure.Interval) error) error {
+		for _, iv := range all {
+			if err := f(iv); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func steady(int) float64 { return 0 }
+
+// Of 95 % intervals about 95 of 100 hold the truth: the mean of these response times is e^0.125 ms, their
+// median 1 ms, their rate 105 a second.
+func TestIntervalsCover(t *testing.T) {
+	const runs = 250
+	covered := map[string]int{}
+	for seed := range runs {
+		r := rand.New(rand.NewPCG(uint64(seed), 7))
+		run, all := load(r, 20, 100, steady, 0)
+		if err := Fill(run, each(all)); err != nil {
+			t.Fatal(err)
+		}
+		w := run.Total.Response.Within
+		for name, c := range map[string]struct {
+			b     *record.Bounds
+			truth float64
+		}{
+			"mean": {w.Mean, 1e6 * math.Exp(0.125)}, "p50": {w.P50, 1e6}, "p90": {w.P90, 1e6 * math.Exp(0.5*1.2815515655)},
+			"rate": {run.Total.RateWithin, 105}, "phase": {run.Phases[0].RateWithin, 105}, "address": {run.Targets[0].Service.Within.P50, 1e6},
+		} {
+			if c.b.Why != "" {
+				t.Fatalf("%s: %s", name, c.b.Why)
+			}
+			// The histogram's buckets are 0.1 % wide.
+			if c.b.Low <= c.truth*1.001 && c.b.High >= c.truth*0.999 {
+				covered[name]++
+			}
+		}
+	}
+	for name, n := range covered {
+		if share := float64(n) / runs; share < 0.91 || share > 0.985 {
+			t.Errorf("the intervals of %s hold the truth in %.1f %% of the runs", name, 100*share)
+		}
+	}
+}
+
+func TestWhatTheDataDontCarryIsRefused(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	run, all := load(r, 9, 500, steady, 0)
+	if err := Fill(run, each(all)); err != nil || run.Total.RateWithin.Why != WhyFewIntervals || run.Total.Response.Within.Why != WhyFewIntervals {
+		t.Errorf("9 intervals: %+v, %v", run.Total.RateWithin, err)
+	}
+	run, all = load(r, 20, 100, steady, 0)
+	if err := Fill(run, each(all)); err != nil {
+		t.Fatal(err)
+	}
+	w := run.Total.Response.Within
+	if w.P90.Why != "" || w.P99.Why != WhyFewValues || w.P9999.Why != WhyFewValues {
+		t.Errorf("200 values in a tenth: p90 %+v, p99 %+v", w.P90, w.P99)
+	}
+	run, all = load(r, 20, 200, steady, 20)
+	if err := Fill(run, each(all)); err != nil {
+		t.Fatal(err)
+	}
+	// One of twenty fails: the quantiles above are infinite, and no estimates.
+	w = run.Total.Response.Within
+	if w.P99 != nil || w.P90 == nil || w.P90.Why != "" || run.Total.ResponseOK.Within.P90.Why != "" {
+		t.Errorf("with failures: p90 %+v, p99 %+v", w.P90, w.P99)
+	}
+}
+
+func TestDriftIsSeen(t *testing.T) {
+	run, all := load(rand.New(rand.NewPCG(3, 4)), 40, 200, func(k int) float64 { return float64(k) / 40 }, 0)
+	if err := Fill(run, each(all)); err != nil {
+		t.Fatal(err)
+	}
+	if p50 := run.Total.Response.Within.P50; !p50.Correlated || p50.High-p50.Low < 0.3e6 {
+		t.Errorf("p50 of a run that drifts: %+v", p50)
+	}
+}
+
+func TestOddRuns(t *testing.T) {
+	run, all := load(rand.New(rand.NewPCG(5, 6)), 12, 50, steady, 1)
+	if err := Fill(run, each(all)); err != nil || run.Total.Service.Within != nil {
+		t.Errorf("without a success: %+v, %v", run.Total.Service.Within, err)
+	}
+	if err := Fill(&record.Run{}, each(nil)); err != nil {
+		t.Error(err)
+	}
+	broken := errors.New("broken")
+	if err := Fill(run, func(func(*measure.Interval) error) error { return broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
