@@ -29,6 +29,9 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, tool: filepath.Base(args[0])}
 	root := newRoot(s)
 	rest := args[1:]
+	if forK6, ok := picostressToK6(rest); ok && s.tool == "picostress" {
+		s.k6("picostress", forK6)
+	}
 	if command := impersonated(s.tool); command != nil {
 		rest = append(command, rest...)
 	}
@@ -62,6 +65,8 @@ func impersonated(name string) []string {
 		return []string{"cook"}
 	case "go-ycsb":
 		return []string{"ycsb"}
+	case "k6":
+		return []string{"k6"}
 	}
 	return nil
 }
@@ -102,7 +107,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s), newYCSB(s),
 		newSelftest(s),
-		newCook(s), newHTTP(s), newVersion(s), newManual(),
+		newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
 	)
 	root.InitDefaultHelpCmd()
 	strictHelp(root)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/driver"
+	"brunt/internal/k6x"
 	"brunt/internal/protocols"
 	"brunt/internal/wire"
 )
@@ -27,6 +28,8 @@ type contents struct {
 	Tiers    []string          `json:"tiers"`
 	Drivers  []containedDriver `json:"drivers"`
 	Dialects []string          `json:"dialects"`
+	K6       string            `json:"k6,omitempty"` // version of the k6 inside
+	Licence  string            `json:"licence"`      // of the whole
 }
 
 type containedDriver struct {
@@ -62,6 +65,7 @@ func contained(version string) *contents {
 	c := &contents{
 		Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Tiers: tiers(true),
 		Dialects: []string{"plan", "picostress", "ycsb", "go-ycsb", "slow_cooker", "vegeta-targets"},
+		K6:       k6x.Version(), Licence: "AGPL-3.0",
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, b := range info.Settings {
@@ -114,6 +118,9 @@ func (c *contents) print(w io.Writer) error {
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(w, "dialects  %s\n", strings.Join(c.Dialects, " "))
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(w, "k6        %s\nlicence   %s\n", cmp.Or(c.K6, "none: built with the tag nok6"), c.Licence)
 	}
 	return err
 }

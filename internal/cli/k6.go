@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/k6x"
+	"brunt/internal/secret"
+)
+
+func newK6(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "k6 COMMAND",
+		Short: "Run k6, which is inside: scripts in JavaScript, with brunt's modules, executors and record",
+		Long: `Run k6, which is inside this binary: brunt k6 run SCRIPT and all other commands and flags of k6,
+which k6's own help describes (brunt k6 help). Every run leaves a bundle as brunt's own runs do.`,
+		Example:            "  brunt k6 run script.js\n  brunt k6 run -u 5 -d 10s script.js",
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := "brunt k6"
+			if s.tool == "k6" {
+				name = s.tool
+			}
+			s.k6(name, args)
+			return nil
+		},
+	}
+}
+
+// k6 runs k6 by a name, and ends the process.
+func (s *streams) k6(name string, args []string) {
+	k6x.Main(k6x.Options{Name: name, Version: s.version, Command: secret.Args(s.args, false), Err: s.err}, args)
+}
+
+// picostressCommands are those of Picostress and what people expect of any command.
+var picostressCommands = []string{
+	"schema", "queue", "rate", "const_rps", "spike", "intervals", "compare", "report", "help", "completion", "__complete", "__completeNoDesc",
+}
+
+// picostressFlags are those of Picostress that k6 doesn't know: scripts get them as variables.
+var picostressFlags = []string{"proto", "addr", "user", "password", "vu", "seed", "no-setup", "no-teardown", "error-threshold", "summary-dir"}
+
+// picostressToK6 reports whether a command line of Picostress is k6's, because it isn't a command of
+// Picostress, and returns what k6 gets: each --name value of Picostress becomes -e name=value.
+func picostressToK6(args []string) (forK6 []string, ok bool) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || slices.Contains(picostressCommands, args[0]) {
+		return nil, false
+	}
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(strings.TrimPrefix(args[i], "--"), "=")
+		if !strings.HasPrefix(args[i], "--") || !slices.Contains(picostressFlags, name) {
+			forK6 = append(forK6, args[i])
+			continue
+		}
+		switch {
+		case joined:
+		case strings.HasPrefix(name, "no-"):
+			value = "true"
+		case i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		forK6 = append(forK6, "-e", strings.ReplaceAll(name, "-", "_")+"="+value)
+	}
+	return forK6, true
+}

@@ -1,0 +1,176 @@
+//go:build !nok6
+
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.k6.io/k6/v2/errext"
+	"go.k6.io/k6/v2/errext/exitcodes"
+	"go.k6.io/k6/v2/lib"
+	"go.k6.io/k6/v2/lib/executor"
+	"go.k6.io/k6/v2/lib/types"
+	"go.k6.io/k6/v2/metrics"
+	"gopkg.in/guregu/null.v3"
+
+	"brunt/internal/k6x/native"
+	"brunt/internal/k6x/session"
+	"brunt/internal/plan"
+	"brunt/internal/runner"
+)
+
+// NativeConfig is a scenario of brunt-native: a plan, and what is to replace parts of it.
+type NativeConfig struct {
+	executor.BaseConfig
+	Plan      null.String        `json:"plan"` // a plan's file, or its text
+	Addresses []string           `json:"addresses"`
+	User      null.String        `json:"user"`
+	Password  null.String        `json:"password"` // better: BRUNT_PASSWORD
+	Sessions  null.Int           `json:"sessions"` // of all instances together
+	Rate      null.Float         `json:"rate"`     // operations a second for duration, instead of the plan's load
+	Duration  types.NullDuration `json:"duration"`
+
+	s *session.Session
+}
+
+var _ lib.ExecutorConfig = (*NativeConfig)(nil)
+
+// plan is the plan, not yet cut to an instance's part.
+func (c *NativeConfig) plan() native.Plan {
+	n := native.Plan{
+		Addresses: c.Addresses, User: c.User.String, Password: c.Password.String,
+		Sessions: int(c.Sessions.Int64), Rate: c.Rate.Float64, Duration: c.Duration.TimeDuration(), Grace: c.GetGracefulStop(),
+	}
+	if native.Inline(c.Plan.String) {
+		n.Text = c.Plan.String
+	} else {
+		n.File = c.Plan.String
+	}
+	return n
+}
+
+// Validate implements lib.ExecutorConfig.
+func (c *NativeConfig) Validate() (faults []error) {
+	faults = c.BaseConfig.Validate()
+	if c.Plan.String == "" {
+		return append(faults, errors.New(`give a plan: its file, or its text by open("file")`))
+	}
+	if c.Rate.Valid != c.Duration.Valid || c.Rate.Valid && (!(c.Rate.Float64 > 0) || c.Duration.TimeDuration() <= 0) {
+		faults = append(faults, errors.New("rate and duration go together, and both must be more than 0"))
+	}
+	n := c.plan()
+	p, err := n.Read()
+	if err != nil {
+		return append(faults, err)
+	}
+	if err := p.Validate(); err != nil {
+		faults = append(faults, err)
+	}
+	return faults
+}
+
+// Open reports whether the plan's operations follow a schedule.
+func (c *NativeConfig) Open() bool {
+	n := c.plan()
+	p, err := n.Read()
+	return err == nil && p.LoadModel() != "closed"
+}
+
+// length is how long the plan's load lasts; 0 if it doesn't say.
+func (c *NativeConfig) length() (d time.Duration) {
+	n := c.plan()
+	p, err := n.Read()
+	if err != nil {
+		return 0
+	}
+	for i := range p.Load {
+		d += p.Load[i].Duration
+	}
+	return d
+}
+
+// GetExecutionRequirements implements lib.ExecutorConfig: no VUs at all.
+func (c *NativeConfig) GetExecutionRequirements(*lib.ExecutionTuple) []lib.ExecutionStep {
+	return []lib.ExecutionStep{{}, {TimeOffset: c.length() + c.GetGracefulStop()}}
+}
+
+// GetDescription implements lib.ExecutorConfig.
+func (c *NativeConfig) GetDescription(*lib.ExecutionTuple) string {
+	what := "a plan"
+	if !native.Inline(c.Plan.String) {
+		what = c.Plan.String
+	}
+	return fmt.Sprintf("%s for %s on brunt's own engine (gracefulStop: %s)", what, c.length(), c.GetGracefulStop())
+}
+
+// HasWork implements lib.ExecutorConfig.
+func (c *NativeConfig) HasWork(*lib.ExecutionTuple) bool { return true }
+
+// NewExecutor implements lib.ExecutorConfig.
+func (c *NativeConfig) NewExecutor(es *lib.ExecutionState, logger *logrus.Entry) (lib.Executor, error) {
+	return &nativeRun{BaseExecutor: executor.NewBaseExecutor(c, es, logger), c: c, es: es}, nil
+}
+
+// nativeRun is the executor of brunt-native.
+type nativeRun struct {
+	*executor.BaseExecutor
+	c  *NativeConfig
+	es *lib.ExecutionState
+}
+
+// Run implements lib.Executor.
+func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer) error {
+	n := e.c.plan()
+	if err := e.cut(&n); err != nil {
+		return err
+	}
+	s := e.c.s
+	s.Samples(out)
+	tags := e.es.Test.RunTags.With(metrics.TagScenario.String(), e.c.GetName())
+	iterations := e.es.Test.BuiltinMetrics.Iterations
+	n.Interval = func(finished uint64) {
+		e.es.AddFullIterations(finished)
+		metrics.PushIfNotDone(ctx, out, metrics.Sample{
+			TimeSeries: metrics.TimeSeries{Metric: iterations, Tags: tags}, Time: time.Now(), Value: float64(finished),
+		})
+	}
+	_, err := native.Run(ctx, s, n)
+	if ctx.Err() != nil {
+		return nil // k6 knows why
+	}
+	var usage *runner.UsageError
+	if errors.As(err, &usage) {
+		return errext.WithExitCodeIfNone(err, exitcodes.InvalidConfig)
+	}
+	return errext.WithExitCodeIfNone(err, exitcodes.ScriptException)
+}
+
+// cut leaves an instance its part of the plan.
+func (e *nativeRun) cut(n *native.Plan) error {
+	et := e.es.ExecutionTuple
+	start, offsets, lcd := et.GetStripedOffsets()
+	if lcd <= 1 {
+		return nil
+	}
+	if len(offsets) != 1 {
+		err := fmt.Errorf("scenario %s: %s shares a load in equal parts, such as 1/3:2/3, not %s", e.c.GetName(), NativeType, et.Segment)
+		return errext.WithExitCodeIfNone(err, exitcodes.InvalidConfig)
+	}
+	n.Stride, n.Offset = uint64(offsets[0]), uint64(start)
+	p, err := n.Read()
+	if err != nil {
+		return err
+	}
+	sessions := p.Settings.WithDefaults().Sessions
+	n.Sessions = max(1, int(et.ScaleInt64(int64(sessions))))
+	for i := range p.Load {
+		if p.Load[i].Kind == plan.Closed && p.Load[i].Sessions > n.Sessions {
+			return errext.WithExitCodeIfNone(fmt.Errorf("scenario %s: phase %s names sessions of its own, which can't be shared out", e.c.GetName(), p.Load[i].Name), exitcodes.InvalidConfig)
+		}
+	}
+	return nil
+}

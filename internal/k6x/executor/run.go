@@ -1,0 +1,267 @@
+//go:build !nok6
+
+package executor
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.k6.io/k6/v2/errext"
+	"go.k6.io/k6/v2/lib"
+	"go.k6.io/k6/v2/lib/executor"
+	"go.k6.io/k6/v2/metrics"
+
+	"brunt/internal/driver"
+	"brunt/internal/k6x/session"
+	"brunt/internal/measure"
+)
+
+// growEvery is how often it is seen whether more VUs are wanted.
+const growEvery = 20 * time.Millisecond
+
+// open is the executor of brunt-open. Each VU takes the next arrival of the schedule, sleeps until it is
+// due, and runs the iteration: while all are busy, what falls due waits in the schedule.
+type open struct {
+	*executor.BaseExecutor
+	c         *OpenConfig
+	es        *lib.ExecutionState
+	logger    *logrus.Entry
+	account   *measure.Shared
+	iteration int // operation of iterations without a call
+	counter   *lib.SegmentedIndex
+	counterMu sync.Mutex
+
+	queue   *queue
+	startNs int64 // of the schedule, on the run's clock
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	failed  atomic.Pointer[error] // an iteration that ends the run
+	lastOp  atomic.Int64          // operation that arrivals were counted as last, plus 1
+}
+
+// Init implements lib.Executor.
+func (e *open) Init(context.Context) error {
+	e.account = e.c.s.Recorder(e.tell)
+	e.iteration = e.c.s.Operation(session.IterationName(e.c.GetName()))
+	e.counter = lib.NewSegmentedIndex(e.es.ExecutionTuple)
+	return nil
+}
+
+// tell says how many arrivals fell due and wait, just before an interval is cut.
+func (e *open) tell(r *measure.Recorder) {
+	if q := e.queue; q != nil {
+		fresh, waiting, running := q.state(e.c.s.Now() - e.startNs)
+		r.Offer(fresh)
+		r.SetGauges(nil, running, waiting, 0)
+	}
+}
+
+// Run implements lib.Executor.
+func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) error {
+	shape, err := e.c.shape()
+	if err != nil {
+		return err
+	}
+	s := e.c.s
+	s.Samples(out)
+	length := time.Duration(shape.DurationNs())
+	start, offsets, _ := e.es.ExecutionTuple.GetStripedOffsets()
+	begun := time.Now()
+	ctx, cancel := context.WithDeadline(parent, begun.Add(length+e.c.GetGracefulStop()))
+	defer cancel()
+	e.cancel = cancel
+	queue := newQueue(shape, e.c.process(), s.Seed(), part{start, offsets})
+	e.account.Do(func(*measure.Recorder) { e.startNs, e.queue = s.At(begun), queue })
+	defer s.Working(true)()
+	run := lib.WithScenarioState(ctx, &lib.ScenarioState{
+		Name: e.c.GetName(), Executor: OpenType, StartTime: begun,
+		ProgressFn: func() (float64, []string) {
+			return min(1, float64(time.Since(begun))/float64(length)), []string{length.String()}
+		},
+	})
+	planned, most := e.c.vus(e.es.ExecutionTuple)
+	for range planned {
+		vu, err := e.es.GetPlannedVU(e.logger, true)
+		if err != nil {
+			cancel()
+			e.wg.Wait()
+			return err
+		}
+		e.launch(run, vu)
+	}
+	go e.grow(run, most-planned)
+	e.waitForTheEnd(ctx, begun.Add(length))
+	e.wg.Wait()
+	e.giveUp()
+	if err := e.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// waitForTheEnd returns when the schedule is over: what waits then is overdue.
+func (e *open) waitForTheEnd(ctx context.Context, end time.Time) {
+	timer := time.NewTimer(time.Until(end))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		e.account.Do(func(r *measure.Recorder) {
+			fresh, waiting, _ := e.queue.state(e.c.s.Now() - e.startNs)
+			r.Offer(fresh)
+			e.c.s.Overdue(waiting)
+		})
+	case <-ctx.Done():
+	}
+}
+
+// giveUp counts what fell due and was never begun.
+func (e *open) giveUp() {
+	e.account.Do(func(r *measure.Recorder) {
+		fresh, waiting, _ := e.queue.state(e.c.s.Now() - e.startNs)
+		r.Offer(fresh)
+		operation := e.iteration
+		if n := e.lastOp.Load(); n > 0 {
+			operation = int(n - 1)
+		}
+		r.GiveUp(operation, measure.UnsentLoadOver, waiting)
+		r.SetGauges(nil, 0, 0, 0)
+		e.queue = nil
+	})
+}
+
+// grow starts further VUs while arrivals wait.
+func (e *open) grow(ctx context.Context, most int64) {
+	ticker := time.NewTicker(growEvery)
+	defer ticker.Stop()
+	for n := int64(0); n < most; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		waiting := uint64(0)
+		e.account.Do(func(r *measure.Recorder) {
+			if e.queue != nil {
+				var fresh uint64
+				fresh, waiting, _ = e.queue.state(e.c.s.Now() - e.startNs)
+				r.Offer(fresh)
+			}
+		})
+		if waiting == 0 {
+			continue
+		}
+		n++
+		vu, err := e.es.GetUnplannedVU(ctx, e.logger)
+		if err != nil {
+			e.logger.WithError(err).Error("Error while allocating unplanned VU")
+			return
+		}
+		e.es.ModCurrentlyActiveVUsCount(+1)
+		e.launch(ctx, vu)
+	}
+}
+
+// launch lets a VU work until the schedule is over.
+func (e *open) launch(ctx context.Context, vu lib.InitializedVU) {
+	e.wg.Add(1)
+	vuCtx, stop := context.WithCancel(ctx)
+	returned := make(chan struct{})
+	active := vu.Activate(&lib.VUActivationParams{
+		RunContext: vuCtx, Scenario: e.c.GetName(), Exec: e.c.GetExec(), Env: e.c.GetEnv(), Tags: e.c.GetTags(),
+		GetNextIterationCounters: e.nextIteration,
+		DeactivateCallback: func(u lib.InitializedVU) {
+			e.es.ReturnVU(u, true)
+			close(returned)
+		},
+	})
+	go func() {
+		defer e.wg.Done()
+		e.work(vuCtx, active, e.c.s.Handle(vu.GetID()))
+		stop()
+		<-returned
+	}()
+}
+
+func (e *open) nextIteration() (local, global uint64) {
+	e.counterMu.Lock()
+	defer e.counterMu.Unlock()
+	scaled, unscaled := e.counter.Next()
+	return uint64(scaled - 1), uint64(unscaled - 1)
+}
+
+// work runs one iteration after the other, each when it is due.
+func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	q, now := e.queue, e.c.s.Now
+	a := session.Arrival{Ready: now()}
+	for {
+		due, ok := q.take()
+		if !ok {
+			return
+		}
+		a.Intended = e.startNs + due
+		if wait := a.Intended - now(); wait > 0 {
+			timer.Reset(time.Duration(wait))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		q.begin()
+		a.Began = now()
+		h.Begin(a)
+		err := vu.RunOnce()
+		end := now()
+		a.Behind = e.ended(ctx, h, a, end, err)
+		a.Ready = end
+		q.end()
+		if e.failed.Load() != nil {
+			return
+		}
+	}
+}
+
+// ended records an iteration that is over and returns how far its VU is behind.
+func (e *open) ended(ctx context.Context, h *session.Handle, a session.Arrival, end int64, err error) int64 {
+	operation, behind, called := h.End()
+	if called {
+		e.lastOp.Store(int64(operation) + 1)
+	}
+	if ctx.Err() != nil {
+		e.es.AddInterruptedIterations(1)
+		if !called {
+			e.account.Do(func(r *measure.Recorder) { r.Unfinished(e.iteration, 1) })
+		}
+		return behind
+	}
+	class := driver.OK
+	if err != nil {
+		class = driver.Client
+		if errext.IsInterruptError(err) {
+			e.es.AddInterruptedIterations(1)
+			e.failed.CompareAndSwap(nil, &err)
+			e.cancel()
+			return behind
+		}
+		text, fields := errext.Format(err)
+		e.logger.WithFields(logrus.Fields(fields)).Error(text)
+	}
+	e.es.AddFullIterations(1)
+	if called {
+		return behind
+	}
+	m := measure.Sample{
+		Operation: e.iteration, Address: -1, Open: true, Intended: a.Intended, Ready: a.Ready, Behind: a.Behind,
+		Sent: a.Began, End: end, Attempts: 1, Class: class,
+	}
+	e.c.s.Record(h, &m)
+	return m.Carry()
+}

@@ -1,0 +1,84 @@
+//go:build !nok6
+
+// Package k6x is k6 inside brunt: all of k6's commands in this process, with modules, executors and an
+// output of ours. With the build tag nok6 nothing of k6 is in the binary.
+package k6x
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"go.k6.io/k6/v2/cmd"
+	"go.k6.io/k6/v2/cmd/state"
+	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/output"
+	"go.k6.io/k6/v2/subcommand"
+
+	"brunt/internal/k6x/executor"
+	k6output "brunt/internal/k6x/output"
+	"brunt/internal/k6x/session"
+)
+
+// modulePath is that of the k6 that is inside.
+const modulePath = "go.k6.io/k6/v2"
+
+// Options are what k6 inside is told from outside.
+type Options struct {
+	Name    string   // that k6 goes by in its own texts: "k6" or "brunt k6"
+	Version string   // of brunt
+	Command []string // the command line for the record, without secrets
+	Err     io.Writer
+}
+
+// Version is that of the k6 that is inside.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if d.Path == modulePath {
+				return d.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+// Main runs k6 with args, its command line without the program's name, and ends the process with k6's exit
+// code. It must be called once.
+func Main(o Options, args []string) {
+	r := &run{o: o}
+	r.session = session.New(r.sessionOptions(args))
+	for name, m := range moduleTable(r.session) {
+		modules.Register(name, m)
+	}
+	executor.Register(r.session)
+	output.RegisterExtension(k6output.Name, k6output.New(r.session, r.outputsEnded))
+	// k6 builds its subcommands before it reads its flags, and gives each of them its state.
+	subcommand.RegisterExtension(probeName, r.probe)
+	os.Args = append([]string{"k6"}, args...)
+	cmd.Execute()
+}
+
+// run is k6 at work.
+type run struct {
+	o       Options
+	session *session.Session
+	outcome session.Outcome
+	gs      *state.GlobalState
+	command *cobra.Command // ours, which knows k6's root
+}
+
+// outputsEnded is told how the run ended, before k6's summary.
+func (r *run) outputsEnded(o session.Outcome) { r.outcome = o }
+
+// exit completes the record and ends the process.
+func (r *run) exit(code int) {
+	// k6 says -1 of what has no code of its own.
+	r.outcome.Code = code & 0xff
+	if err := r.session.Close(r.outcome); err != nil {
+		fmt.Fprintln(r.o.Err, "brunt:", err)
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,135 @@
+//go:build !nok6
+
+// Package native runs a plan on brunt's own engine as part of a run of k6: no JavaScript is in its way.
+package native
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"brunt/internal/k6x/session"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+)
+
+// Plan is what to run, and which part of it.
+type Plan struct {
+	File string // a plan's file
+	Text string // or its text
+	// What follows replaces what the plan says, where it isn't zero.
+	Addresses      []string
+	User, Password string
+	Sessions       int
+	Rate           float64       // operations a second, for Duration
+	Duration       time.Duration // of the load at Rate
+	// This instance takes operations number Offset, Offset + Stride, …; Stride 0 means all of them.
+	Stride, Offset uint64
+
+	Grace    time.Duration         // for what is in flight when ctx ends
+	Interval func(finished uint64) // told of each interval; may be nil
+}
+
+// Read reads the plan. The error is the user's.
+func (n *Plan) Read() (*plan.Plan, error) {
+	name, data := "plan", []byte(n.Text)
+	if n.Text == "" {
+		name = n.File
+		var err error
+		if data, err = os.ReadFile(n.File); err != nil {
+			return nil, fmt.Errorf("the plan can't be read: %w", err)
+		}
+	}
+	p, err := planfile.Read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(n.Addresses) > 0 {
+		p.Target.Addresses = n.Addresses
+	}
+	if n.User != "" {
+		p.Target.User = n.User
+	}
+	p.Target.Password = cmp.Or(n.Password, p.Target.Password, os.Getenv("BRUNT_PASSWORD"))
+	if n.Sessions > 0 {
+		p.Settings.Sessions = n.Sessions
+	}
+	if n.Rate > 0 {
+		load := plan.RateLoad(n.Rate, n.Duration)
+		p.Mix, p.Load = load.Mix, load.Phases
+	}
+	return p, planfile.Secrets(p, os.LookupEnv)
+}
+
+// Inline reports whether what a script names as a plan is its text, and not a file.
+func Inline(text string) bool { return strings.Contains(text, "\n") }
+
+// Run sets up the plan, sends its load, and takes it into s's record. It returns when the load is over, or
+// ctx is done and what was in flight then has been waited for. The error may be a *runner.UsageError or a
+// *runner.UnreachableError.
+func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err error) {
+	p, err := n.Read()
+	if err != nil {
+		return nil, &runner.UsageError{Err: err}
+	}
+	g := &guest{s: s, told: n.Interval}
+	r, err := runner.Open(ctx, p, runner.Options{
+		Recording: runner.Recording{None: true},
+		Sinks:     []measure.Sink{g}, Stride: n.Stride, Offset: n.Offset,
+		Tell: runner.Listener{Failed: s.Failed},
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.run = r.Record
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := r.SetUp(ctx); err != nil {
+		return nil, err
+	}
+	defer s.Working(p.LoadModel() != "closed")()
+	defer g.leave()
+	if err := r.Drive(ctx, after(ctx, n.Grace), nil); err != nil {
+		return nil, err
+	}
+	return r.Record, r.Finish()
+}
+
+// after is closed a while after ctx is done.
+func after(ctx context.Context, grace time.Duration) <-chan struct{} {
+	hard := make(chan struct{})
+	context.AfterFunc(ctx, func() { time.AfterFunc(grace, func() { close(hard) }) })
+	return hard
+}
+
+// guest joins the session with the first interval, when it is known what the plan's clock reads.
+type guest struct {
+	s    *session.Session
+	run  *record.Run
+	in   *session.Guest
+	told func(finished uint64)
+}
+
+// Interval implements measure.Sink.
+func (g *guest) Interval(iv *measure.Interval) error {
+	if g.in == nil {
+		g.in = g.s.Join(g.run, g.s.At(time.Unix(0, iv.UnixNs))-iv.StartNs)
+	}
+	if g.told != nil {
+		c := iv.Totals()
+		g.told(c.Done)
+	}
+	return g.in.Interval(iv)
+}
+
+func (g *guest) leave() {
+	if g.in != nil {
+		g.in.Leave()
+	}
+}

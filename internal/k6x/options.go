@@ -1,0 +1,40 @@
+//go:build !nok6
+
+package k6x
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"brunt/internal/k6x/session"
+)
+
+// The environment variables that say what is kept of a run, beside k6's own.
+const (
+	envResults = "BRUNT_RESULTS" // folder for bundles
+	envBundle  = "BRUNT_BUNDLE"  // this run's bundle
+	envSeed    = "BRUNT_SEED"    // of what modules generate
+)
+
+func (r *run) sessionOptions(args []string) session.Options {
+	return session.Options{
+		Version: r.o.Version, Command: r.o.Command, Seed: seed(),
+		Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),
+		Quiet: slices.Contains(args, "-q") || slices.Contains(args, "--quiet"),
+		Tell:  func(text string) { fmt.Fprintln(r.o.Err, text) },
+	}
+}
+
+// seed is the one asked for, or any.
+func seed() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv(envSeed), 10, 64); err == nil {
+		return n
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:]) >> 12 // JavaScript's numbers hold it exactly
+}

@@ -1,0 +1,179 @@
+//go:build !nok6
+
+// Package output takes the samples of a run of k6: requests and iterations go into the run's record,
+// Trends into fixed memory.
+package output
+
+import (
+	"errors"
+	"strings"
+
+	"go.k6.io/k6/v2/errext"
+	"go.k6.io/k6/v2/metrics"
+	"go.k6.io/k6/v2/output"
+
+	"brunt/internal/k6x/session"
+	"brunt/internal/k6x/trend"
+)
+
+// Name is what the output is called in k6's -o.
+const Name = "brunt"
+
+// Output is the last of k6's outputs before those that k6 adds for itself, which read the same samples
+// after it: it takes from them what needn't be kept in full.
+type Output struct {
+	s        *session.Session
+	params   output.Params
+	requests *requests
+	trends   *trend.Keeper // nil: k6 keeps all values
+	ours     *ourMetrics
+	hook     *metrics.Metric
+	rules    map[string]metrics.Thresholds
+	seen     map[string]*metrics.Metric // by name; those of rules have their values
+	ended    func(session.Outcome)
+	driven   map[string]bool // scenarios of our executors, which count their iterations themselves
+}
+
+var (
+	_ output.WithThresholds        = (*Output)(nil)
+	_ output.WithStopWithTestError = (*Output)(nil)
+	_ output.WithBuiltinMetrics    = (*Output)(nil)
+)
+
+// New returns the constructor that k6 calls if the run has an output of the name. ended is told how the
+// run ended, as far as outputs are.
+func New(s *session.Session, ended func(session.Outcome)) output.Constructor {
+	return func(p output.Params) (output.Output, error) {
+		o := &Output{
+			s: s, params: p, requests: newRequests(s), ours: &ourMetrics{s: s}, ended: ended,
+			seen: map[string]*metrics.Metric{}, driven: map[string]bool{},
+		}
+		if boundable(&p) {
+			o.trends = trend.NewKeeper()
+		}
+		for name, c := range p.ScriptOptions.Scenarios {
+			o.driven[name] = strings.HasPrefix(c.GetType(), "brunt-")
+		}
+		o.hook = o.newHook(p.Environment["K6_ADDRESS"] != "")
+		return o, nil
+	}
+}
+
+// boundable reports whether what the run shows at its end can be told from quantiles: a summary by group
+// and scenario, and the number of values, need them all.
+func boundable(p *output.Params) bool {
+	if p.RuntimeOptions.SummaryMode.String == "full" || !trend.Supported() {
+		return false
+	}
+	for _, stat := range p.ScriptOptions.SummaryTrendStats {
+		if stat == "count" {
+			return false
+		}
+	}
+	return true
+}
+
+// Description implements output.Output.
+func (o *Output) Description() string { return Name + " (run bundle)" }
+
+// SetThresholds implements output.WithThresholds.
+func (o *Output) SetThresholds(rules map[string]metrics.Thresholds) { o.rules = rules }
+
+// SetBuiltinMetrics implements output.WithBuiltinMetrics.
+func (o *Output) SetBuiltinMetrics(m *metrics.BuiltinMetrics) {
+	for _, m := range []*metrics.Metric{m.IterationDuration, m.Iterations, m.DroppedIterations, m.Checks, m.HTTPReqDuration, m.HTTPReqFailed, m.HTTPReqs, m.GRPCReqDuration, m.VUs, m.DataSent, m.DataReceived} {
+		if m != nil {
+			o.seen[m.Name] = m
+		}
+	}
+}
+
+// Start implements output.Output: it begins the record.
+func (o *Output) Start() error {
+	err := o.s.Begin(scriptOf(&o.params))
+	if err != nil {
+		err = errext.WithHint(err, "name another folder with BRUNT_RESULTS, or keep no record: -o brunt=none")
+	}
+	return err
+}
+
+// AddMetricSamples implements output.Output.
+func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) {
+	for i, c := range batch {
+		batch[i] = o.strip(c)
+	}
+	if len(batch) > 0 {
+		batch[0] = o.withHook(batch[0])
+	}
+}
+
+// strip counts the samples of a container and returns one with those that k6 needs.
+func (o *Output) strip(c metrics.SampleContainer) metrics.SampleContainer {
+	samples := c.GetSamples()
+	var kept metrics.Samples
+	stripped := false
+	for i := range samples {
+		switch needed := o.take(&samples[i]); {
+		case needed && stripped:
+			kept = append(kept, samples[i])
+		case !needed && !stripped:
+			stripped = true
+			kept = append(make(metrics.Samples, 0, len(samples)+1), samples[:i]...)
+		}
+	}
+	if !stripped {
+		return c
+	}
+	return kept
+}
+
+// take counts a sample and reports whether k6 needs it itself.
+func (o *Output) take(s *metrics.Sample) bool {
+	switch s.Metric.Name {
+	case metrics.VUsName:
+		o.s.ActiveVUs(int64(s.Value))
+	case metrics.IterationsName:
+		o.s.Iterations(uint64(s.Value), s.Time)
+	case metrics.IterationDurationName:
+		if scenario, ok := s.Tags.Get(metrics.TagScenario.String()); !o.driven[scenario] {
+			if !ok {
+				scenario = "default"
+			}
+			o.s.Iteration(scenario, s.Value, s.Time)
+		}
+	case metrics.DroppedIterationsName:
+		scenario, _ := s.Tags.Get(metrics.TagScenario.String())
+		o.s.Dropped(scenario, uint64(s.Value))
+	case metrics.HTTPReqDurationName, metrics.GRPCReqDurationName:
+		o.requests.take(s)
+	}
+	if _, known := o.seen[s.Metric.Name]; !known {
+		o.seen[s.Metric.Name] = s.Metric
+	}
+	if s.Metric.Type != metrics.Trend || o.trends == nil {
+		return true
+	}
+	return o.trends.Keep(s)
+}
+
+// Stop implements output.Output.
+func (o *Output) Stop() error { return o.StopWithTestError(nil) }
+
+// StopWithTestError implements output.WithStopWithTestError. k6 has judged by then.
+func (o *Output) StopWithTestError(err error) error {
+	o.s.Settled()
+	if o.trends != nil {
+		o.trends.Fill(true)
+	}
+	o.ours.fill(true)
+	out := session.Outcome{Thresholds: o.thresholds()}
+	if err != nil {
+		out.Why, _, _ = strings.Cut(err.Error(), "\n")
+		var code errext.HasExitCode
+		if errors.As(err, &code) {
+			out.Code = int(code.ExitCode())
+		}
+	}
+	o.ended(out)
+	return nil
+}

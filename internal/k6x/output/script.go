@@ -1,0 +1,56 @@
+//go:build !nok6
+
+package output
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.k6.io/k6/v2/output"
+
+	"brunt/internal/k6x/session"
+)
+
+// scriptOf describes the run for its record. The script itself isn't kept, since it may hold secrets.
+func scriptOf(p *output.Params) session.Script {
+	path := p.ScriptPath.Path
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if name == "-" || name == "" || name == "." || name == "/" {
+		name = "stdin"
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "# A run of k6: its script is the plan.\nname: %q\nscript: %q\n", name, path)
+	if data, err := os.ReadFile(path); err == nil {
+		fmt.Fprintf(&text, "sha256: %x\n", sha256.Sum256(data))
+	}
+	open, closed := 0, 0
+	var names []string
+	for scenario := range p.ScriptOptions.Scenarios {
+		names = append(names, scenario)
+	}
+	slices.Sort(names)
+	if len(names) > 0 {
+		text.WriteString("scenarios:\n")
+	}
+	for _, scenario := range names {
+		c := p.ScriptOptions.Scenarios[scenario]
+		fmt.Fprintf(&text, "  %q: {executor: %q, exec: %q, starts: %q}\n", scenario, c.GetType(), c.GetExec(), c.GetStartTime())
+		if o, ok := c.(interface{ Open() bool }); ok && o.Open() {
+			open++
+		} else {
+			closed++
+		}
+	}
+	model := "mixed"
+	switch {
+	case open == 0:
+		model = "closed"
+	case closed == 0:
+		model = "open"
+	}
+	return session.Script{Name: name, Text: []byte(text.String()), LoadModel: model}
+}

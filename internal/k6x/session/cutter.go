@@ -1,0 +1,190 @@
+//go:build !nok6
+
+package session
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/observe/self"
+	"brunt/internal/record"
+)
+
+const (
+	interval = time.Second
+	// patience is how long a cut is put off for the plan that leads; see Guest.
+	patience = interval + interval/2
+	// loadPhase is the one phase of a run of k6, and idlePhase what is left of it while nothing runs:
+	// in setup after an early scenario, between scenarios, in teardown.
+	loadPhase, idlePhase = "load", "idle"
+)
+
+// cutter cuts a run into intervals, once its load has begun.
+type cutter struct {
+	s         *Session
+	collector *measure.Collector
+	begun     atomic.Bool
+	nudges    chan int64    // moments at which the plan that leads has cut
+	stop      chan struct{} // closed at the end
+	stopped   chan struct{}
+	working   atomic.Int64 // executors of open loads and plans at work
+	open      atomic.Bool  // arrivals follow a schedule
+	overdue   atomic.Uint64
+
+	mu     sync.Mutex // guards what follows
+	sinks  []measure.Sink
+	hints  *record.HintTaker
+	health *self.Probe
+	tally  measure.Tally
+	fromNs int64
+	guests []*Guest
+	told   bool // of a sink's failure
+	over   bool
+}
+
+func (c *cutter) init(s *Session) {
+	c.s, c.collector = s, measure.NewCollector(mostOperations, mostAddresses)
+	c.nudges, c.stop, c.stopped = make(chan int64, 4), make(chan struct{}), make(chan struct{})
+}
+
+// loadBegan starts the cutting of intervals at ns, the first time that it is called.
+func (s *Session) loadBegan(ns int64) {
+	c := &s.cutter
+	if c.begun.Load() || !s.recording.Load() || !c.begun.CompareAndSwap(false, true) {
+		return
+	}
+	ns = max(ns, 0)
+	c.collector.Begin(ns)
+	c.mu.Lock()
+	c.fromNs = ns
+	c.health = self.Start(nil)
+	c.mu.Unlock()
+	go c.run()
+}
+
+func (c *cutter) run() {
+	defer close(c.stopped)
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	for {
+		var at int64
+		select {
+		case at = <-c.nudges:
+		case <-timer.C:
+			at = c.s.clock.Now()
+		case <-c.stop:
+			return
+		}
+		c.mu.Lock()
+		c.cut(at)
+		wait := interval
+		if len(c.guests) > 0 {
+			wait = patience
+		}
+		c.mu.Unlock()
+		timer.Reset(wait)
+	}
+}
+
+// cut ends the interval under way at ns. What c.mu guards is the caller's.
+func (c *cutter) cut(ns int64) {
+	if ns <= c.fromNs {
+		return
+	}
+	meta := measure.Meta{Phase: loadPhase, Kind: c.kind(), UnixNs: c.s.clock.Unix(c.fromNs), Health: c.health.Sample()}
+	iv := *c.collector.Cut(ns, meta)
+	c.fromNs = ns
+	for _, g := range c.guests {
+		g.addTo(&iv)
+	}
+	c.forgetGuests()
+	operations, addresses := c.s.lengths()
+	iv.Operations, iv.Addresses = iv.Operations[:operations], iv.Addresses[:addresses]
+	iv.Sessions += int(c.s.activeVUs.Load())
+	iv.Overdue += c.overdue.Swap(0)
+	if c.idle(&iv) {
+		iv.Phase, iv.Kind = idlePhase, measure.KindPause
+	}
+	iv.Settle()
+	_ = c.tally.Interval(&iv)
+	c.tell(&iv)
+}
+
+func (c *cutter) kind() string {
+	if c.open.Load() {
+		return measure.KindOpen
+	}
+	return measure.KindClosed
+}
+
+// idle reports whether nothing of the load was under way.
+func (c *cutter) idle(iv *measure.Interval) bool {
+	n := iv.Totals()
+	return n.Arrivals() == 0 && iv.Offered == 0 && iv.Sessions == 0 && c.working.Load() == 0
+}
+
+// tell gives the interval to those who want it.
+func (c *cutter) tell(iv *measure.Interval) {
+	err := c.s.update(func(run *record.Run) error {
+		if c.hints == nil {
+			c.hints = record.NewHintTaker(run, nil)
+		}
+		return c.hints.Interval(iv)
+	})
+	for _, sink := range c.sinks {
+		err = errors.Join(err, sink.Interval(iv))
+	}
+	if err != nil && !c.told {
+		c.told = true
+		c.s.warn(record.Warning{ID: "sink", Text: err.Error()})
+	}
+}
+
+// Settled cuts what is left, so that sums are whole: after the load, before k6 judges.
+func (s *Session) Settled() {
+	c := &s.cutter
+	if !c.begun.Load() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return
+	}
+	c.over = true
+	close(c.stop)
+	// The run of teardown since the last call is no load.
+	c.cut(max(s.lastNs.Load(), c.fromNs))
+	c.health.Stop()
+}
+
+// Sums calls f with the sums so far, warm-up excluded, and the names of the operations. f must not keep
+// anything of them.
+func (s *Session) Sums(f func(all *measure.Account, names []string)) {
+	s.mu.Lock()
+	var names []string
+	for i := range s.run.Operations {
+		names = append(names, s.run.Operations[i].Name)
+	}
+	s.mu.Unlock()
+	s.cutter.mu.Lock()
+	defer s.cutter.mu.Unlock()
+	f(s.cutter.tally.Total(), names)
+}
+
+// Working says that an executor of ours begins, and its end by calling what is returned. open says whether
+// its arrivals follow a schedule.
+func (s *Session) Working(open bool) (done func()) {
+	s.loadBegan(s.clock.Now())
+	if open {
+		s.cutter.open.Store(true)
+	}
+	s.cutter.working.Add(1)
+	return func() {
+		s.touch(s.clock.Now())
+		s.cutter.working.Add(-1)
+	}
+}

@@ -1,0 +1,137 @@
+//go:build !nok6
+
+package session
+
+import (
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// Guest is a plan that brunt's own engine runs as part of a run of k6: its intervals become the run's.
+// While there are any, the run's intervals are cut where those of the first are, so that none holds two
+// of them.
+type Guest struct {
+	s          *Session
+	startNs    int64 // of the guest's clock, on the run's
+	operations []int // the run's number of each of the guest's
+	addresses  []int
+	pending    measure.Account // not in an interval of the run yet; the cutter's mutex guards it
+	left       bool
+}
+
+var _ measure.Sink = (*Guest)(nil)
+
+// Join takes in a plan's run. startNs is what the run's clock reads when the guest's reads 0.
+func (s *Session) Join(run *record.Run, startNs int64) *Guest {
+	g := &Guest{s: s, startNs: startNs}
+	for i := range run.Operations {
+		g.operations = append(g.operations, s.Operation(run.Operations[i].Name))
+	}
+	for i := range run.Targets {
+		t := &run.Targets[i]
+		n := s.Address(t.Protocol, t.Address)
+		s.Describe(n, t.Product, t.Version)
+		g.addresses = append(g.addresses, n)
+	}
+	c := &s.cutter
+	c.mu.Lock()
+	c.guests = append(c.guests, g)
+	c.mu.Unlock()
+	return g
+}
+
+// Interval implements measure.Sink.
+func (g *Guest) Interval(iv *measure.Interval) error {
+	g.s.requests.Store(true)
+	g.s.touch(g.startNs + iv.EndNs)
+	c := &g.s.cutter
+	c.mu.Lock()
+	a := g.translated(iv)
+	g.pending.Add(&a)
+	leads := len(c.guests) > 0 && c.guests[0] == g && iv.DurationNs() >= int64(interval/2)
+	c.mu.Unlock()
+	if leads {
+		select {
+		case c.nudges <- g.startNs + iv.EndNs:
+		default: // the cutter is behind; what is pending is in its next interval
+		}
+	}
+	return nil
+}
+
+// translated is the interval's account with the run's numbers and clock. It shares its histograms.
+func (g *Guest) translated(iv *measure.Interval) measure.Account {
+	a := iv.Account
+	a.Operations = make([]measure.OperationAccount, mostOperations)
+	for i := range iv.Operations {
+		a.Operations[g.operations[i]].Add(&iv.Operations[i])
+	}
+	a.Addresses = make([]measure.AddressAccount, mostAddresses)
+	for i := range iv.Addresses {
+		if n := g.addresses[i]; n >= 0 {
+			addAddress(&a.Addresses[n], &iv.Addresses[i])
+		}
+	}
+	a.StartNs, a.EndNs = a.StartNs+g.startNs, a.EndNs+g.startNs
+	a.Standstills = nil
+	for _, s := range iv.Standstills {
+		s.StartNs, s.EndNs = s.StartNs+g.startNs, s.EndNs+g.startNs
+		a.Standstills = append(a.Standstills, s)
+	}
+	return a
+}
+
+func addAddress(to, from *measure.AddressAccount) {
+	to.Counts.Add(&from.Counts)
+	if from.Service.Count() > 0 {
+		if to.Service == nil {
+			to.Service = measure.NewHistogram()
+		}
+		to.Service.Merge(from.Service)
+	}
+	to.Up += from.Up
+	to.Reconnects += from.Reconnects
+}
+
+// addTo adds what is pending to an interval of the run.
+func (g *Guest) addTo(iv *measure.Interval) {
+	a := &g.pending
+	if a.Intervals == 0 {
+		return
+	}
+	for i := range a.Operations {
+		iv.Operations[i].Add(&a.Operations[i])
+	}
+	for i := range a.Addresses {
+		addAddress(&iv.Addresses[i], &a.Addresses[i])
+	}
+	iv.OwnLag.Merge(a.OwnLag)
+	iv.Turnaround.Merge(a.Turnaround)
+	iv.Offered += a.Offered
+	iv.Overdue += a.Overdue
+	iv.Standstills = append(iv.Standstills, a.Standstills...)
+	iv.Events = append(iv.Events, a.Events...)
+	iv.Sessions, iv.Busy, iv.Backlog = iv.Sessions+a.Sessions, iv.Busy+a.Busy, iv.Backlog+a.Backlog
+	iv.Health.LoopBusy = max(iv.Health.LoopBusy, a.Health.LoopBusy)
+	iv.Health.SendStalls += a.Health.SendStalls
+	iv.Health.LoopRunQueueNs += a.Health.LoopRunQueueNs
+	g.pending = measure.Account{}
+}
+
+// Leave says that the guest's load is over.
+func (g *Guest) Leave() {
+	g.s.cutter.mu.Lock()
+	g.left = true
+	g.s.cutter.mu.Unlock()
+}
+
+// forgetGuests drops those that have left and have nothing pending.
+func (c *cutter) forgetGuests() {
+	kept := c.guests[:0]
+	for _, g := range c.guests {
+		if !g.left || g.pending.Intervals > 0 {
+			kept = append(kept, g)
+		}
+	}
+	c.guests = kept
+}

@@ -1,0 +1,135 @@
+//go:build !nok6
+
+package session
+
+import (
+	"time"
+
+	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/metrics"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// TagOperation is the tag by which a part of our metrics is named in thresholds.
+const TagOperation = "operation"
+
+// Metrics are what k6 knows of the operations that are recorded without its samples.
+type Metrics struct {
+	Response   *metrics.Metric // brunt_response: ms, successful operations
+	Service    *metrics.Metric // brunt_service: ms, successful operations
+	Operations *metrics.Metric // brunt_operations: finished ones
+	Failed     *metrics.Metric // brunt_failed: share of those
+	root       *metrics.TagSet
+}
+
+// register makes our metrics known to k6, so that thresholds may name them. Only a module's init context
+// has k6's registry.
+func (s *Session) register(vu modules.VU) {
+	init := vu.InitEnv()
+	if init == nil || init.TestPreInitState == nil || s.metrics.Load() != nil {
+		return
+	}
+	var m Metrics
+	var err error
+	r := init.Registry
+	for _, n := range []struct {
+		to    **metrics.Metric
+		name  string
+		kind  metrics.MetricType
+		value metrics.ValueType
+	}{
+		{&m.Response, "brunt_response", metrics.Trend, metrics.Time}, {&m.Service, "brunt_service", metrics.Trend, metrics.Time},
+		{&m.Operations, "brunt_operations", metrics.Counter, metrics.Default}, {&m.Failed, "brunt_failed", metrics.Rate, metrics.Default},
+	} {
+		if *n.to, err = r.NewMetric(n.name, n.kind, n.value); err != nil {
+			return // the script has made one of another kind: it is the script's
+		}
+	}
+	m.root = r.RootTagSet()
+	s.metrics.CompareAndSwap(nil, &m)
+}
+
+// Metrics are our metrics, nil if no script has asked for a module of ours.
+func (s *Session) Metrics() *Metrics { return s.metrics.Load() }
+
+// RootTags is k6's empty set of tags, nil if it isn't known.
+func (s *Session) RootTags() *metrics.TagSet {
+	if m := s.metrics.Load(); m != nil {
+		return m.root
+	}
+	return nil
+}
+
+// Requested reports whether an operation other than a bare iteration was recorded.
+func (s *Session) Requested() bool { return s.requests.Load() }
+
+// ActiveVUs says how many VUs k6 has at work.
+func (s *Session) ActiveVUs(n int64) { s.activeVUs.Store(n) }
+
+// Iterations counts iterations that ended at a moment.
+func (s *Session) Iterations(n uint64, at time.Time) {
+	s.iterations.Add(n)
+	s.touch(s.At(at))
+}
+
+// Iteration records an iteration of a scenario as an operation, unless its requests are operations.
+func (s *Session) Iteration(scenario string, ms float64, at time.Time) {
+	if s.requests.Load() {
+		return
+	}
+	end := s.At(at)
+	sent := end - int64(ms*float64(time.Millisecond))
+	s.record(s.shards[0], &measure.Sample{
+		Operation: s.Operation(IterationName(scenario)), Address: -1, Intended: sent, Sent: sent, End: end, Attempts: 1,
+	})
+}
+
+// Request records a request that one of k6's own modules reports.
+func (s *Session) Request(c *Call) {
+	s.requests.Store(true)
+	s.record(s.shards[0], &measure.Sample{
+		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: c.End, Attempts: 1, Class: c.Class, Status: c.Status,
+	})
+	if c.Class != driver.OK {
+		s.failed(c)
+	}
+}
+
+// Samples tells where k6 takes samples from.
+func (s *Session) Samples(to chan<- metrics.SampleContainer) { s.samples.CompareAndSwap(nil, &to) }
+
+// Flush makes k6 look once more at what was recorded, after its last sample and before it judges.
+func (s *Session) Flush() {
+	to, m := s.samples.Load(), s.metrics.Load()
+	if to == nil || m == nil {
+		return
+	}
+	*to <- metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: m.Operations, Tags: m.root}, Time: time.Now()}
+}
+
+// Recorder is a recorder for an executor; tell is called before each hand-over. It must be made before the
+// load begins.
+func (s *Session) Recorder(tell func(*measure.Recorder)) *measure.Shared {
+	r := s.cutter.collector.NewShared()
+	r.Tell(tell)
+	return r
+}
+
+// Record adds a finished operation of a VU.
+func (s *Session) Record(h *Handle, m *measure.Sample) { s.record(h.shard, m) }
+
+// Overdue counts arrivals that wait when their schedule is over.
+func (s *Session) Overdue(n uint64) { s.cutter.overdue.Add(n) }
+
+// Failed keeps a failed attempt of a plan as a sample of its class.
+func (s *Session) Failed(sample record.ErrorSample) {
+	s.mu.Lock()
+	bundle := s.bundle
+	s.mu.Unlock()
+	if bundle != nil {
+		bundle.Failed(&sample)
+	}
+}

@@ -1,0 +1,173 @@
+//go:build !nok6
+
+// Package session is what one run of k6 shares: its clock, its recorders, its pools, and the record
+// that it becomes. Modules and executors tell it what they do; it cuts intervals and judges.
+package session
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.k6.io/k6/v2/metrics"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/tier"
+)
+
+// The most operations and addresses that a run tells apart. Scripts name them as they go, some of
+// them after keys; what comes later is counted together.
+const (
+	mostOperations = 128
+	mostAddresses  = 16
+)
+
+// otherOperations is the name of the operations beyond mostOperations.
+const otherOperations = "other"
+
+// Session is one run of k6. It is safe for concurrent use.
+type Session struct {
+	clock  tier.Clock
+	seed   uint64
+	o      Options
+	vus    sync.Map // VU number → *Handle
+	shards []*measure.Shared
+
+	mu         sync.Mutex // guards what follows
+	operations map[string]int
+	addresses  map[[2]string]int
+	run        *record.Run
+	bundle     *record.Bundle
+	named      bool // operations or addresses are in run that run.json doesn't have yet
+	ends       []func() error
+
+	shared shared
+	cutter cutter
+
+	requests   atomic.Bool  // something but iterations was recorded
+	activeVUs  atomic.Int64 // as k6 said last
+	lastNs     atomic.Int64 // the last moment at which something ended
+	recording  atomic.Bool
+	dropped    atomic.Uint64
+	iterations atomic.Uint64
+
+	metrics atomic.Pointer[Metrics]
+	samples atomic.Pointer[chan<- metrics.SampleContainer]
+}
+
+// Options are what a session needs from outside.
+type Options struct {
+	Version string   // of brunt
+	Command []string // the command line, without secrets
+	Seed    uint64   // of what modules generate
+	Root    string   // folder for bundles; "" means record.DefaultRoot
+	Dir     string   // this run's bundle, instead of a name under Root
+	None    bool     // keep no record
+	Quiet   bool     // say nothing at the end
+	Tell    func(text string)
+	Sinks   func(run *record.Run, dir string) ([]measure.Sink, error) // what else is told of intervals; may be nil
+	Settle  func(run *record.Run)                                     // called before the record is finished; may be nil
+}
+
+// New returns a session whose clock starts now. Nothing is recorded before Begin.
+func New(o Options) *Session {
+	s := &Session{
+		clock: tier.NewClock(time.Now()), seed: o.Seed, o: o,
+		operations: map[string]int{}, addresses: map[[2]string]int{}, run: &record.Run{},
+	}
+	s.cutter.init(s)
+	for range max(4, 2*runtime.GOMAXPROCS(0)) {
+		s.shards = append(s.shards, s.cutter.collector.NewShared())
+	}
+	return s
+}
+
+// Seed is the seed of what modules generate.
+func (s *Session) Seed() uint64 { return s.seed }
+
+// Now is nanoseconds on the run's clock.
+func (s *Session) Now() int64 { return s.clock.Now() }
+
+// At is a moment of the wall clock on the run's clock.
+func (s *Session) At(t time.Time) int64 { return s.clock.Now() - int64(time.Since(t)) }
+
+// Operation is the number of the operation of a name, which is made on first use.
+func (s *Session) Operation(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, ok := s.operations[name]; ok {
+		return n
+	}
+	if len(s.run.Operations) >= mostOperations-1 {
+		name = otherOperations
+		if n, ok := s.operations[name]; ok {
+			return n
+		}
+	}
+	n := len(s.run.Operations)
+	s.operations[name] = n
+	s.run.Operations = append(s.run.Operations, record.Operation{Name: name})
+	s.named = true
+	return n
+}
+
+// Address is the number of an address, which is made on first use; -1 beyond the most that are told
+// apart.
+func (s *Session) Address(protocol, address string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := [2]string{protocol, address}
+	if n, ok := s.addresses[key]; ok {
+		return n
+	}
+	n := len(s.run.Targets)
+	if n >= mostAddresses {
+		return -1
+	}
+	s.addresses[key] = n
+	s.run.Targets = append(s.run.Targets, record.Target{Address: address, Protocol: protocol})
+	s.named = true
+	return n
+}
+
+// Describe says what serves at an address.
+func (s *Session) Describe(address int, product, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if address >= 0 && address < len(s.run.Targets) {
+		s.run.Targets[address].Product, s.run.Targets[address].Version = product, version
+		s.named = true
+	}
+}
+
+// nameOf is the name of an operation.
+func (s *Session) nameOf(operation int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if operation < 0 || operation >= len(s.run.Operations) {
+		return ""
+	}
+	return s.run.Operations[operation].Name
+}
+
+// addressOf is the text of an address, "" for none.
+func (s *Session) addressOf(address int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if address < 0 || address >= len(s.run.Targets) {
+		return ""
+	}
+	return s.run.Targets[address].Address
+}
+
+// AtEnd has f called once after the run, teardown included. The latest is called first.
+func (s *Session) AtEnd(f func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ends = append(s.ends, f)
+}
+
+// shard is a recorder for the VU of a number.
+func (s *Session) shard(vu uint64) *measure.Shared { return s.shards[vu%uint64(len(s.shards))] }

@@ -1,0 +1,127 @@
+//go:build !nok6
+
+package k6x
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.k6.io/k6/v2/cmd/state"
+
+	k6output "brunt/internal/k6x/output"
+)
+
+// probeName is the subcommand by which k6 shows us its state. It is hidden and does nothing.
+const probeName = "brunt"
+
+// probe is called by k6 while it builds its commands, before it reads its flags. What it changes in k6's
+// state k6 goes by; k6 doesn't promise that, so its version is pinned, and tests see whether it still does.
+func (r *run) probe(gs *state.GlobalState) *cobra.Command {
+	r.gs = gs
+	if gs.Env[state.AutoExtensionResolution] == "" {
+		gs.Flags.AutoExtensionResolution = false
+	}
+	if gs.Env["K6_NO_USAGE_REPORT"] == "" {
+		gs.Env["K6_NO_USAGE_REPORT"] = "true"
+	}
+	gs.OSExit = r.exit
+	gs.BinaryName = r.o.Name
+	if !plainRun(gs.CmdArgs[1:]) {
+		gs.Stdout.Writer = &renamer{to: gs.Stdout.Writer, name: r.o.Name}
+	}
+	gs.Logger.AddHook(&hints{known: r.known()})
+	r.watchEnd(gs)
+	r.command = &cobra.Command{Use: probeName, Hidden: true, Run: func(*cobra.Command, []string) {}}
+	cobra.OnInitialize(r.addOutput)
+	return r.command
+}
+
+// plainRun reports whether the command line runs a script, and asks for no help.
+func plainRun(args []string) bool {
+	for _, a := range args {
+		if a == "-h" || a == "--help" || a == "--" {
+			return a == "--"
+		}
+	}
+	return len(args) > 0 && args[0] == "run"
+}
+
+// testEnd is k6's event of that name, whose type only k6 can name.
+const testEnd = 3
+
+// watchEnd completes the sums when the load is over, before k6 judges its thresholds for the last time.
+func (r *run) watchEnd(gs *state.GlobalState) {
+	_, events := gs.Events.Subscribe(testEnd)
+	go func() {
+		for e := range events {
+			r.session.Settled()
+			r.session.Flush()
+			e.Done()
+		}
+	}()
+}
+
+// addOutput makes our output the last of those that the run has. k6 calls it when it has read its flags.
+func (r *run) addOutput() {
+	root := r.command.Root()
+	command, _, err := root.Find([]string{"run"})
+	if err != nil || !command.Flags().Parsed() {
+		return
+	}
+	flags := command.Flags()
+	outs, err := flags.GetStringArray("out")
+	if err != nil {
+		return
+	}
+	if !flags.Changed("out") {
+		outs = r.configured()
+	}
+	add := func(name string) {
+		for _, out := range outs {
+			if kind, _, _ := strings.Cut(out, "="); kind == name {
+				return
+			}
+		}
+		outs = append(outs, name)
+	}
+	if on, _ := strconv.ParseBool(r.gs.Env["K6_WEB_DASHBOARD"]); on {
+		delete(r.gs.Env, "K6_WEB_DASHBOARD") // k6 would add it after ours
+		add("web-dashboard")
+	}
+	var ours string
+	rest := outs[:0:0]
+	for _, out := range outs {
+		if kind, argument, _ := strings.Cut(out, "="); kind == k6output.Name {
+			ours = argument
+		} else {
+			rest = append(rest, out)
+		}
+	}
+	r.session.Configure(ours)
+	value, ok := flags.Lookup("out").Value.(interface{ Replace([]string) error })
+	if !ok {
+		return
+	}
+	if err := value.Replace(append(rest, k6output.Name)); err == nil {
+		flags.Lookup("out").Changed = true
+	}
+}
+
+// configured are the outputs that the environment or the configuration file names.
+func (r *run) configured() []string {
+	if text := r.gs.Env["K6_OUT"]; text != "" {
+		return strings.Split(text, ",")
+	}
+	data, err := os.ReadFile(r.gs.Flags.ConfigFilePath)
+	if err != nil {
+		return nil
+	}
+	var file struct {
+		Out []string `json:"out"`
+	}
+	_ = json.Unmarshal(data, &file) // k6 reads it too, and complains
+	return file.Out
+}
