@@ -22,7 +22,6 @@ func httpClosed() group {
 		name: "http-closed",
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "wrk -t1", ratio: 0.78, tail: true},
-			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "wrk -t1", ratio: 0.6, tail: true},
 			{work: leastPossible, ours: bareLoop, peer: "wrk -t1"},
 			{work: work, ours: "brunt", peer: "hey", ratio: 0.3},
 			{work: work, ours: "brunt", peer: "vegeta", ratio: 0.25},
@@ -42,7 +41,7 @@ func httpClosed() group {
 			vegeta, noVegeta := s.built(peers.Vegeta)
 			cooker, noCooker := s.built(peers.SlowCooker)
 			return []client{
-				mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"),
+				mine.client("brunt"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
 				s.bare("http", address, httpSessions, 1, 1),
 				{name: "hey", missing: noHey, turn: func(d time.Duration) (sample, error) { return s.hey(hey, url, d) }},

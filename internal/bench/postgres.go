@@ -27,7 +27,6 @@ func postgresClosed() group {
 			{work: work, ours: "brunt", peer: "pgbench -j1", ratio: 0.78},
 			{work: leastPossible, ours: bareLoop, peer: "pgbench -j1"},
 			{work: work, ours: "brunt", peer: "pgconn, a goroutine a session", ratio: 0.62},
-			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "pgbench -j1"},
 			{work: "the same, p99 at saturation", ours: "brunt", peer: "pgbench -l (p99 from its log)", tail: true},
 		},
 		open: func(s *stand) ([]client, error) {
@@ -38,7 +37,7 @@ func postgresClosed() group {
 			mine := s.postgres(pg, "pg-select")
 			url := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pg.User, pg.Addr, pg.Database)
 			return []client{
-				mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"),
+				mine.client("brunt"),
 				{name: "pgbench -j1", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, false) }},
 				s.bare("pg", url, pgSessions, 1, pgbenchScale*100_000),
 				{name: "pgconn, a goroutine a session", turn: func(d time.Duration) (sample, error) {

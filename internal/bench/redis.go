@@ -34,7 +34,6 @@ func redisGet(pipeline int) group {
 		name: name,
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "redis-benchmark", ratio: ratio, tail: pipeline == 1},
-			{work: work + ", io_uring", ours: "brunt --io-uring", peer: "redis-benchmark"},
 			{work: leastPossible, ours: bareLoop, peer: "redis-benchmark"},
 		},
 		open: func(s *stand) ([]client, error) {
@@ -55,7 +54,7 @@ func redisGet(pipeline int) group {
 			}
 			mine := s.redis(r, "redis-get")
 			mine.flags = []string{"--pipeline", strconv.Itoa(pipeline)}
-			return []client{mine.client("brunt"), mine.client("brunt --io-uring", "--io-uring"), {name: "redis-benchmark", turn: b.turn},
+			return []client{mine.client("brunt"), {name: "redis-benchmark", turn: b.turn},
 				s.bare("redis", r.Addr, redisSessions, pipeline, redisKeys)}, nil
 		},
 	}

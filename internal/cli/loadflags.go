@@ -31,7 +31,6 @@ type loadFlags struct {
 	spin       time.Duration
 	tier       string
 	loops      int
-	ioUring    bool
 	awake      string
 	interval   time.Duration
 }
@@ -51,7 +50,6 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	fs.DurationVar(&f.spin, "spin", 0, "busy-wait so long before an intended start instead of sleeping")
 	fs.StringVar(&f.tier, "tier", "auto", "auto, codec (event loops) or library (a goroutine a session)")
 	fs.IntVar(&f.loops, "loops", 0, "event loops (default: as few as carry the load)")
-	fs.BoolVar(&f.ioUring, "io-uring", false, "use io_uring if the kernel has it")
 	fs.StringVar(&f.awake, "awake", "auto", "keep this machine's cores from sleeping during the load: auto, on or off")
 	fs.DurationVar(&f.interval, "interval", time.Second, "slice of the record")
 	f.recordFlags.bind(fs)
@@ -101,9 +99,6 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 	}
 	if set("loops") {
 		s.Loops = f.loops
-	}
-	if set("io-uring") {
-		s.IOUring = f.ioUring
 	}
 	return nil
 }

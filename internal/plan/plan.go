@@ -68,7 +68,6 @@ type Settings struct {
 	Pipeline         int           // requests in flight a session (codec tier, single-request operations); 1
 	Loops            int           // event loops; 0 means as few as carry the load
 	Spin             time.Duration // busy-wait before an intended start instead of sleeping; 0
-	IOUring          bool          // io_uring backend if the kernel has it
 	Awake            string        // whether the machine's cores are kept awake during the load: "auto", "on" or "off"; "auto". See package awake
 	RetryErrors      bool          // Retries is for every failure, not only retryable ones (library tier)
 	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling to 128 ms

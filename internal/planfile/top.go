@@ -113,7 +113,6 @@ func settingsFields() []field {
 		{"loops", "Loops", whole{0, plan.MaxLoops}, "event loops; 0 means as few as carry the load", false},
 		{"spin", "Spin", span{}, "busy-wait before an intended start; 0", false},
 		{"awake", "Awake", choice{"auto", "on", "off"}, "keep the machine's cores awake during the load; auto", false},
-		{"io_uring", "IOUring", flag{}, "use io_uring if the kernel has it; false", false},
 	}
 }
 

@@ -29,7 +29,7 @@ func (r *Runner) newFleet() error {
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
 		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime, OutageWait: s.Outage == "wait",
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
-		Loops: s.Loops, IOUring: s.IOUring, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
+		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
 	}
 	r.Record.Tier, r.Record.TierReason = "library", "asked for"

@@ -51,7 +51,6 @@ type Config struct {
 	Spin             time.Duration // busy-wait before an intended start
 	Pipeline         int           // codec tier: requests in flight a session; ≥ 1
 	Loops            int           // codec tier: 0 means choose
-	IOUring          bool          // codec tier: use io_uring if the kernel has it
 	ClosedOnly       bool          // codec tier: no stage is open, so that the kernel needn't keep times of arrival
 	PeakPerS         float64       // codec tier: the highest rate of an open stage, arrivals a second; 0 if none is known
 	RetryErrors      bool          // library tier: Retries is for every failure

@@ -45,7 +45,7 @@ func plain(t testing.TB, cfg tier.Config) (*wire.Fleet, *measure.Collector) {
 
 func TestRequestsAllocateNothing(t *testing.T) {
 	const n = 100_000
-	for _, c := range []tier.Config{{Pipeline: 1}, {Pipeline: 8}, {Pipeline: 1, IOUring: true}, {Pipeline: 8, IOUring: true}} {
+	for _, c := range []tier.Config{{Pipeline: 1}, {Pipeline: 8}} {
 		c.Sessions = 8
 		f, collector := plain(t, c)
 		run := func(first, operations uint64) {
@@ -64,7 +64,7 @@ func TestRequestsAllocateNothing(t *testing.T) {
 			t.Fatalf("%d done", done)
 		}
 		if mallocs := after.Mallocs - before.Mallocs; mallocs > n/100 {
-			t.Errorf("pipeline %d, io_uring %v: %d allocations during %d requests", c.Pipeline, c.IOUring, mallocs, n)
+			t.Errorf("pipeline %d: %d allocations during %d requests", c.Pipeline, mallocs, n)
 		}
 	}
 }
@@ -89,12 +89,9 @@ func threadCPU(b *testing.B, threads []int) (ns int64) {
 // BenchmarkClosed reports the CPU of the loop's thread for a round trip to an echo server in the
 // same process.
 func BenchmarkClosed(b *testing.B) {
-	for _, c := range []struct {
-		sessions, pipeline int
-		ring               bool
-	}{{1, 1, false}, {16, 1, false}, {50, 1, false}, {50, 16, false}, {1, 1, true}, {16, 1, true}, {50, 1, true}, {50, 16, true}} {
-		b.Run(fmt.Sprintf("sessions=%d/pipeline=%d/ring=%v", c.sessions, c.pipeline, c.ring), func(b *testing.B) {
-			f, _ := plain(b, tier.Config{Sessions: c.sessions, Pipeline: c.pipeline, IOUring: c.ring})
+	for _, c := range []tier.Config{{Sessions: 1, Pipeline: 1}, {Sessions: 16, Pipeline: 1}, {Sessions: 50, Pipeline: 1}, {Sessions: 50, Pipeline: 16}} {
+		b.Run(fmt.Sprintf("sessions=%d/pipeline=%d", c.Sessions, c.Pipeline), func(b *testing.B) {
+			f, _ := plain(b, c)
 			before := threadCPU(b, f.Threads())
 			b.ResetTimer()
 			if _, err := f.Run(context.Background(), nil, schedule.Stage{Operations: uint64(b.N)}); err != nil {
@@ -110,8 +107,8 @@ func BenchmarkClosed(b *testing.B) {
 // iteration is one arrival.
 func BenchmarkOpen(b *testing.B) {
 	for _, rate := range []float64{1_000, 10_000, 50_000} {
-		for _, c := range []tier.Config{{}, {IOUring: true}, {TimingTolerance: 200 * time.Microsecond}} {
-			b.Run(fmt.Sprintf("rate=%g/tolerance=%v/ring=%v", rate, c.TimingTolerance, c.IOUring), func(b *testing.B) {
+		for _, c := range []tier.Config{{}, {TimingTolerance: 200 * time.Microsecond}} {
+			b.Run(fmt.Sprintf("rate=%g/tolerance=%v", rate, c.TimingTolerance), func(b *testing.B) {
 				benchmarkOpen(b, rate, c)
 			})
 		}

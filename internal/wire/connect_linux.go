@@ -24,7 +24,7 @@ func (l *loop) connected(s *session, c *Session) {
 	s.generation++
 	s.dialing = false
 	err := unix.SetNonblock(c.FD, true)
-	if err == nil && l.ring == nil {
+	if err == nil {
 		err = l.poller.add(c.FD, s.slot, s.generation)
 	}
 	if err != nil {
@@ -40,9 +40,6 @@ func (l *loop) connected(s *session, c *Session) {
 	s.open(c)
 	s.upSince = l.now()
 	l.refusing[s.address] = false
-	if l.ring != nil {
-		l.listen(s)
-	}
 	l.up[s.address]++
 	l.upAll++
 	if s.lane.up++; s.lane.up == 1 {
@@ -60,11 +57,6 @@ func (l *loop) connected(s *session, c *Session) {
 func (l *loop) hangUp(s *session) {
 	if !s.up {
 		return
-	}
-	if l.ring != nil {
-		// The ring keeps the socket until its requests have ended, which this makes them do.
-		unix.Shutdown(s.fd, unix.SHUT_RDWR)
-		s.sending, s.spare = nil, nil
 	}
 	unix.Close(s.fd)
 	s.up, s.fd = false, -1

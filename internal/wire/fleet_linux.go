@@ -303,19 +303,11 @@ func (f *Fleet) Close() {
 	})
 }
 
-// Timing says for people how the fleet keeps time. What it says of io_uring holds once Connect has
-// returned.
+// Timing says for people how the fleet keeps time.
 func (f *Fleet) Timing() string {
 	how := "epoll_pwait2"
 	if f.loops[0].poller.timer >= 0 {
 		how = "epoll_pwait with timerfd (the kernel lacks epoll_pwait2)"
-	}
-	if f.cfg.IOUring {
-		if why := f.loops[0].noRing.Load(); why != nil {
-			how += " instead of io_uring (" + *why + ")"
-		} else {
-			how = "io_uring"
-		}
 	}
 	if f.cfg.ClosedOnly {
 		how += "; the time of an answer is taken when it is read"

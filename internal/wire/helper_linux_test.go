@@ -2,7 +2,6 @@ package wire_test
 
 import (
 	"context"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -138,9 +137,6 @@ func newBench(t testing.TB, o options) *bench {
 		b.mu.Unlock()
 	}
 	cfg := o.config
-	if os.Getenv(onRing) != "" {
-		cfg.IOUring, cfg.ClosedOnly = true, os.Getenv(onRing) == plainBytes
-	}
 	for _, c := range o.servers {
 		s, err := echo.Listen("127.0.0.1:0", c)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"os"
 	"testing"
 	"time"
 
@@ -115,7 +114,7 @@ func TestLargeAnswers(t *testing.T) {
 		collector := measure.NewCollector(1, 1)
 		f, err := wire.NewFleet(tier.Config{
 			Workload: w, Targets: []driver.Target{{Address: l.Addr().String()}}, Sessions: 3, Pipeline: 3,
-			Clock: tier.NewClock(time.Now()), Collector: collector, IOUring: os.Getenv(onRing) != "", ClosedOnly: os.Getenv(onRing) == plainBytes,
+			Clock: tier.NewClock(time.Now()), Collector: collector,
 		}, p)
 		if err != nil {
 			t.Fatal(err)

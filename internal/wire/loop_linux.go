@@ -53,7 +53,6 @@ type loop struct {
 	mailbox  mailbox
 	poller   *poller
 	receiver receiver
-	ring     *ring // nil: epoll
 	kernel   kernelTime
 
 	router    driver.Router // nil: a lane has one session, for all its requests
@@ -87,9 +86,8 @@ type loop struct {
 	gaugesAt int64
 	tid      atomic.Int32
 	quitting bool
-	cutting  bool                   // operations end because the load is cut off
-	failure  atomic.Pointer[error]  // why the loop had to end
-	noRing   atomic.Pointer[string] // why io_uring isn't used though it was asked for
+	cutting  bool                  // operations end because the load is cut off
+	failure  atomic.Pointer[error] // why the loop had to end
 }
 
 // run is the loop's life.
@@ -101,29 +99,10 @@ func (l *loop) run() {
 	l.kernel.calibrate()
 	l.gaugesAt = l.now()
 	l.downSince = l.gaugesAt
-	if l.cfg.IOUring {
-		l.useRing()
-	}
 	for !l.quitting {
-		if l.ring != nil {
-			l.ringTurn()
-		} else {
-			l.turn()
-		}
+		l.turn()
 	}
 	l.end()
-}
-
-// useRing replaces epoll by io_uring, if the kernel lets it.
-func (l *loop) useRing() {
-	r, err := newRing()
-	if err != nil {
-		why := err.Error()
-		l.noRing.Store(&why)
-		return
-	}
-	l.ring = r
-	l.listenBell()
 }
 
 func (l *loop) now() int64 { return l.cfg.Clock.Now() }
@@ -300,7 +279,4 @@ func (l *loop) end() {
 		}
 	}
 	l.rec.Close()
-	if l.ring != nil {
-		l.ring.close()
-	}
 }

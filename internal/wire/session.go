@@ -27,8 +27,6 @@ type session struct {
 
 	out     []byte // encoded; from outPos on not yet taken by the kernel
 	outPos  int
-	sending []byte // io_uring: what the kernel is sending, of which outPos has been taken; nil if nothing
-	spare   []byte // io_uring: the buffer that out and sending take turns with
 	in      []byte // read, but not yet understood
 	need    int    // bytes that in must hold before scanning again makes sense
 	reply   driver.Reply

@@ -21,10 +21,6 @@ const (
 
 // flush hands what has been encoded to the kernel.
 func (l *loop) flush(s *session) {
-	if l.ring != nil {
-		l.queueSend(s)
-		return
-	}
 	if s.outPos == len(s.out) {
 		return
 	}

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -338,6 +339,16 @@ func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
 			case i > 0 && s.Ready != b.watcher.samples[i-1].End+think:
 				t.Errorf("ready %d ns after the answer before, want %d", s.Ready-b.watcher.samples[i-1].End, think)
 			}
+		}
+	}
+}
+
+func TestTimingSaysWhatIsUsed(t *testing.T) {
+	for closedOnly, want := range map[bool]string{false: "SO_TIMESTAMPNS", true: "when it is read"} {
+		b := newBench(t, options{config: tier.Config{ClosedOnly: closedOnly}})
+		b.run(schedule.Stage{Operations: 1})
+		if got := b.fleet.Timing(); !strings.Contains(got, want) || strings.Contains(got, "SO_TIMESTAMPNS") == closedOnly {
+			t.Errorf("only closed stages: %v; timing: %s", closedOnly, got)
 		}
 	}
 }

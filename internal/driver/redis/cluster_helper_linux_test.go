@@ -39,7 +39,6 @@ type loadOptions struct {
 	sessions int
 	loops    int
 	pipeline int
-	ring     bool
 }
 
 // newLoad connects a fleet that was told of one node only.
@@ -72,7 +71,7 @@ func newLoad(t *testing.T, seed string, o loadOptions) *load {
 	}
 	l.collector = measure.NewCollector(len(l.workload.Operations), len(targets))
 	cfg := tier.Config{
-		Workload: l.workload, Driver: o.protocol, Targets: targets, Sessions: o.sessions, Pipeline: o.pipeline, Loops: o.loops, IOUring: o.ring,
+		Workload: l.workload, Driver: o.protocol, Targets: targets, Sessions: o.sessions, Pipeline: o.pipeline, Loops: o.loops,
 		OperationTimeout: 20 * time.Second, ConnectTimeout: 5 * time.Second, Clock: l.clock, Collector: l.collector,
 		OnError: func(e tier.ErrorEvent) {
 			l.mu.Lock()

@@ -39,7 +39,7 @@ func TestTiersAgreeOnACluster(t *testing.T) {
 	cluster := servers.RedisCluster(t)
 	var want string
 	for _, o := range []loadOptions{
-		{library: true, sessions: 4}, {sessions: 4}, {sessions: 1}, {sessions: 6, loops: 2, pipeline: 8}, {sessions: 4, pipeline: 4, ring: true},
+		{library: true, sessions: 4}, {sessions: 4}, {sessions: 1}, {sessions: 6, loops: 2, pipeline: 8}, {sessions: 4, pipeline: 4},
 	} {
 		for _, n := range cluster.Nodes {
 			admin(t, n).FlushAll(t.Context())
