@@ -7,9 +7,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"brunt/internal/export"
+	"brunt/internal/inspect"
+	"brunt/internal/inspect/servers"
 	"brunt/internal/measure"
 	"brunt/internal/observe"
 	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/workload"
 )
 
 // liveFlags say where intervals go while they happen, and what is watched beside the load.
@@ -17,18 +21,24 @@ type liveFlags struct {
 	metricsAddr  string
 	destinations []string
 	watched      []string
+	inspected    []string
+	executeDML   bool
 }
 
 func (f *liveFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.metricsAddr, "metrics-addr", "", "serve /metrics for Prometheus at host:port while running")
 	fs.StringArrayVar(&f.destinations, "export", nil, "send every interval to influx=URL, prometheus=URL or otlp=URL (repeatable)")
 	fs.StringArrayVar(&f.watched, "watch", nil, "sample pid:N, tree:N, url:ADDRESS or cgroup:FOLDER into the record and judge leaks (repeatable)")
+	fs.StringArrayVar(&f.inspected, "inspect", nil, "ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")
+	fs.BoolVar(&f.executeDML, "inspect-writes", false, "with --inspect: execute statements that write to explain them, in transactions that are rolled back")
 }
 
 // live is what goes on beside a load: exporting and watching.
 type live struct {
 	exporter *export.Exporter
 	watcher  *observe.Watcher
+	database *inspect.Watch
+	dir      string
 	sinks    []measure.Sink
 	hard     <-chan struct{}
 }
@@ -44,6 +54,13 @@ func (f *liveFlags) open(s *streams, hard <-chan struct{}, quiet bool) (*live, e
 		}
 		sources = append(sources, source)
 	}
+	database, err := f.inspectors()
+	if err != nil {
+		return nil, err
+	}
+	if !quiet {
+		database.Tell = func(text string) { fmt.Fprintf(s.err, "brunt: note: %s\n", text) }
+	}
 	exporter, err := export.New(export.Options{MetricsAddr: f.metricsAddr, Destinations: f.destinations})
 	if err != nil {
 		return nil, usage(fmt.Errorf("--export, --metrics-addr: %w", err))
@@ -51,16 +68,33 @@ func (f *liveFlags) open(s *streams, hard <-chan struct{}, quiet bool) (*live, e
 	if address := exporter.Addr(); address != "" && !quiet {
 		fmt.Fprintf(s.err, "brunt: metrics at http://%s/metrics\n", address)
 	}
-	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), hard: hard}
-	l.sinks = append(l.sinks, l.watcher)
+	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), database: database, hard: hard}
+	l.sinks = append(l.sinks, l.watcher, l.database)
 	if f.metricsAddr != "" || len(f.destinations) > 0 {
 		l.sinks = append(l.sinks, exporter)
 	}
 	return l, nil
 }
 
-// start tells of the run and the folder of its record, "" if none is kept.
-func (l *live) start(run *record.Run, dir string) {
+// inspectors are the servers that --inspect names.
+func (f *liveFlags) inspectors() (*inspect.Watch, error) {
+	var list []inspect.Inspector
+	for _, text := range f.inspected {
+		i, err := servers.Parse(text)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--inspect: %w", err))
+		}
+		list = append(list, i)
+	}
+	w := inspect.NewWatch(list)
+	w.Writes = f.executeDML
+	return w, nil
+}
+
+// start tells of the run and the folder of its record, "" if none is kept. It fails if a server that is
+// to be inspected can't be.
+func (l *live) start(run *record.Run, dir string) error {
+	l.dir = dir
 	l.exporter.Start(run)
 	var fsys record.FS = record.OS{}
 	if dir == "" {
@@ -69,10 +103,17 @@ func (l *live) start(run *record.Run, dir string) {
 	if err := l.watcher.Start(fsys, dir); err != nil {
 		run.Warnings = append(run.Warnings, record.Warning{ID: "watch-record", Text: "nothing is watched: " + err.Error()})
 	}
+	if err := l.database.Start(run); err != nil {
+		return &runner.UnreachableError{Err: err}
+	}
+	return nil
 }
 
 // finish puts into the record what was seen, and what couldn't be sent.
-func (l *live) finish(run *record.Run) {
+func (l *live) finish(run *record.Run, load *workload.Workload) {
+	inspections, troubles := l.database.Finish(record.OS{}, l.dir, load)
+	run.Inspections = append(run.Inspections, inspections...)
+	run.Warnings = append(run.Warnings, troubles...)
 	watched, warnings := l.watcher.Finish()
 	run.Watched = append(run.Watched, watched...)
 	run.Warnings = append(append(run.Warnings, warnings...), l.exporter.Close(l.hard)...)
@@ -82,4 +123,5 @@ func (l *live) finish(run *record.Run) {
 func (l *live) close() {
 	l.exporter.Close(l.hard)
 	l.watcher.Finish()
+	l.database.Close()
 }

@@ -89,7 +89,9 @@ func (s *streams) perform(l *loadRun) (err error) {
 	if v.began != nil {
 		v.began(r.Record)
 	}
-	live.start(r.Record, r.Dir)
+	if err := live.start(r.Record, r.Dir); err != nil {
+		return failure(ctx, err)
+	}
 	err = r.Drive(ctx, hard, nil)
 	if v.ended != nil {
 		v.ended()
@@ -97,7 +99,7 @@ func (s *streams) perform(l *loadRun) (err error) {
 	if err != nil {
 		return failure(ctx, err)
 	}
-	live.finish(r.Record)
+	live.finish(r.Record, r.Workload)
 	out.confess(r.Record)
 	r.Record.Health.CeilingPerS = ceiling(r.Record)
 	err = errors.Join(r.Finish(), r.Close())

@@ -46,6 +46,7 @@ var rules = []rule{
 	{room: "cgroup", forbidden: []string{"all", "std:os", "std:net"}},
 	{room: "awake", forbidden: []string{"all"}, except: []string{"cgroup", "record"}},
 	{room: "observe", forbidden: []string{"engine", "wire", "report", "dialect", "cli"}},
+	{room: "inspect", forbidden: []string{"engine", "wire", "driver/*", "runner", "report", "export", "dialect", "cli"}},
 	{room: "dialect", forbidden: []string{"engine", "wire", "driver/*", "report", "cli"}},
 	{room: "result", forbidden: []string{"engine", "wire", "driver", "report", "cli", "std:net"}},
 	{room: "compare", forbidden: []string{"engine", "wire", "driver", "dialect", "cli", "std:os", "std:net"}},

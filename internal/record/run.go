@@ -58,6 +58,7 @@ type Run struct {
 	Sequences   []Sequence     `json:"sequences,omitempty"` // that began after what their columns held
 	Awake       *Awake         `json:"awake,omitempty"`
 	Watched     []Watched      `json:"watched,omitempty"` // what else happened
+	Inspections []Inspection   `json:"inspections,omitempty"`
 	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops",
 	// "threshold", "awake". What it has nothing for is left out.
 	Flags map[string]string `json:"flags,omitempty"`

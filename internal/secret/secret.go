@@ -73,6 +73,7 @@ func Text(s string) string {
 		s = bareUser.ReplaceAllString(s, "${1}"+Hidden+"@")
 	}
 	if strings.Contains(s, "=") {
+		s = keyword.ReplaceAllString(s, "${1}"+Hidden)
 		s = parameter.ReplaceAllStringFunc(s, func(match string) string {
 			name, value, _ := strings.Cut(match[1:], "=")
 			if value == "" || !Name(name) && name != "u" && name != "p" { // InfluxDB's user and password
@@ -89,6 +90,7 @@ var (
 	brokenUser = regexp.MustCompile(`://[^/?#\s@:"']*:[^\s@"']*@`) // a password with a slash in it is no URL
 	bareUser   = regexp.MustCompile(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
 	parameter  = regexp.MustCompile(`[?&][^=&?#\s"']+=[^&#\s"']*`)
+	keyword    = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s'"&,;]+)`) // of libpq's connection strings
 	portFirst  = regexp.MustCompile(`^\d*[/?#]`)
 )
 

@@ -39,6 +39,9 @@ func TestText(t *testing.T) {
 		"--export=otlp=https://me@h":                 "--export=otlp=https://***@h",
 		"http://127.0.0.1/users/a@b":                 "http://127.0.0.1/users/a@b",
 		"12:30 mail a@b.c":                           "12:30 mail a@b.c",
+		"pg=host=h password=s3cret dbname=x":         "pg=host=h password=*** dbname=x",
+		"pg=host=h password = 's3 \\' cret' user=u":  "pg=host=h password = *** user=u",
+		"pg=postgres://me:s3cret@h/x":                "pg=postgres://***@h/x",
 		"response.p(99) < 10ms":                      "response.p(99) < 10ms",
 		"/path?page=2":                               "/path?page=2",
 	} {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"brunt/internal/testserver"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// fullRows is the table's size in plan.yml.
+const fullRows = 1_000_000
+
+// programme starts PostgreSQL and has brunt run the campaign, which fills the table and starts this
+// program again as the service.
+func programme(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("book programme", flag.ContinueOnError)
+	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
+	files := flags.String("files", "examples/book", "folder of plan.yml and campaign.yml")
+	results := flags.String("results", "results/book", "folder for everything that comes of it")
+	scale := flags.Float64("time-scale", 1, "shorten all durations: 0.01 makes minutes of hours")
+	rows := flags.Int("rows", fullRows, "books in the table")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	program, err := filepath.Abs(*brunt)
+	if err == nil {
+		_, err = os.Stat(program)
+	}
+	if err != nil {
+		return fmt.Errorf("--brunt: %w; make build makes it", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	work, err := prepared(*files, *results, *rows)
+	if err != nil {
+		return err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	// A server that keeps what it commits, unlike those of tests.
+	owner := testserver.NewStandalone(os.Stderr)
+	defer owner.Close()
+	pg := testserver.Postgres(owner, testserver.Settings("fsync = on", "synchronous_commit = on", "full_page_writes = on",
+		"shared_preload_libraries = 'pg_stat_statements'", "shared_buffers = 256MB"))
+	dsn := fmt.Sprintf("postgres://%s@%s/%s", pg.User, pg.Addr, pg.Database)
+	environment := append(os.Environ(), "BOOK="+self, "BRUNT="+program, "BOOK_ADDRESS="+address, "BOOK_PG_ADDRESS="+pg.Addr,
+		"BOOK_PG_USER="+pg.User, "BOOK_PG_DATABASE="+pg.Database, "BOOK_PG="+dsn)
+	if err := extend(ctx, dsn); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "campaign", "run", filepath.Join(work, "campaign.yml"),
+		"--time-scale", strconv.FormatFloat(*scale, 'g', -1, 64), "--results", filepath.Join(*results, "campaign"))
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("brunt campaign run: %w", err)
+	}
+	return nil
+}
+
+// extend makes the extensions with which statements are counted and indexes tried out. The latter needn't
+// be there: indexes are then built to try them.
+func extend(ctx context.Context, dsn string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return fmt.Errorf("PostgreSQL: %w", err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "create extension pg_stat_statements"); err != nil {
+		return fmt.Errorf("pg_stat_statements: %w", err)
+	}
+	if _, err := conn.Exec(ctx, "create extension hypopg"); err != nil {
+		fmt.Fprintln(os.Stderr, "book: HypoPG isn't installed (Debian: postgresql-15-hypopg)")
+	}
+	return nil
+}
+
+// prepared copies the plan and the campaign to where they are run, with as many rows as wanted.
+func prepared(files, results string, rows int) (string, error) {
+	if rows < 1000 {
+		return "", fmt.Errorf("--rows %d: give at least 1000", rows)
+	}
+	work := filepath.Join(results, "files")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return "", fmt.Errorf("--results: %w", err)
+	}
+	smaller := strings.NewReplacer("1_000_000", strconv.Itoa(rows), "1000000", strconv.Itoa(rows), "[0, 10000]", fmt.Sprintf("[0, %d]", rows/100))
+	for _, name := range []string{"plan.yml", "campaign.yml"} {
+		text, err := os.ReadFile(filepath.Join(files, name))
+		if err != nil {
+			return "", fmt.Errorf("--files: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(work, name), []byte(smaller.Replace(string(text))), 0o644); err != nil {
+			return "", err
+		}
+	}
+	return work, nil
+}
+
+// freeAddress is a port of this machine that nobody uses at the moment.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}

@@ -1,0 +1,68 @@
+package inspect
+
+import (
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/measure"
+	"brunt/internal/workload"
+)
+
+// tries bounds the search for an operation's first execution.
+const tries = 100_000
+
+// operations says of a load's operations what inspectors may know.
+func operations(w *workload.Workload, counts []measure.Counts) []Operation {
+	if w == nil {
+		return nil
+	}
+	out := make([]Operation, len(w.Operations))
+	for k := range w.Operations {
+		o := &out[k]
+		o.Name = w.Operations[k].Name
+		if k < len(counts) {
+			c := &counts[k]
+			o.Done = float64(c.Done)
+			o.Uncertain = float64(c.Failed()+c.Unfinished) + float64(c.Attempts-min(c.Attempts, c.Done))
+		}
+		steps := w.Operations[k].Steps
+		var of []int // the statements' steps
+		for i := range steps {
+			switch r := steps[i].Request; {
+			case r.Verb == driver.SQL:
+				o.Statements, of = append(o.Statements, r.Text), append(of, i)
+			case r.Web != nil && len(steps) == 1:
+				o.Method = r.Web.Method
+			}
+		}
+		o.Arguments = func(statement int) ([]*string, bool) { return arguments(w, k, of[statement]) }
+	}
+	return out
+}
+
+// arguments are those of a step in the operation's first execution. Values that earlier steps were
+// answered with are null there: nobody knows them without asking again.
+func arguments(w *workload.Workload, operation, step int) ([]*string, bool) {
+	most := uint64(tries)
+	if w.Total > 0 {
+		most = min(most, w.Total)
+	}
+	for i := range most {
+		if w.Pick(i) != operation {
+			continue
+		}
+		var st workload.State
+		for k := range step {
+			w.Args(&st, operation, k, i)
+		}
+		values := w.Args(&st, operation, step, i)
+		out := make([]*string, len(values))
+		for k := range values {
+			if values[k].Kind != gen.Null {
+				text := string(values[k].AppendText(nil))
+				out[k] = &text
+			}
+		}
+		return out, true
+	}
+	return nil, false
+}

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+)
+
+// blockSize is the size of a page; servers built with another are rare, and only sizes in texts suffer.
+const blockSize = 8192
+
+// catalog is what the server's catalogs say of tables and indexes.
+type catalog struct {
+	tables      map[string]tableFacts // by schema.table
+	indexes     []indexFacts
+	keys        []foreignKey
+	workMem     string
+	buffers     string // shared_buffers
+	databaseB   float64
+	connections float64 // that clients may have
+}
+
+// tableFacts is what is known of a table.
+type tableFacts struct {
+	rows, pages float64
+	rowWidthB   float64 // of a row's values, by the statistics; 0 if there are none
+	analyzed    bool    // ever
+	fillPercent float64
+}
+
+// indexFacts is what is known of an index.
+type indexFacts struct {
+	name, table string
+	sizeB       float64
+	scans       float64 // since the statistics were reset
+	constraint  bool    // it keeps rows unique or otherwise in order
+	definition  string
+}
+
+// foreignKey is one without an index on the side that refers.
+type foreignKey struct {
+	name, child, parent, columns string
+	childRows                    float64
+}
+
+func (c *catalog) table(name string) tableFacts { return c.tables[name] }
+
+const (
+	askTables = `select n.nspname || '.' || c.relname as name, c.reltuples as rows, c.relpages as pages,
+		coalesce((select sum(avg_width * (1 - null_frac)) from pg_stats p where p.schemaname = n.nspname and p.tablename = c.relname), 0)::float8 as width,
+		coalesce((select split_part(o, '=', 2)::int from unnest(c.reloptions) o where o like 'fillfactor=%'), 100) as fill,
+		coalesce(s.last_analyze, s.last_autoanalyze) is not null as analyzed
+		from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
+		where c.relkind in ('r', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`
+	askIndexes = `select n.nspname || '.' || i.relname as name, n.nspname || '.' || t.relname as table, pg_relation_size(i.oid) as size,
+		s.idx_scan as scans, x.indisunique or x.indisprimary or x.indisexclusion as constraint, pg_get_indexdef(i.oid) as definition
+		from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
+		join pg_namespace n on n.oid = i.relnamespace join pg_stat_user_indexes s on s.indexrelid = i.oid where x.indisvalid`
+	// An index serves a key if its first columns are the key's, in whichever order.
+	askForeignKeys = `select k.conname as name, cn.nspname || '.' || c.relname as child, pn.nspname || '.' || p.relname as parent, c.reltuples as rows,
+		(select string_agg(quote_ident(a.attname), ', ' order by o.n) from unnest(k.conkey) with ordinality o(num, n)
+			join pg_attribute a on a.attrelid = k.conrelid and a.attnum = o.num) as columns
+		from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace cn on cn.oid = c.relnamespace
+		join pg_class p on p.oid = k.confrelid join pg_namespace pn on pn.oid = p.relnamespace
+		where k.contype = 'f' and not exists (select 1 from pg_index i where i.indrelid = k.conrelid and i.indisvalid and i.indpred is null
+			and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] @> k.conkey)`
+	askServer = `select current_setting('work_mem') as work_mem, current_setting('shared_buffers') as buffers,
+		pg_database_size(current_database()) as size, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
+)
+
+// readCatalog reads the catalogs. What the server refuses is left out, and told by why.
+func (s *session) readCatalog(ctx context.Context, why func(what string, err error)) (catalog, error) {
+	c := catalog{tables: map[string]tableFacts{}}
+	for _, q := range []struct {
+		what, text string
+		row        func(r *result, i int)
+	}{
+		{"the tables' figures", askTables, func(r *result, i int) {
+			c.tables[r.at(i, "name")] = tableFacts{rows: max(r.number(i, "rows"), 0), pages: r.number(i, "pages"), rowWidthB: r.number(i, "width"),
+				fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" || r.number(i, "rows") > 0}
+		}},
+		{"the indexes' figures", askIndexes, func(r *result, i int) {
+			c.indexes = append(c.indexes, indexFacts{name: r.at(i, "name"), table: r.at(i, "table"), sizeB: r.number(i, "size"),
+				scans: r.number(i, "scans"), constraint: r.at(i, "constraint") == "t", definition: r.at(i, "definition")})
+		}},
+		{"foreign keys", askForeignKeys, func(r *result, i int) {
+			c.keys = append(c.keys, foreignKey{r.at(i, "name"), r.at(i, "child"), r.at(i, "parent"), r.at(i, "columns"), r.number(i, "rows")})
+		}},
+		{"the server's settings", askServer, func(r *result, i int) {
+			c.workMem, c.buffers, c.databaseB, c.connections = r.at(i, "work_mem"), r.at(i, "buffers"), r.number(i, "size"), r.number(i, "connections")
+		}},
+	} {
+		r, err := s.query(ctx, q.text)
+		if err != nil {
+			if ctx.Err() != nil || s.conn.IsClosed() {
+				return c, err
+			}
+			why(q.what, err)
+			continue
+		}
+		for i := range r.rows {
+			q.row(r, i)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,215 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+	"brunt/internal/sqltext"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Database asks PostgreSQL for advice and carries it out.
+type Database struct {
+	// Build allows to build indexes to try them, in transactions that are rolled back, where HypoPG isn't
+	// installed. Nobody can write to their tables meanwhile.
+	Build bool
+
+	config *pgconn.Config
+}
+
+var _ inspect.Database = (*Database)(nil)
+
+// Open checks a connection string and that the database can be reached. Errors are one line without
+// secrets.
+func Open(ctx context.Context, dsn string) (*Database, error) {
+	config, err := parseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	s, err := connect(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", nameOf(config), err)
+	}
+	s.close()
+	return &Database{config: config}, nil
+}
+
+// Close implements inspect.Database. Connections are closed as soon as they aren't needed.
+func (d *Database) Close() error { return nil }
+
+// Exec implements inspect.Database.
+func (d *Database) Exec(ctx context.Context, script string) error {
+	s, err := connect(ctx, d.config)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for _, setting := range []string{"default_transaction_read_only = off", "statement_timeout = 0", "lock_timeout = 0"} {
+		if _, err := s.plain(ctx, "set "+setting); err != nil {
+			return err
+		}
+	}
+	for _, statement := range statementsOf(script) {
+		if _, err := s.plain(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", brief(statement), err)
+		}
+	}
+	return nil
+}
+
+// statementsOf cuts a script where its statements end.
+func statementsOf(script string) (out []string) {
+	var b strings.Builder
+	flush := func() {
+		if text := strings.TrimSpace(b.String()); sqltext.FirstWord(text) != "" {
+			out = append(out, text)
+		}
+		b.Reset()
+	}
+	for _, t := range sqltext.Split(script) {
+		if t.IsSign(";") {
+			flush()
+			continue
+		}
+		b.WriteString(t.Text)
+	}
+	flush()
+	return out
+}
+
+// Propose implements inspect.Database.
+func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]inspect.Proposal, error) {
+	// A connection of its own, closed after: plans that were made with hypothetical indexes must not stay.
+	s, err := connect(ctx, d.config)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	a := &advisor{session: s}
+	if a.catalog, err = s.readCatalog(ctx, func(string, error) {}); err != nil {
+		return nil, err
+	}
+	list, texts := statementsSeen(seen)
+	if list == nil {
+		if list, err = s.countedSoFar(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if a.distinct, err = s.distinct(ctx); err != nil {
+		return nil, err
+	}
+	for _, one := range kept(list, mostAdvised, 0) {
+		c := &costed{Statement: one, text: one.Text}
+		if text := texts[one.ID]; text != "" {
+			c.text = text
+		}
+		e, err := s.generic(ctx, c.text)
+		if err != nil {
+			if ctx.Err() != nil || s.conn.IsClosed() {
+				return nil, err
+			}
+			continue // of tables that are gone, or not this user's
+		}
+		c.root, c.cost = e.Root, e.Root.Cost
+		c.candidates = candidates(c.root, func(table, column string) float64 { return a.distinct[unquoted(table)+"."+column] })
+		a.statements = append(a.statements, c)
+	}
+	if len(a.statements) == 0 {
+		return nil, errors.New("no statement is known that could be explained; run a load with --inspect first")
+	}
+	if a.trial, err = d.trial(ctx, s); err != nil {
+		return nil, err
+	}
+	defer a.trial.end(ctx)
+	return a.propose(ctx)
+}
+
+// trial is the way that the server has to try indexes.
+func (d *Database) trial(ctx context.Context, s *session) (trial, error) {
+	schema, err := s.text(ctx, "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'hypopg'")
+	switch {
+	case err != nil:
+		return nil, err
+	case schema != "":
+		return &hypothetical{s, sqltext.Quote(schema)}, nil
+	case d.Build:
+		return newBuilt(ctx, s)
+	}
+	return nil, errors.New("HypoPG isn't there to try indexes with; install it (Debian: postgresql-15-hypopg) and run CREATE EXTENSION hypopg in this database, or let indexes be built in transactions that are rolled back: --build (nobody can write to their tables meanwhile)")
+}
+
+// statementsSeen are the statements of inspections of this kind, and their texts with constants by their
+// ids; nil if there are no inspections.
+func statementsSeen(seen []record.Inspection) (list []record.Statement, texts map[string]string) {
+	texts = map[string]string{}
+	for i := range seen {
+		if len(seen[i].Windows) > 0 {
+			list = append(list, seen[i].Windows[0].Statements...)
+		}
+		for _, p := range seen[i].Plans {
+			if p.Statement != "" && p.Failed == "" {
+				texts[p.Statement] = p.Text
+			}
+		}
+	}
+	return list, texts
+}
+
+// countedSoFar are the statements that the server has counted since its statistics were reset.
+func (s *session) countedSoFar(ctx context.Context) ([]record.Statement, error) {
+	x, err := s.findStatements(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if x.schema == "" {
+		return nil, fmt.Errorf("%s; %s", x.missing.Text, x.missing.Remedy)
+	}
+	all, _, err := s.readStatements(ctx, x.schema)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := s.statementTexts(ctx, x.schema)
+	if err != nil {
+		return nil, err
+	}
+	return statements(all, texts), nil
+}
+
+// distinct says how many different values columns have, by schema.table.column, as the planner knows it.
+func (s *session) distinct(ctx context.Context) (map[string]float64, error) {
+	r, err := s.query(ctx, `select p.schemaname || '.' || p.tablename || '.' || p.attname as name,
+		case when p.n_distinct < 0 then -p.n_distinct * greatest(c.reltuples, 1) else p.n_distinct end as n
+		from pg_stats p join pg_namespace s on s.nspname = p.schemaname join pg_class c on c.relname = p.tablename and c.relnamespace = s.oid
+		where p.schemaname not in ('pg_catalog', 'information_schema')`)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]float64, len(r.rows))
+	for i := range r.rows {
+		out[r.at(i, "name")] = r.number(i, "n")
+	}
+	return out, nil
+}
+
+// generic is a statement's plan for any arguments. The statement is prepared anew each time: a prepared
+// one keeps its plan, whatever indexes come and go hypothetically.
+func (s *session) generic(ctx context.Context, text string) (*explained, error) {
+	if _, err := s.plain(ctx, "prepare brunt_costed as "+strings.TrimRight(text, "; \t\r\n")); err != nil {
+		return nil, err
+	}
+	defer func() { _, _ = s.plain(ctx, "deallocate brunt_costed") }()
+	n, err := s.text(ctx, "select coalesce(cardinality(parameter_types), 0) from pg_prepared_statements where name = 'brunt_costed'")
+	if err != nil {
+		return nil, err
+	}
+	count := 0
+	if _, err := fmt.Sscan(n, &count); err != nil {
+		return nil, fmt.Errorf("prepare a statement: it has %q parameters", n)
+	}
+	return s.explainOnce(ctx, "brunt_costed", "force_generic_plan", false, "", make([]*string, count))
+}

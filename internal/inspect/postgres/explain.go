@@ -1,0 +1,191 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+	"brunt/internal/sqltext"
+)
+
+const (
+	mostExplained  = 12
+	leastExplained = 0.005 // share of the server's time
+	explainTimeout = "10s" // of one statement's execution
+)
+
+// request is a statement to be explained.
+type request struct {
+	statement  record.Statement
+	text       string
+	arguments  []*string // what the load sends; nil if that isn't known
+	operations []string
+}
+
+// queryPlan is a statement's plan, with what the record has no place for.
+type queryPlan struct {
+	record.QueryPlan
+	statement record.Statement
+	root      *node // nil if it failed
+	generic   *node // for any arguments; nil if it failed
+}
+
+// explainAll explains the statements that took most of the time.
+func (i *Inspector) explainAll(ctx context.Context, out *record.Inspection, load inspect.Load) error {
+	for _, r := range requests(out.Windows[0].Statements, load.Operations) {
+		p := i.session.explain(ctx, &r, load)
+		i.plans = append(i.plans, p)
+		if ctx.Err() != nil || i.session.conn.IsClosed() {
+			return errors.New("the server stopped answering while its statements were explained")
+		}
+	}
+	return nil
+}
+
+// requests are the statements worth explaining: those that the server counted, by their time, or those
+// of the plan if it counted none. Statements that the plan sends itself are taken as it writes them.
+func requests(counted []record.Statement, operations []inspect.Operation) (out []request) {
+	for _, s := range kept(counted, mostExplained, leastExplained) {
+		r := request{statement: s, text: s.Text, operations: s.Operations}
+		for _, o := range operations {
+			at := slices.IndexFunc(o.Statements, func(text string) bool { return s.Match == record.MatchText && normal(text) == normal(s.Text) })
+			if at < 0 {
+				continue
+			}
+			if args, ok := o.Arguments(at); ok {
+				r.text, r.arguments = o.Statements[at], args
+				break
+			}
+		}
+		out = append(out, r)
+	}
+	if len(counted) > 0 {
+		return out
+	}
+	for _, o := range operations {
+		for at, text := range o.Statements {
+			if !explainable(text) || len(out) == mostExplained {
+				continue
+			}
+			r := request{text: text, operations: []string{o.Name}}
+			if args, ok := o.Arguments(at); ok {
+				r.arguments = args
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// explain explains one statement: for any arguments, and with real ones. It is executed if it only reads.
+func (s *session) explain(ctx context.Context, r *request, load inspect.Load) queryPlan {
+	p := queryPlan{statement: r.statement}
+	p.Statement, p.Operations, p.Text = r.statement.ID, r.operations, r.text
+	if err := s.explainPrepared(ctx, r, load, &p); err != nil {
+		p.Failed = err.Error()
+	}
+	return p
+}
+
+func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.Load, p *queryPlan) error {
+	if _, err := s.plain(ctx, "prepare brunt_explained as "+strings.TrimRight(r.text, "; \t\r\n")); err != nil {
+		return err
+	}
+	defer func() { _, _ = s.plain(ctx, "deallocate brunt_explained") }()
+	types, err := s.query(ctx, "select unnest(parameter_types)::text as type from pg_prepared_statements where name = 'brunt_explained'")
+	if err != nil {
+		return err
+	}
+	nulls := make([]*string, len(types.rows))
+	generic, err := s.explainOnce(ctx, "brunt_explained", "force_generic_plan", false, "", nulls)
+	if err != nil {
+		return err
+	}
+	p.generic, p.root = generic.Root, generic.Root
+	p.Source, p.Nodes = record.ArgumentsNone, generic.record()
+	arguments := r.arguments
+	switch {
+	case len(arguments) == len(nulls) && len(nulls) > 0:
+		p.Source = record.ArgumentsWorkload
+	case len(nulls) > 0:
+		if arguments = s.present(ctx, r, generic.Root, types); arguments == nil {
+			return nil // nothing is known to execute it with
+		}
+		p.Source = record.ArgumentsTable
+	}
+	mode := ""
+	switch {
+	case reads(r.text):
+		mode = "begin read only"
+	case load.Writes:
+		mode = "begin read write"
+		if load.Tell != nil {
+			load.Tell("executing a statement that writes, to explain it, in a transaction that is rolled back: " + shorten(r.text))
+		}
+	}
+	real, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, arguments)
+	if err != nil && mode != "" {
+		// It writes after all, or takes too long.
+		p.Note = err.Error()
+		real, err = s.explainOnce(ctx, "brunt_explained", "force_custom_plan", false, "", arguments)
+		mode = ""
+	}
+	if err != nil {
+		return err
+	}
+	p.root, p.Nodes, p.TotalNs = real.Root, real.record(), real.ExecutionMs*1e6
+	p.Analyzed, p.RolledBack = mode != "", mode == "begin read write"
+	for _, a := range arguments {
+		p.Arguments = append(p.Arguments, literal(a))
+	}
+	return nil
+}
+
+// explainOnce explains the prepared statement. begin opens the transaction that it is executed in, which
+// is always rolled back.
+func (s *session) explainOnce(ctx context.Context, name, mode string, analyze bool, begin string, args []*string) (*explained, error) {
+	if _, err := s.plain(ctx, "set plan_cache_mode = "+mode); err != nil {
+		return nil, err
+	}
+	options := "format json, verbose"
+	if analyze {
+		options += ", analyze, buffers"
+	}
+	list := make([]string, len(args))
+	for i, a := range args {
+		list[i] = literal(a)
+	}
+	text := "explain (" + options + ") execute " + name
+	if len(list) > 0 {
+		text += "(" + strings.Join(list, ", ") + ")"
+	}
+	if begin != "" {
+		if _, err := s.plain(ctx, begin); err != nil {
+			return nil, err
+		}
+		defer func() { _, _ = s.plain(ctx, "rollback") }()
+		if _, err := s.plain(ctx, "set local statement_timeout = '"+explainTimeout+"'"); err != nil {
+			return nil, err
+		}
+	}
+	r, err := s.plain(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.rows) != 1 || r.rows[0][0] == nil {
+		return nil, fmt.Errorf("EXPLAIN answered with %d rows", len(r.rows))
+	}
+	return parsePlan(*r.rows[0][0])
+}
+
+// literal is a value as it stands in SQL, of whichever type is wanted there.
+func literal(value *string) string {
+	if value == nil {
+		return "null"
+	}
+	return sqltext.QuoteText(*value)
+}

@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Inspector asks one PostgreSQL database.
+type Inspector struct {
+	config     *pgconn.Config
+	session    *session
+	product    string
+	statements extension
+	first      *snapshot // of the phase under way
+	last       *snapshot // the latest; a phase ends there
+	phases     []window
+	activity   *activity
+	missing    []record.Warning
+	plans      []queryPlan
+}
+
+var _ inspect.Inspector = (*Inspector)(nil)
+
+// New checks a connection string, a URL or name=value pairs as libpq takes them, and returns the
+// inspector of that database. Errors are one line without secrets.
+func New(dsn string) (*Inspector, error) {
+	config, err := parseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return &Inspector{config: config, activity: newActivity()}, nil
+}
+
+// Name implements inspect.Inspector.
+func (i *Inspector) Name() string { return nameOf(i.config) }
+
+// Begin implements inspect.Inspector.
+func (i *Inspector) Begin(ctx context.Context) (err error) {
+	if i.session, err = connect(ctx, i.config); err != nil {
+		return err
+	}
+	if i.product, err = i.session.text(ctx, "select current_setting('server_version')"); err != nil {
+		return err
+	}
+	if i.statements, err = i.session.findStatements(ctx); err != nil {
+		return err
+	}
+	if i.statements.schema == "" {
+		i.miss(i.statements.missing)
+	}
+	i.first, err = i.snapshot(ctx)
+	i.last = i.first
+	return err
+}
+
+// Snapshot implements inspect.Inspector.
+func (i *Inspector) Snapshot(ctx context.Context) error {
+	s, err := i.snapshot(ctx)
+	if err == nil {
+		i.last = s
+	}
+	return err
+}
+
+// Mark implements inspect.Inspector.
+func (i *Inspector) Mark(phase inspect.Phase) {
+	i.phases = append(i.phases, between(i.first, i.last, phase))
+	i.first = i.last
+}
+
+// Sample implements inspect.Inspector.
+func (i *Inspector) Sample(ctx context.Context, at time.Duration) error {
+	return i.activity.sample(ctx, i.session, at)
+}
+
+// End implements inspect.Inspector.
+func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Load) (*record.Inspection, error) {
+	out := &record.Inspection{Source: i.Name(), Product: "PostgreSQL", Version: i.product}
+	if i.session.conn.IsClosed() {
+		// A sample took too long under the load, or the server was down for a while.
+		if s, err := connect(ctx, i.config); err == nil {
+			s.queries, i.session = i.session.queries, s
+		}
+	}
+	err := i.Snapshot(ctx)
+	i.Mark(last)
+	texts := map[string]string{}
+	if i.statements.schema != "" && err == nil {
+		var refused error
+		if texts, refused = i.session.statementTexts(ctx, i.statements.schema); refused != nil {
+			i.miss(lacking("the statements' texts", i.config.User, refused))
+		}
+	}
+	out.Windows = windows(i.phases, texts)
+	whole := join(i.phases)
+	matched := match(statements(whole.statements, texts), load.Operations)
+	for k := range out.Windows {
+		matched.put(out.Windows[k].Statements)
+	}
+	out.Activity = i.activity.record()
+	if err == nil {
+		out.Settings, err = i.settings(ctx)
+	}
+	if err == nil {
+		err = i.explainAll(ctx, out, load)
+	}
+	if err == nil {
+		err = i.judge(ctx, out, load)
+	}
+	out.Missing, out.Cost.Queries = i.missing, i.session.queries
+	return out, err
+}
+
+// Close implements inspect.Inspector.
+func (i *Inspector) Close() {
+	i.session.close()
+}
+
+// miss notes what couldn't be had, once.
+func (i *Inspector) miss(w record.Warning) {
+	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text == w.Text }) {
+		i.missing = append(i.missing, w)
+	}
+}
+
+// settings are those that aren't the server's defaults.
+func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {
+	r, err := i.session.query(ctx, `select name, current_setting(name) as value, boot_val || case when unit is null then '' else ' × ' || unit end as standard
+		from pg_settings where setting is distinct from boot_val and source not in ('default', 'override', 'client', 'session') and name not like '%\_file' order by name`)
+	if err != nil {
+		return nil, err
+	}
+	var out []record.Setting
+	for k := range r.rows {
+		s := record.Setting{Name: r.at(k, "name"), Value: r.at(k, "value"), Default: r.at(k, "standard")}
+		if strings.Contains(s.Name, "conninfo") || strings.Contains(s.Name, "passphrase") || strings.Contains(s.Name, "_command") {
+			s.Value = "set" // may hold passwords
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}

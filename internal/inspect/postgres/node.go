@@ -1,0 +1,176 @@
+package postgres
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"brunt/internal/record"
+)
+
+// node is a step of a plan as EXPLAIN (FORMAT JSON, VERBOSE) writes it. Rows and times are means of its
+// loops, of which a parallel plan has one a process.
+type node struct {
+	Type        string   `json:"Node Type"`
+	Parallel    bool     `json:"Parallel Aware"`
+	Schema      string   `json:"Schema"`
+	Relation    string   `json:"Relation Name"`
+	Alias       string   `json:"Alias"`
+	Index       string   `json:"Index Name"`
+	Operation   string   `json:"Operation"`
+	JoinType    string   `json:"Join Type"`
+	Strategy    string   `json:"Strategy"`
+	Cost        float64  `json:"Total Cost"`
+	PlanRows    float64  `json:"Plan Rows"`
+	Rows        float64  `json:"Actual Rows"`
+	TimeMs      float64  `json:"Actual Total Time"`
+	Loops       *float64 `json:"Actual Loops"` // nil if it wasn't executed
+	Removed     float64  `json:"Rows Removed by Filter"`
+	Rechecked   float64  `json:"Rows Removed by Index Recheck"`
+	Filter      string   `json:"Filter"`
+	IndexCond   string   `json:"Index Cond"`
+	RecheckCond string   `json:"Recheck Cond"`
+	HashCond    string   `json:"Hash Cond"`
+	MergeCond   string   `json:"Merge Cond"`
+	JoinFilter  string   `json:"Join Filter"`
+	SortKey     []string `json:"Sort Key"`
+	GroupKey    []string `json:"Group Key"`
+	SortMethod  string   `json:"Sort Method"`
+	SortKB      float64  `json:"Sort Space Used"`
+	SortSpace   string   `json:"Sort Space Type"`
+	Batches     float64  `json:"Hash Batches"`
+	PeakKB      float64  `json:"Peak Memory Usage"`
+	DiskKB      float64  `json:"Disk Usage"`
+	Launched    *float64 `json:"Workers Launched"`
+	Plans       []*node  `json:"Plans"`
+}
+
+// explained is EXPLAIN's answer.
+type explained struct {
+	Root        *node   `json:"Plan"`
+	ExecutionMs float64 `json:"Execution Time"`
+}
+
+func parsePlan(text string) (*explained, error) {
+	var all []explained
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	if len(all) != 1 || all[0].Root == nil {
+		return nil, fmt.Errorf("read the plan: %d plans, not one", len(all))
+	}
+	all[0].Root.prune()
+	return &all[0], nil
+}
+
+// prune takes out children that are none, which no server writes.
+func (n *node) prune() {
+	n.Plans = slices.DeleteFunc(n.Plans, func(c *node) bool { return c == nil })
+	for _, c := range n.Plans {
+		c.prune()
+	}
+}
+
+func (n *node) loops() float64 {
+	if n.Loops == nil {
+		return 1
+	}
+	return *n.Loops
+}
+
+// table is the relation's name with its schema.
+func (n *node) table() string {
+	if n.Schema == "" {
+		return n.Relation
+	}
+	return n.Schema + "." + n.Relation
+}
+
+// walk calls f for a node and all below it, parents first.
+func (n *node) walk(f func(n *node, depth int)) { n.walkFrom(0, f) }
+
+func (n *node) walkFrom(depth int, f func(*node, int)) {
+	f(n, depth)
+	for _, c := range n.Plans {
+		c.walkFrom(depth+1, f)
+	}
+}
+
+// text says what the node does, as psql shows it.
+func (n *node) text() string {
+	kind := n.Type
+	switch {
+	case n.Operation != "" && n.Type == "ModifyTable":
+		kind = n.Operation
+	case n.JoinType != "" && n.JoinType != "Inner":
+		kind = strings.TrimSuffix(kind, " Join") + " " + n.JoinType + " Join"
+	case n.Type == "Aggregate" && n.Strategy == "Hashed":
+		kind = "HashAggregate"
+	case n.Type == "Aggregate" && n.Strategy == "Sorted":
+		kind = "GroupAggregate"
+	}
+	if n.Parallel {
+		kind = "Parallel " + kind
+	}
+	if n.Index != "" {
+		kind += " using " + n.Index
+	}
+	if n.Relation != "" {
+		kind += " on " + n.Relation
+		if n.Alias != "" && n.Alias != n.Relation {
+			kind += " " + n.Alias
+		}
+	}
+	return kind
+}
+
+// detail is the condition or order that the node works by.
+func (n *node) detail() string {
+	var parts []string
+	for _, d := range []struct{ name, text string }{
+		{"Index Cond", n.IndexCond}, {"Hash Cond", n.HashCond}, {"Merge Cond", n.MergeCond}, {"Join Filter", n.JoinFilter},
+		{"Filter", n.Filter}, {"Sort Key", strings.Join(n.SortKey, ", ")}, {"Group Key", strings.Join(n.GroupKey, ", ")},
+	} {
+		if d.text != "" {
+			parts = append(parts, d.name+": "+d.text)
+		}
+	}
+	if n.SortMethod != "" {
+		parts = append(parts, fmt.Sprintf("%s, %s %.0f kB", n.SortMethod, n.SortSpace, n.SortKB))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// record is a plan for the record, without notes.
+func (e *explained) record() []record.PlanNode {
+	var out []record.PlanNode
+	e.Root.walk(func(n *node, depth int) {
+		loops := n.loops()
+		p := record.PlanNode{Depth: depth, Text: n.text(), Detail: n.detail(), Estimate: n.PlanRows * max(loops, 1), Cost: n.Cost}
+		if n.Loops != nil {
+			p.Rows, p.Removed, p.TotalNs = n.Rows*loops, n.Removed*loops, n.TimeMs*loops*1e6
+			if n.parallelPart(e.Root) {
+				p.TotalNs = n.TimeMs * 1e6 // processes work at the same time
+			}
+			if loops == 0 {
+				p.Note = "never executed"
+			}
+		}
+		out = append(out, p)
+	})
+	return out
+}
+
+// parallelPart reports whether a node is executed by several processes side by side.
+func (n *node) parallelPart(root *node) bool {
+	found := false
+	root.walk(func(m *node, _ int) {
+		if m.Type == "Gather" || m.Type == "Gather Merge" {
+			for _, c := range m.Plans {
+				c.walk(func(k *node, _ int) { found = found || k == n })
+			}
+		}
+	})
+	return found
+}

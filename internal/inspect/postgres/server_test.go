@@ -1,0 +1,161 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+
+	"github.com/jackc/pgx/v5"
+)
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+
+// counting is a server that counts statements, with a cache that is soon full.
+func counting(t testing.TB) *testserver.Server {
+	t.Helper()
+	return servers.Get(t, "counting", func(t testserver.TB) *testserver.Server {
+		return testserver.Postgres(t, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'", "shared_buffers = '16MB'",
+			"autovacuum = off", "max_connections = 60", "max_parallel_workers_per_gather = 2"))
+	})
+}
+
+// database is a database of a test's own.
+type database struct {
+	t    testing.TB
+	dsn  string
+	conn *pgx.Conn
+}
+
+func newDatabase(t testing.TB, s *testserver.Server, setup ...string) *database {
+	t.Helper()
+	name := strings.ToLower(strings.NewReplacer("/", "_", " ", "_", "-", "_", "(", "", ")", "", "*", "").Replace(t.Name()))
+	name = name[:min(len(name), 60)]
+	admin := connected(t, fmt.Sprintf("postgres://%s@%s/postgres", s.User, s.Addr))
+	sure(t, admin, "create database "+name)
+	d := &database{t: t, dsn: fmt.Sprintf("postgres://%s@%s/%s", s.User, s.Addr, name)}
+	d.conn = d.connect("client")
+	sure(t, d.conn, "create extension if not exists pg_stat_statements")
+	for _, sql := range setup {
+		sure(t, d.conn, sql)
+		flush(t, d.conn) // ANALYZE before it is counted twice otherwise
+	}
+	return d
+}
+
+func connected(t testing.TB, dsn string) *pgx.Conn {
+	t.Helper()
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(ctx) })
+	return c
+}
+
+// connect opens a connection of an application.
+func (d *database) connect(application string) *pgx.Conn {
+	d.t.Helper()
+	return connected(d.t, d.dsn+"?application_name="+application)
+}
+
+func sure(t testing.TB, c *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := c.Exec(context.Background(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// flush makes the connection's counters visible to others, which the server otherwise does once a second.
+func flush(t testing.TB, c *pgx.Conn) {
+	t.Helper()
+	sure(t, c, "select pg_stat_force_next_flush()")
+}
+
+// inspected begins to inspect, runs the load, and ends.
+func (d *database) inspected(load func(i *Inspector), operations ...inspect.Operation) *record.Inspection {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	i, err := New(d.dsn)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer i.Close()
+	flush(d.t, d.conn)
+	if err := i.Begin(ctx); err != nil {
+		d.t.Fatal(err)
+	}
+	load(i)
+	flush(d.t, d.conn)
+	out, err := i.End(ctx, inspect.Phase{Name: "load"}, inspect.Load{Operations: operations})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return out
+}
+
+// samples takes a number of samples.
+func samples(t testing.TB, i *Inspector, n int) {
+	t.Helper()
+	for k := range n {
+		if err := i.Sample(context.Background(), time.Duration(k)*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// found are the findings of an id.
+func found(in *record.Inspection, id string) (list []record.Finding) {
+	for _, f := range in.Findings {
+		if f.ID == id {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// expect fails the test unless there is just one finding of an id, with these texts in it.
+func expect(t *testing.T, in *record.Inspection, id string, texts ...string) record.Finding {
+	t.Helper()
+	list := found(in, id)
+	if len(list) == 0 {
+		t.Fatalf("no finding %s among %+v\nplans %+v", id, in.Findings, in.Plans)
+	}
+	f := list[0]
+	whole := f.Subject + " " + f.Evidence + " " + f.Advice
+	for _, text := range texts {
+		if !strings.Contains(whole, text) {
+			t.Errorf("%s doesn't say %q: %s", id, text, whole)
+		}
+	}
+	if f.Severity == "" || f.Subject == "" || f.Evidence == "" || f.Advice == "" {
+		t.Errorf("a part is missing: %+v", f)
+	}
+	return f
+}
+
+func silent(t *testing.T, in *record.Inspection, id string) {
+	t.Helper()
+	if list := found(in, id); len(list) > 0 {
+		t.Errorf("unexpected: %+v", list)
+	}
+}
+
+// repeat executes a statement again and again.
+func (d *database) repeat(n int, sql string, args ...any) func(*Inspector) {
+	return func(*Inspector) {
+		for range n {
+			sure(d.t, d.conn, sql, args...)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"brunt/internal/record"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// until waits until a query's answer is a number of at least n.
+func (d *database) until(n int, query string) {
+	d.t.Helper()
+	for {
+		var got int
+		if err := d.conn.QueryRow(context.Background(), query).Scan(&got); err != nil {
+			d.t.Fatal(err)
+		}
+		if got >= n {
+			return
+		}
+	}
+}
+
+// busy has n connections of an application execute a statement until the test has ended what keeps
+// them, and returns when all are at it.
+func (d *database) busy(application string, n int, sql string) (wait func()) {
+	d.t.Helper()
+	var done sync.WaitGroup
+	for range n {
+		c := d.connect(application)
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			_, _ = c.Exec(context.Background(), sql) // it may be cut off
+		}()
+	}
+	d.until(n, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = '%s' and state = 'active'", application))
+	return done.Wait
+}
+
+func TestHotRowsAreFound(t *testing.T) {
+	d := newDatabase(t, counting(t), "create table counter (id int primary key, n int); insert into counter values (1, 0), (2, 0)")
+	in := d.inspected(func(i *Inspector) {
+		holder := d.connect("holder")
+		sure(t, holder, "begin")
+		sure(t, holder, "update counter set n = n + 1 where id = 1")
+		wait := d.busy("waiter", 3, "update counter set n = n + 10 where id = 1")
+		d.until(3, "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")
+		samples(t, i, leastSamples)
+		sure(t, holder, "commit")
+		wait()
+	})
+	f := expect(t, in, FindHotRows, "update counter set n = n + 10", "update counter set n = n + 1 where", "idle in transaction", "on counter")
+	if f.Severity != record.Critical {
+		t.Errorf("%+v", f)
+	}
+	if a := in.Activity; a.Samples != leastSamples || a.Waits[0].Class != "Lock" || len(a.Points) != leastSamples || a.Points[0].Classes["Lock"] != 3 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestRowsOfTheirOwnAreSilent(t *testing.T) {
+	d := newDatabase(t, counting(t), "create table counter (id int primary key, n int); insert into counter values (1, 0), (2, 0)")
+	in := d.inspected(func(i *Inspector) {
+		for id := 1; id <= 2; id++ {
+			c := d.connect("writer")
+			sure(t, c, "begin")
+			sure(t, c, "update counter set n = n + 1 where id = $1", id)
+		}
+		samples(t, i, leastSamples)
+	})
+	silent(t, in, FindHotRows)
+	silent(t, in, FindIdleXact)
+}
+
+func TestIdleConnectionsAreFound(t *testing.T) {
+	d := newDatabase(t, counting(t))
+	in := d.inspected(func(i *Inspector) {
+		for range idlePool + 1 {
+			d.connect("lazy")
+		}
+		samples(t, i, leastSamples)
+	})
+	expect(t, in, FindConnections, "lazy", "21 connections", "0.0 work")
+}
+
+func TestFullServerIsFound(t *testing.T) {
+	d := newDatabase(t, counting(t))
+	in := d.inspected(func(i *Inspector) {
+		limit := 0
+		if err := d.conn.QueryRow(context.Background(), "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (select count(*) from pg_stat_activity where backend_type = 'client backend')::int").Scan(&limit); err != nil {
+			t.Fatal(err)
+		}
+		var all []*pgx.Conn
+		for range limit {
+			all = append(all, d.connect("many"))
+		}
+		samples(t, i, leastSamples)
+		for _, c := range all {
+			c.Close(context.Background())
+		}
+	})
+	if f := expect(t, in, FindConnections, "max_connections"); f.Severity != record.Critical {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestCrowdIsFound(t *testing.T) {
+	cores := coresOf("127.0.0.1")
+	d := newDatabase(t, counting(t))
+	in := d.inspected(func(i *Inspector) {
+		holder := d.connect("ender")
+		wait := d.busy("cruncher", perCore*cores+2, "select count(*) from generate_series(1, 2000000000)")
+		samples(t, i, leastSamples)
+		sure(t, holder, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cruncher'")
+		wait()
+	})
+	expect(t, in, FindConnections, "wanted to compute", "active sessions")
+	silent(t, in, FindPoolTooSmall)
+}
+
+func TestSmallPoolIsFound(t *testing.T) {
+	d := newDatabase(t, counting(t))
+	in := d.inspected(func(i *Inspector) {
+		wait := d.busy("shop", 1, "select pg_sleep(600)")
+		samples(t, i, leastSamples)
+		sure(t, d.conn, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shop'")
+		wait()
+	})
+	expect(t, in, FindPoolTooSmall, "shop", "all of its 1 connections")
+	silent(t, in, FindConnections)
+}
+
+func TestPoolWithFreeConnectionsIsSilent(t *testing.T) {
+	d := newDatabase(t, counting(t))
+	in := d.inspected(func(i *Inspector) {
+		d.connect("shop")
+		wait := d.busy("shop", 1, "select pg_sleep(600)")
+		samples(t, i, leastSamples)
+		sure(t, d.conn, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shop'")
+		wait()
+	})
+	silent(t, in, FindPoolTooSmall)
+	silent(t, in, FindConnections)
+	for _, p := range in.Activity.Clients {
+		if p.Application == "shop" && (p.Max != 2 || p.ActiveMean != 1 || p.AllActive != 0) {
+			t.Errorf("%+v", p)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+)
+
+// snapshot is the server's statistics at one moment.
+type snapshot struct {
+	at         time.Time
+	statements map[statementKey]tally
+	objects    objects
+}
+
+// window is what the statistics came to in one phase.
+type window struct {
+	phase      inspect.Phase
+	took       time.Duration
+	statements map[statementKey]tally
+	counters   []record.Counters
+}
+
+// snapshot reads the statistics. What can't be read is told once.
+func (i *Inspector) snapshot(ctx context.Context) (*snapshot, error) {
+	out := &snapshot{at: time.Now()}
+	if i.statements.schema != "" {
+		all, hidden, err := i.session.readStatements(ctx, i.statements.schema)
+		switch {
+		case err == nil:
+			out.statements = all
+			if hidden > 0 {
+				i.miss(record.Warning{ID: "inspect-hidden", Text: "statements of other users are hidden from " + i.config.User,
+					Remedy: "as a superuser: GRANT pg_read_all_stats TO " + i.config.User})
+			}
+		case ctx.Err() != nil || i.session.conn.IsClosed():
+			return nil, err
+		default:
+			i.miss(lacking("pg_stat_statements", i.config.User, err))
+		}
+	}
+	var err error
+	out.objects, err = i.session.readViews(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
+	return out, err
+}
+
+// between is what came to pass from one snapshot to a later one.
+func between(from, to *snapshot, phase inspect.Phase) window {
+	w := window{phase: phase, took: to.at.Sub(from.at), statements: map[statementKey]tally{}}
+	for k, t := range to.statements {
+		if d := t.since(from.statements[k]); d.calls > 0 {
+			w.statements[k] = d
+		}
+	}
+	w.counters = to.objects.since(from.objects)
+	return w
+}
+
+// join is several phases as one window.
+func join(all []window) window {
+	var out window
+	out.statements = map[statementKey]tally{}
+	for _, w := range all {
+		out.took += w.took
+		for k, t := range w.statements {
+			out.statements[k] = out.statements[k].with(t)
+		}
+		out.counters = add(out.counters, w.counters)
+	}
+	return out
+}
+
+// record is a window as it is kept.
+func (w *window) record(texts map[string]string) record.ServerWindow {
+	return record.ServerWindow{
+		Phase: w.phase.Name, WarmUp: w.phase.WarmUp, DurationNs: int64(w.took),
+		Statements: statements(w.statements, texts), Counters: w.counters,
+	}
+}
+
+// windows are the load without its warm-up, and its phases if there are several.
+func windows(phases []window, texts map[string]string) []record.ServerWindow {
+	var load []window
+	for _, p := range phases {
+		if !p.phase.WarmUp {
+			load = append(load, p)
+		}
+	}
+	all := join(load)
+	out := []record.ServerWindow{all.record(texts)}
+	if len(phases) > 1 {
+		for k := range phases {
+			out = append(out, phases[k].record(texts))
+		}
+	}
+	return out
+}

@@ -1,0 +1,188 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"brunt/internal/record"
+	"brunt/internal/sqltext"
+)
+
+// extension is pg_stat_statements as this database has it.
+type extension struct {
+	schema  string // quoted; "" if there is none
+	missing record.Warning
+}
+
+// findStatements finds out whether the server counts statements, and what to do if not.
+func (s *session) findStatements(ctx context.Context) (extension, error) {
+	schema, err := s.text(ctx, "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_stat_statements'")
+	if err != nil {
+		return extension{}, err
+	}
+	x := extension{missing: record.Warning{ID: "inspect-statements", Text: "the server doesn't count statements: which of them take its time isn't known",
+		Remedy: "set shared_preload_libraries = 'pg_stat_statements' in postgresql.conf, restart the server, and run CREATE EXTENSION pg_stat_statements in this database"}}
+	// Loaded or not: only a library that is loaded has its settings.
+	loaded, err := s.text(ctx, "select count(*) from pg_settings where name = 'pg_stat_statements.max'")
+	switch {
+	case err != nil:
+		return extension{}, err
+	case loaded == "0":
+	case schema == "":
+		x.missing.Remedy = "run CREATE EXTENSION pg_stat_statements in this database; the library is loaded already"
+	default:
+		x.schema = sqltext.Quote(schema)
+		x.missing = record.Warning{}
+	}
+	return x, nil
+}
+
+// statementKey is what pg_stat_statements counts apart.
+type statementKey struct{ user, id, top string }
+
+// tally is the sums of one statement's executions. deviation is the sum of squared deviations from the
+// mean time, which unlike a standard deviation can be taken apart again.
+type tally struct {
+	calls, rows, totalMs, deviation float64
+	more                            map[string]float64
+}
+
+// renamed are columns of later versions by the names that earlier ones have for the same; those that
+// can't be taken apart by window ("") are left out.
+var renamed = map[string]string{
+	"total_time": "total_exec_time", "mean_time": "", "min_time": "", "max_time": "", "stddev_time": "",
+	"shared_blk_read_time": "blk_read_time", "shared_blk_write_time": "blk_write_time",
+	"min_exec_time": "", "max_exec_time": "", "mean_plan_time": "", "min_plan_time": "", "max_plan_time": "", "stddev_plan_time": "",
+	"queryid": "", "mean_exec_time": "", "stddev_exec_time": "", "calls": "", "rows": "", "total_exec_time": "",
+	"parallel_workers_to_launch": "", "parallel_workers_launched": "",
+}
+
+// readStatements reads what was executed in this database so far. hidden says how many statements of
+// other users this user may not see.
+func (s *session) readStatements(ctx context.Context, schema string) (all map[statementKey]tally, hidden int, err error) {
+	r, err := s.query(ctx, "select * from "+schema+".pg_stat_statements(false) where dbid = (select oid from pg_database where datname = current_database())")
+	if err != nil {
+		return nil, 0, err
+	}
+	all = make(map[statementKey]tally, len(r.rows))
+	for i := range r.rows {
+		k := statementKey{r.at(i, "userid"), r.at(i, "queryid"), r.at(i, "toplevel")}
+		if k.id == "" {
+			hidden++
+			continue
+		}
+		all[k] = r.tally(i)
+	}
+	return all, hidden, nil
+}
+
+// tally reads a row, whichever version's it is.
+func (r *result) tally(row int) tally {
+	f := r.figures(row)
+	t := tally{calls: f["calls"], rows: f["rows"], totalMs: f["total_exec_time"] + f["total_time"], more: map[string]float64{}}
+	stddev := f["stddev_exec_time"] + f["stddev_time"]
+	t.deviation = stddev * stddev * t.calls // the view's is of the population
+	for name, x := range f {
+		if to, ok := renamed[name]; ok {
+			if to == "" || to == "total_exec_time" {
+				continue
+			}
+			name = to
+		}
+		if x != 0 {
+			t.more[name] = x
+		}
+	}
+	return t
+}
+
+// since is what came after an earlier reading. One with fewer calls means that the statistics were
+// reset, or the statement evicted, meanwhile.
+func (t tally) since(before tally) tally {
+	if before.calls > t.calls {
+		return t
+	}
+	n := t.calls - before.calls
+	out := tally{calls: n, rows: t.rows - before.rows, totalMs: t.totalMs - before.totalMs, more: grew(before.more, t.more)}
+	if n > 0 {
+		// Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+		// variances" (1979), solved for the later of the two parts.
+		between := 0.0
+		if before.calls > 0 {
+			d := out.totalMs/n - before.totalMs/before.calls
+			between = d * d * n * before.calls / t.calls
+		}
+		out.deviation = max(t.deviation-before.deviation-between, 0)
+	}
+	return out
+}
+
+// with is two windows' together.
+func (t tally) with(o tally) tally {
+	if t.calls == 0 {
+		return o
+	}
+	if o.calls == 0 {
+		return t
+	}
+	n, d := t.calls+o.calls, t.totalMs/t.calls-o.totalMs/o.calls
+	sum := tally{calls: n, rows: t.rows + o.rows, totalMs: t.totalMs + o.totalMs,
+		deviation: t.deviation + o.deviation + d*d*t.calls*o.calls/n, more: map[string]float64{}}
+	for _, m := range []map[string]float64{t.more, o.more} {
+		for name, x := range m {
+			sum.more[name] += x
+		}
+	}
+	return sum
+}
+
+// statementTexts reads the texts of all statements of this database.
+func (s *session) statementTexts(ctx context.Context, schema string) (map[string]string, error) {
+	r, err := s.query(ctx, "select queryid, query from "+schema+".pg_stat_statements(true) where dbid = (select oid from pg_database where datname = current_database())")
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(r.rows))
+	for i := range r.rows {
+		out[r.at(i, "queryid")] = r.at(i, "query")
+	}
+	return out, nil
+}
+
+// statements are tallies for the record, whoever executed them, without the inspector's own. texts
+// gives their texts.
+func statements(all map[statementKey]tally, texts map[string]string) []record.Statement {
+	byID := map[string]tally{}
+	for k, t := range all {
+		if t.calls > 0 && !ours(texts[k.id]) && k.top != "f" {
+			byID[k.id] = byID[k.id].with(t)
+		}
+	}
+	const nsPerMs = 1e6
+	var out []record.Statement
+	sum := 0.0
+	for id, t := range byID {
+		sum += t.totalMs
+		s := record.Statement{ID: id, Text: texts[id], Calls: t.calls, Rows: t.rows, TotalNs: t.totalMs * nsPerMs,
+			MeanNs: t.totalMs / t.calls * nsPerMs, StddevNs: math.Sqrt(t.deviation/t.calls) * nsPerMs, More: map[string]float64{}}
+		for name, x := range t.more {
+			if x != 0 && name != "userid" && name != "dbid" {
+				s.More[name] = x
+			}
+		}
+		out = append(out, s)
+	}
+	for i := range out {
+		out[i].Share = out[i].TotalNs / max(sum*nsPerMs, 1)
+	}
+	slices.SortFunc(out, func(a, b record.Statement) int {
+		return cmp.Or(cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// ours reports whether a statement is the inspector's.
+func ours(text string) bool { return strings.Contains(text, tag) }

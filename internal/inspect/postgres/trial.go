@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"brunt/internal/inspect"
+	"brunt/internal/sqltext"
+)
+
+// trial is a way to see what the planner would do with an index that isn't there.
+type trial interface {
+	// with calls f while the index is there for this session, and says how large it would be.
+	with(ctx context.Context, on string, f func() error) (sizeB float64, err error)
+	// keep makes it stay for all that follows.
+	keep(ctx context.Context, on string) error
+	proof() string
+	end(ctx context.Context)
+}
+
+// hypothetical tries indexes by HypoPG, whose functions are in schema.
+type hypothetical struct {
+	session *session
+	schema  string
+}
+
+var _ trial = (*hypothetical)(nil)
+
+func (h *hypothetical) create(ctx context.Context, on string) (string, error) {
+	return h.session.text(ctx, "select indexrelid from "+h.schema+".hypopg_create_index("+sqltext.QuoteText("create index on "+on)+")")
+}
+
+func (h *hypothetical) with(ctx context.Context, on string, f func() error) (float64, error) {
+	id, err := h.create(ctx, on)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _, _ = h.session.text(ctx, "select "+h.schema+".hypopg_drop_index("+id+")") }()
+	size, err := h.session.text(ctx, "select "+h.schema+".hypopg_relation_size("+id+")")
+	if err != nil {
+		return 0, err
+	}
+	bytes, _ := strconv.ParseFloat(size, 64)
+	return bytes, f()
+}
+
+func (h *hypothetical) keep(ctx context.Context, on string) error {
+	_, err := h.create(ctx, on)
+	return err
+}
+
+func (h *hypothetical) proof() string { return inspect.ProofHypothetical }
+
+func (h *hypothetical) end(ctx context.Context) {
+	_, _ = h.session.text(ctx, "select "+h.schema+".hypopg_reset()")
+}
+
+// built tries indexes by building them in a transaction that is never committed. Nobody can write to
+// their tables meanwhile.
+type built struct{ session *session }
+
+var _ trial = (*built)(nil)
+
+func newBuilt(ctx context.Context, s *session) (*built, error) {
+	for _, text := range []string{"begin read write", "set local statement_timeout = 0"} {
+		if _, err := s.plain(ctx, text); err != nil {
+			return nil, err
+		}
+	}
+	return &built{s}, nil
+}
+
+const builtName = "brunt_tried_index"
+
+func (b *built) with(ctx context.Context, on string, f func() error) (size float64, err error) {
+	if _, err := b.session.plain(ctx, "savepoint brunt_tried"); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if _, failed := b.session.plain(ctx, "rollback to savepoint brunt_tried"); failed != nil && err == nil {
+			err = failed
+		}
+	}()
+	if _, err := b.session.plain(ctx, "create index "+builtName+" on "+on); err != nil {
+		return 0, fmt.Errorf("build an index on %s: %w", on, err)
+	}
+	text, err := b.session.text(ctx, "select pg_relation_size(c.oid) from pg_class c where relname = '"+builtName+"'")
+	if err != nil {
+		return 0, err
+	}
+	size, _ = strconv.ParseFloat(text, 64)
+	return size, f()
+}
+
+func (b *built) keep(ctx context.Context, on string) error {
+	_, err := b.session.plain(ctx, "create index on "+on)
+	return err
+}
+
+func (b *built) proof() string { return inspect.ProofBuilt }
+
+func (b *built) end(ctx context.Context) { _, _ = b.session.plain(ctx, "rollback") }

@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+)
+
+func TestConditions(t *testing.T) {
+	for text, want := range map[string][]condition{
+		"(b.author = $1)":                                        {{alias: "b", column: "author", operator: "=", param: 1}},
+		"((b.author)::text = 'x'::text)":                         {{alias: "b", column: "author", operator: "=", literal: "'x'"}},
+		"((b.name = $2) AND ((b.author)::text = ($1)::text))":    {{alias: "b", column: "name", operator: "=", param: 2}, {alias: "b", column: "author", operator: "=", param: 1}},
+		"(5 < b.price)":                                          {{alias: "b", column: "price", operator: ">", literal: "5"}},
+		"(b.id = ANY ('{1,2}'::integer[]))":                      {{alias: "b", column: "id", operator: "=", literal: "'{1,2}'"}},
+		"(o.customer_id = c.id)":                                 {{alias: "o", column: "customer_id", operator: "=", otherAlias: "c", otherColumn: "id"}},
+		"(b.gone IS NULL)":                                       {{alias: "b", column: "gone", operator: "IS NULL"}},
+		"(b.gone IS NOT NULL)":                                   {{alias: "b", column: "gone", operator: "IS NOT NULL"}},
+		"((NOT b.done) AND b.open)":                              {{alias: "b", column: "done", operator: "IS FALSE"}, {alias: "b", column: "open", operator: "IS TRUE"}},
+		"(b.name ~~ 'ab%'::text)":                                {{alias: "b", column: "name", operator: "~~", literal: "'ab%'"}},
+		"((b.a = 1) OR (b.b = 2))":                               nil,
+		"(((b.a = 1) OR (b.b = 2)) AND (b.c >= $3))":             {{alias: "b", column: "c", operator: ">=", param: 3}},
+		`(b."Name" = 'it''s (AND) so'::character varying(20))`:   {{alias: "b", column: "Name", operator: "=", literal: "'it''s (AND) so'"}},
+		"(lower(b.name) = $1)":                                   nil,
+		"(b.at > ('2024-01-01'::timestamp with time zone - $1))": {{alias: "b", column: "at", operator: ">"}},
+		"":  nil,
+		"(": nil,
+	} {
+		got := conditions(text)
+		for i := range got {
+			got[i].text = ""
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+}
+
+func FuzzConditions(f *testing.F) {
+	f.Add("((b.name = $2) AND ((b.author)::text = ANY ('{1,2}'::text[])) AND (NOT b.done))")
+	f.Add("(((((")
+	f.Add("NOT")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, c := range conditions(text) {
+			if c.column == "" || c.operator == "" {
+				t.Errorf("%q: %+v", text, c)
+			}
+		}
+		orderOf([]string{text})
+	})
+}
+
+func FuzzPlan(f *testing.F) {
+	f.Add(`[{"Plan": {"Node Type": "Seq Scan", "Alias": "b", "Schema": "public", "Relation Name": "book", "Filter": "(b.author = $1)", "Plans": [{}]}}]`)
+	f.Add(`[{"Plan": {"Plans": [null]}}]`)
+	f.Fuzz(func(_ *testing.T, text string) {
+		e, err := parsePlan(text)
+		if err != nil {
+			return
+		}
+		e.record()
+		candidates(e.Root, func(string, string) float64 { return 0 })
+	})
+}
+
+// The windows of a statement's executions come to what NumPy says of them: times 1, 2, 3, 4 and then 10,
+// 20 ms. np.std([1,2,3,4]) = 1.118034, np.std([1,2,3,4,10,20]) = 6.624868, np.std([10,20]) = 5.
+func TestStandardDeviationsAreTakenApart(t *testing.T) {
+	before := tally{calls: 4, totalMs: 10, deviation: 1.118034 * 1.118034 * 4}
+	after := tally{calls: 6, totalMs: 40, deviation: 6.624868 * 6.624868 * 6}
+	d := after.since(before)
+	if got := math.Sqrt(d.deviation / d.calls); d.calls != 2 || d.totalMs != 30 || math.Abs(got-5) > 1e-4 {
+		t.Errorf("%+v, standard deviation %v", d, got)
+	}
+	back := before.with(d)
+	if got := math.Sqrt(back.deviation / back.calls); back.calls != 6 || math.Abs(got-6.624868) > 1e-4 {
+		t.Errorf("%+v, standard deviation %v", back, got)
+	}
+	if got := before.since(after); !reflect.DeepEqual(got, before) {
+		t.Errorf("after a reset: %+v", got)
+	}
+	if got := after.since(tally{}); got.calls != 6 || math.Abs(got.deviation-after.deviation) > 1e-9 {
+		t.Errorf("new: %+v", got)
+	}
+}
+
+// row is an answer of one row.
+func row(fields map[string]string) *result {
+	r := &result{rows: [][]*string{nil}}
+	for name, value := range fields {
+		r.columns, r.numeric = append(r.columns, name), append(r.numeric, name != "query")
+		r.rows[0] = append(r.rows[0], &value)
+	}
+	return r
+}
+
+// The columns of pg_stat_statements by version, as the documentation of PostgreSQL 12, 13 and 17 lists
+// them.
+func TestStatementsOfAllVersions(t *testing.T) {
+	for version, fields := range map[string]map[string]string{
+		"12": {"calls": "4", "total_time": "8", "mean_time": "2", "stddev_time": "1", "min_time": "1", "max_time": "3", "rows": "7", "blk_read_time": "5"},
+		"13": {"calls": "4", "total_exec_time": "8", "mean_exec_time": "2", "stddev_exec_time": "1", "min_exec_time": "1", "max_exec_time": "3", "rows": "7",
+			"blk_read_time": "5", "plans": "0", "wal_bytes": "0"},
+		"17": {"calls": "4", "total_exec_time": "8", "mean_exec_time": "2", "stddev_exec_time": "1", "min_exec_time": "1", "max_exec_time": "3", "rows": "7",
+			"shared_blk_read_time": "5", "local_blk_read_time": "0", "jit_deform_count": "0", "query": "x"},
+	} {
+		got := row(fields).tally(0)
+		want := tally{calls: 4, rows: 7, totalMs: 8, deviation: 4, more: map[string]float64{"blk_read_time": 5}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", version, got, want)
+		}
+	}
+}
+
+func TestCountersGrow(t *testing.T) {
+	got := grew(map[string]float64{"seq_scan": 5, "n_live_tup": 10, "reset": 9}, map[string]float64{"seq_scan": 8, "n_live_tup": 7, "reset": 2, "new": 3})
+	if want := map[string]float64{"seq_scan": 3, "n_live_tup": 7, "reset": 2, "new": 3}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestNormalText(t *testing.T) {
+	for a, b := range map[string]string{
+		"select * from t where id = $1":        "SELECT  * FROM t\nWHERE id=42;",
+		"insert into t values ($1, $2)":        "insert into t values (?, 'x') -- so",
+		"select a from t where b = $1 limit 5": "select a from t where b = $1 limit $2",
+	} {
+		if normal(a) != normal(b) {
+			t.Errorf("%q and %q: %q, %q", a, b, normal(a), normal(b))
+		}
+	}
+	if normal(`select "A" from t`) == normal(`select "a" from t`) {
+		t.Error("quoted names of different case are the same")
+	}
+}
+
+func TestStatementsAreMatched(t *testing.T) {
+	list := []record.Statement{
+		{ID: "1", Text: "select * from t where id = $1", Calls: 7},
+		{ID: "2", Text: "select count(*) from book", Calls: 100},
+		{ID: "3", Text: "insert into book values ($1)", Calls: 51},
+		{ID: "4", Text: "delete from book where id = $1", Calls: 51},
+		{ID: "5", Text: "select 1", Calls: 999},
+	}
+	operations := []inspect.Operation{
+		{Name: "read", Statements: []string{"SELECT * FROM t WHERE id = 5"}, Done: 100},
+		{Name: "page", Method: "GET", Done: 101},
+		{Name: "add", Method: "POST", Done: 50},
+		{Name: "remove", Method: "DELETE", Done: 51, Uncertain: 1},
+	}
+	match(list, operations).put(list)
+	for k, want := range []string{"read text", "page count", "add count", "remove count", " "} {
+		if got := strings.Join(list[k].Operations, ",") + " " + list[k].Match; got != want {
+			t.Errorf("%s: %q, want %q", list[k].Text, got, want)
+		}
+	}
+}
+
+func TestSecretsOfConnectionStrings(t *testing.T) {
+	for _, dsn := range []string{"postgres://me:s3cret@127.0.0.1:1/x", "host=127.0.0.1 port=1 user=me password=s3cret dbname=x", "postgres://me:s3cret@:::x/", "host= = password=s3cret"} {
+		i, err := New(dsn)
+		if err == nil {
+			err = i.Begin(t.Context())
+			if strings.Contains(i.Name(), "s3cret") {
+				t.Errorf("%s", i.Name())
+			}
+		}
+		if err == nil || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", dsn, err)
+		}
+	}
+}
+
+func TestScriptsAreCut(t *testing.T) {
+	got := statementsOf("create index a on t (b); -- so; it is\n insert into t values (';');\n/* end; */ ")
+	if want := []string{"create index a on t (b)", "-- so; it is\n insert into t values (';')"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestIndexNames(t *testing.T) {
+	c := candidate{`"public"."book"`, []string{"author", "id desc"}, ""}
+	if got := indexName(&c, 0); got != "book_author_id_idx" {
+		t.Error(got)
+	}
+	long := candidate{`"public"."` + strings.Repeat("я", 40) + `"`, []string{`"Name"`}, "x"}
+	if got := indexName(&long, 2); len(got) > 63 || !strings.HasSuffix(got, "_brunt_3_part_idx") {
+		t.Error(got, len(got))
+	}
+}
+
+func TestActivityPointsAreJoined(t *testing.T) {
+	a := newActivity()
+	for k := range 3*mostPoints + 7 {
+		a.point(0, map[string]float64{"CPU": float64(k % 2)})
+	}
+	n, sum := 0, 0.0
+	for _, p := range a.points {
+		n += p.Samples
+		sum += p.Classes["CPU"] * float64(p.Samples)
+	}
+	if len(a.points) > mostPoints || n != 3*mostPoints+7 || math.Abs(sum-float64(n/2)) > 1e-6 {
+		t.Errorf("%d points of %d samples, %v", len(a.points), n, sum)
+	}
+}

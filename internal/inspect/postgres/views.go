@@ -1,0 +1,182 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"brunt/internal/record"
+)
+
+// view is one of the server's statistics views.
+type view struct {
+	kind  string // of record.Counters
+	since int    // server_version_num; 0: always
+	query string // the column "name" names an object; all other columns that are numbers are its figures
+}
+
+// views are read in this order.
+var views = [...]view{
+	{"database", 0, "select datname as name, * from pg_stat_database where datname = current_database()"},
+	{"table", 0, `select s.schemaname || '.' || s.relname as name, s.*, io.heap_blks_read, io.heap_blks_hit, io.idx_blks_read, io.idx_blks_hit,
+		c.relpages, c.reltuples from pg_stat_user_tables s join pg_statio_user_tables io using (relid) join pg_class c on c.oid = relid`},
+	{"index", 0, `select s.schemaname || '.' || s.indexrelname as name, s.*, io.idx_blks_read, io.idx_blks_hit, c.relpages
+		from pg_stat_user_indexes s join pg_statio_user_indexes io using (indexrelid) join pg_class c on c.oid = indexrelid`},
+	{"bgwriter", 0, "select 'bgwriter' as name, * from pg_stat_bgwriter"},
+	{"checkpointer", 170000, "select 'checkpointer' as name, * from pg_stat_checkpointer"},
+	{"wal", 140000, "select 'wal' as name, * from pg_stat_wal"},
+	{"io", 160000, "select backend_type || ' ' || object || ' ' || context as name, * from pg_stat_io where coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0) > 0"},
+}
+
+// gauges are the figures that don't only grow.
+var gauges = [...]string{"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum", "numbackends", "relpages", "reltuples", "op_bytes", "sessions_open"}
+
+// objects are the figures of views' objects by kind and name.
+type objects map[objectName]map[string]float64
+
+type objectName struct{ kind, name string }
+
+// readViews reads all views that the server has. What it refuses is left out, and told by why.
+func (s *session) readViews(ctx context.Context, why func(what string, err error)) (objects, error) {
+	out := objects{}
+	for _, v := range views {
+		if s.version < v.since {
+			continue
+		}
+		r, err := s.query(ctx, v.query)
+		if err != nil {
+			if ctx.Err() != nil || s.conn.IsClosed() {
+				return nil, err
+			}
+			why("statistics of kind "+v.kind, err)
+			continue
+		}
+		for i := range r.rows {
+			out[objectName{v.kind, r.at(i, "name")}] = r.figures(i)
+		}
+	}
+	return out, nil
+}
+
+// figures are a row's columns that are numbers.
+func (r *result) figures(row int) map[string]float64 {
+	out := map[string]float64{}
+	for i, name := range r.columns {
+		field := r.rows[row][i]
+		if !r.numeric[i] || field == nil {
+			continue
+		}
+		if x, err := strconv.ParseFloat(*field, 64); err == nil {
+			out[name] = x
+		}
+	}
+	return out
+}
+
+// grew is what the figures of one object came to between two readings. A counter that is smaller than
+// before was reset meanwhile: what it has counted since is all that is known.
+func grew(before, after map[string]float64) map[string]float64 {
+	out := make(map[string]float64, len(after))
+	for name, x := range after {
+		if slices.Contains(gauges[:], name) {
+			out[name] = x
+			continue
+		}
+		if old := before[name]; old <= x {
+			x -= old
+		}
+		out[name] = x
+	}
+	return out
+}
+
+// since is what all objects came to since an earlier reading, those that did something.
+func (o objects) since(before objects) []record.Counters {
+	var out []record.Counters
+	for _, v := range views {
+		var of []record.Counters
+		for name, values := range o {
+			if name.kind != v.kind {
+				continue
+			}
+			if c := (record.Counters{Kind: name.kind, Name: name.name, Values: grew(before[name], values)}); busy(&c) {
+				of = append(of, c)
+			}
+		}
+		slices.SortFunc(of, func(a, b record.Counters) int {
+			if x, y := work(&a), work(&b); x != y {
+				return int(min(max(y-x, -1), 1))
+			}
+			if a.Name < b.Name {
+				return -1
+			}
+			return 1
+		})
+		out = append(out, of...)
+	}
+	return out
+}
+
+// busy reports whether a counter of the object has grown. Indexes and tables that nobody used are kept
+// too: findings are about them as well.
+func busy(c *record.Counters) bool {
+	return c.Kind == "index" || c.Kind == "table" || c.Kind == "database" || work(c) > 0
+}
+
+// work is how much an object did, to sort objects by.
+func work(c *record.Counters) (sum float64) {
+	for name, x := range c.Values {
+		if !slices.Contains(gauges[:], name) {
+			sum += x
+		}
+	}
+	return sum
+}
+
+// add sums counters of two windows; gauges are the later's.
+func add(a, b []record.Counters) []record.Counters {
+	at := map[objectName]int{}
+	out := make([]record.Counters, 0, len(a))
+	for _, c := range a {
+		at[objectName{c.Kind, c.Name}] = len(out)
+		c.Values = maps.Clone(c.Values)
+		out = append(out, c)
+	}
+	for _, c := range b {
+		k, ok := at[objectName{c.Kind, c.Name}]
+		if !ok {
+			c.Values = maps.Clone(c.Values)
+			out = append(out, c)
+			continue
+		}
+		for name, x := range c.Values {
+			if slices.Contains(gauges[:], name) {
+				out[k].Values[name] = x
+			} else {
+				out[k].Values[name] += x
+			}
+		}
+	}
+	return out
+}
+
+// figuresOf are the counters of one object in a window; nil if it has none.
+func figuresOf(w *record.ServerWindow, kind, name string) map[string]float64 {
+	for i := range w.Counters {
+		if c := &w.Counters[i]; c.Kind == kind && (name == "" || c.Name == name) {
+			return c.Values
+		}
+	}
+	return nil
+}
+
+// lacking tells of what the server refuses.
+func lacking(what, user string, err error) record.Warning {
+	w := record.Warning{ID: "inspect-missing", Text: fmt.Sprintf("%s can't be read: %v", what, err)}
+	if denied(err) {
+		w.Remedy = fmt.Sprintf("as a superuser: GRANT pg_monitor TO %s", user)
+	}
+	return w
+}

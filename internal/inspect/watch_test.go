@@ -1,0 +1,98 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// diary is an inspector that notes what it is asked.
+type diary struct {
+	mu     sync.Mutex
+	notes  []string
+	fails  error
+	asked  chan string
+	ending Load
+}
+
+func (d *diary) note(what string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.notes = append(d.notes, what)
+	if d.asked != nil {
+		d.asked <- what
+	}
+	return d.fails
+}
+
+func (d *diary) Name() string                                { return "diary" }
+func (d *diary) Begin(context.Context) error                 { return d.note("begin") }
+func (d *diary) Snapshot(context.Context) error              { return d.note("snapshot") }
+func (d *diary) Mark(p Phase)                                { _ = d.note("mark " + p.Name) }
+func (d *diary) Sample(context.Context, time.Duration) error { return nil }
+func (d *diary) Close()                                      {}
+func (d *diary) End(_ context.Context, last Phase, load Load) (*record.Inspection, error) {
+	d.ending = load
+	return &record.Inspection{Source: "diary"}, d.note("end " + last.Name)
+}
+
+func (d *diary) wait(what string) {
+	for got := range d.asked {
+		if got == what {
+			return
+		}
+	}
+}
+
+// A snapshot is taken where a phase is to end, and the phase is marked when the next has begun.
+func TestPhasesEndAtSnapshots(t *testing.T) {
+	d := &diary{asked: make(chan string, 100)}
+	w := NewWatch([]Inspector{d})
+	second := int64(time.Second)
+	run := &record.Run{Phases: []record.Phase{{Name: "warm", DurationNs: 2 * second, WarmUp: true}, {Name: "load", DurationNs: 2 * second}}}
+	if err := w.Start(run); err != nil {
+		t.Fatal(err)
+	}
+	for k, name := range []string{"warm", "warm", "load", "load"} {
+		iv := measure.Interval{Phase: name, WarmUp: name == "warm"}
+		iv.StartNs, iv.EndNs = int64(k)*second, int64(k+1)*second
+		if err := w.Interval(&iv); err != nil {
+			t.Fatal(err)
+		}
+		if k%2 == 1 {
+			d.wait("snapshot")
+		}
+	}
+	out, warnings := w.Finish(record.Nowhere{}, "", nil)
+	want := []string{"begin", "snapshot", "mark warm", "snapshot", "end load"}
+	if !slices.Equal(d.notes, want) || len(out) != 1 || len(warnings) != 0 {
+		t.Errorf("%q, want %q; %+v, %+v", d.notes, want, out, warnings)
+	}
+	w.Close()
+}
+
+func TestTroublesAreTold(t *testing.T) {
+	d := &diary{fails: errors.New("no more")}
+	w := NewWatch([]Inspector{d})
+	if err := w.Start(&record.Run{}); err == nil {
+		t.Error("begun")
+	}
+	if out, warnings := w.Finish(record.Nowhere{}, "", nil); len(out)+len(warnings) > 0 {
+		t.Errorf("%+v, %+v: it never began", out, warnings)
+	}
+	d.fails = nil
+	w = NewWatch([]Inspector{d})
+	if err := w.Start(&record.Run{Phases: make([]record.Phase, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	d.fails = errors.New("no more")
+	if out, warnings := w.Finish(record.Nowhere{}, "", nil); len(out) != 1 || len(warnings) != 1 || warnings[0].ID != "inspect" {
+		t.Errorf("%+v, %+v", out, warnings)
+	}
+}
