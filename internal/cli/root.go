@@ -106,7 +106,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newSchema(s), newReport(s), newYCSB(s),
-		newSelftest(s),
+		newSelftest(s), newMerge(s), newExport(s),
 		newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
 	)
 	root.InitDefaultHelpCmd()

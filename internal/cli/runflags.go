@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,7 @@ type runFlags struct {
 	noTeardown     bool
 	force          bool
 	summaryDir     string
+	part           string
 }
 
 func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
@@ -38,6 +41,7 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
 	fs.BoolVar(&f.force, "force", false, "fill empty tables that brunt didn't create")
 	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
+	fs.StringVar(&f.part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
 	usual := "text"
 	if s.tool == "picostress" {
 		usual = "picostress"
@@ -54,9 +58,13 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if err != nil {
 		return usage(err)
 	}
+	k, n, err := parsePart(f.part)
+	if err != nil {
+		return usage(err)
+	}
 	return s.perform(&loadRun{
 		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
-		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force},
+		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Stride: n, Offset: k},
 		voice: func(out *outlets) (voice, error) {
 			v, err := f.outputFlags.voice(out)
 			v.result = func(run *record.Run, dir string) error {
@@ -138,4 +146,21 @@ func (f *runFlags) settings(s *plan.Settings) error {
 		s.ErrorThreshold = f.errorThreshold
 	}
 	return f.loadFlags.settings(s)
+}
+
+// mostParts bounds the machines that one load may be spread over.
+const mostParts = 10000
+
+// parsePart reads K/N into the offset and stride of a part; of "" they are 0, which means all.
+func parsePart(text string) (offset, stride uint64, err error) {
+	if text == "" {
+		return 0, 0, nil
+	}
+	first, of, _ := strings.Cut(text, "/")
+	k, err1 := strconv.ParseUint(first, 10, 64)
+	n, err2 := strconv.ParseUint(of, 10, 64)
+	if err1 != nil || err2 != nil || k < 1 || k > n || n > mostParts {
+		return 0, 0, fmt.Errorf("--part %s: write K/N, such as 1/3 for the first of three machines", text)
+	}
+	return k - 1, n, nil
 }

@@ -130,10 +130,12 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 		want    string
 		invalid bool
 	}{
-		"an invalid run": {func(_, b []*result.Result) { b[1].Verdict, b[1].Reasons = "invalid", []string{"the generator was late"} }, "the generator was late", true},
-		"no success":     {func(a, _ []*result.Result) { a[0].Metrics[0].Value = 0 }, "no successful operation", false},
-		"other program":  {func(_, b []*result.Result) { b[0].Program = "k6" }, "k6", false},
-		"other load":     {func(_, b []*result.Result) { b[2].LoadModel = "open" }, "open", false},
+		"an invalid run": {func(_, b []*result.Result) {
+			b[1].Verdict, b[1].Reasons = "invalid", []string{"the generator was late"}
+		}, "the generator was late", true},
+		"no success":    {func(a, _ []*result.Result) { a[0].Metrics[0].Value = 0 }, "no successful operation", false},
+		"other program": {func(_, b []*result.Result) { b[0].Program = "k6" }, "k6", false},
+		"other load":    {func(_, b []*result.Result) { b[2].LoadModel = "open" }, "open", false},
 		"other plan": {func(a, b []*result.Result) {
 			for _, r := range a {
 				r.Plan = []byte("config_name: a\nseed: 1\nqueries: [{sql: select 1}]\n")
@@ -143,9 +145,11 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 			}
 		}, "different plans: load, queries", false},
 		"other plan, without text": {func(_, b []*result.Result) { b[0].PlanHash, b[0].Name = "i", "bikes" }, `"cars" and "bikes"`, false},
-		"other machine":            {func(_, b []*result.Result) { b[0].Machine = &record.Environment{CPU: "y", Cores: 2, OS: "linux", Arch: "amd64"} }, "different machines: processor x and y", false},
-		"versions within a side":   {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} }, "PostgreSQL 15.14 and PostgreSQL 16.1", false},
-		"a run twice":              {func(a, b []*result.Result) { b[0].ID = a[0].ID }, "named twice", false},
+		"other machine": {func(_, b []*result.Result) {
+			b[0].Machine = &record.Environment{CPU: "y", Cores: 2, OS: "linux", Arch: "amd64"}
+		}, "different machines: processor x and y", false},
+		"versions within a side": {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} }, "PostgreSQL 15.14 and PostgreSQL 16.1", false},
+		"a run twice":            {func(a, b []*result.Result) { b[0].ID = a[0].ID }, "named twice", false},
 	} {
 		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
 		c.change(a, b)
@@ -174,8 +178,10 @@ func TestDifferencesAreTold(t *testing.T) {
 		}, "servers: PostgreSQL 15.14 → PostgreSQL 16.1"},
 		"seeds":    {func(_, b []*result.Result) { b[1].Seed = "9" }, "seeds differ (7 → 7, 9)"},
 		"sessions": {func(a, _ []*result.Result) { a[1].Sessions = 9 }, "sessions differ: 8, 9"},
-		"kernels":  {func(a, _ []*result.Result) { a[1].Machine = &record.Environment{OS: "linux", Arch: "amd64", CPU: "x", Cores: 2, Kernel: "6.2"} }, "kernels differ: 6.1, 6.2"},
-		"killed":   {func(a, _ []*result.Result) { a[0].Killed = true }, "was killed"},
+		"kernels": {func(a, _ []*result.Result) {
+			a[1].Machine = &record.Environment{OS: "linux", Arch: "amd64", CPU: "x", Cores: 2, Kernel: "6.2"}
+		}, "kernels differ: 6.1, 6.2"},
+		"killed": {func(a, _ []*result.Result) { a[0].Killed = true }, "was killed"},
 		"where plans go": {func(a, b []*result.Result) {
 			a[0].Plan, b[0].Plan = []byte("target: {addresses: [a]}\nseed: 1\n"), []byte("target: {addresses: [b]}\nseed: 2\n")
 			b[0].PlanHash = "i"

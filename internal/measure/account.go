@@ -117,6 +117,7 @@ func (a *Account) Beside(o *Account, addresses []int) {
 	}
 	a.StartNs, a.EndNs = min(a.StartNs, o.StartNs), max(a.EndNs, o.EndNs)
 	a.Intervals = max(a.Intervals, o.Intervals)
+	ownNs := a.LoadNs
 	a.LoadNs, a.OpenNs = max(a.LoadNs, o.LoadNs), max(a.OpenNs, o.OpenNs)
 	if o.StandstillLengths.Sum() > a.StandstillLengths.Sum() {
 		a.Standstills, a.StandstillLengths = slices.Clone(o.Standstills), nil
@@ -130,9 +131,19 @@ func (a *Account) Beside(o *Account, addresses []int) {
 	}
 	a.Sessions, a.Busy, a.Backlog = a.Sessions+o.Sessions, a.Busy+o.Busy, a.Backlog+o.Backlog
 	p, q := &a.Pace, &o.Pace
+	// Who ended earlier lacks no sessions: the means add up, not the times.
+	sessionsNs := stretched(p.SessionsNs, ownNs, a.LoadNs) + stretched(q.SessionsNs, o.LoadNs, a.LoadNs)
 	saturated, idle := max(p.SaturatedNs, q.SaturatedNs), max(p.IdleBacklogNs, q.IdleBacklogNs)
 	p.add(q)
-	p.SaturatedNs, p.IdleBacklogNs = saturated, idle
+	p.SaturatedNs, p.IdleBacklogNs, p.SessionsNs = saturated, idle, sessionsNs
+}
+
+// stretched is what adds up over so much time as it would be over another.
+func stretched(sum float64, fromNs, toNs int64) float64 {
+	if fromNs <= 0 {
+		return sum
+	}
+	return sum * float64(toNs) / float64(fromNs)
 }
 
 // sum adds what adds up in any case.

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/verdict"
+)
+
+func newMerge(s *streams) *cobra.Command {
+	f := &outputFlags{}
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "merge BUNDLE... --bundle FOLDER",
+		Short: "Join the parts of one load, which several machines ran at the same time, into one run",
+		Long: `Join the parts of one load into the bundle of one run: counts and distributions are as if one machine
+had done it all. Each part must be there once. Thresholds and the verdict are judged anew.
+
+Parts are made with brunt run --part K/N: machine K of N takes each Nth operation.`,
+		Example: "  brunt merge results/part-1 results/part-2 --bundle results/whole",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if dir == "" {
+				return usage(errors.New("name the folder of the merged run with --bundle"))
+			}
+			var parts []*record.Recorded
+			for _, path := range args {
+				part, err := record.Open(record.OS{}, path)
+				if err != nil {
+					return usage(err)
+				}
+				if part.Live() {
+					return usage(fmt.Errorf("%s is still under way; merge it when it has ended", path))
+				}
+				parts = append(parts, part)
+			}
+			run, sums, err := record.Merge(parts...)
+			if err != nil {
+				return usage(err)
+			}
+			judgeAnew(run, sums)
+			if err := record.Join(record.OS{}, dir, run, parts...); err != nil {
+				return usage(err)
+			}
+			if err := f.print(s.out, run, dir); err != nil {
+				return err
+			}
+			return &exitError{code: verdict.ExitCode(run)}
+		},
+	}
+	f.bind(cmd, "text")
+	cmd.Flags().StringVar(&dir, "bundle", "", "folder of the merged run: new or empty")
+	return cmd
+}
+
+// judgeAnew judges a run made of others. Of the warnings that these had, it keeps what judging doesn't
+// say again.
+func judgeAnew(run *record.Run, sums *measure.Tally) {
+	before := run.Warnings
+	run.Warnings = nil
+	verdict.Judge(run, sums.Total())
+	for _, w := range before {
+		if !slices.ContainsFunc(run.Warnings, func(have record.Warning) bool { return have.ID == w.ID }) {
+			run.Warnings = append(run.Warnings, w)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package record
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"brunt/internal/measure"
+)
+
+// joinParts writes three parts of a load and joins them.
+func joinParts(t *testing.T) (one *Run, joined *Recorded) {
+	t.Helper()
+	all := samples(999)
+	one = rebuildOf(t, write(t, OS{}, intervalsOf(all, everything), true))
+	const machines = 3
+	var dirs []string
+	for k := range machines {
+		dirs = append(dirs, write(t, OS{}, intervalsOf(all, func(i int) bool { return i%machines == k }), true))
+	}
+	observed := filepath.Join(dirs[1], ObserveFolder)
+	if err := os.MkdirAll(observed, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(observed, "watch.ndjson"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := parts(openAll(t, dirs...))
+	run, _, err := Merge(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "whole")
+	if err := Join(OS{}, dir, run, list...); err != nil {
+		t.Fatal(err)
+	}
+	joined = openAll(t, dir)[0]
+	if joined.Run.PlanHash != list[0].Run.PlanHash {
+		t.Errorf("the plan's hash is %q, was %q", joined.Run.PlanHash, list[0].Run.PlanHash)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ObserveFolder, "part-2", "watch.ndjson")); err != nil {
+		t.Error(err)
+	}
+	return one, joined
+}
+
+// What is joined is what one machine would have recorded, in run.json and in the intervals.
+func TestJoinEqualsOneMachine(t *testing.T) {
+	one, joined := joinParts(t)
+	if a, b := withoutMeans(one), withoutMeans(joined.Run); !reflect.DeepEqual(a, b) {
+		t.Errorf("joined %+v\nwant %+v", b, a)
+	}
+	rebuilt, _, err := joined.Rebuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := withoutMeans(one), withoutMeans(rebuilt); !reflect.DeepEqual(a, b) {
+		t.Errorf("rebuilt %+v\nwant %+v", b, a)
+	}
+	var intervals, last int
+	var offered uint64
+	err = joined.Intervals(func(iv *measure.Interval) error {
+		if iv.Index != intervals || iv.StartNs < int64(last) {
+			t.Errorf("interval %d begins at %d", iv.Index, iv.StartNs)
+		}
+		intervals, last, offered = intervals+1, int(iv.StartNs), offered+iv.Offered
+		return nil
+	})
+	if err != nil || intervals != 4 || offered != one.Total.Offered+one.Phases[0].Offered {
+		t.Errorf("%v: %d intervals, %d offered", err, intervals, offered)
+	}
+	if math.Abs(rebuilt.Total.Response.MeanNs-one.Total.Response.MeanNs) > 1e-9*one.Total.Response.MeanNs {
+		t.Errorf("mean %v, want %v", rebuilt.Total.Response.MeanNs, one.Total.Response.MeanNs)
+	}
+}
+
+func TestJoinNeedsAnEmptyFolder(t *testing.T) {
+	list := parts(openAll(t, write(t, OS{}, nil, true), write(t, OS{}, nil, true)))
+	run, _, err := Merge(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Join(OS{}, list[0].Dir, run, list...); err == nil || !strings.Contains(err.Error(), "already holds a run") {
+		t.Errorf("%v", err)
+	}
+}
