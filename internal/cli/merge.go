@@ -10,6 +10,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
+	"brunt/internal/within"
 )
 
 func newMerge(s *streams) *cobra.Command {
@@ -47,6 +48,10 @@ Parts are made with brunt run --part K/N: machine K of N takes each Nth operatio
 				return usage(err)
 			}
 			judgeAnew(run, sums)
+			err = within.Fill(run, func(f func(*measure.Interval) error) error { return record.Together(run, parts, f) })
+			if err != nil {
+				return err
+			}
 			if err := record.Join(record.OS{}, dir, run, parts...); err != nil {
 				return usage(err)
 			}

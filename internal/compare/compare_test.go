@@ -99,7 +99,7 @@ func TestTheSameIsRarelyARegression(t *testing.T) {
 
 func TestOneRunAgainstOneHasNoVerdict(t *testing.T) {
 	base, candidate := runs(1, 1, 1000, 10e6, 0), runs(2, 1, 800, 15e6, 0)
-	base[0].Find("rate", "").Within = &result.Within{Low: 990, High: 1010}
+	base[0].Find("rate", "").Within = &record.Bounds{Low: 990, High: 1010}
 	c, err := Runs(base, candidate, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/stats"
 )
@@ -33,7 +34,7 @@ type SummaryRow struct {
 	Median    stats.Interval
 	Deviation float64 // standard deviation ÷ mean
 	Needed    int     // runs for an interval of the tolerance on either side; 0 if unknown or there are enough
-	Within    *result.Within
+	Within    *record.Bounds
 	Note      string // why an interval is missing
 }
 

@@ -42,7 +42,7 @@ func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 }
 
 func (b *Bundle) join(run *Run, parts []*Recorded) error {
-	if err := joined(run, parts, b.Interval); err != nil {
+	if err := Together(run, parts, b.Interval); err != nil {
 		return err
 	}
 	for i, p := range parts {
@@ -60,9 +60,9 @@ func (b *Bundle) join(run *Run, parts []*Recorded) error {
 	return nil
 }
 
-// joined calls f with the intervals of all parts together, in order. Parts whose clocks began apart are
-// joined by the time since their own beginning.
-func joined(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
+// Together calls f with the intervals of all parts of run together, in order, as Merge returned it. Parts
+// whose clocks began apart are joined by the time since their own beginning.
+func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
 	readers := make([]*partReader, len(parts))
 	for i, p := range parts {
 		readers[i] = newPartReader(p, targetMap(run, p.Run))

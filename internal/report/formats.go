@@ -21,12 +21,8 @@ var formats = map[string]func(w io.Writer, run *record.Run, o Options) error{
 	"brief":      Brief,
 	"json":       func(w io.Writer, run *record.Run, _ Options) error { return JSON(w, run) },
 	"csv":        func(w io.Writer, run *record.Run, _ Options) error { return CSV(w, run) },
-<<<<<<< HEAD
 	"md":         Markdown,
-=======
-	"md":         func(w io.Writer, run *record.Run, _ Options) error { return Markdown(w, run) },
 	"junit":      JUnit,
->>>>>>> 7acc324 (Join the parts of a load into one bundle, export intervals for other programs, and report runs as JUnit's XML; keep a bundle of version 1 to read)
 	"picostress": func(w io.Writer, run *record.Run, _ Options) error { return Picostress(w, run) },
 }
 

@@ -38,11 +38,19 @@ func (r *Result) addOperation(name string, o *record.Operation) {
 		return
 	}
 	r.Add("rate", name, o.RatePerS)
+	r.Find("rate", name).Within = o.RateWithin
+	within := o.Response.Within.All()
 	if o.Response.Count > 0 {
 		r.Add("response.avg", name, o.Response.MeanNs)
+		if within != nil {
+			r.Find("response.avg", name).Within = within[0]
+		}
 	}
 	for _, q := range Quantiles() {
 		r.Add(QuantileName(q), name, quantileOf(&o.Response, q))
+		if k := slices.Index(record.Quantiles[:], q/100); within != nil && k >= 0 {
+			r.Find(QuantileName(q), name).Within = within[k+1]
+		}
 	}
 	r.Add("count", name, float64(o.OK))
 	r.Add("errors", name, float64(arrivals-o.OK)/float64(arrivals))

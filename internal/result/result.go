@@ -29,14 +29,8 @@ type Metric struct {
 	Unit      string // "per_s", "count", "share" or "ns"
 	Better    Better
 	Value     float64 // +Inf for a time without end
-	Within    *Within // what the run itself says of its precision, nil if nothing
-}
-
-// Within is the 95 % confidence interval of a figure within one run, or why there is none.
-type Within struct {
-	Low, High  float64
-	Correlated bool   // it may be too narrow: the run's parts depend on each other
-	Why        string // there is none, because
+	// Within is the 95 % confidence interval within the run, nil if the run says nothing of it.
+	Within *record.Bounds
 }
 
 // Result is a run as comparisons see it. What the program that made it doesn't tell is empty.

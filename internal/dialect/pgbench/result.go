@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/stats"
 )
@@ -151,10 +152,10 @@ func (p *parser) within(name string, series []float64) {
 	}
 	i, err := stats.MeanCI(series, 0.95)
 	if err != nil {
-		m.Within = &result.Within{Why: err.Error()}
+		m.Within = &record.Bounds{Why: err.Error()}
 		return
 	}
-	m.Within = &result.Within{Low: i.Low, High: i.High, Correlated: i.Correlated}
+	m.Within = &record.Bounds{Low: i.Low, High: i.High, Correlated: i.Correlated}
 }
 
 // value is the number after a label, up to what isn't a digit or a point.

@@ -18,17 +18,19 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/verdict"
+	"brunt/internal/within"
 )
 
 // maxBytes bounds a file of results.
 const maxBytes = 256 << 20
 
-// Read reads the result at path: the folder of a bundle or a file. Errors name the path and say what
-// could stand there.
-func Read(fsys record.FS, path string) (*result.Result, error) {
+// Read reads the result at path: the folder of a bundle or a file. precise asks for the intervals within
+// the run of a bundle whose record doesn't have them, for which all of it is read. Errors name the path
+// and say what could stand there.
+func Read(fsys record.FS, path string, precise bool) (*result.Result, error) {
 	bundle, err := record.Open(fsys, path)
 	if err == nil {
-		return ofBundle(bundle)
+		return ofBundle(bundle, precise)
 	}
 	if names, listErr := fsys.List(path); listErr == nil {
 		if len(names) > 0 && !isBundle(names) {
@@ -80,13 +82,18 @@ func readFile(fsys record.FS, path string) ([]byte, error) {
 }
 
 // ofBundle reads a bundle, of a killed run up to its last interval.
-func ofBundle(b *record.Recorded) (*result.Result, error) {
+func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 	run, sums, err := b.Result()
 	if err != nil {
 		return nil, err
 	}
 	if sums != nil {
 		verdict.Judge(run, sums.Total())
+	}
+	if precise && run.Total.RateWithin == nil {
+		if err := within.Fill(run, b.Intervals); err != nil {
+			return nil, err
+		}
 	}
 	r := result.Of(run)
 	r.Path = b.Dir

@@ -54,7 +54,7 @@ func TestForeignResults(t *testing.T) {
 		}},
 		{"pgbench-old.txt", "pgbench", "<builtin: TPC-B (sort of)>", map[string]float64{"rate": 612.4, "count": 6000, "response.avg": 1.633e6}},
 	} {
-		r, err := Read(record.OS{}, filepath.Join("testdata", c.file))
+		r, err := Read(record.OS{}, filepath.Join("testdata", c.file), false)
 		if err != nil {
 			t.Errorf("%s: %v", c.file, err)
 			continue
@@ -72,7 +72,7 @@ func TestForeignResults(t *testing.T) {
 }
 
 func TestSeedsKeepAllDigits(t *testing.T) {
-	r, err := Read(record.OS{}, "testdata/picostress.json")
+	r, err := Read(record.OS{}, "testdata/picostress.json", false)
 	if err != nil || r.Seed != "18446744073709551615" || r.Servers[0] != "Picodata 25.1.1" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -80,14 +80,14 @@ func TestSeedsKeepAllDigits(t *testing.T) {
 
 // Lines of pgbench's progress give intervals within the run.
 func TestProgressGivesIntervals(t *testing.T) {
-	r, err := Read(record.OS{}, "testdata/pgbench.txt")
+	r, err := Read(record.OS{}, "testdata/pgbench.txt", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if w := r.Find("rate", "").Within; w == nil || w.Why != "" || !(w.Low < 5130 && 5130 < w.High) || r.Sessions != 2 {
 		t.Errorf("%+v", r)
 	}
-	if r, _ = Read(record.OS{}, "testdata/pgbench-old.txt"); r.Find("rate", "").Within != nil {
+	if r, _ = Read(record.OS{}, "testdata/pgbench-old.txt", false); r.Find("rate", "").Within != nil {
 		t.Error("a run without progress has an interval")
 	}
 }
@@ -102,7 +102,7 @@ func TestOwnSummariesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Read(record.OS{}, path)
+	r, err := Read(record.OS{}, path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,13 +130,13 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Read(record.OS{}, path)
+		_, err := Read(record.OS{}, path, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for path, want := range map[string]string{filepath.Join(dir, "nothing"): "doesn't exist", dir: "holds no run"} {
-		if _, err := Read(record.OS{}, path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(record.OS{}, path, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
