@@ -28,9 +28,13 @@ func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 		gs.Env["K6_NO_USAGE_REPORT"] = "true"
 	}
 	gs.OSExit = r.exit
+	file := gs.BinaryName
 	gs.BinaryName = r.o.Name
+	gs.FS = &lenientFS{gs.FS, func(file string) {
+		gs.Logger.Warnf("%s has a threshold with a single \"=\", which k6 no longer takes: it is read as \"==\"", file)
+	}}
 	if !plainRun(gs.CmdArgs[1:]) {
-		gs.Stdout.Writer = &renamer{to: gs.Stdout.Writer, name: r.o.Name}
+		gs.Stdout.Writer = newRenamer(gs.Stdout.Writer, file, r.o.Name)
 	}
 	gs.Logger.AddHook(&hints{known: r.known()})
 	r.watchEnd(gs)

@@ -3,7 +3,6 @@
 package k6x
 
 import (
-	"bytes"
 	"io"
 	"regexp"
 	"slices"
@@ -15,18 +14,18 @@ import (
 // renamer writes k6's help and version, in which k6 calls itself by the name of the program's file.
 type renamer struct {
 	to   io.Writer
+	file *regexp.Regexp
 	name string
 }
 
-var ownName = regexp.MustCompile(`\bbrunt\b`)
+// newRenamer returns a writer that puts name where a command line or a sentence of k6 begins with file.
+func newRenamer(to io.Writer, file, name string) *renamer {
+	return &renamer{to: to, file: regexp.MustCompile(`(^|\$ |  |")` + regexp.QuoteMeta(file) + ` `), name: name}
+}
 
 // Write implements io.Writer.
 func (r *renamer) Write(p []byte) (int, error) {
-	out := ownName.ReplaceAll(p, []byte(r.name))
-	if bytes.Equal(out, p) {
-		return r.to.Write(p)
-	}
-	if _, err := r.to.Write(out); err != nil {
+	if _, err := r.to.Write(r.file.ReplaceAll(p, []byte("${1}"+r.name+" "))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -112,6 +112,7 @@ func (c *NativeConfig) HasWork(*lib.ExecutionTuple) bool { return true }
 
 // NewExecutor implements lib.ExecutorConfig.
 func (c *NativeConfig) NewExecutor(es *lib.ExecutionState, logger *logrus.Entry) (lib.Executor, error) {
+	c.s.State(es)
 	return &nativeRun{BaseExecutor: executor.NewBaseExecutor(c, es, logger), c: c, es: es}, nil
 }
 

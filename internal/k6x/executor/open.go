@@ -176,6 +176,7 @@ func (c *OpenConfig) GetDescription(et *lib.ExecutionTuple) string {
 
 // NewExecutor implements lib.ExecutorConfig.
 func (c *OpenConfig) NewExecutor(es *lib.ExecutionState, logger *logrus.Entry) (lib.Executor, error) {
+	c.s.State(es)
 	return &open{BaseExecutor: executor.NewBaseExecutor(c, es, logger), c: c, es: es, logger: logger}, nil
 }
 

@@ -79,7 +79,7 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 	if err != nil {
 		return nil, &runner.UsageError{Err: err}
 	}
-	g := &guest{s: s, told: n.Interval}
+	g := &guest{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
 		Recording: runner.Recording{None: true},
 		Sinks:     []measure.Sink{g}, Stride: n.Stride, Offset: n.Offset,
@@ -88,13 +88,13 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 	if err != nil {
 		return nil, err
 	}
-	g.run = r.Record
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := r.SetUp(ctx); err != nil {
 		return nil, err
 	}
+	g.in = s.Join(r.Record)
+	defer g.in.Leave()
 	defer s.Working(p.LoadModel() != "closed")()
-	defer g.leave()
 	if err := r.Drive(ctx, after(ctx, n.Grace), nil); err != nil {
 		return nil, err
 	}
@@ -108,28 +108,17 @@ func after(ctx context.Context, grace time.Duration) <-chan struct{} {
 	return hard
 }
 
-// guest joins the session with the first interval, when it is known what the plan's clock reads.
+// guest passes the plan's intervals on.
 type guest struct {
-	s    *session.Session
-	run  *record.Run
 	in   *session.Guest
 	told func(finished uint64)
 }
 
 // Interval implements measure.Sink.
 func (g *guest) Interval(iv *measure.Interval) error {
-	if g.in == nil {
-		g.in = g.s.Join(g.run, g.s.At(time.Unix(0, iv.UnixNs))-iv.StartNs)
-	}
 	if g.told != nil {
 		c := iv.Totals()
 		g.told(c.Done)
 	}
 	return g.in.Interval(iv)
-}
-
-func (g *guest) leave() {
-	if g.in != nil {
-		g.in.Leave()
-	}
 }

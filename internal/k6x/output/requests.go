@@ -57,7 +57,9 @@ func (r *requests) read(metric string, tags *metrics.TagSet) (q request) {
 		return v
 	}
 	group := tag(metrics.TagGroup)
-	q.inRun = group != "::setup" && group != "::teardown"
+	if q.inRun = group != "::setup" && group != "::teardown"; !q.inRun {
+		return q
+	}
 	name := tag(metrics.TagName)
 	if name == "" {
 		name = tag(metrics.TagURL)

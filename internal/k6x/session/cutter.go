@@ -42,7 +42,9 @@ type cutter struct {
 	fromNs int64
 	guests []*Guest
 	told   bool // of a sink's failure
-	over   bool
+
+	vusBefore int
+	over      bool
 }
 
 func (c *cutter) init(s *Session) {
@@ -67,7 +69,7 @@ func (s *Session) loadBegan(ns int64) {
 
 func (c *cutter) run() {
 	defer close(c.stopped)
-	timer := time.NewTimer(interval)
+	timer := time.NewTimer(c.pause())
 	defer timer.Stop()
 	for {
 		var at int64
@@ -80,13 +82,19 @@ func (c *cutter) run() {
 		}
 		c.mu.Lock()
 		c.cut(at)
-		wait := interval
-		if len(c.guests) > 0 {
-			wait = patience
-		}
 		c.mu.Unlock()
-		timer.Reset(wait)
+		timer.Reset(c.pause())
 	}
+}
+
+// pause is how long the next cut is put off.
+func (c *cutter) pause() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.guests) > 0 {
+		return patience
+	}
+	return interval
 }
 
 // cut ends the interval under way at ns. What c.mu guards is the caller's.
@@ -103,7 +111,7 @@ func (c *cutter) cut(ns int64) {
 	c.forgetGuests()
 	operations, addresses := c.s.lengths()
 	iv.Operations, iv.Addresses = iv.Operations[:operations], iv.Addresses[:addresses]
-	iv.Sessions += int(c.s.activeVUs.Load())
+	iv.Sessions += c.vus(&iv)
 	iv.Overdue += c.overdue.Swap(0)
 	if c.idle(&iv) {
 		iv.Phase, iv.Kind = idlePhase, measure.KindPause
@@ -111,6 +119,19 @@ func (c *cutter) cut(ns int64) {
 	iv.Settle()
 	_ = c.tally.Interval(&iv)
 	c.tell(&iv)
+}
+
+// vus is how many VUs were at work at the end of an interval, or before that if it was the last.
+func (c *cutter) vus(iv *measure.Interval) int {
+	n := c.s.activeVUs.Load()
+	if es := c.s.state.Load(); es != nil {
+		n = es.GetCurrentlyActiveVUsCount()
+	}
+	if done := iv.Totals(); n == 0 && done.Done > 0 && len(c.guests) == 0 {
+		return c.vusBefore
+	}
+	c.vusBefore = int(n)
+	return int(n)
 }
 
 func (c *cutter) kind() string {

@@ -3,6 +3,8 @@
 package session
 
 import (
+	"time"
+
 	"brunt/internal/measure"
 	"brunt/internal/record"
 )
@@ -15,15 +17,19 @@ type Guest struct {
 	startNs    int64 // of the guest's clock, on the run's
 	operations []int // the run's number of each of the guest's
 	addresses  []int
-	pending    measure.Account // not in an interval of the run yet; the cutter's mutex guards it
-	left       bool
+	begun      bool // startNs is known
+
+	// The cutter's mutex guards what follows.
+	pending  measure.Account // not in an interval of the run yet
+	sessions int             // connected at the end of its last interval
+	left     bool
 }
 
 var _ measure.Sink = (*Guest)(nil)
 
-// Join takes in a plan's run. startNs is what the run's clock reads when the guest's reads 0.
-func (s *Session) Join(run *record.Run, startNs int64) *Guest {
-	g := &Guest{s: s, startNs: startNs}
+// Join takes in a plan's run, which is about to send its load.
+func (s *Session) Join(run *record.Run) *Guest {
+	g := &Guest{s: s}
 	for i := range run.Operations {
 		g.operations = append(g.operations, s.Operation(run.Operations[i].Name))
 	}
@@ -42,12 +48,16 @@ func (s *Session) Join(run *record.Run, startNs int64) *Guest {
 
 // Interval implements measure.Sink.
 func (g *Guest) Interval(iv *measure.Interval) error {
+	if !g.begun {
+		g.begun, g.startNs = true, g.s.At(time.Unix(0, iv.UnixNs))-iv.StartNs
+	}
 	g.s.requests.Store(true)
 	g.s.touch(g.startNs + iv.EndNs)
 	c := &g.s.cutter
 	c.mu.Lock()
 	a := g.translated(iv)
 	g.pending.Add(&a)
+	g.sessions = iv.Sessions
 	leads := len(c.guests) > 0 && c.guests[0] == g && iv.DurationNs() >= int64(interval/2)
 	c.mu.Unlock()
 	if leads {
@@ -96,6 +106,9 @@ func addAddress(to, from *measure.AddressAccount) {
 // addTo adds what is pending to an interval of the run.
 func (g *Guest) addTo(iv *measure.Interval) {
 	a := &g.pending
+	if !g.left || a.Intervals > 0 {
+		iv.Sessions += g.sessions
+	}
 	if a.Intervals == 0 {
 		return
 	}
@@ -111,7 +124,7 @@ func (g *Guest) addTo(iv *measure.Interval) {
 	iv.Overdue += a.Overdue
 	iv.Standstills = append(iv.Standstills, a.Standstills...)
 	iv.Events = append(iv.Events, a.Events...)
-	iv.Sessions, iv.Busy, iv.Backlog = iv.Sessions+a.Sessions, iv.Busy+a.Busy, iv.Backlog+a.Backlog
+	iv.Busy, iv.Backlog = iv.Busy+a.Busy, iv.Backlog+a.Backlog
 	iv.Health.LoopBusy = max(iv.Health.LoopBusy, a.Health.LoopBusy)
 	iv.Health.SendStalls += a.Health.SendStalls
 	iv.Health.LoopRunQueueNs += a.Health.LoopRunQueueNs

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
 	"brunt/internal/driver"
@@ -100,6 +101,13 @@ func (s *Session) Request(c *Call) {
 
 // Samples tells where k6 takes samples from.
 func (s *Session) Samples(to chan<- metrics.SampleContainer) { s.samples.CompareAndSwap(nil, &to) }
+
+// State tells what k6 has at work. es may be nil.
+func (s *Session) State(es *lib.ExecutionState) {
+	if es != nil {
+		s.state.CompareAndSwap(nil, es)
+	}
+}
 
 // Flush makes k6 look once more at what was recorded, after its last sample and before it judges.
 func (s *Session) Flush() {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
 	"brunt/internal/measure"
@@ -55,6 +56,7 @@ type Session struct {
 
 	metrics atomic.Pointer[Metrics]
 	samples atomic.Pointer[chan<- metrics.SampleContainer]
+	state   atomic.Pointer[lib.ExecutionState]
 }
 
 // Options are what a session needs from outside.

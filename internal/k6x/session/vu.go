@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/lib"
 
 	"brunt/internal/driver"
 	"brunt/internal/measure"
@@ -57,6 +58,7 @@ func (v *VU) Done(c Call) {
 		}
 		v.h = v.s.Handle(state.VUID)
 		v.s.Samples(state.Samples)
+		v.s.State(lib.GetExecutionState(v.vu.Context()))
 	}
 	v.h.Done(c)
 }
