@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"brunt/internal/engine"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -25,6 +26,7 @@ type loadRun struct {
 	reopens bool                          // SIGHUP opens the command's log anew
 	voice   func(*outlets) (voice, error) // opens what the command prints to
 	open    opener                        // nil means runner.Open
+	next    engine.Next                   // names the phases; nil means the plan's
 }
 
 // opener finds a plan's servers.
@@ -57,19 +59,33 @@ func (s *streams) perform(l *loadRun) (err error) {
 	if v.close != nil {
 		defer func() { err = errors.Join(err, v.close()) }()
 	}
+	r, err := l.conduct(ctx, hard, out, &v)
+	if r == nil {
+		return err
+	}
+	err = errors.Join(err, v.result(r.Record, r.Dir))
+	if v.exit != nil {
+		return errors.Join(v.exit(r.Record), err)
+	}
+	return coded(verdict.ExitCode(r.Record), err)
+}
+
+// conduct carries a load from its first connection to its finished record, which is returned unless
+// there was no load: then the error has its exit code.
+func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outlets, v *voice) (done *runner.Runner, err error) {
 	live, err := l.live.open(out.streams, hard, l.quiet)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer live.close()
 	o := l.options
-	if o.Recording, err = l.record.recording(l, s); err != nil {
-		return usage(err)
+	if o.Recording, err = l.record.recording(l, out.streams); err != nil {
+		return nil, usage(err)
 	}
 	o.Tell, o.Sinks = v.tell, append(v.sinks, live.sinks...)
 	hdr, err := l.record.openHDR(l.plan)
 	if err != nil {
-		return usage(err)
+		return nil, usage(err)
 	}
 	if hdr != nil {
 		defer func() { err = errors.Join(err, hdr.file.Close()) }()
@@ -78,36 +94,31 @@ func (s *streams) perform(l *loadRun) (err error) {
 	if o.Tell.Waiting == nil && !l.quiet {
 		o.Tell.Waiting = waiting(out, o.Wait)
 	}
-	r, err := l.ready(ctx, &v, o)
+	r, err := l.ready(ctx, v, o)
 	if err != nil {
-		return failure(ctx, err)
+		return nil, failure(ctx, err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := r.SetUp(ctx); err != nil {
-		return failure(ctx, err)
+		return nil, failure(ctx, err)
 	}
 	if v.began != nil {
 		v.began(r.Record)
 	}
 	if err := live.start(r.Record, r.Dir); err != nil {
-		return failure(ctx, err)
+		return nil, failure(ctx, err)
 	}
-	err = r.Drive(ctx, hard, nil)
+	err = r.Drive(ctx, hard, l.next)
 	if v.ended != nil {
 		v.ended()
 	}
 	if err != nil {
-		return failure(ctx, err)
+		return nil, failure(ctx, err)
 	}
 	live.finish(r.Record, r.Workload)
 	out.confess(r.Record)
 	r.Record.Health.CeilingPerS = ceiling(r.Record)
-	err = errors.Join(r.Finish(), r.Close())
-	err = errors.Join(err, v.result(r.Record, r.Dir))
-	if v.exit != nil {
-		return errors.Join(v.exit(r.Record), err)
-	}
-	return coded(verdict.ExitCode(r.Record), err)
+	return r, errors.Join(r.Finish(), r.Close())
 }
 
 // ready makes the command's and the runner's preparations.

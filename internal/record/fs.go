@@ -89,9 +89,9 @@ func (OS) List(path string) ([]string, error) {
 	return names, err
 }
 
-// replaceFile writes data beside path and moves it there, so that a reader or a crash sees the
+// ReplaceFile writes data beside path and moves it there, so that a reader or a crash sees the
 // old content or the new, never a part.
-func replaceFile(fsys FS, path string, data []byte) error {
+func ReplaceFile(fsys FS, path string, data []byte) error {
 	temp := path + ".tmp"
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -4,6 +4,7 @@ package record
 
 import (
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -21,4 +22,17 @@ func claimed(path string) bool {
 	}
 	defer f.Close()
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// Hold takes a file for this process alone, for as long as what it returns is open, making it if need be.
+// held says that somebody else has it. Where the file system knows no locks everybody has it.
+func Hold(path string) (lock io.Closer, held bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, false, err
+	}
+	if errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
+		return nil, true, f.Close()
+	}
+	return f, false, nil
 }

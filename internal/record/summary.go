@@ -136,7 +136,7 @@ func WriteSummary(fsys FS, dir string, run *Run) (path string, err error) {
 	}
 	path = filepath.Join(dir, SummaryFile(run.Seed))
 	if err = fsys.MkdirAll(dir); err == nil {
-		err = replaceFile(fsys, path, append(data, '\n'))
+		err = ReplaceFile(fsys, path, append(data, '\n'))
 	}
 	if err != nil {
 		return "", fmt.Errorf("the summary can't be written to %s: %w; name another folder with --summary-dir", path, err)

@@ -67,7 +67,7 @@ func newBundle(fsys FS, dir string, intervals, failures File, o Options) *Bundle
 func (b *Bundle) Start(plan []byte, run *Run) error {
 	hash := sha256.Sum256(plan)
 	run.PlanHash = hex.EncodeToString(hash[:])
-	if err := replaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), plan); err != nil {
+	if err := ReplaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), plan); err != nil {
 		return folderError(b.Dir, err)
 	}
 	if err := b.Update(run); err != nil {
@@ -83,7 +83,7 @@ func (b *Bundle) Remark(plan []byte, lines ...string) error {
 	for _, line := range lines {
 		text = append(text[:len(text):len(text)], "\n# "+line...)
 	}
-	if err := replaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), append(text, '\n')); err != nil {
+	if err := ReplaceFile(b.fsys, filepath.Join(b.Dir, PlanFile), append(text, '\n')); err != nil {
 		return folderError(b.Dir, err)
 	}
 	return nil
@@ -238,7 +238,7 @@ func (b *Bundle) writeRun(run *Run) error {
 	run.Schema = SchemaVersion
 	data, err := json.MarshalIndent(run, "", "  ")
 	if err == nil {
-		err = replaceFile(b.fsys, filepath.Join(b.Dir, RunFile), append(data, '\n'))
+		err = ReplaceFile(b.fsys, filepath.Join(b.Dir, RunFile), append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", filepath.Join(b.Dir, RunFile), err)

@@ -159,11 +159,11 @@ func TestRunIsNeverHalfWritten(t *testing.T) {
 	path := filepath.Join(dir, RunFile)
 	room := 1 << 20
 	fsys := fullDisk{room: &room}
-	if err := replaceFile(fsys, path, []byte(`{"old":1}`)); err != nil {
+	if err := ReplaceFile(fsys, path, []byte(`{"old":1}`)); err != nil {
 		t.Fatal(err)
 	}
 	room = 4
-	if err := replaceFile(fsys, path, []byte(`{"new":1}`)); err == nil {
+	if err := ReplaceFile(fsys, path, []byte(`{"new":1}`)); err == nil {
 		t.Error("a full disk was not noticed")
 	}
 	data, err := os.ReadFile(path)

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/runner"
+	"brunt/internal/series"
+)
+
+// inTurn is a command that runs loads one after another, each into a bundle of its own below one folder.
+type inTurn struct {
+	out  *outlets
+	hard <-chan struct{}
+	dir  string  // the series' folder
+	load loadRun // what all runs share
+}
+
+// runInTurn makes the folder of a series of the given kind and the plans' tables, calls do, and drops what
+// it made. A series that was ended by hand has the exit code that says so, if do returns the context's
+// error or nil.
+func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do func(context.Context, *inTurn) error) (err error) {
+	if err := f.checkSeries(); err != nil {
+		return err
+	}
+	out := s.outlets()
+	ctx, hard, stop := interruptible(out.err, endings(false))
+	defer stop()
+	defer func() { err = errors.Join(err, out.settle(hard)) }()
+	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, voice: f.outputFlags.voice}}
+	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
+	last := plans[len(plans)-1]
+	if t.dir, err = series.NewFolder(f.root, f.dir, last.Name+"-"+kind, time.Now()); err != nil {
+		return usage(err)
+	}
+	if !f.noSetup {
+		for _, p := range plans {
+			down, err := t.tables(ctx, p, f)
+			if err != nil {
+				return failure(ctx, err)
+			}
+			defer func() { err = errors.Join(err, down()) }()
+		}
+	}
+	err = do(ctx, t)
+	if ctx.Err() != nil {
+		var e *exitError
+		if errors.As(err, &e) && e.code == exitInterrupted {
+			return err
+		}
+		return &exitError{code: exitInterrupted}
+	}
+	return err
+}
+
+// checkSeries refuses flags that are of one run.
+func (f *runFlags) checkSeries() error {
+	switch {
+	case f.none:
+		return usage(errors.New("--no-record: a series is decided and reported from its bundles; remove the flag"))
+	case f.hdrLog != "":
+		return usage(errors.New("--hlog is for one run; take the histograms from the bundles of the series"))
+	case !slices.Contains(seriesFormats(), f.output):
+		return usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(seriesFormats(), ", ")))
+	}
+	return nil
+}
+
+func seriesFormats() []string { return []string{"text", "json", "md", "csv"} }
+
+// tables makes the tables that p needs and are missing, and returns what drops those that it made.
+func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down func() error, err error) {
+	if len(p.Tables) == 0 && len(p.Prepare) == 0 && (p.Keyspace == nil || p.Keyspace.Create == nil) {
+		return func() error { return nil }, nil
+	}
+	one := *p
+	one.Settings.Sessions = 1
+	v, err := t.load.voice(t.out)
+	if err != nil {
+		return nil, err
+	}
+	r, err := runner.Open(ctx, &one, runner.Options{
+		Recording: runner.Recording{None: true, Version: t.out.version}, Tell: v.tell, Force: f.force, NoTeardown: f.noTeardown,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.SetUp(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r.Close, nil
+}
+
+// conduct carries out one run; it is the series.Conduct of the command.
+func (t *inTurn) conduct(ctx context.Context, o series.Order) (*series.Outcome, error) {
+	l := t.load
+	l.plan, l.next, l.options.PeakPerS = o.Plan, o.Next, o.PeakPerS
+	l.record.dir = filepath.Join(t.dir, o.Name)
+	v, err := l.voice(t.out)
+	if err != nil {
+		return nil, err
+	}
+	r, err := l.conduct(ctx, t.hard, t.out, &v)
+	if err != nil {
+		return nil, err
+	}
+	return series.Read(record.OS{}, r.Dir)
+}
+
+// say tells of the series on standard error, unless quiet.
+func (t *inTurn) say(format string, args ...any) {
+	if !t.load.quiet {
+		fmt.Fprintf(t.out.err, "brunt: "+format+"\n", args...)
+	}
+}
+
+// print writes what came of a series in the chosen form.
+func (t *inTurn) print(f *outputFlags, r *series.Report) error {
+	w := io.Writer(t.out.out)
+	o := looks(w)
+	return errors.Join(summary(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color}, t.dir))
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/plan"
+	"brunt/internal/series"
+	"brunt/internal/units"
+)
+
+func newRepeat(s *streams) *cobra.Command {
+	f := &runFlags{}
+	var base string
+	var coolDown time.Duration
+	cmd := &cobra.Command{
+		Use:   "repeat N [--ab BASE_PLAN] PLAN",
+		Short: "Run a plan several times, or two plans in turn, and say what is sure",
+		Long: `Run a plan N times and give its figures with their intervals. With --ab a second plan, the base,
+is run as often, in the order A B B A A B …, so that what changes over the series meets both alike;
+the result is the comparison. Flags are for both plans.`,
+		Example: "  brunt repeat 5 examples/cars.yml\n  brunt repeat 5 --ab before.yml after.yml --cool-down 10s",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			times, err := strconv.Atoi(args[0])
+			if err != nil || times < 1 {
+				return usage(fmt.Errorf("%q is no number of runs; write for example brunt repeat 5 PLAN", args[0]))
+			}
+			if coolDown < 0 {
+				return usage(fmt.Errorf("--cool-down %s: give a time of at least 0", coolDown))
+			}
+			p, err := f.read(s, args[1:], nil)
+			if err != nil {
+				return usage(err)
+			}
+			r := &series.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: series.Sleep}
+			plans := []*plan.Plan{p}
+			if base != "" {
+				f.config = ""
+				if r.Base, err = f.read(s, []string{base}, nil); err != nil {
+					return usage(err)
+				}
+				plans = []*plan.Plan{r.Base, p}
+			}
+			return repeat(s, f, r, plans)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&base, "ab", "", "plan to compare with: the base")
+	cmd.Flags().DurationVar(&coolDown, "cool-down", 5*time.Second, "between runs")
+	f.bind(s, cmd)
+	return cmd
+}
+
+func repeat(s *streams, f *runFlags, r *series.Repetition, plans []*plan.Plan) error {
+	return s.runInTurn(f, "repeat", plans, func(ctx context.Context, t *inTurn) error {
+		began := time.Now().UTC()
+		r.Conduct = t.conduct
+		r.Planned = func(n series.Turn) { t.say("run %d of %d: %s", n.Number, n.Of, n.Side) }
+		r.Told = func(n series.Turn, o *series.Outcome) {
+			t.say("run %d of %d: %s/s, p99 %s, %s", n.Number, n.Of, units.Rate(o.Run.Total.RatePerS), units.LatencyInt(o.Run.Total.Response.P99Ns), o.Run.Verdict.Result)
+		}
+		done, err := r.Run(ctx)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		report := series.RepeatReport(plans[len(plans)-1], done, began)
+		return errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
+	})
+}

@@ -1,0 +1,77 @@
+// Package series runs one load after another and decides the next from the last: repetitions, A against
+// B, the search for the highest load that a target sustains, and settings against each other. What
+// decides is pure; how a single run goes is its caller's to say.
+package series
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+)
+
+// Order is one run of a series.
+type Order struct {
+	Name     string      // of its bundle, in the series' folder
+	Plan     *plan.Plan  // not changed
+	Next     engine.Next // names the phases; nil: the plan's
+	PeakPerS float64     // the highest rate that Next names, operations a second
+}
+
+// Outcome is what came of a run, all of it read from its bundle.
+type Outcome struct {
+	Dir string      // the bundle
+	Run *record.Run // judged
+	// AnsweredInTime is how many arrivals were answered well while the schedule of the load ran.
+	AnsweredInTime uint64
+	// Outstanding is, at the end of each interval of the load without warm-up and drain, how many arrivals
+	// were due and not answered.
+	Outstanding []float64
+	P95Ns       []float64 // of response time in each of these intervals that had answers
+}
+
+// Conduct carries out a run: it connects, sends, keeps the bundle, and reads it back. An error means that
+// there is no result, and ends the series. One that was ended by hand has an outcome that says so.
+type Conduct func(ctx context.Context, o Order) (*Outcome, error)
+
+// Read reads the outcome of a run from its bundle. It fails if the run isn't complete.
+func Read(fsys record.FS, dir string) (*Outcome, error) {
+	b, err := record.Open(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	if !b.Run.Complete {
+		return nil, fmt.Errorf("the run in %s was killed; repeat it", dir)
+	}
+	o := &Outcome{Dir: dir, Run: b.Run}
+	return o, b.Intervals(func(iv *measure.Interval) error {
+		if iv.Kind == measure.KindOpen && !iv.WarmUp && !iv.Drain {
+			all := iv.All()
+			o.AnsweredInTime += all.OK()
+			if all.Response.Count() > 0 {
+				o.P95Ns = append(o.P95Ns, float64(all.Answers().Quantile(0.95)))
+			}
+			o.Outstanding = append(o.Outstanding, float64(iv.Backlog)+float64(iv.Busy))
+		}
+		return nil
+	})
+}
+
+// Rest waits between runs, or returns ctx's error.
+type Rest func(ctx context.Context, d time.Duration) error
+
+// Sleep is the Rest of real time.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

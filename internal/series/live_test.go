@@ -1,0 +1,148 @@
+package series_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/series"
+	"brunt/internal/verdict"
+)
+
+// bucket is a limit of requests a second: beyond it they are refused.
+type bucket struct {
+	mu     sync.Mutex
+	tokens float64
+	last   time.Time
+	perS   float64
+}
+
+func (b *bucket) take() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	const most = 20
+	now := time.Now()
+	b.tokens, b.last = min(b.tokens+now.Sub(b.last).Seconds()*b.perS, most), now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
+
+// limited serves HTTP on loopback, so many requests a second.
+func limited(t *testing.T, perS float64) string {
+	t.Helper()
+	b := &bucket{perS: perS, last: time.Now(), tokens: 20}
+	return serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if !b.take() {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	})
+}
+
+func serve(t *testing.T, f http.HandlerFunc) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: f}
+	go s.Serve(l)
+	t.Cleanup(func() { s.Close() })
+	return l.Addr().String()
+}
+
+func read(t *testing.T, text, addr string) *plan.Plan {
+	t.Helper()
+	p, err := planfile.Read("plan.yml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Target = plan.Target{Protocol: "http", Addresses: []string{addr}}
+	return p
+}
+
+// conduct runs loads for real, into a folder.
+func conduct(dir string) series.Conduct {
+	return func(ctx context.Context, o series.Order) (*series.Outcome, error) {
+		r, err := runner.Open(ctx, o.Plan, runner.Options{Recording: runner.Recording{Dir: filepath.Join(dir, o.Name)}, PeakPerS: o.PeakPerS})
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		if err = r.SetUp(ctx); err == nil {
+			if err = r.Drive(ctx, nil, o.Next); err == nil {
+				err = r.Finish()
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out, err := series.Read(record.OS{}, r.Dir)
+		if err == nil && out.Run.Verdict.Result == verdict.Invalid {
+			// Tests share their machine: what is decided matters here, not how precise times are.
+			out.Run.Verdict.Result = verdict.Pass
+			for _, t := range out.Run.Thresholds {
+				if !t.Pass {
+					out.Run.Verdict.Result = verdict.Fail
+				}
+			}
+		}
+		return out, err
+	}
+}
+
+const pages = `config_name: pages
+queries:
+  - {name: page, http: {path: /}, rate: 80}
+  - {name: other, http: {path: /other}, rate: 20}
+thresholds: ["errors < 1%"]
+`
+
+// TestSearchOfALimitedService searches a real service of known capacity with the real engine.
+func TestSearchOfALimitedService(t *testing.T) {
+	const limit = 310.0
+	p := read(t, pages, limited(t, limit))
+	o := series.DefaultSearch()
+	o.Width, o.Trials = 0.1, 20
+	h, err := series.NewHunt(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	h.Trial, h.WarmUp, h.Pause, h.Conduct = 600*time.Millisecond, 100*time.Millisecond, 0, conduct(dir)
+	h.Told = func(r series.Result) {
+		t.Logf("%d %s N %.3f with %d sessions: %s", r.Number, r.Purpose, r.N, r.Sessions, r.Line())
+	}
+	s, err := h.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.Bracket()
+	t.Logf("%+v", b)
+	// What trials let pass, 1 % of errors and the bucket's burst, is part of what it can do.
+	const burst = 20 / 0.6
+	if b.End == series.Found && (b.LowerPerS > limit+burst || b.UpperPerS < limit) {
+		t.Errorf("the limit %g isn't in %+v", limit, b)
+	}
+	if b.End != series.Found && b.End != series.OutOfTrials && b.End != series.GeneratorLimit {
+		t.Errorf("ended: %s", b.End)
+	}
+	for _, r := range s.Results() {
+		if r.Verdict == verdict.Pass && r.OfferedPerS > 1.15*(limit+burst) || r.Verdict == verdict.Fail && !r.TooFew && r.OfferedPerS < 0.8*limit {
+			t.Errorf("N %.3f, %.0f/s, is said to %s", r.N, r.OfferedPerS, r.Verdict)
+		}
+		if again, err := series.Read(record.OS{}, filepath.Join(dir, r.Dir)); err != nil || again.Run.Total.Offered == 0 {
+			t.Errorf("bundle %q: %v", r.Dir, err)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package series
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"brunt/internal/record"
+	"brunt/internal/verdict"
+)
+
+// walk answers a search's trials by f until it is over.
+func walk(t *testing.T, o SearchOptions, f func(Trial) Result) *Search {
+	t.Helper()
+	s := NewSearch(o)
+	for range 1000 {
+		next, more := s.Next()
+		if !more {
+			return s
+		}
+		if next.N < o.Min || next.N > o.Max || next.Sessions < o.Sessions || next.Sessions > o.MaxSessions {
+			t.Fatalf("a trial outside of the bounds: %+v", next)
+		}
+		s.Take(f(next))
+	}
+	t.Fatal("the search doesn't end")
+	return nil
+}
+
+// sharp is a target that passes up to a load and fails beyond.
+func sharp(capacity float64) func(Trial) Result {
+	return func(t Trial) Result {
+		r := Result{Trial: t, Verdict: verdict.Pass, OfferedPerS: t.N * 100, AchievedPerS: min(t.N, capacity) * 100, ServiceNs: 1e6, P50Ns: 1e6, InFlight: t.N / 10}
+		if t.N > capacity {
+			r.Verdict = verdict.Fail
+		}
+		return r
+	}
+}
+
+func options() SearchOptions {
+	o := DefaultSearch()
+	o.RatePerS, o.Trials = 100, 40
+	return o
+}
+
+func TestSearchBracketsSharpLimits(t *testing.T) {
+	for _, capacity := range []float64{0.1, 0.11, 0.7, 0.99, 1, 1.5, 19, 646, 999} {
+		s := walk(t, options(), sharp(capacity))
+		b := s.Bracket()
+		if b.End != Found || b.Lower > capacity || b.Upper <= capacity || b.Width() > 0.03+1e-9 || b.Confirmed != 3 || b.Refuted != 2 || b.Unsettled {
+			t.Errorf("capacity %g: %+v after%s", capacity, b, path(s))
+		}
+	}
+}
+
+func TestSearchAtItsBounds(t *testing.T) {
+	if b := walk(t, options(), sharp(5000)).Bracket(); b.End != AtHighest || b.Lower != 1000 || b.Upper != 0 {
+		t.Errorf("passes everywhere: %+v", b)
+	}
+	s := walk(t, options(), sharp(0.05))
+	if b := s.Bracket(); b.End != AtLowest || b.Lower != 0 || b.Upper != 0.1 || b.Refuted != 2 {
+		t.Errorf("fails everywhere: %+v after%s", b, path(s))
+	}
+	relative := options()
+	relative.Relative = true
+	s = walk(t, relative, sharp(0.05))
+	if b := s.Bracket(); b.End != AtLowest || s.Results()[0].Purpose != BaseLine || s.Results()[0].N != relative.Min {
+		t.Errorf("fails at its base line: %+v after%s", b, path(s))
+	}
+}
+
+// What the generator spoils is repeated, and never a failure of the target.
+func TestSearchWithASpoiledTrial(t *testing.T) {
+	for _, times := range []int{1, 2} {
+		spoiled := map[float64]int{}
+		s := walk(t, options(), func(tr Trial) Result {
+			r := sharp(19)(tr)
+			if spoiled[tr.N] < times {
+				spoiled[tr.N]++
+				r.Verdict = verdict.Invalid
+			}
+			return r
+		})
+		if b := s.Bracket(); b.End != OutOfTrials && b.End != Found || b.Lower > 19 || b.Upper != 0 && b.Upper < 19 {
+			t.Errorf("%d spoiled trials of each load: %+v after%s", times, b, path(s))
+		}
+	}
+	s := walk(t, options(), func(tr Trial) Result {
+		r := sharp(19)(tr)
+		if tr.N > 7 {
+			r.Verdict = verdict.Invalid
+		}
+		return r
+	})
+	if b := s.Bracket(); b.End != GeneratorLimit || b.Lower > 7 || b.Lower < 6.5 || b.Refuted != 0 {
+		t.Errorf("a generator that can't offer more than 7: %+v after%s", b, path(s))
+	}
+	s = walk(t, options(), func(tr Trial) Result { return Result{Trial: tr, Verdict: verdict.Invalid} })
+	if b := s.Bracket(); b.End != GeneratorLimit && b.End != OutOfTrials || b.Lower != 0 {
+		t.Errorf("a generator that can't offer anything: %+v after%s", b, path(s))
+	}
+}
+
+// A single failure far below what the target bears doesn't decide.
+func TestSearchWithAHiccup(t *testing.T) {
+	first := true
+	s := walk(t, options(), func(tr Trial) Result {
+		r := sharp(19)(tr)
+		if tr.N > 2 && first {
+			first, r.Verdict = false, verdict.Fail
+		}
+		return r
+	})
+	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 {
+		t.Errorf("%+v after%s", b, path(s))
+	}
+}
+
+// A target that answers at random must end the search by its number of trials, with ends in order.
+func TestSearchOfNonsenseEnds(t *testing.T) {
+	for seed := range 200 {
+		k := seed
+		o := options()
+		o.Trials = 14
+		s := walk(t, o, func(tr Trial) Result {
+			k = (k*7919 + 13) % 104729
+			v := []string{verdict.Pass, verdict.Fail, verdict.Invalid}[k%3]
+			return Result{Trial: tr, Verdict: v, OfferedPerS: tr.N * 100, AchievedPerS: float64(k % 5000), ServiceNs: float64(k), Strain: record.Figure(k%30) / 10, Waited: float64(k%2) / 2}
+		})
+		b := s.Bracket()
+		if b.TrialsDone > 14 || b.Lower > 0 && b.Upper > 0 && b.Lower >= b.Upper {
+			t.Errorf("seed %d: %+v after%s", seed, b, path(s))
+		}
+	}
+}
+
+func TestSearchProvidesSessions(t *testing.T) {
+	o := options()
+	o.MaxSessions = 200
+	most := 0
+	s := walk(t, o, func(tr Trial) Result {
+		r := sharp(19)(tr)
+		r.ServiceNs = 20e6
+		need := tr.N * 100 * 0.02 // Little's law
+		if float64(tr.Sessions) < need {
+			r.Verdict, r.Waited = verdict.Fail, 0.9
+		}
+		most = max(most, tr.Sessions)
+		return r
+	})
+	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 || most > 200 || most < 100 {
+		t.Errorf("%+v with up to %d sessions after%s", b, most, path(s))
+	}
+	for _, r := range s.Results() {
+		if r.TooFew && r.Verdict != verdict.Fail {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestSearchOptionsAreChecked(t *testing.T) {
+	for name, change := range map[string]func(*SearchOptions){
+		"no lowest": func(o *SearchOptions) { o.Min = 0 }, "upside down": func(o *SearchOptions) { o.Max = o.Min },
+		"start outside": func(o *SearchOptions) { o.Start = 1e6 }, "no width": func(o *SearchOptions) { o.Width = 0 },
+		"one trial": func(o *SearchOptions) { o.Trials = 1 }, "no sessions": func(o *SearchOptions) { o.Sessions = 0 },
+		"not a number": func(o *SearchOptions) { o.Min = math.NaN() },
+	} {
+		o := DefaultSearch()
+		if change(&o); o.Check() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	o := DefaultSearch()
+	if err := o.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCurve(t *testing.T) {
+	// An M/M/1 of 1000/s has its greatest power at half of its capacity.
+	s := NewSearch(options())
+	for _, n := range []float64{1, 2, 4, 5, 6, 8, 9} {
+		rate := n * 100
+		response := 1e9 / (1000 - rate)
+		s.Take(Result{Trial: Trial{N: n}, Verdict: verdict.Pass, OfferedPerS: rate, AchievedPerS: rate, P50Ns: record.Figure(response), InFlight: rate * response / 1e9})
+	}
+	c := s.Curve()
+	if c.KneeN != 5 || !slices.IsSortedFunc(c.Points, func(a, b Result) int { return int(a.N - b.N) }) {
+		t.Errorf("knee at %g of %d points", c.KneeN, len(c.Points))
+	}
+	if c.Law == nil || c.LawPeak != 0 {
+		t.Errorf("a queue that saturates has no peak in reach: %+v", c)
+	}
+	if c := NewSearch(options()).Curve(); c.Law != nil || c.LawWhy == "" || c.KneeN != 0 {
+		t.Errorf("nothing measured: %+v", c)
+	}
+}
+
+func TestABBA(t *testing.T) {
+	if got := ABBA(3); !slices.Equal(got, []string{"A", "B", "B", "A", "A", "B"}) {
+		t.Errorf("got %v", got)
+	}
+}

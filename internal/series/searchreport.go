@@ -1,0 +1,133 @@
+package series
+
+import (
+	"fmt"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/report/cell"
+	"brunt/internal/report/words"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// SearchReport is the report of a search of p that began then.
+func SearchReport(p *plan.Plan, s *Search, began time.Time) *Report {
+	return &Report{Kind: "search", Name: p.Name, Started: began, Search: &SearchLog{
+		Options: s.Options(), Rules: rules(p, s), Trials: s.Results(), Bracket: s.Bracket(), Curve: s.Curve(),
+	}}
+}
+
+// rules are what a trial must meet.
+func rules(p *plan.Plan, s *Search) (out []string) {
+	for _, t := range p.Thresholds {
+		out = append(out, t.Text)
+	}
+	if s.o.Relative {
+		out = append(out, fmt.Sprintf("errors < %s", units.Fraction(failedShare)))
+		if b := s.base(); b != nil {
+			out = append(out, fmt.Sprintf("response.p(95) < %s, %d times that of the base line at N %s, %s",
+				units.Latency(max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)), degraded, units.Digits3(b.N), units.Latency(float64(b.P95Ns))))
+		}
+	}
+	return append(out, fmt.Sprintf("%s of what is offered is answered well in time", units.Fraction(leastAchieved)), "the backlog doesn't grow")
+}
+
+func (s *SearchLog) tables(l units.Language) []cell.Table {
+	return []cell.Table{s.maximum(l), s.trials(l), s.curve(l)}
+}
+
+// maximum is the headline.
+func (s *SearchLog) maximum(l units.Language) cell.Table {
+	say := func(text string, args ...any) string { return words.In(l, text, args...) }
+	n := func(x float64) string { return l.Figure(units.Digits3(x)) }
+	t := cell.Table{ID: "maximum", Title: say("MAXIMUM"), Kind: cell.Tree}
+	row := func(label, value, note string) { t.Add(cell.Texts(say(label), value, note)...) }
+	b := &s.Bracket
+	switch {
+	case b.Lower > 0 && b.Upper > 0:
+		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s, passed %d of %d trials", n(b.Lower), b.Confirmed, b.Confirmed))
+		row("doesn't sustain", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s, failed %d of %d trials", n(b.Upper), b.Refuted, b.Refuted))
+		row("bracket", l.Figure(units.Fraction(b.Width())), say("between them; wanted: %s", l.Figure(units.Fraction(s.Options.Width))))
+	case b.Lower > 0:
+		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s; what more it can do isn't known", n(b.Lower)))
+	case b.Upper > 0:
+		row("doesn't sustain", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s", n(b.Upper)))
+	}
+	row("search", say(b.End), words.Plural(l, b.TrialsDone, "trial", "trials"))
+	row("profile", fmt.Sprintf("%s/s", l.Figure(units.Rate(s.Options.RatePerS))), say("N = 1"))
+	c := &s.Curve
+	if c.KneeN > 0 {
+		row("knee", fmt.Sprintf("%s/s", l.Figure(units.Rate(c.KneePerS))), say("N %s: most operations for the time that each takes", n(c.KneeN)))
+	}
+	switch {
+	case c.Law == nil:
+	case c.LawPeak > 0:
+		row("scalability", say("peak of %s/s", l.Figure(units.Rate(c.LawPeakPerS))), say("at %s in flight; contention %s, coherency %s, R² %s", n(c.LawPeak), n(c.Law.Sigma), l.Figure(fmt.Sprintf("%.2g", c.Law.Kappa)), n(c.Law.R2)))
+	default:
+		row("scalability", say("no peak in reach"), say("contention %s, coherency %s, R² %s", n(c.Law.Sigma), l.Figure(fmt.Sprintf("%.2g", c.Law.Kappa)), n(c.Law.R2)))
+	}
+	for _, r := range s.Rules {
+		row("a trial passes if", words.Sentence(l, r), "")
+	}
+	return t
+}
+
+// trials is every trial, in order.
+func (s *SearchLog) trials(l units.Language) cell.Table {
+	say := func(text string) string { return words.In(l, text) }
+	t := cell.Table{ID: "trials", Title: say("TRIALS"), Columns: []cell.Column{
+		{Head: "#"}, {Head: "N"}, {Head: say("offered")}, {Head: say("achieved")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
+		{Head: say("in flight"), Priority: 2}, {Head: say("sessions"), Priority: 3}, {Head: say("purpose"), Left: true, Priority: 1}, {Head: say("verdict"), Left: true}, {Head: say("why"), Left: true, Wrap: true},
+	}}
+	for i := range s.Trials {
+		r := &s.Trials[i]
+		mark, why := cell.Good, ""
+		if r.Verdict != verdict.Pass {
+			if mark = cell.Bad; r.Verdict == verdict.Invalid || r.TooFew {
+				mark = cell.Warn
+			}
+			if len(r.Why) > 0 {
+				why = words.Sentence(l, r.Why[0])
+			}
+			if r.TooFew {
+				why = say("too few sessions: tried again with more")
+			}
+		}
+		number := cell.Figure(float64(r.Number), cell.UnitNumber)
+		number.Link = r.Dir
+		t.Add(number, cell.Figure(r.N, cell.UnitNumber), cell.Rate(r.OfferedPerS), cell.Rate(r.AchievedPerS),
+			cell.Time(float64(r.P50Ns)), cell.Time(float64(r.P99Ns)), cell.Figure(r.Errors, "share"),
+			cell.Figure(r.InFlight, cell.UnitNumber), cell.Count(r.Sessions), cell.Text(say(r.Purpose)), cell.Text(say(r.Verdict)).Marked(mark), cell.Text(why))
+	}
+	return t
+}
+
+// curve is how the target behaves by load.
+func (s *SearchLog) curve(l units.Language) cell.Table {
+	say := func(text string) string { return words.In(l, text) }
+	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"), Columns: []cell.Column{{Head: say("offered")}, {Head: say("achieved")}, {Head: "", Left: true, Priority: 1}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}}}
+	points := s.points()
+	cpu, most := false, 0.0
+	for i := range points {
+		cpu, most = cpu || points[i].CPU > 0, max(most, points[i].AchievedPerS)
+	}
+	if cpu {
+		t.Columns = append(t.Columns, cell.Column{Head: say("cores")})
+	}
+	for i := range points {
+		p := &points[i]
+		row := []cell.Cell{cell.Rate(p.OfferedPerS), cell.Rate(p.AchievedPerS), cell.Figure(p.AchievedPerS/max(most, 1e-9), cell.UnitBar),
+			cell.Time(float64(p.P50Ns)), cell.Time(float64(p.P95Ns)), cell.Time(float64(p.P99Ns)), cell.Figure(p.Errors, "share")}
+		if cpu {
+			row = append(row, cell.Figure(p.CPU, "cores"))
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+// points are the trials of the curve: as Search.Curve has them, also of a report read from its file.
+func (s *SearchLog) points() []Result {
+	return (&Search{o: s.Options, results: s.Trials}).Curve().Points
+}
