@@ -109,6 +109,7 @@ func (t *inTurn) conduct(ctx context.Context, o series.Order) (*series.Outcome, 
 	if err != nil {
 		return nil, err
 	}
+	v.tell.Hint, v.tell.Notice = nil, nil // of each run again and again; the bundles have them
 	r, err := l.conduct(ctx, t.hard, t.out, &v)
 	if err != nil {
 		return nil, err
@@ -127,5 +128,5 @@ func (t *inTurn) say(format string, args ...any) {
 func (t *inTurn) print(f *outputFlags, r *series.Report) error {
 	w := io.Writer(t.out.out)
 	o := looks(w)
-	return errors.Join(summary(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color}, t.dir))
+	return errors.Join(summary(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}, t.dir))
 }

@@ -2,6 +2,7 @@ package series
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"brunt/internal/plan"
@@ -27,7 +28,7 @@ func rules(p *plan.Plan, s *Search) (out []string) {
 		out = append(out, fmt.Sprintf("errors < %s", units.Fraction(failedShare)))
 		if b := s.base(); b != nil {
 			out = append(out, fmt.Sprintf("response.p(95) < %s, %d times that of the base line at N %s, %s",
-				units.Latency(max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)), degraded, units.Digits3(b.N), units.Latency(float64(b.P95Ns))))
+				units.Latency(max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)), degraded, scale(b.N), units.Latency(float64(b.P95Ns))))
 		}
 	}
 	return append(out, fmt.Sprintf("%s of what is offered is answered well in time", units.Fraction(leastAchieved)), "the backlog doesn't grow")
@@ -37,14 +38,20 @@ func (s *SearchLog) tables(l units.Language) []cell.Table {
 	return []cell.Table{s.maximum(l), s.trials(l), s.curve(l)}
 }
 
+// scale writes N with four digits: brackets are narrower than three can tell.
+func scale(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }
+
 // maximum is the headline.
 func (s *SearchLog) maximum(l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }
-	n := func(x float64) string { return l.Figure(units.Digits3(x)) }
+	n := func(x float64) string { return l.Figure(scale(x)) }
 	t := cell.Table{ID: "maximum", Title: say("MAXIMUM"), Kind: cell.Tree}
 	row := func(label, value, note string) { t.Add(cell.Texts(say(label), value, note)...) }
 	b := &s.Bracket
 	switch {
+	case b.Lower > 0 && b.Upper > 0 && b.Refuted == 0:
+		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s, passed %d of %d trials", n(b.Lower), b.Confirmed, b.Confirmed))
+		row("not offered", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s: the generator couldn't", n(b.Upper)))
 	case b.Lower > 0 && b.Upper > 0:
 		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s, passed %d of %d trials", n(b.Lower), b.Confirmed, b.Confirmed))
 		row("doesn't sustain", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s, failed %d of %d trials", n(b.Upper), b.Refuted, b.Refuted))
@@ -94,9 +101,9 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 				why = say("too few sessions: tried again with more")
 			}
 		}
-		number := cell.Figure(float64(r.Number), cell.UnitNumber)
+		number := cell.Count(r.Number)
 		number.Link = r.Dir
-		t.Add(number, cell.Figure(r.N, cell.UnitNumber), cell.Rate(r.OfferedPerS), cell.Rate(r.AchievedPerS),
+		t.Add(number, cell.Text(l.Figure(scale(r.N))), cell.Rate(r.OfferedPerS), cell.Rate(r.AchievedPerS),
 			cell.Time(float64(r.P50Ns)), cell.Time(float64(r.P99Ns)), cell.Figure(r.Errors, "share"),
 			cell.Figure(r.InFlight, cell.UnitNumber), cell.Count(r.Sessions), cell.Text(say(r.Purpose)), cell.Text(say(r.Verdict)).Marked(mark), cell.Text(why))
 	}
