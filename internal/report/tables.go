@@ -30,8 +30,9 @@ func (t *teller) sentence(english string) string {
 // Tables are the report of a run, in the order in which it is read. Sections without content are left out.
 func Tables(run *record.Run, o Options) []cell.Table {
 	t := &teller{run, o.Language, o.Path}
-	return t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.addresses, t.changes, t.events,
-		t.watched, t.failures, t.thresholds, t.generator, t.environment, t.warnings)
+	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.addresses, t.changes, t.events, t.watched)
+	out = append(out, t.inspected()...)
+	return append(out, t.all(t.failures, t.thresholds, t.generator, t.environment, t.warnings)...)
 }
 
 func (t *teller) all(sections ...func() cell.Table) (out []cell.Table) {

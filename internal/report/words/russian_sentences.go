@@ -2,7 +2,10 @@ package words
 
 // russianSentences are the sentences of verdicts and warnings, as far as they are known, by the shape
 // in which records have them. What is joined by "; " stands here piece by piece.
-var russianSentences = map[string]string{
+var russianSentences = joined(russianVerdicts, russianFindings)
+
+// russianVerdicts are those of verdicts and warnings.
+var russianVerdicts = map[string]string{
 	// Why a result stands, or doesn't.
 	"threshold %s does not hold: it is %s":                                 "порог %s не соблюдён: вышло %s",
 	"see the latency and error tables":                                     "см. таблицы задержек и ошибок",

@@ -3,8 +3,11 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,7 +59,10 @@ var verbs = regexp.MustCompile(`%(?:\[\d+\])?[.\d]*[a-zA-Z]`)
 
 // patterns are the sentences of the catalogue that have placeholders.
 var patterns = sync.OnceValue(func() (all []pattern) {
-	for english, r := range russianSentences {
+	// The longest first: shorter ones are of the same shape as parts of them.
+	byLength := slices.SortedFunc(maps.Keys(russianSentences), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	for _, english := range byLength {
+		r := russianSentences[english]
 		var expression strings.Builder
 		at := 0
 		for _, v := range verbs.FindAllStringIndex(english, -1) {

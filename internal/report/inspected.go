@@ -1,0 +1,234 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/units"
+)
+
+// How many rows the tables of a database have at most; the record has them all.
+const (
+	mostStatements = 15
+	mostObjects    = 10
+	mostWaits      = 8
+	mostPlans      = 6
+)
+
+// inspected are the tables of what servers said of themselves.
+func (t *teller) inspected() (out []cell.Table) {
+	for i := range t.run.Inspections {
+		in := &t.run.Inspections[i]
+		if len(in.Windows) == 0 {
+			continue
+		}
+		of := []cell.Table{
+			t.database(in), t.statements(in), t.statementsByPhase(in), t.waits(in), t.clients(in), t.blocked(in), t.replicas(in),
+			t.serverTables(in), t.serverIndexes(in), t.findings(in),
+		}
+		of = append(of, t.plans(in)...)
+		for _, table := range of {
+			if len(table.Rows) == 0 {
+				continue
+			}
+			if i > 0 {
+				table.ID += fmt.Sprintf("-%d", i+1)
+			}
+			out = append(out, table)
+		}
+	}
+	return out
+}
+
+// database is what the server is, what it did on the whole, and what asking it cost.
+func (t *teller) database(in *record.Inspection) cell.Table {
+	w := &in.Windows[0]
+	out := tree{cell.Table{ID: "database", Title: t.say("DATABASE"), Note: t.say("what it said of itself; warm-up excluded"), Kind: cell.Tree}}
+	out.add(t.say("server"), cell.Text(units.Clean(in.Product+" "+in.Version)), units.Clean(in.Source))
+	v := figures(w, "database")
+	if n := v["blks_hit"] + v["blks_read"]; n > 0 {
+		out.add(t.say("cache"), cell.Figure(v["blks_hit"]/n, "share"), t.say("of %s pages asked for were in it", t.l.Value(n, "count")))
+	}
+	if n := v["xact_commit"] + v["xact_rollback"]; n > 0 {
+		out.add(t.say("transactions"), cell.Figure(n, "count"), t.say("%s rolled back, %s deadlocks", t.l.Value(v["xact_rollback"], "count"), t.l.Value(v["deadlocks"], "count")))
+	}
+	if n := figures(w, "wal")["wal_bytes"]; n > 0 {
+		out.add("WAL", cell.Figure(n, "bytes"), "")
+	}
+	if n := v["temp_bytes"]; n > 0 {
+		out.add(t.say("temporary files"), cell.Figure(n, "bytes"), "")
+	}
+	var settings []string
+	for _, s := range in.Settings {
+		settings = append(settings, units.Clean(s.Name+" "+s.Value))
+	}
+	if len(settings) > 0 {
+		out.add(t.say("settings"), cell.Text(strings.Join(settings, " · ")), t.say("that differ from the defaults"))
+	}
+	out.add(t.say("asking it"), cell.Figure(in.Cost.Share, "share"), t.say("of the time at most: %d questions, %d samples; %s after the load", in.Cost.Queries, in.Activity.Samples, t.l.Figure(units.Latency(float64(in.Cost.AfterNs)))))
+	for _, m := range in.Missing {
+		out.add("!", cell.Text(t.sentence(m.Text)).Marked(cell.Warn), t.sentence(m.Remedy))
+	}
+	return out.Table
+}
+
+// figures are those of the first object of a kind.
+func figures(w *record.ServerWindow, kind string) map[string]float64 {
+	for i := range w.Counters {
+		if w.Counters[i].Kind == kind {
+			return w.Counters[i].Values
+		}
+	}
+	return nil
+}
+
+// statements are those that took most of the server's time, each beside the operation that caused it.
+func (t *teller) statements(in *record.Inspection) cell.Table {
+	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"), Note: t.say("most of the server's time first; response: the operation's p50")}
+	out.Columns = heads(cell.Column{Head: t.say("operation"), Left: true}, cell.Column{Head: t.say("response"), Priority: 1}, cell.Column{Head: t.say("calls"), Priority: 2},
+		cell.Column{Head: t.say("mean")}, cell.Column{Head: "σ", Priority: 4}, cell.Column{Head: t.say("rows"), Priority: 5}, cell.Column{Head: t.say("pages"), Priority: 3},
+		cell.Column{Head: t.say("time")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true})
+	list := in.Windows[0].Statements
+	guessed := false
+	for _, s := range list[:min(len(list), mostStatements)] {
+		name, response := t.causes(&s)
+		guessed = guessed || s.Match == record.MatchCount
+		pages := s.More["shared_blks_hit"] + s.More["shared_blks_read"]
+		out.Add(name, response, cell.Figure(s.Calls, "count"), cell.Time(s.MeanNs), cell.Time(s.StddevNs), cell.Figure(s.Rows/max(s.Calls, 1), cell.UnitNumber),
+			cell.Figure(pages/max(s.Calls, 1), cell.UnitNumber), cell.Figure(s.Share, "share"), cell.Text(oneLine(s.Text)))
+	}
+	if more := len(list) + in.Windows[0].Omitted - len(out.Rows); more > 0 {
+		out.Foot = append(out.Foot, t.say("and %d more, see %s", more, in.File))
+	}
+	if guessed {
+		out.Foot = append(out.Foot, t.say("≈ the operation was done just as often as the statement was executed"))
+	}
+	return out
+}
+
+// causes names the operations that caused a statement, and gives the first one's median response time.
+func (t *teller) causes(s *record.Statement) (name, response cell.Cell) {
+	if len(s.Operations) == 0 {
+		return cell.Text("–").Marked(cell.Dim), cell.Text("")
+	}
+	text := strings.Join(s.Operations, ", ")
+	if s.Match == record.MatchCount {
+		text = "≈ " + text
+	}
+	name = cell.Text(units.Clean(text))
+	for i := range t.run.Operations {
+		if o := &t.run.Operations[i]; o.Name == s.Operations[0] && o.Done > 0 {
+			return name, cell.Time(o.Response.P50Ns)
+		}
+	}
+	return name, cell.Text("")
+}
+
+func oneLine(text string) string { return units.Clean(strings.Join(strings.Fields(text), " ")) }
+
+// statementsByPhase is the mean time of the heaviest statements phase by phase, if there are several.
+func (t *teller) statementsByPhase(in *record.Inspection) cell.Table {
+	const most = 8
+	out := cell.Table{ID: "statements-phases", Title: t.say("STATEMENTS BY PHASE"), Note: t.say("mean time of a call")}
+	var phases []*record.ServerWindow
+	for i := range in.Windows[1:] {
+		if w := &in.Windows[1+i]; !w.WarmUp && len(w.Statements) > 0 {
+			phases = append(phases, w)
+		}
+	}
+	if len(phases) < 2 {
+		return out
+	}
+	phases = phases[max(len(phases)-most, 0):]
+	out.Columns = []cell.Column{{Head: t.say("statement"), Left: true, Wrap: true}}
+	for i, w := range phases {
+		out.Columns = append(out.Columns, cell.Column{Head: units.Clean(w.Phase), Priority: len(phases) - i - 1})
+	}
+	list := in.Windows[0].Statements
+	for _, s := range list[:min(len(list), most)] {
+		row := []cell.Cell{cell.Text(oneLine(s.Text))}
+		for _, w := range phases {
+			at := slices.IndexFunc(w.Statements, func(o record.Statement) bool { return o.ID == s.ID })
+			if at < 0 {
+				row = append(row, cell.None())
+			} else {
+				row = append(row, cell.Time(w.Statements[at].MeanNs))
+			}
+		}
+		out.Add(row...)
+	}
+	return out
+}
+
+// waits is what active sessions were seen to do.
+func (t *teller) waits(in *record.Inspection) cell.Table {
+	a := &in.Activity
+	out := cell.Table{ID: "waits", Title: t.say("WAITS"), Note: t.say("active sessions at a time, by %d samples", a.Samples),
+		Columns: heads(cell.Column{Head: t.say("class"), Left: true}, cell.Column{Head: t.say("event"), Left: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("share")}, cell.Column{Left: true})}
+	for _, w := range a.Waits[:min(len(a.Waits), mostWaits)] {
+		m := cell.Plain
+		if w.Class == "Lock" {
+			m = cell.Warn
+		}
+		out.Add(cell.Text(units.Clean(w.Class)).Marked(m), cell.Text(units.Clean(w.Event)), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"), cell.Figure(w.Share, cell.UnitBar))
+	}
+	return out
+}
+
+// clients are the connections by application.
+func (t *teller) clients(in *record.Inspection) cell.Table {
+	out := cell.Table{ID: "connections", Title: t.say("CONNECTIONS"), Note: t.say("of each application; all at work: share of the samples"),
+		Columns: heads(cell.Column{Head: t.say("application"), Left: true}, cell.Column{Head: t.say("address"), Left: true, Priority: 3}, cell.Column{Head: t.say("mean")}, cell.Column{Head: t.say("max")},
+			cell.Column{Head: t.say("at work")}, cell.Column{Head: t.say("all at work"), Priority: 1}, cell.Column{Head: t.say("idle in transaction"), Priority: 2})}
+	for _, c := range in.Activity.Clients {
+		name := units.Clean(c.Application)
+		if name == "" {
+			name = "–"
+		}
+		out.Add(cell.Text(name), cell.Text(units.Clean(c.Address)), cell.Figure(c.Mean, cell.UnitNumber), cell.Count(c.Max), cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.AllActive, "share"), cell.Figure(c.InXact, cell.UnitNumber))
+	}
+	return out
+}
+
+// blocked are the statements that waited for each other.
+func (t *teller) blocked(in *record.Inspection) cell.Table {
+	const most = 5
+	out := cell.Table{ID: "locks", Title: t.say("LOCKS"), Note: t.say("who waited for whom"),
+		Columns: heads(cell.Column{Head: t.say("waiting"), Left: true, Wrap: true}, cell.Column{Head: t.say("held by"), Left: true, Wrap: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("longest")}, cell.Column{Head: t.say("lock"), Left: true, Priority: 1})}
+	for _, b := range in.Activity.Blocked[:min(len(in.Activity.Blocked), most)] {
+		out.Add(cell.Text(oneLine(b.Waiting)), cell.Text(oneLine(b.Holder+" ("+b.HolderState+")")), cell.Figure(b.Mean, cell.UnitNumber), cell.Time(b.LongestNs), cell.Text(units.Clean(strings.TrimSpace(b.Lock+" "+b.Relation))))
+	}
+	return out
+}
+
+// replicas are what was seen of them at worst.
+func (t *teller) replicas(in *record.Inspection) cell.Table {
+	out := cell.Table{ID: "replicas", Title: t.say("REPLICAS"), Note: t.say("the worst seen"),
+		Columns: heads(cell.Column{Head: t.say("name"), Left: true}, cell.Column{Head: t.say("state"), Left: true}, cell.Column{Head: t.say("behind")}, cell.Column{Head: t.say("lag")})}
+	for _, r := range in.Activity.Replicas {
+		out.Add(cell.Text(units.Clean(r.Name)), cell.Text(units.Clean(r.State)), cell.Figure(r.BytesMax, "bytes"), cell.Text(t.span(int64(time.Duration(r.LagNsMax)))))
+	}
+	return out
+}
+
+// objects are a window's counters of one kind, those with most work first.
+func objects(in *record.Inspection, kind string, work ...string) (out []record.Counters) {
+	sum := func(c *record.Counters) (n float64) {
+		for _, name := range work {
+			n += c.Values[name]
+		}
+		return n
+	}
+	for _, c := range in.Windows[0].Counters {
+		if c.Kind == kind && sum(&c) > 0 {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b record.Counters) int { return cmp.Compare(sum(&b), sum(&a)) })
+	return out[:min(len(out), mostObjects)]
+}

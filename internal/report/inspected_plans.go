@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/units"
+)
+
+// serverTables are what was done to tables.
+func (t *teller) serverTables(in *record.Inspection) cell.Table {
+	out := cell.Table{ID: "tables", Title: t.say("TABLES"), Note: t.say("rows")}
+	out.Columns = heads(cell.Column{Head: t.say("table"), Left: true}, cell.Column{Head: t.say("scans")}, cell.Column{Head: t.say("read by them")}, cell.Column{Head: t.say("by index")},
+		cell.Column{Head: t.say("inserted"), Priority: 1}, cell.Column{Head: t.say("updated"), Priority: 2}, cell.Column{Head: "HOT", Priority: 4}, cell.Column{Head: t.say("deleted"), Priority: 3},
+		cell.Column{Head: t.say("alive")}, cell.Column{Head: t.say("dead"), Priority: 5})
+	for _, c := range objects(in, "table", "seq_tup_read", "idx_tup_fetch", "n_tup_ins", "n_tup_upd", "n_tup_del") {
+		v := c.Values
+		n := func(name string) cell.Cell { return cell.Figure(v[name], "count") }
+		hot := cell.Text("")
+		if v["n_tup_upd"] > 0 {
+			hot = cell.Figure(v["n_tup_hot_upd"]/v["n_tup_upd"], "share")
+		}
+		out.Add(cell.Text(units.Clean(strings.TrimPrefix(c.Name, "public."))), n("seq_scan"), n("seq_tup_read"), n("idx_tup_fetch"), n("n_tup_ins"), n("n_tup_upd"), hot, n("n_tup_del"), n("n_live_tup"), n("n_dead_tup"))
+	}
+	return out
+}
+
+// serverIndexes are what was done with indexes.
+func (t *teller) serverIndexes(in *record.Inspection) cell.Table {
+	const pageB = 8192
+	out := cell.Table{ID: "indexes", Title: t.say("INDEXES"),
+		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("scans")}, cell.Column{Head: t.say("entries read")}, cell.Column{Head: t.say("rows")}, cell.Column{Head: t.say("size")})}
+	for _, c := range objects(in, "index", "idx_scan", "idx_blks_hit", "idx_blks_read") {
+		v := c.Values
+		out.Add(cell.Text(units.Clean(strings.TrimPrefix(c.Name, "public."))), cell.Figure(v["idx_scan"], "count"), cell.Figure(v["idx_tup_read"], "count"), cell.Figure(v["idx_tup_fetch"], "count"), cell.Figure(v["relpages"]*pageB, "bytes"))
+	}
+	return out
+}
+
+// findings are what could be better, each with what to do.
+func (t *teller) findings(in *record.Inspection) cell.Table {
+	out := cell.Table{ID: "findings", Title: t.say("FINDINGS"), Note: t.say("● bounds what the server can take · ! costs time, or will · i worth knowing"), Kind: cell.List}
+	for _, f := range in.Findings {
+		sign := map[string]cell.Cell{
+			record.Critical: cell.Text("●").Marked(cell.Bad), record.Serious: cell.Text("!").Marked(cell.Warn), record.Minor: cell.Text("i").Marked(cell.Dim),
+		}[f.Severity]
+		out.Add(sign, cell.Text(units.Clean(f.Subject)+": "+t.sentence(f.Evidence)+" ["+f.ID+"]"))
+		arrow := cell.Text("→").Marked(cell.Dim)
+		arrow.Depth = 1
+		out.Add(arrow, cell.Text(t.sentence(f.Advice)).Marked(cell.Dim))
+	}
+	return out
+}
+
+// plans are those of statements in which something is wrong.
+func (t *teller) plans(in *record.Inspection) (out []cell.Table) {
+	for i := range in.Plans {
+		p := &in.Plans[i]
+		if len(out) < mostPlans && noted(p) {
+			out = append(out, t.plan(p, len(out)+1))
+		}
+	}
+	return out
+}
+
+func noted(p *record.QueryPlan) bool {
+	for i := range p.Nodes {
+		if p.Nodes[i].Note != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// plan is a plan's tree with what was met at each step.
+func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
+	out := cell.Table{ID: fmt.Sprintf("plan-%d", number), Title: t.say("PLAN %d", number), Note: oneLine(p.Text)}
+	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")}, cell.Column{Head: t.say("met")}, cell.Column{Head: t.say("discarded")}, cell.Column{Head: t.say("time")}, cell.Column{Left: true, Wrap: true})
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		step := cell.Text(units.Clean(n.Text))
+		if n.Depth > 0 {
+			step.Text = strings.Repeat("  ", n.Depth-1) + "└ " + step.Text
+		}
+		met, removed, time := cell.Text(""), cell.Text(""), cell.Text("")
+		if p.Analyzed {
+			met, removed, time = cell.Figure(n.Rows, "count"), cell.Figure(n.Removed, "count"), cell.Time(n.TotalNs)
+		}
+		remark := cell.Text(units.Clean(n.Detail))
+		if n.Note != "" {
+			remark = cell.Text("← " + t.sentence(n.Note) + " · " + units.Clean(n.Detail)).Marked(cell.Warn)
+		}
+		out.Add(step, cell.Figure(n.Estimate, "count"), met, removed, time, remark)
+	}
+	switch {
+	case p.RolledBack:
+		out.Foot = append(out.Foot, t.say("executed, and rolled back"))
+	case !p.Analyzed && p.Source == record.ArgumentsNone:
+		out.Foot = append(out.Foot, t.say("planned for any arguments, not executed"))
+	case !p.Analyzed:
+		out.Foot = append(out.Foot, t.say("not executed"))
+	}
+	switch p.Source {
+	case record.ArgumentsWorkload:
+		out.Foot = append(out.Foot, t.say("with the load's own arguments: %s", oneLine(strings.Join(p.Arguments, ", "))))
+	case record.ArgumentsTable:
+		out.Foot = append(out.Foot, t.say("with arguments from a row of the table: %s", oneLine(strings.Join(p.Arguments, ", "))))
+	}
+	return out
+}
