@@ -122,6 +122,9 @@ type Reply struct {
 	Reopened bool        // a connection beside the session's own had been lost and was made again
 	Captured []gen.Value // one for each of Request.Capture; Null where the reply had no row
 	Failure              // what went wrong, if anything; Class OK otherwise
+	// Each, unless it is nil, is called in the library tier with every row of the answer, which is valid
+	// during the call only. Of records in key-value stores the first column is the key. Reset keeps it.
+	Each func(columns []string, row []gen.Value)
 }
 
 // Failure is a classified failure that allocates nothing unless it happens.
@@ -142,7 +145,7 @@ func (r *Reply) Reset(n int) {
 	for i := range c {
 		c[i].Kind = gen.Null
 	}
-	*r = Reply{Captured: c}
+	*r = Reply{Captured: c, Each: r.Each}
 }
 
 // Fail records a failure.

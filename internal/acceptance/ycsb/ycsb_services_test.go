@@ -18,6 +18,7 @@ func TestYCSBOnCassandra(t *testing.T) {
 	b.ok("load", "cassandra", "-p", "dataintegrity=true", "-p", "dropdata=true")
 	b.none(b.ok("run", "cassandra", "-p", "dataintegrity=true", "-p", "operationcount=60"))
 	b.want(b.ok("load", "cassandra", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 5)
+	b.shellScans("cassandra", false)
 }
 
 func TestYCSBOnDynamoDB(t *testing.T) {
@@ -36,6 +37,7 @@ func TestYCSBOnDynamoDB(t *testing.T) {
 	b.ok("load", "dynamodb", "-p", "dataintegrity=true", "-p", "dropdata=true")
 	b.none(b.ok("run", "dynamodb", "-p", "dataintegrity=true", "-p", "dynamodb.consistent.reads=true", "-p", "operationcount=60"))
 	b.want(b.ok("load", "dynamodb", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 5)
+	b.shellScans("dynamodb", false)
 	if code, _, err := b.do("", "load", "dynamodb", "-p", "batch.size=50", "--table", "batches"); code == 0 || !strings.Contains(err, "at most 100 reads or 25 writes") {
 		t.Errorf("a batch too large: exit %d: %s", code, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -100,6 +101,29 @@ func (b *tool) workloads(database string, scans bool, all string) {
 				b.t.Errorf("workload %s%c: %d operations, want 400\n%s", flavor, letter, done, out)
 			}
 		}
+	}
+	if scans {
+		b.shellScans(database, true)
+	}
+}
+
+// shellScans reads records by hand. Some databases scan in another order than the keys'.
+func (b *tool) shellScans(database string, sorted bool) {
+	b.t.Helper()
+	code, out, err := b.do(`insert zz1 field0=a field1=b
+insert zz2 field0=c field1=d
+scan zz1 2
+scan zz2 1 field1
+delete zz1
+delete zz2
+`, "shell", database)
+	const rule = "--------------------------------\n"
+	first, second := rule+"Record 1 zz1\nfield0=\"a\"\nfield1=\"b\"\n", rule+"Record 1 zz2\nfield1=\"d\"\n"+rule
+	if sorted {
+		first += "Record 2 zz2\nfield0=\"c\"\nfield1=\"d\"\n" + rule
+	}
+	if code != 0 || !strings.Contains(out, first) || !strings.Contains(out, second) {
+		b.t.Errorf("%s: exit %d\n%s%s", database, code, out, err)
 	}
 }
 
@@ -278,6 +302,7 @@ func TestYCSBOnEmbeddedStores(t *testing.T) {
 		b.ok("load", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
 		b.none(b.ok("run", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
 		b.want(b.ok("load", database, "-p", "recordcount=40", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 4)
+		b.shellScans(database, true)
 	}
 }
 
@@ -302,6 +327,7 @@ func TestYCSBOnFerretDB(t *testing.T) {
 	}
 	b.ok("load", "mongodb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
 	b.none(b.ok("run", "mongodb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
+	b.shellScans("mongodb", true)
 }
 
 func TestYCSBOnTarantool(t *testing.T) {
@@ -341,6 +367,7 @@ func TestYCSBArticle(t *testing.T) {
 		b.ok("load", "etcd", "--workload", "etcd/"+scene, "-p", "recordcount=100")
 		b.none(b.ok("run", "etcd", "--workload", "etcd/"+scene, "-p", "operationcount=200", "-p", "recordcount=100"))
 	}
+	b.shellScans("etcd", true)
 }
 
 func TestYCSBAsGoYCSB(t *testing.T) {
@@ -377,7 +404,7 @@ read user0
 	}
 	want := []string{
 		"Insert me ok\nRead me ok\nfield0=\"a\"\nfield1=\"b\"\nRead me ok\nfield1=\"b\"\nUpdate me ok\nRead me ok\nfield0=\"a\"\nfield1=\"c\"\n",
-		"--------------------------------\nRecord 1\nfield0=", "Record 2\nfield0=", "\n--------------------------------\nUsing table other\nUsing table usertable\n",
+		"--------------------------------\nRecord 1 user3\nfield0=", "Record 2 user4\nfield0=", "\n--------------------------------\nUsing table other\nUsing table usertable\n",
 		"Delete me ok\nRead empty for me\nusage: read key", "unknown command \"nonsense\"; help lists the commands\n",
 	}
 	for _, w := range want {
@@ -387,6 +414,29 @@ read user0
 	}
 	if strings.Contains(out, "user0") {
 		t.Error("a command after exit was carried out")
+	}
+}
+
+// The first address of a list may be down.
+func TestYCSBShellGoesToWhoAnswers(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	dead := closed.Addr().String()
+	r := testserver.Redis(t)
+	_, pg := postgres(t)
+	pg.ok("load", "pg", "-p", "recordcount=3", "-p", "fieldcount=1")
+	host := strings.TrimPrefix(pg.given[1], "pg.host=") + ":" + strings.TrimPrefix(pg.given[3], "pg.port=")
+	pg.given[1] = "pg.host=" + dead + "," + host
+	for database, b := range map[string]*tool{"redis": newTool(t, "-p", "redis.addr="+dead+";"+r.Addr), "pg": pg} {
+		b.given = append(b.given, "-p", "fieldcount=1")
+		code, out, errs := b.do("insert me field0=a\nread me\ndelete me\n", "shell", database)
+		if code != 0 || out != "Insert me ok\nRead me ok\nfield0=\"a\"\nDelete me ok\n" {
+			t.Errorf("%s: exit %d\n%s%s", database, code, out, errs)
+		}
 	}
 }
 

@@ -116,25 +116,35 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 // read sends a query, whose answer comes in one page.
 func (c *conn) read(ctx context.Context, r *kv.Request, reply *driver.Reply, statement string, args ...any) error {
 	it := c.session.Query(statement, args...).PageSize(0).IterContext(ctx)
-	reply.Rows = int64(it.NumRows())
-	if len(r.Captures) > 0 && reply.Rows > 0 {
-		columns := it.Columns()
+	rows := int64(it.NumRows())
+	columns := it.Columns()
+	for r.Wants(reply) {
 		content := make([][]byte, len(columns))
 		into := make([]any, len(columns))
 		for i := range content {
 			into[i] = &content[i]
 		}
-		if it.Scan(into...) {
-			r.Capture(reply, func(field string) ([]byte, bool) {
-				for i := range columns {
-					if columns[i].Name == field {
-						return content[i], content[i] != nil
-					}
-				}
-				return nil, false
-			})
+		if !it.Scan(into...) {
+			break
 		}
+		var names []string
+		record := kv.Record{Names: func() []string { return names }, Field: func(field string) ([]byte, bool) {
+			for i := range columns {
+				if columns[i].Name == field {
+					return content[i], content[i] != nil
+				}
+			}
+			return nil, false
+		}}
+		for i := range columns {
+			if columns[i].Name != keyColumn {
+				names = append(names, columns[i].Name)
+			}
+		}
+		record.Key, _ = record.Field(keyColumn)
+		r.Take(reply, record)
 	}
+	reply.Rows = rows
 	return it.Close()
 }
 

@@ -117,12 +117,54 @@ func (p *Records) scans(t TB, c driver.Conn, a Abilities) {
 		p.expect(t, c, a, insert, "rows=0", fmt.Sprintf("scan%d", i), fmt.Sprint("one", i), fmt.Sprint("zero", i))
 	}
 	p.expect(t, c, a, scan, `rows=2 "zero2" "one2"`, "scan2", 2)
+	if _, codec := c.(*Client); !codec {
+		p.told(t, c, a)
+	}
 	if !a.Unsorted {
 		p.expect(t, c, a, scan, `rows=2 "zero3" "one3"`, "scan3", 1000)
 		p.expect(t, c, a, scan, `rows=0 null null`, "scan9", 1000)
 	}
 	for i := range 5 {
 		p.expect(t, c, a, remove, "rows=0", fmt.Sprintf("scan%d", i))
+	}
+}
+
+// told checks that every record of a scan is told, with its key and all its fields.
+func (p *Records) told(t TB, c driver.Conn, a Abilities) {
+	t.Helper()
+	var got []string
+	reply := driver.Reply{Each: func(columns []string, row []gen.Value) {
+		text := string(row[0].B)
+		for _, name := range []string{"field0", "field1"} {
+			for i := 1; i < len(columns); i++ {
+				if strings.EqualFold(columns[i], name) && row[i].Kind != gen.Null {
+					text += " " + string(row[i].B)
+				}
+			}
+		}
+		if len(columns) != 3 {
+			text += fmt.Sprint(" of ", columns)
+		}
+		got = append(got, text)
+	}}
+	c.Do(Within(t, 10*time.Second), &p.Program.Requests[scan], Values("scan1", 3), &reply)
+	if reply.Class != driver.OK || int64(len(got)) != reply.Rows || len(got) == 0 {
+		t.Fatalf("%d records told of a reply with %d rows: %v %s", len(got), reply.Rows, reply.Class, reply.Text)
+	}
+	for i, text := range got {
+		var number string
+		if fmt.Sscanf(text, "scan%1s", &number); !a.Unsorted {
+			number = fmt.Sprint(i + 1)
+		}
+		if i == 0 {
+			number = "1"
+		}
+		if want := fmt.Sprintf("scan%[1]s zero%[1]s one%[1]s", number); text != want {
+			t.Fatalf("record %d: %q, want %q", i, text, want)
+		}
+	}
+	if !a.Unsorted && len(got) != 3 {
+		t.Fatalf("a scan of 3 told %d records", len(got))
 	}
 }
 

@@ -3,7 +3,9 @@ package dynamodb
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +47,7 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	case r.Verb == driver.Read:
 		if f = c.call(ctx, "GetItem", c.getting(r, args), &a); f == nil {
 			reply.Missing = a.Item == nil
-			take(r, a.Item, reply)
+			c.take(r, a.Item, reply)
 		}
 	case r.Verb == driver.Scan:
 		f = c.scan(ctx, r, args, &a, reply)
@@ -59,20 +61,21 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 }
 
 // take adds an item, unless it is nil, to the reply.
-func take(r *kv.Request, it item, reply *driver.Reply) {
+func (c *conn) take(r *kv.Request, it item, reply *driver.Reply) {
 	if it == nil {
 		return
 	}
-	if reply.Rows == 0 {
-		r.Capture(reply, func(field string) ([]byte, bool) {
-			v, ok := it[field]
-			if ok && v.S != nil {
-				return []byte(*v.S), true
-			}
-			return v.B, ok
-		})
+	field := func(name string) ([]byte, bool) {
+		v, ok := it[name]
+		if ok && v.S != nil {
+			return []byte(*v.S), true
+		}
+		return v.B, ok
 	}
-	reply.Rows++
+	key, _ := field(c.options.key)
+	r.Take(reply, kv.Record{Key: key, Field: field, Names: func() []string {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(it)), func(name string) bool { return name == c.options.key })
+	}})
 }
 
 func (c *conn) key(v *gen.Value) object { return object{c.options.key: object{"S": kv.Text(v)}} }
@@ -108,7 +111,7 @@ func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *ans
 	if f := c.call(ctx, "GetItem", c.getting(r, args), a); f != nil {
 		return f
 	}
-	take(r, a.Item, reply)
+	c.take(r, a.Item, reply)
 	from := any(c.key(&args[0]))
 	for reply.Rows < int64(count) {
 		body := object{"TableName": r.Table, "ExclusiveStartKey": from, "ConsistentRead": c.options.consistent, "Limit": int64(count) - reply.Rows}
@@ -117,7 +120,7 @@ func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *ans
 			return f
 		}
 		for _, it := range a.Items {
-			take(r, it, reply)
+			c.take(r, it, reply)
 		}
 		if a.LastEvaluatedKey == nil {
 			return nil
@@ -185,7 +188,7 @@ func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a
 		}
 	}
 	for _, it := range items {
-		take(r, it, reply)
+		c.take(r, it, reply)
 	}
 	if len(a.UnprocessedKeys) > 0 {
 		return unprocessed()

@@ -69,12 +69,16 @@ func (c *conn) read(ctx context.Context, r *kv.Request, args []gen.Value, reply 
 // take adds records to the reply.
 func (c *conn) take(r *kv.Request, records []*mvccpb.KeyValue, reply *driver.Reply) error {
 	reply.Missing = reply.Missing || len(records) == 0 && r.Verb == driver.Read
-	if len(records) > 0 && reply.Rows == 0 && len(r.Captures) > 0 {
-		if err := capture(r, records[0].Value, reply); err != nil {
-			return err
+	for _, found := range records {
+		d := document{text: found.Value}
+		record := kv.Record{Key: found.Key[min(len(r.Table)+1, len(found.Key)):]}
+		if r.Wants(reply) {
+			record.Field, record.Names = d.field, d.names
+		}
+		if r.Take(reply, record); d.fault != nil {
+			return d.fault
 		}
 	}
-	reply.Rows += int64(len(records))
 	return nil
 }
 

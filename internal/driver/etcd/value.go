@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,29 +107,52 @@ func quoted(b []byte) (content, rest []byte, ok bool) {
 	return b[1 : 1+end], b[2+end:], true
 }
 
-// capture gives reply the captured fields of a record.
-func capture(r *kv.Request, record []byte, reply *driver.Reply) *driver.Error {
-	var slow map[string][]byte
-	var fault *driver.Error
-	r.Capture(reply, func(field string) ([]byte, bool) {
-		if slow == nil {
-			content, found, plain := findField(record, field)
-			if plain {
-				if !found {
-					return nil, false
-				}
-				decoded, err := base64.StdEncoding.AppendDecode(nil, content)
-				if err == nil {
-					return decoded, true
-				}
+// document is a record as it is stored.
+type document struct {
+	text  []byte
+	slow  map[string][]byte // its fields, if it isn't in the plain form
+	fault *driver.Error     // why it can't be read
+}
+
+// field is a field's content.
+func (d *document) field(name string) ([]byte, bool) {
+	if d.slow == nil {
+		content, found, plain := findField(d.text, name)
+		if plain {
+			if !found {
+				return nil, false
 			}
-			if err := json.Unmarshal(record, &slow); err != nil {
-				fault = &driver.Error{Class: driver.Protocol, Text: "the stored value isn't a JSON object of fields in base64"}
-				slow = map[string][]byte{}
+			decoded, err := base64.StdEncoding.AppendDecode(nil, content)
+			if err == nil {
+				return decoded, true
 			}
 		}
-		content, ok := slow[field]
-		return content, ok
-	})
-	return fault
+		d.decode()
+	}
+	content, ok := d.slow[name]
+	return content, ok
+}
+
+func (d *document) decode() {
+	if err := json.Unmarshal(d.text, &d.slow); err != nil || d.slow == nil {
+		d.slow = map[string][]byte{}
+		if err != nil {
+			d.fault = &driver.Error{Class: driver.Protocol, Text: "the stored value isn't a JSON object of fields in base64"}
+		}
+	}
+}
+
+// names are those of all fields.
+func (d *document) names() []string {
+	if d.slow == nil {
+		d.decode()
+	}
+	return slices.Sorted(maps.Keys(d.slow))
+}
+
+// capture gives reply the captured fields of a record.
+func capture(r *kv.Request, record []byte, reply *driver.Reply) *driver.Error {
+	d := document{text: record}
+	r.Capture(reply, d.field)
+	return d.fault
 }

@@ -60,6 +60,18 @@ func Field(record []byte, field string) (value []byte, ok bool, err error) {
 	return nil, false, nil
 }
 
+// names are those of a record's fields.
+func names(record []byte) (all []string) {
+	for len(record) > 0 {
+		name, _, rest, err := next(record)
+		if err != nil {
+			break
+		}
+		all, record = append(all, string(name)), rest
+	}
+	return all
+}
+
 // Verify goes through a record as a reader of all its fields would.
 func Verify(record []byte) (fields int, err error) {
 	for len(record) > 0 {

@@ -115,6 +115,11 @@ func AppendText(dst []byte, v *gen.Value) []byte { return template.AppendValue(d
 // Text is an argument as a string.
 func Text(v *gen.Value) string { return string(AppendText(nil, v)) }
 
+// Wants reports whether the content of the next record of a reply is asked for.
+func (r *Request) Wants(reply *driver.Reply) bool {
+	return reply.Rows == 0 && len(r.Captures) > 0 || reply.Each != nil
+}
+
 // Capture gives reply the captured fields of a record; value finds a field's content. Only the
 // first record of a reply is to be given.
 func (r *Request) Capture(reply *driver.Reply, value func(field string) (content []byte, ok bool)) {
@@ -123,6 +128,41 @@ func (r *Request) Capture(reply *driver.Reply, value func(field string) (content
 			template.SetText(&reply.Captured[i], c.Kind, content)
 		}
 	}
+}
+
+// Record is a record that a store has found. Fields are called only if the request Wants them.
+type Record struct {
+	Key   []byte
+	Field func(name string) (content []byte, ok bool)
+	Names func() []string // of the fields that are there
+}
+
+// Take adds a record to reply, and captures from it if it is the first.
+func (r *Request) Take(reply *driver.Reply, record Record) {
+	if reply.Rows == 0 && record.Field != nil {
+		r.Capture(reply, record.Field)
+	}
+	if reply.Each != nil {
+		r.tell(reply, &record)
+	}
+	reply.Rows++
+}
+
+// tell gives a record to who asked for each.
+func (r *Request) tell(reply *driver.Reply, record *Record) {
+	names := r.Fields
+	if len(names) == 0 {
+		names = record.Names()
+	}
+	columns := append([]string{"key"}, names...)
+	row := make([]gen.Value, len(columns))
+	row[0] = gen.Value{Kind: gen.String, B: record.Key}
+	for i, name := range names {
+		if content, ok := record.Field(name); ok {
+			row[i+1] = gen.Value{Kind: gen.String, B: content}
+		}
+	}
+	reply.Each(columns, row)
 }
 
 // Begin resets a reply for request req of a program and checks the arguments. It returns nil,

@@ -93,7 +93,7 @@ func (s *Session) read(t Transaction) error {
 			s.reply.Missing = true
 			continue
 		}
-		if err := s.take(value); err != nil {
+		if err := s.take(s.keys, value); err != nil {
 			return err
 		}
 	}
@@ -107,8 +107,8 @@ func (s *Session) scan(t Transaction) error {
 	}
 	s.keys = AppendText(s.keys[:0], &s.args[0])
 	var bad error
-	err := t.Scan(s.r.Table, s.keys, func(_, value []byte) bool {
-		bad = s.take(value)
+	err := t.Scan(s.r.Table, s.keys, func(key, value []byte) bool {
+		bad = s.take(key, value)
 		left--
 		return left > 0 && bad == nil
 	})
@@ -116,18 +116,19 @@ func (s *Session) scan(t Transaction) error {
 }
 
 // take adds a record to the reply.
-func (s *Session) take(record []byte) error {
-	_, err := Verify(record)
-	if err == nil && s.reply.Rows == 0 {
-		s.r.Capture(s.reply, func(field string) ([]byte, bool) {
-			value, ok, _ := Field(record, field)
-			return value, ok
-		})
-	}
-	if err != nil {
+func (s *Session) take(key, record []byte) error {
+	if _, err := Verify(record); err != nil {
 		return &driver.Error{Class: driver.Protocol, Text: err.Error(), Err: err}
 	}
-	s.reply.Rows++
+	taken := Record{Key: key}
+	if s.r.Wants(s.reply) {
+		taken.Names = func() []string { return names(record) }
+		taken.Field = func(field string) ([]byte, bool) {
+			value, ok, _ := Field(record, field)
+			return value, ok
+		}
+	}
+	s.r.Take(s.reply, taken)
 	s.reply.BytesIn += int64(len(record))
 	return nil
 }

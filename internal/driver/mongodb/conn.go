@@ -98,18 +98,31 @@ func (c *conn) read(ctx context.Context, table *mongo.Collection, r *kv.Request,
 
 // take adds a document to the reply.
 func take(r *kv.Request, document bson.Raw, reply *driver.Reply) {
-	if reply.Rows == 0 {
-		r.Capture(reply, func(field string) ([]byte, bool) {
+	record := kv.Record{Names: func() []string { return namesOf(document) }}
+	if r.Wants(reply) {
+		record.Field = func(field string) ([]byte, bool) {
 			v := document.Lookup(field)
 			if _, content, ok := v.BinaryOK(); ok {
 				return content, true
 			}
 			text, ok := v.StringValueOK()
 			return []byte(text), ok
-		})
+		}
+		record.Key, _ = record.Field("_id")
 	}
-	reply.Rows++
+	r.Take(reply, record)
 	reply.BytesIn += int64(len(document))
+}
+
+// namesOf are the names of a document's fields but its key's.
+func namesOf(document bson.Raw) (names []string) {
+	elements, _ := document.Elements()
+	for _, e := range elements {
+		if e.Key() != "_id" {
+			names = append(names, e.Key())
+		}
+	}
+	return names
 }
 
 // find reads up to count documents in the keys' order.

@@ -5,6 +5,7 @@ import (
 	sqldriver "database/sql/driver"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
 )
 
@@ -67,7 +68,9 @@ func (c *conn) exec(ctx context.Context, st *statement, reply *driver.Reply) err
 }
 
 func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) error {
+	var names []string
 	resolve := func(columns []string) error {
+		names = columns
 		if len(req.Capture) > 0 && st.captures == nil {
 			if refused := st.find(req, columns); refused != nil {
 				return refused
@@ -76,6 +79,9 @@ func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, re
 		return nil
 	}
 	return st.Each(ctx, c, c.args, resolve, func(row []sqldriver.Value) error {
+		if reply.Each != nil {
+			reply.Each(names, sqlconn.Decoded(row, decode))
+		}
 		if reply.Rows++; reply.Rows > 1 {
 			return nil
 		}

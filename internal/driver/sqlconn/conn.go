@@ -10,6 +10,9 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
 )
 
 // Connection is what libraries' connections can do.
@@ -114,4 +117,15 @@ func Text(v sqldriver.Value) []byte {
 		return x.UTC().AppendFormat(nil, TimeFormat)
 	}
 	return []byte(fmt.Sprint(v))
+}
+
+// Decoded is a row as its server describes it; what decode doesn't understand is null.
+func Decoded(row []sqldriver.Value, decode func(v *gen.Value, from sqldriver.Value, want gen.Kind) *driver.Error) []gen.Value {
+	out := make([]gen.Value, len(row))
+	for i := range row {
+		if decode(&out[i], row[i], gen.Null) != nil {
+			out[i].SetNull()
+		}
+	}
+	return out
 }

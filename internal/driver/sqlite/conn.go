@@ -47,12 +47,12 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 	if strings.TrimSpace(st.Text) == "" {
 		return driver.Refused(req, "the statement is empty")
 	}
+	st.kind = req.Kind()
 	info, err := s.ColumnInfo(st.Text)
 	if err != nil {
-		e := failure(context.Background(), err)
-		return requestErrorOf(req, e)
+		return refusal(req, err)
 	}
-	st.columns, st.kind = len(info), req.Kind()
+	st.columns = len(info)
 	switch sqltext.FirstWord(st.Text) {
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
 		st.changes = st.columns == 0 || strings.Contains(strings.ToUpper(st.Text), "RETURNING")
@@ -79,11 +79,7 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 		return nil
 	}
 	if err := st.Prepare(context.Background(), s); err != nil {
-		e := failure(context.Background(), err)
-		if req.ExpectError && e.Class == driver.Server && !e.Fatal {
-			return nil
-		}
-		return requestErrorOf(req, e)
+		return refusal(req, err)
 	}
 	if n := parameters(st.Text); n != len(req.Params) {
 		return driver.Refused(req, "the statement has %d parameters, the plan gives %d", n, len(req.Params))
@@ -91,7 +87,12 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 	return nil
 }
 
-func requestErrorOf(req *driver.Request, e *driver.Error) *driver.Error {
+// refusal is why a request can't be prepared; nil if that was to be expected.
+func refusal(req *driver.Request, err error) error {
+	e := failure(context.Background(), err)
+	if req.ExpectError && e.Class == driver.Server && !e.Fatal {
+		return nil
+	}
 	e.Text = fmt.Sprintf("request %q: %s", req.Name, e.Text)
 	return e
 }
@@ -156,7 +157,15 @@ func (c *conn) exec(ctx context.Context, st *statement, reply *driver.Reply) err
 const checkEvery = 256
 
 func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) error {
-	err := st.Each(ctx, c, c.args, nil, func(row []sqldriver.Value) error {
+	var names []string
+	begin := func(columns []string) error {
+		names = columns
+		return nil
+	}
+	err := st.Each(ctx, c, c.args, begin, func(row []sqldriver.Value) error {
+		if reply.Each != nil {
+			reply.Each(names, sqlconn.Decoded(row, decode))
+		}
 		if reply.Rows == 0 {
 			for k, column := range st.captures {
 				if e := decode(&reply.Captured[k], row[column], req.Capture[k].Kind); e != nil && reply.Class == driver.OK {

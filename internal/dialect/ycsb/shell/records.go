@@ -22,13 +22,14 @@ type content struct {
 }
 
 // ask makes requests in turn and returns the last one's reply.
-func (sh *shell) ask(requests []ycsb.Request, c content) (*driver.Reply, error) {
+// each, unless it is nil, is told every row of the answers.
+func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []string, row []gen.Value)) (*driver.Reply, error) {
 	if len(requests) == 0 {
 		return nil, errors.New("this database can't do it")
 	}
 	var reply driver.Reply
 	for _, r := range requests {
-		reply = driver.Reply{}
+		reply = driver.Reply{Each: each}
 		for i := range r.Capture {
 			r.Capture[i].Kind = gen.String
 		}
@@ -77,12 +78,12 @@ func (c *content) fill(slots []ycsb.Slot) []gen.Value {
 	return args
 }
 
+// field prints a field.
+func (sh *shell) field(name string, value []byte) { fmt.Fprintf(sh.out, "%s=%q\n", name, value) }
+
 // record prints what a reply captured of a record; false if there was none.
 func (sh *shell) record(fields []string, captured []gen.Value) bool {
 	found := false
-	show := func(name string, value []byte) {
-		fmt.Fprintf(sh.out, "%s=%q\n", name, value)
-	}
 	if d, ok := sh.job.Store.(ycsb.DocumentStore); ok && d.Documents() {
 		var document map[string][]byte
 		if len(captured) == 0 || captured[0].Kind == gen.Null || json.Unmarshal(captured[0].B, &document) != nil {
@@ -90,7 +91,7 @@ func (sh *shell) record(fields []string, captured []gen.Value) bool {
 		}
 		for _, f := range fields {
 			if v, ok := document[f]; ok {
-				show(f, v)
+				sh.field(f, v)
 			}
 		}
 		return true
@@ -98,7 +99,7 @@ func (sh *shell) record(fields []string, captured []gen.Value) bool {
 	for i, f := range fields {
 		if i < len(captured) && captured[i].Kind != gen.Null {
 			found = true
-			show(f, captured[i].B)
+			sh.field(f, captured[i].B)
 		}
 	}
 	return found
@@ -108,7 +109,7 @@ func (sh *shell) read(key string, fields []string) {
 	if len(fields) == 0 {
 		fields = sh.job.Settings.Fields
 	}
-	reply, err := sh.ask(sh.job.Store.Read(fields, true), content{key: key, fields: fields})
+	reply, err := sh.ask(sh.job.Store.Read(fields, true), content{key: key, fields: fields}, nil)
 	switch {
 	case err != nil:
 		fmt.Fprintf(sh.out, "Read %s failed %v\n", key, err)
@@ -126,8 +127,8 @@ func present(captured []gen.Value) bool {
 
 const rule = "--------------------------------"
 
-// scan reads records one after the other where the store can go from one to the next, and
-// otherwise says how many there are and what the first one holds.
+// scan prints records from a key on: all that the driver tells of one answer or, where the store is
+// asked in SQL, one after the other.
 func (sh *shell) scan(key, count string, fields []string) {
 	n, err := strconv.ParseInt(count, 10, 32)
 	if err != nil || n < 0 {
@@ -137,46 +138,54 @@ func (sh *shell) scan(key, count string, fields []string) {
 	if len(fields) == 0 {
 		fields = sh.job.Settings.Fields
 	}
+	shown := int64(0)
 	if w, ok := sh.job.Store.(ycsb.Walker); ok {
-		sh.walk(w, key, int(n), fields)
-		return
+		shown, err = sh.walk(w, key, n, fields)
+	} else if n > 0 {
+		// All fields are asked for: stores give the key only beside all of them.
+		_, err = sh.ask(sh.job.Store.Scan(sh.job.Settings.Fields), content{key: key, count: n}, func(columns []string, row []gen.Value) {
+			shown++
+			sh.heading(shown, row[0].B)
+			for _, f := range fields {
+				at := slices.IndexFunc(columns[1:], func(c string) bool { return strings.EqualFold(c, f) }) + 1
+				if at > 0 && row[at].Kind != gen.Null {
+					sh.field(f, row[at].B)
+				}
+			}
+		})
 	}
-	requests := sh.job.Store.Scan(fields)
-	reply, err := sh.ask(requests, content{key: key, count: n, fields: fields})
+	if shown > 0 {
+		fmt.Fprintln(sh.out, rule)
+	}
 	switch {
 	case err != nil:
 		fmt.Fprintf(sh.out, "Scan from %s with %d failed %v\n", key, n, err)
-	case reply.Rows == 0:
+	case shown == 0:
 		fmt.Fprintln(sh.out, "0 records")
-	default:
-		fmt.Fprintf(sh.out, "%d records\n", reply.Rows)
 	}
 }
 
-func (sh *shell) walk(w ycsb.Walker, from string, n int, fields []string) {
+// heading begins a scan's record.
+func (sh *shell) heading(number int64, key []byte) {
+	if number == 1 {
+		fmt.Fprintln(sh.out, rule)
+	}
+	fmt.Fprintf(sh.out, "Record %d %s\n", number, key)
+}
+
+// walk goes from record to record.
+func (sh *shell) walk(w ycsb.Walker, from string, n int64, fields []string) (shown int64, err error) {
 	key, after := from, false
-	shown := 0
 	for ; shown < n; shown++ {
-		reply, err := sh.ask(w.Next(fields, after), content{key: key, fields: fields})
-		if err != nil {
-			fmt.Fprintf(sh.out, "Scan from %s with %d failed %v\n", from, n, err)
-			return
-		}
-		if !present(reply.Captured) {
-			break
-		}
-		if shown == 0 {
-			fmt.Fprintln(sh.out, rule)
+		reply, err := sh.ask(w.Next(fields, after), content{key: key, fields: fields}, nil)
+		if err != nil || !present(reply.Captured) {
+			return shown, err
 		}
 		key, after = string(reply.Captured[0].B), true
-		fmt.Fprintf(sh.out, "Record %d\n", shown+1)
+		sh.heading(shown+1, reply.Captured[0].B)
 		sh.record(fields, reply.Captured[1:])
 	}
-	if shown == 0 {
-		fmt.Fprintln(sh.out, "0 records")
-		return
-	}
-	fmt.Fprintln(sh.out, rule)
+	return shown, nil
 }
 
 // write inserts or updates a record.
@@ -193,7 +202,7 @@ func (sh *shell) write(what string, ask func([]string) []ycsb.Request, key strin
 		}
 		c.values[name] = value
 	}
-	if _, err := sh.ask(ask(c.fields), c); err != nil {
+	if _, err := sh.ask(ask(c.fields), c, nil); err != nil {
 		fmt.Fprintf(sh.out, "%s %s failed %v\n", what, key, err)
 		return
 	}
@@ -201,7 +210,7 @@ func (sh *shell) write(what string, ask func([]string) []ycsb.Request, key strin
 }
 
 func (sh *shell) delete(key string) {
-	if _, err := sh.ask(sh.job.Store.Delete(), content{key: key}); err != nil {
+	if _, err := sh.ask(sh.job.Store.Delete(), content{key: key}, nil); err != nil {
 		fmt.Fprintf(sh.out, "Delete %s failed %v\n", key, err)
 		return
 	}

@@ -20,6 +20,8 @@ type fake struct {
 	args  [][]string
 	reply driver.Reply
 	err   error
+
+	records []string // keys of what a scan finds
 }
 
 func (f *fake) Do(_ context.Context, r driver.Request, args []gen.Value, reply *driver.Reply) error {
@@ -28,6 +30,9 @@ func (f *fake) Do(_ context.Context, r driver.Request, args []gen.Value, reply *
 		texts = append(texts, string(args[i].B))
 	}
 	f.asked, f.args = append(f.asked, r), append(f.args, texts)
+	for _, key := range f.records {
+		reply.Each([]string{"key", "FIELD1", "field2"}, []gen.Value{text(key), text("of " + key), {}})
+	}
 	*reply = f.reply
 	return f.err
 }
@@ -97,10 +102,18 @@ func TestFailuresAreTold(t *testing.T) {
 	}
 }
 
-func TestScanWithoutWalkingSaysHowMany(t *testing.T) {
-	f := &fake{reply: driver.Reply{Rows: 3}}
-	if out := run(t, job(t, "etcd"), f, "scan k 5"); out != "3 records\n" || f.asked[0].Verb != driver.Scan {
+func TestScanPrintsWhatTheDriverTells(t *testing.T) {
+	f := &fake{records: []string{"k1", "k2"}}
+	want := rule + "\nRecord 1 k1\nfield1=\"of k1\"\nRecord 2 k2\nfield1=\"of k2\"\n" + rule + "\n"
+	if out := run(t, job(t, "etcd"), f, "scan k 5 field1"); out != want || f.asked[0].Verb != driver.Scan || f.asked[0].Fields != nil {
 		t.Errorf("%q", out)
+	}
+	if out := run(t, job(t, "etcd"), &fake{}, "scan k 5"); out != "0 records\n" {
+		t.Errorf("%q", out)
+	}
+	f = &fake{}
+	if out := run(t, job(t, "etcd"), f, "scan k 0"); out != "0 records\n" || len(f.asked) > 0 {
+		t.Errorf("%q, asked %v", out, f.asked)
 	}
 }
 
