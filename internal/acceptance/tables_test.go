@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -27,18 +26,9 @@ func tableStands(t *testing.T) map[string]stand {
 func onTables(t *testing.T, test func(t *testing.T, s stand)) {
 	t.Parallel()
 	for name, s := range tableStands(t) {
-		t.Run(name, func(t *testing.T) {
-			if s.proto == "iproto" {
-				// There a change of any table ends all prepared statements.
-				schemaOfTarantool.Lock()
-				defer schemaOfTarantool.Unlock()
-			}
-			test(t, s)
-		})
+		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
 }
-
-var schemaOfTarantool sync.Mutex
 
 func (s stand) quote(name string) string {
 	if s.proto == "mysql" {

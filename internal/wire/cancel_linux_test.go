@@ -69,7 +69,7 @@ func (m *muffler) relay(client net.Conn) {
 }
 
 // onTiers runs a stage of a plan on each tier.
-func onTiers(t *testing.T, p *plan.Plan, target driver.Target, config tier.Config, stage schedule.Stage,
+func onTiers(t *testing.T, protocol wire.Protocol, p *plan.Plan, target driver.Target, config tier.Config, stage schedule.Stage,
 	connected func(), check func(t *testing.T, total *measure.Account)) {
 	for _, name := range []string{"library", "codec"} {
 		t.Run(name, func(t *testing.T) {
@@ -78,12 +78,12 @@ func onTiers(t *testing.T, p *plan.Plan, target driver.Target, config tier.Confi
 				t.Fatal(err)
 			}
 			cfg := config
-			cfg.Workload, cfg.Driver, cfg.Targets = w, postgres.New(), []driver.Target{target}
+			cfg.Workload, cfg.Driver, cfg.Targets = w, protocol, []driver.Target{target}
 			cfg.ConnectTimeout, cfg.Clock = 10*time.Second, tier.NewClock(time.Now())
 			cfg.Collector = measure.NewCollector(len(w.Operations), 1)
 			var fleet tier.Fleet = engine.NewPool(cfg)
 			if name == "codec" {
-				if fleet, err = wire.NewFleet(cfg, postgres.New()); err != nil {
+				if fleet, err = wire.NewFleet(cfg, protocol); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -134,7 +134,7 @@ func TestTimeoutCancelsTheStatement(t *testing.T) {
 	s := testserver.Postgres(t)
 	target := driver.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{{Name: "sleep", Weight: 1, Steps: []plan.Step{statement("SELECT pg_sleep(1000)")}}}}
-	onTiers(t, p, target, tier.Config{Sessions: 4, OperationTimeout: 150 * time.Millisecond}, schedule.Stage{Operations: 12}, func() {}, func(t *testing.T, total *measure.Account) {
+	onTiers(t, postgres.New(), p, target, tier.Config{Sessions: 4, OperationTimeout: 150 * time.Millisecond}, schedule.Stage{Operations: 12}, func() {}, func(t *testing.T, total *measure.Account) {
 		if o := total.Operations[0]; o.Errors[driver.Timeout] != 12 || o.Done != 12 {
 			t.Errorf("errors %v of %d, want 12 timeouts: a SELECT has written nothing", o.Errors, o.Done)
 		}
@@ -153,7 +153,7 @@ func TestLateUpdatesAreOfUnknownOutcome(t *testing.T) {
 	}}
 	muffle := func() { m.on.Store(true) }
 	want := 0
-	onTiers(t, p, target, tier.Config{Sessions: 5, OperationTimeout: 300 * time.Millisecond}, schedule.Stage{Operations: 5}, muffle, func(t *testing.T, total *measure.Account) {
+	onTiers(t, postgres.New(), p, target, tier.Config{Sessions: 5, OperationTimeout: 300 * time.Millisecond}, schedule.Stage{Operations: 5}, muffle, func(t *testing.T, total *measure.Account) {
 		m.on.Store(false)
 		if o := total.Operations[0]; o.Errors[driver.UnknownOutcome] != 5 || o.Done != 5 {
 			t.Errorf("errors %v of %d, want 5 of unknown outcome", o.Errors, o.Done)

@@ -39,6 +39,8 @@ func (s *statement) answer(body []byte, code uint32, reply *driver.Reply) troubl
 		reply.Reset(len(s.captures))
 		return r.trouble
 	}
+	s.stale, s.busy = s.stale || reply.Again, s.fresh && reply.Again
+	s.fresh = false
 	return fine
 }
 
@@ -53,6 +55,7 @@ func (s *statement) failure(r *reader, code uint32, reply *driver.Reply) {
 	}
 	if r.trouble == fine {
 		reply.Fail(serverError(code, message))
+		reply.Again = s.renewal != nil && isOutdated(code, message)
 	}
 }
 

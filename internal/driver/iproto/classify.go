@@ -24,21 +24,27 @@ func classOf(code uint32, message string) (class driver.Class, fatal bool) {
 		iproto.ER_NOT_LEADER, iproto.ER_SYNC_QUEUE_UNCLAIMED, iproto.ER_SYNC_QUEUE_FOREIGN,
 		iproto.ER_SYNC_QUEUE_FULL, iproto.ER_TRANSACTION_TIMEOUT:
 		return driver.Retryable, false
-	case iproto.ER_WRONG_QUERY_ID:
-		return driver.Retryable, true
-	case iproto.ER_SQL_EXECUTE:
-		if strings.Contains(message, "statement has expired") {
-			return driver.Retryable, true
-		}
 	case iproto.ER_TIMEOUT:
 		return driver.Timeout, false
 	case iproto.ER_PASSWORD_EXPIRED:
 		return driver.Connect, true
 	}
-	if driver.Picodata(message).Passing {
+	if isOutdated(code, message) || driver.Picodata(message).Passing {
 		return driver.Retryable, false
 	}
 	return driver.Server, false
+}
+
+// isOutdated reports whether an error says that a prepared statement is of no more use: any change of the
+// schema ends all of them.
+func isOutdated(code uint32, message string) bool {
+	switch iproto.Error(code) {
+	case iproto.ER_WRONG_QUERY_ID:
+		return true
+	case iproto.ER_SQL_EXECUTE:
+		return strings.Contains(message, "statement has expired")
+	}
+	return false
 }
 
 // serverError is an error that the server answered with.

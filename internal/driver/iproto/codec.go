@@ -14,6 +14,7 @@ type codec struct {
 	answered   uint64 // sync of the newest answer
 	discard    uint64 // bytes of the present packet that needn't be read
 	finishing  bool   // the end of what is discarded ends the answer
+	renewing   bool   // the next answer is that to a statement's being prepared again
 }
 
 // window is how much of a larger packet is waited for before a prefix is read.
@@ -33,17 +34,23 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 	if s == nil {
 		return dst, driver.Bad("the request isn't part of the program that was prepared")
 	}
+	before, sync := len(dst), c.sent+1
+	if s.mustRenew() {
+		dst = append(appendHeader(dst, typePrepare, sync), s.renewal...)
+		setLength(dst, before)
+		sync++
+	}
 	at := len(dst)
-	out := appendHeader(dst, s.code, c.sent+1)
+	out := appendHeader(dst, s.code, sync)
 	out, err := s.appendBody(out, args)
 	if err == nil && len(out)-at > math.MaxInt32 {
 		err = driver.Bad("a request is too large for the protocol")
 	}
 	if err != nil {
-		return out[:at], err
+		return out[:before], err
 	}
 	setLength(out, at)
-	c.sent++
+	c.sent, c.renewing = sync, s.mustRenew()
 	return out, nil
 }
 
@@ -124,7 +131,21 @@ func (c *codec) packet(buf []byte, req *driver.Request, reply *driver.Reply) (us
 	if s == nil {
 		return c.fail(reply, "an answer came to a request that isn't part of the program")
 	}
-	switch s.answer(seen[r.at:], code, reply) {
+	if c.renewing {
+		if !whole {
+			return 0, waiting, int(total)
+		}
+		c.answered, c.renewing = c.answered+1, false
+		if err := s.renewed(seen[r.at:], code); err != nil {
+			reply.Fail(err)
+		}
+		return prefix + len(seen), further, 0
+	}
+	understood := fine
+	if reply.Class == driver.OK { // else it couldn't be prepared again, which says more
+		understood = s.answer(seen[r.at:], code, reply)
+	}
+	switch understood {
 	case bad:
 		return c.fail(reply, "an answer makes no sense")
 	case short:

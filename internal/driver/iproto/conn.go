@@ -139,25 +139,54 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		return
 	}
 	s := &c.statements[req.ID]
-	var err *driver.Error
-	if c.buffer, err = s.appendBody(c.buffer[:0], args); err != nil {
-		reply.Fail(err)
-		return
-	}
 	if c.library.ClosedNow() {
 		reply.Fail(&driver.Error{Class: driver.Connect, Text: "the connection is closed", Fatal: true})
 		return
 	}
+	for n := 0; ; n++ {
+		body := c.execute(ctx, req, s, args, reply)
+		if !reply.Again || n == againAtMost {
+			if body != nil && reply.Each != nil {
+				s.each(body, reply.Each)
+			}
+			return
+		}
+		reply.Reset(len(req.Capture))
+	}
+}
+
+// againAtMost bounds how often a statement is prepared again for one request.
+const againAtMost = 8
+
+// execute sends a request, after preparing a stale statement again, and reads its answer, whose body it
+// returns.
+func (c *conn) execute(ctx context.Context, req *driver.Request, s *statement, args []gen.Value, reply *driver.Reply) (body []byte) {
+	if s.mustRenew() {
+		r, err := c.exchange(ctx, req, raw{typePrepare, s.renewal})
+		if err == nil {
+			err = s.renewed(r.body, r.code())
+		}
+		if err != nil {
+			reply.Fail(err)
+			return nil
+		}
+	}
+	var err *driver.Error
+	if c.buffer, err = s.appendBody(c.buffer[:0], args); err != nil {
+		reply.Fail(err)
+		return nil
+	}
 	r, err := c.exchange(ctx, req, raw{s.code, c.buffer})
 	if err != nil {
 		reply.Fail(err)
-		return
+		return nil
 	}
 	if s.answer(r.body, r.code(), reply) != fine {
 		reply.Fail(protocolError("an answer makes no sense"))
-		return
+		return nil
 	}
 	reply.BytesIn = int64(frameSize + len(r.body))
+	return r.body
 }
 
 // Close ends the session; it is safe to call twice.

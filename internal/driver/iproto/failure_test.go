@@ -140,21 +140,50 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// A statement prepared before DDL fails in a way that makes the session open anew.
-func TestPreparedStatementExpires(t *testing.T) {
+// A statement prepared before a change of the schema is prepared again; one that the change has made
+// impossible fails as often as it is sent, and works again once it can.
+func TestPreparedStatementsOutliveChanges(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua))
-	p := program(driver.Request{Verb: driver.SQL, Text: `SELECT COUNT(*) FROM "kv"`}, driver.Request{Verb: driver.SQL, Text: `CREATE TABLE "later" ("a" INTEGER PRIMARY KEY)`, Simple: true})
-	c := tiers(t, target(s), p)["library"]
-	ctx, cancel := within()
-	defer cancel()
-	var reply driver.Reply
-	c.Do(ctx, &p.Requests[1], nil, &reply)
-	if reply.Class != driver.OK {
-		t.Fatal(reply.Text)
+	admin, err := New().Admin(t.Context(), target(s))
+	if err != nil {
+		t.Fatal(err)
 	}
-	c.Do(ctx, &p.Requests[0], nil, &reply)
-	if reply.Class != driver.Retryable || !reply.Fatal {
-		t.Errorf("after DDL: got %v %v %s", reply.Class, reply.Fatal, reply.Text)
+	defer admin.Close()
+	change := func(statement string) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("CREATE TABLE gone (a INTEGER PRIMARY KEY)")
+	p := program(driver.Request{Verb: driver.SQL, Text: `SELECT COUNT(*) FROM "kv"`, Capture: []driver.Capture{{Kind: gen.Int}}}, driver.Request{Verb: driver.SQL, Text: "SELECT a FROM gone"})
+	both := tiers(t, target(s), p)
+	do := func(tier string, request int) (reply driver.Reply) {
+		ctx, cancel := within()
+		defer cancel()
+		both[tier].Do(ctx, &p.Requests[request], nil, &reply)
+		for n := 0; reply.Again && tier != "library" && n < againAtMost; n++ { // as the event loop does
+			both[tier].Do(ctx, &p.Requests[request], nil, &reply)
+		}
+		return reply
+	}
+	for tier := range both {
+		change("CREATE TABLE later_" + tier + " (a INTEGER PRIMARY KEY)")
+		for range 2 {
+			if r := do(tier, 0); r.Class != driver.OK || r.Captured[0].Kind != gen.Int {
+				t.Errorf("%s: after a change: %+v", tier, r)
+			}
+		}
+		change("DROP TABLE gone")
+		for range 2 {
+			if r := do(tier, 1); r.Class != driver.Server || r.Fatal || !strings.Contains(r.Text, "GONE") {
+				t.Errorf("%s: without its table: %+v", tier, r.Failure)
+			}
+		}
+		change("CREATE TABLE gone (a INTEGER PRIMARY KEY)")
+		if r := do(tier, 1); r.Class != driver.OK || r.Rows != 0 {
+			t.Errorf("%s: with its table again: %+v", tier, r)
+		}
 	}
 }
 

@@ -110,10 +110,10 @@ func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *dr
 	if first := strings.ToLower(firstWord(r.Text)); first == "begin" || first == "commit" || first == "rollback" || first == "start" {
 		return driver.Bad("iproto has no transactions over several requests: put the statements into one stored function")
 	}
-	var b body
-	b.mapping(2)
 	switch c.mode {
 	case byCall:
+		var b body
+		b.mapping(2)
 		s.code, s.shape = typeCall, dispatch
 		b.key(keyFunction)
 		b.text(dispatcher)
@@ -132,17 +132,24 @@ func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *dr
 			return err
 		}
 		if ok {
-			b.number(keyStmt, id)
+			s.id, s.renewal = id, prepareBody(r.Text)
 		}
 	}
-	if len(b.now) == 1 {
-		b.key(keySQLText)
-		b.text(r.Text)
+	s.code, s.byText = typeExecute, execution(s.params, func(b *body) { b.key(keySQLText); b.text(r.Text) })
+	if s.pieces = s.byText; s.renewal != nil {
+		s.pieces = execution(s.params, func(b *body) { b.number(keyStmt, s.id) })
 	}
-	b.key(keySQLBind)
-	b.list(0, s.params)
-	s.code, s.pieces = typeExecute, b.done()
 	return nil
+}
+
+// execution is the body of a request that has a statement, named by what, carried out.
+func execution(params int, what func(b *body)) []piece {
+	var b body
+	b.mapping(2)
+	what(&b)
+	b.key(keySQLBind)
+	b.list(0, params)
+	return b.done()
 }
 
 func firstWord(s string) string {

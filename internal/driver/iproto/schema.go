@@ -244,11 +244,7 @@ func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *driver.E
 // prepare returns the id of a statement; ok is false if the server prepares none. An error of class
 // Server is its refusal of this one.
 func prepare(ctx context.Context, a asker, text string) (id uint64, ok bool, err *driver.Error) {
-	var b body
-	b.mapping(1)
-	b.key(keySQLText)
-	b.text(text)
-	code, answer, err := a.ask(ctx, typePrepare, b.now)
+	code, answer, err := a.ask(ctx, typePrepare, prepareBody(text))
 	if err != nil {
 		return 0, false, err
 	}
@@ -259,15 +255,29 @@ func prepare(ctx context.Context, a asker, text string) (id uint64, ok bool, err
 		}
 		return 0, false, refusal(code, answer)
 	}
+	id, ok = preparedID(answer)
+	return id, ok, nil
+}
+
+func prepareBody(text string) []byte {
+	var b body
+	b.mapping(1)
+	b.key(keySQLText)
+	b.text(text)
+	return b.now
+}
+
+// preparedID is a prepared statement's number in the answer to what prepared it.
+func preparedID(answer []byte) (id uint64, ok bool) {
 	r := reader{b: answer}
 	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
 		if r.uint() == uint64(keyStmt) {
 			id = r.uint()
-			return id, r.trouble == fine, nil
+			return id, r.trouble == fine
 		}
 		r.skip()
 	}
-	return 0, false, nil
+	return 0, false
 }
 
 // texts reads a map of texts.

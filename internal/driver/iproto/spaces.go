@@ -118,7 +118,7 @@ func (c *compiler) onSpace(ctx context.Context, r *driver.Request, s *statement)
 	var b body
 	switch r.Verb {
 	case driver.Select, driver.Read, driver.Scan:
-		s.code = typeSelect
+		s.code, s.space = typeSelect, src.space
 		err = selection(&b, r, src)
 	case driver.Insert, driver.Replace, driver.Upsert:
 		err = insertion(&b, r, src.space, s)

@@ -15,6 +15,16 @@ type statement struct {
 	params   int
 	shape    shape
 	captures []capture
+	space    *space // of a Select, Read or Scan
+
+	// Of SQL that the server has prepared: what prepares it once more, what sends it as text, and its
+	// number, which depends on its text only.
+	renewal []byte
+	byText  []piece
+	id      uint64
+	stale   bool // a change of the schema has ended it: it must be prepared again
+	fresh   bool // it has just been prepared again
+	busy    bool // that was in vain, because other sessions have it under way: it goes as text, once
 }
 
 // piece is bytes that stand as they are and then, if param is not negative, an argument.
@@ -30,9 +40,13 @@ func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *driver.Er
 		return dst, driver.Bad("the count of arguments isn't that of the request's parameters")
 	}
 	var err *driver.Error
-	for i := range s.pieces {
-		dst = append(dst, s.pieces[i].bytes...)
-		if p := s.pieces[i].param; p >= 0 {
+	pieces := s.pieces
+	if s.busy {
+		pieces = s.byText
+	}
+	for i := range pieces {
+		dst = append(dst, pieces[i].bytes...)
+		if p := pieces[i].param; p >= 0 {
 			if dst, err = appendValue(dst, &args[p]); err != nil {
 				return dst, err
 			}
@@ -40,6 +54,21 @@ func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *driver.Er
 	}
 	return dst, nil
 }
+
+// renewed reads the answer to the statement's being prepared once more.
+func (s *statement) renewed(answer []byte, code uint32) *driver.Error {
+	if err := refusal(code, answer); err != nil {
+		return err
+	}
+	if id, ok := preparedID(answer); !ok || id != s.id {
+		return protocolError("a statement that was prepared again has another number")
+	}
+	s.stale, s.fresh = false, true
+	return nil
+}
+
+// mustRenew reports whether the statement is to be prepared again before it is sent.
+func (s *statement) mustRenew() bool { return s.stale && !s.busy }
 
 // body builds pieces.
 type body struct {

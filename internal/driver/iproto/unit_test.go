@@ -55,7 +55,7 @@ func TestClasses(t *testing.T) {
 	}{
 		{3, "Duplicate key", driver.Server, false}, {7, "read-only", driver.Retryable, false}, {33, "no proc", driver.Server, false},
 		{42, "denied", driver.Server, false}, {97, "conflict", driver.Retryable, false}, {116, "loading", driver.Retryable, false},
-		{211, "gone", driver.Retryable, true}, {159, "Failed to execute SQL statement: statement has expired", driver.Retryable, true},
+		{211, "gone", driver.Retryable, false}, {159, "Failed to execute SQL statement: statement has expired", driver.Retryable, false},
 		{159, "Failed to execute", driver.Server, false}, {78, "timeout", driver.Timeout, false}, {226, "", driver.Retryable, false},
 		{10001, "Compare-and-Swap: rejected", driver.Retryable, false}, {10001, "sbroad: something", driver.Server, false}, {40_000_000, "?", driver.Server, false},
 	} {
