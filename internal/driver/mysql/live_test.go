@@ -171,6 +171,44 @@ func TestRefusedPrograms(t *testing.T) {
 	}
 }
 
+// Statements that are expected to be refused don't keep a session from opening; they fail when sent, and
+// the session goes on.
+func TestExpectedErrors(t *testing.T) {
+	target := targetOf(servers.MariaDB(t))
+	a := openAdmin(t, target, "CREATE TABLE expected (id BIGINT PRIMARY KEY)")
+	var requests []driver.Request
+	for _, text := range []string{"SELECT a FROM nowhere_yet WHERE id = $1", "INSERT INTO nowhere_yet VALUES ($1)", "SELEKT $1", "UPDATE expected SET none = $1"} {
+		r := sqlRequest(text, gen.Int)
+		if _, err := New().Dial(t.Context(), target, &driver.Program{Requests: []driver.Request{r}}); err == nil {
+			t.Errorf("%s is prepared", text)
+		}
+		r.ExpectError = true
+		requests = append(requests, r)
+	}
+	requests[0].Capture = []driver.Capture{{Name: "a", Kind: gen.Int}}
+	c, p := dial(t, target, append(requests, sqlRequest("SELECT 1"))...)
+	arg := gen.Value{Kind: gen.Int, I: 1}
+	for range 2 {
+		for i := range requests {
+			if r := do(t, c, &p.Requests[i], arg); r.Class != driver.Server || r.Fatal || r.Code == "" {
+				t.Errorf("%s: %+v", requests[i].Text, r.Failure)
+			}
+		}
+	}
+	if _, err := a.Exec(t.Context(), "CREATE TABLE nowhere_yet (id BIGINT)"); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, c, &p.Requests[1], arg); r.Class != driver.OK || r.Affected != 1 {
+		t.Errorf("once the table is there: %+v", r)
+	}
+	if got := one(t, a, "SELECT count(*) FROM nowhere_yet"); got != "1" {
+		t.Errorf("%s rows", got)
+	}
+	if r := do(t, c, &p.Requests[len(requests)]); r.Class != driver.OK || r.Rows != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestTransactions(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
 	a := openAdmin(t, target, "CREATE TABLE tx (id INT PRIMARY KEY, n INT)", "INSERT INTO tx VALUES (1, 0), (2, 0)")

@@ -293,6 +293,44 @@ func TestDialRefusals(t *testing.T) {
 
 // Sessions of one process share a database in memory, which outlives each of them; sessions that
 // write at once wait for each other.
+// Statements that are expected to be refused don't keep a session from opening; they fail when sent, and
+// the session goes on.
+func TestExpectedErrors(t *testing.T) {
+	d, target := New(), fileTarget(t)
+	a := openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
+	var requests []driver.Request
+	for _, text := range []string{"SELECT a FROM nowhere WHERE id = $1", "INSERT INTO nowhere VALUES ($1)", "SELEKT $1", "UPDATE t SET none = $1"} {
+		r := sql(text, gen.Int)
+		if _, err := d.Dial(t.Context(), target, program(r)); err == nil {
+			t.Errorf("%s is prepared", text)
+		}
+		r.ExpectError = true
+		requests = append(requests, r)
+	}
+	requests[0].Capture = []driver.Capture{{Name: "a", Kind: gen.Int}}
+	p := program(append(requests, sql("SELECT count(*) FROM t"))...)
+	c := dial(t, d, target, p)
+	for range 2 {
+		for i := range requests {
+			if r := do(c, p, i, integer(1)); r.Class != driver.Server || r.Fatal || r.Text == "" {
+				t.Errorf("%s: %+v", requests[i].Text, r.Failure)
+			}
+		}
+	}
+	if _, err := a.Exec(t.Context(), "CREATE TABLE nowhere (id INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(c, p, 1, integer(1)); r.Class != driver.OK {
+		t.Errorf("once the table is there: %+v", r.Failure)
+	}
+	if got := one(t, a, "SELECT count(*) FROM nowhere"); got != "1" {
+		t.Errorf("%s rows", got)
+	}
+	if r := do(c, p, len(requests)); r.Class != driver.OK || r.Rows != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestMemoryIsShared(t *testing.T) {
 	d := New()
 	defer d.Close()
