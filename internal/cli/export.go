@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -28,7 +29,7 @@ type liveFlags struct {
 func (f *liveFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.metricsAddr, "metrics-addr", "", "serve /metrics for Prometheus at host:port while running")
 	fs.StringArrayVar(&f.destinations, "export", nil, "send every interval to influx=URL, prometheus=URL or otlp=URL (repeatable)")
-	fs.StringArrayVar(&f.watched, "watch", nil, "sample pid:N, tree:N, url:ADDRESS or cgroup:FOLDER into the record and judge leaks (repeatable)")
+	fs.StringArrayVar(&f.watched, "watch", nil, "sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; host:off leaves this machine out (repeatable)")
 	fs.StringArrayVar(&f.inspected, "inspect", nil, "ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")
 	fs.BoolVar(&f.executeDML, "inspect-writes", false, "with --inspect: execute statements that write to explain them, in transactions that are rolled back")
 }
@@ -46,13 +47,9 @@ type live struct {
 // open begins what the flags ask for. hard ends the sending of what is left at the end; close must be
 // called. Errors are the user's.
 func (f *liveFlags) open(s *streams, hard <-chan struct{}, quiet bool) (*live, error) {
-	var sources []observe.Source
-	for _, text := range f.watched {
-		source, err := observe.Parse(text)
-		if err != nil {
-			return nil, usage(fmt.Errorf("--watch: %w", err))
-		}
-		sources = append(sources, source)
+	sources, err := f.sources()
+	if err != nil {
+		return nil, usage(fmt.Errorf("--watch: %w", err))
 	}
 	database, err := f.inspectors()
 	if err != nil {
@@ -74,6 +71,29 @@ func (f *liveFlags) open(s *streams, hard <-chan struct{}, quiet bool) (*live, e
 		l.sinks = append(l.sinks, exporter)
 	}
 	return l, nil
+}
+
+// noHost leaves out this machine, which is sampled otherwise where that can be done.
+const noHost = record.WatchedHost + ":off"
+
+// sources are what is to be watched.
+func (f *liveFlags) sources() (all []observe.Source, err error) {
+	if !slices.Contains(f.watched, noHost) && !slices.Contains(f.watched, record.WatchedHost) {
+		if host, err := observe.NewHost(); err == nil {
+			all = append(all, host)
+		}
+	}
+	for _, text := range f.watched {
+		if text == noHost {
+			continue
+		}
+		source, err := observe.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, source)
+	}
+	return all, nil
 }
 
 // inspectors are the servers that --inspect names.

@@ -111,7 +111,7 @@ func checkYCSBRecord(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(run.Watched) != 1 || run.Watched[0].Samples < 2 || run.Total.Done != 1200 {
+	if len(run.Watched) != 2 || run.Watched[0].Source != record.WatchedHost || run.Watched[1].Samples < 2 || run.Total.Done != 1200 {
 		t.Errorf("%d done, watched %+v", run.Total.Done, run.Watched)
 	}
 	for _, w := range run.Warnings {

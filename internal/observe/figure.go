@@ -28,8 +28,12 @@ func (f *figure) add(v Value, seconds float64, warmUp bool) {
 	before, seen := f.last.Value, f.seen
 	f.last, f.seen = v, true
 	if !v.Counter {
-		if !warmUp {
+		switch {
+		case warmUp:
+		case v.Leak:
 			f.series.add(v.Value)
+		default:
+			f.series.note(v.Value)
 		}
 		return
 	}
@@ -37,7 +41,7 @@ func (f *figure) add(v Value, seconds float64, warmUp bool) {
 		return
 	}
 	f.increase += v.Value - before
-	f.series.add((v.Value - before) / seconds)
+	f.series.note((v.Value - before) / seconds)
 }
 
 // result sums up what was seen of a source.
@@ -91,10 +95,10 @@ func (f *figure) summary() record.WatchedMetric {
 		Min: f.all.min, Mean: f.all.mean(), Max: f.all.max,
 	}
 	if f.last.Counter {
-		if m.Unit = "per_s"; f.last.Unit == Seconds {
+		switch m.Unit = "per_s"; f.last.Unit {
+		case Seconds:
 			m.Unit = "share"
-		}
-		if m.Name == metricCPU.Name {
+		case CoreSeconds:
 			m.Unit = "cores"
 		}
 	}

@@ -145,7 +145,7 @@ func checkFile(t *testing.T, path, metric string, samples uint64) {
 		t.Errorf("%s: %d lines for %d samples", path, len(lines), samples)
 	}
 	for _, text := range lines[1:] {
-		var l line
+		var l record.WatchedSample
 		if err := json.Unmarshal(text, &l); err != nil || l.Values[metric] <= 0 || l.TNs <= 0 || l.Phase != "load" {
 			t.Fatalf("%s: %s (%v)", path, text, err)
 		}

@@ -14,26 +14,10 @@ type logFile struct {
 	err  error // the first; nothing is written after it
 }
 
-// header is a file's first line.
-type header struct {
-	Schema int    `json:"schema"`
-	Source string `json:"source"`
-}
-
-// line is a sample. Counters are as they were read.
-type line struct {
-	TNs    int64              `json:"t_ns"` // since the run's start, end of the interval
-	UnixNs int64              `json:"unix_ns"`
-	Phase  string             `json:"phase,omitempty"`
-	WarmUp bool               `json:"warm_up,omitempty"`
-	Values map[string]float64 `json:"values,omitempty"`
-	Error  string             `json:"error,omitempty"`
-}
-
 func newLog(fsys record.FS, dir, name, source string) *logFile {
 	l := &logFile{path: filepath.Join(dir, name)}
 	if l.file, l.err = fsys.Create(l.path); l.err == nil {
-		l.write(header{1, source})
+		l.write(record.WatchedHeader{Schema: 1, Source: source})
 	}
 	return l
 }

@@ -51,7 +51,8 @@ func TestParseRefusesWithAHint(t *testing.T) {
 		"pid:x":                              "not the number",
 		"pid:-1":                             "not the number",
 		"pid:999999999":                      "ended",
-		"host:x":                             "can't be watched",
+		"hosts:x":                            "can't be watched",
+		"node:ftp://h/x":                     "http or https",
 		"url:ftp://h/x":                      "http or https",
 		"url:http://":                        "http or https",
 		"url:http://u:geheim@h:bad port/x":   "malformed",
@@ -115,7 +116,7 @@ func TestNamesOfRuntimes(t *testing.T) {
 			continue
 		}
 		got := map[string]float64{}
-		for _, v := range pickAll(families) {
+		for _, v := range pickAll(picks(), families) {
 			got[v.Name] = v.Value
 			if v.Limit > 0 {
 				got["limit "+v.Name] = v.Limit
@@ -293,7 +294,7 @@ func FuzzMetrics(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, v := range pickAll(families) {
+		for _, v := range pickAll(picks(), families) {
 			if math.IsNaN(v.Value) {
 				t.Errorf("%+v", v)
 			}

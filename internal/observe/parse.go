@@ -1,15 +1,14 @@
 package observe
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+
+	"brunt/internal/record"
 )
 
 // The usual mount points.
@@ -18,14 +17,19 @@ const (
 	cgroupDir = "/sys/fs/cgroup"
 )
 
+const forms = "use host, pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER"
+
 // Parse returns the source that a text names: "pid:N" (a process), "tree:N" (a process with its
-// descendants), "url:http://HOST/metrics" (a service's own metrics in Prometheus' text format) or
-// "cgroup:/sys/fs/cgroup/…" (a control group). Errors say what to write instead and
-// hold no password.
+// descendants), "url:http://HOST/metrics" (a service's own metrics in Prometheus' text format),
+// "cgroup:/sys/fs/cgroup/…" (a control group), "host" (this machine) or "node:http://HOST/metrics" (another
+// machine through node_exporter). Errors say what to write instead and hold no password.
 func Parse(text string) (Source, error) {
+	if text == record.WatchedHost {
+		return NewHost()
+	}
 	kind, rest, ok := strings.Cut(text, ":")
 	if !ok {
-		return nil, fmt.Errorf("%q is not of the form kind:what; use pid:N, tree:N, url:ADDRESS or cgroup:FOLDER", text)
+		return nil, fmt.Errorf("%q is not of the form kind:what; %s", text, forms)
 	}
 	switch kind {
 	case "pid", "tree":
@@ -42,15 +46,8 @@ func Parse(text string) (Source, error) {
 			return nil, fmt.Errorf("%s: give the whole path of the group's folder, below %s", text, cgroupDir)
 		}
 		return newCgroup(text, os.DirFS("/"), rest)
-	case "url":
-		u, err := url.Parse(rest)
-		if err != nil {
-			return nil, errors.New("the address after url: is malformed; give one such as url:http://127.0.0.1:9090/metrics")
-		}
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("url:%s: give an http or https address, such as url:http://127.0.0.1:9090/metrics", u.Redacted())
-		}
-		return newScrape(u, &http.Client{Timeout: sampleTimeout}), nil
+	case "url", nodeKind:
+		return newScrape(kind, rest)
 	}
-	return nil, fmt.Errorf("%q can't be watched; use pid:N, tree:N, url:ADDRESS or cgroup:FOLDER", kind)
+	return nil, fmt.Errorf("%q can't be watched; %s", kind, forms)
 }

@@ -7,6 +7,7 @@ const (
 	partValue part = iota
 	partCount
 	partSum
+	partSeries // 1 for each series
 )
 
 // pick says where a metric is found in a service's own metrics.
@@ -14,9 +15,11 @@ type pick struct {
 	metric      Metric
 	family      string
 	part        part
-	label, is   string  // only the series with this label; all if ""
-	scale       float64 // to the metric's unit; 0 means 1
+	label, is   string                  // only the series with this label; all if ""
+	keep        func(value string) bool // instead of is: which values of the label
+	scale       float64                 // to the metric's unit; 0 means 1
 	limitFamily string
+	adds        bool // to what an earlier pick of the metric found, where the first is taken otherwise
 }
 
 // picks are the names that are known, of each metric the preferred first: those of the client

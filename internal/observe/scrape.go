@@ -18,19 +18,39 @@ import (
 // mostMetricsBytes bounds an answer with metrics.
 const mostMetricsBytes = 16 << 20
 
-// scrape is a service's own metrics in Prometheus' text format.
+// scrape is metrics in Prometheus' text format: a service's own, or a machine's.
 type scrape struct {
 	name   string
 	url    string
 	client *http.Client
+	picks  []pick
+	holds  string // what its metrics should hold
 }
 
-// newScrape returns a source for an address. Its user and password are used and never shown.
-func newScrape(u *url.URL, client *http.Client) *scrape {
+// newScrape returns a source for an address that text names after a kind and a colon. Its user and
+// password are used and never shown.
+func newScrape(kind, text string) (*scrape, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the address after %[1]s: is malformed; give one such as %[1]s:http://127.0.0.1:9100/metrics", kind)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%[1]s:%[2]s: give an http or https address, such as %[1]s:http://127.0.0.1:9100/metrics", kind, u.Redacted())
+	}
 	shown := *u
 	shown.User, shown.RawQuery = nil, ""
-	return &scrape{name: "url:" + shown.String(), url: u.String(), client: client}
+	s := &scrape{
+		name: kind + ":" + shown.String(), url: u.String(), client: &http.Client{Timeout: sampleTimeout},
+		picks: picks(), holds: "figures of a process, of Go, the JVM, .NET or Node.js",
+	}
+	if kind == nodeKind {
+		s.picks, s.holds = nodePicks(), "figures of a machine, as node_exporter gives them"
+	}
+	return s, nil
 }
+
+// nodeKind is what sources are called by that are other machines.
+const nodeKind = "node"
 
 // Name implements Source.
 func (s *scrape) Name() string { return s.name }
@@ -54,9 +74,9 @@ func (s *scrape) Sample(ctx context.Context) (Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := pickAll(families)
+	out := pickAll(s.picks, families)
 	if len(out) == 0 {
-		return nil, fmt.Errorf("its metrics hold no figures of a process, of Go, the JVM, .NET or Node.js")
+		return nil, fmt.Errorf("its metrics hold no %s", s.holds)
 	}
 	return out, nil
 }
@@ -89,13 +109,18 @@ func parseMetrics(r io.Reader) (families map[string]*dto.MetricFamily, err error
 
 // pickAll takes what is known out of families: of each metric the first of its picks that is
 // there.
-func pickAll(families map[string]*dto.MetricFamily) (out Sample) {
-	for _, p := range picks() {
-		if slices.ContainsFunc(out, func(v Value) bool { return v.Name == p.metric.Name }) {
+func pickAll(picks []pick, families map[string]*dto.MetricFamily) (out Sample) {
+	for _, p := range picks {
+		at := slices.IndexFunc(out, func(v Value) bool { return v.Name == p.metric.Name })
+		if at >= 0 && !p.adds {
 			continue
 		}
 		n, ok := p.take(families)
 		if !ok {
+			continue
+		}
+		if at >= 0 {
+			out[at].Value += n
 			continue
 		}
 		v := Value{Metric: p.metric, Value: n}
@@ -122,7 +147,7 @@ func (p *pick) limit(families map[string]*dto.MetricFamily) (sum float64, ok boo
 
 func (p *pick) sum(family *dto.MetricFamily, counts func(float64) bool) (sum float64, ok bool) {
 	for _, m := range family.GetMetric() {
-		if p.label != "" && !hasLabel(m, p.label, p.is) {
+		if p.label != "" && !p.fits(m) {
 			continue
 		}
 		n, has := p.value(m)
@@ -138,13 +163,18 @@ func (p *pick) sum(family *dto.MetricFamily, counts func(float64) bool) (sum flo
 	return sum, ok
 }
 
-func hasLabel(m *dto.Metric, name, value string) bool {
-	return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == name && l.GetValue() == value })
+// fits reports whether a series has the label that is asked for.
+func (p *pick) fits(m *dto.Metric) bool {
+	return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool {
+		return l.GetName() == p.label && (p.keep == nil && l.GetValue() == p.is || p.keep != nil && p.keep(l.GetValue()))
+	})
 }
 
 // value is a series' number: the part of a summary or histogram that is asked for, else its value.
 func (p *pick) value(m *dto.Metric) (float64, bool) {
 	switch {
+	case p.part == partSeries:
+		return 1, true
 	case m.Summary != nil && p.part == partCount:
 		return float64(m.Summary.GetSampleCount()), true
 	case m.Summary != nil && p.part == partSum:

@@ -25,7 +25,8 @@ type series struct {
 	first, last float64
 }
 
-func (s *series) add(v float64) {
+// note counts a value without a place in time.
+func (s *series) note(v float64) {
 	one := point{1, v, v, v}
 	if s.all.n == 0 {
 		s.first, s.all, s.per = v, one, 1
@@ -33,6 +34,11 @@ func (s *series) add(v float64) {
 		s.all = s.all.with(one)
 	}
 	s.last = v
+}
+
+func (s *series) add(v float64) {
+	s.note(v)
+	one := point{1, v, v, v}
 	if n := len(s.points); n > 0 && s.points[n-1].n < s.per {
 		s.points[n-1] = s.points[n-1].with(one)
 		return

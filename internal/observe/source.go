@@ -33,9 +33,10 @@ type Value struct {
 
 // The units of metrics.
 const (
-	Bytes   = "bytes"
-	Count   = "count"
-	Seconds = "seconds"
+	Bytes       = "bytes"
+	Count       = "count"
+	Seconds     = "seconds"
+	CoreSeconds = "core_seconds" // of processors' time
 )
 
 // Metric says what a figure is.
@@ -53,7 +54,7 @@ var (
 	metricFiles   = Metric{Name: "open_files", Unit: Count, Leak: true}
 	metricThreads = Metric{Name: "threads", Unit: Count, Leak: true}
 	metricSockets = Metric{Name: "sockets", Unit: Count, Leak: true}
-	metricCPU     = Metric{Name: "cpu_seconds", Unit: Seconds, Counter: true}
+	metricCPU     = Metric{Name: "cpu_seconds", Unit: CoreSeconds, Counter: true}
 	metricHeap    = Metric{Name: "heap_bytes", Unit: Bytes, Leak: true, Floor: "gc_cycles"}
 	metricCycles  = Metric{Name: "gc_cycles", Unit: Count, Counter: true}
 	metricPauses  = Metric{Name: "gc_pause_seconds", Unit: Seconds, Counter: true}

@@ -12,12 +12,11 @@ import (
 	"brunt/internal/record"
 )
 
-// Folder is where a bundle keeps what was watched.
-const Folder = "observe"
-
 const (
 	sampleTimeout = 5 * time.Second
 	endTimeout    = 2 * time.Second
+	// machineEvery is how often machines are looked at, at most: a look takes a fifth of a millisecond.
+	machineEvery = time.Second
 )
 
 // Watcher samples sources once an interval and judges them at the end. It is a measure.Sink whose
@@ -48,6 +47,8 @@ type watched struct {
 	log    *logFile
 	name   string // of the file, from the bundle
 
+	askedNs int64 // end of the interval at which it was last asked for a sample
+
 	mu      sync.Mutex
 	samples uint64
 	missed  uint64
@@ -75,7 +76,7 @@ func (w *Watcher) Start(fsys record.FS, bundle string) error {
 	if len(w.watched) == 0 {
 		return nil
 	}
-	dir := bundle + "/" + Folder
+	dir := bundle + "/" + record.WatchedFolder
 	if err := fsys.MkdirAll(dir); err != nil {
 		return fmt.Errorf("make %s: %w", dir, err)
 	}
@@ -83,12 +84,15 @@ func (w *Watcher) Start(fsys record.FS, bundle string) error {
 	w.cancel = cancel
 	for i, s := range w.watched {
 		file := fmt.Sprintf("%d-%s.ndjson", i+1, fileName(s.source.Name()))
-		s.name = Folder + "/" + file
+		s.name = record.WatchedFolder + "/" + file
 		if s.log = newLog(fsys, dir, file, s.source.Name()); s.log.err != nil {
 			cancel()
 			return fmt.Errorf("record what is watched: %w", s.log.err)
 		}
 		w.done.Add(1)
+		if isMachine(s.source) {
+			s.ticks <- tick{unixNs: w.now().UnixNano(), warmUp: true} // what the first interval's counters are compared with
+		}
 		go func() {
 			defer w.done.Done()
 			s.run(ctx, w.now)
@@ -122,6 +126,13 @@ func (w *Watcher) Interval(iv *measure.Interval) error {
 	w.drift.add(iv)
 	t := tick{iv.EndNs, iv.UnixNs + iv.EndNs - iv.StartNs, iv.Phase, iv.WarmUp}
 	for _, s := range w.watched {
+		if isMachine(s.source) {
+			// Half an interval early is on time: they aren't of exactly the same length.
+			if iv.EndNs-s.askedNs+length/2 < int64(machineEvery) {
+				continue
+			}
+			s.askedNs = iv.EndNs
+		}
 		select {
 		case s.ticks <- t:
 		default:
@@ -199,7 +210,7 @@ func (s *watched) sample(ctx context.Context, t tick, now func() time.Time) bool
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := line{TNs: t.endNs, UnixNs: t.unixNs, Phase: t.phase, WarmUp: t.warmUp}
+	out := record.WatchedSample{TNs: t.endNs, UnixNs: t.unixNs, Phase: t.phase, WarmUp: t.warmUp}
 	if err != nil {
 		out.Error = err.Error()
 		s.log.write(out)

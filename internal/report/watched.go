@@ -19,6 +19,9 @@ func (t *teller) watched() cell.Table {
 	}}
 	for i := range t.run.Watched {
 		w := &t.run.Watched[i]
+		if isMachine(w) && len(w.Metrics) > 0 {
+			continue
+		}
 		name := units.Clean(w.Source)
 		for k := range w.Metrics {
 			m := &w.Metrics[k]

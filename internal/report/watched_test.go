@@ -79,3 +79,28 @@ func TestSteadyThroughputIsNoSection(t *testing.T) {
 		t.Errorf("steady throughput is reported:\n%s", b.String())
 	}
 }
+
+// Machines have a table of their own, with what they had to do in short.
+func TestMachinesAreReported(t *testing.T) {
+	run := passes()
+	machine := func(source string, busy float64) record.Watched {
+		return record.Watched{Source: source, Samples: 9, Metrics: []record.WatchedMetric{
+			{Name: "cpu_busy_seconds", Unit: "cores", Mean: busy, Max: busy * 1.25}, {Name: "cores", Unit: "count", Mean: 4, Last: 4},
+			{Name: "memory_total_bytes", Unit: "bytes", Last: 16 << 30, Mean: 16 << 30}, {Name: "memory_available_bytes", Unit: "bytes", Min: 4 << 30, Last: 5 << 30},
+			{Name: "disk_read_bytes", Unit: "per_s", Mean: 1 << 20}, {Name: "disk_written_bytes", Unit: "per_s", Mean: 2 << 20}, {Name: "load_1m", Mean: 1.5},
+		}}
+	}
+	run.Watched = []record.Watched{machine("host", 2.4), machine("node:http://db:9100/metrics", 3.2), {Source: "node:http://gone:9100/metrics", Missed: 9, Trouble: "refused"}}
+	var b bytes.Buffer
+	if err := Terminal(&b, run, Options{Width: 140}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"MACHINES", "this one                         4  2.40     3.00", "12.0 GiB  16.0 GiB  3.00 MiB", "node:http://db:9100/metrics      4  3.20     4.00",
+		"node:http://gone:9100/metrics  no samples", "refused",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, b.String())
+		}
+	}
+}

@@ -7,7 +7,7 @@ var russian = joined(russianReport, russianPage, russianInspect)
 var russianReport = map[string]string{
 	// Headings and what they mean.
 	"CONFIGURATION": "ЧТО ИСПЫТАНО", "TOTAL": "ИТОГ", "LATENCY": "ЗАДЕРЖКИ", "RESPONSE TIME": "ВРЕМЯ ОТКЛИКА", "SERVICE TIME": "ВРЕМЯ ОБСЛУЖИВАНИЯ",
-	"PHASES": "ЭТАПЫ", "ADDRESSES": "АДРЕСА", "CHANGES": "ИЗМЕНЕНИЯ", "EVENTS": "СОБЫТИЯ", "WATCHED": "НАБЛЮДЕНИЯ", "ERRORS": "ОШИБКИ",
+	"PHASES": "ЭТАПЫ", "ADDRESSES": "АДРЕСА", "CHANGES": "ИЗМЕНЕНИЯ", "EVENTS": "СОБЫТИЯ", "WATCHED": "НАБЛЮДЕНИЯ", "MACHINES": "МАШИНЫ", "ERRORS": "ОШИБКИ",
 	"THRESHOLDS": "ПОРОГИ", "GENERATOR": "ГЕНЕРАТОР", "ENVIRONMENT": "СРЕДА", "WARNINGS": "ПРЕДУПРЕЖДЕНИЯ",
 	"warm-up excluded": "без прогрева", "warm-up excluded; counters as rates": "без прогрева; счётчики в секунду",
 	"what was done or decided meanwhile":                                                               "что было сделано или решено за это время",
@@ -30,7 +30,9 @@ var russianReport = map[string]string{
 	"operation": "операция", "time": "время", "mean": "среднее", "max": "макс.", "all": "все", "response": "отклик", "of successes": "успешных", "service": "обслуживание",
 	"phase": "этап", "length": "длина", "address": "адрес", "reconnects": "переподключения", "what": "что", "figure": "показатель", "first": "сначала", "last": "в конце",
 	"change": "изменение", "lag p99": "запаздывание p99", "good to": "точность", "CPU": "процессор", "event loops": "циклы событий", "others": "прочие", "cores": "ядра",
-	"memory": "память", "ceiling": "потолок", "throttled": "придержан", "stood still": "стоял", "machine": "машина", "system": "система", "server": "сервер",
+	"memory": "память", "ceiling": "потолок", "throttled": "придержан", "stood still": "стоял", "machine": "машина", "this one": "эта", "at most": "не более", "disk wait": "ждали диск", "stolen": "отнято", "memory used": "памяти занято",
+	"disk/s": "диск/с", "network/s": "сеть/с", "loopback/s": "петля/с", "load average": "средняя загрузка",
+	"means without warm-up; processors in cores, the most memory used": "средние без прогрева; процессоры в ядрах, наибольшая занятая память", "system": "система", "server": "сервер",
 
 	// Values and remarks.
 	"pass": "пройдено", "fail": "не пройдено", "invalid": "недействительно",
