@@ -59,6 +59,7 @@ type Cursor struct {
 	pause   time.Duration
 	request *driver.Request
 	args    []gen.Value
+	timings []Timing // of the attempt's requests, while somebody wants them
 }
 
 // phase is where a Cursor stands.
@@ -80,7 +81,7 @@ func (c *Cursor) Begin(index uint64) Move {
 	c.Operation, c.Index, c.Attempts, c.Failure, c.EndNs = c.work.Pick(index), index, 1, driver.Failure{}, 0
 	c.Status, c.BytesIn, c.Missing, c.BadHash = 0, 0, false, false
 	c.op = &c.work.Operations[c.Operation]
-	c.step, c.filled, c.news = 0, 0, false
+	c.step, c.filled, c.news, c.timings = 0, 0, false, c.timings[:0]
 	return c.send()
 }
 
@@ -120,7 +121,7 @@ func (c *Cursor) Answered(r *driver.Reply, sentNs, endNs int64) Move {
 	}
 	c.absorb(r)
 	if c.work.Timed != nil {
-		c.work.Timed(Timing{
+		c.timings = append(c.timings, Timing{
 			Operation: c.Operation, Step: c.step, Index: c.Index, Class: r.Class,
 			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs,
 		})
@@ -210,7 +211,7 @@ func (c *Cursor) Broken(f driver.Failure, atNs int64) Move {
 func (c *Cursor) Resume() Move {
 	if c.phase == backingOff {
 		c.Attempts++
-		c.step = 0
+		c.step, c.timings = 0, c.timings[:0]
 	}
 	return c.send()
 }
@@ -254,8 +255,18 @@ func (c *Cursor) Rest() time.Duration {
 	return c.work.ThinkTime(c.Operation, -1, c.Index)
 }
 
+// tellRequests tells of the last attempt's requests: those of an attempt that was repeated would count as
+// further operations.
+func (c *Cursor) tellRequests() {
+	for _, t := range c.timings {
+		c.work.Timed(t)
+	}
+	c.timings = c.timings[:0]
+}
+
 // TellUnfinished tells the workload's hooks of an operation that was cut off.
 func (c *Cursor) TellUnfinished() {
+	c.tellRequests()
 	if c.work.Done != nil {
 		c.work.Done(c.Operation, c.Index, driver.UnknownOutcome)
 	}
@@ -263,6 +274,7 @@ func (c *Cursor) TellUnfinished() {
 
 // Tell tells the workload's hooks of an operation that is over. Times are on the run's clock.
 func (c *Cursor) Tell(intendedNs, sentNs int64) {
+	c.tellRequests()
 	if c.work.Timed != nil {
 		c.work.Timed(Timing{
 			Operation: c.Operation, Step: WholeOperation, Index: c.Index, Class: c.Failure.Class,
