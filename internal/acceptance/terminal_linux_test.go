@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,8 +38,18 @@ func terminal(t *testing.T) (controller, tty *os.File) {
 	return controller, tty
 }
 
-// onTerminal runs brunt on a terminal, types a text into it, and returns what it showed.
+// onTerminal runs brunt on a terminal, types a line into it if it asks for a password, and returns what it
+// showed.
 func onTerminal(t *testing.T, env []string, typed string, args ...string) string {
+	t.Helper()
+	if typed != "" {
+		typed += "\n"
+	}
+	return answering(t, env, "Password: ", typed, args...)
+}
+
+// answering runs brunt on a terminal, types something into it once it has asked, and returns what it showed.
+func answering(t *testing.T, env []string, asked, typed string, args ...string) string {
 	t.Helper()
 	controller, tty := terminal(t)
 	self, err := os.Executable()
@@ -59,8 +70,8 @@ func onTerminal(t *testing.T, env []string, typed string, args ...string) string
 		for {
 			n, err := controller.Read(buf)
 			b.Write(buf[:n])
-			if typed != "" && strings.Contains(b.String(), "Password: ") {
-				io.WriteString(controller, typed+"\n")
+			if typed != "" && strings.Contains(b.String(), asked) {
+				io.WriteString(controller, typed)
 				typed = ""
 			}
 			if err != nil {
@@ -101,5 +112,26 @@ func TestPasswordPrompt(t *testing.T) {
 		"--ask-password", "--results", t.TempDir())
 	if !strings.Contains(shown, "Password: ") || strings.Contains(shown, secret) || !strings.Contains(shown, "5 operations") {
 		t.Errorf("no prompt, an echo, or no result:\n%s", shown)
+	}
+}
+
+// On a terminal, schema down asks before it drops what brunt didn't create; only yes drops it.
+func TestSchemaDownAsks(t *testing.T) {
+	plan := file(t, "plan.yml", "tables_schema: [{name: precious, row_count: 3, columns: [{name: id, type: Integer, unique: true, range: [1, 3]}], primary_keys: [id]}]\nqueries: [{name: one, sql: select 1, count: 1}]\n")
+	s := sqlite(t)
+	if err := s.exec("CREATE TABLE precious (id INTEGER PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	const endOfFile = "\x04"
+	for _, c := range []struct{ typed, want string }{
+		{"n\n", "kept"}, {"\n", "kept"}, {endOfFile, "kept"}, {"nonsense\n", "kept"}, {"Y\n", "dropped"}, {"", "absent"},
+	} {
+		shown := answering(t, nil, "[y/N] ", c.typed, s.with("schema", "down", "-c", plan)...)
+		if asked := strings.Contains(shown, "table precious: "); asked != (c.typed != "") || !regexp.MustCompile(`precious +`+c.want).MatchString(shown) {
+			t.Errorf("typed %q, want %s:\n%s", c.typed, c.want, shown)
+		}
+		if n := len(s.rows(t, "SELECT name FROM sqlite_master WHERE name = 'precious'")); n == 1 != (c.want == "kept") {
+			t.Errorf("typed %q: %d tables are there", c.typed, n)
+		}
 	}
 }

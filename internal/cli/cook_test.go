@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +90,37 @@ func TestCookThroughAProxy(t *testing.T) {
 
 func firstReport(out string) string {
 	return strings.ReplaceAll(reportLine.FindString(out), "+0", "")
+}
+
+// A bounded run against a server that can't keep up ends on time, with all its reports and the totals that
+// were asked for; what wasn't sent by then is given up.
+func TestCookEndsOnTime(t *testing.T) {
+	t.Parallel()
+	const asked, sessions = 200, 5
+	var seen atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.Add(1)
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", strconv.Itoa(sessions), "-interval", "500ms", "-iterations", "4", server.URL+"/")
+	lines, good := c.sum(t, 2)
+	_, goals := c.sum(t, 5)
+	if lines != 4 || goals != asked || c.run == nil {
+		t.Fatalf("exit %d, %d lines with %d requests asked for", c.code, lines, goals)
+	}
+	total := &c.run.Total
+	// 2 s hold 4 answers a session, and one that was under way; 200 would take 20 s. One request more asks
+	// what the server is.
+	if most := uint64(5 * sessions); total.Done > most || uint64(seen.Load()) != total.Done+1 || uint64(good) != total.Done {
+		t.Errorf("the server saw %d requests, at most %d were possible; %d done, %d told", seen.Load(), most, total.Done, good)
+	}
+	if unsent := total.Unsent["load-over"] + total.Unsent["no-session"] + total.Unsent["generator"]; total.Done+unsent != asked || total.Offered != asked {
+		t.Errorf("%d done and %v given up of %d offered, want %d", total.Done, total.Unsent, total.Offered, asked)
+	}
 }
 
 // The arithmetic of pauses: an arrival at a within a pause that ends at e is answered at e at the
