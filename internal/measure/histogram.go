@@ -32,9 +32,8 @@ type page [octaveSize]uint32
 // first value on and keeps it over Reset, so that recording allocates nothing once the load's range has
 // been seen; 38 octaves (152 KiB) are the most.
 type Histogram struct {
-	pages  [octaves]*page
-	few    []bucketCount // the values so far if there are no pages, by bucket; nil once there are
-	paged  bool          // there are pages
+	pages  *[octaves]*page // nil until there are more than a few different values
+	few    []bucketCount   // the values so far until then, by bucket
 	count  uint64
 	sumLo  uint64 // 128-bit sum
 	sumHi  uint64
@@ -73,7 +72,10 @@ func (h *Histogram) Record(ns int64) {
 
 // recordIn adds a value in range whose bucket is b.
 func (h *Histogram) recordIn(b uint32, ns int64) {
-	p := h.pages[b>>octaveBits]
+	var p *page
+	if h.pages != nil {
+		p = h.pages[b>>octaveBits]
+	}
 	if p == nil {
 		h.addBucket(b, 1)
 	} else {
@@ -150,14 +152,14 @@ func (h *Histogram) list(b uint32, n uint64) bool {
 // paginate makes pages of the list.
 func (h *Histogram) paginate() {
 	few := h.few
-	h.few, h.paged = nil, true
+	h.few, h.pages = nil, new([octaves]*page)
 	for _, f := range few {
 		h.addBucket(f.bucket, f.n)
 	}
 }
 
 func (h *Histogram) addBucket(b uint32, n uint64) {
-	if !h.paged && h.list(b, n) {
+	if h.pages == nil && h.list(b, n) {
 		return
 	}
 	p := h.pages[b>>octaveBits]
@@ -193,7 +195,25 @@ func (h *Histogram) Merge(o *Histogram) {
 	for _, f := range o.few {
 		h.addBucket(f.bucket, f.n)
 	}
-	if o.paged && !h.paged {
+	if o.pages != nil {
+		h.mergePages(o)
+	}
+	for b, n := range o.excess {
+		if h.pages == nil {
+			h.paginate()
+		}
+		if h.pages[b>>octaveBits] == nil {
+			h.grow(b)
+		}
+		h.carry(b, n)
+	}
+	h.addRange(o.min, o.max)
+	h.count += o.count
+	h.addSum(o.sumHi, o.sumLo)
+}
+
+func (h *Histogram) mergePages(o *Histogram) {
+	if h.pages == nil {
 		h.paginate()
 	}
 	for i, from := range o.pages {
@@ -216,15 +236,6 @@ func (h *Histogram) Merge(o *Histogram) {
 			}
 		}
 	}
-	for b, n := range o.excess {
-		if h.pages[b>>octaveBits] == nil {
-			h.grow(b)
-		}
-		h.carry(b, n)
-	}
-	h.addRange(o.min, o.max)
-	h.count += o.count
-	h.addSum(o.sumHi, o.sumLo)
 }
 
 // Reset empties h and keeps its memory.
@@ -232,9 +243,11 @@ func (h *Histogram) Reset() {
 	if h.count == 0 {
 		return
 	}
-	for _, p := range h.pages {
-		if p != nil {
-			clear(p[:])
+	if h.pages != nil {
+		for _, p := range h.pages {
+			if p != nil {
+				clear(p[:])
+			}
 		}
 	}
 	clear(h.excess)

@@ -268,8 +268,8 @@ func TestFewValuesTakeNoPages(t *testing.T) {
 		few.Record(v)
 		many.Record(v)
 	}
-	if few.paged || !many.paged {
-		t.Fatalf("pages: %v and %v, want those of the second only", few.paged, many.paged)
+	if few.pages != nil || many.pages == nil {
+		t.Fatalf("pages: %v and %v, want those of the second only", few.pages != nil, many.pages != nil)
 	}
 	check := func(what string) {
 		t.Helper()
@@ -280,12 +280,12 @@ func TestFewValuesTakeNoPages(t *testing.T) {
 	check("a list")
 	merged := NewHistogram()
 	merged.Merge(few)
-	if merged.Merge(many); !merged.paged || merged.Count() != 2000 || merged.Quantile(0.5) != many.Quantile(0.5) {
+	if merged.Merge(many); merged.pages == nil || merged.Count() != 2000 || merged.Quantile(0.5) != many.Quantile(0.5) {
 		t.Errorf("merged: %d values", merged.Count())
 	}
 	few.Record(1 << 40)
 	many.Record(1 << 40)
-	if check("pages"); !few.paged {
+	if check("pages"); few.pages == nil {
 		t.Error("no pages after the ninth value")
 	}
 	few.Reset()

@@ -110,6 +110,9 @@ func (h *Histogram) each(f func(b uint32, n uint64) bool) {
 			return
 		}
 	}
+	if h.pages == nil {
+		return
+	}
 	for i, p := range h.pages {
 		if p == nil {
 			continue
