@@ -1,0 +1,49 @@
+package lint_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// named are the Go files and packages that a page names in backquotes, from internal/ on.
+func named(page string) (paths []string) {
+	for _, m := range regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)*\\.go)`").FindAllStringSubmatch(page, -1) {
+		paths = append(paths, m[1])
+	}
+	return paths
+}
+
+// The walks of docs/architecture.md go past files that are there, in ten stops at most.
+func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
+	text, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range named(string(text)) {
+		if _, err := os.Stat(filepath.Join("..", name)); err != nil {
+			t.Errorf("docs/architecture.md: %v", err)
+		}
+	}
+	walks := regexp.MustCompile(`(?m)^### (.*, from .* to .*)$`).FindAllStringSubmatchIndex(string(text), -1)
+	if len(walks) != 2 {
+		t.Fatalf("docs/architecture.md has %d walks, want 2", len(walks))
+	}
+	for _, w := range walks {
+		title, rest := string(text)[w[2]:w[3]], string(text)[w[1]:]
+		if next := strings.Index(rest, "\n#"); next >= 0 {
+			rest = rest[:next]
+		}
+		stops := regexp.MustCompile(`(?m)^\d+\. .*(\n   .*)*`).FindAllString(rest, -1)
+		if len(stops) < 5 || len(stops) > 10 {
+			t.Errorf("%s: %d stops", title, len(stops))
+		}
+		for _, s := range stops {
+			if len(named(s)) == 0 {
+				t.Errorf("%s: a stop without a file: %s", title, s)
+			}
+		}
+	}
+}
