@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brunt/internal/inspect/advise"
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const libraryPlan = `config_name: LIBRARY
+target: {protocol: pg, addresses: ["%s"], user: brunt, database: postgres}
+sessions: 2
+tables_schema:
+  - name: book
+    row_count: 20_000
+    columns:
+      - {name: id, type: Integer, range: [1, 20000], unique: true}
+      - {name: author, type: String, range: [10, 24], alphabet: [ru]}
+    primary_keys: [id]
+queries:
+  - name: by author
+    sql: select * from book where author = $1
+    params: [{type: Reference, table: book, column: author}]
+    rate: 50
+load:
+  - constant: {duration: 1s}
+`
+
+// A database is inspected during a run and reported from its bundle; an index is proposed from the
+// bundle, and built, measured, and kept or dropped by what came of it. No password is printed or kept.
+func TestInspectAndAdvise(t *testing.T) {
+	t.Parallel()
+	pg := testserver.Postgres(t, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))
+	ctx := context.Background()
+	dsn := fmt.Sprintf("postgres://brunt:s3cretword@%s/postgres", pg.Addr)
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, sql := range []string{"create extension pg_stat_statements", "create extension hypopg"} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatalf("%s: %v: run: apt-get install -y postgresql-15-hypopg", sql, err)
+		}
+	}
+	dir := t.TempDir()
+	plan := filepath.Join(dir, "library.yml")
+	if err := os.WriteFile(plan, fmt.Appendf(nil, libraryPlan, pg.Addr), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	do := func(want int, args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		code := Main("test", append([]string{"brunt"}, args...), strings.NewReader(""), &out, &errs)
+		all.WriteString(out.String() + errs.String())
+		if code != want && !(want == exitPass && code == exitInvalid) { // machines may be busy
+			t.Fatalf("%q: exit %d, want %d\n%s%s", args, code, want, out.String(), errs.String())
+		}
+		return out.String()
+	}
+	bundle := filepath.Join(dir, "bundle")
+	do(exitPass, "run", plan, "--inspect", "pg="+dsn, "--bundle", bundle, "--no-teardown")
+	report := do(exitPass, "report", bundle)
+	for _, want := range []string{"DATABASE", "STATEMENTS", "by author", "FINDINGS", "[seq-scan]", "PLAN 1", "← discards"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report doesn't say %q:\n%s", want, report)
+		}
+	}
+	if got := do(exitPass, "advise", "--inspect", "pg="+dsn, bundle); !strings.Contains(got, "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") {
+		t.Errorf("not proposed:\n%s", got)
+	}
+	var proofs []advise.Proof
+	got := do(exitPass, "advise", "--inspect", "pg="+dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway", "--no-teardown", "--output", "json", "--results", filepath.Join(dir, "results"))
+	if err := json.Unmarshal([]byte(got), &proofs); err != nil || len(proofs) != 1 || !proofs[0].Built || proofs[0].Why == "" {
+		t.Fatalf("%v: %s", err, got)
+	}
+	var n int
+	if err := conn.QueryRow(ctx, "select count(*) from pg_indexes where indexname = 'book_author_idx'").Scan(&n); err != nil || (n == 1) != proofs[0].Kept {
+		t.Errorf("%d such indexes, %v, though: %+v", n, err, proofs[0])
+	}
+	do(exitBadPlan, "advise", bundle)
+	do(exitBadPlan, "advise", "--inspect", "pg="+dsn, bundle, "--apply")
+	do(exitBadPlan, "run", plan, "--inspect", "mysql=x")
+	do(exitUnreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown")
+	if strings.Contains(all.String(), "s3cretword") {
+		t.Error("the password was printed")
+	}
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if b, _ := os.ReadFile(path); bytes.Contains(b, []byte("s3cretword")) {
+			t.Errorf("%s holds the password", path)
+		}
+		return nil
+	})
+	b, openErr := record.Open(record.OS{}, bundle)
+	if err != nil || openErr != nil || len(b.Run.Inspections) != 1 || b.Run.Inspections[0].File == "" {
+		t.Errorf("%v, %v", err, openErr)
+	}
+}
