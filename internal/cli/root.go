@@ -109,6 +109,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		newSelftest(s), newMerge(s), newExport(s),
 		newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
 	)
+	root.AddCommand(newIntervals(s), newCompare(s), newHistory(s))
 	root.InitDefaultHelpCmd()
 	strictHelp(root)
 	root.InitDefaultCompletionCmd()

@@ -27,7 +27,7 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 		switch {
 		case r.Verdict == "invalid":
 			refused.Invalid = true
-			refuse("%s is invalid: %s", nameOf(r), strings.Join(r.Reasons, "; "))
+			refuse("%s is invalid: %s", nameOf(r), reason(r))
 		case !r.Succeeded():
 			refuse("%s has no successful operation", nameOf(r))
 		case r.Killed:
@@ -55,6 +55,15 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 		}
 	}
 	return refused, append(warnings, smaller(base, candidate)...)
+}
+
+// reason is the first reason of a run's verdict, without the advice.
+func reason(r *result.Result) string {
+	if len(r.Reasons) == 0 {
+		return "its record says no reason"
+	}
+	first, _, _ := strings.Cut(r.Reasons[0], "; ")
+	return first
 }
 
 // smaller are the differences that are told.

@@ -50,12 +50,13 @@ func (o Options) columns() int {
 	return min(max(o.Width, 80), 140)
 }
 
-func (o Options) look() cell.Look {
+// Look is how tables look.
+func (o Options) Look() cell.Look {
 	return cell.Look{Columns: o.columns(), Color: o.Color, Language: o.Language}
 }
 
 // paint emphasizes s; on a terminal without colour it does nothing.
-func (o Options) paint(s string, m cell.Mark) string { return o.look().Paint(s, m) }
+func (o Options) paint(s string, m cell.Mark) string { return o.Look().Paint(s, m) }
 
 // badge paints s in the inverse of a mark's colour.
 func (o Options) badge(s string, m cell.Mark) string {

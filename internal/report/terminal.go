@@ -48,7 +48,7 @@ type printer struct {
 func (p *printer) line(s string) { _, _ = p.out.WriteString(strings.TrimRight(s, " ") + "\n") }
 
 func (p *printer) lines(t cell.Table) {
-	for _, l := range t.Lines(p.o.look()) {
+	for _, l := range t.Lines(p.o.Look()) {
 		p.line(l)
 	}
 }

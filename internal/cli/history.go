@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/history"
+	"brunt/internal/report/cell"
+	"brunt/internal/units"
+)
+
+// defaultHistory is the store unless the user names another.
+const defaultHistory = "history"
+
+func newHistory(s *streams) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "Keep what runs came to, version by version, and find where it changed",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().StringVar(&dir, "store", defaultHistory, "folder of the history; in a git repository it can be committed")
+	store := func() history.Store { return history.Store{Dir: dir} }
+	cmd.AddCommand(newHistoryAdd(s, store), newHistoryShow(s, store, false), newHistoryShow(s, store, true), newHistoryAcknowledge(s, store))
+	return cmd
+}
+
+func newHistoryAdd(s *streams, store func() history.Store) *cobra.Command {
+	var version, series string
+	var commit, anyway bool
+	cmd := &cobra.Command{
+		Use:   "add RESULT...",
+		Short: "Add the runs of one version to the history",
+		Long: `Add the runs of one version to the history. Several runs count as one entry, with their mean. The
+version is --version, or the commit that the current folder is at.`,
+		Example: "  brunt history add --version v1.4.0 results/cars-*",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			runs, err := readResults(args)
+			if err != nil {
+				return err
+			}
+			if version == "" {
+				version = headCommit(".")
+			}
+			e, err := history.NewEntry(runs, series, version, time.Now(), anyway)
+			if err != nil {
+				return refusal(err)
+			}
+			st := store()
+			if err := st.Add(e); err != nil {
+				return usage(err)
+			}
+			if commit {
+				if err := gitCommit(st.Dir, fmt.Sprintf("Add %s of %s", e.Version, e.Series)); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(s.out, "added %s of %q, %d run(s), to %s\n", e.Version, e.Series, len(args), st.Dir)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&version, "version", "", "what was measured: a commit or a release")
+	cmd.Flags().StringVar(&series, "series", "", "name of the series; the plan's name")
+	cmd.Flags().BoolVar(&commit, "commit", false, "commit the history in its git repository")
+	cmd.Flags().BoolVar(&anyway, "anyway", false, "take runs also where that means little: invalid ones, of different plans or machines")
+	return cmd
+}
+
+// newHistoryShow is history show, or history check, which ends with 97 where there is a fresh regression.
+func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.Command {
+	var o history.Options
+	var form, lang string
+	cmd := &cobra.Command{
+		Use: "show", Short: "Show the history and where it changed", Args: cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			st := store()
+			all, damaged, err := st.Series(o)
+			if err != nil {
+				return usage(err)
+			}
+			if len(all) == 0 {
+				return usage(fmt.Errorf("there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
+			}
+			code := exitPass
+			if check && history.Fresh(all) {
+				code = exitRegression
+			}
+			return coded(code, printHistory(s, form, lang, all, o, damaged, check))
+		},
+	}
+	forms := "text, json, md, csv, html"
+	if check {
+		cmd.Use, cmd.Short = "check", "Look for regressions that nobody acknowledged; exit 97 if there are any"
+		forms = "text, json, md, csv, junit"
+	}
+	cmd.Flags().StringVar(&form, "output", "text", "form of the result: "+forms)
+	cmd.Flags().StringVar(&lang, "lang", string(units.English), "language of tables: en or ru")
+	cmd.Flags().IntVar(&o.Window, "window", 50, "versions looked at together")
+	cmd.Flags().Float64Var(&o.P, "max-p", 0.001, "greatest p-value of a change")
+	cmd.Flags().Float64Var(&o.Magnitude, "magnitude", 0, "least relative change; 0 means the greater of 3 % and twice the spread of runs")
+	check2 := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !strings.Contains(", "+forms+",", ", "+form+",") {
+			return usage(fmt.Errorf("--output %s: use %s", form, forms))
+		}
+		if o.Window < 4 || !(o.P > 0 && o.P < 1) || !(o.Magnitude >= 0 && o.Magnitude < 10) {
+			return usage(errors.New("--window must be at least 4, --max-p between 0 and 1, --magnitude a share such as 0.05"))
+		}
+		return check2(cmd, args)
+	}
+	return cmd
+}
+
+func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Command {
+	a := history.Acknowledged{}
+	cmd := &cobra.Command{
+		Use:     "acknowledge VERSION",
+		Short:   "Note that a change was looked at, so that it counts as fresh no more",
+		Example: `  brunt history acknowledge 3f2a91c --reason "checksums are on now"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if strings.TrimSpace(a.Reason) == "" {
+				return usage(errors.New("say why with --reason, for those who read it next year"))
+			}
+			a.Version, a.Added = args[0], time.Now().UTC()
+			st := store()
+			all, _, err := st.Series(history.Options{})
+			if err != nil {
+				return usage(err)
+			}
+			if !history.Has(all, a.Version) {
+				return usage(fmt.Errorf("there is no version %s in %s", a.Version, st.Dir))
+			}
+			if err := st.Acknowledge(a); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.out, "acknowledged %s\n", a.Version)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&a.Reason, "reason", "", "why the change is fine")
+	cmd.Flags().StringVar(&a.Series, "series", "", "only of this series")
+	cmd.Flags().StringVar(&a.Metric, "metric", "", "only of this metric, such as rate")
+	return cmd
+}
+
+// headCommit is the commit that a folder's git repository is at, "" if there is none.
+func headCommit(dir string) string {
+	out, err := exec.Command("git", "-C", dir, "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// gitCommit commits what a folder of a git repository holds.
+func gitCommit(dir, message string) error {
+	for _, args := range [][]string{{"add", "--", "."}, {"commit", "--quiet", "--message", message, "--", "."}} {
+		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+			return fmt.Errorf("the history was written to %s but not committed: %s; commit it by hand", dir, first)
+		}
+	}
+	return nil
+}
+
+// printHistory prints series; of a check only what changed.
+func printHistory(s *streams, form, lang string, all []*history.Series, o history.Options, damaged []int, check bool) error {
+	if len(damaged) > 0 {
+		fmt.Fprintf(s.err, "brunt: note: lines %v of the history can't be read and are left out\n", damaged)
+	}
+	switch form {
+	case "json":
+		return history.JSON(s.out, all)
+	case "junit":
+		return history.JUnit(s.out, all)
+	}
+	return writeTables(s.out, form, lang, func(l units.Language) []cell.Table { return history.Tables(l, all, o, check) })
+}

@@ -1,0 +1,94 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"brunt/internal/compare"
+	"brunt/internal/result"
+)
+
+// mostOperations is up to how many operations each has a history of its own.
+const mostOperations = 20
+
+// NewEntry sums up runs of one version. series is the plan's name if it is empty. Runs that couldn't be
+// compared with each other are refused with a *compare.Refused, unless anyway.
+func NewEntry(runs []*result.Result, series, version string, now time.Time, anyway bool) (Entry, error) {
+	if version == "" {
+		return Entry{}, errors.New("no version; name what was measured with --version, such as a commit or a release")
+	}
+	summary, err := compare.Intervals(runs, compare.Options{Anyway: anyway})
+	if err != nil {
+		return Entry{}, err
+	}
+	first := runs[0]
+	if series == "" {
+		series = first.Name
+	}
+	if series == "" {
+		return Entry{}, fmt.Errorf("%s doesn't tell what it is a run of; name the series with --series", first.Path)
+	}
+	e := Entry{Added: now.UTC(), Series: series, Version: version, Environment: environment(first), Began: first.Started, Count: len(runs)}
+	for _, r := range runs {
+		if r.ID != "" {
+			e.Runs = append(e.Runs, r.ID)
+		}
+		if r.Started.Before(e.Began) {
+			e.Began = r.Started
+		}
+	}
+	several := len(operations(first)) <= mostOperations
+	for _, row := range summary.Rows {
+		if row.Operation != "" && !several || row.Note != "" {
+			continue
+		}
+		m := first.Find(row.Metric, row.Operation)
+		deviation := 0.0
+		if len(runs) > 1 {
+			deviation = row.Deviation * row.Mean.Value
+		}
+		e.Metrics = append(e.Metrics, Metric{
+			Name: row.Metric, Operation: row.Operation, Unit: row.Unit, Better: m.Better,
+			Mean: row.Mean.Value, Deviation: finite(deviation),
+		})
+	}
+	return e, nil
+}
+
+func finite(x float64) float64 {
+	if x != x {
+		return 0
+	}
+	return x
+}
+
+func operations(r *result.Result) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range r.Metrics {
+		if m.Operation != "" {
+			names[m.Operation] = true
+		}
+	}
+	return names
+}
+
+// environment says where a run was made, in the words by which series are told apart: the program, the
+// generator's machine, and which servers it drove, without their versions.
+func environment(r *result.Result) string {
+	parts := []string{r.Program}
+	if m := r.Machine; m != nil {
+		parts = append(parts, fmt.Sprintf("%d × %s", m.Cores, strings.Join(strings.Fields(m.CPU), " ")), m.OS+"/"+m.Arch)
+		if m.CPUQuota != "" {
+			parts = append(parts, "limit "+m.CPUQuota)
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range r.Servers {
+		if product, _, _ := strings.Cut(s, " "); !seen[product] {
+			parts, seen[product] = append(parts, product), true
+		}
+	}
+	return strings.Join(parts, ", ")
+}

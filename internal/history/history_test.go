@@ -1,0 +1,243 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/internal/compare"
+	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/result"
+	"brunt/internal/units"
+)
+
+var then = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// version is an entry of two runs with a rate and a mean response time.
+func version(k int, rate, meanNs float64) Entry {
+	return Entry{
+		Added: then, Series: "cars", Version: fmt.Sprint("v", k), Environment: "here", Count: 2, Runs: []string{fmt.Sprint(k, "a"), fmt.Sprint(k, "b")},
+		Metrics: []Metric{
+			{Name: "rate", Unit: "per_s", Better: result.Higher, Mean: rate, Deviation: rate / 100},
+			{Name: "response.avg", Unit: "ns", Better: result.Lower, Mean: meanNs, Deviation: meanNs / 100},
+		},
+	}
+}
+
+// steps makes a history of versions whose rate has a level for so many versions each.
+func steps(levels ...float64) (all []Entry) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, level := range levels {
+		for range 8 {
+			all = append(all, version(len(all), level*(1+0.005*r.NormFloat64()), 1e9/level))
+		}
+	}
+	return all
+}
+
+func changesOf(all []*Series, metric string) []Change {
+	for _, s := range all {
+		if s.Metric == metric {
+			return s.Changes
+		}
+	}
+	return nil
+}
+
+func TestChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		entries      []Entry
+		acknowledged []Acknowledged
+		changes      int
+		fresh        bool
+		version      string // of the first change
+	}{
+		"level":                        {entries: steps(1000, 1000)},
+		"regression":                   {entries: steps(1000, 900), changes: 1, fresh: true, version: "v8"},
+		"improvement":                  {entries: steps(1000, 1100), changes: 1, version: "v8"},
+		"made good":                    {entries: steps(1000, 1000, 900, 1000), changes: 2, version: "v16"},
+		"made good in part":            {entries: steps(1000, 800, 900), changes: 2, fresh: true, version: "v8"},
+		"acknowledged":                 {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v8", Reason: "checksums"}}, changes: 1, version: "v8"},
+		"another acknowledged":         {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v9", Reason: "checksums"}}, changes: 1, fresh: true, version: "v8"},
+		"acknowledged of other series": {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v8", Series: "bikes", Reason: "x"}}, changes: 1, fresh: true, version: "v8"},
+		"too small":                    {entries: steps(1000, 980)},
+	} {
+		all := All(c.entries, c.acknowledged, Options{})
+		got := changesOf(all, "rate")
+		if len(got) != c.changes || Fresh(all) != c.fresh || c.changes > 0 && got[0].Version != c.version {
+			t.Fatalf("%s: %+v, fresh %v", name, got, Fresh(all))
+		}
+		if c.version == "v8" && got[0].Previous != "v7" {
+			t.Errorf("%s: the version before is %s", name, got[0].Previous)
+		}
+	}
+}
+
+// Runs of the same version that differ by a tenth hide a change of a tenth.
+func TestNoiseHidesSmallChanges(t *testing.T) {
+	entries := steps(1000, 900)
+	for i := range entries {
+		entries[i].Metrics[0].Deviation = entries[i].Metrics[0].Mean / 10
+	}
+	all := All(entries, nil, Options{})
+	if got := changesOf(all, "rate"); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := changesOf(All(entries, nil, Options{Magnitude: 0.05}), "rate"); len(got) != 1 {
+		t.Errorf("with a magnitude of 5 %%: %+v", got)
+	}
+}
+
+func TestVersionsAreInTheOrderOfTheirFirstEntry(t *testing.T) {
+	all := All([]Entry{version(2, 10, 1), version(1, 20, 1), version(2, 30, 1)}, nil, Options{})
+	if p := all[0].Points; len(p) != 2 || p[0].Version != "v2" || p[0].Mean != 20 || p[0].Runs != 4 || p[1].Version != "v1" {
+		t.Errorf("%+v", p)
+	}
+	other := version(3, 10, 1)
+	other.Environment = "there"
+	if all := All([]Entry{version(1, 10, 1), other}, nil, Options{}); len(all) != 4 {
+		t.Errorf("%d series, want those of two environments", len(all))
+	}
+}
+
+func TestStore(t *testing.T) {
+	s := Store{Dir: filepath.Join(t.TempDir(), "a", "b")}
+	if all, damaged, err := s.Entries(); err != nil || len(all) != 0 || len(damaged) != 0 {
+		t.Errorf("an empty store: %v %v %v", all, damaged, err)
+	}
+	for k := range 3 {
+		if err := s.Add(version(k, 10, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Add(version(1, 10, 1)); err == nil || !strings.Contains(err.Error(), "in the history already, as v1") {
+		t.Errorf("a run twice: %v", err)
+	}
+	path := filepath.Join(s.Dir, EntriesFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A crash left half a line; what is added afterwards must be readable.
+	if err := os.WriteFile(path, append(text, `{"schema":1,"ser`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(version(7, 10, 1)); err != nil {
+		t.Fatal(err)
+	}
+	all, damaged, err := s.Entries()
+	if err != nil || len(all) != 4 || len(damaged) != 1 || damaged[0] != 4 || all[3].Version != "v7" || all[3].Schema != SchemaVersion {
+		t.Errorf("%v %v: %+v", err, damaged, all)
+	}
+}
+
+func TestStoreTakesSeveralAtOnce(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	var wait sync.WaitGroup
+	for k := range 20 {
+		wait.Go(func() {
+			if err := s.Add(version(k, 10, 1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if all, damaged, err := s.Entries(); err != nil || len(all) != 20 || len(damaged) != 0 {
+		t.Errorf("%d entries, damaged %v, %v", len(all), damaged, err)
+	}
+}
+
+func TestStoreRefusesWhatIsntIts(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"schema":2,"series":"a","version":"b"}`: "newer than this program reads",
+		`{"a":1}`:        "not an entry",
+		`{"schema":"x"}`: "cannot unmarshal",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, EntriesFile), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := (Store{dir}).Entries(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), EntriesFile+":1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func runs(n int, rate float64) (all []*result.Result) {
+	for i := range n {
+		r := &result.Result{
+			Program: "brunt", ID: fmt.Sprint("r", i), Name: "cars", Servers: []string{"PostgreSQL 15.14"}, Started: then.Add(time.Duration(-i) * time.Hour),
+			Machine: &record.Environment{Cores: 2, CPU: "x  y", OS: "linux", Arch: "amd64"}, Verdict: "pass",
+		}
+		r.Add("rate", "", rate+float64(i))
+		r.Add("errors", "", 0)
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestNewEntry(t *testing.T) {
+	e, err := NewEntry(runs(3, 100), "", "v1", then, false)
+	if err != nil || e.Series != "cars" || e.Count != 3 || len(e.Runs) != 3 || !e.Began.Equal(then.Add(-2*time.Hour)) || e.Metrics[0].Mean != 101 || e.Metrics[0].Deviation != 1 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if e.Environment != "brunt, 2 × x y, linux/amd64, PostgreSQL" {
+		t.Errorf("environment %q", e.Environment)
+	}
+	if _, err := NewEntry(runs(1, 100), "", "", then, false); err == nil || !strings.Contains(err.Error(), "--version") {
+		t.Errorf("%v", err)
+	}
+	nameless := runs(1, 100)
+	nameless[0].Name = ""
+	if _, err := NewEntry(nameless, "", "v1", then, false); err == nil || !strings.Contains(err.Error(), "--series") {
+		t.Errorf("%v", err)
+	}
+	bad := runs(2, 100)
+	bad[1].Verdict = "invalid"
+	var refused *compare.Refused
+	if _, err := NewEntry(bad, "", "v1", then, false); !errors.As(err, &refused) || !refused.Invalid {
+		t.Errorf("%v", err)
+	}
+	if _, err := NewEntry(bad, "x", "v1", then, true); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	all := All(steps(1000, 900), nil, Options{})
+	var b bytes.Buffer
+	if err := cell.WriteText(&b, cell.Look{}, Tables(units.English, all, Options{}, false)...); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"v8 ", "REGRESSION", "lag-1 autocorrelation", "CARS", "v15 "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := JSON(&b, all); err != nil || !json.Valid(b.Bytes()) || !strings.Contains(b.String(), `"fresh": true`) {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	if err := JUnit(&b, all); err != nil {
+		t.Fatal(err)
+	}
+	var suites struct {
+		Suites []struct {
+			Failures int `xml:"failures,attr"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || suites.Suites[0].Failures != 2 {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

@@ -1,0 +1,184 @@
+package history
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"brunt/internal/result"
+	"brunt/internal/stats"
+)
+
+// Series is one metric over versions, oldest first.
+type Series struct {
+	Name        string
+	Environment string
+	Metric      string
+	Operation   string
+	Unit        string
+	Better      result.Better
+	Points      []Point
+	// Noise is the standard deviation of runs of the same version as a share of their mean, 0 if no
+	// version was run twice.
+	Noise float64
+	// Autocorrelation is the lag-1 autocorrelation of the points: with much of it, changes are found
+	// that aren't there.
+	Autocorrelation float64
+	Changes         []Change
+}
+
+// Point is one version.
+type Point struct {
+	Version string
+	Mean    float64
+	Runs    int
+}
+
+// Change is where a series changed its level.
+type Change struct {
+	stats.ChangePoint
+	Version      string // the first on the new level
+	Previous     string // the last on the old one
+	Worse        bool
+	Acknowledged string // the reason, "" if nobody acknowledged it
+	Fresh        bool   // worse, not acknowledged, and not made good since
+}
+
+// leastMagnitude is the least change that counts; see Options.
+const leastMagnitude = 0.03
+
+// Options are how changes are looked for. The zero value means the defaults named beside each.
+type Options struct {
+	Window    int     // versions looked at together; 50
+	P         float64 // the greatest p-value of a change; 0.001
+	Magnitude float64 // the least relative change; the greater of 3 % and twice the series' Noise
+}
+
+// level is the greatest p-value of a change.
+func (o Options) level() float64 {
+	if o.P == 0 {
+		return 0.001
+	}
+	return o.P
+}
+
+// All makes the series of a history, and finds their changes. The order of versions is that in which
+// they were first added.
+func All(entries []Entry, acknowledged []Acknowledged, o Options) []*Series {
+	var all []*Series
+	for _, e := range entries {
+		for _, m := range e.Metrics {
+			of := func(s *Series) bool {
+				return s.Name == e.Series && s.Environment == e.Environment && s.Metric == m.Name && s.Operation == m.Operation
+			}
+			i := slices.IndexFunc(all, of)
+			if i < 0 {
+				i = len(all)
+				all = append(all, &Series{
+					Name: e.Series, Environment: e.Environment, Metric: m.Name, Operation: m.Operation, Unit: m.Unit, Better: m.Better,
+				})
+			}
+			all[i].add(e.Version, m.Mean, max(e.Count, 1))
+		}
+	}
+	for _, s := range all {
+		s.Noise = noise(entries, s)
+		s.find(acknowledged, o)
+	}
+	slices.SortStableFunc(all, func(a, b *Series) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Environment, b.Environment))
+	})
+	return all
+}
+
+// add puts a version's mean to the others of that version.
+func (s *Series) add(version string, mean float64, runs int) {
+	for i := range s.Points {
+		if p := &s.Points[i]; p.Version == version {
+			p.Mean = (p.Mean*float64(p.Runs) + mean*float64(runs)) / float64(p.Runs+runs)
+			p.Runs += runs
+			return
+		}
+	}
+	s.Points = append(s.Points, Point{version, mean, runs})
+}
+
+// noise is the root mean square of the entries' coefficients of variation.
+func noise(entries []Entry, s *Series) float64 {
+	var sum, n float64
+	for _, e := range entries {
+		if e.Series != s.Name || e.Environment != s.Environment {
+			continue
+		}
+		for _, m := range e.Metrics {
+			if m.Name == s.Metric && m.Operation == s.Operation && e.Count > 1 && m.Mean != 0 {
+				sum += m.Deviation * m.Deviation / (m.Mean * m.Mean)
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return math.Sqrt(sum / n)
+}
+
+// find looks for changes.
+func (s *Series) find(acknowledged []Acknowledged, o Options) {
+	means := make([]float64, len(s.Points))
+	for i, p := range s.Points {
+		means[i] = p.Mean
+	}
+	s.Autocorrelation = stats.Autocorrelation(means)
+	least := o.Magnitude
+	if least == 0 {
+		least = max(leastMagnitude, 2*s.Noise)
+	}
+	points := stats.ChangePoints(means, stats.ChangeOptions{Window: o.Window, P: o.P, Magnitude: least})
+	for _, p := range points {
+		c := Change{ChangePoint: p, Version: s.Points[p.Index].Version, Previous: s.Points[p.Index-1].Version}
+		c.Worse = s.worse(p.Before, p.After)
+		for _, a := range acknowledged {
+			if a.Version == c.Version && (a.Series == "" || a.Series == s.Name) && (a.Metric == "" || a.Metric == s.Metric) {
+				c.Acknowledged = cmp.Or(a.Reason, "acknowledged")
+			}
+		}
+		// What the last level is to the one before the change says whether it was made good.
+		now := points[len(points)-1].After
+		good := !s.worse(p.Before, now) || math.Abs(now-p.Before) <= least*math.Abs(p.Before)
+		c.Fresh = c.Worse && c.Acknowledged == "" && !good
+		s.Changes = append(s.Changes, c)
+	}
+}
+
+func (s *Series) worse(before, after float64) bool {
+	return s.Better == result.Higher && after < before || s.Better == result.Lower && after > before
+}
+
+// Fresh reports whether any series has a fresh regression.
+func Fresh(all []*Series) bool {
+	return slices.ContainsFunc(all, func(s *Series) bool {
+		return slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Fresh })
+	})
+}
+
+// Has reports whether any series has that version.
+func Has(all []*Series, version string) bool {
+	return slices.ContainsFunc(all, func(s *Series) bool {
+		return slices.ContainsFunc(s.Points, func(p Point) bool { return p.Version == version })
+	})
+}
+
+// Series reads the store and makes its series. damaged are the lines of history.ndjson that couldn't be
+// read.
+func (s Store) Series(o Options) (all []*Series, damaged []int, err error) {
+	entries, damaged, err := s.Entries()
+	if err != nil {
+		return nil, nil, err
+	}
+	acknowledged, err := s.Acknowledged()
+	if err != nil {
+		return nil, nil, err
+	}
+	return All(entries, acknowledged, o), damaged, nil
+}

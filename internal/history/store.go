@@ -1,0 +1,168 @@
+// Package history keeps what runs came to, version by version, and finds where that changed.
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"brunt/internal/result"
+)
+
+// The files of a store.
+const (
+	EntriesFile      = "history.ndjson"
+	AcknowledgedFile = "acknowledged.ndjson"
+)
+
+// SchemaVersion is the version of the entries that this package writes.
+const SchemaVersion = 1
+
+// Entry is what the runs of one version came to: a line of history.ndjson.
+type Entry struct {
+	Schema      int       `json:"schema"`
+	Added       time.Time `json:"added"`
+	Series      string    `json:"series"`      // what is repeated: usually the plan's name
+	Version     string    `json:"version"`     // of what is measured: a commit or a release
+	Environment string    `json:"environment"` // where: series of different environments are different
+	Began       time.Time `json:"began"`       // of the first run
+	Count       int       `json:"count"`       // of runs
+	Runs        []string  `json:"runs"`        // their identities, as far as they have any
+	Metrics     []Metric  `json:"metrics"`
+}
+
+// Metric is one metric over an entry's runs.
+type Metric struct {
+	Name      string        `json:"name"`
+	Operation string        `json:"operation,omitempty"`
+	Unit      string        `json:"unit"`
+	Better    result.Better `json:"better"` // 1 higher, 2 lower
+	Mean      float64       `json:"mean"`
+	Deviation float64       `json:"deviation"` // standard deviation; 0 of one run
+}
+
+// Acknowledged is a change that was looked at: a line of acknowledged.ndjson. Empty fields mean all.
+type Acknowledged struct {
+	Added   time.Time `json:"added"`
+	Version string    `json:"version"` // where the change begins
+	Series  string    `json:"series,omitempty"`
+	Metric  string    `json:"metric,omitempty"`
+	Reason  string    `json:"reason"`
+}
+
+// Store is a folder of histories, which may be in a git repository.
+type Store struct{ Dir string }
+
+// Entries reads all entries in the order in which they were added, and tells the numbers of the lines
+// that couldn't be read, as a crash leaves them. A store without any has none.
+func (s Store) Entries() (all []Entry, damaged []int, err error) {
+	damaged, err = readLines(filepath.Join(s.Dir, EntriesFile), func(line []byte) error {
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		switch {
+		case e.Schema < 1 || e.Series == "" || e.Version == "":
+			return errors.New("not an entry of a history")
+		case e.Schema > SchemaVersion:
+			return fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", e.Schema, SchemaVersion)
+		}
+		all = append(all, e)
+		return nil
+	})
+	return all, damaged, err
+}
+
+// Acknowledged reads what was acknowledged.
+func (s Store) Acknowledged() ([]Acknowledged, error) {
+	var all []Acknowledged
+	_, err := readLines(filepath.Join(s.Dir, AcknowledgedFile), func(line []byte) error {
+		var a Acknowledged
+		err := json.Unmarshal(line, &a)
+		if err == nil && a.Version == "" {
+			err = errors.New("it names no version")
+		}
+		all = append(all, a)
+		return err
+	})
+	return all, err
+}
+
+// Add appends an entry, making the folder if need be. It refuses runs that are there already.
+func (s Store) Add(e Entry) error {
+	have, _, err := s.Entries()
+	if err != nil {
+		return err
+	}
+	for _, h := range have {
+		for _, id := range e.Runs {
+			if slices.Contains(h.Runs, id) {
+				return fmt.Errorf("run %s is in the history already, as %s of %q; add each run once", id, h.Version, h.Series)
+			}
+		}
+	}
+	e.Schema = SchemaVersion
+	return s.append(EntriesFile, e)
+}
+
+// Acknowledge appends that a change was looked at.
+func (s Store) Acknowledge(a Acknowledged) error { return s.append(AcknowledgedFile, a) }
+
+// append adds a line in one write, durably. What a crash left of a line before it is ended first.
+func (s Store) append(name string, v any) (err error) {
+	path := filepath.Join(s.Dir, name)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("add to %s: %w; name a folder that can be written with --store", path, err)
+		}
+	}()
+	if err = os.MkdirAll(s.Dir, 0o755); err != nil {
+		return err
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if old, readErr := os.ReadFile(path); readErr == nil && len(old) > 0 && old[len(old)-1] != '\n' {
+		line = append([]byte{'\n'}, line...)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(line)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// readLines calls f with every line of a file that is JSON, and tells the numbers of the others. What f
+// refuses is the user's to mend.
+func readLines(path string, f func(line []byte) error) (damaged []int, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0:
+		case !json.Valid(line):
+			damaged = append(damaged, n)
+		default:
+			if err := f(line); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+			}
+		}
+	}
+	return damaged, nil
+}

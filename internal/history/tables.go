@@ -1,0 +1,229 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"brunt/internal/report/cell"
+	"brunt/internal/report/junit"
+	"brunt/internal/report/words"
+	"brunt/internal/units"
+)
+
+// fewVersions is below how many versions changes can hardly be found.
+const fewVersions = 6
+
+// dependent is the autocorrelation above which a series' changes are doubtful.
+const dependent = 0.5
+
+// Tables are the series for people: each with its versions and changes. brief leaves out the versions
+// and what never changed.
+func Tables(l units.Language, all []*Series, o Options, brief bool) []cell.Table {
+	tables := []cell.Table{changesTable(l, all, o), seriesTable(l, all)}
+	if brief {
+		return tables
+	}
+	for start := 0; start < len(all); {
+		end := start
+		for end < len(all) && all[end].Name == all[start].Name && all[end].Environment == all[start].Environment {
+			end++
+		}
+		tables = append(tables, versionsTable(l, all[start:end]))
+		start = end
+	}
+	return tables
+}
+
+// changesTable lists the changes of all series.
+func changesTable(l units.Language, all []*Series, o Options) cell.Table {
+	t := cell.Table{
+		ID: "changes", Title: words.In(l, "CHANGES"), Note: words.In(l, "where the level changed (E-divisive, p ≤ %s)", fmt.Sprint(o.level())),
+		Columns: []cell.Column{
+			{Head: words.In(l, "version"), Left: true}, {Head: words.In(l, "series"), Left: true, Priority: 1}, {Head: words.In(l, "metric"), Left: true},
+			{Head: words.In(l, "before")}, {Head: words.In(l, "after")}, {Head: words.In(l, "change")}, {Head: "p", Priority: 3},
+			{Head: words.In(l, "state"), Left: true},
+		},
+	}
+	for _, s := range all {
+		for i := range s.Changes {
+			c := &s.Changes[i]
+			t.Add(cell.Text(c.Version), cell.Text(s.Name), cell.Text(s.Title()), figure(c.Before, s.Unit), figure(c.After, s.Unit),
+				changeOf(c), cell.Text(fmt.Sprintf("%.1g", c.P)), state(l, s, c))
+		}
+	}
+	if len(t.Rows) == 0 {
+		t.Foot = append(t.Foot, words.In(l, "no changes"))
+	}
+	return t
+}
+
+// figure is a cell of a metric; means of counts are rounded.
+func figure(x float64, unit string) cell.Cell {
+	if unit == "count" {
+		x = math.Round(x)
+	}
+	return cell.Figure(x, unit)
+}
+
+func changeOf(c *Change) cell.Cell {
+	if c.Before == 0 {
+		return cell.None()
+	}
+	return cell.Figure(c.After/c.Before-1, "change")
+}
+
+func state(l units.Language, s *Series, c *Change) cell.Cell {
+	switch {
+	case c.Fresh:
+		return cell.Text(words.In(l, "REGRESSION")).Marked(cell.Bad)
+	case c.Acknowledged != "":
+		return cell.Text(words.In(l, "acknowledged: %s", c.Acknowledged)).Marked(cell.Dim)
+	case c.Worse:
+		return cell.Text(words.In(l, "worse, made good since")).Marked(cell.Dim)
+	case s.worse(c.After, c.Before):
+		return cell.Text(words.In(l, "improvement")).Marked(cell.Good)
+	}
+	return cell.Text(words.In(l, "change"))
+}
+
+// Title is what the series is called among those of its name: its metric and operation.
+func (s *Series) Title() string {
+	if s.Operation != "" {
+		return s.Operation + ": " + s.Metric
+	}
+	return s.Metric
+}
+
+// seriesTable says what can be known of each series.
+func seriesTable(l units.Language, all []*Series) cell.Table {
+	t := cell.Table{
+		ID: "series", Title: words.In(l, "SERIES"),
+		Columns: []cell.Column{
+			{Head: words.In(l, "series"), Left: true}, {Head: words.In(l, "metric"), Left: true}, {Head: words.In(l, "versions")},
+			{Head: words.In(l, "last")}, {Head: words.In(l, "spread of runs"), Priority: 1}, {Head: words.In(l, "lag-1 autocorrelation")},
+			{Head: words.In(l, "changes")},
+		},
+	}
+	few, doubtful := false, false
+	for _, s := range all {
+		last := s.Points[len(s.Points)-1].Mean
+		t.Add(cell.Text(s.Name), cell.Text(s.Title()), cell.Count(len(s.Points)), figure(last, s.Unit),
+			cell.Figure(s.Noise, "share"), cell.Text(fmt.Sprintf("%.2f", s.Autocorrelation)), cell.Count(len(s.Changes)))
+		few = few || len(s.Points) < fewVersions
+		doubtful = doubtful || len(s.Points) >= fewVersions && len(s.Changes) == 0 && s.Autocorrelation > dependent
+	}
+	if few {
+		t.Foot = append(t.Foot, words.In(l, "changes show from about %d versions on: 3 before and 3 after", fewVersions))
+	}
+	if doubtful {
+		t.Foot = append(t.Foot, words.In(l, "versions that depend on those before them (autocorrelation above 0.5) make false alarms: measure from the same state each time"))
+	}
+	return t
+}
+
+// versionsTable has the headline metrics of a series of runs by version, the newest first.
+func versionsTable(l units.Language, of []*Series) cell.Table {
+	t := cell.Table{
+		ID: "versions-" + of[0].Name, Title: strings.ToUpper(of[0].Name), Note: of[0].Environment,
+		Columns: []cell.Column{{Head: words.In(l, "version"), Left: true}, {Head: words.In(l, "runs")}},
+	}
+	var shown []*Series
+	for _, name := range []string{"rate", "response.avg", "response.p(50)", "response.p(95)", "response.p(99)", "errors"} {
+		if i := slices.IndexFunc(of, func(s *Series) bool { return s.Metric == name && s.Operation == "" }); i >= 0 {
+			shown = append(shown, of[i])
+			t.Columns = append(t.Columns, cell.Column{Head: name, Priority: len(shown)})
+		}
+	}
+	if len(shown) == 0 {
+		return t
+	}
+	for _, p := range slices.Backward(shown[0].Points) {
+		row := []cell.Cell{cell.Text(p.Version), cell.Count(p.Runs)}
+		for _, s := range shown {
+			k := slices.IndexFunc(s.Points, func(q Point) bool { return q.Version == p.Version })
+			if k < 0 {
+				row = append(row, cell.None())
+				continue
+			}
+			f := figure(s.Points[k].Mean, s.Unit)
+			for _, c := range s.Changes {
+				if c.Index == k && c.Worse {
+					f = f.Marked(cell.Bad)
+				} else if c.Index == k {
+					f = f.Marked(cell.Good)
+				}
+			}
+			row = append(row, f)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// JSON writes the series with their changes.
+func JSON(w io.Writer, all []*Series) error {
+	type point struct {
+		Version string  `json:"version"`
+		Mean    float64 `json:"mean"`
+		Runs    int     `json:"runs"`
+	}
+	type change struct {
+		Version      string  `json:"version"`
+		Previous     string  `json:"previous"`
+		Before       float64 `json:"before"`
+		After        float64 `json:"after"`
+		P            float64 `json:"p"`
+		Worse        bool    `json:"worse"`
+		Fresh        bool    `json:"fresh"`
+		Acknowledged string  `json:"acknowledged,omitempty"`
+	}
+	type series struct {
+		Name            string   `json:"series"`
+		Environment     string   `json:"environment"`
+		Metric          string   `json:"metric"`
+		Operation       string   `json:"operation,omitempty"`
+		Unit            string   `json:"unit"`
+		Noise           float64  `json:"spread_of_runs"`
+		Autocorrelation float64  `json:"lag_1_autocorrelation"`
+		Points          []point  `json:"points"`
+		Changes         []change `json:"changes"`
+	}
+	out := []series{}
+	for _, s := range all {
+		one := series{s.Name, s.Environment, s.Metric, s.Operation, s.Unit, s.Noise, s.Autocorrelation, nil, []change{}}
+		for _, p := range s.Points {
+			one.Points = append(one.Points, point(p))
+		}
+		for _, c := range s.Changes {
+			one.Changes = append(one.Changes, change{c.Version, c.Previous, c.Before, c.After, finite(c.P), c.Worse, c.Fresh, c.Acknowledged})
+		}
+		out = append(out, one)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(out)
+}
+
+// JUnit writes a suite with a case for each series: one with a fresh regression fails.
+func JUnit(w io.Writer, all []*Series) error {
+	suite := junit.Suite{Name: "history"}
+	for _, s := range all {
+		c := junit.Case{Class: "brunt.history." + s.Name, Name: s.Title()}
+		if len(s.Points) < fewVersions {
+			c.Skipped = fmt.Sprintf("%d versions: changes show from about %d on", len(s.Points), fewVersions)
+		}
+		for i := range s.Changes {
+			if x := &s.Changes[i]; x.Fresh {
+				c.Failure = fmt.Sprintf("since %s: %s → %s (%s)", x.Version, units.Value(x.Before, s.Unit), units.Value(x.After, s.Unit),
+					units.Value(x.After/x.Before-1, "change"))
+			}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	return junit.Write(w, suite)
+}
