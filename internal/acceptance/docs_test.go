@@ -72,6 +72,8 @@ func addressOf(t *testing.T, port string) string {
 		return get(port, func(tb testserver.TB) *testserver.Server {
 			return testserver.Tarantool(tb, testserver.Lua(stressInTarantool+"\nbox.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
 		})
+	case "3391", "3392":
+		return carsRouter(t, get, port)
 	case "6379":
 		return servers.Redis(t).Addr
 	case "2379":
@@ -84,6 +86,22 @@ func addressOf(t *testing.T, port string) string {
 		return get(port, func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb) })
 	}
 	return ""
+}
+
+// carsRouter is a router of the application in examples/cars, which has two, and two storages.
+func carsRouter(t *testing.T, get func(key string, start func(tb testserver.TB) *testserver.Server) string, key string) string {
+	t.Helper()
+	program, err := os.ReadFile("../../examples/cars/cars.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(call string) func(tb testserver.TB) *testserver.Server {
+		return func(tb testserver.TB) *testserver.Server {
+			return testserver.Tarantool(tb, testserver.Lua(string(program)+"\n"+call))
+		}
+	}
+	storages := fmt.Sprintf("{'%s', '%s'}", get("storage1", start("cars_storage()")), get("storage2", start("cars_storage()")))
+	return get(key, start("cars_router("+storages+")"))
 }
 
 // toTestServers replaces the documentation's addresses.

@@ -128,6 +128,8 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 	w.number("gc_pause_ns", uint64(max(p.health.GCPauseNsMax, 0)))
 	w.number("throttled_ns", uint64(max(p.health.CgroupThrottledNs, 0)))
 	w.number("paused_ns", uint64(max(p.health.PausedNs, 0)))
+	w.number("others_ns", uint64(max(p.health.OthersNs, 0)))
+	w.number("steal_ns", uint64(max(p.health.StealNs, 0)))
 	w.end(p.unixNs)
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -49,7 +48,7 @@ type transfer struct {
 type pusher struct {
 	to     destination
 	client *http.Client
-	names  atomic.Pointer[names] // nil until it has started
+	names  *names
 	bound  int
 	pause  func(attempt int) time.Duration
 
@@ -83,8 +82,7 @@ func backoff(attempt int) time.Duration {
 
 func (p *pusher) start(n *names) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel = cancel
-	p.names.Store(n)
+	p.names, p.cancel = n, cancel
 	go func() {
 		defer close(p.done)
 		p.run(ctx)
@@ -159,7 +157,7 @@ func (p *pusher) run(ctx context.Context) {
 func (p *pusher) send(ctx context.Context, batch []*point) {
 	p.setWaiting(len(batch))
 	defer p.setWaiting(0)
-	body, err := p.to.encode(p.names.Load(), batch, p.before)
+	body, err := p.to.encode(p.names, batch, p.before)
 	if err != nil {
 		p.lose(ctx, len(batch), err)
 		return

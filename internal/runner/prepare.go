@@ -39,7 +39,7 @@ func newStand(ctx context.Context, p *plan.Plan, patient patience) (*stand, erro
 	}
 	p.Target.Protocol = canonical
 	s := &stand{plan: p, driver: d}
-	if s.targets, err = targetsOf(p); err != nil {
+	if s.targets, err = Targets(p); err != nil {
 		return nil, &UsageError{err}
 	}
 	if s.first, err = s.meet(ctx, patient); err != nil {

@@ -15,8 +15,8 @@ import (
 	"brunt/internal/secret"
 )
 
-// targetsOf completes the plan's target: one driver.Target an address.
-func targetsOf(p *plan.Plan) ([]driver.Target, error) {
+// Targets completes the plan's target: one driver.Target an address. An error is one line for the user.
+func Targets(p *plan.Plan) ([]driver.Target, error) {
 	t := &p.Target
 	secure, err := tlsOf(&t.TLS)
 	if err != nil {

@@ -106,11 +106,8 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 		return nil, refused
 	}
 	for i := range requests {
-		switch r := &requests[i]; {
-		case p.Requests[i].Verb == driver.Batch && r.Verb == driver.Update:
-			return nil, driver.Bad("request %q: DynamoDB has no batches of updates", p.Requests[i].Name)
-		case r.Verb == driver.Read && r.Rows > 100, r.Verb != driver.Read && r.Rows > 25:
-			return nil, driver.Bad("request %q: DynamoDB's batches are of at most 100 reads or 25 writes", p.Requests[i].Name)
+		if refused := admit(&p.Requests[i], &requests[i]); refused != nil {
+			return nil, refused
 		}
 	}
 	c, refused := d.open(ctx, t)
@@ -119,6 +116,17 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	}
 	c.requests = requests
 	return c, nil
+}
+
+// admit refuses what DynamoDB's batches can't hold.
+func admit(req *driver.Request, r *kv.Request) *driver.Error {
+	switch {
+	case req.Verb == driver.Batch && r.Verb == driver.Update:
+		return driver.Refused(req, "DynamoDB has no batches of updates")
+	case r.Verb == driver.Read && r.Rows > 100, r.Verb != driver.Read && r.Rows > 25:
+		return driver.Refused(req, "DynamoDB's batches are of at most 100 reads or 25 writes")
+	}
+	return nil
 }
 
 // Describe says what answers. The service doesn't tell its version.

@@ -17,6 +17,7 @@ import (
 type conn struct {
 	library    *tarantool.Connection
 	statements []statement
+	options    options
 	buffer     []byte
 }
 
@@ -27,18 +28,8 @@ type quiet struct{}
 func (quiet) Report(tarantool.ConnLogKind, *tarantool.Connection, ...any) {}
 
 func dialLibrary(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
-	c, err := tarantool.Connect(ctx, tarantool.NetDialer{Address: t.Address, User: t.User, Password: t.Password},
-		tarantool.Opts{SkipSchema: true, Logger: quiet{}, Concurrency: 1})
-	if err == nil {
-		return &conn{library: c}, nil
-	}
-	// The library's texts say little: a connection of our own finds out what is wrong.
-	l, failure := dialLink(ctx, t)
-	if failure != nil {
-		return nil, failure
-	}
-	l.Close()
-	return nil, connectError(ctx, t, err)
+	c, err := Connect(ctx, t, tarantool.Opts{SkipSchema: true, Concurrency: 1})
+	return &conn{library: c}, err
 }
 
 // raw is a request whose body is ready.

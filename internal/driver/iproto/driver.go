@@ -71,6 +71,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if err != nil {
 		return nil, err
 	}
+	c.options = o
 	if c.statements, err = compile(ctx, c, o, p); err != nil {
 		c.Close()
 		return nil, err

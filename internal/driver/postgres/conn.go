@@ -155,10 +155,17 @@ func readRows(rows *pgconn.ResultReader, captures []captured, reply *driver.Repl
 }
 
 func drain(rows *pgconn.ResultReader, captures []captured, reply *driver.Reply) (tag string, err error) {
+	var whole *wholeRows
+	if reply.Each != nil {
+		whole = newWholeRows(rows.FieldDescriptions())
+	}
 	for first := true; rows.NextRow(); first = false {
 		reply.Rows++
 		if first && len(captures) > 0 {
 			capture(rows.Values(), captures, reply)
+		}
+		if whole != nil {
+			whole.give(rows.Values(), reply)
 		}
 	}
 	command, err := rows.Close()

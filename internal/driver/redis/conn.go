@@ -125,6 +125,9 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 	switch {
 	case err == nil:
 		read(r, cmd.Val(), reply)
+		if reply.Each != nil && reply.Class == driver.OK {
+			give(cmd.Val(), reply.Each)
+		}
 	case errors.Is(err, goredis.Nil):
 		reply.Missing = true
 	case errors.As(err, &answer):

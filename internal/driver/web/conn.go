@@ -23,6 +23,7 @@ const maxCaptured = 1 << 20
 // conn is a session of the library tier: one connection, or one to each origin, never retried behind
 // our back.
 type conn struct {
+	driver    *Driver
 	target    driver.Target
 	scheme    string
 	plan      *prepared
@@ -38,7 +39,7 @@ type conn struct {
 }
 
 func newConn(d *Driver, t driver.Target, p *prepared) *conn {
-	c := &conn{target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)), scratch: make([]byte, 32<<10)}
+	c := &conn{driver: d, target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)), scratch: make([]byte, 32<<10)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(!p.options.http1)
@@ -221,7 +222,7 @@ func (c *conn) read(r *request, id int, response *http.Response, reply *driver.R
 		if hashing {
 			hash = fnv1a(hash, c.scratch[:n])
 		}
-		if r.needsBody {
+		if r.needsBody || reply.Each != nil {
 			kept = append(kept, c.scratch[:min(n, maxCaptured-len(kept))]...)
 		}
 		if err == io.EOF {
@@ -233,6 +234,9 @@ func (c *conn) read(r *request, id int, response *http.Response, reply *driver.R
 	}
 	c.text = kept
 	reply.BadHash = hashing && hash != r.web.Hash
+	if reply.Each != nil {
+		c.give(response, kept, reply)
+	}
 	for i := range r.captures {
 		k, v := &r.captures[i], &reply.Captured[i]
 		switch k.from {

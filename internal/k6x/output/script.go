@@ -12,7 +12,6 @@ import (
 
 	"go.k6.io/k6/v2/output"
 
-	"brunt/internal/k6x/executor"
 	"brunt/internal/k6x/session"
 )
 
@@ -28,7 +27,7 @@ func scriptOf(p *output.Params) session.Script {
 	if data, err := os.ReadFile(path); err == nil {
 		fmt.Fprintf(&text, "sha256: %x\n", sha256.Sum256(data))
 	}
-	open, closed, native := 0, 0, 0
+	open, closed := 0, 0
 	var names []string
 	for scenario := range p.ScriptOptions.Scenarios {
 		names = append(names, scenario)
@@ -40,9 +39,6 @@ func scriptOf(p *output.Params) session.Script {
 	for _, scenario := range names {
 		c := p.ScriptOptions.Scenarios[scenario]
 		fmt.Fprintf(&text, "  %q: {executor: %q, exec: %q, starts: %q}\n", scenario, c.GetType(), c.GetExec(), c.GetStartTime())
-		if c.GetType() == executor.NativeType {
-			native++
-		}
 		if o, ok := c.(interface{ Open() bool }); ok && o.Open() {
 			open++
 		} else {
@@ -56,5 +52,5 @@ func scriptOf(p *output.Params) session.Script {
 	case closed == 0:
 		model = "open"
 	}
-	return session.Script{Name: name, Text: []byte(text.String()), LoadModel: model, Native: native == len(names) && native > 0}
+	return session.Script{Name: name, Text: []byte(text.String()), LoadModel: model}
 }

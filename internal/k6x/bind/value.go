@@ -1,0 +1,217 @@
+//go:build !nok6
+
+package bind
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"brunt/internal/gen"
+)
+
+// maxSafe is the greatest whole number that a number of JavaScript holds exactly with all below it.
+const maxSafe = 1<<53 - 1
+
+// Typed is a value of a type that JavaScript lacks: a decimal, a UUID, or a whole number that is to be
+// sent as a double. Scripts make it by functions of the modules and get decimals as such.
+type Typed struct{ Value gen.Value }
+
+// ToString is the value's text, for scripts.
+func (t *Typed) ToString() string { return string(t.Value.AppendText(nil)) }
+
+// String is the value's text.
+func (t *Typed) String() string { return t.ToString() }
+
+// ToJSON is what JSON.stringify writes, for scripts: the text, which loses nothing.
+func (t *Typed) ToJSON() string { return t.ToString() }
+
+// ValueOf is the number nearest to the value, for arithmetic in scripts.
+func (t *Typed) ValueOf() float64 {
+	switch t.Value.Kind {
+	case gen.Decimal:
+		return float64(t.Value.I) / math.Pow10(int(t.Value.Scale))
+	case gen.Float:
+		return t.Value.F
+	}
+	return math.NaN()
+}
+
+// Types are the functions that make typed values: decimal, double and uuid.
+func Types() map[string]Func {
+	return map[string]Func{
+		"decimal": func(a *Args) (any, error) {
+			text := a.Text(0, "the number's text")
+			v, ok := Decimal(text)
+			if a.Err() == nil && !ok {
+				a.Failf("%q is no decimal of at most 18 digits, such as \"12.50\"", text)
+			}
+			return &Typed{v}, nil
+		},
+		"double": func(a *Args) (any, error) {
+			x := a.At(0)
+			switch x.Export().(type) {
+			case int64, float64:
+			default:
+				a.Fault(0, "the number", "a number")
+			}
+			return &Typed{gen.Value{Kind: gen.Float, F: x.ToFloat()}}, nil
+		},
+		"uuid": func(a *Args) (any, error) {
+			text := a.Text(0, "the UUID's text")
+			b, ok := uuid(text)
+			if a.Err() == nil && !ok {
+				a.Failf("%q is no UUID, such as \"d3b07384-d113-4ec6-a3f1-8a1f0c2b5e77\"", text)
+			}
+			return &Typed{gen.Value{Kind: gen.UUID, B: b}}, nil
+		},
+	}
+}
+
+// Decimal reads a decimal number of at most 18 digits.
+func Decimal(text string) (v gen.Value, ok bool) {
+	digits := strings.TrimLeft(text, "+-")
+	before, after, _ := strings.Cut(digits, ".")
+	if len(text)-len(digits) > 1 || before+after == "" || len(before)+len(after) > 18 {
+		return v, false
+	}
+	for _, c := range before + after {
+		if c < '0' || c > '9' {
+			return v, false
+		}
+		v.I = v.I*10 + int64(c-'0')
+	}
+	if strings.HasPrefix(text, "-") {
+		v.I = -v.I
+	}
+	v.Kind, v.Scale = gen.Decimal, uint8(len(after))
+	return v, true
+}
+
+func uuid(text string) ([]byte, bool) {
+	b := make([]byte, 16)
+	if len(text) != 36 {
+		return nil, false
+	}
+	n, err := fmt.Sscanf(text, "%08x-%04x-%04x-%04x-%012x", new(uint32), new(uint16), new(uint16), new(uint16), new(uint64))
+	if err != nil || n != 5 {
+		return nil, false
+	}
+	_, err = fmt.Sscanf(strings.ReplaceAll(text, "-", ""), "%32x", &b)
+	return b, err == nil && len(b) == 16
+}
+
+// Value makes a value of JavaScript. Whole numbers beyond 2^53 become BigInts, bytes a Uint8Array,
+// times a Date, JSON what it says, decimals a Typed; lists and maps are made anew.
+func (v *VU) Value(x any) sobek.Value {
+	switch x := x.(type) {
+	case nil:
+		return sobek.Null()
+	case sobek.Value:
+		return x
+	case *gen.Value:
+		return v.generated(x)
+	case int64:
+		if x > maxSafe || x < -maxSafe {
+			return v.Runtime().ToValue(big.NewInt(x))
+		}
+	case uint64:
+		if x > maxSafe {
+			return v.Runtime().ToValue(new(big.Int).SetUint64(x))
+		}
+	case []byte:
+		return v.made(v.bytes, v.Runtime().ToValue(v.Runtime().NewArrayBuffer(x)))
+	case time.Time:
+		return v.made(v.date, v.Runtime().ToValue(x.UnixMilli()))
+	case []any:
+		items := make([]any, len(x))
+		for i := range x {
+			items[i] = v.Value(x[i])
+		}
+		return v.Runtime().NewArray(items...)
+	case map[string]any:
+		o := v.Runtime().NewObject()
+		for key, item := range x {
+			_ = o.Set(key, v.Value(item))
+		}
+		return o
+	case error:
+		return v.Exception(x)
+	}
+	return v.Runtime().ToValue(x)
+}
+
+func (v *VU) made(constructor *sobek.Object, argument sobek.Value) sobek.Value {
+	o, err := v.Runtime().New(constructor, argument)
+	if err != nil {
+		panic(v.Exception(err))
+	}
+	return o
+}
+
+func (v *VU) generated(x *gen.Value) sobek.Value {
+	switch x.Kind {
+	case gen.Null:
+		return sobek.Null()
+	case gen.Decimal:
+		return v.Runtime().ToValue(&Typed{x.Clone()})
+	case gen.UUID:
+		return v.Runtime().ToValue(string(x.AppendText(nil)))
+	case gen.Bytes:
+		return v.Value(append([]byte(nil), x.B...))
+	case gen.JSON:
+		if parsed, err := v.parse(sobek.Undefined(), v.Runtime().ToValue(string(x.B))); err == nil {
+			return parsed
+		}
+		return v.Runtime().ToValue(string(x.B))
+	}
+	return v.Value(x.Any())
+}
+
+// Generated makes a value of the drivers' of one that Plain returned. Numbers without a fraction are
+// whole ones, arrays and objects JSON. ok is false if there is no such value.
+func Generated(x any) (v gen.Value, ok bool) {
+	switch x := x.(type) {
+	case *Typed:
+		return x.Value.Clone(), true
+	case float64:
+		if x == math.Trunc(x) && math.Abs(x) <= maxSafe {
+			v.SetInt(int64(x))
+			return v, true
+		}
+	case *big.Int:
+		switch {
+		case x.IsInt64():
+			v.SetInt(x.Int64())
+		case x.IsUint64():
+			v.Kind, v.I = gen.Uint, int64(x.Uint64())
+		default:
+			return v, false
+		}
+		return v, true
+	case sobek.ArrayBuffer:
+		return v, v.SetAny(append([]byte(nil), x.Bytes()...))
+	case []any, map[string]any:
+		text, err := marshal(x)
+		v.Kind, v.B = gen.JSON, text
+		return v, err == nil
+	}
+	return v, v.SetAny(x)
+}
+
+// Values makes the drivers' values of a list's. The error names the first that there is none for.
+func Values(list []any) ([]gen.Value, error) {
+	out := make([]gen.Value, len(list))
+	for i, x := range list {
+		v, ok := Generated(x)
+		if !ok {
+			return nil, fmt.Errorf("parameter %d: a %T can't be sent; give null, true, false, a number, BigInt (64 bits), string, Date, bytes, array or object", i+1, x)
+		}
+		out[i] = v
+	}
+	return out, nil
+}

@@ -1,0 +1,169 @@
+//go:build !nok6
+
+package brunt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/conns"
+	"brunt/internal/k6x/session"
+)
+
+// database is what a virtual user has open.
+type database struct {
+	vu      *bind.VU
+	pool    *conns.Pool
+	timeout time.Duration  // of a request
+	numbers map[string]int // of operations in the record, by name
+	cache   map[string]*asked
+	closed  bool
+
+	transaction *conns.Link // the connection of the transaction under way
+	iteration   int64       // in which it began
+	reply       driver.Reply
+}
+
+// answer is what a request came to, for a script.
+type answer struct {
+	columns []string
+	rows    [][]sobek.Value
+}
+
+// do sends a request and returns its answer; whole says that the rows are wanted.
+func (d *database) do(what any, list []any, whole bool) (*answer, error) {
+	args, err := bind.Values(list)
+	if err != nil {
+		return nil, driver.Bad("%v", err)
+	}
+	a, err := d.asked(what, len(args))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
+	defer cancel()
+	call := session.Call{Operation: d.number(a.name), Sent: d.vu.Run.Now(), Address: -1, Attempts: 1}
+	l, failure := d.link(ctx)
+	if failure != nil {
+		d.note(&call, failure)
+		d.rest(ctx)
+		return nil, failure
+	}
+	call.Address = l.Address
+	out, failure := d.on(ctx, l, a, args, whole, &call)
+	d.note(&call, failure)
+	d.release(l)
+	if failure != nil {
+		return nil, failure
+	}
+	return out, nil
+}
+
+// asked is the request that a script means.
+func (d *database) asked(what any, params int) (*asked, error) {
+	text, isText := what.(string)
+	key := fmt.Sprintf("%d %s", params, text)
+	if have := d.cache[key]; isText && have != nil {
+		return have, nil
+	}
+	a, err := readRequest(d.pool.Protocol, what, params)
+	if err == nil && isText && len(d.cache) < conns.KeptRequests {
+		if d.cache == nil {
+			d.cache = map[string]*asked{}
+		}
+		d.cache[key] = a
+	}
+	return a, err
+}
+
+// on sends a request over a connection.
+func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.Value, whole bool, call *session.Call) (*answer, *driver.Error) {
+	r, failure := l.Ready(ctx, &a.Request)
+	if failure != nil {
+		return nil, failure
+	}
+	call.Sent = d.vu.Run.Now() // what making the request ready took isn't its own
+	out := &answer{}
+	reply := &d.reply
+	reply.Each = nil
+	if whole {
+		reply.Each = func(columns []string, values []gen.Value) {
+			if len(out.rows) == 0 {
+				out.columns = append([]string(nil), columns...)
+			}
+			row := make([]sobek.Value, len(values))
+			for k := range values {
+				row[k] = d.vu.Value(&values[k])
+			}
+			out.rows = append(out.rows, row)
+		}
+	}
+	reply.Reset(0)
+	l.Conn.Do(ctx, r, args, reply)
+	call.BytesIn, call.Missing, call.Kind, call.Status = reply.BytesIn, reply.Missing, r.Kind(), reply.Status
+	l.Broken = l.Broken || reply.Fatal
+	if reply.Class != driver.OK {
+		f := reply.Failure
+		return nil, &driver.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
+	}
+	return out, nil
+}
+
+// note records what a request came to.
+func (d *database) note(call *session.Call, failure *driver.Error) {
+	if failure != nil {
+		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
+	}
+	d.vu.Run.Done(*call)
+}
+
+func (d *database) number(name string) int {
+	n, ok := d.numbers[name]
+	if !ok {
+		n = d.vu.Session.Operation(name)
+		if len(d.numbers) < conns.KeptRequests {
+			d.numbers[name] = n
+		}
+	}
+	return n
+}
+
+// rest keeps a script that begins again at once from turning as fast as it can while nothing can be
+// reached.
+func (d *database) rest(ctx context.Context) {
+	if !d.vu.InLoop() {
+		return
+	}
+	t := time.NewTimer(min(d.pool.Rest(), time.Second))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// link is the connection for the next request: the transaction's, or a free one.
+func (d *database) link(ctx context.Context) (*conns.Link, *driver.Error) {
+	d.forget()
+	if d.transaction != nil {
+		return d.transaction, nil
+	}
+	return d.pool.Take(ctx)
+}
+
+// release gives a connection back that no transaction needs.
+func (d *database) release(l *conns.Link) {
+	switch {
+	case l != d.transaction:
+		d.pool.Give(l)
+	case l.Broken:
+		d.transaction = nil
+		d.pool.Give(l)
+	}
+}

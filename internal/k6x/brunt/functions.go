@@ -1,0 +1,223 @@
+//go:build !nok6
+
+package brunt
+
+import (
+	"context"
+	"errors"
+
+	"github.com/grafana/sobek"
+
+	"brunt/internal/driver"
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/conns"
+)
+
+var errClosed = errors.New("the database is closed")
+
+// statement reads what to send and its parameters.
+func (d *database) statement(a *bind.Args) (what any, params []any) {
+	switch x := a.Plain(0).(type) {
+	case string, map[string]any:
+		what = x
+	default:
+		a.Fault(0, "what to send", `a statement, or an object such as {call: "name"}`)
+	}
+	params = a.ListOr(1, "the parameters")
+	if d.closed {
+		a.Failf("%v", errClosed)
+	}
+	return what, params
+}
+
+// exec(what, parameters) sends a request and says what it changed: {affected, rows, missing, status}.
+func (d *database) exec(a *bind.Args) (any, error) {
+	what, params := d.statement(a)
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return d.change(what, params)
+}
+
+func (d *database) change(what any, params []any) (any, error) {
+	if _, err := d.do(what, params, false); err != nil {
+		return nil, err
+	}
+	o := d.vu.Runtime().NewObject()
+	_ = o.Set("affected", d.reply.Affected)
+	_ = o.Set("rows", d.reply.Rows)
+	_ = o.Set("missing", d.reply.Missing)
+	_ = o.Set("status", d.reply.Status)
+	return o, nil
+}
+
+// query(what, parameters, {rows: "array"}) sends a request and returns its rows: objects by the columns'
+// names, or arrays.
+func (d *database) query(a *bind.Args) (any, error) {
+	what, params := d.statement(a)
+	arrays := rowsAsArrays(a, 2)
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return d.rows(what, params, arrays)
+}
+
+func rowsAsArrays(a *bind.Args, at int) bool {
+	form := a.Settings(at, "the options", "rows").Text("rows", "object")
+	if form != "object" && form != "array" {
+		a.Failf(`the options: "rows" is %q; give "object" or "array"`, form)
+	}
+	return form == "array"
+}
+
+func (d *database) rows(what any, params []any, arrays bool) (any, error) {
+	out, err := d.do(what, params, true)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]any, len(out.rows))
+	for i, row := range out.rows {
+		if arrays {
+			items := make([]any, len(row))
+			for k := range row {
+				items[k] = row[k]
+			}
+			list[i] = d.vu.Runtime().NewArray(items...)
+			continue
+		}
+		o := d.vu.Runtime().NewObject()
+		for k := range row {
+			_ = o.Set(out.columns[k], row[k])
+		}
+		list[i] = o
+	}
+	return d.vu.Runtime().NewArray(list...), nil
+}
+
+// prepare(what) returns a statement with exec(parameters) and query(parameters). A connection prepares it
+// at its first use there.
+func (d *database) prepare(a *bind.Args) (any, error) {
+	what, _ := d.statement(a)
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	params := func(a *bind.Args) []any {
+		if d.closed {
+			a.Failf("%v", errClosed)
+		}
+		return a.ListOr(0, "the parameters")
+	}
+	return d.vu.Object("statement", map[string]bind.Func{
+		"exec": func(a *bind.Args) (any, error) {
+			list := params(a)
+			if err := a.Err(); err != nil {
+				return nil, err
+			}
+			return d.change(what, list)
+		},
+		"query": func(a *bind.Args) (any, error) {
+			list, arrays := params(a), rowsAsArrays(a, 1)
+			if err := a.Err(); err != nil {
+				return nil, err
+			}
+			return d.rows(what, list, arrays)
+		},
+	}), nil
+}
+
+// begin(isolation) starts a transaction: what follows goes over its connection until commit or rollback.
+func (d *database) begin(a *bind.Args) (any, error) {
+	level := a.TextOr(0, "the isolation level", "")
+	if d.closed {
+		a.Failf("%v", errClosed)
+	}
+	if d.forget(); d.transaction != nil {
+		a.Failf("a transaction is under way; commit or rollback it first")
+	}
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
+	defer cancel()
+	l, failure := d.pool.Take(ctx)
+	if failure != nil {
+		d.rest(ctx)
+		return nil, failure
+	}
+	if err := d.frame(ctx, l, driver.Begin, "begin", level); err != nil {
+		d.pool.Give(l)
+		return nil, err
+	}
+	d.transaction, d.iteration = l, d.now()
+	return sobek.Undefined(), nil
+}
+
+// frame sends what begins or ends a transaction. It isn't an operation of its own in the record.
+func (d *database) frame(ctx context.Context, l *conns.Link, verb driver.Verb, name, text string) error {
+	asked := &conns.Request{Key: name + " " + text, Request: driver.Request{Name: name, Verb: verb, Text: text}}
+	r, failure := l.Ready(ctx, asked)
+	if failure != nil {
+		return failure
+	}
+	d.reply.Each = nil
+	d.reply.Reset(0)
+	l.Conn.Do(ctx, r, nil, &d.reply)
+	l.Broken = l.Broken || d.reply.Fatal
+	return bind.Failed(name, &d.reply.Failure)
+}
+
+func (d *database) commit(a *bind.Args) (any, error) { return d.end(a, driver.Commit, "commit") }
+
+func (d *database) rollback(a *bind.Args) (any, error) { return d.end(a, driver.Rollback, "rollback") }
+
+func (d *database) end(a *bind.Args, verb driver.Verb, name string) (any, error) {
+	if d.forget(); d.transaction == nil {
+		return nil, driver.Bad("%s: no transaction is under way: it never began in this iteration, or its connection was lost", name)
+	}
+	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
+	defer cancel()
+	l := d.transaction
+	d.transaction = nil
+	err := d.frame(ctx, l, verb, name, "")
+	if err != nil && verb == driver.Commit && !l.Broken {
+		l.Broken = d.frame(ctx, l, driver.Rollback, "rollback", "") != nil
+	}
+	d.pool.Give(l)
+	return sobek.Undefined(), err
+}
+
+// now is the iteration under way.
+func (d *database) now() int64 {
+	if s := d.vu.State(); s != nil {
+		return s.Iteration
+	}
+	return -1
+}
+
+// forget rolls a transaction back that an earlier iteration left open.
+func (d *database) forget() {
+	if d.transaction == nil || d.iteration == d.now() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
+	defer cancel()
+	l := d.transaction
+	d.transaction = nil
+	if err := d.frame(ctx, l, driver.Rollback, "rollback", ""); err != nil && !errors.Is(err, errClosed) {
+		l.Broken = true
+	}
+	d.pool.Give(l)
+}
+
+// close() ends this virtual user's use. The connections are everybody's and are closed after the run.
+func (d *database) close(*bind.Args) (any, error) {
+	if d.closed {
+		return nil, nil
+	}
+	if l := d.transaction; l != nil {
+		d.iteration = -2 // of no iteration: it is rolled back
+		d.forget()
+	}
+	d.closed = true
+	return nil, nil
+}

@@ -1,0 +1,156 @@
+//go:build !nok6
+
+package brunt
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/url"
+	"strings"
+	"time"
+
+	"brunt/internal/balance"
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/conns"
+	"brunt/internal/k6x/session"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/protocols"
+	"brunt/internal/runner"
+)
+
+// target is where a database is, and how it is used.
+type target struct {
+	conns.Target
+	key     string        // tells targets apart
+	timeout time.Duration // of a request
+}
+
+// The settings of open beside those of a plan's target.
+const (
+	sessionsKey = "sessions"
+	timeoutKey  = "timeout"
+)
+
+// readTarget reads "protocol://user:password@host:port/database", or an object with the keys of a plan's
+// target (docs/plan.md), password, sessions and timeout. What is wrong with them the plan's reader says.
+func readTarget(a *bind.Args) *target {
+	t := &target{}
+	fields := map[string]any{}
+	if text, ok := a.Plain(0).(string); ok {
+		fields = ofURL(a, text)
+	} else {
+		o, ok := a.Plain(0).(map[string]any)
+		if !ok {
+			a.Fault(0, "the target", `"protocol://host:port", or an object such as {protocol: "pg", addresses: ["127.0.0.1:5432"], user: "stress"}`)
+		}
+		fields = maps.Clone(o)
+	}
+	if a.Err() != nil {
+		return t
+	}
+	password := take[string](a, fields, "password", "a string")
+	own := a.SettingsOf("the target", fields)
+	t.Most, t.timeout = int(own.Whole(sessionsKey, 0, 1_000_000, 0)), own.Time(timeoutKey, 30*time.Second)
+	delete(fields, sessionsKey)
+	delete(fields, timeoutKey)
+	text, err := json.Marshal(map[string]any{"target": fields, "queries": []any{map[string]any{"sql": "select 1"}}})
+	if err != nil {
+		a.Failf("the target can't be read: %v", err)
+		return t
+	}
+	p, err := planfile.Read("", text)
+	if err != nil {
+		a.Failf("the target: %s", problem(err))
+		return t
+	}
+	p.Target.Password = password
+	t.complete(a, p)
+	t.key = string(text) + "\x00" + password
+	return t
+}
+
+// pool is the pool of a target, which all who open the same share.
+func (t *target) pool(s *session.Session) (*conns.Pool, error) {
+	shared, err := s.Shared("brunt "+t.key, func() (io.Closer, error) { return conns.New(s, t.Target), nil })
+	if err != nil {
+		return nil, err
+	}
+	return shared.(*conns.Pool), nil
+}
+
+// complete finds the driver and the addresses.
+func (t *target) complete(a *bind.Args, p *plan.Plan) {
+	var err error
+	if t.Driver, t.Protocol, err = protocols.Find(p.Target.Protocol); err != nil {
+		a.Failf("the target: %v", err)
+		return
+	}
+	if t.Targets, err = runner.Targets(p); err != nil {
+		a.Failf("the target: %v", err)
+		return
+	}
+	_, weights := p.Target.Weighted()
+	if t.Policy, err = balance.New(p.Target.Balance, len(t.Targets), weights, a.Session.Seed()); err != nil {
+		a.Failf("the target: %v", err)
+	}
+}
+
+func take[T any](a *bind.Args, fields map[string]any, key, want string) (v T) {
+	x, given := fields[key]
+	delete(fields, key)
+	if v, ok := x.(T); ok || !given {
+		return v
+	}
+	a.Failf("the target: %q isn't %s", key, want)
+	return v
+}
+
+// ofURL reads a target from one line.
+func ofURL(a *bind.Args, text string) map[string]any {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		a.Failf(`the target isn't of the form "protocol://user:password@host:port/database"`)
+		return nil
+	}
+	fields := map[string]any{"protocol": u.Scheme}
+	rest := strings.TrimPrefix(u.Path, "/")
+	switch {
+	case protocols.Embedded(u.Scheme):
+		fields["addresses"] = []any{u.Host + u.Path + u.Opaque}
+		rest = ""
+	case u.Host != "":
+		fields["addresses"] = strings.Split(u.Host, ",")
+	}
+	if rest != "" {
+		fields["database"] = rest
+	}
+	if u.User != nil {
+		fields["user"] = u.User.Username()
+		if password, ok := u.User.Password(); ok {
+			fields["password"] = password
+		}
+	}
+	options := map[string]any{}
+	for key, values := range u.Query() {
+		options[key] = values[0]
+	}
+	if len(options) > 0 {
+		fields["options"] = options
+	}
+	return fields
+}
+
+// problem is the first of a plan's problems without its place, which would be one in a text that nobody
+// has seen.
+func problem(err error) string {
+	var problems plan.Problems
+	if !errors.As(err, &problems) || len(problems) == 0 {
+		return err.Error()
+	}
+	first := problems[0]
+	first.At = plan.Position{}
+	return first.String()
+}

@@ -1,0 +1,164 @@
+//go:build !nok6
+
+// Package datagen is the JavaScript module k6/x/datagen: values and rows as pure functions of a seed and
+// a number. Virtual users share the count of what has been taken, and nothing else: no list is kept, so
+// the memory doesn't grow with what is generated.
+package datagen
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/grafana/sobek"
+	"go.k6.io/k6/v2/js/modules"
+
+	"brunt/internal/gen"
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/session"
+)
+
+// sources are the generators that the scripts of a run have asked for, by what they asked.
+type sources struct {
+	seed uint64
+	mu   sync.Mutex
+	all  map[string]*source
+	cars atomic.Pointer[source]
+}
+
+// source is a generator of rows and how many of them have been taken.
+type source struct {
+	columns []string
+	row     func(values []gen.Value, number uint64)
+	rows    uint64 // of its table, after which it begins again; 0: it doesn't
+	taken   atomic.Uint64
+}
+
+// New returns the module.
+func New(s *session.Session) modules.Module {
+	all := &sources{seed: s.Seed(), all: map[string]*source{}}
+	return bind.Module(s, func(vu *bind.VU) *sobek.Object {
+		i := &instance{vu: vu, sources: all}
+		return vu.Object("datagen", map[string]bind.Func{
+			"generateData": i.generateData, "getData": i.getData,
+			"generator": i.generator, "rows": i.rows, "table": i.table,
+		})
+	})
+}
+
+// instance is the module of one virtual user.
+type instance struct {
+	vu     *bind.VU
+	values []gen.Value
+	*sources
+}
+
+// get returns the source that was asked for by key, making it the first time.
+func (s *sources) get(key string, make func() (*source, error)) (*source, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.all[key]; have != nil {
+		return have, nil
+	}
+	made, err := make()
+	if err == nil {
+		s.all[key] = made
+	}
+	return made, err
+}
+
+// at fills the instance's values with row number n.
+func (i *instance) at(s *source, n uint64) []gen.Value {
+	if s.rows > 0 {
+		n %= s.rows
+	}
+	if len(i.values) < len(s.columns) {
+		i.values = make([]gen.Value, len(s.columns))
+	}
+	v := i.values[:len(s.columns)]
+	s.row(v, n)
+	return v
+}
+
+// value is a source's only column.
+func (i *instance) value(s *source, n uint64) sobek.Value { return i.vu.Value(&i.at(s, n)[0]) }
+
+// object is a row by the names of its columns.
+func (i *instance) object(s *source, n uint64) sobek.Value {
+	o := i.vu.Runtime().NewObject()
+	for k, v := range i.at(s, n) {
+		_ = o.Set(s.columns[k], i.vu.Value(&v))
+	}
+	return o
+}
+
+// maxTaken bounds what one call hands over.
+const maxTaken = 1 << 20
+
+// handle is what scripts get: next(), at(n), take(n) and count.
+func (i *instance) handle(name string, s *source, show func(s *source, n uint64) sobek.Value) *sobek.Object {
+	o := i.vu.Object(name, map[string]bind.Func{
+		"next": func(*bind.Args) (any, error) { return show(s, s.taken.Add(1)-1), nil },
+		"at": func(a *bind.Args) (any, error) {
+			n := a.Whole(0, "the number", 0, math.MaxInt64)
+			if err := a.Err(); err != nil {
+				return nil, err
+			}
+			return show(s, uint64(n)), nil
+		},
+		"take": func(a *bind.Args) (any, error) {
+			n := uint64(a.Whole(0, "how many", 0, maxTaken))
+			if err := a.Err(); err != nil {
+				return nil, err
+			}
+			first := s.taken.Add(n) - n
+			list := make([]any, n)
+			for k := range list {
+				list[k] = show(s, first+uint64(k))
+			}
+			return i.vu.Runtime().NewArray(list...), nil
+		},
+		"taken": func(*bind.Args) (any, error) { return s.taken.Load(), nil },
+	})
+	_ = o.Set("count", s.rows)
+	return o
+}
+
+// car is what the article's data are: an id and a model of five letters and digits each, no id twice.
+func car(seed uint64) (*source, error) {
+	text := map[string]any{"type": "String", "range": []any{5, 5}, "alphabet": []any{"en", "digits"}}
+	id := map[string]any{"unique": true}
+	for key, v := range text {
+		id[key] = v
+	}
+	return fromColumns([]column{{"car_id", id}, {"model", text}}, about{seed: seed, name: "cars"})
+}
+
+// generateData begins the article's data anew: of a seed, {seed: 7}, or else of the run's.
+func (i *instance) generateData(a *bind.Args) (any, error) {
+	o := readAbout(a, 0, i.seed)
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	s, err := car(o.seed)
+	if err != nil {
+		return nil, fmt.Errorf("datagen.generateData: %w", err)
+	}
+	i.cars.Store(s)
+	return nil, nil
+}
+
+// getData is the next of the article's data, {car_id, model}.
+func (i *instance) getData(*bind.Args) (any, error) {
+	s := i.cars.Load()
+	if s == nil {
+		made, err := car(i.seed)
+		if err != nil {
+			return nil, fmt.Errorf("datagen.getData: %w", err)
+		}
+		i.cars.CompareAndSwap(nil, made)
+		s = i.cars.Load()
+	}
+	return i.object(s, s.taken.Add(1)-1), nil
+}

@@ -1,0 +1,251 @@
+//go:build !nok6
+
+package picostress
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+
+	"brunt/internal/driver"
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/conns"
+	"brunt/internal/k6x/session"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/protocols"
+	"brunt/internal/runner"
+	"brunt/internal/workload"
+)
+
+var (
+	errNoConfig = errors.New("no configuration is known: call initConfig, or name its file with -e config=FILE")
+	errNoPool   = errors.New("no server is known: call initConnPool first")
+)
+
+// job is a configuration and the server that it is for: one for all virtual users.
+type job struct {
+	session *session.Session
+
+	mu     sync.Mutex
+	plan   *plan.Plan
+	work   *workload.Workload // compiled for the server; nil before initConnPool
+	pool   *conns.Pool
+	server string // its version
+	bySQL  map[string]int
+}
+
+// read reads a configuration. What was made for another one is forgotten.
+func (j *job) read(vu *bind.VU, seed uint64, path, schema string) error {
+	data, err := vu.File(path)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if schema != "" {
+		if err := validate(vu, schema, data); err != nil {
+			return err
+		}
+	}
+	p, err := planfile.Read(path, data)
+	if err != nil {
+		return err
+	}
+	p.Seed = seed
+	j.plan, j.work = p, nil
+	return nil
+}
+
+// validate checks a configuration against a JSON Schema.
+func validate(vu *bind.VU, path string, data []byte) error {
+	text, err := vu.File(path)
+	if err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		return fmt.Errorf("schema %s: %w", path, err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema", document); err != nil {
+		return fmt.Errorf("schema %s: %w", path, err)
+	}
+	compiled, err := c.Compile("schema")
+	if err != nil {
+		return fmt.Errorf("schema %s: %w", path, err)
+	}
+	var value any
+	if err := yaml.Load(data, &value); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if value, err = jsonschema.UnmarshalJSON(strings.NewReader(string(plain))); err == nil {
+		err = compiled.Validate(value)
+	}
+	if err != nil {
+		return fmt.Errorf("the configuration isn't what %s asks for: %s", path, driver.Line(err.Error(), ""))
+	}
+	return nil
+}
+
+// meet finds out what the server is and makes the plan's requests ready for it.
+func (j *job) meet(ctx context.Context, target plan.Target, most int) error {
+	if j.plan == nil {
+		return errNoConfig
+	}
+	if err := j.close(); err != nil {
+		return err
+	}
+	target.Options, target.TLS, target.Balance = j.plan.Target.Options, j.plan.Target.TLS, j.plan.Target.Balance
+	j.plan.Target = target
+	r, err := runner.Open(ctx, j.plan, runner.Options{Recording: runner.Recording{None: true}, NoSetup: true, NoTeardown: true})
+	if err != nil {
+		return err
+	}
+	j.work = r.Workload
+	if len(r.Record.Targets) > 0 {
+		s := r.Record.Targets[0]
+		j.server = strings.TrimSpace(s.Product + " " + s.Version)
+	}
+	if err := r.Close(); err != nil {
+		return err
+	}
+	d, name, err := protocols.Find(target.Protocol)
+	if err != nil {
+		return err
+	}
+	targets, err := runner.Targets(j.plan)
+	if err != nil {
+		return err
+	}
+	j.pool = conns.New(j.session, conns.Target{Protocol: name, Driver: d, Targets: targets, Most: most})
+	j.session.AtEnd(j.Close)
+	j.bySQL = map[string]int{}
+	for i := range j.plan.Operations {
+		j.bySQL[j.plan.Operations[i].Steps[0].Request.Text] = i
+	}
+	return nil
+}
+
+// close ends the connections. What was learnt of the server stays.
+func (j *job) close() error {
+	if j.pool == nil {
+		return nil
+	}
+	p := j.pool
+	j.pool = nil
+	return p.Close()
+}
+
+// Close implements io.Closer.
+func (j *job) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.close()
+}
+
+// ready returns a copy of the plan, once there is a server for it.
+func (j *job) ready() (*plan.Plan, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.plan == nil:
+		return nil, errNoConfig
+	case j.pool == nil:
+		return nil, errNoPool
+	}
+	p := *j.plan
+	return &p, nil
+}
+
+// fillers is how many sessions fill tables at the same time.
+const fillers = 4
+
+func (j *job) tables(ctx context.Context) error {
+	p, err := j.ready()
+	if err != nil {
+		return err
+	}
+	p.Indexes = nil
+	_, _, err = runner.SchemaUp(ctx, p, runner.FillOptions{Workers: fillers})
+	return err
+}
+
+func (j *job) indexes(ctx context.Context) error {
+	p, err := j.ready()
+	if err != nil {
+		return err
+	}
+	return runner.CreateIndexes(ctx, p)
+}
+
+func (j *job) drop(ctx context.Context, timeout time.Duration) error {
+	p, err := j.ready()
+	if err != nil {
+		return err
+	}
+	_, err = runner.SchemaDown(ctx, p, runner.DownOptions{Timeout: timeout})
+	return err
+}
+
+func (j *job) dropIndices(ctx context.Context, timeout time.Duration) error {
+	p, err := j.ready()
+	if err != nil {
+		return err
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout*time.Duration(max(len(p.Indexes), 1)))
+		defer cancel()
+	}
+	return runner.DropIndexes(ctx, p)
+}
+
+// seedOf reads a seed: a number, BigInt, or the digits of one, as -e gives it.
+func seedOf(a *bind.Args, at int) (uint64, error) {
+	switch x := a.Plain(at).(type) {
+	case string:
+		if n, err := strconv.ParseUint(strings.TrimSpace(x), 10, 64); err == nil {
+			return n, nil
+		}
+	case int64:
+		if x >= 0 {
+			return uint64(x), nil
+		}
+	case *big.Int:
+		if x.IsUint64() {
+			return x.Uint64(), nil
+		}
+	}
+	a.Fault(at, "the seed", "a whole number of at least 0")
+	return 0, a.Err()
+}
+
+func addressesOf(a *bind.Args, at int) (all []string) {
+	list, ok := a.Plain(at).([]any)
+	if !ok {
+		list = []any{a.Text(at, "the addresses")}
+	}
+	for _, x := range list {
+		text, ok := x.(string)
+		if !ok {
+			a.Fault(at, "the addresses", "strings")
+			return nil
+		}
+		for one := range strings.SplitSeq(text, ",") {
+			all = append(all, strings.TrimSpace(one))
+		}
+	}
+	return all
+}

@@ -1,0 +1,179 @@
+//go:build !nok6
+
+// Package picostress is the JavaScript module k6/x/picostress: what the scripts of Picostress call. Its
+// functions return an error or null, and only wrong arguments throw.
+package picostress
+
+import (
+	"os"
+	"time"
+
+	"github.com/grafana/sobek"
+	"go.k6.io/k6/v2/js/modules"
+
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/session"
+	"brunt/internal/plan"
+)
+
+// New returns the module.
+func New(s *session.Session) modules.Module {
+	shared := &job{session: s}
+	return bind.Module(s, func(vu *bind.VU) *sobek.Object {
+		i := &instance{vu: vu, job: shared, numbers: map[string]int{}}
+		return vu.Object("picostress", map[string]bind.Func{"new": i.instance})
+	})
+}
+
+// instance is the module of one virtual user. The job is everybody's.
+type instance struct {
+	vu      *bind.VU
+	numbers map[string]int // of operations in the record, by their names
+	made    *sobek.Object
+	*job
+}
+
+// instance is new(): what the script calls everything on.
+func (i *instance) instance(*bind.Args) (any, error) {
+	if i.made != nil {
+		return i.made, nil
+	}
+	o := i.vu.Object("picostress.new()", map[string]bind.Func{
+		"initConfig": i.initConfig, "initConnPool": i.initConnPool, "closeConnPool": i.closeConnPool,
+		"createTables": i.createTables, "createIndexes": i.createIndexes,
+		"dropTables": i.dropTables, "dropIndexes": i.dropIndexes,
+		"generateQueue": i.generateQueue, "call": i.call, "version": i.version,
+	})
+	config := i.vu.Runtime().NewObject()
+	for key, read := range map[string]func() (any, error){"name": i.name, "queue_size": i.queueSize} {
+		get := i.vu.Function("picostress.config."+key, func(*bind.Args) (any, error) { return read() })
+		if err := config.DefineAccessorProperty(key, get, nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
+			return nil, err
+		}
+	}
+	i.made = o
+	return o, o.Set("config", config)
+}
+
+// name is config.name.
+func (i *instance) name() (any, error) {
+	if err := i.known(); err != nil {
+		return nil, err
+	}
+	return i.plan.Name, nil
+}
+
+// queueSize is config.queue_size: how many requests generateQueue gives.
+func (i *instance) queueSize() (any, error) {
+	if err := i.known(); err != nil {
+		return nil, err
+	}
+	total := uint64(0)
+	for k := range i.plan.Operations {
+		total += i.plan.Operations[k].Count
+	}
+	return total, nil
+}
+
+// known reads the configuration that -e config=FILE names, if the script hasn't given one yet: options
+// are needed while the script is being read, before setup can call initConfig.
+func (i *instance) known() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.plan != nil {
+		return nil
+	}
+	env, _ := i.vu.Runtime().Get("__ENV").Export().(map[string]string)
+	if env["config"] == "" {
+		return errNoConfig
+	}
+	return i.read(i.vu, 0, env["config"], "")
+}
+
+// initConfig(seed, configuration, schema) reads a configuration, and checks it against a JSON Schema if
+// one is named.
+func (i *instance) initConfig(a *bind.Args) (any, error) {
+	seed, err := seedOf(a, 0)
+	path, schema := a.Text(1, "the configuration's file"), a.TextOr(2, "the schema's file", "")
+	if a.Err() != nil || err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.outcome(i.read(i.vu, seed, path, schema))
+}
+
+// initConnPool(protocol, addresses, user, password, connections, database) says where the server is, and finds out
+// what it is. Without a number there are as many connections as virtual users.
+func (i *instance) initConnPool(a *bind.Args) (any, error) {
+	protocol, addresses := a.Text(0, "the protocol"), addressesOf(a, 1)
+	user, password := a.TextOr(2, "the user", ""), a.TextOr(3, "the password", os.Getenv("BRUNT_PASSWORD"))
+	most := int(a.WholeOr(4, "the number of connections", 0, 1_000_000, 0))
+	database := a.TextOr(5, "the database", "")
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	target := plan.Target{Protocol: protocol, Addresses: addresses, User: user, Password: password, Database: database}
+	return i.outcome(i.meet(i.vu.Context(), target, most))
+}
+
+func (i *instance) closeConnPool(*bind.Args) (any, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.outcome(i.close())
+}
+
+// createTables creates the configuration's tables and fills them.
+func (i *instance) createTables(*bind.Args) (any, error) {
+	return i.outcome(i.tables(i.vu.Context()))
+}
+
+func (i *instance) createIndexes(*bind.Args) (any, error) {
+	return i.outcome(i.indexes(i.vu.Context()))
+}
+
+// dropTables(timeout) drops the tables that brunt created. The timeout of each is in seconds.
+func (i *instance) dropTables(a *bind.Args) (any, error) {
+	timeout := seconds(a, 0)
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return i.outcome(i.drop(i.vu.Context(), timeout))
+}
+
+func (i *instance) dropIndexes(a *bind.Args) (any, error) {
+	timeout := seconds(a, 0)
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return i.outcome(i.dropIndices(i.vu.Context(), timeout))
+}
+
+// version() is the server's, once initConnPool has found it out.
+func (i *instance) version(*bind.Args) (any, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.server, nil
+}
+
+// outcome is what the functions return: an error, or null.
+func (i *instance) outcome(err error) (any, error) {
+	if err == nil {
+		return sobek.Null(), nil
+	}
+	return i.vu.Exception(err), nil
+}
+
+func seconds(a *bind.Args, at int) time.Duration {
+	if !a.Has(at) {
+		return 0
+	}
+	x := a.At(at).ToFloat()
+	if !(x > 0 && x < 1e9) {
+		a.Fault(at, "the timeout", "seconds, above 0")
+		return 0
+	}
+	return time.Duration(x * float64(time.Second))
+}

@@ -1,0 +1,205 @@
+//go:build !nok6
+
+package picostress
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/conns"
+	"brunt/internal/k6x/session"
+	"brunt/internal/plan"
+	"brunt/internal/runner"
+	"brunt/internal/workload"
+)
+
+// maxQueue is how many requests generateQueue gives at most: all of them are in memory, of every virtual
+// user.
+const maxQueue = 5_000_000
+
+// generateQueue(seed) returns all requests of the queue in their order, [{Sql, Params}]. What they are
+// follows from the seed, as brunt queue --seed sends them.
+func (i *instance) generateQueue(a *bind.Args) (any, error) {
+	seed, err := seedOf(a, 0)
+	if err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	w, err := i.seeded(i.vu.Context(), seed)
+	if err != nil {
+		return nil, err
+	}
+	if w.Plan.Mix != plan.ByCount {
+		return nil, fmt.Errorf("generateQueue: the queries of %s say no count, so there is no queue", w.Plan.Name)
+	}
+	if w.Total > maxQueue {
+		return nil, fmt.Errorf("generateQueue: the queue has %d requests, more than the %d that fit into the memory of scripts; use brunt queue, which keeps none of them", w.Total, maxQueue)
+	}
+	var st workload.State
+	list := make([]any, w.Total)
+	for n := range w.Total {
+		at := w.Pick(n)
+		o := i.vu.Runtime().NewObject()
+		_ = o.Set("Sql", i.plan.Operations[at].Steps[0].Request.Text)
+		_ = o.Set("Params", i.params(w.Args(&st, at, 0, n)))
+		list[n] = o
+	}
+	return i.vu.Runtime().NewArray(list...), nil
+}
+
+// seeded is the workload of a seed.
+func (i *instance) seeded(ctx context.Context, seed uint64) (*workload.Workload, error) {
+	switch {
+	case i.plan == nil:
+		return nil, errNoConfig
+	case i.work == nil:
+		return nil, errNoPool
+	case seed == i.work.Plan.Seed:
+		return i.work, nil
+	}
+	p := *i.plan
+	p.Seed = seed
+	r, err := runner.Open(ctx, &p, runner.Options{Recording: runner.Recording{None: true}, NoSetup: true, NoTeardown: true})
+	if err != nil {
+		return nil, err
+	}
+	return r.Workload, r.Close()
+}
+
+// params are arguments as JSON keeps them, because setup() hands them on as such: whole numbers that it
+// would round are texts.
+func (i *instance) params(args []gen.Value) *sobek.Object {
+	list := make([]any, len(args))
+	for k := range args {
+		v := &args[k]
+		switch {
+		case v.Kind == gen.Int && (v.I > 1<<53-1 || v.I < -(1<<53-1)), v.Kind == gen.Uint && uint64(v.I) > 1<<53-1:
+			list[k] = string(v.AppendText(nil))
+		case v.Kind == gen.Null, v.Kind == gen.Bool, v.Kind == gen.Int, v.Kind == gen.Uint, v.Kind == gen.Float && !math.IsInf(v.F, 0) && !math.IsNaN(v.F):
+			list[k] = i.vu.Value(v.Any())
+		default:
+			list[k] = string(v.AppendText(nil))
+		}
+	}
+	return i.vu.Runtime().NewArray(list...)
+}
+
+// call(sql, params) sends one request: one of the queue, or any other statement.
+func (i *instance) call(a *bind.Args) (any, error) {
+	text, list := a.Text(0, "the statement"), a.ListOr(1, "the parameters")
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	return i.outcome(i.send(text, list))
+}
+
+func (i *instance) send(text string, list []any) error {
+	i.mu.Lock()
+	pool, work, at, ours := i.pool, i.work, 0, false
+	if pool != nil {
+		at, ours = i.bySQL[text]
+	}
+	i.mu.Unlock()
+	if pool == nil {
+		return errNoPool
+	}
+	r := conns.Request{Key: text, Request: driver.Request{Name: "call", Verb: driver.SQL, Text: text}}
+	args := make([]gen.Value, len(list))
+	for k, x := range list {
+		kind := gen.Null
+		if ours {
+			r.Request = *work.Operations[at].Steps[0].Request
+			if k < len(r.Params) {
+				kind = r.Params[k]
+			}
+		}
+		var ok bool
+		if args[k], ok = valueOf(x, kind); !ok {
+			return driver.Bad("parameter %d of %.60q: a %T can't be sent as the plan says", k+1, text, x)
+		}
+	}
+	if ours {
+		r.Request = *work.Operations[at].Steps[0].Request
+	} else {
+		r.Key = fmt.Sprintf("%d %s", len(list), text)
+		r.Params = make([]gen.Kind, len(list))
+	}
+	return i.exchange(pool, &r, args)
+}
+
+// exchange borrows a connection and sends the request.
+func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value) error {
+	ctx := i.vu.Context()
+	call := session.Call{Operation: i.number(r.Name), Address: -1, Sent: i.vu.Run.Now()}
+	link, failure := pool.Take(ctx)
+	if failure == nil {
+		call.Address = link.Address
+		failure = i.over(ctx, link, r, args, &call)
+		pool.Give(link)
+	} else if i.vu.InLoop() {
+		defer rest(ctx, min(pool.Rest(), time.Second))
+	}
+	if failure != nil {
+		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
+	}
+	i.vu.Run.Done(call)
+	if failure != nil {
+		return failure
+	}
+	return nil
+}
+
+func (i *instance) over(ctx context.Context, link *conns.Link, r *conns.Request, args []gen.Value, call *session.Call) *driver.Error {
+	limit := i.timeout()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ready, failure := link.Ready(ctx, r)
+	if failure != nil {
+		return failure
+	}
+	var reply driver.Reply
+	call.Sent = i.vu.Run.Now()
+	link.Conn.Do(ctx, ready, args, &reply)
+	call.BytesIn, call.Missing, call.Kind = reply.BytesIn, reply.Missing, ready.Kind()
+	link.Broken = link.Broken || reply.Fatal
+	if reply.Class == driver.OK {
+		return nil
+	}
+	return &driver.Error{Class: reply.Class, Code: reply.Code, Text: reply.Text, Fatal: reply.Fatal}
+}
+
+func (i *instance) timeout() time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if t := i.plan.Settings.OperationTimeout; t > 0 {
+		return t
+	}
+	return 30 * time.Second
+}
+
+func (i *instance) number(name string) int {
+	n, ok := i.numbers[name]
+	if !ok {
+		n = i.vu.Session.Operation(name)
+		i.numbers[name] = n
+	}
+	return n
+}
+
+// rest waits, unless the iteration ends.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

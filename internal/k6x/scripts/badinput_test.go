@@ -1,0 +1,164 @@
+//go:build !nok6
+
+package scripts_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+// Nothing listens there.
+const nowhere = "127.0.0.1:1"
+
+func TestDeadTarantool(t *testing.T) {
+	head := `import tarantool from "k6/x/tarantool"; const conn = tarantool.connect("` + nowhere + `"); export const options = { iterations: 3 };`
+	o := run(t, script(t, head+`export function setup() { tarantool.call(conn, "f") } export default function () {}`))
+	if o.code != 107 || !o.says("connect") || !o.says(nowhere) {
+		t.Errorf("in setup: exit %d", o.code)
+	}
+	o = run(t, script(t, head+`export default function () { tarantool.call(conn, "f") }`))
+	if _, failed := o.counts("call f"); o.code != 0 || failed != 3 || o.failed("connect") != 3 {
+		t.Errorf("in iterations: exit %d, %d failed as connect", o.code, o.failed("connect"))
+	}
+	o = run(t, script(t, `import tarantool from "k6/x/tarantool"; export function setup() { tarantool.connect("`+nowhere+`") } export default function () {}`))
+	if o.code != 107 || !o.says("connection refused") {
+		t.Errorf("connecting in setup: exit %d", o.code)
+	}
+}
+
+// A server that dies costs requests, never the run, and is used again when it is back.
+func TestTarantoolDiesAndReturns(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua("function one() return 1 end"))
+	j := begin(t, append(as(s), script(t, `
+		import tarantool from "k6/x/tarantool";
+		const conn = tarantool.connect(__ENV.ADDR, { user: __ENV.TNT_USER, pass: __ENV.TNT_PASSWORD });
+		export const options = { scenarios: { s: { executor: "constant-arrival-rate", rate: 100, timeUnit: "1s", duration: "6s", preAllocatedVUs: 20 } } };
+		let last = "";
+		export default function () {
+			try { tarantool.call(conn, "one"); last = "ok" } catch (e) { last = e.class }
+		}`))...)
+	time.Sleep(2 * time.Second) // of the load
+	s.Kill()
+	time.Sleep(time.Second)
+	s.Restart()
+	o := j.wait()
+	ok, failed := o.counts("call one")
+	if o.code != 0 || ok < 100 || failed == 0 || o.failed("connect") == 0 || o.failed("server")+o.failed("client")+o.failed("protocol") > 0 {
+		t.Errorf("exit %d, %d succeeded, failures %v", o.code, ok, o.run.Total.Errors)
+	}
+}
+
+// Iterations that are cut off don't wait for their answers.
+func TestInterruptedCallsReturn(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua("function slow() require('fiber').sleep(60) end"))
+	began := time.Now()
+	o := run(t, append(as(s), script(t, `
+		import tarantool from "k6/x/tarantool";
+		import brunt from "k6/x/brunt";
+		const conn = tarantool.connect(__ENV.ADDR, { user: __ENV.TNT_USER, pass: __ENV.TNT_PASSWORD });
+		const db = brunt.open({ protocol: "iproto", addresses: [__ENV.ADDR], user: __ENV.TNT_USER, password: __ENV.TNT_PASSWORD });
+		const one = (exec) => ({ executor: "constant-vus", vus: 2, duration: "1s", gracefulStop: "0s", exec: exec });
+		export const options = { scenarios: { a: one("a"), b: one("b") } };
+		export function a() { tarantool.call(conn, "slow") }
+		export function b() { db.exec({ call: "slow" }) }`))...)
+	if took := time.Since(began); took > 45*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if o.code != 0 {
+		t.Errorf("exit %d", o.code)
+	}
+}
+
+// Whatever is given to whatever function: an exception, with the function's name, and never the end of
+// the process.
+func TestWrongArguments(t *testing.T) {
+	s := tarantool(t)
+	o := run(t, append(as(s), script(t, `
+		import tarantool from "k6/x/tarantool";
+		import datagen from "k6/x/datagen";
+		import picostress from "k6/x/picostress";
+		import brunt from "k6/x/brunt";
+		const conn = tarantool.connect(__ENV.ADDR, { user: __ENV.TNT_USER, pass: __ENV.TNT_PASSWORD });
+		const db = brunt.open("sqlite::memory:wrong");
+		const circle = []; circle.push(circle);
+		const odd = [undefined, null, 7, -1, NaN, Infinity, 1e300, 12345678901234567890n, "", "text", true, [], [[]], [1, "a"], {}, { a: 1 }, { type: "Integer" },
+			() => 1, new Date(NaN), new Date(), new Uint8Array(3), new ArrayBuffer(2), Symbol.iterator, new Map(), new Proxy({}, {}), conn, db, /x/];
+		let thrown = 0, plain = 0, unnamed = [];
+		const skip = ["generateData", "getData", "close", "closeConnPool", "new", "runPlan", "version", "resolveCallFutures", "rollback", "commit", "begin"];
+		function attack(name, object, first) {
+			for (const key of Object.keys(object)) {
+				if (typeof object[key] !== "function" || skip.includes(key)) continue;
+				for (const x of odd) for (const y of odd) {
+					try { first === undefined ? object[key](x, y, x, y) : object[key](first, x, y, x, y, x, y); plain++ } catch (e) {
+						thrown++;
+						if (!(e instanceof Error) || e.class === undefined) unnamed.push(name + "." + key + ": " + e);
+						if (e instanceof TypeError && !String(e.message).includes(key) && !String(e.message).includes("datagen")) unnamed.push(key + ": " + e);
+					}
+				}
+			}
+		}
+		export default function () {
+			attack("tarantool", tarantool); attack("tarantool", tarantool, conn);
+			attack("datagen", datagen); attack("datagen", datagen.generator("UUID"));
+			attack("brunt", brunt); attack("db", db); attack("statement", db.prepare("select 1"));
+			attack("picostress", picostress.new());
+			try { tarantool.call(conn, "f", [circle]) } catch (e) { console.log("circle: " + e) }
+			console.log("thrown " + thrown + ", " + [...new Set(unnamed)].slice(0, 20).join("; ") + ".");
+		}`))...)
+	if o.code != 0 || !o.says("thrown ") || !o.says(", .") {
+		t.Errorf("exit %d", o.code)
+	}
+}
+
+// What exceptions say: which function, which argument, what is expected.
+func TestMessages(t *testing.T) {
+	s := tarantool(t)
+	for code, want := range map[string]string{
+		`tarantool.call("x", "f")`:                                 `tarantool.call: argument 1 (the connection) is a string; give what connect() returned`,
+		`tarantool.call(conn, 7)`:                                  `tarantool.call: argument 2 (the function's name, or the program) is the number 7; give a string`,
+		`tarantool.insert(conn, "nowhere", [1])`:                   `no space "nowhere"`,
+		`tarantool.connect("a:b:c")`:                               `"a:b:c" is not host:port`,
+		`tarantool.connect("a", { tiemout: 3 })`:                   `the options: unknown "tiemout"`,
+		`tarantool.connect(["a", "b"], {balance: "best"})`:         `unknown policy "best"`,
+		`tarantool.connect("a", { timeout: "soon" })`:              `"timeout" is soon; give a time such as`,
+		`tarantool.decimal("1,5")`:                                 `"1,5" is no decimal`,
+		`datagen.generator({ type: "Integr" })`:                    `datagen.generator: `,
+		`datagen.generator({ type: "Integer", rnage: [] })`:        `rnage`,
+		`datagen.rows({})`:                                         `argument 1 (the columns) is an object; give an object with a spec`,
+		`brunt.open({ protocol: "postgers" })`:                     `unknown protocol "postgers"`,
+		`brunt.open({ protocl: "pg" })`:                            `protocl`,
+		`brunt.open("sqlite::memory:").query("select $1")`:         `$1 has no parameter`,
+		`brunt.open("pg://` + nowhere + `/x").exec("select 1")`:    `connect: can't connect to ` + nowhere,
+		`brunt.open("sqlite::memory:").commit()`:                   `commit: no transaction is under way`,
+		`brunt.open("redis://` + nowhere + `").exec({ sql: "x" })`: `connect`,
+		`brunt.runPlan("nowhere.yml")`:                             `nowhere.yml`,
+		`picostress.new().config.name`:                             `no configuration is known`,
+		`{ const e = picostress.new().call("select 1"); throw e }`: `call initConnPool first`,
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			if !strings.HasPrefix(code, "{") {
+				code = "{ " + code + " }"
+			}
+			o := run(t, append(as(s), script(t, fmt.Sprintf(`
+				import tarantool from "k6/x/tarantool";
+				import datagen from "k6/x/datagen";
+				import picostress from "k6/x/picostress";
+				import brunt from "k6/x/brunt";
+				const conn = tarantool.connect(__ENV.ADDR, { user: __ENV.TNT_USER, pass: __ENV.TNT_PASSWORD });
+				export default function () {
+					try %s catch (e) { console.log("it says: " + e.message + " | " + e.class) }
+				}`, code)))...)
+			if o.code != 0 || !o.says("it says: ") || !strings.Contains(unescaped(o.text), want) {
+				t.Errorf("exit %d, wanted %q", o.code, want)
+			}
+		})
+	}
+}
+
+// unescaped undoes the quoting of k6's log.
+func unescaped(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }

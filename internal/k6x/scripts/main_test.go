@@ -1,0 +1,134 @@
+//go:build !nok6
+
+// Package scripts_test runs scripts as users do: by brunt k6 run, against real servers.
+package scripts_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/cli"
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// The test binary is brunt itself when this variable is set: k6 ends its process.
+const roleVariable = "BRUNT_SCRIPTS_ROLE"
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) != "" {
+		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(servers.Run(m))
+}
+
+// patience is how long a script may take before a test gives up.
+const patience = 3 * time.Minute
+
+// outcome is what a script left behind.
+type outcome struct {
+	code int
+	text string      // all that was printed
+	run  *record.Run // nil if there is no record
+}
+
+// job is a script under way.
+type job struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	dir  string
+	text bytes.Buffer
+	stop context.CancelFunc
+}
+
+// begin starts brunt k6 run in the module's root.
+func begin(t *testing.T, args ...string) *job {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	j := &job{t: t, dir: filepath.Join(t.TempDir(), "bundle"), stop: stop}
+	j.cmd = exec.CommandContext(ctx, self, append([]string{"k6", "run", "--quiet", "--no-color"}, args...)...)
+	j.cmd.Env = append(os.Environ(), roleVariable+"=brunt", "BRUNT_BUNDLE="+j.dir)
+	j.cmd.Dir, j.cmd.Stdout, j.cmd.Stderr = "../../..", &j.text, &j.text
+	if err := j.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return j
+}
+
+// wait waits for the script's end and reads its record.
+func (j *job) wait() outcome {
+	j.t.Helper()
+	_ = j.cmd.Wait() // the exit code says it
+	j.stop()
+	o := outcome{code: j.cmd.ProcessState.ExitCode(), text: j.text.String()}
+	j.t.Logf("%v: exit %d\n%s", j.cmd.Args[1:], o.code, o.text)
+	if _, err := os.Stat(filepath.Join(j.dir, record.RunFile)); err != nil {
+		return o
+	}
+	b, err := record.Open(record.OS{}, j.dir)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	if o.run, _, err = b.Result(); err != nil {
+		j.t.Fatal(err)
+	}
+	return o
+}
+
+func run(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return begin(t, args...).wait()
+}
+
+// script writes a script into a folder of the test.
+func script(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "script.js")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// counts are an operation's of the record.
+func (o *outcome) counts(name string) (ok, failed uint64) {
+	if o.run == nil {
+		return 0, 0
+	}
+	for i := range o.run.Operations {
+		if op := &o.run.Operations[i]; op.Name == name {
+			return op.Counts.OK, op.Counts.Failed
+		}
+	}
+	return 0, 0
+}
+
+// failed are all failures of a class.
+func (o *outcome) failed(class string) (n uint64) {
+	if o.run != nil {
+		n = o.run.Total.Errors[class]
+	}
+	return n
+}
+
+func (o *outcome) says(text string) bool { return strings.Contains(o.text, text) }
+
+func tarantool(t *testing.T) *testserver.Server { return servers.Tarantool(t) }
+
+// as are the settings of a script for a Tarantool of the tests.
+func as(s *testserver.Server) []string {
+	return []string{"-e", "ADDR=" + s.Addr, "-e", "TNT_USER=" + s.User, "-e", "TNT_PASSWORD=" + s.Password}
+}

@@ -1,0 +1,273 @@
+//go:build !nok6
+
+package tarantool
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/grafana/sobek"
+	"github.com/tarantool/go-iproto"
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
+	ours "brunt/internal/driver/iproto"
+	"brunt/internal/gen"
+	"brunt/internal/k6x/bind"
+)
+
+var noContext = context.Background()
+
+// results makes what scripts get.
+type results struct {
+	vu    *bind.VU
+	proto *sobek.Object // of results: their text
+	in    bytes.Reader
+	dec   *msgpack.Decoder
+}
+
+func newResults(vu *bind.VU) *results {
+	r := &results{vu: vu, proto: vu.Runtime().NewObject()}
+	r.dec = msgpack.NewDecoder(&r.in)
+	// The text is that of xk6-tarantool's results: <3 OK [[1 cadillac]]>.
+	text := vu.Runtime().ToValue(func(call sobek.FunctionCall) sobek.Value {
+		o := call.This.ToObject(vu.Runtime())
+		return vu.Runtime().ToValue(fmt.Sprintf("<%v OK %v>", o.Get("request_id"), o.Get("data").Export()))
+	})
+	_ = r.proto.DefineDataProperty("toString", text, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_FALSE)
+	return r
+}
+
+// of is an exchange's result: request_id, code, error, data and, of SQL, meta_data and sql_info.
+func (r *results) of(x *exchange) (any, error) {
+	o := r.vu.Runtime().CreateObject(r.proto)
+	_ = o.Set("request_id", int64(x.header.RequestId))
+	_ = o.Set("code", 0)
+	_ = o.Set("error", "")
+	data := sobek.Value(r.vu.Runtime().NewArray())
+	err := r.each(x.body, func(key int) (err error) {
+		switch iproto.Key(key) {
+		case iproto.IPROTO_METADATA:
+			x.form, err = r.metadata(o, x.form)
+		case iproto.IPROTO_DATA:
+			data, err = r.data(x)
+		case iproto.IPROTO_SQL_INFO:
+			err = r.info(o)
+		default:
+			err = r.dec.Skip()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("an answer makes no sense: %w", err)
+	}
+	_ = o.Set("data", data)
+	return o, nil
+}
+
+// each calls f with each key of an answer's body; f reads the value.
+func (r *results) each(b []byte, f func(key int) error) error {
+	if len(b) == 0 {
+		return nil
+	}
+	r.in.Reset(b)
+	r.dec.Reset(&r.in)
+	n, err := r.dec.DecodeMapLen()
+	for ; n > 0 && err == nil; n-- {
+		var key int
+		if key, err = r.dec.DecodeInt(); err == nil {
+			err = f(key)
+		}
+	}
+	return err
+}
+
+// metadata reads the columns of SQL's rows.
+func (r *results) metadata(o *sobek.Object, form []string) ([]string, error) {
+	list, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	_ = o.Set("meta_data", r.vu.Runtime().NewArray())
+	for _, column := range list.Export().([]any) {
+		fields, _ := column.(map[string]any)
+		name, _ := fields[strconv.Itoa(int(iproto.IPROTO_FIELD_NAME))].(string)
+		form = append(form, name)
+	}
+	names := make([]any, len(form))
+	for i, name := range form {
+		c := r.vu.Runtime().NewObject()
+		_ = c.Set("field_name", name)
+		names[i] = c
+	}
+	return form, o.Set("meta_data", r.vu.Runtime().NewArray(names...))
+}
+
+// info reads how many rows SQL has changed.
+func (r *results) info(o *sobek.Object) error {
+	n, err := r.dec.DecodeMapLen()
+	info := r.vu.Runtime().NewObject()
+	_ = info.Set("affected_count", 0)
+	for ; n > 0 && err == nil; n-- {
+		var key int
+		if key, err = r.dec.DecodeInt(); err != nil {
+			return err
+		}
+		var v sobek.Value
+		if v, err = r.value(0); err == nil && key == 0 {
+			_ = info.Set("affected_count", v)
+		}
+	}
+	_ = o.Set("sql_info", info)
+	return err
+}
+
+// data reads an answer's data; tuples become objects where their fields' names are wanted.
+func (r *results) data(x *exchange) (sobek.Value, error) {
+	if x.form == nil || x.rows == values || !x.objects {
+		return r.value(0)
+	}
+	n, err := r.dec.DecodeArrayLen()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]any, 0, min(max(n, 0), 1<<16))
+	for ; n > 0; n-- {
+		width, err := r.dec.DecodeArrayLen()
+		if err != nil {
+			return nil, err
+		}
+		o := r.vu.Runtime().NewObject()
+		for k := range max(width, 0) {
+			name := strconv.Itoa(k)
+			if k < len(x.form) && x.form[k] != "" {
+				name = x.form[k]
+			}
+			v, err := r.value(0)
+			if err != nil {
+				return nil, err
+			}
+			_ = o.Set(name, v)
+		}
+		all = append(all, o)
+	}
+	return r.vu.Runtime().NewArray(all...), nil
+}
+
+// maxDepth of arrays and maps in each other.
+const maxDepth = 128
+
+// value reads whatever comes next.
+func (r *results) value(depth int) (sobek.Value, error) {
+	c, err := r.dec.PeekCode()
+	if err != nil {
+		return nil, err
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("more than %d arrays and maps within each other", maxDepth)
+	}
+	switch {
+	case c == msgpcode.Nil:
+		return sobek.Null(), r.dec.DecodeNil()
+	case c == msgpcode.True || c == msgpcode.False:
+		return r.scalar(r.dec.DecodeBool())
+	case c <= msgpcode.PosFixedNumHigh || c >= msgpcode.Uint8 && c <= msgpcode.Uint64:
+		return r.scalar(r.dec.DecodeUint64())
+	case c >= msgpcode.NegFixedNumLow || c >= msgpcode.Int8 && c <= msgpcode.Int64:
+		return r.scalar(r.dec.DecodeInt64())
+	case c == msgpcode.Float || c == msgpcode.Double:
+		return r.scalar(r.dec.DecodeFloat64())
+	case msgpcode.IsString(c):
+		return r.scalar(r.dec.DecodeString())
+	case msgpcode.IsBin(c):
+		return r.scalar(r.dec.DecodeBytes())
+	case msgpcode.IsFixedArray(c) || c == msgpcode.Array16 || c == msgpcode.Array32:
+		return r.array(depth)
+	case msgpcode.IsFixedMap(c) || c == msgpcode.Map16 || c == msgpcode.Map32:
+		return r.object(depth)
+	case msgpcode.IsExt(c):
+		return r.extension()
+	}
+	return nil, fmt.Errorf("the byte %#x begins no value", c)
+}
+
+func (r *results) scalar(x any, err error) (sobek.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r.vu.Value(x), nil
+}
+
+func (r *results) array(depth int) (sobek.Value, error) {
+	n, err := r.dec.DecodeArrayLen()
+	if err != nil {
+		return nil, err
+	}
+	items := make([]any, 0, min(max(n, 0), 1<<16))
+	for ; n > 0; n-- {
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+	}
+	return r.vu.Runtime().NewArray(items...), nil
+}
+
+func (r *results) object(depth int) (sobek.Value, error) {
+	n, err := r.dec.DecodeMapLen()
+	if err != nil {
+		return nil, err
+	}
+	o := r.vu.Runtime().NewObject()
+	for ; n > 0; n-- {
+		key, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		_ = o.Set(key.String(), v)
+	}
+	return o, nil
+}
+
+// extension reads a decimal, UUID or time; others as the hex digits of their bytes.
+func (r *results) extension() (sobek.Value, error) {
+	kind, n, err := r.dec.DecodeExtHeader()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r.dec.Buffered(), b); err != nil {
+		return nil, err
+	}
+	var v gen.Value
+	if !ours.ReadExtension(&v, byte(kind), b) {
+		return r.vu.Value(hex.EncodeToString(b)), nil
+	}
+	return r.vu.Value(&v), nil
+}
+
+// errorText reads the message of an error's body.
+func errorText(b []byte) (text string, err error) {
+	dec := msgpack.NewDecoder(bytes.NewReader(b))
+	n, err := dec.DecodeMapLen()
+	for ; n > 0 && err == nil; n-- {
+		var key int
+		if key, err = dec.DecodeInt(); err != nil {
+			break
+		}
+		if iproto.Key(key) == iproto.IPROTO_ERROR_24 {
+			return dec.DecodeString()
+		}
+		err = dec.Skip()
+	}
+	return text, err
+}

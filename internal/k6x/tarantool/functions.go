@@ -1,0 +1,233 @@
+//go:build !nok6
+
+package tarantool
+
+import (
+	"strings"
+
+	"github.com/tarantool/go-iproto"
+
+	"brunt/internal/driver"
+	"brunt/internal/k6x/bind"
+	"brunt/internal/sqltext"
+)
+
+// iterators are the kinds of a select's order by name (box.index's constants).
+var iterators = [...]string{"EQ", "REQ", "ALL", "LT", "LE", "GE", "GT"}
+
+// selectTuples is select(connection, space, index, offset, limit, iterator, key).
+func (i *instance) selectTuples(a *bind.Args) (any, error) {
+	c, at := i.on(a), i.place(a, 1, 2)
+	offset := a.WholeOr(3, "the offset", 0, 1<<32-1, 0)
+	limit := a.WholeOr(4, "the limit", 0, 1<<32-1, 1<<32-1)
+	key := []any{}
+	if a.Has(6) {
+		key = list(a.Plain(6))
+	}
+	order := uint64(0)
+	if len(key) == 0 {
+		order = 2
+	}
+	if a.Has(5) {
+		order = i.iterator(a, 5)
+	}
+	return i.onSpace(a, c, at, &request{verb: "select", kind: iproto.IPROTO_SELECT, may: driver.Request{Verb: driver.Select}, rows: tuples}, func(b *body, at place) {
+		b.mapping(6)
+		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
+		b.number(iproto.IPROTO_OFFSET, uint64(offset))
+		b.number(iproto.IPROTO_LIMIT, uint64(limit))
+		b.number(iproto.IPROTO_ITERATOR, order)
+		b.value(iproto.IPROTO_KEY, key)
+	})
+}
+
+// iterator reads a number, as in Tarantool's connectors, or a name.
+func (i *instance) iterator(a *bind.Args, at int) uint64 {
+	if name, ok := a.Plain(at).(string); ok {
+		for n, known := range iterators {
+			if strings.EqualFold(name, known) {
+				return uint64(n)
+			}
+		}
+		a.Fault(at, "the iterator", "one of "+strings.Join(iterators[:], ", ")+", or its number")
+		return 0
+	}
+	return uint64(a.Whole(at, "the iterator", 0, 13))
+}
+
+func (i *instance) insert(a *bind.Args) (any, error) { return i.put(a, "insert", iproto.IPROTO_INSERT) }
+func (i *instance) replace(a *bind.Args) (any, error) {
+	return i.put(a, "replace", iproto.IPROTO_REPLACE)
+}
+
+// put is insert and replace: (connection, space, tuple).
+func (i *instance) put(a *bind.Args, verb string, kind iproto.Type) (any, error) {
+	c, at, tuple := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple")
+	return i.onSpace(a, c, at, &request{verb: verb, kind: kind, may: driver.Request{Verb: driver.Insert}, rows: tuples}, func(b *body, at place) {
+		b.mapping(2)
+		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+		b.value(iproto.IPROTO_TUPLE, tuple)
+	})
+}
+
+// remove is delete(connection, space, index, key).
+func (i *instance) remove(a *bind.Args) (any, error) {
+	c, at, key := i.on(a), i.place(a, 1, 2), i.key(a, 3)
+	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, may: driver.Request{Verb: driver.Delete}, rows: tuples}, func(b *body, at place) {
+		b.mapping(3)
+		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
+		b.value(iproto.IPROTO_KEY, key)
+	})
+}
+
+// update is update(connection, space, index, key, operations).
+func (i *instance) update(a *bind.Args) (any, error) {
+	c, at, key, ops := i.on(a), i.place(a, 1, 2), i.key(a, 3), i.changes(a, 4)
+	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, may: driver.Request{Verb: driver.Update}, rows: tuples}, func(b *body, at place) {
+		b.mapping(4)
+		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
+		b.value(iproto.IPROTO_KEY, key)
+		b.value(iproto.IPROTO_TUPLE, ops)
+	})
+}
+
+// upsert is upsert(connection, space, tuple, operations).
+func (i *instance) upsert(a *bind.Args) (any, error) {
+	c, at, tuple, ops := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple"), i.changes(a, 3)
+	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, may: driver.Request{Verb: driver.Upsert}, rows: tuples}, func(b *body, at place) {
+		b.mapping(3)
+		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+		b.value(iproto.IPROTO_TUPLE, tuple)
+		b.value(iproto.IPROTO_OPS, ops)
+	})
+}
+
+func (i *instance) call16(a *bind.Args) (any, error) {
+	return i.function(a, "call", iproto.IPROTO_CALL_16, iproto.IPROTO_FUNCTION_NAME, tuples)
+}
+
+func (i *instance) call17(a *bind.Args) (any, error) {
+	return i.function(a, "call", iproto.IPROTO_CALL, iproto.IPROTO_FUNCTION_NAME, values)
+}
+
+func (i *instance) eval(a *bind.Args) (any, error) {
+	return i.function(a, "eval", iproto.IPROTO_EVAL, iproto.IPROTO_EXPR, values)
+}
+
+// function is call, call17 and eval: (connection, function or program, arguments).
+func (i *instance) function(a *bind.Args, verb string, kind iproto.Type, key iproto.Key, rows rows) (any, error) {
+	c, r := i.on(a), i.called(a, verb, kind, key, rows)
+	return i.send(a, c, r)
+}
+
+func (i *instance) called(a *bind.Args, verb string, kind iproto.Type, key iproto.Key, rows rows) *request {
+	text, args := a.Text(1, "the function's name, or the program"), a.ListOr(2, "the arguments")
+	r := &request{verb: verb, kind: kind, may: driver.Request{Verb: driver.Call}, rows: rows}
+	if kind != iproto.IPROTO_EVAL {
+		r.on = text
+	}
+	b := body{out: i.buffer[:0]}
+	b.mapping(2)
+	b.text(key, text)
+	b.value(iproto.IPROTO_TUPLE, args)
+	i.finish(a, &b, r)
+	return r
+}
+
+// execute is execute(connection, statement, parameters): SQL.
+func (i *instance) execute(a *bind.Args) (any, error) {
+	c, text, args := i.on(a), a.Text(1, "the statement"), a.ListOr(2, "the parameters")
+	r := &request{verb: strings.ToLower(sqltext.FirstWord(text)), kind: iproto.IPROTO_EXECUTE, may: driver.Request{Verb: driver.SQL, Text: text}, rows: sqlRows}
+	if r.verb == "" {
+		r.verb = "execute"
+	}
+	b := body{out: i.buffer[:0]}
+	b.mapping(2)
+	b.text(iproto.IPROTO_SQL_TEXT, text)
+	b.value(iproto.IPROTO_SQL_BIND, args)
+	i.finish(a, &b, r)
+	return i.send(a, c, r)
+}
+
+// named is a space and an index as a script gave them.
+type named struct{ space, index any }
+
+// place reads the arguments that name a space and, unless index is negative, an index.
+func (i *instance) place(a *bind.Args, space, index int) named {
+	n := named{space: i.nameOrNumber(a, space, "the space")}
+	if index >= 0 && a.Has(index) {
+		n.index = i.nameOrNumber(a, index, "the index")
+	}
+	return n
+}
+
+func (i *instance) nameOrNumber(a *bind.Args, at int, what string) any {
+	switch x := a.Plain(at).(type) {
+	case string:
+		return x
+	case int64:
+		if x >= 0 && x < 1<<32 {
+			return x
+		}
+	}
+	a.Fault(at, what, "its name or number")
+	return nil
+}
+
+// key reads a key: an array, or the only part of one.
+func (i *instance) key(a *bind.Args, at int) []any {
+	if !a.Has(at) {
+		a.Fault(at, "the key", "an array")
+		return nil
+	}
+	return list(a.Plain(at))
+}
+
+func list(x any) []any {
+	if l, ok := x.([]any); ok {
+		return l
+	}
+	return []any{x}
+}
+
+// changes reads operations such as [["=", "model", "x"]].
+func (i *instance) changes(a *bind.Args, at int) []any {
+	ops := a.List(at, "the operations")
+	for _, op := range ops {
+		if l, ok := op.([]any); !ok || len(l) < 2 {
+			a.Fault(at, "the operations", `an array of arrays such as ["=", "model", "cadillac"]`)
+		}
+	}
+	return ops
+}
+
+// onSpace looks the space up, encodes the request and sends it.
+func (i *instance) onSpace(a *bind.Args, c *connection, n named, r *request, encode func(b *body, at place)) (any, error) {
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	at, failure := c.place(i.vu.Context(), n.space, n.index)
+	if failure != nil {
+		return nil, failure
+	}
+	r.on = at.name
+	if c.objects {
+		r.form = columns(c.numbered(at.space))
+	}
+	b := body{out: i.buffer[:0]}
+	encode(&b, at)
+	i.finish(a, &b, r)
+	return i.send(a, c, r)
+}
+
+// finish gives the request its body. The library writes it before it returns from sending.
+func (i *instance) finish(a *bind.Args, b *body, r *request) {
+	i.buffer = b.out
+	if b.err != nil {
+		a.Failf("%v", b.err)
+	}
+	r.body = b.out
+}

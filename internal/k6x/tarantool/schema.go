@@ -1,0 +1,118 @@
+//go:build !nok6
+
+package tarantool
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/tarantool/go-tarantool/v2"
+
+	"brunt/internal/driver"
+	"brunt/internal/driver/iproto"
+)
+
+// schemas keeps what the server said of its spaces.
+type schemas struct {
+	mu     sync.Mutex
+	schema *tarantool.Schema
+}
+
+// space finds a space by its name. The schema is read at first use, and again for a name that isn't in
+// it: a script may create spaces.
+func (p *pool) space(ctx context.Context, name string) (*tarantool.Space, *driver.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for fresh := false; ; fresh = true {
+		if p.schema != nil {
+			if s, ok := p.schema.Spaces[name]; ok {
+				return &s, nil
+			}
+		}
+		if fresh {
+			return nil, driver.Bad("no space %q that this user can see: create it or correct the name", name)
+		}
+		if err := p.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// numbered finds a space by its number; nil if nothing is known of it.
+func (p *pool) numbered(id uint32) *tarantool.Space {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.schema == nil {
+		return nil
+	}
+	if s, ok := p.schema.SpacesById[id]; ok {
+		return &s
+	}
+	return nil
+}
+
+func (p *pool) read(ctx context.Context) *driver.Error {
+	if p.options.skipSchema {
+		return driver.Bad("skip_schema is set, so spaces and indexes have numbers only: give the number")
+	}
+	c, failure := p.connected(ctx)
+	if failure != nil {
+		return failure
+	}
+	schema, err := tarantool.GetSchema(c)
+	if err != nil {
+		return iproto.Unanswered(ctx, nil, err)
+	}
+	p.schema = &schema
+	return nil
+}
+
+// place is a space and an index as requests name them.
+type place struct {
+	space, index uint32
+	name         string // of the space, for the record
+}
+
+// place looks up what a script called a space and an index: names or numbers.
+func (p *pool) place(ctx context.Context, space, index any) (place, *driver.Error) {
+	at := place{}
+	if n, ok := space.(int64); ok {
+		at.space, at.name = uint32(n), strconv.FormatInt(n, 10)
+	} else {
+		s, err := p.space(ctx, space.(string))
+		if err != nil {
+			return at, err
+		}
+		at.space, at.name = s.Id, s.Name
+		if name, ok := index.(string); ok {
+			i, ok := s.Indexes[name]
+			if !ok {
+				return at, driver.Bad("space %q has no index %q", s.Name, name)
+			}
+			at.index = i.Id
+			return at, nil
+		}
+	}
+	switch x := index.(type) {
+	case int64:
+		at.index = uint32(x)
+	case string:
+		return at, driver.Bad("an index of a space that is given by number has a number too, not the name %q", x)
+	}
+	return at, nil
+}
+
+// columns are the names of a space's fields, in order; none if they aren't known.
+func columns(s *tarantool.Space) []string {
+	if s == nil {
+		return nil
+	}
+	names := make([]string, len(s.FieldsById))
+	for id, f := range s.FieldsById {
+		if int(id) < len(names) {
+			names[id] = f.Name
+		}
+	}
+	return names
+}
