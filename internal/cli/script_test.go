@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	run := func() { os.Exit(Main("1.2.3", os.Args, os.Stdin, os.Stdout, os.Stderr)) }
-	testscript.Main(m, map[string]func(){"brunt": run, "slow_cooker": run})
+	testscript.Main(m, map[string]func(){"brunt": run, "slow_cooker": run, "k6": run, "picostress": run})
 }
 
 // Each script is a story on the command line: what a command prints, how it exits, which files it
