@@ -117,21 +117,28 @@ func (e *Exporter) Addr() string {
 // Start tells what the run's operations and addresses are called and begins to send. It must be
 // called once, before the first Interval.
 func (e *Exporter) Start(run *record.Run) {
-	n := names{run: run.Name, id: run.ID, version: run.Brunt}
-	for i := range run.Operations {
-		n.operations = append(n.operations, run.Operations[i].Name)
+	n := e.rename(run)
+	for _, p := range e.pushers {
+		p.start(n)
 	}
-	for i := range run.Targets {
-		n.addresses = append(n.addresses, run.Targets[i].Address)
-		n.protocol = run.Targets[i].Protocol
+}
+
+// Rename tells of operations and addresses that have come since Start, before the first Interval that has
+// them.
+func (e *Exporter) Rename(run *record.Run) {
+	n := e.rename(run)
+	for _, p := range e.pushers {
+		p.names.Store(n)
 	}
+}
+
+func (e *Exporter) rename(run *record.Run) *names {
+	n := namesOf(run)
 	e.mu.Lock()
 	e.names = n
 	e.sums.grow(len(n.operations), len(n.addresses))
 	e.mu.Unlock()
-	for _, p := range e.pushers {
-		p.start(&n)
-	}
+	return &n
 }
 
 // Interval implements measure.Sink. It copies what is needed of the interval, in time that grows
@@ -182,7 +189,7 @@ func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	}()
 	var wait sync.WaitGroup
 	for _, p := range e.pushers {
-		if p.names == nil {
+		if p.names.Load() == nil {
 			continue // it never started
 		}
 		wait.Add(1)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -48,7 +49,7 @@ type transfer struct {
 type pusher struct {
 	to     destination
 	client *http.Client
-	names  *names
+	names  atomic.Pointer[names] // nil until it has started
 	bound  int
 	pause  func(attempt int) time.Duration
 
@@ -82,7 +83,8 @@ func backoff(attempt int) time.Duration {
 
 func (p *pusher) start(n *names) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p.names, p.cancel = n, cancel
+	p.cancel = cancel
+	p.names.Store(n)
 	go func() {
 		defer close(p.done)
 		p.run(ctx)
@@ -157,7 +159,7 @@ func (p *pusher) run(ctx context.Context) {
 func (p *pusher) send(ctx context.Context, batch []*point) {
 	p.setWaiting(len(batch))
 	defer p.setWaiting(0)
-	body, err := p.to.encode(p.names, batch, p.before)
+	body, err := p.to.encode(p.names.Load(), batch, p.before)
 	if err != nil {
 		p.lose(ctx, len(batch), err)
 		return

@@ -356,3 +356,26 @@ func TestASingleEqualInAThreshold(t *testing.T) {
 	o := k6(t, "ours", "export const options = {iterations: 1, thresholds: {checks: ['rate = 1']}};\nimport { check } from 'k6'; export default () => { check(1, {one: (x) => x === 1}); };", "run", "-q", "SCRIPT")
 	o.expect(t, 0, "it is read as")
 }
+
+func TestIntervalsAreExported(t *testing.T) {
+	points := make(chan string, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var b bytes.Buffer
+		_, _ = b.ReadFrom(r.Body)
+		points <- b.String()
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer s.Close()
+	const script = `import { sleep } from 'k6'; export const options = {vus: 1, duration: '1500ms'}; export default () => { sleep(0.01); };`
+	o := k6(t, "ours", script, "run", "-q", "-o", "brunt=export=influx="+s.URL+"/write?db=k6", "SCRIPT")
+	o.expect(t, 0)
+	close(points)
+	var all strings.Builder
+	for p := range points {
+		all.WriteString(p)
+	}
+	if !strings.Contains(all.String(), "default") || warned(o.run(t), "export-lost") {
+		t.Errorf("exported %q", all.String())
+	}
+	k6(t, "ours", script, "run", "-q", "-o", "brunt=exports=x", "SCRIPT").expect(t, 255, `no setting \"exports\"`)
+}

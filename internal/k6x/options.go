@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/k6x/session"
 )
@@ -18,6 +19,8 @@ const (
 	envResults = "BRUNT_RESULTS" // folder for bundles
 	envBundle  = "BRUNT_BUNDLE"  // this run's bundle
 	envSeed    = "BRUNT_SEED"    // of what modules generate
+	envExport  = "BRUNT_EXPORT"  // destinations of intervals, with spaces between them
+	envMetrics = "BRUNT_METRICS_ADDR"
 )
 
 func (r *run) sessionOptions(args []string) session.Options {
@@ -25,6 +28,7 @@ func (r *run) sessionOptions(args []string) session.Options {
 		Version: r.o.Version, Command: r.o.Command, Seed: seed(),
 		Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),
 		Quiet: slices.Contains(args, "-q") || slices.Contains(args, "--quiet"),
+		Live:  session.Live{MetricsAddr: os.Getenv(envMetrics), Destinations: strings.Fields(os.Getenv(envExport))},
 		Tell:  func(text string) { fmt.Fprintln(r.o.Err, text) },
 	}
 }

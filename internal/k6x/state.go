@@ -61,7 +61,7 @@ func (r *run) watchEnd(gs *state.GlobalState) {
 	_, events := gs.Events.Subscribe(testEnd)
 	go func() {
 		for e := range events {
-			r.session.Settled()
+			r.session.LoadOver()
 			r.session.Flush()
 			e.Done()
 		}

@@ -129,13 +129,23 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 		expected = float64(iv.Offered) / seconds
 	}
 	c.follow(iv, AllOperations, &all, c.merged, seconds, expected)
-	if len(c.series) > 1 {
+	if c.room(len(iv.Operations)); len(c.series) > 1 {
 		for i := range iv.Operations {
 			o := &iv.Operations[i]
 			c.follow(iv, i, &o.Counts, o.Response, seconds, expected)
 		}
 	}
 	return c.hints
+}
+
+// room makes room for operations that have come since the start, where there are several.
+func (c *ChangeHints) room(operations int) {
+	if operations < 2 {
+		return
+	}
+	for len(c.series) < 1+operations {
+		c.series = append(c.series, operationSeries{})
+	}
 }
 
 // aftermath finds the intervals after a standstill of the generator that show its doing too: the next

@@ -286,3 +286,24 @@ func TestHintsNameTheOperation(t *testing.T) {
 		t.Errorf("%+v", f.all)
 	}
 }
+
+// TestOperationsMayComeLater lets a run of one operation, and of none, get more of them.
+func TestOperationsMayComeLater(t *testing.T) {
+	for from := range 3 {
+		c := NewChangeHints(from)
+		for k := range 60 {
+			iv := newInterval(min(from+k/10, 5), 0)
+			iv.StartNs, iv.EndNs, iv.Kind = int64(k)*1e9, int64(k+1)*1e9, KindClosed
+			for i := range iv.Operations {
+				iv.Operations[i].Done = 100
+				iv.Operations[i].Response = NewHistogram()
+				iv.Operations[i].Response.RecordN(1e6, 100)
+			}
+			for _, h := range c.Interval(&iv) {
+				if h.Operation >= len(iv.Operations) {
+					t.Fatalf("a hint about operation %d of %d", h.Operation, len(iv.Operations))
+				}
+			}
+		}
+	}
+}

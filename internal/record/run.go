@@ -60,7 +60,7 @@ type Run struct {
 	Watched     []Watched      `json:"watched,omitempty"` // what else happened
 	Inspections []Inspection   `json:"inspections,omitempty"`
 	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops",
-	// "threshold", "awake". What it has nothing for is left out.
+	// "threshold", "awake", and "engine", what drives a load with less of this machine. What it has nothing for is left out.
 	Flags map[string]string `json:"flags,omitempty"`
 	Extra map[string]string `json:"extra,omitempty"` // what a dialect wants kept
 }

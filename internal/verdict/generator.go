@@ -212,6 +212,8 @@ func (j *judge) remedy() string {
 	switch {
 	case j.stoodStill():
 		return "that it stood still explains it"
+	case j.run.Flags["engine"] != "":
+		return "free this machine's cores, lower the load, use fewer VUs, or drive it with " + j.run.Flags["engine"]
 	case j.run.Tier != "codec":
 		return "free this machine's cores, lower the load, or use a protocol and options that the codec tier can drive"
 	}

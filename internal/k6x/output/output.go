@@ -102,8 +102,8 @@ func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) {
 	for i, c := range batch {
 		batch[i] = o.strip(c)
 	}
-	if len(batch) > 0 {
-		batch[0] = o.withHook(batch[0])
+	if last := len(batch) - 1; last >= 0 {
+		batch[last] = o.withHook(batch[last])
 	}
 }
 

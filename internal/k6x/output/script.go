@@ -12,6 +12,7 @@ import (
 
 	"go.k6.io/k6/v2/output"
 
+	"brunt/internal/k6x/executor"
 	"brunt/internal/k6x/session"
 )
 
@@ -27,7 +28,7 @@ func scriptOf(p *output.Params) session.Script {
 	if data, err := os.ReadFile(path); err == nil {
 		fmt.Fprintf(&text, "sha256: %x\n", sha256.Sum256(data))
 	}
-	open, closed := 0, 0
+	open, closed, native := 0, 0, 0
 	var names []string
 	for scenario := range p.ScriptOptions.Scenarios {
 		names = append(names, scenario)
@@ -39,6 +40,9 @@ func scriptOf(p *output.Params) session.Script {
 	for _, scenario := range names {
 		c := p.ScriptOptions.Scenarios[scenario]
 		fmt.Fprintf(&text, "  %q: {executor: %q, exec: %q, starts: %q}\n", scenario, c.GetType(), c.GetExec(), c.GetStartTime())
+		if c.GetType() == executor.NativeType {
+			native++
+		}
 		if o, ok := c.(interface{ Open() bool }); ok && o.Open() {
 			open++
 		} else {
@@ -52,5 +56,5 @@ func scriptOf(p *output.Params) session.Script {
 	case closed == 0:
 		model = "open"
 	}
-	return session.Script{Name: name, Text: []byte(text.String()), LoadModel: model}
+	return session.Script{Name: name, Text: []byte(text.String()), LoadModel: model, Native: native == len(names) && native > 0}
 }

@@ -164,7 +164,21 @@ func (c *cutter) tell(iv *measure.Interval) {
 	}
 }
 
-// Settled cuts what is left, so that sums are whole: after the load, before k6 judges.
+// LoadOver cuts an interval when k6's load is over, so that Sums has all that modules and executors have
+// recorded when k6 judges. What k6's own modules report may still be on its way.
+func (s *Session) LoadOver() {
+	c := &s.cutter
+	if !c.begun.Load() || !s.requests.Load() || s.metrics.Load() == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.cut(max(s.lastNs.Load(), c.fromNs+1))
+	}
+}
+
+// Settled cuts what is left, when no sample comes any more.
 func (s *Session) Settled() {
 	c := &s.cutter
 	if !c.begun.Load() {
@@ -177,8 +191,8 @@ func (s *Session) Settled() {
 	}
 	c.over = true
 	close(c.stop)
-	// The run of teardown since the last call is no load.
-	c.cut(max(s.lastNs.Load(), c.fromNs))
+	// What passed since the last call, as in teardown, is no load.
+	c.cut(max(s.lastNs.Load(), c.fromNs+1))
 	c.health.Stop()
 }
 

@@ -39,6 +39,12 @@ func (s *Session) Join(run *record.Run) *Guest {
 		s.Describe(n, t.Product, t.Version)
 		g.addresses = append(g.addresses, n)
 	}
+	s.mu.Lock()
+	if s.native {
+		s.run.Tier, s.run.TierReason, s.run.Timing = run.Tier, run.TierReason, run.Timing
+		delete(s.run.Flags, "engine")
+	}
+	s.mu.Unlock()
 	c := &s.cutter
 	c.mu.Lock()
 	c.guests = append(c.guests, g)

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/export"
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 	"brunt/internal/verdict"
 )
 
@@ -21,7 +23,7 @@ type Script struct {
 	Name      string
 	Text      []byte // what plan.yml says, without secrets
 	LoadModel string // "open", "closed" or "mixed"
-	Tier      string // see record.Run.Tier
+	Native    bool   // plans are all that it runs
 }
 
 // TierReason says why sessions of k6 are the library tier's.
@@ -29,7 +31,13 @@ const TierReason = "k6's virtual users"
 
 // Begin begins the record. It fails before anything is sent if the record can't be written.
 func (s *Session) Begin(script Script) error {
+	if s.fault != nil {
+		return s.fault
+	}
 	started := time.Now()
+	if err := s.openExporter(); err != nil {
+		return err
+	}
 	bundle, err := s.create(script.Name, started)
 	if err != nil {
 		return err
@@ -41,7 +49,9 @@ func (s *Session) Begin(script Script) error {
 		LoadModel: script.LoadModel, Tier: "library", TierReason: TierReason, IntervalNs: int64(interval),
 		Environment: record.Fingerprint(), Operations: run.Operations, Targets: run.Targets,
 		Extra: map[string]string{"tool": "k6"},
+		Flags: map[string]string{"sessions": "preAllocatedVUs", "engine": `the executor "brunt-native"`},
 	}
+	s.native = script.Native
 	s.bundle = bundle
 	err = bundle.Start(script.Text, run)
 	s.named = false
@@ -50,18 +60,10 @@ func (s *Session) Begin(script Script) error {
 		bundle.Discard()
 		return err
 	}
-	dir := bundle.Dir
-	if s.o.None {
-		dir = ""
-	}
 	sinks := []measure.Sink{bundle}
-	if s.o.Sinks != nil {
-		more, err := s.o.Sinks(run, dir)
-		if err != nil {
-			bundle.Discard()
-			return err
-		}
-		sinks = append(sinks, more...)
+	if s.exporter != nil {
+		s.exporter.Start(run)
+		sinks = append(sinks, s.exporter)
 	}
 	c := &s.cutter
 	c.open.Store(script.LoadModel != "closed")
@@ -106,6 +108,9 @@ func (s *Session) update(f func(run *record.Run) error) error {
 	if s.named {
 		s.named = false
 		err = errors.Join(err, s.bundle.Update(s.run))
+		if s.exporter != nil {
+			s.exporter.Rename(s.run)
+		}
 	}
 	return err
 }
@@ -148,8 +153,8 @@ func (s *Session) Close(o Outcome) error {
 	}
 	s.Settled()
 	run := s.run
-	if s.o.Settle != nil {
-		s.o.Settle(run)
+	if s.exporter != nil {
+		run.Warnings = append(run.Warnings, s.exporter.Close(nil)...)
 	}
 	if !s.cutter.begun.Load() && o.Code != codeOK {
 		s.bundle.Discard() // nothing was sent
@@ -194,18 +199,38 @@ func (s *Session) report(run *record.Run) {
 	}
 }
 
+// openExporter opens what intervals are sent to, so that mistakes show before any load.
+func (s *Session) openExporter() (err error) {
+	l := &s.o.Live
+	if l.MetricsAddr == "" && len(l.Destinations) == 0 {
+		return nil
+	}
+	s.exporter, err = export.New(export.Options{MetricsAddr: l.MetricsAddr, Destinations: l.Destinations})
+	if err == nil && s.exporter.Addr() != "" {
+		s.say("brunt: metrics at http://" + s.exporter.Addr() + "/metrics")
+	}
+	return err
+}
+
 // Configure takes what -o brunt=… says: "none", or settings name=value with commas between them: dir (this
-// run's bundle), results (the folder for bundles). It must be called before Begin.
+// run's bundle), results (the folder for bundles), export (a destination, see export.Options; repeatable)
+// and metrics-addr. It must be called before Begin, which returns its fault.
 func (s *Session) Configure(text string) {
 	for part := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		switch name {
+		switch name, value, _ := strings.Cut(part, "="); name {
+		case "":
 		case "none":
 			s.o.None = true
 		case "dir":
 			s.o.Dir = value
 		case "results":
 			s.o.Root = value
+		case "export":
+			s.o.Live.Destinations = append(s.o.Live.Destinations, value)
+		case "metrics-addr":
+			s.o.Live.MetricsAddr = value
+		default:
+			s.fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export or metrics-addr", secret.Text(text), name)
 		}
 	}
 }

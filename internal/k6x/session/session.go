@@ -13,6 +13,7 @@ import (
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
+	"brunt/internal/export"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/tier"
@@ -41,11 +42,14 @@ type Session struct {
 	addresses  map[[2]string]int
 	run        *record.Run
 	bundle     *record.Bundle
+	native     bool // plans are all that it runs
 	named      bool // operations or addresses are in run that run.json doesn't have yet
 	ends       []func() error
 
-	shared shared
-	cutter cutter
+	shared   shared
+	cutter   cutter
+	exporter *export.Exporter // nil if nothing is exported
+	fault    error            // of Configure
 
 	requests   atomic.Bool  // something but iterations was recorded
 	activeVUs  atomic.Int64 // as k6 said last
@@ -69,8 +73,13 @@ type Options struct {
 	None    bool     // keep no record
 	Quiet   bool     // say nothing at the end
 	Tell    func(text string)
-	Sinks   func(run *record.Run, dir string) ([]measure.Sink, error) // what else is told of intervals; may be nil
-	Settle  func(run *record.Run)                                     // called before the record is finished; may be nil
+	Live    Live
+}
+
+// Live says where intervals go while they happen, beside the record.
+type Live struct {
+	MetricsAddr  string   // host:port of an endpoint for Prometheus; "" for none
+	Destinations []string // see export.Options
 }
 
 // New returns a session whose clock starts now. Nothing is recorded before Begin.

@@ -71,7 +71,11 @@ func (k *Keeper) Fill(all bool) {
 
 func (t *kept) fill(all bool) {
 	sink, ok := t.metric.Sink.(*metrics.TrendSink)
-	if !ok || t.sketch.n == t.filled && !all || !all && len(t.metric.Thresholds.Thresholds) == 0 {
+	if !ok || !all && len(t.metric.Thresholds.Thresholds) == 0 {
+		return
+	}
+	// k6 may have been on its way to add a value that it was left.
+	if t.sketch.n == t.filled && sink.Count() == min(t.sketch.n, Points) {
 		return
 	}
 	t.filled = t.sketch.n
