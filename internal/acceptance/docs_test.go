@@ -58,10 +58,10 @@ func addressOf(t *testing.T, port string) string {
 	switch port {
 	case "5432", "5433":
 		return get(port, func(tb testserver.TB) *testserver.Server {
-			s := testserver.Postgres(tb)
+			s := testserver.Postgres(tb, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))
 			root := of("pg", s)
-			for _, text := range []string{"CREATE ROLE stress SUPERUSER LOGIN", "CREATE ROLE postgres SUPERUSER LOGIN",
-				"CREATE ROLE root SUPERUSER LOGIN", "CREATE DATABASE stress", "CREATE DATABASE test", "CREATE DATABASE shop"} {
+			for _, text := range []string{"CREATE EXTENSION pg_stat_statements", "CREATE ROLE stress SUPERUSER LOGIN", "CREATE ROLE postgres SUPERUSER LOGIN",
+				"CREATE ROLE root SUPERUSER LOGIN", "CREATE DATABASE stress TEMPLATE postgres", "CREATE DATABASE test", "CREATE DATABASE shop"} {
 				if err := root.exec(text); err != nil {
 					tb.Fatalf("%s: %v", text, err)
 				}

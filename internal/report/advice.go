@@ -54,7 +54,7 @@ func (t *teller) effects(proofs []advise.Proof) cell.Table {
 		name := units.Clean(p.Table + " (" + strings.Join(p.Columns, ", ") + ")")
 		add := func(list []inspect.Effect, m cell.Mark) {
 			for _, e := range list {
-				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(e.Before, cell.UnitNumber), cell.Figure(e.After, cell.UnitNumber), cell.Figure(e.After/max(e.Before, 1e-9)-1, "change").Marked(m), cell.Text(oneLine(e.Text)))
+				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(e.Before, cell.UnitNumber), cell.Figure(e.After, cell.UnitNumber), cell.Figure(e.After/max(e.Before, 1e-9)-1, "change").Marked(m), cell.Text(recognizable(e.Text)))
 				name = ""
 			}
 		}

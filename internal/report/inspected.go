@@ -100,7 +100,7 @@ func (t *teller) statements(in *record.Inspection) cell.Table {
 		guessed = guessed || s.Match == record.MatchCount
 		pages := s.More["shared_blks_hit"] + s.More["shared_blks_read"]
 		out.Add(name, response, cell.Figure(s.Calls, "count"), cell.Time(s.MeanNs), cell.Time(s.StddevNs), cell.Figure(s.Rows/max(s.Calls, 1), cell.UnitNumber),
-			cell.Figure(pages/max(s.Calls, 1), cell.UnitNumber), cell.Figure(s.Share, "share"), cell.Text(oneLine(s.Text)))
+			cell.Figure(pages/max(s.Calls, 1), cell.UnitNumber), cell.Figure(s.Share, "share"), cell.Text(recognizable(s.Text)))
 	}
 	if more := len(list) + in.Windows[0].Omitted - len(out.Rows); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %d more, see %s", more, in.File))
@@ -129,6 +129,17 @@ func (t *teller) causes(s *record.Statement) (name, response cell.Cell) {
 	return name, cell.Text("")
 }
 
+// recognizable is a statement on one line that isn't long: cut in the middle, since generated ones begin
+// alike, and differ at their ends.
+func recognizable(text string) string {
+	const first, last = 9, 43
+	text = oneLine(text)
+	if r := []rune(text); len(r) > first+last {
+		return string(r[:first]) + " … " + string(r[len(r)-last:])
+	}
+	return text
+}
+
 func oneLine(text string) string { return units.Clean(strings.Join(strings.Fields(text), " ")) }
 
 // statementsByPhase is the mean time of the heaviest statements phase by phase, if there are several.
@@ -151,7 +162,7 @@ func (t *teller) statementsByPhase(in *record.Inspection) cell.Table {
 	}
 	list := in.Windows[0].Statements
 	for _, s := range list[:min(len(list), most)] {
-		row := []cell.Cell{cell.Text(oneLine(s.Text))}
+		row := []cell.Cell{cell.Text(recognizable(s.Text))}
 		for _, w := range phases {
 			at := slices.IndexFunc(w.Statements, func(o record.Statement) bool { return o.ID == s.ID })
 			if at < 0 {

@@ -76,7 +76,7 @@ func noted(p *record.QueryPlan) bool {
 
 // plan is a plan's tree with what was met at each step.
 func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
-	out := cell.Table{ID: fmt.Sprintf("plan-%d", number), Title: t.say("PLAN %d", number), Note: oneLine(p.Text)}
+	out := cell.Table{ID: fmt.Sprintf("plan-%d", number), Title: t.say("PLAN %d", number), Note: recognizable(p.Text)}
 	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")}, cell.Column{Head: t.say("met")}, cell.Column{Head: t.say("discarded")}, cell.Column{Head: t.say("time")}, cell.Column{Left: true, Wrap: true})
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -90,7 +90,7 @@ func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
 		}
 		remark := cell.Text(units.Clean(n.Detail))
 		if n.Note != "" {
-			remark = cell.Text("← " + t.sentence(n.Note) + " · " + units.Clean(n.Detail)).Marked(cell.Warn)
+			remark = cell.Text(strings.TrimSuffix("← "+t.sentence(n.Note)+" · "+units.Clean(n.Detail), " · ")).Marked(cell.Warn)
 		}
 		out.Add(step, cell.Figure(n.Estimate, "count"), met, removed, time, remark)
 	}

@@ -45,7 +45,7 @@ func newStand(ctx context.Context, p *plan.Plan, patient patience) (*stand, erro
 	if s.first, err = s.meet(ctx, patient); err != nil {
 		return nil, err
 	}
-	if s.isSQL = usesSQL(p); s.isSQL {
+	if s.isSQL = s.usesSQL(); s.isSQL {
 		if s.flavor, err = s.flavorOf(); err != nil {
 			return nil, err
 		}
@@ -105,9 +105,11 @@ func (s *stand) anywhere(do func(driver.Target) error) (first error) {
 	return first
 }
 
-// usesSQL reports whether the plan has tables or statements for a server that understands SQL.
-func usesSQL(p *plan.Plan) bool {
-	if len(p.Tables) > 0 {
+// usesSQL reports whether the plan has tables or statements for a server that understands SQL. Tables of
+// one whose protocol can't make any are what its references are about, behind a service for one.
+func (s *stand) usesSQL() bool {
+	p := s.plan
+	if _, ok := s.driver.(driver.AdminDriver); ok && len(p.Tables) > 0 {
 		return true
 	}
 	for i := range p.Operations {

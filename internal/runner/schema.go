@@ -17,7 +17,7 @@ import (
 func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 	d, ok := s.driver.(driver.AdminDriver)
 	if !ok {
-		return nil, &UsageError{fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())}
+		return nil, &UsageError{s.noTables()}
 	}
 	var a driver.Admin
 	err := s.anywhere(func(t driver.Target) (err error) {
@@ -28,6 +28,10 @@ func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 		return nil, &UnreachableError{err}
 	}
 	return a, nil
+}
+
+func (s *stand) noTables() error {
+	return fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())
 }
 
 // number runs a query whose answer is one unsigned number.

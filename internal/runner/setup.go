@@ -20,6 +20,9 @@ func (j *Runner) tables(ctx context.Context) (*record.Setup, error) {
 		return nil, nil
 	}
 	began := time.Now()
+	if _, ok := s.driver.(driver.AdminDriver); !ok {
+		return nil, &UsageError{s.noTables()}
+	}
 	if err := s.checkDDL(); err != nil {
 		return nil, err
 	}

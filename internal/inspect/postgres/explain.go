@@ -14,7 +14,7 @@ import (
 
 const (
 	mostExplained  = 12
-	leastExplained = 0.005 // share of the server's time
+	leastExplained = 0.001 // share of the server's time
 	explainTimeout = "10s" // of one statement's execution
 )
 

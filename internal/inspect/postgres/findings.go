@@ -111,12 +111,13 @@ func (p *queryPlan) finding(id, severity, evidence, advice string) record.Findin
 		Statement: p.Statement, Share: p.statement.Share}
 }
 
-// brief is a statement on one short line.
+// brief is a statement on one short line. It is cut in the middle: generated ones begin alike, and differ
+// at their ends.
 func brief(text string) string {
-	const most = 90
+	const first, last = 40, 50
 	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
+	if r := []rune(text); len(r) > first+last {
+		return string(r[:first]) + " … " + string(r[len(r)-last:])
 	}
 	return text
 }

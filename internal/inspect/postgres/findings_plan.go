@@ -60,6 +60,9 @@ func seqScans(c *caseFile) {
 
 // fine is a share near 1 with as many digits as it takes.
 func fine(share float64) string {
+	if share == 1 {
+		return "all"
+	}
 	if share > 0.9999 {
 		return fmt.Sprintf("%.4f %%", 100*share)
 	}

@@ -96,7 +96,7 @@ var russianFindings = map[string]string{
 	"all of its %s connections were at work in %s of the samples: requests wait for one":                                      "все его соединения (%s) были заняты в %s замеров: запросы ждут свободного",
 	"a larger pool, as long as the server has cores to spare":                                                                 "больший пул, пока у сервера есть свободные ядра",
 	"brunt matrix finds the smallest that is enough":                                                                          "brunt matrix найдёт наименьший достаточный",
-	"discards %s": "отбрасывает %s", "counts the whole table": "считает всю таблицу", "skips what it reads": "пропускает прочитанное", "spills to disk": "пишет на диск",
+	"discards %s": "отбрасывает %s", "all": "все", "counts the whole table": "считает всю таблицу", "skips what it reads": "пропускает прочитанное", "spills to disk": "пишет на диск",
 	"planned for %s rows, met %s": "ожидалось строк: %s, встретилось %s",
 	"the server doesn't count statements: which of them take its time isn't known":                                                                             "сервер не ведёт счёт запросам: какие из них занимают его время, неизвестно",
 	"set shared_preload_libraries = 'pg_stat_statements' in postgresql.conf, restart the server, and run CREATE EXTENSION pg_stat_statements in this database": "впишите shared_preload_libraries = 'pg_stat_statements' в postgresql.conf, перезапустите сервер и выполните CREATE EXTENSION pg_stat_statements в этой базе",
