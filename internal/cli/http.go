@@ -91,7 +91,7 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 		return usage(err)
 	}
 	return s.perform(&loadRun{
-		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
 		options: runner.Options{Wait: f.wait}, voice: f.outputFlags.voice,
 	})
 }

@@ -12,21 +12,23 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
+	"brunt/internal/units"
 	"brunt/internal/verdict"
 	"brunt/internal/workload"
 )
 
 // loadRun is a load that a command runs: all in which commands differ. The rest is perform's.
 type loadRun struct {
-	plan    *plan.Plan
-	options runner.Options
-	record  recordFlags
-	live    liveFlags
-	quiet   bool
-	reopens bool                          // SIGHUP opens the command's log anew
-	voice   func(*outlets) (voice, error) // opens what the command prints to
-	open    opener                        // nil means runner.Open
-	next    engine.Next                   // names the phases; nil means the plan's
+	plan     *plan.Plan
+	options  runner.Options
+	record   recordFlags
+	live     liveFlags
+	quiet    bool
+	language units.Language                // of pages; "" means English
+	reopens  bool                          // SIGHUP opens the command's log anew
+	voice    func(*outlets) (voice, error) // opens what the command prints to
+	open     opener                        // nil means runner.Open
+	next     engine.Next                   // names the phases; nil means the plan's
 }
 
 // opener finds a plan's servers.
@@ -78,11 +80,19 @@ func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outlet
 		return nil, err
 	}
 	defer live.close()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	page, err := l.openPage(out.err, end)
+	if err != nil {
+		return nil, err
+	}
+	defer page.close()
 	o := l.options
 	if o.Recording, err = l.record.recording(l, out.streams); err != nil {
 		return nil, usage(err)
 	}
 	o.Tell, o.Sinks = v.tell, append(v.sinks, live.sinks...)
+	page.join(&o)
 	hdr, err := l.record.openHDR(l.plan)
 	if err != nil {
 		return nil, usage(err)
@@ -108,6 +118,7 @@ func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outlet
 	if err := live.start(r.Record, r.Dir); err != nil {
 		return nil, failure(ctx, err)
 	}
+	page.start(r.Record)
 	err = r.Drive(ctx, hard, l.next)
 	if v.ended != nil {
 		v.ended()
@@ -118,7 +129,7 @@ func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outlet
 	live.finish(r.Record, r.Workload)
 	out.confess(r.Record)
 	r.Record.Health.CeilingPerS = ceiling(r.Record)
-	return r, errors.Join(r.Finish(), r.Close())
+	return r, errors.Join(r.Finish(), r.Close(), page.finish(r.Record, r.Dir, o.Recording.Plan))
 }
 
 // ready makes the command's and the runner's preparations.

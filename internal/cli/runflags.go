@@ -63,7 +63,7 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 		return usage(err)
 	}
 	return s.perform(&loadRun{
-		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
 		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Stride: n, Offset: k},
 		voice: func(out *outlets) (voice, error) {
 			v, err := f.outputFlags.voice(out)

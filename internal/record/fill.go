@@ -75,6 +75,15 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64) {
 	o.Lag, o.FailedResponse = LatencyOf(p.Lag, true), LatencyOf(p.FailedResponse, true)
 }
 
+// Glance puts what p says of an operation so far into o: as Fill does, but without whole distributions,
+// which cost more.
+func (o *Operation) Glance(p *measure.OperationAccount, loadNs int64) {
+	o.Counts = countsOf(&p.Counts)
+	o.RatePerS = perSecond(o.OK, loadNs)
+	o.Response, o.ResponseOK = AnswersOf(p.Answers(), false), LatencyOf(p.Response, false)
+	o.Service = LatencyOf(p.Service, false)
+}
+
 // healthOf sums up the generator's state.
 func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 	h, p := &a.Health, &a.Pace

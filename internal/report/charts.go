@@ -16,7 +16,7 @@ import (
 // charts are a run's charts over time, for print; the page's script draws those to explore in their place.
 func (b *builder) charts(r *Result) (out []page.Block) {
 	slots := r.Timeline.Slots
-	if len(slots) == 0 && len(b.all) == 1 && r.Run.Complete {
+	if len(slots) == 0 && len(b.all) == 1 && !b.live {
 		return []page.Block{page.Paragraph(b.say("The record has no intervals, so there is nothing to draw."))}
 	}
 	x := make([]float64, len(slots))
@@ -38,7 +38,7 @@ func (b *builder) charts(r *Result) (out []page.Block) {
 		f.Title, f.X, f.Language = title, svg.Axis{Unit: "clock"}, b.l
 		out = append(out, page.Chart{ID: id, Kind: kind, Title: title, Note: note, SVG: svg.Lines(f, lines, bands)})
 	}
-	b.loadCharts(add, line, slots)
+	b.loadCharts(add, line, slots, r.Run.LoadModel == "closed")
 	out = append(out, b.heat(r, bands))
 	b.machineCharts(add, line, slots)
 	return out
@@ -50,7 +50,7 @@ type (
 )
 
 // loadCharts are rates, times, failures and sessions.
-func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot) {
+func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot, closed bool) {
 	achieved := line(b.say("achieved"), func(s *timeline.Slot) float64 { return s.RatePerS() })
 	if slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.RateLow != s.RateHigh }) {
 		for i := range slots {
@@ -63,19 +63,30 @@ func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot)
 		}
 		return s.PerS(s.Offered)
 	})
-	add("chart-rate", "rate", b.say("Rate"), b.say("what succeeded, and what fell due"), svg.Frame{Y: svg.Axis{Unit: "per_s"}}, achieved, offered)
+	lines := []svg.Series{achieved}
+	if slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Open }) {
+		lines = append(lines, offered)
+	}
+	add("chart-rate", "rate", b.say("Rate"), b.say("what succeeded, and what fell due"), svg.Frame{Y: svg.Axis{Unit: "per_s"}}, lines...)
 	response := func(q float64) func(*timeline.Slot) float64 {
 		return func(s *timeline.Slot) float64 { return s.Response.Quantile(q, s.NoAnswer) }
 	}
 	service := func(q float64) func(*timeline.Slot) float64 {
 		return func(s *timeline.Slot) float64 { return s.Service.Quantile(q, 0) }
 	}
-	add("chart-latency", "latency", b.say("Response time"), b.say("of all arrivals; without a good answer it is infinite and leaves a gap"), svg.Frame{Height: 300, Y: svg.Axis{Unit: "ns", Log: true}},
+	lines = []svg.Series{
 		line("p50", response(.5)), line("p99", response(.99)), line("p90", response(.9)), line(b.say("max"), func(s *timeline.Slot) float64 { return float64(s.ResponseMaxNs) }),
-		line(b.say("service")+" p99", service(.99)), line(b.say("service")+" p50", service(.5)))
-	if slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Failed+s.Dropped > 0 }) {
+	}
+	if !closed {
+		lines = append(lines, line(b.say("service")+" p99", service(.99)), line(b.say("service")+" p50", service(.5)))
+	}
+	add("chart-latency", "latency", b.say("Response time"), b.say("of all arrivals; without a good answer it is infinite and leaves a gap"), svg.Frame{Height: 300, Y: svg.Axis{Unit: "ns", Log: true}}, lines...)
+	if b.live || slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Failed+s.Dropped > 0 }) {
 		add("chart-errors", "errors", b.say("Failures"), b.say("a second, by class"), svg.Frame{Height: 180, Y: svg.Axis{Unit: "per_s"}},
 			line(b.say("failed"), func(s *timeline.Slot) float64 { return s.PerS(s.Failed) }), line(b.say("unsent"), func(s *timeline.Slot) float64 { return s.PerS(s.Dropped) }))
+	}
+	if !slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Busy > 0 || s.Backlog > 0 }) && !b.live {
+		return
 	}
 	add("chart-sessions", "sessions", b.say("Sessions"), b.say("waiting for answers, and arrivals that wait to be sent"), svg.Frame{Height: 180},
 		line(b.say("sessions waiting for answers"), func(s *timeline.Slot) float64 { return float64(s.Busy) }), line(b.say("backlog"), func(s *timeline.Slot) float64 { return float64(s.Backlog) }))
@@ -87,7 +98,7 @@ func (b *builder) machineCharts(add addChart, line makeLine, slots []timeline.Sl
 	add("chart-cpu", "cpu", b.say("Cores in use"), b.say("by brunt, by others on this machine, and kept by the hypervisor"), svg.Frame{Height: 180},
 		line("brunt", func(s *timeline.Slot) float64 { return s.CPU }), line(b.say("hypervisor"), func(s *timeline.Slot) float64 { return observed(s.StealNs, s) }),
 		line(b.say("others"), func(s *timeline.Slot) float64 { return observed(s.OthersNs, s) }))
-	if slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.LoopBusyHigh > 0 }) {
+	if b.live || slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.LoopBusyHigh > 0 }) {
 		add("chart-loop", "loop", b.say("Busiest event loop"), "", svg.Frame{Height: 150, Y: svg.Axis{Unit: "share"}}, line(b.say("busy"), func(s *timeline.Slot) float64 { return s.LoopBusyHigh }))
 	}
 	add("chart-memory", "memory", b.say("Memory of brunt"), "", svg.Frame{Height: 150, Y: svg.Axis{Unit: "bytes"}}, line(b.say("memory"), func(s *timeline.Slot) float64 { return float64(s.RSSBytes) }))
@@ -147,6 +158,9 @@ func (b *builder) curves() page.Block {
 			name string
 			l    *record.Latency
 		}{{b.say("response"), &run.Total.Response}, {b.say("service"), &run.Total.Service}} {
+			if run.LoadModel == "closed" && kind.l == &run.Total.Response {
+				continue
+			}
 			if a, err := kind.l.Answers(); err == nil {
 				curves = append(curves, curveOf(name+kind.name, a, ninesOf(run)))
 			}

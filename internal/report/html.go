@@ -41,11 +41,11 @@ func HTML(w io.Writer, s *Sheet, o Options) error {
 func sheetPage(s *Sheet, l units.Language) *page.Document {
 	all := append(slices.Clone(s.Results), s.Against...)
 	first := &all[0]
-	b := &builder{l: l, all: all, names: names(s, l)}
+	b := &builder{l: l, all: all, names: names(s), live: s.Live != nil}
 	d := &page.Document{Language: l, Title: units.Clean(first.Run.Name), When: first.Run.Started.UTC().Format("2006-01-02 15:04:05 UTC"), Data: b.data(), Foot: "brunt " + units.Clean(first.Run.Brunt)}
 	d.Data.Live = s.Live
 	if len(all) == 1 {
-		d.Blocks = b.single(first, s.Live != nil)
+		d.Blocks = b.single(first)
 		return d
 	}
 	if len(s.Against) > 0 {
@@ -64,7 +64,7 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 }
 
 // names tell the runs of a sheet apart.
-func names(s *Sheet, l units.Language) (out []string) {
+func names(s *Sheet) (out []string) {
 	add := func(results []Result, side string) {
 		for i := range results {
 			name := filepath.Base(results[i].Path)
@@ -83,35 +83,62 @@ func names(s *Sheet, l units.Language) (out []string) {
 	return out
 }
 
+// LiveData is what the page of a run under way draws from.
+func LiveData(r *Result, live *page.Live, l units.Language) *page.Data {
+	b := &builder{l: l, all: []Result{*r}, names: []string{""}, live: true}
+	d := b.data()
+	d.Live = live
+	return d
+}
+
+// LiveFragments are the parts of the page of a run under way that its server writes anew: what stands
+// above the charts, and the tables.
+func LiveFragments(run *record.Run, l units.Language) (head, tables string) {
+	b, t := &builder{l: l}, &teller{run: run, l: l}
+	for _, table := range t.all(t.totals, t.latencies) {
+		tables += page.Fragment(l, page.Table(table))
+	}
+	banner := page.Banner{Text: b.say("UNDER WAY"), Mark: cell.Warn, Reasons: []string{b.say("figures so far, without warm-up; there is no verdict before the end")}}
+	return page.Fragment(l, banner, b.headline(run)), tables
+}
+
 // builder makes the blocks of a page.
 type builder struct {
 	l     units.Language
 	all   []Result
 	names []string
+	live  bool
 }
 
 func (b *builder) say(english string, args ...any) string { return words.In(b.l, english, args...) }
+
+// liveNines is how many nines the curve of a run under way has room for.
+const liveNines = 5
 
 // data is what the page's charts are drawn from.
 func (b *builder) data() *page.Data {
 	d := &page.Data{}
 	for i := range b.all {
 		r := &b.all[i]
-		d.Runs = append(d.Runs, page.Run{Name: b.names[i], Columns: r.Timeline.Columns(0), Bands: b.bands(r), Nines: ninesOf(r.Run)})
+		nines := ninesOf(r.Run)
+		if b.live {
+			nines = liveNines
+		}
+		d.Runs = append(d.Runs, page.Run{Name: b.names[i], Columns: r.Timeline.Columns(0), Bands: b.bands(r), Closed: r.Run.LoadModel == "closed", Nines: nines})
 	}
 	return d
 }
 
 // single are the blocks of a page about one run.
-func (b *builder) single(r *Result, live bool) (out []page.Block) {
-	if live {
+func (b *builder) single(r *Result) (out []page.Block) {
+	if b.live {
 		out = append(out, page.Place{ID: "live"})
 	} else {
 		out = append(out, b.banner(r.Run), b.headline(r.Run))
 	}
 	out = append(out, b.charts(r)...)
 	out = append(out, b.curves())
-	if live {
+	if b.live {
 		return append(out, page.Place{ID: "tables"})
 	}
 	return append(out, b.text(r)...)
@@ -199,3 +226,6 @@ func (b *builder) runs() cell.Table {
 	}
 	return t
 }
+
+// LiveBands are the stretches of a run under way that mean something.
+func LiveBands(r *Result, l units.Language) []page.Band { return (&builder{l: l, live: true}).bands(r) }

@@ -23,6 +23,7 @@ type Slot struct {
 	Errors                       [driver.NumClasses]uint64
 	NoAnswer                     uint64
 	RateLow, RateHigh            float64 // of the intervals' successes per second
+	intervals                    float64
 	Response, Service            Sketch
 	ResponseMaxNs                int64
 
@@ -85,10 +86,15 @@ func (t *Timeline) Interval(iv *measure.Interval) error {
 	}
 	t.Events = append(t.Events, iv.Events[:min(len(iv.Events), measure.MaxEvents-len(t.Events))]...)
 	s := slotOf(iv)
-	if n := len(t.Slots); n > 0 && t.filled < t.perSlot && t.Slots[n-1].WarmUp == s.WarmUp {
-		t.Slots[n-1].add(&s)
-		t.filled++
-		return nil
+	if n := len(t.Slots); n > 0 && t.Slots[n-1].WarmUp == s.WarmUp {
+		last := &t.Slots[n-1]
+		// What is left at a phase's end is too short for a slot of its own.
+		rest := s.EndNs-s.StartNs < (last.EndNs-last.StartNs)/int64(4*t.filled)
+		if t.filled < t.perSlot || rest {
+			last.add(&s)
+			t.filled++
+			return nil
+		}
 	}
 	if len(t.Slots) == t.most {
 		t.halve()
@@ -119,7 +125,7 @@ func (t *Timeline) halve() {
 func slotOf(iv *measure.Interval) Slot {
 	h := &iv.Health
 	s := Slot{
-		StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, WarmUp: iv.WarmUp, Open: iv.OpenNs > 0, Offered: iv.Offered,
+		intervals: 1, StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, WarmUp: iv.WarmUp, Open: iv.OpenNs > 0, Offered: iv.Offered,
 		Backlog: iv.Backlog, Sessions: iv.Sessions, Busy: iv.Busy,
 		CPU: h.ProcessCPU, CPUHigh: h.ProcessCPU, LoopBusyHigh: h.LoopBusy, OthersNs: h.OthersNs, StealNs: h.StealNs, ObservedNs: iv.DurationNs(),
 		RSSBytes: h.RSSBytes, GCPauseNs: h.GCPauseNsMax, PausedNs: h.PausedNs,
@@ -148,9 +154,10 @@ func (s *Slot) add(o *Slot) {
 		s.CPU = (s.CPU*a + o.CPU*b) / (a + b)
 	}
 	// The remainder that ends a phase is too short for a rate of its own.
-	if b >= a/2 || a == 0 {
+	if 2*b*s.intervals >= a*o.intervals {
 		s.RateLow, s.RateHigh = min(s.RateLow, o.RateLow), max(s.RateHigh, o.RateHigh)
 	}
+	s.intervals += o.intervals
 	s.EndNs, s.Sessions, s.Busy = o.EndNs, o.Sessions, o.Busy
 	s.Open = s.Open || o.Open
 	s.OK += o.OK

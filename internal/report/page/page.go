@@ -51,7 +51,8 @@ type Run struct {
 	Name    string  `json:"name"`
 	Columns any     `json:"columns"` // timeline.Columns
 	Bands   []Band  `json:"bands"`
-	Nines   float64 `json:"nines"` // how many nines its percentile curve has
+	Closed  bool    `json:"closed,omitempty"` // response time is service time
+	Nines   float64 `json:"nines"`            // how many nines its percentile curve has
 }
 
 // Band is a stretch of time with a meaning; see svg.Band.
@@ -64,7 +65,8 @@ type Band struct {
 
 // Live is what the page of a run under way needs.
 type Live struct {
-	Token string `json:"token,omitempty"`
+	Token      string `json:"token"`      // that stopping demands
+	Generation int    `json:"generation"` // of the timeline that Columns are of
 }
 
 // Block is a part of a page: what writes itself as HTML in a language.
@@ -244,7 +246,7 @@ func Write(w io.Writer, d *Document) error {
 		if d.Data.Live != nil {
 			put(out, ` <button type="button" class="stop" id="stop">%s</button>`, escape(words.In(l, "stop the run")))
 		}
-		put(out, ` <button type="button" id="theme">%s</button>`, escape(words.In(l, "light / dark")))
+		put(out, ` <button type="button" class="theme" id="theme">%s</button>`, escape(words.In(l, "light / dark")))
 	}
 	put(out, "</header>\n<main>\n")
 	for _, b := range d.Blocks {
@@ -258,6 +260,18 @@ func Write(w io.Writer, d *Document) error {
 	}
 	put(out, "</body>\n</html>\n")
 	return out.Flush()
+}
+
+// Fragment writes blocks alone, for a page that is there already.
+func Fragment(l units.Language, blocks ...Block) string {
+	var b strings.Builder
+	out := bufio.NewWriter(&b)
+	for _, block := range blocks {
+		block.write(out, l)
+	}
+	// A Builder takes everything.
+	_ = out.Flush()
+	return b.String()
 }
 
 // scripts writes the data and what draws them. JSON of encoding/json has no <, so that it can't end its element.

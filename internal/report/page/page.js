@@ -107,7 +107,7 @@
     latency: () => {
       const c = run.columns;
       return { series: [line("p50", 0, time), line("p90", 2, time), line("p99", 1, time), line(say("max"), 3, time), line(say("service") + " p50", 5, time), line(say("service") + " p99", 4, time)],
-        ys: [c.p50, c.p90, c.p99, c.max, c.service50, c.service99], axis: time, log: true };
+        ys: [c.p50, c.p90, c.p99, c.max, run.closed ? [] : c.service50, run.closed ? [] : c.service99], axis: time, log: true };
     },
     errors: () => {
       const c = run.columns, names = Object.keys(c.errors);
@@ -133,11 +133,19 @@
     }
     ctx.restore();
   };
-  const axis = (values, more) => Object.assign({ stroke: css("--ink"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, values: (_, all) => all.map(v => v == null ? "" : values(v)) }, more);
+  // A tick is a round value: its zeros say nothing.
+  const round = s => s.replace(/([.,]\d*?)0+(?=\D|$)/, "$1").replace(/[.,](?=\D|$)/, "");
+  const axis = (values, more) => Object.assign({ stroke: css("--ink"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, values: (_, all) => all.map(v => v == null ? "" : round(values(v))) }, more);
   const positive = ys => ys.map(y => y.map(v => v > 0 ? v : null));
 
+  // seen leaves out lines of which nothing is there.
+  const seen = spec => {
+    const there = spec.ys.map(y => y.some(v => v != null));
+    if (!there.some(Boolean) || spec.bands && spec.bands.length) return spec;
+    return Object.assign(spec, { series: spec.series.filter((_, i) => there[i]), ys: spec.ys.filter((_, i) => there[i]) });
+  };
   const overTime = fig => {
-    const spec = kinds[fig.dataset.chart]();
+    const spec = seen(kinds[fig.dataset.chart]());
     const u = new uPlot({
       width: fig.clientWidth, height: 250, ms: 1, scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_, lo, hi) => [Math.min(0, lo || 0), (hi || 1) * 1.05] } },
       axes: [axis(clock), axis(spec.axis, { size: 78 })], series: [{ label: say("time"), value: (_, v) => v == null ? "–" : clock(v) }, ...spec.series], bands: spec.bands || [],
@@ -163,8 +171,10 @@
     const series = [{ label: say("quantile"), value: (_, v) => v == null ? "–" : percent(v) }], ys = [grid];
     data.runs.forEach((r, i) => {
       const name = data.runs.length > 1 ? r.name + ": " : "";
-      series.push(line(name + say("response"), 2 * i, time), line(name + say("service"), 2 * i + 1, time));
-      ys.push(finite(quantiles(sum(r, "response"), grid.map(ofNines))), finite(quantiles(sum(r, "service"), grid.map(ofNines))));
+      for (const [k, kind] of (r.closed ? ["service"] : ["response", "service"]).entries()) {
+        series.push(line(name + say(kind), 2 * i + k, time));
+        ys.push(finite(quantiles(sum(r, kind), grid.map(ofNines))));
+      }
     });
     if (chosen) {
       series.push(line(say("response in the window"), 4, time, { width: 2.5 }));
@@ -254,7 +264,7 @@
     for (const p of plots) p.u.setScale("x", chosen ? { min: chosen[0], max: chosen[1] } : { min: first, max: last });
     for (const [id, v] of [["from", chosen ? chosen[0] : first], ["to", chosen ? chosen[1] : last]]) {
       const input = byId("window-" + id);
-      if (input) { input.min = first; input.max = last; input.step = Math.max((last - first) / 1000, .001); input.value = v; input.setAttribute("aria-valuetext", clock(v)); }
+      if (input) { input.min = first; input.max = last; input.step = Math.max((last - first) / 200, .001); input.value = v; input.setAttribute("aria-valuetext", clock(v)); }
     }
     describe();
     schedule();
@@ -307,5 +317,57 @@
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; draw(); } });
 
   if (!data.live) return;
-  // LIVE
+
+  // The page of a run under way: its server sends the last slots once an interval. When it joined slots,
+  // all of them are asked for again.
+  const put = (id, html) => { const place = byId(id); if (place && html !== undefined) place.innerHTML = html; };
+  const note = text => { const p = document.createElement("p"); p.className = "note"; p.textContent = text; byId("live").append(p); };
+  const follow = () => {
+    for (const p of plots) {
+      const spec = seen(kinds[p.fig.dataset.chart]());
+      if (spec.ys.length === p.u.data.length - 1) p.u.setData([run.x, ...(spec.log ? positive(spec.ys) : spec.ys)]);
+      else { draw(); return; }
+    }
+    setWindow(...(chosen || []));
+  };
+  const splice = (to, from, add) => { to.length = from; to.push(...add); };
+  const take = message => {
+    const c = run.columns, add = message.columns, from = message.from, n = add.start.length;
+    for (const class_ of Object.keys(add.errors)) if (!c.errors[class_]) c.errors[class_] = c.start.map(() => 0);
+    for (const class_ of Object.keys(c.errors)) splice(c.errors[class_], from, add.errors[class_] || add.start.map(() => 0));
+    for (const key of Object.keys(add)) if (Array.isArray(add[key])) splice(c[key], from, add[key]);
+    splice(run.sketches, from, decode(add.sketches, n));
+    splice(run.x, from, add.start.map((s, i) => (s + add.end[i]) / 2));
+    run.bands = message.bands;
+  };
+  let busy = false;
+  const anew = async () => {
+    if (busy) return;
+    busy = true;
+    try {
+      const fresh = await (await fetch("data" + location.search)).json();
+      data.live = fresh.live;
+      run = data.runs[0] = fresh.runs[0];
+      prepare(run);
+      draw();
+    } finally { busy = false; }
+  };
+  const events = new EventSource("events" + location.search);
+  events.addEventListener("slot", e => {
+    const message = JSON.parse(e.data);
+    if (message.generation !== data.live.generation || message.from > run.columns.start.length) { anew(); return; }
+    take(message);
+    put("live", message.head);
+    put("tables", message.tables);
+    if (!document.hidden) { if (plots.length) follow(); else draw(); }
+  });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && plots.length) follow(); });
+  let over = false;
+  events.addEventListener("end", () => { over = true; events.close(); location.reload(); });
+  events.addEventListener("error", () => { if (!over && events.readyState === EventSource.CLOSED) note(say("the connection to the run is lost")); });
+  byId("stop").addEventListener("click", async () => {
+    byId("stop").disabled = true;
+    const answer = await fetch("stop" + location.search, { method: "POST", headers: { "X-Brunt-Token": data.live.token } });
+    if (answer.ok) note(say("stopping: answers under way are waited for")); else byId("stop").disabled = false;
+  });
 })();

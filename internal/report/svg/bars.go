@@ -26,8 +26,8 @@ func Bars(f Frame, bars []Bar) string {
 	}
 	f.Height = 14 + 40 + each*max(len(bars), 1)
 	c := newCanvas(f, 16+6.4*float64(longest))
-	c.right = 90
-	c.x, c.y = scaleOf(f.X, values), scale{0, 1, false}
+	c.right = min(90, c.width/4)
+	c.x, c.y = scaleOf(f.X, values), scale{high: 1}
 	c.open()
 	for _, t := range c.xTicks() {
 		x := c.px(t)

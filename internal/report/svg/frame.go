@@ -62,6 +62,7 @@ func newCanvas(f Frame, left float64) *canvas {
 	if f.Height > 0 {
 		c.height = float64(f.Height)
 	}
+	c.left = min(left, c.width/2)
 	return c
 }
 

@@ -24,9 +24,9 @@ func HeatMap(f Frame, h Heat, bands []Band) string {
 	c := newCanvas(f, 64)
 	f.Y.Log = true
 	c.f = f
-	c.x, c.y = timeScale([][]float64{h.X}), scale{0, 1, false}
+	c.x, c.y = timeScale([][]float64{h.X}), scale{high: 1}
 	if len(h.Y) > 1 {
-		c.y = scale{h.Y[0], h.Y[len(h.Y)-1], true}
+		c.y = scale{low: h.Y[0], high: h.Y[len(h.Y)-1], log: true}
 	}
 	var most uint64
 	for _, column := range h.Columns {

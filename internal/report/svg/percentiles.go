@@ -36,7 +36,7 @@ func Percentiles(f Frame, curves []Curve) string {
 	}
 	f.Y.Log = true
 	c.f = f
-	c.x, c.y = scale{0, most * 1.02, false}, scaleOf(f.Y, values...)
+	c.x, c.y = scale{high: most * 1.02}, scaleOf(f.Y, values...)
 	c.open()
 	low, high := c.top, c.height-c.bottom
 	for _, t := range c.y.ticks(max(2, int((high-low)/36))) {

@@ -13,12 +13,18 @@ import (
 type scale struct {
 	low, high float64
 	log       bool
+	unit      float64 // whose round multiples are round; 0 means 1
 }
 
 // scaleOf is a scale that holds all values: of a linear one that are positive zero is the low end, a
 // logarithmic one ends at powers of ten or their 2- and 5-folds.
-func scaleOf(a Axis, values ...[]float64) scale {
-	s := scale{low: math.Inf(1), high: math.Inf(-1), log: a.Log}
+func scaleOf(a Axis, values ...[]float64) (s scale) {
+	s = scale{low: math.Inf(1), high: math.Inf(-1), log: a.Log}
+	defer func() {
+		// Sizes are round in binary units.
+		for s.unit = 1; a.Unit == "bytes" && s.high >= 1000*s.unit; s.unit *= 1024 {
+		}
+	}()
 	for _, all := range values {
 		for _, v := range all {
 			if math.IsNaN(v) || math.IsInf(v, 0) || a.Log && v <= 0 {
@@ -39,7 +45,7 @@ func scaleOf(a Axis, values ...[]float64) scale {
 		s.low, s.high = below(s.low), above(s.high)
 	case s.low >= 0:
 		s.low = 0
-		if step := stepFor(s.high, 5); s.high > 0 {
+		if step := stepFor(s.high, 5); s.high > 0 && a.Unit != "bytes" {
 			s.high = math.Ceil(s.high/step-1e-9) * step
 		}
 	}
@@ -78,6 +84,9 @@ func above(v float64) float64 {
 
 // at is where a value lies; what lies beyond the ends stays at them.
 func (s scale) at(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
 	if s.log {
 		if v <= s.low {
 			return 0
@@ -98,9 +107,10 @@ func stepFor(v float64, n int) float64 {
 // ticks are at most about n round values within the scale.
 func (s scale) ticks(n int) (out []float64) {
 	if !s.log {
-		step := stepFor(s.high-s.low, n)
+		unit := max(s.unit, 1)
+		step := stepFor((s.high-s.low)/unit, n) * unit
 		for k := math.Ceil(s.low/step - 1e-9); k*step <= s.high*(1+1e-12); k++ {
-			out = append(out, k*step)
+			out = append(out, k*step+0) // no −0
 		}
 		return out
 	}
@@ -142,10 +152,13 @@ func tickText(l units.Language, v float64, unit string) string {
 	case "share", "fraction":
 		return l.Figure(round(100*v) + " %")
 	case "bytes":
-		if v >= 1000 {
-			return l.Figure(units.Size(uint64(v)))
+		for _, name := range []string{"B", "KiB", "MiB", "GiB"} {
+			if v < 1000 {
+				return l.Figure(round(v) + " " + name)
+			}
+			v /= 1024
 		}
-		return l.Figure(round(v) + " B")
+		return l.Figure(round(v) + " TiB")
 	case "per_s":
 		return l.Figure(round(v) + "/s")
 	}
@@ -176,7 +189,8 @@ func Clock(seconds float64) string {
 
 // clockTicks are round times of a scale in seconds: of a clock, not of tens.
 func clockTicks(s scale, n int) (out []float64) {
-	step := 86400.0
+	const day = 86400.0
+	step := day * math.Ceil((s.high-s.low)/day/float64(n))
 	for _, k := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400} {
 		if (s.high-s.low)/k <= float64(n) {
 			step = k
@@ -184,7 +198,7 @@ func clockTicks(s scale, n int) (out []float64) {
 		}
 	}
 	for k := math.Ceil(s.low / step); k*step <= s.high+1e-9; k++ {
-		out = append(out, k*step)
+		out = append(out, k*step+0)
 	}
 	return out
 }

@@ -17,6 +17,7 @@ var russianPage = map[string]string{
 	"intervals are within each run; how runs differ among each other is another matter":                    "интервалы внутри каждого прогона; насколько прогоны различаются между собой, это другое",
 	"The record has no intervals, so there is nothing to draw.":                                            "В записи нет промежутков, рисовать нечего.",
 	"No operation failed; some attempts did and were repeated.":                                            "Ни одна операция не провалилась; некоторые попытки не удались и были повторены.",
+	"UNDER WAY": "ИДЁТ", "figures so far, without warm-up; there is no verdict before the end": "показатели на сейчас, без прогрева; вывода нет до конца",
 	"nothing succeeded": "ничего не удавалось", "the plan": "план", "all %s as CSV": "все %s в виде CSV",
 	"those done most often; --output csv has all": "самые частые; все есть в --output csv",
 	"window of time": "окно времени", "from": "от", "to": "до", "whole run": "весь прогон", "charts over time show": "графики по времени показывают",

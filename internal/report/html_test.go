@@ -1,0 +1,267 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
+	"brunt/internal/report/cell"
+	"brunt/internal/testserver"
+	"brunt/internal/timeline"
+	"brunt/internal/units"
+)
+
+// shown is a run ready for a page: with changes, a standstill, a fault and failures.
+func shown(t *testing.T) *Result {
+	t.Helper()
+	run, k := steady()
+	run.Hints = []record.Hint{{BeganNs: 20e9, Metric: "p99", Operation: "all", Kind: "step-up", From: 2e6, To: 6.4e6, Ratio: 3.2}}
+	run.Events = []record.Event{{AtNs: 12e9, Kind: "fault", Text: "the primary was killed"}, {AtNs: 15e9, Kind: "healed", Text: "it is back"}}
+	k.intervals[10].Standstills = []measure.Standstill{{StartNs: 12e9, EndNs: 13e9}}
+	o := &k.intervals[10].Operations[0]
+	o.Errors[driver.Connect] = o.Done / 2
+	run.Failures = []record.FailureCount{{Class: "connect", Text: "refused </script><script>alert(1)</script>", Count: o.Done / 2}}
+	run.Total.Errors = map[string]uint64{"connect": o.Done / 2}
+	return &Result{Run: run, Timeline: timelineOf(k.intervals), Plan: []byte("name: cars\n# <b>\n"), Path: "results/cars"}
+}
+
+func timelineOf(all []*measure.Interval) *timeline.Timeline {
+	out := timeline.New(0)
+	for _, iv := range all {
+		_ = out.Interval(iv)
+	}
+	return out
+}
+
+func pageOf(t *testing.T, s *Sheet, l units.Language) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(&b, s, Options{Language: l}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var scripts = regexp.MustCompile(`(?s)<script.*?</script>|<style.*?</style>`)
+
+// wellFormed fails unless a page's elements are closed in order. It is stricter than HTML needs.
+func wellFormed(t *testing.T, page string) {
+	t.Helper()
+	body := scripts.ReplaceAllString(page, "")
+	d := xml.NewDecoder(strings.NewReader(body))
+	d.Strict, d.AutoClose, d.Entity = false, []string{"meta", "input", "br"}, xml.HTMLEntity
+	depth := 0
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("not well formed: %v", err)
+		}
+		switch token.(type) {
+		case xml.StartElement:
+			depth++
+		case xml.EndElement:
+			depth--
+		}
+	}
+	if depth != 0 {
+		t.Errorf("%d elements are not closed", depth)
+	}
+}
+
+func TestPagesAreWholeAndFetchNothing(t *testing.T) {
+	sheets := map[string]*Sheet{"one": {Results: []Result{*shown(t)}}}
+	a, b := *shown(t), *shown(t)
+	b.Path = "results/after"
+	sheets["series"] = &Sheet{Results: []Result{a, b}}
+	sheets["against"] = &Sheet{Results: []Result{a}, Against: []Result{b}, Tables: []cell.Table{{ID: "change", Title: "CHANGE", Columns: []cell.Column{{Head: "what", Left: true}}, Rows: [][]cell.Cell{{cell.Text("rate")}}}}}
+	for name, run := range fixtures() {
+		sheets[name] = &Sheet{Results: []Result{{Run: run(), Timeline: timeline.New(0)}}}
+	}
+	for name, sheet := range sheets {
+		for _, l := range []units.Language{units.English, units.Russian} {
+			page := pageOf(t, sheet, l)
+			wellFormed(t, page)
+			for _, bad := range []string{"src=", "@import", "url(", "<link", "alert(1)</script>", "NaN", "Infinity\""} {
+				if rest := strings.ReplaceAll(page, "\u0000", ""); strings.Contains(scripts.ReplaceAllString(rest, ""), bad) {
+					t.Errorf("%s in %s has %q", name, l, bad)
+				}
+			}
+			if !strings.Contains(page, "default-src 'none'") || strings.Contains(page, "connect-src") {
+				t.Errorf("%s: the page may fetch", name)
+			}
+		}
+	}
+	against := pageOf(t, sheets["against"], units.English)
+	for _, want := range []string{"CHANGE", "A cars", "B after", "RUNS"} {
+		if !strings.Contains(against, want) {
+			t.Errorf("the page of A against B lacks %q", want)
+		}
+	}
+}
+
+func TestPageOfTenThousandOperations(t *testing.T) {
+	run := recordtest.Base()
+	run.Operations = nil
+	for i := range 10_000 {
+		run.Operations = append(run.Operations, record.Operation{Name: fmt.Sprintf("operation %d", i)})
+	}
+	k := &kept{}
+	recordtest.Load(k, run, "hold", 0, recordtest.Shape{Seconds: 1, PerS: 25_000, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	finish(&k.Tally, run)
+	page := pageOf(t, &Sheet{Results: []Result{{Run: run, Timeline: timelineOf(k.intervals)}}}, units.English)
+	wellFormed(t, page)
+	for _, want := range []string{"and 9,961 others", "all 10,000 operations as CSV", "operation 9999,"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if len(page) > 2<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	var b bytes.Buffer
+	if err := Terminal(&b, run, Options{}); err != nil || strings.Count(b.String(), "\n") > 200 {
+		t.Errorf("the report has %d lines: %v", strings.Count(b.String(), "\n"), err)
+	}
+}
+
+// day makes up 24 hours of seconds; one in ten thousand has a slow answer.
+func day() (*record.Run, *timeline.Timeline) {
+	run := recordtest.Base()
+	out, r := timeline.New(0), rand.New(rand.NewPCG(1, 2))
+	h := measure.NewHistogram()
+	tally := &measure.Tally{}
+	for k := range 86_400 {
+		h.Reset()
+		for range 20 {
+			h.Record(int64(300e3 * (0.5 + r.ExpFloat64())))
+		}
+		if k%10_000 == 5000 {
+			h.Record(3e9)
+		}
+		iv := &measure.Interval{Index: k, Phase: "hold", Kind: measure.KindOpen, Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Offered: 20, Operations: make([]measure.OperationAccount, 2), Addresses: make([]measure.AddressAccount, 1)}}
+		o := &iv.Operations[0]
+		o.Done, o.Response, o.Service, o.Unhindered, o.Lag = h.Count(), h, h, h, h
+		iv.Settle()
+		_ = out.Interval(iv)
+		_ = tally.Interval(iv)
+	}
+	return finish(tally, run), out
+}
+
+func TestPageOfADay(t *testing.T) {
+	run, line := day()
+	if len(line.Slots) > timeline.DefaultSlots {
+		t.Errorf("%d slots", len(line.Slots))
+	}
+	slow := 0
+	for i := range line.Slots {
+		if line.Slots[i].ResponseMaxNs >= 2.9e9 {
+			slow++
+		}
+	}
+	if slow != 9 {
+		t.Errorf("of 9 slow answers %d are seen", slow)
+	}
+	page := pageOf(t, &Sheet{Results: []Result{{Run: run, Timeline: line}}}, units.English)
+	if len(page) > 5<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	path := filepath.Join(t.TempDir(), "day.html")
+	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := testserver.NewBrowser(t, t.TempDir())
+	b.Look(1180, 900, "screen", "light")
+	began := time.Now()
+	b.Open("file://" + path)
+	b.Wait(`document.documentElement.dataset.drawn`)
+	t.Logf("%d bytes, drawn after %s", len(page), time.Since(began).Round(time.Millisecond))
+	if faults := b.Faults(); len(faults) > 0 {
+		t.Error(faults)
+	}
+}
+
+func TestPageInABrowser(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(path, []byte(pageOf(t, &Sheet{Results: []Result{*shown(t)}}, units.English)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := testserver.NewBrowser(t, t.TempDir())
+	b.Look(1180, 900, "screen", "light")
+	b.Open("file://" + path)
+	b.Wait(`document.documentElement.dataset.drawn`)
+	text := func() (s string) {
+		b.Eval(`document.getElementById("window-text").textContent`, &s)
+		return s
+	}
+	b.Wait(`document.getElementById("window-text").textContent !== ""`)
+	whole := text()
+	if !strings.HasPrefix(whole, "whole run: ") {
+		t.Errorf("without a window: %q", whole)
+	}
+	// The brush: the canvas of the heat map, from a third to two thirds.
+	b.Eval(`document.querySelector("canvas.heat").scrollIntoView({block: "center"})`, nil)
+	var box struct{ X, Y, W, H float64 }
+	b.Eval(`(r => ({x: r.x, y: r.y, w: r.width, h: r.height}))(document.querySelector("canvas.heat").getBoundingClientRect())`, &box)
+	b.Drag(box.X+box.W*0.4, box.Y+box.H/2, box.X+box.W*0.6, box.Y+box.H/2)
+	b.Wait(`document.getElementById("window-text").textContent.startsWith("window")`)
+	window := text()
+	var answers, all int
+	for s, n := range map[string]*int{window: &answers, whole: &all} {
+		found := regexp.MustCompile(`: ([\d,]+) answers`).FindStringSubmatch(s)
+		if found == nil {
+			t.Fatalf("%q", s)
+		}
+		if _, err := fmt.Sscan(strings.ReplaceAll(found[1], ",", ""), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if answers == 0 || answers > all/2 {
+		t.Errorf("%d of %d answers in a window of a fifth: %q", answers, all, window)
+	}
+	// The keyboard: the end of the window moves, and Escape takes it away.
+	b.Eval(`document.getElementById("window-to").focus()`, nil)
+	b.Key("ArrowRight", 39)
+	b.Wait(`document.getElementById("window-text").textContent !== ` + fmt.Sprintf("%q", window))
+	b.Key("Escape", 27)
+	b.Wait(`document.getElementById("window-text").textContent === ` + fmt.Sprintf("%q", whole))
+	// The theme.
+	var before, after string
+	b.Eval(`getComputedStyle(document.body).backgroundColor`, &before)
+	b.Eval(`document.getElementById("theme").click()`, nil)
+	b.Eval(`getComputedStyle(document.body).backgroundColor`, &after)
+	if before != "rgb(255, 255, 255)" || after == before {
+		t.Errorf("the theme changes the background from %s to %s", before, after)
+	}
+	// Print: the drawn charts give way to those that print.
+	b.Look(1180, 900, "print", "light")
+	var svgs, canvases int
+	b.Eval(`[...document.querySelectorAll("figure > svg")].filter(e => e.getClientRects().length).length`, &svgs)
+	b.Eval(`[...document.querySelectorAll("canvas")].filter(e => e.getClientRects().length).length`, &canvases)
+	if svgs < 6 || canvases != 0 {
+		t.Errorf("in print there are %d pictures and %d canvases", svgs, canvases)
+	}
+	for _, url := range b.Requests() {
+		if !strings.HasPrefix(url, "file://") {
+			t.Errorf("the page asks for %s", url)
+		}
+	}
+	if faults := b.Faults(); len(faults) > 0 {
+		t.Error(faults)
+	}
+}

@@ -1,0 +1,211 @@
+// Package live serves the page of a run under way. The load never waits for it: the page's parts are made
+// once an interval, whoever looks, by a goroutine of its own, and a browser that doesn't read is dropped.
+package live
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/report"
+	"brunt/internal/report/page"
+	"brunt/internal/timeline"
+	"brunt/internal/units"
+)
+
+// Options say how the page is.
+type Options struct {
+	Language units.Language
+	Stop     func() // ends the run cleanly; called at most once
+}
+
+// Server serves one run. It is a measure.Sink.
+type Server struct {
+	o        Options
+	listener net.Listener
+	http     *http.Server
+	loopback bool
+	token    string
+	stop     sync.Once
+	wake     chan struct{} // an interval or a browser came
+	quit     chan struct{}
+	done     chan struct{} // the broadcaster is over
+
+	mu       sync.Mutex
+	run      *record.Run // as it began; nil before
+	plan     []byte
+	tally    *measure.Tally
+	timeline *timeline.Timeline
+	cached   *cachedData
+	final    []byte // the page of the finished run
+	readers  map[*reader]struct{}
+	awaited  int // browsers that will ask for the final page
+	asked    chan struct{}
+}
+
+var _ measure.Sink = (*Server)(nil)
+
+// DefaultAddress is where the page is unless the user says otherwise: on loopback, at a free port.
+const DefaultAddress = "127.0.0.1:0"
+
+// Listen opens the page's address. Any but loopback makes every request need a token, which is part of URL.
+func Listen(address string, o Options) (*Server, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		o: o, listener: l, loopback: l.Addr().(*net.TCPAddr).IP.IsLoopback(), token: newToken(), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		tally: &measure.Tally{}, timeline: timeline.New(0), readers: map[*reader]struct{}{}, asked: make(chan struct{}, mostReaders),
+	}
+	s.http = &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	go func() { _ = s.http.Serve(l) }() // its only error is that it was closed
+	go s.broadcast()
+	return s, nil
+}
+
+func newToken() string {
+	var b [16]byte
+	// crypto/rand.Read never fails: it ends the program instead.
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// URL is where the page is, with its token if it needs one.
+func (s *Server) URL() string {
+	url := "http://" + s.listener.Addr().String() + "/"
+	if !s.loopback {
+		url += "?token=" + s.token
+	}
+	return url
+}
+
+// Start tells of the run, just before its load.
+func (s *Server) Start(run *record.Run) {
+	copied := *run
+	copied.Operations, copied.Targets, copied.Phases = slices.Clone(run.Operations), slices.Clone(run.Targets), slices.Clone(run.Phases)
+	copied.Warnings, copied.Hints, copied.Events = nil, nil, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run = &copied
+}
+
+// Interval implements measure.Sink. It never fails.
+func (s *Server) Interval(iv *measure.Interval) error {
+	s.mu.Lock()
+	_ = s.timeline.Interval(iv) // neither ever fails
+	_ = s.tally.Interval(iv)
+	s.mu.Unlock()
+	s.rouse()
+	return nil
+}
+
+// rouse has the broadcaster make an event.
+func (s *Server) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Hint tells of a change.
+func (s *Server) Hint(h record.Hint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil && len(s.run.Hints) < mostHints {
+		s.run.Hints = append(s.run.Hints, h)
+	}
+}
+
+// mostHints is how many changes are drawn while a run is under way.
+const mostHints = 200
+
+// result is the run so far. s.mu is held; the result shares the timeline.
+func (s *Server) result() *report.Result {
+	run := record.Run{}
+	if s.run != nil {
+		run = *s.run
+	}
+	run.Hints, run.Operations = slices.Clone(run.Hints), slices.Clone(run.Operations)
+	for _, e := range s.timeline.Events {
+		run.Events = append(run.Events, record.Event(e))
+	}
+	return &report.Result{Run: &run, Timeline: s.timeline}
+}
+
+// glance puts the figures so far into run. s.mu is held.
+func (s *Server) glance(run *record.Run) {
+	sums := s.tally.Total()
+	all := sums.All()
+	run.DurationNs = sums.LoadNs
+	run.Total.Name = "all"
+	run.Total.Glance(&all, sums.LoadNs)
+	if sums.OpenNs > 0 {
+		run.Total.Offered, run.Total.OfferedPerS = sums.Offered, float64(sums.Offered)/(float64(sums.OpenNs)/1e9)
+	}
+	for i := range run.Operations[:min(len(run.Operations), len(sums.Operations), mostOperations)] {
+		run.Operations[i].Glance(&sums.Operations[i], sums.LoadNs)
+	}
+	run.Operations = run.Operations[:min(len(run.Operations), mostOperations)]
+}
+
+// mostOperations is how many operations the tables of a run under way have.
+const mostOperations = 30
+
+// message is what browsers are told of an interval.
+type message struct {
+	Generation int               `json:"generation"`
+	From       int               `json:"from"` // the slot that Columns begin with
+	Columns    *timeline.Columns `json:"columns"`
+	Bands      []page.Band       `json:"bands"`
+	Head       string            `json:"head"`
+	Tables     string            `json:"tables"`
+}
+
+// latest is the message of the last slots, as an event of its stream.
+func (s *Server) latest() ([]byte, error) {
+	s.mu.Lock()
+	r := s.result()
+	s.glance(r.Run)
+	// The slot before the last may have been the last of the message before.
+	m := message{Generation: s.timeline.Generation(), From: max(len(s.timeline.Slots)-2, 0)}
+	m.Columns = s.timeline.Columns(m.From)
+	m.Bands = report.LiveBands(r, s.o.Language)
+	s.mu.Unlock()
+	m.Head, m.Tables = report.LiveFragments(r.Run, s.o.Language)
+	data, err := json.Marshal(&m)
+	return fmt.Appendf(nil, "event: slot\ndata: %s\n\n", data), err
+}
+
+// cachedData is the whole of the page's data as of an interval.
+type cachedData struct {
+	lastNs int64
+	json   []byte
+}
+
+// data is all that the page draws from, made at most once an interval.
+func (s *Server) data() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.tally.LastNs()
+	if c := s.cached; c != nil && c.lastNs == n {
+		return c.json, nil
+	}
+	data, err := json.Marshal(report.LiveData(s.result(), s.liveInfo(), s.o.Language))
+	s.cached = &cachedData{n, data}
+	return data, err
+}
+
+func (s *Server) liveInfo() *page.Live {
+	return &page.Live{Token: s.token, Generation: s.timeline.Generation()}
+}
