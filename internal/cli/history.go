@@ -104,14 +104,15 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 	cmd.Flags().StringVar(&lang, "lang", string(units.English), "language of tables: en or ru")
 	cmd.Flags().IntVar(&o.Window, "window", 50, "versions looked at together")
 	cmd.Flags().Float64Var(&o.P, "max-p", 0.001, "greatest p-value of a change")
+	cmd.Flags().IntVar(&o.Permutations, "permutations", 0, "test changes by so many permutations, such as 1000, in place of Student's t")
 	cmd.Flags().Float64Var(&o.Magnitude, "magnitude", 0, "least relative change; 0 means the greater of 3 % and twice the spread of runs")
 	check2 := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !strings.Contains(", "+forms+",", ", "+form+",") {
 			return usage(fmt.Errorf("--output %s: use %s", form, forms))
 		}
-		if o.Window < 4 || !(o.P > 0 && o.P < 1) || !(o.Magnitude >= 0 && o.Magnitude < 10) {
-			return usage(errors.New("--window must be at least 4, --max-p between 0 and 1, --magnitude a share such as 0.05"))
+		if o.Window < 4 || o.Permutations < 0 || o.Permutations > 1e6 || !(o.P > 0 && o.P < 1) || !(o.Magnitude >= 0 && o.Magnitude < 10) {
+			return usage(errors.New("--window must be at least 4, --max-p between 0 and 1, --magnitude a share such as 0.05, --permutations at most 1000000"))
 		}
 		return check2(cmd, args)
 	}
@@ -182,6 +183,13 @@ func printHistory(s *streams, form, lang string, all []*history.Series, o histor
 		return history.JSON(s.out, all)
 	case "junit":
 		return history.JUnit(s.out, all)
+	}
+	if form == "html" {
+		l, err := units.ParseLanguage(lang)
+		if err != nil {
+			return usage(fmt.Errorf("--lang: %w", err))
+		}
+		return history.Page(s.out, l, all, o)
 	}
 	return writeTables(s.out, form, lang, func(l units.Language) []cell.Table { return history.Tables(l, all, o, check) })
 }

@@ -98,6 +98,16 @@ func TestNoiseHidesSmallChanges(t *testing.T) {
 	}
 }
 
+func TestChangesByPermutation(t *testing.T) {
+	o := Options{Permutations: 200, P: 0.01}
+	if got := changesOf(All(steps(1000, 900), nil, o), "rate"); len(got) != 1 || got[0].Version != "v8" || !got[0].Fresh {
+		t.Errorf("%+v", got)
+	}
+	if got := changesOf(All(steps(1000, 1000), nil, o), "rate"); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestVersionsAreInTheOrderOfTheirFirstEntry(t *testing.T) {
 	all := All([]Entry{version(2, 10, 1), version(1, 20, 1), version(2, 30, 1)}, nil, Options{})
 	if p := all[0].Points; len(p) != 2 || p[0].Version != "v2" || p[0].Mean != 20 || p[0].Runs != 4 || p[1].Version != "v1" {
@@ -239,5 +249,28 @@ func TestOutputs(t *testing.T) {
 	}
 	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || suites.Suites[0].Failures != 2 {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// The page holds everything itself.
+func TestPage(t *testing.T) {
+	entries := steps(1000, 900)
+	for i := range entries {
+		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "look <up>", Unit: "per_s", Better: result.Higher, Mean: 5})
+	}
+	var b bytes.Buffer
+	if err := Page(&b, units.Russian, All(entries, nil, Options{}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{"<svg", "УХУДШЕНИЕ", "v8", "look &lt;up&gt;", "История"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	for _, bad := range []string{"look <up>", "src=", "@import", "http://", "NaN"} {
+		if strings.Contains(strings.ReplaceAll(text, "http://www.w3.org/2000/svg", ""), bad) {
+			t.Errorf("there is %q", bad)
+		}
 	}
 }

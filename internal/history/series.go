@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"brunt/internal/result"
@@ -52,6 +53,8 @@ type Options struct {
 	Window    int     // versions looked at together; 50
 	P         float64 // the greatest p-value of a change; 0.001
 	Magnitude float64 // the least relative change; the greater of 3 % and twice the series' Noise
+	// Permutations, if not 0, are dealt in place of t tests, for series of any distribution.
+	Permutations int
 }
 
 // level is the greatest p-value of a change.
@@ -134,7 +137,7 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 	if least == 0 {
 		least = max(leastMagnitude, 2*s.Noise)
 	}
-	points := stats.ChangePoints(means, stats.ChangeOptions{Window: o.Window, P: o.P, Magnitude: least})
+	points := o.changePoints(means, least)
 	for _, p := range points {
 		c := Change{ChangePoint: p, Version: s.Points[p.Index].Version, Previous: s.Points[p.Index-1].Version}
 		c.Worse = s.worse(p.Before, p.After)
@@ -149,6 +152,15 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 		c.Fresh = c.Worse && c.Acknowledged == "" && !good
 		s.Changes = append(s.Changes, c)
 	}
+}
+
+// changePoints are those of a series. The same series has the same ones, also by permutations.
+func (o Options) changePoints(means []float64, magnitude float64) []stats.ChangePoint {
+	c := stats.ChangeOptions{Window: o.Window, P: o.P, Magnitude: magnitude}
+	if o.Permutations > 0 {
+		return stats.PermutedChangePoints(means, c, o.Permutations, rand.New(rand.NewPCG(1, uint64(len(means)))))
+	}
+	return stats.ChangePoints(means, c)
 }
 
 func (s *Series) worse(before, after float64) bool {

@@ -174,29 +174,38 @@ func levelP(a, b []float64) float64 {
 }
 
 // PermutedChangePoints finds where the distribution of a series changes by E-divisive as Matteson and
-// James 2014 have it, without windows: a split counts if among so many permutations within the
-// stretches found so far at most the share p has as great a divergence. r deals the permutations.
-func PermutedChangePoints(v []float64, p float64, permutations int, r *rand.Rand) (cuts []int) {
+// James 2014 have it, without windows and for values of any distribution: a split counts if among so many
+// permutations within the stretches found so far at most the share o.P has as great a divergence. Points
+// below o.Magnitude are taken away at the end; o.Window is not used. r deals the permutations.
+func PermutedChangePoints(v []float64, o ChangeOptions, permutations int, r *rand.Rand) []ChangePoint {
+	p := o.P
+	if p == 0 {
+		p = 0.001
+	}
+	var cuts []int
 	d := newDivergences(v)
 	for {
 		at, divergence, ok := d.best(cuts)
-		if !ok {
-			return cuts
-		}
-		extreme, dealt := 0, slices.Clone(v)
-		for range permutations {
-			for start, end := range stretches(cuts, len(v)) {
-				part := dealt[start:end]
-				r.Shuffle(len(part), func(i, k int) { part[i], part[k] = part[k], part[i] })
-			}
-			if _, q, _ := newDivergences(dealt).best(cuts); q >= divergence {
-				extreme++
-			}
-		}
-		if float64(extreme)/float64(permutations+1) > p {
-			return cuts
+		if !ok || d.asGreat(divergence, cuts, permutations, r) > p {
+			// Whatever its P by the t test, the permutations have decided.
+			return strongest(v, cuts, math.Inf(1), o.Magnitude)
 		}
 		cuts = append(cuts, at)
 		slices.Sort(cuts)
 	}
+}
+
+// asGreat is the share of permutations within the stretches that split with as great a divergence.
+func (d *divergences) asGreat(divergence float64, cuts []int, permutations int, r *rand.Rand) float64 {
+	extreme, dealt := 0, slices.Clone(d.v)
+	for range permutations {
+		for start, end := range stretches(cuts, len(dealt)) {
+			part := dealt[start:end]
+			r.Shuffle(len(part), func(i, k int) { part[i], part[k] = part[k], part[i] })
+		}
+		if _, q, _ := newDivergences(dealt).best(cuts); q >= divergence {
+			extreme++
+		}
+	}
+	return float64(extreme) / float64(permutations+1)
 }

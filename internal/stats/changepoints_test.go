@@ -111,8 +111,20 @@ func TestPermutedChangePoints(t *testing.T) {
 	if got := windowCuts(v, 0.01); !slices.Equal(got, []int{5, 8}) {
 		t.Errorf("by t test: %v", got)
 	}
-	if got := PermutedChangePoints(v, 0.01, 100, rand.New(rand.NewPCG(1, 1))); !slices.Equal(got, []int{5, 8}) {
+	got := PermutedChangePoints(v, ChangeOptions{P: 0.01}, 100, rand.New(rand.NewPCG(1, 1)))
+	if len(got) != 2 || got[0].Index != 5 || got[1].Index != 8 || !near(got[0].Before, 0.56) {
 		t.Errorf("by permutation: %v", got)
+	}
+	// tests/analysis_test.py: test_single_series_original.
+	single := []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49, 0.51, 0.50, 0.49}
+	if got = PermutedChangePoints(single, ChangeOptions{P: 0.0001}, 100, rand.New(rand.NewPCG(1, 1))); len(got) != 1 || got[0].Index != 10 {
+		t.Errorf("by permutation: %v", got)
+	}
+	if got = PermutedChangePoints(single, ChangeOptions{Magnitude: 2}, 100, rand.New(rand.NewPCG(1, 1))); len(got) != 0 {
+		t.Errorf("below the magnitude: %v", got)
+	}
+	if got = PermutedChangePoints([]float64{1}, ChangeOptions{}, 100, rand.New(rand.NewPCG(1, 1))); len(got) != 0 {
+		t.Errorf("of one value: %v", got)
 	}
 }
 
