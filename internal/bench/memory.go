@@ -15,10 +15,14 @@ import (
 	"brunt/internal/record"
 )
 
+// everyRequest is how many requests a plan's run has unless told otherwise.
+const everyRequest = 100_000_000
+
 // memory runs a load of many requests and watches how much memory brunt holds.
 func memory(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("memory", flag.ContinueOnError)
-	requests := f.Uint64("requests", 100_000_000, "how many")
+	requests := f.Uint64("requests", everyRequest, "how many")
+	script := f.Bool("k6", false, "iterations of a script instead of requests of a plan; 10 million unless -requests says")
 	atMost := f.Duration("at-most", 10*time.Minute, "end after this time at the latest")
 	out := f.String("out", "docs/bench", "folder for the raw runs")
 	if err := f.Parse(args); err != nil {
@@ -29,12 +33,21 @@ func memory(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
-	r, err := s.receiver(noNotes)
-	if err != nil {
-		return err
+	var cmd *exec.Cmd
+	var bundle string
+	if *script {
+		if *requests == everyRequest {
+			*requests = 10_000_000
+		}
+		cmd, bundle, err = s.scriptRun(*requests, *atMost)
+	} else {
+		var r *receiver
+		if r, err = s.receiver(noNotes); err != nil {
+			return err
+		}
+		defer r.abandon()
+		cmd, bundle, err = s.longRun(r.address, *requests, *atMost)
 	}
-	defer r.abandon()
-	cmd, bundle, err := s.longRun(r.address, *requests, *atMost)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@
 package k6x
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
@@ -33,12 +31,8 @@ func (r *run) sessionOptions(args []string) session.Options {
 	}
 }
 
-// seed is the one asked for, or any.
+// seed is the one asked for; without one all runs are alike.
 func seed() uint64 {
-	if n, err := strconv.ParseUint(os.Getenv(envSeed), 10, 64); err == nil {
-		return n
-	}
-	var b [8]byte
-	_, _ = rand.Read(b[:])
-	return binary.LittleEndian.Uint64(b[:]) >> 12 // JavaScript's numbers hold it exactly
+	n, _ := strconv.ParseUint(os.Getenv(envSeed), 10, 64)
+	return n
 }
