@@ -102,9 +102,12 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 
 // conduct carries out one run; it is the series.Conduct of the command.
 func (t *inTurn) conduct(ctx context.Context, o series.Order) (*series.Outcome, error) {
-	l := t.load
-	l.plan, l.next, l.options.PeakPerS = o.Plan, o.Next, o.PeakPerS
-	l.record.dir = filepath.Join(t.dir, o.Name)
+	return t.one(ctx, o, t.load, filepath.Join(t.dir, o.Name))
+}
+
+// one carries out l with what o says, into the bundle dir.
+func (t *inTurn) one(ctx context.Context, o series.Order, l loadRun, dir string) (*series.Outcome, error) {
+	l.plan, l.next, l.options.PeakPerS, l.record.dir = o.Plan, o.Next, o.PeakPerS, dir
 	v, err := l.voice(t.out)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ var rules = []rule{
 	{room: "units", forbidden: []string{"all", "std:os", "std:net"}},
 	{room: "verdict", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure", "plan", "record", "units"}},
 	{room: "series", forbidden: []string{"driver", "wire", "runner", "dialect", "export", "cli"}},
+	{room: "campaign", forbidden: []string{"driver", "wire", "engine", "runner", "dialect", "export", "cli"}},
 	{room: "report", forbidden: []string{"engine", "wire", "driver", "dialect", "cli"}},
 	{room: "report/cell", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"report/words", "units"}},
 	{room: "report/words", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"units"}},

@@ -26,6 +26,7 @@ type Report struct {
 	Started time.Time  `json:"started"`
 	Note    string     `json:"note,omitempty"` // what makes it less than it seems, such as a time scale
 	Search  *SearchLog `json:"search,omitempty"`
+	Matrix  *MatrixLog `json:"matrix,omitempty"`
 	Runs    []RunLog   `json:"runs,omitempty"`
 }
 

@@ -37,6 +37,9 @@ func (r *Report) Tables(l units.Language) (out []cell.Table) {
 	if r.Search != nil {
 		out = append(out, r.Search.tables(l)...)
 	}
+	if r.Matrix != nil {
+		out = append(out, r.Matrix.tables(l)...)
+	}
 	if len(r.Runs) > 0 {
 		out = append(out, runsTable(l, r.Runs))
 	}

@@ -114,7 +114,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 func (s *SearchLog) curve(l units.Language) cell.Table {
 	say := func(text string) string { return words.In(l, text) }
 	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"), Columns: []cell.Column{{Head: say("offered")}, {Head: say("achieved")}, {Head: "", Left: true, Priority: 1}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}}}
-	points := s.points()
+	points := s.Points()
 	cpu, most := false, 0.0
 	for i := range points {
 		cpu, most = cpu || points[i].CPU > 0, max(most, points[i].AchievedPerS)
@@ -134,7 +134,7 @@ func (s *SearchLog) curve(l units.Language) cell.Table {
 	return t
 }
 
-// points are the trials of the curve: as Search.Curve has them, also of a report read from its file.
-func (s *SearchLog) points() []Result {
+// Points are the trials of the curve: as Search.Curve has them, also of a report read from its file.
+func (s *SearchLog) Points() []Result {
 	return (&Search{o: s.Options, results: s.Trials}).Curve().Points
 }

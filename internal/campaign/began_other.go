@@ -1,0 +1,5 @@
+//go:build !linux
+
+package campaign
+
+func beganAt(int) string { return "" }

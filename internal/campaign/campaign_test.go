@@ -1,0 +1,361 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/series"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// The test's program runs campaigns too, so that one can be killed: it is told of the campaign by these.
+const (
+	childFile = "CAMPAIGN_TEST_FILE"
+	childDir  = "CAMPAIGN_TEST_DIR"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		if err := child(os.Getenv(childFile), dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child begins or resumes a campaign and runs it.
+func child(file, dir string) error {
+	var c *Campaign
+	if _, err := os.Stat(filepath.Join(dir, JournalName)); err == nil {
+		if c, err = Resume(dir, readPlan, options(dir)); err != nil {
+			return err
+		}
+		c.least = 300 * time.Millisecond
+	} else {
+		p, err := parse(file)
+		if err != nil {
+			return err
+		}
+		if c, err = Begin(p, options(dir)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(c.Run(context.Background()), c.Close())
+}
+
+func parse(file string) (*Program, error) {
+	text, err := ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Parse(file, text, 0.001, readPlan)
+	if err == nil {
+		p.least = 300 * time.Millisecond
+	}
+	return p, err
+}
+
+func readPlan(path string) (*plan.Plan, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return planfile.Read(path, data)
+}
+
+func options(dir string) Options {
+	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {}, Conduct: conduct}
+}
+
+// conduct runs loads for real. Tests share their machine, so what the generator did to a result is left out.
+func conduct(ctx context.Context, r Run) (*series.Outcome, error) {
+	one, err := runner.Open(ctx, r.Plan, runner.Options{NoSetup: true, Recording: runner.Recording{Dir: r.Dir, Extra: r.Extra}, PeakPerS: r.PeakPerS})
+	if err != nil {
+		return nil, err
+	}
+	defer one.Close()
+	if err = one.SetUp(ctx); err == nil {
+		if err = one.Drive(ctx, nil, r.Next); err == nil {
+			err = one.Finish()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := series.Read(record.OS{}, one.Dir)
+	if err == nil && o.Run.Verdict.Result == verdict.Invalid {
+		o.Run.Verdict.Result = verdict.Pass
+		for _, threshold := range o.Run.Thresholds {
+			if !threshold.Pass {
+				o.Run.Verdict.Result = verdict.Fail
+			}
+		}
+	}
+	return o, err
+}
+
+// service answers at once, on loopback.
+func serve(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	go s.Serve(l)
+	t.Cleanup(func() { s.Close() })
+	return l.Addr().String()
+}
+
+// files writes a campaign's file and its plan.
+func files(t *testing.T, text, addr string) (file string) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("plan.yml", fmt.Sprintf(`config_name: pages
+target: {protocol: http, addresses: [%q]}
+queries:
+  - {name: page, http: {path: /}, rate: 80}
+  - {name: other, http: {path: /other}, rate: 20}
+thresholds: ["errors < 1%%"]
+`, addr))
+	return write("campaign.yml", text)
+}
+
+const whole = `campaign: pages
+plan: plan.yml
+settings: {THREADS: 5}
+service:
+  run: sleep 1000
+  ready: [{exec: "true"}]
+steps:
+  - prepare: {commands: [["sleep", "0.3"], "echo $THREADS > threads"]}
+  - search: {max: 2, trials: 4}
+  - confirm: {}
+  - analyse: {}
+  - fix: {commands: ["sleep 0.3", "echo x >> fixed"]}
+  - repeat: [search]
+  - reliability: {}
+  - connections: {}
+  - matrix: {cells: [{THREADS: 5}, {THREADS: 6}], at: 1, repetitions: 1}
+    after: ["sleep 0.2"]
+  - document: {lang: [en, ru]}
+`
+
+// TestKilledInEachStep kills a campaign in each of its steps, with no chance to tidy up, and resumes it.
+func TestKilledInEachStep(t *testing.T) {
+	file := files(t, whole, serve(t))
+	dir := filepath.Join(t.TempDir(), "campaign")
+	p, err := parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Steps {
+		killIn(t, file, dir, p.Steps[i].ID())
+	}
+	c, err := Resume(dir, readPlan, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.least = 300 * time.Millisecond
+	if err := errors.Join(c.Run(context.Background()), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, e := range c.journal.entries {
+		if e.State == done {
+			times[e.Step]++
+		}
+	}
+	for i := range p.Steps {
+		if id := p.Steps[i].ID(); times[id] != 1 {
+			t.Errorf("step %s was done %d times", id, times[id])
+		}
+	}
+	for _, left := range c.journal.processes() {
+		if beganAt(left.PID) == left.Began {
+			t.Errorf("process %d is still there", left.PID)
+		}
+	}
+	if len(c.results) != len(p.Steps) || c.results[1].Search == nil || c.results[1].Search.Bracket.Lower == 0 {
+		t.Fatalf("results: %+v", c.results)
+	}
+	for _, name := range []string{"report-en.html", "report-en.md", "report-ru.html", "report-ru.md"} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(text) < 2000 {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+	bundles, _ := filepath.Glob(filepath.Join(dir, "*", "*", record.RunFile))
+	if len(bundles) < 2+4+2+2 {
+		t.Errorf("only %d bundles: %v", len(bundles), bundles)
+	}
+}
+
+// killIn runs the campaign until a step has begun, and kills it.
+func killIn(t *testing.T, file, dir, step string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childFile+"="+file, childDir+"="+dir)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		text, _ := os.ReadFile(filepath.Join(dir, JournalName))
+		if strings.Contains(string(text), fmt.Sprintf(`"step":%q,"state":"begun"`, step)) {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the campaign ended before step %s: %v\n%s", step, err, out.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	_ = cmd.Process.Kill()
+	<-ended
+}
+
+func TestFailuresAreOneLine(t *testing.T) {
+	addr := serve(t)
+	for _, c := range []struct{ name, text, want string }{
+		{"command", "plan: plan.yml\nsteps:\n  - prepare: {commands: [\"echo bad thing >&2; exit 3\"]}\n", `campaign.yml:3:26: command "echo bad thing >&2; exit 3" failed: exit status 3: bad thing; see `},
+		{"service that ends", "plan: plan.yml\nservice: {run: \"echo no port >&2; exit 1\", ready: [{exec: \"false\"}], within: 5s}\nsteps:\n  - search: {}\n", "the service ended by itself: exit status 1: no port; see "},
+		{"service that isn't ready", "plan: plan.yml\nservice: {run: sleep 100, ready: [{url: \"http://127.0.0.1:1/\"}], within: 300ms}\nsteps:\n  - search: {}\n", "the service isn't ready after 300 ms: Get "},
+		{"no database", "plan: plan.yml\ninspect: pg=postgres://127.0.0.1:1/x\nsteps:\n  - fix: {sql: [none.sql]}\n", "step 01-fix: "},
+		{"nothing sustained", "plan: broken.yml\nsteps:\n  - search: {min: 1, max: 2, trials: 3}\n  - confirm: {}\n", "the search found none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := files(t, c.text, addr)
+			text := "config_name: broken\ntarget: {protocol: http, addresses: [\"" + addr + "\"]}\nqueries: [{name: page, http: {path: /}, rate: 50}]\nthresholds: [\"p(50) < 1ns\"]\n"
+			if err := os.WriteFile(filepath.Join(filepath.Dir(file), "broken.yml"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			p, err := parse(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			run, err := Begin(p, options(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer run.Close()
+			err = run.Run(context.Background())
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("got %q, want one line with %q", err, c.want)
+			}
+			if state := run.journal.state(p.Steps[len(p.Steps)-1].ID()); state != failed {
+				t.Errorf("the step is %q in the journal", state)
+			}
+		})
+	}
+}
+
+func TestTwoCampaignsInOneFolder(t *testing.T) {
+	file := files(t, "plan: plan.yml\nsteps: [{prepare: {}}]\n", serve(t))
+	p, err := parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	c, err := Begin(p, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Begin(p, options(dir)); err == nil || !strings.Contains(err.Error(), "a campaign is running in") {
+		t.Errorf("a second campaign beside the first: %v", err)
+	}
+	if _, err := Resume(dir, readPlan, options(dir)); err == nil || !strings.Contains(err.Error(), "a campaign is running in") {
+		t.Errorf("resumed while it runs: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Begin(p, options(dir)); err == nil || !strings.Contains(err.Error(), "holds a campaign already") {
+		t.Errorf("a second campaign after the first: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte("plan: plan.yml\nsteps: [{prepare: {}}, {prepare: {}}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resume(dir, readPlan, options(dir)); err == nil || !strings.Contains(err.Error(), "isn't the file that the campaign began with") {
+		t.Errorf("resumed with another file: %v", err)
+	}
+	if _, err := Resume(t.TempDir(), readPlan, options(dir)); err == nil || !strings.Contains(err.Error(), "holds no campaign") {
+		t.Errorf("resumed nothing: %v", err)
+	}
+}
+
+func TestDiskTooSmall(t *testing.T) {
+	file := files(t, "plan: plan.yml\nsteps: [{search: {}}, {reliability: {}}]\n", serve(t))
+	p, err := parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t.TempDir())
+	o.Free = func(string) (uint64, bool) { return 100 << 10, true }
+	c, err := Begin(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "are free") {
+		t.Errorf("got %v", err)
+	}
+	if n := len(c.journal.entries); n != 1 {
+		t.Errorf("%d lines in the journal: something was begun", n)
+	}
+}
+
+func TestUselessCampaigns(t *testing.T) {
+	addr := serve(t)
+	for name, c := range map[string]struct{ text, want string }{
+		"no plan":           {"steps: [{search: {}}]\n", "step search names no plan; add plan: FILE"},
+		"missing plan":      {"plan: none.yml\nsteps: [{search: {}}]\n", "none.yml"},
+		"no rates":          {"plan: closed.yml\nsteps: [{search: {}}]\n", "has no rates"},
+		"no search":         {"plan: plan.yml\nsteps: [{confirm: {}}]\n", "no search comes before it"},
+		"nothing to repeat": {"plan: plan.yml\nsteps: [{repeat: [search]}]\n", "no search comes before it"},
+		"empty fix":         {"plan: plan.yml\nsteps: [{fix: {}}]\n", "says nothing to do"},
+		"no database":       {"plan: plan.yml\nsteps: [{fix: {advisor: true}}]\n", "add inspect: pg=DSN"},
+		"two kinds":         {"plan: plan.yml\nsteps: [{search: {}, fix: {}}]\n", "both search and fix"},
+		"no settings":       {"plan: plan.yml\nservice: {reconfigure: x}\nsteps: [{matrix: {at: 1}}]\n", "needs either a grid or cells"},
+		"no service":        {"plan: plan.yml\nsteps: [{matrix: {at: 1, grid: {A: [1]}}}]\n", "doesn't say how"},
+		"typing error":      {"plan: plan.yml\nsteps: [{serch: {}}]\n", "did you mean search?"},
+		"bad probe":         {"plan: plan.yml\nservice: {ready: [{url: x, exec: y}]}\nsteps: [{search: {}}]\n", "a probe has 2 of them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := files(t, c.text, addr)
+			text := "config_name: closed\ntarget: {protocol: http, addresses: [x]}\nqueries: [{name: a, http: {path: /}, count: 5}]\n"
+			if err := os.WriteFile(filepath.Join(filepath.Dir(file), "closed.yml"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := parse(file); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}

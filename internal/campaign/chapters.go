@@ -1,0 +1,334 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/series"
+	"brunt/internal/units"
+)
+
+// goals is the first chapter: what was to be found out, and the load at 100 %.
+func (d *document) goals() {
+	p := part{id: "goals", title: d.say("Goals and load profile")}
+	goals := d.program.Goals
+	if len(goals) == 0 {
+		for i := range d.program.Steps {
+			if s := &d.program.Steps[i]; s.Kind != planfile.StepDocument {
+				goals = append(goals, d.program.does(d.l, s))
+			}
+		}
+	}
+	list := cell.Table{ID: "goals-list", Title: d.say("GOALS"), Columns: []cell.Column{{}, {Left: true, Wrap: true}}}
+	for i, g := range goals {
+		list.Add(cell.Count(i+1), cell.Text(g))
+	}
+	p.tables = append(p.tables, list)
+	if load := d.profile(); load != nil {
+		p.tables = append(p.tables, d.profileTable(load, 1, "profile", d.say("LOAD PROFILE")))
+	}
+	d.add(p)
+}
+
+// profile is the plan of the search, or of the first step that sends a load.
+func (d *document) profile() (load *plan.Plan) {
+	for i := range d.program.Steps {
+		s := &d.program.Steps[i]
+		if s.Load == nil || !sends(s.Kind) {
+			continue
+		}
+		if load == nil || s.Kind == planfile.StepSearch {
+			load = s.Load
+		}
+		if s.Kind == planfile.StepSearch {
+			break
+		}
+	}
+	return load
+}
+
+// profileTable is a profile times n, by operation.
+func (d *document) profileTable(load *plan.Plan, n float64, id, title string) cell.Table {
+	rate, err := series.ProfileRate(load)
+	if err != nil {
+		d.fail(err)
+		return cell.Table{}
+	}
+	t := cell.Table{ID: id, Title: title, Columns: []cell.Column{{Head: "№"}, {Head: d.say("operation"), Left: true}, {Head: d.say("rate")}, {Head: "%"}}}
+	sum := 0.0
+	weight := func(op *plan.Operation) float64 {
+		if op.Weight == 0 {
+			return float64(op.Count)
+		}
+		return op.Weight
+	}
+	for i := range load.Operations {
+		sum += weight(&load.Operations[i])
+	}
+	for i := range load.Operations {
+		op := &load.Operations[i]
+		share := weight(op) / max(sum, 1e-300)
+		t.Add(cell.Count(i+1), cell.Text(op.Name), cell.Rate(rate*n*share), cell.Figure(share, "share"))
+	}
+	t.Add(cell.Text(""), cell.Text(d.say("all")).Marked(cell.Strong), cell.Rate(rate*n).Marked(cell.Strong), cell.Figure(1, "share"))
+	return t
+}
+
+func (d *document) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// outcome is the chapter of results: before the fixes and after.
+func (d *document) outcome() {
+	d.add(part{id: "results", title: d.say("Results"), tables: []cell.Table{summary(d.program, d.results, d.l)}})
+	searches := d.ofKind(planfile.StepSearch)
+	for k, r := range searches {
+		b := &r.Search.Bracket
+		if b.Lower == 0 {
+			continue
+		}
+		p := part{id: fmt.Sprintf("result-%d", k+1), section: true, title: d.round("Maximum", r, len(searches))}
+		p.paragraphs = append(p.paragraphs, r.Sentence(d.l))
+		if load := d.profile(); load != nil {
+			p.tables = append(p.tables, d.profileTable(load, b.Lower, fmt.Sprintf("maximum-%d", k+1), d.say("MAXIMUM BY OPERATION")))
+		}
+		d.add(p)
+	}
+	if len(searches) > 1 {
+		first, last := searches[0].Search, searches[len(searches)-1].Search
+		if a, b := first.Bracket.LowerPerS, last.Bracket.LowerPerS; a > 0 && b > 0 {
+			d.add(part{id: "gain", section: true, title: d.say("What the fixes brought"), paragraphs: []string{
+				d.say("The maximum rose from %s/s to %s/s, %s times.", d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b)), d.l.Figure(units.Digits3(b/a))),
+			}})
+		}
+	}
+	d.statements()
+}
+
+// ofKind are the results of steps of a kind.
+func (d *document) ofKind(kind string) (all []*Result) {
+	for i := range d.results {
+		if r := &d.results[i]; r.Kind == kind {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// round is a title with the round that a result is of, if there are several.
+func (d *document) round(title string, r *Result, rounds int) string {
+	title = d.say(title)
+	switch {
+	case rounds < 2:
+		return title
+	case r.Round == 0:
+		return d.say("%s, before the fixes", title)
+	}
+	return d.say("%s, after the fixes", title)
+}
+
+// inspected is the record of a result's run if a database was looked at, nil otherwise.
+func (d *document) inspected(r *Result) *record.Run {
+	if r.Trial == nil {
+		return nil
+	}
+	run, err := r.run(d.dir)
+	if err != nil {
+		d.fail(err)
+		return nil
+	}
+	if len(run.Inspections) == 0 || len(run.Inspections[0].Windows) == 0 {
+		return nil
+	}
+	return run
+}
+
+// seen is one statement in two analyses.
+type seen struct {
+	text          string
+	before, after *record.Statement
+}
+
+// statements compares the statements of the first analysis with those of the last.
+func (d *document) statements() {
+	var runs []*record.Run
+	var of []*Result
+	for _, r := range d.ofKind(planfile.StepAnalyse) {
+		if run := d.inspected(r); run != nil {
+			runs, of = append(runs, run), append(of, r)
+		}
+	}
+	if len(runs) == 0 {
+		return
+	}
+	first, last := runs[0].Inspections[0].Windows[0].Statements, runs[len(runs)-1].Inspections[0].Windows[0].Statements
+	if len(runs) == 1 {
+		last = nil
+	}
+	var all []seen
+	for i := range first {
+		all = append(all, seen{text: first[i].Text, before: &first[i]})
+	}
+	for i := range last {
+		k := slices.IndexFunc(all, func(s seen) bool { return s.text == last[i].Text })
+		if k < 0 {
+			k = len(all)
+			all = append(all, seen{text: last[i].Text})
+		}
+		all[k].after = &last[i]
+	}
+	t := cell.Table{ID: "statements", Title: d.say("STATEMENTS"), Columns: []cell.Column{
+		{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("calls")}, {Head: d.say("mean")},
+	}}
+	title := d.say("Statements of the database")
+	if last != nil {
+		title = d.say("Statements of the database, before and after")
+		t.Columns = []cell.Column{t.Columns[0], {Head: d.say("calls before")}, {Head: d.say("mean before")}, {Head: d.say("calls after")}, {Head: d.say("mean after")}, {Head: d.say("faster")}}
+		t.Foot = append(t.Foot, d.say("before: at N = %s; after: at N = %s", d.l.Figure(units.Digits3(of[0].Trial.N)), d.l.Figure(units.Digits3(of[len(of)-1].Trial.N))))
+	}
+	const most = 20
+	for _, s := range all[:min(len(all), most)] {
+		row := []cell.Cell{cell.Text(oneLine(s.text))}
+		row = append(row, calls(s.before)...)
+		if last != nil {
+			row = append(row, calls(s.after)...)
+			faster := cell.None()
+			if s.before != nil && s.after != nil && s.after.MeanNs > 0 {
+				faster = cell.Text(d.l.Figure(units.Digits3(s.before.MeanNs/s.after.MeanNs)) + "×")
+			}
+			row = append(row, faster)
+		}
+		t.Add(row...)
+	}
+	d.add(part{id: "statements-before-after", section: true, title: title, tables: []cell.Table{t}})
+}
+
+func calls(s *record.Statement) []cell.Cell {
+	if s == nil {
+		return []cell.Cell{cell.None(), cell.None()}
+	}
+	return []cell.Cell{cell.Count(uint64(s.Calls)), cell.Time(s.MeanNs)}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(units.Clean(s)), " ") }
+
+// tools is the chapter of what was used, with versions.
+func (d *document) tools() {
+	t := cell.Table{ID: "tools-list", Title: d.say("TOOLS"), Columns: []cell.Column{{Head: d.say("tool"), Left: true}, {Head: d.say("version"), Left: true}, {Head: d.say("for"), Left: true, Wrap: true}}}
+	t.Add(cell.Texts("brunt", d.header.Brunt, d.say("load, search, measurement, this document"))...)
+	known := map[string]bool{}
+	add := func(name, version, for_ string) {
+		if name != "" && !known[name+version] {
+			known[name+version] = true
+			t.Add(cell.Texts(name, version, for_)...)
+		}
+	}
+	for _, run := range d.runs() {
+		for i := range run.Targets {
+			target := &run.Targets[i]
+			add(target.Product, target.Version, d.say("what was tested, over %s", target.Protocol))
+		}
+		for i := range run.Inspections {
+			in := &run.Inspections[i]
+			add(in.Product, in.Version, d.say("the database behind it"))
+		}
+	}
+	d.add(part{id: "tools", title: d.say("Tools"), tables: []cell.Table{t}})
+}
+
+// runs are the records of the steps of one run, and of the first trial of each search.
+func (d *document) runs() (all []*record.Run) {
+	for i := range d.results {
+		r := &d.results[i]
+		dir := ""
+		switch {
+		case r.Trial != nil:
+			dir = r.Trial.Dir
+		case r.Search != nil && len(r.Search.Trials) > 0:
+			dir = r.Search.Trials[0].Dir
+		default:
+			continue
+		}
+		if run := d.open(r, dir); run != nil {
+			all = append(all, run.Run)
+		}
+	}
+	return all
+}
+
+func (d *document) open(r *Result, dir string) *record.Recorded {
+	b, err := record.Open(record.OS{}, bundlePath(d.dir, r, dir))
+	if err != nil {
+		d.fail(err)
+		return nil
+	}
+	return b
+}
+
+// stand is the chapter of where it was tested.
+func (d *document) stand() {
+	runs := d.runs()
+	if len(runs) == 0 {
+		return
+	}
+	e := &runs[0].Environment
+	t := cell.Table{ID: "stand-machine", Title: d.say("MACHINE"), Note: d.say("that generated the load"), Kind: cell.Tree}
+	row := func(label, value string) {
+		if value != "" {
+			t.Add(cell.Texts(d.say(label), value, "")...)
+		}
+	}
+	row("host", e.Hostname)
+	row("CPU", e.CPU)
+	row("cores", d.l.Figure(fmt.Sprint(e.Cores)))
+	row("memory", d.l.Figure(units.Size(e.MemoryB)))
+	row("system", strings.TrimSpace(e.OS+" "+e.Kernel+" "+e.Arch))
+	disks(func(name, size string) { row("disk", strings.TrimSpace(name+" "+d.l.Figure(size))) })
+	row("go", e.Go)
+	p := part{id: "stand", title: d.say("Test stand"), tables: []cell.Table{t}}
+	addresses := cell.Table{ID: "stand-targets", Title: d.say("TARGETS"), Columns: []cell.Column{{Head: d.say("address"), Left: true}, {Head: d.say("product"), Left: true}, {Head: d.say("version"), Left: true}}}
+	local := true
+	for i := range runs[0].Targets {
+		target := &runs[0].Targets[i]
+		local = local && loopback(target.Address)
+		addresses.Add(cell.Texts(target.Address, target.Product, target.Version)...)
+	}
+	if local {
+		p.paragraphs = append(p.paragraphs, d.say("The service and the load generator ran on one machine, so they shared its cores."))
+	}
+	p.tables = append(p.tables, addresses)
+	if len(d.program.Settings) > 0 {
+		s := cell.Table{ID: "stand-settings", Title: d.say("SETTINGS OF THE SERVICE"), Kind: cell.Tree}
+		for _, one := range d.program.Settings {
+			s.Add(cell.Texts(one.Name, one.Value, "")...)
+		}
+		p.tables = append(p.tables, s)
+	}
+	p.tables = append(p.tables, d.serverSettings(runs)...)
+	d.add(p)
+}
+
+// serverSettings are those of the database that differ from its defaults.
+func (d *document) serverSettings(runs []*record.Run) []cell.Table {
+	for _, run := range runs {
+		for i := range run.Inspections {
+			in := &run.Inspections[i]
+			if len(in.Settings) == 0 {
+				continue
+			}
+			t := cell.Table{ID: "stand-database", Title: d.say("SETTINGS OF THE DATABASE"), Note: d.say("that differ from the defaults"), Columns: []cell.Column{{Head: d.say("setting"), Left: true}, {Head: d.say("value"), Left: true}, {Head: d.say("default"), Left: true}}}
+			for _, s := range in.Settings {
+				t.Add(cell.Texts(s.Name, s.Value, s.Default)...)
+			}
+			return []cell.Table{t}
+		}
+	}
+	return nil
+}

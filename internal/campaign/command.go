@@ -1,0 +1,201 @@
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"brunt/internal/planfile"
+	"brunt/internal/secret"
+	"brunt/internal/units"
+)
+
+// commandTimeout bounds a command that should return.
+const commandTimeout = 30 * time.Minute
+
+// shop is where commands run: a folder, an environment, and a file that keeps what they print.
+type shop struct {
+	program  *Program
+	brunt    string             // the program that runs, as ${BRUNT}
+	settings []planfile.Setting // in place of the program's
+	sql      func(ctx context.Context, text string) error
+}
+
+// command makes a process of a command, not yet started. It has a process group of its own, so that what
+// it starts ends with it.
+func (s *shop) command(ctx context.Context, c *planfile.Command) *exec.Cmd {
+	var cmd *exec.Cmd
+	if c.Shell != "" {
+		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", c.Shell)
+	} else {
+		args := make([]string, len(c.Args))
+		for i, a := range c.Args {
+			args[i] = os.Expand(a, s.variable)
+		}
+		cmd = exec.CommandContext(ctx, args[0], args[1:]...)
+	}
+	cmd.Dir = s.program.Folder
+	cmd.Env = os.Environ()
+	for _, list := range [][]planfile.Setting{s.program.Settings, s.settings, {{Name: "BRUNT", Value: s.brunt}}} {
+		for _, v := range list {
+			cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
+		}
+	}
+	ownGroup(cmd)
+	return cmd
+}
+
+func (s *shop) variable(name string) string {
+	if name == "BRUNT" {
+		return s.brunt
+	}
+	return s.program.variable(name, s.settings)
+}
+
+// run runs a command to its end and appends what it prints to the file log. An error is one line: the
+// command, where it stands, and the last that it printed.
+func (s *shop) run(ctx context.Context, c *planfile.Command, log string) error {
+	out, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("output of commands: %w", err)
+	}
+	defer out.Close()
+	fmt.Fprintf(out, "# %s: %s\n", time.Now().UTC().Format(time.RFC3339), secret.Text(c.String()))
+	bounded, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	tail := &tail{}
+	cmd := s.command(bounded, c)
+	cmd.Stdout, cmd.Stderr = both{out, tail}, both{out, tail}
+	cmd.WaitDelay = 5 * time.Second
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case bounded.Err() != nil:
+		err = fmt.Errorf("it didn't end within %s", units.Span(commandTimeout))
+	case err == nil:
+		return nil
+	}
+	return fmt.Errorf("%s: command %q failed: %w%s; see %s", c.At, secret.Text(short(c.String())), err, tail.line(), log)
+}
+
+// both writes to a file and to what remembers the end.
+type both struct {
+	file *os.File
+	tail *tail
+}
+
+func (b both) Write(p []byte) (int, error) {
+	b.tail.Write(p)
+	return b.file.Write(p)
+}
+
+// tail remembers the end of what was written.
+type tail struct{ bytes.Buffer }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 4096
+	n, err := t.Buffer.Write(p)
+	if over := t.Len() - most; over > 0 {
+		t.Next(over)
+	}
+	return n, err
+}
+
+// line is the last line that says something.
+func (t *tail) line() string {
+	lines := strings.Split(strings.TrimSpace(t.String()), "\n")
+	last := units.Clean(secret.Text(lines[len(lines)-1]))
+	if last == "" {
+		return ""
+	}
+	return ": " + short(last)
+}
+
+func short(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// betweenProbes is how long to wait before asking again.
+const betweenProbes = 100 * time.Millisecond
+
+// await waits until all probes succeed. An error says what the last one said.
+func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.Duration, log string, gone func() error) error {
+	until := time.Now().Add(within)
+	for i := range probes {
+		for {
+			err := s.probe(ctx, &probes[i], log)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if gone != nil {
+				if ended := gone(); ended != nil {
+					return ended
+				}
+			}
+			if time.Now().After(until) {
+				return fmt.Errorf("%s: the service isn't ready after %s: %s", probes[i].At, units.Span(within), secret.Text(units.Clean(err.Error())))
+			}
+			select {
+			case <-time.After(betweenProbes):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// probe asks once.
+func (s *shop) probe(ctx context.Context, p *planfile.Probe, log string) error {
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	switch {
+	case p.URL != "":
+		return s.get(ctx, os.Expand(p.URL, s.variable))
+	case p.SQL != "":
+		if s.sql == nil {
+			return errors.New("no database to ask; add inspect: pg=DSN to the campaign")
+		}
+		return s.sql(ctx, p.SQL)
+	}
+	cmd := s.command(ctx, &p.Exec)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t := &tail{}
+		t.Write(out)
+		return fmt.Errorf("%s: %w%s", short(p.Exec.String()), err, t.line())
+	}
+	return nil
+}
+
+func (s *shop) get(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	answer, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= 400 {
+		return fmt.Errorf("%s answers %s", url, answer.Status)
+	}
+	return nil
+}

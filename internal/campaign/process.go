@@ -1,0 +1,152 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"brunt/internal/planfile"
+)
+
+// process is a process that a campaign started: its number, and when it began, so that another that was
+// given the number since isn't taken for it.
+type process struct {
+	PID   int    `json:"pid"`
+	Began string `json:"began,omitempty"` // "" where the system doesn't say
+}
+
+// The time that what runs has to end after being asked, before it is killed.
+const stopPatience = 10 * time.Second
+
+// service is what is tested, as far as the campaign starts and stops it.
+type service struct {
+	*shop
+	log     string              // file of what it prints
+	started func(process) error // told of each process
+	cmd     *exec.Cmd           // what runs; nil if nothing does
+	ended   chan struct{}       // closed when it has ended
+	err     error               // how, once ended is closed
+
+	up bool              // configured and ready
+	of *planfile.Service //
+}
+
+// configure makes the service ready with settings in place of the campaign's own.
+func (v *service) configure(ctx context.Context, settings []planfile.Setting) error {
+	v.settings, v.up = settings, false
+	switch {
+	case v.of.Run.Given():
+		v.stop()
+		if err := v.start(); err != nil {
+			return err
+		}
+	case v.of.Reconfigure.Given():
+		if err := v.run(ctx, &v.of.Reconfigure, v.log); err != nil {
+			return err
+		}
+	}
+	if err := v.await(ctx, v.of.Ready, v.of.Within, v.log, v.gone); err != nil {
+		return err
+	}
+	v.up = true
+	return nil
+}
+
+// start starts what is kept running.
+func (v *service) start() error {
+	out, err := os.OpenFile(v.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("output of the service: %w", err)
+	}
+	cmd := v.command(context.Background(), &v.of.Run)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("%s: the service can't be started: %w", v.of.Run.At, err), out.Close())
+	}
+	ended := make(chan struct{})
+	v.cmd, v.ended = cmd, ended
+	go func() {
+		v.err = errors.Join(cmd.Wait(), out.Close())
+		close(ended)
+	}()
+	return v.started(process{cmd.Process.Pid, beganAt(cmd.Process.Pid)})
+}
+
+// gone says that the service has ended by itself, nil while it runs.
+func (v *service) gone() error {
+	if v.cmd == nil {
+		return nil
+	}
+	select {
+	case <-v.ended:
+		why := "exit status 0"
+		if v.err != nil {
+			why = v.err.Error()
+		}
+		return fmt.Errorf("%s: the service ended by itself: %s%s; see %s", v.of.Run.At, why, lastLine(v.log), v.log)
+	default:
+		return nil
+	}
+}
+
+// stop ends what runs, and waits for it.
+func (v *service) stop() {
+	v.up = false
+	if v.cmd == nil {
+		return
+	}
+	end(v.cmd.Process.Pid, false)
+	select {
+	case <-v.ended:
+	case <-time.After(stopPatience):
+		end(v.cmd.Process.Pid, true)
+		<-v.ended
+	}
+	v.cmd = nil
+}
+
+// close ends the service and runs its command for that.
+func (v *service) close() error {
+	v.stop()
+	if !v.of.Stop.Given() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return v.run(ctx, &v.of.Stop, v.log)
+}
+
+// clear ends processes that a campaign which was killed left behind.
+func clear(left []process) {
+	for _, p := range left {
+		if p.Began == "" || beganAt(p.PID) != p.Began {
+			continue
+		}
+		end(p.PID, false)
+		for until := time.Now().Add(stopPatience); beganAt(p.PID) == p.Began && time.Now().Before(until); {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if beganAt(p.PID) == p.Began {
+			end(p.PID, true)
+		}
+	}
+}
+
+// lastLine is the last line of a file, for an error; "" if there is none.
+func lastLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 4096
+	if info, err := f.Stat(); err == nil && info.Size() > most {
+		_, _ = f.Seek(-most, 2)
+	}
+	t := &tail{}
+	_, _ = t.ReadFrom(f)
+	return t.line()
+}

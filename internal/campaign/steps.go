@@ -1,0 +1,283 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"brunt/internal/inspect"
+	"brunt/internal/inspect/servers"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/series"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// database opens what the campaign's SQL goes to. build lets the advisor try indexes by building them.
+func (c *Campaign) database(ctx context.Context, build bool) (inspect.Database, error) {
+	return servers.Open(ctx, c.expand(c.Inspect, nil), build)
+}
+
+// query asks the database, for probes.
+func (c *Campaign) query(ctx context.Context, text string) error {
+	db, err := c.database(ctx, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Exec(ctx, text), db.Close())
+}
+
+// scripts executes files of SQL.
+func (c *Campaign) scripts(ctx context.Context, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	db, err := c.database(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, name := range files {
+		path := c.expand(name, nil)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(c.Folder, path)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("sql: %w; check the path", err)
+		}
+		if err := db.Exec(ctx, string(text)); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func (c *Campaign) prepare(ctx context.Context, s *Step, _ *Result) error {
+	if s.Schema {
+		if err := c.o.Schema(ctx, s.Load); err != nil {
+			return err
+		}
+	}
+	if err := c.commands(ctx, s, s.Commands); err != nil {
+		return err
+	}
+	return c.scripts(ctx, s.SQL)
+}
+
+func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
+	r.Fix = &Fix{Files: s.SQL}
+	if s.Advisor {
+		if err := c.advised(ctx, r); err != nil {
+			return err
+		}
+	}
+	for i := range s.Commands {
+		r.Fix.Commands = append(r.Fix.Commands, s.Commands[i].String())
+	}
+	if err := c.scripts(ctx, s.SQL); err != nil {
+		return err
+	}
+	return c.commands(ctx, s, s.Commands)
+}
+
+// advised builds the indexes that the advisor proposes for what the last analysis saw.
+func (c *Campaign) advised(ctx context.Context, r *Result) error {
+	db, err := c.database(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var seen []record.Inspection
+	for i := len(c.results) - 1; i >= 0 && len(seen) == 0; i-- {
+		if c.results[i].Kind == planfile.StepAnalyse {
+			run, err := c.results[i].run(c.o.Dir)
+			if err != nil {
+				return err
+			}
+			seen = run.Inspections
+		}
+	}
+	if r.Fix.Proposals, err = db.Propose(ctx, seen); err != nil {
+		return fmt.Errorf("advisor: %w", err)
+	}
+	for i := range r.Fix.Proposals {
+		p := &r.Fix.Proposals[i]
+		c.o.Say("advisor: %s", p.DDL)
+		if err := db.Exec(ctx, p.DDL); err != nil {
+			return fmt.Errorf("advisor's index %s can't be built: %w", p.Name, err)
+		}
+	}
+	if len(r.Fix.Proposals) == 0 {
+		c.o.Say("advisor: no index pays")
+	}
+	return nil
+}
+
+func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
+	o := series.SearchOptions{
+		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials, Sessions: series.DefaultSearch().Sessions, MaxSessions: s.MaxSessions,
+	}
+	if before := c.lastSearch(len(c.results)); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
+		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // the fix is hoped to raise it
+	}
+	h, err := series.NewHunt(s.Load, o)
+	if err != nil {
+		return err
+	}
+	h.Trial, h.WarmUp = c.scaled(s.Trial, c.least), c.scaled(s.WarmUp, leastWarmUp)
+	h.Conduct = c.conduct(s, false)
+	h.Told = func(t series.Result) { c.o.Say("trial %d at N %s: %s", t.Number, units.Digits3(t.N), t.Line()) }
+	found, err := h.Run(ctx)
+	if err != nil {
+		return err
+	}
+	report := series.SearchReport(s.Load, found, r.Started)
+	report.Note = r.Note
+	if err := report.Write(c.folder(s)); err != nil {
+		return err
+	}
+	r.Search = report.Search
+	return nil
+}
+
+// lastSearch is the search of the last of the first n results that has one.
+func (c *Campaign) lastSearch(n int) *series.SearchLog {
+	for i := min(n, len(c.results)) - 1; i >= 0; i-- {
+		if c.results[i].Search != nil {
+			return c.results[i].Search
+		}
+	}
+	return nil
+}
+
+// load is the N of a step and how many sessions it gets.
+func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
+	const usual = 32
+	sessions = max(s.Load.Settings.Sessions, usual)
+	found := c.lastSearch(len(c.results))
+	if found != nil {
+		for i := range found.Trials {
+			if t := &found.Trials[i]; t.Verdict == verdict.Pass {
+				sessions = max(sessions, t.Sessions)
+			}
+		}
+	}
+	switch {
+	case s.N > 0:
+		return s.N, sessions, nil
+	case found == nil || found.Bracket.Lower == 0:
+		return 0, 0, fmt.Errorf("it is at the maximum, and the search found none; lower the search's min, or give the step a load (at: 1)")
+	}
+	return found.Bracket.Lower, sessions, nil
+}
+
+// hold is a step of one run at one load: confirm, reliability, analyse, connections.
+func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
+	n, sessions, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	p, err := series.AtScale(s.Load, n, 0, c.scaled(s.Duration, c.least))
+	if err != nil {
+		return err
+	}
+	if ramp := c.scaled(s.Ramp, leastWarmUp); ramp > 0 {
+		p.Load = append([]plan.Phase{{Name: "ramp", Kind: plan.Open, Duration: ramp, RateTo: p.Load[0].RateTo, Arrivals: p.Load[0].Arrivals, WarmUp: true}}, p.Load...)
+	} else if warm := c.scaled(s.WarmUp, leastWarmUp); warm > 0 {
+		if err := plan.WarmUp(p, warm); err != nil {
+			return err
+		}
+	}
+	p.Settings.Sessions = sessions
+	p.Settings.Interval = min(max(p.Settings.Interval, 0), time.Second)
+	if length := c.scaled(s.Duration, c.least); length < 30*time.Second {
+		p.Settings.Interval = length / 30
+	}
+	o, err := c.conduct(s, true)(ctx, series.Order{Name: "run", Plan: p, PeakPerS: p.PeakPerS()})
+	if err != nil {
+		return err
+	}
+	if o.Run.Interrupted {
+		return context.Canceled
+	}
+	t := series.Judge(series.Trial{Number: 1, N: n, Sessions: sessions, Purpose: s.Kind}, o, c.baseLine(p))
+	if s.Kind == planfile.StepConfirm || s.Kind == planfile.StepReliability {
+		t.Steady(o)
+	}
+	t.Dir = "run"
+	r.Trial = &t
+	c.o.Say("%s at N %s: %s", s.Kind, units.Digits3(n), t.Line())
+	return nil
+}
+
+// baseLine is what the last search judged its trials against, nil if that were thresholds.
+func (c *Campaign) baseLine(p *plan.Plan) *series.Result {
+	found := c.lastSearch(len(c.results))
+	if len(p.Thresholds) > 0 || found == nil || !found.Options.Relative || len(found.Trials) == 0 || found.Trials[0].Verdict != verdict.Pass {
+		return nil
+	}
+	return &found.Trials[0]
+}
+
+// cells are the settings that a matrix compares.
+func cells(s *Step) (all []series.Cell) {
+	for _, list := range s.Step.Cells {
+		var cell series.Cell
+		for _, one := range list {
+			cell = append(cell, series.Setting(one))
+		}
+		all = append(all, cell)
+	}
+	if len(s.Grid) > 0 {
+		var names []string
+		var values [][]string
+		for _, a := range s.Grid {
+			names, values = append(names, a.Name), append(values, a.Values)
+		}
+		all = append(all, series.Grid(names, values)...)
+	}
+	return all
+}
+
+func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
+	n, sessions, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	p, err := series.AtScale(s.Load, n, c.scaled(s.WarmUp, leastWarmUp), c.scaled(s.Duration, c.least))
+	if err != nil {
+		return err
+	}
+	p.Settings.Sessions, p.Settings.EndOnTime = sessions, true
+	conduct := c.conduct(s, false)
+	m := &series.Matrix{
+		MatrixOptions: series.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By, Tolerance: s.Tolerance, N: n},
+		Plan:          p, Conduct: conduct,
+		Reconfigure: func(ctx context.Context, cell series.Cell) error {
+			var settings []planfile.Setting
+			for _, one := range cell {
+				settings = append(settings, planfile.Setting(one))
+			}
+			if c.service.up && slices.Equal(settings, c.service.settings) {
+				return c.service.gone()
+			}
+			return c.service.configure(ctx, settings)
+		},
+		Told: func(cell series.Cell, o *series.Outcome) {
+			c.o.Say("%s: %s/s, p95 %s", cell, units.Rate(o.Run.Total.RatePerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
+		},
+	}
+	log, err := m.Run(ctx)
+	if err != nil {
+		return err
+	}
+	r.Matrix = log
+	return nil
+}

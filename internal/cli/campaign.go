@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"brunt/internal/campaign"
+	"brunt/internal/load"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/report/cell"
+	"brunt/internal/runner"
+	"brunt/internal/series"
+	"brunt/internal/units"
+)
+
+// campaignFlags are the flags of the commands of campaigns.
+type campaignFlags struct {
+	record recordFlags // of which only the folders are flags
+	scale  float64
+	quiet  bool
+	lang   string
+}
+
+func newCampaign(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "campaign",
+		Short: "Run a whole test programme: from a load profile to the maximum, its cause, the fix and the document",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
+	return cmd
+}
+
+func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	if scale {
+		fs.Float64Var(&f.scale, "time-scale", 1, "shorten all durations for a rehearsal, to 0.01 of what the file says, say; every result says so")
+	}
+	if folders {
+		fs.StringVar(&f.record.root, "results", record.DefaultRoot, "folder for the campaign's folder")
+		fs.StringVar(&f.record.dir, "bundle", "", "the campaign's folder, empty or new")
+	}
+	fs.StringVar(&f.lang, "lang", string(units.English), "language: en or ru")
+	fs.BoolVar(&f.quiet, "quiet", false, "no progress, only the result")
+}
+
+func (f *campaignFlags) language() (units.Language, error) {
+	l, err := units.ParseLanguage(f.lang)
+	if err != nil {
+		return l, usage(fmt.Errorf("--lang: %w", err))
+	}
+	return l, nil
+}
+
+func newCampaignRun(s *streams) *cobra.Command {
+	f := &campaignFlags{}
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a campaign",
+		Long: `Run the steps of a campaign's file one after the other. Everything goes into one folder. What the
+target does badly is a result; a step that can't be carried out ends the campaign with one line, and
+brunt campaign resume goes on with it.`,
+		Example: "  brunt campaign run book.yml\n  brunt campaign run book.yml --time-scale 0.01",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := f.language()
+			if err != nil {
+				return err
+			}
+			text, err := campaign.ReadFile(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			p, err := campaign.Parse(args[0], text, f.scale, s.readPlan)
+			if err != nil {
+				return usage(err)
+			}
+			dir := f.record.dir
+			if dir == "" {
+				if dir, err = series.NewFolder(f.record.root, "", p.Name+"-campaign", time.Now()); err != nil {
+					return usage(err)
+				}
+			}
+			return s.campaign(f, l, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
+		},
+	}
+	f.bind(cmd, true, true)
+	return cmd
+}
+
+func newCampaignResume(s *streams) *cobra.Command {
+	f := &campaignFlags{}
+	cmd := &cobra.Command{
+		Use:     "resume FOLDER",
+		Short:   "Go on with a campaign that was killed or failed, with the step that it was at",
+		Example: "  brunt campaign resume results/book-campaign-20261122T101500Z",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := f.language()
+			if err != nil {
+				return err
+			}
+			return s.campaign(f, l, args[0], func(o campaign.Options) (*campaign.Campaign, error) {
+				return campaign.Resume(args[0], s.readPlan, o)
+			})
+		},
+	}
+	f.bind(cmd, false, false)
+	return cmd
+}
+
+func newCampaignPlan(s *streams) *cobra.Command {
+	f := &campaignFlags{}
+	cmd := &cobra.Command{
+		Use:     "plan FILE",
+		Short:   "Print the timetable of a campaign: steps, durations, end, disk",
+		Example: "  brunt campaign plan book.yml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := f.language()
+			if err != nil {
+				return err
+			}
+			text, err := campaign.ReadFile(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			p, err := campaign.Parse(args[0], text, f.scale, s.readPlan)
+			if err != nil {
+				return usage(err)
+			}
+			o := looks(s.out)
+			return cell.WriteText(s.out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))
+		},
+	}
+	f.bind(cmd, true, false)
+	return cmd
+}
+
+func newCampaignReport(s *streams) *cobra.Command {
+	f := &campaignFlags{}
+	var html, md string
+	cmd := &cobra.Command{
+		Use:     "report FOLDER",
+		Short:   "Write the document of a campaign: HTML and Markdown, in English or Russian",
+		Example: "  brunt campaign report results/book-campaign-20261122T101500Z --lang ru",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := f.language()
+			if err != nil {
+				return err
+			}
+			files, err := campaign.Report(args[0], s.readPlan, l, html, md)
+			if err != nil {
+				return usage(err)
+			}
+			for _, name := range files {
+				fmt.Fprintln(s.out, name)
+			}
+			return nil
+		},
+	}
+	f.bind(cmd, false, false)
+	cmd.Flags().StringVar(&html, "html", "", `HTML file (default "<folder>/report-<language>.html")`)
+	cmd.Flags().StringVar(&md, "md", "", `Markdown file (default "<folder>/report-<language>.md")`)
+	return cmd
+}
+
+// readPlan reads the plan of a campaign's step, with the secrets of the environment.
+func (s *streams) readPlan(path string) (*plan.Plan, error) {
+	data, err := readFile(path, s.in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := planfile.Read(path, data)
+	if err != nil {
+		return nil, err
+	}
+	given, err := password("", "", false, s.in, s.err)
+	if err != nil {
+		return nil, err
+	}
+	if given != "" {
+		p.Target.Password = given
+	}
+	return p, planfile.Secrets(p, os.LookupEnv)
+}
+
+// campaign runs the campaign that open begins or resumes in dir.
+func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
+	out := s.outlets()
+	ctx, hard, stop := interruptible(out.err, endings(false))
+	defer stop()
+	defer func() { err = errors.Join(err, out.settle(hard)) }()
+	output := &outputFlags{output: "text", quiet: f.quiet, lang: f.lang}
+	t := &inTurn{out: out, hard: hard, dir: dir, load: loadRun{quiet: f.quiet, voice: output.voice}}
+	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("campaign: find this program: %w", err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return fmt.Errorf("campaign: %w", err)
+	}
+	c, err := open(campaign.Options{
+		Dir: dir, Brunt: program, Version: s.version, Language: l, Read: s.readPlan, Say: t.say,
+		Conduct: t.step, Schema: t.schema,
+	})
+	if err != nil {
+		return usage(err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	err = c.Run(ctx)
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted; go on with brunt campaign resume %s", dir)}
+	}
+	if err != nil {
+		var u *runner.UsageError
+		if errors.As(err, &u) {
+			return usage(err)
+		}
+		return err
+	}
+	look := looks(out.out)
+	return errors.Join(summary(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Summary(l)), line(out, dir))
+}
+
+func line(out *outlets, dir string) error {
+	_, err := fmt.Fprintln(out.out, dir)
+	return err
+}
+
+// step carries out a run of a campaign.
+func (t *inTurn) step(ctx context.Context, r campaign.Run) (*series.Outcome, error) {
+	l := t.load
+	l.live.watched = r.Watch
+	if r.Inspect != "" {
+		l.live.inspected = []string{r.Inspect}
+	}
+	l.options.Recording.Extra = r.Extra
+	return t.one(ctx, r.Order, l, r.Dir)
+}
+
+// schema creates and fills a plan's tables for a campaign.
+func (t *inTurn) schema(ctx context.Context, p *plan.Plan) error {
+	o := runner.FillOptions{Version: t.out.version, Workers: 4}
+	o.Verify, _ = load.ParseVerify("count")
+	_, _, err := runner.SchemaUp(ctx, p, o)
+	return err
+}

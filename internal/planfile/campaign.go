@@ -1,0 +1,205 @@
+package planfile
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/plan"
+)
+
+// Campaign is what a campaign's file says: steps that name plans, and the service that they are about.
+// Names in ${…} stand in its texts as written.
+type Campaign struct {
+	Name      string
+	Plan      string   // of steps that name none; a path from the file's folder
+	Addresses []string // instead of the plans' own; nil: those
+	Inspect   string   // the database that is looked at, and that SQL goes to: "pg=DSN"; "" for none
+	Goals     []string
+	Settings  []Setting
+	Service   Service
+	Watch     []string // what is sampled beside every load, as --watch has it
+	Steps     []Step
+}
+
+// Setting is a setting of a service: an environment variable of commands.
+type Setting struct{ Name, Value string }
+
+// Axis is a setting and the values that a grid gives it.
+type Axis struct {
+	Name   string
+	Values []string
+}
+
+// Service is how what is tested is started and reconfigured.
+type Service struct {
+	Run         Command // kept running, and started anew to reconfigure it
+	Reconfigure Command // applies the settings and returns
+	Stop        Command
+	Ready       []Probe
+	Within      time.Duration // it must be ready; 1 min
+}
+
+// Command is a line for the shell, or a program with its arguments.
+type Command struct {
+	Shell string
+	Args  []string
+	At    plan.Position
+}
+
+// Given reports whether there is a command.
+func (c *Command) Given() bool { return c.Shell != "" || len(c.Args) > 0 }
+
+// String is the command as a line.
+func (c *Command) String() string {
+	if c.Shell != "" {
+		return c.Shell
+	}
+	return strings.Join(c.Args, " ")
+}
+
+// Probe is a sign that something is ready: one of its fields.
+type Probe struct {
+	URL  string
+	SQL  string
+	Exec Command
+	At   plan.Position
+}
+
+// The kinds of steps.
+const (
+	StepPrepare     = "prepare"
+	StepSearch      = "search"
+	StepConfirm     = "confirm"
+	StepReliability = "reliability"
+	StepAnalyse     = "analyse"
+	StepFix         = "fix"
+	StepRepeat      = "repeat"
+	StepConnections = "connections"
+	StepMatrix      = "matrix"
+	StepDocument    = "document"
+)
+
+// StepKinds are the kinds of steps.
+func StepKinds() []string {
+	return []string{StepPrepare, StepSearch, StepConfirm, StepReliability, StepAnalyse, StepFix, StepRepeat, StepConnections, StepMatrix, StepDocument}
+}
+
+// Step is one step. What its kind doesn't have is zero.
+type Step struct {
+	Kind          string
+	Name          string // "" for one made from the kind
+	Plan          string
+	Before, After []Command
+	At            plan.Position
+
+	Schema   bool
+	Commands []Command
+	SQL      []string // files
+	Advisor  bool
+
+	Start, Min, Max, Width float64
+	Trials, MaxSessions    int
+	Trial                  time.Duration
+
+	N        float64 // times the profile; 0: the maximum found
+	WarmUp   time.Duration
+	Ramp     time.Duration
+	Duration time.Duration // of the load, or of holding it
+
+	Repeat []string // kinds of steps before it
+
+	Grid        []Axis
+	Cells       [][]Setting
+	Repetitions int
+	Tolerance   float64
+	By          string
+
+	Languages []string
+}
+
+// ReadCampaign parses and checks a campaign's file. name is the file's name as problems show it. The
+// error is a plan.Problems with everything that is wrong.
+func ReadCampaign(name string, data []byte) (*Campaign, error) {
+	r := &reader{file: name}
+	root := r.document(data)
+	if root == nil {
+		return nil, r.problems.Sort()
+	}
+	c := &Campaign{}
+	campaignForm().read(r, "", root, valueOf(c))
+	if c.Name == "" {
+		c.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	}
+	r.checkCampaign(c)
+	if len(r.problems) > 0 {
+		return nil, r.problems.Sort()
+	}
+	return c, nil
+}
+
+// checkCampaign is what can't be said of a key alone.
+func (r *reader) checkCampaign(c *Campaign) {
+	searched := false
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if s.Kind == "" {
+			continue
+		}
+		if loads(s.Kind) && s.Plan == "" && c.Plan == "" {
+			r.problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
+		}
+		if takesMaximum(s.Kind) && s.N == 0 && !searched {
+			r.problem(s.At, "put a search before it, or say at: 1, say", "step %s is at the maximum, and no search comes before it", s.Kind)
+		}
+		searched = searched || s.Kind == StepSearch
+		switch s.Kind {
+		case StepRepeat:
+			r.checkRepeat(c, i)
+		case StepFix:
+			if !s.Advisor && len(s.SQL) == 0 && len(s.Commands) == 0 {
+				r.problem(s.At, "add advisor: true, sql: [files] or commands: […]", "step fix says nothing to do")
+			}
+		case StepMatrix:
+			r.checkMatrix(c, s)
+		}
+		if (s.Advisor || len(s.SQL) > 0) && c.Inspect == "" {
+			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step %s is about a database that the campaign doesn't name", s.Kind)
+		}
+	}
+	for _, p := range c.Service.Ready {
+		if p.SQL != "" && c.Inspect == "" {
+			r.problem(p.At, "add inspect: pg=DSN to the campaign", "a probe asks a database that the campaign doesn't name")
+		}
+	}
+}
+
+func loads(kind string) bool {
+	return slices.Contains([]string{StepSearch, StepConfirm, StepReliability, StepAnalyse, StepConnections, StepMatrix}, kind)
+}
+
+func takesMaximum(kind string) bool {
+	return slices.Contains([]string{StepConfirm, StepAnalyse, StepMatrix}, kind)
+}
+
+func (r *reader) checkRepeat(c *Campaign, at int) {
+	s := &c.Steps[at]
+	if len(s.Repeat) == 0 {
+		r.problem(s.At, "write for example repeat: [search, confirm]", "step repeat names no steps")
+	}
+	for _, kind := range s.Repeat {
+		if !slices.ContainsFunc(c.Steps[:at], func(b Step) bool { return b.Kind == kind }) {
+			r.problem(s.At, "name kinds of steps that come before it", "step repeat: no %s comes before it", kind)
+		}
+	}
+}
+
+func (r *reader) checkMatrix(c *Campaign, s *Step) {
+	if (len(s.Grid) > 0) == (len(s.Cells) > 0) {
+		r.problem(s.At, "write grid: {NAME: [values]} or cells: [{NAME: value}]", "step matrix needs either a grid or cells")
+	}
+	if !c.Service.Run.Given() && !c.Service.Reconfigure.Given() {
+		r.problem(s.At, "add service: {reconfigure: COMMAND} to the campaign", "step matrix changes settings, and the campaign doesn't say how")
+	}
+}
