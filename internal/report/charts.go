@@ -41,7 +41,7 @@ func (b *builder) charts(r *Result) (out []page.Block) {
 	b.loadCharts(add, line, slots, r.Run.LoadModel == "closed")
 	out = append(out, b.heat(r, bands))
 	b.machineCharts(add, line, slots)
-	return out
+	return append(out, b.waitCharts(r, bands)...)
 }
 
 type (

@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/report/cell"
+	"brunt/internal/report/page"
 	"brunt/internal/units"
 )
 
@@ -67,6 +68,23 @@ func TestDatabaseChapter(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, "database-"+string(l)+".txt", b.Bytes())
+	}
+}
+
+// What sessions waited for is drawn over time.
+func TestWaitsAreDrawn(t *testing.T) {
+	run := inspectedRun()
+	b := &builder{l: units.English}
+	if got := b.waitCharts(&Result{Run: run}, nil); got != nil {
+		t.Errorf("%d charts of no samples", len(got))
+	}
+	run.Inspections[0].Activity.Points = []record.ActivityPoint{{AtNs: 1e9, Samples: 5, Classes: map[string]float64{"CPU": 2}}, {AtNs: 2e9, Samples: 5, Classes: map[string]float64{"Lock": 1}}}
+	got := b.waitCharts(&Result{Run: run}, nil)
+	if len(got) != 1 {
+		t.Fatalf("%d charts", len(got))
+	}
+	if svg := got[0].(page.Chart).SVG; !strings.Contains(svg, "Lock") || !strings.Contains(svg, "CPU") || !strings.Contains(svg, "</svg>") {
+		t.Error(svg)
 	}
 }
 

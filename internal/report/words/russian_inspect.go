@@ -26,6 +26,7 @@ var russianInspect = map[string]string{
 	"tried with HypoPG":                         "проверен через HypoPG", "tried by building it": "проверен постройкой", "saves %s, takes %s; %s": "сберегает %s, занимает %s; %s",
 	"kept: %s": "оставлен: %s", "not kept: %s": "не оставлен: %s", "WHO GAINS AND WHO PAYS": "КТО ВЫИГРЫВАЕТ И КТО ПЛАТИТ",
 	"the planner's costs of one call": "стоимость одного вызова по планировщику", "before": "до", "after": "после",
+	"Waits": "Ожидания", "active sessions of the database by what they wait for; CPU: for nothing": "активные сеансы базы по тому, чего они ждут; CPU: ничего",
 	"step": "шаг", "planned for": "ожидалось", "met": "встретилось", "discarded": "отброшено",
 	"executed, and rolled back": "выполнен и откачен", "planned for any arguments, not executed": "план для любых значений, не выполнялся", "not executed": "не выполнялся",
 	"with the load's own arguments: %s": "со значениями самой нагрузки: %s", "with arguments from a row of the table: %s": "со значениями из строки таблицы: %s",
