@@ -3,11 +3,13 @@
 package k6x_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"brunt/internal/record"
 	"brunt/internal/verdict"
 )
 
@@ -149,4 +151,58 @@ func TestPlansInsideK6(t *testing.T) {
 func TestAFaultInAPlanInsideK6(t *testing.T) {
 	o := k6(t, "ours", "export const options = {scenarios: {n: {executor: 'brunt-native', plan: `config_name: x\nload: nothing\n`}}};\nexport default () => {};", "run", "-q", "SCRIPT")
 	o.expect(t, 104, "plan:2")
+}
+
+// TestTheFirstCallTakesTheArrival has two calls an iteration: the first counts from the intended start.
+func TestTheFirstCallTakesTheArrival(t *testing.T) {
+	o := k6(t, "ours", `import brunt from 'k6/x/brunt'; import { sleep } from 'k6';
+		const db = brunt.open('sqlite::memory:');
+		export const options = {scenarios: {a: {executor: 'brunt-open', rate: 60, duration: '1s', preAllocatedVUs: 1, gracefulStop: '20s'}},
+			thresholds: {brunt_operations: ['count==120'], brunt_failed: ['rate==0'], brunt_response: ['max>300']}};
+		export default () => { db.query('select 1'); sleep(0.03); db.query('select 2'); };`, "run", "-q", "SCRIPT")
+	o.expect(t, 0)
+	run := o.run(t)
+	if run.Total.Done != 120 || run.Total.Offered != 60 || len(run.Operations) != 1 {
+		t.Errorf("%d of 120 calls, %d of 60 arrivals, operations %+v", run.Total.Done, run.Total.Offered, run.Operations)
+	}
+	// Half of the calls waited for the iterations before them.
+	if r := run.Operations[0].Response; r.MaxNs < 300e6 || r.P50Ns > 300e6 || run.Total.Late < 50 || run.Total.Late > 60 {
+		t.Errorf("response %d … %d, late %d", r.P50Ns, r.MaxNs, run.Total.Late)
+	}
+}
+
+func TestAnInterruptedPlanIsComplete(t *testing.T) {
+	c, o := command(t, "ours", "const plan = `"+strings.Replace(nativePlan, "duration: 1s", "duration: 60s", 1)+"`;\n"+`
+		export const options = {scenarios: {n: {executor: 'brunt-native', plan}}};
+		export default () => {};`, "run", "-q", "SCRIPT")
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool {
+		data, _ := os.ReadFile(filepath.Join(o.dir, record.IntervalsFile))
+		return len(data) > 0
+	})
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	o.finish(t, &stdout, &stderr, c.Wait()).expect(t, 105)
+	if run := o.run(t); !run.Complete || !run.Interrupted || run.Total.Done == 0 {
+		t.Errorf("complete %v, interrupted %v, %d done", run.Complete, run.Interrupted, run.Total.Done)
+	}
+}
+
+// TestAThresholdOnCallsEndsTheRun aborts by a metric that no sample was made for.
+func TestAThresholdOnCallsEndsTheRun(t *testing.T) {
+	o := k6(t, "ours", `import brunt from 'k6/x/brunt';
+		const db = brunt.open('sqlite::memory:');
+		export const options = {scenarios: {a: {executor: 'constant-vus', vus: 1, duration: '60s'}},
+			thresholds: {brunt_failed: [{threshold: 'rate<0.5', abortOnFail: true}]}};
+		export default () => { try { db.query('select nothing from nowhere'); } catch (e) {} };`, "run", "-q", "SCRIPT")
+	o.expect(t, 99, "brunt_failed")
+	run := o.run(t)
+	if run.Total.Failed == 0 || run.Total.OK != 0 || run.Verdict.Result != verdict.Fail && run.Verdict.Result != verdict.Invalid {
+		t.Errorf("%+v, verdict %+v", run.Total.Counts, run.Verdict)
+	}
 }

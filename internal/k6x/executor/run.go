@@ -30,7 +30,6 @@ type open struct {
 	es        *lib.ExecutionState
 	logger    *logrus.Entry
 	account   *measure.Shared
-	iteration int // operation of iterations without a call
 	counter   *lib.SegmentedIndex
 	counterMu sync.Mutex
 
@@ -45,10 +44,12 @@ type open struct {
 // Init implements lib.Executor.
 func (e *open) Init(context.Context) error {
 	e.account = e.c.s.Recorder(e.tell)
-	e.iteration = e.c.s.Operation(session.IterationName(e.c.GetName()))
 	e.counter = lib.NewSegmentedIndex(e.es.ExecutionTuple)
 	return nil
 }
+
+// iteration is the operation of iterations without a call.
+func (e *open) iteration() int { return e.c.s.Operation(session.IterationName(e.c.GetName())) }
 
 // tell says how many arrivals fell due and wait, just before an interval is cut.
 func (e *open) tell(r *measure.Recorder) {
@@ -122,11 +123,11 @@ func (e *open) giveUp() {
 	e.account.Do(func(r *measure.Recorder) {
 		fresh, waiting, _ := e.queue.state(e.c.s.Now() - e.startNs)
 		r.Offer(fresh)
-		operation := e.iteration
 		if n := e.lastOp.Load(); n > 0 {
-			operation = int(n - 1)
+			r.GiveUp(int(n-1), measure.UnsentLoadOver, waiting)
+		} else if waiting > 0 {
+			r.GiveUp(e.iteration(), measure.UnsentLoadOver, waiting)
 		}
-		r.GiveUp(operation, measure.UnsentLoadOver, waiting)
 		r.SetGauges(nil, 0, 0, 0)
 		e.queue = nil
 	})
@@ -238,7 +239,7 @@ func (e *open) ended(ctx context.Context, h *session.Handle, a session.Arrival, 
 	if ctx.Err() != nil {
 		e.es.AddInterruptedIterations(1)
 		if !called {
-			e.account.Do(func(r *measure.Recorder) { r.Unfinished(e.iteration, 1) })
+			e.account.Do(func(r *measure.Recorder) { r.Unfinished(e.iteration(), 1) })
 		}
 		return behind
 	}
@@ -259,7 +260,7 @@ func (e *open) ended(ctx context.Context, h *session.Handle, a session.Arrival, 
 		return behind
 	}
 	m := measure.Sample{
-		Operation: e.iteration, Address: -1, Open: true, Intended: a.Intended, Ready: a.Ready, Behind: a.Behind,
+		Operation: e.iteration(), Address: -1, Open: true, Intended: a.Intended, Ready: a.Ready, Behind: a.Behind,
 		Sent: a.Began, End: end, Attempts: 1, Class: class,
 	}
 	e.c.s.Record(h, &m)

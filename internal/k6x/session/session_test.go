@@ -1,0 +1,163 @@
+//go:build !nok6
+
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/verdict"
+)
+
+func begun(t *testing.T, model string) *Session {
+	t.Helper()
+	s := New(Options{Dir: filepath.Join(t.TempDir(), "bundle")})
+	if err := s.Begin(Script{Name: "test", LoadModel: model}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ended closes the session and reads its record back.
+func ended(t *testing.T, s *Session, o Outcome) *record.Run {
+	t.Helper()
+	if err := s.Close(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(o); err != nil {
+		t.Errorf("a second end: %v", err)
+	}
+	r, err := record.Open(record.OS{}, s.o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum uint64
+	if err := r.Intervals(func(iv *measure.Interval) error {
+		c := iv.Totals()
+		sum += c.Done
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if sum != r.Run.Total.Done {
+		t.Errorf("the intervals have %d operations, the totals %d", sum, r.Run.Total.Done)
+	}
+	return r.Run
+}
+
+func TestCallsAreCounted(t *testing.T) {
+	s := begun(t, "closed")
+	h := s.Handle(1)
+	for i := range 2 * mostOperations {
+		h.Done(Call{Operation: s.Operation(fmt.Sprint("call ", i)), Address: s.Address("pg", fmt.Sprint("host:", i)), Sent: s.Now(), BytesIn: 10})
+	}
+	h.Done(Call{Operation: s.Operation("call 0"), Address: -1, Sent: s.Now(), Class: driver.Timeout, Code: "57014", Text: "pg://user:secret@host failed"})
+	run := ended(t, s, Outcome{})
+	if len(run.Operations) != mostOperations || len(run.Targets) != mostAddresses {
+		t.Errorf("%d operations, %d addresses", len(run.Operations), len(run.Targets))
+	}
+	if last := run.Operations[mostOperations-1]; last.Name != otherOperations || last.Done != mostOperations+1 {
+		t.Errorf("%s has %d", last.Name, last.Done)
+	}
+	if run.Total.Done != 2*mostOperations+1 || run.Total.Errors["timeout"] != 1 || run.Total.BytesIn != 20*mostOperations {
+		t.Errorf("%+v", run.Total.Counts)
+	}
+	if len(run.Failures) != 1 || run.Failures[0].Code != "57014" || run.Failures[0].Text == "pg://user:secret@host failed" {
+		t.Errorf("failures %+v", run.Failures)
+	}
+}
+
+func TestTheFirstCallOfAnArrivalCountsFromItsIntendedStart(t *testing.T) {
+	s := begun(t, "open")
+	h := s.Handle(1)
+	now := s.Now()
+	h.Begin(Arrival{Intended: now - 500e6, Ready: now - 100e6, Began: now})
+	h.Done(Call{Operation: s.Operation("a"), Address: -1, Sent: now + 10e6, End: now + 30e6})
+	h.Done(Call{Operation: s.Operation("b"), Address: -1, Sent: now + 30e6, End: now + 35e6})
+	if operation, _, ok := h.End(); operation != 0 || !ok {
+		t.Errorf("taken by %d, %v", operation, ok)
+	}
+	h.Begin(Arrival{Intended: now})
+	if _, _, ok := h.End(); ok {
+		t.Error("an arrival without a call was taken")
+	}
+	run := ended(t, s, Outcome{})
+	// 500 ms of waiting and 20 ms of service; the 10 ms before the call are the script's.
+	if got := int64(run.Operations[0].Response.MaxNs); got < 519e6 || got > 521e6 {
+		t.Errorf("response %d", got)
+	}
+	if got := int64(run.Operations[1].Response.MaxNs); got < 4e6 || got > 6e6 {
+		t.Errorf("response of the second call %d", got)
+	}
+}
+
+type closer struct{ closed *[]string }
+
+func (c closer) Close() error { *c.closed = append(*c.closed, "shared"); return nil }
+
+func TestWhatIsSharedIsOpenedOnceAndClosedAtTheEnd(t *testing.T) {
+	s := New(Options{None: true})
+	var order []string
+	fails := true
+	open := func() (io.Closer, error) {
+		if fails {
+			fails = false
+			return nil, errors.New("down")
+		}
+		return closer{&order}, nil
+	}
+	if _, err := s.Shared("a", open); err == nil {
+		t.Error("the failure is lost")
+	}
+	for range 3 {
+		if _, err := s.Shared("a", open); err != nil {
+			t.Error(err)
+		}
+	}
+	s.AtEnd(func() error { order = append(order, "first"); return nil })
+	s.AtEnd(func() error { order = append(order, "second"); return errors.New("stuck") })
+	if err := s.Close(Outcome{}); err == nil || err.Error() != "stuck" {
+		t.Errorf("error %v", err)
+	}
+	if !slices.Equal(order, []string{"second", "first", "shared"}) {
+		t.Errorf("order %v", order)
+	}
+}
+
+func TestDroppedIterationsFailARunWithoutRules(t *testing.T) {
+	for dropped, want := range map[uint64]bool{0: false, 4: false, 6: true} {
+		s := begun(t, "closed")
+		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: verdict.Pass, Reasons: []string{"fine"}}}
+		s.iterations.Store(100 - dropped)
+		s.dropped.Store(dropped)
+		s.judge(run)
+		if failed := run.Verdict.Result == verdict.Fail; failed != want {
+			t.Errorf("%d dropped: %+v", dropped, run.Verdict)
+		}
+		if saturated := run.Warnings[0].ID == verdict.WarnSaturated; saturated != (dropped > 0) {
+			t.Errorf("%d dropped: %+v", dropped, run.Warnings)
+		}
+		if err := s.Close(Outcome{Code: 1}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSettingsOfTheOutput(t *testing.T) {
+	s := New(Options{})
+	s.Configure("dir=a,results=b,export=influx=http://h/?db=x,metrics-addr=:1,none")
+	if s.o.Dir != "a" || s.o.Root != "b" || s.o.Live.Destinations[0] != "influx=http://h/?db=x" || s.o.Live.MetricsAddr != ":1" || !s.o.None || s.fault != nil {
+		t.Errorf("%+v %v", s.o, s.fault)
+	}
+	s.Configure("folder=x")
+	if s.Begin(Script{Name: "x"}) == nil {
+		t.Error("an unknown setting is taken")
+	}
+}
