@@ -41,6 +41,7 @@ func (f *liveFlags) bind(fs *pflag.FlagSet) {
 // live is what goes on beside a load: exporting and watching.
 type live struct {
 	exporter *export.Exporter
+	exports  bool // somebody is told
 	watcher  *observe.Watcher
 	database *inspect.Watch
 	dir      string
@@ -71,7 +72,7 @@ func (f *liveFlags) open(s *streams, hard <-chan struct{}, quiet bool) (*live, e
 	}
 	l := &live{exporter: exporter, watcher: observe.NewWatcher(sources, time.Now), database: database, hard: hard}
 	l.sinks = append(l.sinks, l.watcher, l.database)
-	if f.metricsAddr != "" || len(f.destinations) > 0 {
+	if l.exports = f.metricsAddr != "" || len(f.destinations) > 0; l.exports {
 		l.sinks = append(l.sinks, exporter)
 	}
 	return l, nil
@@ -119,7 +120,9 @@ func (f *liveFlags) inspectors() (*inspect.Watch, error) {
 // to be inspected can't be.
 func (l *live) start(run *record.Run, dir string) error {
 	l.dir = dir
-	l.exporter.Start(run)
+	if l.exports {
+		l.exporter.Start(run)
+	}
 	var fsys record.FS = record.OS{}
 	if dir == "" {
 		fsys = record.Nowhere{}

@@ -92,6 +92,9 @@ func (w *Watch) Start(run *record.Run) error {
 
 // Interval implements measure.Sink. It never fails and never waits.
 func (w *Watch) Interval(iv *measure.Interval) error {
+	if len(w.servers) == 0 {
+		return nil
+	}
 	for len(w.counts) < len(iv.Operations) {
 		w.counts = append(w.counts, measure.Counts{})
 	}

@@ -123,21 +123,39 @@ func readZigZag(b []byte) (v int64, rest []byte, ok bool) {
 // lowest discernible value 1, 3 significant digits, any highest value up to what 24 h needs. Min,
 // Max and Mean of the result are those of the buckets (lowest, highest and middle values) until
 // Restore is called. Whatever s holds, no more than about 1 MiB is used.
-func DecodeHDR(s string) (*Histogram, error) {
-	h, err := decode(s)
+func DecodeHDR(s string) (*Histogram, error) { return new(HDRDecoder).Decode(s) }
+
+// HDRDecoder decodes histograms and keeps its buffers between them. It is not safe for concurrent use.
+// The zero value is ready.
+type HDRDecoder struct {
+	zip io.ReadCloser // a zlib.Resetter
+	raw bytes.Buffer
+}
+
+// Decode is DecodeHDR.
+func (d *HDRDecoder) Decode(s string) (*Histogram, error) {
+	if len(s) > maxEncoded {
+		return nil, fmt.Errorf("decode HdrHistogram: %d characters are more than a histogram can need (%d)", len(s), maxEncoded)
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return nil, fmt.Errorf("decode HdrHistogram: not base64: %w", err)
+	}
+	return d.DecodeBytes(b)
+}
+
+// DecodeBytes is Decode without base64.
+func (d *HDRDecoder) DecodeBytes(b []byte) (*Histogram, error) {
+	h, err := d.decode(b)
 	if err != nil {
 		return nil, fmt.Errorf("decode HdrHistogram: %w", err)
 	}
 	return h, nil
 }
 
-func decode(s string) (*Histogram, error) {
-	if len(s) > maxEncoded {
-		return nil, fmt.Errorf("%d characters are more than a histogram can need (%d)", len(s), maxEncoded)
-	}
-	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		return nil, fmt.Errorf("not base64: %w", err)
+func (d *HDRDecoder) decode(b []byte) (*Histogram, error) {
+	if len(b) > maxEncoded {
+		return nil, fmt.Errorf("%d bytes are more than a histogram can need (%d)", len(b), maxEncoded)
 	}
 	if len(b) < 8 || binary.BigEndian.Uint32(b) != cookieV2Compressed {
 		return nil, errors.New("not in the V2 compressed encoding")
@@ -145,19 +163,32 @@ func decode(s string) (*Histogram, error) {
 	if n := binary.BigEndian.Uint32(b[4:]); uint64(n) != uint64(len(b)-8) {
 		return nil, fmt.Errorf("%d compressed bytes, %d announced", len(b)-8, n)
 	}
-	z, err := zlib.NewReader(bytes.NewReader(b[8:]))
-	if err != nil {
-		return nil, fmt.Errorf("not a zlib stream: %w", err)
+	if err := d.unzip(b[8:]); err != nil {
+		return nil, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(z, maxPayload+1))
-	if err != nil {
-		return nil, fmt.Errorf("broken zlib stream: %w", err)
-	}
-	counts, err := readHeader(raw)
+	counts, err := readHeader(d.raw.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	return readCounts(counts)
+}
+
+// unzip fills raw with what a stream holds, as far as a histogram can need it.
+func (d *HDRDecoder) unzip(stream []byte) (err error) {
+	if d.zip == nil {
+		d.zip, err = zlib.NewReader(bytes.NewReader(stream))
+	} else {
+		err = d.zip.(zlib.Resetter).Reset(bytes.NewReader(stream), nil)
+	}
+	if err != nil {
+		d.zip = nil
+		return fmt.Errorf("not a zlib stream: %w", err)
+	}
+	d.raw.Reset()
+	if _, err := d.raw.ReadFrom(io.LimitReader(d.zip, maxPayload+1)); err != nil {
+		return fmt.Errorf("broken zlib stream: %w", err)
+	}
+	return nil
 }
 
 func readHeader(raw []byte) (counts []byte, err error) {

@@ -9,8 +9,8 @@ import (
 // Fill puts the figures of t into run: DurationNs, those of Operations and Targets, Total, Phases,
 // Health, Standstill and Events. What run already says of names, versions and limits stays.
 func Fill(run *Run, t *measure.Tally) {
-	total := t.Total()
-	fillWindow(run, total)
+	hdr := &measure.HDREncoder{}
+	fillWindow(run, t.Total(), hdr)
 	run.Events = nil
 	for i := range t.Phases() {
 		p := &t.Phases()[i]
@@ -19,7 +19,7 @@ func Fill(run *Run, t *measure.Tally) {
 			k = len(run.Phases)
 			run.Phases = append(run.Phases, Phase{Name: p.Name, Kind: p.Kind, WarmUp: p.WarmUp})
 		}
-		run.Phases[k].fill(&p.Account)
+		run.Phases[k].fill(&p.Account, hdr)
 		for _, e := range p.Events {
 			run.Events = append(run.Events, Event(e))
 		}
@@ -27,7 +27,7 @@ func Fill(run *Run, t *measure.Tally) {
 }
 
 // fillWindow puts what an account says of the whole load into run.
-func fillWindow(run *Run, a *measure.Account) {
+func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 	run.DurationNs = a.LoadNs
 	run.Operations = slices.Clone(run.Operations)
 	for i := range run.Operations {
@@ -35,11 +35,11 @@ func fillWindow(run *Run, a *measure.Account) {
 		if i < len(a.Operations) {
 			o = a.Operations[i]
 		}
-		run.Operations[i].fill(&o, a.LoadNs)
+		run.Operations[i].fill(&o, a.LoadNs, hdr)
 	}
 	all := a.All()
 	run.Total.Name = allOperations
-	run.Total.fill(&all, a.LoadNs)
+	run.Total.fill(&all, a.LoadNs, hdr)
 	run.Total.Offered, run.Total.Overdue = a.Offered, a.Overdue
 	run.Total.OfferedPerS = perSecond(a.Offered, a.OpenNs)
 	run.Targets = slices.Clone(run.Targets)
@@ -49,7 +49,7 @@ func fillWindow(run *Run, a *measure.Account) {
 			from = &a.Addresses[i]
 		}
 		run.Targets[i].Counts = countsOf(&from.Counts)
-		run.Targets[i].Service = LatencyOf(from.Service, true)
+		run.Targets[i].Service = LatencyOf(from.Service, hdr)
 		run.Targets[i].Reconnects = from.Reconnects
 	}
 	ceiling := run.Health.CeilingPerS
@@ -58,21 +58,21 @@ func fillWindow(run *Run, a *measure.Account) {
 	run.Standstill = standstillOf(a, all.OK())
 }
 
-func (p *Phase) fill(a *measure.Account) {
+func (p *Phase) fill(a *measure.Account, hdr *measure.HDREncoder) {
 	all := a.All()
 	p.StartNs, p.DurationNs = a.StartNs, a.EndNs-a.StartNs
 	p.Offered, p.Overdue = a.Offered, a.Overdue
 	p.Done, p.Errors, p.Unsent, p.Unfinished = all.Done, all.Failed(), all.Dropped(), all.Unfinished
-	p.Response = AnswersOf(all.Answers(), true)
+	p.Response = AnswersOf(all.Answers(), hdr)
 }
 
-func (o *Operation) fill(p *measure.OperationAccount, loadNs int64) {
+func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure.HDREncoder) {
 	o.Counts = countsOf(&p.Counts)
 	o.RatePerS = perSecond(o.OK, loadNs)
-	o.Response, o.ResponseOK = AnswersOf(p.Answers(), true), LatencyOf(p.Response, false)
-	o.Unhindered = AnswersOf(measure.Answers{Times: p.Unhindered, NoAnswer: p.NoAnswer()}, false)
-	o.Service = LatencyOf(p.Service, true)
-	o.Lag, o.FailedResponse = LatencyOf(p.Lag, true), LatencyOf(p.FailedResponse, true)
+	o.Response, o.ResponseOK = AnswersOf(p.Answers(), hdr), LatencyOf(p.Response, nil)
+	o.Unhindered = AnswersOf(measure.Answers{Times: p.Unhindered, NoAnswer: p.NoAnswer()}, nil)
+	o.Service = LatencyOf(p.Service, hdr)
+	o.Lag, o.FailedResponse = LatencyOf(p.Lag, hdr), LatencyOf(p.FailedResponse, hdr)
 }
 
 // Glance puts what p says of an operation so far into o: as Fill does, but without whole distributions,
@@ -88,7 +88,7 @@ func (o *Operation) Glance(p *measure.OperationAccount, loadNs int64) {
 func healthOf(a *measure.Account, all *measure.OperationAccount) Health {
 	h, p := &a.Health, &a.Pace
 	s := Health{
-		LagP99Ns: int64(LatencyOf(all.Lag, false).P99Ns), OwnLagCount: a.OwnLag.Count(), OwnLagP99Ns: tailOf(a.OwnLag),
+		LagP99Ns: int64(LatencyOf(all.Lag, nil).P99Ns), OwnLagCount: a.OwnLag.Count(), OwnLagP99Ns: tailOf(a.OwnLag),
 		LoopBusyMax: h.LoopBusyMax, LoopBusyMean: h.LoopBusy, LoopFullNs: h.LoopFullNs,
 		ProcessCPUMean: h.ProcessCPU, ProcessCPUMax: h.ProcessCPUMax,
 		CgroupThrottledNs: h.CgroupThrottledNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,

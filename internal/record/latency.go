@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -54,15 +55,15 @@ func (f *Figure) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(f))
 }
 
-// LatencyOf returns h, which may be nil, as it stands in run.json. With hdr the whole
-// distribution goes with it.
-func LatencyOf(h *measure.Histogram, hdr bool) Latency {
+// LatencyOf returns h, which may be nil, as it stands in run.json. Unless hdr is nil, it encodes the whole
+// distribution, which goes with it.
+func LatencyOf(h *measure.Histogram, hdr *measure.HDREncoder) Latency {
 	return AnswersOf(measure.Answers{Times: h}, hdr)
 }
 
 // AnswersOf returns a as it stands in run.json: quantiles are over all arrivals, Count, MinNs, MeanNs
 // and the distribution over those with a good answer.
-func AnswersOf(a measure.Answers, hdr bool) Latency {
+func AnswersOf(a measure.Answers, hdr *measure.HDREncoder) Latency {
 	h := a.Times
 	if h.Count()+a.NoAnswer == 0 {
 		return Latency{}
@@ -79,8 +80,8 @@ func AnswersOf(a measure.Answers, hdr bool) Latency {
 	if a.NoAnswer > 0 {
 		l.LongestNs = Ns(h.Max())
 	}
-	if hdr {
-		l.HDR = h.EncodeHDR()
+	if hdr != nil {
+		l.HDR = string(hdr.Append(nil, h))
 	}
 	return l
 }
@@ -92,7 +93,11 @@ func (l *Latency) Histogram() (*measure.Histogram, error) {
 	if l.NoAnswer > 0 {
 		most = l.LongestNs
 	}
-	return decodeHistogram(l.HDR, l.Count, int64(l.MinNs), int64(most), l.MeanNs)
+	hdr, err := base64.StdEncoding.DecodeString(l.HDR)
+	if err != nil {
+		return nil, fmt.Errorf("decode HdrHistogram: not base64: %w", err)
+	}
+	return decodeHistogram(&measure.HDRDecoder{}, hdr, l.Count, int64(l.MinNs), int64(most), l.MeanNs)
 }
 
 // Answers are the times that l was made of.
@@ -104,14 +109,14 @@ func (l *Latency) Answers() (measure.Answers, error) {
 // maxNs is the longest time that a record may hold: ten years.
 const maxNs = int64(10 * 365 * 24 * 3600 * 1e9)
 
-func decodeHistogram(hdr string, count uint64, minNs, maxValueNs int64, meanNs float64) (*measure.Histogram, error) {
-	if hdr == "" {
+func decodeHistogram(decoder *measure.HDRDecoder, hdr []byte, count uint64, minNs, maxValueNs int64, meanNs float64) (*measure.Histogram, error) {
+	if len(hdr) == 0 {
 		if count != 0 {
 			return nil, fmt.Errorf("a histogram of %d values is missing", count)
 		}
 		return measure.NewHistogram(), nil
 	}
-	h, err := measure.DecodeHDR(hdr)
+	h, err := decoder.DecodeBytes(hdr)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -180,7 +179,7 @@ func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
 }
 
 // decodeInterval is the inverse of lineEncoder.encode for a line of run.
-func decodeInterval(b []byte, run *Run) (*measure.Interval, error) {
+func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Interval, error) {
 	var line intervalLine
 	if err := json.Unmarshal(b, &line); err != nil {
 		return nil, err
@@ -200,10 +199,10 @@ func decodeInterval(b []byte, run *Run) (*measure.Interval, error) {
 		return nil, fmt.Errorf("health makes no sense")
 	}
 	var err error
-	if iv.OwnLag, err = line.OwnLag.decode(); err != nil {
+	if iv.OwnLag, err = line.OwnLag.decode(hdr); err != nil {
 		return nil, fmt.Errorf("own_lag: %w", err)
 	}
-	if iv.Turnaround, err = line.Turnaround.decode(); err != nil {
+	if iv.Turnaround, err = line.Turnaround.decode(hdr); err != nil {
 		return nil, fmt.Errorf("turnaround: %w", err)
 	}
 	if iv.Standstills, err = decodeStandstills(line.Still); err != nil {
@@ -213,12 +212,12 @@ func decodeInterval(b []byte, run *Run) (*measure.Interval, error) {
 		iv.Events = append(iv.Events, measure.Event(e))
 	}
 	for i := range line.Operations {
-		if err := line.Operations[i].decode(iv.Operations, run.Schema); err != nil {
+		if err := line.Operations[i].decode(iv.Operations, run.Schema, hdr); err != nil {
 			return nil, fmt.Errorf("operation %d: %w", line.Operations[i].Operation, err)
 		}
 	}
 	for i := range line.Addresses {
-		if err := line.Addresses[i].decode(iv.Addresses); err != nil {
+		if err := line.Addresses[i].decode(iv.Addresses, hdr); err != nil {
 			return nil, fmt.Errorf("address %d: %w", line.Addresses[i].Address, err)
 		}
 	}
@@ -242,7 +241,7 @@ func (l *intervalLine) kind(run *Run) string {
 	return measure.KindClosed
 }
 
-func (l *operationLine) decode(into []measure.OperationAccount, schema int) (err error) {
+func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr *measure.HDRDecoder) (err error) {
 	if l.Operation < 0 || l.Operation >= len(into) {
 		return fmt.Errorf("run.json lists %d", len(into))
 	}
@@ -254,7 +253,7 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int) (err
 		from *histogramLine
 		to   **measure.Histogram
 	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Unhindered, &o.Unhindered}, {l.Lag, &o.Lag}, {l.FailedResponse, &o.FailedResponse}} {
-		if *h.to, err = h.from.decode(); err != nil {
+		if *h.to, err = h.from.decode(hdr); err != nil {
 			return err
 		}
 	}
@@ -264,7 +263,7 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int) (err
 	return nil
 }
 
-func (l *addressLine) decode(into []measure.AddressAccount) (err error) {
+func (l *addressLine) decode(into []measure.AddressAccount, hdr *measure.HDRDecoder) (err error) {
 	if l.Address < 0 || l.Address >= len(into) {
 		return fmt.Errorf("run.json lists %d", len(into))
 	}
@@ -273,15 +272,15 @@ func (l *addressLine) decode(into []measure.AddressAccount) (err error) {
 	if a.Counts, err = l.Counts.measured(); err != nil {
 		return err
 	}
-	a.Service, err = l.Service.decode()
+	a.Service, err = l.Service.decode(hdr)
 	return err
 }
 
-func (l *histogramLine) decode() (*measure.Histogram, error) {
+func (l *histogramLine) decode(hdr *measure.HDRDecoder) (*measure.Histogram, error) {
 	if l == nil {
 		return nil, nil
 	}
-	return decodeHistogram(base64.StdEncoding.EncodeToString(l.HDR), l.Count, l.MinNs, l.MaxNs, l.MeanNs)
+	return decodeHistogram(hdr, l.HDR, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
 }
 
 // statusNames are the keys of Counts.Status by measure.Counts.Status's index.

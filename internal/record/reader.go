@@ -51,6 +51,11 @@ func Open(fsys FS, path string) (*Recorded, error) {
 	return &Recorded{Dir: path, Run: run, fsys: fsys}, nil
 }
 
+// Attach is Open for a run that is known, such as one under way in this process.
+func Attach(fsys FS, dir string, run *Run) *Recorded {
+	return &Recorded{Dir: dir, Run: run, fsys: fsys}
+}
+
 func readAll(fsys FS, path string) ([]byte, error) {
 	f, err := fsys.Open(path)
 	if err != nil {
@@ -92,8 +97,9 @@ func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join
 // run leaves it, is passed over; so is a damaged line before it, which Damage tells of.
 func (r *Recorded) Intervals(f func(iv *measure.Interval) error) error {
 	r.damaged = nil
+	hdr := &measure.HDRDecoder{}
 	return r.lines(IntervalsFile, func(line []byte) (func() error, error) {
-		iv, err := decodeInterval(line, r.Run)
+		iv, err := decodeInterval(line, r.Run, hdr)
 		return func() error { return f(iv) }, err
 	})
 }

@@ -168,12 +168,12 @@ type Operation struct {
 	Offered     uint64  `json:"offered,omitempty"` // arrivals of open phases that fell due; of Run.Total only
 	Overdue     uint64  `json:"overdue,omitempty"` // of these, not sent yet when their schedule ended
 	Counts
-	Response       Latency `json:"response"`    // of all arrivals
-	ResponseOK     Latency `json:"response_ok"` // of successful ones only; without hdr, which is Response's
-	Unhindered     Latency `json:"unhindered"`  // Response without the generator's own lag
-	Service        Latency `json:"service"`
-	Lag            Latency `json:"lag"`
-	FailedResponse Latency `json:"failed_response"`
+	Response       Latency `json:"response,omitzero"`    // of all arrivals
+	ResponseOK     Latency `json:"response_ok,omitzero"` // of successful ones only; without hdr, which is Response's
+	Unhindered     Latency `json:"unhindered,omitzero"`  // Response without the generator's own lag
+	Service        Latency `json:"service,omitzero"`
+	Lag            Latency `json:"lag,omitzero"`
+	FailedResponse Latency `json:"failed_response,omitzero"`
 }
 
 // Threshold is a rule and what came of it.

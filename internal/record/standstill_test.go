@@ -57,7 +57,7 @@ func TestStandstillsAreRecorded(t *testing.T) {
 
 func TestStandstillsThatMakeNoSense(t *testing.T) {
 	for _, text := range []string{`{"start_ns":-1,"end_ns":5}`, `{"start_ns":6,"end_ns":5}`, `{"start_ns":1,"end_ns":9000000000000000000}`} {
-		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{}); err == nil {
+		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{}, &measure.HDRDecoder{}); err == nil {
 			t.Errorf("%s was taken", text)
 		}
 	}

@@ -236,7 +236,7 @@ func (b *Bundle) Discard() {
 
 func (b *Bundle) writeRun(run *Run) error {
 	run.Schema = SchemaVersion
-	data, err := json.MarshalIndent(run, "", "  ")
+	data, err := encodeRun(run)
 	if err == nil {
 		err = ReplaceFile(b.fsys, filepath.Join(b.Dir, RunFile), append(data, '\n'))
 	}
@@ -244,6 +244,16 @@ func (b *Bundle) writeRun(run *Run) error {
 		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", filepath.Join(b.Dir, RunFile), err)
 	}
 	return nil
+}
+
+// mostIndented is how many operations a run.json may have that is written for people's eyes.
+const mostIndented = 1000
+
+func encodeRun(run *Run) ([]byte, error) {
+	if len(run.Operations) > mostIndented {
+		return json.Marshal(run)
+	}
+	return json.MarshalIndent(run, "", "  ")
 }
 
 func (b *Bundle) warn(w Warning) {

@@ -43,8 +43,8 @@ func foremost(run *record.Run) (first []*record.Operation, rest *record.Operatio
 		merge(&response, &o.Response)
 		merge(&service, &o.Service)
 	}
-	rest.Response, rest.Service = record.AnswersOf(response, false), record.AnswersOf(service, false)
-	rest.ResponseOK = record.LatencyOf(response.Times, false)
+	rest.Response, rest.Service = record.AnswersOf(response, nil), record.AnswersOf(service, nil)
+	rest.ResponseOK = record.LatencyOf(response.Times, nil)
 	return first, rest, len(all) - len(first)
 }
 

@@ -212,11 +212,7 @@ func (r *Runner) spread() {
 	if r.Dir == "" || r.collector.Total().Intervals > mostReadBack {
 		return
 	}
-	kept, err := record.Open(record.OS{}, r.Dir)
-	if err == nil {
-		err = within.Fill(r.Record, kept.Intervals)
-	}
-	if err != nil {
+	if err := within.Fill(r.Record, record.Attach(record.OS{}, r.Dir, r.Record).Intervals); err != nil {
 		r.sinkFailed(fmt.Errorf("no confidence intervals: %w", err))
 	}
 }
