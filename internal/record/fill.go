@@ -80,8 +80,8 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure
 func (o *Operation) Glance(p *measure.OperationAccount, loadNs int64) {
 	o.Counts = countsOf(&p.Counts)
 	o.RatePerS = perSecond(o.OK, loadNs)
-	o.Response, o.ResponseOK = AnswersOf(p.Answers(), false), LatencyOf(p.Response, false)
-	o.Service = LatencyOf(p.Service, false)
+	o.Response, o.ResponseOK = AnswersOf(p.Answers(), nil), LatencyOf(p.Response, nil)
+	o.Service = LatencyOf(p.Service, nil)
 }
 
 // healthOf sums up the generator's state.
