@@ -9,15 +9,15 @@ package bind
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
+	"go.k6.io/k6/v2/lib/fsext"
 
 	"brunt/internal/k6x/session"
 )
@@ -30,6 +30,8 @@ type VU struct {
 
 	failure, fault *sobek.Object // the constructors Error and TypeError, before a script can replace them
 	parse          sobek.Callable
+	files          fsext.Fs // as k6 gives them to scripts; an archive's are in it
+	folder         string   // the script's
 	bytes, date    *sobek.Object
 }
 
@@ -41,6 +43,9 @@ func NewVU(s *session.Session, vu modules.VU) *VU {
 		return o
 	}
 	v := &VU{VU: vu, Session: s, Run: s.VU(vu), failure: object("Error"), fault: object("TypeError"), bytes: object("Uint8Array"), date: object("Date")}
+	if env := vu.InitEnv(); env != nil && env.CWD != nil {
+		v.files, v.folder = env.FileSystems["file"], env.CWD.Path
+	}
 	v.parse, _ = sobek.AssertFunction(object("JSON").Get("parse"))
 	return v
 }
@@ -63,16 +68,25 @@ func (v *VU) InLoop() bool {
 // Initial reports whether the script is being read: it has no iteration yet.
 func (v *VU) Initial() bool { return v.State() == nil }
 
-// File reads a file of the user's: by its path as it stands or, while the script is being read, from the
-// script's folder.
-func (v *VU) File(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
-	if env := v.InitEnv(); errors.Is(err, fs.ErrNotExist) && env != nil && env.CWD != nil && path != "" {
-		if found, err := os.ReadFile(env.GetAbsFilePath(path)); err == nil {
-			return found, nil
+// File reads a file of the user's: by its path as it stands, or from the script's folder. What is read
+// while the script is read becomes a part of an archive of the script.
+func (v *VU) File(path string) (data []byte, err error) {
+	candidates := []string{path}
+	if here, err := filepath.Abs(path); err == nil && here != path {
+		candidates = []string{here, filepath.Join(v.folder, path)}
+	}
+	for _, name := range candidates {
+		if v.files != nil {
+			if data, err = fsext.ReadFile(v.files, name); err == nil {
+				return data, nil
+			}
+		}
+		if data, err = os.ReadFile(name); err == nil {
+			return data, nil
 		}
 	}
-	return data, err
+	_, err = os.ReadFile(path) // in the words of the user's path
+	return nil, err
 }
 
 // Func is a function as a script calls it: what it returns becomes a value (see VU.Value), an error an

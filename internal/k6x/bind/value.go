@@ -19,7 +19,9 @@ const maxSafe = 1<<53 - 1
 
 // Typed is a value of a type that JavaScript lacks: a decimal, a UUID, or a whole number that is to be
 // sent as a double. Scripts make it by functions of the modules and get decimals as such.
-type Typed struct{ Value gen.Value }
+type Typed struct {
+	Value gen.Value `js:"-"`
+}
 
 // ToString is the value's text, for scripts.
 func (t *Typed) ToString() string { return string(t.Value.AppendText(nil)) }

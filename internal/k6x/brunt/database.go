@@ -119,6 +119,7 @@ func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.V
 func (d *database) note(call *session.Call, failure *driver.Error) {
 	if failure != nil {
 		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
+		call.Cut = d.vu.Context().Err() != nil
 	}
 	d.vu.Run.Done(*call)
 }

@@ -54,6 +54,9 @@ type instance struct {
 	*sources
 }
 
+// maxSources is how many sources virtual users share; further ones are each one's own.
+const maxSources = 1024
+
 // get returns the source that was asked for by key, making it the first time.
 func (s *sources) get(key string, make func() (*source, error)) (*source, error) {
 	s.mu.Lock()
@@ -62,7 +65,7 @@ func (s *sources) get(key string, make func() (*source, error)) (*source, error)
 		return have, nil
 	}
 	made, err := make()
-	if err == nil {
+	if err == nil && len(s.all) < maxSources {
 		s.all[key] = made
 	}
 	return made, err

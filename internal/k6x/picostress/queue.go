@@ -148,7 +148,7 @@ func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value
 		defer rest(ctx, min(pool.Rest(), time.Second))
 	}
 	if failure != nil {
-		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
+		call.Class, call.Code, call.Text, call.Cut = failure.Class, failure.Code, failure.Text, ctx.Err() != nil
 	}
 	i.vu.Run.Done(call)
 	if failure != nil {

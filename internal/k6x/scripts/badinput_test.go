@@ -68,8 +68,8 @@ func TestInterruptedCallsReturn(t *testing.T) {
 	if took := time.Since(began); took > 45*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if o.code != 0 {
-		t.Errorf("exit %d", o.code)
+	if o.code != 0 || o.run == nil || o.run.Total.Unfinished != 4 || o.run.Total.Failed != 0 {
+		t.Errorf("exit %d, %+v", o.code, o.run)
 	}
 }
 

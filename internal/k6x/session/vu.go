@@ -46,7 +46,8 @@ type Call struct {
 	Missing    bool
 	Kind       driver.Kind // what found nothing, if Missing
 	BytesIn    int64
-	Status     int // of HTTP
+	Status     int  // of HTTP
+	Cut        bool // the end of the iteration, not of the call, came: it was in flight
 }
 
 // Done records a call. In the init context, setup and teardown it does nothing.
@@ -116,6 +117,10 @@ func (h *Handle) Done(c Call) {
 	if c.End == 0 {
 		c.End = s.clock.Now()
 	}
+	if c.Cut {
+		h.cut(&c)
+		return
+	}
 	m := measure.Sample{
 		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: max(c.End, c.Sent),
 		Attempts: max(c.Attempts, 1), Class: c.Class, Missing: c.Missing, Missed: c.Kind,
@@ -135,6 +140,19 @@ func (h *Handle) Done(c Call) {
 	if c.Class != driver.OK {
 		s.failed(&c)
 	}
+}
+
+// cut counts a call that was in flight when its iteration was cut off.
+func (h *Handle) cut(c *Call) {
+	h.mu.Lock()
+	if h.open {
+		h.open, h.first = false, c.Operation
+	}
+	h.mu.Unlock()
+	h.s.requests.Store(true)
+	h.s.loadBegan(c.Sent)
+	h.shard.Do(func(r *measure.Recorder) { r.Unfinished(c.Operation, 1) })
+	h.s.touch(c.End)
 }
 
 // record adds a finished operation.

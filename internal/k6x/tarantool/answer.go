@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -92,8 +93,11 @@ func (r *results) metadata(o *sobek.Object, form []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = o.Set("meta_data", r.vu.Runtime().NewArray())
-	for _, column := range list.Export().([]any) {
+	columns, ok := list.Export().([]any)
+	if !ok {
+		return nil, errors.New("its metadata isn't a list")
+	}
+	for _, column := range columns {
 		fields, _ := column.(map[string]any)
 		name, _ := fields[strconv.Itoa(int(iproto.IPROTO_FIELD_NAME))].(string)
 		form = append(form, name)

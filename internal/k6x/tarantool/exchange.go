@@ -40,7 +40,7 @@ func (i *instance) wait(x *exchange) error {
 	case <-x.future.WaitChan():
 		x.settle()
 	case <-ctx.Done():
-		x.failure = ours.Unanswered(ctx, &x.may, ctx.Err())
+		x.failure, x.cut = ours.Unanswered(ctx, &x.may, ctx.Err()), true
 		x.end = i.vu.Run.Now()
 	}
 	i.note(x)

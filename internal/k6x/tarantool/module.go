@@ -40,6 +40,9 @@ type instance struct {
 	buffer     []byte
 }
 
+// maxNames bounds how many operations' numbers are remembered.
+const maxNames = 1024
+
 // operation is what the record counts apart.
 type operation struct{ verb, on string }
 
@@ -104,14 +107,16 @@ func (i *instance) number(r *request) int {
 			name += " " + r.on
 		}
 		n = i.vu.Session.Operation(name)
-		i.operations[key] = n
+		if len(i.operations) < maxNames {
+			i.operations[key] = n
+		}
 	}
 	return n
 }
 
 // note records what a request came to.
 func (i *instance) note(x *exchange) {
-	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.sent, End: x.end, Attempts: 1, BytesIn: int64(len(x.body))}
+	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.sent, End: x.end, Attempts: 1, BytesIn: int64(len(x.body)), Cut: x.cut}
 	if f := x.failure; f != nil {
 		c.Class, c.Code, c.Text = f.Class, f.Code, f.Text
 	} else {

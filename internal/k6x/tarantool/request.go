@@ -46,6 +46,7 @@ type exchange struct {
 	header  tarantool.Header
 	body    []byte // of the answer
 	failure *driver.Error
+	cut     bool // the iteration ended before the answer came
 }
 
 var _ tarantool.Request = (*exchange)(nil)

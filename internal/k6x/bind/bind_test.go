@@ -1,0 +1,135 @@
+//go:build !nok6
+
+package bind
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/k6x/bind/bindtest"
+	"brunt/internal/k6x/session"
+)
+
+func newVU() *VU { return NewVU(session.New(session.Options{None: true}), bindtest.NewVU()) }
+
+// say runs a script that may call f(…) and returns its result's text.
+func say(t *testing.T, f Func, text string) string {
+	t.Helper()
+	v := newVU()
+	if err := v.Runtime().Set("f", v.Function("f", f)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := v.Runtime().RunString(text)
+	if err != nil {
+		return "thrown: " + err.Error()
+	}
+	return got.String()
+}
+
+// Whatever a function of ours does wrong, scripts can catch it.
+func TestFaultsBecomeExceptions(t *testing.T) {
+	for want, f := range map[string]Func{
+		"Error client  f: a fault of brunt's: runtime error: index out of range [3] with length 0": func(a *Args) (any, error) { return []int{}[len(a.name)+2], nil },
+		"Error client  f: a fault of brunt's: anything":                                            func(*Args) (any, error) { panic("anything") },
+		"Error server 42 server 42: full":                                                          func(*Args) (any, error) { return nil, &driver.Error{Class: driver.Server, Code: "42", Text: "full"} },
+		"Error client  wrong":                                                                      func(*Args) (any, error) { return nil, errors.New("wrong") },
+		"TypeError client  f: argument 1 (x) is missing; give a string":                            func(a *Args) (any, error) { return a.Text(0, "x"), nil },
+	} {
+		if got := say(t, f, "try { f() } catch (e) { e.name + ' ' + e.class + ' ' + e.code + ' ' + e.message }"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := say(t, func(*Args) (any, error) { panic("anything") }, "Error = null; TypeError = 3; try { f() } catch (e) { e.class }"); got != "client" {
+		t.Errorf("with a script's own Error: %q", got)
+	}
+}
+
+// An exception that the script throws in a callback passes through.
+func TestScriptsOwnExceptionsPass(t *testing.T) {
+	got := say(t, func(a *Args) (any, error) {
+		callback, _ := sobek.AssertFunction(a.At(0))
+		_, err := callback(sobek.Undefined())
+		return nil, err
+	}, "try { f(() => { throw new RangeError('mine') }) } catch (e) { e.name + ' ' + e.message }")
+	if got != "RangeError mine" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for call, want := range map[string]string{
+		"f('a', 1, [2])":                "a 1 [2]",
+		"f('a', 1)":                     "a 1 []",
+		"f('a', 1n, [])":                "a 1 []",
+		"f('a', 1.5)":                   "argument 2 (n) is the number 1.5; give a whole number from 0 to 9",
+		"f('a', 10)":                    "argument 2 (n) is the number 10",
+		"f('a', 12345678901234567890n)": "argument 2 (n) is a BigInt",
+		"f(() => 1, 1)":                 "argument 1 (s) is a function; give a string",
+		"f('a', 1, {})":                 "argument 3 (l) is an object; give an array",
+		"f('a', 1, [], {x: 1})":         `o: unknown "x"; there are time, flag`,
+		"f('a', 1, [], {time: -1})":     `o: "time" is -1; give a time`,
+		"f('a', 1, [], {flag: 1})":      `o: "flag" is 1; give true or false`,
+		"f('a', 1, [], 7)":              "argument 4 (o) is the number 7; give an object",
+	} {
+		got := say(t, func(a *Args) (any, error) {
+			s, n, l := a.Text(0, "s"), a.Whole(1, "n", 0, 9), a.ListOr(2, "l")
+			o := a.Settings(3, "o", "time", "flag")
+			o.Time("time", 0)
+			o.Flag("flag", false)
+			return strings.TrimSpace(s + " " + a.At(1).String() + " [" + strings.Trim(a.At(2).String(), "undefined") + "]" + string(rune(n*0+32)) + strings.Repeat(" ", len(l)*0)), nil
+		}, call)
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", call, got, want)
+		}
+	}
+}
+
+// Values come back from JavaScript as they went there.
+func TestValuesBothWays(t *testing.T) {
+	v := newVU()
+	for _, x := range []gen.Value{
+		{Kind: gen.Null}, {Kind: gen.Bool, I: 1}, {Kind: gen.Int, I: math.MaxInt64}, {Kind: gen.Int, I: math.MinInt64}, {Kind: gen.Int, I: -7},
+		{Kind: gen.Int, I: maxSafe}, {Kind: gen.Int, I: maxSafe + 2}, {Kind: gen.Uint, I: -1}, {Kind: gen.Float, F: 0.1}, {Kind: gen.Float, F: math.Inf(1)},
+		{Kind: gen.Decimal, I: -1250, Scale: 2}, {Kind: gen.String, B: []byte("ж\"")}, {Kind: gen.Bytes, B: []byte{0, 255}},
+		{Kind: gen.Datetime, I: 1700000000123000}, {Kind: gen.JSON, B: []byte(`{"a":[1,null]}`)},
+	} {
+		got, ok := Generated(v.Value(&x).Export())
+		if want := string(x.AppendText(nil)); !ok || got.Kind != x.Kind || string(got.AppendText(nil)) != want {
+			t.Errorf("%v %s came back as %v %s (%v)", x.Kind, want, got.Kind, got.AppendText(nil), ok)
+		}
+	}
+	if _, ok := Generated(v.Runtime().NewObject().Export()); !ok {
+		t.Error("an object isn't JSON")
+	}
+	loop := []any{nil}
+	loop[0] = loop
+	if _, ok := Generated(loop); ok {
+		t.Error("a list that holds itself was taken")
+	}
+	if now := time.Now(); v.Value(now).Export().(time.Time).UnixMilli() != now.UnixMilli() {
+		t.Error("a time came back as another")
+	}
+}
+
+func FuzzDecimal(f *testing.F) {
+	for _, text := range []string{"0", "-12.50", "+1.", ".5", "1e3", "999999999999999999", "9999999999999999999", "--1", "."} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, ok := Decimal(text)
+		if !ok {
+			return
+		}
+		again, ok := Decimal(string(v.AppendText(nil)))
+		if !ok || again.I != v.I || again.Scale != v.Scale {
+			t.Errorf("%q is %d at scale %d, and then %d at %d (%v)", text, v.I, v.Scale, again.I, again.Scale, ok)
+		}
+	})
+}

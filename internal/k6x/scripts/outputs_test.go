@@ -1,0 +1,240 @@
+//go:build !nok6
+
+package scripts_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+// dashboard is what is tested of a dashboard: its queries.
+type dashboard struct {
+	Title  string
+	Panels []struct {
+		Title   string
+		Targets []struct{ Expr, Query string }
+	}
+}
+
+// loaded is a load by a script and one by a plan, both with failures, and where they are exported to.
+const loaded = `
+	import { check } from "k6";
+	import brunt from "k6/x/brunt";
+	const db = brunt.open("sqlite::memory:outputs");
+	export const options = {
+		scenarios: {
+			steady: { executor: "constant-arrival-rate", rate: 50, timeUnit: "1s", duration: "6s", preAllocatedVUs: 5 },
+			dropping: { executor: "constant-arrival-rate", rate: 50, timeUnit: "1s", duration: "6s", preAllocatedVUs: 1, maxVUs: 1, exec: "slow" },
+		},
+	};
+	export default function () {
+		check(db.query("SELECT 1 AS one"), { one: (r) => r[0].one === 1, two: () => __ITER % 7 !== 0 });
+		if (__ITER % 5 === 0) try { db.exec({ sql: "SELECT broken", name: "broken" }) } catch (e) {}
+	}
+	export function slow() { const until = Date.now() + 60; while (Date.now() < until) db.query("SELECT 2 AS two") }`
+
+// plan has operations that succeed, wait and fail.
+const exported = `
+config_name: EXPORTED
+target: {protocol: sqlite}
+tables_schema:
+  - {name: t, row_count: 10, columns: [{name: id, type: Integer, range: [1, 10], unique: true}], primary_keys: [id]}
+queries:
+  - {name: good, sql: "select id from t where id = $1", params: [{type: Integer, range: [1, 10]}], weight: 5}
+  - {name: bad, sql: "insert into t values (1)", weight: 1}
+load:
+  - constant: {rate: 100, duration: 6s}
+`
+
+// stores are an InfluxDB with a database, and a Prometheus.
+type stores struct{ influx, prometheus *testserver.Server }
+
+func newStores(t *testing.T) stores {
+	t.Helper()
+	s := stores{testserver.InfluxDB(t), testserver.Prometheus(t)}
+	answer, err := http.PostForm("http://"+s.influx.Addr+"/query", url.Values{"q": {"CREATE DATABASE load"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return s
+}
+
+// destinations are those of --export.
+func (s stores) destinations() []string {
+	return []string{"influx=http://" + s.influx.Addr + "/load", "prometheus=http://" + s.prometheus.Addr}
+}
+
+// Every query of every dashboard has data after a run, from real servers.
+func TestDashboards(t *testing.T) {
+	scripts, plans, began := newStores(t), newStores(t), time.Now()
+	t.Setenv("K6_PROMETHEUS_RW_SERVER_URL", "http://"+scripts.prometheus.Addr+"/api/v1/write")
+	t.Setenv("K6_PROMETHEUS_RW_PUSH_INTERVAL", "1s")
+	t.Setenv("BRUNT_EXPORT", strings.Join(scripts.destinations(), " "))
+	j := begin(t, "--out", "influxdb=http://"+scripts.influx.Addr+"/load", "--out", "experimental-prometheus-rw", script(t, loaded))
+	wait := load(t, exported, plans.destinations())
+	if o := j.wait(); o.code != 0 {
+		t.Fatalf("exit %d", o.code)
+	}
+	if code := wait(); code != 0 && code != 98 && code != 99 {
+		t.Fatalf("the plan's run: exit %d", code)
+	}
+	files, _ := filepath.Glob(root + "/examples/grafana/dashboards/*.json")
+	if len(files) != 4 {
+		t.Errorf("dashboards %v", files)
+	}
+	for _, path := range files {
+		var d dashboard
+		if err := json.Unmarshal([]byte(text(t, path)), &d); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if len(d.Panels) != 6 {
+			t.Errorf("%s has %d panels", d.Title, len(d.Panels))
+		}
+		from := plans
+		if strings.Contains(path, "-k6-") {
+			from = scripts
+		}
+		d.check(t, from, began)
+	}
+}
+
+// check asks all that the panels ask.
+func (d *dashboard) check(t *testing.T, from stores, began time.Time) {
+	t.Helper()
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			points := 0
+			if target.Expr != "" {
+				points = promPoints(t, from.prometheus.Addr, target.Expr, began)
+			} else {
+				points = influxPoints(t, from.influx.Addr, target.Query)
+			}
+			if points == 0 {
+				t.Errorf("%s, %s: no data for %s%s", d.Title, p.Title, target.Expr, target.Query)
+			}
+		}
+	}
+}
+
+// load runs a plan in a process of its own and returns a function that waits for its exit code.
+func load(t *testing.T, plan string, destinations []string) (wait func() int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "plan.yml")
+	if err := os.WriteFile(path, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "run", path, "--quiet", "--bundle", filepath.Join(dir, "bundle"))
+	for _, d := range destinations {
+		cmd.Args = append(cmd.Args, "--export", d)
+	}
+	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() int {
+		_ = cmd.Wait() // the exit code says it
+		return cmd.ProcessState.ExitCode()
+	}
+}
+
+// promPoints counts the points that a query gives, as a panel asks for them.
+func promPoints(t *testing.T, addr, expr string, began time.Time) (n int) {
+	t.Helper()
+	expr = strings.ReplaceAll(expr, "$__rate_interval", "15s")
+	var got struct {
+		Error string
+		Data  struct{ Result []struct{ Values [][]any } }
+	}
+	ask(t, "http://"+addr+"/api/v1/query_range?"+url.Values{
+		"query": {expr}, "start": {fmt.Sprint(began.Unix())}, "end": {fmt.Sprint(time.Now().Unix())}, "step": {"1"},
+	}.Encode(), &got)
+	if got.Error != "" {
+		t.Errorf("%s: %s", expr, got.Error)
+	}
+	for _, r := range got.Data.Result {
+		n += len(r.Values)
+	}
+	return n
+}
+
+// influxPoints counts the points that aren't null.
+func influxPoints(t *testing.T, addr, query string) (n int) {
+	t.Helper()
+	query = strings.NewReplacer("$timeFilter", "time > now() - 10m", "$__interval", "2s").Replace(query)
+	var got struct {
+		Results []struct {
+			Error  string
+			Series []struct{ Values [][]any }
+		}
+	}
+	ask(t, "http://"+addr+"/query?"+url.Values{"db": {"load"}, "q": {query}}.Encode(), &got)
+	for _, r := range got.Results {
+		if r.Error != "" {
+			t.Errorf("%s: %s", query, r.Error)
+		}
+		for _, s := range r.Series {
+			for _, v := range s.Values {
+				if v[1] != nil {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+func ask(t *testing.T, address string, into any) {
+	t.Helper()
+	answer, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		t.Fatalf("%s: %v: %s", address, err, body)
+	}
+}
+
+// What Grafana is given to begin with names what the dashboards ask.
+func TestProvisioning(t *testing.T) {
+	sources := text(t, root+"/examples/grafana/provisioning/datasources/brunt.yml")
+	files, _ := filepath.Glob(root + "/examples/grafana/dashboards/*.json")
+	for _, path := range files {
+		var d struct {
+			UID    string
+			Panels []struct{ Datasource struct{ UID, Type string } }
+		}
+		if err := json.Unmarshal([]byte(text(t, path)), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.UID+".json" != filepath.Base(path) {
+			t.Errorf("%s has the uid %q", path, d.UID)
+		}
+		for _, p := range d.Panels {
+			if !strings.Contains(sources, "uid: "+p.Datasource.UID+"\n    type: "+p.Datasource.Type+"\n") {
+				t.Errorf("%s asks %+v, which isn't provisioned", path, p.Datasource)
+			}
+		}
+	}
+}

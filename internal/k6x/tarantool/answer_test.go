@@ -1,0 +1,61 @@
+//go:build !nok6
+
+package tarantool
+
+import (
+	"testing"
+
+	"github.com/grafana/sobek"
+	"github.com/tarantool/go-tarantool/v2"
+
+	"brunt/internal/k6x/bind"
+	"brunt/internal/k6x/bind/bindtest"
+	"brunt/internal/k6x/session"
+)
+
+func reader() *results {
+	return newResults(bind.NewVU(session.New(session.Options{None: true}), bindtest.NewVU()))
+}
+
+// read is an answer's result as JSON.
+func read(r *results, x *exchange) (string, error) {
+	got, err := r.of(x)
+	if err != nil {
+		return "", err
+	}
+	text, err := got.(*sobek.Object).MarshalJSON()
+	return string(text), err
+}
+
+func TestResults(t *testing.T) {
+	r := reader()
+	for _, c := range []struct{ body, want string }{
+		{"", `{"request_id":3,"code":0,"error":"","data":[]}`},
+		{"\x81\x30\x91\x92\x01\xa8cadillac", `{"request_id":3,"code":0,"error":"","data":[[1,"cadillac"]]}`},
+		{"\x81\x30\x91\x82\xa1a\xc0\x02\xcb\x3f\xe0\x00\x00\x00\x00\x00\x00", `{"request_id":3,"code":0,"error":"","data":[{"2":0.5,"a":null}]}`},
+		{"\x81\x30\x91\xd5\x01\x01\x7c", `{"request_id":3,"code":0,"error":"","data":["0.7"]}`},
+	} {
+		x := &exchange{request: &request{}, header: tarantool.Header{RequestId: 3}, body: []byte(c.body)}
+		if got, err := read(r, x); err != nil || got != c.want {
+			t.Errorf("%q: got %s, %v, want %s", c.body, got, err, c.want)
+		}
+	}
+	x := &exchange{request: &request{rows: tuples, form: []string{"id", "model"}, objects: true}, body: []byte("\x81\x30\x91\x93\x01\xa1m\x07")}
+	if got, err := read(r, x); err != nil || got != `{"request_id":0,"code":0,"error":"","data":[{"id":1,"model":"m","2":7}]}` && got != `{"request_id":0,"code":0,"error":"","data":[{"2":7,"id":1,"model":"m"}]}` {
+		t.Errorf("as objects: got %s, %v", got, err)
+	}
+}
+
+// Answers that make no sense are errors, whatever they hold.
+func FuzzAnswer(f *testing.F) {
+	for _, text := range []string{"", "\x81\x30\x91\x92\x01\xa1x", "\x83\x32\x91\x81\x00\xa2id\x30\x91\x91\x01\x42\x81\x00\x05", "\x81\x30\xdd\xff\xff\xff\xff", "\x81\x31\xa5wrong", "\x81\x30\xc7\x10\x04", "\x83200"} {
+		f.Add([]byte(text))
+	}
+	r := reader()
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, objects := range []bool{false, true} {
+			_, _ = r.of(&exchange{request: &request{rows: tuples, form: []string{"a"}, objects: objects}, body: body})
+		}
+		_, _ = errorText(body)
+	})
+}
