@@ -5,7 +5,6 @@ package result
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"brunt/internal/record"
@@ -51,6 +50,8 @@ type Result struct {
 	Plan      []byte // as YAML
 	PlanHash  string
 	Metrics   []Metric
+
+	at map[[2]string]int // of each name and operation in Metrics
 }
 
 // Quantiles are the quantiles of response times that results have, in percent.
@@ -58,14 +59,14 @@ func Quantiles() []float64 { return []float64{50, 90, 95, 99, 99.9} }
 
 // Find is the metric of that name and operation, nil if there is none.
 func (r *Result) Find(name, operation string) *Metric {
-	i := slices.IndexFunc(r.Metrics, func(m Metric) bool { return m.Name == name && m.Operation == operation })
-	if i < 0 {
+	i, ok := r.at[[2]string{name, operation}]
+	if !ok {
 		return nil
 	}
 	return &r.Metrics[i]
 }
 
-// Add adds a metric whose unit and direction follow from its name. NaN is left out.
+// Add adds a metric, once, whose unit and direction follow from its name. NaN is left out.
 func (r *Result) Add(name, operation string, value float64) {
 	if math.IsNaN(value) {
 		return
@@ -79,6 +80,10 @@ func (r *Result) Add(name, operation string, value float64) {
 	case "errors":
 		m.Unit = "share"
 	}
+	if r.at == nil {
+		r.at = map[[2]string]int{}
+	}
+	r.at[[2]string{name, operation}] = len(r.Metrics)
 	r.Metrics = append(r.Metrics, m)
 }
 

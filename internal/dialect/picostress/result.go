@@ -47,12 +47,15 @@ func ParseResult(data []byte) (*result.Result, error) {
 		r.Killed = !complete
 	}
 	r.Add("rate", "", rate)
-	for name, keys := range map[string][]string{
-		"response.avg": {"avg", "mean"}, "response.p(50)": {"med", "p50", "p(50)"}, "response.p(90)": {"p90", "p(90)"},
-		"response.p(95)": {"p95", "p(95)"}, "response.p(99)": {"p99", "p(99)"}, "response.p(99.9)": {"p999", "p(99.9)"},
+	for _, m := range []struct {
+		name string
+		keys []string
+	}{
+		{"response.avg", []string{"avg", "mean"}}, {"response.p(50)", []string{"med", "p50", "p(50)"}}, {"response.p(90)", []string{"p90", "p(90)"}},
+		{"response.p(95)", []string{"p95", "p(95)"}}, {"response.p(99)", []string{"p99", "p(99)"}}, {"response.p(99.9)", []string{"p999", "p(99.9)"}},
 	} {
-		if ms, ok := s.number(under([]string{"resptime", "responsetime", "latency"}, keys)...); ok {
-			r.Add(name, "", ms*1e6)
+		if ms, ok := s.number(under([]string{"resptime", "responsetime", "latency"}, m.keys)...); ok {
+			r.Add(m.name, "", ms*1e6)
 		}
 	}
 	total, counted := s.number("requests.total", "requests.count", "totalrequests", "requests")
@@ -67,14 +70,7 @@ func ParseResult(data []byte) (*result.Result, error) {
 			r.Add("errors", "", (total-succeeded)/total)
 		}
 	}
-	sortMetrics(r)
 	return r, nil
-}
-
-// sortMetrics puts the metrics into the order of brunt's own.
-func sortMetrics(r *result.Result) {
-	order := []string{"rate", "response.avg", "response.p(50)", "response.p(90)", "response.p(95)", "response.p(99)", "response.p(99.9)", "count", "errors"}
-	slices.SortFunc(r.Metrics, func(a, b result.Metric) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
 }
 
 // under puts each of the keys under each of the names.
