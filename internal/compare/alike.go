@@ -23,26 +23,35 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 		refused.Reasons = append(refused.Reasons, fmt.Sprintf(format, args...))
 	}
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	var invalid, empty []*result.Result
 	for _, r := range all {
 		switch {
 		case r.Verdict == "invalid":
-			refused.Invalid = true
-			refuse("%s is invalid: %s", nameOf(r), reason(r))
+			invalid = append(invalid, r)
 		case !r.Succeeded():
-			refuse("%s has no successful operation", nameOf(r))
+			empty = append(empty, r)
 		case r.Killed:
 			warn("%s was killed or interrupted: its figures are up to its last interval", nameOf(r))
 		}
 	}
-	if id := twice(all); id != nil {
-		refuse("%s is named twice", nameOf(id))
+	if len(invalid) > 0 {
+		refused.Invalid = true
+		refuse("%s, first %s: %s; leave them out", ofAll(invalid, all, "is invalid", "are invalid"), nameOf(invalid[0]), reason(invalid[0]))
 	}
-	first := all[0]
+	if len(empty) > 0 {
+		refuse("%s, first %s", ofAll(empty, all, "has no successful operation", "have no successful operation"), nameOf(empty[0]))
+	}
+	if r := twice(all); r != nil {
+		refuse("%s is named twice", nameOf(r))
+	}
+	var others []*result.Result
 	for _, r := range all[1:] {
-		if why := different(first, r); why != "" {
-			refuse("%s and %s %s", nameOf(first), nameOf(r), why)
-			break
+		if different(all[0], r) != "" {
+			others = append(others, r)
 		}
+	}
+	if len(others) > 0 {
+		refuse("%s with %s, first %s: they %s", ofAll(others, all, "doesn't go", "don't go"), nameOf(all[0]), nameOf(others[0]), different(all[0], others[0]))
 	}
 	for _, side := range [][]*result.Result{base, candidate} {
 		if v := distinct(side, func(r *result.Result) string { return strings.Join(r.Servers, ", ") }); len(v) > 1 {
@@ -57,12 +66,21 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 	return refused, append(warnings, smaller(base, candidate)...)
 }
 
-// reason is the first reason of a run's verdict, without the advice.
+// ofAll says how many of all runs some are.
+func ofAll(some, all []*result.Result, is, are string) string {
+	if len(some) == 1 {
+		return fmt.Sprintf("1 of %d runs %s", len(all), is)
+	}
+	return fmt.Sprintf("%d of %d runs %s", len(some), len(all), are)
+}
+
+// reason is the first clause of the first reason of a run's verdict.
 func reason(r *result.Result) string {
 	if len(r.Reasons) == 0 {
 		return "its record says no reason"
 	}
 	first, _, _ := strings.Cut(r.Reasons[0], "; ")
+	first, _, _ = strings.Cut(first, ": ")
 	return first
 }
 

@@ -84,7 +84,7 @@ type Refused struct {
 
 // Error is one line.
 func (e *Refused) Error() string {
-	return strings.Join(e.Reasons, "; ") + "; --anyway compares them all the same"
+	return strings.Join(e.Reasons, "; ") + "; --anyway takes them all the same"
 }
 
 // Runs compares the runs of two sides. It refuses, with a *Refused, runs whose comparison would mean
