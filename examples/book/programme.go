@@ -74,9 +74,9 @@ func programme(ctx context.Context, args []string) error {
 // extend makes the extensions with which statements are counted and indexes tried out. The latter needn't
 // be there: indexes are then built to try them.
 func extend(ctx context.Context, dsn string) error {
-	conn, err := pgx.Connect(ctx, dsn)
+	conn, err := openAdmin(ctx, dsn)
 	if err != nil {
-		return fmt.Errorf("PostgreSQL: %w", err)
+		return err
 	}
 	defer conn.Close(ctx)
 	if _, err := conn.Exec(ctx, "create extension pg_stat_statements"); err != nil {
@@ -86,6 +86,14 @@ func extend(ctx context.Context, dsn string) error {
 		fmt.Fprintln(os.Stderr, "book: HypoPG isn't installed (Debian: postgresql-15-hypopg)")
 	}
 	return nil
+}
+
+func openAdmin(ctx context.Context, dsn string) (*pgx.Conn, error) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL: %w", err)
+	}
+	return conn, nil
 }
 
 // prepared copies the plan and the campaign to where they are run, with as many rows as wanted.
@@ -98,7 +106,7 @@ func prepared(files, results string, rows int) (string, error) {
 		return "", fmt.Errorf("--results: %w", err)
 	}
 	smaller := strings.NewReplacer("1_000_000", strconv.Itoa(rows), "1000000", strconv.Itoa(rows), "[0, 10000]", fmt.Sprintf("[0, %d]", rows/100))
-	for _, name := range []string{"plan.yml", "campaign.yml"} {
+	for _, name := range []string{"plan.yml", "campaign.yml", "vacuum.sql"} {
 		text, err := os.ReadFile(filepath.Join(files, name))
 		if err != nil {
 			return "", fmt.Errorf("--files: %w", err)

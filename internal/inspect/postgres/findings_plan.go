@@ -16,7 +16,7 @@ const (
 	misestimated   = 10 // times
 	countedRows    = 10_000
 	offsetTimes    = 10
-	offsetBlocks   = 100 // read for each call
+	offsetBlocks   = 20 // read for each call, and twice the rows returned
 )
 
 // each calls f for each step of each plan, in the order of the record.
@@ -140,7 +140,7 @@ func offsets(c *caseFile) {
 		})
 		s := &p.statement
 		if blocks := s.More["shared_blks_hit"] + s.More["shared_blks_read"]; at < 0 && s.Calls > 0 && p.Source != record.ArgumentsWorkload &&
-			blocks/s.Calls >= offsetBlocks && s.Rows/s.Calls < leastRows && whole(p.root) {
+			blocks/s.Calls >= max(offsetBlocks, 2*s.Rows/s.Calls) && whole(p.root) {
 			at, evidence = 0, fmt.Sprintf("reads %s blocks on average to return %s rows: most of them to skip what comes before the page", count(blocks/s.Calls), count(s.Rows/s.Calls))
 		}
 		if at < 0 {

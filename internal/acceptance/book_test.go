@@ -1,0 +1,133 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"brunt/internal/campaign"
+	"brunt/internal/record"
+)
+
+// rehearsal makes minutes and hours of the book's campaign seconds, and gives its steps loads of their
+// own, so that nothing depends on what a busy machine can take.
+var rehearsal = strings.NewReplacer(
+	"{start: 1, min: 0.05, max: 1000, trial: 60s, warm_up: 10s, width: 0.03, trials: 14, max_sessions: 256}", "{start: 1, min: 0.5, max: 2, trial: 1s, warm_up: 100ms, width: 0.5, trials: 3}",
+	"confirm: {ramp: 10m, hold: 1h}", "confirm: {at: 1, ramp: 1s, hold: 1s}",
+	"analyse: {at: maximum, duration: 10m}", "analyse: {at: 1, warm_up: 500ms, duration: 4s}",
+	"repeat: [search, confirm]", "repeat: [analyse]",
+	"{ramp: 5m, hold: 6h}", "{ramp: 1s, hold: 1s}",
+	"connections: {duration: 10m}", "connections: {warm_up: 100ms, duration: 2s}",
+	"at: maximum\n      warm_up: 30s\n      duration: 5m\n      repetitions: 3", "at: 1\n      warm_up: 100ms\n      duration: 1s\n      repetitions: 2",
+	"        - {THREADS: 10, POOL: 3}\n", "", "        - {THREADS: 20, POOL: 12}\n", "", "        - {THREADS: 40, POOL: 24}\n", "",
+	"        - {THREADS: 80, POOL: 48}\n", "", "        - {THREADS: 160, POOL: 96}\n", "", "        - {THREADS: 80, POOL: 3}\n", "", "        - {THREADS: 5, POOL: 48}\n", "",
+)
+
+// One command runs the book service's whole programme: it fills the table, finds out what the service
+// takes, what the database does and which indexes help, applies them unprompted, and writes the document.
+func TestBookProgramme(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	book := filepath.Join(dir, "book")
+	if out, err := exec.Command("go", "build", "-o", book, "../../examples/book").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	files := filepath.Join(dir, "given")
+	if err := os.Mkdir(files, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"plan.yml", "campaign.yml", "vacuum.sql"} {
+		b, err := os.ReadFile("../../examples/book/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(files, name), []byte(rehearsal.Replace(string(b))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, book, "programme", "--brunt", self, "--files", files, "--results", filepath.Join(dir, "results"), "--rows", "60000")
+	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	t.Log(out.String())
+	found, _ := filepath.Glob(filepath.Join(dir, "results", "campaign", "*"))
+	if len(found) != 1 {
+		t.Fatalf("campaigns: %q", found)
+	}
+	checkBook(t, found[0])
+}
+
+// checkBook looks for the article's conclusions in a campaign's folder.
+func checkBook(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "05-fix", "step.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fix campaign.Result
+	if err := json.Unmarshal(text, &fix); err != nil || fix.Fix == nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	var ddl []string
+	for _, p := range fix.Fix.Proposals {
+		ddl = append(ddl, p.Table+" "+strings.Join(p.Columns, ","))
+	}
+	slices.Sort(ddl)
+	if !slices.Equal(ddl, []string{"bookv2 author", "bookv2 name"}) {
+		t.Errorf("indexes: %q", ddl)
+	}
+	before, after := inspectionOf(t, filepath.Join(dir, "04-analyse")), inspectionOf(t, filepath.Join(dir, "06-analyse"))
+	for id, want := range map[string][2]bool{"seq-scan": {true, false}, "count-star": {true, true}, "deep-offset": {true, true}} {
+		has := func(in *record.Inspection) bool {
+			return slices.ContainsFunc(in.Findings, func(f record.Finding) bool { return f.ID == id })
+		}
+		if got := [2]bool{has(before), has(after)}; got != want {
+			t.Errorf("%s before and after: %v, want %v\n%+v", id, got, want, after.Findings)
+		}
+	}
+	author := func(in *record.Inspection) float64 {
+		for _, s := range in.Windows[0].Statements {
+			if strings.HasSuffix(s.Text, "where bookv2x0_.author=$1") {
+				return s.MeanNs
+			}
+		}
+		t.Error("the statement by author wasn't counted")
+		return 0
+	}
+	if a, b := author(before), author(after); b*5 > a {
+		t.Errorf("by author: %v ns before, %v ns after", a, b)
+	}
+	if c := before.Activity.Clients; !slices.ContainsFunc(c, func(p record.ClientPool) bool { return p.Application == "book" && p.Max == 3 }) {
+		t.Errorf("connections: %+v", c)
+	}
+	for _, name := range []string{"report-en.html", "report-en.md", "report-ru.html", "report-ru.md"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.Contains(text, []byte("bookv2")) {
+			t.Errorf("%s: %v, %d bytes", name, err, len(text))
+		}
+	}
+}
+
+func inspectionOf(t *testing.T, step string) *record.Inspection {
+	t.Helper()
+	run := readRun(t, filepath.Join(step, "run"))
+	if run == nil || len(run.Inspections) != 1 || len(run.Inspections[0].Windows) == 0 {
+		t.Fatalf("%s has no inspection", step)
+	}
+	return &run.Inspections[0]
+}
