@@ -41,6 +41,7 @@ check: ## format, vet, staticcheck; types on the other systems
 	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@echo '== go vet'
 	@$(ALIKE) $(GO) vet ./...
+	@$(ALIKE) $(GO) vet -tags nok6 ./internal/k6x ./internal/cli
 	@$(GO) -C internal/release vet ./...
 	@echo '== the other systems'
 	@$(GO) test -run $(OTHERS) ./internal/lint

@@ -206,3 +206,17 @@ func TestAThresholdOnCallsEndsTheRun(t *testing.T) {
 		t.Errorf("%+v, verdict %+v", run.Total.Counts, run.Verdict)
 	}
 }
+
+func TestAnUnreachableServerOfAPlan(t *testing.T) {
+	plan := "config_name: dead\ntarget: {protocol: pg, addresses: [\"127.0.0.1:1\"], user: x}\nqueries: [{name: q, sql: select 1}]\nload: [{constant: {rate: 10, duration: 1s}}]\n"
+	o := k6(t, "ours", "const plan = `"+plan+"`;\nexport const options = {scenarios: {n: {executor: 'brunt-native', plan}}};\nexport default () => {};", "run", "-q", "SCRIPT")
+	o.expect(t, 107, "can't connect to 127.0.0.1:1")
+	if strings.Contains(o.stderr, "failed to handle") {
+		t.Errorf("the summary fails:\n%s", o.stderr)
+	}
+	if _, err := os.Stat(o.dir); err == nil {
+		if files, _ := os.ReadDir(o.dir); len(files) > 0 {
+			t.Errorf("nothing was sent, and %v is left", files)
+		}
+	}
+}

@@ -120,7 +120,7 @@ func TestResultsAreK6s(t *testing.T) {
 			export const options = {scenarios: {a: {executor: 'per-vu-iterations', vus: 2, iterations: 50}}, thresholds: {waiting: ['p(90)<60', 'avg<30', 'med<30'], things: ['count==5050'], good: ['rate>0.4']}};
 			export default () => { t.add(__ITER); c.add(__ITER + 26); g.add(__ITER); r.add(__ITER % 2); };`,
 		"stages": `import { sleep } from 'k6';
-			export const options = {scenarios: {a: {executor: 'ramping-vus', startVUs: 1, stages: [{duration: '500ms', target: 3}, {duration: '500ms', target: 0}], gracefulRampDown: '0s'}}};
+			export const options = {scenarios: {a: {executor: 'ramping-vus', startVUs: 1, stages: [{duration: '500ms', target: 3}, {duration: '1s', target: 0}], gracefulRampDown: '0s'}}};
 			export function setup() { return {n: 7}; }
 			export default (d) => { if (d.n !== 7) { throw new Error('no data'); } sleep(0.05); };
 			export function teardown(d) { if (d.n !== 7) { throw new Error('no data'); } }`,

@@ -17,7 +17,6 @@ import (
 	k6cmd "go.k6.io/k6/v2/cmd"
 
 	"brunt/internal/k6x"
-	"brunt/internal/measure"
 	"brunt/internal/record"
 )
 
@@ -105,23 +104,6 @@ func (o *outcome) run(t *testing.T) *record.Run {
 		t.Fatal(err)
 	}
 	return run
-}
-
-// intervals are the bundle's.
-func (o *outcome) intervals(t *testing.T) (all []measure.Counts) {
-	t.Helper()
-	r, err := record.Open(record.OS{}, o.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = r.Intervals(func(iv *measure.Interval) error {
-		all = append(all, iv.Totals())
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // operation is one of the run's, the zero value if it has none of the name.

@@ -44,6 +44,7 @@ func (i *iterator) next() (ns int64, ok bool) {
 type queue struct {
 	mu      sync.Mutex
 	give    *iterator
+	over    bool // give has no more
 	begun   uint64
 	fell    *iterator
 	due     uint64 // fell due until the last question
@@ -63,7 +64,17 @@ func newQueue(shape *schedule.Shape, process schedule.Process, seed uint64, p pa
 func (q *queue) take() (ns int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.give.next()
+	if ns, ok = q.give.next(); !ok {
+		q.over = true
+	}
+	return ns, ok
+}
+
+// given reports whether the last arrival has been taken.
+func (q *queue) given() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.over
 }
 
 // begin and end count the iterations at work.

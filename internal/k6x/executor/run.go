@@ -93,7 +93,8 @@ func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) e
 		}
 		e.launch(run, vu)
 	}
-	go e.grow(run, most-planned)
+	e.wg.Add(1)
+	go func() { defer e.wg.Done(); e.grow(run, most-planned) }()
 	e.waitForTheEnd(ctx, begun.Add(length))
 	e.wg.Wait()
 	e.giveUp()
@@ -133,7 +134,7 @@ func (e *open) giveUp() {
 	})
 }
 
-// grow starts further VUs while arrivals wait.
+// grow starts further VUs while arrivals wait, until all have been taken.
 func (e *open) grow(ctx context.Context, most int64) {
 	ticker := time.NewTicker(growEvery)
 	defer ticker.Stop()
@@ -143,13 +144,14 @@ func (e *open) grow(ctx context.Context, most int64) {
 			return
 		case <-ticker.C:
 		}
+		if e.queue.given() {
+			return
+		}
 		waiting := uint64(0)
 		e.account.Do(func(r *measure.Recorder) {
-			if e.queue != nil {
-				var fresh uint64
-				fresh, waiting, _ = e.queue.state(e.c.s.Now() - e.startNs)
-				r.Offer(fresh)
-			}
+			var fresh uint64
+			fresh, waiting, _ = e.queue.state(e.c.s.Now() - e.startNs)
+			r.Offer(fresh)
 		})
 		if waiting == 0 {
 			continue
