@@ -16,7 +16,7 @@ TIMEOUT     ?= 20m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 
-.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb verdict test-picodata fuzz clean
+.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb pictures verdict test-picodata fuzz clean
 
 all: build
 
@@ -82,6 +82,9 @@ bench-record: ## the cost of recording one sample
 
 test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
 	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
+
+pictures: build ## the pictures of reports in docs/images, on a quiet machine; two minutes
+	$(GO) run ./internal/pictures
 
 verdict: build ## whether the verdict is right, in situations whose truth is known; about 20 minutes
 	$(GO) run ./internal/situations $(VERDICT)

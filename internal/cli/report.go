@@ -6,12 +6,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/compare"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/report"
+	"brunt/internal/report/words"
 	"brunt/internal/secret"
 	"brunt/internal/timeline"
 	"brunt/internal/verdict"
@@ -87,6 +90,9 @@ func (f *reportFlags) page(s *streams, paths []string) error {
 			*side.to = append(*side.to, *r)
 		}
 	}
+	if err := f.compared(sheet, paths); err != nil {
+		return err
+	}
 	o := report.Options{Language: f.language()}
 	if err := writeFile(s.out, f.html, func(w io.Writer) error { return report.HTML(w, sheet, o) }); err != nil {
 		return fmt.Errorf("the page can't be written to %s: %w", f.html, err)
@@ -98,6 +104,36 @@ func (f *reportFlags) page(s *streams, paths []string) error {
 		return nil
 	}
 	return &exitError{code: verdict.ExitCode(sheet.Results[0].Run)}
+}
+
+// compared puts what a comparison says of several runs onto their page, or why there is none.
+func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
+	if len(paths)+len(f.against) < 2 {
+		return nil
+	}
+	base, err := readResults(paths)
+	others, err2 := readResults(f.against)
+	if err := errors.Join(err, err2); err != nil {
+		return usage(err)
+	}
+	switch {
+	case len(others) > 0:
+		var c *compare.Comparison
+		if c, err = compare.Runs(base, others, compare.Options{}); err == nil {
+			s.Tables = c.Tables(f.language())
+		}
+	default:
+		var all *compare.Summary
+		if all, err = compare.Intervals(base, compare.Options{}); err == nil {
+			s.Tables = all.Tables(f.language())
+		}
+	}
+	var refused *compare.Refused
+	if errors.As(err, &refused) {
+		s.Remarks = append(s.Remarks, words.In(f.language(), "The runs are not compared: %s.", strings.Join(refused.Reasons, "; ")))
+		return nil
+	}
+	return err
 }
 
 // readRun reads a run from its bundle and judges it if its end couldn't. What happened over time goes
@@ -135,7 +171,8 @@ func readRun(path string, sink measure.Sink) (*report.Result, error) {
 	// A bundle without its plan is still worth a page.
 	text, _ := bundle.Plan()
 	r.Plan = []byte(secret.Text(string(text)))
-	return r, nil
+	r.Machines, err = report.Machines(bundle)
+	return r, err
 }
 
 // writeFile writes a file so that it is there whole or not at all; - is standard output.

@@ -43,7 +43,7 @@ var rules = []rule{
 	{room: "report/cell", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"report/words", "units"}},
 	{room: "report/words", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"units"}},
 	{room: "report/svg", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"report/cell", "units"}},
-	{room: "within", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure", "record", "stats"}},
+	{room: "within", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure", "record", "stats", "units"}},
 	{room: "export", forbidden: []string{"report", "dialect", "cli"}},
 	{room: "cgroup", forbidden: []string{"all", "std:os", "std:net"}},
 	{room: "awake", forbidden: []string{"all"}, except: []string{"cgroup", "record"}},

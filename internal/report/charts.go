@@ -135,7 +135,7 @@ func (b *builder) heat(r *Result, bands []svg.Band) page.Block {
 		h.X = append(h.X, float64(slots[len(slots)-1].EndNs)/1e9)
 	}
 	title := b.say("Where response times lie")
-	return page.Chart{ID: "chart-heat", Kind: "heat", Title: title, Note: b.say("the darker, the more answers; choose a window to see its percentiles below"),
+	return page.Chart{ID: "chart-heat", Kind: "heat", Title: title, Note: b.say("the stronger the colour, the more answers; choose a window to see its percentiles below"),
 		SVG: svg.HeatMap(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "ns"}, Language: b.l}, h, bands)}
 }
 

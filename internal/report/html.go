@@ -22,6 +22,7 @@ type Result struct {
 	Timeline *timeline.Timeline
 	Plan     []byte // its plan's text, without secrets
 	Path     string // its bundle's folder
+	Machines []Machine
 }
 
 // Sheet is what a page shows: one run, a series of runs, or runs against others.
@@ -29,6 +30,7 @@ type Sheet struct {
 	Results []Result // at least one
 	Against []Result
 	Tables  []cell.Table // what was made of them, such as a comparison; they come first
+	Remarks []string     // about them, such as why there is no comparison
 	Live    *page.Live   // of a run under way
 }
 
@@ -52,6 +54,9 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 		d.Title += ": A → B"
 	}
 	d.Blocks = append(d.Blocks, page.Table(b.runs()))
+	for _, remark := range s.Remarks {
+		d.Blocks = append(d.Blocks, page.Paragraph(remark))
+	}
 	for _, t := range s.Tables {
 		d.Blocks = append(d.Blocks, page.Table(t))
 	}
@@ -183,8 +188,9 @@ func (b *builder) headline(run *record.Run) page.Block {
 // text are a run's tables, its plan among them, in the order of the page.
 func (b *builder) text(r *Result) (out []page.Block) {
 	tables := Tables(r.Run, Options{Language: b.l, Path: r.Path})
+	charts := b.machineBlocks(r)
 	order := func(id string) int {
-		return slices.Index([]string{"thresholds", "total", "latency", "distribution", "phases", "addresses", "changes", "events", "errors", "", "watched", "generator", "environment", "configuration", "warnings"}, id)
+		return slices.Index([]string{"thresholds", "total", "latency", "distribution", "phases", "addresses", "changes", "events", "errors", "", "machines", "watched", "generator", "environment", "configuration", "warnings"}, id)
 	}
 	place := func(t cell.Table) int {
 		if i := order(t.ID); i >= 0 {
@@ -196,6 +202,9 @@ func (b *builder) text(r *Result) (out []page.Block) {
 	for _, t := range tables {
 		if t.ID == "errors" {
 			out = append(out, b.classes(r.Run))
+		}
+		if place(t) >= order("machines") && charts != nil {
+			out, charts = append(out, charts...), nil
 		}
 		out = append(out, page.Table(t))
 		if t.ID == "latency" && len(r.Run.Operations) > mostOperations {

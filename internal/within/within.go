@@ -25,6 +25,7 @@ const (
 
 // Fill gives the figures of run their intervals within it, from its intervals: those of all operations,
 // each operation, each address and each phase but warm-up. The figures themselves must be there.
+// It also warns of a load that took long to come to rest.
 func Fill(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
 	f := &filler{run: run, all: stream{lengthNs: run.DurationNs}, phases: make([]stream, len(run.Phases))}
 	f.operations = make([]operation, len(run.Operations))
@@ -37,6 +38,7 @@ func Fill(run *record.Run, intervals func(func(*measure.Interval) error) error) 
 		return err
 	}
 	f.finish()
+	run.Warnings = append(run.Warnings, f.course.warnings()...)
 	return nil
 }
 
@@ -49,6 +51,7 @@ type filler struct {
 	addresses  []stretch
 	phases     []stream
 	phase      []stretch
+	course     course
 }
 
 // operation is one operation's figures.
@@ -92,6 +95,7 @@ func (f *filler) interval(iv *measure.Interval) error {
 	if iv.WarmUp || ns == 0 {
 		return nil
 	}
+	f.course.add(iv)
 	part, another := f.all.next(ns)
 	if another {
 		f.each(func(s *stretch) { s.seal() })

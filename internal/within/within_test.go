@@ -139,3 +139,34 @@ func TestOddRuns(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestBeginningsThatDifferAreSeen(t *testing.T) {
+	for name, c := range map[string]struct {
+		drift func(int) float64
+		want  string
+	}{
+		"steady": {steady, ""},
+		"slow at first": {func(k int) float64 {
+			if k < 20 {
+				return 1
+			}
+			return 0
+		}, WarnWarmUp},
+		"ever slower": {func(k int) float64 { return float64(k) / 50 }, WarnUnsteady},
+	} {
+		run, all := load(rand.New(rand.NewPCG(8, 9)), 100, 200, c.drift, 0)
+		if err := Fill(run, each(all)); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, w := range run.Warnings {
+			got += w.ID
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if c.want == WarnWarmUp && run.Warnings[0].Text != "the load was another until 20 s after its start" {
+			t.Error(run.Warnings[0].Text)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (c Cell) Spread() string {
 		return signRefused
 	default:
 		percent := 100 * max(b.High-c.Value, c.Value-b.Low) / math.Abs(c.Value)
-		s := fmt.Sprintf("±%.0f%%", math.Ceil(percent-1e-9))
+		s := fmt.Sprintf("±%.0f%%", math.Abs(math.Ceil(percent-1e-9)))
 		if percent > 999 {
 			s = "±>999%"
 		}

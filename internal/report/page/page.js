@@ -91,6 +91,9 @@
   const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3], [4, 4], [12, 4], [1, 2]];
   const line = (label, n, value, more) => Object.assign({ label, stroke: color(n), width: 1.5, dash: dashes[n % 7], value: (_, v) => value(v), points: { show: false } }, more);
 
+  // Sizes are round in binary units.
+  const binary = [0, 1, 2, 3].flatMap(k => [1, 2, 5, 10, 20, 50, 100, 200, 500].map(v => v * 1024 ** k));
+
   // What the charts over time show.
   const kinds = {
     rate: () => {
@@ -118,7 +121,7 @@
     sessions: () => ({ series: [line(say("sessions waiting for answers"), 0, number), line(say("backlog"), 1, number)], ys: [run.columns.busy, run.columns.backlog], axis: number }),
     cpu: () => ({ series: [line("brunt", 0, number), line(say("others"), 2, number), line(say("hypervisor"), 3, number)], ys: [run.columns.cpu, run.columns.others, run.columns.steal], axis: number }),
     loop: () => ({ series: [line(say("busiest event loop"), 0, share)], ys: [run.columns.loop], axis: share }),
-    memory: () => ({ series: [line(say("memory"), 0, size)], ys: [run.columns.rss], axis: size }),
+    memory: () => ({ series: [line(say("memory"), 0, size)], ys: [run.columns.rss], axis: size, more: { incrs: binary } }),
   };
   const bandColors = { change: "--c5", fault: "--c2", standstill: "--c2", event: "--c3", "warm-up": "--mute" };
   const drawBands = u => {
@@ -134,8 +137,12 @@
     ctx.restore();
   };
   // A tick is a round value: its zeros say nothing.
-  const round = s => s.replace(/([.,]\d*?)0+(?=\D|$)/, "$1").replace(/[.,](?=\D|$)/, "");
+  const point = russian ? "," : "\\.";
+  const zeros = new RegExp("(" + point + "\\d*?)0+(?=\\D|$)"), bare = new RegExp(point + "(?=\\D|$)");
+  const round = s => s.replace(zeros, "$1").replace(bare, "");
+  const decades = (_, splits) => splits.map(v => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9 ? v : null);
   const axis = (values, more) => Object.assign({ stroke: css("--ink"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, values: (_, all) => all.map(v => v == null ? "" : round(values(v))) }, more);
+  const logarithmic = () => ({ size: 78, filter: decades, grid: { stroke: css("--grid"), width: 1, filter: decades }, ticks: { stroke: css("--grid"), filter: decades } });
   const positive = ys => ys.map(y => y.map(v => v > 0 ? v : null));
 
   // seen leaves out lines of which nothing is there.
@@ -148,7 +155,7 @@
     const spec = seen(kinds[fig.dataset.chart]());
     const u = new uPlot({
       width: fig.clientWidth, height: 250, ms: 1, scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_, lo, hi) => [Math.min(0, lo || 0), (hi || 1) * 1.05] } },
-      axes: [axis(clock), axis(spec.axis, { size: 78 })], series: [{ label: say("time"), value: (_, v) => v == null ? "–" : clock(v) }, ...spec.series], bands: spec.bands || [],
+      axes: [axis(clock), axis(spec.axis, spec.log ? logarithmic() : Object.assign({ size: 78 }, spec.more))], series: [{ label: say("time"), value: (_, v) => v == null ? "–" : clock(v) }, ...spec.series], bands: spec.bands || [],
       cursor: { sync: { key: "brunt" }, drag: { x: true, y: false, setScale: false } },
       hooks: { drawClear: [drawBands], setSelect: [u => {
         if (u.select.width < 3) return;
@@ -187,7 +194,7 @@
     const { series, ys } = curves();
     curve = new uPlot({
       width: fig.clientWidth, height: 300, scales: { x: { time: false, range: [0, most] }, y: { distr: 3 } },
-      axes: [axis(percent, { splits: () => [0, 0.30103, ...Array.from({ length: Math.floor(most + 1e-9) }, (_, i) => i + 1)] }), axis(time, { size: 78 })], series, cursor: { drag: { setScale: false } },
+      axes: [axis(percent, { splits: () => [0, 0.30103, ...Array.from({ length: Math.floor(most + 1e-9) }, (_, i) => i + 1)] }), axis(time, logarithmic())], series, cursor: { drag: { setScale: false } },
     }, ys, fig);
   };
 
@@ -227,7 +234,7 @@
     for (let decade = 1; decade < 1e15; decade *= 10) for (const m of (high - low) / 4 > 14 ? [1] : [1, 2, 5]) {
       let i = 0; while (edge(i) < m * decade) i++;
       const row = i / rows;
-      if (row >= low && row <= high) { g.fillText(time(m * decade).replace(/[.,]0+(?=\D)/, ""), left - 6, Math.max(y(row) + 4, 9)); g.globalAlpha = .25; g.fillRect(left, y(row), w, .5); g.globalAlpha = 1; }
+      if (row >= low && row <= high) { g.fillText(round(time(m * decade)), left - 6, Math.max(y(row) + 4, 9)); g.globalAlpha = .25; g.fillRect(left, y(row), w, .5); g.globalAlpha = 1; }
     }
     g.textAlign = "center";
     for (let k = 0; k <= 6; k++) { const s = from + (to - from) * k / 6; g.fillText(clock(Math.round(s)), Math.min(Math.max(heat.x(Math.round(s)), left + 14), left + w - 18), h + 16); }

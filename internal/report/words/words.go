@@ -138,7 +138,7 @@ func argument(s string) string {
 			}
 		}
 	}
-	if r, ok := russianSentences[s]; ok {
+	if r, ok := sentence(s); ok {
 		return r
 	}
 	if r, ok := russian[s]; ok && !strings.Contains(r, "%") {

@@ -1,0 +1,205 @@
+//go:build linux
+
+// Command pictures makes the pictures of reports in docs/images: it runs a load on a PostgreSQL of its
+// own, which is stopped for a while, and looks at the report, the page and the page of the run under way
+// in a headless Chromium.
+//
+//	make pictures
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/testserver"
+)
+
+func main() {
+	program := flag.String("program", "bin/brunt", "brunt")
+	out := flag.String("out", "docs/images", "folder of the pictures")
+	seconds := flag.Int("seconds", 40, "length of the load")
+	flag.Parse()
+	tb := testserver.NewStandalone(os.Stderr)
+	defer tb.Close()
+	p := &pictures{tb: tb, program: *program, out: *out, seconds: *seconds}
+	p.make()
+}
+
+// pictures makes pictures.
+type pictures struct {
+	tb      *testserver.Standalone
+	program string
+	out     string
+	dir     string // of bundles and pages
+	seconds int
+	browser *testserver.Browser
+}
+
+func (p *pictures) fail(err error) {
+	if err != nil {
+		p.tb.Fatalf("pictures: %v", err)
+	}
+}
+
+func (p *pictures) make() {
+	dir, err := os.MkdirTemp("", "brunt-pictures-")
+	p.fail(err)
+	p.tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	p.dir = dir
+	p.browser = testserver.NewBrowser(p.tb, filepath.Join(dir, "profile"))
+	server := testserver.Postgres(p.tb)
+	terminal := p.load(server)
+	p.terminal(terminal)
+	page := func(name, lang, scheme string, top, height int) {
+		file := filepath.Join(dir, lang+".html")
+		p.run(nil, "report", filepath.Join(dir, "bundle"), "--html", file, "--lang", lang, "--quiet")
+		p.browser.Look(1180, height, "screen", scheme)
+		p.browser.Open("file://" + file)
+		p.browser.Wait("document.documentElement.dataset.drawn")
+		p.browser.Eval(fmt.Sprintf("scrollTo(0, %d)", top), nil)
+		p.picture(name)
+	}
+	page("page-light.png", "en", "light", 0, 1500)
+	page("page-dark.png", "en", "dark", 1150, 1400)
+	page("page-ru.png", "ru", "light", 0, 1500)
+}
+
+// load runs the load and returns what brunt printed, in colour.
+func (p *pictures) load(server *testserver.Server) string {
+	args := []string{
+		"rate", "-c", "examples/cars.yml", "--proto", "pg", "-a", server.Addr, "-u", server.User, "--database", server.Database, "--vu", "8", "--rate", "800", "--poisson",
+		"--warm-up", "5s", "--duration", strconv.Itoa(p.seconds) + "s", "--threshold", "response.p(99) < 50ms", "--bundle", filepath.Join(p.dir, "bundle"), "--ui",
+	}
+	addresses := make(chan string, 1)
+	done := make(chan string)
+	go func() {
+		var text bytes.Buffer
+		// script gives brunt a terminal, so that it prints in colour.
+		cmd := exec.Command("script", "-qec", "stty cols 100; "+priority()+shell(append([]string{p.program}, args...)), "/dev/null")
+		cmd.Env = append(os.Environ(), "PGPASSWORD="+server.Password, "BRUNT_PASSWORD="+server.Password, "TERM=xterm")
+		cmd.Stdout = &watching{to: &text, found: addresses}
+		err := cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != 0 && code != 98 && code != 99 {
+			p.tb.Fatalf("pictures: %v: %s", err, text.String())
+		}
+		done <- text.String()
+	}()
+	url := <-addresses
+	time.Sleep(time.Duration(p.seconds) * time.Second / 2)
+	server.Pause()
+	time.Sleep(2 * time.Second)
+	server.Resume()
+	time.Sleep(time.Duration(p.seconds) * time.Second / 4)
+	p.browser.Look(1180, 1100, "screen", "light")
+	p.browser.Open(url)
+	p.browser.Wait(`document.getElementById("live").textContent !== ""`)
+	p.picture("page-live.png")
+	return <-done
+}
+
+// watching passes text on and finds the address of the page in it.
+type watching struct {
+	to    *bytes.Buffer
+	found chan<- string
+	told  bool
+}
+
+var address = regexp.MustCompile(`follow the run at (http://\S+)`)
+
+// Write implements io.Writer.
+func (w *watching) Write(b []byte) (int, error) {
+	n, err := w.to.Write(b)
+	if m := address.FindSubmatch(w.to.Bytes()); m != nil && !w.told {
+		w.told = true
+		w.found <- string(m[1])
+	}
+	return n, err
+}
+
+// priority keeps what else runs on this machine out of the pictures, where that is allowed.
+func priority() string {
+	if os.Geteuid() == 0 {
+		return "nice -n -15 "
+	}
+	return ""
+}
+
+func shell(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
+
+// run runs brunt to its end.
+func (p *pictures) run(env []string, args ...string) {
+	cmd := exec.Command(p.program, args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), env...), os.Stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		p.fail(err)
+	}
+}
+
+func (p *pictures) picture(name string) {
+	p.fail(os.WriteFile(filepath.Join(p.out, name), p.browser.Picture(), 0o644))
+}
+
+// Colours of a terminal that is easy on the eyes.
+var colours = map[string]string{"1": "font-weight:700", "2": "color:#8b949e", "31": "color:#ff7b72", "32": "color:#56d364", "33": "color:#e3b341", "36": "color:#76c7e8"}
+
+var escape = regexp.MustCompile("\x1b\\[([0-9;]*)([A-Za-z])")
+
+// terminal makes the picture of the printed report.
+func (p *pictures) terminal(printed string) {
+	_, report, found := strings.Cut(strings.ReplaceAll(printed, "\r", ""), "━━ ")
+	if !found {
+		p.tb.Fatalf("pictures: no report in %q", printed)
+	}
+	var html strings.Builder
+	html.WriteString("<!DOCTYPE html><meta charset=utf-8><body style='margin:0;background:#0d1117;color:#e6edf3'><pre style='display:inline-block;margin:0;padding:16px 20px;font:14px/1.35 DejaVu Sans Mono,monospace'>")
+	open, at, inverse := 0, 0, false
+	text := "━━ " + report
+	clean := strings.NewReplacer("&", "&amp;", "<", "&lt;")
+	for _, m := range escape.FindAllStringSubmatchIndex(text, -1) {
+		html.WriteString(clean.Replace(text[at:m[0]]))
+		at = m[1]
+		if text[m[4]:m[5]] != "m" {
+			continue
+		}
+		codes := text[m[2]:m[3]]
+		if codes == "" || codes == "0" {
+			html.WriteString(strings.Repeat("</span>", open))
+			open = 0
+			continue
+		}
+		var styles []string
+		for _, code := range strings.Split(codes, ";") {
+			style := colours[code]
+			if inverse {
+				style, inverse = "background:"+strings.TrimPrefix(style, "color:")+";color:#0d1117", false
+			}
+			inverse = inverse || code == "7"
+			styles = append(styles, style)
+		}
+		fmt.Fprintf(&html, "<span style='%s'>", strings.Join(styles, ";"))
+		open++
+	}
+	html.WriteString(clean.Replace(text[at:]) + "</pre>")
+	file := filepath.Join(p.dir, "terminal.html")
+	p.fail(os.WriteFile(file, []byte(html.String()), 0o644))
+	p.browser.Open("file://" + file)
+	var size struct{ W, H float64 }
+	p.browser.Eval(`(r => ({w: r.width, h: r.height}))(document.querySelector("pre").getBoundingClientRect())`, &size)
+	p.browser.Look(cmp.Or(int(size.W), 900), cmp.Or(int(size.H), 900), "screen", "dark")
+	p.picture("report.png")
+}

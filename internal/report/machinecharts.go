@@ -1,0 +1,109 @@
+package report
+
+import (
+	"math"
+
+	"brunt/internal/record"
+	"brunt/internal/report/page"
+	"brunt/internal/report/svg"
+	"brunt/internal/units"
+)
+
+// Machine is what was sampled of a machine while a run went on.
+type Machine struct {
+	Source  string
+	samples []record.WatchedSample
+}
+
+// Machines collects the samples of the machines in a bundle.
+func Machines(r *record.Recorded) (all []Machine, err error) {
+	wanted := func(source string) bool { return isMachine(&record.Watched{Source: source}) }
+	err = r.WatchedSamples(wanted, func(source string, s *record.WatchedSample) error {
+		if len(all) == 0 || all[len(all)-1].Source != source {
+			all = append(all, Machine{Source: source})
+		}
+		m := &all[len(all)-1]
+		m.samples = append(m.samples, *s)
+		return nil
+	})
+	return all, err
+}
+
+// mostPoints is how many points a line of a machine's chart has.
+const mostPoints = 360
+
+// machineBlocks are the charts of a run's machines.
+func (b *builder) machineBlocks(r *Result) (out []page.Block) {
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		name := units.Clean(m.Source)
+		if m.Source == record.WatchedHost {
+			name = b.say("this machine")
+		}
+		frame := func(title, unit string) svg.Frame {
+			return svg.Frame{Title: title, Height: 180, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: unit}, Language: b.l}
+		}
+		busy := m.perSecond(b.say("busy"), "cpu_busy_seconds")
+		if len(busy.X) == 0 {
+			continue
+		}
+		title := b.say("Processors of %s", name)
+		out = append(out, page.Chart{Title: title, Note: b.say("cores; the area holds the extremes"), SVG: svg.Lines(frame(title, ""),
+			[]svg.Series{busy, m.perSecond(b.say("disk wait"), "cpu_iowait_seconds"), m.perSecond(b.say("stolen"), "cpu_steal_seconds")}, nil)})
+		title = b.say("Memory of %s", name)
+		out = append(out, page.Chart{Title: title, SVG: svg.Lines(frame(title, "bytes"), []svg.Series{m.memory(b.say("memory used"))}, nil)})
+		title = b.say("Disks and networks of %s", name)
+		out = append(out, page.Chart{Title: title, Note: b.say("bytes a second"), SVG: svg.Lines(frame(title, "bytes"), []svg.Series{
+			m.perSecond(b.say("read"), "disk_read_bytes"), m.perSecond(b.say("written"), "disk_written_bytes"),
+			m.perSecond(b.say("received"), "net_received_bytes"), m.perSecond(b.say("sent"), "net_sent_bytes"),
+		}, nil)})
+	}
+	return out
+}
+
+// perSecond is the rate of a counter, in at most mostPoints stretches of time: its mean in each, and the
+// extremes of its samples.
+func (m *Machine) perSecond(name, counter string) svg.Series {
+	return m.series(name, func(before, s *record.WatchedSample) float64 {
+		a, there := before.Values[counter]
+		b, still := s.Values[counter]
+		if !there || !still || s.TNs <= before.TNs || b < a {
+			return math.NaN()
+		}
+		return (b - a) / (float64(s.TNs-before.TNs) / 1e9)
+	})
+}
+
+func (m *Machine) memory(name string) svg.Series {
+	return m.series(name, func(_, s *record.WatchedSample) float64 {
+		total, there := s.Values["memory_total_bytes"]
+		if !there {
+			return math.NaN()
+		}
+		return total - s.Values["memory_available_bytes"]
+	})
+}
+
+// series joins the figures of samples.
+func (m *Machine) series(name string, of func(before, s *record.WatchedSample) float64) svg.Series {
+	out := svg.Series{Name: name}
+	each := max((len(m.samples)-1+mostPoints-1)/mostPoints, 1)
+	for from := 1; from < len(m.samples); from += each {
+		to := min(from+each, len(m.samples))
+		low, high, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0.0
+		for i := from; i < to; i++ {
+			if v := of(&m.samples[i-1], &m.samples[i]); !math.IsNaN(v) {
+				low, high, sum, n = min(low, v), max(high, v), sum+v, n+1
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		out.X = append(out.X, float64(m.samples[from-1].TNs+m.samples[to-1].TNs)/2e9)
+		out.Y, out.Low, out.High = append(out.Y, sum/n), append(out.Low, low), append(out.High, high)
+	}
+	if each == 1 {
+		out.Low, out.High = nil, nil
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package within
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/stats"
+	"brunt/internal/units"
+)
+
+// The warnings of a load that changes over its time.
+const (
+	WarnWarmUp   = "warm-up-seen"
+	WarnUnsteady = "not-steady"
+)
+
+// The least beginning that is worth a warning: its share of the run, and how far its mean is from the rest's.
+const (
+	beginningLeast = 0.05
+	beginningApart = 0.05
+)
+
+// course is how rate and p99 went, interval by interval.
+type course struct {
+	phase       string // "" before the first interval
+	mixed       bool   // several phases: they differ by intent
+	endsNs      []int64
+	rates, tail []float64
+}
+
+func (c *course) add(iv *measure.Interval) {
+	if c.phase != "" && c.phase != iv.Phase {
+		c.mixed = true
+	}
+	c.phase = iv.Phase
+	all := iv.Totals()
+	p99 := iv.Response().Quantile(0.99)
+	// What is left at the end, and times without an answer, say nothing of how the load goes.
+	if p99 <= 0 || iv.Drain {
+		return
+	}
+	c.endsNs = append(c.endsNs, iv.EndNs)
+	c.rates = append(c.rates, float64(all.OK())/(float64(iv.LoadNs)/1e9))
+	c.tail = append(c.tail, math.Log(float64(p99)))
+}
+
+// warnings say how long the load took to come to rest (MSER-5 on the rate and on the logarithm of the
+// p99 of response time, the later of both), if that matters.
+func (c *course) warnings() (out []record.Warning) {
+	if c.mixed || len(c.rates) == 0 {
+		return nil
+	}
+	worst, steady := 0, true
+	for _, series := range [][]float64{c.rates, c.tail} {
+		cut, rests := stats.MSER5(series)
+		if apart(series, cut, &series[0] == &c.tail[0]) {
+			worst, steady = max(worst, cut), steady && rests
+		}
+	}
+	switch {
+	case !steady:
+		return []record.Warning{{ID: WarnUnsteady, Text: "the load never came to rest: its rate or its p99 changed over more than half of the run", Remedy: "run longer; intervals within this run say little"}}
+	case float64(worst) > beginningLeast*float64(len(c.rates)):
+		until := units.Span(time.Duration(c.endsNs[worst-1]))
+		return []record.Warning{{ID: WarnWarmUp, Text: fmt.Sprintf("the load was another until %s after its start", until), Remedy: "keep the beginning out of the result with a longer warm-up"}}
+	}
+	return nil
+}
+
+// apart reports whether the first n values differ from the others by enough to matter.
+func apart(v []float64, n int, logarithms bool) bool {
+	if n == 0 || n >= len(v) {
+		return n > 0
+	}
+	mean := func(v []float64) float64 { return stats.BatchMeans(v, 1)[0] }
+	a, b := mean(v[:n]), mean(v[n:])
+	if logarithms {
+		a, b = math.Exp(a), math.Exp(b)
+	}
+	return math.Abs(a-b) > beginningApart*math.Abs(b)
+}
