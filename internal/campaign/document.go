@@ -119,10 +119,11 @@ func (d *document) when() string {
 
 // note is what makes the results less than they seem.
 func (d *document) note() string {
-	if d.program.Scale == 1 {
+	note := words.Sentence(d.l, d.program.Note())
+	if note == "" {
 		return ""
 	}
-	return d.say("A rehearsal: all durations are shortened to %s of what the campaign asks for, so its figures are no results.", d.l.Figure(fmt.Sprintf("%g", d.program.Scale)))
+	return d.say("These figures are no results: %s.", note)
 }
 
 func (d *document) html(w io.Writer) error {

@@ -40,11 +40,12 @@ type entry struct {
 
 // Header says what the campaign in a folder is.
 type Header struct {
-	Name  string  `json:"name"`
-	Path  string  `json:"path"`   // of the campaign's file
-	Hash  string  `json:"sha256"` // of its text
-	Scale float64 `json:"time_scale"`
-	Brunt string  `json:"brunt"`
+	Name   string  `json:"name"`
+	Path   string  `json:"path"`   // of the campaign's file
+	Hash   string  `json:"sha256"` // of its text
+	Scale  float64 `json:"time_scale"`
+	Anyway bool    `json:"anyway,omitempty"` // see Program.Anyway
+	Brunt  string  `json:"brunt"`
 }
 
 // journal is what a campaign remembers: a line for each thing that was begun or done, safe on disk before

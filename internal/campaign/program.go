@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"brunt/internal/plan"
@@ -23,6 +24,7 @@ type Program struct {
 	Text   []byte // of the file
 	Steps  []Step // repetitions written out
 	Scale  float64
+	Anyway bool          // runs that the generator spoiled are judged all the same
 	least  time.Duration // that Scale leaves of a load
 }
 
@@ -156,10 +158,14 @@ func (p *Program) scaled(d, least time.Duration) time.Duration {
 
 // Note says what makes the campaign's results less than they seem; "" if nothing does.
 func (p *Program) Note() string {
-	if p.Scale == 1 {
-		return ""
+	var notes []string
+	if p.Scale < 1 {
+		notes = append(notes, fmt.Sprintf("a rehearsal: all durations are shortened to %g of what the campaign asks for", p.Scale))
 	}
-	return fmt.Sprintf("a rehearsal: all durations are shortened to %g of what the campaign asks for", p.Scale)
+	if p.Anyway {
+		notes = append(notes, "runs that the generator spoiled were judged all the same")
+	}
+	return strings.Join(notes, "; ")
 }
 
 // expand replaces ${NAME} in a text by a setting, or by the environment's value.

@@ -64,7 +64,7 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 	if err := record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text); err != nil {
 		return nil, errors.Join(fmt.Errorf("campaign's folder: %w", err), c.Close())
 	}
-	return c, c.journal.add(entry{Header: &Header{Name: p.Name, Path: p.Path, Hash: hash(p.Text), Scale: p.Scale, Brunt: o.Version}})
+	return c, c.journal.add(entry{Header: &Header{Name: p.Name, Path: p.Path, Hash: hash(p.Text), Scale: p.Scale, Anyway: p.Anyway, Brunt: o.Version}})
 }
 
 // Resume goes on with a campaign that was killed or failed. Close must be called.
@@ -101,7 +101,11 @@ func Kept(dir string, read ReadPlan) (*Header, *Program, error) {
 		return nil, nil, err
 	}
 	p, err := Parse(first.Header.Path, text, first.Header.Scale, read)
-	return first.Header, p, err
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Anyway = first.Header.Anyway
+	return first.Header, p, nil
 }
 
 func hash(text []byte) string {
@@ -253,7 +257,7 @@ func (c *Campaign) conduct(s *Step, inspect bool) series.Conduct {
 	return func(ctx context.Context, o series.Order) (*series.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
 		if kept, err := series.Read(record.OS{}, dir); err == nil && !kept.Run.Interrupted {
-			return kept, nil
+			return c.judged(kept, nil)
 		}
 		if err := setAside(dir); err != nil {
 			return nil, err
@@ -274,6 +278,14 @@ func (c *Campaign) conduct(s *Step, inspect bool) series.Conduct {
 		if c.Note() != "" {
 			run.Extra["note"] = c.Note()
 		}
-		return c.o.Conduct(ctx, run)
+		return c.judged(c.o.Conduct(ctx, run))
 	}
+}
+
+// judged is an outcome as the campaign judges it.
+func (c *Campaign) judged(o *series.Outcome, err error) (*series.Outcome, error) {
+	if err == nil && c.Anyway {
+		o.Anyway()
+	}
+	return o, err
 }

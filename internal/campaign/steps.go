@@ -255,7 +255,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	p.Settings.Sessions, p.Settings.EndOnTime = sessions, true
+	p.Settings.Sessions = sessions
 	conduct := c.conduct(s, false)
 	m := &series.Matrix{
 		MatrixOptions: series.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By, Tolerance: s.Tolerance, N: n},

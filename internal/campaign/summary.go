@@ -4,12 +4,20 @@ import (
 	"brunt/internal/planfile"
 	"brunt/internal/report/cell"
 	"brunt/internal/report/words"
+	"brunt/internal/series"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
 
-// Summary is what the steps that are done came to, as a table.
-func (c *Campaign) Summary(l units.Language) cell.Table { return summary(c.Program, c.results, l) }
+// Tables are what the steps that are done came to, and the settings that were compared.
+func (c *Campaign) Tables(l units.Language) []cell.Table {
+	out := []cell.Table{summary(c.Program, c.results, l)}
+	for i := range c.results {
+		report := series.Report{Matrix: c.results[i].Matrix}
+		out = append(out, report.Tables(l)...)
+	}
+	return out
+}
 
 func summary(p *Program, results []Result, l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }

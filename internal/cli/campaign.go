@@ -25,6 +25,7 @@ import (
 type campaignFlags struct {
 	record recordFlags // of which only the folders are flags
 	scale  float64
+	anyway bool
 	quiet  bool
 	lang   string
 }
@@ -47,6 +48,7 @@ func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
 		fs.Float64Var(&f.scale, "time-scale", 1, "shorten all durations for a rehearsal, to 0.01 of what the file says, say; every result says so")
 	}
 	if folders {
+		fs.BoolVar(&f.anyway, "anyway", false, "judge runs that the generator spoiled all the same, for rehearsals on a busy machine; every result says so")
 		fs.StringVar(&f.record.root, "results", record.DefaultRoot, "folder for the campaign's folder")
 		fs.StringVar(&f.record.dir, "bundle", "", "the campaign's folder, empty or new")
 	}
@@ -85,6 +87,7 @@ brunt campaign resume goes on with it.`,
 			if err != nil {
 				return usage(err)
 			}
+			p.Anyway = f.anyway
 			dir := f.record.dir
 			if dir == "" {
 				if dir, err = series.NewFolder(f.record.root, "", p.Name+"-campaign", time.Now()); err != nil {
@@ -232,7 +235,7 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open 
 		return err
 	}
 	look := looks(out.out)
-	return errors.Join(summary(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Summary(l)), line(out, dir))
+	return errors.Join(summary(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...), line(out, dir))
 }
 
 func line(out *outlets, dir string) error {

@@ -127,9 +127,9 @@ func (t *inTurn) say(format string, args ...any) {
 	}
 }
 
-// print writes what came of a series in the chosen form.
-func (t *inTurn) print(f *outputFlags, r *series.Report) error {
+// print writes what came of a series in the chosen form, and more tables after its own.
+func (t *inTurn) print(f *outputFlags, r *series.Report, more ...cell.Table) error {
 	w := io.Writer(t.out.out)
 	o := looks(w)
-	return errors.Join(summary(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}, t.dir))
+	return errors.Join(summary(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}, t.dir, more...))
 }

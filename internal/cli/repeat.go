@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/compare"
 	"brunt/internal/plan"
+	"brunt/internal/result"
 	"brunt/internal/series"
 	"brunt/internal/units"
 )
@@ -70,6 +72,42 @@ func repeat(s *streams, f *runFlags, r *series.Repetition, plans []*plan.Plan) e
 			return err
 		}
 		report := series.RepeatReport(plans[len(plans)-1], done, began)
-		return errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
+		if err := report.Write(t.dir); err != nil {
+			return err
+		}
+		return t.conclude(&f.outputFlags, report, done)
 	})
+}
+
+// conclude prints what the runs of a repetition come to: intervals of one side, or the comparison of two.
+func (t *inTurn) conclude(f *outputFlags, report *series.Report, done *series.Repeated) error {
+	results := func(runs []*series.Outcome) (all []*result.Result) {
+		for _, o := range runs {
+			all = append(all, result.Of(o.Run))
+		}
+		return all
+	}
+	if len(done.B) > 0 {
+		// The plans differ by intent; that they do is said beside the result.
+		c, err := compare.Runs(results(done.A), results(done.B), compare.Options{Anyway: true})
+		if err != nil {
+			return errors.Join(t.print(f, report), refusal(err))
+		}
+		code := exitPass
+		if c.Verdict == compare.Regression {
+			code = exitRegression
+		}
+		if f.output == "json" {
+			return coded(code, errors.Join(summary(t.out.out), c.JSON(t.out.out, code)))
+		}
+		return coded(code, t.print(f, report, c.Tables(f.language())...))
+	}
+	s, err := compare.Intervals(results(done.A), compare.Options{})
+	if err != nil {
+		return errors.Join(t.print(f, report), refusal(err))
+	}
+	if f.output == "json" {
+		return errors.Join(summary(t.out.out), s.JSON(t.out.out))
+	}
+	return t.print(f, report, s.Tables(f.language())...)
 }

@@ -105,7 +105,7 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		return usage(fmt.Errorf("%w; see %s --help", plainFlagError(err), cmd.CommandPath()))
 	})
 	root.AddCommand(
-		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newCampaign(s), newAdvise(s), newSchema(s), newReport(s), newYCSB(s),
+		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s), newAdvise(s), newSchema(s), newReport(s), newYCSB(s),
 		newSelftest(s), newMerge(s), newExport(s),
 		newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
 	)

@@ -16,6 +16,7 @@ import (
 type searchFlags struct {
 	series.SearchOptions
 	trial, pause time.Duration
+	anyway       bool
 }
 
 func newSearch(s *streams) *cobra.Command {
@@ -46,6 +47,7 @@ repeated, and says nothing of the target.`,
 	fs.Float64Var(&o.Width, "width", o.Width, "width of the bracket, as a share of its lower bound")
 	fs.IntVar(&o.Trials, "trials", o.Trials, "most trials")
 	fs.IntVar(&o.MaxSessions, "max-sessions", o.MaxSessions, "most sessions that trials may have")
+	fs.BoolVar(&o.anyway, "anyway", false, "judge trials that the generator spoiled all the same, for rehearsals on a busy machine; the result says so")
 	f.bind(s, cmd)
 	return cmd
 }
@@ -71,6 +73,15 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 	return s.runInTurn(f, "search", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
 		began := time.Now().UTC()
 		h.Conduct = t.conduct
+		if o.anyway {
+			h.Conduct = func(ctx context.Context, order series.Order) (*series.Outcome, error) {
+				out, err := t.conduct(ctx, order)
+				if err == nil {
+					out.Anyway()
+				}
+				return out, err
+			}
+		}
 		h.Planned = func(trial series.Trial) {
 			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, units.Digits3(trial.N), units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
 		}
@@ -80,6 +91,9 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 			return err
 		}
 		report := series.SearchReport(p, found, began)
+		if o.anyway {
+			report.Note = "trials that the generator spoiled were judged all the same"
+		}
 		err = errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
 		return searchEnd(report.Search.Bracket, err)
 	})

@@ -143,7 +143,7 @@ func newStepForm() *stepForm {
 	}
 	sql := field{"sql", "SQL", names(), "files of statements, for the database of inspect", false}
 	at := field{"at", "N", loadForm(), "N, what the profile's rates are multiplied by, or maximum: what the last search found", false}
-	warm := field{"warm_up", "WarmUp", span{}, "before, at the same rate", false}
+	warm := field{"warm_up", "WarmUp", span{above: true}, "before, at the same rate", false}
 	long := func(key, usual string) field { return field{key, "Duration", span{above: true}, usual, false} }
 	kinds := map[string][]field{
 		StepPrepare: {{"schema", "Schema", flag{}, "create and fill the plan's tables; false", false}, commands("commands", ""), sql},
@@ -152,8 +152,8 @@ func newStepForm() *stepForm {
 			{"width", "Width", positive(), "of the bracket; 0.03", false}, {"trials", "Trials", whole{2, 1000}, "at most; 14", false},
 			{"max_sessions", "MaxSessions", whole{1, 1_000_000}, "256", false}, {"trial", "Trial", span{above: true}, "length; 30s", false}, warm,
 		},
-		StepConfirm:     {at, {"ramp", "Ramp", span{}, "up to the load; 1m", false}, long("hold", "at the load; 1h")},
-		StepReliability: {at, {"ramp", "Ramp", span{}, "up to the load; 1m", false}, long("hold", "at the load; 6h")},
+		StepConfirm:     {at, {"ramp", "Ramp", span{above: true}, "up to the load; 1m", false}, long("hold", "at the load; 1h")},
+		StepReliability: {at, {"ramp", "Ramp", span{above: true}, "up to the load; 1m", false}, long("hold", "at the load; 6h")},
 		StepAnalyse:     {at, warm, long("duration", "2m")},
 		StepFix:         {{"advisor", "Advisor", flag{}, "build the indexes that the advisor proposes; false", false}, commands("commands", ""), sql},
 		StepConnections: {at, warm, long("duration", "1m")},

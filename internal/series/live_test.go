@@ -88,14 +88,8 @@ func conduct(dir string) series.Conduct {
 			return nil, err
 		}
 		out, err := series.Read(record.OS{}, r.Dir)
-		if err == nil && out.Run.Verdict.Result == verdict.Invalid {
-			// Tests share their machine: what is decided matters here, not how precise times are.
-			out.Run.Verdict.Result = verdict.Pass
-			for _, t := range out.Run.Thresholds {
-				if !t.Pass {
-					out.Run.Verdict.Result = verdict.Fail
-				}
-			}
+		if err == nil {
+			out.Anyway() // tests share their machine: what is decided matters here, not how precise times are
 		}
 		return out, err
 	}

@@ -6,12 +6,14 @@ import (
 	"io"
 
 	"brunt/internal/report/cell"
+	"brunt/internal/report/words"
 	"brunt/internal/units"
 )
 
-// Print writes a report as text, json, md or csv. Folders are shown below dir.
-func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string) error {
-	tables := r.Tables(look.Language)
+// Print writes a report as text, json, md or csv, but for json with more tables after its own. dir is the
+// series' folder.
+func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string, more ...cell.Table) error {
+	tables := append(r.Tables(look.Language), more...)
 	switch format {
 	case "json":
 		e := json.NewEncoder(w)
@@ -36,6 +38,9 @@ func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string) e
 func (r *Report) Tables(l units.Language) (out []cell.Table) {
 	if r.Search != nil {
 		out = append(out, r.Search.tables(l)...)
+		if r.Note != "" {
+			out[0].Foot = append(out[0].Foot, words.Sentence(l, r.Note))
+		}
 	}
 	if r.Matrix != nil {
 		out = append(out, r.Matrix.tables(l)...)

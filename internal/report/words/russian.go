@@ -1,7 +1,7 @@
 package words
 
 // russian is the catalogue of texts: English, which is the id, and Russian. Placeholders agree.
-var russian = joined(russianReport, russianPage, russianInspect, russianCompare)
+var russian = joined(russianReport, russianPage, russianInspect, russianCompare, russianSeries)
 
 // russianReport are the texts of reports; russian holds them too.
 var russianReport = map[string]string{
@@ -79,7 +79,9 @@ var russianReport = map[string]string{
 
 // russianNouns are the three forms of nouns after numbers, by the English plural.
 var russianNouns = map[string][3]string{
-	"arrivals": {"обращение", "обращения", "обращений"}, "collections": {"сборка мусора", "сборки мусора", "сборок мусора"}, "cores": {"ядро", "ядра", "ядер"},
+	"trials": {"испытание", "испытания", "испытаний"}, "indexes built as advised": {"индекс построен по совету", "индекса построены по совету", "индексов построено по совету"},
+	"files and commands applied": {"файл или команда применены", "файла и команды применены", "файлов и команд применено"},
+	"arrivals":                   {"обращение", "обращения", "обращений"}, "collections": {"сборка мусора", "сборки мусора", "сборок мусора"}, "cores": {"ядро", "ядра", "ядер"},
 	"more rows": {"строка", "строки", "строк"}, "operations": {"операция", "операции", "операций"}, "other kinds": {"другой вид", "других вида", "других видов"},
 	"others": {"другое", "других", "других"}, "rows": {"строка", "строки", "строк"}, "sessions": {"сеанс", "сеанса", "сеансов"}, "tables": {"таблица", "таблицы", "таблиц"},
 	"threads": {"поток", "потока", "потоков"}, "times": {"раз", "раза", "раз"}, "samples": {"значение", "значения", "значений"}, "answers": {"ответ", "ответа", "ответов"},

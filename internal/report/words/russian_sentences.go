@@ -2,7 +2,7 @@ package words
 
 // russianSentences are the sentences of verdicts and warnings, as far as they are known, by the shape
 // in which records have them. What is joined by "; " stands here piece by piece.
-var russianSentences = joined(russianVerdicts, russianFindings)
+var russianSentences = joined(russianVerdicts, russianFindings, russianTrials)
 
 // russianVerdicts are those of verdicts and warnings.
 var russianVerdicts = map[string]string{
