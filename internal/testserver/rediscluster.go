@@ -31,7 +31,7 @@ func RedisCluster(t TB, opts ...Option) *Cluster {
 	for range clusterNodes {
 		c.Nodes = append(c.Nodes, startRedis(t, &o, 2, func(s *Server) []string {
 			return []string{
-				"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 2000",
+				"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 30000",
 				fmt.Sprintf("cluster-port %d", s.ports[1].port),
 			}
 		}))

@@ -263,8 +263,10 @@ func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
 	b.run(openStage(t, 1000, 50*time.Millisecond))
 	total := b.total()
 	o := total.Operations[0]
-	if o.Done+o.Dropped() != 50 || o.Dropped() < 40 || total.Offered != 50 || o.Errors[driver.UnknownOutcome] != o.Done {
-		t.Errorf("offered %d, done %d (%d timed out), dropped %d", total.Offered, o.Done, o.Errors[driver.UnknownOutcome], o.Dropped())
+	// The server answers nothing; how many requests run into its timeout before all is given up depends on
+	// how soon the loop gets its core.
+	if o.Done+o.Dropped() != 50 || o.Dropped() < 25 || total.Offered != 50 || o.OK() != 0 || o.Errors[driver.Server] != 0 {
+		t.Errorf("offered %d, done %d (%v), dropped %d (%v)", total.Offered, o.Done, o.Errors, o.Dropped(), o.Unsent)
 	}
 }
 

@@ -77,7 +77,7 @@ func keys(t *testing.T, c *testserver.Cluster) (n int64) {
 }
 
 func admin(t *testing.T, n *testserver.Server) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.Addr, MaxRetries: -1})
+	c := goredis.NewClient(&goredis.Options{Addr: n.Addr, MaxRetries: -1, ReadTimeout: time.Minute})
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -172,7 +172,9 @@ func TestSlotMigratesUnderLoad(t *testing.T) {
 			if i == slotKeys/2 {
 				l.after("half of the keys have moved", 500, either)
 			}
-			admin(t, from).Migrate(t.Context(), to.Host, strconv.Itoa(to.Port), fmt.Sprintf("{m}:%d", i), 0, 5*time.Second)
+			if err := admin(t, from).Migrate(t.Context(), to.Host, strconv.Itoa(to.Port), fmt.Sprintf("{m}:%d", i), 0, time.Minute).Err(); err != nil {
+				t.Fatalf("key %d doesn't move: %v", i, err)
+			}
 		}
 		l.after("all keys have moved", 500, either)
 		for _, n := range []*testserver.Server{to, from, cluster.Nodes[0], cluster.Nodes[1], cluster.Nodes[2]} {
@@ -218,6 +220,7 @@ func TestDeadNodeCostsItsRequestsOnly(t *testing.T) {
 	cluster := testserver.RedisCluster(t)
 	for _, n := range cluster.Nodes {
 		tell(t, n, "CONFIG SET cluster-require-full-coverage no")
+		tell(t, n, "CONFIG SET cluster-node-timeout 2000") // after which a node counts as dead
 	}
 	l := newLoad(t, cluster.Addrs()[0], loadOptions{plan: spreadPlan(), sessions: 4})
 	stop := l.background()
@@ -256,6 +259,7 @@ func TestTakeover(t *testing.T) {
 	cluster := testserver.RedisCluster(t)
 	for _, n := range cluster.Nodes {
 		tell(t, n, "CONFIG SET cluster-require-full-coverage no")
+		tell(t, n, "CONFIG SET cluster-node-timeout 2000") // after which a node counts as dead
 	}
 	l := newLoad(t, cluster.Addrs()[0], loadOptions{plan: spreadPlan(), sessions: 4})
 	stop := l.background()
