@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/schedule"
@@ -116,14 +117,14 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 	done := make(chan ended, 1)
 	go func() {
 		if st.pause {
-			sleep(ctx, time.Duration(st.durationNs))
+			driver.Sleep(ctx, time.Duration(st.durationNs))
 			done <- ended{first, nil}
 			return
 		}
 		next, err := r.cfg.Fleet.Run(ctx, hard, work)
 		if scheduleEnd > 0 {
 			// A schedule lasts as long as it says, though its last arrival was answered before.
-			sleep(ctx, time.Duration(scheduleEnd-r.cfg.Clock.Now()))
+			driver.Sleep(ctx, time.Duration(scheduleEnd-r.cfg.Clock.Now()))
 		}
 		done <- ended{next, err}
 	}()

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"math"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/measure"
@@ -86,7 +85,7 @@ func (s *session) ready(ctx context.Context) bool {
 
 // backOff pauses after failures to connect; it returns false if ctx ended first.
 func (s *session) backOff(ctx context.Context) bool {
-	return s.failures == 0 || sleep(ctx, s.backoff.Reconnect(s.failures))
+	return s.failures == 0 || driver.Sleep(ctx, s.backoff.Reconnect(s.failures))
 }
 
 // work takes operations from src and carries them out until there are none.
@@ -116,7 +115,7 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		}
 		s.unconnected(ctx)
 		if d := s.cursor.Rest(); d > 0 {
-			sleep(ctx, d)
+			driver.Sleep(ctx, d)
 			s.freeAt += int64(d)
 		}
 	}
@@ -185,9 +184,9 @@ func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workloa
 	case workload.Send:
 		return s.send(ctx, hard)
 	case workload.Think:
-		paused = sleep(ctx, c.Pause())
+		paused = driver.Sleep(ctx, c.Pause())
 	case workload.Retry:
-		paused = (s.conn != nil || cfg.RetryErrors) && sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) && s.ready(ctx)
+		paused = (s.conn != nil || cfg.RetryErrors) && driver.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) && s.ready(ctx)
 	}
 	if paused {
 		return c.Resume()
@@ -221,15 +220,3 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 }
 
 const never = int64(math.MaxInt64)
-
-// sleep waits for d; it returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -160,14 +160,8 @@ func or[T comparable](v, otherwise T) T {
 }
 
 func pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(min(50*time.Millisecond<<min(attempt-1, 10), 5*time.Second))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	driver.Sleep(ctx, min(50*time.Millisecond<<min(attempt-1, 10), 5*time.Second))
+	return ctx.Err()
 }
 
 func (c *Config) check() error {

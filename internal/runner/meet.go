@@ -42,7 +42,7 @@ func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
 			p.waiting(err)
 			p.waiting = nil
 		}
-		if !rest(ctx, min(left, betweenMeetings)) {
+		if !driver.Sleep(ctx, min(left, betweenMeetings)) {
 			return 0, ctx.Err()
 		}
 	}
@@ -77,16 +77,4 @@ func (s *stand) describe(ctx context.Context) (first int, err error) {
 		}
 	}
 	return first, err
-}
-
-// rest waits for d; it returns false if ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -31,6 +31,15 @@ func Dial(ctx context.Context, address string) (net.Conn, error) {
 	return c, nil
 }
 
+// Reach makes sure that something takes connections at an address; see Dial.
+func Reach(ctx context.Context, address string) error {
+	c, err := Dial(ctx, address)
+	if err == nil {
+		c.Close()
+	}
+	return err
+}
+
 // Explain says why a connection to an address could not be made.
 func Explain(ctx context.Context, address string, err error) error {
 	var dns *net.DNSError

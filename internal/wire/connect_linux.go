@@ -190,7 +190,7 @@ func (l *loop) refused() bool {
 func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*driver.Error)) {
 	b := tier.NewBackoff(uint64(f.cfg.Clock.Now())+uint64(address), uint64(id))
 	for ; ; failures++ {
-		if !pause(f.ctx, b.Reconnect(failures)) {
+		if !driver.Sleep(f.ctx, b.Reconnect(failures)) {
 			return
 		}
 		c, err := f.connect(address)
@@ -238,19 +238,4 @@ func (f *Fleet) connect(address int) (Session, *driver.Error) {
 	defer cancel()
 	c, err := f.protocol.Takeover(ctx, t, &f.cfg.Workload.Program)
 	return c, driver.AsError(err)
-}
-
-// pause waits for d and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -156,7 +156,7 @@ func (f *Fleet) refresh() {
 		} else {
 			f.tell(f.loops, served)
 		}
-		if !pause(f.ctx, refreshEvery) {
+		if !driver.Sleep(f.ctx, refreshEvery) {
 			return
 		}
 	}

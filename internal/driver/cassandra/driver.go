@@ -108,11 +108,10 @@ func open(ctx context.Context, t driver.Target, keyspace string) (c *conn, repli
 	config.Keyspace = keyspace
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
-	probe, err := socket.Dial(ctx, t.Address)
-	if err != nil {
+	if err := socket.Reach(ctx, t.Address); err != nil {
 		return nil, 0, driver.Unconnected(err)
 	}
-	probe.Close()
+	var err error
 	c.session, err = config.CreateSession()
 	if err == nil {
 		return c, replicas, nil

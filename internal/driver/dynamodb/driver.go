@@ -69,11 +69,9 @@ func (d *Driver) open(ctx context.Context, t driver.Target) (*conn, *driver.Erro
 	}
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
-	probe, err := socket.Dial(ctx, t.Address)
-	if err != nil {
+	if err := socket.Reach(ctx, t.Address); err != nil {
 		return nil, driver.Unconnected(err)
 	}
-	probe.Close()
 	c := &conn{
 		options: o, secret: t.Password, now: d.now, signer: signer.NewSigner(), url: "http://" + t.Address + "/",
 		credentials: aws.Credentials{AccessKeyID: t.User, SecretAccessKey: t.Password},

@@ -76,11 +76,9 @@ func open(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
 	}
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
-	probe, err := socket.Dial(ctx, t.Address)
-	if err != nil {
+	if err := socket.Reach(ctx, t.Address); err != nil {
 		return nil, driver.Unconnected(err)
 	}
-	probe.Close()
 	client, err := mongo.Connect(o)
 	if err != nil {
 		return nil, driver.Bad("%s", driver.Line(err.Error(), t.Password))

@@ -52,17 +52,7 @@ func (c conn) wait(ctx context.Context) bool {
 	if c.most > c.least {
 		d += time.Duration(rand.Int64N(int64(c.most - c.least)))
 	}
-	if d == 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return driver.Sleep(ctx, d)
 }
 
 // Do succeeds. Captured values are the request's first parameters.

@@ -141,12 +141,7 @@ func (d *database) rest(ctx context.Context) {
 	if !d.vu.InLoop() {
 		return
 	}
-	t := time.NewTimer(min(d.pool.Rest(), time.Second))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	driver.Sleep(ctx, min(d.pool.Rest(), time.Second))
 }
 
 // link is the connection for the next request: the transaction's, or a free one.

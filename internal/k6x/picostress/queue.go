@@ -145,7 +145,7 @@ func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value
 		failure = i.over(ctx, link, r, args, &call)
 		pool.Give(link)
 	} else if i.vu.InLoop() {
-		defer rest(ctx, min(pool.Rest(), time.Second))
+		defer driver.Sleep(ctx, min(pool.Rest(), time.Second))
 	}
 	if failure != nil {
 		call.Class, call.Code, call.Text, call.Cut = failure.Class, failure.Code, failure.Text, ctx.Err() != nil
@@ -192,14 +192,4 @@ func (i *instance) number(name string) int {
 		i.numbers[name] = n
 	}
 	return n
-}
-
-// rest waits, unless the iteration ends.
-func rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -25,7 +25,7 @@ func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 		x.failure, x.end = failure, i.vu.Run.Now()
 		i.note(x)
 		if i.vu.InLoop() { // or the script would turn as fast as it can while the server is away
-			sleep(ctx, min(n.rest(), time.Second))
+			driver.Sleep(ctx, min(n.rest(), time.Second))
 		}
 		return nil, failure
 	}

@@ -95,7 +95,7 @@ func (n *node) revive() {
 		if !again {
 			return
 		}
-		if !sleep(n.pool.ctx, pause) {
+		if !driver.Sleep(n.pool.ctx, pause) {
 			return
 		}
 		n.mu.Lock()
@@ -116,17 +116,5 @@ func (n *node) settings() tarantool.Opts {
 	return tarantool.Opts{
 		Timeout: o.timeout, SkipSchema: true, Concurrency: o.concurrency,
 		RateLimit: o.rateLimit, RLimitAction: tarantool.RLimitAction(o.rateAction),
-	}
-}
-
-// sleep reports whether it wasn't interrupted.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
