@@ -142,6 +142,9 @@ func changeCell(x float64) cell.Cell {
 	if math.IsNaN(x) {
 		return cell.None()
 	}
+	if math.Abs(x) < 1e-9 { // what logarithms leave of nothing
+		x = 0
+	}
 	return cell.Figure(x, "change")
 }
 

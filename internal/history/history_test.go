@@ -68,7 +68,8 @@ func TestChanges(t *testing.T) {
 		"made good":                    {entries: steps(1000, 1000, 900, 1000), changes: 2, version: "v16"},
 		"made good in part":            {entries: steps(1000, 800, 900), changes: 2, fresh: true, version: "v8"},
 		"acknowledged":                 {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v8", Reason: "checksums"}}, changes: 1, version: "v8"},
-		"another acknowledged":         {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v9", Reason: "checksums"}}, changes: 1, fresh: true, version: "v8"},
+		"its neighbour acknowledged":   {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v7", Reason: "checksums"}}, changes: 1, version: "v8"},
+		"another acknowledged":         {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v10", Reason: "checksums"}}, changes: 1, fresh: true, version: "v8"},
 		"acknowledged of other series": {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v8", Series: "bikes", Reason: "x"}}, changes: 1, fresh: true, version: "v8"},
 		"too small":                    {entries: steps(1000, 980)},
 	} {

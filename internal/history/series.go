@@ -142,7 +142,7 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 		c := Change{ChangePoint: p, Version: s.Points[p.Index].Version, Previous: s.Points[p.Index-1].Version}
 		c.Worse = s.worse(p.Before, p.After)
 		for _, a := range acknowledged {
-			if a.Version == c.Version && (a.Series == "" || a.Series == s.Name) && (a.Metric == "" || a.Metric == s.Metric) {
+			if s.near(a.Version, p.Index) && (a.Series == "" || a.Series == s.Name) && (a.Metric == "" || a.Metric == s.Metric) {
 				c.Acknowledged = cmp.Or(a.Reason, "acknowledged")
 			}
 		}
@@ -152,6 +152,13 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 		c.Fresh = c.Worse && c.Acknowledged == "" && !good
 		s.Changes = append(s.Changes, c)
 	}
+}
+
+// near reports whether a version is the one at index, or next to it: metrics date the same change a
+// little apart.
+func (s *Series) near(version string, index int) bool {
+	at := slices.IndexFunc(s.Points, func(p Point) bool { return p.Version == version })
+	return at >= 0 && at >= index-1 && at <= index+1
 }
 
 // changePoints are those of a series. The same series has the same ones, also by permutations.

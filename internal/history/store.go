@@ -50,7 +50,7 @@ type Metric struct {
 // Acknowledged is a change that was looked at: a line of acknowledged.ndjson. Empty fields mean all.
 type Acknowledged struct {
 	Added   time.Time `json:"added"`
-	Version string    `json:"version"` // where the change begins
+	Version string    `json:"version"` // where the change begins, or next to that
 	Series  string    `json:"series,omitempty"`
 	Metric  string    `json:"metric,omitempty"`
 	Reason  string    `json:"reason"`

@@ -236,7 +236,7 @@ func coverage(t *testing.T, seed uint64, n int, truth float64, draw func(r *rand
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 99))
 	covered := 0
-	const runs = 4000
+	const runs = 1500
 	for range runs {
 		v := make([]float64, n)
 		for i := range v {

@@ -1,0 +1,139 @@
+package acceptance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A server that becomes a quarter slower is caught, and one that stays the same isn't, from four runs
+// each: on PostgreSQL, whose answers take 40 or 50 ms of sleep, so that other work on the machine
+// doesn't decide.
+func TestSeededRegressionIsCaught(t *testing.T) {
+	t.Parallel()
+	server := postgres(t)
+	dir := t.TempDir()
+	plan := filepath.Join(dir, "plan.yml")
+	text := `config_name: seeded
+queries: [{name: work, sql: select seeded_work()}]
+load: [{closed: {sessions: 4, duration: 1s}}]
+`
+	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	side := func(name string, sleepMs int) (bundles []string) {
+		work := fmt.Sprintf("CREATE OR REPLACE FUNCTION seeded_work() RETURNS void LANGUAGE sql AS 'SELECT pg_sleep(%g)'", float64(sleepMs)/1000)
+		if err := server.exec(work); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			bundle := filepath.Join(dir, fmt.Sprint(name, i))
+			o := brunt(t, server.with("run", plan, "--quiet", "--interval", "100ms", "--bundle", bundle)...)
+			if o.code != 0 && o.code != 98 {
+				t.Fatalf("exit %d\n%s%s", o.code, o.out, o.err)
+			}
+			bundles = append(bundles, bundle)
+		}
+		return bundles
+	}
+	before, again, after := side("before", 40), side("again", 40), side("after", 50)
+	compared := func(base, candidate []string) (code int, rate string) {
+		// How busy this machine is isn't what is tested.
+		args := append([]string{"compare", "--anyway", "--tolerance", "8%", "--output", "json"}, base...)
+		o := brunt(t, append(append(args, "--"), candidate...)...)
+		var c struct {
+			Metrics []struct{ Metric, Verdict string }
+		}
+		if err := json.Unmarshal([]byte(o.out), &c); err != nil {
+			t.Fatalf("%v\n%s", err, o.out)
+		}
+		for _, m := range c.Metrics {
+			if m.Metric == "rate" {
+				rate = m.Verdict
+			}
+		}
+		return o.code, rate
+	}
+	if code, rate := compared(before, after); code != 97 || rate != "regression" {
+		t.Errorf("a quarter slower: exit %d, rate %s", code, rate)
+	}
+	if _, rate := compared(before, again); rate != "equivalent" {
+		t.Errorf("the same: rate %s", rate)
+	}
+	if _, rate := compared(after, before); rate != "improvement" {
+		t.Errorf("a quarter faster: rate %s", rate)
+	}
+	if o := brunt(t, "compare", "--anyway", before[0], after[0]); o.code != 0 || !strings.Contains(o.out, "between-run variance unknown") {
+		t.Errorf("one against one: exit %d\n%s", o.code, o.out)
+	}
+	o := brunt(t, append([]string{"intervals", "--anyway", "-p", "95"}, before...)...)
+	if o.code != 0 || !strings.Contains(o.out, "4 runs of seeded") || !strings.Contains(o.out, "at least 6 runs, there are 4") {
+		t.Errorf("exit %d\n%s", o.code, o.out)
+	}
+}
+
+// The ready workflow is YAML, and its gate works as it says: here on measured results, without the
+// servers of GitHub.
+func TestWorkflowGate(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../examples/ci/github-actions.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct{ Name, Run string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	script := ""
+	for _, s := range workflow.Jobs["compare"].Steps {
+		if s.Name == "Compare" {
+			script = s.Run
+		}
+	}
+	for candidate, want := range map[string]int{"after": 97, "again": 0} {
+		dir := workFolder(t)
+		results := filepath.Join(dir, "results")
+		if err := os.Mkdir(results, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i <= 6; i++ {
+			for from, to := range map[string]string{"before": "before", candidate: "after"} {
+				file := fmt.Sprintf("%s-%d.json", from, i)
+				data, err := os.ReadFile(filepath.Join("../../examples/ci/results", file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(results, fmt.Sprintf("%s-%d", to, i)), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// GitHub runs scripts so.
+		shell := exec.Command("bash", "-e", "-c", script)
+		shell.Dir = dir
+		shell.Env = append(os.Environ(), "PATH="+filepath.Join(dir, ".bin")+":"+os.Getenv("PATH"), roleVariable+"=brunt",
+			"GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
+		out, _ := shell.CombinedOutput()
+		if code := shell.ProcessState.ExitCode(); code != want {
+			t.Errorf("%s: exit %d, want %d\n%s", candidate, code, want, out)
+		}
+		summary, err := os.ReadFile(filepath.Join(dir, "summary.md"))
+		if err != nil || !strings.Contains(string(summary), "| response mean |") {
+			t.Errorf("%s: %v\n%s", candidate, err, summary)
+		}
+		report, err := os.ReadFile(filepath.Join(dir, "compare.xml"))
+		if err != nil || !strings.Contains(string(report), "<testsuite name=") {
+			t.Errorf("%s: %v\n%s", candidate, err, report)
+		}
+	}
+}
