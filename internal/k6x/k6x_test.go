@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -153,14 +154,20 @@ func TestResultsAreK6s(t *testing.T) {
 
 var figures = regexp.MustCompile(`[0-9.]+(ns|µs|ms|s|B|kB|MB|m|h)?|[ .]+`)
 
-// shape is a summary without its figures and what is aligned by them.
+// shape is a summary without its figures and what is aligned by them. VUs are shown only if the run was
+// under way when a second was over.
 func shape(text string) string {
+	text = regexp.MustCompile(`(?m)^ *vus(_max)?\..*\n`).ReplaceAllString(text, "")
 	return regexp.MustCompile(`#+`).ReplaceAllString(figures.ReplaceAllString(text, "#"), "#")
 }
 
 // compare requires the same metrics with the same counts; times differ from run to run.
 func compare(t *testing.T, got, want map[string]map[string]any) {
 	t.Helper()
+	for _, m := range []map[string]map[string]any{got, want} {
+		delete(m, "vus")
+		delete(m, "vus_max")
+	}
 	if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
 		t.Errorf("metrics %v, k6's are %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
@@ -378,4 +385,29 @@ func TestIntervalsAreExported(t *testing.T) {
 		t.Errorf("exported %q", all.String())
 	}
 	k6(t, "ours", script, "run", "-q", "-o", "brunt=exports=x", "SCRIPT").expect(t, 255, `no setting \"exports\"`)
+}
+
+// TestK6sOwnExamples runs the examples in k6's sources that need nothing from outside, and end soon, under
+// both.
+func TestK6sOwnExamples(t *testing.T) {
+	where, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "go.k6.io/k6/v2").Output()
+	if err != nil {
+		t.Fatalf("find k6's sources: %v", err)
+	}
+	dir := filepath.Join(strings.TrimSpace(string(where)), "examples")
+	for _, name := range []string{"base64", "crypto", "jwt", "logging", "experimental/csv-parse", "webcrypto/digest", "webcrypto/getRandomValues", "webcrypto/randomUUID"} {
+		script := filepath.Join(dir, filepath.FromSlash(name)+".js")
+		ours, real := k6(t, "ours", "", "run", "-q", script), k6(t, "real", "", "run", "-q", script)
+		if ours.code != real.code || said(ours.stderr) != said(real.stderr) {
+			t.Errorf("%s: exit code %d, k6's %d; it says\n%s\nk6\n%s", name, ours.code, real.code, said(ours.stderr), said(real.stderr))
+		}
+		if got, want := shape(ours.stdout), shape(real.stdout); got != want {
+			t.Errorf("%s: the summary differs:\n%s\nk6's:\n%s", name, got, want)
+		}
+	}
+}
+
+// said is what a script has logged, without times and what is drawn at random.
+func said(stderr string) string {
+	return regexp.MustCompile(`time="[^"]*"|[0-9a-f-]{36}|[0-9][0-9,.]*`).ReplaceAllString(stderr, "#")
 }
