@@ -41,7 +41,6 @@ type Server struct {
 
 	mu       sync.Mutex
 	run      *record.Run // as it began; nil before
-	plan     []byte
 	tally    *measure.Tally
 	timeline *timeline.Timeline
 	cached   *cachedData

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// The stop button ends a run as one interrupt does: with a complete record and its report.
+func TestThePageEndsTheRun(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	plan := filepath.Join(home, "plan.yml")
+	if err := os.WriteFile(plan, []byte("queries: [{name: one, sql: select 1, weight: 1, think: 1ms}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(home, "bundle")
+	cmd := exec.Command("brunt", "rate", plan, "--proto", "sqlite", "--rate", "50", "--duration", "10m", "--ui", "--bundle", dir, "--quiet")
+	cmd.Dir = home
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	url := ""
+	lines := bufio.NewScanner(errs)
+	for url == "" && lines.Scan() {
+		if found := regexp.MustCompile(`follow the run at (http://\S+)`).FindStringSubmatch(lines.Text()); found != nil {
+			url = found[1]
+		}
+	}
+	get := func(path string) []byte {
+		answer, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	token := regexp.MustCompile(`"token":"([0-9a-f]{32})"`).FindSubmatch(get(""))
+	if token == nil {
+		t.Fatal("no token on the page")
+	}
+	// Stopped before its load began, a run would leave no record.
+	for deadline := time.Now().Add(time.Minute); !bytes.Contains(get("data"), []byte(`"start":[0`)); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no interval after a minute")
+		}
+	}
+	req, err := http.NewRequest(http.MethodPost, url+"stop", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Brunt-Token", string(token[1]))
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil || answer.StatusCode != http.StatusAccepted {
+		t.Fatalf("%v, %v", answer, err)
+	}
+	_ = answer.Body.Close()
+	said, _ := io.ReadAll(errs)
+	cmd.Wait()
+	run, _, _ := recorded(t, dir)
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !run.Complete || !run.Interrupted {
+		t.Errorf("exit %d, complete %v, interrupted %v: %s", code, run.Complete, run.Interrupted, said)
+	}
+}
