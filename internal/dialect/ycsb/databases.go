@@ -72,10 +72,10 @@ type Batcher interface {
 // DocumentStore is a Store whose reads capture a whole document; see DocumentSlot.
 type DocumentStore interface{ Documents() bool }
 
-// Walker is a Store that can go from record to record: Next captures the key and the fields of the
-// first record from a key on, or after it.
-type Walker interface {
-	Next(fields []string, after bool) []Request
+// Lister is a Store whose scans don't return keys: List does, as the first column, and takes a key and a
+// count as scans do.
+type Lister interface {
+	List(fields []string) []Request
 }
 
 // Databases are all databases. To add one, write a function like those listed here, in a file of

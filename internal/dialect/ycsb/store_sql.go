@@ -59,17 +59,9 @@ func (q *sqlStore) Scan(fields []string) []Request {
 	return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY >= $1%s LIMIT $2", strings.Join(fields, ","), q.table(), q.order), KeySlot, CountSlot)
 }
 
-// Next reads the first record from a key on, or after it.
-func (q *sqlStore) Next(fields []string, after bool) []Request {
-	compare := ">="
-	if after {
-		compare = ">"
-	}
-	r := sqlRequest(fmt.Sprintf("SELECT YCSB_KEY,%s FROM %s WHERE YCSB_KEY %s $1 ORDER BY YCSB_KEY LIMIT 1", strings.Join(fields, ","), q.table(), compare), KeySlot)
-	for i := range len(fields) + 1 {
-		r[0].Capture = append(r[0].Capture, driver.Capture{Column: i})
-	}
-	return r
+// List asks for records from a key on, in the keys' order, with their keys first.
+func (q *sqlStore) List(fields []string) []Request {
+	return sqlRequest(fmt.Sprintf("SELECT YCSB_KEY,%s FROM %s WHERE YCSB_KEY >= $1 ORDER BY YCSB_KEY LIMIT $2", strings.Join(fields, ","), q.table()), KeySlot, CountSlot)
 }
 
 func (q *sqlStore) Insert(fields []string) []Request {

@@ -127,8 +127,7 @@ func present(captured []gen.Value) bool {
 
 const rule = "--------------------------------"
 
-// scan prints records from a key on: all that the driver tells of one answer or, where the store is
-// asked in SQL, one after the other.
+// scan prints records from a key on.
 func (sh *shell) scan(key, count string, fields []string) {
 	n, err := strconv.ParseInt(count, 10, 32)
 	if err != nil || n < 0 {
@@ -138,14 +137,13 @@ func (sh *shell) scan(key, count string, fields []string) {
 	if len(fields) == 0 {
 		fields = sh.job.Settings.Fields
 	}
-	shown := int64(0)
-	if w, ok := sh.job.Store.(ycsb.Walker); ok {
-		shown, err = sh.walk(w, key, n, fields)
-	} else if n > 0 {
-		// All fields are asked for: stores give the key only beside all of them.
-		_, err = sh.ask(sh.job.Store.Scan(sh.job.Settings.Fields), content{key: key, count: n}, func(columns []string, row []gen.Value) {
-			shown++
-			sh.heading(shown, row[0].B)
+	shown := 0
+	if n > 0 {
+		_, err = sh.ask(sh.listing(), content{key: key, count: n}, func(columns []string, row []gen.Value) {
+			if shown++; shown == 1 {
+				fmt.Fprintln(sh.out, rule)
+			}
+			fmt.Fprintf(sh.out, "Record %d %s\n", shown, row[0].B)
 			for _, f := range fields {
 				at := slices.IndexFunc(columns[1:], func(c string) bool { return strings.EqualFold(c, f) }) + 1
 				if at > 0 && row[at].Kind != gen.Null {
@@ -165,27 +163,14 @@ func (sh *shell) scan(key, count string, fields []string) {
 	}
 }
 
-// heading begins a scan's record.
-func (sh *shell) heading(number int64, key []byte) {
-	if number == 1 {
-		fmt.Fprintln(sh.out, rule)
+// listing are the requests for records and their keys. All fields are asked for: some stores give the key
+// only beside all of them.
+func (sh *shell) listing() []ycsb.Request {
+	all := sh.job.Settings.Fields
+	if l, ok := sh.job.Store.(ycsb.Lister); ok {
+		return l.List(all)
 	}
-	fmt.Fprintf(sh.out, "Record %d %s\n", number, key)
-}
-
-// walk goes from record to record.
-func (sh *shell) walk(w ycsb.Walker, from string, n int64, fields []string) (shown int64, err error) {
-	key, after := from, false
-	for ; shown < n; shown++ {
-		reply, err := sh.ask(w.Next(fields, after), content{key: key, fields: fields}, nil)
-		if err != nil || !present(reply.Captured) {
-			return shown, err
-		}
-		key, after = string(reply.Captured[0].B), true
-		sh.heading(shown+1, reply.Captured[0].B)
-		sh.record(fields, reply.Captured[1:])
-	}
-	return shown, nil
+	return sh.job.Store.Scan(all)
 }
 
 // write inserts or updates a record.
