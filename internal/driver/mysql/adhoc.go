@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 )
 
 var _ driver.AdHoc = (*conn)(nil)
@@ -15,13 +16,6 @@ func (c *conn) Add(ctx context.Context, req *driver.Request) error {
 		refused.Text = "request \"" + req.Name + "\": " + refused.Text
 		return refused
 	}
-	if req.ID == len(c.statements) {
-		c.statements = append(c.statements, st)
-		return nil
-	}
-	if old := c.statements[req.ID].Prepared; old != nil {
-		_ = old.Close() // it isn't used again
-	}
-	c.statements[req.ID] = st
+	c.statements = sqlconn.Put(c.statements, req.ID, st, func(old *statement) { old.Close() })
 	return nil
 }

@@ -180,8 +180,6 @@ func (l *loader) prepare(ctx context.Context, rows uint64) error {
 }
 
 func (l *loader) close() {
-	if l.statement.Prepared != nil {
-		l.statement.Prepared.Close()
-	}
+	l.statement.Close()
 	l.statement, l.size = Statement{}, 0
 }

@@ -47,6 +47,23 @@ func (st *Statement) Prepare(ctx context.Context, c Connection) error {
 	return err
 }
 
+// Close releases the statement, if it is prepared.
+func (st *Statement) Close() {
+	if st.Prepared != nil {
+		_ = st.Prepared.Close() // it isn't used again
+	}
+}
+
+// Put puts a session's statement at the end of those that it has, or in the place of one, which is closed.
+func Put[S any](all []S, at int, st S, close func(old *S)) []S {
+	if at == len(all) {
+		return append(all, st)
+	}
+	close(&all[at])
+	all[at] = st
+	return all
+}
+
 // Exec sends the statement, which returns no rows.
 func (st *Statement) Exec(ctx context.Context, c Connection, args []sqldriver.NamedValue) (sqldriver.Result, error) {
 	if st.Prepared != nil {

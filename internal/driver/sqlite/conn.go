@@ -190,9 +190,7 @@ func (c *conn) Close() error {
 		return nil
 	}
 	for i := range c.statements {
-		if p := c.statements[i].Prepared; p != nil {
-			p.Close()
-		}
+		c.statements[i].Close()
 	}
 	return c.session.Close()
 }
