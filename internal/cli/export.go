@@ -138,7 +138,7 @@ func (l *live) start(run *record.Run, dir string) error {
 
 // finish puts into the record what was seen, and what couldn't be sent.
 func (l *live) finish(run *record.Run, load *workload.Workload) {
-	inspections, troubles := l.database.Finish(record.OS{}, l.dir, load)
+	inspections, troubles := l.database.Finish(l.hard, record.OS{}, l.dir, load)
 	run.Inspections = append(run.Inspections, inspections...)
 	run.Warnings = append(run.Warnings, troubles...)
 	watched, warnings := l.watcher.Finish()

@@ -175,8 +175,8 @@ func (s *server) timed(ask func(context.Context) error) time.Duration {
 
 // Finish ends the sampling, looks closer, and returns what each server said, with warnings of what went
 // wrong. It comes after the last interval. Whole inspections go into the bundle's folder, "" if none is
-// kept.
-func (w *Watch) Finish(fsys record.FS, bundle string, load *workload.Workload) ([]record.Inspection, []record.Warning) {
+// kept. When hard is closed, looking closer ends.
+func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string, load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
 	about := Load{Operations: operations(load, w.counts), Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
@@ -188,6 +188,13 @@ func (w *Watch) Finish(fsys record.FS, bundle string, load *workload.Workload) (
 		duration := time.Since(s.begun)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		go func() {
+			select {
+			case <-hard:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
 		found, err := s.inspector.End(ctx, s.phase, about)
 		cancel()
 		if err == nil {

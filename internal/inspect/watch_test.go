@@ -69,7 +69,7 @@ func TestPhasesEndAtSnapshots(t *testing.T) {
 			d.wait("snapshot")
 		}
 	}
-	out, warnings := w.Finish(record.Nowhere{}, "", nil)
+	out, warnings := w.Finish(nil, record.Nowhere{}, "", nil)
 	want := []string{"begin", "snapshot", "mark warm", "snapshot", "end load"}
 	if !slices.Equal(d.notes, want) || len(out) != 1 || len(warnings) != 0 {
 		t.Errorf("%q, want %q; %+v, %+v", d.notes, want, out, warnings)
@@ -83,7 +83,7 @@ func TestTroublesAreTold(t *testing.T) {
 	if err := w.Start(&record.Run{}); err == nil {
 		t.Error("begun")
 	}
-	if out, warnings := w.Finish(record.Nowhere{}, "", nil); len(out)+len(warnings) > 0 {
+	if out, warnings := w.Finish(nil, record.Nowhere{}, "", nil); len(out)+len(warnings) > 0 {
 		t.Errorf("%+v, %+v: it never began", out, warnings)
 	}
 	d.fails = nil
@@ -92,7 +92,7 @@ func TestTroublesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.fails = errors.New("no more")
-	if out, warnings := w.Finish(record.Nowhere{}, "", nil); len(out) != 1 || len(warnings) != 1 || warnings[0].ID != "inspect" {
+	if out, warnings := w.Finish(nil, record.Nowhere{}, "", nil); len(out) != 1 || len(warnings) != 1 || warnings[0].ID != "inspect" {
 		t.Errorf("%+v, %+v", out, warnings)
 	}
 }

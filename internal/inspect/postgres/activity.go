@@ -176,7 +176,7 @@ func joinPoints(p, o *record.ActivityPoint) {
 // locks adds a sample of who waits for whom.
 func (a *activity) locks(r *result) {
 	for i := range r.rows {
-		b := blocking{shorten(r.at(i, "waiting")), shorten(r.at(i, "holder")), r.at(i, "state"), r.at(i, "relation"), r.at(i, "lock")}
+		b := blocking{shorten(withoutSecrets(r.at(i, "waiting"))), shorten(withoutSecrets(r.at(i, "holder"))), r.at(i, "state"), r.at(i, "relation"), r.at(i, "lock")}
 		f := a.blocked[b]
 		if f == nil {
 			if len(a.blocked) >= 50*mostBlocked {

@@ -205,7 +205,8 @@ func columnOf(words []sqltext.Token) (alias, column string, ok bool) {
 	if len(words) != 3 || !words[1].IsSign(".") {
 		return "", "", false
 	}
-	return unquote(words[0]), unquote(words[2]), named(words[0]) && named(words[2])
+	alias, column = unquote(words[0]), unquote(words[2])
+	return alias, column, named(words[0]) && named(words[2]) && alias != "" && column != ""
 }
 
 func named(t sqltext.Token) bool { return t.Kind == sqltext.Word || t.Kind == sqltext.Quoted }

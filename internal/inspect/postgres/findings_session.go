@@ -129,6 +129,6 @@ func smallPools(c *caseFile) {
 		}
 		c.add(record.Finding{ID: FindPoolTooSmall, Severity: record.Serious, Subject: clientName(&p),
 			Evidence: fmt.Sprintf("all of its %d connections were at work in %s of the samples: requests wait for one", p.Max, units.Fraction(p.AllActive)),
-			Advice:   "a larger pool, as long as the server has cores to spare; brunt matrix finds the smallest that is enough"})
+			Advice:   "a larger pool, as long as the server has cores to spare; a campaign's matrix finds the smallest that is enough"})
 	}
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,25 @@ func TestPhasesAreKeptApart(t *testing.T) {
 	}
 	if !slices.ContainsFunc(in.Settings, func(s record.Setting) bool { return s.Name == "shared_buffers" && s.Value == "16MB" }) {
 		t.Errorf("settings: %+v", in.Settings)
+	}
+}
+
+// The server keeps the text of statements about roles as it was sent.
+func TestPasswordsInStatementsAreHidden(t *testing.T) {
+	d := newDatabase(t, counting(t))
+	in := d.inspected(d.repeat(1, "alter role current_user password 's3cretword'"))
+	all, err := json.Marshal(in)
+	if err != nil || strings.Contains(string(all), "s3cretword") || !strings.Contains(string(all), "password '***'") {
+		t.Errorf("%v: %s", err, all)
+	}
+}
+
+func TestIdleTransactionsAreTold(t *testing.T) {
+	for idle, want := range map[int64]int{int64(oldXact): 1, int64(oldXact) - 1: 0} {
+		c := &caseFile{inspection: &record.Inspection{Activity: record.ServerActivity{Clients: []record.ClientPool{{Application: "shop", LongestIdle: idle}}}}}
+		if idleTransactions(c); len(c.findings) != want {
+			t.Errorf("idle for %d ns: %+v", idle, c.findings)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/record"
+	"brunt/internal/secret"
 	"brunt/internal/sqltext"
 )
 
@@ -147,9 +148,25 @@ func (s *session) statementTexts(ctx context.Context, schema string) (map[string
 	}
 	out := make(map[string]string, len(r.rows))
 	for i := range r.rows {
-		out[r.at(i, "queryid")] = r.at(i, "query")
+		out[r.at(i, "queryid")] = withoutSecrets(r.at(i, "query"))
 	}
 	return out, nil
+}
+
+// withoutSecrets takes passwords out of a statement. The server keeps the values of those that change
+// roles, servers and subscriptions as they were written.
+func withoutSecrets(text string) string {
+	if !explainable(text) && hasWord(text, "PASSWORD") {
+		var b strings.Builder
+		for _, t := range sqltext.Split(text) {
+			if t.Kind == sqltext.Text {
+				t.Text = "'" + secret.Hidden + "'"
+			}
+			b.WriteString(t.Text)
+		}
+		text = b.String()
+	}
+	return secret.Text(text)
 }
 
 // statements are tallies for the record, whoever executed them, without the inspector's own. texts

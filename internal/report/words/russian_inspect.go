@@ -96,7 +96,7 @@ var russianFindings = map[string]string{
 	"requests then wait in the service, and cost less there":                                                                  "тогда запросы ждут в сервисе, где это дешевле",
 	"all of its %s connections were at work in %s of the samples: requests wait for one":                                      "все его соединения (%s) были заняты в %s замеров: запросы ждут свободного",
 	"a larger pool, as long as the server has cores to spare":                                                                 "больший пул, пока у сервера есть свободные ядра",
-	"brunt matrix finds the smallest that is enough":                                                                          "brunt matrix найдёт наименьший достаточный",
+	"a campaign's matrix finds the smallest that is enough":                                                                   "матрица кампании найдёт наименьший достаточный",
 	"discards %s": "отбрасывает %s", "all": "все", "counts the whole table": "считает всю таблицу", "skips what it reads": "пропускает прочитанное", "spills to disk": "пишет на диск",
 	"planned for %s rows, met %s": "ожидалось строк: %s, встретилось %s",
 	"the server doesn't count statements: which of them take its time isn't known":                                                                             "сервер не ведёт счёт запросам: какие из них занимают его время, неизвестно",
