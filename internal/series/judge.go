@@ -43,13 +43,7 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	if run.DurationNs > 0 {
 		r.Waited = float64(run.Health.SaturatedNs) / float64(run.DurationNs)
 	}
-	for i := range run.Watched {
-		for _, m := range run.Watched[i].Metrics {
-			if m.Unit == "cores" {
-				r.CPU += m.Mean
-			}
-		}
-	}
+	r.CPU = cores(run)
 	for i := range run.Thresholds {
 		if t := &run.Thresholds[i]; t.Unit == "ns" && t.Limit > 0 {
 			r.Strain = max(r.Strain, t.Value/record.Figure(t.Limit))
@@ -64,6 +58,25 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	}
 	r.settle(total.Offered, answered, o.Outstanding, base)
 	return r
+}
+
+// cores is what the watched processes and groups used; this machine as a whole, and the load itself, are
+// watched in every run and aren't meant. Of several figures of one source the greatest is the whole.
+func cores(run *record.Run) (sum float64) {
+	for i := range run.Watched {
+		w := &run.Watched[i]
+		if w.Source == "host" || w.Source == "load" {
+			continue
+		}
+		most := 0.0
+		for _, m := range w.Metrics {
+			if m.Unit == "cores" {
+				most = max(most, m.Mean)
+			}
+		}
+		sum += most
+	}
+	return sum
 }
 
 func figure(ns record.Ns) record.Figure {

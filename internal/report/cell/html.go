@@ -88,17 +88,25 @@ func (t *Table) htmlRows(out *bufio.Writer, l units.Language, rows [][]Cell) {
 			f := at(row, i)
 			switch {
 			case i == 0 && c.Left:
-				_, _ = fmt.Fprintf(out, "<th scope=\"row\" class=\"l depth%d %s\">%s</th>", min(f.Depth, 2), f.Mark, f.html(l))
+				_, _ = fmt.Fprintf(out, "<th scope=\"row\" class=\"l %sdepth%d %s\">%s</th>", wraps(c), min(f.Depth, 2), f.Mark, f.html(l))
 			case f.Unit == UnitBar:
 				_, _ = fmt.Fprintf(out, "<td class=\"bar\"><svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"%.2f\" height=\"10\"/></svg></td>", 100*f.Value)
 			default:
-				class := strings.TrimSpace(map[bool]string{true: "l ", false: ""}[c.Left] + string(f.Mark))
+				class := strings.TrimSpace(map[bool]string{true: "l ", false: ""}[c.Left] + wraps(c) + string(f.Mark))
 				_, _ = fmt.Fprintf(out, "<td class=\"%s\">%s</td>", class, f.html(l))
 			}
 		}
 		_, _ = out.WriteString("</tr>\n")
 	}
 	_, _ = out.WriteString("</tbody></table></div>\n")
+}
+
+// wraps is the class of columns whose texts take several lines.
+func wraps(c Column) string {
+	if c.Wrap {
+		return "w "
+	}
+	return ""
 }
 
 func left(c Column) string {

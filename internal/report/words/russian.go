@@ -1,7 +1,7 @@
 package words
 
 // russian is the catalogue of texts: English, which is the id, and Russian. Placeholders agree.
-var russian = joined(russianReport, russianPage, russianInspect, russianCompare, russianSeries)
+var russian = joined(russianSeries, russianReport, russianPage, russianInspect, russianCompare)
 
 // russianReport are the texts of reports; russian holds them too.
 var russianReport = map[string]string{
