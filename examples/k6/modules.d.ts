@@ -126,7 +126,7 @@ declare module "k6/x/datagen" {
     readonly count: number;
   }
   interface Module {
-    /** Begins getData() anew, of a seed or of the run's. */
+    /** Begins getData() anew, of a seed, BRUNT_SEED, or a fresh one. */
     generateData(options?: { seed?: number }): void;
     /** An id and a model of five letters and digits; no id comes twice. */
     getData(): { car_id: string; model: string };

@@ -4,6 +4,7 @@ package bind
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -65,9 +66,9 @@ func TestScriptsOwnExceptionsPass(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for call, want := range map[string]string{
-		"f('a', 1, [2])":                "a 1 [2]",
-		"f('a', 1)":                     "a 1 []",
-		"f('a', 1n, [])":                "a 1 []",
+		"f('a', 1, [2])":                "a 1 1",
+		"f('a', 1)":                     "a 1 0",
+		"f('a', 1n, [])":                "a 1 0",
 		"f('a', 1.5)":                   "argument 2 (n) is the number 1.5; give a whole number from 0 to 9",
 		"f('a', 10)":                    "argument 2 (n) is the number 10",
 		"f('a', 12345678901234567890n)": "argument 2 (n) is a BigInt",
@@ -83,7 +84,7 @@ func TestArguments(t *testing.T) {
 			o := a.Settings(3, "o", "time", "flag")
 			o.Time("time", 0)
 			o.Flag("flag", false)
-			return strings.TrimSpace(s + " " + a.At(1).String() + " [" + strings.Trim(a.At(2).String(), "undefined") + "]" + string(rune(n*0+32)) + strings.Repeat(" ", len(l)*0)), nil
+			return fmt.Sprint(s, " ", n, " ", len(l)), nil
 		}, call)
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", call, got, want)

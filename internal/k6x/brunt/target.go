@@ -38,7 +38,7 @@ const (
 // target (docs/plan.md), password, sessions and timeout. What is wrong with them the plan's reader says.
 func readTarget(a *bind.Args) *target {
 	t := &target{}
-	fields := map[string]any{}
+	var fields map[string]any
 	if text, ok := a.Plain(0).(string); ok {
 		fields = ofURL(a, text)
 	} else {

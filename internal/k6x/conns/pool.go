@@ -137,6 +137,9 @@ func (p *Pool) dial(ctx context.Context, first int) (*Link, *driver.Error) {
 		p.mu.Unlock()
 		return l, nil
 	}
+	if ctx.Err() != nil {
+		return nil, failure // which says nothing of the addresses
+	}
 	p.mu.Lock()
 	p.failures++
 	p.failure, p.next = failure, time.Now().Add(p.backoff.Reconnect(p.failures))
@@ -154,14 +157,14 @@ func (p *Pool) Rest() time.Duration {
 // Give takes a connection back.
 func (p *Pool) Give(l *Link) {
 	p.mu.Lock()
-	if l.Broken || p.ctx.Err() != nil {
+	done := l.Broken || p.ctx.Err() != nil
+	if done {
 		delete(p.open, l)
-		l.Broken = true
 	} else {
-		p.idle = append(p.idle, l)
+		p.idle = append(p.idle, l) // from here on it may be somebody else's
 	}
 	p.mu.Unlock()
-	if l.Broken {
+	if done {
 		_ = l.Conn.Close() // what is lost is lost
 	}
 	p.leave()

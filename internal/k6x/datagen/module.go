@@ -6,6 +6,8 @@
 package datagen
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"sync"
@@ -138,9 +140,20 @@ func car(seed uint64) (*source, error) {
 	return fromColumns([]column{{"car_id", id}, {"model", text}}, about{seed: seed, name: "cars"})
 }
 
-// generateData begins the article's data anew: of a seed, {seed: 7}, or else of the run's.
+// fresh is the run's seed, or any if it has none: the article's cars go into a table that may have those
+// of an earlier run.
+func (s *sources) fresh() uint64 {
+	if s.seed != 0 {
+		return s.seed
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // which never fails
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// generateData begins the article's data anew: of a seed, {seed: 7}, or else of a fresh one.
 func (i *instance) generateData(a *bind.Args) (any, error) {
-	o := readAbout(a, 0, i.seed)
+	o := readAbout(a, 0, i.fresh())
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
@@ -156,7 +169,7 @@ func (i *instance) generateData(a *bind.Args) (any, error) {
 func (i *instance) getData(*bind.Args) (any, error) {
 	s := i.cars.Load()
 	if s == nil {
-		made, err := car(i.seed)
+		made, err := car(i.fresh())
 		if err != nil {
 			return nil, fmt.Errorf("datagen.getData: %w", err)
 		}

@@ -5,6 +5,7 @@ package scripts_test
 import (
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 
 	"brunt/internal/testserver"
@@ -151,4 +152,23 @@ func TestGeneratedOnce(t *testing.T) {
 	}
 	ids("1")
 	ids("5")
+}
+
+// The article's cars are others in each run, unless a seed is given.
+func TestCarsOfRuns(t *testing.T) {
+	first := func(options string) string {
+		o := run(t, script(t, `
+			import datagen from "k6/x/datagen";
+			export function setup() { datagen.generateData(`+options+`) }
+			export default function () { console.log("car " + datagen.getData().car_id + ".") }`))
+		_, car, _ := strings.Cut(o.text, "car ")
+		car, _, _ = strings.Cut(car, ".")
+		return car
+	}
+	if a, b := first(""), first(""); len(a) != 5 || a == b {
+		t.Errorf("two runs begin with %q and %q", a, b)
+	}
+	if a, b := first("{seed: 7}"), first("{seed: 7}"); len(a) != 5 || a != b {
+		t.Errorf("two runs of one seed begin with %q and %q", a, b)
+	}
 }
