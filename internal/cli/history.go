@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,50 +75,90 @@ version is --version, or the commit that the current folder is at.`,
 	return cmd
 }
 
+// historyView is how a history is shown.
+type historyView struct {
+	options    history.Options
+	form, lang string
+	forms      []string
+}
+
+func (v *historyView) bind(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&v.form, "output", "text", "form of the result: "+strings.Join(v.forms, ", "))
+	fs.StringVar(&v.lang, "lang", string(units.English), "language of tables: en or ru")
+	fs.IntVar(&v.options.Window, "window", 50, "versions looked at together")
+	fs.Float64Var(&v.options.P, "max-p", 0.001, "greatest p-value of a change")
+	fs.IntVar(&v.options.Permutations, "permutations", 0, "test changes by so many permutations, such as 1000, in place of Student's t")
+	fs.Float64Var(&v.options.Magnitude, "magnitude", 0, "least relative change; 0 means the greater of 3 % and twice the spread of runs")
+}
+
+func (v *historyView) check() error {
+	o := &v.options
+	switch {
+	case !slices.Contains(v.forms, v.form):
+		return usage(fmt.Errorf("--output %s: use %s", v.form, strings.Join(v.forms, ", ")))
+	case o.Window < 4:
+		return usage(fmt.Errorf("--window %d: give at least 4 versions", o.Window))
+	case !(o.P > 0 && o.P < 1):
+		return usage(fmt.Errorf("--max-p %g: give a number between 0 and 1", o.P))
+	case o.Permutations < 0 || o.Permutations > 1e6:
+		return usage(fmt.Errorf("--permutations %d: give a number from 0 to 1000000", o.Permutations))
+	case !(o.Magnitude >= 0 && o.Magnitude < 10):
+		return usage(fmt.Errorf("--magnitude %g: give a share such as 0.05", o.Magnitude))
+	}
+	return nil
+}
+
 // newHistoryShow is history show, or history check, which ends with 97 where there is a fresh regression.
 func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.Command {
-	var o history.Options
-	var form, lang string
+	v := &historyView{forms: []string{"text", "json", "md", "csv", "html"}}
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show the history and where it changed", Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
+			if err := v.check(); err != nil {
+				return err
+			}
 			st := store()
-			all, damaged, err := st.Series(o)
+			all, damaged, err := st.Series(v.options)
 			if err != nil {
 				return usage(err)
 			}
 			if len(all) == 0 {
 				return usage(fmt.Errorf("there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
 			}
+			if len(damaged) > 0 {
+				fmt.Fprintf(s.err, "brunt: note: lines %v of the history can't be read and are left out\n", damaged)
+			}
 			code := exitPass
 			if check && history.Fresh(all) {
 				code = exitRegression
 			}
-			return coded(code, printHistory(s, form, lang, all, o, damaged, check))
+			return coded(code, v.print(s.out, all, check))
 		},
 	}
-	forms := "text, json, md, csv, html"
 	if check {
 		cmd.Use, cmd.Short = "check", "Look for regressions that nobody acknowledged; exit 97 if there are any"
-		forms = "text, json, md, csv, junit"
+		v.forms = []string{"text", "json", "md", "csv", "junit"}
 	}
-	cmd.Flags().StringVar(&form, "output", "text", "form of the result: "+forms)
-	cmd.Flags().StringVar(&lang, "lang", string(units.English), "language of tables: en or ru")
-	cmd.Flags().IntVar(&o.Window, "window", 50, "versions looked at together")
-	cmd.Flags().Float64Var(&o.P, "max-p", 0.001, "greatest p-value of a change")
-	cmd.Flags().IntVar(&o.Permutations, "permutations", 0, "test changes by so many permutations, such as 1000, in place of Student's t")
-	cmd.Flags().Float64Var(&o.Magnitude, "magnitude", 0, "least relative change; 0 means the greater of 3 % and twice the spread of runs")
-	check2 := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !strings.Contains(", "+forms+",", ", "+form+",") {
-			return usage(fmt.Errorf("--output %s: use %s", form, forms))
-		}
-		if o.Window < 4 || o.Permutations < 0 || o.Permutations > 1e6 || !(o.P > 0 && o.P < 1) || !(o.Magnitude >= 0 && o.Magnitude < 10) {
-			return usage(errors.New("--window must be at least 4, --max-p between 0 and 1, --magnitude a share such as 0.05, --permutations at most 1000000"))
-		}
-		return check2(cmd, args)
-	}
+	v.bind(cmd)
 	return cmd
+}
+
+// print prints series; of a check only what changed.
+func (v *historyView) print(w io.Writer, all []*history.Series, check bool) error {
+	switch v.form {
+	case "json":
+		return history.JSON(w, all)
+	case "junit":
+		return history.JUnit(w, all)
+	case "html":
+		l, err := units.ParseLanguage(v.lang)
+		if err != nil {
+			return usage(fmt.Errorf("--lang: %w", err))
+		}
+		return history.Page(w, l, all, v.options)
+	}
+	return writeTables(w, v.form, v.lang, func(l units.Language) []cell.Table { return history.Tables(l, all, v.options, check) })
 }
 
 func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Command {
@@ -171,25 +213,4 @@ func gitCommit(dir, message string) error {
 		}
 	}
 	return nil
-}
-
-// printHistory prints series; of a check only what changed.
-func printHistory(s *streams, form, lang string, all []*history.Series, o history.Options, damaged []int, check bool) error {
-	if len(damaged) > 0 {
-		fmt.Fprintf(s.err, "brunt: note: lines %v of the history can't be read and are left out\n", damaged)
-	}
-	switch form {
-	case "json":
-		return history.JSON(s.out, all)
-	case "junit":
-		return history.JUnit(s.out, all)
-	}
-	if form == "html" {
-		l, err := units.ParseLanguage(lang)
-		if err != nil {
-			return usage(fmt.Errorf("--lang: %w", err))
-		}
-		return history.Page(s.out, l, all, o)
-	}
-	return writeTables(s.out, form, lang, func(l units.Language) []cell.Table { return history.Tables(l, all, o, check) })
 }
