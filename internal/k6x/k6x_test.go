@@ -157,6 +157,7 @@ var figures = regexp.MustCompile(`[0-9.]+(ns|µs|ms|s|B|kB|MB|m|h)?|[ .]+`)
 // shape is a summary without its figures and what is aligned by them. VUs are shown only if the run was
 // under way when a second was over.
 func shape(text string) string {
+	text = regexp.MustCompile(`[kMG]B`).ReplaceAllString(text, "B")
 	text = regexp.MustCompile(`(?m)^ *vus(_max)?\..*\n`).ReplaceAllString(text, "")
 	return regexp.MustCompile(`#+`).ReplaceAllString(figures.ReplaceAllString(text, "#"), "#")
 }

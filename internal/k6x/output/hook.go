@@ -31,7 +31,22 @@ func (o *Output) newHook(all bool) *metrics.Metric {
 			o.trends.Fill(all)
 		}
 		o.ours.fill(all)
+		o.hooks.Add(-1)
 	}}}
+}
+
+// longestIngestion bounds how long the end of a run waits for k6's ingestion, which looks for samples 20
+// times a second.
+const longestIngestion = 5 * time.Second
+
+// waitForIngestion returns when k6 has ingested all samples, so that nobody uses its sinks.
+func (o *Output) waitForIngestion() {
+	if o.params.RuntimeOptions.NoThresholds.Bool && o.params.RuntimeOptions.SummaryMode.String == "disabled" {
+		return // k6 ingests nothing
+	}
+	for end := time.Now().Add(longestIngestion); o.hooks.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // withHook adds a sample of the hook to a container, and once a sample of each metric of ours, so that k6
@@ -48,5 +63,6 @@ func (o *Output) withHook(c metrics.SampleContainer) metrics.SampleContainer {
 	more := o.ours.first(at, tags)
 	all := make(metrics.Samples, 0, len(samples)+len(more)+1)
 	all = append(append(all, samples...), more...)
+	o.hooks.Add(1)
 	return append(all, metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: o.hook, Tags: tags}, Time: at})
 }

@@ -7,6 +7,7 @@ package output
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 
 	"go.k6.io/k6/v2/errext"
 	"go.k6.io/k6/v2/metrics"
@@ -28,6 +29,7 @@ type Output struct {
 	trends   *trend.Keeper // nil: k6 keeps all values
 	ours     *ourMetrics
 	hook     *metrics.Metric
+	hooks    atomic.Int64 // samples of hook that k6 hasn't ingested yet
 	rules    map[string]metrics.Thresholds
 	seen     map[string]*metrics.Metric // by name; those of rules have their values
 	ended    func(session.Outcome)
@@ -162,6 +164,7 @@ func (o *Output) Stop() error { return o.StopWithTestError(nil) }
 // StopWithTestError implements output.WithStopWithTestError. k6 has judged by then.
 func (o *Output) StopWithTestError(err error) error {
 	o.s.Settled()
+	o.waitForIngestion()
 	if o.trends != nil {
 		o.trends.Fill(true)
 	}
