@@ -52,9 +52,9 @@ func (s *shop) measure(context.Context, string) (*Runs, error) {
 		r := &result.Result{Program: "brunt", ID: fmt.Sprint(s.runs), Name: "x", LoadModel: "open", Verdict: "pass"}
 		ns := s.nsOf(s.indexes) * (1 + 0.004*float64(k))
 		for _, name := range []string{"response.avg", "response.p(50)", "response.p(95)", "response.p(99)"} {
-			r.Metrics = append(r.Metrics, result.Metric{Name: name, Unit: "ns", Better: result.Lower, Value: ns})
+			r.Add(name, "", ns)
 		}
-		r.Metrics = append(r.Metrics, result.Metric{Name: "rate", Unit: "per_s", Better: result.Higher, Value: 100})
+		r.Add("rate", "", 100)
 		out.Results = append(out.Results, r)
 	}
 	return out, nil
