@@ -212,9 +212,7 @@ func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
 
 // fixPart shows what was changed.
 func (d *document) fixPart(p *part, r *Result) {
-	for _, name := range append(slices.Clone(r.Fix.Files), r.Fix.Commands...) {
-		p.paragraphs = append(p.paragraphs, name)
-	}
+	p.paragraphs = slices.Concat(p.paragraphs, r.Fix.Files, r.Fix.Commands)
 	if len(r.Fix.Proposals) == 0 {
 		return
 	}
