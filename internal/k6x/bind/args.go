@@ -25,9 +25,6 @@ type Args struct {
 // Err is the first fault; it must be looked at before anything is done with what was read.
 func (a *Args) Err() error { return a.err }
 
-// Len is how many arguments there are.
-func (a *Args) Len() int { return len(a.values) }
-
 // At is an argument as it is; undefined if it isn't there.
 func (a *Args) At(i int) sobek.Value {
 	if i < len(a.values) && a.values[i] != nil {
@@ -199,9 +196,6 @@ type Settings struct {
 
 // Has reports whether a setting is given.
 func (s *Settings) Has(key string) bool { return s.values[key] != nil }
-
-// Any is a setting as it is.
-func (s *Settings) Any(key string) any { return s.values[key] }
 
 func (s *Settings) wrong(key, want string) {
 	s.args.Failf("%s: %q is %v; give %s", s.what, key, s.values[key], want)
