@@ -412,3 +412,21 @@ func TestK6sOwnExamples(t *testing.T) {
 func said(stderr string) string {
 	return regexp.MustCompile(`time="[^"]*"|[0-9a-f-]{36}|[0-9][0-9,.]*`).ReplaceAllString(stderr, "#")
 }
+
+func TestChecksAndTheScriptsMetricsAreRecorded(t *testing.T) {
+	o := k6(t, "ours", `import { check } from 'k6'; import { Trend, Counter } from 'k6/metrics';
+		const waiting = new Trend('waiting', true), things = new Counter('things');
+		export const options = {iterations: 4};
+		export default () => { check(__ITER, {even: (i) => i % 2 === 0}); waiting.add(10 * __ITER); things.add(2); };`, "run", "-q", "SCRIPT")
+	o.expect(t, 0)
+	run := o.run(t)
+	got := map[string]record.WatchedMetric{}
+	for _, w := range run.Watched {
+		for _, m := range w.Metrics {
+			got[w.Source+" "+m.Name] = m
+		}
+	}
+	if got["k6 check even"].Mean != 0.5 || got["k6 things"].Last != 8 || got["k6 waiting"].Max != 0.03 || got["k6 waiting"].Mean != 0.015 || got["k6 iterations"].Last != 4 {
+		t.Errorf("%+v", run.Watched)
+	}
+}

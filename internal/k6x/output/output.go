@@ -29,6 +29,7 @@ type Output struct {
 	trends   *trend.Keeper // nil: k6 keeps all values
 	ours     *ourMetrics
 	hook     *metrics.Metric
+	checks   map[string]*checked
 	hooks    atomic.Int64 // samples of hook that k6 hasn't ingested yet
 	rules    map[string]metrics.Thresholds
 	seen     map[string]*metrics.Metric // by name; those of rules have their values
@@ -48,7 +49,7 @@ func New(s *session.Session, ended func(session.Outcome)) output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		o := &Output{
 			s: s, params: p, requests: newRequests(s), ours: &ourMetrics{s: s}, ended: ended,
-			seen: map[string]*metrics.Metric{}, driven: map[string]bool{},
+			seen: map[string]*metrics.Metric{}, checks: map[string]*checked{}, driven: map[string]bool{},
 		}
 		if boundable(&p) {
 			o.trends = trend.NewKeeper()
@@ -146,6 +147,8 @@ func (o *Output) take(s *metrics.Sample) bool {
 	case metrics.DroppedIterationsName:
 		scenario, _ := s.Tags.Get(metrics.TagScenario.String())
 		o.s.Dropped(scenario, uint64(s.Value))
+	case metrics.ChecksName:
+		o.check(s)
 	case metrics.HTTPReqDurationName, metrics.GRPCReqDurationName:
 		o.requests.take(s)
 	}
@@ -169,7 +172,7 @@ func (o *Output) StopWithTestError(err error) error {
 		o.trends.Fill(true)
 	}
 	o.ours.fill(true)
-	out := session.Outcome{Thresholds: o.thresholds()}
+	out := session.Outcome{Thresholds: o.thresholds(), Watched: o.watched()}
 	if err != nil {
 		out.Why, _, _ = strings.Cut(err.Error(), "\n")
 		var code errext.HasExitCode

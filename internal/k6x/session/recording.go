@@ -135,6 +135,7 @@ type Outcome struct {
 	Code       int // that k6 exits with
 	Why        string
 	Thresholds []record.Threshold
+	Watched    record.Watched // checks, iterations, and the script's own metrics
 }
 
 // The exit codes of k6 that say something of the result.
@@ -170,6 +171,9 @@ func (s *Session) Close(o Outcome) error {
 	}
 	run.Failures = s.bundle.Failures()
 	run.Thresholds = o.Thresholds
+	if len(o.Watched.Metrics) > 0 {
+		run.Watched = append(run.Watched, o.Watched)
+	}
 	verdict.Judge(run, tally.Total())
 	s.judge(run)
 	err = errors.Join(err, s.bundle.Finish(run))
