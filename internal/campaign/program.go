@@ -132,7 +132,7 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	if len(p.Addresses) > 0 && !s.Schema {
 		load.Target.Addresses = nil
 		for _, a := range p.Addresses {
-			load.Target.Addresses = append(load.Target.Addresses, p.expand(a, nil))
+			load.Target.Addresses = append(load.Target.Addresses, p.expand(a))
 		}
 	}
 	s.Load = load
@@ -169,8 +169,8 @@ func (p *Program) Note() string {
 }
 
 // expand replaces ${NAME} in a text by a setting, or by the environment's value.
-func (p *Program) expand(text string, settings []planfile.Setting) string {
-	return os.Expand(text, func(name string) string { return p.variable(name, settings) })
+func (p *Program) expand(text string) string {
+	return os.Expand(text, func(name string) string { return p.variable(name, nil) })
 }
 
 func (p *Program) variable(name string, settings []planfile.Setting) string {

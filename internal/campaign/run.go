@@ -267,10 +267,10 @@ func (c *Campaign) conduct(s *Step, inspect bool) series.Conduct {
 		}
 		run := Run{Order: o, Dir: dir, Extra: map[string]string{"campaign": c.Name, "step": s.ID()}}
 		if inspect && c.Inspect != "" {
-			run.Inspect = c.expand(c.Inspect, nil)
+			run.Inspect = c.expand(c.Inspect)
 		}
 		for _, w := range c.Watch {
-			run.Watch = append(run.Watch, c.expand(w, nil))
+			run.Watch = append(run.Watch, c.expand(w))
 		}
 		if c.service.cmd != nil {
 			run.Watch = append(run.Watch, fmt.Sprintf("tree:%d", c.service.cmd.Process.Pid))

@@ -21,7 +21,7 @@ import (
 
 // database opens what the campaign's SQL goes to. build lets the advisor try indexes by building them.
 func (c *Campaign) database(ctx context.Context, build bool) (inspect.Database, error) {
-	return servers.Open(ctx, c.expand(c.Inspect, nil), build)
+	return servers.Open(ctx, c.expand(c.Inspect), build)
 }
 
 // query asks the database, for probes.
@@ -44,7 +44,7 @@ func (c *Campaign) scripts(ctx context.Context, files []string) error {
 	}
 	defer db.Close()
 	for _, name := range files {
-		path := c.expand(name, nil)
+		path := c.expand(name)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(c.Folder, path)
 		}

@@ -64,6 +64,24 @@ func (f *campaignFlags) language() (units.Language, error) {
 	return l, nil
 }
 
+// program reads a campaign's file with its plans, and the language of reports.
+func (f *campaignFlags) program(s *streams, path string) (*campaign.Program, units.Language, error) {
+	l, err := f.language()
+	if err != nil {
+		return nil, l, err
+	}
+	text, err := campaign.ReadFile(path)
+	if err != nil {
+		return nil, l, usage(err)
+	}
+	p, err := campaign.Parse(path, text, f.scale, s.readPlan)
+	if err != nil {
+		return nil, l, usage(err)
+	}
+	p.Anyway = f.anyway
+	return p, l, nil
+}
+
 func newCampaignRun(s *streams) *cobra.Command {
 	f := &campaignFlags{}
 	cmd := &cobra.Command{
@@ -75,19 +93,10 @@ brunt campaign resume goes on with it.`,
 		Example: "  brunt campaign run book.yml\n  brunt campaign run book.yml --time-scale 0.01",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := f.language()
+			p, l, err := f.program(s, args[0])
 			if err != nil {
 				return err
 			}
-			text, err := campaign.ReadFile(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			p, err := campaign.Parse(args[0], text, f.scale, s.readPlan)
-			if err != nil {
-				return usage(err)
-			}
-			p.Anyway = f.anyway
 			dir := f.record.dir
 			if dir == "" {
 				if dir, err = series.NewFolder(f.record.root, "", p.Name+"-campaign", time.Now()); err != nil {
@@ -130,17 +139,9 @@ func newCampaignPlan(s *streams) *cobra.Command {
 		Example: "  brunt campaign plan book.yml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := f.language()
+			p, l, err := f.program(s, args[0])
 			if err != nil {
 				return err
-			}
-			text, err := campaign.ReadFile(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			p, err := campaign.Parse(args[0], text, f.scale, s.readPlan)
-			if err != nil {
-				return usage(err)
 			}
 			o := looks(s.out)
 			return cell.WriteText(s.out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))

@@ -1,18 +1,10 @@
 package series
 
 import (
-	"time"
-
-	"brunt/internal/plan"
 	"brunt/internal/report/cell"
 	"brunt/internal/report/words"
 	"brunt/internal/units"
 )
-
-// MatrixReport is the report of a comparison of settings that began then.
-func MatrixReport(p *plan.Plan, log *MatrixLog, began time.Time) *Report {
-	return &Report{Kind: "matrix", Name: p.Name, Started: began, Matrix: log}
-}
 
 // FigureCell is a value of a figure that ParseFigure names.
 func FigureCell(by string, v float64) cell.Cell {
