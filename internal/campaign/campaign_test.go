@@ -197,10 +197,31 @@ func TestKilledInEachStep(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
 		}
 	}
-	bundles, _ := filepath.Glob(filepath.Join(dir, "*", "*", record.RunFile))
-	if len(bundles) < 2+4+2+2 {
-		t.Errorf("only %d bundles: %v", len(bundles), bundles)
+	for i := range c.results {
+		for _, bundle := range bundlesOf(&c.results[i]) {
+			if o, err := series.Read(record.OS{}, bundlePath(dir, &c.results[i], bundle)); err != nil || o.Run.Interrupted {
+				t.Errorf("step %s: bundle %s: %v", c.results[i].ID, bundle, err)
+			}
+		}
 	}
+}
+
+// bundlesOf are the bundles that a result names.
+func bundlesOf(r *Result) (all []string) {
+	if r.Trial != nil {
+		all = append(all, r.Trial.Dir)
+	}
+	if r.Search != nil {
+		for i := range r.Search.Trials {
+			all = append(all, r.Search.Trials[i].Dir)
+		}
+	}
+	if r.Matrix != nil {
+		for i := range r.Matrix.Cells {
+			all = append(all, r.Matrix.Cells[i].Dirs...)
+		}
+	}
+	return all
 }
 
 // killIn runs the campaign until a step has begun, and kills it.
