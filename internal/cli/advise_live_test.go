@@ -92,7 +92,10 @@ func TestInspectAndAdvise(t *testing.T) {
 	do(exitBadPlan, "advise", bundle)
 	do(exitBadPlan, "advise", "--inspect", "pg="+dsn, bundle, "--apply")
 	do(exitBadPlan, "run", plan, "--inspect", "mysql=x")
-	do(exitUnreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown", "--results", filepath.Join(dir, "results"))
+	do(exitUnreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown", "--results", filepath.Join(dir, "nothing"))
+	if left, _ := filepath.Glob(filepath.Join(dir, "nothing", "*")); len(left) > 0 {
+		t.Errorf("a run that never began left %q", left)
+	}
 	if strings.Contains(all.String(), "s3cretword") {
 		t.Error("the password was printed")
 	}

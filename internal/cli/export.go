@@ -120,6 +120,9 @@ func (f *liveFlags) inspectors() (*inspect.Watch, error) {
 // to be inspected can't be.
 func (l *live) start(run *record.Run, dir string) error {
 	l.dir = dir
+	if err := l.database.Start(run); err != nil {
+		return &runner.UnreachableError{Err: err}
+	}
 	if l.exports {
 		l.exporter.Start(run)
 	}
@@ -129,9 +132,6 @@ func (l *live) start(run *record.Run, dir string) error {
 	}
 	if err := l.watcher.Start(fsys, dir); err != nil {
 		run.Warnings = append(run.Warnings, record.Warning{ID: "watch-record", Text: "nothing is watched: " + err.Error()})
-	}
-	if err := l.database.Start(run); err != nil {
-		return &runner.UnreachableError{Err: err}
 	}
 	return nil
 }
