@@ -20,7 +20,7 @@ import (
 const fullRows = 1_000_000
 
 // programme starts PostgreSQL and has brunt run the campaign, which fills the table and starts this
-// program again as the service.
+// program again as the service. Further arguments are brunt campaign run's.
 func programme(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("book programme", flag.ContinueOnError)
 	brunt := flags.String("brunt", "bin/brunt", "the brunt to run")
@@ -61,8 +61,9 @@ func programme(ctx context.Context, args []string) error {
 	if err := extend(ctx, dsn); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, program, "campaign", "run", filepath.Join(work, "campaign.yml"),
-		"--time-scale", strconv.FormatFloat(*scale, 'g', -1, 64), "--results", filepath.Join(*results, "campaign"))
+	run := []string{"campaign", "run", filepath.Join(work, "campaign.yml"),
+		"--time-scale", strconv.FormatFloat(*scale, 'g', -1, 64), "--results", filepath.Join(*results, "campaign")}
+	cmd := exec.CommandContext(ctx, program, append(run, flags.Args()...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
