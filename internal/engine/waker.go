@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"brunt/internal/driver"
 	"brunt/internal/tier"
 )
 
@@ -23,7 +24,7 @@ func (*waker) until(ctx context.Context, clock tier.Clock, at, spin int64) bool 
 			return true
 		}
 		if left > spin {
-			sleep(ctx, min(time.Duration(left-spin), 100*time.Millisecond))
+			driver.Sleep(ctx, min(time.Duration(left-spin), 100*time.Millisecond))
 		}
 	}
 	return false
