@@ -69,6 +69,7 @@ type Cell struct {
 type Bounds struct {
 	Low, High  float64
 	Confidence float64 // such as 0.95
+	Runs       bool    // it is of several runs, not of what varied within one
 	Correlated bool    // it was widened for autocorrelation and may still be too narrow
 	Why        string  // if not "", why there is no interval
 }
@@ -126,9 +127,9 @@ func (c Cell) Followed(text string) Cell {
 	return c
 }
 
-// Between returns c with its confidence interval.
+// Between returns c with its confidence interval over several runs.
 func (c Cell) Between(low, high, confidence float64) Cell {
-	c.Bounds = &Bounds{Low: low, High: high, Confidence: confidence}
+	c.Bounds = &Bounds{Low: low, High: high, Confidence: confidence, Runs: true}
 	return c
 }
 

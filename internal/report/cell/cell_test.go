@@ -47,6 +47,7 @@ TOTAL
 WARNINGS
   ! something is wrong
   ± 95 % confidence within this run; another run may differ by more
+  ± 95 % confidence over these runs
   ? its values depend on those before: widened, perhaps not enough
   * no interval: too few values
 `

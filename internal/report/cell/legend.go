@@ -11,7 +11,7 @@ import (
 
 // Legend explains the signs that the tables use beside their figures; "" if they use none.
 func Legend(l units.Language, tables ...Table) []string {
-	var confidence float64
+	var confidence, ofRuns float64
 	var correlated, refused bool
 	var reasons []string
 	for _, t := range tables {
@@ -24,6 +24,8 @@ func Legend(l units.Language, tables ...Table) []string {
 					if why := words.Sentence(l, c.Bounds.Why); why != "" && !slices.Contains(reasons, why) {
 						reasons = append(reasons, why)
 					}
+				case c.Bounds.Runs:
+					ofRuns = c.Bounds.Confidence
 				default:
 					confidence = c.Bounds.Confidence
 					correlated = correlated || c.Bounds.Correlated
@@ -34,6 +36,9 @@ func Legend(l units.Language, tables ...Table) []string {
 	var out []string
 	if confidence > 0 {
 		out = append(out, words.In(l, "± %s confidence within this run; another run may differ by more", l.Figure(fmt.Sprintf("%g %%", 100*confidence))))
+	}
+	if ofRuns > 0 {
+		out = append(out, words.In(l, "± %s confidence over these runs", l.Figure(fmt.Sprintf("%g %%", 100*ofRuns))))
 	}
 	if correlated {
 		out = append(out, words.In(l, "%s its values depend on those before: widened, perhaps not enough", signCorrelated))

@@ -20,6 +20,7 @@ var russianReport = map[string]string{
 	"of the samples kept: there were at least so many":                                                 "по сохранённым образцам: было не меньше",
 	"response time": "время отклика", "service time": "время обслуживания",
 	"± %s confidence within this run; another run may differ by more":   "± доверительный интервал %s внутри прогона; другой прогон может отличаться сильнее",
+	"± %s confidence over these runs":                                   "± доверительный интервал %s по этим прогонам",
 	"%s its values depend on those before: widened, perhaps not enough": "%s значения зависят от предыдущих: интервал расширен, возможно, недостаточно",
 	"%s no interval: %s": "%s без интервала: %s",
 
