@@ -54,7 +54,7 @@ func targetOf(t *testing.T, run *record.Run, address string) *record.Target {
 // addressLine is the line of an address in a report: done and the share that failed.
 func addressLine(t *testing.T, report, address string) (done, failed string) {
 	t.Helper()
-	m := regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(address) + ` +(\d+) +\S+ +(\S+) %`).FindStringSubmatch(report)
+	m := regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(address) + ` +(\d+) +\S+(?: [±*]\S*)? +(\S+) %`).FindStringSubmatch(report)
 	if m == nil {
 		t.Fatalf("no line of %s in\n%s", address, report)
 	}
