@@ -201,6 +201,9 @@ func (t *teller) fates() string {
 	if all.Unfinished > 0 {
 		s += t.say(" + %s in flight at the end", t.count(all.Unfinished))
 	}
+	if fates := all.OK + all.Failed + all.Dropped + all.Unfinished; fates > all.Offered {
+		s += t.say(", %s of them due in the warm-up", t.count(fates-all.Offered))
+	}
 	return s
 }
 

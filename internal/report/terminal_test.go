@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"brunt/internal/report/cell"
+
+	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -115,6 +118,19 @@ func TestWriteErrorsAreReported(t *testing.T) {
 	} {
 		if err == nil {
 			t.Errorf("%s: a broken pipe was not noticed", name)
+		}
+	}
+}
+
+// What fell due is what has a fate, also of arrivals that the warm-up left to the load.
+func TestFatesSayWhatFellDueBefore(t *testing.T) {
+	for offered, want := range map[uint64]string{
+		10: "7 ok + 2 failed + 1 unsent",
+		8:  "7 ok + 2 failed + 1 unsent, 2 of them due in the warm-up",
+	} {
+		run := &record.Run{Total: record.Operation{Counts: record.Counts{OK: 7, Failed: 2, Dropped: 1}, Offered: offered}}
+		if got := (&teller{run: run, l: units.English}).fates(); got != want {
+			t.Errorf("%d due: %q, want %q", offered, got, want)
 		}
 	}
 }
