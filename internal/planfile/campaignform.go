@@ -1,8 +1,6 @@
 package planfile
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -252,14 +250,6 @@ func languagesForm() form {
 func CampaignSchema() []byte {
 	d := &definitions{made: map[string]schema{}}
 	top := campaignForm().body(d)
-	top["$schema"], top["$id"], top["title"] = "https://json-schema.org/draft/2020-12/schema", "campaign.schema.json", "brunt campaign"
-	top["description"] = "Steps that find out what a service can take, and prove it."
-	top["$defs"] = d.made
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	// Maps, lists and plain values always have a form in JSON.
-	_ = e.Encode(top)
-	return out.Bytes()
+	top["title"], top["description"] = "brunt campaign", "Steps that find out what a service can take, and prove it."
+	return d.document(top, "campaign.schema.json")
 }

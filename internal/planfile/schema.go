@@ -16,9 +16,14 @@ type definitions struct{ made map[string]schema }
 func Schema() []byte {
 	d := &definitions{made: map[string]schema{}}
 	top := newFormat().body(d)
-	top["$schema"], top["$id"], top["title"] = "https://json-schema.org/draft/2020-12/schema", "plan.schema.json", "brunt plan"
+	top["title"], top["minProperties"] = "brunt plan", 1
 	top["description"] = "A load test: schema, operations, load and rules. A strict superset of Picostress configuration files."
-	top["$defs"], top["minProperties"] = d.made, 1
+	return d.document(top, "plan.schema.json")
+}
+
+// document is the text of a schema with the definitions that it refers to.
+func (d *definitions) document(top schema, id string) []byte {
+	top["$schema"], top["$id"], top["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, d.made
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)

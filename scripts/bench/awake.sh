@@ -17,35 +17,13 @@
 # Markdown tables.
 set -eu
 
-brunt=${BRUNT:-bin/brunt}
+. "$(dirname "$0")/postgres.sh"
 rate=${RATE:-300}
 seconds=${SECONDS_EACH:-10}
 closed_seconds=${CLOSED_SECONDS:-5}
-rounds=${ROUNDS:-5}
-sessions=${SESSIONS:-8}
 mode=${MODE:-on}
 port=${PORT:-18322}
-bin=${PG_BIN:-$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)}
-dir=$(mktemp -d)
-server=''
-
-# as_server COMMAND…: PostgreSQL refuses to run as root.
-as_server() {
-	if [ "$(id -u)" = 0 ]; then (cd / && setpriv --reuid postgres --regid postgres --clear-groups "$@"); else "$@"; fi
-}
-
-finish() {
-	if [ -n "$server" ]; then as_server "$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1 || true; fi
-	rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-if [ "$(id -u)" = 0 ]; then chown postgres "$dir"; fi
-as_server "$bin/initdb" -D "$dir/data" -U stress -A trust --no-sync >"$dir.log" 2>&1 || { cat "$dir.log" >&2; exit 1; }
-rm -f "$dir.log"
-as_server "$bin/pg_ctl" -D "$dir/data" -w -l "$dir/server.log" -o "-p $port -k '' -c listen_addresses=127.0.0.1 -c fsync=off" start >/dev/null
-server=$(head -1 "$dir/data/postmaster.pid")
+start_server "$port" "-c fsync=off"
 echo 'queries: [{name: one, sql: select 1, weight: 1}]' | tee "$dir/open.yml" >"$dir/closed.yml"
 echo "load: [{closed: {duration: ${closed_seconds}s}}]" >>"$dir/closed.yml"
 
@@ -57,11 +35,6 @@ run() {
 	"$brunt" "$@" -c "$dir/$load.yml" --proto pg -a "127.0.0.1:$port" -u stress --database postgres --vu "$sessions" \
 		--awake "$awake" --watch "tree:$server" --bundle "$bundle" --quiet >"$dir/out" 2>&1 || [ $? = 98 ] || { cat "$dir/out" >&2; exit 1; }
 	sleep 1
-}
-
-# one BUNDLE FIGURE [AFTER]: a figure of run.json, the first after the line that AFTER matches.
-one() {
-	awk -v key="\"$2\":" -v after="${3:-.}" '$0 ~ after { on = 1 } on && $1 == key { v = $2; gsub(/[",]/, "", v); print v; found = 1; exit } END { if (!found) print 0 }' "$1/run.json"
 }
 
 # column LOAD MODE SCALE FORMAT FIGURE [AFTER]: the median of a figure over the runs, and its range.

@@ -12,34 +12,11 @@
 # bin/brunt). Prints a Markdown table.
 set -eu
 
-brunt=${BRUNT:-bin/brunt}
+. "$(dirname "$0")/postgres.sh"
 seconds=${SECONDS_EACH:-20}
-rounds=${ROUNDS:-5}
-sessions=${SESSIONS:-8}
 scale=${SCALE:-10}
 port=${PORT:-18323}
-bin=${PG_BIN:-$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)}
-dir=$(mktemp -d)
-server=''
-
-# as_server COMMAND…: PostgreSQL refuses to run as root.
-as_server() {
-	if [ "$(id -u)" = 0 ]; then (cd / && setpriv --reuid postgres --regid postgres --clear-groups "$@"); else "$@"; fi
-}
-
-finish() {
-	if [ -n "$server" ]; then as_server "$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1 || true; fi
-	rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-
-if [ "$(id -u)" = 0 ]; then chown postgres "$dir"; fi
-as_server "$bin/initdb" -D "$dir/data" -U stress -A trust --no-sync >"$dir.log" 2>&1 || { cat "$dir.log" >&2; exit 1; }
-rm -f "$dir.log"
-as_server "$bin/pg_ctl" -D "$dir/data" -w -l "$dir/server.log" \
-	-o "-p $port -k '' -c listen_addresses=127.0.0.1 -c shared_preload_libraries=pg_stat_statements -c shared_buffers=256MB -c synchronous_commit=off" start >/dev/null
-server=$(head -1 "$dir/data/postmaster.pid")
+start_server "$port" "-c shared_preload_libraries=pg_stat_statements -c shared_buffers=256MB -c synchronous_commit=off"
 "$bin/pgbench" -i -q -s "$scale" -h 127.0.0.1 -p "$port" -U stress postgres >/dev/null 2>&1
 "$bin/psql" -q -h 127.0.0.1 -p "$port" -U stress postgres -c 'create extension pg_stat_statements'
 
@@ -75,11 +52,6 @@ run() {
 	"$brunt" run -c "$dir/$load.yml" --proto pg -a "127.0.0.1:$port" -u stress --database postgres --vu "$sessions" \
 		--watch "tree:$server" --bundle "$bundle" --quiet "$@" >"$dir/out" 2>&1 || [ $? = 98 ] || { cat "$dir/out" >&2; exit 1; }
 	sleep 1
-}
-
-# one BUNDLE FIGURE [AFTER]: a figure of run.json, the first after the line that AFTER matches.
-one() {
-	awk -v key="\"$2\":" -v after="${3:-.}" '$0 ~ after { on = 1 } on && $1 == key { v = $2; gsub(/[",]/, "", v); print v; found = 1; exit } END { if (!found) print 0 }' "$1/run.json"
 }
 
 # figures LOAD SIDE KIND: that figure of each run, a line a run, sorted.
