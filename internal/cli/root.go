@@ -145,7 +145,10 @@ func wrapArgs(c *cobra.Command) {
 			if err == nil || errors.As(err, &e) {
 				return err
 			}
-			return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
+				return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+			}
+			return usage(fmt.Errorf("%w: write %s %s; see %s --help", err, cmd.Parent().CommandPath(), cmd.Use, cmd.CommandPath()))
 		}
 	}
 	for _, sub := range c.Commands() {

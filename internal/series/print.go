@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"brunt/internal/report/cell"
 	"brunt/internal/report/words"
@@ -34,7 +35,7 @@ func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string, m
 	return fmt.Errorf("unknown output format %q; use text, json, md or csv", format)
 }
 
-// Tables are the report's tables in a language.
+// Tables are the report's tables in a language, those that say something.
 func (r *Report) Tables(l units.Language) (out []cell.Table) {
 	if r.Search != nil {
 		out = append(out, r.Search.tables(l)...)
@@ -48,5 +49,5 @@ func (r *Report) Tables(l units.Language) (out []cell.Table) {
 	if len(r.Runs) > 0 {
 		out = append(out, runsTable(l, r.Runs))
 	}
-	return out
+	return slices.DeleteFunc(out, func(t cell.Table) bool { return len(t.Rows)+len(t.Foot) == 0 })
 }
