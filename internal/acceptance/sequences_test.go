@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,6 +40,7 @@ func TestSequences(t *testing.T) {
 	for name, s := range stands {
 		t.Run(name, func(t *testing.T) {
 			t.Run("repeated", func(t *testing.T) { insertsOfRepeatedRuns(t, s) })
+			t.Run("uuids", func(t *testing.T) { uuidsOfRepeatedRuns(t, s) })
 			t.Run("foreign", func(t *testing.T) { sequenceAfterForeignTable(t, s) })
 		})
 	}
@@ -105,5 +107,64 @@ queries:
 	o := brunt(t, s.with("run", "--quiet", file(t, "plan.yml", strings.Replace(text, "table: foreign_log", "table: nowhere", 1)))...)
 	if o.code != 104 || !strings.Contains(o.err, "keys of table nowhere") {
 		t.Errorf("a table that isn't there: exit %d\n%s", o.code, o.err)
+	}
+}
+
+const orders = `
+config_name: ORDERS
+tables_schema:
+  - name: uuid_orders
+    row_count: 50
+    columns:
+      - {name: id, type: UUID, unique: true}
+      - {name: n, type: Integer, range: [1, 9]}
+    primary_keys: [id]
+queries:
+  - name: random
+    sql: insert into uuid_orders (id, n) values ($1, $2)
+    params: [{type: UUID}, {type: Integer, range: [1, 9]}]
+    weight: 1
+  - name: unique
+    sql: insert into uuid_orders (n, id) values ($1, $2)
+    params: [{type: Integer, range: [1, 9]}, {type: UUID, unique: true}]
+    weight: 1
+load:
+  - closed: {sessions: 4, operations: 100}
+`
+
+// A plan that inserts UUIDs can be run again on the rows of the runs before, and inserts the same ones into
+// the same tables.
+func uuidsOfRepeatedRuns(t *testing.T, s stand) {
+	var first []string
+	for attempt := range 2 {
+		path := file(t, "orders.yml", orders)
+		if up := brunt(t, s.with("schema", "up", "--quiet", "-c", path, "--checkpoint", t.TempDir()+"/load")...); up.code != 0 {
+			t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
+		}
+		for round := range 3 {
+			o := load(t, s.with("run", "--quiet", path)...)
+			if o.run.Total.Failed != 0 || o.run.Total.OK != 100 {
+				t.Fatalf("round %d: exit %d, %d succeeded, failures %+v\n%s", round, o.code, o.run.Total.OK, o.run.Failures, o.err)
+			}
+			if q := o.run.Sequences; len(q) != 1 || q[0].Rows == nil || *q[0].Rows != uint64(100*round) {
+				t.Errorf("round %d: the record says %+v", round, q)
+			}
+			path = o.dir + "/plan.yml"
+		}
+		rows := s.rows(t, "SELECT "+s.quote("id")+" FROM "+s.quote("uuid_orders")+" ORDER BY "+s.quote("id"))
+		if len(rows) != 350 || attempt == 1 && !slices.Equal(rows, first) {
+			t.Errorf("attempt %d: %d rows, others than before", attempt, len(rows))
+		}
+		first = rows
+		if attempt == 0 {
+			again := strings.ReplaceAll(orders, "type: UUID}", "type: UUID, start: range}")
+			again = strings.ReplaceAll(again, "{type: UUID, unique: true}]", "{type: UUID, unique: true, start: range}]")
+			if o := load(t, s.with("run", "--quiet", file(t, "again.yml", again))...); o.run.Total.OK != 0 || len(o.run.Sequences) != 0 {
+				t.Errorf("start: range inserted %d new keys", o.run.Total.OK)
+			}
+		}
+		if down := brunt(t, s.with("schema", "down", "-c", file(t, "down.yml", orders))...); down.code != 0 {
+			t.Fatalf("schema down: exit %d\n%s", down.code, down.err)
+		}
 	}
 }

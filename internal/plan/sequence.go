@@ -12,8 +12,8 @@ import (
 // Start is where a sequence of keys begins.
 type Start string
 
-// The starts. Unsaid, a sequence that an INSERT writes into an integer key of the plan's own tables
-// begins after what is there, and every other at the start of its range.
+// The starts. Unsaid, a sequence or UUIDs that an INSERT writes into a key of the plan's own tables begin
+// after what is there, and every other at the start of its range.
 const (
 	StartUnsaid Start = ""
 	StartRange  Start = "range" // at the start of its range, whatever the table holds
@@ -26,11 +26,14 @@ func (v *ValueSpec) IsSequence() bool {
 	return (v.Type == gen.TypeInteger || v.Type == gen.TypeUnsigned) && (v.Unique || v.Distribution == gen.Sequential)
 }
 
-// Follows returns the column after whose greatest value parameter k of a step begins; ok is false if
-// it begins at the start of its range.
+// renewable reports whether further runs can have values that the runs before didn't have.
+func (v *ValueSpec) renewable() bool { return v.IsSequence() || v.Type == gen.TypeUUID }
+
+// Follows returns the column after whose greatest value parameter k of a step begins, or from whose
+// rows its UUIDs keep apart; ok is false if it begins at the start of its range.
 func (p *Plan) Follows(s *Step, k int) (table, column string, ok bool) {
 	v := s.Params[k].Value
-	if v == nil || v.Start == StartRange || !v.IsSequence() {
+	if v == nil || v.Start == StartRange || !v.renewable() {
 		return "", "", false
 	}
 	if v.Start == StartAfter && v.Table != "" {
@@ -43,9 +46,9 @@ func (p *Plan) Follows(s *Step, k int) (table, column string, ok bool) {
 	return t.Name, col.Name, true
 }
 
-// identifies reports whether no two rows can have the same number in a column.
+// identifies reports whether no two rows can have the same number or UUID in a column.
 func (t *Table) identifies(col *Column) bool {
-	if col.Type != gen.TypeInteger && col.Type != gen.TypeUnsigned {
+	if col.Type != gen.TypeInteger && col.Type != gen.TypeUnsigned && col.Type != gen.TypeUUID {
 		return false
 	}
 	return col.Unique || len(t.PrimaryKeys) == 1 && t.PrimaryKeys[0] == col.Name
@@ -175,7 +178,7 @@ func (c *checker) start(s *Step, k int) {
 		return
 	}
 	at := v.Where.At("start", v.At)
-	if !v.IsSequence() {
+	if !v.renewable() {
 		c.add(at, "remove it, or use type: Integer with distribution: Sequential or unique: true", "start is for sequences of integers only")
 		return
 	}

@@ -19,4 +19,7 @@ type Sequence struct {
 	Column   string `json:"column"`
 	Greatest *int64 `json:"greatest,omitempty"` // that the column held before the load; absent if nothing
 	First    int64  `json:"first"`              // of the run's values
+	// Rows is what a table held beyond the plan's rows; absent for numbers. UUIDs differ from those of runs
+	// that found another number.
+	Rows *uint64 `json:"rows,omitempty"`
 }

@@ -2,11 +2,13 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"brunt/internal/driver"
 	"brunt/internal/record"
+	"brunt/internal/sql"
 	"brunt/internal/workload"
 )
 
@@ -20,27 +22,22 @@ func (r *Runner) startSequences(ctx context.Context) error {
 	}
 	var remarks []string
 	for _, q := range r.Workload.Sequences {
-		greatest, err := r.greatest(ctx, q)
-		if err != nil {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			err = fmt.Errorf("where the keys of table %s begin: the greatest %s couldn't be asked for: %w", q.Table, q.Column, err)
+		remark, err := r.startSequence(ctx, q)
+		var wrong *UsageError
+		switch {
+		case err == nil:
+			remarks = append(remarks, remark)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &wrong):
+			return err
+		default:
+			err = fmt.Errorf("where the keys of table %s begin: what is in its %s couldn't be asked for: %w", q.Table, q.Column, err)
 			if q.Said {
 				return &UsageError{err}
 			}
 			r.warn(record.Warning{ID: warnSequence, Text: err.Error(), Remedy: "they begin at the start of their range; start: range says that it shall be so"})
-			continue
 		}
-		held := "no row"
-		if greatest != nil {
-			if err := q.After(*greatest, r.o.Stride > 1); err != nil {
-				return &UsageError{err}
-			}
-			held = strconv.FormatInt(*greatest, 10)
-		}
-		r.Record.Sequences = append(r.Record.Sequences, record.Sequence{Table: q.Table, Column: q.Column, Greatest: greatest, First: q.First()})
-		remarks = append(remarks, fmt.Sprintf("This run's sequence for %q of table %q began with %d: the greatest there was %s. A repetition asks anew.", q.Column, q.Table, q.First(), held))
 	}
 	if len(remarks) == 0 {
 		return nil
@@ -48,8 +45,57 @@ func (r *Runner) startSequences(ctx context.Context) error {
 	return r.bundle.Remark(r.o.Recording.Plan, remarks...)
 }
 
-// greatest asks for the greatest value of a sequence's column, nil if there is none.
-func (r *Runner) greatest(ctx context.Context, q *workload.Sequence) (*int64, error) {
+// startSequence lets one sequence begin after what there is, and says so.
+func (r *Runner) startSequence(ctx context.Context, q *workload.Sequence) (remark string, err error) {
+	kept := record.Sequence{Table: q.Table, Column: q.Column}
+	if q.UUID {
+		more, err := r.rowsBeyondPlan(ctx, q.Table)
+		if err != nil {
+			return "", err
+		}
+		q.Apart(more)
+		kept.Rows = &more
+		remark = fmt.Sprintf("This run's UUIDs for %q of table %q are those of a table with %d rows beyond the plan's. A repetition asks anew.", q.Column, q.Table, more)
+	} else {
+		if kept.Greatest, err = r.ask(ctx, func(f sql.Flavor) string { return f.Greatest(q.Table, q.Column) }); err != nil {
+			return "", err
+		}
+		held := "no row"
+		if kept.Greatest != nil {
+			if err := q.After(*kept.Greatest, r.o.Stride > 1); err != nil {
+				return "", &UsageError{err}
+			}
+			held = strconv.FormatInt(*kept.Greatest, 10)
+		}
+		kept.First = q.First()
+		remark = fmt.Sprintf("This run's sequence for %q of table %q began with %d: the greatest there was %s. A repetition asks anew.", q.Column, q.Table, q.First(), held)
+	}
+	r.Record.Sequences = append(r.Record.Sequences, kept)
+	return remark, nil
+}
+
+// rowsBeyondPlan is how many rows more than the plan's a table holds.
+func (r *Runner) rowsBeyondPlan(ctx context.Context, table string) (uint64, error) {
+	var planned uint64
+	for i := range r.stand.plan.Tables {
+		if t := &r.stand.plan.Tables[i]; t.Name == table {
+			planned = t.Rows
+		}
+	}
+	for _, t := range r.Record.Tables {
+		if t.Name == table {
+			return t.Rows - min(planned, t.Rows), nil
+		}
+	}
+	rows, err := r.ask(ctx, func(f sql.Flavor) string { return f.CountRows(table) })
+	if err != nil || rows == nil {
+		return 0, err
+	}
+	return uint64(*rows) - min(planned, uint64(*rows)), nil
+}
+
+// ask puts a question whose answer is one number, nil if it is null.
+func (r *Runner) ask(ctx context.Context, question func(sql.Flavor) string) (*int64, error) {
 	a := r.admin
 	if a == nil {
 		if _, ok := r.stand.driver.(driver.AdminDriver); !ok {
@@ -66,14 +112,14 @@ func (r *Runner) greatest(ctx context.Context, q *workload.Sequence) (*int64, er
 	if err != nil {
 		return nil, err
 	}
-	var greatest *int64
-	err = a.Query(ctx, flavor.Greatest(q.Table, q.Column), func(values []*string) error {
+	var answer *int64
+	err = a.Query(ctx, question(flavor), func(values []*string) error {
 		if len(values) == 0 || values[0] == nil {
 			return nil
 		}
 		n, err := strconv.ParseInt(*values[0], 10, 64)
-		greatest = &n
+		answer = &n
 		return err
 	})
-	return greatest, err
+	return answer, err
 }

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"crypto/subtle"
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -14,10 +16,12 @@ import (
 type Sequence struct {
 	Table, Column string
 	Said          bool // the plan says start: after
+	UUID          bool // its values are UUIDs, which have no order: see Apart
 
 	first, last int64 // of the ranges
 	scattered   bool  // values come from all over the range, in no order
 	shift       int64
+	mask        [16]byte // of UUIDs
 }
 
 // after makes a parameter of a step follow its Sequence, if it has one.
@@ -27,6 +31,15 @@ func (c *compiler) after(s *plan.Step, k int, g gen.Generator) gen.Generator {
 		return g
 	}
 	v := s.Params[k].Value
+	if v.Type == gen.TypeUUID {
+		q := c.sequence(table, column, true)
+		q.Said = q.Said || v.Start == plan.StartAfter
+		return gen.Func(func(v *gen.Value, i uint64) {
+			if g.Value(v, i); v.Kind == gen.UUID {
+				subtle.XORBytes(v.B, v.B, q.mask[:])
+			}
+		})
+	}
 	first, last := int64(0), int64(gen.DefaultIntegerHi)
 	if v.HasRange {
 		first, last = v.IntLo, v.IntHi
@@ -36,16 +49,7 @@ func (c *compiler) after(s *plan.Step, k int, g gen.Generator) gen.Generator {
 			return g // no server has numbers after those
 		}
 	}
-	var q *Sequence
-	for _, other := range c.starts {
-		if other.Table == table && other.Column == column {
-			q = other
-		}
-	}
-	if q == nil {
-		q = &Sequence{Table: table, Column: column, first: first, last: last}
-		c.starts = append(c.starts, q)
-	}
+	q := c.sequence(table, column, false)
 	q.first, q.last = min(q.first, first), max(q.last, last)
 	q.Said = q.Said || v.Start == plan.StartAfter
 	q.scattered = q.scattered || v.Unique && c.queue == nil
@@ -56,7 +60,32 @@ func (c *compiler) after(s *plan.Step, k int, g gen.Generator) gen.Generator {
 	})
 }
 
-// First is the least value of the sequence.
+// sequence is that of a column.
+func (c *compiler) sequence(table, column string, uuid bool) *Sequence {
+	for _, q := range c.starts {
+		if q.Table == table && q.Column == column && q.UUID == uuid {
+			return q
+		}
+	}
+	q := &Sequence{Table: table, Column: column, UUID: uuid, first: math.MaxInt64, last: math.MinInt64}
+	c.starts = append(c.starts, q)
+	return q
+}
+
+// Apart makes UUIDs others than in a run that found another number of rows beyond the plan's: each is
+// turned into another one by bits that follow from rows. With none they are the plan's. It must be called
+// before the workload is used.
+func (q *Sequence) Apart(rows uint64) {
+	q.mask = [16]byte{}
+	if rows == 0 {
+		return
+	}
+	r := gen.NewStream(rows, "rows there").At(0)
+	binary.BigEndian.PutUint64(q.mask[:8], r.Uint64()&^0xF000)
+	binary.BigEndian.PutUint64(q.mask[8:], r.Uint64()&^(3<<62))
+}
+
+// First is the least value of a sequence of numbers.
 func (q *Sequence) First() int64 { return q.first + q.shift }
 
 // After moves the sequence behind greatest, the greatest value that the column holds, if it isn't there

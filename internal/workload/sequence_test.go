@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +100,42 @@ func TestSequenceWithoutRoom(t *testing.T) {
 		if (err == nil) != c.ok || err != nil && (!strings.Contains(err.Error(), "start: range") || q.First() != q.first) {
 			t.Errorf("%s: %v, first %d", name, err, q.First())
 		}
+	}
+}
+
+// UUIDs stay a function of the seed, the operation and the rows that were there, of version 4, and apart.
+func TestUUIDsApart(t *testing.T) {
+	p := inserting(gen.Spec{Type: gen.TypeUUID}, gen.Spec{Type: gen.TypeUUID, Unique: true})
+	p.Tables[0].Columns[0].Type = gen.TypeUUID
+	w := compile(t, p)
+	if len(w.Sequences) != 1 || !w.Sequences[0].UUID {
+		t.Fatalf("%+v", w.Sequences)
+	}
+	values := func(rows uint64) (out []string) {
+		w.Sequences[0].Apart(rows)
+		var st State
+		for i := range uint64(100) {
+			for operation := range 2 {
+				b := w.Args(&st, operation, 0, i)[0].B
+				if len(b) != 16 || b[6]>>4 != 4 || b[8]>>6 != 2 {
+					t.Fatalf("%x isn't of version 4", b)
+				}
+				out = append(out, string(b))
+			}
+		}
+		return out
+	}
+	seen := map[string]bool{}
+	plain := values(0)
+	for _, rows := range []uint64{0, 1, 2, math.MaxUint64} {
+		for _, x := range values(rows) {
+			if seen[x] {
+				t.Fatalf("%x comes twice, with %d rows", x, rows)
+			}
+			seen[x] = true
+		}
+	}
+	if again := values(0); !slices.Equal(plain, again) {
+		t.Error("the plan's UUIDs are lost")
 	}
 }
