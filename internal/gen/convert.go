@@ -21,7 +21,7 @@ func (v *Value) Any() any {
 	case Float:
 		return v.F
 	case Decimal:
-		return string(appendDecimal(nil, v.I, v.Scale))
+		return string(AppendDecimal(nil, v.I, v.Scale))
 	case String, JSON:
 		return string(v.B)
 	case Bytes:
@@ -83,7 +83,7 @@ func (v *Value) AppendText(dst []byte) []byte {
 	case Float:
 		return appendFloat(dst, v.F)
 	case Decimal:
-		return appendDecimal(dst, v.I, v.Scale)
+		return AppendDecimal(dst, v.I, v.Scale)
 	case String, JSON:
 		return append(dst, v.B...)
 	case Bytes:
@@ -91,7 +91,7 @@ func (v *Value) AppendText(dst []byte) []byte {
 	case Datetime:
 		return time.UnixMicro(v.I).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z")
 	case UUID:
-		return appendUUID(dst, v.B)
+		return AppendUUID(dst, v.B)
 	}
 	return append(dst, "NULL"...)
 }
@@ -106,8 +106,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
-// appendDecimal writes i × 10^-scale with all digits of the scale.
-func appendDecimal(dst []byte, i int64, scale uint8) []byte {
+// AppendDecimal writes i × 10^-scale with all digits of the scale.
+func AppendDecimal(dst []byte, i int64, scale uint8) []byte {
 	u := uint64(i)
 	if i < 0 {
 		dst, u = append(dst, '-'), -u
@@ -131,8 +131,8 @@ func appendDecimal(dst []byte, i int64, scale uint8) []byte {
 	return append(dst, d...)
 }
 
-// appendUUID writes 16 bytes as 8-4-4-4-12 hex digits; other lengths as plain hex.
-func appendUUID(dst, b []byte) []byte {
+// AppendUUID writes 16 bytes as 8-4-4-4-12 hex digits; other lengths as plain hex.
+func AppendUUID(dst, b []byte) []byte {
 	if len(b) != 16 {
 		return hex.AppendEncode(dst, b)
 	}

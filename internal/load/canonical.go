@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -150,14 +149,8 @@ func canonicalTime(text string) string {
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return text
 	}
-	s := strings.Replace(text, "T", " ", 1)
-	for _, layout := range [...]string{
-		"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999 -0700 MST",
-		"2006-01-02 15:04:05.999999999", "2006-01-02",
-	} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return strconv.FormatInt(t.UnixMicro(), 10)
-		}
+	if t, ok := gen.ParseTime(text); ok {
+		return strconv.FormatInt(t.UnixMicro(), 10)
 	}
 	return text
 }

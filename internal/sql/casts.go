@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"brunt/internal/gen"
 )
@@ -155,8 +154,8 @@ func (f Flavor) datetimeLiteral(literal string) (string, error) {
 		return literal, nil
 	}
 	body := literal[1 : len(literal)-1]
-	t, err := parseTime(body)
-	if err != nil {
+	t, ok := gen.ParseTime(body)
+	if !ok {
 		return "", fmt.Errorf("%s is not a datetime that %s can be given: write it as '2006-01-02T15:04:05Z'", literal, f.product)
 	}
 	if f.product == Tarantool {
@@ -166,15 +165,6 @@ func (f Flavor) datetimeLiteral(literal string) (string, error) {
 		return "TIMESTAMP'" + t.UTC().Format(mysqlTime) + "'", nil
 	}
 	return "'" + t.UTC().Format(timeFormat) + "'", nil
-}
-
-func parseTime(s string) (t time.Time, err error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", time.DateOnly} {
-		if t, err = time.Parse(layout, s); err == nil {
-			return t, nil
-		}
-	}
-	return t, err
 }
 
 func join(list []token) string {

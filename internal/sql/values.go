@@ -74,7 +74,8 @@ func (f Flavor) Convert(v *gen.Value) {
 			v.B = time.UnixMicro(v.I).UTC().AppendFormat(v.B[:0], timeFormat)
 		}
 	case gen.UUID:
-		v.B = appendUUID(v.B)
+		var room [16]byte
+		v.B = gen.AppendUUID(v.B[:0], append(room[:0], v.B...))
 	}
 	v.Kind = to
 }
@@ -83,20 +84,6 @@ func (f Flavor) Convert(v *gen.Value) {
 // (both operands of the division are then exact), and within one unit in the last place beyond.
 func decimalFloat(unscaled int64, scale uint8) float64 {
 	return float64(unscaled) / math.Pow10(int(scale))
-}
-
-// appendUUID replaces the 16 bytes of raw by their text of 36 characters (RFC 9562).
-func appendUUID(raw []byte) []byte {
-	var id [16]byte
-	copy(id[:], raw)
-	var text [36]byte
-	hex.Encode(text[:8], id[:4])
-	hex.Encode(text[9:13], id[4:6])
-	hex.Encode(text[14:18], id[6:8])
-	hex.Encode(text[19:23], id[8:10])
-	hex.Encode(text[24:], id[10:])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return append(raw[:0], text[:]...)
 }
 
 // Wrap returns a generator of g's values as the flavor's server takes them. It returns g itself
@@ -138,7 +125,7 @@ func (f Flavor) Literal(v *gen.Value) string {
 	case gen.Float:
 		return f.floatLiteral(c.F)
 	case gen.Decimal:
-		return decimalText(c.I, c.Scale)
+		return string(gen.AppendDecimal(nil, c.I, c.Scale))
 	case gen.String:
 		return f.text(string(c.B))
 	case gen.JSON:
@@ -154,7 +141,7 @@ func (f Flavor) Literal(v *gen.Value) string {
 		}
 		return f.typed("'"+time.UnixMicro(c.I).UTC().Format(timeFormat)+"'", gen.TypeDatetime)
 	case gen.UUID:
-		return f.typed("'"+string(appendUUID(c.B))+"'", gen.TypeUUID)
+		return f.typed("'"+string(gen.AppendUUID(nil, c.B))+"'", gen.TypeUUID)
 	}
 	return "NULL"
 }
@@ -170,19 +157,4 @@ func (f Flavor) floatLiteral(x float64) string {
 		return "'" + strconv.FormatFloat(x, 'g', -1, 64) + "'::float8"
 	}
 	return strconv.FormatFloat(x, 'e', -1, 64)
-}
-
-func decimalText(unscaled int64, scale uint8) string {
-	s := strconv.FormatInt(unscaled, 10)
-	sign := ""
-	if s[0] == '-' {
-		sign, s = "-", s[1:]
-	}
-	if scale == 0 {
-		return sign + s
-	}
-	for len(s) <= int(scale) {
-		s = "0" + s
-	}
-	return sign + s[:len(s)-int(scale)] + "." + s[len(s)-int(scale):]
 }

@@ -6,6 +6,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/template"
 
 	iproto "github.com/tarantool/go-iproto"
 )
@@ -98,7 +99,7 @@ func (a *admin) Query(ctx context.Context, statement string, row func(values []*
 				values = append(values, nil)
 				continue
 			}
-			text := textOf(&v)
+			text := string(template.AppendValue(nil, &v))
 			values = append(values, &text)
 		}
 		if r.trouble != fine {

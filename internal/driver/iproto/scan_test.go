@@ -7,6 +7,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/driver/drivertest"
 	"brunt/internal/gen"
+	"brunt/internal/template"
 	"brunt/internal/wire"
 )
 
@@ -197,7 +198,7 @@ func FuzzValue(f *testing.F) {
 		if r.trouble != fine {
 			return
 		}
-		_ = textOf(&v)
+		_ = template.AppendValue(nil, &v)
 		out, err := appendValue(nil, &v)
 		if err != nil {
 			t.Fatalf("%x was read but can't be sent: %v", b, err)

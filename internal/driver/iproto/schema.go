@@ -6,6 +6,7 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/template"
 
 	iproto "github.com/tarantool/go-iproto"
 )
@@ -287,7 +288,7 @@ func (r *reader) texts() map[string]string {
 		var v gen.Value
 		key := string(r.text())
 		r.value(&v)
-		m[key] = textOf(&v)
+		m[key] = string(template.AppendValue(nil, &v))
 	}
 	return m
 }

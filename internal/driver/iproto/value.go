@@ -2,10 +2,8 @@ package iproto
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -198,40 +196,4 @@ func convert(v *gen.Value, want gen.Kind) bool {
 	}
 	v.Kind = want
 	return true
-}
-
-// textOf writes a value for people and checks.
-func textOf(v *gen.Value) string {
-	switch v.Kind {
-	case gen.Bool:
-		return strconv.FormatBool(v.I != 0)
-	case gen.Int:
-		return strconv.FormatInt(v.I, 10)
-	case gen.Uint:
-		return strconv.FormatUint(uint64(v.I), 10)
-	case gen.Float:
-		return strconv.FormatFloat(v.F, 'g', -1, 64)
-	case gen.Decimal:
-		return decimalText(v.I, int(v.Scale))
-	case gen.Datetime:
-		return time.UnixMicro(v.I).UTC().Format("2006-01-02T15:04:05.999999Z07:00")
-	case gen.UUID:
-		return fmt.Sprintf("%x-%x-%x-%x-%x", v.B[:4], v.B[4:6], v.B[6:8], v.B[8:10], v.B[10:])
-	}
-	return string(v.B)
-}
-
-func decimalText(unscaled int64, scale int) string {
-	s := strconv.FormatInt(unscaled, 10)
-	sign := ""
-	if s[0] == '-' {
-		sign, s = "-", s[1:]
-	}
-	if scale == 0 {
-		return sign + s
-	}
-	for len(s) <= scale {
-		s = "0" + s
-	}
-	return sign + s[:len(s)-scale] + "." + s[len(s)-scale:]
 }

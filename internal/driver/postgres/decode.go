@@ -2,10 +2,10 @@ package postgres
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -105,7 +105,7 @@ func decodeTime(v *gen.Value, f form, b []byte) bool {
 
 // setDecimal makes v, which holds a number's text in B, a Decimal, or a String if it doesn't fit.
 func setDecimal(v *gen.Value) {
-	if i, scale, ok := parseDecimal(v.B); ok {
+	if i, scale, ok := gen.ParseDecimal(v.B); ok {
 		v.Kind, v.I, v.Scale = gen.Decimal, i, scale
 		return
 	}
@@ -115,7 +115,7 @@ func setDecimal(v *gen.Value) {
 func decodeText(v *gen.Value, f form, b []byte) bool {
 	switch f {
 	case formInt2, formInt4, formInt8, formOid:
-		i, ok := parseInteger(b)
+		i, ok := gen.ParseInteger(b)
 		v.SetInt(i)
 		return ok
 	case formFloat4, formFloat8:
@@ -134,7 +134,7 @@ func decodeText(v *gen.Value, f form, b []byte) bool {
 		v.B = append(v.B[:0], b...)
 		setDecimal(v)
 	case formUUID:
-		u, ok := parseUUID(v.B, b)
+		u, ok := gen.ParseUUID(v.B[:0], b)
 		v.Kind, v.B = gen.UUID, u
 		return ok
 	case formJSON, formJSONB:
@@ -142,7 +142,7 @@ func decodeText(v *gen.Value, f form, b []byte) bool {
 	case formBytea:
 		return decodeHex(v, b)
 	case formTimestamp, formDate:
-		if t, ok := parseTime(b); ok {
+		if t, ok := gen.ParseTime(string(b)); ok {
 			v.Kind, v.I = gen.Datetime, t.UnixMicro()
 			return true
 		}
@@ -160,32 +160,9 @@ func decodeHex(v *gen.Value, b []byte) bool {
 		v.B = append(v.B, b...)
 		return true
 	}
-	if b = b[2:]; len(b)%2 != 0 {
-		return false
-	}
-	for i := 0; i < len(b); i += 2 {
-		high, ok1 := hexValue(b[i])
-		low, ok2 := hexValue(b[i+1])
-		if !ok1 || !ok2 {
-			return false
-		}
-		v.B = append(v.B, high<<4|low)
-	}
-	return true
-}
-
-// parseTime reads dates and times as DateStyle ISO writes them and as this package does.
-func parseTime(b []byte) (time.Time, bool) {
-	text := string(b)
-	for _, layout := range [...]string{
-		"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
-		"2006-01-02", time.RFC3339Nano,
-	} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
+	var err error
+	v.B, err = hex.AppendDecode(v.B, b[2:])
+	return err == nil
 }
 
 // convert changes v to a kind; it reports false, leaving v as it is, where that loses something.
@@ -221,24 +198,24 @@ func convert(v *gen.Value, want gen.Kind) bool {
 		}
 		v.Kind = want
 	case gen.Datetime:
-		t, ok := parseTime(v.B)
+		t, ok := gen.ParseTime(string(v.B))
 		if v.Kind != gen.String || !ok {
 			return false
 		}
 		v.Kind, v.I = gen.Datetime, t.UnixMicro()
 	case gen.UUID:
-		u, ok := parseUUID(nil, v.B)
+		u, ok := gen.ParseUUID(nil, v.B)
 		if v.Kind != gen.String || !ok {
 			return false
 		}
-		v.Kind, v.B = gen.UUID, append(v.B[:0], u...)
+		v.Kind, v.B = gen.UUID, u
 	}
 	return true
 }
 
 func wholeNumber(v *gen.Value) (int64, bool) {
 	if v.Kind == gen.String {
-		return parseInteger(v.B)
+		return gen.ParseInteger(v.B)
 	}
 	return integral(v)
 }
@@ -250,13 +227,13 @@ func convertToDecimal(v *gen.Value) bool {
 		v.Kind, v.Scale = gen.Decimal, 0
 		return true
 	case gen.Float:
-		i, scale, ok := parseDecimal(strconv.AppendFloat(a[:0], v.F, 'f', -1, 64))
+		i, scale, ok := gen.ParseDecimal(strconv.AppendFloat(a[:0], v.F, 'f', -1, 64))
 		if ok {
 			v.Kind, v.I, v.Scale = gen.Decimal, i, scale
 		}
 		return ok
 	case gen.String:
-		i, scale, ok := parseDecimal(v.B)
+		i, scale, ok := gen.ParseDecimal(v.B)
 		if ok {
 			v.Kind, v.I, v.Scale = gen.Decimal, i, scale
 		}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 
@@ -82,10 +83,7 @@ func appendLiteral(dst []byte, v *gen.Value) ([]byte, *driver.Error) {
 		}
 	case gen.Bytes:
 		dst = append(dst, `'\x`...)
-		for _, x := range v.B {
-			dst = append(dst, hexDigits[x>>4], hexDigits[x&15])
-		}
-		return append(dst, '\''), nil
+		return append(hex.AppendEncode(dst, v.B), '\''), nil
 	case gen.String, gen.JSON:
 		return appendQuoted(dst, v.B)
 	}

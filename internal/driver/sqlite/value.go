@@ -33,19 +33,11 @@ func argument(v *gen.Value) (sqldriver.Value, *driver.Error) {
 	case gen.Datetime:
 		return time.UnixMicro(v.I).UTC().Format(sqlconn.TimeFormat), nil
 	case gen.UUID:
-		return uuidText(v.B), nil
+		return string(gen.AppendUUID(nil, v.B)), nil
 	case gen.Bytes:
 		return v.B, nil
 	}
 	return string(v.B), nil
-}
-
-func uuidText(b []byte) string {
-	if len(b) != 16 {
-		return string(b)
-	}
-	h := hex.EncodeToString(b)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
 // decode sets v to a column's value, converted to want unless that is gen.Null.
