@@ -426,7 +426,7 @@ func TestCookWritesAHistogramLog(t *testing.T) {
 			continue
 		}
 		fields := strings.Split(line, ",")
-		h, err := measure.DecodeHDR(fields[len(fields)-1])
+		h, err := new(measure.HDRDecoder).Decode(fields[len(fields)-1])
 		if err != nil || len(fields) != 4 {
 			t.Fatalf("%s: %v", line, err)
 		}

@@ -70,17 +70,8 @@ func shapeOf(d Distribution) shape {
 // span is a part of a range of ranks: first to last.
 type span struct{ first, last uint64 }
 
-// NewRanks prepares to draw n ranks by a Spec's Distribution, Param, HotFraction and Buckets
-// (whose Lo and Hi are ranks); n = 0 means 2^64. The error is a *FieldError.
-func NewRanks(spec *Spec, n uint64) (*Ranks, error) {
-	d, err := newRanks(spec, n-1, axis{})
-	if err != nil {
-		return nil, err
-	}
-	return &d, nil
-}
-
-// newRanks is NewRanks for ranks 0 to top, which stand for the values of an axis.
+// newRanks prepares to draw ranks 0 to top by a Spec's Distribution, Param, HotFraction and Buckets,
+// whose Lo and Hi are values of the axis that the ranks stand for; ranks themselves on its zero value.
 func newRanks(spec *Spec, top uint64, a axis) (Ranks, *FieldError) {
 	if err := checkDistribution(spec); err != nil {
 		return Ranks{}, err

@@ -5,6 +5,15 @@ import (
 	"testing"
 )
 
+// ranks are n ranks by a Spec's distribution; n = 0 means 2^64.
+func ranks(spec *Spec, n uint64) (*Ranks, error) {
+	d, err := newRanks(spec, n-1, axis{})
+	if err != nil {
+		return nil, err
+	}
+	return &d, nil
+}
+
 // chiSquareLimit is what a chi-square statistic exceeds with probability 10^-6, by degrees of
 // freedom: scipy.stats.chi2.isf(1e-6, df), SciPy 1.17.1.
 var chiSquareLimit = map[int]float64{
@@ -70,7 +79,7 @@ func TestRanksFit(t *testing.T) {
 		{"exponential default, 5", Spec{Distribution: Exponential}, []float64{0.222699756081783, 0.173438744426304, 0.135074229974127, 0.105195916076617, 0.081926661816383, 0.0638045483770253, 0.0496910322395445, 0.0386994148197838, 0.0301391345660528, 0.0234723816011363, 0.0182803091715158, 0.0142367190975639, 0.0110875679815504, 0.00863500662638894, 0.00672494992245842, 0.0052373962657265, 0.00407888831300318, 0.00317664141222762, 0.00247397081937994, 0.00192673041142888}},
 	} {
 		const draws = 200000
-		d, err := NewRanks(&c.spec, 20)
+		d, err := ranks(&c.spec, 20)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -94,7 +103,7 @@ func TestZipfOfMillionFits(t *testing.T) {
 	for i, c := range cdf {
 		p[i], below = c-below, c
 	}
-	d, err := NewRanks(&Spec{Distribution: Zipf, Param: 1}, 1_000_000)
+	d, err := ranks(&Spec{Distribution: Zipf, Param: 1}, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +123,7 @@ func TestRanksStayInside(t *testing.T) {
 	}
 	for _, spec := range specs {
 		for _, n := range []uint64{1, 2, 3, 1000, 1<<32 + 1, 1 << 53, 1<<63 + 1, math.MaxUint64, 0} {
-			d, err := NewRanks(&spec, n)
+			d, err := ranks(&spec, n)
 			if err != nil {
 				t.Fatalf("%+v of %d: %v", spec, n, err)
 			}
@@ -130,7 +139,7 @@ func TestRanksStayInside(t *testing.T) {
 // Over 2^64 ranks the upper and the lower bits of every distribution's draws must both vary.
 func TestRanksOverAll64Bits(t *testing.T) {
 	for _, dist := range []Distribution{Uniform, Normal, Exponential, Hotspot} {
-		d, err := NewRanks(&Spec{Distribution: dist, Param: 0.5}, 0)
+		d, err := ranks(&Spec{Distribution: dist, Param: 0.5}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +155,7 @@ func TestRanksOverAll64Bits(t *testing.T) {
 }
 
 func TestHistogramEqualParts(t *testing.T) {
-	d, err := NewRanks(&Spec{Distribution: Histogram, Buckets: []Bucket{{Weight: 1}, {Weight: 0}, {Weight: 3}}}, 10)
+	d, err := ranks(&Spec{Distribution: Histogram, Buckets: []Bucket{{Weight: 1}, {Weight: 0}, {Weight: 3}}}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

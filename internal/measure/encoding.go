@@ -119,12 +119,6 @@ func readZigZag(b []byte) (v int64, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// DecodeHDR is the inverse of EncodeHDR; it accepts any V2 encoding whose layout is this one's:
-// lowest discernible value 1, 3 significant digits, any highest value up to what 24 h needs. Min,
-// Max and Mean of the result are those of the buckets (lowest, highest and middle values) until
-// Restore is called. Whatever s holds, no more than about 1 MiB is used.
-func DecodeHDR(s string) (*Histogram, error) { return new(HDRDecoder).Decode(s) }
-
 // HDRDecoder decodes histograms and keeps its buffers between them. It is not safe for concurrent use.
 // The zero value is ready.
 type HDRDecoder struct {
@@ -132,7 +126,10 @@ type HDRDecoder struct {
 	raw bytes.Buffer
 }
 
-// Decode is DecodeHDR.
+// Decode is the inverse of EncodeHDR; it accepts any V2 encoding whose layout is this one's: lowest
+// discernible value 1, 3 significant digits, any highest value up to what 24 h needs. Min, Max and
+// Mean of the result are those of the buckets (lowest, highest and middle values) until Restore is
+// called. Whatever s holds, no more than about 1 MiB is used.
 func (d *HDRDecoder) Decode(s string) (*Histogram, error) {
 	if len(s) > maxEncoded {
 		return nil, fmt.Errorf("decode HdrHistogram: %d characters are more than a histogram can need (%d)", len(s), maxEncoded)

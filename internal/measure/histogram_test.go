@@ -227,7 +227,7 @@ func TestCountsBeyond32Bits(t *testing.T) {
 		if got := c.h.CountAbove(7); got != c.want {
 			t.Errorf("%d values of 5000, want %d", got, c.want)
 		}
-		back, err := DecodeHDR(c.h.EncodeHDR())
+		back, err := decodeHDR(c.h.EncodeHDR())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,9 @@ type schema = map[string]any
 // definitions are the parts of the JSON Schema that have names.
 type definitions struct{ made map[string]schema }
 
-// Schema is the JSON Schema of plans, for editors: docs/plan.schema.json. It says all that can be
+// PlanSchema is the JSON Schema of plans, for editors: docs/plan.schema.json. It says all that can be
 // said of a key alone.
-func Schema() []byte {
+func PlanSchema() []byte {
 	d := &definitions{made: map[string]schema{}}
 	top := newFormat().body(d)
 	top["title"], top["minProperties"] = "brunt plan", 1

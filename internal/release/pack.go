@@ -76,6 +76,8 @@ func (r *release) shared() (files.Contents, error) {
 		r.content(filepath.Join(r.pages, "completions/_brunt"), "/usr/share/zsh/vendor-completions/_brunt", 0o644),
 		r.content(filepath.Join(r.pages, "completions/brunt.fish"), "/usr/share/fish/vendor_completions.d/brunt.fish", 0o644),
 		r.content(filepath.Join(r.source, "LICENSE.md"), "/usr/share/doc/brunt/copyright", 0o644),
+		r.content(filepath.Join(r.pages, "schemas/plan.schema.json"), "/usr/share/doc/brunt/plan.schema.json", 0o644),
+		r.content(filepath.Join(r.pages, "schemas/campaign.schema.json"), "/usr/share/doc/brunt/campaign.schema.json", 0o644),
 	}
 	for pattern, to := range map[string]string{"docs/*.md": "", "examples/*": "examples"} {
 		found, err := filepath.Glob(filepath.Join(r.source, pattern))

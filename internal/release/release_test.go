@@ -124,7 +124,7 @@ func checkDebian(t *testing.T, deb, binary string) {
 	for path, text := range map[string]string{
 		"usr/share/man/man1/brunt-rate.1.gz": "NAME\n", "usr/share/man/man1/brunt.1.gz": "brunt-schema(1)",
 		"usr/share/bash-completion/completions/brunt": "bash completion", "usr/share/doc/brunt/copyright": "AFFERO",
-		"usr/share/doc/brunt/plan.md": "plan", "usr/share/doc/brunt/examples/cars.yml": "queries",
+		"usr/share/doc/brunt/plan.md": "plan", "usr/share/doc/brunt/plan.schema.json": "brunt plan", "usr/share/doc/brunt/examples/cars.yml": "queries",
 	} {
 		path = filepath.Join(root, path)
 		got := string(read(t, path))

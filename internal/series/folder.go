@@ -78,19 +78,3 @@ func (r *Report) Write(dir string) error {
 	}
 	return record.ReplaceFile(record.OS{}, filepath.Join(dir, File), append(data, '\n'))
 }
-
-// ReadReport reads the report of a series' folder.
-func ReadReport(dir string) (*Report, error) {
-	data, err := os.ReadFile(filepath.Join(dir, File))
-	if err != nil {
-		return nil, fmt.Errorf("read the series: %w", err)
-	}
-	r := &Report{}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("%s: damaged: %w", filepath.Join(dir, File), err)
-	}
-	if r.Schema > SchemaVersion {
-		return nil, fmt.Errorf("%s: schema version %d is newer than this program reads (%d); update brunt", filepath.Join(dir, File), r.Schema, SchemaVersion)
-	}
-	return r, nil
-}

@@ -111,10 +111,3 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
-
-// away is for how long the server refused, at least and at most.
-func (v *scenery) away() (least, most time.Duration) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.backFrom.Sub(v.wentTo), v.backTo.Sub(v.wentFrom)
-}

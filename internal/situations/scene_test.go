@@ -61,6 +61,13 @@ var commands = map[string]func(s *scene, url, dir string) []string{
 	},
 }
 
+// away is for how long the server refused, at least and at most.
+func (v *scenery) away() (least, most time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.backFrom.Sub(v.wentTo), v.backTo.Sub(v.wentFrom)
+}
+
 // A server that is down costs the requests that fall due meanwhile: no more, because they fail at
 // once, and no fewer, because nothing is held back for its return.
 func TestDeadServerCostsItsRequests(t *testing.T) {

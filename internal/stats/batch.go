@@ -1,12 +1,9 @@
 package stats
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-
-	"brunt/internal/measure"
 )
 
 // BatchMeans cuts a series into n batches of consecutive values, whose lengths differ by at most
@@ -130,23 +127,3 @@ func BatchCI(batches []float64, whole, confidence float64) Interval {
 
 // FewestExceedances is how many values of each section must lie beyond a quantile.
 const FewestExceedances = 10
-
-// QuantileCI is the confidence interval of a quantile q of a run by sectioning; see BatchCI. sections
-// are consecutive parts of about equal length, 10 usually. It refuses if a section has fewer than 10
-// values beyond the quantile.
-func QuantileCI(sections []*measure.Histogram, q, confidence float64) (Interval, error) {
-	n := len(sections)
-	if n < 2 {
-		return Interval{}, errors.New("a confidence interval of a quantile needs at least 2 sections")
-	}
-	all := measure.NewHistogram()
-	values := make([]float64, n)
-	for i, h := range sections {
-		if beyond := float64(h.Count()) * min(q, 1-q); beyond < FewestExceedances {
-			return Interval{}, fmt.Errorf("section %d has %.0f values beyond the quantile %g; %d are needed", i+1, math.Floor(beyond), q, FewestExceedances)
-		}
-		all.Merge(h)
-		values[i] = float64(h.Quantile(q))
-	}
-	return BatchCI(values, float64(all.Quantile(q)), confidence), nil
-}

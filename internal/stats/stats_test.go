@@ -126,21 +126,19 @@ func TestMeanCI(t *testing.T) {
 
 // The limits are from NumPy 2 and SciPy 1.17.1: the sections' 950th smallest values around the
 // 9500th of all, t.ppf(0.975, 9).
-func TestQuantileCI(t *testing.T) {
-	var sections []*measure.Histogram
-	for k := range 10 {
+func TestSectioning(t *testing.T) {
+	all, quantiles := measure.NewHistogram(), make([]float64, 10)
+	for k := range quantiles {
 		h := measure.NewHistogram()
 		for i := range 1000 {
 			h.Record(int64((i*(7+2*k)*13+k*k*37)%1000 + 10*((k*7)%5)))
 		}
-		sections = append(sections, h)
+		all.Merge(h)
+		quantiles[k] = float64(h.Quantile(0.95))
 	}
-	got, err := QuantileCI(sections, 0.95, 0.95)
-	if err != nil || got.Value != 971 || !near(got.Low, 960.3788301659525) || !near(got.High, 981.6211698340475) || got.Correlated {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	if _, err := QuantileCI(sections, 0.995, 0.95); err == nil {
-		t.Error("sections with 5 exceedances each gave an interval")
+	got := BatchCI(quantiles, float64(all.Quantile(0.95)), 0.95)
+	if got.Value != 971 || !near(got.Low, 960.3788301659525) || !near(got.High, 981.6211698340475) || got.Correlated {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -271,7 +271,7 @@ func TestLogsCanBeReadBack(t *testing.T) {
 	if part[0] != "1.000" || part[1] != "1.000" || part[2] != "5.000" {
 		t.Errorf("%q", part[:3])
 	}
-	back, err := measure.DecodeHDR(part[3])
+	back, err := new(measure.HDRDecoder).Decode(part[3])
 	if err != nil || back.Count() != 3 {
 		t.Errorf("%v", err)
 	}
