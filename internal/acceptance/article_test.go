@@ -14,13 +14,14 @@ const carsPlan = "../planfile/testdata/cars.yml"
 
 // The article's two commands, with its flags in its spelling, and the file unchanged.
 func TestArticle(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		proto string
 		stand func(*testing.T) stand
 		say   string // of what the server can't take
 	}{
 		{"iproto", tarantool, "Tarantool has no"},
-		{"pgwire", postgres, "PostgreSQL has no"},
+		{"pgwire", articlesPostgres, "PostgreSQL has no"},
 	} {
 		t.Run(c.proto, func(t *testing.T) {
 			s := c.stand(t)

@@ -29,6 +29,7 @@ func refused(t *testing.T, plan string, flags ...string) string {
 }
 
 func TestBadPlans(t *testing.T) {
+	t.Parallel()
 	table := func(column string) string {
 		return "tables_schema:\n  - name: t\n    row_count: 100\n    primary_keys: [id]\n    columns:\n" +
 			"      - {name: id, type: Integer, range: [1, 100], unique: true}\n" + column
@@ -74,6 +75,7 @@ func TestBadPlans(t *testing.T) {
 }
 
 func TestHugePlans(t *testing.T) {
+	t.Parallel()
 	t.Run("bytes", func(t *testing.T) {
 		oneLine(t, refused(t, file(t, "plan.yml", "# "+strings.Repeat("x", 17<<20))), "16777216")
 	})
@@ -109,6 +111,7 @@ func TestHugePlans(t *testing.T) {
 
 // A port at which nobody listens, and one at which somebody else does.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -137,11 +140,12 @@ func TestUnreachable(t *testing.T) {
 		})
 	}
 	t.Run("another server", func(t *testing.T) {
-		o := brunt(t, "rate", "-c", plan, "--proto", "pg", "-a", tarantool(t).addr, "--rate", "10", "--results", t.TempDir())
+		other := tarantool(t).addr
+		o := brunt(t, "rate", "-c", plan, "--proto", "pg", "-a", other, "--rate", "10", "--results", t.TempDir())
 		if o.code != 108 {
 			t.Errorf("exit %d, want 108", o.code)
 		}
-		oneLine(t, o.err, tarantool(t).addr)
+		oneLine(t, o.err, other)
 	})
 	t.Run("wrong password", func(t *testing.T) {
 		for _, s := range []stand{postgres(t), tarantool(t)} {
@@ -157,6 +161,7 @@ func TestUnreachable(t *testing.T) {
 
 // A query that always fails: a threshold stops the run, and the record says what happened.
 func TestQueryThatAlwaysFails(t *testing.T) {
+	t.Parallel()
 	for _, s := range []stand{postgres(t), tarantool(t)} {
 		cause := map[string]string{"pg": "nowhere", "iproto": "NOWHERE"}[s.proto]
 		plan := file(t, "plan.yml", "queries: [{name: bad, sql: select * from nowhere, count: 20000, expect_error: true}]\n")
@@ -191,6 +196,7 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 
 // A statement that the server doesn't take is the plan's fault, found before the load.
 func TestStatementThatCannotBePrepared(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: bad, sql: select * from nowhere, count: 10}]\n")
 	for _, s := range []stand{postgres(t), tarantool(t)} {
 		for _, tier := range []string{"codec", "library"} {
@@ -208,6 +214,7 @@ func TestStatementThatCannotBePrepared(t *testing.T) {
 
 // A query that never answers costs its timeout; the run ends.
 func TestQueryThatHangs(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(1000)}]\n")
 	s := postgres(t)
 	for _, tier := range []string{"codec", "library"} {

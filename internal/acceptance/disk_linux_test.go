@@ -89,6 +89,7 @@ func onDisk(t *testing.T, role string, env []string, args ...string) outcome {
 // When the disk fills up, the load goes on, the result is printed, and the end says what is
 // missing.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
 	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=64k"},
 		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "3s", "--interval", "10ms",
@@ -109,6 +110,7 @@ func TestFullDisk(t *testing.T) {
 
 // When there is room again, nothing is missing in the record.
 func TestFullDiskThatIsFreed(t *testing.T) {
+	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
 	o := onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=4m", fillerVariable + "=4112384"},
 		"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "200", "--duration", "4s", "--interval", "10ms",
@@ -127,6 +129,7 @@ func TestFullDiskThatIsFreed(t *testing.T) {
 
 // A run that can't be recorded isn't begun.
 func TestNoRoomForTheRecord(t *testing.T) {
+	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), t.TempDir()
 	taken := file(t, "taken", "")
 	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "10", "--duration", "1s", "--results"}

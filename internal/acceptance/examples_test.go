@@ -26,6 +26,7 @@ func redis(t *testing.T) stand {
 
 // Every example runs, shortened by flags, without a failure.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	inside := stand{proto: "sqlite", addr: ":memory:"}
 	runs := map[string][][]string{
 		"cars.yml":       {inside.with("rate", "--rate", "200", "--duration", "1s"), postgres(t).with("queue", "--vu", "4")},

@@ -23,6 +23,7 @@ func doneIn(t *testing.T, text string) uint64 {
 
 // Of two runs into one folder the second is refused, also while the first is under way.
 func TestTwoRunsIntoOneFolder(t *testing.T) {
+	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), filepath.Join(t.TempDir(), "bundle")
 	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "50", "--duration", "2s", "--bundle", dir, "--interval", "100ms"}
 	codes := make(chan outcome)

@@ -15,14 +15,16 @@ const longRun = "queries: [{name: one, sql: select 1, weight: 1}]\n"
 
 // Ctrl-C, a terminal that goes and a supervisor end the load; the record is complete.
 func TestInterruptedOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	plan := file(t, "plan.yml", longRun)
 	// Children of tests that were begun with nohup would ignore it too.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP)
-	defer signal.Stop(heard)
+	t.Cleanup(func() { signal.Stop(heard) })
 	for _, ending := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		t.Run(ending.String(), func(t *testing.T) {
+			t.Parallel()
 			bundle := filepath.Join(dir, "bundle-"+ending.String())
 			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
 			underWay(t, bundle, 5)
@@ -63,10 +65,12 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 
 // A second Ctrl-C doesn't wait for answers that don't come.
 func TestInterruptedTwice(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	plan := file(t, "plan.yml", "queries: [{name: hang, sql: select pg_sleep(3600), weight: 1}]\n")
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {
+			t.Parallel()
 			bundle := filepath.Join(dir, tier)
 			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "10", "--duration", "1h", "--timeout", "1h",
 				"--tier", tier, "--interval", "100ms", "--bundle", bundle)...)
@@ -94,6 +98,7 @@ func TestInterruptedTwice(t *testing.T) {
 
 // Of a process that was killed everything up to the last interval can be reported.
 func TestKilledRunIsReported(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	bundle := filepath.Join(dir, "bundle")
 	plan := file(t, "plan.yml", longRun)

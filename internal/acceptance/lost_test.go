@@ -15,6 +15,7 @@ import (
 // A server that dies while tables are filled: the command fails with one line, and the same
 // command goes on when the server is back, and proves every row.
 func TestServerKilledWhileLoading(t *testing.T) {
+	t.Parallel()
 	const rows = 200_000
 	plan := file(t, "plan.yml", fmt.Sprintf(`
 config_name: BIG
@@ -67,6 +68,7 @@ tables_schema:
 // A server that dies while the load runs costs requests, which are counted; the run goes on and
 // its sessions return.
 func TestServerKilledWhileRunning(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	for _, c := range []struct {
 		name, proto string
@@ -151,6 +153,7 @@ func checkReturn(t *testing.T, dir string, address, sessions int, back time.Time
 // Of two servers one dies and returns: the other serves on, figures are kept by address, and the
 // sessions return.
 func TestOneOfTwoServersKilled(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {

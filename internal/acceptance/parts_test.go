@@ -13,6 +13,7 @@ import (
 // Two processes divide a load between them. What both did is what one would have done, and their records
 // merged say what both recorded.
 func TestTwoProcessesShareALoad(t *testing.T) {
+	t.Parallel()
 	s, dir := postgres(t), t.TempDir()
 	// The one that begins later would find what the other has inserted, and begin after it.
 	plan := file(t, "stream.yml", strings.Replace(streamPlan, "range: [1, 500000], unique: true}", "range: [1, 500000], unique: true, start: range}", 1))

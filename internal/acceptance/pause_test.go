@@ -23,6 +23,7 @@ const (
 )
 
 func TestPauseShowsAtItsTrueSize(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	for _, c := range []struct {
 		name  string
@@ -139,7 +140,7 @@ func checkPause(t *testing.T, run *record.Run, all []measure.Interval, least, mo
 
 func decode(t *testing.T, hdr string) *measure.Histogram {
 	t.Helper()
-	h, err := measure.DecodeHDR(hdr)
+	h, err := new(measure.HDRDecoder).Decode(hdr)
 	if err != nil {
 		t.Fatal(err)
 	}

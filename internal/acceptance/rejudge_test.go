@@ -11,6 +11,7 @@ import (
 // The verdict of a run, with its thresholds and figures, follows from its intervals: judged again from
 // them it is the same.
 func TestVerdictFollowsFromTheRecord(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}, {name: bad, sql: select 1/0, weight: 0.2}]\n")
 	for name, args := range map[string][]string{
 		"passes": {"--threshold", "errors < 90%", "--threshold", "response{ok}.p(99) < 10s"},

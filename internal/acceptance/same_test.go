@@ -56,6 +56,7 @@ queries:
 // The same seed gives the same rows and the same requests, whatever the server, the number of
 // sessions and the tier. One more seed shows that the comparison can fail.
 func TestSameSeedSameRowsAndRequests(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "stream.yml", streamPlan)
 	var filled, landed []string
 	from := ""
@@ -166,6 +167,7 @@ func differ(t *testing.T, what, aName string, a []string, bName string, b []stri
 
 // What a proof of completeness says of the rows doesn't depend on the server or the workers.
 func TestSameRowsAreProved(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "stream.yml", streamPlan)
 	sums := map[string]string{}
 	for _, s := range []stand{postgres(t), tarantool(t), sqlite(t)} {

@@ -16,6 +16,7 @@ const planted = "Pl4nted"
 // Whatever the command, and whether the service is there or not, a secret that it was given is in no
 // file of the bundle and in nothing that is printed.
 func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "bad") {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,8 +47,24 @@ func of(proto string, s *testserver.Server) stand {
 	return stand{proto: proto, addr: s.Addr, user: s.User, password: s.Password, database: s.Database}
 }
 
-// postgres is the shared PostgreSQL, which asks for a password and knows the article's user.
+// databases is how many databases of the shared PostgreSQL were handed out.
+var databases atomic.Int64
+
+// postgres is a database of its own on the shared PostgreSQL, which asks for a password and knows the
+// article's user.
 func postgres(t *testing.T) stand {
+	t.Helper()
+	s := articlesPostgres(t)
+	name := fmt.Sprint("test", databases.Add(1))
+	if err := s.exec("CREATE DATABASE " + name + " OWNER " + articleUser); err != nil {
+		t.Fatal(err)
+	}
+	s.database = name
+	return s
+}
+
+// articlesPostgres is the shared PostgreSQL with the database that the article's commands use.
+func articlesPostgres(t *testing.T) stand {
 	t.Helper()
 	s := servers.Get(t, "postgres with password", func(tb testserver.TB) *testserver.Server {
 		s := testserver.Postgres(tb, testserver.Password(secret))
@@ -68,12 +85,11 @@ const stressInTarantool = `box.schema.user.create('stress', {if_not_exists = tru
 box.schema.user.passwd('stress', '` + secret + `')
 box.schema.user.grant('stress', 'super', nil, nil, {if_not_exists = true})`
 
-// tarantool is the shared Tarantool, which knows the article's user.
+// tarantool is a Tarantool of the test's own, which knows the article's user: prepared statements expire
+// whenever anybody changes any of its tables.
 func tarantool(t *testing.T) stand {
 	t.Helper()
-	s := servers.Get(t, "tarantool with password", func(tb testserver.TB) *testserver.Server {
-		return testserver.Tarantool(tb, testserver.Lua(stressInTarantool))
-	})
+	s := testserver.Tarantool(t, testserver.Lua(stressInTarantool))
 	return stand{proto: "iproto", addr: s.Addr, user: articleUser, password: secret}
 }
 

@@ -23,7 +23,7 @@ func tableStands(t *testing.T) map[string]stand {
 	}
 }
 
-func onTables(t *testing.T, test func(t *testing.T, s stand)) {
+func onAllServers(t *testing.T, test func(t *testing.T, s stand)) {
 	t.Parallel()
 	for name, s := range tableStands(t) {
 		t.Run(name, func(t *testing.T) { test(t, s) })
@@ -68,7 +68,7 @@ func warned(run *record.Run, id string) string {
 // A run whose tables are of another seed says so before its load, and afterwards why its lookups
 // found nothing.
 func TestTablesOfAnotherSeed(t *testing.T) {
-	onTables(t, func(t *testing.T, s stand) {
+	onAllServers(t, func(t *testing.T, s stand) {
 		plan := file(t, "plan.yml", keyed("seeds", 500))
 		flags := s.with("-c", plan)
 		point := t.TempDir() + "/load"
@@ -112,7 +112,7 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 
 // A proof of a table that is there already finds a single row that isn't as generated.
 func TestFullProofOfAnExistingTable(t *testing.T) {
-	onTables(t, func(t *testing.T, s stand) {
+	onAllServers(t, func(t *testing.T, s stand) {
 		flags := s.with("-c", file(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--verify", "full", "--checkpoint", t.TempDir()+"/load")
 		up := append([]string{"schema", "up"}, flags...)
 		for _, action := range []string{"created", "complete"} {
@@ -134,7 +134,7 @@ func TestFullProofOfAnExistingTable(t *testing.T) {
 
 // Tables that brunt didn't create are neither filled nor dropped unless forced.
 func TestTablesOfSomebodyElse(t *testing.T) {
-	onTables(t, func(t *testing.T, s stand) {
+	onAllServers(t, func(t *testing.T, s stand) {
 		plan := file(t, "plan.yml", keyed("theirs", 100))
 		flags := s.with("-c", plan)
 		point := t.TempDir() + "/load"
@@ -173,7 +173,7 @@ func TestTablesOfSomebodyElse(t *testing.T) {
 
 // A run drops what it created and nothing else, and leaves no trace of markers.
 func TestRunLeavesNoTrace(t *testing.T) {
-	onTables(t, func(t *testing.T, s stand) {
+	onAllServers(t, func(t *testing.T, s stand) {
 		flags := s.with("-c", file(t, "plan.yml", keyed("passing", 100)))
 		o := load(t, append([]string{"queue", "--quiet"}, flags...)...)
 		if !judged(o.code) || o.run.Total.OK != 300 || len(o.run.Tables) != 1 || o.run.Tables[0].Origin != "run" {
@@ -193,7 +193,7 @@ func TestRunLeavesNoTrace(t *testing.T) {
 // A load that was killed leaves its table unfinished, for runs, for people, and for the load that
 // goes on.
 func TestKilledLoadLeavesItsTableUnfinished(t *testing.T) {
-	onTables(t, func(t *testing.T, s stand) {
+	onAllServers(t, func(t *testing.T, s stand) {
 		const rows = 200_000
 		plan := file(t, "plan.yml", keyed("halves", rows))
 		flags := s.with("-c", plan)

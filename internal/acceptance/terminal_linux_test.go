@@ -87,6 +87,7 @@ func answering(t *testing.T, env []string, asked, typed string, args ...string) 
 // On a terminal there is colour and a progress line drawn in place; NO_COLOR and TERM=dumb are
 // heeded.
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
 	args := append([]string{"rate", "-c", plan, "--rate", "50", "--duration", "3s", "--results", t.TempDir()}, sqlite(t).flags()...)
 	const bold, erase = "\x1b[1m", "\r\x1b[K"
@@ -106,6 +107,7 @@ func TestTerminal(t *testing.T) {
 
 // A password typed at the prompt isn't echoed.
 func TestPasswordPrompt(t *testing.T) {
+	t.Parallel()
 	s := postgres(t)
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
 	shown := onTerminal(t, nil, secret, "queue", "-c", plan, "--proto", "pg", "-a", s.addr, "-u", s.user, "--database", s.database,
@@ -117,6 +119,7 @@ func TestPasswordPrompt(t *testing.T) {
 
 // On a terminal, schema down asks before it drops what brunt didn't create; only yes drops it.
 func TestSchemaDownAsks(t *testing.T) {
+	t.Parallel()
 	plan := file(t, "plan.yml", "tables_schema: [{name: precious, row_count: 3, columns: [{name: id, type: Integer, unique: true, range: [1, 3]}], primary_keys: [id]}]\nqueries: [{name: one, sql: select 1, count: 1}]\n")
 	s := sqlite(t)
 	if err := s.exec("CREATE TABLE precious (id INTEGER PRIMARY KEY)"); err != nil {

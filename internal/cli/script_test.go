@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"os"
 	"regexp"
 	"strconv"
@@ -10,6 +11,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Tests that run beside others mostly wait.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	run := func() { os.Exit(Main("1.2.3", os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){"brunt": run, "slow_cooker": run, "k6": run, "picostress": run})
 }

@@ -16,6 +16,7 @@ import (
 // TestLateIterationsWaitAndAreCounted asks more of two VUs than they can do, as k6's own executors would
 // be asked: nothing is dropped while there is time, and the wait is part of the response.
 func TestLateIterationsWaitAndAreCounted(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import { sleep } from 'k6';
 		export const options = {scenarios: {a: {executor: 'brunt-open', rate: 100, duration: '1s', preAllocatedVUs: 2, gracefulStop: '20s'}}};
 		export default () => { sleep(0.03); };`, "run", "-q", "--summary-export", "summary.json", "SCRIPT")
@@ -41,6 +42,7 @@ func TestLateIterationsWaitAndAreCounted(t *testing.T) {
 }
 
 func TestVUsThatOutliveTheGracefulStop(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import { sleep } from 'k6';
 		export const options = {scenarios: {a: {executor: 'brunt-open', rate: 20, duration: '500ms', preAllocatedVUs: 2, gracefulStop: '200ms'}}};
 		export default () => { sleep(30); };`, "run", "-q", "SCRIPT")
@@ -52,6 +54,7 @@ func TestVUsThatOutliveTheGracefulStop(t *testing.T) {
 }
 
 func TestMoreVUsWhileIterationsWait(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import { sleep } from 'k6';
 		export const options = {scenarios: {a: {executor: 'brunt-open', stages: [{duration: '1s', target: 100}], arrivals: 'poisson', preAllocatedVUs: 1, maxVUs: 20, gracefulStop: '20s'}}};
 		export default () => { sleep(0.1); };`, "run", "-q", "--summary-export", "summary.json", "SCRIPT")
@@ -67,6 +70,7 @@ func TestMoreVUsWhileIterationsWait(t *testing.T) {
 
 // TestPartsOfALoad runs the parts of a load and adds them up.
 func TestPartsOfALoad(t *testing.T) {
+	t.Parallel()
 	const script = `export const options = {scenarios: {a: {executor: 'brunt-open', rate: 70, duration: '1s', preAllocatedVUs: 3}}};
 		export default () => {};`
 	sum := uint64(0)
@@ -85,6 +89,7 @@ func TestPartsOfALoad(t *testing.T) {
 }
 
 func TestAbortInAnOpenLoad(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import exec from 'k6/execution';
 		export const options = {scenarios: {a: {executor: 'brunt-open', rate: 10, duration: '30s', preAllocatedVUs: 3}}};
 		export default () => { exec.test.abort('enough'); };
@@ -113,6 +118,7 @@ sessions: 4
 `
 
 func TestPlansInsideK6(t *testing.T) {
+	t.Parallel()
 	script := "const plan = `" + nativePlan + "`;\n" + `
 		import { sleep } from 'k6';
 		export const options = {scenarios: {
@@ -149,12 +155,14 @@ func TestPlansInsideK6(t *testing.T) {
 }
 
 func TestAFaultInAPlanInsideK6(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", "export const options = {scenarios: {n: {executor: 'brunt-native', plan: `config_name: x\nload: nothing\n`}}};\nexport default () => {};", "run", "-q", "SCRIPT")
 	o.expect(t, 104, "plan:2")
 }
 
 // TestTheFirstCallTakesTheArrival has two calls an iteration: the first counts from the intended start.
 func TestTheFirstCallTakesTheArrival(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import brunt from 'k6/x/brunt'; import { sleep } from 'k6';
 		const db = brunt.open('sqlite::memory:');
 		export const options = {scenarios: {a: {executor: 'brunt-open', rate: 60, duration: '1s', preAllocatedVUs: 1, gracefulStop: '20s'}},
@@ -172,6 +180,7 @@ func TestTheFirstCallTakesTheArrival(t *testing.T) {
 }
 
 func TestAnInterruptedPlanIsComplete(t *testing.T) {
+	t.Parallel()
 	c, o := command(t, "ours", "const plan = `"+strings.Replace(nativePlan, "duration: 1s", "duration: 60s", 1)+"`;\n"+`
 		export const options = {scenarios: {n: {executor: 'brunt-native', plan}}};
 		export default () => {};`, "run", "-q", "SCRIPT")
@@ -195,6 +204,7 @@ func TestAnInterruptedPlanIsComplete(t *testing.T) {
 
 // TestAThresholdOnCallsEndsTheRun aborts by a metric that no sample was made for.
 func TestAThresholdOnCallsEndsTheRun(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import brunt from 'k6/x/brunt';
 		const db = brunt.open('sqlite::memory:');
 		export const options = {scenarios: {a: {executor: 'constant-vus', vus: 1, duration: '60s'}},
@@ -208,6 +218,7 @@ func TestAThresholdOnCallsEndsTheRun(t *testing.T) {
 }
 
 func TestAnUnreachableServerOfAPlan(t *testing.T) {
+	t.Parallel()
 	plan := "config_name: dead\ntarget: {protocol: pg, addresses: [\"127.0.0.1:1\"], user: x}\nqueries: [{name: q, sql: select 1}]\nload: [{constant: {rate: 10, duration: 1s}}]\n"
 	o := k6(t, "ours", "const plan = `"+plan+"`;\nexport const options = {scenarios: {n: {executor: 'brunt-native', plan}}};\nexport default () => {};", "run", "-q", "SCRIPT")
 	o.expect(t, 107, "can't connect to 127.0.0.1:1")

@@ -27,6 +27,7 @@ import (
 const emptyScript = "export default function () {}\n"
 
 func TestCommandsOfK6(t *testing.T) {
+	t.Parallel()
 	help := k6(t, "ours", "", "help")
 	help.expect(t, 0)
 	if !strings.Contains(help.stdout, "\n  k6 [command]") || strings.Contains(help.stdout, "brunt") {
@@ -55,6 +56,7 @@ func TestCommandsOfK6(t *testing.T) {
 
 // TestExitCodes compares exit codes, and what is recorded, with k6's own.
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		code   int
@@ -76,6 +78,7 @@ func TestExitCodes(t *testing.T) {
 		"no plan":           {"export const options = {scenarios: {a: {executor: 'brunt-native', plan: 'missing.yml'}}}; export default () => {};", 104, "missing.yml", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ours := k6(t, "ours", c.script, "run", "-q", "SCRIPT")
 			ours.expect(t, c.code, c.text)
 			if !strings.Contains(c.script, "brunt-") {
@@ -92,6 +95,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestAnUnknownModuleIsNotDownloaded(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", "import redis from 'k6/x/redis'; export default () => {};", "run", "SCRIPT")
 	o.expect(t, 107, `unknown modules [\"k6/x/redis\"]`, "this binary has", "downloads nothing")
 }
@@ -111,6 +115,7 @@ func counter(t *testing.T) (url string, requests *atomic.Int64) {
 
 // TestResultsAreK6s runs the same scripts under both and compares what k6 says of them.
 func TestResultsAreK6s(t *testing.T) {
+	t.Parallel()
 	url, _ := counter(t)
 	for name, script := range map[string]string{
 		"http": `import http from 'k6/http'; import { check, group } from 'k6';
@@ -193,6 +198,7 @@ func compare(t *testing.T, got, want map[string]map[string]any) {
 
 // TestManyValuesAreJudgedFromQuantiles has more values than k6 is left with, and k6's thresholds on them.
 func TestManyValuesAreJudgedFromQuantiles(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import { Trend } from 'k6/metrics';
 		const t = new Trend('waiting', true);
 		export const options = {vus: 2, iterations: 400, thresholds: {
@@ -214,6 +220,7 @@ func TestManyValuesAreJudgedFromQuantiles(t *testing.T) {
 }
 
 func TestRequestsAreRecorded(t *testing.T) {
+	t.Parallel()
 	url, requests := counter(t)
 	o := k6(t, "ours", `import http from 'k6/http';
 		export const options = {vus: 2, iterations: 200};
@@ -243,6 +250,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 }
 
 func TestDroppedIterationsSaturate(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import { sleep } from 'k6';
 		export const options = {scenarios: {a: {executor: 'constant-arrival-rate', rate: 100, duration: '2s', preAllocatedVUs: 1}}};
 		export default () => { sleep(0.1); };`, "run", "-q", "SCRIPT")
@@ -257,6 +265,7 @@ func TestDroppedIterationsSaturate(t *testing.T) {
 }
 
 func TestAKilledRunIsRecordedUpToItsLastInterval(t *testing.T) {
+	t.Parallel()
 	c, o := command(t, "ours", `import { sleep } from 'k6'; export const options = {vus: 2, duration: '1m'}; export default () => { sleep(0.01); };`, "run", "-q", "SCRIPT")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -286,6 +295,7 @@ func waitFor(t *testing.T, there func() bool) {
 }
 
 func TestAnInterruptedRunIsComplete(t *testing.T) {
+	t.Parallel()
 	c, o := command(t, "ours", `import { sleep } from 'k6'; export const options = {vus: 2, duration: '1m'}; export default () => { sleep(0.01); };`, "run", "-q", "SCRIPT")
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
@@ -306,6 +316,7 @@ func TestAnInterruptedRunIsComplete(t *testing.T) {
 }
 
 func TestTwoRunsInOneFolder(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	start := func() (wait func() error) {
 		c, _ := command(t, "ours", "export const options = {iterations: 20}; export default () => {};", "run", "-q", "SCRIPT")
@@ -327,6 +338,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 }
 
 func TestOutputsOfTheUserGetEverySample(t *testing.T) {
+	t.Parallel()
 	const script = `import { Trend } from 'k6/metrics'; const t = new Trend('waiting');
 		export const options = {iterations: 200}; export default () => { for (let i = 0; i < 100; i++) { t.add(i); } };`
 	o := k6(t, "ours", script, "run", "-q", "-o", "json=samples.json", "SCRIPT")
@@ -353,6 +365,7 @@ func TestOutputsOfTheUserGetEverySample(t *testing.T) {
 }
 
 func TestNoRecord(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", "export const options = {iterations: 1}; export default () => {};", "run", "-q", "-o", "brunt=none", "SCRIPT")
 	o.expect(t, 0)
 	if _, err := os.Stat(o.dir); err == nil {
@@ -361,11 +374,13 @@ func TestNoRecord(t *testing.T) {
 }
 
 func TestASingleEqualInAThreshold(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", "export const options = {iterations: 1, thresholds: {checks: ['rate = 1']}};\nimport { check } from 'k6'; export default () => { check(1, {one: (x) => x === 1}); };", "run", "-q", "SCRIPT")
 	o.expect(t, 0, "it is read as")
 }
 
 func TestIntervalsAreExported(t *testing.T) {
+	t.Parallel()
 	points := make(chan string, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var b bytes.Buffer
@@ -391,6 +406,7 @@ func TestIntervalsAreExported(t *testing.T) {
 // TestK6sOwnExamples runs the examples in k6's sources that need nothing from outside, and end soon, under
 // both.
 func TestK6sOwnExamples(t *testing.T) {
+	t.Parallel()
 	where, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "go.k6.io/k6/v2").Output()
 	if err != nil {
 		t.Fatalf("find k6's sources: %v", err)
@@ -414,6 +430,7 @@ func said(stderr string) string {
 }
 
 func TestChecksAndTheScriptsMetricsAreRecorded(t *testing.T) {
+	t.Parallel()
 	o := k6(t, "ours", `import { check } from 'k6'; import { Trend, Counter } from 'k6/metrics';
 		const waiting = new Trend('waiting', true), things = new Counter('things');
 		export const options = {iterations: 4};

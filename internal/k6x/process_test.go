@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,10 @@ func TestMain(m *testing.M) {
 		k6x.Main(k6x.Options{Name: "k6", Version: "test", Command: os.Args, Err: os.Stderr}, os.Args[1:])
 	case "real":
 		k6cmd.Execute()
+	}
+	// Tests that run beside others mostly wait.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

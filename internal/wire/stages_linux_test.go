@@ -263,9 +263,9 @@ func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
 	b.run(openStage(t, 1000, 50*time.Millisecond))
 	total := b.total()
 	o := total.Operations[0]
-	// The server answers nothing; how many requests run into its timeout before all is given up depends on
-	// how soon the loop gets its core.
-	if o.Done+o.Dropped() != 50 || o.Dropped() < 25 || total.Offered != 50 || o.OK() != 0 || o.Errors[driver.Server] != 0 {
+	// Requests are sent until 150 ms, each occupies the session for 100 ms at least: that is room for two. The
+	// others wait, or fail if the loop gets no core for so long that nothing was connected meanwhile.
+	if sent := o.Done - o.Errors[driver.Connect]; sent == 0 || sent > 2 || o.Done+o.Dropped() != 50 || total.Offered != 50 || o.OK() != 0 || o.Errors[driver.Server] != 0 {
 		t.Errorf("offered %d, done %d (%v), dropped %d (%v)", total.Offered, o.Done, o.Errors, o.Dropped(), o.Unsent)
 	}
 }

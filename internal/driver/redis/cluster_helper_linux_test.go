@@ -17,6 +17,9 @@ import (
 	"brunt/internal/workload"
 )
 
+// patience is how long a test waits for what must happen, and a request for its answer, before they give up.
+const patience = 5 * time.Minute
+
 // load is a fleet over a cluster and what it has done.
 type load struct {
 	t         *testing.T
@@ -72,7 +75,7 @@ func newLoad(t *testing.T, seed string, o loadOptions) *load {
 	l.collector = measure.NewCollector(len(l.workload.Operations), len(targets))
 	cfg := tier.Config{
 		Workload: l.workload, Driver: o.protocol, Targets: targets, Sessions: o.sessions, Pipeline: o.pipeline, Loops: o.loops,
-		OperationTimeout: 20 * time.Second, ConnectTimeout: 5 * time.Second, Clock: l.clock, Collector: l.collector,
+		OperationTimeout: patience, ConnectTimeout: patience, Clock: l.clock, Collector: l.collector,
 		OnError: func(e tier.ErrorEvent) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -127,8 +130,8 @@ func (l *load) after(what string, n int, wanted func(ok bool) bool) {
 	l.mu.Unlock()
 	select {
 	case <-reached:
-	case <-time.After(30 * time.Second):
-		l.t.Errorf("%s: not within 30 s; last failures: %v", what, l.failures()[max(0, len(l.failures())-3):])
+	case <-time.After(patience):
+		l.t.Errorf("%s: waited in vain; last failures: %v", what, l.failures()[max(0, len(l.failures())-3):])
 	}
 	l.mu.Lock()
 	l.done = nil

@@ -53,6 +53,7 @@ export const teardown = () => {
 `
 
 func TestArticle(t *testing.T) {
+	t.Parallel()
 	routers := cars(t)
 	text := strings.NewReplacer("172.19.0.2:3301", routers[0], "172.19.0.3:3301", routers[1],
 		"rate: 10000", "rate: 150", `duration: "1m"`, `duration: "2s"`).Replace(article)
@@ -68,6 +69,7 @@ func TestArticle(t *testing.T) {
 
 // The article's checks and thresholds, one scenario after the other.
 func TestArticleSequential(t *testing.T) {
+	t.Parallel()
 	routers := cars(t)
 	text := strings.NewReplacer("172.19.0.2:3301", routers[0], "172.19.0.3:3301", routers[1],
 		"rate: 10000", "rate: 50", `duration: "1m"`, `duration: "1s", gracefulStop: "0s"`,
@@ -89,6 +91,7 @@ func TestArticleSequential(t *testing.T) {
 
 // The example of xk6-tarantool's page, and its result's text.
 func TestFirstExample(t *testing.T) {
+	t.Parallel()
 	s := testserver.Tarantool(t, testserver.Lua(`
 		box.schema.space.create("cars")
 		box.space.cars:format({{name = 'id', type = 'unsigned'}, {name = 'model', type = 'string'}})

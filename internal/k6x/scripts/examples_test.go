@@ -37,6 +37,7 @@ func cars(t *testing.T) (routers []string) {
 
 // Every example runs, shortened, and all of its checks hold.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	pg := func() string { s := servers.Postgres(t); return "pg://" + s.User + "@" + s.Addr + "/" + s.Database }
 	maria := func() string {
 		s := servers.MariaDB(t)
@@ -69,6 +70,7 @@ func TestExamples(t *testing.T) {
 		}
 		for i, args := range runs[name] {
 			t.Run(name+" "+strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
 				o := run(t, append(args(), "examples/"+name)...)
 				// Thresholds on times are for calmer machines.
 				if o.code != 0 && !(o.code == 99 && strings.HasPrefix(name, "cars/")) {
@@ -110,7 +112,8 @@ func short(t *testing.T) string {
 
 // The queue of the article's script is that of brunt queue, each request once, and the summary says so.
 func TestConstQueueSendsTheQueue(t *testing.T) {
-	s, dir := servers.Postgres(t), t.TempDir()
+	t.Parallel()
+	s, dir := testserver.Postgres(t), t.TempDir()
 	o := run(t, "-e", "proto=pg", "-e", "addr="+s.Addr, "-e", "user="+s.User, "-e", "database="+s.Database, "-e", "config=examples/picostress.yml",
 		"-e", "seed=7", "-e", "vu=3", "-e", "summary_dir="+dir, "-e", "schema=docs/plan.schema.json", "examples/k6/const_queue.js")
 	summary := text(t, filepath.Join(dir, "summary_7.json"))
@@ -132,6 +135,7 @@ func TestConstQueueSendsTheQueue(t *testing.T) {
 
 // The application starts by one command and ends with all its processes.
 func TestCarsStart(t *testing.T) {
+	t.Parallel()
 	first, second := freeAddress(t), freeAddress(t)
 	cmd := exec.CommandContext(t.Context(), root+"/examples/cars/start", first, second)
 	out, err := cmd.StdoutPipe()

@@ -6,6 +6,7 @@ package scripts_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,10 @@ var servers testserver.Pool
 func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
 		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	// Tests that run beside others mostly wait.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	os.Exit(servers.Run(m))
 }
@@ -50,7 +55,10 @@ type job struct {
 }
 
 // begin starts brunt k6 run in the module's root.
-func begin(t *testing.T, args ...string) *job {
+func begin(t *testing.T, args ...string) *job { return beginWith(t, nil, args...) }
+
+// beginWith is begin with more in its environment.
+func beginWith(t *testing.T, env []string, args ...string) *job {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -60,12 +68,26 @@ func begin(t *testing.T, args ...string) *job {
 	j := &job{t: t, dir: filepath.Join(t.TempDir(), "bundle"), stop: stop}
 	j.cmd = exec.CommandContext(ctx, self, append([]string{"k6", "run", "--quiet", "--no-color"}, args...)...)
 	j.cmd.Env = append(os.Environ(), roleVariable+"=brunt", "BRUNT_BUNDLE="+j.dir)
+	j.cmd.Env = append(j.cmd.Env, env...)
 	j.cmd.Dir, j.cmd.Stdout, j.cmd.Stderr = "../../..", &j.text, &j.text
 	if err := j.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
 	return j
+}
+
+// underWay waits until the record has n intervals.
+func (j *job) underWay(n int) {
+	j.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if b, _ := os.ReadFile(filepath.Join(j.dir, record.IntervalsFile)); bytes.Count(b, []byte("\n")) >= n {
+			return
+		}
+		if time.Now().After(end) {
+			j.t.Fatalf("waited in vain for %d intervals", n)
+		}
+	}
 }
 
 // wait waits for the script's end and reads its record.
@@ -126,7 +148,9 @@ func (o *outcome) failed(class string) (n uint64) {
 
 func (o *outcome) says(text string) bool { return strings.Contains(o.text, text) }
 
-func tarantool(t *testing.T) *testserver.Server { return servers.Tarantool(t) }
+// tarantool is a Tarantool of the test's own: prepared statements expire whenever anybody changes any of
+// its tables.
+func tarantool(t *testing.T) *testserver.Server { return testserver.Tarantool(t) }
 
 // as are the settings of a script for a Tarantool of the tests.
 func as(s *testserver.Server) []string {

@@ -78,11 +78,13 @@ func (s stores) destinations() []string {
 
 // Every query of every dashboard has data after a run, from real servers.
 func TestDashboards(t *testing.T) {
+	t.Parallel()
 	scripts, plans, began := newStores(t), newStores(t), time.Now()
-	t.Setenv("K6_PROMETHEUS_RW_SERVER_URL", "http://"+scripts.prometheus.Addr+"/api/v1/write")
-	t.Setenv("K6_PROMETHEUS_RW_PUSH_INTERVAL", "1s")
-	t.Setenv("BRUNT_EXPORT", strings.Join(scripts.destinations(), " "))
-	j := begin(t, "--out", "influxdb=http://"+scripts.influx.Addr+"/load", "--out", "experimental-prometheus-rw", script(t, loaded))
+	env := []string{
+		"K6_PROMETHEUS_RW_SERVER_URL=http://" + scripts.prometheus.Addr + "/api/v1/write", "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
+		"BRUNT_EXPORT=" + strings.Join(scripts.destinations(), " "),
+	}
+	j := beginWith(t, env, "--out", "influxdb=http://"+scripts.influx.Addr+"/load", "--out", "experimental-prometheus-rw", script(t, loaded))
 	wait := load(t, exported, plans.destinations())
 	if o := j.wait(); o.code != 0 {
 		t.Fatalf("exit %d", o.code)
@@ -218,6 +220,7 @@ func ask(t *testing.T, address string, into any) {
 
 // What Grafana is given to begin with names what the dashboards ask.
 func TestProvisioning(t *testing.T) {
+	t.Parallel()
 	sources := text(t, root+"/examples/grafana/provisioning/datasources/brunt.yml")
 	files, _ := filepath.Glob(root + "/examples/grafana/dashboards/*.json")
 	for _, path := range files {

@@ -30,6 +30,7 @@ func declared(t *testing.T, text, module, name string) (members []string) {
 
 // The declarations have just what the modules have.
 func TestTypeDeclarations(t *testing.T) {
+	t.Parallel()
 	types := text(t, root+"/examples/k6/modules.d.ts")
 	o := run(t, script(t, `
 		import tarantool from "k6/x/tarantool";
@@ -58,6 +59,7 @@ func TestTypeDeclarations(t *testing.T) {
 
 // Modules can be imported by the names of what they hold, too.
 func TestNamedImports(t *testing.T) {
+	t.Parallel()
 	o := run(t, script(t, `
 		import { getData, generator } from "k6/x/datagen";
 		import * as tarantool from "k6/x/tarantool";

@@ -13,6 +13,7 @@ import (
 
 // Values come back as they were sent, by each driver with the types that its server has.
 func TestValues(t *testing.T) {
+	t.Parallel()
 	checks := `
 		import { check } from "k6";
 		import brunt from "k6/x/brunt";
@@ -73,6 +74,7 @@ func TestValues(t *testing.T) {
 			is("change", db.exec({ http: { method: "HEAD", path: "/" } }).status, 200);`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o := run(t, "-e", "TARGET="+c.target, script(t, checks+c.body+"\n}"))
 			if o.code != 0 || o.says("level=error") {
 				t.Errorf("exit %d", o.code)
@@ -89,6 +91,7 @@ func of(t *testing.T, proto string, s *testserver.Server) string {
 
 // A target may be one line.
 func TestTargetAsURL(t *testing.T) {
+	t.Parallel()
 	s := servers.Postgres(t)
 	address := (&url.URL{Scheme: "postgres", User: url.UserPassword(s.User, "secret word"), Host: s.Addr, Path: s.Database, RawQuery: "application_name=k6"}).String()
 	o := run(t, "-e", "TARGET="+address, script(t, `
@@ -102,6 +105,7 @@ func TestTargetAsURL(t *testing.T) {
 
 // Requests are spread over the addresses that answer, as their weights say.
 func TestBalance(t *testing.T) {
+	t.Parallel()
 	lua := testserver.Lua("count = 0\nfunction hit() count = count + 1 return count end")
 	a, b := testserver.Tarantool(t, lua), testserver.Tarantool(t, lua)
 	hits := func(weight string) outcome {
@@ -132,6 +136,7 @@ func TestBalance(t *testing.T) {
 
 // The same seed gives the same values to any number of virtual users, each once.
 func TestGeneratedOnce(t *testing.T) {
+	t.Parallel()
 	ids := func(vus string) string {
 		o := run(t, "--vus", vus, "--iterations", "60", script(t, `
 			import datagen from "k6/x/datagen";
@@ -156,6 +161,7 @@ func TestGeneratedOnce(t *testing.T) {
 
 // The article's cars are others in each run, unless a seed is given.
 func TestCarsOfRuns(t *testing.T) {
+	t.Parallel()
 	first := func(options string) string {
 		o := run(t, script(t, `
 			import datagen from "k6/x/datagen";
