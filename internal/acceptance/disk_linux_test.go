@@ -17,7 +17,7 @@ import (
 const (
 	diskVariable   = "BRUNT_ACCEPTANCE_DISK"   // where a process mounts its disk
 	sizeVariable   = "BRUNT_ACCEPTANCE_SIZE"   // of the disk
-	fillerVariable = "BRUNT_ACCEPTANCE_FILLER" // bytes of it that are taken until some time has passed
+	fillerVariable = "BRUNT_ACCEPTANCE_FILLER" // bytes of it that are taken until it has been full for a while
 )
 
 // onSmallDisk is the role of a process with a file system of its own that is too small: it mounts
@@ -36,7 +36,16 @@ func onSmallDisk(args []string) int {
 			fmt.Fprintln(os.Stderr, "filler:", err)
 			return 2
 		}
-		time.AfterFunc(1500*time.Millisecond, func() { os.Remove(path) })
+		go func() {
+			// Full, and for many intervals.
+			for free := uint64(1); free > 0; time.Sleep(500 * time.Millisecond) {
+				var disk syscall.Statfs_t
+				if err := syscall.Statfs(dir, &disk); err == nil {
+					free = disk.Bfree
+				}
+			}
+			os.Remove(path)
+		}()
 	}
 	code := cli.Main("test", args, os.Stdin, os.Stdout, os.Stderr)
 	if filler > 0 {

@@ -70,6 +70,7 @@ type bench struct {
 	pool *Pool
 	seen []tier.ErrorEvent
 	ivs  []snapshot
+	cut  func(*measure.Interval) // told of every interval, if not nil
 	mu   sync.Mutex
 }
 
@@ -87,6 +88,9 @@ func (b *bench) Interval(iv *measure.Interval) error {
 		c.Add(&iv.Operations[i].Counts)
 	}
 	b.ivs = append(b.ivs, snapshot{iv.Phase, iv.StartNs, iv.EndNs, c.Done, c.Failed(), iv.Backlog, iv.Offered})
+	if b.cut != nil {
+		b.cut(iv)
+	}
 	return nil
 }
 

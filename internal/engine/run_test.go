@@ -61,51 +61,42 @@ func TestOpenSendsEveryArrival(t *testing.T) {
 	}
 }
 
-// A server that stands still for 400 ms: every arrival of that time waits until its end, so
-// response times are what is left of the pause, however few sessions there are.
+// A server that stands still for 400 ms from its 100th answer on: every arrival of that time waits until
+// its end, so response times are what is left of the pause, however few sessions there are; and all but
+// the requests that were under way spend it as lag.
 func TestPauseShowsAtItsTrueSize(t *testing.T) {
-	const pause = 400 * time.Millisecond
-	var began atomic.Int64
-	var first atomic.Bool
-	var start time.Time
-	f := &fake{}
-	f.answer = func(context.Context, string, *driver.Request, []gen.Value, *driver.Reply) {
-		at := time.Since(start)
-		if at > 200*time.Millisecond && first.CompareAndSwap(false, true) {
-			began.Store(int64(at))
+	const pause, length, gap, sessions = 400 * time.Millisecond, time.Second, 2 * time.Millisecond, 2
+	var began, answers atomic.Int64
+	var bn *bench
+	f := &fake{answer: func(context.Context, string, *driver.Request, []gen.Value, *driver.Reply) {
+		if answers.Add(1) == 100 {
+			began.Store(bn.cfg.Clock.Now())
 		}
 		if b := began.Load(); b > 0 {
-			if left := time.Duration(b) + pause - at; left > 0 {
-				time.Sleep(left)
-			}
+			time.Sleep(time.Duration(b + int64(pause) - bn.cfg.Clock.Now()))
 		}
-	}
-	bn := newBench(t, f, &plan.Plan{
+	}}
+	bn = newBench(t, f, &plan.Plan{
 		Operations: []plan.Operation{one("a")},
-		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: time.Second, RateFrom: 500, RateTo: 500}},
-		Settings:   plan.Settings{Sessions: 2},
+		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: length, RateFrom: float64(time.Second / gap), RateTo: float64(time.Second / gap)}},
+		Settings:   plan.Settings{Sessions: sessions},
 	})
-	start = time.Now()
 	out := bn.run(t, context.Background())
-	h := out.Total.Operations[0].Response
+	h, lag := out.Total.Operations[0].Response, out.Total.Operations[0].Lag
 	if h.Count() != 500 {
 		t.Fatalf("%d samples, want 500", h.Count())
 	}
-	if h.Max() < int64(pause)-int64(5*time.Millisecond) {
-		t.Errorf("max response %v, want the pause of %v", time.Duration(h.Max()), pause)
-	}
-	// 200 arrivals fall into the pause; the k-th of them waits pause − 2k ms or longer.
-	for _, at := range []struct {
-		rank int // arrivals that wait longer
-		wait time.Duration
-	}{{50, 300 * time.Millisecond}, {100, 200 * time.Millisecond}, {150, 100 * time.Millisecond}} {
-		q := 1 - float64(at.rank)/500
-		if got := time.Duration(h.Quantile(q)); got < at.wait-5*time.Millisecond {
-			t.Errorf("response quantile %.2f is %v, arithmetic says at least %v", q, got, at.wait)
+	from := time.Duration(began.Load() - bn.ivs[0].start)
+	for _, wait := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 390 * time.Millisecond} {
+		// Those that fell due in the pause, early enough and within the load.
+		want := int64((min(from+pause-wait, length)-from)/gap) - 1
+		above := int64(wait) * 998 / 1000 // for the histogram's buckets
+		if got := int64(h.CountAbove(above)); got < want {
+			t.Errorf("%d response times above %v, arithmetic says at least %d", got, wait, want)
 		}
-	}
-	if s := out.Total.Operations[0].Service; s.CountAbove(int64(100*time.Millisecond)) > 4 {
-		t.Errorf("%d service times above 100 ms, want at most one or two a session", s.CountAbove(int64(100*time.Millisecond)))
+		if got := int64(lag.CountAbove(above)); got < want-sessions {
+			t.Errorf("%d lags above %v, arithmetic says at least %d", got, wait, want-sessions)
+		}
 	}
 }
 

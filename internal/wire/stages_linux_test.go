@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,23 +174,30 @@ func TestOpenOnOneMachineOfThree(t *testing.T) {
 }
 
 func TestStallIsChargedToEveryArrival(t *testing.T) {
+	const gap = 500 * time.Microsecond
 	b := newBench(t, options{config: tier.Config{Sessions: 4}})
-	stage := openStage(t, 2000, 400*time.Millisecond)
+	stage := openStage(t, float64(time.Second/gap), time.Hour)
+	stage.StartNs = b.clock.Now()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var paused, resumed int64
-	ended := make(chan struct{})
+	answered := func(n uint64) {
+		for b.servers[0].Requests() < n {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	go func() {
-		defer close(ended)
-		time.Sleep(100 * time.Millisecond)
+		defer cancel()
+		answered(100)
 		b.servers[0].Pause()
 		paused = b.clock.Now()
 		time.Sleep(150 * time.Millisecond)
 		resumed = b.clock.Now()
 		b.servers[0].Resume()
+		answered(uint64(resumed-stage.StartNs)/uint64(gap) + 100) // all that fell due before, and more
 	}()
-	b.run(stage)
-	<-ended
-	if len(b.watcher.samples) != 800 {
-		t.Fatalf("%d samples, want 800", len(b.watcher.samples))
+	if _, err := b.fleet.Run(ctx, nil, stage); err != nil {
+		t.Fatal(err)
 	}
 	during := 0
 	for _, s := range b.watcher.samples {
@@ -201,7 +209,7 @@ func TestStallIsChargedToEveryArrival(t *testing.T) {
 			t.Errorf("intended %d ns into a stall of %d, ended at %d", s.Intended-paused, resumed-paused, s.End-paused)
 		}
 	}
-	if want := int((resumed - paused) / 500_000); during < want-1 || during > want+1 {
+	if want := int((resumed - paused) / int64(gap)); during < want-1 || during > want+1 {
 		t.Errorf("%d arrivals during the stall, want %d", during, want)
 	}
 }
@@ -308,14 +316,18 @@ func TestCancelLosesNothing(t *testing.T) {
 }
 
 func TestHardStop(t *testing.T) {
-	b := newBench(t, options{config: tier.Config{Sessions: 3, OperationTimeout: time.Hour}})
-	b.servers[0].Pause()
+	var seen atomic.Int64
+	release := make(chan struct{})
+	defer close(release)
+	b := newBench(t, options{servers: []echo.Config{{Answer: func(echo.Frame) bool { seen.Add(1); <-release; return false }}},
+		config: tier.Config{Sessions: 3, OperationTimeout: time.Hour}})
 	hard := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		time.Sleep(30 * time.Millisecond)
+		for seen.Load() < 3 {
+			time.Sleep(time.Millisecond)
+		}
 		cancel()
-		time.Sleep(30 * time.Millisecond)
 		close(hard)
 	}()
 	next, err := b.fleet.Run(ctx, hard, schedule.Stage{StartNs: b.clock.Now()})
