@@ -6,6 +6,7 @@ package verdict
 import (
 	"fmt"
 
+	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -48,14 +49,16 @@ func Judge(run *record.Run, load *measure.Account) {
 	run.Thresholds = j.thresholds()
 	v := &run.Verdict
 	invalid, failed := j.invalid(), j.failed()
-	*v = record.Verdict{Result: Pass, Reasons: append(invalid, failed...)}
 	switch {
-	case len(invalid) > 0:
-		v.Result = Invalid
+	case len(invalid) > 0 && !j.serversDoing(failed):
+		*v = record.Verdict{Result: Invalid, Reasons: append(invalid, texts(failed)...)}
 	case len(failed) > 0:
-		v.Result = Fail
+		*v = record.Verdict{Result: Fail, Reasons: texts(failed)}
+		for _, why := range invalid {
+			v.Reasons = append(v.Reasons, "besides, times are not the server's alone: "+why)
+		}
 	default:
-		v.Reasons = j.passed()
+		*v = record.Verdict{Result: Pass, Reasons: j.passed()}
 	}
 	if j.open() && j.all.Unhindered.Count() > 0 {
 		v.AddedP50Ns, v.AddedP99Ns = record.Ns(j.added(0.5)), record.Ns(j.added(tailOf(&j.all.Counts)))
@@ -110,35 +113,39 @@ const (
 )
 
 // failed says why the run failed, if it did.
-func (j *judge) failed() (out []string) {
+func (j *judge) failed() (out []failure) {
+	c := &j.all.Counts
+	nothing := c.OK() == 0 && c.Arrivals() > 0
 	broken := false
 	for i := range j.run.Thresholds {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
-			out = append(out, fmt.Sprintf("threshold %s does not hold: it is %s; see the latency and error tables", t.Text, units.Value(float64(t.Value), t.Unit)))
+			out = append(out, failure{nothing || j.answersBreak(t.Text),
+				fmt.Sprintf("threshold %s does not hold: it is %s; see the latency and error tables", t.Text, units.Value(float64(t.Value), t.Unit))})
 		}
 	}
 	if j.run.Aborted != "" {
-		out = append(out, "the run stopped itself: "+j.run.Aborted)
+		out = append(out, failure{text: "the run stopped itself: " + j.run.Aborted})
 	}
-	c := &j.all.Counts
 	switch {
 	case c.OK() > 0:
 		if len(j.run.Thresholds) == 0 {
 			out = append(out, j.defaults()...)
 		}
-	case c.Arrivals() > 0 && !broken:
-		out = append(out, "nothing succeeded: "+j.fates()+"; see the errors and try one operation by hand")
+	case nothing && !broken:
+		out = append(out, failure{true, "nothing succeeded: " + j.fates() + "; see the errors and try one operation by hand"})
 	}
 	return append(out, j.sessions()...)
 }
 
 // defaults are the rules of a run that names none.
-func (j *judge) defaults() (out []string) {
+func (j *judge) defaults() (out []failure) {
 	c := &j.all.Counts
-	if failed := float64(c.Failed()) / float64(max(c.Done, 1)); failed >= errorsDefault {
-		out = append(out, fmt.Sprintf("%s of the operations failed, and without thresholds less than %s may%s",
-			units.Fraction(failed), units.Fraction(errorsDefault), j.with("threshold", "; allow more with %s 'errors < 5%%', say")))
+	share := func(n uint64) float64 { return float64(n) / float64(max(c.Done, 1)) }
+	if failed := share(c.Failed()); failed >= errorsDefault {
+		out = append(out, failure{share(c.Errors[driver.Server]) >= errorsDefault,
+			fmt.Sprintf("%s of the operations failed, and without thresholds less than %s may%s",
+				units.Fraction(failed), units.Fraction(errorsDefault), j.with("threshold", "; allow more with %s 'errors < 5%%', say"))})
 	}
 	unsent := j.load.Overdue + c.Unsent[measure.UnsentNoConnection]
 	if j.load.Overdue == 0 {
@@ -146,14 +153,14 @@ func (j *judge) defaults() (out []string) {
 	}
 	if asked := j.load.Offered; j.open() && asked > 0 && float64(unsent) > (1-rateDefault)*float64(asked) {
 		sent := float64(asked-min(unsent, asked)) / float64(asked)
-		out = append(out, fmt.Sprintf("only %s of the rate asked for was sent in time, and without thresholds it must be %s; lower the rate, or give more sessions%s%s",
-			units.Fraction(sent), units.Fraction(rateDefault), j.with("sessions", " (%s)"), j.with("threshold", ", or say what may happen with %s 'dropped < 20%%'")))
+		out = append(out, failure{text: fmt.Sprintf("only %s of the rate asked for was sent in time, and without thresholds it must be %s; lower the rate, or give more sessions%s%s",
+			units.Fraction(sent), units.Fraction(rateDefault), j.with("sessions", " (%s)"), j.with("threshold", ", or say what may happen with %s 'dropped < 20%%'"))})
 	}
 	return out
 }
 
 // sessions says if fewer sessions were there than were asked for.
-func (j *judge) sessions() []string {
+func (j *judge) sessions() []failure {
 	asked := j.run.Sessions
 	if asked == 0 || j.load.LoadNs == 0 || j.load.Pace.SessionsNs == 0 && j.all.Done == 0 {
 		return nil
@@ -162,8 +169,8 @@ func (j *judge) sessions() []string {
 	if there >= sessionsDefault*float64(asked) {
 		return nil
 	}
-	return []string{fmt.Sprintf("of the %s asked for only %s were connected on average; see the errors of class connect and the server's limit of connections",
-		units.Plural(asked, "session", "sessions"), units.Rate(there))}
+	return []failure{{j.refused(), fmt.Sprintf("of the %s asked for only %s were connected on average; see the errors of class connect and the server's limit of connections",
+		units.Plural(asked, "session", "sessions"), units.Rate(there))}}
 }
 
 // fates says what became of the arrivals.

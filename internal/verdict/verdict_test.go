@@ -119,6 +119,36 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		}, Pass, ""},
 		{"stopped now and then", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s / 2 }, Pass, ""},
 		{"late where a tenth failed anyway", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, driver.Timeout, 1500) }, Fail, "10.9 % of the operations failed"},
+		{"the server's errors, closed, at a full loop", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
+			fail(a, driver.Server, 1500)
+		}, Fail, "besides, times are not the server's alone: an event loop was busy"},
+		{"the same by a rule", []string{"errors < 1%"}, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
+			fail(a, driver.Server, 1500)
+		}, Fail, "threshold errors < 1% does not hold"},
+		{"timeouts at a full loop may be its own", []string{"errors < 1%"}, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
+			fail(a, driver.Timeout, 1500)
+		}, Invalid, "an event loop was busy"},
+		{"errors of a server whose client stood still", nil, func(_ *record.Run, a *measure.Account) {
+			a.Health.PausedNs = 5 * s
+			fail(a, driver.Server, 1500)
+		}, Invalid, "stood still for 5 s"},
+		{"no success at a full loop", nil, func(r *record.Run, a *measure.Account) {
+			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: 12 * s}
+			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
+			fail(a, driver.Timeout, 100)
+		}, Fail, "nothing succeeded: 100 failed"},
+		{"connections refused to a late generator", nil, func(r *record.Run, a *measure.Account) {
+			late(a, 20*ms, 200)
+			a.Pace.SessionsNs = 9 * 12 * s
+			r.Failures = []record.FailureCount{{Class: "connect", Code: "53300", Count: 7}}
+		}, Fail, "only 9.00 were connected"},
+		{"connections that a late generator didn't make", nil, func(_ *record.Run, a *measure.Account) {
+			late(a, 20*ms, 200)
+			a.Pace.SessionsNs = 9 * 12 * s
+		}, Invalid, "the generator itself sent late"},
 		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid, "a garbage collection stopped the generator for 20.0 ms"},
 		{"killed", nil, func(r *record.Run, _ *measure.Account) { r.Complete = false }, Invalid, "killed 12 s into its load"},
 		{"nothing due", nil, func(_ *record.Run, a *measure.Account) { *a = measure.Account{} }, Invalid, "nothing was measured"},

@@ -1,0 +1,59 @@
+package verdict
+
+import (
+	"math"
+	"slices"
+
+	"brunt/internal/driver"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+)
+
+// failure is why a run failed, and whether only the server can have been the cause.
+type failure struct {
+	servers bool
+	text    string
+}
+
+func texts(all []failure) (out []string) {
+	for _, f := range all {
+		out = append(out, f.text)
+	}
+	return out
+}
+
+// serversDoing reports whether the run failed by what a generator that is late or busy can't cause: errors
+// with which the server answered, connections that it refused, or no success at all. One that stood still
+// or was held back can: servers give up on clients that keep them waiting.
+func (j *judge) serversDoing(failed []failure) bool {
+	h := &j.load.Health
+	return j.run.Complete && !j.stoodStill() && j.timeShare(h.HeldNs) <= heldLimit && j.timeShare(h.CgroupThrottledNs) <= throttledLimit &&
+		slices.ContainsFunc(failed, func(f failure) bool { return f.servers })
+}
+
+// answersBreak reports whether the errors with which the server answered break a threshold by themselves.
+func (j *judge) answersBreak(text string) bool {
+	t, err := plan.ParseThreshold(text)
+	if err != nil || t.Metric != "errors" && t.Metric != "response" {
+		return false
+	}
+	only := *j.load
+	only.Operations = slices.Clone(only.Operations)
+	for i := range only.Operations {
+		c := &only.Operations[i].Counts
+		n := c.Errors[driver.Server]
+		c.Errors = [driver.NumClasses]uint64{}
+		c.Errors[driver.Server] = n
+		c.Unsent, c.Unfinished = [measure.NumUnsent]uint64{}, 0
+	}
+	o := Evaluate(&t, names(j.run), &only)
+	return !o.Pass && (t.Metric == "errors" || math.IsInf(o.Value, 1))
+}
+
+// refused reports whether the server itself refused connections, with a code of its own.
+func (j *judge) refused() bool {
+	return slices.ContainsFunc(j.run.Failures, func(f record.FailureCount) bool {
+		return f.Class == driver.Connect.String() && f.Code != ""
+	})
+}
