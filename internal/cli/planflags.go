@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -100,8 +101,18 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", path, err)
 	}
+	if len(data) > largePlan && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(largePlanGCPercent)
+	}
 	return data, nil
 }
+
+// A plan of many thousand statements takes a hundred times the bytes of its text while it runs. The
+// program's start, which lets its own few megabytes grow fivefold without a collection, is over then.
+const (
+	largePlan          = 256 << 10
+	largePlanGCPercent = 50
+)
 
 func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	set := f.cmd.Flags().Changed

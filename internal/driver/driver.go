@@ -9,6 +9,7 @@ package driver
 import (
 	"context"
 	"crypto/tls"
+	"sync"
 	"time"
 
 	"brunt/internal/gen"
@@ -82,9 +83,23 @@ type Web struct {
 	HashEvery uint32 // 0 means never
 }
 
-// Program is all the requests that a session may send. Sessions prepare what they need from it.
+// Program is all the requests that a session may send. Sessions prepare what they need from it. It must
+// not be copied once sessions use it, nor changed.
 type Program struct {
 	Requests []Request
+
+	shared sync.Map
+}
+
+// Share returns what prepare returned for a driver's key the first time, so that sessions keep one copy of what
+// doesn't change. Sessions that ask at once may each prepare; all but one of the results go. It is safe
+// for concurrent use.
+func (p *Program) Share(key string, prepare func() any) any {
+	have, ok := p.shared.Load(key)
+	if !ok {
+		have, _ = p.shared.LoadOrStore(key, prepare())
+	}
+	return have
 }
 
 // Target is one address with its credentials and role.

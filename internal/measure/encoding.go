@@ -30,6 +30,7 @@ type HDREncoder struct {
 	raw    []byte
 	packed bytes.Buffer
 	zip    *zlib.Writer
+	short  *zlib.Writer // of what has few bytes
 }
 
 // Append appends the HdrHistogram V2 compressed encoding of h in base64 to dst.
@@ -40,18 +41,25 @@ func (e *HDREncoder) Append(dst []byte, h *Histogram) []byte {
 // AppendBytes is like Append without base64.
 func (e *HDREncoder) AppendBytes(dst []byte, h *Histogram) []byte { return append(dst, e.pack(h)...) }
 
+// shortRaw is up to how many bytes a search for repetitions costs a hundred times what it saves.
+const shortRaw = 96
+
 func (e *HDREncoder) pack(h *Histogram) []byte {
 	e.raw = appendRaw(e.raw[:0], h)
 	e.packed.Reset()
 	e.packed.Write(make([]byte, 8))
-	if e.zip == nil {
-		e.zip = zlib.NewWriter(&e.packed)
+	zip, level := &e.zip, zlib.DefaultCompression
+	if len(e.raw) <= shortRaw {
+		zip, level = &e.short, zlib.HuffmanOnly
+	}
+	if *zip == nil {
+		*zip, _ = zlib.NewWriterLevel(&e.packed, level) // both levels exist
 	} else {
-		e.zip.Reset(&e.packed)
+		(*zip).Reset(&e.packed)
 	}
 	// A bytes.Buffer takes all that is written to it.
-	_, _ = e.zip.Write(e.raw)
-	_ = e.zip.Close()
+	_, _ = (*zip).Write(e.raw)
+	_ = (*zip).Close()
 	b := e.packed.Bytes()
 	binary.BigEndian.PutUint32(b, cookieV2Compressed)
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-8))

@@ -62,12 +62,18 @@ const (
 // Of steady runs of 300 intervals with independent noise of 10 % about one in eight has a false
 // alarm; with autocorrelated noise (0.2) one in four.
 //
-// It is not safe for concurrent use, and allocates nothing between hints.
+// Of a load of many operations the first mostFollowed that have a result are followed, beside all of them
+// together: each further one would take memory and bring false alarms.
+//
+// It is not safe for concurrent use, and allocates nothing between hints but for an operation's first result.
 type ChangeHints struct {
-	series    []operationSeries // of all operations, then of each if there are several
+	all       operationSeries
+	each      []*operationSeries // by operation; nil until it has a result. Of a single operation there are none
+	followed  int                // of each
 	merged    *Histogram
 	phase     string
 	begun     bool
+	anew      bool  // the first phase is under way
 	longestNs int64 // of the intervals so far
 	own       aftermath
 	hints     []Hint
@@ -80,13 +86,12 @@ type operationSeries struct {
 	before                  float64 // throughput before the pause
 }
 
+// mostFollowed is how many operations are followed by themselves.
+const mostFollowed = 1000
+
 // NewChangeHints returns a detector for intervals of so many operations.
 func NewChangeHints(operations int) *ChangeHints {
-	n := 1
-	if operations > 1 {
-		n += operations
-	}
-	return &ChangeHints{series: make([]operationSeries, n), merged: NewHistogram()}
+	return &ChangeHints{each: make([]*operationSeries, max(operations, 1)), merged: NewHistogram()}
 }
 
 // Interval takes the next interval and returns the hints that it gives rise to, valid until the
@@ -94,10 +99,13 @@ func NewChangeHints(operations int) *ChangeHints {
 func (c *ChangeHints) Interval(iv *Interval) []Hint {
 	c.hints = c.hints[:0]
 	if !c.begun || iv.Phase != c.phase {
-		for i := range c.series {
-			c.series[i].restart(!c.begun)
+		c.all.restart(!c.begun)
+		for _, s := range c.each {
+			if s != nil {
+				s.restart(!c.begun)
+			}
 		}
-		c.phase, c.begun = iv.Phase, true
+		c.anew, c.phase, c.begun = !c.begun, iv.Phase, true
 	}
 	length := iv.EndNs - iv.StartNs
 	if length <= 0 || iv.Drain {
@@ -128,24 +136,28 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 	if iv.Offered > 0 {
 		expected = float64(iv.Offered) / seconds
 	}
-	c.follow(iv, AllOperations, &all, c.merged, seconds, expected)
-	if c.room(len(iv.Operations)); len(c.series) > 1 {
+	c.follow(&c.all, iv, AllOperations, &all, c.merged, seconds, expected)
+	if c.each = lengthen(c.each, len(iv.Operations)); len(c.each) > 1 {
 		for i := range iv.Operations {
 			o := &iv.Operations[i]
-			c.follow(iv, i, &o.Counts, o.Response, seconds, expected)
+			if s := c.of(i, o.Done); s != nil {
+				c.follow(s, iv, i, &o.Counts, o.Response, seconds, expected)
+			}
 		}
 	}
 	return c.hints
 }
 
-// room makes room for operations that have come since the start, where there are several.
-func (c *ChangeHints) room(operations int) {
-	if operations < 2 {
-		return
+// of is what is followed of an operation that had so many results, nil if it isn't followed.
+func (c *ChangeHints) of(operation int, done uint64) *operationSeries {
+	s := c.each[operation]
+	if s == nil && done > 0 && c.followed < mostFollowed {
+		s = &operationSeries{}
+		s.restart(c.anew)
+		c.each[operation] = s
+		c.followed++
 	}
-	for len(c.series) < 1+operations {
-		c.series = append(c.series, operationSeries{})
-	}
+	return s
 }
 
 // aftermath finds the intervals after a standstill of the generator that show its doing too: the next
@@ -172,8 +184,7 @@ func (c *ChangeHints) hint(h Hint, iv *Interval) {
 }
 
 // follow takes one operation's figures. Throughput is followed as a share of expected per second.
-func (c *ChangeHints) follow(iv *Interval, operation int, n *Counts, response *Histogram, seconds, expected float64) {
-	s := &c.series[operation+1]
+func (c *ChangeHints) follow(s *operationSeries, iv *Interval, operation int, n *Counts, response *Histogram, seconds, expected float64) {
 	rate := float64(n.OK()) / seconds
 	if s.pause(rate, iv.Backlog > 0 || n.Done > 0 || iv.Offered == 0) {
 		if rate > 0 {

@@ -45,8 +45,9 @@ func (r *Runner) begin(started time.Time) {
 	for _, t := range p.Thresholds {
 		run.Thresholds = append(run.Thresholds, record.Threshold{Text: t.Text, Limit: t.Limit})
 	}
-	for _, op := range r.Workload.Operations {
-		run.Operations = append(run.Operations, record.Operation{Name: op.Name})
+	run.Operations = make([]record.Operation, len(r.Workload.Operations))
+	for i := range run.Operations {
+		run.Operations[i].Name = r.Workload.Operations[i].Name
 	}
 	r.Record = run
 	for i := range p.Load {

@@ -28,12 +28,17 @@ const (
 // It also warns of a load that took long to come to rest.
 func Fill(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
 	f := &filler{run: run, all: stream{lengthNs: run.DurationNs}, phases: make([]stream, len(run.Phases))}
-	f.operations = make([]operation, len(run.Operations))
-	f.addresses = make([]stretch, len(run.Targets))
+	f.total = f.operation(&run.Total)
+	for i := range run.Operations {
+		f.operations = append(f.operations, f.operation(&run.Operations[i]))
+	}
+	for i := range run.Targets {
+		f.addresses = append(f.addresses, newStretch(&f.ns, run.Targets[i].Counts.OK))
+	}
 	for i := range f.phases {
 		f.phases[i].lengthNs = run.Phases[i].DurationNs
+		f.phase = append(f.phase, newStretch(new([parts]int64), math.MaxUint64))
 	}
-	f.phase = make([]stretch, len(run.Phases))
 	if err := intervals(f.interval); err != nil {
 		return err
 	}
@@ -49,6 +54,7 @@ type filler struct {
 	total      operation
 	operations []operation
 	addresses  []stretch
+	ns         [parts]int64 // of the whole load's parts
 	phases     []stream
 	phase      []stretch
 	course     course
@@ -56,6 +62,10 @@ type filler struct {
 
 // operation is one operation's figures.
 type operation struct{ response, service stretch }
+
+func (f *filler) operation(of *record.Operation) operation {
+	return operation{newStretch(&f.ns, of.Response.Count+of.Response.NoAnswer), newStretch(&f.ns, of.Service.Count)}
+}
 
 // stream says which part of a run an interval belongs to.
 type stream struct {
@@ -100,7 +110,7 @@ func (f *filler) interval(iv *measure.Interval) error {
 	if another {
 		f.each(func(s *stretch) { s.seal() })
 	}
-	f.each(func(s *stretch) { s.ns[part] += ns })
+	f.ns[part] += ns
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		for _, to := range []*operation{&f.total, &f.operations[i]} {
@@ -160,8 +170,13 @@ type figures [1 + len(record.Quantiles)]float64
 
 // stretch is a distribution in its ten parts, of which only the present one is kept whole.
 type stretch struct {
-	ns       [parts]int64
-	done     [parts]uint64
+	ns            *[parts]int64 // how long they are, shared by stretches of the same time
+	done          [parts]uint64
+	*distribution // nil: it has too few values for any bounds of its figures
+}
+
+// distribution is what is kept of values.
+type distribution struct {
 	counts   [parts]uint64 // of answers
 	noAnswer [parts]uint64
 	answers  [parts]figures // of those answered
@@ -171,20 +186,31 @@ type stretch struct {
 	h    *measure.Histogram
 }
 
+// newStretch is for a distribution of so many values, those without an answer included.
+func newStretch(ns *[parts]int64, values uint64) stretch {
+	if float64(values) < parts*stats.FewestExceedances {
+		return stretch{ns: ns}
+	}
+	return stretch{ns: ns, distribution: &distribution{}}
+}
+
 // add adds an interval's values to a part.
 func (s *stretch) add(part int, h *measure.Histogram, done, noAnswer uint64) {
+	s.done[part] += done
+	if s.distribution == nil {
+		return
+	}
 	if s.h == nil {
 		s.h = measure.NewHistogram()
 	}
 	s.part = part
 	s.h.Merge(h)
-	s.done[part] += done
 	s.noAnswer[part] += noAnswer
 }
 
 // seal ends the present part.
 func (s *stretch) seal() {
-	if s.h == nil {
+	if s.distribution == nil || s.h == nil {
 		return
 	}
 	k := s.part
@@ -226,9 +252,14 @@ func (s *stretch) bounds(l *record.Latency, arrivals bool) *record.Within {
 	if l.Count+l.NoAnswer == 0 {
 		return nil
 	}
-	of := &s.answers
-	if arrivals {
+	why := s.without()
+	of := (*[parts]figures)(nil)
+	switch {
+	case why != nil:
+	case arrivals:
 		of = &s.arrivals
+	default:
+		of = &s.answers
 	}
 	whole := []record.Ns{record.Ns(l.MeanNs), l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns}
 	out := make([]*record.Bounds, len(whole))
@@ -237,7 +268,11 @@ func (s *stretch) bounds(l *record.Latency, arrivals bool) *record.Within {
 		if i > 0 {
 			beyond = min(record.Quantiles[i-1], 1-record.Quantiles[i-1])
 		}
-		if ns != record.Infinite {
+		switch {
+		case ns == record.Infinite:
+		case why != nil:
+			out[i] = why
+		default:
 			value := float64(ns)
 			if i == 0 {
 				value = l.MeanNs
@@ -248,11 +283,19 @@ func (s *stretch) bounds(l *record.Latency, arrivals bool) *record.Within {
 	return record.WithinOf(out)
 }
 
+// without says why none of the figures has an interval, nil if some may.
+func (s *stretch) without() *record.Bounds {
+	switch {
+	case slices.Contains(s.ns[:], 0):
+		return &record.Bounds{Why: WhyFewIntervals}
+	case s.distribution == nil:
+		return &record.Bounds{Why: WhyFewValues}
+	}
+	return nil
+}
+
 // figure is the interval of one figure of which the share beyond lies above each part's.
 func (s *stretch) figure(of *[parts]figures, i int, whole, beyond float64, arrivals bool) *record.Bounds {
-	if slices.Contains(s.ns[:], 0) {
-		return &record.Bounds{Why: WhyFewIntervals}
-	}
 	var values []float64
 	for k := range parts {
 		n := s.counts[k]

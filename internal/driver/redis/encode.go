@@ -13,10 +13,9 @@ import (
 // codec encodes commands and scans answers of one session.
 type codec struct {
 	requests []request
-	encoded  [][]encodedPiece // by request
-	sent     uint64           // requests
-	answered uint64           // of these
-	asked    []uint64         // which of the others follow an ASKING, whose answer comes before theirs
+	sent     uint64   // requests
+	answered uint64   // of these
+	asked    []uint64 // which of the others follow an ASKING, whose answer comes before theirs
 	scanner
 }
 
@@ -31,19 +30,13 @@ type encodedPiece struct {
 	word *template.Template
 }
 
-func newCodec(requests []request) *codec {
-	c := &codec{requests: requests, encoded: make([][]encodedPiece, len(requests))}
-	for i := range requests {
-		c.encoded[i] = encodeOnce(&requests[i])
-	}
-	return c
-}
+func newCodec(requests []request) *codec { return &codec{requests: requests} }
 
 // encodeOnce does what needs no arguments: fixed words and their lengths become one piece.
-func encodeOnce(r *request) (pieces []encodedPiece) {
-	run := appendHead(nil, '*', len(r.words))
-	for i := range r.words {
-		w := &r.words[i]
+func encodeOnce(words []template.Template) (pieces []encodedPiece) {
+	run := appendHead(nil, '*', len(words))
+	for i := range words {
+		w := &words[i]
 		if text, ok := w.Fixed(); ok {
 			run = appendWord(run, text)
 			continue
@@ -62,7 +55,7 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 	if want := c.requests[req.ID].params; len(args) != want {
 		return dst, badArguments(len(args), want)
 	}
-	pieces := c.encoded[req.ID]
+	pieces := c.requests[req.ID].pieces
 	for i := range pieces {
 		p := &pieces[i]
 		dst = append(dst, p.text...)

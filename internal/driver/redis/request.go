@@ -23,6 +23,7 @@ type options struct {
 type request struct {
 	params   int
 	words    []template.Template
+	pieces   []encodedPiece
 	captures []capture
 	missing  missing
 }
@@ -75,21 +76,32 @@ type capture struct {
 	kind    gen.Kind
 }
 
-// prepare checks a target's options and makes a program ready.
+// prepare checks a target's options and makes a program ready, once for all sessions.
 func prepare(t driver.Target, p *driver.Program) ([]request, *options, *driver.Error) {
 	o, refused := parseOptions(t)
 	if refused != nil {
 		return nil, nil, refused
 	}
+	ready := p.Share("redis", func() any { return prepareAll(p) }).(prepared)
+	return ready.requests, o, ready.refused
+}
+
+// prepared is a program made ready, which sessions share.
+type prepared struct {
+	requests []request
+	refused  *driver.Error
+}
+
+func prepareAll(p *driver.Program) prepared {
 	requests := make([]request, len(p.Requests))
 	for i := range p.Requests {
 		r, err := prepareOne(&p.Requests[i])
 		if err != nil {
-			return nil, nil, driver.Bad("request %q: %v", p.Requests[i].Name, err)
+			return prepared{refused: driver.Bad("request %q: %v", p.Requests[i].Name, err)}
 		}
 		requests[i] = r
 	}
-	return requests, o, nil
+	return prepared{requests: requests}
 }
 
 func parseOptions(t driver.Target) (*options, *driver.Error) {
@@ -141,6 +153,7 @@ func prepareOne(req *driver.Request) (r request, err error) {
 		r.captures = append(r.captures, capture{c.Column, c.Kind})
 	}
 	r.missing = missingOf(req)
+	r.pieces = encodeOnce(r.words)
 	return r, nil
 }
 
