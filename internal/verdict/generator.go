@@ -30,8 +30,10 @@ const (
 	// givenUpLimit is the share of the arrivals that the generator may give up although a session was
 	// free.
 	givenUpLimit = 0.01
-	// collectorLimit is the share of the process's CPU that the garbage collector may take while arrivals wait.
+	// collectorLimit is the share of the process's CPU that the garbage collector may take while arrivals
+	// wait, and collectorFloor the share of a core below which it keeps nobody from sending.
 	collectorLimit = 1.0 / 3
+	collectorFloor = 0.1
 	// turnaroundLimit is the share of the sessions' time in closed loads that may pass between an
 	// answer and the next send, and turnaroundFloor the mean length below which it is let pass.
 	turnaroundLimit = 1.0 / 3
@@ -144,9 +146,10 @@ func (j *judge) overloaded() (out []string) {
 			units.Fraction(own/(own+service)), j.remedy()))
 	}
 	h := &j.load.Health
-	if cpu := h.ProcessCPU * float64(h.ObservedNs); waited > waitingLimit && float64(h.GCCPUNs) > collectorLimit*cpu {
+	cpu, collector := h.ProcessCPU*float64(h.ObservedNs), float64(h.GCCPUNs)
+	if waited > waitingLimit && collector > collectorLimit*cpu && collector > collectorFloor*float64(h.ObservedNs) && !j.stoodStill() {
 		out = append(out, fmt.Sprintf("while arrivals waited, the garbage collector took %s of the generator's CPU; give it more memory (GOMEMLIMIT, GOGC), or lower the load",
-			units.Fraction(min(float64(h.GCCPUNs)/cpu, 1))))
+			units.Fraction(min(collector/cpu, 1))))
 	}
 	if n := j.all.Unsent[measure.UnsentGenerator]; float64(n) > givenUpLimit*float64(j.all.Arrivals()) {
 		out = append(out, fmt.Sprintf("the generator gave up %s of the arrivals although sessions were free; %s",
@@ -237,7 +240,8 @@ func (j *judge) machine() (out []string) {
 		out = append(out, fmt.Sprintf("the generator was stopped for %s of the time, less than half a second each time (by signals, or its host); repeat the run on a machine that lets it run", units.Fraction(s)))
 	}
 	p99 := j.all.Response.Quantile(0.99)
-	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 {
+	// One that was stopped in the middle of a collection would blame that for it.
+	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 && !j.stoodStill() {
 		out = append(out, fmt.Sprintf("a garbage collection stopped the generator for %s, against a response time p99 of %s; give it more memory or cores", units.LatencyInt(p), units.LatencyInt(p99)))
 	}
 	return out

@@ -72,6 +72,9 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"a generator that collects garbage", nil, func(_ *record.Run, a *measure.Account) {
 			a.Pace.SaturatedNs, a.Health.ProcessCPU, a.Health.GCCPUNs = 6*s, 0.5, 3*s
 		}, Invalid, "the garbage collector took 50.0 % of the generator's CPU"},
+		{"little work, half of it the collector's", nil, func(_ *record.Run, a *measure.Account) {
+			a.Pace.SaturatedNs, a.Health.ProcessCPU, a.Health.GCCPUNs = 6*s, 0.05, 3*s/10
+		}, Pass, ""},
 		{"a server that can't keep up", nil, func(_ *record.Run, a *measure.Account) {
 			a.Pace.SaturatedNs, a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = 6*s, 1, 9
 		}, Pass, ""},
