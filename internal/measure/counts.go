@@ -43,6 +43,18 @@ func (c *Counts) OK() uint64 { return c.Done - c.Failed() }
 // Failed is how many operations failed.
 func (c *Counts) Failed() uint64 { return sum(c.Errors[:]) }
 
+// ErrorsAnswered is how many operations the server answered with an error.
+func (c *Counts) ErrorsAnswered() uint64 { return c.Errors[driver.Server] }
+
+// OnlyAnswered are the counts as if nothing but errors with which the server answered had gone wrong.
+func (c *Counts) OnlyAnswered() Counts {
+	out := *c
+	clear(out.Errors[:])
+	out.Errors[driver.Server] = c.ErrorsAnswered()
+	out.Unsent, out.Unfinished = [NumUnsent]uint64{}, 0
+	return out
+}
+
 // Dropped is how many arrivals were given up without being sent.
 func (c *Counts) Dropped() uint64 { return sum(c.Unsent[:]) }
 

@@ -31,6 +31,11 @@ type FailureCount struct {
 	Count uint64 `json:"count"`
 }
 
+// RefusedConnection reports whether the server itself refused a connection, with a code of its own.
+func (f FailureCount) RefusedConnection() bool {
+	return f.Class == driver.Connect.String() && f.Code != ""
+}
+
 // The bounds of a failureLog: different (class, code) pairs counted apart, samples kept of each
 // beyond its class's share, and the length of a text.
 const (

@@ -6,7 +6,6 @@ package verdict
 import (
 	"fmt"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -143,7 +142,7 @@ func (j *judge) defaults() (out []failure) {
 	c := &j.all.Counts
 	share := func(n uint64) float64 { return float64(n) / float64(max(c.Done, 1)) }
 	if failed := share(c.Failed()); failed >= errorsDefault {
-		out = append(out, failure{share(c.Errors[driver.Server]) >= errorsDefault,
+		out = append(out, failure{share(c.ErrorsAnswered()) >= errorsDefault,
 			fmt.Sprintf("%s of the operations failed, and without thresholds less than %s may%s",
 				units.Fraction(failed), units.Fraction(errorsDefault), j.with("threshold", "; allow more with %s 'errors < 5%%', say"))})
 	}

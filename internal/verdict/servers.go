@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"brunt/internal/driver"
-	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 )
@@ -41,11 +39,7 @@ func (j *judge) answersBreak(text string) bool {
 	only := *j.load
 	only.Operations = slices.Clone(only.Operations)
 	for i := range only.Operations {
-		c := &only.Operations[i].Counts
-		n := c.Errors[driver.Server]
-		c.Errors = [driver.NumClasses]uint64{}
-		c.Errors[driver.Server] = n
-		c.Unsent, c.Unfinished = [measure.NumUnsent]uint64{}, 0
+		only.Operations[i].Counts = only.Operations[i].OnlyAnswered()
 	}
 	o := Evaluate(&t, names(j.run), &only)
 	return !o.Pass && (t.Metric == "errors" || math.IsInf(o.Value, 1))
@@ -53,7 +47,5 @@ func (j *judge) answersBreak(text string) bool {
 
 // refused reports whether the server itself refused connections, with a code of its own.
 func (j *judge) refused() bool {
-	return slices.ContainsFunc(j.run.Failures, func(f record.FailureCount) bool {
-		return f.Class == driver.Connect.String() && f.Code != ""
-	})
+	return slices.ContainsFunc(j.run.Failures, record.FailureCount.RefusedConnection)
 }
