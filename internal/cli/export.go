@@ -31,7 +31,7 @@ type liveFlags struct {
 func (f *liveFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.metricsAddr, "metrics-addr", "", "serve /metrics for Prometheus at host:port while running")
 	fs.StringArrayVar(&f.destinations, "export", nil, "send every interval to influx=URL, prometheus=URL or otlp=URL (repeatable)")
-	fs.StringVar(&f.page, "ui", "", "serve a page of the run under way: at a free port of this machine, or --ui=HOST:PORT (beyond loopback it needs a token)")
+	fs.StringVar(&f.page, "ui", "", "serve a page of the run under way: at a free port of this machine, or at --ui HOST:PORT (beyond loopback it needs a token)")
 	fs.Lookup("ui").NoOptDefVal = pages.DefaultAddress
 	fs.StringArrayVar(&f.watched, "watch", nil, "sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; host:off leaves this machine out (repeatable)")
 	fs.StringArrayVar(&f.inspected, "inspect", nil, "ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")

@@ -3,12 +3,28 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 
 	"brunt/internal/record"
 	"brunt/internal/report"
 	pages "brunt/internal/report/live"
 	"brunt/internal/runner"
 )
+
+// hostPort is an address that a page can be served at, and neither a file nor a URL.
+var hostPort = regexp.MustCompile(`^([\w.-]*|\[[\w:.%]+\]):\d{1,5}$`)
+
+// pageAddress joins --ui with an address that follows it: the flag stands alone as well, so that its
+// parser would take the address for the plan.
+func pageAddress(args []string) []string {
+	at := slices.Index(args, "--ui")
+	if end := slices.Index(args, "--"); at < 0 || end >= 0 && end < at || at+1 == len(args) || !hostPort.MatchString(args[at+1]) {
+		return args
+	}
+	joined := append(slices.Clone(args[:at]), "--ui="+args[at+1])
+	return append(joined, args[at+2:]...)
+}
 
 // livePage is the page of a run under way, if one is asked for.
 type livePage struct {
@@ -25,7 +41,7 @@ func (l *loadRun) openPage(stderr io.Writer, end func()) (*livePage, error) {
 		end()
 	}})
 	if err != nil {
-		return nil, usage(fmt.Errorf("--ui %s: %w; name an address of this machine, such as --ui=127.0.0.1:8089", l.live.page, err))
+		return nil, usage(fmt.Errorf("--ui %s: %w; name an address of this machine, such as --ui 127.0.0.1:8089", l.live.page, err))
 	}
 	fmt.Fprintf(stderr, "brunt: follow the run at %s\n", server.URL())
 	return &livePage{server}, nil

@@ -40,7 +40,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		say(stderr, message(usage(err)))
 		return exitBadPlan
 	}
-	root.SetArgs(rest)
+	root.SetArgs(pageAddress(rest))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
