@@ -127,6 +127,55 @@ func TestPrometheusFile(t *testing.T) {
 	}
 }
 
+// What doesn't fit into memory waits in a file, and nothing of it is left.
+func TestPrometheusFileBeyondMemory(t *testing.T) {
+	want := export(t, "prometheus")
+	t.Setenv("TMPDIR", t.TempDir())
+	run, all := threeIntervals()
+	var b bytes.Buffer
+	f := newOpenMetricsFile(&b, namesOf(run))
+	f.pile.most = 1000
+	for _, iv := range all {
+		if err := f.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.pile.end < 5000 || f.pile.bytes > 1000 {
+		t.Errorf("%d bytes are in the file, %d in memory", f.pile.end, f.pile.bytes)
+	}
+	if err := f.Close(); err != nil || !bytes.Equal(b.Bytes(), want) {
+		t.Errorf("%v:\n%s\nwant\n%s", err, b.Bytes(), want)
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	f = newOpenMetricsFile(&b, namesOf(run))
+	f.pile.most = 1
+	if err := f.Interval(all[0]); err == nil || !strings.Contains(err.Error(), "set TMPDIR to a folder with room") {
+		t.Error(err)
+	}
+}
+
+// The samples of one metric stand together, in the order of time.
+func TestPrometheusFileIsGrouped(t *testing.T) {
+	last, seen := "", map[string]bool{}
+	for line := range strings.Lines(string(export(t, "prometheus"))) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(line)
+		metric := strings.Join(fields[:len(fields)-2], " ")
+		if metric != last && seen[metric] {
+			t.Errorf("%s isn't in one piece", metric)
+		}
+		last, seen[metric] = metric, true
+	}
+	if len(seen) < 20 {
+		t.Errorf("only %d metrics", len(seen))
+	}
+}
+
 func TestEmptyFiles(t *testing.T) {
 	run, _ := threeIntervals()
 	for _, format := range FileFormats() {

@@ -78,8 +78,11 @@ type parquetFile struct {
 	names *names
 }
 
+// rowsInGroup is how many rows wait in memory until they are written.
+const rowsInGroup = 20_000
+
 func newParquetFile(w io.Writer, n *names) *parquetFile {
-	return &parquetFile{parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd)), n}
+	return &parquetFile{parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsInGroup)), n}
 }
 
 // Interval implements measure.Sink.
