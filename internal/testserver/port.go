@@ -23,6 +23,17 @@ type reservation struct {
 	lock *os.File
 }
 
+// Address is a free address for a server that the test starts itself, reserved until the test ends.
+func Address(t TB) string {
+	t.Helper()
+	r, err := reservePort()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(r.release)
+	return fmt.Sprintf("%s:%d", loopback, r.port)
+}
+
 func (r *reservation) release() { r.lock.Close() }
 
 // reservePort finds a port that nobody listens on and that no other process has reserved. The
