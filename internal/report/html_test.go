@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/measure"
@@ -190,10 +189,8 @@ func TestPageOfADay(t *testing.T) {
 	}
 	b := testserver.NewBrowser(t, t.TempDir())
 	b.Look(1180, 900, "screen", "light")
-	began := time.Now()
 	b.Open("file://" + path)
 	b.Wait(`document.documentElement.dataset.drawn`)
-	t.Logf("%d bytes, drawn after %s", len(page), time.Since(began).Round(time.Millisecond))
 	if faults := b.Faults(); len(faults) > 0 {
 		t.Error(faults)
 	}
