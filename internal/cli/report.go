@@ -130,7 +130,7 @@ func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
 	}
 	var refused *compare.Refused
 	if errors.As(err, &refused) {
-		s.Remarks = append(s.Remarks, words.In(f.language(), "The runs are not compared: %s.", strings.Join(refused.Reasons, "; ")))
+		s.Remarks = append(s.Remarks, words.In(f.language(), "The runs are not compared: %s.", words.Sentence(f.language(), strings.Join(refused.Reasons, "; "))))
 		return nil
 	}
 	return err

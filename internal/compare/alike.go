@@ -55,7 +55,7 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 	}
 	for _, side := range [][]*result.Result{base, candidate} {
 		if v := distinct(side, func(r *result.Result) string { return strings.Join(r.Servers, ", ") }); len(v) > 1 {
-			refuse("the servers of one side are %s", strings.Join(v, " and "))
+			refuse("the servers of one side are %s", strings.Join(v, ", "))
 		}
 	}
 	if len(candidate) > 0 {
@@ -74,13 +74,12 @@ func ofAll(some, all []*result.Result, is, are string) string {
 	return fmt.Sprintf("%d of %d runs %s", len(some), len(all), are)
 }
 
-// reason is the first clause of the first reason of a run's verdict.
+// reason is the first sentence of the first reason of a run's verdict.
 func reason(r *result.Result) string {
 	if len(r.Reasons) == 0 {
 		return "its record says no reason"
 	}
 	first, _, _ := strings.Cut(r.Reasons[0], "; ")
-	first, _, _ = strings.Cut(first, ": ")
 	return first
 }
 

@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
 	"brunt/internal/result"
+	"brunt/internal/units"
 )
 
 // runs makes n runs with a rate and a p99 around these, whose logarithms vary by spread.
@@ -148,7 +151,7 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 		"other machine": {func(_, b []*result.Result) {
 			b[0].Machine = &record.Environment{CPU: "y", Cores: 2, OS: "linux", Arch: "amd64"}
 		}, "different machines: processor x and y", false},
-		"versions within a side": {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} }, "PostgreSQL 15.14 and PostgreSQL 16.1", false},
+		"versions within a side": {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} }, "PostgreSQL 15.14, PostgreSQL 16.1", false},
 		"a run twice":            {func(a, b []*result.Result) { b[0].ID = a[0].ID }, "named twice", false},
 	} {
 		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
@@ -344,5 +347,65 @@ func TestManyOperations(t *testing.T) {
 	c, err := Runs(a, b, Options{})
 	if err != nil || len(c.Rows) != 205 {
 		t.Errorf("%v: %d rows", err, len(c.Rows))
+	}
+}
+
+// BenchmarkRuns compares 20 runs with 20.
+func BenchmarkRuns(b *testing.B) {
+	base, candidate := runs(1, 20, 1000, 10e6, 0.01), runs(2, 20, 1000, 10e6, 0.01)
+	for b.Loop() {
+		if _, err := Runs(base, candidate, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Comparisons and intervals in Russian have no English but names.
+func TestTablesAreInRussian(t *testing.T) {
+	say := map[string][]cell.Table{}
+	compared := func(name string, change func(base, candidate []*result.Result)) {
+		a, b := runs(1, 4, 1000, 10e6, 0.02), runs(2, 4, 1000, 10e6, 0.02)
+		change(a, b)
+		c, err := Runs(a, b, Options{Anyway: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		say[name] = c.Tables(units.Russian)
+		s, err := Intervals(a, Options{Anyway: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		say[name+", intervals"] = s.Tables(units.Russian)
+	}
+	compared("open", func(_, b []*result.Result) {
+		for _, r := range b {
+			r.Find("response.p(99)", "").Value *= 1.06
+		}
+	})
+	compared("refused", func(a, b []*result.Result) {
+		a[0].Verdict, a[0].Reasons = "invalid", []string{"the generator stood still for 3 s (suspended, stopped, or starved by its host); repeat the run on a machine that isn't"}
+		b[1].LoadModel, b[2].Seed, a[1].Killed = "closed", "9", true
+		b[0].Servers = []string{"PostgreSQL 16.1"}
+	})
+	compared("endless", func(a, b []*result.Result) {
+		a[0].Find("response.p(99)", "").Value, b[0].Find("response.avg", "").Value = math.Inf(1), math.Inf(1)
+	})
+	one, err := Runs(runs(1, 1, 1000, 10e6, 0), runs(2, 1, 1000, 10e6, 0), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	say["one"] = one.Tables(units.Russian)
+	names := []string{"cars", "PostgreSQL", "anyway", "open", "closed", "run"}
+	for name, tables := range say {
+		var b bytes.Buffer
+		if err := cell.WriteText(&b, cell.Look{Language: units.Russian}, tables...); err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range regexp.MustCompile(`[A-Za-z]{3,}`).FindAllString(b.String(), -1) {
+			if !slices.Contains(names, word) {
+				t.Errorf("%s has %q:\n%s", name, word, b.String())
+				break
+			}
+		}
 	}
 }

@@ -75,7 +75,7 @@ func (c *Comparison) operations() (rows []Row) {
 // grid is a table of metrics compared.
 func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.Table {
 	t := cell.Table{
-		ID: id, Title: title, Note: words.In(l, "change of the candidate; intervals at %s confidence", percent(c.Confidence)),
+		ID: id, Title: title, Note: words.In(l, "change of the candidate; intervals at %s confidence", l.Figure(percent(c.Confidence))),
 		Columns: []cell.Column{
 			{Head: words.In(l, "metric"), Left: true}, {Head: words.In(l, "base"), Priority: 1}, {Head: words.In(l, "candidate"), Priority: 1},
 			{Head: words.In(l, "change")}, {Head: words.In(l, "from")}, {Head: words.In(l, "to")}, {Head: words.In(l, "verdict"), Left: true},
@@ -97,7 +97,7 @@ func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.T
 }
 
 func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
-	name := label(l, r.Metric)
+	name := words.Metric(l, r.Metric)
 	if r.Operation != "" {
 		name = r.Operation + ": " + name
 	}
@@ -112,30 +112,19 @@ func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
 		cell.Text(name), c.estimate(r, r.Base), c.estimate(r, r.Candidate),
 		changeCell(r.Change.Value), changeCell(r.Change.Low), changeCell(r.Change.High),
 		cell.Text(words.In(l, string(r.Verdict))).Marked(mark(r.Verdict)), needed,
-		cell.Text("±" + percent(r.Tolerance)), cell.Text(probability(r.P)), effectCell(r),
+		cell.Text("±" + l.Figure(percent(r.Tolerance))), cell.Text(l.Figure(probability(r.P))), effectCell(l, r),
 	}
 }
 
 // estimate is a side's figure; of a single run with the interval within it, if there is one.
 func (c *Comparison) estimate(r *Row, i stats.Interval) cell.Cell {
-	f := figure(i.Value, r.Unit)
+	f := cell.Metric(i.Value, r.Unit)
 	if r.Verdict != Unknown || math.IsNaN(i.Low) {
 		return f
 	}
 	f = f.Between(i.Low, i.High, record.Confidence)
 	f.Bounds.Correlated = i.Correlated
 	return f
-}
-
-// figure is a cell of a metric; means of counts are rounded.
-func figure(x float64, unit string) cell.Cell {
-	if math.IsNaN(x) {
-		return cell.None()
-	}
-	if unit == "count" {
-		x = math.Round(x)
-	}
-	return cell.Figure(x, unit)
 }
 
 func changeCell(x float64) cell.Cell {
@@ -148,14 +137,14 @@ func changeCell(x float64) cell.Cell {
 	return cell.Figure(x, "change")
 }
 
-func effectCell(r *Row) cell.Cell {
+func effectCell(l units.Language, r *Row) cell.Cell {
 	switch {
 	case math.IsNaN(r.P):
 		return cell.None()
 	case math.IsInf(r.Effect, 0):
 		return cell.Text("∞")
 	}
-	return cell.Text(fmt.Sprintf("%+.1f", r.Effect))
+	return cell.Text(l.Figure(fmt.Sprintf("%+.1f", r.Effect)))
 }
 
 func probability(p float64) string {
@@ -170,29 +159,11 @@ func probability(p float64) string {
 
 func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 
-// label is what a metric is called in tables.
-func label(l units.Language, metric string) string {
-	switch metric {
-	case "rate":
-		return words.In(l, "rate")
-	case "count":
-		return words.In(l, "processed")
-	case "errors":
-		return words.In(l, "errors")
-	case "response.avg":
-		return words.In(l, "response mean")
-	}
-	if q, ok := strings.CutPrefix(metric, "response.p("); ok {
-		return words.In(l, "response") + " p" + strings.TrimSuffix(q, ")")
-	}
-	return metric
-}
-
 // notes say what rows have to say.
 func (c *Comparison) notes(l units.Language) (out []string) {
 	for _, r := range c.totals() {
 		if r.Note != "" {
-			out = append(out, label(l, r.Metric)+": "+r.Note)
+			out = append(out, words.Metric(l, r.Metric)+": "+words.Sentence(l, r.Note))
 		}
 	}
 	if c.Verdict == Inconclusive {
@@ -219,7 +190,7 @@ func warningTable(l units.Language, warnings, notes []string) []cell.Table {
 func (s *Summary) Tables(l units.Language) []cell.Table {
 	mean := cell.Table{
 		ID: "intervals", Title: words.In(l, "INTERVALS"),
-		Note: words.In(l, "%s of %s; Student's t at %s: mean ± t·s/√n", words.Plural(l, s.Runs, "run", "runs"), s.Name, percent(s.Confidence)),
+		Note: words.In(l, "%s of %s; Student's t at %s: mean ± t·s/√n", words.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
 		Columns: []cell.Column{
 			{Head: words.In(l, "metric"), Left: true}, {Head: words.In(l, "mean")}, {Head: words.In(l, "from")}, {Head: words.In(l, "to")},
 			{Head: words.In(l, "spread"), Priority: 2}, {Head: words.In(l, "runs for ±tolerance"), Priority: 1},
@@ -240,14 +211,14 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 			left++
 			continue
 		}
-		name := label(l, r.Metric)
+		name := words.Metric(l, r.Metric)
 		if r.Operation != "" {
 			name = r.Operation + ": " + name
 		}
-		mean.Add(cell.Text(name), s.figure(r), figure(r.Mean.Low, r.Unit), figure(r.Mean.High, r.Unit), shareCell(r.Deviation), neededCell(r.Needed))
+		mean.Add(cell.Text(name), s.figure(r), cell.Metric(r.Mean.Low, r.Unit), cell.Metric(r.Mean.High, r.Unit), shareCell(r.Deviation), neededCell(r.Needed))
 		if !math.IsNaN(r.Log.Value) || !math.IsNaN(r.Median.Low) {
-			robust.Add(cell.Text(name), figure(r.Log.Value, r.Unit), figure(r.Log.Low, r.Unit), figure(r.Log.High, r.Unit),
-				figure(r.Median.Value, r.Unit), figure(r.Median.Low, r.Unit), figure(r.Median.High, r.Unit))
+			robust.Add(cell.Text(name), cell.Metric(r.Log.Value, r.Unit), cell.Metric(r.Log.Low, r.Unit), cell.Metric(r.Log.High, r.Unit),
+				cell.Metric(r.Median.Value, r.Unit), cell.Metric(r.Median.Low, r.Unit), cell.Metric(r.Median.High, r.Unit))
 		}
 	}
 	if left > 0 {
@@ -264,7 +235,17 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 	if len(robust.Rows) > 0 {
 		tables = append(tables, robust)
 	}
-	return append(tables, warningTable(l, s.Warnings, nil)...)
+	return append(tables, warningTable(l, s.Warnings, s.notes(l))...)
+}
+
+// notes say why metrics have no interval.
+func (s *Summary) notes(l units.Language) (out []string) {
+	for i := range s.Rows {
+		if r := &s.Rows[i]; r.Note != "" && r.Operation == "" {
+			out = append(out, words.Metric(l, r.Metric)+": "+words.Sentence(l, r.Note))
+		}
+	}
+	return out
 }
 
 // operations counts the operations that have rows.
@@ -280,7 +261,7 @@ func (s *Summary) operations() int {
 
 // figure is the mean; of a single run with the interval within it.
 func (s *Summary) figure(r *SummaryRow) cell.Cell {
-	f := figure(r.Mean.Value, r.Unit)
+	f := cell.Metric(r.Mean.Value, r.Unit)
 	if w := r.Within; w != nil {
 		f.Bounds = &cell.Bounds{Low: w.Low, High: w.High, Confidence: record.Confidence, Correlated: w.Correlated, Why: w.Why}
 	}

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -267,6 +269,12 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{"<svg", "УХУДШЕНИЕ", "v8", "look &lt;up&gt;", "История"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q", want)
+		}
+	}
+	plain := regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`).ReplaceAllString(text, " ")
+	for _, word := range regexp.MustCompile(`[A-Za-z]{3,}`).FindAllString(plain, -1) {
+		if !slices.Contains([]string{"cars", "CARS", "here", "look", "brunt", "divisive"}, word) {
+			t.Errorf("the Russian page has %q", word)
 		}
 	}
 	for _, bad := range []string{"look <up>", "src=", "@import", "http://", "NaN"} {

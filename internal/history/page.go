@@ -22,7 +22,7 @@ func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
 	}
 	var folded []page.Block
 	for _, s := range all {
-		chart := page.Chart{ID: "timeline-" + s.Name + "-" + s.Title(), Title: s.Name + ": " + s.Title(), Note: s.Environment, SVG: timeline(l, s)}
+		chart := page.Chart{ID: "timeline-" + s.Name + "-" + s.Title(), Title: s.Name + ": " + s.title(l), Note: s.Environment, SVG: timeline(l, s)}
 		if s.Operation == "" {
 			d.Blocks = append(d.Blocks, chart)
 		} else {
@@ -44,8 +44,8 @@ func banner(l units.Language, all []*Series) page.Banner {
 		for i := range s.Changes {
 			if c := &s.Changes[i]; c.Fresh {
 				b.Text, b.Mark = words.In(l, "REGRESSION"), cell.Bad
-				b.Reasons = append(b.Reasons, words.In(l, "%s of %s since %s: %s → %s", s.Title(), s.Name, c.Version,
-					figure(c.Before, s.Unit).Figure(l), figure(c.After, s.Unit).Figure(l)))
+				b.Reasons = append(b.Reasons, words.In(l, "%s of %s since %s: %s → %s", s.title(l), s.Name, c.Version,
+					cell.Metric(c.Before, s.Unit).Figure(l), cell.Metric(c.After, s.Unit).Figure(l)))
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func timeline(l units.Language, s *Series) string {
 	}
 	most := slices.Max(measured.Y)
 	return svg.Lines(svg.Frame{
-		Title: s.Name + ": " + s.Title(), Language: l, Height: 220,
+		Title: s.Name + ": " + s.title(l), Language: l, Height: 220,
 		X: svg.Axis{Label: words.In(l, "number of the version")}, Y: svg.Axis{Unit: s.Unit, Max: 1.1 * most},
 	}, series, bands)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -41,7 +40,7 @@ func Tables(l units.Language, all []*Series, o Options, brief bool) []cell.Table
 // changesTable lists the changes of all series.
 func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 	t := cell.Table{
-		ID: "changes", Title: words.In(l, "CHANGES"), Note: words.In(l, "where the level changed (E-divisive, p ≤ %s)", fmt.Sprint(o.level())),
+		ID: "changes", Title: words.In(l, "CHANGES"), Note: words.In(l, "where the level changed (E-divisive, p ≤ %s)", l.Figure(fmt.Sprint(o.level()))),
 		Columns: []cell.Column{
 			{Head: words.In(l, "version"), Left: true}, {Head: words.In(l, "series"), Left: true, Priority: 1}, {Head: words.In(l, "metric"), Left: true},
 			{Head: words.In(l, "before")}, {Head: words.In(l, "after")}, {Head: words.In(l, "change")}, {Head: "p", Priority: 3},
@@ -51,22 +50,14 @@ func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 	for _, s := range all {
 		for i := range s.Changes {
 			c := &s.Changes[i]
-			t.Add(cell.Text(c.Version), cell.Text(s.Name), cell.Text(s.Title()), figure(c.Before, s.Unit), figure(c.After, s.Unit),
-				changeOf(c), cell.Text(fmt.Sprintf("%.1g", c.P)), state(l, s, c))
+			t.Add(cell.Text(c.Version), cell.Text(s.Name), cell.Text(s.title(l)), cell.Metric(c.Before, s.Unit), cell.Metric(c.After, s.Unit),
+				changeOf(c), cell.Text(l.Figure(fmt.Sprintf("%.1g", c.P))), state(l, s, c))
 		}
 	}
 	if len(t.Rows) == 0 {
 		t.Foot = append(t.Foot, words.In(l, "no changes"))
 	}
 	return t
-}
-
-// figure is a cell of a metric; means of counts are rounded.
-func figure(x float64, unit string) cell.Cell {
-	if unit == "count" {
-		x = math.Round(x)
-	}
-	return cell.Figure(x, unit)
 }
 
 func changeOf(c *Change) cell.Cell {
@@ -98,6 +89,14 @@ func (s *Series) Title() string {
 	return s.Metric
 }
 
+// title is what people call the series among those of its name.
+func (s *Series) title(l units.Language) string {
+	if s.Operation != "" {
+		return s.Operation + ": " + words.Metric(l, s.Metric)
+	}
+	return words.Metric(l, s.Metric)
+}
+
 // seriesTable says what can be known of each series.
 func seriesTable(l units.Language, all []*Series) cell.Table {
 	t := cell.Table{
@@ -111,8 +110,8 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 	few, doubtful := false, false
 	for _, s := range all {
 		last := s.Points[len(s.Points)-1].Mean
-		t.Add(cell.Text(s.Name), cell.Text(s.Title()), cell.Count(len(s.Points)), figure(last, s.Unit),
-			cell.Figure(s.Noise, "share"), cell.Text(fmt.Sprintf("%.2f", s.Autocorrelation)), cell.Count(len(s.Changes)))
+		t.Add(cell.Text(s.Name), cell.Text(s.title(l)), cell.Count(len(s.Points)), cell.Metric(last, s.Unit),
+			cell.Figure(s.Noise, "share"), cell.Text(l.Figure(fmt.Sprintf("%.2f", s.Autocorrelation))), cell.Count(len(s.Changes)))
 		few = few || len(s.Points) < fewVersions
 		doubtful = doubtful || len(s.Points) >= fewVersions && len(s.Changes) == 0 && s.Autocorrelation > dependent
 	}
@@ -135,7 +134,7 @@ func versionsTable(l units.Language, of []*Series) cell.Table {
 	for _, name := range []string{"rate", "response.avg", "response.p(50)", "response.p(95)", "response.p(99)", "errors"} {
 		if i := slices.IndexFunc(of, func(s *Series) bool { return s.Metric == name && s.Operation == "" }); i >= 0 {
 			shown = append(shown, of[i])
-			t.Columns = append(t.Columns, cell.Column{Head: name, Priority: len(shown)})
+			t.Columns = append(t.Columns, cell.Column{Head: words.Metric(l, name), Priority: len(shown)})
 		}
 	}
 	if len(shown) == 0 {
@@ -149,7 +148,7 @@ func versionsTable(l units.Language, of []*Series) cell.Table {
 				row = append(row, cell.None())
 				continue
 			}
-			f := figure(s.Points[k].Mean, s.Unit)
+			f := cell.Metric(s.Points[k].Mean, s.Unit)
 			for _, c := range s.Changes {
 				if c.Index == k && c.Worse {
 					f = f.Marked(cell.Bad)

@@ -53,7 +53,7 @@ func (t *teller) latencies() cell.Table {
 	run, closed := t.run, t.run.LoadModel == "closed"
 	note := t.say("response: from the intended start · service: from the actual send")
 	if run.Total.Response.NoAnswer > 0 {
-		note = t.say("response: of all arrivals, ∞ without a good answer · service: of successes, from the actual send")
+		note = t.say("response: of all arrivals, ∞ without a good answer · service: of successes, from the send")
 	}
 	if closed {
 		note = t.say("closed load: sessions wait for answers, so response = service")

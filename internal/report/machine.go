@@ -57,7 +57,7 @@ func (t *teller) lateness(out *tree) {
 	out.add(t.say("lag p99"), cell.Time(float64(h.LagP99Ns)), note)
 	if t.run.Total.Unhindered.Count > 0 {
 		out.add(t.say("good to"), cell.Text(t.say("± %s at p99", t.timeInt(int64(v.AddedP99Ns)))),
-			t.say("± %s at p50: what the generator's own lag adds to response times", t.timeInt(int64(v.AddedP50Ns))))
+			t.say("± %s at p50: what the generator's own lag adds to times", t.timeInt(int64(v.AddedP50Ns))))
 	}
 }
 

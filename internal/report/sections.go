@@ -5,6 +5,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/report/cell"
+	"brunt/internal/report/words"
 	"brunt/internal/units"
 )
 
@@ -114,7 +115,7 @@ func (t *teller) failures() cell.Table {
 	out.Columns = []cell.Column{{}, {Left: true}, {Left: true}, {Left: true, Wrap: true}}
 	shown := run.Failures[:min(len(run.Failures), mostFailures)]
 	for _, f := range shown {
-		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)), cell.Text(units.Clean(f.Text)))
+		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)), cell.Text(words.Failure(t.l, units.Clean(f.Text))))
 	}
 	if more := len(run.Failures) - len(shown); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see errors.ndjson", plural(t, more, "other kind", "other kinds")))

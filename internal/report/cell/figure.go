@@ -8,6 +8,18 @@ import (
 	"brunt/internal/units"
 )
 
+// Metric is the figure of a metric over several runs: a mean of counts is rounded, and what isn't known is
+// a dash.
+func Metric(x float64, unit string) Cell {
+	if math.IsNaN(x) {
+		return None()
+	}
+	if unit == "count" {
+		x = math.Round(x)
+	}
+	return Figure(x, unit)
+}
+
 // Figure writes c's value, without its interval, for people.
 func (c Cell) Figure(l units.Language) string {
 	if c.Unit == "" || c.Unit == UnitBar {

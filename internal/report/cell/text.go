@@ -53,11 +53,8 @@ func WriteText(w io.Writer, k Look, tables ...Table) error {
 // Lines lays the table out for a terminal: its title, rows and foot. Lines have no trailing spaces.
 func (t *Table) Lines(k Look) (out []string) {
 	if t.Title != "" {
-		s := k.Paint(units.Clean(t.Title), Strong)
-		if t.Note != "" {
-			s += "  " + k.Paint(Cut(t.Note, k.columns()-Width(t.Title)-2), Dim)
-		}
-		out = append(out, s)
+		title := units.Clean(t.Title)
+		out = append(out, beside(k, k.Paint(title, Strong), "  ", t.Note, Width(title), 2)...)
 	}
 	switch t.Kind {
 	case Tree:
@@ -86,6 +83,32 @@ func at(row []Cell, i int) Cell {
 	return Cell{}
 }
 
+// narrowNote is the least width that a note beside something is broken into.
+const narrowNote = 32
+
+// beside writes a note right of a line that is used columns wide: in the same lines if it fits there, or
+// below, from column indented on, which indent reaches.
+func beside(k Look, line, indent, note string, used, indented int) []string {
+	if note == "" {
+		return []string{line}
+	}
+	free := k.columns() - used - 2
+	var out []string
+	switch {
+	case Width(note) <= free || free >= narrowNote:
+		for _, l := range Wrap(note, free) {
+			out = append(out, line+"  "+k.Paint(l, Dim))
+			line = indent + strings.Repeat(" ", used-indented)
+		}
+	default:
+		out = append(out, line)
+		for _, l := range Wrap(note, k.columns()-indented) {
+			out = append(out, indent+k.Paint(l, Dim))
+		}
+	}
+	return out
+}
+
 // tree writes rows as branches; long values go on in further lines.
 func (t *Table) tree(k Look) (out []string) {
 	labels := 0
@@ -109,11 +132,13 @@ func (t *Table) tree(k Look) (out []string) {
 				last += " " + k.Paint(s, Dim)
 				used += 1 + Width(s)
 			}
-			if free := room - used - 2; note != "" && n == len(lines)-1 && free > 8 {
-				last += "  " + k.Paint(Cut(note, free), Dim)
+			indent := k.Paint(next, Dim) + strings.Repeat(" ", labels+2)
+			if n == len(lines)-1 {
+				out = append(out, beside(k, head+last, indent, note, 3+labels+2+used, 3+labels+2)...)
+			} else {
+				out = append(out, head+last)
 			}
-			out = append(out, head+last)
-			head = k.Paint(next, Dim) + strings.Repeat(" ", labels+2)
+			head = indent
 		}
 	}
 	return out

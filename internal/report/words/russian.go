@@ -1,7 +1,7 @@
 package words
 
 // russian is the catalogue of texts: English, which is the id, and Russian. Placeholders agree.
-var russian = joined(russianSeries, russianReport, russianPage, russianInspect, russianCompare)
+var russian = joined(russianSeries, russianReport, russianPage, russianInspect, russianCompare, russianFailures)
 
 // russianReport are the texts of reports; russian holds them too.
 var russianReport = map[string]string{
@@ -10,14 +10,14 @@ var russianReport = map[string]string{
 	"PHASES": "ЭТАПЫ", "ADDRESSES": "АДРЕСА", "CHANGES": "ИЗМЕНЕНИЯ", "EVENTS": "СОБЫТИЯ", "WATCHED": "НАБЛЮДЕНИЯ", "MACHINES": "МАШИНЫ", "ERRORS": "ОШИБКИ",
 	"THRESHOLDS": "ПОРОГИ", "GENERATOR": "ГЕНЕРАТОР", "ENVIRONMENT": "СРЕДА", "WARNINGS": "ПРЕДУПРЕЖДЕНИЯ",
 	"warm-up excluded": "без прогрева", "warm-up excluded; counters as rates": "без прогрева; счётчики в секунду",
-	"what was done or decided meanwhile":                                                               "что было сделано или решено за это время",
-	"hints, no proof: about one steady run in eight has one by chance":                                 "догадки, не доказательства: примерно в одном ровном прогоне из восьми такое случайно",
-	"response: from the intended start · service: from the actual send":                                "отклик: от намеченного начала · обслуживание: от самой отправки",
-	"response: of all arrivals, ∞ without a good answer · service: of successes, from the actual send": "отклик: всех обращений, ∞ без верного ответа · обслуживание: успешных, от отправки",
-	"closed load: sessions wait for answers, so response = service":                                    "закрытая нагрузка: сеансы ждут ответов, отклик = обслуживание",
-	"share of successful operations, and of all up to there":                                           "доля успешных операций и доля накопленных",
-	"failed attempts, retried ones and connections included":                                           "неудачные попытки, включая повторы и соединения",
-	"of the samples kept: there were at least so many":                                                 "по сохранённым образцам: было не меньше",
+	"what was done or decided meanwhile":                                                        "что было сделано или решено за это время",
+	"hints, no proof: about one steady run in eight has one by chance":                          "догадки, не доказательства: примерно в одном ровном прогоне из восьми такое случайно",
+	"response: from the intended start · service: from the actual send":                         "отклик: от намеченного начала · обслуживание: от самой отправки",
+	"response: of all arrivals, ∞ without a good answer · service: of successes, from the send": "отклик: всех обращений, ∞ без верного ответа · обслуживание: успешных, от отправки",
+	"closed load: sessions wait for answers, so response = service":                             "закрытая нагрузка: сеансы ждут ответов, отклик = обслуживание",
+	"share of successful operations, and of all up to there":                                    "доля успешных операций и доля накопленных",
+	"failed attempts, retried ones and connections included":                                    "неудачные попытки, включая повторы и соединения",
+	"of the samples kept: there were at least so many":                                          "по сохранённым образцам: было не меньше",
 	"response time": "время отклика", "service time": "время обслуживания",
 	"± %s confidence within this run; another run may differ by more":   "± доверительный интервал %s внутри прогона; другой прогон может отличаться сильнее",
 	"± %s confidence over these runs":                                   "± доверительный интервал %s по этим прогонам",
@@ -53,8 +53,8 @@ var russianReport = map[string]string{
 	"(warm-up)": "(прогрев)", "poisson": "пуассоновский", "ended the run": "завершил прогон", "and %s": "и %s",
 	"and %s, see errors.ndjson": "и %s, см. errors.ndjson", "and %s, see %s": "и %s, см. %s", "record %s": "запись %s", "%s: --output text says more": "%s: подробнее с --output text",
 	"actual send − intended start": "отправка − намеченное начало", "; %s of the generator's own": "; из них собственных %s", "± %s at p99": "± %s на p99",
-	"± %s at p50: what the generator's own lag adds to response times": "± %s на p50: столько добавляет к откликам запаздывание самого генератора",
-	"%s at most, %s per operation":                                     "не более %s, %s на операцию", "busy": "заняты", "%s at most": "не более %s",
+	"± %s at p50: what the generator's own lag adds to times": "± %s на p50: столько добавляет к откликам запаздывание самого генератора",
+	"%s at most, %s per operation":                            "не более %s, %s на операцию", "busy": "заняты", "%s at most": "не более %s",
 	"%s of those that brunt may use; the hypervisor kept %s": "%s доступных brunt; гипервизор удержал %s",
 	"%s, longest pause %s": "%s, самая долгая пауза %s", "requests on average, by Little's law": "запросов в среднем, по закону Литтла",
 	"; %s sessions connected of %d":                           "; подключено сеансов %s из %d",
@@ -87,7 +87,8 @@ var russianNouns = map[string][3]string{
 	"more rows": {"строка", "строки", "строк"}, "operations": {"операция", "операции", "операций"}, "other kinds": {"другой вид", "других вида", "других видов"},
 	"others": {"другое", "других", "других"}, "rows": {"строка", "строки", "строк"}, "sessions": {"сеанс", "сеанса", "сеансов"}, "tables": {"таблица", "таблицы", "таблиц"},
 	"threads": {"поток", "потока", "потоков"}, "times": {"раз", "раза", "раз"}, "samples": {"значение", "значения", "значений"}, "answers": {"ответ", "ответа", "ответов"},
-	"connections were": {"соединение было", "соединения были", "соединений было"}, "operations were": {"операция была", "операции были", "операций было"},
+	"connections were": {"соединение", "соединения", "соединений"}, "operations were": {"операция", "операции", "операций"},
+	"reads": {"чтение", "чтения", "чтений"}, "updates": {"обновление", "обновления", "обновлений"}, "deletes": {"удаление", "удаления", "удалений"},
 	"thresholds hold": {"порог соблюдён", "порога соблюдены", "порогов соблюдены"}, "runs": {"прогон", "прогона", "прогонов"},
 }
 

@@ -30,7 +30,7 @@ var russianPage = map[string]string{
 	"achieved": "сделано", "offered": "предложено", "most of its intervals": "наибольший из промежутков", "least of its intervals": "наименьший из промежутков",
 	"sessions waiting for answers": "сеансы, ждущие ответа", "backlog": "ждут отправки", "hypervisor": "гипервизор", "busiest event loop": "самый занятый цикл событий",
 	"quantile": "квантиль", "response in the window": "отклик в окне", "window %s – %s: %s": "окно %s – %s: %s", "whole run%s%s: %s": "весь прогон%s%s: %s",
-	"%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s": "%s ответов, %s без ответа · p50 %s · p90 %s · p99 %s · p99,9 %s",
+	"%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s": "%s ответов, %s без ответа · p50 %s · p90 %s · p99 %s · p99.9 %s",
 	"the run has ended":                          "прогон закончился",
 	"the connection to the run is lost":          "связь с прогоном потеряна",
 	"stopping: answers under way are waited for": "останавливается: ждём ответов в пути",

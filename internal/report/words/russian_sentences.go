@@ -2,7 +2,7 @@ package words
 
 // russianSentences are the sentences of verdicts and warnings, as far as they are known, by the shape
 // in which records have them. What is joined by "; " stands here piece by piece.
-var russianSentences = joined(russianVerdicts, russianFindings, russianTrials)
+var russianSentences = joined(russianVerdicts, russianFindings, russianTrials, russianRooms)
 
 // russianVerdicts are those of verdicts and warnings.
 var russianVerdicts = map[string]string{
@@ -81,12 +81,12 @@ var russianVerdicts = map[string]string{
 	"more sessions or a lower rate":                                                                                "больше сеансов или темп пониже",
 	"%s of the operations were sent more than 1 ms after their intended start":                                     "%s операций отправлены более чем на 1 мс позже намеченного",
 	"response times count the wait, service times don't":                                                           "ожидание входит в отклик, но не в обслуживание",
-	"%s lost and made again while running":                                                                         "%s потеряно и восстановлено по ходу",
+	"%s lost and made again while running":                                                                         "потеряны и восстановлены по ходу: %s",
 	"see the errors of class connect and the server's log":                                                         "см. ошибки класса connect и журнал сервера",
 	"%s of %s operations failed (%s): %s":                                                                          "не удалось %s из %s операций (%s): %s",
 	"see the errors by class and code":                                                                             "см. ошибки по классам и кодам",
 	"their response time is infinite":                                                                              "их отклик бесконечен",
-	"%s sent and never answered: the server may have applied them":                                                 "%s отправлено без ответа: сервер мог их выполнить",
+	"%s sent and never answered: the server may have applied them":                                                 "отправлены и остались без ответа: %s; сервер мог их выполнить",
 	"check the data if it matters":                                                                                 "проверьте данные, если это важно",
 	"%s of the operations found no row or key (%s)":                                                                "%s операций не нашли строки или ключа (%s)",
 	"check that tables are filled and that keys are drawn from what exists":                                        "проверьте, что таблицы заполнены и ключи берутся из существующих",

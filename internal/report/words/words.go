@@ -48,6 +48,24 @@ func russianForm(n uint64) int {
 	return 2
 }
 
+// Metric is what a metric of a result is called.
+func Metric(l units.Language, metric string) string {
+	switch metric {
+	case "rate":
+		return In(l, "rate")
+	case "count":
+		return In(l, "processed")
+	case "errors":
+		return In(l, "errors")
+	case "response.avg":
+		return In(l, "response mean")
+	}
+	if q, ok := strings.CutPrefix(metric, "response.p("); ok {
+		return In(l, "response") + " p" + strings.TrimSuffix(q, ")")
+	}
+	return metric
+}
+
 // pattern is a sentence with placeholders, ready to recognize what was made of it.
 type pattern struct {
 	english *regexp.Regexp
@@ -66,14 +84,19 @@ var patterns = sync.OnceValue(func() (all []pattern) {
 		var expression strings.Builder
 		at := 0
 		for _, v := range verbs.FindAllStringIndex(english, -1) {
-			expression.WriteString(regexp.QuoteMeta(english[at:v[0]]) + "(.+?)")
+			expression.WriteString(literally(english[at:v[0]]) + "(.+?)")
 			at = v[1]
 		}
-		expression.WriteString(regexp.QuoteMeta(english[at:]))
+		expression.WriteString(literally(english[at:]))
 		all = append(all, pattern{regexp.MustCompile("^" + expression.String() + "$"), r})
 	}
 	return all
 })
+
+// literally is an expression of what a format writes without placeholders.
+func literally(format string) string {
+	return regexp.QuoteMeta(strings.ReplaceAll(format, "%%", "%"))
+}
 
 // figure is what units writes.
 var figure = regexp.MustCompile(`^[<>±−+ ]*\d[\d,]*(\.\d+)?( ?(ns|µs|ms|s|m|h|%|B|KiB|MiB|GiB|/s))?( \d+ [smh])?$`)
@@ -105,6 +128,9 @@ func sentence(english string) (string, bool) {
 	if s, ok := russianSentences[english]; ok {
 		return s, true
 	}
+	if figure.MatchString(english) {
+		return units.Russian.Figure(english), true
+	}
 	for _, p := range patterns() {
 		found := p.english.FindStringSubmatch(english)
 		if found == nil {
@@ -116,27 +142,69 @@ func sentence(english string) (string, bool) {
 		}
 		return fmt.Sprintf(verbs.ReplaceAllStringFunc(p.russian, stringVerb), args...), true
 	}
-	return "", false
+	return list(english)
 }
 
 // counted is a number of things.
 var counted = regexp.MustCompile(`^(\d[\d,]*) ([a-z ]+)$`)
 
+// number is a number of things in Russian.
+func number(english string) (string, bool) {
+	found := counted.FindStringSubmatch(english)
+	if found == nil {
+		return "", false
+	}
+	many := found[2]
+	if m, ok := russianSingular[many]; ok {
+		many = m
+	}
+	_, known := russianNouns[many]
+	n, err := strconv.ParseUint(strings.ReplaceAll(found[1], ",", ""), 10, 64)
+	if !known || err != nil {
+		return "", false
+	}
+	return Plural(units.Russian, n, "", many), true
+}
+
+// one is a number of what isn't always a noun.
+var one = regexp.MustCompile(`^(\d[\d,]*) ([a-z][a-z -]*)$`)
+
+// list is a list of numbers of things in Russian.
+func list(english string) (string, bool) {
+	parts := strings.Split(english, ", ")
+	for i, p := range parts {
+		if s, ok := number(p); ok {
+			parts[i] = s
+			continue
+		}
+		found := one.FindStringSubmatch(p)
+		if found == nil {
+			return "", false
+		}
+		n, what := units.Russian.Figure(found[1]), found[2]
+		if parts[i] = n + " " + what; russian[what] != "" {
+			parts[i] = russian[what] + ": " + n
+		}
+	}
+	return strings.Join(parts, ", "), true
+}
+
+// Failure is the text of a failure in l, if it is one of brunt's own; what servers say stays as it is.
+func Failure(l units.Language, english string) string {
+	parts := strings.Split(english, "; ")
+	for i, p := range parts {
+		if _, ok := russianFailures[p]; !ok || l != units.Russian {
+			return english
+		}
+		parts[i] = russianFailures[p]
+	}
+	return strings.Join(parts, "; ")
+}
+
 // argument is what filled a placeholder, in Russian as far as it is known.
 func argument(s string) string {
-	if figure.MatchString(s) {
-		return units.Russian.Figure(s)
-	}
-	if found := counted.FindStringSubmatch(s); found != nil {
-		many := found[2]
-		if m, ok := russianSingular[many]; ok {
-			many = m
-		}
-		if n, err := strconv.ParseUint(strings.ReplaceAll(found[1], ",", ""), 10, 64); err == nil {
-			if _, known := russianNouns[many]; known {
-				return Plural(units.Russian, n, "", many)
-			}
-		}
+	if r, ok := number(s); ok {
+		return r
 	}
 	if r, ok := sentence(s); ok {
 		return r
