@@ -16,7 +16,7 @@ TIMEOUT     ?= 20m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
 
-.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-soak bench-ycsb pictures verdict test-picodata fuzz clean
+.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata fuzz clean
 
 all: build
 
@@ -76,6 +76,9 @@ bench-soak: build ## memory and pace over an hour at 20 000 requests a second
 
 bench-ycsb: build ## brunt ycsb beside go-ycsb
 	$(GO) run ./internal/bench ycsb $(BENCH)
+
+bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
+	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/export ./internal/compare
 
 bench-record: ## the cost of recording one sample
 	$(GO) test -run '^$$' -bench Record -benchmem -count 5 ./internal/measure

@@ -144,7 +144,7 @@ func effectCell(l units.Language, r *Row) cell.Cell {
 	case math.IsInf(r.Effect, 0):
 		return cell.Text("∞")
 	}
-	return cell.Text(l.Figure(fmt.Sprintf("%+.1f", r.Effect)))
+	return cell.Text(l.Figure(strings.ReplaceAll(fmt.Sprintf("%+.1f", r.Effect), "-", "−")))
 }
 
 func probability(p float64) string {

@@ -109,9 +109,12 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 	}
 	few, doubtful := false, false
 	for _, s := range all {
-		last := s.Points[len(s.Points)-1].Mean
+		last, spread := s.Points[len(s.Points)-1].Mean, cell.None()
+		if slices.ContainsFunc(s.Points, func(p Point) bool { return p.Runs > 1 }) {
+			spread = cell.Figure(s.Noise, "share")
+		}
 		t.Add(cell.Text(s.Name), cell.Text(s.title(l)), cell.Count(len(s.Points)), cell.Metric(last, s.Unit),
-			cell.Figure(s.Noise, "share"), cell.Text(l.Figure(fmt.Sprintf("%.2f", s.Autocorrelation))), cell.Count(len(s.Changes)))
+			spread, cell.Text(l.Figure(fmt.Sprintf("%.2f", s.Autocorrelation))), cell.Count(len(s.Changes)))
 		few = few || len(s.Points) < fewVersions
 		doubtful = doubtful || len(s.Points) >= fewVersions && len(s.Changes) == 0 && s.Autocorrelation > dependent
 	}
