@@ -117,6 +117,10 @@ func TestOneRunAgainstOneHasNoVerdict(t *testing.T) {
 	if !strings.Contains(strings.Join(c.Warnings, "\n"), "between-run variance unknown: repeat each side at least 5 times") {
 		t.Errorf("%q", c.Warnings)
 	}
+	legend := strings.Join(cell.Legend(units.English, c.Tables(units.English)...), "\n")
+	if !strings.Contains(legend, "within this run") || strings.Contains(legend, "over these runs") {
+		t.Errorf("the interval of one run is explained by %q", legend)
+	}
 	for _, out := range []func() (string, error){
 		func() (string, error) { var b bytes.Buffer; err := c.JSON(&b, 0); return b.String(), err },
 		func() (string, error) { var b bytes.Buffer; err := c.JUnit(&b); return b.String(), err },

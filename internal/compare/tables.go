@@ -122,8 +122,7 @@ func (c *Comparison) estimate(r *Row, i stats.Interval) cell.Cell {
 	if r.Verdict != Unknown || math.IsNaN(i.Low) {
 		return f
 	}
-	f = f.Between(i.Low, i.High, record.Confidence)
-	f.Bounds.Correlated = i.Correlated
+	f.Bounds = &cell.Bounds{Low: i.Low, High: i.High, Confidence: record.Confidence, Correlated: i.Correlated}
 	return f
 }
 
