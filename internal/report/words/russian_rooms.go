@@ -182,6 +182,8 @@ var russianRooms = map[string]string{
 	"%s errors are %s or more of the %s operations done":                                                        "ошибок %s, это %s или больше от сделанных операций (%s)",
 	"%s errors are %s or more of the %s queued operations":                                                      "ошибок %s, это %s или больше от операций в очереди (%s)",
 
+	"besides, times are not the server's alone: %s": "кроме того, времена не только сервера: %s",
+
 	// Trials of a search.
 	"%s: for want of sessions, so it is tried again with more":        "%s: не хватило сеансов, поэтому повторяется с большим числом",
 	"response.p(95) < %s, %s times that of the base line at N %s, %s": "response.p(95) < %s, базовое при N %[3]s, умноженное на %[2]s: %[4]s",
