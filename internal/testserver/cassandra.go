@@ -26,19 +26,23 @@ func Cassandra(t TB, opts ...Option) *Server {
 		name:   "Cassandra",
 		binary: binary(t, "java", "openjdk-17-jre-headless"),
 		ports:  2,
-		death:  syscall.SIGKILL,
 		stop:   syscall.SIGKILL, // a friendly stop drains for seconds
 		prepare: func(s *Server) (err error) {
-			path, err = s.classPath(maven, cassandraProject)
+			if _, err = s.write("logback.xml", cassandraLog); err == nil {
+				path, err = s.classPath(maven, cassandraProject)
+			}
 			return err
 		},
-		configure: func(s *Server) error { return configureCassandra(s) },
+		configure: configureCassandra,
 		arguments: func(s *Server) []string { return cassandraArguments(s, path) },
 		ready:     cassandraReady,
 	}, s)
 }
 
-func configureCassandra(s *Server) error {
+const cassandraLog = `<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender">` +
+	`<encoder><pattern>%level %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="out"/></root></configuration>`
+
+func configureCassandra(s *Server) (file, content string) {
 	authenticator := "AllowAllAuthenticator"
 	if s.User != "" {
 		authenticator = "PasswordAuthenticator"
@@ -57,12 +61,7 @@ func configureCassandra(s *Server) error {
 		"concurrent_reads: 8", "concurrent_writes: 8", "memtable_heap_space: 64MiB", "memtable_offheap_space: 64MiB",
 		"key_cache_size: 8MiB", "file_cache_size: 32MiB", "networking_cache_size: 16MiB",
 	}
-	if _, err := s.write("cassandra.yaml", strings.Join(lines, "\n")+"\n"); err != nil {
-		return err
-	}
-	_, err := s.write("logback.xml", `<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender">`+
-		`<encoder><pattern>%level %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="out"/></root></configuration>`)
-	return err
+	return "cassandra.yaml", strings.Join(lines, "\n") + "\n"
 }
 
 // cassandraArguments opens to Cassandra what it needs of Java's inside.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // DynamoDB starts DynamoDB Local, from Maven's artifacts, with its data in memory. It takes any
@@ -17,9 +16,6 @@ func DynamoDB(t TB) *Server {
 	return launch(t, &spec{
 		name:   "DynamoDB Local",
 		binary: binary(t, "java", "openjdk-17-jre-headless"),
-		ports:  1,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
 		prepare: func(s *Server) (err error) {
 			if path, err = s.classPath(maven, dynamoDBProject); err != nil {
 				return err
@@ -31,7 +27,7 @@ func DynamoDB(t TB) *Server {
 				"-cp", path, "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", fmt.Sprint(s.Port), "-disableTelemetry"}
 		},
 		// It listens long before it answers. Without a signature a request is a bad one.
-		ready: func(s *Server) error { return httpReady("http://"+s.Addr+"/", http.StatusBadRequest) },
+		ready: httpReady("/", http.StatusBadRequest),
 	}, &Server{User: "key", Password: "geheim"})
 }
 

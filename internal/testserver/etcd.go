@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"syscall"
-	"time"
 )
 
 // Etcd starts an etcd of one member without users.
@@ -17,8 +15,6 @@ func Etcd(t TB, opts ...Option) *Server {
 		name:   "etcd",
 		binary: binary(t, "etcd", "etcd-server"),
 		ports:  2,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
 		arguments: func(s *Server) []string {
 			clients, peers := scheme+s.Addr, fmt.Sprintf("http://%s:%d", s.Host, s.ports[1].port)
 			return append([]string{
@@ -29,7 +25,7 @@ func Etcd(t TB, opts ...Option) *Server {
 				"--heartbeat-interval", "20", "--election-timeout", "200",
 			}, o.settings...)
 		},
-		ready: etcdReady,
+		ready: httpReady("/health", http.StatusOK),
 	}
 	if o.tls {
 		scheme = "https://"
@@ -37,21 +33,4 @@ func Etcd(t TB, opts ...Option) *Server {
 		sp.prepare = (*Server).certify
 	}
 	return launch(t, sp, &Server{})
-}
-
-func etcdReady(s *Server) error {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.TLS}}
-	scheme := "http://"
-	if s.TLS != nil {
-		scheme = "https://"
-	}
-	r, err := client.Get(scheme + s.Addr + "/health")
-	if err != nil {
-		return err
-	}
-	r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		return fmt.Errorf("health: %s", r.Status)
-	}
-	return nil
 }

@@ -2,35 +2,22 @@ package testserver
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 )
 
 // FerretDB starts a server of MongoDB's protocol: FerretDB over SQLite, built from a module of its
 // own. It knows no users and no transactions.
 func FerretDB(t TB) *Server {
 	t.Helper()
-	s := &Server{Database: "test"}
-	sp := &spec{
-		name:  "FerretDB",
-		ports: 1,
-		death: syscall.SIGKILL,
-		stop:  syscall.SIGTERM,
-		arguments: func(s *Server) []string {
-			return []string{"-listen", s.Addr, "-data", s.Dir}
-		},
-		ready: func(s *Server) error { return accepts(s.Addr) },
-	}
+	sp := &spec{name: "FerretDB", arguments: func(s *Server) []string { return []string{"-listen", s.Addr, "-data", s.Dir} }}
 	sp.prepare = func(*Server) (err error) {
 		sp.binary, err = built("ferretdb", ".")
 		return err
 	}
-	return launch(t, sp, s)
+	return launch(t, sp, &Server{Database: "test"})
 }
 
 // built is a program of one of the modules below this package's folder. It lies in the user's cache
@@ -61,13 +48,4 @@ func goTool(args ...string) (string, error) {
 		return "", fmt.Errorf("go %s: %w: %s", args[0], err, text)
 	}
 	return text, nil
-}
-
-// accepts reports whether somebody listens.
-func accepts(addr string) error {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return err
-	}
-	return c.Close()
 }

@@ -3,24 +3,16 @@ package testserver
 import (
 	"fmt"
 	"strings"
-	"syscall"
 )
 
 // HAProxy starts an HTTP proxy that spreads requests over the backends (host:port each) in turn.
 func HAProxy(t TB, backends ...string) *Server {
 	t.Helper()
 	return launch(t, &spec{
-		name:   "HAProxy",
-		binary: binary(t, "haproxy", "haproxy"),
-		ports:  1,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
-		configure: func(s *Server) error {
-			_, err := s.write("haproxy.cfg", haproxyConf(s, backends))
-			return err
-		},
+		name:      "HAProxy",
+		binary:    binary(t, "haproxy", "haproxy"),
+		configure: func(s *Server) (string, string) { return "haproxy.cfg", haproxyConf(s, backends) },
 		arguments: func(*Server) []string { return []string{"-db", "-f", "haproxy.cfg"} },
-		ready:     dialOnce,
 	}, &Server{})
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // InfluxDB starts Debian's InfluxDB, 1.6 or later. It asks for no password unless Settings say
@@ -33,19 +32,16 @@ func influx(o options) *spec {
 	return &spec{
 		name:  "InfluxDB",
 		ports: 2,
-		death: syscall.SIGKILL,
-		stop:  syscall.SIGTERM,
-		configure: func(s *Server) error {
+		configure: func(s *Server) (file, content string) {
 			lines := []string{
 				"reporting-disabled = true", fmt.Sprintf("bind-address = %q", fmt.Sprintf("%s:%d", s.Host, s.ports[1].port)),
 				"[meta]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "meta")),
 				"[data]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "data")), fmt.Sprintf("wal-dir = %q", filepath.Join(s.Dir, "wal")),
 				"[http]", "enabled = true", fmt.Sprintf("bind-address = %q", s.Addr),
 			}
-			_, err := s.write("influxdb.conf", strings.Join(append(lines, o.settings...), "\n")+"\n")
-			return err
+			return "influxdb.conf", strings.Join(append(lines, o.settings...), "\n") + "\n"
 		},
 		arguments: func(*Server) []string { return []string{"run", "-config", "influxdb.conf"} },
-		ready:     func(s *Server) error { return httpReady("http://"+s.Addr+"/ping", http.StatusNoContent) },
+		ready:     httpReady("/ping", http.StatusNoContent),
 	}
 }

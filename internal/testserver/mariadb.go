@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 )
 
 // MariaDB starts a MariaDB with the database "test" and a user "brunt" that may do everything,
@@ -19,9 +18,6 @@ func MariaDB(t TB, opts ...Option) *Server {
 	return launch(t, &spec{
 		name:    "MariaDB",
 		binary:  binary(t, "mariadbd", "mariadb-server"),
-		ports:   1,
-		death:   syscall.SIGKILL,
-		stop:    syscall.SIGTERM,
 		prepare: func(s *Server) error { return initMariaDB(s, binary(t, "mariadb-install-db", "mariadb-server")) },
 		arguments: func(s *Server) []string {
 			args := append(mariaDBOwner(), fmt.Sprintf("--port=%d", s.Port))

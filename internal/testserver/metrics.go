@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -17,12 +16,8 @@ func Prometheus(t TB, opts ...Option) *Server {
 	return launch(t, &spec{
 		name:   "Prometheus",
 		binary: binary(t, "prometheus", "prometheus"),
-		ports:  1,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
-		configure: func(s *Server) error {
-			_, err := s.write("prometheus.yml", "global:\n  scrape_interval: 1s\n"+strings.Join(o.settings, "\n")+"\n")
-			return err
+		configure: func(*Server) (string, string) {
+			return "prometheus.yml", "global:\n  scrape_interval: 1s\n" + strings.Join(o.settings, "\n") + "\n"
 		},
 		arguments: func(s *Server) []string {
 			return []string{
@@ -31,7 +26,7 @@ func Prometheus(t TB, opts ...Option) *Server {
 				"--enable-feature=native-histograms",
 			}
 		},
-		ready: func(s *Server) error { return httpReady("http://"+s.Addr+"/-/ready", http.StatusOK) },
+		ready: httpReady("/-/ready", http.StatusOK),
 	}, &Server{})
 }
 
@@ -42,29 +37,32 @@ func VictoriaMetrics(t TB, opts ...Option) *Server {
 	return launch(t, &spec{
 		name:   "VictoriaMetrics",
 		binary: binary(t, "victoria-metrics", "victoria-metrics"),
-		ports:  1,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
 		arguments: func(s *Server) []string {
 			return append([]string{
 				"-httpListenAddr=" + s.Addr, "-storageDataPath=" + filepath.Join(s.Dir, "data"),
 				"-search.latencyOffset=0s", "-memory.allowedBytes=64MB",
 			}, o.settings...)
 		},
-		ready: func(s *Server) error { return httpReady("http://"+s.Addr+"/health", http.StatusOK) },
+		ready: httpReady("/health", http.StatusOK),
 	}, &Server{})
 }
 
-// httpReady is nil once an address answers with a status.
-func httpReady(address string, status int) error {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	r, err := client.Get(address)
-	if err != nil {
-		return err
+// httpReady is a spec's ready: the server answers at a path with a status.
+func httpReady(path string, status int) func(*Server) error {
+	return func(s *Server) error {
+		client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.TLS}}
+		scheme := "http://"
+		if s.TLS != nil {
+			scheme = "https://"
+		}
+		r, err := client.Get(scheme + s.Addr + path)
+		if err != nil {
+			return err
+		}
+		r.Body.Close()
+		if r.StatusCode != status {
+			return fmt.Errorf("%s: %s", path, r.Status)
+		}
+		return nil
 	}
-	r.Body.Close()
-	if r.StatusCode != status {
-		return fmt.Errorf("%s: %s", address, r.Status)
-	}
-	return nil
 }

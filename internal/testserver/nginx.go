@@ -26,9 +26,7 @@ func Nginx(t TB, opts ...Option) *Server {
 	return launch(t, &spec{
 		name:   "nginx",
 		binary: binary(t, "nginx", "nginx-light"),
-		ports:  1,
 		death:  syscall.SIGTERM,
-		stop:   syscall.SIGTERM,
 		prepare: func(s *Server) error {
 			if o.tls {
 				if err := s.certify(); err != nil {
@@ -41,10 +39,7 @@ func Nginx(t TB, opts ...Option) *Server {
 			}
 			return os.WriteFile(filepath.Join(html, "index.html"), o.content, 0o644)
 		},
-		configure: func(s *Server) error {
-			_, err := s.write("nginx.conf", nginxConf(s, &o))
-			return err
-		},
+		configure: func(s *Server) (string, string) { return "nginx.conf", nginxConf(s, &o) },
 		arguments: func(s *Server) []string {
 			return []string{"-p", s.Dir, "-c", filepath.Join(s.Dir, "nginx.conf"), "-e", filepath.Join(s.Dir, "log")}
 		},

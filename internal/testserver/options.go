@@ -11,7 +11,6 @@ type options struct {
 	content   []byte
 	locations string
 	workers   int
-	binary    string
 }
 
 // Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),
@@ -44,9 +43,6 @@ func Locations(directives string) Option {
 
 // Workers is Nginx's number of worker processes; 1 by default.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
-
-// TarantoolBinary starts this program instead of "tarantool".
-func TarantoolBinary(path string) Option { return func(o *options) { o.binary = path } }
 
 func collect(opts []Option) options {
 	var o options

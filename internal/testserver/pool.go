@@ -63,20 +63,20 @@ func (p *Pool) Get(t TB, key string, start func(t TB) *Server) *Server {
 	return s
 }
 
-// Postgres returns the shared PostgreSQL, without options.
-func (p *Pool) Postgres(t TB) *Server {
-	return p.Get(t, "postgres", func(t TB) *Server { return Postgres(t) })
+// plain is Get for a server without options.
+func (p *Pool) plain(t TB, key string, start func(TB, ...Option) *Server) *Server {
+	t.Helper()
+	return p.Get(t, key, func(t TB) *Server { return start(t) })
 }
+
+// Postgres returns the shared PostgreSQL, without options.
+func (p *Pool) Postgres(t TB) *Server { return p.plain(t, "postgres", Postgres) }
 
 // Tarantool returns the shared Tarantool, without options.
-func (p *Pool) Tarantool(t TB) *Server {
-	return p.Get(t, "tarantool", func(t TB) *Server { return Tarantool(t) })
-}
+func (p *Pool) Tarantool(t TB) *Server { return p.plain(t, "tarantool", Tarantool) }
 
 // Redis returns the shared Redis, without options.
-func (p *Pool) Redis(t TB) *Server {
-	return p.Get(t, "redis", func(t TB) *Server { return Redis(t) })
-}
+func (p *Pool) Redis(t TB) *Server { return p.plain(t, "redis", Redis) }
 
 // RedisCluster returns the shared Redis cluster, without options.
 func (p *Pool) RedisCluster(t TB) *Cluster {
@@ -89,16 +89,10 @@ func (p *Pool) RedisCluster(t TB) *Cluster {
 }
 
 // Etcd returns the shared etcd, without options.
-func (p *Pool) Etcd(t TB) *Server {
-	return p.Get(t, "etcd", func(t TB) *Server { return Etcd(t) })
-}
+func (p *Pool) Etcd(t TB) *Server { return p.plain(t, "etcd", Etcd) }
 
 // Nginx returns the shared nginx, without options.
-func (p *Pool) Nginx(t TB) *Server {
-	return p.Get(t, "nginx", func(t TB) *Server { return Nginx(t) })
-}
+func (p *Pool) Nginx(t TB) *Server { return p.plain(t, "nginx", Nginx) }
 
 // MariaDB returns the shared MariaDB, without options.
-func (p *Pool) MariaDB(t TB) *Server {
-	return p.Get(t, "mariadb", func(t TB) *Server { return MariaDB(t) })
-}
+func (p *Pool) MariaDB(t TB) *Server { return p.plain(t, "mariadb", MariaDB) }

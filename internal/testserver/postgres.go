@@ -20,7 +20,6 @@ func Postgres(t TB, opts ...Option) *Server {
 	return launch(t, &spec{
 		name:   "PostgreSQL",
 		binary: postgresBinary(t, "postgres"),
-		ports:  1,
 		cred:   unprivileged(t, "postgres", "postgresql-15"),
 		death:  syscall.SIGQUIT,
 		stop:   syscall.SIGINT,

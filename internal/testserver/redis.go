@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -24,21 +23,18 @@ func startRedis(t TB, o *options, ports int, more func(s *Server) []string) *Ser
 		name:   "Redis",
 		binary: binary(t, "redis-server", "redis-server"),
 		ports:  ports,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
 		prepare: func(s *Server) error {
 			if !o.tls {
 				return nil
 			}
 			return s.certify()
 		},
-		configure: func(s *Server) error {
+		configure: func(s *Server) (file, content string) {
 			lines := redisSettings(s, o)
 			if more != nil {
 				lines = append(lines, more(s)...)
 			}
-			_, err := s.write("redis.conf", strings.Join(append(lines, o.settings...), "\n")+"\n")
-			return err
+			return "redis.conf", strings.Join(append(lines, o.settings...), "\n") + "\n"
 		},
 		arguments: func(*Server) []string { return []string{"redis.conf"} },
 		ready:     redisReady,
@@ -61,11 +57,7 @@ func redisSettings(s *Server, o *options) []string {
 
 func redisReady(s *Server) error {
 	if s.TLS != nil {
-		c, err := net.DialTimeout("tcp", s.Addr, time.Second)
-		if err == nil {
-			c.Close()
-		}
-		return err
+		return dialOnce(s)
 	}
 	answer, err := redisAsk(s, "PING")
 	if err != nil {

@@ -4,6 +4,7 @@
 package testserver
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"os"
@@ -36,14 +37,14 @@ type Server struct {
 type spec struct {
 	name      string
 	binary    string
-	ports     int // how many it needs; the first is the one for clients
+	ports     int // how many it needs; the first is the one for clients; 1 if 0
 	cred      *syscall.Credential
-	death     syscall.Signal // when the test process dies
-	stop      syscall.Signal // the friendly way to stop
+	death     syscall.Signal // when the test process dies; SIGKILL if 0
+	stop      syscall.Signal // the friendly way to stop; SIGTERM if 0
 	prepare   func(s *Server) error
-	configure func(s *Server) error // once the ports are known
+	configure func(s *Server) (file, content string) // its configuration, once the ports are known
 	arguments func(s *Server) []string
-	ready     func(s *Server) error // nil once it serves
+	ready     func(s *Server) error // nil once it serves; if absent, it does when it accepts connections
 }
 
 // launch starts a server and waits until it serves. Ports that turn out to be taken are replaced.
@@ -51,6 +52,10 @@ func launch(tb TB, sp *spec, s *Server) *Server {
 	tb.Helper()
 	skipQuick(tb)
 	s.tb, s.spec, s.Host = tb, sp, loopback
+	sp.ports, sp.death, sp.stop = max(sp.ports, 1), cmp.Or(sp.death, syscall.SIGKILL), cmp.Or(sp.stop, syscall.SIGTERM)
+	if sp.ready == nil {
+		sp.ready = dialOnce
+	}
 	if err := s.makeDir(); err != nil {
 		tb.Fatalf("%s: %v", sp.name, err)
 	}
@@ -63,7 +68,7 @@ func launch(tb TB, sp *spec, s *Server) *Server {
 	for attempt := 1; ; attempt++ {
 		err := s.takePorts()
 		if err == nil && sp.configure != nil {
-			err = sp.configure(s)
+			_, err = s.write(sp.configure(s))
 		}
 		if err == nil {
 			err = s.start()

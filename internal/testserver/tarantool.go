@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -19,20 +18,11 @@ func Tarantool(t TB, opts ...Option) *Server {
 	if o.password == "" {
 		o.password = "brunt-test"
 	}
-	if o.binary == "" {
-		o.binary = binary(t, "tarantool", "tarantool")
-	}
 	s := &Server{User: "brunt", Password: o.password}
 	return launch(t, &spec{
-		name:   "Tarantool",
-		binary: o.binary,
-		ports:  1,
-		death:  syscall.SIGKILL,
-		stop:   syscall.SIGTERM,
-		configure: func(s *Server) error {
-			_, err := s.write("init.lua", tarantoolProgram(s, &o))
-			return err
-		},
+		name:      "Tarantool",
+		binary:    binary(t, "tarantool", "tarantool"),
+		configure: func(s *Server) (string, string) { return "init.lua", tarantoolProgram(s, &o) },
 		arguments: func(*Server) []string { return []string{"init.lua"} },
 		ready:     tarantoolReady,
 	}, s)
