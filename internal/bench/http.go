@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,20 +32,15 @@ func httpClosed() group {
 				return nil, err
 			}
 			url := "http://" + address + "/"
-			wrk, missing := tool("", "wrk", "install it: apt-get install -y wrk")
-			if missing != "" {
-				return nil, errors.New(missing)
+			wrk, err := needed("wrk", "wrk")
+			if err != nil {
+				return nil, err
 			}
-			hey, noHey := s.built(peers.Hey)
-			vegeta, noVegeta := s.built(peers.Vegeta)
-			cooker, noCooker := s.built(peers.SlowCooker)
 			return []client{
 				mine.client("brunt"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
 				s.bare("http", address, httpSessions, 1, 1),
-				{name: "hey", missing: noHey, turn: func(d time.Duration) (sample, error) { return s.hey(hey, url, d) }},
-				{name: "vegeta", missing: noVegeta, turn: func(d time.Duration) (sample, error) { return s.vegeta(vegeta, url, d) }},
-				{name: "slow_cooker", missing: noCooker, turn: func(d time.Duration) (sample, error) { return s.slowCooker(cooker, url, d) }},
+				s.built("hey", peers.Hey, url, s.hey), s.built("vegeta", peers.Vegeta, url, s.vegeta), s.built("slow_cooker", peers.SlowCooker, url, s.slowCooker),
 			}, nil
 		},
 	}
@@ -67,14 +61,13 @@ func httpOpen(rate int) group {
 			if err != nil {
 				return nil, err
 			}
-			url := "http://" + address + "/"
 			mine.rate = float64(rate)
 			wrk2, missing := tool("WRK2", "wrk2", "build it from github.com/giltene/wrk2")
 			return []client{
 				mine.client("brunt"), mine.client("brunt --timing-tolerance 200us", "--timing-tolerance", "200us"),
 				mine.client("brunt --timing-tolerance 1ms", "--timing-tolerance", "1ms"),
 				{name: "wrk2", missing: missing, turn: func(d time.Duration) (sample, error) {
-					return s.wrk(wrk2, url, d, "-R", strconv.Itoa(rate))
+					return s.wrk(wrk2, "http://"+address+"/", d, "-R", strconv.Itoa(rate))
 				}},
 			}, nil
 		},
@@ -94,18 +87,14 @@ func (s *stand) nginx() (mine *ours, address string, err error) {
 // wrk runs wrk or wrk2, which take the same flags and print the same lines.
 func (s *stand) wrk(program, url string, d time.Duration, more ...string) (sample, error) {
 	args := append([]string{"-t1", "-c", strconv.Itoa(httpSessions), "-d", strconv.Itoa(int(d.Seconds())) + "s", "--latency"}, more...)
-	args = append(args, url)
-	o, err := s.do(program, args...)
-	p := sample{Command: s.plain(program, args)}
-	if err != nil {
-		return p, err
-	}
-	p.Requests = find(`(\d+) requests in `, o.out)
-	p.P50Us, p.P99Us = wrkTime(`50(?:\.000)?%\s+(\S+)`, o.out), wrkTime(`\b99(?:\.000)?%\s+(\S+)`, o.out)
-	if strings.Contains(o.out, "Non-2xx") || strings.Contains(o.out, "Socket errors") {
-		return p, fmt.Errorf("requests failed: %s", tail(o.out))
-	}
-	return p, p.charge(&o)
+	return s.turn(nil, program, append(args, url), func(out string, p *sample) error {
+		p.Requests = find(`(\d+) requests in `, out)
+		p.P50Us, p.P99Us = wrkTime(`50(?:\.000)?%\s+(\S+)`, out), wrkTime(`\b99(?:\.000)?%\s+(\S+)`, out)
+		if strings.Contains(out, "Non-2xx") || strings.Contains(out, "Socket errors") {
+			return fmt.Errorf("requests failed: %s", tail(out))
+		}
+		return nil
+	})
 }
 
 // wrkTime reads a time such as 261.00us or 5.23ms, in µs.
@@ -117,15 +106,11 @@ func wrkTime(pattern, text string) float64 {
 }
 
 func (s *stand) hey(program, url string, d time.Duration) (sample, error) {
-	args := []string{"-c", strconv.Itoa(httpSessions), "-z", d.String(), url}
-	o, err := s.do(program, args...)
-	p := sample{Command: s.plain(program, args)}
-	if err != nil {
-		return p, err
-	}
-	p.Requests = find(`\[200\]\s+(\d+) responses`, o.out)
-	p.P50Us, p.P99Us = 1e6*findFloat(`50%% in ([\d.]+) secs`, o.out), 1e6*findFloat(`99%% in ([\d.]+) secs`, o.out)
-	return p, p.charge(&o)
+	return s.turn(nil, program, []string{"-c", strconv.Itoa(httpSessions), "-z", d.String(), url}, func(out string, p *sample) error {
+		p.Requests = find(`\[200\]\s+(\d+) responses`, out)
+		p.P50Us, p.P99Us = 1e6*findFloat(`50%% in ([\d.]+) secs`, out), 1e6*findFloat(`99%% in ([\d.]+) secs`, out)
+		return nil
+	})
 }
 
 // vegeta sends as fast as 50 workers can. Its report is made by another process, which isn't
@@ -137,31 +122,28 @@ func (s *stand) vegeta(program, url string, d time.Duration) (sample, error) {
 	}
 	defer os.Remove(results)
 	args := []string{"attack", "-targets", targets, "-rate", "0", "-max-workers", strconv.Itoa(httpSessions), "-workers", strconv.Itoa(httpSessions), "-duration", d.String(), "-output", results}
-	o, err := s.do(program, args...)
-	p := sample{Command: s.plain(program, args)}
-	if err != nil {
-		return p, err
-	}
-	said, err := s.do(program, "report", "-type=json", results)
-	if err != nil {
-		return p, err
-	}
-	var report struct {
-		Requests  uint64  `json:"requests"`
-		Success   float64 `json:"success"`
-		Latencies struct {
-			P50 float64 `json:"50th"`
-			P99 float64 `json:"99th"`
-		} `json:"latencies"`
-	}
-	if err := json.Unmarshal([]byte(said.out), &report); err != nil {
-		return p, fmt.Errorf("vegeta's report: %w", err)
-	}
-	p.Requests, p.P50Us, p.P99Us = report.Requests, report.Latencies.P50/1e3, report.Latencies.P99/1e3
-	if report.Success < 1 {
-		return p, fmt.Errorf("only %.4f of the requests succeeded", report.Success)
-	}
-	return p, p.charge(&o)
+	return s.turn(nil, program, args, func(_ string, p *sample) error {
+		said, err := s.do(nil, program, "report", "-type=json", results)
+		if err != nil {
+			return err
+		}
+		var report struct {
+			Requests  uint64  `json:"requests"`
+			Success   float64 `json:"success"`
+			Latencies struct {
+				P50 float64 `json:"50th"`
+				P99 float64 `json:"99th"`
+			} `json:"latencies"`
+		}
+		if err := json.Unmarshal([]byte(said.out), &report); err != nil {
+			return fmt.Errorf("vegeta's report: %w", err)
+		}
+		p.Requests, p.P50Us, p.P99Us = report.Requests, report.Latencies.P50/1e3, report.Latencies.P99/1e3
+		if report.Success < 1 {
+			return fmt.Errorf("only %.4f of the requests succeeded", report.Success)
+		}
+		return nil
+	})
 }
 
 // slowCookerQPS is the rate of each of slow_cooker's sessions, which only knows open loads.
@@ -170,11 +152,8 @@ const slowCookerQPS = 400
 func (s *stand) slowCooker(program, url string, d time.Duration) (sample, error) {
 	n := int(httpSessions * slowCookerQPS * d.Seconds())
 	args := []string{"-concurrency", strconv.Itoa(httpSessions), "-qps", strconv.Itoa(slowCookerQPS), "-totalRequests", strconv.Itoa(n), "-latencyUnit", "us", "-interval", "1s", url}
-	o, err := s.do(program, args...)
-	p := sample{Command: s.plain(program, args)}
-	if err != nil {
-		return p, err
-	}
-	p.Requests = uint64(n)
-	return p, p.charge(&o)
+	return s.turn(nil, program, args, func(_ string, p *sample) error {
+		p.Requests = uint64(n)
+		return nil
+	})
 }

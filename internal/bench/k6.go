@@ -97,29 +97,24 @@ func (s *stand) k6(program string, args []string, script string) (sample, error)
 	defer os.RemoveAll(bundle)
 	defer os.Remove(summary)
 	args = append(args, "run", "-q", "--summary-export", summary, file)
-	o, err := s.doWith([]string{"BRUNT_BUNDLE=" + bundle, "K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false"}, program, args...)
-	p := sample{Command: s.plain(program, args)}
-	if err != nil {
-		return p, err
-	}
-	data, err := os.ReadFile(summary)
-	if err != nil {
-		return p, err
-	}
-	var said struct {
-		Metrics map[string]map[string]any `json:"metrics"`
-	}
-	if err := json.Unmarshal(data, &said); err != nil {
-		return p, err
-	}
-	number := func(metric, stat string) float64 { n, _ := said.Metrics[metric][stat].(float64); return n }
-	p.Requests, p.PerS = uint64(number("iterations", "count")), number("iterations", "rate")
-	p.P50Us, p.P99Us = 1e3*number("iteration_duration", "med"), 1e3*number("iteration_duration", "p(99)")
-	p.Failed = uint64(number("dropped_iterations", "count"))
-	if strings.Contains(o.out, "level=error") {
-		return p, errors.New(tail(o.out))
-	}
-	return p, p.charge(&o)
+	env := []string{"BRUNT_BUNDLE=" + bundle, "K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false"}
+	return s.turn(env, program, args, func(out string, p *sample) error {
+		var said struct {
+			Metrics map[string]map[string]any `json:"metrics"`
+		}
+		data, err := os.ReadFile(summary)
+		if err == nil {
+			err = json.Unmarshal(data, &said)
+		}
+		number := func(metric, stat string) float64 { n, _ := said.Metrics[metric][stat].(float64); return n }
+		p.Requests, p.PerS = uint64(number("iterations", "count")), number("iterations", "rate")
+		p.P50Us, p.P99Us = 1e3*number("iteration_duration", "med"), 1e3*number("iteration_duration", "p(99)")
+		p.Failed = uint64(number("dropped_iterations", "count"))
+		if strings.Contains(out, "level=error") {
+			return errors.New(tail(out))
+		}
+		return err
+	})
 }
 
 // scriptRun prepares a script of so many iterations, each of which adds to a Trend.

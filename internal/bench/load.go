@@ -4,8 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -17,46 +15,38 @@ import (
 func loading(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
 	times := f.Int("rounds", 3, "how often each client has its turn")
-	out := f.String("out", "docs/bench", "folder for the raw runs")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	s, err := newStand(ctx, *out, "load")
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	g := loadGroup()
-	results, err := s.measure(&g, rounds{least: *times, duration: time.Second})
-	if err != nil {
-		return err
-	}
-	fmt.Printf("| client | rows/s while filling, median (each round) | client CPU µs/row | whole, s |\n|---|---|---|---|\n")
-	for _, c := range []string{"brunt schema up", "brunt schema up --workers 1", "pgbench -i -I dtgp"} {
-		var perS, cpu, whole []float64
-		rounds := ""
-		for i := range results[c] {
-			p := &results[c][i]
-			if p.Fault != "" {
-				fmt.Printf("%s: %s\n", c, p.Fault)
-				continue
-			}
-			perS, cpu, whole = append(perS, p.RowsPerS), append(cpu, p.CPUUs), append(whole, p.WallS)
-			rounds += fmt.Sprintf(" %.0f", perS[len(perS)-1])
+	return withStand(ctx, f, args, func(s *stand) error {
+		g := loadGroup()
+		results, err := s.measure(&g, rounds{least: *times, duration: time.Second})
+		if err != nil {
+			return err
 		}
-		fmt.Printf("| %s | %.0f (%s ) | %.2f | %.2f |\n", c, median(perS), rounds, median(cpu), median(whole))
-	}
-	fmt.Printf("\nraw runs: %s\n", s.raw.path)
-	return nil
+		fmt.Printf("| client | rows/s while filling, median (each round) | client CPU µs/row | whole, s |\n|---|---|---|---|\n")
+		for _, c := range []string{"brunt schema up", "brunt schema up --workers 1", "pgbench -i -I dtgp"} {
+			var perS, cpu, whole []float64
+			rounds := ""
+			for i := range results[c] {
+				p := &results[c][i]
+				if p.Fault != "" {
+					fmt.Printf("%s: %s\n", c, p.Fault)
+					continue
+				}
+				perS, cpu, whole = append(perS, p.RowsPerS), append(cpu, p.CPUUs), append(whole, p.WallS)
+				rounds += fmt.Sprintf(" %.0f", perS[len(perS)-1])
+			}
+			fmt.Printf("| %s | %.0f (%s ) | %.2f | %.2f |\n", c, median(perS), rounds, median(cpu), median(whole))
+		}
+		return nil
+	})
 }
 
 // loadGroup times the filling of the table as each client reports it, and whole programs, which
 // make the table and its primary key as well.
 func loadGroup() group {
 	return group{name: "load", open: func(s *stand) ([]client, error) {
-		program, missing := tool("", "pgbench", "install it: apt-get install -y postgresql-contrib")
-		if missing != "" {
-			return nil, fmt.Errorf("%s", missing)
+		program, err := needed("pgbench", "postgresql-contrib")
+		if err != nil {
+			return nil, err
 		}
 		pg, err := s.started(testserver.Postgres(s.tb, testserver.Settings("shared_buffers = 1GB", "max_wal_size = 8GB")))
 		if err != nil {
@@ -67,15 +57,13 @@ func loadGroup() group {
 			{name: "brunt schema up --workers 1", turn: func(time.Duration) (sample, error) { return s.schemaUp(pg, "--workers", "1") }},
 			{name: "pgbench -i -I dtgp", turn: func(time.Duration) (sample, error) {
 				args := append(pgbenchWhere(pg), "-i", "-I", "dtgp", "-q", "-s", strconv.Itoa(loadRows/100_000), "--unlogged-tables", pg.Database)
-				o, err := s.do(program, args...)
-				p := sample{Command: s.plain(program, args), Requests: loadRows}
-				if err != nil {
-					return p, err
-				}
-				if seconds := findFloat(`client-side generate ([\d.]+) s`, o.out); seconds > 0 {
-					p.RowsPerS = loadRows / seconds
-				}
-				return p, p.charge(&o)
+				return s.turn(nil, program, args, func(out string, p *sample) error {
+					p.Requests = loadRows
+					if seconds := findFloat(`client-side generate ([\d.]+) s`, out); seconds > 0 {
+						p.RowsPerS = loadRows / seconds
+					}
+					return nil
+				})
 			}},
 		}, nil
 	}}
@@ -85,25 +73,17 @@ func loadGroup() group {
 const loadRows = 2_000_000
 
 func (s *stand) schemaUp(pg *testserver.Server, more ...string) (sample, error) {
-	text, err := plans.ReadFile("plans/accounts.yml")
+	plan, err := s.plan("accounts", "")
 	if err != nil {
-		return sample{}, err
-	}
-	plan := filepath.Join(s.dir, "accounts.yml")
-	if err := os.WriteFile(plan, text, 0o644); err != nil {
 		return sample{}, err
 	}
 	where := []string{"-c", plan, "--proto", "pg", "-a", pg.Addr, "-u", pg.User, "--database", pg.Database}
-	if _, err := s.do(s.brunt, append([]string{"schema", "down"}, where...)...); err != nil {
+	if _, err := s.do(nil, s.brunt, append([]string{"schema", "down"}, where...)...); err != nil {
 		return sample{}, err
 	}
 	args := append(append([]string{"schema", "up"}, where...), "--verify", "none", "--quiet")
-	args = append(args, more...)
-	o, err := s.do(s.brunt, args...)
-	p := sample{Command: s.plain(s.brunt, args), Requests: loadRows}
-	if err != nil {
-		return p, err
-	}
-	p.RowsPerS = findFloat(`([\d.]+) rows/s`, o.out)
-	return p, p.charge(&o)
+	return s.turn(nil, s.brunt, append(args, more...), func(out string, p *sample) error {
+		p.Requests, p.RowsPerS = loadRows, findFloat(`([\d.]+) rows/s`, out)
+		return nil
+	})
 }

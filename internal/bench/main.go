@@ -60,32 +60,44 @@ func wire(ctx context.Context, args []string) error {
 	most := f.Int("most", 12, "how many rounds there are at most")
 	lost := f.Float64("stolen", mostStolen, "share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
 	seconds := f.Int("seconds", 4, "length of a turn")
-	only := f.String("only", "", "measure only the groups whose name matches this regular expression")
+	only := onlyFlag(f)
+	return withStand(ctx, f, args, func(s *stand) error {
+		var lines []line
+		for _, g := range groups() {
+			if !only.MatchString(g.name) {
+				continue
+			}
+			results, err := s.measure(&g, rounds{least: *quiet, most: *most, stolen: *lost, duration: time.Duration(*seconds) * time.Second})
+			if err != nil {
+				return fmt.Errorf("%s: %w", g.name, err)
+			}
+			lines = append(lines, judge(&g, results)...)
+		}
+		printTable(os.Stdout, lines)
+		return nil
+	})
+}
+
+func onlyFlag(f *flag.FlagSet) *regexp.Regexp {
+	only := &regexp.Regexp{}
+	f.TextVar(only, "only", regexp.MustCompile(""), "measure only the groups whose name matches this regular expression")
+	return only
+}
+
+// withStand parses the flags of a measurement, makes its stand, and says at the end where the raw runs are.
+func withStand(ctx context.Context, f *flag.FlagSet, args []string, measure func(*stand) error) error {
 	out := f.String("out", "docs/bench", "folder for the raw runs")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	wanted, err := regexp.Compile(*only)
-	if err != nil {
-		return err
-	}
-	s, err := newStand(ctx, *out, "wire")
+	s, err := newStand(ctx, *out, f.Name())
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	var lines []line
-	for _, g := range groups() {
-		if !wanted.MatchString(g.name) {
-			continue
-		}
-		results, err := s.measure(&g, rounds{least: *quiet, most: *most, stolen: *lost, duration: time.Duration(*seconds) * time.Second})
-		if err != nil {
-			return fmt.Errorf("%s: %w", g.name, err)
-		}
-		lines = append(lines, judge(&g, results)...)
+	if err := measure(s); err != nil {
+		return err
 	}
-	printTable(os.Stdout, lines)
 	fmt.Printf("\nraw runs: %s\n", s.raw.path)
 	return nil
 }

@@ -24,40 +24,32 @@ func memory(ctx context.Context, args []string) error {
 	requests := f.Uint64("requests", everyRequest, "how many")
 	script := f.Bool("k6", false, "iterations of a script instead of requests of a plan; 10 million unless -requests says")
 	atMost := f.Duration("at-most", 10*time.Minute, "end after this time at the latest")
-	out := f.String("out", "docs/bench", "folder for the raw runs")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	s, err := newStand(ctx, *out, "memory")
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	var cmd *exec.Cmd
-	var bundle string
-	if *script {
-		if *requests == everyRequest {
-			*requests = 10_000_000
+	return withStand(ctx, f, args, func(s *stand) (err error) {
+		var cmd *exec.Cmd
+		var bundle string
+		if *script {
+			if *requests == everyRequest {
+				*requests = 10_000_000
+			}
+			cmd, bundle, err = s.scriptRun(*requests, *atMost)
+		} else {
+			var r *receiver
+			if r, err = s.receiver(noNotes); err != nil {
+				return err
+			}
+			defer r.abandon()
+			cmd, bundle, err = s.longRun(r.address, *requests, *atMost)
 		}
-		cmd, bundle, err = s.scriptRun(*requests, *atMost)
-	} else {
-		var r *receiver
-		if r, err = s.receiver(noNotes); err != nil {
+		if err != nil {
 			return err
 		}
-		defer r.abandon()
-		cmd, bundle, err = s.longRun(r.address, *requests, *atMost)
-	}
-	if err != nil {
-		return err
-	}
-	run, seen, err := s.watched(cmd, bundle)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d requests in %.0f s, %d failed; %s\nraw: %s\n",
-		run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, flatness(seen, run.DurationNs), s.raw.path)
-	return nil
+		run, seen, err := s.watched(cmd, bundle)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%d requests in %.0f s, %d failed; %s\n", run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, flatness(seen, run.DurationNs))
+		return nil
+	})
 }
 
 // watched runs brunt to its end, watching its memory, and reads its record.
@@ -98,13 +90,8 @@ func flatness(seen []uint64, ns int64) string {
 
 // longRun prepares a closed load with a deep pipeline.
 func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (cmd *exec.Cmd, bundle string, err error) {
-	text, err := plans.ReadFile("plans/echo.yml")
+	plan, err := s.plan("echo", fmt.Sprintf("operations: %d, duration: %v", requests, atMost))
 	if err != nil {
-		return nil, "", err
-	}
-	load := fmt.Sprintf("closed: {operations: %d, duration: %v}", requests, atMost)
-	plan := filepath.Join(s.dir, "long.yml")
-	if err := os.WriteFile(plan, []byte(strings.Replace(string(text), "closed: {duration: 5s}", load, 1)), 0o644); err != nil {
 		return nil, "", err
 	}
 	bundle = filepath.Join(s.dir, "long")

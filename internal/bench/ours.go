@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +15,16 @@ import (
 
 //go:embed plans/*.yml
 var plans embed.FS
+
+// plan writes a plan of the folder plans, by its name, with a load of another length unless that is "".
+func (s *stand) plan(name, length string) (file string, err error) {
+	text, err := plans.ReadFile("plans/" + name + ".yml")
+	if err == nil && length != "" {
+		text = bytes.Replace(text, []byte("duration: 5s"), []byte(length), 1)
+	}
+	file = filepath.Join(s.dir, name+".yml")
+	return file, errors.Join(err, os.WriteFile(file, text, 0o644))
+}
 
 // ours is brunt as a client: one event loop over the codec.
 type ours struct {
@@ -26,15 +38,11 @@ type ours struct {
 
 // turn runs the plan for d and reads what the record says of it.
 func (c *ours) turn(d time.Duration) (sample, error) {
-	text, err := plans.ReadFile("plans/" + c.plan + ".yml")
+	file, err := c.s.plan(c.plan, "duration: "+d.String())
 	if err != nil {
 		return sample{}, err
 	}
-	file, bundle := filepath.Join(c.s.dir, c.plan+".yml"), filepath.Join(c.s.dir, "bundle")
-	timed := strings.Replace(string(text), "duration: 5s", "duration: "+d.String(), 1)
-	if err := os.WriteFile(file, []byte(timed), 0o644); err != nil {
-		return sample{}, err
-	}
+	bundle := filepath.Join(c.s.dir, "bundle")
 	defer os.RemoveAll(bundle)
 	args := []string{"run", file}
 	if c.rate > 0 {
@@ -42,7 +50,7 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	}
 	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--awake", "off", "--bundle", bundle, "--quiet", "--output", "json", "--no-setup")
 	args = append(args, c.flags...)
-	o, failure := c.s.doWith(c.env, c.s.brunt, args...)
+	o, failure := c.s.do(c.env, c.s.brunt, args...)
 	p := sample{Command: c.s.plain(c.s.brunt, args)}
 	b, err := record.Open(record.OS{}, bundle)
 	if err != nil {

@@ -15,27 +15,29 @@ const (
 )
 
 func (s *stand) bare(kind, where string, sessions, pipeline, keys int) client {
-	return client{name: bareLoop, turn: func(d time.Duration) (sample, error) {
-		return s.own("bare", nil, "-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions),
-			"-pipeline", strconv.Itoa(pipeline), "-duration", d.String(), "-keys", strconv.Itoa(keys))
-	}}
+	return s.own(bareLoop, "bare", nil, "-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-pipeline", strconv.Itoa(pipeline), "-keys", strconv.Itoa(keys))
 }
 
-// own runs one of the project's own peers.
-func (s *stand) own(name string, env []string, args ...string) (sample, error) {
-	o, err := s.doWith(env, s.peer(name), args...)
-	p := sample{Command: s.plain(s.peer(name), args)}
-	if err != nil {
-		return p, err
-	}
-	var done struct {
-		Requests uint64  `json:"requests"`
-		P50Ns    float64 `json:"p50_ns"`
-		P99Ns    float64 `json:"p99_ns"`
-	}
-	if err := json.Unmarshal([]byte(o.out), &done); err != nil {
-		return p, fmt.Errorf("%s: %w: %s", name, err, tail(o.out))
-	}
-	p.Requests, p.P50Us, p.P99Us = done.Requests, done.P50Ns/1e3, done.P99Ns/1e3
-	return p, p.charge(&o)
+// library is a load as a Go program usually makes it: see peer/library.
+func (s *stand) library(name string, env []string, kind, where string, sessions, rows int, more ...string) client {
+	args := []string{"-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-rows", strconv.Itoa(rows)}
+	return s.own(name, "library", env, append(args, more...)...)
+}
+
+// own is one of the project's own peers, for the table by a name.
+func (s *stand) own(name, peer string, env []string, args ...string) client {
+	return client{name: name, turn: func(d time.Duration) (sample, error) {
+		return s.turn(env, s.peer(peer), append(args[:len(args):len(args)], "-duration", d.String()), func(out string, p *sample) error {
+			var done struct {
+				Requests uint64  `json:"requests"`
+				P50Ns    float64 `json:"p50_ns"`
+				P99Ns    float64 `json:"p99_ns"`
+			}
+			if err := json.Unmarshal([]byte(out), &done); err != nil {
+				return fmt.Errorf("%s: %w: %s", peer, err, tail(out))
+			}
+			p.Requests, p.P50Us, p.P99Us = done.Requests, done.P50Ns/1e3, done.P99Ns/1e3
+			return nil
+		})
+	}}
 }

@@ -40,9 +40,7 @@ func postgresClosed() group {
 				mine.client("brunt"),
 				{name: "pgbench -j1", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, false) }},
 				s.bare("pg", url, pgSessions, 1, pgbenchScale*100_000),
-				{name: "pgconn, a goroutine a session", turn: func(d time.Duration) (sample, error) {
-					return s.own("pgconn", nil, "-url", url, "-sessions", strconv.Itoa(pgSessions), "-duration", d.String(), "-rows", strconv.Itoa(pgbenchScale*100_000))
-				}},
+				s.library("pgconn, a goroutine a session", nil, "pg", url, pgSessions, pgbenchScale*100_000),
 				{name: "pgbench -l (p99 from its log)", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, true) }},
 			}, nil
 		},
@@ -75,15 +73,14 @@ func postgresOpen() group {
 
 // pgbench starts a PostgreSQL with pgbench's tables.
 func (s *stand) pgbench() (pg *testserver.Server, program string, err error) {
-	program, missing := tool("", "pgbench", "install it: apt-get install -y postgresql-contrib")
-	if missing != "" {
-		return nil, "", fmt.Errorf("%s", missing)
+	if program, err = needed("pgbench", "postgresql-contrib"); err != nil {
+		return nil, "", err
 	}
 	if pg, err = s.started(testserver.Postgres(s.tb, testserver.Settings("shared_buffers = 512MB"))); err != nil {
 		return nil, "", err
 	}
 	args := append(pgbenchWhere(pg), "-i", "-q", "-s", strconv.Itoa(pgbenchScale), pg.Database)
-	_, err = s.do(program, args...)
+	_, err = s.do(nil, program, args...)
 	return pg, program, err
 }
 
@@ -105,22 +102,16 @@ func (s *stand) pgbenchTurn(pg *testserver.Server, program string, d time.Durati
 	if log {
 		args = append(args, "-l", "--log-prefix=pgbench")
 	}
-	args = append(args, pg.Database)
-	o, err := s.do(program, args...)
-	p := sample{Command: s.plain(program, args)}
-	if err != nil {
-		return p, err
-	}
-	p.Requests = find(`transactions actually processed: (\d+)`, o.out)
-	if rate > 0 {
-		p.LagP50Us = 1000 * findFloat(`rate limit schedule lag: avg ([\d.]+)`, o.out)
-	}
-	if log {
-		if err := s.pgbenchLog(&p); err != nil {
-			return p, err
+	return s.turn(nil, program, append(args, pg.Database), func(out string, p *sample) error {
+		p.Requests = find(`transactions actually processed: (\d+)`, out)
+		if rate > 0 {
+			p.LagP50Us = 1000 * findFloat(`rate limit schedule lag: avg ([\d.]+)`, out)
 		}
-	}
-	return p, p.charge(&o)
+		if log {
+			return s.pgbenchLog(p)
+		}
+		return nil
+	})
 }
 
 // pgbenchLog reads and removes pgbench's logs: the third field of a line is the time in µs.

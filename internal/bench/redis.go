@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"brunt/internal/testserver"
 )
@@ -37,9 +37,9 @@ func redisGet(pipeline int) group {
 			{work: leastPossible, ours: bareLoop, peer: "redis-benchmark"},
 		},
 		open: func(s *stand) ([]client, error) {
-			program, missing := tool("", "redis-benchmark", "install it: apt-get install -y redis-tools")
-			if missing != "" {
-				return nil, errors.New(missing)
+			program, err := needed("redis-benchmark", "redis-tools")
+			if err != nil {
+				return nil, err
 			}
 			r, err := s.started(testserver.Redis(s.tb))
 			if err != nil {
@@ -77,42 +77,25 @@ func (b *redisBenchmark) turn(d time.Duration) (sample, error) {
 	n := int(b.perS * d.Seconds())
 	args := []string{"-h", b.server.Host, "-p", strconv.Itoa(b.server.Port), "-c", strconv.Itoa(redisSessions), "-P", strconv.Itoa(b.pipeline),
 		"-r", strconv.Itoa(redisKeys), "-n", strconv.Itoa(n), "--csv", "GET", "key:__rand_int__"}
-	o, err := b.s.do(b.program, args...)
-	p := sample{Command: b.s.plain(b.program, args)}
-	if err != nil {
-		return p, err
-	}
-	// "test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"
-	at := strings.Index(o.out, `"test"`)
-	if at < 0 {
-		return p, fmt.Errorf("redis-benchmark's answer isn't its usual one: %s", tail(o.out))
-	}
-	rows, err := csv.NewReader(strings.NewReader(o.out[at:])).ReadAll()
-	if err != nil || len(rows) < 2 || len(rows[1]) < 7 {
-		return p, fmt.Errorf("redis-benchmark's answer isn't its usual one: %s", tail(o.out))
-	}
-	field := func(i int) float64 { f, _ := strconv.ParseFloat(rows[1][i], 64); return f }
-	p.Requests = uint64(n)
-	p.P50Us, p.P99Us = 1000*field(4), 1000*field(6)
-	b.perS = field(1)
-	return p, p.charge(&o)
+	return b.s.turn(nil, b.program, args, func(out string, p *sample) error {
+		// "test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"
+		rows, err := csv.NewReader(strings.NewReader(out[max(0, strings.Index(out, `"test"`)):])).ReadAll()
+		if err != nil || len(rows) < 2 || len(rows[1]) < 7 {
+			return fmt.Errorf("redis-benchmark's answer isn't its usual one: %s", tail(out))
+		}
+		field := func(i int) float64 { f, _ := strconv.ParseFloat(rows[1][i], 64); return f }
+		p.Requests = uint64(n)
+		p.P50Us, p.P99Us = 1000*field(4), 1000*field(6)
+		b.perS = field(1)
+		return nil
+	})
 }
 
 // evalRedis runs a script in the server.
 func evalRedis(address, script string) error {
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		return err
-	}
+	c := redis.NewClient(&redis.Options{Addr: address})
 	defer c.Close()
-	if _, err := fmt.Fprintf(c, "*3\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n", len(script), script); err != nil {
-		return err
-	}
-	answer, err := bufio.NewReader(c).ReadString('\n')
-	if err == nil && !strings.HasPrefix(answer, ":") {
-		err = errors.New(strings.TrimSpace(answer))
-	}
-	if err != nil {
+	if err := c.Eval(context.Background(), script, nil).Err(); err != nil {
 		return fmt.Errorf("fill Redis: %w", err)
 	}
 	return nil

@@ -18,24 +18,19 @@ func soak(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("soak", flag.ContinueOnError)
 	rate := f.Int("rate", 20_000, "requests a second; a multiple of 50")
 	duration := f.Duration("duration", time.Hour, "how long")
-	out := f.String("out", "docs/bench", "folder for the raw runs")
-	if err := f.Parse(args); err != nil {
-		return err
+	return withStand(ctx, f, args, func(s *stand) error { return s.soak(*rate, *duration) })
+}
+
+func (s *stand) soak(rate int, duration time.Duration) error {
+	if rate < httpSessions || rate%httpSessions != 0 {
+		return fmt.Errorf("-rate %d: it is shared by %d sessions, so it must be a multiple of that", rate, httpSessions)
 	}
-	if *rate < httpSessions || *rate%httpSessions != 0 {
-		return fmt.Errorf("-rate %d: it is shared by %d sessions, so it must be a multiple of that", *rate, httpSessions)
-	}
-	s, err := newStand(ctx, *out, "soak")
-	if err != nil {
-		return err
-	}
-	defer s.close()
 	_, address, err := s.nginx()
 	if err != nil {
 		return err
 	}
 	bundle := filepath.Join(s.dir, "soak")
-	cmd := exec.CommandContext(ctx, s.brunt, "cook", "-qps", strconv.Itoa(*rate/httpSessions), "-concurrency", strconv.Itoa(httpSessions),
+	cmd := exec.CommandContext(s.ctx, s.brunt, "cook", "-qps", strconv.Itoa(rate/httpSessions), "-concurrency", strconv.Itoa(httpSessions),
 		"-duration", duration.String(), "-bundle", bundle, "-noLatencySummary", "http://"+address+"/")
 	var lines bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &lines, os.Stderr
@@ -58,9 +53,9 @@ func soak(ctx context.Context, args []string) error {
 	if err := s.raw.write(result); err != nil {
 		return err
 	}
-	fmt.Printf("%d requests in %.0f s, %.1f a second of %d, %d failed, %d dropped\n%s\n%.1f µs of CPU a request; %.1f %% of all cores' time stolen; verdict: %s\nraw: %s\n",
-		run.Total.Done, seconds, float64(run.Total.Done)/seconds, *rate, run.Total.Failed, run.Total.Dropped, flatness(seen, run.DurationNs),
-		cpuUs, 100*lost, run.Verdict.Result, s.raw.path)
+	fmt.Printf("%d requests in %.0f s, %.1f a second of %d, %d failed, %d dropped\n%s\n%.1f µs of CPU a request; %.1f %% of all cores' time stolen; verdict: %s\n",
+		run.Total.Done, seconds, float64(run.Total.Done)/seconds, rate, run.Total.Failed, run.Total.Dropped, flatness(seen, run.DurationNs),
+		cpuUs, 100*lost, run.Verdict.Result)
 	return nil
 }
 

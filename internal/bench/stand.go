@@ -52,8 +52,7 @@ func newStand(ctx context.Context, out, what string) (*stand, error) {
 // prepare does what may fail of newStand's work, with the folder there.
 func (s *stand) prepare(out, what string) (err error) {
 	for _, b := range []struct{ to, from string }{
-		{s.brunt, "./cmd/brunt"}, {s.peer("pgconn"), "./internal/bench/peer/pgconn"},
-		{s.peer("tarantool"), "./internal/bench/peer/tarantool"}, {s.peer("bare"), "./internal/bench/peer/bare"},
+		{s.brunt, "./cmd/brunt"}, {s.peer("library"), "./internal/bench/peer/library"}, {s.peer("bare"), "./internal/bench/peer/bare"},
 	} {
 		cmd := exec.CommandContext(s.ctx, "go", "build", "-trimpath", "-o", b.to, b.from)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -110,13 +109,21 @@ type outcome struct {
 // turnTimeout ends programs that hang.
 const turnTimeout = 5 * time.Minute
 
-// do runs a program to its end.
-func (s *stand) do(name string, args ...string) (outcome, error) {
-	return s.doWith(nil, name, args...)
+// turn runs a program to its end; read takes what it has done from what it printed.
+func (s *stand) turn(env []string, program string, args []string, read func(out string, p *sample) error) (sample, error) {
+	o, err := s.do(env, program, args...)
+	p := sample{Command: s.plain(program, args)}
+	if err == nil {
+		err = read(o.out, &p)
+	}
+	if err != nil {
+		return p, err
+	}
+	return p, p.charge(&o)
 }
 
-// doWith is do with additions to the environment.
-func (s *stand) doWith(env []string, name string, args ...string) (outcome, error) {
+// do runs a program to its end, with additions to the environment.
+func (s *stand) do(env []string, name string, args ...string) (outcome, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, turnTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -154,11 +161,20 @@ func tool(variable, name, hint string) (path, missing string) {
 	return "", fmt.Sprintf("%s isn't there: %s", name, hint)
 }
 
-// built is a peer that is built with the project.
-func (s *stand) built(peer string) (path, missing string) {
+// needed finds a program without which there is nothing to measure.
+func needed(name, debianPackage string) (path string, err error) {
+	path, missing := tool("", name, "install it: apt-get install -y "+debianPackage)
+	if missing != "" {
+		err = errors.New(missing)
+	}
+	return path, err
+}
+
+// built is a client that is built with the project.
+func (s *stand) built(name, peer, url string, turn func(program, url string, d time.Duration) (sample, error)) client {
 	path, err := peers.Build(s.ctx, peer)
 	if err != nil {
-		return "", tail(err.Error())
+		return client{name: name, missing: tail(err.Error())}
 	}
-	return path, ""
+	return client{name: name, turn: func(d time.Duration) (sample, error) { return turn(path, url, d) }}
 }

@@ -1,9 +1,10 @@
 package main
 
-import (
-	"time"
+import "brunt/internal/testserver"
 
-	"brunt/internal/testserver"
+const (
+	tarantoolSessions = 100
+	tarantoolRows     = 100_000
 )
 
 const fillTarantool = `
@@ -26,9 +27,7 @@ func tarantoolVerb(verb string) group {
 			mine := &ours{s: s, plan: "tarantool-" + verb, where: []string{"--proto", "iproto", "-a", t.Addr, "-u", t.User, "--vu", "100"}, env: []string{"BRUNT_PASSWORD=" + t.Password}}
 			return []client{
 				mine.client("brunt"),
-				{name: peer, turn: func(d time.Duration) (sample, error) {
-					return s.own("tarantool", []string{"TARANTOOL_PASSWORD=" + t.Password}, "-address", t.Addr, "-user", t.User, "-verb", verb, "-sessions", "100", "-duration", d.String())
-				}},
+				s.library(peer, []string{"TARANTOOL_PASSWORD=" + t.Password}, verb, t.Addr, tarantoolSessions, tarantoolRows, "-user", t.User),
 			}, nil
 		},
 	}

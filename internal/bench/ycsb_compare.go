@@ -21,40 +21,28 @@ func comparing(ctx context.Context, args []string) error {
 	times := f.Int("rounds", 3, "how often each client has its turn")
 	seconds := f.Int("seconds", 4, "about how long a turn of reads takes")
 	records := f.Int("records", 1_000_000, "how many records a load inserts")
-	only := f.String("only", "", "measure only the groups whose name matches this regular expression")
-	out := f.String("out", "docs/bench", "folder for the raw runs")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	wanted, err := regexp.Compile(*only)
-	if err != nil {
-		return err
-	}
-	program, missing := goYCSB()
-	if missing != "" {
-		fmt.Println("not measured:", missing)
+	only := onlyFlag(f)
+	return withStand(ctx, f, args, func(s *stand) error {
+		program, missing := goYCSB()
+		if missing != "" {
+			fmt.Println("not measured:", missing)
+			return nil
+		}
+		var lines []ratioLine
+		for _, c := range contests(program, *records) {
+			if !only.MatchString(c.name) {
+				continue
+			}
+			g := c.group()
+			results, err := s.measure(&g, rounds{least: *times, duration: time.Duration(*seconds) * time.Second})
+			if err != nil {
+				return fmt.Errorf("%s: %w", g.name, err)
+			}
+			lines = append(lines, c.judge(results)...)
+		}
+		printRatios(os.Stdout, lines)
 		return nil
-	}
-	s, err := newStand(ctx, *out, "ycsb")
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	var lines []ratioLine
-	for _, c := range contests(program, *records) {
-		if !wanted.MatchString(c.name) {
-			continue
-		}
-		g := c.group()
-		results, err := s.measure(&g, rounds{least: *times, duration: time.Duration(*seconds) * time.Second})
-		if err != nil {
-			return fmt.Errorf("%s: %w", g.name, err)
-		}
-		lines = append(lines, c.judge(results)...)
-	}
-	printRatios(os.Stdout, lines)
-	fmt.Printf("\nraw runs: %s\n", s.raw.path)
-	return nil
+	})
 }
 
 // contest is a command of YCSB that both programs carry out on one database.
@@ -65,7 +53,7 @@ type contest struct {
 	threads    int
 	records    int
 	load       bool
-	serve      func(s *stand) (properties []string, clear func() error, err error)
+	serve      func(s *stand) (server *testserver.Server, properties []string, clear func() error)
 
 	s      *stand
 	where  []string
@@ -83,7 +71,7 @@ func contests(program string, loadRecords int) []*contest {
 	for _, d := range []struct {
 		database, title string
 		records         int
-		serve           func(*stand) ([]string, func() error, error)
+		serve           func(*stand) (*testserver.Server, []string, func() error)
 	}{
 		{"pg", "PostgreSQL", compareRecords, servePostgres}, {"redis", "Redis", compareRecords, serveRedis}, {"etcd", "etcd", etcdRecords, serveEtcd},
 	} {
@@ -103,21 +91,6 @@ func contests(program string, loadRecords int) []*contest {
 	return all
 }
 
-func servePostgres(s *stand) ([]string, func() error, error) {
-	pg, err := s.started(testserver.Postgres(s.tb, testserver.Settings("shared_buffers = 512MB", "max_wal_size = 8GB")))
-	return []string{"pg.host=" + pg.Host, "pg.port=" + strconv.Itoa(pg.Port), "pg.user=" + pg.User, "pg.db=" + pg.Database, "pg.sslmode=disable"}, nil, err
-}
-
-func serveRedis(s *stand) ([]string, func() error, error) {
-	r, err := s.started(testserver.Redis(s.tb))
-	return []string{"redis.addr=" + r.Addr}, func() error { return evalRedis(r.Addr, "redis.call('FLUSHALL')\nreturn 1") }, err
-}
-
-func serveEtcd(s *stand) ([]string, func() error, error) {
-	e, err := s.started(testserver.Etcd(s.tb))
-	return []string{"etcd.endpoints=" + e.Addr}, nil, err
-}
-
 const (
 	oursName     = "brunt"
 	oneByOneName = "brunt, load.pipeline=1"
@@ -125,34 +98,40 @@ const (
 )
 
 func (c *contest) group() group {
-	return group{name: c.name, open: func(s *stand) (clients []client, err error) {
-		c.s = s
-		if c.where, c.clear, err = c.serve(s); err != nil {
+	return group{name: c.name, open: func(s *stand) ([]client, error) {
+		if _, err := c.open(s); err != nil {
 			return nil, err
 		}
-		clients = []client{{name: oursName, turn: c.turn(s.brunt)}, {name: peerName, turn: c.turn(c.program)}}
+		clients := []client{{name: oursName, turn: c.turn(s.brunt)}, {name: peerName, turn: c.turn(c.program)}}
 		if c.load {
 			return append(clients, client{name: oneByOneName, turn: c.turn(s.brunt, "load.pipeline=1")}), nil
 		}
-		if _, err := s.do(c.program, c.args("load")...); err != nil {
-			return nil, err
-		}
-		// A first turn of a fixed number says how many make a turn's time.
-		c.counts = 20_000
-		p, err := c.turn(c.program)(0)
-		if err != nil {
-			return nil, err
-		}
-		per := p.PerS
-		for i := range clients {
-			turn := clients[i].turn
-			clients[i].turn = func(d time.Duration) (sample, error) {
-				c.counts = int(per * d.Seconds())
-				return turn(d)
-			}
-		}
-		return clients, nil
+		return clients, c.calibrate(clients)
 	}}
+}
+
+// open starts the server.
+func (c *contest) open(s *stand) (*testserver.Server, error) {
+	server, where, clear := c.serve(s)
+	c.s, c.where, c.clear = s, append(where, c.where...), clear
+	return s.started(server)
+}
+
+// calibrate loads the records, finds out how many reads make a turn's time, and lets clients do so many.
+func (c *contest) calibrate(clients []client) error {
+	if _, err := c.s.do(nil, c.program, c.args("load")...); err != nil {
+		return err
+	}
+	c.counts = 20_000
+	p, err := c.turn(c.program)(0)
+	for i := range clients {
+		turn := clients[i].turn
+		clients[i].turn = func(d time.Duration) (sample, error) {
+			c.counts = int(p.PerS * d.Seconds())
+			return turn(d)
+		}
+	}
+	return err
 }
 
 func (c *contest) args(verb string, more ...string) []string {
@@ -187,32 +166,24 @@ func (c *contest) turn(program string, more ...string) func(time.Duration) (samp
 			defer os.RemoveAll(results)
 			args = append([]string{"ycsb"}, append(args, "--awake", "off", "--quiet", "--results", results)...)
 		}
-		o, err := c.s.do(program, args...)
-		p := sample{Command: c.s.plain(program, args)}
-		if err != nil {
-			return p, err
-		}
-		_, summary, _ := strings.Cut(o.out, "Run finished")
-		value := func(name, field string) float64 {
-			return findFloat(`(?m)^`+name+`\s+- .*? `+field+`: ([\d.]+)`, summary)
-		}
-		p.Requests, p.Failed = uint64(value(operation, "Count")), uint64(value(operation+"_ERROR", "Count"))
-		p.P50Us, p.P99Us = value(operation, `50th\(us\)`), value(operation, `99th\(us\)`)
-		took, err := time.ParseDuration(strings.TrimSpace(firstGroup(`takes (\S+)`, summary)))
-		if err != nil || took <= 0 {
-			return p, fmt.Errorf("no time in the result: %s", tail(o.out))
-		}
-		p.PerS = float64(p.Requests) / took.Seconds()
-		if p.Failed > 0 {
-			return p, fmt.Errorf("%d operations failed", p.Failed)
-		}
-		return p, p.charge(&o)
+		return c.s.turn(nil, program, args, func(out string, p *sample) error {
+			_, summary, _ := strings.Cut(out, "Run finished")
+			value := func(name, field string) float64 {
+				return findFloat(`(?m)^`+name+`\s+- .*? `+field+`: ([\d.]+)`, summary)
+			}
+			p.Requests, p.Failed = uint64(value(operation, "Count")), uint64(value(operation+"_ERROR", "Count"))
+			p.P50Us, p.P99Us = value(operation, `50th\(us\)`), value(operation, `99th\(us\)`)
+			m := regexp.MustCompile(`takes (\S+)`).FindStringSubmatch(summary)
+			if m == nil {
+				return fmt.Errorf("no time in the result: %s", tail(out))
+			}
+			if took, _ := time.ParseDuration(m[1]); took > 0 {
+				p.PerS = float64(p.Requests) / took.Seconds()
+			}
+			if p.Failed > 0 {
+				return fmt.Errorf("%d operations failed", p.Failed)
+			}
+			return nil
+		})
 	}
-}
-
-func firstGroup(pattern, text string) string {
-	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	return ""
 }

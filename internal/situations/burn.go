@@ -22,7 +22,7 @@ type burner struct {
 
 // start starts one, which ends with ctx.
 func (b burner) start(ctx context.Context, self string, core int) {
-	cmd := exec.CommandContext(ctx, self, burnCommand, fmt.Sprint(core), fmt.Sprint(b.realtime), b.busy.String(), b.period.String(), fmt.Sprint(b.nice))
+	cmd := exec.CommandContext(ctx, self, burnCommand, fmt.Sprint(core), fmt.Sprint(b.realtime), fmt.Sprint(int64(b.busy)), fmt.Sprint(int64(b.period)), fmt.Sprint(b.nice))
 	cmd.Stderr = os.Stderr
 	if cmd.Start() == nil {
 		go cmd.Wait()
@@ -34,32 +34,23 @@ const burnerLife = time.Minute
 
 // burn is the burner's process.
 func burn(args []string) error {
-	var core, nice int
-	var realtime bool
-	var busy, period string
+	var b burner
+	var core int
 	if len(args) != 5 {
-		return fmt.Errorf("%s needs core, realtime, busy, period and nice", burnCommand)
+		return fmt.Errorf("%s needs core, realtime, busy and period in ns, and nice", burnCommand)
 	}
-	for i, v := range []any{&core, &realtime, &busy, &period, &nice} {
+	for i, v := range []any{&core, &b.realtime, &b.busy, &b.period, &b.nice} {
 		if _, err := fmt.Sscan(args[i], v); err != nil {
 			return err
 		}
 	}
-	if err := takeCore(core, realtime, nice); err != nil {
-		return err
-	}
-	on, err := time.ParseDuration(busy)
-	if err != nil {
-		return err
-	}
-	every, err := time.ParseDuration(period)
-	if err != nil {
+	if err := takeCore(core, b.realtime, b.nice); err != nil {
 		return err
 	}
 	for end := time.Now().Add(burnerLife); time.Now().Before(end); {
-		for began := time.Now(); time.Since(began) < on; {
+		for began := time.Now(); time.Since(began) < b.busy; {
 		}
-		time.Sleep(every - on)
+		time.Sleep(b.period - b.busy)
 	}
 	return nil
 }

@@ -8,37 +8,35 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
+
+	"brunt/internal/driver"
+	"brunt/internal/testserver"
 )
 
 // stopServer holds the server from one moment of the load for a time; 0 means until brunt has ended.
 func stopServer(at, length time.Duration) *fault {
-	return &fault{
-		cause: func(ctx context.Context, r *running) {
-			r.until(ctx, at)
-			r.server.Pause()
-			if length > 0 {
-				r.rest(ctx, length)
-				r.server.Resume()
-			}
-		},
-		heal: func(r *running) { r.server.Resume() },
-	}
+	return serverAway(at, length, (*testserver.Server).Pause, (*testserver.Server).Resume)
 }
 
 // killServer kills the server and starts it again after a time; 0 means when brunt has ended.
 func killServer(at, length time.Duration) *fault {
+	return serverAway(at, length, (*testserver.Server).Kill, (*testserver.Server).Restart)
+}
+
+func serverAway(at, length time.Duration, away, back func(*testserver.Server)) *fault {
 	return &fault{
 		cause: func(ctx context.Context, r *running) {
 			r.until(ctx, at)
-			r.server.Kill()
+			away(r.server)
 			if length > 0 {
-				r.rest(ctx, length)
-				r.server.Restart()
+				driver.Sleep(ctx, length)
+				back(r.server)
 			}
 		},
-		heal: func(r *running) { r.server.Restart() },
+		heal: func(r *running) { back(r.server) },
 	}
 }
 
@@ -55,9 +53,9 @@ func holdBrunt(stopped, period time.Duration) *fault {
 	return &fault{cause: func(ctx context.Context, r *running) {
 		for ctx.Err() == nil && time.Since(r.began) < r.ask.load {
 			syscall.Kill(r.pid, syscall.SIGSTOP)
-			r.rest(ctx, stopped)
+			driver.Sleep(ctx, stopped)
 			syscall.Kill(r.pid, syscall.SIGCONT)
-			r.rest(ctx, period-stopped)
+			driver.Sleep(ctx, period-stopped)
 		}
 		syscall.Kill(r.pid, syscall.SIGCONT)
 	}}
@@ -80,16 +78,11 @@ func burnBeside(n int, b burner) *fault {
 func together(faults ...*fault) *fault {
 	return &fault{
 		cause: func(ctx context.Context, r *running) {
-			done := make(chan struct{})
+			var all sync.WaitGroup
 			for _, f := range faults {
-				go func() {
-					f.cause(ctx, r)
-					done <- struct{}{}
-				}()
+				all.Go(func() { f.cause(ctx, r) })
 			}
-			for range faults {
-				<-done
-			}
+			all.Wait()
 		},
 		heal: func(r *running) {
 			for _, f := range faults {

@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
 		case serveCommand:
-			return serveUsage(args[1:])
+			return serve(args[1:])
 		case burnCommand:
 			return burn(args[1:])
 		case "scenes":

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"brunt/internal/driver"
 )
 
 // scene is what happens to an HTTP server while a tool sends it requests at an even rate.
@@ -81,12 +83,12 @@ func (v *scenery) play(ctx context.Context, s *scene) error {
 		return nil
 	}
 	for v.seen.Load() == 0 {
-		if !sleep(ctx, time.Millisecond) {
+		if !driver.Sleep(ctx, time.Millisecond) {
 			return ctx.Err()
 		}
 	}
 	began := time.Now()
-	if !sleep(ctx, time.Until(began.Add(s.down))) {
+	if !driver.Sleep(ctx, time.Until(began.Add(s.down))) {
 		return ctx.Err()
 	}
 	v.mu.Lock()
@@ -94,20 +96,9 @@ func (v *scenery) play(ctx context.Context, s *scene) error {
 	v.wentFrom = time.Now()
 	v.server.Close()
 	v.wentTo = time.Now()
-	sleep(ctx, time.Until(began.Add(s.up)))
+	driver.Sleep(ctx, time.Until(began.Add(s.up)))
 	v.backFrom = time.Now()
 	err := v.listen()
 	v.backTo = time.Now()
 	return err
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"brunt/internal/peers"
-	"brunt/internal/record"
 )
 
 // told is what a tool says of a scene.
@@ -42,13 +41,9 @@ type actor struct {
 // playScenes lets each tool meet each scene and prints the tables.
 func playScenes(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("scenes", flag.ContinueOnError)
-	only := f.String("only", "", "play only the scenes whose name matches this regular expression")
+	only := onlyFlag(f, "play only the scenes whose name matches this regular expression")
 	program := f.String("brunt", "bin/brunt", "the program")
 	if err := f.Parse(args); err != nil {
-		return err
-	}
-	wanted, err := regexp.Compile(*only)
-	if err != nil {
 		return err
 	}
 	actors, err := cast(ctx, *program)
@@ -61,7 +56,7 @@ func playScenes(ctx context.Context, args []string) error {
 	}
 	defer os.RemoveAll(dir)
 	for _, s := range scenes() {
-		if !wanted.MatchString(s.name) {
+		if !only.MatchString(s.name) {
 			continue
 		}
 		fmt.Printf("%s: %d fall due\n\n| | Requests | Answered | Failed | As | p99 | Server saw | Result |\n|---|---:|---:|---:|---|---:|---:|---|\n", s.title, s.due())
@@ -145,11 +140,7 @@ func bruntCook(s *scene, url, dir string) []string {
 }
 
 func readBrunt(_, dir string) (told, error) {
-	b, err := record.Open(record.OS{}, filepath.Join(dir, "bundle"))
-	if err != nil {
-		return told{}, err
-	}
-	run, _, err := b.Result()
+	run, err := recorded(filepath.Join(dir, "bundle"))
 	if err != nil {
 		return told{}, err
 	}
@@ -225,17 +216,10 @@ func heyArgs(s *scene, url, _ string) []string {
 }
 
 func readHey(out, _ string) (told, error) {
-	var t told
 	answers, errs, _ := strings.Cut(out, "Error distribution:")
-	for _, m := range regexp.MustCompile(`\[200\]\s+(\d+) responses`).FindAllStringSubmatch(answers, -1) {
-		n, _ := strconv.Atoi(m[1])
-		t.ok += n
-	}
-	for _, m := range regexp.MustCompile(`(?m)^\s+\[(\d+)\]`).FindAllStringSubmatch(errs, -1) {
-		n, _ := strconv.Atoi(m[1])
-		t.failed += n
-	}
-	t.as = kinds(strings.Split(errs, "\n"))
+	t := told{as: kinds(strings.Split(errs, "\n"))}
+	addUp(answers, `\[200\]\s+(\d+) responses`, &t.ok)
+	addUp(errs, `(?m)^\s+\[(\d+)\]`, &t.failed)
 	if m := regexp.MustCompile(`99%+ in ([\d.]+) secs`).FindStringSubmatch(out); m != nil {
 		s, _ := strconv.ParseFloat(m[1], 64)
 		t.p99 = milliseconds(1000 * s)
@@ -246,15 +230,20 @@ func readHey(out, _ string) (told, error) {
 // readCooker adds up slow_cooker's lines: good/bad/failed.
 func readCooker(out, _ string) (told, error) {
 	t := told{as: "failed"}
-	lines := regexp.MustCompile(`(?m)^\S+Z\s+(?:\d+\s+)?(\d+)/(\d+)/(\d+) `).FindAllStringSubmatch(out, -1)
-	if len(lines) == 0 {
+	if addUp(out, `(?m)^\S+Z\s+(?:\d+\s+)?(\d+)/(\d+)/(\d+) `, &t.ok, &t.failed, &t.failed) == 0 {
 		return t, errors.New("no lines")
 	}
-	for _, m := range lines {
-		for i, to := range []*int{&t.ok, &t.failed, &t.failed} {
+	return t, nil
+}
+
+// addUp adds the numbers of each match of a pattern to where they go, and counts the matches.
+func addUp(text, pattern string, to ...*int) (matches int) {
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		matches++
+		for i, sum := range to {
 			n, _ := strconv.Atoi(m[i+1])
-			*to += n
+			*sum += n
 		}
 	}
-	return t, nil
+	return matches
 }

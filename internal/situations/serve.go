@@ -18,7 +18,11 @@ import (
 const serveCommand = "serve"
 
 // serve is the servers' process: it serves at an address until it is killed.
-func serve(what, address string) error {
+func serve(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("%s needs what and where, such as web 127.0.0.1:8080", serveCommand)
+	}
+	what, address := args[0], args[1]
 	if what == "echo" {
 		_, err := echoserver.Listen(address, echoserver.Config{})
 		if err != nil {
@@ -80,12 +84,4 @@ func (l *limiter) allow(perSecond int, now time.Time) bool {
 	}
 	l.taken++
 	return l.taken <= max(1, perSecond/10)
-}
-
-// serveUsage is the error for a wrong command line.
-func serveUsage(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("%s needs what and where, such as web 127.0.0.1:8080", serveCommand)
-	}
-	return serve(args[0], args[1])
 }

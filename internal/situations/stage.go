@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/driver"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -223,24 +224,14 @@ func (r *running) underWay(ctx context.Context, bundle string) bool {
 			r.began = time.Now().Add(-faultInterval)
 			return true
 		}
-		r.rest(ctx, 5*time.Millisecond)
+		driver.Sleep(ctx, 5*time.Millisecond)
 	}
 	return false
 }
 
-// rest waits for d, or for the end of the run.
-func (r *running) rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
-// until waits for a moment of the load.
+// until waits for a moment of the load, or for the end of the run.
 func (r *running) until(ctx context.Context, at time.Duration) {
-	r.rest(ctx, time.Until(r.began.Add(at)))
+	driver.Sleep(ctx, time.Until(r.began.Add(at)))
 }
 
 func tail(text string) string {
@@ -254,18 +245,23 @@ func (f *finished) judge(s *situation) {
 	if f.Exit == 108 {
 		f.Verdict = verdictDown
 	}
-	b, err := record.Open(record.OS{}, f.Bundle)
-	if err == nil && f.Exit != 108 {
-		var run *record.Run
-		if run, _, err = b.Result(); err == nil && run.Complete {
-			f.read(run)
-		}
+	if run, err := recorded(f.Bundle); err == nil && f.Exit != 108 && run.Complete {
+		f.read(run)
 	}
 	f.Right = f.Truth.allows(f.Verdict)
 	f.Void = f.Witness.disturbed()
 	if s.holds != nil && f.Void == "" {
 		f.Void = s.holds(&f.Witness)
 	}
+}
+
+func recorded(bundle string) (*record.Run, error) {
+	b, err := record.Open(record.OS{}, bundle)
+	if err != nil {
+		return nil, err
+	}
+	run, _, err := b.Result()
+	return run, err
 }
 
 func (f *finished) read(run *record.Run) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ import (
 // verdicts runs the situations and prints the matrix. It fails when the goals do.
 func verdicts(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("situations", flag.ContinueOnError)
-	only := f.String("only", "", "run only the situations whose name matches this regular expression")
+	only := onlyFlag(f, "run only the situations whose name matches this regular expression")
 	seed := f.Uint64("seed", 1, "seed of what is chosen at random")
 	count := f.Int("count", 0, "how many situations (default: as many as the families say)")
 	seconds := f.Float64("seconds", 3, "length of each load")
@@ -34,16 +35,7 @@ func verdicts(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	wanted, err := regexp.Compile(*only)
-	if err != nil {
-		return err
-	}
-	var chosen []situation
-	for _, s := range situations(*seed, *count, time.Duration(*seconds*float64(time.Second))) {
-		if wanted.MatchString(s.Name) {
-			chosen = append(chosen, s)
-		}
-	}
+	chosen := slices.DeleteFunc(situations(*seed, *count, time.Duration(*seconds*float64(time.Second))), func(s situation) bool { return !only.MatchString(s.Name) })
 	if *listed {
 		for i := range chosen {
 			fmt.Printf("%-55s %s: %s\n", chosen[i].Name, chosen[i].Truth, chosen[i].Why)
@@ -59,6 +51,12 @@ func verdicts(ctx context.Context, args []string) error {
 		return err
 	}
 	return report(os.Stdout, all)
+}
+
+func onlyFlag(f *flag.FlagSet, usage string) *regexp.Regexp {
+	only := &regexp.Regexp{}
+	f.TextVar(only, "only", regexp.MustCompile(""), usage)
+	return only
 }
 
 // campaign is how situations are run.

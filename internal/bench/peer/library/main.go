@@ -1,6 +1,6 @@
-// Command pgconn is a peer for measurements: a closed load on PostgreSQL as a Go program usually
-// makes it, one goroutine and one pgconn connection a session, statements prepared. It prints
-// what it has done as one line of JSON.
+// Command library is a peer for measurements: a closed load as a Go program usually makes it, one
+// goroutine and one connection of the server's usual library a session. It prints what it has done as
+// one line of JSON.
 package main
 
 import (
@@ -17,40 +17,82 @@ import (
 	"brunt/internal/measure"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/tarantool/go-tarantool/v2"
 )
 
+// session asks for a row by its number, from 1 on.
+type session func(row int) error
+
 func main() {
-	url := flag.String("url", "", "where the server is, as a URL")
+	kind := flag.String("kind", "pg", "what is sent: pg, call or select, the latter two to Tarantool")
+	where := flag.String("where", "", "where the server is: a URL of PostgreSQL, host:port of Tarantool")
+	user := flag.String("user", "", "Tarantool: user name; the password comes from TARANTOOL_PASSWORD")
 	sessions := flag.Int("sessions", 16, "connections")
 	duration := flag.Duration("duration", 5*time.Second, "how long")
-	rows := flag.Int("rows", 1_000_000, "rows of pgbench_accounts")
+	rows := flag.Int("rows", 100_000, "rows that there are")
 	flag.Parse()
-	if err := load(*url, *sessions, *duration, *rows); err != nil {
+	open := func() (session, error) { return openTarantool(*where, *user, *kind) }
+	if *kind == "pg" {
+		open = func() (session, error) { return openPostgres(*where) }
+	}
+	if err := load(open, *sessions, *duration, *rows); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func load(url string, sessions int, duration time.Duration, rows int) error {
-	var connections []*pgconn.PgConn
-	for range sessions {
-		c, err := pgconn.Connect(context.Background(), url)
-		if err != nil {
+func openPostgres(url string) (session, error) {
+	c, err := pgconn.Connect(context.Background(), url)
+	if err != nil {
+		return nil, err
+	}
+	formats := []int16{1}
+	var text []byte
+	_, err = c.Prepare(context.Background(), "s", "SELECT abalance FROM pgbench_accounts WHERE aid = $1", nil)
+	return func(row int) error {
+		text = strconv.AppendInt(text[:0], int64(row), 10)
+		return c.ExecPrepared(context.Background(), "s", [][]byte{text}, nil, formats).Read().Err
+	}, err
+}
+
+func openTarantool(address, user, kind string) (session, error) {
+	dialer := tarantool.NetDialer{Address: address, User: user, Password: os.Getenv("TARANTOOL_PASSWORD")}
+	c, err := tarantool.Connect(context.Background(), dialer, tarantool.Opts{})
+	return func(row int) error {
+		key := []any{uint(row)}
+		var request tarantool.Request = tarantool.NewCallRequest("bench_get").Args(key)
+		if kind == "select" {
+			request = tarantool.NewSelectRequest("bench").Index(0).Iterator(tarantool.IterEq).Limit(1).Key(key)
+		}
+		_, err := c.Do(request).Get()
+		return err
+	}, err
+}
+
+// load lets sessions ask until the time is up and prints their service times.
+func load(open func() (session, error), sessions int, duration time.Duration, rows int) error {
+	all := make([]session, sessions)
+	for i := range all {
+		var err error
+		if all[i], err = open(); err != nil {
 			return err
 		}
-		if _, err := c.Prepare(context.Background(), "s", "SELECT abalance FROM pgbench_accounts WHERE aid = $1", nil); err != nil {
-			return err
-		}
-		connections = append(connections, c)
 	}
 	total := measure.NewHistogram()
 	var mu sync.Mutex
 	var failure error
 	var wg sync.WaitGroup
 	end := time.Now().Add(duration)
-	for i, c := range connections {
+	for i, ask := range all {
 		wg.Go(func() {
-			h, err := session(c, rand.New(rand.NewPCG(1, uint64(i))), end, rows)
+			r, h := rand.New(rand.NewPCG(1, uint64(i))), measure.NewHistogram()
+			var err error
+			for now := time.Now(); err == nil && now.Before(end); {
+				err = ask(1 + r.IntN(rows))
+				then := time.Now()
+				h.Record(int64(then.Sub(now)))
+				now = then
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			total.Merge(h)
@@ -66,21 +108,4 @@ func load(url string, sessions int, duration time.Duration, rows int) error {
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"requests": total.Count(), "p50_ns": total.Quantile(0.5), "p99_ns": total.Quantile(0.99),
 	})
-}
-
-// session sends until the time is up and returns its service times.
-func session(c *pgconn.PgConn, r *rand.Rand, end time.Time, rows int) (*measure.Histogram, error) {
-	h := measure.NewHistogram()
-	formats := []int16{1}
-	var text []byte
-	for now := time.Now(); now.Before(end); {
-		text = strconv.AppendInt(text[:0], int64(1+r.IntN(rows)), 10)
-		if result := c.ExecPrepared(context.Background(), "s", [][]byte{text}, nil, formats).Read(); result.Err != nil {
-			return h, result.Err
-		}
-		then := time.Now()
-		h.Record(int64(then.Sub(now)))
-		now = then
-	}
-	return h, nil
 }
