@@ -201,9 +201,9 @@ func TestNativeBucketsHoldWhatTheirBoundsSay(t *testing.T) {
 			t.Errorf("quantile %v: %d, want %d", q, d.quantiles[i], h.Quantile(q))
 		}
 	}
-	var tally tally
-	tally.add(&d, l)
-	runs, deltas := spans(tally.native)
+	var sum distribution
+	sum.add(&d)
+	runs, deltas := spans(sum.native)
 	at, n, k := 0, int64(0), 0
 	for _, run := range runs {
 		at += int(run.GetOffset())
@@ -406,7 +406,7 @@ func TestHangingReceiverDelaysNothing(t *testing.T) {
 func TestSumsHoldWhatWasDropped(t *testing.T) {
 	l := newLadders()
 	rec := &recording{}
-	p := newPusher(rec, http.DefaultClient, l)
+	p := newPusher(rec, http.DefaultClient)
 	p.bound = 1
 	all := measure.NewHistogram()
 	for n := range 10 {
@@ -416,10 +416,10 @@ func TestSumsHoldWhatWasDropped(t *testing.T) {
 	if len(batch) != 1 {
 		t.Fatalf("%d wait, want the last", len(batch))
 	}
-	p.before.add(batch[0], l)
-	want := &sums{}
+	p.before.add(batch[0])
+	want := &point{}
 	for n := range 10 {
-		want.add(newPoint(testInterval(n, time.Now()), l, all), l)
+		want.add(newPoint(testInterval(n, time.Now()), l, all))
 	}
 	if fmt.Sprint(*p.before) != fmt.Sprint(*want) {
 		t.Errorf("got %+v\nwant %+v", *p.before, *want)
@@ -429,7 +429,7 @@ func TestSumsHoldWhatWasDropped(t *testing.T) {
 type recording struct{}
 
 func (*recording) name() string                                           { return "test" }
-func (*recording) encode(*names, []*point, *sums) ([]byte, error)         { return nil, nil }
+func (*recording) encode(*names, []*point, *point) ([]byte, error)        { return nil, nil }
 func (*recording) request(context.Context, []byte) (*http.Request, error) { return nil, io.EOF }
 func (*recording) accepted([]byte) error                                  { return nil }
 
@@ -487,8 +487,8 @@ func TestRequestsCarrySecretsFromTheEnvironment(t *testing.T) {
 func TestMetricsFollowNamingRules(t *testing.T) {
 	l := newLadders()
 	p := newPoint(testInterval(0, time.Now()), l, measure.NewHistogram())
-	s := &sums{}
-	s.add(p, l)
+	s := &point{}
+	s.add(p)
 	for _, f := range build(l, &names{}, s, p, nil) {
 		if !model.LegacyValidation.IsValidMetricName(f.GetName()) || f.GetHelp() == "" {
 			t.Errorf("%s: %q", f.GetName(), f.GetHelp())

@@ -39,7 +39,7 @@ type Exporter struct {
 
 	mu    sync.Mutex // guards what is below, for short times
 	names names
-	sums  sums
+	sums  point
 	last  *point
 	all   *measure.Histogram // Interval's own
 }
@@ -58,7 +58,7 @@ func New(o Options) (*Exporter, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := newPusher(to, &http.Client{}, e.ladders)
+		p := newPusher(to, &http.Client{})
 		if o.BufferBytes > 0 {
 			p.bound = o.BufferBytes
 		}
@@ -146,7 +146,7 @@ func (e *Exporter) rename(run *record.Run) *names {
 func (e *Exporter) Interval(iv *measure.Interval) error {
 	p := newPoint(iv, e.ladders, e.all)
 	e.mu.Lock()
-	e.sums.add(p, e.ladders)
+	e.sums.add(p)
 	e.last = p
 	e.mu.Unlock()
 	for _, to := range e.pushers {
@@ -158,7 +158,8 @@ func (e *Exporter) Interval(iv *measure.Interval) error {
 // metrics answers a scrape, with native histograms if the scraper takes protobuf.
 func (e *Exporter) metrics(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
-	s, last, n := e.sums.clone(), e.last, e.names
+	s, last, n := &point{}, e.last, e.names
+	s.add(&e.sums)
 	e.mu.Unlock()
 	var transfers []transfer
 	for _, p := range e.pushers {

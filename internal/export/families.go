@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/proto"
@@ -66,7 +67,7 @@ func (f *families) gauge(name, help string, value float64, labels ...label) {
 }
 
 // histogram adds a distribution of times with classic and native buckets, in seconds.
-func (f *families) histogram(name, help string, t *tally, labels ...label) {
+func (f *families) histogram(name, help string, t *distribution, labels ...label) {
 	m := f.family(name, help, dto.MetricType_HISTOGRAM)
 	h := classic(t.count, t.sumNs/1e9, t.classic, f.ladders.classic, 1e9)
 	h.Schema = proto.Int32(nativeSchema)
@@ -77,12 +78,12 @@ func (f *families) histogram(name, help string, t *tally, labels ...label) {
 }
 
 // classic makes a histogram with the ladder's bounds in units of so many nanoseconds.
-func classic(count uint64, sum float64, counts []uint64, bounds ladder, unitNs float64) *dto.Histogram {
+func classic(count uint64, sum float64, counts steps, bounds ladder, unitNs float64) *dto.Histogram {
 	h := &dto.Histogram{SampleCount: proto.Uint64(count), SampleSum: proto.Float64(sum)}
 	below := uint64(0)
 	for i, bound := range bounds {
-		if i < len(counts) {
-			below += counts[i]
+		if len(counts) > 0 && counts[0].index == i {
+			below, counts = below+counts[0].n, counts[1:]
 		}
 		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: proto.Float64(round(bound / unitNs)), CumulativeCount: proto.Uint64(below)})
 	}
@@ -97,21 +98,18 @@ func round(x float64) float64 {
 
 // spans encodes counts as Prometheus' native histograms do: runs of buckets, and the change of
 // the count from bucket to bucket. A run of length 0 says that a histogram is native though empty.
-func spans(counts []uint64) (runs []*dto.BucketSpan, deltas []int64) {
+func spans(counts steps) (runs []*dto.BucketSpan, deltas []int64) {
 	last, end := int64(0), 0 // index after the last bucket; the first offset counts from 0
-	for i, n := range counts {
-		if n == 0 {
-			continue
-		}
-		at := i + nativeFirst
+	for _, s := range counts {
+		at := s.index + nativeFirst
 		if len(runs) > 0 && at == end {
 			*runs[len(runs)-1].Length++
 		} else {
 			runs = append(runs, &dto.BucketSpan{Offset: proto.Int32(int32(at - end)), Length: proto.Uint32(1)})
 		}
 		end = at + 1
-		deltas = append(deltas, int64(n)-last)
-		last = int64(n)
+		deltas = append(deltas, int64(s.n)-last)
+		last = int64(s.n)
 	}
 	if len(runs) == 0 {
 		runs = []*dto.BucketSpan{{Offset: proto.Int32(0), Length: proto.Uint32(0)}}
@@ -120,7 +118,7 @@ func spans(counts []uint64) (runs []*dto.BucketSpan, deltas []int64) {
 }
 
 // build makes our own metrics of what was summed up to a point.
-func build(l *ladders, n *names, s *sums, p *point, transfers []transfer) []*dto.MetricFamily {
+func build(l *ladders, n *names, s, p *point, transfers []transfer) []*dto.MetricFamily {
 	f := &families{ladders: l}
 	f.gauge("brunt_run_info", "The run that these metrics are of; always 1.", 1,
 		label{"run", n.run}, label{"id", n.id}, label{"version", n.version}, label{"protocol", n.protocol})
@@ -141,12 +139,7 @@ func build(l *ladders, n *names, s *sums, p *point, transfers []transfer) []*dto
 		f.counter("brunt_export_sent_intervals_total", "Intervals that a destination has taken.", float64(t.sent), to)
 		f.gauge("brunt_export_waiting_intervals", "Intervals that wait to be sent to a destination.", float64(t.waiting), to)
 	}
-	slices.SortFunc(f.all, func(a, b *dto.MetricFamily) int {
-		if a.GetName() < b.GetName() {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(f.all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return f.all
 }
 
@@ -160,7 +153,7 @@ func (f *families) outcomes(name, help string, c *measure.Counts, of label) {
 	}
 }
 
-func (f *families) operation(name string, o *operationSums) {
+func (f *families) operation(name string, o *operationPoint) {
 	of, c := label{"operation", name}, &o.counts
 	f.outcomes("brunt_operations_total", "Operations finished, by outcome: ok or the class of failure.", c, of)
 	f.counter("brunt_attempts_total", "Tries, retries included.", float64(c.Attempts), of)
@@ -181,7 +174,7 @@ func (f *families) operation(name string, o *operationSums) {
 	f.histogram("brunt_failed_response_seconds", "From the intended start to the end, of operations that failed.", &o.failed, of)
 }
 
-func (f *families) address(name string, a *addressSums) {
+func (f *families) address(name string, a *addressPoint) {
 	of := label{"address", name}
 	f.outcomes("brunt_address_operations_total", "Operations finished at an address, by outcome.", &a.counts, of)
 	f.counter("brunt_address_reconnects_total", "Sessions that had to connect again.", float64(a.reconnects), of)
@@ -231,11 +224,11 @@ func (f *families) generator(h *measure.Health) {
 }
 
 // slowCooker makes the metrics that slow_cooker has, under its names and with its bounds.
-func slowCooker(l *ladders, s *slowSums) []*dto.MetricFamily {
+func slowCooker(l *ladders, s *slowPoint) []*dto.MetricFamily {
 	f := &families{ladders: l}
 	f.counter("requests", "Number of requests", float64(s.requests))
 	f.counter("successes", "Number of successful requests", float64(s.successes))
-	add := func(name, help string, counts []uint64, bounds ladder, unitNs float64) {
+	add := func(name, help string, counts steps, bounds ladder, unitNs float64) {
 		m := f.family(name, help, dto.MetricType_HISTOGRAM)
 		m.Metric = append(m.Metric, &dto.Metric{Histogram: classic(s.successes, s.sumNs/unitNs, counts, bounds, unitNs)})
 	}

@@ -1,11 +1,8 @@
 package export
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -15,19 +12,12 @@ import (
 
 // influx writes InfluxDB's line protocol: a line per interval and operation, per address, and for
 // the load as a whole. Numbers are of the interval, not sums; times are nanoseconds.
-type influx struct {
-	shown  string
-	target string
-	user   *url.Userinfo
-	token  string
-}
+type influx struct{ endpoint }
 
 // newInflux takes http://HOST:8086/DATABASE (versions 1, and 2 where it plays 1) or
 // http://HOST:8086?org=ORG&bucket=BUCKET (version 2 and later).
 func newInflux(u *url.URL, getenv func(string) string) (destination, error) {
-	d := &influx{shown: "influx " + u.Host, user: u.User, token: getenv("INFLUX_TOKEN")}
 	at := *u
-	at.User = nil
 	query := at.Query()
 	query.Set("precision", "ns")
 	switch database := strings.Trim(at.Path, "/"); {
@@ -45,35 +35,19 @@ func newInflux(u *url.URL, getenv func(string) string) (destination, error) {
 	default:
 		return nil, errors.New("name a database, influx=http://HOST:8086/DATABASE, or influx=http://HOST:8086?org=ORG&bucket=BUCKET")
 	}
+	at.RawQuery = query.Encode()
+	d := &influx{newEndpoint("influx", &at, "")}
 	if d.user == nil && getenv("INFLUX_USERNAME") != "" {
 		d.user = url.UserPassword(getenv("INFLUX_USERNAME"), getenv("INFLUX_PASSWORD"))
 	}
-	at.RawQuery = query.Encode()
-	d.target = at.String()
+	d.headers = []label{{"Content-Type", "text/plain; charset=utf-8"}}
+	if token := getenv("INFLUX_TOKEN"); token != "" {
+		d.headers = append(d.headers, label{"Authorization", "Token " + token})
+	}
 	return d, nil
 }
 
-func (d *influx) name() string { return d.shown }
-
-func (d *influx) request(ctx context.Context, body []byte) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.target, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	switch {
-	case d.token != "":
-		r.Header.Set("Authorization", "Token "+d.token)
-	case d.user != nil:
-		password, _ := d.user.Password()
-		r.SetBasicAuth(d.user.Username(), password)
-	}
-	return r, nil
-}
-
-func (d *influx) accepted([]byte) error { return nil }
-
-func (d *influx) encode(n *names, points []*point, _ *sums) ([]byte, error) {
+func (d *influx) encode(n *names, points []*point, _ *point) ([]byte, error) {
 	var w lineWriter
 	for _, p := range points {
 		d.point(&w, n, p)

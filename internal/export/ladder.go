@@ -63,15 +63,15 @@ type distribution struct {
 	minNs, maxNs int64
 	quantiles    [5]int64 // as pointQuantiles
 	zero         uint64   // values of 0 ns, which native buckets can't hold
-	native       []step
-	classic      []step
+	native       steps
+	classic      steps
 }
 
 // climber counts into a ladder's steps while values ascend.
 type climber struct {
 	ladder ladder
 	at     int
-	steps  []step
+	steps  steps
 }
 
 func (c *climber) add(ns float64, n uint64) {
@@ -118,7 +118,7 @@ func (l *ladders) compact(h *measure.Histogram) (d distribution) {
 }
 
 // cut counts a histogram into a ladder.
-func (l ladder) cut(h *measure.Histogram) []step {
+func (l ladder) cut(h *measure.Histogram) steps {
 	c := climber{ladder: l}
 	if h != nil {
 		h.Each(func(lo, hi int64, n uint64) bool {

@@ -24,7 +24,7 @@ type openMetricsFile struct {
 	names    names
 	ladders  *ladders
 	all      *measure.Histogram
-	sums     sums
+	sums     point
 	families map[string]*metricLines
 	pile     pile
 	text     bytes.Buffer
@@ -47,7 +47,7 @@ func newOpenMetricsFile(w io.Writer, n names) *openMetricsFile {
 // Interval implements measure.Sink.
 func (f *openMetricsFile) Interval(iv *measure.Interval) error {
 	p := newPoint(iv, f.ladders, f.all)
-	f.sums.add(p, f.ladders)
+	f.sums.add(p)
 	for _, family := range build(f.ladders, &f.names, &f.sums, p, nil) {
 		if family.GetType() == dto.MetricType_HISTOGRAM {
 			continue

@@ -1,10 +1,7 @@
 package export
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -19,23 +16,14 @@ import (
 // otlp writes OpenTelemetry's metrics over HTTP as protobuf (the OTLP specification): counters as
 // cumulative sums, distributions as cumulative exponential histograms.
 type otlp struct {
-	shown   string
-	target  string
-	user    *url.Userinfo
-	headers []label
+	endpoint
 	ladders *ladders
 }
 
 // newOTLP takes http://HOST:4318, with /v1/metrics where no path is given. Further headers come
 // from OTEL_EXPORTER_OTLP_HEADERS: name=value,…, values percent-encoded.
 func newOTLP(u *url.URL, getenv func(string) string, l *ladders) (destination, error) {
-	at := *u
-	d := &otlp{shown: "otlp " + at.Host, user: at.User, ladders: l}
-	at.User = nil
-	if at.Path == "" || at.Path == "/" {
-		at.Path = "/v1/metrics"
-	}
-	d.target = at.String()
+	d := &otlp{newEndpoint("otlp", u, "/v1/metrics"), l}
 	for _, h := range strings.Split(getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
 		if strings.TrimSpace(h) == "" {
 			continue
@@ -47,22 +35,8 @@ func newOTLP(u *url.URL, getenv func(string) string, l *ladders) (destination, e
 		}
 		d.headers = append(d.headers, label{name, value})
 	}
+	d.headers = append(d.headers, label{"Content-Type", "application/x-protobuf"})
 	return d, nil
-}
-
-func (d *otlp) name() string { return d.shown }
-
-func (d *otlp) request(ctx context.Context, body []byte) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.target, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	authorize(r, d.user, "")
-	for _, h := range d.headers {
-		r.Header.Set(h.name, h.value)
-	}
-	r.Header.Set("Content-Type", "application/x-protobuf")
-	return r, nil
 }
 
 // accepted reports data points that the collector has refused although it answered with success.
@@ -77,10 +51,10 @@ func (d *otlp) accepted(body []byte) error {
 	return nil
 }
 
-func (d *otlp) encode(n *names, points []*point, before *sums) ([]byte, error) {
+func (d *otlp) encode(n *names, points []*point, before *point) ([]byte, error) {
 	b := &otlpBuilder{at: map[string]*metrics.Metric{}}
 	for _, p := range points {
-		before.add(p, d.ladders)
+		before.add(p)
 		b.timeNs, b.startNs = uint64(p.unixNs), uint64(p.unixNs-p.endNs)
 		for _, f := range build(d.ladders, n, before, p, nil) {
 			b.family(f)

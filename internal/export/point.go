@@ -1,11 +1,13 @@
 package export
 
 import (
+	"slices"
+
 	"brunt/internal/measure"
 )
 
-// point is an interval in compact form: what is kept of it for those to whom it is sent. It is
-// never changed once made.
+// point is an interval in compact form, or the sum of some: what is kept for those to whom it is sent.
+// That of an interval is never changed once made.
 type point struct {
 	startNs, endNs int64
 	unixNs         int64 // wall clock at its end
@@ -13,7 +15,7 @@ type point struct {
 	sessions, busy int
 	backlog        uint64
 	offered        uint64
-	health         measure.Health
+	health         measure.Health // of sums, LoopBusy, ProcessCPU and RSSBytes are unused
 	operations     []operationPoint
 	addresses      []addressPoint
 	slow           slowPoint
@@ -35,7 +37,7 @@ type addressPoint struct {
 type slowPoint struct {
 	requests, successes uint64
 	sumNs               float64
-	milli, micro, nano  []step
+	milli, micro, nano  steps
 }
 
 // newPoint copies an interval. It takes time in proportion to the number of operations and
@@ -84,142 +86,60 @@ func (p *point) bytes() int {
 
 func (d *distribution) steps() int { return len(d.native) + len(d.classic) }
 
-// sums is the sum of points.
-type sums struct {
-	operations []operationSums
-	addresses  []addressSums
-	offered    uint64
-	health     measure.Health // LoopBusy, ProcessCPU and RSSBytes are unused
-	slow       slowSums
-}
-
-type operationSums struct {
-	counts                         measure.Counts
-	response, service, lag, failed tally
-}
-
-type addressSums struct {
-	counts     measure.Counts
-	service    tally
-	reconnects uint64
-}
-
-type slowSums struct {
-	requests, successes uint64
-	sumNs               float64
-	milli, micro, nano  []uint64
-}
-
-// tally is a sum of distributions.
-type tally struct {
-	count, zero     uint64
-	sumNs           float64
-	native, classic []uint64 // the last of classic is above the ladder
-}
-
-// add adds a point. l is where the point's steps come from.
-func (s *sums) add(p *point, l *ladders) {
-	s.grow(len(p.operations), len(p.addresses))
-	for i := range p.operations {
-		to, from := &s.operations[i], &p.operations[i]
-		to.counts.Add(&from.counts)
-		to.response.add(&from.response, l)
-		to.service.add(&from.service, l)
-		to.lag.add(&from.lag, l)
-		to.failed.add(&from.failed, l)
-	}
-	for i := range p.addresses {
-		to, from := &s.addresses[i], &p.addresses[i]
-		to.counts.Add(&from.counts)
-		to.service.add(&from.service, l)
-		to.reconnects += from.reconnects
-	}
-	s.offered += p.offered
-	s.health.Add(&p.health)
-	s.slow.requests += p.slow.requests
-	s.slow.successes += p.slow.successes
-	s.slow.sumNs += p.slow.sumNs
-	s.slow.milli = addSteps(s.slow.milli, p.slow.milli, len(l.milli))
-	s.slow.micro = addSteps(s.slow.micro, p.slow.micro, len(l.micro))
-	s.slow.nano = addSteps(s.slow.nano, p.slow.nano, len(l.nano))
-}
-
-func (s *sums) grow(operations, addresses int) {
-	for len(s.operations) < operations {
-		s.operations = append(s.operations, operationSums{})
-	}
-	for len(s.addresses) < addresses {
-		s.addresses = append(s.addresses, addressSums{})
-	}
-}
-
-func (t *tally) add(d *distribution, l *ladders) {
-	t.count += d.count
-	t.zero += d.zero
-	t.sumNs += d.sumNs
-	t.native = addSteps(t.native, d.native, len(l.native))
-	t.classic = addSteps(t.classic, d.classic, len(l.classic))
-}
-
-// addSteps adds steps to counts, which has one more than bounds.
-func addSteps(counts []uint64, steps []step, bounds int) []uint64 {
-	if counts == nil && len(steps) > 0 {
-		counts = make([]uint64, bounds+1)
-	}
-	for _, s := range steps {
-		counts[s.index] += s.n
-	}
-	return counts
-}
-
-// merge adds o, which isn't used afterwards.
-func (s *sums) merge(o *sums) {
-	s.grow(len(o.operations), len(o.addresses))
+// add adds what can be summed of another point to p, which must not be an interval's.
+func (p *point) add(o *point) {
+	p.grow(len(o.operations), len(o.addresses))
 	for i := range o.operations {
-		to, from := &s.operations[i], &o.operations[i]
+		to, from := &p.operations[i], &o.operations[i]
 		to.counts.Add(&from.counts)
-		to.response.merge(&from.response)
-		to.service.merge(&from.service)
-		to.lag.merge(&from.lag)
-		to.failed.merge(&from.failed)
+		to.response.add(&from.response)
+		to.service.add(&from.service)
+		to.lag.add(&from.lag)
+		to.failed.add(&from.failed)
 	}
 	for i := range o.addresses {
-		to, from := &s.addresses[i], &o.addresses[i]
+		to, from := &p.addresses[i], &o.addresses[i]
 		to.counts.Add(&from.counts)
-		to.service.merge(&from.service)
+		to.service.add(&from.service)
 		to.reconnects += from.reconnects
 	}
-	s.offered += o.offered
-	s.health.Add(&o.health)
-	s.slow.requests += o.slow.requests
-	s.slow.successes += o.slow.successes
-	s.slow.sumNs += o.slow.sumNs
-	s.slow.milli = addCounts(s.slow.milli, o.slow.milli)
-	s.slow.micro = addCounts(s.slow.micro, o.slow.micro)
-	s.slow.nano = addCounts(s.slow.nano, o.slow.nano)
+	p.offered += o.offered
+	p.health.Add(&o.health)
+	p.slow.requests += o.slow.requests
+	p.slow.successes += o.slow.successes
+	p.slow.sumNs += o.slow.sumNs
+	p.slow.milli.add(o.slow.milli)
+	p.slow.micro.add(o.slow.micro)
+	p.slow.nano.add(o.slow.nano)
 }
 
-func (t *tally) merge(o *tally) {
-	t.count += o.count
-	t.zero += o.zero
-	t.sumNs += o.sumNs
-	t.native = addCounts(t.native, o.native)
-	t.classic = addCounts(t.classic, o.classic)
+func (p *point) grow(operations, addresses int) {
+	p.operations = append(p.operations, make([]operationPoint, max(0, operations-len(p.operations)))...)
+	p.addresses = append(p.addresses, make([]addressPoint, max(0, addresses-len(p.addresses)))...)
 }
 
-func addCounts(to, from []uint64) []uint64 {
-	if to == nil {
-		return append([]uint64(nil), from...)
+// add adds all but the extremes and quantiles.
+func (d *distribution) add(o *distribution) {
+	d.count += o.count
+	d.zero += o.zero
+	d.sumNs += o.sumNs
+	d.native.add(o.native)
+	d.classic.add(o.classic)
+}
+
+// steps are how many values fell into which buckets, in the order of these.
+type steps []step
+
+func (s *steps) add(more steps) {
+	k := 0
+	for _, m := range more {
+		for k < len(*s) && (*s)[k].index < m.index {
+			k++
+		}
+		if k < len(*s) && (*s)[k].index == m.index {
+			(*s)[k].n += m.n
+		} else {
+			*s = slices.Insert(*s, k, m)
+		}
 	}
-	for i, n := range from {
-		to[i] += n
-	}
-	return to
-}
-
-// clone copies s so that it can be read while s goes on.
-func (s *sums) clone() *sums {
-	out := &sums{}
-	out.merge(s)
-	return out
 }

@@ -29,7 +29,7 @@ type destination interface {
 	name() string
 	// encode writes points as the body of one request. before is the sum of all earlier points
 	// and is moved on past these.
-	encode(n *names, points []*point, before *sums) ([]byte, error)
+	encode(n *names, points []*point, before *point) ([]byte, error)
 	// request makes a request of a body.
 	request(ctx context.Context, body []byte) (*http.Request, error)
 	// accepted looks at the body of an answer that says success.
@@ -56,21 +56,20 @@ type pusher struct {
 	mu      sync.Mutex // held for short times only: Interval takes it
 	queue   []*point
 	bytes   int
-	dropped *sums
-	ladders *ladders
+	dropped *point
 	state   transfer
 	closing bool
 
 	wake   chan struct{}
 	done   chan struct{}
 	cancel context.CancelFunc
-	before *sums // of all points that were taken from the queue; the goroutine's own
+	before *point // the sum of all that were taken from the queue; the goroutine's own
 }
 
-func newPusher(to destination, client *http.Client, l *ladders) *pusher {
+func newPusher(to destination, client *http.Client) *pusher {
 	return &pusher{
-		to: to, client: client, ladders: l, bound: bufferBytes, pause: backoff,
-		state: transfer{name: to.name()}, before: &sums{}, wake: make(chan struct{}, 1), done: make(chan struct{}), cancel: func() {},
+		to: to, client: client, bound: bufferBytes, pause: backoff,
+		state: transfer{name: to.name()}, before: &point{}, wake: make(chan struct{}, 1), done: make(chan struct{}), cancel: func() {},
 	}
 }
 
@@ -103,9 +102,9 @@ func (p *pusher) add(pt *point) {
 		p.bytes -= oldest.bytes()
 		p.state.lost++
 		if p.dropped == nil {
-			p.dropped = &sums{}
+			p.dropped = &point{}
 		}
-		p.dropped.add(oldest, p.ladders)
+		p.dropped.add(oldest)
 	}
 	p.mu.Unlock()
 	p.nudge()
@@ -132,7 +131,7 @@ func (p *pusher) take() (batch []*point, more bool) {
 	more = n > 0 || !p.closing
 	p.mu.Unlock()
 	if dropped != nil {
-		p.before.merge(dropped)
+		p.before.add(dropped)
 	}
 	return batch, more
 }

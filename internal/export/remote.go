@@ -1,10 +1,7 @@
 package export
 
 import (
-	"bytes"
-	"context"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,56 +15,24 @@ import (
 // remote writes Prometheus' remote-write protocol 1.0 (its specification; messages of prompb):
 // every interval's metrics as samples at the interval's end, histograms with classic buckets.
 type remote struct {
-	shown   string
-	target  string
-	user    *url.Userinfo
-	token   string
+	endpoint
 	ladders *ladders
 }
 
 // newRemote takes http://HOST:9090, with /api/v1/write where no path is given.
 func newRemote(u *url.URL, getenv func(string) string, l *ladders) (destination, error) {
-	at := *u
-	d := &remote{shown: "prometheus " + at.Host, user: at.User, token: getenv("BRUNT_PROMETHEUS_TOKEN"), ladders: l}
-	at.User = nil
-	if at.Path == "" || at.Path == "/" {
-		at.Path = "/api/v1/write"
+	d := &remote{newEndpoint("prometheus", u, "/api/v1/write"), l}
+	d.headers = []label{{"Content-Type", "application/x-protobuf"}, {"Content-Encoding", "snappy"}, {"X-Prometheus-Remote-Write-Version", "0.1.0"}}
+	if token := getenv("BRUNT_PROMETHEUS_TOKEN"); token != "" {
+		d.headers = append(d.headers, label{"Authorization", "Bearer " + token})
 	}
-	d.target = at.String()
 	return d, nil
 }
 
-func (d *remote) name() string { return d.shown }
-
-func (d *remote) request(ctx context.Context, body []byte) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.target, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/x-protobuf")
-	r.Header.Set("Content-Encoding", "snappy")
-	r.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
-	authorize(r, d.user, d.token)
-	return r, nil
-}
-
-// authorize adds a bearer token, or else a user and password.
-func authorize(r *http.Request, user *url.Userinfo, token string) {
-	switch {
-	case token != "":
-		r.Header.Set("Authorization", "Bearer "+token)
-	case user != nil:
-		password, _ := user.Password()
-		r.SetBasicAuth(user.Username(), password)
-	}
-}
-
-func (d *remote) accepted([]byte) error { return nil }
-
-func (d *remote) encode(n *names, points []*point, before *sums) ([]byte, error) {
+func (d *remote) encode(n *names, points []*point, before *point) ([]byte, error) {
 	var w writeRequest
 	for _, p := range points {
-		before.add(p, d.ladders)
+		before.add(p)
 		w.common = []label{{"job", "brunt"}, {"instance", n.id}}
 		w.atMs = p.unixNs / 1e6
 		for _, f := range build(d.ladders, n, before, p, nil) {
