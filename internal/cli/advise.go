@@ -21,6 +21,7 @@ import (
 	"brunt/internal/report/cell"
 	"brunt/internal/result"
 	"brunt/internal/series"
+	"brunt/internal/units"
 )
 
 // adviseFlags are the flags of brunt advise.
@@ -182,10 +183,7 @@ func (t *inTurn) measure(ctx context.Context, p *plan.Plan, name string, times i
 
 // printProofs writes what is proposed, and what came of it, in the chosen form.
 func (f *adviseFlags) printProofs(w io.Writer, proofs []advise.Proof) error {
-	l := f.language()
-	tables := report.Advice(proofs, l)
-	switch f.output {
-	case "json":
+	if f.output == "json" {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
@@ -193,11 +191,6 @@ func (f *adviseFlags) printProofs(w io.Writer, proofs []advise.Proof) error {
 			proofs = []advise.Proof{}
 		}
 		return e.Encode(proofs)
-	case "md":
-		return cell.WriteMarkdown(w, l, tables...)
-	case "csv":
-		return cell.WriteCSV(w, tables...)
 	}
-	o := looks(w)
-	return cell.WriteText(w, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, tables...)
+	return f.tables(w, func(l units.Language) []cell.Table { return report.Advice(proofs, l) })
 }

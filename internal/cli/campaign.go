@@ -31,14 +31,8 @@ type campaignFlags struct {
 }
 
 func newCampaign(s *streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "campaign",
-		Short: "Run a whole test programme: from a load profile to the maximum, its cause, the fix and the document",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
-	return cmd
+	return group("campaign", "Run a whole test programme: from a load profile to the maximum, its cause, the fix and the document",
+		newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
 }
 
 func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
@@ -97,13 +91,7 @@ brunt campaign resume goes on with it.`,
 			if err != nil {
 				return err
 			}
-			dir := f.record.dir
-			if dir == "" {
-				if dir, err = series.NewFolder(f.record.root, "", p.Name+"-campaign", time.Now()); err != nil {
-					return usage(err)
-				}
-			}
-			return s.campaign(f, l, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
+			return s.beginCampaign(f, l, p, p.Name+"-campaign")
 		},
 	}
 	f.bind(cmd, true, true)
@@ -200,14 +188,24 @@ func (s *streams) readPlan(path string) (*plan.Plan, error) {
 	return p, planfile.Secrets(p, os.LookupEnv)
 }
 
+// beginCampaign runs a programme in the folder that the flags name, or a new one.
+func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.Program, name string) (err error) {
+	dir := f.record.dir
+	if dir == "" {
+		if dir, err = series.NewFolder(f.record.root, "", name, time.Now()); err != nil {
+			return usage(err)
+		}
+	}
+	return s.campaign(f, l, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
+}
+
 // campaign runs the campaign that open begins or resumes in dir.
 func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
 	out := s.outlets()
 	ctx, hard, stop := interruptible(out.err, endings(false))
 	defer stop()
 	defer func() { err = errors.Join(err, out.settle(hard)) }()
-	output := &outputFlags{output: "text", quiet: f.quiet, lang: f.lang}
-	t := &inTurn{out: out, hard: hard, dir: dir, load: loadRun{quiet: f.quiet, voice: output.voice}}
+	t := &inTurn{out: out, hard: hard, dir: dir, load: loadRun{quiet: f.quiet, voice: textOutput(f.quiet, f.lang).voice}}
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	program, err := os.Executable()
 	if err != nil {

@@ -73,5 +73,5 @@ func (f *resultFlags) printComparison(s *streams, c *compare.Comparison, code in
 	case "benchfmt":
 		return compare.Benchfmt(s.out, base, candidate)
 	}
-	return writeTables(s.out, f.output, f.lang, c.Tables)
+	return f.tables(s.out, c.Tables)
 }

@@ -142,8 +142,7 @@ func (c *cooking) report(err error) {
 func (c *cooking) summarize(run *record.Run, dir string) error {
 	errs := []error{summary(c.out)}
 	if c.o.Summary == "report" {
-		f := outputFlags{output: "text"}
-		errs = append(errs, f.print(c.out, run, dir))
+		errs = append(errs, textOutput(false, "").print(c.out, run, dir))
 	} else {
 		errs = append(errs, slowcooker.WriteSummary(c.out, c.o, c.lines.Total()))
 	}

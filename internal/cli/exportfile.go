@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ line protocol.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			if !slices.Contains(export.FileFormats(), format) {
-				return usage(fmt.Errorf("--format %s: use %s", orNone(format), strings.Join(export.FileFormats(), ", ")))
+				return usage(fmt.Errorf("--format %s: use %s", cmp.Or(format, "(none)"), strings.Join(export.FileFormats(), ", ")))
 			}
 			bundle, err := record.Open(record.OS{}, args[0])
 			if err != nil {
@@ -57,11 +58,4 @@ line protocol.`,
 	cmd.Flags().StringVar(&format, "format", "", "csv, hdr, prometheus, influx or parquet")
 	cmd.Flags().StringVarP(&path, "out", "o", "", "file to write; standard output if absent")
 	return cmd
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
 }

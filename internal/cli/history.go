@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +20,10 @@ const defaultHistory = "history"
 
 func newHistory(s *streams) *cobra.Command {
 	var dir string
-	cmd := &cobra.Command{
-		Use:   "history",
-		Short: "Keep what runs came to, version by version, and find where it changed",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.PersistentFlags().StringVar(&dir, "store", defaultHistory, "folder of the history; in a git repository it can be committed")
 	store := func() history.Store { return history.Store{Dir: dir} }
-	cmd.AddCommand(newHistoryAdd(s, store), newHistoryShow(s, store, false), newHistoryShow(s, store, true), newHistoryAcknowledge(s, store))
+	cmd := group("history", "Keep what runs came to, version by version, and find where it changed",
+		newHistoryAdd(s, store), newHistoryShow(s, store, false), newHistoryShow(s, store, true), newHistoryAcknowledge(s, store))
+	cmd.PersistentFlags().StringVar(&dir, "store", defaultHistory, "folder of the history; in a git repository it can be committed")
 	return cmd
 }
 
@@ -77,15 +71,13 @@ version is --version, or the commit that the current folder is at.`,
 
 // historyView is how a history is shown.
 type historyView struct {
-	options    history.Options
-	form, lang string
-	forms      []string
+	formFlags
+	options history.Options
 }
 
-func (v *historyView) bind(cmd *cobra.Command) {
+func (v *historyView) bind(cmd *cobra.Command, forms ...string) {
 	fs := cmd.Flags()
-	fs.StringVar(&v.form, "output", "text", "form of the result: "+strings.Join(v.forms, ", "))
-	fs.StringVar(&v.lang, "lang", string(units.English), "language of tables: en or ru")
+	v.formFlags.bind(fs, "text", "tables", forms...)
 	fs.IntVar(&v.options.Window, "window", 50, "versions looked at together")
 	fs.Float64Var(&v.options.P, "max-p", 0.001, "greatest p-value of a change")
 	fs.IntVar(&v.options.Permutations, "permutations", 0, "test changes by so many permutations, such as 1000, in place of Student's t")
@@ -94,9 +86,10 @@ func (v *historyView) bind(cmd *cobra.Command) {
 
 func (v *historyView) check() error {
 	o := &v.options
+	if err := v.formFlags.check(); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains(v.forms, v.form):
-		return usage(fmt.Errorf("--output %s: use %s", v.form, strings.Join(v.forms, ", ")))
 	case o.Window < 4:
 		return usage(fmt.Errorf("--window %d: give at least 4 versions", o.Window))
 	case !(o.P > 0 && o.P < 1):
@@ -111,7 +104,7 @@ func (v *historyView) check() error {
 
 // newHistoryShow is history show, or history check, which ends with 97 where there is a fresh regression.
 func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.Command {
-	v := &historyView{forms: []string{"text", "json", "md", "csv", "html"}}
+	v, last := &historyView{}, "html"
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show the history and where it changed", Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
@@ -138,27 +131,23 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 	}
 	if check {
 		cmd.Use, cmd.Short = "check", "Look for regressions that nobody acknowledged; exit 97 if there are any"
-		v.forms = []string{"text", "json", "md", "csv", "junit"}
+		last = "junit"
 	}
-	v.bind(cmd)
+	v.bind(cmd, "text", "json", "md", "csv", last)
 	return cmd
 }
 
 // print prints series; of a check only what changed.
 func (v *historyView) print(w io.Writer, all []*history.Series, check bool) error {
-	switch v.form {
+	switch v.output {
 	case "json":
 		return history.JSON(w, all)
 	case "junit":
 		return history.JUnit(w, all)
 	case "html":
-		l, err := units.ParseLanguage(v.lang)
-		if err != nil {
-			return usage(fmt.Errorf("--lang: %w", err))
-		}
-		return history.Page(w, l, all, v.options)
+		return history.Page(w, v.language(), all, v.options)
 	}
-	return writeTables(w, v.form, v.lang, func(l units.Language) []cell.Table { return history.Tables(l, all, v.options, check) })
+	return v.tables(w, func(l units.Language) []cell.Table { return history.Tables(l, all, v.options, check) })
 }
 
 func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Command {

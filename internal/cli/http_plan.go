@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -101,21 +102,17 @@ func (f *httpFlags) readAll(s *streams, targets []string) ([]endpoints.Request, 
 // body is what --data or --secret-data gives, nil if neither does.
 func (f *httpFlags) body(stdin io.Reader) ([]byte, error) {
 	set := f.cmd.Flags().Changed
-	switch {
-	case set("data") && set("secret-data"):
+	if set("data") && set("secret-data") {
 		return nil, errors.New("both --data and --secret-data give a body; give one")
-	case set("data"):
-		body, err := readBody(f.data, stdin)
-		if err != nil {
-			return nil, fmt.Errorf("--data: %w", err)
+	}
+	for name, text := range map[string]string{"data": f.data, "secret-data": f.secretData} {
+		if set(name) {
+			body, err := endpoints.ReadBody(text, stdin)
+			if err != nil {
+				err = fmt.Errorf("--%s: %w", name, err)
+			}
+			return body, err
 		}
-		return body, nil
-	case set("secret-data"):
-		body, err := readBody(f.secretData, stdin)
-		if err != nil {
-			return nil, fmt.Errorf("--secret-data: %w", err)
-		}
-		return body, nil
 	}
 	return nil, nil
 }
@@ -155,37 +152,17 @@ func (f *httpFlags) single(_ *streams, target string, body []byte) ([]endpoints.
 	if err != nil {
 		return nil, err
 	}
-	r := endpoints.Request{Method: f.method, URL: u, Body: body, Secret: f.cmd.Flags().Changed("secret-data")}
-	switch {
-	case r.Method != "":
-	case body != nil:
-		r.Method = "POST"
-	default:
-		r.Method = "GET"
+	usual := "GET"
+	if body != nil {
+		usual = "POST"
 	}
-	return []endpoints.Request{r}, nil
-}
-
-// readBody reads a body: text, @file or @-.
-func readBody(text string, stdin io.Reader) ([]byte, error) {
-	path, fromFile := strings.CutPrefix(text, "@")
-	switch {
-	case !fromFile:
-		return []byte(text), nil
-	case path == "-":
-		return io.ReadAll(io.LimitReader(stdin, 64<<20))
-	}
-	return os.ReadFile(path)
+	return []endpoints.Request{{Method: cmp.Or(f.method, usual), URL: u, Body: body, Secret: f.cmd.Flags().Changed("secret-data")}}, nil
 }
 
 func (f *httpFlags) header() (all [][2]string, err error) {
 	for _, h := range f.headers {
-		name, value, ok := strings.Cut(h, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok {
-			return nil, errors.New("--header: write Name: value")
-		}
-		if err := endpoints.ValidHeader(name, value); err != nil {
+		name, value, err := endpoints.ParseHeader(h)
+		if err != nil {
 			return nil, fmt.Errorf("--header: %w", err)
 		}
 		all = append(all, [2]string{name, value})

@@ -91,16 +91,17 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 		}
 		s.Pipeline = f.pipeline
 	}
-	if set("timing-tolerance") {
-		s.TimingTolerance = f.tolerance
-	}
-	if set("spin") {
-		s.Spin = f.spin
-	}
-	if set("loops") {
-		s.Loops = f.loops
-	}
+	override(f.cmd, "timing-tolerance", &s.TimingTolerance, f.tolerance)
+	override(f.cmd, "spin", &s.Spin, f.spin)
+	override(f.cmd, "loops", &s.Loops, f.loops)
 	return nil
+}
+
+// override puts the value of a flag that was given over a setting.
+func override[T any](cmd *cobra.Command, flag string, setting *T, value T) {
+	if cmd.Flags().Changed(flag) {
+		*setting = value
+	}
 }
 
 // oneOf checks the value of a flag that takes one of a few words.

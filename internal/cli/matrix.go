@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/campaign"
-	"brunt/internal/series"
 )
 
 // matrixFlags are the flags of a comparison of settings.
@@ -51,13 +50,7 @@ can't be told from the best, and advises the smallest that is within the toleran
 				return usage(err)
 			}
 			p.Anyway = f.anyway
-			dir := f.record.dir
-			if dir == "" {
-				if dir, err = series.NewFolder(f.record.root, "", p.Name, time.Now()); err != nil {
-					return usage(err)
-				}
-			}
-			return s.campaign(&f.campaignFlags, l, dir, func(o campaign.Options) (*campaign.Campaign, error) { return campaign.Begin(p, o) })
+			return s.beginCampaign(&f.campaignFlags, l, p, p.Name)
 		},
 	}
 	fs := cmd.Flags()

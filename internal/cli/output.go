@@ -9,32 +9,33 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"brunt/internal/load"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/report"
+	"brunt/internal/report/cell"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
 	"brunt/internal/units"
 )
 
-// outputFlags say how a result is printed.
-type outputFlags struct {
-	output string
-	quiet  bool
-	lang   string
+// formFlags say in which form and language a result is printed.
+type formFlags struct {
+	output, lang string
+	forms        []string
 }
 
-func (f *outputFlags) bind(cmd *cobra.Command, usual string) {
-	cmd.Flags().StringVar(&f.output, "output", usual, "form of the result: "+strings.Join(report.Formats(), ", "))
-	cmd.Flags().StringVar(&f.lang, "lang", string(units.English), "language of reports: en or ru")
-	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no notices, only the result")
+func (f *formFlags) bind(fs *pflag.FlagSet, usual, what string, forms ...string) {
+	f.forms = forms
+	fs.StringVar(&f.output, "output", usual, "form of the result: "+strings.Join(forms, ", "))
+	fs.StringVar(&f.lang, "lang", string(units.English), "language of "+what+": en or ru")
 }
 
-func (f *outputFlags) check() error {
-	if !slices.Contains(report.Formats(), f.output) {
-		return usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(report.Formats(), ", ")))
+func (f *formFlags) check() error {
+	if !slices.Contains(f.forms, f.output) {
+		return usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(f.forms, ", ")))
 	}
 	if _, err := units.ParseLanguage(f.lang); err != nil {
 		return usage(fmt.Errorf("--lang: %w", err))
@@ -43,9 +44,38 @@ func (f *outputFlags) check() error {
 }
 
 // language is that of reports, which check has checked.
-func (f *outputFlags) language() units.Language {
+func (f *formFlags) language() units.Language {
 	l, _ := units.ParseLanguage(f.lang)
 	return l
+}
+
+// tables writes tables as text, md or csv.
+func (f *formFlags) tables(w io.Writer, tables func(units.Language) []cell.Table) error {
+	o := looks(w)
+	o.Language = f.language()
+	switch f.output {
+	case "md":
+		return cell.WriteMarkdown(w, o.Language, tables(o.Language)...)
+	case "csv":
+		return cell.WriteCSV(w, tables(o.Language)...)
+	}
+	return cell.WriteText(w, o.Look(), tables(o.Language)...)
+}
+
+// outputFlags say how the report of a run is printed.
+type outputFlags struct {
+	formFlags
+	quiet bool
+}
+
+// textOutput is brunt's own report where there are no flags for it.
+func textOutput(quiet bool, lang string) *outputFlags {
+	return &outputFlags{formFlags{output: "text", lang: lang}, quiet}
+}
+
+func (f *outputFlags) bind(cmd *cobra.Command, usual string) {
+	f.formFlags.bind(cmd.Flags(), usual, "reports", report.Formats()...)
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no notices, only the result")
 }
 
 // voice tells of a run on standard error with a line that follows it, unless quiet, and prints

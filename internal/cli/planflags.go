@@ -115,23 +115,12 @@ const (
 )
 
 func (f *planFlags) apply(s *streams, p *plan.Plan) error {
-	set := f.cmd.Flags().Changed
 	t := &p.Target
-	if set("proto") {
-		t.Protocol = f.proto
-	}
-	if set("addr") {
-		t.Addresses = f.addresses
-	}
-	if set("user") {
-		t.User = f.user
-	}
-	if set("database") {
-		t.Database = f.database
-	}
-	if set("seed") {
-		p.Seed = f.seed
-	}
+	override(f.cmd, "proto", &t.Protocol, f.proto)
+	override(f.cmd, "addr", &t.Addresses, f.addresses)
+	override(f.cmd, "user", &t.User, f.user)
+	override(f.cmd, "database", &t.Database, f.database)
+	override(f.cmd, "seed", &p.Seed, f.seed)
 	if f.tls != (plan.TLS{}) {
 		f.tls.Enabled = true
 		t.TLS = f.tls

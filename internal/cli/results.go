@@ -3,46 +3,34 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
 	"brunt/internal/result"
 	"brunt/internal/result/reader"
-	"brunt/internal/units"
 )
 
 // resultFlags say how results are compared and how that is printed.
 type resultFlags struct {
-	output     string
-	forms      []string
+	formFlags
 	confidence float64
 	tolerances []string
 	anyway     bool
-	lang       string
 }
 
 func (f *resultFlags) bind(cmd *cobra.Command, forms ...string) {
-	f.forms = forms
 	fs := cmd.Flags()
-	fs.StringVar(&f.output, "output", "text", "form of the result: "+strings.Join(forms, ", "))
-	fs.StringVar(&f.lang, "lang", string(units.English), "language of tables: en or ru")
+	f.formFlags.bind(fs, "text", "tables", forms...)
 	fs.Float64VarP(&f.confidence, "confidence", "p", 95, "confidence of intervals in per cent")
 	fs.StringArrayVar(&f.tolerances, "tolerance", nil, "change that doesn't matter: 5%, or METRIC=5% (rate, count, errors, response, response.p(99), …; repeatable)")
 	fs.BoolVar(&f.anyway, "anyway", false, "take runs also where that means little: invalid ones, of different plans or machines")
 }
 
 func (f *resultFlags) options() (compare.Options, error) {
-	if !slices.Contains(f.forms, f.output) {
-		return compare.Options{}, usage(fmt.Errorf("--output %s: use %s", f.output, strings.Join(f.forms, ", ")))
-	}
-	if _, err := units.ParseLanguage(f.lang); err != nil {
-		return compare.Options{}, usage(fmt.Errorf("--lang: %w", err))
+	if err := f.check(); err != nil {
+		return compare.Options{}, err
 	}
 	if !(f.confidence >= 50 && f.confidence < 100) {
 		return compare.Options{}, usage(fmt.Errorf("--confidence %g: give a percentage from 50 to below 100, such as 95", f.confidence))
@@ -76,23 +64,6 @@ func refusal(err error) error {
 	return usage(err)
 }
 
-// writeTables writes tables as text, md or csv.
-func writeTables(w io.Writer, form, lang string, tables func(units.Language) []cell.Table) error {
-	l, err := units.ParseLanguage(lang)
-	if err != nil {
-		return usage(fmt.Errorf("--lang: %w", err))
-	}
-	o := looks(w)
-	o.Language = l
-	switch form {
-	case "md":
-		return cell.WriteMarkdown(w, l, tables(l)...)
-	case "csv":
-		return cell.WriteCSV(w, tables(l)...)
-	}
-	return cell.WriteText(w, o.Look(), tables(l)...)
-}
-
 func newIntervals(s *streams) *cobra.Command {
 	f := &resultFlags{}
 	cmd := &cobra.Command{
@@ -123,7 +94,7 @@ summary of k6, or the output of go-ycsb or pgbench in a file.`,
 			if f.output == "json" {
 				return summary.JSON(s.out)
 			}
-			return writeTables(s.out, f.output, f.lang, summary.Tables)
+			return f.tables(s.out, summary.Tables)
 		},
 	}
 	f.bind(cmd, "text", "json", "md", "csv")

@@ -32,10 +32,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	if forK6, ok := picostressToK6(rest); ok && s.tool == "picostress" {
 		s.k6("picostress", forK6)
 	}
-	if command := impersonated(s.tool); command != nil {
-		rest = append(command, rest...)
-	}
-	rest, err := javaYCSB(rest)
+	rest, err := javaYCSB(append(impersonated(s.tool), rest...))
 	if err != nil {
 		say(stderr, message(usage(err)))
 		return exitBadPlan
@@ -56,19 +53,9 @@ func (s *streams) properties() bool {
 	return s.tool == "go-ycsb" || len(s.args) > 1 && s.args[1] == "ycsb"
 }
 
-// impersonated returns the words that a name of the program stands for, or nil.
+// impersonated returns the words that a name of the program stands for.
 func impersonated(name string) []string {
-	switch name {
-	case "picostress":
-		return []string{}
-	case "slow_cooker":
-		return []string{"cook"}
-	case "go-ycsb":
-		return []string{"ycsb"}
-	case "k6":
-		return []string{"k6"}
-	}
-	return nil
+	return map[string][]string{"slow_cooker": {"cook"}, "go-ycsb": {"ycsb"}, "k6": {"k6"}}[name]
 }
 
 // message is what to print of an error: its lines, each with the program's name in front.
@@ -106,15 +93,20 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s), newAdvise(s), newSchema(s), newReport(s), newYCSB(s),
-		newSelftest(s), newMerge(s), newExport(s),
-		newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
+		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s), newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
 	)
-	root.AddCommand(newIntervals(s), newCompare(s), newHistory(s))
 	root.InitDefaultHelpCmd()
 	strictHelp(root)
 	root.InitDefaultCompletionCmd()
 	wrapArgs(root)
 	return root
+}
+
+// group is a command that only has others below it.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 // strictHelp makes help about an unknown command the user's error.

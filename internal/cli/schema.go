@@ -20,14 +20,7 @@ import (
 )
 
 func newSchema(s *streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "schema",
-		Short: "Create and fill, or drop, the plan's tables",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newSchemaUp(s), newSchemaDown(s))
-	return cmd
+	return group("schema", "Create and fill, or drop, the plan's tables", newSchemaUp(s), newSchemaDown(s))
 }
 
 func newSchemaUp(s *streams) *cobra.Command {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,20 +32,13 @@ type ycsbFlags struct {
 }
 
 func newYCSB(s *streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "ycsb",
-		Short: "Run YCSB's and go-ycsb's workloads",
-		Long: `Run the workloads of YCSB and go-ycsb with their property files, keys, values and lines of
-result. Called as go-ycsb, brunt takes these commands without the word ycsb.`,
-		Example: "  brunt ycsb load redis --workload b -p recordcount=100000\n  brunt ycsb run redis --workload b --threads 16\n  brunt ycsb run pg -P workloads/workloada -p pg.user=stress --target 2000",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	cmd := group("ycsb", "Run YCSB's and go-ycsb's workloads",
 		newYCSBLoad(s, ycsb.Load, "l", "Insert a workload's records"),
 		newYCSBLoad(s, ycsb.Run, "r", "Run a workload's mix of operations"),
-		newYCSBShell(s), newYCSBDatabases(s), newYCSBWorkloads(s),
-	)
+		newYCSBShell(s), newYCSBDatabases(s), newYCSBWorkloads(s))
+	cmd.Long = `Run the workloads of YCSB and go-ycsb with their property files, keys, values and lines of
+result. Called as go-ycsb, brunt takes these commands without the word ycsb.`
+	cmd.Example = "  brunt ycsb load redis --workload b -p recordcount=100000\n  brunt ycsb run redis --workload b --threads 16\n  brunt ycsb run pg -P workloads/workloada -p pg.user=stress --target 2000"
 	return cmd
 }
 
@@ -159,11 +153,7 @@ func newYCSBDatabases(s *streams) *cobra.Command {
 
 func printProperties(w io.Writer, list []ycsb.Property) {
 	for _, p := range list {
-		standard := p.Default
-		if standard == "" {
-			standard = "-"
-		}
-		fmt.Fprintf(w, "%-40s %-24s %s\n", p.Name, standard, p.About)
+		fmt.Fprintf(w, "%-40s %-24s %s\n", p.Name, cmp.Or(p.Default, "-"), p.About)
 	}
 }
 

@@ -146,8 +146,7 @@ func (y *ycsbRun) result(run *record.Run, dir string) error {
 	}
 	y.explain(run, dir)
 	if y.flags.report {
-		f := outputFlags{output: "text"}
-		return f.print(out, run, dir)
+		return textOutput(false, "").print(out, run, dir)
 	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -186,6 +188,40 @@ func Title(r *Request, several bool) string {
 		return r.Method + " " + Redacted(r.URL)
 	}
 	return r.Method + " " + secret.Text(r.URL.RequestURI())
+}
+
+// ParseHeader reads a header field "Name: value" that a user gave.
+func ParseHeader(text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, ":")
+	if name, value = strings.TrimSpace(name), strings.TrimSpace(value); !ok {
+		return "", "", errors.New("write Name: value")
+	}
+	return name, value, ValidHeader(name, value)
+}
+
+// maxBodyBytes bounds what ReadBody reads.
+const maxBodyBytes = 64 << 20
+
+// ReadBody reads a body as users give it: text, @file, or @- for stdin.
+func ReadBody(text string, stdin io.Reader) ([]byte, error) {
+	path, fromFile := strings.CutPrefix(text, "@")
+	if !fromFile {
+		return []byte(text), nil
+	}
+	in := stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxBodyBytes+1))
+	if err == nil && len(data) > maxBodyBytes {
+		err = fmt.Errorf("more than %d bytes", maxBodyBytes)
+	}
+	return data, err
 }
 
 // ValidHeader reports what is wrong with a header field that a user gave.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 
@@ -75,10 +74,13 @@ func (f *flags) ours() {
 	fs.StringVar(&o.Late, "late", "queue", "requests that are late: `policy` queue or drop")
 	fs.StringVar(&o.Awake, "awake", "auto", "`mode` auto, on or off: keep this machine's cores from sleeping during the load")
 	fs.Uint64Var(&o.Seed, "seed", 1, "`seed` of what is chosen at random")
-	fs.Func("threshold", "rule for the result, such as `\"p(99) < 10ms\"` (repeatable)", func(s string) error {
-		o.Thresholds = append(o.Thresholds, s)
-		return nil
-	})
+	several := func(to *[]string) func(string) error {
+		return func(s string) error {
+			*to = append(*to, s)
+			return nil
+		}
+	}
+	fs.Func("threshold", "rule for the result, such as `\"p(99) < 10ms\"` (repeatable)", several(&o.Thresholds))
 	fs.StringVar(&o.Log, "log", "", "append lines to `file` instead of standard output; SIGHUP opens it anew")
 	fs.StringVar(&o.HDRLog, "hlog", "", "write a HdrHistogram log to `file`")
 	fs.StringVar(&f.secretData, "secret-data", "", "the same as -data, but kept in no record and no output: `text`, @file or @-")
@@ -88,23 +90,13 @@ func (f *flags) ours() {
 	fs.StringVar(&o.Bundle, "bundle", "", "`folder` for this run's bundle, empty or new")
 	fs.BoolVar(&o.Quiet, "quiet", false, "nothing on standard error but what went wrong")
 	fs.StringVar(&o.MetricAddr, "metrics-addr", "", "the same as -metric-addr")
-	fs.Func("export", "send every interval to `destination` influx=URL, prometheus=URL or otlp=URL (repeatable)", func(s string) error {
-		o.Exports = append(o.Exports, s)
-		return nil
-	})
-	fs.Func("watch", "sample `what` into the record and judge leaks: pid:N, tree:N, url:ADDRESS or cgroup:FOLDER (repeatable)", func(s string) error {
-		o.Watched = append(o.Watched, s)
-		return nil
-	})
+	fs.Func("export", "send every interval to `destination` influx=URL, prometheus=URL or otlp=URL (repeatable)", several(&o.Exports))
+	fs.Func("watch", "sample `what` into the record and judge leaks: pid:N, tree:N, url:ADDRESS or cgroup:FOLDER (repeatable)", several(&o.Watched))
 }
 
 func (o *Options) addHeader(s string) error {
-	name, value, ok := strings.Cut(s, ":")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if !ok {
-		return errors.New("write Name: value")
-	}
-	if err := endpoints.ValidHeader(name, value); err != nil {
+	name, value, err := endpoints.ParseHeader(s)
+	if err != nil {
 		return err
 	}
 	for i := range o.Headers {
@@ -166,8 +158,10 @@ func Parse(args []string, stdin io.Reader, summary string) (*Options, error) {
 	if o.URLs, err = readURLs(o.Target, stdin); err != nil {
 		return nil, err
 	}
-	o.Body, err = readData(f.data, stdin)
-	return o, err
+	if o.Body, err = endpoints.ReadBody(f.data, stdin); err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	return o, nil
 }
 
 // Has reports whether there is a flag of that name.
@@ -275,32 +269,4 @@ func (f *flags) checkSummary(byDefault string) error {
 		return nil
 	}
 	return fmt.Errorf("summary %s: use 1.0, 1.2, report or none", o.Summary)
-}
-
-// maxDataBytes bounds what -data reads.
-const maxDataBytes = 64 << 20
-
-// readData reads the body: text, @file or @-.
-func readData(text string, stdin io.Reader) ([]byte, error) {
-	path, fromFile := strings.CutPrefix(text, "@")
-	if !fromFile {
-		return []byte(text), nil
-	}
-	in := stdin
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("data: %w", err)
-		}
-		defer file.Close()
-		in = file
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxDataBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	if len(data) > maxDataBytes {
-		return nil, fmt.Errorf("data: more than %d bytes", maxDataBytes)
-	}
-	return data, nil
 }
