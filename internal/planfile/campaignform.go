@@ -132,7 +132,7 @@ func plainOf(r *reader, name string, n *yaml.Node) string {
 type stepForm struct {
 	custom[Step]
 	all   *mapping
-	kinds map[string]*mapping
+	kinds kinds
 }
 
 func newStepForm() *stepForm {
@@ -143,7 +143,7 @@ func newStepForm() *stepForm {
 	at := field{"at", "N", loadForm(), "N, what the profile's rates are multiplied by, or maximum: what the last search found", false}
 	warm := field{"warm_up", "WarmUp", span{above: true}, "before, at the same rate", false}
 	long := func(key, usual string) field { return field{key, "Duration", span{above: true}, usual, false} }
-	kinds := map[string][]field{
+	bodies := map[string][]field{
 		StepPrepare: {{"schema", "Schema", flag{}, "create and fill the plan's tables; false", false}, commands("commands", ""), sql},
 		StepSearch: {
 			{"start", "Start", positive(), "first N; 1", false}, {"min", "Min", positive(), "lowest N; 0.1", false}, {"max", "Max", positive(), "highest N; 1000", false},
@@ -162,20 +162,14 @@ func newStepForm() *stepForm {
 		},
 		StepDocument: {{"lang", "Languages", languagesForm(), "en, ru, or both", false}},
 	}
-	f := &stepForm{kinds: map[string]*mapping{}}
-	fields := []field{
+	f := &stepForm{kinds: kinds{what: "a step", nothing: "nothing to do", names: StepKinds(), bodies: map[string]*mapping{}}}
+	for k, fields := range bodies {
+		f.kinds.bodies[k] = newMapping("", k, fields...)
+	}
+	f.all = newMapping("step", "a step", append([]field{
 		{"name", "Name", words{name: true}, "in the document; made from the kind", false}, {"plan", "Plan", words{name: true}, "from this file's folder", false},
 		commands("before", "commands before it"), commands("after", "commands after it"),
-	}
-	for _, k := range StepKinds() {
-		if k == StepRepeat {
-			fields = append(fields, field{k, "Repeat", list{of: choice(StepKinds()), flow: true}, "kinds of steps before it, done again for the comparison", false})
-			continue
-		}
-		f.kinds[k] = newMapping("", k, kinds[k]...)
-		fields = append(fields, field{k, "", f.kinds[k], "", false})
-	}
-	f.all = newMapping("step", "a step", fields...)
+	}, f.kinds.fields(field{StepRepeat, "Repeat", list{of: choice(StepKinds()), flow: true}, "kinds of steps before it, done again for the comparison", false})...)...)
 	f.all.rules = []any{exactly(StepKinds())}
 	f.custom = custom[Step]{in: f.step, as: f.all.schema}
 	return f
@@ -187,26 +181,14 @@ func (f *stepForm) step(r *reader, _ string, n *yaml.Node, to *Step) {
 	if o == nil {
 		return
 	}
-	for _, k := range StepKinds() {
-		if !o.has(k) {
-			continue
-		}
-		if to.Kind != "" {
-			r.problemAt(o.get(k), "make it a step of its own", "a step is both %s and %s", to.Kind, k)
-			continue
-		}
-		to.Kind = k
-	}
-	if to.Kind == "" {
-		r.problemAt(o.node, "add one of "+strings.Join(StepKinds(), ", "), "a step says nothing to do")
-	}
+	to.Kind, _ = f.kinds.of(r, o)
 	for i := range f.all.fields {
 		one := &f.all.fields[i]
 		value := o.get(one.key)
 		if value == nil {
 			continue
 		}
-		if kind := f.kinds[one.key]; kind != nil {
+		if kind := f.kinds.bodies[one.key]; kind != nil {
 			if !empty(value) {
 				if body := r.object(value, one.key, kind.keys); body != nil {
 					kind.fill(r, body, valueOf(to))

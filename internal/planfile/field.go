@@ -161,6 +161,43 @@ func (m *mapping) body(d *definitions) schema {
 	return out
 }
 
+// kinds are the keys of an item of which one says what the item is, each with a body of its own.
+type kinds struct {
+	what, nothing string // "a phase", "no load"
+	names         []string
+	bodies        map[string]*mapping
+}
+
+// fields are the keys' fields; bare is the one without a body.
+func (k *kinds) fields(bare field) (all []field) {
+	for _, name := range k.names {
+		if name == bare.key {
+			all = append(all, bare)
+		} else {
+			all = append(all, field{key: name, form: k.bodies[name]})
+		}
+	}
+	return all
+}
+
+// of is the kind that an item says, "" if none. sound says that it says one, once.
+func (k *kinds) of(r *reader, o *object) (kind string, sound bool) {
+	for _, name := range k.names {
+		switch {
+		case !o.has(name):
+		case kind != "":
+			r.problemAt(o.get(name), "make it "+k.what+" of its own", "%s is both %s and %s", k.what, kind, name)
+			return kind, false
+		default:
+			kind = name
+		}
+	}
+	if kind == "" {
+		r.problemAt(o.node, "add one of "+strings.Join(k.names, ", "), "%s says %s", k.what, k.nothing)
+	}
+	return kind, kind != ""
+}
+
 // list is the form of a slice.
 type list struct {
 	of    form

@@ -3,7 +3,6 @@ package planfile
 import (
 	"math"
 	"reflect"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -22,12 +21,10 @@ type shape struct {
 	Sessions   int
 }
 
-func phaseKinds() []string { return []string{"constant", "ramp", "step", "spike", "closed", "pause"} }
-
 // phaseForm is the form of a phase, of which shorthands may be several.
 type phaseForm struct {
 	all   *mapping
-	kinds map[string]*mapping
+	kinds kinds
 }
 
 func newPhaseForm() *phaseForm {
@@ -37,25 +34,17 @@ func newPhaseForm() *phaseForm {
 	long := func(key, at string, must bool) field { return field{key, at, span{always: must}, "", must} }
 	arrivals := field{"arrivals", "Arrivals", choice{"uniform", "poisson"}, "uniform or poisson; uniform", false}
 	operations := field{"operations", "Operations", unsigned{above: true}, "stop after so many", false}
-	kinds := map[string][]field{
-		"constant": {rate("rate", "To", false), long("duration", "Duration", true), arrivals, operations},
-		"ramp":     {rate("from", "From", false), rate("to", "To", true), long("duration", "Duration", true), arrivals, operations},
-		"step":     {rate("from", "From", true), rate("to", "To", true), {"steps", "Steps", whole{1, plan.MaxSteps}, "how many", true}, long("every", "Duration", true), arrivals},
-		"spike":    {rate("base", "From", false), rate("peak", "To", true), long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals},
-		"closed":   {{"sessions", "Sessions", whole{1, plan.MaxSessions}, "sessions at work; all", false}, {"duration", "Duration", span{above: true}, "", false}, operations},
-	}
-	f := &phaseForm{kinds: map[string]*mapping{}}
-	fields := []field{{"name", "", words{name: true}, "name in reports; made from the kind unless given", false}}
-	for _, k := range phaseKinds() {
-		if k == "pause" {
-			fields = append(fields, field{k, "", span{}, "nothing is sent", false})
-			continue
-		}
-		f.kinds[k] = newMapping("", k, kinds[k]...)
-		fields = append(fields, field{k, "", f.kinds[k], "", false})
-	}
+	f := &phaseForm{kinds: kinds{what: "a phase", nothing: "no load", names: []string{"constant", "ramp", "step", "spike", "closed", "pause"}, bodies: map[string]*mapping{
+		"constant": newMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals, operations),
+		"ramp":     newMapping("", "ramp", rate("from", "From", false), rate("to", "To", true), long("duration", "Duration", true), arrivals, operations),
+		"step":     newMapping("", "step", rate("from", "From", true), rate("to", "To", true), field{"steps", "Steps", whole{1, plan.MaxSteps}, "how many", true}, long("every", "Duration", true), arrivals),
+		"spike":    newMapping("", "spike", rate("base", "From", false), rate("peak", "To", true), long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals),
+		"closed":   newMapping("", "closed", field{"sessions", "Sessions", whole{1, plan.MaxSessions}, "sessions at work; all", false}, field{"duration", "Duration", span{above: true}, "", false}, operations),
+	}}}
+	fields := append([]field{{"name", "", words{name: true}, "name in reports; made from the kind unless given", false}},
+		f.kinds.fields(field{"pause", "", span{}, "nothing is sent", false})...)
 	f.all = newMapping("phase", "a phase", append(fields, field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
-	f.all.rules = []any{exactly(phaseKinds())}
+	f.all.rules = []any{exactly(f.kinds.names)}
 	return f
 }
 
@@ -147,19 +136,8 @@ func (f *phaseForm) phases(r *reader, n *yaml.Node, rate float64) []plan.Phase {
 	if o == nil {
 		return nil
 	}
-	kind := ""
-	for _, k := range phaseKinds() {
-		if !o.has(k) {
-			continue
-		}
-		if kind != "" {
-			r.problemAt(o.get(k), "make it a phase of its own", "a phase is both %s and %s", kind, k)
-			return nil
-		}
-		kind = k
-	}
-	if kind == "" {
-		r.problemAt(o.node, "add one of "+strings.Join(phaseKinds(), ", "), "a phase says no load")
+	kind, sound := f.kinds.of(r, o)
+	if !sound {
 		return nil
 	}
 	name, warm := "", false
@@ -181,12 +159,13 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 	if kind == "pause" {
 		return []plan.Phase{{Name: name, Kind: plan.Pause, Duration: r.durationOf(n, "pause")}}
 	}
-	k := r.object(n, kind, f.kinds[kind].keys)
+	body := f.kinds.bodies[kind]
+	k := r.object(n, kind, body.keys)
 	if k == nil {
 		return nil
 	}
 	s := shape{To: rate}
-	f.kinds[kind].fill(r, k, valueOf(&s))
+	body.fill(r, k, valueOf(&s))
 	group := name
 	if group == "" {
 		group = kind
@@ -233,7 +212,7 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	}
 	if ph.Kind == plan.Pause {
 		add(kind, duration(ph.Duration))
-	} else if body := f.kinds[kind].write(valueOf(&s)); body != nil {
+	} else if body := f.kinds.bodies[kind].write(valueOf(&s)); body != nil {
 		add(kind, body)
 	} else {
 		add(kind, pairs())
