@@ -225,9 +225,10 @@ func TestHealthLineHoldsAllOfHealth(t *testing.T) {
 		}
 	}
 	h.ObservedNs, h.LoopBusyMax, h.LoopFullNs, h.ProcessCPUMax = 0, 0, 0, 0 // derived anew
-	line := healthLineOf(&h)
-	if got := line.measured(); got != h {
-		t.Errorf("%+v came back as %+v", h, got)
+	text, err := json.Marshal(intervalLine{Health: h})
+	var back intervalLine
+	if err != nil || json.Unmarshal(text, &back) != nil || back.Health != h {
+		t.Errorf("%+v came back as %+v, %v", h, back.Health, err)
 	}
 }
 

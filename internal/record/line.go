@@ -33,7 +33,7 @@ type intervalLine struct {
 	Still      []standstillLine `json:"standstills,omitempty"`
 	Operations []operationLine  `json:"operations"`
 	Addresses  []addressLine    `json:"addresses"`
-	Health     healthLine       `json:"health"`
+	Health     measure.Health   `json:"health"`
 }
 
 type operationLine struct {
@@ -62,46 +62,6 @@ type histogramLine struct {
 	HDR    []byte  `json:"hdr"` // HdrHistogram V2, compressed; base64 in JSON
 }
 
-type healthLine struct {
-	LoopBusy          float64 `json:"loop_busy"`
-	ProcessCPU        float64 `json:"process_cpu"`
-	CgroupThrottledNs int64   `json:"cgroup_throttled_ns,omitempty"`
-	RunQueueNs        int64   `json:"run_queue_ns,omitempty"`
-	GCPauseNsMax      int64   `json:"gc_pause_ns_max,omitempty"`
-	GCCycles          uint32  `json:"gc_cycles,omitempty"`
-	SendStalls        uint64  `json:"send_stalls,omitempty"`
-	RSSBytes          uint64  `json:"rss_bytes,omitempty"`
-	PausedNs          int64   `json:"paused_ns,omitempty"`
-	HeldNs            int64   `json:"held_ns,omitempty"`
-	WakeWaitNs        int64   `json:"wake_wait_ns,omitempty"`
-	GCCPUNs           int64   `json:"gc_cpu_ns,omitempty"`
-	LoopRunQueueNs    int64   `json:"loop_run_queue_ns,omitempty"`
-	StealNs           int64   `json:"steal_ns,omitempty"`
-	OthersNs          int64   `json:"others_ns,omitempty"`
-	Voluntary         uint64  `json:"voluntary_switches,omitempty"`
-	Involuntary       uint64  `json:"involuntary_switches,omitempty"`
-}
-
-func healthLineOf(h *measure.Health) healthLine {
-	return healthLine{
-		LoopBusy: h.LoopBusy, ProcessCPU: h.ProcessCPU, CgroupThrottledNs: h.CgroupThrottledNs,
-		RunQueueNs: h.RunQueueNs, GCPauseNsMax: h.GCPauseNsMax, GCCycles: h.GCCycles,
-		SendStalls: h.SendStalls, RSSBytes: h.RSSBytes, PausedNs: h.PausedNs, HeldNs: h.HeldNs, WakeWaitNs: h.WakeWaitNs, GCCPUNs: h.GCCPUNs,
-		LoopRunQueueNs: h.LoopRunQueueNs, StealNs: h.StealNs, OthersNs: h.OthersNs,
-		Voluntary: h.VoluntarySwitches, Involuntary: h.InvoluntarySwitches,
-	}
-}
-
-func (l *healthLine) measured() measure.Health {
-	return measure.Health{
-		LoopBusy: l.LoopBusy, ProcessCPU: l.ProcessCPU, CgroupThrottledNs: l.CgroupThrottledNs,
-		RunQueueNs: l.RunQueueNs, GCPauseNsMax: l.GCPauseNsMax, GCCycles: l.GCCycles,
-		SendStalls: l.SendStalls, RSSBytes: l.RSSBytes, PausedNs: l.PausedNs, HeldNs: l.HeldNs, WakeWaitNs: l.WakeWaitNs, GCCPUNs: l.GCCPUNs,
-		LoopRunQueueNs: l.LoopRunQueueNs, StealNs: l.StealNs, OthersNs: l.OthersNs,
-		VoluntarySwitches: l.Voluntary, InvoluntarySwitches: l.Involuntary,
-	}
-}
-
 // lineEncoder writes intervals as lines. It keeps its buffers between them, which are large enough
 // that making them anew each time would keep the garbage collector busy.
 type lineEncoder struct {
@@ -119,7 +79,7 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase, Kind: iv.Kind,
 		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
 		Offered: iv.Offered, Overdue: iv.Overdue, OwnLag: e.histogram(iv.OwnLag), Turnaround: e.histogram(iv.Turnaround),
-		Events: eventsOf(iv.Events), Still: standstillLines(iv.Standstills), Health: healthLineOf(&iv.Health),
+		Events: eventsOf(iv.Events), Still: standstillLines(iv.Standstills), Health: iv.Health,
 		Operations: e.operations[:0], Addresses: e.addresses[:0],
 	}
 	if line.Operations == nil {
@@ -191,7 +151,7 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 		Index: line.Index, UnixNs: line.UnixNs, Phase: line.Phase, Kind: line.kind(run), WarmUp: line.WarmUp, Drain: line.Drain,
 		Account: measure.Account{
 			StartNs: line.StartNs, EndNs: line.EndNs, Intervals: max(line.Slices, 1), Sessions: line.Sessions,
-			Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Overdue: line.Overdue, Health: line.Health.measured(),
+			Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Overdue: line.Overdue, Health: line.Health,
 			Operations: make([]measure.OperationAccount, len(run.Operations)), Addresses: make([]measure.AddressAccount, len(run.Targets)),
 		},
 	}
