@@ -31,11 +31,11 @@ type Job struct {
 
 // Compile makes a job of settings. resumed is how many records an earlier load has inserted.
 func Compile(s *Settings, resumed int64) (*Job, error) {
-	target, err := s.Database.Target(s.Set)
+	target, err := s.Database.target(s.Set)
 	if err != nil {
 		return nil, err
 	}
-	store, err := s.Database.Store(s)
+	store, err := s.Database.store(s)
 	if err != nil {
 		return nil, err
 	}

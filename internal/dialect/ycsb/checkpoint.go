@@ -40,7 +40,7 @@ func harmless(r rune) rune {
 
 // fingerprint differs when the records, or where they go, do.
 func (s *Settings) fingerprint() (string, error) {
-	t, err := s.Database.Target(s.Set)
+	t, err := s.Database.target(s.Set)
 	if err != nil {
 		return "", err
 	}

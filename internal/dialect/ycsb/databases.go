@@ -22,11 +22,28 @@ type Database struct {
 	// codec whose servers answer in order.
 	LoadPipeline int
 	// Target says where the database is.
-	Target func(set *properties.Set) (plan.Target, error)
-	// Store says how operations are asked.
-	Store func(s *Settings) (Store, error)
+	Target func(set *properties.Reader) plan.Target
+	// Store says how operations are asked; nil: by the verbs of key-value stores.
+	Store func(s *Settings, set *properties.Reader) Store
 	// Notes are lines that go-ycsb prints before the properties; may be nil.
 	Notes func(s *Settings) []string
+}
+
+// target is where the database is by the properties.
+func (d *Database) target(set *properties.Set) (plan.Target, error) {
+	r := &properties.Reader{Set: set}
+	t := d.Target(r)
+	return t, r.Err()
+}
+
+// store is how operations are asked of the database.
+func (d *Database) store(s *Settings) (Store, error) {
+	if d.Store == nil {
+		return &kvStore{s: s}, nil
+	}
+	r := &properties.Reader{Set: s.Set}
+	store := d.Store(s, r)
+	return store, r.Err()
 }
 
 // Slot is what a parameter of a request stands for.
@@ -118,8 +135,17 @@ func list(text string) []string {
 	return out
 }
 
+// withoutScheme are the host:port of a list of addresses, and whether one of them asks for TLS.
+func withoutScheme(text string) (addresses []string, secure bool) {
+	for _, a := range list(text) {
+		rest, https := strings.CutPrefix(a, "https://")
+		addresses, secure = append(addresses, strings.TrimSuffix(strings.TrimPrefix(rest, "http://"), "/")), secure || https
+	}
+	return addresses, secure
+}
+
 // options copies properties into a target's options under other names, where they are set.
-func options(set *properties.Set, names map[string]string) map[string]string {
+func options(set *properties.Reader, names map[string]string) map[string]string {
 	out := map[string]string{}
 	for property, option := range names {
 		if v, ok := set.Get(property); ok {

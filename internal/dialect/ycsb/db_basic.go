@@ -14,21 +14,19 @@ func basicDatabase() *Database {
 			{"basicdb.simulatedelay", "0", "milliseconds that an operation takes"},
 			{"basicdb.randomizedelay", "true", "up to so many milliseconds"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
+		Target: func(set *properties.Reader) plan.Target {
 			t := plan.Target{Protocol: "noop", Addresses: []string{"none"}}
-			ms, err := set.Int("basicdb.simulatedelay", 0, 0, 3_600_000)
-			if err != nil || ms == 0 {
-				return t, err
+			ms, option := set.Int("basicdb.simulatedelay", 0, 0, 3_600_000), "delay"
+			if ms == 0 {
+				return t
 			}
-			option := "delay"
-			random, err := set.Bool("basicdb.randomizedelay", true)
-			if random {
+			if set.Bool("basicdb.randomizedelay", true) {
 				option = "delay_up_to"
 			}
 			t.Options = map[string]string{option: (time.Duration(ms) * time.Millisecond).String()}
-			return t, err
+			return t
 		},
-		Store: func(s *Settings) (Store, error) { return &basicStore{kvStore{s: s}}, nil },
+		Store: func(s *Settings, _ *properties.Reader) Store { return &basicStore{kvStore{s: s}} },
 	}
 }
 

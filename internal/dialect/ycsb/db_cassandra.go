@@ -17,16 +17,13 @@ func cassandraDatabase() *Database {
 			{"cassandra.consistency", "quorum", "consistency of reads and writes: any, one, two, three, quorum, all, local_quorum, each_quorum or local_one"},
 			{"cassandra.replication", "1", "replication factor of a keyspace that is made"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
+		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol: "cassandra", Addresses: list(set.Text("cassandra.cluster", "127.0.0.1:9042")),
 				Database: set.Text("cassandra.keyspace", "test"),
 				User:     set.Text("cassandra.username", ""), Password: set.Text("cassandra.password", ""),
 				Options: options(set, map[string]string{"cassandra.consistency": "consistency", "cassandra.replication": "replication_factor"}),
-			}, nil
-		},
-		Store: func(s *Settings) (Store, error) {
-			return &kvStore{s: s}, nil
+			}
 		},
 	}
 }

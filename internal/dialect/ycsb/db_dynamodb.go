@@ -1,8 +1,8 @@
 package ycsb
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
@@ -24,23 +24,17 @@ func dynamoDatabase() *Database {
 			{"dynamodb.access-key", "", "access key"},
 			{"dynamodb.secret-key", "", "secret key"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
-			endpoint := set.Text("dynamodb.endpoint", "")
-			if endpoint == "" {
-				endpoint = fmt.Sprintf("https://dynamodb.%s.amazonaws.com:443", set.Text("dynamodb.region", "us-east-1"))
-			}
-			address, secure := strings.CutPrefix(endpoint, "https://")
-			t := plan.Target{
-				Protocol: "dynamodb", Addresses: list(strings.TrimSuffix(strings.TrimPrefix(address, "http://"), "/")),
+		Target: func(set *properties.Reader) plan.Target {
+			amazon := fmt.Sprintf("https://dynamodb.%s.amazonaws.com:443", set.Text("dynamodb.region", "us-east-1"))
+			addresses, secure := withoutScheme(cmp.Or(set.Text("dynamodb.endpoint", ""), amazon))
+			return plan.Target{
+				Protocol: "dynamodb", Addresses: addresses, TLS: plan.TLS{Enabled: secure},
 				User: set.Text("dynamodb.access-key", ""), Password: set.Text("dynamodb.secret-key", ""),
 				Options: options(set, map[string]string{
 					"dynamodb.region": "region", "dynamodb.primarykey": "key", "dynamodb.consistent.reads": "consistent_reads",
 					"dynamodb.rc.units": "rc_units", "dynamodb.wc.units": "wc_units",
 				}),
 			}
-			t.TLS.Enabled = secure
-			return t, nil
 		},
-		Store: func(s *Settings) (Store, error) { return &kvStore{s: s}, nil },
 	}
 }

@@ -51,11 +51,8 @@ func embeddedDatabase(e embedded) *Database {
 	}
 	return &Database{
 		Names: e.names, About: e.about, Protocol: e.protocol, Properties: list, Batches: true,
-		Target: func(set *properties.Set) (plan.Target, error) {
-			return plan.Target{
-				Protocol: e.protocol, Addresses: []string{set.Text(e.prefix+e.path, e.standard)}, Options: options(set, names),
-			}, nil
+		Target: func(set *properties.Reader) plan.Target {
+			return plan.Target{Protocol: e.protocol, Addresses: []string{set.Text(e.prefix+e.path, e.standard)}, Options: options(set, names)}
 		},
-		Store: func(s *Settings) (Store, error) { return &kvStore{s: s}, nil },
 	}
 }

@@ -1,8 +1,6 @@
 package ycsb
 
 import (
-	"strings"
-
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
 )
@@ -20,21 +18,14 @@ func etcdDatabase() *Database {
 			{"etcd.user", "", "user"},
 			{"etcd.password", "", "password"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
+		Target: func(set *properties.Reader) plan.Target {
 			t := plan.Target{Protocol: "etcd", User: set.Text("etcd.user", ""), Password: set.Text("etcd.password", "")}
-			for _, a := range list(set.Text("etcd.endpoints", "localhost:2379")) {
-				if rest, ok := strings.CutPrefix(a, "https://"); ok {
-					a, t.TLS.Enabled = rest, true
-				}
-				t.Addresses = append(t.Addresses, strings.TrimPrefix(a, "http://"))
-			}
+			t.Addresses, t.TLS.Enabled = withoutScheme(set.Text("etcd.endpoints", "localhost:2379"))
 			t.TLS.CAFile, t.TLS.CertFile, t.TLS.KeyFile = set.Text("etcd.cacert_file", ""), set.Text("etcd.cert_file", ""), set.Text("etcd.key_file", "")
-			stale, err := set.Bool("etcd.serializable_reads", false)
-			if stale {
+			if set.Bool("etcd.serializable_reads", false) {
 				t.Options = map[string]string{"serializable_reads": "true"}
 			}
-			return t, err
+			return t
 		},
-		Store: func(s *Settings) (Store, error) { return &kvStore{s: s}, nil },
 	}
 }

@@ -18,20 +18,12 @@ func httpDatabase() *Database {
 			{"http.prefix", "", "what paths begin with"},
 			{"http.tls_insecure_skip_verify", "false", "TLS without verifying the certificate"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
-			t := plan.Target{Protocol: "http"}
-			for _, a := range list(set.Text("http.addr", "127.0.0.1:80")) {
-				if rest, ok := strings.CutPrefix(a, "https://"); ok {
-					a, t.TLS.Enabled = rest, true
-				}
-				t.Addresses = append(t.Addresses, strings.TrimSuffix(strings.TrimPrefix(a, "http://"), "/"))
-			}
-			var err error
-			t.TLS.InsecureSkipVerify, err = set.Bool("http.tls_insecure_skip_verify", false)
-			return t, err
+		Target: func(set *properties.Reader) plan.Target {
+			addresses, secure := withoutScheme(set.Text("http.addr", "127.0.0.1:80"))
+			return plan.Target{Protocol: "http", Addresses: addresses, TLS: plan.TLS{Enabled: secure, InsecureSkipVerify: set.Bool("http.tls_insecure_skip_verify", false)}}
 		},
-		Store: func(s *Settings) (Store, error) {
-			return &httpStore{s: s, prefix: strings.TrimSuffix(s.Set.Text("http.prefix", ""), "/")}, nil
+		Store: func(s *Settings, set *properties.Reader) Store {
+			return &httpStore{s: s, prefix: strings.TrimSuffix(set.Text("http.prefix", ""), "/")}
 		},
 	}
 }

@@ -23,16 +23,16 @@ func mongoDatabase() *Database {
 			{"mongodb.tls_ca_file", "", "authority's certificate (PEM)"},
 		},
 		Target: mongoTarget,
-		Store:  func(s *Settings) (Store, error) { return &kvStore{s: s}, nil },
 	}
 }
 
 // mongoTarget takes a connection string apart.
-func mongoTarget(set *properties.Set) (plan.Target, error) {
+func mongoTarget(set *properties.Reader) plan.Target {
 	text := set.Text("mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1")
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "mongodb" || u.Host == "" {
-		return plan.Target{}, fmt.Errorf("%s: property mongodb.url: give mongodb://host:port/database", set.Where("mongodb.url"))
+		set.Keep(fmt.Errorf("%s: property mongodb.url: give mongodb://host:port/database", set.Where("mongodb.url")))
+		return plan.Target{}
 	}
 	t := plan.Target{
 		Protocol: "mongodb", Addresses: list(u.Host), Database: strings.TrimPrefix(u.Path, "/"),
@@ -45,7 +45,7 @@ func mongoTarget(set *properties.Set) (plan.Target, error) {
 		}
 	}
 	// Records beyond a checkpoint may be there already.
-	if resume, _ := set.Bool("resume", false); resume {
+	if set.Bool("resume", false) {
 		t.Options["upsert"] = "true"
 	}
 	if t.Database == "" {
@@ -59,7 +59,7 @@ func mongoTarget(set *properties.Set) (plan.Target, error) {
 		t.Options["w"] = w
 	}
 	t.TLS.CAFile = set.Text("mongodb.tls_ca_file", "")
-	t.TLS.InsecureSkipVerify, err = set.Bool("mongodb.tls_skip_verify", false)
+	t.TLS.InsecureSkipVerify = set.Bool("mongodb.tls_skip_verify", false)
 	t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.InsecureSkipVerify || u.Query().Get("tls") == "true"
-	return t, err
+	return t
 }

@@ -23,8 +23,8 @@ func mysqlDatabase() *Database {
 			{"tidb.cluster_index", "true", "accepted"},
 			{"tidb.instances", "", "addresses host:port, taken in turn"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
-			port, err := set.Int("mysql.port", 3306, 1, 65535)
+		Target: func(set *properties.Reader) plan.Target {
+			port := set.Int("mysql.port", 3306, 1, 65535)
 			t := plan.Target{
 				Protocol: "mysql", User: set.Text("mysql.user", "root"), Password: set.Text("mysql.password", ""),
 				Database: set.Text("mysql.db", "test"), Addresses: list(set.Text("tidb.instances", "")),
@@ -34,10 +34,7 @@ func mysqlDatabase() *Database {
 					t.Addresses = append(t.Addresses, net.JoinHostPort(host, fmt.Sprint(port)))
 				}
 			}
-			return t, err
-		},
-		Store: func(s *Settings) (Store, error) {
-			return &kvStore{s: s}, nil
+			return t
 		},
 	}
 }

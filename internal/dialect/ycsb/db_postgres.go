@@ -22,11 +22,8 @@ func postgresDatabase() *Database {
 			{"pg.db", "test", "database"},
 			{"pg.sslmode", "disable", "disable, require, verify-ca or verify-full"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
-			port, err := set.Int("pg.port", 5432, 1, 65535)
-			if err != nil {
-				return plan.Target{}, err
-			}
+		Target: func(set *properties.Reader) plan.Target {
+			port := set.Int("pg.port", 5432, 1, 65535)
 			t := plan.Target{
 				Protocol: "pg", User: set.Text("pg.user", "root"), Password: set.Text("pg.password", ""),
 				Database: set.Text("pg.db", "test"),
@@ -37,13 +34,13 @@ func postgresDatabase() *Database {
 				}
 				t.Addresses = append(t.Addresses, host)
 			}
-			mode, err := set.Choice("pg.sslmode", "disable", "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+			mode := set.Choice("pg.sslmode", "disable", "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 			t.TLS.Enabled = mode == "require" || mode == "verify-ca" || mode == "verify-full"
 			t.TLS.InsecureSkipVerify = mode == "require"
-			return t, err
+			return t
 		},
-		Store: func(s *Settings) (Store, error) {
-			return &sqlStore{s: s, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING", text: "VARCHAR(%d)"}, nil
+		Store: func(s *Settings, _ *properties.Reader) Store {
+			return &sqlStore{s: s, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING", text: "VARCHAR(%d)"}
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package ycsb
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,8 +14,8 @@ func redisDatabase() *Database {
 	return &Database{
 		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis", LoadPipeline: 8,
 		Properties: redisProperties(),
-		Target: func(set *properties.Set) (plan.Target, error) {
-			mode, err := set.Choice("redis.mode", "single", "single", "cluster")
+		Target: func(set *properties.Reader) plan.Target {
+			mode := set.Choice("redis.mode", "single", "single", "cluster")
 			t := plan.Target{
 				Protocol: "redis", Addresses: list(set.Text("redis.addr", "localhost:6379")),
 				User: set.Text("redis.username", ""), Password: set.Text("redis.password", ""), Database: set.Text("redis.db", ""),
@@ -22,40 +23,31 @@ func redisDatabase() *Database {
 					CAFile: set.Text("redis.tls_ca", ""), CertFile: set.Text("redis.tls_cert", ""), KeyFile: set.Text("redis.tls_key", ""),
 				},
 			}
-			network, e := set.Choice("redis.network", "tcp", "tcp", "unix")
+			network := set.Choice("redis.network", "tcp", "tcp", "unix")
 			for _, a := range t.Addresses {
 				if network == "unix" && !strings.HasPrefix(a, "/") {
-					e = fmt.Errorf("redis.network=unix: redis.addr=%s isn't the path of a socket, which begins with a slash", a)
+					set.Keep(fmt.Errorf("redis.network=unix: redis.addr=%s isn't the path of a socket, which begins with a slash", a))
 				}
-			}
-			if err == nil {
-				err = e
 			}
 			if mode == "cluster" {
 				t.Options = map[string]string{"mode": "cluster"}
 				if n, ok := set.Get("redis.max_redirects"); ok && n != "0" {
 					t.Options["max_redirects"] = n
 				}
-				if only, e := set.Bool("redis.read_only", false); e != nil {
-					err = e
-				} else if only {
+				if set.Bool("redis.read_only", false) {
 					t.Options["read_only"] = "on"
 				}
 			}
-			skip, e := set.Bool("redis.tls_insecure_skip_verify", false)
-			if e != nil {
-				err = e
-			}
-			t.TLS.InsecureSkipVerify = skip
-			t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.CertFile != "" || skip
-			return t, err
+			t.TLS.InsecureSkipVerify = set.Bool("redis.tls_insecure_skip_verify", false)
+			t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.CertFile != "" || t.TLS.InsecureSkipVerify
+			return t
 		},
-		Store: func(s *Settings) (Store, error) {
-			kind, err := s.Set.Choice("redis.datatype", "hash", "hash", "string", "json")
-			if err == nil && kind == "json" && s.Integrity {
-				err = fmt.Errorf("dataintegrity=true: redis.datatype=json can't be checked; use hash or string")
+		Store: func(s *Settings, set *properties.Reader) Store {
+			kind := set.Choice("redis.datatype", "hash", "hash", "string", "json")
+			if kind == "json" && s.Integrity {
+				set.Keep(errors.New("dataintegrity=true: redis.datatype=json can't be checked; use hash or string"))
 			}
-			return &redisStore{s: s, kind: kind}, err
+			return &redisStore{s: s, kind: kind}
 		},
 		Notes: func(s *Settings) []string {
 			var out []string

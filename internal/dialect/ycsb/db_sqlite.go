@@ -21,15 +21,15 @@ func sqliteDatabase() *Database {
 			{"sqlite.optimistic", "false", "accepted: a locked database is waited for"},
 			{"sqlite.optimistic_backoff_ms", "5", "accepted"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
+		Target: func(set *properties.Reader) plan.Target {
 			return plan.Target{
 				Protocol:  "sqlite",
 				Addresses: []string{set.Text("sqlite.db", filepath.Join(os.TempDir(), "ycsb.db"))},
 				Options:   options(set, map[string]string{"sqlite.journalmode": "journal_mode"}),
-			}, nil
+			}
 		},
-		Store: func(s *Settings) (Store, error) {
-			return &sqlStore{s: s, insert: "INSERT OR IGNORE", text: "VARCHAR(%d)"}, nil
+		Store: func(s *Settings, _ *properties.Reader) Store {
+			return &sqlStore{s: s, insert: "INSERT OR IGNORE", text: "VARCHAR(%d)"}
 		},
 	}
 }

@@ -18,16 +18,14 @@ func tarantoolDatabase() *Database {
 			{"tarantool.password", "", "password"},
 			{"tarantool.engine", "memtx", "memtx or vinyl"},
 		},
-		Target: func(set *properties.Set) (plan.Target, error) {
-			t := plan.Target{
+		Target: func(set *properties.Reader) plan.Target {
+			return plan.Target{
 				Protocol: "iproto", Addresses: list(set.Text("tarantool.addr", "127.0.0.1:3301")),
 				User: set.Text("tarantool.user", ""), Password: set.Text("tarantool.password", ""),
 			}
-			return t, nil
 		},
-		Store: func(s *Settings) (Store, error) {
-			engine, err := s.Set.Choice("tarantool.engine", "memtx", "memtx", "vinyl")
-			return &tarantoolStore{kvStore{s: s}, engine}, err
+		Store: func(s *Settings, set *properties.Reader) Store {
+			return &tarantoolStore{kvStore{s: s}, set.Choice("tarantool.engine", "memtx", "memtx", "vinyl")}
 		},
 	}
 }

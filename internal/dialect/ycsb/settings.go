@@ -73,44 +73,8 @@ type OutputSettings struct {
 	Exporter         string // "", text or json
 }
 
-// reader collects the first error of many properties.
-type reader struct {
-	set *properties.Set
-	err error
-}
-
-func (r *reader) integer(key string, standard, lo, hi int64) int64 {
-	n, err := r.set.Int(key, standard, lo, hi)
-	r.keep(err)
-	return n
-}
-
-func (r *reader) float(key string, standard, lo, hi float64) float64 {
-	x, err := r.set.Float(key, standard, lo, hi)
-	r.keep(err)
-	return x
-}
-
-func (r *reader) truth(key string, standard bool) bool {
-	b, err := r.set.Bool(key, standard)
-	r.keep(err)
-	return b
-}
-
-func (r *reader) choice(key, standard string, words ...string) string {
-	w, err := r.set.Choice(key, standard, words...)
-	r.keep(err)
-	return w
-}
-
-func (r *reader) seconds(key string, standard float64) time.Duration {
-	return time.Duration(r.float(key, standard, 0, 1e9) * float64(time.Second))
-}
-
-func (r *reader) keep(err error) {
-	if r.err == nil {
-		r.err = err
-	}
+func seconds(r *properties.Reader, key string, standard float64) time.Duration {
+	return time.Duration(r.Float(key, standard, 0, 1e9) * float64(time.Second))
 }
 
 // ReadFile reads a file that a property names.
@@ -121,7 +85,7 @@ type ReadFile func(name string) ([]byte, error)
 func Understand(command Command, d *Database, set *properties.Set, readFile ReadFile) (*Settings, error) {
 	set.Put("command", string(command), "")
 	set.Put("dotransactions", fmt.Sprint(command != Load), "")
-	r := &reader{set: set}
+	r := &properties.Reader{Set: set}
 	s := &Settings{Command: command, Database: d, Set: set, Warnings: unknown(set, d)}
 	s.Table = set.Text("table", "usertable")
 	set.Put("table", s.Table, set.Where("table"))
@@ -131,10 +95,10 @@ func Understand(command Command, d *Database, set *properties.Set, readFile Read
 	s.load(r)
 	s.output(r)
 	if w := strings.TrimSpace(set.Text("workload", "core")); w != "core" && !strings.HasSuffix(w, "workloads.CoreWorkload") {
-		r.keep(fmt.Errorf("%s: property workload=%q: only the core workload is known; give core", set.Where("workload"), w))
+		r.Keep(fmt.Errorf("%s: property workload=%q: only the core workload is known; give core", set.Where("workload"), w))
 	}
-	if r.err != nil {
-		return nil, r.err
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
 	return s, s.check()
 }
@@ -142,88 +106,88 @@ func Understand(command Command, d *Database, set *properties.Set, readFile Read
 // unlimitedRecords is what go-ycsb takes for recordcount=0.
 const unlimitedRecords = math.MaxInt32
 
-func (s *Settings) sizes(r *reader) {
+func (s *Settings) sizes(r *properties.Reader) {
 	const most = math.MaxInt64 / 4
-	s.Records = r.integer("recordcount", 0, 0, most)
+	s.Records = r.Int("recordcount", 0, 0, most)
 	s.recordCountGiven = s.Records > 0
 	if s.Records == 0 {
 		s.Records = unlimitedRecords
 	}
-	s.Operations = r.integer("operationcount", 0, 0, most)
-	s.InsertStart = r.integer("insertstart", 0, 0, most)
-	s.InsertCount = r.integer("insertcount", max(s.Records-s.InsertStart, 0), 0, most)
-	_, counted := r.set.Get("insertcount")
+	s.Operations = r.Int("operationcount", 0, 0, most)
+	s.InsertStart = r.Int("insertstart", 0, 0, most)
+	s.InsertCount = r.Int("insertcount", max(s.Records-s.InsertStart, 0), 0, most)
+	_, counted := r.Get("insertcount")
 	if s.LoadCount = s.InsertCount; !counted && s.recordCountGiven {
 		s.LoadCount = s.Records // as in go-ycsb, wherever the load starts
 	}
 	s.recordCountGiven = s.recordCountGiven || counted
-	s.Threads = int(r.integer("threadcount", 1, 1, 1_000_000))
-	s.Batch = int(r.integer("batch.size", 1, 1, 100_000))
-	s.Target = r.integer("target", 0, 0, 1_000_000_000)
-	s.WarmUp = r.seconds("warmuptime", 0)
-	s.MaxExecution = r.seconds("maxexecutiontime", 0)
-	s.Seed = uint64(r.integer("seed", 0, 0, math.MaxInt64))
-	s.Faults = r.choice("compat", "", "", "goycsb") == "goycsb"
+	s.Threads = int(r.Int("threadcount", 1, 1, 1_000_000))
+	s.Batch = int(r.Int("batch.size", 1, 1, 100_000))
+	s.Target = r.Int("target", 0, 0, 1_000_000_000)
+	s.WarmUp = seconds(r, "warmuptime", 0)
+	s.MaxExecution = seconds(r, "maxexecutiontime", 0)
+	s.Seed = uint64(r.Int("seed", 0, 0, math.MaxInt64))
+	s.Faults = r.Choice("compat", "", "", "goycsb") == "goycsb"
 	s.Keys = keyspace.Keys{
-		Prefix: r.set.Text("keyprefix", "user"), Padding: int(r.integer("zeropadding", 1, 0, 1000)),
-		Ordered: r.set.Text("insertorder", "hashed") != "hashed", Flavor: keyspace.Flavor(r.choice("hash", "goycsb", "goycsb", "java")),
+		Prefix: r.Text("keyprefix", "user"), Padding: int(r.Int("zeropadding", 1, 0, 1000)),
+		Ordered: r.Text("insertorder", "hashed") != "hashed", Flavor: keyspace.Flavor(r.Choice("hash", "goycsb", "goycsb", "java")),
 	}
 }
 
-func (s *Settings) fields(r *reader, readFile ReadFile) {
-	for i := range r.integer("fieldcount", 10, 1, 1000) {
+func (s *Settings) fields(r *properties.Reader, readFile ReadFile) {
+	for i := range r.Int("fieldcount", 10, 1, 1000) {
 		s.Fields = append(s.Fields, fmt.Sprintf("field%d", i))
 	}
-	n := int(r.integer("fieldlength", 100, 0, 1<<30))
-	distribution := r.choice("fieldlengthdistribution", "constant", "constant", "uniform", "zipfian", "histogram")
+	n := int(r.Int("fieldlength", 100, 0, 1<<30))
+	distribution := r.Choice("fieldlengthdistribution", "constant", "constant", "uniform", "zipfian", "histogram")
 	s.Lengths = keyspace.Lengths{Shape: "constant", Most: n}
 	switch {
 	case distribution == "histogram":
-		name := r.set.Text("fieldlengthhistogram", "hist.txt")
+		name := r.Text("fieldlengthhistogram", "hist.txt")
 		data, err := readFile(name)
 		if err == nil {
 			s.Lengths, err = keyspace.HistogramLength(name, data, s.Faults)
 		}
 		if err != nil {
-			r.keep(fmt.Errorf("property fieldlengthhistogram: %w", err))
+			r.Keep(fmt.Errorf("property fieldlengthhistogram: %w", err))
 		}
 	case n > 0:
 		s.Lengths.Shape = distribution
 	}
 	s.FieldLength = max(n, s.Lengths.Most)
-	s.ReadAll, s.WriteAll = r.truth("readallfields", true), r.truth("writeallfields", false)
-	s.Integrity = r.truth("dataintegrity", false)
+	s.ReadAll, s.WriteAll = r.Bool("readallfields", true), r.Bool("writeallfields", false)
+	s.Integrity = r.Bool("dataintegrity", false)
 	if s.Integrity && distribution != "constant" {
-		r.keep(fmt.Errorf("dataintegrity=true needs fieldlengthdistribution=constant, not %s: the content of a field follows from its length", distribution))
+		r.Keep(fmt.Errorf("dataintegrity=true needs fieldlengthdistribution=constant, not %s: the content of a field follows from its length", distribution))
 	}
 }
 
-func (s *Settings) mix(r *reader) {
-	share := func(name string, standard float64) float64 { return r.float(name+"proportion", standard, 0, 1e9) }
+func (s *Settings) mix(r *properties.Reader) {
+	share := func(name string, standard float64) float64 { return r.Float(name+"proportion", standard, 0, 1e9) }
 	s.Shares = Shares{
 		Read: share("read", 0.95), Update: share("update", 0.05), Insert: share("insert", 0),
 		Scan: share("scan", 0), ReadModifyWrite: share("readmodifywrite", 0),
 	}
 	s.Choice = keyspace.Choice{
-		Distribution: strings.ToLower(strings.TrimSpace(r.set.Text("requestdistribution", "uniform"))),
+		Distribution: strings.ToLower(strings.TrimSpace(r.Text("requestdistribution", "uniform"))),
 		First:        s.InsertStart, Count: s.InsertCount, Records: s.Records,
 		Inserting: s.Command == Run && s.Shares.Insert > 0,
 		NewKeys:   int64(float64(s.Operations) * s.Shares.Insert * 2),
-		HotData:   r.float("hotspotdatafraction", 0.2, 0, 1), HotOperations: r.float("hotspotopnfraction", 0.8, 0, 1),
-		Percentile: r.float("exponential.percentile", 95, 1e-9, 99.999999), Fraction: r.float("exponential.frac", 0.8571428571, 1e-9, 1e9),
+		HotData:   r.Float("hotspotdatafraction", 0.2, 0, 1), HotOperations: r.Float("hotspotopnfraction", 0.8, 0, 1),
+		Percentile: r.Float("exponential.percentile", 95, 1e-9, 99.999999), Fraction: r.Float("exponential.frac", 0.8571428571, 1e-9, 1e9),
 		Flavor: s.Keys.Flavor, Faults: s.Faults,
 	}
-	s.ScanLeast = r.integer("minscanlength", 1, 0, math.MaxInt32)
-	s.ScanMost = r.integer("maxscanlength", 1000, 0, math.MaxInt32)
-	s.ScanZipfian = r.choice("scanlengthdistribution", "uniform", "uniform", "zipfian") == "zipfian"
+	s.ScanLeast = r.Int("minscanlength", 1, 0, math.MaxInt32)
+	s.ScanMost = r.Int("maxscanlength", 1000, 0, math.MaxInt32)
+	s.ScanZipfian = r.Choice("scanlengthdistribution", "uniform", "uniform", "zipfian") == "zipfian"
 }
 
-func (s *Settings) load(r *reader) {
-	s.RetryLimit = int(r.integer("core_workload_insertion_retry_limit", 0, 0, 1_000_000))
-	s.RetryPause = r.seconds("core_workload_insertion_retry_interval", 3)
-	s.DropData, s.Resume = r.truth("dropdata", false), r.truth("resume", false)
-	s.Pipeline = int(r.integer("load.pipeline", int64(s.pipeline()), 1, 65_536))
-	s.Verbose, s.Silence = r.truth("verbose", false), r.truth("silence", true)
+func (s *Settings) load(r *properties.Reader) {
+	s.RetryLimit = int(r.Int("core_workload_insertion_retry_limit", 0, 0, 1_000_000))
+	s.RetryPause = seconds(r, "core_workload_insertion_retry_interval", 3)
+	s.DropData, s.Resume = r.Bool("dropdata", false), r.Bool("resume", false)
+	s.Pipeline = int(r.Int("load.pipeline", int64(s.pipeline()), 1, 65_536))
+	s.Verbose, s.Silence = r.Bool("verbose", false), r.Bool("silence", true)
 }
 
 // pipeline is how many inserts a session has in flight when nothing is said: as many as the database
@@ -236,30 +200,30 @@ func (s *Settings) pipeline() int {
 	return max(s.Database.LoadPipeline, 1)
 }
 
-func (s *Settings) output(r *reader) {
+func (s *Settings) output(r *properties.Reader) {
 	o := &s.Output
-	kind := r.choice("measurementtype", "histogram", "histogram", "hdrhistogram", "raw", "csv")
+	kind := r.Choice("measurementtype", "histogram", "histogram", "hdrhistogram", "raw", "csv")
 	o.Raw = kind == "raw" || kind == "csv"
-	o.Style = r.choice("outputstyle", "plain", "plain", "table", "json")
-	o.File = r.set.Text("measurement.output_file", "")
+	o.Style = r.Choice("outputstyle", "plain", "plain", "table", "json")
+	o.File = r.Text("measurement.output_file", "")
 	o.Every, o.Measure = 10*time.Second, "op"
 	if s.Target > 0 {
 		o.Measure = "intended"
 	}
-	switch v := strings.ToLower(strings.TrimSpace(r.set.Text("measurement.interval", "10"))); v {
+	switch v := strings.ToLower(strings.TrimSpace(r.Text("measurement.interval", "10"))); v {
 	case "op", "intended", "both":
-		o.Measure, o.Every = v, r.seconds("status.interval", 10)
+		o.Measure, o.Every = v, seconds(r, "status.interval", 10)
 	default:
-		o.Every = r.seconds("measurement.interval", 10)
+		o.Every = seconds(r, "measurement.interval", 10)
 	}
-	if r.err == nil && o.Every <= 0 {
-		r.keep(fmt.Errorf("lines every %v: give measurement.interval a number of seconds above 0, or op, intended or both", o.Every))
+	if r.Err() == nil && o.Every <= 0 {
+		r.Keep(fmt.Errorf("lines every %v: give measurement.interval a number of seconds above 0, or op, intended or both", o.Every))
 	}
-	o.Percentiles = r.truth("histogram.percentiles.export", false)
-	o.PercentilePrefix = r.set.Text("histogram.percentiles.export.filepath", "./")
-	o.Logs = r.truth("hdrhistogram.fileoutput", false)
-	o.LogPrefix = r.set.Text("hdrhistogram.output.path", "./")
-	exporter := r.set.Text("exporter", "")
+	o.Percentiles = r.Bool("histogram.percentiles.export", false)
+	o.PercentilePrefix = r.Text("histogram.percentiles.export.filepath", "./")
+	o.Logs = r.Bool("hdrhistogram.fileoutput", false)
+	o.LogPrefix = r.Text("hdrhistogram.output.path", "./")
+	exporter := r.Text("exporter", "")
 	switch {
 	case exporter == "":
 	case strings.Contains(exporter, "JSON"):
@@ -267,9 +231,9 @@ func (s *Settings) output(r *reader) {
 	case strings.Contains(exporter, "Text"):
 		o.Exporter = "text"
 	default:
-		r.keep(fmt.Errorf("%s: property exporter=%q: give site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter", r.set.Where("exporter"), exporter))
+		r.Keep(fmt.Errorf("%s: property exporter=%q: give site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter", r.Where("exporter"), exporter))
 	}
-	if f := r.set.Text("exportfile", ""); f != "" {
+	if f := r.Text("exportfile", ""); f != "" {
 		o.File = f
 	}
 }

@@ -69,7 +69,7 @@ func arguments(w *workload.Workload, i uint64) string {
 }
 
 func TestStatementsAreGoYCSBs(t *testing.T) {
-	store, err := postgresDatabase().Store(settings(t, Shell, "pg", "fieldcount=2", "fieldlength=7"))
+	store, err := postgresDatabase().store(settings(t, Shell, "pg", "fieldcount=2", "fieldlength=7"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestEveryDatabaseCompilesEveryWorkload(t *testing.T) {
 				}
 				j, err := Compile(s, 0)
 				if err != nil {
-					if store, _ := d.Store(s); s.Shares.Scan > 0 && len(store.Scan(s.Fields)) == 0 {
+					if store, _ := d.store(s); s.Shares.Scan > 0 && len(store.Scan(s.Fields)) == 0 {
 						continue
 					}
 					t.Fatalf("%s %s: %v", d.Names[0], name, err)
@@ -347,7 +347,7 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		target, err := d.Target(set)
+		target, err := d.target(set)
 		got := strings.Join(target.Addresses, " ")
 		if err != nil {
 			got = err.Error()

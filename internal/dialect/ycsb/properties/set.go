@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Set is a set of properties. A later Put of a key replaces the earlier.
@@ -92,10 +91,6 @@ func (s *Set) expand(text string, path []string, environment func(string) (strin
 	}
 }
 
-func (s *Set) fault(key, value, want string) error {
-	return fmt.Errorf("%s: property %s=%q: %s", s.where[key], key, value, want)
-}
-
 // Text returns a property or a default.
 func (s *Set) Text(key, standard string) string {
 	if v, ok := s.values[key]; ok {
@@ -104,74 +99,66 @@ func (s *Set) Text(key, standard string) string {
 	return standard
 }
 
-// Int returns a property as a whole number within lo and hi, or a default.
-func (s *Set) Int(key string, standard, lo, hi int64) (int64, error) {
-	v, ok := s.values[key]
+// Reader reads properties of a set and keeps the first fault.
+type Reader struct {
+	*Set
+	err error
+}
+
+// Err is the first fault: which property, where it was given, and what to give instead.
+func (r *Reader) Err() error { return r.err }
+
+// Keep takes a fault that somebody else found.
+func (r *Reader) Keep(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// read parses a property if it is set. One that can't be parsed reads as the zero value.
+func read[T any](r *Reader, key string, standard T, want string, parse func(text string) (T, bool)) T {
+	v, ok := r.values[key]
 	if !ok {
-		return standard, nil
+		return standard
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
-	if err != nil || n < lo || n > hi {
-		return 0, s.fault(key, v, fmt.Sprintf("give a whole number from %d to %d", lo, hi))
+	x, ok := parse(strings.TrimSpace(v))
+	if !ok {
+		r.Keep(fmt.Errorf("%s: property %s=%q: %s", r.where[key], key, v, want))
+		return *new(T)
 	}
-	return n, nil
+	return x
+}
+
+// Int returns a property as a whole number within lo and hi, or a default.
+func (r *Reader) Int(key string, standard, lo, hi int64) int64 {
+	return read(r, key, standard, fmt.Sprintf("give a whole number from %d to %d", lo, hi), func(text string) (int64, bool) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil && n >= lo && n <= hi
+	})
 }
 
 // Float returns a property as a number within lo and hi, or a default.
-func (s *Set) Float(key string, standard, lo, hi float64) (float64, error) {
-	v, ok := s.values[key]
-	if !ok {
-		return standard, nil
-	}
-	x, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
-	if err != nil || !(x >= lo && x <= hi) {
-		return 0, s.fault(key, v, fmt.Sprintf("give a number from %g to %g", lo, hi))
-	}
-	return x, nil
+func (r *Reader) Float(key string, standard, lo, hi float64) float64 {
+	return read(r, key, standard, fmt.Sprintf("give a number from %g to %g", lo, hi), func(text string) (float64, bool) {
+		x, err := strconv.ParseFloat(text, 64)
+		return x, err == nil && x >= lo && x <= hi
+	})
 }
 
 // Bool returns a property as a truth value, or a default: true, t, yes, on and 1 are true; false,
 // f, no, off and 0 false, in any case.
-func (s *Set) Bool(key string, standard bool) (bool, error) {
-	v, ok := s.values[key]
-	if !ok {
-		return standard, nil
-	}
-	switch strings.ToLower(strings.TrimSpace(v)) {
-	case "true", "t", "yes", "on", "1":
-		return true, nil
-	case "false", "f", "no", "off", "0":
-		return false, nil
-	}
-	return false, s.fault(key, v, "give true or false")
-}
-
-// Duration returns a property as a time such as 2s, or a default. A bare number is nanoseconds.
-func (s *Set) Duration(key string, standard time.Duration) (time.Duration, error) {
-	v, ok := s.values[key]
-	if !ok {
-		return standard, nil
-	}
-	v = strings.TrimSpace(v)
-	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-		return time.Duration(n), nil
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil {
-		return 0, s.fault(key, v, "give a time such as 2s")
-	}
-	return d, nil
+func (r *Reader) Bool(key string, standard bool) bool {
+	return read(r, key, standard, "give true or false", func(text string) (value, ok bool) {
+		text = strings.ToLower(text)
+		value = slices.Contains([]string{"true", "t", "yes", "on", "1"}, text)
+		return value, value || slices.Contains([]string{"false", "f", "no", "off", "0"}, text)
+	})
 }
 
 // Choice returns a property that is one of a few words, in lower case, or a default.
-func (s *Set) Choice(key, standard string, words ...string) (string, error) {
-	v, ok := s.values[key]
-	if !ok {
-		return standard, nil
-	}
-	word := strings.ToLower(strings.TrimSpace(v))
-	if !slices.Contains(words, word) {
-		return "", s.fault(key, v, "give "+strings.Join(words, ", "))
-	}
-	return word, nil
+func (r *Reader) Choice(key, standard string, words ...string) string {
+	return read(r, key, standard, "give "+strings.Join(words, ", "), func(text string) (string, bool) {
+		text = strings.ToLower(text)
+		return text, slices.Contains(words, text)
+	})
 }
