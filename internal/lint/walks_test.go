@@ -47,3 +47,31 @@ func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
 		}
 	}
 }
+
+// Every room has its row in docs/architecture.md, and every row a room.
+func TestArchitectureListsTheRooms(t *testing.T) {
+	text, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)(?:/<[a-z]+>)?` \\|").FindAllStringSubmatch(string(text), -1) {
+		if listed[m[1]] = true; !isFolder(filepath.Join("..", m[1])) {
+			t.Errorf("docs/architecture.md lists %s, which isn't there", m[1])
+		}
+	}
+	rooms, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range rooms {
+		if room.IsDir() && !listed[room.Name()] {
+			t.Errorf("docs/architecture.md says nothing of internal/%s", room.Name())
+		}
+	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
