@@ -1,5 +1,19 @@
 package plan
 
+import "strconv"
+
+// Unused returns base, or base with the first number from 2 that makes it new, and takes it.
+// taken holds the last number tried for each name.
+func Unused(base string, taken map[string]int) string {
+	name := base
+	for taken[name] > 0 {
+		taken[base]++
+		name = base + " " + strconv.Itoa(taken[base])
+	}
+	taken[name] = 1
+	return name
+}
+
 // Nearest returns the known word that takes the fewest insertions, removals and replacements of
 // letters to reach from word (Levenshtein's distance, case ignored), or "" if none is near: at
 // most a third of the longer word's letters may differ, but two always may.

@@ -126,7 +126,7 @@ func namePhases(phases []plan.Phase) {
 				base = "constant"
 			}
 		}
-		ph.Name = unused(base, taken)
+		ph.Name = plan.Unused(base, taken)
 	}
 }
 

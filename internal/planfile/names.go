@@ -1,7 +1,6 @@
 package planfile
 
 import (
-	"strconv"
 	"strings"
 
 	"brunt/internal/driver"
@@ -26,20 +25,8 @@ func nameOperations(ops []plan.Operation) {
 		if len(op.Steps) > 1 {
 			base = "transaction"
 		}
-		op.Name = unused(base, taken)
+		op.Name = plan.Unused(base, taken)
 	}
-}
-
-// unused returns base, or base with the first number from 2 that makes it new, and takes it.
-// taken holds the last number tried for each name.
-func unused(base string, taken map[string]int) string {
-	name := base
-	for taken[name] > 0 {
-		taken[base]++
-		name = base + " " + strconv.Itoa(taken[base])
-	}
-	taken[name] = 1
-	return name
 }
 
 func requestName(q *driver.Request) string {

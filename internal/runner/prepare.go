@@ -1,11 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"brunt/internal/driver"
@@ -64,18 +64,9 @@ func own(p *plan.Plan) *plan.Plan {
 
 // named gives every phase a name of its own, by which the record tells them apart.
 func named(phases []plan.Phase) []plan.Phase {
-	seen := map[string]bool{}
+	taken := map[string]int{}
 	for i := range phases {
-		name := phases[i].Name
-		if name == "" {
-			name = string(phases[i].Kind)
-		}
-		unique := name
-		for n := 2; seen[unique]; n++ {
-			unique = name + " " + strconv.Itoa(n)
-		}
-		seen[unique] = true
-		phases[i].Name = unique
+		phases[i].Name = plan.Unused(cmp.Or(phases[i].Name, string(phases[i].Kind)), taken)
 	}
 	return phases
 }

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/observe/self"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/tier"
@@ -157,13 +158,13 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		return err
 	}
 	defer calmCollector(r.Record.Tier)()
-	probe, stop := newHealth(keeper.CPUNs)
-	defer stop()
+	health := self.Start(keeper.CPUNs)
+	defer health.Stop()
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
 		Sinks:     append([]measure.Sink{r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint)}, r.o.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
-		Health: probe,
+		Health: health.Sample,
 		Stride: r.o.Stride, Offset: r.o.Offset,
 	}, next)
 	return err

@@ -77,10 +77,8 @@ func (r *Runner) startSequence(ctx context.Context, q *workload.Sequence) (remar
 // rowsBeyondPlan is how many rows more than the plan's a table holds.
 func (r *Runner) rowsBeyondPlan(ctx context.Context, table string) (uint64, error) {
 	var planned uint64
-	for i := range r.stand.plan.Tables {
-		if t := &r.stand.plan.Tables[i]; t.Name == table {
-			planned = t.Rows
-		}
+	if t := r.stand.table(table); t != nil {
+		planned = t.Rows
 	}
 	for _, t := range r.Record.Tables {
 		if t.Name == table {

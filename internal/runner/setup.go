@@ -36,7 +36,7 @@ func (j *Runner) tables(ctx context.Context) (*record.Setup, error) {
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	report, err := s.fill(ctx, missing, nil, FillOptions{Progress: j.o.Tell.Loading, keyless: j.keyless(missing)})
+	report, err := s.fill(ctx, missing, nil, FillOptions{Progress: j.o.Tell.Loading, keyless: slices.DeleteFunc(slices.Clone(missing), func(t *plan.Table) bool { return !slices.Contains(j.created, t.Name) })})
 	if err != nil {
 		return nil, err
 	}
@@ -83,17 +83,6 @@ func (j *Runner) missing(ctx context.Context, a driver.Admin) ([]*plan.Table, er
 		j.Record.Tables = append(j.Record.Tables, record.TableUse{Name: t.Name, Origin: "run", Rows: t.Rows, Seed: &j.stand.plan.Seed})
 	}
 	return out, nil
-}
-
-// keyless is those of the tables that this run created.
-func (j *Runner) keyless(tables []*plan.Table) []*plan.Table {
-	var out []*plan.Table
-	for _, t := range tables {
-		if slices.Contains(j.created, t.Name) {
-			out = append(out, t)
-		}
-	}
-	return out
 }
 
 // teardown drops what the run created and closes its admin session.
