@@ -10,8 +10,10 @@ TOOL        := $(GO) tool -modfile=internal/release/go.mod
 # What is built alike shares the build cache: the binary, the release, and what vet and staticcheck read.
 ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
-# Packages at a time: each may start servers of its own.
-PARALLEL    ?= 2
+# Packages at a time: their tests mostly wait, for loads and for servers of their own.
+PARALLEL    ?= 3
+# What takes longest begins first, so that nothing waits for it at the end.
+LONGEST     := ./internal/acceptance/... ./internal/cli ./internal/k6x/...
 TIMEOUT     ?= 20m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
@@ -50,7 +52,7 @@ check: ## format, vet, staticcheck; types on the other systems
 
 race: ## every test, against real servers, under the race detector
 	@echo '== go test -race: the first packages take a few minutes to build'
-	@$(GO) test -race -timeout $(TIMEOUT) -p $(PARALLEL) ./...
+	@$(GO) test -race -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST) ./...
 	@echo '== the release, made twice'
 	@$(GO) -C internal/release test ./...
 

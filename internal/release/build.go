@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,11 +65,15 @@ func (r *release) build(path string, env ...string) error {
 	return nil
 }
 
-// writePages has a binary for this machine write its manual pages and completions.
+// writePages has a binary for this machine write its manual pages, completions and JSON Schemas.
 func (r *release) writePages() error {
-	native := filepath.Join(r.pages, "brunt")
-	if err := r.build(native, "CGO_ENABLED=0"); err != nil {
-		return err
+	here := target{runtime.GOOS, runtime.GOARCH}
+	native := r.binary(here)
+	if !slices.Contains(r.targets, here) {
+		native = filepath.Join(r.pages, "brunt")
+		if err := r.build(native, "CGO_ENABLED=0"); err != nil {
+			return err
+		}
 	}
 	cmd := exec.Command(native, "manual", r.pages)
 	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.FormatInt(r.made.Unix(), 10))
