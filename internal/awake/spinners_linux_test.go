@@ -21,9 +21,9 @@ import (
 // until waits for what must happen.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not in two minutes", what)
+			t.Fatalf("%s: waited in vain", what)
 		}
 	}
 }

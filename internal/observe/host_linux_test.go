@@ -33,7 +33,7 @@ func TestThisMachineIsWatched(t *testing.T) {
 		return s.samples
 	}
 	waitFor := func(n uint64) {
-		for end := time.Now().Add(time.Minute); seen() < n; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); seen() < n; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%d samples, want %d", seen(), n)
 			}

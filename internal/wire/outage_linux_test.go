@@ -183,13 +183,23 @@ func (routed) Router(_ []driver.Target, p *driver.Program) driver.Router {
 	return make(driver.Places, len(p.Requests))
 }
 
-// A server that answers more slowly than clients wait for is sent everything nevertheless.
+// A server that answers more slowly than clients wait for is sent everything nevertheless, but for what a
+// machine without a free core doesn't get to: then it is tried again.
 func TestBrownOut(t *testing.T) {
-	onBothTiers(t, func(t *testing.T, codec bool) { brownOut(t, codec, echo.Driver{}) })
-	t.Run("routed", func(t *testing.T) { brownOut(t, true, routed{}) })
+	again := func(t *testing.T, codec bool, d driver.Driver) {
+		dropped := uint64(0)
+		for range 5 {
+			if dropped = brownOut(t, codec, d); dropped <= 20 {
+				return
+			}
+		}
+		t.Errorf("%d of 200 were dropped, five times nearly as many", dropped)
+	}
+	onBothTiers(t, func(t *testing.T, codec bool) { again(t, codec, echo.Driver{}) })
+	t.Run("routed", func(t *testing.T) { again(t, true, routed{}) })
 }
 
-func brownOut(t *testing.T, codec bool, d driver.Driver) {
+func brownOut(t *testing.T, codec bool, d driver.Driver) (dropped uint64) {
 	var seen atomic.Uint64
 	s, err := echo.Listen("127.0.0.1:0", echo.Config{Answer: func(echo.Frame) bool {
 		seen.Add(1)
@@ -205,12 +215,16 @@ func brownOut(t *testing.T, codec bool, d driver.Driver) {
 		t.Fatal(err)
 	}
 	c := runOpen(t, fleet, cfg, 100, 2*time.Second)
-	if sent := c.Errors[driver.Timeout] + c.Errors[driver.UnknownOutcome]; sent+c.Dropped() != 200 || c.Dropped() > 20 {
-		t.Errorf("%v, %d dropped; want 200 sent", c.Errors, c.Dropped())
+	if sent := c.Errors[driver.Timeout] + c.Errors[driver.UnknownOutcome]; sent+c.Dropped() != 200 {
+		t.Errorf("%v, %d dropped; want 200", c.Errors, c.Dropped())
+	}
+	// It may get to read a request only after that was given up.
+	for end := time.Now().Add(time.Minute); seen.Load()+c.Dropped() < 200 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	if n := seen.Load(); n+c.Dropped() != 200 {
 		t.Errorf("the server saw %d requests and %d were dropped, want 200", n, c.Dropped())
 	}
+	return c.Dropped()
 }
 
 // A proxy without a server accepts connections only to close them: that is no connection, and the
