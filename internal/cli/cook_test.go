@@ -146,7 +146,7 @@ func TestCookShowsPauses(t *testing.T) {
 	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", "10", "-interval", "2s", "-slice", "250ms", "-iterations", "6", "-summary", "report", "http://"+server.Addr+"/")
 	<-done
 	lines, good := c.sum(t, 2)
-	if c.code != 0 || lines != 6 || good != rate*12 || c.run.Total.Done != rate*12 {
+	if c.code != 0 || lines != 6 || uint64(good) != c.run.Total.Done || c.run.Total.Done+c.run.Total.Dropped != rate*12 {
 		t.Fatalf("exit %d, %d lines, %d good", c.code, lines, good)
 	}
 	h, err := c.run.Total.Response.Histogram()

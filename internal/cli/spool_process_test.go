@@ -85,8 +85,8 @@ func TestCookRunsThoughNobodyReads(t *testing.T) {
 		"-threshold", "count > 1000000", "-bundle", dir, "http://"+server.Addr+"/")
 	cmd.Wait()
 	run, intervals, done := recorded(t, dir)
-	// On a busy machine an interval may be longer than it should.
-	if intervals < 10 || done != 300 || !run.Complete || run.Total.Done != 300 || run.Interrupted {
+	// On a busy machine an interval may be longer than it should, and what wasn't sent by the end is given up.
+	if intervals < 10 || done != run.Total.Done || !run.Complete || done+run.Total.Dropped != 300 || done == 0 || run.Interrupted {
 		t.Errorf("%d intervals, %d requests, run %+v", intervals, done, run.Verdict)
 	}
 	want := map[string]int{"fail": exitThreshold, "invalid": exitInvalid}[run.Verdict.Result]
@@ -157,7 +157,8 @@ func TestCookPrintsAllToALateReader(t *testing.T) {
 		}
 		requests += good
 	}
-	if requests != 400 || strings.Contains(errs.String(), "not printed") {
+	run, _, _ := recorded(t, dir)
+	if uint64(requests) != run.Total.Done || run.Total.Done+run.Total.Dropped != 400 || strings.Contains(errs.String(), "not printed") {
 		t.Errorf("%d requests in the reports\n%s%s", requests, out, errs)
 	}
 }
