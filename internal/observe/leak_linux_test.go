@@ -21,7 +21,9 @@ import (
 func service(t *testing.T, args ...string) (pid int, address string, stop func()) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "service")
-	if out, err := exec.Command("go", "build", "-o", binary, "./testdata/service").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "./testdata/service")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as brunt is built: the standard library is compiled once
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(binary, args...)
