@@ -94,13 +94,17 @@ func checkBook(t *testing.T, dir string) {
 		t.Errorf("indexes: %q", ddl)
 	}
 	before, after := inspectionOf(t, filepath.Join(dir, "04-analyse")), inspectionOf(t, filepath.Join(dir, "06-analyse"))
-	for id, want := range map[string][2]bool{"seq-scan": {true, false}, "count-star": {true, true}, "deep-offset": {true, true}} {
-		has := func(in *record.Inspection) bool {
-			return slices.ContainsFunc(in.Findings, func(f record.Finding) bool { return f.ID == id })
-		}
-		if got := [2]bool{has(before), has(after)}; got != want {
+	has := func(in *record.Inspection, id string) bool {
+		return slices.ContainsFunc(in.Findings, func(f record.Finding) bool { return f.ID == id })
+	}
+	for id, want := range map[string][2]bool{"seq-scan": {true, false}, "count-star": {true, true}} {
+		if got := [2]bool{has(before, id), has(after, id)}; got != want {
 			t.Errorf("%s before and after: %v, want %v\n%+v", id, got, want, after.Findings)
 		}
+	}
+	// Before, the sequential scans may leave deep offsets too small a share of the server's time to be told.
+	if !has(after, "deep-offset") {
+		t.Errorf("no deep-offset once the indexes are there: %+v", after.Findings)
 	}
 	author := func(in *record.Inspection) float64 {
 		for _, s := range in.Windows[0].Statements {
