@@ -88,16 +88,22 @@ type Web struct {
 type Program struct {
 	Requests []Request
 
-	shared sync.Map
+	mu     sync.Mutex
+	shared map[any]any
 }
 
-// Share returns what prepare returned for a driver's key the first time, so that sessions keep one copy of what
-// doesn't change. Sessions that ask at once may each prepare; all but one of the results go. It is safe
-// for concurrent use.
-func (p *Program) Share(key string, prepare func() any) any {
-	have, ok := p.shared.Load(key)
+// Share returns what prepare returned for a driver's key, which must be comparable, the first time, so that
+// sessions keep one copy of what doesn't change. It is safe for concurrent use.
+func (p *Program) Share(key any, prepare func() any) any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	have, ok := p.shared[key]
 	if !ok {
-		have, _ = p.shared.LoadOrStore(key, prepare())
+		if p.shared == nil {
+			p.shared = map[any]any{}
+		}
+		have = prepare()
+		p.shared[key] = have
 	}
 	return have
 }

@@ -20,9 +20,11 @@ type limits struct {
 
 // The limits beyond which the generator, not the server, is held to have made a result.
 const (
-	// medianShare and tailShare of a quantile may be the generator's own in any case.
-	medianShare = 0.1
-	tailShare   = 0.25
+	// medianShare and tailShare of a quantile may be the generator's own in any case. Of fewer arrivals than
+	// fewestOfMedian the median is held to what the tail is: one or two late wake-ups make it.
+	medianShare    = 0.1
+	tailShare      = 0.25
+	fewestOfMedian = 20
 	// waitingLimit is the share of the time with arrivals waiting from which on it counts who kept
 	// them waiting, and ownLimit the generator's share of the sessions' time then.
 	waitingLimit = 0.05
@@ -102,6 +104,9 @@ func (j *judge) late() []string {
 		return nil
 	}
 	median, tail := lagLimits(j.run.Tier)
+	if j.all.Arrivals() < fewestOfMedian {
+		median = tail
+	}
 	for _, at := range []struct {
 		name string
 		q    float64

@@ -38,6 +38,16 @@ func late(a *measure.Account, own int64, n uint64) {
 	a.Offered += n
 }
 
+// fewArrivals is a load of 1/s whose arrivals were each sent late by so much.
+func fewArrivals(n uint64, own int64) measure.Account {
+	a := measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: int64(n) * s, OwnLag: measure.NewHistogram()}
+	a.Pace.SessionsNs = 16 * float64(a.LoadNs)
+	o := &a.Operations[0]
+	o.Response, o.Unhindered, o.Service, o.Lag = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+	late(&a, own, n)
+	return a
+}
+
 func fail(a *measure.Account, class driver.Class, n uint64) {
 	o := &a.Operations[0]
 	o.Done += n
@@ -58,13 +68,15 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"nothing", nil, func(*record.Run, *measure.Account) {}, Pass, "good to 8"},
 		{"one in a hundred late", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200) }, Invalid, "18.8 ms of the p99 of response time"},
 		{"late by less than counts", nil, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Pass, ""},
-		{"as late as spoils event loops", nil, func(_ *record.Run, a *measure.Account) { late(a, 4*ms, 400) }, Invalid, "(--loops)"},
-		{"as late, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 4*ms, 400) }, Pass, ""},
+		{"as late as spoils event loops", nil, func(_ *record.Run, a *measure.Account) { late(a, 6*ms, 400) }, Invalid, "(--loops)"},
+		{"as late, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 6*ms, 400) }, Pass, ""},
 		{"later, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 20*ms, 400) }, Invalid, "a protocol and options that the codec tier can drive"},
-		{"late within the tolerance", nil, func(r *record.Run, a *measure.Account) { r.ToleranceNs = 4 * ms; late(a, 4*ms, 400) }, Pass, ""},
+		{"late within the tolerance", nil, func(r *record.Run, a *measure.Account) { r.ToleranceNs = 4 * ms; late(a, 6*ms, 400) }, Pass, ""},
 		{"late on the whole", nil, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000) }, Invalid, "of the median response time"},
 		{"a threshold that only the generator breaks", []string{"p(99) < 1.6ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 800) }, Invalid, "fails only because the generator itself sent late"},
 		{"a threshold that the server breaks too", []string{"p(99) < 1ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Fail, "threshold p(99) < 1ms does not hold"},
+		{"a late wake-up of three", nil, func(_ *record.Run, a *measure.Account) { *a = fewArrivals(3, 240*us) }, Pass, ""},
+		{"each of three late by milliseconds", nil, func(_ *record.Run, a *measure.Account) { *a = fewArrivals(3, 5*ms) }, Invalid, "5.00 ms of the"},
 		{"late, but closed", nil, func(r *record.Run, a *measure.Account) { r.LoadModel = "closed"; late(a, 20*ms, 400) }, Pass, ""},
 		{"more asked for than can be sent", nil, func(_ *record.Run, a *measure.Account) {
 			a.Pace.IdleBacklogNs, a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = 6*s, 3, 4
@@ -197,7 +209,7 @@ func TestAdviceNamesNoFlagThatIsNotThere(t *testing.T) {
 		run, a := healthyLoad()
 		run.Flags = flags
 		fail(a, driver.Server, 400)
-		late(a, 4*ms, 400)
+		late(a, 6*ms, 400)
 		a.Overdue, a.Pace.SaturatedNs = 3000, 6*s
 		Judge(run, a)
 		text := strings.Join(run.Verdict.Reasons, "\n")

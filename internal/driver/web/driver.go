@@ -35,8 +35,7 @@ import (
 // Driver is the protocol "http" or "https". It is safe for concurrent use. A program must not change
 // once it has been given to Dial, Takes or Takeover.
 type Driver struct {
-	secure  bool
-	readies readyPrograms
+	secure bool
 }
 
 var (

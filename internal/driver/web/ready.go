@@ -2,43 +2,27 @@ package web
 
 import (
 	"fmt"
-	"sync"
 
 	"brunt/internal/driver"
 )
 
-// readyKey is what a prepared program depends on.
-type readyKey struct {
-	program                 *driver.Program
-	address, user, password string
-	scheme, options         string
-}
+// readyKey is what a program made ready depends on.
+type readyKey struct{ address, user, password, scheme, options string }
 
-// readyPrograms keeps programs that were made ready, so that many sessions share one: a list of
-// URLs may have many thousand requests.
-type readyPrograms struct {
-	mu  sync.Mutex
-	all map[readyKey]*prepared
-}
-
-// ready is prepare for a program that doesn't change any more.
+// ready is prepare for a program that doesn't change any more, once for all sessions: a list of URLs may
+// have many thousand requests.
 func (d *Driver) ready(t driver.Target, p *driver.Program) (*prepared, *driver.Error) {
-	key := readyKey{p, t.Address, t.User, t.Password, d.scheme(t), fmt.Sprint(t.Options)}
+	key := readyKey{t.Address, t.User, t.Password, d.scheme(t), fmt.Sprint(t.Options)}
 	if allAway(p) {
 		key.address, key.scheme = "", ""
 	}
-	d.readies.mu.Lock()
-	defer d.readies.mu.Unlock()
-	if have := d.readies.all[key]; have != nil {
-		return have, nil
+	type outcome struct {
+		made    *prepared
+		refused *driver.Error
 	}
-	made, refused := d.prepare(t, p)
-	if refused != nil {
-		return nil, refused
-	}
-	if d.readies.all == nil {
-		d.readies.all = map[readyKey]*prepared{}
-	}
-	d.readies.all[key] = made
-	return made, nil
+	o := p.Share(key, func() any {
+		made, refused := d.prepare(t, p)
+		return outcome{made, refused}
+	}).(outcome)
+	return o.made, o.refused
 }
