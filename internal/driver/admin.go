@@ -44,3 +44,54 @@ type Column struct {
 	Name string
 	Type string
 }
+
+// AdHoc is implemented by sessions of the library tier that take requests which weren't part of their
+// program when they were opened, as scripts need.
+type AdHoc interface {
+	Conn
+	// Add makes a request ready. Its ID is the number of those that the session knows, or that of one of
+	// them, whose place it takes. It must not change afterwards. An error is an *Error.
+	Add(ctx context.Context, r *Request) error
+}
+
+// Put puts what a session makes of a request at the end of what it has, or in the place of another's.
+func Put[T any](all []T, id int, one T) []T {
+	if id < len(all) {
+		all[id] = one
+		return all
+	}
+	return append(all, one)
+}
+
+// Checker is implemented by protocols whose sessions learn only when they send a statement whether the
+// server takes it.
+type Checker interface {
+	// Check asks the server, before the load, whether it takes the statements of a program, those with
+	// ExpectError left out. An error is an *Error: of class Server if it refuses one, which the text
+	// names.
+	Check(ctx context.Context, t Target, p *Program) error
+}
+
+// Expander is implemented by protocols whose servers form clusters.
+type Expander interface {
+	// Expand returns the addresses of the cluster that a target is a member of, the target's own
+	// among them as it was given, with its credentials and options. A target that is no member of a
+	// cluster stands for itself. An error is an *Error.
+	Expand(ctx context.Context, t Target) ([]Target, error)
+}
+
+// KeyValueAdmin is implemented by drivers that can make the storage for records of a key and
+// named fields ready: a table, a keyspace, a bucket, an index. It is called once before a load,
+// never while requests are under way.
+//
+// Requests on such storage have the verbs Read, Scan, Insert, Update and Delete (or, where the
+// driver takes SQL, statements), Text is the table and Fields are the fields' names. Parameters
+// are the key and, for Insert and Update, one value for each of Fields; a Scan's are the first
+// key and the count. No Fields in a Read or Scan means all. Captures name fields. A Read that
+// finds no such key sets Reply.Missing and doesn't fail. A Batch's Text is one of these verbs in
+// lower case, a space, and the table.
+type KeyValueAdmin interface {
+	// Prepare creates what is missing for a table of the given fields, each of at most
+	// fieldLength bytes. drop removes what the table held before. An error is an *Error.
+	Prepare(ctx context.Context, t Target, table string, fields []string, fieldLength int, drop bool) error
+}

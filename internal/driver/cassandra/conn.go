@@ -20,8 +20,8 @@ const keyColumn = "ycsb_key"
 
 // conn is a session: a session of the library with one connection for requests.
 type conn struct {
-	session    *gocql.Session
-	requests   []kv.Request
+	session *gocql.Session
+	kv.Requests
 	statements []string
 	secret     string
 	received   socket.Meter
@@ -72,7 +72,7 @@ func values(r *kv.Request, args []gen.Value) []any {
 
 // Do carries out one request.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
-	r := kv.Begin(c.requests, req, args, reply)
+	r := c.Begin(req, args, reply)
 	if r == nil {
 		return
 	}
@@ -177,6 +177,17 @@ func failure(ctx context.Context, req *driver.Request, err error, secret string)
 		return driver.Unanswered(ctx, req, err, secret)
 	}
 	return e
+}
+
+var _ driver.AdHoc = (*conn)(nil)
+
+// Add makes a request ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, req *driver.Request) error {
+	if err := c.Requests.Add(ctx, req); err != nil {
+		return err
+	}
+	c.statements = driver.Put(c.statements, req.ID, statementOf(&c.Requests[req.ID]))
+	return nil
 }
 
 // Close ends the session; it is safe to call twice.

@@ -153,7 +153,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if refused != nil {
 		return nil, refused
 	}
-	c.requests = requests
+	c.Requests = requests
 	for i := range requests {
 		c.statements = append(c.statements, statementOf(&requests[i]))
 	}

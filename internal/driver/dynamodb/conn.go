@@ -24,15 +24,15 @@ type conn struct {
 	credentials aws.Credentials
 	url         string
 	options     options
-	requests    []kv.Request
-	secret      string
-	now         func() time.Time
-	current     *driver.Request // what is under way; nil outside of programs
+	kv.Requests
+	secret  string
+	now     func() time.Time
+	current *driver.Request // what is under way; nil outside of programs
 }
 
 // Do carries out one request.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
-	r := kv.Begin(c.requests, req, args, reply)
+	r := c.Begin(req, args, reply)
 	if r == nil {
 		return
 	}
@@ -226,6 +226,20 @@ func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, 
 
 func unprocessed() *driver.Error {
 	return &driver.Error{Class: driver.Retryable, Code: "Unprocessed", Text: "the service left part of the batch undone: the table's capacity is used up"}
+}
+
+var _ driver.AdHoc = (*conn)(nil)
+
+// Add makes a request ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, req *driver.Request) error {
+	r, refused := kv.Parse(req)
+	if refused == nil {
+		refused = admit(req, &r)
+	}
+	if refused != nil {
+		return refused
+	}
+	return c.Requests.Add(ctx, req)
 }
 
 // Close ends the session; it is safe to call twice.

@@ -19,7 +19,7 @@ import (
 // codec encodes calls and scans answers of one session: unary gRPC calls over HTTP/2 without TLS,
 // one at a time, each on a stream of its own (RFC 9113; gRPC over HTTP/2).
 type codec struct {
-	requests  []kv.Request
+	requests  kv.Requests
 	templates []template
 	headers   *headers
 
@@ -43,7 +43,7 @@ var (
 	_ wire.Unordered = (*Driver)(nil)
 )
 
-func newCodec(requests []kv.Request, o options, authority string) *codec {
+func newCodec(requests kv.Requests, o options, authority string) *codec {
 	c := &codec{requests: requests, headers: newHeaders(authority), nextStream: 1,
 		streamWindow: standardWindow, connectionWindow: standardWindow, frameLimit: frameLimit}
 	for i := range requests {

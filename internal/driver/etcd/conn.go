@@ -16,18 +16,20 @@ import (
 // conn is a session of the library tier: a client with one connection. Calls go past the
 // client's retries, which would hide failures.
 type conn struct {
-	client   *clientv3.Client
-	kv       pb.KVClient
-	options  options
-	requests []kv.Request
+	client  *clientv3.Client
+	kv      pb.KVClient
+	options options
+	kv.Requests
 	secret   string
 	received socket.Meter
 	scratch  []byte
 }
 
+var _ driver.AdHoc = (*conn)(nil)
+
 // Do carries out one request.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
-	r := kv.Begin(c.requests, req, args, reply)
+	r := c.Begin(req, args, reply)
 	if r == nil {
 		return
 	}

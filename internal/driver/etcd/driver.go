@@ -86,7 +86,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if refused != nil {
 		return nil, refused
 	}
-	c.requests, c.options = requests, o
+	c.Requests, c.options = requests, o
 	return c, nil
 }
 

@@ -180,6 +180,22 @@ func (c *conn) execute(ctx context.Context, req *driver.Request, s *statement, a
 	return r.body
 }
 
+var _ driver.AdHoc = (*conn)(nil)
+
+// Add makes a request ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, r *driver.Request) error {
+	p := &driver.Program{Requests: []driver.Request{*r}}
+	if err := check(p); err != nil {
+		return err
+	}
+	list, err := compile(ctx, c, c.options, p)
+	if err != nil {
+		return err
+	}
+	c.statements = driver.Put(c.statements, r.ID, list[0])
+	return nil
+}
+
 // Close ends the session; it is safe to call twice.
 func (c *conn) Close() error {
 	if c.library.ClosedNow() {

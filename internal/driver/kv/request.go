@@ -3,6 +3,7 @@
 package kv
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -21,9 +22,12 @@ type Request struct {
 	Captures []driver.Capture
 }
 
-// Program understands all requests of a program, by ID. The error names the request.
-func Program(p *driver.Program) ([]Request, *driver.Error) {
-	all := make([]Request, len(p.Requests))
+// Requests are those that a session knows, by ID.
+type Requests []Request
+
+// Program understands all requests of a program. The error names the request.
+func Program(p *driver.Program) (Requests, *driver.Error) {
+	all := make(Requests, len(p.Requests))
 	for i := range p.Requests {
 		r, err := Parse(&p.Requests[i])
 		if err != nil {
@@ -167,7 +171,7 @@ func (r *Request) tell(reply *driver.Reply, record *Record) {
 
 // Begin resets a reply for request req of a program and checks the arguments. It returns nil,
 // with the failure in reply, if the request can't be sent.
-func Begin(all []Request, req *driver.Request, args []gen.Value, reply *driver.Reply) *Request {
+func (all Requests) Begin(req *driver.Request, args []gen.Value, reply *driver.Reply) *Request {
 	reply.Reset(len(req.Capture))
 	if req.ID < 0 || req.ID >= len(all) {
 		reply.Fail(driver.Bad("the request isn't part of the program"))
@@ -179,4 +183,14 @@ func Begin(all []Request, req *driver.Request, args []gen.Value, reply *driver.R
 		return nil
 	}
 	return r
+}
+
+// Add makes a request ready that isn't part of the program; see driver.AdHoc.
+func (all *Requests) Add(_ context.Context, req *driver.Request) error {
+	r, refused := Parse(req)
+	if refused != nil {
+		return driver.Refused(req, "%s", refused.Text)
+	}
+	*all = driver.Put(*all, req.ID, r)
+	return nil
 }

@@ -31,8 +31,8 @@ type Transaction interface {
 
 // Session is a driver.Conn on a Store.
 type Session struct {
-	store    Store
-	requests []Request
+	store Store
+	Requests
 	classify func(error) *driver.Error
 	release  func() error
 
@@ -48,13 +48,13 @@ type transaction struct {
 }
 
 // NewSession returns a session. release is called once, by Close; classify maps the store's errors.
-func NewSession(s Store, requests []Request, classify func(error) *driver.Error, release func() error) *Session {
-	return &Session{store: s, requests: requests, classify: classify, release: release}
+func NewSession(s Store, requests Requests, classify func(error) *driver.Error, release func() error) *Session {
+	return &Session{store: s, Requests: requests, classify: classify, release: release}
 }
 
 // Do carries out one request in a transaction of its own.
 func (s *Session) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
-	r := Begin(s.requests, req, args, reply)
+	r := s.Begin(req, args, reply)
 	if r == nil {
 		return
 	}

@@ -18,13 +18,15 @@ type conn struct {
 	client   *mongo.Client
 	database *mongo.Database
 	upsert   bool
-	requests []kv.Request
-	secret   string
+	kv.Requests
+	secret string
 }
+
+var _ driver.AdHoc = (*conn)(nil)
 
 // Do carries out one request.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
-	r := kv.Begin(c.requests, req, args, reply)
+	r := c.Begin(req, args, reply)
 	if r == nil {
 		return
 	}

@@ -123,7 +123,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if refused != nil {
 		return nil, refused
 	}
-	c.requests = requests
+	c.Requests = requests
 	return c, nil
 }
 

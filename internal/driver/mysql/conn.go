@@ -68,28 +68,32 @@ func (c *conn) exec(ctx context.Context, st *statement, reply *driver.Reply) err
 }
 
 func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) error {
-	var names []string
-	resolve := func(columns []string) error {
-		names = columns
+	result := sqlconn.Result{Request: req, Reply: reply, Bytes: gen.String}
+	return st.Each(ctx, c, c.args, func(columns []string) error {
 		if len(req.Capture) > 0 && st.captures == nil {
-			if refused := st.find(req, columns); refused != nil {
+			var refused *driver.Error
+			if st.captures, refused = sqlconn.Captures(req, columns); refused != nil {
 				return refused
 			}
 		}
+		result.Captures, result.Columns = st.captures, columns
 		return nil
-	}
-	return st.Each(ctx, c, c.args, resolve, func(row []sqldriver.Value) error {
-		if reply.Each != nil {
-			reply.Each(names, sqlconn.Decoded(row, decode))
-		}
-		if reply.Rows++; reply.Rows > 1 {
-			return nil
-		}
-		for k, column := range st.captures {
-			if e := decode(&reply.Captured[k], row[column], req.Capture[k].Kind); e != nil && reply.Class == driver.OK {
-				reply.Fail(e)
-			}
-		}
+	}, func(row []sqldriver.Value) error {
+		result.Take(row)
 		return nil
 	})
+}
+
+// Add makes a statement ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, req *driver.Request) error {
+	var st statement
+	if refused := st.prepare(ctx, c.session, req); refused != nil {
+		refused.Text = "request \"" + req.Name + "\": " + refused.Text
+		return refused
+	}
+	if req.ID < len(c.statements) {
+		c.statements[req.ID].Close()
+	}
+	c.statements = driver.Put(c.statements, req.ID, st)
+	return nil
 }

@@ -117,25 +117,3 @@ func returnsRows(text string) bool {
 	}
 	return false
 }
-
-// find resolves the captures by an answer's columns.
-func (st *statement) find(req *driver.Request, columns []string) *driver.Error {
-	captures := make([]int, len(req.Capture))
-	for i, c := range req.Capture {
-		captures[i] = c.Column
-		if c.Name != "" {
-			captures[i] = -1
-			for k, name := range columns {
-				if strings.EqualFold(name, c.Name) {
-					captures[i] = k
-					break
-				}
-			}
-		}
-		if captures[i] < 0 || captures[i] >= len(columns) {
-			return driver.Bad("captured column %q (number %d) isn't in the result, which has: %s", c.Name, c.Column, strings.Join(columns, ", "))
-		}
-	}
-	st.captures = captures
-	return nil
-}

@@ -223,6 +223,26 @@ func affected[T string | []byte](tag T) int64 {
 	return n
 }
 
+var _ driver.AdHoc = (*conn)(nil)
+
+// Add makes a statement ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, req *driver.Request) error {
+	st, why := planOne(req)
+	if why != "" {
+		return driver.Refused(req, "%s", why)
+	}
+	if req.ID < len(c.statements) && c.statements[req.ID].prepared != nil {
+		if err := c.pg.Deallocate(ctx, st.name()); err != nil {
+			return libraryError(ctx, nil, err, c.pg.IsClosed(), c.secret)
+		}
+	}
+	if refused := st.prepare(ctx, c.pg, c.secret); refused != nil {
+		return refused
+	}
+	c.statements = driver.Put(c.statements, req.ID, st)
+	return nil
+}
+
 // Close ends the session; it is safe to call twice.
 func (c *conn) Close() error {
 	if c.pg.IsClosed() {

@@ -217,6 +217,18 @@ func set(v *gen.Value, kind gen.Kind, element any) {
 	}
 }
 
+var _ driver.AdHoc = (*conn)(nil)
+
+// Add makes a command ready that isn't part of the session's program.
+func (c *conn) Add(_ context.Context, req *driver.Request) error {
+	r, err := prepareOne(req)
+	if err != nil {
+		return driver.Refused(req, "%v", err)
+	}
+	c.requests = driver.Put(c.requests, req.ID, r)
+	return nil
+}
+
 // Close ends the session.
 func (c *conn) Close() error {
 	err := c.redis.Close()

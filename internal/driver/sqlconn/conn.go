@@ -6,13 +6,7 @@ import (
 	"context"
 	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
-	"strconv"
-	"time"
-
-	"brunt/internal/driver"
-	"brunt/internal/gen"
 )
 
 // Connection is what libraries' connections can do.
@@ -52,16 +46,6 @@ func (st *Statement) Close() {
 	if st.Prepared != nil {
 		_ = st.Prepared.Close() // it isn't used again
 	}
-}
-
-// Put puts a session's statement at the end of those that it has, or in the place of one, which is closed.
-func Put[S any](all []S, at int, st S, close func(old *S)) []S {
-	if at == len(all) {
-		return append(all, st)
-	}
-	close(&all[at])
-	all[at] = st
-	return all
 }
 
 // Exec sends the statement, which returns no rows.
@@ -108,41 +92,4 @@ func (st *Statement) Each(ctx context.Context, c Connection, args []sqldriver.Na
 		}
 	}
 	return nil
-}
-
-// TimeFormat is how times are written: UTC, of fixed width, so that they sort as text.
-const TimeFormat = "2006-01-02T15:04:05.000000Z"
-
-// Text is a value of an answer as text; nil for null. It may be a part of v.
-func Text(v sqldriver.Value) []byte {
-	switch x := v.(type) {
-	case nil:
-		return nil
-	case []byte:
-		return x
-	case string:
-		return []byte(x)
-	case int64:
-		return strconv.AppendInt(nil, x, 10)
-	case uint64:
-		return strconv.AppendUint(nil, x, 10)
-	case float32:
-		return strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
-	case float64:
-		return strconv.AppendFloat(nil, x, 'g', -1, 64)
-	case time.Time:
-		return x.UTC().AppendFormat(nil, TimeFormat)
-	}
-	return []byte(fmt.Sprint(v))
-}
-
-// Decoded is a row as its server describes it; what decode doesn't understand is null.
-func Decoded(row []sqldriver.Value, decode func(v *gen.Value, from sqldriver.Value, want gen.Kind) *driver.Error) []gen.Value {
-	out := make([]gen.Value, len(row))
-	for i := range row {
-		if decode(&out[i], row[i], gen.Null) != nil {
-			out[i].SetNull()
-		}
-	}
-	return out
 }

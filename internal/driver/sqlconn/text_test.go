@@ -1,6 +1,7 @@
 package sqlconn
 
 import (
+	"brunt/internal/gen"
 	"testing"
 	"time"
 )
@@ -26,4 +27,22 @@ func TestText(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", v, got, want)
 		}
 	}
+}
+
+// Decoding never panics and gives the kind asked for or an error.
+func FuzzDecode(f *testing.F) {
+	f.Add("12.50", int64(3), 1.5)
+	f.Add("00112233-4455-6677-8899-aabbccddeeff", int64(-1), 1e300)
+	f.Fuzz(func(t *testing.T, s string, i int64, x float64) {
+		for want := gen.Null; want <= gen.JSON; want++ {
+			for _, bytes := range []gen.Kind{gen.Bytes, gen.String} {
+				for _, from := range []any{nil, s, []byte(s), i, x, time.UnixMicro(i)} {
+					var v gen.Value
+					if err := decode(&v, from, want, bytes); err == nil && want != gen.Null && from != nil && v.Kind != want && !(want == gen.UUID && bytes == gen.String && v.Kind == gen.String) {
+						t.Errorf("%v became kind %d, want %d", from, v.Kind, want)
+					}
+				}
+			}
+		}
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -116,22 +115,6 @@ func TestDescribe(t *testing.T) {
 	if s := info.Settings; s["journal_mode"] != "wal" || s["synchronous"] != "0" || s["busy_timeout"] != "77" || s["page_size"] != "4096" {
 		t.Errorf("settings: %v", s)
 	}
-}
-
-// Decoding never panics and gives the kind asked for or an error.
-func FuzzDecode(f *testing.F) {
-	f.Add("12.50", int64(3), 1.5)
-	f.Add("00112233-4455-6677-8899-aabbccddeeff", int64(-1), 1e300)
-	f.Fuzz(func(t *testing.T, s string, i int64, x float64) {
-		for want := gen.Null; want <= gen.JSON; want++ {
-			for _, from := range []any{nil, s, []byte(s), i, x, time.UnixMicro(i)} {
-				var v gen.Value
-				if err := decode(&v, from, want); err == nil && want != gen.Null && from != nil && v.Kind != want {
-					t.Errorf("%v became kind %d, want %d", from, v.Kind, want)
-				}
-			}
-		}
-	})
 }
 
 func BenchmarkLoad(b *testing.B) {

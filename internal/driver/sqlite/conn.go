@@ -57,23 +57,13 @@ func (st *statement) prepare(s *session, req *driver.Request) error {
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
 		st.changes = st.columns == 0 || strings.Contains(strings.ToUpper(st.Text), "RETURNING")
 	}
-	for i := range req.Capture {
-		c := &req.Capture[i]
-		column, names := c.Column, make([]string, len(info))
-		if c.Name != "" {
-			column = -1
-		}
-		for k := range info {
-			names[k] = info[k].Name
-			if c.Name != "" && column < 0 && strings.EqualFold(info[k].Name, c.Name) {
-				column = k
-			}
-		}
-		if column < 0 || column >= len(info) {
-			return driver.Refused(req, "captured column %q (number %d) isn't in the result, which has: %s",
-				c.Name, c.Column, strings.Join(names, ", "))
-		}
-		st.captures = append(st.captures, column)
+	names := make([]string, len(info))
+	for i := range info {
+		names[i] = info[i].Name
+	}
+	var refused *driver.Error
+	if st.captures, refused = sqlconn.Captures(req, names); refused != nil {
+		return driver.Refused(req, "%s", refused.Text)
 	}
 	if req.Simple {
 		return nil
@@ -157,23 +147,12 @@ func (c *conn) exec(ctx context.Context, st *statement, reply *driver.Reply) err
 const checkEvery = 256
 
 func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, reply *driver.Reply) error {
-	var names []string
-	begin := func(columns []string) error {
-		names = columns
+	result := sqlconn.Result{Request: req, Reply: reply, Captures: st.captures, Bytes: gen.Bytes}
+	err := st.Each(ctx, c, c.args, func(columns []string) error {
+		result.Columns = columns
 		return nil
-	}
-	err := st.Each(ctx, c, c.args, begin, func(row []sqldriver.Value) error {
-		if reply.Each != nil {
-			reply.Each(names, sqlconn.Decoded(row, decode))
-		}
-		if reply.Rows == 0 {
-			for k, column := range st.captures {
-				if e := decode(&reply.Captured[k], row[column], req.Capture[k].Kind); e != nil && reply.Class == driver.OK {
-					reply.Fail(e)
-				}
-			}
-		}
-		if reply.Rows++; reply.Rows%checkEvery == 0 {
+	}, func(row []sqldriver.Value) error {
+		if result.Take(row); reply.Rows%checkEvery == 0 {
 			return ctx.Err()
 		}
 		return nil
@@ -182,6 +161,21 @@ func (c *conn) query(ctx context.Context, req *driver.Request, st *statement, re
 		reply.Affected = reply.Rows
 	}
 	return err
+}
+
+var _ driver.AdHoc = (*conn)(nil)
+
+// Add makes a statement ready that isn't part of the session's program.
+func (c *conn) Add(_ context.Context, req *driver.Request) error {
+	var st statement
+	if err := st.prepare(c.session, req); err != nil {
+		return err
+	}
+	if req.ID < len(c.statements) {
+		c.statements[req.ID].Close()
+	}
+	c.statements = driver.Put(c.statements, req.ID, st)
+	return nil
 }
 
 // Close ends the session; it is safe to call twice.

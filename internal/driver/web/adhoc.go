@@ -20,11 +20,8 @@ func (c *conn) Add(_ context.Context, req *driver.Request) error {
 		return driver.Refused(req, "%v", err)
 	}
 	own := *c.plan
-	own.requests = slices.Clone(own.requests)
-	if req.ID < len(own.requests) {
-		own.requests[req.ID] = r
-	} else {
-		own.requests = append(own.requests, r)
+	own.requests = driver.Put(slices.Clone(own.requests), req.ID, r)
+	for len(c.seen) < len(own.requests) {
 		c.seen = append(c.seen, 0)
 	}
 	own.origins = originsOf(own.requests)
