@@ -38,6 +38,15 @@ type Chunk struct {
 	Progress func(rows uint64)
 }
 
+// Names are the columns' names.
+func (c *Chunk) Names() []string {
+	names := make([]string, len(c.Columns))
+	for i := range c.Columns {
+		names[i] = c.Columns[i].Name
+	}
+	return names
+}
+
 // Column is a column as a loader needs it: its name and its plan type's name in lower case
 // (integer, unsigned, double, decimal, string, boolean, datetime, uuid, json).
 type Column struct {

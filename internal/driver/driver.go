@@ -9,6 +9,7 @@ package driver
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"sync"
 	"time"
 
@@ -38,6 +39,16 @@ const (
 	HTTP                 // Web
 	Batch                // Text names the verb of its rows, see Request.Rows
 )
+
+// Name is the verb as people write it.
+func (v Verb) Name() string {
+	names := [...]string{"SQL", "BEGIN", "COMMIT", "ROLLBACK", "call", "eval", "select", "insert", "replace", "update", "upsert", "delete",
+		"read", "scan", "command", "http", "batch"}
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("verb %d", uint8(v))
+}
 
 // Request is one thing to send, resolved once before the run and executed many times. It is
 // immutable after Dial has seen it.

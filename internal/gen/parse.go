@@ -22,11 +22,10 @@ func ParseDecimal(text []byte) (unscaled int64, scale uint8, ok bool) {
 			point = i
 			continue
 		}
-		d := uint64(c - '0')
-		if c < '0' || c > '9' || n > (math.MaxUint64-d)/10 {
+		if c < '0' || c > '9' || n > (math.MaxUint64-9)/10 {
 			return 0, 0, false
 		}
-		n = n*10 + d
+		n = n*10 + uint64(c-'0')
 		digits++
 	}
 	if point >= 0 {

@@ -19,5 +19,14 @@ func FirstWord(s string) string {
 // Quote makes a name an identifier of standard SQL.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
+// QuoteAll is Quote of all names.
+func QuoteAll(names []string) []string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = Quote(name)
+	}
+	return quoted
+}
+
 // QuoteText makes a text a literal of standard SQL.
 func QuoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

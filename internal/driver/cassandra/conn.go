@@ -31,7 +31,7 @@ type conn struct {
 func statementOf(r *kv.Request) string {
 	table := sqltext.Quote(r.Table)
 	columns := "*"
-	if names := quoted(r.Fields); len(names) > 0 {
+	if names := sqltext.QuoteAll(r.Fields); len(names) > 0 {
 		columns = strings.Join(names, ", ")
 	}
 	switch {
@@ -44,17 +44,9 @@ func statementOf(r *kv.Request) string {
 	case r.Verb == driver.Delete:
 		return fmt.Sprintf("DELETE FROM %s WHERE %s = ?", table, keyColumn)
 	case r.Verb == driver.Update:
-		return fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s = ?", table, strings.Join(quoted(r.Fields), " = ?, "), keyColumn)
+		return fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s = ?", table, strings.Join(sqltext.QuoteAll(r.Fields), " = ?, "), keyColumn)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn, strings.Join(quoted(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
-}
-
-func quoted(fields []string) []string {
-	out := make([]string, len(fields))
-	for i, f := range fields {
-		out[i] = sqltext.Quote(f)
-	}
-	return out
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn, strings.Join(sqltext.QuoteAll(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
 }
 
 // values are a row's arguments in the order of its statement.

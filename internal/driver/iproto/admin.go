@@ -45,11 +45,9 @@ func (d *Driver) Admin(ctx context.Context, t driver.Target) (driver.Admin, erro
 // sql sends a statement by text.
 func (a *admin) sql(ctx context.Context, statement string) (*reader, *driver.Error) {
 	statement = strings.TrimRight(statement, "; \t\r\n")
-	kind, request := typeExecute, executeBody(statement)
-	if a.mode == byCall {
-		kind, request = typeCall, dispatchBody(statement)
-	}
-	code, answer, err := a.ask(ctx, kind, request)
+	var b body
+	kind := b.sql(a.mode, statement, 0)
+	code, answer, err := a.ask(ctx, kind, b.now)
 	if err == nil {
 		err = refusal(code, answer)
 	}

@@ -3,6 +3,7 @@ package iproto
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ const (
 // Check has a Picodata, which prepares nothing over iproto, explain the program's statements.
 // Tarantool's are checked when sessions prepare them.
 func (d *Driver) Check(ctx context.Context, t driver.Target, p *driver.Program) error {
-	if !hasSQL(p) {
+	if !slices.ContainsFunc(p.Requests, func(r driver.Request) bool { return r.Verb == driver.SQL }) {
 		return nil
 	}
 	opened, err := d.Admin(ctx, t)
@@ -51,15 +52,6 @@ func (d *Driver) Check(ctx context.Context, t driver.Target, p *driver.Program) 
 	return nil
 }
 
-func hasSQL(p *driver.Program) bool {
-	for i := range p.Requests {
-		if p.Requests[i].Verb == driver.SQL {
-			return true
-		}
-	}
-	return false
-}
-
 // explains reports whether the server explains anything at all.
 func (a *admin) explains(ctx context.Context) bool {
 	return a.explain(ctx, &driver.Request{Text: "VALUES (1)"}) == nil
@@ -68,25 +60,11 @@ func (a *admin) explains(ctx context.Context) bool {
 // explain returns the server's refusal of a statement, if it is one of the statement itself: what an
 // explanation alone can't do, such as telling the types of arguments, says nothing.
 func (a *admin) explain(ctx context.Context, r *driver.Request) *driver.Error {
-	kind, text := typeExecute, explain+r.Text
 	var b body
-	b.mapping(2)
-	if a.mode == byCall {
-		kind = typeCall
-		b.key(keyFunction)
-		b.text(dispatcher)
-		b.key(keyTuple)
-		b.array(2)
-		b.text(text)
-	} else {
-		b.key(keySQLText)
-		b.text(text)
-		b.key(keySQLBind)
-	}
-	b.array(len(r.Params))
+	kind := b.sql(a.mode, explain+r.Text, len(r.Params))
 	for _, k := range r.Params {
 		var err *driver.Error
-		if b.now, err = appendValue(b.now, &gen.Value{Kind: k, B: sample(k)}); err != nil {
+		if b.now, err = AppendValue(b.now, &gen.Value{Kind: k, B: sample(k)}); err != nil {
 			return nil
 		}
 	}

@@ -47,8 +47,8 @@ func isOutdated(code uint32, message string) bool {
 	return false
 }
 
-// serverError is an error that the server answered with.
-func serverError(code uint32, message string) *driver.Error {
+// ServerError is an error that the server answered with.
+func ServerError(code uint32, message string) *driver.Error {
 	class, fatal := classOf(code, message)
 	number, text := driver.Picodata(message).Of(strconv.FormatUint(uint64(code), 10))
 	return &driver.Error{Class: class, Code: number, Text: driver.Line(text, ""), Fatal: fatal}

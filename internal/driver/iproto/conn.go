@@ -32,6 +32,42 @@ func dialLibrary(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
 	return &conn{library: c}, err
 }
 
+// Connect opens a connection of the library within Target.ConnectTimeout and says in the words of people
+// why it couldn't.
+func Connect(ctx context.Context, t driver.Target, o tarantool.Opts) (*tarantool.Connection, *driver.Error) {
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	o.Logger = quiet{}
+	c, err := tarantool.Connect(ctx, tarantool.NetDialer{Address: t.Address, User: t.User, Password: t.Password}, o)
+	if err == nil {
+		return c, nil
+	}
+	// The library's texts say little: a connection of our own finds out what is wrong.
+	l, failure := dialLink(ctx, t)
+	if failure != nil {
+		return nil, failure
+	}
+	l.Close()
+	return nil, connectError(ctx, t, err)
+}
+
+// Unanswered is the failure of a request that the library has no answer to. r says what it may have done.
+func Unanswered(ctx context.Context, r *driver.Request, err error) *driver.Error {
+	var client tarantool.ClientError
+	if !errors.As(err, &client) {
+		return driver.Unanswered(ctx, r, err, "")
+	}
+	switch client.Code {
+	case tarantool.ErrTimeouted:
+		return driver.Late(r)
+	case tarantool.ErrConnectionNotReady, tarantool.ErrRateLimited:
+		return &driver.Error{Class: driver.Connect, Text: "it wasn't sent: " + driver.Line(client.Msg, ""), Err: err}
+	case tarantool.ErrProtocolError:
+		return &driver.Error{Class: driver.Protocol, Text: driver.Line(client.Msg, ""), Fatal: true, Err: err}
+	}
+	return driver.Unanswered(ctx, r, err, "")
+}
+
 // raw is a request whose body is ready.
 type raw struct {
 	kind byte
@@ -96,17 +132,13 @@ func (c *conn) exchange(ctx context.Context, req *driver.Request, r raw) (*rawRe
 		return response.(*rawResponse), nil
 	}
 	var client tarantool.ClientError
-	if errors.As(err, &client) {
+	if errors.As(err, &client) && c.library.ClosedNow() {
 		switch client.Code {
 		case tarantool.ErrConnectionClosed, tarantool.ErrConnectionNotReady, tarantool.ErrConnectionShutdown:
-			if c.library.ClosedNow() {
-				return nil, &driver.Error{Class: driver.UnknownOutcome, Text: "the connection is closed: " + driver.Line(client.Msg, ""), Fatal: true, Err: err}
-			}
-		case tarantool.ErrProtocolError:
-			return nil, &driver.Error{Class: driver.Protocol, Text: driver.Line(client.Msg, ""), Fatal: true, Err: err}
+			return nil, &driver.Error{Class: driver.UnknownOutcome, Text: "the connection is closed: " + driver.Line(client.Msg, ""), Fatal: true, Err: err}
 		}
 	}
-	return nil, driver.Unanswered(ctx, req, err, "")
+	return nil, Unanswered(ctx, req, err)
 }
 
 func (c *conn) ask(ctx context.Context, kind byte, request []byte) (uint32, []byte, *driver.Error) {

@@ -143,10 +143,7 @@ func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
 		if err != nil {
 			return 0, 0, nil, err
 		}
-		size := 1
-		if prefix[0] >= 0xcc && prefix[0] <= 0xcf {
-			size += 1 << (prefix[0] - 0xcc)
-		}
+		size := prefixSize(prefix)
 		if prefix, err = l.in.Peek(size); err != nil {
 			return 0, 0, nil, err
 		}

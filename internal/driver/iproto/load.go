@@ -7,7 +7,6 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
-	"brunt/internal/sqltext"
 )
 
 // Bounds of what a load has in flight. Two batches are: the server works on one while the other
@@ -50,10 +49,7 @@ func (a *admin) layout(ctx context.Context, chunk *driver.Chunk) ([]int, *space,
 	if !found {
 		return nil, nil, unknownSpace(chunk.Table)
 	}
-	names := make([]string, len(chunk.Columns))
-	for i, c := range chunk.Columns {
-		names[i] = c.Name
-	}
+	names := chunk.Names()
 	places, err := placesOf(&driver.Request{Fields: names, Params: make([]gen.Kind, len(names))}, sp)
 	return places, sp, err
 }
@@ -118,7 +114,7 @@ func (l *loading) batch(next *uint64, end uint64) (n int, err error) {
 		for _, p := range l.places {
 			if p < 0 {
 				out = append(out, 0xc0)
-			} else if out, failure = appendValue(out, &l.values[p]); failure != nil {
+			} else if out, failure = AppendValue(out, &l.values[p]); failure != nil {
 				return n, failure
 			}
 		}
@@ -184,36 +180,17 @@ func (a *admin) insertStatements(ctx context.Context, chunk *driver.Chunk, repla
 
 // insertBody writes the request for one statement.
 func (a *admin) insertBody(chunk *driver.Chunk, replace bool, first, rows uint64, values []gen.Value) (kind byte, out []byte, failure *driver.Error) {
-	text := insertText(chunk, int(rows), replace)
-	params := int(rows) * len(chunk.Columns)
-	if kind = typeExecute; a.mode == byCall {
-		kind = typeCall
-		out = appendString(append(appendMap(nil, 2), keyFunction), dispatcher)
-		out = appendString(appendArray(append(out, keyTuple), 2), text)
-	} else {
-		out = appendString(append(appendMap(nil, 2), keySQLText), text)
-		out = append(out, keySQLBind)
-	}
-	out = appendArray(out, params)
+	text := sqlconn.Numbered(chunk.Table, chunk.Names(), int(rows), replace)
+	var b body
+	kind = b.sql(a.mode, text, int(rows)*len(chunk.Columns))
+	out = b.now
 	for n := first; n < first+rows; n++ {
 		chunk.Row(values, n)
 		for i := range values {
-			if out, failure = appendValue(out, &values[i]); failure != nil {
+			if out, failure = AppendValue(out, &values[i]); failure != nil {
 				return kind, out, failure
 			}
 		}
 	}
 	return kind, out, nil
-}
-
-func insertText(chunk *driver.Chunk, rows int, replace bool) string {
-	names := make([]string, len(chunk.Columns))
-	for i, c := range chunk.Columns {
-		names[i] = sqltext.Quote(c.Name)
-	}
-	text := sqlconn.Insert("INSERT", sqltext.Quote(chunk.Table), names, rows, true)
-	if replace {
-		text += " ON CONFLICT DO REPLACE"
-	}
-	return text
 }

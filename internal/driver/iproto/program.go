@@ -3,10 +3,11 @@ package iproto
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 
 	"brunt/internal/driver"
+	"brunt/internal/sqltext"
 )
 
 // compiler makes statements of a program's requests.
@@ -20,7 +21,7 @@ type compiler struct {
 // compile asks the server what must be known: its product, how it takes SQL, spaces and indexes.
 func compile(ctx context.Context, a asker, o options, p *driver.Program) ([]statement, *driver.Error) {
 	c := compiler{ask: a, spaces: map[string]*space{}, mode: o.sql}
-	if needsProduct(p) {
+	if slices.ContainsFunc(p.Requests, func(r driver.Request) bool { return r.Verb != driver.Call && r.Verb != driver.Eval }) {
 		var err *driver.Error
 		if c.picodata, _, err = identify(ctx, a); err != nil {
 			return nil, err
@@ -47,15 +48,6 @@ func nameOf(r *driver.Request) string {
 		return strconv.Quote(r.Name)
 	}
 	return "number " + strconv.Itoa(r.ID)
-}
-
-func needsProduct(p *driver.Program) bool {
-	for i := range p.Requests {
-		if v := p.Requests[i].Verb; v != driver.Call && v != driver.Eval {
-			return true
-		}
-	}
-	return false
 }
 
 // check refuses verbs that the protocol lacks. It asks nobody.
@@ -107,20 +99,15 @@ func (c *compiler) request(ctx context.Context, r *driver.Request, s *statement)
 }
 
 func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *driver.Error {
-	if first := strings.ToLower(firstWord(r.Text)); first == "begin" || first == "commit" || first == "rollback" || first == "start" {
+	switch sqltext.FirstWord(r.Text) {
+	case "BEGIN", "COMMIT", "ROLLBACK", "START":
 		return driver.Bad("iproto has no transactions over several requests: put the statements into one stored function")
 	}
 	switch c.mode {
 	case byCall:
 		var b body
-		b.mapping(2)
-		s.code, s.shape = typeCall, dispatch
-		b.key(keyFunction)
-		b.text(dispatcher)
-		b.key(keyTuple)
-		b.array(2)
-		b.text(r.Text)
-		b.list(0, s.params)
+		s.code, s.shape = b.sql(byCall, r.Text, s.params), dispatch
+		b.params(0, s.params)
 		s.pieces = b.done()
 		return nil
 	case prepared:
@@ -135,27 +122,16 @@ func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *dr
 			s.id, s.renewal = id, prepareBody(r.Text)
 		}
 	}
-	s.code, s.byText = typeExecute, execution(s.params, func(b *body) { b.key(keySQLText); b.text(r.Text) })
+	var text, byID body
+	s.code = text.sql(byText, r.Text, s.params)
+	text.params(0, s.params)
+	s.byText = text.done()
 	if s.pieces = s.byText; s.renewal != nil {
-		s.pieces = execution(s.params, func(b *body) { b.number(keyStmt, s.id) })
+		byID.mapping(2)
+		byID.number(keyStmt, s.id)
+		byID.key(keySQLBind)
+		byID.list(0, s.params)
+		s.pieces = byID.done()
 	}
 	return nil
-}
-
-// execution is the body of a request that has a statement, named by what, carried out.
-func execution(params int, what func(b *body)) []piece {
-	var b body
-	b.mapping(2)
-	what(&b)
-	b.key(keySQLBind)
-	b.list(0, params)
-	return b.done()
-}
-
-func firstWord(s string) string {
-	s = strings.TrimLeft(s, " \t\r\n(")
-	if i := strings.IndexFunc(s, func(c rune) bool { return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') }); i >= 0 {
-		return s[:i]
-	}
-	return s
 }

@@ -183,7 +183,7 @@ func FuzzScan(f *testing.F) {
 
 func FuzzValue(f *testing.F) {
 	for _, v := range valueSamples() {
-		b, _ := appendValue(nil, &v)
+		b, _ := AppendValue(nil, &v)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -199,7 +199,7 @@ func FuzzValue(f *testing.F) {
 			return
 		}
 		_ = template.AppendValue(nil, &v)
-		out, err := appendValue(nil, &v)
+		out, err := AppendValue(nil, &v)
 		if err != nil {
 			t.Fatalf("%x was read but can't be sent: %v", b, err)
 		}

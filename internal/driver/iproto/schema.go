@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"brunt/internal/driver"
@@ -35,12 +36,8 @@ type space struct {
 }
 
 func (s *space) field(name string) (int, bool) {
-	for i, f := range s.fields {
-		if f == name {
-			return i, true
-		}
-	}
-	return 0, false
+	i := slices.Index(s.fields, name)
+	return max(i, 0), i >= 0
 }
 
 func selectBody(space, index, iterator, limit uint64, key func(b *body)) []byte {
@@ -150,17 +147,11 @@ func (r *reader) parts() (fields []int) {
 // returned as errors.
 func data(ctx context.Context, a asker, kind byte, request []byte) (*reader, *driver.Error) {
 	code, answer, err := a.ask(ctx, kind, request)
+	if err == nil {
+		err = refusal(code, answer)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if code&errorBit != 0 {
-		var reply driver.Reply
-		var s statement
-		if s.answer(answer, code, &reply) != fine {
-			return nil, protocolError("an error that makes no sense")
-		}
-		f := reply.Failure
-		return nil, &driver.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
 	}
 	r := &reader{b: answer}
 	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
@@ -180,20 +171,6 @@ func callBody(function string, args func(b *body)) []byte {
 	b.key(keyTuple)
 	args(&b)
 	return b.now
-}
-
-func executeBody(statement string) []byte {
-	var b body
-	b.mapping(2)
-	b.key(keySQLText)
-	b.text(statement)
-	b.key(keySQLBind)
-	b.array(0)
-	return b.now
-}
-
-func dispatchBody(statement string) []byte {
-	return callBody(dispatcher, func(b *body) { b.array(2); b.text(statement); b.array(0) })
 }
 
 // identify tells Picodata from Tarantool. version is Picodata's, if it said so.
@@ -231,13 +208,15 @@ func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *driver.E
 		return prepared, nil
 	}
 	const probe = "VALUES (1)"
-	if _, err := data(ctx, a, typeExecute, executeBody(probe)); err == nil || err.Fatal {
-		return byText, err
-	}
-	if _, err := data(ctx, a, typeCall, dispatchBody(probe)); err == nil {
-		return byCall, nil
-	} else if err.Fatal {
-		return byText, err
+	for _, mode := range []sqlMode{byText, byCall} {
+		var b body
+		kind := b.sql(mode, probe, 0)
+		switch _, err := data(ctx, a, kind, b.now); {
+		case err == nil:
+			return mode, nil
+		case err.Fatal:
+			return byText, err
+		}
 	}
 	return byText, nil
 }

@@ -47,7 +47,7 @@ func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *driver.Er
 	for i := range pieces {
 		dst = append(dst, pieces[i].bytes...)
 		if p := pieces[i].param; p >= 0 {
-			if dst, err = appendValue(dst, &args[p]); err != nil {
+			if dst, err = AppendValue(dst, &args[p]); err != nil {
 				return dst, err
 			}
 		}
@@ -96,9 +96,33 @@ func (b *body) param(p int) {
 // list puts an array of the arguments from..to-1.
 func (b *body) list(from, to int) {
 	b.array(to - from)
+	b.params(from, to)
+}
+
+func (b *body) params(from, to int) {
 	for p := from; p < to; p++ {
 		b.param(p)
 	}
+}
+
+// sql writes a request, whose type it returns, that has a statement carried out, up to the values of its
+// parameters.
+func (b *body) sql(mode sqlMode, text string, params int) (kind byte) {
+	b.mapping(2)
+	if kind = typeExecute; mode == byCall {
+		kind = typeCall
+		b.key(keyFunction)
+		b.text(dispatcher)
+		b.key(keyTuple)
+		b.array(2)
+		b.text(text)
+	} else {
+		b.key(keySQLText)
+		b.text(text)
+		b.key(keySQLBind)
+	}
+	b.array(params)
+	return kind
 }
 
 func (b *body) done() []piece {

@@ -59,12 +59,12 @@ func TestClasses(t *testing.T) {
 		{159, "Failed to execute", driver.Server, false}, {78, "timeout", driver.Timeout, false}, {226, "", driver.Retryable, false},
 		{10001, "Compare-and-Swap: rejected", driver.Retryable, false}, {10001, "sbroad: something", driver.Server, false}, {40_000_000, "?", driver.Server, false},
 	} {
-		e := serverError(c.code, c.message)
+		e := ServerError(c.code, c.message)
 		if e.Class != c.class || e.Fatal != c.fatal {
 			t.Errorf("%d %s: got %v, fatal %v", c.code, c.message, e.Class, e.Fatal)
 		}
 	}
-	if e := serverError(1, strings.Repeat("ä\n", 1000)); len(e.Text) > 510 || strings.Contains(e.Text, "\n") {
+	if e := ServerError(1, strings.Repeat("ä\n", 1000)); len(e.Text) > 510 || strings.Contains(e.Text, "\n") {
 		t.Errorf("a long message became %q", e.Text)
 	}
 }

@@ -16,8 +16,8 @@ const (
 	extDatetime = 4
 )
 
-// appendValue writes a value in the format that Tarantool has for its kind; JSON is sent as text.
-func appendValue(dst []byte, v *gen.Value) ([]byte, *driver.Error) {
+// AppendValue writes a value in the format that Tarantool has for its kind; JSON is sent as text.
+func AppendValue(dst []byte, v *gen.Value) ([]byte, *driver.Error) {
 	switch v.Kind {
 	case gen.Null:
 		return append(dst, 0xc0), nil
@@ -115,7 +115,7 @@ func (r *reader) value(v *gen.Value) {
 		v.Kind, v.B = gen.Bytes, append(v.B[:0], r.body(n)...)
 	case ext:
 		b := r.body(n + 1)
-		if len(b) > 0 && !extension(v, b[0], b[1:]) {
+		if len(b) > 0 && !ReadExtension(v, b[0], b[1:]) {
 			v.Kind, v.B = gen.Bytes, append(v.B[:0], b[1:]...)
 		}
 	case array, mapping:
@@ -125,7 +125,9 @@ func (r *reader) value(v *gen.Value) {
 	}
 }
 
-func extension(v *gen.Value, kind byte, b []byte) bool {
+// ReadExtension sets v to a value of one of Tarantool's MessagePack extensions: a decimal, UUID or time.
+// It reports false for others.
+func ReadExtension(v *gen.Value, kind byte, b []byte) bool {
 	switch kind {
 	case extUUID:
 		if len(b) == 16 {

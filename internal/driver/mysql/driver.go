@@ -13,7 +13,10 @@
 package mysql
 
 import (
+	"brunt/internal/gen"
+	"brunt/internal/sqltext"
 	"context"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -62,9 +65,9 @@ func open(ctx context.Context, t driver.Target) (*session, *driver.Error) {
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.User, c.Passwd, c.DBName, c.TLS = "tcp", t.Address, t.User, t.Password, t.Database, t.TLS
 	c.Logger, c.InterpolateParams, c.ClientFoundRows = &mysql.NopLogger{}, true, true
-	c.Params = map[string]string{"time_zone": text(zone)}
+	c.Params = map[string]string{"time_zone": sqltext.QuoteText(zone)}
 	if mode != "" {
-		c.Params["sql_mode"] = text(mode)
+		c.Params["sql_mode"] = sqltext.QuoteText(mode)
 	}
 	var refusedAt error
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -89,10 +92,6 @@ func open(ctx context.Context, t driver.Target) (*session, *driver.Error) {
 	s.Connection = conn.(sqlconn.Connection)
 	return s, nil
 }
-
-// text writes a string literal that holds in every sql_mode that leaves backslashes alone: names
-// of modes and zones have none.
-func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // refusal says why the server didn't let us in.
 func refusal(ctx context.Context, t driver.Target, err error) *driver.Error {
@@ -210,3 +209,27 @@ func (d *Driver) Prepare(ctx context.Context, t driver.Target, table string, fie
 }
 
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// Admin opens a session for set-up. Chunks are loaded in one transaction each.
+func (d *Driver) Admin(ctx context.Context, t driver.Target) (driver.Admin, error) {
+	s, refused := open(ctx, t)
+	if refused != nil {
+		return nil, refused
+	}
+	return s.admin(), nil
+}
+
+// loadParameters is how many parameters one INSERT has; the protocol takes at most 65 535.
+const loadParameters = 4000
+
+func (s *session) admin() driver.Admin {
+	return sqlconn.NewAdmin(s, sqlconn.Dialect{
+		Quote: quote, Begin: "START TRANSACTION", Replace: "REPLACE", Parameters: loadParameters,
+		Argument: func(v *gen.Value) (sqldriver.Value, *driver.Error) { return argument(v), nil },
+	})
+}
+
+// Failure classifies what the library returned outside of programs.
+func (s *session) Failure(ctx context.Context, err error) *driver.Error {
+	return s.failure(ctx, nil, err)
+}

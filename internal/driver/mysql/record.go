@@ -6,14 +6,14 @@ import (
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
+	"brunt/internal/driver/sqlconn"
 )
 
 // keyColumn is the column of a record's key, as YCSB's clients name it.
 const keyColumn = "YCSB_KEY"
 
 // recordStatement writes a request on records as SQL. order says which argument each question mark
-// stands for, records the request if the
-// answer tells whether its records are there.
+// stands for, records the request if the answer tells whether its records are there.
 func recordStatement(req *driver.Request) (text string, order []int, records *kv.Request, refused *driver.Error) {
 	r, refused := kv.Parse(req)
 	if refused != nil {
@@ -25,7 +25,7 @@ func recordStatement(req *driver.Request) (text string, order []int, records *kv
 	}
 	keys := "= ?"
 	if r.Rows > 1 {
-		keys = "IN (" + marks(r.Rows) + ")"
+		keys = "IN " + sqlconn.Tuples(1, r.Rows, false)
 	}
 	switch {
 	case r.Verb == driver.Read:
@@ -37,16 +37,13 @@ func recordStatement(req *driver.Request) (text string, order []int, records *kv
 	case r.Verb == driver.Update && req.Verb != driver.Batch:
 		return fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, assignments(r.Fields, "?"), keyColumn), append(order[1:], 0), &r, nil
 	}
-	row := "(" + marks(r.PerRow) + ")"
-	values := strings.TrimSuffix(strings.Repeat(row+", ", r.Rows), ", ")
+	values := sqlconn.Tuples(r.Rows, r.PerRow, false)
 	names := keyColumn + ", " + strings.Join(quoted(r.Fields), ", ")
 	if r.Verb == driver.Insert {
 		return fmt.Sprintf("INSERT IGNORE INTO %s (%s) VALUES %s", table, names, values), order, nil, nil
 	}
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON DUPLICATE KEY UPDATE %s", table, names, values, assignments(r.Fields, "")), order, nil, nil
 }
-
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 func columns(r *kv.Request) string {
 	if len(r.Fields) == 0 {

@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"context"
-	"strings"
 
 	"brunt/internal/driver"
-	"brunt/internal/sqltext"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -83,12 +81,4 @@ func (a *admin) Close() error {
 
 func (a *admin) failure(ctx context.Context, err error) *driver.Error {
 	return libraryError(ctx, nil, err, a.pg.IsClosed(), a.secret)
-}
-
-func quoteAll(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = sqltext.Quote(n)
-	}
-	return strings.Join(quoted, ", ")
 }

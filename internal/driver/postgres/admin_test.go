@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/sqlconn"
 	"brunt/internal/gen"
 )
 
@@ -113,7 +114,7 @@ func TestLoadAsPicodata(t *testing.T) {
 	load(t, a, everything(t, a, 5, 2345), false)
 	checkEverything(t, a, 5, 2349, 2345)
 	want := `INSERT INTO "t""x" ("a", "B c") VALUES ($1, $2), ($3, $4) ON CONFLICT DO REPLACE`
-	if got := insertText(`t"x`, []string{"a", "B c"}, 2, true); got != want {
+	if got := sqlconn.Numbered(`t"x`, []string{"a", "B c"}, 2, true); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for columns, want := range map[int]uint64{1: 1000, 16: 250, 4001: 1} {

@@ -38,12 +38,9 @@ type batcher struct {
 	many    uint64   // rows of a full statement
 	text    func(rows int) string
 
-	forms   []form
-	row     []gen.Value
-	buffer  []byte
-	ends    []int
-	values  [][]byte
-	formats []int16
+	forms []form
+	row   []gen.Value
+	arguments
 }
 
 // run sends all rows and returns how many the server says that it changed.
@@ -91,9 +88,7 @@ func (b *batcher) send(ctx context.Context, batch *pgconn.Batch) (changed int64,
 		changed += affected(tag.String())
 	}
 	if err := results.Close(); err != nil {
-		e := b.a.failure(ctx, err)
-		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(b.t.Table), e.Text)
-		return changed, e
+		return changed, b.a.loadFailure(ctx, b.t.Table, err)
 	}
 	return changed, nil
 }
@@ -110,9 +105,7 @@ func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error
 		description, perr = b.a.pg.Prepare(ctx, "", text, nil)
 	}
 	if perr != nil {
-		e := b.a.failure(ctx, perr)
-		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(b.t.Table), e.Text)
-		return "", e
+		return "", b.a.loadFailure(ctx, b.t.Table, perr)
 	}
 	b.forms = b.forms[:0]
 	for _, oid := range description.ParamOIDs {
@@ -127,38 +120,15 @@ func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error
 
 // encode makes values and formats of the rows from a number on.
 func (b *batcher) encode(first, rows uint64) *driver.Error {
-	b.buffer, b.ends, b.formats = b.buffer[:0], b.ends[:0], b.formats[:0]
+	b.reset()
 	for r := range rows {
 		b.t.Row(b.row, first+r)
 		for _, c := range b.columns {
-			v := &b.row[c]
-			if v.Kind == gen.Null {
-				b.ends, b.formats = append(b.ends, -1), append(b.formats, textFormat)
-				continue
+			if err := b.add(b.forms[len(b.ends)], &b.row[c]); err != nil {
+				return b.t.inRow(err, first+r, c)
 			}
-			out, format, err := appendValue(b.buffer, b.forms[len(b.ends)], v)
-			if err != nil {
-				err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(b.t.Table), first+r, sqltext.Quote(b.t.names[c]), err.Text)
-				return err
-			}
-			b.buffer = out
-			b.ends, b.formats = append(b.ends, len(out)), append(b.formats, format)
 		}
 	}
-	b.values = cut(b.values[:0], b.buffer, b.ends)
+	b.cut()
 	return nil
-}
-
-// cut cuts buffer at ends; −1 makes a nil, which is null.
-func cut(dst [][]byte, buffer []byte, ends []int) [][]byte {
-	start := 0
-	for _, end := range ends {
-		if end < 0 {
-			dst = append(dst, nil)
-			continue
-		}
-		dst = append(dst, buffer[start:end:end])
-		start = end
-	}
-	return dst
 }

@@ -17,15 +17,43 @@ type conn struct {
 	received   *socket.Meter
 	secret     string
 
-	// The arguments of the request under way, encoded one after another.
+	arguments // of the request under way
+}
+
+// arguments are parameters encoded one after another.
+type arguments struct {
 	buffer  []byte
-	ends    []int // where each argument ends in buffer; −1 for null
+	ends    []int // where each ends in buffer; −1 for null
 	values  [][]byte
 	formats []int16
 }
 
-func newConn(pg *pgconn.PgConn, statements []statement, received *socket.Meter, secret string) *conn {
-	return &conn{pg: pg, statements: statements, received: received, secret: secret}
+func (a *arguments) reset() { a.buffer, a.ends, a.formats = a.buffer[:0], a.ends[:0], a.formats[:0] }
+
+func (a *arguments) add(f form, v *gen.Value) *driver.Error {
+	if v.Kind == gen.Null {
+		a.ends, a.formats = append(a.ends, -1), append(a.formats, textFormat)
+		return nil
+	}
+	out, format, err := appendValue(a.buffer, f, v)
+	if err == nil {
+		a.buffer, a.ends, a.formats = out, append(a.ends, len(out)), append(a.formats, format)
+	}
+	return err
+}
+
+// cut makes values of what was added.
+func (a *arguments) cut() {
+	a.values = a.values[:0]
+	start := 0
+	for _, end := range a.ends {
+		if end < 0 {
+			a.values = append(a.values, nil)
+			continue
+		}
+		a.values = append(a.values, a.buffer[start:end:end])
+		start = end
+	}
 }
 
 // againAtMost bounds how often a statement is prepared again for one request.
@@ -98,23 +126,16 @@ func find(statements []statement, req *driver.Request, args []gen.Value) (*state
 
 // encode makes values and formats from the arguments.
 func (c *conn) encode(st *statement, args []gen.Value) *driver.Error {
-	c.buffer, c.ends, c.formats = c.buffer[:0], c.ends[:0], c.formats[:0]
+	c.reset()
 	for i := range args {
-		if args[i].Kind == gen.Null {
-			c.ends, c.formats = append(c.ends, -1), append(c.formats, textFormat)
-			continue
-		}
-		out, format, err := appendValue(c.buffer, st.params[i], &args[i])
-		if err != nil {
+		if err := c.add(st.params[i], &args[i]); err != nil {
 			return err
 		}
-		c.buffer = out
-		c.ends, c.formats = append(c.ends, len(out)), append(c.formats, format)
 	}
 	if len(c.buffer) > maxMessage {
 		return tooLarge(len(c.buffer))
 	}
-	c.values = cut(c.values[:0], c.buffer, c.ends)
+	c.cut()
 	return nil
 }
 
@@ -136,7 +157,7 @@ func (c *conn) query(ctx context.Context, st *statement, text string, reply *dri
 		if err != nil {
 			break
 		}
-		finish(st.req, tag, reply)
+		complete(st.req, tag, reply)
 	}
 	err := results.Close()
 	if err == nil {
@@ -189,11 +210,11 @@ func failOnce(reply *driver.Reply, err *driver.Error) {
 	}
 }
 
-// finish takes a command's tag into account. A COMMIT that the server answers with ROLLBACK has
+// complete takes a command's tag into account. A COMMIT that the server answers with ROLLBACK has
 // not committed.
-func finish(req *driver.Request, tag string, reply *driver.Reply) {
+func complete[T string | []byte](req *driver.Request, tag T, reply *driver.Reply) {
 	reply.Affected += affected(tag)
-	if req.Verb == driver.Commit && tag == "ROLLBACK" {
+	if req.Verb == driver.Commit && string(tag) == "ROLLBACK" {
 		failOnce(reply, rolledBack())
 	}
 }
@@ -249,4 +270,28 @@ func (c *conn) Close() error {
 		return nil
 	}
 	return closeNow(c.pg)
+}
+
+// wholeRows gives an answer's rows to Reply.Each, all columns by their types.
+type wholeRows struct {
+	names  []string
+	fields []pgconn.FieldDescription
+	values []gen.Value
+}
+
+func newWholeRows(fields []pgconn.FieldDescription) *wholeRows {
+	w := &wholeRows{fields: fields, names: make([]string, len(fields)), values: make([]gen.Value, len(fields))}
+	for i := range fields {
+		w.names[i] = fields[i].Name
+	}
+	return w
+}
+
+func (w *wholeRows) give(row [][]byte, reply *driver.Reply) {
+	for i := range w.values {
+		if w.values[i].SetNull(); i < len(row) && row[i] != nil {
+			failOnce(reply, decode(&w.values[i], w.fields[i].DataTypeOID, w.fields[i].Format, row[i], gen.Null))
+		}
+	}
+	reply.Each(w.names, w.values)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"brunt/internal/driver"
@@ -21,15 +22,13 @@ const (
 // copyRows streams the chunk by COPY … FROM STDIN (FORMAT binary).
 func (a *admin) copyRows(ctx context.Context, t *target) (int64, error) {
 	source := newCopySource(t)
-	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", sqltext.Quote(t.Table), quoteAll(t.names))
+	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", sqltext.Quote(t.Table), strings.Join(sqltext.QuoteAll(t.names), ", "))
 	tag, err := a.pg.CopyFrom(ctx, source, statement)
 	switch {
 	case source.refused.Load() != nil:
 		return 0, source.refused.Load()
 	case err != nil:
-		e := a.failure(ctx, err)
-		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(t.Table), e.Text)
-		return 0, e
+		return 0, a.loadFailure(ctx, t.Table, err)
 	}
 	source.tell(true)
 	return affected(tag.String()), nil
@@ -96,8 +95,7 @@ func (s *copySource) row() *driver.Error {
 	for i := range s.values {
 		var err *driver.Error
 		if s.buffer, err = appendField(s.buffer, s.t.forms[i], &s.values[i]); err != nil {
-			err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(s.t.Table), s.next, sqltext.Quote(s.t.names[i]), err.Text)
-			return err
+			return s.t.inRow(err, s.next, i)
 		}
 	}
 	return nil

@@ -32,37 +32,23 @@ func decode(v *gen.Value, oid uint32, format int16, b []byte, want gen.Kind) *dr
 }
 
 func decodeBinary(v *gen.Value, f form, b []byte) bool {
+	if size := f.size(); size > 0 && len(b) != size {
+		return false
+	}
 	switch f {
 	case formInt2:
-		if len(b) != 2 {
-			return false
-		}
 		v.SetInt(int64(int16(binary.BigEndian.Uint16(b))))
 	case formInt4:
-		if len(b) != 4 {
-			return false
-		}
 		v.SetInt(int64(int32(binary.BigEndian.Uint32(b))))
 	case formInt8:
-		if len(b) != 8 {
-			return false
-		}
 		v.SetInt(int64(binary.BigEndian.Uint64(b)))
 	case formFloat4:
-		if len(b) != 4 {
-			return false
-		}
 		v.Kind, v.F = gen.Float, float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
 	case formFloat8:
-		if len(b) != 8 {
-			return false
-		}
 		v.Kind, v.F = gen.Float, math.Float64frombits(binary.BigEndian.Uint64(b))
 	case formBool:
-		if len(b) != 1 || b[0] > 1 {
-			return false
-		}
 		v.Kind, v.I = gen.Bool, int64(b[0])
+		return b[0] <= 1
 	case formNumeric:
 		text, ok := appendNumericText(v.B[:0], b)
 		v.B = text
@@ -70,11 +56,12 @@ func decodeBinary(v *gen.Value, f form, b []byte) bool {
 			return false
 		}
 		setDecimal(v)
-	case formTimestamp, formDate:
-		return decodeTime(v, f, b)
+	case formDate:
+		v.Kind, v.I = gen.Datetime, int64(int32(binary.BigEndian.Uint32(b)))*usPerDay+epochShiftUs
+	case formTimestamp: // "infinity" is the greatest
+		v.Kind, v.I = gen.Datetime, min(int64(binary.BigEndian.Uint64(b)), math.MaxInt64-epochShiftUs)+epochShiftUs
 	case formUUID:
 		v.Kind, v.B = gen.UUID, append(v.B[:0], b...)
-		return len(b) == 16
 	case formBytea:
 		v.Kind, v.B = gen.Bytes, append(v.B[:0], b...)
 	default:
@@ -83,24 +70,21 @@ func decodeBinary(v *gen.Value, f form, b []byte) bool {
 	return true
 }
 
-func decodeTime(v *gen.Value, f form, b []byte) bool {
-	v.Kind = gen.Datetime
-	if f == formDate {
-		if len(b) != 4 {
-			return false
-		}
-		v.I = int64(int32(binary.BigEndian.Uint32(b)))*usPerDay + epochShiftUs
-		return true
+// size is how many bytes values of a form have in binary; 0 if they differ.
+func (f form) size() int {
+	switch f {
+	case formBool:
+		return 1
+	case formInt2:
+		return 2
+	case formInt4, formFloat4, formDate:
+		return 4
+	case formInt8, formFloat8, formTimestamp:
+		return 8
+	case formUUID:
+		return 16
 	}
-	if len(b) != 8 {
-		return false
-	}
-	us := int64(binary.BigEndian.Uint64(b))
-	if us > math.MaxInt64-epochShiftUs { // "infinity" among them
-		us = math.MaxInt64 - epochShiftUs
-	}
-	v.I = us + epochShiftUs
-	return true
+	return 0
 }
 
 // setDecimal makes v, which holds a number's text in B, a Decimal, or a String if it doesn't fit.
@@ -221,23 +205,20 @@ func wholeNumber(v *gen.Value) (int64, bool) {
 }
 
 func convertToDecimal(v *gen.Value) bool {
-	var a [400]byte
+	text := v.B
 	switch v.Kind {
 	case gen.Int, gen.Bool:
 		v.Kind, v.Scale = gen.Decimal, 0
 		return true
 	case gen.Float:
-		i, scale, ok := gen.ParseDecimal(strconv.AppendFloat(a[:0], v.F, 'f', -1, 64))
-		if ok {
-			v.Kind, v.I, v.Scale = gen.Decimal, i, scale
-		}
-		return ok
+		text = strconv.AppendFloat(nil, v.F, 'f', -1, 64)
 	case gen.String:
-		i, scale, ok := gen.ParseDecimal(v.B)
-		if ok {
-			v.Kind, v.I, v.Scale = gen.Decimal, i, scale
-		}
-		return ok
+	default:
+		return false
 	}
-	return false
+	i, scale, ok := gen.ParseDecimal(text)
+	if ok {
+		v.Kind, v.I, v.Scale = gen.Decimal, i, scale
+	}
+	return ok
 }

@@ -8,7 +8,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"brunt/internal/driver"
@@ -44,7 +43,7 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 	if err != nil {
 		return nil, err
 	}
-	return newConn(pg, statements, received, t.Password), nil
+	return &conn{pg: pg, statements: statements, received: received, secret: t.Password}, nil
 }
 
 // open connects and prepares; the connection is closed if the latter fails.
@@ -86,18 +85,4 @@ func closeNow(pg *pgconn.PgConn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return pg.Close(ctx)
-}
-
-// verbName is a verb as people write it.
-func verbName(v driver.Verb) string {
-	names := map[driver.Verb]string{
-		driver.SQL: "SQL", driver.Begin: "BEGIN", driver.Commit: "COMMIT", driver.Rollback: "ROLLBACK",
-		driver.Call: "call", driver.Eval: "eval", driver.Select: "select", driver.Insert: "insert",
-		driver.Replace: "replace", driver.Update: "update", driver.Upsert: "upsert", driver.Delete: "delete",
-		driver.Read: "read", driver.Scan: "scan", driver.Command: "command", driver.HTTP: "http", driver.Batch: "batch",
-	}
-	if n, ok := names[v]; ok {
-		return n
-	}
-	return fmt.Sprintf("verb %d", v)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/sqlconn"
@@ -51,6 +52,18 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (in
 	})
 }
 
+// inRow says where in the table a value can't be sent.
+func (t *target) inRow(err *driver.Error, row uint64, column int) *driver.Error {
+	err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(t.Table), row, sqltext.Quote(t.names[column]), err.Text)
+	return err
+}
+
+func (a *admin) loadFailure(ctx context.Context, table string, err error) *driver.Error {
+	e := a.failure(ctx, err)
+	e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(table), e.Text)
+	return e
+}
+
 // copyRefused says whether a server told that it has no COPY.
 func copyRefused(err error) bool {
 	var e *driver.Error
@@ -62,16 +75,11 @@ func copyRefused(err error) bool {
 
 // inspect asks the server for the types of the chunk's columns.
 func (a *admin) inspect(ctx context.Context, chunk *driver.Chunk) (*target, error) {
-	t := &target{Chunk: chunk, names: make([]string, len(chunk.Columns))}
-	for i, c := range chunk.Columns {
-		t.names[i] = c.Name
-	}
-	query := fmt.Sprintf("SELECT %s FROM %s", quoteAll(t.names), sqltext.Quote(chunk.Table))
+	t := &target{Chunk: chunk, names: chunk.Names()}
+	query := fmt.Sprintf("SELECT %s FROM %s", strings.Join(sqltext.QuoteAll(t.names), ", "), sqltext.Quote(chunk.Table))
 	description, err := a.pg.Prepare(ctx, "", query, nil)
 	if err != nil {
-		e := a.failure(ctx, err)
-		e.Text = fmt.Sprintf("load of table %s: %s", sqltext.Quote(chunk.Table), e.Text)
-		return nil, e
+		return nil, a.loadFailure(ctx, chunk.Table, err)
 	}
 	if len(description.Fields) != len(t.names) {
 		return nil, &driver.Error{Class: driver.Protocol, Fatal: true,
@@ -148,7 +156,7 @@ func (a *admin) deleteKeys(ctx context.Context, t *target) error {
 	many := rowsAStatement(len(t.keys), false)
 	b := &batcher{a: a, t: t, columns: t.keys, many: many, oids: oids,
 		text: func(rows int) string {
-			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.Quote(t.Table), quoteAll(names), sqlconn.Tuples(rows, len(t.keys), true))
+			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.Quote(t.Table), strings.Join(sqltext.QuoteAll(names), ", "), sqlconn.Tuples(rows, len(t.keys), true))
 		}}
 	_, err := b.run(ctx, nil)
 	return err
@@ -162,20 +170,7 @@ func (a *admin) insertRows(ctx context.Context, t *target, replace bool) (int64,
 	}
 	b := &batcher{a: a, t: t, columns: columns, many: rowsAStatement(len(columns), a.picodata), oids: t.oids,
 		text: func(rows int) string {
-			return insertText(t.Table, t.names, rows, replace)
+			return sqlconn.Numbered(t.Table, t.names, rows, replace)
 		}}
 	return b.run(ctx, t.Progress)
-}
-
-// insertText is an INSERT of so many rows; the conflict clause is Picodata's.
-func insertText(table string, names []string, rows int, replace bool) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = sqltext.Quote(n)
-	}
-	text := sqlconn.Insert("INSERT", sqltext.Quote(table), quoted, rows, true)
-	if replace {
-		text += " ON CONFLICT DO REPLACE"
-	}
-	return text
 }

@@ -1,31 +1,5 @@
 package postgres
 
-// Object identifiers of built-in types, from PostgreSQL's catalogue pg_type.
-const (
-	oidBool        = 16
-	oidBytea       = 17
-	oidName        = 19
-	oidInt8        = 20
-	oidInt2        = 21
-	oidInt4        = 23
-	oidText        = 25
-	oidOid         = 26
-	oidJSON        = 114
-	oidXML         = 142
-	oidFloat4      = 700
-	oidFloat8      = 701
-	oidUnknown     = 705
-	oidBpchar      = 1042
-	oidVarchar     = 1043
-	oidDate        = 1082
-	oidTime        = 1083
-	oidTimestamp   = 1114
-	oidTimestamptz = 1184
-	oidNumeric     = 1700
-	oidUUID        = 2950
-	oidJSONB       = 3802
-)
-
 // form is how values of a server's type are written.
 type form uint8
 
@@ -49,40 +23,40 @@ const (
 	formBytea
 )
 
-// formOf returns how to write values of a type.
+// formOf returns how to write values of a type, by its number in PostgreSQL's catalogue pg_type.
 func formOf(oid uint32) form {
 	switch oid {
-	case oidText, oidVarchar, oidBpchar, oidName, oidUnknown, oidXML:
+	case 25, 1043, 1042, 19, 705, 142: // text, varchar, bpchar, name, unknown, xml
 		return formText
-	case oidJSON:
+	case 114:
 		return formJSON
-	case oidJSONB:
+	case 3802:
 		return formJSONB
-	case oidInt2:
+	case 21:
 		return formInt2
-	case oidInt4:
+	case 23:
 		return formInt4
-	case oidInt8:
+	case 20:
 		return formInt8
-	case oidOid:
+	case 26:
 		return formOid
-	case oidFloat4:
+	case 700:
 		return formFloat4
-	case oidFloat8:
+	case 701:
 		return formFloat8
-	case oidNumeric:
+	case 1700:
 		return formNumeric
-	case oidBool:
+	case 16:
 		return formBool
-	case oidTimestamp, oidTimestamptz:
+	case 1114, 1184: // without and with a zone
 		return formTimestamp
-	case oidDate:
+	case 1082:
 		return formDate
-	case oidTime:
+	case 1083:
 		return formTime
-	case oidUUID:
+	case 2950:
 		return formUUID
-	case oidBytea:
+	case 17:
 		return formBytea
 	}
 	return formOther

@@ -121,7 +121,7 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		if len(content) == 0 || content[len(content)-1] != 0 {
 			return false, "a malformed CommandComplete, type"
 		}
-		c.complete(content[:len(content)-1], req, reply)
+		complete(req, content[:len(content)-1], reply)
 		return false, ""
 	case 'D':
 		reply.Rows++
@@ -191,14 +191,6 @@ func (c *codec) conclude(req *driver.Request, state byte, reply *driver.Reply) {
 	st.stale = st.stale || outdated || st.renewing
 	st.renewing = false
 	reply.Again = outdated && state == 'I'
-}
-
-// complete takes a command's tag into account without making a string of it.
-func (c *codec) complete(tag []byte, req *driver.Request, reply *driver.Reply) {
-	reply.Affected += affected(tag)
-	if req.Verb == driver.Commit && string(tag) == "ROLLBACK" {
-		failOnce(reply, rolledBack())
-	}
 }
 
 // captureRow decodes what is wanted of a row; it reports false if the row is malformed.

@@ -80,7 +80,7 @@ func planOne(req *driver.Request) (st statement, why string) {
 			return st, st.asText()
 		}
 	default:
-		return st, fmt.Sprintf("protocol pg has no %s; write it as SQL", verbName(req.Verb))
+		return st, fmt.Sprintf("protocol pg has no %s; write it as SQL", req.Verb.Name())
 	}
 	if st.text != "" {
 		st.query = appendQuery(nil, st.text)
@@ -149,8 +149,8 @@ func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret stri
 	for i, oid := range description.ParamOIDs {
 		st.params[i] = formOf(oid)
 	}
-	if why := st.findCaptures(description.Fields); why != "" {
-		return driver.Refused(st.req, "%s", why)
+	if refused := st.findCaptures(description.Fields); refused != nil {
+		return refused
 	}
 	st.template(name)
 	return nil
@@ -186,23 +186,21 @@ func (st *statement) appendRenewal(dst []byte) ([]byte, *driver.Error) {
 	return dst, nil
 }
 
-// findCaptures finds the captures' columns in the result.
-func (st *statement) findCaptures(fields []pgconn.FieldDescription) (why string) {
+// findCaptures finds the captures' columns in the result, and asks for the formats that suit them.
+func (st *statement) findCaptures(fields []pgconn.FieldDescription) (refused *driver.Error) {
 	if len(st.req.Capture) == 0 {
-		return ""
+		return nil
+	}
+	if st.captures, refused = textCaptures(st.req, fields); refused != nil {
+		return refused
 	}
 	st.resultFormats = make([]int16, len(fields))
-	st.captures = make([]captured, len(st.req.Capture))
-	for k := range st.req.Capture {
-		column := findColumn(&st.req.Capture[k], fields)
-		if column < 0 {
-			return missingColumn(&st.req.Capture[k], fields)
-		}
-		oid := fields[column].DataTypeOID
-		st.resultFormats[column] = resultFormat(oid)
-		st.captures[k] = captured{column: column, oid: oid, format: resultFormat(oid), kind: st.req.Capture[k].Kind}
+	for k := range st.captures {
+		c := &st.captures[k]
+		c.format = resultFormat(c.oid)
+		st.resultFormats[c.column] = c.format
 	}
-	return ""
+	return nil
 }
 
 // textCaptures finds the captures' columns in the result of a statement sent as text.

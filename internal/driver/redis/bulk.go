@@ -1,7 +1,8 @@
 package redis
 
 import (
-	"math"
+	"bytes"
+	"errors"
 	"strconv"
 
 	"brunt/internal/driver"
@@ -111,7 +112,7 @@ func checkSimple(kind byte, line []byte) (fault string) {
 		_, ok = parseInteger(line)
 	case ',':
 		_, err := strconv.ParseFloat(string(line), 64)
-		ok = err == nil || isRange(err)
+		ok = err == nil || errors.Is(err, strconv.ErrRange)
 	case '#':
 		ok = len(line) == 1 && (line[0] == 't' || line[0] == 'f')
 	case '_':
@@ -121,21 +122,12 @@ func checkSimple(kind byte, line []byte) (fault string) {
 		if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
 			digits = digits[1:]
 		}
-		ok = len(digits) > 0
-		for _, d := range digits {
-			ok = ok && d >= '0' && d <= '9'
-		}
+		ok = len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0
 	}
 	if !ok {
 		return "an element's content doesn't fit its kind"
 	}
 	return ""
-}
-
-// isRange tells a number too large for its type from text that is none.
-func isRange(err error) bool {
-	e, ok := err.(*strconv.NumError)
-	return ok && e.Err == strconv.ErrRange
 }
 
 // setSimple gives v an element of one line.
@@ -155,26 +147,8 @@ func setSimple(v *gen.Value, want gen.Kind, kind byte, line []byte) {
 
 // parseInteger reads a decimal number with an optional sign that an int64 can hold.
 func parseInteger(text []byte) (n int64, ok bool) {
-	negative := false
-	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
-		negative = text[0] == '-'
-		text = text[1:]
-	}
-	if len(text) == 0 {
+	if bytes.IndexByte(text, '.') >= 0 {
 		return 0, false
 	}
-	var magnitude uint64
-	for _, d := range text {
-		if d < '0' || d > '9' || magnitude > (math.MaxUint64-9)/10 {
-			return 0, false
-		}
-		magnitude = magnitude*10 + uint64(d-'0')
-	}
-	switch {
-	case negative && magnitude <= 1<<63:
-		return -int64(magnitude), true
-	case !negative && magnitude <= math.MaxInt64:
-		return int64(magnitude), true
-	}
-	return 0, false
+	return gen.ParseInteger(text)
 }

@@ -19,6 +19,14 @@ type options struct {
 	database     int
 }
 
+// protocol is the version of RESP.
+func (o *options) protocol() int {
+	if o.resp3 {
+		return 3
+	}
+	return 2
+}
+
 // request is one command made ready.
 type request struct {
 	params   int

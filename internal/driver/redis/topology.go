@@ -27,12 +27,8 @@ type span struct{ first, last, node int }
 
 // askTopology asks a node for CLUSTER SLOTS and CLUSTER MYID.
 func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *driver.Error) {
-	protocol := 2
-	if o.resp3 {
-		protocol = 3
-	}
 	client := goredis.NewClient(&goredis.Options{
-		Addr: t.Address, Username: t.User, Password: t.Password, Protocol: protocol, TLSConfig: t.TLS,
+		Addr: t.Address, Username: t.User, Password: t.Password, Protocol: o.protocol(), TLSConfig: t.TLS,
 		PoolSize: 1, MaxRetries: -1, DialerRetries: 1, DialTimeout: t.ConnectTime(), ContextTimeoutEnabled: true,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
@@ -41,11 +37,6 @@ func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *
 	defer cancel()
 	//lint:ignore SA1019 CLUSTER SHARDS, which replaces it, needs Redis 7
 	slots, err := client.ClusterSlots(ctx).Result()
-	id := ""
-	if err == nil {
-		// Not every server that has slots knows this; the address must be the nodes' own then.
-		id, _ = client.Do(ctx, "CLUSTER", "MYID").Text()
-	}
 	if err != nil {
 		if answer, ok := err.(goredis.Error); ok {
 			f := serverFailure([]byte(answer.Error()))
@@ -54,6 +45,8 @@ func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *
 		}
 		return nil, driver.Unconnected(socket.Explain(ctx, t.Address, err))
 	}
+	// Not every server that has slots knows this; the address must be the nodes' own then.
+	id, _ := client.Do(ctx, "CLUSTER", "MYID").Text()
 	return topologyOf(id, slots, t.Address), nil
 }
 

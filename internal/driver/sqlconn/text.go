@@ -1,6 +1,7 @@
 package sqlconn
 
 import (
+	"brunt/internal/sqltext"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,16 @@ import (
 // and columns are quoted already.
 func Insert(verb, table string, columns []string, rows int, numbered bool) string {
 	return fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, table, strings.Join(columns, ", "), Tuples(rows, len(columns), numbered))
+}
+
+// Numbered is Insert with numbered parameters and names that it quotes. With replace rows that are there
+// are overwritten, in Picodata's words.
+func Numbered(table string, columns []string, rows int, replace bool) string {
+	text := Insert("INSERT", sqltext.Quote(table), sqltext.QuoteAll(columns), rows, true)
+	if replace {
+		text += " ON CONFLICT DO REPLACE"
+	}
+	return text
 }
 
 // Tuples writes the parameters of so many rows: ($1, $2), ($3, $4), or (?, ?), (?, ?).

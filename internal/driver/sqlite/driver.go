@@ -11,6 +11,7 @@
 package sqlite
 
 import (
+	"brunt/internal/sqltext"
 	"context"
 	sqldriver "database/sql/driver"
 	"errors"
@@ -187,3 +188,20 @@ func (d *Driver) name(address string) (string, error) {
 func escape(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
+
+// loadParameters is how many parameters one INSERT has; more don't make it faster.
+const loadParameters = 900
+
+// Admin opens a session for set-up. Chunks are loaded in one transaction each.
+func (d *Driver) Admin(ctx context.Context, t driver.Target) (driver.Admin, error) {
+	s, err := d.open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return sqlconn.NewAdmin(s, sqlconn.Dialect{
+		Quote: sqltext.Quote, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE", Parameters: loadParameters, Argument: argument,
+	}), nil
+}
+
+// Failure classifies what the library returned.
+func (*session) Failure(ctx context.Context, err error) *driver.Error { return failure(ctx, err) }
