@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -29,47 +30,21 @@ type arrivalSource struct {
 	handed int64        // when the last arrival was done with; feed's own
 
 	// Guarded by the pool's account.
-	ahead stripe // the first arrival that didn't count as due
-	fell  uint64 // arrivals that did
-	taken uint64 // of these, handed out or given up
-	end   int64  // nothing falls due later
-}
-
-// stripe iterates over this machine's arrivals.
-type stripe struct {
-	stage    *schedule.Stage
-	arrivals *schedule.Arrivals
-	drawn    uint64 // of all machines' arrivals
-	arrival
-	over bool
-}
-
-func (a *arrivalSource) newStripe() stripe {
-	s := stripe{stage: &a.stage, arrivals: a.stage.Shape.Arrivals(a.stage.Process, a.stage.Seed)}
-	s.advance()
-	return s
-}
-
-// advance goes on to the machine's next arrival.
-func (s *stripe) advance() {
-	for {
-		at, ok := s.arrivals.Next()
-		if !ok {
-			s.over = true
-			return
-		}
-		s.drawn++
-		if n := s.drawn - 1; n%s.stage.Stride == s.stage.Offset {
-			s.arrival = arrival{i: s.stage.First + n, intended: s.stage.StartNs + at}
-			return
-		}
-	}
+	ahead schedule.Stripe // the first arrival that didn't count as due
+	fell  uint64          // arrivals that did
+	taken uint64          // of these, handed out or given up
+	end   int64           // nothing falls due later
 }
 
 func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
 	a := &arrivalSource{pool: p, stage: stage, out: make(chan arrival), closed: make(chan struct{}), end: never}
-	a.ahead = a.newStripe()
+	a.ahead = a.stripe()
 	return a
+}
+
+// stripe is this machine's arrivals.
+func (a *arrivalSource) stripe() schedule.Stripe {
+	return a.stage.Stripe(a.stage.Offset, a.stage.Stride, math.MaxUint64)
 }
 
 func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
@@ -93,17 +68,17 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	defer close(a.closed)
 	w := newWaker()
 	cfg := &a.pool.cfg
-	next := a.newStripe()
-	for ; !next.over; next.advance() {
-		if !w.until(ctx, cfg.Clock, next.intended, int64(cfg.Spin)) || !a.hand(ctx, next.arrival) {
+	next := a.stripe()
+	for ; !next.Over; next.Advance() {
+		if !w.until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) || !a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
 			break
 		}
 		a.handed = cfg.Clock.Now()
 	}
 	end := cfg.Clock.Now()
 	a.pool.account.Do(func(*measure.Recorder) { a.end = end })
-	for ; !next.over && next.intended <= end; next.advance() {
-		a.giveUp(next.i, measure.UnsentLoadOver)
+	for ; !next.Over && next.IntendedNs <= end; next.Advance() {
+		a.giveUp(a.stage.First+next.Number, measure.UnsentLoadOver)
 	}
 }
 
@@ -210,12 +185,12 @@ func (a *arrivalSource) took() { a.taken++ }
 
 func (a *arrivalSource) due(now int64) (fell, backlog uint64) {
 	before := a.fell
-	for now = min(now, a.end); !a.ahead.over && a.ahead.intended <= now; a.ahead.advance() {
+	for now = min(now, a.end); !a.ahead.Over && a.ahead.IntendedNs <= now; a.ahead.Advance() {
 		a.fell++
 	}
 	return a.fell - before, a.fell - a.taken
 }
 
 func (a *arrivalSource) next() uint64 {
-	return a.stage.First + max(a.ahead.drawn, a.taken*a.stage.Stride)
+	return a.stage.First + max(a.ahead.Drawn, a.taken*a.stage.Stride)
 }

@@ -30,21 +30,15 @@ type session struct {
 // dial connects. The failure is reported and returned.
 func (s *session) dial(ctx context.Context) error {
 	p := s.pool
-	t := p.cfg.Targets[s.address]
-	timeout := t.ConnectTimeout
-	if timeout <= 0 {
-		timeout = p.cfg.ConnectTimeout
-	}
-	dialCtx, cancel := context.WithTimeout(ctx, timeout)
+	dialCtx, cancel := p.cfg.Connecting(ctx, s.address)
 	defer cancel()
-	conn, err := p.cfg.Driver.Dial(dialCtx, t, &p.cfg.Workload.Program)
+	conn, err := p.cfg.Driver.Dial(dialCtx, p.cfg.Targets[s.address], &p.cfg.Workload.Program)
 	if err != nil {
 		s.failures++
 		p.refusing[s.address].Store(true)
 		e := driver.AsError(err)
 		if ctx.Err() == nil {
-			f := driver.Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: true}
-			p.report(tier.ErrorEvent{AtNs: p.cfg.Clock.Now(), Operation: -1, Address: s.address, Attempt: 1, Failure: f})
+			p.cfg.Refused(s.address, e)
 		}
 		return e
 	}

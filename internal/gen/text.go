@@ -1,8 +1,10 @@
 package gen
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
+	"strconv"
 )
 
 // parameterTexts is how many unique texts a parameter gets before they repeat, if there are as
@@ -103,4 +105,108 @@ func (a *alphabet) codeFor(need uint64) (n, domain uint64) {
 		domain = lo
 	}
 	return n, domain
+}
+
+// uuids makes UUIDs of version 4 (RFC 9562), with the random bits from the stream. Unique ones
+// hold a permutation of the row numbers in 64 of their 122 random bits.
+type uuids struct {
+	stream Stream
+	unique bool
+	order  Permutation // of 2^64
+}
+
+func newUUIDs(spec *Spec, stream Stream) Generator {
+	g := &uuids{stream: stream, unique: spec.Unique}
+	if spec.Unique {
+		g.order = NewPermutation(stream.Sub("order"), 0)
+	}
+	return g
+}
+
+func (g *uuids) Value(v *Value, index uint64) {
+	r := g.stream.At(index)
+	hi, lo := r.Uint64(), r.Uint64()
+	if g.unique {
+		hi = g.order.At(index)
+		lo = lo&^(0xF<<58) | hi>>12&0xF<<58 // the bits that the version takes
+	}
+	hi = hi&^0xF000 | 0x4000
+	lo = lo&^(3<<62) | 2<<62
+	v.Kind = UUID
+	v.B = binary.BigEndian.AppendUint64(v.B[:0], hi)
+	v.B = binary.BigEndian.AppendUint64(v.B, lo)
+}
+
+// The forms of generated JSON texts by length in bytes; see jsons.
+const (
+	jsonFull  = 66 // the shortest text that holds every field at its widest
+	jsonShort = 11 // the shortest that holds a field
+)
+
+// jsons makes JSON objects whose text has a length by the distribution:
+//
+//	{"id":…,"active":true,"score":0.123,"text":"…"}   from 66 bytes on
+//	{"text":"…"}                                      from 11 bytes on
+//	{}                                                below, padded with spaces
+//
+// id is a random number below 2^31, or a number of its own for each row if unique.
+type jsons struct {
+	stream  Stream
+	letters *alphabet
+	lo      uint64
+	lengths Ranks
+	unique  bool
+	order   Permutation
+}
+
+func (g *jsons) Value(v *Value, index uint64) {
+	r := g.stream.At(index)
+	n := g.lo + g.lengths.Draw(&r, index)
+	v.Kind, v.B = JSON, g.append(v.B[:0], &r, index, n)
+}
+
+func (g *jsons) append(b []byte, r *Rand, index, n uint64) []byte {
+	const tail = `"}`
+	switch {
+	case n >= jsonFull:
+		b = append(b, `{"id":`...)
+		if id := r.Uint64n(1 << 31); g.unique {
+			b = strconv.AppendUint(b, g.order.At(index), 10)
+		} else {
+			b = strconv.AppendUint(b, id, 10)
+		}
+		b = append(b, `,"active":`...)
+		b = strconv.AppendBool(b, r.Uint64n(2) == 1)
+		b = append(b, `,"score":0.`...)
+		score := r.Uint64n(1000)
+		b = append(b, byte('0'+score/100), byte('0'+score/10%10), byte('0'+score%10))
+		b = append(b, `,"text":"`...)
+	case n >= jsonShort:
+		b = append(b, `{"text":"`...)
+	default:
+		b = append(b, '{')
+		for ; n > 2; n-- {
+			b = append(b, ' ')
+		}
+		return append(b, '}')
+	}
+	b = g.letters.append(b, r, n-uint64(len(b))-uint64(len(tail)))
+	return append(b, tail...)
+}
+
+func newJSONs(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) {
+	a, top, err := spec.ranked()
+	if err != nil {
+		return nil, err
+	}
+	lengths, err := newRanks(spec, top, a)
+	if err != nil {
+		return nil, err
+	}
+	letters, _ := newAlphabet(nil)
+	g := &jsons{stream: stream, letters: letters, lo: a.lo, lengths: lengths, unique: spec.Unique}
+	if spec.Unique {
+		g.order = NewPermutation(stream.Sub("order"), rows)
+	}
+	return g, nil
 }

@@ -1,6 +1,9 @@
 package gen
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Validate returns the faults of a Spec, nil if there are none. rows is the row count of the
 // column's table, which unique values must suffice for, or 0 for a parameter. What depends on
@@ -122,4 +125,43 @@ func sumUpTo(a, b uint64) uint64 {
 		return math.MaxUint64
 	}
 	return a + b
+}
+
+// checkDistribution checks a Spec's distribution and its parameters, all but what depends on
+// the range.
+func checkDistribution(spec *Spec) *FieldError {
+	p := spec.Param
+	if !isFinite(p) || p < 0 {
+		return fault("distribution_param", "%v is not a number above 0", p)
+	}
+	switch spec.Distribution {
+	case "", Uniform, Normal, Zipf, Exponential, Sequential:
+	case Hotspot:
+		if p > 1 {
+			return fault("distribution_param", "hotspot's share of draws is %v: give a number from 0 to 1", p)
+		}
+		if h := spec.HotFraction; !(h >= 0 && h <= 1) {
+			return fault("hot_fraction", "%v is not between 0 and 1", h)
+		}
+	case Histogram:
+		return checkBuckets(spec.Buckets)
+	default:
+		return fault("distribution", "%q is unknown: use uniform, normal, zipf, exponential, hotspot, sequential or histogram", spec.Distribution)
+	}
+	return nil
+}
+
+// FieldError is a fault of a Spec. Field is the field's name as users write it in plans:
+// "type", "distribution", "distribution_param", "hot_fraction", "histogram", "range", "scale",
+// "alphabet", "null_percentage", "unique", "value", "table" or "column".
+type FieldError struct {
+	Field string
+	Text  string // one line: what is wrong and what to do
+}
+
+// Error returns field and text on one line.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Text }
+
+func fault(field, format string, args ...any) *FieldError {
+	return &FieldError{Field: field, Text: fmt.Sprintf(format, args...)}
 }

@@ -37,3 +37,43 @@ type Stage struct {
 
 // Open reports whether arrivals follow a schedule.
 func (s *Stage) Open() bool { return s.Shape != nil }
+
+// Stripe goes through the arrivals of an open stage that are one worker's own: the one numbered offset,
+// and from there on every stride-th.
+type Stripe struct {
+	Number     uint64 // of the present arrival, counted from the schedule's first
+	IntendedNs int64  // its intended start on the run's clock
+	Own        uint64 // the worker's arrivals before it
+	Drawn      uint64 // arrivals of the schedule, whosever, up to and with it
+	Over       bool   // there is no present arrival
+
+	arrivals     *Arrivals
+	startNs      int64
+	want, stride uint64
+	end          uint64 // arrivals from this number on don't exist
+}
+
+// Stripe returns a worker's part of the stage's arrivals below number end.
+func (s *Stage) Stripe(offset, stride, end uint64) Stripe {
+	t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, want: offset, stride: stride, end: end}
+	t.Advance()
+	t.Own = 0
+	return t
+}
+
+// Advance goes on to the worker's next arrival.
+func (t *Stripe) Advance() {
+	t.Own++
+	for {
+		at, ok := t.arrivals.Next()
+		if !ok || t.Drawn >= t.end {
+			t.Over = true
+			return
+		}
+		if t.Drawn++; t.Drawn-1 == t.want {
+			t.Number, t.IntendedNs = t.want, t.startNs+at
+			t.want += t.stride
+			return
+		}
+	}
+}

@@ -62,6 +62,23 @@ func (c *Config) NewRoute() balance.Route {
 	return balance.NewRoute(c.Balance, c.Driver, c.Targets, &c.Workload.Program)
 }
 
+// Connecting bounds an attempt to connect to an address.
+func (c *Config) Connecting(ctx context.Context, address int) (context.Context, context.CancelFunc) {
+	timeout := c.Targets[address].ConnectTimeout
+	if timeout <= 0 {
+		timeout = c.ConnectTimeout
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// Refused tells of an attempt to connect that failed.
+func (c *Config) Refused(address int, e *driver.Error) {
+	if c.OnError != nil {
+		f := driver.Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: true}
+		c.OnError(ErrorEvent{AtNs: c.Clock.Now(), Operation: -1, Address: address, Attempt: 1, Failure: f})
+	}
+}
+
 // NewCursor returns a cursor by the configuration's rules.
 func (c *Config) NewCursor() workload.Cursor {
 	return c.Workload.NewCursor(workload.Rules{Retries: c.Retries, EveryFailure: c.RetryErrors})

@@ -209,12 +209,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 			return
 		}
 		f.moved()
-		if f.cfg.OnError != nil {
-			f.cfg.OnError(tier.ErrorEvent{
-				AtNs: f.cfg.Clock.Now(), Operation: -1, Address: address, Attempt: 1,
-				Failure: driver.Failure{Class: err.Class, Code: err.Code, Text: err.Text, Fatal: true},
-			})
-		}
+		f.cfg.Refused(address, err)
 		if l.mailbox.put(letter{kind: refused, slot: slot}) {
 			l.poller.ring()
 		}
@@ -229,13 +224,8 @@ func (f *Fleet) connect(address int) (Session, *driver.Error) {
 	case <-f.ctx.Done():
 		return Session{}, &driver.Error{Class: driver.Connect, Text: "the fleet was closed"}
 	}
-	t := f.cfg.Targets[address]
-	timeout := t.ConnectTimeout
-	if timeout <= 0 {
-		timeout = f.cfg.ConnectTimeout
-	}
-	ctx, cancel := context.WithTimeout(f.ctx, timeout)
+	ctx, cancel := f.cfg.Connecting(f.ctx, address)
 	defer cancel()
-	c, err := f.protocol.Takeover(ctx, t, &f.cfg.Workload.Program)
+	c, err := f.protocol.Takeover(ctx, f.cfg.Targets[address], &f.cfg.Workload.Program)
 	return c, driver.AsError(err)
 }

@@ -227,7 +227,7 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 		case p := <-finished:
 			left--
 			reached = max(reached, p.reached)
-			passed = max(passed, p.ahead.passed)
+			passed = max(passed, p.ahead.Drawn)
 			whole = whole && p.whole()
 		case <-done:
 			f.tell(members, stop)

@@ -227,7 +227,7 @@ func (l *loop) gauge() {
 	var backlog uint64
 	if p := l.part; p != nil && p.stage.Open() {
 		l.countDue(p, now)
-		backlog = p.due.own - min(p.done, p.due.own)
+		backlog = p.due.Own - min(p.done, p.due.Own)
 	}
 	busy := 1.0
 	if span := now - l.gaugesAt; span > 0 {

@@ -11,24 +11,24 @@ func (l *loop) sendDue(now int64) {
 		return
 	}
 	for range beginsAtOnce {
-		if p.ahead.over {
+		if p.ahead.Over {
 			p.ended = true
 			return
 		}
-		lag := now - p.ahead.intended
+		lag := now - p.ahead.IntendedNs
 		a := l.available.peek()
 		if a != nil && lag < 0 && -lag <= l.spin {
-			now = l.spinUntil(p.ahead.intended)
-			lag = now - p.ahead.intended
+			now = l.spinUntil(p.ahead.IntendedNs)
+			lag = now - p.ahead.IntendedNs
 		}
 		switch {
 		case lag < 0:
 			return
 		case l.unreachable(lag, now):
-			p.took(p.ahead.k)
+			p.took(p.ahead.Number)
 			p.done++
-			l.failConnect(p.number(p.ahead.k), p.ahead.intended, now)
-			p.ahead.advance()
+			l.failConnect(p.number(p.ahead.Number), p.ahead.IntendedNs, now)
+			p.ahead.Advance()
 		case l.late(a != nil, lag, now):
 			l.dropHead(l.blame(a, now))
 		case a != nil:
@@ -62,13 +62,13 @@ func (l *loop) blame(a *lane, now int64) measure.Unsent {
 	p := l.part
 	last := p.end() + l.overtime
 	if l.cfg.DropLate {
-		last = min(last, p.ahead.intended+l.dropAfter)
+		last = min(last, p.ahead.IntendedNs+l.dropAfter)
 	}
 	switch {
 	case l.upAll == 0:
 		return measure.UnsentNoConnection
 	case a != nil && a.freeAt <= last:
-		l.rec.OwnLag(now - max(p.ahead.intended, a.freeAt))
+		l.rec.OwnLag(now - max(p.ahead.IntendedNs, a.freeAt))
 		return measure.UnsentGenerator
 	}
 	return measure.UnsentNoSession
@@ -92,21 +92,21 @@ func (l *loop) late(free bool, lag, now int64) bool {
 // sendHead gives the first arrival to a lane.
 func (l *loop) sendHead(a *lane, now int64) {
 	p := l.part
-	p.took(p.ahead.k)
+	p.took(p.ahead.Number)
 	p.done++
-	l.start(a, p.number(p.ahead.k), p.ahead.intended, now)
+	l.start(a, p.number(p.ahead.Number), p.ahead.IntendedNs, now)
 	l.flushAll(a.sessions[0])
 	l.offer(a)
-	p.ahead.advance()
+	p.ahead.Advance()
 }
 
 // dropHead gives up the first arrival.
 func (l *loop) dropHead(why measure.Unsent) {
 	p := l.part
-	p.took(p.ahead.k)
+	p.took(p.ahead.Number)
 	p.done++
-	l.drop(p.number(p.ahead.k), why)
-	p.ahead.advance()
+	l.drop(p.number(p.ahead.Number), why)
+	p.ahead.Advance()
 }
 
 // countDue tells the recorder of arrivals that have fallen due up to now.
@@ -130,8 +130,8 @@ func (l *loop) spinUntil(at int64) int64 {
 // without work nothing depends on seeing them sooner, unless an operation has further steps.
 func (l *loop) nextArrival(now int64) (at int64, blind bool) {
 	p := l.part
-	head := p.ahead.intended
-	if p.ahead.over {
+	head := p.ahead.IntendedNs
+	if p.ahead.Over {
 		return now, false
 	}
 	if l.available.peek() != nil {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"brunt/internal/schedule"
+	"math"
 )
 
 // part is one loop's share of a stage. With n loops at work, a loop takes every n-th of the
@@ -17,10 +18,10 @@ type part struct {
 	stopNs   int64 // since when; never if not stopping
 	ended    bool  // there is nothing left to begin
 
-	next     uint64 // closed: the next operation, counted from Stage.First
-	ahead    stripe // open: the arrivals to send
-	due      stripe // open: the same, to count what fell due
-	done     uint64 // open: arrivals that have been sent, dropped or failed
+	next     uint64          // closed: the next operation, counted from Stage.First
+	ahead    schedule.Stripe // open: the arrivals to send
+	due      schedule.Stripe // open: the same, to count what fell due
+	done     uint64          // open: arrivals that have been sent, dropped or failed
 	finished chan<- *part
 }
 
@@ -32,9 +33,12 @@ func newPart(stage schedule.Stage, i, n int, total uint64, finished chan<- *part
 	p.offset = stage.Offset + machine*uint64(i)
 	p.next = p.offset
 	if stage.Open() {
-		p.ahead = p.newStripe()
-		p.due = p.newStripe()
-		p.ended = p.ahead.over
+		end := uint64(math.MaxUint64)
+		if total > 0 {
+			end = total - min(stage.First, total)
+		}
+		p.ahead, p.due = stage.Stripe(p.offset, p.stride, end), stage.Stripe(p.offset, p.stride, end)
+		p.ended = p.ahead.Over
 	}
 	return p
 }
@@ -68,7 +72,7 @@ func (p *part) whole() bool {
 		return false
 	}
 	if p.stage.Open() {
-		return p.ahead.over
+		return p.ahead.Over
 	}
 	return p.stage.Operations > 0 && p.next >= p.stage.Operations
 }
@@ -89,48 +93,9 @@ func (p *part) end() int64 {
 // After a stop none fall due.
 func (p *part) fallDue(now int64) (n uint64) {
 	now = min(now, p.stopNs)
-	for !p.due.over && p.due.intended <= now {
+	for !p.due.Over && p.due.IntendedNs <= now {
 		n++
-		p.due.advance()
+		p.due.Advance()
 	}
 	return n
-}
-
-// stripe iterates over the arrivals that are a loop's own.
-type stripe struct {
-	part     *part
-	arrivals *schedule.Arrivals
-	passed   uint64 // arrivals of the schedule that have been drawn
-	k        uint64 // the present arrival, counted from the schedule's first
-	intended int64  // its intended start on the run's clock
-	own      uint64 // arrivals of the loop up to and without the present one
-	over     bool   // there is no present arrival
-}
-
-func (p *part) newStripe() stripe {
-	s := stripe{part: p, arrivals: p.stage.Shape.Arrivals(p.stage.Process, p.stage.Seed)}
-	s.advance()
-	s.own = 0
-	return s
-}
-
-// advance goes on to the loop's next arrival.
-func (s *stripe) advance() {
-	s.own++
-	want := s.part.offset
-	if s.passed > 0 {
-		want = s.k + s.part.stride
-	}
-	for {
-		at, ok := s.arrivals.Next()
-		if !ok || !s.part.exists(s.passed) {
-			s.over = true
-			return
-		}
-		s.passed++
-		if s.passed-1 == want {
-			s.k, s.intended = want, s.part.stage.StartNs+at
-			return
-		}
-	}
 }

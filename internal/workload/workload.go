@@ -111,6 +111,20 @@ func (w *Workload) Args(st *State, operation, step int, i uint64) []gen.Value {
 	return a
 }
 
+// Again prepares the arguments of a step for a further attempt at the same operation: generated
+// values stay as they are, values from earlier steps are taken anew. Args must have filled the
+// step before.
+func (w *Workload) Again(st *State, operation, step int) []gen.Value {
+	s := &w.Operations[operation].Steps[step]
+	a := st.Args[step]
+	for k := range s.params {
+		if s.params[k].gen == nil {
+			s.params[k].earlier(st, &a[k])
+		}
+	}
+	return a
+}
+
 // earlier sets v to the value that an earlier step of the operation had or returned.
 func (p *param) earlier(st *State, v *gen.Value) {
 	from := st.Captured
@@ -136,4 +150,42 @@ func (st *State) Capture(step int, reply *driver.Reply) {
 // given one. It is a pure function of the seed and i.
 func (w *Workload) ThinkTime(operation, step int, i uint64) time.Duration {
 	return w.pauses.at(operation, max(step, -1)+1, i)
+}
+
+// Convert passes every generator of parameters through wrap, for servers that take some kinds of
+// value in another form. It must be called before the workload is used.
+func (w *Workload) Convert(wrap func(gen.Generator) gen.Generator) {
+	for i := range w.Operations {
+		for k := range w.Operations[i].Steps {
+			s := &w.Operations[i].Steps[k]
+			for n := range s.params {
+				if s.params[n].gen != nil {
+					s.params[n].gen = wrap(s.params[n].gen)
+				}
+			}
+		}
+	}
+}
+
+// WholeOperation is the Step of a Timing that is about an operation and not one of its requests.
+const WholeOperation = -1
+
+// Timing is how long an operation or one of its requests took. Times are nanoseconds on the run's
+// clock.
+type Timing struct {
+	Operation  int
+	Step       int // WholeOperation, or which request
+	Index      uint64
+	IntendedNs int64 // of a request: as SentNs
+	SentNs     int64
+	EndNs      int64
+	Class      driver.Class
+}
+
+// For returns the step's request within operation number i.
+func (s *Step) For(i uint64) *driver.Request {
+	if s.variant == nil {
+		return s.Request
+	}
+	return s.variants[s.variant(i)]
 }
