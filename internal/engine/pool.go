@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"brunt/internal/balance"
-	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/schedule"
 	"brunt/internal/tier"
@@ -172,24 +171,15 @@ func (p *Pool) refused() bool {
 	return true
 }
 
-// fail counts an operation that can't be sent because no address can be reached. It has no lag: that
-// it waited says nothing of the generator.
+// fail counts an operation that can't be sent because no address can be reached.
 func (p *Pool) fail(src source, s *session, i uint64, intended int64) {
-	operation := p.cfg.Workload.Pick(i)
-	now := p.cfg.Clock.Now()
-	f := driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true}
-	sample := measure.Sample{
-		Operation: operation, Address: s.address, Open: src.arrivals(), Intended: intended, Sent: intended, End: now,
-		Attempts: 1, Class: f.Class,
-	}
+	var sample measure.Sample
+	p.cfg.Unconnected(&sample, i, s.address, src.arrivals(), intended, p.cfg.Clock.Now())
 	p.account.Do(func(r *measure.Recorder) {
 		src.took()
 		r.Record(&sample)
 	})
-	p.report(tier.ErrorEvent{AtNs: now, Operation: operation, Index: i, Address: s.address, Attempt: 1, Failure: f})
-	if done := p.cfg.Workload.Done; done != nil {
-		done(operation, i, f.Class)
-	}
+	p.cfg.TellUnconnected(&sample, i)
 }
 
 func (p *Pool) report(e tier.ErrorEvent) {

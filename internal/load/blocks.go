@@ -42,7 +42,7 @@ func (j *job) verifyFull(ctx context.Context, table int) error {
 	switch {
 	case disjoint(blocks):
 		err = j.compareBlocks(ctx, t, blocks, func(b *block) string {
-			return j.c.SQL.SelectByKey(t.Name, names, t.Keys, &b.lo, &b.hi)
+			return j.c.SQL.SelectByKey(t.Name, names, t.Keys[0], &b.lo, &b.hi)
 		})
 	case most > 0 && t.Unique != "":
 		if blocks, err = j.makeBlocks(ctx, t, min(most, listedRows)); err != nil {
@@ -56,7 +56,7 @@ func (j *job) verifyFull(ctx context.Context, table int) error {
 		for i := range blocks {
 			whole.sum += blocks[i].sum
 		}
-		err = j.compareBlocks(ctx, t, []block{whole}, func(*block) string { return j.c.SQL.SelectRows(t.Name, names, nil, nil, 0) })
+		err = j.compareBlocks(ctx, t, []block{whole}, func(*block) string { return j.c.SQL.SelectAll(t.Name, names) })
 	}
 	if err == nil {
 		j.tables[table].Compared += t.Rows

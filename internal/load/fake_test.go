@@ -159,11 +159,11 @@ func (flavor) SelectIn(table string, _ []string, key string, values []gen.Value)
 
 func (flavor) CountRows(table string) string { return "count|" + table }
 
-func (flavor) SelectByKey(table string, _, _ []string, lo, hi *gen.Value) string {
+func (flavor) SelectByKey(table string, _ []string, _ string, lo, hi *gen.Value) string {
 	return fmt.Sprintf("range|%s|%s|%s", table, lo.AppendText(nil), hi.AppendText(nil))
 }
 
-func (flavor) SelectRows(table string, _, _ []string, _ []gen.Value, _ uint64) string {
+func (flavor) SelectAll(table string, _ []string) string {
 	return "all|" + table
 }
 

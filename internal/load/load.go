@@ -32,15 +32,14 @@ type Table struct {
 type SQL interface {
 	// CountRows asks for one value: how many rows the table has.
 	CountRows(table string) string
-	// SelectByKey asks for the rows whose first key lies between two values, both included.
-	SelectByKey(table string, columns, keys []string, lo, hi *gen.Value) string
+	// SelectAll asks for all rows, in any order.
+	SelectAll(table string, columns []string) string
+	// SelectByKey asks for the rows whose column key lies between two values, both included.
+	SelectByKey(table string, columns []string, key string, lo, hi *gen.Value) string
 	// SelectIn asks for the rows that have one of values in the column key.
 	SelectIn(table string, columns []string, key string, values []gen.Value) string
 	// MostRows is how many rows of so many columns one query may ask for; 0 means any number.
 	MostRows(columns int) uint64
-	// SelectRows asks for rows in the order of keys. Here keys and after are always nil and limit
-	// is 0: all rows in any order.
-	SelectRows(table string, columns, keys []string, after []gen.Value, limit uint64) string
 }
 
 // Verify says how much of the proof is asked for.

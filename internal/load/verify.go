@@ -132,7 +132,7 @@ func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error 
 			t.Row(values, rows[i])
 			want := hash.generated(values)
 			read, found := 0, false
-			statement := j.c.SQL.SelectByKey(t.Name, names, t.Keys, &values[key], &values[key])
+			statement := j.c.SQL.SelectByKey(t.Name, names, t.Keys[0], &values[key], &values[key])
 			err := s.query(ctx, t, statement, func() { read, found = 0, false }, func(got []*string) error {
 				read++
 				found = found || hash.read(got) == want

@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"strconv"
 	"strings"
 
 	"brunt/internal/gen"
@@ -25,39 +24,15 @@ func (f Flavor) HasTable(table string) string {
 	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + f.text(f.quote(table)) + ") AND relkind IN ('r', 'p')"
 }
 
-// SelectRows writes a query for columns of table's rows in the order of keys. With after, which
-// holds one value for each key, only rows behind it in that order come; limit 0 means all.
-// The comparison is spelt out by column because not every flavor compares rows.
-func (f Flavor) SelectRows(table string, columns, keys []string, after []gen.Value, limit uint64) string {
-	var b strings.Builder
-	b.WriteString("SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table))
-	if len(after) > 0 {
-		b.WriteString(" WHERE ")
-		for i := range after {
-			if i > 0 {
-				b.WriteString(" OR ")
-			}
-			b.WriteString("(")
-			for k := 0; k < i; k++ {
-				b.WriteString(f.quote(keys[k]) + " = " + f.Literal(&after[k]) + " AND ")
-			}
-			b.WriteString(f.quote(keys[i]) + " > " + f.Literal(&after[i]) + ")")
-		}
-	}
-	if len(keys) > 0 {
-		b.WriteString(" ORDER BY " + f.quoteAll(keys))
-	}
-	if limit > 0 {
-		b.WriteString(" LIMIT " + strconv.FormatUint(limit, 10))
-	}
-	return b.String()
+// SelectAll writes a query for columns of all of table's rows, in any order.
+func (f Flavor) SelectAll(table string, columns []string) string {
+	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table)
 }
 
-// SelectByKey writes a query for columns of the rows whose first key column lies between two
-// values, both included, in any order.
-func (f Flavor) SelectByKey(table string, columns, keys []string, lo, hi *gen.Value) string {
-	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table) +
-		" WHERE " + f.quote(keys[0]) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi)
+// SelectByKey writes a query for columns of the rows whose column key lies between two values, both
+// included, in any order.
+func (f Flavor) SelectByKey(table string, columns []string, key string, lo, hi *gen.Value) string {
+	return f.SelectAll(table, columns) + " WHERE " + f.quote(key) + " BETWEEN " + f.Literal(lo) + " AND " + f.Literal(hi)
 }
 
 // SelectIn writes a query for columns of the rows that have one of values in the column key, in any
@@ -67,7 +42,7 @@ func (f Flavor) SelectIn(table string, columns []string, key string, values []ge
 	for i := range values {
 		literals[i] = f.Literal(&values[i])
 	}
-	return "SELECT " + f.quoteAll(columns) + " FROM " + f.quote(table) + " WHERE " + f.quote(key) + " IN (" + strings.Join(literals, ", ") + ")"
+	return f.SelectAll(table, columns) + " WHERE " + f.quote(key) + " IN (" + strings.Join(literals, ", ") + ")"
 }
 
 // MostRows is how many rows of so many columns one query may ask for; 0 means any number. Picodata

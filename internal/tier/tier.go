@@ -79,6 +79,28 @@ func (c *Config) Refused(address int, e *driver.Error) {
 	}
 }
 
+// Unconnected fills m for operation number index, meant to start at intended, which can't be sent because
+// nothing is connected. It has no lag: that it waited says nothing of the generator.
+func (c *Config) Unconnected(m *measure.Sample, index uint64, address int, open bool, intended, now int64) {
+	*m = measure.Sample{
+		Operation: c.Workload.Pick(index), Address: address, Open: open, Intended: intended, Sent: intended, End: now,
+		Attempts: 1, Class: driver.Connect,
+	}
+}
+
+// TellUnconnected tells of the operation that Unconnected has filled m for.
+func (c *Config) TellUnconnected(m *measure.Sample, index uint64) {
+	if c.Workload.Done != nil {
+		c.Workload.Done(m.Operation, index, driver.Connect)
+	}
+	if c.OnError != nil {
+		c.OnError(ErrorEvent{
+			AtNs: m.End, Operation: m.Operation, Index: index, Address: m.Address, Attempt: 1,
+			Failure: driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true},
+		})
+	}
+}
+
 // NewCursor returns a cursor by the configuration's rules.
 func (c *Config) NewCursor() workload.Cursor {
 	return c.Workload.NewCursor(workload.Rules{Retries: c.Retries, EveryFailure: c.RetryErrors})

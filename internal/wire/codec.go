@@ -7,6 +7,7 @@ package wire
 
 import (
 	"context"
+	"net"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -32,6 +33,16 @@ type Session struct {
 	// where it does, or nothing can. It is called from a goroutine, once the session has been given up
 	// with requests outstanding. ctx bounds it.
 	Cancel func(ctx context.Context)
+}
+
+// TakenOver is a session over the socket of a connection, which is closed if that can't be given up.
+func TakenOver(c net.Conn, codec Codec, extra []byte) (Session, error) {
+	fd, err := Detach(c)
+	if err != nil {
+		c.Close()
+		return Session{}, driver.Unconnected(err)
+	}
+	return Session{FD: fd, Codec: codec, Extra: extra}, nil
 }
 
 // Codec encodes requests and scans replies of one session. It is used by one loop, never

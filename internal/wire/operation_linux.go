@@ -244,23 +244,9 @@ func (l *loop) drop(index uint64, why measure.Unsent) {
 	}
 }
 
-// failConnect records an operation that couldn't be sent because nothing is connected. It has no
-// lag: that it waited says nothing of the generator.
+// failConnect records an operation that couldn't be sent because nothing is connected.
 func (l *loop) failConnect(index uint64, intended, now int64) {
-	operation := l.work.Pick(index)
-	m := &l.sample
-	m.Operation, m.Address = operation, int(index%uint64(len(l.up)))
-	m.Open = l.part.stage.Open()
-	m.Intended, m.Ready, m.Sent, m.End = intended, 0, intended, now
-	m.Attempts, m.Class, m.Status, m.BytesIn, m.Missing, m.BadHash = 1, driver.Connect, 0, 0, false, false
-	l.rec.Record(m)
-	if l.work.Done != nil {
-		l.work.Done(operation, index, driver.Connect)
-	}
-	if l.cfg.OnError != nil {
-		l.cfg.OnError(tier.ErrorEvent{
-			AtNs: now, Operation: operation, Index: index, Address: m.Address, Attempt: 1,
-			Failure: driver.Failure{Class: driver.Connect, Text: "no session is connected to any address", Fatal: true},
-		})
-	}
+	l.cfg.Unconnected(&l.sample, index, int(index%uint64(len(l.up))), l.part.stage.Open(), intended, now)
+	l.rec.Record(&l.sample)
+	l.cfg.TellUnconnected(&l.sample, index)
 }

@@ -58,12 +58,7 @@ func (Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) 
 	if err != nil {
 		return wire.Session{}, err
 	}
-	fd, err := wire.Detach(c)
-	if err != nil {
-		c.Close()
-		return wire.Session{}, &driver.Error{Class: driver.Connect, Text: err.Error(), Fatal: true, Err: err}
-	}
-	return wire.Session{FD: fd, Codec: &Codec{}}, nil
+	return wire.TakenOver(c, &Codec{}, nil)
 }
 
 func dial(ctx context.Context, t driver.Target, p *driver.Program) (net.Conn, error) {

@@ -2,10 +2,8 @@ package etcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"os"
 	"time"
 
 	"brunt/internal/driver"
@@ -112,17 +110,9 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	extra, err := c.shakeHands(ctx, nc)
 	if err != nil {
 		nc.Close()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = context.DeadlineExceeded
-		}
 		return wire.Session{}, driver.Unconnected(socket.Explain(ctx, address, err))
 	}
-	fd, err := wire.Detach(nc)
-	if err != nil {
-		nc.Close()
-		return wire.Session{}, driver.Unconnected(err)
-	}
-	return wire.Session{FD: fd, Codec: c, Extra: extra}, nil
+	return wire.TakenOver(nc, c, extra)
 }
 
 // shakeHands exchanges settings. It ends when the server has acknowledged ours, so that from then

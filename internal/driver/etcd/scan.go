@@ -86,7 +86,7 @@ func (c *codec) take(f *frame, r *kv.Request, reply *driver.Reply) (finished boo
 	case framePush:
 		return false, "a push, which we refused"
 	case frameContinuation:
-		return c.continuation(f, r, reply)
+		return c.continuation(f, reply)
 	}
 	if f.kind != frameData && f.kind != frameHeaders && f.kind != frameReset {
 		return false, "" // of a kind that is to be ignored
@@ -122,7 +122,7 @@ func (c *codec) take(f *frame, r *kv.Request, reply *driver.Reply) (finished boo
 	return false, ""
 }
 
-func (c *codec) continuation(f *frame, r *kv.Request, reply *driver.Reply) (finished bool, fault string) {
+func (c *codec) continuation(f *frame, reply *driver.Reply) (finished bool, fault string) {
 	if c.inBlock == 0 {
 		return false, "headers go on that didn't begin"
 	}

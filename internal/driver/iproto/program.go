@@ -88,7 +88,7 @@ func (c *compiler) request(ctx context.Context, r *driver.Request, s *statement)
 		b.key(key)
 		b.text(r.Text)
 		b.key(keyTuple)
-		b.list(0, s.params)
+		b.list(s.params)
 		s.pieces, s.shape = b.done(), values
 		return nil
 	}
@@ -107,7 +107,7 @@ func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *dr
 	case byCall:
 		var b body
 		s.code, s.shape = b.sql(byCall, r.Text, s.params), dispatch
-		b.params(0, s.params)
+		b.params(s.params)
 		s.pieces = b.done()
 		return nil
 	case prepared:
@@ -124,13 +124,13 @@ func (c *compiler) sql(ctx context.Context, r *driver.Request, s *statement) *dr
 	}
 	var text, byID body
 	s.code = text.sql(byText, r.Text, s.params)
-	text.params(0, s.params)
+	text.params(s.params)
 	s.byText = text.done()
 	if s.pieces = s.byText; s.renewal != nil {
 		byID.mapping(2)
 		byID.number(keyStmt, s.id)
 		byID.key(keySQLBind)
-		byID.list(0, s.params)
+		byID.list(s.params)
 		s.pieces = byID.done()
 	}
 	return nil

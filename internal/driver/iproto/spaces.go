@@ -131,7 +131,7 @@ func (c *compiler) onSpace(ctx context.Context, r *driver.Request, s *statement)
 		b.number(keySpace, src.space.id)
 		b.number(keyIndex, src.index)
 		b.key(keyKey)
-		b.list(0, s.params)
+		b.list(s.params)
 	}
 	s.pieces = b.done()
 	return err
@@ -160,7 +160,7 @@ func selection(b *body, r *driver.Request, src source) *driver.Error {
 		b.uint(src.limit)
 	}
 	b.key(keyKey)
-	b.list(0, keys)
+	b.list(keys)
 	return nil
 }
 
@@ -273,7 +273,7 @@ func update(b *body, r *driver.Request, src source) *driver.Error {
 	b.number(keyIndex, src.index)
 	b.number(keyBase, 0)
 	b.key(keyKey)
-	b.list(0, keys)
+	b.list(keys)
 	b.key(keyTuple)
 	assignments(b, set)
 	return nil

@@ -93,14 +93,14 @@ func (b *body) param(p int) {
 	b.now = nil
 }
 
-// list puts an array of the arguments from..to-1.
-func (b *body) list(from, to int) {
-	b.array(to - from)
-	b.params(from, to)
+// list puts an array of the first n arguments.
+func (b *body) list(n int) {
+	b.array(n)
+	b.params(n)
 }
 
-func (b *body) params(from, to int) {
-	for p := from; p < to; p++ {
+func (b *body) params(n int) {
+	for p := range n {
 		b.param(p)
 	}
 }

@@ -50,8 +50,7 @@ func (b *batcher) run(ctx context.Context, progress func(uint64)) (changed int64
 	next := b.t.First
 	for next < end {
 		size := min(b.many, end-next)
-		statement, err := b.prepare(ctx, int(size))
-		if err != nil {
+		if err := b.prepare(ctx, int(size)); err != nil {
 			return changed, err
 		}
 		for next < end && end-next >= size {
@@ -61,7 +60,7 @@ func (b *batcher) run(ctx context.Context, progress func(uint64)) (changed int64
 				if refused := b.encode(next, size); refused != nil {
 					return changed, refused
 				}
-				batch.ExecPrepared(statement, b.values, b.formats, nil)
+				batch.ExecPrepared("", b.values, b.formats, nil)
 				next += size
 				bytes += len(b.buffer)
 			}
@@ -94,7 +93,7 @@ func (b *batcher) send(ctx context.Context, batch *pgconn.Batch) (changed int64,
 }
 
 // prepare prepares the statement for so many rows under the one name that batches use.
-func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error) {
+func (b *batcher) prepare(ctx context.Context, rows int) error {
 	oids := make([]uint32, 0, rows*len(b.oids))
 	for range rows {
 		oids = append(oids, b.oids...)
@@ -105,17 +104,17 @@ func (b *batcher) prepare(ctx context.Context, rows int) (name string, err error
 		description, perr = b.a.pg.Prepare(ctx, "", text, nil)
 	}
 	if perr != nil {
-		return "", b.a.loadFailure(ctx, b.t.Table, perr)
+		return b.a.loadFailure(ctx, b.t.Table, perr)
 	}
 	b.forms = b.forms[:0]
 	for _, oid := range description.ParamOIDs {
 		b.forms = append(b.forms, formOf(oid))
 	}
 	if len(b.forms) != rows*len(b.columns) {
-		return "", &driver.Error{Class: driver.Protocol, Fatal: true,
+		return &driver.Error{Class: driver.Protocol, Fatal: true,
 			Text: fmt.Sprintf("load of table %s: the server described %d of %d parameters", sqltext.Quote(b.t.Table), len(b.forms), rows*len(b.columns))}
 	}
-	return "", nil
+	return nil
 }
 
 // encode makes values and formats of the rows from a number on.

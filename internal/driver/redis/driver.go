@@ -19,9 +19,7 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -100,12 +98,7 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 		c.Close()
 		return wire.Session{}, refused
 	}
-	fd, err := wire.Detach(c)
-	if err != nil {
-		c.Close()
-		return wire.Session{}, driver.Unconnected(err)
-	}
-	return wire.Session{FD: fd, Codec: newCodec(requests)}, nil
+	return wire.TakenOver(c, newCodec(requests), nil)
 }
 
 // handshake lists the commands that make a connection ready.
@@ -133,9 +126,6 @@ func shakeHands(ctx context.Context, c net.Conn, t driver.Target, o *options) *d
 	for _, words := range handshake(t, o) {
 		reply, err := ask(c, words)
 		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				err = context.DeadlineExceeded
-			}
 			return driver.Unconnected(socket.Explain(ctx, t.Address, err))
 		}
 		if reply.Class != driver.OK {

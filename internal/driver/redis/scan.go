@@ -134,7 +134,7 @@ func (c *codec) element(buf []byte, r *request, reply *driver.Reply) (used int, 
 	case '$', '!', '=':
 		finished, fault = c.beginBulk(kind, line, r, reply)
 	case '*', '~', '%', '>', '|':
-		finished, fault = c.beginList(kind, line, r, reply)
+		finished, fault = c.beginList(kind, line, reply)
 	case '+', '-', ':', ',', '#', '(', '_':
 		finished, fault = c.simple(kind, line, r, reply)
 	default:
@@ -220,7 +220,7 @@ func (c *codec) end() (finished bool) {
 }
 
 // beginList takes in the head of a list.
-func (c *codec) beginList(kind byte, line []byte, r *request, reply *driver.Reply) (finished bool, fault string) {
+func (c *codec) beginList(kind byte, line []byte, reply *driver.Reply) (finished bool, fault string) {
 	n, ok := parseInteger(line)
 	aside := kind == '|' || kind == '>'
 	switch {

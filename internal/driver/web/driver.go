@@ -156,11 +156,7 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if err != nil {
 		return wire.Session{}, driver.Unconnected(err)
 	}
-	fd, err := wire.Detach(c)
-	if err != nil {
-		return wire.Session{}, driver.Unconnected(err)
-	}
-	return wire.Session{FD: fd, Codec: newCodec(plan)}, nil
+	return wire.TakenOver(c, newCodec(plan), nil)
 }
 
 // Describe asks for "/" without its body and reads the Server header.
