@@ -296,7 +296,7 @@ func (c *conn) Add(_ context.Context, req *driver.Request) error {
 	if err != nil {
 		return driver.Refused(req, "%v", err)
 	}
-	c.requests = driver.Put(c.requests, req.ID, r)
+	c.requests = driver.Put(slices.Clone(c.requests), req.ID, r) // sessions share their program's
 	return nil
 }
 
