@@ -162,9 +162,6 @@ func TestEverySentenceOfRecordsHasRussian(t *testing.T) {
 // latin are words in Latin letters.
 var latin = regexp.MustCompile(`[A-Za-z][A-Za-z'’]+`)
 
-// names are words that Russian texts have in Latin letters: names of programs, flags, figures and kinds.
-var names = strings.Fields(`brunt CPU HTTP JSON CSV JUnit SQL TLS JavaScript Linux etcd echo MB KiB ns ms`)
-
 // Russian texts are in Russian.
 func TestRussianIsRussian(t *testing.T) {
 	for english, r := range joined(russian, russianSentences) {
