@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
@@ -25,6 +26,7 @@ type Dialect struct {
 	Replace    string // "INSERT" where rows with the same key are replaced: "REPLACE"
 	Parameters int    // the most of one INSERT
 	Argument   func(*gen.Value) (sqldriver.Value, *driver.Error)
+	Turn       sync.Locker // held while a chunk is loaded, where a database has one writer at a time; or nil
 }
 
 // admin is a driver.Admin over a session.
@@ -80,6 +82,10 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (ro
 	}
 	if replace && len(chunk.Keys) == 0 {
 		return 0, driver.NoKeys(a.dialect.Quote(chunk.Table))
+	}
+	if a.dialect.Turn != nil {
+		a.dialect.Turn.Lock()
+		defer a.dialect.Turn.Unlock()
 	}
 	if _, err := a.Exec(ctx, a.dialect.Begin); err != nil {
 		return 0, err

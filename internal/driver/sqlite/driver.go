@@ -31,6 +31,10 @@ type Driver struct {
 
 	mu      sync.Mutex
 	anchors map[string]sqldriver.Conn // keep databases in memory alive
+
+	// loading makes loads take turns: SQLite has one writer at a time, and those that wait for its lock poll for it, so
+	// that on a busy machine one could miss it until its busy_timeout ended.
+	loading sync.Mutex
 }
 
 var (
@@ -200,6 +204,7 @@ func (d *Driver) Admin(ctx context.Context, t driver.Target) (driver.Admin, erro
 	}
 	return sqlconn.NewAdmin(s, sqlconn.Dialect{
 		Quote: sqltext.Quote, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE", Parameters: loadParameters, Argument: argument,
+		Turn: &d.loading,
 	}), nil
 }
 
