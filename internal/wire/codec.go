@@ -46,7 +46,7 @@ func TakenOver(c net.Conn, codec Codec, extra []byte) (Session, error) {
 }
 
 // Codec encodes requests and scans replies of one session. It is used by one loop, never
-// concurrently. Requests are answered in the order sent.
+// concurrently. Requests are answered in the order sent, unless it is Tagged.
 type Codec interface {
 	// Encode appends the request to dst. It may fail (a value too large for the format): the
 	// loop then counts the operation as a client error and sends nothing.
@@ -71,6 +71,20 @@ type EOFScanner interface {
 type Asker interface {
 	// EncodeAsk is Encode for a request that belongs to another server. It still has one answer.
 	EncodeAsk(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error)
+}
+
+// Tagged is implemented by codecs whose servers say in each answer which request it is to, and may answer
+// them in any order. Where the answer to another request begins before the present one's is complete, Scan
+// returns what it has consumed; it is called again with the rest at the other's turn, and with another
+// Reply at the present one's: what it learnt of that it keeps itself.
+type Tagged interface {
+	// Tag is that of the request that was encoded last. It is the session's only one with that tag.
+	Tag() uint64
+	// Answers is the tag of the request whose answer buf begins with; ok is false if that can't be told, as
+	// in the midst of an answer.
+	Answers(buf []byte) (tag uint64, ok bool)
+	// Turn says to which request the answer is that is scanned next.
+	Turn(tag uint64)
 }
 
 // Unordered is implemented by protocols whose servers may answer a session's requests in another

@@ -24,10 +24,11 @@ type flight struct {
 	next    *flight  // in the session's queue of outstanding requests, or in the lane's list of vacant flights
 	cursor  workload.Cursor
 
-	redirects int   // how often a server said that another one must be asked
-	freeAt    int64 // when its lane had become free to take it; in closed loads, when it had itself
-	behind    int64 // see measure.Sample
-	vacantAt  int64 // when the operation before it, and the think time after that, were over
+	tag       uint64 // of the request under way, if its codec is Tagged
+	redirects int    // how often a server said that another one must be asked
+	freeAt    int64  // when its lane had become free to take it; in closed loads, when it had itself
+	behind    int64  // see measure.Sample
+	vacantAt  int64  // when the operation before it, and the think time after that, were over
 	intended  int64
 	sent      int64 // of the first attempt; 0 before
 	stepSent  int64 // of the last request

@@ -60,7 +60,7 @@ type loop struct {
 	sessions  []session
 	available available
 	more      []*session // sessions with more to read than was read at once
-	dirty     []*session // with a router: sessions that something was encoded for
+	dirty     []*session // with a router or a pipeline: sessions that something was encoded for
 	deadlines deadlines
 	timers    timers
 	part      *part // nil between stages

@@ -6,6 +6,12 @@ import "brunt/internal/measure"
 // are none the first waits, and with it all that follow it: they are drawn from the schedule
 // only when their turn comes, so that a backlog of any length takes no memory.
 func (l *loop) sendDue(now int64) {
+	l.takeDue(now)
+	l.flushDirty()
+}
+
+// takeDue gives the arrivals that are due to lanes.
+func (l *loop) takeDue(now int64) {
 	p := l.part
 	if p.ended {
 		return
@@ -16,6 +22,9 @@ func (l *loop) sendDue(now int64) {
 			return
 		}
 		lag := now - p.ahead.IntendedNs
+		if lag < 0 {
+			l.flushDirty() // what is encoded doesn't wait for what isn't due
+		}
 		a := l.available.peek()
 		if a != nil && lag < 0 && -lag <= l.spin {
 			now = l.spinUntil(p.ahead.IntendedNs)
@@ -95,7 +104,11 @@ func (l *loop) sendHead(a *lane, now int64) {
 	p.took(p.ahead.Number)
 	p.done++
 	l.start(a, p.number(p.ahead.Number), p.ahead.IntendedNs, now)
-	l.flushAll(a.sessions[0])
+	if l.cfg.Pipeline > 1 {
+		l.markDirty(a.sessions[0]) // what falls due together goes in one write
+	} else {
+		l.flushAll(a.sessions[0])
+	}
 	l.offer(a)
 	p.ahead.Advance()
 }

@@ -66,7 +66,12 @@ func (l *loop) encoded(f *flight, out []byte, err *driver.Error) {
 		return
 	}
 	s.out = out
-	l.markDirty(s)
+	if s.tagged != nil {
+		f.tag = s.tagged.Tag()
+	}
+	if l.router != nil {
+		l.markDirty(s)
+	}
 	if f.eager = f.cursor.Continues(); f.eager {
 		l.eager++
 	}

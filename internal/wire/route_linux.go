@@ -95,7 +95,7 @@ func (l *loop) redirected(f *flight, r *driver.Reply) bool {
 
 // markDirty notes that something was encoded for a session.
 func (l *loop) markDirty(s *session) {
-	if l.router != nil && !s.dirty {
+	if !s.dirty {
 		s.dirty = true
 		l.dirty = append(l.dirty, s)
 	}

@@ -23,6 +23,7 @@ type session struct {
 	codec      Codec
 	eof        EOFScanner // nil if the codec isn't one
 	asker      Asker      // nil if the codec isn't one
+	tagged     Tagged     // nil if the codec isn't one
 	cancel     func(context.Context)
 
 	out     []byte // encoded; from outPos on not yet taken by the kernel
@@ -47,6 +48,7 @@ func (s *session) open(c *Session) {
 	s.up, s.fd, s.codec = true, c.FD, c.Codec
 	s.eof, _ = c.Codec.(EOFScanner)
 	s.asker, _ = c.Codec.(Asker)
+	s.tagged, _ = c.Codec.(Tagged)
 	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
 	s.out, s.outPos, s.need, s.scanned, s.ending, s.used = s.out[:0], 0, 0, false, false, false
@@ -75,4 +77,20 @@ func (s *session) pop() *flight {
 	f.next = nil
 	s.outstanding--
 	return f
+}
+
+// promote makes the request of a tag the oldest of those outstanding, if it has been sent.
+func (s *session) promote(tag uint64) {
+	for before := s.head; before != nil && before.next != nil && !before.next.fresh; before = before.next {
+		f := before.next
+		if f.tag != tag {
+			continue
+		}
+		if before.next = f.next; s.tail == f {
+			s.tail = before
+		}
+		f.next, s.head = s.head, f
+		s.scanned = false
+		return
+	}
 }

@@ -154,6 +154,14 @@ func (l *loop) space(s *session) (into []byte, held int) {
 // scan gives what has been read to the codec, answer by answer, and keeps the rest.
 func (l *loop) scan(s *session, buf []byte, end int64) {
 	for s.head != nil && len(buf) > 0 && len(buf) >= s.need {
+		if s.tagged != nil {
+			if s.outstanding > 1 {
+				if tag, ok := s.tagged.Answers(buf); ok && tag != s.head.tag {
+					s.promote(tag)
+				}
+			}
+			s.tagged.Turn(s.head.tag)
+		}
 		f := s.head
 		if !s.scanned {
 			s.reply.Reset(len(f.cursor.Request().Capture))

@@ -12,12 +12,20 @@ import (
 // codec is a session of the codec tier.
 type codec struct {
 	statements []statement
-	sent       uint64 // sync of the newest request
-	answered   uint64 // sync of the newest answer
-	discard    uint64 // bytes of the present packet that needn't be read
-	finishing  bool   // the end of what is discarded ends the answer
-	renewing   bool   // the next answer is that to a statement's being prepared again
+	sent       uint64             // sync of the newest request
+	turn       uint64             // sync of the request whose answer is next
+	discard    uint64             // bytes of the present packet that needn't be read
+	finishing  bool               // the end of what is discarded ends the answer
+	renewals   map[uint64]renewal // by the syncs of requests whose statements are prepared again before them
 }
+
+// renewal is a statement's being prepared again.
+type renewal struct {
+	over bool
+	err  *driver.Error
+}
+
+var _ wire.Tagged = (*codec)(nil)
 
 // window is how much of a larger packet is waited for before a prefix is read.
 const window = 64 << 10
@@ -36,11 +44,10 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 	if s == nil {
 		return dst, driver.Bad("the request isn't part of the program that was prepared")
 	}
-	before, sync := len(dst), c.sent+1
-	if s.mustRenew() {
+	before, sync, renew := len(dst), c.sent+1, s.mustRenew()
+	if renew {
 		dst = append(appendHeader(dst, typePrepare, sync), s.renewal...)
 		setLength(dst, before)
-		sync++
 	}
 	at := len(dst)
 	out := appendHeader(dst, s.code, sync)
@@ -52,8 +59,31 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 		return out[:before], err
 	}
 	setLength(out, at)
-	c.sent, c.renewing = sync, s.mustRenew()
+	c.sent, c.turn = sync, sync
+	if renew {
+		if c.renewals == nil {
+			c.renewals = map[uint64]renewal{}
+		}
+		c.renewals[sync] = renewal{}
+	}
 	return out, nil
+}
+
+// Tag implements wire.Tagged: it is the request's sync.
+func (c *codec) Tag() uint64 { return c.sent }
+
+// Turn implements wire.Tagged.
+func (c *codec) Turn(sync uint64) { c.turn = sync }
+
+// Answers implements wire.Tagged.
+func (c *codec) Answers(buf []byte) (sync uint64, ok bool) {
+	if c.discard > 0 {
+		return 0, false
+	}
+	r := reader{b: buf}
+	r.uint()
+	code, sync := r.header()
+	return sync, r.trouble == fine && code != codeEvent
 }
 
 // Scan reads an answer. Of one larger than 64 KiB it reads the beginning and passes over the
@@ -70,6 +100,11 @@ func (c *codec) Scan(buf []byte, req *driver.Request, reply *driver.Reply) (n in
 			if c.finishing {
 				c.finishing = false
 				return n, true, 0
+			}
+		}
+		if n > 0 {
+			if sync, ok := c.Answers(buf[n:]); ok && sync != c.turn {
+				return n, false, 0
 			}
 		}
 		used, status, need := c.packet(buf[n:], req, reply)
@@ -126,26 +161,26 @@ func (c *codec) packet(buf []byte, req *driver.Request, reply *driver.Reply) (us
 		c.discard, c.finishing = length-uint64(len(seen)), false
 		return prefix + len(seen), further, 0
 	}
-	if sync != c.answered+1 {
-		return c.fail(reply, "an answer came out of turn: send one request at a time (pipeline: 1)")
+	if sync != c.turn {
+		return c.fail(reply, "an answer came to a request that wasn't sent")
 	}
 	s := c.find(req)
 	if s == nil {
 		return c.fail(reply, "an answer came to a request that isn't part of the program")
 	}
-	if c.renewing {
+	again, renews := c.renewals[sync]
+	if renews && !again.over {
 		if !whole {
 			return 0, waiting, int(total)
 		}
-		c.answered, c.renewing = c.answered+1, false
-		if err := s.renewed(seen[r.at:], code); err != nil {
-			reply.Fail(err)
-		}
+		c.renewals[sync] = renewal{true, s.renewed(seen[r.at:], code)}
 		return prefix + len(seen), further, 0
 	}
 	understood := fine
-	if reply.Class == driver.OK { // else it couldn't be prepared again, which says more
+	if again.err == nil {
 		understood = s.answer(seen[r.at:], code, reply)
+	} else {
+		reply.Fail(again.err) // it says more
 	}
 	switch understood {
 	case bad:
@@ -156,7 +191,9 @@ func (c *codec) packet(buf []byte, req *driver.Request, reply *driver.Reply) (us
 		}
 		return 0, waiting, int(min(total, 2*uint64(len(buf))))
 	}
-	c.answered++
+	if renews {
+		delete(c.renewals, sync)
+	}
 	reply.BytesIn = int64(total)
 	used = prefix + len(seen)
 	if whole {
@@ -178,12 +215,6 @@ func prefixSize(buf []byte) int {
 	}
 	return 1
 }
-
-var _ wire.Unordered = (*Driver)(nil)
-
-// Unordered marks the protocol: a server works on the requests of one connection concurrently and
-// answers a quick one before a slow one that was sent earlier.
-func (*Driver) Unordered() {}
 
 // Takes refuses what Dial refuses too.
 func (*Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
@@ -216,5 +247,5 @@ func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Progra
 	if detach != nil {
 		return wire.Session{}, connectError(ctx, t, detach)
 	}
-	return wire.Session{FD: fd, Codec: &codec{statements: statements, sent: l.sync, answered: l.sync}, Extra: extra}, nil
+	return wire.Session{FD: fd, Codec: &codec{statements: statements, sent: l.sync, turn: l.sync}, Extra: extra}, nil
 }

@@ -2,12 +2,12 @@ package iproto
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"brunt/internal/driver"
-	"brunt/internal/driver/drivertest"
 	"brunt/internal/gen"
 	"brunt/internal/testserver"
 )
@@ -187,17 +187,46 @@ func TestPreparedStatementsOutliveChanges(t *testing.T) {
 	}
 }
 
-func TestAnswersOutOfTurnAreNoticed(t *testing.T) {
-	s := testserver.Tarantool(t, testserver.Lua(lua+"function nap() require('fiber').sleep(0.2) end"))
-	p := program(driver.Request{Verb: driver.Call, Text: "nap"}, driver.Request{Verb: driver.Call, Text: "one"})
-	c := drivertest.Take(t, New(), target(s), p, 100)
-	c.Send(t, &p.Requests[0])
-	c.Send(t, &p.Requests[1])
+// A statement can't be prepared again, and before the answer to its execution comes that to another request.
+func TestRenewalsFailAcrossOtherAnswers(t *testing.T) {
+	requests := []driver.Request{{ID: 0, Verb: driver.SQL}, {ID: 1, Verb: driver.Call}}
+	c := &codec{statements: []statement{{verb: driver.SQL, renewal: []byte{0x80}, stale: true}, {verb: driver.Call, shape: values}}}
+	var tags []uint64
+	for i := range requests {
+		if _, err := c.Encode(nil, &requests[i], nil); err != nil {
+			t.Fatal(err)
+		}
+		tags = append(tags, c.Tag())
+	}
+	refusal := func(text string) []byte { return append([]byte{0x81, 0x31}, appendString(nil, text)...) }
+	buf := slices.Concat(packet(errorBit|3, tags[0], refusal("refused")...), packet(0, tags[1], 0x81, 0x30, 0x91, 0x02),
+		packet(errorBit|3, tags[0], refusal("expired")...))
+	var got []string
+	for len(buf) > 0 && len(got) < 3 {
+		tag, ok := c.Answers(buf)
+		if !ok {
+			t.Fatalf("no tag is seen in %x", buf)
+		}
+		c.Turn(tag)
+		var reply driver.Reply
+		reply.Reset(0)
+		n, done, _ := c.Scan(buf, &requests[slices.Index(tags, tag)], &reply)
+		if buf = buf[n:]; done {
+			got = append(got, reply.Class.String()+reply.Text)
+		}
+	}
+	if want := []string{"ok", "serverrefused"}; !slices.Equal(got, want) || len(c.renewals) > 0 {
+		t.Errorf("got %q, %d renewals; want %q", got, len(c.renewals), want)
+	}
+}
+
+func TestAnswersToNothingAreNoticed(t *testing.T) {
 	var reply driver.Reply
-	reply.Reset(0)
-	c.Receive(&p.Requests[0], &reply)
-	if reply.Class != driver.Protocol || !reply.Fatal || !strings.Contains(reply.Text, "out of turn") {
-		t.Errorf("got %v %s", reply.Class, reply.Text)
+	reply.Reset(2)
+	c := freshCodec()
+	c.(*codec).Turn(9)
+	if _, done, _ := c.Scan(packet(0, 8, rowsBody(1, "a")...), &scanRequests[0], &reply); !done || reply.Class != driver.Protocol || !reply.Fatal || !strings.Contains(reply.Text, "wasn't sent") {
+		t.Errorf("got %v %v %s", done, reply.Class, reply.Text)
 	}
 }
 

@@ -43,7 +43,7 @@ var (
 	}
 )
 
-func freshCodec() wire.Codec { return &codec{statements: scanStatements, sent: 8, answered: 7} }
+func freshCodec() wire.Codec { return &codec{statements: scanStatements, sent: 8, turn: 8} }
 
 func answers() map[string]struct {
 	request int
