@@ -146,6 +146,10 @@ func TestPlansInsideK6(t *testing.T) {
 	if _, err := os.Stat(tar); err != nil {
 		t.Fatal(err)
 	}
+	uneven := k6(t, "ours", "", "run", "-q", "--execution-segment", "0:2/3", "--execution-segment-sequence", "0,2/3,1", tar)
+	if uneven.expect(t, 104, "shares a load in equal parts, such as 1/3:2/3, not 0:2/3"); strings.Contains(uneven.stderr, "summary") {
+		t.Errorf("it ran: %s", uneven.stderr)
+	}
 	segment := k6(t, "ours", script, "run", "-q", "--no-thresholds", "--execution-segment", "1/2:1", tar)
 	segment.expect(t, 0)
 	if op := operation(segment.run(t), "look up"); op.Done != 100 {

@@ -52,6 +52,9 @@ func TestCommandsOfK6(t *testing.T) {
 	}
 	k6(t, "ours", "", "x", "httpbin").expect(t, 255)
 	k6(t, "ours", "", "run", "--no-such-flag").expect(t, 255, "unknown flag: --no-such-flag")
+	k6(t, "ours", "", "cars.yml").expect(t, 255, `unknown command \"cars.yml\" for \"k6\"; run a plan by brunt run cars.yml`)
+	k6(t, "ours", "", "script.js").expect(t, 255, `unknown command \"script.js\" for \"k6\"; run a script by k6 run script.js`)
+	k6(t, "ours", "", "rnu", "script.js").expect(t, 255, "Did you mean this?")
 }
 
 // TestExitCodes compares exit codes, and what is recorded, with k6's own.
@@ -69,7 +72,7 @@ func TestExitCodes(t *testing.T) {
 		"doesn't parse":     {"export default function () {", 107, "Unexpected end of input", false, ""},
 		"throws in init":    {"throw new Error('no init'); export default () => {};", 107, "no init", false, ""},
 		"throws in setup":   {"export function setup() { throw new Error('no setup'); } export default () => {};", 107, "no setup", false, ""},
-		"throws":            {"export const options = {iterations: 3}; export default () => { throw new Error('no iteration'); };", 0, "no iteration", true, ""},
+		"throws":            {"export const options = {iterations: 3}; export default () => { throw new Error('no iteration'); };", 0, "no iteration", true, verdict.Fail},
 		"bad options":       {"export const options = {scenarios: {a: {executor: 'no-such'}}}; export default () => {};", 104, "no-such", false, ""},
 		"bad threshold":     {"export const options = {thresholds: {iterations: ['p(95)<1']}}; export default () => {};", 104, "unsupported aggregation method", false, ""},
 		"aborts":            {"import exec from 'k6/execution'; export default () => { exec.test.abort('enough'); };", 108, "enough", true, ""},
@@ -89,6 +92,9 @@ func TestExitCodes(t *testing.T) {
 			_, err := os.Stat(filepath.Join(ours.dir, record.RunFile))
 			if kept := err == nil; kept != c.record {
 				t.Errorf("a record is kept: %v, want %v\n%s", kept, c.record, ours.stderr)
+			}
+			if c.result != "" && ours.run(t).Verdict.Result != c.result {
+				t.Errorf("verdict %+v, want %s", ours.run(t).Verdict, c.result)
 			}
 		})
 	}
@@ -412,8 +418,13 @@ func TestK6sOwnExamples(t *testing.T) {
 		t.Fatalf("find k6's sources: %v", err)
 	}
 	dir := filepath.Join(strings.TrimSpace(string(where)), "examples")
-	for _, name := range []string{"base64", "crypto", "jwt", "logging", "experimental/csv-parse", "webcrypto/digest", "webcrypto/getRandomValues", "webcrypto/randomUUID"} {
-		script := filepath.Join(dir, filepath.FromSlash(name)+".js")
+	for _, name := range []string{
+		"base64.js", "crypto.js", "jwt.js", "logging.js", "enhanced/script.ts", "enhanced/abort.ts", "enhanced/user.ts",
+		"experimental/csv-parse.js", "experimental/csv-parser.js", "experimental/fs/fs.js", "experimental/streams.js",
+		"source_map/issue_1804/main.js", "source_map/typescript_template/test1.ts",
+		"webcrypto/digest.js", "webcrypto/getRandomValues.js", "webcrypto/randomUUID.js", "webcrypto/sign_verify/sign-verify-ecdsa.js",
+	} {
+		script := filepath.Join(dir, filepath.FromSlash(name))
 		ours, real := k6(t, "ours", "", "run", "-q", script), k6(t, "real", "", "run", "-q", script)
 		if ours.code != real.code || said(ours.stderr) != said(real.stderr) {
 			t.Errorf("%s: exit code %d, k6's %d; it says\n%s\nk6\n%s", name, ours.code, real.code, said(ours.stderr), said(real.stderr))
@@ -445,5 +456,40 @@ func TestChecksAndTheScriptsMetricsAreRecorded(t *testing.T) {
 	}
 	if got["k6 check even"].Mean != 0.5 || got["k6 things"].Last != 8 || got["k6 waiting"].Max != 0.03 || got["k6 waiting"].Mean != 0.015 || got["k6 iterations"].Last != 4 {
 		t.Errorf("%+v", run.Watched)
+	}
+}
+
+func TestChecksAndTheScriptsMetricsAreSampledEachInterval(t *testing.T) {
+	o := k6(t, "ours", `import { check, sleep } from 'k6'; import { Trend, Counter } from 'k6/metrics';
+		const waiting = new Trend('waiting', true), things = new Counter('things');
+		export const options = {duration: '3500ms'};
+		const began = Date.now();
+		export default () => { const early = Date.now() - began < 1500; check(early, {early: (x) => x}); waiting.add(early ? 10 : 30); things.add(2); sleep(0.05); };`, "run", "-q", "SCRIPT")
+	o.expect(t, 0)
+	r, err := record.Open(record.OS{}, o.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []record.WatchedSample
+	err = r.WatchedSamples(func(source string) bool { return source == "k6" }, func(_ string, s *record.WatchedSample) error {
+		all = append(all, *s)
+		return nil
+	})
+	if err != nil || len(all) < 2 {
+		t.Fatalf("%d samples, %v", len(all), err)
+	}
+	first, last := all[0].Values, all[len(all)-1].Values
+	if first["check early"] <= last["check early"] || first["waiting"] >= last["waiting"] || first["things"] >= last["things"] || last["waiting"] > 0.031 {
+		t.Errorf("the first sample is %v, the last %v", first, last)
+	}
+	run := o.run(t)
+	for _, w := range run.Watched {
+		if w.Source != "k6" {
+			continue
+		}
+		early := w.Metric("check early")
+		if w.File == "" || w.Samples < 2 || early.First <= early.Last || early.Min > early.Mean || early.Max < early.Mean {
+			t.Errorf("%+v", w)
+		}
 	}
 }

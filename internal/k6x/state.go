@@ -36,7 +36,7 @@ func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 	if !plainRun(gs.CmdArgs[1:]) {
 		gs.Stdout.Writer = newRenamer(gs.Stdout.Writer, file, r.o.Name)
 	}
-	gs.Logger.AddHook(&hints{known: r.known()})
+	gs.Logger.AddHook(&hints{name: r.o.Name, known: r.known(), threw: r.session.Threw})
 	r.watchEnd(gs)
 	r.command = &cobra.Command{Use: probeName, Hidden: true, Run: func(*cobra.Command, []string) {}}
 	cobra.OnInitialize(r.addOutput)

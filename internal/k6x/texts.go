@@ -3,7 +3,9 @@
 package k6x
 
 import (
+	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,7 +34,16 @@ func (r *renamer) Write(p []byte) (int, error) {
 }
 
 // hints adds to k6's messages what is different here.
-type hints struct{ known []string }
+type hints struct {
+	name  string // that k6 goes by
+	known []string
+	threw func() // is told of each iteration that throws
+}
+
+var (
+	unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "[^"]*"`)
+	noScript       = regexp.MustCompile(`'[^']*\.ya?ml': could not load JS test`)
+)
 
 // Levels implements logrus.Hook.
 func (h *hints) Levels() []logrus.Level { return []logrus.Level{logrus.ErrorLevel} }
@@ -40,12 +51,30 @@ func (h *hints) Levels() []logrus.Level { return []logrus.Level{logrus.ErrorLeve
 // Fire implements logrus.Hook.
 func (h *hints) Fire(e *logrus.Entry) error {
 	switch {
+	case e.Data["source"] == "stacktrace" && e.Data["executor"] != nil:
+		h.threw()
 	case strings.Contains(e.Message, "unknown module"):
 		e.Message += "; this binary has " + strings.Join(h.known, ", ") + ", and downloads nothing"
+	case unknownCommand.MatchString(e.Message):
+		m := unknownCommand.FindStringSubmatch(e.Message)
+		e.Message = strings.Replace(e.Message, m[0], fmt.Sprintf("unknown command %q for %q", m[1], h.name), 1) + h.instead(m[1])
+	case noScript.MatchString(e.Message):
+		e.Message += "; it is no script: if it is a plan, run it by brunt run, or by the executor brunt-native of a script"
 	case strings.Contains(e.Message, `no metric name "brunt_`):
 		e.Message += `; import one of brunt's modules, such as "k6/x/brunt", to have its metrics`
 	}
 	return nil
+}
+
+// instead says what runs a file that stands where a command should.
+func (h *hints) instead(file string) string {
+	switch path.Ext(file) {
+	case ".js", ".ts", ".tar":
+		return fmt.Sprintf("; run a script by %s run %s", h.name, file)
+	case ".yml", ".yaml":
+		return fmt.Sprintf("; run a plan by brunt run %s, or by the executor brunt-native of a script", file)
+	}
+	return ""
 }
 
 // known are the extension modules that scripts can import.

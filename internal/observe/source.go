@@ -37,6 +37,7 @@ const (
 	Count       = "count"
 	Seconds     = "seconds"
 	CoreSeconds = "core_seconds" // of processors' time
+	Share       = "share"
 )
 
 // Metric says what a figure is.

@@ -1,7 +1,11 @@
 package report
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"brunt/internal/record"
 	"brunt/internal/report/page"
@@ -15,9 +19,17 @@ type Machine struct {
 	samples []record.WatchedSample
 }
 
-// Machines collects the samples of the machines in a bundle.
+// watchedScript is what the record calls the figures of a script of k6, and checkPrefix begins those of checks.
+const (
+	watchedScript = "k6"
+	checkPrefix   = "check "
+)
+
+// Machines collects the samples of the machines in a bundle, and of the script of k6 that drove the load.
 func Machines(r *record.Recorded) (all []Machine, err error) {
-	wanted := func(source string) bool { return isMachine(&record.Watched{Source: source}) }
+	wanted := func(source string) bool {
+		return source == watchedScript || isMachine(&record.Watched{Source: source})
+	}
 	err = r.WatchedSamples(wanted, func(source string, s *record.WatchedSample) error {
 		if len(all) == 0 || all[len(all)-1].Source != source {
 			all = append(all, Machine{Source: source})
@@ -36,6 +48,10 @@ const mostPoints = 360
 func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 	for i := range r.Machines {
 		m := &r.Machines[i]
+		if m.Source == watchedScript {
+			out = append(out, b.checkCharts(m)...)
+			continue
+		}
 		name := units.Clean(m.Source)
 		if m.Source == record.WatchedHost {
 			name = b.say("this machine")
@@ -59,6 +75,42 @@ func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 		}, nil)})
 	}
 	return out
+}
+
+// mostChecks is how many checks have a line in their chart: those that failed most.
+const mostChecks = 8
+
+// checkCharts is the chart of a script's checks: how many of each held, from one interval to the next.
+func (b *builder) checkCharts(m *Machine) []page.Block {
+	least := map[string]float64{}
+	for i := range m.samples {
+		for name, share := range m.samples[i].Values {
+			if before, seen := least[name]; strings.HasPrefix(name, checkPrefix) && (!seen || share < before) {
+				least[name] = share
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(least), func(x, y string) int {
+		return cmp.Or(cmp.Compare(least[x], least[y]), strings.Compare(x, y))
+	})
+	var lines []svg.Series
+	for _, name := range names[:min(len(names), mostChecks)] {
+		line := m.series(units.Clean(strings.TrimPrefix(name, checkPrefix)), func(_, s *record.WatchedSample) float64 {
+			if share, tried := s.Values[name]; tried {
+				return share
+			}
+			return math.NaN()
+		})
+		if len(line.X) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	title := b.say("Checks that held")
+	frame := svg.Frame{Title: title, Height: 180, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "share"}, Language: b.l}
+	return []page.Block{page.Chart{Title: title, Note: b.say("share of those tried since the interval before"), SVG: svg.Lines(frame, lines, nil)}}
 }
 
 // perSecond is the rate of a counter, in at most mostPoints stretches of time: its mean in each, and the

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -102,5 +103,20 @@ func TestMachinesAreReported(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, b.String())
 		}
+	}
+}
+
+func TestChecksOfAScriptHaveAChart(t *testing.T) {
+	m := Machine{Source: watchedScript}
+	for i, share := range []float64{1, 1, 0.5, 1} {
+		m.samples = append(m.samples, record.WatchedSample{TNs: int64(i) * 1e9, Values: map[string]float64{"check is 200": share, "things": 3}})
+	}
+	blocks := (&builder{}).machineBlocks(&Result{Machines: []Machine{m}})
+	if len(blocks) != 1 || !strings.Contains(fmt.Sprint(blocks[0]), "is 200") || strings.Contains(fmt.Sprint(blocks[0]), "things") {
+		t.Errorf("%d blocks: %v", len(blocks), blocks)
+	}
+	m.samples = m.samples[:1]
+	if blocks := (&builder{}).machineBlocks(&Result{Machines: []Machine{m}}); len(blocks) != 0 {
+		t.Errorf("of one sample: %v", blocks)
 	}
 }

@@ -22,6 +22,7 @@ type Options struct {
 	StartDown  bool          // begin although no address answers; for loads without SQL
 
 	Stride, Offset uint64  // this machine's part of the operations: see schedule.Stage
+	KeepCollector  bool    // leave the garbage collector's target as it is: the process has other work
 	PeakPerS       float64 // highest rate that Drive will be asked for, operations a second; 0: the plan's
 }
 

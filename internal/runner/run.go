@@ -157,7 +157,9 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	if err := r.bundle.Update(r.Record); err != nil {
 		return err
 	}
-	defer calmCollector(r.Record.Tier)()
+	if !r.o.KeepCollector {
+		defer calmCollector(r.Record.Tier)()
+	}
 	health := self.Start(keeper.CPUNs)
 	defer health.Stop()
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{

@@ -110,10 +110,11 @@ func (c *NativeConfig) GetDescription(*lib.ExecutionTuple) string {
 // HasWork implements lib.ExecutorConfig.
 func (c *NativeConfig) HasWork(*lib.ExecutionTuple) bool { return true }
 
-// NewExecutor implements lib.ExecutorConfig.
+// NewExecutor implements lib.ExecutorConfig. What can't be shared out is said here, before any load.
 func (c *NativeConfig) NewExecutor(es *lib.ExecutionState, logger *logrus.Entry) (lib.Executor, error) {
 	c.s.State(es)
-	return &nativeRun{BaseExecutor: executor.NewBaseExecutor(c, es, logger), c: c, es: es}, nil
+	e := &nativeRun{BaseExecutor: executor.NewBaseExecutor(c, es, logger), c: c, es: es, n: c.plan()}
+	return e, e.cut(&e.n)
 }
 
 // nativeRun is the executor of brunt-native.
@@ -121,15 +122,12 @@ type nativeRun struct {
 	*executor.BaseExecutor
 	c  *NativeConfig
 	es *lib.ExecutionState
+	n  native.Plan // this instance's part
 }
 
 // Run implements lib.Executor.
 func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer) error {
-	n := e.c.plan()
-	if err := e.cut(&n); err != nil {
-		return err
-	}
-	s := e.c.s
+	n, s := e.n, e.c.s
 	s.Samples(out)
 	tags := e.es.Test.RunTags.With(metrics.TagScenario.String(), e.c.GetName())
 	iterations := e.es.Test.BuiltinMetrics.Iterations

@@ -46,7 +46,8 @@ type OpenConfig struct {
 	TimeUnit        types.NullDuration `json:"timeUnit"`  // 1s
 	Duration        types.NullDuration `json:"duration"`
 	Stages          []Stage            `json:"stages"`
-	Arrivals        null.String        `json:"arrivals"` // "uniform" or "poisson"; "uniform"
+	Arrivals        null.String        `json:"arrivals"`        // "uniform" or "poisson"; "uniform"
+	TimingTolerance types.NullDuration `json:"timingTolerance"` // how late iterations may begin, to begin together; 0
 	PreAllocatedVUs null.Int           `json:"preAllocatedVUs"`
 	MaxVUs          null.Int           `json:"maxVUs"` // preAllocatedVUs
 
@@ -60,6 +61,9 @@ type Stage struct {
 }
 
 var _ lib.ExecutorConfig = (*OpenConfig)(nil)
+
+// mostTolerance is how late iterations may be made to begin.
+const mostTolerance = time.Second
 
 // mostPerS is the highest rate that is taken: a nanosecond an iteration.
 const mostPerS = 1e9
@@ -88,6 +92,9 @@ func (c *OpenConfig) Validate() (faults []error) {
 	}
 	if a := c.Arrivals.String; a != "" && a != "uniform" && a != "poisson" {
 		add(`arrivals %q: use "uniform" or "poisson"`, a)
+	}
+	if d := c.TimingTolerance.TimeDuration(); d < 0 || d > mostTolerance {
+		add("the timingTolerance must be from 0 to %v", mostTolerance)
 	}
 	if c.PreAllocatedVUs.Int64 <= 0 {
 		add("preAllocatedVUs must be given, and more than 0")

@@ -76,6 +76,7 @@ func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) e
 	e.cancel = cancel
 	queue := newQueue(shape, e.c.process(), s.Seed(), part{start, offsets})
 	e.account.Do(func(*measure.Recorder) { e.startNs, e.queue = s.At(begun), queue })
+	s.Tolerates(e.c.TimingTolerance.TimeDuration())
 	defer s.Working(true)()
 	run := lib.WithScenarioState(ctx, &lib.ScenarioState{
 		Name: e.c.GetName(), Executor: OpenType, StartTime: begun,
@@ -199,7 +200,7 @@ func (e *open) nextIteration() (local, global uint64) {
 func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	q, now := e.queue, e.c.s.Now
+	q, now, tolerance := e.queue, e.c.s.Now, int64(e.c.TimingTolerance.TimeDuration())
 	a := session.Arrival{Ready: now()}
 	for {
 		due, ok := q.take()
@@ -207,7 +208,11 @@ func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
 			return
 		}
 		a.Intended = e.startNs + due
-		if wait := a.Intended - now(); wait > 0 {
+		wait := a.Intended - now()
+		if tolerance > 0 && wait > 0 {
+			wait += (tolerance - due%tolerance) % tolerance // so that several wake together
+		}
+		if wait > 0 {
 			timer.Reset(time.Duration(wait))
 			select {
 			case <-timer.C:

@@ -81,8 +81,8 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 	}
 	g := &guest{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
-		Recording: runner.Recording{None: true},
-		Sinks:     []measure.Sink{g}, Stride: n.Stride, Offset: n.Offset,
+		Recording: runner.Recording{None: true}, KeepCollector: true,
+		Sinks: []measure.Sink{g}, Stride: n.Stride, Offset: n.Offset,
 		Tell: runner.Listener{Failed: s.Failed},
 	})
 	if err != nil {

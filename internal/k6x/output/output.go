@@ -29,7 +29,7 @@ type Output struct {
 	trends   *trend.Keeper // nil: k6 keeps all values
 	ours     *ourMetrics
 	hook     *metrics.Metric
-	checks   map[string]*checked
+	figures  *figures
 	hooks    atomic.Int64 // samples of hook that k6 hasn't ingested yet
 	rules    map[string]metrics.Thresholds
 	seen     map[string]*metrics.Metric // by name; those of rules have their values
@@ -49,7 +49,7 @@ func New(s *session.Session, ended func(session.Outcome)) output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		o := &Output{
 			s: s, params: p, requests: newRequests(s), ours: &ourMetrics{s: s}, ended: ended,
-			seen: map[string]*metrics.Metric{}, checks: map[string]*checked{}, driven: map[string]bool{},
+			seen: map[string]*metrics.Metric{}, figures: newFigures(), driven: map[string]bool{},
 		}
 		if boundable(&p) {
 			o.trends = trend.NewKeeper()
@@ -93,7 +93,9 @@ func (o *Output) SetBuiltinMetrics(m *metrics.BuiltinMetrics) {
 
 // Start implements output.Output: it begins the record.
 func (o *Output) Start() error {
-	err := o.s.Begin(scriptOf(&o.params))
+	script := scriptOf(&o.params)
+	script.Figures = o.figures
+	err := o.s.Begin(script)
 	if err != nil {
 		err = errext.WithHint(err, "name another folder with BRUNT_RESULTS, or keep no record: -o brunt=none")
 	}
@@ -102,6 +104,8 @@ func (o *Output) Start() error {
 
 // AddMetricSamples implements output.Output.
 func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) {
+	o.figures.mu.Lock()
+	defer o.figures.mu.Unlock()
 	for i, c := range batch {
 		batch[i] = o.strip(c)
 	}
@@ -147,11 +151,10 @@ func (o *Output) take(s *metrics.Sample) bool {
 	case metrics.DroppedIterationsName:
 		scenario, _ := s.Tags.Get(metrics.TagScenario.String())
 		o.s.Dropped(scenario, uint64(s.Value))
-	case metrics.ChecksName:
-		o.check(s)
 	case metrics.HTTPReqDurationName, metrics.GRPCReqDurationName:
 		o.requests.take(s)
 	}
+	o.figures.add(s)
 	if _, known := o.seen[s.Metric.Name]; !known {
 		o.seen[s.Metric.Name] = s.Metric
 	}

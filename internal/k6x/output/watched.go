@@ -3,59 +3,159 @@
 package output
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.k6.io/k6/v2/metrics"
 
+	"brunt/internal/observe"
 	"brunt/internal/record"
 )
 
-// mostChecks bounds the checks that are told apart.
-const mostChecks = 100
+// mostFigures bounds the checks and metrics of a script that are told apart.
+const mostFigures = 200
 
-// checked counts how often a check held.
-type checked struct{ held, tried float64 }
+// source is what the record calls what k6 says.
+const source = "k6"
 
-// check counts a sample of k6's checks by the check's name.
-func (o *Output) check(s *metrics.Sample) {
+// figures are the checks, the iterations and the script's own metrics, added up from one sample of them to the
+// next. It is safe for concurrent use.
+type figures struct {
+	mu     sync.Mutex
+	checks map[string]*figure
+	others map[*metrics.Metric]*figure // nil for those that aren't wanted
+}
+
+var _ observe.Source = (*figures)(nil)
+
+// figure is one of them.
+type figure struct {
+	observe.Metric
+	kind        metrics.MetricType
+	scale       float64
+	value       float64 // of a counter, or the latest of a gauge
+	sum, n      float64 // of Trends and Rates, since the last sample
+	held, tried float64 // of checks, in the whole run
+}
+
+func newFigures() *figures {
+	return &figures{checks: map[string]*figure{}, others: map[*metrics.Metric]*figure{}}
+}
+
+// scaleOf is a metric's unit, and what its values are multiplied with.
+func scaleOf(m *metrics.Metric) (unit string, scale float64) {
+	switch {
+	case m.Type == metrics.Rate:
+		return observe.Share, 1
+	case m.Contains == metrics.Time:
+		return observe.Seconds, 1e-3
+	case m.Contains == metrics.Data:
+		return observe.Bytes, 1
+	}
+	return observe.Count, 1
+}
+
+// wanted reports whether a metric is among what is watched: requests and our own operations are in the record
+// anyway, and checks are told apart by their names.
+func wanted(name string) bool {
+	return !strings.HasPrefix(name, "http_req") && !strings.HasPrefix(name, "brunt_") && !strings.HasPrefix(name, metrics.VUsName)
+}
+
+// add takes a sample. f.mu is held.
+func (f *figures) add(s *metrics.Sample) {
+	if s.Metric.Name == metrics.ChecksName {
+		f.check(s)
+	}
+	g, known := f.others[s.Metric]
+	if !known {
+		if wanted(s.Metric.Name) && len(f.others) < mostFigures {
+			unit, scale := scaleOf(s.Metric)
+			g = &figure{Metric: observe.Metric{Name: s.Metric.Name, Unit: unit, Counter: s.Metric.Type == metrics.Counter}, kind: s.Metric.Type, scale: scale}
+		}
+		if len(f.others) < 2*mostFigures {
+			f.others[s.Metric] = g
+		}
+	}
+	switch {
+	case g == nil:
+	case g.kind == metrics.Counter:
+		g.value += s.Value
+	case g.kind == metrics.Gauge:
+		g.value, g.n = s.Value, 1
+	case g.kind == metrics.Rate && s.Value != 0:
+		g.sum, g.n = g.sum+1, g.n+1
+	default:
+		g.sum, g.n = g.sum+s.Value, g.n+1
+	}
+}
+
+func (f *figures) check(s *metrics.Sample) {
 	name, _ := s.Tags.Get(metrics.TagCheck.String())
-	c := o.checks[name]
+	c := f.checks[name]
 	if c == nil {
-		if len(o.checks) >= mostChecks {
+		if len(f.checks) >= mostFigures {
 			return
 		}
-		c = &checked{}
-		o.checks[name] = c
+		c = &figure{Metric: observe.Metric{Name: "check " + name, Unit: observe.Share}, kind: metrics.Rate, scale: 1}
+		f.checks[name] = c
 	}
+	c.n++
 	c.tried++
 	if s.Value != 0 {
+		c.sum++
 		c.held++
 	}
 }
 
-// watched is what the record says of checks, iterations and the script's own metrics. Of a Trend first is
-// the least value and last the mean.
+// Name implements observe.Source.
+func (f *figures) Name() string { return source }
+
+// Sample implements observe.Source: counters as they stand, shares and means since the last sample.
+func (f *figures) Sample(context.Context) (out observe.Sample, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, g := range f.others {
+		out = g.appendTo(out)
+	}
+	for _, g := range f.checks {
+		out = g.appendTo(out)
+	}
+	return out, nil
+}
+
+func (g *figure) appendTo(out observe.Sample) observe.Sample {
+	switch {
+	case g == nil:
+		return out
+	case g.kind == metrics.Counter, g.kind == metrics.Gauge && g.n > 0:
+		return append(out, observe.Value{Metric: g.Metric, Value: g.value * g.scale})
+	case g.n == 0:
+		return out
+	}
+	out = append(out, observe.Value{Metric: g.Metric, Value: g.sum / g.n * g.scale})
+	g.sum, g.n = 0, 0
+	return out
+}
+
+// watched is what the record says of checks, iterations and the script's own metrics over the whole run.
 func (o *Output) watched() record.Watched {
-	w := record.Watched{Source: "k6"}
+	w := record.Watched{Source: source}
 	add := func(name, unit string, first, mean, most, last float64) {
 		w.Metrics = append(w.Metrics, record.WatchedMetric{Name: name, Unit: unit, First: first, Min: min(first, mean), Mean: mean, Max: most, Last: last})
 	}
-	for name, c := range o.checks {
+	o.figures.mu.Lock()
+	for _, c := range o.figures.checks {
 		share := c.held / c.tried
-		add("check "+name, "share", share, share, share, share)
+		add(c.Name, c.Unit, share, share, share, share)
 	}
+	o.figures.mu.Unlock()
 	for name, m := range o.seen {
-		if strings.HasPrefix(name, "http_req") || strings.HasPrefix(name, "brunt_") || strings.HasPrefix(name, "vus") || m.Sink.IsEmpty() {
+		if !wanted(name) || m.Sink.IsEmpty() {
 			continue
 		}
-		unit, scale := "count", 1.0
-		switch m.Contains {
-		case metrics.Time:
-			unit, scale = "seconds", 1e-3
-		case metrics.Data:
-			unit = "bytes"
-		}
+		unit, scale := scaleOf(m)
 		switch sink := m.Sink.(type) {
 		case *metrics.CounterSink:
 			add(name, unit, sink.Value*scale, sink.Value*scale, sink.Value*scale, sink.Value*scale)
@@ -63,12 +163,11 @@ func (o *Output) watched() record.Watched {
 			add(name, unit, sink.Min*scale, sink.Value*scale, sink.Max*scale, sink.Value*scale)
 		case *metrics.RateSink:
 			share := float64(sink.Trues) / float64(max(sink.Total, 1))
-			add(name, "share", share, share, share, share)
+			add(name, unit, share, share, share, share)
 		case *metrics.TrendSink:
 			add(name, unit, sink.Min()*scale, sink.Avg()*scale, sink.Max()*scale, sink.Avg()*scale)
 		}
 	}
 	slices.SortFunc(w.Metrics, func(a, b record.WatchedMetric) int { return strings.Compare(a.Name, b.Name) })
-	w.Samples = uint64(len(w.Metrics))
 	return w
 }

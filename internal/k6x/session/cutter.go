@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/observe"
 	"brunt/internal/observe/self"
 	"brunt/internal/record"
 )
@@ -42,6 +43,8 @@ type cutter struct {
 	fromNs int64
 	guests []*Guest
 	told   bool // of a sink's failure
+	calm   calm
+	watch  *observe.Watcher // of the script's own figures, and this machine; nil before the load
 
 	vusBefore int
 	over      bool
@@ -63,6 +66,8 @@ func (s *Session) loadBegan(ns int64) {
 	c.mu.Lock()
 	c.fromNs = ns
 	c.health = self.Start(nil)
+	c.calm.set()
+	c.startWatching()
 	c.mu.Unlock()
 	go c.run()
 }
@@ -105,6 +110,7 @@ func (c *cutter) cut(ns int64) {
 	meta := measure.Meta{Phase: loadPhase, Kind: c.kind(), UnixNs: c.s.clock.Unix(c.fromNs), Health: c.health.Sample()}
 	iv := *c.collector.Cut(ns, meta)
 	c.fromNs = ns
+	c.calm.set()
 	for _, g := range c.guests {
 		g.addTo(&iv)
 	}

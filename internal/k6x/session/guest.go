@@ -39,6 +39,7 @@ func (s *Session) Join(run *record.Run) *Guest {
 		s.Describe(n, t.Product, t.Version)
 		g.addresses = append(g.addresses, n)
 	}
+	s.Tolerates(time.Duration(run.ToleranceNs))
 	s.mu.Lock()
 	if s.native {
 		s.run.Tier, s.run.TierReason, s.run.Timing = run.Tier, run.TierReason, run.Timing

@@ -15,6 +15,13 @@ import (
 // iterations waited before they began, or would have waited had they not been dropped.
 const WarnServiceTime = "k6-service-time"
 
+// WarnThrew is the id of the warning that iterations ended with exceptions.
+const WarnThrew = "k6-exceptions"
+
+// threwDefault is the share of iterations with exceptions from which on a run without thresholds fails, as it
+// does of failed operations.
+const threwDefault = 0.01
+
 // droppedDefault is the share of iterations dropped from which on a run without thresholds fails.
 const droppedDefault = 0.05
 
@@ -24,6 +31,9 @@ func (s *Session) Dropped(scenario string, n uint64) {
 	s.dropped.Add(n)
 	s.shards[0].Do(func(r *measure.Recorder) { r.GiveUp(operation, measure.UnsentNoSession, n) })
 }
+
+// Threw counts an iteration that ended with an exception.
+func (s *Session) Threw() { s.threw.Add(1) }
 
 // IterationName is the name of the operation that a scenario's iterations are, where they count as such.
 func IterationName(scenario string) string { return "iteration " + scenario }
@@ -38,6 +48,15 @@ func (s *Session) judge(run *record.Run) {
 		remedy := `raise maxVUs, lower the rate, or use the executor "brunt-open", which sends everything and counts the wait`
 		run.Warnings = append([]record.Warning{{ID: verdict.WarnSaturated, Text: text, Remedy: remedy}}, run.Warnings...)
 		if float64(dropped) > droppedDefault*float64(all) && len(run.Thresholds) == 0 {
+			fail(v, text+"; "+remedy)
+		}
+	}
+	if threw := s.threw.Load(); threw > 0 {
+		all := max(threw, s.iterations.Load())
+		text := fmt.Sprintf("%s of %s iterations (%s) ended with an exception, and what they left undone is missing", units.Count(threw), units.Count(all), units.Percent(threw, all))
+		const remedy = "see the messages of k6"
+		run.Warnings = append(run.Warnings, record.Warning{ID: WarnThrew, Text: text, Remedy: remedy})
+		if float64(threw) >= threwDefault*float64(all) && len(run.Thresholds) == 0 {
 			fail(v, text+"; "+remedy)
 		}
 	}

@@ -129,6 +129,13 @@ func (s *Session) Recorder(tell func(*measure.Recorder)) *measure.Shared {
 // Record adds a finished operation of a VU.
 func (s *Session) Record(h *Handle, m *measure.Sample) { s.record(h.shard, m) }
 
+// Tolerates says how late an executor lets arrivals be, to begin them together.
+func (s *Session) Tolerates(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run.ToleranceNs = max(s.run.ToleranceNs, int64(d))
+}
+
 // Overdue counts arrivals that wait when their schedule is over.
 func (s *Session) Overdue(n uint64) { s.cutter.overdue.Add(n) }
 

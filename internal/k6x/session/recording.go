@@ -13,6 +13,7 @@ import (
 
 	"brunt/internal/export"
 	"brunt/internal/measure"
+	"brunt/internal/observe"
 	"brunt/internal/record"
 	"brunt/internal/secret"
 	"brunt/internal/verdict"
@@ -21,9 +22,10 @@ import (
 // Script is what a run is of.
 type Script struct {
 	Name      string
-	Text      []byte // what plan.yml says, without secrets
-	LoadModel string // "open", "closed" or "mixed"
-	Native    bool   // plans are all that it runs
+	Text      []byte         // what plan.yml says, without secrets
+	LoadModel string         // "open", "closed" or "mixed"
+	Native    bool           // plans are all that it runs
+	Figures   observe.Source // what it measures by itself; nil for nothing
 }
 
 // TierReason says why sessions of k6 are the library tier's.
@@ -51,7 +53,7 @@ func (s *Session) Begin(script Script) error {
 		Extra: map[string]string{"tool": "k6"},
 		Flags: map[string]string{"sessions": "preAllocatedVUs", "engine": `the executor "brunt-native"`},
 	}
-	s.native = script.Native
+	s.native, s.figures = script.Native, script.Figures
 	s.bundle = bundle
 	err = bundle.Start(script.Text, run)
 	s.named = false
@@ -135,7 +137,7 @@ type Outcome struct {
 	Code       int // that k6 exits with
 	Why        string
 	Thresholds []record.Threshold
-	Watched    record.Watched // checks, iterations, and the script's own metrics
+	Watched    record.Watched // checks, iterations, and the script's own metrics, of the whole run
 }
 
 // The exit codes of k6 that say something of the result.
@@ -171,9 +173,7 @@ func (s *Session) Close(o Outcome) error {
 	}
 	run.Failures = s.bundle.Failures()
 	run.Thresholds = o.Thresholds
-	if len(o.Watched.Metrics) > 0 {
-		run.Watched = append(run.Watched, o.Watched)
-	}
+	s.watched(run, &o.Watched)
 	verdict.Judge(run, tally.Total())
 	s.judge(run)
 	err = errors.Join(err, s.bundle.Finish(run))

@@ -15,6 +15,7 @@ import (
 
 	"brunt/internal/export"
 	"brunt/internal/measure"
+	"brunt/internal/observe"
 	"brunt/internal/record"
 	"brunt/internal/tier"
 )
@@ -42,8 +43,9 @@ type Session struct {
 	addresses  map[[2]string]int
 	run        *record.Run
 	bundle     *record.Bundle
-	native     bool // plans are all that it runs
-	named      bool // operations or addresses are in run that run.json doesn't have yet
+	native     bool           // plans are all that it runs
+	figures    observe.Source // Script.Figures
+	named      bool           // operations or addresses are in run that run.json doesn't have yet
 	ends       []func() error
 
 	shared   shared
@@ -56,6 +58,7 @@ type Session struct {
 	lastNs     atomic.Int64 // the last moment at which something ended
 	recording  atomic.Bool
 	dropped    atomic.Uint64
+	threw      atomic.Uint64 // iterations
 	iterations atomic.Uint64
 
 	metrics atomic.Pointer[Metrics]

@@ -27,12 +27,13 @@ var noContext = context.Background()
 type results struct {
 	vu    *bind.VU
 	proto *sobek.Object // of results: their text
+	ok    sobek.Value   // the code of a request that succeeded
 	in    bytes.Reader
 	dec   *msgpack.Decoder
 }
 
 func newResults(vu *bind.VU) *results {
-	r := &results{vu: vu, proto: vu.Runtime().NewObject()}
+	r := &results{vu: vu, proto: vu.Runtime().NewObject(), ok: vu.Runtime().ToValue(0)}
 	r.dec = msgpack.NewDecoder(&r.in)
 	// The text is that of xk6-tarantool's results: <3 OK [[1 cadillac]]>.
 	text := vu.Runtime().ToValue(func(call sobek.FunctionCall) sobek.Value {
@@ -44,10 +45,10 @@ func newResults(vu *bind.VU) *results {
 }
 
 // of is an exchange's result: request_id, code, error, data and, of SQL, meta_data and sql_info.
-func (r *results) of(x *exchange) (any, error) {
+func (r *results) of(x *exchange) (*sobek.Object, error) {
 	o := r.vu.Runtime().CreateObject(r.proto)
 	_ = o.Set("request_id", int64(x.header.RequestId))
-	_ = o.Set("code", 0)
+	_ = o.Set("code", r.ok)
 	_ = o.Set("error", "")
 	data := sobek.Value(r.vu.Runtime().NewArray())
 	err := r.each(x.body, func(key int) (err error) {

@@ -5,7 +5,6 @@ package tarantool
 import (
 	"testing"
 
-	"github.com/grafana/sobek"
 	"github.com/tarantool/go-tarantool/v2"
 
 	"brunt/internal/k6x/bind"
@@ -19,11 +18,10 @@ func reader() *results {
 
 // read is an answer's result as JSON.
 func read(r *results, x *exchange) (string, error) {
-	got, err := r.of(x)
-	if err != nil {
+	if _, err := r.of(x); err != nil {
 		return "", err
 	}
-	text, err := got.(*sobek.Object).MarshalJSON()
+	text, err := r.later(x).MarshalJSON()
 	return string(text), err
 }
 

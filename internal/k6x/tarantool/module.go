@@ -36,7 +36,9 @@ type instance struct {
 	vu         *bind.VU
 	results    *results
 	operations map[operation]int // their numbers in the record
-	pending    []*exchange       // asynchronous calls that nobody has looked at since
+	last       operation         // the one noted last, and its number
+	lastNumber int
+	pending    []*exchange // asynchronous calls that nobody has looked at since
 	buffer     []byte
 }
 
@@ -94,12 +96,15 @@ func (i *instance) send(a *bind.Args, c *connection, r *request) (any, error) {
 	if err := i.wait(x); err != nil {
 		return nil, err
 	}
-	return i.results.of(x)
+	return i.results.later(x), nil
 }
 
 // number is the operation's number in the record.
 func (i *instance) number(r *request) int {
 	key := operation{r.verb, r.on}
+	if key == i.last {
+		return i.lastNumber
+	}
 	n, ok := i.operations[key]
 	if !ok {
 		name := r.verb
@@ -111,6 +116,7 @@ func (i *instance) number(r *request) int {
 			i.operations[key] = n
 		}
 	}
+	i.last, i.lastNumber = key, n
 	return n
 }
 

@@ -67,8 +67,15 @@ func (x *exchange) Async() bool { return false }
 
 // Response implements tarantool.Request. It is called by the connection's reader as the answer comes.
 func (x *exchange) Response(header tarantool.Header, body io.Reader) (tarantool.Response, error) {
-	b, err := io.ReadAll(body)
-	return &answer{header: header, body: b, at: x.clock.Now()}, err
+	a := &answer{header: header, at: x.clock.Now()}
+	if known, ok := body.(interface{ Len() int }); ok {
+		a.body = make([]byte, known.Len())
+		_, err := io.ReadFull(body, a.body)
+		return a, err
+	}
+	var err error
+	a.body, err = io.ReadAll(body)
+	return a, err
 }
 
 // answer is one that hasn't been decoded.

@@ -18,6 +18,7 @@ var russianPage = map[string]string{
 	"The record has no intervals, so there is nothing to draw.":                                            "В записи нет промежутков, рисовать нечего.",
 	"No operation failed; some attempts did and were repeated.":                                            "Ни одна операция не провалилась; некоторые попытки не удались и были повторены.",
 	"UNDER WAY": "ИДЁТ", "figures so far, without warm-up; there is no verdict before the end": "показатели на сейчас, без прогрева; вывода нет до конца",
+	"Checks that held": "Пройденные проверки", "share of those tried since the interval before": "доля от сделанных после предыдущего промежутка",
 	"this machine": "этой машины", "Processors of %s": "Процессоры %s", "Memory of %s": "Память %s", "Disks and networks of %s": "Диски и сети %s",
 	"cores; the area holds the extremes": "ядра; в полосе крайние значения", "bytes a second": "байты в секунду", "read": "прочитано", "written": "записано", "sent": "отправлено",
 	"The runs are not compared: %s.": "Прогоны не сравниваются: %s.",
