@@ -34,7 +34,10 @@ func k6Tarantool() group {
 		goals: []goal{
 			{work: work, ours: "brunt k6", peer: xk6, ratio: 0.7},
 			{work: work, ours: "brunt k6, brunt-open", peer: xk6, ratio: 0.7},
-			{work: work, ours: "brunt k6, brunt-native", peer: xk6, ratio: 0.2},
+			{work: work, ours: "brunt k6, brunt-open, 1 ms tolerance", peer: xk6},
+			{work: work, ours: "brunt k6, brunt-native", peer: xk6},
+			{work: work, ours: "brunt k6, brunt-native, shared connections", peer: xk6, ratio: 0.2},
+			{work: "the same iterations without a call", ours: "an empty iteration", peer: xk6},
 		},
 		open: func(s *stand) ([]client, error) {
 			var servers [2]*testserver.Server
@@ -52,40 +55,53 @@ func k6Tarantool() group {
 				}}
 			}
 			return []client{
-				of("brunt k6", s.brunt, "", []string{"k6"}, carsScript("constant-arrival-rate")),
-				of("brunt k6, brunt-open", s.brunt, "", []string{"k6"}, carsScript("brunt-open")),
-				of("brunt k6, brunt-native", s.brunt, "", []string{"k6"}, carsPlan),
-				of(xk6, peer, missing, nil, carsScript("constant-arrival-rate")),
+				of("brunt k6", s.brunt, "", []string{"k6"}, carsScript("executor: 'constant-arrival-rate'", carsCalls)),
+				of("brunt k6, brunt-open", s.brunt, "", []string{"k6"}, carsScript("executor: 'brunt-open'", carsCalls)),
+				of("brunt k6, brunt-open, 1 ms tolerance", s.brunt, "", []string{"k6"}, carsScript("executor: 'brunt-open', timingTolerance: '1ms'", carsCalls)),
+				of("brunt k6, brunt-native", s.brunt, "", []string{"k6"}, carsPlan("sessions: 100")),
+				of("brunt k6, brunt-native, shared connections", s.brunt, "", []string{"k6"}, carsPlan("sessions: 2\npipeline: 100\ntiming_tolerance: 1ms")),
+				of(xk6, peer, missing, nil, carsScript("executor: 'constant-arrival-rate'", carsCalls)),
+				of("an empty iteration", peer, missing, nil, carsScript("executor: 'constant-arrival-rate'", "")),
 			}, nil
 		},
 	}
 }
 
-// carsScript is the article's script for an executor, with its data made in JavaScript.
-func carsScript(executor string) func(a, b *testserver.Server, d time.Duration) string {
+// carsCalls is what the article's iterations do, with its data made in JavaScript.
+const carsCalls = `
+export const conn1test = () => { tarantool.call(conn1, "api_car_add", [car()]); };
+export const conn2test = () => { tarantool.call(conn2, "api_car_add", [car()]); };
+`
+
+// carsScript is the article's script for an executor; without calls its iterations do nothing, which is the least
+// that iterations can cost.
+func carsScript(executor, calls string) func(a, b *testserver.Server, d time.Duration) string {
+	if calls == "" {
+		calls = "export const conn1test = () => {}, conn2test = conn1test;"
+	}
 	return func(a, b *testserver.Server, d time.Duration) string {
 		return fmt.Sprintf(`import tarantool from "k6/x/tarantool";
 const conn1 = tarantool.connect([%q], {user: %q, pass: %q});
 const conn2 = tarantool.connect([%q], {user: %q, pass: %q});
-const base = {executor: %q, rate: %d, timeUnit: "1s", duration: %q, preAllocatedVUs: 100, maxVUs: 100};
+const base = {%s, rate: %d, timeUnit: "1s", duration: %q, preAllocatedVUs: 100, maxVUs: 100};
 export const options = {
   scenarios: {conn1test: Object.assign({exec: "conn1test"}, base), conn2test: Object.assign({exec: "conn2test"}, base)},
   summaryTrendStats: ["med", "p(99)"],
 };
 const car = () => ({car_id: __VU + "-" + __ITER, model: "model"});
-export const conn1test = () => { tarantool.call(conn1, "api_car_add", [car()]); };
-export const conn2test = () => { tarantool.call(conn2, "api_car_add", [car()]); };
-`, a.Addr, a.User, a.Password, b.Addr, b.User, b.Password, executor, k6PerS, d.String())
+%s`, a.Addr, a.User, a.Password, b.Addr, b.User, b.Password, executor, k6PerS, d.String(), calls)
 	}
 }
 
-// carsPlan is the same load as a plan.
-func carsPlan(a, b *testserver.Server, d time.Duration) string {
-	return fmt.Sprintf("const plan = `config_name: cars\ntarget: {protocol: iproto, addresses: [%q, %q]}\nsessions: 100\nawake: \"off\"\nqueries:\n"+
-		"  - name: api_car_put\n    call: api_car_put\n    params: [{type: String, range: [7, 7]}, {type: Constant, value: model}]\nload:\n"+
-		"  - constant: {rate: %d, duration: %s}\n`;\n"+
-		"export const options = {scenarios: {cars: {executor: 'brunt-native', plan, user: %q, password: %q}}, summaryTrendStats: ['med', 'p(99)']};\n"+
-		"export default () => {};\n", a.Addr, b.Addr, 2*k6PerS, d, a.User, a.Password)
+// carsPlan is the same load as a plan, with its settings.
+func carsPlan(settings string) func(a, b *testserver.Server, d time.Duration) string {
+	return func(a, b *testserver.Server, d time.Duration) string {
+		return fmt.Sprintf("const plan = `config_name: cars\ntarget: {protocol: iproto, addresses: [%q, %q]}\n%s\nawake: \"off\"\nqueries:\n"+
+			"  - name: api_car_put\n    call: api_car_put\n    params: [{type: String, range: [7, 7]}, {type: Constant, value: model}]\nload:\n"+
+			"  - constant: {rate: %d, duration: %s}\n`;\n"+
+			"export const options = {scenarios: {cars: {executor: 'brunt-native', plan, user: %q, password: %q}}, summaryTrendStats: ['med', 'p(99)']};\n"+
+			"export default () => {};\n", a.Addr, b.Addr, settings, 2*k6PerS, d, a.User, a.Password)
+	}
 }
 
 // k6 runs a script and counts its iterations.

@@ -54,7 +54,7 @@ func (s *stand) soak(rate int, duration time.Duration) error {
 		return err
 	}
 	fmt.Printf("%d requests in %.0f s, %.1f a second of %d, %d failed, %d dropped\n%s\n%.1f µs of CPU a request; %.1f %% of all cores' time stolen; verdict: %s\n",
-		run.Total.Done, seconds, float64(run.Total.Done)/seconds, rate, run.Total.Failed, run.Total.Dropped, flatness(seen, run.DurationNs),
+		run.Total.Done, seconds, float64(run.Total.Done)/seconds, rate, run.Total.Failed, run.Total.Dropped, flatness(seen, run.DurationNs, false),
 		cpuUs, 100*lost, run.Verdict.Result)
 	return nil
 }
