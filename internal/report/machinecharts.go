@@ -109,6 +109,9 @@ func (b *builder) checkCharts(m *Machine) []page.Block {
 		return nil
 	}
 	title := b.say("Checks that held")
+	if len(lines) == 1 { // such a chart has no legend
+		title += ": " + lines[0].Name
+	}
 	frame := svg.Frame{Title: title, Height: 180, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "share"}, Language: b.l}
 	return []page.Block{page.Chart{Title: title, Note: b.say("share of those tried since the interval before"), SVG: svg.Lines(frame, lines, nil)}}
 }
