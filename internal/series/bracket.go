@@ -19,15 +19,17 @@ const (
 // Bracket is what a search found: the target sustains the load of Lower and doesn't sustain that of
 // Upper. Either may be 0: see End.
 type Bracket struct {
-	End        string  `json:"end"`
-	Lower      float64 `json:"lower_n"`
-	Upper      float64 `json:"upper_n"`
-	LowerPerS  float64 `json:"lower_per_s"` // achieved in the trials at Lower, the least of them
-	UpperPerS  float64 `json:"upper_per_s"` // offered at Upper
-	Confirmed  int     `json:"confirmed"`   // trials that Lower passed
-	Refuted    int     `json:"refuted"`     // trials that Upper failed
-	Unsettled  bool    `json:"unsettled"`   // the ends have not passed or failed all the trials that they must
-	TrialsDone int     `json:"trials"`
+	End         string  `json:"end"`
+	Lower       float64 `json:"lower_n"`
+	Upper       float64 `json:"upper_n"`
+	LowerPerS   float64 `json:"lower_per_s"`  // achieved in the trials at Lower, the least of them
+	UpperPerS   float64 `json:"upper_per_s"`  // offered at Upper
+	Confirmed   int     `json:"confirmed"`    // trials that Lower passed
+	Refuted     int     `json:"refuted"`      // trials that Upper failed
+	PassedOver  int     `json:"passed_over"`  // trials that were passed between Lower and Upper
+	FailedShort int     `json:"failed_short"` // trials that were failed between them
+	Unsettled   bool    `json:"unsettled"`    // the ends have not passed or failed all the trials that they must
+	TrialsDone  int     `json:"trials"`
 }
 
 // Width is the bracket's width as a share of its lower end, 0 if it has no two ends.
@@ -61,7 +63,8 @@ func (s *Search) Bracket() Bracket {
 	if z.high != nil {
 		b.Upper, b.Refuted, b.UpperPerS = z.high.n, z.high.fails, z.high.n*s.o.RatePerS
 	}
-	b.Unsettled = b.Lower > 0 && b.Upper > 0 && (b.Confirmed < confirmations || b.Refuted < refutations)
+	b.PassedOver, b.FailedShort = z.passesAbove, z.failsBelow
+	b.Unsettled = b.Lower > 0 && b.Upper > 0 && !(z.confirmed() && z.refuted())
 	return b
 }
 
@@ -105,10 +108,22 @@ func (s *Search) points() (out []point) {
 
 // zone is where the capacity must lie: between the highest load below it that only passed, and the lowest
 // above it that only failed. Either is nil if there is none. What lies between, if anything, did both,
-// or passed above what failed: from greyLow to greyHigh, 0 if there is nothing.
+// or passed above what failed: from greyLow to greyHigh, 0 if there is nothing. A target that bears a load
+// bears less, so trials passed in between speak for the lower end, and failed ones against the upper.
 type zone struct {
-	low, high         *point
-	greyLow, greyHigh float64
+	low, high               *point
+	passesAbove, failsBelow int // trials between them
+	greyLow, greyHigh       float64
+}
+
+// confirmed reports whether the lower end has passed all the trials that it must.
+func (z *zone) confirmed() bool {
+	return z.low.passes+min(z.passesAbove, sharedPasses) >= confirmations
+}
+
+// refuted reports whether the upper end has failed all the trials that it must, or can't be offered.
+func (z *zone) refuted() bool {
+	return z.high.generator || z.high.fails+z.failsBelow >= refutations
 }
 
 // hopeless reports whether the loads that went both ways alone are wider apart than the bracket may be,
@@ -160,6 +175,9 @@ func zoneOf(points []point) (z zone) {
 	}
 	if above-below > 1 && len(points) > 0 {
 		z.greyLow, z.greyHigh = points[below+1].n, points[above-1].n
+		for i := below + 1; i < above; i++ {
+			z.passesAbove, z.failsBelow = z.passesAbove+points[i].passes, z.failsBelow+points[i].fails
+		}
 	}
 	return z
 }

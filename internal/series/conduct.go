@@ -31,8 +31,9 @@ type Outcome struct {
 	AnsweredInTime uint64
 	// Outstanding is, at the end of each interval of the load without warm-up and drain, how many arrivals
 	// were due and not answered.
-	Outstanding []float64
-	P95Ns       []float64 // of response time in each of these intervals that had answers
+	Outstanding  []float64
+	P95Ns        []float64 // of response time in each of these intervals that had answers
+	AnsweredPerS []float64 // answered well in each of these intervals, a second
 }
 
 // Conduct carries out a run: it connects, sends, keeps the bundle, and reads it back. An error means that
@@ -53,6 +54,9 @@ func Read(fsys record.FS, dir string) (*Outcome, error) {
 		if iv.Kind == measure.KindOpen && !iv.WarmUp && !iv.Drain {
 			all := iv.All()
 			o.AnsweredInTime += all.OK()
+			if seconds := float64(iv.EndNs-iv.StartNs) / 1e9; seconds > 0 {
+				o.AnsweredPerS = append(o.AnsweredPerS, float64(all.OK())/seconds)
+			}
 			if all.Response.Count() > 0 {
 				o.P95Ns = append(o.P95Ns, float64(all.Answers().Quantile(0.95)))
 			}

@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"brunt/internal/record"
 	"brunt/internal/stats"
@@ -55,6 +56,9 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	answered := o.AnsweredInTime
 	if total.Offered > 0 {
 		r.AchievedPerS = total.OfferedPerS * float64(answered) / float64(total.Offered)
+	}
+	if len(o.AnsweredPerS) > 0 {
+		r.PeakPerS = slices.Max(o.AnsweredPerS)
 	}
 	r.settle(total.Offered, answered, o.Outstanding, base)
 	return r

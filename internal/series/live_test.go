@@ -123,9 +123,10 @@ func TestSearchOfALimitedService(t *testing.T) {
 	}
 	b := s.Bracket()
 	t.Logf("%+v", b)
-	// What trials let pass, 1 % of errors and the bucket's burst, is part of what it can do.
+	// What trials let pass, 1 % of errors and the bucket's burst, is part of what it can do; a machine that
+	// is busy with other tests takes some of it.
 	const burst = 20 / 0.6
-	if b.End == series.Found && (b.LowerPerS > limit+burst || b.UpperPerS < limit) {
+	if b.End == series.Found && (b.LowerPerS > limit+burst || b.UpperPerS < 0.8*limit) {
 		t.Errorf("the limit %g isn't in %+v", limit, b)
 	}
 	if b.End != series.Found && b.End != series.OutOfTrials && b.End != series.GeneratorLimit {

@@ -44,16 +44,17 @@ func (o *SearchOptions) Check() error {
 }
 
 const (
-	confirmations = 3       // trials that the lower end must pass, all of them
-	refutations   = 2       // trials that the upper end must fail, all of them
-	invalidTries  = 3       // trials in which the generator may spoil the same load before it is given up
-	farStrain     = 1.0 / 3 // of the limit on response times: far below the capacity
+	confirmations = 3 // trials that the lower end must pass, all of them
+	refutations   = 2 // trials that the upper end must fail, all of them
+	sharedPasses  = 1 // of the confirmations that may be at loads above the lower end, which is harder
+	invalidTries  = 3 // trials in which the generator may spoil the same load before it is given up
 )
 
 // Search finds the highest N that a target sustains: it names the next trial from the results so far, and
-// does nothing else. The load rises geometrically until a trial fails; what lies between is halved in the
-// logarithm of the rate, or cut where the trials point to; then the lower end must pass three trials and
-// the upper end fail two. Loads that passed once and failed once stay inside of the bracket (they are no
+// does nothing else. The load rises geometrically until a trial fails; what lies between is cut where the
+// trials point to and beside that, or halved in the logarithm of the rate; then the lower end must pass
+// three trials and the upper end fail two, where a pass above the lower end and failures below the upper
+// count as theirs. Loads that passed once and failed once stay inside of the bracket (they are no
 // end of it), so that noise widens it instead of moving it.
 type Search struct {
 	o       SearchOptions
@@ -107,9 +108,11 @@ func (s *Search) decide() (n float64, purpose, over string) {
 	case z.high.n/z.low.n > 1+s.o.Width*(1+1e-9) && !z.hopeless(s.o.Width):
 		n, purpose = s.split(&z)
 		return n, purpose, ""
-	case z.high.fails < refutations && !z.high.generator:
+	case z.low.passes == 1:
+		return z.low.n, Confirm, ""
+	case !z.refuted():
 		return z.high.n, Refute, ""
-	case z.low.passes < confirmations:
+	case !z.confirmed():
 		return z.low.n, Confirm, ""
 	case z.high.generator:
 		return 0, "", GeneratorLimit
@@ -229,33 +232,94 @@ func (s *Search) split(z *zone) (n float64, purpose string) {
 		return z.greyHigh * margin, Margin
 	}
 	low, high := z.low.n, z.high.n
-	if e := s.estimate(low, high); e > 0 {
-		margin := math.Sqrt(1 + s.o.Width)
-		switch {
-		case e/margin > low*(1+1e-3):
-			return e / margin, Estimate
-		case low*(1+s.o.Width) < high:
-			return low * (1 + s.o.Width), Estimate
-		}
+	steps := s.stepped()
+	if n := s.pointed(low, high, steps); n > 0 {
+		return n, Estimate
+	}
+	if n := s.beside(low, high, steps); n > 0 {
+		return n, Beside
 	}
 	return math.Sqrt(low * high), Bisect
 }
 
-// estimate is where the trials point to between low, which passed, and high, which failed; 0 if nowhere,
-// or if pointing has just cut off too little. What a saturated target achieved is what it can do, to the
-// share that makes a trial pass; response times of queues grow as 1/(capacity − rate), so that their
-// inverse, relative to the limit, falls as a line, which is 1 at the capacity.
-func (s *Search) estimate(low, high float64) float64 {
-	if k := len(s.results); s.results[k-1].Purpose == Estimate && !s.cutWell(low, high) {
+// pointed is the load at which an estimate is tried: half a width below it, so that a width further up
+// fails; 0 if there is none, or the last one has yet to be tried from its other side.
+func (s *Search) pointed(low, high float64, steps int) float64 {
+	last := &s.results[len(s.results)-1]
+	if steps == 1 && last.Verdict == verdict.Pass || steps > 0 && !s.cutWell(low, high) {
 		return 0
 	}
+	e := s.estimate(low, high)
+	width := 1 + s.o.Width
+	switch n := min(e/math.Sqrt(width), high/width); {
+	case e == 0:
+	case n > low*(1+1e-3):
+		return n
+	case low*width < high:
+		return low * width
+	}
+	return 0
+}
+
+// beside is a load near an estimate that turned out too low or too high: one width from it, then two, four,
+// …; 0 if halving goes as far.
+func (s *Search) beside(low, high float64, steps int) float64 {
+	if steps == 0 {
+		return 0
+	}
+	width, half := 1+s.o.Width, math.Sqrt(low*high)
+	if bad := s.lastFailed(high); steps > 1 && bad != nil && bad.collapsed() {
+		return 0 // what it did before it collapsed is seen from afar only
+	}
+	step := math.Pow(width, math.Pow(2, float64(steps-1)))
+	if s.results[len(s.results)-1].Verdict == verdict.Fail {
+		if high/step > half {
+			return high / step
+		}
+		return 0
+	}
+	switch {
+	case low*step < half:
+		return low * step
+	case steps == 1 && low*width < high:
+		return min(low*width, high/math.Sqrt(width))
+	}
+	return 0
+}
+
+// stepped is how many trials ago the last estimate was tried, 1 for the last trial, if all since then were
+// beside it and went the same way; otherwise 0.
+func (s *Search) stepped() int {
+	k := len(s.results) - 1
+	for i := k; i >= 0 && s.results[i].Verdict == s.results[k].Verdict; i-- {
+		switch s.results[i].Purpose {
+		case Estimate:
+			return k - i + 1
+		case Beside:
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// estimate is where the trials point to between low, which passed, and high, which failed; 0 if nowhere.
+// What a saturated target achieved is what it can do, to the share that makes a trial pass; what one that
+// collapsed achieved before is about that; response times of queues grow as 1/(capacity − rate), so that
+// their inverse, relative to the limit, falls as a line, which is 1 at the capacity.
+func (s *Search) estimate(low, high float64) float64 {
 	bad, good := s.lastFailed(high), s.lastPassed(low)
 	if bad == nil || good == nil {
 		return 0
 	}
 	var e float64
 	switch {
-	case bad.saturated() && !s.collapsed(good, bad):
+	case bad.saturated() && bad.collapsed():
+		if bad.PeakPerS < bad.OfferedPerS/2 {
+			return 0 // so far beyond its capacity that it collapsed before anything could be seen
+		}
+		e = bad.N * bad.PeakPerS / bad.OfferedPerS
+	case bad.saturated():
 		e = bad.N * bad.AchievedPerS / (leastAchieved * bad.OfferedPerS)
 	case bad.Strain > 1 && bad.Strain < 10 && good.Strain > 0 && good.Strain <= 1:
 		const most = 4 // far from the capacity times don't follow the rule
@@ -266,14 +330,6 @@ func (s *Search) estimate(low, high float64) float64 {
 		return 0
 	}
 	return e
-}
-
-// collapsed reports whether an overloaded target seems to have done less than it can: hardly more than at a
-// load that it bore with ease.
-func (s *Search) collapsed(good, bad *Result) bool {
-	const hardly = 1.0 / 4 // of a rise, in logarithms
-	most := good.N * math.Pow(s.o.factor(), hardly)
-	return good.Purpose != Estimate && good.Strain > 0 && good.Strain < farStrain && bad.N*bad.AchievedPerS < bad.OfferedPerS*most
 }
 
 // cutWell reports whether the last trial left at most 60 % of the interval that it cut.

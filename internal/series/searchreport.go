@@ -50,11 +50,11 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 	b := &s.Bracket
 	switch {
 	case b.Lower > 0 && b.Upper > 0 && b.Refuted == 0:
-		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s, passed %d of %d trials", n(b.Lower), b.Confirmed, b.Confirmed))
+		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), b.passed(l))
 		row("not offered", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s: the generator couldn't", n(b.Upper)))
 	case b.Lower > 0 && b.Upper > 0:
-		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s, passed %d of %d trials", n(b.Lower), b.Confirmed, b.Confirmed))
-		row("doesn't sustain", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s, failed %d of %d trials", n(b.Upper), b.Refuted, b.Refuted))
+		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), b.passed(l))
+		row("doesn't sustain", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), b.failed(l))
 		row("bracket", l.Figure(units.Fraction(b.Width())), say("between them; wanted: %s", l.Figure(units.Fraction(s.Options.Width))))
 	case b.Lower > 0:
 		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s; what more it can do isn't known", n(b.Lower)))
@@ -78,6 +78,24 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 		row("a trial passes if", words.Sentence(l, r), "")
 	}
 	return t
+}
+
+// passed says what speaks for the lower end.
+func (b *Bracket) passed(l units.Language) string {
+	text := words.In(l, "N %s, passed %d of %d trials", l.Figure(scale(b.Lower)), b.Confirmed, b.Confirmed)
+	if b.PassedOver > 0 {
+		text += words.In(l, ", and %d above it", b.PassedOver)
+	}
+	return text
+}
+
+// failed says what speaks against the upper end.
+func (b *Bracket) failed(l units.Language) string {
+	text := words.In(l, "N %s, failed %d of %d trials", l.Figure(scale(b.Upper)), b.Refuted, b.Refuted)
+	if b.FailedShort > 0 {
+		text += words.In(l, ", and %d below it", b.FailedShort)
+	}
+	return text
 }
 
 // trials is every trial, in order.

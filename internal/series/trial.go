@@ -27,6 +27,7 @@ const (
 	Fall     = "fall"
 	Bisect   = "bisect"
 	Estimate = "estimate" // where the trials so far point to
+	Beside   = "beside"   // near an estimate that was tried
 	Margin   = "margin"   // beside loads that passed once and failed once
 	Confirm  = "confirm"
 	Refute   = "refute"
@@ -42,6 +43,7 @@ type Result struct {
 
 	OfferedPerS  float64       `json:"offered_per_s"`
 	AchievedPerS float64       `json:"achieved_per_s"` // succeeded while the schedule ran
+	PeakPerS     float64       `json:"peak_per_s"`     // achieved in the interval with the most
 	P50Ns        record.Figure `json:"p50_ns"`         // of response time, over all arrivals
 	P95Ns        record.Figure `json:"p95_ns"`
 	P99Ns        record.Figure `json:"p99_ns"`
@@ -70,6 +72,13 @@ func (r *Result) tooFewSessions(before float64, most int) bool {
 // what was achieved is about what it can do.
 func (r *Result) saturated() bool {
 	return r.Verdict == verdict.Fail && r.OfferedPerS > 0 && r.AchievedPerS < leastAchieved*r.OfferedPerS
+}
+
+// collapsed reports whether the target did clearly more for a while than over the whole trial: before it gave
+// way to what waited.
+func (r *Result) collapsed() bool {
+	const clearly = 1.1
+	return r.PeakPerS > clearly*r.AchievedPerS
 }
 
 // ProfileRate is what a plan's rates add up to, operations a second: 100 % of its profile. It is the
