@@ -11,6 +11,7 @@ type options struct {
 	content   []byte
 	locations string
 	workers   int
+	release   string
 }
 
 // Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),
@@ -43,6 +44,10 @@ func Locations(directives string) Option {
 
 // Workers is Nginx's number of worker processes; 1 by default.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
+
+// Release is the major number of the PostgreSQL that is started, such as "17", from Maven's artifacts
+// (without other extensions than pg_stat_statements and what belongs to it); "" is Debian's newest.
+func Release(major string) Option { return func(o *options) { o.release = major } }
 
 func collect(opts []Option) options {
 	var o options

@@ -17,20 +17,31 @@ func Postgres(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
 	s := &Server{User: "brunt", Password: o.password, Database: "postgres"}
-	return launch(t, &spec{
-		name:   "PostgreSQL",
-		binary: postgresBinary(t, "postgres"),
-		cred:   unprivileged(t, "postgres", "postgresql-15"),
-		death:  syscall.SIGQUIT,
-		stop:   syscall.SIGINT,
-		prepare: func(s *Server) error {
-			return initPostgres(s, postgresBinary(t, "initdb"), &o)
-		},
+	sp := &spec{
+		name:  "PostgreSQL",
+		cred:  unprivileged(t, "postgres", "postgresql-15"),
+		death: syscall.SIGQUIT,
+		stop:  syscall.SIGINT,
 		arguments: func(s *Server) []string {
 			return []string{"-D", filepath.Join(s.Dir, "data"), "-p", fmt.Sprint(s.Port)}
 		},
 		ready: postgresReady,
-	}, s)
+	}
+	if o.release == "" {
+		sp.binary = postgresBinary(t, "postgres")
+		sp.prepare = func(s *Server) error { return initPostgres(s, postgresBinary(t, "initdb"), &o) }
+		return launch(t, sp, s)
+	}
+	maven := binary(t, "mvn", "maven")
+	sp.prepare = func(s *Server) error {
+		bin, err := s.postgresRelease(maven, o.release)
+		if err != nil {
+			return err
+		}
+		sp.binary = filepath.Join(bin, "postgres")
+		return initPostgres(s, filepath.Join(bin, "initdb"), &o)
+	}
+	return launch(t, sp, s)
 }
 
 func initPostgres(s *Server, initdb string, o *options) error {
