@@ -86,7 +86,10 @@ func checkBook(t *testing.T, dir string) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	var ddl []string
-	for _, p := range fix.Fix.Proposals {
+	for _, p := range fix.Fix.Proofs {
+		if !p.Kept || p.Change == nil || p.Change.High >= 0 {
+			t.Errorf("not proven: %+v", p)
+		}
 		ddl = append(ddl, p.Table+" "+strings.Join(p.Columns, ","))
 	}
 	slices.Sort(ddl)

@@ -39,7 +39,7 @@ func (d *document) goals() {
 func (d *document) profile() (load *plan.Plan) {
 	for i := range d.program.Steps {
 		s := &d.program.Steps[i]
-		if s.Load == nil || !sends(s.Kind) {
+		if s.Load == nil || !s.sends() {
 			continue
 		}
 		if load == nil || s.Kind == planfile.StepSearch {

@@ -112,7 +112,7 @@ func (p *Program) writeOut() {
 
 // open reads the step's plan and checks that it can be scaled.
 func (p *Program) open(s *Step, read ReadPlan) error {
-	if !sends(s.Kind) && !s.Schema {
+	if !s.sends() && !s.Schema {
 		return nil
 	}
 	path := s.Plan
@@ -143,8 +143,11 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	return err
 }
 
-func sends(kind string) bool {
-	switch kind {
+// sends reports whether the step sends a load.
+func (s *Step) sends() bool {
+	switch s.Kind {
+	case planfile.StepFix:
+		return s.Advisor
 	case planfile.StepSearch, planfile.StepConfirm, planfile.StepReliability, planfile.StepAnalyse, planfile.StepConnections, planfile.StepMatrix:
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/advise"
 	"brunt/internal/record"
 	"brunt/internal/series"
 )
@@ -37,7 +38,17 @@ type Result struct {
 type Fix struct {
 	Files     []string           `json:"files,omitempty"` // of SQL
 	Commands  []string           `json:"commands,omitempty"`
-	Proposals []inspect.Proposal `json:"proposals,omitempty"` // of the advisor, all of them built
+	Proofs    []advise.Proof     `json:"proofs,omitempty"`    // of the advisor's proposals
+	Proposals []inspect.Proposal `json:"proposals,omitempty"` // of the advisor, all of them built: in folders of earlier versions
+}
+
+// proofs are the advisor's proposals and what came of them.
+func (f *Fix) proofs() []advise.Proof {
+	out := f.Proofs
+	for _, p := range f.Proposals {
+		out = append(out, advise.Proof{Proposal: p, Built: true, Kept: true})
+	}
+	return out
 }
 
 // run is the record of a step of one run, in a campaign's folder.

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,10 +11,12 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/record"
+	"brunt/internal/result"
 	"brunt/internal/series"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
@@ -74,7 +77,7 @@ func (c *Campaign) prepare(ctx context.Context, s *Step, _ *Result) error {
 func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
 	r.Fix = &Fix{Files: s.SQL}
 	if s.Advisor {
-		if err := c.advised(ctx, r); err != nil {
+		if err := c.advised(ctx, s, r); err != nil {
 			return err
 		}
 	}
@@ -87,37 +90,83 @@ func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
 	return c.commands(ctx, s, s.Commands)
 }
 
-// advised builds the indexes that the advisor proposes for what the last analysis saw.
-func (c *Campaign) advised(ctx context.Context, r *Result) error {
+// advised proves the indexes that the advisor proposes for what the last analysis saw, at its load, and keeps
+// those that pay.
+func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
+	analysis := c.last(planfile.StepAnalyse)
+	if analysis == nil {
+		return fmt.Errorf("the advisor needs an analysis; put a step analyse before it")
+	}
+	run, err := analysis.run(c.o.Dir)
+	if err != nil {
+		return err
+	}
 	db, err := c.database(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	var seen []record.Inspection
-	for i := len(c.results) - 1; i >= 0 && len(seen) == 0; i-- {
-		if c.results[i].Kind == planfile.StepAnalyse {
-			run, err := c.results[i].run(c.o.Dir)
-			if err != nil {
-				return err
-			}
-			seen = run.Inspections
-		}
+	list, err := c.proposals(ctx, s, db, run.Inspections)
+	if err != nil {
+		return err
 	}
-	if r.Fix.Proposals, err = db.Propose(ctx, seen); err != nil {
-		return fmt.Errorf("advisor: %w", err)
-	}
-	for i := range r.Fix.Proposals {
-		p := &r.Fix.Proposals[i]
-		c.o.Say("advisor: %s", p.DDL)
-		if err := db.Exec(ctx, p.DDL); err != nil {
-			return fmt.Errorf("advisor's index %s can't be built: %w", p.Name, err)
-		}
-	}
-	if len(r.Fix.Proposals) == 0 {
+	if len(list) == 0 {
 		c.o.Say("advisor: no index pays")
+		return nil
+	}
+	p, err := series.AtScale(s.Load, analysis.Trial.N, c.scaled(s.WarmUp, leastWarmUp), c.scaled(s.Duration, c.least))
+	if err != nil {
+		return err
+	}
+	p.Settings.Sessions = analysis.Trial.Sessions
+	conduct := c.conduct(s, false)
+	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true, Told: func(text string) { c.o.Say("advisor: %s", text) },
+		Run: func(ctx context.Context, name string) (*result.Result, error) {
+			o, err := conduct(ctx, series.Order{Name: name, Plan: p, PeakPerS: p.PeakPerS()})
+			if err != nil {
+				return nil, err
+			}
+			if o.Run.Interrupted {
+				return nil, context.Canceled
+			}
+			return result.Of(o.Run), nil
+		}}
+	r.Fix.Proofs, err = trial.Prove(ctx, list)
+	for i := range r.Fix.Proofs {
+		x := &r.Fix.Proofs[i]
+		c.o.Say("advisor: %s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
+	}
+	return err
+}
+
+// last is the last result of a kind, nil if there is none.
+func (c *Campaign) last(kind string) *Result {
+	for i := len(c.results) - 1; i >= 0; i-- {
+		if c.results[i].Kind == kind {
+			return &c.results[i]
+		}
 	}
 	return nil
+}
+
+// proposals are what the advisor proposed when the step began: what it would say later depends on which of
+// its indexes a campaign that was killed has built.
+func (c *Campaign) proposals(ctx context.Context, s *Step, db inspect.Database, seen []record.Inspection) (list []inspect.Proposal, err error) {
+	path := filepath.Join(c.folder(s), "proposals.json")
+	data, err := os.ReadFile(path)
+	if err == nil {
+		if err = json.Unmarshal(data, &list); err != nil {
+			err = fmt.Errorf("%s: damaged: %w", path, err)
+		}
+		return list, err
+	}
+	if list, err = db.Propose(ctx, seen); err != nil {
+		return nil, fmt.Errorf("advisor: %w", err)
+	}
+	if data, err = json.MarshalIndent(list, "", "  "); err != nil {
+		return nil, err
+	}
+	return list, record.ReplaceFile(record.OS{}, path, append(data, '\n'))
 }
 
 func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {

@@ -97,7 +97,13 @@ func (r *Result) Sentence(l units.Language) string {
 		}
 		return say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings, l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
 	case r.Fix != nil:
-		return words.Plural(l, len(r.Fix.Proposals), "index built as advised", "indexes built as advised") + "; " +
+		kept, proofs := 0, r.Fix.proofs()
+		for i := range proofs {
+			if proofs[i].Kept {
+				kept++
+			}
+		}
+		return say("Of %d proposed indexes %d proved to pay and stay", len(proofs), kept) + "; " +
 			words.Plural(l, len(r.Fix.Files)+len(r.Fix.Commands), "file or command applied", "files and commands applied") + "."
 	}
 	return say("Done.")

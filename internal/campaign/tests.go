@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/inspect"
+	"brunt/internal/inspect/advise"
 	"brunt/internal/record"
 	"brunt/internal/report/cell"
 	"brunt/internal/report/svg"
@@ -213,19 +213,29 @@ func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
 // fixPart shows what was changed.
 func (d *document) fixPart(p *part, r *Result) {
 	p.paragraphs = slices.Concat(p.paragraphs, r.Fix.Files, r.Fix.Commands)
-	if len(r.Fix.Proposals) == 0 {
+	proofs := r.Fix.proofs()
+	if len(proofs) == 0 {
 		return
 	}
-	t := cell.Table{ID: r.ID + "-indexes", Title: d.say("INDEXES"), Columns: []cell.Column{{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("size")}, {Head: d.say("saves")}, {Head: d.say("gain")}, {Head: d.say("pay")}}}
-	for i := range r.Fix.Proposals {
-		x := &r.Fix.Proposals[i]
-		t.Add(cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.Figure(x.Saves, "share"), cell.Count(len(x.Gains)), cell.Count(len(x.Pays)))
+	t := cell.Table{ID: r.ID + "-indexes", Title: d.say("INDEXES"), Note: d.say("mean response time of all operations with it against without it, at equal load"), Columns: []cell.Column{
+		{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("size")}, {Head: d.say("change")}, {Head: d.say("from")}, {Head: d.say("to")}, {Head: d.say("runs"), Left: true}, {Left: true}}}
+	for i := range proofs {
+		x := &proofs[i]
+		row := []cell.Cell{cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.None(), cell.None(), cell.None(), cell.Text(x.Order)}
+		if c := x.Change; c != nil {
+			row[2], row[3], row[4] = cell.Figure(c.Value, "change"), cell.Figure(c.Low, "change"), cell.Figure(c.High, "change")
+		}
+		kept := cell.Text(d.say("kept")).Marked(cell.Good)
+		if !x.Kept {
+			kept = cell.Text(d.say("dropped")).Marked(cell.Bad)
+		}
+		t.Add(append(row, kept)...)
 	}
-	p.tables = append(p.tables, t, d.effects(r.Fix.Proposals, r.ID))
+	p.tables = append(p.tables, t, d.effects(proofs, r.ID))
 }
 
 // effects are the statements that indexes help.
-func (d *document) effects(all []inspect.Proposal, id string) cell.Table {
+func (d *document) effects(all []advise.Proof, id string) cell.Table {
 	t := cell.Table{ID: id + "-effects", Title: d.say("WHAT GAINS"), Note: d.say("planner's costs of one call"), Columns: []cell.Column{{Head: d.say("index"), Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("statement"), Left: true, Wrap: true}}}
 	for i := range all {
 		for _, g := range all[i].Gains {

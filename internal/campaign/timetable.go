@@ -38,6 +38,11 @@ func (p *Program) Estimate(s *Step) Estimate {
 		e.Runs = s.Trials
 	case planfile.StepMatrix:
 		e.Runs = len(cells(s)) * s.Repetitions
+	case planfile.StepFix:
+		const likely = 3 // indexes
+		if s.Advisor {
+			e.Runs = likely * 2 * s.Repetitions
+		}
 	case planfile.StepConfirm, planfile.StepReliability, planfile.StepAnalyse, planfile.StepConnections:
 		e.Runs = 1
 	}

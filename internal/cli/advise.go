@@ -34,9 +34,6 @@ type adviseFlags struct {
 	coolDown time.Duration
 }
 
-// leastTimes is how many runs a comparison needs on each side.
-const leastTimes = 3
-
 func newAdvise(s *streams) *cobra.Command {
 	f := &adviseFlags{}
 	cmd := &cobra.Command{
@@ -46,9 +43,9 @@ func newAdvise(s *streams) *cobra.Command {
 of a BUNDLE that was inspected, or, without either, since the server's statistics were reset. Each is
 tried with HypoPG, or with --build by building it in a transaction that is rolled back.
 
-With --apply, which needs a PLAN, the load is measured, the index built (CONCURRENTLY), the load
-measured again at the same rates, and the index dropped unless it pays: something must be better for
-sure, and nothing worse.`,
+With --apply, which needs a PLAN, each index is built (CONCURRENTLY) and dropped by turns, so that runs
+with it and without it alternate at the same rates (one larger than 256 MiB is built once), and stays
+only if the mean response time is lower with it for sure: its interval excludes no change.`,
 		Example: "  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop results/shop-20261121T101500Z\n" +
 			"  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop examples/shop.yml --apply --times 5",
 		Args: cobra.MaximumNArgs(1),
@@ -58,7 +55,7 @@ sure, and nothing worse.`,
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "build what is proposed, measure, and keep what pays")
 	cmd.Flags().BoolVar(&f.build, "build", false, "without HypoPG, try indexes by building them in transactions that are rolled back (nobody can write to their tables meanwhile)")
 	cmd.Flags().BoolVar(&f.anyway, "anyway", false, "with --apply: judge by runs that the generator spoiled, too")
-	cmd.Flags().IntVar(&f.times, "times", 5, "runs before and after each index")
+	cmd.Flags().IntVar(&f.times, "times", 5, "runs with each index, and as many without it")
 	cmd.Flags().DurationVar(&f.coolDown, "cool-down", 5*time.Second, "between runs")
 	f.bind(s, cmd)
 	return cmd
@@ -74,8 +71,8 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	switch {
 	case len(f.inspected) != 1:
 		return usage(errors.New("name the database to ask, once: --inspect pg=postgres://user@host:5432/database"))
-	case f.apply && f.times < leastTimes:
-		return usage(fmt.Errorf("--times %d: a comparison needs at least %d runs on each side", f.times, leastTimes))
+	case f.apply && f.times < advise.Fewest:
+		return usage(fmt.Errorf("--times %d: a comparison needs at least %d runs on each side", f.times, advise.Fewest))
 	}
 	bundle := ""
 	if len(args) == 1 {
@@ -136,49 +133,41 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 		return usage(err)
 	}
 	return s.runInTurn(&f.runFlags, "advise", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
-		times := 1
-		if f.apply {
-			times = f.times
-		}
-		trial := &advise.Trial{Database: db, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }, Measure: func(ctx context.Context, name string) (*advise.Runs, error) {
-			return t.measure(ctx, p, name, times, f.coolDown)
-		}}
-		var proofs []advise.Proof
-		var err error
-		if f.apply {
-			proofs, err = trial.Prove(ctx)
-		} else {
-			var runs *advise.Runs
-			if runs, err = trial.Measure(ctx, "before"); err == nil {
-				var list []inspect.Proposal
-				list, err = db.Propose(ctx, runs.Inspections)
-				proofs = unproven(list)
+		run := func(ctx context.Context, name string) (*record.Run, error) {
+			t.say("run %s", name)
+			o, err := t.conduct(ctx, series.Order{Name: name, Plan: p})
+			if err != nil {
+				return nil, err
 			}
+			if o.Run.Interrupted {
+				return nil, context.Canceled
+			}
+			return o.Run, nil
 		}
-		if err != nil && len(proofs) == 0 {
+		seen, err := run(ctx, "seen")
+		if err != nil {
 			return err
+		}
+		list, err := db.Propose(ctx, seen.Inspections)
+		if err != nil {
+			return err
+		}
+		proofs := unproven(list)
+		if f.apply {
+			trial := &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }, Run: func(ctx context.Context, name string) (*result.Result, error) {
+				if err := series.Sleep(ctx, f.coolDown); err != nil {
+					return nil, err
+				}
+				r, err := run(ctx, name)
+				if err != nil {
+					return nil, err
+				}
+				return result.Of(r), nil
+			}}
+			proofs, err = trial.Prove(ctx, list)
 		}
 		return errors.Join(err, f.printProofs(t.out.out, proofs))
 	})
-}
-
-// measure runs a plan so many times.
-func (t *inTurn) measure(ctx context.Context, p *plan.Plan, name string, times int, coolDown time.Duration) (*advise.Runs, error) {
-	r := &series.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: series.Sleep, Conduct: func(ctx context.Context, o series.Order) (*series.Outcome, error) {
-		o.Name = name + "-" + o.Name
-		return t.conduct(ctx, o)
-	}}
-	r.Planned = func(n series.Turn) { t.say("%s: run %d of %d", name, n.Number, n.Of) }
-	done, err := r.Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := &advise.Runs{}
-	for _, o := range done.A {
-		out.Results = append(out.Results, result.Of(o.Run))
-		out.Inspections = o.Run.Inspections // of the last: the same statements again and again
-	}
-	return out, nil
 }
 
 // printProofs writes what is proposed, and what came of it, in the chosen form.

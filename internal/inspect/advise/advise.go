@@ -6,127 +6,185 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"brunt/internal/compare"
 	"brunt/internal/inspect"
-	"brunt/internal/record"
 	"brunt/internal/result"
 )
 
 // Proof is a proposal and what came of it.
 type Proof struct {
 	inspect.Proposal
-	Built      bool                `json:"built"`
-	Kept       bool                `json:"kept"`
-	Why        string              `json:"why"`
-	Comparison *compare.Comparison `json:"-"` // of the runs without it and with it; nil if it couldn't be built or compared
+	Built  bool     `json:"built"`
+	Kept   bool     `json:"kept"`
+	Why    string   `json:"why"`
+	Order  string   `json:"order,omitempty"`  // of the runs without it (A) and with it (B), such as "ABBA"
+	Change *Change  `json:"change,omitempty"` // of what decides; nil if the runs couldn't be compared
+	Worse  []string `json:"worse,omitempty"`  // operations that are slower for sure
 }
 
-// Runs are what measuring came to: several runs of one load, and what the database said of them.
-type Runs struct {
-	Results     []*result.Result
-	Inspections []record.Inspection
+// Change is what an index changes, as a share, with its 95 % interval over the runs.
+type Change struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
 }
+
+const (
+	// Fewest is how many runs on each side an interval needs.
+	Fewest = 3
+	// decides is the figure that an index must lower: the mean response time of all operations, in which each
+	// counts as often as it is done.
+	decides = "response.avg"
+	// smallB is up to which size an index is built again and again, so that runs with and without it alternate.
+	smallB = 256 << 20
+)
 
 // Trial proves a database's proposals one after the other.
 type Trial struct {
 	Database inspect.Database
-	// Measure runs the load several times. name tells the runs of one stage from those of another.
-	Measure func(ctx context.Context, name string) (*Runs, error)
-	Told    func(text string) // what is being done
-	Anyway  bool              // compare runs that shouldn't be compared: see compare.Options
+	// Run carries out the load once, always at the same rates.
+	Run    func(ctx context.Context, name string) (*result.Result, error)
+	Times  int               // runs on each side, at least Fewest
+	Told   func(text string) // what is being done
+	Anyway bool              // compare runs that shouldn't be compared: see compare.Options
 }
 
-// Prove measures the load, asks for proposals, and builds, measures and judges each. When something fails
-// after an index was built, that index is dropped: only proven ones stay. The proofs so far are returned
-// with every error.
-func (t *Trial) Prove(ctx context.Context) ([]Proof, error) {
-	base, err := t.Measure(ctx, "before")
-	if err != nil {
-		return nil, err
-	}
-	proposals, err := t.Database.Propose(ctx, base.Inspections)
-	if err != nil {
-		return nil, err
-	}
+// Prove builds, measures and judges each proposal, those that were kept beside it. Runs with the index and
+// without it alternate (A B B A …) if it is small; otherwise it is built once, after the runs without it.
+// It stays if the mean response time is lower for sure. When something fails, the index is dropped: only
+// proven ones stay. The proofs so far are returned with every error. An index of a proposal's name that is
+// there already is taken for one that an earlier attempt left.
+func (t *Trial) Prove(ctx context.Context, proposals []inspect.Proposal) ([]Proof, error) {
 	var proofs []Proof
-	for k, p := range proposals {
-		t.Told(fmt.Sprintf("building %d of %d: %s", k+1, len(proposals), p.DDL))
-		proof := Proof{Proposal: p}
-		if err := t.Database.Exec(ctx, p.DDL); err != nil {
-			if ctx.Err() == nil {
-				proof.Why = "it can't be built: " + err.Error()
-			}
-			// A build that fails, or is cut off, leaves an invalid index behind.
-			if err := t.drop(ctx, &proof, err); err != nil {
-				return append(proofs, proof), err
-			}
-			proofs = append(proofs, proof)
-			continue
+	for k := range proposals {
+		p := &attempt{trial: t, proof: Proof{Proposal: proposals[k]}, number: k + 1}
+		err := p.measure(ctx)
+		if err == nil && p.proof.Why == "" {
+			p.judge()
 		}
-		proof.Built = true
-		with, err := t.Measure(ctx, fmt.Sprintf("with-%d", k+1))
+		if err == nil && p.proof.Kept {
+			err = p.with(ctx, true)
+		}
+		if err != nil || !p.proof.Kept {
+			p.proof.Kept = false
+			// What isn't proven goes, also when the user has ended it all, and when a build left an invalid index.
+			err = errors.Join(err, p.with(context.WithoutCancel(ctx), false))
+		}
+		proofs = append(proofs, p.proof)
 		if err != nil {
-			proof.Why = "it wasn't measured"
-			return append(proofs, proof), errors.Join(err, t.drop(ctx, &proof, nil))
+			return proofs, err
 		}
-		proof.judge(base.Results, with.Results, t.Anyway)
-		if proof.Kept {
-			base = with
-		} else if err := t.drop(ctx, &proof, nil); err != nil {
-			return append(proofs, proof), err
-		}
-		proofs = append(proofs, proof)
 	}
 	return proofs, nil
 }
 
-// drop takes an index away again, also when the user has ended it all. cause is why, if that is an error
-// of the context.
-func (t *Trial) drop(ctx context.Context, p *Proof, cause error) error {
-	t.Told(p.Drop)
-	if err := t.Database.Exec(context.WithoutCancel(ctx), p.Drop); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w; drop it by hand", p.Drop, err), ctx.Err())
+// attempt is a proposal on trial.
+type attempt struct {
+	trial         *Trial
+	proof         Proof
+	number        int
+	there         *bool // whether the index is there; nil: not known
+	base, indexed []*result.Result
+}
+
+// order is the sides of the runs.
+func (a *attempt) order() []bool {
+	n := a.trial.Times
+	order := make([]bool, 2*n)
+	for i := range order {
+		if a.proof.SizeB > smallB {
+			order[i] = i >= n
+		} else {
+			order[i] = i%4 == 1 || i%4 == 2
+		}
 	}
-	if ctx.Err() != nil {
-		return errors.Join(cause, ctx.Err())
+	return order
+}
+
+// measure runs the load on both sides.
+func (a *attempt) measure(ctx context.Context) error {
+	for i, with := range a.order() {
+		if err := a.with(ctx, with); err != nil {
+			if ctx.Err() == nil && with {
+				a.proof.Why = "it can't be built: " + err.Error()
+				return nil
+			}
+			return err
+		}
+		side := map[bool]string{false: "A", true: "B"}[with]
+		a.proof.Order += side
+		r, err := a.trial.Run(ctx, fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, side))
+		if err != nil {
+			a.proof.Why = "it wasn't measured"
+			return err
+		}
+		if with {
+			a.indexed = append(a.indexed, r)
+		} else {
+			a.base = append(a.base, r)
+		}
 	}
 	return nil
 }
 
-// judge keeps an index if something is better with it for sure, and nothing worse.
-func (p *Proof) judge(before, with []*result.Result, anyway bool) {
-	c, err := compare.Runs(before, with, compare.Options{Anyway: anyway})
+// with builds the index or drops it, unless it is or isn't there already.
+func (a *attempt) with(ctx context.Context, wanted bool) error {
+	if a.there != nil && *a.there == wanted {
+		return nil
+	}
+	script := a.proof.Drop
+	if wanted {
+		script = a.proof.DDL
+	}
+	a.trial.Told(script)
+	a.there = nil
+	if err := a.trial.Database.Exec(ctx, script); err != nil {
+		if !wanted {
+			return fmt.Errorf("%s: %w; drop it by hand", script, err)
+		}
+		return err
+	}
+	a.there, a.proof.Built = &wanted, a.proof.Built || wanted
+	return nil
+}
+
+// judge keeps an index if the mean response time is lower with it for sure.
+func (a *attempt) judge() {
+	p := &a.proof
+	c, err := compare.Runs(a.base, a.indexed, compare.Options{Anyway: a.trial.Anyway})
 	if err != nil {
 		p.Why = "the runs can't be compared: " + err.Error()
 		return
 	}
-	p.Comparison = c
-	best, better := -1, 0
 	for i := range c.Rows {
-		switch r := &c.Rows[i]; r.Verdict {
-		case compare.Regression:
-			p.Why = fmt.Sprintf("%s is worse by %.1f %%", nameOf(r), 100*r.Change.Value)
-			return
-		case compare.Improvement:
-			better++
-			if best < 0 || r.Change.Value < c.Rows[best].Change.Value {
-				best = i
-			}
+		r := &c.Rows[i]
+		switch {
+		case r.Metric != decides:
+		case r.Operation == "":
+			p.Change = &Change{r.Metric, r.Change.Value, r.Change.Low, r.Change.High}
+		case r.Verdict == compare.Regression:
+			p.Worse = append(p.Worse, r.Operation)
 		}
 	}
-	if better == 0 {
-		p.Why = "nothing is better for sure"
+	ch := p.Change
+	if ch == nil || math.IsNaN(ch.High) {
+		p.Change, p.Why = nil, "the runs have no mean response time to compare"
 		return
 	}
-	p.Kept = true
-	r := &c.Rows[best]
-	p.Why = fmt.Sprintf("%d figures are better, most of all %s: %.1f %%, between %.1f and %.1f %%", better, nameOf(r), 100*r.Change.Value, 100*r.Change.Low, 100*r.Change.High)
-}
-
-func nameOf(r *compare.Row) string {
-	if r.Operation == "" {
-		return r.Metric
+	figures := fmt.Sprintf("the mean response time changes by %.1f %%, between %.1f and %.1f %% (%s)", 100*ch.Value, 100*ch.Low, 100*ch.High, p.Order)
+	switch p.Kept = ch.High < 0; {
+	case p.Kept:
+		p.Why = figures
+	case ch.Low > 0:
+		p.Why = "it is worse with it: " + figures
+	default:
+		p.Why = "nothing is better for sure: " + figures
 	}
-	return r.Metric + " of " + r.Operation
+	if len(p.Worse) > 0 {
+		p.Why += "; slower: " + strings.Join(p.Worse, ", ")
+	}
 }
