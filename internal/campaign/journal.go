@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -124,17 +123,3 @@ func (j *journal) processes() (all []process) {
 }
 
 func (j *journal) close() error { return errors.Join(j.file.Close(), j.lock.Close()) }
-
-// setAside moves what a step or run that was killed left out of the way, and keeps it.
-func setAside(path string) error {
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	for n := 1; n < 10_000; n++ {
-		to := fmt.Sprintf("%s.killed-%d", path, n)
-		if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) {
-			return os.Rename(path, to)
-		}
-	}
-	return fmt.Errorf("%s.killed-1 and many more exist; remove them", path)
-}

@@ -218,7 +218,7 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 	if err := c.commands(ctx, s, s.Before); err != nil {
 		return err
 	}
-	if sends(s.Kind) && s.Kind != planfile.StepMatrix {
+	if s.sends() && s.Kind != planfile.StepMatrix {
 		if err := c.ready(ctx); err != nil {
 			return err
 		}
@@ -256,11 +256,8 @@ func (c *Campaign) ready(ctx context.Context) error {
 func (c *Campaign) conduct(s *Step, inspect bool) series.Conduct {
 	return func(ctx context.Context, o series.Order) (*series.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
-		if kept, err := series.Read(record.OS{}, dir); err == nil && !kept.Run.Interrupted {
-			return c.judged(kept, nil)
-		}
-		if err := setAside(dir); err != nil {
-			return nil, err
+		if kept, err := series.Kept(dir); kept != nil || err != nil {
+			return c.judged(kept, err)
 		}
 		if err := c.service.gone(); err != nil {
 			return nil, err

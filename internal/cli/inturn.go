@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"brunt/internal/plan"
+	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/report/cell"
 	"brunt/internal/runner"
@@ -39,9 +42,24 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do fun
 	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, voice: f.outputFlags.voice}}
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	last := plans[len(plans)-1]
-	if t.dir, err = series.NewFolder(f.root, f.dir, last.Name+"-"+kind, time.Now()); err != nil {
+	if t.dir = f.resume; t.dir == "" {
+		if t.dir, err = series.NewFolder(f.root, f.dir, last.Name+"-"+kind, time.Now()); err != nil {
+			return usage(err)
+		}
+	}
+	order := kind + "\n" + f.order
+	for _, p := range plans {
+		text, err := planfile.Write(p)
+		if err != nil {
+			return fmt.Errorf("plan %s: %w", p.Name, err)
+		}
+		order += "\n" + string(text)
+	}
+	lock, err := series.Claim(t.dir, order, f.resume != "")
+	if err != nil {
 		return usage(err)
 	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	if !f.noSetup {
 		for _, p := range plans {
 			down, err := t.tables(ctx, p, f)
@@ -100,9 +118,19 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 	return r.Close, nil
 }
 
-// conduct carries out one run; it is the series.Conduct of the command.
+// conduct carries out one run, unless the series was resumed and has it; it is the series.Conduct of the
+// command.
 func (t *inTurn) conduct(ctx context.Context, o series.Order) (*series.Outcome, error) {
-	return t.one(ctx, o, t.load, filepath.Join(t.dir, o.Name))
+	dir := filepath.Join(t.dir, o.Name)
+	if kept, err := series.Kept(dir); kept != nil || err != nil {
+		return kept, err
+	}
+	return t.one(ctx, o, t.load, dir)
+}
+
+// bindResume adds the flag that goes on with a series.
+func (f *runFlags) bindResume(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.resume, "resume", "", "go on in this folder of a series that was killed or interrupted, with the same plan and flags: runs that are whole are kept")
 }
 
 // one carries out l with what o says, into the bundle dir.

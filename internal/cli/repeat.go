@@ -41,6 +41,7 @@ the result is the comparison. Flags are for both plans.`,
 				return usage(err)
 			}
 			r := &series.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: series.Sleep}
+			f.order = strconv.Itoa(times)
 			plans := []*plan.Plan{p}
 			if base != "" {
 				f.config = ""
@@ -55,6 +56,7 @@ the result is the comparison. Flags are for both plans.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&base, "ab", "", "plan to compare with: the base")
 	cmd.Flags().DurationVar(&coolDown, "cool-down", 5*time.Second, "between runs")
+	f.bindResume(cmd)
 	f.bind(s, cmd)
 	return cmd
 }

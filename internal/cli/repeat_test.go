@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,5 +108,62 @@ func TestSecretsAreAskedFor(t *testing.T) {
 	}
 	if again := r.take(); len(first) != 5 || !slices.Equal(first, again) {
 		t.Errorf("sent %q, then %q", first, again)
+	}
+}
+
+const twice = `config_name: TWICE
+target: {protocol: http, addresses: ["%s"]}
+queries: [{name: page, http: {path: /page}, rate: 40}]
+thresholds: ["errors < 1%%"]
+load: [{constant: {duration: 300ms}}]
+`
+
+// TestSeriesGoOnAfterAKill: a series keeps the runs that are whole and makes the others.
+func TestSeriesGoOnAfterAKill(t *testing.T) {
+	r := newRecorder(t)
+	plan := filepath.Join(t.TempDir(), "plan.yml")
+	if err := os.WriteFile(plan, fmt.Appendf(nil, twice, strings.TrimPrefix(r.URL, "http://")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for last, args := range map[string][]string{
+		"run-03-A": {"repeat", "3", plan, "--cool-down", "0s", "--quiet"},
+		"trial-03": {"search", plan, "--trial", "300ms", "--warm-up", "0s", "--pause", "0s", "--trials", "3", "--max", "1000", "--anyway", "--quiet"},
+	} {
+		dir := filepath.Join(t.TempDir(), "series")
+		sure := func(of string, want bool, args ...string) {
+			t.Helper()
+			if code, err := brunt(args...); (code == 0 || code == 98 || code == 99) != want {
+				t.Fatalf("%s: %s: exit %d\n%s", last, of, code, err)
+			}
+		}
+		sure("begun", true, append(args, "--bundle", dir)...)
+		r.take()
+		// As a kill leaves it: a run without its end, and no result.
+		for _, name := range []string{filepath.Join(last, "run.json"), "series.json"} {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sure("with other flags", false, append(args, "--scale", "2", "--resume", dir)...)
+		sure("of nothing", false, append(args, "--resume", t.TempDir())...)
+		if seen := r.take(); len(seen) > 0 {
+			t.Errorf("%s: %d requests although it was refused", last, len(seen))
+		}
+		sure("resumed", true, append(args, "--resume", dir)...)
+		if _, err := os.Stat(filepath.Join(dir, last+".killed-1")); err != nil {
+			t.Error(err)
+		}
+		for _, name := range []string{filepath.Join(last, "run.json"), "series.json"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if seen := r.take(); len(seen) == 0 {
+			t.Errorf("%s wasn't made again", last)
+		}
+		sure("resumed when over", true, append(args, "--resume", dir)...)
+		if seen := r.take(); len(seen) > 0 {
+			t.Errorf("%s: %d requests although all is there", last, len(seen))
+		}
 	}
 }

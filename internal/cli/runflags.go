@@ -27,6 +27,8 @@ type runFlags struct {
 	force          bool
 	summaryDir     string
 	part           string
+	resume         string // folder of a series that was killed
+	order          string // what decides a series beside its plans
 }
 
 func (f *runFlags) bind(s *streams, cmd *cobra.Command) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,7 @@ repeated, and says nothing of the target.`,
 	fs.IntVar(&o.Trials, "trials", o.Trials, "most trials")
 	fs.IntVar(&o.MaxSessions, "max-sessions", o.MaxSessions, "most sessions that trials may have")
 	fs.BoolVar(&o.anyway, "anyway", false, "judge trials that the generator spoiled all the same, for rehearsals on a busy machine; the result says so")
+	f.bindResume(cmd)
 	f.bind(s, cmd)
 	return cmd
 }
@@ -70,6 +72,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 	if cmd.Flags().Changed("warm-up") {
 		h.WarmUp = f.warmUp
 	}
+	f.order = fmt.Sprintf("%+v %s %s %t", h.Options, h.Trial, h.WarmUp, o.anyway)
 	return s.runInTurn(f, "search", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
 		began := time.Now().UTC()
 		h.Conduct = t.conduct
