@@ -143,8 +143,8 @@ service:
 steps:
   - prepare: {commands: [["sleep", "0.3"], "echo $THREADS > threads"]}
   - search: {max: 2, trials: 4}
-  - confirm: {}
-  - analyse: {}
+  - confirm: {ramp: 0}
+  - analyse: {warm_up: 0}
   - fix: {commands: ["sleep 0.3", "echo x >> fixed"]}
   - repeat: [search]
   - reliability: {}
@@ -352,6 +352,7 @@ func TestUselessCampaigns(t *testing.T) {
 		"nothing to repeat": {"plan: plan.yml\nsteps: [{repeat: [search]}]\n", "no search comes before it"},
 		"empty fix":         {"plan: plan.yml\nsteps: [{fix: {}}]\n", "says nothing to do"},
 		"no database":       {"plan: plan.yml\nsteps: [{fix: {advisor: true}}]\n", "add inspect: pg=DSN"},
+		"no analysis":       {"plan: plan.yml\ninspect: pg=x\nsteps: [{fix: {advisor: true}}]\n", "needs an analysis to go by"},
 		"two kinds":         {"plan: plan.yml\nsteps: [{search: {}, fix: {}}]\n", "both search and fix"},
 		"no settings":       {"plan: plan.yml\nservice: {reconfigure: x}\nsteps: [{matrix: {at: 1}}]\n", "needs either a grid or cells"},
 		"no service":        {"plan: plan.yml\nsteps: [{matrix: {at: 1, grid: {A: [1]}}}]\n", "doesn't say how"},

@@ -22,6 +22,8 @@ func withDefaults(s *planfile.Step) {
 		s.N, s.Ramp, s.Duration = cmp.Or(s.N, 1), cmp.Or(s.Ramp, time.Minute), cmp.Or(s.Duration, 6*time.Hour)
 	case planfile.StepAnalyse:
 		s.WarmUp, s.Duration = cmp.Or(s.WarmUp, 10*time.Second), cmp.Or(s.Duration, 2*time.Minute)
+	case planfile.StepFix:
+		s.WarmUp, s.Duration, s.Repetitions = cmp.Or(s.WarmUp, 5*time.Second), cmp.Or(s.Duration, 30*time.Second), cmp.Or(s.Repetitions, 4)
 	case planfile.StepConnections:
 		s.N, s.WarmUp, s.Duration = cmp.Or(s.N, 1), cmp.Or(s.WarmUp, 5*time.Second), cmp.Or(s.Duration, time.Minute)
 	case planfile.StepMatrix:
@@ -32,4 +34,5 @@ func withDefaults(s *planfile.Step) {
 			s.Languages = []string{"en"}
 		}
 	}
+	s.WarmUp, s.Ramp = max(s.WarmUp, 0), max(s.Ramp, 0) // planfile.None
 }

@@ -103,9 +103,9 @@ type Step struct {
 	Trials, MaxSessions    int
 	Trial                  time.Duration
 
-	N        float64 // times the profile; 0: the maximum found
-	WarmUp   time.Duration
-	Ramp     time.Duration
+	N        float64       // times the profile; 0: the maximum found
+	WarmUp   time.Duration // None if there is to be none
+	Ramp     time.Duration // likewise
 	Duration time.Duration // of the load, or of holding it
 
 	Repeat []string // kinds of steps before it
@@ -141,7 +141,7 @@ func ReadCampaign(name string, data []byte) (*Campaign, error) {
 
 // checkCampaign is what can't be said of a key alone.
 func (r *reader) checkCampaign(c *Campaign) {
-	searched := false
+	searched, analysed := false, false
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if s.Kind == "" {
@@ -153,13 +153,19 @@ func (r *reader) checkCampaign(c *Campaign) {
 		if takesMaximum(s.Kind) && s.N == 0 && !searched {
 			r.problem(s.At, "put a search before it, or say at: 1, say", "step %s is at the maximum, and no search comes before it", s.Kind)
 		}
-		searched = searched || s.Kind == StepSearch
+		searched, analysed = searched || s.Kind == StepSearch, analysed || s.Kind == StepAnalyse
 		switch s.Kind {
 		case StepRepeat:
 			r.checkRepeat(c, i)
 		case StepFix:
 			if !s.Advisor && len(s.SQL) == 0 && len(s.Commands) == 0 {
 				r.problem(s.At, "add advisor: true, sql: [files] or commands: […]", "step fix says nothing to do")
+			}
+			if s.Advisor && !analysed {
+				r.problem(s.At, "put a step analyse before it", "step fix asks the advisor, who needs an analysis to go by")
+			}
+			if s.Advisor && s.Plan == "" && c.Plan == "" {
+				r.problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 			}
 		case StepMatrix:
 			r.checkMatrix(c, s)

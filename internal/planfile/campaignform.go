@@ -141,7 +141,7 @@ func newStepForm() *stepForm {
 	}
 	sql := field{"sql", "SQL", names(), "files of statements, for the database of inspect", false}
 	at := field{"at", "N", loadForm(), "N, what the profile's rates are multiplied by, or maximum: what the last search found", false}
-	warm := field{"warm_up", "WarmUp", span{above: true}, "before, at the same rate", false}
+	warm := field{"warm_up", "WarmUp", span{none: true}, "before, at the same rate; 0 for none", false}
 	long := func(key, usual string) field { return field{key, "Duration", span{above: true}, usual, false} }
 	bodies := map[string][]field{
 		StepPrepare: {{"schema", "Schema", flag{}, "create and fill the plan's tables; false", false}, commands("commands", ""), sql},
@@ -150,10 +150,11 @@ func newStepForm() *stepForm {
 			{"width", "Width", positive(), "of the bracket; 0.03", false}, {"trials", "Trials", whole{2, 1000}, "at most; 14", false},
 			{"max_sessions", "MaxSessions", whole{1, 1_000_000}, "256", false}, {"trial", "Trial", span{above: true}, "length; 30s", false}, warm,
 		},
-		StepConfirm:     {at, {"ramp", "Ramp", span{above: true}, "up to the load; 1m", false}, long("hold", "at the load; 1h")},
-		StepReliability: {at, {"ramp", "Ramp", span{above: true}, "up to the load; 1m", false}, long("hold", "at the load; 6h")},
+		StepConfirm:     {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false}, long("hold", "at the load; 1h")},
+		StepReliability: {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false}, long("hold", "at the load; 6h")},
 		StepAnalyse:     {at, warm, long("duration", "2m")},
-		StepFix:         {{"advisor", "Advisor", flag{}, "build the indexes that the advisor proposes; false", false}, commands("commands", ""), sql},
+		StepFix: {{"advisor", "Advisor", flag{}, "build the indexes that the advisor proposes, and keep those that measuring proves; false", false}, commands("commands", ""), sql,
+			warm, long("duration", "of each run that proves an index; 30s"), {"repetitions", "Repetitions", whole{3, 1000}, "runs with an index, and as many without it; 4", false}},
 		StepConnections: {at, warm, long("duration", "1m")},
 		StepMatrix: {
 			{"grid", "Grid", gridForm(), "settings and their values, all with all", false}, {"cells", "Cells", list{of: settingsForm(), full: true}, "or lists of settings", false},

@@ -219,7 +219,13 @@ func positive() form { return decimal{bounded: true, above: true} }
 
 // span is the form of times: "1m30s", or a number of seconds. above: 0 isn't one. always: 0 is
 // written too.
-type span struct{ above, always bool }
+type span struct {
+	above, always bool
+	none          bool // 0 is None, for what is something else where it isn't given
+}
+
+// None is a duration that was given as 0, where one that isn't given is something else.
+const None = time.Duration(-1)
 
 func (s span) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
 	before := len(r.problems)
@@ -227,10 +233,16 @@ func (s span) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
 	if s.above && d == 0 && len(r.problems) == before {
 		r.problemAt(n, "write a time above 0, such as 10s", "%s is %s", key, n.Value)
 	}
+	if s.none && d == 0 {
+		d = None
+	}
 	to.SetInt(int64(d))
 }
 
 func (s span) write(from reflect.Value) *yaml.Node {
+	if s.none && time.Duration(from.Int()) == None {
+		return duration(0)
+	}
 	if from.Int() == 0 && !s.always {
 		return nil
 	}
