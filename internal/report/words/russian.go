@@ -81,7 +81,7 @@ var russianReport = map[string]string{
 
 // russianNouns are the three forms of nouns after numbers, by the English plural.
 var russianNouns = map[string][3]string{
-	"trials": {"испытание", "испытания", "испытаний"}, "indexes built as advised": {"индекс построен по совету", "индекса построены по совету", "индексов построено по совету"},
+	"trials":                     {"испытание", "испытания", "испытаний"},
 	"files and commands applied": {"файл или команда применены", "файла и команды применены", "файлов и команд применено"},
 	"arrivals":                   {"обращение", "обращения", "обращений"}, "collections": {"сборка мусора", "сборки мусора", "сборок мусора"}, "cores": {"ядро", "ядра", "ядер"},
 	"more rows": {"строка", "строки", "строк"}, "operations": {"операция", "операции", "операций"}, "other kinds": {"другой вид", "других вида", "других видов"},

@@ -5,6 +5,10 @@ var russianSeries = map[string]string{
 	// Searches.
 	"MAXIMUM": "МАКСИМУМ", "TRIALS": "ИСПЫТАНИЯ", "LOAD CURVE": "КРИВАЯ НАГРУЗКИ", "sustains": "выдерживает", "doesn't sustain": "не выдерживает", "not offered": "не предложено",
 	"bracket": "вилка", "search": "поиск", "profile": "профиль", "knee": "перегиб", "scalability": "масштабируемость", "a trial passes if": "испытание пройдено, если",
+	"Of %d proposed indexes %d proved to pay and stay":                               "Предложено индексов: %d, доказали пользу и оставлены: %d",
+	"mean response time of all operations with it against without it, at equal load": "среднее время ответа всех операций с индексом против времени без него, при равной нагрузке",
+	"kept": "оставлен", "dropped": "удалён",
+	", and %d above it": " и выше неё: %d", ", and %d below it": " и ниже неё: %d",
 	"N %s, passed %d of %d trials": "N %s, пройдено испытаний: %d из %d", "N %s, failed %d of %d trials": "N %s, не пройдено испытаний: %d из %d",
 	"N %s: the generator couldn't": "N %s: генератор не смог", "N %s; what more it can do isn't known": "N %s; что сверх этого, неизвестно", "N %s": "N %s", "N = 1": "N = 1",
 	"between them; wanted: %s": "между ними; требовалось: %s", "N %s: most operations for the time that each takes": "N %s: больше всего операций на время каждой",
@@ -13,7 +17,7 @@ var russianSeries = map[string]string{
 	"purpose": "цель", "why": "почему", "too few sessions: tried again with more": "мало сеансов: повторено с большим числом",
 	"found": "найден", "passes at the highest load allowed": "пройдена высшая разрешённая нагрузка", "fails at the lowest load allowed": "не пройдена низшая разрешённая нагрузка",
 	"limited by the generator": "ограничен генератором", "out of trials": "испытания исчерпаны", "stopped": "остановлен",
-	"base line": "базовая", "rise": "подъём", "fall": "спуск", "bisect": "деление", "estimate": "оценка", "margin": "запас", "confirm": "подтверждение", "refute": "опровержение",
+	"base line": "базовая", "rise": "подъём", "fall": "спуск", "bisect": "деление", "estimate": "оценка", "beside": "рядом с оценкой", "margin": "запас", "confirm": "подтверждение", "refute": "опровержение",
 	// Settings.
 	"SETTINGS": "НАСТРОЙКИ", "each measured %d times at N %s, in shuffled order": "каждая измерена %d раз при N %s, в случайном порядке",
 	"best": "лучшая", "best, and advised": "лучшая, её и советуем", "advised: the smallest within %s of the best": "советуем: наименьшая в пределах %s от лучшей",
