@@ -127,7 +127,7 @@ func TestSeriesGoOnAfterAKill(t *testing.T) {
 	}
 	for last, args := range map[string][]string{
 		"run-03-A": {"repeat", "3", plan, "--cool-down", "0s", "--quiet"},
-		"trial-03": {"search", plan, "--trial", "300ms", "--warm-up", "0s", "--pause", "0s", "--trials", "3", "--max", "1000", "--anyway", "--quiet"},
+		"trial-03": {"search", plan, "--trial", "300ms", "--warm-up", "10ms", "--pause", "0s", "--trials", "3", "--max", "1000", "--anyway", "--quiet"},
 	} {
 		dir := filepath.Join(t.TempDir(), "series")
 		sure := func(of string, want bool, args ...string) {
