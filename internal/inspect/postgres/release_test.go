@@ -36,7 +36,7 @@ func TestReleases(t *testing.T) {
 					t.Errorf("no counters of kind %s", kind)
 				}
 			}
-			
+
 			if v := figuresOf(load, "table", "public.book"); c.release > "15" && (v["seq_scan"] != 20 || v["n_tup_upd"] != 5) {
 				t.Errorf("table: %v", v)
 			}
