@@ -114,32 +114,22 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 		c.o.Say("advisor: no index pays")
 		return nil
 	}
-	if s.Unproven {
-		for i := range list {
-			c.o.Say("advisor: %s", list[i].DDL)
-			if err := errors.Join(db.Exec(ctx, list[i].Drop), db.Exec(ctx, list[i].DDL)); err != nil {
-				return fmt.Errorf("advisor's index %s can't be built: %w", list[i].Name, err)
-			}
-			r.Fix.Proofs = append(r.Fix.Proofs, advise.Proof{Proposal: list[i], Built: true, Kept: true, Why: "built without measuring"})
-		}
-		return nil
-	}
 	p, err := series.AtScale(s.Load, analysis.Trial.N, c.scaled(s.WarmUp, leastWarmUp), c.scaled(s.Duration, c.least))
 	if err != nil {
 		return err
 	}
 	p.Settings.Sessions = analysis.Trial.Sessions
-	conduct := c.conduct(s, false)
+	conduct := c.conduct(s, true)
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true, Told: func(text string) { c.o.Say("advisor: %s", text) },
-		Run: func(ctx context.Context, name string) (*result.Result, error) {
+		Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 			o, err := conduct(ctx, series.Order{Name: name, Plan: p, PeakPerS: p.PeakPerS()})
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if o.Run.Interrupted {
-				return nil, context.Canceled
+				return nil, nil, context.Canceled
 			}
-			return result.Of(o.Run), nil
+			return result.Of(o.Run), o.Run.Inspections, nil
 		}}
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
 	for i := range r.Fix.Proofs {

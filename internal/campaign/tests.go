@@ -217,13 +217,20 @@ func (d *document) fixPart(p *part, r *Result) {
 	if len(proofs) == 0 {
 		return
 	}
-	t := cell.Table{ID: r.ID + "-indexes", Title: d.say("INDEXES"), Note: d.say("mean response time of all operations with it against without it, at equal load"), Columns: []cell.Column{
-		{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("size")}, {Head: d.say("change")}, {Head: d.say("from")}, {Head: d.say("to")}, {Head: d.say("runs"), Left: true}, {Left: true}}}
+	t := cell.Table{ID: r.ID + "-indexes", Title: d.say("INDEXES"), Note: d.say("with it against without it, at equal load"), Columns: []cell.Column{
+		{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("size")}, {Head: d.say("figure"), Left: true}, {Head: d.say("change")}, {Head: d.say("from")}, {Head: d.say("to")}, {Head: d.say("response time")}, {Head: d.say("runs"), Left: true}, {Left: true}}}
 	for i := range proofs {
 		x := &proofs[i]
-		row := []cell.Cell{cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.None(), cell.None(), cell.None(), cell.Text(x.Order)}
+		row := []cell.Cell{cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.None(), cell.None(), cell.None(), cell.None(), cell.None(), cell.Text(x.Order)}
 		if c := x.Change; c != nil {
-			row[2], row[3], row[4] = cell.Figure(c.Value, "change"), cell.Figure(c.Low, "change"), cell.Figure(c.High, "change")
+			figure := d.say("response time")
+			if c.Metric == advise.ServerTime {
+				figure = d.say("server's time for its statements")
+			}
+			row[2], row[3], row[4], row[5] = cell.Text(figure), cell.Figure(c.Value, "change"), cell.Figure(c.Low, "change"), cell.Figure(c.High, "change")
+		}
+		if x.Response != nil {
+			row[6] = cell.Figure(x.Response.Value, "change")
 		}
 		kept := cell.Text(d.say("kept")).Marked(cell.Good)
 		if !x.Kept {

@@ -45,7 +45,8 @@ tried with HypoPG, or with --build by building it in a transaction that is rolle
 
 With --apply, which needs a PLAN, each index is built (CONCURRENTLY) and dropped by turns, so that runs
 with it and without it alternate at the same rates (one larger than 256 MiB is built once), and stays
-only if the mean response time is lower with it for sure: its interval excludes no change.`,
+only if the server's time for the statements that it concerns is lower with it for sure: its interval
+excludes no change. Where the server doesn't count statements, the mean response time decides.`,
 		Example: "  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop results/shop-20261121T101500Z\n" +
 			"  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop examples/shop.yml --apply --times 5",
 		Args: cobra.MaximumNArgs(1),
@@ -154,15 +155,15 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 		}
 		proofs := unproven(list)
 		if f.apply {
-			trial := &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }, Run: func(ctx context.Context, name string) (*result.Result, error) {
+			trial := &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }, Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 				if err := series.Sleep(ctx, f.coolDown); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 				r, err := run(ctx, name)
 				if err != nil {
-					return nil, err
+					return nil, nil, err
 				}
-				return result.Of(r), nil
+				return result.Of(r), r.Inspections, nil
 			}}
 			proofs, err = trial.Prove(ctx, list)
 		}

@@ -98,7 +98,6 @@ type Step struct {
 	Commands []Command
 	SQL      []string // files
 	Advisor  bool
-	Unproven bool // the advisor's indexes are built without measuring
 
 	Start, Min, Max, Width float64
 	Trials, MaxSessions    int

@@ -154,7 +154,7 @@ func newStepForm() *stepForm {
 		StepReliability: {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false}, long("hold", "at the load; 6h")},
 		StepAnalyse:     {at, warm, long("duration", "2m")},
 		StepFix: {{"advisor", "Advisor", flag{}, "build the indexes that the advisor proposes, and keep those that measuring proves; false", false}, commands("commands", ""), sql,
-			{"unproven", "Unproven", flag{}, "build the indexes without measuring whether they pay, where the machine is too busy to tell; false", false}, warm, long("duration", "of each run that proves an index; 30s"), {"repetitions", "Repetitions", whole{3, 1000}, "runs with an index, and as many without it; 4", false}},
+			warm, long("duration", "of each run that proves an index; 30s"), {"repetitions", "Repetitions", whole{3, 1000}, "runs with an index, and as many without it; 4", false}},
 		StepConnections: {at, warm, long("duration", "1m")},
 		StepMatrix: {
 			{"grid", "Grid", gridForm(), "settings and their values, all with all", false}, {"cells", "Cells", list{of: settingsForm(), full: true}, "or lists of settings", false},

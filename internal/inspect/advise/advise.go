@@ -4,25 +4,30 @@ package advise
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"brunt/internal/compare"
 	"brunt/internal/inspect"
+	"brunt/internal/record"
 	"brunt/internal/result"
+	"brunt/internal/stats"
 )
 
 // Proof is a proposal and what came of it.
 type Proof struct {
 	inspect.Proposal
-	Built  bool     `json:"built"`
-	Kept   bool     `json:"kept"`
-	Why    string   `json:"why"`
-	Order  string   `json:"order,omitempty"`  // of the runs without it (A) and with it (B), such as "ABBA"
-	Change *Change  `json:"change,omitempty"` // of what decides; nil if the runs couldn't be compared
-	Worse  []string `json:"worse,omitempty"`  // operations that are slower for sure
+	Built  bool    `json:"built"`
+	Kept   bool    `json:"kept"`
+	Why    string  `json:"why"`
+	Order  string  `json:"order,omitempty"`  // of the runs without it (A) and with it (B), such as "ABBA"
+	Change *Change `json:"change,omitempty"` // of what decides; nil if the runs couldn't be compared
+	// Response is the change of the mean response time of all operations, in which each counts as often as it is
+	// done. It decides, and is the same as Change, where there is no ServerTime.
+	Response *Change  `json:"response,omitempty"`
+	Worse    []string `json:"worse,omitempty"` // operations that are slower for sure
 }
 
 // Change is what an index changes, as a share, with its 95 % interval over the runs.
@@ -33,12 +38,20 @@ type Change struct {
 	High   float64 `json:"high"`
 }
 
+// What decides whether an index stays.
+const (
+	// ServerTime is the server's execution time of one call of the statements that the index concerns, each
+	// counted as often as it was called in all the runs together.
+	ServerTime = "server.time"
+	// ResponseTime is the mean response time, for servers that count no statements.
+	ResponseTime = "response.avg"
+)
+
 const (
 	// Fewest is how many runs on each side an interval needs.
 	Fewest = 3
-	// decides is the figure that an index must lower: the mean response time of all operations, in which each
-	// counts as often as it is done.
-	decides = "response.avg"
+	// confidence of the intervals.
+	confidence = 0.95
 	// smallB is up to which size an index is built again and again, so that runs with and without it alternate.
 	smallB = 256 << 20
 )
@@ -46,8 +59,8 @@ const (
 // Trial proves a database's proposals one after the other.
 type Trial struct {
 	Database inspect.Database
-	// Run carries out the load once, always at the same rates.
-	Run    func(ctx context.Context, name string) (*result.Result, error)
+	// Run carries out the load once, always at the same rates, and returns what the server said of it, too.
+	Run    func(ctx context.Context, name string) (*result.Result, []record.Inspection, error)
 	Times  int               // runs on each side, at least Fewest
 	Told   func(text string) // what is being done
 	Anyway bool              // compare runs that shouldn't be compared: see compare.Options
@@ -55,7 +68,7 @@ type Trial struct {
 
 // Prove builds, measures and judges each proposal, those that were kept beside it. Runs with the index and
 // without it alternate (A B B A …) if it is small; otherwise it is built once, after the runs without it.
-// It stays if the mean response time is lower for sure. When something fails, the index is dropped: only
+// It stays if what decides is lower for sure. When something fails, the index is dropped: only
 // proven ones stay. The proofs so far are returned with every error. An index of a proposal's name that is
 // there already is taken for one that an earlier attempt left.
 func (t *Trial) Prove(ctx context.Context, proposals []inspect.Proposal) ([]Proof, error) {
@@ -72,7 +85,12 @@ func (t *Trial) Prove(ctx context.Context, proposals []inspect.Proposal) ([]Proo
 		if err != nil || !p.proof.Kept {
 			p.proof.Kept = false
 			// What isn't proven goes, also when the user has ended it all, and when a build left an invalid index.
-			err = errors.Join(err, p.with(context.WithoutCancel(ctx), false))
+			switch left := p.with(context.WithoutCancel(ctx), false); {
+			case err == nil:
+				err = left
+			case left != nil:
+				err = fmt.Errorf("%w; the index may be there still: drop it by hand (%s)", err, p.proof.Drop)
+			}
 		}
 		proofs = append(proofs, p.proof)
 		if err != nil {
@@ -88,7 +106,13 @@ type attempt struct {
 	proof         Proof
 	number        int
 	there         *bool // whether the index is there; nil: not known
-	base, indexed []*result.Result
+	base, indexed side
+}
+
+// side is the runs without the index, or those with it.
+type side struct {
+	results []*result.Result
+	seen    [][]record.Inspection
 }
 
 // order is the sides of the runs.
@@ -115,18 +139,17 @@ func (a *attempt) measure(ctx context.Context) error {
 			}
 			return err
 		}
-		side := map[bool]string{false: "A", true: "B"}[with]
-		a.proof.Order += side
-		r, err := a.trial.Run(ctx, fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, side))
+		letter, side := "A", &a.base
+		if with {
+			letter, side = "B", &a.indexed
+		}
+		a.proof.Order += letter
+		r, seen, err := a.trial.Run(ctx, fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, letter))
 		if err != nil {
 			a.proof.Why = "it wasn't measured"
 			return err
 		}
-		if with {
-			a.indexed = append(a.indexed, r)
-		} else {
-			a.base = append(a.base, r)
-		}
+		side.results, side.seen = append(side.results, r), append(side.seen, seen)
 	}
 	return nil
 }
@@ -152,10 +175,10 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 	return nil
 }
 
-// judge keeps an index if the mean response time is lower with it for sure.
+// judge keeps an index if what decides is lower with it for sure.
 func (a *attempt) judge() {
 	p := &a.proof
-	c, err := compare.Runs(a.base, a.indexed, compare.Options{Anyway: a.trial.Anyway})
+	c, err := compare.Runs(a.base.results, a.indexed.results, compare.Options{Anyway: a.trial.Anyway, Confidence: confidence})
 	if err != nil {
 		p.Why = "the runs can't be compared: " + err.Error()
 		return
@@ -163,19 +186,28 @@ func (a *attempt) judge() {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		switch {
-		case r.Metric != decides:
-		case r.Operation == "":
-			p.Change = &Change{r.Metric, r.Change.Value, r.Change.Low, r.Change.High}
-		case r.Verdict == compare.Regression:
+		case r.Metric != ResponseTime:
+		case r.Operation == "" && !math.IsNaN(r.Change.High):
+			p.Response = &Change{r.Metric, r.Change.Value, r.Change.Low, r.Change.High}
+		case r.Operation != "" && r.Verdict == compare.Regression:
 			p.Worse = append(p.Worse, r.Operation)
 		}
 	}
+	if p.Change = a.serverTime(); p.Change == nil {
+		p.Change = p.Response
+	}
 	ch := p.Change
-	if ch == nil || math.IsNaN(ch.High) {
-		p.Change, p.Why = nil, "the runs have no mean response time to compare"
+	if ch == nil {
+		p.Why = "the runs have no mean response time to compare"
 		return
 	}
-	figures := fmt.Sprintf("the mean response time changes by %.1f %%, between %.1f and %.1f %% (%s)", 100*ch.Value, 100*ch.Low, 100*ch.High, p.Order)
+	figures := fmt.Sprintf("the mean response time changes by %s (%s)", ch, p.Order)
+	if ch.Metric == ServerTime {
+		figures = fmt.Sprintf("the server's time for its statements changes by %s (%s)", ch, p.Order)
+		if p.Response != nil {
+			figures += fmt.Sprintf(", the mean response time by %s", p.Response)
+		}
+	}
 	switch p.Kept = ch.High < 0; {
 	case p.Kept:
 		p.Why = figures
@@ -187,4 +219,68 @@ func (a *attempt) judge() {
 	if len(p.Worse) > 0 {
 		p.Why += "; slower: " + strings.Join(p.Worse, ", ")
 	}
+}
+
+// String is the change with its interval, in percent.
+func (c *Change) String() string {
+	return fmt.Sprintf("%.1f %%, between %.1f and %.1f %%", 100*c.Value, 100*c.Low, 100*c.High)
+}
+
+// serverTime is the change of ServerTime, nil if the server didn't count it in every run.
+func (a *attempt) serverTime() *Change {
+	runs := slices.Concat(a.base.seen, a.indexed.seen)
+	perRun := make([]float64, len(runs))
+	for _, id := range a.concerned() {
+		calls, means, everywhere := 0.0, make([]float64, len(runs)), true
+		for i, seen := range runs {
+			n, totalNs, known := counted(seen, id)
+			if !known {
+				return nil
+			}
+			if everywhere = everywhere && n > 0; n > 0 {
+				means[i] = totalNs / n
+			}
+			calls += n
+		}
+		if !everywhere {
+			continue // too rare a statement to compare
+		}
+		for i := range runs {
+			perRun[i] += calls * means[i]
+		}
+	}
+	n := len(a.base.seen)
+	c, err := stats.Welch(perRun[:n], perRun[n:], confidence)
+	if err != nil { // no statement: all are 0
+		return nil
+	}
+	return &Change{ServerTime, c.Ratio.Value - 1, c.Ratio.Low - 1, c.Ratio.High - 1}
+}
+
+// concerned are the statements that the index is for, and those that have to write to it.
+func (a *attempt) concerned() (ids []string) {
+	for _, e := range slices.Concat(a.proof.Gains, a.proof.Pays) {
+		if !slices.Contains(ids, e.Statement) {
+			ids = append(ids, e.Statement)
+		}
+	}
+	return ids
+}
+
+// counted is how often a statement was executed in a run without its warm-up, and for how long in all. It isn't
+// known if the server counts no statements, or if the statement may be among those that were left out.
+func counted(seen []record.Inspection, id string) (calls, totalNs float64, known bool) {
+	for i := range seen {
+		if len(seen[i].Windows) == 0 {
+			continue
+		}
+		w := &seen[i].Windows[0]
+		known = known || len(w.Statements) > 0 && w.Omitted == 0
+		for k := range w.Statements {
+			if s := &w.Statements[k]; s.ID == id {
+				calls, totalNs, known = calls+s.Calls, totalNs+s.TotalNs, true
+			}
+		}
+	}
+	return calls, totalNs, known
 }

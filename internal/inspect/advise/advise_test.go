@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ type shop struct {
 	broken  string // fails to execute what begins so
 	nsOf    func(indexes []string) float64
 	runs    int
+	counts  func(indexes []string, run int) record.ServerWindow // of statements; nil: none
 }
 
 func (s *shop) Propose(context.Context, []record.Inspection) (list []inspect.Proposal, err error) {
@@ -45,7 +47,7 @@ func (s *shop) Exec(_ context.Context, script string) error {
 
 func (s *shop) Close() error { return nil }
 
-func (s *shop) run(context.Context, string) (*result.Result, error) {
+func (s *shop) run(context.Context, string) (*result.Result, []record.Inspection, error) {
 	s.runs++
 	r := &result.Result{Program: "brunt", ID: fmt.Sprint(s.runs), Name: "x", LoadModel: "open", Verdict: "pass"}
 	ns := s.nsOf(s.indexes) * (1 + 0.004*float64(s.runs*7%5))
@@ -53,7 +55,10 @@ func (s *shop) run(context.Context, string) (*result.Result, error) {
 		r.Add(name, "", ns)
 	}
 	r.Add("rate", "", 100)
-	return r, nil
+	if s.counts == nil {
+		return r, nil, nil
+	}
+	return r, []record.Inspection{{Windows: []record.ServerWindow{s.counts(s.indexes, s.runs)}}}, nil
 }
 
 func (s *shop) prove(t *testing.T) ([]Proof, error) {
@@ -122,10 +127,10 @@ func TestInterruptedProofLeavesNothing(t *testing.T) {
 	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
-	trial := &Trial{Database: s, Times: 3, Told: func(string) {}, Run: func(ctx context.Context, name string) (*result.Result, error) {
+	trial := &Trial{Database: s, Times: 3, Told: func(string) {}, Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 		if calls++; calls == 2 {
 			cancel()
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		return s.run(ctx, name)
 	}}
@@ -133,5 +138,83 @@ func TestInterruptedProofLeavesNothing(t *testing.T) {
 	proofs, err := trial.Prove(ctx, list)
 	if !errors.Is(err, context.Canceled) || len(proofs) != 1 || len(s.indexes) > 0 || s.done[len(s.done)-1] != "drop a" {
 		t.Errorf("%+v, %v, %q", proofs, err, s.done)
+	}
+}
+
+// busy is a shop whose response times say nothing, and whose server counts a read that index a makes faster by the
+// given factor, a write that it makes slower, and what it doesn't concern.
+func busy(factor float64) *shop {
+	noisy := []float64{40, 15, 10, 23, 15, 17, 25, 38}
+	s := &shop{}
+	s.nsOf = func([]string) float64 { return 1e6 * noisy[s.runs%len(noisy)] }
+	s.counts = func(indexes []string, run int) record.ServerWindow {
+		ns, write := 10e6, 1e6
+		if slices.Contains(indexes, "a") {
+			ns, write = ns*factor, 2*write
+		}
+		calls, jitter := 100+float64(run%3), 1+0.1*float64(run*5%4)
+		return record.ServerWindow{Statements: []record.Statement{
+			{ID: "other", Calls: 1, TotalNs: 1e9 * noisy[run%len(noisy)]},
+			{ID: "read", Calls: calls, TotalNs: calls * ns * jitter},
+			{ID: "write", Calls: calls, TotalNs: calls * write * jitter},
+		}}
+	}
+	return s
+}
+
+func (s *shop) proveOne(t *testing.T) Proof {
+	t.Helper()
+	list := []inspect.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Gains: []inspect.Effect{{Statement: "read"}}, Pays: []inspect.Effect{{Statement: "write"}}}}
+	proofs, err := (&Trial{Database: s, Run: s.run, Times: 4, Told: func(string) {}}).Prove(t.Context(), list)
+	if err != nil || len(proofs) != 1 {
+		t.Fatalf("%+v, %v", proofs, err)
+	}
+	return proofs[0]
+}
+
+// The server's time for the statements concerned decides where it is counted, however response times vary.
+func TestServerTimeDecides(t *testing.T) {
+	p := busy(0.1).proveOne(t)
+	if !p.Kept || p.Change == nil || p.Change.Metric != ServerTime || math.Abs(p.Change.Value-(3.0/11-1)) > 0.15 {
+		t.Errorf("%+v, %+v", p, p.Change)
+	}
+	if p.Response == nil || p.Response.Low > 0 || p.Response.High < 0 || !strings.Contains(p.Why, ", the mean response time by ") {
+		t.Errorf("beside it: %+v: %s", p.Response, p.Why)
+	}
+	if p = busy(1).proveOne(t); p.Kept || p.Change.Metric != ServerTime {
+		t.Errorf("an index that only costs: %+v, %+v", p, p.Change)
+	}
+}
+
+// Response time decides if a statement concerned may be among those that a record leaves out.
+func TestStatementLeftOut(t *testing.T) {
+	s := busy(0.1)
+	whole := s.counts
+	s.counts = func(indexes []string, run int) record.ServerWindow {
+		w := whole(indexes, run)
+		if len(indexes) > 0 {
+			w.Statements, w.Omitted = append(w.Statements[:1:1], w.Statements[2]), 1
+		}
+		return w
+	}
+	if p := s.proveOne(t); p.Kept || p.Change == nil || p.Change.Metric != ResponseTime {
+		t.Errorf("%+v, %+v", p, p.Change)
+	}
+}
+
+// A database that goes away is told of in one line.
+func TestDatabaseGoesAwayDuringProof(t *testing.T) {
+	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
+	trial := &Trial{Database: s, Times: 3, Told: func(string) {}, Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+		if s.runs == 1 {
+			s.broken = "drop"
+			return nil, nil, errors.New("the server is gone")
+		}
+		return s.run(ctx, name)
+	}}
+	list, _ := s.Propose(t.Context(), nil)
+	_, err := trial.Prove(t.Context(), list)
+	if err == nil || err.Error() != "the server is gone; the index may be there still: drop it by hand (drop a)" {
+		t.Errorf("%v", err)
 	}
 }

@@ -5,9 +5,10 @@ var russianSeries = map[string]string{
 	// Searches.
 	"MAXIMUM": "МАКСИМУМ", "TRIALS": "ИСПЫТАНИЯ", "LOAD CURVE": "КРИВАЯ НАГРУЗКИ", "sustains": "выдерживает", "doesn't sustain": "не выдерживает", "not offered": "не предложено",
 	"bracket": "вилка", "search": "поиск", "profile": "профиль", "knee": "перегиб", "scalability": "масштабируемость", "a trial passes if": "испытание пройдено, если",
-	"Of %d proposed indexes %d proved to pay and stay":                               "Предложено индексов: %d, доказали пользу и оставлены: %d",
-	"mean response time of all operations with it against without it, at equal load": "среднее время ответа всех операций с индексом против времени без него, при равной нагрузке",
-	"kept": "оставлен", "dropped": "удалён",
+	"Of %d proposed indexes %d proved to pay and stay": "Предложено индексов: %d, доказали пользу и оставлены: %d",
+	"with it against without it, at equal load":        "с индексом против того, что без него, при равной нагрузке",
+	"server's time for its statements":                 "время сервера на его запросы",
+	"kept":                                             "оставлен", "dropped": "удалён",
 	", and %d above it": " и выше неё: %d", ", and %d below it": " и ниже неё: %d",
 	"N %s, passed %d of %d trials": "N %s, пройдено испытаний: %d из %d", "N %s, failed %d of %d trials": "N %s, не пройдено испытаний: %d из %d",
 	"N %s: the generator couldn't": "N %s: генератор не смог", "N %s; what more it can do isn't known": "N %s; что сверх этого, неизвестно", "N %s": "N %s", "N = 1": "N = 1",
