@@ -2,8 +2,8 @@
 # What --inspect costs: throughput and the server's CPU on pgbench's workload, without and with it.
 #
 # A PostgreSQL of its own with pgbench's tables (SCALE 10) is loaded by turns without and with --inspect,
-# without-with-with-without …, in ROUNDS (5) rounds of both: as many of pgbench's transactions ("TPC-B") and
-# of its reads ("select only") as SESSIONS (8) connections can send for SECONDS_EACH (20). Each figure is the
+# without-with-with-without …, in ROUNDS (6) rounds of both: as many of pgbench's transactions ("TPC-B") and
+# of its reads ("select only") as SESSIONS (8) connections can send for SECONDS_EACH (8). Each figure is the
 # median of its runs, with the least and the greatest of them; "server" is the CPU of all the server's
 # processes for each operation; the last column is the median of the rounds' differences with its 95 % interval (of
 # order statistics, which takes 6 rounds at least). Many short rounds say more than few long ones where the machine
@@ -12,13 +12,14 @@
 # The last line of each load is the CPU that the inspector's own session used, of what all the server's processes used
 # meanwhile, from the kernel's accounts: that needs no comparison, and holds on a busy machine too.
 #
-# Run it with nothing else on the machine. It takes ROUNDS * 4 * (SECONDS_EACH + 2) seconds, seven minutes by
+# Run it with nothing else on the machine. It takes ROUNDS * 4 * (SECONDS_EACH + 2) seconds, four minutes by
 # default; LOADS ("tpcb select") leaves one of the two out. Needs PostgreSQL's programs (PG_BIN, by default the newest of Debian's) and brunt (BRUNT, by default
 # bin/brunt). Prints a Markdown table.
 set -eu
 
 . "$(dirname "$0")/postgres.sh"
-seconds=${SECONDS_EACH:-20}
+rounds=${ROUNDS:-6}
+seconds=${SECONDS_EACH:-8}
 scale=${SCALE:-10}
 loads=${LOADS:-tpcb select}
 port=${PORT:-18323}
