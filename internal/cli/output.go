@@ -90,9 +90,10 @@ func (f *outputFlags) voice(out *outlets) (voice, error) {
 	filling := report.NewLoadProgress(out.err, look)
 	progress := report.NewProgress(out.err, look)
 	v.tell = runner.Listener{
-		Loading: func(p load.Progress) { filling.Show(report.Filling(p)) },
-		Notice:  func(w record.Warning) { progress.Note("brunt: note: " + secret.Text(w.Text)) },
-		Hint:    func(h record.Hint) { progress.Note("brunt: " + report.HintText(&h, look.Language)) },
+		Loading:  func(p load.Progress) { filling.Show(report.Filling(p)) },
+		Checking: filling.ShowCheck,
+		Notice:   func(w record.Warning) { progress.Note("brunt: note: " + secret.Text(w.Text)) },
+		Hint:     func(h record.Hint) { progress.Note("brunt: " + report.HintText(&h, look.Language)) },
 	}
 	v.sinks = []measure.Sink{progress}
 	v.began = func(run *record.Run) {

@@ -21,7 +21,7 @@ type Filling = struct {
 	Left     time.Duration // for all tables at that rate; 0 while unknown
 }
 
-// LoadProgress tells how the filling of tables goes. It is safe for concurrent use.
+// LoadProgress tells how the filling of tables and the check of statements go. It is safe for concurrent use.
 type LoadProgress struct {
 	screen screen
 	now    func() time.Time
@@ -40,16 +40,35 @@ func NewLoadProgress(w io.Writer, o Options) *LoadProgress {
 	return &LoadProgress{screen: screen{w: w, o: o}, now: now, began: now()}
 }
 
-// Show draws a line if one is due.
-func (p *LoadProgress) Show(f Filling) {
+// due says whether a line is to be drawn now, and how long there has been something to tell of.
+func (p *LoadProgress) due() (elapsed time.Duration, ok bool) {
 	now := p.now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	elapsed := now.Sub(p.began)
+	elapsed = now.Sub(p.began)
 	if elapsed < quietFor || (!p.last.IsZero() && now.Sub(p.last) < p.screen.every()) || (!p.screen.o.Live && elapsed < plainEvery) {
-		return
+		return 0, false
 	}
 	p.last = now
+	return elapsed, true
+}
+
+// ShowCheck draws a line if one is due: the server has checked so many of a plan's statements.
+func (p *LoadProgress) ShowCheck(done, all int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if elapsed, ok := p.due(); ok {
+		p.screen.draw([]field{{p.screen.say("check"), cell.Strong}, {clock(elapsed), cell.Plain},
+			{p.screen.say("%s of %s statements", units.Count(uint64(done)), units.Count(uint64(all))), cell.Plain}})
+	}
+}
+
+// Show draws a line if one is due.
+func (p *LoadProgress) Show(f Filling) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	elapsed, ok := p.due()
+	if !ok {
+		return
+	}
 	fields := []field{{p.screen.say("fill %s", units.Clean(f.Table)), cell.Strong}, {clock(elapsed), cell.Plain}}
 	if f.AllTotal > 0 && p.screen.o.Live {
 		fields = append(fields, field{gauge(min(float64(f.AllDone)/float64(f.AllTotal), 1), 16), cell.Accent})

@@ -130,8 +130,11 @@ func TestLoadProgress(t *testing.T) {
 			Left: time.Duration(100-s) * time.Second,
 		})
 	}
+	now = now.Add(10 * time.Second)
+	l.ShowCheck(2000, 100_000)
 	want := "fill cars  0:10  50,000 rows/s  500,000 of 5,000,000 rows  1:30 left\n" +
-		"fill cars  0:20  50,000 rows/s  1,000,000 of 5,000,000 rows  1:20 left\n"
+		"fill cars  0:20  50,000 rows/s  1,000,000 of 5,000,000 rows  1:20 left\n" +
+		"check  0:31  2,000 of 100,000 statements\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}

@@ -40,9 +40,10 @@ type Recording struct {
 
 // Listener is told of what happens while a run goes on. Each function may be nil.
 type Listener struct {
-	Waiting func(error)              // once, that an address is waited for, and why
-	Loading func(load.Progress)      // how the filling of tables goes
-	Notice  func(record.Warning)     // each warning as it arises
-	Failed  func(record.ErrorSample) // each failed attempt, concurrently
-	Hint    func(record.Hint)        // each change seen, before Sinks are told of its interval
+	Waiting  func(error)              // once, that an address is waited for, and why
+	Loading  func(load.Progress)      // how the filling of tables goes
+	Checking func(done, all int)      // how the check of many statements goes
+	Notice   func(record.Warning)     // each warning as it arises
+	Failed   func(record.ErrorSample) // each failed attempt, concurrently
+	Hint     func(record.Hint)        // each change seen, before Sinks are told of its interval
 }

@@ -171,14 +171,14 @@ func (s *stand) checkTransaction(r *driver.Request) error {
 }
 
 // check asks the first server that answers whether it takes the program's statements, where sessions
-// would learn that only under load.
-func (s *stand) check(ctx context.Context, p *driver.Program) error {
+// would learn that only under load. told is told how far it is; it may be nil.
+func (s *stand) check(ctx context.Context, p *driver.Program, told func(done, all int)) error {
 	c, ok := s.driver.(driver.Checker)
 	if !ok {
 		return nil
 	}
 	for _, t := range s.targets {
-		err := c.Check(ctx, t, p)
+		err := c.Check(ctx, t, p, told)
 		if err == nil {
 			return nil
 		}

@@ -113,7 +113,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	for _, n := range r.stand.notices {
 		r.warn(record.Warning{ID: n.ID, Text: n.Text})
 	}
-	if err := r.stand.check(ctx, &r.Workload.Program); err != nil {
+	if err := r.stand.check(ctx, &r.Workload.Program, r.o.Tell.Checking); err != nil {
 		return err
 	}
 	r.clock = tier.NewClock(time.Now())

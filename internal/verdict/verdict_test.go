@@ -321,3 +321,20 @@ func TestNeededSessions(t *testing.T) {
 		t.Errorf("needs %d sessions of 4 requests, want 3", n)
 	}
 }
+
+// A generator that was stopped in the middle of a collection isn't told that the collection did it.
+func TestAStandstillIsNoCollection(t *testing.T) {
+	run, a := healthyLoad()
+	a.Pace.SaturatedNs, a.Health.ProcessCPU, a.Health.GCCPUNs = 6*s, 0.5, 3*s
+	a.Health.GCPauseNsMax = 2 * s
+	Judge(run, a)
+	if n := strings.Count(strings.Join(run.Verdict.Reasons, "\n"), "garbage collect"); n != 2 {
+		t.Fatalf("without a standstill %d reasons name the collector, want 2: %q", n, run.Verdict.Reasons)
+	}
+	a.Health.PausedNs = 5 * s
+	Judge(run, a)
+	reasons := strings.Join(run.Verdict.Reasons, "\n")
+	if run.Verdict.Result != Invalid || !strings.Contains(reasons, "stood still for 5 s") || strings.Contains(reasons, "garbage collect") {
+		t.Errorf("%s because %q", run.Verdict.Result, run.Verdict.Reasons)
+	}
+}

@@ -21,7 +21,7 @@ const (
 
 // Check has a Picodata, which prepares nothing over iproto, explain the program's statements.
 // Tarantool's are checked when sessions prepare them.
-func (d *Driver) Check(ctx context.Context, t driver.Target, p *driver.Program) error {
+func (d *Driver) Check(ctx context.Context, t driver.Target, p *driver.Program, _ func(done, all int)) error {
 	if !slices.ContainsFunc(p.Requests, func(r driver.Request) bool { return r.Verb == driver.SQL }) {
 		return nil
 	}

@@ -16,7 +16,7 @@ func tooLarge(bytes int) *driver.Error {
 
 // codec is a session of the codec tier.
 type codec struct {
-	statements []statement
+	statements []*statement
 	secret     string
 	scanner
 }
@@ -33,12 +33,22 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 	case st.literal != nil:
 		return st.literal.appendMessage(dst, args)
 	}
-	before := len(dst)
-	if st.stale {
-		if dst, err = st.appendRenewal(dst); err != nil {
-			return dst[:before], err
-		}
+	if !st.stale {
+		return st.appendRequest(dst, args)
 	}
+	before := len(dst)
+	if dst, err = st.appendRenewal(dst); err == nil {
+		dst, err = st.appendRequest(dst, args)
+	}
+	if err != nil { // nothing is sent
+		st.stale, st.renewing = true, false
+		return dst[:before], err
+	}
+	return dst, nil
+}
+
+// appendRequest appends Bind, Execute and Sync.
+func (st *statement) appendRequest(dst []byte, args []gen.Value) (_ []byte, err *driver.Error) {
 	at := len(dst)
 	dst = append(dst, st.bind...)
 	for i := range args {
@@ -50,7 +60,7 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 		var format int16
 		dst, format, err = appendValue(append(dst, 0, 0, 0, 0), st.params[i], &args[i])
 		if err != nil {
-			return dst[:before], err
+			return dst[:at], err
 		}
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 		dst[at+st.formatsAt+2*i+1] = byte(format)
@@ -58,7 +68,7 @@ func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byt
 	dst = append(dst, st.tail...)
 	length := len(dst) - at - 1 - afterBind
 	if length > maxMessage {
-		return dst[:before], tooLarge(length)
+		return dst[:at], tooLarge(length)
 	}
 	binary.BigEndian.PutUint32(dst[at+1:], uint32(length))
 	return dst, nil

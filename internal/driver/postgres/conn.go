@@ -13,7 +13,7 @@ import (
 // conn is a session of the library tier.
 type conn struct {
 	pg         *pgconn.PgConn
-	statements []statement
+	statements []*statement
 	received   *socket.Meter
 	secret     string
 
@@ -87,13 +87,12 @@ func (c *conn) execute(ctx context.Context, st *statement, args []gen.Value, rep
 	var err error
 	switch {
 	case st.prepared != nil:
-		if st.stale {
-			if failure = st.again(ctx, c.pg, c.secret); failure != nil {
-				return failure
-			}
-		}
 		if failure = c.encode(st, args); failure != nil {
 			return failure
+		}
+		if st.stale {
+			err = c.renew(ctx, st, reply)
+			break
 		}
 		err = readRows(c.pg.ExecStatement(ctx, st.prepared, c.values, c.formats, st.resultFormats), st.captures, reply)
 	case st.literal != nil:
@@ -113,11 +112,17 @@ func (c *conn) execute(ctx context.Context, st *statement, args []gen.Value, rep
 }
 
 // find returns the statement of a request, or why it can't be sent.
-func find(statements []statement, req *driver.Request, args []gen.Value) (*statement, *driver.Error) {
+func find(statements []*statement, req *driver.Request, args []gen.Value) (*statement, *driver.Error) {
 	if req.ID < 0 || req.ID >= len(statements) {
 		return nil, driver.Refused(req, "it isn't part of the program that was prepared")
 	}
-	st := &statements[req.ID]
+	st := statements[req.ID]
+	if st.shared {
+		own := *st
+		own.shared = false
+		st = &own
+		statements[req.ID] = st
+	}
 	if len(args) != len(st.req.Params) {
 		return nil, driver.Refused(req, "the count of arguments isn't that of its parameters")
 	}
@@ -257,10 +262,10 @@ func (c *conn) Add(ctx context.Context, req *driver.Request) error {
 			return libraryError(ctx, nil, err, c.pg.IsClosed(), c.secret)
 		}
 	}
-	if refused := st.prepare(ctx, c.pg, c.secret); refused != nil {
+	if _, refused := prepare(ctx, c.pg, c.secret, []*statement{&st}, (*statement).name); refused != nil {
 		return refused
 	}
-	c.statements = driver.Put(c.statements, req.ID, st)
+	c.statements = driver.Put(c.statements, req.ID, &st)
 	return nil
 }
 

@@ -23,6 +23,7 @@ type Driver struct{}
 var (
 	_ driver.Driver      = (*Driver)(nil)
 	_ driver.AdminDriver = (*Driver)(nil)
+	_ driver.Checker     = (*Driver)(nil)
 	_ wire.Protocol      = (*Driver)(nil)
 )
 
@@ -35,8 +36,8 @@ func (*Driver) Name() string { return "pg" }
 // Names are all names by which plans may call the protocol.
 func (*Driver) Names() []string { return []string{"pg", "pgwire"} }
 
-// Dial opens a session within Target.ConnectTimeout and prepares the program's statements. An
-// error is an *driver.Error: of class Connect if no session could be opened, Client if the
+// Dial opens a session within Target.ConnectTimeout and prepares the program's statements; of more than a
+// thousand each is prepared with its first request. An error is an *driver.Error: of class Connect if no session could be opened, Client if the
 // program can't be done by this protocol, and as the server's code says if it refused a statement.
 func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
 	pg, statements, received, err := open(ctx, t, p)
@@ -47,10 +48,15 @@ func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (
 }
 
 // open connects and prepares; the connection is closed if the latter fails.
-func open(ctx context.Context, t driver.Target, p *driver.Program) (*pgconn.PgConn, []statement, *socket.Meter, error) {
-	statements, refused := plan(p)
-	if refused != nil {
-		return nil, nil, nil, refused
+func open(ctx context.Context, t driver.Target, p *driver.Program) (*pgconn.PgConn, []*statement, *socket.Meter, error) {
+	all := planned(p)
+	if all.refused != nil {
+		return nil, nil, nil, all.refused
+	}
+	if all.many() {
+		if e := all.describe(ctx, t, nil); e != nil {
+			return nil, nil, nil, e
+		}
 	}
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
@@ -58,8 +64,9 @@ func open(ctx context.Context, t driver.Target, p *driver.Program) (*pgconn.PgCo
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	for i := range statements {
-		if e := statements[i].prepare(ctx, pg, t.Password); e != nil {
+	statements := all.session()
+	if !all.many() {
+		if _, e := prepare(ctx, pg, t.Password, statements, (*statement).name); e != nil {
 			closeNow(pg)
 			return nil, nil, nil, e
 		}

@@ -35,7 +35,7 @@ func sampleCodec() (*codec, *driver.Program) {
 		sql("INSERT", gen.Int, gen.String, gen.Decimal),
 		driver.Request{Verb: driver.SQL, Simple: true, Text: "t", Capture: []driver.Capture{{Name: "id"}}},
 	)
-	statements, _ := plan(p)
+	statements := planned(p).session()
 	statements[0].captures = []captured{{column: 0, oid: 23, format: binaryFormat}, {column: 1, oid: 25}}
 	statements[0].resultFormats = []int16{binaryFormat, textFormat}
 	statements[0].template("b0")

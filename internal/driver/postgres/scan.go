@@ -168,7 +168,7 @@ func (c *codec) of(req *driver.Request) *statement {
 	if req.ID < 0 || req.ID >= len(c.statements) {
 		return nil
 	}
-	return &c.statements[req.ID]
+	return c.statements[req.ID]
 }
 
 // renewing reports whether the description of a statement that was prepared again is still to come.

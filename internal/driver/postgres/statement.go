@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"strconv"
@@ -25,7 +24,8 @@ type statement struct {
 	params   []form
 	captures []captured
 
-	stale    bool // what the server has prepared is of no more use: it must be prepared again
+	shared   bool // it belongs to all sessions of a program: one that uses it makes its own copy first
+	stale    bool // the server has prepared nothing of use: it must be prepared, with its next request
 	renewing bool // codec: it is being prepared again; its description hasn't come
 
 	resultFormats []int16
@@ -41,19 +41,6 @@ type captured struct {
 	oid    uint32
 	format int16
 	kind   gen.Kind
-}
-
-// plan checks that the protocol can do the program and lays out its statements.
-func plan(p *driver.Program) ([]statement, *driver.Error) {
-	statements := make([]statement, len(p.Requests))
-	for i := range p.Requests {
-		st, why := planOne(&p.Requests[i])
-		if why != "" {
-			return nil, driver.Refused(&p.Requests[i], "%s", why)
-		}
-		statements[i] = st
-	}
-	return statements, nil
 }
 
 // planOne lays out one request; why says what is wrong with it, if anything.
@@ -126,21 +113,12 @@ func beginText(modes string) (text, why string) {
 	return "", fmt.Sprintf("%q isn't an isolation level; write read committed, repeatable read or serializable", modes)
 }
 
-// prepare prepares the statement on a session and makes its templates.
-func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret string) *driver.Error {
-	if st.req.Verb != driver.SQL || st.req.Simple {
-		return nil
-	}
-	name := st.name()
-	description, err := pg.Prepare(ctx, name, st.req.Text, nil)
-	if err != nil {
-		e := libraryError(ctx, nil, err, pg.IsClosed(), secret)
-		if st.req.ExpectError && e.Class == driver.Server && !e.Fatal && st.asText() == "" {
-			return nil
-		}
-		e.Text = fmt.Sprintf("request %q: %s", st.req.Name, e.Text)
-		return e
-	}
+// preparable says whether the server can prepare the statement at all.
+func (st *statement) preparable() bool { return st.req.Verb == driver.SQL && !st.req.Simple }
+
+// described makes the templates of a statement that the server has prepared under its name.
+func (st *statement) described(description *pgconn.StatementDescription) *driver.Error {
+	description.Name, description.SQL = st.name(), st.req.Text
 	if n := len(description.ParamOIDs); n != len(st.req.Params) {
 		return driver.Refused(st.req, "the statement has %d parameters, the plan gives %d", n, len(st.req.Params))
 	}
@@ -152,24 +130,14 @@ func (st *statement) prepare(ctx context.Context, pg *pgconn.PgConn, secret stri
 	if refused := st.findCaptures(description.Fields); refused != nil {
 		return refused
 	}
-	st.template(name)
+	st.template(st.name())
 	return nil
 }
 
 func (st *statement) name() string { return "b" + strconv.Itoa(st.req.ID) }
 
-// again prepares a stale statement once more.
-func (st *statement) again(ctx context.Context, pg *pgconn.PgConn, secret string) *driver.Error {
-	if err := pg.Deallocate(ctx, st.name()); err != nil {
-		return libraryError(ctx, nil, err, pg.IsClosed(), secret)
-	}
-	err := st.prepare(ctx, pg, secret)
-	st.stale = err != nil
-	return err
-}
-
-// appendRenewal appends the messages that prepare a stale statement once more, for parameters of the
-// same types. Its columns are described only in the answer, so all of them are asked for as text.
+// appendRenewal appends the messages that prepare a stale statement, for parameters of the types that are
+// known. Its columns are described only in the answer, so all of them are asked for as text.
 func (st *statement) appendRenewal(dst []byte) ([]byte, *driver.Error) {
 	for _, m := range []pgproto3.FrontendMessage{
 		&pgproto3.Close{ObjectType: 'S', Name: st.name()},
@@ -181,9 +149,17 @@ func (st *statement) appendRenewal(dst []byte) ([]byte, *driver.Error) {
 			return dst, driver.Refused(st.req, "%v", err)
 		}
 	}
-	st.stale, st.renewing, st.resultFormats = false, true, nil
-	st.template(st.name())
+	st.stale, st.renewing = false, true
+	st.asTexts()
 	return dst, nil
+}
+
+// asTexts has all columns sent as text from now on.
+func (st *statement) asTexts() {
+	if st.resultFormats != nil {
+		st.resultFormats = nil
+		st.template(st.name())
+	}
 }
 
 // findCaptures finds the captures' columns in the result, and asks for the formats that suit them.

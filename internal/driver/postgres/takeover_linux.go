@@ -18,8 +18,8 @@ func (*Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
 	if t.TLS != nil {
 		return "connections with TLS use the library tier", false
 	}
-	if _, err := plan(p); err != nil {
-		return err.Text, false
+	if refused := planned(p).refused; refused != nil {
+		return refused.Text, false
 	}
 	return "", true
 }

@@ -77,6 +77,7 @@ var russianReport = map[string]string{
 	// Progress.
 	"%s failed": "неудач: %s", "%s failed (%s)": "неудач: %s (%s)", "p99 %s": "p99 %s", "%s": "%s", "backlog %s": "ждут %s", "%s left": "ещё %s",
 	"fill %s": "заполнение %s", "%s rows/s": "%s строк/с", "%s of %s rows": "%s из %s строк",
+	"check": "проверка", "%s of %s statements": "%s из %s запросов",
 }
 
 // russianNouns are the three forms of nouns after numbers, by the English plural.
