@@ -94,11 +94,15 @@ func TestPreparingTakesTooLong(t *testing.T) {
 	holder := openAdmin(t, targetOf(server))
 	execute(t, holder, "BEGIN", "LOCK TABLE locked")
 	defer execute(t, holder, "ROLLBACK")
-	target := targetOf(server)
-	target.ConnectTimeout = 500 * time.Millisecond
-	_, err := New().Dial(context.Background(), target, program(sql("SELECT * FROM locked")))
-	var e *driver.Error
-	if !errors.As(err, &e) || e.Class != driver.Timeout || !strings.Contains(e.Text, `request "r": the server hasn't prepared it within the time for connecting; `) {
-		t.Errorf("%v", err)
+	pg, _, err := connect(testContext(t), targetOf(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeNow(pg)
+	ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
+	defer cancel()
+	_, e := prepare(ctx, pg, password, planned(program(sql("SELECT * FROM locked"))).session(), (*statement).name)
+	if e == nil || e.Class != driver.Timeout || !strings.Contains(e.Text, `request "r": the server hasn't prepared it within the time for connecting; `) {
+		t.Errorf("%v", e)
 	}
 }
