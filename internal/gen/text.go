@@ -61,16 +61,20 @@ func (g *allTexts) Value(v *Value, index uint64) {
 	v.Kind, v.B = String, g.letters.appendCode(v.B[:0], code, n)
 }
 
+// newLengths draws the lengths of texts: ranks from 0 to top on an axis.
+func newLengths(spec *Spec) (a axis, top uint64, lengths Ranks, err *FieldError) {
+	if a, top, err = spec.ranked(); err == nil {
+		lengths, err = newRanks(spec, top, a)
+	}
+	return a, top, lengths, err
+}
+
 func newTexts(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) {
 	letters, err := newAlphabet(spec.Alphabet)
 	if err != nil {
 		return nil, err
 	}
-	a, top, err := spec.ranked()
-	if err != nil {
-		return nil, err
-	}
-	lengths, err := newRanks(spec, top, a)
+	a, top, lengths, err := newLengths(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +199,7 @@ func (g *jsons) append(b []byte, r *Rand, index, n uint64) []byte {
 }
 
 func newJSONs(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError) {
-	a, top, err := spec.ranked()
-	if err != nil {
-		return nil, err
-	}
-	lengths, err := newRanks(spec, top, a)
+	a, _, lengths, err := newLengths(spec)
 	if err != nil {
 		return nil, err
 	}
