@@ -1,5 +1,5 @@
 // Package iproto speaks Tarantool's binary protocol to Tarantool (2.6 and later) and Picodata.
-// The library tier's connections are go-tarantool's. The codec tier, set-up and description open
+// The library tier's connections are go-tarantool's. The codec tier, scripts of k6, set-up and description open
 // plain connections of their own, because the library doesn't give its sockets away.
 //
 // Formats are those of Tarantool's manual, "Client/server protocol" (box protocol). Bodies of

@@ -31,6 +31,7 @@ const (
 	typeCall    = byte(iproto.IPROTO_CALL)
 	typeExecute = byte(iproto.IPROTO_EXECUTE)
 	typePrepare = byte(iproto.IPROTO_PREPARE)
+	typePing    = byte(iproto.IPROTO_PING)
 
 	codeChunk = 0x80 // a message that a function pushed before its answer
 	codeEvent = 76   // a watcher's event

@@ -47,11 +47,11 @@ func newResults(vu *bind.VU) *results {
 // of is an exchange's result: request_id, code, error, data and, of SQL, meta_data and sql_info.
 func (r *results) of(x *exchange) (*sobek.Object, error) {
 	o := r.vu.Runtime().CreateObject(r.proto)
-	_ = o.Set("request_id", int64(x.header.RequestId))
+	_ = o.Set("request_id", int64(x.Sync))
 	_ = o.Set("code", r.ok)
 	_ = o.Set("error", "")
 	data := sobek.Value(r.vu.Runtime().NewArray())
-	err := r.each(x.body, func(key int) (err error) {
+	err := r.each(x.Body, func(key int) (err error) {
 		switch iproto.Key(key) {
 		case iproto.IPROTO_METADATA:
 			x.form, err = r.metadata(o, x.form)

@@ -5,8 +5,7 @@ package tarantool
 import (
 	"testing"
 
-	"github.com/tarantool/go-tarantool/v2"
-
+	"brunt/internal/driver/iproto"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/bind/bindtest"
 	"brunt/internal/k6x/session"
@@ -33,12 +32,12 @@ func TestResults(t *testing.T) {
 		{"\x81\x30\x91\x82\xa1a\xc0\x02\xcb\x3f\xe0\x00\x00\x00\x00\x00\x00", `{"request_id":3,"code":0,"error":"","data":[{"2":0.5,"a":null}]}`},
 		{"\x81\x30\x91\xd5\x01\x01\x7c", `{"request_id":3,"code":0,"error":"","data":["0.7"]}`},
 	} {
-		x := &exchange{request: &request{}, header: tarantool.Header{RequestId: 3}, body: []byte(c.body)}
+		x := &exchange{request: &request{}, Exchange: iproto.Exchange{Sync: 3, Body: []byte(c.body)}}
 		if got, err := read(r, x); err != nil || got != c.want {
 			t.Errorf("%q: got %s, %v, want %s", c.body, got, err, c.want)
 		}
 	}
-	x := &exchange{request: &request{rows: tuples, form: []string{"id", "model"}, objects: true}, body: []byte("\x81\x30\x91\x93\x01\xa1m\x07")}
+	x := &exchange{request: &request{rows: tuples, form: []string{"id", "model"}, objects: true}, Exchange: iproto.Exchange{Body: []byte("\x81\x30\x91\x93\x01\xa1m\x07")}}
 	if got, err := read(r, x); err != nil || got != `{"request_id":0,"code":0,"error":"","data":[{"id":1,"model":"m","2":7}]}` && got != `{"request_id":0,"code":0,"error":"","data":[{"2":7,"id":1,"model":"m"}]}` {
 		t.Errorf("as objects: got %s, %v", got, err)
 	}
@@ -52,7 +51,7 @@ func FuzzAnswer(f *testing.F) {
 	r := reader()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, objects := range []bool{false, true} {
-			_, _ = r.of(&exchange{request: &request{rows: tuples, form: []string{"a"}, objects: objects}, body: body})
+			_, _ = r.of(&exchange{request: &request{rows: tuples, form: []string{"a"}, objects: objects}, Exchange: iproto.Exchange{Body: body}})
 		}
 		_, _ = errorText(body)
 	})

@@ -44,7 +44,7 @@ func (i *instance) harvest() {
 	left := i.pending[:0]
 	for _, x := range i.pending {
 		select {
-		case <-x.future.WaitChan():
+		case <-x.Done:
 			x.settle()
 			i.note(x)
 		default:
@@ -74,10 +74,10 @@ func (i *instance) settleAll() error {
 	defer cancel()
 	for _, x := range i.pending {
 		select {
-		case <-x.future.WaitChan():
+		case <-x.Done:
 			x.settle()
 		case <-ctx.Done():
-			x.failure, x.end = driver.Late(&x.may), i.vu.Run.Now()
+			x.failure, x.end = driver.Late(x.may()), i.vu.Run.Now()
 		}
 		i.note(x)
 	}

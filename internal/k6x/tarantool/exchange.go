@@ -3,25 +3,25 @@
 package tarantool
 
 import (
-	"errors"
 	"time"
-
-	"github.com/tarantool/go-iproto"
 
 	"brunt/internal/driver"
 	ours "brunt/internal/driver/iproto"
 )
 
-var errRaw = errors.New("the answer is raw")
-
 // begin sends a request. The error is that it couldn't be sent.
 func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 	ctx := i.vu.Context()
-	x := &exchange{request: r, clock: i.vu.Run, sent: i.vu.Run.Now()}
+	x := &exchange{request: r}
+	x.Sent, x.Done = i.vu.Run.Now(), i.signal()
 	n := p.pick()
 	x.address = n.number
 	c, failure := n.get(ctx)
+	if failure == nil {
+		failure = c.Send(ctx, byte(r.kind), r.body, &x.Exchange)
+	}
 	if failure != nil {
+		i.free = x.Done
 		x.failure, x.end = failure, i.vu.Run.Now()
 		i.note(x)
 		if i.vu.InLoop() { // or the script would turn as fast as it can while the server is away
@@ -29,18 +29,27 @@ func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 		}
 		return nil, failure
 	}
-	x.future = c.Do(x)
 	return x, nil
+}
+
+// signal is a channel that nothing else is told through.
+func (i *instance) signal() chan struct{} {
+	s := i.free
+	if i.free = nil; s == nil {
+		s = make(chan struct{}, 1)
+	}
+	return s
 }
 
 // wait waits for the answer, or the iteration's end, and records what the request came to.
 func (i *instance) wait(x *exchange) error {
 	ctx := i.vu.Context()
 	select {
-	case <-x.future.WaitChan():
+	case <-x.Done:
+		i.free = x.Done
 		x.settle()
 	case <-ctx.Done():
-		x.failure, x.cut = ours.Unanswered(ctx, &x.may, ctx.Err()), true
+		x.failure, x.cut = driver.Unanswered(ctx, x.may(), ctx.Err(), ""), true
 		x.end = i.vu.Run.Now()
 	}
 	i.note(x)
@@ -52,20 +61,19 @@ func (i *instance) wait(x *exchange) error {
 
 // settle takes what came of a request that is done.
 func (x *exchange) settle() {
-	response, err := x.future.GetResponse()
-	if err != nil {
-		x.failure, x.end = ours.Unanswered(noContext, &x.may, err), x.clock.Now()
+	x.end, x.bytes = x.End, int64(len(x.Body))
+	if x.Lost != nil {
+		x.failure = driver.Unanswered(noContext, x.may(), x.Lost, "")
 		return
 	}
-	got := response.(*answer)
-	x.header, x.body, x.end = got.header, got.body, got.at
-	if x.header.Error == iproto.ER_UNKNOWN {
+	number, failed := x.Failed()
+	if !failed {
 		return
 	}
-	message, err := errorText(x.body)
+	message, err := errorText(x.Body)
 	if err != nil {
 		x.failure = &driver.Error{Class: driver.Protocol, Text: "an error that makes no sense", Fatal: true, Err: err}
 		return
 	}
-	x.failure = ours.ServerError(uint32(x.header.Error), message)
+	x.failure = ours.ServerError(number, message)
 }

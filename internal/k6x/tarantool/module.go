@@ -40,6 +40,7 @@ type instance struct {
 	lastNumber int
 	pending    []*exchange // asynchronous calls that nobody has looked at since
 	buffer     []byte
+	free       chan struct{} // nothing is told through it
 }
 
 // maxNames bounds how many operations' numbers are remembered.
@@ -122,7 +123,7 @@ func (i *instance) number(r *request) int {
 
 // note records what a request came to.
 func (i *instance) note(x *exchange) {
-	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.sent, End: x.end, Attempts: 1, BytesIn: int64(len(x.body)), Cut: x.cut}
+	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.Sent, End: x.end, Attempts: 1, BytesIn: x.bytes, Cut: x.cut}
 	if f := x.failure; f != nil {
 		c.Class, c.Code, c.Text = f.Class, f.Code, f.Text
 	} else {

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tarantool/go-tarantool/v2"
-
 	"brunt/internal/driver"
 	"brunt/internal/driver/iproto"
 	"brunt/internal/tier"
@@ -21,7 +19,7 @@ type node struct {
 	pool   *pool
 	number int // of the address in the record
 	target driver.Target
-	live   atomic.Pointer[tarantool.Connection]
+	live   atomic.Pointer[iproto.Line]
 	down   atomic.Bool // the last attempt to connect has failed
 
 	mu       sync.Mutex
@@ -33,9 +31,9 @@ type node struct {
 
 // get returns the connection. One that is lost is made again; an attempt under way is waited for, and
 // while the address refuses, the failure comes at once.
-func (n *node) get(ctx context.Context) (*tarantool.Connection, *driver.Error) {
+func (n *node) get(ctx context.Context) (*iproto.Line, *driver.Error) {
 	for {
-		if c := n.live.Load(); c != nil && c.ConnectedNow() {
+		if c := n.live.Load(); c != nil && c.Alive() {
 			return c, nil
 		}
 		attempt, failure := n.revival()
@@ -74,7 +72,7 @@ func (n *node) revive() {
 	defer n.pool.working.Done()
 	backoff := tier.NewBackoff(uint64(n.number), 0)
 	for failures := 1; ; failures++ {
-		c, failure := iproto.Connect(n.pool.ctx, n.target, n.settings())
+		c, failure := iproto.DialLine(n.pool.ctx, n.target, n.settings())
 		n.mu.Lock()
 		n.failure = failure
 		n.down.Store(failure != nil)
@@ -111,10 +109,7 @@ func (n *node) rest() time.Duration {
 	return time.Until(n.next)
 }
 
-func (n *node) settings() tarantool.Opts {
+func (n *node) settings() iproto.LineOptions {
 	o := n.pool.options
-	return tarantool.Opts{
-		Timeout: o.timeout, SkipSchema: true, Concurrency: o.concurrency,
-		RateLimit: o.rateLimit, RLimitAction: tarantool.RLimitAction(o.rateAction),
-	}
+	return iproto.LineOptions{Timeout: o.timeout, Most: int(o.rateLimit), Wait: o.rateAction != 0, Now: n.pool.now}
 }

@@ -27,7 +27,6 @@ type options struct {
 	maxReconnects  uint          // 0: without end
 	rateLimit      uint
 	rateAction     uint
-	concurrency    uint32
 	connections    int // to each address
 	skipSchema     bool
 	objects        bool // rows as objects
@@ -54,7 +53,7 @@ func readOptions(a *bind.Args) *options {
 	o.maxReconnects = uint(s.Whole("max_reconnects", 0, math.MaxInt32, 0))
 	o.rateLimit = uint(s.Whole("rate_limit", 0, math.MaxInt32, 0))
 	o.rateAction = uint(s.Whole("r_limit_action", 0, 1, 1)) // the library's RLimitDrop and RLimitWait
-	o.concurrency = uint32(s.Whole("concurrency", 0, 1<<16, 0))
+	s.Whole("concurrency", 0, 1<<16, 0)                     // it divides the library's locks there; there are none here
 	o.connections = int(s.Whole("connections", 1, 1024, 1))
 	o.skipSchema = s.Flag("skip_schema", false)
 	if transport := s.Text("transport", ""); transport != "" && transport != "plain" || s.Has("ssl") {

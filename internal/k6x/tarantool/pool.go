@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tarantool/go-tarantool/v2"
-
 	"brunt/internal/driver"
 	"brunt/internal/k6x/session"
 )
@@ -21,6 +19,7 @@ type closer = io.Closer
 // concurrent use.
 type pool struct {
 	options *options
+	now     func() int64
 	nodes   []*node // one address after the other, options.connections each
 	turn    atomic.Uint64
 	ctx     context.Context // ends at Close
@@ -31,7 +30,7 @@ type pool struct {
 }
 
 func newPool(s *session.Session, o *options) (*pool, error) {
-	p := &pool{options: o}
+	p := &pool{options: o, now: s.Now}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	for _, address := range o.addresses {
 		number := s.Address("iproto", address)
@@ -64,14 +63,9 @@ func (p *pool) Close() error {
 	p.working.Wait()
 	var all error
 	for _, n := range p.nodes {
-		if c := n.live.Load(); c != nil && !c.ClosedNow() {
+		if c := n.live.Load(); c != nil {
 			all = errors.Join(all, c.Close())
 		}
 	}
 	return all
-}
-
-// connected returns any live connection, for questions about the schema.
-func (p *pool) connected(ctx context.Context) (*tarantool.Connection, *driver.Error) {
-	return p.pick().get(ctx)
 }

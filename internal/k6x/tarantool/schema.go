@@ -56,10 +56,15 @@ func (p *pool) read(ctx context.Context) *driver.Error {
 	if p.options.skipSchema {
 		return driver.Bad("skip_schema is set, so spaces and indexes have numbers only: give the number")
 	}
-	c, failure := p.connected(ctx)
+	n := p.pick()
+	if _, failure := n.get(ctx); failure != nil {
+		return failure
+	}
+	c, failure := iproto.Connect(ctx, n.target, tarantool.Opts{Timeout: p.options.timeout, SkipSchema: true})
 	if failure != nil {
 		return failure
 	}
+	defer c.Close()
 	schema, err := tarantool.GetSchema(c)
 	if err != nil {
 		return iproto.Unanswered(ctx, nil, err)

@@ -31,19 +31,19 @@ func usage() used {
 	return used{cpuNs: u.Utime.Nano() + u.Stime.Nano(), voluntary: uint64(u.Nvcsw), involuntary: uint64(u.Nivcsw)}
 }
 
-// nap sleeps in the kernel, so that the thread wakes without the runtime's scheduler. It may end early.
+// nap sleeps. It may end early.
 //
-// Where event loops have places to spare among GOMAXPROCS, the thread keeps its own while it sleeps: a place
-// that is left in a system call is taken away by the runtime's monitor, which then looks for more 50 000
-// times a second for a while. A hundred naps a second kept it at that, at 10 µs of CPU a request in an open
-// load of 10 000/s.
+// No place among GOMAXPROCS is left in a system call: the runtime's monitor takes such a place away, and then
+// looks for more 50 000 times a second for a while. A hundred naps a second kept it at that, at 10 µs of CPU a
+// request in an open load of 10 000/s. Where event loops have places to spare the thread keeps its own while it
+// sleeps, so that it wakes without the runtime's scheduler; elsewhere the runtime's timer wakes it.
 func nap(d time.Duration) {
-	t := unix.NsecToTimespec(int64(d))
-	if runtime.GOMAXPROCS(0) > runtime.NumCPU() {
-		unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+	if runtime.GOMAXPROCS(0) <= runtime.NumCPU() {
+		time.Sleep(d)
 		return
 	}
-	unix.Nanosleep(&t, nil)
+	t := unix.NsecToTimespec(int64(d))
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
 // waited is how long, in ns, the calling thread has waited for a core since it began: the second number
