@@ -251,6 +251,9 @@ type Verdict struct {
 	// percentile (the third longest of fewer than 300) of response times in open loads.
 	AddedP50Ns Ns `json:"added_p50_ns,omitempty"`
 	AddedP99Ns Ns `json:"added_p99_ns,omitempty"`
+	// LateAlone says of an invalid result that the generator sent late, which makes response times longer, and
+	// that nothing else speaks against it.
+	LateAlone bool `json:"late_alone,omitempty"`
 }
 
 // Warning is something that the reader must know. ID is stable.

@@ -31,6 +31,12 @@ type Watched struct {
 // WatchedHost is the source that is the generator's own machine; others are called "node:ADDRESS".
 const WatchedHost = "host"
 
+// WatchedScript is the source that is a script of k6, and WatchedCheck begins the names of its checks' figures.
+const (
+	WatchedScript = "k6"
+	WatchedCheck  = "check "
+)
+
 // Metric returns the figure with a name; its Name is "" if there is none.
 func (w *Watched) Metric(name string) WatchedMetric {
 	for i := range w.Metrics {

@@ -102,6 +102,35 @@ func TestSearchWithASpoiledTrial(t *testing.T) {
 	}
 }
 
+// A trial whose rules hold although its generator sent late passes: without that they would hold, too. One
+// that has no rules yet, or breaks one, stays invalid.
+func TestLateTrialsPassIfTheirRulesHold(t *testing.T) {
+	outcome := func(late bool, answered uint64, thresholds ...record.Threshold) *Outcome {
+		o := &Outcome{Run: &record.Run{Thresholds: thresholds}, AnsweredInTime: answered, Outstanding: make([]float64, 24)}
+		o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []string{"late"}, LateAlone: late}
+		o.Run.Total.Offered, o.Run.Total.OfferedPerS, o.Run.Total.Response.P95Ns = 1000, 100, 9e6
+		return o
+	}
+	rule := record.Threshold{Text: "p(95) < 10ms", Unit: "ns", Limit: 10e6, Value: 9e6, Pass: true}
+	for _, c := range []struct {
+		name string
+		o    *Outcome
+		base *Result
+		want string
+	}{
+		{"its rules hold", outcome(true, 1000, rule), nil, verdict.Pass},
+		{"more than lateness speaks against it", outcome(false, 1000, rule), nil, verdict.Invalid},
+		{"too few were answered", outcome(true, 900, rule), nil, verdict.Invalid},
+		{"the base line itself", outcome(true, 1000), nil, verdict.Invalid},
+		{"beside the base line", outcome(true, 1000), &Result{P95Ns: 8e6}, verdict.Pass},
+		{"far from the base line", outcome(true, 1000), &Result{P95Ns: 1e6}, verdict.Invalid},
+	} {
+		if r := Judge(Trial{N: 1}, c.o, c.base); r.Verdict != c.want || (r.Verdict == verdict.Invalid) != (len(r.Why) > 0) {
+			t.Errorf("%s: %s, %q", c.name, r.Verdict, r.Why)
+		}
+	}
+}
+
 // A single failure far below what the target bears doesn't decide.
 func TestSearchWithAHiccup(t *testing.T) {
 	first := true

@@ -105,11 +105,7 @@ func (c *Columns) add(s *Slot) {
 	put(&c.P50, s.Response.Quantile(0.5, s.NoAnswer))
 	put(&c.P90, s.Response.Quantile(0.9, s.NoAnswer))
 	put(&c.P99, s.Response.Quantile(0.99, s.NoAnswer))
-	most := math.NaN()
-	if s.ResponseMaxNs > 0 {
-		most = float64(s.ResponseMaxNs)
-	}
-	put(&c.Max, most)
+	put(&c.Max, s.Max())
 	put(&c.S50, s.Service.Quantile(0.5, 0))
 	put(&c.S99, s.Service.Quantile(0.99, 0))
 	put(&c.Unsent, s.PerS(s.Dropped))

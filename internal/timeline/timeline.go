@@ -147,6 +147,14 @@ func slotOf(iv *measure.Interval) Slot {
 	return s
 }
 
+// Max is the longest response time in ns, NaN where nothing was answered.
+func (s *Slot) Max() float64 {
+	if s.ResponseMaxNs == 0 {
+		return math.NaN()
+	}
+	return float64(s.ResponseMaxNs)
+}
+
 // add adds the slot that followed.
 func (s *Slot) add(o *Slot) {
 	a, b := float64(s.ObservedNs), float64(o.ObservedNs)

@@ -47,10 +47,12 @@ func Judge(run *record.Run, load *measure.Account) {
 	j := &judge{run: run, load: load, all: load.All()}
 	run.Thresholds = j.thresholds()
 	v := &run.Verdict
-	invalid, failed := j.invalid(), j.failed()
+	invalid := j.invalid()
+	j.lateAlone = j.open() && len(invalid) > 0 && len(invalid) == len(j.late())
+	failed := j.failed()
 	switch {
 	case len(invalid) > 0 && !j.serversDoing(failed):
-		*v = record.Verdict{Result: Invalid, Reasons: append(invalid, texts(failed)...)}
+		*v = record.Verdict{Result: Invalid, Reasons: append(invalid, texts(failed)...), LateAlone: j.lateAlone && len(failed) == 0}
 	case len(failed) > 0:
 		*v = record.Verdict{Result: Fail, Reasons: texts(failed)}
 		for _, why := range invalid {
@@ -70,6 +72,8 @@ type judge struct {
 	run  *record.Run
 	load *measure.Account
 	all  measure.OperationAccount
+
+	lateAlone bool // that it sent late is all that speaks against the result
 }
 
 // open reports whether the run had arrivals that follow a schedule.
@@ -119,7 +123,7 @@ func (j *judge) failed() (out []failure) {
 	for i := range j.run.Thresholds {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
-			out = append(out, failure{nothing || j.answersBreak(t.Text),
+			out = append(out, failure{nothing || j.answersBreak(t.Text) || j.lateAlone && j.slowAnyway(t.Text),
 				fmt.Sprintf("threshold %s does not hold: it is %s; see the latency and error tables", t.Text, units.Value(float64(t.Value), t.Unit))})
 		}
 	}

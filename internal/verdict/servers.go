@@ -22,7 +22,8 @@ func texts(all []failure) (out []string) {
 }
 
 // serversDoing reports whether the run failed by what a generator that is late or busy can't cause: errors
-// with which the server answered, connections that it refused, or no success at all. One that stood still
+// with which the server answered, connections that it refused, no success at all, or times that are far
+// beyond what it added. One that stood still
 // or was held back can: servers give up on clients that keep them waiting.
 func (j *judge) serversDoing(failed []failure) bool {
 	h := &j.load.Health
@@ -43,6 +44,17 @@ func (j *judge) answersBreak(text string) bool {
 	}
 	o := Evaluate(&t, names(j.run), &only)
 	return !o.Pass && (t.Metric == "errors" || math.IsInf(o.Value, 1))
+}
+
+// slowAnyway reports whether a threshold on response times is broken without what the generator added, too,
+// and that is next to nothing beside them.
+func (j *judge) slowAnyway(text string) bool {
+	t, err := plan.ParseThreshold(text)
+	if err != nil || t.Metric != "response" || t.OK {
+		return false
+	}
+	o := j.withoutLag(&t)
+	return !o.Pass && o.Value >= (1-medianShare)*Evaluate(&t, names(j.run), j.load).Value
 }
 
 // refused reports whether the server itself refused connections, with a code of its own.

@@ -38,6 +38,17 @@ func late(a *measure.Account, own int64, n uint64) {
 	a.Offered += n
 }
 
+// slow adds n arrivals that a server answered after ns.
+func slow(a *measure.Account, ns int64, n uint64) {
+	o := &a.Operations[0]
+	o.Done += n
+	o.Attempts += n
+	for _, h := range []*measure.Histogram{o.Response, o.Unhindered, o.Service} {
+		h.RecordN(ns, n)
+	}
+	a.Offered += n
+}
+
 // fewArrivals is a load of 1/s whose arrivals were each sent late by so much.
 func fewArrivals(n uint64, own int64) measure.Account {
 	a := measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: int64(n) * s, OwnLag: measure.NewHistogram()}
@@ -54,6 +65,27 @@ func fail(a *measure.Account, class driver.Class, n uint64) {
 	o.Attempts += n
 	o.Errors[class] += n
 	a.Offered += n
+}
+
+// Only what sent late, and fails by nothing, is invalid for that alone.
+func TestLateAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		thresholds []string
+		change     func(a *measure.Account)
+		want       bool
+	}{
+		"late":                   {[]string{"p(99) < 100ms"}, func(a *measure.Account) { late(a, 20*ms, 200) }, true},
+		"late, and fails":        {[]string{"p(99) < 1ms"}, func(a *measure.Account) { late(a, 20*ms, 200) }, false},
+		"late, and throttled":    {[]string{"p(99) < 100ms"}, func(a *measure.Account) { late(a, 20*ms, 200); a.Health.CgroupThrottledNs = s }, false},
+		"throttled, but in time": {nil, func(a *measure.Account) { a.Health.CgroupThrottledNs = s }, false},
+	} {
+		run, a := healthyLoad(c.thresholds...)
+		c.change(a)
+		Judge(run, a)
+		if run.Verdict.LateAlone != c.want || run.Verdict.Result != Invalid {
+			t.Errorf("%s: %+v", name, run.Verdict)
+		}
+	}
 }
 
 // TestWhatSpoilsAResult changes one thing of a run that passes.
@@ -75,6 +107,13 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"late on the whole", nil, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000) }, Invalid, "of the median response time"},
 		{"a threshold that only the generator breaks", []string{"p(99) < 1.6ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 800) }, Invalid, "fails only because the generator itself sent late"},
 		{"a threshold that the server breaks too", []string{"p(99) < 1ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Fail, "threshold p(99) < 1ms does not hold"},
+		{"a server far too slow, and late on the whole", []string{"p(99) < 100ms"}, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000); slow(a, 900*ms, 3000) }, Fail, "threshold p(99) < 100ms does not hold"},
+		{"the same with too few cores", []string{"p(99) < 100ms"}, func(r *record.Run, a *measure.Account) {
+			late(a, 900*us, 30_000)
+			slow(a, 900*ms, 3000)
+			a.Health.CgroupThrottledNs = s
+		}, Invalid, "of the median response time"},
+		{"far too late", []string{"p(99) < 100ms"}, func(_ *record.Run, a *measure.Account) { late(a, 900*ms, 3000) }, Invalid, "of the p99 of response time"},
 		{"a late wake-up of three", nil, func(_ *record.Run, a *measure.Account) { *a = fewArrivals(3, 240*us) }, Pass, ""},
 		{"each of three late by milliseconds", nil, func(_ *record.Run, a *measure.Account) { *a = fewArrivals(3, 5*ms) }, Invalid, "5.00 ms of the"},
 		{"late, but closed", nil, func(r *record.Run, a *measure.Account) { r.LoadModel = "closed"; late(a, 20*ms, 400) }, Pass, ""},

@@ -17,9 +17,6 @@ import (
 // mostFigures bounds the checks and metrics of a script that are told apart.
 const mostFigures = 200
 
-// source is what the record calls what k6 says.
-const source = "k6"
-
 // figures are the checks, the iterations and the script's own metrics, added up from one sample of them to the
 // next. It is safe for concurrent use.
 type figures struct {
@@ -98,7 +95,7 @@ func (f *figures) check(s *metrics.Sample) {
 		if len(f.checks) >= mostFigures {
 			return
 		}
-		c = &figure{Metric: observe.Metric{Name: "check " + name, Unit: observe.Share}, kind: metrics.Rate, scale: 1}
+		c = &figure{Metric: observe.Metric{Name: record.WatchedCheck + name, Unit: observe.Share}, kind: metrics.Rate, scale: 1}
 		f.checks[name] = c
 	}
 	c.n++
@@ -110,7 +107,7 @@ func (f *figures) check(s *metrics.Sample) {
 }
 
 // Name implements observe.Source.
-func (f *figures) Name() string { return source }
+func (f *figures) Name() string { return record.WatchedScript }
 
 // Sample implements observe.Source: counters as they stand, shares and means since the last sample.
 func (f *figures) Sample(context.Context) (out observe.Sample, err error) {
@@ -141,7 +138,7 @@ func (g *figure) appendTo(out observe.Sample) observe.Sample {
 
 // watched is what the record says of checks, iterations and the script's own metrics over the whole run.
 func (o *Output) watched() record.Watched {
-	w := record.Watched{Source: source}
+	w := record.Watched{Source: record.WatchedScript}
 	add := func(name, unit string, first, mean, most, last float64) {
 		w.Metrics = append(w.Metrics, record.WatchedMetric{Name: name, Unit: unit, First: first, Min: min(first, mean), Mean: mean, Max: most, Last: last})
 	}

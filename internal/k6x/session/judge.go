@@ -59,6 +59,9 @@ func (s *Session) judge(run *record.Run) {
 		if float64(threw) >= threwDefault*float64(all) && len(run.Thresholds) == 0 {
 			fail(v, text+"; "+remedy)
 		}
+		if threw == all && len(run.Thresholds) == 0 {
+			v.Result = verdict.Fail // which no busy generator is the cause of
+		}
 	}
 	if run.LoadModel != "open" {
 		run.Warnings = append(run.Warnings, record.Warning{
@@ -69,10 +72,10 @@ func (s *Session) judge(run *record.Run) {
 	}
 }
 
-// fail makes a passed verdict a failed one, for a reason.
+// fail makes a passed verdict a failed one, for a reason, which stands before those that others have found.
 func fail(v *record.Verdict, why string) {
 	if v.Result == verdict.Pass {
 		v.Result, v.Reasons = verdict.Fail, nil
 	}
-	v.Reasons = append(v.Reasons, why)
+	v.Reasons = append([]string{why}, v.Reasons...)
 }

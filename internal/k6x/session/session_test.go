@@ -150,6 +150,32 @@ func TestDroppedIterationsFailARunWithoutRules(t *testing.T) {
 	}
 }
 
+// TestExceptionsFailARunWithoutRules: where every iteration threw, even on a machine too busy to measure.
+func TestExceptionsFailARunWithoutRules(t *testing.T) {
+	for _, c := range []struct {
+		threw         uint64
+		before, after string
+	}{
+		{0, verdict.Pass, verdict.Pass},
+		{1, verdict.Pass, verdict.Fail},
+		{99, verdict.Invalid, verdict.Invalid},
+		{100, verdict.Invalid, verdict.Fail},
+	} {
+		s := begun(t, "closed")
+		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: c.before, Reasons: []string{"before"}}}
+		s.iterations.Store(100)
+		s.threw.Store(c.threw)
+		s.judge(run)
+		v := &run.Verdict
+		if v.Result != c.after || c.threw > 0 && v.Reasons[0] == "before" || c.before == verdict.Invalid && v.Reasons[1] != "before" {
+			t.Errorf("%d of 100 threw, %s before: %+v", c.threw, c.before, v)
+		}
+		if err := s.Close(Outcome{Code: 1}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestSettingsOfTheOutput(t *testing.T) {
 	s := New(Options{})
 	s.Configure("dir=a,results=b,export=influx=http://h/?db=x,metrics-addr=:1,none")
