@@ -258,7 +258,7 @@ func (c *Comparison) correct() {
 		var at []int
 		var p []float64
 		for i := range c.Rows {
-			if r := &c.Rows[i]; r.Primary == family.primary && !math.IsNaN(r.P) {
+			if r := &c.Rows[i]; r.Primary == family.primary && r.Better != result.Neutral && !math.IsNaN(r.P) {
 				at, p = append(at, i), append(p, r.P)
 			}
 		}

@@ -413,3 +413,56 @@ func TestTablesAreInRussian(t *testing.T) {
 		}
 	}
 }
+
+// scripts makes n runs of a script of k6 with a check and a metric of its own around these.
+func scripts(seed uint64, n int, held, bought float64) []*result.Result {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var all []*result.Result
+	for i := range n {
+		run := &record.Run{
+			ID: fmt.Sprint(seed, "/", i), Name: "buy.js", PlanHash: "h", LoadModel: "open", Complete: true,
+			Total: record.Operation{Counts: record.Counts{Done: 1000, OK: 1000}, RatePerS: 100},
+			Watched: []record.Watched{{Source: record.WatchedScript, Metrics: []record.WatchedMetric{
+				{Name: "check it fits", Unit: "share", Mean: held - 0.0001*r.Float64()}, {Name: "bought", Unit: "count", Mean: bought + r.Float64()},
+			}}},
+		}
+		all = append(all, result.Of(run))
+	}
+	return all
+}
+
+// Checks of a script are judged, its own metrics told.
+func TestChecksAreJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		held, bought float64
+		whole, check Verdict
+	}{
+		"as before":     {0.99, 500, Equivalent, Equivalent},
+		"fewer hold":    {0.97, 500, Regression, Regression},
+		"more hold":     {1, 500, Equivalent, Improvement},
+		"another value": {0.99, 900, Equivalent, Equivalent},
+	} {
+		base, candidate := scripts(1, 6, 0.99, 500), scripts(2, 6, c.held, c.bought)
+		got, err := Runs(base, candidate, Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		check, own := find(t, got, "check it fits"), find(t, got, "bought")
+		if got.Verdict != c.whole || check.Verdict != c.check || check.Primary {
+			t.Errorf("%s: %s, %+v", name, got.Verdict, *check)
+		}
+		if want := map[bool]Verdict{true: Equivalent, false: Inconclusive}[c.bought == 500]; own.Verdict != want || own.Note != "" {
+			t.Errorf("%s: %+v", name, *own)
+		}
+		var bench bytes.Buffer
+		if err := Benchfmt(&bench, base, candidate); err != nil || !strings.Contains(bench.String(), " check_it_fits ") || !strings.Contains(bench.String(), " bought\n") {
+			t.Errorf("%v: %s", err, bench.String())
+		}
+	}
+	for _, text := range []string{"check=2%", "check it fits=2%"} {
+		tolerances, err := ParseTolerances([]string{text})
+		if err != nil || tolerances.Of("check it fits") != 0.02 || tolerances.Of("errors") != 0.001 {
+			t.Errorf("%s: %v, %v", text, tolerances, err)
+		}
+	}
+}

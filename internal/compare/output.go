@@ -187,7 +187,7 @@ func benchLines(b *strings.Builder, r *result.Result) {
 		if math.IsInf(m.Value, 0) {
 			continue
 		}
-		values[m.Operation] = append(values[m.Operation], strconv.FormatFloat(m.Value, 'f', -1, 64)+" "+benchUnit(m.Name))
+		values[m.Operation] = append(values[m.Operation], strconv.FormatFloat(m.Value, 'f', -1, 64)+" "+benchUnit(&m))
 	}
 	for _, o := range operations {
 		if len(values[o]) == 0 {
@@ -201,8 +201,8 @@ func benchLines(b *strings.Builder, r *result.Result) {
 	}
 }
 
-func benchUnit(metric string) string {
-	switch metric {
+func benchUnit(m *result.Metric) string {
+	switch m.Name {
 	case "rate":
 		return "req/s"
 	case "response.avg":
@@ -210,17 +210,28 @@ func benchUnit(metric string) string {
 	case "errors":
 		return "errors"
 	}
-	return "p" + strings.TrimSuffix(strings.TrimPrefix(metric, "response.p("), ")") + "-ns/op"
+	if q, ok := strings.CutPrefix(m.Name, "response.p("); ok {
+		return "p" + strings.TrimSuffix(q, ")") + "-ns/op"
+	}
+	if m.Unit == "ns" {
+		return benchWord(m.Name) + "-ns"
+	}
+	return benchWord(m.Name)
 }
 
-// benchName is a name that benchmarks may have: it begins with a capital and has no spaces or slashes.
-func benchName(s string) string {
-	s = strings.Map(func(r rune) rune {
+// benchWord is a text without spaces or slashes.
+func benchWord(s string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '/' || r == '-' || unicode.IsControl(r) {
 			return '_'
 		}
 		return r
 	}, s)
+}
+
+// benchName is a name that benchmarks may have: it begins with a capital and has no spaces or slashes.
+func benchName(s string) string {
+	s = benchWord(s)
 	if s == "" {
 		return "Run"
 	}

@@ -8,13 +8,14 @@ import (
 )
 
 // Tolerances say by how much a metric may change before that matters: shares of it, by the metric's
-// name or by "response" for all response times; of "errors" a difference of shares.
+// name, by "response" for all response times or "check" for all checks of k6's scripts; of errors and checks a
+// difference of shares.
 type Tolerances map[string]float64
 
 // DefaultTolerances are 3 % of rates and counts, 5 % of response times, and 0.1 percentage points of
-// errors.
+// errors and checks.
 func DefaultTolerances() Tolerances {
-	return Tolerances{"rate": 0.03, "count": 0.03, "response": 0.05, "errors": 0.001}
+	return Tolerances{"rate": 0.03, "count": 0.03, "response": 0.05, "errors": 0.001, "check": 0.001}
 }
 
 // Of is the tolerance of a metric.
@@ -23,8 +24,10 @@ func (t Tolerances) Of(metric string) float64 {
 		if x, ok := from[metric]; ok {
 			return x
 		}
-		if x, ok := from["response"]; ok && strings.HasPrefix(metric, "response") {
-			return x
+		for _, all := range []string{"response", "check"} {
+			if x, ok := from[all]; ok && (strings.HasPrefix(metric, all+".") || strings.HasPrefix(metric, all+" ") || metric == all+"s") {
+				return x
+			}
 		}
 	}
 	return 0.05
@@ -46,7 +49,7 @@ func ParseTolerances(texts []string) (Tolerances, error) {
 		names := []string{"rate", "count", "response"}
 		if named {
 			if !knownMetric(name) {
-				return nil, fmt.Errorf("%q is no tolerance: there is no metric %q; use rate, count, errors, response or for example response.p(99)", text, name)
+				return nil, fmt.Errorf("%q is no tolerance: there is no metric %q; use rate, count, errors, check, response or for example response.p(99)", text, name)
 			}
 			names = []string{name}
 		}
@@ -58,7 +61,7 @@ func ParseTolerances(texts []string) (Tolerances, error) {
 }
 
 func knownMetric(name string) bool {
-	return slices.Contains([]string{"rate", "count", "errors", "response", "response.avg"}, name) ||
+	return slices.Contains([]string{"rate", "count", "errors", "response", "response.avg", "check"}, name) || strings.HasPrefix(name, "check ") ||
 		strings.HasPrefix(name, "response.p(") && strings.HasSuffix(name, ")")
 }
 

@@ -58,7 +58,7 @@ func (o *Options) open(r *Row, base, candidate []*result.Result) {
 			r.Needed = max(r.Needed, min(len(a), len(b))+1)
 		}
 	}
-	if r.Change.Low > 0 || r.Change.High < 0 {
+	if r.Better != result.Neutral && (r.Change.Low > 0 || r.Change.High < 0) {
 		way := "better"
 		if r.Worse() {
 			way = "worse"

@@ -75,7 +75,7 @@ func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot,
 		return func(s *timeline.Slot) float64 { return s.Service.Quantile(q, 0) }
 	}
 	lines = []svg.Series{
-		line("p50", response(.5)), line("p99", response(.99)), line("p90", response(.9)), line(b.say("max"), func(s *timeline.Slot) float64 { return float64(s.ResponseMaxNs) }),
+		line("p50", response(.5)), line("p99", response(.99)), line("p90", response(.9)), line(b.say("max"), (*timeline.Slot).Max),
 	}
 	if !closed {
 		lines = append(lines, line(b.say("service")+" p99", service(.99)), line(b.say("service")+" p50", service(.5)))

@@ -19,16 +19,10 @@ type Machine struct {
 	samples []record.WatchedSample
 }
 
-// watchedScript is what the record calls the figures of a script of k6, and checkPrefix begins those of checks.
-const (
-	watchedScript = "k6"
-	checkPrefix   = "check "
-)
-
 // Machines collects the samples of the machines in a bundle, and of the script of k6 that drove the load.
 func Machines(r *record.Recorded) (all []Machine, err error) {
 	wanted := func(source string) bool {
-		return source == watchedScript || isMachine(&record.Watched{Source: source})
+		return source == record.WatchedScript || isMachine(&record.Watched{Source: source})
 	}
 	err = r.WatchedSamples(wanted, func(source string, s *record.WatchedSample) error {
 		if len(all) == 0 || all[len(all)-1].Source != source {
@@ -48,7 +42,7 @@ const mostPoints = 360
 func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 	for i := range r.Machines {
 		m := &r.Machines[i]
-		if m.Source == watchedScript {
+		if m.Source == record.WatchedScript {
 			out = append(out, b.checkCharts(m)...)
 			continue
 		}
@@ -64,8 +58,8 @@ func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 			continue
 		}
 		title := b.say("Processors of %s", name)
-		out = append(out, page.Chart{Title: title, Note: b.say("cores; the area holds the extremes"), SVG: svg.Lines(frame(title, ""),
-			[]svg.Series{busy, m.perSecond(b.say("disk wait"), "cpu_iowait_seconds"), m.perSecond(b.say("stolen"), "cpu_steal_seconds")}, nil)})
+		out = append(out, page.Chart{Title: title, Note: b.say("cores; the area holds the extremes; threads that keep cores awake are of low priority"), SVG: svg.Lines(frame(title, ""),
+			[]svg.Series{busy, m.perSecond(b.say("low priority"), "cpu_nice_seconds"), m.perSecond(b.say("disk wait"), "cpu_iowait_seconds"), m.perSecond(b.say("stolen"), "cpu_steal_seconds")}, nil)})
 		title = b.say("Memory of %s", name)
 		out = append(out, page.Chart{Title: title, SVG: svg.Lines(frame(title, "bytes"), []svg.Series{m.memory(b.say("memory used"))}, nil)})
 		title = b.say("Disks and networks of %s", name)
@@ -85,7 +79,7 @@ func (b *builder) checkCharts(m *Machine) []page.Block {
 	least := map[string]float64{}
 	for i := range m.samples {
 		for name, share := range m.samples[i].Values {
-			if before, seen := least[name]; strings.HasPrefix(name, checkPrefix) && (!seen || share < before) {
+			if before, seen := least[name]; strings.HasPrefix(name, record.WatchedCheck) && (!seen || share < before) {
 				least[name] = share
 			}
 		}
@@ -95,7 +89,7 @@ func (b *builder) checkCharts(m *Machine) []page.Block {
 	})
 	var lines []svg.Series
 	for _, name := range names[:min(len(names), mostChecks)] {
-		line := m.series(units.Clean(strings.TrimPrefix(name, checkPrefix)), func(_, s *record.WatchedSample) float64 {
+		line := m.series(units.Clean(strings.TrimPrefix(name, record.WatchedCheck)), func(_, s *record.WatchedSample) float64 {
 			if share, tried := s.Values[name]; tried {
 				return share
 			}

@@ -39,6 +39,18 @@ func (t *teller) watched() cell.Table {
 	return out
 }
 
+// Watched are the tables of the machines, processes and services that were watched beside a run; none if
+// nothing was.
+func Watched(run *record.Run, l units.Language) (out []cell.Table) {
+	t := &teller{run: run, l: l}
+	for _, table := range []cell.Table{t.machines(), t.watched()} {
+		if len(table.Rows) > 0 {
+			out = append(out, table)
+		}
+	}
+	return out
+}
+
 // change says what a figure's trend is.
 func (t *teller) change(m *record.WatchedMetric) cell.Cell {
 	trend := m.Trend

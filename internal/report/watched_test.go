@@ -86,7 +86,7 @@ func TestMachinesAreReported(t *testing.T) {
 	run := passes()
 	machine := func(source string, busy float64) record.Watched {
 		return record.Watched{Source: source, Samples: 9, Metrics: []record.WatchedMetric{
-			{Name: "cpu_busy_seconds", Unit: "cores", Mean: busy, Max: busy * 1.25}, {Name: "cores", Unit: "count", Mean: 4, Last: 4},
+			{Name: "cpu_busy_seconds", Unit: "cores", Mean: busy, Max: busy * 1.25}, {Name: "cpu_nice_seconds", Unit: "cores", Mean: 0.5}, {Name: "cores", Unit: "count", Mean: 4, Last: 4},
 			{Name: "memory_total_bytes", Unit: "bytes", Last: 16 << 30, Mean: 16 << 30}, {Name: "memory_available_bytes", Unit: "bytes", Min: 4 << 30, Last: 5 << 30},
 			{Name: "disk_read_bytes", Unit: "per_s", Mean: 1 << 20}, {Name: "disk_written_bytes", Unit: "per_s", Mean: 2 << 20}, {Name: "load_1m", Mean: 1.5},
 		}}
@@ -97,7 +97,7 @@ func TestMachinesAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"MACHINES", "this one                         4  2.40     3.00", "12.0 GiB  16.0 GiB  3.00 MiB", "node:http://db:9100/metrics      4  3.20     4.00",
+		"MACHINES", "this one                      4  2.40     3.00          0.50", "12.0 GiB  16.0 GiB  3.00 MiB", "node:http://db:9100/met…      4  3.20     4.00",
 		"node:http://gone:9100/metrics  no samples", "refused",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -107,7 +107,7 @@ func TestMachinesAreReported(t *testing.T) {
 }
 
 func TestChecksOfAScriptHaveAChart(t *testing.T) {
-	m := Machine{Source: watchedScript}
+	m := Machine{Source: record.WatchedScript}
 	for i, share := range []float64{1, 1, 0.5, 1} {
 		m.samples = append(m.samples, record.WatchedSample{TNs: int64(i) * 1e9, Values: map[string]float64{"check is 200": share, "things": 3}})
 	}

@@ -29,7 +29,38 @@ func Of(run *record.Run) *Result {
 			r.addOperation(run.Operations[i].Name, &run.Operations[i])
 		}
 	}
+	for i := range run.Watched {
+		if w := &run.Watched[i]; w.Source == record.WatchedScript && run.Complete {
+			r.addScript(w)
+		}
+	}
 	return r
+}
+
+// ofK6 reports whether a metric is one that every script of k6 has, or one of requests: they are among the
+// operations, or say nothing of the server.
+func ofK6(metric string) bool {
+	begins := []string{"iterations", "iteration_duration", "dropped_iterations", "data_", "group_duration", "grpc_", "ws_", "http_"}
+	return slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(metric, b) })
+}
+
+// addScript adds what a script of k6 says of itself over the whole run: the share of each check that held, and
+// its own metrics, of which nobody knows which way is better.
+func (r *Result) addScript(w *record.Watched) {
+	for _, m := range w.Metrics {
+		of := Metric{Name: m.Name, Unit: m.Unit, Value: m.Mean}
+		switch {
+		case m.Name == "checks", strings.HasPrefix(m.Name, record.WatchedCheck):
+			of.Better = Higher
+		case ofK6(m.Name):
+			continue
+		case m.Unit == "seconds":
+			of.Unit, of.Value = "ns", 1e9*m.Mean
+		case m.Unit == "count": // or a mean of any numbers
+			of.Unit = "number"
+		}
+		r.add(of)
+	}
 }
 
 func (r *Result) addOperation(name string, o *record.Operation) {

@@ -22,10 +22,11 @@ const (
 
 // Metric is one figure of a run.
 type Metric struct {
-	// Name is as thresholds have it: "rate", "count", "errors", "response.avg", "response.p(99)".
+	// Name is as thresholds have it: "rate", "count", "errors", "response.avg", "response.p(99)"; of scripts of k6
+	// also "check …", and those of their own metrics.
 	Name      string
 	Operation string // "" of all operations together
-	Unit      string // "per_s", "count", "share" or "ns"
+	Unit      string // "per_s", "count", "share", "ns", "bytes" or "number"
 	Better    Better
 	Value     float64 // +Inf for a time without end
 	// Within is the 95 % confidence interval within the run, nil if the run says nothing of it.
@@ -68,9 +69,6 @@ func (r *Result) Find(name, operation string) *Metric {
 
 // Add adds a metric, once, whose unit and direction follow from its name. NaN is left out.
 func (r *Result) Add(name, operation string, value float64) {
-	if math.IsNaN(value) {
-		return
-	}
 	m := Metric{Name: name, Operation: operation, Unit: "ns", Better: Lower, Value: value}
 	switch name {
 	case "rate":
@@ -80,10 +78,17 @@ func (r *Result) Add(name, operation string, value float64) {
 	case "errors":
 		m.Unit = "share"
 	}
+	r.add(m)
+}
+
+func (r *Result) add(m Metric) {
+	if math.IsNaN(m.Value) {
+		return
+	}
 	if r.at == nil {
 		r.at = map[[2]string]int{}
 	}
-	r.at[[2]string{name, operation}] = len(r.Metrics)
+	r.at[[2]string{m.Name, m.Operation}] = len(r.Metrics)
 	r.Metrics = append(r.Metrics, m)
 }
 

@@ -85,12 +85,24 @@ func (t Table) write(out *bufio.Writer, l units.Language) {
 // Heading begins a part of the page.
 type Heading struct {
 	ID, Text, Note string
+	Chapter        bool // it begins a chapter, of which others begin sections
+	NewPage        bool // when printed
 }
 
 func (h Heading) write(out *bufio.Writer, _ units.Language) {
 	id := ""
 	if h.ID != "" {
 		id = ` id="` + html.EscapeString(h.ID) + `"`
+	}
+	var class []string
+	if h.Chapter {
+		class = append(class, "chapter")
+	}
+	if h.NewPage {
+		class = append(class, "leaf")
+	}
+	if len(class) > 0 {
+		id += ` class="` + strings.Join(class, " ") + `"`
 	}
 	put(out, "<h2%s>%s</h2>\n", id, escape(h.Text))
 	if h.Note != "" {
@@ -157,7 +169,7 @@ type Chart struct {
 
 func (c Chart) write(out *bufio.Writer, l units.Language) {
 	if c.Title != "" {
-		Heading{c.ID, c.Title, c.Note}.write(out, l)
+		Heading{ID: c.ID, Text: c.Title, Note: c.Note}.write(out, l)
 	}
 	kind := ""
 	if c.Kind != "" {

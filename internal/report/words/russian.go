@@ -31,7 +31,7 @@ var russianReport = map[string]string{
 	"operation": "операция", "time": "время", "mean": "среднее", "max": "макс.", "all": "все", "response": "отклик", "of successes": "успешных", "service": "обслуживание",
 	"phase": "этап", "length": "длина", "address": "адрес", "reconnects": "переподключения", "what": "что", "figure": "показатель", "first": "сначала", "last": "в конце",
 	"change": "изменение", "lag p99": "запаздывание p99", "good to": "точность", "CPU": "процессор", "event loops": "циклы событий", "others": "прочие", "cores": "ядра",
-	"memory": "память", "ceiling": "потолок", "throttled": "придержан", "stood still": "стоял", "machine": "машина", "this one": "эта", "at most": "не более", "disk wait": "ждали диск", "stolen": "отнято", "memory used": "памяти занято",
+	"memory": "память", "ceiling": "потолок", "throttled": "придержан", "stood still": "стоял", "machine": "машина", "this one": "эта", "at most": "не более", "low priority": "с низким приоритетом", "disk wait": "ждали диск", "stolen": "отнято", "memory used": "памяти занято",
 	"disk/s": "диск/с", "network/s": "сеть/с", "loopback/s": "петля/с", "load average": "средняя загрузка",
 	"means without warm-up; processors in cores, the most memory used": "средние без прогрева; процессоры в ядрах, наибольшая занятая память", "system": "система", "server": "сервер",
 
@@ -64,6 +64,7 @@ var russianReport = map[string]string{
 	"; deep sleep prevented": "; глубокий сон запрещён", "; brunt ran with nice %d": "; brunt шёл с nice %d",
 	", limited to %s": ", не более %s", ", governor %s": ", регулятор %s", "%s %s on %s": "%s %s на %s", ", in a container": ", в контейнере",
 	"no samples": "нет замеров", "leak: %s": "утечка: %s", "drift: %s": "снос: %s", "grew by %s, levelling off": "вырос на %s, выравнивается", "not judged: %s": "без оценки: %s", "steady": "ровно",
+	"critical": "критично", "warning": "важно", "hint": "замечание",
 	"resident memory": "память в ОЗУ", "CPU cores": "ядра процессора", "collections": "сборки мусора", "time in collections": "время сборок", "throughput": "пропускная способность",
 	"%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.": "%s за %s, **%s**, неудач %s; нагрузка %s, %s; %s; зерно %d.",
 	"**Time lost: %s**; %s.":                                 "**Потеряно времени: %s**; %s.",

@@ -20,7 +20,7 @@ var russianPage = map[string]string{
 	"UNDER WAY": "ИДЁТ", "figures so far, without warm-up; there is no verdict before the end": "показатели на сейчас, без прогрева; вывода нет до конца",
 	"Checks that held": "Пройденные проверки", "share of those tried since the interval before": "доля от сделанных после предыдущего промежутка",
 	"this machine": "этой машины", "Processors of %s": "Процессоры %s", "Memory of %s": "Память %s", "Disks and networks of %s": "Диски и сети %s",
-	"cores; the area holds the extremes": "ядра; в полосе крайние значения", "bytes a second": "байты в секунду", "read": "прочитано", "written": "записано", "sent": "отправлено",
+	"cores; the area holds the extremes; threads that keep cores awake are of low priority": "ядра; в полосе крайние значения; потоки, не дающие ядрам уснуть, имеют низкий приоритет", "bytes a second": "байты в секунду", "read": "прочитано", "written": "записано", "sent": "отправлено",
 	"The runs are not compared: %s.": "Прогоны не сравниваются: %s.",
 	"nothing succeeded":              "ничего не удавалось", "the plan": "план", "all %s as CSV": "все %s в виде CSV",
 	"those done most often; --output csv has all": "самые частые; все есть в --output csv",

@@ -57,6 +57,7 @@ var russianRooms = map[string]string{
 	"no interval: some runs have a time without end": "без интервала: в некоторых прогонах время бесконечно",
 
 	// Tables that a load uses.
+	"table %s has no statistics, so plans of its statements may be bad: %s":                                                        "у таблицы %s нет статистики, так что планы запросов к ней могут быть плохими: %s",
 	"table %s is unfinished: brunt began to fill it on %s and didn't come to the end":                                              "таблица %s не закончена: brunt начал заполнять её %s и не дошёл до конца",
 	"table %s was filled with seed %s, this plan asks with seed %s":                                                                "таблица %s заполнена с зерном %s, а план спрашивает с зерном %s",
 	"table %s was filled with %s rows, this plan says %s":                                                                          "таблица %s заполнена строками числом %s, а в плане %s",

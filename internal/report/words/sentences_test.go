@@ -40,7 +40,7 @@ var silent = map[string]string{
 	"name another folder with --results or --bundle":                                         "of an error", "make it writable or name another folder with --results or --bundle": "of an error",
 	"some of it may not survive a power failure": "of an error", "its last intervals are missing": "of an error", "totals in": "of an error", "are whole": "of an error",
 	"#[Histogram log format version 1.3]\n#[StartTime: %s (seconds since epoch), %s]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n": "a format",
-	"check the address, the protocol and the credentials": "of an error", "mend the statement, or create what it needs with brunt schema up": "of an error",
+	"check the address, the protocol and the credentials": "of an error", "check the address and the credentials": "of an error", "mend the statement, or create what it needs with brunt schema up": "of an error",
 	"say what the parameters are by casts such as $1::integer": "of an error", "brunt didn't create it (table %s doesn't say so)": "schema down's",
 	"brunt filled it, but didn't create it": "schema down's", "brunt didn't create it": "of an error", "whether brunt created it can't be known (table %s can't be read)": "of an error",
 	"This run's UUIDs for \"%s\" of table \"%s\" are those of a table with %s rows beyond the plan's. A repetition asks anew.": "a remark in a plan",
