@@ -32,7 +32,7 @@ func newSchemaUp(s *streams) *cobra.Command {
 		Use:   "up -c PLAN",
 		Short: "Create the plan's tables and indexes and fill them",
 		Long: `Create the plan's tables and indexes, fill the tables in the fastest way that the server has,
-and prove that they are complete. A load that was killed goes on where it was: its checkpoint is
+prove that they are complete, and have the server make its planner's statistics (ANALYZE). A load that was killed goes on where it was: its checkpoint is
 kept until the work is done.`,
 		Example: "  brunt schema up -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
 		Args:    cobra.MaximumNArgs(1),
@@ -86,24 +86,33 @@ func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error 
 
 func printChanges(s *streams, changes []runner.TableChange) {
 	for _, c := range changes {
-		fmt.Fprintf(s.out, "%-24s %s", c.Name, c.Action)
-		if l := c.Load; l != nil {
-			fmt.Fprintf(s.out, ", %d rows", l.Rows)
-			if l.Resumed > 0 {
-				fmt.Fprintf(s.out, " (%d by an earlier run)", l.Resumed)
-			}
-			if l.RatePerS > 0 {
-				fmt.Fprintf(s.out, ", %.0f rows/s", l.RatePerS)
-			}
-			if l.Checksum != "" {
-				fmt.Fprintf(s.out, ", checksum %s", l.Checksum)
-			}
-			if l.Verified != load.VerifyNone && l.Verified != "" {
-				fmt.Fprintf(s.out, ", verified by %s", l.Verified)
-			}
-		}
-		fmt.Fprintln(s.out)
+		fmt.Fprintf(s.out, "%-24s %s\n", c.Name, changed(&c))
 	}
+}
+
+// changed says what was done to a table.
+func changed(c *runner.TableChange) string {
+	var b strings.Builder
+	b.WriteString(c.Action)
+	if l := c.Load; l != nil {
+		fmt.Fprintf(&b, ", %d rows", l.Rows)
+		if l.Resumed > 0 {
+			fmt.Fprintf(&b, " (%d by an earlier run)", l.Resumed)
+		}
+		if l.RatePerS > 0 {
+			fmt.Fprintf(&b, ", %.0f rows/s", l.RatePerS)
+		}
+		if l.Checksum != "" {
+			fmt.Fprintf(&b, ", checksum %s", l.Checksum)
+		}
+		if l.Verified != load.VerifyNone && l.Verified != "" {
+			fmt.Fprintf(&b, ", verified by %s", l.Verified)
+		}
+	}
+	if c.Analyzed {
+		b.WriteString(", analyzed")
+	}
+	return b.String()
 }
 
 func newSchemaDown(s *streams) *cobra.Command {

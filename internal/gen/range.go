@@ -49,6 +49,23 @@ func (s *Spec) Kind() Kind {
 	return Null
 }
 
+// Holds returns the type of a Spec's values: its own, that of its constant ("" if no type has such
+// values), or strings if it picks one of some texts.
+func (s *Spec) Holds() Type {
+	switch s.Type {
+	case TypeOneOf:
+		return TypeString
+	case TypeConstant:
+		return constants[s.Kind()]
+	}
+	return s.Type
+}
+
+// constants are the types of constants by their kinds.
+var constants = map[Kind]Type{
+	Bool: TypeBoolean, Int: TypeInteger, Uint: TypeUnsigned, Float: TypeDouble, String: TypeString, Datetime: TypeDatetime,
+}
+
 // scale returns the digits after the point of a decimal.
 func (s *Spec) scale() int {
 	switch {

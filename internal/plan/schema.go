@@ -61,3 +61,37 @@ type ValueSpec struct {
 	At    Position
 	Where Places // of its keys
 }
+
+// FindColumn returns the table and the column of these names; each is nil if it isn't there.
+func FindColumn(tables []Table, table, column string) (*Table, *Column) {
+	for i := range tables {
+		t := &tables[i]
+		if t.Name != table {
+			continue
+		}
+		for k := range t.Columns {
+			if t.Columns[k].Name == column {
+				return t, &t.Columns[k]
+			}
+		}
+		return t, nil
+	}
+	return nil, nil
+}
+
+// Resolve follows references to the spec that the values really have. What it returns is a reference
+// only if the column it refers to isn't there, or refers to itself in a circle.
+func Resolve(s *gen.Spec, tables []Table) *gen.Spec {
+	left := 1 // steps: a chain is no longer than there are columns
+	for i := range tables {
+		left += len(tables[i].Columns)
+	}
+	for ; s.Type == gen.TypeReference && left > 0; left-- {
+		_, c := FindColumn(tables, s.Table, s.Column)
+		if c == nil {
+			break
+		}
+		s = &c.Spec
+	}
+	return s
+}

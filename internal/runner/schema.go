@@ -112,6 +112,27 @@ func (s *stand) index(ctx context.Context, a driver.Admin, t *plan.Table, existe
 	return nil
 }
 
+// analyze makes the planner's statistics of tables that were filled, and says of which. A server that refuses
+// is no reason not to use them. A table without rows is left out: the planner guesses better of one that it
+// knows nothing of than of one that was empty once.
+func (s *stand) analyze(ctx context.Context, a driver.Admin, tables []*plan.Table) (analyzed []string, err error) {
+	for _, t := range tables {
+		text := s.flavor.Analyze(t.Name)
+		if text == "" || t.Rows == 0 {
+			continue
+		}
+		switch _, refused := a.Exec(ctx, text); {
+		case ctx.Err() != nil:
+			return analyzed, ctx.Err()
+		case refused != nil:
+			s.notices = append(s.notices, sql.Notice{ID: "sql-analyze", Text: fmt.Sprintf("table %s has no statistics, so plans of its statements may be bad: %s", t.Name, refused.Error())})
+		default:
+			analyzed = append(analyzed, t.Name)
+		}
+	}
+	return analyzed, nil
+}
+
 // checkDDL writes all statements of DDL without sending one, so that faults come before anything
 // has been changed.
 func (s *stand) checkDDL() error {

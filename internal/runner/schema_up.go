@@ -16,12 +16,13 @@ import (
 
 // TableChange is what SchemaUp or SchemaDown did to a table.
 type TableChange struct {
-	Name   string
-	Action string // "created", "filled", "resumed", "complete" (nothing to do), "dropped", "absent", "kept"
-	Load   *load.TableReport
+	Name     string
+	Action   string // "created", "filled", "resumed", "complete" (nothing to do), "dropped", "absent", "kept"
+	Load     *load.TableReport
+	Analyzed bool // the planner's statistics of it were made
 }
 
-// schemaUp is a SchemaUp under way.
+// schemaUp is a SchemaUp under way, or the set-up of a run.
 type schemaUp struct {
 	*stand
 	admin      driver.Admin
@@ -32,9 +33,15 @@ type schemaUp struct {
 	fill       []*plan.Table
 	keep       []*plan.Table // complete already
 	warnings   []record.Warning
+
+	// Of a run: what is done with a table that isn't to be filled, whatever rows it has, and what is told
+	// of one that is.
+	use     func(*found) error
+	filling func(*plan.Table)
 }
 
-// SchemaUp creates the plan's tables and indexes and fills them. A table that is there already
+// SchemaUp creates the plan's tables and indexes, fills them, and has the server make its statistics of what
+// was filled. A table that is there already
 // and complete is left alone, but proved if that is asked for; one that an interrupted SchemaUp
 // left unfinished is completed from its checkpoint; one with other rows, or one that brunt didn't
 // create, is a *UsageError.
@@ -67,16 +74,25 @@ func (u *schemaUp) run(ctx context.Context) error {
 			return err
 		}
 	}
-	report, err := u.stand.fill(ctx, u.fill, u.keep, u.o)
-	u.attach(report)
-	if err != nil {
-		return u.explain(err)
+	if len(u.fill)+len(u.keep) > 0 {
+		report, err := u.stand.fill(ctx, u.fill, u.keep, u.o)
+		u.attach(report)
+		if err != nil {
+			return u.explain(err)
+		}
 	}
 	for _, t := range u.fill {
 		created := changeOf(u.changes, t.Name).Action == "created"
 		if err := u.index(ctx, u.admin, t, !created); err != nil {
 			return err
 		}
+	}
+	analyzed, err := u.analyze(ctx, u.admin, u.fill)
+	if err != nil {
+		return err
+	}
+	for _, name := range analyzed {
+		changeOf(u.changes, name).Analyzed = true
 	}
 	u.markComplete(ctx, u.admin, &u.marks, u.fill)
 	if u.o.Checkpoint != "" {
@@ -98,6 +114,8 @@ func (u *schemaUp) table(ctx context.Context, t *plan.Table) error {
 	switch {
 	case !f.exists:
 		action, err = "created", u.createFor(ctx, t)
+	case u.use != nil && (f.rows > 0 || t.Rows == 0):
+		return u.use(&f)
 	case u.unfinished && (f.unfinished() || f.marker == nil && !u.marks.known):
 		// Rows that are loaded again are found by the key.
 		action, err = "resumed", u.keys(ctx, []*plan.Table{t})
@@ -113,6 +131,9 @@ func (u *schemaUp) table(ctx context.Context, t *plan.Table) error {
 		return err
 	}
 	u.changes, u.fill = append(u.changes, TableChange{Name: t.Name, Action: action}), append(u.fill, t)
+	if u.filling != nil {
+		u.filling(t)
+	}
 	return nil
 }
 

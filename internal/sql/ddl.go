@@ -113,11 +113,11 @@ func (f Flavor) tableTail(t *plan.Table) (string, []Notice) {
 }
 
 func (f Flavor) isInteger(t *plan.Table, column string) bool {
-	s := findColumn([]plan.Table{*t}, t.Name, column)
-	if s == nil {
+	_, c := plan.FindColumn([]plan.Table{*t}, t.Name, column)
+	if c == nil {
 		return false
 	}
-	name, _, err := f.columnType(s, nil)
+	name, _, err := f.columnType(&c.Spec, nil)
 	return err == nil && name == "INTEGER"
 }
 

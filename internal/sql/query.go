@@ -60,6 +60,18 @@ func (f Flavor) MostRows(columns int) uint64 {
 // Picodata accepts both and undoes nothing.
 func (f Flavor) Transactions() bool { return f.product != Picodata }
 
+// Analyze writes the statement that makes the planner's statistics of table anew; "" where the server has
+// none or keeps them by itself. Cheap: PostgreSQL and MySQL read a sample of the rows.
+func (f Flavor) Analyze(table string) string {
+	switch f.product {
+	case PostgreSQL, SQLite:
+		return "ANALYZE " + f.quote(table)
+	case MySQL:
+		return "ANALYZE TABLE " + f.quote(table)
+	}
+	return ""
+}
+
 // Greatest writes a query whose one value is the greatest that table has in column, null without rows.
 func (f Flavor) Greatest(table, column string) string {
 	return "SELECT MAX(" + f.quote(column) + ") FROM " + f.quote(table)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"brunt/internal/gen"
@@ -53,18 +52,13 @@ func isWide(s *gen.Spec) bool {
 
 // columnType returns the DDL type of a column. tables are searched for what references refer to.
 func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notices []Notice, err error) {
-	s, err = resolve(s, tables)
-	if err != nil {
-		return "", nil, err
-	}
-	t := s.Type
-	if t == gen.TypeConstant {
-		if t, err = constantType(s.Constant); err != nil {
-			return "", nil, err
-		}
-	}
-	if t == gen.TypeOneOf {
-		t = gen.TypeString
+	s = plan.Resolve(s, tables)
+	t := s.Holds()
+	switch {
+	case s.Type == gen.TypeReference:
+		return "", nil, fmt.Errorf("reference to %s.%s, which isn't in the plan's tables or goes round in a circle", s.Table, s.Column)
+	case s.Type == gen.TypeConstant && t == "":
+		return "", nil, fmt.Errorf("a column of the constant %v has no type: give it a type", s.Constant)
 	}
 	if isWide(s) {
 		switch f.product {
@@ -100,53 +94,6 @@ func mysqlText(s *gen.Spec) string {
 		name = fmt.Sprintf("VARCHAR(%d)", n)
 	}
 	return name + " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-}
-
-// resolve follows references to the column that gives the values.
-func resolve(s *gen.Spec, tables []plan.Table) (*gen.Spec, error) {
-	for hops := 0; s.Type == gen.TypeReference; hops++ {
-		next := findColumn(tables, s.Table, s.Column)
-		if next == nil {
-			return nil, fmt.Errorf("reference to %s.%s, which isn't in the plan's tables", s.Table, s.Column)
-		}
-		if hops > len(tables) {
-			return nil, fmt.Errorf("reference to %s.%s goes round in a circle", s.Table, s.Column)
-		}
-		s = next
-	}
-	return s, nil
-}
-
-func findColumn(tables []plan.Table, table, column string) *gen.Spec {
-	for i := range tables {
-		if tables[i].Name != table {
-			continue
-		}
-		for k := range tables[i].Columns {
-			if tables[i].Columns[k].Name == column {
-				return &tables[i].Columns[k].Spec
-			}
-		}
-	}
-	return nil
-}
-
-func constantType(v any) (gen.Type, error) {
-	switch v.(type) {
-	case string:
-		return gen.TypeString, nil
-	case int64, int:
-		return gen.TypeInteger, nil
-	case uint64:
-		return gen.TypeUnsigned, nil
-	case float64:
-		return gen.TypeDouble, nil
-	case bool:
-		return gen.TypeBoolean, nil
-	case time.Time:
-		return gen.TypeDatetime, nil
-	}
-	return "", fmt.Errorf("a column of the constant %v has no type: give it a type", v)
 }
 
 // typeNotice tells of types that are stored as another.

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 
 	"brunt/internal/driver"
@@ -21,25 +22,9 @@ func newTables(p *plan.Plan) *tables {
 	return &tables{plan: p, made: map[columnKey]gen.Generator{}}
 }
 
-func (t *tables) find(table, column string) (*plan.Table, *plan.Column) {
-	for i := range t.plan.Tables {
-		tb := &t.plan.Tables[i]
-		if tb.Name != table {
-			continue
-		}
-		for k := range tb.Columns {
-			if tb.Columns[k].Name == column {
-				return tb, &tb.Columns[k]
-			}
-		}
-		return tb, nil
-	}
-	return nil, nil
-}
-
 // lookup is a gen.Lookup over the plan's tables.
 func (t *tables) lookup(table, column string) (gen.Generator, uint64, error) {
-	tb, col := t.find(table, column)
+	tb, col := plan.FindColumn(t.plan.Tables, table, column)
 	if tb == nil {
 		return nil, 0, fmt.Errorf("no table %q to refer to; add it to tables_schema", table)
 	}
@@ -72,55 +57,11 @@ func (t *tables) column(tb *plan.Table, col *plan.Column) (gen.Generator, error)
 	return g, nil
 }
 
-// resolve follows references to the spec that the values really have.
-func (t *tables) resolve(s *gen.Spec) *gen.Spec {
-	for range t.columns() + 1 {
-		if s.Type != gen.TypeReference {
-			return s
-		}
-		_, col := t.find(s.Table, s.Column)
-		if col == nil {
-			return s
-		}
-		s = &col.Spec
-	}
-	return s
-}
-
-// columns bounds the length of a chain of references.
-func (t *tables) columns() int {
-	n := 0
-	for i := range t.plan.Tables {
-		n += len(t.plan.Tables[i].Columns)
-	}
-	return n
-}
-
-func (t *tables) kind(s *gen.Spec) gen.Kind { return t.resolve(s).Kind() }
+func (t *tables) kind(s *gen.Spec) gen.Kind { return plan.Resolve(s, t.plan.Tables).Kind() }
 
 // typeName is the plan type of a column's values in lower case, as a loader needs it.
 func (t *tables) typeName(s *gen.Spec) string {
-	s = t.resolve(s)
-	switch s.Type {
-	case gen.TypeConstant:
-	case gen.TypeOneOf:
-		return string(gen.TypeString)
-	default:
-		return string(s.Type)
-	}
-	switch s.Kind() {
-	case gen.Int:
-		return string(gen.TypeInteger)
-	case gen.Uint:
-		return string(gen.TypeUnsigned)
-	case gen.Float:
-		return string(gen.TypeDouble)
-	case gen.Bool:
-		return string(gen.TypeBoolean)
-	case gen.Datetime:
-		return string(gen.TypeDatetime)
-	}
-	return string(gen.TypeString)
+	return string(cmp.Or(plan.Resolve(s, t.plan.Tables).Holds(), gen.TypeString))
 }
 
 // Rows returns a function that fills values with row number row of a table, in column order,
