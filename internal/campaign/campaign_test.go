@@ -79,7 +79,11 @@ func readPlan(path string) (*plan.Plan, error) {
 }
 
 func options(dir string) Options {
-	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {}, Conduct: conduct}
+	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {}, Conduct: conduct,
+		Schema: func(ctx context.Context, p *plan.Plan) error {
+			_, _, err := runner.SchemaUp(ctx, p, runner.FillOptions{Version: "test"})
+			return err
+		}}
 }
 
 // conduct runs loads for real.
@@ -134,6 +138,7 @@ thresholds: ["errors < 1%%"]
 	return write("campaign.yml", text)
 }
 
+// Each step ends with a command that waits at a gate, a named pipe, so that none can be missed.
 const whole = `campaign: pages
 plan: plan.yml
 settings: {THREADS: 5}
@@ -141,17 +146,26 @@ service:
   run: sleep 1000
   ready: [{exec: "true"}]
 steps:
-  - prepare: {commands: [["sleep", "0.3"], "echo $THREADS > threads"]}
+  - prepare: {commands: ["echo $THREADS > threads"]}
+    after: [cat prepare]
   - search: {max: 2, trials: 4}
+    after: [cat search]
   - confirm: {ramp: 0}
+    after: [cat confirm]
   - analyse: {warm_up: 0}
-  - fix: {commands: ["sleep 0.3", "echo x >> fixed"]}
+    after: [cat analyse]
+  - fix: {commands: ["echo x >> fixed"]}
+    after: [cat fix]
   - repeat: [search]
+    after: [cat repeat]
   - reliability: {}
+    after: [cat reliability]
   - connections: {}
+    after: [cat connections]
   - matrix: {cells: [{THREADS: 5}, {THREADS: 6}], at: 1, repetitions: 1}
-    after: ["sleep 0.2"]
+    after: [cat matrix]
   - document: {lang: [en, ru]}
+    after: [cat document]
 `
 
 // TestKilledInEachStep kills a campaign in each of its steps, with no chance to tidy up, and resumes it.
@@ -163,7 +177,23 @@ func TestKilledInEachStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range p.Steps {
-		killIn(t, file, dir, p.Steps[i].ID())
+		s := &p.Steps[i]
+		gate := filepath.Join(filepath.Dir(file), s.Kind)
+		if s.Kind == planfile.StepSearch && s.Round > 0 {
+			gate = filepath.Join(filepath.Dir(file), planfile.StepRepeat)
+		}
+		if out, err := exec.Command("mkfifo", gate).CombinedOutput(); err != nil {
+			t.Fatalf("mkfifo: %v: %s", err, out)
+		}
+		killWhen(t, file, dir, func() bool {
+			// A load has begun, or it is at the gate.
+			runs, _ := filepath.Glob(filepath.Join(dir, s.ID(), "*", record.RunFile))
+			log, _ := os.ReadFile(filepath.Join(dir, s.ID(), "commands.log"))
+			return len(runs) > 0 || strings.Contains(string(log), ": cat ")
+		})
+		if err := errors.Join(os.Remove(gate), os.WriteFile(gate, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c, err := Resume(dir, readPlan, options(dir))
 	if err != nil {
@@ -185,7 +215,7 @@ func TestKilledInEachStep(t *testing.T) {
 		}
 	}
 	for _, left := range c.journal.processes() {
-		if beganAt(left.PID) == left.Began {
+		if left.Began != "" && beganAt(left.PID) == left.Began {
 			t.Errorf("process %d is still there", left.PID)
 		}
 	}
@@ -224,8 +254,8 @@ func bundlesOf(r *Result) (all []string) {
 	return all
 }
 
-// killIn runs the campaign until a step has begun, and kills it.
-func killIn(t *testing.T, file, dir, step string) {
+// killWhen begins or resumes the campaign in a process of its own, and kills that as soon as it has come so far.
+func killWhen(t *testing.T, file, dir string, soFar func() bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childFile+"="+file, childDir+"="+dir)
@@ -236,14 +266,10 @@ func killIn(t *testing.T, file, dir, step string) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for {
-		text, _ := os.ReadFile(filepath.Join(dir, JournalName))
-		if strings.Contains(string(text), fmt.Sprintf(`"step":%q,"state":"begun"`, step)) {
-			break
-		}
+	for !soFar() {
 		select {
 		case err := <-ended:
-			t.Fatalf("the campaign ended before step %s: %v\n%s", step, err, out.String())
+			t.Fatalf("the campaign ended too early: %v\n%s", err, out.String())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -257,7 +283,7 @@ func TestFailuresAreOneLine(t *testing.T) {
 		{"command", "plan: plan.yml\nsteps:\n  - prepare: {commands: [\"echo bad thing >&2; exit 3\"]}\n", `campaign.yml:3:26: command "echo bad thing >&2; exit 3" failed: exit status 3: bad thing; see `},
 		{"service that ends", "plan: plan.yml\nservice: {run: \"echo no port >&2; exit 1\", ready: [{exec: \"false\"}], within: 5s}\nsteps:\n  - search: {}\n", "the service ended by itself: exit status 1: no port; see "},
 		{"service that isn't ready", "plan: plan.yml\nservice: {run: sleep 100, ready: [{url: \"http://127.0.0.1:1/\"}], within: 300ms}\nsteps:\n  - search: {}\n", "the service isn't ready after 300 ms: Get "},
-		{"no database", "plan: plan.yml\ninspect: pg=postgres://127.0.0.1:1/x\nsteps:\n  - fix: {sql: [none.sql]}\n", "step 01-fix: "},
+		{"no database", "plan: plan.yml\ninspect: pg=postgres://127.0.0.1:1/x\nsteps:\n  - fix: {sql: [plan.yml]}\n", "step 01-fix: pg 127.0.0.1:1/x: "},
 		{"nothing sustained", "plan: broken.yml\nsteps:\n  - search: {min: 1, max: 2, trials: 3}\n  - confirm: {}\n", "the search found none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -357,6 +383,9 @@ func TestUselessCampaigns(t *testing.T) {
 		"no settings":       {"plan: plan.yml\nservice: {reconfigure: x}\nsteps: [{matrix: {at: 1}}]\n", "needs either a grid or cells"},
 		"no service":        {"plan: plan.yml\nsteps: [{matrix: {at: 1, grid: {A: [1]}}}]\n", "doesn't say how"},
 		"typing error":      {"plan: plan.yml\nsteps: [{serch: {}}]\n", "did you mean search?"},
+		"empty":             {"", "write at least plan and steps"},
+		"no such database":  {"plan: plan.yml\ninspect: mysql=x\nsteps: [{analyse: {at: 1}}]\n", "write pg= and how to connect"},
+		"missing SQL":       {"plan: plan.yml\ninspect: pg=postgres://127.0.0.1/x\nsteps: [{prepare: {sql: [none.sql]}}]\n", "none.sql"},
 		"bad probe":         {"plan: plan.yml\nservice: {ready: [{url: x, exec: y}]}\nsteps: [{search: {}}]\n", "a probe has 2 of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -365,7 +394,11 @@ func TestUselessCampaigns(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(filepath.Dir(file), "closed.yml"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := parse(file); err == nil || !strings.Contains(err.Error(), c.want) {
+			p, err := parse(file)
+			if err == nil {
+				err = p.Check()
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})

@@ -25,6 +25,7 @@ type shop struct {
 	brunt    string             // the program that runs, as ${BRUNT}
 	settings []planfile.Setting // in place of the program's
 	sql      func(ctx context.Context, text string) error
+	started  func(process) error // told of each command that is started
 }
 
 // command makes a process of a command, not yet started. It has a process group of its own, so that what
@@ -73,7 +74,13 @@ func (s *shop) run(ctx context.Context, c *planfile.Command, log string) error {
 	cmd := s.command(bounded, c)
 	cmd.Stdout, cmd.Stderr = both{out, tail}, both{out, tail}
 	cmd.WaitDelay = 5 * time.Second
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		if failed := s.started(process{cmd.Process.Pid, beganAt(cmd.Process.Pid)}); failed != nil {
+			cancel()
+			return errors.Join(failed, cmd.Wait())
+		}
+		err = cmd.Wait()
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"brunt/internal/report/cell"
 	"brunt/internal/report/page"
@@ -22,6 +21,7 @@ type chart struct{ id, title, note, svg string }
 type part struct {
 	id, title, note string
 	section         bool
+	newPage         bool // when printed
 	paragraphs      []string
 	charts          []chart
 	tables          []cell.Table
@@ -133,7 +133,7 @@ func (d *document) html(w io.Writer) error {
 	}
 	for i := range d.parts {
 		one := &d.parts[i]
-		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note})
+		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note, Chapter: !one.section, NewPage: one.newPage})
 		for _, text := range one.paragraphs {
 			p.Blocks = append(p.Blocks, page.Paragraph(text))
 		}
@@ -229,5 +229,5 @@ func (d *document) link(r *Result, dir string) cell.Cell {
 
 // took is how long a step took.
 func (d *document) took(r *Result) string {
-	return d.l.Figure(units.Span(r.Ended.Sub(r.Started).Round(time.Second)))
+	return d.l.Figure(units.Span(r.Ended.Sub(r.Started)))
 }

@@ -24,14 +24,13 @@ const stopPatience = 10 * time.Second
 // service is what is tested, as far as the campaign starts and stops it.
 type service struct {
 	*shop
-	log     string              // file of what it prints
-	started func(process) error // told of each process
-	cmd     *exec.Cmd           // what runs; nil if nothing does
-	ended   chan struct{}       // closed when it has ended
-	err     error               // how, once ended is closed
+	log   string        // file of what it prints
+	cmd   *exec.Cmd     // what runs; nil if nothing does
+	ended chan struct{} // closed when it has ended
+	err   error         // how, once ended is closed
 
-	up bool              // configured and ready
-	of *planfile.Service //
+	up bool // configured and ready
+	of *planfile.Service
 }
 
 // configure makes the service ready with settings in place of the campaign's own.

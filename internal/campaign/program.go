@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/series"
@@ -141,6 +142,55 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	}
 	_, err = series.ProfileRate(load)
 	return err
+}
+
+// Check checks what steps will need that the file itself doesn't say: how the database is reached, unless that
+// waits for a variable of the environment, and files of SQL, unless commands may still make them. An error is
+// the user's.
+func (p *Program) Check() error { return p.check(false) }
+
+// check is Check, by which all variables must be set if the campaign is about to run.
+func (p *Program) check(runs bool) error {
+	unset := ""
+	text := os.Expand(p.Inspect, func(name string) string {
+		value := p.variable(name, nil)
+		if value == "" {
+			unset = name
+		}
+		return value
+	})
+	switch {
+	case text == "" && unset == "" || unset != "" && !runs:
+	case unset != "":
+		return fmt.Errorf("%s: inspect is %s, and %s isn't set; set it in the environment", p.Path, p.Inspect, unset)
+	default:
+		if _, err := servers.Parse(text); err != nil {
+			return fmt.Errorf("%s: inspect: %w", p.Path, err)
+		}
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if len(s.Before)+len(s.Commands) > 0 {
+			return nil
+		}
+		for _, name := range s.SQL {
+			if _, err := os.Stat(p.pathOf(name)); err != nil {
+				return fmt.Errorf("%s: step %s: sql: %w; check the path", s.At, s.Kind, err)
+			}
+		}
+		if len(s.After) > 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// pathOf is a file that the campaign names, from its own folder.
+func (p *Program) pathOf(name string) string {
+	if path := p.expand(name); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.Folder, p.expand(name))
 }
 
 // sends reports whether the step sends a load.

@@ -51,6 +51,9 @@ type Campaign struct {
 
 // Begin begins a campaign in a new or empty folder. Close must be called.
 func Begin(p *Program, o Options) (*Campaign, error) {
+	if err := p.check(true); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("campaign's folder: %w", err)
 	}
@@ -71,6 +74,9 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	o.Dir = dir
 	h, p, err := Kept(dir, read)
+	if err == nil {
+		err = p.check(true)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +126,11 @@ func open(p *Program, o Options) (*Campaign, error) {
 		return nil, err
 	}
 	c := &Campaign{Program: p, o: o, journal: j}
-	s := &shop{program: p, brunt: o.Brunt}
+	s := &shop{program: p, brunt: o.Brunt, started: func(one process) error { return j.add(entry{Process: &one}) }}
 	if p.Inspect != "" {
 		s.sql = c.query
 	}
-	c.service = &service{shop: s, of: &p.Service, log: filepath.Join(o.Dir, "service.log"), started: func(one process) error { return j.add(entry{Process: &one}) }}
+	c.service = &service{shop: s, of: &p.Service, log: filepath.Join(o.Dir, "service.log")}
 	c.results, err = results(p, o.Dir, func(s *Step) bool { return j.state(s.ID()) == done })
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -22,9 +22,24 @@ import (
 	"brunt/internal/verdict"
 )
 
+// UnreachableError says that the campaign's database can't be used.
+type UnreachableError struct{ Err error }
+
+// Error returns the fault and what to check.
+func (e *UnreachableError) Error() string {
+	return e.Err.Error() + "; check the address and the credentials"
+}
+
+// Unwrap returns the fault.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
 // database opens what the campaign's SQL goes to. build lets the advisor try indexes by building them.
 func (c *Campaign) database(ctx context.Context, build bool) (inspect.Database, error) {
-	return servers.Open(ctx, c.expand(c.Inspect), build)
+	db, err := servers.Open(ctx, c.expand(c.Inspect), build)
+	if err != nil {
+		return nil, &UnreachableError{err}
+	}
+	return db, nil
 }
 
 // query asks the database, for probes.
@@ -47,10 +62,7 @@ func (c *Campaign) scripts(ctx context.Context, files []string) error {
 	}
 	defer db.Close()
 	for _, name := range files {
-		path := c.expand(name)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.Folder, path)
-		}
+		path := c.pathOf(name)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("sql: %w; check the path", err)
@@ -121,6 +133,10 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	p.Settings.Sessions = analysis.Trial.Sessions
 	conduct := c.conduct(s, true)
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true, Told: func(text string) { c.o.Say("advisor: %s", text) },
+		Kept: func(name string) bool {
+			o, err := series.Kept(filepath.Join(c.folder(s), name))
+			return err == nil && o != nil
+		},
 		Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
 			o, err := conduct(ctx, series.Order{Name: name, Plan: p, PeakPerS: p.PeakPerS()})
 			if err != nil {

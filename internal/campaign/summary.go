@@ -1,6 +1,8 @@
 package campaign
 
 import (
+	"strconv"
+
 	"brunt/internal/planfile"
 	"brunt/internal/report/cell"
 	"brunt/internal/report/words"
@@ -76,6 +78,9 @@ func (r *Result) Sentence(l units.Language) string {
 		b := &r.Search.Bracket
 		switch {
 		case b.Lower > 0 && b.Upper > 0:
+			if n(b.Lower) == n(b.Upper) {
+				n = func(x float64) string { return l.Figure(strconv.FormatFloat(x, 'g', 4, 64)) }
+			}
 			return say("The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.", n(b.Lower), rate(b.LowerPerS), n(b.Upper), rate(b.UpperPerS), say(b.End))
 		case b.Lower > 0:
 			return say("The service sustains N = %s (%s/s); its maximum isn't known: %s.", n(b.Lower), rate(b.LowerPerS), say(b.End))

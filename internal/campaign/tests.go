@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/inspect/advise"
 	"brunt/internal/record"
+	"brunt/internal/report"
 	"brunt/internal/report/cell"
 	"brunt/internal/report/svg"
 	"brunt/internal/report/words"
@@ -141,28 +142,16 @@ func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
 
 // watched are the figures of what was watched beside a run, and whether they grew.
 func (d *document) watched(run *record.Run, id string) []cell.Table {
-	t := cell.Table{ID: id + "-watched", Title: d.say("WATCHED"), Columns: []cell.Column{
-		{Head: d.say("what"), Left: true}, {Head: d.say("figure"), Left: true}, {Head: d.say("first")}, {Head: d.say("last")}, {Head: d.say("mean")}, {Head: d.say("change"), Left: true},
-	}}
-	for i := range run.Watched {
-		w := &run.Watched[i]
-		for _, m := range w.Metrics {
-			change := ""
-			if m.Trend != nil {
-				change = d.say(m.Trend.Verdict)
-			}
-			t.Add(cell.Text(w.Source), cell.Text(d.say(m.Name)), cell.Figure(m.First, m.Unit), cell.Figure(m.Last, m.Unit), cell.Figure(m.Mean, m.Unit), cell.Text(change))
-		}
+	tables := report.Watched(run, d.l)
+	for i := range tables {
+		tables[i].ID = id + "-" + tables[i].ID
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []cell.Table{t}
+	return tables
 }
 
 // inspection is what a database did: its findings, statements, connections, waits and plans.
 func (d *document) inspection(in *record.Inspection, id string) (out []cell.Table) {
-	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"), Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true}, {Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
+	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"), Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true}, {Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
 	for _, f := range in.Findings {
 		findings.Add(cell.Texts(d.say(f.Severity), f.Subject, words.Sentence(d.l, f.Evidence), words.Sentence(d.l, f.Advice))...)
 	}
@@ -277,7 +266,7 @@ func (d *document) matrixParts(r *Result) {
 		if len(c.Dirs) == 0 {
 			continue
 		}
-		p := part{id: fmt.Sprintf("cell-%s-%d", r.ID, i+1), section: true, title: c.Settings.String() + ", N = " + d.l.Figure(units.Digits3(r.Matrix.Options.N))}
+		p := part{id: fmt.Sprintf("cell-%s-%d", r.ID, i+1), section: true, newPage: true, title: c.Settings.String() + ", N = " + d.l.Figure(units.Digits3(r.Matrix.Options.N))}
 		p.paragraphs = append(p.paragraphs, d.cellSentence(r.Matrix, i))
 		if b := d.open(r, c.Dirs[0]); b != nil {
 			p.charts = d.overTime(b, fmt.Sprintf("%s-%d", r.ID, i+1))

@@ -71,7 +71,7 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	}
 	switch {
 	case len(f.inspected) != 1:
-		return usage(errors.New("name the database to ask, once: --inspect pg=postgres://user@host:5432/database"))
+		return usage(errors.New("name the database to ask, once: --inspect pg=postgres://host:5432/database?user=name"))
 	case f.apply && f.times < advise.Fewest:
 		return usage(fmt.Errorf("--times %d: a comparison needs at least %d runs on each side", f.times, advise.Fewest))
 	}

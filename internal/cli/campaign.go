@@ -131,6 +131,9 @@ func newCampaignPlan(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := p.Check(); err != nil {
+				return usage(err)
+			}
 			o := looks(s.out)
 			return cell.WriteText(s.out, cell.Look{Columns: o.Width, Color: o.Color, Language: l}, p.Timetable(l, time.Now()))
 		},
@@ -227,11 +230,7 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open 
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted; go on with brunt campaign resume %s", dir)}
 	}
 	if err != nil {
-		var u *runner.UsageError
-		if errors.As(err, &u) {
-			return usage(err)
-		}
-		return err
+		return failure(ctx, err)
 	}
 	look := looks(out.out)
 	return errors.Join(summary(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...), line(out, dir))
@@ -257,6 +256,12 @@ func (t *inTurn) step(ctx context.Context, r campaign.Run) (*series.Outcome, err
 func (t *inTurn) schema(ctx context.Context, p *plan.Plan) error {
 	o := runner.FillOptions{Version: t.out.version, Workers: 4}
 	o.Verify, _ = load.ParseVerify("count")
-	_, _, err := runner.SchemaUp(ctx, p, o)
+	changes, notices, err := runner.SchemaUp(ctx, p, o)
+	for _, n := range notices {
+		t.say("%s", n.Text)
+	}
+	for i := range changes {
+		t.say("%s %s", changes[i].Name, changed(&changes[i]))
+	}
 	return err
 }

@@ -62,9 +62,9 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do fun
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if !f.noSetup {
 		for _, p := range plans {
-			down, err := t.tables(ctx, p, f)
-			if err != nil {
-				return failure(ctx, err)
+			down, refused := t.tables(ctx, p, f)
+			if refused != nil {
+				return failure(ctx, refused)
 			}
 			defer func() { err = errors.Join(err, down()) }()
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"brunt/internal/campaign"
 	"brunt/internal/engine"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
@@ -154,12 +155,13 @@ func (l *loadRun) ready(ctx context.Context, v *voice, o runner.Options) (*runne
 func failure(ctx context.Context, err error) error {
 	var u *runner.UsageError
 	var r *runner.UnreachableError
+	var d *campaign.UnreachableError
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted before the load began")}
 	case errors.As(err, &u):
 		return &exitError{exitBadPlan, err}
-	case errors.As(err, &r):
+	case errors.As(err, &r), errors.As(err, &d):
 		return &exitError{exitUnreachable, err}
 	}
 	return err

@@ -14,6 +14,9 @@ type Database interface {
 	// Propose proposes indexes for the statements that inspections have seen, the best first. Without
 	// inspections those are meant that the server has counted so far. Nothing is changed.
 	Propose(ctx context.Context, seen []record.Inspection) ([]Proposal, error)
+	// Settle ends what an attempt that was killed or interrupted has left at work on a proposal's index, drops
+	// the index if it is invalid, and says whether it is there.
+	Settle(ctx context.Context, p *Proposal) (there bool, err error)
 	Close() error
 }
 

@@ -122,7 +122,7 @@ type Step struct {
 // ReadCampaign parses and checks a campaign's file. name is the file's name as problems show it. The
 // error is a plan.Problems with everything that is wrong.
 func ReadCampaign(name string, data []byte) (*Campaign, error) {
-	r := &reader{file: name}
+	r := &reader{file: name, campaign: true}
 	root := r.document(data)
 	if root == nil {
 		return nil, r.problems.Sort()
@@ -144,7 +144,8 @@ func (r *reader) checkCampaign(c *Campaign) {
 	searched, analysed := false, false
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if s.Kind == "" {
+		if s.Kind == "" { // a typing error, so what it does for others can't be judged
+			searched, analysed = true, true
 			continue
 		}
 		if loads(s.Kind) && s.Plan == "" && c.Plan == "" {
@@ -195,7 +196,7 @@ func (r *reader) checkRepeat(c *Campaign, at int) {
 		r.problem(s.At, "write for example repeat: [search, confirm]", "step repeat names no steps")
 	}
 	for _, kind := range s.Repeat {
-		if !slices.ContainsFunc(c.Steps[:at], func(b Step) bool { return b.Kind == kind }) {
+		if !slices.ContainsFunc(c.Steps[:at], func(b Step) bool { return b.Kind == kind || b.Kind == "" }) {
 			r.problem(s.At, "name kinds of steps that come before it", "step repeat: no %s comes before it", kind)
 		}
 	}

@@ -178,11 +178,15 @@ func newStepForm() *stepForm {
 
 func (f *stepForm) step(r *reader, _ string, n *yaml.Node, to *Step) {
 	to.At = r.at(n)
+	before := len(r.problems)
 	o := r.object(n, "a step", f.all.keys)
 	if o == nil {
 		return
 	}
-	to.Kind, _ = f.kinds.of(r, o)
+	known := len(r.problems)
+	if to.Kind, _ = f.kinds.of(r, o); to.Kind == "" && known > before {
+		r.problems = r.problems[:known] // its kind is what isn't known
+	}
 	for i := range f.all.fields {
 		one := &f.all.fields[i]
 		value := o.get(one.key)

@@ -56,6 +56,7 @@ func Read(name string, data []byte) (*plan.Plan, error) {
 // reader turns the nodes of one file into a plan and gathers problems.
 type reader struct {
 	file     string
+	campaign bool // it is read as a campaign
 	problems plan.Problems
 	broken   []lines // items with problems of form, whose logic can't be judged
 	rated    bool    // operations say their rates
@@ -137,7 +138,11 @@ func (r *reader) document(data []byte) *yaml.Node {
 		return nil
 	}
 	if len(doc.Content) == 0 || empty(doc.Content[0]) {
-		r.problem(file, "write at least tables_schema or queries", "the file is empty")
+		fix := "write at least tables_schema or queries"
+		if r.campaign {
+			fix = "write at least plan and steps"
+		}
+		r.problem(file, fix, "the file is empty")
 		return nil
 	}
 	if err := loader.Load(&next); err == nil {

@@ -56,16 +56,23 @@ ticks() { for p in "$@"; do sed 's/.*) //' "/proc/$p/stat" 2>/dev/null; done | a
 ended_ticks() { sed 's/.*) //' "/proc/$server/stat" | awk '{ print $14 + $15 }'; }
 server_ticks() { echo $(($(ticks "$server" $(pgrep -P "$server")) + $(ended_ticks))); }
 
-# follow FILE: the inspector's session's CPU time as it was last seen, until it is gone.
+# follow FILE SIDE: the inspector's session's CPU time as it was last seen, until it is gone. Without an inspector
+# it follows the server until the run is over, so that both sides bear the cost of following.
 follow() {
-	session=
-	while [ -z "$session" ] && [ ! -e "$dir/over" ]; do
-		session=$("$bin/psql" -At -h 127.0.0.1 -p "$port" -U stress postgres -c "select pid from pg_stat_activity where application_name = 'brunt-inspect'")
+	followed=$server
+	if [ "$2" = with ]; then
+		followed=
+		while [ -z "$followed" ] && [ ! -e "$dir/over" ]; do
+			followed=$("$bin/psql" -At -h 127.0.0.1 -p "$port" -U stress postgres -c "select pid from pg_stat_activity where application_name = 'brunt-inspect'")
+		done
+	fi
+	last=
+	while read -r seen 2>/dev/null <"/proc/$followed/stat"; do
+		last=$seen
+		[ "$followed" = "$server" ] && [ -e "$dir/over" ] && break
+		sleep 0.2
 	done
-	while [ -n "$session" ] && [ -e "/proc/$session" ]; do
-		ticks "$session" >"$1.next" && mv "$1.next" "$1"
-		sleep 0.1
-	done
+	echo "$last" | sed 's/.*) //' | awk '{ print $12 + $13 }' >"$1"
 }
 
 # run LOAD SIDE NUMBER FLAGS…: one run. Exit code 98 is a result that doesn't stand.
@@ -75,12 +82,13 @@ run() {
 	shift 3
 	rm -f "$dir/over"
 	began=$(server_ticks)
-	[ "$side" = without ] || follow "$bundle.session" &
+	follow "$bundle.session" "$side" &
+	follower=$!
 	"$brunt" run -c "$dir/$load.yml" --proto pg -a "127.0.0.1:$port" -u stress --database postgres --vu "$sessions" \
 		--watch "tree:$server" --bundle "$bundle" --quiet "$@" >"$dir/out" 2>&1 || [ $? = 98 ] || { cat "$dir/out" >&2; exit 1; }
 	touch "$dir/over"
 	sleep 1
-	[ "$side" = without ] || wait $!
+	wait "$follower"
 	[ "$side" = without ] || echo "$(cat "$bundle.session") $(($(server_ticks) - began))" >>"$dir/$load.ticks"
 }
 
@@ -107,7 +115,9 @@ row() {
 		echo "$(figure "$dir/$1-without-$n" "$3") $(figure "$dir/$1-with-$n" "$3")"
 	done | awk '{ print 100 * ($2 / $1 - 1) }' | sort -g | awk '{ v[NR] = $1 } END {
 		m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-		k = int(NR / 2 - 0.98 * sqrt(NR)); printf "%+.2f %%", m
+		# The rank beyond which less than 2.5 % lie on each side, of a binomial distribution of one half.
+		for (p = c = 0.5 ^ NR; c <= 0.025; c += p) { k++; p *= (NR - k + 1) / k }
+		printf "%+.2f %%", m
 		if (k >= 1) printf " (%+.2f to %+.2f)", v[k], v[NR + 1 - k] }')
 	echo "| $2 $(cat "$dir/without.cell")$(cat "$dir/with.cell")| $change |"
 }
@@ -130,5 +140,5 @@ echo '|---|---:|---:|---:|'
 for load in $loads; do
 	row "$load" "$load, operations/s" rate %.0f
 	row "$load" "$load, server, µs an operation" cpu %.2f
-	awk -v load="$load" '{ own += $1; all += $2 } END { printf "| %s, the inspector'"'"'s session | | %.2f of %.2f s of CPU | %.2f %% |\n", load, own / 100, all / 100, 100 * own / all }' "$dir/$load.ticks"
+	awk -v name="$load" '{ own += $1; all += $2 } END { printf "| %s, the inspector'"'"'s session | | %.2f of %.2f s of CPU | %.2f %% |\n", name, own / 100, all / 100, 100 * own / all }' "$dir/$load.ticks"
 done

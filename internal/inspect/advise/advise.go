@@ -60,7 +60,10 @@ const (
 type Trial struct {
 	Database inspect.Database
 	// Run carries out the load once, always at the same rates, and returns what the server said of it, too.
-	Run    func(ctx context.Context, name string) (*result.Result, []record.Inspection, error)
+	Run func(ctx context.Context, name string) (*result.Result, []record.Inspection, error)
+	// Kept reports whether Run has the run of that name from an attempt that was killed, so that nothing must be
+	// built for it. Nil: never.
+	Kept   func(name string) bool
 	Times  int               // runs on each side, at least Fewest
 	Told   func(text string) // what is being done
 	Anyway bool              // compare runs that shouldn't be compared: see compare.Options
@@ -70,7 +73,7 @@ type Trial struct {
 // without it alternate (A B B A …) if it is small; otherwise it is built once, after the runs without it.
 // It stays if what decides is lower for sure. When something fails, the index is dropped: only
 // proven ones stay. The proofs so far are returned with every error. An index of a proposal's name that is
-// there already is taken for one that an earlier attempt left.
+// there already is taken for one that an earlier attempt left: it is taken up if it is whole.
 func (t *Trial) Prove(ctx context.Context, proposals []inspect.Proposal) ([]Proof, error) {
 	var proofs []Proof
 	for k := range proposals {
@@ -132,19 +135,23 @@ func (a *attempt) order() []bool {
 // measure runs the load on both sides.
 func (a *attempt) measure(ctx context.Context) error {
 	for i, with := range a.order() {
-		if err := a.with(ctx, with); err != nil {
-			if ctx.Err() == nil && with {
-				a.proof.Why = "it can't be built: " + err.Error()
-				return nil
-			}
-			return err
-		}
 		letter, side := "A", &a.base
 		if with {
 			letter, side = "B", &a.indexed
 		}
+		name := fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, letter)
+		if a.trial.Kept == nil || !a.trial.Kept(name) {
+			if err := a.with(ctx, with); err != nil {
+				if ctx.Err() == nil && with {
+					a.proof.Why = "it can't be built: " + err.Error()
+					return nil
+				}
+				return err
+			}
+		}
 		a.proof.Order += letter
-		r, seen, err := a.trial.Run(ctx, fmt.Sprintf("index-%d-%02d-%s", a.number, i+1, letter))
+		a.proof.Built = a.proof.Built || with
+		r, seen, err := a.trial.Run(ctx, name)
 		if err != nil {
 			a.proof.Why = "it wasn't measured"
 			return err
@@ -156,7 +163,14 @@ func (a *attempt) measure(ctx context.Context) error {
 
 // with builds the index or drops it, unless it is or isn't there already.
 func (a *attempt) with(ctx context.Context, wanted bool) error {
-	if a.there != nil && *a.there == wanted {
+	if a.there == nil {
+		there, err := a.trial.Database.Settle(ctx, &a.proof.Proposal)
+		if err != nil {
+			return fmt.Errorf("%s: whether it is there isn't known: %w", a.proof.Name, err)
+		}
+		a.there = &there
+	}
+	if *a.there == wanted {
 		return nil
 	}
 	script := a.proof.Drop
@@ -171,7 +185,7 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 		}
 		return err
 	}
-	a.there, a.proof.Built = &wanted, a.proof.Built || wanted
+	a.there = &wanted
 	return nil
 }
 

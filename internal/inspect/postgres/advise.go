@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/inspect"
 	"brunt/internal/record"
+	"brunt/internal/sqltext"
 )
 
 const (
@@ -17,7 +18,8 @@ const (
 	leastSaved    = 0.02 // of all statements' costs, by one index
 	alike         = 0.95 // gains that are the same for practical purposes
 	leastTable    = 1000 // rows; smaller tables are read whole as fast
-	writeCost     = 0.5  // the planner's units for a row written to one index more: a page that is mostly cached
+	dropIndex     = "DROP INDEX CONCURRENTLY IF EXISTS "
+	writeCost     = 0.5 // the planner's units for a row written to one index more: a page that is mostly cached
 )
 
 // costed is a statement and what the planner thinks of it.
@@ -173,14 +175,17 @@ func (s *costed) writesTo(table string, _ []string) bool {
 // accept keeps an index for the rounds that follow, and describes it.
 func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number int) (*inspect.Proposal, error) {
 	c := &o.candidate
+	name, err := a.freeName(ctx, c, number)
+	if err != nil {
+		return nil, err
+	}
 	if err := a.trial.keep(ctx, c.on()); err != nil {
 		return nil, err
 	}
-	name := indexName(c, number)
 	p := &inspect.Proposal{
 		Name: name, Table: shown(unquoted(c.table)), Columns: c.columns, Where: c.where, SizeB: o.sizeB, Proof: a.trial.proof(), Saves: o.gain / whole,
 		DDL:  "CREATE INDEX CONCURRENTLY " + quoteWhereNeeded(name) + " ON " + plainTable(c.table) + strings.TrimPrefix(strings.Replace(c.on(), " where ", " WHERE ", 1), c.table),
-		Drop: "DROP INDEX CONCURRENTLY IF EXISTS " + indexSchema(c.table) + quoteWhereNeeded(name),
+		Drop: dropIndex + indexSchema(c.table) + quoteWhereNeeded(name),
 	}
 	for k, s := range a.statements {
 		e := inspect.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: s.cost, After: o.costs[k]}
@@ -219,22 +224,46 @@ func indexSchema(table string) string {
 	return quoteWhereNeeded(schema) + "."
 }
 
-// indexName says what the index is of, in at most 63 bytes.
+// freeName is a name for the index that no relation has. One whose building was cut off is in nobody's way: it
+// is dropped before it is built again.
+func (a *advisor) freeName(ctx context.Context, c *candidate, number int) (string, error) {
+	schema, _, _ := strings.Cut(unquoted(c.table), ".")
+	for name := indexName(c, number); ; name = numberedName(c, number) {
+		taken, err := a.session.text(ctx, "select count(*) from pg_class c left join pg_index i on i.indexrelid = c.oid where coalesce(i.indisvalid, true) and c.oid = to_regclass("+
+			sqltext.QuoteText(sqltext.Quote(schema)+"."+sqltext.Quote(name))+")")
+		if err != nil || taken == "0" {
+			return name, err
+		}
+		number++
+	}
+}
+
+const mostName = 63 // bytes
+
+// indexName says what the index is of.
 func indexName(c *candidate, number int) string {
-	const most = 63
 	_, table, _ := strings.Cut(unquoted(c.table), ".")
 	columns := strings.NewReplacer(`"`, "", " desc", "").Replace(strings.Join(c.columns, "_"))
-	suffix := "_idx"
-	if c.where != "" {
-		suffix = "_part_idx"
-	}
-	if name := table + "_" + columns + suffix; len(name) <= most {
+	if name := table + "_" + columns + nameEnd(c); len(name) <= mostName {
 		return name
 	}
-	suffix = fmt.Sprintf("_brunt_%d%s", number+1, suffix)
-	cut := min(len(table), most-len(suffix))
+	return numberedName(c, number+1)
+}
+
+// numberedName names the index by its table and a number.
+func numberedName(c *candidate, number int) string {
+	_, table, _ := strings.Cut(unquoted(c.table), ".")
+	end := fmt.Sprintf("_brunt_%d%s", number, nameEnd(c))
+	cut := min(len(table), mostName-len(end))
 	for cut > 0 && cut < len(table) && table[cut]&0xC0 == 0x80 {
 		cut-- // within a letter
 	}
-	return table[:cut] + suffix
+	return table[:cut] + end
+}
+
+func nameEnd(c *candidate) string {
+	if c.where != "" {
+		return "_part_idx"
+	}
+	return "_idx"
 }

@@ -83,6 +83,43 @@ func TestNothingIsProposedWhereIndexesAre(t *testing.T) {
 	}
 }
 
+// An index of somebody else's that has the name already is neither taken for the proposed one nor dropped.
+func TestNamesOfOthersAreLeftAlone(t *testing.T) {
+	d := newDatabase(t, counting(t), books, "create index book_author_idx on book (price)", "vacuum analyze book")
+	list := d.proposals(true, "select * from book where author = 'a1'")
+	if len(list) != 1 || list[0].Name != "book_brunt_1_idx" || !strings.Contains(list[0].Drop, " book_brunt_1_idx") {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestWhatAttemptsLeaveIsSettled(t *testing.T) {
+	d := newDatabase(t, counting(t), books)
+	ctx := context.Background()
+	db, err := Open(ctx, d.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &inspect.Proposal{DDL: "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)", Drop: dropIndex + "book_author_idx"}
+	settled := func(want bool) {
+		t.Helper()
+		there, err := db.Settle(ctx, p)
+		var n int
+		if failed := d.conn.QueryRow(ctx, "select count(*) from pg_indexes where tablename = 'book'").Scan(&n); err != nil || failed != nil || there != want || (n == 1) != want {
+			t.Errorf("there: %v, %d indexes, %v, %v", there, n, err, failed)
+		}
+	}
+	settled(false)
+	if err := db.Exec(ctx, p.DDL); err != nil {
+		t.Fatal(err)
+	}
+	settled(true)
+	sure(t, d.conn, "drop index book_author_idx")
+	if err := db.Exec(ctx, "create unique index concurrently book_author_idx on book (name)"); err == nil {
+		t.Fatal("names are unique; nothing is left half-built")
+	}
+	settled(false)
+}
+
 func TestOrderAndConstantsAreProposed(t *testing.T) {
 	d := newDatabase(t, counting(t), "create table job as select g as id, case when g % 1000 = 0 then 'new' else 'done' end as state, g % 50 as queue, now() + g * interval '1 s' as due from generate_series(1, 30000) g", "analyze job")
 	sent := "select id from job where state = 'new' and queue = $1 order by due limit 5"

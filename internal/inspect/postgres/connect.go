@@ -61,7 +61,7 @@ func parseDSN(dsn string) (*pgconn.Config, error) {
 		if err != nil && !strings.Contains(dsn, "password") && !strings.Contains(dsn, "@") {
 			text = err.Error()
 		}
-		return nil, fmt.Errorf("not a connection string of PostgreSQL (%s); write postgres://user@host:5432/database, or host=… user=… dbname=…", secret.Text(text))
+		return nil, fmt.Errorf("not a connection string of PostgreSQL (%s); write postgres://host:5432/database?user=name, or host=… user=… dbname=…", secret.Text(text))
 	}
 	config.RuntimeParams["application_name"] = applicationName
 	return config, nil
@@ -111,6 +111,10 @@ func (s *session) close() {
 // clean is an error of the server on one line, without secrets.
 func (s *session) clean(err error) error {
 	var e *pgconn.PgError
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" { // the library says at length what address it tried, and twice
+		return fmt.Errorf("can't connect: %w; is the server running there?", op.Err)
+	}
 	if errors.As(err, &e) {
 		return &serverError{e.Code, secret.Blot(e.Message, s.secrets) + " (" + e.Code + ")"}
 	}

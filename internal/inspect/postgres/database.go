@@ -62,6 +62,33 @@ func (d *Database) Exec(ctx context.Context, script string) error {
 	return nil
 }
 
+// Settle implements inspect.Database. A server goes on building or dropping an index when its client is gone.
+func (d *Database) Settle(ctx context.Context, p *inspect.Proposal) (there bool, err error) {
+	s, err := connect(ctx, d.config)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	// The server keeps the beginning of long statements only.
+	left := "application_name = '" + applicationName + "' and datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query <> '' and query in (" +
+		"left(" + sqltext.QuoteText(p.DDL) + ", length(query)), left(" + sqltext.QuoteText(p.Drop) + ", length(query)))"
+	for ended := ""; ended != "0"; {
+		if ended, err = s.text(ctx, "select count(pg_terminate_backend(pid)) from pg_stat_activity where "+left); err != nil {
+			return false, err
+		}
+		if ended != "0" { // it has undone its work when it is gone
+			if _, err = s.text(ctx, "select pg_sleep(0.02)"); err != nil {
+				return false, err
+			}
+		}
+	}
+	valid, err := s.text(ctx, "select indisvalid from pg_index where indexrelid = to_regclass("+sqltext.QuoteText(strings.TrimPrefix(p.Drop, dropIndex))+")")
+	if err != nil || valid != "f" {
+		return valid == "t", err
+	}
+	return false, d.Exec(ctx, p.Drop)
+}
+
 // statementsOf cuts a script where its statements end.
 func statementsOf(script string) (out []string) {
 	var b strings.Builder
@@ -120,13 +147,25 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]ins
 		a.statements = append(a.statements, c)
 	}
 	if len(a.statements) == 0 {
-		return nil, errors.New("no statement is known that could be explained; run a load with --inspect first")
+		return nil, whyNone(seen)
 	}
 	if a.trial, err = d.trial(ctx, s); err != nil {
 		return nil, err
 	}
 	defer a.trial.end(ctx)
 	return a.propose(ctx)
+}
+
+// whyNone says that no statement was seen, and what to do.
+func whyNone(seen []record.Inspection) error {
+	for i := range seen {
+		for _, m := range seen[i].Missing {
+			if m.Remedy != "" {
+				return fmt.Errorf("no statement is known that could be explained, since %s; %s", m.Text, m.Remedy)
+			}
+		}
+	}
+	return errors.New("no statement is known that could be explained; run a load with --inspect first")
 }
 
 // trial is the way that the server has to try indexes.

@@ -77,6 +77,35 @@ func TestRowsOfTheirOwnAreSilent(t *testing.T) {
 	silent(t, in, FindIdleXact)
 }
 
+// inTransaction opens a transaction that does nothing more, and waits until it has been at that for 5 s by the
+// server's clock.
+func (d *database) inTransaction(application string) {
+	d.t.Helper()
+	sure(d.t, d.connect(application), "begin")
+	mine := fmt.Sprintf(" from pg_stat_activity where application_name = '%s' and state = 'idle in transaction'", application)
+	sure(d.t, d.conn, "select pg_sleep_until(state_change + interval '5 s')"+mine)
+	d.until(1, "select count(*)"+mine+" and clock_timestamp() - state_change >= interval '5 s'")
+}
+
+// A forgotten transaction is found. Neither a connection that idles as long outside of transactions nor a
+// transaction that has just begun is told of.
+func TestForgottenTransactionIsFound(t *testing.T) {
+	d := newDatabase(t, counting(t))
+	in := d.inspected(func(i *Inspector) {
+		sure(t, d.connect("rested"), "select 1")
+		d.inTransaction("forgetful")
+		sure(t, d.connect("quick"), "begin")
+		samples(t, i, 1)
+	})
+	expect(t, in, FindIdleXact, "forgetful", "held a transaction open", "idle_in_transaction_session_timeout")
+	if n := len(found(in, FindIdleXact)); n != 1 {
+		t.Errorf("%d of them: %+v", n, in.Findings)
+	}
+	if n := len(in.Activity.Clients); n != 4 {
+		t.Errorf("%d applications: %+v", n, in.Activity.Clients)
+	}
+}
+
 func TestIdleConnectionsAreFound(t *testing.T) {
 	d := newDatabase(t, counting(t))
 	in := d.inspected(func(i *Inspector) {
