@@ -102,10 +102,11 @@ func killedWhileRunning(t *testing.T, s stand, server *testserver.Server, plan, 
 	back := time.Now()
 	o := <-ended
 	run := readRun(t, dir)
-	if !run.Complete || run.Total.Done != 1000 || o.code != 99 && o.code != 98 {
+	sent := 1000 - run.Total.Dropped // a busy machine can be too late for some at the end
+	if !run.Complete || run.Total.Done != sent || o.code != 99 && o.code != 98 {
 		t.Fatalf("exit %d, complete %v, %d done\n%s", o.code, run.Complete, run.Total.Done, o.err)
 	}
-	if run.Total.Failed == 0 || run.Total.OK+run.Total.Failed != 1000 || sum(run.Total.Errors) != run.Total.Failed {
+	if run.Total.Failed == 0 || run.Total.OK+run.Total.Failed != sent || sum(run.Total.Errors) != run.Total.Failed {
 		t.Errorf("%d succeeded, %d failed: %v", run.Total.OK, run.Total.Failed, run.Total.Errors)
 	}
 	if run.Targets[0].Reconnects < 4 {

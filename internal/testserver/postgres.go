@@ -95,3 +95,15 @@ func postgresReady(s *Server) error {
 	}
 	return nil
 }
+
+// Psql has psql carry out a text of SQL as the superuser, and returns the rows of its last answer, columns
+// separated by |. What fails fails the test.
+func (s *Server) Psql(t TB, text string) string {
+	t.Helper()
+	out, err := exec.Command(binary(t, "psql", "postgresql-client"),
+		"-h", s.Host, "-p", fmt.Sprint(s.Port), "-U", s.User, "-d", s.Database, "-XAtc", text).CombinedOutput()
+	if err != nil {
+		t.Fatalf("psql: %v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}

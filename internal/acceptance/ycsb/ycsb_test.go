@@ -127,18 +127,6 @@ delete zz2
 	}
 }
 
-// psql asks a PostgreSQL one thing.
-func psql(t *testing.T, s *testserver.Server, query string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "psql", "-h", s.Host, "-p", fmt.Sprint(s.Port), "-U", s.User, "-d", s.Database, "-XAtc", query).CombinedOutput()
-	if err != nil {
-		t.Fatalf("psql (apt-get install -y postgresql-client): %v: %s", err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 func redis(t *testing.T, s *testserver.Server, words ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -160,24 +148,24 @@ func TestYCSBOnPostgreSQL(t *testing.T) {
 	s, b := postgres(t)
 	b.workloads("pg", true, "abcdef")
 	b.ok("load", "pg", "--workload", "a", "-p", "dropdata=true", "-p", "recordcount=100")
-	if n := psql(t, s, "SELECT count(*), min(length(field0)), max(length(field9)) FROM usertable"); n != "100|100|100" {
+	if n := s.Psql(t, "SELECT count(*), min(length(field0)), max(length(field9)) FROM usertable"); n != "100|100|100" {
 		t.Errorf("the table holds %s", n)
 	}
 	out := b.ok("run", "pg", "--workload", "d", "-p", "recordcount=100", "-p", "operationcount=500", "--threads", "4")
 	inserted := counts(out)["INSERT"]
-	if n := psql(t, s, "SELECT count(*) FROM usertable"); n != fmt.Sprint(100+inserted) {
+	if n := s.Psql(t, "SELECT count(*) FROM usertable"); n != fmt.Sprint(100+inserted) {
 		t.Errorf("%s records after %d inserts", n, inserted)
 	}
 	b.want(b.ok("load", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 10)
 	b.want(b.ok("run", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches",
 		"-p", "operationcount=200", "-p", "updateproportion=0", "-p", "readproportion=1"), "BATCH_READ", 20)
-	before := psql(t, s, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'")
+	before := s.Psql(t, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'")
 	b.none(b.ok("run", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches", "-p", "requestdistribution=sequential",
 		"-p", "operationcount=100", "-p", "updateproportion=1", "-p", "readproportion=0"))
-	if after := psql(t, s, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'"); after == before || len(after) != 100 {
+	if after := s.Psql(t, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'"); after == before || len(after) != 100 {
 		t.Errorf("batches: an update of all records turned %s into %s", before, after)
 	}
-	if n := psql(t, s, "SELECT count(*) FROM batches"); n != "100" {
+	if n := s.Psql(t, "SELECT count(*) FROM batches"); n != "100" {
 		t.Errorf("batches: %s records", n)
 	}
 }
@@ -190,7 +178,7 @@ func TestYCSBFindsCorruptedValues(t *testing.T) {
 	b.none(b.ok(append([]string{"run", "pg", "-p", "requestdistribution=sequential"}, mode...)...))
 	b.none(b.ok(append([]string{"run", "pg", "-p", "readallfields=false"}, mode...)...))
 	b.none(b.ok("run", "pg", "--workload", "f", "-p", "recordcount=50", "-p", "dataintegrity=true"))
-	psql(t, s, "UPDATE usertable SET field3 = 'x' || substr(field3, 2) WHERE ycsb_key = 'user6284781860667377211'")
+	s.Psql(t, "UPDATE usertable SET field3 = 'x' || substr(field3, 2) WHERE ycsb_key = 'user6284781860667377211'")
 	code, out, err := b.do("", append([]string{"run", "pg", "-p", "requestdistribution=sequential"}, mode...)...)
 	if code != 99 || counts(out)["READ_ERROR"] != 4 || counts(out)["READ"] != 196 {
 		t.Errorf("exit %d\n%s", code, out)
@@ -457,7 +445,7 @@ func TestYCSBResumes(t *testing.T) {
 	}
 	out = b.ok(append(load, "-p", "resume=true")...)
 	b.want(out, "INSERT", 400-done)
-	if n := psql(t, s, "SELECT count(*) FROM usertable"); n != "400" {
+	if n := s.Psql(t, "SELECT count(*) FROM usertable"); n != "400" {
 		t.Errorf("%s records", n)
 	}
 	_, _, _ = b.do("", append(load, "--target", "100", "-p", "maxexecutiontime=1")...)
@@ -542,17 +530,17 @@ func TestYCSBRetriesFailuresOnly(t *testing.T) {
 	s, b := postgres(t)
 	out := b.ok("load", "pg", "-p", "recordcount=20", "-p", "core_workload_insertion_retry_limit=3", "-p", "core_workload_insertion_retry_interval=0.05")
 	b.want(out, "INSERT", 20)
-	psql(t, s, `CREATE SEQUENCE tries; CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+	s.Psql(t, `CREATE SEQUENCE tries; CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN IF nextval('tries') % 3 <> 0 THEN RAISE 'not now'; END IF; RETURN NEW; END $$;
 		CREATE TRIGGER fail BEFORE INSERT ON usertable FOR EACH ROW EXECUTE FUNCTION fail()`)
 	load := []string{"load", "pg", "-p", "recordcount=40", "-p", "insertstart=20", "-p", "insertcount=20", "-p", "core_workload_insertion_retry_interval=0.01"}
 	out = b.ok(append(load, "-p", "core_workload_insertion_retry_limit=2")...)
 	b.want(out, "INSERT", 20)
 	b.none(out)
-	if n := psql(t, s, "SELECT count(*), currval('tries') FROM usertable, nextval('tries') GROUP BY 2"); n != "40|61" {
+	if n := s.Psql(t, "SELECT count(*), currval('tries') FROM usertable, nextval('tries') GROUP BY 2"); n != "40|61" {
 		t.Errorf("records and tries are %s, want 40|61", n)
 	}
-	psql(t, s, "DELETE FROM usertable")
+	s.Psql(t, "DELETE FROM usertable")
 	code, out, err := b.do("", append(load, "-p", "silence=false")...)
 	if code != 0 || counts(out)["INSERT_ERROR"] == 0 || !strings.Contains(out, "operation err: server: ") || !strings.Contains(err, "× server P0001: ") {
 		t.Errorf("exit %d\n%s%s", code, out, err)

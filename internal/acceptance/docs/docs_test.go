@@ -1,4 +1,4 @@
-package acceptance_test
+package docs_test
 
 import (
 	"bytes"
@@ -51,6 +51,14 @@ func consoleBlocks(page string) (blocks [][]command) {
 // placeholder is an address that the documentation uses, and the server that stands for it.
 var placeholder = regexp.MustCompile(`(127\.0\.0\.1|localhost):(\d+)`)
 
+// What the documentation's nginx and Tarantool know.
+const (
+	shop   = "location / { error_page 405 =200 /index.html; try_files $uri /index.html; }\nlocation /orders { return 201; }"
+	stress = `box.schema.user.create('stress', {if_not_exists = true})
+box.schema.user.passwd('stress', 'T0psecret')
+box.schema.user.grant('stress', 'super', nil, nil, {if_not_exists = true})`
+)
+
 // addressOf is the test's server for a port of the documentation; "" if the port means no server.
 func addressOf(t *testing.T, port string) string {
 	t.Helper()
@@ -61,18 +69,15 @@ func addressOf(t *testing.T, port string) string {
 	case "5432", "5433":
 		return get(port, func(tb testserver.TB) *testserver.Server {
 			s := testserver.Postgres(tb, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))
-			root := of("pg", s)
 			for _, text := range []string{"CREATE EXTENSION pg_stat_statements", "CREATE ROLE stress SUPERUSER LOGIN", "CREATE ROLE postgres SUPERUSER LOGIN",
 				"CREATE ROLE root SUPERUSER LOGIN", "CREATE DATABASE stress TEMPLATE postgres", "CREATE DATABASE test", "CREATE DATABASE shop"} {
-				if err := root.exec(text); err != nil {
-					tb.Fatalf("%s: %v", text, err)
-				}
+				s.Psql(tb, text)
 			}
 			return s
 		})
 	case "3301", "3302":
 		return get(port, func(tb testserver.TB) *testserver.Server {
-			return testserver.Tarantool(tb, testserver.Lua(stressInTarantool+"\nbox.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
+			return testserver.Tarantool(tb, testserver.Lua(stress+"\nbox.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
 		})
 	case "3391", "3392":
 		return carsRouter(t, get, port)
@@ -81,7 +86,7 @@ func addressOf(t *testing.T, port string) string {
 	case "2379":
 		return servers.Etcd(t).Addr
 	case "8080", "80":
-		return web(t).addr
+		return get("web", func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb, testserver.Locations(shop)) })
 	case "8443", "443":
 		return get("8443", func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb, testserver.TLS()) })
 	case "8081":
@@ -93,7 +98,7 @@ func addressOf(t *testing.T, port string) string {
 // carsRouter is a router of the application in examples/cars, which has two, and two storages.
 func carsRouter(t *testing.T, get func(key string, start func(tb testserver.TB) *testserver.Server) string, key string) string {
 	t.Helper()
-	program, err := os.ReadFile("../../examples/cars/cars.lua")
+	program, err := os.ReadFile("../../../examples/cars/cars.lua")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,13 +157,13 @@ var onTables = regexp.MustCompile(`127\.0\.0\.1:(54|33)\d\d`)
 // make tables in the same databases.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("../../docs/*.md")
+	pages, err := filepath.Glob("../../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	commands := 0
 	beside := map[string]map[string][][]command{}
-	for _, page := range append(pages, "../../README.md") {
+	for _, page := range append(pages, "../../../README.md") {
 		b, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -308,7 +313,7 @@ func workFolder(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("../../examples")); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("../../../examples")); err != nil {
 		t.Fatal(err)
 	}
 	return dir

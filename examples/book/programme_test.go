@@ -1,4 +1,4 @@
-package acceptance_test
+package main
 
 import (
 	"bytes"
@@ -10,10 +10,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/campaign"
+	"brunt/internal/cli"
 	"brunt/internal/record"
 )
+
+// The test binary is brunt itself when this variable is set.
+const roleVariable = "BRUNT_BOOK_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) == "brunt" {
+		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
 
 // rehearsal makes minutes and hours of the book's campaign seconds, and gives its steps loads of their
 // own, so that nothing depends on what a busy machine can take.
@@ -36,7 +48,7 @@ func TestBookProgramme(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	book := filepath.Join(dir, "book")
-	build := exec.Command("go", "build", "-trimpath", "-o", book, "../../examples/book")
+	build := exec.Command("go", "build", "-trimpath", "-o", book, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the binary is built: what both need is compiled once
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
@@ -46,7 +58,7 @@ func TestBookProgramme(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"plan.yml", "campaign.yml", "vacuum.sql"} {
-		b, err := os.ReadFile("../../examples/book/" + name)
+		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +70,7 @@ func TestBookProgramme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, book, "programme", "--brunt", self, "--files", files, "--results", filepath.Join(dir, "results"), "--rows", "60000")
 	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
@@ -132,9 +144,13 @@ func checkBook(t *testing.T, dir string) {
 
 func inspectionOf(t *testing.T, step string) *record.Inspection {
 	t.Helper()
-	run := readRun(t, filepath.Join(step, "run"))
-	if run == nil || len(run.Inspections) != 1 || len(run.Inspections[0].Windows) == 0 {
-		t.Fatalf("%s has no inspection", step)
+	bundle, err := record.Open(record.OS{}, filepath.Join(step, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := bundle.Result()
+	if err != nil || len(run.Inspections) != 1 || len(run.Inspections[0].Windows) == 0 {
+		t.Fatalf("%s has no inspection: %v", step, err)
 	}
 	return &run.Inspections[0]
 }
