@@ -21,6 +21,7 @@ type goal struct {
 	work       string
 	ours, peer string  // clients' names
 	ratio      float64 // of CPU a request, at most; 0 means none is set
+	rate       float64 // of operations a second, at least; 0 means none is set
 	lagP99Us   float64 // of ours, at most; 0 means none is set
 	tail       bool    // p99 of ours must not be above the peer's
 }

@@ -20,6 +20,8 @@ type line struct {
 	oursUs, peerUs   float64   // medians of CPU a request
 	ratios           []float64 // of CPU, by round
 	oursP99, peerP99 float64   // medians, µs; 0 if not known
+	oursPS, peerPS   float64   // medians of operations a second; 0 if not known
+	rates            []float64 // ratios of these, by round
 	lag, seen        float64   // medians of ours' lag p99, µs; 0 if not known
 }
 
@@ -73,12 +75,12 @@ func judge(g *group, results map[string][]sample) []line {
 			}
 			return median(all)
 		}
-		l.oursUs, l.oursP99 = of(func(p pair) float64 { return p.ours.CPUUs }), of(func(p pair) float64 { return p.ours.P99Us })
+		l.oursUs, l.oursP99, l.oursPS = of(func(p pair) float64 { return p.ours.CPUUs }), of(func(p pair) float64 { return p.ours.P99Us }), of(func(p pair) float64 { return p.ours.PerS })
 		l.lag, l.seen = of(func(p pair) float64 { return p.ours.LagP99Us }), of(func(p pair) float64 { return p.ours.SeenP99Us })
 		if want.peer != "" && len(pairs) > 0 {
-			l.peerUs, l.peerP99 = of(func(p pair) float64 { return p.peer.CPUUs }), of(func(p pair) float64 { return p.peer.P99Us })
+			l.peerUs, l.peerP99, l.peerPS = of(func(p pair) float64 { return p.peer.CPUUs }), of(func(p pair) float64 { return p.peer.P99Us }), of(func(p pair) float64 { return p.peer.PerS })
 			for _, p := range pairs {
-				l.ratios = append(l.ratios, p.ours.CPUUs/p.peer.CPUUs)
+				l.ratios, l.rates = append(l.ratios, p.ours.CPUUs/p.peer.CPUUs), append(l.rates, p.ours.PerS/p.peer.PerS)
 			}
 		}
 		lines = append(lines, l)
@@ -114,13 +116,14 @@ func median(v []float64) float64 {
 // reached says whether the goal is met; "–" where there is none or nothing to compare.
 func (l *line) reached() string {
 	missed := []string{}
-	if l.ratio > 0 {
-		if len(l.ratios) == 0 {
-			return "not measured"
-		}
-		if median(l.ratios) > l.ratio {
-			missed = append(missed, "CPU")
-		}
+	if (l.ratio > 0 || l.rate > 0) && len(l.ratios) == 0 {
+		return "not measured"
+	}
+	if l.rate > 0 && median(l.rates) < l.rate {
+		missed = append(missed, "rate")
+	}
+	if l.ratio > 0 && median(l.ratios) > l.ratio {
+		missed = append(missed, "CPU")
 	}
 	if l.lagP99Us > 0 && max(l.lag, l.seen) > l.lagP99Us {
 		missed = append(missed, "lag")
@@ -131,7 +134,7 @@ func (l *line) reached() string {
 	switch {
 	case len(missed) > 0:
 		return "no: " + strings.Join(missed, ", ")
-	case l.ratio == 0 && l.lagP99Us == 0 && (!l.tail || l.oursP99 == 0 || l.peerP99 == 0):
+	case l.ratio == 0 && l.rate == 0 && l.lagP99Us == 0 && (!l.tail || l.oursP99 == 0 || l.peerP99 == 0):
 		return "–"
 	}
 	return "yes"
@@ -139,8 +142,11 @@ func (l *line) reached() string {
 
 func (l *line) wants() string {
 	var all []string
+	if l.rate > 0 {
+		all = append(all, fmt.Sprintf("rate ≥ %.1f", l.rate))
+	}
 	if l.ratio > 0 {
-		all = append(all, fmt.Sprintf("≤ %.2f", l.ratio))
+		all = append(all, fmt.Sprintf("CPU ≤ %.2f", l.ratio))
 	}
 	if l.lagP99Us > 0 {
 		all = append(all, fmt.Sprintf("lag ≤ %.0f µs", l.lagP99Us))
@@ -158,15 +164,14 @@ func number(f float64, digits int) string {
 	return fmt.Sprintf("%.*f", digits, f)
 }
 
-func printTable(w io.Writer, lines []line) {
+// printLines prints a Markdown table of what row says of each line, and below it what went wrong.
+func printLines(w io.Writer, lines []line, row func(*line) []string, heads ...string) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(t, "| work\t| peer\t| ours µs/req\t| peer's µs/req\t| ratio (min–max)\t| quiet rounds\t| p99 ours/peer µs\t| lag p99 own/seen µs\t| goal\t| reached\t|")
-	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
+	print := func(cells []string) { fmt.Fprintf(t, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	print(heads)
+	fmt.Fprintf(t, "%s|\n", strings.Repeat("|---\t", len(heads)))
 	for i := range lines {
-		l := &lines[i]
-		fmt.Fprintf(t, "| %s\t| %s\t| %s\t| %s\t| %s\t| %s\t| %s / %s\t| %s / %s\t| %s\t| %s\t|\n", l.work, cmp.Or(l.peer, "–"),
-			number(l.oursUs, 2), number(l.peerUs, 2), spread(l.ratios), l.basis(), number(l.oursP99, 0), number(l.peerP99, 0),
-			number(l.lag, 1), number(l.seen, 1), l.wants(), l.reached())
+		print(row(&lines[i]))
 	}
 	t.Flush()
 	for i := range lines {
@@ -174,4 +179,20 @@ func printTable(w io.Writer, lines []line) {
 			fmt.Fprintf(w, "%s, %s: %s\n", l.work, cmp.Or(l.peer, l.ours), l.fault)
 		}
 	}
+}
+
+// printTable prints what groups came to: CPU, latency and lag.
+func printTable(w io.Writer, lines []line) {
+	printLines(w, lines, func(l *line) []string {
+		return []string{l.work, cmp.Or(l.peer, "–"), number(l.oursUs, 2), number(l.peerUs, 2), spread(l.ratios), l.basis(),
+			number(l.oursP99, 0) + " / " + number(l.peerP99, 0), number(l.lag, 1) + " / " + number(l.seen, 1), l.wants(), l.reached()}
+	}, "work", "peer", "ours µs/req", "peer's µs/req", "ratio (min–max)", "quiet rounds", "p99 ours/peer µs", "lag p99 own/seen µs", "goal", "reached")
+}
+
+// printRates prints what contests came to: operations a second and CPU.
+func printRates(w io.Writer, lines []line) {
+	printLines(w, lines, func(l *line) []string {
+		return []string{l.work, l.ours, number(l.oursPS, 0), number(l.peerPS, 0), spread(l.rates), l.basis(),
+			number(l.oursUs, 1), number(l.peerUs, 1), spread(l.ratios), l.wants(), l.reached()}
+	}, "work", "client", "ops/s", "go-ycsb's ops/s", "rate ratio (min–max)", "quiet rounds", "CPU µs/op", "go-ycsb's µs/op", "CPU ratio (min–max)", "goal", "reached")
 }

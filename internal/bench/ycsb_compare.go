@@ -28,7 +28,7 @@ func comparing(ctx context.Context, args []string) error {
 			fmt.Println("not measured:", missing)
 			return nil
 		}
-		var lines []ratioLine
+		var lines []line
 		for _, c := range contests(program, *records) {
 			if !only.MatchString(c.name) {
 				continue
@@ -38,9 +38,9 @@ func comparing(ctx context.Context, args []string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", g.name, err)
 			}
-			lines = append(lines, c.judge(results)...)
+			lines = append(lines, judge(&g, results)...)
 		}
-		printRatios(os.Stdout, lines)
+		printRates(os.Stdout, lines)
 		return nil
 	})
 }
@@ -97,8 +97,16 @@ const (
 	peerName     = "go-ycsb"
 )
 
+// goals are what ours should reach beside go-ycsb.
+func (c *contest) goals() []goal {
+	if c.load {
+		return []goal{{work: c.work, ours: oursName, peer: peerName, rate: 1.5}, {work: c.work, ours: oneByOneName, peer: peerName, rate: 1.5}}
+	}
+	return []goal{{work: c.work, ours: oursName, peer: peerName, rate: 1, ratio: 0.6}}
+}
+
 func (c *contest) group() group {
-	return group{name: c.name, open: func(s *stand) ([]client, error) {
+	return group{name: c.name, goals: c.goals(), open: func(s *stand) ([]client, error) {
 		if _, err := c.open(s); err != nil {
 			return nil, err
 		}

@@ -9,30 +9,31 @@ import (
 func TestRatiosToGoYCSB(t *testing.T) {
 	read, load := &contest{work: "reads"}, &contest{work: "load", load: true}
 	results := map[string][]sample{
-		oursName:     {{Round: 1, PerS: 150, CPUUs: 4}, {Round: 2, PerS: 180, CPUUs: 6}, {Round: 3, PerS: 1, CPUUs: 1, Fault: "broke"}},
+		oursName:     {{Round: 1, PerS: 150, CPUUs: 7}, {Round: 2, PerS: 180, CPUUs: 6}, {Round: 3, PerS: 1, CPUUs: 1, Fault: "broke"}},
 		peerName:     {{Round: 1, PerS: 100, CPUUs: 10}, {Round: 2, PerS: 90, CPUUs: 10}, {Round: 3, PerS: 100, CPUUs: 10}},
 		oneByOneName: {{Round: 1, PerS: 110, CPUUs: 7}, {Round: 2, PerS: 90, CPUUs: 7}},
 	}
-	lines := append(read.judge(results), load.judge(results)...)
-	if len(lines) != 4 {
+	of := func(c *contest) []line { return judge(&group{goals: c.goals()}, results) }
+	lines := append(of(read), of(load)...)
+	if len(lines) != 3 {
 		t.Fatalf("%+v", lines)
 	}
-	for i, want := range []string{"yes", "no: CPU", "yes", "no: rate"} {
+	for i, want := range []string{"no: CPU", "yes", "no: rate"} {
 		if got := lines[i].reached(); got != want {
 			t.Errorf("%s, %s: %q, want %q", lines[i].work, lines[i].ours, got, want)
 		}
 	}
-	if l := lines[0]; l.oursPerS != 165 || l.peerPerS != 100 || l.oursUs != 5 || l.fault != "broke" {
+	if l := lines[0]; l.oursPS != 165 || l.peerPS != 95 || l.oursUs != 6.5 || l.fault != "broke" {
 		t.Errorf("%+v", l)
 	}
 	var b bytes.Buffer
-	printRatios(&b, lines)
-	for _, want := range []string{"1.75 (1.50–2.00)", "0.50 (0.40–0.60)", "rate ≥ 1.0, CPU ≤ 0.6", "rate ≥ 1.5", "reads: broke"} {
+	printRates(&b, lines)
+	for _, want := range []string{"1.75 (1.50–2.00)", "0.65 (0.60–0.70)", "rate ≥ 1.0, CPU ≤ 0.60", "rate ≥ 1.5", "reads, go-ycsb: broke"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
 	}
-	if l := (&ratioLine{}); l.reached() != "not measured" {
+	if l := (&line{goal: read.goals()[0]}); l.reached() != "not measured" {
 		t.Errorf("nothing measured: %s", l.reached())
 	}
 }
