@@ -23,9 +23,11 @@ type witness struct {
 	Load1   string  `json:"load1,omitempty"`     // of the machine, at the end
 }
 
-// What is let pass before the truth isn't known any more, because the machine wasn't ours.
+// What is let pass before the truth isn't known any more, because the machine wasn't ours. Who has a core to
+// itself for a hundredth of the time decides the p99, which is what runs are judged by; other processes
+// mostly find a core that is free.
 const (
-	mostStolen = 0.02
+	mostStolen = 0.01
 	mostOthers = 0.15
 )
 

@@ -23,8 +23,8 @@ func texts(all []failure) (out []string) {
 
 // serversDoing reports whether the run failed by what a generator that is late or busy can't cause: errors
 // with which the server answered, connections that it refused, no success at all, or times that are far
-// beyond what it added. One that stood still
-// or was held back can: servers give up on clients that keep them waiting.
+// beyond what it added. One that stood still or was held back can: servers give up on clients that keep them
+// waiting.
 func (j *judge) serversDoing(failed []failure) bool {
 	h := &j.load.Health
 	return j.run.Complete && !j.stoodStill() && j.timeShare(h.HeldNs) <= heldLimit && j.timeShare(h.CgroupThrottledNs) <= throttledLimit &&
