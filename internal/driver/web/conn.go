@@ -158,15 +158,25 @@ func (c *conn) send(ctx context.Context, to origin, r *request, req *driver.Requ
 	switch {
 	case c.plan.options.noReuse:
 		c.drop(to)
-	case response.Close || h.Err() != nil:
+	case response.Close:
 		if reply.Fatal = to == c.home(); !reply.Fatal {
 			c.shed(to)
 		}
+	case spent(h, response):
+		c.shed(to)
 	}
 	if !c.plan.options.isGood(response.StatusCode) {
 		reply.Failure = statusFailure(response.StatusCode, reply.Fatal)
 	}
 	return response
+}
+
+// spent reports whether a connection takes no further request although the server didn't say so. net/http
+// gives up one of HTTP/1 if it hears too late that the request was written, as on a busy machine. By the time
+// that the answer has been read this is decided, but Err tells of it only later. In HTTP/2 the answer's own
+// stream may still be counted.
+func spent(h *http.ClientConn, response *http.Response) bool {
+	return h.Err() != nil || response.ProtoMajor == 1 && h.Available() == 0
 }
 
 // request builds what net/http sends.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -216,6 +217,36 @@ func TestNoReuse(t *testing.T) {
 	for s := range seen {
 		if !strings.HasSuffix(s, " close") {
 			t.Errorf("the server wasn't asked to close: %q", s)
+		}
+	}
+}
+
+// A server that answers without reading a long request to its end has net/http give the connection up: that
+// costs no request, and the next one goes over a new connection.
+func TestConnectionsGivenUpByTheClient(t *testing.T) {
+	l := listen(t)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			if _, err := http.ReadRequest(bufio.NewReaderSize(c, 16)); err == nil {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			}
+		}
+	}()
+	long := driver.Request{Verb: driver.HTTP, Web: &driver.Web{Method: "POST", Path: "/", Body: make([]byte, 64<<20)}}
+	p := &driver.Program{Requests: []driver.Request{long}}
+	c, err := New().Dial(t.Context(), driver.Target{Address: l.Addr().String()}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for n := range 3 {
+		if r := do(t, c, &p.Requests[0]); r.Class != driver.OK || r.Fatal || r.Reopened != (n > 0) {
+			t.Errorf("request %d: %+v", n, r)
 		}
 	}
 }
