@@ -85,7 +85,7 @@ func TestSlowCookerBeginsBeforeTheService(t *testing.T) {
 		if int(g.Counts.OK) != good || int(g.Counts.Errors["connect"]) != failed {
 			t.Errorf("%s: recorded %+v", name, g.Counts)
 		}
-		if !strings.Contains(c.err, "begins although the service is down") || !strings.Contains(c.err, "connect: can't connect to "+server.Addr) {
+		if !strings.Contains(c.err, "begins although the service is down") || !strings.Contains(c.err, "connect refused: can't connect to "+server.Addr) {
 			t.Errorf("%s: %s", name, c.err)
 		}
 	}

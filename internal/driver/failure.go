@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 )
 
 // Bad is a failure of class Client: the program, an option or an argument is at fault.
@@ -26,8 +27,14 @@ func NoKeys(table string) *Error {
 // Unconnected is a failure to open a session that err explains in one line.
 func Unconnected(err error) *Error { return ConnectError(err.Error(), "", err) }
 
+// RefusedCode is the code of connections that nobody took (ECONNREFUSED).
+const RefusedCode = "refused"
+
 // ConnectError is a failure to open a session. code is the server's, or "".
 func ConnectError(text, code string, err error) *Error {
+	if code == "" && errors.Is(err, syscall.ECONNREFUSED) {
+		code = RefusedCode
+	}
 	return &Error{Class: Connect, Code: code, Text: Line(text, ""), Fatal: true, Err: err}
 }
 

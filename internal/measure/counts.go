@@ -43,14 +43,15 @@ func (c *Counts) OK() uint64 { return c.Done - c.Failed() }
 // Failed is how many operations failed.
 func (c *Counts) Failed() uint64 { return sum(c.Errors[:]) }
 
-// ErrorsAnswered is how many operations the server answered with an error.
-func (c *Counts) ErrorsAnswered() uint64 { return c.Errors[driver.Server] }
-
-// OnlyAnswered are the counts as if nothing but errors with which the server answered had gone wrong.
-func (c *Counts) OnlyAnswered() Counts {
+// OnlyServers are the counts as if nothing had gone wrong but what only the server can have been the cause of:
+// errors with which it answered, and missing connections where it refused some.
+func (c *Counts) OnlyServers(refused bool) Counts {
 	out := *c
 	clear(out.Errors[:])
-	out.Errors[driver.Server] = c.ErrorsAnswered()
+	out.Errors[driver.Server] = c.Errors[driver.Server]
+	if refused {
+		out.Errors[driver.Connect] = c.Errors[driver.Connect]
+	}
 	out.Unsent, out.Unfinished = [NumUnsent]uint64{}, 0
 	return out
 }

@@ -31,7 +31,8 @@ type FailureCount struct {
 	Count uint64 `json:"count"`
 }
 
-// RefusedConnection reports whether the server itself refused a connection, with a code of its own.
+// RefusedConnection reports whether the server itself refused a connection, with a code of its own, or nobody
+// was there to take it (driver.RefusedCode).
 func (f FailureCount) RefusedConnection() bool {
 	return f.Class == driver.Connect.String() && f.Code != ""
 }

@@ -45,7 +45,7 @@ func Explain(ctx context.Context, address string, err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("can't connect to %s: connection refused; is the server running there?", address)
+		return fmt.Errorf("can't connect to %s: %w; is the server running there?", address, syscall.ECONNREFUSED)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("can't connect to %s: no answer in time; is the server up and reachable?", address)
 	case errors.Is(err, fs.ErrNotExist) && Network(address) == "unix":

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/driver"
 	"brunt/internal/socket"
 )
 
@@ -23,6 +24,28 @@ func TestDialConnects(t *testing.T) {
 	defer c.Close()
 	if c.RemoteAddr().String() != l.Addr().String() {
 		t.Errorf("connected to %v", c.RemoteAddr())
+	}
+}
+
+// TestNobodyThere: the cause is kept, so that failures to connect have a code.
+func TestNobodyThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	_, err = socket.Dial(t.Context(), l.Addr().String())
+	if e := driver.Unconnected(err); e.Code != driver.RefusedCode || e.Class != driver.Connect {
+		t.Errorf("%+v", e)
+	}
+	if e := driver.ConnectError("no", "53300", err); e.Code != "53300" {
+		t.Errorf("the server's own code became %q", e.Code)
+	}
+	gone, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	_, err = socket.Dial(gone, l.Addr().String())
+	if e := driver.Unconnected(err); e.Code != "" {
+		t.Errorf("%+v", e)
 	}
 }
 

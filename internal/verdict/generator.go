@@ -250,7 +250,7 @@ func (j *judge) machine() (out []string) {
 	if s := j.timeShare(h.HeldNs); s > heldLimit && !j.stoodStill() {
 		out = append(out, fmt.Sprintf("the generator was stopped for %s of the time, less than half a second each time (by signals, or its host); repeat the run on a machine that lets it run", units.Fraction(s)))
 	}
-	p99 := j.all.Response.Quantile(0.99)
+	p99 := j.all.Answers().Quantile(0.99)
 	// One that was stopped in the middle of a collection would blame that for it.
 	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 && !j.stoodStill() {
 		out = append(out, fmt.Sprintf("a garbage collection stopped the generator for %s, against a response time p99 of %s; give it more memory or cores", units.LatencyInt(p), units.LatencyInt(p99)))

@@ -123,7 +123,7 @@ func (j *judge) failed() (out []failure) {
 	for i := range j.run.Thresholds {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
-			out = append(out, failure{nothing || j.answersBreak(t.Text) || j.lateAlone && j.slowAnyway(t.Text),
+			out = append(out, failure{nothing || j.errorsBreak(t.Text) || j.lateAlone && j.slowAnyway(t.Text),
 				fmt.Sprintf("threshold %s does not hold: it is %s; see the latency and error tables", t.Text, units.Value(float64(t.Value), t.Unit))})
 		}
 	}
@@ -146,7 +146,8 @@ func (j *judge) defaults() (out []failure) {
 	c := &j.all.Counts
 	share := func(n uint64) float64 { return float64(n) / float64(max(c.Done, 1)) }
 	if failed := share(c.Failed()); failed >= errorsDefault {
-		out = append(out, failure{share(c.ErrorsAnswered()) >= errorsDefault,
+		only := c.OnlyServers(j.refused())
+		out = append(out, failure{share(only.Failed()) >= errorsDefault,
 			fmt.Sprintf("%s of the operations failed, and without thresholds less than %s may%s",
 				units.Fraction(failed), units.Fraction(errorsDefault), j.with("threshold", "; allow more with %s 'errors < 5%%', say"))})
 	}

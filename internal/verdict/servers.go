@@ -31,8 +31,8 @@ func (j *judge) serversDoing(failed []failure) bool {
 		slices.ContainsFunc(failed, func(f failure) bool { return f.servers })
 }
 
-// answersBreak reports whether the errors with which the server answered break a threshold by themselves.
-func (j *judge) answersBreak(text string) bool {
+// errorsBreak reports whether the server's own errors break a threshold by themselves.
+func (j *judge) errorsBreak(text string) bool {
 	t, err := plan.ParseThreshold(text)
 	if err != nil || t.Metric != "errors" && t.Metric != "response" {
 		return false
@@ -40,7 +40,7 @@ func (j *judge) answersBreak(text string) bool {
 	only := *j.load
 	only.Operations = slices.Clone(only.Operations)
 	for i := range only.Operations {
-		only.Operations[i].Counts = only.Operations[i].OnlyAnswered()
+		only.Operations[i].Counts = only.Operations[i].OnlyServers(j.refused())
 	}
 	o := Evaluate(&t, names(j.run), &only)
 	return !o.Pass && (t.Metric == "errors" || math.IsInf(o.Value, 1))
@@ -57,7 +57,7 @@ func (j *judge) slowAnyway(text string) bool {
 	return !o.Pass && o.Value >= (1-medianShare)*Evaluate(&t, names(j.run), j.load).Value
 }
 
-// refused reports whether the server itself refused connections, with a code of its own.
+// refused reports whether the server itself, or its machine in its place, refused connections.
 func (j *judge) refused() bool {
 	return slices.ContainsFunc(j.run.Failures, record.FailureCount.RefusedConnection)
 }

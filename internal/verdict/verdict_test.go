@@ -185,6 +185,25 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
 			fail(a, driver.Timeout, 1500)
 		}, Invalid, "an event loop was busy"},
+		{"a server that is gone, on a busy machine", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
+			fail(a, driver.Connect, 1500)
+			r.Failures = []record.FailureCount{{Class: "connect", Code: driver.RefusedCode, Count: 7}}
+		}, Fail, "11.1 % of the operations failed"},
+		{"the same by a rule of response time", []string{"p(99) < 1s"}, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
+			fail(a, driver.Connect, 1500)
+			r.Failures = []record.FailureCount{{Class: "connect", Code: driver.RefusedCode, Count: 7}}
+		}, Fail, "it is ∞"},
+		{"connections that no full loop could make", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
+			fail(a, driver.Connect, 1500)
+			r.Failures = []record.FailureCount{{Class: "connect", Count: 1500}}
+		}, Invalid, "an event loop was busy"},
+		{"a long collection that no p99 shows", nil, func(_ *record.Run, a *measure.Account) {
+			a.Health.GCPauseNsMax = 20 * ms
+			fail(a, driver.Timeout, 1500)
+		}, Fail, "11.1 % of the operations failed"},
 		{"errors of a server whose client stood still", nil, func(_ *record.Run, a *measure.Account) {
 			a.Health.PausedNs = 5 * s
 			fail(a, driver.Server, 1500)

@@ -356,7 +356,7 @@ func TestRefusals(t *testing.T) {
 		code, want string
 	}{
 		{password, "1045", "check user and password"}, {user, "1045", "check user and password"}, {database, "1049", "check the database's name"},
-		{silent, "", "no answer in time"}, {driver.Target{Address: closed.Addr().String()}, "", "connection refused; is the server running there?"},
+		{silent, "", "no answer in time"}, {driver.Target{Address: closed.Addr().String()}, driver.RefusedCode, "connection refused; is the server running there?"},
 	} {
 		_, err := New().Dial(t.Context(), c.target, &driver.Program{})
 		e := driver.AsError(err)

@@ -92,8 +92,8 @@ func connectError(ctx context.Context, t driver.Target, err error) *driver.Error
 	if errors.As(err, &whole) && whole.Unwrap() != nil {
 		err = whole.Unwrap()
 	}
-	text := driver.Line(socket.Explain(ctx, t.Address, err).Error(), t.Password)
-	return driver.Unconnected(errors.New(text))
+	err = socket.Explain(ctx, t.Address, err)
+	return driver.ConnectError(driver.Line(err.Error(), t.Password), "", err)
 }
 
 func connectHint(code string) string {

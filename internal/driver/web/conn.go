@@ -85,18 +85,15 @@ const TLSFault = "tls"
 func unconnected(ctx context.Context, address string, err error) *driver.Error {
 	var record tls.RecordHeaderError
 	var verification *tls.CertificateVerificationError
-	code := TLSFault
 	switch {
 	case errors.As(err, &record):
 		err = fmt.Errorf("can't connect to %s: the server doesn't speak TLS there", address)
 	case errors.As(err, &verification):
 		err = fmt.Errorf("can't connect to %s: %w; name its CA or turn verification off", address, verification.Err)
 	default:
-		code, err = "", socket.Explain(ctx, address, err)
+		return driver.Unconnected(socket.Explain(ctx, address, err))
 	}
-	e := driver.Unconnected(err)
-	e.Code = code
-	return e
+	return driver.ConnectError(err.Error(), TLSFault, err)
 }
 
 // Do sends one request and reads its answer to the end.

@@ -133,7 +133,7 @@ func TestMessages(t *testing.T) {
 		`brunt.open({ protocol: "postgers" })`:                     `unknown protocol "postgers"`,
 		`brunt.open({ protocl: "pg" })`:                            `protocl`,
 		`brunt.open("sqlite::memory:").query("select $1")`:         `$1 has no parameter`,
-		`brunt.open("pg://` + nowhere + `/x").exec("select 1")`:    `connect: can't connect to ` + nowhere,
+		`brunt.open("pg://` + nowhere + `/x").exec("select 1")`:    `connect refused: can't connect to ` + nowhere,
 		`brunt.open("sqlite::memory:").commit()`:                   `commit: no transaction is under way`,
 		`brunt.open("redis://` + nowhere + `").exec({ sql: "x" })`: `connect`,
 		`brunt.runPlan("nowhere.yml")`:                             `nowhere.yml`,
