@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,6 +24,8 @@ import (
 const (
 	childFile = "CAMPAIGN_TEST_FILE"
 	childDir  = "CAMPAIGN_TEST_DIR"
+	// The process is killed when it has started another, whose number it writes into this file.
+	childProcess = "CAMPAIGN_TEST_PROCESS"
 )
 
 func TestMain(m *testing.M) {
@@ -52,6 +53,18 @@ func child(file, dir string) error {
 			return err
 		}
 		if c, err = Begin(p, options(dir)); err != nil {
+			return err
+		}
+	}
+	if path := os.Getenv(childProcess); path != "" {
+		c.service.started = func(pid int) error {
+			if err := os.WriteFile(path, fmt.Append(nil, pid), 0o644); err != nil {
+				return err
+			}
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Kill()
+			}
 			return err
 		}
 	}
@@ -136,145 +149,6 @@ queries:
 thresholds: ["errors < 1%%"]
 `, addr))
 	return write("campaign.yml", text)
-}
-
-// Each step ends with a command that waits at a gate, a named pipe, so that none can be missed.
-const whole = `campaign: pages
-plan: plan.yml
-settings: {THREADS: 5}
-service:
-  run: sleep 1000
-  ready: [{exec: "true"}]
-steps:
-  - prepare: {commands: ["echo $THREADS > threads"]}
-    after: [cat prepare]
-  - search: {max: 2, trials: 4}
-    after: [cat search]
-  - confirm: {ramp: 0}
-    after: [cat confirm]
-  - analyse: {warm_up: 0}
-    after: [cat analyse]
-  - fix: {commands: ["echo x >> fixed"]}
-    after: [cat fix]
-  - repeat: [search]
-    after: [cat repeat]
-  - reliability: {}
-    after: [cat reliability]
-  - connections: {}
-    after: [cat connections]
-  - matrix: {cells: [{THREADS: 5}, {THREADS: 6}], at: 1, repetitions: 1}
-    after: [cat matrix]
-  - document: {lang: [en, ru]}
-    after: [cat document]
-`
-
-// TestKilledInEachStep kills a campaign in each of its steps, with no chance to tidy up, and resumes it.
-func TestKilledInEachStep(t *testing.T) {
-	file := files(t, whole, serve(t))
-	dir := filepath.Join(t.TempDir(), "campaign")
-	p, err := parse(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		gate := filepath.Join(filepath.Dir(file), s.Kind)
-		if s.Kind == planfile.StepSearch && s.Round > 0 {
-			gate = filepath.Join(filepath.Dir(file), planfile.StepRepeat)
-		}
-		if out, err := exec.Command("mkfifo", gate).CombinedOutput(); err != nil {
-			t.Fatalf("mkfifo: %v: %s", err, out)
-		}
-		killWhen(t, file, dir, func() bool {
-			// A load has begun, or it is at the gate.
-			runs, _ := filepath.Glob(filepath.Join(dir, s.ID(), "*", record.RunFile))
-			log, _ := os.ReadFile(filepath.Join(dir, s.ID(), "commands.log"))
-			return len(runs) > 0 || strings.Contains(string(log), ": cat ")
-		})
-		if err := errors.Join(os.Remove(gate), os.WriteFile(gate, nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c, err := Resume(dir, readPlan, options(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.least = 300 * time.Millisecond
-	if err := errors.Join(c.Run(context.Background()), c.Close()); err != nil {
-		t.Fatal(err)
-	}
-	times := map[string]int{}
-	for _, e := range c.journal.entries {
-		if e.State == done {
-			times[e.Step]++
-		}
-	}
-	for i := range p.Steps {
-		if id := p.Steps[i].ID(); times[id] != 1 {
-			t.Errorf("step %s was done %d times", id, times[id])
-		}
-	}
-	for _, left := range c.journal.processes() {
-		if left.Began != "" && beganAt(left.PID) == left.Began {
-			t.Errorf("process %d is still there", left.PID)
-		}
-	}
-	if len(c.results) != len(p.Steps) || c.results[1].Search == nil || c.results[1].Search.Bracket.Lower == 0 {
-		t.Fatalf("results: %+v", c.results)
-	}
-	for _, name := range []string{"report-en.html", "report-en.md", "report-ru.html", "report-ru.md"} {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(text) < 2000 {
-			t.Errorf("%s: %d bytes, %v", name, len(text), err)
-		}
-	}
-	for i := range c.results {
-		for _, bundle := range bundlesOf(&c.results[i]) {
-			if o, err := series.Read(record.OS{}, bundlePath(dir, &c.results[i], bundle)); err != nil || o.Run.Interrupted {
-				t.Errorf("step %s: bundle %s: %v", c.results[i].ID, bundle, err)
-			}
-		}
-	}
-}
-
-// bundlesOf are the bundles that a result names.
-func bundlesOf(r *Result) (all []string) {
-	if r.Trial != nil {
-		all = append(all, r.Trial.Dir)
-	}
-	if r.Search != nil {
-		for i := range r.Search.Trials {
-			all = append(all, r.Search.Trials[i].Dir)
-		}
-	}
-	if r.Matrix != nil {
-		for i := range r.Matrix.Cells {
-			all = append(all, r.Matrix.Cells[i].Dirs...)
-		}
-	}
-	return all
-}
-
-// killWhen begins or resumes the campaign in a process of its own, and kills that as soon as it has come so far.
-func killWhen(t *testing.T, file, dir string, soFar func() bool) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childFile+"="+file, childDir+"="+dir)
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for !soFar() {
-		select {
-		case err := <-ended:
-			t.Fatalf("the campaign ended too early: %v\n%s", err, out.String())
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	_ = cmd.Process.Kill()
-	<-ended
 }
 
 func TestFailuresAreOneLine(t *testing.T) {
@@ -402,5 +276,26 @@ func TestUselessCampaigns(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// Steps that are repeated have the commands of their repeat and their own, each of its own.
+func TestRepeatedCommands(t *testing.T) {
+	text := "plan: plan.yml\nsteps:\n  - search: {}\n    before: [s]\n    after: [s]\n  - confirm: {}\n    before: [c]\n  - repeat: [search, confirm]\n    before: [x, y, z]\n    after: [e]\n"
+	p, err := parse(files(t, text, "127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	for _, s := range p.Steps[2:] {
+		for _, list := range [][]planfile.Command{s.Before, s.After} {
+			for _, c := range list {
+				got += c.String()
+			}
+			got += "|"
+		}
+	}
+	if got != "xyzs|se|xyzc|e|" {
+		t.Errorf("%q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,7 +26,7 @@ type shop struct {
 	brunt    string             // the program that runs, as ${BRUNT}
 	settings []planfile.Setting // in place of the program's
 	sql      func(ctx context.Context, text string) error
-	started  func(process) error // told of each command that is started
+	started  func(pid int) error // told of each process that is started, before it does anything
 }
 
 // command makes a process of a command, not yet started. It has a process group of its own, so that what
@@ -71,16 +72,7 @@ func (s *shop) run(ctx context.Context, c *planfile.Command, log string) error {
 	bounded, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	tail := &tail{}
-	cmd := s.command(bounded, c)
-	cmd.Stdout, cmd.Stderr = both{out, tail}, both{out, tail}
-	cmd.WaitDelay = 5 * time.Second
-	if err = cmd.Start(); err == nil {
-		if failed := s.started(process{cmd.Process.Pid, beganAt(cmd.Process.Pid)}); failed != nil {
-			cancel()
-			return errors.Join(failed, cmd.Wait())
-		}
-		err = cmd.Wait()
-	}
+	err = s.finish(s.command(bounded, c), both{out, tail})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -90,6 +82,16 @@ func (s *shop) run(ctx context.Context, c *planfile.Command, log string) error {
 		return nil
 	}
 	return fmt.Errorf("%s: command %q failed: %w%s; see %s", c.At, secret.Text(short(c.String())), err, tail.line(), log)
+}
+
+// finish starts a command whose output goes to out, and waits for its end.
+func (s *shop) finish(cmd *exec.Cmd, out io.Writer) error {
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = 5 * time.Second
+	if err := startHeld(cmd, s.started); err != nil {
+		return err
+	}
+	return cmd.Wait()
 }
 
 // both writes to a file and to what remembers the end.
@@ -141,7 +143,7 @@ func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.D
 	until := time.Now().Add(within)
 	for i := range probes {
 		for {
-			err := s.probe(ctx, &probes[i], log)
+			err := s.probe(ctx, &probes[i])
 			if err == nil {
 				break
 			}
@@ -167,7 +169,7 @@ func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.D
 }
 
 // probe asks once.
-func (s *shop) probe(ctx context.Context, p *planfile.Probe, log string) error {
+func (s *shop) probe(ctx context.Context, p *planfile.Probe) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -180,11 +182,8 @@ func (s *shop) probe(ctx context.Context, p *planfile.Probe, log string) error {
 		}
 		return s.sql(ctx, p.SQL)
 	}
-	cmd := s.command(ctx, &p.Exec)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t := &tail{}
-		t.Write(out)
+	t := &tail{}
+	if err := s.finish(s.command(ctx, &p.Exec), t); err != nil {
 		return fmt.Errorf("%s: %w%s", short(p.Exec.String()), err, t.line())
 	}
 	return nil

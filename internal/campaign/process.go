@@ -62,7 +62,7 @@ func (v *service) start() error {
 	}
 	cmd := v.command(context.Background(), &v.of.Run)
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
+	if err := startHeld(cmd, v.started); err != nil {
 		return errors.Join(fmt.Errorf("%s: the service can't be started: %w", v.of.Run.At, err), out.Close())
 	}
 	ended := make(chan struct{})
@@ -71,7 +71,7 @@ func (v *service) start() error {
 		v.err = errors.Join(cmd.Wait(), out.Close())
 		close(ended)
 	}()
-	return v.started(process{cmd.Process.Pid, beganAt(cmd.Process.Pid)})
+	return nil
 }
 
 // gone says that the service has ended by itself, nil while it runs.
@@ -118,18 +118,31 @@ func (v *service) close() error {
 	return v.run(ctx, &v.of.Stop, v.log)
 }
 
+// startAtOnce starts a command and tells known of its process, without which it doesn't go on.
+func startAtOnce(cmd *exec.Cmd, known func(pid int) error) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err := known(cmd.Process.Pid)
+	if err != nil {
+		end(cmd.Process.Pid, true)
+		_ = cmd.Wait() // killed
+	}
+	return err
+}
+
 // clear ends processes that a campaign which was killed left behind.
 func clear(left []process) {
 	for _, p := range left {
-		if p.Began == "" || beganAt(p.PID) != p.Began {
-			continue
-		}
-		end(p.PID, false)
-		for until := time.Now().Add(stopPatience); beganAt(p.PID) == p.Began && time.Now().Before(until); {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if beganAt(p.PID) == p.Began {
-			end(p.PID, true)
+		there := func() bool { return p.Began != "" && beganAt(p.PID) == p.Began }
+		for _, kill := range []bool{false, true} {
+			if !there() {
+				break
+			}
+			end(p.PID, kill)
+			for until := time.Now().Add(stopPatience); there() && time.Now().Before(until); {
+				time.Sleep(20 * time.Millisecond)
+			}
 		}
 	}
 }

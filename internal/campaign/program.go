@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func (p *Program) writeOut() {
 		for _, kind := range s.Repeat {
 			for k := i - 1; k >= 0; k-- {
 				if again := p.Campaign.Steps[k]; again.Kind == kind {
-					again.Before, again.After = append(s.Before, again.Before...), append(again.After, s.After...)
+					again.Before, again.After = slices.Concat(s.Before, again.Before), slices.Concat(again.After, s.After)
 					add(again)
 					break
 				}

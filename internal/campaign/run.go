@@ -126,7 +126,7 @@ func open(p *Program, o Options) (*Campaign, error) {
 		return nil, err
 	}
 	c := &Campaign{Program: p, o: o, journal: j}
-	s := &shop{program: p, brunt: o.Brunt, started: func(one process) error { return j.add(entry{Process: &one}) }}
+	s := &shop{program: p, brunt: o.Brunt, started: func(pid int) error { return j.add(entry{Process: &process{pid, beganAt(pid)}}) }}
 	if p.Inspect != "" {
 		s.sql = c.query
 	}
