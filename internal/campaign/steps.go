@@ -2,11 +2,9 @@ package campaign
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -15,8 +13,6 @@ import (
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
-	"brunt/internal/record"
-	"brunt/internal/result"
 	"brunt/internal/series"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
@@ -118,7 +114,7 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	defer db.Close()
-	list, err := c.proposals(ctx, s, db, run.Inspections)
+	list, err := advise.Proposals(ctx, c.folder(s), db, run.Inspections)
 	if err != nil {
 		return err
 	}
@@ -131,22 +127,8 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	p.Settings.Sessions = analysis.Trial.Sessions
-	conduct := c.conduct(s, true)
-	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true, Told: func(text string) { c.o.Say("advisor: %s", text) },
-		Kept: func(name string) bool {
-			o, err := series.Kept(filepath.Join(c.folder(s), name))
-			return err == nil && o != nil
-		},
-		Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
-			o, err := conduct(ctx, series.Order{Name: name, Plan: p, PeakPerS: p.PeakPerS()})
-			if err != nil {
-				return nil, nil, err
-			}
-			if o.Run.Interrupted {
-				return nil, nil, context.Canceled
-			}
-			return result.Of(o.Run), o.Run.Inspections, nil
-		}}
+	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true, Told: func(text string) { c.o.Say("advisor: %s", text) }}
+	trial.Into(c.folder(s), series.Order{Plan: p, PeakPerS: p.PeakPerS()}, c.conduct(s, true))
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
 	for i := range r.Fix.Proofs {
 		x := &r.Fix.Proofs[i]
@@ -163,26 +145,6 @@ func (c *Campaign) last(kind string) *Result {
 		}
 	}
 	return nil
-}
-
-// proposals are what the advisor proposed when the step began: what it would say later depends on which of
-// its indexes a campaign that was killed has built.
-func (c *Campaign) proposals(ctx context.Context, s *Step, db inspect.Database, seen []record.Inspection) (list []inspect.Proposal, err error) {
-	path := filepath.Join(c.folder(s), "proposals.json")
-	data, err := os.ReadFile(path)
-	if err == nil {
-		if err = json.Unmarshal(data, &list); err != nil {
-			err = fmt.Errorf("%s: damaged: %w", path, err)
-		}
-		return list, err
-	}
-	if list, err = db.Propose(ctx, seen); err != nil {
-		return nil, fmt.Errorf("advisor: %w", err)
-	}
-	if data, err = json.MarshalIndent(list, "", "  "); err != nil {
-		return nil, err
-	}
-	return list, record.ReplaceFile(record.OS{}, path, append(data, '\n'))
 }
 
 func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {

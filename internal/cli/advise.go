@@ -19,7 +19,6 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/report/cell"
-	"brunt/internal/result"
 	"brunt/internal/series"
 	"brunt/internal/units"
 )
@@ -46,7 +45,9 @@ tried with HypoPG, or with --build by building it in a transaction that is rolle
 With --apply, which needs a PLAN, each index is built (CONCURRENTLY) and dropped by turns, so that runs
 with it and without it alternate at the same rates (one larger than 256 MiB is built once), and stays
 only if the server's time for the statements that it concerns is lower with it for sure: its interval
-excludes no change. Where the server doesn't count statements, the mean response time decides.`,
+excludes no change. Where the server doesn't count statements, the mean response time decides. If it
+is killed, --resume goes on, with what it has measured, the index that it was at and what the server
+still builds.`,
 		Example: "  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop results/shop-20261121T101500Z\n" +
 			"  brunt advise --inspect pg=postgres://me@127.0.0.1:5432/shop examples/shop.yml --apply --times 5",
 		Args: cobra.MaximumNArgs(1),
@@ -58,6 +59,7 @@ excludes no change. Where the server doesn't count statements, the mean response
 	cmd.Flags().BoolVar(&f.anyway, "anyway", false, "with --apply: judge by runs that the generator spoiled, too")
 	cmd.Flags().IntVar(&f.times, "times", 5, "runs with each index, and as many without it")
 	cmd.Flags().DurationVar(&f.coolDown, "cool-down", 5*time.Second, "between runs")
+	f.bindResume(cmd)
 	f.bind(s, cmd)
 	return cmd
 }
@@ -85,6 +87,10 @@ func (f *adviseFlags) advise(s *streams, args []string) error {
 	if f.apply && !planned {
 		return usage(errors.New("--apply measures a load before and after: name its plan"))
 	}
+	if f.resume != "" && !planned {
+		return usage(errors.New("--resume goes on with the runs of a plan: name it, with the flags that it had"))
+	}
+	f.order = fmt.Sprint(f.apply, f.build, f.times)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	db, err := servers.Open(ctx, f.inspected[0], f.build)
@@ -134,37 +140,30 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 		return usage(err)
 	}
 	return s.runInTurn(&f.runFlags, "advise", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
-		run := func(ctx context.Context, name string) (*record.Run, error) {
-			t.say("run %s", name)
-			o, err := t.conduct(ctx, series.Order{Name: name, Plan: p})
-			if err != nil {
-				return nil, err
-			}
-			if o.Run.Interrupted {
-				return nil, context.Canceled
-			}
-			return o.Run, nil
+		conduct := func(ctx context.Context, o series.Order) (*series.Outcome, error) {
+			t.say("run %s", o.Name)
+			return t.conduct(ctx, o)
 		}
-		seen, err := run(ctx, "seen")
+		seen, err := conduct(ctx, series.Order{Name: "seen", Plan: p})
+		if err == nil && seen.Run.Interrupted {
+			err = context.Canceled
+		}
 		if err != nil {
 			return err
 		}
-		list, err := db.Propose(ctx, seen.Inspections)
+		list, err := advise.Proposals(ctx, t.dir, db, seen.Run.Inspections)
 		if err != nil {
 			return err
 		}
 		proofs := unproven(list)
 		if f.apply {
-			trial := &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }, Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+			trial := &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }}
+			trial.Into(t.dir, series.Order{Plan: p}, func(ctx context.Context, o series.Order) (*series.Outcome, error) {
 				if err := series.Sleep(ctx, f.coolDown); err != nil {
-					return nil, nil, err
+					return nil, err
 				}
-				r, err := run(ctx, name)
-				if err != nil {
-					return nil, nil, err
-				}
-				return result.Of(r), r.Inspections, nil
-			}}
+				return conduct(ctx, o)
+			})
 			proofs, err = trial.Prove(ctx, list)
 		}
 		return errors.Join(err, f.printProofs(t.out.out, proofs))

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/inspect/advise"
 	"brunt/internal/record"
@@ -80,9 +82,28 @@ func TestInspectAndAdvise(t *testing.T) {
 	if got := do(exitPass, "advise", "--inspect", "pg="+dsn, bundle); !strings.Contains(got, "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") {
 		t.Errorf("not proposed:\n%s", got)
 	}
+	// Killed while an index is there that isn't proven, it goes on.
 	var proofs []advise.Proof
-	got := do(exitPass, "advise", "--inspect", "pg="+dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway", "--no-teardown", "--output", "json", "--results", filepath.Join(dir, "results"))
-	if err := json.Unmarshal([]byte(got), &proofs); err != nil || len(proofs) != 1 || !proofs[0].Built || proofs[0].Why == "" {
+	series := filepath.Join(dir, "series")
+	apply := []string{"advise", "--inspect", "pg=" + dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway", "--no-teardown", "--output", "json"}
+	killed := exec.Command("brunt", append(apply, "--bundle", series)...)
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- killed.Wait() }()
+	for begun := []string(nil); len(begun) == 0; begun, _ = filepath.Glob(filepath.Join(series, "index-1-02-B", record.RunFile)) {
+		select {
+		case err := <-ended:
+			t.Fatalf("ended too early: %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	_ = killed.Process.Kill()
+	<-ended
+	do(exitBadPlan, "advise", "--inspect", "pg="+dsn, "--resume", series)
+	got := do(exitPass, append(apply, "--resume", series)...)
+	if err := json.Unmarshal([]byte(got), &proofs); err != nil || len(proofs) != 1 || !proofs[0].Built || proofs[0].Order != "ABBAAB" || proofs[0].Name != "book_author_idx" {
 		t.Fatalf("%v: %s", err, got)
 	}
 	var n int

@@ -1,0 +1,61 @@
+package advise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+	"brunt/internal/result"
+	"brunt/internal/series"
+)
+
+// proposalsFile is where a folder keeps what was proposed.
+const proposalsFile = "proposals.json"
+
+// Proposals are what db proposed for a trial in the folder dir, or proposes now, if that is its beginning: what it
+// would say later depends on which of the indexes an attempt that was killed has built.
+func Proposals(ctx context.Context, dir string, db inspect.Database, seen []record.Inspection) (list []inspect.Proposal, err error) {
+	path := filepath.Join(dir, proposalsFile)
+	data, err := os.ReadFile(path)
+	if !errors.Is(err, os.ErrNotExist) {
+		if err == nil {
+			err = json.Unmarshal(data, &list)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: damaged: %w", path, err)
+		}
+		return list, nil
+	}
+	if list, err = db.Propose(ctx, seen); err != nil {
+		return nil, fmt.Errorf("advisor: %w", err)
+	}
+	if data, err = json.MarshalIndent(list, "", "  "); err != nil {
+		return nil, err
+	}
+	return list, record.ReplaceFile(record.OS{}, path, append(data, '\n'))
+}
+
+// Into has the trial's runs carried out by conduct, all as o has it, into bundles below dir. What an attempt that
+// was killed left there whole counts.
+func (t *Trial) Into(dir string, o series.Order, conduct series.Conduct) {
+	t.Kept = func(name string) bool {
+		kept, err := series.Kept(filepath.Join(dir, name))
+		return err == nil && kept != nil
+	}
+	t.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+		o.Name = name
+		done, err := conduct(ctx, o)
+		if err == nil && done.Run.Interrupted {
+			err = context.Canceled
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return result.Of(done.Run), done.Run.Inspections, nil
+	}
+}
