@@ -248,6 +248,7 @@ func TestUselessCampaigns(t *testing.T) {
 		"no plan":           {"steps: [{search: {}}]\n", "step search names no plan; add plan: FILE"},
 		"missing plan":      {"plan: none.yml\nsteps: [{search: {}}]\n", "none.yml"},
 		"no rates":          {"plan: closed.yml\nsteps: [{search: {}}]\n", "has no rates"},
+		"bounds":            {"plan: plan.yml\nsteps: [{search: {start: 5, max: 2}}]\n", "the search starts at N 5; start between its bounds 0.1 and 2"},
 		"no search":         {"plan: plan.yml\nsteps: [{confirm: {}}]\n", "no search comes before it"},
 		"nothing to repeat": {"plan: plan.yml\nsteps: [{repeat: [search]}]\n", "no search comes before it"},
 		"empty fix":         {"plan: plan.yml\nsteps: [{fix: {}}]\n", "says nothing to do"},

@@ -138,10 +138,13 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 		}
 	}
 	s.Load = load
-	if s.Schema {
-		return nil
+	switch {
+	case s.Schema:
+	case s.Kind == planfile.StepSearch:
+		_, err = series.NewHunt(load, s.bounds())
+	default:
+		_, err = series.ProfileRate(load)
 	}
-	_, err = series.ProfileRate(load)
 	return err
 }
 

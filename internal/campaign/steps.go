@@ -147,10 +147,15 @@ func (c *Campaign) last(kind string) *Result {
 	return nil
 }
 
-func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
-	o := series.SearchOptions{
+// bounds are those of a step search.
+func (s *Step) bounds() series.SearchOptions {
+	return series.SearchOptions{
 		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials, Sessions: series.DefaultSearch().Sessions, MaxSessions: s.MaxSessions,
 	}
+}
+
+func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
+	o := s.bounds()
 	if before := c.lastSearch(len(c.results)); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
 		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // the fix is hoped to raise it
 	}
