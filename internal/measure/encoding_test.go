@@ -130,12 +130,12 @@ func TestDecodeRefuses(t *testing.T) {
 func TestDecodeIsBounded(t *testing.T) {
 	var b bytes.Buffer
 	b.Write(make([]byte, 8))
-	z, err := zlib.NewWriterLevel(&b, zlib.BestCompression)
+	z, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	zeros := make([]byte, 1<<20)
-	for range 64 {
+	for range 16 { // twice what may be used
 		z.Write(zeros)
 	}
 	z.Close()

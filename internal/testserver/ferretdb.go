@@ -23,17 +23,25 @@ func FerretDB(t TB) *Server {
 // built is a program of one of the modules below this package's folder. It lies in the user's cache
 // folder, where go build leaves it alone while it is up to date.
 func built(module, program string) (path string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("build %s: %w", module, err)
-	}
 	dir, err := sourceDir()
 	if err != nil {
 		return "", err
 	}
-	path = filepath.Join(cache, "brunt-test", module)
+	if path, err = cached(module); err != nil {
+		return "", err
+	}
 	_, err = goTool("build", "-C", filepath.Join(dir, module), "-trimpath", "-o", path, program)
 	return path, err
+}
+
+// cached is where a file lies that outlives the tests: in a folder of the user's cache folder.
+func cached(name string) (path string, err error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, "brunt-test")
+	return filepath.Join(dir, name), os.MkdirAll(dir, 0o755)
 }
 
 // sourceDir is the folder of this package's source.
