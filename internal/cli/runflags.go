@@ -11,6 +11,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/runner"
+	"brunt/internal/schedule"
 )
 
 // runFlags are the flags of the commands that run a plan.
@@ -60,13 +61,13 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if err != nil {
 		return usage(err)
 	}
-	k, n, err := parsePart(f.part)
+	part, err := parsePart(f.part)
 	if err != nil {
 		return usage(err)
 	}
 	return s.perform(&loadRun{
 		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
-		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Stride: n, Offset: k},
+		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part},
 		voice: func(out *outlets) (voice, error) {
 			v, err := f.outputFlags.voice(out)
 			v.result = func(run *record.Run, dir string) error {
@@ -151,16 +152,16 @@ func (f *runFlags) settings(s *plan.Settings) error {
 // mostParts bounds the machines that one load may be spread over.
 const mostParts = 10000
 
-// parsePart reads K/N into the offset and stride of a part; of "" they are 0, which means all.
-func parsePart(text string) (offset, stride uint64, err error) {
+// parsePart reads K/N; "" means all.
+func parsePart(text string) (schedule.Part, error) {
 	if text == "" {
-		return 0, 0, nil
+		return schedule.Part{}, nil
 	}
 	first, of, _ := strings.Cut(text, "/")
 	k, err1 := strconv.ParseUint(first, 10, 64)
 	n, err2 := strconv.ParseUint(of, 10, 64)
 	if err1 != nil || err2 != nil || k < 1 || k > n || n > mostParts {
-		return 0, 0, fmt.Errorf("--part %s: write K/N, such as 1/3 for the first of three machines", text)
+		return schedule.Part{}, fmt.Errorf("--part %s: write K/N, such as 1/3 for the first of three machines", text)
 	}
-	return k - 1, n, nil
+	return schedule.Part{Of: n, Takes: []uint64{k - 1}}, nil
 }

@@ -196,13 +196,18 @@ func planParts(a, b *result.Result) (parts []string) {
 	if yaml.Unmarshal(a.Plan, &x) != nil || yaml.Unmarshal(b.Plan, &y) != nil {
 		return []string{"one can't be read"}
 	}
+	apart := []string{"target", "seed", "thresholds", "config_name"}
+	if x["sha256"] != nil && y["sha256"] != nil {
+		apart = append(apart, "name", "script") // of scripts of k6 the content counts, not where they are
+	}
 	for _, key := range slices.Sorted(maps.Keys(union(x, y))) {
-		if slices.Contains([]string{"target", "seed", "thresholds", "config_name"}, key) {
+		if slices.Contains(apart, key) || reflect.DeepEqual(x[key], y[key]) {
 			continue
 		}
-		if !reflect.DeepEqual(x[key], y[key]) {
-			parts = append(parts, key)
+		if key == "sha256" {
+			key = "script"
 		}
+		parts = append(parts, key)
 	}
 	return parts
 }

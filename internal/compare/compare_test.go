@@ -151,6 +151,10 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 				r.Plan, r.PlanHash = []byte("config_name: b\nseed: 2\nqueries: [{sql: select 2}]\nload: []\n"), "i"
 			}
 		}, "different plans: load, queries", false},
+		"other script": {func(a, b []*result.Result) {
+			a[0].Plan = []byte("name: a\nscript: /x/a.js\nsha256: 1\nscenarios: {default: {rate: 5}}\n")
+			b[0].Plan, b[0].PlanHash = []byte("name: b\nscript: /y/b.js\nsha256: 2\nscenarios: {default: {rate: 6}}\n"), "i"
+		}, "different plans: scenarios, script", false},
 		"other plan, without text": {func(_, b []*result.Result) { b[0].PlanHash, b[0].Name = "i", "bikes" }, `"cars" and "bikes"`, false},
 		"other machine": {func(_, b []*result.Result) {
 			b[0].Machine = &record.Environment{CPU: "y", Cores: 2, OS: "linux", Arch: "amd64"}
@@ -192,6 +196,10 @@ func TestDifferencesAreTold(t *testing.T) {
 		"where plans go": {func(a, b []*result.Result) {
 			a[0].Plan, b[0].Plan = []byte("target: {addresses: [a]}\nseed: 1\n"), []byte("target: {addresses: [b]}\nseed: 2\n")
 			b[0].PlanHash = "i"
+		}, ""},
+		"where scripts are": {func(a, b []*result.Result) {
+			a[0].Plan = []byte("name: before\nscript: /x/before.js\nsha256: 1\n")
+			b[0].Plan, b[0].PlanHash = []byte("name: after\nscript: /y/after.js\nsha256: 1\n"), "i"
 		}, ""},
 	} {
 		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)

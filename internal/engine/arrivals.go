@@ -44,7 +44,7 @@ func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
 
 // stripe is this machine's arrivals.
 func (a *arrivalSource) stripe() schedule.Stripe {
-	return a.stage.Stripe(a.stage.Offset, a.stage.Stride, math.MaxUint64)
+	return a.stage.Stripe(0, 1, math.MaxUint64)
 }
 
 func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
@@ -192,5 +192,5 @@ func (a *arrivalSource) due(now int64) (fell, backlog uint64) {
 }
 
 func (a *arrivalSource) next() uint64 {
-	return a.stage.First + max(a.ahead.Drawn, a.taken*a.stage.Stride)
+	return a.stage.First + max(a.ahead.Drawn, a.stage.Part.After(a.taken))
 }

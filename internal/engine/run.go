@@ -23,9 +23,8 @@ type Config struct {
 	Health    func() measure.Health // the generator's state since the last call; may be nil
 	// Check is asked after each interval, outcome so far and run's clock given, whether the load must stop:
 	// it returns why, or "". It may be nil.
-	Check  func(total *measure.Account, nowNs int64) string
-	Stride uint64 // this machine's part of the operations: see schedule.Stage
-	Offset uint64
+	Check func(total *measure.Account, nowNs int64) string
+	Part  schedule.Part // this machine's operations
 }
 
 // Outcome is how a run ended; what happened is the Collector's to say.
@@ -180,7 +179,7 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 // schedule turns the stage into what a fleet runs.
 func (s *stage) schedule(first uint64, start int64, cfg Config) (schedule.Stage, error) {
 	work := schedule.Stage{
-		First: first, StartNs: start, Stride: cfg.Stride, Offset: cfg.Offset,
+		First: first, StartNs: start, Part: cfg.Part,
 		Process: s.process, Seed: cfg.Workload.Plan.Seed,
 		Sessions: s.sessions, Operations: s.operations, DurationNs: s.durationNs,
 	}

@@ -31,9 +31,6 @@ type source interface {
 }
 
 func (p *Pool) newSource(stage schedule.Stage) source {
-	if stage.Stride == 0 {
-		stage.Stride = 1
-	}
 	if stage.Open() {
 		return newArrivals(p, stage)
 	}
@@ -54,7 +51,7 @@ func (c *closedSource) take(context.Context) (uint64, int64, bool) {
 		return 0, 0, false
 	}
 	k := c.taken.Add(1) - 1
-	i := s.Offset + k*s.Stride
+	i := s.Part.At(k)
 	if s.Operations > 0 && i >= s.Operations {
 		c.taken.Add(^uint64(0))
 		c.ended.Store(true)
@@ -91,5 +88,5 @@ func (c *closedSource) next() uint64 {
 	if n := c.stage.Operations; n > 0 && c.stage.DurationNs == 0 {
 		return c.stage.First + n
 	}
-	return c.stage.First + c.taken.Load()*c.stage.Stride
+	return c.stage.First + c.stage.Part.After(c.taken.Load())
 }

@@ -6,6 +6,7 @@ import (
 	"brunt/internal/load"
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/schedule"
 )
 
 // Options say how a plan is run. The zero value sets up, runs and tears down, and keeps a record under
@@ -21,9 +22,9 @@ type Options struct {
 	Wait       time.Duration // for all addresses to answer; the load begins when they do, or if one does by then
 	StartDown  bool          // begin although no address answers; for loads without SQL
 
-	Stride, Offset uint64  // this machine's part of the operations: see schedule.Stage
-	KeepCollector  bool    // leave the garbage collector's target as it is: the process has other work
-	PeakPerS       float64 // highest rate that Drive will be asked for, operations a second; 0: the plan's
+	Part          schedule.Part // this machine's operations
+	KeepCollector bool          // leave the garbage collector's target as it is: the process has other work
+	PeakPerS      float64       // highest rate that Drive will be asked for, operations a second; 0: the plan's
 }
 
 // Recording says where a run's record goes, and what it says beside what happened.

@@ -31,9 +31,12 @@ func (r *Runner) begin(started time.Time) {
 		Started: started.UTC(), Seed: p.Seed, LoadModel: p.LoadModel(),
 		Sessions: p.MostSessions(), Pipeline: p.Settings.Pipeline,
 		ToleranceNs: int64(p.Settings.TimingTolerance), Spin: p.Settings.Spin > 0,
-		IntervalNs: int64(p.Settings.Interval),
-		Stride:     r.o.Stride, Offset: r.o.Offset,
+		IntervalNs:  int64(p.Settings.Interval),
+		Stride:      r.o.Part.Of,
 		Environment: record.Fingerprint(), Extra: c.Extra, Flags: c.Flags,
+	}
+	if takes := r.o.Part.Takes; len(takes) > 0 {
+		run.Offset = takes[0]
 	}
 	for i, t := range r.stand.targets {
 		info := r.stand.servers[i]

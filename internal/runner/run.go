@@ -167,7 +167,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		Sinks:     append([]measure.Sink{r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint)}, r.o.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
 		Health: health.Sample,
-		Stride: r.o.Stride, Offset: r.o.Offset,
+		Part:   r.o.Part,
 	}, next)
 	return err
 }

@@ -62,7 +62,7 @@ func (r *Runner) startSequence(ctx context.Context, q *workload.Sequence) (remar
 		}
 		held := "no row"
 		if kept.Greatest != nil {
-			if err := q.After(*kept.Greatest, r.o.Stride > 1); err != nil {
+			if err := q.After(*kept.Greatest, r.o.Part.Of > 1); err != nil {
 				return "", &UsageError{err}
 			}
 			held = strconv.FormatInt(*kept.Greatest, 10)

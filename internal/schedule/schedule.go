@@ -23,8 +23,7 @@ const (
 type Stage struct {
 	First   uint64 // number of its first operation
 	StartNs int64  // on the run's clock; arrivals are relative to it
-	Stride  uint64 // this machine takes operations First + Offset + k·Stride; 0 means 1
-	Offset  uint64
+	Part    Part   // this machine's operations
 
 	Shape   *Shape  // open: not nil
 	Process Process // open
@@ -38,8 +37,38 @@ type Stage struct {
 // Open reports whether arrivals follow a schedule.
 func (s *Stage) Open() bool { return s.Shape != nil }
 
-// Stripe goes through the arrivals of an open stage that are one worker's own: the one numbered offset,
-// and from there on every stride-th.
+// Part is which of a stage's operations a machine takes, counted from the stage's first: of each Of in a row
+// those numbered Takes, which are below Of and ascend. The zero value takes all.
+type Part struct {
+	Of    uint64
+	Takes []uint64
+}
+
+// At is the number of the part's operation k.
+func (p Part) At(k uint64) uint64 {
+	n := uint64(len(p.Takes))
+	if n == 0 {
+		return k
+	}
+	return k/n*p.Of + p.Takes[k%n]
+}
+
+// Round is the first number, from n on, at which all parts of the load begin anew.
+func (p Part) Round(n uint64) uint64 {
+	of := max(p.Of, 1)
+	return (n + of - 1) / of * of
+}
+
+// After is the first number that no part has taken, if each got as far as this one with k operations.
+func (p Part) After(k uint64) uint64 {
+	if k == 0 {
+		return 0
+	}
+	return p.Round(p.At(k-1) + 1)
+}
+
+// Stripe goes through the arrivals of an open stage that are one worker's own: of its machine's part every
+// n-th.
 type Stripe struct {
 	Number     uint64 // of the present arrival, counted from the schedule's first
 	IntendedNs int64  // its intended start on the run's clock
@@ -47,15 +76,17 @@ type Stripe struct {
 	Drawn      uint64 // arrivals of the schedule, whosever, up to and with it
 	Over       bool   // there is no present arrival
 
-	arrivals     *Arrivals
-	startNs      int64
-	want, stride uint64
-	end          uint64 // arrivals from this number on don't exist
+	arrivals *Arrivals
+	startNs  int64
+	part     Part
+	i, n     uint64 // operation i of the part is the next, then i + n
+	want     uint64 // its number
+	end      uint64 // arrivals from this number on don't exist
 }
 
-// Stripe returns a worker's part of the stage's arrivals below number end.
-func (s *Stage) Stripe(offset, stride, end uint64) Stripe {
-	t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, want: offset, stride: stride, end: end}
+// Stripe returns the arrivals below number end of worker i of n of this machine.
+func (s *Stage) Stripe(i, n, end uint64) Stripe {
+	t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, part: s.Part, i: i, n: n, want: s.Part.At(i), end: end}
 	t.Advance()
 	t.Own = 0
 	return t
@@ -72,7 +103,8 @@ func (t *Stripe) Advance() {
 		}
 		if t.Drawn++; t.Drawn-1 == t.want {
 			t.Number, t.IntendedNs = t.want, t.startNs+at
-			t.want += t.stride
+			t.i += t.n
+			t.want = t.part.At(t.i)
 			return
 		}
 	}

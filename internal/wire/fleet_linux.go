@@ -271,8 +271,7 @@ func next(stage *schedule.Stage, reached uint64, whole bool) uint64 {
 	if whole {
 		return stage.First + reached
 	}
-	machine := max(stage.Stride, 1)
-	return stage.First + (reached+machine-1)/machine*machine
+	return stage.First + stage.Part.Round(reached)
 }
 
 // broken returns why a loop had to end, if one had.

@@ -204,7 +204,7 @@ func parities(t *testing.T) map[string]parity {
 	poisson := openStage(t, 2000, 200*time.Millisecond)
 	poisson.Process, poisson.Seed = schedule.Poisson, 11
 	third := openStage(t, 3000, 200*time.Millisecond)
-	third.Stride, third.Offset = 3, 1
+	third.Part = schedule.Part{Of: 3, Takes: []uint64{1}}
 	weighted, err := balance.New("weighted", 2, []int{1, 3}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -213,8 +213,8 @@ func parities(t *testing.T) map[string]parity {
 		"closed": {plan: twice(), servers: two, config: tier.Config{Sessions: 7}, stages: []schedule.Stage{closedStage(500), closedStage(77)}, shows: requests},
 		"closed, some sessions": {plan: single(), servers: two, config: tier.Config{Sessions: 8},
 			stages: []schedule.Stage{{Operations: 100, Sessions: 3}, closedStage(50)}, shows: requests},
-		"closed, one machine of three": {plan: single(), servers: one, config: tier.Config{Sessions: 4},
-			stages: []schedule.Stage{{Operations: 100, Stride: 3, Offset: 2}, closedStage(10)}, shows: requests},
+		"closed, three of each five": {plan: single(), servers: one, config: tier.Config{Sessions: 4},
+			stages: []schedule.Stage{{Operations: 100, Part: schedule.Part{Of: 5, Takes: []uint64{0, 1, 3}}}, closedStage(10)}, shows: requests},
 		"open": {plan: twice(), servers: two, config: tier.Config{Sessions: 5},
 			stages: []schedule.Stage{openStage(t, 2000, 200*time.Millisecond), closedStage(20)}, shows: requests},
 		"open, Poisson":              {plan: single(), servers: one, config: tier.Config{Sessions: 5}, stages: []schedule.Stage{poisson}, shows: requests},

@@ -9,8 +9,7 @@ import (
 // operations that this machine takes.
 type part struct {
 	stage   schedule.Stage
-	stride  uint64 // over all machines and loops
-	offset  uint64 // the loop's first operation, counted from Stage.First
+	n       uint64 // loops at work
 	total   uint64 // plan.ByCount: operations from this number on don't exist; 0 means no end
 	reached uint64 // one more than the last operation that the loop has taken, counted from Stage.First
 
@@ -18,7 +17,7 @@ type part struct {
 	stopNs   int64 // since when; never if not stopping
 	ended    bool  // there is nothing left to begin
 
-	next     uint64          // closed: the next operation, counted from Stage.First
+	next     uint64          // closed: of this machine's operations the loop's next
 	ahead    schedule.Stripe // open: the arrivals to send
 	due      schedule.Stripe // open: the same, to count what fell due
 	done     uint64          // open: arrivals that have been sent, dropped or failed
@@ -27,17 +26,13 @@ type part struct {
 
 // newPart returns share i of n of a stage.
 func newPart(stage schedule.Stage, i, n int, total uint64, finished chan<- *part) *part {
-	p := &part{stage: stage, total: total, stopNs: never, finished: finished}
-	machine := max(stage.Stride, 1)
-	p.stride = machine * uint64(n)
-	p.offset = stage.Offset + machine*uint64(i)
-	p.next = p.offset
+	p := &part{stage: stage, n: uint64(n), total: total, stopNs: never, next: uint64(i), finished: finished}
 	if stage.Open() {
 		end := uint64(math.MaxUint64)
 		if total > 0 {
 			end = total - min(stage.First, total)
 		}
-		p.ahead, p.due = stage.Stripe(p.offset, p.stride, end), stage.Stripe(p.offset, p.stride, end)
+		p.ahead, p.due = stage.Stripe(p.next, p.n, end), stage.Stripe(p.next, p.n, end)
 		p.ended = p.ahead.Over
 	}
 	return p
@@ -55,13 +50,13 @@ func (p *part) took(k uint64) { p.reached = k + 1 }
 // takeClosed returns the next operation of a closed stage.
 func (p *part) takeClosed(now int64) (index uint64, ok bool) {
 	s := &p.stage
-	k := p.next
+	k := s.Part.At(p.next)
 	if p.ended || p.stopping || now < s.StartNs ||
 		s.Operations > 0 && k >= s.Operations || !p.exists(k) || now >= p.end() {
 		p.ended = p.ended || p.stopping || now >= s.StartNs
 		return 0, false
 	}
-	p.next += p.stride
+	p.next += p.n
 	p.took(k)
 	return p.number(k), true
 }
@@ -74,7 +69,7 @@ func (p *part) whole() bool {
 	if p.stage.Open() {
 		return p.ahead.Over
 	}
-	return p.stage.Operations > 0 && p.next >= p.stage.Operations
+	return p.stage.Operations > 0 && p.stage.Part.At(p.next) >= p.stage.Operations
 }
 
 // end is when a stage stops by the clock, or never.

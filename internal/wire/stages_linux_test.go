@@ -18,17 +18,18 @@ import (
 
 func TestClosedSendsEachOperationOnce(t *testing.T) {
 	for _, c := range []struct {
-		name                        string
-		sessions, loops, pipeline   int
-		stride, offset, first, want uint64
-		operations                  uint64
-		n                           int
+		name                      string
+		sessions, loops, pipeline int
+		part                      schedule.Part
+		first, want, operations   uint64
+		numbers                   []int64
 	}{
-		{"one session", 1, 1, 1, 0, 0, 0, 500, 500, 500},
-		{"several loops", 7, 3, 1, 0, 0, 1000, 1500, 500, 500},
-		{"pipelined", 2, 1, 16, 0, 0, 0, 500, 500, 500},
-		{"one machine of three", 4, 2, 1, 3, 1, 30, 530, 500, 167},
-		{"fewer operations than sessions", 8, 2, 4, 0, 0, 0, 3, 3, 3},
+		{"one session", 1, 1, 1, schedule.Part{}, 0, 500, 500, series(0, 1, 500)},
+		{"several loops", 7, 3, 1, schedule.Part{}, 1000, 1500, 500, series(1000, 1, 500)},
+		{"pipelined", 2, 1, 16, schedule.Part{}, 0, 500, 500, series(0, 1, 500)},
+		{"one machine of three", 4, 2, 1, schedule.Part{Of: 3, Takes: []uint64{1}}, 30, 530, 500, series(31, 3, 167)},
+		{"two of each five", 4, 3, 1, schedule.Part{Of: 5, Takes: []uint64{1, 3}}, 30, 42, 12, []int64{31, 33, 36, 38, 41}},
+		{"fewer operations than sessions", 8, 2, 4, schedule.Part{}, 0, 3, 3, series(0, 1, 3)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var x indices
@@ -39,14 +40,14 @@ func TestClosedSendsEachOperationOnce(t *testing.T) {
 			if b.fleet.Loops() != c.loops {
 				t.Fatalf("%d loops, want %d", b.fleet.Loops(), c.loops)
 			}
-			next := b.run(schedule.Stage{First: c.first, Operations: c.operations, Stride: c.stride, Offset: c.offset})
+			next := b.run(schedule.Stage{First: c.first, Operations: c.operations, Part: c.part})
 			if next != c.want {
 				t.Errorf("next is %d, want %d", next, c.want)
 			}
-			same(t, "numbers at the server", x.sorted(), series(int64(c.first+c.offset), int64(max(c.stride, 1)), c.n))
-			total := b.total().Operations[0]
-			if total.OK() != uint64(c.n) || total.Attempts != uint64(c.n) || total.BytesIn != uint64(c.n*echo.Size) {
-				t.Errorf("recorded %d OK, %d attempts, %d bytes; want %d of them", total.OK(), total.Attempts, total.BytesIn, c.n)
+			same(t, "numbers at the server", x.sorted(), c.numbers)
+			n, total := uint64(len(c.numbers)), b.total().Operations[0]
+			if total.OK() != n || total.Attempts != n || total.BytesIn != n*echo.Size {
+				t.Errorf("recorded %d OK, %d attempts, %d bytes; want %d of them", total.OK(), total.Attempts, total.BytesIn, n)
 			}
 			for _, s := range b.watcher.samples {
 				if s.Intended != s.Sent || s.End < s.Sent {
@@ -166,7 +167,7 @@ func TestOpenOnOneMachineOfThree(t *testing.T) {
 	var x indices
 	b := newBench(t, options{servers: []echo.Config{{Answer: x.add}}, config: tier.Config{Sessions: 4, Loops: 2}})
 	stage := openStage(t, 3000, 200*time.Millisecond)
-	stage.Stride, stage.Offset = 3, 2
+	stage.Part = schedule.Part{Of: 3, Takes: []uint64{2}}
 	if next := b.run(stage); next != 600 {
 		t.Errorf("next is %d, want 600", next)
 	}

@@ -152,15 +152,14 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 // cut leaves an instance its part of the plan.
 func (e *nativeRun) cut(n *native.Plan) error {
 	et := e.es.ExecutionTuple
-	start, offsets, lcd := et.GetStripedOffsets()
+	start, gaps, lcd := et.GetStripedOffsets()
 	if lcd <= 1 {
 		return nil
 	}
-	if len(offsets) != 1 {
-		err := fmt.Errorf("scenario %s: %s shares a load in equal parts, such as 1/3:2/3, not %s", e.c.GetName(), NativeType, et.Segment)
-		return errext.WithExitCodeIfNone(err, exitcodes.InvalidConfig)
+	n.Part.Of = uint64(lcd)
+	for i, at := 0, start; i < len(gaps); at, i = at+gaps[i], i+1 {
+		n.Part.Takes = append(n.Part.Takes, uint64(at))
 	}
-	n.Stride, n.Offset = uint64(offsets[0]), uint64(start)
 	p, err := n.Read()
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/runner"
+	"brunt/internal/schedule"
 )
 
 // Plan is what to run, and which part of it.
@@ -30,8 +31,7 @@ type Plan struct {
 	Sessions       int
 	Rate           float64       // operations a second, for Duration
 	Duration       time.Duration // of the load at Rate
-	// This instance takes operations number Offset, Offset + Stride, …; Stride 0 means all of them.
-	Stride, Offset uint64
+	Part           schedule.Part // this instance's operations
 
 	Grace    time.Duration         // for what is in flight when ctx ends
 	Interval func(finished uint64) // told of each interval; may be nil
@@ -82,7 +82,7 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 	g := &guest{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
 		Recording: runner.Recording{None: true}, KeepCollector: true,
-		Sinks: []measure.Sink{g}, Stride: n.Stride, Offset: n.Offset,
+		Sinks: []measure.Sink{g}, Part: n.Part,
 		Tell: runner.Listener{Failed: s.Failed},
 	})
 	if err != nil {

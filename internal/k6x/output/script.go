@@ -3,16 +3,20 @@
 package output
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/output"
 
 	"brunt/internal/k6x/executor"
+	"brunt/internal/k6x/native"
 	"brunt/internal/k6x/session"
 )
 
@@ -39,7 +43,7 @@ func scriptOf(p *output.Params) session.Script {
 	}
 	for _, scenario := range names {
 		c := p.ScriptOptions.Scenarios[scenario]
-		fmt.Fprintf(&text, "  %q: {executor: %q, exec: %q, starts: %q}\n", scenario, c.GetType(), c.GetExec(), c.GetStartTime())
+		fmt.Fprintf(&text, "  %q: %s\n", scenario, settings(c))
 		if c.GetType() == executor.NativeType {
 			native++
 		}
@@ -57,4 +61,24 @@ func scriptOf(p *output.Params) session.Script {
 		model = "open"
 	}
 	return session.Script{Name: name, Text: []byte(text.String()), LoadModel: model, Native: native == len(names) && native > 0}
+}
+
+// settings is what a scenario was set to, as JSON, without where it goes and what may be secret: the variables
+// of its script, and the text of a plan, of which it has the sum.
+func settings(c lib.ExecutorConfig) []byte {
+	data, err := json.Marshal(c)
+	var all map[string]any
+	if cmp.Or(err, json.Unmarshal(data, &all)) != nil {
+		all = map[string]any{"executor": c.GetType()}
+	}
+	for name, value := range all {
+		if value == nil || slices.Contains([]string{"env", "addresses", "user", "password"}, name) {
+			delete(all, name)
+		}
+	}
+	if text, ok := all["plan"].(string); ok && native.Inline(text) {
+		all["plan"] = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(text)))
+	}
+	data, _ = json.Marshal(all)
+	return data
 }
