@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"brunt/internal/compare"
 	"brunt/internal/plan"
+	"brunt/internal/planfile"
 	"brunt/internal/result"
 	"brunt/internal/series"
 	"brunt/internal/units"
@@ -48,6 +50,9 @@ the result is the comparison. Flags are for both plans.`,
 				if r.Base, err = f.read(s, []string{base}, nil); err != nil {
 					return usage(err)
 				}
+				if err := oneDatabase(r.Base, p); err != nil && !f.noSetup {
+					return usage(err)
+				}
 				plans = []*plan.Plan{r.Base, p}
 			}
 			return repeat(s, f, r, plans)
@@ -83,20 +88,26 @@ func repeat(s *streams, f *runFlags, r *series.Repetition, plans []*plan.Plan) e
 
 // conclude prints what the runs of a repetition come to: intervals of one side, or the comparison of two.
 func (t *inTurn) conclude(f *outputFlags, report *series.Report, done *series.Repeated) error {
-	results := func(runs []*series.Outcome) (all []*result.Result) {
-		for _, o := range runs {
-			all = append(all, result.Of(o.Run))
-		}
-		return all
+	a, err := resultsOf(done.A)
+	b, err2 := resultsOf(done.B)
+	if err := errors.Join(err, err2); err != nil {
+		return err
 	}
-	if len(done.B) > 0 {
+	if len(b) > 0 {
 		// The plans differ by intent; that they do is said beside the result.
-		c, err := compare.Runs(results(done.A), results(done.B), compare.Options{Anyway: true})
-		if err != nil {
+		invalid := slices.ContainsFunc(slices.Concat(a, b), func(r *result.Result) bool { return r.Verdict == "invalid" })
+		c, err := compare.Runs(a, b, compare.Options{Anyway: true})
+		switch {
+		case err != nil && invalid:
+			return errors.Join(t.print(f, report), &exitError{exitInvalid, err})
+		case err != nil:
 			return errors.Join(t.print(f, report), refusal(err))
 		}
 		code := exitPass
-		if c.Verdict == compare.Regression {
+		switch {
+		case invalid:
+			code = exitInvalid
+		case c.Verdict == compare.Regression:
 			code = exitRegression
 		}
 		if f.output == "json" {
@@ -104,7 +115,7 @@ func (t *inTurn) conclude(f *outputFlags, report *series.Report, done *series.Re
 		}
 		return coded(code, t.print(f, report, c.Tables(f.language())...))
 	}
-	s, err := compare.Intervals(results(done.A), compare.Options{})
+	s, err := compare.Intervals(a, compare.Options{})
 	if err != nil {
 		return errors.Join(t.print(f, report), refusal(err))
 	}
@@ -112,4 +123,53 @@ func (t *inTurn) conclude(f *outputFlags, report *series.Report, done *series.Re
 		return errors.Join(summary(t.out.out), s.JSON(t.out.out))
 	}
 	return t.print(f, report, s.Tables(f.language())...)
+}
+
+// resultsOf reads the runs of one side.
+func resultsOf(runs []*series.Outcome) ([]*result.Result, error) {
+	var paths []string
+	for _, o := range runs {
+		paths = append(paths, o.Dir)
+	}
+	return readResults(paths)
+}
+
+// oneDatabase refuses plans that make a table of the same name in the same place, and differently: what one
+// of them made would be what both are sent to.
+func oneDatabase(a, b *plan.Plan) error {
+	if a.Target.Database != b.Target.Database || !slices.Equal(a.Target.Addresses, b.Target.Addresses) {
+		return nil
+	}
+	for i := range a.Tables {
+		name := a.Tables[i].Name
+		if !slices.ContainsFunc(b.Tables, func(t plan.Table) bool { return t.Name == name }) {
+			continue
+		}
+		x, err := tableText(a, name)
+		y, err2 := tableText(b, name)
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		if x != y {
+			return fmt.Errorf("both plans make the table %q, but with other rows, columns or indexes: each would find what the first made; give it another name or database in one of them, or make it by hand and add --no-setup", name)
+		}
+	}
+	return nil
+}
+
+// tableText is how a plan makes a table.
+func tableText(p *plan.Plan, name string) (string, error) {
+	only := &plan.Plan{Name: name, Seed: p.Seed}
+	for _, t := range p.Tables {
+		if t.Name == name {
+			only.Tables = append(only.Tables, t)
+		}
+	}
+	for _, i := range p.Indexes {
+		if i.Table == name {
+			only.Indexes = append(only.Indexes, i)
+		}
+	}
+	text, err := planfile.Write(only)
+	return string(text), err
 }

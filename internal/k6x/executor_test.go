@@ -159,6 +159,23 @@ func TestPlansInsideK6(t *testing.T) {
 	k6(t, "ours", script, "inspect", "SCRIPT").expect(t, 0)
 }
 
+// TestScenariosShowHowFarTheyAre looks at k6's bars, of which it knows only that they are there.
+func TestScenariosShowHowFarTheyAre(t *testing.T) {
+	t.Parallel()
+	o := k6(t, "ours", "const plan = `"+nativePlan+"`;\n"+`
+		export const options = {scenarios: {
+			n: {executor: 'brunt-native', plan: plan},
+			o: {executor: 'brunt-open', rate: 10, duration: '1s', preAllocatedVUs: 1},
+		}};
+		export default () => {};`, "run", "SCRIPT")
+	o.expect(t, 0)
+	for _, want := range []string{"n ✓ [ 100% ] 1s  200 operations", "o ✓ [ 100% ] 1s  0 VUs at work  0 iterations wait"} {
+		if !strings.Contains(strings.Join(strings.Fields(o.stdout), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("it doesn't say %q:\n%s", want, o.stdout)
+		}
+	}
+}
+
 func TestAFaultInAPlanInsideK6(t *testing.T) {
 	t.Parallel()
 	o := k6(t, "ours", "export const options = {scenarios: {n: {executor: 'brunt-native', plan: `config_name: x\nload: nothing\n`}}};\nexport default () => {};", "run", "-q", "SCRIPT")

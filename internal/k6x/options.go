@@ -22,9 +22,10 @@ const (
 )
 
 func (r *run) sessionOptions(args []string) session.Options {
+	seed, fault := seed()
 	return session.Options{
-		Version: r.o.Version, Command: r.o.Command, Seed: seed(),
-		Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),
+		Version: r.o.Version, Command: r.o.Command, Seed: seed,
+		Fault: fault, Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),
 		Quiet: slices.Contains(args, "-q") || slices.Contains(args, "--quiet"),
 		Live:  session.Live{MetricsAddr: os.Getenv(envMetrics), Destinations: strings.Fields(os.Getenv(envExport))},
 		Tell:  func(text string) { fmt.Fprintln(r.o.Err, text) },
@@ -32,7 +33,14 @@ func (r *run) sessionOptions(args []string) session.Options {
 }
 
 // seed is the one asked for; without one all runs are alike.
-func seed() uint64 {
-	n, _ := strconv.ParseUint(os.Getenv(envSeed), 10, 64)
-	return n
+func seed() (uint64, error) {
+	text := os.Getenv(envSeed)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s: write a whole number from 0 to 18446744073709551615", envSeed, text)
+	}
+	return n, nil
 }

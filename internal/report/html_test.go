@@ -109,7 +109,7 @@ func TestPagesAreWholeAndFetchNothing(t *testing.T) {
 		}
 	}
 	against := pageOf(t, sheets["against"], units.English)
-	for _, want := range []string{"CHANGE", "A cars", "B after", "RUNS"} {
+	for _, want := range []string{"CHANGE", "A cars", "B after", "RUNS", `<p class="still">charts over time show A cars</p>`} {
 		if !strings.Contains(against, want) {
 			t.Errorf("the page of A against B lacks %q", want)
 		}

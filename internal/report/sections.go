@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/report/cell"
 	"brunt/internal/report/words"
@@ -65,8 +66,12 @@ func fewQuantiles(l *record.Latency, m cell.Mark) []cell.Cell {
 }
 
 func (t *teller) phaseLoad(ph *record.Phase) string {
-	switch ph.Kind {
-	case "open":
+	switch {
+	case ph.Kind == measure.KindOpen && ph.RateFrom == 0 && ph.RateTo == 0: // a script of k6 says no rate
+		return t.say("open")
+	case ph.Kind == measure.KindClosed && ph.Sessions == 0:
+		return t.say("closed")
+	case ph.Kind == measure.KindOpen:
 		s := t.l.Figure(units.Rate(ph.RateFrom) + "/s")
 		if ph.RateTo != ph.RateFrom {
 			s = t.l.Figure(units.Rate(ph.RateFrom)) + " → " + t.l.Figure(units.Rate(ph.RateTo)+"/s")
@@ -75,7 +80,7 @@ func (t *teller) phaseLoad(ph *record.Phase) string {
 			s += " " + t.say("poisson")
 		}
 		return s
-	case "closed":
+	case ph.Kind == measure.KindClosed:
 		return plural(t, ph.Sessions, "session", "sessions")
 	}
 	return t.say(ph.Kind)

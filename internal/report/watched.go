@@ -19,6 +19,10 @@ func (t *teller) watched() cell.Table {
 	}}
 	for i := range t.run.Watched {
 		w := &t.run.Watched[i]
+		script := w.Source == record.WatchedScript
+		if script {
+			out.Note = t.say("warm-up excluded; counters as rates, those of k6 as sums")
+		}
 		if isMachine(w) && len(w.Metrics) > 0 {
 			continue
 		}
@@ -29,6 +33,11 @@ func (t *teller) watched() cell.Table {
 				continue
 			}
 			value := func(x float64) cell.Cell { return cell.Figure(x, m.Unit) }
+			if script && m.Min == m.Max && (m.Unit == "count" || m.Unit == "bytes") {
+				out.Add(cell.Text(name), cell.Text(t.say(verdict.FigureName(m.Name))), cell.Cell{}, cell.Cell{}, cell.Cell{}, value(m.Last), cell.Cell{})
+				name = ""
+				continue
+			}
 			out.Add(cell.Text(name), cell.Text(t.say(verdict.FigureName(m.Name))), value(m.First), value(m.Mean), value(m.Max), value(m.Last), t.change(m))
 			name = ""
 		}

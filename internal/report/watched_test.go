@@ -120,3 +120,34 @@ func TestChecksOfAScriptHaveAChart(t *testing.T) {
 		t.Errorf("of one sample: %v", blocks)
 	}
 }
+
+// A script's counters are sums of the whole run: they stand once.
+func TestSumsOfAScriptStandOnce(t *testing.T) {
+	run := passes()
+	run.Watched = []record.Watched{{Source: record.WatchedScript, Samples: 3, Metrics: []record.WatchedMetric{
+		{Name: "iterations", Unit: "count", First: 150, Min: 150, Mean: 150, Max: 150, Last: 150},
+		{Name: "checks", Unit: "share", First: 1, Min: 0.5, Mean: 0.9, Max: 1, Last: 0.5},
+	}}}
+	var b bytes.Buffer
+	if err := Terminal(&b, run, Options{Width: 140}); err != nil {
+		t.Fatal(err)
+	}
+	for text, times := range map[string]int{"counters as rates, those of k6 as sums": 1, "  150": 1, "90.0 %": 1} {
+		if n := strings.Count(b.String(), text); n != times {
+			t.Errorf("the report has %q %d times:\n%s", text, n, b.String())
+		}
+	}
+}
+
+// A script of k6 doesn't say what its load is.
+func TestPhasesOfUnknownLoad(t *testing.T) {
+	run := passes()
+	run.Phases = []record.Phase{{Name: "load", Kind: "open", DurationNs: 1e9}, {Name: "idle", Kind: "closed", DurationNs: 1e9}}
+	var b bytes.Buffer
+	if err := Terminal(&b, run, Options{Width: 140}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "load   open ") || !strings.Contains(b.String(), "idle   closed ") {
+		t.Error(b.String())
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -21,6 +22,7 @@ import (
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
 	"brunt/internal/runner"
+	"brunt/internal/units"
 )
 
 // NativeConfig is a scenario of brunt-native: a plan, and what is to replace parts of it.
@@ -131,7 +133,14 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 	s.Samples(out)
 	tags := e.es.Test.RunTags.With(metrics.TagScenario.String(), e.c.GetName())
 	iterations := e.es.Test.BuiltinMetrics.Iterations
+	begun, length := time.Now(), e.c.length()
+	var done atomic.Uint64
+	progress := func() (float64, []string) {
+		return passed(begun, length, units.Plural(done.Load(), "operation", "operations"))
+	}
+	show(e.GetProgress().Modify, atWork, progress)
 	n.Interval = func(finished uint64) {
+		done.Add(finished)
 		e.es.AddFullIterations(finished)
 		metrics.PushIfNotDone(ctx, out, metrics.Sample{
 			TimeSeries: metrics.TimeSeries{Metric: iterations, Tags: tags}, Time: time.Now(), Value: float64(finished),
@@ -139,6 +148,7 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 	}
 	n.Interval(0) // k6's summary fails if it has nothing to show
 	_, err := native.Run(ctx, s, n)
+	showEnd(e.GetProgress().Modify, err == nil && ctx.Err() == nil, progress)
 	if ctx.Err() != nil {
 		return nil // k6 knows why
 	}

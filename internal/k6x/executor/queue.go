@@ -101,12 +101,25 @@ func (q *queue) advance() {
 func (q *queue) state(ns int64) (fresh, waiting uint64, running int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.fall(ns)
+	fresh, q.told = q.due-q.told, q.due
+	return fresh, q.backlog(), q.running
+}
+
+// now is how many arrivals wait at a moment, and how many are at work.
+func (q *queue) now(ns int64) (waiting uint64, running int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.fall(ns)
+	return q.backlog(), q.running
+}
+
+// fall counts what has fallen due. q.mu is held.
+func (q *queue) fall(ns int64) {
 	for !q.allDue && q.nextDue <= ns {
 		q.due++
 		q.advance()
 	}
-	fresh, q.told = q.due-q.told, q.due
-	return fresh, q.backlog(), q.running
 }
 
 // backlog is how many wait of those that had fallen due when somebody asked last. q.mu is held.

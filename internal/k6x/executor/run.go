@@ -4,6 +4,7 @@ package executor
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,12 +79,13 @@ func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) e
 	e.account.Do(func(*measure.Recorder) { e.startNs, e.queue = s.At(begun), queue })
 	s.Tolerates(e.c.TimingTolerance.TimeDuration())
 	defer s.Working(true)()
-	run := lib.WithScenarioState(ctx, &lib.ScenarioState{
-		Name: e.c.GetName(), Executor: OpenType, StartTime: begun,
-		ProgressFn: func() (float64, []string) {
-			return min(1, float64(time.Since(begun))/float64(length)), []string{length.String()}
-		},
-	})
+	progress := func() (float64, []string) {
+		waiting, running := queue.now(s.Now() - s.At(begun))
+		return passed(begun, length, fmt.Sprintf("%d VUs at work", running), fmt.Sprintf("%d iterations wait", waiting))
+	}
+	show(e.GetProgress().Modify, atWork, progress)
+	defer func() { showEnd(e.GetProgress().Modify, parent.Err() == nil && e.failed.Load() == nil, progress) }()
+	run := lib.WithScenarioState(ctx, &lib.ScenarioState{Name: e.c.GetName(), Executor: OpenType, StartTime: begun, ProgressFn: progress})
 	planned, most := e.c.vus(e.es.ExecutionTuple)
 	for range planned {
 		vu, err := e.es.GetPlannedVU(e.logger, true)

@@ -95,11 +95,7 @@ func (o *Output) SetBuiltinMetrics(m *metrics.BuiltinMetrics) {
 func (o *Output) Start() error {
 	script := scriptOf(&o.params)
 	script.Figures = o.figures
-	err := o.s.Begin(script)
-	if err != nil {
-		err = errext.WithHint(err, "name another folder with BRUNT_RESULTS, or keep no record: -o brunt=none")
-	}
-	return err
+	return o.s.Begin(script)
 }
 
 // AddMetricSamples implements output.Output.

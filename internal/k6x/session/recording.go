@@ -8,8 +8,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
+
+	"go.k6.io/k6/v2/errext"
 
 	"brunt/internal/export"
 	"brunt/internal/measure"
@@ -33,8 +36,8 @@ const TierReason = "k6's virtual users"
 
 // Begin begins the record. It fails before anything is sent if the record can't be written.
 func (s *Session) Begin(script Script) error {
-	if s.fault != nil {
-		return s.fault
+	if s.o.Fault != nil {
+		return s.o.Fault
 	}
 	started := time.Now()
 	if err := s.openExporter(); err != nil {
@@ -42,7 +45,7 @@ func (s *Session) Begin(script Script) error {
 	}
 	bundle, err := s.create(script.Name, started)
 	if err != nil {
-		return err
+		return errext.WithHint(err, "for k6 the folder is BRUNT_RESULTS, or keep no record: -o brunt=none")
 	}
 	s.mu.Lock()
 	run := s.run
@@ -166,7 +169,7 @@ func (s *Session) Close(o Outcome) error {
 	<-s.ended()
 	tally := &s.cutter.tally
 	record.Fill(run, tally)
-	run.Sessions = int(run.Health.SessionsMean)
+	run.Sessions = int(math.Ceil(run.Health.SessionsMean))
 	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
 	if o.Code != codeOK && o.Code != codeThresholds && o.Code != codeInterrupt {
 		run.Aborted = fmt.Sprintf("k6 ended with exit code %d: %s", o.Code, cmp.Or(o.Why, "see its messages"))
@@ -234,7 +237,7 @@ func (s *Session) Configure(text string) {
 		case "metrics-addr":
 			s.o.Live.MetricsAddr = value
 		default:
-			s.fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export or metrics-addr", secret.Text(text), name)
+			s.o.Fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export or metrics-addr", secret.Text(text), name)
 		}
 	}
 }

@@ -51,7 +51,6 @@ type Session struct {
 	shared   shared
 	cutter   cutter
 	exporter *export.Exporter // nil if nothing is exported
-	fault    error            // of Configure
 
 	requests   atomic.Bool  // something but iterations was recorded
 	activeVUs  atomic.Int64 // as k6 said last
@@ -71,6 +70,7 @@ type Options struct {
 	Version string   // of brunt
 	Command []string // the command line, without secrets
 	Seed    uint64   // of what modules generate
+	Fault   error    // of the user in these; Begin returns it
 	Root    string   // folder for bundles; "" means record.DefaultRoot
 	Dir     string   // this run's bundle, instead of a name under Root
 	None    bool     // keep no record

@@ -179,8 +179,8 @@ func TestExceptionsFailARunWithoutRules(t *testing.T) {
 func TestSettingsOfTheOutput(t *testing.T) {
 	s := New(Options{})
 	s.Configure("dir=a,results=b,export=influx=http://h/?db=x,metrics-addr=:1,none")
-	if s.o.Dir != "a" || s.o.Root != "b" || s.o.Live.Destinations[0] != "influx=http://h/?db=x" || s.o.Live.MetricsAddr != ":1" || !s.o.None || s.fault != nil {
-		t.Errorf("%+v %v", s.o, s.fault)
+	if s.o.Dir != "a" || s.o.Root != "b" || s.o.Live.Destinations[0] != "influx=http://h/?db=x" || s.o.Live.MetricsAddr != ":1" || !s.o.None || s.o.Fault != nil {
+		t.Errorf("%+v %v", s.o, s.o.Fault)
 	}
 	s.Configure("folder=x")
 	if s.Begin(Script{Name: "x"}) == nil {

@@ -191,11 +191,13 @@ func window(out *bufio.Writer, l units.Language) {
 	put(out, "\n<p class=\"note script\" id=\"window-text\" aria-live=\"polite\"></p>\n")
 }
 
-// Choice lets the reader choose which of several runs the charts over time show.
+// Choice lets the reader choose which of several runs the charts over time show. On paper and without scripts it
+// says that they show the first.
 type Choice []string
 
 func (c Choice) write(out *bufio.Writer, l units.Language) {
-	put(out, `<p class="script"><label>%s <select id="run">`, escape(words.In(l, "charts over time show")))
+	what := escape(words.In(l, "charts over time show"))
+	put(out, "<p class=\"still\">%s %s</p>\n<p class=\"script\"><label>%[1]s <select id=\"run\">", what, escape(c[0]))
 	for i, name := range c {
 		put(out, `<option value="%d">%s</option>`, i, escape(name))
 	}

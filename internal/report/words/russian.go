@@ -9,7 +9,7 @@ var russianReport = map[string]string{
 	"CONFIGURATION": "ЧТО ИСПЫТАНО", "TOTAL": "ИТОГ", "LATENCY": "ЗАДЕРЖКИ", "RESPONSE TIME": "ВРЕМЯ ОТКЛИКА", "SERVICE TIME": "ВРЕМЯ ОБСЛУЖИВАНИЯ",
 	"PHASES": "ЭТАПЫ", "ADDRESSES": "АДРЕСА", "CHANGES": "ИЗМЕНЕНИЯ", "EVENTS": "СОБЫТИЯ", "WATCHED": "НАБЛЮДЕНИЯ", "MACHINES": "МАШИНЫ", "ERRORS": "ОШИБКИ",
 	"THRESHOLDS": "ПОРОГИ", "GENERATOR": "ГЕНЕРАТОР", "ENVIRONMENT": "СРЕДА", "WARNINGS": "ПРЕДУПРЕЖДЕНИЯ",
-	"warm-up excluded": "без прогрева", "warm-up excluded; counters as rates": "без прогрева; счётчики в секунду",
+	"warm-up excluded": "без прогрева", "warm-up excluded; counters as rates": "без прогрева; счётчики в секунду", "warm-up excluded; counters as rates, those of k6 as sums": "без прогрева; счётчики в секунду, у k6 всего",
 	"what was done or decided meanwhile":                                                        "что было сделано или решено за это время",
 	"hints, no proof: about one steady run in eight has one by chance":                          "догадки, не доказательства: примерно в одном ровном прогоне из восьми такое случайно",
 	"response: from the intended start · service: from the actual send":                         "отклик: от намеченного начала · обслуживание: от самой отправки",

@@ -182,8 +182,8 @@ func list(english string) (string, bool) {
 			return "", false
 		}
 		n, what := units.Russian.Figure(found[1]), found[2]
-		if parts[i] = n + " " + what; russian[what] != "" {
-			parts[i] = russian[what] + ": " + n
+		if parts[i] = n + " " + what; cmp.Or(russian[what], russianSentences[what]) != "" {
+			parts[i] = cmp.Or(russian[what], russianSentences[what]) + ": " + n
 		}
 	}
 	return strings.Join(parts, ", "), true
