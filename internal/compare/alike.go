@@ -102,7 +102,7 @@ func smaller(base, candidate []*result.Result) (warnings []string) {
 	if len(candidate) == 0 {
 		return warnings
 	}
-	if a, b := distinct(base, seed), distinct(candidate, seed); !slices.Equal(a, b) {
+	if a, b := distinct(base, seed), distinct(candidate, seed); len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
 		warnings = append(warnings, fmt.Sprintf("seeds differ (%s → %s): other requests were sent", strings.Join(a, ", "), strings.Join(b, ", ")))
 	}
 	return warnings

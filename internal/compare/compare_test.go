@@ -197,6 +197,11 @@ func TestDifferencesAreTold(t *testing.T) {
 			a[0].Plan, b[0].Plan = []byte("target: {addresses: [a]}\nseed: 1\n"), []byte("target: {addresses: [b]}\nseed: 2\n")
 			b[0].PlanHash = "i"
 		}, ""},
+		"one side's seeds aren't known": {func(a, _ []*result.Result) {
+			for _, r := range a {
+				r.Seed = ""
+			}
+		}, ""},
 		"where scripts are": {func(a, b []*result.Result) {
 			a[0].Plan = []byte("name: before\nscript: /x/before.js\nsha256: 1\n")
 			b[0].Plan, b[0].PlanHash = []byte("name: after\nscript: /y/after.js\nsha256: 1\n"), "i"
@@ -472,5 +477,16 @@ func TestChecksAreJudged(t *testing.T) {
 		if err != nil || tolerances.Of("check it fits") != 0.02 || tolerances.Of("errors") != 0.001 {
 			t.Errorf("%s: %v, %v", text, tolerances, err)
 		}
+	}
+}
+
+// What doesn't say what it is a run of is called by its program.
+func TestRunsWithoutAName(t *testing.T) {
+	all := runs(1, 3, 1000, 10e6, 0.01)
+	for _, r := range all {
+		r.Name, r.Program = "", "k6"
+	}
+	if s, err := Intervals(all, Options{}); err != nil || s.Name != "k6" {
+		t.Errorf("%v: %+v", err, s)
 	}
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -56,7 +57,7 @@ func Intervals(runs []*result.Result, o Options) (*Summary, error) {
 	}
 	side := sideOf(runs)
 	s := &Summary{
-		Runs: len(runs), Name: side.Name, Servers: side.Version, Confidence: o.Confidence,
+		Runs: len(runs), Name: cmp.Or(side.Name, runs[0].Program), Servers: side.Version, Confidence: o.Confidence,
 		Warnings: append(refused.Reasons, warnings...),
 	}
 	sorted := slices.Clone(runs)

@@ -25,9 +25,17 @@ func newRenamer(to io.Writer, file, name string) *renamer {
 	return &renamer{to: to, file: regexp.MustCompile(`(^|\$ |  |")` + regexp.QuoteMeta(file) + ` `), name: name}
 }
 
+// Lines of k6's version that name an extension by the package or function that it came from.
+var (
+	ownProbe     = regexp.MustCompile(`(?m)^ +brunt/internal/k6x\S* *, ` + probeName + ` \[subcommand\]\n`)
+	ownExtension = regexp.MustCompile(`(?m)^( +)brunt/internal/k6x\S* *, `)
+)
+
 // Write implements io.Writer.
 func (r *renamer) Write(p []byte) (int, error) {
-	if _, err := r.to.Write(r.file.ReplaceAll(p, []byte("${1}"+r.name+" "))); err != nil {
+	text := r.file.ReplaceAll(p, []byte("${1}"+r.name+" "))
+	text = ownExtension.ReplaceAll(ownProbe.ReplaceAll(text, nil), []byte("$1"))
+	if _, err := r.to.Write(text); err != nil {
 		return 0, err
 	}
 	return len(p), nil

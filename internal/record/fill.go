@@ -1,6 +1,7 @@
 package record
 
 import (
+	"math"
 	"slices"
 
 	"brunt/internal/measure"
@@ -11,6 +12,9 @@ import (
 func Fill(run *Run, t *measure.Tally) {
 	hdr := &measure.HDREncoder{}
 	fillWindow(run, t.Total(), hdr)
+	if run.Sessions == 0 { // a script of k6 doesn't say how many it needs
+		run.Sessions = int(math.Ceil(run.Health.SessionsMean))
+	}
 	run.Events = nil
 	for i := range t.Phases() {
 		p := &t.Phases()[i]

@@ -103,3 +103,20 @@ func TestDrainingDoesNotLowerTheOfferedRate(t *testing.T) {
 		t.Errorf("offered %g/s in %d ns, %d overdue", run.Total.OfferedPerS, run.DurationNs, run.Total.Overdue)
 	}
 }
+
+// A run that doesn't say how many sessions it needs had as many as were connected on average, rounded up.
+func TestSessionsOfARunThatDoesntSay(t *testing.T) {
+	for said, want := range map[int]int{0: 2, 8: 8} {
+		run, sum := &Run{Sessions: said}, &measure.Tally{}
+		for _, sessions := range []int{1, 2} {
+			iv := &measure.Interval{Phase: "load", Kind: "closed", Account: measure.Account{StartNs: int64(sessions-1) * 1e9, EndNs: int64(sessions) * 1e9, Sessions: sessions, OwnLag: measure.NewHistogram()}}
+			iv.Settle()
+			if err := sum.Interval(iv); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if Fill(run, sum); run.Sessions != want {
+			t.Errorf("%d sessions, want %d", run.Sessions, want)
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -169,7 +168,6 @@ func (s *Session) Close(o Outcome) error {
 	<-s.ended()
 	tally := &s.cutter.tally
 	record.Fill(run, tally)
-	run.Sessions = int(math.Ceil(run.Health.SessionsMean))
 	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
 	if o.Code != codeOK && o.Code != codeThresholds && o.Code != codeInterrupt {
 		run.Aborted = fmt.Sprintf("k6 ended with exit code %d: %s", o.Code, cmp.Or(o.Why, "see its messages"))

@@ -173,7 +173,7 @@ var russianRooms = map[string]string{
 	"give it more memory (GOMEMLIMIT, GOGC), or lower the load":                   "дайте ему больше памяти (GOMEMLIMIT, GOGC) или снизьте нагрузку",
 	"add event loops (%s), or use more machines":                                  "добавьте циклы событий (%s) или возьмите больше машин",
 	"use more machines": "возьмите больше машин",
-	"free this machine's cores, lower the load, use fewer VUs, or drive it with %s":                             "освободите ядра этой машины, снизьте нагрузку, возьмите меньше VU или исполнитель %s",
+	"free this machine's cores, lower the load, use fewer VUs, or drive it with %s":                             "освободите ядра этой машины, снизьте нагрузку, возьмите меньше VU или %s",
 	"the generator was stopped for %s of the time, less than half a second each time (by signals, or its host)": "генератор был остановлен %s времени, каждый раз меньше чем на полсекунды (сигналами или своей машиной)",
 	"repeat the run on a machine that lets it run":                                                              "повторите прогон на машине, которая даёт ему работать",
 	"allow more with %s 'errors < 5%%', say":                                                                    "больше разрешает, например, %s 'errors < 5%%'",
