@@ -101,13 +101,13 @@ func choose(all []outcome) *outcome {
 	return &best
 }
 
-// pool is the candidates of all statements on tables worth an index.
+// pool is the candidates of all statements on tables worth an index, without those that are there.
 func (a *advisor) pool() []candidate {
 	var out []candidate
 	seen := map[string]bool{}
 	for _, s := range a.statements {
 		for _, c := range s.candidates {
-			if !seen[c.key()] && a.catalog.table(unquoted(c.table)).rows >= leastTable {
+			if !seen[c.key()] && a.catalog.table(unquoted(c.table)).rows >= leastTable && !a.catalog.has(&c) {
 				seen[c.key()] = true
 				out = append(out, c)
 			}

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"slices"
+	"strings"
 )
 
 // blockSize is the size of a page; servers built with another are rare, and only sizes in texts suffer.
@@ -42,6 +44,16 @@ type foreignKey struct {
 }
 
 func (c *catalog) table(name string) tableFacts { return c.tables[name] }
+
+// has reports whether an index of the candidate's columns is there already: a new one would seem to cost less only
+// because it is packed tightly.
+func (c *catalog) has(x *candidate) bool {
+	plain := strings.NewReplacer(`"`, "", " desc", " DESC").Replace
+	keys := " USING btree (" + plain(strings.Join(x.columns, ", ")) + ")"
+	return x.where == "" && slices.ContainsFunc(c.indexes, func(f indexFacts) bool {
+		return f.table == unquoted(x.table) && strings.Contains(plain(f.definition), keys) && !strings.Contains(f.definition, ") WHERE ")
+	})
+}
 
 const (
 	askTables = `select n.nspname || '.' || c.relname as name, c.reltuples as rows, c.relpages as pages,

@@ -3,6 +3,7 @@ package postgres
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,5 +206,31 @@ func TestActivityPointsAreJoined(t *testing.T) {
 	}
 	if len(a.points) > mostPoints || n != 3*mostPoints+7 || math.Abs(sum-float64(n/2)) > 1e-6 {
 		t.Errorf("%d points of %d samples, %v", len(a.points), n, sum)
+	}
+}
+
+// An index that is there isn't proposed again, however much smaller a new one would be.
+func TestIndexThatIsThereIsNoCandidate(t *testing.T) {
+	on := func(where string, columns ...string) candidate { return candidate{`"public"."book"`, columns, where} }
+	a := &advisor{
+		catalog: catalog{tables: map[string]tableFacts{"public.book": {rows: 1e6}}, indexes: []indexFacts{
+			{table: "public.book", definition: "CREATE UNIQUE INDEX book_pkey ON public.book USING btree (id)"},
+			{table: "public.book", definition: `CREATE INDEX o ON public.book USING btree ("order", price DESC) INCLUDE (id)`},
+			{table: "public.book", definition: "CREATE INDEX p ON public.book USING btree (name) WHERE (price > 5)"},
+			{table: "public.book", definition: "CREATE INDEX h ON public.book USING hash (author)"},
+			{table: "public.book", definition: "CREATE INDEX l ON public.book USING btree (title text_pattern_ops)"},
+			{table: "public.author", definition: "CREATE INDEX y ON public.author USING btree (year)"},
+		}},
+		statements: []*costed{{candidates: []candidate{
+			on("", "id"), on("", "order", "price desc"),
+			on("price > 5", "id"), on("", "order"), on("", "name"), on("", "author"), on("", "title"), on("", "year"),
+		}}},
+	}
+	var got []string
+	for _, c := range a.pool() {
+		got = append(got, c.columns[0])
+	}
+	if want := []string{"id", "order", "name", "author", "title", "year"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
