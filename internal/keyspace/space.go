@@ -21,9 +21,6 @@ type Space struct {
 
 // New makes the records of a run with a seed. s must be valid.
 func New(s *Spec, seed uint64) (*Space, error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
 	k := &Space{
 		spec: s, inserts: NewInserts(s.InsertFrom, s.rows()),
 		field: gen.NewStream(seed, "ycsb", "field"), scan: gen.NewStream(seed, "ycsb", "scan"),
@@ -60,15 +57,12 @@ func (k *Space) Draw(n int, other bool) func(i uint64) int {
 }
 
 // Generator gives a part of the record that an index uses: the next one to insert, or one that is
-// chosen. For Field, field says which one. An index is the number of an operation, or in a batch
-// number·rows + row.
+// chosen, for which the Spec needs a Choice. For Field, field says which one. An index is the number of an
+// operation, or in a batch number·rows + row.
 func (k *Space) Generator(part Part, insert bool, field func(i uint64) int) (gen.Generator, gen.Kind, error) {
 	s := source{record: k.choose, field: field}
 	if insert {
 		s.record, s.row = k.inserts.Number, true
-	}
-	if s.record == nil && part != ScanLength {
-		return nil, gen.Null, fmt.Errorf("nothing says how records are chosen; add choice to the keyspace")
 	}
 	switch part {
 	case Key:

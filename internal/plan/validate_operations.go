@@ -55,14 +55,14 @@ func (c *checker) mix() {
 	if len(c.plan.Operations) == 0 {
 		return
 	}
-	var weights bool
+	var weights, counts bool
 	var total uint64
 	for i := range c.plan.Operations {
 		op := &c.plan.Operations[i]
 		if op.Weight < 0 || !finite(op.Weight) {
 			c.add(op.Where.At("weight", op.Where.At("rate", op.At)), "give a number ≥ 0", "operation %q has weight %v", op.Name, op.Weight)
 		}
-		weights = weights || op.Weight > 0
+		weights, counts = weights || op.Weight > 0, counts || op.Count > 0
 		if total+op.Count < total {
 			c.add(op.Where.At("count", op.At), "lower it", "the queue is longer than 2^64")
 		}
@@ -70,7 +70,7 @@ func (c *checker) mix() {
 	}
 	at := c.plan.Operations[0].At
 	switch {
-	case c.plan.Mix == ByCount && total == 0:
+	case c.plan.Mix == ByCount && !counts:
 		c.add(at, "give an operation a count above 0", "all counts are zero")
 	case c.plan.Mix == ByTurn && (len(c.plan.Turns) == 0 || slices.ContainsFunc(c.plan.Turns, func(k int) bool { return k < 0 || k >= len(c.plan.Operations) })):
 		c.add(at, "name operations of the plan", "the order of operations names none, or one that isn't there")

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -49,25 +50,16 @@ type linked struct {
 
 func (c *compiler) operation(op *plan.Operation) (linked, error) {
 	l := linked{operation: Operation{Name: op.Name, Think: op.Think}, rollback: -1}
-	if len(op.Steps) == 0 {
-		return l, fmt.Errorf("operation %q has no steps; give it a statement", op.Name)
-	}
 	first := 0
 	if op.Transaction {
 		first = 1
 		l.add(Step{}, c.frame(driver.Begin, "begin", op.Isolation))
 	}
-	shared, err := sharedRows(c.plan.Seed, op)
-	if err != nil {
-		return l, err
-	}
+	shared := sharedRows(c.plan.Seed, op)
 	kinds := make([][]gen.Kind, len(op.Steps))
 	for i := range op.Steps {
 		s := &op.Steps[i]
-		pick, err := c.pick(op, s)
-		if err != nil {
-			return l, fmt.Errorf("operation %q, step %d: %w", op.Name, i+1, err)
-		}
+		pick := c.pick(op, s)
 		b := stepBuilder{c: c, op: op, step: i, first: first, shared: shared, kinds: kinds, pick: pick}
 		params, err := b.params()
 		if err != nil {
@@ -108,9 +100,9 @@ func (l *linked) add(s Step, request int) {
 	l.variants = append(l.variants, nil)
 }
 
-// Compile checks references between the parts of a plan, numbers its requests, and builds its
-// generators. The plan must have been validated. Errors are one line and name the operation or
-// column concerned.
+// Compile resolves references between the parts of a plan, numbers its requests, and builds its
+// generators. The error is the plan.Problems of a plan that isn't valid, whoever wrote it, or that it has
+// no operations, as one that only fills tables.
 //
 // A stream of parameters depends on the seed, the operation's name, and the step and position of
 // the parameter in the plan; a stream of rows on the seed, the table and the column. Unique
@@ -118,6 +110,12 @@ func (l *linked) add(s Step, request int) {
 // for Operation.Count values only. A batch of n rows repeats its step's parameters n times: its
 // row r within operation i is number i·n + r.
 func Compile(p *plan.Plan) (*Workload, error) {
+	if err := p.Validate().Err(); err != nil {
+		return nil, err
+	}
+	if len(p.Operations) == 0 {
+		return nil, errors.New("compile the plan: it has no operations; add queries or transactions")
+	}
 	w := &Workload{Plan: p, Operations: make([]Operation, len(p.Operations))}
 	c := &compiler{plan: p, tables: newTables(p), framing: map[string]int{}}
 	var err error

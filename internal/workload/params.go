@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"brunt/internal/gen"
-	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
@@ -66,28 +65,19 @@ func (b *stepBuilder) param(k int) (param, gen.Kind, error) {
 		}
 		return param{gen: g}, b.c.tables.kind(&p.Value.Spec), err
 	default:
-		return b.earlier(p, k)
+		linked, kind := b.earlier(p)
+		return linked, kind, nil
 	}
 }
 
 // part makes a parameter of the operation's record.
 func (b *stepBuilder) part(p *plan.Param) (gen.Generator, gen.Kind, error) {
-	k := b.c.space
-	if k == nil {
-		return nil, gen.Null, fmt.Errorf("%s of a record, and the plan has no keyspace; add one", p.Part)
-	}
 	field := b.pick
 	if p.Field != "" {
 		n := slices.Index(b.c.plan.Keyspace.Fields, p.Field)
-		if n < 0 {
-			return nil, gen.Null, fmt.Errorf("records have no field %q; name one of their fields", p.Field)
-		}
 		field = func(uint64) int { return n }
 	}
-	if p.Part == keyspace.Field && field == nil {
-		return nil, gen.Null, fmt.Errorf("nothing says which field; name it")
-	}
-	return k.Generator(p.Part, b.op.Inserts, field)
+	return b.c.space.Generator(p.Part, b.op.Inserts, field)
 }
 
 func (b *stepBuilder) generator(v *plan.ValueSpec, k int) (gen.Generator, error) {
@@ -107,42 +97,24 @@ func (b *stepBuilder) generator(v *plan.ValueSpec, k int) (gen.Generator, error)
 }
 
 // earlier links a parameter to an argument or capture of a step before it.
-func (b *stepBuilder) earlier(p *plan.Param, k int) (param, gen.Kind, error) {
-	if p.Step < 0 || p.Step > b.step || p.Step == b.step && (!p.Argument || p.Index >= k) {
-		return param{}, gen.Null, fmt.Errorf("it needs a value of step %d, which comes later; reorder the steps", p.Step+1)
-	}
+func (b *stepBuilder) earlier(p *plan.Param) (param, gen.Kind) {
 	linked := param{step: p.Step + b.first, index: p.Index, argument: p.Argument}
 	if p.Argument {
-		kinds := b.kinds[p.Step]
-		if p.Index < 0 || p.Index >= len(kinds) {
-			return linked, gen.Null, fmt.Errorf("step %d has no parameter %d; name one of its %d", p.Step+1, p.Index+1, len(kinds))
-		}
-		return linked, kinds[p.Index], nil
+		return linked, b.kinds[p.Step][p.Index]
 	}
-	captures := b.op.Steps[p.Step].Request.Capture
-	if p.Index < 0 || p.Index >= len(captures) {
-		return linked, gen.Null, fmt.Errorf("step %d has no capture %d; add the column to its capture list", p.Step+1, p.Index+1)
-	}
-	return linked, captures[p.Index].Kind, nil
+	return linked, b.op.Steps[p.Step].Request.Capture[p.Index].Kind
 }
 
 // sharedRows gives each SameRow group of an operation one stream, so that its references draw
 // one row.
-func sharedRows(seed uint64, op *plan.Operation) (map[string]gen.Stream, error) {
+func sharedRows(seed uint64, op *plan.Operation) map[string]gen.Stream {
 	streams := map[string]gen.Stream{}
-	tables := map[string]string{}
 	for s := range op.Steps {
 		for k := range op.Steps[s].Params {
-			v := op.Steps[s].Params[k].Value
-			if v == nil || v.SameRow == "" {
-				continue
+			if v := op.Steps[s].Params[k].Value; v != nil && v.SameRow != "" {
+				streams[v.SameRow] = gen.NewStream(seed, "operation", op.Name, "row", v.SameRow)
 			}
-			if t, seen := tables[v.SameRow]; seen && t != v.Table {
-				return nil, fmt.Errorf("operation %q: same_row %q joins tables %q and %q; give each table its own group", op.Name, v.SameRow, t, v.Table)
-			}
-			tables[v.SameRow] = v.Table
-			streams[v.SameRow] = gen.NewStream(seed, "operation", op.Name, "row", v.SameRow)
 		}
 	}
-	return streams, nil
+	return streams
 }

@@ -1,9 +1,6 @@
 package workload
 
 import (
-	"fmt"
-	"math"
-
 	"brunt/internal/gen"
 	"brunt/internal/plan"
 )
@@ -67,56 +64,32 @@ var _ picker = turns(nil)
 func newPicker(p *plan.Plan) (picker, uint64, error) {
 	switch p.Mix {
 	case plan.ByCount:
-		return newQueue(p)
+		q := newQueue(p)
+		return q, q.ends[len(q.ends)-1], nil
 	case plan.ByTurn:
 		return turns(p.Turns), 0, nil
 	}
 	weights := make([]float64, len(p.Operations))
 	used, last := 0, 0
 	for i := range p.Operations {
-		weights[i] = p.Operations[i].Weight
-		if weights[i] < 0 || math.IsNaN(weights[i]) || math.IsInf(weights[i], 0) {
-			return nil, 0, fmt.Errorf("operation %q: weight %v; give a number ≥ 0", p.Operations[i].Name, weights[i])
-		}
-		if weights[i] > 0 {
+		if weights[i] = p.Operations[i].Weight; weights[i] > 0 {
 			used, last = used+1, i
 		}
 	}
-	switch used {
-	case 0:
-		return nil, 0, fmt.Errorf("no operation has a weight above 0; give one a weight")
-	case 1:
+	if used == 1 {
 		return only(last), 0, nil
 	}
 	w, err := gen.NewWeighted(weights)
 	return &mix{gen.NewStream(p.Seed, "mix"), w}, 0, err
 }
 
-func newQueue(p *plan.Plan) (picker, uint64, error) {
-	total, ok := totalCount(p)
-	switch {
-	case !ok:
-		return nil, 0, fmt.Errorf("the counts of all operations add up to more than 2^64; lower them")
-	case total == 0:
-		return nil, 0, fmt.Errorf("the queue is empty; give an operation a count above 0")
-	}
-	q := &queue{order: gen.NewPermutation(gen.NewStream(p.Seed, "queue"), total), ends: make([]uint64, len(p.Operations))}
-	var end uint64
+func newQueue(p *plan.Plan) *queue {
+	q := &queue{ends: make([]uint64, len(p.Operations))}
+	var total uint64
 	for i := range p.Operations {
-		end += p.Operations[i].Count
-		q.ends[i] = end
+		total += p.Operations[i].Count
+		q.ends[i] = total
 	}
-	return q, total, nil
-}
-
-// totalCount is the length of the queue; ok is false if it doesn't fit into 64 bits.
-func totalCount(p *plan.Plan) (total uint64, ok bool) {
-	for i := range p.Operations {
-		n := p.Operations[i].Count
-		if total+n < total {
-			return 0, false
-		}
-		total += n
-	}
-	return total, true
+	q.order = gen.NewPermutation(gen.NewStream(p.Seed, "queue"), total)
+	return q
 }

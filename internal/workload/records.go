@@ -1,27 +1,23 @@
 package workload
 
 import (
-	"fmt"
-
 	"brunt/internal/driver"
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
 // pick returns which of a step's variants operation number i takes, nil if it has none.
-func (c *compiler) pick(op *plan.Operation, s *plan.Step) (func(i uint64) int, error) {
+func (c *compiler) pick(op *plan.Operation, s *plan.Step) func(i uint64) int {
 	n := len(s.Variants)
 	switch by := s.Pick.By; {
 	case n == 0:
-		return nil, nil
+		return nil
 	case by == plan.PickTurn:
-		return c.turns(op, n), nil
+		return c.turns(op, n)
 	case by == plan.PickWalk:
-		return walk(n, max(s.Pick.Walkers, 1)), nil
-	case (by == plan.PickField || by == plan.PickOtherField) && c.space != nil && n == len(c.plan.Keyspace.Fields):
-		return c.space.Draw(n, by == plan.PickOtherField), nil
+		return walk(n, max(s.Pick.Walkers, 1))
 	default:
-		return nil, fmt.Errorf("its variants can't be picked by %q; use %s, %s, or %s with one for each field of the keyspace", by, plan.PickTurn, plan.PickWalk, plan.PickField)
+		return c.space.Draw(n, by == plan.PickOtherField)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // only, by one goroutine.
 type tables struct {
 	plan *plan.Plan
-	made map[columnKey]gen.Generator // nil while being made
+	made map[columnKey]gen.Generator
 }
 
 type columnKey struct{ table, column string }
@@ -25,32 +25,21 @@ func newTables(p *plan.Plan) *tables {
 // lookup is a gen.Lookup over the plan's tables.
 func (t *tables) lookup(table, column string) (gen.Generator, uint64, error) {
 	tb, col := plan.FindColumn(t.plan.Tables, table, column)
-	if tb == nil {
-		return nil, 0, fmt.Errorf("no table %q to refer to; add it to tables_schema", table)
-	}
-	if col == nil {
-		return nil, 0, fmt.Errorf("no column %q in table %q to refer to; name one of its columns", column, table)
-	}
 	g, err := t.column(tb, col)
 	return g, tb.Rows, err
 }
 
 func (t *tables) column(tb *plan.Table, col *plan.Column) (gen.Generator, error) {
 	key := columnKey{tb.Name, col.Name}
-	if g, seen := t.made[key]; seen {
-		if g == nil {
-			return nil, fmt.Errorf("column %q of table %q refers to itself in a circle; break the circle", col.Name, tb.Name)
-		}
+	if g := t.made[key]; g != nil {
 		return g, nil
 	}
-	t.made[key] = nil
 	stream := gen.NewStream(t.plan.Seed, "table", tb.Name, col.Name)
 	if col.SameRow != "" {
 		stream = gen.NewStream(t.plan.Seed, "table", tb.Name, "row", col.SameRow)
 	}
 	g, err := gen.New(&col.Spec, stream, tb.Rows, t.lookup)
 	if err != nil {
-		delete(t.made, key)
 		return nil, fmt.Errorf("table %q, column %q: %w", tb.Name, col.Name, err)
 	}
 	t.made[key] = g
@@ -67,8 +56,8 @@ func (t *tables) typeName(s *gen.Spec) string {
 // Rows returns a function that fills values with row number row of a table, in column order,
 // and the table's columns as a loader needs them. values must be at least as long as columns;
 // the function is safe for concurrent use with different values and allocates nothing once they
-// have been used before. A column that refers to another has that column's type. Errors name the
-// table and column.
+// have been used before. A column that refers to another has that column's type. The plan must be valid.
+// Errors name the table and column.
 func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []driver.Column, err error) {
 	t := newTables(p)
 	generators := make([]gen.Generator, len(table.Columns))

@@ -358,23 +358,24 @@ func TestCompileRefuses(t *testing.T) {
 		change func(p *plan.Plan)
 		want   string
 	}{
-		"unknown table":  {func(p *plan.Plan) { v := p.Operations[0].Steps[0].Params[0].Value; v.Table, v.SameRow = "x", "" }, `compile the plan: operation "read", step 1: parameter 1: no table "x" to refer to; add it to tables_schema`},
-		"unknown column": {func(p *plan.Plan) { p.Operations[0].Steps[0].Params[0].Value.Column = "x" }, `compile the plan: operation "read", step 1: parameter 1: no column "x" in table "t" to refer to; name one of its columns`},
+		"unknown table":  {func(p *plan.Plan) { v := p.Operations[0].Steps[0].Params[0].Value; v.Table, v.SameRow = "x", "" }, `unknown table "x"; use t`},
+		"unknown column": {func(p *plan.Plan) { p.Operations[0].Steps[0].Params[0].Value.Column = "x" }, `table t has no column "x"; use id, s or parent`},
 		"circle": {func(p *plan.Plan) {
 			p.Operations[0].Steps[0].Params[0].Value.Column = "parent"
 			p.Tables[0].Columns[2].Column = "parent"
-		}, `compile the plan: operation "read", step 1: parameter 1: table "t", column "parent": column "parent" of table "t" refers to itself in a circle; break the circle`},
-		"no capture": {func(p *plan.Plan) { p.Operations[2].Steps[1].Params[0].Index = 1 }, `compile the plan: operation "buy", step 2: parameter 1: step 1 has no capture 2; add the column to its capture list`},
-		"later step": {func(p *plan.Plan) { p.Operations[2].Steps[0].Params[0] = plan.Param{Step: 1} }, `compile the plan: operation "buy", step 1: parameter 1: it needs a value of step 2, which comes later; reorder the steps`},
-		"no weight":  {func(p *plan.Plan) { p.Operations[0].Weight, p.Operations[2].Weight = 0, 0 }, `compile the plan: no operation has a weight above 0; give one a weight`},
+		}, `column parent of table t refers to itself in a circle; give one column of the circle a type of its own`},
+		"no capture":    {func(p *plan.Plan) { p.Operations[2].Steps[1].Params[0].Index = 1 }, `parameter 1 needs a value that statement 1 doesn't have; name one that it has`},
+		"later step":    {func(p *plan.Plan) { p.Operations[2].Steps[0].Params[0] = plan.Param{Step: 1} }, `parameter 1 needs a value of a later statement; reorder the statements`},
+		"no operations": {func(p *plan.Plan) { p.Operations = nil }, `compile the plan: it has no operations; add queries or transactions`},
+		"no weight":     {func(p *plan.Plan) { p.Operations[0].Weight, p.Operations[2].Weight = 0, 0 }, `all weights are zero; give an operation a weight above 0`},
 		"no count": {func(p *plan.Plan) {
 			p.Mix = plan.ByCount
 			p.Operations[0].Count, p.Operations[2].Count = 0, 0
-		}, `compile the plan: the queue is empty; give an operation a count above 0`},
+		}, `all counts are zero; give an operation a count above 0`},
 		"long queue": {func(p *plan.Plan) {
 			p.Mix = plan.ByCount
 			p.Operations[0].Count, p.Operations[2].Count = math.MaxUint64, 1
-		}, `compile the plan: the counts of all operations add up to more than 2^64; lower them`},
+		}, `the queue is longer than 2^64; lower it`},
 	} {
 		p := sample()
 		p.Operations[1].Steps = []plan.Step{{Request: driver.Request{Text: "select 1"}}}
