@@ -1,6 +1,10 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"brunt/internal/record"
 	"brunt/internal/report/cell"
 	"brunt/internal/units"
@@ -9,6 +13,17 @@ import (
 
 // watchedLoad is what the record calls the load itself among what was watched.
 const watchedLoad = "load"
+
+// mostOfScript bounds how many checks and metrics of a script have rows.
+const mostOfScript = 100
+
+// broken is the share of a check's attempts that failed.
+func broken(m record.WatchedMetric) float64 {
+	if !strings.HasPrefix(m.Name, record.WatchedCheck) {
+		return 0
+	}
+	return 1 - m.Mean
+}
 
 // watched is the table of what else happened. The load's own throughput is in it only if it
 // drifted.
@@ -27,8 +42,15 @@ func (t *teller) watched() cell.Table {
 			continue
 		}
 		name := units.Clean(w.Source)
-		for k := range w.Metrics {
-			m := &w.Metrics[k]
+		metrics := w.Metrics
+		if more := len(metrics) - mostOfScript; script && more > 0 {
+			metrics = slices.Clone(metrics)
+			slices.SortStableFunc(metrics, func(a, b record.WatchedMetric) int { return cmp.Compare(broken(b), broken(a)) })
+			metrics = metrics[:mostOfScript]
+			out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
+		}
+		for k := range metrics {
+			m := &metrics[k]
 			if w.Source == watchedLoad && (m.Trend == nil || m.Trend.Verdict != record.TrendDrift) {
 				continue
 			}

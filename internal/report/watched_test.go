@@ -151,3 +151,21 @@ func TestPhasesOfUnknownLoad(t *testing.T) {
 		t.Error(b.String())
 	}
 }
+
+// Of a script's many figures some have rows, checks that failed before all others.
+func TestManyFiguresOfAScript(t *testing.T) {
+	run := passes()
+	w := record.Watched{Source: record.WatchedScript, Samples: 1}
+	for i := range 1000 {
+		w.Metrics = append(w.Metrics, record.WatchedMetric{Name: fmt.Sprint("m", i), Unit: "seconds", Mean: 1, Max: 1})
+	}
+	w.Metrics = append(w.Metrics, record.WatchedMetric{Name: record.WatchedCheck + "is 200", Unit: "share", Mean: 0.25})
+	run.Watched = []record.Watched{w}
+	var b bytes.Buffer
+	if err := Terminal(&b, run, Options{Width: 140}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "check is 200") || !strings.Contains(text, " m98 ") || strings.Contains(text, " m99 ") || !strings.Contains(text, "and 901 others, see run.json") {
+		t.Error(text)
+	}
+}
