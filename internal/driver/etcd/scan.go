@@ -307,8 +307,9 @@ const (
 
 const malformed = "the message isn't a protocol buffer"
 
-// parse reads an answer's message.
-func parse(r *kv.Request, message []byte, reply *driver.Reply) (fault string) {
+// eachField tells take of each field of a message: its number, its kind and what follows its tag. It ends with
+// the first fault.
+func eachField(message []byte, take func(number protowire.Number, kind protowire.Type, rest []byte) (fault string)) (fault string) {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
@@ -319,17 +320,30 @@ func parse(r *kv.Request, message []byte, reply *driver.Reply) (fault string) {
 		if size < 0 {
 			return malformed
 		}
-		switch m := methodOf(r.Verb); {
-		case m == methodRange && number == rangeRecords && kind == protowire.BytesType:
-			record, _ := protowire.ConsumeBytes(message)
-			if fault = takeRecord(r, record, reply); fault != "" {
-				return fault
-			}
-		case m == methodDelete && number == deletedCount && kind == protowire.VarintType:
-			deleted, _ := protowire.ConsumeVarint(message)
-			reply.Affected = int64(deleted)
+		if fault = take(number, kind, message); fault != "" {
+			return fault
 		}
 		message = message[size:]
+	}
+	return ""
+}
+
+// parse reads an answer's message.
+func parse(r *kv.Request, message []byte, reply *driver.Reply) (fault string) {
+	method := methodOf(r.Verb)
+	fault = eachField(message, func(number protowire.Number, kind protowire.Type, rest []byte) string {
+		switch {
+		case method == methodRange && number == rangeRecords && kind == protowire.BytesType:
+			record, _ := protowire.ConsumeBytes(rest)
+			return takeRecord(r, record, reply)
+		case method == methodDelete && number == deletedCount && kind == protowire.VarintType:
+			deleted, _ := protowire.ConsumeVarint(rest)
+			reply.Affected = int64(deleted)
+		}
+		return ""
+	})
+	if fault != "" {
+		return fault
 	}
 	switch r.Verb {
 	case driver.Read:
@@ -349,20 +363,14 @@ func takeRecord(r *kv.Request, record []byte, reply *driver.Reply) (fault string
 		return ""
 	}
 	var value []byte
-	for len(record) > 0 {
-		number, kind, n := protowire.ConsumeTag(record)
-		if n < 0 {
-			return malformed
-		}
-		record = record[n:]
-		size := protowire.ConsumeFieldValue(number, kind, record)
-		if size < 0 {
-			return malformed
-		}
+	fault = eachField(record, func(number protowire.Number, kind protowire.Type, rest []byte) string {
 		if number == recordValue && kind == protowire.BytesType {
-			value, _ = protowire.ConsumeBytes(record)
+			value, _ = protowire.ConsumeBytes(rest)
 		}
-		record = record[size:]
+		return ""
+	})
+	if fault != "" {
+		return fault
 	}
 	if err := capture(r, value, reply); err != nil && reply.Class == driver.OK {
 		reply.Fail(err)
