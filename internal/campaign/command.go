@@ -139,7 +139,7 @@ func short(s string) string {
 const betweenProbes = 100 * time.Millisecond
 
 // await waits until all probes succeed. An error says what the last one said.
-func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.Duration, log string, gone func() error) error {
+func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.Duration, gone func() error) error {
 	until := time.Now().Add(within)
 	for i := range probes {
 		for {

@@ -47,7 +47,7 @@ func (v *service) configure(ctx context.Context, settings []planfile.Setting) er
 			return err
 		}
 	}
-	if err := v.await(ctx, v.of.Ready, v.of.Within, v.log, v.gone); err != nil {
+	if err := v.await(ctx, v.of.Ready, v.of.Within, v.gone); err != nil {
 		return err
 	}
 	v.up = true

@@ -147,7 +147,7 @@ func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	o.sizeB = size
 	for k, s := range a.statements {
 		o.gain += s.Calls * (s.cost - o.costs[k])
-		if s.writesTo(c.table, c.columns) {
+		if s.writesTo(c.table) {
 			o.gain -= max(s.Rows, s.Calls) * writeCost
 		}
 	}
@@ -167,7 +167,7 @@ func (s *costed) touches(table string) bool {
 // writesTo reports whether a statement writes rows that an index would have to take up: those inserted,
 // and new versions of rows updated. (A version on the same page with the indexed columns as they were is
 // spared that; what share of them can be isn't known before.)
-func (s *costed) writesTo(table string, _ []string) bool {
+func (s *costed) writesTo(table string) bool {
 	n := s.root
 	return n.Type == "ModifyTable" && (n.Operation == "Insert" || n.Operation == "Update") && tablesOf(n)[n.Alias] == table
 }
@@ -192,7 +192,7 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 		if e.After < alike*e.Before {
 			p.Gains = append(p.Gains, e)
 		}
-		if s.writesTo(c.table, c.columns) {
+		if s.writesTo(c.table) {
 			p.Pays = append(p.Pays, inspect.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: e.After, After: e.After + writeCost})
 		}
 		s.cost = o.costs[k]
