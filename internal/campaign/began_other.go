@@ -3,3 +3,5 @@
 package campaign
 
 func beganAt(int) string { return "" }
+
+func groupThere(int) bool { return false }

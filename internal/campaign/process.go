@@ -97,13 +97,9 @@ func (v *service) stop() {
 	if v.cmd == nil {
 		return
 	}
-	end(v.cmd.Process.Pid, false)
-	select {
-	case <-v.ended:
-	case <-time.After(stopPatience):
-		end(v.cmd.Process.Pid, true)
-		<-v.ended
-	}
+	pid := v.cmd.Process.Pid
+	endGroup(pid, func() bool { return v.gone() == nil || groupThere(pid) })
+	<-v.ended
 	v.cmd = nil
 }
 
@@ -134,15 +130,21 @@ func startAtOnce(cmd *exec.Cmd, known func(pid int) error) error {
 // clear ends processes that a campaign which was killed left behind.
 func clear(left []process) {
 	for _, p := range left {
-		there := func() bool { return p.Began != "" && beganAt(p.PID) == p.Began }
-		for _, kill := range []bool{false, true} {
-			if !there() {
-				break
-			}
-			end(p.PID, kill)
-			for until := time.Now().Add(stopPatience); there() && time.Now().Before(until); {
-				time.Sleep(20 * time.Millisecond)
-			}
+		if p.Began != "" && beganAt(p.PID) == p.Began {
+			endGroup(p.PID, func() bool { return groupThere(p.PID) })
+		}
+	}
+}
+
+// endGroup asks a process group to end, and kills it if it is there still after a while.
+func endGroup(pid int, there func() bool) {
+	for _, kill := range []bool{false, true} {
+		end(pid, kill)
+		for until := time.Now().Add(stopPatience); there() && time.Now().Before(until); {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if !there() {
+			return
 		}
 	}
 }
