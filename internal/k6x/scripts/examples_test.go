@@ -38,27 +38,27 @@ func cars(t *testing.T) (routers []string) {
 // Every example runs, shortened, and all of its checks hold.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	pg := func() string { s := servers.Postgres(t); return "pg://" + s.User + "@" + s.Addr + "/" + s.Database }
-	maria := func() string {
+	pg := func(t *testing.T) string { s := servers.Postgres(t); return "pg://" + s.User + "@" + s.Addr + "/" + s.Database }
+	maria := func(t *testing.T) string {
 		s := servers.MariaDB(t)
 		return "mysql://" + s.User + ":" + s.Password + "@" + s.Addr + "/" + s.Database
 	}
-	queue := func(proto string, s *testserver.Server) []string {
+	queue := func(t *testing.T, proto string, s *testserver.Server) []string {
 		return []string{"-e", "proto=" + proto, "-e", "addr=" + s.Addr, "-e", "user=" + s.User, "-e", "password=" + s.Password, "-e", "database=" + s.Database,
 			"-e", "config=examples/picostress.yml", "-e", "seed=12345", "-e", "vu=2", "-e", "summary_dir=" + t.TempDir()}
 	}
-	onCars := func() []string {
+	onCars := func(t *testing.T) []string {
 		return []string{"-e", "ROUTERS=" + strings.Join(cars(t), ","), "-e", "RATE=100", "-e", "DURATION=1s"}
 	}
-	runs := map[string][]func() []string{
-		"k6/tarantool.js":   {func() []string { return as(tarantool(t)) }},
-		"k6/datagen.js":     {func() []string { return nil }},
-		"k6/plan.js":        {func() []string { return []string{"-e", "PLAN=" + short(t)} }},
-		"k6/const_queue.js": {func() []string { return queue("pgwire", servers.Postgres(t)) }, func() []string { return queue("iproto", tarantool(t)) }},
+	runs := map[string][]func(t *testing.T) []string{
+		"k6/tarantool.js":   {func(t *testing.T) []string { return as(tarantool(t)) }},
+		"k6/datagen.js":     {func(t *testing.T) []string { return nil }},
+		"k6/plan.js":        {func(t *testing.T) []string { return []string{"-e", "PLAN=" + short(t)} }},
+		"k6/const_queue.js": {func(t *testing.T) []string { return queue(t, "pgwire", servers.Postgres(t)) }, func(t *testing.T) []string { return queue(t, "iproto", tarantool(t)) }},
 		"k6/brunt.js": {
-			func() []string { return nil },
-			func() []string { return []string{"-e", "TARGET=" + pg()} },
-			func() []string { return []string{"-e", "TARGET=" + maria()} },
+			func(t *testing.T) []string { return nil },
+			func(t *testing.T) []string { return []string{"-e", "TARGET=" + pg(t)} },
+			func(t *testing.T) []string { return []string{"-e", "TARGET=" + maria(t)} },
 		},
 		"cars/scenarios.js": {onCars}, "cars/random_connection.js": {onCars}, "cars/checks.js": {onCars}, "cars/sequential.js": {onCars},
 	}
@@ -71,7 +71,7 @@ func TestExamples(t *testing.T) {
 		for i, args := range runs[name] {
 			t.Run(name+" "+strconv.Itoa(i), func(t *testing.T) {
 				t.Parallel()
-				o := run(t, append(args(), "examples/"+name)...)
+				o := run(t, append(args(t), "examples/"+name)...)
 				// Thresholds on times are for calmer machines.
 				if o.code != 0 && !(o.code == 99 && strings.HasPrefix(name, "cars/")) {
 					t.Errorf("exit %d", o.code)
