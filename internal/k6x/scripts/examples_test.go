@@ -38,7 +38,10 @@ func cars(t *testing.T) (routers []string) {
 // Every example runs, shortened, and all of its checks hold.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	pg := func(t *testing.T) string { s := servers.Postgres(t); return "pg://" + s.User + "@" + s.Addr + "/" + s.Database }
+	pg := func(t *testing.T) string {
+		s := servers.Postgres(t)
+		return "pg://" + s.User + "@" + s.Addr + "/" + s.Database
+	}
 	maria := func(t *testing.T) string {
 		s := servers.MariaDB(t)
 		return "mysql://" + s.User + ":" + s.Password + "@" + s.Addr + "/" + s.Database
