@@ -37,6 +37,9 @@ func (f FailureCount) RefusedConnection() bool {
 	return f.Class == driver.Connect.String() && f.Code != ""
 }
 
+// TurnedAway reports whether a server that is there refused a connection.
+func (f FailureCount) TurnedAway() bool { return f.RefusedConnection() && f.Code != driver.RefusedCode }
+
 // The bounds of a failureLog: different (class, code) pairs counted apart, samples kept of each
 // beyond its class's share, and the length of a text.
 const (

@@ -45,6 +45,9 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		r.Waited = float64(run.Health.SaturatedNs) / float64(run.DurationNs)
 	}
 	r.CPU = cores(run)
+	if slices.ContainsFunc(run.Failures, record.FailureCount.TurnedAway) {
+		r.Connected = int(run.Health.SessionsMean)
+	}
 	for i := range run.Thresholds {
 		if t := &run.Thresholds[i]; t.Unit == "ns" && t.Limit > 0 {
 			r.Strain = max(r.Strain, t.Value/record.Figure(t.Limit))
@@ -152,7 +155,10 @@ func (r *Result) Line() string {
 	if r.Errors > 0 {
 		text += ", " + units.Fraction(r.Errors) + " failed"
 	}
-	if r.TooFew {
+	switch {
+	case r.TooFew && r.Connected > 0:
+		return text + ": the target let " + units.Plural(r.Connected, "session", "sessions") + " connect, so it is tried again with no more"
+	case r.TooFew:
 		return text + ": for want of sessions, so it is tried again with more"
 	}
 	if len(r.Why) > 0 && r.Verdict != verdict.Pass {

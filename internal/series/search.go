@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"brunt/internal/verdict"
 )
@@ -66,8 +67,26 @@ func NewSearch(o SearchOptions) *Search { return &Search{o: o} }
 
 // Take takes the result of the trial that Next named.
 func (s *Search) Take(r Result) {
-	r.TooFew = r.tooFewSessions(s.service(r.N), s.o.MaxSessions)
+	r.TooFew = r.tooFewSessions(s.service(r.N), s.mostSessions()) || s.crowded(&r)
 	s.results = append(s.results, r)
+}
+
+// crowded reports whether a trial failed where the target turned sessions away of which it had more than in any
+// trial before: that isn't what it was to show.
+func (s *Search) crowded(r *Result) bool {
+	return r.Verdict == verdict.Fail && r.Connected > 0 && r.Connected < r.Sessions &&
+		!slices.ContainsFunc(s.results, func(b Result) bool { return b.Sessions >= r.Sessions })
+}
+
+// mostSessions is how many sessions a trial may have, by the options and by what the target has let connect.
+func (s *Search) mostSessions() int {
+	most := s.o.MaxSessions
+	for i := range s.results {
+		if r := &s.results[i]; r.TooFew && r.Connected > 0 {
+			most = min(most, r.Connected)
+		}
+	}
+	return most
 }
 
 // Results are those of all trials in their order.
@@ -208,7 +227,7 @@ func (s *Search) sessions(n float64) int {
 			need = max(need, room*float64(r.Sessions))
 		}
 	}
-	return int(min(math.Ceil(need), float64(s.o.MaxSessions)))
+	return int(min(math.Ceil(need), float64(s.mostSessions())))
 }
 
 // lastFailed is the last trial at n that failed.

@@ -188,6 +188,36 @@ func TestSearchProvidesSessions(t *testing.T) {
 	}
 }
 
+// A target that lets fewer sessions connect than the search wants isn't called too weak for that.
+func TestSearchKeepsToTheSessionsThatConnect(t *testing.T) {
+	o := options()
+	o.MaxSessions = 200
+	const lets = 60
+	turnedAway := 0
+	s := walk(t, o, func(tr Trial) Result {
+		r := sharp(19)(tr)
+		r.ServiceNs = 20e6
+		if tr.Sessions > lets {
+			turnedAway++
+			r.Verdict, r.Connected = verdict.Fail, lets
+		}
+		return r
+	})
+	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 || turnedAway != 1 {
+		t.Errorf("%+v, turned away %d times after%s", b, turnedAway, path(s))
+	}
+	s = walk(t, o, func(tr Trial) Result { // it turns away what it had let connect before
+		r := sharp(19)(tr)
+		if tr.N > 7 {
+			r.Verdict, r.Connected = verdict.Fail, o.Sessions
+		}
+		return r
+	})
+	if b := s.Bracket(); b.End != Found || b.Lower > 7 || b.Upper < 7 {
+		t.Errorf("%+v after%s", b, path(s))
+	}
+}
+
 func TestSearchOptionsAreChecked(t *testing.T) {
 	for name, change := range map[string]func(*SearchOptions){
 		"no lowest": func(o *SearchOptions) { o.Min = 0 }, "upside down": func(o *SearchOptions) { o.Max = o.Min },

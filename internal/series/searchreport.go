@@ -115,7 +115,10 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 			if len(r.Why) > 0 {
 				why = words.Sentence(l, r.Why[0])
 			}
-			if r.TooFew {
+			switch {
+			case r.TooFew && r.Connected > 0:
+				why = say("the target lets no more connect: tried again with those")
+			case r.TooFew:
 				why = say("too few sessions: tried again with more")
 			}
 		}

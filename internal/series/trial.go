@@ -59,6 +59,8 @@ type Result struct {
 	CPU float64 `json:"cpu,omitempty"`
 	// TooFew says that it failed for want of sessions, and says nothing of the target.
 	TooFew bool `json:"too_few_sessions,omitempty"`
+	// Connected is how many sessions there were on average where the target turned others away; 0 where it did not.
+	Connected int `json:"connected,omitempty"`
 }
 
 // tooFewSessions reports whether a trial failed for want of sessions: they were all busy although the

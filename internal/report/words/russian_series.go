@@ -16,6 +16,7 @@ var russianSeries = map[string]string{
 	"peak of %s/s": "вершина %s/с", "no peak in reach": "вершина не видна", "contention %s, coherency %s, R² %s": "очередь %s, согласование %s, R² %s",
 	"at %s in flight; contention %s, coherency %s, R² %s": "при %s в пути; очередь %s, согласование %s, R² %s",
 	"purpose": "цель", "why": "почему", "too few sessions: tried again with more": "мало сеансов: повторено с большим числом",
+	"the target lets no more connect: tried again with those": "больше соединений сервер не принимает: повторено с принятыми",
 	"found": "найден", "passes at the highest load allowed": "пройдена высшая разрешённая нагрузка", "fails at the lowest load allowed": "не пройдена низшая разрешённая нагрузка",
 	"limited by the generator": "ограничен генератором", "out of trials": "испытания исчерпаны", "stopped": "остановлен",
 	"base line": "базовая", "rise": "подъём", "fall": "спуск", "bisect": "деление", "estimate": "оценка", "beside": "рядом с оценкой", "margin": "запас", "confirm": "подтверждение", "refute": "опровержение",
