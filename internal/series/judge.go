@@ -157,7 +157,7 @@ func (r *Result) Line() string {
 	}
 	switch {
 	case r.TooFew && r.Connected > 0:
-		return text + ": the target let " + units.Plural(r.Connected, "session", "sessions") + " connect, so it is tried again with no more"
+		return text + fmt.Sprintf(": the target lets %s connect, so it is tried again with no more", units.Plural(r.Connected, "session", "sessions"))
 	case r.TooFew:
 		return text + ": for want of sessions, so it is tried again with more"
 	}

@@ -191,6 +191,7 @@ var russianRooms = map[string]string{
 	"besides, times are not the server's alone: %s": "кроме того, времена не только сервера: %s",
 
 	// Trials of a search.
-	"%s: for want of sessions, so it is tried again with more":        "%s: не хватило сеансов, поэтому повторяется с большим числом",
-	"response.p(95) < %s, %s times that of the base line at N %s, %s": "response.p(95) < %s, базовое при N %[3]s, умноженное на %[2]s: %[4]s",
+	"%s: for want of sessions, so it is tried again with more":          "%s: не хватило сеансов, поэтому повторяется с большим числом",
+	"%s: the target lets %s connect, so it is tried again with no more": "%s: цель принимает %s, поэтому повторяется не более чем с ними",
+	"response.p(95) < %s, %s times that of the base line at N %s, %s":   "response.p(95) < %s, базовое при N %[3]s, умноженное на %[2]s: %[4]s",
 }
