@@ -223,10 +223,12 @@ func TestQueryThatHangs(t *testing.T) {
 			if o.code != 99 && o.code != 98 || o.run == nil || o.run.Total.OK != 0 || o.run.Total.Done+o.run.Total.Dropped != 20 {
 				t.Fatalf("exit %d, want 99\n%s%s", o.code, o.out, o.err)
 			}
-			if n := o.run.Total.Errors["timeout"]; n == 0 || n != o.run.Total.Failed {
+			// On a busy machine connecting again, for which there is no more time, may fail too.
+			timeouts, unconnected := o.run.Total.Errors["timeout"], o.run.Total.Errors["connect"]
+			if timeouts == 0 || timeouts+unconnected != o.run.Total.Failed {
 				t.Errorf("errors by class: %v, want nothing but timeouts", o.run.Total.Errors)
 			}
-			if least := o.run.Total.FailedResponse.MinNs; least < 300e6 {
+			if least := o.run.Total.FailedResponse.MinNs; unconnected == 0 && least < 300e6 {
 				t.Errorf("the earliest gave up after %d ns, before its timeout", least)
 			}
 		})
