@@ -22,7 +22,8 @@ func newMerge(s *streams) *cobra.Command {
 		Long: `Join the parts of one load into the bundle of one run: counts and distributions are as if one machine
 had done it all. Each part must be there once. Thresholds and the verdict are judged anew.
 
-Parts are made with brunt run --part K/N: machine K of N takes each Nth operation.`,
+Parts are made with brunt run --part K/N: machine K of N takes each Nth operation;
+or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S being the same for all.`,
 		Example: "  brunt merge results/part-1 results/part-2 --bundle results/whole",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -72,6 +73,7 @@ func judgeAnew(run *record.Run, sums *measure.Tally) {
 	before := run.Warnings
 	run.Warnings = nil
 	verdict.Judge(run, sums.Total())
+	verdict.JudgeIterations(run)
 	for _, w := range before {
 		if !slices.ContainsFunc(run.Warnings, func(have record.Warning) bool { return have.ID == w.ID }) {
 			run.Warnings = append(run.Warnings, w)

@@ -98,7 +98,7 @@ func (a *Account) add(o *Account, fromNs int64) {
 	a.LoadNs += o.LoadNs
 	a.OpenNs += o.OpenNs
 	a.addStandstills(o, fromNs)
-	a.sum(o)
+	a.sum(o, nil)
 	a.Addresses = lengthen(a.Addresses, len(o.Addresses))
 	for i := range o.Addresses {
 		a.Addresses[i].add(&o.Addresses[i])
@@ -109,9 +109,9 @@ func (a *Account) add(o *Account, fromNs int64) {
 }
 
 // Beside adds o, of another machine that carried another part of the same load at the same time;
-// addresses says which of a's each of o's is. What one machine saw in time the other did too, so
+// operations and addresses say which of a's each of o's is; nil operations are the same. What one machine saw in time the other did too, so
 // times are the longer ones, not sums, and of the standstills the larger part's count.
-func (a *Account) Beside(o *Account, addresses []int) {
+func (a *Account) Beside(o *Account, operations, addresses []int) {
 	if a.Intervals == 0 {
 		a.StartNs = o.StartNs
 	}
@@ -123,7 +123,7 @@ func (a *Account) Beside(o *Account, addresses []int) {
 		a.Standstills, a.StandstillLengths = slices.Clone(o.Standstills), nil
 		merge(&a.StandstillLengths, o.StandstillLengths)
 	}
-	a.sum(o)
+	a.sum(o, operations)
 	for i := range o.Addresses {
 		a.Addresses = lengthen(a.Addresses, addresses[i]+1)
 		a.Addresses[addresses[i]].add(&o.Addresses[i])
@@ -147,7 +147,7 @@ func stretched(sum float64, fromNs, toNs int64) float64 {
 }
 
 // sum adds what adds up in any case.
-func (a *Account) sum(o *Account) {
+func (a *Account) sum(o *Account, operations []int) {
 	a.Offered += o.Offered
 	a.Overdue += o.Overdue
 	merge(&a.OwnLag, o.OwnLag)
@@ -155,9 +155,13 @@ func (a *Account) sum(o *Account) {
 	room := MaxEvents - len(a.Events)
 	a.Events = append(a.Events, o.Events[:min(room, len(o.Events))]...)
 	a.Health.Add(&o.Health)
-	a.Operations = lengthen(a.Operations, len(o.Operations))
 	for i := range o.Operations {
-		a.Operations[i].Add(&o.Operations[i])
+		k := i
+		if operations != nil {
+			k = operations[i]
+		}
+		a.Operations = lengthen(a.Operations, k+1)
+		a.Operations[k].Add(&o.Operations[i])
 	}
 }
 

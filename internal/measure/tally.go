@@ -61,9 +61,9 @@ func (t *Tally) LastNs() int64 { return t.lastNs }
 func (t *Tally) LastUnixNs() int64 { return t.lastUnix }
 
 // Beside adds the tally of another machine; see Account.Beside.
-func (t *Tally) Beside(o *Tally, addresses []int) {
+func (t *Tally) Beside(o *Tally, operations, addresses []int) {
 	t.lastNs, t.lastUnix = max(t.lastNs, o.lastNs), max(t.lastUnix, o.lastUnix)
-	t.total.Beside(&o.total, addresses)
+	t.total.Beside(&o.total, operations, addresses)
 	for i := range o.phases {
 		from := &o.phases[i]
 		p := t.Phase(from.Name)
@@ -71,6 +71,6 @@ func (t *Tally) Beside(o *Tally, addresses []int) {
 			t.phases = append(t.phases, PhaseAccount{Name: from.Name, Kind: from.Kind, WarmUp: from.WarmUp})
 			p = &t.phases[len(t.phases)-1]
 		}
-		p.Beside(&from.Account, addresses)
+		p.Beside(&from.Account, operations, addresses)
 	}
 }

@@ -65,7 +65,7 @@ func (b *Bundle) join(run *Run, parts []*Recorded) error {
 func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) error {
 	readers := make([]*partReader, len(parts))
 	for i, p := range parts {
-		readers[i] = newPartReader(p, targetMap(run, p.Run))
+		readers[i] = newPartReader(p, operationMap(run, p.Run), targetMap(run, p.Run))
 		defer readers[i].stop()
 	}
 	for index := 0; ; index++ {
@@ -93,15 +93,15 @@ func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) erro
 
 // partReader reads one part's intervals one by one.
 type partReader struct {
-	next    func() (*measure.Interval, bool)
-	stop    func()
-	now     *measure.Interval // not yet joined; nil at the end
-	targets []int
-	err     error
+	next                func() (*measure.Interval, bool)
+	stop                func()
+	now                 *measure.Interval // not yet joined; nil at the end
+	operations, targets []int
+	err                 error
 }
 
-func newPartReader(p *Recorded, targets []int) *partReader {
-	r := &partReader{targets: targets}
+func newPartReader(p *Recorded, operations, targets []int) *partReader {
+	r := &partReader{operations: operations, targets: targets}
 	r.next, r.stop = iter.Pull(func(yield func(*measure.Interval) bool) {
 		stopped := errors.New("stopped")
 		if err := p.Intervals(func(iv *measure.Interval) error {
@@ -137,7 +137,7 @@ func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
 	if iv.StartNs-first.StartNs >= max(min(run.IntervalNs, first.DurationNs())/2, 1) {
 		return
 	}
-	sum.Account.Beside(&iv.Account, r.targets)
+	sum.Account.Beside(&iv.Account, r.operations, r.targets)
 	r.now, _ = r.next()
 }
 

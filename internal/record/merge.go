@@ -10,7 +10,7 @@ import (
 // Merge returns the run that the parts make together, and its sums: segments of one plan and seed that
 // ran at the same time, on one machine or several. Counts and distributions are as if one machine had
 // done it all; rates are over the longest part. Every part's intervals are read. Thresholds are not
-// judged anew: see package verdict. Parts that overlap, repeat each other or leave a gap are refused.
+// judged anew, but those of scripts of k6: see package verdict. Parts that overlap, repeat each other or leave a gap are refused.
 func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	if len(parts) == 0 {
 		return nil, nil, fmt.Errorf("nothing to merge; name at least one run's folder")
@@ -19,7 +19,8 @@ func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	run := *first
 	run.Command, run.Warnings, run.Failures = nil, nil, nil
 	run.Sessions, run.Targets, run.Watched, run.Phases = 0, nil, nil, slices.Clone(first.Phases)
-	run.Stride, run.Offset = 0, 0
+	run.Stride, run.Offset, run.Cut, run.Iterations = 0, 0, "", nil
+	run.Operations = slices.Clone(first.Operations)
 	for i := range run.Phases {
 		run.Phases[i].Sessions = 0
 	}
@@ -38,9 +39,10 @@ func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		sum.Beside(t, targetMap(&run, p.Run))
+		sum.Beside(t, operationMap(&run, p.Run), targetMap(&run, p.Run))
 	}
 	Fill(&run, sum)
+	mergeScripts(&run, parts)
 	sortFailures(run.Failures)
 	return &run, sum, nil
 }
@@ -52,19 +54,24 @@ func mergeable(a, b *Run) error {
 	if a.PlanHash != b.PlanHash {
 		return fmt.Errorf("their plans differ")
 	}
+	texts := func(x, y Threshold) bool { return x.Text == y.Text }
+	if a.Cut != "" && !slices.EqualFunc(a.Thresholds, b.Thresholds, texts) {
+		return fmt.Errorf("the script's thresholds were judged in one and not in the other: it was killed, or ran with --no-thresholds")
+	}
 	if a.LoadModel != b.LoadModel {
 		return fmt.Errorf("one load was %s, the other %s", a.LoadModel, b.LoadModel)
 	}
-	names := func(r *Run) (out []string) {
-		for i := range r.Operations {
-			out = append(out, r.Operations[i].Name)
-		}
-		return out
-	}
-	if x, y := names(a), names(b); !slices.Equal(x, y) {
+	if x, y := names(a), names(b); a.Cut == "" && !slices.Equal(x, y) { // scripts name operations as they come
 		return fmt.Errorf("their operations are %q and %q", x, y)
 	}
 	return nil
+}
+
+func names(r *Run) (out []string) {
+	for i := range r.Operations {
+		out = append(out, r.Operations[i].Name)
+	}
+	return out
 }
 
 // wholeOf refuses parts that aren't each of the segments of one load, once. What version 1 wrote
@@ -85,6 +92,9 @@ func wholeOf(parts []*Recorded) error {
 		}
 		if n := max(p.Run.Stride, 1); n != segments {
 			return fmt.Errorf("%s is one of %d parts, %s one of %d; merge the parts of one load", first.Dir, segments, p.Dir, n)
+		}
+		if p.Run.Cut != first.Run.Cut {
+			return fmt.Errorf("%s is of a load cut at %s, %s of one cut at %s; give all parts the same --execution-segment-sequence", first.Dir, first.Run.Cut, p.Dir, p.Run.Cut)
 		}
 		if other, taken := dirs[p.Run.Offset]; taken {
 			return fmt.Errorf("%s and %s are both part %d of %d: their operations overlap; merge different parts of one load", other, p.Dir, p.Run.Offset+1, segments)
@@ -118,9 +128,24 @@ func mergeIdentity(run, part *Run) {
 			run.Phases[i].Sessions += part.Phases[i].Sessions
 		}
 	}
-	run.Watched = append(run.Watched, part.Watched...)
+	for i := range part.Operations {
+		if run.operation(part.Operations[i].Name) < 0 {
+			run.Operations = append(run.Operations, Operation{Name: part.Operations[i].Name})
+		}
+	}
+	if n := part.Iterations; n != nil {
+		if run.Iterations == nil {
+			run.Iterations = &Iterations{}
+		}
+		run.Iterations.add(n)
+	}
+	for _, w := range part.Watched {
+		if w.Source != WatchedScript { // see mergeScripts
+			run.Watched = append(run.Watched, w)
+		}
+	}
 	for _, t := range part.Targets {
-		if !slices.ContainsFunc(run.Targets, func(have Target) bool { return have.Address == t.Address }) {
+		if run.target(&t) < 0 {
 			run.Targets = append(run.Targets, t)
 		}
 	}
@@ -143,7 +168,27 @@ func mergeIdentity(run, part *Run) {
 func targetMap(run, part *Run) []int {
 	m := make([]int, len(part.Targets))
 	for i, t := range part.Targets {
-		m[i] = slices.IndexFunc(run.Targets, func(have Target) bool { return have.Address == t.Address })
+		m[i] = run.target(&t)
 	}
 	return m
+}
+
+func (r *Run) target(t *Target) int {
+	return slices.IndexFunc(r.Targets, func(have Target) bool { return have.Address == t.Address && have.Protocol == t.Protocol })
+}
+
+// operationMap says where in run's operations each of part's is; nil if they are the same.
+func operationMap(run, part *Run) []int {
+	if slices.Equal(names(run), names(part)) {
+		return nil
+	}
+	m := make([]int, len(part.Operations))
+	for i := range part.Operations {
+		m[i] = run.operation(part.Operations[i].Name)
+	}
+	return m
+}
+
+func (r *Run) operation(name string) int {
+	return slices.IndexFunc(r.Operations, func(have Operation) bool { return have.Name == name })
 }

@@ -38,6 +38,7 @@ type Run struct {
 	DurationNs  int64          `json:"duration_ns"`         // of load, warm-up excluded
 	Stride      uint64         `json:"stride,omitempty"`    // this machine's part of the operations: those number Offset, Offset + Stride, …
 	Offset      uint64         `json:"offset,omitempty"`    //
+	Cut         string         `json:"cut,omitempty"`       // the load's unequal parts, as k6 writes a sequence of segments; this is part Offset of Stride
 	PlanHash    string         `json:"plan_hash,omitempty"` // of plan.yml without its remarks: SHA-256, hexadecimal
 	Environment Environment    `json:"environment"`
 	Targets     []Target       `json:"targets"`
@@ -58,6 +59,7 @@ type Run struct {
 	Sequences   []Sequence     `json:"sequences,omitempty"` // that began after what their columns held
 	Awake       *Awake         `json:"awake,omitempty"`
 	Watched     []Watched      `json:"watched,omitempty"` // what else happened
+	Iterations  *Iterations    `json:"iterations,omitempty"`
 	Inspections []Inspection   `json:"inspections,omitempty"`
 	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops",
 	// "threshold", "awake", and "engine", what drives a load with less of this machine. What it has nothing for is left out.
@@ -184,6 +186,8 @@ type Threshold struct {
 	Unit    string  `json:"unit"` // "ns", "fraction", "per_s", "count"
 	Limit   float64 `json:"limit"`
 	Aborted bool    `json:"aborted,omitempty"`
+	// Aggregate is how a rule of k6 comes to its value; nil for rules of plans.
+	Aggregate *Aggregate `json:"aggregate,omitempty"`
 }
 
 // Health sums up the generator's state over the run; see measure.Health.

@@ -57,6 +57,10 @@ type WatchedMetric struct {
 	Mean  float64 `json:"mean"`
 	Max   float64 `json:"max"`
 	Trend *Trend  `json:"trend,omitempty"` // of figures that are judged
+	// Kind is what a figure of a script of k6 is: "counter", "gauge", "rate" or "trend"; Values is how many values its
+	// mean is of.
+	Kind   string `json:"kind,omitempty"`
+	Values uint64 `json:"values,omitempty"`
 }
 
 // The verdicts of a Trend.

@@ -60,7 +60,14 @@ func scriptOf(p *output.Params) session.Script {
 	case closed == 0:
 		model = "open"
 	}
-	return session.Script{Name: name, Text: []byte(text.String()), LoadModel: model, Native: native == len(names) && native > 0}
+	script := session.Script{Name: name, Text: []byte(text.String()), LoadModel: model, Native: native == len(names) && native > 0}
+	options := &p.ScriptOptions
+	if et, err := lib.NewExecutionTuple(options.ExecutionSegment, options.ExecutionSegmentSequence); err == nil { // k6 has checked them
+		if all := et.Sequence.ExecutionSegmentSequence; len(all) > 1 {
+			script.Cut, script.Part, script.Parts = all.String(), et.SegmentIndex, len(all)
+		}
+	}
+	return script
 }
 
 // settings is what a scenario was set to, as JSON, without where it goes and what may be secret: the variables

@@ -14,8 +14,8 @@ import (
 	"brunt/internal/record"
 )
 
-// aggregation is the left side of a threshold of k6, such as "p(95)" or "rate", and its limit.
-var aggregation = regexp.MustCompile(`^\s*(p\(\s*[0-9.]+\s*\)|[a-z]+)\s*[<>=!]+\s*([-+0-9.eE]+)`)
+// aggregation is the left side of a threshold of k6, such as "p(95)" or "rate", how it must be to the limit, and that.
+var aggregation = regexp.MustCompile(`^\s*(p\(\s*[0-9.]+\s*\)|[a-z]+)\s*([<>=!]+)\s*([-+0-9.eE]+)`)
 
 // thresholds are k6's rules as k6 has judged them.
 func (o *Output) thresholds() (out []record.Threshold) {
@@ -24,14 +24,17 @@ func (o *Output) thresholds() (out []record.Threshold) {
 		for _, t := range rules.Thresholds {
 			r := record.Threshold{Text: name + ": " + t.Source, Pass: !t.LastFailed, Aborted: t.LastFailed && rules.Abort, Unit: "count"}
 			if m := aggregation.FindStringSubmatch(t.Source); m != nil && sink != nil {
-				limit, _ := strconv.ParseFloat(m[2], 64)
+				limit, _ := strconv.ParseFloat(m[3], 64)
 				value := valueOf(sink, strings.ReplaceAll(m[1], " ", ""))
 				r.Value, r.Limit = record.Figure(value), limit
 				if contains == metrics.Time && m[1] != "rate" && m[1] != "count" {
 					r.Unit, r.Value, r.Limit = "ns", record.Figure(value*1e6), limit*1e6
+				} else if _, counter := sink.(*metrics.CounterSink); m[1] == "rate" && counter {
+					r.Unit = "per_s"
 				} else if m[1] == "rate" {
 					r.Unit = "fraction"
 				}
+				r.Aggregate = &record.Aggregate{How: m[1], Holds: m[2], Values: valuesOf(sink)}
 			}
 			out = append(out, r)
 		}
@@ -56,6 +59,23 @@ func (o *Output) sink(name string) (metrics.Sink, metrics.ValueType) {
 		}
 	}
 	return nil, metrics.Default
+}
+
+// valuesOf is how many values a sink has taken; of a counter, its sum.
+func valuesOf(sink metrics.Sink) float64 {
+	switch s := sink.(type) {
+	case *metrics.CounterSink:
+		return s.Value
+	case *metrics.RateSink:
+		return float64(s.Total)
+	case *metrics.TrendSink:
+		return float64(s.Count())
+	case *metrics.GaugeSink:
+		if !s.IsEmpty() {
+			return 1
+		}
+	}
+	return 0
 }
 
 // valueOf is a sink's value of an aggregation, NaN if it has none.

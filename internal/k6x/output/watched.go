@@ -139,13 +139,13 @@ func (g *figure) appendTo(out observe.Sample) observe.Sample {
 // watched is what the record says of checks, iterations and the script's own metrics over the whole run.
 func (o *Output) watched() record.Watched {
 	w := record.Watched{Source: record.WatchedScript}
-	add := func(name, unit string, first, mean, most, last float64) {
-		w.Metrics = append(w.Metrics, record.WatchedMetric{Name: name, Unit: unit, First: first, Min: min(first, mean), Mean: mean, Max: most, Last: last})
+	add := func(name, unit string, kind metrics.MetricType, values, first, mean, most, last float64) {
+		w.Metrics = append(w.Metrics, record.WatchedMetric{Name: name, Unit: unit, Kind: kind.String(), Values: uint64(max(values, 0)), First: first, Min: min(first, mean), Mean: mean, Max: most, Last: last})
 	}
 	o.figures.mu.Lock()
 	for _, c := range o.figures.checks {
 		share := c.held / c.tried
-		add(c.Name, c.Unit, share, share, share, share)
+		add(c.Name, c.Unit, metrics.Rate, c.tried, share, share, share, share)
 	}
 	o.figures.mu.Unlock()
 	for name, m := range o.seen {
@@ -155,14 +155,14 @@ func (o *Output) watched() record.Watched {
 		unit, scale := scaleOf(m)
 		switch sink := m.Sink.(type) {
 		case *metrics.CounterSink:
-			add(name, unit, sink.Value*scale, sink.Value*scale, sink.Value*scale, sink.Value*scale)
+			add(name, unit, m.Type, valuesOf(m.Sink), sink.Value*scale, sink.Value*scale, sink.Value*scale, sink.Value*scale)
 		case *metrics.GaugeSink:
-			add(name, unit, sink.Min*scale, sink.Value*scale, sink.Max*scale, sink.Value*scale)
+			add(name, unit, m.Type, valuesOf(m.Sink), sink.Min*scale, sink.Value*scale, sink.Max*scale, sink.Value*scale)
 		case *metrics.RateSink:
 			share := float64(sink.Trues) / float64(max(sink.Total, 1))
-			add(name, unit, share, share, share, share)
+			add(name, unit, m.Type, valuesOf(m.Sink), share, share, share, share)
 		case *metrics.TrendSink:
-			add(name, unit, sink.Min()*scale, sink.Avg()*scale, sink.Max()*scale, sink.Avg()*scale)
+			add(name, unit, m.Type, valuesOf(m.Sink), sink.Min()*scale, sink.Avg()*scale, sink.Max()*scale, sink.Avg()*scale)
 		}
 	}
 	slices.SortFunc(w.Metrics, func(a, b record.WatchedMetric) int { return strings.Compare(a.Name, b.Name) })

@@ -28,6 +28,9 @@ type Script struct {
 	LoadModel string         // "open", "closed" or "mixed"
 	Native    bool           // plans are all that it runs
 	Figures   observe.Source // what it measures by itself; nil for nothing
+	// Cut is k6's sequence of segments, of which this is number Part, counted from 0, of Parts; "" for all of the load.
+	Cut         string
+	Part, Parts int
 }
 
 // TierReason says why sessions of k6 are the library tier's.
@@ -52,6 +55,7 @@ func (s *Session) Begin(script Script) error {
 		ID: newID(), Name: script.Name, Brunt: s.o.Version, Command: s.o.Command, Started: started.UTC(), Seed: s.seed,
 		LoadModel: script.LoadModel, Tier: "library", TierReason: TierReason, IntervalNs: int64(interval),
 		Environment: record.Fingerprint(), Operations: run.Operations, Targets: run.Targets,
+		Cut: script.Cut, Offset: uint64(script.Part), Stride: uint64(script.Parts),
 		Extra: map[string]string{"tool": "k6"},
 		Flags: map[string]string{"sessions": "preAllocatedVUs", "engine": `the executor "brunt-native"`},
 	}
@@ -176,7 +180,8 @@ func (s *Session) Close(o Outcome) error {
 	run.Thresholds = o.Thresholds
 	s.watched(run, &o.Watched)
 	verdict.Judge(run, tally.Total())
-	s.judge(run)
+	run.Iterations = s.counted()
+	verdict.JudgeIterations(run)
 	err = errors.Join(err, s.bundle.Finish(run))
 	s.report(run)
 	return err

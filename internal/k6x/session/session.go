@@ -27,9 +27,6 @@ const (
 	mostAddresses  = 16
 )
 
-// otherOperations is the name of the operations beyond mostOperations.
-const otherOperations = "other"
-
 // Session is one run of k6. It is safe for concurrent use.
 type Session struct {
 	clock  tier.Clock
@@ -115,7 +112,7 @@ func (s *Session) Operation(name string) int {
 		return n
 	}
 	if len(s.run.Operations) >= mostOperations-1 {
-		name = otherOperations
+		name = record.OtherOperations
 		if n, ok := s.operations[name]; ok {
 			return n
 		}

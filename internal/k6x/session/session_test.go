@@ -63,7 +63,7 @@ func TestCallsAreCounted(t *testing.T) {
 	if len(run.Operations) != mostOperations || len(run.Targets) != mostAddresses {
 		t.Errorf("%d operations, %d addresses", len(run.Operations), len(run.Targets))
 	}
-	if last := run.Operations[mostOperations-1]; last.Name != otherOperations || last.Done != mostOperations+1 {
+	if last := run.Operations[mostOperations-1]; last.Name != record.OtherOperations || last.Done != mostOperations+1 {
 		t.Errorf("%s has %d", last.Name, last.Done)
 	}
 	if run.Total.Done != 2*mostOperations+1 || run.Total.Errors["timeout"] != 1 || run.Total.BytesIn != 20*mostOperations {
@@ -137,7 +137,8 @@ func TestDroppedIterationsFailARunWithoutRules(t *testing.T) {
 		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: verdict.Pass, Reasons: []string{"fine"}}}
 		s.iterations.Store(100 - dropped)
 		s.dropped.Store(dropped)
-		s.judge(run)
+		run.Iterations = s.counted()
+		verdict.JudgeIterations(run)
 		if failed := run.Verdict.Result == verdict.Fail; failed != want {
 			t.Errorf("%d dropped: %+v", dropped, run.Verdict)
 		}
@@ -165,7 +166,8 @@ func TestExceptionsFailARunWithoutRules(t *testing.T) {
 		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: c.before, Reasons: []string{"before"}}}
 		s.iterations.Store(100)
 		s.threw.Store(c.threw)
-		s.judge(run)
+		run.Iterations = s.counted()
+		verdict.JudgeIterations(run)
 		v := &run.Verdict
 		if v.Result != c.after || c.threw > 0 && v.Reasons[0] == "before" || c.before == verdict.Invalid && v.Reasons[1] != "before" {
 			t.Errorf("%d of 100 threw, %s before: %+v", c.threw, c.before, v)
