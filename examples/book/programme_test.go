@@ -15,6 +15,7 @@ import (
 	"brunt/internal/campaign"
 	"brunt/internal/cli"
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 )
 
 // The test binary is brunt itself when this variable is set.
@@ -45,6 +46,7 @@ var rehearsal = strings.NewReplacer(
 // One command runs the book service's whole programme: it fills the table, finds out what the service
 // takes, what the database does and which indexes help, applies them unprompted, and writes the document.
 func TestBookProgramme(t *testing.T) {
+	testserver.SkipQuick(t)
 	t.Parallel()
 	dir := t.TempDir()
 	book := filepath.Join(dir, "book")

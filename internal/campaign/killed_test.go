@@ -14,6 +14,7 @@ import (
 	"brunt/internal/planfile"
 	"brunt/internal/record"
 	"brunt/internal/series"
+	"brunt/internal/testserver"
 )
 
 // Each step ends with a command that waits at a gate, a named pipe, so that none can be missed.
@@ -48,6 +49,7 @@ steps:
 
 // TestKilledInEachStep kills a campaign in each of its steps, with no chance to tidy up, and resumes it.
 func TestKilledInEachStep(t *testing.T) {
+	testserver.SkipQuick(t)
 	file := files(t, whole, serve(t))
 	dir := filepath.Join(t.TempDir(), "campaign")
 	p, err := parse(file)

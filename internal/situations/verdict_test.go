@@ -104,6 +104,7 @@ func dozen() []situation {
 
 // The dozen of situations whose verdict can't be doubted on any machine.
 func TestVerdictsThatCantBeDoubted(t *testing.T) {
+	testserver.SkipQuick(t)
 	st := testStage(t)
 	for _, s := range dozen() {
 		t.Run(s.Name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // binary finds a program in the usual folders or ends the test with the command that installs it.
 func binary(t TB, name, debianPackage string) string {
 	t.Helper()
-	skipQuick(t)
+	SkipQuick(t)
 	if p, err := exec.LookPath(name); err == nil {
 		return p
 	}
@@ -29,7 +29,7 @@ func binary(t TB, name, debianPackage string) string {
 // postgresBinary finds a program of the newest PostgreSQL server, which Debian keeps outside PATH.
 func postgresBinary(t TB, name string) string {
 	t.Helper()
-	skipQuick(t)
+	SkipQuick(t)
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	sort.Slice(found, func(i, j int) bool { return postgresMajor(found[i]) < postgresMajor(found[j]) })
 	if n := len(found); n > 0 {

@@ -5,11 +5,12 @@ import "flag"
 // skipper is what tests and benchmarks have beside TB.
 type skipper interface{ Skip(args ...any) }
 
-// skipQuick skips a test that needs a server where tests run with -short: `make quick`.
-func skipQuick(t TB) {
+// SkipQuick skips a test that needs a server, or most of a minute, where tests run with -short: `make quick`. Starting
+// a server does so too, but a test whose subtests share servers must be skipped before them.
+func SkipQuick(t TB) {
 	t.Helper()
 	f := flag.Lookup("test.short")
 	if s, ok := t.(skipper); ok && f != nil && f.Value.String() == "true" {
-		s.Skip("needs a server")
+		s.Skip("needs a server, or most of a minute")
 	}
 }

@@ -50,7 +50,7 @@ type spec struct {
 // launch starts a server and waits until it serves. Ports that turn out to be taken are replaced.
 func launch(tb TB, sp *spec, s *Server) *Server {
 	tb.Helper()
-	skipQuick(tb)
+	SkipQuick(tb)
 	s.tb, s.spec, s.Host = tb, sp, loopback
 	sp.ports, sp.death, sp.stop = max(sp.ports, 1), cmp.Or(sp.death, syscall.SIGKILL), cmp.Or(sp.stop, syscall.SIGTERM)
 	if sp.ready == nil {
