@@ -221,22 +221,27 @@ func TestNoReuse(t *testing.T) {
 	}
 }
 
+// accept lets serve have each connection in turn, and closes them when the listener is closed.
+func accept(l net.Listener, serve func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		serve(c)
+	}
+}
+
 // A server that answers without reading a long request to its end has net/http give the connection up: that
 // costs no request, and the next one goes over a new connection.
 func TestConnectionsGivenUpByTheClient(t *testing.T) {
 	l := listen(t)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			if _, err := http.ReadRequest(bufio.NewReaderSize(c, 16)); err == nil {
-				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-			}
+	go accept(l, func(c net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReaderSize(c, 16)); err == nil {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 		}
-	}()
+	})
 	long := driver.Request{Verb: driver.HTTP, Web: &driver.Web{Method: "POST", Path: "/", Body: make([]byte, 64<<20)}}
 	p := &driver.Program{Requests: []driver.Request{long}}
 	c, err := New().Dial(t.Context(), driver.Target{Address: l.Addr().String()}, p)
@@ -310,15 +315,7 @@ func TestServerDiesMidRequest(t *testing.T) {
 
 func TestAnswersThatAreNotHTTP(t *testing.T) {
 	l := listen(t)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n")
-		}
-	}()
+	go accept(l, func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
 	p := &driver.Program{Requests: []driver.Request{get("/")}}
 	tiers(t, driver.Target{Address: l.Addr().String()}, p, func(t *testing.T, c driver.Conn) {
 		if r := do(t, c, &p.Requests[0]); r.Class != driver.Protocol && r.Class != driver.UnknownOutcome || !r.Fatal {
