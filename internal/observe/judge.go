@@ -86,5 +86,5 @@ func trend(g stats.Growth, seconds float64) *record.Trend {
 }
 
 func unjudged(why string) *record.Trend {
-	return &record.Trend{Verdict: record.TrendUnjudged, Why: "only " + why}
+	return &record.Trend{Verdict: record.TrendUnjudged, Why: why}
 }

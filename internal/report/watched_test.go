@@ -27,7 +27,7 @@ func leaking() *record.Run {
 			{Name: "threads", Unit: "count", First: 7, Last: 8, Min: 7, Mean: 7.5, Max: 8, Trend: &record.Trend{Verdict: record.TrendLevelling, Share: 0.12}},
 		}},
 		{Source: "url:http://h/metrics", Samples: 10, Metrics: []record.WatchedMetric{
-			{Name: "heap_bytes", Unit: "bytes", First: 1 << 20, Last: 1 << 20, Min: 1 << 20, Mean: 1 << 20, Max: 1 << 20, Trend: &record.Trend{Verdict: record.TrendUnjudged, Why: "only 10 samples; 24 are needed"}},
+			{Name: "heap_bytes", Unit: "bytes", First: 1 << 20, Last: 1 << 20, Min: 1 << 20, Mean: 1 << 20, Max: 1 << 20, Trend: &record.Trend{Verdict: record.TrendUnjudged, Why: "10 samples; 24 are needed"}},
 			{Name: "gc_pause_seconds", Unit: "share", First: 0.001, Last: 0.001, Mean: 0.001, Max: 0.002},
 		}},
 		{Source: "pid:1", Missed: 10, Trouble: "permission denied", Metrics: []record.WatchedMetric{}},
@@ -47,7 +47,7 @@ func TestWatchedIsReported(t *testing.T) {
 		"leak: +64.0 MiB/h, 5 h 26 m to 512 MiB (the control group's memory limit)",
 		"leak: +30.0/h",
 		"grew by 12",
-		"not judged: only 10 samples",
+		"not judged: 10 samples",
 		"drift: −12.5 %",
 		"permission denied",
 		"pid:4711: resident memory grew steadily from 100 MiB to 164 MiB",

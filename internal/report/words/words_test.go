@@ -5,13 +5,16 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
 
 // speakers are the names of functions whose first text is an id of the catalogue.
@@ -126,5 +129,31 @@ func TestSentencesOfRecordsAreRecognized(t *testing.T) {
 		if got := Sentence(units.English, english); got != english {
 			t.Errorf("English changed: %q", got)
 		}
+	}
+}
+
+// The figures of what is watched that may leak are named in Russian.
+func TestWatchedFiguresHaveRussianNames(t *testing.T) {
+	leaking := regexp.MustCompile(`Metric\{Name: "(\w+)"[^}]*Leak: true`)
+	files, err := filepath.Glob("../../observe/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range leaking.FindAllSubmatch(source, -1) {
+			found++
+			name := verdict.FigureName(string(m[1]))
+			if In(units.Russian, name) == name {
+				t.Errorf("%s: %q has no Russian name", file, name)
+			}
+		}
+	}
+	if found < 9 {
+		t.Errorf("found %d figures that may leak in internal/observe", found)
 	}
 }
