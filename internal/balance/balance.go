@@ -12,48 +12,17 @@ import (
 	"brunt/internal/gen"
 )
 
-// Policy spreads sessions over addresses. Implementations are immutable.
-type Policy interface {
-	// Assign returns the address, from 0, that session number session ≥ 0 belongs to.
-	Assign(session int) (address int)
-}
+// Policy spreads sessions over addresses: it returns the address, from 0, that session number session ≥ 0
+// belongs to.
+type Policy func(session int) (address int)
 
 // RoundRobin gives each of so many addresses a session in turn.
-type RoundRobin struct{ Addresses int }
-
-// Assign returns session mod Addresses.
-func (p RoundRobin) Assign(session int) int { return session % p.Addresses }
-
-// Random draws an address for each session independently, in proportion to its weight.
-type Random struct {
-	stream gen.Stream
-	upTo   []uint64 // sums of weights
-}
-
-// Assign returns the address drawn for the session.
-func (p Random) Assign(session int) int {
-	r := p.stream.At(uint64(session))
-	at, _ := slices.BinarySearch(p.upTo, r.Uint64n(p.upTo[len(p.upTo)-1])+1)
-	return at
-}
-
-// Weighted gives each address its weight's share of every cycle of sessions, as evenly spread as
-// possible (nginx's smooth weighted round robin).
-type Weighted struct{ cycle []int }
-
-// Assign returns the address whose turn in the cycle it is.
-func (p Weighted) Assign(session int) int { return p.cycle[session%len(p.cycle)] }
-
-var (
-	_ Policy = RoundRobin{}
-	_ Policy = Random{}
-	_ Policy = Weighted{}
-)
+func RoundRobin(addresses int) Policy { return func(session int) int { return session % addresses } }
 
 // Names are the policies that New knows.
 func Names() []string { return []string{"round-robin", "weighted", "random"} }
 
-// maxCycle bounds the sum of weights, divided by their greatest common divisor, of Weighted.
+// maxCycle bounds the sum of weights, divided by their greatest common divisor, of "weighted".
 const maxCycle = 100_000
 
 // New returns the policy called name ("" means round-robin) over so many addresses. Weights are
@@ -79,36 +48,43 @@ func New(name string, addresses int, weights []int, seed uint64) (Policy, error)
 		if len(weights) != 0 {
 			return nil, errors.New(`balance: round-robin takes no weights: use "weighted"`)
 		}
-		return RoundRobin{Addresses: addresses}, nil
+		return RoundRobin(addresses), nil
 	case "weighted":
 		if len(weights) == 0 {
-			return RoundRobin{Addresses: addresses}, nil
+			return RoundRobin(addresses), nil
 		}
 		if sum/divisor > maxCycle {
 			return nil, fmt.Errorf("balance: weights add up to %d, at most %d is possible: use smaller ones", sum/divisor, maxCycle)
 		}
-		return Weighted{cycle: smooth(weights, sum, divisor)}, nil
+		cycle := smooth(weights, sum, divisor)
+		return func(session int) int { return cycle[session%len(cycle)] }, nil
 	case "random":
-		return newRandom(addresses, weights, seed), nil
+		return random(addresses, weights, seed), nil
 	}
 	return nil, fmt.Errorf("balance: unknown policy %q: use one of %q", name, Names())
 }
 
-func newRandom(addresses int, weights []int, seed uint64) Random {
-	p := Random{stream: gen.NewStream(seed, "balance"), upTo: make([]uint64, addresses)}
-	sum := uint64(0)
-	for i := range p.upTo {
+// random draws an address for each session independently, in proportion to its weight.
+func random(addresses int, weights []int, seed uint64) Policy {
+	upTo, sum := make([]uint64, addresses), uint64(0) // sums of weights
+	for i := range upTo {
 		if len(weights) == 0 {
 			sum++
 		} else {
 			sum += uint64(weights[i])
 		}
-		p.upTo[i] = sum
+		upTo[i] = sum
 	}
-	return p
+	stream := gen.NewStream(seed, "balance")
+	return func(session int) int {
+		r := stream.At(uint64(session))
+		at, _ := slices.BinarySearch(upTo, r.Uint64n(sum)+1)
+		return at
+	}
 }
 
-// smooth lays out one cycle: at each turn every address gains its weight, the richest is taken
+// smooth lays out one cycle of sessions in which each address has its weight's share, as evenly spread as
+// possible (nginx's smooth weighted round robin): at each turn every address gains its weight, the richest is taken
 // and pays the sum.
 func smooth(weights []int, sum, divisor int) []int {
 	cycle := make([]int, sum/divisor)
@@ -145,7 +121,7 @@ type Route struct {
 func NewRoute(policy Policy, d driver.Driver, targets []driver.Target, p *driver.Program) Route {
 	r := Route{sessions: policy}
 	if policy == nil {
-		r.sessions = RoundRobin{Addresses: len(targets)}
+		r.sessions = RoundRobin(len(targets))
 	}
 	if routed, ok := d.(driver.Routed); ok {
 		r.requests = routed.Router(targets, p)
@@ -154,7 +130,7 @@ func NewRoute(policy Policy, d driver.Driver, targets []driver.Target, p *driver
 }
 
 // Home is a session's own address: where it connects to, and where requests go that may go to any.
-func (r *Route) Home(session int) int { return r.sessions.Assign(session) }
+func (r *Route) Home(session int) int { return r.sessions(session) }
 
 // Of is the address that a request of a session goes to, whose own one is home.
 func (r *Route) Of(home int, req *driver.Request, args []gen.Value) int {

@@ -14,7 +14,7 @@ func assign(t *testing.T, name string, addresses int, weights []int, seed uint64
 	}
 	got := make([]int, sessions)
 	for i := range got {
-		got[i] = p.Assign(i)
+		got[i] = p(i)
 	}
 	return got
 }

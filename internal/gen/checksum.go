@@ -1,34 +1,11 @@
 package gen
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 
 	"github.com/cespare/xxhash/v2"
 )
-
-// Equal reports whether two values are of one kind and content. Decimals are compared as
-// numbers, whatever their scale, and floats by their bits, but 0 and -0 are equal and so are
-// all NaNs.
-func (v *Value) Equal(w *Value) bool {
-	if v.Kind != w.Kind {
-		return false
-	}
-	switch v.Kind {
-	case Null:
-		return true
-	case Float:
-		return floatBits(v.F) == floatBits(w.F)
-	case Decimal:
-		i, s := lowestTerms(v.I, v.Scale)
-		j, t := lowestTerms(w.I, w.Scale)
-		return i == j && s == t
-	case String, Bytes, UUID, JSON:
-		return bytes.Equal(v.B, w.B)
-	}
-	return v.I == w.I
-}
 
 // ChecksumRow returns a checksum of a row's values in order. Equal rows have equal checksums.
 // The checksum of many rows is the sum of theirs modulo 2^64: it doesn't depend on the rows'

@@ -140,3 +140,25 @@ func TestChecksumRowAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations a row", n)
 	}
 }
+
+// Equal reports whether two values are of one kind and content. Decimals are compared as
+// numbers, whatever their scale, and floats by their bits, but 0 and -0 are equal and so are
+// all NaNs.
+func (v *Value) Equal(w *Value) bool {
+	if v.Kind != w.Kind {
+		return false
+	}
+	switch v.Kind {
+	case Null:
+		return true
+	case Float:
+		return floatBits(v.F) == floatBits(w.F)
+	case Decimal:
+		i, s := lowestTerms(v.I, v.Scale)
+		j, t := lowestTerms(w.I, w.Scale)
+		return i == j && s == t
+	case String, Bytes, UUID, JSON:
+		return bytes.Equal(v.B, w.B)
+	}
+	return v.I == w.I
+}

@@ -15,12 +15,12 @@ const (
 // Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002), less than two steps on
 // average. It is immutable.
 type Permutation struct {
-	n              uint64   // 0 means 2^64
-	table, inverse []uint16 // if small
-	keys           [feistelRounds]uint64
-	lowBits        uint
-	lowMask        uint64
-	highMask       uint64
+	n        uint64   // 0 means 2^64
+	table    []uint16 // if small
+	keys     [feistelRounds]uint64
+	lowBits  uint
+	lowMask  uint64
+	highMask uint64
 }
 
 // NewPermutation returns the permutation of [0, n) that belongs to a stream; n = 0 means 2^64.
@@ -40,20 +40,14 @@ func NewPermutation(stream Stream, n uint64) Permutation {
 }
 
 func shuffled(r *Rand, n uint64) Permutation {
-	p := Permutation{n: n, table: make([]uint16, n), inverse: make([]uint16, n)}
+	p := Permutation{n: n, table: make([]uint16, n)}
 	for i := range n {
 		j := r.Uint64n(i + 1)
 		p.table[i] = p.table[j]
 		p.table[j] = uint16(i)
 	}
-	for i, x := range p.table {
-		p.inverse[x] = uint16(i)
-	}
 	return p
 }
-
-// N returns the number of elements; 0 means 2^64.
-func (p *Permutation) N() uint64 { return p.n }
 
 // At returns element i of the order: each number of [0, n) for exactly one i in [0, n). i is
 // taken modulo n.
@@ -73,37 +67,11 @@ func (p *Permutation) At(i uint64) uint64 {
 	return i
 }
 
-// Index is the inverse of At: the i in [0, n) for which At(i) is x. x is taken modulo n.
-func (p *Permutation) Index(x uint64) uint64 {
-	if p.n == 0 {
-		return p.back(x)
-	}
-	if x >= p.n {
-		x %= p.n
-	}
-	if p.table != nil {
-		return uint64(p.inverse[x])
-	}
-	for x = p.back(x); x >= p.n; {
-		x = p.back(x)
-	}
-	return x
-}
-
 func (p *Permutation) forth(x uint64) uint64 {
 	low, high := x&p.lowMask, x>>p.lowBits
 	for i := 0; i < feistelRounds; i += 2 {
 		low ^= mix(high^p.keys[i]) & p.lowMask
 		high ^= mix(low^p.keys[i+1]) & p.highMask
-	}
-	return high<<p.lowBits | low
-}
-
-func (p *Permutation) back(x uint64) uint64 {
-	low, high := x&p.lowMask, x>>p.lowBits
-	for i := feistelRounds - 2; i >= 0; i -= 2 {
-		high ^= mix(low^p.keys[i+1]) & p.highMask
-		low ^= mix(high^p.keys[i]) & p.lowMask
 	}
 	return high<<p.lowBits | low
 }

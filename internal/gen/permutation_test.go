@@ -114,3 +114,29 @@ func FuzzPermutation(f *testing.F) {
 		}
 	})
 }
+
+// Index is the inverse of At: the i in [0, n) for which At(i) is x. x is taken modulo n.
+func (p *Permutation) Index(x uint64) uint64 {
+	if p.n == 0 {
+		return p.back(x)
+	}
+	if x >= p.n {
+		x %= p.n
+	}
+	if p.table != nil {
+		return uint64(slices.Index(p.table, uint16(x)))
+	}
+	for x = p.back(x); x >= p.n; {
+		x = p.back(x)
+	}
+	return x
+}
+
+func (p *Permutation) back(x uint64) uint64 {
+	low, high := x&p.lowMask, x>>p.lowBits
+	for i := feistelRounds - 2; i >= 0; i -= 2 {
+		high ^= mix(low^p.keys[i+1]) & p.highMask
+		low ^= mix(high^p.keys[i]) & p.lowMask
+	}
+	return high<<p.lowBits | low
+}

@@ -1,6 +1,9 @@
 package gen
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Defaults of the distributions' parameters.
 const (
@@ -50,21 +53,8 @@ const (
 )
 
 func shapeOf(d Distribution) shape {
-	switch d {
-	case Normal:
-		return normalShape
-	case Zipf:
-		return zipfShape
-	case Exponential:
-		return exponentialShape
-	case Hotspot:
-		return hotspotShape
-	case Sequential:
-		return sequentialShape
-	case Histogram:
-		return histogramShape
-	}
-	return uniformShape
+	all := []Distribution{Uniform, Normal, Zipf, Exponential, Hotspot, Sequential, Histogram} // as the shapes
+	return shape(max(slices.Index(all, d), 0))
 }
 
 // span is a part of a range of ranks: first to last.

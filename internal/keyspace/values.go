@@ -50,22 +50,13 @@ func (v *values) one(s source) gen.Generator {
 	})
 }
 
-// document gives all fields of a record as JSON text, an object of the names in byte order and the
-// values in Base64: what Go's encoding/json makes of a map of strings to bytes.
+// document gives all fields of a record as JSON text; see appendDocument.
 func (v *values) document(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
 		var room [256]byte
-		b := append(out.B[:0], '{')
-		for k, field := range v.order {
-			if k > 0 {
-				b = append(b, ',')
-			}
-			b = strconv.AppendQuote(b, v.Fields[field])
-			b = append(b, ':', '"')
-			b = base64.StdEncoding.AppendEncode(b, v.append(room[:0], s, field, idx))
-			b = append(b, '"')
-		}
-		out.Kind, out.B = gen.String, append(b, '}')
+		out.Kind, out.B = gen.String, v.appendDocument(out.B[:0], func(dst []byte, field int) []byte {
+			return base64.StdEncoding.AppendEncode(dst, v.append(room[:0], s, field, idx))
+		})
 	})
 }
 
@@ -73,16 +64,24 @@ func (v *values) document(s source) gen.Generator {
 // keys are made of: they are not escaped.
 func (v *values) textDocument(s source) gen.Generator {
 	return gen.Func(func(out *gen.Value, idx uint64) {
-		b := append(out.B[:0], '{')
-		for k, field := range v.order {
-			if k > 0 {
-				b = append(b, ',')
-			}
-			b = append(strconv.AppendQuote(b, v.Fields[field]), ':', '"')
-			b = append(v.append(b, s, field, idx), '"')
-		}
-		out.Kind, out.B = gen.String, append(b, '}')
+		out.Kind, out.B = gen.String, v.appendDocument(out.B[:0], func(dst []byte, field int) []byte {
+			return v.append(dst, s, field, idx)
+		})
 	})
+}
+
+// appendDocument appends an object of the fields' names in byte order and what content appends for each: with
+// values in Base64 what Go's encoding/json makes of a map of strings to bytes.
+func (v *values) appendDocument(dst []byte, content func(dst []byte, field int) []byte) []byte {
+	dst = append(dst, '{')
+	for k, field := range v.order {
+		if k > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(strconv.AppendQuote(dst, v.Fields[field]), ':', '"')
+		dst = append(content(dst, field), '"')
+	}
+	return append(dst, '}')
 }
 
 // expected is the integrity value of a field of the record with a key.
@@ -92,17 +91,9 @@ func (v *values) expected(dst, key []byte, field int) []byte {
 
 // expectedDocument is document's text for the integrity values of the record with a key.
 func (v *values) expectedDocument(dst, key []byte) []byte {
-	b := append(dst, '{')
-	for k, field := range v.order {
-		if k > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendQuote(b, v.Fields[field])
-		b = append(b, ':', '"')
-		b = base64.StdEncoding.AppendEncode(b, v.expected(nil, key, field))
-		b = append(b, '"')
-	}
-	return append(b, '}')
+	return v.appendDocument(dst, func(dst []byte, field int) []byte {
+		return base64.StdEncoding.AppendEncode(dst, v.expected(nil, key, field))
+	})
 }
 
 func (v *values) append(dst []byte, s source, field int, idx uint64) []byte {

@@ -3,6 +3,7 @@ package schedule
 import (
 	"math"
 	"math/rand/v2"
+	"sort"
 	"testing"
 )
 
@@ -153,3 +154,40 @@ func TestRateAndExpected(t *testing.T) {
 		}
 	}
 }
+
+// pieceAt is the index of the piece that holds the instant; ok is false outside the shape.
+func (s *Shape) pieceAt(ns int64) (i int, ok bool) {
+	if ns < 0 || ns >= s.duration {
+		return 0, false
+	}
+	return sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].startNs > ns }) - 1, true
+}
+
+// Rate is the rate, per second, at ns after the start; 0 before the start and from the end on.
+// Where segments meet it is the later one's.
+func (s *Shape) Rate(ns int64) float64 {
+	i, ok := s.pieceAt(ns)
+	if !ok {
+		return 0
+	}
+	p := &s.pieces[i]
+	return p.from + (p.to-p.from)*(float64(ns-p.startNs)/float64(p.durationNs))
+}
+
+// Expected is the expected number of arrivals up to ns after the start (the integral of the
+// rate), the limit not considered.
+func (s *Shape) Expected(ns int64) float64 {
+	if ns <= 0 {
+		return 0
+	}
+	i, ok := s.pieceAt(ns)
+	if !ok {
+		return s.total
+	}
+	p := &s.pieces[i]
+	return min(p.after, p.before+p.inside(float64(ns-p.startNs)/nsPerS))
+}
+
+// Count is how many arrivals there are in all if they are Uniform: one at 0 expected arrivals,
+// one at 1, and so on, each before the end.
+func (s *Shape) Count() uint64 { return min(s.limit, uint64(math.Ceil(s.total))) }

@@ -180,14 +180,6 @@ func (f Flavor) DropTable(t *plan.Table) string {
 	return s
 }
 
-// Truncate writes the statement that empties t.
-func (f Flavor) Truncate(t *plan.Table) string {
-	if f.product == SQLite {
-		return "DELETE FROM " + f.quote(t.Name)
-	}
-	return "TRUNCATE TABLE " + f.quote(t.Name)
-}
-
 // KeyLast reports whether a table fills faster if its primary key is made afterwards, as
 // pgbench's initialization does: building an index once costs less than keeping it up to date.
 func (f Flavor) KeyLast() bool { return f.product == PostgreSQL && !f.keyFirst }

@@ -9,6 +9,7 @@ package sql
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -86,14 +87,10 @@ type Notice struct {
 
 // Merge appends the notices of more whose ID isn't in list yet.
 func Merge(list []Notice, more ...Notice) []Notice {
-next:
 	for _, n := range more {
-		for _, o := range list {
-			if o.ID == n.ID {
-				continue next
-			}
+		if !slices.ContainsFunc(list, func(o Notice) bool { return o.ID == n.ID }) {
+			list = append(list, n)
 		}
-		list = append(list, n)
 	}
 	return list
 }

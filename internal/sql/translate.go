@@ -74,17 +74,9 @@ func (f Flavor) Translate(statement string, params []gen.Kind, names *Names) (st
 	if err := tr.run(); err != nil {
 		return "", nil, fmt.Errorf("translate for %s: %w", f.product, err)
 	}
+	mapped := map[gen.Kind]gen.Type{gen.Datetime: gen.TypeDatetime, gen.Decimal: gen.TypeDecimal, gen.UUID: gen.TypeUUID, gen.JSON: gen.TypeJSON}
 	for _, k := range params {
-		switch k {
-		case gen.Datetime:
-			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeDatetime)...)
-		case gen.Decimal:
-			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeDecimal)...)
-		case gen.UUID:
-			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeUUID)...)
-		case gen.JSON:
-			tr.notices = Merge(tr.notices, f.typeNotice(gen.TypeJSON)...)
-		}
+		tr.notices = Merge(tr.notices, f.typeNotice(mapped[k])...)
 	}
 	return join(tr.out), tr.notices, nil
 }

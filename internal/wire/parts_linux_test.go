@@ -94,9 +94,7 @@ func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 }
 
 // uneven gives the last address nine sessions and the first the others.
-type uneven struct{}
-
-func (uneven) Assign(session int) int {
+func uneven(session int) int {
 	if session < 9 {
 		return 2
 	}
@@ -106,7 +104,7 @@ func (uneven) Assign(session int) int {
 // Whatever the policy says, sessions go to its addresses and loops carry equally many.
 func TestSessionsFollowThePolicy(t *testing.T) {
 	cfg := tier.Config{Sessions: 12, Targets: make([]driver.Target, 3)}
-	route := balance.NewRoute(uneven{}, nil, cfg.Targets, nil)
+	route := balance.NewRoute(uneven, nil, cfg.Targets, nil)
 	perLoop := map[int]int{}
 	last := map[int]int{}
 	for id, loop := range spread(&cfg, &route, 3) {

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"sort"
+
 	"brunt/internal/gen"
 	"brunt/internal/plan"
 )
@@ -15,15 +17,7 @@ type queue struct {
 func (q *queue) pick(i uint64) int { return q.owner(q.order.At(i)) }
 
 func (q *queue) owner(item uint64) int {
-	lo, hi := 0, len(q.ends)
-	for lo < hi {
-		if mid := (lo + hi) / 2; q.ends[mid] > item {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
+	return sort.Search(len(q.ends), func(k int) bool { return q.ends[k] > item })
 }
 
 // ordinal numbers the operations of one kind from 0, in the order of the unshuffled list.

@@ -33,9 +33,6 @@ func New() *Driver { return &Driver{} }
 // Name is "pg".
 func (*Driver) Name() string { return "pg" }
 
-// Names are all names by which plans may call the protocol.
-func (*Driver) Names() []string { return []string{"pg", "pgwire"} }
-
 // Dial opens a session within Target.ConnectTimeout and prepares the program's statements; of more than a
 // thousand each is prepared with its first request. An error is an *driver.Error: of class Connect if no session could be opened, Client if the
 // program can't be done by this protocol, and as the server's code says if it refused a statement.

@@ -48,9 +48,6 @@ func New() *Driver { return &Driver{} }
 // Name is "sqlite".
 func (*Driver) Name() string { return "sqlite" }
 
-// Names are all names by which plans may call the protocol.
-func (*Driver) Names() []string { return []string{"sqlite"} }
-
 // Close lets go of the databases in memory. Sessions that are open keep theirs alive.
 func (d *Driver) Close() error {
 	d.mu.Lock()

@@ -63,7 +63,7 @@ type Request struct {
 // New returns a pool, which opens nothing yet.
 func New(s *session.Session, t Target) *Pool {
 	if t.Policy == nil {
-		t.Policy = balance.RoundRobin{Addresses: len(t.Targets)}
+		t.Policy = balance.RoundRobin(len(t.Targets))
 	}
 	p := &Pool{Target: t, open: map[*Link]bool{}, backoff: tier.NewBackoff(s.Seed(), 0)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -92,7 +92,7 @@ func (p *Pool) Take(ctx context.Context) (*Link, *driver.Error) {
 		p.mu.Unlock()
 		return l, nil
 	}
-	first := p.Policy.Assign(p.dialed)
+	first := p.Policy(p.dialed)
 	p.dialed++
 	failure := p.failure
 	if !time.Now().Before(p.next) {

@@ -48,7 +48,7 @@ func newPool(s *session.Session, o *options) (*pool, error) {
 func (p *pool) pick() *node {
 	turn := int(p.turn.Add(1)-1) & (1<<31 - 1)
 	each := p.options.connections
-	first := p.options.policy.Assign(turn)*each + turn/len(p.options.addresses)%each
+	first := p.options.policy(turn)*each + turn/len(p.options.addresses)%each
 	for i := range p.nodes {
 		if n := p.nodes[(first+i*each)%len(p.nodes)]; !n.down.Load() {
 			return n
