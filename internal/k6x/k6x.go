@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.k6.io/k6/v2/cmd"
@@ -17,9 +20,13 @@ import (
 	"go.k6.io/k6/v2/output"
 	"go.k6.io/k6/v2/subcommand"
 
+	"brunt/internal/k6x/brunt"
+	"brunt/internal/k6x/datagen"
 	"brunt/internal/k6x/executor"
 	k6output "brunt/internal/k6x/output"
+	"brunt/internal/k6x/picostress"
 	"brunt/internal/k6x/session"
+	"brunt/internal/k6x/tarantool"
 )
 
 // modulePath is that of the k6 that is inside.
@@ -81,4 +88,47 @@ func (r *run) exit(code int) {
 		fmt.Fprintln(r.o.Err, "brunt:", err)
 	}
 	os.Exit(code)
+}
+
+// moduleTable is the JavaScript modules of ours, by the names that scripts import.
+func moduleTable(s *session.Session) map[string]modules.Module {
+	return map[string]modules.Module{
+		"k6/x/brunt":      brunt.New(s),
+		"k6/x/datagen":    datagen.New(s),
+		"k6/x/picostress": picostress.New(s),
+		"k6/x/tarantool":  tarantool.New(s),
+	}
+}
+
+// The environment variables that say what is kept of a run, beside k6's own.
+const (
+	envResults = "BRUNT_RESULTS" // folder for bundles
+	envBundle  = "BRUNT_BUNDLE"  // this run's bundle
+	envSeed    = "BRUNT_SEED"    // of what modules generate
+	envExport  = "BRUNT_EXPORT"  // destinations of intervals, with spaces between them
+	envMetrics = "BRUNT_METRICS_ADDR"
+)
+
+func (r *run) sessionOptions(args []string) session.Options {
+	seed, fault := seed()
+	return session.Options{
+		Version: r.o.Version, Command: r.o.Command, Seed: seed,
+		Fault: fault, Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),
+		Quiet: slices.Contains(args, "-q") || slices.Contains(args, "--quiet"),
+		Live:  session.Live{MetricsAddr: os.Getenv(envMetrics), Destinations: strings.Fields(os.Getenv(envExport))},
+		Tell:  func(text string) { fmt.Fprintln(r.o.Err, text) },
+	}
+}
+
+// seed is the one asked for; without one all runs are alike.
+func seed() (uint64, error) {
+	text := os.Getenv(envSeed)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s: write a whole number from 0 to 18446744073709551615", envSeed, text)
+	}
+	return n, nil
 }

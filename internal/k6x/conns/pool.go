@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package conns is connections that the virtual users of a run share: a pool for each target, from which
 // each request, or transaction, borrows one.
 package conns

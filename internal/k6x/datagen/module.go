@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package datagen is the JavaScript module k6/x/datagen: values and rows as pure functions of a seed and
 // a number. Virtual users share the count of what has been taken, and nothing else: no list is kept, so
 // the memory doesn't grow with what is generated.

@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package executor adds executors to k6: brunt-open, whose iterations wait instead of being dropped, and
 // brunt-native, which runs a plan on brunt's own engine.
 package executor

@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package native runs a plan on brunt's own engine as part of a run of k6: no JavaScript is in its way.
 package native
 

@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package picostress is the JavaScript module k6/x/picostress: what the scripts of Picostress call. Its
 // functions return an error or null, and only wrong arguments throw.
 package picostress

@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package scripts_test runs scripts as users do: by brunt k6 run, against real servers.
 package scripts_test
 

@@ -1,9 +1,10 @@
-//go:build !nok6
-
 package session
 
 import (
 	"errors"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -227,5 +228,94 @@ func (s *Session) Working(open bool) (done func()) {
 	return func() {
 		s.touch(s.clock.Now())
 		s.cutter.working.Add(-1)
+	}
+}
+
+// startWatching begins to sample the script's own figures and this machine, once an interval. c.mu is held.
+func (c *cutter) startWatching() {
+	var sources []observe.Source
+	if host, err := observe.NewHost(); err == nil {
+		sources = append(sources, host)
+	}
+	c.s.mu.Lock()
+	if c.s.figures != nil {
+		sources = append(sources, c.s.figures)
+	}
+	dir, fsys := c.s.bundle.Dir, record.FS(record.OS{})
+	c.s.mu.Unlock()
+	if c.s.o.None {
+		fsys = record.Nowhere{}
+	}
+	c.watch = observe.NewWatcher(sources, time.Now)
+	if err := c.watch.Start(fsys, dir); err != nil {
+		c.s.warn(record.Warning{ID: "watch-record", Text: err.Error()})
+	}
+	c.sinks = append(c.sinks, c.watch)
+}
+
+// watched ends the watching and puts what was seen into the record. whole is what the script's figures were
+// over the whole run.
+func (s *Session) watched(run *record.Run, whole *record.Watched) {
+	var all []record.Watched
+	if w := s.cutter.watch; w != nil {
+		var warnings []record.Warning
+		all, warnings = w.Finish()
+		run.Warnings = append(run.Warnings, warnings...)
+	}
+	for i := range all {
+		if w := &all[i]; w.Source == whole.Source {
+			whole.File, whole.Samples, whole.Missed = w.File, w.Samples, w.Missed
+			overTime(whole.Metrics, w)
+		} else {
+			run.Watched = append(run.Watched, *w)
+		}
+	}
+	if len(whole.Metrics) > 0 {
+		run.Watched = append(run.Watched, *whole)
+	}
+}
+
+// overTime adds to figures of the whole run what their samples say: the first and the last, and the extremes
+// of shares. Counters stay sums.
+func overTime(whole []record.WatchedMetric, sampled *record.Watched) {
+	for i := range whole {
+		m := &whole[i]
+		seen := sampled.Metric(m.Name)
+		if seen.Name == "" || seen.Unit != m.Unit {
+			continue
+		}
+		m.First, m.Last = seen.First, seen.Last
+		if m.Unit == observe.Share {
+			m.Min, m.Max = min(seen.Min, m.Mean), max(seen.Max, m.Mean)
+		}
+	}
+}
+
+// k6 allocates with every iteration, over a heap that its VUs hold. Fewer collections may take so much more
+// memory; a heap that is large already is collected as Go does by default.
+const (
+	mostGCPercent  = 400
+	leastGCPercent = 100
+	extraBytes     = 256 << 20
+)
+
+// gcPercent is the collector's target for a heap of which so many bytes are in use.
+func gcPercent(live uint64) int {
+	return int(min(max(extraBytes*100/max(live, 1), leastGCPercent), mostGCPercent))
+}
+
+// calm is what sets the collector's target as the heap grows. The user's GOGC comes before.
+type calm struct{ percent int }
+
+// set is called now and then.
+func (c *calm) set() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if want := gcPercent(live[0].Value.Uint64()); 10*want < 9*c.percent || 9*want > 10*c.percent {
+		c.percent = want
+		debug.SetGCPercent(want)
 	}
 }

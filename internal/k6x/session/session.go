@@ -1,10 +1,10 @@
-//go:build !nok6
-
 // Package session is what one run of k6 shares: its clock, its recorders, its pools, and the record
 // that it becomes. Modules and executors tell it what they do; it cuts intervals and judges.
 package session
 
 import (
+	"errors"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -182,3 +182,81 @@ func (s *Session) AtEnd(f func() error) {
 
 // shard is a recorder for the VU of a number.
 func (s *Session) shard(vu uint64) *measure.Shared { return s.shards[vu%uint64(len(s.shards))] }
+
+// Dropped counts iterations of a scenario that k6 gave up because no VU was free.
+func (s *Session) Dropped(scenario string, n uint64) {
+	operation := s.Operation(IterationName(scenario))
+	s.dropped.Add(n)
+	s.shards[0].Do(func(r *measure.Recorder) { r.GiveUp(operation, measure.UnsentNoSession, n) })
+}
+
+// Threw counts an iteration that ended with an exception.
+func (s *Session) Threw() { s.threw.Add(1) }
+
+// IterationName is the name of the operation that a scenario's iterations are, where they count as such.
+func IterationName(scenario string) string { return "iteration " + scenario }
+
+// counted are the iterations so far.
+func (s *Session) counted() *record.Iterations {
+	return &record.Iterations{Done: s.iterations.Load(), Dropped: s.dropped.Load(), Threw: s.threw.Load()}
+}
+
+// shared is what all VUs have together, by key.
+type shared struct {
+	mu  sync.Mutex
+	all map[string]*thing
+}
+
+// thing is opened by whoever asks first, while others wait for it.
+type thing struct {
+	mu     sync.Mutex
+	closer io.Closer
+}
+
+// Shared returns what is open under key, or opens it. An error is not kept: the next call tries again.
+// What is open is closed after the run.
+func (s *Session) Shared(key string, open func() (io.Closer, error)) (io.Closer, error) {
+	s.shared.mu.Lock()
+	if s.shared.all == nil {
+		s.shared.all = map[string]*thing{}
+	}
+	t := s.shared.all[key]
+	if t == nil {
+		t = &thing{}
+		s.shared.all[key] = t
+	}
+	s.shared.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closer != nil {
+		return t.closer, nil
+	}
+	c, err := open()
+	if err == nil {
+		t.closer = c
+	}
+	return c, err
+}
+
+// close closes what is open, and calls what AtEnd was given.
+func (s *Session) close() (err error) {
+	s.mu.Lock()
+	ends := s.ends
+	s.ends = nil
+	s.mu.Unlock()
+	for i := len(ends) - 1; i >= 0; i-- {
+		err = errors.Join(err, ends[i]())
+	}
+	s.shared.mu.Lock()
+	all := s.shared.all
+	s.shared.all = nil
+	s.shared.mu.Unlock()
+	for _, t := range all {
+		t.mu.Lock()
+		if t.closer != nil {
+			err = errors.Join(err, t.closer.Close())
+		}
+		t.mu.Unlock()
+	}
+	return err
+}

@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package tarantool is the JavaScript module k6/x/tarantool: the functions of xk6-tarantool, over
 // connections that all virtual users share, balanced over any number of addresses.
 package tarantool

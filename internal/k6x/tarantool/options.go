@@ -1,5 +1,3 @@
-//go:build !nok6
-
 package tarantool
 
 import (

@@ -1,16 +1,18 @@
-//go:build !nok6
-
 package tarantool
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"brunt/internal/driver"
+	"brunt/internal/driver/iproto"
 	"brunt/internal/k6x/session"
+	"brunt/internal/tier"
 )
 
 type closer = io.Closer
@@ -68,4 +70,104 @@ func (p *pool) Close() error {
 		}
 	}
 	return all
+}
+
+// node is one connection to one address, made again whenever it was lost.
+type node struct {
+	pool   *pool
+	number int // of the address in the record
+	target driver.Target
+	live   atomic.Pointer[iproto.Line]
+	down   atomic.Bool // the last attempt to connect has failed
+
+	mu       sync.Mutex
+	reviving bool
+	attempt  chan struct{} // closed when the attempt under way is over; nil in the pause before the next
+	failure  *driver.Error // of the last attempt
+	next     time.Time     // when the next attempt begins, in a pause
+}
+
+// get returns the connection. One that is lost is made again; an attempt under way is waited for, and
+// while the address refuses, the failure comes at once.
+func (n *node) get(ctx context.Context) (*iproto.Line, *driver.Error) {
+	for {
+		if c := n.live.Load(); c != nil && c.Alive() {
+			return c, nil
+		}
+		attempt, failure := n.revival()
+		if attempt == nil {
+			return nil, failure
+		}
+		select {
+		case <-attempt:
+		case <-ctx.Done():
+			return nil, &driver.Error{Class: driver.Connect, Text: fmt.Sprintf("the iteration was interrupted while connecting to %s", n.target.Address), Err: ctx.Err()}
+		}
+	}
+}
+
+// revival returns the attempt under way, beginning one if there is none, or the failure of the last one
+// if the next hasn't begun.
+func (n *node) revival() (attempt chan struct{}, failure *driver.Error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.pool.ctx.Err() != nil {
+		return nil, &driver.Error{Class: driver.Connect, Text: "the run is over: connections are closed"}
+	}
+	if !n.reviving {
+		if limit := n.pool.options.maxReconnects; limit > 0 && n.failure != nil && n.down.Load() {
+			return nil, n.failure // given up
+		}
+		n.reviving, n.attempt = true, make(chan struct{})
+		n.pool.working.Add(1)
+		go n.revive()
+	}
+	return n.attempt, n.failure
+}
+
+// revive connects, again and again until it succeeds.
+func (n *node) revive() {
+	defer n.pool.working.Done()
+	backoff := tier.NewBackoff(uint64(n.number), 0)
+	for failures := 1; ; failures++ {
+		c, failure := iproto.DialLine(n.pool.ctx, n.target, n.settings())
+		n.mu.Lock()
+		n.failure = failure
+		n.down.Store(failure != nil)
+		if failure == nil {
+			n.live.Store(c)
+		}
+		limit := n.pool.options.maxReconnects
+		n.reviving = failure != nil && n.pool.ctx.Err() == nil && (limit == 0 || uint(failures) <= limit)
+		close(n.attempt)
+		n.attempt = nil
+		pause := n.pool.options.reconnect
+		if pause == 0 {
+			pause = backoff.Reconnect(failures)
+		}
+		n.next = time.Now().Add(pause)
+		again := n.reviving
+		n.mu.Unlock()
+		if !again {
+			return
+		}
+		if !driver.Sleep(n.pool.ctx, pause) {
+			return
+		}
+		n.mu.Lock()
+		n.attempt = make(chan struct{})
+		n.mu.Unlock()
+	}
+}
+
+// rest is how long the pause before the next attempt still is.
+func (n *node) rest() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Until(n.next)
+}
+
+func (n *node) settings() iproto.LineOptions {
+	o := n.pool.options
+	return iproto.LineOptions{Timeout: o.timeout, Most: int(o.rateLimit), Wait: o.rateAction != 0, Now: n.pool.now}
 }

@@ -1,5 +1,3 @@
-//go:build !nok6
-
 // Package bindtest has a virtual user for tests of modules.
 package bindtest
 
