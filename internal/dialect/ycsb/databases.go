@@ -95,8 +95,7 @@ type Lister interface {
 	List(fields []string) []Request
 }
 
-// Databases are all databases. To add one, write a function like those listed here, in a file of
-// its own.
+// Databases are all databases. To add one, write a function like those listed here.
 func Databases() []*Database {
 	return []*Database{
 		postgresDatabase(), sqliteDatabase(), mysqlDatabase(), redisDatabase(), etcdDatabase(), tarantoolDatabase(),

@@ -1,13 +1,16 @@
 package ycsb
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"brunt/internal/dialect/ycsb/output"
 	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/plan"
 	"brunt/internal/workload"
 )
 
@@ -27,9 +30,9 @@ type Meter struct {
 
 	updates sync.Map // by operation number: when an update of several requests began
 
-	startNs, nextNs, endNs int64 // of what counts
-	zeroUnixNs             int64 // wall clock at the start of the run's clock
-	begun                  bool
+	startNs, nextNs int64 // of what counts
+	zeroUnixNs      int64 // wall clock at the start of the run's clock
+	begun           bool
 }
 
 // NewMeter returns a meter that prints lines of progress to out. open makes files.
@@ -49,11 +52,8 @@ func NewMeter(j *Job, out io.Writer, open output.Open) *Meter {
 
 // Attach lets a compiled workload tell m what intervals don't say.
 func (m *Meter) Attach(w *workload.Workload) {
-	modifies := false
-	for i := range m.job.Plan.Operations {
-		modifies = modifies || m.job.Plan.Operations[i].Name == OpRMW
-	}
-	if modifies || m.raw != nil {
+	modifies := func(o plan.Operation) bool { return o.Name == OpRMW }
+	if m.raw != nil || slices.ContainsFunc(m.job.Plan.Operations, modifies) {
 		w.Timed = m.timed
 	}
 }
@@ -128,22 +128,17 @@ func (m *Meter) Interval(iv *measure.Interval) error {
 	if !m.begun {
 		m.begun, m.startNs, m.nextNs = true, iv.StartNs, iv.StartNs+every
 	}
-	m.endNs = iv.EndNs
 	m.results.Elapsed(iv.EndNs - m.startNs)
-	var err error
+	var errs []error
 	for i := range iv.Operations {
-		if e := m.operation(iv, i); err == nil {
-			err = e
-		}
+		errs = append(errs, m.operation(iv, i))
 	}
 	m.takeParts()
 	if iv.EndNs >= m.nextNs-every/20 {
 		m.nextNs += every
-		if e := m.progress(); err == nil {
-			err = e
-		}
+		errs = append(errs, m.progress())
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // operation adds an operation's part of an interval.
@@ -214,7 +209,7 @@ func (m *Meter) Finish(out io.Writer, open output.Open) (err error) {
 	o := &m.job.Settings.Output
 	m.takeParts()
 	if m.logs != nil {
-		if _, err := m.logs.Close(); err != nil {
+		if err := m.logs.Close(); err != nil {
 			return fmt.Errorf("histogram log: %w", err)
 		}
 	}
@@ -228,11 +223,7 @@ func (m *Meter) Finish(out io.Writer, open output.Open) (err error) {
 		if err != nil {
 			return fmt.Errorf("result: %w; check measurement.output_file or exportfile", err)
 		}
-		defer func() {
-			if e := f.Close(); err == nil {
-				err = e
-			}
-		}()
+		defer func() { err = errors.Join(err, f.Close()) }()
 		out = f
 	}
 	switch {

@@ -118,10 +118,8 @@ func foreign(key string, d *Database) bool {
 		if o.Names[0] == d.Names[0] {
 			continue
 		}
-		for _, p := range o.Properties {
-			if p.Name == key {
-				return true
-			}
+		if slices.ContainsFunc(o.Properties, func(p Property) bool { return p.Name == key }) {
+			return true
 		}
 	}
 	return false

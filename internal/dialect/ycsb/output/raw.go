@@ -2,11 +2,60 @@ package output
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
+
+	"brunt/internal/measure"
 )
+
+// Logs writes one HdrHistogram log an operation, <prefix><operation>.hlog, with a histogram of
+// nanoseconds for each interval. (The format: HistogramLogWriter of HdrHistogram, version 1.2;
+// Interval_Max is in milliseconds.) It is used by one goroutine.
+type Logs struct {
+	Prefix string
+	Open   Open
+
+	baseUnixNs int64
+	files      map[string]io.WriteCloser
+}
+
+// Add writes an interval of an operation. Times are nanoseconds; latencies may be nil.
+func (l *Logs) Add(name string, startUnixNs, durationNs int64, latencies *measure.Histogram) error {
+	if latencies == nil || latencies.Count() == 0 {
+		return nil
+	}
+	if l.files == nil {
+		l.files = map[string]io.WriteCloser{}
+	}
+	if l.baseUnixNs == 0 {
+		l.baseUnixNs = startUnixNs
+	}
+	f := l.files[name]
+	if f == nil {
+		var err error
+		if f, err = l.Open(l.Prefix + name + ".hlog"); err != nil {
+			return fmt.Errorf("histogram log: %w; check hdrhistogram.output.path", err)
+		}
+		l.files[name] = f
+		fmt.Fprintf(f, "#[Histogram log format version 1.2]\n#[StartTime: %.3f (seconds since epoch)]\n#[BaseTime: %.3f (seconds since epoch)]\n",
+			float64(l.baseUnixNs)/1e9, float64(l.baseUnixNs)/1e9)
+		fmt.Fprint(f, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n")
+	}
+	_, err := fmt.Fprintf(f, "%.3f,%.3f,%.3f,%s\n",
+		float64(startUnixNs-l.baseUnixNs)/1e9, float64(durationNs)/1e9, float64(latencies.Max())/1e6, latencies.EncodeHDR())
+	return err
+}
+
+// Close closes the files.
+func (l *Logs) Close() (err error) {
+	for _, f := range l.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
 
 // Raw keeps every operation's start and latency, 24 bytes each. It is safe for concurrent use.
 type Raw struct {
@@ -42,16 +91,6 @@ func (r *Raw) Write(w io.Writer, fromNs, unixNs int64) error {
 	defer r.mu.Unlock()
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "operation,timestamp_us,latency_us")
-	order := make([]int, len(r.names))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		if r.names[a] < r.names[b] {
-			return -1
-		}
-		return 1
-	})
 	print := func(name string, take func(entry) bool) {
 		for _, e := range r.entries {
 			if e.startNs >= fromNs && take(e) {
@@ -59,8 +98,8 @@ func (r *Raw) Write(w io.Writer, fromNs, unixNs int64) error {
 			}
 		}
 	}
-	for _, n := range order {
-		print(r.names[n], func(e entry) bool { return int(e.name) == n })
+	for _, name := range slices.Sorted(slices.Values(r.names)) {
+		print(name, func(e entry) bool { return r.names[e.name] == name })
 	}
 	print(Total, func(e entry) bool { return r.inTotal[e.name] })
 	return out.Flush()

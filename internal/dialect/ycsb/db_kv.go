@@ -1,0 +1,312 @@
+package ycsb
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+)
+
+// kvStore asks with the verbs of key-value stores, for drivers that keep records of named fields.
+type kvStore struct{ s *Settings }
+
+// Prepare asks for nothing: drivers that must create something do it by themselves.
+func (k *kvStore) Prepare(bool) []driver.Request { return nil }
+
+func (k *kvStore) request(verb driver.Verb, fields []string, slots ...Slot) []Request {
+	return []Request{{Request: driver.Request{Verb: verb, Text: k.s.Table, Fields: fields}, Slots: slots}}
+}
+
+// all is nil, which means all fields, if fields are all of them.
+func (k *kvStore) all(fields []string) []string {
+	if len(fields) == len(k.s.Fields) {
+		return nil
+	}
+	return fields
+}
+
+func (k *kvStore) Read(fields []string, check bool) []Request {
+	r := k.request(driver.Read, k.all(fields), KeySlot)
+	if check {
+		for _, f := range fields {
+			r[0].Capture = append(r[0].Capture, driver.Capture{Name: f})
+		}
+	}
+	return r
+}
+
+func (k *kvStore) Scan(fields []string) []Request {
+	return k.request(driver.Scan, k.all(fields), KeySlot, CountSlot)
+}
+
+func (k *kvStore) Insert(fields []string) []Request {
+	return k.request(driver.Insert, fields, KeySlot, FieldSlots)
+}
+
+func (k *kvStore) Update(fields []string) []Request {
+	return k.request(driver.Update, fields, KeySlot, FieldSlots)
+}
+
+func (k *kvStore) Delete() []Request { return k.request(driver.Delete, nil, KeySlot) }
+
+func (k *kvStore) Batch(verb driver.Verb, fields []string, rows int) []Request {
+	names := map[driver.Verb]string{driver.Read: "read", driver.Insert: "insert", driver.Update: "update", driver.Delete: "delete"}
+	r := Request{Request: driver.Request{
+		Verb: driver.Batch, Text: fmt.Sprintf("%s %s", names[verb], k.s.Table), Fields: fields, Rows: rows,
+	}, Slots: []Slot{KeySlot}}
+	if verb == driver.Insert || verb == driver.Update {
+		r.Slots = append(r.Slots, FieldSlots)
+	}
+	return []Request{r}
+}
+
+func cassandraDatabase() *Database {
+	return &Database{
+		Names: []string{"cassandra", "scylla"}, About: "Cassandra, ScyllaDB", Protocol: "cassandra", Batches: true,
+		Properties: []Property{
+			{"cassandra.cluster", "127.0.0.1:9042", "addresses, separated by commas"},
+			{"cassandra.keyspace", "test", "keyspace"},
+			{"cassandra.connections", "2", "accepted: each session has one connection of its own"},
+			{"cassandra.username", "", "user"},
+			{"cassandra.password", "", "password"},
+			{"cassandra.consistency", "quorum", "consistency of reads and writes: any, one, two, three, quorum, all, local_quorum, each_quorum or local_one"},
+			{"cassandra.replication", "1", "replication factor of a keyspace that is made"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			return plan.Target{
+				Protocol: "cassandra", Addresses: list(set.Text("cassandra.cluster", "127.0.0.1:9042")),
+				Database: set.Text("cassandra.keyspace", "test"),
+				User:     set.Text("cassandra.username", ""), Password: set.Text("cassandra.password", ""),
+				Options: options(set, map[string]string{"cassandra.consistency": "consistency", "cassandra.replication": "replication_factor"}),
+			}
+		},
+	}
+}
+
+func dynamoDatabase() *Database {
+	return &Database{
+		Names: []string{"dynamodb"}, About: "DynamoDB", Protocol: "dynamodb", Batches: true,
+		Properties: []Property{
+			{"dynamodb.tablename", "", "accepted: property table names it"},
+			{"dynamodb.primarykey", "_key", "name of the key's attribute"},
+			{"dynamodb.rc.units", "10", "read capacity of a table that is made"},
+			{"dynamodb.wc.units", "10", "write capacity of a table that is made"},
+			{"dynamodb.ensure.clean.table", "true", "accepted: see dropdata"},
+			{"dynamodb.endpoint", "", "address, such as http://127.0.0.1:8000; by default the region's at Amazon"},
+			{"dynamodb.region", "us-east-1", "region"},
+			{"dynamodb.consistent.reads", "false", "reads that are up to date"},
+			{"dynamodb.delete.after.run.stage", "false", "accepted: the table is kept"},
+			{"dynamodb.access-key", "", "access key"},
+			{"dynamodb.secret-key", "", "secret key"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			amazon := fmt.Sprintf("https://dynamodb.%s.amazonaws.com:443", set.Text("dynamodb.region", "us-east-1"))
+			addresses, secure := withoutScheme(cmp.Or(set.Text("dynamodb.endpoint", ""), amazon))
+			return plan.Target{
+				Protocol: "dynamodb", Addresses: addresses, TLS: plan.TLS{Enabled: secure},
+				User: set.Text("dynamodb.access-key", ""), Password: set.Text("dynamodb.secret-key", ""),
+				Options: options(set, map[string]string{
+					"dynamodb.region": "region", "dynamodb.primarykey": "key", "dynamodb.consistent.reads": "consistent_reads",
+					"dynamodb.rc.units": "rc_units", "dynamodb.wc.units": "wc_units",
+				}),
+			}
+		},
+	}
+}
+
+func boltDatabase() *Database {
+	return embeddedDatabase(embedded{
+		names: []string{"boltdb", "bbolt", "bolt"}, about: "bbolt, inside brunt", protocol: "bbolt",
+		prefix: "bolt.", path: "path", standard: "bolt.db",
+		options: []string{"timeout", "no_sync", "no_grow_sync", "no_freelist_sync", "freelist_type", "read_only", "mmap_flags", "initial_mmap_size"},
+	})
+}
+
+func badgerDatabase() *Database {
+	return embeddedDatabase(embedded{
+		names: []string{"badger"}, about: "Badger, inside brunt", protocol: "badger",
+		prefix: "badger.", path: "dir", standard: "badger",
+		options: []string{
+			"valuedir", "sync_writes", "num_versions_to_keep", "max_table_size", "level_size_multiplier", "max_levels", "value_threshold",
+			"num_memtables", "num_level0_tables", "num_level0_tables_stall", "level_one_size", "value_log_file_size",
+			"value_log_max_entries", "num_compactors", "do_not_compact", "table_loading_mode", "value_log_loading_mode",
+			"block_cache_size", "compression",
+		},
+	})
+}
+
+func pebbleDatabase() *Database {
+	return embeddedDatabase(embedded{
+		names: []string{"pebble"}, about: "Pebble, inside brunt", protocol: "pebble",
+		prefix: "pebble.", path: "dir", standard: "pebble",
+		options: []string{"sync", "disable_wal", "cache_size", "mem_table_size", "max_open_files", "bloom_bits"},
+	})
+}
+
+// embedded is a key-value store in a file or folder, whose options are properties with a prefix.
+type embedded struct {
+	names                  []string
+	about, protocol        string
+	prefix, path, standard string // path names the property of the file or folder
+	options                []string
+}
+
+func embeddedDatabase(e embedded) *Database {
+	list := []Property{{e.prefix + e.path, e.standard, "file or folder of the database"}}
+	names := map[string]string{}
+	for _, o := range e.options {
+		list = append(list, Property{e.prefix + o, "", "option " + o + " of the library"})
+		names[e.prefix+o] = o
+	}
+	return &Database{
+		Names: e.names, About: e.about, Protocol: e.protocol, Properties: list, Batches: true,
+		Target: func(set *properties.Reader) plan.Target {
+			return plan.Target{Protocol: e.protocol, Addresses: []string{set.Text(e.prefix+e.path, e.standard)}, Options: options(set, names)}
+		},
+	}
+}
+
+func etcdDatabase() *Database {
+	return &Database{
+		Names: []string{"etcd"}, About: "etcd 3", Protocol: "etcd", Batches: true,
+		Properties: []Property{
+			{"etcd.endpoints", "localhost:2379", "addresses, separated by commas; https:// for TLS"},
+			{"etcd.dial_timeout", "2s", "accepted: connecting may take 5 s"},
+			{"etcd.cert_file", "", "client certificate (PEM)"},
+			{"etcd.key_file", "", "client key (PEM)"},
+			{"etcd.cacert_file", "", "authority's certificate (PEM)"},
+			{"etcd.serializable_reads", "false", "reads that may be stale"},
+			{"etcd.user", "", "user"},
+			{"etcd.password", "", "password"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			t := plan.Target{Protocol: "etcd", User: set.Text("etcd.user", ""), Password: set.Text("etcd.password", "")}
+			t.Addresses, t.TLS.Enabled = withoutScheme(set.Text("etcd.endpoints", "localhost:2379"))
+			t.TLS.CAFile, t.TLS.CertFile, t.TLS.KeyFile = set.Text("etcd.cacert_file", ""), set.Text("etcd.cert_file", ""), set.Text("etcd.key_file", "")
+			if set.Bool("etcd.serializable_reads", false) {
+				t.Options = map[string]string{"serializable_reads": "true"}
+			}
+			return t
+		},
+	}
+}
+
+func mongoDatabase() *Database {
+	return &Database{
+		Names: []string{"mongodb", "mongo"}, About: "MongoDB, FerretDB", Protocol: "mongodb", Batches: true,
+		Properties: []Property{
+			{"mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1", "connection string"},
+			{"mongodb.authdb", "admin", "database that knows the user"},
+			{"mongodb.username", "", "user"},
+			{"mongodb.password", "", "password"},
+			{"mongodb.upsert", "false", "inserts overwrite what is there; resume=true needs it and sets it"},
+			{"mongodb.replica_set", "false", "the address is one of a replica set: requests go to its primary"},
+			{"mongodb.tls_skip_verify", "false", "TLS without verifying the certificate"},
+			{"mongodb.tls_ca_file", "", "authority's certificate (PEM)"},
+		},
+		Target: mongoTarget,
+	}
+}
+
+// mongoTarget takes a connection string apart.
+func mongoTarget(set *properties.Reader) plan.Target {
+	text := set.Text("mongodb.url", "mongodb://127.0.0.1:27017/ycsb?w=1")
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "mongodb" || u.Host == "" {
+		set.Keep(fmt.Errorf("%s: property mongodb.url: give mongodb://host:port/database", set.Where("mongodb.url")))
+		return plan.Target{}
+	}
+	t := plan.Target{
+		Protocol: "mongodb", Addresses: list(u.Host), Database: strings.TrimPrefix(u.Path, "/"),
+		User: set.Text("mongodb.username", ""), Password: set.Text("mongodb.password", ""),
+		Options: map[string]string{},
+	}
+	for property, option := range map[string]string{"mongodb.authdb": "auth_source", "mongodb.upsert": "upsert", "mongodb.replica_set": "replica_set"} {
+		if v, ok := set.Get(property); ok {
+			t.Options[option] = v
+		}
+	}
+	// Records beyond a checkpoint may be there already.
+	if set.Bool("resume", false) {
+		t.Options["upsert"] = "true"
+	}
+	if t.Database == "" {
+		t.Database = "ycsb"
+	}
+	if t.User == "" && u.User != nil {
+		t.User = u.User.Username()
+		t.Password, _ = u.User.Password()
+	}
+	if w := u.Query().Get("w"); w != "" && w != "1" {
+		t.Options["w"] = w
+	}
+	t.TLS.CAFile = set.Text("mongodb.tls_ca_file", "")
+	t.TLS.InsecureSkipVerify = set.Bool("mongodb.tls_skip_verify", false)
+	t.TLS.Enabled = t.TLS.CAFile != "" || t.TLS.InsecureSkipVerify || u.Query().Get("tls") == "true"
+	return t
+}
+
+func mysqlDatabase() *Database {
+	return &Database{
+		Names:    []string{"mysql", "mariadb", "tidb"},
+		About:    "MySQL, MariaDB, TiDB",
+		Protocol: "mysql", Batches: true,
+		Properties: []Property{
+			{"mysql.host", "127.0.0.1", "host, or several, separated by commas"},
+			{"mysql.port", "3306", "port"},
+			{"mysql.user", "root", "user"},
+			{"mysql.password", "", "password"},
+			{"mysql.db", "test", "database"},
+			{"mysql.force_index", "true", "accepted: reads go by the primary key"},
+			{"tidb.cluster_index", "true", "accepted"},
+			{"tidb.instances", "", "addresses host:port, taken in turn"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			port := set.Int("mysql.port", 3306, 1, 65535)
+			t := plan.Target{
+				Protocol: "mysql", User: set.Text("mysql.user", "root"), Password: set.Text("mysql.password", ""),
+				Database: set.Text("mysql.db", "test"), Addresses: list(set.Text("tidb.instances", "")),
+			}
+			if len(t.Addresses) == 0 {
+				for _, host := range list(set.Text("mysql.host", "127.0.0.1")) {
+					t.Addresses = append(t.Addresses, net.JoinHostPort(host, fmt.Sprint(port)))
+				}
+			}
+			return t
+		},
+	}
+}
+
+func basicDatabase() *Database {
+	return &Database{
+		Names: []string{"basic"}, About: "no database: says what would be done, with verbose=true", Protocol: "noop",
+		Properties: []Property{
+			{"basicdb.simulatedelay", "0", "milliseconds that an operation takes"},
+			{"basicdb.randomizedelay", "true", "up to so many milliseconds"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			t := plan.Target{Protocol: "noop", Addresses: []string{"none"}}
+			ms, option := set.Int("basicdb.simulatedelay", 0, 0, 3_600_000), "delay"
+			if ms == 0 {
+				return t
+			}
+			if set.Bool("basicdb.randomizedelay", true) {
+				option = "delay_up_to"
+			}
+			t.Options = map[string]string{option: (time.Duration(ms) * time.Millisecond).String()}
+			return t
+		},
+		Store: func(s *Settings, _ *properties.Reader) Store { return &basicStore{kvStore{s: s}} },
+	}
+}
+
+// basicStore has nothing that reads could be checked against.
+type basicStore struct{ kvStore }
+
+func (b *basicStore) Read(fields []string, _ bool) []Request { return b.kvStore.Read(fields, false) }

@@ -1,0 +1,194 @@
+package ycsb
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"brunt/internal/dialect/ycsb/properties"
+	"brunt/internal/driver"
+	"brunt/internal/plan"
+)
+
+// sqlStore asks in SQL: a table of a key and one column a field.
+type sqlStore struct {
+	s      *Settings
+	insert string // what stands before INTO …: "INSERT"
+	ignore string // what ends an insert so that an existing record stays: " ON CONFLICT DO NOTHING"
+}
+
+func (q *sqlStore) Prepare(drop bool) []driver.Request {
+	var out []driver.Request
+	exec := func(text string) {
+		out = append(out, driver.Request{Verb: driver.SQL, Text: text, Simple: true})
+	}
+	if drop {
+		exec("DROP TABLE IF EXISTS " + q.s.Table)
+	}
+	// A key may have 64 characters, or what the prefix and padding need.
+	keyWidth := max(64, len(q.s.Keys.Prefix)+max(20, q.s.Keys.Padding))
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (YCSB_KEY VARCHAR(%d) PRIMARY KEY", q.s.Table, keyWidth)
+	for _, f := range q.s.Fields {
+		fmt.Fprintf(&b, ", %s VARCHAR(%d)", strings.ToUpper(f), max(q.s.FieldLength, 1))
+	}
+	b.WriteString(")")
+	exec(b.String())
+	return out
+}
+
+func sqlRequest(text string, slots ...Slot) []Request {
+	return []Request{{Request: driver.Request{Verb: driver.SQL, Text: text}, Slots: slots}}
+}
+
+func (q *sqlStore) Read(fields []string, check bool) []Request {
+	r := sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY = $1", strings.Join(fields, ","), q.s.Table), KeySlot)
+	if check {
+		for i := range fields {
+			r[0].Capture = append(r[0].Capture, driver.Capture{Column: i})
+		}
+	}
+	return r
+}
+
+func (q *sqlStore) Scan(fields []string) []Request {
+	return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY >= $1 LIMIT $2", strings.Join(fields, ","), q.s.Table), KeySlot, CountSlot)
+}
+
+// List asks for records from a key on, in the keys' order, with their keys first.
+func (q *sqlStore) List(fields []string) []Request {
+	return sqlRequest(fmt.Sprintf("SELECT YCSB_KEY,%s FROM %s WHERE YCSB_KEY >= $1 ORDER BY YCSB_KEY LIMIT $2", strings.Join(fields, ","), q.s.Table), KeySlot, CountSlot)
+}
+
+func (q *sqlStore) Insert(fields []string) []Request {
+	return sqlRequest(q.insertText(fields, 1), KeySlot, FieldSlots)
+}
+
+// insertText is an insert of some records.
+func (q *sqlStore) insertText(fields []string, rows int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s INTO %s (YCSB_KEY", q.insert, q.s.Table)
+	for _, f := range fields {
+		b.WriteString(" ," + f)
+	}
+	b.WriteString(") VALUES ")
+	for r := range rows {
+		if r > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("(" + strings.Join(marks(r*(len(fields)+1), len(fields)+1), " ,") + ")")
+	}
+	return b.String() + q.ignore
+}
+
+func (q *sqlStore) Update(fields []string) []Request {
+	var set []string
+	for i, f := range fields {
+		set = append(set, fmt.Sprintf("%s = $%d", f, i+1))
+	}
+	text := fmt.Sprintf("UPDATE %s SET %s WHERE YCSB_KEY = $%d", q.s.Table, strings.Join(set, ", "), len(fields)+1)
+	return sqlRequest(text, FieldSlots, KeySlot)
+}
+
+func (q *sqlStore) Delete() []Request {
+	return sqlRequest(fmt.Sprintf("DELETE FROM %s WHERE YCSB_KEY = $1", q.s.Table), KeySlot)
+}
+
+// updateText is an update of all fields of some records. PostgreSQL and SQLite both call the columns
+// of VALUES column1, column2 …
+func (q *sqlStore) updateText(fields []string, rows int) string {
+	var set, values []string
+	for i, f := range fields {
+		set = append(set, fmt.Sprintf("%s = v.column%d", f, i+2))
+	}
+	for r := range rows {
+		values = append(values, "("+strings.Join(marks(r*(len(fields)+1), len(fields)+1), ", ")+")")
+	}
+	return fmt.Sprintf("UPDATE %s SET %s FROM (VALUES %s) AS v WHERE YCSB_KEY = v.column1", q.s.Table, strings.Join(set, ", "), strings.Join(values, ", "))
+}
+
+// marks are n placeholders, the first of which follows so many others.
+func marks(before, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("$%d", before+i+1)
+	}
+	return out
+}
+
+// Batch inserts, updates or reads several records with one statement.
+func (q *sqlStore) Batch(verb driver.Verb, fields []string, rows int) []Request {
+	switch verb {
+	case driver.Insert:
+		return sqlRequest(q.insertText(fields, rows), KeySlot, FieldSlots)
+	case driver.Update:
+		return sqlRequest(q.updateText(fields, rows), KeySlot, FieldSlots)
+	case driver.Read:
+		return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY IN (%s)", strings.Join(fields, ","), q.s.Table, strings.Join(marks(0, rows), ", ")), KeySlot)
+	}
+	return nil
+}
+
+func postgresDatabase() *Database {
+	return &Database{
+		Names:    []string{"pg", "postgresql", "postgres", "cockroach", "cdb"},
+		About:    "PostgreSQL, and what speaks its protocol: CockroachDB, YugabyteDB …",
+		Protocol: "pg", Batches: true, LoadPipeline: 8,
+		Properties: []Property{
+			{"pg.host", "127.0.0.1", "host, or several, separated by commas, each with a port of its own if it isn't pg.port"},
+			{"pg.port", "5432", "port"},
+			{"pg.user", "root", "user"},
+			{"pg.password", "", "password"},
+			{"pg.db", "test", "database"},
+			{"pg.sslmode", "disable", "disable, require, verify-ca or verify-full"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			port := set.Int("pg.port", 5432, 1, 65535)
+			t := plan.Target{
+				Protocol: "pg", User: set.Text("pg.user", "root"), Password: set.Text("pg.password", ""),
+				Database: set.Text("pg.db", "test"),
+			}
+			for _, host := range list(set.Text("pg.host", "127.0.0.1")) {
+				if _, _, e := net.SplitHostPort(host); e != nil {
+					host = net.JoinHostPort(strings.Trim(host, "[]"), fmt.Sprint(port))
+				}
+				t.Addresses = append(t.Addresses, host)
+			}
+			mode := set.Choice("pg.sslmode", "disable", "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+			t.TLS.Enabled = mode == "require" || mode == "verify-ca" || mode == "verify-full"
+			t.TLS.InsecureSkipVerify = mode == "require"
+			return t
+		},
+		Store: func(s *Settings, _ *properties.Reader) Store {
+			return &sqlStore{s: s, insert: "INSERT", ignore: " ON CONFLICT DO NOTHING"}
+		},
+	}
+}
+
+func sqliteDatabase() *Database {
+	return &Database{
+		Names: []string{"sqlite"}, About: "SQLite, inside brunt", Protocol: "sqlite", Batches: true,
+		Properties: []Property{
+			{"sqlite.db", "ycsb.db in the folder for temporary files", "the database's file"},
+			{"sqlite.mode", "rwc", "accepted: the file is made if it isn't there"},
+			{"sqlite.journalmode", "WAL", "journal mode"},
+			{"sqlite.cache", "shared", "accepted"},
+			{"sqlite.maxopenconns", "1", "accepted: threadcount counts"},
+			{"sqlite.maxidleconns", "2", "accepted"},
+			{"sqlite.optimistic", "false", "accepted: a locked database is waited for"},
+			{"sqlite.optimistic_backoff_ms", "5", "accepted"},
+		},
+		Target: func(set *properties.Reader) plan.Target {
+			return plan.Target{
+				Protocol:  "sqlite",
+				Addresses: []string{set.Text("sqlite.db", filepath.Join(os.TempDir(), "ycsb.db"))},
+				Options:   options(set, map[string]string{"sqlite.journalmode": "journal_mode"}),
+			}
+		},
+		Store: func(s *Settings, _ *properties.Reader) Store {
+			return &sqlStore{s: s, insert: "INSERT OR IGNORE"}
+		},
+	}
+}
