@@ -17,7 +17,7 @@ const (
 	RunFile       = "run.json"
 	IntervalsFile = "intervals.ndjson"
 	ErrorsFile    = "errors.ndjson"
-	ObserveFolder = "observe"
+	WatchedFolder = "observe" // what was watched: a file for each source
 )
 
 // DefaultRoot is the folder that holds bundles unless the user names another.

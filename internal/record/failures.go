@@ -1,8 +1,9 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -136,15 +137,8 @@ func (l *failureLog) counts() []FailureCount {
 }
 
 func sortFailures(f []FailureCount) {
-	sort.Slice(f, func(i, j int) bool {
-		a, b := f[i], f[j]
-		if a.Count != b.Count {
-			return a.Count > b.Count
-		}
-		if a.Class != b.Class {
-			return a.Class < b.Class
-		}
-		return a.Code < b.Code
+	slices.SortFunc(f, func(a, b FailureCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Code, b.Code))
 	})
 }
 

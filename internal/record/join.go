@@ -53,7 +53,7 @@ func (b *Bundle) join(run *Run, parts []*Recorded) error {
 		if err != nil {
 			return err
 		}
-		if err := copyObserved(b.fsys, p, filepath.Join(b.Dir, ObserveFolder, "part-"+strconv.Itoa(i+1))); err != nil {
+		if err := copyObserved(b.fsys, p, filepath.Join(b.Dir, WatchedFolder, "part-"+strconv.Itoa(i+1))); err != nil {
 			return fmt.Errorf("copy what %s observed: %w", p.Dir, err)
 		}
 	}
@@ -143,7 +143,7 @@ func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
 
 // copyObserved copies the files of a part's observe folder, if it has one.
 func copyObserved(fsys FS, p *Recorded, to string) error {
-	from := filepath.Join(p.Dir, ObserveFolder)
+	from := filepath.Join(p.Dir, WatchedFolder)
 	names, err := p.fsys.List(from)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
 		return nil

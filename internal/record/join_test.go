@@ -21,7 +21,7 @@ func joinParts(t *testing.T) (one *Run, joined *Recorded) {
 	for k := range machines {
 		dirs = append(dirs, write(t, OS{}, intervalsOf(all, func(i int) bool { return i%machines == k }), true))
 	}
-	observed := filepath.Join(dirs[1], ObserveFolder)
+	observed := filepath.Join(dirs[1], WatchedFolder)
 	if err := os.MkdirAll(observed, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func joinParts(t *testing.T) (one *Run, joined *Recorded) {
 	if joined.Run.PlanHash != list[0].Run.PlanHash {
 		t.Errorf("the plan's hash is %q, was %q", joined.Run.PlanHash, list[0].Run.PlanHash)
 	}
-	if _, err := os.Stat(filepath.Join(dir, ObserveFolder, "part-2", "watch.ndjson")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, WatchedFolder, "part-2", "watch.ndjson")); err != nil {
 		t.Error(err)
 	}
 	return one, joined

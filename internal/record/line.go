@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"brunt/internal/driver"
 	"brunt/internal/measure"
@@ -112,15 +113,13 @@ func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLin
 		Operation: i, Counts: countsOf(&o.Counts), Response: e.histogram(o.Response),
 		Service: e.histogram(o.Service), Lag: e.histogram(o.Lag), FailedResponse: e.histogram(o.FailedResponse),
 	}
-	if !alike(o.Unhindered, o.Service) {
+	// They are of the same operations, and no value of the one is less than the other's: where their sums are the
+	// same they are.
+	if u, s := o.Unhindered, o.Service; u.Count() != s.Count() || u.Sum() != s.Sum() {
 		l.Unhindered = e.histogram(o.Unhindered)
 	}
 	return l
 }
-
-// alike reports whether two histograms of the same operations, of which no value of the one is less
-// than the other's, hold the same: whether their sums do.
-func alike(a, b *measure.Histogram) bool { return a.Count() == b.Count() && a.Sum() == b.Sum() }
 
 func eventsOf(all []measure.Event) (out []Event) {
 	for _, e := range all {
@@ -190,10 +189,8 @@ func (l *intervalLine) kind(run *Run) string {
 	if l.Kind != "" {
 		return l.Kind
 	}
-	for _, p := range run.Phases {
-		if p.Name == l.Phase {
-			return p.Kind
-		}
+	if i := slices.IndexFunc(run.Phases, func(p Phase) bool { return p.Name == l.Phase }); i >= 0 {
+		return run.Phases[i].Kind
 	}
 	if l.Offered > 0 {
 		return measure.KindOpen
@@ -253,29 +250,22 @@ func countsOf(c *measure.Counts) Counts {
 		Dropped: c.Dropped(), Unfinished: c.Unfinished, Late: c.Late, Missing: c.Missing,
 		MissingUpdates: c.MissingUpdates, MissingDeletes: c.MissingDeletes, BadHash: c.BadHash, BytesIn: c.BytesIn,
 	}
-	for i, n := range c.Unsent {
-		if n > 0 {
-			if out.Unsent == nil {
-				out.Unsent = map[string]uint64{}
-			}
-			out.Unsent[measure.Unsent(i).String()] = n
+	out.Unsent = byName(c.Unsent[:], func(i int) string { return measure.Unsent(i).String() })
+	out.Errors = byName(c.Errors[:], func(i int) string { return driver.Class(i).String() })
+	out.Status = byName(c.Status[1:], func(i int) string { return statusNames[i+1] })
+	return out
+}
+
+// byName are the numbers above zero by what each is called; nil if there is none.
+func byName(numbers []uint64, name func(i int) string) (out map[string]uint64) {
+	for i, n := range numbers {
+		if n == 0 {
+			continue
 		}
-	}
-	for i, n := range c.Errors {
-		if n > 0 {
-			if out.Errors == nil {
-				out.Errors = map[string]uint64{}
-			}
-			out.Errors[driver.Class(i).String()] = n
+		if out == nil {
+			out = map[string]uint64{}
 		}
-	}
-	for i, n := range c.Status {
-		if n > 0 && i > 0 {
-			if out.Status == nil {
-				out.Status = map[string]uint64{}
-			}
-			out.Status[statusNames[i]] = n
-		}
+		out[name(i)] = n
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"sync/atomic"
 )
 
@@ -70,15 +71,9 @@ func (l *appendLog) sync() {
 
 // close writes what waits and closes the file. The first failure is returned.
 func (l *appendLog) close() error {
-	err := l.flush()
-	if serr := l.file.Sync(); err == nil {
-		err = serr
-	}
+	err := cmp.Or(l.flush(), l.file.Sync())
 	if p := l.syncErr.Load(); err == nil && p != nil {
 		err = *p
 	}
-	if cerr := l.file.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(err, l.file.Close())
 }

@@ -13,9 +13,6 @@ import (
 	"strings"
 )
 
-// WatchedFolder is where a bundle keeps what was watched: a file for each source.
-const WatchedFolder = "observe"
-
 // Watched is something beside the load that was watched, such as a process, and what became of
 // it. All its samples are in File.
 type Watched struct {
@@ -39,10 +36,8 @@ const (
 
 // Metric returns the figure with a name; its Name is "" if there is none.
 func (w *Watched) Metric(name string) WatchedMetric {
-	for i := range w.Metrics {
-		if w.Metrics[i].Name == name {
-			return w.Metrics[i]
-		}
+	if i := slices.IndexFunc(w.Metrics, func(m WatchedMetric) bool { return m.Name == name }); i >= 0 {
+		return w.Metrics[i]
 	}
 	return WatchedMetric{}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -185,7 +186,7 @@ func (b *Bundle) Failures() []FailureCount { return b.failures.counts() }
 func (b *Bundle) Warnings() []Warning {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]Warning(nil), b.warnings...)
+	return slices.Clone(b.warnings)
 }
 
 // Finish writes what waits and the final run.json, and closes the bundle. run gets the failures
@@ -194,10 +195,7 @@ func (b *Bundle) Finish(run *Run) error {
 	b.appendFailures()
 	b.flush(b.syncedNs)
 	unwritten := len(b.intervals.waiting) > 0 || len(b.merged) > 0
-	err := b.intervals.close()
-	if e := b.errors.close(); err == nil {
-		err = e
-	}
+	err := errors.Join(b.intervals.close(), b.errors.close())
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
@@ -234,9 +232,16 @@ func (b *Bundle) Discard() {
 	}
 }
 
+// mostIndented is how many operations a run.json may have that is written for people's eyes.
+const mostIndented = 1000
+
 func (b *Bundle) writeRun(run *Run) error {
 	run.Schema = SchemaVersion
-	data, err := encodeRun(run)
+	encode := json.Marshal
+	if len(run.Operations) <= mostIndented {
+		encode = func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "  ") }
+	}
+	data, err := encode(run)
 	if err == nil {
 		err = ReplaceFile(b.fsys, filepath.Join(b.Dir, RunFile), append(data, '\n'))
 	}
@@ -246,23 +251,11 @@ func (b *Bundle) writeRun(run *Run) error {
 	return nil
 }
 
-// mostIndented is how many operations a run.json may have that is written for people's eyes.
-const mostIndented = 1000
-
-func encodeRun(run *Run) ([]byte, error) {
-	if len(run.Operations) > mostIndented {
-		return json.Marshal(run)
-	}
-	return json.MarshalIndent(run, "", "  ")
-}
-
 func (b *Bundle) warn(w Warning) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, have := range b.warnings {
-		if have.ID == w.ID {
-			return
-		}
+	if slices.ContainsFunc(b.warnings, func(have Warning) bool { return have.ID == w.ID }) {
+		return
 	}
 	b.warnings = append(b.warnings, w)
 	if b.options.Warn != nil {
