@@ -1,12 +1,30 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"brunt/internal/dialect/slowcooker"
+	"brunt/internal/driver"
+	"brunt/internal/driver/web"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/report"
+	"brunt/internal/runner"
+	"brunt/internal/secret"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+	"brunt/internal/workload"
 )
 
 // exitCookUsage is what slow_cooker returns for a bad command line.
@@ -60,4 +78,172 @@ func cookUsage(err error, replacing bool) error {
 		return &exitError{exitCookUsage, err}
 	}
 	return usage(err)
+}
+
+// cooking is a run of cook.
+type cooking struct {
+	s         *streams
+	o         *slowcooker.Options
+	replacing bool // called as slow_cooker
+
+	outlets *outlets
+	out     *spool // where lines go
+	lines   *slowcooker.Lines
+	closers []func() error
+}
+
+func (c *cooking) run() error {
+	p, err := c.o.Plan(proxied(c.o.URLs))
+	if err != nil {
+		return usage(err)
+	}
+	c.s.flags = adjusting("-", slowcooker.Has)
+	return c.s.perform(&loadRun{
+		plan: p,
+		options: runner.Options{
+			NoSetup: true, Wait: c.o.Wait,
+			Recording: runner.Recording{Extra: map[string]string{"dialect": "slow_cooker"}},
+		},
+		record: recordFlags{root: c.o.Results, dir: c.o.Bundle, none: c.o.NoRecord, hdrLog: c.o.HDRLog},
+		live:   liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched},
+		quiet:  c.o.Quiet || c.replacing, reopens: c.o.Log != "",
+		voice: c.voice, open: c.open,
+	})
+}
+
+// voice prints slow_cooker's lines.
+func (c *cooking) voice(out *outlets) (voice, error) {
+	c.outlets, c.out = out, out.out
+	if err := c.openLog(); err != nil {
+		return voice{}, err
+	}
+	c.lines = slowcooker.NewLines(c.o, c.out, time.Now)
+	failures := &failureLines{w: out.err}
+	v := voice{
+		sinks:  []measure.Sink{c.lines, failures},
+		attach: func(w *workload.Workload) { w.Timed = c.lines.Timed },
+		began:  func(*record.Run) { c.report(c.lines.Begin()) },
+		ended:  func() { c.report(c.lines.Finish()) },
+		result: c.summarize, exit: c.exit, close: c.close,
+	}
+	v.tell.Failed = failures.failed
+	v.tell.Hint = func(h record.Hint) {
+		if h.Metric != string(measure.HintGenerator) {
+			c.lines.Comment(report.HintText(&h, units.English))
+		}
+	}
+	if !c.o.Quiet {
+		v.tell.Notice, v.tell.Waiting = notices(out), waiting(out, c.o.Wait)
+	}
+	return v, nil
+}
+
+// open begins although the service is down where slow_cooker does: it counts failures until the
+// service comes up. Sessions then connect when a request needs it, so that each request that can't be
+// sent is a failure at once. A certificate that isn't trusted is no such thing.
+func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*runner.Runner, error) {
+	r, err := runner.Open(ctx, p, o)
+	var down *runner.UnreachableError
+	var fault *driver.Error
+	if !(c.replacing || c.o.Compat) || !errors.As(err, &down) || errors.As(err, &fault) && fault.Code == web.TLSFault {
+		return r, err
+	}
+	if !c.o.Quiet {
+		fmt.Fprintf(c.outlets.err, "brunt: note: begins although the service is down: %s\n", secret.Text(err.Error()))
+	}
+	p.Target.Options["lazy"] = "on"
+	if o.Recording.Plan, err = planfile.Write(p); err != nil {
+		return nil, err
+	}
+	o.Wait, o.StartDown = 0, true
+	return runner.Open(ctx, p, o)
+}
+
+// openLog makes lines go into the log that the flags name.
+func (c *cooking) openLog() error {
+	if c.o.Log != "" {
+		l, err := openLog(c.o.Log, func(err error) { c.report(err) })
+		if err != nil {
+			return err
+		}
+		c.out = c.outlets.add(l, "the log")
+		c.closers = append(c.closers, func() error {
+			if c.out.Busy() {
+				return nil // somebody holds it up, and Close would wait for him
+			}
+			return l.Close()
+		})
+	}
+	c.out.gap = func(lines int) string {
+		return fmt.Sprintf("# %d report lines are missing here: %s didn't take them\n", lines, c.out.name)
+	}
+	return nil
+}
+
+func (c *cooking) close() (err error) {
+	for _, f := range c.closers {
+		err = errors.Join(err, f())
+	}
+	return err
+}
+
+// report tells of an error that must not end the load.
+func (c *cooking) report(err error) {
+	if err != nil {
+		fmt.Fprintf(c.outlets.err, "brunt: %v\n", err)
+	}
+}
+
+// summarize prints what comes at the end.
+func (c *cooking) summarize(run *record.Run, dir string) error {
+	errs := []error{summary(c.out)}
+	if c.o.Summary == "report" {
+		errs = append(errs, textOutput(false, "").print(c.out, run, dir))
+	} else {
+		errs = append(errs, slowcooker.WriteSummary(c.out, c.o, c.lines.Total()))
+	}
+	if c.o.CSV != "" {
+		errs = append(errs, c.writeCSV())
+	}
+	if !c.o.Quiet && c.o.Summary != "report" {
+		fmt.Fprintf(c.outlets.err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
+		if run.Verdict.Result != verdict.Pass {
+			for _, r := range run.Verdict.Reasons {
+				fmt.Fprintf(c.outlets.err, "brunt: %s\n", r)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *cooking) writeCSV() error {
+	f, err := os.Create(c.o.CSV)
+	if err != nil {
+		return fmt.Errorf("reportLatenciesCSV: %w", err)
+	}
+	if err := slowcooker.WriteCSV(f, c.o, c.lines.Total()); err != nil {
+		f.Close()
+		return fmt.Errorf("reportLatenciesCSV: %w", err)
+	}
+	return f.Close()
+}
+
+// exit is the report's code; slow_cooker returns 0 for whatever it measured, so in its place only
+// thresholds, which it doesn't have, can fail.
+func (c *cooking) exit(run *record.Run) error {
+	if c.replacing && len(run.Thresholds) == 0 {
+		return nil
+	}
+	return coded(verdict.ExitCode(run), nil)
+}
+
+// proxied reports whether the environment names a proxy for one of the URLs.
+func proxied(urls []*url.URL) bool {
+	for _, u := range urls {
+		// A proxy that can't be understood is the driver's to refuse.
+		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil || err != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -1,15 +1,23 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"brunt/internal/awake"
 	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/secret"
 )
 
 // loadFlags are the flags of every command that sends a load, but for those with a command line of
@@ -138,5 +146,107 @@ func (f *loadFlags) shape(p *plan.Plan) error {
 	if problems := p.Validate(); len(problems) > 0 {
 		return problems
 	}
+	return nil
+}
+
+// recordFlags say what is kept of a run.
+type recordFlags struct {
+	root, dir string
+	none      bool
+	hdrLog    string
+}
+
+func (f *recordFlags) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&f.root, "results", record.DefaultRoot, "folder for run bundles")
+	fs.StringVar(&f.dir, "bundle", "", "folder for this run's bundle, empty or new")
+	fs.BoolVar(&f.none, "no-record", false, "keep no bundle")
+	fs.StringVar(&f.hdrLog, "hlog", "", "write a HdrHistogram log to a file")
+}
+
+// recording is what the record of a run says beside what happened.
+func (f *recordFlags) recording(l *loadRun, s *streams) (runner.Recording, error) {
+	if f.none && f.dir != "" {
+		return runner.Recording{}, fmt.Errorf("--bundle %s and --no-record exclude each other; give one", f.dir)
+	}
+	text, err := planfile.Write(l.plan)
+	return runner.Recording{
+		None: f.none, Root: f.root, Dir: f.dir, Plan: text, Extra: l.options.Recording.Extra,
+		Command: secret.Args(s.args, s.properties()), Version: s.version, Flags: s.flags,
+	}, err
+}
+
+// hdrFile is a HdrHistogram log under way.
+type hdrFile struct {
+	file *os.File
+	log  *record.HDRLog
+}
+
+// openHDR opens the HdrHistogram log, nil if none is asked for.
+func (f *recordFlags) openHDR(p *plan.Plan) (*hdrFile, error) {
+	if f.hdrLog == "" {
+		return nil, nil
+	}
+	file, err := os.Create(f.hdrLog)
+	if err != nil {
+		return nil, fmt.Errorf("--hlog: %w", err)
+	}
+	var names []string
+	for i := range p.Operations {
+		names = append(names, p.Operations[i].Name)
+	}
+	return &hdrFile{file, record.NewHDRLog(file, names)}, nil
+}
+
+// adjusting names the flags of the command in use that advice may be about, those that has reports.
+func adjusting(dashes string, has func(name string) bool) map[string]string {
+	out := map[string]string{}
+	for thing, names := range map[string][]string{
+		"sessions": {"vu", "sessions", "concurrency", "threads"}, "rate": {"rate", "qps", "target"},
+		"loops": {"loops"}, "threshold": {"threshold"}, "awake": {"awake"}, "pipeline": {"pipeline"},
+	} {
+		for _, name := range names {
+			if _, found := out[thing]; !found && has(name) {
+				out[thing] = dashes + name
+			}
+		}
+	}
+	return out
+}
+
+// rateValue is a flag's rate, operations a second: a number, or one for a unit of time as other tools
+// have it (600/m, 50/1s, 1/100ms).
+type rateValue float64
+
+// String implements pflag.Value.
+func (r *rateValue) String() string {
+	if *r == 0 {
+		return "" // no default to show
+	}
+	return strconv.FormatFloat(float64(*r), 'g', -1, 64)
+}
+
+// Type implements pflag.Value.
+func (r *rateValue) Type() string { return "rate" }
+
+// Set implements pflag.Value.
+func (r *rateValue) Set(text string) error {
+	number, unit, per := strings.Cut(text, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return err
+	}
+	length := time.Second
+	if per {
+		if !strings.ContainsAny(unit[:min(1, len(unit))], "0123456789.") {
+			unit = "1" + unit
+		}
+		if length, err = time.ParseDuration(unit); err != nil {
+			return err
+		}
+		if length <= 0 {
+			return errors.New("no time")
+		}
+	}
+	*r = rateValue(n / length.Seconds())
 	return nil
 }

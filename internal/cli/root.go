@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"brunt/internal/secret"
-
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"brunt/internal/secret"
 )
 
 // streams are the process's standard streams, its command line and its version.
@@ -146,4 +147,27 @@ func wrapArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		wrapArgs(sub)
 	}
+}
+
+// plainFlagError says of a flag's value that can't be read what to give instead, in place of what
+// the parser of its type said.
+func plainFlagError(err error) error {
+	var v *pflag.InvalidValueError
+	if !errors.As(err, &v) {
+		return err
+	}
+	var what string
+	switch v.GetFlag().Value.Type() {
+	case "int", "uint64":
+		what = "give a whole number"
+	case "float64":
+		what = "give a number, such as 1000 or 0.5"
+	case "rate":
+		what = "give operations a second, such as 1000 or 0.5, or N/unit, such as 600/m"
+	case "duration":
+		what = "give a time with its unit, such as 30s or 1m30s"
+	default:
+		return err
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\": %s", v.GetValue(), v.GetFlag().Name, what)
 }

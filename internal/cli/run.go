@@ -3,11 +3,16 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/runner"
+	"brunt/internal/schedule"
 )
 
 func newRun(s *streams) *cobra.Command {
@@ -101,4 +106,156 @@ func newSpike(s *streams) *cobra.Command {
 	fs.DurationVar(&hold, "hold", 30*time.Second, "time at the peak")
 	fs.DurationVar(&fall, "fall", 10*time.Second, "time from peak to base")
 	return cmd
+}
+
+// runFlags are the flags of the commands that run a plan.
+type runFlags struct {
+	planFlags
+	loadFlags
+	sessions       int
+	balance        string
+	retries        int
+	errorThreshold float64
+	scale          float64
+	noSetup        bool
+	noTeardown     bool
+	force          bool
+	summaryDir     string
+	part           string
+	resume         string // folder of a series that was killed
+	order          string // what decides a series beside its plans
+}
+
+func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
+	f.planFlags.bind(cmd)
+	fs := cmd.Flags()
+	fs.IntVar(&f.sessions, "vu", 1, "sessions (connections) over all addresses")
+	fs.StringVar(&f.balance, "balance", "round-robin", "how sessions spread over addresses: round-robin, weighted (host:port*3) or random")
+	fs.Float64Var(&f.scale, "scale", 1, "multiply all rates of the plan")
+	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
+	fs.Float64Var(&f.errorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
+	fs.BoolVar(&f.noSetup, "no-setup", false, "neither create nor fill tables")
+	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
+	fs.BoolVar(&f.force, "force", false, "fill empty tables that brunt didn't create")
+	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
+	fs.StringVar(&f.part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
+	usual := "text"
+	if s.tool == "picostress" {
+		usual = "picostress"
+	}
+	f.loadFlags.bind(cmd, usual)
+}
+
+// run reads the plan, runs it and prints the result. load, if not nil, replaces the plan's own.
+func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
+	if err := f.outputFlags.check(); err != nil {
+		return err
+	}
+	p, err := f.read(s, args, load)
+	if err != nil {
+		return usage(err)
+	}
+	part, err := parsePart(f.part)
+	if err != nil {
+		return usage(err)
+	}
+	return s.perform(&loadRun{
+		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
+		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part},
+		voice: func(out *outlets) (voice, error) {
+			v, err := f.outputFlags.voice(out)
+			v.result = func(run *record.Run, dir string) error {
+				return errors.Join(f.summaries(run, dir), f.print(out.out, run, dir))
+			}
+			return v, err
+		},
+	})
+}
+
+// summaries writes Picostress' summary beside the record and where else it is wanted.
+func (f *runFlags) summaries(run *record.Run, dir string) error {
+	var errs []error
+	for _, d := range []string{dir, f.summaryDir} {
+		if d != "" {
+			_, err := record.WriteSummary(record.OS{}, d, run)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// read reads the plan, puts the flags over it, and replaces its load if given.
+func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan, error) {
+	p, err := f.planFlags.read(s, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.settings(&p.Settings); err != nil {
+		return nil, err
+	}
+	override(f.planFlags.cmd, "balance", &p.Target.Balance, f.balance)
+	if load != nil {
+		if err := p.SetLoad(*load); err != nil {
+			return nil, err
+		}
+	}
+	if f.planFlags.cmd.Flags().Changed("scale") {
+		if err := plan.Scale(p, f.scale); err != nil {
+			return nil, fmt.Errorf("--scale: %w", err)
+		}
+	}
+	if f.planFlags.cmd.Flags().Changed("vu") {
+		for i := range p.Load {
+			if p.Load[i].Kind == plan.Closed {
+				p.Load[i].Sessions = 0
+			}
+		}
+	}
+	if len(p.Load) == 0 {
+		return nil, fmt.Errorf("plan %s doesn't say how its load goes; add a load section or counts, or use brunt rate or brunt spike", p.Name)
+	}
+	return p, f.shape(p)
+}
+
+// settings puts the flags that were given over the plan's settings.
+func (f *runFlags) settings(s *plan.Settings) error {
+	set := f.planFlags.cmd.Flags().Changed
+	if set("vu") {
+		if f.sessions < 1 {
+			return fmt.Errorf("--vu %d: a load needs at least 1 session", f.sessions)
+		}
+		s.Sessions = f.sessions
+	}
+	if set("retries") {
+		if f.retries < 0 {
+			return fmt.Errorf("--retries %d: give a number of at least 0", f.retries)
+		}
+		if s.Retries = f.retries; f.retries == 0 {
+			s.Retries = -1
+		}
+	}
+	if set("error-threshold") {
+		if f.errorThreshold < 0 || f.errorThreshold > 100 {
+			return fmt.Errorf("--error-threshold %g: give a percentage from 0 to 100", f.errorThreshold)
+		}
+		s.ErrorThreshold = f.errorThreshold
+	}
+	return f.loadFlags.settings(s)
+}
+
+// mostParts bounds the machines that one load may be spread over.
+const mostParts = 10000
+
+// parsePart reads K/N; "" means all.
+func parsePart(text string) (schedule.Part, error) {
+	if text == "" {
+		return schedule.Part{}, nil
+	}
+	first, of, _ := strings.Cut(text, "/")
+	k, err1 := strconv.ParseUint(first, 10, 64)
+	n, err2 := strconv.ParseUint(of, 10, 64)
+	if err1 != nil || err2 != nil || k < 1 || k > n || n > mostParts {
+		return schedule.Part{}, fmt.Errorf("--part %s: write K/N, such as 1/3 for the first of three machines", text)
+	}
+	return schedule.Part{Of: n, Takes: []uint64{k - 1}}, nil
 }

@@ -54,16 +54,12 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 	return s.perform(l)
 }
 
-// replaceFile writes a file so that a crash leaves the old or the new one.
+// replaceFile writes a file, and the folder that it is in, so that a crash leaves the old or the new one.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	next := path + ".next"
-	if err := os.WriteFile(next, data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return record.ReplaceFile(record.OS{}, path, data)
 }
 
 // ycsbRun is a load or run under way.

@@ -19,7 +19,7 @@ import (
 // warnings, reasons, remedies, notes, findings and advice.
 var speaking = []string{
 	"compare", "history", "verdict", "within", "runner", "observe", "export/exporter.go", "export/pusher.go", "k6x/session", "record", "series", "campaign",
-	"inspect", "inspect/postgres", "inspect/advise", "cli/spool.go", "cli/outlets.go", "wire/fleet_linux.go",
+	"inspect", "inspect/postgres", "inspect/advise", "cli/spool.go", "wire/fleet_linux.go",
 	"driver/redis/driver.go", "driver/etcd/codec.go", "driver/web/driver.go", "driver/postgres/takeover_linux.go", "driver/postgres/takeover_other.go", "driver/iproto/codec.go",
 }
 
