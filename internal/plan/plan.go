@@ -3,11 +3,14 @@
 package plan
 
 import (
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/keyspace"
+	"brunt/internal/secret"
 )
 
 // Plan is a complete description of a run. The same plan with the same seed gives the same rows
@@ -215,4 +218,64 @@ type Threshold struct {
 	AbortOnFail bool
 	AbortDelay  time.Duration // grace from the start of the load before it may abort
 	At          Position
+}
+
+// Weighted returns the target's addresses without their weights, as in host:port*3, and the weights,
+// 1 where none is given; nil if no address has one.
+func (t *Target) Weighted() (addresses []string, weights []int) {
+	any := false
+	for _, a := range t.Addresses {
+		weight := 1
+		if at := strings.LastIndexByte(a, '*'); at > 0 {
+			if n, err := strconv.Atoi(a[at+1:]); err == nil {
+				a, weight, any = a[:at], n, true
+			}
+		}
+		addresses, weights = append(addresses, a), append(weights, weight)
+	}
+	if !any {
+		return addresses, nil
+	}
+	return addresses, weights
+}
+
+// Secrets are the values of p that nothing printed or stored may hold.
+func (p *Plan) Secrets() (all []string) {
+	add := func(name, value string) {
+		if secret.Name(name) && value != "" {
+			all = append(all, value)
+		}
+	}
+	add("password", p.Target.Password)
+	for name, value := range p.Target.Options {
+		add(name, value)
+	}
+	request := func(w *driver.Web) {
+		if w == nil {
+			return
+		}
+		for _, h := range w.Header {
+			add(h[0], h[1])
+		}
+		if w.SecretBody {
+			add("secret", string(w.Body))
+		}
+		if u, err := url.ParseRequestURI(w.Path); err == nil {
+			for name, values := range u.Query() {
+				for _, value := range values {
+					add(name, value)
+				}
+			}
+		}
+	}
+	for i := range p.Operations {
+		for k := range p.Operations[i].Steps {
+			step := &p.Operations[i].Steps[k]
+			request(step.Request.Web)
+			for v := range step.Variants {
+				request(step.Variants[v].Web)
+			}
+		}
+	}
+	return all
 }

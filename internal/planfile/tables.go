@@ -1,8 +1,12 @@
 package planfile
 
 import (
+	"math"
+	"reflect"
+
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/keyspace"
 	"brunt/internal/plan"
 )
 
@@ -49,3 +53,78 @@ func optionIn(r *reader, key string, n *yaml.Node, o *plan.IndexOption) {
 }
 
 func optionNode(o *plan.IndexOption) *yaml.Node { return text(o.Value) }
+
+// keyspaceForm is the form of the records that operations are on. Limits keep what a file asks for
+// within memory.
+func keyspaceForm() form {
+	const most = math.MaxInt64 / 4
+	record := whole{0, most}
+	keys := newMapping("", "keys",
+		field{"prefix", "Prefix", words{}, "what keys begin with", false},
+		field{"ordered", "Ordered", flag{}, "the number itself instead of its hash; false", false},
+		field{"padding", "Padding", whole{0, 1000}, "least number of digits; 0", false},
+		field{"flavor", "Flavor", choice{string(keyspace.GoYCSB), string(keyspace.Java)}, "whose hashes; goycsb", false},
+	)
+	lengths := newMapping("", "lengths",
+		field{"shape", "Shape", choice{"constant", "uniform", "zipfian", "histogram"}, "constant", false},
+		field{"most", "Most", whole{0, 1 << 30}, "the greatest length", false},
+		field{"block", "Block", whole{1, 1 << 24}, "histogram: bytes of a bucket", false},
+		field{"weights", "Weights", list{of: decimal{bounded: true, always: true}, flow: true}, "histogram: of the buckets", false},
+		field{"short", "Short", flag{}, "histogram: the last bucket stands for its lower end; false", false},
+	)
+	choose := newMapping("", "choice",
+		field{"distribution", "Distribution", choice(keyspace.Distributions()), "which records are chosen how often", true},
+		field{"first", "First", record, "number of the first record; 0", false},
+		field{"count", "Count", whole{1, most}, "how many were loaded", true},
+		field{"records", "Records", record, "inserts are numbered from here", false},
+		field{"new_keys", "NewKeys", record, "zipfian: how many inserts the range makes room for", false},
+		field{"inserting", "Inserting", flag{}, "the run inserts; false", false},
+		field{"hot_data", "HotData", decimal{}, "hotspot: hot share of the records", false},
+		field{"hot_operations", "HotOperations", decimal{}, "hotspot: share of the operations on them", false},
+		field{"percentile", "Percentile", decimal{}, "exponential: so many per cent of the draws …", false},
+		field{"fraction", "Fraction", decimal{}, "… lie in this share of the records", false},
+		field{"flavor", "Flavor", choice{string(keyspace.GoYCSB), string(keyspace.Java)}, "whose hashes; goycsb", false},
+		field{"faults", "Faults", flag{}, "go-ycsb's faults too; false", false},
+	)
+	scan := newMapping("", "scan",
+		field{"least", "ScanLeast", whole{0, math.MaxInt32}, "records", false},
+		field{"most", "ScanMost", whole{0, math.MaxInt32}, "records", false},
+		field{"zipfian", "ScanZipfian", flag{}, "few most often; false", false},
+	)
+	create := newMapping("", "create",
+		field{"table", "Table", words{name: true}, "its name", true},
+		field{"field_length", "FieldLength", whole{0, 1 << 30}, "bytes that a column must hold", false},
+		field{"drop", "Drop", flag{}, "what is there is dropped first; false", false},
+	)
+	m := newMapping("keyspace", "keyspace",
+		field{"keys", "Keys", keys, "how records' keys are written", false},
+		field{"fields", "Fields", list{of: words{name: true}, flow: true, full: true}, "names of the records' fields", true},
+		field{"lengths", "Lengths", lengths, "of the fields' contents, in bytes", false},
+		field{"integrity", "Integrity", flag{}, "contents that reads can check; false", false},
+		field{"rows", "Rows", whole{1, 1_000_000}, "records an operation; 1", false},
+		field{"insert_from", "InsertFrom", record, "number of the first record that operations insert; 0", false},
+		field{"strict", "Strict", flag{}, "records count as inserted up to the first whose insert failed; false", false},
+		field{"choice", "Choice", pointer[keyspace.Choice]{choose}, "of the records that operations use", false},
+		field{"scan", "", scan, "how many records a scan asks for", false},
+		field{"create", "Create", pointer[keyspace.Create]{create}, "the table that a driver of key-value records makes before the load", false},
+	)
+	return pointer[keyspace.Spec]{m}
+}
+
+// pointer is the form of a struct that may be absent.
+type pointer[T any] struct{ of *mapping }
+
+func (p pointer[T]) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
+	v := new(T)
+	r.item(n, func() { p.of.read(r, key, n, valueOf(v)) })
+	to.Set(reflect.ValueOf(v))
+}
+
+func (p pointer[T]) write(from reflect.Value) *yaml.Node {
+	if from.IsNil() {
+		return nil
+	}
+	return p.of.write(from.Elem())
+}
+
+func (p pointer[T]) schema(d *definitions) schema { return p.of.schema(d) }
