@@ -3,10 +3,13 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 // enoughOperations is how many operations must be done before the error threshold of a load
@@ -129,3 +132,118 @@ func (w *Watch) errors(total *measure.Account) string {
 
 // Aborted is the index of the threshold that ended the load, −1 if none did.
 func (w *Watch) Aborted() int { return w.aborted }
+
+// assessWatched warns of leaks and of throughput that drifts.
+func assessWatched(run *record.Run) (out []record.Warning) {
+	for i := range run.Watched {
+		w := &run.Watched[i]
+		for k := range w.Metrics {
+			m := &w.Metrics[k]
+			if m.Trend == nil {
+				continue
+			}
+			switch m.Trend.Verdict {
+			case record.TrendLeak:
+				out = append(out, warning(WarnLeak, "run longer to be sure, and look at what it keeps",
+					"%s: %s grew steadily from %s to %s: %s", w.Source, FigureName(m.Name), units.Value(m.First, m.Unit), units.Value(m.Last, m.Unit), GrowthText(m)))
+			case record.TrendDrift:
+				out = append(out, warning(WarnDrift, "run longer, or find out what changes, before you compare this run with others",
+					"throughput changed by %s %% over the run", units.Signed(100*m.Trend.Share)))
+			}
+		}
+	}
+	return out
+}
+
+// GrowthText is how fast a figure grows and what that comes to.
+func GrowthText(m *record.WatchedMetric) string {
+	t := m.Trend
+	s := units.Signed(t.PerHour) + "/h"
+	if m.Unit == "bytes" {
+		s = "+" + units.Size(uint64(max(t.PerHour, 0))) + "/h"
+	}
+	if t.Limit > 0 && t.HoursToLimit > 0 {
+		s += fmt.Sprintf(", %s to %s (%s)", units.Span(hours(t.HoursToLimit)), units.Value(t.Limit, m.Unit), units.Clean(t.LimitName))
+	}
+	return s
+}
+
+// hours is a time that may be longer than a time.Duration can be.
+func hours(h float64) time.Duration {
+	return time.Duration(min(h*float64(time.Hour), math.MaxInt64/2))
+}
+
+// FigureName is a watched metric's name without its unit.
+func FigureName(name string) string {
+	name = strings.TrimSuffix(strings.TrimSuffix(units.Clean(name), "_bytes"), "_seconds")
+	switch name {
+	case "rss":
+		return "resident memory"
+	case "cpu":
+		return "CPU cores"
+	case "gc_cycles":
+		return "collections"
+	case "gc_pause":
+		return "time in collections"
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// WarnServiceTime is the id of the warning that k6's executors drove the load: its times leave out what
+// iterations waited before they began, or would have waited had they not been dropped.
+const WarnServiceTime = "k6-service-time"
+
+// WarnThrew is the id of the warning that iterations ended with exceptions.
+const WarnThrew = "k6-exceptions"
+
+// threwDefault is the share of iterations with exceptions from which on a run without thresholds fails, as it
+// does of failed operations.
+const threwDefault = 0.01
+
+// droppedDefault is the share of iterations dropped from which on a run without thresholds fails.
+const droppedDefault = 0.05
+
+// JudgeIterations adds to the verdict of a run of k6, which Judge has judged, what its iterations say.
+func JudgeIterations(run *record.Run) {
+	v, n := &run.Verdict, run.Iterations
+	if n == nil {
+		return
+	}
+	if dropped := n.Dropped; dropped > 0 {
+		all := dropped + n.Done
+		text := fmt.Sprintf("k6 dropped %s of %s iterations (%s), because all VUs that it may use were busy: the load was more than they could carry, and what would have waited longest was never sent",
+			units.Count(dropped), units.Count(all), units.Percent(dropped, all))
+		remedy := `raise maxVUs, lower the rate, or use the executor "brunt-open", which sends everything and counts the wait`
+		run.Warnings = append([]record.Warning{{ID: WarnSaturated, Text: text, Remedy: remedy}}, run.Warnings...)
+		if float64(dropped) > droppedDefault*float64(all) && len(run.Thresholds) == 0 {
+			brokenBy(v, text+"; "+remedy)
+		}
+	}
+	if threw := n.Threw; threw > 0 {
+		all := max(threw, n.Done)
+		text := fmt.Sprintf("%s of %s iterations (%s) ended with an exception, and what they left undone is missing", units.Count(threw), units.Count(all), units.Percent(threw, all))
+		const remedy = "see the messages of k6"
+		run.Warnings = append(run.Warnings, record.Warning{ID: WarnThrew, Text: text, Remedy: remedy})
+		if float64(threw) >= threwDefault*float64(all) && len(run.Thresholds) == 0 {
+			brokenBy(v, text+"; "+remedy)
+		}
+		if threw == all && len(run.Thresholds) == 0 {
+			v.Result = Fail // which no busy generator is the cause of
+		}
+	}
+	if run.LoadModel != "open" {
+		run.Warnings = append(run.Warnings, record.Warning{
+			ID:     WarnServiceTime,
+			Text:   "k6's executors drove the load: response times are service times, from the send on; what iterations waited for a VU isn't in them",
+			Remedy: `use the executors "brunt-open" or "brunt-native" for times from the intended start`,
+		})
+	}
+}
+
+// brokenBy makes a passed verdict a failed one, for a reason, which stands before those that others have found.
+func brokenBy(v *record.Verdict, why string) {
+	if v.Result == Pass {
+		v.Result, v.Reasons = Fail, nil
+	}
+	v.Reasons = append([]string{why}, v.Reasons...)
+}
