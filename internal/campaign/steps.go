@@ -163,7 +163,7 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	h.Trial, h.WarmUp = c.scaled(s.Trial, c.least), c.scaled(s.WarmUp, leastWarmUp)
+	h.Trial, h.Longest, h.WarmUp = c.scaled(s.Trial, c.least), s.Trial, c.scaled(s.WarmUp, leastWarmUp)
 	h.Conduct = c.conduct(s, false)
 	h.Told = func(t series.Result) { c.o.Say("trial %d at N %s: %s", t.Number, units.Digits3(t.N), t.Line()) }
 	found, err := h.Run(ctx)
@@ -216,7 +216,8 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	p, err := series.AtScale(s.Load, n, 0, c.scaled(s.Duration, c.least))
+	length := c.measured(s, n)
+	p, err := series.AtScale(s.Load, n, 0, length)
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	}
 	p.Settings.Sessions = sessions
 	p.Settings.Interval = min(max(p.Settings.Interval, 0), time.Second)
-	if length := c.scaled(s.Duration, c.least); length < 30*time.Second {
+	if length < 30*time.Second {
 		p.Settings.Interval = length / 30
 	}
 	o, err := c.conduct(s, true)(ctx, series.Order{Name: "run", Plan: p, PeakPerS: p.PeakPerS()})
@@ -283,7 +284,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	p, err := series.AtScale(s.Load, n, c.scaled(s.WarmUp, leastWarmUp), c.scaled(s.Duration, c.least))
+	p, err := series.AtScale(s.Load, n, c.scaled(s.WarmUp, leastWarmUp), c.measured(s, n))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type Hunt struct {
 	Plan    *plan.Plan
 	Options SearchOptions
 	Trial   time.Duration // of measured load
+	Longest time.Duration // what a trial may be lengthened to where Trial has too few operations to judge it by; 0 means never
 	WarmUp  time.Duration // before it, at the same rate
 	Pause   time.Duration // between trials
 	Conduct Conduct
@@ -68,14 +69,15 @@ func (h *Hunt) Run(ctx context.Context) (*Search, error) {
 
 // try carries out one trial.
 func (h *Hunt) try(ctx context.Context, s *Search, t Trial) (*Result, error) {
-	p, err := AtScale(h.Plan, t.N, h.WarmUp, h.Trial)
+	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
+	p, err := AtScale(h.Plan, t.N, h.WarmUp, length)
 	if err != nil {
 		return nil, err
 	}
 	p.Settings.Sessions = t.Sessions
 	// What a target that is overloaded leaves unsent isn't sent late, for as long as operations may take.
 	p.Settings.EndOnTime = s.lastPassed(t.N) == nil
-	p.Settings.Interval = intervalOf(h.Trial, p.Settings.Interval)
+	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
 	next := engine.Next(nil)
 	if low := s.lowest(); t.Recover && low != nil {
 		next = h.recovering(p.Load, low)

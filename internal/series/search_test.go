@@ -1,10 +1,14 @@
 package series
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
+	"time"
 
+	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
 )
@@ -259,5 +263,60 @@ func TestCurve(t *testing.T) {
 func TestABBA(t *testing.T) {
 	if got := ABBA(3); !slices.Equal(got, []string{"A", "B", "B", "A", "A", "B"}) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// The strictest quantile says how many operations a load needs, and the rate how long they take.
+func TestEnoughOperationsForAQuantile(t *testing.T) {
+	quantile := func(q float64) plan.Threshold { return plan.Threshold{Metric: "response", Aggregate: "p", Quantile: q} }
+	for name, c := range map[string]struct {
+		thresholds []plan.Threshold
+		n          float64
+		want       time.Duration
+	}{
+		"p95 of 50/s":                    {[]plan.Threshold{quantile(95)}, 1, 2 * time.Second},
+		"p95 of 5/s":                     {[]plan.Threshold{quantile(95)}, 0.1, 20 * time.Second},
+		"the strictest":                  {[]plan.Threshold{quantile(50), quantile(99), quantile(95)}, 1, 10 * time.Second},
+		"the base line's p95":            {nil, 1, 2 * time.Second},
+		"no quantile":                    {[]plan.Threshold{{Metric: "errors", Aggregate: "rate"}}, 1, 0},
+		"the greatest of all is no such": {[]plan.Threshold{quantile(100)}, 1, 0},
+		"an n that isn't known":          {[]plan.Threshold{quantile(95)}, 0, 0},
+	} {
+		p := &plan.Plan{Thresholds: c.thresholds, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 50, RateTo: 50, Duration: time.Minute}}}
+		if got := Enough(p, c.n); got.Round(time.Microsecond) != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if got := Enough(&plan.Plan{Load: []plan.Phase{{Kind: plan.Open, RateTo: 1}}}, 1e-12); got < 24*time.Hour {
+		t.Errorf("next to no rate: %v", got)
+	}
+}
+
+// A rehearsal's trials are lengthened where the rate is low, and never beyond what was asked for.
+func TestTrialsAreLengthenedForTheirQuantiles(t *testing.T) {
+	p := &plan.Plan{
+		Thresholds: []plan.Threshold{{Metric: "response", Aggregate: "p", Quantile: 95}},
+		Load:       []plan.Phase{{Kind: plan.Open, RateFrom: 10, RateTo: 10, Duration: time.Minute}},
+	}
+	for _, c := range []struct{ trial, longest, want time.Duration }{
+		{2 * time.Second, time.Minute, 10 * time.Second},
+		{2 * time.Second, 5 * time.Second, 5 * time.Second},
+		{2 * time.Second, 0, 2 * time.Second},
+		{20 * time.Second, time.Minute, 20 * time.Second},
+	} {
+		h, err := NewHunt(p, DefaultSearch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Trial, h.Longest, h.WarmUp = c.trial, c.longest, 0
+		h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+			if got := o.Plan.Load[0].Duration.Round(time.Microsecond); got != c.want {
+				t.Errorf("%v, at most %v: %v, want %v", c.trial, c.longest, got, c.want)
+			}
+			return nil, context.Canceled
+		}
+		if _, err := h.Run(t.Context()); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package series
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"brunt/internal/plan"
@@ -117,6 +118,30 @@ func AtScale(p *plan.Plan, n float64, warmUp, length time.Duration) (*plan.Plan,
 	}
 	out.Scaled = n
 	return &out, nil
+}
+
+// Enough is how long the load of p's profile times n must last for the strictest of p's thresholds on quantiles to
+// rest on five operations beyond its quantile; without thresholds, for the 95th percentile that the base line is
+// compared by. It is 0 if no threshold is on a quantile.
+func Enough(p *plan.Plan, n float64) time.Duration {
+	const beyond = 5
+	rate, err := ProfileRate(p)
+	if err != nil || n <= 0 {
+		return 0
+	}
+	quantile := 0.0
+	for i := range p.Thresholds {
+		if t := &p.Thresholds[i]; t.Aggregate == "p" && t.Quantile < 100 {
+			quantile = max(quantile, t.Quantile/100)
+		}
+	}
+	if len(p.Thresholds) == 0 {
+		quantile = 0.95
+	}
+	if quantile == 0 {
+		return 0
+	}
+	return time.Duration(min(beyond/(1-quantile)/(rate*n), math.MaxInt64/2/1e9) * 1e9)
 }
 
 // arrivals is the arrival process of p's open phases.
