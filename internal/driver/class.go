@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Class is the one taxonomy that every driver maps its failures to.
@@ -33,12 +34,8 @@ func (c Class) String() string {
 
 // ParseClass is the inverse of String. ok is false for an unknown name.
 func ParseClass(name string) (c Class, ok bool) {
-	for i, n := range classNames {
-		if n == name {
-			return Class(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(classNames[:], name)
+	return Class(max(i, 0)), i >= 0
 }
 
 // Error is a failure that a driver has classified. Code is the server's own code (an SQLSTATE,

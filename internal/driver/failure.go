@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 	"syscall"
+
+	"brunt/internal/gen"
 )
 
 // Bad is a failure of class Client: the program, an option or an argument is at fault.
@@ -17,6 +19,15 @@ func Bad(format string, args ...any) *Error {
 // Refused is Bad for one request, which the text names.
 func Refused(r *Request, format string, args ...any) *Error {
 	return Bad("request %q: %s", r.Name, fmt.Sprintf(format, args...))
+}
+
+// Arguments refuses to send a request with another number of arguments than it has parameters; nil if they
+// agree.
+func Arguments(args []gen.Value, want int) *Error {
+	if len(args) == want {
+		return nil
+	}
+	return Bad("%d arguments for %d parameters", len(args), want)
 }
 
 // NoKeys refuses to replace the rows of a table without a primary key.

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -75,22 +76,14 @@ func unwrap(text string) string {
 		}
 	}
 	if rest, ok := strings.CutPrefix(text, "rule parsing error: "); ok {
-		at, expected, ok := cutLast(strings.TrimPrefix(rest, "--> "), " = ")
-		if ok {
-			at, _, _ = strings.Cut(at, " ")
-			return expected + " at " + at
+		if i := strings.LastIndex(rest, " = "); i >= 0 {
+			at, _, _ := strings.Cut(strings.TrimPrefix(rest[:i], "--> "), " ")
+			return rest[i+len(" = "):] + " at " + at
 		}
 		return rest
 	}
 	text, _, _ = strings.Cut(text, " with old tuple - ")
 	return text
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // quotedText is the text up to the next quote that no backslash precedes, or to the end where the
@@ -147,16 +140,11 @@ func group(cause string) string {
 // Picodata's governor, its vshard and Tarantool's net.box.
 func passes(cause string) bool {
 	m := strings.ToLower(withoutNames(cause))
-	for _, sign := range [...]string{
+	return slices.ContainsFunc([]string{
 		"not leader", "not a leader", "no leader", "leader is unknown", "leader is not known", "raft",
 		"timeout", "timed out", "peer closed", "connection is not established", "connection closed", "connection refused",
 		"connection reset", "broken pipe", "no route to host", "network is unreachable",
 		"bucket is locked", "bucket cannot be", "transfer is in progress", "rebalanc", "wrong bucket", "master is not", "missing master",
 		"is unreachable", "replicaset is locked", "read-only mode", "compare-and-swap", "term mismatch", "schema version",
-	} {
-		if strings.Contains(m, sign) {
-			return true
-		}
-	}
-	return false
+	}, func(sign string) bool { return strings.Contains(m, sign) })
 }

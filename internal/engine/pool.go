@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -51,7 +52,6 @@ func NewPool(cfg tier.Config) *Pool {
 	for i := range cfg.Sessions {
 		p.sessions = append(p.sessions, &session{
 			pool:    p,
-			number:  i,
 			cursor:  cfg.NewCursor(),
 			address: p.route.Home(i),
 			backoff: tier.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
@@ -70,18 +70,15 @@ func (p *Pool) Connect(ctx context.Context) error {
 	)
 	slots := make(chan struct{}, dialsAtOnce)
 	for _, s := range p.sessions {
-		wg.Add(1)
 		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; wg.Done() }()
+		wg.Go(func() {
+			defer func() { <-slots }()
 			if err := s.dial(ctx); err != nil {
 				mu.Lock()
-				if first == nil {
-					first = err
-				}
+				first = cmp.Or(first, err)
 				mu.Unlock()
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	if p.connected.Load() == 0 {
@@ -112,8 +109,7 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	p.account.Do(func(*measure.Recorder) { p.source = src })
 	var wg sync.WaitGroup
 	for _, s := range p.working(stage) {
-		wg.Add(1)
-		go func() { defer wg.Done(); s.work(ctx, hardCtx, src) }()
+		wg.Go(func() { s.work(ctx, hardCtx, src) })
 	}
 	src.feed(ctx)
 	wg.Wait()

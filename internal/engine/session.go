@@ -13,7 +13,6 @@ import (
 // session is one connection and the goroutine that uses it.
 type session struct {
 	pool    *Pool
-	number  int
 	address int
 
 	conn     driver.Conn // nil while there is none

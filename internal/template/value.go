@@ -31,10 +31,7 @@ func SetText(v *gen.Value, kind gen.Kind, text []byte) {
 	switch kind {
 	case gen.Bool:
 		if b, err := strconv.ParseBool(string(text)); err == nil {
-			v.Kind, v.I = gen.Bool, 0
-			if b {
-				v.I = 1
-			}
+			v.SetAny(b)
 		}
 	case gen.Int:
 		if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {

@@ -205,7 +205,7 @@ func (l *loop) complete(s *session, end int64) bool {
 
 // keep holds what the codec couldn't use yet.
 func (l *loop) keep(s *session, rest []byte) {
-	if limit := pendingBytes; len(rest) > limit || s.head == nil && len(rest) > uselessBytes {
+	if len(rest) > pendingBytes || s.head == nil && len(rest) > uselessBytes {
 		l.lose(s, s.head, driver.Failure{
 			Class: driver.Protocol, Fatal: true,
 			Text: fmt.Sprintf("%d bytes that make no complete answer", len(rest)),
@@ -219,17 +219,7 @@ func (l *loop) keep(s *session, rest []byte) {
 		}
 		return
 	}
-	if cap(s.in) >= len(rest) && cap(s.in) > 0 && sameArray(s.in, rest) {
-		s.in = s.in[:copy(s.in[:cap(s.in)], rest)]
-		return
-	}
-	s.in = append(s.in[:0], rest...)
-}
-
-// sameArray reports whether rest, which isn't empty, is a part of the array of held.
-func sameArray(held, rest []byte) bool {
-	whole := held[:cap(held)]
-	return &whole[len(whole)-1] == &rest[:cap(rest)][cap(rest)-1]
+	s.in = append(s.in[:0], rest...) // which may move a part of its own array
 }
 
 // endOfStream deals with a server that closed the connection.

@@ -13,6 +13,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,12 +136,7 @@ func open(ctx context.Context, t driver.Target, keyspace string) (c *conn, repli
 	return nil, 0, driver.ConnectError(text, code, err)
 }
 
-func keyspaceOf(t driver.Target) string {
-	if t.Database == "" {
-		return "test"
-	}
-	return t.Database
-}
+func keyspaceOf(t driver.Target) string { return cmp.Or(t.Database, "test") }
 
 // Dial opens a session. An error is a *driver.Error: of class Client if the program can't be done
 // by this protocol, Connect if no session could be opened.

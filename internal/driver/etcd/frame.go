@@ -9,7 +9,6 @@ const (
 
 	frameData         = 0
 	frameHeaders      = 1
-	framePriority     = 2
 	frameReset        = 3
 	frameSettings     = 4
 	framePush         = 5

@@ -216,7 +216,7 @@ func (s *statement) returned(r *reader, reply *driver.Reply) {
 		return
 	}
 	row := start
-	for depth := 0; depth < 2; depth++ {
+	for range 2 {
 		at := r.at
 		if !isArray(r.peek()) {
 			break

@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,9 +62,7 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 	case err != nil && err.Fatal:
 		return driver.ServerInfo{}, err
 	case err == nil && r.array() > 0:
-		for k, v := range r.texts() {
-			info.Settings[k] = v
-		}
+		maps.Copy(info.Settings, r.texts())
 	}
 	return info, nil
 }

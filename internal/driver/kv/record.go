@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"brunt/internal/gen"
 )
@@ -90,19 +91,10 @@ func MergeRecord(dst, old []byte, fields []string, values []gen.Value) ([]byte, 
 		if err != nil {
 			return dst, err
 		}
-		if !contains(fields, name) {
+		if !slices.Contains(fields, string(name)) {
 			dst = append(dst, old[:len(old)-len(rest)]...)
 		}
 		old = rest
 	}
 	return AppendRecord(dst, fields, values), nil
-}
-
-func contains(fields []string, name []byte) bool {
-	for _, f := range fields {
-		if f == string(name) {
-			return true
-		}
-	}
-	return false
 }

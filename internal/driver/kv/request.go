@@ -86,10 +86,7 @@ func (r *Request) checkCaptures() *driver.Error {
 
 // Check says whether args are as many as the request takes.
 func (r *Request) Check(args []gen.Value) *driver.Error {
-	if want := r.Rows * r.PerRow; len(args) != want {
-		return driver.Bad("%d arguments for %d parameters", len(args), want)
-	}
-	return nil
+	return driver.Arguments(args, r.Rows*r.PerRow)
 }
 
 // Count is the second argument of a scan: how many records it asks for, at least 1.

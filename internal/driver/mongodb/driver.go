@@ -11,9 +11,11 @@
 package mongodb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,11 +85,7 @@ func open(ctx context.Context, t driver.Target) (*conn, *driver.Error) {
 	if err != nil {
 		return nil, driver.Bad("%s", driver.Line(err.Error(), t.Password))
 	}
-	database := t.Database
-	if database == "" {
-		database = "test"
-	}
-	c := &conn{client: client, database: client.Database(database), upsert: upsert, secret: t.Password}
+	c := &conn{client: client, database: client.Database(cmp.Or(t.Database, "test")), upsert: upsert, secret: t.Password}
 	if err := client.Ping(ctx, nil); err != nil {
 		c.Close()
 		return nil, refusal(ctx, t, err)
@@ -142,12 +140,12 @@ func (d *Driver) Describe(ctx context.Context, t driver.Target) (driver.ServerIn
 		return info, failure(ctx, nil, err, t.Password)
 	}
 	info.Version, _ = build.Lookup("version").StringValueOK()
-	if v, ok := build.Lookup("ferretdb", "version").StringValueOK(); ok {
-		info.Product, info.Settings["mongodb_version"] = "FerretDB", info.Version
-		info.Version = strings.TrimPrefix(v, "v")
-	} else if v, ok := build.Lookup("ferretdbVersion").StringValueOK(); ok {
-		info.Product, info.Settings["mongodb_version"] = "FerretDB", info.Version
-		info.Version = strings.TrimPrefix(v, "v")
+	for _, path := range [][]string{{"ferretdb", "version"}, {"ferretdbVersion"}} {
+		if v, ok := build.Lookup(path...).StringValueOK(); ok {
+			info.Product, info.Settings["mongodb_version"] = "FerretDB", info.Version
+			info.Version = strings.TrimPrefix(v, "v")
+			break
+		}
 	}
 	if status, err := c.client.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw(); err == nil {
 		if engine, ok := status.Lookup("storageEngine", "name").StringValueOK(); ok {
@@ -203,15 +201,11 @@ func failure(ctx context.Context, req *driver.Request, err error, secret string)
 
 // classOf maps error codes (MongoDB's error_codes.yml) to classes.
 func classOf(answer mongo.ServerError) driver.Class {
-	for _, code := range []int{112, 91, 189, 10107, 11600, 11602, 13435, 13436} { // conflict, not primary, shutting down
-		if answer.HasErrorCode(code) {
-			return driver.Retryable
-		}
-	}
-	if answer.HasErrorLabel("TransientTransactionError") {
+	passing := []int{112, 91, 189, 10107, 11600, 11602, 13435, 13436} // conflict, not primary, shutting down
+	switch {
+	case slices.ContainsFunc(passing, answer.HasErrorCode), answer.HasErrorLabel("TransientTransactionError"):
 		return driver.Retryable
-	}
-	if answer.HasErrorCode(50) { // maxTimeMSExpired
+	case answer.HasErrorCode(50): // maxTimeMSExpired
 		return driver.Timeout
 	}
 	return driver.Server

@@ -27,8 +27,8 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		return
 	}
 	st := &c.statements[req.ID]
-	if len(args) != st.params {
-		reply.Fail(driver.Bad("%d arguments for %d parameters", len(args), st.params))
+	if refused := driver.Arguments(args, st.params); refused != nil {
+		reply.Fail(refused)
 		return
 	}
 	c.args = c.args[:0]

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"slices"
 	"sync"
 
 	"brunt/internal/driver"
@@ -152,10 +153,8 @@ var errBusy = &driver.Error{Class: driver.Retryable, Code: "busy", Text: "anothe
 // nothing waits, so that none wait for each other in a circle.
 func (t *transaction) claim(key []byte) error {
 	n := int(maphash.Bytes(t.store.seed, key) % stripes)
-	for _, h := range t.held {
-		if h == n {
-			return nil
-		}
+	if slices.Contains(t.held, n) {
+		return nil
 	}
 	if len(t.held) == 0 {
 		t.store.locks[n].Lock()

@@ -108,7 +108,7 @@ func (b *batcher) prepare(ctx context.Context, rows int) error {
 	}
 	b.forms = b.forms[:0]
 	for _, oid := range description.ParamOIDs {
-		b.forms = append(b.forms, formOf(oid))
+		b.forms = append(b.forms, forms[oid])
 	}
 	if len(b.forms) != rows*len(b.columns) {
 		return &driver.Error{Class: driver.Protocol, Fatal: true,

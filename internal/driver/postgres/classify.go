@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,12 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-func severity(e *pgconn.PgError) string {
-	if e.SeverityUnlocalized != "" {
-		return e.SeverityUnlocalized
-	}
-	return e.Severity
-}
+func severity(e *pgconn.PgError) string { return cmp.Or(e.SeverityUnlocalized, e.Severity) }
 
 // fatalSeverity says whether the server ends the session after an error of this severity.
 func fatalSeverity(s string) bool { return s == "FATAL" || s == "PANIC" }

@@ -203,7 +203,7 @@ func capture(row [][]byte, captures []captured, reply *driver.Reply) {
 	for k := range captures {
 		c := &captures[k]
 		if c.column < len(row) && row[c.column] != nil && k < len(reply.Captured) {
-			failOnce(reply, decode(&reply.Captured[k], c.oid, c.format, row[c.column], c.kind))
+			failOnce(reply, decode(&reply.Captured[k], c.form, c.format, row[c.column], c.kind))
 		}
 	}
 }
@@ -281,13 +281,14 @@ func (c *conn) Close() error {
 type wholeRows struct {
 	names  []string
 	fields []pgconn.FieldDescription
+	forms  []form
 	values []gen.Value
 }
 
 func newWholeRows(fields []pgconn.FieldDescription) *wholeRows {
-	w := &wholeRows{fields: fields, names: make([]string, len(fields)), values: make([]gen.Value, len(fields))}
+	w := &wholeRows{fields: fields, values: make([]gen.Value, len(fields))}
 	for i := range fields {
-		w.names[i] = fields[i].Name
+		w.names, w.forms = append(w.names, fields[i].Name), append(w.forms, forms[fields[i].DataTypeOID])
 	}
 	return w
 }
@@ -295,7 +296,7 @@ func newWholeRows(fields []pgconn.FieldDescription) *wholeRows {
 func (w *wholeRows) give(row [][]byte, reply *driver.Reply) {
 	for i := range w.values {
 		if w.values[i].SetNull(); i < len(row) && row[i] != nil {
-			failOnce(reply, decode(&w.values[i], w.fields[i].DataTypeOID, w.fields[i].Format, row[i], gen.Null))
+			failOnce(reply, decode(&w.values[i], w.forms[i], w.fields[i].Format, row[i], gen.Null))
 		}
 	}
 	reply.Each(w.names, w.values)

@@ -14,16 +14,16 @@ import (
 // decode sets v to a column's content that isn't null, as its type says, then converts it to
 // want unless that is gen.Null. The error is of class Client where the value can't become what
 // is wanted and Protocol where the content isn't what the server said it is.
-func decode(v *gen.Value, oid uint32, format int16, b []byte, want gen.Kind) *driver.Error {
+func decode(v *gen.Value, f form, format int16, b []byte, want gen.Kind) *driver.Error {
 	ok := false
 	if format == binaryFormat {
-		ok = decodeBinary(v, formOf(oid), b)
+		ok = decodeBinary(v, f, b)
 	} else {
-		ok = decodeText(v, formOf(oid), b)
+		ok = decodeText(v, f, b)
 	}
 	if !ok {
 		return &driver.Error{Class: driver.Protocol, Fatal: true,
-			Text: fmt.Sprintf("a captured column of type %s holds %d bytes that aren't one", formOf(oid).name(), len(b))}
+			Text: fmt.Sprintf("a captured column of type %s holds %d bytes that aren't one", f.name(), len(b))}
 	}
 	if want == gen.Null || want == v.Kind || convert(v, want) {
 		return nil

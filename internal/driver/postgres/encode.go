@@ -195,11 +195,6 @@ func appendJSON(dst []byte, v *gen.Value) ([]byte, *driver.Error) {
 	switch v.Kind {
 	case gen.JSON, gen.Bytes:
 		return append(dst, v.B...), nil
-	case gen.Bool:
-		if v.I != 0 {
-			return append(dst, "true"...), nil
-		}
-		return append(dst, "false"...), nil
 	case gen.Datetime, gen.UUID:
 		dst = append(dst, '"')
 		return append(appendText(dst, v), '"'), nil

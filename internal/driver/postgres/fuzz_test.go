@@ -36,7 +36,7 @@ func sampleCodec() (*codec, *driver.Program) {
 		driver.Request{Verb: driver.SQL, Simple: true, Text: "t", Capture: []driver.Capture{{Name: "id"}}},
 	)
 	statements := planned(p).session()
-	statements[0].captures = []captured{{column: 0, oid: 23, format: binaryFormat}, {column: 1, oid: 25}}
+	statements[0].captures = []captured{{column: 0, form: formInt4, format: binaryFormat}, {column: 1, form: formText}}
 	statements[0].resultFormats = []int16{binaryFormat, textFormat}
 	statements[0].template("b0")
 	statements[1].params = []form{formInt8, formText, formNumeric}
@@ -166,7 +166,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for want := gen.Null; want <= gen.JSON; want++ {
 			var v gen.Value
-			if err := decode(&v, oid, format, b, want); err == nil && want != gen.Null && v.Kind != want {
+			if err := decode(&v, forms[oid], format, b, want); err == nil && want != gen.Null && v.Kind != want {
 				t.Errorf("decoded to kind %d, want %d", v.Kind, want)
 			}
 		}

@@ -88,7 +88,7 @@ func (a *admin) inspect(ctx context.Context, chunk *driver.Chunk) (*target, erro
 	for i := range description.Fields {
 		oid := description.Fields[i].DataTypeOID
 		t.oids = append(t.oids, oid)
-		t.forms = append(t.forms, formOf(oid))
+		t.forms = append(t.forms, forms[oid])
 	}
 	for _, k := range chunk.Keys {
 		i := slices.Index(t.names, k)

@@ -23,43 +23,12 @@ const (
 	formBytea
 )
 
-// formOf returns how to write values of a type, by its number in PostgreSQL's catalogue pg_type.
-func formOf(oid uint32) form {
-	switch oid {
-	case 25, 1043, 1042, 19, 705, 142: // text, varchar, bpchar, name, unknown, xml
-		return formText
-	case 114:
-		return formJSON
-	case 3802:
-		return formJSONB
-	case 21:
-		return formInt2
-	case 23:
-		return formInt4
-	case 20:
-		return formInt8
-	case 26:
-		return formOid
-	case 700:
-		return formFloat4
-	case 701:
-		return formFloat8
-	case 1700:
-		return formNumeric
-	case 16:
-		return formBool
-	case 1114, 1184: // without and with a zone
-		return formTimestamp
-	case 1082:
-		return formDate
-	case 1083:
-		return formTime
-	case 2950:
-		return formUUID
-	case 17:
-		return formBytea
-	}
-	return formOther
+// forms are how values of types are written, by the types' numbers in PostgreSQL's catalogue pg_type.
+var forms = map[uint32]form{
+	25: formText, 1043: formText, 1042: formText, 19: formText, 705: formText, 142: formText, // text, varchar, bpchar, name, unknown, xml
+	114: formJSON, 3802: formJSONB, 21: formInt2, 23: formInt4, 20: formInt8, 26: formOid, 700: formFloat4, 701: formFloat8,
+	1700: formNumeric, 16: formBool, 1082: formDate, 1083: formTime, 2950: formUUID, 17: formBytea,
+	1114: formTimestamp, 1184: formTimestamp, // without and with a zone
 }
 
 // name is the type as messages call it.
@@ -74,9 +43,9 @@ const (
 	binaryFormat int16 = 1
 )
 
-// resultFormat is the format in which a captured column of a type is asked for.
-func resultFormat(oid uint32) int16 {
-	switch formOf(oid) {
+// resultFormat is the format in which a captured column is asked for.
+func (f form) resultFormat() int16 {
+	switch f {
 	case formOther, formText, formJSON, formJSONB, formTime, formOid:
 		return textFormat
 	}

@@ -1,13 +1,14 @@
 package postgres
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
 	"brunt/internal/driver"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 const (
@@ -215,7 +216,7 @@ func captureRow(content []byte, captures []captured, reply *driver.Reply) bool {
 		for k := range captures {
 			if captures[k].column == i && k < len(reply.Captured) {
 				p := &captures[k]
-				failOnce(reply, decode(&reply.Captured[k], p.oid, p.format, content[at:at+length], p.kind))
+				failOnce(reply, decode(&reply.Captured[k], p.form, p.format, content[at:at+length], p.kind))
 			}
 		}
 		at += length
@@ -225,50 +226,22 @@ func captureRow(content []byte, captures []captured, reply *driver.Reply) bool {
 
 // parseFields reads a RowDescription.
 func parseFields(content []byte) ([]pgconn.FieldDescription, bool) {
-	if len(content) < 2 {
+	var row pgproto3.RowDescription
+	if row.Decode(content) != nil {
 		return nil, false
 	}
-	count := int(binary.BigEndian.Uint16(content))
-	content = content[2:]
-	const rest = 4 + 2 + 4 + 2 + 4 + 2 // table, column, type, size, modifier, format
-	fields := make([]pgconn.FieldDescription, 0, min(count, len(content)/(rest+1)))
-	for range count {
-		end := bytes.IndexByte(content, 0)
-		if end < 0 || len(content)-end-1 < rest {
-			return nil, false
-		}
-		fields = append(fields, pgconn.FieldDescription{
-			Name:        string(content[:end]),
-			DataTypeOID: binary.BigEndian.Uint32(content[end+7:]),
-		})
-		content = content[end+1+rest:]
+	fields := make([]pgconn.FieldDescription, len(row.Fields))
+	for i, f := range row.Fields {
+		fields[i] = pgconn.FieldDescription{Name: string(f.Name), DataTypeOID: f.DataTypeOID}
 	}
-	return fields, len(content) == 0
+	return fields, true
 }
 
 // errorResponse reads an ErrorResponse; nil means that it is malformed.
 func (c *codec) errorResponse(content []byte) *driver.Error {
-	var severity, code, message string
-	for len(content) > 0 && content[0] != 0 {
-		end := bytes.IndexByte(content[1:], 0)
-		if end < 0 {
-			return nil
-		}
-		text := string(content[1 : 1+end])
-		switch content[0] {
-		case 'S': // localized; V, which follows, is not
-			severity = text
-		case 'V':
-			severity = text
-		case 'C':
-			code = text
-		case 'M':
-			message = text
-		}
-		content = content[end+2:]
-	}
-	if len(content) != 1 {
+	var e pgproto3.ErrorResponse
+	if e.Decode(content) != nil {
 		return nil
 	}
-	return serverError(severity, code, message, c.secret)
+	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret)
 }

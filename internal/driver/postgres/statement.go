@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,7 +39,7 @@ type statement struct {
 // captured is where a capture's value stands in a row.
 type captured struct {
 	column int
-	oid    uint32
+	form   form
 	format int16
 	kind   gen.Kind
 }
@@ -70,7 +71,7 @@ func planOne(req *driver.Request) (st statement, why string) {
 		return st, fmt.Sprintf("protocol pg has no %s; write it as SQL", req.Verb.Name())
 	}
 	if st.text != "" {
-		st.query = appendQuery(nil, st.text)
+		st.query = queryMessage(st.text)
 	}
 	return st, why
 }
@@ -82,15 +83,13 @@ func (st *statement) asText() (why string) {
 		return why
 	}
 	st.text = st.req.Text
-	st.query = appendQuery(nil, st.text)
+	st.query = queryMessage(st.text)
 	return ""
 }
 
-func appendQuery(dst []byte, text string) []byte {
-	dst = append(dst, 'Q')
-	dst = binary.BigEndian.AppendUint32(dst, uint32(4+len(text)+1))
-	dst = append(dst, text...)
-	return append(dst, 0)
+func queryMessage(text string) []byte {
+	message, _ := (&pgproto3.Query{String: text}).Encode(nil) // plans aren't so long that it could fail
+	return message
 }
 
 // beginText is the statement that starts a transaction of an isolation level or other modes.
@@ -125,7 +124,7 @@ func (st *statement) described(description *pgconn.StatementDescription) *driver
 	st.prepared = description
 	st.params = make([]form, len(description.ParamOIDs))
 	for i, oid := range description.ParamOIDs {
-		st.params[i] = formOf(oid)
+		st.params[i] = forms[oid]
 	}
 	if refused := st.findCaptures(description.Fields); refused != nil {
 		return refused
@@ -173,7 +172,7 @@ func (st *statement) findCaptures(fields []pgconn.FieldDescription) (refused *dr
 	st.resultFormats = make([]int16, len(fields))
 	for k := range st.captures {
 		c := &st.captures[k]
-		c.format = resultFormat(c.oid)
+		c.format = c.form.resultFormat()
 		st.resultFormats[c.column] = c.format
 	}
 	return nil
@@ -187,7 +186,7 @@ func textCaptures(req *driver.Request, fields []pgconn.FieldDescription) ([]capt
 		if column < 0 {
 			return nil, driver.Refused(req, "%s", missingColumn(&req.Capture[k], fields))
 		}
-		captures[k] = captured{column: column, oid: fields[column].DataTypeOID, format: textFormat, kind: req.Capture[k].Kind}
+		captures[k] = captured{column: column, form: forms[fields[column].DataTypeOID], format: textFormat, kind: req.Capture[k].Kind}
 	}
 	return captures, nil
 }
@@ -200,12 +199,7 @@ func findColumn(c *driver.Capture, fields []pgconn.FieldDescription) int {
 		}
 		return c.Column
 	}
-	for i := range fields {
-		if fields[i].Name == c.Name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(fields, func(f pgconn.FieldDescription) bool { return f.Name == c.Name })
 }
 
 func missingColumn(c *driver.Capture, fields []pgconn.FieldDescription) string {

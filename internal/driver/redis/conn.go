@@ -108,8 +108,8 @@ func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, re
 		return
 	}
 	r := &c.requests[req.ID]
-	if len(args) != r.params {
-		reply.Fail(badArguments(len(args), r.params))
+	if refused := driver.Arguments(args, r.params); refused != nil {
+		reply.Fail(refused)
 		return
 	}
 	c.words = c.words[:0]

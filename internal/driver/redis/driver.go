@@ -3,9 +3,8 @@
 // go-redis; the codec tier speaks to both as well, to a cluster by a connection to each node that
 // serves slots.
 //
-// Requests are commands of words. Options of a target:
-//
-// The address is host:port, or the path of a Unix socket.
+// Requests are commands of words. The address is host:port, or the path of a Unix socket. Options of a
+// target:
 //
 //	mode           "single" (default), or "cluster": the address is any node of a cluster, commands
 //	               go to the node that has their key

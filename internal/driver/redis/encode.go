@@ -52,8 +52,8 @@ func encodeOnce(words []template.Template) (pieces []encodedPiece) {
 
 // Encode appends a command to dst: an array of bulk strings.
 func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
-	if want := c.requests[req.ID].params; len(args) != want {
-		return dst, badArguments(len(args), want)
+	if refused := driver.Arguments(args, c.requests[req.ID].params); refused != nil {
+		return dst, refused
 	}
 	pieces := c.requests[req.ID].pieces
 	for i := range pieces {

@@ -1,6 +1,9 @@
 package redis
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // keyWord is which of a command's words is its first key, or −1 if it has none: then any node may be
 // asked. It follows the key specifications that Redis' COMMAND INFO gives; commands that aren't named
@@ -44,10 +47,8 @@ func afterCount(words []string, count int) int {
 }
 
 func afterWord(words []string, word string) int {
-	for i, w := range words {
-		if strings.EqualFold(w, word) {
-			return i + 1
-		}
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, word) }); i >= 0 {
+		return i + 1
 	}
 	return -1
 }

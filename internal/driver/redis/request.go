@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,10 +154,8 @@ func prepareOne(req *driver.Request) (r request, err error) {
 		if c.Name != "" || c.Column < 0 {
 			return r, fmt.Errorf("capture %q: an answer's elements have no names; give the element's number", c.Name)
 		}
-		for _, earlier := range r.captures {
-			if earlier.element == c.Column {
-				return r, fmt.Errorf("element %d of the answer is captured twice", c.Column)
-			}
+		if slices.ContainsFunc(r.captures, func(earlier capture) bool { return earlier.element == c.Column }) {
+			return r, fmt.Errorf("element %d of the answer is captured twice", c.Column)
 		}
 		r.captures = append(r.captures, capture{c.Column, c.Kind})
 	}
@@ -177,8 +176,4 @@ func answersOnce(words []string) error {
 		}
 	}
 	return nil
-}
-
-func badArguments(got, want int) *driver.Error {
-	return driver.Bad("%d arguments for %d parameters", got, want)
 }

@@ -282,10 +282,5 @@ func serverFailure(text []byte) driver.Failure {
 
 // isCode tells an error's code, by convention in capitals, from an ordinary word.
 func isCode(word string) bool {
-	for _, c := range word {
-		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return word != ""
+	return word != "" && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }

@@ -57,13 +57,9 @@ func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
 	case len(rest) == 0 || bytes.Equal(rest, []byte("null")) || !json.Valid(rest):
 	case json.Unmarshal(rest, &s) == nil:
 		template.SetText(v, kind, []byte(s))
-	case kind == gen.Bool || kind == gen.Null && (rest[0] == 't' || rest[0] == 'f'):
-		if rest[0] == 't' || rest[0] == 'f' {
-			v.Kind, v.I = gen.Bool, 0
-			if rest[0] == 't' {
-				v.I = 1
-			}
-		}
+	case (kind == gen.Bool || kind == gen.Null) && (rest[0] == 't' || rest[0] == 'f'):
+		template.SetText(v, gen.Bool, rest)
+	case kind == gen.Bool:
 	default:
 		template.SetText(v, kind, rest)
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,19 +89,14 @@ func encodeOnce(p *prepared, r *request) encoded {
 }
 
 func (r *request) has(name string) bool {
-	for i := range r.fields {
-		if strings.EqualFold(r.fields[i].name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 }
 
 // Encode appends a request to dst.
 func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
 	r, e := &c.plan.requests[req.ID], &c.encoded[req.ID]
-	if len(args) != r.params {
-		return dst, badArguments(len(args), r.params)
+	if refused := driver.Arguments(args, r.params); refused != nil {
+		return dst, refused
 	}
 	if e.fixed != nil {
 		return append(dst, e.fixed...), nil

@@ -178,8 +178,8 @@ func spent(h *http.ClientConn, response *http.Response) bool {
 
 // request builds what net/http sends.
 func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http.Request, *driver.Error) {
-	if len(args) != r.params {
-		return nil, badArguments(len(args), r.params)
+	if refused := driver.Arguments(args, r.params); refused != nil {
+		return nil, refused
 	}
 	c.text, _ = r.path.Append(c.text[:0], args, escapePath)
 	target := &url.URL{Scheme: r.origin.scheme, Host: r.origin.address, Opaque: string(c.text)}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -23,11 +24,11 @@ func parseOrigin(text string, home origin) (origin, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" {
 		return origin{}, fmt.Errorf("%q isn't an origin; write http://host:port or https://host:port", text)
 	}
-	port := u.Port()
-	if port == "" {
-		port = usualPort(u.Scheme)
-	}
-	return origin{u.Scheme, net.JoinHostPort(u.Hostname(), port)}, nil
+	return originOf(u), nil
+}
+
+func originOf(u *url.URL) origin {
+	return origin{u.Scheme, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usualPort(u.Scheme)))}
 }
 
 // allAway reports whether all requests of a program name their origins.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 )
@@ -51,11 +50,7 @@ func redirect(ctx context.Context, from *http.Request, answer *http.Response, bo
 	} else {
 		out.Header.Del("Content-Type")
 	}
-	port := target.Port()
-	if port == "" {
-		port = usualPort(target.Scheme)
-	}
-	return out, origin{target.Scheme, net.JoinHostPort(target.Hostname(), port)}
+	return out, originOf(target)
 }
 
 // whole is a request's URL with the path that Opaque may hold.

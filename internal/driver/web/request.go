@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -91,12 +92,7 @@ func (d *Driver) prepareOne(t driver.Target, o *options, req *driver.Request) (r
 	if r.body, err = template.Parse(string(w.Body), r.params); err != nil {
 		return r, fmt.Errorf("body: %w", err)
 	}
-	switch w.Method {
-	case http.MethodPost, http.MethodPut, http.MethodPatch:
-		r.sendsBody = true
-	default:
-		r.sendsBody = len(w.Body) > 0
-	}
+	r.sendsBody = len(w.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, w.Method)
 	if r.fields, err = fieldsOf(w, r.params, defaults(t, o, r.origin)); err != nil {
 		return r, err
 	}
@@ -234,10 +230,6 @@ func checkField(dst []byte, from int) ([]byte, bool) {
 
 func badField(name string) *driver.Error {
 	return driver.Bad("%s", "a value for the header "+name+" holds a line break or a zero byte")
-}
-
-func badArguments(got, want int) *driver.Error {
-	return driver.Bad("%d arguments for %d parameters", got, want)
 }
 
 // statusFailure is the failure of an answer whose status isn't good.
