@@ -16,10 +16,12 @@ import (
 	"testing"
 
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 )
 
 // TestExportsAndWatches runs commands with everything switched on and looks at what is left.
 func TestExportsAndWatches(t *testing.T) {
+	testserver.SkipQuick(t)
 	var received atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"brunt/internal/cli"
+	"brunt/internal/testserver"
 )
 
 // brunt runs a command line in this process.
@@ -58,6 +59,7 @@ func (r *recorder) take() []string {
 // TestAnyRunIsRepeated: the plan in a run's folder sends again what the run has sent, whatever command
 // made it.
 func TestAnyRunIsRepeated(t *testing.T) {
+	testserver.SkipQuick(t)
 	r := newRecorder(t)
 	for name, args := range map[string][]string{
 		"http": {"http", r.URL + "/a?x=$1", r.URL + "/b", "-n", "20", "--sessions", "2", "-X", "POST", "-d", "{$}"},
@@ -120,6 +122,7 @@ load: [{constant: {duration: 300ms}}]
 
 // TestSeriesGoOnAfterAKill: a series keeps the runs that are whole and makes the others.
 func TestSeriesGoOnAfterAKill(t *testing.T) {
+	testserver.SkipQuick(t)
 	r := newRecorder(t)
 	plan := filepath.Join(t.TempDir(), "plan.yml")
 	if err := os.WriteFile(plan, fmt.Appendf(nil, twice, strings.TrimPrefix(r.URL, "http://")), 0o644); err != nil {

@@ -100,6 +100,7 @@ func TestCookRunsThoughNobodyReads(t *testing.T) {
 
 // A rule that aborts is kept to though nobody takes either output.
 func TestARunAbortsThoughNobodyReads(t *testing.T) {
+	testserver.SkipQuick(t)
 	t.Parallel()
 	home := t.TempDir()
 	text := "queries: [{name: one, command: [PING], weight: 1}]\nthresholds: [{expr: count < 1000, abort_on_fail: true}]\n"

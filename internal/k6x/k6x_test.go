@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 	"brunt/internal/verdict"
 )
 
@@ -412,6 +413,7 @@ func TestIntervalsAreExported(t *testing.T) {
 // TestK6sOwnExamples runs the examples in k6's sources that need nothing from outside, and end soon, under
 // both.
 func TestK6sOwnExamples(t *testing.T) {
+	testserver.SkipQuick(t)
 	t.Parallel()
 	where, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "go.k6.io/k6/v2").Output()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 )
 
 // service starts the test program and returns its process's number and address.
@@ -115,6 +116,7 @@ func watchService(t *testing.T, args ...string) (process, metrics record.Watched
 }
 
 func TestLeakingServiceIsCaught(t *testing.T) {
+	testserver.SkipQuick(t)
 	t.Parallel()
 	process, metrics, dir := watchService(t, "-leak")
 	for _, c := range []struct {
@@ -155,6 +157,7 @@ func checkFile(t *testing.T, path, metric string, samples uint64) {
 }
 
 func TestSteadyServiceIsNotCaught(t *testing.T) {
+	testserver.SkipQuick(t)
 	t.Parallel()
 	process, metrics, _ := watchService(t)
 	for _, w := range []record.Watched{process, metrics} {

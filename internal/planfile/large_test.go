@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/testserver"
 	"brunt/internal/workload"
 )
 
 // TestReadsManyQueries: a plan of 100 000 queries takes tens of times its size, no more.
 func TestReadsManyQueries(t *testing.T) {
+	testserver.SkipQuick(t)
 	const n = 100_000
 	var b strings.Builder
 	b.WriteString("queries:\n")

@@ -166,6 +166,7 @@ func day() (*record.Run, *timeline.Timeline) {
 }
 
 func TestPageOfADay(t *testing.T) {
+	testserver.SkipQuick(t)
 	run, line := day()
 	if len(line.Slots) > timeline.DefaultSlots {
 		t.Errorf("%d slots", len(line.Slots))

@@ -14,6 +14,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/series"
+	"brunt/internal/testserver"
 	"brunt/internal/verdict"
 )
 
@@ -104,6 +105,7 @@ thresholds: ["errors < 1%"]
 
 // TestSearchOfALimitedService searches a real service of known capacity with the real engine.
 func TestSearchOfALimitedService(t *testing.T) {
+	testserver.SkipQuick(t)
 	const limit = 310.0
 	p := read(t, pages, limited(t, limit))
 	o := series.DefaultSearch()

@@ -242,6 +242,9 @@ func TestBracketsOfServersOfKnownCapacity(t *testing.T) {
 			held, trials, most, widest, unsettled, wide := 0, 0, 0, 0.0, 0, 0
 			var missed []string
 			all := c.seeds * len(simulatedStreams)
+			if testing.Short() {
+				all /= 6
+			}
 			for k := range all {
 				seed, stream := uint64(k%c.seeds), simulatedStreams[k/c.seeds]
 				server := c.make(rand.New(rand.NewPCG(seed, stream)))

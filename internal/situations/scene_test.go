@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 )
 
 // perform lets brunt meet a scene and reads its record.
@@ -72,6 +73,7 @@ func (v *scenery) away() (least, most time.Duration) {
 // once, and no fewer, because nothing is held back for its return; but for what a machine without a free
 // core doesn't get to before the end.
 func TestDeadServerCostsItsRequests(t *testing.T) {
+	testserver.SkipQuick(t)
 	for name, args := range commands {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,6 +101,7 @@ func TestDeadServerCostsItsRequests(t *testing.T) {
 // A server that accepts and doesn't answer in time gets every request, and each is a timeout; but for what
 // a machine without a free core doesn't get to: then it is tried again.
 func TestBrownOutIsTimeouts(t *testing.T) {
+	testserver.SkipQuick(t)
 	for name, args := range commands {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

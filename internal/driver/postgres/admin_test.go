@@ -80,7 +80,7 @@ func load(t *testing.T, a driver.Admin, c *driver.Chunk, replace bool) {
 func TestLoad(t *testing.T) {
 	for _, inserts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("inserts=%v", inserts), func(t *testing.T) {
-			a := openAdmin(t, targetOf(server))
+			a := openAdmin(t, targetOf(server(t)))
 			a.(*admin).noCopy = inserts
 			c := everything(t, a, 1000, 12345)
 			load(t, a, c, false)
@@ -109,7 +109,7 @@ func TestLoad(t *testing.T) {
 
 // Picodata's way: no COPY, no transaction around, small statements.
 func TestLoadAsPicodata(t *testing.T) {
-	a := openAdmin(t, targetOf(server))
+	a := openAdmin(t, targetOf(server(t)))
 	a.(*admin).picodata, a.(*admin).noCopy = true, true
 	load(t, a, everything(t, a, 5, 2345), false)
 	checkEverything(t, a, 5, 2349, 2345)
@@ -129,7 +129,7 @@ func TestLoadAsPicodata(t *testing.T) {
 
 // A type that has no binary form here, and texts for other types, go by INSERT; keys may be several.
 func TestLoadByText(t *testing.T) {
-	a := openAdmin(t, targetOf(server))
+	a := openAdmin(t, targetOf(server(t)))
 	execute(t, a, "DROP TABLE IF EXISTS odd", "DROP TYPE IF EXISTS mood", "CREATE TYPE mood AS ENUM ('sad', 'glad')",
 		"CREATE TABLE odd (a int, b text, m mood, t timestamptz, PRIMARY KEY (a, b))")
 	c := &driver.Chunk{Table: "odd", Columns: []driver.Column{{Name: "m"}, {Name: "t"}, {Name: "b"}, {Name: "a"}}, Keys: []string{"a", "b"}, Rows: 2500,
@@ -148,7 +148,7 @@ func TestLoadByText(t *testing.T) {
 }
 
 func TestLoadRefusals(t *testing.T) {
-	a := openAdmin(t, targetOf(server))
+	a := openAdmin(t, targetOf(server(t)))
 	execute(t, a, "DROP TABLE IF EXISTS small", "CREATE TABLE small (a int)")
 	row := func(v []gen.Value, row uint64) { v[0].SetInt(int64(row) << 31 >> 1) }
 	cases := []struct {
@@ -182,13 +182,13 @@ func TestLoadRefusals(t *testing.T) {
 	if _, err := a.Load(ctx, &endless, false); err == nil || !driver.AsError(err).Fatal {
 		t.Errorf("a load that was cancelled: %v", err)
 	}
-	if n := column(t, openAdmin(t, targetOf(server)), "SELECT count(*) FROM small")[0]; n != "0" {
+	if n := column(t, openAdmin(t, targetOf(server(t))), "SELECT count(*) FROM small")[0]; n != "0" {
 		t.Errorf("%s rows were left behind", n)
 	}
 }
 
 func TestExecAndQuery(t *testing.T) {
-	a := openAdmin(t, targetOf(server))
+	a := openAdmin(t, targetOf(server(t)))
 	execute(t, a, "CREATE TEMP TABLE q (a int, b text)")
 	if n, err := a.Exec(testContext(t), "INSERT INTO q VALUES (1, NULL), (2, 'x')"); n != 2 || err != nil {
 		t.Errorf("Exec: %d, %v", n, err)
@@ -215,7 +215,7 @@ func TestExecAndQuery(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	target := targetOf(server)
+	target := targetOf(server(t))
 	info, err := New().Describe(testContext(t), target)
 	if err != nil || info.Product != "PostgreSQL" || !strings.HasPrefix(info.Version, "1") {
 		t.Fatalf("got %+v, %v", info, err)
@@ -231,7 +231,7 @@ func TestDescribe(t *testing.T) {
 
 // Options become settings of the session.
 func TestOptions(t *testing.T) {
-	target := targetOf(server)
+	target := targetOf(server(t))
 	target.Options = map[string]string{"work_mem": "3MB", "options": "-c statement_timeout=1234"}
 	a := openAdmin(t, target)
 	got := column(t, a, "SELECT concat_ws(' ', current_setting('work_mem'), current_setting('statement_timeout'), current_setting('application_name'))")[0]

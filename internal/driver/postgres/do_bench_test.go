@@ -16,9 +16,9 @@ func BenchmarkSelect(b *testing.B) {
 		b.Run(tier, func(b *testing.B) {
 			var c driver.Conn
 			if tier == "library" {
-				c = dial(b, targetOf(server), p)
+				c = dial(b, targetOf(server(b)), p)
 			} else {
-				c = takeover(b, targetOf(server), p)
+				c = takeover(b, targetOf(server(b)), p)
 			}
 			var reply driver.Reply
 			args := []gen.Value{integer(5)}

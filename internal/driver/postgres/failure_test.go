@@ -65,7 +65,7 @@ func TestDialRefusals(t *testing.T) {
 	defer silent.Close()
 
 	for _, c := range refusals(refused, silent.Addr().String()) {
-		target := targetOf(server)
+		target := targetOf(server(t))
 		if c.change != nil {
 			c.change(&target)
 		}
@@ -143,12 +143,12 @@ func TestServerKilledMidQuery(t *testing.T) {
 func TestAdminShutdown(t *testing.T) {
 	tiers(t, func(t *testing.T, open func(driver.Target, *driver.Program) driver.Conn) {
 		p := program(sql("SELECT pg_sleep(51)"))
-		conn := open(targetOf(server), p)
+		conn := open(targetOf(server(t)), p)
 		var reply driver.Reply
 		var wg sync.WaitGroup
 		wg.Go(func() { conn.Do(testContext(t), &p.Requests[0], nil, &reply) })
-		awaitActive(t, server, "pg_sleep(51)", 1)
-		execute(t, openAdmin(t, targetOf(server)), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(51)'")
+		awaitActive(t, server(t), "pg_sleep(51)", 1)
+		execute(t, openAdmin(t, targetOf(server(t))), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(51)'")
 		wg.Wait()
 		if reply.Class != driver.Connect || reply.Code != "57P01" || !reply.Fatal {
 			t.Errorf("got %+v, want connect 57P01, fatal", reply.Failure)
@@ -159,7 +159,7 @@ func TestAdminShutdown(t *testing.T) {
 func TestTimeouts(t *testing.T) {
 	tiers(t, func(t *testing.T, open func(driver.Target, *driver.Program) driver.Conn) {
 		p := program(sql("SELECT pg_sleep(52)"), sql("SET statement_timeout = 20"))
-		conn := open(targetOf(server), p)
+		conn := open(targetOf(server(t)), p)
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		var reply driver.Reply
@@ -167,7 +167,7 @@ func TestTimeouts(t *testing.T) {
 		if reply.Class != driver.Timeout || !reply.Fatal {
 			t.Errorf("own timeout: got %+v, want a fatal timeout", reply.Failure)
 		}
-		conn = open(targetOf(server), p)
+		conn = open(targetOf(server(t)), p)
 		conn.Do(testContext(t), &p.Requests[1], nil, &reply)
 		conn.Do(testContext(t), &p.Requests[0], nil, &reply)
 		if reply.Class != driver.Timeout || reply.Code != "57014" || reply.Fatal {
@@ -175,12 +175,12 @@ func TestTimeouts(t *testing.T) {
 		}
 	})
 	p := program(sql("SELECT pg_sleep(53)"))
-	conn := dial(t, targetOf(server), p)
+	conn := dial(t, targetOf(server(t)), p)
 	ctx, cancel := context.WithCancel(context.Background())
 	var reply driver.Reply
 	var wg sync.WaitGroup
 	wg.Go(func() { conn.Do(ctx, &p.Requests[0], nil, &reply) })
-	awaitActive(t, server, "pg_sleep(53)", 1)
+	awaitActive(t, server(t), "pg_sleep(53)", 1)
 	cancel()
 	wg.Wait()
 	if reply.Class != driver.UnknownOutcome || !reply.Fatal {
@@ -191,7 +191,7 @@ func TestTimeouts(t *testing.T) {
 // A request whose context is done before it could be sent leaves the session as it was.
 func TestDoneBeforeSending(t *testing.T) {
 	p := program(sql("SELECT 1"))
-	conn := dial(t, targetOf(server), p)
+	conn := dial(t, targetOf(server(t)), p)
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
 	var reply driver.Reply
@@ -211,12 +211,12 @@ func TestDoneBeforeSending(t *testing.T) {
 // Two sessions lock two rows in opposite order; then two serializable ones write skewed.
 func TestContention(t *testing.T) {
 	tiers(t, func(t *testing.T, open func(driver.Target, *driver.Program) driver.Conn) {
-		admin := openAdmin(t, targetOf(server))
+		admin := openAdmin(t, targetOf(server(t)))
 		execute(t, admin, "DROP TABLE IF EXISTS locks", "CREATE TABLE locks (id int PRIMARY KEY, n int)", "INSERT INTO locks VALUES (1, 0), (2, 0)")
 		p := program(driver.Request{Verb: driver.Begin}, sql("UPDATE locks SET n = n + 1 WHERE id = $1", gen.Int),
 			driver.Request{Verb: driver.Rollback}, driver.Request{Verb: driver.Begin, Text: "serializable"},
 			sql("SELECT sum(n) FROM locks"), driver.Request{Verb: driver.Commit}, sql("SELECT * FROM locks WHERE id = 1 FOR UPDATE NOWAIT"))
-		a, b := open(targetOf(server), p), open(targetOf(server), p)
+		a, b := open(targetOf(server(t)), p), open(targetOf(server(t)), p)
 		do := func(c driver.Conn, request int, args ...gen.Value) driver.Reply {
 			var r driver.Reply
 			c.Do(testContext(t), &p.Requests[request], args, &r)
@@ -235,7 +235,7 @@ func TestContention(t *testing.T) {
 		var first driver.Reply
 		var wg sync.WaitGroup
 		wg.Go(func() { first = do(a, 1, integer(2)) })
-		awaitActive(t, server, "UPDATE locks", 1)
+		awaitActive(t, server(t), "UPDATE locks", 1)
 		second := do(b, 1, integer(1))
 		do(b, 2)
 		wg.Wait()
@@ -263,8 +263,8 @@ func TestContention(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	target := targetOf(server)
-	target.TLS = server.TLS
+	target := targetOf(server(t))
+	target.TLS = server(t).TLS
 	p := program(driver.Request{Verb: driver.SQL, Text: "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()", Capture: []driver.Capture{{Column: 0}}})
 	conn := dial(t, target, p)
 	var reply driver.Reply
@@ -275,10 +275,10 @@ func TestTLS(t *testing.T) {
 	if why, ok := New().Takes(target, p); ok || !strings.Contains(why, "TLS") {
 		t.Errorf("Takes an encrypted target: %q", why)
 	}
-	if _, ok := New().Takes(targetOf(server), p); !ok {
+	if _, ok := New().Takes(targetOf(server(t)), p); !ok {
 		t.Error("doesn't take a plain target")
 	}
-	if why, ok := New().Takes(targetOf(server), program(driver.Request{Verb: driver.HTTP})); ok || !strings.Contains(why, "http") {
+	if why, ok := New().Takes(targetOf(server(t)), program(driver.Request{Verb: driver.HTTP})); ok || !strings.Contains(why, "http") {
 		t.Errorf("takes HTTP: %q", why)
 	}
 	target.TLS = &tls.Config{}

@@ -14,15 +14,16 @@ import (
 
 const password = "very-Secret-42"
 
-// server is shared by the tests that leave it as it was; TestMain starts it.
-var server *testserver.Server
+var servers testserver.Pool
 
-func TestMain(m *testing.M) {
-	tb := testserver.NewStandalone(os.Stderr)
-	server = testserver.Postgres(tb, testserver.Password(password), testserver.TLS())
-	code := m.Run()
-	tb.Close()
-	os.Exit(code)
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+
+// server is shared by the tests that leave it as it was.
+func server(t testserver.TB) *testserver.Server {
+	t.Helper()
+	return servers.Get(t, "password and TLS", func(t testserver.TB) *testserver.Server {
+		return testserver.Postgres(t, testserver.Password(password), testserver.TLS())
+	})
 }
 
 func targetOf(s *testserver.Server) driver.Target {

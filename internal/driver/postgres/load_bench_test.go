@@ -33,7 +33,7 @@ func BenchmarkLoad(b *testing.B) {
 			b.Run(fmt.Sprintf("key=%v/sessions=%d", key != "", sessions), func(b *testing.B) {
 				var open []driver.Admin
 				for range sessions {
-					open = append(open, openAdmin(b, targetOf(server)))
+					open = append(open, openAdmin(b, targetOf(server(b))))
 				}
 				var spent time.Duration
 				for b.Loop() {
@@ -74,10 +74,11 @@ func loadAll(b *testing.B, sessions []driver.Admin) {
 
 // BenchmarkPgbenchInit is pgbench -i: rows alone (g), and with vacuum and primary key (gvp).
 func BenchmarkPgbenchInit(b *testing.B) {
+	s := server(b)
 	run := func(b *testing.B, steps string) {
-		cmd := exec.Command("pgbench", "-h", server.Host, "-p", fmt.Sprint(server.Port), "-U", server.User, "-s", "5", "-q",
-			"-i", "-I", steps, server.Database)
-		cmd.Env = append(cmd.Environ(), "PGPASSWORD="+server.Password, "PGSSLMODE=disable")
+		cmd := exec.Command("pgbench", "-h", s.Host, "-p", fmt.Sprint(s.Port), "-U", s.User, "-s", "5", "-q",
+			"-i", "-I", steps, s.Database)
+		cmd.Env = append(cmd.Environ(), "PGPASSWORD="+s.Password, "PGSSLMODE=disable")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}

@@ -32,7 +32,7 @@ func TestManyStatementsArePreparedWhenUsed(t *testing.T) {
 		p.Requests = append(p.Requests, driver.Request{ID: len(p.Requests), Name: "kept", Verb: driver.SQL,
 			Text: "SELECT count(*) AS n FROM pg_prepared_statements", Capture: []driver.Capture{{Name: "n", Kind: gen.Int}}})
 		last := len(p.Requests) - 1
-		c := open(targetOf(server), p)
+		c := open(targetOf(server(t)), p)
 		var reply driver.Reply
 		do := func(id int, args ...gen.Value) int64 {
 			t.Helper()
@@ -70,7 +70,7 @@ func TestCheckOfManyStatements(t *testing.T) {
 	p.Requests[1500] = driver.Request{ID: 1500, Name: "wrong", Verb: driver.SQL, Text: "SELEC 1"}
 	var told []int
 	tell := func(done, all int) { told = append(told, done) }
-	err := New().Check(testContext(t), targetOf(server), p, tell)
+	err := New().Check(testContext(t), targetOf(server(t)), p, tell)
 	var e *driver.Error
 	if !errors.As(err, &e) || e.Class != driver.Server || e.Code != "42601" || !strings.Contains(e.Text, `request "wrong": `) {
 		t.Fatalf("%v", err)
@@ -80,7 +80,7 @@ func TestCheckOfManyStatements(t *testing.T) {
 	}
 	var reply driver.Reply
 	p = program(p.Requests[:1500]...)
-	c := dial(t, targetOf(server), p)
+	c := dial(t, targetOf(server(t)), p)
 	if c.Do(testContext(t), &p.Requests[5], nil, &reply); reply.Code != "42703" {
 		t.Errorf("expected to fail as sent: %+v", reply.Failure)
 	}
@@ -88,13 +88,13 @@ func TestCheckOfManyStatements(t *testing.T) {
 
 // Preparing that comes to no end in time is told as such.
 func TestPreparingTakesTooLong(t *testing.T) {
-	a := openAdmin(t, targetOf(server))
+	a := openAdmin(t, targetOf(server(t)))
 	execute(t, a, "CREATE TABLE locked (id int)")
 	defer execute(t, a, "DROP TABLE locked")
-	holder := openAdmin(t, targetOf(server))
+	holder := openAdmin(t, targetOf(server(t)))
 	execute(t, holder, "BEGIN", "LOCK TABLE locked")
 	defer execute(t, holder, "ROLLBACK")
-	pg, _, err := connect(testContext(t), targetOf(server))
+	pg, _, err := connect(testContext(t), targetOf(server(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,9 +75,9 @@ func play(t *testing.T, conn driver.Conn, p *driver.Program, args [][]gen.Value)
 // Both tiers give the same answers to the same program, whatever pieces the bytes come in.
 func TestTiersAgree(t *testing.T) {
 	p, args := script()
-	want := play(t, dial(t, targetOf(server), p), p, args)
+	want := play(t, dial(t, targetOf(server(t)), p), p, args)
 	for _, piece := range []int{0, 1000, 7} {
-		w := takeover(t, targetOf(server), p)
+		w := takeover(t, targetOf(server(t)), p)
 		w.piece = piece
 		for i, got := range play(t, w, p, args) {
 			if got != want[i] {
@@ -102,7 +102,7 @@ func TestTiersAgree(t *testing.T) {
 func TestPipeline(t *testing.T) {
 	p := program(driver.Request{Verb: driver.SQL, Text: "SELECT 12 / $1::int, repeat('x', 3000)", Params: []gen.Kind{gen.Int},
 		Capture: []driver.Capture{{Column: 0}}})
-	w := takeover(t, targetOf(server), p)
+	w := takeover(t, targetOf(server(t)), p)
 	req := &p.Requests[0]
 	var out []byte
 	for i := range 16 {
@@ -132,7 +132,7 @@ func TestPipeline(t *testing.T) {
 // A value that can't be sent leaves nothing behind in the output.
 func TestEncodeRefusalLeavesNothing(t *testing.T) {
 	p := program(sql("SELECT $1::text, $2::int2", gen.String, gen.Int))
-	w := takeover(t, targetOf(server), p)
+	w := takeover(t, targetOf(server(t)), p)
 	out, refused := w.codec.Encode([]byte("before"), &p.Requests[0], []gen.Value{text("a"), integer(1 << 20)})
 	if string(out) != "before" || refused == nil || refused.Class != driver.Client {
 		t.Errorf("got %q, %v", out, refused)

@@ -62,7 +62,7 @@ func TestTypesRoundTrip(t *testing.T) {
 			p.Requests = append(p.Requests, driver.Request{ID: i, Name: c.typ, Verb: driver.SQL,
 				Text: "SELECT 1, $1::" + c.typ + " AS v", Params: []gen.Kind{c.send.Kind}, Capture: []driver.Capture{{Name: "v"}}})
 		}
-		conn := open(targetOf(server), p)
+		conn := open(targetOf(server(t)), p)
 		var reply driver.Reply
 		for i := range cases {
 			c := &cases[i]
@@ -103,7 +103,7 @@ func TestSimpleLiterals(t *testing.T) {
 				p.Requests[i].Text = "SELECT '$1', \"$1\".\"$1\", $q$ $1 $q$, E'\\'$1', $1::" + c.typ + " AS v FROM (SELECT 1 AS \"$1\") AS \"$1\" -- $1"
 			}
 		}
-		conn := open(targetOf(server), p)
+		conn := open(targetOf(server(t)), p)
 		var reply driver.Reply
 		for i := range cases {
 			c := &cases[i]
@@ -118,7 +118,7 @@ func TestSimpleLiterals(t *testing.T) {
 
 // The server's own numeric_send is the judge of the binary form.
 func TestNumericForm(t *testing.T) {
-	admin := openAdmin(t, targetOf(server))
+	admin := openAdmin(t, targetOf(server(t)))
 	values := []gen.Value{integer(0), integer(1), integer(9999), integer(10000), integer(-10001), integer(math.MaxInt64),
 		decimal(1, 1), decimal(1, 4), decimal(1, 5), decimal(-99999999, 8), decimal(100000, 5), decimal(math.MinInt64, 20), decimal(5, 100),
 		float(1e22), float(1.5e-7), float(123456.789), float(-0.5)}
@@ -169,7 +169,7 @@ func TestCaptureKinds(t *testing.T) {
 			p.Requests = append(p.Requests, driver.Request{ID: i, Name: c.expression, Verb: driver.SQL,
 				Text: "SELECT " + c.expression, Capture: []driver.Capture{{Column: 0, Kind: c.kind}}})
 		}
-		conn := open(targetOf(server), p)
+		conn := open(targetOf(server(t)), p)
 		var reply driver.Reply
 		for i, c := range cases {
 			conn.Do(testContext(t), &p.Requests[i], nil, &reply)
