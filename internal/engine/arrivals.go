@@ -66,11 +66,11 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(a.closed)
-	w := newWaker()
+	wakeExactly()
 	cfg := &a.pool.cfg
 	next := a.stripe()
 	for ; !next.Over; next.Advance() {
-		if !w.until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) || !a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
+		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) || !a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
 			break
 		}
 		a.handed = cfg.Clock.Now()

@@ -10,14 +10,12 @@ import (
 	"brunt/internal/tier"
 )
 
-// waker sleeps until moments on the run's clock.
-type waker struct{}
+// wakeExactly does nothing here.
+func wakeExactly() {}
 
-func newWaker() *waker { return &waker{} }
-
-// until returns true at the moment at, or false when ctx has ended. The last spin nanoseconds are
+// until sleeps until a moment on the run's clock. It returns true at the moment at, or false when ctx has ended. The last spin nanoseconds are
 // waited for without sleeping.
-func (*waker) until(ctx context.Context, clock tier.Clock, at, spin int64) bool {
+func until(ctx context.Context, clock tier.Clock, at, spin int64) bool {
 	for ctx.Err() == nil {
 		left := at - clock.Now()
 		if left <= 0 {

@@ -22,31 +22,18 @@ const (
 // Kind returns the kind of the values that a Spec makes, whether or not some are null. It is
 // Null for references, whose kind is that of the column they refer to, and for the constant nil.
 func (s *Spec) Kind() Kind {
-	switch s.Type {
-	case TypeInteger:
-		return Int
-	case TypeUnsigned:
-		return Uint
-	case TypeDouble:
-		return Float
-	case TypeDecimal:
-		return Decimal
-	case TypeString, TypeOneOf:
-		return String
-	case TypeBoolean:
-		return Bool
-	case TypeDatetime:
-		return Datetime
-	case TypeUUID:
-		return UUID
-	case TypeJSON:
-		return JSON
-	case TypeConstant:
+	if s.Type == TypeConstant {
 		var v Value
 		v.SetAny(s.Constant)
 		return v.Kind
 	}
-	return Null
+	return kinds[s.Type]
+}
+
+// kinds are the kinds of values by their types.
+var kinds = map[Type]Kind{
+	TypeInteger: Int, TypeUnsigned: Uint, TypeDouble: Float, TypeDecimal: Decimal, TypeString: String, TypeOneOf: String,
+	TypeBoolean: Bool, TypeDatetime: Datetime, TypeUUID: UUID, TypeJSON: JSON,
 }
 
 // Holds returns the type of a Spec's values: its own, that of its constant ("" if no type has such

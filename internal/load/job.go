@@ -92,7 +92,7 @@ func (j *job) load(ctx context.Context) error {
 		}
 	}
 	close(queue)
-	err := parallel(ctx, min(j.c.Workers, len(queue)), func(ctx context.Context, worker int) error {
+	return parallel(ctx, min(j.c.Workers, len(queue)), func(ctx context.Context, worker int) error {
 		s := j.newSession(worker)
 		defer s.close()
 		for ch := range queue {
@@ -105,7 +105,6 @@ func (j *job) load(ctx context.Context) error {
 		}
 		return nil
 	})
-	return err
 }
 
 // parallel runs n workers; the first failure ends them all and is returned.

@@ -4,9 +4,11 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"brunt/internal/driver"
@@ -136,11 +138,11 @@ func Run(ctx context.Context, config Config) (Report, error) {
 }
 
 func (c Config) withDefaults() Config {
-	c.Verify = or(c.Verify, VerifyCount)
-	c.Workers = or(max(c.Workers, 0), 4)
-	c.ChunkRows = or(c.ChunkRows, 50_000)
-	c.Attempts = or(max(c.Attempts, 0), max(5, 3*len(c.Targets)))
-	c.SampleRows = or(c.SampleRows, 100)
+	c.Verify = cmp.Or(c.Verify, VerifyCount)
+	c.Workers = cmp.Or(max(c.Workers, 0), 4)
+	c.ChunkRows = cmp.Or(c.ChunkRows, 50_000)
+	c.Attempts = cmp.Or(max(c.Attempts, 0), max(5, 3*len(c.Targets)))
+	c.SampleRows = cmp.Or(c.SampleRows, 100)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -148,14 +150,6 @@ func (c Config) withDefaults() Config {
 		c.Pause = pause
 	}
 	return c
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 func pause(ctx context.Context, attempt int) error {
@@ -196,10 +190,5 @@ func (c *Config) check() error {
 
 // column is the index of the column called name, -1 if there is none.
 func (t *Table) column(name string) int {
-	for i := range t.Columns {
-		if t.Columns[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.Columns, func(c driver.Column) bool { return c.Name == name })
 }

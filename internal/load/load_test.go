@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func TestLoadsAndProves(t *testing.T) {
 		c := config(s, big, small, numbered("empty", 0), keyed)
 		c.Verify = verify
 		r := mustRun(t, c)
-		want := or(verify, VerifyCount)
+		want := cmp.Or(verify, VerifyCount)
 		for i, table := range c.Tables {
 			got := r.Tables[i]
 			if got.Name != table.Name || got.Rows != table.Rows || len(s.tables[table.Name]) != int(table.Rows) || got.Checksum != sumOf(table) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -89,29 +90,17 @@ func (w *Watcher) Start(fsys record.FS, bundle string) error {
 			cancel()
 			return fmt.Errorf("record what is watched: %w", s.log.err)
 		}
-		w.done.Add(1)
 		if isMachine(s.source) {
 			s.ticks <- tick{unixNs: w.now().UnixNano(), warmUp: true} // what the first interval's counters are compared with
 		}
-		go func() {
-			defer w.done.Done()
-			s.run(ctx, w.now)
-		}()
+		w.done.Go(func() { s.run(ctx, w.now) })
 	}
 	return nil
 }
 
 // fileName keeps what is harmless of a name.
 func fileName(name string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' {
-			return r
-		}
-		return '-'
-	}, name)
-	for strings.Contains(clean, "--") {
-		clean = strings.ReplaceAll(clean, "--", "-")
-	}
+	clean := regexp.MustCompile("[^A-Za-z0-9.]+").ReplaceAllString(name, "-")
 	return strings.Trim(clean[:min(len(clean), 60)], "-.")
 }
 

@@ -74,34 +74,22 @@ func lengths(list []token, k int) int {
 	return k
 }
 
-// castType maps a type's name as written in a statement to the plan's types.
-func castType(base string) (gen.Type, bool) {
-	switch base {
-	case "integer", "int", "bigint", "int8", "smallint", "int2", "int4", "mediumint", "tinyint":
-		return gen.TypeInteger, true
-	case "unsigned":
-		return gen.TypeUnsigned, true
-	case "double", "double precision", "float8", "float", "real", "float4":
-		return gen.TypeDouble, true
-	case "decimal", "numeric", "number":
-		return gen.TypeDecimal, true
-	case "string", "text", "varchar", "character varying":
-		return gen.TypeString, true
-	case "boolean", "bool":
-		return gen.TypeBoolean, true
-	case "datetime", "timestamptz", "timestamp with time zone", "timestamp", "timestamp without time zone":
-		return gen.TypeDatetime, true
-	case "uuid":
-		return gen.TypeUUID, true
-	case "json", "jsonb":
-		return gen.TypeJSON, true
-	}
-	return "", false
+// castTypes are the plan's types by their names in statements.
+var castTypes = map[string]gen.Type{
+	"integer": gen.TypeInteger, "int": gen.TypeInteger, "bigint": gen.TypeInteger, "int8": gen.TypeInteger, "smallint": gen.TypeInteger,
+	"int2": gen.TypeInteger, "int4": gen.TypeInteger, "mediumint": gen.TypeInteger, "tinyint": gen.TypeInteger, "unsigned": gen.TypeUnsigned,
+	"double": gen.TypeDouble, "double precision": gen.TypeDouble, "float8": gen.TypeDouble,
+	"float": gen.TypeDouble, "real": gen.TypeDouble, "float4": gen.TypeDouble,
+	"decimal": gen.TypeDecimal, "numeric": gen.TypeDecimal, "number": gen.TypeDecimal,
+	"string": gen.TypeString, "text": gen.TypeString, "varchar": gen.TypeString, "character varying": gen.TypeString,
+	"boolean": gen.TypeBoolean, "bool": gen.TypeBoolean, "uuid": gen.TypeUUID, "json": gen.TypeJSON, "jsonb": gen.TypeJSON,
+	"datetime": gen.TypeDatetime, "timestamptz": gen.TypeDatetime, "timestamp with time zone": gen.TypeDatetime,
+	"timestamp": gen.TypeDatetime, "timestamp without time zone": gen.TypeDatetime,
 }
 
 // typeText returns what a cast to a type becomes; the type as written if the flavor has it.
 func (f Flavor) typeText(base, whole string, names *Names) (text string, notices []Notice) {
-	t, ok := castType(base)
+	t, ok := castTypes[base]
 	if f.product == Picodata || !ok {
 		return whole, nil
 	}
@@ -109,29 +97,21 @@ func (f Flavor) typeText(base, whole string, names *Names) (text string, notices
 		return mysqlCast(t), nil
 	}
 	if f.product != PostgreSQL {
-		text, _ = f.product.typeName(t)
-		return text, f.typeNotice(t)
+		return typeNames[t][f.product], f.typeNotice(t)
 	}
-	switch base {
-	case "integer", "int":
-		return "bigint", nil
-	case "unsigned":
-		if names != nil && names.wide {
-			return "numeric(20,0)", nil
-		}
-		return "bigint", nil
-	case "double":
-		return "double precision", nil
-	case "number":
-		return "numeric", nil
-	case "string":
-		return "text", nil
-	case "datetime":
-		return "timestamptz", nil
-	case "json":
-		return "jsonb", nil
+	if base == "unsigned" && names != nil && names.wide {
+		return "numeric(20,0)", nil
+	}
+	if text, renamed := postgresNames[base]; renamed {
+		return text, nil
 	}
 	return whole, nil
+}
+
+// postgresNames are PostgreSQL's names of types that it hasn't, or means otherwise.
+var postgresNames = map[string]string{
+	"integer": "bigint", "int": "bigint", "unsigned": "bigint", "double": "double precision", "number": "numeric",
+	"string": "text", "datetime": "timestamptz", "json": "jsonb",
 }
 
 // mysqlCast is a type as MySQL's CAST takes it, which has names of its own.
@@ -144,8 +124,7 @@ func mysqlCast(t gen.Type) string {
 	case gen.TypeString, gen.TypeUUID, gen.TypeJSON:
 		return "CHAR"
 	}
-	name, _ := MySQL.typeName(t)
-	return name
+	return typeNames[t][MySQL]
 }
 
 // datetimeLiteral turns a text literal that is cast to a datetime into the flavor's value of it.

@@ -10,7 +10,6 @@ package sql
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -28,19 +27,7 @@ const (
 
 // String returns the product's name as driver.ServerInfo gives it.
 func (p Product) String() string {
-	switch p {
-	case PostgreSQL:
-		return "PostgreSQL"
-	case Picodata:
-		return "Picodata"
-	case Tarantool:
-		return "Tarantool"
-	case SQLite:
-		return "SQLite"
-	case MySQL:
-		return "MySQL"
-	}
-	return "Product(" + strconv.Itoa(int(p)) + ")"
+	return [...]string{"PostgreSQL", "Picodata", "Tarantool", "SQLite", "MySQL"}[p]
 }
 
 // Flavor writes SQL for one product. It is an immutable value, safe for concurrent use. The zero

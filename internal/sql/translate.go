@@ -184,7 +184,7 @@ func (tr *translator) cast(i int) (next int, err error) {
 		return next, nil
 	}
 	body := join(tr.out[start:end])
-	if t, _ := castType(base); t == gen.TypeDatetime && end-start == 1 && tr.out[start].Kind == text {
+	if castTypes[base] == gen.TypeDatetime && end-start == 1 && tr.out[start].Kind == text {
 		if body, err = tr.flavor.datetimeLiteral(body); err != nil {
 			return 0, err
 		}

@@ -3,45 +3,29 @@ package sql
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"unicode/utf8"
 
 	"brunt/internal/gen"
 	"brunt/internal/plan"
 )
 
-// typeNames gives a product's names for column types.
+// typeNames are the products' names for column types, in the products' order.
 //
 // PostgreSQL: integers are BIGINT because Picodata's INTEGER, whose range the plan's values have,
 // is 64-bit; DATETIME is TIMESTAMPTZ because values are instants. Tarantool's SQL (2.6) has no
 // DECIMAL, DATETIME, UUID or JSON: NUMBER, INTEGER (µs since the epoch) and STRING keep values
 // comparable. SQLite stores by affinity; datetimes are UTC text of fixed width. MySQL: datetimes are
 // UTC; texts that keys or indexes may hold need a length, which mysqlText gives.
-func (p Product) typeName(t gen.Type) (string, bool) {
-	var names [5]string
-	switch t {
-	case gen.TypeInteger:
-		names = [5]string{"BIGINT", "INTEGER", "INTEGER", "INTEGER", "BIGINT"}
-	case gen.TypeUnsigned:
-		names = [5]string{"BIGINT", "UNSIGNED", "UNSIGNED", "INTEGER", "BIGINT UNSIGNED"}
-	case gen.TypeDouble:
-		names = [5]string{"DOUBLE PRECISION", "DOUBLE", "DOUBLE", "REAL", "DOUBLE"}
-	case gen.TypeDecimal:
-		names = [5]string{"NUMERIC", "DECIMAL", "NUMBER", "NUMERIC", "DECIMAL(38,18)"}
-	case gen.TypeString:
-		names = [5]string{"TEXT", "TEXT", "STRING", "TEXT", "LONGTEXT"}
-	case gen.TypeBoolean:
-		names = [5]string{"BOOLEAN", "BOOLEAN", "BOOLEAN", "INTEGER", "BOOLEAN"}
-	case gen.TypeDatetime:
-		names = [5]string{"TIMESTAMPTZ", "DATETIME", "INTEGER", "TEXT", "DATETIME(6)"}
-	case gen.TypeUUID:
-		names = [5]string{"UUID", "UUID", "STRING", "TEXT", "CHAR(36)"}
-	case gen.TypeJSON:
-		names = [5]string{"JSONB", "JSON", "STRING", "TEXT", "JSON"}
-	default:
-		return "", false
-	}
-	return names[p], true
+var typeNames = map[gen.Type][5]string{
+	gen.TypeInteger:  {"BIGINT", "INTEGER", "INTEGER", "INTEGER", "BIGINT"},
+	gen.TypeUnsigned: {"BIGINT", "UNSIGNED", "UNSIGNED", "INTEGER", "BIGINT UNSIGNED"},
+	gen.TypeDouble:   {"DOUBLE PRECISION", "DOUBLE", "DOUBLE", "REAL", "DOUBLE"},
+	gen.TypeDecimal:  {"NUMERIC", "DECIMAL", "NUMBER", "NUMERIC", "DECIMAL(38,18)"},
+	gen.TypeString:   {"TEXT", "TEXT", "STRING", "TEXT", "LONGTEXT"},
+	gen.TypeBoolean:  {"BOOLEAN", "BOOLEAN", "BOOLEAN", "INTEGER", "BOOLEAN"},
+	gen.TypeDatetime: {"TIMESTAMPTZ", "DATETIME", "INTEGER", "TEXT", "DATETIME(6)"},
+	gen.TypeUUID:     {"UUID", "UUID", "STRING", "TEXT", "CHAR(36)"},
+	gen.TypeJSON:     {"JSONB", "JSON", "STRING", "TEXT", "JSON"},
 }
 
 const wideUnsigned = "NUMERIC(20,0)"
@@ -68,14 +52,14 @@ func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notic
 			return "", nil, fmt.Errorf("SQLite has no integers above %d: lower the column's range", int64(math.MaxInt64))
 		}
 	}
-	name, ok := f.product.typeName(t)
+	names, ok := typeNames[t]
 	if !ok {
 		return "", nil, fmt.Errorf("unknown type %q", t)
 	}
 	if f.product == MySQL && t == gen.TypeString {
-		name = mysqlText(s)
+		return mysqlText(s), f.typeNotice(t), nil
 	}
-	return name, f.typeNotice(t), nil
+	return names[f.product], f.typeNotice(t), nil
 }
 
 // mysqlText is a text column that holds all of a spec's values, whose case tells them apart. Up to
@@ -98,35 +82,27 @@ func mysqlText(s *gen.Spec) string {
 
 // typeNotice tells of types that are stored as another.
 func (f Flavor) typeNotice(t gen.Type) []Notice {
-	say := func(as string) []Notice {
-		return []Notice{{
-			ID:   "sql-" + string(t) + "-mapped",
-			Text: fmt.Sprintf("%s has no %s type in SQL: columns and parameters are %s", f.product, t, as),
-		}}
+	as, mapped := storedAs[f.product][t]
+	if !mapped {
+		return nil
 	}
-	switch f.product {
-	case Tarantool:
-		switch t {
-		case gen.TypeDatetime:
-			return say("integers, microseconds since 1970-01-01 UTC")
-		case gen.TypeDecimal:
-			return say("numbers in double precision, about 15 digits")
-		case gen.TypeUUID:
-			return say("strings of 36 characters")
-		case gen.TypeJSON:
-			return say("strings")
-		}
-	case MySQL:
-		if t == gen.TypeUUID {
-			return say("strings of 36 characters")
-		}
-	case SQLite:
-		switch t {
-		case gen.TypeDatetime:
-			return say("UTC text such as " + strconv.Quote("1999-10-26T09:00:00.000000Z"))
-		case gen.TypeDecimal:
-			return say("numbers in double precision, about 15 digits")
-		}
-	}
-	return nil
+	return []Notice{{
+		ID:   "sql-" + string(t) + "-mapped",
+		Text: fmt.Sprintf("%s has no %s type in SQL: columns and parameters are %s", f.product, t, as),
+	}}
+}
+
+// storedAs is what the types are that a product doesn't have.
+var storedAs = map[Product]map[gen.Type]string{
+	Tarantool: {
+		gen.TypeDatetime: "integers, microseconds since 1970-01-01 UTC",
+		gen.TypeDecimal:  "numbers in double precision, about 15 digits",
+		gen.TypeUUID:     "strings of 36 characters",
+		gen.TypeJSON:     "strings",
+	},
+	MySQL: {gen.TypeUUID: "strings of 36 characters"},
+	SQLite: {
+		gen.TypeDatetime: `UTC text such as "1999-10-26T09:00:00.000000Z"`,
+		gen.TypeDecimal:  "numbers in double precision, about 15 digits",
+	},
 }

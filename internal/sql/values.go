@@ -25,34 +25,19 @@ const mysqlTime = "2006-01-02 15:04:05.000000"
 // Float, Datetime → String (UTC, fixed width), UUID and JSON → String. MySQL: Bool → Int, UUID and
 // JSON → String.
 func (f Flavor) ParamKind(k gen.Kind) gen.Kind {
-	switch f.product {
-	case Tarantool:
-		switch k {
-		case gen.Datetime:
-			return gen.Int
-		case gen.Decimal:
-			return gen.Float
-		case gen.UUID, gen.JSON:
-			return gen.String
-		}
-	case MySQL:
-		switch k {
-		case gen.Bool:
-			return gen.Int
-		case gen.UUID, gen.JSON:
-			return gen.String
-		}
-	case SQLite:
-		switch k {
-		case gen.Bool, gen.Uint:
-			return gen.Int
-		case gen.Decimal:
-			return gen.Float
-		case gen.Datetime, gen.UUID, gen.JSON:
-			return gen.String
-		}
+	if to := sentAs[f.product][k]; to != gen.Null {
+		return to
 	}
 	return k
+}
+
+// sentAs is the kinds that are sent as another.
+var sentAs = [...][gen.JSON + 1]gen.Kind{
+	Tarantool: {gen.Datetime: gen.Int, gen.Decimal: gen.Float, gen.UUID: gen.String, gen.JSON: gen.String},
+	SQLite: {
+		gen.Bool: gen.Int, gen.Uint: gen.Int, gen.Decimal: gen.Float, gen.Datetime: gen.String, gen.UUID: gen.String, gen.JSON: gen.String,
+	},
+	MySQL: {gen.Bool: gen.Int, gen.UUID: gen.String, gen.JSON: gen.String},
 }
 
 // Convert changes v to the kind that ParamKind names, in place and without allocation once v's
@@ -148,8 +133,7 @@ func (f Flavor) Literal(v *gen.Value) string {
 
 // typed is a text literal cast to a type; Picodata has no literals of its other types.
 func (f Flavor) typed(text string, t gen.Type) string {
-	name, _ := f.product.typeName(t)
-	return fmt.Sprintf("CAST(%s AS %s)", text, name)
+	return fmt.Sprintf("CAST(%s AS %s)", text, typeNames[t][f.product])
 }
 
 func (f Flavor) floatLiteral(x float64) string {

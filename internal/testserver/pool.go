@@ -72,9 +72,6 @@ func (p *Pool) plain(t TB, key string, start func(TB, ...Option) *Server) *Serve
 // Postgres returns the shared PostgreSQL, without options.
 func (p *Pool) Postgres(t TB) *Server { return p.plain(t, "postgres", Postgres) }
 
-// Tarantool returns the shared Tarantool, without options.
-func (p *Pool) Tarantool(t TB) *Server { return p.plain(t, "tarantool", Tarantool) }
-
 // Redis returns the shared Redis, without options.
 func (p *Pool) Redis(t TB) *Server { return p.plain(t, "redis", Redis) }
 

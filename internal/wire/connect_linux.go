@@ -172,12 +172,8 @@ func (l *loop) cancel(s *session) {
 func (l *loop) dial(s *session) {
 	s.dialing = true
 	l.refusing[s.address] = s.failures > 0
-	f := l.fleet
-	f.dialers.Add(1)
-	go func(id, slot, address, failures int) {
-		defer f.dialers.Done()
-		f.dialUntil(l, id, slot, address, failures, nil)
-	}(s.lane.id, s.slot, s.address, s.failures)
+	id, slot, address, failures := s.lane.id, s.slot, s.address, s.failures
+	l.fleet.dialers.Go(func() { l.fleet.dialUntil(l, id, slot, address, failures, nil) })
 }
 
 // refused reports whether nothing is connected and every address refused the last attempt.

@@ -237,10 +237,12 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 			hard = nil
 		}
 	}
+	// The first operation that a following stage may use is the same on every machine if the stage was carried
+	// out as a whole.
 	if whole {
-		reached = max(passed, stage.Operations)
+		return stage.First + max(passed, stage.Operations), f.broken()
 	}
-	return next(&stage, reached, whole), f.broken()
+	return stage.First + stage.Part.Round(reached), f.broken()
 }
 
 // members is the loops that have lanes for a stage.
@@ -263,15 +265,6 @@ func (f *Fleet) tell(members []*loop, kind letterKind) {
 			l.poller.ring()
 		}
 	}
-}
-
-// next is the first operation that a following stage may use: the same on every machine if the
-// stage was carried out as a whole.
-func next(stage *schedule.Stage, reached uint64, whole bool) uint64 {
-	if whole {
-		return stage.First + reached
-	}
-	return stage.First + stage.Part.Round(reached)
 }
 
 // broken returns why a loop had to end, if one had.

@@ -55,8 +55,6 @@ func (m *mailbox) takeAll() []letter {
 func (m *mailbox) close() []letter {
 	m.mu.Lock()
 	m.closed = true
-	l := m.letters
-	m.letters = nil
 	m.mu.Unlock()
-	return l
+	return m.takeAll()
 }

@@ -191,45 +191,24 @@ func (c *conn) Close() error {
 }
 
 // parameters is the greatest number of a statement's parameters ($1, ?1 or ?, which counts on);
-// what is quoted or commented out doesn't count.
+// what is quoted, also [so], or commented out doesn't count.
 func parameters(text string) int {
-	most := 0
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '\'' || c == '"' || c == '`':
-			i = after(text, i+1, string(c))
-		case c == '[':
-			i = after(text, i+1, "]")
-		case strings.HasPrefix(text[i:], "--"):
-			i = after(text, i, "\n")
-		case strings.HasPrefix(text[i:], "/*"):
-			i = after(text, i+2, "*/")
-		case c == '?' || c == '$':
-			end := i + 1
-			for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-				end++
-			}
-			if n, err := strconv.Atoi(text[i+1 : end]); err == nil {
-				most = max(most, n)
-			} else if c == '?' {
-				most++
-			}
-			i = end
-		case isWord(string(c)):
-			for i < len(text) && (isWord(text[i:i+1]) || text[i] == '$') { // a dollar sign inside a name
-				i++
-			}
-		default:
-			i++
+	most, quoted := 0, false
+	tokens := append(sqltext.Split(text), sqltext.Token{})
+	for i, t := range tokens {
+		n, numbered := t.Parameter()
+		switch {
+		case t.IsSign("["), t.IsSign("]"):
+			quoted = t.IsSign("[")
+		case quoted:
+		case numbered:
+			most = max(most, n)
+		case t.Kind == sqltext.Mark && tokens[i+1].Kind == sqltext.Number:
+			n, _ = strconv.Atoi(tokens[i+1].Text)
+			most = max(most, n)
+		case t.Kind == sqltext.Mark:
+			most++
 		}
 	}
 	return most
-}
-
-// after returns the place after the first mark from i on, or the end.
-func after(text string, i int, mark string) int {
-	if k := strings.Index(text[i:], mark); k >= 0 {
-		return i + k + len(mark)
-	}
-	return len(text)
 }

@@ -9,21 +9,10 @@ import (
 	"brunt/internal/driver"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The primary result codes that are told apart (sqlite.org/rescode.html).
-const (
-	codeAbort     = 4
-	codeBusy      = 5
-	codeLocked    = 6
-	codeInterrupt = 9
-	codeCorrupt   = 11
-	codeProtocol  = 15
-	codeMisuse    = 21
-	codeNotADB    = 26
-)
-
-// codeName is a primary result code's name.
+// codeName is the name of a primary result code (sqlite.org/rescode.html).
 func codeName(code int) string {
 	names := [...]string{"OK", "ERROR", "INTERNAL", "PERM", "ABORT", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT",
 		"IOERR", "CORRUPT", "NOTFOUND", "FULL", "CANTOPEN", "PROTOCOL", "EMPTY", "SCHEMA", "TOOBIG", "CONSTRAINT",
@@ -54,16 +43,16 @@ func failure(ctx context.Context, err error) *driver.Error {
 	primary := of.Code() & 0xff
 	e.Code = codeName(primary)
 	switch primary {
-	case codeBusy, codeLocked, codeProtocol:
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		e.Class = driver.Retryable
-	case codeInterrupt, codeAbort:
+	case sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_ABORT:
 		e.Class = driver.Timeout
 		if ctx.Err() == context.Canceled {
 			e.Class = driver.UnknownOutcome
 		}
-	case codeCorrupt, codeNotADB:
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		e.Fatal = true
-	case codeMisuse:
+	case sqlite3.SQLITE_MISUSE:
 		e.Class, e.Fatal = driver.Client, true
 	}
 	return e
