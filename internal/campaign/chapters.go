@@ -103,7 +103,7 @@ func (d *document) outcome() {
 	}
 	if len(searches) > 1 {
 		first, last := searches[0].Search, searches[len(searches)-1].Search
-		if a, b := first.Bracket.LowerPerS, last.Bracket.LowerPerS; a > 0 && b > 0 {
+		if a, b := first.PerS(first.Bracket.Lower), last.PerS(last.Bracket.Lower); a > 0 && b > 0 {
 			d.add(part{id: "gain", section: true, title: d.say("What the fixes brought"), paragraphs: []string{
 				d.say("The maximum rose from %s/s to %s/s, %s times.", d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b)), d.l.Figure(units.Digits3(b/a))),
 			}})

@@ -165,7 +165,9 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	}
 	h.Trial, h.Longest, h.WarmUp = c.scaled(s.Trial, c.least), s.Trial, c.scaled(s.WarmUp, leastWarmUp)
 	h.Conduct = c.conduct(s, false)
-	h.Told = func(t series.Result) { c.o.Say("trial %d at N %s: %s", t.Number, units.Digits3(t.N), t.Line()) }
+	h.Told = func(t series.Result) {
+		c.o.Say("trial %d at N %s (%s/s): %s", t.Number, series.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
+	}
 	found, err := h.Run(ctx)
 	if err != nil {
 		return err
@@ -246,7 +248,7 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	}
 	t.Dir = "run"
 	r.Trial = &t
-	c.o.Say("%s at N %s: %s", s.Kind, units.Digits3(n), t.Line())
+	c.o.Say("%s at N %s (%s/s): %s", s.Kind, series.Scale(n), units.Rate(t.LoadPerS()), t.Line())
 	return nil
 }
 
@@ -304,7 +306,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 			return c.service.configure(ctx, settings)
 		},
 		Told: func(cell series.Cell, o *series.Outcome) {
-			c.o.Say("%s: %s/s, p95 %s", cell, units.Rate(o.Run.Total.RatePerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
+			c.o.Say("%s: %s/s of %s/s, p95 %s", cell, units.Rate(o.AchievedPerS()), units.Rate(o.Run.Total.OfferedPerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
 		},
 	}
 	log, err := m.Run(ctx)

@@ -81,20 +81,20 @@ func (r *Result) Sentence(l units.Language) string {
 			if n(b.Lower) == n(b.Upper) {
 				n = func(x float64) string { return l.Figure(strconv.FormatFloat(x, 'g', 4, 64)) }
 			}
-			return say("The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.", n(b.Lower), rate(b.LowerPerS), n(b.Upper), rate(b.UpperPerS), say(b.End))
+			return say("The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.", n(b.Lower), rate(r.Search.PerS(b.Lower)), n(b.Upper), rate(b.UpperPerS), say(b.End))
 		case b.Lower > 0:
-			return say("The service sustains N = %s (%s/s); its maximum isn't known: %s.", n(b.Lower), rate(b.LowerPerS), say(b.End))
+			return say("The service sustains N = %s (%s/s); its maximum isn't known: %s.", n(b.Lower), rate(r.Search.PerS(b.Lower)), say(b.End))
 		}
 		return say("No load was found that the service sustains: %s.", say(b.End))
 	case r.Trial != nil:
 		t := r.Trial
 		switch {
 		case t.Verdict == verdict.Pass:
-			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.OfferedPerS), l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
+			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()), l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
 		case len(t.Why) > 0:
-			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.OfferedPerS), words.Sentence(l, t.Why[0]))
+			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), words.Sentence(l, t.Why[0]))
 		}
-		return say("At N = %s (%s/s): %s.", n(t.N), rate(t.OfferedPerS), say(t.Verdict))
+		return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), say(t.Verdict))
 	case r.Matrix != nil:
 		m := r.Matrix
 		if m.Best < 0 {

@@ -75,11 +75,11 @@ func (d *document) searchPart(p *part, r *Result) {
 			if math.IsInf(v, 0) {
 				v = math.NaN()
 			}
-			s.X, s.Y = append(s.X, points[i].OfferedPerS), append(s.Y, v)
+			s.X, s.Y = append(s.X, r.Search.PerS(points[i].N)), append(s.Y, v)
 		}
 		return s
 	}
-	x := svg.Axis{Label: d.say("offered"), Unit: "per_s"}
+	x := svg.Axis{Label: d.say("asked"), Unit: "per_s"}
 	chartOf := func(id, title string, y svg.Axis, lines ...svg.Series) {
 		p.charts = append(p.charts, chart{id: r.ID + "-" + id, title: title, svg: svg.Lines(svg.Frame{Title: title, X: x, Y: y, Language: d.l}, lines, nil)})
 	}
@@ -100,9 +100,9 @@ func (d *document) runPart(p *part, r *Result) {
 	p.charts = append(p.charts, d.overTime(b, r.ID)...)
 	t := r.Trial
 	figures := cell.Table{ID: r.ID + "-figures", Title: d.say("FIGURES"), Columns: []cell.Column{
-		{Head: "N"}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: d.say("failed")}, {Head: d.say("verdict"), Left: true}, {Head: d.say("bundle"), Left: true},
+		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: d.say("failed")}, {Head: d.say("verdict"), Left: true}, {Head: d.say("bundle"), Left: true},
 	}}
-	figures.Add(cell.Text(d.l.Figure(fmt.Sprintf("%.4g", t.N))), cell.Rate(t.OfferedPerS), cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
+	figures.Add(cell.Text(d.l.Figure(series.Scale(t.N))), cell.Rate(t.LoadPerS()), cell.Rate(t.OfferedPerS), cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
 		cell.Figure(t.Errors, "share"), cell.Text(d.say(t.Verdict)), d.link(r, t.Dir))
 	p.tables = append(p.tables, figures)
 	for _, why := range t.Why {

@@ -86,7 +86,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 			}
 		}
 		h.Planned = func(trial series.Trial) {
-			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, units.Digits3(trial.N), units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
+			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, series.Scale(trial.N), units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
 		}
 		h.Told = func(r series.Result) { t.say("trial %d: %s", r.Number, r.Line()) }
 		found, err := h.Run(ctx)

@@ -16,6 +16,7 @@ func Fill(run *Run, t *measure.Tally) {
 		run.Sessions = int(math.Ceil(run.Health.SessionsMean))
 	}
 	run.Events = nil
+	openNs := int64(0)
 	for i := range t.Phases() {
 		p := &t.Phases()[i]
 		k := slices.IndexFunc(run.Phases, func(have Phase) bool { return have.Name == p.Name })
@@ -24,10 +25,22 @@ func Fill(run *Run, t *measure.Tally) {
 			run.Phases = append(run.Phases, Phase{Name: p.Name, Kind: p.Kind, WarmUp: p.WarmUp})
 		}
 		run.Phases[k].fill(&p.Account, hdr)
+		if !p.WarmUp {
+			openNs += run.Phases[k].offeredNs(p.OpenNs)
+		}
 		for _, e := range p.Events {
 			run.Events = append(run.Events, Event(e))
 		}
 	}
+	run.Total.OfferedPerS = perSecond(run.Total.Offered, openNs)
+}
+
+// offeredNs is how long arrivals fell due: an interval that was cut late goes on after their schedule.
+func (p *Phase) offeredNs(openNs int64) int64 {
+	if p.ScheduleNs > 0 {
+		return min(openNs, p.ScheduleNs)
+	}
+	return openNs
 }
 
 // fillWindow puts what an account says of the whole load into run.
@@ -45,7 +58,6 @@ func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 	run.Total.Name = allOperations
 	run.Total.fill(&all, a.LoadNs, hdr)
 	run.Total.Offered, run.Total.Overdue = a.Offered, a.Overdue
-	run.Total.OfferedPerS = perSecond(a.Offered, a.OpenNs)
 	run.Targets = slices.Clone(run.Targets)
 	for i := range run.Targets {
 		from := &measure.AddressAccount{}

@@ -104,6 +104,24 @@ func TestDrainingDoesNotLowerTheOfferedRate(t *testing.T) {
 	}
 }
 
+// The interval at the end of the schedule may be cut late: nothing falls due in its rest.
+func TestAnIntervalCutLateDoesNotLowerTheOfferedRate(t *testing.T) {
+	run := &Run{Operations: []Operation{{Name: "a"}}, Phases: []Phase{{Name: "warm", Kind: "open", WarmUp: true, ScheduleNs: 1e9}, {Name: "hold", Kind: "open", ScheduleNs: 1e9}}}
+	tally := &measure.Tally{}
+	for _, iv := range []*measure.Interval{
+		{Phase: "warm", Kind: "open", WarmUp: true, Account: measure.Account{EndNs: 1e9, Offered: 500}},
+		{Phase: "hold", Kind: "open", Account: measure.Account{StartNs: 1e9, EndNs: 2.04e9, Offered: 1000}},
+	} {
+		iv.Settle()
+		if err := tally.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if Fill(run, tally); run.Total.OfferedPerS != 1000 {
+		t.Errorf("offered %g/s", run.Total.OfferedPerS)
+	}
+}
+
 // A run that doesn't say how many sessions it needs had as many as were connected on average, rounded up.
 func TestSessionsOfARunThatDoesntSay(t *testing.T) {
 	for said, want := range map[int]int{0: 2, 8: 8} {

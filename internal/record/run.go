@@ -101,6 +101,7 @@ type Phase struct {
 	Kind       string  `json:"kind"`
 	StartNs    int64   `json:"start_ns"`
 	DurationNs int64   `json:"duration_ns"`
+	ScheduleNs int64   `json:"schedule_ns,omitempty"` // how long arrivals were to fall due; 0 if that isn't known before
 	RateFrom   float64 `json:"rate_from_per_s,omitempty"`
 	RateTo     float64 `json:"rate_to_per_s,omitempty"`
 	Arrivals   string  `json:"arrivals,omitempty"`

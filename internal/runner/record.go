@@ -71,6 +71,9 @@ func (r *Runner) phase(ph *plan.Phase) record.Phase {
 	if ph.Sessions > 0 {
 		out.Sessions = ph.Sessions
 	}
+	if ph.Kind == plan.Open {
+		out.ScheduleNs = int64(ph.Duration)
+	}
 	return out
 }
 

@@ -23,7 +23,7 @@ type Bracket struct {
 	Lower       float64 `json:"lower_n"`
 	Upper       float64 `json:"upper_n"`
 	LowerPerS   float64 `json:"lower_per_s"`  // achieved in the trials at Lower, the least of them
-	UpperPerS   float64 `json:"upper_per_s"`  // offered at Upper
+	UpperPerS   float64 `json:"upper_per_s"`  // asked for at Upper
 	Confirmed   int     `json:"confirmed"`    // trials that Lower passed
 	Refuted     int     `json:"refuted"`      // trials that Upper failed
 	PassedOver  int     `json:"passed_over"`  // trials that were passed between Lower and Upper

@@ -27,7 +27,9 @@ type Order struct {
 type Outcome struct {
 	Dir string      // the bundle
 	Run *record.Run // judged
-	// AnsweredInTime is how many arrivals were answered well while the schedule of the load ran.
+	// AnsweredInTime is how many of the arrivals offered were answered well while the schedule of the load ran.
+	// What the warm-up left on its way stands for what is on its way at the end, and for no more: it is never
+	// more than was offered, less what failed and what was given up.
 	AnsweredInTime uint64
 	// Outstanding is, at the end of each interval of the load without warm-up and drain, how many arrivals
 	// were due and not answered.
@@ -50,20 +52,56 @@ func Read(fsys record.FS, dir string) (*Outcome, error) {
 		return nil, fmt.Errorf("the run in %s was killed; repeat it", dir)
 	}
 	o := &Outcome{Dir: dir, Run: b.Run}
-	return o, b.Intervals(func(iv *measure.Interval) error {
-		if iv.Kind == measure.KindOpen && !iv.WarmUp && !iv.Drain {
-			all := iv.All()
-			o.AnsweredInTime += all.OK()
-			if seconds := float64(iv.EndNs-iv.StartNs) / 1e9; seconds > 0 {
-				o.AnsweredPerS = append(o.AnsweredPerS, float64(all.OK())/seconds)
-			}
-			if all.Response.Count() > 0 {
-				o.P95Ns = append(o.P95Ns, float64(all.Answers().Quantile(0.95)))
-			}
-			o.Outstanding = append(o.Outstanding, float64(iv.Backlog)+float64(iv.Busy))
-		}
+	w := window{o: o}
+	err = b.Intervals(w.Interval)
+	o.AnsweredInTime = w.answered()
+	return o, err
+}
+
+// window sums up the intervals of a load without warm-up and drain.
+type window struct {
+	o                   *Outcome
+	offered, well, lost uint64
+}
+
+// Interval implements measure.Sink.
+func (w *window) Interval(iv *measure.Interval) error {
+	if iv.Kind != measure.KindOpen || iv.WarmUp || iv.Drain {
 		return nil
-	})
+	}
+	all := iv.All()
+	w.offered, w.well, w.lost = w.offered+iv.Offered, w.well+all.OK(), w.lost+all.Failed()+all.Dropped()
+	if seconds := float64(iv.EndNs-iv.StartNs) / 1e9; seconds > 0 {
+		w.o.AnsweredPerS = append(w.o.AnsweredPerS, float64(all.OK())/seconds)
+	}
+	if all.Response.Count() > 0 {
+		w.o.P95Ns = append(w.o.P95Ns, float64(all.Answers().Quantile(0.95)))
+	}
+	w.o.Outstanding = append(w.o.Outstanding, float64(iv.Backlog)+float64(iv.Busy))
+	return nil
+}
+
+// answered is Outcome.AnsweredInTime.
+func (w *window) answered() uint64 { return min(w.well, w.offered-min(w.lost, w.offered)) }
+
+// AchievedPerS is how much of Run.Total.OfferedPerS was answered well in time, a second.
+func (o *Outcome) AchievedPerS() float64 {
+	total := &o.Run.Total
+	if total.Offered == 0 {
+		return 0
+	}
+	return total.OfferedPerS * float64(o.AnsweredInTime) / float64(total.Offered)
+}
+
+// AskedPerS is the rate that the run's load was set to, operations a second: the highest of its open phases
+// without warm-up. Random arrivals make what is offered more or less than that.
+func (o *Outcome) AskedPerS() (rate float64) {
+	for i := range o.Run.Phases {
+		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp {
+			rate = max(rate, p.RateFrom, p.RateTo)
+		}
+	}
+	return rate
 }
 
 // Anyway gives a run that the generator spoiled the verdict that its thresholds have, and says so in its

@@ -34,8 +34,8 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	total := &run.Total
 	r := Result{
 		Trial: t, Verdict: run.Verdict.Result, Dir: o.Dir,
-		OfferedPerS: total.OfferedPerS,
-		P50Ns:       figure(total.Response.P50Ns), P95Ns: figure(total.Response.P95Ns), P99Ns: figure(total.Response.P99Ns),
+		AskedPerS: o.AskedPerS(), OfferedPerS: total.OfferedPerS, AchievedPerS: o.AchievedPerS(),
+		P50Ns: figure(total.Response.P50Ns), P95Ns: figure(total.Response.P95Ns), P99Ns: figure(total.Response.P99Ns),
 		ServiceNs: total.Service.MeanNs, InFlight: run.Health.InFlightMean,
 	}
 	if total.Done > 0 {
@@ -57,9 +57,6 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		r.Why = run.Verdict.Reasons
 	}
 	answered := o.AnsweredInTime
-	if total.Offered > 0 {
-		r.AchievedPerS = total.OfferedPerS * float64(answered) / float64(total.Offered)
-	}
 	if len(o.AnsweredPerS) > 0 {
 		r.PeakPerS = slices.Max(o.AnsweredPerS)
 	}

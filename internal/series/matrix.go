@@ -78,7 +78,7 @@ type CellLog struct {
 	Mean     Value    `json:"mean"`   // geometric
 	Low      Value    `json:"low"`    // of its 95 % interval; both 0 if there is none
 	High     Value    `json:"high"`
-	RatePerS float64  `json:"rate_per_s"` // means of the repetitions
+	RatePerS float64  `json:"rate_per_s"` // achieved; means of the repetitions
 	P50Ns    Value    `json:"p50_ns"`
 	P99Ns    Value    `json:"p99_ns"`
 	Errors   float64  `json:"errors"`
@@ -94,10 +94,15 @@ type Value = record.Figure
 // MatrixLog is a comparison of settings in a Report.
 type MatrixLog struct {
 	Options MatrixOptions `json:"options"`
-	Cells   []CellLog     `json:"results"` // in the options' order
-	Best    int           `json:"best"`    // index of the cell with the best mean; −1 if none has one
-	Advised int           `json:"advised"` // index of the smallest that is within tolerance of it; −1 if none
+	// AskedPerS is the rate that the load was set to, operations a second; 0 in records of earlier versions.
+	AskedPerS float64   `json:"asked_per_s,omitempty"`
+	Cells     []CellLog `json:"results"` // in the options' order
+	Best      int       `json:"best"`    // index of the cell with the best mean; −1 if none has one
+	Advised   int       `json:"advised"` // index of the smallest that is within tolerance of it; −1 if none
 }
+
+// byRate is the name of the rate among figures.
+const byRate = "rate"
 
 // confidence is that of intervals and tests.
 const confidence = 0.95
@@ -126,7 +131,12 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 				return log, err
 			}
 			runs[i] = append(runs[i], o)
-			log.Cells[i].add(o, figure(o.Run))
+			log.AskedPerS = o.AskedPerS()
+			value := o.AchievedPerS()
+			if m.By != byRate {
+				value = figure(o.Run)
+			}
+			log.Cells[i].add(o, value)
 			if m.Told != nil {
 				m.Told(m.Cells[i], o)
 			}
@@ -171,7 +181,7 @@ func (c *CellLog) sumUp(runs []*Outcome) {
 	n := float64(len(runs))
 	for _, o := range runs {
 		total := &o.Run.Total
-		c.RatePerS += total.RatePerS / n
+		c.RatePerS += o.AchievedPerS() / n
 		c.P50Ns += figure(total.Response.P50Ns) / Value(n)
 		c.P99Ns += figure(total.Response.P99Ns) / Value(n)
 		if total.Done > 0 {
@@ -283,7 +293,7 @@ func number(s string) float64 {
 // response.p(95) and other quantiles of response time, ns. lower says that less is better.
 func ParseFigure(name string) (of func(*record.Run) float64, lower bool, err error) {
 	switch name {
-	case "rate":
+	case byRate:
 		return func(r *record.Run) float64 { return r.Total.RatePerS }, false, nil
 	case "response.avg":
 		return func(r *record.Run) float64 {

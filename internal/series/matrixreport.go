@@ -17,8 +17,8 @@ func FigureCell(by string, v float64) cell.Cell {
 // tables are the cells with their intervals, the best and the advised marked.
 func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }
-	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order", m.Options.Repetitions, l.Figure(scale(m.Options.N))), Columns: []cell.Column{
-		{Head: say("settings"), Left: true}, {Head: m.Options.By}, {Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
+	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order", m.Options.Repetitions, l.Figure(Scale(m.Options.N))), Columns: []cell.Column{
+		{Head: say("settings"), Left: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2}, {Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
 	}}
 	for i := range m.Cells {
 		c := &m.Cells[i]
@@ -40,11 +40,15 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		case !c.Differs:
 			note = say("not to be told from the best")
 		}
+		asked := cell.None()
+		if m.AskedPerS > 0 {
+			asked = cell.Rate(m.AskedPerS)
+		}
 		name := cell.Text(c.Settings.String())
 		if len(c.Dirs) > 0 {
 			name.Link = c.Dirs[0]
 		}
-		t.Add(name, value, cell.Rate(c.RatePerS), cell.Time(float64(c.P50Ns)), cell.Time(float64(c.P99Ns)), cell.Figure(c.Errors, "share"), cell.Text(note).Marked(mark))
+		t.Add(name, value, asked, cell.Rate(c.RatePerS), cell.Time(float64(c.P50Ns)), cell.Time(float64(c.P99Ns)), cell.Figure(c.Errors, "share"), cell.Text(note).Marked(mark))
 	}
 	return []cell.Table{t}
 }

@@ -2,6 +2,7 @@ package series
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -28,7 +29,7 @@ func rules(p *plan.Plan, s *Search) (out []string) {
 		out = append(out, fmt.Sprintf("errors < %s", units.Fraction(failedShare)))
 		if b := s.base(); b != nil {
 			out = append(out, fmt.Sprintf("response.p(95) < %s, %d times that of the base line at N %s, %s",
-				units.Latency(max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)), degraded, scale(b.N), units.Latency(float64(b.P95Ns))))
+				units.Latency(max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)), degraded, Scale(b.N), units.Latency(float64(b.P95Ns))))
 		}
 	}
 	return append(out, fmt.Sprintf("%s of what is offered is answered well in time", units.Fraction(leastAchieved)), "the backlog doesn't grow")
@@ -38,34 +39,38 @@ func (s *SearchLog) tables(l units.Language) []cell.Table {
 	return []cell.Table{s.maximum(l), s.trials(l), s.curve(l)}
 }
 
-// scale writes N with four digits: brackets are narrower than three can tell.
-func scale(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }
+// Scale writes N with four digits: brackets are narrower than three can tell.
+func Scale(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }
 
 // maximum is the headline.
 func (s *SearchLog) maximum(l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }
-	n := func(x float64) string { return l.Figure(scale(x)) }
+	n := func(x float64) string { return l.Figure(Scale(x)) }
+	rate := func(x float64) string { return l.Figure(units.Rate(x)) + "/s" }
 	t := cell.Table{ID: "maximum", Title: say("MAXIMUM"), Kind: cell.Tree}
 	row := func(label, value, note string) { t.Add(cell.Texts(say(label), value, note)...) }
 	b := &s.Bracket
 	switch {
 	case b.Lower > 0 && b.Upper > 0 && b.Refuted == 0:
-		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), b.passed(l))
-		row("not offered", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s: the generator couldn't", n(b.Upper)))
+		row("sustains", rate(s.PerS(b.Lower)), b.passed(l))
+		row("not offered", rate(b.UpperPerS), say("N %s: the generator couldn't", n(b.Upper)))
 	case b.Lower > 0 && b.Upper > 0:
-		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), b.passed(l))
-		row("doesn't sustain", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), b.failed(l))
+		row("sustains", rate(s.PerS(b.Lower)), b.passed(l))
+		row("doesn't sustain", rate(b.UpperPerS), b.failed(l))
 		row("bracket", l.Figure(units.Fraction(b.Width())), say("between them; wanted: %s", l.Figure(units.Fraction(s.Options.Width))))
 	case b.Lower > 0:
-		row("sustains", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.LowerPerS))), say("N %s; what more it can do isn't known", n(b.Lower)))
+		row("sustains", rate(s.PerS(b.Lower)), say("N %s; what more it can do isn't known", n(b.Lower)))
 	case b.Upper > 0:
-		row("doesn't sustain", fmt.Sprintf("%s/s", l.Figure(units.Rate(b.UpperPerS))), say("N %s", n(b.Upper)))
+		row("doesn't sustain", rate(b.UpperPerS), say("N %s", n(b.Upper)))
+	}
+	if b.LowerPerS > 0 {
+		row("achieved", rate(b.LowerPerS), say("by the least of these trials"))
 	}
 	row("search", say(b.End), words.Plural(l, b.TrialsDone, "trial", "trials"))
-	row("profile", fmt.Sprintf("%s/s", l.Figure(units.Rate(s.Options.RatePerS))), say("N = 1"))
+	row("profile", rate(s.Options.RatePerS), say("N = 1"))
 	c := &s.Curve
 	if c.KneeN > 0 {
-		row("knee", fmt.Sprintf("%s/s", l.Figure(units.Rate(c.KneePerS))), say("N %s: most operations for the time that each takes", n(c.KneeN)))
+		row("knee", rate(c.KneePerS), say("N %s: most operations for the time that each takes", n(c.KneeN)))
 	}
 	switch {
 	case c.Law == nil:
@@ -82,7 +87,7 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 
 // passed says what speaks for the lower end.
 func (b *Bracket) passed(l units.Language) string {
-	text := words.In(l, "N %s, passed %d of %d trials", l.Figure(scale(b.Lower)), b.Confirmed, b.Confirmed)
+	text := words.In(l, "N %s, passed %d of %d trials", l.Figure(Scale(b.Lower)), b.Confirmed, b.Confirmed)
 	if b.PassedOver > 0 {
 		text += words.In(l, ", and %d above it", b.PassedOver)
 	}
@@ -91,7 +96,7 @@ func (b *Bracket) passed(l units.Language) string {
 
 // failed says what speaks against the upper end.
 func (b *Bracket) failed(l units.Language) string {
-	text := words.In(l, "N %s, failed %d of %d trials", l.Figure(scale(b.Upper)), b.Refuted, b.Refuted)
+	text := words.In(l, "N %s, failed %d of %d trials", l.Figure(Scale(b.Upper)), b.Refuted, b.Refuted)
 	if b.FailedShort > 0 {
 		text += words.In(l, ", and %d below it", b.FailedShort)
 	}
@@ -102,7 +107,7 @@ func (b *Bracket) failed(l units.Language) string {
 func (s *SearchLog) trials(l units.Language) cell.Table {
 	say := func(text string) string { return words.In(l, text) }
 	t := cell.Table{ID: "trials", Title: say("TRIALS"), Columns: []cell.Column{
-		{Head: "#"}, {Head: "N"}, {Head: say("offered")}, {Head: say("achieved")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
+		{Head: "#"}, {Head: "N"}, {Head: say("asked"), Priority: 2}, {Head: say("offered")}, {Head: say("achieved")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
 		{Head: say("in flight"), Priority: 2}, {Head: say("sessions"), Priority: 3}, {Head: say("purpose"), Left: true, Priority: 1}, {Head: say("verdict"), Left: true}, {Head: say("why"), Left: true, Wrap: true},
 	}}
 	for i := range s.Trials {
@@ -124,17 +129,31 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 		}
 		number := cell.Count(r.Number)
 		number.Link = r.Dir
-		t.Add(number, cell.Text(l.Figure(scale(r.N))), cell.Rate(r.OfferedPerS), cell.Rate(r.AchievedPerS),
+		t.Add(number, cell.Text(l.Figure(Scale(r.N))), cell.Rate(s.PerS(r.N)), cell.Rate(r.OfferedPerS), cell.Rate(r.AchievedPerS),
 			cell.Time(float64(r.P50Ns)), cell.Time(float64(r.P99Ns)), cell.Figure(r.Errors, "share"),
 			cell.Figure(r.InFlight, cell.UnitNumber), cell.Count(r.Sessions), cell.Text(say(r.Purpose)), cell.Text(say(r.Verdict)).Marked(mark), cell.Text(why))
 	}
+	if s.random() {
+		t.Foot = append(t.Foot, say("asked: N times the profile; offered: what fell due, which random arrivals make more or less; achieved: of it, answered well in time"))
+	}
 	return t
+}
+
+// random reports whether chance made a trial's load clearly another one than it was asked for.
+func (s *SearchLog) random() bool {
+	const clearly = 0.02
+	for i := range s.Trials {
+		if asked := s.PerS(s.Trials[i].N); math.Abs(s.Trials[i].OfferedPerS-asked) > clearly*asked {
+			return true
+		}
+	}
+	return false
 }
 
 // curve is how the target behaves by load.
 func (s *SearchLog) curve(l units.Language) cell.Table {
 	say := func(text string) string { return words.In(l, text) }
-	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"), Columns: []cell.Column{{Head: say("offered")}, {Head: say("achieved")}, {Head: "", Left: true, Priority: 1}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}}}
+	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"), Columns: []cell.Column{{Head: say("asked")}, {Head: say("offered"), Priority: 2}, {Head: say("achieved")}, {Head: "", Left: true, Priority: 1}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}}}
 	points := s.Points()
 	cpu, most := false, 0.0
 	for i := range points {
@@ -145,7 +164,7 @@ func (s *SearchLog) curve(l units.Language) cell.Table {
 	}
 	for i := range points {
 		p := &points[i]
-		row := []cell.Cell{cell.Rate(p.OfferedPerS), cell.Rate(p.AchievedPerS), cell.Figure(p.AchievedPerS/max(most, 1e-9), cell.UnitBar),
+		row := []cell.Cell{cell.Rate(s.PerS(p.N)), cell.Rate(p.OfferedPerS), cell.Rate(p.AchievedPerS), cell.Figure(p.AchievedPerS/max(most, 1e-9), cell.UnitBar),
 			cell.Time(float64(p.P50Ns)), cell.Time(float64(p.P95Ns)), cell.Time(float64(p.P99Ns)), cell.Figure(p.Errors, "share")}
 		if cpu {
 			row = append(row, cell.Figure(p.CPU, "cores"))
@@ -154,6 +173,9 @@ func (s *SearchLog) curve(l units.Language) cell.Table {
 	}
 	return t
 }
+
+// PerS is the load at N, operations a second: what a trial is asked to send.
+func (s *SearchLog) PerS(n float64) float64 { return n * s.Options.RatePerS }
 
 // Points are the trials of the curve: as Search.Curve has them, also of a report read from its file.
 func (s *SearchLog) Points() []Result {

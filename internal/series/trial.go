@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -42,10 +43,11 @@ type Result struct {
 	Why     []string `json:"why,omitempty"`
 	Dir     string   `json:"dir,omitempty"` // the bundle, below the series' folder
 
-	OfferedPerS  float64       `json:"offered_per_s"`
-	AchievedPerS float64       `json:"achieved_per_s"` // succeeded while the schedule ran
-	PeakPerS     float64       `json:"peak_per_s"`     // achieved in the interval with the most
-	P50Ns        record.Figure `json:"p50_ns"`         // of response time, over all arrivals
+	AskedPerS    float64       `json:"asked_per_s,omitempty"` // the rate that the load was set to
+	OfferedPerS  float64       `json:"offered_per_s"`         // what fell due
+	AchievedPerS float64       `json:"achieved_per_s"`        // of it, answered well while the schedule ran
+	PeakPerS     float64       `json:"peak_per_s"`            // achieved in the interval with the most
+	P50Ns        record.Figure `json:"p50_ns"`                // of response time, over all arrivals
 	P95Ns        record.Figure `json:"p95_ns"`
 	P99Ns        record.Figure `json:"p99_ns"`
 	ServiceNs    float64       `json:"service_ns"` // mean
@@ -63,6 +65,9 @@ type Result struct {
 	// Connected is how many sessions there were on average where the target turned others away; 0 where it did not.
 	Connected int `json:"connected,omitempty"`
 }
+
+// LoadPerS is the rate that the load was set to, in records of earlier versions what fell due.
+func (r *Result) LoadPerS() float64 { return cmp.Or(r.AskedPerS, r.OfferedPerS) }
 
 // tooFewSessions reports whether a trial failed for want of sessions: they were all busy although the
 // target took hardly longer for an operation than before.

@@ -15,6 +15,8 @@ var russianSeries = map[string]string{
 	"between them; wanted: %s": "между ними; требовалось: %s", "N %s: most operations for the time that each takes": "N %s: больше всего операций на время каждой",
 	"peak of %s/s": "вершина %s/с", "no peak in reach": "вершина не видна", "contention %s, coherency %s, R² %s": "очередь %s, согласование %s, R² %s",
 	"at %s in flight; contention %s, coherency %s, R² %s": "при %s в пути; очередь %s, согласование %s, R² %s",
+	"asked": "задано", "by the least of these trials": "наименьшее из этих испытаний",
+	"asked: N times the profile; offered: what fell due, which random arrivals make more or less; achieved: of it, answered well in time": "задано: профиль, умноженный на N; предложено: сколько запросов настало, случайный поток делает их больше или меньше; сделано: из них отвечено вовремя и верно",
 	"purpose": "цель", "why": "почему", "too few sessions: tried again with more": "мало сеансов: повторено с большим числом",
 	"the target lets no more connect: tried again with those": "больше соединений сервер не принимает: повторено с принятыми",
 	"found": "найден", "passes at the highest load allowed": "пройдена высшая разрешённая нагрузка", "fails at the lowest load allowed": "не пройдена низшая разрешённая нагрузка",
