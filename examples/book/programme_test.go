@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ var rehearsal = strings.NewReplacer(
 	"{start: 1, min: 0.05, max: 1000, trial: 60s, warm_up: 10s, width: 0.03, trials: 14, max_sessions: 256}", "{start: 1, min: 0.5, max: 2, trial: 1s, warm_up: 100ms, width: 0.5, trials: 3}",
 	"confirm: {ramp: 10m, hold: 1h}", "confirm: {at: 1, ramp: 1s, hold: 1s}",
 	"analyse: {at: maximum, duration: 10m}", "analyse: {at: 1, warm_up: 500ms, duration: 4s}",
-	"repeat: [search, confirm]", "repeat: [analyse]",
+	"repeat: [search, confirm, analyse]", "repeat: [analyse]",
 	"{ramp: 5m, hold: 6h}", "{ramp: 1s, hold: 1s}",
 	"connections: {duration: 10m}", "connections: {warm_up: 100ms, duration: 2s}",
 	"at: maximum\n      warm_up: 30s\n      duration: 5m\n      repetitions: 3", "at: 1\n      warm_up: 100ms\n      duration: 1s\n      repetitions: 2",
@@ -136,6 +137,24 @@ func checkBook(t *testing.T, dir string) {
 	if c := before.Activity.Clients; !slices.ContainsFunc(c, func(p record.ClientPool) bool { return p.Application == "book" && p.Max == 3 }) {
 		t.Errorf("connections: %+v", c)
 	}
+	for name, sentences := range map[string][]string{
+		"report-en.md": {"### What the fixes brought", "Compared at equal load, N = 1 (34.0/s): step 4 before the fixes, step 6 after them.", "| by author |", "| mean before |"},
+		"report-ru.md": {"### Что дала оптимизация", "Сравнение при равной нагрузке, N = 1 (34,0/с): шаг 4 до исправлений, шаг 6 после них.", "| by author |", "| среднее до |"},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range sentences {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s doesn't say %q", name, want)
+			}
+		}
+		responses, statements := factorsOf(string(text), "| by author | "), factorsOf(string(text), "| by author | select ")
+		if len(responses) != 2 || len(statements) != 1 || responses[0] < 2 || statements[0] < 5 {
+			t.Errorf("%s: by author is faster by %v, its statement by %v", name, responses, statements)
+		}
+	}
 	for _, name := range []string{"report-en.html", "report-en.md", "report-ru.html", "report-ru.md"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !bytes.Contains(text, []byte("bookv2")) {
@@ -155,4 +174,21 @@ func inspectionOf(t *testing.T, step string) *record.Inspection {
 		t.Fatalf("%s has no inspection: %v", step, err)
 	}
 	return &run.Inspections[0]
+}
+
+// factorsOf are the figures of how many times as fast, in the first line of a document that begins so and has any.
+func factorsOf(text, begin string) (all []float64) {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, begin) || !strings.Contains(line, "×") {
+			continue
+		}
+		for _, c := range strings.Split(line, "|") {
+			if digits, ok := strings.CutSuffix(strings.TrimSpace(c), "×"); ok {
+				x, _ := strconv.ParseFloat(strings.NewReplacer(",", ".", " ", "", "\u00a0", "", "\u202f", "").Replace(digits), 64)
+				all = append(all, x)
+			}
+		}
+		return all
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/record"
+	"brunt/internal/report/cell"
 	"brunt/internal/runner"
 	"brunt/internal/series"
 	"brunt/internal/units"
@@ -298,5 +300,78 @@ func TestRepeatedCommands(t *testing.T) {
 	}
 	if got != "xyzs|se|xyzc|e|" {
 		t.Errorf("%q", got)
+	}
+}
+
+// An analysis that is repeated is made at the load of the first, whatever the maximum has become; one that says
+// so is made at its own, and one that comes after the repeat at the new maximum.
+func TestRepeatedAnalysisIsMadeAtEqualLoad(t *testing.T) {
+	text := "plan: plan.yml\nsteps:\n  - search: {}\n  - analyse: {at: 2}\n  - analyse: {}\n  - repeat: [search, confirm, analyse]\n  - analyse: {at: maximum}\n  - repeat: [analyse]\n"
+	text = strings.Replace(text, "  - repeat", "  - confirm: {}\n  - repeat", 1)
+	p, err := parse(files(t, text, "127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Campaign{Program: p}
+	maximum := 3.0
+	var got []float64
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		r := Result{Number: s.Number, Kind: s.Kind, Round: s.Round}
+		if s.Kind == planfile.StepSearch {
+			r.Search = &series.SearchLog{Bracket: series.Bracket{Lower: maximum}}
+			maximum *= 10
+		} else {
+			n, sessions, err := c.load(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Trial = &series.Result{Trial: series.Trial{N: n, Sessions: sessions}}
+			got = append(got, n)
+		}
+		c.results = append(c.results, r)
+	}
+	if want := []float64{2, 3, 3, 30, 3, 30, 30}; !slices.Equal(got, want) {
+		t.Errorf("loads %v, want %v", got, want)
+	}
+	if said := p.does(units.English, &p.Steps[6]); said != "look into the database at the load of step 3" {
+		t.Errorf("the timetable says %q", said)
+	}
+}
+
+// What a campaign came to is said in full at 80 columns, in both languages.
+func TestSummaryAtEightyColumns(t *testing.T) {
+	p, err := parse(files(t, "plan: plan.yml\nsteps: [{search: {}}]\n", "127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := []series.CellLog{{Settings: series.Cell{{Name: "THREADS", Value: "160"}, {Name: "POOL", Value: "96"}}, Mean: 21e6}, {Settings: series.Cell{{Name: "THREADS", Value: "20"}, {Name: "POOL", Value: "12"}}, Mean: 17e6}}
+	c := &Campaign{Program: p, results: []Result{
+		{Number: 1, Kind: planfile.StepSearch, Search: &series.SearchLog{Options: series.SearchOptions{RatePerS: 34}, Bracket: series.Bracket{End: series.OutOfTrials, Lower: 13.09, Upper: 13.28, UpperPerS: 452}}},
+		{Number: 2, Kind: planfile.StepConfirm, Trial: &series.Result{Trial: series.Trial{N: 0.36}, Verdict: "fail", Why: []string{"threshold response.p(95) < 300ms does not hold: it is 423 ms; see the latency and error tables"}}},
+		{Number: 3, Kind: planfile.StepMatrix, Matrix: &series.MatrixLog{Options: series.MatrixOptions{N: 13, By: "response.p(95)", Tolerance: .05}, Cells: cells, Best: 0, Advised: 1}},
+	}}
+	for l, wants := range map[units.Language][]string{
+		units.English: {"and doesn't sustain N = 13.3 (452/s): out of trials.", "does not hold: it is 423 ms.", "THREADS=160, POOL=96", "advised: the smallest within 5.00 % of the best"},
+		units.Russian: {"испытания исчерпаны.", "вышло 423 мс.", "THREADS=160, POOL=96", "советуем: наименьшая в пределах 5,00 % от лучшей"},
+	} {
+		var text strings.Builder
+		if err := cell.WriteText(&text, cell.Look{Columns: 80, Language: l}, c.Tables(l)...); err != nil {
+			t.Fatal(err)
+		}
+		said := strings.ReplaceAll(text.String(), "\u00a0", " ")
+		for _, line := range strings.Split(text.String(), "\n") {
+			if cell.Width(line) > 80 || strings.Contains(line, "…") || strings.Contains(line, "tables") {
+				t.Errorf("%q", line)
+			}
+		}
+		// What is wrapped beside other columns comes apart: all of its words must be there.
+		for _, want := range wants {
+			for _, word := range strings.Fields(want) {
+				if !strings.Contains(said, word) {
+					t.Errorf("%q is missing of %q:\n%s", word, want, text.String())
+				}
+			}
+		}
 	}
 }

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"brunt/internal/plan"
@@ -101,15 +100,9 @@ func (d *document) outcome() {
 		}
 		d.add(p)
 	}
-	if len(searches) > 1 {
-		first, last := searches[0].Search, searches[len(searches)-1].Search
-		if a, b := first.PerS(first.Bracket.Lower), last.PerS(last.Bracket.Lower); a > 0 && b > 0 {
-			d.add(part{id: "gain", section: true, title: d.say("What the fixes brought"), paragraphs: []string{
-				d.say("The maximum rose from %s/s to %s/s, %s times.", d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b)), d.l.Figure(units.Digits3(b/a))),
-			}})
-		}
+	if !d.gain(searches) {
+		d.statements()
 	}
-	d.statements()
 }
 
 // ofKind are the results of steps of a kind.
@@ -150,71 +143,25 @@ func (d *document) inspected(r *Result) *record.Run {
 	return run
 }
 
-// seen is one statement in two analyses.
-type seen struct {
-	text          string
-	before, after *record.Statement
-}
-
-// statements compares the statements of the first analysis with those of the last.
+// statements shows the statements of the last analysis.
 func (d *document) statements() {
-	var runs []*record.Run
-	var of []*Result
+	var run *record.Run
 	for _, r := range d.ofKind(planfile.StepAnalyse) {
-		if run := d.inspected(r); run != nil {
-			runs, of = append(runs, run), append(of, r)
+		if seen := d.inspected(r); seen != nil {
+			run = seen
 		}
 	}
-	if len(runs) == 0 {
+	if run == nil {
 		return
-	}
-	first, last := runs[0].Inspections[0].Windows[0].Statements, runs[len(runs)-1].Inspections[0].Windows[0].Statements
-	if len(runs) == 1 {
-		last = nil
-	}
-	var all []seen
-	for i := range first {
-		all = append(all, seen{text: first[i].Text, before: &first[i]})
-	}
-	for i := range last {
-		k := slices.IndexFunc(all, func(s seen) bool { return s.text == last[i].Text })
-		if k < 0 {
-			k = len(all)
-			all = append(all, seen{text: last[i].Text})
-		}
-		all[k].after = &last[i]
 	}
 	t := cell.Table{ID: "statements", Title: d.say("STATEMENTS"), Columns: []cell.Column{
 		{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("calls")}, {Head: d.say("mean")},
 	}}
-	title := d.say("Statements of the database")
-	if last != nil {
-		title = d.say("Statements of the database, before and after")
-		t.Columns = []cell.Column{t.Columns[0], {Head: d.say("calls before")}, {Head: d.say("mean before")}, {Head: d.say("calls after")}, {Head: d.say("mean after")}, {Head: d.say("faster")}}
-		t.Foot = append(t.Foot, d.say("before: at N = %s; after: at N = %s", d.l.Figure(units.Digits3(of[0].Trial.N)), d.l.Figure(units.Digits3(of[len(of)-1].Trial.N))))
+	all := run.Inspections[0].Windows[0].Statements
+	for i := range all[:min(len(all), mostStatements)] {
+		t.Add(append([]cell.Cell{cell.Text(oneLine(all[i].Text))}, calls(&all[i])...)...)
 	}
-	const most = 20
-	for _, s := range all[:min(len(all), most)] {
-		row := []cell.Cell{cell.Text(oneLine(s.text))}
-		row = append(row, calls(s.before)...)
-		if last != nil {
-			row = append(row, calls(s.after)...)
-			faster := cell.None()
-			if s.before != nil && s.after != nil && s.after.MeanNs > 0 {
-				faster = cell.Text(d.l.Figure(units.Digits3(s.before.MeanNs/s.after.MeanNs)) + "×")
-			}
-			row = append(row, faster)
-		}
-		t.Add(row...)
-	}
-	d.add(part{id: "statements-before-after", section: true, title: title, tables: []cell.Table{t}})
-}
-
-func calls(s *record.Statement) []cell.Cell {
-	if s == nil {
-		return []cell.Cell{cell.None(), cell.None()}
-	}
-	return []cell.Cell{cell.Count(uint64(s.Calls)), cell.Time(s.MeanNs)}
+	d.add(part{id: "statements-list", section: true, title: d.say("Statements of the database"), tables: []cell.Table{t}})
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(units.Clean(s)), " ") }

@@ -35,6 +35,7 @@ type Step struct {
 	planfile.Step
 	Number int        // from 1
 	Round  int        // 0, and one more with every repeat
+	Again  int        // the number of the step that it repeats; 0 if none
 	Load   *plan.Plan // nil if the step sends none
 }
 
@@ -89,14 +90,16 @@ func Parse(path string, text []byte, scale float64, read ReadPlan) (*Program, er
 // writeOut makes the list of steps, those that are repeated again.
 func (p *Program) writeOut() {
 	round := 0
-	add := func(s planfile.Step) {
+	add := func(s planfile.Step, again int) {
 		withDefaults(&s)
-		p.Steps = append(p.Steps, Step{Step: s, Number: len(p.Steps) + 1, Round: round})
+		p.Steps = append(p.Steps, Step{Step: s, Number: len(p.Steps) + 1, Round: round, Again: again})
 	}
+	numbers := make([]int, len(p.Campaign.Steps))
 	for i := range p.Campaign.Steps {
 		s := p.Campaign.Steps[i]
 		if s.Kind != planfile.StepRepeat {
-			add(s)
+			add(s, 0)
+			numbers[i] = len(p.Steps)
 			continue
 		}
 		round++
@@ -104,7 +107,7 @@ func (p *Program) writeOut() {
 			for k := i - 1; k >= 0; k-- {
 				if again := p.Campaign.Steps[k]; again.Kind == kind {
 					again.Before, again.After = slices.Concat(s.Before, again.Before), slices.Concat(again.After, s.After)
-					add(again)
+					add(again, numbers[k])
 					break
 				}
 			}

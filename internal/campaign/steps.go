@@ -203,13 +203,25 @@ func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
 			}
 		}
 	}
+	first := c.again(s)
 	switch {
 	case s.N > 0:
 		return s.N, sessions, nil
+	case s.Kind == planfile.StepAnalyse && first != nil && first.Trial != nil:
+		return first.Trial.N, first.Trial.Sessions, nil // before and after are compared at equal load
 	case found == nil || found.Bracket.Lower == 0:
 		return 0, 0, fmt.Errorf("it is at the maximum, and the search found none; lower the search's min, or give the step a load (at: 1)")
 	}
 	return found.Bracket.Lower, sessions, nil
+}
+
+// again is the result of the step that s repeats, nil if it repeats none.
+func (c *Campaign) again(s *Step) *Result {
+	k := slices.IndexFunc(c.results, func(r Result) bool { return r.Number == s.Again })
+	if k < 0 {
+		return nil
+	}
+	return &c.results[k]
 }
 
 // hold is a step of one run at one load: confirm, reliability, analyse, connections.

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"strconv"
+	"strings"
 
 	"brunt/internal/planfile"
 	"brunt/internal/report/cell"
@@ -24,7 +25,7 @@ func (c *Campaign) Tables(l units.Language) []cell.Table {
 func summary(p *Program, results []Result, l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }
 	t := cell.Table{ID: "summary", Title: say("CAMPAIGN"), Note: p.Name, Columns: []cell.Column{
-		{Head: "#"}, {Head: say("step"), Left: true}, {Head: say("verdict"), Left: true}, {Head: say("result"), Left: true, Wrap: true}, {Head: say("took")},
+		{Head: "#"}, {Head: say("step"), Left: true, Wrap: true}, {Head: say("verdict"), Left: true}, {Head: say("result"), Left: true, Wrap: true}, {Head: say("took")},
 	}}
 	for i := range results {
 		r := &results[i]
@@ -68,6 +69,12 @@ func (r *Result) title(l units.Language) string {
 	return words.In(l, title)
 }
 
+// brief is a reason without what it adds: causes, advice, and where to look.
+func brief(why string) string {
+	text, _, _ := strings.Cut(why, "; ")
+	return text
+}
+
 // Sentence says in one sentence what the step came to.
 func (r *Result) Sentence(l units.Language) string {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }
@@ -92,13 +99,16 @@ func (r *Result) Sentence(l units.Language) string {
 		case t.Verdict == verdict.Pass:
 			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()), l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
 		case len(t.Why) > 0:
-			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), words.Sentence(l, t.Why[0]))
+			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), words.Sentence(l, brief(t.Why[0])))
 		}
 		return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), say(t.Verdict))
 	case r.Matrix != nil:
 		m := r.Matrix
 		if m.Best < 0 {
 			return say("No settings carry the load.")
+		}
+		if m.Advised == m.Best {
+			return say("Best, and none smaller is as good: %s.", m.Cells[m.Best].Settings)
 		}
 		return say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings, l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
 	case r.Fix != nil:

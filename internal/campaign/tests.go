@@ -105,7 +105,10 @@ func (d *document) runPart(p *part, r *Result) {
 	figures.Add(cell.Text(d.l.Figure(series.Scale(t.N))), cell.Rate(t.LoadPerS()), cell.Rate(t.OfferedPerS), cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
 		cell.Figure(t.Errors, "share"), cell.Text(d.say(t.Verdict)), d.link(r, t.Dir))
 	p.tables = append(p.tables, figures)
-	for _, why := range t.Why {
+	for i, why := range t.Why {
+		if i == 0 && why == brief(why) {
+			continue // the step's sentence says it
+		}
 		p.paragraphs = append(p.paragraphs, words.Sentence(d.l, why)+".")
 	}
 	p.tables = append(p.tables, d.watched(b.Run, r.ID)...)

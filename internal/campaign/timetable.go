@@ -135,6 +135,9 @@ func (p *Program) does(l units.Language, s *Step) string {
 	case planfile.StepReliability:
 		return say("hold %s for %s, watch memory and connections", at, span(p.measured(s, s.N)))
 	case planfile.StepAnalyse:
+		if s.Again > 0 && s.N == 0 {
+			return say("look into the database at the load of step %d", s.Again)
+		}
 		return say("look into the database at %s", at)
 	case planfile.StepFix:
 		return say("apply the fix")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"brunt/internal/record"
 	"brunt/internal/stats"
@@ -54,7 +55,7 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		}
 	}
 	if r.Verdict != verdict.Pass {
-		r.Why = run.Verdict.Reasons
+		r.Why = withoutTables(run.Verdict.Reasons)
 	}
 	answered := o.AnsweredInTime
 	if len(o.AnsweredPerS) > 0 {
@@ -69,6 +70,14 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Reasons
 	}
 	return r
+}
+
+// withoutTables are reasons without their pointers to tables, which are a single run's.
+func withoutTables(reasons []string) (out []string) {
+	for _, r := range reasons {
+		out = append(out, strings.TrimSuffix(r, "; see the latency and error tables"))
+	}
+	return out
 }
 
 // cores is what the watched processes and groups used; this machine as a whole, and the load itself, are

@@ -18,7 +18,7 @@ func FigureCell(by string, v float64) cell.Cell {
 func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }
 	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order", m.Options.Repetitions, l.Figure(Scale(m.Options.N))), Columns: []cell.Column{
-		{Head: say("settings"), Left: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2}, {Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
+		{Head: say("settings"), Left: true, Wrap: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2}, {Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
 	}}
 	for i := range m.Cells {
 		c := &m.Cells[i]
