@@ -34,7 +34,7 @@ func (t *teller) changes() cell.Table {
 
 // events are what was done or decided meanwhile.
 func (t *teller) events() cell.Table {
-	out := cell.Table{ID: "events", Title: t.say("EVENTS"), Note: t.say("what was done or decided meanwhile"), Columns: []cell.Column{{}, {Left: true}, {Left: true, Wrap: true}}}
+	out := cell.Table{ID: "events", Title: t.say("EVENTS"), Note: t.say("what was done or decided meanwhile"), Columns: []cell.Column{{}, {Left: true}, {Left: true, Wrap: true, Short: true}}}
 	shown := t.run.Events[:min(len(t.run.Events), mostChanges)]
 	for _, e := range shown {
 		out.Add(t.at(e.AtNs), cell.Text(units.Clean(e.Kind)), cell.Text(units.Clean(e.Text)))

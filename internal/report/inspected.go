@@ -96,7 +96,7 @@ func (t *teller) statements(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"), Note: t.say("most of the server's time first; response: the operation's p50")}
 	out.Columns = heads(cell.Column{Head: t.say("operation"), Left: true}, cell.Column{Head: t.say("response"), Priority: 1}, cell.Column{Head: t.say("calls"), Priority: 2},
 		cell.Column{Head: t.say("mean")}, cell.Column{Head: "σ", Priority: 4}, cell.Column{Head: t.say("rows"), Priority: 5}, cell.Column{Head: t.say("pages"), Priority: 3},
-		cell.Column{Head: t.say("time")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true})
+		cell.Column{Head: t.say("time")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true, Short: true})
 	list := in.Windows[0].Statements
 	guessed := false
 	for _, s := range list[:min(len(list), mostStatements)] {
@@ -160,7 +160,7 @@ func (t *teller) statementsByPhase(in *record.Inspection) cell.Table {
 		return out
 	}
 	phases = phases[max(len(phases)-most, 0):]
-	out.Columns = []cell.Column{{Head: t.say("statement"), Left: true, Wrap: true}}
+	out.Columns = []cell.Column{{Head: t.say("statement"), Left: true, Wrap: true, Short: true}}
 	for i, w := range phases {
 		out.Columns = append(out.Columns, cell.Column{Head: units.Clean(w.Phase), Priority: len(phases) - i - 1})
 	}
@@ -214,7 +214,7 @@ func (t *teller) clients(in *record.Inspection) cell.Table {
 func (t *teller) blocked(in *record.Inspection) cell.Table {
 	const most = 5
 	out := cell.Table{ID: "locks", Title: t.say("LOCKS"), Note: t.say("who waited for whom"),
-		Columns: heads(cell.Column{Head: t.say("waiting"), Left: true, Wrap: true}, cell.Column{Head: t.say("held by"), Left: true, Wrap: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("longest")}, cell.Column{Head: t.say("lock"), Left: true, Priority: 1})}
+		Columns: heads(cell.Column{Head: t.say("waiting"), Left: true, Wrap: true, Short: true}, cell.Column{Head: t.say("held by"), Left: true, Wrap: true, Short: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("longest")}, cell.Column{Head: t.say("lock"), Left: true, Priority: 1})}
 	for _, b := range in.Activity.Blocked[:min(len(in.Activity.Blocked), most)] {
 		out.Add(cell.Text(oneLine(b.Waiting)), cell.Text(oneLine(b.Holder+" ("+b.HolderState+")")), cell.Figure(b.Mean, cell.UnitNumber), cell.Time(b.LongestNs), cell.Text(units.Clean(strings.TrimSpace(b.Lock+" "+b.Relation))))
 	}

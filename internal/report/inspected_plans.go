@@ -79,7 +79,7 @@ func noted(p *record.QueryPlan) bool {
 // plan is a plan's tree with what was met at each step.
 func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
 	out := cell.Table{ID: fmt.Sprintf("plan-%d", number), Title: t.say("PLAN %d", number), Note: recognizable(p.Text)}
-	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")}, cell.Column{Head: t.say("met")}, cell.Column{Head: t.say("discarded")}, cell.Column{Head: t.say("time")}, cell.Column{Left: true, Wrap: true})
+	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")}, cell.Column{Head: t.say("met")}, cell.Column{Head: t.say("discarded")}, cell.Column{Head: t.say("time")}, cell.Column{Left: true, Wrap: true, Short: true})
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		step := cell.Text(units.Clean(n.Text))
@@ -152,7 +152,7 @@ func Advice(proofs []advise.Proof, l units.Language) []cell.Table {
 func (t *teller) effects(proofs []advise.Proof) cell.Table {
 	out := cell.Table{ID: "effects", Title: t.say("WHO GAINS AND WHO PAYS"), Note: t.say("the planner's costs of one call"),
 		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("calls"), Priority: 1}, cell.Column{Head: t.say("before")}, cell.Column{Head: t.say("after")},
-			cell.Column{Head: t.say("change")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true})}
+			cell.Column{Head: t.say("change")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true, Short: true})}
 	for i := range proofs {
 		p := &proofs[i]
 		name := units.Clean(p.Table + " (" + strings.Join(p.Columns, ", ") + ")")

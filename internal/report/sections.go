@@ -117,7 +117,7 @@ func (t *teller) failures() cell.Table {
 	if !run.Complete {
 		out.Note = t.say("of the samples kept: there were at least so many")
 	}
-	out.Columns = []cell.Column{{}, {Left: true}, {Left: true}, {Left: true, Wrap: true}}
+	out.Columns = []cell.Column{{}, {Left: true}, {Left: true}, {Left: true, Wrap: true, Short: true}}
 	shown := run.Failures[:min(len(run.Failures), mostFailures)]
 	for _, f := range shown {
 		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)), cell.Text(words.Failure(t.l, units.Clean(f.Text))))

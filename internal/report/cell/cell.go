@@ -31,7 +31,8 @@ type Column struct {
 	Head     string
 	Left     bool // aligned left, as text is
 	Priority int  // columns of higher numbers go first where there is no room; 0 never goes
-	Wrap     bool // takes the room that is left, in up to two lines
+	Wrap     bool // takes the room that is left, in as many lines as it needs
+	Short    bool // of those that wrap: in two lines at most, as the texts of statements are
 }
 
 // Mark is how a cell is emphasized.

@@ -11,7 +11,7 @@ const (
 	nameWidth      = 24
 	nameWidthLeast = 12
 	wrapLeast      = 24
-	wrapLines      = 2
+	shortLines     = 2
 )
 
 // drawn is a cell as it is written: its figure, and what stands right of it.
@@ -109,13 +109,10 @@ func (g *layout) width(i int) int {
 // that wrap, and gives bars what is left.
 func (g *layout) fit(n int) {
 	total := -gap
-	wraps, bars := -1, -1
-	for i, c := range g.table.Columns {
+	bars := -1
+	for i := range g.table.Columns {
 		g.shown[i] = true
 		total += g.width(i) + gap
-		if c.Wrap {
-			wraps = i
-		}
 		if len(g.table.Rows) > 0 && at(g.table.Rows[0], i).Unit == UnitBar {
 			bars = i
 		}
@@ -126,10 +123,28 @@ func (g *layout) fit(n int) {
 			g.main[i] = w
 		}
 	}
-	if wraps >= 0 {
-		narrow(wraps, wrapLeast)
+	wrap := func(least int) {
+		for total > n {
+			widest := -1
+			for i, c := range g.table.Columns {
+				if c.Wrap && g.shown[i] && g.main[i] > least && (widest < 0 || g.main[i] > g.main[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				return
+			}
+			g.main[widest]--
+			total--
+		}
 	}
-	narrow(0, nameWidth)
+	wrap(wrapLeast)
+	name := func(least int) {
+		if !g.table.Columns[0].Wrap {
+			narrow(0, least)
+		}
+	}
+	name(nameWidth)
 	for total > n {
 		last := -1
 		for i, c := range g.table.Columns {
@@ -143,34 +158,40 @@ func (g *layout) fit(n int) {
 		g.shown[last] = false
 		total -= g.width(last) + gap
 	}
-	narrow(0, nameWidthLeast)
+	wrap(nameWidthLeast)
+	name(nameWidthLeast)
 	if bars >= 0 && g.shown[bars] {
 		g.main[bars] = max(n-total+g.main[bars], 0)
 	}
 }
 
-// lines writes a row, in several lines where a column wraps.
+// lines writes a row, in several lines where columns wrap.
 func (g *layout) lines(row []drawn) (out []string) {
-	more := ""
+	folded, most := make([][]string, len(row)), 1
 	for i, c := range g.table.Columns {
-		if c.Wrap {
-			if all := Wrap(row[i].text, g.main[i]); len(all) > 1 {
-				row[i].text = Cut(all[0], g.main[i])
-				if more = Cut(all[1], g.main[i]); len(all) > wrapLines {
-					more = Cut(all[1]+" …", g.main[i])
-				}
-			}
+		if !c.Wrap || !g.shown[i] {
+			continue
 		}
+		all := fold(row[i].text, g.main[i])
+		if c.Short && len(all) > shortLines {
+			all = append(all[:shortLines-1:shortLines-1], Cut(all[shortLines-1]+" …", g.main[i]))
+		}
+		folded[i], most = all, max(most, len(all))
 	}
-	out = append(out, g.line(row))
-	if more != "" {
-		rest := make([]drawn, len(row))
-		for i, c := range g.table.Columns {
-			if c.Wrap {
-				rest[i] = drawn{text: more, mark: row[i].mark}
+	for n := range most {
+		line := make([]drawn, len(row))
+		for i := range row {
+			switch {
+			case n < len(folded[i]):
+				line[i] = drawn{text: folded[i][n], mark: row[i].mark}
+				if n == 0 {
+					line[i].side = row[i].side
+				}
+			case n == 0:
+				line[i] = row[i]
 			}
 		}
-		out = append(out, g.line(rest))
+		out = append(out, g.line(line))
 	}
 	return out
 }

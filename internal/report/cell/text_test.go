@@ -61,6 +61,39 @@ func TestTableLeavesOutWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// Columns that wrap take as many lines as they need, each its own, and long words are broken rather than cut.
+func TestTableWrapsWithoutLosingAnything(t *testing.T) {
+	settings, note := "THREADS=160, POOL=96, JAVA_OPTS=-Xmx1024m-XX:+UseZGC-XX:+ZGenerational", "the smallest within five percent of the best, and not to be told from it"
+	for _, columns := range []int{40, 60, 80, 120, 200} {
+		tb := &Table{Columns: []Column{{Head: "settings", Left: true, Wrap: true}, {Head: "rate"}, {Left: true, Wrap: true}}}
+		tb.Add(Text(settings), Text("420/s"), Text(note))
+		tb.Add(Texts("A=1", "7/s", "")...)
+		lines := tb.Lines(Look{Columns: columns})
+		letters := map[rune]int{}
+		for _, r := range settings + "420/s" + note + "A=17/s" + "settingsrate" {
+			letters[r]++
+		}
+		for _, l := range lines {
+			for _, r := range l {
+				letters[r]--
+			}
+			if Width(l) > columns {
+				t.Errorf("at %d columns: %q", columns, l)
+			}
+		}
+		for r, n := range letters {
+			if r != ' ' && n != 0 {
+				t.Errorf("at %d columns %q is missing %d times:\n%s", columns, r, n, strings.Join(lines, "\n"))
+			}
+		}
+	}
+	short := &Table{Columns: []Column{{Left: true, Wrap: true, Short: true}}}
+	short.Add(Text("one two three four five six seven eight"))
+	if got := strings.Join(short.Lines(Look{Columns: 16}), "\n"); got != "  one two three\n  four five six…" {
+		t.Errorf("in two lines at most:\n%s", got)
+	}
+}
+
 func TestBarsShowWhatIsNotNothing(t *testing.T) {
 	for part, want := range map[float64]string{0: "", 0.0001: "▏", 0.5: "█████", 0.55: "█████▌", 1: "██████████"} {
 		if got := Bar(part, 10); got != want {

@@ -75,6 +75,27 @@ func Wrap(s string, n int) (lines []string) {
 	return append(lines, line)
 }
 
+// fold is Wrap by which longer words are broken, too.
+func fold(s string, n int) (lines []string) {
+	for _, l := range Wrap(s, n) {
+		for n > 0 && Width(l) > n {
+			used, cut := 0, 0
+			for i, r := range l {
+				if used += runeWidth(r); used > n && i > 0 {
+					cut = i
+					break
+				}
+			}
+			if cut == 0 {
+				break
+			}
+			lines, l = append(lines, l[:cut]), l[cut:]
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
 // Bar draws a share of n columns in eighths; what isn't nothing is seen.
 func Bar(part float64, n int) string {
 	eighths := int(math.Round(part * float64(n) * 8))

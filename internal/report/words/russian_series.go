@@ -39,8 +39,11 @@ var russianSeries = map[string]string{
 	"Results": "Результаты тестирования", "Maximum": "Максимальная производительность", "%s, before the fixes": "%s (до оптимизации)", "%s, after the fixes": "%s (после оптимизации)",
 	"MAXIMUM BY OPERATION": "МАКСИМУМ ПО ОПЕРАЦИЯМ", "What the fixes brought": "Что дала оптимизация",
 	"The maximum rose from %s/s to %s/s, %s times.": "Максимум вырос с %s/с до %s/с, в %s раза.",
-	"Statements of the database":                    "Запросы к базе данных", "Statements of the database, before and after": "Запросы к базе данных до и после", "calls before": "вызовы до", "mean before": "среднее до", "calls after": "вызовы после", "mean after": "среднее после", "faster": "быстрее",
-	"before: at N = %s; after: at N = %s": "до: при N = %s; после: при N = %s", "Tests": "Проведённые тесты", "began %s, took %s; folder %s": "начат %s, занял %s; папка %s",
+	"Statements of the database":                    "Запросы к базе данных", "RESPONSE TIMES": "ВРЕМЯ ОТКЛИКА", "times": "раз", "%s before": "%s до", "%s after": "%s после", "the server's own times": "время по счёту самого сервера",
+	"Compared at equal load, N = %s (%s/s): step %d before the fixes, step %d after them.": "Сравнение при равной нагрузке, N = %s (%s/с): шаг %d до исправлений, шаг %d после них.",
+	"look into the database at the load of step %d":                                        "проанализировать базу данных (нагрузка: как на шаге %d)",
+	"calls before": "вызовы до", "mean before": "среднее до", "calls after": "вызовы после", "mean after": "среднее после", "faster": "быстрее",
+	"Tests": "Проведённые тесты", "began %s, took %s; folder %s": "начат %s, занял %s; папка %s",
 	"Throughput by load": "Производительность от нагрузки", "Response time by load": "Время отклика от нагрузки", "Cores of what was watched, by load": "Ядра наблюдаемых процессов от нагрузки",
 	"FIGURES": "ПОКАЗАТЕЛИ", "bundle": "запись", "severity": "важность", "about": "о чём", "evidence": "свидетельство", "advice": "совет",
 	"total": "всего", "most": "наибольшее", "active": "активны", "what active sessions waited for": "чего ждали активные сеансы", "PLAN": "ПЛАН", "expected rows": "ожидалось строк", "saves": "экономит", "gain": "выигрывают", "pay": "платят", "WHAT GAINS": "ЧТО ВЫИГРЫВАЕТ", "planner's costs of one call": "оценка планировщика за один вызов",
@@ -63,7 +66,8 @@ var russianSeries = map[string]string{
 	"At N = %s (%s/s): %s.":                                 "При N = %s (%s/с): %s.",
 	"No settings carry the load.":                           "Ни одни настройки не выдерживают нагрузку.",
 	"Best: %s; as good to within %s, and the smallest: %s.": "Лучшие: %s; не хуже в пределах %s и наименьшие: %s.",
-	"Done.": "Сделано.",
+	"Best, and none smaller is as good: %s.":                "Лучшие, и меньших не хуже их нет: %s.",
+	"Done.":                                                 "Сделано.",
 }
 
 // russianTrials are why trials failed, and what they must meet.
