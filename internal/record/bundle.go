@@ -1,6 +1,9 @@
 package record
 
 import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,6 +51,33 @@ func SafeName(name string) string {
 		return s
 	}
 	return "run"
+}
+
+// NewID is a random name for a run: 16 hexadecimal digits.
+func NewID() string {
+	var b [8]byte
+	// crypto/rand.Read never fails: it ends the program instead.
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// Place is where the bundle of a run goes: nowhere, into a folder of its own (Dir), or into one named after it
+// under Root, which is DefaultRoot if "".
+type Place struct {
+	None bool
+	Root string
+	Dir  string
+}
+
+// Create makes the bundle of a run called name there; see Create and CreateIn.
+func (p Place) Create(name string, started time.Time, o Options) (*Bundle, error) {
+	switch {
+	case p.None:
+		return CreateIn(Nowhere{}, "", o)
+	case p.Dir != "":
+		return CreateIn(OS{}, p.Dir, o)
+	}
+	return Create(OS{}, cmp.Or(p.Root, DefaultRoot), name, started, o)
 }
 
 // Create makes the bundle's folder root/<name>-<UTC time>, with -2, -3 … appended if a run of

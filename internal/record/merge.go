@@ -139,7 +139,8 @@ func mergeIdentity(run, part *Run) {
 		if run.Iterations == nil {
 			run.Iterations = &Iterations{}
 		}
-		run.Iterations.add(n)
+		to := run.Iterations
+		to.Done, to.Dropped, to.Threw = to.Done+n.Done, to.Dropped+n.Dropped, to.Threw+n.Threw
 	}
 	for _, w := range part.Watched {
 		if w.Source != WatchedScript { // see mergeScripts
@@ -203,10 +204,6 @@ type Iterations struct {
 	Done    uint64 `json:"done"`
 	Dropped uint64 `json:"dropped"` // because all VUs were busy
 	Threw   uint64 `json:"threw"`   // of Done, those that ended with an exception
-}
-
-func (n *Iterations) add(o *Iterations) {
-	n.Done, n.Dropped, n.Threw = n.Done+o.Done, n.Dropped+o.Dropped, n.Threw+o.Threw
 }
 
 // Aggregate is how a threshold of k6 comes to its value.

@@ -51,16 +51,13 @@ func notConnected(p *plan.Plan, err error) error {
 		return &UnreachableError{err}
 	}
 	fix := "mend the statement, or create what it needs with brunt schema up"
-	if slices.Contains(untyped(), e.Code) {
+	// PostgreSQL's codes of statements whose parameters have no type, or another than what they are used for
+	// (errcodes.txt: indeterminate_datatype, datatype_mismatch, undefined_function, ambiguous_function, cannot_coerce).
+	if slices.Contains([]string{"42P18", "42804", "42883", "42725", "42846"}, e.Code) {
 		fix = "say what the parameters are by casts such as $1::integer"
 	}
 	return &UsageError{fmt.Errorf("%s%w; %s", placed(p, e.Text), err, fix)}
 }
-
-// untyped are PostgreSQL's codes of statements whose parameters have no type, or another than what
-// they are used for (errcodes.txt: indeterminate_datatype, datatype_mismatch, undefined_function,
-// ambiguous_function, cannot_coerce).
-func untyped() []string { return []string{"42P18", "42804", "42883", "42725", "42846"} }
 
 // placed is where the request that an error's text is about stands in the plan's file, with a colon;
 // "" if nobody knows. Drivers begin such texts with the word request and its name in quotes.

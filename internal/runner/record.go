@@ -1,33 +1,17 @@
 package runner
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"time"
 
 	"brunt/internal/plan"
 	"brunt/internal/record"
 )
 
-// create makes the folder and files of the record of a run called name.
-func (c *Recording) create(name string, started time.Time, notice func(record.Warning)) (*record.Bundle, error) {
-	o := record.Options{Warn: notice}
-	switch {
-	case c.None:
-		return record.CreateIn(record.Nowhere{}, "", o)
-	case c.Dir != "":
-		return record.CreateIn(record.OS{}, c.Dir, o)
-	case c.Root == "":
-		return record.Create(record.OS{}, record.DefaultRoot, name, started, o)
-	}
-	return record.Create(record.OS{}, c.Root, name, started, o)
-}
-
 // begin says in the record what is known before the load.
 func (r *Runner) begin(started time.Time) {
 	p, c := r.stand.plan, &r.o.Recording
 	run := &record.Run{
-		ID: newID(), Name: p.Name, Brunt: c.Version, Command: c.Command,
+		ID: record.NewID(), Name: p.Name, Brunt: c.Version, Command: c.Command,
 		Started: started.UTC(), Seed: p.Seed, LoadModel: p.LoadModel(),
 		Sessions: p.MostSessions(), Pipeline: p.Settings.Pipeline,
 		ToleranceNs: int64(p.Settings.TimingTolerance), Spin: p.Settings.Spin > 0,
@@ -75,12 +59,4 @@ func (r *Runner) phase(ph *plan.Phase) record.Phase {
 		out.ScheduleNs = int64(ph.Duration)
 	}
 	return out
-}
-
-// newID is a random name for a run: 16 hexadecimal digits.
-func newID() string {
-	var b [8]byte
-	// crypto/rand.Read never fails: it ends the program instead.
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }

@@ -80,7 +80,8 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 		r.o.PeakPerS = s.plan.PeakPerS()
 	}
 	started := time.Now()
-	if r.bundle, err = o.Recording.create(s.plan.Name, started, o.Tell.Notice); err != nil {
+	place := record.Place{None: o.Recording.None, Root: o.Recording.Root, Dir: o.Recording.Dir}
+	if r.bundle, err = place.Create(s.plan.Name, started, record.Options{Warn: o.Tell.Notice}); err != nil {
 		return nil, &UsageError{err}
 	}
 	if !o.Recording.None {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 	d, ok := s.driver.(driver.AdminDriver)
 	if !ok {
-		return nil, &UsageError{s.noTables()}
+		return nil, &UsageError{fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())}
 	}
 	var a driver.Admin
 	err := s.anywhere(func(t driver.Target) (err error) {
@@ -28,10 +29,6 @@ func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 		return nil, &UnreachableError{err}
 	}
 	return a, nil
-}
-
-func (s *stand) noTables() error {
-	return fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())
 }
 
 // number runs a query whose answer is one unsigned number.
@@ -152,10 +149,8 @@ func (s *stand) checkDDL() error {
 }
 
 func (s *stand) table(name string) *plan.Table {
-	for i := range s.plan.Tables {
-		if s.plan.Tables[i].Name == name {
-			return &s.plan.Tables[i]
-		}
+	if i := slices.IndexFunc(s.plan.Tables, func(t plan.Table) bool { return t.Name == name }); i >= 0 {
+		return &s.plan.Tables[i]
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"brunt/internal/driver"
 	"brunt/internal/load"
@@ -205,10 +206,8 @@ func (u *schemaUp) attach(report load.Report) {
 }
 
 func changeOf(changes []TableChange, table string) *TableChange {
-	for i := range changes {
-		if changes[i].Name == table {
-			return &changes[i]
-		}
+	if i := slices.IndexFunc(changes, func(c TableChange) bool { return c.Name == table }); i >= 0 {
+		return &changes[i]
 	}
 	return nil
 }

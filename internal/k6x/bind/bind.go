@@ -33,6 +33,7 @@ type VU struct {
 	files          fsext.Fs // as k6 gives them to scripts; an archive's are in it
 	folder         string   // the script's
 	bytes, date    *sobek.Object
+	operations     map[string]int // their numbers in the record, by name
 }
 
 // NewVU makes a module ready for a virtual user.
@@ -42,7 +43,7 @@ func NewVU(s *session.Session, vu modules.VU) *VU {
 		o, _ := global.Get(name).(*sobek.Object)
 		return o
 	}
-	v := &VU{VU: vu, Session: s, Run: s.VU(vu), failure: object("Error"), fault: object("TypeError"), bytes: object("Uint8Array"), date: object("Date")}
+	v := &VU{VU: vu, Session: s, Run: s.VU(vu), failure: object("Error"), fault: object("TypeError"), bytes: object("Uint8Array"), date: object("Date"), operations: map[string]int{}}
 	if env := vu.InitEnv(); env != nil && env.CWD != nil {
 		v.files, v.folder = env.FileSystems["file"], env.CWD.Path
 	}
@@ -64,6 +65,21 @@ func (v *VU) InLoop() bool {
 	state := lib.GetScenarioState(v.Context())
 	return state != nil && !strings.HasSuffix(state.Executor, "-arrival-rate") && state.Executor != "brunt-open"
 }
+
+// Operation is the number in the record of the operation of a name.
+func (v *VU) Operation(name string) int {
+	n, ok := v.operations[name]
+	if !ok {
+		n = v.Session.Operation(name)
+		if len(v.operations) < keptOperations {
+			v.operations[name] = n
+		}
+	}
+	return n
+}
+
+// keptOperations is how many names of operations a virtual user remembers the numbers of.
+const keptOperations = 1024
 
 // Initial reports whether the script is being read: it has no iteration yet.
 func (v *VU) Initial() bool { return v.State() == nil }

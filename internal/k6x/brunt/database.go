@@ -2,7 +2,10 @@ package brunt
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -12,14 +15,15 @@ import (
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
 	"brunt/internal/k6x/session"
+	"brunt/internal/planfile"
+	"brunt/internal/sqltext"
 )
 
 // database is what a virtual user has open.
 type database struct {
 	vu      *bind.VU
 	pool    *conns.Pool
-	timeout time.Duration  // of a request
-	numbers map[string]int // of operations in the record, by name
+	timeout time.Duration // of a request
 	cache   map[string]*asked
 	closed  bool
 
@@ -46,7 +50,7 @@ func (d *database) do(what any, list []any, whole bool) (*answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
 	defer cancel()
-	call := session.Call{Operation: d.number(a.name), Sent: d.vu.Run.Now(), Address: -1, Attempts: 1}
+	call := session.Call{Operation: d.vu.Operation(a.name), Sent: d.vu.Run.Now(), Address: -1, Attempts: 1}
 	l, failure := d.link(ctx)
 	if failure != nil {
 		d.note(&call, failure)
@@ -122,17 +126,6 @@ func (d *database) note(call *session.Call, failure *driver.Error) {
 	d.vu.Run.Done(*call)
 }
 
-func (d *database) number(name string) int {
-	n, ok := d.numbers[name]
-	if !ok {
-		n = d.vu.Session.Operation(name)
-		if len(d.numbers) < conns.KeptRequests {
-			d.numbers[name] = n
-		}
-	}
-	return n
-}
-
 // rest keeps a script that begins again at once from turning as fast as it can while nothing can be
 // reached.
 func (d *database) rest(ctx context.Context) {
@@ -160,4 +153,93 @@ func (d *database) release(l *conns.Link) {
 		d.transaction = nil
 		d.pool.Give(l)
 	}
+}
+
+// asked is what a script asks for: a request, and its name in the record.
+type asked struct {
+	name string
+	conns.Request
+}
+
+// readRequest reads what to send: a statement, or a request as plans write it ({command: […]}, {call: …},
+// {http: …}, …).
+func readRequest(protocol string, what any, params int) (*asked, error) {
+	fields, ok := what.(map[string]any)
+	if text, isText := what.(string); isText {
+		fields, ok = shorthand(protocol, text), true
+	}
+	if !ok {
+		return nil, fmt.Errorf("what to send isn't a string or an object such as {call: \"name\"}")
+	}
+	list := slices.Repeat([]any{map[string]any{"type": "Constant", "value": 0}}, params)
+	query := map[string]any{}
+	for key, v := range fields {
+		query[key] = v
+	}
+	query["params"] = list
+	text, err := json.Marshal(map[string]any{"queries": []any{query}})
+	if err != nil {
+		return nil, err
+	}
+	p, err := planfile.Read("", text)
+	if err != nil {
+		return nil, driver.Bad("%s", problem(err))
+	}
+	op := &p.Operations[0]
+	a := &asked{Request: conns.Request{Key: string(text), Request: op.Steps[0].Request}}
+	if a.name, ok = fields["name"].(string); !ok {
+		a.name = nameOf(&a.Request.Request)
+	}
+	a.Request.Name = a.name
+	a.Params = slices.Repeat([]gen.Kind{gen.Null}, params)
+	return a, nil
+}
+
+// shorthand is what a text means where SQL isn't spoken: words of a command, or a path.
+func shorthand(protocol, text string) map[string]any {
+	switch protocol {
+	case "redis":
+		words := []any{}
+		for _, w := range strings.Fields(text) {
+			words = append(words, w)
+		}
+		return map[string]any{"command": words}
+	case "http", "https":
+		return map[string]any{"http": text}
+	}
+	return map[string]any{"sql": text}
+}
+
+// nameOf is what the record calls a request that has no name: its verb and what it is about.
+func nameOf(r *driver.Request) string {
+	switch r.Verb {
+	case driver.Command:
+		return strings.ToUpper(r.Words[0])
+	case driver.HTTP:
+		path, _, _ := strings.Cut(r.Web.Path, "?")
+		return r.Web.Method + " " + path
+	case driver.Call:
+		return "call " + r.Text
+	case driver.Eval:
+		return "eval"
+	case driver.SQL:
+		return statementName(r.Text)
+	}
+	return fmt.Sprintf("request %s", r.Text)
+}
+
+// statementName is a statement's first word and the table that it names first.
+func statementName(text string) string {
+	first := strings.ToLower(sqltext.FirstWord(text))
+	next := false
+	for _, t := range sqltext.Split(text) {
+		if t.Kind != sqltext.Word && t.Kind != sqltext.Quoted {
+			continue
+		}
+		if next {
+			return first + " " + strings.Trim(t.Text, `"`+"`")
+		}
+		next = t.Is("FROM") || t.Is("INTO") || t.Is("UPDATE") || t.Is("TABLE")
+	}
+	return first
 }

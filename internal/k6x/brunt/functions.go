@@ -171,11 +171,8 @@ func (d *database) frame(ctx context.Context, l *conns.Link, verb driver.Verb, n
 	return bind.Failed(name, &d.reply.Failure)
 }
 
-func (d *database) commit(a *bind.Args) (any, error) { return d.end(a, driver.Commit, "commit") }
-
-func (d *database) rollback(a *bind.Args) (any, error) { return d.end(a, driver.Rollback, "rollback") }
-
-func (d *database) end(a *bind.Args, verb driver.Verb, name string) (any, error) {
+// end is commit() and rollback().
+func (d *database) end(verb driver.Verb, name string) (any, error) {
 	if d.forget(); d.transaction == nil {
 		return nil, driver.Bad("%s: no transaction is under way: it never began in this iteration, or its connection was lost", name)
 	}
@@ -252,10 +249,12 @@ func (i *instance) open(a *bind.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{vu: i.vu, pool: pool, timeout: t.timeout, numbers: map[string]int{}}
+	d := &database{vu: i.vu, pool: pool, timeout: t.timeout}
 	return i.vu.Object("db", map[string]bind.Func{
 		"exec": d.exec, "query": d.query, "prepare": d.prepare,
-		"begin": d.begin, "commit": d.commit, "rollback": d.rollback, "close": d.close,
+		"begin": d.begin, "close": d.close,
+		"commit":   func(*bind.Args) (any, error) { return d.end(driver.Commit, "commit") },
+		"rollback": func(*bind.Args) (any, error) { return d.end(driver.Rollback, "rollback") },
 	}), nil
 }
 

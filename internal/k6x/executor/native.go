@@ -62,8 +62,7 @@ func (c *NativeConfig) Validate() (faults []error) {
 	if c.Rate.Valid != c.Duration.Valid || c.Rate.Valid && (!(c.Rate.Float64 > 0) || c.Duration.TimeDuration() <= 0) {
 		faults = append(faults, errors.New("rate and duration go together, and both must be more than 0"))
 	}
-	n := c.plan()
-	p, err := n.Read()
+	p, err := c.plan().Read()
 	if err != nil {
 		return append(faults, err)
 	}
@@ -75,15 +74,13 @@ func (c *NativeConfig) Validate() (faults []error) {
 
 // Open reports whether the plan's operations follow a schedule.
 func (c *NativeConfig) Open() bool {
-	n := c.plan()
-	p, err := n.Read()
+	p, err := c.plan().Read()
 	return err == nil && p.LoadModel() != "closed"
 }
 
 // length is how long the plan's load lasts; 0 if it doesn't say.
 func (c *NativeConfig) length() (d time.Duration) {
-	n := c.plan()
-	p, err := n.Read()
+	p, err := c.plan().Read()
 	if err != nil {
 		return 0
 	}

@@ -36,7 +36,7 @@ type Plan struct {
 }
 
 // Read reads the plan. The error is the user's.
-func (n *Plan) Read() (*plan.Plan, error) {
+func (n Plan) Read() (*plan.Plan, error) {
 	name, data := "plan", []byte(n.Text)
 	if n.Text == "" {
 		name = n.File

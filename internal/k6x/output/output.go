@@ -4,6 +4,7 @@ package output
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,8 +48,8 @@ var (
 func New(s *session.Session, ended func(session.Outcome)) output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		o := &Output{
-			s: s, params: p, requests: newRequests(s), ours: &ourMetrics{s: s}, ended: ended,
-			seen: map[string]*metrics.Metric{}, figures: newFigures(), driven: map[string]bool{},
+			s: s, params: p, requests: &requests{s: s, known: map[*metrics.TagSet]request{}}, ours: &ourMetrics{s: s}, ended: ended,
+			seen: map[string]*metrics.Metric{}, figures: &figures{checks: map[string]*figure{}, others: map[*metrics.Metric]*figure{}}, driven: map[string]bool{},
 		}
 		if boundable(&p) {
 			o.trends = trend.NewKeeper()
@@ -67,12 +68,7 @@ func boundable(p *output.Params) bool {
 	if p.RuntimeOptions.SummaryMode.String == "full" || !trend.Supported() {
 		return false
 	}
-	for _, stat := range p.ScriptOptions.SummaryTrendStats {
-		if stat == "count" {
-			return false
-		}
-	}
-	return true
+	return !slices.Contains(p.ScriptOptions.SummaryTrendStats, "count")
 }
 
 // Description implements output.Output.

@@ -35,10 +35,6 @@ type figure struct {
 	held, tried float64 // of checks, in the whole run
 }
 
-func newFigures() *figures {
-	return &figures{checks: map[string]*figure{}, others: map[*metrics.Metric]*figure{}}
-}
-
 // scaleOf is a metric's unit, and what its values are multiplied with.
 func scaleOf(m *metrics.Metric) (unit string, scale float64) {
 	switch {

@@ -172,44 +172,10 @@ func (j *job) ready() (*plan.Plan, error) {
 // fillers is how many sessions fill tables at the same time.
 const fillers = 4
 
-func (j *job) tables(ctx context.Context) error {
-	p, err := j.ready()
-	if err != nil {
-		return err
-	}
+func createTables(ctx context.Context, p *plan.Plan) error {
 	p.Indexes = nil
-	_, _, err = runner.SchemaUp(ctx, p, runner.FillOptions{Workers: fillers})
+	_, _, err := runner.SchemaUp(ctx, p, runner.FillOptions{Workers: fillers})
 	return err
-}
-
-func (j *job) indexes(ctx context.Context) error {
-	p, err := j.ready()
-	if err != nil {
-		return err
-	}
-	return runner.CreateIndexes(ctx, p)
-}
-
-func (j *job) drop(ctx context.Context, timeout time.Duration) error {
-	p, err := j.ready()
-	if err != nil {
-		return err
-	}
-	_, err = runner.SchemaDown(ctx, p, runner.DownOptions{Timeout: timeout})
-	return err
-}
-
-func (j *job) dropIndices(ctx context.Context, timeout time.Duration) error {
-	p, err := j.ready()
-	if err != nil {
-		return err
-	}
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout*time.Duration(max(len(p.Indexes), 1)))
-		defer cancel()
-	}
-	return runner.DropIndexes(ctx, p)
 }
 
 // seedOf reads a seed: a number, BigInt, or the digits of one, as -e gives it.

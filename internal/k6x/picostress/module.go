@@ -3,6 +3,7 @@
 package picostress
 
 import (
+	"context"
 	"os"
 	"time"
 
@@ -12,22 +13,22 @@ import (
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
+	"brunt/internal/runner"
 )
 
 // New returns the module.
 func New(s *session.Session) modules.Module {
 	shared := &job{session: s}
 	return bind.Module(s, func(vu *bind.VU) *sobek.Object {
-		i := &instance{vu: vu, job: shared, numbers: map[string]int{}}
+		i := &instance{vu: vu, job: shared}
 		return vu.Object("picostress", map[string]bind.Func{"new": i.instance})
 	})
 }
 
 // instance is the module of one virtual user. The job is everybody's.
 type instance struct {
-	vu      *bind.VU
-	numbers map[string]int // of operations in the record, by their names
-	made    *sobek.Object
+	vu   *bind.VU
+	made *sobek.Object
 	*job
 }
 
@@ -125,11 +126,11 @@ func (i *instance) closeConnPool(*bind.Args) (any, error) {
 
 // createTables creates the configuration's tables and fills them.
 func (i *instance) createTables(*bind.Args) (any, error) {
-	return i.outcome(i.tables(i.vu.Context()))
+	return i.withPlan(createTables)
 }
 
 func (i *instance) createIndexes(*bind.Args) (any, error) {
-	return i.outcome(i.indexes(i.vu.Context()))
+	return i.withPlan(runner.CreateIndexes)
 }
 
 // dropTables(timeout) drops the tables that brunt created. The timeout of each is in seconds.
@@ -138,7 +139,10 @@ func (i *instance) dropTables(a *bind.Args) (any, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
-	return i.outcome(i.drop(i.vu.Context(), timeout))
+	return i.withPlan(func(ctx context.Context, p *plan.Plan) error {
+		_, err := runner.SchemaDown(ctx, p, runner.DownOptions{Timeout: timeout})
+		return err
+	})
 }
 
 func (i *instance) dropIndexes(a *bind.Args) (any, error) {
@@ -146,7 +150,23 @@ func (i *instance) dropIndexes(a *bind.Args) (any, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
-	return i.outcome(i.dropIndices(i.vu.Context(), timeout))
+	return i.withPlan(func(ctx context.Context, p *plan.Plan) error {
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, timeout*time.Duration(max(len(p.Indexes), 1)))
+			defer cancel()
+		}
+		return runner.DropIndexes(ctx, p)
+	})
+}
+
+// withPlan is what do with the plan, once there is a server for it, comes to.
+func (i *instance) withPlan(do func(context.Context, *plan.Plan) error) (any, error) {
+	p, err := i.ready()
+	if err == nil {
+		err = do(i.vu.Context(), p)
+	}
+	return i.outcome(err)
 }
 
 // version() is the server's, once initConnPool has found it out.

@@ -136,7 +136,7 @@ func (i *instance) send(text string, list []any) error {
 // exchange borrows a connection and sends the request.
 func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value) error {
 	ctx := i.vu.Context()
-	call := session.Call{Operation: i.number(r.Name), Address: -1, Sent: i.vu.Run.Now()}
+	call := session.Call{Operation: i.vu.Operation(r.Name), Address: -1, Sent: i.vu.Run.Now()}
 	link, failure := pool.Take(ctx)
 	if failure == nil {
 		call.Address = link.Address
@@ -181,13 +181,4 @@ func (i *instance) timeout() time.Duration {
 		return t
 	}
 	return 30 * time.Second
-}
-
-func (i *instance) number(name string) int {
-	n, ok := i.numbers[name]
-	if !ok {
-		n = i.vu.Session.Operation(name)
-		i.numbers[name] = n
-	}
-	return n
 }

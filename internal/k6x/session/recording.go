@@ -2,8 +2,6 @@ package session
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,14 +41,14 @@ func (s *Session) Begin(script Script) error {
 	if err := s.openExporter(); err != nil {
 		return err
 	}
-	bundle, err := s.create(script.Name, started)
+	bundle, err := record.Place{None: s.o.None, Root: s.o.Root, Dir: s.o.Dir}.Create(script.Name, started, record.Options{Warn: s.note})
 	if err != nil {
 		return errext.WithHint(err, "for k6 the folder is BRUNT_RESULTS, or keep no record: -o brunt=none")
 	}
 	s.mu.Lock()
 	run := s.run
 	*run = record.Run{
-		ID: newID(), Name: script.Name, Brunt: s.o.Version, Command: s.o.Command, Started: started.UTC(), Seed: s.seed,
+		ID: record.NewID(), Name: script.Name, Brunt: s.o.Version, Command: s.o.Command, Started: started.UTC(), Seed: s.seed,
 		LoadModel: script.LoadModel, Tier: "library", TierReason: TierReason, IntervalNs: int64(interval),
 		Environment: record.Fingerprint(), Operations: run.Operations, Targets: run.Targets,
 		Cut: script.Cut, Offset: uint64(script.Part), Stride: uint64(script.Parts),
@@ -78,24 +76,6 @@ func (s *Session) Begin(script Script) error {
 	c.mu.Unlock()
 	s.recording.Store(true)
 	return nil
-}
-
-func (s *Session) create(name string, started time.Time) (*record.Bundle, error) {
-	o := record.Options{Warn: s.note}
-	switch {
-	case s.o.None:
-		return record.CreateIn(record.Nowhere{}, "", o)
-	case s.o.Dir != "":
-		return record.CreateIn(record.OS{}, s.o.Dir, o)
-	}
-	return record.Create(record.OS{}, cmp.Or(s.o.Root, record.DefaultRoot), name, started, o)
-}
-
-// newID is a random name for a run: 16 hexadecimal digits.
-func newID() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
 
 // lengths are the numbers of operations and addresses that have names.

@@ -54,19 +54,16 @@ func (i *instance) iterator(a *bind.Args, at int) uint64 {
 	return uint64(a.Whole(at, "the iterator", 0, 13))
 }
 
-func (i *instance) insert(a *bind.Args) (any, error) { return i.put(a, "insert", iproto.IPROTO_INSERT) }
-func (i *instance) replace(a *bind.Args) (any, error) {
-	return i.put(a, "replace", iproto.IPROTO_REPLACE)
-}
-
 // put is insert and replace: (connection, space, tuple).
-func (i *instance) put(a *bind.Args, verb string, kind iproto.Type) (any, error) {
-	c, at, tuple := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple")
-	return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: driver.Insert, rows: tuples}, func(b *body, at place) {
-		b.mapping(2)
-		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-		b.value(iproto.IPROTO_TUPLE, tuple)
-	})
+func (i *instance) put(verb string, kind iproto.Type) bind.Func {
+	return func(a *bind.Args) (any, error) {
+		c, at, tuple := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple")
+		return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: driver.Insert, rows: tuples}, func(b *body, at place) {
+			b.mapping(2)
+			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+			b.value(iproto.IPROTO_TUPLE, tuple)
+		})
+	}
 }
 
 // remove is delete(connection, space, index, key).
@@ -103,22 +100,12 @@ func (i *instance) upsert(a *bind.Args) (any, error) {
 	})
 }
 
-func (i *instance) call16(a *bind.Args) (any, error) {
-	return i.function(a, "call", iproto.IPROTO_CALL_16, iproto.IPROTO_FUNCTION_NAME, tuples)
-}
-
-func (i *instance) call17(a *bind.Args) (any, error) {
-	return i.function(a, "call", iproto.IPROTO_CALL, iproto.IPROTO_FUNCTION_NAME, values)
-}
-
-func (i *instance) eval(a *bind.Args) (any, error) {
-	return i.function(a, "eval", iproto.IPROTO_EVAL, iproto.IPROTO_EXPR, values)
-}
-
 // function is call, call17 and eval: (connection, function or program, arguments).
-func (i *instance) function(a *bind.Args, verb string, kind iproto.Type, key iproto.Key, rows rows) (any, error) {
-	c, r := i.on(a), i.called(a, verb, kind, key, rows)
-	return i.send(a, c, r)
+func (i *instance) function(verb string, kind iproto.Type, key iproto.Key, rows rows) bind.Func {
+	return func(a *bind.Args) (any, error) {
+		c, r := i.on(a), i.called(a, verb, kind, key, rows)
+		return i.send(a, c, r)
+	}
 }
 
 func (i *instance) called(a *bind.Args, verb string, kind iproto.Type, key iproto.Key, rows rows) *request {
