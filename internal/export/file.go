@@ -2,13 +2,165 @@ package export
 
 import (
 	"bufio"
+	"encoding/csv"
 	"fmt"
 	"io"
+	"reflect"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
 )
+
+// row is one interval of one operation. Times are nanoseconds; those of a distribution without values
+// are absent.
+type row struct {
+	Time      time.Time `parquet:"time,timestamp(nanosecond)"` // at the interval's start
+	StartNs   int64     `parquet:"start_ns"`                   // since the load began
+	EndNs     int64     `parquet:"end_ns"`
+	Phase     string    `parquet:"phase,dict"`
+	Kind      string    `parquet:"kind,dict"`
+	WarmUp    bool      `parquet:"warm_up"`
+	Operation string    `parquet:"operation,dict"`
+	Done      int64     `parquet:"done"`
+	OK        int64     `parquet:"ok"`
+	Failed    int64     `parquet:"failed"`
+	Attempts  int64     `parquet:"attempts"`
+	Retries   int64     `parquet:"retries"`
+	Dropped   int64     `parquet:"dropped"`
+	Late      int64     `parquet:"late"`
+
+	ResponseMin  *int64   `parquet:"response_min_ns,optional"` // of successes
+	ResponseMean *float64 `parquet:"response_mean_ns,optional"`
+	ResponseP50  *int64   `parquet:"response_p50_ns,optional"`
+	ResponseP90  *int64   `parquet:"response_p90_ns,optional"`
+	ResponseP95  *int64   `parquet:"response_p95_ns,optional"`
+	ResponseP99  *int64   `parquet:"response_p99_ns,optional"`
+	ResponseP999 *int64   `parquet:"response_p999_ns,optional"`
+	ResponseMax  *int64   `parquet:"response_max_ns,optional"`
+	ServiceMean  *float64 `parquet:"service_mean_ns,optional"`
+	ServiceP99   *int64   `parquet:"service_p99_ns,optional"`
+	ServiceMax   *int64   `parquet:"service_max_ns,optional"`
+	LagP99       *int64   `parquet:"lag_p99_ns,optional"`
+}
+
+// rowsOf are the rows of an interval: one for each operation in which something happened.
+func rowsOf(iv *measure.Interval, n *names) (out []row) {
+	for i := range iv.Operations {
+		o := &iv.Operations[i]
+		if o.Counts == (measure.Counts{}) {
+			continue
+		}
+		r := row{
+			Time: time.Unix(0, iv.UnixNs).UTC(), StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, Kind: iv.Kind, WarmUp: iv.WarmUp,
+			Operation: nameAt(n.operations, i), Done: int64(o.Done), OK: int64(o.OK()), Failed: int64(o.Failed()),
+			Attempts: int64(o.Attempts), Retries: int64(o.Retries), Dropped: int64(o.Dropped()), Late: int64(o.Late),
+		}
+		if h := o.Response; h.Count() > 0 {
+			r.ResponseMin, r.ResponseMean, r.ResponseMax = new(h.Min()), new(h.Mean()), new(h.Max())
+			r.ResponseP50, r.ResponseP90, r.ResponseP95 = new(h.Quantile(0.5)), new(h.Quantile(0.9)), new(h.Quantile(0.95))
+			r.ResponseP99, r.ResponseP999 = new(h.Quantile(0.99)), new(h.Quantile(0.999))
+		}
+		if h := o.Service; h.Count() > 0 {
+			r.ServiceMean, r.ServiceP99, r.ServiceMax = new(h.Mean()), new(h.Quantile(0.99)), new(h.Max())
+		}
+		if h := o.Lag; h.Count() > 0 {
+			r.LagP99 = new(h.Quantile(0.99))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+type parquetFile struct {
+	out   *parquet.GenericWriter[row]
+	names *names
+}
+
+// rowsInGroup is how many rows wait in memory until they are written.
+const rowsInGroup = 20_000
+
+func newParquetFile(w io.Writer, n *names) *parquetFile {
+	return &parquetFile{parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsInGroup)), n}
+}
+
+// Interval implements measure.Sink.
+func (f *parquetFile) Interval(iv *measure.Interval) error {
+	_, err := f.out.Write(rowsOf(iv, f.names))
+	return err
+}
+
+func (f *parquetFile) Close() error { return f.out.Close() }
+
+type csvFile struct {
+	out   *csv.Writer
+	names *names
+	began bool
+}
+
+func newCSVFile(w io.Writer, n *names) *csvFile { return &csvFile{out: csv.NewWriter(w), names: n} }
+
+// Interval implements measure.Sink.
+func (f *csvFile) Interval(iv *measure.Interval) error {
+	f.head()
+	for _, r := range rowsOf(iv, f.names) {
+		v := reflect.ValueOf(r)
+		fields := make([]string, v.NumField())
+		for i := range fields {
+			fields[i] = csvText(v.Field(i).Interface())
+		}
+		if err := f.out.Write(fields); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// head writes the names of the columns once, which are parquet's.
+func (f *csvFile) head() {
+	if f.began {
+		return
+	}
+	f.began = true
+	t := reflect.TypeFor[row]()
+	heads := make([]string, t.NumField())
+	for i := range heads {
+		heads[i], _, _ = strings.Cut(t.Field(i).Tag.Get("parquet"), ",")
+	}
+	_ = f.out.Write(heads) // its error is told by Close
+}
+
+func csvText(v any) string {
+	switch v := v.(type) {
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case *int64:
+		if v != nil {
+			return strconv.FormatInt(*v, 10)
+		}
+	case *float64:
+		if v != nil {
+			return strconv.FormatFloat(*v, 'f', -1, 64)
+		}
+	}
+	return ""
+}
+
+func (f *csvFile) Close() error {
+	f.head()
+	f.out.Flush()
+	return f.out.Error()
+}
 
 // File writes a record's intervals for other programs to read.
 type File interface {

@@ -192,19 +192,15 @@ func newInterval(operations, addresses int) Interval {
 	return iv
 }
 
-func (o *OperationAccount) histograms() [5]**Histogram {
-	return [...]**Histogram{&o.Response, &o.Unhindered, &o.Service, &o.Lag, &o.FailedResponse}
-}
-
 // begin empties the interval for what happened up to endNs.
 func (c *Collector) begin(endNs int64, meta Meta) {
 	iv := &c.interval
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		o.Counts = Counts{}
-		for _, h := range o.histograms() {
-			if *h != nil {
-				(*h).Reset()
+		for _, h := range [...]*Histogram{o.Response, o.Unhindered, o.Service, o.Lag, o.FailedResponse} {
+			if h != nil {
+				h.Reset()
 			}
 		}
 	}

@@ -151,7 +151,7 @@ type unsigned struct{ above, always bool }
 
 func (u unsigned) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
 	v := r.unsignedOf(n, key)
-	if u.above && v == 0 && zero(n) {
+	if written, err := strconv.ParseFloat(n.Value, 64); u.above && v == 0 && err == nil && written == 0 {
 		r.problemAt(n, "write a number above 0 or remove it", "%s is %s", key, n.Value)
 	}
 	if to.OverflowUint(v) {

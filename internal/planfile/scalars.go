@@ -114,12 +114,6 @@ func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
 	return i
 }
 
-// zero reports whether a number was written that is 0.
-func zero(n *yaml.Node) bool {
-	f, err := strconv.ParseFloat(n.Value, 64)
-	return err == nil && f == 0
-}
-
 // unsignedOf returns a whole number ≥ 0 of up to 64 bits.
 func (r *reader) unsignedOf(n *yaml.Node, what string) uint64 {
 	if tagIs(n, "!!int", "!!float") {

@@ -32,7 +32,7 @@ func tableMapping() *mapping {
 func indexMapping() *mapping {
 	option := newMapping("", "an index option",
 		field{"name", "Name", words{name: true}, "", true},
-		field{"value", "", custom[plan.IndexOption]{optionIn, optionNode, typesSchema("string", "number", "boolean")}, "", true},
+		field{"value", "", custom[plan.IndexOption]{optionIn, func(o *plan.IndexOption) *yaml.Node { return text(o.Value) }, typesSchema("string", "number", "boolean")}, "", true},
 	)
 	return newMapping("index", "an index",
 		field{"name", "Name", words{name: true}, "name of the index", true},
@@ -51,8 +51,6 @@ func optionIn(r *reader, key string, n *yaml.Node, o *plan.IndexOption) {
 	}
 	o.Value = n.Value
 }
-
-func optionNode(o *plan.IndexOption) *yaml.Node { return text(o.Value) }
 
 // keyspaceForm is the form of the records that operations are on. Limits keep what a file asks for
 // within memory.

@@ -7,7 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -79,3 +83,101 @@ func prepare(source, out, only string) (*release, error) {
 
 // say tells what was made.
 func (r *release) say(path string) { fmt.Println(filepath.Base(path)) }
+
+// target is a system and a processor, as Go calls them.
+type target struct{ system, processor string }
+
+func (t target) String() string { return t.system + "/" + t.processor }
+
+// targets are the systems that brunt is released for. Event loops need Linux; elsewhere all sessions
+// use client libraries.
+func targets() []target {
+	return []target{
+		{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"freebsd", "amd64"}, {"windows", "amd64"},
+	}
+}
+
+func choose(names []string) (chosen []target, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(targets(), func(t target) bool { return t.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-only %s: there are %v", name, targets())
+		}
+		chosen = append(chosen, targets()[i])
+	}
+	return chosen, nil
+}
+
+// binary is where the binary of a target goes.
+func (r *release) binary(t target) string {
+	name := fmt.Sprintf("brunt-%s-%s-%s", r.version, t.system, t.processor)
+	if t.system == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(r.out, name)
+}
+
+func (r *release) buildAll() error {
+	for _, t := range r.targets {
+		path := r.binary(t)
+		if err := r.build(path, "GOOS="+t.system, "GOARCH="+t.processor, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0"); err != nil {
+			return err
+		}
+		r.say(path)
+	}
+	return nil
+}
+
+func (r *release) build(path string, env ...string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -X main.version="+r.version, "-o", path, "./cmd/brunt")
+	cmd.Dir, cmd.Env = r.source, append(os.Environ(), env...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w: %s", filepath.Base(path), err, text)
+	}
+	return nil
+}
+
+// writePages has a binary for this machine write its manual pages, completions and JSON Schemas.
+func (r *release) writePages() error {
+	here := target{runtime.GOOS, runtime.GOARCH}
+	native := r.binary(here)
+	if !slices.Contains(r.targets, here) {
+		native = filepath.Join(r.pages, "brunt")
+		if err := r.build(native, "CGO_ENABLED=0"); err != nil {
+			return err
+		}
+	}
+	cmd := exec.Command(native, "manual", r.pages)
+	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.FormatInt(r.made.Unix(), 10))
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("write the manual: %w: %s", err, text)
+	}
+	return nil
+}
+
+// commitTime is SOURCE_DATE_EPOCH, if it is set, or the commit's time. See
+// https://reproducible-builds.org/docs/source-date-epoch/.
+func (r *release) commitTime() (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		var err error
+		if text, err = r.command("git", "log", "-1", "--format=%ct"); err != nil {
+			return time.Time{}, err
+		}
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the commit's time: %w", err)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}
+
+func (r *release) command(name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = r.source
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
