@@ -61,9 +61,9 @@ check: ## format, vet, staticcheck, the rules of the house; types on the other s
 race: ## every test, against real servers, under the race detector
 	@echo '== go test of what has no races'
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
-	@echo '== go test -race: the first packages take a few minutes to build'
+	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint $(SINGLE))" \
-		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST)
+		| GOFLAGS="$(GOFLAGS) -trimpath" xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST)
 	@echo '== the release, made twice'
 	@$(ALIKE) $(GO) -C internal/release test -vet=off ./...
 

@@ -106,6 +106,7 @@ thresholds: ["errors < 1%"]
 // TestSearchOfALimitedService searches a real service of known capacity with the real engine.
 func TestSearchOfALimitedService(t *testing.T) {
 	testserver.SkipQuick(t)
+	t.Parallel() // it mostly waits
 	const limit = 310.0
 	p := read(t, pages, limited(t, limit))
 	o := series.DefaultSearch()

@@ -221,6 +221,7 @@ func resultOf(t Trial, a *answers, seconds, limitS float64, base *Result) Result
 
 // TestBracketsOfServersOfKnownCapacity searches servers whose capacity is known, many times.
 func TestBracketsOfServersOfKnownCapacity(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		make    func(rng *rand.Rand) simulated

@@ -53,9 +53,9 @@ func postgres(t *testing.T) server {
 
 func tarantoolServer(t *testing.T) server {
 	s := testserver.Tarantool(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c, err := tarantool.Connect(ctx, tarantool.NetDialer{Address: s.Addr, User: s.User, Password: s.Password}, tarantool.Opts{Timeout: 10 * time.Second})
+	c, err := tarantool.Connect(ctx, tarantool.NetDialer{Address: s.Addr, User: s.User, Password: s.Password}, tarantool.Opts{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

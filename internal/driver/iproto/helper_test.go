@@ -41,7 +41,7 @@ end]]})
 `
 
 func target(s *testserver.Server) driver.Target {
-	return driver.Target{Address: s.Addr, User: s.User, Password: s.Password, ConnectTimeout: 10 * time.Second}
+	return driver.Target{Address: s.Addr, User: s.User, Password: s.Password, ConnectTimeout: time.Minute}
 }
 
 // program numbers requests.
@@ -60,7 +60,7 @@ func kinds(n int) []gen.Kind { return make([]gen.Kind, n) }
 func num(i int64) gen.Value  { return gen.Value{Kind: gen.Int, I: i} }
 func txt(s string) gen.Value { return gen.Value{Kind: gen.String, B: []byte(s)} }
 func within() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), 20*time.Second)
+	return context.WithTimeout(context.Background(), time.Minute)
 }
 
 // tiers opens the program in both tiers.

@@ -99,7 +99,7 @@ func TestRefusals(t *testing.T) {
 
 func TestServerDiesMidRequest(t *testing.T) {
 	s := testserver.FerretDB(t)
-	target := driver.Target{Address: s.Addr, Database: s.Database, ConnectTimeout: time.Second}
+	target := driver.Target{Address: s.Addr, Database: s.Database, ConnectTimeout: 5 * time.Second}
 	p := drivertest.NewRecords("t", drivertest.Abilities{})
 	c := dial(t, target, p)
 	s.Pause()
