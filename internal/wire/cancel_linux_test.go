@@ -131,7 +131,7 @@ func awaitAnswer(t *testing.T, s *testserver.Server, query, want string) {
 
 // A statement whose time is over goes on neither as an answer awaited nor on the server.
 func TestTimeoutCancelsTheStatement(t *testing.T) {
-	s := testserver.Postgres(t)
+	s := servers.Postgres(t)
 	target := driver.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{{Name: "sleep", Weight: 1, Steps: []plan.Step{statement("SELECT pg_sleep(1000)")}}}}
 	onTiers(t, postgres.New(), p, target, tier.Config{Sessions: 4, OperationTimeout: 150 * time.Millisecond}, schedule.Stage{Operations: 12}, func() {}, func(t *testing.T, total *measure.Account) {
@@ -144,10 +144,10 @@ func TestTimeoutCancelsTheStatement(t *testing.T) {
 
 // Updates that the server has applied, but whose answers are late, aren't failures like others.
 func TestLateUpdatesAreOfUnknownOutcome(t *testing.T) {
-	s := testserver.Postgres(t)
+	s := servers.Postgres(t)
 	m := newMuffler(t, s.Addr)
 	target := driver.Target{Address: m.Addr().String(), User: s.User, Password: s.Password, Database: s.Database, ConnectTimeout: 5 * time.Second}
-	ask(t, s, "CREATE TABLE applied (n int); INSERT INTO applied VALUES (0) RETURNING n")
+	ask(t, s, "DROP TABLE IF EXISTS applied; CREATE TABLE applied (n int); INSERT INTO applied VALUES (0) RETURNING n")
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
 		{Name: "update", Weight: 1, Steps: []plan.Step{statement("UPDATE applied SET n = n + 1")}},
 	}}

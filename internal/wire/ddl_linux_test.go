@@ -66,9 +66,9 @@ func (c *changer) end() {
 // A table's column changes under a load that reads all of them: no request fails for that, and inside
 // transactions, which the server ends, the next attempt succeeds.
 func TestTablesChangeUnderLoad(t *testing.T) {
-	s := testserver.Postgres(t)
+	s := servers.Postgres(t)
 	target := driver.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
-	ask(t, s, "CREATE TABLE changing (id int PRIMARY KEY, n int, note varchar(1)); INSERT INTO changing SELECT g, g FROM generate_series(0, 9) g RETURNING id")
+	ask(t, s, "DROP TABLE IF EXISTS changing; CREATE TABLE changing (id int PRIMARY KEY, n int, note varchar(1)); INSERT INTO changing SELECT g, g FROM generate_series(0, 9) g RETURNING id")
 	read := statement("SELECT * FROM changing WHERE id = $1", between(0, 9))
 	read.Request.Capture = []driver.Capture{{Name: "n", Kind: gen.Int}}
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
@@ -93,9 +93,9 @@ func TestTablesChangeUnderLoad(t *testing.T) {
 
 // Without retries, plain statements go on all the same.
 func TestOneChangeNeedsNoRetries(t *testing.T) {
-	s := testserver.Postgres(t)
+	s := servers.Postgres(t)
 	target := driver.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
-	ask(t, s, "CREATE TABLE once (id int PRIMARY KEY, n int); INSERT INTO once SELECT g, g FROM generate_series(0, 9) g RETURNING id")
+	ask(t, s, "DROP TABLE IF EXISTS once; CREATE TABLE once (id int PRIMARY KEY, n int); INSERT INTO once SELECT g, g FROM generate_series(0, 9) g RETURNING id")
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
 		{Name: "read", Weight: 1, Steps: []plan.Step{statement("SELECT * FROM once WHERE id = $1", between(0, 19))}},
 	}}

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -13,10 +14,15 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/schedule"
+	"brunt/internal/testserver"
 	"brunt/internal/tier"
 	"brunt/internal/wire"
 	"brunt/internal/workload"
 )
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
 
 // bench is a fleet, the servers that it sends to, and what was seen of it.
 type bench struct {

@@ -94,7 +94,7 @@ func statement(text string, params ...plan.Param) plan.Step {
 }
 
 func TestTiersAgreeOnPostgreSQL(t *testing.T) {
-	s := testserver.Postgres(t)
+	s := servers.Postgres(t)
 	target := driver.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
 	admin, err := postgres.New().Admin(context.Background(), target)
 	if err != nil {
@@ -102,6 +102,7 @@ func TestTiersAgreeOnPostgreSQL(t *testing.T) {
 	}
 	defer admin.Close()
 	for _, q := range []string{
+		"DROP TABLE IF EXISTS account",
 		"CREATE TABLE account (id bigint PRIMARY KEY, balance bigint NOT NULL)",
 		"INSERT INTO account SELECT g, 0 FROM generate_series(0, 9) g",
 	} {
