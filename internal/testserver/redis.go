@@ -1,12 +1,13 @@
 package testserver
 
 import (
-	"bufio"
-	"errors"
+	"context"
 	"fmt"
-	"net"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Redis starts a Redis that keeps nothing on disk.
@@ -56,57 +57,20 @@ func redisSettings(s *Server, o *options) []string {
 }
 
 func redisReady(s *Server) error {
-	if s.TLS != nil {
-		return dialOnce(s)
-	}
-	answer, err := redisAsk(s, "PING")
-	if err != nil {
-		return err
-	}
-	if answer != "+PONG" {
-		return errors.New(answer)
-	}
-	return nil
+	_, err := redisAsk(s, "PING")
+	return err
 }
 
-// redisAsk sends one inline command and returns the answer's lines up to a bulk's end, without
-// the bulk's length.
+// redisAsk sends one command of words and returns its answer as text.
 func redisAsk(s *Server, command string) (string, error) {
-	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
-	if err != nil {
-		return "", err
-	}
+	c := redis.NewClient(&redis.Options{
+		Addr: s.Addr, Password: s.Password, TLSConfig: s.TLS, Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(5 * time.Second))
-	r := bufio.NewReader(c)
-	if s.Password != "" {
-		if line, err := askLine(c, r, "AUTH "+s.Password); err != nil || line != "+OK" {
-			return "", errors.Join(err, errors.New("AUTH: "+line))
-		}
+	words := []any{}
+	for word := range strings.FieldsSeq(command) {
+		words = append(words, word)
 	}
-	line, err := askLine(c, r, command)
-	if err != nil || !strings.HasPrefix(line, "$") {
-		return line, err
-	}
-	var length int
-	if _, err := fmt.Sscanf(line, "$%d", &length); err != nil || length < 0 {
-		return "", err
-	}
-	body := make([]byte, 0, length)
-	for len(body) < length {
-		b, err := r.ReadByte()
-		if err != nil {
-			return "", err
-		}
-		body = append(body, b)
-	}
-	return string(body), nil
-}
-
-func askLine(c net.Conn, r *bufio.Reader, command string) (string, error) {
-	if _, err := c.Write([]byte(command + "\r\n")); err != nil {
-		return "", err
-	}
-	line, err := r.ReadString('\n')
-	return strings.TrimRight(line, "\r\n"), err
+	return c.Do(context.Background(), words...).Text()
 }

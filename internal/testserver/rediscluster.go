@@ -50,7 +50,7 @@ func RedisCluster(t TB, opts ...Option) *Cluster {
 
 func command(t TB, s *Server, text string) {
 	t.Helper()
-	if answer, err := redisAsk(s, text); err != nil || answer != "+OK" {
+	if answer, err := redisAsk(s, text); err != nil || answer != "OK" {
 		t.Fatalf("Redis: %s: %s %v", text, answer, err)
 	}
 }

@@ -64,16 +64,11 @@ func (*Driver) Unordered() {}
 
 // Takes reports whether the codec can do the program over this target.
 func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool) {
-	requests, refused := kv.Program(p)
-	if refused != nil {
-		return refused.Text, false
-	}
-	o, refused := parseOptions(t)
-	if refused != nil {
-		return refused.Text, false
-	}
+	requests, o, refused := prepare(t, p)
 	_, secure := host(t)
 	switch {
+	case refused != nil:
+		return refused.Text, false
 	case secure != nil:
 		return "TLS needs the library tier", false
 	case t.User != "":
@@ -91,11 +86,7 @@ func (d *Driver) Takes(t driver.Target, p *driver.Program) (why string, ok bool)
 
 // Takeover connects, exchanges settings and gives up the socket.
 func (d *Driver) Takeover(ctx context.Context, t driver.Target, p *driver.Program) (wire.Session, error) {
-	requests, refused := kv.Program(p)
-	if refused != nil {
-		return wire.Session{}, refused
-	}
-	o, refused := parseOptions(t)
+	requests, o, refused := prepare(t, p)
 	if refused != nil {
 		return wire.Session{}, refused
 	}

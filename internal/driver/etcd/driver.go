@@ -53,10 +53,14 @@ type options struct {
 	codec        bool
 }
 
-func parseOptions(t driver.Target) (options, *driver.Error) {
+// prepare understands a program and a target's options.
+func prepare(t driver.Target, p *driver.Program) (requests kv.Requests, o options, refused *driver.Error) {
+	if requests, refused = kv.Program(p); refused != nil {
+		return nil, o, refused
+	}
 	read := driver.OptionsOf("etcd", t)
-	o := options{serializable: read.Bool("serializable_reads", false), codec: read.Bool("codec", true)}
-	return o, read.Done()
+	o = options{serializable: read.Bool("serializable_reads", false), codec: read.Bool("codec", true)}
+	return requests, o, read.Done()
 }
 
 // host is an address without the scheme that etcd's endpoints are often written with.
@@ -74,11 +78,7 @@ func host(t driver.Target) (address string, secure *tls.Config) {
 // *driver.Error: of class Client if the program can't be done by this protocol, Connect if no
 // session could be opened.
 func (d *Driver) Dial(ctx context.Context, t driver.Target, p *driver.Program) (driver.Conn, error) {
-	requests, refused := kv.Program(p)
-	if refused != nil {
-		return nil, refused
-	}
-	o, refused := parseOptions(t)
+	requests, o, refused := prepare(t, p)
 	if refused != nil {
 		return nil, refused
 	}

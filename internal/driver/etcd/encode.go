@@ -120,9 +120,6 @@ const messageHead = 5
 
 // Encode appends a call: a frame of headers and the message in frames of data.
 func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
-	if req.ID < 0 || req.ID >= len(c.requests) {
-		return dst, driver.Bad("the request isn't part of the program")
-	}
 	r, t := &c.requests[req.ID], &c.templates[req.ID]
 	if refused := r.Check(args); refused != nil {
 		return dst, refused

@@ -55,25 +55,20 @@ func (a *admin) sql(ctx context.Context, statement string) (*reader, *driver.Err
 }
 
 // Exec runs one statement of SQL.
-func (a *admin) Exec(ctx context.Context, statement string) (affected int64, err error) {
-	r, failure := a.sql(ctx, statement)
+func (a *admin) Exec(ctx context.Context, text string) (affected int64, err error) {
+	r, failure := a.sql(ctx, text)
 	if failure != nil {
 		return 0, failure
 	}
-	s := statementFor(a.mode)
+	s := statement{verb: driver.SQL}
+	if a.mode == byCall {
+		s.shape = dispatch
+	}
 	var reply driver.Reply
 	if s.answer(r.b, 0, &reply) != fine {
 		return 0, protocolError("an answer makes no sense")
 	}
 	return reply.Affected, nil
-}
-
-func statementFor(mode sqlMode) *statement {
-	s := &statement{verb: driver.SQL}
-	if mode == byCall {
-		s.shape = dispatch
-	}
-	return s
 }
 
 // Query runs one statement of SQL. An error of row's ends the query and is returned as it is.
@@ -82,14 +77,12 @@ func (a *admin) Query(ctx context.Context, statement string, row func(values []*
 	if failure != nil {
 		return failure
 	}
-	if !r.toRows(a.mode) {
-		if r.trouble != fine {
-			return protocolError("an answer makes no sense")
-		}
-		return nil
+	rows := uint64(0)
+	if r.toRows(a.mode) {
+		rows = r.array()
 	}
 	var v gen.Value
-	for n := r.array(); n > 0 && r.trouble == fine; n-- {
+	for n := rows; n > 0 && r.trouble == fine; n-- {
 		var values []*string
 		for k := r.array(); k > 0 && r.trouble == fine; k-- {
 			r.value(&v)

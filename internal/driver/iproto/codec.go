@@ -1,12 +1,12 @@
 package iproto
 
 import (
-	"brunt/internal/wire"
 	"context"
 	"math"
 
 	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/wire"
 )
 
 // codec is a session of the codec tier.
@@ -30,20 +30,10 @@ var _ wire.Tagged = (*codec)(nil)
 // window is how much of a larger packet is waited for before a prefix is read.
 const window = 64 << 10
 
-func (c *codec) find(req *driver.Request) *statement {
-	if req.ID < 0 || req.ID >= len(c.statements) {
-		return nil
-	}
-	return &c.statements[req.ID]
-}
-
 // Encode appends a request. It allocates nothing unless dst must grow or an argument can't be
 // sent.
 func (c *codec) Encode(dst []byte, req *driver.Request, args []gen.Value) ([]byte, *driver.Error) {
-	s := c.find(req)
-	if s == nil {
-		return dst, driver.Bad("the request isn't part of the program that was prepared")
-	}
+	s := &c.statements[req.ID]
 	before, sync, renew := len(dst), c.sent+1, s.mustRenew()
 	if renew {
 		dst = append(appendHeader(dst, typePrepare, sync), s.renewal...)
@@ -164,10 +154,7 @@ func (c *codec) packet(buf []byte, req *driver.Request, reply *driver.Reply) (us
 	if sync != c.turn {
 		return c.fail(reply, "an answer came to a request that wasn't sent")
 	}
-	s := c.find(req)
-	if s == nil {
-		return c.fail(reply, "an answer came to a request that isn't part of the program")
-	}
+	s := &c.statements[req.ID]
 	again, renews := c.renewals[sync]
 	if renews && !again.over {
 		if !whole {

@@ -157,10 +157,6 @@ const frameSize = 5 + 23
 // Do executes a request of the program.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
 	reply.Reset(len(req.Capture))
-	if req.ID < 0 || req.ID >= len(c.statements) {
-		reply.Fail(driver.Bad("the request isn't part of the program that was prepared"))
-		return
-	}
 	s := &c.statements[req.ID]
 	if c.library.ClosedNow() {
 		reply.Fail(&driver.Error{Class: driver.Connect, Text: "the connection is closed", Fatal: true})

@@ -42,11 +42,11 @@ func (a *admin) Load(ctx context.Context, chunk *driver.Chunk, replace bool) (in
 
 // layout finds the columns' places in the space's tuples: for each field the column, -1 for null.
 func (a *admin) layout(ctx context.Context, chunk *driver.Chunk) ([]int, *space, *driver.Error) {
-	sp, found, err := lookup(ctx, a.link, chunk.Table)
+	sp, err := lookup(ctx, a.link, chunk.Table)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !found {
+	if sp == nil {
 		return nil, nil, unknownSpace(chunk.Table)
 	}
 	names := chunk.Names()

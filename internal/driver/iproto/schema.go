@@ -53,16 +53,13 @@ func selectBody(space, index, iterator, limit uint64, key func(b *body)) []byte 
 	return b.now
 }
 
-// lookup reads a space's definition. found is false if there is none, or none that the user sees.
-func lookup(ctx context.Context, a asker, name string) (s *space, found bool, err *driver.Error) {
+// lookup reads a space's definition; nil if there is none, or none that the user sees.
+func lookup(ctx context.Context, a asker, name string) (*space, *driver.Error) {
 	r, err := data(ctx, a, typeSelect, selectBody(vspace, byName, iteratorEQ, 1, func(b *body) { b.array(1); b.text(name) }))
-	if err != nil {
-		return nil, false, err
+	if err != nil || r.array() == 0 {
+		return nil, err
 	}
-	if r.array() == 0 {
-		return nil, false, nil
-	}
-	s = &space{indexes: map[string]uint64{}}
+	s := &space{indexes: map[string]uint64{}}
 	n := r.array()
 	for i := uint64(0); i < n && r.trouble == fine; i++ {
 		switch i {
@@ -77,9 +74,9 @@ func lookup(ctx context.Context, a asker, name string) (s *space, found bool, er
 		}
 	}
 	if r.trouble != fine {
-		return nil, false, protocolError("the definition of space " + name + " makes no sense")
+		return nil, protocolError("the definition of space " + name + " makes no sense")
 	}
-	return s, true, s.readIndexes(ctx, a, name)
+	return s, s.readIndexes(ctx, a, name)
 }
 
 func (s *space) readIndexes(ctx context.Context, a asker, name string) *driver.Error {
@@ -180,17 +177,15 @@ func identify(ctx context.Context, a asker) (picodata bool, version string, err 
 		for isArray(r.peek()) && r.array() > 0 {
 		}
 		if isMap(r.peek()) {
-			if version = r.named("picodata_version"); version != "" {
-				return true, version, nil
-			}
+			version = r.named("picodata_version")
 		}
-		return true, "", nil
+		return true, version, nil
 	}
 	if err.Fatal || err.Code == "" {
 		return false, "", err
 	}
-	_, found, err := lookup(ctx, a, "_pico_table")
-	return found, "", err
+	table, err := lookup(ctx, a, "_pico_table")
+	return table != nil, "", err
 }
 
 // sqlMode is how statements are sent.

@@ -87,15 +87,11 @@ func (c *compiler) space(ctx context.Context, name string) (*space, *driver.Erro
 	if s, ok := c.spaces[name]; ok {
 		return s, nil
 	}
-	s, found, err := lookup(ctx, c.ask, name)
-	if err != nil {
-		return nil, err
+	s, err := lookup(ctx, c.ask, name)
+	if err == nil {
+		c.spaces[name] = s
 	}
-	if !found {
-		s = nil
-	}
-	c.spaces[name] = s
-	return s, nil
+	return s, err
 }
 
 // onSpace compiles the verbs that work on a space.

@@ -170,10 +170,6 @@ func (r *Request) tell(reply *driver.Reply, record *Record) {
 // with the failure in reply, if the request can't be sent.
 func (all Requests) Begin(req *driver.Request, args []gen.Value, reply *driver.Reply) *Request {
 	reply.Reset(len(req.Capture))
-	if req.ID < 0 || req.ID >= len(all) {
-		reply.Fail(driver.Bad("the request isn't part of the program"))
-		return nil
-	}
 	r := &all[req.ID]
 	if err := r.Check(args); err != nil {
 		reply.Fail(err)

@@ -113,9 +113,6 @@ func (c *conn) execute(ctx context.Context, st *statement, args []gen.Value, rep
 
 // find returns the statement of a request, or why it can't be sent.
 func find(statements []*statement, req *driver.Request, args []gen.Value) (*statement, *driver.Error) {
-	if req.ID < 0 || req.ID >= len(statements) {
-		return nil, driver.Refused(req, "it isn't part of the program that was prepared")
-	}
 	st := statements[req.ID]
 	if st.shared {
 		own := *st

@@ -96,9 +96,9 @@ func (c *codec) wanted(kind byte, req *driver.Request, reply *driver.Reply) bool
 		reply.Rows++
 		return false
 	case 'T': // RowDescription
-		return c.renewing(req) || len(req.Capture) > 0 && req.Simple && !c.taken
+		return c.of(req).renewing || len(req.Capture) > 0 && req.Simple && !c.taken
 	case 'n': // NoData
-		return c.renewing(req)
+		return c.of(req).renewing
 	case '2', '1', '3', 's', 'S', 'N', 'A', 'K', 'I', 't', 'H', 'd', 'c':
 		// BindComplete, ParseComplete, CloseComplete, PortalSuspended, ParameterStatus,
 		// NoticeResponse, NotificationResponse, BackendKeyData, EmptyQueryResponse,
@@ -128,8 +128,8 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		reply.Rows++
 		c.taken = true
 		captures := c.captures
-		if st := c.of(req); st != nil && !req.Simple {
-			captures = st.captures
+		if !req.Simple {
+			captures = c.of(req).captures
 		}
 		if !captureRow(content, captures, reply) {
 			return false, "a malformed DataRow, type"
@@ -140,7 +140,7 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 		if !ok {
 			return false, "a malformed RowDescription, type"
 		}
-		if st := c.of(req); st != nil && !req.Simple {
+		if st := c.of(req); !req.Simple {
 			st.renewing = false
 			st.captures, c.missing = textCaptures(req, fields)
 			return false, ""
@@ -165,25 +165,11 @@ func (c *codec) message(kind byte, content []byte, req *driver.Request, reply *d
 }
 
 // of is the statement of a request.
-func (c *codec) of(req *driver.Request) *statement {
-	if req.ID < 0 || req.ID >= len(c.statements) {
-		return nil
-	}
-	return c.statements[req.ID]
-}
-
-// renewing reports whether the description of a statement that was prepared again is still to come.
-func (c *codec) renewing(req *driver.Request) bool {
-	st := c.of(req)
-	return st != nil && st.renewing
-}
+func (c *codec) of(req *driver.Request) *statement { return c.statements[req.ID] }
 
 // conclude ends an answer in a state of the session's transaction: I (none), T or E (failed).
 func (c *codec) conclude(req *driver.Request, state byte, reply *driver.Reply) {
 	st := c.of(req)
-	if st == nil {
-		return
-	}
 	if reply.Class == driver.OK {
 		reply.Missing = st.kind.Missed(reply.Rows, reply.Affected)
 		return

@@ -103,10 +103,6 @@ func commandOf(f *driver.Failure) string {
 // Do sends one command and waits for its answer.
 func (c *conn) Do(ctx context.Context, req *driver.Request, args []gen.Value, reply *driver.Reply) {
 	reply.Reset(len(req.Capture))
-	if req.ID < 0 || req.ID >= len(c.requests) {
-		reply.Fail(driver.Bad("the request isn't part of the program"))
-		return
-	}
 	r := &c.requests[req.ID]
 	if refused := driver.Arguments(args, r.params); refused != nil {
 		reply.Fail(refused)
