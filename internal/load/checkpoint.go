@@ -94,11 +94,6 @@ func marshal(l checkpointLine) []byte {
 	return b
 }
 
-func parseLine(line []byte) (l checkpointLine, err error) {
-	err = json.Unmarshal(line, &l)
-	return l, err
-}
-
 // resume marks what an earlier run has done, or begins the checkpoint.
 func (j *job) resume() error {
 	if j.c.Checkpoint == nil {
@@ -121,8 +116,8 @@ func (j *job) resume() error {
 		start[j.c.Tables[j.chunks[i].table].Name] = i
 	}
 	for i, line := range lines {
-		l, err := parseLine(line)
-		if err != nil {
+		var l checkpointLine
+		if json.Unmarshal(line, &l) != nil {
 			return fmt.Errorf("load: %s:%d: not a line of a checkpoint: delete the file to load from the start", name, i+1)
 		}
 		if i == 0 {

@@ -28,3 +28,6 @@ func (f *Fleet) Threads() []int {
 	}
 	return out
 }
+
+// Loops is how many event loops the fleet has.
+func (f *Fleet) Loops() int { return len(f.loops) }

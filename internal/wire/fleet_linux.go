@@ -317,6 +317,3 @@ func (f *Fleet) Timing() string {
 	}
 	return how
 }
-
-// Loops is how many event loops the fleet has.
-func (f *Fleet) Loops() int { return len(f.loops) }

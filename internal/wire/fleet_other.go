@@ -38,8 +38,5 @@ func (*Fleet) Close() {}
 // Timing says that there are no event loops.
 func (*Fleet) Timing() string { return errLinux.Error() }
 
-// Loops is 0.
-func (*Fleet) Loops() int { return 0 }
-
 // Detach fails.
 func Detach(net.Conn) (fd int, err error) { return -1, errLinux }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,49 +12,50 @@ import (
 	"brunt/internal/plan"
 )
 
-// compiler gathers the requests of a plan. Requests are linked to their steps by number until
-// all are known, because the slice that holds them grows.
+// compiler gathers the requests of a plan.
 type compiler struct {
 	plan     *plan.Plan
 	tables   *tables
-	queue    *queue          // plan.ByCount; nil otherwise
-	space    *keyspace.Space // nil without one
-	requests []driver.Request
-	framing  map[string]int // BEGIN, COMMIT and ROLLBACK, by what they say
+	queue    *queue                     // plan.ByCount; nil otherwise
+	space    *keyspace.Space            // nil without one
+	requests []driver.Request           // with room for all, because steps point to them
+	framing  map[string]*driver.Request // BEGIN, COMMIT and ROLLBACK, by what they say
 	starts   []*Sequence
 }
 
-func (c *compiler) add(r driver.Request) int {
+func newCompiler(p *plan.Plan) *compiler {
+	room := 0
+	for i := range p.Operations {
+		const framing = 3
+		room += framing + len(p.Operations[i].Steps)
+		for _, s := range p.Operations[i].Steps {
+			room += len(s.Variants)
+		}
+	}
+	return &compiler{plan: p, tables: newTables(p), requests: make([]driver.Request, 0, room), framing: map[string]*driver.Request{}}
+}
+
+func (c *compiler) add(r driver.Request) *driver.Request {
 	r.ID = len(c.requests)
 	c.requests = append(c.requests, r)
-	return r.ID
+	return &c.requests[r.ID]
 }
 
-// frame returns the number of a request that begins or ends transactions. All operations share it.
-func (c *compiler) frame(verb driver.Verb, name, isolation string) int {
+// frame returns a request that begins or ends transactions. All operations share it.
+func (c *compiler) frame(verb driver.Verb, name, isolation string) *driver.Request {
 	key := name + " " + isolation
-	if id, ok := c.framing[key]; ok {
-		return id
+	if c.framing[key] == nil {
+		c.framing[key] = c.add(driver.Request{Name: name, Verb: verb, Text: isolation})
 	}
-	id := c.add(driver.Request{Name: name, Verb: verb, Text: isolation})
-	c.framing[key] = id
-	return id
+	return c.framing[key]
 }
 
-// linked is a compiled operation whose requests are still numbers.
-type linked struct {
-	operation Operation
-	requests  []int // one a step
-	variants  [][]int
-	rollback  int // -1: none
-}
-
-func (c *compiler) operation(op *plan.Operation) (linked, error) {
-	l := linked{operation: Operation{Name: op.Name, Think: op.Think}, rollback: -1}
+func (c *compiler) operation(op *plan.Operation) (Operation, error) {
+	out := Operation{Name: op.Name, Think: op.Think}
 	first := 0
 	if op.Transaction {
 		first = 1
-		l.add(Step{}, c.frame(driver.Begin, "begin", op.Isolation))
+		out.Steps = append(out.Steps, Step{Request: c.frame(driver.Begin, "begin", op.Isolation)})
 	}
 	shared := sharedRows(c.plan.Seed, op)
 	kinds := make([][]gen.Kind, len(op.Steps))
@@ -63,41 +65,22 @@ func (c *compiler) operation(op *plan.Operation) (linked, error) {
 		b := stepBuilder{c: c, op: op, step: i, first: first, shared: shared, kinds: kinds, pick: pick}
 		params, err := b.params()
 		if err != nil {
-			return l, fmt.Errorf("operation %q, step %d: %w", op.Name, i+1, err)
+			return out, fmt.Errorf("operation %q, step %d: %w", op.Name, i+1, err)
 		}
 		request := s.Request
-		request.Params = kinds[i]
-		if request.Rows > 1 {
-			request.Params = slices.Repeat(kinds[i], request.Rows)
+		request.Name, request.Params = op.RequestName(i), slices.Repeat(kinds[i], max(request.Rows, 1))
+		step := Step{Think: s.Think, params: params, variant: pick, check: s.Check, kind: request.Kind(), Request: c.add(request)}
+		for _, r := range s.Variants {
+			r.Name, r.Params = cmp.Or(r.Name, request.Name), request.Params
+			step.variants = append(step.variants, c.add(r))
 		}
-		request.Name = op.RequestName(i)
-		l.add(Step{Think: s.Think, params: params, variant: pick, check: s.Check}, c.add(request))
-		l.variants[len(l.variants)-1] = c.variants(s, request.Params, request.Name)
+		out.Steps = append(out.Steps, step)
 	}
 	if op.Transaction {
-		l.add(Step{}, c.frame(driver.Commit, "commit", ""))
-		l.rollback = c.frame(driver.Rollback, "rollback", "")
+		out.Steps = append(out.Steps, Step{Request: c.frame(driver.Commit, "commit", "")})
+		out.Rollback = c.frame(driver.Rollback, "rollback", "")
 	}
-	return l, nil
-}
-
-// variants adds the requests that may stand in for a step's own.
-func (c *compiler) variants(s *plan.Step, kinds []gen.Kind, name string) []int {
-	var ids []int
-	for _, r := range s.Variants {
-		r.Params = kinds
-		if r.Name == "" {
-			r.Name = name
-		}
-		ids = append(ids, c.add(r))
-	}
-	return ids
-}
-
-func (l *linked) add(s Step, request int) {
-	l.operation.Steps = append(l.operation.Steps, s)
-	l.requests = append(l.requests, request)
-	l.variants = append(l.variants, nil)
+	return out, nil
 }
 
 // Compile resolves references between the parts of a plan, numbers its requests, and builds its
@@ -117,7 +100,7 @@ func Compile(p *plan.Plan) (*Workload, error) {
 		return nil, errors.New("compile the plan: it has no operations; add queries or transactions")
 	}
 	w := &Workload{Plan: p, Operations: make([]Operation, len(p.Operations))}
-	c := &compiler{plan: p, tables: newTables(p), framing: map[string]int{}}
+	c := newCompiler(p)
 	var err error
 	if w.pick, w.Total, err = newPicker(p); err != nil {
 		return nil, fmt.Errorf("compile the plan: %w", err)
@@ -128,29 +111,12 @@ func Compile(p *plan.Plan) (*Workload, error) {
 			return nil, fmt.Errorf("compile the plan: keyspace: %w", err)
 		}
 	}
-	all := make([]linked, len(p.Operations))
 	for i := range p.Operations {
-		l, err := c.operation(&p.Operations[i])
-		if err != nil {
+		if w.Operations[i], err = c.operation(&p.Operations[i]); err != nil {
 			return nil, fmt.Errorf("compile the plan: %w", err)
 		}
-		all[i] = l
 	}
 	w.Program.Requests, w.Sequences = c.requests, c.starts
-	for i := range all {
-		l := &all[i]
-		for s := range l.operation.Steps {
-			l.operation.Steps[s].Request = &w.Program.Requests[l.requests[s]]
-			l.operation.Steps[s].kind = l.operation.Steps[s].Request.Kind()
-			for _, id := range l.variants[s] {
-				l.operation.Steps[s].variants = append(l.operation.Steps[s].variants, &w.Program.Requests[id])
-			}
-		}
-		if l.rollback >= 0 {
-			l.operation.Rollback = &w.Program.Requests[l.rollback]
-		}
-		w.Operations[i] = l.operation
-	}
 	w.pauses = newPauses(p)
 	w.follow(c.space)
 	return w, nil

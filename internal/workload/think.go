@@ -9,18 +9,15 @@ import (
 	"brunt/internal/plan"
 )
 
-// pauses are the think times of a plan's operations.
-type pauses struct{ after [][]pause }
-
 // pause is one think time with the stream that it draws from.
 type pause struct {
 	think  plan.Think
 	stream gen.Stream
 }
 
-// newPauses lays out, for every operation, the pause after it and then those after each of its
-// compiled steps.
-func newPauses(p *plan.Plan) pauses {
+// newPauses lays out the think times of every operation: the pause after it and then those after each of
+// its compiled steps.
+func newPauses(p *plan.Plan) [][]pause {
 	all := make([][]pause, len(p.Operations))
 	for i := range p.Operations {
 		op := &p.Operations[i]
@@ -33,15 +30,7 @@ func newPauses(p *plan.Plan) pauses {
 		}
 		all[i] = list
 	}
-	return pauses{all}
-}
-
-// at returns pause number k of an operation: 0 is the one after it, k > 0 after its step k − 1.
-func (p pauses) at(operation, k int, i uint64) time.Duration {
-	if list := p.after[operation]; k < len(list) {
-		return list[k].duration(i)
-	}
-	return 0
+	return all
 }
 
 func (p *pause) duration(i uint64) time.Duration {

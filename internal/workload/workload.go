@@ -39,7 +39,7 @@ type Workload struct {
 	Sequences []*Sequence
 
 	pick   picker
-	pauses pauses
+	pauses [][]pause // by operation, see newPauses
 }
 
 // Operation is a compiled operation. A transaction has its BEGIN and COMMIT among its steps.
@@ -149,7 +149,11 @@ func (st *State) Capture(step int, reply *driver.Reply) {
 // ThinkTime returns the pause after operation number i (step < 0) or before the step after the
 // given one. It is a pure function of the seed and i.
 func (w *Workload) ThinkTime(operation, step int, i uint64) time.Duration {
-	return w.pauses.at(operation, max(step, -1)+1, i)
+	pauses, k := w.pauses[operation], max(step, -1)+1
+	if k >= len(pauses) {
+		return 0
+	}
+	return pauses[k].duration(i)
 }
 
 // Convert passes every generator of parameters through wrap, for servers that take some kinds of
