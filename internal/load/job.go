@@ -134,9 +134,6 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 	replace := j.c.Replace || ch.begun
 	var sum uint64
 	err := s.try(ctx, func(a driver.Admin, attempt int) error {
-		if attempt > 1 {
-			j.retried(ch.table)
-		}
 		told := j.now.attempt(ch.table)
 		rows, err := uint64(0), error(nil)
 		sum, rows, err = send(ctx, a, t, ch, replace || attempt > 1, told.add)
@@ -214,12 +211,6 @@ func (j *job) begin(table int) {
 		t.started = j.c.Now()
 		t.ended = t.started
 	}
-}
-
-func (j *job) retried(table int) {
-	j.mu.Lock()
-	j.tables[table].Retries++
-	j.mu.Unlock()
 }
 
 func (j *job) end(table int, sum uint64) {

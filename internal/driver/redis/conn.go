@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,24 +50,14 @@ func openLibrary(ctx context.Context, t driver.Target, o *options, requests []re
 		}
 		return c.received.Conn(nc), nil
 	}
-	protocol := o.protocol()
-	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	common := libraryOptions(t, o)
+	common.Dialer = dial
 	if o.cluster {
-		client := goredis.NewClusterClient(&goredis.ClusterOptions{
-			Addrs: []string{t.Address}, Username: t.User, Password: t.Password, Protocol: protocol, Dialer: dial,
-			MaxRedirects: redirects(o.maxRedirects), ReadOnly: o.readOnly, PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
-			MinRetryBackoff: -1, MaxRetryBackoff: -1, // a session doesn't sleep
-			DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
-			DisableIdentity: true, MaintNotificationsConfig: quiet,
-		})
-		c.redis = client
+		c.redis = goredis.NewClusterClient(common.Cluster())
 	} else {
-		client := goredis.NewClient(&goredis.Options{
-			Network: socket.Network(t.Address), Addr: t.Address, Username: t.User, Password: t.Password, DB: o.database, Protocol: protocol, Dialer: dial,
-			PoolSize: 1, MaxRetries: -1, DialerRetries: 1,
-			DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
-			DisableIdentity: true, MaintNotificationsConfig: quiet,
-		})
+		single := common.Simple()
+		single.Network = socket.Network(t.Address)
+		client := goredis.NewClient(single)
 		c.redis, c.owner = client.Conn(), client
 	}
 	if err := c.redis.Process(ctx, goredis.NewCmd(ctx, "PING")); err != nil {
@@ -81,12 +72,16 @@ func openLibrary(ctx context.Context, t driver.Target, o *options, requests []re
 	return c, nil
 }
 
-// redirects is go-redis' way of saying how many redirections to follow: 0 means its default.
-func redirects(n int) int {
-	if n == 0 {
-		return -1
+// libraryOptions are those of a client with one connection that doesn't try again, or sleep, by itself. go-redis
+// follows its own number of redirections where it is told 0.
+func libraryOptions(t driver.Target, o *options) *goredis.UniversalOptions {
+	return &goredis.UniversalOptions{
+		Addrs: []string{t.Address}, Username: t.User, Password: t.Password, DB: o.database, Protocol: o.protocol(), TLSConfig: t.TLS,
+		MaxRedirects: cmp.Or(o.maxRedirects, -1), ReadOnly: o.readOnly, PoolSize: 1,
+		MaxRetries: -1, DialerRetries: 1, MinRetryBackoff: -1, MaxRetryBackoff: -1,
+		DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	return n
 }
 
 // commandOf guesses which command of the handshake an error answers; go-redis doesn't say.

@@ -9,7 +9,6 @@ import (
 	"brunt/internal/socket"
 
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // topology is who serves which slots, as one node of a cluster sees it.
@@ -27,11 +26,7 @@ type span struct{ first, last, node int }
 
 // askTopology asks a node for CLUSTER SLOTS and CLUSTER MYID.
 func askTopology(ctx context.Context, t driver.Target, o *options) (*topology, *driver.Error) {
-	client := goredis.NewClient(&goredis.Options{
-		Addr: t.Address, Username: t.User, Password: t.Password, Protocol: o.protocol(), TLSConfig: t.TLS,
-		PoolSize: 1, MaxRetries: -1, DialerRetries: 1, DialTimeout: t.ConnectTime(), ContextTimeoutEnabled: true,
-		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	client := goredis.NewClient(libraryOptions(t, o).Simple())
 	defer client.Close()
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()

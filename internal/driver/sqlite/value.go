@@ -14,25 +14,19 @@ import (
 // floats and texts.
 func argument(v *gen.Value) (sqldriver.Value, *driver.Error) {
 	switch v.Kind {
-	case gen.Null:
-		return nil, nil
-	case gen.Bool, gen.Int:
+	case gen.Bool:
 		return v.I, nil
 	case gen.Uint:
 		if v.I < 0 {
 			return nil, driver.Bad("the value %d is beyond SQLite's integers", uint64(v.I))
 		}
 		return v.I, nil
-	case gen.Float:
-		return v.F, nil
 	case gen.Decimal:
 		return float64(v.I) / math.Pow10(int(v.Scale)), nil
 	case gen.Datetime:
 		return time.UnixMicro(v.I).UTC().Format(sqlconn.TimeFormat), nil
 	case gen.UUID:
 		return string(gen.AppendUUID(nil, v.B)), nil
-	case gen.Bytes:
-		return v.B, nil
 	}
-	return string(v.B), nil
+	return v.Any(), nil
 }
