@@ -19,6 +19,9 @@ LONGEST     := ./internal/acceptance/... ./examples/book ./internal/cli ./intern
 SINGLE      := gen keyspace planfile report series stats verdict within
 # SQLite is C in Go's clothes: its pointers aren't ours to check.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
+# The detector lets every program that ends well sleep for a second before, tests of packages among them. What it has
+# found is told all the same: it waits for reports under way.
+QUICK_END   := atexit_sleep_ms=10
 TIMEOUT     ?= 20m
 FUZZTIME    ?= 5s
 OTHERS      := TestCompilesOnOtherSystems
@@ -63,7 +66,7 @@ race: ## every test, against real servers, under the race detector
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint $(SINGLE))" \
-		| GOFLAGS="$(GOFLAGS) -trimpath" xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST)
+		| GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)" xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST)
 	@echo '== the release, made twice'
 	@$(ALIKE) $(GO) -C internal/release test -vet=off ./...
 
