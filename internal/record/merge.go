@@ -277,6 +277,14 @@ func mergeScripts(run *Run, parts []*Recorded) {
 	}
 }
 
+// Over gives a rule about a counter's rate, which k6 tells nobody once it has judged, its value over a load of that
+// length.
+func (t *Threshold) Over(durationNs int64) {
+	if a := t.Aggregate; a != nil && a.How == "rate" && t.Unit == "per_s" {
+		t.Value = Figure(share(a.Values, float64(durationNs)/1e9))
+	}
+}
+
 // merge makes t what it is over all parts, of which of are those that had values. It reports whether t's value is
 // the whole's, and not the worst of the parts'.
 func (t *Threshold) merge(of []Threshold, durationNs int64) bool {

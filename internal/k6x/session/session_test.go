@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -57,7 +58,13 @@ func TestCallsAreCounted(t *testing.T) {
 		h.Done(Call{Operation: s.Operation(fmt.Sprint("call ", i)), Address: s.Address("pg", fmt.Sprint("host:", i)), Sent: s.Now(), BytesIn: 10})
 	}
 	h.Done(Call{Operation: s.Operation("call 0"), Address: -1, Sent: s.Now(), Class: driver.Timeout, Code: "57014", Text: "pg://user:secret@host failed"})
-	run := ended(t, s, Outcome{})
+	run := ended(t, s, Outcome{Thresholds: []record.Threshold{
+		{Text: "things: rate>1", Pass: true, Unit: "per_s", Limit: 1, Aggregate: &record.Aggregate{How: "rate", Holds: ">", Values: 3}},
+		{Text: "good: rate>0.4", Pass: true, Unit: "fraction", Value: 0.5, Limit: 0.4, Aggregate: &record.Aggregate{How: "rate", Holds: ">", Values: 4}},
+	}})
+	if got, want := float64(run.Thresholds[0].Value), 3/(float64(run.DurationNs)/1e9); math.Abs(got-want) > 1e-9*want || run.Thresholds[1].Value != 0.5 {
+		t.Errorf("a counter's rate is %g, want %g; a rate's %g, want 0.5", got, want, run.Thresholds[1].Value)
+	}
 	if len(run.Operations) != mostOperations || len(run.Targets) != mostAddresses {
 		t.Errorf("%d operations, %d addresses", len(run.Operations), len(run.Targets))
 	}
