@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"brunt/internal/driver"
 	"brunt/internal/k6x"
 	"brunt/internal/planfile"
 	"brunt/internal/protocols"
@@ -86,14 +85,10 @@ func contained(version string) *contents {
 	}
 	for _, name := range protocols.Names() {
 		d, _, _ := protocols.Find(name)
-		c.Drivers = append(c.Drivers, containedDriver{name, tiers(hasCodec(d))})
+		_, codec := d.(wire.Protocol)
+		c.Drivers = append(c.Drivers, containedDriver{name, tiers(codec)})
 	}
 	return c
-}
-
-func hasCodec(d driver.Driver) bool {
-	_, ok := d.(wire.Protocol)
-	return ok
 }
 
 // tiers are the ways of driving sessions that there are on this system.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"brunt/internal/record"
 	"brunt/internal/report/junit"
 	"brunt/internal/result"
 	"brunt/internal/stats"
@@ -16,15 +17,7 @@ import (
 )
 
 // number is a figure in JSON, null where there is none.
-type number float64
-
-// MarshalJSON implements json.Marshaler.
-func (n number) MarshalJSON() ([]byte, error) {
-	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
+type number = record.Figure
 
 // intervalJSON is an estimate in JSON.
 type intervalJSON struct {

@@ -193,11 +193,7 @@ func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 		if p.names.Load() == nil {
 			continue // it never started
 		}
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			p.finish(ctx)
-		}()
+		wait.Go(func() { p.finish(ctx) })
 	}
 	wait.Wait()
 	if e.server != nil {

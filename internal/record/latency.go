@@ -35,12 +35,12 @@ func (n *Ns) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Figure is a number that may be infinite; in JSON it is null then.
+// Figure is a number that may be infinite, or none; in JSON it is null then.
 type Figure float64
 
-// MarshalJSON writes a number, or null for an infinite one.
+// MarshalJSON writes a number, or null for an infinite one and for none.
 func (f Figure) MarshalJSON() ([]byte, error) {
-	if math.IsInf(float64(f), 0) {
+	if x := float64(f); math.IsInf(x, 0) || math.IsNaN(x) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(f))

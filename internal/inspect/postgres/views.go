@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -106,13 +107,7 @@ func (o objects) since(before objects) []record.Counters {
 			}
 		}
 		slices.SortFunc(of, func(a, b record.Counters) int {
-			if x, y := work(&a), work(&b); x != y {
-				return int(min(max(y-x, -1), 1))
-			}
-			if a.Name < b.Name {
-				return -1
-			}
-			return 1
+			return cmp.Or(cmp.Compare(work(&b), work(&a)), cmp.Compare(a.Name, b.Name))
 		})
 		out = append(out, of...)
 	}

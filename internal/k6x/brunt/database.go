@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -173,9 +174,7 @@ func readRequest(protocol string, what any, params int) (*asked, error) {
 	}
 	list := slices.Repeat([]any{map[string]any{"type": "Constant", "value": 0}}, params)
 	query := map[string]any{}
-	for key, v := range fields {
-		query[key] = v
-	}
+	maps.Copy(query, fields)
 	query["params"] = list
 	text, err := json.Marshal(map[string]any{"queries": []any{query}})
 	if err != nil {

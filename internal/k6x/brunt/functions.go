@@ -5,6 +5,7 @@ package brunt
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/v2/js/modules"
@@ -229,9 +230,7 @@ func New(s *session.Session) modules.Module {
 	return bind.Module(s, func(vu *bind.VU) *sobek.Object {
 		i := &instance{vu: vu}
 		functions := map[string]bind.Func{"open": i.open, "runPlan": i.runPlan}
-		for name, f := range bind.Types() {
-			functions[name] = f
-		}
+		maps.Copy(functions, bind.Types())
 		return vu.Object("brunt", functions)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -132,9 +133,7 @@ func (i *instance) handle(name string, s *source, show func(s *source, n uint64)
 func car(seed uint64) (*source, error) {
 	text := map[string]any{"type": "String", "range": []any{5, 5}, "alphabet": []any{"en", "digits"}}
 	id := map[string]any{"unique": true}
-	for key, v := range text {
-		id[key] = v
-	}
+	maps.Copy(id, text)
 	return fromColumns([]column{{"car_id", id}, {"model", text}}, about{seed: seed, name: "cars"})
 }
 

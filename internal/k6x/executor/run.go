@@ -96,8 +96,7 @@ func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) e
 		}
 		e.launch(run, vu)
 	}
-	e.wg.Add(1)
-	go func() { defer e.wg.Done(); e.grow(run, most-planned) }()
+	e.wg.Go(func() { e.grow(run, most-planned) })
 	e.waitForTheEnd(ctx, begun.Add(length))
 	e.wg.Wait()
 	e.giveUp()
@@ -172,7 +171,6 @@ func (e *open) grow(ctx context.Context, most int64) {
 
 // launch lets a VU work until the schedule is over.
 func (e *open) launch(ctx context.Context, vu lib.InitializedVU) {
-	e.wg.Add(1)
 	vuCtx, stop := context.WithCancel(ctx)
 	returned := make(chan struct{})
 	active := vu.Activate(&lib.VUActivationParams{
@@ -183,12 +181,11 @@ func (e *open) launch(ctx context.Context, vu lib.InitializedVU) {
 			close(returned)
 		},
 	})
-	go func() {
-		defer e.wg.Done()
+	e.wg.Go(func() {
 		e.work(vuCtx, active, e.c.s.Handle(vu.GetID()))
 		stop()
 		<-returned
-	}()
+	})
 }
 
 func (e *open) nextIteration() (local, global uint64) {

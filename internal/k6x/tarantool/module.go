@@ -4,6 +4,7 @@ package tarantool
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"strings"
@@ -33,9 +34,7 @@ func New(s *session.Session) modules.Module {
 			"eval":              i.function("eval", iproto.IPROTO_EVAL, iproto.IPROTO_EXPR, values),
 			"callAsyncNoReturn": i.callAsync, "resolveCallFutures": i.resolve,
 		}
-		for name, f := range bind.Types() {
-			functions[name] = f
-		}
+		maps.Copy(functions, bind.Types())
 		i.results = newResults(vu)
 		return vu.Object("tarantool", functions)
 	})
