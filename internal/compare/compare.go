@@ -136,13 +136,10 @@ func sideOf(runs []*result.Result) Side {
 	return s
 }
 
-// operationMetrics are what is compared of single operations.
-func operationMetrics() []string { return []string{"rate", "response.avg", "response.p(99)"} }
-
 // comparable lists the metrics that all runs have, primary ones first.
 func comparable(base, candidate []*result.Result) (all []result.Metric) {
 	for _, m := range base[0].Metrics {
-		if m.Operation != "" && !slices.Contains(operationMetrics(), m.Name) {
+		if m.Operation != "" && !slices.Contains([]string{"rate", "response.avg", "response.p(99)"}, m.Name) {
 			continue
 		}
 		if everywhere(m, base) && everywhere(m, candidate) {

@@ -194,10 +194,7 @@ func NewFile(w io.Writer, format string, run *record.Run) (File, error) {
 }
 
 func namesOf(run *record.Run) names {
-	n := names{run: run.Name, id: run.ID, version: run.Brunt}
-	for i := range run.Operations {
-		n.operations = append(n.operations, run.Operations[i].Name)
-	}
+	n := names{run: run.Name, id: run.ID, version: run.Brunt, operations: run.OperationNames()}
 	for i := range run.Targets {
 		n.addresses = append(n.addresses, run.Targets[i].Address)
 		n.protocol = run.Targets[i].Protocol

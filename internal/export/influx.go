@@ -130,20 +130,10 @@ func (w *lineWriter) begin(measurement string, n *names, p *point, tags ...label
 // appendTag escapes commas, spaces and equals signs. Line ends can't be escaped; a backslash at
 // the end would escape what follows.
 func appendTag(out []byte, value string) []byte {
-	for _, c := range []byte(value) {
-		switch c {
-		case ',', ' ', '=':
-			out = append(out, '\\', c)
-		case '\n', '\r', '\t', 0:
-			out = append(out, '_')
-		case '\\':
-			out = append(out, '/')
-		default:
-			out = append(out, c)
-		}
-	}
-	return out
+	return append(out, tagEscapes.Replace(value)...)
 }
+
+var tagEscapes = strings.NewReplacer(",", `\,`, " ", `\ `, "=", `\=`, `\`, "/", "\n", "_", "\r", "_", "\t", "_", "\x00", "_")
 
 func (w *lineWriter) field(name string) {
 	if w.fields++; w.fields == 1 {

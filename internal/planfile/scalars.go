@@ -3,6 +3,7 @@ package planfile
 import (
 	"encoding/base64"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,15 +12,7 @@ import (
 )
 
 func tagIs(n *yaml.Node, tags ...string) bool {
-	if n.Kind != yaml.ScalarNode {
-		return false
-	}
-	for _, t := range tags {
-		if n.ShortTag() == t {
-			return true
-		}
-	}
-	return false
+	return n.Kind == yaml.ScalarNode && slices.Contains(tags, n.ShortTag())
 }
 
 func (r *reader) wrong(n *yaml.Node, what, want, fix string) {

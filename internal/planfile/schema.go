@@ -67,18 +67,18 @@ func exclude(keys ...string) []any {
 
 // exactly says that one of the keys must stand there.
 func exactly(keys []string) schema {
-	var all []any
+	return schema{"oneOf": each(keys)}
+}
+
+// each are the schemas of mappings with one of the keys.
+func each(keys []string) (all []any) {
 	for _, k := range keys {
 		all = append(all, schema{"required": []string{k}})
 	}
-	return schema{"oneOf": all}
+	return all
 }
 
 // needs says that a key needs one of others.
 func needs(key string, others ...string) schema {
-	var all []any
-	for _, k := range others {
-		all = append(all, schema{"required": []string{k}})
-	}
-	return schema{"if": schema{"required": []string{key}}, "then": schema{"anyOf": all}}
+	return schema{"if": schema{"required": []string{key}}, "then": schema{"anyOf": each(others)}}
 }

@@ -63,13 +63,14 @@ func mergeable(a, b *Run) error {
 	if a.LoadModel != b.LoadModel {
 		return fmt.Errorf("one load was %s, the other %s", a.LoadModel, b.LoadModel)
 	}
-	if x, y := names(a), names(b); a.Cut == "" && !slices.Equal(x, y) { // scripts name operations as they come
+	if x, y := a.OperationNames(), b.OperationNames(); a.Cut == "" && !slices.Equal(x, y) { // scripts name operations as they come
 		return fmt.Errorf("their operations are %q and %q", x, y)
 	}
 	return nil
 }
 
-func names(r *Run) (out []string) {
+// OperationNames are the names of the run's operations, in their order.
+func (r *Run) OperationNames() (out []string) {
 	for i := range r.Operations {
 		out = append(out, r.Operations[i].Name)
 	}
@@ -182,7 +183,7 @@ func (r *Run) target(t *Target) int {
 
 // operationMap says where in run's operations each of part's is; nil if they are the same.
 func operationMap(run, part *Run) []int {
-	if slices.Equal(names(run), names(part)) {
+	if slices.Equal(run.OperationNames(), part.OperationNames()) {
 		return nil
 	}
 	m := make([]int, len(part.Operations))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,10 +159,5 @@ func JUnit(w io.Writer, run *record.Run, _ Options) error {
 }
 
 func failedThreshold(run *record.Run) bool {
-	for _, t := range run.Thresholds {
-		if !t.Pass {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(run.Thresholds, func(t record.Threshold) bool { return !t.Pass })
 }

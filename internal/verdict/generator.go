@@ -141,7 +141,7 @@ func (j *judge) flipped() (out []string) {
 
 // withoutLag judges a threshold on response times as if the generator had sent in time.
 func (j *judge) withoutLag(t *plan.Threshold) Outcome {
-	return evaluate(t, names(j.run), j.load, func(all *measure.OperationAccount) measure.Answers {
+	return evaluate(t, j.run.OperationNames(), j.load, func(all *measure.OperationAccount) measure.Answers {
 		return measure.Answers{Times: all.Unhindered, NoAnswer: all.NoAnswer()}
 	})
 }

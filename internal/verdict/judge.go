@@ -81,13 +81,6 @@ func (j *judge) open() bool { return open(j.run) }
 
 func open(run *record.Run) bool { return run.LoadModel != "closed" }
 
-func names(run *record.Run) (out []string) {
-	for i := range run.Operations {
-		out = append(out, run.Operations[i].Name)
-	}
-	return out
-}
-
 // thresholds judges the run's rules anew, and keeps which of them ended it.
 func (j *judge) thresholds() (out []record.Threshold) {
 	for _, was := range j.run.Thresholds {
@@ -96,7 +89,7 @@ func (j *judge) thresholds() (out []record.Threshold) {
 			out = append(out, was)
 			continue
 		}
-		o := Evaluate(&t, names(j.run), j.load)
+		o := Evaluate(&t, j.run.OperationNames(), j.load)
 		out = append(out, record.Threshold{
 			Text: was.Text, Limit: t.Limit, Aborted: was.Aborted,
 			Value: record.Figure(o.Value), Unit: o.Unit, Pass: o.Pass && !was.Aborted,
@@ -223,11 +216,8 @@ func (j *judge) passed() (out []string) {
 // added is what the generator's own lag added to a quantile of response times. A quantile among
 // arrivals without a good answer is infinite with or without it.
 func (j *judge) added(q float64) int64 {
-	return max(j.all.Answers().Quantile(q)-j.unhindered().Quantile(q), 0)
-}
-
-func (j *judge) unhindered() measure.Answers {
-	return measure.Answers{Times: j.all.Unhindered, NoAnswer: j.all.NoAnswer()}
+	unhindered := measure.Answers{Times: j.all.Unhindered, NoAnswer: j.all.NoAnswer()}
+	return max(j.all.Answers().Quantile(q)-unhindered.Quantile(q), 0)
 }
 
 // tailOf is 0.99, or the quantile of the third largest of fewer than 300 values, so that one hiccup

@@ -160,7 +160,7 @@ func (j *judge) errorsBreak(text string) bool {
 	for i := range only.Operations {
 		only.Operations[i].Counts = only.Operations[i].OnlyServers(j.refused())
 	}
-	o := Evaluate(&t, names(j.run), &only)
+	o := Evaluate(&t, j.run.OperationNames(), &only)
 	return !o.Pass && (t.Metric == "errors" || math.IsInf(o.Value, 1))
 }
 
@@ -172,7 +172,7 @@ func (j *judge) slowAnyway(text string) bool {
 		return false
 	}
 	o := j.withoutLag(&t)
-	return !o.Pass && o.Value >= (1-medianShare)*Evaluate(&t, names(j.run), j.load).Value
+	return !o.Pass && o.Value >= (1-medianShare)*Evaluate(&t, j.run.OperationNames(), j.load).Value
 }
 
 // refused reports whether the server itself, or its machine in its place, refused connections.

@@ -175,7 +175,7 @@ func withoutSecrets(text string) string {
 func statements(all map[statementKey]tally, texts map[string]string) []record.Statement {
 	byID := map[string]tally{}
 	for k, t := range all {
-		if t.calls > 0 && !ours(texts[k.id]) && k.top != "f" {
+		if t.calls > 0 && !strings.Contains(texts[k.id], tag) && k.top != "f" {
 			byID[k.id] = byID[k.id].with(t)
 		}
 	}
@@ -201,9 +201,6 @@ func statements(all map[statementKey]tally, texts map[string]string) []record.St
 	})
 	return out
 }
-
-// ours reports whether a statement is the inspector's.
-func ours(text string) bool { return strings.Contains(text, tag) }
 
 // normal is a statement without what the server's normalisation and different writing change: spaces,
 // comments, letter case, and the values in it.

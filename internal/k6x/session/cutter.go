@@ -207,10 +207,7 @@ func (s *Session) Settled() {
 // anything of them.
 func (s *Session) Sums(f func(all *measure.Account, names []string)) {
 	s.mu.Lock()
-	var names []string
-	for i := range s.run.Operations {
-		names = append(names, s.run.Operations[i].Name)
-	}
+	names := s.run.OperationNames()
 	s.mu.Unlock()
 	s.cutter.mu.Lock()
 	defer s.cutter.mu.Unlock()

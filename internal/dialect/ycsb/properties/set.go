@@ -2,6 +2,7 @@ package properties
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,12 +30,7 @@ func (s *Set) Get(key string) (value string, ok bool) {
 
 // Keys returns all keys, sorted.
 func (s *Set) Keys() []string {
-	keys := make([]string, 0, len(s.values))
-	for k := range s.values {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(s.values))
 }
 
 // Where says where a property was given.
