@@ -318,7 +318,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 			return c.service.configure(ctx, settings)
 		},
 		Told: func(cell series.Cell, o *series.Outcome) {
-			c.o.Say("%s: %s/s of %s/s, p95 %s", cell, units.Rate(o.AchievedPerS()), units.Rate(o.Run.Total.OfferedPerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
+			c.o.Say("%s: %s, %s/s of %s/s, p95 %s", cell, o.Run.Verdict.Result, units.Rate(o.AchievedPerS()), units.Rate(o.Run.Total.OfferedPerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
 		},
 	}
 	log, err := m.Run(ctx)

@@ -15,6 +15,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/stats"
+	"brunt/internal/verdict"
 )
 
 // Setting is a setting of a service and its value.
@@ -68,7 +69,7 @@ type Matrix struct {
 	Reconfigure func(context.Context, Cell) error
 	Conduct     Conduct
 	Planned     func(turn, of int, c Cell)
-	Told        func(c Cell, o *Outcome)
+	Told        func(c Cell, o *Outcome) // told after each run, those that are repeated too
 }
 
 // CellLog is what came of a cell.
@@ -137,9 +138,6 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 				value = figure(o.Run)
 			}
 			log.Cells[i].add(o, value)
-			if m.Told != nil {
-				m.Told(m.Cells[i], o)
-			}
 		}
 	}
 	for i := range log.Cells {
@@ -149,7 +147,8 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 	return log, nil
 }
 
-// one measures cell i for the k-th time.
+// one measures cell i for the k-th time, and again where the generator spoiled the run, as often as a search would.
+// The last run counts, and its verdict is kept.
 func (m *Matrix) one(ctx context.Context, k, i int) (*Outcome, error) {
 	c := m.Cells[i]
 	if err := m.Reconfigure(ctx, c); err != nil {
@@ -160,14 +159,22 @@ func (m *Matrix) one(ctx context.Context, k, i int) (*Outcome, error) {
 		parts = append(parts, s.Name+"-"+s.Value)
 	}
 	name := fmt.Sprintf("cell-%02d-%d-%s", i+1, k+1, strings.Join(parts, "-"))
-	o, err := m.Conduct(ctx, Order{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
-	if err != nil {
-		return nil, fmt.Errorf("settings %s: %w", c, err)
+	for try := 1; ; try++ {
+		o, err := m.Conduct(ctx, Order{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
+		if err != nil {
+			return nil, fmt.Errorf("settings %s: %w", c, err)
+		}
+		if o.Run.Interrupted {
+			return nil, context.Canceled
+		}
+		if m.Told != nil {
+			m.Told(c, o)
+		}
+		if o.Run.Verdict.Result != verdict.Invalid || try == invalidTries {
+			return o, nil
+		}
+		name += "-again"
 	}
-	if o.Run.Interrupted {
-		return nil, context.Canceled
-	}
-	return o, nil
 }
 
 func (c *CellLog) add(o *Outcome, v float64) {

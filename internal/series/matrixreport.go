@@ -1,9 +1,12 @@
 package series
 
 import (
+	"strings"
+
 	"brunt/internal/report/cell"
 	"brunt/internal/report/words"
 	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
 
 // FigureCell is a value of a figure that ParseFigure names.
@@ -20,6 +23,7 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order", m.Options.Repetitions, l.Figure(Scale(m.Options.N))), Columns: []cell.Column{
 		{Head: say("settings"), Left: true, Wrap: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2}, {Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
 	}}
+	invalid := 0
 	for i := range m.Cells {
 		c := &m.Cells[i]
 		value := FigureCell(m.Options.By, float64(c.Mean))
@@ -40,6 +44,10 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		case !c.Differs:
 			note = say("not to be told from the best")
 		}
+		if failed := c.ended(verdict.Fail); failed > 0 {
+			note, mark = strings.TrimPrefix(note+"; "+say("fails in %d of %d runs", failed, len(c.Verdicts)), "; "), cell.Bad
+		}
+		invalid += c.ended(verdict.Invalid)
 		asked := cell.None()
 		if m.AskedPerS > 0 {
 			asked = cell.Rate(m.AskedPerS)
@@ -50,7 +58,20 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		}
 		t.Add(name, value, asked, cell.Rate(c.RatePerS), cell.Time(float64(c.P50Ns)), cell.Time(float64(c.P99Ns)), cell.Figure(c.Errors, "share"), cell.Text(note).Marked(mark))
 	}
+	if invalid > 0 {
+		t.Foot = append(t.Foot, say("runs that the generator spoiled each time they were tried, and that count all the same: %d", invalid))
+	}
 	return []cell.Table{t}
+}
+
+// ended is how many runs of the cell have a verdict.
+func (c *CellLog) ended(result string) (runs int) {
+	for _, v := range c.Verdicts {
+		if v == result {
+			runs++
+		}
+	}
+	return runs
 }
 
 // Grid is the cells' means as rows and columns, if they are all combinations of two settings' values.

@@ -25,6 +25,8 @@ var russianSeries = map[string]string{
 	// Settings.
 	"SETTINGS": "НАСТРОЙКИ", "each measured %d times at N %s, in shuffled order": "каждая измерена %d раз при N %s, в случайном порядке",
 	"best": "лучшая", "best, and advised": "лучшая, её и советуем", "advised: the smallest within %s of the best": "советуем: наименьшая в пределах %s от лучшей",
+	"fails in %d of %d runs": "не пройдено в %d из %d прогонов",
+	"runs that the generator spoiled each time they were tried, and that count all the same: %d": "прогонов, которые генератор испортил при каждой попытке и которые всё же учтены: %d",
 	"not to be told from the best": "не отличить от лучшей", "an interval needs 2 repetitions": "для интервала нужны 2 повторения",
 	// Timetables.
 	"TIMETABLE": "РАСПИСАНИЕ", "does": "что делает", "lasts": "длится", "begins": "начало", "disk": "диск", "took": "заняло", "result": "результат",
