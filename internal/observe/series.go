@@ -1,5 +1,10 @@
 package observe
 
+import (
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
 // mostPoints bounds the memory of a series, which has to last for days.
 const mostPoints = 4096
 
@@ -67,4 +72,167 @@ func (s *series) each(f func(point) float64) []float64 {
 		out[i] = f(p)
 	}
 	return out
+}
+
+// figure is one metric of a source over the run.
+type figure struct {
+	series
+	last     Value
+	seen     bool
+	increase float64 // of a counter, warm-up excluded
+}
+
+func (s *watched) figure(m Metric) *figure {
+	for _, f := range s.figures {
+		if f.last.Name == m.Name {
+			return f
+		}
+	}
+	f := &figure{last: Value{Metric: m}}
+	s.figures = append(s.figures, f)
+	return f
+}
+
+// add takes a value; seconds is the time since the one before. A counter that falls began anew.
+func (f *figure) add(v Value, seconds float64, warmUp bool) {
+	before, seen := f.last.Value, f.seen
+	f.last, f.seen = v, true
+	if !v.Counter {
+		switch {
+		case warmUp:
+		case v.Leak:
+			f.series.add(v.Value)
+		default:
+			f.series.note(v.Value)
+		}
+		return
+	}
+	if !seen || warmUp || v.Value < before || seconds <= 0 {
+		return
+	}
+	f.increase += v.Value - before
+	f.series.note((v.Value - before) / seconds)
+}
+
+// result sums up what was seen of a source.
+func (s *watched) result() (record.Watched, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := record.Watched{
+		Source: s.source.Name(), File: s.name, Samples: s.samples, Missed: s.missed,
+		Trouble: s.trouble, GoneNs: s.goneNs, Metrics: []record.WatchedMetric{},
+	}
+	seconds := s.seconds()
+	for _, f := range s.figures {
+		if f.all.n == 0 || f.all.min == 0 && f.all.max == 0 && !f.last.Leak {
+			continue
+		}
+		m := f.summary()
+		if f.last.Leak {
+			m.Trend = judgeLeak(&f.series, seconds, f.last.Floor != "", s.collections(f.last.Floor), f.last)
+		}
+		out.Metrics = append(out.Metrics, m)
+	}
+	if s.log == nil {
+		return out, nil
+	}
+	return out, s.log.close()
+}
+
+// seconds is the time that the samples stand for.
+func (s *watched) seconds() float64 {
+	seconds := float64(s.toNs-s.fromNs) / 1e9
+	for _, f := range s.figures {
+		if n := float64(f.all.n); !f.last.Counter && n > 1 {
+			return seconds * n / (n - 1)
+		}
+	}
+	return seconds
+}
+
+func (s *watched) collections(counter string) float64 {
+	for _, f := range s.figures {
+		if f.last.Name == counter && f.seen {
+			return f.increase
+		}
+	}
+	return -1
+}
+
+func (f *figure) summary() record.WatchedMetric {
+	m := record.WatchedMetric{
+		Name: f.last.Name, Unit: f.last.Unit, First: f.first, Last: f.series.last,
+		Min: f.all.min, Mean: f.all.mean(), Max: f.all.max,
+	}
+	if f.last.Counter {
+		switch m.Unit = "per_s"; f.last.Unit {
+		case Seconds:
+			m.Unit = "share"
+		case CoreSeconds:
+			m.Unit = "cores"
+		}
+	}
+	return m
+}
+
+// loadSource is what the record calls the load itself.
+const loadSource = "load"
+
+// drift watches throughput: the operations that succeeded a second, in open loads as a share of
+// those offered. Phases differ on purpose, so only the longest is judged.
+type drift struct {
+	longest, current driftPhase
+}
+
+type driftPhase struct {
+	name    string
+	open    bool
+	seconds float64
+	series
+}
+
+func (d *drift) add(iv *measure.Interval) {
+	seconds := float64(iv.EndNs-iv.StartNs) / 1e9
+	if iv.WarmUp || seconds <= 0 || iv.Health.PausedNs > (iv.EndNs-iv.StartNs)/10 {
+		return
+	}
+	var ok uint64
+	for i := range iv.Operations {
+		ok += iv.Operations[i].OK()
+	}
+	if d.current.name != iv.Phase {
+		d.keep()
+		d.current = driftPhase{name: iv.Phase, open: iv.Offered > 0}
+	}
+	c := &d.current
+	switch {
+	case c.open && iv.Offered > 0:
+		c.series.add(float64(ok) / float64(iv.Offered))
+	case !c.open:
+		c.series.add(float64(ok) / seconds)
+	}
+	c.seconds += seconds
+}
+
+func (d *drift) keep() {
+	if d.current.seconds > d.longest.seconds {
+		d.longest = d.current
+	}
+}
+
+// result is the judgement; ok is false if there is too little to judge.
+func (d *drift) result() (w record.Watched, ok bool) {
+	d.keep()
+	s := &d.longest
+	if s.all.n < fewestSamples || s.all.max == 0 {
+		return w, false
+	}
+	m := record.WatchedMetric{
+		Name: "throughput", Unit: "per_s", First: s.first, Last: s.last,
+		Min: s.all.min, Mean: s.all.mean(), Max: s.all.max, Trend: judgeDrift(&s.series, s.seconds),
+	}
+	if s.open {
+		m.Name, m.Unit = "throughput_of_offered", "share"
+	}
+	return record.Watched{Source: loadSource, Samples: s.all.n, Metrics: []record.WatchedMetric{m}}, true
 }

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -64,4 +65,29 @@ func (s *Standalone) Close() {
 		s.mu.Unlock()
 		f()
 	}
+}
+
+// skipper is what tests and benchmarks have beside TB.
+type skipper interface{ Skip(args ...any) }
+
+// SkipQuick skips a test that needs a server, or long, where tests run with -short: `make quick`, which must take less
+// than a minute in all. Starting a server does so too, but a test whose subtests share servers, or that computes much
+// before it needs one, must be skipped before that.
+func SkipQuick(t TB) {
+	t.Helper()
+	f := flag.Lookup("test.short")
+	if s, ok := t.(skipper); ok && f != nil && f.Value.String() == "true" {
+		s.Skip("needs a server, or long")
+	}
+}
+
+// Program starts a server program that takes its address, host:port, as the last of its arguments.
+// It serves once it accepts connections.
+func Program(t TB, name, path string, args ...string) *Server {
+	t.Helper()
+	return launch(t, &spec{
+		name:      name,
+		binary:    path,
+		arguments: func(s *Server) []string { return append(args[:len(args):len(args)], s.Addr) },
+	}, &Server{})
 }

@@ -1,15 +1,22 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 
 	"brunt/internal/driver"
+	"brunt/internal/gen"
+	"brunt/internal/template"
 )
 
 // origin is where a request goes.
@@ -138,4 +145,122 @@ func (c *conn) lose(to origin, e *driver.Error, reply *driver.Reply) {
 		e.Fatal = false
 	}
 	reply.Fail(e)
+}
+
+// redirect is the request that an answer sends the client on to (RFC 9110, 15.4), and where it goes;
+// nil if the answer is none that does. body is that of the request answered.
+func redirect(ctx context.Context, from *http.Request, answer *http.Response, body []byte) (*http.Request, origin) {
+	location := answer.Header.Get("Location")
+	method := from.Method
+	switch answer.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound:
+		if method == http.MethodPost {
+			method = http.MethodGet
+		}
+	case http.StatusSeeOther:
+		if method != http.MethodHead {
+			method = http.MethodGet
+		}
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil, origin{}
+	}
+	base, err := whole(from.URL)
+	if err != nil || location == "" {
+		return nil, origin{}
+	}
+	target, err := base.Parse(location)
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" {
+		return nil, origin{}
+	}
+	target.Fragment, target.RawFragment, target.User = "", "", nil
+	out := (&http.Request{
+		Method: method, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: from.Header.Clone(), Close: from.Close,
+	}).WithContext(ctx)
+	if target.Host == base.Host {
+		out.Host = from.Host
+	} else {
+		out.Header.Del("Authorization")
+		out.Header.Del("Cookie")
+	}
+	if method == from.Method && len(body) > 0 && from.ContentLength > 0 {
+		out.ContentLength, out.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
+	} else {
+		out.Header.Del("Content-Type")
+	}
+	return out, originOf(target)
+}
+
+// whole is a request's URL with the path that Opaque may hold.
+func whole(u *url.URL) (*url.URL, error) {
+	if u.Opaque == "" {
+		return u, nil
+	}
+	return url.Parse(u.Scheme + "://" + u.Host + u.Opaque)
+}
+
+// source says what part of an answer a capture reads.
+type source uint8
+
+const (
+	fromHeader source = iota
+	fromBody
+	fromJSON
+)
+
+// capture is one value of an answer that a later request needs.
+type capture struct {
+	from source
+	name string   // of the header field, in lower case
+	path []string // within JSON
+	kind gen.Kind
+}
+
+func parseCapture(c driver.Capture) (capture, error) {
+	from, rest, _ := strings.Cut(c.Name, ":")
+	switch {
+	case from == "header" && isToken(rest):
+		return capture{from: fromHeader, name: strings.ToLower(rest), kind: c.Kind}, nil
+	case c.Name == "body":
+		return capture{from: fromBody, kind: c.Kind}, nil
+	case from == "json" && rest != "":
+		return capture{from: fromJSON, path: strings.Split(rest, "."), kind: c.Kind}, nil
+	}
+	return capture{}, fmt.Errorf("capture %q: write header:Name, body or json:path", c.Name)
+}
+
+// setJSON gives v what stands at path in a JSON text; null if there is nothing, or no JSON.
+func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
+	v.SetNull()
+	rest := json.RawMessage(text)
+	for _, step := range path {
+		if rest = descend(rest, step); rest == nil {
+			return
+		}
+	}
+	rest = bytes.TrimSpace(rest)
+	var s string
+	switch {
+	case len(rest) == 0 || bytes.Equal(rest, []byte("null")) || !json.Valid(rest):
+	case json.Unmarshal(rest, &s) == nil:
+		template.SetText(v, kind, []byte(s))
+	case (kind == gen.Bool || kind == gen.Null) && (rest[0] == 't' || rest[0] == 'f'):
+		template.SetText(v, gen.Bool, rest)
+	case kind == gen.Bool:
+	default:
+		template.SetText(v, kind, rest)
+	}
+}
+
+func descend(text json.RawMessage, step string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(text, &object) == nil {
+		return object[step]
+	}
+	var array []json.RawMessage
+	if i, err := strconv.Atoi(step); err == nil && json.Unmarshal(text, &array) == nil && i >= 0 && i < len(array) {
+		return array[i]
+	}
+	return nil
 }
