@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"strconv"
-	"strings"
 
 	"brunt/internal/planfile"
 	"brunt/internal/report/cell"
@@ -69,12 +68,6 @@ func (r *Result) title(l units.Language) string {
 	return words.In(l, title)
 }
 
-// brief is a reason without what it adds: causes, advice, and where to look.
-func brief(why string) string {
-	text, _, _ := strings.Cut(why, "; ")
-	return text
-}
-
 // Sentence says in one sentence what the step came to.
 func (r *Result) Sentence(l units.Language) string {
 	say := func(text string, args ...any) string { return words.In(l, text, args...) }
@@ -99,7 +92,7 @@ func (r *Result) Sentence(l units.Language) string {
 		case t.Verdict == verdict.Pass:
 			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()), l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
 		case len(t.Why) > 0:
-			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), words.Sentence(l, brief(t.Why[0])))
+			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), words.Sentence(l, series.Brief(t.Why[0])))
 		}
 		return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), say(t.Verdict))
 	case r.Matrix != nil:

@@ -106,7 +106,7 @@ func (d *document) runPart(p *part, r *Result) {
 		cell.Figure(t.Errors, "share"), cell.Text(d.say(t.Verdict)), d.link(r, t.Dir))
 	p.tables = append(p.tables, figures)
 	for i, why := range t.Why {
-		if i == 0 && why == brief(why) {
+		if i == 0 && why == series.Brief(why) {
 			continue // the step's sentence says it
 		}
 		p.paragraphs = append(p.paragraphs, words.Sentence(d.l, why)+".")

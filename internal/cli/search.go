@@ -91,7 +91,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 		h.Told = func(r series.Result) { t.say("trial %d: %s", r.Number, r.Line()) }
 		found, err := h.Run(ctx)
 		if err != nil && ctx.Err() == nil {
-			return err
+			return errors.Join(err, searchLeft(t, f, p, found, began))
 		}
 		report := series.SearchReport(p, found, began)
 		if o.anyway {
@@ -100,6 +100,15 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 		err = errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
 		return searchEnd(report.Search.Bracket, err)
 	})
+}
+
+// searchLeft keeps and prints what a search came to that an error ended; nothing if it had no trials.
+func searchLeft(t *inTurn, f *runFlags, p *plan.Plan, found *series.Search, began time.Time) error {
+	if len(found.Results()) == 0 {
+		return nil
+	}
+	report := series.SearchReport(p, found, began)
+	return errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
 }
 
 // searchEnd is the exit code of a search, with a line about what to do where it found no bracket.

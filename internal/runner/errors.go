@@ -35,6 +35,9 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the first failure met.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// Unreachable tells the error from others to who doesn't know runs.
+func (e *UnreachableError) Unreachable() bool { return true }
+
 // at names the address that an error is about, unless the error does.
 func at(address string, err error) error {
 	if strings.Contains(err.Error(), address) {

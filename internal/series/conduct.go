@@ -12,6 +12,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
+	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
 
@@ -112,12 +113,14 @@ func (o *Outcome) Anyway() {
 		return
 	}
 	v.Result = verdict.Pass
+	var broken []string
 	for i := range o.Run.Thresholds {
-		if !o.Run.Thresholds[i].Pass {
+		if t := &o.Run.Thresholds[i]; !t.Pass {
 			v.Result = verdict.Fail
+			broken = append(broken, fmt.Sprintf("threshold %s does not hold: it is %s", t.Text, units.Value(float64(t.Value), t.Unit)))
 		}
 	}
-	v.Reasons = append([]string{"judged although the generator spoiled it"}, v.Reasons...)
+	v.Reasons = append(append(broken, "judged although the generator spoiled it"), v.Reasons...)
 }
 
 // Rest waits between runs, or returns ctx's error.

@@ -6,6 +6,7 @@ import (
 	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/verdict"
 )
 
 // What the warm-up left on its way doesn't make more answers than arrivals, and what is on its way at the end
@@ -52,5 +53,15 @@ func TestOfferedAndAchievedAreOfTheSameArrivals(t *testing.T) {
 		if r := Judge(Trial{N: 1}, o, nil); r.OfferedPerS != c.offered || r.AchievedPerS != c.achieved || r.AskedPerS != 100 {
 			t.Errorf("%s: %g/s of %g/s, asked for %g/s; want %g of %g", c.name, r.AchievedPerS, r.OfferedPerS, r.AskedPerS, c.achieved, c.offered)
 		}
+	}
+}
+
+// A trial that is judged although the generator spoiled it says first which threshold it broke.
+func TestJudgedAnywayNamesTheThreshold(t *testing.T) {
+	o := &Outcome{Run: &record.Run{Thresholds: []record.Threshold{{Text: "p(95) < 50ms", Unit: "ns", Value: 108e6}, {Text: "errors < 1%", Pass: true}}}}
+	o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []string{"late"}}
+	o.Anyway()
+	if v := o.Run.Verdict; v.Result != verdict.Fail || len(v.Reasons) != 3 || v.Reasons[0] != "threshold p(95) < 50ms does not hold: it is 108 ms" {
+		t.Errorf("%+v", v)
 	}
 }

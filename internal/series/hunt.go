@@ -2,8 +2,10 @@ package series
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"brunt/internal/engine"
@@ -55,16 +57,42 @@ func (h *Hunt) Run(ctx context.Context) (*Search, error) {
 		}
 		r, err := h.try(ctx, s, t)
 		if err != nil {
-			return s, err
+			if r, err = s.unreached(t, err); err != nil {
+				return s, err
+			}
 		}
 		s.Take(*r)
 		if h.Told != nil {
 			h.Told(s.results[len(s.results)-1])
 		}
-		if err := h.Rest(ctx, h.Pause); err != nil {
+		pause := h.Pause
+		if s.results[len(s.results)-1].Unreached {
+			pause = max(pause, untilConnected)
+		}
+		if err := h.Rest(ctx, pause); err != nil {
 			return s, err
 		}
 	}
+}
+
+const (
+	// unreachedTries is how many trials in turn may find nothing to connect to before the search ends, and
+	// untilConnected what is waited after each.
+	unreachedTries = 4
+	untilConnected = 5 * time.Second
+)
+
+// unreached is what came of a trial that couldn't connect, or its error if it has another cause, if no trial ever
+// connected, or if it lasts.
+func (s *Search) unreached(t Trial, err error) (*Result, error) {
+	var u interface{ Unreachable() bool }
+	if !errors.As(err, &u) || !slices.ContainsFunc(s.results, func(r Result) bool { return !r.Unreached }) {
+		return nil, err
+	}
+	if k := len(s.results) - unreachedTries + 1; k >= 0 && !slices.ContainsFunc(s.results[k:], func(r Result) bool { return !r.Unreached }) {
+		return nil, fmt.Errorf("nothing could connect in %d trials in turn, though it had before: %w", unreachedTries, err)
+	}
+	return &Result{Trial: t, Verdict: verdict.Invalid, Unreached: true, Why: []string{"nothing could connect"}}, nil
 }
 
 // try carries out one trial.

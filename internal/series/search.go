@@ -67,15 +67,29 @@ func NewSearch(o SearchOptions) *Search { return &Search{o: o} }
 
 // Take takes the result of the trial that Next named.
 func (s *Search) Take(r Result) {
+	if s.elsewhere(&r) {
+		r.Verdict, r.Unreached = verdict.Invalid, true
+		r.Why = []string{fmt.Sprintf("only %d of %d sessions could connect", r.Connected, r.Sessions)}
+	}
 	r.TooFew = r.tooFewSessions(s.service(r.N), s.mostSessions()) || s.crowded(&r)
 	s.results = append(s.results, r)
+}
+
+// elsewhere reports whether a trial failed, for the first time, where the target turned sessions away that it had
+// let connect before, or all but a few: another load may have its connections for a while.
+func (s *Search) elsewhere(r *Result) bool {
+	if r.Verdict != verdict.Fail || r.Connected == 0 || r.Connected >= r.Sessions || s.crowded(r) && r.Connected >= s.o.Sessions {
+		return false
+	}
+	k := len(s.results)
+	return k == 0 || !s.results[k-1].Unreached
 }
 
 // crowded reports whether a trial failed where the target turned sessions away of which it had more than in any
 // trial before: that isn't what it was to show.
 func (s *Search) crowded(r *Result) bool {
 	return r.Verdict == verdict.Fail && r.Connected > 0 && r.Connected < r.Sessions &&
-		!slices.ContainsFunc(s.results, func(b Result) bool { return b.Sessions >= r.Sessions })
+		!slices.ContainsFunc(s.results, func(b Result) bool { return b.Sessions >= r.Sessions && !b.Unreached })
 }
 
 // mostSessions is how many sessions a trial may have, by the options and by what the target has let connect.
@@ -183,7 +197,7 @@ func (s *Search) again() *Result {
 		return nil
 	}
 	r := &s.results[len(s.results)-1]
-	if r.TooFew {
+	if r.TooFew || r.Unreached {
 		return r
 	}
 	if r.Verdict == verdict.Invalid && s.invalid(r.N) < invalidTries {
@@ -195,7 +209,7 @@ func (s *Search) again() *Result {
 // invalid is how often the generator spoiled a load.
 func (s *Search) invalid(n float64) (times int) {
 	for i := range s.results {
-		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Invalid {
+		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Invalid && !r.Unreached {
 			times++
 		}
 	}

@@ -222,6 +222,63 @@ func TestSearchKeepsToTheSessionsThatConnect(t *testing.T) {
 	}
 }
 
+// away is an error of a target that can't be reached.
+type away struct{}
+
+func (away) Error() string     { return "too many clients" }
+func (away) Unreachable() bool { return true }
+
+// A load beside the search that takes the target's connections for a while costs trials, and isn't the target's
+// fault; only if it lasts the search ends.
+func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
+	s := walk(t, options(), func(tr Trial) Result {
+		r := sharp(19)(tr)
+		if tr.Number == 3 || tr.Number == 6 {
+			r.Verdict, r.Connected = verdict.Fail, 2
+		}
+		return r
+	})
+	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 || !s.results[2].Unreached || s.results[2].N != s.results[3].N || s.results[3].Sessions < options().Sessions {
+		t.Errorf("%+v after%s", b, path(s))
+	}
+	p := &plan.Plan{Name: "p", Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Text: "errors < 1%"}}}
+	for _, c := range []struct {
+		name        string
+		gone, until int // trials
+		rests       int
+		lasts       bool
+	}{{"for a while", 3, 5, 3, false}, {"from the first trial on", 1, 99, 0, true}, {"from the third on", 3, 99, 3, true}} {
+		rests, begun := 0, 0
+		h, err := NewHunt(p, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Rest = func(_ context.Context, d time.Duration) error {
+			if d == untilConnected {
+				rests++
+			}
+			return nil
+		}
+		h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+			if begun++; begun >= c.gone && begun <= c.until {
+				return nil, away{}
+			}
+			n := int(o.PeakPerS)
+			out := &Outcome{Run: &record.Run{}, Dir: o.Name, AnsweredInTime: uint64(min(n, 1900)), Outstanding: make([]float64, 24)}
+			out.Run.Verdict.Result = verdict.Pass
+			out.Run.Total.Offered, out.Run.Total.OfferedPerS = uint64(n), float64(n)
+			return out, nil
+		}
+		found, err := h.Run(context.Background())
+		if (err != nil) != c.lasts || err != nil && !errors.Is(err, away{}) || rests != c.rests {
+			t.Errorf("%s: %v after %d rests and%s", c.name, err, rests, path(found))
+		}
+		if b := found.Bracket(); !c.lasts && (b.End != Found || b.Lower > 19.2 || b.Upper < 19) {
+			t.Errorf("%s: %+v after%s", c.name, b, path(found))
+		}
+	}
+}
+
 func TestSearchOptionsAreChecked(t *testing.T) {
 	for name, change := range map[string]func(*SearchOptions){
 		"no lowest": func(o *SearchOptions) { o.Min = 0 }, "upside down": func(o *SearchOptions) { o.Max = o.Min },

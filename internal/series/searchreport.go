@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"brunt/internal/plan"
@@ -118,7 +119,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 				mark = cell.Warn
 			}
 			if len(r.Why) > 0 {
-				why = words.Sentence(l, r.Why[0])
+				why = words.Sentence(l, Brief(r.Why[0]))
 			}
 			switch {
 			case r.TooFew && r.Connected > 0:
@@ -137,6 +138,12 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 		t.Foot = append(t.Foot, say("asked: N times the profile; offered: what fell due, which random arrivals make more or less; achieved: of it, answered well in time"))
 	}
 	return t
+}
+
+// Brief is a reason without what it adds: causes and advice.
+func Brief(why string) string {
+	text, _, _ := strings.Cut(why, "; ")
+	return text
 }
 
 // random reports whether chance made a trial's load clearly another one than it was asked for.

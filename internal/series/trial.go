@@ -62,6 +62,9 @@ type Result struct {
 	CPU float64 `json:"cpu,omitempty"`
 	// TooFew says that it failed for want of sessions, and says nothing of the target.
 	TooFew bool `json:"too_few_sessions,omitempty"`
+	// Unreached says that fewer sessions could connect than before, or none: it is repeated, and says nothing of the
+	// target.
+	Unreached bool `json:"unreached,omitempty"`
 	// Connected is how many sessions there were on average where the target turned others away; 0 where it did not.
 	Connected int `json:"connected,omitempty"`
 }
