@@ -79,7 +79,7 @@ type run struct {
 
 // drive runs stages until there are no more, or ctx ends.
 func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error {
-	first := uint64(0)
+	first := r.cfg.Workload.Plan.First
 	for ctx.Err() == nil {
 		stages := stagesOf(next(r.cfg.Collector.Tally()))
 		if len(stages) == 0 {
@@ -180,7 +180,7 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 func (s *stage) schedule(first uint64, start int64, cfg Config) (schedule.Stage, error) {
 	work := schedule.Stage{
 		First: first, StartNs: start, Part: cfg.Part,
-		Process: s.process, Seed: cfg.Workload.Plan.Seed,
+		Process: s.process, Seed: cfg.Workload.Plan.Seed + cfg.Workload.Plan.First,
 		Sessions: s.sessions, Operations: s.operations, DurationNs: s.durationNs,
 	}
 	if s.closed || s.pause {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,6 +31,27 @@ func TestClosedDoesExactlyTheQueue(t *testing.T) {
 		if len(f.seen) != 500 {
 			t.Errorf("%d sessions: the server saw %d requests, want 500", sessions, len(f.seen))
 		}
+	}
+}
+
+// A load with a first operation sends what a longer one sends from that number on.
+func TestLoadGoesOnAfterAnother(t *testing.T) {
+	sent := func(first, operations uint64) (all []int64) {
+		f := &fake{answer: func(_ context.Context, _ string, req *driver.Request, args []gen.Value, _ *driver.Reply) {
+			all = append(all, args[0].I*10+int64(len(req.Name)))
+		}}
+		newBench(t, f, &plan.Plan{
+			Seed: 7, First: first, Operations: []plan.Operation{one("a"), one("bb")},
+			Load: []plan.Phase{{Name: "closed", Kind: plan.Closed, Operations: operations}},
+		}).run(t, context.Background())
+		return all
+	}
+	whole, rest := sent(0, 50), sent(30, 20)
+	if len(whole) != 50 || !slices.Equal(whole[30:], rest) {
+		t.Errorf("from 30 on %v, want %v", rest, whole[30:])
+	}
+	if slices.Equal(whole[:20], rest) {
+		t.Error("the load begins anew")
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 type Plan struct {
 	Name       string
 	Seed       uint64
+	First      uint64 // number of the load's first operation: its random choices go on where those of so many operations ended
 	Target     Target
 	Tables     []Table
 	Indexes    []Index

@@ -69,6 +69,13 @@ func (c *checker) mix() {
 		total += op.Count
 	}
 	at := c.plan.Operations[0].At
+	const furthest = 1 << 62
+	switch first := c.plan.Where.At("first", at); {
+	case c.plan.First > furthest:
+		c.add(first, fmt.Sprintf("give a number up to %d", uint64(furthest)), "first is %d", c.plan.First)
+	case c.plan.First > 0 && c.plan.Mix == ByCount:
+		c.add(first, "leave it out, or give weights or rates instead of counts", "a queue of counts has no part to go on after: first is %d", c.plan.First)
+	}
 	switch {
 	case c.plan.Mix == ByCount && !counts:
 		c.add(at, "give an operation a count above 0", "all counts are zero")

@@ -38,6 +38,7 @@ func newFormat() *mapping {
 	fields := []field{
 		{"config_name", "Name", words{name: true}, "name of the plan; the file's name", false},
 		{"seed", "Seed", unsigned{always: true}, "of all random choices; 0", false},
+		{"first", "First", unsigned{}, "number of the first operation: the load goes on where one of so many operations ended; 0", false},
 		{"target", "", targetForm(), "where the load goes", false},
 	}
 	fields = append(fields, under("Settings", settingsFields()...)...)

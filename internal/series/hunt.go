@@ -103,6 +103,7 @@ func (h *Hunt) try(ctx context.Context, s *Search, t Trial) (*Result, error) {
 		return nil, err
 	}
 	p.Settings.Sessions = t.Sessions
+	p.First += s.arrivals()
 	// What a target that is overloaded leaves unsent isn't sent late, for as long as operations may take.
 	p.Settings.EndOnTime = s.lastPassed(t.N) == nil
 	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
@@ -120,6 +121,15 @@ func (h *Hunt) try(ctx context.Context, s *Search, t Trial) (*Result, error) {
 	r := Judge(t, o, s.base())
 	r.Dir = filepath.Base(o.Dir)
 	return &r, nil
+}
+
+// arrivals is how many requests the trials so far were. The next goes on after them: the same ones would find in
+// caches what was read before, and gone what was deleted.
+func (s *Search) arrivals() (n uint64) {
+	for i := range s.results {
+		n += s.results[i].Arrivals
+	}
+	return n
 }
 
 // intervalOf is the slice of a trial's record: short enough for the growth of the backlog to be seen.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/stats"
 	"brunt/internal/units"
@@ -39,6 +40,9 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		P50Ns: figure(total.Response.P50Ns), P95Ns: figure(total.Response.P95Ns), P99Ns: figure(total.Response.P99Ns),
 		ServiceNs: total.Service.MeanNs, InFlight: run.Health.InFlightMean,
 	}
+	for i := range run.Phases {
+		r.Arrivals += run.Phases[i].Offered
+	}
 	if total.Done > 0 {
 		r.Errors = float64(total.Failed) / float64(total.Done)
 	}
@@ -69,7 +73,22 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	if r.settle(total.Offered, answered, o.Outstanding, base); late && r.Verdict == verdict.Fail {
 		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Reasons
 	}
+	if r.Verdict == verdict.Pass && !enoughDue(o) {
+		r.Verdict, r.Why = verdict.Invalid, []string{fmt.Sprintf("%d requests fell due of the %s/s asked for: the generator stood still", total.Offered, units.Rate(r.AskedPerS))}
+	}
 	return r
+}
+
+// enoughDue reports whether as many arrivals fell due as were asked for, but for what chance takes: five standard
+// deviations of Poisson's distribution. Nothing is never enough.
+func enoughDue(o *Outcome) bool {
+	asked := 0.0
+	for i := range o.Run.Phases {
+		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp {
+			asked += (p.RateFrom + p.RateTo) / 2 * float64(p.ScheduleNs) / 1e9
+		}
+	}
+	return asked == 0 || o.Run.Total.Offered > 0 && float64(o.Run.Total.Offered) >= asked-5*math.Sqrt(asked)-1
 }
 
 // withoutTables are reasons without their pointers to tables, which are a single run's.

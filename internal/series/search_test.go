@@ -349,6 +349,48 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 	}
 }
 
+// Each trial sends other requests than those before it: it goes on where they ended, warm-ups included.
+func TestTrialsSendOtherRequests(t *testing.T) {
+	p := &plan.Plan{First: 5, Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Text: "errors < 1%"}}}
+	h, err := NewHunt(p, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Rest = func(context.Context, time.Duration) error { return nil }
+	want, trials := p.First, 0
+	h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+		if trials++; o.Plan.First != want {
+			t.Errorf("trial %d begins with request %d, want %d", trials, o.Plan.First, want)
+		}
+		n := uint64(o.PeakPerS)
+		out := &Outcome{Run: &record.Run{Phases: []record.Phase{{WarmUp: true, Offered: 7}, {Offered: n}}}, Dir: o.Name, AnsweredInTime: min(n, 1900), Outstanding: make([]float64, 24)}
+		out.Run.Verdict.Result = verdict.Pass
+		out.Run.Total.Offered, out.Run.Total.OfferedPerS = n, float64(n)
+		want += n + 7
+		return out, nil
+	}
+	if _, err := h.Run(t.Context()); err != nil || trials < 5 || p.First != 5 {
+		t.Errorf("%d trials, %v, the plan's own begins with %d", trials, err, p.First)
+	}
+}
+
+// A trial in which next to nothing fell due shows nothing, whatever its thresholds say.
+func TestTrialWithoutItsLoadIsInvalid(t *testing.T) {
+	for _, c := range []struct {
+		offered uint64
+		want    string
+	}{{100, verdict.Pass}, {60, verdict.Pass}, {40, verdict.Invalid}, {0, verdict.Invalid}} {
+		o := &Outcome{AnsweredInTime: c.offered, Run: &record.Run{Phases: []record.Phase{
+			{Kind: "open", WarmUp: true, RateFrom: 50, RateTo: 50, ScheduleNs: 1e9}, {Kind: "open", RateFrom: 50, RateTo: 50, ScheduleNs: 2e9},
+		}, Thresholds: []record.Threshold{{Pass: true}}}}
+		o.Run.Verdict.Result = verdict.Pass
+		o.Run.Total.Offered = c.offered
+		if r := Judge(Trial{N: 1}, o, nil); r.Verdict != c.want {
+			t.Errorf("%d of 100 arrivals: %s %q, want %s", c.offered, r.Verdict, r.Why, c.want)
+		}
+	}
+}
+
 // A rehearsal's trials are lengthened where the rate is low, and never beyond what was asked for.
 func TestTrialsAreLengthenedForTheirQuantiles(t *testing.T) {
 	p := &plan.Plan{

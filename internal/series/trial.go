@@ -44,6 +44,7 @@ type Result struct {
 	Dir     string   `json:"dir,omitempty"` // the bundle, below the series' folder
 
 	AskedPerS    float64       `json:"asked_per_s,omitempty"` // the rate that the load was set to
+	Arrivals     uint64        `json:"arrivals,omitempty"`    // that fell due, those of the warm-up too
 	OfferedPerS  float64       `json:"offered_per_s"`         // what fell due
 	AchievedPerS float64       `json:"achieved_per_s"`        // of it, answered well while the schedule ran
 	PeakPerS     float64       `json:"peak_per_s"`            // achieved in the interval with the most

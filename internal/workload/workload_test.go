@@ -364,10 +364,12 @@ func TestCompileRefuses(t *testing.T) {
 			p.Operations[0].Steps[0].Params[0].Value.Column = "parent"
 			p.Tables[0].Columns[2].Column = "parent"
 		}, `column parent of table t refers to itself in a circle; give one column of the circle a type of its own`},
-		"no capture":    {func(p *plan.Plan) { p.Operations[2].Steps[1].Params[0].Index = 1 }, `parameter 1 needs a value that statement 1 doesn't have; name one that it has`},
-		"later step":    {func(p *plan.Plan) { p.Operations[2].Steps[0].Params[0] = plan.Param{Step: 1} }, `parameter 1 needs a value of a later statement; reorder the statements`},
-		"no operations": {func(p *plan.Plan) { p.Operations = nil }, `compile the plan: it has no operations; add queries or transactions`},
-		"no weight":     {func(p *plan.Plan) { p.Operations[0].Weight, p.Operations[2].Weight = 0, 0 }, `all weights are zero; give an operation a weight above 0`},
+		"no capture":       {func(p *plan.Plan) { p.Operations[2].Steps[1].Params[0].Index = 1 }, `parameter 1 needs a value that statement 1 doesn't have; name one that it has`},
+		"later step":       {func(p *plan.Plan) { p.Operations[2].Steps[0].Params[0] = plan.Param{Step: 1} }, `parameter 1 needs a value of a later statement; reorder the statements`},
+		"no operations":    {func(p *plan.Plan) { p.Operations = nil }, `compile the plan: it has no operations; add queries or transactions`},
+		"first of a queue": {func(p *plan.Plan) { p.First = 3; p.Mix = plan.ByCount; p.Operations[0].Count = 5 }, `a queue of counts has no part to go on after: first is 3; leave it out, or give weights or rates instead of counts`},
+		"first too far":    {func(p *plan.Plan) { p.First = 1 << 63 }, `first is 9223372036854775808; give a number up to 4611686018427387904`},
+		"no weight":        {func(p *plan.Plan) { p.Operations[0].Weight, p.Operations[2].Weight = 0, 0 }, `all weights are zero; give an operation a weight above 0`},
 		"no count": {func(p *plan.Plan) {
 			p.Mix = plan.ByCount
 			p.Operations[0].Count, p.Operations[2].Count = 0, 0

@@ -12,6 +12,8 @@ package badger
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"brunt/internal/driver"
 	"brunt/internal/driver/kv"
@@ -26,6 +28,9 @@ func New() *kv.Embedded {
 }
 
 type store struct{ db *badger.DB }
+
+// stillLocked is how long a store may be locked before somebody else has it.
+const stillLocked = time.Second
 
 func open(t driver.Target) (kv.Store, error) {
 	read := driver.OptionsOf("badger", t)
@@ -57,6 +62,11 @@ func open(t driver.Target) (kv.Store, error) {
 		return nil, refused
 	}
 	db, err := badger.Open(o)
+	// The lock of a store that was just closed stays for as long as a process that was begun meanwhile has its file.
+	for end := time.Now().Add(stillLocked); err != nil && strings.Contains(err.Error(), "Cannot acquire directory lock") && time.Now().Before(end); {
+		time.Sleep(stillLocked / 50)
+		db, err = badger.Open(o)
+	}
 	if err != nil {
 		return nil, err
 	}

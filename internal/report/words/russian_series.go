@@ -81,10 +81,11 @@ var russianTrials = map[string]string{
 	"runs that the generator spoiled were judged all the same":                                           "прогоны, испорченные генератором, всё равно оценены",
 	"trials that the generator spoiled were judged all the same":                                         "испытания, испорченные генератором, всё равно оценены",
 	"judged although the generator spoiled it":                                                           "оценено, хотя генератор испортил прогон",
-	"nothing could connect":                "соединиться не удалось ни одному сеансу",
-	"only %s of %s sessions could connect": "соединились только %s сеансов из %s",
-	"the backlog doesn't grow":             "очередь не растёт",
-	"a rehearsal: all durations are shortened to %s of what the campaign asks for":                                            "репетиция: все длительности сокращены до %s от заданных",
+	"nothing could connect": "соединиться не удалось ни одному сеансу",
+	"%s requests fell due of the %s/s asked for: the generator stood still":        "наступил срок %s запросов при заданных %s/с: генератор стоял",
+	"only %s of %s sessions could connect":                                         "соединились только %s сеансов из %s",
+	"the backlog doesn't grow":                                                     "очередь не растёт",
+	"a rehearsal: all durations are shortened to %s of what the campaign asks for": "репетиция: все длительности сокращены до %s от заданных",
 	"the 95th percentile of response times is %s, more than %s times that of the base line (%s at N %s) and at least %s more": "95-й перцентиль времени отклика %s, больше чем в %s раз выше базового (%s при N %s) и по меньшей мере на %s больше",
 }
 
