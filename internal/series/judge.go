@@ -80,15 +80,19 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 }
 
 // enoughDue reports whether as many arrivals fell due as were asked for, but for what chance takes: five standard
-// deviations of Poisson's distribution. Nothing is never enough.
+// deviations of Poisson's distribution. Nothing is never enough. Phases in which nothing fell due were planned, and
+// others took their place.
 func enoughDue(o *Outcome) bool {
-	asked := 0.0
+	asked, open := 0.0, false
 	for i := range o.Run.Phases {
 		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp {
-			asked += (p.RateFrom + p.RateTo) / 2 * float64(p.ScheduleNs) / 1e9
+			open = true
+			if p.Offered > 0 {
+				asked += (p.RateFrom + p.RateTo) / 2 * float64(p.ScheduleNs) / 1e9
+			}
 		}
 	}
-	return asked == 0 || o.Run.Total.Offered > 0 && float64(o.Run.Total.Offered) >= asked-5*math.Sqrt(asked)-1
+	return !open || o.Run.Total.Offered > 0 && float64(o.Run.Total.Offered) >= asked-5*math.Sqrt(asked)-1
 }
 
 // withoutTables are reasons without their pointers to tables, which are a single run's.

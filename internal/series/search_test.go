@@ -382,6 +382,7 @@ func TestTrialWithoutItsLoadIsInvalid(t *testing.T) {
 	}{{100, verdict.Pass}, {60, verdict.Pass}, {40, verdict.Invalid}, {0, verdict.Invalid}} {
 		o := &Outcome{AnsweredInTime: c.offered, Run: &record.Run{Phases: []record.Phase{
 			{Kind: "open", WarmUp: true, RateFrom: 50, RateTo: 50, ScheduleNs: 1e9}, {Kind: "open", RateFrom: 50, RateTo: 50, ScheduleNs: 2e9},
+			{Name: "after a recovery", Kind: "open", RateFrom: 50, RateTo: 50, ScheduleNs: 2e9, Offered: c.offered},
 		}, Thresholds: []record.Threshold{{Pass: true}}}}
 		o.Run.Verdict.Result = verdict.Pass
 		o.Run.Total.Offered = c.offered
