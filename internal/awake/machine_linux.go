@@ -141,27 +141,38 @@ func (m *machine) raise(nice int) (restore func(), err error) {
 	if raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || raw != 20 {
 		return func() {}, errors.New("the priority that this process was started with is left as it is")
 	}
-	// Twice: what a thread that isn't reached yet starts meanwhile is reached then.
-	if err := errors.Join(setAll(nice), setAll(nice)); err != nil {
+	if err := setAll(nice); err != nil {
 		_ = setAll(0)
 		return func() {}, fmt.Errorf("not permitted: it takes CAP_SYS_NICE or a limit of nice (ulimit -e) of %d", 20-nice)
 	}
 	return func() { _ = setAll(0) }, nil
 }
 
-// setAll sets the priority of all threads; one that ends meanwhile is no failure.
+// setAll sets the priority of all threads, again until none has another: one that isn't reached yet may start more
+// meanwhile. One that ends meanwhile is no failure.
 func setAll(nice int) error {
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
-	}
-	for _, task := range tasks {
-		tid, err := strconv.Atoi(task.Name())
+	const passes = 10
+	for range passes {
+		tasks, err := os.ReadDir("/proc/self/task")
 		if err != nil {
-			continue
-		}
-		if err := unix.Setpriority(unix.PRIO_PROCESS, tid, nice); err != nil && !errors.Is(err, unix.ESRCH) {
 			return err
+		}
+		changed := false
+		for _, task := range tasks {
+			tid, err := strconv.Atoi(task.Name())
+			if err != nil {
+				continue
+			}
+			if raw, err := unix.Getpriority(unix.PRIO_PROCESS, tid); err != nil || raw == 20-nice {
+				continue
+			}
+			if err := unix.Setpriority(unix.PRIO_PROCESS, tid, nice); err != nil && !errors.Is(err, unix.ESRCH) {
+				return err
+			}
+			changed = true
+		}
+		if !changed {
+			return nil
 		}
 	}
 	return nil

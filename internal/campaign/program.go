@@ -216,10 +216,10 @@ func (p *Program) scaled(d, least time.Duration) time.Duration {
 	return max(time.Duration(float64(d)*p.Scale), min(d, least))
 }
 
-// measured is how long a run of s at n times the profile lasts: its duration by the time scale, but in a rehearsal at
+// lasting is how long a run of s at n times the profile lasts: its duration by the time scale, but in a rehearsal at
 // a low rate long enough for the plan's thresholds to be judged by it, if it was asked to be as long. The n of
 // the maximum isn't known before, and then 0.
-func (p *Program) measured(s *Step, n float64) time.Duration {
+func (p *Program) lasting(s *Step, n float64) time.Duration {
 	length := p.scaled(s.Duration, p.least)
 	if s.Load != nil {
 		length = max(length, min(s.Duration, series.Enough(s.Load, n)))

@@ -230,7 +230,7 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	length := c.measured(s, n)
+	length := c.lasting(s, n)
 	p, err := series.AtScale(s.Load, n, 0, length)
 	if err != nil {
 		return err
@@ -298,7 +298,7 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 	if err != nil {
 		return err
 	}
-	p, err := series.AtScale(s.Load, n, c.scaled(s.WarmUp, leastWarmUp), c.measured(s, n))
+	p, err := series.AtScale(s.Load, n, c.scaled(s.WarmUp, leastWarmUp), c.lasting(s, n))
 	if err != nil {
 		return err
 	}

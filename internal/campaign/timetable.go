@@ -64,7 +64,7 @@ func (p *Program) loadTime(s *Step) time.Duration {
 	if s.Kind == planfile.StepSearch {
 		return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Trial, p.least)
 	}
-	return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Ramp, leastWarmUp) + p.measured(s, s.N)
+	return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Ramp, leastWarmUp) + p.lasting(s, s.N)
 }
 
 // Bytes is about how much disk all steps take.
@@ -131,9 +131,9 @@ func (p *Program) does(l units.Language, s *Step) string {
 	case planfile.StepSearch:
 		return say("find the maximum by at most %d trials of %s", s.Trials, span(p.scaled(s.Trial, p.least)))
 	case planfile.StepConfirm:
-		return say("rise to %s, hold it for %s", at, span(p.measured(s, s.N)))
+		return say("rise to %s, hold it for %s", at, span(p.lasting(s, s.N)))
 	case planfile.StepReliability:
-		return say("hold %s for %s, watch memory and connections", at, span(p.measured(s, s.N)))
+		return say("hold %s for %s, watch memory and connections", at, span(p.lasting(s, s.N)))
 	case planfile.StepAnalyse:
 		if s.Again > 0 && s.N == 0 {
 			return say("look into the database at the load of step %d", s.Again)
