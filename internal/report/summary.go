@@ -116,7 +116,8 @@ func (t *teller) totals() cell.Table {
 	out := tree{cell.Table{ID: "total", Title: t.say("TOTAL"), Note: t.say("warm-up excluded"), Kind: cell.Tree}}
 	note := t.say("succeeded")
 	if all.OfferedPerS > 0 && run.LoadModel == "open" {
-		note = t.say("succeeded, of %s offered (%s)", t.rate(all.OfferedPerS), t.share(all.RatePerS/all.OfferedPerS))
+		// What the warm-up left on its way may succeed, too: no more than all is said to.
+		note = t.say("succeeded, of %s offered (%s)", t.rate(all.OfferedPerS), t.share(min(all.RatePerS/all.OfferedPerS, 1)))
 	}
 	out.add(t.say("rate"), estimate(cell.Rate(all.RatePerS), all.RateWithin).Marked(cell.Strong), note)
 	out.add(t.say("done"), cell.Text(plural(t, all.Done, "operation", "operations")), t.say("in %s", t.span(run.DurationNs)))

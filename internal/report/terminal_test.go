@@ -134,3 +134,16 @@ func TestFatesSayWhatFellDueBefore(t *testing.T) {
 		}
 	}
 }
+
+// What a warm-up left on its way and what succeeds later doesn't make more than all of what was offered.
+func TestNoMoreThanAllThatWasOffered(t *testing.T) {
+	run := fixture(t, "pass")
+	run.Total.RatePerS = 1.02 * run.Total.OfferedPerS
+	var b bytes.Buffer
+	if err := Terminal(&b, run, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "offered (100 %)") {
+		t.Errorf("the share of what was offered:\n%s", b.String())
+	}
+}
