@@ -137,7 +137,7 @@ func (d *document) inspected(r *Result) *record.Run {
 		d.fail(err)
 		return nil
 	}
-	if len(run.Inspections) == 0 || len(run.Inspections[0].Windows) == 0 {
+	if !looked(run) {
 		return nil
 	}
 	return run

@@ -72,6 +72,7 @@ func (d *document) profileRate() float64 {
 	return 0
 }
 
+// looked reports whether a run's database was looked at.
 func looked(run *record.Run) bool {
 	return len(run.Inspections) > 0 && len(run.Inspections[0].Windows) > 0
 }

@@ -12,7 +12,6 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/record"
-	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
 
@@ -117,7 +116,7 @@ func (o *Outcome) Anyway() {
 	for i := range o.Run.Thresholds {
 		if t := &o.Run.Thresholds[i]; !t.Pass {
 			v.Result = verdict.Fail
-			broken = append(broken, fmt.Sprintf("threshold %s does not hold: it is %s", t.Text, units.Value(float64(t.Value), t.Unit)))
+			broken = append(broken, verdict.Broken(t))
 		}
 	}
 	v.Reasons = append(append(broken, "judged although the generator spoiled it"), v.Reasons...)

@@ -98,7 +98,7 @@ func enoughDue(o *Outcome) bool {
 // withoutTables are reasons without their pointers to tables, which are a single run's.
 func withoutTables(reasons []string) (out []string) {
 	for _, r := range reasons {
-		out = append(out, strings.TrimSuffix(r, "; see the latency and error tables"))
+		out = append(out, strings.TrimSuffix(r, verdict.SeeTables))
 	}
 	return out
 }

@@ -108,6 +108,14 @@ const (
 	sessionsDefault = 0.95
 )
 
+// SeeTables ends reasons that the tables of a run's own report explain.
+const SeeTables = "; see the latency and error tables"
+
+// Broken says of a threshold that does not hold what its value is.
+func Broken(t *record.Threshold) string {
+	return fmt.Sprintf("threshold %s does not hold: it is %s", t.Text, units.Value(float64(t.Value), t.Unit))
+}
+
 // failed says why the run failed, if it did.
 func (j *judge) failed() (out []failure) {
 	c := &j.all.Counts
@@ -117,7 +125,7 @@ func (j *judge) failed() (out []failure) {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
 			out = append(out, failure{nothing || j.errorsBreak(t.Text) || j.lateAlone && j.slowAnyway(t.Text),
-				fmt.Sprintf("threshold %s does not hold: it is %s; see the latency and error tables", t.Text, units.Value(float64(t.Value), t.Unit))})
+				Broken(t) + SeeTables})
 		}
 	}
 	if j.run.Aborted != "" {
