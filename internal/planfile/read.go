@@ -126,6 +126,9 @@ func (r *reader) document(data []byte) *yaml.Node {
 	case !utf8.Valid(data):
 		r.problem(r.offset(data, invalidUTF8(data)), "save the file as UTF-8", "the text is not UTF-8")
 		return nil
+	case filepath.Ext(r.file) == ".js", filepath.Ext(r.file) == ".ts":
+		r.problem(file, "run it with brunt k6 run", "this is a script, and no plan")
+		return nil
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {

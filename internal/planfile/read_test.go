@@ -118,3 +118,13 @@ func TestProblems(t *testing.T) {
 		}
 	}
 }
+
+// A script given for a plan is sent to the command that runs it.
+func TestScriptIsNoPlan(t *testing.T) {
+	for _, name := range []string{"load.js", "dir/load.ts"} {
+		_, err := Read(name, []byte("import http from 'k6/http'\nexport default function () {}\n"))
+		if want := name + ":1:1: this is a script, and no plan; run it with brunt k6 run"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
