@@ -13,10 +13,10 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Packages at a time: their tests mostly wait, for loads and for servers of their own.
 PARALLEL    ?= 3
 # What takes longest begins first, so that nothing waits for it at the end.
-LONGEST     := ./internal/acceptance/... ./examples/book ./internal/cli ./internal/k6x/... ./internal/situations ./internal/inspect/postgres ./internal/wire
+LONGEST     := ./internal/acceptance/... ./examples/book ./internal/cli ./internal/k6x/... ./internal/situations ./internal/inspect/postgres ./internal/engine/loop
 # Rooms that start no goroutine have no races, which internal/lint sees to: their tests, which mostly compute,
 # take a tenth of the time without the detector.
-SINGLE      := gen keyspace planfile report series stats verdict within
+SINGLE      := gen keyspace planfile program report stats verdict within
 # SQLite is C in Go's clothes: its pointers aren't ours to check.
 RACE        := -race "-gcflags=modernc.org/...=-d=checkptr=0"
 # The detector lets every program that ends well sleep for a second before, tests of packages among them. What it has
@@ -41,7 +41,7 @@ run: build ## the example, on an embedded database
 
 quick: ## what needs no server, in a minute, for people who change code
 	@$(GO) list ./... | grep -vE '^brunt/($(WHOLE))(/|$$)' \
-		| $(ALIKE) xargs $(GO) test -short -vet=off -skip $(OTHERS) -p 4 ./internal/wire ./internal/cli ./internal/k6x ./internal/series
+		| $(ALIKE) xargs $(GO) test -short -vet=off -skip $(OTHERS) -p 4 ./internal/engine/loop ./internal/cli ./internal/k6x ./internal/program
 
 test: setup check race ## everything that must hold
 

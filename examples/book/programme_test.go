@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/campaign"
+	"brunt/internal/program/campaign"
 	"brunt/internal/cli"
 	"brunt/internal/record"
 	"brunt/internal/testserver"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/testserver"
 )
@@ -98,16 +98,16 @@ func sqlite(t *testing.T) stand {
 	return stand{proto: "sqlite", addr: t.TempDir() + "/test.db"}
 }
 
-func (s stand) admin(ctx context.Context) (driver.Admin, error) {
+func (s stand) admin(ctx context.Context) (protocol.Admin, error) {
 	d, _, err := protocols.Find(s.proto)
 	if err != nil {
 		return nil, err
 	}
-	a, ok := d.(driver.AdminDriver)
+	a, ok := d.(protocol.AdminDriver)
 	if !ok {
 		return nil, fmt.Errorf("%s has no set-up sessions", s.proto)
 	}
-	return a.Admin(ctx, driver.Target{
+	return a.Admin(ctx, protocol.Target{
 		Address: s.addr, User: s.user, Password: s.password, Database: s.database,
 		ConnectTimeout: 10 * time.Second,
 	})

@@ -3,7 +3,7 @@
 package balance
 
 import (
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 	"errors"
 	"fmt"
 	"math"
@@ -114,16 +114,16 @@ func gcd(a, b int) int {
 // own by a Policy, requests may belong to another by a Router. It is safe for concurrent use.
 type Route struct {
 	sessions Policy
-	requests driver.Router
+	requests protocol.Router
 }
 
 // NewRoute returns the route of a program's requests over so many targets. A nil policy means in turn.
-func NewRoute(policy Policy, d driver.Driver, targets []driver.Target, p *driver.Program) Route {
+func NewRoute(policy Policy, d protocol.Driver, targets []protocol.Target, p *protocol.Program) Route {
 	r := Route{sessions: policy}
 	if policy == nil {
 		r.sessions = RoundRobin(len(targets))
 	}
-	if routed, ok := d.(driver.Routed); ok {
+	if routed, ok := d.(protocol.Routed); ok {
 		r.requests = routed.Router(targets, p)
 	}
 	return r
@@ -133,7 +133,7 @@ func NewRoute(policy Policy, d driver.Driver, targets []driver.Target, p *driver
 func (r *Route) Home(session int) int { return r.sessions(session) }
 
 // Of is the address that a request of a session goes to, whose own one is home.
-func (r *Route) Of(home int, req *driver.Request, args []gen.Value) int {
+func (r *Route) Of(home int, req *protocol.Request, args []gen.Value) int {
 	if r.requests == nil {
 		return home
 	}
@@ -144,4 +144,4 @@ func (r *Route) Of(home int, req *driver.Request, args []gen.Value) int {
 }
 
 // Router is what knows where requests belong; nil if every address serves all.
-func (r *Route) Router() driver.Router { return r.requests }
+func (r *Route) Router() protocol.Router { return r.requests }

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"brunt/internal/driver/echo"
+	"brunt/internal/protocol/echo"
 
 	"golang.org/x/sys/unix"
 )

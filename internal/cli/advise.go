@@ -16,10 +16,10 @@ import (
 	"brunt/internal/inspect/advise"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/plan"
+	"brunt/internal/program"
 	"brunt/internal/record"
+	"brunt/internal/render/cell"
 	"brunt/internal/report"
-	"brunt/internal/report/cell"
-	"brunt/internal/series"
 	"brunt/internal/units"
 )
 
@@ -140,11 +140,11 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 		return usage(err)
 	}
 	return s.runInTurn(&f.runFlags, "advise", []*plan.Plan{p}, func(ctx context.Context, t *inTurn) error {
-		conduct := func(ctx context.Context, o series.Order) (*series.Outcome, error) {
+		conduct := func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 			t.say("run %s", o.Name)
 			return t.conduct(ctx, o)
 		}
-		seen, err := conduct(ctx, series.Order{Name: "seen", Plan: p})
+		seen, err := conduct(ctx, program.Order{Name: "seen", Plan: p})
 		if err == nil && seen.Run.Interrupted {
 			err = context.Canceled
 		}
@@ -158,8 +158,8 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 		proofs := unproven(list)
 		if f.apply {
 			trial := &advise.Trial{Database: db, Times: f.times, Anyway: f.anyway, Told: func(text string) { t.say("%s", text) }}
-			trial.Into(t.dir, series.Order{Plan: p}, func(ctx context.Context, o series.Order) (*series.Outcome, error) {
-				if err := series.Sleep(ctx, f.coolDown); err != nil {
+			trial.Into(t.dir, program.Order{Plan: p}, func(ctx context.Context, o program.Order) (*program.Outcome, error) {
+				if err := program.Sleep(ctx, f.coolDown); err != nil {
 					return nil, err
 				}
 				return conduct(ctx, o)

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/campaign"
-	"brunt/internal/load"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/program"
+	"brunt/internal/program/campaign"
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/runner"
-	"brunt/internal/series"
+	"brunt/internal/schema/fill"
 	"brunt/internal/units"
 )
 
@@ -195,7 +195,7 @@ func (s *streams) readPlan(path string) (*plan.Plan, error) {
 func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.Program, name string) (err error) {
 	dir := f.record.dir
 	if dir == "" {
-		if dir, err = series.NewFolder(f.record.root, "", name, time.Now()); err != nil {
+		if dir, err = program.NewFolder(f.record.root, "", name, time.Now()); err != nil {
 			return usage(err)
 		}
 	}
@@ -242,7 +242,7 @@ func line(out *outlets, dir string) error {
 }
 
 // step carries out a run of a campaign.
-func (t *inTurn) step(ctx context.Context, r campaign.Run) (*series.Outcome, error) {
+func (t *inTurn) step(ctx context.Context, r campaign.Run) (*program.Outcome, error) {
 	l := t.load
 	l.live.watched = r.Watch
 	if r.Inspect != "" {
@@ -255,7 +255,7 @@ func (t *inTurn) step(ctx context.Context, r campaign.Run) (*series.Outcome, err
 // schema creates and fills a plan's tables for a campaign.
 func (t *inTurn) schema(ctx context.Context, p *plan.Plan) error {
 	o := runner.FillOptions{Version: t.out.version, Workers: 4}
-	o.Verify, _ = load.ParseVerify("count")
+	o.Verify, _ = fill.ParseVerify("count")
 	changes, notices, err := runner.SchemaUp(ctx, p, o)
 	for _, n := range notices {
 		t.say("%s", n.Text)

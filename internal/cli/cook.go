@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/dialect/slowcooker"
-	"brunt/internal/driver"
-	"brunt/internal/driver/web"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/protocol"
+	httpproto "brunt/internal/protocol/http"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/runner"
@@ -148,8 +148,8 @@ func (c *cooking) voice(out *outlets) (voice, error) {
 func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*runner.Runner, error) {
 	r, err := runner.Open(ctx, p, o)
 	var down *runner.UnreachableError
-	var fault *driver.Error
-	if !(c.replacing || c.o.Compat) || !errors.As(err, &down) || errors.As(err, &fault) && fault.Code == web.TLSFault {
+	var fault *protocol.Error
+	if !(c.replacing || c.o.Compat) || !errors.As(err, &down) || errors.As(err, &fault) && fault.Code == httpproto.TLSFault {
 		return r, err
 	}
 	if !c.o.Quiet {
@@ -344,7 +344,7 @@ type failureLines struct {
 var _ measure.Sink = (*failureLines)(nil)
 
 func (f *failureLines) failed(e record.ErrorSample) {
-	if e.Class == driver.Server.String() {
+	if e.Class == protocol.Server.String() {
 		return
 	}
 	f.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/history"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/program"
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/runner"
-	"brunt/internal/series"
 )
 
 // inTurn is a command that runs loads one after another, each into a bundle of its own below one folder.
@@ -43,7 +43,7 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do fun
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	last := plans[len(plans)-1]
 	if t.dir = f.resume; t.dir == "" {
-		if t.dir, err = series.NewFolder(f.root, f.dir, last.Name+"-"+kind, time.Now()); err != nil {
+		if t.dir, err = program.NewFolder(f.root, f.dir, last.Name+"-"+kind, time.Now()); err != nil {
 			return usage(err)
 		}
 	}
@@ -55,7 +55,7 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do fun
 		}
 		order += "\n" + string(text)
 	}
-	lock, err := series.Claim(t.dir, order, f.resume != "")
+	lock, err := program.Claim(t.dir, order, f.resume != "")
 	if err != nil {
 		return usage(err)
 	}
@@ -120,9 +120,9 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 
 // conduct carries out one run, unless the series was resumed and has it; it is the series.Conduct of the
 // command.
-func (t *inTurn) conduct(ctx context.Context, o series.Order) (*series.Outcome, error) {
+func (t *inTurn) conduct(ctx context.Context, o program.Order) (*program.Outcome, error) {
 	dir := filepath.Join(t.dir, o.Name)
-	if kept, err := series.Kept(dir); kept != nil || err != nil {
+	if kept, err := program.Kept(dir); kept != nil || err != nil {
 		return kept, err
 	}
 	return t.one(ctx, o, t.load, dir)
@@ -134,7 +134,7 @@ func (f *runFlags) bindResume(cmd *cobra.Command) {
 }
 
 // one carries out l with what o says, into the bundle dir.
-func (t *inTurn) one(ctx context.Context, o series.Order, l loadRun, dir string) (*series.Outcome, error) {
+func (t *inTurn) one(ctx context.Context, o program.Order, l loadRun, dir string) (*program.Outcome, error) {
 	l.plan, l.next, l.options.PeakPerS, l.record.dir = o.Plan, o.Next, o.PeakPerS, dir
 	v, err := l.voice(t.out)
 	if err != nil {
@@ -145,7 +145,7 @@ func (t *inTurn) one(ctx context.Context, o series.Order, l loadRun, dir string)
 	if err != nil {
 		return nil, err
 	}
-	return series.Read(record.OS{}, r.Dir)
+	return program.Read(record.OS{}, r.Dir)
 }
 
 // say tells of the series on standard error, unless quiet.
@@ -156,7 +156,7 @@ func (t *inTurn) say(format string, args ...any) {
 }
 
 // print writes what came of a series in the chosen form, and more tables after its own.
-func (t *inTurn) print(f *outputFlags, r *series.Report, more ...cell.Table) error {
+func (t *inTurn) print(f *outputFlags, r *program.Report, more ...cell.Table) error {
 	w := io.Writer(t.out.out)
 	o := looks(w)
 	return errors.Join(summary(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}, t.dir, more...))

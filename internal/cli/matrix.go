@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/campaign"
+	"brunt/internal/program/campaign"
 )
 
 // matrixFlags are the flags of a comparison of settings.

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/load"
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/render/cell"
 	"brunt/internal/report"
-	"brunt/internal/report/cell"
 	"brunt/internal/runner"
+	"brunt/internal/schema/fill"
 	"brunt/internal/secret"
 	"brunt/internal/units"
 )
@@ -90,7 +90,7 @@ func (f *outputFlags) voice(out *outlets) (voice, error) {
 	filling := report.NewLoadProgress(out.err, look)
 	progress := report.NewProgress(out.err, look)
 	v.tell = runner.Listener{
-		Loading:  func(p load.Progress) { filling.Show(report.Filling(p)) },
+		Loading:  func(p fill.Progress) { filling.Show(report.Filling(p)) },
 		Checking: filling.ShowCheck,
 		Notice:   func(w record.Warning) { progress.Note("brunt: note: " + secret.Text(w.Text)) },
 		Hint:     func(h record.Hint) { progress.Note("brunt: " + report.HintText(&h, look.Language)) },

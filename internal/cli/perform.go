@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/campaign"
 	"brunt/internal/engine"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/program/campaign"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/secret"

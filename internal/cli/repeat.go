@@ -13,8 +13,8 @@ import (
 	"brunt/internal/compare"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/program"
 	"brunt/internal/result"
-	"brunt/internal/series"
 	"brunt/internal/units"
 )
 
@@ -42,7 +42,7 @@ the result is the comparison. Flags are for both plans.`,
 			if err != nil {
 				return usage(err)
 			}
-			r := &series.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: series.Sleep}
+			r := &program.Repetition{Plan: p, Times: times, CoolDown: coolDown, Rest: program.Sleep}
 			f.order = strconv.Itoa(times)
 			plans := []*plan.Plan{p}
 			if base != "" {
@@ -66,19 +66,19 @@ the result is the comparison. Flags are for both plans.`,
 	return cmd
 }
 
-func repeat(s *streams, f *runFlags, r *series.Repetition, plans []*plan.Plan) error {
+func repeat(s *streams, f *runFlags, r *program.Repetition, plans []*plan.Plan) error {
 	return s.runInTurn(f, "repeat", plans, func(ctx context.Context, t *inTurn) error {
 		began := time.Now().UTC()
 		r.Conduct = t.conduct
-		r.Planned = func(n series.Turn) { t.say("run %d of %d: %s", n.Number, n.Of, n.Side) }
-		r.Told = func(n series.Turn, o *series.Outcome) {
+		r.Planned = func(n program.Turn) { t.say("run %d of %d: %s", n.Number, n.Of, n.Side) }
+		r.Told = func(n program.Turn, o *program.Outcome) {
 			t.say("run %d of %d: %s/s, p99 %s, %s", n.Number, n.Of, units.Rate(o.Run.Total.RatePerS), units.LatencyInt(o.Run.Total.Response.P99Ns), o.Run.Verdict.Result)
 		}
 		done, err := r.Run(ctx)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		report := series.RepeatReport(plans[len(plans)-1], done, began)
+		report := program.RepeatReport(plans[len(plans)-1], done, began)
 		if err := report.Write(t.dir); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func repeat(s *streams, f *runFlags, r *series.Repetition, plans []*plan.Plan) e
 }
 
 // conclude prints what the runs of a repetition come to: intervals of one side, or the comparison of two.
-func (t *inTurn) conclude(f *outputFlags, report *series.Report, done *series.Repeated) error {
+func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.Repeated) error {
 	a, err := resultsOf(done.A)
 	b, err2 := resultsOf(done.B)
 	if err := errors.Join(err, err2); err != nil {
@@ -126,7 +126,7 @@ func (t *inTurn) conclude(f *outputFlags, report *series.Report, done *series.Re
 }
 
 // resultsOf reads the runs of one side.
-func resultsOf(runs []*series.Outcome) ([]*result.Result, error) {
+func resultsOf(runs []*program.Outcome) ([]*result.Result, error) {
 	var paths []string
 	for _, o := range runs {
 		paths = append(paths, o.Dir)

@@ -14,8 +14,8 @@ import (
 	"brunt/internal/compare"
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/render/texts"
 	"brunt/internal/report"
-	"brunt/internal/report/words"
 	"brunt/internal/secret"
 	"brunt/internal/timeline"
 	"brunt/internal/verdict"
@@ -140,7 +140,7 @@ func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
 	}
 	var refused *compare.Refused
 	if errors.As(err, &refused) {
-		s.Remarks = append(s.Remarks, words.In(f.language(), "The runs are not compared: %s.", words.Sentence(f.language(), strings.Join(refused.Reasons, "; "))))
+		s.Remarks = append(s.Remarks, texts.In(f.language(), "The runs are not compared: %s.", texts.Sentence(f.language(), strings.Join(refused.Reasons, "; "))))
 		return nil
 	}
 	return err

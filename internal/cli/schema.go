@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"brunt/internal/load"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/report"
 	"brunt/internal/runner"
+	"brunt/internal/schema/fill"
 )
 
 func newSchema(s *streams) *cobra.Command {
@@ -41,7 +41,7 @@ kept until the work is done.`,
 			if err != nil {
 				return err
 			}
-			if o.Verify, err = load.ParseVerify(verify); err != nil {
+			if o.Verify, err = fill.ParseVerify(verify); err != nil {
 				return usage(err)
 			}
 			if o.Checkpoint = checkpoint; checkpoint == "" {
@@ -66,7 +66,7 @@ func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error 
 	done := func() {}
 	if !quiet {
 		progress := report.NewLoadProgress(s.err, looks(s.err))
-		o.Progress = func(p load.Progress) { progress.Show(report.Filling(p)) }
+		o.Progress = func(p fill.Progress) { progress.Show(report.Filling(p)) }
 		done = progress.Done
 	}
 	changes, notices, err := runner.SchemaUp(ctx, p, o)
@@ -105,7 +105,7 @@ func changed(c *runner.TableChange) string {
 		if l.Checksum != "" {
 			fmt.Fprintf(&b, ", checksum %s", l.Checksum)
 		}
-		if l.Verified != load.VerifyNone && l.Verified != "" {
+		if l.Verified != fill.VerifyNone && l.Verified != "" {
 			fmt.Fprintf(&b, ", verified by %s", l.Verified)
 		}
 	}

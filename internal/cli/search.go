@@ -9,20 +9,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/plan"
-	"brunt/internal/series"
+	"brunt/internal/program"
 	"brunt/internal/units"
 )
 
 // searchFlags are the flags of a search beside those of every load.
 type searchFlags struct {
-	series.SearchOptions
+	program.SearchOptions
 	trial, pause time.Duration
 	anyway       bool
 }
 
 func newSearch(s *streams) *cobra.Command {
 	f := &runFlags{}
-	o := &searchFlags{SearchOptions: series.DefaultSearch()}
+	o := &searchFlags{SearchOptions: program.DefaultSearch()}
 	cmd := &cobra.Command{
 		Use:   "search PLAN",
 		Short: "Find the highest load that the target sustains",
@@ -64,7 +64,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 			return err
 		}
 	}
-	h, err := series.NewHunt(p, o.SearchOptions)
+	h, err := program.NewHunt(p, o.SearchOptions)
 	if err != nil {
 		return usage(err)
 	}
@@ -77,7 +77,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 		began := time.Now().UTC()
 		h.Conduct = t.conduct
 		if o.anyway {
-			h.Conduct = func(ctx context.Context, order series.Order) (*series.Outcome, error) {
+			h.Conduct = func(ctx context.Context, order program.Order) (*program.Outcome, error) {
 				out, err := t.conduct(ctx, order)
 				if err == nil {
 					out.Anyway()
@@ -85,15 +85,15 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 				return out, err
 			}
 		}
-		h.Planned = func(trial series.Trial) {
-			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, series.Scale(trial.N), units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
+		h.Planned = func(trial program.Trial) {
+			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, program.Scale(trial.N), units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
 		}
-		h.Told = func(r series.Result) { t.say("trial %d: %s", r.Number, r.Line()) }
+		h.Told = func(r program.Result) { t.say("trial %d: %s", r.Number, r.Line()) }
 		found, err := h.Run(ctx)
 		if err != nil && ctx.Err() == nil {
 			return errors.Join(err, searchLeft(t, f, p, found, began))
 		}
-		report := series.SearchReport(p, found, began)
+		report := program.SearchReport(p, found, began)
 		if o.anyway {
 			report.Note = "trials that the generator spoiled were judged all the same"
 		}
@@ -103,26 +103,26 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 }
 
 // searchLeft keeps and prints what a search came to that an error ended; nothing if it had no trials.
-func searchLeft(t *inTurn, f *runFlags, p *plan.Plan, found *series.Search, began time.Time) error {
+func searchLeft(t *inTurn, f *runFlags, p *plan.Plan, found *program.Search, began time.Time) error {
 	if len(found.Results()) == 0 {
 		return nil
 	}
-	report := series.SearchReport(p, found, began)
+	report := program.SearchReport(p, found, began)
 	return errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
 }
 
 // searchEnd is the exit code of a search, with a line about what to do where it found no bracket.
-func searchEnd(b series.Bracket, err error) error {
+func searchEnd(b program.Bracket, err error) error {
 	switch b.End {
-	case series.Found:
+	case program.Found:
 		return err
-	case series.AtLowest:
+	case program.AtLowest:
 		return coded(exitThreshold, errors.Join(errors.New("the target fails at the lowest load allowed; lower --min, or see why the trials failed"), err))
-	case series.AtHighest:
+	case program.AtHighest:
 		return coded(exitInvalid, errors.Join(errors.New("the target passes at the highest load allowed, so its maximum isn't known; raise --max"), err))
-	case series.GeneratorLimit:
+	case program.GeneratorLimit:
 		return coded(exitInvalid, errors.Join(errors.New("the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"), err))
-	case series.OutOfTrials:
+	case program.OutOfTrials:
 		return coded(exitInvalid, errors.Join(errors.New("the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"), err))
 	}
 	return err

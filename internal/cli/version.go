@@ -15,10 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"brunt/internal/engine/loop"
 	"brunt/internal/k6x"
 	"brunt/internal/planfile"
+	"brunt/internal/protocol"
 	"brunt/internal/protocols"
-	"brunt/internal/wire"
 )
 
 // contents is what a binary contains.
@@ -85,7 +86,7 @@ func contained(version string) *contents {
 	}
 	for _, name := range protocols.Names() {
 		d, _, _ := protocols.Find(name)
-		_, codec := d.(wire.Protocol)
+		_, codec := d.(protocol.CodecDriver)
 		c.Drivers = append(c.Drivers, containedDriver{name, tiers(codec)})
 	}
 	return c
@@ -93,7 +94,7 @@ func contained(version string) *contents {
 
 // tiers are the ways of driving sessions that there are on this system.
 func tiers(codec bool) []string {
-	if codec && wire.Supported {
+	if codec && loop.Supported {
 		return []string{"codec", "library"}
 	}
 	return []string{"library"}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/result"
 	"brunt/internal/units"
 )

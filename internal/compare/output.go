@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"brunt/internal/record"
-	"brunt/internal/report/junit"
+	"brunt/internal/render/junit"
 	"brunt/internal/result"
 	"brunt/internal/stats"
 	"brunt/internal/units"

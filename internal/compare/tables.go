@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
-	"brunt/internal/report/words"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
 	"brunt/internal/stats"
 	"brunt/internal/units"
 )
@@ -17,17 +17,17 @@ const mostOperationRows = 20
 
 // Tables are the comparison for people: what was compared, the metrics, what is to be known.
 func (c *Comparison) Tables(l units.Language) []cell.Table {
-	head := cell.Table{ID: "compared", Title: words.In(l, "COMPARED"), Kind: cell.Tree}
+	head := cell.Table{ID: "compared", Title: texts.In(l, "COMPARED"), Kind: cell.Tree}
 	side := func(s Side) string {
-		text := words.Plural(l, s.Runs, "run", "runs")
+		text := texts.Plural(l, s.Runs, "run", "runs")
 		return strings.Join(nonEmpty(text, s.Name, s.Version), ", ")
 	}
-	head.Add(cell.Text(words.In(l, "base")), cell.Text(side(c.Base)))
-	head.Add(cell.Text(words.In(l, "candidate")), cell.Text(side(c.Candidate)))
-	head.Add(cell.Text(words.In(l, "verdict")), cell.Text(words.In(l, string(c.Verdict))).Marked(mark(c.Verdict)))
-	tables := []cell.Table{head, c.grid(l, "metrics", words.In(l, "METRICS"), c.totals())}
+	head.Add(cell.Text(texts.In(l, "base")), cell.Text(side(c.Base)))
+	head.Add(cell.Text(texts.In(l, "candidate")), cell.Text(side(c.Candidate)))
+	head.Add(cell.Text(texts.In(l, "verdict")), cell.Text(texts.In(l, string(c.Verdict))).Marked(mark(c.Verdict)))
+	tables := []cell.Table{head, c.grid(l, "metrics", texts.In(l, "METRICS"), c.totals())}
 	if rows := c.operations(); len(rows) > 0 {
-		tables = append(tables, c.grid(l, "operations", words.In(l, "OPERATIONS"), rows))
+		tables = append(tables, c.grid(l, "operations", texts.In(l, "OPERATIONS"), rows))
 	}
 	return append(tables, warningTable(l, c.Warnings, c.notes(l))...)
 }
@@ -75,12 +75,12 @@ func (c *Comparison) operations() (rows []Row) {
 // grid is a table of metrics compared.
 func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.Table {
 	t := cell.Table{
-		ID: id, Title: title, Note: words.In(l, "change of the candidate; intervals at %s confidence", l.Figure(percent(c.Confidence))),
+		ID: id, Title: title, Note: texts.In(l, "change of the candidate; intervals at %s confidence", l.Figure(percent(c.Confidence))),
 		Columns: []cell.Column{
-			{Head: words.In(l, "metric"), Left: true}, {Head: words.In(l, "base"), Priority: 1}, {Head: words.In(l, "candidate"), Priority: 1},
-			{Head: words.In(l, "change")}, {Head: words.In(l, "from")}, {Head: words.In(l, "to")}, {Head: words.In(l, "verdict"), Left: true},
-			{Head: words.In(l, "runs"), Priority: 2}, {Head: words.In(l, "tolerance"), Priority: 3}, {Head: "p", Priority: 4},
-			{Head: words.In(l, "effect"), Priority: 5},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "base"), Priority: 1}, {Head: texts.In(l, "candidate"), Priority: 1},
+			{Head: texts.In(l, "change")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")}, {Head: texts.In(l, "verdict"), Left: true},
+			{Head: texts.In(l, "runs"), Priority: 2}, {Head: texts.In(l, "tolerance"), Priority: 3}, {Head: "p", Priority: 4},
+			{Head: texts.In(l, "effect"), Priority: 5},
 		},
 	}
 	for i := range rows {
@@ -88,7 +88,7 @@ func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.T
 	}
 	if c.Verdict == Unknown {
 		const known = 4 // columns that don't need several runs
-		t.Note, t.Columns = words.In(l, "change of the candidate"), t.Columns[:known]
+		t.Note, t.Columns = texts.In(l, "change of the candidate"), t.Columns[:known]
 		for i := range t.Rows {
 			t.Rows[i] = t.Rows[i][:known]
 		}
@@ -97,7 +97,7 @@ func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.T
 }
 
 func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
-	name := words.Metric(l, r.Metric)
+	name := texts.Metric(l, r.Metric)
 	if r.Operation != "" {
 		name = r.Operation + ": " + name
 	}
@@ -111,7 +111,7 @@ func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
 	return []cell.Cell{
 		cell.Text(name), c.estimate(r, r.Base), c.estimate(r, r.Candidate),
 		changeCell(r.Change.Value), changeCell(r.Change.Low), changeCell(r.Change.High),
-		cell.Text(words.In(l, string(r.Verdict))).Marked(mark(r.Verdict)), needed,
+		cell.Text(texts.In(l, string(r.Verdict))).Marked(mark(r.Verdict)), needed,
 		cell.Text("±" + l.Figure(percent(r.Tolerance))), cell.Text(l.Figure(probability(r.P))), effectCell(l, r),
 	}
 }
@@ -162,19 +162,19 @@ func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 func (c *Comparison) notes(l units.Language) (out []string) {
 	for _, r := range c.totals() {
 		if r.Note != "" {
-			out = append(out, words.Metric(l, r.Metric)+": "+words.Sentence(l, r.Note))
+			out = append(out, texts.Metric(l, r.Metric)+": "+texts.Sentence(l, r.Note))
 		}
 	}
 	if c.Verdict == Inconclusive {
-		out = append(out, words.In(l, "runs: so many on each side would settle it in four cases of five, if what was seen is so"))
+		out = append(out, texts.In(l, "runs: so many on each side would settle it in four cases of five, if what was seen is so"))
 	}
 	return out
 }
 
 func warningTable(l units.Language, warnings, notes []string) []cell.Table {
-	t := cell.Table{ID: "notes", Title: words.In(l, "TO KNOW"), Kind: cell.List}
+	t := cell.Table{ID: "notes", Title: texts.In(l, "TO KNOW"), Kind: cell.List}
 	for _, w := range warnings {
-		t.Add(cell.Text("!").Marked(cell.Warn), cell.Text(words.Sentence(l, w)))
+		t.Add(cell.Text("!").Marked(cell.Warn), cell.Text(texts.Sentence(l, w)))
 	}
 	for _, n := range notes {
 		t.Add(cell.Text("·").Marked(cell.Dim), cell.Text(n))
@@ -188,19 +188,19 @@ func warningTable(l units.Language, warnings, notes []string) []cell.Table {
 // Tables are the summary for people.
 func (s *Summary) Tables(l units.Language) []cell.Table {
 	mean := cell.Table{
-		ID: "intervals", Title: words.In(l, "INTERVALS"),
-		Note: words.In(l, "%s of %s; Student's t at %s: mean ± t·s/√n", words.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
+		ID: "intervals", Title: texts.In(l, "INTERVALS"),
+		Note: texts.In(l, "%s of %s; Student's t at %s: mean ± t·s/√n", texts.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
 		Columns: []cell.Column{
-			{Head: words.In(l, "metric"), Left: true}, {Head: words.In(l, "mean")}, {Head: words.In(l, "from")}, {Head: words.In(l, "to")},
-			{Head: words.In(l, "spread"), Priority: 2}, {Head: words.In(l, "runs for ±tolerance"), Priority: 1},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "mean")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
+			{Head: texts.In(l, "spread"), Priority: 2}, {Head: texts.In(l, "runs for ±tolerance"), Priority: 1},
 		},
 	}
 	robust := cell.Table{
-		ID: "intervals-robust", Title: words.In(l, "OTHER INTERVALS"),
-		Note: words.In(l, "on logarithms, for few runs; of the median, for any distribution"),
+		ID: "intervals-robust", Title: texts.In(l, "OTHER INTERVALS"),
+		Note: texts.In(l, "on logarithms, for few runs; of the median, for any distribution"),
 		Columns: []cell.Column{
-			{Head: words.In(l, "metric"), Left: true}, {Head: words.In(l, "geometric mean")}, {Head: words.In(l, "from")}, {Head: words.In(l, "to")},
-			{Head: words.In(l, "median")}, {Head: words.In(l, "from")}, {Head: words.In(l, "to")},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "geometric mean")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
+			{Head: texts.In(l, "median")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
 		},
 	}
 	left := 0
@@ -210,7 +210,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 			left++
 			continue
 		}
-		name := words.Metric(l, r.Metric)
+		name := texts.Metric(l, r.Metric)
 		if r.Operation != "" {
 			name = r.Operation + ": " + name
 		}
@@ -221,7 +221,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 		}
 	}
 	if left > 0 {
-		mean.Foot = append(mean.Foot, words.In(l, "%d operations are left out; --output json has them", s.operations()))
+		mean.Foot = append(mean.Foot, texts.In(l, "%d operations are left out; --output json has them", s.operations()))
 	}
 	if s.Runs == 1 {
 		const known = 2 // columns that one run fills
@@ -241,7 +241,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 func (s *Summary) notes(l units.Language) (out []string) {
 	for i := range s.Rows {
 		if r := &s.Rows[i]; r.Note != "" && r.Operation == "" {
-			out = append(out, words.Metric(l, r.Metric)+": "+words.Sentence(l, r.Note))
+			out = append(out, texts.Metric(l, r.Metric)+": "+texts.Sentence(l, r.Note))
 		}
 	}
 	return out

@@ -1,23 +1,25 @@
+// Package engine carries out the load of a plan: stage after stage, interval after interval, on a Fleet of
+// sessions. There are two kinds of fleet. Package loop drives codecs by event loops; package pool drives
+// client libraries, or anything that blocks, by a goroutine a session. Both leave the same samples.
 package engine
 
 import (
 	"context"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/schedule"
-	"brunt/internal/tier"
 	"brunt/internal/workload"
 )
 
 // Config is what a run needs from outside.
 type Config struct {
 	Workload  *workload.Workload
-	Fleet     tier.Fleet // connected
+	Fleet     Fleet // connected
 	Collector *measure.Collector
-	Clock     tier.Clock
+	Clock     Clock
 	Sinks     []measure.Sink        // told of each interval, in order
 	SinkError func(error)           // told of what a sink returned; the load goes on
 	Health    func() measure.Health // the generator's state since the last call; may be nil
@@ -116,14 +118,14 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 	done := make(chan ended, 1)
 	go func() {
 		if st.pause {
-			driver.Sleep(ctx, time.Duration(st.durationNs))
+			protocol.Sleep(ctx, time.Duration(st.durationNs))
 			done <- ended{first, nil}
 			return
 		}
 		next, err := r.cfg.Fleet.Run(ctx, hard, work)
 		if scheduleEnd > 0 {
 			// A schedule lasts as long as it says, though its last arrival was answered before.
-			driver.Sleep(ctx, time.Duration(scheduleEnd-r.cfg.Clock.Now()))
+			protocol.Sleep(ctx, time.Duration(scheduleEnd-r.cfg.Clock.Now()))
 		}
 		done <- ended{next, err}
 	}()

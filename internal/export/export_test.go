@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -42,7 +42,7 @@ func testInterval(n int, began time.Time) *measure.Interval {
 		{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
 	}, Addresses: []measure.AddressAccount{{Service: h(), Up: 8}}, Health: measure.Health{ProcessCPU: 0.5, LoopBusy: 0.25, RSSBytes: 1 << 20, GCCycles: 1, StealNs: 5e8, OthersNs: 2e9}}}
 	o := &iv.Operations[0]
-	o.Done, o.Attempts, o.Errors[driver.Timeout] = 100, 105, 10
+	o.Done, o.Attempts, o.Errors[protocol.Timeout] = 100, 105, 10
 	for k := 1; k <= 90; k++ {
 		ns := int64(k+n) * 1e6
 		o.Response.Record(ns)

@@ -9,8 +9,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/proto"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 )
 
 // names are what the record calls things.
@@ -148,7 +148,7 @@ func (f *families) outcomes(name, help string, c *measure.Counts, of label) {
 	f.counter(name, help, float64(c.OK()), of, label{"outcome", "ok"})
 	for class := 1; class < len(c.Errors); class++ {
 		if n := c.Errors[class]; n > 0 {
-			f.counter(name, help, float64(n), of, label{"outcome", driver.Class(class).String()})
+			f.counter(name, help, float64(n), of, label{"outcome", protocol.Class(class).String()})
 		}
 	}
 }

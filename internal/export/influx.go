@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // influx writes InfluxDB's line protocol: a line per interval and operation, per address, and for
@@ -70,7 +70,7 @@ func (d *influx) point(w *lineWriter, n *names, p *point) {
 		w.number("bytes_in", o.counts.BytesIn)
 		for class := 1; class < len(o.counts.Errors); class++ {
 			if k := o.counts.Errors[class]; k > 0 {
-				w.number("failed_"+strings.ReplaceAll(driver.Class(class).String(), "-", "_"), k)
+				w.number("failed_"+strings.ReplaceAll(protocol.Class(class).String(), "-", "_"), k)
 			}
 		}
 		if seconds > 0 {

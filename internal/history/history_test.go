@@ -18,7 +18,7 @@ import (
 
 	"brunt/internal/compare"
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/result"
 	"brunt/internal/units"
 )

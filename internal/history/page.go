@@ -4,10 +4,10 @@ import (
 	"io"
 	"slices"
 
-	"brunt/internal/report/cell"
-	"brunt/internal/report/page"
-	"brunt/internal/report/svg"
-	"brunt/internal/report/words"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/page"
+	"brunt/internal/render/svg"
+	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -15,7 +15,7 @@ import (
 // changes, and for every series the line of its versions with its levels and changes. Series of single
 // operations are folded.
 func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
-	d := page.Document{Language: l, Title: words.In(l, "History")}
+	d := page.Document{Language: l, Title: texts.In(l, "History")}
 	d.Blocks = append(d.Blocks, banner(l, all))
 	for _, t := range Tables(l, all, o, true) {
 		d.Blocks = append(d.Blocks, page.Table(t))
@@ -30,7 +30,7 @@ func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
 		}
 	}
 	if len(folded) > 0 {
-		d.Blocks = append(d.Blocks, page.Group{Title: words.In(l, "single operations"), Blocks: folded})
+		d.Blocks = append(d.Blocks, page.Group{Title: texts.In(l, "single operations"), Blocks: folded})
 	}
 	for _, t := range Tables(l, all, o, false)[2:] {
 		d.Blocks = append(d.Blocks, page.Table(t))
@@ -39,12 +39,12 @@ func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
 }
 
 func banner(l units.Language, all []*Series) page.Banner {
-	b := page.Banner{Text: words.In(l, "no fresh regression"), Mark: cell.Good}
+	b := page.Banner{Text: texts.In(l, "no fresh regression"), Mark: cell.Good}
 	for _, s := range all {
 		for i := range s.Changes {
 			if c := &s.Changes[i]; c.Fresh {
-				b.Text, b.Mark = words.In(l, "REGRESSION"), cell.Bad
-				b.Reasons = append(b.Reasons, words.In(l, "%s of %s since %s: %s → %s", s.title(l), s.Name, c.Version,
+				b.Text, b.Mark = texts.In(l, "REGRESSION"), cell.Bad
+				b.Reasons = append(b.Reasons, texts.In(l, "%s of %s since %s: %s → %s", s.title(l), s.Name, c.Version,
 					cell.Metric(c.Before, s.Unit).Figure(l), cell.Metric(c.After, s.Unit).Figure(l)))
 			}
 		}
@@ -55,8 +55,8 @@ func banner(l units.Language, all []*Series) page.Banner {
 // timeline draws a series: its versions by number, the levels between its changes, and the changes.
 func timeline(l units.Language, s *Series) string {
 	n := len(s.Points)
-	measured := svg.Series{Name: words.In(l, "versions"), X: make([]float64, n), Y: make([]float64, n), Dots: true}
-	level := svg.Series{Name: words.In(l, "level"), X: measured.X, Y: make([]float64, n)}
+	measured := svg.Series{Name: texts.In(l, "versions"), X: make([]float64, n), Y: make([]float64, n), Dots: true}
+	level := svg.Series{Name: texts.In(l, "level"), X: measured.X, Y: make([]float64, n)}
 	for i, p := range s.Points {
 		measured.X[i], measured.Y[i] = float64(i+1), p.Mean
 	}
@@ -75,7 +75,7 @@ func timeline(l units.Language, s *Series) string {
 	most := slices.Max(measured.Y)
 	return svg.Lines(svg.Frame{
 		Title: s.Name + ": " + s.title(l), Language: l, Height: 220,
-		X: svg.Axis{Label: words.In(l, "number of the version")}, Y: svg.Axis{Unit: s.Unit, Max: 1.1 * most},
+		X: svg.Axis{Label: texts.In(l, "number of the version")}, Y: svg.Axis{Unit: s.Unit, Max: 1.1 * most},
 	}, series, bands)
 }
 

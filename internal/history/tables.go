@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/report/cell"
-	"brunt/internal/report/junit"
-	"brunt/internal/report/words"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/junit"
+	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -40,11 +40,11 @@ func Tables(l units.Language, all []*Series, o Options, brief bool) []cell.Table
 // changesTable lists the changes of all series.
 func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 	t := cell.Table{
-		ID: "changes", Title: words.In(l, "CHANGES"), Note: words.In(l, "where the level changed (E-divisive, p ≤ %s)", l.Figure(fmt.Sprint(o.level()))),
+		ID: "changes", Title: texts.In(l, "CHANGES"), Note: texts.In(l, "where the level changed (E-divisive, p ≤ %s)", l.Figure(fmt.Sprint(o.level()))),
 		Columns: []cell.Column{
-			{Head: words.In(l, "version"), Left: true}, {Head: words.In(l, "series"), Left: true, Priority: 1}, {Head: words.In(l, "metric"), Left: true},
-			{Head: words.In(l, "before")}, {Head: words.In(l, "after")}, {Head: words.In(l, "change")}, {Head: "p", Priority: 3},
-			{Head: words.In(l, "state"), Left: true},
+			{Head: texts.In(l, "version"), Left: true}, {Head: texts.In(l, "series"), Left: true, Priority: 1}, {Head: texts.In(l, "metric"), Left: true},
+			{Head: texts.In(l, "before")}, {Head: texts.In(l, "after")}, {Head: texts.In(l, "change")}, {Head: "p", Priority: 3},
+			{Head: texts.In(l, "state"), Left: true},
 		},
 	}
 	for _, s := range all {
@@ -55,7 +55,7 @@ func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 		}
 	}
 	if len(t.Rows) == 0 {
-		t.Foot = append(t.Foot, words.In(l, "no changes"))
+		t.Foot = append(t.Foot, texts.In(l, "no changes"))
 	}
 	return t
 }
@@ -70,15 +70,15 @@ func changeOf(c *Change) cell.Cell {
 func state(l units.Language, s *Series, c *Change) cell.Cell {
 	switch {
 	case c.Fresh:
-		return cell.Text(words.In(l, "REGRESSION")).Marked(cell.Bad)
+		return cell.Text(texts.In(l, "REGRESSION")).Marked(cell.Bad)
 	case c.Acknowledged != "":
-		return cell.Text(words.In(l, "acknowledged: %s", c.Acknowledged)).Marked(cell.Dim)
+		return cell.Text(texts.In(l, "acknowledged: %s", c.Acknowledged)).Marked(cell.Dim)
 	case c.Worse:
-		return cell.Text(words.In(l, "worse, made good since")).Marked(cell.Dim)
+		return cell.Text(texts.In(l, "worse, made good since")).Marked(cell.Dim)
 	case s.worse(c.After, c.Before):
-		return cell.Text(words.In(l, "improvement")).Marked(cell.Good)
+		return cell.Text(texts.In(l, "improvement")).Marked(cell.Good)
 	}
-	return cell.Text(words.In(l, "change"))
+	return cell.Text(texts.In(l, "change"))
 }
 
 // Title is what the series is called among those of its name: its metric and operation.
@@ -92,19 +92,19 @@ func (s *Series) Title() string {
 // title is what people call the series among those of its name.
 func (s *Series) title(l units.Language) string {
 	if s.Operation != "" {
-		return s.Operation + ": " + words.Metric(l, s.Metric)
+		return s.Operation + ": " + texts.Metric(l, s.Metric)
 	}
-	return words.Metric(l, s.Metric)
+	return texts.Metric(l, s.Metric)
 }
 
 // seriesTable says what can be known of each series.
 func seriesTable(l units.Language, all []*Series) cell.Table {
 	t := cell.Table{
-		ID: "series", Title: words.In(l, "SERIES"),
+		ID: "series", Title: texts.In(l, "SERIES"),
 		Columns: []cell.Column{
-			{Head: words.In(l, "series"), Left: true}, {Head: words.In(l, "metric"), Left: true}, {Head: words.In(l, "versions")},
-			{Head: words.In(l, "last")}, {Head: words.In(l, "spread of runs"), Priority: 1}, {Head: words.In(l, "lag-1 autocorrelation")},
-			{Head: words.In(l, "changes")},
+			{Head: texts.In(l, "series"), Left: true}, {Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "versions")},
+			{Head: texts.In(l, "last")}, {Head: texts.In(l, "spread of runs"), Priority: 1}, {Head: texts.In(l, "lag-1 autocorrelation")},
+			{Head: texts.In(l, "changes")},
 		},
 	}
 	few, doubtful := false, false
@@ -119,10 +119,10 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 		doubtful = doubtful || len(s.Points) >= fewVersions && len(s.Changes) == 0 && s.Autocorrelation > dependent
 	}
 	if few {
-		t.Foot = append(t.Foot, words.In(l, "changes show from about %d versions on: 3 before and 3 after", fewVersions))
+		t.Foot = append(t.Foot, texts.In(l, "changes show from about %d versions on: 3 before and 3 after", fewVersions))
 	}
 	if doubtful {
-		t.Foot = append(t.Foot, words.In(l, "versions that depend on those before them (autocorrelation above 0.5) make false alarms: measure from the same state each time"))
+		t.Foot = append(t.Foot, texts.In(l, "versions that depend on those before them (autocorrelation above 0.5) make false alarms: measure from the same state each time"))
 	}
 	return t
 }
@@ -131,13 +131,13 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 func versionsTable(l units.Language, of []*Series) cell.Table {
 	t := cell.Table{
 		ID: "versions-" + of[0].Name, Title: strings.ToUpper(of[0].Name), Note: of[0].Environment,
-		Columns: []cell.Column{{Head: words.In(l, "version"), Left: true}, {Head: words.In(l, "runs")}},
+		Columns: []cell.Column{{Head: texts.In(l, "version"), Left: true}, {Head: texts.In(l, "runs")}},
 	}
 	var shown []*Series
 	for _, name := range []string{"rate", "response.avg", "response.p(50)", "response.p(95)", "response.p(99)", "errors"} {
 		if i := slices.IndexFunc(of, func(s *Series) bool { return s.Metric == name && s.Operation == "" }); i >= 0 {
 			shown = append(shown, of[i])
-			t.Columns = append(t.Columns, cell.Column{Head: words.Metric(l, name), Priority: len(shown)})
+			t.Columns = append(t.Columns, cell.Column{Head: texts.Metric(l, name), Priority: len(shown)})
 		}
 	}
 	if len(shown) == 0 {

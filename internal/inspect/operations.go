@@ -1,9 +1,9 @@
 package inspect
 
 import (
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/workload"
 )
 
@@ -28,7 +28,7 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 		var of []int // the statements' steps
 		for i := range steps {
 			switch r := steps[i].Request; {
-			case r.Verb == driver.SQL:
+			case r.Verb == protocol.SQL:
 				o.Statements, of = append(o.Statements, r.Text), append(of, i)
 			case r.Web != nil && len(steps) == 1:
 				o.Method = r.Web.Method

@@ -1,6 +1,6 @@
 package measure
 
-import "brunt/internal/driver"
+import "brunt/internal/protocol"
 
 // buffer is what one owner has recorded since its last hand-over. Samples are kept by operation
 // and address together, so that each is counted once; what the interval shows are sums over
@@ -85,7 +85,7 @@ func (b *buffer) record(s *Sample) {
 			b.turnaround.Record(s.Sent - s.Ready)
 		}
 	}
-	if s.Class != driver.OK {
+	if s.Class != protocol.OK {
 		b.gaps.didntSucceed(s)
 		c.failed.Record(s.End - s.Intended)
 		return
@@ -162,10 +162,10 @@ func (c *Counts) count(s *Sample) {
 			c.Status[class]++
 		}
 	}
-	if s.Class == driver.OK && s.Attempts <= 1 && !s.Missing && !s.BadHash {
+	if s.Class == protocol.OK && s.Attempts <= 1 && !s.Missing && !s.BadHash {
 		return
 	}
-	if s.Class != driver.OK {
+	if s.Class != protocol.OK {
 		c.Errors[s.Class]++
 	}
 	if s.Attempts > 1 {
@@ -173,9 +173,9 @@ func (c *Counts) count(s *Sample) {
 	}
 	if s.Missing {
 		switch s.Missed {
-		case driver.KindUpdate:
+		case protocol.KindUpdate:
 			c.MissingUpdates++
-		case driver.KindDelete:
+		case protocol.KindDelete:
 			c.MissingDeletes++
 		default:
 			c.Missing++

@@ -1,6 +1,6 @@
 package measure
 
-import "brunt/internal/driver"
+import "brunt/internal/protocol"
 
 // Unsent says why an arrival was given up without being sent.
 type Unsent uint8
@@ -22,19 +22,19 @@ func (u Unsent) String() string {
 // Counts are the plain numbers of an operation or address. Every arrival that fell due is counted
 // in just one of OK, Errors, Unsent and Unfinished: its fate.
 type Counts struct {
-	Done           uint64                    // operations finished, whatever the outcome
-	Errors         [driver.NumClasses]uint64 // of these, failed, by class (index 0 is unused)
-	Unsent         [NumUnsent]uint64         // arrivals given up without being sent, by why
-	Unfinished     uint64                    // sent, and in flight when the load was cut off
-	Attempts       uint64                    // tries including retries; ≥ Done
-	Retries        uint64                    // further attempts after retryable errors
-	Late           uint64                    // sent more than 1 ms after their intended start
-	Missing        uint64                    // reads that found no row or key, counted as done
-	MissingUpdates uint64                    // updates that found none
-	MissingDeletes uint64                    // deletes that found none
-	BadHash        uint64                    // replies whose body's hash was wrong
-	BytesIn        uint64                    // of answers, where known
-	Status         [6]uint64                 // HTTP: by class, 1xx … 5xx at 1 … 5
+	Done           uint64                      // operations finished, whatever the outcome
+	Errors         [protocol.NumClasses]uint64 // of these, failed, by class (index 0 is unused)
+	Unsent         [NumUnsent]uint64           // arrivals given up without being sent, by why
+	Unfinished     uint64                      // sent, and in flight when the load was cut off
+	Attempts       uint64                      // tries including retries; ≥ Done
+	Retries        uint64                      // further attempts after retryable errors
+	Late           uint64                      // sent more than 1 ms after their intended start
+	Missing        uint64                      // reads that found no row or key, counted as done
+	MissingUpdates uint64                      // updates that found none
+	MissingDeletes uint64                      // deletes that found none
+	BadHash        uint64                      // replies whose body's hash was wrong
+	BytesIn        uint64                      // of answers, where known
+	Status         [6]uint64                   // HTTP: by class, 1xx … 5xx at 1 … 5
 }
 
 // OK is how many operations succeeded.
@@ -48,9 +48,9 @@ func (c *Counts) Failed() uint64 { return sum(c.Errors[:]) }
 func (c *Counts) OnlyServers(refused bool) Counts {
 	out := *c
 	clear(out.Errors[:])
-	out.Errors[driver.Server] = c.Errors[driver.Server]
+	out.Errors[protocol.Server] = c.Errors[protocol.Server]
 	if refused {
-		out.Errors[driver.Connect] = c.Errors[driver.Connect]
+		out.Errors[protocol.Connect] = c.Errors[protocol.Connect]
 	}
 	out.Unsent, out.Unfinished = [NumUnsent]uint64{}, 0
 	return out

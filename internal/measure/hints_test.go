@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // simulate feeds a series of n values with noise of coefficient of variation cv (log-normal,
@@ -81,7 +81,7 @@ func (f *feed) second(meta Meta, n, errors int, ns float64) {
 		for i := range n {
 			s := Sample{Operation: op, End: int64(ns * math.Exp(0.3*f.r.NormFloat64())), Attempts: 1}
 			if i < errors {
-				s.Class = driver.Server
+				s.Class = protocol.Server
 			}
 			f.s.Record(&s)
 		}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // LateNs is the lag from which an operation counts as late.
@@ -21,9 +21,9 @@ type Sample struct {
 	Sent      int64 // actual send of the first attempt
 	End       int64 // the last byte of the last attempt's answer
 	Attempts  int   // ≥ 1
-	Class     driver.Class
-	Missing   bool        // a request found nothing
-	Missed    driver.Kind // what that request was, if Missing: an update, a delete, or else a read
+	Class     protocol.Class
+	Missing   bool          // a request found nothing
+	Missed    protocol.Kind // what that request was, if Missing: an update, a delete, or else a read
 	BadHash   bool
 	Status    int // HTTP status
 	BytesIn   int64

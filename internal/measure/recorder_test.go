@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // polling makes Cut call poll instead of sleeping.
@@ -28,8 +28,8 @@ func TestRecordSorts(t *testing.T) {
 		{Operation: 0, Address: 0, Intended: 100, Sent: 100, End: 1100, Attempts: 1, Status: 204, BytesIn: 10},
 		{Operation: 0, Address: 1, Intended: 100, Sent: 600, End: 1600, Attempts: 3, Missing: true, Status: 99},
 		{Operation: 0, Address: 1, Intended: 0, Sent: LateNs + 1, End: LateNs + 2001, BadHash: true, Status: 600},
-		{Operation: 0, Address: 9, Intended: 0, Sent: LateNs, End: LateNs + 5000, Attempts: 2, Class: driver.Timeout, Status: 503},
-		{Operation: 1, Address: -1, Intended: 0, Sent: 0, End: 7, Attempts: 1, Class: driver.Server, BytesIn: -1},
+		{Operation: 0, Address: 9, Intended: 0, Sent: LateNs, End: LateNs + 5000, Attempts: 2, Class: protocol.Timeout, Status: 503},
+		{Operation: 1, Address: -1, Intended: 0, Sent: 0, End: 7, Attempts: 1, Class: protocol.Server, BytesIn: -1},
 	} {
 		r.Record(&s)
 	}
@@ -42,7 +42,7 @@ func TestRecordSorts(t *testing.T) {
 
 	o := &iv.Operations[0]
 	want := Counts{Done: 4, Attempts: 7, Retries: 3, Late: 1, Missing: 1, BadHash: 1, BytesIn: 10}
-	want.Errors[driver.Timeout], want.Status[2], want.Status[5] = 1, 1, 1
+	want.Errors[protocol.Timeout], want.Status[2], want.Status[5] = 1, 1, 1
 	if o.Counts != want {
 		t.Errorf("operation 0: %+v\nwant %+v", o.Counts, want)
 	}
@@ -77,11 +77,11 @@ func TestOwnLag(t *testing.T) {
 	r := c.NewRecorder()
 	polling(c, r)
 	for _, s := range []Sample{
-		{Open: true, Intended: 1000, Ready: 500, Sent: 1007, End: 9000},                       // the session was free before: 7
-		{Open: true, Intended: 1000, Ready: 5000, Sent: 5003, End: 9000},                      // waited for a session: 3
-		{Open: true, Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                      // clocks that disagree: 0
-		{Open: true, Intended: 1000, Ready: 900, Sent: 1011, End: 9000, Class: driver.Server}, // failures count as well: 11
-		{Intended: 1000, Sent: 9000, End: 9000},                                               // not known
+		{Open: true, Intended: 1000, Ready: 500, Sent: 1007, End: 9000},                         // the session was free before: 7
+		{Open: true, Intended: 1000, Ready: 5000, Sent: 5003, End: 9000},                        // waited for a session: 3
+		{Open: true, Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                        // clocks that disagree: 0
+		{Open: true, Intended: 1000, Ready: 900, Sent: 1011, End: 9000, Class: protocol.Server}, // failures count as well: 11
+		{Intended: 1000, Sent: 9000, End: 9000},                                                 // not known
 	} {
 		r.Record(&s)
 	}
@@ -294,7 +294,7 @@ func randomSample(rnd *rand.Rand) Sample {
 	s.Sent = s.Intended + max(0, rnd.Int64N(2000)-1000)
 	s.End = s.Sent + rnd.Int64N(1_000_000)
 	if rnd.IntN(10) == 0 {
-		s.Class = driver.Server
+		s.Class = protocol.Server
 	}
 	return s
 }
@@ -320,7 +320,7 @@ func own(c *Collector, owner, round, n int, recorded, sum, offered *atomic.Uint6
 
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	r := NewCollector(1, 1).NewRecorder()
-	s := Sample{Intended: 5, Sent: 10, End: 100_000, Attempts: 2, Class: driver.OK}
+	s := Sample{Intended: 5, Sent: 10, End: 100_000, Attempts: 2, Class: protocol.OK}
 	r.Record(&s)
 	up := []int{3}
 	if n := testing.AllocsPerRun(1000, func() {

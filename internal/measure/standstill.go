@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // StandstillNs is the least length of a standstill, in ns.
@@ -79,7 +79,7 @@ func (g *gapFinder) outstanding(s *Sample) {
 	}
 	if l := &g.gaps[n-1]; s.Sent < l.to && s.End > l.from {
 		l.pending = min(l.pending, s.Sent)
-		if s.Class == driver.OK {
+		if s.Class == protocol.OK {
 			l.to = min(l.to, s.End) // answers are not always looked at in the order in which they came
 		}
 	}

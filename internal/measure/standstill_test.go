@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // ms are times in milliseconds: of an operation when it was to start, was sent and ended.
-func sampleMs(intended, sent, end int64, class driver.Class) *Sample {
+func sampleMs(intended, sent, end int64, class protocol.Class) *Sample {
 	return &Sample{Intended: intended * 1e6, Sent: sent * 1e6, End: end * 1e6, Attempts: 1, Class: class}
 }
 
@@ -28,13 +28,13 @@ type act func(c *Collector, owners []*Shared) (iv *Interval)
 func answers(owner int, from, to int64) act {
 	return func(_ *Collector, owners []*Shared) *Interval {
 		for t := from; t <= to; t += 10 {
-			owners[owner].Record(sampleMs(t-1, t-1, t, driver.OK))
+			owners[owner].Record(sampleMs(t-1, t-1, t, protocol.OK))
 		}
 		return nil
 	}
 }
 
-func one(owner int, intended, sent, end int64, class driver.Class) act {
+func one(owner int, intended, sent, end int64, class protocol.Class) act {
 	return func(_ *Collector, owners []*Shared) *Interval {
 		owners[owner].Record(sampleMs(intended, sent, end, class))
 		return nil
@@ -44,7 +44,7 @@ func one(owner int, intended, sent, end int64, class driver.Class) act {
 // connected is an operation whose session became ready only after its intended start.
 func connected(owner int, intended, ready, end int64) act {
 	return func(_ *Collector, owners []*Shared) *Interval {
-		s := sampleMs(intended, ready, end, driver.OK)
+		s := sampleMs(intended, ready, end, protocol.OK)
 		s.Ready = ready * 1e6
 		owners[owner].Record(s)
 		return nil
@@ -63,7 +63,7 @@ func cutWith(end int64, m Meta) act {
 }
 
 func TestStandstills(t *testing.T) {
-	const ok, failed = driver.OK, driver.Timeout
+	const ok, failed = protocol.OK, protocol.Timeout
 	for name, c := range map[string]struct {
 		acts []act
 		want []string
@@ -144,7 +144,7 @@ func TestStandstills(t *testing.T) {
 func TestLullsAreBounded(t *testing.T) {
 	q := &gapFinder{}
 	for i := range int64(3 * mostGaps) {
-		q.succeeded(sampleMs(200*i, 200*i, 200*i+150, driver.OK))
+		q.succeeded(sampleMs(200*i, 200*i, 200*i+150, protocol.OK))
 	}
 	if len(q.gaps) != mostGaps {
 		t.Errorf("%d gaps", len(q.gaps))

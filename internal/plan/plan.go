@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/keyspace"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
 
@@ -23,8 +23,8 @@ type Plan struct {
 	Tables     []Table
 	Indexes    []Index
 	Operations []Operation
-	Keyspace   *keyspace.Spec   // the records that operations with parts of records are on; nil: none
-	Prepare    []driver.Request // sent once before the load, in order
+	Keyspace   *keyspace.Spec     // the records that operations with parts of records are on; nil: none
+	Prepare    []protocol.Request // sent once before the load, in order
 	Mix        Mix
 	Turns      []int // ByTurn: indices of Operations, one after the other and then from the start again
 	Load       []Phase
@@ -106,13 +106,13 @@ type Operation struct {
 
 // Step is one request of an operation.
 type Step struct {
-	Request driver.Request // ID is set when the plan is compiled
-	Params  []Param        // one for each parameter of the request
-	Name    string         // for references of later steps; may be ""
-	Think   Think          // pause of the session before the next step
+	Request protocol.Request // ID is set when the plan is compiled
+	Params  []Param          // one for each parameter of the request
+	Name    string           // for references of later steps; may be ""
+	Think   Think            // pause of the session before the next step
 	// Variants may stand in for Request, which is the first of them: Pick says which of them operation
 	// number i takes. They have the parameters and as many captures as Request.
-	Variants []driver.Request
+	Variants []protocol.Request
 	Pick     Pick
 	Check    keyspace.Check // of what is captured; "" for none
 	At       Position
@@ -251,7 +251,7 @@ func (p *Plan) Secrets() (all []string) {
 	for name, value := range p.Target.Options {
 		add(name, value)
 	}
-	request := func(w *driver.Web) {
+	request := func(w *protocol.Web) {
 		if w == nil {
 			return
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 func TestSQLPlaceholders(t *testing.T) {
@@ -92,8 +92,8 @@ func TestProblemsAreBoundedText(t *testing.T) {
 
 func queue() *Plan {
 	return &Plan{Name: "q", Mix: ByCount, Load: QueueLoad().Phases, Operations: []Operation{
-		{Name: "a", Count: 3, Steps: []Step{{Request: driver.Request{Text: "select 1"}}}},
-		{Name: "b", Count: 1, Steps: []Step{{Request: driver.Request{Text: "select 2"}}}},
+		{Name: "a", Count: 3, Steps: []Step{{Request: protocol.Request{Text: "select 1"}}}},
+		{Name: "b", Count: 1, Steps: []Step{{Request: protocol.Request{Text: "select 2"}}}},
 	}}
 }
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
 )
 
@@ -61,9 +61,9 @@ func (p *Plan) inserted(s *Step, k int) (t *Table, col *Column, plain bool) {
 	switch {
 	case len(s.Variants) > 0:
 		return nil, nil, false
-	case s.Request.Verb == driver.Insert && len(s.Request.Fields) == 0:
+	case s.Request.Verb == protocol.Insert && len(s.Request.Fields) == 0:
 		plain = true
-	case s.Request.Verb == driver.SQL:
+	case s.Request.Verb == protocol.SQL:
 		var values []int
 		if table, columns, values, plain = readInsert(s.Request.Text); table == "" {
 			return nil, nil, false

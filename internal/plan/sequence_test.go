@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 )
 
 func TestReadInsert(t *testing.T) {
@@ -54,10 +54,10 @@ func TestFollows(t *testing.T) {
 	sequence := gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential}
 	elsewhere := sequence
 	elsewhere.Table, elsewhere.Column = "other", "c"
-	sql := func(text string) driver.Request { return driver.Request{Verb: driver.SQL, Text: text} }
+	sql := func(text string) protocol.Request { return protocol.Request{Verb: protocol.SQL, Text: text} }
 	into := sql("insert into T (N, ID, u) values ($1, $2, $3)")
 	for name, c := range map[string]struct {
-		request driver.Request
+		request protocol.Request
 		spec    gen.Spec
 		start   Start
 		k       int
@@ -69,9 +69,9 @@ func TestFollows(t *testing.T) {
 		"no key, said":              {into, sequence, StartAfter, 0, "t.n"},
 		"random key":                {into, gen.Spec{Type: gen.TypeInteger}, StartUnsaid, 1, ""},
 		"key at its range":          {into, sequence, StartRange, 1, ""},
-		"verb":                      {driver.Request{Verb: driver.Insert, Text: "t"}, sequence, StartUnsaid, 0, "t.id"},
-		"verb beyond the columns":   {driver.Request{Verb: driver.Insert, Text: "t"}, sequence, StartUnsaid, 3, ""},
-		"replaces":                  {driver.Request{Verb: driver.Replace, Text: "t"}, sequence, StartUnsaid, 0, ""},
+		"verb":                      {protocol.Request{Verb: protocol.Insert, Text: "t"}, sequence, StartUnsaid, 0, "t.id"},
+		"verb beyond the columns":   {protocol.Request{Verb: protocol.Insert, Text: "t"}, sequence, StartUnsaid, 3, ""},
+		"replaces":                  {protocol.Request{Verb: protocol.Replace, Text: "t"}, sequence, StartUnsaid, 0, ""},
 		"other table":               {sql("insert into other values ($1)"), sequence, StartUnsaid, 0, ""},
 		"other table, said":         {sql("insert into other values ($1)"), elsewhere, StartAfter, 0, "other.c"},
 		"conflicts are meant":       {sql("insert into t values ($1) on conflict do nothing"), sequence, StartUnsaid, 0, ""},

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 )
 
 func (c *checker) operations() {
@@ -44,7 +44,7 @@ func (c *checker) transaction(op *Operation) {
 		return
 	}
 	for i := range op.Steps {
-		if v := op.Steps[i].Request.Verb; v == driver.HTTP || v == driver.Command {
+		if v := op.Steps[i].Request.Verb; v == protocol.HTTP || v == protocol.Command {
 			c.add(op.Steps[i].At, "set atomic: false", "an HTTP request or command can't be part of a transaction")
 		}
 	}
@@ -157,7 +157,7 @@ func (c *checker) earlier(op *Operation, step, k int) {
 func (c *checker) request(s *Step) {
 	r := &s.Request
 	at := func(key string) Position { return s.Where.At(key, s.At) }
-	seen := map[driver.Capture]bool{}
+	seen := map[protocol.Capture]bool{}
 	for _, capture := range r.Capture {
 		if capture.Column < 0 || capture.Column > 65_535 {
 			c.add(at("capture"), "count columns from 0", "capture of column %d", capture.Column)
@@ -168,23 +168,23 @@ func (c *checker) request(s *Step) {
 		}
 		seen[capture] = true
 	}
-	if r.Verb == driver.Batch && r.Rows < 1 {
+	if r.Verb == protocol.Batch && r.Rows < 1 {
 		c.add(s.At, "give rows: a number ≥ 1", "a batch of %d rows", r.Rows)
 	}
-	if r.Rows > 1 && r.Verb != driver.Batch && r.Verb != driver.SQL {
+	if r.Rows > 1 && r.Verb != protocol.Batch && r.Verb != protocol.SQL {
 		c.add(at("rows"), "remove it, or use sql or batch", "rows has no meaning here")
 	}
 	switch r.Verb {
-	case driver.SQL:
+	case protocol.SQL:
 		c.sqlParams(s, at("sql"))
-	case driver.Command:
+	case protocol.Command:
 		if len(r.Words) == 0 || r.Words[0] == "" {
 			c.add(at("command"), "write for example [GET, \"key:$1\"]", "a command without words")
 		}
 		c.template(s, at("command"), r.Words...)
-	case driver.HTTP:
+	case protocol.HTTP:
 		c.web(s, at("http"))
-	case driver.Begin, driver.Commit, driver.Rollback:
+	case protocol.Begin, protocol.Commit, protocol.Rollback:
 	default:
 		if strings.TrimSpace(r.Text) == "" {
 			c.add(s.At, "name what is meant", "a request without a name")
@@ -192,7 +192,7 @@ func (c *checker) request(s *Step) {
 	}
 }
 
-func captureName(c driver.Capture) string {
+func captureName(c protocol.Capture) string {
 	if c.Name != "" {
 		return c.Name
 	}

@@ -11,8 +11,8 @@ import (
 	"brunt/internal/dialect/slowcooker"
 	"brunt/internal/dialect/ycsb"
 	"brunt/internal/dialect/ycsb/workloads"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/workload"
 )
 
@@ -51,7 +51,7 @@ func operations(t *testing.T, p *plan.Plan, n uint64) []string {
 			}
 		}
 		if w.Done != nil {
-			w.Done(op, i, driver.OK)
+			w.Done(op, i, protocol.OK)
 		}
 		out[i] = b.String()
 	}

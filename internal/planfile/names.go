@@ -3,8 +3,8 @@ package planfile
 import (
 	"strings"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // nameOperations gives operations without a name one that can be read and is unique.
@@ -29,16 +29,16 @@ func nameOperations(ops []plan.Operation) {
 	}
 }
 
-func requestName(q *driver.Request) string {
+func requestName(q *protocol.Request) string {
 	name := ""
 	switch q.Verb {
-	case driver.SQL:
+	case protocol.SQL:
 		name = statementName(q.Text)
-	case driver.HTTP:
+	case protocol.HTTP:
 		name = q.Web.Method + " " + strings.SplitN(q.Web.Path, "?", 2)[0]
-	case driver.Command:
+	case protocol.Command:
 		name = strings.Join(q.Words[:min(len(q.Words), 1)], " ")
-	case driver.Eval:
+	case protocol.Eval:
 		name = "eval"
 	default:
 		for _, v := range verbs() {

@@ -7,8 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // share is how often an operation is meant to happen, as the file has it.
@@ -104,7 +104,7 @@ func (f operationForm) write(from reflect.Value) *yaml.Node {
 		op.Steps = slices.Clone(op.Steps)
 		for k := range op.Steps {
 			if s := &op.Steps[k]; len(s.Variants) > 0 {
-				s.Request = driver.Request{Verb: math.MaxUint8} // the first variant
+				s.Request = protocol.Request{Verb: math.MaxUint8} // the first variant
 			}
 		}
 		n := f.of.write(valueOf(&op))
@@ -152,7 +152,7 @@ func (paramList) write(reflect.Value) *yaml.Node { return nil }
 // stepFields say what a statement sends, below a place.
 func stepFields(params *paramForm) []field {
 	variant := newMapping("variant", "a variant", requestFields()...)
-	variant.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*driver.Request), "a variant") }
+	variant.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "a variant") }
 	variant.rules = requestRules(false)
 	return append(under("Request", requestFields()...),
 		field{"variants", "Variants", list{of: variant, full: true}, "requests of which one is sent, instead of one request", false},
@@ -237,7 +237,7 @@ func operationForms() (queries, transactions operationForm) {
 		if !o.has("atomic") {
 			op.Transaction = len(op.Steps) > 0
 			for i := range op.Steps {
-				op.Transaction = op.Transaction && op.Steps[i].Request.Verb == driver.SQL
+				op.Transaction = op.Transaction && op.Steps[i].Request.Verb == protocol.SQL
 			}
 		}
 		r.share(o, op)

@@ -7,28 +7,28 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
 
 // verb is a key that says what to send.
 type verb struct {
 	key  string
-	verb driver.Verb
+	verb protocol.Verb
 	doc  string
 }
 
 func verbs() []verb {
 	return []verb{
-		{"sql", driver.SQL, "a statement with $1, $2 …"}, {"call", driver.Call, "a stored function"},
-		{"eval", driver.Eval, "a program for the server"}, {"select", driver.Select, "a space or space.index; the parameters are the key"},
-		{"insert", driver.Insert, "a space or table; the parameters are the tuple"}, {"replace", driver.Replace, "as insert, overwriting"},
-		{"update", driver.Update, "a space or table; the parameters are the key and the values of fields"},
-		{"upsert", driver.Upsert, "as insert, updating on conflict"}, {"delete", driver.Delete, "a space or table; the parameters are the key"},
-		{"read", driver.Read, "a table; the parameter is the key"}, {"scan", driver.Scan, "a table; the parameters are the first key and how many"},
-		{"batch", driver.Batch, "a verb and a table: rows rows in one request"}, {"command", driver.Command, "words of a Redis command"},
-		{"http", driver.HTTP, "a path, or how to ask for it"},
+		{"sql", protocol.SQL, "a statement with $1, $2 …"}, {"call", protocol.Call, "a stored function"},
+		{"eval", protocol.Eval, "a program for the server"}, {"select", protocol.Select, "a space or space.index; the parameters are the key"},
+		{"insert", protocol.Insert, "a space or table; the parameters are the tuple"}, {"replace", protocol.Replace, "as insert, overwriting"},
+		{"update", protocol.Update, "a space or table; the parameters are the key and the values of fields"},
+		{"upsert", protocol.Upsert, "as insert, updating on conflict"}, {"delete", protocol.Delete, "a space or table; the parameters are the key"},
+		{"read", protocol.Read, "a table; the parameter is the key"}, {"scan", protocol.Scan, "a table; the parameters are the first key and how many"},
+		{"batch", protocol.Batch, "a verb and a table: rows rows in one request"}, {"command", protocol.Command, "words of a Redis command"},
+		{"http", protocol.HTTP, "a path, or how to ask for it"},
 	}
 }
 
@@ -45,28 +45,28 @@ func requestFields() []field {
 	web := webMapping()
 	var all []field
 	for _, v := range verbs() {
-		f := custom[driver.Request]{as: words{}.schema}
+		f := custom[protocol.Request]{as: words{}.schema}
 		switch v.verb {
-		case driver.Command:
+		case protocol.Command:
 			f.as = func(*definitions) schema {
 				return schema{"type": "array", "minItems": 1, "items": schema{"type": []string{"string", "number", "boolean"}}}
 			}
-			f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) { r.command(n, key, q) }
-			f.out = func(q *driver.Request) *yaml.Node { return list{of: words{}, flow: true}.write(valueOf(&q.Words)) }
-		case driver.HTTP:
+			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { r.command(n, key, q) }
+			f.out = func(q *protocol.Request) *yaml.Node { return list{of: words{}, flow: true}.write(valueOf(&q.Words)) }
+		case protocol.HTTP:
 			f.as = anyOf(words{name: true}, web)
-			f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) { r.web(web, n, key, q) }
-			f.out = func(q *driver.Request) *yaml.Node { return webNode(web, q) }
+			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { r.web(web, n, key, q) }
+			f.out = func(q *protocol.Request) *yaml.Node { return webNode(web, q) }
 		default:
-			f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) { q.Text = r.textOf(n, key) }
-			f.out = func(q *driver.Request) *yaml.Node { return text(q.Text) }
+			f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) { q.Text = r.textOf(n, key) }
+			f.out = func(q *protocol.Request) *yaml.Node { return text(q.Text) }
 		}
 		in, out := f.in, f.out
-		f.in = func(r *reader, key string, n *yaml.Node, q *driver.Request) {
+		f.in = func(r *reader, key string, n *yaml.Node, q *protocol.Request) {
 			q.Verb = v.verb
 			in(r, key, n, q)
 		}
-		f.out = func(q *driver.Request) *yaml.Node {
+		f.out = func(q *protocol.Request) *yaml.Node {
 			if q.Verb != v.verb {
 				return nil
 			}
@@ -74,7 +74,7 @@ func requestFields() []field {
 		}
 		all = append(all, field{v.key, "", f, v.doc, false})
 	}
-	capture := custom[driver.Capture]{captureIn, captureNode, captureSchema}
+	capture := custom[protocol.Capture]{captureIn, captureNode, captureSchema}
 	return append(all,
 		field{"fields", "Fields", list{of: words{name: true}, flow: true, full: true}, "key-value requests: the fields' names", false},
 		field{"rows", "Rows", whole{1, 1_000_000}, "sql, batch: rows in one request; the parameters are those of one row", false},
@@ -95,7 +95,7 @@ func requestRules(variants bool) []any {
 
 // checkRequest reports a request that doesn't say exactly once what to send, and keys that mean
 // nothing for it.
-func checkRequest(r *reader, o *object, q *driver.Request, what string) {
+func checkRequest(r *reader, o *object, q *protocol.Request, what string) {
 	if o == nil {
 		return
 	}
@@ -113,20 +113,20 @@ func checkRequest(r *reader, o *object, q *driver.Request, what string) {
 		r.problemAt(o.get(found[1]), "keep one", "%s has both %s", what, strings.Join(found, " and "))
 		return
 	}
-	if q.Verb != driver.Batch && q.Verb != driver.SQL {
+	if q.Verb != protocol.Batch && q.Verb != protocol.SQL {
 		o.refuse("remove it or use sql or batch", "here", "rows")
 	}
 	for _, key := range []string{"simple", "expect_error"} {
-		if n := o.get(key); n != nil && q.Verb != driver.SQL {
+		if n := o.get(key); n != nil && q.Verb != protocol.SQL {
 			r.problemAt(n, "remove it", "%s is for sql only", key)
 		}
 	}
-	if !slices.Contains([]driver.Verb{driver.Insert, driver.Replace, driver.Update, driver.Upsert, driver.Read, driver.Scan, driver.Batch}, q.Verb) {
+	if !slices.Contains([]protocol.Verb{protocol.Insert, protocol.Replace, protocol.Update, protocol.Upsert, protocol.Read, protocol.Scan, protocol.Batch}, q.Verb) {
 		o.refuse("remove it", "for "+found[0], "fields")
 	}
 }
 
-func (r *reader) command(n *yaml.Node, key string, q *driver.Request) {
+func (r *reader) command(n *yaml.Node, key string, q *protocol.Request) {
 	if n.Kind != yaml.SequenceNode {
 		r.problemAt(n, "write a list", "%s is %s instead of a list", key, kindName(n))
 		return
@@ -148,9 +148,9 @@ func (r *reader) plainText(n *yaml.Node, what string) string {
 func webMapping() *mapping {
 	m := newMapping("http", "http",
 		field{"method", "Method", words{name: true}, "GET", false},
-		field{"path", "", custom[driver.Web]{
-			func(r *reader, key string, n *yaml.Node, w *driver.Web) { w.Path = r.textOf(n, key) },
-			func(w *driver.Web) *yaml.Node { return marked(text(hidePath(w.Path)), secretsOfPath(w.Path)...) }, words{name: true}.schema,
+		field{"path", "", custom[protocol.Web]{
+			func(r *reader, key string, n *yaml.Node, w *protocol.Web) { w.Path = r.textOf(n, key) },
+			func(w *protocol.Web) *yaml.Node { return marked(text(hidePath(w.Path)), secretsOfPath(w.Path)...) }, words{name: true}.schema,
 		}, "path and query", true},
 		field{"origin", "Origin", words{}, "scheme://host:port, if it isn't the session's address", false},
 		field{"headers", "Header", custom[[][2]string]{headersIn, headersNode, func(*definitions) schema {
@@ -159,15 +159,15 @@ func webMapping() *mapping {
 				schema{"type": plain}, schema{"type": "array", "items": schema{"type": "string"}},
 			}}}
 		}}, "in order; a list sends one header several times", false},
-		field{"body", "", custom[driver.Web]{
-			func(r *reader, key string, n *yaml.Node, w *driver.Web) { w.Body = []byte(r.textOf(n, key)) }, bodyNode, words{}.schema,
+		field{"body", "", custom[protocol.Web]{
+			func(r *reader, key string, n *yaml.Node, w *protocol.Web) { w.Body = []byte(r.textOf(n, key)) }, bodyNode, words{}.schema,
 		}, "what is sent", false},
 		field{"secret_body", "SecretBody", flag{}, "the body is never printed or stored; false", false},
 		field{"hash", "Hash", unsigned{}, "FNV-1a 64 that the answer's body must have", false},
 		field{"hash_every", "HashEvery", unsigned{above: true}, "check every n-th answer; 1", false},
 	)
 	m.after = func(_ *reader, o *object, to any) {
-		w := to.(*driver.Web)
+		w := to.(*protocol.Web)
 		w.Method = strings.ToUpper(w.Method)
 		if o.has("hash") && !o.has("hash_every") {
 			w.HashEvery = 1
@@ -177,8 +177,8 @@ func webMapping() *mapping {
 }
 
 // web reads an HTTP request: a path, or a mapping.
-func (r *reader) web(m *mapping, n *yaml.Node, key string, q *driver.Request) {
-	q.Web = &driver.Web{Method: http.MethodGet}
+func (r *reader) web(m *mapping, n *yaml.Node, key string, q *protocol.Request) {
+	q.Web = &protocol.Web{Method: http.MethodGet}
 	if n.Kind == yaml.ScalarNode {
 		q.Web.Path = r.textOf(n, key)
 		return
@@ -186,7 +186,7 @@ func (r *reader) web(m *mapping, n *yaml.Node, key string, q *driver.Request) {
 	m.read(r, key, n, valueOf(q.Web))
 }
 
-func webNode(m *mapping, q *driver.Request) *yaml.Node {
+func webNode(m *mapping, q *protocol.Request) *yaml.Node {
 	if q.Web == nil {
 		return pairs()
 	}
@@ -197,7 +197,7 @@ func webNode(m *mapping, q *driver.Request) *yaml.Node {
 	return n
 }
 
-func bodyNode(w *driver.Web) *yaml.Node {
+func bodyNode(w *protocol.Web) *yaml.Node {
 	switch {
 	case w.SecretBody && len(w.Body) > 0:
 		return marked(text(secret.Hidden), bodySecret)
@@ -255,7 +255,7 @@ func headersNode(header *[][2]string) *yaml.Node {
 }
 
 // captureIn reads a column's name or number, alone or with the type to decode it to.
-func captureIn(r *reader, _ string, n *yaml.Node, c *driver.Capture) {
+func captureIn(r *reader, _ string, n *yaml.Node, c *protocol.Capture) {
 	column := n
 	if n.Kind == yaml.MappingNode {
 		o := r.object(n, "a capture", []string{"column", "type"})
@@ -278,7 +278,7 @@ func captureIn(r *reader, _ string, n *yaml.Node, c *driver.Capture) {
 	}
 }
 
-func captureNode(c *driver.Capture) *yaml.Node {
+func captureNode(c *protocol.Capture) *yaml.Node {
 	n := text(c.Name)
 	if c.Name == "" {
 		n = number(c.Column)

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
 
@@ -13,8 +13,8 @@ func TestWriteHidesSecrets(t *testing.T) {
 	p := &plan.Plan{Name: "x", Target: plan.Target{Protocol: "http", Password: "hunter2",
 		Addresses: []string{"http://me:hunter2@h:1", "plain:80"},
 		Options:   map[string]string{"sslPassword": "hunter2", "mode": "fast"}},
-		Operations: []plan.Operation{{Name: "q", Weight: 1, Steps: []plan.Step{{Request: driver.Request{Verb: driver.HTTP,
-			Web: &driver.Web{Method: "GET", Path: "/", Header: [][2]string{{"Authorization", "hunter2"}, {"Accept", "text/html"}}}}}}}}}
+		Operations: []plan.Operation{{Name: "q", Weight: 1, Steps: []plan.Step{{Request: protocol.Request{Verb: protocol.HTTP,
+			Web: &protocol.Web{Method: "GET", Path: "/", Header: [][2]string{{"Authorization", "hunter2"}, {"Accept", "text/html"}}}}}}}}}
 	out, err := Write(p)
 	if err != nil {
 		t.Fatal(err)

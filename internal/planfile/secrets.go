@@ -7,8 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
 
@@ -119,7 +119,7 @@ func (s *unhider) value(v, name string, at plan.Position) string {
 	return v
 }
 
-func (s *unhider) web(w *driver.Web, at plan.Position) {
+func (s *unhider) web(w *protocol.Web, at plan.Position) {
 	if w == nil {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
 
@@ -33,7 +33,7 @@ func newFormat() *mapping {
 		as: list{of: phase.all, full: true}.schema,
 	}
 	prepare := newMapping("prepare", "a request", requestFields()...)
-	prepare.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*driver.Request), "a request") }
+	prepare.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "a request") }
 	prepare.rules = requestRules(false)
 	fields := []field{
 		{"config_name", "Name", words{name: true}, "name of the plan; the file's name", false},

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // ErrorSample is a failed attempt; a line of errors.ndjson.
@@ -35,11 +35,13 @@ type FailureCount struct {
 // RefusedConnection reports whether the server itself refused a connection, with a code of its own, or nobody
 // was there to take it (driver.RefusedCode).
 func (f FailureCount) RefusedConnection() bool {
-	return f.Class == driver.Connect.String() && f.Code != ""
+	return f.Class == protocol.Connect.String() && f.Code != ""
 }
 
 // TurnedAway reports whether a server that is there refused a connection.
-func (f FailureCount) TurnedAway() bool { return f.RefusedConnection() && f.Code != driver.RefusedCode }
+func (f FailureCount) TurnedAway() bool {
+	return f.RefusedConnection() && f.Code != protocol.RefusedCode
+}
 
 // The bounds of a failureLog: different (class, code) pairs counted apart, samples kept of each
 // beyond its class's share, and the length of a text.
@@ -53,7 +55,7 @@ const (
 // they are taken.
 type failureLog struct {
 	perClass uint64
-	classes  [driver.NumClasses + 1]atomic.Uint64
+	classes  [protocol.NumClasses + 1]atomic.Uint64
 
 	mu      sync.RWMutex
 	codes   map[codeKey]*codeCount
@@ -72,10 +74,10 @@ func newFailureLog(perClass int) *failureLog {
 }
 
 func (l *failureLog) add(e *ErrorSample) {
-	class, ok := driver.ParseClass(e.Class)
+	class, ok := protocol.ParseClass(e.Class)
 	slot := int(class)
 	if !ok {
-		slot = driver.NumClasses
+		slot = protocol.NumClasses
 	}
 	inClass := l.classes[slot].Add(1)
 	inCode := l.count(e)

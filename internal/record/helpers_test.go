@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 )
 
 var began = time.Date(2026, 3, 1, 12, 30, 5, 0, time.UTC)
@@ -31,7 +31,7 @@ func startedRun() *Run {
 type sample struct {
 	operation, address int
 	response, service  int64
-	class              driver.Class
+	class              protocol.Class
 	interval           int
 	lateBy             int64
 }
@@ -45,7 +45,7 @@ func samples(n int) []sample {
 		late := r.Int64N(20_000)
 		s := sample{operation: i % 2, address: (i / 2) % 2, service: service, response: service + late, lateBy: late, interval: i / n}
 		if i%50 == 0 {
-			s.class = driver.Timeout
+			s.class = protocol.Timeout
 		}
 		out = append(out, s)
 	}
@@ -92,11 +92,11 @@ func record(iv *measure.Interval, s sample) {
 	for _, c := range []*measure.Counts{&o.Counts, &a.Counts} {
 		c.Done++
 		c.Attempts++
-		if s.class != driver.OK {
+		if s.class != protocol.OK {
 			c.Errors[s.class]++
 		}
 	}
-	if s.class != driver.OK {
+	if s.class != protocol.OK {
 		o.FailedResponse.Record(s.response)
 		return
 	}

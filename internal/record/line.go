@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 )
 
 // A line of intervals.ndjson. Operations and addresses in which nothing happened are left out,
@@ -251,7 +251,7 @@ func countsOf(c *measure.Counts) Counts {
 		MissingUpdates: c.MissingUpdates, MissingDeletes: c.MissingDeletes, BadHash: c.BadHash, BytesIn: c.BytesIn,
 	}
 	out.Unsent = byName(c.Unsent[:], func(i int) string { return measure.Unsent(i).String() })
-	out.Errors = byName(c.Errors[:], func(i int) string { return driver.Class(i).String() })
+	out.Errors = byName(c.Errors[:], func(i int) string { return protocol.Class(i).String() })
 	out.Status = byName(c.Status[1:], func(i int) string { return statusNames[i+1] })
 	return out
 }
@@ -285,7 +285,7 @@ func (c *Counts) measured() (measure.Counts, error) {
 		out.Unsent[measure.UnsentNoSession] += c.Dropped - known
 	}
 	for name, n := range c.Errors {
-		class, ok := driver.ParseClass(name)
+		class, ok := protocol.ParseClass(name)
 		if !ok {
 			return out, fmt.Errorf("unknown error class %q", name)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 )
 

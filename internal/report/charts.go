@@ -7,8 +7,8 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/report/page"
-	"brunt/internal/report/svg"
+	"brunt/internal/render/page"
+	"brunt/internal/render/svg"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
 )

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 	"brunt/internal/verdict"
@@ -87,7 +87,7 @@ func passing() *record.Run {
 func failing() *record.Run {
 	run := recordtest.Base()
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 60, PerS: 500, ServiceNs: 4e6, LagNs: 12e3, FailEvery: 37, Failed: driver.Server, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 60, PerS: 500, ServiceNs: 4e6, LagNs: 12e3, FailEvery: 37, Failed: protocol.Server, Health: recordtest.Healthy})
 	run.Thresholds = []record.Threshold{
 		{Text: "p(99) < 10ms", Value: 20_417_000, Unit: "ns", Limit: 1e7},
 		{Text: "rate > 400", Pass: true, Value: 486.5, Unit: "per_s", Limit: 400},
@@ -148,7 +148,7 @@ func manyAddresses() *record.Run {
 	run.LoadModel = "mixed"
 	t := &measure.Tally{}
 	recordtest.Load(t, run, "ramp up", 0, recordtest.Shape{Seconds: 5, PerS: 1500, ServiceNs: 900e3, LagNs: 8e3, Health: recordtest.Healthy})
-	recordtest.Load(t, run, "hold", 5, recordtest.Shape{Seconds: 20, PerS: 3000, ServiceNs: 1100e3, LagNs: 8e3, FailEvery: 4001, Failed: driver.UnknownOutcome, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 5, recordtest.Shape{Seconds: 20, PerS: 3000, ServiceNs: 1100e3, LagNs: 8e3, FailEvery: 4001, Failed: protocol.UnknownOutcome, Health: recordtest.Healthy})
 	recordtest.Load(t, run, "closed end", 30, recordtest.Shape{Seconds: 2, PerS: 2500, ServiceNs: 1100e3, LagNs: 0, Health: recordtest.Healthy})
 	t.Total().Addresses[1].Reconnects = 4
 	run.Failures = []record.FailureCount{{Class: "unknown-outcome", Text: "connection reset by peer", Count: 15}}

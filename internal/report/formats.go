@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
-	"brunt/internal/report/junit"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/junit"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
-	"brunt/internal/report/page"
-	"brunt/internal/report/words"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/page"
+	"brunt/internal/render/texts"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
 )
@@ -115,7 +115,7 @@ type builder struct {
 	live  bool
 }
 
-func (b *builder) say(english string, args ...any) string { return words.In(b.l, english, args...) }
+func (b *builder) say(english string, args ...any) string { return texts.In(b.l, english, args...) }
 
 // liveNines is how many nines the curve of a run under way has room for.
 const liveNines = 5
@@ -157,7 +157,7 @@ func (b *builder) banner(run *record.Run) page.Block {
 	}
 	out := page.Banner{Text: strings.ToUpper(b.say(v.Result)), Mark: verdictMark(v.Result)}
 	for _, reason := range v.Reasons {
-		out.Reasons = append(out.Reasons, words.Sentence(b.l, units.Clean(reason)))
+		out.Reasons = append(out.Reasons, texts.Sentence(b.l, units.Clean(reason)))
 	}
 	return out
 }
@@ -208,7 +208,7 @@ func (b *builder) text(r *Result) (out []page.Block) {
 		}
 		out = append(out, page.Table(t))
 		if t.ID == "latency" && len(r.Run.Operations) > mostOperations {
-			out = append(out, page.Folded{Title: b.say("all %s as CSV", words.Plural(b.l, len(r.Run.Operations), "operation", "operations")), Text: operationsCSV(r.Run)})
+			out = append(out, page.Folded{Title: b.say("all %s as CSV", texts.Plural(b.l, len(r.Run.Operations), "operation", "operations")), Text: operationsCSV(r.Run)})
 		}
 		if t.ID == "configuration" && len(r.Plan) > 0 {
 			out = append(out, page.Folded{Title: b.say("the plan"), Text: string(r.Plan)})

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/testserver"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
@@ -30,7 +30,7 @@ func shown(t *testing.T) *Result {
 	run.Events = []record.Event{{AtNs: 12e9, Kind: "fault", Text: "the primary was killed"}, {AtNs: 15e9, Kind: "healed", Text: "it is back"}}
 	k.intervals[10].Standstills = []measure.Standstill{{StartNs: 12e9, EndNs: 13e9}}
 	o := &k.intervals[10].Operations[0]
-	o.Errors[driver.Connect] = o.Done / 2
+	o.Errors[protocol.Connect] = o.Done / 2
 	run.Failures = []record.FailureCount{{Class: "connect", Text: "refused </script><script>alert(1)</script>", Count: o.Done / 2}}
 	run.Total.Errors = map[string]uint64{"connect": o.Done / 2}
 	return &Result{Run: run, Timeline: timelineOf(k.intervals), Plan: []byte("name: cars\n# <b>\n"), Path: "results/cars"}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
-	"brunt/internal/report/page"
-	"brunt/internal/report/svg"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/page"
+	"brunt/internal/render/svg"
 	"brunt/internal/units"
 )
 

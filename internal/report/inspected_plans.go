@@ -7,7 +7,7 @@ import (
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/advise"
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 )
 

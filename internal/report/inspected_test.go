@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
-	"brunt/internal/report/page"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/page"
 	"brunt/internal/units"
 )
 

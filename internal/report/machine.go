@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 )
 

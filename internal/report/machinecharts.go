@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"brunt/internal/record"
-	"brunt/internal/report/page"
-	"brunt/internal/report/svg"
+	"brunt/internal/render/page"
+	"brunt/internal/render/svg"
 	"brunt/internal/units"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 )
 

@@ -10,7 +10,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 )
 
 // tick is a second of a run.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
 )

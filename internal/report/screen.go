@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/term"
 
-	"brunt/internal/report/cell"
-	"brunt/internal/report/words"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -46,7 +46,7 @@ func (s *screen) say(english string, args ...any) string {
 			args[i] = s.o.Language.Figure(text)
 		}
 	}
-	return words.In(s.o.Language, english, args...)
+	return texts.In(s.o.Language, english, args...)
 }
 
 // every is how long to wait between lines.

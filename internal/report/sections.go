@@ -5,8 +5,8 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
-	"brunt/internal/report/words"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -120,7 +120,7 @@ func (t *teller) failures() cell.Table {
 	out.Columns = []cell.Column{{}, {Left: true}, {Left: true}, {Left: true, Wrap: true, Short: true}}
 	shown := run.Failures[:min(len(run.Failures), mostFailures)]
 	for _, f := range shown {
-		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)), cell.Text(words.Failure(t.l, units.Clean(f.Text))))
+		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)), cell.Text(texts.Failure(t.l, units.Clean(f.Text))))
 	}
 	if more := len(run.Failures) - len(shown); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see errors.ndjson", plural(t, more, "other kind", "other kinds")))
@@ -183,16 +183,16 @@ type teller struct {
 }
 
 // say is a text in the reader's language.
-func (t *teller) say(english string, args ...any) string { return words.In(t.l, english, args...) }
+func (t *teller) say(english string, args ...any) string { return texts.In(t.l, english, args...) }
 
 // plural is a number of things.
 func plural[N int | uint64](t *teller, n N, one, many string) string {
-	return words.Plural(t.l, n, one, many)
+	return texts.Plural(t.l, n, one, many)
 }
 
 // sentence is one that the record holds.
 func (t *teller) sentence(english string) string {
-	return words.Sentence(t.l, units.Clean(english))
+	return texts.Sentence(t.l, units.Clean(english))
 }
 
 // Tables are the report of a run, in the order in which it is read. Sections without content are left out.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
-	"brunt/internal/report/words"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -95,7 +95,7 @@ func (p *printer) lastWord(run *record.Run) {
 		return
 	}
 	mark := verdictMark(v.Result)
-	name := " " + strings.ToUpper(words.In(p.o.Language, v.Result)) + " "
+	name := " " + strings.ToUpper(texts.In(p.o.Language, v.Result)) + " "
 	p.line("")
 	rule := strings.Repeat("━", max(p.columns-cell.Width(name)-2, 0))
 	if p.o.Color {
@@ -110,7 +110,7 @@ func (p *printer) lastWord(run *record.Run) {
 func reasons(run *record.Run, l units.Language) cell.Table {
 	t := cell.Table{ID: "reasons", Kind: cell.List}
 	for _, r := range run.Verdict.Reasons {
-		t.Add(cell.Text("●").Marked(verdictMark(run.Verdict.Result)), cell.Text(words.Sentence(l, units.Clean(r))))
+		t.Add(cell.Text("●").Marked(verdictMark(run.Verdict.Result)), cell.Text(texts.Sentence(l, units.Clean(r))))
 	}
 	return t
 }

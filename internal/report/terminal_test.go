@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 
 	"brunt/internal/record"
 	"brunt/internal/units"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"brunt/internal/record"
-	"brunt/internal/report/cell"
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )

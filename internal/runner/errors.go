@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // UsageError is a fault of the plan or the flags, found before anything was sent.
@@ -49,8 +49,8 @@ func at(address string, err error) error {
 // notConnected tells a statement that the server refused to prepare, which is the plan's fault and is
 // told with its place in the plan's file, from a server that can't be used.
 func notConnected(p *plan.Plan, err error) error {
-	var e *driver.Error
-	if !errors.As(err, &e) || e.Class != driver.Server {
+	var e *protocol.Error
+	if !errors.As(err, &e) || e.Class != protocol.Server {
 		return &UnreachableError{err}
 	}
 	fix := "mend the statement, or create what it needs with brunt schema up"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // TestRefusedStatementsHaveAPlace: what a server says of a statement is told with the statement's place.
@@ -25,13 +25,13 @@ func TestRefusedStatementsHaveAPlace(t *testing.T) {
 		{"", `request "other": x`, `server: request "other": x; mend`, true},
 		{"", "x", "server: x; mend", true},
 	} {
-		err := notConnected(p, &driver.Error{Class: driver.Server, Code: c.code, Text: c.text})
+		err := notConnected(p, &protocol.Error{Class: protocol.Server, Code: c.code, Text: c.text})
 		var usage *UsageError
 		if !strings.HasPrefix(err.Error(), c.want) || errors.As(err, &usage) != c.usage {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	if err := notConnected(p, &driver.Error{Class: driver.Connect, Text: `request "q"`}); strings.Contains(err.Error(), "a.yml") {
+	if err := notConnected(p, &protocol.Error{Class: protocol.Connect, Text: `request "q"`}); strings.Contains(err.Error(), "a.yml") {
 		t.Error(err)
 	}
 }

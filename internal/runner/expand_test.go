@@ -7,8 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"brunt/internal/driver"
-	"brunt/internal/wire"
+	"brunt/internal/protocol"
 )
 
 // clustered is a protocol whose servers know of each other.
@@ -19,26 +18,28 @@ type clustered struct {
 
 func (clustered) Name() string { return "clustered" }
 
-func (clustered) Dial(context.Context, driver.Target, *driver.Program) (driver.Conn, error) {
+func (clustered) Dial(context.Context, protocol.Target, *protocol.Program) (protocol.Conn, error) {
 	return nil, errors.New("no")
 }
 
-func (clustered) Describe(context.Context, driver.Target) (driver.ServerInfo, error) {
-	return driver.ServerInfo{}, nil
+func (clustered) Describe(context.Context, protocol.Target) (protocol.ServerInfo, error) {
+	return protocol.ServerInfo{}, nil
 }
 
-func (c clustered) Takes(driver.Target, *driver.Program) (string, bool) { return "no codec", c.takes }
-
-func (clustered) Takeover(context.Context, driver.Target, *driver.Program) (wire.Session, error) {
-	return wire.Session{}, errors.New("no")
+func (c clustered) Takes(protocol.Target, *protocol.Program) (string, bool) {
+	return "no codec", c.takes
 }
 
-func (c clustered) Expand(_ context.Context, t driver.Target) ([]driver.Target, error) {
+func (clustered) Takeover(context.Context, protocol.Target, *protocol.Program) (protocol.CodecConn, error) {
+	return protocol.CodecConn{}, errors.New("no")
+}
+
+func (c clustered) Expand(_ context.Context, t protocol.Target) ([]protocol.Target, error) {
 	members, ok := c.members[t.Address]
 	if !ok {
 		return nil, errors.New("unreachable")
 	}
-	var out []driver.Target
+	var out []protocol.Target
 	for _, m := range members {
 		member := t
 		member.Address = m
@@ -62,9 +63,9 @@ func TestExpand(t *testing.T) {
 		{[]string{"a"}, "library", true, []string{"a"}},
 		{[]string{"a"}, "", false, []string{"a"}},
 	} {
-		var targets []driver.Target
+		var targets []protocol.Target
 		for _, a := range c.given {
-			targets = append(targets, driver.Target{Address: a, User: "u"})
+			targets = append(targets, protocol.Target{Address: a, User: "u"})
 		}
 		var got []string
 		for _, target := range expand(t.Context(), clustered{members, c.takes}, targets, c.tier) {

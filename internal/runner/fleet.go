@@ -11,12 +11,13 @@ import (
 	"brunt/internal/awake"
 	"brunt/internal/balance"
 	"brunt/internal/engine"
+	"brunt/internal/engine/loop"
+	"brunt/internal/engine/pool"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/record"
 	"brunt/internal/secret"
-	"brunt/internal/tier"
-	"brunt/internal/wire"
 )
 
 // newFleet chooses the tier and makes its fleet.
@@ -29,7 +30,7 @@ func (r *Runner) newFleet() error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	cfg := tier.Config{
+	cfg := engine.FleetConfig{
 		Balance:  policy,
 		Workload: r.Workload, Driver: r.stand.driver, Targets: r.stand.targets,
 		Sessions: r.Record.Sessions, Collector: r.collector, Clock: r.clock, OnError: r.failed,
@@ -51,14 +52,14 @@ func (r *Runner) newFleet() error {
 		r.Record.TierReason = why
 	}
 	r.noPipeline("the library tier doesn't pipeline")
-	r.fleet = engine.NewPool(cfg)
+	r.fleet = pool.NewPool(cfg)
 	return nil
 }
 
 // takeCodec makes a fleet of event loops if the protocol has a codec for the program. Otherwise
 // why says why not.
-func (r *Runner) takeCodec(cfg tier.Config) (why string) {
-	p, ok := r.stand.driver.(wire.Protocol)
+func (r *Runner) takeCodec(cfg engine.FleetConfig) (why string) {
+	p, ok := r.stand.driver.(protocol.CodecDriver)
 	if !ok {
 		return "protocol " + r.stand.driver.Name() + " has no codec"
 	}
@@ -67,12 +68,12 @@ func (r *Runner) takeCodec(cfg tier.Config) (why string) {
 			return why
 		}
 	}
-	fleet, err := wire.NewFleet(cfg, p)
+	fleet, err := loop.NewFleet(cfg, p)
 	if err != nil {
 		return err.Error()
 	}
 	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, "codec", ""
-	if _, ok := p.(wire.Unordered); ok {
+	if _, ok := p.(protocol.Unordered); ok {
 		r.noPipeline("the server may answer out of turn")
 	}
 	return ""
@@ -87,7 +88,7 @@ func (r *Runner) noPipeline(why string) {
 }
 
 // failed keeps samples of failures in the record.
-func (r *Runner) failed(e tier.ErrorEvent) {
+func (r *Runner) failed(e engine.ErrorEvent) {
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
 		Text: secret.Blot(e.Failure.Text, r.secrets), Index: e.Index, Address: r.stand.targets[e.Address].Address, Attempt: e.Attempt,

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
-	"brunt/internal/load"
 	"brunt/internal/plan"
-	"brunt/internal/sql"
+	"brunt/internal/protocol"
+	"brunt/internal/schema/fill"
+	"brunt/internal/schema/sql"
 	"brunt/internal/workload"
 )
 
@@ -32,7 +32,7 @@ type markers struct {
 	of     map[string]sql.Marker
 }
 
-func (s *stand) readMarkers(ctx context.Context, a driver.Admin) markers {
+func (s *stand) readMarkers(ctx context.Context, a protocol.Admin) markers {
 	m := markers{of: map[string]sql.Marker{}}
 	n, err := number(ctx, a, s.flavor.HasTable(sql.MarkerTable))
 	if m.exists = n > 0; err == nil && m.exists {
@@ -55,7 +55,7 @@ func (s *stand) unmarked(err error) {
 }
 
 // markUnfinished notes that t's rows are about to be loaded.
-func (s *stand) markUnfinished(ctx context.Context, a driver.Admin, m *markers, t *plan.Table, origin string) error {
+func (s *stand) markUnfinished(ctx context.Context, a protocol.Admin, m *markers, t *plan.Table, origin string) error {
 	hash, err := s.fingerprintOf(t)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *stand) markUnfinished(ctx context.Context, a driver.Admin, m *markers, 
 
 // addMarker puts a marker in place of the table's old one. Another brunt may create or drop the
 // markers' table at the same time.
-func (s *stand) addMarker(ctx context.Context, a driver.Admin, m *markers, mark *sql.Marker) (err error) {
+func (s *stand) addMarker(ctx context.Context, a protocol.Admin, m *markers, mark *sql.Marker) (err error) {
 	const tries = 3
 	for range tries {
 		if !m.exists {
@@ -98,7 +98,7 @@ func (s *stand) addMarker(ctx context.Context, a driver.Admin, m *markers, mark 
 }
 
 // markComplete notes that tables hold all of their rows, have their indexes, and are proved.
-func (s *stand) markComplete(ctx context.Context, a driver.Admin, m *markers, tables []*plan.Table) {
+func (s *stand) markComplete(ctx context.Context, a protocol.Admin, m *markers, tables []*plan.Table) {
 	var names []string
 	for _, t := range tables {
 		if _, ok := m.of[t.Name]; ok {
@@ -114,7 +114,7 @@ func (s *stand) markComplete(ctx context.Context, a driver.Admin, m *markers, ta
 }
 
 // unmark forgets tables that have been dropped, and drops the markers' own table with the last.
-func (s *stand) unmark(ctx context.Context, a driver.Admin, m *markers, names []string) error {
+func (s *stand) unmark(ctx context.Context, a protocol.Admin, m *markers, names []string) error {
 	if !m.exists || len(names) == 0 {
 		return nil
 	}
@@ -138,16 +138,16 @@ func (s *stand) fingerprintOf(t *plan.Table) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fingerprintVersion + fingerprint([]load.Table{lt}), nil
+	return fingerprintVersion + fingerprint([]fill.Table{lt}), nil
 }
 
 // loadTable is a table of the plan as the loader needs it, values as the server takes them.
-func (s *stand) loadTable(t *plan.Table) (load.Table, error) {
+func (s *stand) loadTable(t *plan.Table) (fill.Table, error) {
 	row, columns, err := workload.Rows(s.plan, t)
 	if err != nil {
-		return load.Table{}, &UsageError{err}
+		return fill.Table{}, &UsageError{err}
 	}
-	out := load.Table{Name: t.Name, Rows: t.Rows, Columns: columns, Keys: t.PrimaryKeys, Row: s.flavor.WrapRow(row)}
+	out := fill.Table{Name: t.Name, Rows: t.Rows, Columns: columns, Keys: t.PrimaryKeys, Row: s.flavor.WrapRow(row)}
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Unique && out.Unique == "" && slices.Contains(t.PrimaryKeys, c.Name) {
 			out.Unique = c.Name
@@ -158,7 +158,7 @@ func (s *stand) loadTable(t *plan.Table) (load.Table, error) {
 
 // fingerprint differs when the rows of the tables would: it covers their names and columns, and
 // the content of rows from their whole length.
-func fingerprint(tables []load.Table) string {
+func fingerprint(tables []fill.Table) string {
 	const rows = 64
 	h := fnv.New64a()
 	for i := range tables {

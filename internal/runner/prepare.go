@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/protocols"
-	"brunt/internal/sql"
+	"brunt/internal/schema/sql"
 	"brunt/internal/sqltext"
 	"brunt/internal/workload"
 )
@@ -19,10 +19,10 @@ import (
 // stand is what a plan meets: the driver, the addresses that answered, and what the server is.
 type stand struct {
 	plan    *plan.Plan // a copy: see own
-	driver  driver.Driver
-	targets []driver.Target
-	servers []driver.ServerInfo // one an address; the zero value where none answered
-	first   int                 // index of the first address that answered
+	driver  protocol.Driver
+	targets []protocol.Target
+	servers []protocol.ServerInfo // one an address; the zero value where none answered
+	first   int                   // index of the first address that answered
 	flavor  sql.Flavor
 	isSQL   bool
 	notices []sql.Notice
@@ -82,7 +82,7 @@ func (s *stand) flavorOf() (sql.Flavor, error) {
 
 // anywhere tries do at one address after the other, beginning with one that answered, until it
 // succeeds. The error is the first.
-func (s *stand) anywhere(do func(driver.Target) error) (first error) {
+func (s *stand) anywhere(do func(protocol.Target) error) (first error) {
 	for i := range s.targets {
 		t := s.targets[(s.first+i)%len(s.targets)]
 		err := do(t)
@@ -100,12 +100,12 @@ func (s *stand) anywhere(do func(driver.Target) error) (first error) {
 // one whose protocol can't make any are what its references are about, behind a service for one.
 func (s *stand) usesSQL() bool {
 	p := s.plan
-	if _, ok := s.driver.(driver.AdminDriver); ok && len(p.Tables) > 0 {
+	if _, ok := s.driver.(protocol.AdminDriver); ok && len(p.Tables) > 0 {
 		return true
 	}
 	for i := range p.Operations {
 		for k := range p.Operations[i].Steps {
-			if p.Operations[i].Steps[k].Request.Verb == driver.SQL {
+			if p.Operations[i].Steps[k].Request.Verb == protocol.SQL {
 				return true
 			}
 		}
@@ -128,7 +128,7 @@ func (s *stand) workload() (*workload.Workload, error) {
 		if err := s.checkTransaction(r); err != nil {
 			return nil, err
 		}
-		if r.Verb == driver.SQL {
+		if r.Verb == protocol.SQL {
 			text, notices, err := s.flavor.Translate(r.Text, r.Params, names)
 			if err != nil {
 				return nil, &UsageError{fmt.Errorf("%s%s: %w", placed(s.plan, fmt.Sprintf("request %q", r.Name)), r.Name, err)}
@@ -150,13 +150,13 @@ func (s *stand) workload() (*workload.Workload, error) {
 
 // checkTransaction refuses what begins or ends a transaction on a server that only seems to have
 // them: its operations would pass, and leave half of their work behind.
-func (s *stand) checkTransaction(r *driver.Request) error {
+func (s *stand) checkTransaction(r *protocol.Request) error {
 	if s.flavor.Transactions() {
 		return nil
 	}
 	first := ""
 	for _, t := range sqltext.Split(r.Text) {
-		if t.Kind == sqltext.Word && r.Verb == driver.SQL {
+		if t.Kind == sqltext.Word && r.Verb == protocol.SQL {
 			first = strings.ToLower(t.Text)
 		}
 		if t.Kind != sqltext.Space {
@@ -164,7 +164,7 @@ func (s *stand) checkTransaction(r *driver.Request) error {
 		}
 	}
 	switch {
-	case r.Verb == driver.Begin, r.Verb == driver.Commit, first == "begin", first == "start", first == "commit", first == "rollback":
+	case r.Verb == protocol.Begin, r.Verb == protocol.Commit, first == "begin", first == "start", first == "commit", first == "rollback":
 		return &UsageError{fmt.Errorf("%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing): put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.flavor.Product())}
 	}
 	return nil
@@ -172,8 +172,8 @@ func (s *stand) checkTransaction(r *driver.Request) error {
 
 // check asks the first server that answers whether it takes the program's statements, where sessions
 // would learn that only under load. told is told how far it is; it may be nil.
-func (s *stand) check(ctx context.Context, p *driver.Program, told func(done, all int)) error {
-	c, ok := s.driver.(driver.Checker)
+func (s *stand) check(ctx context.Context, p *protocol.Program, told func(done, all int)) error {
+	c, ok := s.driver.(protocol.Checker)
 	if !ok {
 		return nil
 	}
@@ -182,8 +182,8 @@ func (s *stand) check(ctx context.Context, p *driver.Program, told func(done, al
 		if err == nil {
 			return nil
 		}
-		var e *driver.Error
-		if errors.As(err, &e) && e.Class == driver.Server {
+		var e *protocol.Error
+		if errors.As(err, &e) && e.Class == protocol.Server {
 			return notConnected(s.plan, err)
 		}
 	}

@@ -12,15 +12,14 @@ import (
 	"fmt"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/engine"
-	"brunt/internal/load"
 	"brunt/internal/measure"
 	"brunt/internal/observe/self"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/schedule"
-	"brunt/internal/tier"
+	"brunt/internal/schema/fill"
 	"brunt/internal/verdict"
 	"brunt/internal/within"
 	"brunt/internal/workload"
@@ -35,16 +34,16 @@ type Runner struct {
 	o         Options
 	stand     *stand
 	bundle    *record.Bundle
-	clock     tier.Clock
+	clock     engine.Clock
 	collector *measure.Collector
-	fleet     tier.Fleet
+	fleet     engine.Fleet
 	watch     *verdict.Watch
 	outcome   *engine.Outcome
 	secrets   []string // that errors might quote
 	sinkTold  bool
-	finished  bool         // the record is complete
-	admin     driver.Admin // open from set-up to teardown; nil without set-up
-	created   []string     // tables that this run created
+	finished  bool           // the record is complete
+	admin     protocol.Admin // open from set-up to teardown; nil without set-up
+	created   []string       // tables that this run created
 	marks     markers
 }
 
@@ -119,7 +118,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	if err := r.stand.check(ctx, &r.Workload.Program, r.o.Tell.Checking); err != nil {
 		return err
 	}
-	r.clock = tier.NewClock(time.Now())
+	r.clock = engine.NewClock(time.Now())
 	r.collector = measure.NewCollector(len(r.Workload.Operations), len(r.stand.targets))
 	if err := r.newFleet(); err != nil {
 		return err
@@ -284,7 +283,7 @@ type Recording struct {
 // Listener is told of what happens while a run goes on. Each function may be nil.
 type Listener struct {
 	Waiting  func(error)              // once, that an address is waited for, and why
-	Loading  func(load.Progress)      // how the filling of tables goes
+	Loading  func(fill.Progress)      // how the filling of tables goes
 	Checking func(done, all int)      // how the check of many statements goes
 	Notice   func(record.Warning)     // each warning as it arises
 	Failed   func(record.ErrorSample) // each failed attempt, concurrently

@@ -8,20 +8,20 @@ import (
 	"strconv"
 	"time"
 
-	"brunt/internal/driver"
-	"brunt/internal/load"
 	"brunt/internal/plan"
-	"brunt/internal/sql"
+	"brunt/internal/protocol"
+	"brunt/internal/schema/fill"
+	"brunt/internal/schema/sql"
 )
 
 // admin opens a session for set-up at the first address that gives one.
-func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
-	d, ok := s.driver.(driver.AdminDriver)
+func (s *stand) admin(ctx context.Context) (protocol.Admin, error) {
+	d, ok := s.driver.(protocol.AdminDriver)
 	if !ok {
 		return nil, &UsageError{fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())}
 	}
-	var a driver.Admin
-	err := s.anywhere(func(t driver.Target) (err error) {
+	var a protocol.Admin
+	err := s.anywhere(func(t protocol.Target) (err error) {
 		a, err = d.Admin(ctx, t)
 		return err
 	})
@@ -32,7 +32,7 @@ func (s *stand) admin(ctx context.Context) (driver.Admin, error) {
 }
 
 // number runs a query whose answer is one unsigned number.
-func number(ctx context.Context, a driver.Admin, query string) (uint64, error) {
+func number(ctx context.Context, a protocol.Admin, query string) (uint64, error) {
 	var n uint64
 	err := a.Query(ctx, query, func(values []*string) error {
 		if len(values) == 0 || values[0] == nil {
@@ -47,7 +47,7 @@ func number(ctx context.Context, a driver.Admin, query string) (uint64, error) {
 
 // create creates a table without what is made faster once it is filled: its indexes and, where
 // that can be, its primary key.
-func (s *stand) create(ctx context.Context, a driver.Admin, t *plan.Table) error {
+func (s *stand) create(ctx context.Context, a protocol.Admin, t *plan.Table) error {
 	write := s.flavor.CreateTable
 	if s.flavor.KeyLast() {
 		write = s.flavor.CreateTableWithoutKey
@@ -87,7 +87,7 @@ func (s *stand) keys(ctx context.Context, tables []*plan.Table) error {
 
 // index creates the indexes of a table. Those that are there already are made anew: they may be of
 // another plan.
-func (s *stand) index(ctx context.Context, a driver.Admin, t *plan.Table, existed bool) error {
+func (s *stand) index(ctx context.Context, a protocol.Admin, t *plan.Table, existed bool) error {
 	for i := range s.plan.Indexes {
 		ix := &s.plan.Indexes[i]
 		if ix.Table != t.Name {
@@ -112,7 +112,7 @@ func (s *stand) index(ctx context.Context, a driver.Admin, t *plan.Table, existe
 // analyze makes the planner's statistics of tables that were filled, and says of which. A server that refuses
 // is no reason not to use them. A table without rows is left out: the planner guesses better of one that it
 // knows nothing of than of one that was empty once.
-func (s *stand) analyze(ctx context.Context, a driver.Admin, tables []*plan.Table) (analyzed []string, err error) {
+func (s *stand) analyze(ctx context.Context, a protocol.Admin, tables []*plan.Table) (analyzed []string, err error) {
 	for _, t := range tables {
 		text := s.flavor.Analyze(t.Name)
 		if text == "" || t.Rows == 0 {
@@ -159,8 +159,8 @@ func (s *stand) table(name string) *plan.Table {
 type FillOptions struct {
 	Checkpoint string      // file; "" means none
 	Workers    int         // sessions; 0 means 4
-	Verify     load.Verify // "" means load.VerifyCount
-	Progress   func(load.Progress)
+	Verify     fill.Verify // "" means load.VerifyCount
+	Progress   func(fill.Progress)
 	Force      bool   // fill empty tables that brunt didn't create
 	Version    string // of brunt, for the tables' markers
 
@@ -169,39 +169,39 @@ type FillOptions struct {
 
 // fill loads tables and proves it. Those to keep hold their rows already; they are proved only, if
 // more than their counts is asked for.
-func (s *stand) fill(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (load.Report, error) {
-	cfg := load.Config{
-		Driver: s.driver.(driver.AdminDriver), Targets: s.targets, SQL: s.flavor,
+func (s *stand) fill(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (fill.Report, error) {
+	cfg := fill.Config{
+		Driver: s.driver.(protocol.AdminDriver), Targets: s.targets, SQL: s.flavor,
 		Verify: o.Verify, Workers: o.Workers, Seed: s.plan.Seed, Progress: o.Progress,
 		Loaded: func(ctx context.Context) error { return s.keys(ctx, o.keyless) },
 	}
 	for _, t := range tables {
 		lt, err := s.loadTable(t)
 		if err != nil {
-			return load.Report{}, err
+			return fill.Report{}, err
 		}
 		cfg.Tables = append(cfg.Tables, lt)
 	}
 	cfg.Plan = fingerprint(cfg.Tables)
-	if o.Verify == load.VerifySample || o.Verify == load.VerifyFull {
+	if o.Verify == fill.VerifySample || o.Verify == fill.VerifyFull {
 		for _, t := range keep {
 			lt, err := s.loadTable(t)
 			if err != nil {
-				return load.Report{}, err
+				return fill.Report{}, err
 			}
 			lt.Filled = true
 			cfg.Tables = append(cfg.Tables, lt)
 		}
 	}
 	if o.Checkpoint != "" && len(tables) > 0 {
-		c, err := load.OpenFile(o.Checkpoint)
+		c, err := fill.OpenFile(o.Checkpoint)
 		if err != nil {
-			return load.Report{}, &UsageError{err}
+			return fill.Report{}, &UsageError{err}
 		}
 		defer c.Close()
 		cfg.Checkpoint = c
 	}
-	return load.Run(ctx, cfg)
+	return fill.Run(ctx, cfg)
 }
 
 // ddlTimeout bounds the drop of a table, which also happens after an interrupt.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
-	"brunt/internal/sql"
+	"brunt/internal/protocol"
+	"brunt/internal/schema/sql"
 )
 
 // DownOptions say what SchemaDown may do.
@@ -60,7 +60,7 @@ func SchemaDown(ctx context.Context, p *plan.Plan, o DownOptions) ([]TableChange
 // dropping is a set of drops under way, each within a timeout.
 type dropping struct {
 	*stand
-	admin   driver.Admin
+	admin   protocol.Admin
 	marks   markers
 	timeout time.Duration
 }
@@ -152,8 +152,8 @@ func (d *dropping) one(ctx context.Context, t *plan.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, short.Timeout+grace)
 	defer cancel()
 	_, err := d.admin.Exec(ctx, d.flavor.DropTable(&short))
-	var e *driver.Error
-	if errors.As(err, &e) && e.Class == driver.Timeout || err != nil && driver.IsLate(ctx, err) {
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Class == protocol.Timeout || err != nil && protocol.IsLate(ctx, err) {
 		return fmt.Errorf("not done within %s: %w; is a node of the cluster down? It may still be dropped later: run brunt schema down again", short.Timeout, err)
 	}
 	return err

@@ -9,24 +9,24 @@ import (
 	"path/filepath"
 	"slices"
 
-	"brunt/internal/driver"
-	"brunt/internal/load"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/schema/fill"
 )
 
 // TableChange is what SchemaUp or SchemaDown did to a table.
 type TableChange struct {
 	Name     string
 	Action   string // "created", "filled", "resumed", "complete" (nothing to do), "dropped", "absent", "kept"
-	Load     *load.TableReport
+	Load     *fill.TableReport
 	Analyzed bool // the planner's statistics of it were made
 }
 
 // schemaUp is a SchemaUp under way, or the set-up of a run.
 type schemaUp struct {
 	*stand
-	admin      driver.Admin
+	admin      protocol.Admin
 	o          FillOptions
 	marks      markers
 	unfinished bool // an earlier one left its checkpoint
@@ -185,7 +185,7 @@ func (u *schemaUp) compare(f *found) error {
 
 // explain adds to a failed proof why the rows can't be the plan's, if that is known.
 func (u *schemaUp) explain(err error) error {
-	var m *load.MismatchError
+	var m *fill.MismatchError
 	if !errors.As(err, &m) {
 		return err
 	}
@@ -197,7 +197,7 @@ func (u *schemaUp) explain(err error) error {
 	return err
 }
 
-func (u *schemaUp) attach(report load.Report) {
+func (u *schemaUp) attach(report fill.Report) {
 	for i := range report.Tables {
 		if c := changeOf(u.changes, report.Tables[i].Name); c != nil {
 			c.Load = &report.Tables[i]
@@ -220,7 +220,7 @@ func noticeWarnings(s *stand) []record.Warning {
 	return out
 }
 
-func openSchema(ctx context.Context, p *plan.Plan, version string) (*stand, driver.Admin, error) {
+func openSchema(ctx context.Context, p *plan.Plan, version string) (*stand, protocol.Admin, error) {
 	if len(p.Tables) == 0 {
 		return nil, nil, &UsageError{fmt.Errorf("plan %s has no tables; there is nothing to create", p.Name)}
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/sql"
+	"brunt/internal/schema/sql"
 	"brunt/internal/workload"
 )
 
@@ -96,7 +96,7 @@ func (r *Runner) rowsBeyondPlan(ctx context.Context, table string) (uint64, erro
 func (r *Runner) ask(ctx context.Context, question func(sql.Flavor) string) (*int64, error) {
 	a := r.admin
 	if a == nil {
-		if _, ok := r.stand.driver.(driver.AdminDriver); !ok {
+		if _, ok := r.stand.driver.(protocol.AdminDriver); !ok {
 			return nil, fmt.Errorf("protocol %s has no such query", r.stand.driver.Name())
 		}
 		opened, err := r.stand.admin(ctx)

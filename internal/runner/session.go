@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
-	"brunt/internal/sql"
+	"brunt/internal/protocol"
+	"brunt/internal/schema/sql"
 )
 
 // Session makes single requests of a plan's target, for set-up and for people: statements of DDL
@@ -16,14 +16,14 @@ import (
 // is used by one goroutine.
 type Session struct {
 	stand *stand
-	admin driver.Admin
+	admin protocol.Admin
 	conns map[string]*prepared
 }
 
 // prepared is a connection that knows one request.
 type prepared struct {
-	conn    driver.Conn
-	request driver.Request
+	conn    protocol.Conn
+	request protocol.Request
 }
 
 // Connect finds the plan's target and asks what it is. An error is a *UsageError or an
@@ -38,8 +38,8 @@ func Connect(ctx context.Context, p *plan.Plan) (*Session, error) {
 
 // Do makes a request with args and fills reply, failures included. Simple statements go to the
 // driver's Admin. The error is of connecting or preparing.
-func (s *Session) Do(ctx context.Context, r driver.Request, args []gen.Value, reply *driver.Reply) error {
-	if d, ok := s.stand.driver.(driver.AdminDriver); ok && r.Verb == driver.SQL && r.Simple && len(args) == 0 {
+func (s *Session) Do(ctx context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error {
+	if d, ok := s.stand.driver.(protocol.AdminDriver); ok && r.Verb == protocol.SQL && r.Simple && len(args) == 0 {
 		return s.exec(ctx, d, r.Text)
 	}
 	c, err := s.prepare(ctx, r, args)
@@ -55,7 +55,7 @@ func (s *Session) Do(ctx context.Context, r driver.Request, args []gen.Value, re
 	return nil
 }
 
-func (s *Session) exec(ctx context.Context, d driver.AdminDriver, text string) error {
+func (s *Session) exec(ctx context.Context, d protocol.AdminDriver, text string) error {
 	if s.admin == nil {
 		a, err := s.stand.admin(ctx)
 		if err != nil {
@@ -67,11 +67,11 @@ func (s *Session) exec(ctx context.Context, d driver.AdminDriver, text string) e
 	return err
 }
 
-func keyOf(r *driver.Request) string {
+func keyOf(r *protocol.Request) string {
 	return fmt.Sprint(r.Verb, "\x00", r.Text, "\x00", r.Words, "\x00", r.Fields, "\x00", r.Capture, "\x00", r.Web)
 }
 
-func (s *Session) prepare(ctx context.Context, r driver.Request, args []gen.Value) (*prepared, error) {
+func (s *Session) prepare(ctx context.Context, r protocol.Request, args []gen.Value) (*prepared, error) {
 	key := keyOf(&r)
 	if c := s.conns[key]; c != nil {
 		return c, nil
@@ -80,7 +80,7 @@ func (s *Session) prepare(ctx context.Context, r driver.Request, args []gen.Valu
 	for i := range args {
 		r.Params = append(r.Params, args[i].Kind)
 	}
-	if r.Verb == driver.SQL && !r.Simple {
+	if r.Verb == protocol.SQL && !r.Simple {
 		flavor, err := s.stand.flavorOf()
 		if err != nil {
 			return nil, err
@@ -89,8 +89,8 @@ func (s *Session) prepare(ctx context.Context, r driver.Request, args []gen.Valu
 			return nil, &UsageError{err}
 		}
 	}
-	program := &driver.Program{Requests: []driver.Request{r}}
-	err := s.stand.anywhere(func(t driver.Target) error {
+	program := &protocol.Program{Requests: []protocol.Request{r}}
+	err := s.stand.anywhere(func(t protocol.Target) error {
 		conn, err := s.stand.driver.Dial(ctx, t, program)
 		if err == nil {
 			s.conns[key] = &prepared{conn, program.Requests[0]}
@@ -103,11 +103,11 @@ func (s *Session) prepare(ctx context.Context, r driver.Request, args []gen.Valu
 // PrepareTable lets a driver of key-value records create what it needs for a table, at the first
 // address that lets it; see driver.KeyValueAdmin. Other drivers need nothing.
 func (s *Session) PrepareTable(ctx context.Context, table string, fields []string, fieldLength int, drop bool) error {
-	d, ok := s.stand.driver.(driver.KeyValueAdmin)
+	d, ok := s.stand.driver.(protocol.KeyValueAdmin)
 	if !ok {
 		return nil
 	}
-	err := s.stand.anywhere(func(t driver.Target) error { return d.Prepare(ctx, t, table, fields, fieldLength, drop) })
+	err := s.stand.anywhere(func(t protocol.Target) error { return d.Prepare(ctx, t, table, fields, fieldLength, drop) })
 	if err != nil {
 		return fmt.Errorf("prepare table %s: %w", table, err)
 	}
@@ -115,13 +115,13 @@ func (s *Session) PrepareTable(ctx context.Context, table string, fields []strin
 }
 
 // Execute makes requests without arguments in turn and stops at the first that fails.
-func (s *Session) Execute(ctx context.Context, requests []driver.Request) error {
+func (s *Session) Execute(ctx context.Context, requests []protocol.Request) error {
 	for _, r := range requests {
-		var reply driver.Reply
+		var reply protocol.Reply
 		if err := s.Do(ctx, r, nil, &reply); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
-		if reply.Class != driver.OK {
+		if reply.Class != protocol.OK {
 			return fmt.Errorf("prepare: %s: %s", reply.Class, reply.Text)
 		}
 	}

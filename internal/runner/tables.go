@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/sql"
+	"brunt/internal/schema/sql"
 )
 
 // found is one of the plan's tables as the server has it.
@@ -25,7 +25,7 @@ type found struct {
 }
 
 // find asks the server for a table.
-func (s *stand) find(ctx context.Context, a driver.Admin, t *plan.Table, m *markers) (found, error) {
+func (s *stand) find(ctx context.Context, a protocol.Admin, t *plan.Table, m *markers) (found, error) {
 	f := found{table: t}
 	exists, err := number(ctx, a, s.flavor.HasTable(t.Name))
 	if err == nil && exists > 0 {
@@ -125,7 +125,7 @@ func (j *Runner) use(f *found) error {
 // reason not to run.
 func (j *Runner) look(ctx context.Context) error {
 	s := j.stand
-	if _, ok := s.driver.(driver.AdminDriver); !ok || len(s.plan.Tables) == 0 {
+	if _, ok := s.driver.(protocol.AdminDriver); !ok || len(s.plan.Tables) == 0 {
 		return nil
 	}
 	a, err := s.admin(ctx)

@@ -12,16 +12,15 @@ import (
 	"sync"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/record"
 	"brunt/internal/secret"
-	"brunt/internal/wire"
 )
 
 // Targets completes the plan's target: one driver.Target an address. An error is one line for the user.
-func Targets(p *plan.Plan) ([]driver.Target, error) {
+func Targets(p *plan.Plan) ([]protocol.Target, error) {
 	t := &p.Target
 	secure, err := tlsOf(&t.TLS)
 	if err != nil {
@@ -34,14 +33,14 @@ func Targets(p *plan.Plan) ([]driver.Target, error) {
 			return nil, err
 		}
 	}
-	var out []driver.Target
+	var out []protocol.Target
 	for _, a := range addresses {
 		if port != "" {
 			if a, err = complete(a, port); err != nil {
 				return nil, err
 			}
 		}
-		out = append(out, driver.Target{
+		out = append(out, protocol.Target{
 			Address: a, User: t.User, Password: t.Password, Database: t.Database,
 			TLS: secure, Options: t.Options,
 			ConnectTimeout: p.Settings.ConnectTimeout,
@@ -115,7 +114,7 @@ func tlsOf(t *plan.TLS) (*tls.Config, error) {
 
 // fewSessions warns of addresses that get no session, unless requests say where they go.
 func (r *Runner) fewSessions() {
-	if d, ok := r.stand.driver.(driver.Routed); ok && d.Router(r.stand.targets, &r.Workload.Program) != nil {
+	if d, ok := r.stand.driver.(protocol.Routed); ok && d.Router(r.stand.targets, &r.Workload.Program) != nil {
 		return
 	}
 	if n := len(r.stand.targets); r.Record.Sessions < n {
@@ -159,7 +158,7 @@ func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
 			p.waiting(err)
 			p.waiting = nil
 		}
-		if !driver.Sleep(ctx, min(left, betweenMeetings)) {
+		if !protocol.Sleep(ctx, min(left, betweenMeetings)) {
 			return 0, ctx.Err()
 		}
 	}
@@ -172,7 +171,7 @@ func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
 // describe asks every address once what it is. first is the first that answered, −1 if none did, err
 // the first failure.
 func (s *stand) describe(ctx context.Context) (first int, err error) {
-	s.servers = make([]driver.ServerInfo, len(s.targets))
+	s.servers = make([]protocol.ServerInfo, len(s.targets))
 	failures := make([]error, len(s.targets))
 	slots := make(chan struct{}, describesAtOnce)
 	var all sync.WaitGroup
@@ -199,15 +198,15 @@ func (s *stand) describe(ctx context.Context) (first int, err error) {
 // expand adds the other addresses of clusters that the targets are members of, where event loops
 // send each request to the address that serves it: all addresses must be known before the load, for
 // the figures of each. What can't be asked now stays as it is.
-func expand(ctx context.Context, d driver.Driver, targets []driver.Target, tier string) []driver.Target {
-	e, expands := d.(driver.Expander)
-	codec, ok := d.(wire.Protocol)
+func expand(ctx context.Context, d protocol.Driver, targets []protocol.Target, tier string) []protocol.Target {
+	e, expands := d.(protocol.Expander)
+	codec, ok := d.(protocol.CodecDriver)
 	if !expands || !ok || tier == "library" {
 		return targets
 	}
 	out := slices.Clone(targets)
 	for _, t := range targets {
-		if _, takes := codec.Takes(t, &driver.Program{}); !takes {
+		if _, takes := codec.Takes(t, &protocol.Program{}); !takes {
 			continue
 		}
 		members, err := e.Expand(ctx, t)
@@ -215,7 +214,7 @@ func expand(ctx context.Context, d driver.Driver, targets []driver.Target, tier 
 			continue
 		}
 		for _, m := range members {
-			if !slices.ContainsFunc(out, func(have driver.Target) bool { return have.Address == m.Address }) {
+			if !slices.ContainsFunc(out, func(have protocol.Target) bool { return have.Address == m.Address }) {
 				out = append(out, m)
 			}
 		}

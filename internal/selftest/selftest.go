@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/runner"
 )
@@ -105,14 +105,14 @@ func (r *Row) fill(run *record.Run) {
 
 // planOf is the load of a row: one request with one random number, again and again.
 func planOf(r *Row, o *Options) *plan.Plan {
-	request := driver.Request{Name: "request", Verb: driver.Call, Text: "request", Params: []gen.Kind{gen.Int}}
+	request := protocol.Request{Name: "request", Verb: protocol.Call, Text: "request", Params: []gen.Kind{gen.Int}}
 	switch r.Protocol {
 	case "pg":
-		request.Verb, request.Text = driver.SQL, "SELECT v FROM t WHERE k = $1"
+		request.Verb, request.Text = protocol.SQL, "SELECT v FROM t WHERE k = $1"
 	case "redis":
-		request.Verb, request.Text, request.Words = driver.Command, "", []string{"GET", "key:$1"}
+		request.Verb, request.Text, request.Words = protocol.Command, "", []string{"GET", "key:$1"}
 	case "http":
-		request.Verb, request.Text, request.Web = driver.HTTP, "", &driver.Web{Method: "GET", Path: "/page/$1"}
+		request.Verb, request.Text, request.Web = protocol.HTTP, "", &protocol.Web{Method: "GET", Path: "/page/$1"}
 	}
 	address := o.Addresses[r.Protocol]
 	if r.Protocol == "noop" {

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync"
 
-	"brunt/internal/driver/echo"
+	"brunt/internal/protocol/echo"
 )
 
 // rule answers the requests at the front of in: it appends the answers to out and returns how many

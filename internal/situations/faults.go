@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 	"brunt/internal/testserver"
 )
 
@@ -34,7 +34,7 @@ func serverAway(at, length time.Duration, away, back func(*testserver.Server)) *
 			r.until(ctx, at)
 			away(r.server)
 			if length > 0 {
-				driver.Sleep(ctx, length)
+				protocol.Sleep(ctx, length)
 				back(r.server)
 			}
 		},
@@ -55,9 +55,9 @@ func holdBrunt(stopped, period time.Duration) *fault {
 	return &fault{cause: func(ctx context.Context, r *running) {
 		for ctx.Err() == nil && time.Since(r.began) < r.ask.load {
 			syscall.Kill(r.pid, syscall.SIGSTOP)
-			driver.Sleep(ctx, stopped)
+			protocol.Sleep(ctx, stopped)
 			syscall.Kill(r.pid, syscall.SIGCONT)
-			driver.Sleep(ctx, period-stopped)
+			protocol.Sleep(ctx, period-stopped)
 		}
 		syscall.Kill(r.pid, syscall.SIGCONT)
 	}}

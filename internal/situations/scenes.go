@@ -23,8 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/peers"
+	"brunt/internal/protocol"
 )
 
 // scene is what happens to an HTTP server while a tool sends it requests at an even rate.
@@ -96,12 +96,12 @@ func (v *scenery) play(ctx context.Context, s *scene) error {
 		return nil
 	}
 	for v.seen.Load() == 0 {
-		if !driver.Sleep(ctx, time.Millisecond) {
+		if !protocol.Sleep(ctx, time.Millisecond) {
 			return ctx.Err()
 		}
 	}
 	began := time.Now()
-	if !driver.Sleep(ctx, time.Until(began.Add(s.down))) {
+	if !protocol.Sleep(ctx, time.Until(began.Add(s.down))) {
 		return ctx.Err()
 	}
 	v.mu.Lock()
@@ -109,7 +109,7 @@ func (v *scenery) play(ctx context.Context, s *scene) error {
 	v.wentFrom = time.Now()
 	v.server.Close()
 	v.wentTo = time.Now()
-	driver.Sleep(ctx, time.Until(began.Add(s.up)))
+	protocol.Sleep(ctx, time.Until(began.Add(s.up)))
 	v.backFrom = time.Now()
 	err := v.listen()
 	v.backTo = time.Now()

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	echoserver "brunt/internal/driver/echo"
+	echoserver "brunt/internal/protocol/echo"
 	"brunt/internal/testserver"
 )
 

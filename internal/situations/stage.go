@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -224,14 +224,14 @@ func (r *running) underWay(ctx context.Context, bundle string) bool {
 			r.began = time.Now().Add(-faultInterval)
 			return true
 		}
-		driver.Sleep(ctx, 5*time.Millisecond)
+		protocol.Sleep(ctx, 5*time.Millisecond)
 	}
 	return false
 }
 
 // until waits for a moment of the load, or for the end of the run.
 func (r *running) until(ctx context.Context, at time.Duration) {
-	driver.Sleep(ctx, time.Until(r.began.Add(at)))
+	protocol.Sleep(ctx, time.Until(r.began.Add(at)))
 }
 
 func tail(text string) string {

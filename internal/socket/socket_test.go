@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 	"brunt/internal/socket"
 )
 
@@ -35,16 +35,16 @@ func TestNobodyThere(t *testing.T) {
 	}
 	l.Close()
 	_, err = socket.Dial(t.Context(), l.Addr().String())
-	if e := driver.Unconnected(err); e.Code != driver.RefusedCode || e.Class != driver.Connect {
+	if e := protocol.Unconnected(err); e.Code != protocol.RefusedCode || e.Class != protocol.Connect {
 		t.Errorf("%+v", e)
 	}
-	if e := driver.ConnectError("no", "53300", err); e.Code != "53300" {
+	if e := protocol.ConnectError("no", "53300", err); e.Code != "53300" {
 		t.Errorf("the server's own code became %q", e.Code)
 	}
 	gone, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
 	_, err = socket.Dial(gone, l.Addr().String())
-	if e := driver.Unconnected(err); e.Code != "" {
+	if e := protocol.Unconnected(err); e.Code != "" {
 		t.Errorf("%+v", e)
 	}
 }

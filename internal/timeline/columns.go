@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 // Columns are a timeline's figures slot by slot, as a page's script reads them.
@@ -71,7 +71,7 @@ func (t *Timeline) Columns(from int) *Columns {
 		c.add(&slots[i])
 		bytes = slots[i].Service.append(slots[i].Response.append(bytes))
 	}
-	for class := driver.Class(1); int(class) < driver.NumClasses; class++ {
+	for class := protocol.Class(1); int(class) < protocol.NumClasses; class++ {
 		var all []Number
 		any := false
 		for i := range slots {

@@ -5,8 +5,8 @@ package timeline
 import (
 	"math"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 )
 
 // DefaultSlots is how many slots a timeline has at most unless it is told otherwise: more than a screen has room for.
@@ -20,7 +20,7 @@ type Slot struct {
 	Open           bool // some of it was of an open load's schedule
 
 	OK, Failed, Dropped, Offered uint64
-	Errors                       [driver.NumClasses]uint64
+	Errors                       [protocol.NumClasses]uint64
 	NoAnswer                     uint64
 	RateLow, RateHigh            float64 // of the intervals' successes per second
 	intervals                    float64

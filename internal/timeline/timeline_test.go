@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 )
 
 func interval(k int, ns ...int64) *measure.Interval {
@@ -35,7 +35,7 @@ func TestExtremesStayAndSumsToo(t *testing.T) {
 		case 500:
 			iv = interval(k)
 		case 700:
-			iv.Operations[0].Errors[driver.Timeout] = 1
+			iv.Operations[0].Errors[protocol.Timeout] = 1
 			iv.Operations[0].Done++
 			iv.Backlog = 77
 		}
@@ -131,7 +131,7 @@ func TestColumns(t *testing.T) {
 		t.Errorf("of nothing: %s, %v", empty, err)
 	}
 	iv := interval(0, 1000, 2000)
-	iv.Operations[0].Errors[driver.Timeout], iv.Operations[0].Done = 3, 5
+	iv.Operations[0].Errors[protocol.Timeout], iv.Operations[0].Done = 3, 5
 	_ = line.Interval(iv)
 	text, err := json.Marshal(line.Columns(0))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 )
@@ -59,7 +59,7 @@ func fewArrivals(n uint64, own int64) measure.Account {
 	return a
 }
 
-func fail(a *measure.Account, class driver.Class, n uint64) {
+func fail(a *measure.Account, class protocol.Class, n uint64) {
 	o := &a.Operations[0]
 	o.Done += n
 	o.Attempts += n
@@ -172,46 +172,46 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.ProcessCPU, a.Health.WakeWaitNs = "closed", 5*s, 0.5, s/2
 		}, Pass, ""},
 		{"stopped now and then", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s / 2 }, Pass, ""},
-		{"late where a tenth failed anyway", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, driver.Timeout, 1500) }, Fail, "10.9 % of the operations failed"},
+		{"late where a tenth failed anyway", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, protocol.Timeout, 1500) }, Fail, "10.9 % of the operations failed"},
 		{"the server's errors, closed, at a full loop", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
-			fail(a, driver.Server, 1500)
+			fail(a, protocol.Server, 1500)
 		}, Fail, "besides, times are not the server's alone: an event loop was busy"},
 		{"the same by a rule", []string{"errors < 1%"}, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
-			fail(a, driver.Server, 1500)
+			fail(a, protocol.Server, 1500)
 		}, Fail, "threshold errors < 1% does not hold"},
 		{"timeouts at a full loop may be its own", []string{"errors < 1%"}, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
-			fail(a, driver.Timeout, 1500)
+			fail(a, protocol.Timeout, 1500)
 		}, Invalid, "an event loop was busy"},
 		{"a server that is gone, on a busy machine", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
-			fail(a, driver.Connect, 1500)
-			r.Failures = []record.FailureCount{{Class: "connect", Code: driver.RefusedCode, Count: 7}}
+			fail(a, protocol.Connect, 1500)
+			r.Failures = []record.FailureCount{{Class: "connect", Code: protocol.RefusedCode, Count: 7}}
 		}, Fail, "11.1 % of the operations failed"},
 		{"the same by a rule of response time", []string{"p(99) < 1s"}, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
-			fail(a, driver.Connect, 1500)
-			r.Failures = []record.FailureCount{{Class: "connect", Code: driver.RefusedCode, Count: 7}}
+			fail(a, protocol.Connect, 1500)
+			r.Failures = []record.FailureCount{{Class: "connect", Code: protocol.RefusedCode, Count: 7}}
 		}, Fail, "it is ∞"},
 		{"connections that no full loop could make", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
-			fail(a, driver.Connect, 1500)
+			fail(a, protocol.Connect, 1500)
 			r.Failures = []record.FailureCount{{Class: "connect", Count: 1500}}
 		}, Invalid, "an event loop was busy"},
 		{"a long collection that no p99 shows", nil, func(_ *record.Run, a *measure.Account) {
 			a.Health.GCPauseNsMax = 20 * ms
-			fail(a, driver.Timeout, 1500)
+			fail(a, protocol.Timeout, 1500)
 		}, Fail, "11.1 % of the operations failed"},
 		{"errors of a server whose client stood still", nil, func(_ *record.Run, a *measure.Account) {
 			a.Health.PausedNs = 5 * s
-			fail(a, driver.Server, 1500)
+			fail(a, protocol.Server, 1500)
 		}, Invalid, "stood still for 5 s"},
 		{"no success at a full loop", nil, func(r *record.Run, a *measure.Account) {
 			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: 12 * s}
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
-			fail(a, driver.Timeout, 100)
+			fail(a, protocol.Timeout, 100)
 		}, Fail, "nothing succeeded: 100 failed"},
 		{"connections refused to a late generator", nil, func(r *record.Run, a *measure.Account) {
 			late(a, 20*ms, 200)
@@ -227,18 +227,18 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"nothing due", nil, func(_ *record.Run, a *measure.Account) { *a = measure.Account{} }, Invalid, "nothing was measured"},
 		{"all failed", nil, func(_ *record.Run, a *measure.Account) {
 			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: s}
-			fail(a, driver.Connect, 100)
+			fail(a, protocol.Connect, 100)
 		}, Fail, "nothing succeeded: 100 failed"},
 		{"nothing answered", nil, func(_ *record.Run, a *measure.Account) {
 			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: s, Offered: 100}
 			a.Operations[0].Unsent[measure.UnsentNoSession], a.Operations[0].Unfinished = 90, 10
 		}, Fail, "nothing succeeded: 0 failed, 90 were never sent, 10 were in flight"},
-		{"one error in a hundred", nil, func(_ *record.Run, a *measure.Account) { fail(a, driver.Server, 130) }, Fail, "1.07 % of the operations failed, and without thresholds less than 1.00 % may; allow more with --threshold 'errors < 5%'"},
-		{"fewer errors", nil, func(_ *record.Run, a *measure.Account) { fail(a, driver.Server, 90) }, Pass, ""},
-		{"errors that a threshold allows", []string{"errors < 5%"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Server, 130) }, Pass, "1 threshold holds"},
-		{"no p99 with 15 % failed", []string{"p(99) < 900ms", "errors < 50%"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Timeout, 2200) }, Fail, "threshold p(99) < 900ms does not hold: it is ∞"},
-		{"of successes there is one", []string{"response{ok}.p(99) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Timeout, 2200) }, Pass, ""},
-		{"the median is there with 15 % failed", []string{"p(50) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, driver.Timeout, 2200) }, Pass, ""},
+		{"one error in a hundred", nil, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 130) }, Fail, "1.07 % of the operations failed, and without thresholds less than 1.00 % may; allow more with --threshold 'errors < 5%'"},
+		{"fewer errors", nil, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 90) }, Pass, ""},
+		{"errors that a threshold allows", []string{"errors < 5%"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 130) }, Pass, "1 threshold holds"},
+		{"no p99 with 15 % failed", []string{"p(99) < 900ms", "errors < 50%"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Fail, "threshold p(99) < 900ms does not hold: it is ∞"},
+		{"of successes there is one", []string{"response{ok}.p(99) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Pass, ""},
+		{"the median is there with 15 % failed", []string{"p(50) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Pass, ""},
 		{"less than the rate asked for", nil, func(_ *record.Run, a *measure.Account) { a.Overdue = 700 }, Fail, "only 94.2 % of the rate asked for was sent in time"},
 		{"nearly the rate asked for", nil, func(_ *record.Run, a *measure.Account) { a.Overdue = 500 }, Pass, ""},
 		{"arrivals given up", nil, func(_ *record.Run, a *measure.Account) {
@@ -266,7 +266,7 @@ func TestAdviceNamesNoFlagThatIsNotThere(t *testing.T) {
 	for _, flags := range []map[string]string{nil, {"sessions": "-concurrency"}} {
 		run, a := healthyLoad()
 		run.Flags = flags
-		fail(a, driver.Server, 400)
+		fail(a, protocol.Server, 400)
 		late(a, 6*ms, 400)
 		a.Overdue, a.Pace.SaturatedNs = 3000, 6*s
 		Judge(run, a)
@@ -307,7 +307,7 @@ func TestJudgingAgain(t *testing.T) {
 
 func TestThresholdsOverAnyWindow(t *testing.T) {
 	_, a := healthyLoad()
-	fail(a, driver.Server, 120)
+	fail(a, protocol.Server, 120)
 	a.Operations[1].Unsent[measure.UnsentLoadOver] = 880
 	for text, want := range map[string]float64{
 		"errors.count < 1": 120, "errors < 1": 120.0 / 12120, "dropped.count < 1": 880, "dropped < 1%": 880.0 / 13000,

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 func mustParse(t *testing.T, text string) plan.Threshold {
@@ -57,7 +57,7 @@ func TestErrorPercentage(t *testing.T) {
 		{0, 1000, 9, 1, false}, {0, 1000, 1000, 0, false},
 	} {
 		a := answered(c.done, ms)
-		a.Operations[0].Errors[driver.Server] = c.failed
+		a.Operations[0].Errors[protocol.Server] = c.failed
 		if why := NewWatch(Rules{ErrorPercent: c.percent, Queue: c.queue}).Check(a, s); (why != "") != c.stops {
 			t.Errorf("%+v: %q", c, why)
 		}

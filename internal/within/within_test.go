@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -27,7 +27,7 @@ func load(r *rand.Rand, seconds, perS int, drift func(second int) float64, failE
 			o.Done++
 			a.Done++
 			if failEvery > 0 && i%failEvery == 0 {
-				o.Errors[driver.Server]++
+				o.Errors[protocol.Server]++
 				continue
 			}
 			ns := int64(1e6 * math.Exp(0.5*r.NormFloat64()+drift(k)))

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"slices"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // compiler gathers the requests of a plan.
 type compiler struct {
 	plan     *plan.Plan
 	tables   *tables
-	queue    *queue                     // plan.ByCount; nil otherwise
-	space    *keyspace.Space            // nil without one
-	requests []driver.Request           // with room for all, because steps point to them
-	framing  map[string]*driver.Request // BEGIN, COMMIT and ROLLBACK, by what they say
+	queue    *queue                       // plan.ByCount; nil otherwise
+	space    *keyspace.Space              // nil without one
+	requests []protocol.Request           // with room for all, because steps point to them
+	framing  map[string]*protocol.Request // BEGIN, COMMIT and ROLLBACK, by what they say
 	starts   []*Sequence
 }
 
@@ -32,20 +32,20 @@ func newCompiler(p *plan.Plan) *compiler {
 			room += len(s.Variants)
 		}
 	}
-	return &compiler{plan: p, tables: newTables(p), requests: make([]driver.Request, 0, room), framing: map[string]*driver.Request{}}
+	return &compiler{plan: p, tables: newTables(p), requests: make([]protocol.Request, 0, room), framing: map[string]*protocol.Request{}}
 }
 
-func (c *compiler) add(r driver.Request) *driver.Request {
+func (c *compiler) add(r protocol.Request) *protocol.Request {
 	r.ID = len(c.requests)
 	c.requests = append(c.requests, r)
 	return &c.requests[r.ID]
 }
 
 // frame returns a request that begins or ends transactions. All operations share it.
-func (c *compiler) frame(verb driver.Verb, name, isolation string) *driver.Request {
+func (c *compiler) frame(verb protocol.Verb, name, isolation string) *protocol.Request {
 	key := name + " " + isolation
 	if c.framing[key] == nil {
-		c.framing[key] = c.add(driver.Request{Name: name, Verb: verb, Text: isolation})
+		c.framing[key] = c.add(protocol.Request{Name: name, Verb: verb, Text: isolation})
 	}
 	return c.framing[key]
 }
@@ -55,7 +55,7 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 	first := 0
 	if op.Transaction {
 		first = 1
-		out.Steps = append(out.Steps, Step{Request: c.frame(driver.Begin, "begin", op.Isolation)})
+		out.Steps = append(out.Steps, Step{Request: c.frame(protocol.Begin, "begin", op.Isolation)})
 	}
 	shared := sharedRows(c.plan.Seed, op)
 	kinds := make([][]gen.Kind, len(op.Steps))
@@ -77,8 +77,8 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 		out.Steps = append(out.Steps, step)
 	}
 	if op.Transaction {
-		out.Steps = append(out.Steps, Step{Request: c.frame(driver.Commit, "commit", "")})
-		out.Rollback = c.frame(driver.Rollback, "rollback", "")
+		out.Steps = append(out.Steps, Step{Request: c.frame(protocol.Commit, "commit", "")})
+		out.Rollback = c.frame(protocol.Rollback, "rollback", "")
 	}
 	return out, nil
 }

@@ -3,8 +3,8 @@ package workload
 import (
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 )
 
 // Move is what a Cursor wants done next.
@@ -41,23 +41,23 @@ type Cursor struct {
 	state State
 	op    *Operation
 
-	Operation int            // which of the workload's
-	Index     uint64         // its number
-	Attempts  int            // so far, the present one included
-	Failure   driver.Failure // of the last attempt; Class OK if it succeeded
-	EndNs     int64          // when the last attempt had its answer, or failed
-	Status    int            // HTTP: of the last answer that had one
-	BytesIn   int64          // of all answers
-	Missing   bool           // an answer lacked what was asked for
-	Missed    driver.Kind    // what the last request was that found nothing
-	BadHash   bool           // an answer's hash was wrong
+	Operation int              // which of the workload's
+	Index     uint64           // its number
+	Attempts  int              // so far, the present one included
+	Failure   protocol.Failure // of the last attempt; Class OK if it succeeded
+	EndNs     int64            // when the last attempt had its answer, or failed
+	Status    int              // HTTP: of the last answer that had one
+	BytesIn   int64            // of all answers
+	Missing   bool             // an answer lacked what was asked for
+	Missed    protocol.Kind    // what the last request was that found nothing
+	BadHash   bool             // an answer's hash was wrong
 
 	phase   phase
 	step    int
 	filled  int  // how many steps have their arguments
 	news    bool // Failure hasn't been taken
 	pause   time.Duration
-	request *driver.Request
+	request *protocol.Request
 	args    []gen.Value
 	timings []Timing // of the attempt's requests, while somebody wants them
 }
@@ -78,7 +78,7 @@ func (w *Workload) NewCursor(rules Rules) Cursor { return Cursor{work: w, rules:
 
 // Begin starts operation number index.
 func (c *Cursor) Begin(index uint64) Move {
-	c.Operation, c.Index, c.Attempts, c.Failure, c.EndNs = c.work.Pick(index), index, 1, driver.Failure{}, 0
+	c.Operation, c.Index, c.Attempts, c.Failure, c.EndNs = c.work.Pick(index), index, 1, protocol.Failure{}, 0
 	c.Status, c.BytesIn, c.Missing, c.BadHash = 0, 0, false, false
 	c.op = &c.work.Operations[c.Operation]
 	c.step, c.filled, c.news, c.timings = 0, 0, false, c.timings[:0]
@@ -86,7 +86,7 @@ func (c *Cursor) Begin(index uint64) Move {
 }
 
 // Request is what to send.
-func (c *Cursor) Request() *driver.Request { return c.request }
+func (c *Cursor) Request() *protocol.Request { return c.request }
 
 // Args are the values of the request's parameters, valid until the next call.
 func (c *Cursor) Args() []gen.Value { return c.args }
@@ -104,7 +104,7 @@ func (c *Cursor) RollingBack() bool { return c.phase == rollingBack }
 func (c *Cursor) First() bool { return c.step == 0 && c.phase == requesting }
 
 // TakeFailure returns how an attempt has failed since the last call, or nil.
-func (c *Cursor) TakeFailure() *driver.Failure {
+func (c *Cursor) TakeFailure() *protocol.Failure {
 	if !c.news {
 		return nil
 	}
@@ -114,9 +114,9 @@ func (c *Cursor) TakeFailure() *driver.Failure {
 
 // Answered goes on after the answer to a request that was sent and answered at the times given, on the
 // run's clock. It makes r.Fatal true if the session must be given up.
-func (c *Cursor) Answered(r *driver.Reply, sentNs, endNs int64) Move {
+func (c *Cursor) Answered(r *protocol.Reply, sentNs, endNs int64) Move {
 	if c.phase == rollingBack {
-		r.Fatal = r.Fatal || r.Class != driver.OK
+		r.Fatal = r.Fatal || r.Class != protocol.OK
 		return c.conclude()
 	}
 	c.absorb(r)
@@ -126,13 +126,13 @@ func (c *Cursor) Answered(r *driver.Reply, sentNs, endNs int64) Move {
 			IntendedNs: sentNs, SentNs: sentNs, EndNs: endNs,
 		})
 	}
-	if r.Class != driver.OK {
+	if r.Class != protocol.OK {
 		return c.fail(r.Failure, endNs)
 	}
 	if len(c.request.Capture) > 0 {
 		c.state.Capture(c.step, r)
 		if check := c.work.Check; check != nil {
-			if f := check(c.Operation, c.step, &c.state); f.Class != driver.OK {
+			if f := check(c.Operation, c.step, &c.state); f.Class != protocol.OK {
 				f.Fatal = f.Fatal || r.Fatal
 				return c.fail(f, endNs)
 			}
@@ -142,7 +142,7 @@ func (c *Cursor) Answered(r *driver.Reply, sentNs, endNs int64) Move {
 }
 
 // absorb adds what a reply says about the operation as a whole.
-func (c *Cursor) absorb(r *driver.Reply) {
+func (c *Cursor) absorb(r *protocol.Reply) {
 	c.BytesIn += r.BytesIn
 	if r.Missing {
 		c.Missing, c.Missed = true, c.op.Steps[c.step].kind
@@ -156,11 +156,11 @@ func (c *Cursor) absorb(r *driver.Reply) {
 // advance goes on to the step that follows one that succeeded.
 func (c *Cursor) advance(closed bool, endNs int64) Move {
 	if c.step+1 == len(c.op.Steps) {
-		c.phase, c.Failure, c.EndNs = over, driver.Failure{}, endNs
+		c.phase, c.Failure, c.EndNs = over, protocol.Failure{}, endNs
 		return Over
 	}
 	if closed {
-		return c.fail(driver.Failure{Class: driver.Connect, Text: "the server closed the connection between two statements", Fatal: true}, endNs)
+		return c.fail(protocol.Failure{Class: protocol.Connect, Text: "the server closed the connection between two statements", Fatal: true}, endNs)
 	}
 	c.step++
 	if t := &c.op.Steps[c.step-1].Think; t.Min > 0 || t.Max > 0 {
@@ -186,7 +186,7 @@ func (c *Cursor) send() Move {
 
 // Failed goes on after a request that could not be sent although the session is usable, or not for the
 // request's sake.
-func (c *Cursor) Failed(f driver.Failure, atNs int64) Move {
+func (c *Cursor) Failed(f protocol.Failure, atNs int64) Move {
 	if c.phase == rollingBack {
 		return c.conclude()
 	}
@@ -195,7 +195,7 @@ func (c *Cursor) Failed(f driver.Failure, atNs int64) Move {
 
 // Broken goes on after the loss of the session, in whatever phase: f is how the operation fails unless
 // it had failed before.
-func (c *Cursor) Broken(f driver.Failure, atNs int64) Move {
+func (c *Cursor) Broken(f protocol.Failure, atNs int64) Move {
 	switch c.phase {
 	case rollingBack:
 		return c.conclude()
@@ -222,12 +222,12 @@ func (c *Cursor) Expire(atNs int64) Move {
 		c.phase = over
 		return Over
 	}
-	return c.fail(driver.Failure{Class: driver.Timeout, Text: "the operation's timeout passed during its think time"}, atNs)
+	return c.fail(protocol.Failure{Class: protocol.Timeout, Text: "the operation's timeout passed during its think time"}, atNs)
 }
 
 // fail ends an attempt, its transaction first if there is one. BEGIN is step 0: if that failed there is
 // nothing to end.
-func (c *Cursor) fail(f driver.Failure, atNs int64) Move {
+func (c *Cursor) fail(f protocol.Failure, atNs int64) Move {
 	c.Failure, c.EndNs, c.news = f, atNs, true
 	if f.Fatal || c.step == 0 || c.op.Rollback == nil {
 		return c.conclude()
@@ -239,7 +239,7 @@ func (c *Cursor) fail(f driver.Failure, atNs int64) Move {
 // conclude decides what follows a failed attempt of which nothing is outstanding any more.
 func (c *Cursor) conclude() Move {
 	f := &c.Failure
-	if c.Attempts <= c.rules.Retries && (c.rules.EveryFailure || f.Class == driver.Retryable && !f.Fatal) {
+	if c.Attempts <= c.rules.Retries && (c.rules.EveryFailure || f.Class == protocol.Retryable && !f.Fatal) {
 		c.phase = backingOff
 		return Retry
 	}
@@ -268,7 +268,7 @@ func (c *Cursor) tellRequests() {
 func (c *Cursor) TellUnfinished() {
 	c.tellRequests()
 	if c.work.Done != nil {
-		c.work.Done(c.Operation, c.Index, driver.UnknownOutcome)
+		c.work.Done(c.Operation, c.Index, protocol.UnknownOutcome)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // transfer is a transaction whose second statement takes what the first returned, with a pause between.
@@ -17,11 +17,11 @@ func transfer(t *testing.T, think time.Duration) *Workload {
 	t.Helper()
 	value := plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1, IntHi: 1000}}}
 	read := plan.Step{
-		Request: driver.Request{Name: "read", Verb: driver.SQL, Text: "select $1", Capture: []driver.Capture{{Name: "v", Kind: gen.Int}}},
+		Request: protocol.Request{Name: "read", Verb: protocol.SQL, Text: "select $1", Capture: []protocol.Capture{{Name: "v", Kind: gen.Int}}},
 		Params:  []plan.Param{value}, Think: plan.Think{Min: think},
 	}
 	write := plan.Step{
-		Request: driver.Request{Name: "write", Verb: driver.SQL, Text: "update $1 $2"},
+		Request: protocol.Request{Name: "write", Verb: protocol.SQL, Text: "update $1 $2"},
 		Params:  []plan.Param{{Step: 0, Index: 0}, value},
 	}
 	w, err := Compile(&plan.Plan{Seed: 3, Operations: []plan.Operation{{
@@ -56,7 +56,7 @@ func act(t *testing.T, w *Workload, c *Cursor, events ...string) (asked []string
 			case "expire":
 				next = c.Expire(at)
 			case "lost":
-				next = c.Broken(driver.Failure{Class: driver.Connect, Text: "lost"}, at)
+				next = c.Broken(protocol.Failure{Class: protocol.Connect, Text: "lost"}, at)
 			default:
 				next = c.Resume()
 			}
@@ -67,19 +67,19 @@ func act(t *testing.T, w *Workload, c *Cursor, events ...string) (asked []string
 }
 
 func answer(c *Cursor, event string, at int64) Move {
-	var r driver.Reply
+	var r protocol.Reply
 	r.Reset(len(c.Request().Capture))
 	switch event {
 	case "lost":
-		return c.Broken(driver.Failure{Class: driver.UnknownOutcome, Text: "lost"}, at)
+		return c.Broken(protocol.Failure{Class: protocol.UnknownOutcome, Text: "lost"}, at)
 	case "unsendable":
-		return c.Failed(driver.Failure{Class: driver.Client, Text: "too large"}, at)
+		return c.Failed(protocol.Failure{Class: protocol.Client, Text: "too large"}, at)
 	case "later":
-		r.Failure = driver.Failure{Class: driver.Retryable, Code: "40001"}
+		r.Failure = protocol.Failure{Class: protocol.Retryable, Code: "40001"}
 	case "no":
-		r.Failure = driver.Failure{Class: driver.Server}
+		r.Failure = protocol.Failure{Class: protocol.Server}
 	case "fatal":
-		r.Failure = driver.Failure{Class: driver.Server, Fatal: true}
+		r.Failure = protocol.Failure{Class: protocol.Server, Fatal: true}
 	case "closed":
 		r.Fatal = true
 	}
@@ -92,30 +92,30 @@ func answer(c *Cursor, event string, at int64) Move {
 func TestCursorCarriesOperationsOut(t *testing.T) {
 	for _, c := range []struct {
 		events, asked string
-		class         driver.Class
+		class         protocol.Class
 		attempts      int
 		endNs         int64 // events are 10 ns apart
 	}{
-		{"ok ok resume ok ok", "begin read think write commit", driver.OK, 1, 50},
-		{"no", "begin", driver.Server, 1, 10},
-		{"ok no ok", "begin read rollback", driver.Server, 1, 20},
-		{"ok no no", "begin read rollback", driver.Server, 1, 20},
-		{"ok no lost", "begin read rollback", driver.Server, 1, 20},
-		{"ok no unsendable", "begin read rollback", driver.Server, 1, 20},
-		{"ok fatal", "begin read", driver.Server, 1, 20},
-		{"ok closed", "begin read", driver.Connect, 1, 20},
-		{"ok lost", "begin read", driver.UnknownOutcome, 1, 20},
-		{"ok ok lost", "begin read think", driver.Connect, 1, 30},
-		{"ok ok expire ok", "begin read think rollback", driver.Timeout, 1, 30},
-		{"ok ok resume unsendable ok", "begin read think write rollback", driver.Client, 1, 40},
-		{"ok ok resume ok later ok resume ok ok resume ok ok", "begin read think write commit rollback retry begin read think write commit", driver.OK, 2, 120},
-		{"later resume later resume later", "begin retry begin retry begin", driver.Retryable, 3, 50},
-		{"ok later ok expire", "begin read rollback retry", driver.Retryable, 1, 20},
-		{"ok later ok lost", "begin read rollback retry", driver.Retryable, 1, 20},
+		{"ok ok resume ok ok", "begin read think write commit", protocol.OK, 1, 50},
+		{"no", "begin", protocol.Server, 1, 10},
+		{"ok no ok", "begin read rollback", protocol.Server, 1, 20},
+		{"ok no no", "begin read rollback", protocol.Server, 1, 20},
+		{"ok no lost", "begin read rollback", protocol.Server, 1, 20},
+		{"ok no unsendable", "begin read rollback", protocol.Server, 1, 20},
+		{"ok fatal", "begin read", protocol.Server, 1, 20},
+		{"ok closed", "begin read", protocol.Connect, 1, 20},
+		{"ok lost", "begin read", protocol.UnknownOutcome, 1, 20},
+		{"ok ok lost", "begin read think", protocol.Connect, 1, 30},
+		{"ok ok expire ok", "begin read think rollback", protocol.Timeout, 1, 30},
+		{"ok ok resume unsendable ok", "begin read think write rollback", protocol.Client, 1, 40},
+		{"ok ok resume ok later ok resume ok ok resume ok ok", "begin read think write commit rollback retry begin read think write commit", protocol.OK, 2, 120},
+		{"later resume later resume later", "begin retry begin retry begin", protocol.Retryable, 3, 50},
+		{"ok later ok expire", "begin read rollback retry", protocol.Retryable, 1, 20},
+		{"ok later ok lost", "begin read rollback retry", protocol.Retryable, 1, 20},
 	} {
 		w := transfer(t, time.Millisecond)
 		told := 0
-		w.Done = func(operation int, index uint64, class driver.Class) {
+		w.Done = func(operation int, index uint64, class protocol.Class) {
 			if told++; operation != 0 || index != 7 || class != c.class {
 				t.Errorf("%s: told of operation %d, number %d, class %v", c.events, operation, index, class)
 			}
@@ -174,7 +174,7 @@ func TestCursorKeepsArguments(t *testing.T) {
 		}
 		next = answer(&c, e, int64(i))
 	}
-	if next != Over || c.Failure.Class != driver.OK || len(seen) != 4 {
+	if next != Over || c.Failure.Class != protocol.OK || len(seen) != 4 {
 		t.Fatalf("%v after %d statements", c.Failure, len(seen))
 	}
 	if seen[0][0].I != seen[2][0].I || seen[1][1].I != seen[3][1].I {
@@ -188,7 +188,7 @@ func TestCursorKeepsArguments(t *testing.T) {
 func TestCursorAllocatesNothing(t *testing.T) {
 	w := transfer(t, time.Millisecond)
 	c := w.NewCursor(Rules{})
-	var r driver.Reply
+	var r protocol.Reply
 	i := uint64(0)
 	run := func() {
 		i++

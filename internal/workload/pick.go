@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // queue picks from a shuffled list of operations without holding it: place i of the queue is
@@ -158,8 +158,8 @@ func (w *Workload) follow(space *keyspace.Space) {
 		space.Follow(func(i uint64) bool { return p.Operations[w.Pick(i)].Inserts })
 	}
 	if inserting > 0 || p.Keyspace.Choice != nil && p.Keyspace.Choice.Inserting {
-		w.Done = func(operation int, i uint64, class driver.Class) {
-			space.Done(p.Operations[operation].Inserts, i, class == driver.OK)
+		w.Done = func(operation int, i uint64, class protocol.Class) {
+			space.Done(p.Operations[operation].Inserts, i, class == protocol.OK)
 		}
 	}
 	if checked {
@@ -168,10 +168,10 @@ func (w *Workload) follow(space *keyspace.Space) {
 }
 
 // mismatch compares what a step captured with the record whose key is its first argument.
-func (w *Workload) mismatch(operation, step int, st *State) driver.Failure {
+func (w *Workload) mismatch(operation, step int, st *State) protocol.Failure {
 	s := &w.Operations[operation].Steps[step]
 	if s.check == "" || len(st.Captured[step]) == 0 || len(st.Args[step]) == 0 {
-		return driver.Failure{}
+		return protocol.Failure{}
 	}
 	first := 0
 	if s.variant != nil {
@@ -179,9 +179,9 @@ func (w *Workload) mismatch(operation, step int, st *State) driver.Failure {
 	}
 	text := w.Records.Mismatch(s.check, st.Args[step][0].B, first, st.Captured[step])
 	if text == "" {
-		return driver.Failure{}
+		return protocol.Failure{}
 	}
-	return driver.Failure{Class: driver.Protocol, Code: IntegrityCode, Text: text}
+	return protocol.Failure{Class: protocol.Protocol, Code: IntegrityCode, Text: text}
 }
 
 // IntegrityCode is the code of failures of reads that returned another value than was written.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // inserting is a plan whose operations insert sequences into one key, with weights.
@@ -17,7 +17,7 @@ func inserting(specs ...gen.Spec) *plan.Plan {
 		{Name: "id", ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Unique: true}}}}}}}
 	for i, s := range specs {
 		p.Operations = append(p.Operations, plan.Operation{Name: string(rune('a' + i)), Weight: 1, Steps: []plan.Step{{
-			Request: driver.Request{Verb: driver.SQL, Text: "insert into t values ($1)"}, Params: []plan.Param{value(s)}}}})
+			Request: protocol.Request{Verb: protocol.SQL, Text: "insert into t values ($1)"}, Params: []plan.Param{value(s)}}}})
 	}
 	return p
 }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // tables makes and remembers the generators of the plan's columns. It is used while compiling
@@ -58,16 +58,16 @@ func (t *tables) typeName(s *gen.Spec) string {
 // the function is safe for concurrent use with different values and allocates nothing once they
 // have been used before. A column that refers to another has that column's type. The plan must be valid.
 // Errors name the table and column.
-func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []driver.Column, err error) {
+func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []protocol.Column, err error) {
 	t := newTables(p)
 	generators := make([]gen.Generator, len(table.Columns))
-	columns = make([]driver.Column, len(table.Columns))
+	columns = make([]protocol.Column, len(table.Columns))
 	for i := range table.Columns {
 		col := &table.Columns[i]
 		if generators[i], err = t.column(table, col); err != nil {
 			return nil, nil, fmt.Errorf("make rows: %w", err)
 		}
-		columns[i] = driver.Column{Name: col.Name, Type: t.typeName(&col.Spec)}
+		columns[i] = protocol.Column{Name: col.Name, Type: t.typeName(&col.Spec)}
 	}
 	return func(values []gen.Value, row uint64) {
 		for i, g := range generators {

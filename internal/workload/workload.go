@@ -5,28 +5,28 @@ package workload
 import (
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // Workload is a compiled plan. Once its hooks and the starts of its Sequences are set it is immutable
 // and safe for concurrent use; the only mutable state is the caller's State.
 type Workload struct {
 	Plan       *plan.Plan
-	Program    driver.Program
+	Program    protocol.Program
 	Operations []Operation
 	Total      uint64 // plan.ByCount: the queue's length; 0 otherwise (no end)
 
 	// Done, if not nil, is told of every finished operation by whichever session ran it,
 	// concurrently. Compile sets it for plans whose Keyspace follows what is inserted.
-	Done func(operation int, index uint64, class driver.Class)
+	Done func(operation int, index uint64, class protocol.Class)
 
 	// Check, if not nil, looks at the answer to a step that captures values, after they have been
 	// moved into st. What it returns fails the operation unless its Class is OK. It is called
 	// concurrently by different sessions.
-	Check func(operation, step int, st *State) driver.Failure
+	Check func(operation, step int, st *State) protocol.Failure
 
 	// Timed, if not nil, is told how long every finished operation and each request of it took, by
 	// whichever session ran it, concurrently.
@@ -48,17 +48,17 @@ type Operation struct {
 	Steps []Step
 	Think plan.Think
 	// Rollback is the request that ends a failed transaction, or nil.
-	Rollback *driver.Request
+	Rollback *protocol.Request
 }
 
 // Step is one request and where its parameters come from.
 type Step struct {
-	Request *driver.Request
+	Request *protocol.Request
 	Think   plan.Think
 	params  []param
-	kind    driver.Kind
+	kind    protocol.Kind
 
-	variants []*driver.Request // see plan.Step.Variants
+	variants []*protocol.Request // see plan.Step.Variants
 	variant  func(i uint64) int
 	check    keyspace.Check
 }
@@ -139,7 +139,7 @@ func (p *param) earlier(st *State, v *gen.Value) {
 }
 
 // Capture keeps the captured values of a step's reply for later steps, swapping buffers with it.
-func (st *State) Capture(step int, reply *driver.Reply) {
+func (st *State) Capture(step int, reply *protocol.Reply) {
 	for len(st.Captured) <= step {
 		st.Captured = append(st.Captured, nil)
 	}
@@ -183,11 +183,11 @@ type Timing struct {
 	IntendedNs int64 // of a request: as SentNs
 	SentNs     int64
 	EndNs      int64
-	Class      driver.Class
+	Class      protocol.Class
 }
 
 // For returns the step's request within operation number i.
-func (s *Step) For(i uint64) *driver.Request {
+func (s *Step) For(i uint64) *protocol.Request {
 	if s.variant == nil {
 		return s.Request
 	}

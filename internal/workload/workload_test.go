@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 func value(s gen.Spec) plan.Param { return plan.Param{Value: &plan.ValueSpec{Spec: s}} }
@@ -36,12 +36,12 @@ func sample() *plan.Plan {
 		}}},
 		Operations: []plan.Operation{
 			{Name: "read", Weight: 3, Count: 30, Think: plan.Think{Distribution: "uniform", Min: time.Millisecond, Max: 3 * time.Millisecond},
-				Steps: []plan.Step{{Request: driver.Request{Text: "select $1, $2"}, Params: []plan.Param{reference("id", "r"), reference("s", "r")}}}},
+				Steps: []plan.Step{{Request: protocol.Request{Text: "select $1, $2"}, Params: []plan.Param{reference("id", "r"), reference("s", "r")}}}},
 			{Name: "never"},
 			{Name: "buy", Weight: 1, Count: 10, Transaction: true, Isolation: "serializable", Steps: []plan.Step{
-				{Request: driver.Request{Text: "select $1", Capture: []driver.Capture{{Name: "a", Kind: gen.Int}}},
+				{Request: protocol.Request{Text: "select $1", Capture: []protocol.Capture{{Name: "a", Kind: gen.Int}}},
 					Params: []plan.Param{value(integers(1, 9))}, Think: plan.Think{Distribution: "constant", Min: time.Second}},
-				{Request: driver.Request{Text: "update $1, $2, $3"}, Params: []plan.Param{
+				{Request: protocol.Request{Text: "update $1, $2, $3"}, Params: []plan.Param{
 					{Step: 0, Index: 0}, {Step: 0, Index: 0, Argument: true}, value(gen.Spec{Type: gen.TypeBoolean})}},
 			}},
 		},
@@ -52,7 +52,7 @@ func compile(t testing.TB, p *plan.Plan) *Workload {
 	t.Helper()
 	for i := range p.Operations {
 		if len(p.Operations[i].Steps) == 0 {
-			p.Operations[i].Steps = []plan.Step{{Request: driver.Request{Text: "select 1"}}}
+			p.Operations[i].Steps = []plan.Step{{Request: protocol.Request{Text: "select 1"}}}
 		}
 	}
 	w, err := Compile(p)
@@ -74,7 +74,7 @@ func render(w *Workload, st *State, i uint64) string {
 			b.WriteByte(' ')
 			b.Write(args[k].AppendText(nil))
 		}
-		reply := driver.Reply{}
+		reply := protocol.Reply{}
 		reply.Reset(len(w.Operations[op].Steps[s].Request.Capture))
 		for k := range reply.Captured {
 			reply.Captured[k].SetInt(77)
@@ -87,14 +87,14 @@ func render(w *Workload, st *State, i uint64) string {
 func TestCompileLaysOutTransactions(t *testing.T) {
 	w := compile(t, sample())
 	buy := w.Operations[2]
-	var verbs []driver.Verb
+	var verbs []protocol.Verb
 	for _, s := range buy.Steps {
 		verbs = append(verbs, s.Request.Verb)
 	}
-	if want := []driver.Verb{driver.Begin, driver.SQL, driver.SQL, driver.Commit}; fmt.Sprint(verbs) != fmt.Sprint(want) {
+	if want := []protocol.Verb{protocol.Begin, protocol.SQL, protocol.SQL, protocol.Commit}; fmt.Sprint(verbs) != fmt.Sprint(want) {
 		t.Fatalf("verbs %v, want %v", verbs, want)
 	}
-	if buy.Steps[0].Request.Text != "serializable" || buy.Rollback == nil || buy.Rollback.Verb != driver.Rollback {
+	if buy.Steps[0].Request.Text != "serializable" || buy.Rollback == nil || buy.Rollback.Verb != protocol.Rollback {
 		t.Errorf("begin %q, rollback %v", buy.Steps[0].Request.Text, buy.Rollback)
 	}
 	for i := range w.Program.Requests {
@@ -124,7 +124,7 @@ func TestCompileLaysOutTransactions(t *testing.T) {
 			continue
 		}
 		first := w.Args(&st, 2, 1, i)[0].I
-		reply := driver.Reply{Captured: []gen.Value{{Kind: gen.Int, I: 4711}}}
+		reply := protocol.Reply{Captured: []gen.Value{{Kind: gen.Int, I: 4711}}}
 		st.Capture(1, &reply)
 		second := w.Args(&st, 2, 2, i)
 		if second[0].I != 4711 || second[1].I != first || second[2].Kind != gen.Bool {
@@ -311,7 +311,7 @@ func TestArgsAllocateNothing(t *testing.T) {
 
 func TestBatchNumbersItsRows(t *testing.T) {
 	p := &plan.Plan{Seed: 1, Operations: []plan.Operation{{Name: "b", Weight: 1, Steps: []plan.Step{{
-		Request: driver.Request{Verb: driver.Batch, Text: "insert", Rows: 3},
+		Request: protocol.Request{Verb: protocol.Batch, Text: "insert", Rows: 3},
 		Params:  []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential}}}, value(integers(1, 1))},
 	}}}}}
 	w := compile(t, p)
@@ -380,7 +380,7 @@ func TestCompileRefuses(t *testing.T) {
 		}, `the queue is longer than 2^64; lower it`},
 	} {
 		p := sample()
-		p.Operations[1].Steps = []plan.Step{{Request: driver.Request{Text: "select 1"}}}
+		p.Operations[1].Steps = []plan.Step{{Request: protocol.Request{Text: "select 1"}}}
 		c.change(p)
 		if _, err := Compile(p); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

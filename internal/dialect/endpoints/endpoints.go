@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
 
@@ -123,9 +123,9 @@ func AddOperation(p *plan.Plan, name string, weight float64, requests []Request,
 	for i, f := range params {
 		generated = append(generated, [2]string{f.Name, fmt.Sprintf("$%d", i+1)})
 	}
-	all := make([]driver.Request, len(requests))
+	all := make([]protocol.Request, len(requests))
 	for i := range requests {
-		all[i] = driver.Request{Verb: driver.HTTP, Web: requests[i].web(p, generated)}
+		all[i] = protocol.Request{Verb: protocol.HTTP, Web: requests[i].web(p, generated)}
 	}
 	step.Request = all[0]
 	if len(all) > 1 {
@@ -135,8 +135,8 @@ func AddOperation(p *plan.Plan, name string, weight float64, requests []Request,
 }
 
 // web is the request as a driver takes it.
-func (r *Request) web(p *plan.Plan, generated [][2]string) *driver.Web {
-	w := &driver.Web{
+func (r *Request) web(p *plan.Plan, generated [][2]string) *protocol.Web {
+	w := &protocol.Web{
 		Method: r.Method, Path: escape(r.URL.RequestURI()), Body: []byte(escape(string(r.Body))), SecretBody: r.Secret,
 		Hash: r.Hash, HashEvery: r.HashEvery,
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"brunt/internal/dialect/endpoints"
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/workload"
 )
 
@@ -60,7 +60,7 @@ func (l *Lines) Begin() error {
 // Timed takes the time of an answer whose status was bad; it is a workload.Workload's Timed. The
 // record has such times together with those of requests that were never answered.
 func (l *Lines) Timed(t workload.Timing) {
-	if t.Class != driver.Server || t.Step != workload.WholeOperation {
+	if t.Class != protocol.Server || t.Step != workload.WholeOperation {
 		return
 	}
 	from := t.IntendedNs
@@ -178,7 +178,7 @@ func (l *Lines) line() Line {
 	}
 	line := Line{
 		Time: l.now(), Iteration: l.iteration, Interval: l.length(length),
-		Good: c.OK(), Bad: c.Errors[driver.Server], Target: uint64(math.Round(o.RatePerS() * length.Seconds())), BadHash: c.BadHash,
+		Good: c.OK(), Bad: c.Errors[protocol.Server], Target: uint64(math.Round(o.RatePerS() * length.Seconds())), BadHash: c.BadHash,
 		Min: unit(h.Min()), P50: unit(h.Quantile(0.5)), P95: unit(h.Quantile(0.95)), P99: unit(h.Quantile(0.99)),
 		P999: unit(h.Quantile(0.999)), Max: unit(h.Max()),
 	}

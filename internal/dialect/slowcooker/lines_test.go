@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/workload"
 )
 
@@ -36,19 +36,19 @@ func newBench(t *testing.T, args ...string) *bench {
 func (b *bench) slice(ms int64, good, bad, failed int, tookMs int64, health measure.Health) {
 	b.t.Helper()
 	b.now = b.now.Add(time.Duration(ms) * time.Millisecond)
-	one := func(class driver.Class, ms int64) {
+	one := func(class protocol.Class, ms int64) {
 		b.s.Record(&measure.Sample{Sent: ms * 1e6, End: 2 * ms * 1e6, Class: class, Attempts: 1})
 		b.lines.Timed(workload.Timing{Step: workload.WholeOperation, Class: class, SentNs: ms * 1e6, EndNs: 2 * ms * 1e6})
 		b.lines.Timed(workload.Timing{Step: 0, Class: class, SentNs: 0, EndNs: 77e9})
 	}
 	for range good {
-		one(driver.OK, tookMs)
+		one(protocol.OK, tookMs)
 	}
 	for range bad {
-		one(driver.Server, 11*tookMs)
+		one(protocol.Server, 11*tookMs)
 	}
 	for range failed {
-		one(driver.Timeout, 9000)
+		one(protocol.Timeout, 9000)
 	}
 	b.s.Do(func(r *measure.Recorder) { r.Offer(uint64(good + bad + failed)) })
 	b.end += ms * 1e6

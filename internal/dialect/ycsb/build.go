@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // The names of operations, as results have them.
@@ -164,7 +164,7 @@ func (j *Job) step(r Request, pick string) plan.Step {
 }
 
 // captureTexts makes a request capture what it captures as texts.
-func captureTexts(r *driver.Request) {
+func captureTexts(r *protocol.Request) {
 	for i := range r.Capture {
 		r.Capture[i].Kind = gen.String
 	}
@@ -214,7 +214,7 @@ func (j *Job) add(name string, share float64, steps []plan.Step) {
 }
 
 // batch adds an operation on several records; ok is false if records are to go one by one.
-func (j *Job) batch(name string, share float64, verb driver.Verb) (ok bool, err error) {
+func (j *Job) batch(name string, share float64, verb protocol.Verb) (ok bool, err error) {
 	rows := j.Settings.Batch
 	if rows <= 1 {
 		return false, nil
@@ -254,21 +254,21 @@ func (j *Job) plain(name string, share float64, pick string, ask func(fields []s
 func (j *Job) read(fields []string) []Request { return j.Store.Read(fields, j.Settings.Integrity) }
 
 func (j *Job) reading(share float64) error {
-	if ok, err := j.batch(OpRead, share, driver.Read); ok {
+	if ok, err := j.batch(OpRead, share, protocol.Read); ok {
 		return err
 	}
 	return j.plain(OpRead, share, one(j.Settings.ReadAll), j.read)
 }
 
 func (j *Job) updating(share float64) error {
-	if ok, err := j.batch(OpUpdate, share, driver.Update); ok {
+	if ok, err := j.batch(OpUpdate, share, protocol.Update); ok {
 		return err
 	}
 	return j.plain(OpUpdate, share, one(j.Settings.WriteAll), j.Store.Update)
 }
 
 func (j *Job) insertion(share float64) error {
-	if ok, err := j.batch(OpInsert, share, driver.Insert); ok {
+	if ok, err := j.batch(OpInsert, share, protocol.Insert); ok {
 		return err
 	}
 	return j.plain(OpInsert, share, "", j.Store.Insert)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // Database is a database that workloads can be run against: its names, its properties, where it
@@ -61,7 +61,7 @@ const (
 // Request is a request and what its parameters stand for. Fields of its driver.Request may stay
 // empty where the Store needs none.
 type Request struct {
-	driver.Request
+	protocol.Request
 	Slots []Slot
 }
 
@@ -72,7 +72,7 @@ type Request struct {
 type Store interface {
 	// Prepare gives the requests to send once before a load: creating the table, after dropping
 	// what is there if drop.
-	Prepare(drop bool) []driver.Request
+	Prepare(drop bool) []protocol.Request
 	Read(fields []string, check bool) []Request
 	Scan(fields []string) []Request
 	Insert(fields []string) []Request
@@ -83,7 +83,7 @@ type Store interface {
 // Batcher is a Store with operations on several records at once.
 type Batcher interface {
 	// Batch gives the request of a verb (driver.Read, Insert or Update) for rows records.
-	Batch(verb driver.Verb, fields []string, rows int) []Request
+	Batch(verb protocol.Verb, fields []string, rows int) []Request
 }
 
 // DocumentStore is a Store whose reads capture a whole document; see DocumentSlot.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 func httpDatabase() *Database {
@@ -36,20 +36,20 @@ type httpStore struct {
 }
 
 func (h *httpStore) request(method string, body []byte, slots ...Slot) []Request {
-	web := &driver.Web{Method: method, Path: fmt.Sprintf("%s/%s/$1", h.prefix, h.s.Table), Body: body}
+	web := &protocol.Web{Method: method, Path: fmt.Sprintf("%s/%s/$1", h.prefix, h.s.Table), Body: body}
 	if body != nil {
 		web.Header = [][2]string{{"Content-Type", "application/json"}}
 	}
-	return []Request{{Request: driver.Request{Verb: driver.HTTP, Web: web}, Slots: slots}}
+	return []Request{{Request: protocol.Request{Verb: protocol.HTTP, Web: web}, Slots: slots}}
 }
 
-func (h *httpStore) Prepare(bool) []driver.Request { return nil }
+func (h *httpStore) Prepare(bool) []protocol.Request { return nil }
 
 func (h *httpStore) Read(fields []string, check bool) []Request {
 	r := h.request("GET", nil, KeySlot)
 	if check {
 		for _, f := range fields {
-			r[0].Capture = append(r[0].Capture, driver.Capture{Name: "json:" + f})
+			r[0].Capture = append(r[0].Capture, protocol.Capture{Name: "json:" + f})
 		}
 	}
 	return r

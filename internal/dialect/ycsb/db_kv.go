@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // kvStore asks with the verbs of key-value stores, for drivers that keep records of named fields.
 type kvStore struct{ s *Settings }
 
 // Prepare asks for nothing: drivers that must create something do it by themselves.
-func (k *kvStore) Prepare(bool) []driver.Request { return nil }
+func (k *kvStore) Prepare(bool) []protocol.Request { return nil }
 
-func (k *kvStore) request(verb driver.Verb, fields []string, slots ...Slot) []Request {
-	return []Request{{Request: driver.Request{Verb: verb, Text: k.s.Table, Fields: fields}, Slots: slots}}
+func (k *kvStore) request(verb protocol.Verb, fields []string, slots ...Slot) []Request {
+	return []Request{{Request: protocol.Request{Verb: verb, Text: k.s.Table, Fields: fields}, Slots: slots}}
 }
 
 // all is nil, which means all fields, if fields are all of them.
@@ -32,35 +32,35 @@ func (k *kvStore) all(fields []string) []string {
 }
 
 func (k *kvStore) Read(fields []string, check bool) []Request {
-	r := k.request(driver.Read, k.all(fields), KeySlot)
+	r := k.request(protocol.Read, k.all(fields), KeySlot)
 	if check {
 		for _, f := range fields {
-			r[0].Capture = append(r[0].Capture, driver.Capture{Name: f})
+			r[0].Capture = append(r[0].Capture, protocol.Capture{Name: f})
 		}
 	}
 	return r
 }
 
 func (k *kvStore) Scan(fields []string) []Request {
-	return k.request(driver.Scan, k.all(fields), KeySlot, CountSlot)
+	return k.request(protocol.Scan, k.all(fields), KeySlot, CountSlot)
 }
 
 func (k *kvStore) Insert(fields []string) []Request {
-	return k.request(driver.Insert, fields, KeySlot, FieldSlots)
+	return k.request(protocol.Insert, fields, KeySlot, FieldSlots)
 }
 
 func (k *kvStore) Update(fields []string) []Request {
-	return k.request(driver.Update, fields, KeySlot, FieldSlots)
+	return k.request(protocol.Update, fields, KeySlot, FieldSlots)
 }
 
-func (k *kvStore) Delete() []Request { return k.request(driver.Delete, nil, KeySlot) }
+func (k *kvStore) Delete() []Request { return k.request(protocol.Delete, nil, KeySlot) }
 
-func (k *kvStore) Batch(verb driver.Verb, fields []string, rows int) []Request {
-	names := map[driver.Verb]string{driver.Read: "read", driver.Insert: "insert", driver.Update: "update", driver.Delete: "delete"}
-	r := Request{Request: driver.Request{
-		Verb: driver.Batch, Text: fmt.Sprintf("%s %s", names[verb], k.s.Table), Fields: fields, Rows: rows,
+func (k *kvStore) Batch(verb protocol.Verb, fields []string, rows int) []Request {
+	names := map[protocol.Verb]string{protocol.Read: "read", protocol.Insert: "insert", protocol.Update: "update", protocol.Delete: "delete"}
+	r := Request{Request: protocol.Request{
+		Verb: protocol.Batch, Text: fmt.Sprintf("%s %s", names[verb], k.s.Table), Fields: fields, Rows: rows,
 	}, Slots: []Slot{KeySlot}}
-	if verb == driver.Insert || verb == driver.Update {
+	if verb == protocol.Insert || verb == protocol.Update {
 		r.Slots = append(r.Slots, FieldSlots)
 	}
 	return []Request{r}
@@ -338,7 +338,7 @@ type tarantoolStore struct {
 	engine string
 }
 
-func (t *tarantoolStore) Prepare(drop bool) []driver.Request {
+func (t *tarantoolStore) Prepare(drop bool) []protocol.Request {
 	var b strings.Builder
 	if drop {
 		fmt.Fprintf(&b, "if box.space[%[1]q] then box.space[%[1]q]:drop() end ", t.s.Table)
@@ -348,10 +348,10 @@ func (t *tarantoolStore) Prepare(drop bool) []driver.Request {
 		fmt.Fprintf(&b, ", {%q, 'string', is_nullable = true}", f)
 	}
 	b.WriteString("}}) s:create_index('primary', {parts = {{1, 'string'}}, if_not_exists = true})")
-	return []driver.Request{{Verb: driver.Eval, Text: b.String()}}
+	return []protocol.Request{{Verb: protocol.Eval, Text: b.String()}}
 }
 
 // Insert overwrites, so that a load can be repeated.
 func (t *tarantoolStore) Insert([]string) []Request {
-	return t.request(driver.Replace, nil, KeySlot, FieldSlots)
+	return t.request(protocol.Replace, nil, KeySlot, FieldSlots)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 func redisDatabase() *Database {
@@ -91,16 +91,16 @@ type redisStore struct {
 }
 
 func command(slots []Slot, words ...string) Request {
-	return Request{Request: driver.Request{Verb: driver.Command, Words: words}, Slots: slots}
+	return Request{Request: protocol.Request{Verb: protocol.Command, Words: words}, Slots: slots}
 }
 
 func (r *redisStore) key() string { return r.s.Table + "/$1" }
 
-func (r *redisStore) Prepare(drop bool) []driver.Request {
+func (r *redisStore) Prepare(drop bool) []protocol.Request {
 	if !drop {
 		return nil
 	}
-	return []driver.Request{{Verb: driver.Command, Words: []string{"FLUSHDB"}}}
+	return []protocol.Request{{Verb: protocol.Command, Words: []string{"FLUSHDB"}}}
 }
 
 // Documents reports whether reads capture a JSON document.
@@ -124,7 +124,7 @@ func (r *redisStore) Read(fields []string, check bool) []Request {
 	c := command([]Slot{KeySlot}, words...)
 	if check {
 		for i := range captures {
-			c.Capture = append(c.Capture, driver.Capture{Column: i})
+			c.Capture = append(c.Capture, protocol.Capture{Column: i})
 		}
 	}
 	return []Request{c}

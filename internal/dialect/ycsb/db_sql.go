@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/driver"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // sqlStore asks in SQL: a table of a key and one column a field.
@@ -19,10 +19,10 @@ type sqlStore struct {
 	ignore string // what ends an insert so that an existing record stays: " ON CONFLICT DO NOTHING"
 }
 
-func (q *sqlStore) Prepare(drop bool) []driver.Request {
-	var out []driver.Request
+func (q *sqlStore) Prepare(drop bool) []protocol.Request {
+	var out []protocol.Request
 	exec := func(text string) {
-		out = append(out, driver.Request{Verb: driver.SQL, Text: text, Simple: true})
+		out = append(out, protocol.Request{Verb: protocol.SQL, Text: text, Simple: true})
 	}
 	if drop {
 		exec("DROP TABLE IF EXISTS " + q.s.Table)
@@ -40,14 +40,14 @@ func (q *sqlStore) Prepare(drop bool) []driver.Request {
 }
 
 func sqlRequest(text string, slots ...Slot) []Request {
-	return []Request{{Request: driver.Request{Verb: driver.SQL, Text: text}, Slots: slots}}
+	return []Request{{Request: protocol.Request{Verb: protocol.SQL, Text: text}, Slots: slots}}
 }
 
 func (q *sqlStore) Read(fields []string, check bool) []Request {
 	r := sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY = $1", strings.Join(fields, ","), q.s.Table), KeySlot)
 	if check {
 		for i := range fields {
-			r[0].Capture = append(r[0].Capture, driver.Capture{Column: i})
+			r[0].Capture = append(r[0].Capture, protocol.Capture{Column: i})
 		}
 	}
 	return r
@@ -119,13 +119,13 @@ func marks(before, n int) []string {
 }
 
 // Batch inserts, updates or reads several records with one statement.
-func (q *sqlStore) Batch(verb driver.Verb, fields []string, rows int) []Request {
+func (q *sqlStore) Batch(verb protocol.Verb, fields []string, rows int) []Request {
 	switch verb {
-	case driver.Insert:
+	case protocol.Insert:
 		return sqlRequest(q.insertText(fields, rows), KeySlot, FieldSlots)
-	case driver.Update:
+	case protocol.Update:
 		return sqlRequest(q.updateText(fields, rows), KeySlot, FieldSlots)
-	case driver.Read:
+	case protocol.Read:
 		return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY IN (%s)", strings.Join(fields, ","), q.s.Table, strings.Join(marks(0, rows), ", ")), KeySlot)
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"brunt/internal/dialect/ycsb/output"
-	"brunt/internal/driver"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/workload"
 )
 
@@ -67,7 +67,7 @@ func (m *Meter) timed(t workload.Timing) {
 	name := m.job.Plan.Operations[t.Operation].Name
 	if t.Step == workload.WholeOperation {
 		if m.raw != nil {
-			failed := t.Class != driver.OK && name != OpRMW
+			failed := t.Class != protocol.OK && name != OpRMW
 			m.raw.Add(named(name, failed), !failed && name != OpRMW, start, t.EndNs-start)
 		}
 		return
@@ -82,7 +82,7 @@ func (m *Meter) timed(t workload.Timing) {
 // together.
 func (m *Meter) part(t workload.Timing) {
 	part, label := 0, OpRead
-	failed := t.Class != driver.OK
+	failed := t.Class != protocol.OK
 	if t.Step > 0 {
 		part, label = 1, OpUpdate
 		if last := len(m.job.Plan.Operations[t.Operation].Steps) - 1; last > 1 {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 	"brunt/internal/workload"
 )
@@ -22,7 +22,7 @@ func (j *Job) Narrate(w *workload.Workload, out io.Writer) {
 	var mu sync.Mutex
 	var st workload.State
 	done := w.Done
-	w.Done = func(operation int, i uint64, class driver.Class) {
+	w.Done = func(operation int, i uint64, class protocol.Class) {
 		mu.Lock()
 		var b bytes.Buffer
 		for step := range w.Operations[operation].Steps {
@@ -33,7 +33,7 @@ func (j *Job) Narrate(w *workload.Workload, out io.Writer) {
 				part := args[row*len(args)/rows : (row+1)*len(args)/rows]
 				name, _ := verbName(r)
 				fmt.Fprintf(&b, "%s %s %s ", name, j.Settings.Table, part[0].B)
-				if r.Verb == driver.Scan {
+				if r.Verb == protocol.Scan {
 					fmt.Fprintf(&b, "%d ", part[1].I)
 				}
 				b.WriteString("[ ")
@@ -48,20 +48,20 @@ func (j *Job) Narrate(w *workload.Workload, out io.Writer) {
 	}
 }
 
-func verbName(r *driver.Request) (name string, writes bool) {
+func verbName(r *protocol.Request) (name string, writes bool) {
 	switch r.Verb {
-	case driver.Read:
+	case protocol.Read:
 		return OpRead, false
-	case driver.Scan:
+	case protocol.Scan:
 		return OpScan, false
-	case driver.Update:
+	case protocol.Update:
 		return OpUpdate, true
 	}
 	return OpInsert, true
 }
 
 // contents says the fields and, of writes, what they hold.
-func (j *Job) contents(b *bytes.Buffer, r *driver.Request, value func(k int) []byte) {
+func (j *Job) contents(b *bytes.Buffer, r *protocol.Request, value func(k int) []byte) {
 	_, writes := verbName(r)
 	fields := r.Fields
 	if fields == nil {

@@ -14,11 +14,11 @@ import (
 
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/dialect/ycsb/workloads"
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/keyspace"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/workload"
 )
 
@@ -178,7 +178,7 @@ func TestOneRecordAnOperation(t *testing.T) {
 	for i := range uint64(400) {
 		op := w.Pick(i)
 		if j.Plan.Operations[op].Inserts {
-			w.Done(op, i, driver.OK)
+			w.Done(op, i, protocol.OK)
 			continue
 		}
 		key := string(w.Args(&st, op, 0, i)[0].B)
@@ -196,7 +196,7 @@ func TestOneRecordAnOperation(t *testing.T) {
 				t.Fatalf("operation %d writes %s to %s", i, update[f].B, key)
 			}
 		}
-		w.Done(op, i, driver.OK)
+		w.Done(op, i, protocol.OK)
 		checked++
 	}
 	if checked < 100 {
@@ -431,15 +431,15 @@ func TestPartsOfReadModifyWrite(t *testing.T) {
 	m := meterOf(t, io.Discard, 0, 0, "readproportion=0", "updateproportion=0", "readmodifywriteproportion=1")
 	var w workload.Workload
 	m.Attach(&w)
-	say := func(step int, class driver.Class) {
+	say := func(step int, class protocol.Class) {
 		w.Timed(workload.Timing{Step: step, SentNs: 1000, EndNs: 3_001_000, Class: class})
 	}
-	say(0, driver.OK)
-	say(1, driver.OK)
-	say(workload.WholeOperation, driver.OK)
-	say(0, driver.OK)
-	say(1, driver.Server)
-	say(workload.WholeOperation, driver.Server)
+	say(0, protocol.OK)
+	say(1, protocol.OK)
+	say(workload.WholeOperation, protocol.OK)
+	say(0, protocol.OK)
+	say(1, protocol.Server)
+	say(workload.WholeOperation, protocol.Server)
 	m.takeParts()
 	for name, want := range map[string]int64{"READ": 2, "UPDATE": 1, "UPDATE_ERROR": 1, "TOTAL": 3, "READ_ERROR": 0} {
 		if got := m.results.Count(name); got != want {
@@ -461,7 +461,7 @@ func TestIntegrityCheck(t *testing.T) {
 		{good, true}, {[]gen.Value{good[1], good[0]}, false}, {[]gen.Value{good[0], {}}, false}, {make([]gen.Value, 2), true}, {[]gen.Value{good[0], value("")}, false},
 	} {
 		st.Captured = [][]gen.Value{c.captured}
-		if f := w.Check(0, 0, &st); (f.Class == driver.OK) != c.ok {
+		if f := w.Check(0, 0, &st); (f.Class == protocol.OK) != c.ok {
 			t.Errorf("%v: %+v", c.captured, f)
 		} else if !c.ok && (f.Code != workload.IntegrityCode || !strings.HasPrefix(f.Text, `unexpected deterministic value, expect "`+key+`:field`)) {
 			t.Errorf("%+v", f)
@@ -473,9 +473,9 @@ func TestCheckpointIsReadBack(t *testing.T) {
 	s := settings(t, Load, "pg", "recordcount=50", "resume=true")
 	j, w := compiled(t, s)
 	for i := range uint64(7) {
-		w.Done(0, i, driver.OK)
+		w.Done(0, i, protocol.OK)
 	}
-	w.Done(0, 8, driver.OK)
+	w.Done(0, 8, protocol.OK)
 	var file []byte
 	c := &Checkpoint{Job: j, Last: w.Records.Last, Write: func(_ string, data []byte) error { file = data; return nil }}
 	if err := c.Interval(nil); err != nil {

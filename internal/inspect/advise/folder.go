@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"brunt/internal/inspect"
+	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/result"
-	"brunt/internal/series"
 )
 
 // proposalsFile is where a folder keeps what was proposed.
@@ -42,9 +42,9 @@ func Proposals(ctx context.Context, dir string, db inspect.Database, seen []reco
 
 // Into has the trial's runs carried out by conduct, all as o has it, into bundles below dir. What an attempt that
 // was killed left there whole counts.
-func (t *Trial) Into(dir string, o series.Order, conduct series.Conduct) {
+func (t *Trial) Into(dir string, o program.Order, conduct program.Conduct) {
 	t.Kept = func(name string) bool {
-		kept, err := series.Kept(filepath.Join(dir, name))
+		kept, err := program.Kept(filepath.Join(dir, name))
 		return err == nil && kept != nil
 	}
 	t.Run = func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {

@@ -18,8 +18,8 @@ import (
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/lib/fsext"
 
-	"brunt/internal/driver"
 	"brunt/internal/k6x/session"
+	"brunt/internal/protocol"
 )
 
 // VU is one virtual user, as a module sees it.
@@ -208,8 +208,8 @@ func (v *VU) Exception(err error) *sobek.Object {
 			return o
 		}
 	}
-	class, code, constructor := driver.Client, "", v.failure
-	var failure *driver.Error
+	class, code, constructor := protocol.Client, "", v.failure
+	var failure *protocol.Error
 	var argument *ArgumentError
 	switch {
 	case errors.As(err, &failure):
@@ -227,9 +227,9 @@ func (v *VU) Exception(err error) *sobek.Object {
 }
 
 // Failed is a reply's failure as an error, nil if there is none. function is prefixed.
-func Failed(function string, f *driver.Failure) error {
-	if f.Class == driver.OK {
+func Failed(function string, f *protocol.Failure) error {
+	if f.Class == protocol.OK {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", function, &driver.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal})
+	return fmt.Errorf("%s: %w", function, &protocol.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal})
 }

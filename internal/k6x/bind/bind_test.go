@@ -10,10 +10,10 @@ import (
 
 	"github.com/grafana/sobek"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind/bindtest"
 	"brunt/internal/k6x/session"
+	"brunt/internal/protocol"
 )
 
 func newVU() *VU { return NewVU(session.New(session.Options{None: true}), bindtest.NewVU()) }
@@ -37,9 +37,11 @@ func TestFaultsBecomeExceptions(t *testing.T) {
 	for want, f := range map[string]Func{
 		"Error client  f: a fault of brunt's: runtime error: index out of range [3] with length 0": func(a *Args) (any, error) { return []int{}[len(a.name)+2], nil },
 		"Error client  f: a fault of brunt's: anything":                                            func(*Args) (any, error) { panic("anything") },
-		"Error server 42 server 42: full":                                                          func(*Args) (any, error) { return nil, &driver.Error{Class: driver.Server, Code: "42", Text: "full"} },
-		"Error client  wrong":                                                                      func(*Args) (any, error) { return nil, errors.New("wrong") },
-		"TypeError client  f: argument 1 (x) is missing; give a string":                            func(a *Args) (any, error) { return a.Text(0, "x"), nil },
+		"Error server 42 server 42: full": func(*Args) (any, error) {
+			return nil, &protocol.Error{Class: protocol.Server, Code: "42", Text: "full"}
+		},
+		"Error client  wrong": func(*Args) (any, error) { return nil, errors.New("wrong") },
+		"TypeError client  f: argument 1 (x) is missing; give a string": func(a *Args) (any, error) { return a.Text(0, "x"), nil },
 	} {
 		if got := say(t, f, "try { f() } catch (e) { e.name + ' ' + e.class + ' ' + e.code + ' ' + e.message }"); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/grafana/sobek"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
 	"brunt/internal/k6x/session"
 	"brunt/internal/planfile"
+	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
 )
 
@@ -30,7 +30,7 @@ type database struct {
 
 	transaction *conns.Link // the connection of the transaction under way
 	iteration   int64       // in which it began
-	reply       driver.Reply
+	reply       protocol.Reply
 }
 
 // answer is what a request came to, for a script.
@@ -43,7 +43,7 @@ type answer struct {
 func (d *database) do(what any, list []any, whole bool) (*answer, error) {
 	args, err := bind.Values(list)
 	if err != nil {
-		return nil, driver.Bad("%v", err)
+		return nil, protocol.Bad("%v", err)
 	}
 	a, err := d.asked(what, len(args))
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *database) asked(what any, params int) (*asked, error) {
 }
 
 // on sends a request over a connection.
-func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.Value, whole bool, call *session.Call) (*answer, *driver.Error) {
+func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.Value, whole bool, call *session.Call) (*answer, *protocol.Error) {
 	r, failure := l.Ready(ctx, &a.Request)
 	if failure != nil {
 		return nil, failure
@@ -111,15 +111,15 @@ func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.V
 	l.Conn.Do(ctx, r, args, reply)
 	call.BytesIn, call.Missing, call.Kind, call.Status = reply.BytesIn, reply.Missing, r.Kind(), reply.Status
 	l.Broken = l.Broken || reply.Fatal
-	if reply.Class != driver.OK {
+	if reply.Class != protocol.OK {
 		f := reply.Failure
-		return nil, &driver.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
+		return nil, &protocol.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
 	}
 	return out, nil
 }
 
 // note records what a request came to.
-func (d *database) note(call *session.Call, failure *driver.Error) {
+func (d *database) note(call *session.Call, failure *protocol.Error) {
 	if failure != nil {
 		call.Class, call.Code, call.Text = failure.Class, failure.Code, failure.Text
 		call.Cut = d.vu.Context().Err() != nil
@@ -133,11 +133,11 @@ func (d *database) rest(ctx context.Context) {
 	if !d.vu.InLoop() {
 		return
 	}
-	driver.Sleep(ctx, min(d.pool.Rest(), time.Second))
+	protocol.Sleep(ctx, min(d.pool.Rest(), time.Second))
 }
 
 // link is the connection for the next request: the transaction's, or a free one.
-func (d *database) link(ctx context.Context) (*conns.Link, *driver.Error) {
+func (d *database) link(ctx context.Context) (*conns.Link, *protocol.Error) {
 	d.forget()
 	if d.transaction != nil {
 		return d.transaction, nil
@@ -164,10 +164,10 @@ type asked struct {
 
 // readRequest reads what to send: a statement, or a request as plans write it ({command: […]}, {call: …},
 // {http: …}, …).
-func readRequest(protocol string, what any, params int) (*asked, error) {
+func readRequest(proto string, what any, params int) (*asked, error) {
 	fields, ok := what.(map[string]any)
 	if text, isText := what.(string); isText {
-		fields, ok = shorthand(protocol, text), true
+		fields, ok = shorthand(proto, text), true
 	}
 	if !ok {
 		return nil, fmt.Errorf("what to send isn't a string or an object such as {call: \"name\"}")
@@ -182,7 +182,7 @@ func readRequest(protocol string, what any, params int) (*asked, error) {
 	}
 	p, err := planfile.Read("", text)
 	if err != nil {
-		return nil, driver.Bad("%s", problem(err))
+		return nil, protocol.Bad("%s", problem(err))
 	}
 	op := &p.Operations[0]
 	a := &asked{Request: conns.Request{Key: string(text), Request: op.Steps[0].Request}}
@@ -210,18 +210,18 @@ func shorthand(protocol, text string) map[string]any {
 }
 
 // nameOf is what the record calls a request that has no name: its verb and what it is about.
-func nameOf(r *driver.Request) string {
+func nameOf(r *protocol.Request) string {
 	switch r.Verb {
-	case driver.Command:
+	case protocol.Command:
 		return strings.ToUpper(r.Words[0])
-	case driver.HTTP:
+	case protocol.HTTP:
 		path, _, _ := strings.Cut(r.Web.Path, "?")
 		return r.Web.Method + " " + path
-	case driver.Call:
+	case protocol.Call:
 		return "call " + r.Text
-	case driver.Eval:
+	case protocol.Eval:
 		return "eval"
-	case driver.SQL:
+	case protocol.SQL:
 		return statementName(r.Text)
 	}
 	return fmt.Sprintf("request %s", r.Text)

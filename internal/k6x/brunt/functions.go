@@ -10,12 +10,12 @@ import (
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/v2/js/modules"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
 	"brunt/internal/k6x/native"
 	"brunt/internal/k6x/session"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -150,7 +150,7 @@ func (d *database) begin(a *bind.Args) (any, error) {
 		d.rest(ctx)
 		return nil, failure
 	}
-	if err := d.frame(ctx, l, driver.Begin, "begin", level); err != nil {
+	if err := d.frame(ctx, l, protocol.Begin, "begin", level); err != nil {
 		d.pool.Give(l)
 		return nil, err
 	}
@@ -159,8 +159,8 @@ func (d *database) begin(a *bind.Args) (any, error) {
 }
 
 // frame sends what begins or ends a transaction. It isn't an operation of its own in the record.
-func (d *database) frame(ctx context.Context, l *conns.Link, verb driver.Verb, name, text string) error {
-	asked := &conns.Request{Key: name + " " + text, Request: driver.Request{Name: name, Verb: verb, Text: text}}
+func (d *database) frame(ctx context.Context, l *conns.Link, verb protocol.Verb, name, text string) error {
+	asked := &conns.Request{Key: name + " " + text, Request: protocol.Request{Name: name, Verb: verb, Text: text}}
 	r, failure := l.Ready(ctx, asked)
 	if failure != nil {
 		return failure
@@ -173,17 +173,17 @@ func (d *database) frame(ctx context.Context, l *conns.Link, verb driver.Verb, n
 }
 
 // end is commit() and rollback().
-func (d *database) end(verb driver.Verb, name string) (any, error) {
+func (d *database) end(verb protocol.Verb, name string) (any, error) {
 	if d.forget(); d.transaction == nil {
-		return nil, driver.Bad("%s: no transaction is under way: it never began in this iteration, or its connection was lost", name)
+		return nil, protocol.Bad("%s: no transaction is under way: it never began in this iteration, or its connection was lost", name)
 	}
 	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
 	defer cancel()
 	l := d.transaction
 	d.transaction = nil
 	err := d.frame(ctx, l, verb, name, "")
-	if err != nil && verb == driver.Commit && !l.Broken {
-		l.Broken = d.frame(ctx, l, driver.Rollback, "rollback", "") != nil
+	if err != nil && verb == protocol.Commit && !l.Broken {
+		l.Broken = d.frame(ctx, l, protocol.Rollback, "rollback", "") != nil
 	}
 	d.pool.Give(l)
 	return sobek.Undefined(), err
@@ -206,7 +206,7 @@ func (d *database) forget() {
 	defer cancel()
 	l := d.transaction
 	d.transaction = nil
-	if err := d.frame(ctx, l, driver.Rollback, "rollback", ""); err != nil && !errors.Is(err, errClosed) {
+	if err := d.frame(ctx, l, protocol.Rollback, "rollback", ""); err != nil && !errors.Is(err, errClosed) {
 		l.Broken = true
 	}
 	d.pool.Give(l)
@@ -252,8 +252,8 @@ func (i *instance) open(a *bind.Args) (any, error) {
 	return i.vu.Object("db", map[string]bind.Func{
 		"exec": d.exec, "query": d.query, "prepare": d.prepare,
 		"begin": d.begin, "close": d.close,
-		"commit":   func(*bind.Args) (any, error) { return d.end(driver.Commit, "commit") },
-		"rollback": func(*bind.Args) (any, error) { return d.end(driver.Rollback, "rollback") },
+		"commit":   func(*bind.Args) (any, error) { return d.end(protocol.Commit, "commit") },
+		"rollback": func(*bind.Args) (any, error) { return d.end(protocol.Rollback, "rollback") },
 	}), nil
 }
 

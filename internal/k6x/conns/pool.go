@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"brunt/internal/balance"
-	"brunt/internal/driver"
+	"brunt/internal/engine"
 	"brunt/internal/k6x/session"
-	"brunt/internal/tier"
+	"brunt/internal/protocol"
 )
 
 // Target is where connections go.
 type Target struct {
 	Protocol string // its own name, for the record
-	Driver   driver.Driver
-	Targets  []driver.Target
+	Driver   protocol.Driver
+	Targets  []protocol.Target
 	Policy   balance.Policy // which address a new connection goes to; nil: in turn
 	Most     int            // connections open at once; 0: as many as are asked for
 }
@@ -36,26 +36,26 @@ type Pool struct {
 	idle     []*Link
 	open     map[*Link]bool
 	dialed   int
-	backoff  tier.Backoff
+	backoff  engine.Backoff
 	failures int
-	failure  *driver.Error // of the last attempt to connect, if it failed
-	next     time.Time     // before which none is made
+	failure  *protocol.Error // of the last attempt to connect, if it failed
+	next     time.Time       // before which none is made
 }
 
 // Link is a connection. It is used by one goroutine at a time.
 type Link struct {
-	Conn    driver.Conn
+	Conn    protocol.Conn
 	Address int  // its number in the record
 	Broken  bool // it is of no more use: Give closes it
 
-	requests []*driver.Request // made ready, by their IDs
+	requests []*protocol.Request // made ready, by their IDs
 	ids      map[string]int
 }
 
 // Request is what may be sent, apart from any connection. Key tells it from others.
 type Request struct {
 	Key string
-	driver.Request
+	protocol.Request
 }
 
 // New returns a pool, which opens nothing yet.
@@ -63,7 +63,7 @@ func New(s *session.Session, t Target) *Pool {
 	if t.Policy == nil {
 		t.Policy = balance.RoundRobin(len(t.Targets))
 	}
-	p := &Pool{Target: t, open: map[*Link]bool{}, backoff: tier.NewBackoff(s.Seed(), 0)}
+	p := &Pool{Target: t, open: map[*Link]bool{}, backoff: engine.NewBackoff(s.Seed(), 0)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	for i := range t.Targets {
 		p.numbers = append(p.numbers, s.Address(t.Protocol, t.Targets[i].Address))
@@ -75,12 +75,12 @@ func New(s *session.Session, t Target) *Pool {
 }
 
 // Take returns a connection that nobody uses, or a new one.
-func (p *Pool) Take(ctx context.Context) (*Link, *driver.Error) {
+func (p *Pool) Take(ctx context.Context) (*Link, *protocol.Error) {
 	if p.free != nil {
 		select {
 		case p.free <- struct{}{}:
 		case <-ctx.Done():
-			return nil, &driver.Error{Class: driver.Timeout, Text: "no connection became free in time; raise sessions", Err: ctx.Err()}
+			return nil, &protocol.Error{Class: protocol.Timeout, Text: "no connection became free in time; raise sessions", Err: ctx.Err()}
 		}
 	}
 	p.mu.Lock()
@@ -114,17 +114,17 @@ func (p *Pool) leave() {
 }
 
 // dial connects to an address or, if that fails, to the next ones.
-func (p *Pool) dial(ctx context.Context, first int) (*Link, *driver.Error) {
+func (p *Pool) dial(ctx context.Context, first int) (*Link, *protocol.Error) {
 	if p.ctx.Err() != nil {
-		return nil, &driver.Error{Class: driver.Connect, Text: "the run is over: connections are closed"}
+		return nil, &protocol.Error{Class: protocol.Connect, Text: "the run is over: connections are closed"}
 	}
-	var failure *driver.Error
+	var failure *protocol.Error
 	for i := range p.Targets {
 		at := (first + i) % len(p.Targets)
-		conn, err := p.Driver.Dial(ctx, p.Targets[at], &driver.Program{})
+		conn, err := p.Driver.Dial(ctx, p.Targets[at], &protocol.Program{})
 		if err != nil {
 			if failure == nil {
-				failure = driver.AsError(err)
+				failure = protocol.AsError(err)
 			}
 			continue
 		}
@@ -190,22 +190,22 @@ func (p *Pool) Close() error {
 const KeptRequests = 256
 
 // Ready returns the request as the connection knows it, making it ready if it doesn't.
-func (l *Link) Ready(ctx context.Context, a *Request) (*driver.Request, *driver.Error) {
+func (l *Link) Ready(ctx context.Context, a *Request) (*protocol.Request, *protocol.Error) {
 	if id, ok := l.ids[a.Key]; ok {
 		return l.requests[id], nil
 	}
-	adder, ok := l.Conn.(driver.AdHoc)
+	adder, ok := l.Conn.(protocol.AdHoc)
 	if !ok {
-		return nil, driver.Bad("this protocol takes requests from plans only")
+		return nil, protocol.Bad("this protocol takes requests from plans only")
 	}
 	r := a.Request
 	r.ID = min(len(l.requests), KeptRequests)
-	if r.ID == KeptRequests && r.Verb == driver.SQL {
+	if r.ID == KeptRequests && r.Verb == protocol.SQL {
 		r.Simple = true
 	}
 	if err := adder.Add(ctx, &r); err != nil {
-		e := driver.AsError(err)
-		l.Broken = l.Broken || e.Fatal && e.Class != driver.Client
+		e := protocol.AsError(err)
+		l.Broken = l.Broken || e.Fatal && e.Class != protocol.Client
 		return nil, e
 	}
 	if r.ID == len(l.requests) {

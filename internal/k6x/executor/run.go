@@ -15,9 +15,9 @@ import (
 	"go.k6.io/k6/v2/lib/executor"
 	"go.k6.io/k6/v2/metrics"
 
-	"brunt/internal/driver"
 	"brunt/internal/k6x/session"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 )
 
 // growEvery is how often it is seen whether more VUs are wanted.
@@ -249,9 +249,9 @@ func (e *open) ended(ctx context.Context, h *session.Handle, a session.Arrival, 
 		}
 		return behind
 	}
-	class := driver.OK
+	class := protocol.OK
 	if err != nil {
-		class = driver.Client
+		class = protocol.Client
 		if errext.IsInterruptError(err) {
 			e.es.AddInterruptedIterations(1)
 			e.failed.CompareAndSwap(nil, &err)

@@ -9,10 +9,10 @@ import (
 
 	"go.k6.io/k6/v2/metrics"
 
-	"brunt/internal/driver"
 	"brunt/internal/k6x/session"
 	"brunt/internal/k6x/trend"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 )
 
 // requests makes calls of the requests that k6's own modules report. It is used by one goroutine.
@@ -87,19 +87,19 @@ func hostOf(address string) string {
 }
 
 // classOf sorts k6's error codes (grafana.com/docs/k6, "Error codes").
-func classOf(code string, status int) driver.Class {
+func classOf(code string, status int) protocol.Class {
 	n, _ := strconv.Atoi(code)
 	switch {
 	case n == 1050:
-		return driver.Timeout
+		return protocol.Timeout
 	case n >= 1100 && n < 1220, n >= 1300 && n < 1400:
-		return driver.Connect
+		return protocol.Connect
 	case n >= 1220 && n < 1300, n >= 1600 && n < 1700:
-		return driver.UnknownOutcome
+		return protocol.UnknownOutcome
 	case n >= 1400 && n < 1600, n == 0 && status > 0:
-		return driver.Server
+		return protocol.Server
 	}
-	return driver.Protocol
+	return protocol.Protocol
 }
 
 // ourMetrics are what k6 is told of the operations that modules and executors record by themselves:

@@ -6,19 +6,19 @@ import (
 
 	"go.k6.io/k6/v2/metrics"
 
-	"brunt/internal/driver"
+	"brunt/internal/protocol"
 )
 
 func TestErrorCodesHaveClasses(t *testing.T) {
-	for code, want := range map[string]driver.Class{
-		"1050": driver.Timeout, "1101": driver.Connect, "1212": driver.Connect, "1220": driver.UnknownOutcome,
-		"1310": driver.Connect, "1404": driver.Server, "1503": driver.Server, "1650": driver.UnknownOutcome, "1000": driver.Protocol, "x": driver.Protocol,
+	for code, want := range map[string]protocol.Class{
+		"1050": protocol.Timeout, "1101": protocol.Connect, "1212": protocol.Connect, "1220": protocol.UnknownOutcome,
+		"1310": protocol.Connect, "1404": protocol.Server, "1503": protocol.Server, "1650": protocol.UnknownOutcome, "1000": protocol.Protocol, "x": protocol.Protocol,
 	} {
 		if got := classOf(code, 0); got != want {
 			t.Errorf("%s is %s, want %s", code, got, want)
 		}
 	}
-	if got := classOf("", 404); got != driver.Server {
+	if got := classOf("", 404); got != protocol.Server {
 		t.Errorf("status 404 is %s", got)
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/runner"
 	"brunt/internal/workload"
@@ -94,7 +94,7 @@ func validate(vu *bind.VU, path string, data []byte) error {
 		err = compiled.Validate(value)
 	}
 	if err != nil {
-		return fmt.Errorf("the configuration isn't what %s asks for: %s", path, driver.Line(err.Error(), ""))
+		return fmt.Errorf("the configuration isn't what %s asks for: %s", path, protocol.Line(err.Error(), ""))
 	}
 	return nil
 }

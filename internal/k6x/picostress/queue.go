@@ -8,12 +8,12 @@ import (
 
 	"github.com/grafana/sobek"
 
-	"brunt/internal/driver"
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/conns"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/runner"
 	"brunt/internal/workload"
 )
@@ -109,7 +109,7 @@ func (i *instance) send(text string, list []any) error {
 	if pool == nil {
 		return errNoPool
 	}
-	r := conns.Request{Key: text, Request: driver.Request{Name: "call", Verb: driver.SQL, Text: text}}
+	r := conns.Request{Key: text, Request: protocol.Request{Name: "call", Verb: protocol.SQL, Text: text}}
 	args := make([]gen.Value, len(list))
 	for k, x := range list {
 		kind := gen.Null
@@ -121,7 +121,7 @@ func (i *instance) send(text string, list []any) error {
 		}
 		var ok bool
 		if args[k], ok = valueOf(x, kind); !ok {
-			return driver.Bad("parameter %d of %.60q: a %T can't be sent as the plan says", k+1, text, x)
+			return protocol.Bad("parameter %d of %.60q: a %T can't be sent as the plan says", k+1, text, x)
 		}
 	}
 	if ours {
@@ -143,7 +143,7 @@ func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value
 		failure = i.over(ctx, link, r, args, &call)
 		pool.Give(link)
 	} else if i.vu.InLoop() {
-		defer driver.Sleep(ctx, min(pool.Rest(), time.Second))
+		defer protocol.Sleep(ctx, min(pool.Rest(), time.Second))
 	}
 	if failure != nil {
 		call.Class, call.Code, call.Text, call.Cut = failure.Class, failure.Code, failure.Text, ctx.Err() != nil
@@ -155,7 +155,7 @@ func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value
 	return nil
 }
 
-func (i *instance) over(ctx context.Context, link *conns.Link, r *conns.Request, args []gen.Value, call *session.Call) *driver.Error {
+func (i *instance) over(ctx context.Context, link *conns.Link, r *conns.Request, args []gen.Value, call *session.Call) *protocol.Error {
 	limit := i.timeout()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -163,15 +163,15 @@ func (i *instance) over(ctx context.Context, link *conns.Link, r *conns.Request,
 	if failure != nil {
 		return failure
 	}
-	var reply driver.Reply
+	var reply protocol.Reply
 	call.Sent = i.vu.Run.Now()
 	link.Conn.Do(ctx, ready, args, &reply)
 	call.BytesIn, call.Missing, call.Kind = reply.BytesIn, reply.Missing, ready.Kind()
 	link.Broken = link.Broken || reply.Fatal
-	if reply.Class == driver.OK {
+	if reply.Class == protocol.OK {
 		return nil
 	}
-	return &driver.Error{Class: reply.Class, Code: reply.Code, Text: reply.Text, Fatal: reply.Fatal}
+	return &protocol.Error{Class: reply.Class, Code: reply.Code, Text: reply.Text, Fatal: reply.Fatal}
 }
 
 func (i *instance) timeout() time.Duration {

@@ -7,8 +7,8 @@ import (
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -92,7 +92,7 @@ func (s *Session) Request(c *Call) {
 	s.record(s.shards[0], &measure.Sample{
 		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: c.End, Attempts: 1, Class: c.Class, Status: c.Status,
 	})
-	if c.Class != driver.OK {
+	if c.Class != protocol.OK {
 		s.failed(c)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
+	"brunt/internal/engine"
 	"brunt/internal/export"
 	"brunt/internal/measure"
 	"brunt/internal/observe"
 	"brunt/internal/record"
-	"brunt/internal/tier"
 )
 
 // The most operations and addresses that a run tells apart. Scripts name them as they go, some of
@@ -29,7 +29,7 @@ const (
 
 // Session is one run of k6. It is safe for concurrent use.
 type Session struct {
-	clock  tier.Clock
+	clock  engine.Clock
 	seed   uint64
 	o      Options
 	vus    sync.Map // VU number → *Handle
@@ -85,7 +85,7 @@ type Live struct {
 // New returns a session whose clock starts now. Nothing is recorded before Begin.
 func New(o Options) *Session {
 	s := &Session{
-		clock: tier.NewClock(time.Now()), seed: o.Seed, o: o,
+		clock: engine.NewClock(time.Now()), seed: o.Seed, o: o,
 		operations: map[string]int{}, addresses: map[[2]string]int{}, run: &record.Run{},
 	}
 	s.cutter.init(s)

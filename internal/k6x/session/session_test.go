@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
 )
@@ -57,7 +57,7 @@ func TestCallsAreCounted(t *testing.T) {
 	for i := range 2 * mostOperations {
 		h.Done(Call{Operation: s.Operation(fmt.Sprint("call ", i)), Address: s.Address("pg", fmt.Sprint("host:", i)), Sent: s.Now(), BytesIn: 10})
 	}
-	h.Done(Call{Operation: s.Operation("call 0"), Address: -1, Sent: s.Now(), Class: driver.Timeout, Code: "57014", Text: "pg://user:secret@host failed"})
+	h.Done(Call{Operation: s.Operation("call 0"), Address: -1, Sent: s.Now(), Class: protocol.Timeout, Code: "57014", Text: "pg://user:secret@host failed"})
 	run := ended(t, s, Outcome{Thresholds: []record.Threshold{
 		{Text: "things: rate>1", Pass: true, Unit: "per_s", Limit: 1, Aggregate: &record.Aggregate{How: "rate", Holds: ">", Values: 3}},
 		{Text: "good: rate>0.4", Pass: true, Unit: "fraction", Value: 0.5, Limit: 0.4, Aggregate: &record.Aggregate{How: "rate", Holds: ">", Values: 4}},

@@ -8,8 +8,8 @@ import (
 	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/secret"
 )
@@ -38,11 +38,11 @@ type Call struct {
 	Operation  int
 	Address    int   // -1 for none
 	Sent, End  int64 // End 0 means now
-	Class      driver.Class
+	Class      protocol.Class
 	Code, Text string // of a failure
 	Attempts   int    // 0 means 1
 	Missing    bool
-	Kind       driver.Kind // what found nothing, if Missing
+	Kind       protocol.Kind // what found nothing, if Missing
 	BytesIn    int64
 	Status     int  // of HTTP
 	Cut        bool // the end of the iteration, not of the call, came: it was in flight
@@ -135,7 +135,7 @@ func (h *Handle) Done(c Call) {
 	h.mu.Unlock()
 	s.requests.Store(true)
 	s.record(h.shard, &m)
-	if c.Class != driver.OK {
+	if c.Class != protocol.OK {
 		s.failed(&c)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
-	ours "brunt/internal/driver/iproto"
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
+	ours "brunt/internal/protocol/iproto"
 )
 
 var noContext = context.Background()

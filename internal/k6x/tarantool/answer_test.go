@@ -3,10 +3,10 @@ package tarantool
 import (
 	"testing"
 
-	"brunt/internal/driver/iproto"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/bind/bindtest"
 	"brunt/internal/k6x/session"
+	"brunt/internal/protocol/iproto"
 )
 
 func reader() *results {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/tarantool/go-iproto"
 
-	"brunt/internal/driver"
-	ours "brunt/internal/driver/iproto"
 	"brunt/internal/k6x/bind"
+	"brunt/internal/protocol"
+	ours "brunt/internal/protocol/iproto"
 )
 
 // begin sends a request. The error is that it couldn't be sent.
@@ -27,7 +27,7 @@ func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 		x.failure, x.end = failure, i.vu.Run.Now()
 		i.note(x)
 		if i.vu.InLoop() { // or the script would turn as fast as it can while the server is away
-			driver.Sleep(ctx, min(n.rest(), time.Second))
+			protocol.Sleep(ctx, min(n.rest(), time.Second))
 		}
 		return nil, failure
 	}
@@ -51,7 +51,7 @@ func (i *instance) wait(x *exchange) error {
 		i.free = x.Done
 		x.settle()
 	case <-ctx.Done():
-		x.failure, x.cut = driver.Unanswered(ctx, x.may(), ctx.Err(), ""), true
+		x.failure, x.cut = protocol.Unanswered(ctx, x.may(), ctx.Err(), ""), true
 		x.end = i.vu.Run.Now()
 	}
 	i.note(x)
@@ -65,7 +65,7 @@ func (i *instance) wait(x *exchange) error {
 func (x *exchange) settle() {
 	x.end, x.bytes = x.End, int64(len(x.Body))
 	if x.Lost != nil {
-		x.failure = driver.Unanswered(noContext, x.may(), x.Lost, "")
+		x.failure = protocol.Unanswered(noContext, x.may(), x.Lost, "")
 		return
 	}
 	number, failed := x.Failed()
@@ -74,7 +74,7 @@ func (x *exchange) settle() {
 	}
 	message, err := errorText(x.Body)
 	if err != nil {
-		x.failure = &driver.Error{Class: driver.Protocol, Text: "an error that makes no sense", Fatal: true, Err: err}
+		x.failure = &protocol.Error{Class: protocol.Protocol, Text: "an error that makes no sense", Fatal: true, Err: err}
 		return
 	}
 	x.failure = ours.ServerError(number, message)
@@ -145,7 +145,7 @@ func (i *instance) settleAll() error {
 		case <-x.Done:
 			x.settle()
 		case <-ctx.Done():
-			x.failure, x.end = driver.Late(x.may()), i.vu.Run.Now()
+			x.failure, x.end = protocol.Late(x.may()), i.vu.Run.Now()
 		}
 		i.note(x)
 	}

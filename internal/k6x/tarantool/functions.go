@@ -5,8 +5,8 @@ import (
 
 	"github.com/tarantool/go-iproto"
 
-	"brunt/internal/driver"
 	"brunt/internal/k6x/bind"
+	"brunt/internal/protocol"
 	"brunt/internal/sqltext"
 )
 
@@ -29,7 +29,7 @@ func (i *instance) selectTuples(a *bind.Args) (any, error) {
 	if a.Has(5) {
 		order = i.iterator(a, 5)
 	}
-	return i.onSpace(a, c, at, &request{verb: "select", kind: iproto.IPROTO_SELECT, does: driver.Select, rows: tuples}, func(b *body, at place) {
+	return i.onSpace(a, c, at, &request{verb: "select", kind: iproto.IPROTO_SELECT, does: protocol.Select, rows: tuples}, func(b *body, at place) {
 		b.mapping(6)
 		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
 		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
@@ -58,7 +58,7 @@ func (i *instance) iterator(a *bind.Args, at int) uint64 {
 func (i *instance) put(verb string, kind iproto.Type) bind.Func {
 	return func(a *bind.Args) (any, error) {
 		c, at, tuple := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple")
-		return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: driver.Insert, rows: tuples}, func(b *body, at place) {
+		return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: protocol.Insert, rows: tuples}, func(b *body, at place) {
 			b.mapping(2)
 			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
 			b.value(iproto.IPROTO_TUPLE, tuple)
@@ -69,7 +69,7 @@ func (i *instance) put(verb string, kind iproto.Type) bind.Func {
 // remove is delete(connection, space, index, key).
 func (i *instance) remove(a *bind.Args) (any, error) {
 	c, at, key := i.on(a), i.place(a, 1, 2), i.key(a, 3)
-	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, does: driver.Delete, rows: tuples}, func(b *body, at place) {
+	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, does: protocol.Delete, rows: tuples}, func(b *body, at place) {
 		b.mapping(3)
 		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
 		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
@@ -80,7 +80,7 @@ func (i *instance) remove(a *bind.Args) (any, error) {
 // update is update(connection, space, index, key, operations).
 func (i *instance) update(a *bind.Args) (any, error) {
 	c, at, key, ops := i.on(a), i.place(a, 1, 2), i.key(a, 3), i.changes(a, 4)
-	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, does: driver.Update, rows: tuples}, func(b *body, at place) {
+	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, does: protocol.Update, rows: tuples}, func(b *body, at place) {
 		b.mapping(4)
 		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
 		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
@@ -92,7 +92,7 @@ func (i *instance) update(a *bind.Args) (any, error) {
 // upsert is upsert(connection, space, tuple, operations).
 func (i *instance) upsert(a *bind.Args) (any, error) {
 	c, at, tuple, ops := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple"), i.changes(a, 3)
-	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, does: driver.Upsert, rows: tuples}, func(b *body, at place) {
+	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, does: protocol.Upsert, rows: tuples}, func(b *body, at place) {
 		b.mapping(3)
 		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
 		b.value(iproto.IPROTO_TUPLE, tuple)
@@ -110,7 +110,7 @@ func (i *instance) function(verb string, kind iproto.Type, key iproto.Key, rows 
 
 func (i *instance) called(a *bind.Args, verb string, kind iproto.Type, key iproto.Key, rows rows) *request {
 	text, args := a.Text(1, "the function's name, or the program"), a.ListOr(2, "the arguments")
-	r := &request{verb: verb, kind: kind, does: driver.Call, rows: rows}
+	r := &request{verb: verb, kind: kind, does: protocol.Call, rows: rows}
 	if kind != iproto.IPROTO_EVAL {
 		r.on = text
 	}
@@ -125,7 +125,7 @@ func (i *instance) called(a *bind.Args, verb string, kind iproto.Type, key iprot
 // execute is execute(connection, statement, parameters): SQL.
 func (i *instance) execute(a *bind.Args) (any, error) {
 	c, text, args := i.on(a), a.Text(1, "the statement"), a.ListOr(2, "the parameters")
-	r := &request{verb: strings.ToLower(sqltext.FirstWord(text)), kind: iproto.IPROTO_EXECUTE, does: driver.SQL, text: text, rows: sqlRows}
+	r := &request{verb: strings.ToLower(sqltext.FirstWord(text)), kind: iproto.IPROTO_EXECUTE, does: protocol.SQL, text: text, rows: sqlRows}
 	if r.verb == "" {
 		r.verb = "execute"
 	}

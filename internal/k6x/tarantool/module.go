@@ -15,10 +15,10 @@ import (
 	"go.k6.io/k6/v2/js/modules"
 
 	"brunt/internal/balance"
-	"brunt/internal/driver"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 )
 
 // New returns the module.
@@ -136,7 +136,7 @@ func (i *instance) note(x *exchange) {
 	if f := x.failure; f != nil {
 		c.Class, c.Code, c.Text = f.Class, f.Code, f.Text
 	} else {
-		c.Class = driver.OK
+		c.Class = protocol.OK
 	}
 	i.vu.Run.Done(c)
 }

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"brunt/internal/driver"
-	"brunt/internal/driver/iproto"
+	"brunt/internal/engine"
 	"brunt/internal/k6x/session"
-	"brunt/internal/tier"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/iproto"
 )
 
 type closer = io.Closer
@@ -37,7 +37,7 @@ func newPool(s *session.Session, o *options) (*pool, error) {
 	for _, address := range o.addresses {
 		number := s.Address("iproto", address)
 		for range o.connections {
-			p.nodes = append(p.nodes, &node{pool: p, number: number, target: driver.Target{
+			p.nodes = append(p.nodes, &node{pool: p, number: number, target: protocol.Target{
 				Address: address, User: o.user, Password: o.password, ConnectTimeout: o.connectTimeout,
 			}})
 		}
@@ -76,20 +76,20 @@ func (p *pool) Close() error {
 type node struct {
 	pool   *pool
 	number int // of the address in the record
-	target driver.Target
+	target protocol.Target
 	live   atomic.Pointer[iproto.Line]
 	down   atomic.Bool // the last attempt to connect has failed
 
 	mu       sync.Mutex
 	reviving bool
-	attempt  chan struct{} // closed when the attempt under way is over; nil in the pause before the next
-	failure  *driver.Error // of the last attempt
-	next     time.Time     // when the next attempt begins, in a pause
+	attempt  chan struct{}   // closed when the attempt under way is over; nil in the pause before the next
+	failure  *protocol.Error // of the last attempt
+	next     time.Time       // when the next attempt begins, in a pause
 }
 
 // get returns the connection. One that is lost is made again; an attempt under way is waited for, and
 // while the address refuses, the failure comes at once.
-func (n *node) get(ctx context.Context) (*iproto.Line, *driver.Error) {
+func (n *node) get(ctx context.Context) (*iproto.Line, *protocol.Error) {
 	for {
 		if c := n.live.Load(); c != nil && c.Alive() {
 			return c, nil
@@ -101,18 +101,18 @@ func (n *node) get(ctx context.Context) (*iproto.Line, *driver.Error) {
 		select {
 		case <-attempt:
 		case <-ctx.Done():
-			return nil, &driver.Error{Class: driver.Connect, Text: fmt.Sprintf("the iteration was interrupted while connecting to %s", n.target.Address), Err: ctx.Err()}
+			return nil, &protocol.Error{Class: protocol.Connect, Text: fmt.Sprintf("the iteration was interrupted while connecting to %s", n.target.Address), Err: ctx.Err()}
 		}
 	}
 }
 
 // revival returns the attempt under way, beginning one if there is none, or the failure of the last one
 // if the next hasn't begun.
-func (n *node) revival() (attempt chan struct{}, failure *driver.Error) {
+func (n *node) revival() (attempt chan struct{}, failure *protocol.Error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.pool.ctx.Err() != nil {
-		return nil, &driver.Error{Class: driver.Connect, Text: "the run is over: connections are closed"}
+		return nil, &protocol.Error{Class: protocol.Connect, Text: "the run is over: connections are closed"}
 	}
 	if !n.reviving {
 		if limit := n.pool.options.maxReconnects; limit > 0 && n.failure != nil && n.down.Load() {
@@ -128,7 +128,7 @@ func (n *node) revival() (attempt chan struct{}, failure *driver.Error) {
 // revive connects, again and again until it succeeds.
 func (n *node) revive() {
 	defer n.pool.working.Done()
-	backoff := tier.NewBackoff(uint64(n.number), 0)
+	backoff := engine.NewBackoff(uint64(n.number), 0)
 	for failures := 1; ; failures++ {
 		c, failure := iproto.DialLine(n.pool.ctx, n.target, n.settings())
 		n.mu.Lock()
@@ -151,7 +151,7 @@ func (n *node) revive() {
 		if !again {
 			return
 		}
-		if !driver.Sleep(n.pool.ctx, pause) {
+		if !protocol.Sleep(n.pool.ctx, pause) {
 			return
 		}
 		n.mu.Lock()

@@ -8,10 +8,10 @@ import (
 
 	"github.com/tarantool/go-iproto"
 
-	"brunt/internal/driver"
-	ours "brunt/internal/driver/iproto"
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
+	"brunt/internal/protocol"
+	ours "brunt/internal/protocol/iproto"
 )
 
 // request is what a script asks for, its body encoded.
@@ -19,16 +19,16 @@ type request struct {
 	verb    string // as the record names it
 	on      string // what it is about: a space, a function
 	kind    iproto.Type
-	body    []byte      // valid until the next request of the virtual user
-	does    driver.Verb // for failures without an answer
-	text    string      // of SQL
-	rows    rows        // what its data is
-	form    []string    // names of the fields of its tuples, as far as they are known
-	objects bool        // tuples are wanted as objects
+	body    []byte        // valid until the next request of the virtual user
+	does    protocol.Verb // for failures without an answer
+	text    string        // of SQL
+	rows    rows          // what its data is
+	form    []string      // names of the fields of its tuples, as far as they are known
+	objects bool          // tuples are wanted as objects
 }
 
 // may is what the request may have done if no answer came.
-func (r *request) may() *driver.Request { return &driver.Request{Verb: r.does, Text: r.text} }
+func (r *request) may() *protocol.Request { return &protocol.Request{Verb: r.does, Text: r.text} }
 
 // rows is what an answer's data holds.
 type rows uint8
@@ -47,7 +47,7 @@ type exchange struct {
 
 	end     int64 // when the answer came, or the waiting for it was over
 	bytes   int64 // of the answer
-	failure *driver.Error
+	failure *protocol.Error
 	cut     bool // the iteration ended before the answer came
 }
 

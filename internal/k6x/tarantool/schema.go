@@ -7,8 +7,8 @@ import (
 
 	"github.com/tarantool/go-tarantool/v2"
 
-	"brunt/internal/driver"
-	"brunt/internal/driver/iproto"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/iproto"
 )
 
 // schemas keeps what the server said of its spaces.
@@ -19,7 +19,7 @@ type schemas struct {
 
 // space finds a space by its name. The schema is read at first use, and again for a name that isn't in
 // it: a script may create spaces.
-func (p *pool) space(ctx context.Context, name string) (*tarantool.Space, *driver.Error) {
+func (p *pool) space(ctx context.Context, name string) (*tarantool.Space, *protocol.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for fresh := false; ; fresh = true {
@@ -29,7 +29,7 @@ func (p *pool) space(ctx context.Context, name string) (*tarantool.Space, *drive
 			}
 		}
 		if fresh {
-			return nil, driver.Bad("no space %q that this user can see: create it or correct the name", name)
+			return nil, protocol.Bad("no space %q that this user can see: create it or correct the name", name)
 		}
 		if err := p.read(ctx); err != nil {
 			return nil, err
@@ -50,9 +50,9 @@ func (p *pool) numbered(id uint32) *tarantool.Space {
 	return nil
 }
 
-func (p *pool) read(ctx context.Context) *driver.Error {
+func (p *pool) read(ctx context.Context) *protocol.Error {
 	if p.options.skipSchema {
-		return driver.Bad("skip_schema is set, so spaces and indexes have numbers only: give the number")
+		return protocol.Bad("skip_schema is set, so spaces and indexes have numbers only: give the number")
 	}
 	n := p.pick()
 	if _, failure := n.get(ctx); failure != nil {
@@ -78,7 +78,7 @@ type place struct {
 }
 
 // place looks up what a script called a space and an index: names or numbers.
-func (p *pool) place(ctx context.Context, space, index any) (place, *driver.Error) {
+func (p *pool) place(ctx context.Context, space, index any) (place, *protocol.Error) {
 	at := place{}
 	if n, ok := space.(int64); ok {
 		at.space, at.name = uint32(n), strconv.FormatInt(n, 10)
@@ -91,7 +91,7 @@ func (p *pool) place(ctx context.Context, space, index any) (place, *driver.Erro
 		if name, ok := index.(string); ok {
 			i, ok := s.Indexes[name]
 			if !ok {
-				return at, driver.Bad("space %q has no index %q", s.Name, name)
+				return at, protocol.Bad("space %q has no index %q", s.Name, name)
 			}
 			at.index = i.Id
 			return at, nil
@@ -101,7 +101,7 @@ func (p *pool) place(ctx context.Context, space, index any) (place, *driver.Erro
 	case int64:
 		at.index = uint32(x)
 	case string:
-		return at, driver.Bad("an index of a space that is given by number has a number too, not the name %q", x)
+		return at, protocol.Bad("an index of a space that is given by number has a number too, not the name %q", x)
 	}
 	return at, nil
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"brunt/internal/driver"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -48,7 +48,7 @@ type Shape struct {
 	Backlog   uint64
 	WarmUp    bool
 	Health    measure.Health
-	Failed    driver.Class
+	Failed    protocol.Class
 }
 
 // Load adds intervals of a made-up load: log-normal service times on a fixed grid of quantiles.

@@ -15,8 +15,8 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
+	"brunt/internal/render/page"
 	"brunt/internal/report"
-	"brunt/internal/report/page"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
 )

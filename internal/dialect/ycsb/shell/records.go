@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 )
 
 // content is what the slots of a request are filled with.
@@ -23,20 +23,20 @@ type content struct {
 
 // ask makes requests in turn and returns the last one's reply.
 // each, unless it is nil, is told every row of the answers.
-func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []string, row []gen.Value)) (*driver.Reply, error) {
+func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []string, row []gen.Value)) (*protocol.Reply, error) {
 	if len(requests) == 0 {
 		return nil, errors.New("this database can't do it")
 	}
-	var reply driver.Reply
+	var reply protocol.Reply
 	for _, r := range requests {
-		reply = driver.Reply{Each: each}
+		reply = protocol.Reply{Each: each}
 		for i := range r.Capture {
 			r.Capture[i].Kind = gen.String
 		}
 		if err := sh.session.Do(sh.ctx, r.Request, c.fill(r.Slots), &reply); err != nil {
 			return nil, err
 		}
-		if reply.Class != driver.OK {
+		if reply.Class != protocol.OK {
 			return nil, fmt.Errorf("%s: %s", reply.Class, reply.Text)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 )
 
 // Prompt is what the shell asks with.
@@ -24,7 +24,7 @@ const Prompt = "» "
 
 // Session makes single requests.
 type Session interface {
-	Do(ctx context.Context, r driver.Request, args []gen.Value, reply *driver.Reply) error
+	Do(ctx context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error
 }
 
 // Terminal is where commands come from and answers go.

@@ -10,21 +10,21 @@ import (
 	"testing"
 
 	"brunt/internal/dialect/ycsb"
-	"brunt/internal/driver"
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 )
 
 // fake answers every request with what it was asked.
 type fake struct {
-	asked []driver.Request
+	asked []protocol.Request
 	args  [][]string
-	reply driver.Reply
+	reply protocol.Reply
 	err   error
 
 	records []string // keys of what a scan finds
 }
 
-func (f *fake) Do(_ context.Context, r driver.Request, args []gen.Value, reply *driver.Reply) error {
+func (f *fake) Do(_ context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error {
 	var texts []string
 	for i := range args {
 		texts = append(texts, string(args[i].B))
@@ -70,7 +70,7 @@ func run(t *testing.T, j *ycsb.Job, f *fake, commands string) string {
 func text(s string) (v gen.Value) { v.SetString(s); return v }
 
 func TestDocumentsAreTakenApart(t *testing.T) {
-	f := &fake{reply: driver.Reply{Captured: []gen.Value{text(`{"field0":"YWI=","field1":"Yw=="}`)}}}
+	f := &fake{reply: protocol.Reply{Captured: []gen.Value{text(`{"field0":"YWI=","field1":"Yw=="}`)}}}
 	out := run(t, job(t, "redis", "redis.datatype=string", "fieldcount=2"), f, "read k\ninsert k field0=ab field1=c\n")
 	if want := "Read k ok\nfield0=\"ab\"\nfield1=\"c\"\nInsert k ok\n"; out != want {
 		t.Errorf("got %q, want %q", out, want)
@@ -88,7 +88,7 @@ func TestFailuresAreTold(t *testing.T) {
 			t.Errorf("%s: %q", command, out)
 		}
 	}
-	f = &fake{reply: driver.Reply{Failure: driver.Failure{Class: driver.Server, Text: "READONLY"}}}
+	f = &fake{reply: protocol.Reply{Failure: protocol.Failure{Class: protocol.Server, Text: "READONLY"}}}
 	if out := run(t, j, f, "update k field0=1"); out != "Update k failed server: READONLY\n" {
 		t.Errorf("%q", out)
 	}
@@ -96,7 +96,7 @@ func TestFailuresAreTold(t *testing.T) {
 		"scan k 3": "can't do it", "scan k x": "invalid record count x", "insert k x": "field=value", "update k": "usage: update", "  ": "",
 		"read k": "Read empty for k",
 	} {
-		if out := run(t, j, &fake{reply: driver.Reply{Missing: true}}, command); !strings.Contains(out, want) {
+		if out := run(t, j, &fake{reply: protocol.Reply{Missing: true}}, command); !strings.Contains(out, want) {
 			t.Errorf("%s: %q, want %q", command, out, want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestFailuresAreTold(t *testing.T) {
 func TestScanPrintsWhatTheDriverTells(t *testing.T) {
 	f := &fake{records: []string{"k1", "k2"}}
 	want := rule + "\nRecord 1 k1\nfield1=\"of k1\"\nRecord 2 k2\nfield1=\"of k2\"\n" + rule + "\n"
-	if out := run(t, job(t, "etcd"), f, "scan k 5 field1"); out != want || f.asked[0].Verb != driver.Scan || f.asked[0].Fields != nil {
+	if out := run(t, job(t, "etcd"), f, "scan k 5 field1"); out != want || f.asked[0].Verb != protocol.Scan || f.asked[0].Fields != nil {
 		t.Errorf("%q", out)
 	}
 	if out := run(t, job(t, "etcd"), &fake{}, "scan k 5"); out != "0 records\n" {

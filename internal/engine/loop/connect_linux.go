@@ -1,0 +1,227 @@
+package loop
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brunt/internal/engine"
+	"brunt/internal/protocol"
+)
+
+// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet doesn't
+// overrun the servers' accept queues.
+const dialsAtOnce = 32
+
+// shortLivedNs is how long a connection on which nothing was sent must have lasted to count as one:
+// proxies without a server behind them accept connections only to close them.
+const shortLivedNs = int64(time.Second)
+
+// connected makes a new socket the session's own.
+func (l *loop) connected(s *session, c *protocol.CodecConn) {
+	s.generation++
+	s.dialing = false
+	err := unix.SetNonblock(c.FD, true)
+	if err == nil {
+		err = l.poller.add(c.FD, s.slot, s.generation)
+	}
+	if err != nil {
+		unix.Close(c.FD)
+		s.failures++
+		l.dial(s)
+		return
+	}
+	unix.SetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	if l.stamped {
+		stampSocket(c.FD, true)
+	}
+	s.open(c)
+	s.upSince = l.now()
+	l.refusing[s.address] = false
+	l.up[s.address]++
+	l.upAll++
+	if s.lane.up++; s.lane.up == 1 {
+		s.lane.freeAt, s.lane.behind, s.lane.upSince = s.upSince, 0, s.upSince
+	}
+	if s.returning {
+		l.rec.Reconnect(s.address)
+	}
+	s.returning = true
+	l.unpark(s)
+	l.offer(s.lane)
+}
+
+// hangUp closes a session's socket.
+func (l *loop) hangUp(s *session) {
+	if !s.up {
+		return
+	}
+	unix.Close(s.fd)
+	s.up, s.fd = false, -1
+	s.generation++
+	s.in, s.out, s.outPos, s.need, s.scanned = s.in[:0], s.out[:0], 0, 0, false
+	if s.stalled {
+		s.stalled = false
+		l.stalled--
+	}
+	l.up[s.address]--
+	s.lane.up--
+	if l.upAll--; l.upAll == 0 {
+		l.downSince = l.now()
+	}
+}
+
+// lose closes a session, fails its operations and has it connected again. culprit is the
+// operation that failed in the way given, or nil: the others fail because they were sent and
+// will get no answer, or because they can't be sent any more.
+func (l *loop) lose(s *session, culprit *flight, failure protocol.Failure) {
+	if !s.up {
+		if culprit != nil {
+			l.breakOff(culprit, failure)
+		}
+		return
+	}
+	l.hangUp(s)
+	for s.head != nil {
+		f := l.retire(s)
+		l.breakOff(f, f.fate(culprit, failure))
+	}
+	for i := range s.lane.flights {
+		if f := &s.lane.flights[i]; f.session == s && f.phase == pausing {
+			l.breakOff(f, f.fate(culprit, failure))
+		}
+	}
+	if !l.quitting {
+		if s.failures++; s.used || l.now()-s.upSince >= shortLivedNs {
+			s.failures = 0
+		}
+		l.dial(s)
+		l.fleet.moved()
+	}
+}
+
+// fate is how an operation fails whose session is lost, unless it had failed before.
+func (f *flight) fate(culprit *flight, failure protocol.Failure) protocol.Failure {
+	switch culprit {
+	case f:
+		return failure
+	case nil:
+	default:
+		failure = protocol.Failure{Text: "the session was closed because of an earlier operation: " + failure.Text}
+	}
+	failure.Class, failure.Code, failure.Fatal = protocol.UnknownOutcome, "", true
+	if f.phase == pausing || !f.wrote {
+		failure.Class = protocol.Connect
+	}
+	return failure
+}
+
+// breakOff ends what a flight was doing whose session is lost.
+func (l *loop) breakOff(f *flight, failure protocol.Failure) {
+	l.timers.remove(f)
+	f.idleAt = l.now()
+	if f.sent == 0 && !l.cutting {
+		f.leaves(f.idleAt)
+	}
+	l.carryOn(f, f.cursor.Broken(failure, f.idleAt), f.idleAt)
+}
+
+// abandon cuts off everything in flight.
+func (l *loop) abandon() {
+	l.cutting = true
+	defer func() { l.cutting = false }()
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		for k := range a.flights {
+			switch f := &a.flights[k]; f.phase {
+			case parked:
+				l.unroutable(f)
+			case requested, pausing:
+				l.cancel(a.flights[k].session)
+				l.lose(a.flights[k].session, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
+			}
+		}
+	}
+}
+
+// cancelWithin bounds how long a server is asked to stop what it does for a session given up.
+const cancelWithin = 2 * time.Second
+
+// cancel has the server stop what it does for a session that is about to be given up.
+func (l *loop) cancel(s *session) {
+	if s.cancel == nil || !s.up || s.outstanding == 0 {
+		return
+	}
+	f, cancel := l.fleet, s.cancel
+	f.dialers.Go(func() {
+		ctx, done := context.WithTimeout(context.Background(), cancelWithin)
+		defer done()
+		select {
+		case f.dialing <- struct{}{}:
+			defer func() { <-f.dialing }()
+			cancel(ctx)
+		case <-ctx.Done():
+		}
+	})
+}
+
+// dial has a session connected by a goroutine, which tries until it succeeds or the fleet is
+// closed.
+func (l *loop) dial(s *session) {
+	s.dialing = true
+	l.refusing[s.address] = s.failures > 0
+	id, slot, address, failures := s.lane.id, s.slot, s.address, s.failures
+	l.fleet.dialers.Go(func() { l.fleet.dialUntil(l, id, slot, address, failures, nil) })
+}
+
+// refused reports whether nothing is connected and every address refused the last attempt.
+func (l *loop) refused() bool {
+	return l.upAll == 0 && !slices.Contains(l.refusing, false)
+}
+
+// dialUntil connects a session and hands it to its loop. first, if not nil, is told how the first
+// attempt went.
+func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*protocol.Error)) {
+	b := engine.NewBackoff(uint64(f.cfg.Clock.Now())+uint64(address), uint64(id))
+	for ; ; failures++ {
+		if !protocol.Sleep(f.ctx, b.Reconnect(failures)) {
+			return
+		}
+		c, err := f.connect(address)
+		if first != nil {
+			first(err)
+			first = nil
+		}
+		if err == nil {
+			if !l.mailbox.put(letter{kind: connected, slot: slot, session: c}) {
+				unix.Close(c.FD)
+			}
+			l.poller.ring()
+			return
+		}
+		if f.ctx.Err() != nil {
+			return
+		}
+		f.moved()
+		f.cfg.Refused(address, err)
+		if l.mailbox.put(letter{kind: refused, slot: slot}) {
+			l.poller.ring()
+		}
+	}
+}
+
+// connect makes one attempt.
+func (f *Fleet) connect(address int) (protocol.CodecConn, *protocol.Error) {
+	select {
+	case f.dialing <- struct{}{}:
+		defer func() { <-f.dialing }()
+	case <-f.ctx.Done():
+		return protocol.CodecConn{}, &protocol.Error{Class: protocol.Connect, Text: "the fleet was closed"}
+	}
+	ctx, cancel := f.cfg.Connecting(f.ctx, address)
+	defer cancel()
+	c, err := f.protocol.Takeover(ctx, f.cfg.Targets[address], &f.cfg.Workload.Program)
+	return c, protocol.AsError(err)
+}

@@ -1,0 +1,156 @@
+package loop
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// How the loop sleeps. A wait in RawSyscall spares the bookkeeping with which the runtime lets
+// others use this thread's place (34 instead of 65 µs of CPU a request at 1 000 requests a
+// second). The runtime can't take the place away meanwhile, but it isn't held up either: to stop
+// the world it sends the thread a signal, which ends the wait with EINTR, and the loop yields at
+// its next function call.
+//
+// Only a loop for which nothing has happened for idleNs sleeps in an ordinary system call. A
+// thread that is in one again and again is what the runtime's monitor looks for: it wakes up to
+// 50 000 times a second to take the place away, at a tenth of the loop's own CPU.
+const idleNs = 2_000_000
+
+// Tokens that stand for the loop's own descriptors in place of a session's slot.
+const (
+	bellToken  = -1
+	timerToken = -2
+)
+
+// eventsAtOnce is how many sessions one wait can report.
+const eventsAtOnce = 256
+
+// poller is the loop's view of epoll: its sockets and its bell.
+type poller struct {
+	set     int
+	bell    int // an eventfd that others write to
+	timer   int // a timerfd where the kernel lacks epoll_pwait2 (before 5.11); −1 otherwise
+	events  [eventsAtOnce]unix.EpollEvent
+	timeout unix.Timespec
+}
+
+func newPoller() (*poller, error) {
+	p := &poller{set: -1, bell: -1, timer: -1}
+	var err error
+	if p.set, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
+		p.bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	}
+	if err == nil {
+		err = p.addOwn(p.bell, bellToken)
+	}
+	if err == nil {
+		if _, errno := p.wait(0, false); errno == unix.ENOSYS {
+			err = p.useTimer()
+		}
+	}
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("set up an event loop: %w (is the limit of open files reached? see ulimit -n)", err)
+	}
+	return p, nil
+}
+
+// useTimer makes waits use a timerfd for their precision.
+func (p *poller) useTimer() (err error) {
+	if p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK); err != nil {
+		return err
+	}
+	return p.addOwn(p.timer, timerToken)
+}
+
+func (p *poller) addOwn(fd int, token int32) error {
+	e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: token}
+	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
+}
+
+// add watches a session's socket, for good: edge-triggered, so that no further call is needed
+// whatever the session waits for.
+func (p *poller) add(fd, slot int, generation int32) error {
+	e := unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff,
+		Fd:     int32(slot), Pad: generation,
+	}
+	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
+}
+
+// sleep sleeps for ns, whatever happens: neither answers nor the bell end it. It may end early.
+func (p *poller) sleep(ns int64) {
+	p.timeout = unix.NsecToTimespec(ns)
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
+}
+
+// wait waits for events for at most ns, and returns how many there are. long says that the thread's
+// place may be given to others meanwhile.
+func (p *poller) wait(ns int64, long bool) (int, syscall.Errno) {
+	if ns < 0 {
+		ns = 0
+	}
+	if p.timer >= 0 {
+		return p.waitTimer(ns)
+	}
+	p.timeout = unix.NsecToTimespec(ns)
+	var n uintptr
+	var errno syscall.Errno
+	if long {
+		n, _, errno = unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
+			eventsAtOnce, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
+	} else {
+		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
+			eventsAtOnce, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
+	}
+	return p.waited(n, errno)
+}
+
+func (p *poller) waitTimer(ns int64) (int, syscall.Errno) {
+	ms := 0
+	if ns > 0 {
+		ms = int(ns/1e6) + 2
+		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(ns)}
+		unix.TimerfdSettime(p.timer, 0, &spec, nil)
+	}
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.set), uintptr(unsafe.Pointer(&p.events[0])),
+		eventsAtOnce, uintptr(ms), 0, 0)
+	return p.waited(n, errno)
+}
+
+func (p *poller) waited(n uintptr, errno syscall.Errno) (int, syscall.Errno) {
+	switch errno {
+	case 0:
+		return int(n), 0
+	case unix.EINTR:
+		return 0, 0
+	}
+	return 0, errno
+}
+
+// ring makes the loop's wait end. It may be called from anywhere until close.
+func (p *poller) ring() {
+	one := [8]byte{1}
+	unix.Write(p.bell, one[:])
+}
+
+// drain makes one of the loop's own descriptors quiet again.
+func (p *poller) drain(token int32) {
+	var b [8]byte
+	fd := p.bell
+	if token == timerToken {
+		fd = p.timer
+	}
+	unix.Read(fd, b[:])
+}
+
+func (p *poller) close() {
+	for _, fd := range []int{p.set, p.bell, p.timer} {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package loop
+
+import "brunt/internal/measure"
+
+// Recorder is what a loop needs of a measure.Recorder.
+type Recorder = recorder
+
+// Watch puts something between the loops and their recorders.
+func (f *Fleet) Watch(wrap func(*measure.Recorder) Recorder) {
+	f.recorder = func() recorder { return wrap(f.cfg.Collector.NewRecorder()) }
+}
+
+// WithoutPwait2 makes the loops work as on a kernel before 5.11.
+func (f *Fleet) WithoutPwait2() error {
+	for _, l := range f.loops {
+		if err := l.poller.useTimer(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Threads are the loops' threads.
+func (f *Fleet) Threads() []int {
+	var out []int
+	for _, l := range f.loops {
+		out = append(out, int(l.tid.Load()))
+	}
+	return out
+}
+
+// Loops is how many event loops the fleet has.
+func (f *Fleet) Loops() int { return len(f.loops) }

@@ -1,0 +1,319 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"brunt/internal/balance"
+	"brunt/internal/engine"
+	"brunt/internal/protocol"
+	"brunt/internal/schedule"
+
+	"golang.org/x/sys/unix"
+)
+
+// Fleet is the codec tier's tier.Fleet: event loops over the sockets of a protocol's sessions.
+type Fleet struct {
+	cfg      engine.FleetConfig
+	protocol protocol.CodecDriver
+	route    balance.Route
+	stale    chan struct{} // holds a token if the router should look again; nil without one
+	loops    []*loop
+	recorder func() recorder
+
+	ctx     context.Context // ends when the fleet is closed
+	cancel  context.CancelFunc
+	dialing chan struct{} // a slot for each connection that may be being made
+	dialers sync.WaitGroup
+	running sync.WaitGroup
+	stamper int // a socket that keeps kernel timestamps on
+	started bool
+	once    sync.Once
+}
+
+var _ engine.Fleet = (*Fleet)(nil)
+
+// Supported reports whether event loops run on this system.
+const Supported = true
+
+// NewFleet returns a fleet that isn't connected yet. It fails if the configuration makes no
+// sense, or if the system refuses what an event loop needs.
+//
+// Requests are pipelined only if every operation of the workload is a single request, because a
+// session can't do anything else during a transaction.
+func NewFleet(cfg engine.FleetConfig, p protocol.CodecDriver) (*Fleet, error) {
+	if len(cfg.Targets) == 0 || cfg.Workload == nil || cfg.Collector == nil {
+		return nil, errors.New("make a fleet of event loops: targets, a workload and a collector are needed")
+	}
+	if cfg.RetryErrors && cfg.Retries > 0 {
+		return nil, errors.New("retrying every failure (retry_errors) needs the library tier")
+	}
+	cfg.Sessions = max(cfg.Sessions, 1)
+	cfg.Pipeline = max(cfg.Pipeline, 1)
+	if cfg.OperationTimeout <= 0 {
+		cfg.OperationTimeout = 30 * time.Second
+	}
+	if cfg.ConnectTimeout <= 0 {
+		cfg.ConnectTimeout = 5 * time.Second
+	}
+	if _, ok := p.(protocol.Unordered); ok {
+		cfg.Pipeline = 1
+	}
+	for i := range cfg.Workload.Operations {
+		if len(cfg.Workload.Operations[i].Steps) > 1 {
+			cfg.Pipeline = 1
+		}
+	}
+	cfg.Driver = p
+	f := &Fleet{cfg: cfg, protocol: p, route: cfg.NewRoute(), dialing: make(chan struct{}, dialsAtOnce), stamper: -1}
+	if !cfg.ClosedOnly {
+		f.stamper = keepStamping()
+	}
+	f.recorder = func() recorder { return cfg.Collector.NewRecorder() }
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	if f.route.Router() != nil {
+		f.stale = make(chan struct{}, 1)
+	}
+	for i := range loopCount(&cfg, runtime.NumCPU()) {
+		l, err := f.newLoop(i)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		f.loops = append(f.loops, l)
+	}
+	f.distribute()
+	return f, nil
+}
+
+func (f *Fleet) newLoop(i int) (*loop, error) {
+	p, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	l := &loop{
+		fleet: f, cfg: &f.cfg, work: f.cfg.Workload, poller: p, router: f.route.Router(),
+		kernel:    kernelTime{clock: f.cfg.Clock},
+		buffer:    make([]byte, readBytes),
+		backoff:   engine.NewBackoff(uint64(f.cfg.Clock.Now()), uint64(i)),
+		tolerance: int64(f.cfg.TimingTolerance),
+		spin:      int64(f.cfg.Spin),
+		dropAfter: int64(f.cfg.DropAfter),
+		overtime:  int64(f.cfg.Overtime()),
+		up:        make([]int, len(f.cfg.Targets)),
+		refusing:  slices.Repeat([]bool{true}, len(f.cfg.Targets)),
+	}
+	l.deadlines.timeout = int64(f.cfg.OperationTimeout)
+	return l, nil
+}
+
+// distribute gives each loop its lanes and their sessions.
+func (f *Fleet) distribute() {
+	perLane := 1
+	if f.route.Router() != nil {
+		perLane = len(f.cfg.Targets)
+	}
+	owner := spread(&f.cfg, &f.route, len(f.loops))
+	n := make([]int, len(f.loops))
+	for _, loop := range owner {
+		n[loop]++
+	}
+	for i, l := range f.loops {
+		l.lanes = make([]lane, n[i])[:0]
+		l.sessions = make([]session, 0, n[i]*perLane)
+		l.more = make([]*session, 0, n[i]*perLane)
+		l.dirty = make([]*session, 0, n[i]*perLane)
+		l.timers = newTimers(n[i] * f.cfg.Pipeline)
+	}
+	for id, loop := range owner {
+		l := f.loops[loop]
+		l.lanes = l.lanes[:len(l.lanes)+1]
+		a := &l.lanes[len(l.lanes)-1]
+		a.init(id, &f.cfg)
+		for address := range perLane {
+			if perLane == 1 {
+				address = f.route.Home(id)
+			}
+			l.sessions = append(l.sessions, session{lane: a, slot: len(l.sessions), address: address, fd: -1})
+			a.sessions = append(a.sessions, &l.sessions[len(l.sessions)-1])
+		}
+	}
+}
+
+// Connect starts the loops and opens all sessions; see tier.Fleet. It may be called once.
+func (f *Fleet) Connect(ctx context.Context) error {
+	if f.started {
+		return errors.New("connect a fleet: it was connected before")
+	}
+	f.started = true
+	reserveProcs(len(f.loops))
+	if r := f.route.Router(); r != nil {
+		if err := r.Refresh(ctx); err != nil {
+			return err
+		}
+		f.dialers.Go(f.refresh)
+	}
+	outcomes := make(chan *protocol.Error, len(f.cfg.Targets)*f.cfg.Sessions)
+	dials := 0
+	for _, l := range f.loops {
+		l.rec = f.recorder()
+		for i := range l.sessions {
+			s := &l.sessions[i]
+			if s.dialing = f.serves(s.address); !s.dialing {
+				continue
+			}
+			dials++
+			l.refusing[s.address] = false
+			f.dialers.Go(func() {
+				f.dialUntil(l, s.lane.id, s.slot, s.address, 0, func(err *protocol.Error) { outcomes <- err })
+			})
+		}
+		f.running.Go(l.run)
+	}
+	return f.firstDials(ctx, dials, outcomes)
+}
+
+// firstDials waits until every session has been tried once. It fails if none succeeded.
+func (f *Fleet) firstDials(ctx context.Context, dials int, outcomes <-chan *protocol.Error) error {
+	var first *protocol.Error
+	connected := 0
+	for range dials {
+		select {
+		case err := <-outcomes:
+			if err == nil {
+				connected++
+			} else if first == nil {
+				first = err
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("connect: %w", ctx.Err())
+		}
+	}
+	if connected > 0 {
+		return nil
+	}
+	if first == nil {
+		return errors.New("connect: no address serves any request; is the cluster complete?")
+	}
+	return first
+}
+
+// Run carries out one stage; see tier.Fleet. It fails only if a loop can't go on, or if the fleet
+// isn't connected.
+func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (uint64, error) {
+	if !f.started {
+		return stage.First, errors.New("run a stage: the fleet isn't connected")
+	}
+	members := f.members(&stage)
+	finished := make(chan *part, len(members))
+	for i, l := range members {
+		p := newPart(stage, i, len(members), f.cfg.Workload.Total, finished)
+		if !l.mailbox.put(letter{kind: start, stage: p}) {
+			finished <- p
+			continue
+		}
+		l.poller.ring()
+	}
+	var reached, passed uint64
+	whole := true
+	done := ctx.Done()
+	for left := len(members); left > 0; {
+		select {
+		case p := <-finished:
+			left--
+			reached = max(reached, p.reached)
+			passed = max(passed, p.ahead.Drawn)
+			whole = whole && p.whole()
+		case <-done:
+			f.tell(members, stop)
+			done = nil
+		case <-hard:
+			f.tell(members, abort)
+			hard = nil
+		}
+	}
+	// The first operation that a following stage may use is the same on every machine if the stage was carried
+	// out as a whole.
+	if whole {
+		return stage.First + max(passed, stage.Operations), f.broken()
+	}
+	return stage.First + stage.Part.Round(reached), f.broken()
+}
+
+// members is the loops that have lanes for a stage.
+func (f *Fleet) members(stage *schedule.Stage) []*loop {
+	if stage.Open() || stage.Sessions <= 0 {
+		return f.loops
+	}
+	var members []*loop
+	for _, l := range f.loops {
+		if l.lanes[0].id < stage.Sessions {
+			members = append(members, l)
+		}
+	}
+	return members
+}
+
+func (f *Fleet) tell(members []*loop, kind letterKind) {
+	for _, l := range members {
+		if l.mailbox.put(letter{kind: kind}) {
+			l.poller.ring()
+		}
+	}
+}
+
+// broken returns why a loop had to end, if one had.
+func (f *Fleet) broken() error {
+	for _, l := range f.loops {
+		if err := l.failure.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
+// Close closes all sessions and ends the loops. It is safe to call twice.
+func (f *Fleet) Close() {
+	f.once.Do(func() {
+		f.cancel()
+		if f.started {
+			f.tell(f.loops, quit)
+			f.running.Wait()
+		}
+		f.dialers.Wait()
+		if f.stamper >= 0 {
+			unix.Close(f.stamper)
+		}
+		for _, l := range f.loops {
+			l.poller.close()
+		}
+	})
+}
+
+// Timing says for people how the fleet keeps time.
+func (f *Fleet) Timing() string {
+	how := "epoll_pwait2"
+	if f.loops[0].poller.timer >= 0 {
+		how = "epoll_pwait with timerfd (the kernel lacks epoll_pwait2)"
+	}
+	if f.cfg.ClosedOnly {
+		how += "; the time of an answer is taken when it is read"
+	} else {
+		how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
+	}
+	if f.route.Router() != nil {
+		how += "; each session is connected to every address and sends a request to the one that serves it"
+	}
+	if f.cfg.TimingTolerance > 0 {
+		how += fmt.Sprintf("; sends may be %v late to go together", f.cfg.TimingTolerance)
+	}
+	if f.cfg.Spin > 0 {
+		how += fmt.Sprintf("; the last %v before a send are busy-waited", f.cfg.Spin)
+	}
+	return how
+}

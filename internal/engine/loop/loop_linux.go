@@ -1,0 +1,282 @@
+package loop
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/protocol"
+	"brunt/internal/workload"
+)
+
+// recorder is what a loop needs of measure.Recorder.
+type recorder interface {
+	Record(s *measure.Sample)
+	OwnLag(ns int64)
+	GiveUp(operation int, why measure.Unsent, n uint64)
+	Unfinished(operation int, n uint64)
+	Offer(n uint64)
+	Stall()
+	Reconnect(address int)
+	SetGauges(up []int, busy int, backlog uint64, loopBusy float64)
+	Asked() bool
+	Poll()
+	Close()
+}
+
+const (
+	// pollEveryNs bounds every sleep, because recorders must be polled every 100 ms.
+	pollEveryNs = 40_000_000
+	// blindNs is the longest sleep in an open load that nothing ends. Up to it, looking at
+	// answers only when there is something to send saves a wake-up an operation; beyond it,
+	// retries and lost connections would be noticed late for no gain worth having.
+	blindNs = 2_000_000
+	// readBytes is the size of the buffer that a loop reads into.
+	readBytes = 256 << 10
+	// beginsAtOnce bounds how many operations are begun before answers are looked at again.
+	beginsAtOnce = 256
+)
+
+// loop is one locked OS thread, its sessions, its share of the schedule and its recorder.
+// Nobody else touches any of it but the mailbox and the poller's bell.
+type loop struct {
+	fleet    *Fleet
+	cfg      *engine.FleetConfig
+	work     *workload.Workload
+	rec      recorder
+	mailbox  mailbox
+	poller   *poller
+	receiver receiver
+	kernel   kernelTime
+
+	router    protocol.Router // nil: a lane has one session, for all its requests
+	lanes     []lane
+	sessions  []session
+	available available
+	more      []*session // sessions with more to read than was read at once
+	dirty     []*session // with a router or a pipeline: sessions that something was encoded for
+	deadlines deadlines
+	timers    timers
+	part      *part // nil between stages
+	buffer    []byte
+	backoff   engine.Backoff
+
+	tolerance, spin, dropAfter int64
+	overtime                   int64 // see tier.Config.Overtime
+
+	inFlight  int // operations under way, pauses after them excluded
+	waiting   int // sessions that wait for an answer
+	eager     int // outstanding requests whose answer leads to a further one
+	up        []int
+	upAll     int
+	stalled   int    // sessions whose socket's buffer is full
+	refusing  []bool // addresses that refused the last attempt to connect, or have no session here
+	downSince int64  // since when no session is connected
+	stamped   bool   // kernel timestamps are on
+
+	sample   measure.Sample
+	asleepNs int64 // since the last gauges
+	idle     bool  // nothing happened for idleNs
+	gaugesAt int64
+	tid      atomic.Int32
+	quitting bool
+	cutting  bool                  // operations end because the load is cut off
+	failure  atomic.Pointer[error] // why the loop had to end
+}
+
+// run is the loop's life.
+func (l *loop) run() {
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	l.tid.Store(int32(unix.Gettid()))
+	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	_ = os.WriteFile("/proc/thread-self/comm", []byte(engine.LoopThread), 0)
+	l.kernel.calibrate()
+	l.gaugesAt = l.now()
+	l.downSince = l.gaugesAt
+	for !l.quitting {
+		l.turn()
+	}
+	l.end()
+}
+
+func (l *loop) now() int64 { return l.cfg.Clock.Now() }
+
+// turn sleeps until there is something to do and does it: first what is due to be sent, because
+// only that is hurt by waiting, then what has arrived.
+func (l *loop) turn() {
+	n, blind, now := l.sleep()
+	if l.part != nil && l.part.stage.Open() {
+		l.sendDue(now)
+	}
+	if blind {
+		n = l.collect(0, false)
+	}
+	for i := range n {
+		l.handle(&l.poller.events[i])
+	}
+	l.readMore()
+	now = l.now()
+	l.expire(now)
+	if l.part != nil {
+		l.begin(now)
+		l.finish()
+	}
+	l.flushDirty()
+	if l.rec.Asked() {
+		l.gauge()
+	}
+	l.rec.Poll()
+}
+
+// sleep waits until something is to be done. blind means that answers didn't end the sleep and
+// haven't been looked at. woke is when the sleep ended.
+func (l *loop) sleep() (events int, blind bool, woke int64) {
+	now := l.now()
+	l.kernel.refresh(now)
+	until := min(now+pollEveryNs, l.timers.next(), l.deadlines.next())
+	if len(l.more) > 0 {
+		until = now
+	}
+	if l.part != nil {
+		var send int64
+		send, blind = l.nextSend(now)
+		until = min(until, send)
+	}
+	if until <= now {
+		return l.collect(0, false), false, now
+	}
+	if blind {
+		l.poller.sleep(until - now)
+	} else {
+		ns, long := l.wait(until - now)
+		events = l.collect(ns, long)
+	}
+	woke = l.now()
+	l.asleepNs += woke - now
+	l.idle = events == 0 && woke-now >= idleNs
+	return events, blind, woke
+}
+
+// wait is how long to sleep of a time ns, and in which way: see idleNs.
+func (l *loop) wait(ns int64) (sleepNs int64, long bool) {
+	if ns <= idleNs || l.idle {
+		return ns, ns > idleNs
+	}
+	return idleNs, false
+}
+
+// collect waits for events for at most ns.
+func (l *loop) collect(ns int64, long bool) int {
+	n, errno := l.poller.wait(ns, long)
+	if errno != 0 {
+		l.breakDown(errno)
+	}
+	return n
+}
+
+// breakDown ends the loop for a reason that only a broken system has.
+func (l *loop) breakDown(errno syscall.Errno) {
+	err := fmt.Errorf("wait for sockets: %w", errno)
+	l.failure.Store(&err)
+	l.quitting = true
+}
+
+// handle deals with one event.
+func (l *loop) handle(e *unix.EpollEvent) {
+	if e.Fd < 0 {
+		l.poller.drain(e.Fd)
+		if e.Fd == bellToken {
+			l.readMail()
+		}
+		return
+	}
+	s := &l.sessions[e.Fd]
+	if !s.up || s.generation != e.Pad {
+		return
+	}
+	if e.Events&unix.EPOLLOUT != 0 && s.outPos < len(s.out) {
+		l.flush(s)
+	}
+	if s.up && e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		s.ending = s.ending || e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
+		l.read(s)
+	}
+}
+
+// readMore goes on with sessions that sent more than was read at once.
+func (l *loop) readMore() {
+	for i := len(l.more); i > 0; i-- {
+		s := l.more[0]
+		l.more = l.more[:copy(l.more, l.more[1:])]
+		s.again = false
+		if s.up {
+			l.read(s)
+		}
+	}
+}
+
+// gauge tells the recorder how things stand.
+func (l *loop) gauge() {
+	now := l.now()
+	var backlog uint64
+	if p := l.part; p != nil && p.stage.Open() {
+		l.countDue(p, now)
+		backlog = p.due.Own - min(p.done, p.due.Own)
+	}
+	busy := 1.0
+	if span := now - l.gaugesAt; span > 0 {
+		busy = 1 - float64(min(l.asleepNs, span))/float64(span)
+	}
+	l.rec.SetGauges(l.up, l.inFlight, backlog, busy)
+	l.asleepNs, l.gaugesAt = 0, now
+}
+
+// readMail does what others ask for.
+func (l *loop) readMail() {
+	for _, m := range l.mailbox.takeAll() {
+		switch m.kind {
+		case connected:
+			l.connected(&l.sessions[m.slot], &m.session)
+		case refused:
+			l.unconnected(&l.sessions[m.slot])
+		case served:
+			l.dialServed()
+		case start:
+			l.begins(m.stage)
+		case stop:
+			l.stop()
+		case abort:
+			l.stop()
+			l.abandon()
+		case quit:
+			l.quitting = true
+		}
+	}
+}
+
+// end closes everything.
+func (l *loop) end() {
+	l.stop()
+	l.abandon()
+	if l.part != nil {
+		l.finish()
+	}
+	for i := range l.sessions {
+		l.hangUp(&l.sessions[i])
+	}
+	for _, m := range l.mailbox.close() {
+		switch m.kind {
+		case connected:
+			unix.Close(m.session.FD)
+		case start:
+			m.stage.finished <- m.stage
+		}
+	}
+	l.rec.Close()
+}

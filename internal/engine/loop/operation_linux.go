@@ -1,0 +1,257 @@
+package loop
+
+import (
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/protocol"
+	"brunt/internal/workload"
+)
+
+// start begins an operation in a lane that can take one. intended is never in closed loads:
+// the operation is then meant to start when it is sent.
+func (l *loop) start(a *lane, index uint64, intended, now int64) {
+	f := a.take()
+	freeAt := a.freeAt
+	if intended == never {
+		freeAt = max(f.vacantAt, a.upSince, l.part.stage.StartNs)
+	}
+	f.begin(freeAt, intended, now)
+	f.behind = a.behind
+	l.inFlight++
+	l.deadlines.add(f)
+	l.carryOn(f, f.cursor.Begin(index), now)
+}
+
+// carryOn does what an operation's cursor wants next, at being when the last thing happened to it.
+func (l *loop) carryOn(f *flight, next workload.Move, at int64) {
+	if failure := f.cursor.TakeFailure(); failure != nil {
+		l.report(f, failure)
+	}
+	switch next {
+	case workload.Send:
+		l.send(f)
+	case workload.Think:
+		f.phase = pausing
+		l.timers.add(f, at+int64(f.cursor.Pause()))
+	case workload.Retry:
+		f.phase = pausing
+		l.timers.add(f, f.cursor.EndNs+int64(l.backoff.Retry(f.cursor.Attempts, l.cfg.RetryPause)))
+	case workload.Over:
+		l.record(f)
+		l.rest(f)
+	}
+}
+
+// send encodes the request that is next.
+func (l *loop) send(f *flight) {
+	f.phase = requested
+	if f.cursor.RollingBack() {
+		l.deadlines.remove(f)
+		f.began = l.now()
+		l.deadlines.add(f)
+	} else if l.router != nil && !l.route(f) {
+		return
+	}
+	s := f.session
+	out, err := s.codec.Encode(s.out, f.cursor.Request(), f.cursor.Args())
+	l.encoded(f, out, err)
+}
+
+// encoded goes on after the codec: it puts the request among those outstanding.
+func (l *loop) encoded(f *flight, out []byte, err *protocol.Error) {
+	s := f.session
+	f.wrote = false
+	if err != nil {
+		l.unsendable(f, protocol.Failure{Class: err.Class, Code: err.Code, Text: err.Text})
+		return
+	}
+	s.out = out
+	if s.tagged != nil {
+		f.tag = s.tagged.Tag()
+	}
+	if l.router != nil {
+		l.markDirty(s)
+	}
+	if f.eager = f.cursor.Continues(); f.eager {
+		l.eager++
+	}
+	f.fresh = true
+	if s.unsent == 0 {
+		s.fresh = f
+	}
+	s.unsent++
+	if s.outstanding == 0 {
+		l.waiting++
+	}
+	s.push(f)
+}
+
+// unsendable fails an operation whose request can't be sent.
+func (l *loop) unsendable(f *flight, failure protocol.Failure) {
+	now := l.now()
+	if !l.cutting {
+		f.leaves(now)
+	}
+	f.idleAt = now
+	l.carryOn(f, f.cursor.Failed(failure, now), now)
+}
+
+// retire removes the oldest outstanding request of a session.
+func (l *loop) retire(s *session) *flight {
+	if f := s.head; f.fresh {
+		f.fresh = false
+		s.fresh = f.next
+		s.unsent--
+	}
+	f := s.pop()
+	if f.eager {
+		f.eager = false
+		l.eager--
+	}
+	if s.outstanding == 0 {
+		l.waiting--
+	}
+	return f
+}
+
+// answered goes on with an operation whose outstanding request has been answered in s.reply; end
+// is when the last byte of the answer arrived.
+func (l *loop) answered(s *session, end int64) {
+	f := l.retire(s)
+	f.idleAt = end
+	r := &s.reply
+	if l.router != nil && r.Class == protocol.Retryable && l.redirected(f, r) || r.Again && l.sentAgain(f, r) {
+		return
+	}
+	l.carryOn(f, f.cursor.Answered(r, f.stepSent, end), end)
+}
+
+// againAtMost bounds how often one operation's requests are sent again because their servers ask for it.
+const againAtMost = 8
+
+// sentAgain sends a request again that the server would take now. It returns false if it can't be sent.
+func (l *loop) sentAgain(f *flight, r *protocol.Reply) bool {
+	if r.Fatal || !f.session.up || f.redirects >= againAtMost {
+		return false
+	}
+	f.redirects++
+	f.cursor.BytesIn += r.BytesIn
+	out, err := f.session.codec.Encode(f.session.out, f.cursor.Request(), f.cursor.Args())
+	l.encoded(f, out, err)
+	return true
+}
+
+// record hands a finished operation to the recorder.
+func (l *loop) record(f *flight) {
+	l.inFlight--
+	l.deadlines.remove(f)
+	if l.cutting {
+		l.cutOff(f)
+		return
+	}
+	m := &l.sample
+	engine.Fill(m, &f.cursor)
+	m.Address, m.Open = f.session.address, l.part.stage.Open()
+	m.Intended, m.Ready, m.Behind, m.Sent = f.intended, f.freeAt, f.behind, f.sent
+	m.Attempts += f.redirects
+	l.rec.Record(m)
+	f.lane.behind = m.Carry()
+	f.cursor.Tell(f.intended, f.sent)
+}
+
+// cutOff notes an operation that ends because the load is cut off.
+func (l *loop) cutOff(f *flight) {
+	switch {
+	case f.sent != 0:
+		l.rec.Unfinished(f.cursor.Operation, 1)
+	case f.phase == parked:
+		l.rec.GiveUp(f.cursor.Operation, measure.UnsentNoConnection, 1)
+	default:
+		l.rec.GiveUp(f.cursor.Operation, measure.UnsentLoadOver, 1)
+	}
+	f.cursor.TellUnfinished()
+}
+
+// rest makes a flight vacant again, in closed loads after the operation's think time.
+func (l *loop) rest(f *flight) {
+	end := f.cursor.EndNs
+	if !l.part.stage.Open() && !l.part.ended {
+		if d := l.restNs(f); d > 0 {
+			f.phase = resting
+			l.timers.add(f, end+d)
+			return
+		}
+	}
+	f.lane.release(f, max(f.idleAt, end))
+	l.offer(f.lane)
+}
+
+// restNs is how long a flight stays idle after its operation in a closed load: the think time, and
+// at least the pause of a session that connects again if it found its address unconnected while
+// others were there, so that a dead address isn't asked for as fast as that can be noted.
+func (l *loop) restNs(f *flight) (ns int64) {
+	ns = int64(f.cursor.Rest())
+	if l.router != nil && f.cursor.Failure.Class == protocol.Connect && f.lane.up > 0 {
+		ns = max(ns, int64(l.backoff.Reconnect(1)))
+	}
+	return ns
+}
+
+// expire goes on with operations whose pause is over, and ends those whose time is up.
+func (l *loop) expire(now int64) {
+	for f := l.timers.pop(now); f != nil; f = l.timers.pop(now) {
+		l.wake(f)
+	}
+	for l.deadlines.next() <= now {
+		f := l.deadlines.first
+		switch f.phase {
+		case pausing:
+			l.timers.remove(f)
+			f.idleAt = now
+			l.carryOn(f, f.cursor.Expire(now), now)
+			l.flushAll(f.session)
+		case parked:
+			l.unroutable(f)
+		default:
+			l.cancel(f.session)
+			l.lose(f.session, f, f.late())
+		}
+	}
+}
+
+// wake goes on with a flight whose pause is over.
+func (l *loop) wake(f *flight) {
+	if f.phase == resting {
+		f.lane.release(f, f.wakeAt)
+		l.offer(f.lane)
+		return
+	}
+	l.carryOn(f, f.cursor.Resume(), f.wakeAt)
+	l.flushAll(f.session)
+}
+
+// report tells of a failed attempt.
+func (l *loop) report(f *flight, failure *protocol.Failure) {
+	if l.cfg.OnError != nil && !l.cutting {
+		l.cfg.OnError(engine.ErrorEvent{
+			AtNs: f.cursor.EndNs, Operation: f.cursor.Operation, Index: f.cursor.Index,
+			Address: f.session.address, Attempt: f.cursor.Attempts, Failure: *failure,
+		})
+	}
+}
+
+// drop gives up an arrival without sending it.
+func (l *loop) drop(index uint64, why measure.Unsent) {
+	operation := l.work.Pick(index)
+	l.rec.GiveUp(operation, why, 1)
+	if l.work.Done != nil {
+		l.work.Done(operation, index, protocol.Client)
+	}
+}
+
+// failConnect records an operation that couldn't be sent because nothing is connected.
+func (l *loop) failConnect(index uint64, intended, now int64) {
+	l.cfg.Unconnected(&l.sample, index, int(index%uint64(len(l.up))), l.part.stage.Open(), intended, now)
+	l.rec.Record(&l.sample)
+	l.cfg.TellUnconnected(&l.sample, index)
+}

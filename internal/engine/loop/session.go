@@ -1,0 +1,263 @@
+package loop
+
+import (
+	"context"
+
+	"brunt/internal/engine"
+	"brunt/internal/protocol"
+	"brunt/internal/workload"
+)
+
+// session is one connection and the requests outstanding on it.
+type session struct {
+	lane    *lane
+	slot    int // in its loop
+	address int
+
+	up         bool
+	dialing    bool // a connection is being made
+	returning  bool // was connected before
+	fd         int
+	generation int32 // tells events of an earlier socket from those of this one
+	failures   int   // attempts to connect that have failed in a row, or led to nothing
+	used       bool  // something was sent over the present connection
+	upSince    int64 // when it was made
+	codec      protocol.Codec
+	eof        protocol.EOFScanner // nil if the codec isn't one
+	asker      protocol.Asker      // nil if the codec isn't one
+	tagged     protocol.Tagged     // nil if the codec isn't one
+	cancel     func(context.Context)
+
+	out     []byte // encoded; from outPos on not yet taken by the kernel
+	outPos  int
+	in      []byte // read, but not yet understood
+	need    int    // bytes that in must hold before scanning again makes sense
+	reply   protocol.Reply
+	scanned bool // reply belongs to the head's answer, of which a part has been read
+	stalled bool // the socket's buffer is full
+	ending  bool // the server has closed its side: there is an end to be read
+	again   bool // it is in the list of sessions with more to read
+	dirty   bool // it is in the list of sessions with something to send
+
+	head, tail  *flight // outstanding requests in the order sent
+	outstanding int
+	unsent      int     // of these, encoded but not yet handed to the kernel
+	fresh       *flight // the oldest of those
+}
+
+// open makes a socket the session's own.
+func (s *session) open(c *protocol.CodecConn) {
+	s.up, s.fd, s.codec = true, c.FD, c.Codec
+	s.eof, _ = c.Codec.(protocol.EOFScanner)
+	s.asker, _ = c.Codec.(protocol.Asker)
+	s.tagged, _ = c.Codec.(protocol.Tagged)
+	s.cancel = c.Cancel
+	s.in = append(s.in[:0], c.Extra...)
+	s.out, s.outPos, s.need, s.scanned, s.ending, s.used = s.out[:0], 0, 0, false, false, false
+}
+
+// push adds f to the outstanding requests.
+func (s *session) push(f *flight) {
+	f.next = nil
+	if s.tail != nil {
+		s.tail.next = f
+	} else {
+		s.head = f
+	}
+	s.tail = f
+	s.used = true
+	s.outstanding++
+}
+
+// pop removes the oldest outstanding request.
+func (s *session) pop() *flight {
+	f := s.head
+	s.head = f.next
+	if s.head == nil {
+		s.tail = nil
+	}
+	f.next = nil
+	s.outstanding--
+	return f
+}
+
+// promote makes the request of a tag the oldest of those outstanding, if it has been sent.
+func (s *session) promote(tag uint64) {
+	for before := s.head; before != nil && before.next != nil && !before.next.fresh; before = before.next {
+		f := before.next
+		if f.tag != tag {
+			continue
+		}
+		if before.next = f.next; s.tail == f {
+			s.tail = before
+		}
+		f.next, s.head = s.head, f
+		s.scanned = false
+		return
+	}
+}
+
+// lane carries out operations, one at a time or as many as may be pipelined. It is what a user calls
+// a session. It has one connection or, if a Router says where requests belong, one to every address
+// that serves any: operations are then taken by whichever lane is free, whatever address they turn
+// out to belong to, so that none waits for an address while lanes are free.
+type lane struct {
+	id       int // over all loops
+	active   bool
+	sessions []*session // one, or by address
+	up       int        // of these, connected
+
+	free    *flight // vacant flights
+	flights []flight
+	freeAt  int64 // when it last became able to take an operation
+	behind  int64 // see measure.Sample
+	upSince int64 // when it last got its first connection
+
+	next   *lane // in the loop's queue of lanes that can take an operation
+	queued bool  // it is in that queue
+}
+
+func (a *lane) init(id int, cfg *engine.FleetConfig) {
+	a.id = id
+	a.flights = make([]flight, cfg.Pipeline)
+	for i := range a.flights {
+		f := &a.flights[i]
+		f.lane, f.cursor = a, cfg.NewCursor()
+		f.next, a.free = a.free, f
+	}
+}
+
+// take returns a vacant flight. There must be one.
+func (a *lane) take() *flight {
+	f := a.free
+	a.free, f.next = f.next, nil
+	f.session = a.sessions[0]
+	return f
+}
+
+// release makes f vacant at a time.
+func (a *lane) release(f *flight, at int64) {
+	if a.free == nil {
+		a.freeAt = at
+	}
+	f.phase, f.vacantAt = vacant, at
+	f.next, a.free = a.free, f
+}
+
+// ready reports whether the lane can take an operation.
+func (a *lane) ready() bool { return a.up > 0 && a.free != nil }
+
+// available is the queue of lanes that can take an operation, first come, first served. Lanes that
+// no longer can are dropped from it when they come up.
+type available struct{ first, last *lane }
+
+func (q *available) push(a *lane) {
+	if a.queued || !a.ready() {
+		return
+	}
+	a.queued, a.next = true, nil
+	if q.last != nil {
+		q.last.next = a
+	} else {
+		q.first = a
+	}
+	q.last = a
+}
+
+// peek returns the first lane that can take an operation, without removing it, or nil.
+func (q *available) peek() *lane {
+	for a := q.first; a != nil; a = q.first {
+		if a.ready() {
+			return a
+		}
+		q.drop()
+	}
+	return nil
+}
+
+// drop removes the first.
+func (q *available) drop() {
+	a := q.first
+	q.first = a.next
+	if q.first == nil {
+		q.last = nil
+	}
+	a.queued, a.next = false, nil
+}
+
+func (q *available) clear() {
+	for q.first != nil {
+		q.drop()
+	}
+}
+
+// phase is what a flight is waiting for.
+type phase uint8
+
+const (
+	vacant    phase = iota // an operation
+	requested              // the answer to a request
+	parked                 // the connection that its request needs
+	pausing                // the end of a pause within its operation
+	resting                // the end of the pause after an operation that has been recorded
+)
+
+// flight is one operation under way. Every session has a fixed number of them; nothing of it is
+// allocated once it has been used.
+type flight struct {
+	lane    *lane
+	session *session // that its request goes to, or the last one did
+	next    *flight  // in the session's queue of outstanding requests, or in the lane's list of vacant flights
+	cursor  workload.Cursor
+
+	tag       uint64 // of the request under way, if its codec is Tagged
+	redirects int    // how often a server said that another one must be asked
+	freeAt    int64  // when its lane had become free to take it; in closed loads, when it had itself
+	behind    int64  // see measure.Sample
+	vacantAt  int64  // when the operation before it, and the think time after that, were over
+	intended  int64
+	sent      int64 // of the first attempt; 0 before
+	stepSent  int64 // of the last request
+	idleAt    int64 // when nothing was outstanding any more
+	began     int64 // the operation's timeout counts from here
+
+	phase phase
+	wrote bool // something of the request under way may have reached the server
+	eager bool // its answer leads to a further request
+	fresh bool // encoded, but not yet handed to the kernel
+	timed bool // it is in the list of deadlines
+
+	earlier, later *flight // in the list of deadlines
+	wakeAt         int64
+	heapPos        int // in the heap of timers, from 1; 0 when not in it
+}
+
+// begin resets f for an operation, which it has been free to take since freeAt.
+func (f *flight) begin(freeAt, intended, now int64) {
+	f.redirects, f.freeAt, f.idleAt = 0, max(freeAt, 1), 0
+	f.intended, f.sent, f.began = intended, 0, now
+	f.wrote, f.eager, f.fresh = false, false, false
+	f.phase = requested
+}
+
+// leaves notes when its request is handed to the kernel, or would have been.
+func (f *flight) leaves(now int64) {
+	f.stepSent = now
+	if f.sent != 0 {
+		return
+	}
+	f.sent = now
+	if f.intended == never {
+		f.intended = now
+	}
+}
+
+// late is how an operation fails whose time is over.
+func (f *flight) late() protocol.Failure {
+	r := f.cursor.Request()
+	if f.phase != requested || !f.wrote {
+		r = nil // nothing that could have been applied is under way
+	}
+	e := protocol.Late(r)
+	return protocol.Failure{Class: e.Class, Text: e.Text, Fatal: e.Fatal}
+}

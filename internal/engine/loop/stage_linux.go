@@ -1,0 +1,152 @@
+package loop
+
+import "brunt/internal/measure"
+
+// begins starts the loop's part of a stage.
+func (l *loop) begins(p *part) {
+	l.part = p
+	l.available.clear()
+	open := p.stage.Open()
+	l.stamp(open)
+	for i := range l.lanes {
+		a := &l.lanes[i]
+		a.active = open || p.stage.Sessions <= 0 || a.id < p.stage.Sessions
+		l.offer(a)
+	}
+}
+
+// stamp turns kernel timestamps on or off. A closed load looks at answers as they come, so that
+// its own clock will do, and saves their cost.
+func (l *loop) stamp(on bool) {
+	if l.stamped == on || l.cfg.ClosedOnly {
+		return
+	}
+	l.stamped = on
+	for i := range l.sessions {
+		if s := &l.sessions[i]; s.up {
+			stampSocket(s.fd, on)
+		}
+	}
+}
+
+// offer queues a lane for operations if it can take one.
+func (l *loop) offer(a *lane) {
+	if l.part != nil && a.active {
+		l.available.push(a)
+	}
+}
+
+// begin begins the operations for which there are lanes.
+func (l *loop) begin(now int64) {
+	if l.part.stage.Open() {
+		l.sendDue(now)
+		l.countDue(l.part, now)
+		return
+	}
+	if now >= l.part.end() {
+		l.part.ended = true
+	}
+	for range beginsAtOnce {
+		a := l.available.peek()
+		if a == nil {
+			return
+		}
+		l.available.drop()
+		if !l.refill(a, now) {
+			return
+		}
+	}
+}
+
+// refill begins as many operations of a closed stage as the lane can take, and reports
+// whether there may be further ones.
+func (l *loop) refill(a *lane, now int64) bool {
+	for range a.flights {
+		if !a.ready() {
+			break
+		}
+		index, ok := l.part.takeClosed(now)
+		if !ok {
+			if !l.part.ended {
+				l.available.push(a)
+			}
+			l.flushAll(a.sessions[0])
+			return false
+		}
+		l.start(a, index, never, now)
+	}
+	l.flushAll(a.sessions[0])
+	l.offer(a)
+	return true
+}
+
+// unconnected notes that a connection couldn't be made. If none is there, it costs a closed stage an
+// operation.
+func (l *loop) unconnected(s *session) {
+	s.failures++
+	l.refusing[s.address] = true
+	l.unpark(s)
+	now := l.now()
+	if l.part == nil || l.part.stage.Open() || l.upAll > 0 ||
+		l.cfg.OutageWait && now-l.downSince <= l.deadlines.timeout {
+		return
+	}
+	if index, ok := l.part.takeClosed(now); ok {
+		l.failConnect(index, now, now)
+	}
+}
+
+// stop begins nothing new. Arrivals that are due count as dropped.
+func (l *loop) stop() {
+	p := l.part
+	if p == nil || p.stopping {
+		return
+	}
+	p.stopping, p.stopNs = true, l.now()
+	if p.stage.Open() {
+		for !p.ahead.Over && p.ahead.IntendedNs <= p.stopNs {
+			l.dropHead(measure.UnsentLoadOver)
+		}
+	}
+	p.ended = true
+}
+
+// finish hands the stage back when everything begun has ended.
+func (l *loop) finish() {
+	p := l.part
+	if !p.ended || l.inFlight > 0 {
+		return
+	}
+	for {
+		f := l.timers.pop(never - 1)
+		if f == nil {
+			break
+		}
+		f.lane.release(f, l.now())
+	}
+	if p.stage.Open() {
+		l.countDue(p, never)
+	}
+	l.part = nil
+	l.available.clear()
+	p.finished <- p
+}
+
+// nextSend is when the loop must wake for the sake of its stage, and whether answers need not
+// wake it before that.
+func (l *loop) nextSend(now int64) (at int64, blind bool) {
+	p := l.part
+	switch {
+	case p.ended && l.inFlight == 0:
+		return now, false
+	case p.ended:
+		return never, false
+	case p.stage.Open():
+		return l.nextArrival(now)
+	case now < p.stage.StartNs:
+		return p.stage.StartNs, false
+	case l.available.peek() != nil:
+		return now, false
+	}
+	return p.end(), false
+}

@@ -1,0 +1,160 @@
+package loop_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"brunt/internal/engine"
+	"brunt/internal/engine/loop"
+	"brunt/internal/engine/pool"
+	"brunt/internal/gen"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/postgres"
+	"brunt/internal/protocol/redis"
+	"brunt/internal/schedule"
+	"brunt/internal/testserver"
+	"brunt/internal/workload"
+)
+
+// outcome is what the two tiers must agree on.
+func outcome(iv *measure.Account) (out []string) {
+	for i := range iv.Operations {
+		o := &iv.Operations[i]
+		out = append(out, fmt.Sprintf("operation %d: %d done, errors %v, missing %d", i, o.Done, o.Errors, o.Missing))
+	}
+	return out
+}
+
+// onTier runs the stages and returns what was recorded.
+func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.CodecDriver, codec bool, pipeline int) []string {
+	t.Helper()
+	w, err := workload.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := engine.FleetConfig{
+		Workload: w, Driver: d, Targets: []protocol.Target{target}, Sessions: 4, Pipeline: pipeline, Retries: 100,
+		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
+		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+	}
+	var fleet engine.Fleet
+	if codec {
+		if why, ok := d.Takes(target, &w.Program); !ok {
+			t.Fatal(why)
+		}
+		fleet, err = loop.NewFleet(cfg, d)
+	} else {
+		fleet = pool.NewPool(cfg)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fleet.Close()
+	if err := fleet.Connect(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	shape, err := schedule.NewShape([]schedule.Segment{{DurationNs: 2e8, RateFrom: 1000, RateTo: 1000}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := uint64(0)
+	for _, s := range []schedule.Stage{{Operations: 400}, {Shape: shape}} {
+		s.First, s.StartNs = next, cfg.Clock.Now()
+		if next, err = fleet.Run(context.Background(), nil, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if next != 600 {
+		t.Errorf("codec tier %v: next is %d, want 600", codec, next)
+	}
+	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
+	return outcome(cfg.Collector.Total())
+}
+
+func bothAgree(t *testing.T, p *plan.Plan, target protocol.Target, protocol protocol.CodecDriver, pipeline int) {
+	t.Helper()
+	library := onTier(t, p, target, protocol, false, 1)
+	codec := onTier(t, p, target, protocol, true, pipeline)
+	if !slices.Equal(library, codec) {
+		t.Errorf("library tier: %v\ncodec tier:   %v", library, codec)
+	}
+}
+
+func between(lo, hi int64) plan.Param {
+	return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: lo, IntHi: hi}}}
+}
+
+func statement(text string, params ...plan.Param) plan.Step {
+	return plan.Step{Request: protocol.Request{Verb: protocol.SQL, Text: text}, Params: params}
+}
+
+func TestTiersAgreeOnPostgreSQL(t *testing.T) {
+	s := servers.Postgres(t)
+	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
+	admin, err := postgres.New().Admin(context.Background(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	for _, q := range []string{
+		"DROP TABLE IF EXISTS account",
+		"CREATE TABLE account (id bigint PRIMARY KEY, balance bigint NOT NULL)",
+		"INSERT INTO account SELECT g, 0 FROM generate_series(0, 9) g",
+	} {
+		if _, err := admin.Exec(context.Background(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := statement("SELECT balance FROM account WHERE id = $1", between(0, 9))
+	read.Request.Capture = []protocol.Capture{{Column: 0, Kind: gen.Int}}
+	write := statement("UPDATE account SET balance = $1::bigint + 1 WHERE id = $2",
+		plan.Param{Step: 0, Index: 0}, plan.Param{Step: 0, Index: 0, Argument: true})
+	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
+		{Name: "count up", Weight: 2, Transaction: true, Isolation: "serializable", Steps: []plan.Step{read, write}},
+		{Name: "read", Weight: 2, Steps: []plan.Step{statement("SELECT * FROM account WHERE id = $1", between(0, 20))}},
+		{Name: "fail", Weight: 1, Steps: []plan.Step{statement("SELECT 1/($1::bigint - $1::bigint)", between(0, 9))}},
+		{Name: "fail inside", Weight: 1, Transaction: true, Steps: []plan.Step{
+			statement("UPDATE account SET balance = -1000000 WHERE id = $1", between(0, 9)),
+			statement("SELECT 1/($1::bigint - $1::bigint)", between(0, 9)),
+		}},
+	}}
+	bothAgree(t, p, target, postgres.New(), 1)
+	var sum string
+	err = admin.Query(context.Background(), "SELECT sum(balance)::text FROM account", func(v []*string) error { sum = *v[0]; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := workload.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ups := 0
+	for i := range uint64(600) {
+		if w.Pick(i) == 0 {
+			ups++
+		}
+	}
+	if want := fmt.Sprint(2 * ups); sum != want {
+		t.Errorf("the accounts hold %s after %s increments", sum, want)
+	}
+}
+
+func TestTiersAgreeOnRedis(t *testing.T) {
+	s := testserver.Redis(t)
+	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password}
+	command := func(words ...string) plan.Step {
+		return plan.Step{Request: protocol.Request{Verb: protocol.Command, Words: words}, Params: []plan.Param{between(0, 1<<40)}}
+	}
+	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
+		{Name: "set", Weight: 1, Steps: []plan.Step{command("SET", "key:$1", "$1")}},
+		{Name: "get", Weight: 1, Steps: []plan.Step{command("GET", "no:$1")}},
+		{Name: "wrong", Weight: 1, Steps: []plan.Step{command("LPUSH", "key", "$1")}},
+		{Name: "unknown", Weight: 1, Steps: []plan.Step{command("NOSUCHCOMMAND", "$1")}},
+	}}
+	bothAgree(t, p, target, redis.New(), 8)
+}

@@ -1,0 +1,134 @@
+package loop
+
+import "math"
+
+const never = int64(math.MaxInt64)
+
+// timers is a binary heap of flights by the time at which they want to go on. It never grows
+// past the number of flights, for which it has room from the start.
+type timers struct{ heap []*flight }
+
+func newTimers(flights int) timers { return timers{make([]*flight, 0, flights)} }
+
+// next is when the first is due, or never.
+func (t *timers) next() int64 {
+	if len(t.heap) == 0 {
+		return never
+	}
+	return t.heap[0].wakeAt
+}
+
+func (t *timers) add(f *flight, at int64) {
+	f.wakeAt = at
+	t.heap = append(t.heap, f)
+	f.heapPos = len(t.heap)
+	t.up(len(t.heap) - 1)
+}
+
+// pop removes the first if it is due at now.
+func (t *timers) pop(now int64) *flight {
+	if len(t.heap) == 0 || t.heap[0].wakeAt > now {
+		return nil
+	}
+	f := t.heap[0]
+	t.remove(f)
+	return f
+}
+
+// remove takes f out, if it is in.
+func (t *timers) remove(f *flight) {
+	if f.heapPos == 0 {
+		return
+	}
+	i, last := f.heapPos-1, len(t.heap)-1
+	f.heapPos = 0
+	moved := t.heap[last]
+	t.heap[last] = nil
+	t.heap = t.heap[:last]
+	if i == last {
+		return
+	}
+	t.heap[i] = moved
+	moved.heapPos = i + 1
+	t.up(i)
+	t.down(moved.heapPos - 1)
+}
+
+func (t *timers) swap(i, j int) {
+	h := t.heap
+	h[i], h[j] = h[j], h[i]
+	h[i].heapPos, h[j].heapPos = i+1, j+1
+}
+
+func (t *timers) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if t.heap[parent].wakeAt <= t.heap[i].wakeAt {
+			return
+		}
+		t.swap(i, parent)
+		i = parent
+	}
+}
+
+func (t *timers) down(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(t.heap) {
+			return
+		}
+		if child+1 < len(t.heap) && t.heap[child+1].wakeAt < t.heap[child].wakeAt {
+			child++
+		}
+		if t.heap[i].wakeAt <= t.heap[child].wakeAt {
+			return
+		}
+		t.swap(i, child)
+		i = child
+	}
+}
+
+// deadlines is the list of operations under way in the order in which they began. All have the
+// same timeout, so this is also the order in which they expire.
+type deadlines struct {
+	first, last *flight
+	timeout     int64
+}
+
+// next is when the first expires, or never.
+func (d *deadlines) next() int64 {
+	if d.first == nil {
+		return never
+	}
+	return d.first.began + d.timeout
+}
+
+func (d *deadlines) add(f *flight) {
+	f.timed = true
+	f.earlier, f.later = d.last, nil
+	if d.last != nil {
+		d.last.later = f
+	} else {
+		d.first = f
+	}
+	d.last = f
+}
+
+// remove takes f out, if it is in.
+func (d *deadlines) remove(f *flight) {
+	if !f.timed {
+		return
+	}
+	f.timed = false
+	if f.earlier != nil {
+		f.earlier.later = f.later
+	} else {
+		d.first = f.later
+	}
+	if f.later != nil {
+		f.later.earlier = f.earlier
+	} else {
+		d.last = f.earlier
+	}
+	f.earlier, f.later = nil, nil
+}

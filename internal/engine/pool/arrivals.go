@@ -1,0 +1,196 @@
+package pool
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"brunt/internal/measure"
+	"brunt/internal/protocol"
+	"brunt/internal/schedule"
+)
+
+// arrival is an operation and its intended start on the run's clock.
+type arrival struct {
+	i        uint64
+	intended int64
+}
+
+// arrivalSource follows a schedule whatever the server does. One thread sleeps until each
+// intended start and hands the arrival to a free session; while none is free only the head of the
+// queue is held, because the rest can be computed again: memory doesn't grow with the backlog.
+type arrivalSource struct {
+	pool   *Pool
+	stage  schedule.Stage
+	out    chan arrival
+	closed chan struct{}
+	idle   atomic.Int64 // sessions that wait for an arrival
+	handed int64        // when the last arrival was done with; feed's own
+
+	// Guarded by the pool's account.
+	ahead schedule.Stripe // the first arrival that didn't count as due
+	fell  uint64          // arrivals that did
+	taken uint64          // of these, handed out or given up
+	end   int64           // nothing falls due later
+}
+
+func newArrivals(p *Pool, stage schedule.Stage) *arrivalSource {
+	a := &arrivalSource{pool: p, stage: stage, out: make(chan arrival), closed: make(chan struct{}), end: never}
+	a.ahead = a.stripe()
+	return a
+}
+
+// stripe is this machine's arrivals.
+func (a *arrivalSource) stripe() schedule.Stripe {
+	return a.stage.Stripe(0, 1, math.MaxUint64)
+}
+
+func (a *arrivalSource) take(ctx context.Context) (uint64, int64, bool) {
+	a.idle.Add(1)
+	defer a.idle.Add(-1)
+	select {
+	case x := <-a.out:
+		return x.i, x.intended, true
+	case <-a.closed:
+		return 0, 0, false
+	case <-ctx.Done():
+		return 0, 0, false
+	}
+}
+
+// feed hands out the arrivals in order. It owns an OS thread so that it wakes when it asked to. Those
+// that are due and not handed out when ctx ends are given up.
+func (a *arrivalSource) feed(ctx context.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(a.closed)
+	wakeExactly()
+	cfg := &a.pool.cfg
+	next := a.stripe()
+	for ; !next.Over; next.Advance() {
+		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) || !a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
+			break
+		}
+		a.handed = cfg.Clock.Now()
+	}
+	end := cfg.Clock.Now()
+	a.pool.account.Do(func(*measure.Recorder) { a.end = end })
+	for ; !next.Over && next.IntendedNs <= end; next.Advance() {
+		a.giveUp(a.stage.First+next.Number, measure.UnsentLoadOver)
+	}
+}
+
+// hand gives x to a session, or accounts for it in another way. It returns false if ctx ended.
+func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
+	cfg := &a.pool.cfg
+	now, last := cfg.Clock.Now(), a.lastSend(x)
+	if now > last && (!cfg.DropLate || cfg.DropAfter > 0) && !a.pool.refused() {
+		a.giveUpLate(x, now, last, a.idle.Load() > 0)
+		return true
+	}
+	var tick *time.Timer
+	for {
+		if a.pool.refused() {
+			a.fail(x)
+			return true
+		}
+		select {
+		case a.out <- x:
+			return true
+		default:
+		}
+		now := cfg.Clock.Now()
+		switch lag := time.Duration(now - x.intended); {
+		case lag > cfg.OperationTimeout && a.pool.lost() && !(cfg.DropLate && lag >= cfg.DropAfter):
+			a.fail(x)
+			return true
+		case now >= last:
+			a.giveUpLate(x, now, last, false)
+			return true
+		}
+		wait := min(10*time.Millisecond, time.Duration(last-now))
+		if tick == nil {
+			tick = time.NewTimer(wait)
+			defer tick.Stop()
+		} else {
+			tick.Reset(wait)
+		}
+		select {
+		case a.out <- x:
+			return true
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// lastSend is until when an arrival may be sent.
+func (a *arrivalSource) lastSend(x arrival) int64 {
+	cfg := &a.pool.cfg
+	last := a.stage.StartNs + a.stage.Shape.DurationNs() + int64(cfg.Overtime())
+	if cfg.DropLate {
+		last = min(last, x.intended+int64(cfg.DropAfter))
+	}
+	return last
+}
+
+// giveUpLate gives up an arrival that wasn't sent in time, and says by whom: the generator if a session
+// is free and it wasn't a session that the arrival before had waited for.
+func (a *arrivalSource) giveUpLate(x arrival, now, last int64, free bool) {
+	why := measure.UnsentNoSession
+	switch {
+	case a.pool.connected.Load() == 0:
+		why = measure.UnsentNoConnection
+	case free && a.handed <= last:
+		why = measure.UnsentGenerator
+		a.pool.account.Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
+	}
+	a.giveUp(x.i, why)
+}
+
+// fail counts an arrival that can't be sent because nothing is connected.
+func (a *arrivalSource) fail(x arrival) {
+	a.pool.fail(a, a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
+}
+
+func (a *arrivalSource) giveUp(i uint64, why measure.Unsent) {
+	operation := a.pool.cfg.Workload.Pick(i)
+	a.pool.account.Do(func(r *measure.Recorder) {
+		r.GiveUp(operation, why, 1)
+		a.took()
+	})
+	if done := a.pool.cfg.Workload.Done; done != nil {
+		done(operation, i, protocol.Client)
+	}
+}
+
+// yieldLost: feed itself fails the arrivals of an open load while nothing is connected.
+func (a *arrivalSource) yieldLost(*session) bool { return a.open() }
+
+func (a *arrivalSource) open() bool {
+	select {
+	case <-a.closed:
+		return false
+	default:
+		return true
+	}
+}
+
+func (a *arrivalSource) arrivals() bool { return true }
+
+func (a *arrivalSource) took() { a.taken++ }
+
+func (a *arrivalSource) due(now int64) (fell, backlog uint64) {
+	before := a.fell
+	for now = min(now, a.end); !a.ahead.Over && a.ahead.IntendedNs <= now; a.ahead.Advance() {
+		a.fell++
+	}
+	return a.fell - before, a.fell - a.taken
+}
+
+func (a *arrivalSource) next() uint64 {
+	return a.stage.First + max(a.ahead.Drawn, a.stage.Part.After(a.taken))
+}

@@ -1,0 +1,185 @@
+// Package pool drives sessions by goroutines, one a session: over client libraries, and over anything else that
+// blocks. It is the fleet for protocols without a codec, and for systems without event loops.
+package pool
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"brunt/internal/balance"
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/schedule"
+)
+
+// dialsAtOnce bounds how many sessions connect at the same time, so that a large fleet doesn't
+// overrun the server's accept queue.
+const dialsAtOnce = 32
+
+// Pool is the library tier's fleet: a goroutine a session.
+type Pool struct {
+	cfg      engine.FleetConfig
+	sessions []*session
+	route    balance.Route
+
+	// account is one recorder for all sessions, so that what they have in flight, what fell due and what
+	// was recorded are of the same moment whenever an interval ends. Its mutex guards what follows.
+	account  *measure.Shared
+	source   source // of the stage under way; nil between stages
+	inFlight int    // operations
+
+	up        []atomic.Int64 // connected sessions by address
+	connected atomic.Int64   // connected sessions in all
+	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
+	downSince atomic.Int64   // when the last session was lost, on the run's clock
+}
+
+var _ engine.Fleet = (*Pool)(nil)
+
+// NewPool returns a fleet that isn't connected yet.
+func NewPool(cfg engine.FleetConfig) *Pool {
+	p := &Pool{
+		cfg: cfg, route: cfg.NewRoute(),
+		up: make([]atomic.Int64, len(cfg.Targets)), refusing: make([]atomic.Bool, len(cfg.Targets)),
+	}
+	for i := range p.refusing {
+		p.refusing[i].Store(true)
+	}
+	p.account = cfg.Collector.NewShared()
+	p.account.Tell(p.tell)
+	for i := range cfg.Sessions {
+		p.sessions = append(p.sessions, &session{
+			pool:    p,
+			cursor:  cfg.NewCursor(),
+			address: p.route.Home(i),
+			backoff: engine.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
+		})
+		p.refusing[p.sessions[i].address].Store(false)
+	}
+	return p
+}
+
+// Connect opens all sessions; see tier.Fleet.
+func (p *Pool) Connect(ctx context.Context) error {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		first error
+	)
+	slots := make(chan struct{}, dialsAtOnce)
+	for _, s := range p.sessions {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if err := s.dial(ctx); err != nil {
+				mu.Lock()
+				first = cmp.Or(first, err)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if p.connected.Load() == 0 {
+		return first
+	}
+	return nil
+}
+
+// Close closes all sessions.
+func (p *Pool) Close() {
+	for _, s := range p.sessions {
+		s.hangUp()
+	}
+}
+
+// Run carries out one stage; see tier.Fleet.
+func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Stage) (uint64, error) {
+	hardCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		select {
+		case <-hard:
+			cancel()
+		case <-hardCtx.Done():
+		}
+	}()
+	src := p.newSource(stage)
+	p.account.Do(func(*measure.Recorder) { p.source = src })
+	var wg sync.WaitGroup
+	for _, s := range p.working(stage) {
+		wg.Go(func() { s.work(ctx, hardCtx, src) })
+	}
+	src.feed(ctx)
+	wg.Wait()
+	p.account.Do(func(r *measure.Recorder) {
+		p.tell(r)
+		p.source = nil
+	})
+	return src.next(), nil
+}
+
+// working is the sessions that take part in a stage.
+func (p *Pool) working(stage schedule.Stage) []*session {
+	if !stage.Open() && stage.Sessions > 0 && stage.Sessions < len(p.sessions) {
+		return p.sessions[:stage.Sessions]
+	}
+	return p.sessions
+}
+
+// tell tells the recorder the pool's present state.
+func (p *Pool) tell(r *measure.Recorder) {
+	var backlog uint64
+	if p.source != nil {
+		var fell uint64
+		if fell, backlog = p.source.due(p.cfg.Clock.Now()); fell > 0 {
+			r.Offer(fell)
+		}
+	}
+	up := make([]int, len(p.up))
+	for i := range p.up {
+		up[i] = int(p.up[i].Load())
+	}
+	r.SetGauges(up, p.inFlight, backlog, 0)
+}
+
+// lost reports whether no session is connected, nor to be waited for: every address refused the last
+// attempt, or there has been nothing for the operation timeout.
+func (p *Pool) lost() bool {
+	if p.connected.Load() > 0 {
+		return false
+	}
+	return p.refused() || p.cfg.Clock.Now()-p.downSince.Load() > int64(p.cfg.OperationTimeout)
+}
+
+// refused reports whether nothing is connected and every address refused the last attempt, if that is
+// a reason not to wait.
+func (p *Pool) refused() bool {
+	if p.cfg.OutageWait || p.connected.Load() > 0 {
+		return false
+	}
+	for i := range p.refusing {
+		if !p.refusing[i].Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// fail counts an operation that can't be sent because no address can be reached.
+func (p *Pool) fail(src source, s *session, i uint64, intended int64) {
+	var sample measure.Sample
+	p.cfg.Unconnected(&sample, i, s.address, src.arrivals(), intended, p.cfg.Clock.Now())
+	p.account.Do(func(r *measure.Recorder) {
+		src.took()
+		r.Record(&sample)
+	})
+	p.cfg.TellUnconnected(&sample, i)
+}
+
+func (p *Pool) report(e engine.ErrorEvent) {
+	if p.cfg.OnError != nil {
+		p.cfg.OnError(e)
+	}
+}

@@ -1,0 +1,215 @@
+package pool
+
+import (
+	"context"
+	"math"
+
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/protocol"
+	"brunt/internal/workload"
+)
+
+// session is one connection and the goroutine that uses it.
+type session struct {
+	pool    *Pool
+	address int
+
+	conn     protocol.Conn // nil while there is none
+	failures int           // attempts to connect that have failed in a row
+	backoff  engine.Backoff
+	before   bool  // it has been connected before
+	behind   int64 // see measure.Sample
+	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 before that is known
+	cursor   workload.Cursor
+	reply    protocol.Reply
+	sample   measure.Sample
+}
+
+// dial connects. The failure is reported and returned.
+func (s *session) dial(ctx context.Context) error {
+	p := s.pool
+	dialCtx, cancel := p.cfg.Connecting(ctx, s.address)
+	defer cancel()
+	conn, err := p.cfg.Driver.Dial(dialCtx, p.cfg.Targets[s.address], &p.cfg.Workload.Program)
+	if err != nil {
+		s.failures++
+		p.refusing[s.address].Store(true)
+		e := protocol.AsError(err)
+		if ctx.Err() == nil {
+			p.cfg.Refused(s.address, e)
+		}
+		return e
+	}
+	s.conn = conn
+	s.failures = 0
+	p.refusing[s.address].Store(false)
+	p.up[s.address].Add(1)
+	p.connected.Add(1)
+	if s.before {
+		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.address) })
+	}
+	s.before = true
+	return nil
+}
+
+// hangUp closes the connection, if any.
+func (s *session) hangUp() {
+	if s.conn == nil {
+		return
+	}
+	s.conn.Close()
+	s.conn = nil
+	s.pool.refusing[s.address].Store(false)
+	s.pool.up[s.address].Add(-1)
+	if s.pool.connected.Add(-1) == 0 {
+		s.pool.downSince.Store(s.pool.cfg.Clock.Now())
+	}
+}
+
+// ready makes sure that there is a connection: at most one attempt to get one, after a pause if
+// the last attempt failed.
+func (s *session) ready(ctx context.Context) bool {
+	if s.conn != nil {
+		return true
+	}
+	return s.backOff(ctx) && s.dial(ctx) == nil
+}
+
+// backOff pauses after failures to connect; it returns false if ctx ended first.
+func (s *session) backOff(ctx context.Context) bool {
+	return s.failures == 0 || protocol.Sleep(ctx, s.backoff.Reconnect(s.failures))
+}
+
+// work takes operations from src and carries them out until there are none.
+func (s *session) work(ctx, hard context.Context, src source) {
+	s.freeAt, s.behind = 0, 0
+	for ctx.Err() == nil {
+		if s.conn == nil {
+			s.freeAt, s.behind = 0, 0
+		}
+		if !s.ready(ctx) {
+			if ctx.Err() != nil || !src.open() || s.pool.lost() && !src.yieldLost(s) {
+				return
+			}
+			continue
+		}
+		if s.freeAt == 0 {
+			s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
+		}
+		i, intended, ok := src.take(ctx)
+		if !ok {
+			return
+		}
+		s.execute(hard, src, i, intended)
+		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
+		if src.arrivals() {
+			continue
+		}
+		s.unconnected(ctx)
+		if d := s.cursor.Rest(); d > 0 {
+			protocol.Sleep(ctx, d)
+			s.freeAt += int64(d)
+		}
+	}
+}
+
+// unconnected pauses, as before connecting again, after a request that couldn't be sent although the
+// session goes on, so that a closed load doesn't overrun an address that is down.
+func (s *session) unconnected(ctx context.Context) {
+	switch {
+	case s.conn == nil:
+	case s.sample.Class != protocol.Connect:
+		s.failures = 0
+	default:
+		s.failures++
+		s.backOff(ctx)
+		s.freeAt = s.pool.cfg.Clock.Now()
+	}
+}
+
+// execute carries out operation number i, retries included, and records it. intended < 0 means
+// that it is a closed load.
+func (s *session) execute(hard context.Context, src source, i uint64, intended int64) {
+	cfg, c, m := &s.pool.cfg, &s.cursor, &s.sample
+	ctx, cancel := context.WithTimeout(hard, cfg.OperationTimeout)
+	defer cancel()
+
+	s.pool.account.Do(func(*measure.Recorder) {
+		src.took()
+		s.pool.inFlight++
+	})
+	sent := cfg.Clock.Now()
+	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Behind: s.behind, Sent: sent}
+	if intended < 0 {
+		m.Intended = sent
+	}
+	for next := c.Begin(i); next != workload.Over; {
+		next = s.carryOn(ctx, hard, next)
+		if f := c.TakeFailure(); f != nil && hard.Err() == nil {
+			s.pool.report(engine.ErrorEvent{
+				AtNs: c.EndNs, Operation: c.Operation, Index: i, Address: m.Address, Attempt: c.Attempts, Failure: *f,
+			})
+		}
+	}
+	engine.Fill(m, c)
+	cut := m.Class != protocol.OK && hard.Err() != nil
+	s.pool.account.Do(func(r *measure.Recorder) {
+		s.pool.inFlight--
+		if cut {
+			r.Unfinished(m.Operation, 1)
+		} else {
+			r.Record(m)
+		}
+	})
+	if cut {
+		c.TellUnfinished()
+		return
+	}
+	c.Tell(m.Intended, m.Sent)
+}
+
+// carryOn does what the operation's cursor wants next.
+func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workload.Move {
+	cfg, c := &s.pool.cfg, &s.cursor
+	paused := false
+	switch next {
+	case workload.Send:
+		return s.send(ctx, hard)
+	case workload.Think:
+		paused = protocol.Sleep(ctx, c.Pause())
+	case workload.Retry:
+		paused = (s.conn != nil || cfg.RetryErrors) && protocol.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) && s.ready(ctx)
+	}
+	if paused {
+		return c.Resume()
+	}
+	return c.Expire(cfg.Clock.Now())
+}
+
+// send sends the cursor's request and waits for its answer. After a fatal failure the connection is
+// closed.
+func (s *session) send(ctx, hard context.Context) workload.Move {
+	cfg, c := &s.pool.cfg, &s.cursor
+	request := c.Request()
+	if c.RollingBack() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(hard, cfg.OperationTimeout)
+		defer cancel()
+	} else {
+		s.sample.Address = s.pool.route.Of(s.address, request, c.Args())
+	}
+	s.reply.Reset(len(request.Capture))
+	sent := cfg.Clock.Now()
+	s.conn.Do(ctx, request, c.Args(), &s.reply)
+	if s.reply.Reopened {
+		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.sample.Address) })
+	}
+	next := c.Answered(&s.reply, sent, cfg.Clock.Now())
+	if s.reply.Fatal {
+		s.hangUp()
+	}
+	return next
+}
+
+const never = int64(math.MaxInt64)

@@ -1,0 +1,92 @@
+package pool
+
+import (
+	"context"
+	"sync/atomic"
+
+	"brunt/internal/schedule"
+)
+
+// source hands out the operations of one stage to the sessions of a pool.
+type source interface {
+	// take returns the next operation and its intended start, −1 in closed loads. It waits until
+	// there is one; ok is false when the stage is over.
+	take(ctx context.Context) (i uint64, intended int64, ok bool)
+	// feed makes operations available until the stage is over or ctx is done.
+	feed(ctx context.Context)
+	// yieldLost fails operations that can't be sent because no session is connected. It returns
+	// false when the stage is over.
+	yieldLost(s *session) bool
+	// open reports whether there may be further operations.
+	open() bool
+	// arrivals reports whether the load is open.
+	arrivals() bool
+	// took notes that an operation is being carried out, has failed or was given up. Like due, it is
+	// called under the mutex of the pool's account.
+	took()
+	// due returns how many arrivals fell due since the last call and how many are due and not taken.
+	due(now int64) (fell, backlog uint64)
+	// next is the number of the first operation after the stage.
+	next() uint64
+}
+
+func (p *Pool) newSource(stage schedule.Stage) source {
+	if stage.Open() {
+		return newArrivals(p, stage)
+	}
+	return &closedSource{pool: p, stage: stage}
+}
+
+// closedSource gives every free session the next operation.
+type closedSource struct {
+	pool  *Pool
+	stage schedule.Stage
+	taken atomic.Uint64
+	ended atomic.Bool
+}
+
+func (c *closedSource) take(context.Context) (uint64, int64, bool) {
+	s := &c.stage
+	if !c.open() {
+		return 0, 0, false
+	}
+	k := c.taken.Add(1) - 1
+	i := s.Part.At(k)
+	if s.Operations > 0 && i >= s.Operations {
+		c.taken.Add(^uint64(0))
+		c.ended.Store(true)
+		return 0, 0, false
+	}
+	return s.First + i, -1, true
+}
+
+func (c *closedSource) feed(context.Context) {}
+
+func (c *closedSource) yieldLost(s *session) bool {
+	i, _, ok := c.take(context.Background())
+	if ok {
+		c.pool.fail(c, s, i, c.pool.cfg.Clock.Now())
+	}
+	return ok
+}
+
+func (c *closedSource) open() bool {
+	if c.ended.Load() {
+		return false
+	}
+	d := c.stage.DurationNs
+	return d == 0 || c.pool.cfg.Clock.Now()-c.stage.StartNs < d
+}
+
+func (c *closedSource) arrivals() bool { return false }
+
+func (c *closedSource) took() {}
+
+func (c *closedSource) due(int64) (uint64, uint64) { return 0, 0 }
+
+func (c *closedSource) next() uint64 {
+	if n := c.stage.Operations; n > 0 && c.stage.DurationNs == 0 {
+		return c.stage.First + n
+	}
+	return c.stage.First + c.stage.Part.After(c.taken.Load())
+}

@@ -1,0 +1,233 @@
+package campaign
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"brunt/internal/render/cell"
+	"brunt/internal/render/page"
+	"brunt/internal/render/texts"
+	"brunt/internal/units"
+)
+
+// chart is a picture of the document.
+type chart struct{ id, title, note, svg string }
+
+// part is a chapter of the document, or a section of one.
+type part struct {
+	id, title, note string
+	section         bool
+	newPage         bool // when printed
+	paragraphs      []string
+	charts          []chart
+	tables          []cell.Table
+}
+
+// document is what is known of a campaign, for people: the same parts become HTML and Markdown.
+type document struct {
+	l       units.Language
+	program *Program
+	header  *Header
+	results []Result
+	dir     string
+	parts   []part
+	err     error // the first that came of reading bundles
+}
+
+func (d *document) say(text string, args ...any) string { return texts.In(d.l, text, args...) }
+
+// document is the step that writes the document in all languages asked for.
+func (c *Campaign) document(_ context.Context, s *Step, r *Result) error {
+	for _, code := range s.Languages {
+		l, err := units.ParseLanguage(code)
+		if err != nil {
+			return err
+		}
+		files, err := write(c.Program, c.journal.header(), c.results, c.o.Dir, l, "", "")
+		if err != nil {
+			return err
+		}
+		r.Files = append(r.Files, files...)
+	}
+	return nil
+}
+
+// Report writes the document of the campaign in a folder, also of one that isn't over, and returns the names
+// of the files. html and md are their names; "" means report-<language> in the folder.
+func Report(dir string, read ReadPlan, l units.Language, html, md string) ([]string, error) {
+	h, p, err := Kept(dir, read)
+	if err != nil {
+		return nil, err
+	}
+	results, err := Results(p, dir)
+	if err != nil {
+		return nil, err
+	}
+	return write(p, h, results, dir, l, html, md)
+}
+
+func write(p *Program, h *Header, results []Result, dir string, l units.Language, html, md string) ([]string, error) {
+	d := &document{l: l, program: p, header: h, results: results, dir: dir}
+	d.make()
+	if d.err != nil {
+		return nil, d.err
+	}
+	base := filepath.Join(dir, "report-"+string(l))
+	if html == "" {
+		html = base + ".html"
+	}
+	if md == "" {
+		md = base + ".md"
+	}
+	if err := toFile(html, d.html); err != nil {
+		return nil, err
+	}
+	return []string{html, md}, toFile(md, func(w io.Writer) error { return d.markdown(w, filepath.Dir(md), filepath.Base(md)) })
+}
+
+// toFile writes a file anew.
+func toFile(path string, f func(io.Writer) error) error {
+	out, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("document: %w", err)
+	}
+	err = f(out)
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("document: %w", err)
+	}
+	return nil
+}
+
+// title is the document's.
+func (d *document) title() string {
+	return d.say("Load test of %s", d.program.Name)
+}
+
+func (d *document) when() string {
+	if len(d.results) == 0 {
+		return ""
+	}
+	return d.results[0].Started.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// note is what makes the results less than they seem.
+func (d *document) note() string {
+	note := texts.Sentence(d.l, d.program.Note())
+	if note == "" {
+		return ""
+	}
+	return d.say("These figures are no results: %s.", note)
+}
+
+func (d *document) html(w io.Writer) error {
+	p := &page.Document{Language: d.l, Title: d.title(), When: d.when(), Foot: "brunt " + d.header.Brunt}
+	if note := d.note(); note != "" {
+		p.Blocks = append(p.Blocks, page.Banner{Text: note, Mark: cell.Warn})
+	}
+	for i := range d.parts {
+		one := &d.parts[i]
+		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note, Chapter: !one.section, NewPage: one.newPage})
+		for _, text := range one.paragraphs {
+			p.Blocks = append(p.Blocks, page.Paragraph(text))
+		}
+		for _, c := range one.charts {
+			p.Blocks = append(p.Blocks, page.Chart{ID: c.id, Title: c.title, Note: c.note, SVG: c.svg})
+		}
+		for _, t := range one.tables {
+			p.Blocks = append(p.Blocks, page.Table(t))
+		}
+	}
+	return page.Write(w, p)
+}
+
+// markdown writes the document as Markdown, its charts as files beside it.
+func (d *document) markdown(w io.Writer, dir, name string) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# %s\n\n%s\n\n", cell.MarkdownText(d.title()), d.when())
+	if note := d.note(); note != "" {
+		fmt.Fprintf(out, "> **%s**\n\n", cell.MarkdownText(note))
+	}
+	charts := name + ".charts"
+	for i := range d.parts {
+		one := &d.parts[i]
+		mark := "##"
+		if one.section {
+			mark = "###"
+		}
+		fmt.Fprintf(out, "%s %s\n\n", mark, cell.MarkdownText(one.title))
+		if one.note != "" {
+			fmt.Fprintf(out, "*%s*\n\n", cell.MarkdownText(one.note))
+		}
+		for _, text := range one.paragraphs {
+			fmt.Fprintf(out, "%s\n\n", cell.MarkdownText(text))
+		}
+		for _, c := range one.charts {
+			if err := os.MkdirAll(filepath.Join(dir, charts), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, charts, c.id+".svg"), []byte(c.svg), 0o644); err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "![%s](%s/%s.svg)\n\n", cell.MarkdownText(c.title), charts, c.id)
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+		if len(one.tables) > 0 {
+			if err := cell.WriteMarkdown(out, d.l, one.tables...); err != nil {
+				return err
+			}
+			fmt.Fprintln(out)
+		}
+	}
+	return out.Flush()
+}
+
+// make makes the parts, in the order of the document that this one descends from.
+func (d *document) make() {
+	d.goals()
+	d.outcome()
+	d.tests()
+	d.tools()
+	d.stand()
+	d.parts = append([]part{d.contents()}, d.parts...)
+}
+
+func (d *document) add(p part) { d.parts = append(d.parts, p) }
+
+// contents lists the parts that follow.
+func (d *document) contents() part {
+	t := cell.Table{ID: "contents-list", Columns: []cell.Column{{Left: true}}}
+	for i := range d.parts {
+		name := cell.Text(d.parts[i].title)
+		name.Link = "#" + d.parts[i].id
+		if d.parts[i].section {
+			name.Depth = 1
+		}
+		t.Add(name)
+	}
+	return part{id: "contents", title: d.say("Contents"), tables: []cell.Table{t}}
+}
+
+// link is a cell that leads to a bundle, from the document's folder.
+func (d *document) link(r *Result, dir string) cell.Cell {
+	path := r.ID
+	if dir != "" {
+		path += "/" + dir
+	}
+	c := cell.Text(path)
+	c.Link = path
+	return c
+}
+
+// took is how long a step took.
+func (d *document) took(r *Result) string {
+	return d.l.Figure(units.Span(r.Ended.Sub(r.Started)))
+}

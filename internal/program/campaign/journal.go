@@ -1,0 +1,125 @@
+package campaign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/schema/fill"
+)
+
+// The files of a campaign's folder beside those of its steps.
+const (
+	FileName    = "campaign.yml"   // the file that was run
+	JournalName = "journal.ndjson" // what was begun and done
+	lockName    = "campaign.lock"
+	ResultName  = "step.json" // in a step's folder
+)
+
+// The states of a step in the journal.
+const (
+	begun  = "begun"
+	done   = "done"
+	failed = "failed"
+)
+
+// entry is a line of the journal.
+type entry struct {
+	At      time.Time `json:"at"`
+	Header  *Header   `json:"campaign,omitempty"` // the first line
+	Step    string    `json:"step,omitempty"`
+	State   string    `json:"state,omitempty"`
+	Error   string    `json:"error,omitempty"`
+	Process *process  `json:"process,omitempty"` // that was started and must not outlive the campaign
+}
+
+// Header says what the campaign in a folder is.
+type Header struct {
+	Name   string  `json:"name"`
+	Path   string  `json:"path"`   // of the campaign's file
+	Hash   string  `json:"sha256"` // of its text
+	Scale  float64 `json:"time_scale"`
+	Anyway bool    `json:"anyway,omitempty"` // see Program.Anyway
+	Brunt  string  `json:"brunt"`
+}
+
+// journal is what a campaign remembers: a line for each thing that was begun or done, safe on disk before
+// the next thing is begun.
+type journal struct {
+	file    *fill.File
+	lock    io.Closer
+	entries []entry
+}
+
+// openJournal opens or begins the journal in a folder, for this process alone.
+func openJournal(dir string) (*journal, error) {
+	lock, held, err := record.Hold(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("campaign's folder: %w", err)
+	}
+	if held {
+		return nil, fmt.Errorf("a campaign is running in %s; wait for its end, or name another folder", dir)
+	}
+	file, err := fill.OpenFile(filepath.Join(dir, JournalName))
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	j := &journal{file: file, lock: lock}
+	// Lines of a file that was opened are there.
+	lines, _ := file.Lines()
+	for i, line := range lines {
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s:%d: damaged: %w", file.Name(), i+1, err), j.close())
+		}
+		j.entries = append(j.entries, e)
+	}
+	return j, nil
+}
+
+func (j *journal) add(e entry) error {
+	e.At = time.Now().UTC()
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = j.file.Append(line)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", j.file.Name(), err)
+	}
+	j.entries = append(j.entries, e)
+	return nil
+}
+
+// Header is the journal's first line, nil if it is new.
+func (j *journal) header() *Header {
+	if len(j.entries) == 0 {
+		return nil
+	}
+	return j.entries[0].Header
+}
+
+// state is the last that is known of a step, "" if it hasn't begun.
+func (j *journal) state(step string) (state string) {
+	for i := range j.entries {
+		if j.entries[i].Step == step && j.entries[i].State != "" {
+			state = j.entries[i].State
+		}
+	}
+	return state
+}
+
+// processes are those that were started, in their order.
+func (j *journal) processes() (all []process) {
+	for i := range j.entries {
+		if p := j.entries[i].Process; p != nil {
+			all = append(all, *p)
+		}
+	}
+	return all
+}
+
+func (j *journal) close() error { return errors.Join(j.file.Close(), j.lock.Close()) }

@@ -1,0 +1,198 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/planfile"
+	"brunt/internal/program"
+	"brunt/internal/record"
+	"brunt/internal/testserver"
+)
+
+// Each step ends with a command that waits at a gate, a named pipe, so that none can be missed.
+const whole = `campaign: pages
+plan: plan.yml
+settings: {THREADS: 5}
+service:
+  run: sleep 1000
+  ready: [{exec: "true"}]
+steps:
+  - prepare: {commands: ["echo $THREADS > threads"]}
+    after: [cat prepare]
+  - search: {max: 2, trials: 4}
+    after: [cat search]
+  - confirm: {ramp: 0}
+    after: [cat confirm]
+  - analyse: {warm_up: 0}
+    after: [cat analyse]
+  - fix: {commands: ["echo x >> fixed"]}
+    after: [cat fix]
+  - repeat: [search]
+    after: [cat repeat]
+  - reliability: {}
+    after: [cat reliability]
+  - connections: {}
+    after: [cat connections]
+  - matrix: {cells: [{THREADS: 5}, {THREADS: 6}], at: 1, repetitions: 1}
+    after: [cat matrix]
+  - document: {lang: [en, ru]}
+    after: [cat document]
+`
+
+// TestKilledInEachStep kills a campaign in each of its steps, with no chance to tidy up, and resumes it.
+func TestKilledInEachStep(t *testing.T) {
+	testserver.SkipQuick(t)
+	file := files(t, whole, serve(t))
+	dir := filepath.Join(t.TempDir(), "campaign")
+	p, err := parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		gate := filepath.Join(filepath.Dir(file), s.Kind)
+		if s.Kind == planfile.StepSearch && s.Round > 0 {
+			gate = filepath.Join(filepath.Dir(file), planfile.StepRepeat)
+		}
+		if out, err := exec.Command("mkfifo", gate).CombinedOutput(); err != nil {
+			t.Fatalf("mkfifo: %v: %s", err, out)
+		}
+		killWhen(t, file, dir, func() bool {
+			// A load has begun, or it is at the gate.
+			runs, _ := filepath.Glob(filepath.Join(dir, s.ID(), "*", record.RunFile))
+			log, _ := os.ReadFile(filepath.Join(dir, s.ID(), "commands.log"))
+			return len(runs) > 0 || strings.Contains(string(log), ": cat ")
+		})
+		if err := errors.Join(os.Remove(gate), os.WriteFile(gate, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Resume(dir, readPlan, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.least = 300 * time.Millisecond
+	if err := errors.Join(c.Run(context.Background()), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, e := range c.journal.entries {
+		if e.State == done {
+			times[e.Step]++
+		}
+	}
+	for i := range p.Steps {
+		if id := p.Steps[i].ID(); times[id] != 1 {
+			t.Errorf("step %s was done %d times", id, times[id])
+		}
+	}
+	for _, left := range c.journal.processes() {
+		if left.Began != "" && beganAt(left.PID) == left.Began {
+			t.Errorf("process %d is still there", left.PID)
+		}
+	}
+	if len(c.results) != len(p.Steps) || c.results[1].Search == nil || c.results[1].Search.Bracket.Lower == 0 {
+		t.Fatalf("results: %+v", c.results)
+	}
+	for _, name := range []string{"report-en.html", "report-en.md", "report-ru.html", "report-ru.md"} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(text) < 2000 {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+	for i := range c.results {
+		for _, bundle := range bundlesOf(&c.results[i]) {
+			if o, err := program.Read(record.OS{}, bundlePath(dir, &c.results[i], bundle)); err != nil || o.Run.Interrupted {
+				t.Errorf("step %s: bundle %s: %v", c.results[i].ID, bundle, err)
+			}
+		}
+	}
+}
+
+// bundlesOf are the bundles that a result names.
+func bundlesOf(r *Result) (all []string) {
+	if r.Trial != nil {
+		all = append(all, r.Trial.Dir)
+	}
+	if r.Search != nil {
+		for i := range r.Search.Trials {
+			all = append(all, r.Search.Trials[i].Dir)
+		}
+	}
+	if r.Matrix != nil {
+		for i := range r.Matrix.Cells {
+			all = append(all, r.Matrix.Cells[i].Dirs...)
+		}
+	}
+	return all
+}
+
+// killWhen begins or resumes the campaign in a process of its own, and kills that as soon as it has come so far.
+func killWhen(t *testing.T, file, dir string, soFar func() bool) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childFile+"="+file, childDir+"="+dir)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for !soFar() {
+		select {
+		case err := <-ended:
+			t.Fatalf("the campaign ended too early: %v\n%s", err, out.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	_ = cmd.Process.Kill()
+	<-ended
+}
+
+// TestKilledBeforeTheJournalKnows kills a campaign between the start of a process and its line in the journal:
+// what was started ends by itself, and has done nothing.
+func TestKilledBeforeTheJournalKnows(t *testing.T) {
+	for name, text := range map[string]string{
+		"command": "plan: plan.yml\nsteps: [{prepare: {commands: ['touch begun; exec sleep 1000']}}]\n",
+		"program": "plan: plan.yml\nsteps: [{prepare: {commands: [[touch, begun]]}}]\n",
+		"service": "plan: plan.yml\nservice: {run: 'touch begun; exec sleep 1000'}\nsteps: [{search: {}}]\n",
+		"probe":   "plan: plan.yml\nservice: {ready: [{exec: 'touch begun; exec sleep 1000'}]}\nsteps: [{search: {}}]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := files(t, text, "127.0.0.1:1")
+			started := filepath.Join(t.TempDir(), "started")
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), childFile+"="+file, childDir+"="+filepath.Join(t.TempDir(), "campaign"), childProcess+"="+started)
+			if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != -1 {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			text, err := os.ReadFile(started)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := func() bool {
+				_, err := os.Stat(filepath.Join(filepath.Dir(file), "begun"))
+				return err == nil
+			}
+			for beganAt(pid) != "" && !begun() {
+				time.Sleep(5 * time.Millisecond)
+			}
+			if begun() {
+				end(pid, true)
+				t.Error("it went on")
+			}
+		})
+	}
+}

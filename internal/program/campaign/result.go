@@ -1,0 +1,87 @@
+package campaign
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"brunt/internal/inspect"
+	"brunt/internal/inspect/advise"
+	"brunt/internal/program"
+	"brunt/internal/record"
+)
+
+// ResultSchema is the version of step.json that this package writes.
+const ResultSchema = 1
+
+// Result is step.json: what a step came to.
+type Result struct {
+	Schema  int                `json:"schema"`
+	ID      string             `json:"id"` // the step's folder
+	Kind    string             `json:"kind"`
+	Name    string             `json:"name,omitempty"`
+	Number  int                `json:"number"`
+	Round   int                `json:"round"`
+	Started time.Time          `json:"started"`
+	Ended   time.Time          `json:"ended"`
+	Note    string             `json:"note,omitempty"` // what makes it less than it seems
+	Search  *program.SearchLog `json:"search,omitempty"`
+	Trial   *program.Result    `json:"trial,omitempty"` // of steps of one run
+	Matrix  *program.MatrixLog `json:"matrix,omitempty"`
+	Fix     *Fix               `json:"fix,omitempty"`
+	Files   []string           `json:"files,omitempty"` // that it wrote
+}
+
+// Fix is what a step changed.
+type Fix struct {
+	Files     []string           `json:"files,omitempty"` // of SQL
+	Commands  []string           `json:"commands,omitempty"`
+	Proofs    []advise.Proof     `json:"proofs,omitempty"`    // of the advisor's proposals
+	Proposals []inspect.Proposal `json:"proposals,omitempty"` // of the advisor, all of them built: in folders of earlier versions
+}
+
+// proofs are the advisor's proposals and what came of them.
+func (f *Fix) proofs() []advise.Proof {
+	out := f.Proofs
+	for _, p := range f.Proposals {
+		out = append(out, advise.Proof{Proposal: p, Built: true, Kept: true})
+	}
+	return out
+}
+
+// run is the record of a step of one run, in a campaign's folder.
+func (r *Result) run(dir string) (*record.Run, error) {
+	if r.Trial == nil {
+		return nil, fmt.Errorf("step %s has no run of its own", r.ID)
+	}
+	b, err := record.Open(record.OS{}, filepath.Join(dir, r.ID, r.Trial.Dir))
+	if err != nil {
+		return nil, err
+	}
+	return b.Run, nil
+}
+
+func (r *Result) write(dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return record.ReplaceFile(record.OS{}, filepath.Join(dir, ResultName), append(data, '\n'))
+}
+
+func readResult(path string) (*Result, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("result of a step: %w", err)
+	}
+	r := &Result{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if r.Schema > ResultSchema {
+		return nil, fmt.Errorf("%s: schema version %d is newer than this program reads (%d); update brunt", path, r.Schema, ResultSchema)
+	}
+	return r, nil
+}

@@ -1,0 +1,294 @@
+package campaign
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/program"
+	"brunt/internal/record"
+	"brunt/internal/units"
+)
+
+// Run is one load that a campaign wants carried out.
+type Run struct {
+	program.Order
+	Dir     string            // of its bundle
+	Inspect string            // the database to look at meanwhile, such as "pg=DSN"; "" for none
+	Watch   []string          // what is sampled beside it, as --watch has it
+	Extra   map[string]string // kept in its record
+}
+
+// Options are what a campaign needs from outside.
+type Options struct {
+	Dir      string         // the campaign's folder
+	Brunt    string         // the program, for commands
+	Version  string         // of it
+	Language units.Language // of what is said
+	Read     ReadPlan
+	Conduct  func(context.Context, Run) (*program.Outcome, error)
+	Schema   func(context.Context, *plan.Plan) error // creates and fills a plan's tables
+	Say      func(format string, args ...any)
+	Free     func(dir string) (uint64, bool) // bytes of the disk; nil: FreeBytes
+}
+
+// Campaign is a program under way, or one that is over.
+type Campaign struct {
+	*Program
+	o       Options
+	journal *journal
+	service *service
+	results []Result // of the steps that are done
+}
+
+// Begin begins a campaign in a new or empty folder. Close must be called.
+func Begin(p *Program, o Options) (*Campaign, error) {
+	if err := p.check(true); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("campaign's folder: %w", err)
+	}
+	c, err := open(p, o)
+	if err != nil {
+		return nil, err
+	}
+	if c.journal.header() != nil {
+		return nil, errors.Join(fmt.Errorf("%s holds a campaign already; go on with it by brunt campaign resume %s, or name another folder", o.Dir, o.Dir), c.Close())
+	}
+	if err := record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text); err != nil {
+		return nil, errors.Join(fmt.Errorf("campaign's folder: %w", err), c.Close())
+	}
+	return c, c.journal.add(entry{Header: &Header{Name: p.Name, Path: p.Path, Hash: hash(p.Text), Scale: p.Scale, Anyway: p.Anyway, Brunt: o.Version}})
+}
+
+// Resume goes on with a campaign that was killed or failed. Close must be called.
+func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
+	o.Dir = dir
+	h, p, err := Kept(dir, read)
+	if err == nil {
+		err = p.check(true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := open(p, o)
+	if err != nil {
+		return nil, err
+	}
+	if hash(p.Text) != h.Hash {
+		return nil, errors.Join(fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", filepath.Join(dir, FileName)), c.Close())
+	}
+	clear(c.journal.processes())
+	return c, nil
+}
+
+// Kept reads what a campaign's folder says of it: what it is, and its program.
+func Kept(dir string, read ReadPlan) (*Header, *Program, error) {
+	f, err := os.Open(filepath.Join(dir, JournalName))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s holds no campaign; name the folder that brunt campaign run made", dir)
+	}
+	defer f.Close()
+	var first entry
+	if err := json.NewDecoder(f).Decode(&first); err != nil || first.Header == nil {
+		return nil, nil, fmt.Errorf("%s: damaged: it doesn't say what campaign it is of", filepath.Join(dir, JournalName))
+	}
+	text, err := ReadFile(filepath.Join(dir, FileName))
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := Parse(first.Header.Path, text, first.Header.Scale, read)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Anyway = first.Header.Anyway
+	return first.Header, p, nil
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// open makes the campaign's parts and reads the results of the steps that are done.
+func open(p *Program, o Options) (*Campaign, error) {
+	j, err := openJournal(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &Campaign{Program: p, o: o, journal: j}
+	s := &shop{program: p, brunt: o.Brunt, started: func(pid int) error { return j.add(entry{Process: &process{pid, beganAt(pid)}}) }}
+	if p.Inspect != "" {
+		s.sql = c.query
+	}
+	c.service = &service{shop: s, of: &p.Service, log: filepath.Join(o.Dir, "service.log")}
+	c.results, err = results(p, o.Dir, func(s *Step) bool { return j.state(s.ID()) == done })
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Results reads what the steps of a campaign in a folder that are done came to.
+func Results(p *Program, dir string) ([]Result, error) {
+	return results(p, dir, func(s *Step) bool {
+		_, err := os.Stat(filepath.Join(dir, s.ID(), ResultName))
+		return err == nil
+	})
+}
+
+func results(p *Program, dir string, isDone func(*Step) bool) (all []Result, err error) {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; isDone(s) {
+			r, err := readResult(filepath.Join(dir, s.ID(), ResultName))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, *r)
+		}
+	}
+	return all, nil
+}
+
+// Close ends the service if the campaign runs it, and lets the folder go.
+func (c *Campaign) Close() error { return errors.Join(c.service.close(), c.journal.close()) }
+
+// Run carries out the steps that aren't done. A step that fails ends the campaign, with an error of one
+// line; what the target does badly is a result and ends nothing.
+func (c *Campaign) Run(ctx context.Context) error {
+	free := c.o.Free
+	if free == nil {
+		free = FreeBytes
+	}
+	if bytes, known := free(c.o.Dir); known {
+		if err := c.CheckDisk(bytes); err != nil {
+			return err
+		}
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if c.journal.state(s.ID()) == done {
+			continue
+		}
+		if err := c.carryOut(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut carries out one step, from its line in the journal to the next.
+func (c *Campaign) carryOut(ctx context.Context, s *Step) error {
+	c.o.Say("step %d of %d: %s", s.Number, len(c.Steps), c.does(c.o.Language, s))
+	if err := c.journal.add(entry{Step: s.ID(), State: begun}); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.folder(s), 0o755); err != nil {
+		return fmt.Errorf("step %s: %w", s.ID(), err)
+	}
+	r := &Result{
+		Schema: ResultSchema, ID: s.ID(), Kind: s.Kind, Name: s.Name, Number: s.Number, Round: s.Round,
+		Started: time.Now().UTC(), Note: c.Note(),
+	}
+	err := c.perform(ctx, s, r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err = fmt.Errorf("step %s: %w", s.ID(), err)
+		return errors.Join(err, c.journal.add(entry{Step: s.ID(), State: failed, Error: err.Error()}))
+	}
+	r.Ended = time.Now().UTC()
+	if err := r.write(c.folder(s)); err != nil {
+		return fmt.Errorf("step %s: %w", s.ID(), err)
+	}
+	c.results = append(c.results, *r)
+	return c.journal.add(entry{Step: s.ID(), State: done})
+}
+
+func (c *Campaign) folder(s *Step) string { return filepath.Join(c.o.Dir, s.ID()) }
+
+func (c *Campaign) commandLog(s *Step) string { return filepath.Join(c.folder(s), "commands.log") }
+
+// perform does what the step is about, with its commands before and after.
+func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
+	if err := c.commands(ctx, s, s.Before); err != nil {
+		return err
+	}
+	if s.sends() && s.Kind != planfile.StepMatrix {
+		if err := c.ready(ctx); err != nil {
+			return err
+		}
+	}
+	do := map[string]func(context.Context, *Step, *Result) error{
+		planfile.StepPrepare: c.prepare, planfile.StepSearch: c.search, planfile.StepConfirm: c.hold, planfile.StepReliability: c.hold,
+		planfile.StepAnalyse: c.hold, planfile.StepConnections: c.hold, planfile.StepFix: c.fix, planfile.StepMatrix: c.matrix,
+		planfile.StepDocument: c.document,
+	}[s.Kind]
+	if err := do(ctx, s, r); err != nil {
+		return err
+	}
+	return c.commands(ctx, s, s.After)
+}
+
+func (c *Campaign) commands(ctx context.Context, s *Step, list []planfile.Command) error {
+	for i := range list {
+		if err := c.service.run(ctx, &list[i], c.commandLog(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready makes the service ready with the campaign's own settings, if it isn't.
+func (c *Campaign) ready(ctx context.Context) error {
+	if c.service.up && len(c.service.settings) == 0 {
+		return c.service.gone()
+	}
+	return c.service.configure(ctx, nil)
+}
+
+// conduct carries out runs of a step into its folder. One that is there already, whole, isn't made again: so a
+// step that was killed goes on with the run that it was at.
+func (c *Campaign) conduct(s *Step, inspect bool) program.Conduct {
+	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
+		dir := filepath.Join(c.folder(s), o.Name)
+		if kept, err := program.Kept(dir); kept != nil || err != nil {
+			return c.judged(kept, err)
+		}
+		if err := c.service.gone(); err != nil {
+			return nil, err
+		}
+		run := Run{Order: o, Dir: dir, Extra: map[string]string{"campaign": c.Name, "step": s.ID()}}
+		if inspect && c.Inspect != "" {
+			run.Inspect = c.expand(c.Inspect)
+		}
+		for _, w := range c.Watch {
+			run.Watch = append(run.Watch, c.expand(w))
+		}
+		if c.service.cmd != nil {
+			run.Watch = append(run.Watch, fmt.Sprintf("tree:%d", c.service.cmd.Process.Pid))
+		}
+		if c.Note() != "" {
+			run.Extra["note"] = c.Note()
+		}
+		return c.judged(c.o.Conduct(ctx, run))
+	}
+}
+
+// judged is an outcome as the campaign judges it.
+func (c *Campaign) judged(o *program.Outcome, err error) (*program.Outcome, error) {
+	if err == nil && c.Anyway {
+		o.Anyway()
+	}
+	return o, err
+}

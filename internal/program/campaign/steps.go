@@ -1,0 +1,330 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"brunt/internal/inspect"
+	"brunt/internal/inspect/advise"
+	"brunt/internal/inspect/servers"
+	"brunt/internal/plan"
+	"brunt/internal/planfile"
+	"brunt/internal/program"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// UnreachableError says that the campaign's database can't be used.
+type UnreachableError struct{ Err error }
+
+// Error returns the fault and what to check.
+func (e *UnreachableError) Error() string {
+	return e.Err.Error() + "; check the address and the credentials"
+}
+
+// Unwrap returns the fault.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// database opens what the campaign's SQL goes to. build lets the advisor try indexes by building them.
+func (c *Campaign) database(ctx context.Context, build bool) (inspect.Database, error) {
+	db, err := servers.Open(ctx, c.expand(c.Inspect), build)
+	if err != nil {
+		return nil, &UnreachableError{err}
+	}
+	return db, nil
+}
+
+// query asks the database, for probes.
+func (c *Campaign) query(ctx context.Context, text string) error {
+	db, err := c.database(ctx, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Exec(ctx, text), db.Close())
+}
+
+// scripts executes files of SQL.
+func (c *Campaign) scripts(ctx context.Context, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	db, err := c.database(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, name := range files {
+		path := c.pathOf(name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("sql: %w; check the path", err)
+		}
+		if err := db.Exec(ctx, string(text)); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func (c *Campaign) prepare(ctx context.Context, s *Step, _ *Result) error {
+	if s.Schema {
+		if err := c.o.Schema(ctx, s.Load); err != nil {
+			return err
+		}
+	}
+	if err := c.commands(ctx, s, s.Commands); err != nil {
+		return err
+	}
+	return c.scripts(ctx, s.SQL)
+}
+
+func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
+	r.Fix = &Fix{Files: s.SQL}
+	if s.Advisor {
+		if err := c.advised(ctx, s, r); err != nil {
+			return err
+		}
+	}
+	for i := range s.Commands {
+		r.Fix.Commands = append(r.Fix.Commands, s.Commands[i].String())
+	}
+	if err := c.scripts(ctx, s.SQL); err != nil {
+		return err
+	}
+	return c.commands(ctx, s, s.Commands)
+}
+
+// advised proves the indexes that the advisor proposes for what the last analysis saw, at its load, and keeps
+// those that pay.
+func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
+	analysis := c.last(planfile.StepAnalyse)
+	if analysis == nil {
+		return fmt.Errorf("the advisor needs an analysis; put a step analyse before it")
+	}
+	run, err := analysis.run(c.o.Dir)
+	if err != nil {
+		return err
+	}
+	db, err := c.database(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := advise.Proposals(ctx, c.folder(s), db, run.Inspections)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		c.o.Say("advisor: no index pays")
+		return nil
+	}
+	p, err := program.AtScale(s.Load, analysis.Trial.N, c.scaled(s.WarmUp, leastWarmUp), c.scaled(s.Duration, c.least))
+	if err != nil {
+		return err
+	}
+	p.Settings.Sessions = analysis.Trial.Sessions
+	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true, Told: func(text string) { c.o.Say("advisor: %s", text) }}
+	trial.Into(c.folder(s), program.Order{Plan: p, PeakPerS: p.PeakPerS()}, c.conduct(s, true))
+	r.Fix.Proofs, err = trial.Prove(ctx, list)
+	for i := range r.Fix.Proofs {
+		x := &r.Fix.Proofs[i]
+		c.o.Say("advisor: %s %s: %s", map[bool]string{true: "kept", false: "dropped"}[x.Kept], x.Name, x.Why)
+	}
+	return err
+}
+
+// last is the last result of a kind, nil if there is none.
+func (c *Campaign) last(kind string) *Result {
+	for i := len(c.results) - 1; i >= 0; i-- {
+		if c.results[i].Kind == kind {
+			return &c.results[i]
+		}
+	}
+	return nil
+}
+
+// bounds are those of a step search.
+func (s *Step) bounds() program.SearchOptions {
+	return program.SearchOptions{
+		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials, Sessions: program.DefaultSearch().Sessions, MaxSessions: s.MaxSessions,
+	}
+}
+
+func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
+	o := s.bounds()
+	if before := c.lastSearch(len(c.results)); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
+		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // the fix is hoped to raise it
+	}
+	h, err := program.NewHunt(s.Load, o)
+	if err != nil {
+		return err
+	}
+	h.Trial, h.Longest, h.WarmUp = c.scaled(s.Trial, c.least), s.Trial, c.scaled(s.WarmUp, leastWarmUp)
+	h.Conduct = c.conduct(s, false)
+	h.Told = func(t program.Result) {
+		c.o.Say("trial %d at N %s (%s/s): %s", t.Number, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
+	}
+	found, err := h.Run(ctx)
+	if err != nil {
+		return err
+	}
+	report := program.SearchReport(s.Load, found, r.Started)
+	report.Note = r.Note
+	if err := report.Write(c.folder(s)); err != nil {
+		return err
+	}
+	r.Search = report.Search
+	return nil
+}
+
+// lastSearch is the search of the last of the first n results that has one.
+func (c *Campaign) lastSearch(n int) *program.SearchLog {
+	for i := min(n, len(c.results)) - 1; i >= 0; i-- {
+		if c.results[i].Search != nil {
+			return c.results[i].Search
+		}
+	}
+	return nil
+}
+
+// load is the N of a step and how many sessions it gets.
+func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
+	const usual = 32
+	sessions = max(s.Load.Settings.Sessions, usual)
+	found := c.lastSearch(len(c.results))
+	if found != nil {
+		for i := range found.Trials {
+			if t := &found.Trials[i]; t.Verdict == verdict.Pass {
+				sessions = max(sessions, t.Sessions)
+			}
+		}
+	}
+	first := c.again(s)
+	switch {
+	case s.N > 0:
+		return s.N, sessions, nil
+	case s.Kind == planfile.StepAnalyse && first != nil && first.Trial != nil:
+		return first.Trial.N, first.Trial.Sessions, nil // before and after are compared at equal load
+	case found == nil || found.Bracket.Lower == 0:
+		return 0, 0, fmt.Errorf("it is at the maximum, and the search found none; lower the search's min, or give the step a load (at: 1)")
+	}
+	return found.Bracket.Lower, sessions, nil
+}
+
+// again is the result of the step that s repeats, nil if it repeats none.
+func (c *Campaign) again(s *Step) *Result {
+	k := slices.IndexFunc(c.results, func(r Result) bool { return r.Number == s.Again })
+	if k < 0 {
+		return nil
+	}
+	return &c.results[k]
+}
+
+// hold is a step of one run at one load: confirm, reliability, analyse, connections.
+func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
+	n, sessions, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	length := c.lasting(s, n)
+	p, err := program.AtScale(s.Load, n, 0, length)
+	if err != nil {
+		return err
+	}
+	if ramp := c.scaled(s.Ramp, leastWarmUp); ramp > 0 {
+		p.Load = append([]plan.Phase{{Name: "ramp", Kind: plan.Open, Duration: ramp, RateTo: p.Load[0].RateTo, Arrivals: p.Load[0].Arrivals, WarmUp: true}}, p.Load...)
+	} else if warm := c.scaled(s.WarmUp, leastWarmUp); warm > 0 {
+		if err := plan.WarmUp(p, warm); err != nil {
+			return err
+		}
+	}
+	p.Settings.Sessions = sessions
+	p.Settings.Interval = min(max(p.Settings.Interval, 0), time.Second)
+	if length < 30*time.Second {
+		p.Settings.Interval = length / 30
+	}
+	o, err := c.conduct(s, true)(ctx, program.Order{Name: "run", Plan: p, PeakPerS: p.PeakPerS()})
+	if err != nil {
+		return err
+	}
+	if o.Run.Interrupted {
+		return context.Canceled
+	}
+	t := program.Judge(program.Trial{Number: 1, N: n, Sessions: sessions, Purpose: s.Kind}, o, c.baseLine(p))
+	if s.Kind == planfile.StepConfirm || s.Kind == planfile.StepReliability {
+		t.Steady(o)
+	}
+	t.Dir = "run"
+	r.Trial = &t
+	c.o.Say("%s at N %s (%s/s): %s", s.Kind, program.Scale(n), units.Rate(t.LoadPerS()), t.Line())
+	return nil
+}
+
+// baseLine is what the last search judged its trials against, nil if that were thresholds.
+func (c *Campaign) baseLine(p *plan.Plan) *program.Result {
+	found := c.lastSearch(len(c.results))
+	if len(p.Thresholds) > 0 || found == nil || !found.Options.Relative || len(found.Trials) == 0 || found.Trials[0].Verdict != verdict.Pass {
+		return nil
+	}
+	return &found.Trials[0]
+}
+
+// cells are the settings that a matrix compares.
+func cells(s *Step) (all []program.Cell) {
+	for _, list := range s.Step.Cells {
+		var cell program.Cell
+		for _, one := range list {
+			cell = append(cell, program.Setting(one))
+		}
+		all = append(all, cell)
+	}
+	if len(s.Grid) > 0 {
+		var names []string
+		var values [][]string
+		for _, a := range s.Grid {
+			names, values = append(names, a.Name), append(values, a.Values)
+		}
+		all = append(all, program.Grid(names, values)...)
+	}
+	return all
+}
+
+func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
+	n, sessions, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	p, err := program.AtScale(s.Load, n, c.scaled(s.WarmUp, leastWarmUp), c.lasting(s, n))
+	if err != nil {
+		return err
+	}
+	p.Settings.Sessions = sessions
+	conduct := c.conduct(s, false)
+	m := &program.Matrix{
+		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By, Tolerance: s.Tolerance, N: n},
+		Plan:          p, Conduct: conduct,
+		Reconfigure: func(ctx context.Context, cell program.Cell) error {
+			var settings []planfile.Setting
+			for _, one := range cell {
+				settings = append(settings, planfile.Setting(one))
+			}
+			if c.service.up && slices.Equal(settings, c.service.settings) {
+				return c.service.gone()
+			}
+			return c.service.configure(ctx, settings)
+		},
+		Told: func(cell program.Cell, o *program.Outcome) {
+			c.o.Say("%s: %s, %s/s of %s/s, p95 %s", cell, o.Run.Verdict.Result, units.Rate(o.AchievedPerS()), units.Rate(o.Run.Total.OfferedPerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
+		},
+	}
+	log, err := m.Run(ctx)
+	if err != nil {
+		return err
+	}
+	r.Matrix = log
+	return nil
+}

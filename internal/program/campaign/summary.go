@@ -1,0 +1,118 @@
+package campaign
+
+import (
+	"strconv"
+
+	"brunt/internal/planfile"
+	"brunt/internal/program"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// Tables are what the steps that are done came to, and the settings that were compared.
+func (c *Campaign) Tables(l units.Language) []cell.Table {
+	out := []cell.Table{summary(c.Program, c.results, l)}
+	for i := range c.results {
+		report := program.Report{Matrix: c.results[i].Matrix}
+		out = append(out, report.Tables(l)...)
+	}
+	return out
+}
+
+func summary(p *Program, results []Result, l units.Language) cell.Table {
+	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	t := cell.Table{ID: "summary", Title: say("CAMPAIGN"), Note: p.Name, Columns: []cell.Column{
+		{Head: "#"}, {Head: say("step"), Left: true, Wrap: true}, {Head: say("verdict"), Left: true}, {Head: say("result"), Left: true, Wrap: true}, {Head: say("took")},
+	}}
+	for i := range results {
+		r := &results[i]
+		result, mark := r.outcome(), cell.Plain
+		switch result {
+		case verdict.Pass:
+			mark = cell.Good
+		case verdict.Fail:
+			mark = cell.Bad
+		case verdict.Invalid:
+			mark = cell.Warn
+		}
+		number := cell.Count(r.Number)
+		number.Link = r.ID
+		t.Add(number, cell.Text(r.title(l)), cell.Text(say(result)).Marked(mark), cell.Text(r.Sentence(l)), cell.Text(l.Figure(units.Span(r.Ended.Sub(r.Started)))))
+	}
+	if note := p.Note(); note != "" {
+		t.Foot = append(t.Foot, texts.Sentence(l, note))
+	}
+	return t
+}
+
+// outcome is the verdict of a step that has one, otherwise "done".
+func (r *Result) outcome() string {
+	if r.Trial != nil {
+		return r.Trial.Verdict
+	}
+	return "done"
+}
+
+// title is the name of the step in a language.
+func (r *Result) title(l units.Language) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	title := map[string]string{
+		planfile.StepPrepare: "Preparation", planfile.StepSearch: "Maximum performance", planfile.StepConfirm: "Confirmation of the maximum",
+		planfile.StepReliability: "Reliability", planfile.StepAnalyse: "Analysis of the database", planfile.StepFix: "Optimisation",
+		planfile.StepConnections: "Connections to the database", planfile.StepMatrix: "Settings compared", planfile.StepDocument: "Document",
+	}[r.Kind]
+	return texts.In(l, title)
+}
+
+// Sentence says in one sentence what the step came to.
+func (r *Result) Sentence(l units.Language) string {
+	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	rate := func(x float64) string { return l.Figure(units.Rate(x)) }
+	n := func(x float64) string { return l.Figure(units.Digits3(x)) }
+	switch {
+	case r.Search != nil:
+		b := &r.Search.Bracket
+		switch {
+		case b.Lower > 0 && b.Upper > 0:
+			if n(b.Lower) == n(b.Upper) {
+				n = func(x float64) string { return l.Figure(strconv.FormatFloat(x, 'g', 4, 64)) }
+			}
+			return say("The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.", n(b.Lower), rate(r.Search.PerS(b.Lower)), n(b.Upper), rate(b.UpperPerS), say(b.End))
+		case b.Lower > 0:
+			return say("The service sustains N = %s (%s/s); its maximum isn't known: %s.", n(b.Lower), rate(r.Search.PerS(b.Lower)), say(b.End))
+		}
+		return say("No load was found that the service sustains: %s.", say(b.End))
+	case r.Trial != nil:
+		t := r.Trial
+		switch {
+		case t.Verdict == verdict.Pass:
+			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()), l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
+		case len(t.Why) > 0:
+			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), texts.Sentence(l, program.Brief(t.Why[0])))
+		}
+		return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), say(t.Verdict))
+	case r.Matrix != nil:
+		m := r.Matrix
+		if m.Best < 0 {
+			return say("No settings carry the load.")
+		}
+		if m.Advised == m.Best {
+			return say("Best, and none smaller is as good: %s.", m.Cells[m.Best].Settings)
+		}
+		return say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings, l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
+	case r.Fix != nil:
+		kept, proofs := 0, r.Fix.proofs()
+		for i := range proofs {
+			if proofs[i].Kept {
+				kept++
+			}
+		}
+		return say("Of %d proposed indexes %d proved to pay and stay", len(proofs), kept) + "; " +
+			texts.Plural(l, len(r.Fix.Files)+len(r.Fix.Commands), "file or command applied", "files and commands applied") + "."
+	}
+	return say("Done.")
+}

@@ -1,0 +1,299 @@
+package campaign
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"brunt/internal/inspect/advise"
+	"brunt/internal/program"
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/svg"
+	"brunt/internal/render/texts"
+	"brunt/internal/report"
+	"brunt/internal/timeline"
+	"brunt/internal/units"
+)
+
+func bundlePath(dir string, r *Result, bundle string) string {
+	return filepath.Join(dir, r.ID, bundle)
+}
+
+// tests is the chapter of what was done, step by step.
+func (d *document) tests() {
+	d.add(part{id: "tests", title: d.say("Tests")})
+	for i := range d.results {
+		r := &d.results[i]
+		p := part{id: "step-" + r.ID, section: true, title: d.round(r.title(d.l), r, len(d.ofKind(r.Kind)))}
+		if len(d.ofKind(r.Kind)) > 1 && r.Round == 0 && r.Name != "" {
+			p.title = r.Name
+		}
+		p.note = d.say("began %s, took %s; folder %s", r.Started.UTC().Format("2006-01-02 15:04:05 UTC"), d.took(r), r.ID)
+		p.paragraphs = append(p.paragraphs, r.Sentence(d.l))
+		switch {
+		case r.Search != nil:
+			d.searchPart(&p, r)
+		case r.Trial != nil:
+			d.runPart(&p, r)
+		case r.Fix != nil:
+			d.fixPart(&p, r)
+		}
+		d.add(p)
+		if r.Matrix != nil {
+			d.matrixParts(r)
+		}
+	}
+}
+
+// linked makes the links of a series' tables lead below the step's folder.
+func linked(r *Result, tables []cell.Table) []cell.Table {
+	for i := range tables {
+		tables[i].ID = r.ID + "-" + tables[i].ID
+		for _, row := range tables[i].Rows {
+			for k := range row {
+				if row[k].Link != "" {
+					row[k].Link = r.ID + "/" + row[k].Link
+				}
+			}
+		}
+	}
+	return tables
+}
+
+// searchPart shows a search: the load curve, and every trial.
+func (d *document) searchPart(p *part, r *Result) {
+	report := program.Report{Search: r.Search}
+	p.tables = append(p.tables, linked(r, report.Tables(d.l))...)
+	points := r.Search.Points()
+	line := func(name string, f func(*program.Result) float64) svg.Series {
+		s := svg.Series{Name: name, Dots: true}
+		for i := range points {
+			v := f(&points[i])
+			if math.IsInf(v, 0) {
+				v = math.NaN()
+			}
+			s.X, s.Y = append(s.X, r.Search.PerS(points[i].N)), append(s.Y, v)
+		}
+		return s
+	}
+	x := svg.Axis{Label: d.say("asked"), Unit: "per_s"}
+	chartOf := func(id, title string, y svg.Axis, lines ...svg.Series) {
+		p.charts = append(p.charts, chart{id: r.ID + "-" + id, title: title, svg: svg.Lines(svg.Frame{Title: title, X: x, Y: y, Language: d.l}, lines, nil)})
+	}
+	chartOf("throughput", d.say("Throughput by load"), svg.Axis{Unit: "per_s"}, line(d.say("achieved"), func(t *program.Result) float64 { return t.AchievedPerS }), line(d.say("offered"), func(t *program.Result) float64 { return t.OfferedPerS }))
+	chartOf("response", d.say("Response time by load"), svg.Axis{Unit: "ns", Log: true},
+		line("p50", func(t *program.Result) float64 { return float64(t.P50Ns) }), line("p95", func(t *program.Result) float64 { return float64(t.P95Ns) }), line("p99", func(t *program.Result) float64 { return float64(t.P99Ns) }))
+	if slices.ContainsFunc(points, func(t program.Result) bool { return t.CPU > 0 }) {
+		chartOf("cpu", d.say("Cores of what was watched, by load"), svg.Axis{}, line(d.say("cores"), func(t *program.Result) float64 { return t.CPU }))
+	}
+}
+
+// runPart shows a step of one run over time, what was watched, and what its database did.
+func (d *document) runPart(p *part, r *Result) {
+	b := d.open(r, r.Trial.Dir)
+	if b == nil {
+		return
+	}
+	p.charts = append(p.charts, d.overTime(b, r.ID)...)
+	t := r.Trial
+	figures := cell.Table{ID: r.ID + "-figures", Title: d.say("FIGURES"), Columns: []cell.Column{
+		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: d.say("failed")}, {Head: d.say("verdict"), Left: true}, {Head: d.say("bundle"), Left: true},
+	}}
+	figures.Add(cell.Text(d.l.Figure(program.Scale(t.N))), cell.Rate(t.LoadPerS()), cell.Rate(t.OfferedPerS), cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
+		cell.Figure(t.Errors, "share"), cell.Text(d.say(t.Verdict)), d.link(r, t.Dir))
+	p.tables = append(p.tables, figures)
+	for i, why := range t.Why {
+		if i == 0 && why == program.Brief(why) {
+			continue // the step's sentence says it
+		}
+		p.paragraphs = append(p.paragraphs, texts.Sentence(d.l, why)+".")
+	}
+	p.tables = append(p.tables, d.watched(b.Run, r.ID)...)
+	for i := range b.Run.Inspections {
+		p.tables = append(p.tables, d.inspection(&b.Run.Inspections[i], fmt.Sprintf("%s-%d", r.ID, i))...)
+	}
+}
+
+// overTime are the charts of a run: rate and response time.
+func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
+	tl := timeline.New(0)
+	if err := b.Intervals(tl.Interval); err != nil {
+		d.fail(err)
+		return nil
+	}
+	line := func(name string, f func(*timeline.Slot) float64) svg.Series {
+		s := svg.Series{Name: name}
+		for i := range tl.Slots {
+			s.X = append(s.X, float64(tl.Slots[i].StartNs+tl.Slots[i].EndNs)/2e9)
+			s.Y = append(s.Y, f(&tl.Slots[i]))
+		}
+		return s
+	}
+	response := func(q float64) func(*timeline.Slot) float64 {
+		return func(s *timeline.Slot) float64 { return s.Response.Quantile(q, s.NoAnswer) }
+	}
+	chartOf := func(name, title string, y svg.Axis, lines ...svg.Series) {
+		out = append(out, chart{id: id + "-" + name, title: title, svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: y, Language: d.l}, lines, nil)})
+	}
+	chartOf("rate", d.say("Rate"), svg.Axis{Unit: "per_s"}, line(d.say("achieved"), func(s *timeline.Slot) float64 { return s.RatePerS() }))
+	chartOf("response", d.say("Response time"), svg.Axis{Unit: "ns", Log: true}, line("p50", response(.5)), line("p95", response(.95)), line("p99", response(.99)))
+	return out
+}
+
+// watched are the figures of what was watched beside a run, and whether they grew.
+func (d *document) watched(run *record.Run, id string) []cell.Table {
+	tables := report.Watched(run, d.l)
+	for i := range tables {
+		tables[i].ID = id + "-" + tables[i].ID
+	}
+	return tables
+}
+
+// inspection is what a database did: its findings, statements, connections, waits and plans.
+func (d *document) inspection(in *record.Inspection, id string) (out []cell.Table) {
+	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"), Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true}, {Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
+	for _, f := range in.Findings {
+		findings.Add(cell.Texts(d.say(f.Severity), f.Subject, texts.Sentence(d.l, f.Evidence), texts.Sentence(d.l, f.Advice))...)
+	}
+	statements := cell.Table{ID: id + "-statements", Title: d.say("STATEMENTS"), Columns: []cell.Column{{Head: d.say("calls")}, {Head: d.say("total")}, {Head: d.say("mean")}, {Head: "%"}, {Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true}}}
+	const most = 20
+	if len(in.Windows) > 0 {
+		all := in.Windows[0].Statements
+		for _, s := range all[:min(len(all), most)] {
+			statements.Add(cell.Count(uint64(s.Calls)), cell.Time(s.TotalNs), cell.Time(s.MeanNs), cell.Figure(s.Share, "share"), cell.Text(strings.Join(s.Operations, ", ")), cell.Text(oneLine(s.Text)))
+		}
+	}
+	clients := cell.Table{ID: id + "-connections", Title: d.say("CONNECTIONS"), Columns: []cell.Column{{Head: d.say("application"), Left: true}, {Head: d.say("address"), Left: true}, {Head: d.say("most")}, {Head: d.say("mean")}, {Head: d.say("active")}, {Head: d.say("idle in transaction")}}}
+	for _, c := range in.Activity.Clients {
+		clients.Add(cell.Text(c.Application), cell.Text(c.Address), cell.Count(c.Max), cell.Figure(c.Mean, cell.UnitNumber), cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.InXact, cell.UnitNumber))
+	}
+	waits := cell.Table{ID: id + "-waits", Title: d.say("WAITS"), Note: d.say("what active sessions waited for"), Columns: []cell.Column{{Head: d.say("class"), Left: true}, {Head: d.say("event"), Left: true}, {Head: d.say("sessions")}, {Head: "%"}}}
+	for _, w := range in.Activity.Waits {
+		waits.Add(cell.Text(w.Class), cell.Text(w.Event), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"))
+	}
+	for _, t := range []cell.Table{findings, statements, clients, waits} {
+		if len(t.Rows) > 0 {
+			out = append(out, t)
+		}
+	}
+	for i := range in.Plans {
+		if len(in.Plans[i].Nodes) > 0 {
+			out = append(out, d.queryPlan(&in.Plans[i], fmt.Sprintf("%s-plan-%d", id, i+1)))
+		}
+	}
+	return out
+}
+
+// queryPlan is how a statement is executed.
+func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
+	t := cell.Table{ID: id, Title: d.say("PLAN"), Note: oneLine(q.Text), Columns: []cell.Column{{Head: d.say("step"), Left: true, Wrap: true}, {Head: d.say("expected rows")}, {Head: d.say("rows")}, {Head: d.say("discarded")}, {Head: d.say("time")}, {Left: true, Wrap: true}}}
+	for i := range q.Nodes {
+		n := &q.Nodes[i]
+		name := cell.Text(strings.Repeat("  ", n.Depth) + strings.TrimSpace(n.Text+" "+n.Detail))
+		rows, removed, took := cell.None(), cell.None(), cell.None()
+		if q.Analyzed {
+			rows, removed, took = cell.Count(uint64(n.Rows)), cell.Count(uint64(n.Removed)), cell.Time(n.TotalNs)
+		}
+		t.Add(name, cell.Count(uint64(n.Estimate)), rows, removed, took, cell.Text(texts.Sentence(d.l, n.Note)))
+	}
+	return t
+}
+
+// fixPart shows what was changed.
+func (d *document) fixPart(p *part, r *Result) {
+	p.paragraphs = slices.Concat(p.paragraphs, r.Fix.Files, r.Fix.Commands)
+	proofs := r.Fix.proofs()
+	if len(proofs) == 0 {
+		return
+	}
+	t := cell.Table{ID: r.ID + "-indexes", Title: d.say("INDEXES"), Note: d.say("with it against without it, at equal load"), Columns: []cell.Column{
+		{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("size")}, {Head: d.say("figure"), Left: true}, {Head: d.say("change")}, {Head: d.say("from")}, {Head: d.say("to")}, {Head: d.say("response time")}, {Head: d.say("runs"), Left: true}, {Left: true}}}
+	for i := range proofs {
+		x := &proofs[i]
+		row := []cell.Cell{cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.None(), cell.None(), cell.None(), cell.None(), cell.None(), cell.Text(x.Order)}
+		if c := x.Change; c != nil {
+			figure := d.say("response time")
+			if c.Metric == advise.ServerTime {
+				figure = d.say("server's time for its statements")
+			}
+			row[2], row[3], row[4], row[5] = cell.Text(figure), cell.Figure(c.Value, "change"), cell.Figure(c.Low, "change"), cell.Figure(c.High, "change")
+		}
+		if x.Response != nil {
+			row[6] = cell.Figure(x.Response.Value, "change")
+		}
+		kept := cell.Text(d.say("kept")).Marked(cell.Good)
+		if !x.Kept {
+			kept = cell.Text(d.say("dropped")).Marked(cell.Bad)
+		}
+		t.Add(append(row, kept)...)
+	}
+	p.tables = append(p.tables, t, d.effects(proofs, r.ID))
+}
+
+// effects are the statements that indexes help.
+func (d *document) effects(all []advise.Proof, id string) cell.Table {
+	t := cell.Table{ID: id + "-effects", Title: d.say("WHAT GAINS"), Note: d.say("planner's costs of one call"), Columns: []cell.Column{{Head: d.say("index"), Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("statement"), Left: true, Wrap: true}}}
+	for i := range all {
+		for _, g := range all[i].Gains {
+			t.Add(cell.Text(all[i].Name), cell.Figure(g.Before, cell.UnitNumber), cell.Figure(g.After, cell.UnitNumber), cell.Text(oneLine(g.Text)))
+		}
+	}
+	return t
+}
+
+// matrixParts shows settings compared: an overview, and a section for each cell.
+func (d *document) matrixParts(r *Result) {
+	report := program.Report{Matrix: r.Matrix}
+	over := part{id: "overview-" + r.ID, section: true, title: d.say("Settings compared: overview"), tables: linked(r, report.Tables(d.l))}
+	if rows, columns, values, ok := r.Matrix.Grid(); ok {
+		title := r.Matrix.Options.By
+		for i := range values {
+			for k := range values[i] {
+				if math.IsInf(values[i][k], 0) {
+					values[i][k] = math.NaN()
+				}
+			}
+		}
+		unit := "ns"
+		if title == "rate" {
+			unit = "per_s"
+		}
+		over.charts = append(over.charts, chart{id: r.ID + "-heat", title: title, svg: svg.Matrix(svg.Frame{Title: title, Y: svg.Axis{Unit: unit}, Language: d.l}, rows, columns, values)})
+	}
+	d.add(over)
+	for i := range r.Matrix.Cells {
+		c := &r.Matrix.Cells[i]
+		if len(c.Dirs) == 0 {
+			continue
+		}
+		p := part{id: fmt.Sprintf("cell-%s-%d", r.ID, i+1), section: true, newPage: true, title: c.Settings.String() + ", N = " + d.l.Figure(units.Digits3(r.Matrix.Options.N))}
+		p.paragraphs = append(p.paragraphs, d.cellSentence(r.Matrix, i))
+		if b := d.open(r, c.Dirs[0]); b != nil {
+			p.charts = d.overTime(b, fmt.Sprintf("%s-%d", r.ID, i+1))
+		}
+		one := cell.Table{ID: fmt.Sprintf("%s-cell-%d", r.ID, i+1), Title: d.say("RUNS"), Columns: []cell.Column{{Head: d.say("bundle"), Left: true}, {Head: r.Matrix.Options.By}, {Head: d.say("verdict"), Left: true}}}
+		for k, dir := range c.Dirs {
+			one.Add(d.link(r, dir), program.FigureCell(r.Matrix.Options.By, float64(c.Values[k])), cell.Text(d.say(c.Verdicts[k])))
+		}
+		p.tables = append(p.tables, one)
+		d.add(p)
+	}
+}
+
+// cellSentence says how a cell compares with the best.
+func (d *document) cellSentence(m *program.MatrixLog, i int) string {
+	c := &m.Cells[i]
+	switch {
+	case m.Best < 0 || math.IsInf(float64(c.Mean), 0):
+		return d.say("These settings don't carry the load.")
+	case i == m.Best:
+		return d.say("The best.")
+	case !c.Differs:
+		return d.say("Not to be told from the best.")
+	}
+	best := float64(m.Cells[m.Best].Mean)
+	return d.say("Differs from the best: %s of its figure.", d.l.Figure(units.Fraction(float64(c.Mean)/best)))
+}

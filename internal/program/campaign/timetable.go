@@ -1,0 +1,150 @@
+package campaign
+
+import (
+	"fmt"
+	"time"
+
+	"brunt/internal/planfile"
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
+	"brunt/internal/units"
+)
+
+// The least that the time scale leaves of a duration.
+const (
+	leastLoad   = 2 * time.Second
+	leastWarmUp = 300 * time.Millisecond
+)
+
+// Estimate is about how long a step will take and how much its bundles will.
+type Estimate struct {
+	Runs  int
+	Lasts time.Duration // of its loads; a search may take less
+	Bytes uint64
+}
+
+const (
+	betweenRuns   = 2 * time.Second // connecting, finishing the record, pauses
+	bytesPerRun   = 64 << 10
+	bytesPerSlice = 700 // of an interval, and again for each operation
+)
+
+// Estimate estimates a step.
+func (p *Program) Estimate(s *Step) Estimate {
+	e := Estimate{}
+	one := p.loadTime(s)
+	switch s.Kind {
+	case planfile.StepSearch:
+		e.Runs = s.Trials
+	case planfile.StepMatrix:
+		e.Runs = len(cells(s)) * s.Repetitions
+	case planfile.StepFix:
+		const likely = 3 // indexes
+		if s.Advisor {
+			e.Runs = likely * 2 * s.Repetitions
+		}
+	case planfile.StepConfirm, planfile.StepReliability, planfile.StepAnalyse, planfile.StepConnections:
+		e.Runs = 1
+	}
+	if e.Runs == 0 {
+		return e
+	}
+	e.Lasts = time.Duration(e.Runs) * (one + betweenRuns)
+	operations := 1
+	if s.Load != nil {
+		operations += len(s.Load.Operations)
+	}
+	slices := uint64(one/time.Second) + 30
+	e.Bytes = uint64(e.Runs) * (bytesPerRun + slices*bytesPerSlice*uint64(operations))
+	return e
+}
+
+// loadTime is how long one run of a step sends.
+func (p *Program) loadTime(s *Step) time.Duration {
+	if s.Kind == planfile.StepSearch {
+		return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Trial, p.least)
+	}
+	return p.scaled(s.WarmUp, leastWarmUp) + p.scaled(s.Ramp, leastWarmUp) + p.lasting(s, s.N)
+}
+
+// Bytes is about how much disk all steps take.
+func (p *Program) Bytes() (sum uint64) {
+	for i := range p.Steps {
+		sum += p.Estimate(&p.Steps[i]).Bytes
+	}
+	return sum
+}
+
+// CheckDisk refuses a campaign for which free bytes are too few.
+func (p *Program) CheckDisk(free uint64) error {
+	if need := p.Bytes(); need > free {
+		return fmt.Errorf("the campaign's bundles take about %s, and %s are free; free more, or choose another folder (--results)", units.Size(need), units.Size(free))
+	}
+	return nil
+}
+
+// Timetable is what the campaign will do, as a table, if it begins then.
+func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
+	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	t := cell.Table{ID: "timetable", Title: say("TIMETABLE"), Note: p.Name, Columns: []cell.Column{
+		{Head: "#"}, {Head: say("step"), Left: true}, {Head: say("does"), Left: true, Wrap: true}, {Head: say("runs")}, {Head: say("lasts")}, {Head: say("begins")}, {Head: say("disk")},
+	}}
+	at := begin
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		e := p.Estimate(s)
+		name := s.Kind
+		if s.Name != "" {
+			name = s.Name
+		}
+		row := []cell.Cell{cell.Count(s.Number), cell.Text(name), cell.Text(p.does(l, s))}
+		if e.Runs == 0 {
+			row = append(row, cell.None(), cell.None(), cell.Text(at.Format("15:04:05")), cell.None())
+		} else {
+			lasts := cell.Text(l.Figure(units.Span(e.Lasts)))
+			if s.Kind == planfile.StepSearch {
+				lasts.Text = "≤ " + lasts.Text
+			}
+			row = append(row, cell.Count(e.Runs), lasts, cell.Text(at.Format("15:04:05")), cell.Figure(float64(e.Bytes), "bytes"))
+		}
+		t.Add(row...)
+		at = at.Add(e.Lasts)
+	}
+	t.Foot = append(t.Foot, say("ends about %s, without what commands take; bundles take about %s", at.Format("2006-01-02 15:04:05"), l.Figure(units.Size(p.Bytes()))))
+	if p.Note() != "" {
+		t.Foot = append(t.Foot, say("a rehearsal: all durations are shortened to %s of what the campaign asks for", l.Figure(fmt.Sprintf("%g", p.Scale))))
+	}
+	return t
+}
+
+// does says what a step does.
+func (p *Program) does(l units.Language, s *Step) string {
+	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	span := func(d time.Duration) string { return l.Figure(units.Span(d)) }
+	at := say("the maximum")
+	if s.N > 0 {
+		at = say("%s of the profile", l.Figure(units.Fraction(s.N)))
+	}
+	switch s.Kind {
+	case planfile.StepPrepare:
+		return say("prepare the data")
+	case planfile.StepSearch:
+		return say("find the maximum by at most %d trials of %s", s.Trials, span(p.scaled(s.Trial, p.least)))
+	case planfile.StepConfirm:
+		return say("rise to %s, hold it for %s", at, span(p.lasting(s, s.N)))
+	case planfile.StepReliability:
+		return say("hold %s for %s, watch memory and connections", at, span(p.lasting(s, s.N)))
+	case planfile.StepAnalyse:
+		if s.Again > 0 && s.N == 0 {
+			return say("look into the database at the load of step %d", s.Again)
+		}
+		return say("look into the database at %s", at)
+	case planfile.StepFix:
+		return say("apply the fix")
+	case planfile.StepConnections:
+		return say("count connections at %s", at)
+	case planfile.StepMatrix:
+		return say("compare %d settings at %s, each measured %d times", len(cells(s)), at, s.Repetitions)
+	}
+	return say("write the document")
+}

@@ -1,0 +1,202 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/verdict"
+)
+
+// Hunt is a search on a real target.
+type Hunt struct {
+	Plan    *plan.Plan
+	Options SearchOptions
+	Trial   time.Duration // of measured load
+	Longest time.Duration // what a trial may be lengthened to where Trial has too few operations to judge it by; 0 means never
+	WarmUp  time.Duration // before it, at the same rate
+	Pause   time.Duration // between trials
+	Conduct Conduct
+	Rest    Rest
+	Planned func(Trial)  // told before each trial
+	Told    func(Result) // and after
+}
+
+// NewHunt is a search of p within o, of which rates, sessions and whether there are thresholds follow from
+// p.
+func NewHunt(p *plan.Plan, o SearchOptions) (*Hunt, error) {
+	rate, err := ProfileRate(p)
+	if err != nil {
+		return nil, err
+	}
+	o.RatePerS, o.Relative = rate, len(p.Thresholds) == 0
+	o.Sessions = min(max(o.Sessions, p.Settings.Sessions), o.MaxSessions)
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	return &Hunt{Plan: p, Options: o, Trial: 30 * time.Second, WarmUp: 5 * time.Second, Pause: time.Second, Rest: Sleep}, nil
+}
+
+// Run searches until the maximum is bracketed. When ctx ends, what is known so far is returned with its
+// error.
+func (h *Hunt) Run(ctx context.Context) (*Search, error) {
+	s := NewSearch(h.Options)
+	for {
+		t, more := s.Next()
+		if !more {
+			return s, nil
+		}
+		if h.Planned != nil {
+			h.Planned(t)
+		}
+		r, err := h.try(ctx, s, t)
+		if err != nil {
+			if r, err = s.unreached(t, err); err != nil {
+				return s, err
+			}
+		}
+		s.Take(*r)
+		if h.Told != nil {
+			h.Told(s.results[len(s.results)-1])
+		}
+		pause := h.Pause
+		if s.results[len(s.results)-1].Unreached {
+			pause = max(pause, untilConnected)
+		}
+		if err := h.Rest(ctx, pause); err != nil {
+			return s, err
+		}
+	}
+}
+
+const (
+	// unreachedTries is how many trials in turn may find nothing to connect to before the search ends, and
+	// untilConnected what is waited after each.
+	unreachedTries = 4
+	untilConnected = 5 * time.Second
+)
+
+// unreached is what came of a trial that couldn't connect, or its error if it has another cause, if no trial ever
+// connected, or if it lasts.
+func (s *Search) unreached(t Trial, err error) (*Result, error) {
+	var u interface{ Unreachable() bool }
+	if !errors.As(err, &u) || !slices.ContainsFunc(s.results, func(r Result) bool { return !r.Unreached }) {
+		return nil, err
+	}
+	if k := len(s.results) - unreachedTries + 1; k >= 0 && !slices.ContainsFunc(s.results[k:], func(r Result) bool { return !r.Unreached }) {
+		return nil, fmt.Errorf("nothing could connect in %d trials in turn, though it had before: %w", unreachedTries, err)
+	}
+	return &Result{Trial: t, Verdict: verdict.Invalid, Unreached: true, Why: []string{"nothing could connect"}}, nil
+}
+
+// try carries out one trial.
+func (h *Hunt) try(ctx context.Context, s *Search, t Trial) (*Result, error) {
+	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
+	p, err := AtScale(h.Plan, t.N, h.WarmUp, length)
+	if err != nil {
+		return nil, err
+	}
+	p.Settings.Sessions = t.Sessions
+	p.First += s.arrivals()
+	// What a target that is overloaded leaves unsent isn't sent late, for as long as operations may take.
+	p.Settings.EndOnTime = s.lastPassed(t.N) == nil
+	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
+	next := engine.Next(nil)
+	if low := s.lowest(); t.Recover && low != nil {
+		next = h.recovering(p.Load, low)
+	}
+	o, err := h.Conduct(ctx, Order{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
+	if err != nil {
+		return nil, fmt.Errorf("trial %d at N %.4g: %w", t.Number, t.N, err)
+	}
+	if o.Run.Interrupted {
+		return nil, context.Canceled
+	}
+	r := Judge(t, o, s.base())
+	r.Dir = filepath.Base(o.Dir)
+	return &r, nil
+}
+
+// arrivals is how many requests the trials so far were. The next goes on after them: the same ones would find in
+// caches what was read before, and gone what was deleted.
+func (s *Search) arrivals() (n uint64) {
+	for i := range s.results {
+		n += s.results[i].Arrivals
+	}
+	return n
+}
+
+// intervalOf is the slice of a trial's record: short enough for the growth of the backlog to be seen.
+func intervalOf(trial, usual time.Duration) time.Duration {
+	const slices, shortest = 2 * 12, 10 * time.Millisecond
+	if usual <= 0 {
+		usual = time.Second
+	}
+	return max(min(usual, trial/slices), shortest)
+}
+
+// base is the trial that others are judged against; nil if there are thresholds, or it is to come.
+func (s *Search) base() *Result {
+	if !s.o.Relative || len(s.results) == 0 || s.results[0].Verdict != verdict.Pass {
+		return nil
+	}
+	return &s.results[0]
+}
+
+// lowest is the trial at the lowest load that passed, nil if none did.
+func (s *Search) lowest() (low *Result) {
+	for i := range s.results {
+		if r := &s.results[i]; r.Verdict == verdict.Pass && (low == nil || r.N < low.N) {
+			low = r
+		}
+	}
+	return low
+}
+
+const (
+	// recoveries is how many stretches of the lowest load a target gets to come to itself, and
+	// recovered how many times as long as then its median may take for it to count as come.
+	recoveries  = 10
+	recovered   = 2
+	recoveredNs = 1e6
+	shortest    = 200 * time.Millisecond
+)
+
+// recovering names phases at the load of low until response times are what they were then, and after
+// them load. The phases are warm-up: recorded, and no part of the trial.
+func (h *Hunt) recovering(load []plan.Phase, low *Result) engine.Next {
+	n := 0
+	return func(sofar *measure.Tally) []plan.Phase {
+		if load == nil {
+			return nil
+		}
+		if n > 0 && (n == recoveries || backTo(low, sofar.Phase(recovery(n)))) {
+			out := load
+			load = nil
+			return out
+		}
+		n++
+		rate := low.N * h.Options.RatePerS
+		return []plan.Phase{{
+			Name: recovery(n), Kind: plan.Open, Duration: max(h.Trial/10, shortest), RateFrom: rate, RateTo: rate, WarmUp: true,
+		}}
+	}
+}
+
+func recovery(n int) string { return fmt.Sprintf("recovery %d", n) }
+
+// backTo reports whether a phase's response times are about those of a trial.
+func backTo(low *Result, p *measure.PhaseAccount) bool {
+	if p == nil {
+		return false
+	}
+	all := p.All()
+	limit := max(recovered*float64(low.P50Ns), float64(low.P50Ns)+recoveredNs)
+	return all.OK() > 0 && float64(all.Answers().Quantile(0.5)) <= limit
+}

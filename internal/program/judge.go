@@ -1,0 +1,197 @@
+package program
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+	"brunt/internal/stats"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+const (
+	// leastAchieved is the share of the arrivals that must be answered well while their schedule lasts.
+	leastAchieved = 0.99
+	// fewestMissing is how many may always be on their way when it ends.
+	fewestMissing = 3
+	// backlogShare of all arrivals is how much the number of those due and not answered may grow over a trial.
+	backlogShare = 0.005
+	backlogP     = 0.01
+	// degraded is how many times as long as at the base line the 95th percentile may take where no
+	// threshold says anything, and degradedNs the least growth that counts.
+	degraded   = 5
+	degradedNs = 5e6
+	// failedShare is the share of failed operations from which on they, not a lack of capacity, are the matter.
+	failedShare = 0.01
+)
+
+// Judge says what came of a trial. base is the result of the base line where there are no thresholds,
+// otherwise nil.
+func Judge(t Trial, o *Outcome, base *Result) Result {
+	run := o.Run
+	total := &run.Total
+	r := Result{
+		Trial: t, Verdict: run.Verdict.Result, Dir: o.Dir,
+		AskedPerS: o.AskedPerS(), OfferedPerS: total.OfferedPerS, AchievedPerS: o.AchievedPerS(),
+		P50Ns: figure(total.Response.P50Ns), P95Ns: figure(total.Response.P95Ns), P99Ns: figure(total.Response.P99Ns),
+		ServiceNs: total.Service.MeanNs, InFlight: run.Health.InFlightMean,
+	}
+	for i := range run.Phases {
+		r.Arrivals += run.Phases[i].Offered
+	}
+	if total.Done > 0 {
+		r.Errors = float64(total.Failed) / float64(total.Done)
+	}
+	if run.DurationNs > 0 {
+		r.Waited = float64(run.Health.SaturatedNs) / float64(run.DurationNs)
+	}
+	r.CPU = cores(run)
+	if slices.ContainsFunc(run.Failures, record.FailureCount.TurnedAway) {
+		r.Connected = int(run.Health.SessionsMean)
+	}
+	for i := range run.Thresholds {
+		if t := &run.Thresholds[i]; t.Unit == "ns" && t.Limit > 0 {
+			r.Strain = max(r.Strain, t.Value/record.Figure(t.Limit))
+		}
+	}
+	if r.Verdict != verdict.Pass {
+		r.Why = withoutTables(run.Verdict.Reasons)
+	}
+	answered := o.AnsweredInTime
+	if len(o.AnsweredPerS) > 0 {
+		r.PeakPerS = slices.Max(o.AnsweredPerS)
+	}
+	// What holds although response times have the generator's own lag in them would hold without it.
+	late := run.Verdict.LateAlone && (len(run.Thresholds) > 0 || base != nil)
+	if late {
+		r.Verdict, r.Why = verdict.Pass, nil
+	}
+	if r.settle(total.Offered, answered, o.Outstanding, base); late && r.Verdict == verdict.Fail {
+		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Reasons
+	}
+	if r.Verdict == verdict.Pass && !enoughDue(o) {
+		r.Verdict, r.Why = verdict.Invalid, []string{fmt.Sprintf("%d requests fell due of the %s/s asked for: the generator stood still", total.Offered, units.Rate(r.AskedPerS))}
+	}
+	return r
+}
+
+// enoughDue reports whether as many arrivals fell due as were asked for, but for what chance takes: five standard
+// deviations of Poisson's distribution. Nothing is never enough. Phases in which nothing fell due were planned, and
+// others took their place.
+func enoughDue(o *Outcome) bool {
+	asked, open := 0.0, false
+	for i := range o.Run.Phases {
+		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp {
+			open = true
+			if p.Offered > 0 {
+				asked += (p.RateFrom + p.RateTo) / 2 * float64(p.ScheduleNs) / 1e9
+			}
+		}
+	}
+	return !open || o.Run.Total.Offered > 0 && float64(o.Run.Total.Offered) >= asked-5*math.Sqrt(asked)-1
+}
+
+// withoutTables are reasons without their pointers to tables, which are a single run's.
+func withoutTables(reasons []string) (out []string) {
+	for _, r := range reasons {
+		out = append(out, strings.TrimSuffix(r, verdict.SeeTables))
+	}
+	return out
+}
+
+// cores is what the watched processes and groups used; this machine as a whole, and the load itself, are
+// watched in every run and aren't meant. Of several figures of one source the greatest is the whole.
+func cores(run *record.Run) (sum float64) {
+	for i := range run.Watched {
+		w := &run.Watched[i]
+		if w.Source == "host" || w.Source == "load" {
+			continue
+		}
+		most := 0.0
+		for _, m := range w.Metrics {
+			if m.Unit == "cores" {
+				most = max(most, m.Mean)
+			}
+		}
+		sum += most
+	}
+	return sum
+}
+
+func figure(ns record.Ns) record.Figure {
+	if ns == record.Infinite {
+		return record.Figure(math.Inf(1))
+	}
+	return record.Figure(ns)
+}
+
+// settle fails a trial that broke a rule which no threshold says: enough is answered in time, what waits
+// doesn't grow, and response times aren't far beyond the base line's.
+func (r *Result) settle(offered, answered uint64, outstanding []float64, base *Result) {
+	if r.Verdict == verdict.Invalid {
+		return
+	}
+	fail := func(format string, args ...any) {
+		r.Verdict = verdict.Fail
+		r.Why = append(r.Why, fmt.Sprintf(format, args...))
+	}
+	if missing := float64(offered) - float64(answered); missing > (1-leastAchieved)*float64(offered) && missing > fewestMissing {
+		fail("%s of the %s/s offered were answered well in time, %s must be",
+			units.Fraction(float64(answered)/float64(offered)), units.Rate(r.OfferedPerS), units.Fraction(leastAchieved))
+	}
+	batches := stats.BatchMeans(outstanding, stats.GrowthBatches)
+	if g := stats.GrowthOf(batches); g.P < backlogP && g.Slope*float64(len(batches)) > max(backlogShare*float64(offered), fewestMissing) {
+		fail("the backlog grows: %s operations were due and not answered at the trial's beginning, %s at its end",
+			units.Rate(batches[0]), units.Rate(batches[len(batches)-1]))
+	}
+	if base == nil {
+		return
+	}
+	limit := max(degraded*base.P95Ns, base.P95Ns+degradedNs)
+	if r.Strain = r.P95Ns / limit; r.Strain > 1 {
+		fail("the 95th percentile of response times is %s, more than %d times that of the base line (%s at N %.3g) and at least %s more",
+			units.Latency(float64(r.P95Ns)), degraded, units.Latency(float64(base.P95Ns)), base.N, units.Latency(degradedNs))
+	}
+}
+
+const (
+	// steadyFewest is how many intervals a load must have for its change over time to be judged, and slowed
+	// how much its 95th percentile may grow over them, as a share.
+	steadyFewest = 2 * stats.GrowthBatches
+	slowed       = 0.1
+)
+
+// Steady fails a trial whose response times grew steadily over its load.
+func (r *Result) Steady(o *Outcome) {
+	if r.Verdict == verdict.Invalid || len(o.P95Ns) < steadyFewest {
+		return
+	}
+	g := stats.GrowthOf(stats.BatchMedians(o.P95Ns, stats.GrowthBatches))
+	if g.Grows() && g.Share > slowed && !g.Levels() && !g.Steps() {
+		r.Verdict = verdict.Fail
+		r.Why = append(r.Why, fmt.Sprintf("response times grow: the 95th percentile by %s over the load", units.Fraction(g.Share)))
+	}
+}
+
+// Line says in one line what came of a trial.
+func (r *Result) Line() string {
+	text := fmt.Sprintf("%s, %s/s of %s/s, p50 %s, p99 %s", r.Verdict, units.Rate(r.AchievedPerS), units.Rate(r.OfferedPerS),
+		units.Latency(float64(r.P50Ns)), units.Latency(float64(r.P99Ns)))
+	if r.Errors > 0 {
+		text += ", " + units.Fraction(r.Errors) + " failed"
+	}
+	switch {
+	case r.TooFew && r.Connected > 0:
+		return text + fmt.Sprintf(": the target lets %s connect, so it is tried again with no more", units.Plural(r.Connected, "session", "sessions"))
+	case r.TooFew:
+		return text + ": for want of sessions, so it is tried again with more"
+	}
+	if len(r.Why) > 0 && r.Verdict != verdict.Pass {
+		text += ": " + r.Why[0]
+	}
+	return text
+}

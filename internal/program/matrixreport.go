@@ -1,0 +1,103 @@
+package program
+
+import (
+	"strings"
+
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// FigureCell is a value of a figure that ParseFigure names.
+func FigureCell(by string, v float64) cell.Cell {
+	if by == "rate" {
+		return cell.Rate(v)
+	}
+	return cell.Time(v)
+}
+
+// tables are the cells with their intervals, the best and the advised marked.
+func (m *MatrixLog) tables(l units.Language) []cell.Table {
+	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
+	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order", m.Options.Repetitions, l.Figure(Scale(m.Options.N))), Columns: []cell.Column{
+		{Head: say("settings"), Left: true, Wrap: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2}, {Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
+	}}
+	invalid := 0
+	for i := range m.Cells {
+		c := &m.Cells[i]
+		value := FigureCell(m.Options.By, float64(c.Mean))
+		switch {
+		case c.High > 0:
+			value = value.Between(float64(c.Low), float64(c.High), confidence)
+		case len(c.Values) < 2:
+			value = value.Without(say("an interval needs 2 repetitions"))
+		}
+		note, mark := "", cell.Plain
+		switch {
+		case i == m.Advised && i == m.Best:
+			note, mark = say("best, and advised"), cell.Good
+		case i == m.Advised:
+			note, mark = say("advised: the smallest within %s of the best", l.Figure(units.Fraction(m.Options.Tolerance))), cell.Good
+		case i == m.Best:
+			note, mark = say("best"), cell.Good
+		case !c.Differs:
+			note = say("not to be told from the best")
+		}
+		if failed := c.ended(verdict.Fail); failed > 0 {
+			note, mark = strings.TrimPrefix(note+"; "+say("fails in %d of %d runs", failed, len(c.Verdicts)), "; "), cell.Bad
+		}
+		invalid += c.ended(verdict.Invalid)
+		asked := cell.None()
+		if m.AskedPerS > 0 {
+			asked = cell.Rate(m.AskedPerS)
+		}
+		name := cell.Text(c.Settings.String())
+		if len(c.Dirs) > 0 {
+			name.Link = c.Dirs[0]
+		}
+		t.Add(name, value, asked, cell.Rate(c.RatePerS), cell.Time(float64(c.P50Ns)), cell.Time(float64(c.P99Ns)), cell.Figure(c.Errors, "share"), cell.Text(note).Marked(mark))
+	}
+	if invalid > 0 {
+		t.Foot = append(t.Foot, say("runs that the generator spoiled each time they were tried, and that count all the same: %d", invalid))
+	}
+	return []cell.Table{t}
+}
+
+// ended is how many runs of the cell have a verdict.
+func (c *CellLog) ended(result string) (runs int) {
+	for _, v := range c.Verdicts {
+		if v == result {
+			runs++
+		}
+	}
+	return runs
+}
+
+// Grid is the cells' means as rows and columns, if they are all combinations of two settings' values.
+func (m *MatrixLog) Grid() (rows, columns []string, values [][]float64, ok bool) {
+	index := func(list *[]string, v string) int {
+		for i, have := range *list {
+			if have == v {
+				return i
+			}
+		}
+		*list = append(*list, v)
+		return len(*list) - 1
+	}
+	for i := range m.Cells {
+		s := m.Cells[i].Settings
+		if len(s) != 2 {
+			return nil, nil, nil, false
+		}
+		r, k := index(&rows, s[0].Name+" "+s[0].Value), index(&columns, s[1].Name+" "+s[1].Value)
+		for len(values) <= r {
+			values = append(values, nil)
+		}
+		for len(values[r]) <= k {
+			values[r] = append(values[r], 0)
+		}
+		values[r][k] = float64(m.Cells[i].Mean)
+	}
+	return rows, columns, values, len(m.Cells) > 0 && len(rows)*len(columns) == len(m.Cells)
+}

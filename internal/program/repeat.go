@@ -1,0 +1,96 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"brunt/internal/plan"
+)
+
+// The names of the two sides of a series.
+const (
+	SideA = "A" // the base, or the only one
+	SideB = "B" // the candidate
+)
+
+// Repetition is a series of equal runs, of one plan or of two in turn.
+type Repetition struct {
+	Plan     *plan.Plan // B if there is a base
+	Base     *plan.Plan // A; nil: the plan alone is repeated, as A
+	Times    int        // of each
+	CoolDown time.Duration
+	Conduct  Conduct
+	Rest     Rest
+	Planned  func(Turn)           // told before each run
+	Told     func(Turn, *Outcome) // and after
+}
+
+// Turn is a run of a repetition.
+type Turn struct {
+	Number int    // from 1
+	Of     int    // how many there will be
+	Side   string // SideA or SideB
+}
+
+// Name is the turn's bundle in the series' folder.
+func (t Turn) Name() string { return fmt.Sprintf("run-%02d-%s", t.Number, t.Side) }
+
+// ABBA is the order of two sides so many times each: A B, B A, A B, … so that what changes steadily
+// over the series (a filling disk, a warming room) meets both alike.
+func ABBA(times int) (sides []string) {
+	for k := range times {
+		if k%2 == 0 {
+			sides = append(sides, SideA, SideB)
+		} else {
+			sides = append(sides, SideB, SideA)
+		}
+	}
+	return sides
+}
+
+// Repeated is what came of a repetition: the runs of each side in their order.
+type Repeated struct{ A, B []*Outcome }
+
+// Run carries out the runs. When ctx ends, what is there is returned with its error.
+func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
+	sides := ABBA(p.Times)
+	if p.Base == nil {
+		sides = nil
+		for range p.Times {
+			sides = append(sides, SideA)
+		}
+	}
+	done := &Repeated{}
+	for k, side := range sides {
+		turn := Turn{k + 1, len(sides), side}
+		if k > 0 {
+			if err := p.Rest(ctx, p.CoolDown); err != nil {
+				return done, err
+			}
+		}
+		if p.Planned != nil {
+			p.Planned(turn)
+		}
+		of := p.Plan
+		if side == SideA && p.Base != nil {
+			of = p.Base
+		}
+		o, err := p.Conduct(ctx, Order{Name: turn.Name(), Plan: of})
+		if err != nil {
+			return done, fmt.Errorf("run %d of %d: %w", turn.Number, turn.Of, err)
+		}
+		if o.Run.Interrupted {
+			return done, context.Canceled
+		}
+		if side == SideA {
+			done.A = append(done.A, o)
+		} else {
+			done.B = append(done.B, o)
+		}
+		if p.Told != nil {
+			p.Told(turn, o)
+		}
+	}
+	return done, nil
+}

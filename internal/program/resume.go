@@ -1,0 +1,67 @@
+package program
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"brunt/internal/record"
+)
+
+const (
+	orderFile = "series.sha256" // of what was asked for
+	lockFile  = "series.lock"
+)
+
+// Claim takes a series' folder for this process, until what it returns is closed. order is all that decides
+// what the series does, as text: it is noted in a folder that is begun, and must be the same in one that is
+// resumed.
+func Claim(dir, order string, resume bool) (io.Closer, error) {
+	sum := sha256.Sum256([]byte(order))
+	want, path := hex.EncodeToString(sum[:]), filepath.Join(dir, orderFile)
+	if resume {
+		noted, err := os.ReadFile(path)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s holds no series to resume; name the folder that it made", dir)
+		case strings.TrimSpace(string(noted)) != want:
+			return nil, fmt.Errorf("%s holds a series of another plan or with other flags; resume it with those, or begin a new one", dir)
+		}
+	}
+	lock, held, err := record.Hold(filepath.Join(dir, lockFile))
+	if err != nil {
+		return nil, fmt.Errorf("folder of the series: %w", err)
+	}
+	if held {
+		return nil, fmt.Errorf("a series is running in %s; wait for its end", dir)
+	}
+	if !resume {
+		if err := record.ReplaceFile(record.OS{}, path, []byte(want+"\n")); err != nil {
+			return nil, errors.Join(fmt.Errorf("folder of the series: %w", err), lock.Close())
+		}
+	}
+	return lock, nil
+}
+
+// Kept is the outcome of the run whose bundle is dir, nil if there is none that is whole. What was killed
+// or interrupted is moved aside, and kept.
+func Kept(dir string) (*Outcome, error) {
+	if o, err := Read(record.OS{}, dir); err == nil && !o.Run.Interrupted {
+		return o, nil
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for n := 1; n < 10_000; n++ {
+		to := fmt.Sprintf("%s.killed-%d", dir, n)
+		if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) {
+			return nil, os.Rename(dir, to)
+		}
+	}
+	return nil, fmt.Errorf("%s.killed-1 and many more exist; remove them", dir)
+}

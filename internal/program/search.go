@@ -1,0 +1,384 @@
+package program
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"brunt/internal/verdict"
+)
+
+// SearchOptions bound a search. N is what the profile's rates are multiplied by.
+type SearchOptions struct {
+	RatePerS    float64 `json:"profile_per_s"` // at N = 1
+	Start       float64 `json:"start"`         // the first N
+	Min         float64 `json:"min"`
+	Max         float64 `json:"max"`
+	Width       float64 `json:"width"`  // of the bracket, as a share of its lower end; 0.03
+	Trials      int     `json:"trials"` // at most
+	Sessions    int     `json:"sessions"`
+	MaxSessions int     `json:"max_sessions"`
+	// Relative says that there are no thresholds: the first trial is at Min, and others are judged against it.
+	Relative bool `json:"relative,omitempty"`
+}
+
+// DefaultSearch are the options of a search for which nothing else is said.
+func DefaultSearch() SearchOptions {
+	return SearchOptions{Start: 1, Min: 0.1, Max: 1000, Width: 0.03, Trials: 14, Sessions: 8, MaxSessions: 256}
+}
+
+// Check says what makes options useless, nil if nothing does.
+func (o *SearchOptions) Check() error {
+	switch {
+	case !(o.Min > 0) || !(o.Max > o.Min):
+		return fmt.Errorf("the search goes from N %g to %g; give it a lowest N above 0 and a higher highest one", o.Min, o.Max)
+	case o.Start < o.Min || o.Start > o.Max:
+		return fmt.Errorf("the search starts at N %g; start between its bounds %g and %g", o.Start, o.Min, o.Max)
+	case !(o.Width > 0) || o.Width > 1:
+		return fmt.Errorf("a bracket %g wide makes no sense; use a share such as 0.03", o.Width)
+	case o.Trials < 2:
+		return fmt.Errorf("%d trials bracket nothing; allow 14, say", o.Trials)
+	case o.Sessions < 1 || o.MaxSessions < o.Sessions:
+		return fmt.Errorf("from %d to %d sessions: give at least 1, and at most what the target lets connect", o.Sessions, o.MaxSessions)
+	}
+	return nil
+}
+
+const (
+	confirmations = 3 // trials that the lower end must pass, all of them
+	refutations   = 2 // trials that the upper end must fail, all of them
+	sharedPasses  = 1 // of the confirmations that may be at loads above the lower end, which is harder
+	invalidTries  = 3 // trials in which the generator may spoil the same load before it is given up
+)
+
+// Search finds the highest N that a target sustains: it names the next trial from the results so far, and
+// does nothing else. The load rises geometrically until a trial fails; what lies between is cut where the
+// trials point to and beside that, or halved in the logarithm of the rate; then the lower end must pass
+// three trials and the upper end fail two, where a pass above the lower end and failures below the upper
+// count as theirs. Loads that passed once and failed once stay inside of the bracket (they are no
+// end of it), so that noise widens it instead of moving it.
+type Search struct {
+	o       SearchOptions
+	results []Result
+}
+
+// NewSearch begins a search.
+func NewSearch(o SearchOptions) *Search { return &Search{o: o} }
+
+// Take takes the result of the trial that Next named.
+func (s *Search) Take(r Result) {
+	if s.elsewhere(&r) {
+		r.Verdict, r.Unreached = verdict.Invalid, true
+		r.Why = []string{fmt.Sprintf("only %d of %d sessions could connect", r.Connected, r.Sessions)}
+	}
+	r.TooFew = r.tooFewSessions(s.service(r.N), s.mostSessions()) || s.crowded(&r)
+	s.results = append(s.results, r)
+}
+
+// elsewhere reports whether a trial failed, for the first time, where the target turned sessions away that it had
+// let connect before, or all but a few: another load may have its connections for a while.
+func (s *Search) elsewhere(r *Result) bool {
+	if r.Verdict != verdict.Fail || r.Connected == 0 || r.Connected >= r.Sessions || s.crowded(r) && r.Connected >= s.o.Sessions {
+		return false
+	}
+	k := len(s.results)
+	return k == 0 || !s.results[k-1].Unreached
+}
+
+// crowded reports whether a trial failed where the target turned sessions away of which it had more than in any
+// trial before: that isn't what it was to show.
+func (s *Search) crowded(r *Result) bool {
+	return r.Verdict == verdict.Fail && r.Connected > 0 && r.Connected < r.Sessions &&
+		!slices.ContainsFunc(s.results, func(b Result) bool { return b.Sessions >= r.Sessions && !b.Unreached })
+}
+
+// mostSessions is how many sessions a trial may have, by the options and by what the target has let connect.
+func (s *Search) mostSessions() int {
+	most := s.o.MaxSessions
+	for i := range s.results {
+		if r := &s.results[i]; r.TooFew && r.Connected > 0 {
+			most = min(most, r.Connected)
+		}
+	}
+	return most
+}
+
+// Results are those of all trials in their order.
+func (s *Search) Results() []Result { return s.results }
+
+// Options are those that the search has.
+func (s *Search) Options() SearchOptions { return s.o }
+
+// Next is the next trial, or false if the search is over: see Bracket.
+func (s *Search) Next() (Trial, bool) {
+	n, purpose, over := s.decide()
+	if over != "" || len(s.results) >= s.o.Trials {
+		return Trial{}, false
+	}
+	t := Trial{Number: len(s.results) + 1, N: n, Purpose: purpose, Sessions: s.sessions(n)}
+	if k := len(s.results); k > 0 {
+		t.Recover = s.results[k-1].Verdict != verdict.Pass
+	}
+	return t, true
+}
+
+// decide is the next N and why, or how the search ended.
+func (s *Search) decide() (n float64, purpose, over string) {
+	if r := s.again(); r != nil {
+		return r.N, r.Purpose, ""
+	}
+	if s.o.Relative && len(s.results) == 0 {
+		return s.o.Min, BaseLine, ""
+	}
+	z := zoneOf(s.points())
+	switch {
+	case z.low == nil && z.high == nil:
+		return s.o.Start, Rise, ""
+	case z.high == nil:
+		return s.rise(&z)
+	case z.low == nil:
+		return s.fall(&z)
+	case z.high.n/z.low.n > 1+s.o.Width*(1+1e-9) && !z.hopeless(s.o.Width):
+		n, purpose = s.split(&z)
+		return n, purpose, ""
+	case z.low.passes == 1:
+		return z.low.n, Confirm, ""
+	case !z.refuted():
+		return z.high.n, Refute, ""
+	case !z.confirmed():
+		return z.low.n, Confirm, ""
+	case z.high.generator:
+		return 0, "", GeneratorLimit
+	}
+	return 0, "", Found
+}
+
+// rise is the next load above those that passed, none of which failed yet.
+func (s *Search) rise(z *zone) (n float64, purpose, over string) {
+	switch {
+	case z.greyHigh > 0:
+		return min(z.greyHigh*math.Sqrt(1+s.o.Width), s.o.Max), Margin, ""
+	case z.low.n >= s.o.Max:
+		return 0, "", AtHighest
+	}
+	return min(max(z.low.n*s.o.factor(), s.o.Start), s.o.Max), Rise, ""
+}
+
+// factor is how many times the load of a trial that rises is that of the one before: at least 2, and so
+// much that halving what lies between ends at the width.
+func (o *SearchOptions) factor() float64 {
+	halvings := math.Ceil(math.Log2(math.Log(2) / math.Log1p(o.Width)))
+	return math.Pow(1+o.Width, math.Pow(2, halvings))
+}
+
+// fall is the next load below those that failed, none of which passed yet.
+func (s *Search) fall(z *zone) (n float64, purpose, over string) {
+	switch {
+	case z.greyLow > 0:
+		return max(z.greyLow/math.Sqrt(1+s.o.Width), s.o.Min), Margin, ""
+	case z.high.n > s.o.Min:
+	case z.high.fails < refutations && !z.high.generator:
+		return z.high.n, Refute, ""
+	case z.high.generator:
+		return 0, "", GeneratorLimit
+	default:
+		return 0, "", AtLowest
+	}
+	n = z.high.n / s.o.factor()
+	if r := s.lastFailed(z.high.n); r != nil && r.saturated() {
+		n = min(n*math.Sqrt(s.o.factor()), r.N*r.AchievedPerS/r.OfferedPerS)
+	}
+	return max(n, s.o.Min), Fall, ""
+}
+
+// again is the last trial if it must be repeated: the generator spoiled it, or it had too few sessions.
+func (s *Search) again() *Result {
+	if len(s.results) == 0 {
+		return nil
+	}
+	r := &s.results[len(s.results)-1]
+	if r.TooFew || r.Unreached {
+		return r
+	}
+	if r.Verdict == verdict.Invalid && s.invalid(r.N) < invalidTries {
+		return r
+	}
+	return nil
+}
+
+// invalid is how often the generator spoiled a load.
+func (s *Search) invalid(n float64) (times int) {
+	for i := range s.results {
+		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Invalid && !r.Unreached {
+			times++
+		}
+	}
+	return times
+}
+
+// service is the mean time that an operation took in the trial that passed at the highest N below n, ns;
+// 0 if there was none.
+func (s *Search) service(n float64) (ns float64) {
+	best := 0.0
+	for i := range s.results {
+		if r := &s.results[i]; r.Verdict == verdict.Pass && r.N <= n && r.N >= best {
+			best, ns = r.N, r.ServiceNs
+		}
+	}
+	return ns
+}
+
+// sessions is how many sessions a trial at n gets: four times what Little's law asks for by the trial
+// before, so that a target may take four times as long before they are what limits the load.
+func (s *Search) sessions(n float64) int {
+	const room, spare = 4, 4
+	need := float64(s.o.Sessions)
+	if service := s.service(n); service > 0 {
+		need = max(need, room*n*s.o.RatePerS*service/1e9+spare)
+	}
+	if k := len(s.results); k > 0 {
+		if r := &s.results[k-1]; r.N == n && r.TooFew {
+			need = max(need, room*float64(r.Sessions))
+		}
+	}
+	return int(min(math.Ceil(need), float64(s.mostSessions())))
+}
+
+// lastFailed is the last trial at n that failed.
+func (s *Search) lastFailed(n float64) *Result {
+	for i := len(s.results) - 1; i >= 0; i-- {
+		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Fail {
+			return r
+		}
+	}
+	return nil
+}
+
+// split is a load between the ends of a zone that is too wide.
+func (s *Search) split(z *zone) (n float64, purpose string) {
+	if z.greyLow > 0 {
+		// Just outside of what passed once and failed once, so that both ends are within the width.
+		margin := max(math.Sqrt((1+s.o.Width)/(z.greyHigh/z.greyLow)), 1+s.o.Width/8)
+		if z.greyLow/z.low.n > margin*(1+1e-9) {
+			return z.greyLow / margin, Margin
+		}
+		return z.greyHigh * margin, Margin
+	}
+	low, high := z.low.n, z.high.n
+	steps := s.stepped()
+	if n := s.pointed(low, high, steps); n > 0 {
+		return n, Estimate
+	}
+	if n := s.beside(low, high, steps); n > 0 {
+		return n, Beside
+	}
+	return math.Sqrt(low * high), Bisect
+}
+
+// pointed is the load at which an estimate is tried: half a width below it, so that a width further up
+// fails; 0 if there is none, or the last one has yet to be tried from its other side.
+func (s *Search) pointed(low, high float64, steps int) float64 {
+	last := &s.results[len(s.results)-1]
+	if steps == 1 && last.Verdict == verdict.Pass || steps > 0 && !s.cutWell(low, high) {
+		return 0
+	}
+	e := s.estimate(low, high)
+	width := 1 + s.o.Width
+	switch n := min(e/math.Sqrt(width), high/width); {
+	case e == 0:
+	case n > low*(1+1e-3):
+		return n
+	case low*width < high:
+		return low * width
+	}
+	return 0
+}
+
+// beside is a load near an estimate that turned out too low or too high: one width from it, then two, four,
+// …; 0 if halving goes as far.
+func (s *Search) beside(low, high float64, steps int) float64 {
+	if steps == 0 {
+		return 0
+	}
+	width, half := 1+s.o.Width, math.Sqrt(low*high)
+	if bad := s.lastFailed(high); steps > 1 && bad != nil && bad.collapsed() {
+		return 0 // what it did before it collapsed is seen from afar only
+	}
+	step := math.Pow(width, math.Pow(2, float64(steps-1)))
+	if s.results[len(s.results)-1].Verdict == verdict.Fail {
+		if high/step > half {
+			return high / step
+		}
+		return 0
+	}
+	switch {
+	case low*step < half:
+		return low * step
+	case steps == 1 && low*width < high:
+		return min(low*width, high/math.Sqrt(width))
+	}
+	return 0
+}
+
+// stepped is how many trials ago the last estimate was tried, 1 for the last trial, if all since then were
+// beside it and went the same way; otherwise 0.
+func (s *Search) stepped() int {
+	k := len(s.results) - 1
+	for i := k; i >= 0 && s.results[i].Verdict == s.results[k].Verdict; i-- {
+		switch s.results[i].Purpose {
+		case Estimate:
+			return k - i + 1
+		case Beside:
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// estimate is where the trials point to between low, which passed, and high, which failed; 0 if nowhere.
+// What a saturated target achieved is what it can do, to the share that makes a trial pass; what one that
+// collapsed achieved before is about that; response times of queues grow as 1/(capacity − rate), so that
+// their inverse, relative to the limit, falls as a line, which is 1 at the capacity.
+func (s *Search) estimate(low, high float64) float64 {
+	bad, good := s.lastFailed(high), s.lastPassed(low)
+	if bad == nil || good == nil {
+		return 0
+	}
+	var e float64
+	switch {
+	case bad.saturated() && bad.collapsed():
+		if bad.PeakPerS < bad.OfferedPerS/2 {
+			return 0 // so far beyond its capacity that it collapsed before anything could be seen
+		}
+		e = bad.N * bad.PeakPerS / bad.OfferedPerS
+	case bad.saturated():
+		e = bad.N * bad.AchievedPerS / (leastAchieved * bad.OfferedPerS)
+	case bad.Strain > 1 && bad.Strain < 10 && good.Strain > 0 && good.Strain <= 1:
+		const most = 4 // far from the capacity times don't follow the rule
+		a, b := min(1/float64(good.Strain), most), 1/float64(bad.Strain)
+		e = low + (high-low)*(a-1)/(a-b)
+	}
+	if e <= low || e >= high {
+		return 0
+	}
+	return e
+}
+
+// cutWell reports whether the last trial left at most 60 % of the interval that it cut.
+func (s *Search) cutWell(low, high float64) bool {
+	before := zoneOf((&Search{o: s.o, results: s.results[:len(s.results)-1]}).points())
+	if before.low == nil || before.high == nil {
+		return true
+	}
+	return math.Log(high/low) <= 0.6*math.Log(before.high.n/before.low.n)
+}
+
+func (s *Search) lastPassed(n float64) *Result {
+	for i := len(s.results) - 1; i >= 0; i-- {
+		if r := &s.results[i]; r.N == n && r.Verdict == verdict.Pass {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+package bbolt
+
+import (
+	"testing"
+
+	"brunt/internal/protocol/protocoltest"
+)
+
+func TestStore(t *testing.T) { protocoltest.Embedded(t, New(), map[string]string{"no_sync": "true"}) }

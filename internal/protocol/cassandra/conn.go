@@ -1,0 +1,189 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+	"brunt/internal/socket"
+	"brunt/internal/sqltext"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+)
+
+// keyColumn is the column of a record's key.
+const keyColumn = "ycsb_key"
+
+// conn is a session: a session of the library with one connection for requests.
+type conn struct {
+	session *gocql.Session
+	kv.Requests
+	statements []string
+	secret     string
+	received   socket.Meter
+}
+
+// statementOf writes a request, or one row of a batch that isn't a read, as CQL.
+func statementOf(r *kv.Request) string {
+	table := sqltext.Quote(r.Table)
+	columns := "*"
+	if names := sqltext.QuoteAll(r.Fields); len(names) > 0 {
+		columns = strings.Join(names, ", ")
+	}
+	switch {
+	case r.Verb == protocol.Read && r.Rows > 1:
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s IN ?", columns, table, keyColumn)
+	case r.Verb == protocol.Read:
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?", columns, table, keyColumn)
+	case r.Verb == protocol.Scan:
+		return fmt.Sprintf("SELECT %s FROM %s WHERE token(%s) >= token(?) LIMIT ?", columns, table, keyColumn)
+	case r.Verb == protocol.Delete:
+		return fmt.Sprintf("DELETE FROM %s WHERE %s = ?", table, keyColumn)
+	case r.Verb == protocol.Update:
+		return fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s = ?", table, strings.Join(sqltext.QuoteAll(r.Fields), " = ?, "), keyColumn)
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn, strings.Join(sqltext.QuoteAll(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
+}
+
+// values are a row's arguments in the order of its statement.
+func values(r *kv.Request, args []gen.Value) []any {
+	out := make([]any, 0, len(args))
+	for i := range args[1:] {
+		out = append(out, kv.AppendText(nil, &args[1+i]))
+	}
+	key := kv.AppendText(nil, &args[0])
+	if r.Verb == protocol.Update {
+		return append(out, key)
+	}
+	return append([]any{key}, out...)
+}
+
+// Do carries out one request.
+func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	r := c.Begin(req, args, reply)
+	if r == nil {
+		return
+	}
+	statement := c.statements[req.ID]
+	before := c.received.Received()
+	var err error
+	switch {
+	case r.Verb == protocol.Scan:
+		count, refused := kv.Count(args)
+		if refused != nil {
+			reply.Fail(refused)
+			return
+		}
+		err = c.read(ctx, r, reply, statement, kv.AppendText(nil, &args[0]), count)
+	case r.Verb == protocol.Read && r.Rows > 1:
+		keys := make([]string, r.Rows)
+		for i := range keys {
+			keys[i] = kv.Text(&args[i])
+		}
+		err = c.read(ctx, r, reply, statement, keys)
+	case r.Verb == protocol.Read:
+		err = c.read(ctx, r, reply, statement, kv.AppendText(nil, &args[0]))
+	case r.Rows > 1:
+		batch := c.session.Batch(gocql.UnloggedBatch)
+		for row := range r.Rows {
+			batch.Query(statement, values(r, args[row*r.PerRow:][:r.PerRow])...)
+		}
+		err = batch.ExecContext(ctx)
+	default:
+		err = c.session.Query(statement, values(r, args)...).ExecContext(ctx)
+	}
+	reply.BytesIn = c.received.Received() - before
+	reply.Missing = err == nil && r.Verb == protocol.Read && reply.Rows < r.Distinct(args)
+	if err != nil {
+		reply.Fail(failure(ctx, req, err, c.secret))
+	} else if r.Verb != protocol.Read && r.Verb != protocol.Scan {
+		reply.Affected = int64(r.Rows)
+	}
+}
+
+// read sends a query, whose answer comes in one page.
+func (c *conn) read(ctx context.Context, r *kv.Request, reply *protocol.Reply, statement string, args ...any) error {
+	it := c.session.Query(statement, args...).PageSize(0).IterContext(ctx)
+	rows := int64(it.NumRows())
+	columns := it.Columns()
+	for r.Wants(reply) {
+		content := make([][]byte, len(columns))
+		into := make([]any, len(columns))
+		for i := range content {
+			into[i] = &content[i]
+		}
+		if !it.Scan(into...) {
+			break
+		}
+		var names []string
+		record := kv.Record{Names: func() []string { return names }, Field: func(field string) ([]byte, bool) {
+			for i := range columns {
+				if columns[i].Name == field {
+					return content[i], content[i] != nil
+				}
+			}
+			return nil, false
+		}}
+		for i := range columns {
+			if columns[i].Name != keyColumn {
+				names = append(names, columns[i].Name)
+			}
+		}
+		record.Key, _ = record.Field(keyColumn)
+		r.Take(reply, record)
+	}
+	reply.Rows = rows
+	return it.Close()
+}
+
+// failure classifies what the library returned (native protocol, section 9).
+func failure(ctx context.Context, req *protocol.Request, err error, secret string) *protocol.Error {
+	e := &protocol.Error{Class: protocol.Server, Text: protocol.Line(err.Error(), secret), Err: err}
+	var answer gocql.RequestError
+	if errors.As(err, &answer) {
+		e.Code = fmt.Sprintf("0x%04x", answer.Code())
+		switch answer.Code() {
+		case gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping:
+			e.Class = protocol.Retryable
+		case gocql.ErrCodeWriteTimeout, gocql.ErrCodeWriteFailure, gocql.ErrCodeCASWriteUnknown:
+			e.Class = protocol.UnknownOutcome
+		case gocql.ErrCodeReadTimeout:
+			e.Class = protocol.Timeout
+		case gocql.ErrCodeProtocol:
+			e.Class, e.Fatal = protocol.Protocol, true
+		}
+		return e
+	}
+	switch {
+	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed), errors.Is(err, gocql.ErrNoConnectionsStarted):
+		e.Class, e.Fatal = protocol.Connect, true
+	case strings.Contains(e.Text, "marshal"):
+		e.Class = protocol.Client
+	case errors.Is(err, gocql.ErrTimeoutNoResponse):
+		return protocol.Late(req)
+	default:
+		return protocol.Unanswered(ctx, req, err, secret)
+	}
+	return e
+}
+
+var _ protocol.AdHoc = (*conn)(nil)
+
+// Add makes a request ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
+	if err := c.Requests.Add(ctx, req); err != nil {
+		return err
+	}
+	c.statements = protocol.Put(c.statements, req.ID, statementOf(&c.Requests[req.ID]))
+	return nil
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	c.session.Close()
+	return nil
+}

@@ -1,0 +1,206 @@
+// Package cassandra speaks CQL to Cassandra and ScyllaDB by the library tier: a session of the
+// Apache client with one connection for requests (and one for the client's own) to the address
+// given. A record is a row with the text key ycsb_key and a text column for each field.
+//
+// Inserts and updates write whether the row is there or not; that a row was missing shows in reads
+// only. Scans go on from a key in the order of the keys' tokens, as YCSB's do.
+//
+// Options of a target:
+//
+//	consistency         of reads and writes: any, one, two, three, quorum (default), all,
+//	                    local_quorum, each_quorum, local_one
+//	replication_factor  of the keyspace when Prepare makes it; 1 by default
+package cassandra
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+	"brunt/internal/socket"
+	"brunt/internal/sqltext"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+)
+
+// Driver is the protocol "cassandra". It is immutable and safe for concurrent use.
+type Driver struct{}
+
+var _ protocol.KeyValueAdmin = (*Driver)(nil)
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Name is "cassandra".
+func (*Driver) Name() string { return "cassandra" }
+
+// silence is a logger that says nothing; failures come back as errors as well.
+type silence struct{}
+
+func (silence) Error(string, ...gocql.LogField)   {}
+func (silence) Warning(string, ...gocql.LogField) {}
+func (silence) Info(string, ...gocql.LogField)    {}
+func (silence) Debug(string, ...gocql.LogField)   {}
+
+// dialer counts what is received.
+type dialer struct {
+	timeout  time.Duration
+	received *socket.Meter
+}
+
+// DialContext implements gocql.Dialer.
+func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return d.received.Conn(c), nil
+}
+
+// once never tries again and never gives a host up for good.
+type once struct{}
+
+func (once) AddFailure(error, *gocql.HostInfo) bool { return false }
+func (once) Reset(*gocql.HostInfo)                  {}
+
+// cluster understands a target.
+func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig, replicas int64, refused *protocol.Error) {
+	read := protocol.OptionsOf("cassandra", t)
+	level := read.Choice("consistency", "quorum", "any", "one", "two", "three", "all", "local_quorum", "each_quorum", "local_one")
+	replicas = read.Int("replication_factor", 1, 1, 100)
+	if refused := read.Done(); refused != nil {
+		return nil, 0, refused
+	}
+	c = gocql.NewCluster(t.Address)
+	if err := c.Consistency.UnmarshalText([]byte(strings.ToUpper(level))); err != nil {
+		return nil, 0, protocol.Bad("option consistency: %v", err)
+	}
+	c.Timeout, c.ConnectTimeout, c.WriteTimeout = 24*time.Hour, t.ConnectTime(), t.ConnectTime()
+	c.NumConns, c.DisableInitialHostLookup, c.ProtoVersion = 1, true, 4
+	c.RetryPolicy, c.ConvictionPolicy, c.ReconnectInterval, c.Logger = nil, once{}, 0, silence{}
+	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1, Interval: time.Second}
+	c.Events.DisableNodeStatusEvents, c.Events.DisableTopologyEvents, c.Events.DisableSchemaEvents = true, true, true
+	c.WriteCoalesceWaitTime = 0
+	c.Dialer = dialer{t.ConnectTime(), received}
+	if t.TLS != nil {
+		c.SslOpts = &gocql.SslOptions{Config: t.TLS, EnableHostVerification: !t.TLS.InsecureSkipVerify}
+	}
+	if t.User != "" {
+		c.Authenticator = gocql.PasswordAuthenticator{Username: t.User, Password: t.Password}
+	}
+	return c, replicas, nil
+}
+
+// open connects and signs in within Target.ConnectTimeout. keyspace is "" for none.
+func open(ctx context.Context, t protocol.Target, keyspace string) (c *conn, replicas int64, refused *protocol.Error) {
+	c = &conn{secret: t.Password}
+	config, replicas, refused := cluster(t, &c.received)
+	if refused != nil {
+		return nil, 0, refused
+	}
+	config.Keyspace = keyspace
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	if err := socket.Reach(ctx, t.Address); err != nil {
+		return nil, 0, protocol.Unconnected(err)
+	}
+	var err error
+	c.session, err = config.CreateSession()
+	if err == nil {
+		return c, replicas, nil
+	}
+	text := protocol.Line(err.Error(), t.Password)
+	var answer gocql.RequestError
+	code := ""
+	if errors.As(err, &answer) {
+		code = fmt.Sprintf("0x%04x", answer.Code())
+	}
+	switch {
+	case code == "0x0100", strings.Contains(text, "authentication"), strings.Contains(text, "Provided username"), strings.Contains(text, "password"):
+		text = fmt.Sprintf("can't connect to %s: %s; check user and password", t.Address, text)
+	case strings.Contains(strings.ToLower(text), "keyspace"), keyspace != "" && errors.Is(err, gocql.ErrNoConnectionsStarted):
+		text = fmt.Sprintf("can't connect to %s: %s; check the keyspace %s", t.Address, text, keyspace)
+	case ctx.Err() != nil, strings.Contains(text, "timeout"), strings.Contains(text, "no response"):
+		text = socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()
+	default:
+		text = fmt.Sprintf("can't connect to %s: %s", t.Address, text)
+	}
+	return nil, 0, protocol.ConnectError(text, code, err)
+}
+
+func keyspaceOf(t protocol.Target) string { return cmp.Or(t.Database, "test") }
+
+// Dial opens a session. An error is a *driver.Error: of class Client if the program can't be done
+// by this protocol, Connect if no session could be opened.
+func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	requests, refused := kv.Program(p)
+	if refused != nil {
+		return nil, refused
+	}
+	c, _, refused := open(ctx, t, keyspaceOf(t))
+	if refused != nil {
+		return nil, refused
+	}
+	c.Requests = requests
+	for i := range requests {
+		c.statements = append(c.statements, statementOf(&requests[i]))
+	}
+	return c, nil
+}
+
+// Describe asks for the version and the partitioner.
+func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
+	c, _, refused := open(ctx, t, "")
+	if refused != nil {
+		return protocol.ServerInfo{}, refused
+	}
+	defer c.Close()
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	var version, partitioner, name string
+	err := c.session.Query("SELECT release_version, partitioner, cluster_name FROM system.local").Consistency(gocql.One).
+		ScanContext(ctx, &version, &partitioner, &name)
+	if err != nil {
+		return protocol.ServerInfo{}, failure(ctx, nil, err, t.Password)
+	}
+	partitioner = partitioner[strings.LastIndexByte(partitioner, '.')+1:]
+	return protocol.ServerInfo{Product: "Cassandra", Version: version, Settings: map[string]string{"partitioner": partitioner, "cluster_name": name}}, nil
+}
+
+// Prepare makes the keyspace and the table; with drop it drops the table first.
+func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, _ int, drop bool) error {
+	c, replicas, refused := open(ctx, t, "")
+	if refused != nil {
+		return refused
+	}
+	defer c.Close()
+	keyspace := sqltext.Quote(keyspaceOf(t))
+	columns := keyColumn + " text PRIMARY KEY"
+	for _, f := range fields {
+		columns += ", " + sqltext.Quote(f) + " text"
+	}
+	statements := []string{
+		fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", keyspace, replicas),
+		fmt.Sprintf("DROP TABLE IF EXISTS %s.%s", keyspace, sqltext.Quote(table)),
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s.%s (%s)", keyspace, sqltext.Quote(table), columns),
+	}
+	for i, s := range statements {
+		if i == 1 && !drop {
+			continue
+		}
+		if err := c.session.Query(s).Consistency(gocql.One).ExecContext(ctx); err != nil {
+			f := failure(ctx, nil, err, t.Password)
+			f.Text = fmt.Sprintf("prepare table %s: %s", table, f.Text)
+			return f
+		}
+	}
+	return nil
+}

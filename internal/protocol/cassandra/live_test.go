@@ -1,0 +1,136 @@
+package cassandra
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/testserver"
+)
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+
+func node(t *testing.T) protocol.Target {
+	s := servers.Get(t, "cassandra", func(t testserver.TB) *testserver.Server {
+		return testserver.Cassandra(t, testserver.Password("cassandra"))
+	})
+	return protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, ConnectTimeout: 20 * time.Second}
+}
+
+func prepare(t *testing.T, target protocol.Target, table string, drop bool) {
+	t.Helper()
+	if err := New().Prepare(t.Context(), target, table, []string{"field0", "field1"}, 100, drop); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dial(t *testing.T, target protocol.Target, p *protocoltest.Records) protocol.Conn {
+	t.Helper()
+	c, err := New().Dial(t.Context(), target, &p.Program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	a := protocoltest.Abilities{Scans: true, Unsorted: true, Batches: true, Blind: true}
+	p := protocoltest.NewRecords("records", a)
+	target := node(t)
+	target.Options = map[string]string{"consistency": "LOCAL_QUORUM"}
+	prepare(t, target, "records", false)
+	c := dial(t, target, p)
+	p.Check(t, c, a)
+	p.Insert(t, c, "one")
+	for _, drop := range []bool{false, true} {
+		prepare(t, target, "records", drop)
+		fresh := dial(t, target, p)
+		if r := p.Read(t, fresh, "one"); r.Class != protocol.OK || r.Missing != drop {
+			t.Errorf("drop %v: %+v", drop, r)
+		}
+	}
+	if r := p.Do(t, c, 0, "one", "not \xff UTF-8", "x"); r.Class != protocol.Server || r.Code != "0x2200" || r.Fatal {
+		t.Errorf("bytes that aren't text: %+v", r.Failure)
+	}
+	c.Close()
+	c.Close()
+}
+
+func TestRefusals(t *testing.T) {
+	good := node(t)
+	prepare(t, good, "t", false)
+	password, keyspace, option := good, good, good
+	password.Password, keyspace.Database, option.Options = "falsches", "nowhere", map[string]string{"consistency": "most"}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
+	for _, c := range []struct {
+		target protocol.Target
+		class  protocol.Class
+		want   string
+	}{
+		{password, protocol.Connect, "check user and password"},
+		{keyspace, protocol.Connect, "check the keyspace"},
+		{option, protocol.Client, "quorum, any"},
+		{protocol.Target{Address: l.Addr().String(), ConnectTimeout: 300 * time.Millisecond}, protocol.Connect, "no answer in time"},
+		{protocol.Target{Address: closed.Addr().String()}, protocol.Connect, "connection refused; is the server running there?"},
+	} {
+		_, err := New().Dial(t.Context(), c.target, &p.Program)
+		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "falsches") {
+			t.Errorf("%q: got %+v", c.want, e)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	info, err := New().Describe(t.Context(), node(t))
+	if err != nil || info.Product != "Cassandra" || !strings.HasPrefix(info.Version, "5.") || info.Settings["partitioner"] != "Murmur3Partitioner" {
+		t.Errorf("got %+v, %v", info, err)
+	}
+}
+
+func TestServerDiesMidRequest(t *testing.T) {
+	t.Parallel()
+	s := testserver.Cassandra(t)
+	target := protocol.Target{Address: s.Addr, ConnectTimeout: 20 * time.Second}
+	prepare(t, target, "t", false)
+	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
+	c := dial(t, target, p)
+	p.Insert(t, c, "k")
+	s.Pause()
+	var reply protocol.Reply
+	c.Do(protocoltest.Within(t, 200*time.Millisecond), &p.Program.Requests[0], protocoltest.Values("k", "a", "b"), &reply)
+	s.Resume()
+	if reply.Class != protocol.UnknownOutcome || !reply.Fatal {
+		t.Errorf("while paused: %+v", reply.Failure)
+	}
+	c = dial(t, target, p)
+	p.Insert(t, c, "k")
+	s.Pause()
+	done := make(chan protocol.Reply)
+	go func() { done <- p.Insert(t, c, "k") }()
+	time.Sleep(50 * time.Millisecond) // for the request to be under way
+	s.Kill()
+	if r := <-done; r.Class != protocol.UnknownOutcome || !r.Fatal {
+		t.Errorf("killed: %+v", r.Failure)
+	}
+	if r := p.Insert(t, c, "k"); r.Class != protocol.Connect && r.Class != protocol.UnknownOutcome || !r.Fatal {
+		t.Errorf("while it is down: %+v", r.Failure)
+	}
+}

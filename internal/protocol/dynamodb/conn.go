@@ -1,0 +1,249 @@
+package dynamodb
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	signer "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// conn is a session: an HTTP client with one connection.
+type conn struct {
+	client      *http.Client
+	signer      *signer.Signer
+	credentials aws.Credentials
+	url         string
+	options     options
+	kv.Requests
+	secret  string
+	now     func() time.Time
+	current *protocol.Request // what is under way; nil outside of programs
+}
+
+// Do carries out one request.
+func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	r := c.Begin(req, args, reply)
+	if r == nil {
+		return
+	}
+	c.current = req
+	var a answer
+	var f *protocol.Error
+	switch {
+	case r.Rows > 1 && r.Verb == protocol.Read:
+		f = c.readBatch(ctx, r, args, &a, reply)
+	case r.Rows > 1:
+		f = c.writeBatch(ctx, r, args, &a, reply)
+	case r.Verb == protocol.Read:
+		if f = c.call(ctx, "GetItem", c.getting(r, args), &a); f == nil {
+			reply.Missing = a.Item == nil
+			c.take(r, a.Item, reply)
+		}
+	case r.Verb == protocol.Scan:
+		f = c.scan(ctx, r, args, &a, reply)
+	default:
+		f = c.write(ctx, r, args, &a, reply)
+	}
+	reply.BytesIn = a.bytes
+	if f != nil {
+		reply.Fail(f)
+	}
+}
+
+// take adds an item, unless it is nil, to the reply.
+func (c *conn) take(r *kv.Request, it item, reply *protocol.Reply) {
+	if it == nil {
+		return
+	}
+	field := func(name string) ([]byte, bool) {
+		v, ok := it[name]
+		if ok && v.S != nil {
+			return []byte(*v.S), true
+		}
+		return v.B, ok
+	}
+	key, _ := field(c.options.key)
+	r.Take(reply, kv.Record{Key: key, Field: field, Names: func() []string {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(it)), func(name string) bool { return name == c.options.key })
+	}})
+}
+
+func (c *conn) key(v *gen.Value) object { return object{c.options.key: object{"S": kv.Text(v)}} }
+
+// projection asks for the request's fields only, and for the key if with.
+func (c *conn) projection(r *kv.Request, body object, with bool) object {
+	if len(r.Fields) == 0 {
+		return body
+	}
+	fields := r.Fields
+	if with {
+		fields = append([]string{c.options.key}, fields...)
+	}
+	names, list := object{}, make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = fmt.Sprintf("#f%d", i)
+		names[list[i]] = f
+	}
+	body["ProjectionExpression"], body["ExpressionAttributeNames"] = strings.Join(list, ","), names
+	return body
+}
+
+func (c *conn) getting(r *kv.Request, args []gen.Value) object {
+	return c.projection(r, object{"TableName": r.Table, "Key": c.key(&args[0]), "ConsistentRead": c.options.consistent}, false)
+}
+
+// scan reads the record with the key, then those that follow by the hashes of their keys.
+func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+	count, refused := kv.Count(args)
+	if refused != nil {
+		return refused
+	}
+	if f := c.call(ctx, "GetItem", c.getting(r, args), a); f != nil {
+		return f
+	}
+	c.take(r, a.Item, reply)
+	from := any(c.key(&args[0]))
+	for reply.Rows < int64(count) {
+		body := object{"TableName": r.Table, "ExclusiveStartKey": from, "ConsistentRead": c.options.consistent, "Limit": int64(count) - reply.Rows}
+		a.Items, a.LastEvaluatedKey = nil, nil
+		if f := c.call(ctx, "Scan", c.projection(r, body, false), a); f != nil {
+			return f
+		}
+		for _, it := range a.Items {
+			c.take(r, it, reply)
+		}
+		if a.LastEvaluatedKey == nil {
+			return nil
+		}
+		from = a.LastEvaluatedKey
+	}
+	return nil
+}
+
+// itemOf is a whole record.
+func (c *conn) itemOf(r *kv.Request, args []gen.Value) object {
+	it := c.key(&args[0])
+	for i, f := range r.Fields {
+		it[f] = object{"B": kv.AppendText([]byte{}, &args[1+i])}
+	}
+	return it
+}
+
+// write writes one record. Updates and deletes ask that it be there, so that a missing one shows.
+func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+	if r.Verb == protocol.Insert {
+		reply.Affected = 1
+		return c.call(ctx, "PutItem", object{"TableName": r.Table, "Item": c.itemOf(r, args)}, a)
+	}
+	names := object{"#k": c.options.key}
+	body := object{"TableName": r.Table, "Key": c.key(&args[0]), "ConditionExpression": "attribute_exists(#k)", "ExpressionAttributeNames": names}
+	operation := "DeleteItem"
+	if r.Verb == protocol.Update {
+		operation = "UpdateItem"
+		contents, list := object{}, make([]string, len(r.Fields))
+		for i, f := range r.Fields {
+			names[fmt.Sprintf("#f%d", i)] = f
+			contents[fmt.Sprintf(":v%d", i)] = object{"B": kv.AppendText([]byte{}, &args[1+i])}
+			list[i] = fmt.Sprintf("#f%d = :v%[1]d", i)
+		}
+		body["UpdateExpression"], body["ExpressionAttributeValues"] = "SET "+strings.Join(list, ", "), contents
+	}
+	f := c.call(ctx, operation, body, a)
+	if f != nil && f.Code == "ConditionalCheckFailedException" {
+		reply.Missing = true
+		return nil
+	}
+	reply.Affected = 1
+	return f
+}
+
+func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+	var keys []object
+	seen := make(map[string]bool, r.Rows) // a key may be named only once
+	for i := range args {
+		if key := kv.Text(&args[i]); !seen[key] {
+			seen[key] = true
+			keys = append(keys, c.key(&args[i]))
+		}
+	}
+	body := object{"RequestItems": object{r.Table: c.projection(r, object{"Keys": keys, "ConsistentRead": c.options.consistent}, true)}}
+	if f := c.call(ctx, "BatchGetItem", body, a); f != nil {
+		return f
+	}
+	items := a.Responses[r.Table]
+	first := kv.Text(&args[0])
+	for i := range items { // they come in any order
+		if v := items[i][c.options.key]; v.S != nil && *v.S == first {
+			items[0], items[i] = items[i], items[0]
+		}
+	}
+	for _, it := range items {
+		c.take(r, it, reply)
+	}
+	if len(a.UnprocessedKeys) > 0 {
+		return unprocessed()
+	}
+	reply.Missing = reply.Rows < int64(len(keys))
+	return nil
+}
+
+func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+	var writes []object
+	at := make(map[string]int, r.Rows) // a key may be named only once: the last row counts
+	for i := range r.Rows {
+		row := args[i*r.PerRow:][:r.PerRow]
+		one := object{"DeleteRequest": object{"Key": c.key(&row[0])}}
+		if r.Verb == protocol.Insert {
+			one = object{"PutRequest": object{"Item": c.itemOf(r, row)}}
+		}
+		key := kv.Text(&row[0])
+		if earlier, again := at[key]; again {
+			writes[earlier] = one
+			continue
+		}
+		at[key] = len(writes)
+		writes = append(writes, one)
+	}
+	if f := c.call(ctx, "BatchWriteItem", object{"RequestItems": object{r.Table: writes}}, a); f != nil {
+		return f
+	}
+	if len(a.UnprocessedItems) > 0 {
+		return unprocessed()
+	}
+	reply.Affected = int64(r.Rows)
+	return nil
+}
+
+func unprocessed() *protocol.Error {
+	return &protocol.Error{Class: protocol.Retryable, Code: "Unprocessed", Text: "the service left part of the batch undone: the table's capacity is used up"}
+}
+
+var _ protocol.AdHoc = (*conn)(nil)
+
+// Add makes a request ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
+	r, refused := kv.Parse(req)
+	if refused == nil {
+		refused = admit(req, &r)
+	}
+	if refused != nil {
+		return refused
+	}
+	return c.Requests.Add(ctx, req)
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	c.client.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,167 @@
+package dynamodb
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/testserver"
+)
+
+var servers testserver.Pool
+
+func TestMain(m *testing.M) { os.Exit(servers.Run(m)) }
+
+func local(t *testing.T) protocol.Target {
+	s := servers.Get(t, "dynamodb", func(t testserver.TB) *testserver.Server { return testserver.DynamoDB(t) })
+	return protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, ConnectTimeout: 20 * time.Second}
+}
+
+func prepare(t *testing.T, target protocol.Target, table string, drop bool) {
+	t.Helper()
+	if err := New().Prepare(protocoltest.Within(t, time.Minute), target, table, nil, 0, drop); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dial(t *testing.T, target protocol.Target, p *protocoltest.Records) protocol.Conn {
+	t.Helper()
+	c, err := New().Dial(t.Context(), target, &p.Program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestRecords(t *testing.T) {
+	a := protocoltest.Abilities{Scans: true, Unsorted: true, Batches: true}
+	p := protocoltest.NewRecords("records", a)
+	target := local(t)
+	target.Options = map[string]string{"consistent_reads": "true", "key": "id"}
+	prepare(t, target, "records", false)
+	c := dial(t, target, p)
+	p.Check(t, c, a)
+	p.Insert(t, c, "one")
+	for _, drop := range []bool{false, true} {
+		prepare(t, target, "records", drop)
+		if r := p.Read(t, c, "one"); r.Class != protocol.OK || r.Missing != drop {
+			t.Errorf("drop %v: %+v", drop, r)
+		}
+	}
+	other := protocoltest.NewRecords("nowhere", protocoltest.Abilities{})
+	if r := other.Read(t, dial(t, target, other), "one"); r.Class != protocol.Server || r.Code != "ResourceNotFoundException" || r.Fatal {
+		t.Errorf("no such table: %+v", r.Failure)
+	}
+}
+
+func TestLongScansAndLargeBatches(t *testing.T) {
+	target := local(t)
+	prepare(t, target, "long", false)
+	p := &protocol.Program{Requests: []protocol.Request{
+		{ID: 0, Verb: protocol.Batch, Text: "insert long", Fields: []string{"f"}, Rows: 25},
+		{ID: 1, Verb: protocol.Scan, Text: "long", Fields: []string{"f"}},
+	}}
+	c, err := New().Dial(t.Context(), target, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		var args []any
+		for k := range 25 {
+			args = append(args, fmt.Sprint("user", i, k), strings.Repeat("x", 50_000))
+		}
+		var r protocol.Reply
+		if c.Do(protocoltest.Within(t, time.Minute), &p.Requests[0], protocoltest.Values(args...), &r); r.Class != protocol.OK || r.Affected != 25 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	var r protocol.Reply
+	c.Do(protocoltest.Within(t, time.Minute), &p.Requests[1], protocoltest.Values("nobody", 45), &r)
+	if r.Class != protocol.OK || r.Rows > 45 || r.Rows < 1 {
+		t.Errorf("%+v", r)
+	}
+	for _, request := range []protocol.Request{
+		{Verb: protocol.Batch, Text: "insert long", Fields: []string{"f"}, Rows: 26}, {Verb: protocol.Batch, Text: "read long", Rows: 101},
+		{Verb: protocol.Batch, Text: "update long", Fields: []string{"f"}, Rows: 2},
+	} {
+		_, err := New().Dial(t.Context(), target, &protocol.Program{Requests: []protocol.Request{request}})
+		if e := protocol.AsError(err); e == nil || e.Class != protocol.Client {
+			t.Errorf("%s of %d: %v", request.Text, request.Rows, err)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	good := local(t)
+	key, nobody := good, good
+	key.User = "not a key!"
+	nobody.User = ""
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
+	for _, c := range []struct {
+		target protocol.Target
+		class  protocol.Class
+		want   string
+	}{
+		{key, protocol.Connect, "check access key"},
+		{nobody, protocol.Client, "no credentials"},
+		{protocol.Target{Address: l.Addr().String(), User: "a", Password: "falsches", ConnectTimeout: 300 * time.Millisecond}, protocol.Connect, "no answer in time"},
+		{protocol.Target{Address: closed.Addr().String(), User: "a", Password: "falsches"}, protocol.Connect, "connection refused; is the server running there?"},
+	} {
+		_, err := New().Dial(t.Context(), c.target, &p.Program)
+		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "falsches") || strings.Contains(e.Text, good.Password) {
+			t.Errorf("%q: got %+v", c.want, e)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	info, err := New().Describe(t.Context(), local(t))
+	if err != nil || info.Product != "DynamoDB" || info.Settings["region"] != "us-east-1" {
+		t.Errorf("got %+v, %v", info, err)
+	}
+}
+
+func TestServerDiesMidRequest(t *testing.T) {
+	s := testserver.DynamoDB(t)
+	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, ConnectTimeout: 20 * time.Second}
+	prepare(t, target, "table", false)
+	p := protocoltest.NewRecords("table", protocoltest.Abilities{})
+	c := dial(t, target, p)
+	p.Insert(t, c, "k")
+	s.Pause()
+	var reply protocol.Reply
+	c.Do(protocoltest.Within(t, 200*time.Millisecond), &p.Program.Requests[0], protocoltest.Values("k", "a", "b"), &reply)
+	s.Resume()
+	if reply.Class != protocol.UnknownOutcome || !reply.Fatal {
+		t.Errorf("while paused: %+v", reply.Failure)
+	}
+	c = dial(t, target, p)
+	p.Insert(t, c, "k")
+	s.Pause()
+	done := make(chan protocol.Reply)
+	go func() { done <- p.Insert(t, c, "k") }()
+	time.Sleep(50 * time.Millisecond) // for the request to be under way
+	s.Kill()
+	if r := <-done; r.Class != protocol.UnknownOutcome || !r.Fatal {
+		t.Errorf("killed: %+v", r.Failure)
+	}
+	if r := p.Insert(t, c, "k"); r.Class != protocol.Connect || !r.Fatal {
+		t.Errorf("while it is down: %+v", r.Failure)
+	}
+}

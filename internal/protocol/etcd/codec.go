@@ -1,0 +1,158 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+	"brunt/internal/socket"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// codec encodes calls and scans answers of one session: unary gRPC calls over HTTP/2 without TLS,
+// one at a time, each on a stream of its own (RFC 9113; gRPC over HTTP/2).
+type codec struct {
+	requests  kv.Requests
+	templates []template
+	headers   *headers
+
+	control          []byte // frames that are due to the server: sent before the next request
+	nextStream       uint32
+	streamWindow     int64 // how much the server takes of a stream
+	connectionWindow int64 // how much it takes now over all
+	frameLimit       int   // how much it takes in a frame
+	unacknowledged   int64 // bytes of data that count against our own window
+
+	greeted, acknowledged bool              // the handshake: its settings came; ours are acknowledged
+	current               *protocol.Request // whose answer is being read
+	leaving               bool              // the server won't take further streams
+
+	answer
+	body, value, scratch []byte
+}
+
+var (
+	_ protocol.Codec     = (*codec)(nil)
+	_ protocol.Unordered = (*Driver)(nil)
+)
+
+func newCodec(requests kv.Requests, o options, authority string) *codec {
+	c := &codec{requests: requests, headers: newHeaders(authority), nextStream: 1,
+		streamWindow: standardWindow, connectionWindow: standardWindow, frameLimit: frameLimit}
+	for i := range requests {
+		c.templates = append(c.templates, newTemplate(&requests[i], o))
+	}
+	c.decoder = hpack.NewDecoder(0, c.header)
+	c.decoder.SetMaxStringLength(frameLimit)
+	return c
+}
+
+// begin opens the stream of the next request.
+func (c *codec) begin() {
+	c.answer.reset()
+	c.stream = c.nextStream
+	c.nextStream += 2
+}
+
+// Unordered says that answers may overtake each other, as streams do.
+func (*Driver) Unordered() {}
+
+// Takes reports whether the codec can do the program over this target.
+func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
+	requests, o, refused := prepare(t, p)
+	_, secure := host(t)
+	switch {
+	case refused != nil:
+		return refused.Text, false
+	case secure != nil:
+		return "TLS needs the library tier", false
+	case t.User != "":
+		return "etcd's users need the library tier", false
+	case !o.codec:
+		return "option codec=off", false
+	}
+	for i := range requests {
+		if p.Requests[i].Verb == protocol.Batch {
+			return "batches need the library tier", false
+		}
+	}
+	return "", true
+}
+
+// Takeover connects, exchanges settings and gives up the socket.
+func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+	requests, o, refused := prepare(t, p)
+	if refused != nil {
+		return protocol.CodecConn{}, refused
+	}
+	address, _ := host(t)
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	nc, err := socket.Dial(ctx, address)
+	if err != nil {
+		return protocol.CodecConn{}, protocol.Unconnected(err)
+	}
+	c := newCodec(requests, o, address)
+	extra, err := c.shakeHands(ctx, nc)
+	if err != nil {
+		nc.Close()
+		return protocol.CodecConn{}, protocol.Unconnected(socket.Explain(ctx, address, err))
+	}
+	return protocol.TakeOver(nc, c, extra)
+}
+
+// shakeHands exchanges settings. It ends when the server has acknowledged ours, so that from then
+// on its headers depend on nothing that it sent before.
+func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err error) {
+	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := nc.Write(appendGreeting(nil)); err != nil {
+		return nil, err
+	}
+	var buf []byte
+	piece := make([]byte, 4<<10)
+	for !c.greeted || !c.acknowledged {
+		n, err := nc.Read(piece)
+		if err != nil {
+			return nil, err
+		}
+		buf = append(buf, piece[:n]...)
+		for !c.greeted || !c.acknowledged {
+			f, size, _, fault := cutFrame(buf)
+			if fault == "" && size == 0 {
+				break
+			}
+			if fault == "" {
+				fault = c.greet(&f)
+			}
+			if fault != "" {
+				return nil, fmt.Errorf("it doesn't speak HTTP/2 as etcd does (%s); is this etcd's port for clients, and without TLS?", fault)
+			}
+			buf = buf[size:]
+		}
+	}
+	if _, err := nc.Write(c.control); err != nil {
+		return nil, err
+	}
+	c.control = c.control[:0]
+	if !stop() {
+		return nil, context.DeadlineExceeded
+	}
+	return buf, nil
+}
+
+// greet takes in a frame of the handshake.
+func (c *codec) greet(f *frame) (fault string) {
+	if !c.greeted && (f.kind != frameSettings || f.flags&flagAck != 0) {
+		return "it doesn't begin with its settings"
+	}
+	_, fault = c.take(f, nil, nil)
+	if fault == "" && c.leaving {
+		fault = "it ended the connection"
+	}
+	return fault
+}

@@ -1,0 +1,228 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+	"brunt/internal/socket"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// conn is a session of the library tier: a client with one connection. Calls go past the
+// client's retries, which would hide failures.
+type conn struct {
+	client  *clientv3.Client
+	kv      pb.KVClient
+	options options
+	kv.Requests
+	secret   string
+	received socket.Meter
+	scratch  []byte
+}
+
+var _ protocol.AdHoc = (*conn)(nil)
+
+// Do carries out one request.
+func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	r := c.Begin(req, args, reply)
+	if r == nil {
+		return
+	}
+	before := c.received.Received()
+	var err error
+	switch {
+	case r.Rows > 1 || req.Verb == protocol.Batch:
+		err = c.batch(ctx, r, args, reply)
+	case r.Verb == protocol.Read || r.Verb == protocol.Scan:
+		err = c.read(ctx, r, args, reply)
+	case r.Verb == protocol.Delete:
+		var answer *pb.DeleteRangeResponse
+		if answer, err = c.kv.DeleteRange(ctx, c.deletion(r, args)); err == nil {
+			reply.Affected, reply.Missing = answer.Deleted, answer.Deleted == 0
+		}
+	default:
+		if _, err = c.kv.Put(ctx, c.putting(r, args)); err == nil {
+			reply.Affected = 1
+		}
+	}
+	reply.BytesIn = c.received.Received() - before
+	if err != nil {
+		reply.Fail(failureOf(req, err, c.secret))
+	}
+}
+
+func (c *conn) read(ctx context.Context, r *kv.Request, args []gen.Value, reply *protocol.Reply) error {
+	req, refused := c.ranging(r, args)
+	if refused != nil {
+		return refused
+	}
+	answer, err := c.kv.Range(ctx, req)
+	if err != nil {
+		return err
+	}
+	return c.take(r, answer.Kvs, reply)
+}
+
+// take adds records to the reply.
+func (c *conn) take(r *kv.Request, records []*mvccpb.KeyValue, reply *protocol.Reply) error {
+	reply.Missing = reply.Missing || len(records) == 0 && r.Verb == protocol.Read
+	for _, found := range records {
+		d := document{text: found.Value}
+		record := kv.Record{Key: found.Key[min(len(r.Table)+1, len(found.Key)):]}
+		if r.Wants(reply) {
+			record.Field, record.Names = d.field, d.names
+		}
+		if r.Take(reply, record); d.fault != nil {
+			return d.fault
+		}
+	}
+	return nil
+}
+
+func (c *conn) ranging(r *kv.Request, args []gen.Value) (*pb.RangeRequest, *protocol.Error) {
+	req := &pb.RangeRequest{Key: appendKey(nil, r.Table, &args[0]), Serializable: c.options.serializable}
+	if r.Verb == protocol.Scan {
+		n, refused := kv.Count(args)
+		if refused != nil {
+			return nil, refused
+		}
+		req.RangeEnd, req.Limit = tableEnd(r.Table), int64(n)
+	}
+	return req, nil
+}
+
+func (c *conn) putting(r *kv.Request, args []gen.Value) *pb.PutRequest {
+	req := &pb.PutRequest{Key: appendKey(nil, r.Table, &args[0])}
+	req.Value, c.scratch = appendValue(nil, fieldPrefixes(r.Fields), args[1:], c.scratch)
+	return req
+}
+
+func (c *conn) deletion(r *kv.Request, args []gen.Value) *pb.DeleteRangeRequest {
+	return &pb.DeleteRangeRequest{Key: appendKey(nil, r.Table, &args[0])}
+}
+
+// batch carries out all rows in one transaction.
+func (c *conn) batch(ctx context.Context, r *kv.Request, args []gen.Value, reply *protocol.Reply) error {
+	txn := &pb.TxnRequest{}
+	written := make(map[string]*pb.RequestOp_RequestPut) // a key may be written only once: the last row counts
+	for row := range r.Rows {
+		a := args[row*r.PerRow:][:r.PerRow]
+		op := &pb.RequestOp{}
+		switch r.Verb {
+		case protocol.Read:
+			req, _ := c.ranging(r, a)
+			op.Request = &pb.RequestOp_RequestRange{RequestRange: req}
+		case protocol.Delete:
+			op.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: c.deletion(r, a)}
+		default:
+			put := c.putting(r, a)
+			if earlier := written[string(put.Key)]; earlier != nil {
+				earlier.RequestPut = put
+				continue
+			}
+			only := &pb.RequestOp_RequestPut{RequestPut: put}
+			written[string(put.Key)], op.Request = only, only
+		}
+		txn.Success = append(txn.Success, op)
+	}
+	answer, err := c.kv.Txn(ctx, txn)
+	if err != nil {
+		return err
+	}
+	for _, one := range answer.Responses {
+		switch {
+		case r.Verb == protocol.Read:
+			if err := c.take(r, one.GetResponseRange().GetKvs(), reply); err != nil {
+				return err
+			}
+		case r.Verb == protocol.Delete:
+			n := one.GetResponseDeleteRange().GetDeleted()
+			reply.Affected += n
+			reply.Missing = reply.Missing || n == 0
+		}
+	}
+	if r.Verb == protocol.Insert || r.Verb == protocol.Update {
+		reply.Affected = int64(r.Rows)
+	}
+	return nil
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	client := c.client
+	c.client = nil
+	if client == nil {
+		return nil
+	}
+	return client.Close()
+}
+
+// failureOf classifies what the library returned; req is nil outside of programs.
+func failureOf(req *protocol.Request, err error, secret string) *protocol.Error {
+	var own *protocol.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	code, text := codes.Unknown, err.Error()
+	var known rpctypes.EtcdError
+	if errors.As(err, &known) {
+		code = known.Code()
+	} else if s, ok := status.FromError(err); ok {
+		code, text = s.Code(), s.Message()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		code = codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		code = codes.Canceled
+	}
+	f := statusFailure(req, code, protocol.Line(text, secret))
+	f.Err = err
+	return f
+}
+
+// statusFailure classifies a gRPC status. Statuses that etcd's server gives have texts that begin
+// with "etcdserver:" or "mvcc:"; others come from a transport that broke.
+func statusFailure(req *protocol.Request, code codes.Code, text string) *protocol.Error {
+	e := &protocol.Error{Class: protocol.Server, Code: code.String(), Text: text}
+	ofServer := strings.HasPrefix(text, "etcdserver:") || strings.HasPrefix(text, "mvcc:") || strings.HasPrefix(text, "auth:")
+	switch code {
+	case codes.DeadlineExceeded:
+		return protocol.Late(req)
+	case codes.Canceled:
+		e.Class, e.Code, e.Fatal = protocol.UnknownOutcome, "", true
+	case codes.Unavailable:
+		switch {
+		case strings.Contains(text, "timed out"):
+			e.Class = protocol.Late(req).Class
+		case ofServer:
+			e.Class = protocol.Retryable
+		case strings.Contains(text, "while dialing"), strings.Contains(text, "connection refused"):
+			e.Class, e.Code, e.Fatal = protocol.Connect, "", true
+		default:
+			e.Class, e.Code, e.Fatal = protocol.UnknownOutcome, "", true
+			e.Text = "the connection broke before the answer came: " + text
+		}
+	case codes.Aborted:
+		e.Class = protocol.Retryable
+	case codes.ResourceExhausted:
+		if strings.Contains(text, "too many requests") {
+			e.Class = protocol.Retryable
+		}
+	}
+	return e
+}
+
+func isPermission(err error) bool {
+	return err != nil && status.Code(err) == codes.PermissionDenied
+}

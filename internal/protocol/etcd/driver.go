@@ -1,0 +1,193 @@
+// Package etcd speaks etcd's version 3 API: gRPC over HTTP/2. The library tier is etcd's own
+// client; the codec tier, for plain connections without users, sends the same frames with less
+// work.
+//
+// A record is one key, "table:key", whose value is a JSON object of the fields in the names'
+// order, each in base64: go-ycsb's form, so that both tools can read each other's records. As
+// there, an update writes the fields it names and nothing else: fields that it doesn't name are
+// gone. Scans end where the table ends. Batches are transactions.
+//
+// Options of a target:
+//
+//	serializable_reads  "true": reads are answered by the member asked, without asking the others
+//	                    ("false", the default)
+//	codec               "off": always use the library tier; "on" (default)
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+	"brunt/internal/socket"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// Driver is the protocol "etcd". It is immutable and safe for concurrent use.
+type Driver struct{}
+
+var (
+	_ protocol.Driver        = (*Driver)(nil)
+	_ protocol.KeyValueAdmin = (*Driver)(nil)
+	_ protocol.CodecDriver   = (*Driver)(nil)
+)
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Name is "etcd".
+func (*Driver) Name() string { return "etcd" }
+
+type options struct {
+	serializable bool
+	codec        bool
+}
+
+// prepare understands a program and a target's options.
+func prepare(t protocol.Target, p *protocol.Program) (requests kv.Requests, o options, refused *protocol.Error) {
+	if requests, refused = kv.Program(p); refused != nil {
+		return nil, o, refused
+	}
+	read := protocol.OptionsOf("etcd", t)
+	o = options{serializable: read.Bool("serializable_reads", false), codec: read.Bool("codec", true)}
+	return requests, o, read.Done()
+}
+
+// host is an address without the scheme that etcd's endpoints are often written with.
+func host(t protocol.Target) (address string, secure *tls.Config) {
+	if rest, ok := strings.CutPrefix(t.Address, "https://"); ok {
+		if t.TLS == nil {
+			return rest, &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		return rest, t.TLS
+	}
+	return strings.TrimPrefix(t.Address, "http://"), t.TLS
+}
+
+// Dial opens a session of the library tier within Target.ConnectTimeout. An error is a
+// *driver.Error: of class Client if the program can't be done by this protocol, Connect if no
+// session could be opened.
+func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	requests, o, refused := prepare(t, p)
+	if refused != nil {
+		return nil, refused
+	}
+	c, refused := open(ctx, t)
+	if refused != nil {
+		return nil, refused
+	}
+	c.Requests, c.options = requests, o
+	return c, nil
+}
+
+// open connects and makes sure that the server answers.
+func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
+	address, secure := host(t)
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	probe, err := socket.Dial(ctx, address)
+	if err != nil {
+		return nil, protocol.Unconnected(err)
+	}
+	probe.Close()
+	c := &conn{secret: t.Password}
+	c.client, err = clientv3.New(clientv3.Config{
+		Endpoints: []string{address}, Username: t.User, Password: t.Password, TLS: secure,
+		DialTimeout: t.ConnectTime(), Logger: zap.NewNop(), MaxUnaryRetries: 1,
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			return c.received.Conn(nc), nil
+		})},
+	})
+	if err == nil {
+		c.kv = pb.NewKVClient(c.client.ActiveConnection())
+		_, err = c.kv.Range(ctx, &pb.RangeRequest{Key: []byte("brunt"), Serializable: true, CountOnly: true}, grpc.WaitForReady(true))
+		if isPermission(err) {
+			err = nil // it answers; which keys are allowed shows later
+		}
+	}
+	if err == nil {
+		return c, nil
+	}
+	c.Close()
+	return nil, refusal(ctx, t, address, err)
+}
+
+// refusal says why no session could be opened.
+func refusal(ctx context.Context, t protocol.Target, address string, err error) *protocol.Error {
+	f := failureOf(nil, err, t.Password)
+	text := fmt.Sprintf("can't connect to %s: %s", address, f.Text)
+	switch {
+	case f.Code == "InvalidArgument" && t.User != "", f.Code == "Unauthenticated", strings.Contains(f.Text, "authentication failed"):
+		text += "; check user and password"
+	case f.Class == protocol.Timeout || errors.Is(ctx.Err(), context.DeadlineExceeded):
+		text = socket.Explain(ctx, address, context.DeadlineExceeded).Error()
+	case strings.Contains(f.Text, "tls:") || strings.Contains(f.Text, "x509:"):
+		text += "; check the certificates"
+	}
+	return &protocol.Error{Class: protocol.Connect, Code: f.Code, Text: text, Fatal: true, Err: err}
+}
+
+// Describe asks the member for its status.
+func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
+	c, refused := open(ctx, t)
+	if refused != nil {
+		return protocol.ServerInfo{}, refused
+	}
+	defer c.Close()
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	s, err := pb.NewMaintenanceClient(c.client.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
+	if err != nil {
+		return protocol.ServerInfo{}, failureOf(nil, err, t.Password)
+	}
+	return protocol.ServerInfo{Product: "etcd", Version: s.Version, Settings: map[string]string{
+		"role":        role(s),
+		"db_size":     fmt.Sprint(s.DbSize),
+		"member_id":   fmt.Sprintf("%x", s.Header.MemberId),
+		"storage":     s.StorageVersion,
+		"raft_lag":    fmt.Sprint(s.RaftIndex - s.RaftAppliedIndex),
+		"member_type": map[bool]string{true: "learner", false: "voter"}[s.IsLearner],
+	}}, nil
+}
+
+func role(s *pb.StatusResponse) string {
+	switch s.Leader {
+	case 0:
+		return "no leader"
+	case s.Header.MemberId:
+		return "leader"
+	}
+	return "follower"
+}
+
+// Prepare has nothing to create; with drop it deletes the table's keys.
+func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _ []string, _ int, drop bool) error {
+	if !drop {
+		return nil
+	}
+	c, refused := open(ctx, t)
+	if refused != nil {
+		return refused
+	}
+	defer c.Close()
+	_, err := c.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(table + ":"), RangeEnd: tableEnd(table)})
+	if err != nil {
+		f := failureOf(nil, err, t.Password)
+		f.Text = fmt.Sprintf("delete the keys of table %s: %s", table, f.Text)
+		return f
+	}
+	return nil
+}

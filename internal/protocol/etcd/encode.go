@@ -1,0 +1,178 @@
+package etcd
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// method is one of etcd's remote procedures.
+type method int
+
+const (
+	methodRange method = iota
+	methodPut
+	methodDelete
+	methods
+)
+
+func (m method) path() string {
+	return [...]string{"/etcdserverpb.KV/Range", "/etcdserverpb.KV/Put", "/etcdserverpb.KV/DeleteRange"}[m]
+}
+
+func methodOf(verb protocol.Verb) method {
+	switch verb {
+	case protocol.Insert, protocol.Update:
+		return methodPut
+	case protocol.Delete:
+		return methodDelete
+	}
+	return methodRange
+}
+
+// headers holds the encoded headers of requests. Once a method has been called, its headers are
+// in the server's table and take a few bytes that are always the same.
+type headers struct {
+	authority string
+	encoded   bytes.Buffer
+	encoder   *hpack.Encoder
+	version   int // of the server's table, as far as what we sent changed it
+	methods   [methods]struct {
+		sent    bool
+		block   []byte
+		version int
+	}
+}
+
+func newHeaders(authority string) *headers {
+	h := &headers{authority: authority}
+	h.encoder = hpack.NewEncoder(&h.encoded)
+	return h
+}
+
+// smallestTable is the least table that holds all our headers.
+const smallestTable = 2048
+
+// limit heeds the server's setting of how large its table may get.
+func (h *headers) limit(size uint32) {
+	if size < smallestTable {
+		size = 0
+	}
+	h.encoder.SetMaxDynamicTableSizeLimit(size)
+	h.version++
+	for i := range h.methods {
+		h.methods[i].sent = false
+	}
+}
+
+// block is the headers of a call to m.
+func (h *headers) block(m method) []byte {
+	p := &h.methods[m]
+	if p.sent && p.block != nil && p.version == h.version {
+		return p.block
+	}
+	h.encoded.Reset()
+	for _, f := range [...]hpack.HeaderField{
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: m.path()},
+		{Name: ":authority", Value: h.authority}, {Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: "brunt"}, {Name: "te", Value: "trailers"},
+	} {
+		h.encoder.WriteField(f) // a bytes.Buffer takes everything
+	}
+	if !p.sent {
+		p.sent = true
+		h.version++
+		return h.encoded.Bytes()
+	}
+	p.block, p.version = bytes.Clone(h.encoded.Bytes()), h.version
+	return p.block
+}
+
+// template is what of a request is always the same.
+type template struct {
+	method method
+	prefix []byte // of the key: the table and a colon
+	tail   []byte // of the message
+	fields []fieldPrefix
+}
+
+func newTemplate(r *kv.Request, o options) template {
+	t := template{method: methodOf(r.Verb), prefix: []byte(r.Table + ":"), fields: fieldPrefixes(r.Fields)}
+	if r.Verb == protocol.Scan {
+		t.tail = protowire.AppendTag(t.tail, 2, protowire.BytesType)
+		t.tail = protowire.AppendBytes(t.tail, tableEnd(r.Table))
+	}
+	if t.method == methodRange && o.serializable {
+		t.tail = protowire.AppendTag(t.tail, 7, protowire.VarintType)
+		t.tail = protowire.AppendVarint(t.tail, 1)
+	}
+	return t
+}
+
+// messageHead is what gRPC puts before a message: whether it is compressed, and its length.
+const messageHead = 5
+
+// Encode appends a call: a frame of headers and the message in frames of data.
+func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	r, t := &c.requests[req.ID], &c.templates[req.ID]
+	if refused := r.Check(args); refused != nil {
+		return dst, refused
+	}
+	body, refused := c.message(r, t, args)
+	if refused != nil {
+		return dst, refused
+	}
+	if window := min(c.connectionWindow, c.streamWindow); int64(len(body)) > window {
+		return dst, protocol.Bad("a request of %d bytes doesn't fit into the server's window of %d; use option codec=off", len(body), window)
+	}
+	c.connectionWindow -= int64(len(body))
+	dst = append(dst, c.control...)
+	c.control = c.control[:0]
+	if c.unacknowledged > largestWindow/2 {
+		dst = appendWindow(dst, c.unacknowledged)
+		c.unacknowledged = 0
+	}
+	c.begin()
+	block := c.headers.block(t.method)
+	dst = appendFrameHead(dst, len(block), frameHeaders, flagEndHeaders, c.stream)
+	dst = append(dst, block...)
+	for len(body) > c.frameLimit {
+		dst = appendFrameHead(dst, c.frameLimit, frameData, 0, c.stream)
+		dst = append(dst, body[:c.frameLimit]...)
+		body = body[c.frameLimit:]
+	}
+	dst = appendFrameHead(dst, len(body), frameData, flagEndStream, c.stream)
+	return append(dst, body...), nil
+}
+
+// message builds a request's message with its head. It is valid until the next call.
+func (c *codec) message(r *kv.Request, t *template, args []gen.Value) ([]byte, *protocol.Error) {
+	b := append(c.body[:0], 0, 0, 0, 0, 0)
+	c.scratch = append(c.scratch[:0], t.prefix...)
+	c.scratch = kv.AppendText(c.scratch, &args[0])
+	b = protowire.AppendTag(b, 1, protowire.BytesType)
+	b = protowire.AppendBytes(b, c.scratch)
+	switch {
+	case t.method == methodPut:
+		c.value, c.scratch = appendValue(c.value[:0], t.fields, args[1:], c.scratch)
+		b = protowire.AppendTag(b, 2, protowire.BytesType)
+		b = protowire.AppendBytes(b, c.value)
+	case r.Verb == protocol.Scan:
+		n, refused := kv.Count(args)
+		if refused != nil {
+			return nil, refused
+		}
+		b = protowire.AppendTag(b, 3, protowire.VarintType)
+		b = protowire.AppendVarint(b, uint64(n))
+	}
+	b = append(b, t.tail...)
+	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-messageHead))
+	c.body = b
+	return b, nil
+}

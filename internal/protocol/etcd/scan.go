@@ -1,0 +1,379 @@
+package etcd
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/kv"
+
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/codes"
+)
+
+const (
+	maxMessage = 256 << 20 // bytes of an answer
+	maxBlock   = 64 << 10  // bytes of headers that come in several frames
+)
+
+// answer is the state of the answer that is being read.
+type answer struct {
+	stream  uint32 // 0: none
+	bytes   int64
+	opened  bool   // its first headers came
+	parsed  bool   // its message was read
+	partial []byte // of the message, if it comes in several frames
+	block   []byte // of headers that come in several frames
+	inBlock uint32 // the stream of these; 0: none
+	ending  bool   // these end the stream
+
+	decoder                *hpack.Decoder
+	status, code, text     string // of the headers decoded last
+	plainHead, plainTrails []byte // headers that say: 200; status 0
+}
+
+func (a *answer) reset() {
+	*a = answer{partial: a.partial[:0], block: a.block[:0], decoder: a.decoder, plainHead: a.plainHead, plainTrails: a.plainTrails}
+}
+
+// Scan reads the answer to req.
+func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
+	r := &c.requests[req.ID]
+	c.current = req
+	for {
+		f, size, need, fault := cutFrame(buf[n:])
+		if fault == "" && size == 0 {
+			if n > 0 {
+				need = 0
+			}
+			return n, false, need
+		}
+		finished := false
+		if fault == "" {
+			n += size
+			c.bytes += int64(size)
+			finished, fault = c.take(&f, r, reply)
+		}
+		switch {
+		case fault != "":
+			reply.Fail(&protocol.Error{Class: protocol.Protocol, Text: "the answer isn't gRPC: " + fault, Fatal: true})
+			return len(buf), true, 0
+		case finished:
+			reply.BytesIn = c.bytes
+			reply.Fatal = reply.Fatal || c.leaving || c.nextStream >= largestStream-2
+			c.stream = 0
+			return n, true, 0
+		}
+	}
+}
+
+// take takes in a frame. finished means that the answer is complete. r is nil during the
+// handshake, when there are no streams.
+func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished bool, fault string) {
+	if c.inBlock != 0 && (f.kind != frameContinuation || f.stream != c.inBlock) {
+		return false, "headers were interrupted"
+	}
+	switch f.kind {
+	case frameSettings, framePing, frameWindow:
+		return false, c.housekeeping(f)
+	case frameGoAway:
+		return c.goAway(f, reply)
+	case framePush:
+		return false, "a push, which we refused"
+	case frameContinuation:
+		return c.continuation(f, reply)
+	}
+	if f.kind != frameData && f.kind != frameHeaders && f.kind != frameReset {
+		return false, "" // of a kind that is to be ignored
+	}
+	if f.stream == 0 || f.stream >= c.nextStream {
+		return false, "a frame of a stream that we didn't open"
+	}
+	mine := f.stream == c.stream
+	switch f.kind {
+	case frameData:
+		c.unacknowledged += int64(len(f.payload))
+		if fault = f.unpad(); fault != "" || !mine {
+			return false, fault
+		}
+		return false, c.data(f, r, reply)
+	case frameReset:
+		if len(f.payload) != 4 {
+			return false, "a frame has a wrong length"
+		}
+		if mine {
+			reply.Fail(resetFailure(binary.BigEndian.Uint32(f.payload)))
+		}
+		return mine, ""
+	}
+	if fault = f.unpad(); fault != "" {
+		return false, fault
+	}
+	c.ending = f.flags&flagEndStream != 0
+	if f.flags&flagEndHeaders != 0 {
+		return c.headed(f.stream, f.payload, reply)
+	}
+	c.inBlock, c.block = f.stream, append(c.block[:0], f.payload...)
+	return false, ""
+}
+
+func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, fault string) {
+	if c.inBlock == 0 {
+		return false, "headers go on that didn't begin"
+	}
+	if c.block = append(c.block, f.payload...); len(c.block) > maxBlock {
+		return false, "headers are too long"
+	}
+	if f.flags&flagEndHeaders == 0 {
+		return false, ""
+	}
+	c.inBlock = 0
+	return c.headed(f.stream, c.block, reply)
+}
+
+// housekeeping heeds frames about the connection.
+func (c *codec) housekeeping(f *frame) (fault string) {
+	switch {
+	case f.kind == framePing && len(f.payload) == 8:
+		if f.flags&flagAck == 0 {
+			c.control = append(appendFrameHead(c.control, 8, framePing, flagAck, 0), f.payload...)
+		}
+	case f.kind == frameWindow && len(f.payload) == 4:
+		if f.stream == 0 {
+			c.connectionWindow += int64(binary.BigEndian.Uint32(f.payload) &^ (1 << 31))
+		}
+	case f.kind == frameSettings && f.flags&flagAck != 0 && len(f.payload) == 0:
+		c.acknowledged = true
+	case f.kind == frameSettings && f.flags&flagAck == 0 && len(f.payload)%6 == 0:
+		c.greeted = true
+		for p := f.payload; len(p) > 0; p = p[6:] {
+			c.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:]))
+		}
+		c.control = appendFrameHead(c.control, 0, frameSettings, flagAck, 0)
+	default:
+		return "a frame has a wrong length"
+	}
+	if len(c.control) > maxBlock {
+		return "the server asks for too many acknowledgements"
+	}
+	return ""
+}
+
+func (c *codec) setting(id uint16, value uint32) {
+	switch id {
+	case settingTableSize:
+		c.headers.limit(value)
+	case settingWindow:
+		c.streamWindow = int64(value)
+	case settingFrameSize:
+		c.frameLimit = int(min(max(value, frameLimit), 1<<24-1))
+	}
+}
+
+// goAway notes that the connection is to end. Streams after the one it names were not looked at.
+func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, fault string) {
+	if len(f.payload) < 8 {
+		return false, "a frame has a wrong length"
+	}
+	c.leaving = true
+	last, code := binary.BigEndian.Uint32(f.payload)&^(1<<31), binary.BigEndian.Uint32(f.payload[4:])
+	if c.stream == 0 || c.stream <= last {
+		return false, ""
+	}
+	reply.Fail(&protocol.Error{Class: protocol.Retryable, Code: "GOAWAY", Fatal: true,
+		Text: fmt.Sprintf("the server ends the connection and didn't look at the request (HTTP/2 error %d)", code)})
+	return true, ""
+}
+
+// resetFailure is what ending a stream means: 7 is REFUSED_STREAM, 8 CANCEL, 11 ENHANCE_YOUR_CALM.
+func resetFailure(code uint32) *protocol.Error {
+	e := &protocol.Error{Class: protocol.UnknownOutcome, Code: "RST_STREAM", Text: fmt.Sprintf("the server ended the stream (HTTP/2 error %d)", code)}
+	if code == 7 {
+		e.Class = protocol.Retryable
+	}
+	return e
+}
+
+// data takes in a part of the message.
+func (c *codec) data(f *frame, r *kv.Request, reply *protocol.Reply) (fault string) {
+	message := f.payload
+	switch {
+	case f.flags&flagEndStream != 0:
+		return "the stream ended without a status"
+	case !c.opened:
+		return "data came before headers"
+	case len(message) == 0:
+		return ""
+	case c.parsed:
+		return "more than one message"
+	}
+	if len(c.partial) > 0 || !whole(message) {
+		c.partial = append(c.partial, message...)
+		message = c.partial
+	}
+	if len(message) < messageHead {
+		return ""
+	}
+	length := int64(binary.BigEndian.Uint32(message[1:]))
+	switch have := int64(len(message) - messageHead); {
+	case message[0] != 0:
+		return "the message is compressed, which we didn't ask for"
+	case length > maxMessage:
+		return "the message is too long"
+	case have > length:
+		return "more than one message"
+	case have < length:
+		return ""
+	}
+	c.parsed = true
+	return parse(r, message[messageHead:], reply)
+}
+
+func whole(message []byte) bool {
+	return len(message) >= messageHead && len(message)-messageHead == int(binary.BigEndian.Uint32(message[1:]))
+}
+
+// header is told of each header that is decoded.
+func (a *answer) header(h hpack.HeaderField) {
+	switch h.Name {
+	case ":status":
+		a.status = h.Value
+	case "grpc-status":
+		a.code = h.Value
+	case "grpc-message":
+		a.text = h.Value
+	}
+}
+
+// headed takes in a block of headers. Blocks depend on nothing before them, because the table
+// that they could refer to has no room; so those seen before needn't be decoded again.
+func (c *codec) headed(stream uint32, block []byte, reply *protocol.Reply) (finished bool, fault string) {
+	if stream != c.stream {
+		return false, ""
+	}
+	head := !c.opened && !c.ending
+	known := c.plainTrails
+	if head {
+		known = c.plainHead
+	}
+	c.status, c.code, c.text = "", "", ""
+	if len(known) > 0 && bytes.Equal(block, known) {
+		c.status, c.code = "200", "0"
+	} else if _, err := c.decoder.Write(block); err != nil || c.decoder.Close() != nil {
+		return false, "headers that can't be decoded"
+	}
+	switch {
+	case c.opened && !c.ending:
+		return false, "headers in the midst of an answer"
+	case !c.opened && c.status != "200":
+		return false, "HTTP status " + strconv.Quote(c.status)
+	case head:
+		c.opened, c.plainHead = true, append(c.plainHead[:0], block...)
+		return false, ""
+	}
+	code, err := strconv.ParseUint(c.code, 10, 31)
+	if err != nil {
+		return false, "an answer without a status"
+	}
+	if code == 0 {
+		if !c.parsed {
+			return false, "an answer without a message"
+		}
+		c.plainTrails = append(c.plainTrails[:0], block...)
+		return true, ""
+	}
+	text, err := url.PathUnescape(c.text)
+	if err != nil {
+		text = c.text
+	}
+	captured := reply.Captured
+	*reply = protocol.Reply{Captured: captured}
+	reply.Reset(len(captured))
+	reply.Fail(statusFailure(c.current, codes.Code(code), protocol.Line(text, "")))
+	return true, ""
+}
+
+// The numbers of the fields that matter (etcd's rpc.proto and kv.proto).
+const (
+	rangeRecords = 2 // of RangeResponse
+	deletedCount = 2 // of DeleteRangeResponse
+	recordValue  = 5 // of KeyValue
+)
+
+const malformed = "the message isn't a protocol buffer"
+
+// eachField tells take of each field of a message: its number, its kind and what follows its tag. It ends with
+// the first fault.
+func eachField(message []byte, take func(number protowire.Number, kind protowire.Type, rest []byte) (fault string)) (fault string) {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return malformed
+		}
+		message = message[n:]
+		size := protowire.ConsumeFieldValue(number, kind, message)
+		if size < 0 {
+			return malformed
+		}
+		if fault = take(number, kind, message); fault != "" {
+			return fault
+		}
+		message = message[size:]
+	}
+	return ""
+}
+
+// parse reads an answer's message.
+func parse(r *kv.Request, message []byte, reply *protocol.Reply) (fault string) {
+	method := methodOf(r.Verb)
+	fault = eachField(message, func(number protowire.Number, kind protowire.Type, rest []byte) string {
+		switch {
+		case method == methodRange && number == rangeRecords && kind == protowire.BytesType:
+			record, _ := protowire.ConsumeBytes(rest)
+			return takeRecord(r, record, reply)
+		case method == methodDelete && number == deletedCount && kind == protowire.VarintType:
+			deleted, _ := protowire.ConsumeVarint(rest)
+			reply.Affected = int64(deleted)
+		}
+		return ""
+	})
+	if fault != "" {
+		return fault
+	}
+	switch r.Verb {
+	case protocol.Read:
+		reply.Missing = reply.Rows == 0
+	case protocol.Delete:
+		reply.Missing = reply.Affected == 0
+	case protocol.Insert, protocol.Update:
+		reply.Affected = 1
+	}
+	return ""
+}
+
+// takeRecord adds one key and value to the reply.
+func takeRecord(r *kv.Request, record []byte, reply *protocol.Reply) (fault string) {
+	reply.Rows++
+	if len(r.Captures) == 0 || reply.Rows > 1 {
+		return ""
+	}
+	var value []byte
+	fault = eachField(record, func(number protowire.Number, kind protowire.Type, rest []byte) string {
+		if number == recordValue && kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(rest)
+		}
+		return ""
+	})
+	if fault != "" {
+		return fault
+	}
+	if err := capture(r, value, reply); err != nil && reply.Class == protocol.OK {
+		reply.Fail(err)
+	}
+	return ""
+}

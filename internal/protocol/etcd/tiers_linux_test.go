@@ -1,0 +1,124 @@
+package etcd
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"brunt/internal/engine"
+	"brunt/internal/engine/loop"
+	"brunt/internal/engine/pool"
+	"brunt/internal/gen"
+	"brunt/internal/measure"
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/schedule"
+	"brunt/internal/testserver"
+	"brunt/internal/workload"
+)
+
+// operation is one request on records number 0 to 99.
+func operation(verb protocol.Verb, fields ...string) plan.Operation {
+	keys := make([]string, 100)
+	for i := range keys {
+		keys[i] = fmt.Sprint("user", i)
+	}
+	value := func(s gen.Spec) plan.Param { return plan.Param{Value: &plan.ValueSpec{Spec: s}} }
+	params := []plan.Param{value(gen.Spec{Type: gen.TypeOneOf, Distribution: gen.Sequential, Values: keys})}
+	if verb == protocol.Insert || verb == protocol.Update {
+		for range fields {
+			params = append(params, value(gen.Spec{Type: gen.TypeString, HasRange: true, IntLo: 100, IntHi: 100}))
+		}
+	}
+	if verb == protocol.Scan {
+		params = append(params, value(gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential, HasRange: true, IntLo: 1, IntHi: 20}))
+	}
+	kinds := make([]gen.Kind, len(params))
+	for i := range kinds {
+		kinds[i] = gen.String
+	}
+	if verb == protocol.Scan {
+		kinds[1] = gen.Int
+	}
+	return plan.Operation{Name: fmt.Sprint(verb), Weight: 1, Steps: []plan.Step{{
+		Request: protocol.Request{Verb: verb, Text: "tiers", Fields: fields, Params: kinds}, Params: params,
+	}}}
+}
+
+// run carries out a plan's first operations on one tier and tells what came of them and what
+// processor time an operation took, in nanoseconds.
+func run(t testing.TB, p *plan.Plan, address string, sessions int, operations uint64, codec bool) (out []string, cpu int64) {
+	t.Helper()
+	w, err := workload.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := engine.FleetConfig{
+		Workload: w, Driver: New(), Targets: []protocol.Target{{Address: address}}, Sessions: sessions, Pipeline: 1, Retries: 3,
+		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
+		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
+	}
+	var fleet engine.Fleet
+	if codec {
+		if fleet, err = loop.NewFleet(cfg, New()); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		fleet = pool.NewPool(cfg)
+	}
+	defer fleet.Close()
+	if err := fleet.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	before := processorTime()
+	if _, err := fleet.Run(t.Context(), nil, schedule.Stage{Operations: operations, StartNs: cfg.Clock.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	cpu = (processorTime() - before) / int64(operations)
+	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
+	for i, o := range cfg.Collector.Total().Operations {
+		out = append(out, fmt.Sprintf("%s: %d done, errors %v, %d missing", p.Operations[i].Name, o.Done, o.Errors, o.Missing))
+	}
+	return out, cpu
+}
+
+// processorTime is what this process has used, in nanoseconds.
+func processorTime() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+func TestTiersAgreeInTheEngine(t *testing.T) {
+	p := &plan.Plan{Seed: 3, Operations: []plan.Operation{
+		operation(protocol.Insert, "a", "b"), operation(protocol.Read), operation(protocol.Scan), operation(protocol.Delete),
+	}}
+	library, _ := run(t, p, testserver.Etcd(t).Addr, 1, 300, false)
+	codec, _ := run(t, p, testserver.Etcd(t).Addr, 1, 300, true)
+	if !slices.Equal(library, codec) {
+		t.Errorf("library tier: %q\ncodec tier:   %q", library, codec)
+	}
+}
+
+// BenchmarkRead reads records of 1 KB by 16 sessions.
+func BenchmarkRead(b *testing.B) {
+	address := servers.Etcd(b).Addr
+	var fields []string
+	for i := range 10 {
+		fields = append(fields, fmt.Sprint("field", i))
+	}
+	run(b, &plan.Plan{Operations: []plan.Operation{operation(protocol.Insert, fields...)}}, address, 16, 100, true)
+	read := &plan.Plan{Operations: []plan.Operation{operation(protocol.Read)}}
+	for _, codec := range []bool{false, true} {
+		b.Run(map[bool]string{false: "library", true: "codec"}[codec], func(b *testing.B) {
+			_, cpu := run(b, read, address, 16, uint64(b.N), codec)
+			b.ReportMetric(float64(cpu), "cpu-ns/op")
+		})
+	}
+}

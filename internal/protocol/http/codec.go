@@ -1,0 +1,118 @@
+package http
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+)
+
+// encoded is a request of the codec tier: bytes with the parameters' places marked.
+type encoded struct {
+	pieces []encodedPiece
+	fixed  []byte // the whole request, if it has no parameters
+}
+
+// encodedPiece is a part of the head that is escaped in one way.
+type encodedPiece struct {
+	text   template.Template
+	escape template.Escape
+	name   string // of the header field, for errors
+}
+
+// codec encodes requests and scans answers of one session.
+type codec struct {
+	plan    *prepared
+	encoded []encoded // shared with other sessions
+	body    []byte
+	seen    []uint32 // by request: answers so far
+	answer
+}
+
+var (
+	_ protocol.Codec      = (*codec)(nil)
+	_ protocol.EOFScanner = (*codec)(nil)
+)
+
+func newCodec(p *prepared) *codec {
+	return &codec{plan: p, encoded: p.encoded(), seen: make([]uint32, len(p.requests))}
+}
+
+// encodeOnce does what needs no arguments. Runs of fixed text become one piece.
+func encodeOnce(p *prepared, r *request) encoded {
+	var e encoded
+	var run []byte
+	add := func(t template.Template, escape template.Escape, name string) {
+		if text, ok := t.Fixed(); ok {
+			run = append(run, text...)
+			return
+		}
+		if len(run) > 0 {
+			e.pieces = append(e.pieces, encodedPiece{text: template.Literal(run)})
+			run = nil
+		}
+		e.pieces = append(e.pieces, encodedPiece{t, escape, name})
+	}
+	run = append(append(run, r.web.Method...), ' ')
+	add(r.path, escapePath, "")
+	run = append(run, " HTTP/1.1\r\n"...)
+	for i := range r.fields {
+		f := &r.fields[i]
+		run = append(append(run, f.name...), ": "...)
+		add(f.value, checkField, f.name)
+		run = append(run, "\r\n"...)
+	}
+	if p.options.compress && !r.has("Accept-Encoding") {
+		run = append(run, "Accept-Encoding: gzip\r\n"...)
+	}
+	body, fixedBody := r.body.Fixed()
+	switch {
+	case !r.sendsBody:
+		run = append(run, "\r\n"...)
+	case fixedBody:
+		run = append(run, "Content-Length: "...)
+		run = strconv.AppendInt(run, int64(len(body)), 10)
+		run = append(append(run, "\r\n\r\n"...), body...)
+	default:
+		run = append(run, "Content-Length: "...)
+	}
+	if len(e.pieces) == 0 && (fixedBody || !r.sendsBody) {
+		e.fixed = run
+		return e
+	}
+	e.pieces = append(e.pieces, encodedPiece{text: template.Literal(run)})
+	return e
+}
+
+func (r *request) has(name string) bool {
+	return slices.ContainsFunc(r.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
+}
+
+// Encode appends a request to dst.
+func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	r, e := &c.plan.requests[req.ID], &c.encoded[req.ID]
+	if refused := protocol.Arguments(args, r.params); refused != nil {
+		return dst, refused
+	}
+	if e.fixed != nil {
+		return append(dst, e.fixed...), nil
+	}
+	from := len(dst)
+	for i := range e.pieces {
+		p := &e.pieces[i]
+		var ok bool
+		if dst, ok = p.text.Append(dst, args, p.escape); !ok {
+			return dst[:from], badField(p.name)
+		}
+	}
+	if _, fixed := r.body.Fixed(); r.sendsBody && !fixed {
+		c.body, _ = r.body.Append(c.body[:0], args, nil)
+		dst = strconv.AppendInt(dst, int64(len(c.body)), 10)
+		dst = append(dst, "\r\n\r\n"...)
+		dst = append(dst, c.body...)
+	}
+	return dst, nil
+}

@@ -1,0 +1,267 @@
+// Package web speaks HTTP. The library tier uses net/http (HTTP/1.1, and HTTP/2 where the server
+// offers it over TLS); the codec tier speaks plain HTTP/1.1 (RFC 9110, RFC 9112).
+//
+// A session is one connection. If all requests of a program name their origins, a session has no
+// address of its own but a connection to each of them, and the loss of one costs its requests only.
+// Options of a target:
+//
+//	good      the statuses that are no failure, e.g. "200-299,304"; "200-399" by default. Any other
+//	          status is a failure of class server with the status as its code.
+//	proxy     "env": use the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; "off" (default)
+//	compress  "on": ask for gzip; hashes are then of the unpacked body; "off" (default)
+//	noreuse   "on": a new connection for every request, which counts as part of it; "off" (default)
+//	http2     "off": HTTP/1.1 even over TLS; "on" (default)
+//	redirects how many redirects a request follows, as parts of it; "0" (default): they are answers
+//	lazy      "on": a session connects when a request needs it, and one that can't be sent fails by
+//	          itself; "off" (default)
+//	plain     addresses, comma-separated, that are spoken to without TLS whatever the others have
+//
+// Captures are named "header:Name", "body", or "json:path" where path is dot-separated names and
+// numbers. User and Password of a target are sent as Basic authentication (RFC 7617).
+package http
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brunt/internal/protocol"
+	"brunt/internal/socket"
+)
+
+// Driver is the protocol "http" or "https". It is safe for concurrent use. A program must not change
+// once it has been given to Dial, Takes or Takeover.
+type Driver struct {
+	secure bool
+}
+
+var (
+	_ protocol.Driver      = (*Driver)(nil)
+	_ protocol.CodecDriver = (*Driver)(nil)
+	_ protocol.Routed      = (*Driver)(nil)
+)
+
+// New returns the driver of "http": plain text unless the target has TLS.
+func New() *Driver { return &Driver{} }
+
+// NewSecure returns the driver of "https": with TLS always.
+func NewSecure() *Driver { return &Driver{secure: true} }
+
+// Name is "http" or "https".
+func (d *Driver) Name() string {
+	if d.secure {
+		return "https"
+	}
+	return "http"
+}
+
+const userAgent = "brunt"
+
+// scheme is "https" if connections to the target are secured.
+func (d *Driver) scheme(t protocol.Target) string {
+	if (d.secure || t.TLS != nil) && !slices.Contains(strings.Split(t.Options["plain"], ","), t.Address) {
+		return "https"
+	}
+	return "http"
+}
+
+// Router implements driver.Routed: requests with an origin among the targets go there.
+func (d *Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
+	places, any := make(protocol.Places, len(p.Requests)), false
+	for i := range p.Requests {
+		places[i] = place(&p.Requests[i], targets)
+		any = any || places[i] >= 0
+	}
+	if !any {
+		return nil
+	}
+	return places
+}
+
+// place returns which of the targets a request names, or −1.
+func place(r *protocol.Request, targets []protocol.Target) int {
+	if r.Web == nil || r.Web.Origin == "" {
+		return -1
+	}
+	to, err := parseOrigin(r.Web.Origin, origin{})
+	if err != nil {
+		return -1
+	}
+	return slices.IndexFunc(targets, func(t protocol.Target) bool { return t.Address == to.address })
+}
+
+// Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
+// if the program can't be done by this protocol, Connect if no session could be opened.
+func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	plan, refused := d.ready(t, p)
+	if refused != nil {
+		return nil, refused
+	}
+	c := newConn(d, t, plan)
+	if refused := c.open(ctx); refused != nil {
+		return nil, refused
+	}
+	return c, nil
+}
+
+// Takes reports whether the codec can do the program over this target.
+func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
+	plan, refused := d.ready(t, p)
+	switch {
+	case refused != nil:
+		return refused.Text, false
+	case d.scheme(t) == "https":
+		return "TLS needs the library tier", false
+	case plan.options.proxy:
+		return "a proxy needs the library tier", false
+	case plan.options.follow > 0:
+		return "following redirects needs the library tier", false
+	case plan.options.lazy:
+		return "connecting when a request needs it is for the library tier", false
+	case plan.options.noReuse:
+		return "a connection for each request needs the library tier", false
+	}
+	for i := range plan.requests {
+		r := &plan.requests[i]
+		if r.origin != (origin{d.scheme(t), t.Address}) {
+			return "requests to several hosts need the library tier", false
+		}
+		if r.needsBody {
+			return "capturing from a body needs the library tier", false
+		}
+		if plan.options.compress && r.web.HashEvery > 0 {
+			return "the hash of a packed body needs the library tier", false
+		}
+	}
+	return "", true
+}
+
+// Takeover connects and gives up the socket.
+func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+	if why, ok := d.Takes(t, p); !ok {
+		return protocol.CodecConn{}, protocol.Bad("%s", why)
+	}
+	plan, refused := d.ready(t, p)
+	if refused != nil {
+		return protocol.CodecConn{}, refused
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	c, err := socket.Dial(ctx, t.Address)
+	if err != nil {
+		return protocol.CodecConn{}, protocol.Unconnected(err)
+	}
+	return protocol.TakeOver(c, newCodec(plan), nil)
+}
+
+// Describe asks for "/" without its body and reads the Server header.
+func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{Method: http.MethodHead, Path: "/"}}}}
+	plan, refused := d.prepare(t, &program)
+	if refused != nil {
+		return protocol.ServerInfo{}, refused
+	}
+	c := newConn(d, t, plan)
+	defer c.Close()
+	own := origin{c.scheme, t.Address}
+	if refused := c.connect(ctx, own); refused != nil {
+		return protocol.ServerInfo{}, refused
+	}
+	request, refused := c.request(ctx, &plan.requests[0], nil)
+	if refused != nil {
+		return protocol.ServerInfo{}, refused
+	}
+	response, err := c.client(own).RoundTrip(request)
+	if err != nil {
+		return protocol.ServerInfo{}, c.failure(ctx, nil, err)
+	}
+	response.Body.Close()
+	product, version, _ := strings.Cut(response.Header.Get("Server"), "/")
+	if product == "" {
+		product = "HTTP server"
+	}
+	version, _, _ = strings.Cut(version, " ")
+	return protocol.ServerInfo{Product: product, Version: version, Settings: map[string]string{"protocol": response.Proto}}, nil
+}
+
+// hostOf is the Host header of an address: without the port if that is the scheme's own.
+func hostOf(address, scheme string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port != usualPort(scheme) {
+		return address
+	}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+func usualPort(scheme string) string {
+	if scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// options are a target's options, understood.
+type options struct {
+	good     [600]bool // by status
+	proxy    bool
+	compress bool
+	noReuse  bool
+	http1    bool // no HTTP/2
+	follow   int  // redirects of one request
+	lazy     bool // sessions connect when a request needs it
+}
+
+const defaultGood = "200-399"
+
+// mostRedirects bounds what one request may follow.
+const mostRedirects = 20
+
+func parseOptions(t protocol.Target) (*options, *protocol.Error) {
+	read := protocol.OptionsOf("http", t)
+	o := &options{
+		proxy: read.Choice("proxy", "off", "env") == "env", compress: read.Bool("compress", false), noReuse: read.Bool("noreuse", false),
+		http1: !read.Bool("http2", true), follow: int(read.Int("redirects", 0, 0, mostRedirects)), lazy: read.Bool("lazy", false),
+	}
+	good := read.Text("good", defaultGood)
+	read.Text("plain", "") // see Driver.scheme
+	if refused := read.Done(); refused != nil {
+		return nil, refused
+	}
+	if err := o.parseGood(good); err != nil {
+		return nil, protocol.Bad("%v", err)
+	}
+	return o, nil
+}
+
+// parseGood reads "200-299,304".
+func (o *options) parseGood(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		if !isRange {
+			last = first
+		}
+		lo, errLo := strconv.Atoi(first)
+		hi, errHi := strconv.Atoi(last)
+		if errLo != nil || errHi != nil || lo < 200 || hi >= len(o.good) || lo > hi {
+			return fmt.Errorf("option good: %q isn't a status or a range of statuses from 200 to 599, as in \"200-299,304\"", part)
+		}
+		for s := lo; s <= hi; s++ {
+			o.good[s] = true
+		}
+	}
+	return nil
+}
+
+// isGood reports whether a status is no failure.
+func (o *options) isGood(status int) bool {
+	return status >= 0 && status < len(o.good) && o.good[status]
+}

@@ -1,0 +1,266 @@
+package http
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+)
+
+// origin is where a request goes.
+type origin struct{ scheme, address string }
+
+// parseOrigin reads driver.Web.Origin; home is what none means.
+func parseOrigin(text string, home origin) (origin, error) {
+	if text == "" {
+		return home, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" {
+		return origin{}, fmt.Errorf("%q isn't an origin; write http://host:port or https://host:port", text)
+	}
+	return originOf(u), nil
+}
+
+func originOf(u *url.URL) origin {
+	return origin{u.Scheme, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usualPort(u.Scheme)))}
+}
+
+// allAway reports whether all requests of a program name their origins.
+func allAway(p *protocol.Program) bool {
+	for i := range p.Requests {
+		if w := p.Requests[i].Web; w == nil || w.Origin == "" {
+			return false
+		}
+	}
+	return len(p.Requests) > 0
+}
+
+func originsOf(requests []request) (all []origin) {
+	seen := map[origin]bool{}
+	for i := range requests {
+		if to := requests[i].origin; !seen[to] {
+			seen[to] = true
+			all = append(all, to)
+		}
+	}
+	return all
+}
+
+// home is the origin of the session's own address, the zero value if it has none.
+func (c *conn) home() origin {
+	if c.plan.unbound {
+		return origin{}
+	}
+	return origin{c.scheme, c.target.Address}
+}
+
+// atOnce bounds how many connections a session without an address of its own makes when it is
+// opened. Others are made when a request needs them.
+const atOnce = 16
+
+// open makes the session's connections: the one to its own address, or those to the origins that
+// can be reached.
+func (c *conn) open(ctx context.Context) *protocol.Error {
+	switch {
+	case c.plan.options.lazy:
+		return nil
+	case !c.plan.unbound:
+		return c.connect(ctx, c.home())
+	}
+	first := c.plan.origins[:min(len(c.plan.origins), atOnce)]
+	opened := make([]*http.ClientConn, len(first))
+	var all sync.WaitGroup
+	for i, to := range first {
+		all.Go(func() { opened[i], _ = c.reach(ctx, to) })
+	}
+	all.Wait()
+	for i, to := range first {
+		if opened[i] != nil {
+			c.keep(to, opened[i])
+		}
+	}
+	return nil
+}
+
+// client is the open connection to an origin; nil if there is none.
+func (c *conn) client(to origin) *http.ClientConn {
+	if to == c.home() {
+		return c.http
+	}
+	return c.others[to]
+}
+
+// keep makes h the connection to an origin; nil forgets it.
+func (c *conn) keep(to origin, h *http.ClientConn) {
+	switch {
+	case to == c.home():
+		c.http = h
+	case h == nil:
+		delete(c.others, to)
+	default:
+		if c.others == nil {
+			c.others = map[origin]*http.ClientConn{}
+		}
+		c.others[to] = h
+	}
+}
+
+// drop closes the connection to an origin.
+func (c *conn) drop(to origin) {
+	if h := c.client(to); h != nil {
+		h.Close()
+		c.keep(to, nil)
+	}
+}
+
+// shed drops a connection that is of no more use, and remembers it.
+func (c *conn) shed(to origin) {
+	if c.client(to) == nil {
+		return
+	}
+	c.drop(to)
+	if c.lost == nil {
+		c.lost = map[origin]bool{}
+	}
+	c.lost[to] = true
+}
+
+// lose fails a request whose connection broke. Only the loss of the session's own one ends it.
+func (c *conn) lose(to origin, e *protocol.Error, reply *protocol.Reply) {
+	if to != c.home() {
+		c.shed(to)
+		e.Fatal = false
+	}
+	reply.Fail(e)
+}
+
+// redirect is the request that an answer sends the client on to (RFC 9110, 15.4), and where it goes;
+// nil if the answer is none that does. body is that of the request answered.
+func redirect(ctx context.Context, from *http.Request, answer *http.Response, body []byte) (*http.Request, origin) {
+	location := answer.Header.Get("Location")
+	method := from.Method
+	switch answer.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound:
+		if method == http.MethodPost {
+			method = http.MethodGet
+		}
+	case http.StatusSeeOther:
+		if method != http.MethodHead {
+			method = http.MethodGet
+		}
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil, origin{}
+	}
+	base, err := whole(from.URL)
+	if err != nil || location == "" {
+		return nil, origin{}
+	}
+	target, err := base.Parse(location)
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" {
+		return nil, origin{}
+	}
+	target.Fragment, target.RawFragment, target.User = "", "", nil
+	out := (&http.Request{
+		Method: method, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: from.Header.Clone(), Close: from.Close,
+	}).WithContext(ctx)
+	if target.Host == base.Host {
+		out.Host = from.Host
+	} else {
+		out.Header.Del("Authorization")
+		out.Header.Del("Cookie")
+	}
+	if method == from.Method && len(body) > 0 && from.ContentLength > 0 {
+		out.ContentLength, out.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
+	} else {
+		out.Header.Del("Content-Type")
+	}
+	return out, originOf(target)
+}
+
+// whole is a request's URL with the path that Opaque may hold.
+func whole(u *url.URL) (*url.URL, error) {
+	if u.Opaque == "" {
+		return u, nil
+	}
+	return url.Parse(u.Scheme + "://" + u.Host + u.Opaque)
+}
+
+// source says what part of an answer a capture reads.
+type source uint8
+
+const (
+	fromHeader source = iota
+	fromBody
+	fromJSON
+)
+
+// capture is one value of an answer that a later request needs.
+type capture struct {
+	from source
+	name string   // of the header field, in lower case
+	path []string // within JSON
+	kind gen.Kind
+}
+
+func parseCapture(c protocol.Capture) (capture, error) {
+	from, rest, _ := strings.Cut(c.Name, ":")
+	switch {
+	case from == "header" && isToken(rest):
+		return capture{from: fromHeader, name: strings.ToLower(rest), kind: c.Kind}, nil
+	case c.Name == "body":
+		return capture{from: fromBody, kind: c.Kind}, nil
+	case from == "json" && rest != "":
+		return capture{from: fromJSON, path: strings.Split(rest, "."), kind: c.Kind}, nil
+	}
+	return capture{}, fmt.Errorf("capture %q: write header:Name, body or json:path", c.Name)
+}
+
+// setJSON gives v what stands at path in a JSON text; null if there is nothing, or no JSON.
+func setJSON(v *gen.Value, kind gen.Kind, path []string, text []byte) {
+	v.SetNull()
+	rest := json.RawMessage(text)
+	for _, step := range path {
+		if rest = descend(rest, step); rest == nil {
+			return
+		}
+	}
+	rest = bytes.TrimSpace(rest)
+	var s string
+	switch {
+	case len(rest) == 0 || bytes.Equal(rest, []byte("null")) || !json.Valid(rest):
+	case json.Unmarshal(rest, &s) == nil:
+		template.SetText(v, kind, []byte(s))
+	case (kind == gen.Bool || kind == gen.Null) && (rest[0] == 't' || rest[0] == 'f'):
+		template.SetText(v, gen.Bool, rest)
+	case kind == gen.Bool:
+	default:
+		template.SetText(v, kind, rest)
+	}
+}
+
+func descend(text json.RawMessage, step string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(text, &object) == nil {
+		return object[step]
+	}
+	var array []json.RawMessage
+	if i, err := strconv.Atoi(step); err == nil && json.Unmarshal(text, &array) == nil && i >= 0 && i < len(array) {
+		return array[i]
+	}
+	return nil
+}

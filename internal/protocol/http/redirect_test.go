@@ -1,0 +1,80 @@
+package http
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"brunt/internal/protocol"
+)
+
+func TestRedirectsAreFollowedIfAsked(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	note := func(r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, r.Method+" "+r.URL.Path+" "+string(body)+" "+r.Header.Get("Authorization"))
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { note(r) }))
+	defer other.Close()
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note(r)
+		switch r.URL.Path {
+		case "/found":
+			http.Redirect(w, r, "/end", http.StatusFound)
+		case "/same":
+			w.Header().Set("Connection", "close")
+			http.Redirect(w, r, "end", http.StatusTemporaryRedirect)
+		case "/away":
+			http.Redirect(w, r, other.URL+"/there", http.StatusSeeOther)
+		case "/circle":
+			http.Redirect(w, r, "/circle", http.StatusFound)
+		case "/nowhere":
+			w.Header().Set("Location", "mailto:x@example.org")
+			w.WriteHeader(http.StatusFound)
+		}
+	}))
+	defer home.Close()
+	for _, c := range []struct {
+		path, redirects string
+		status          int
+		want            string
+	}{
+		{"/found", "0", 302, "POST /found b s"},
+		{"/found", "3", 200, "POST /found b s, GET /end  s"},
+		{"/same", "3", 200, "POST /same b s, POST /end b s"},
+		{"/away", "3", 200, "POST /away b s, GET /there  "},
+		{"/circle", "2", 302, "POST /circle b s, GET /circle  s, GET /circle  s"},
+		{"/nowhere", "2", 302, "POST /nowhere b s"},
+		{"/end", "2", 200, "POST /end b s"},
+	} {
+		asked = nil
+		target := protocol.Target{Address: strings.TrimPrefix(home.URL, "http://"), Options: map[string]string{"redirects": c.redirects}}
+		program := &protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{
+			Method: "POST", Path: c.path, Body: []byte("b"), Header: [][2]string{{"Authorization", "s"}},
+		}}}}
+		if _, ok := New().Takes(target, program); ok != (c.redirects == "0") {
+			t.Errorf("the codec takes %s redirects: %v", c.redirects, ok)
+		}
+		conn, err := New().Dial(t.Context(), target, program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply protocol.Reply
+		conn.Do(t.Context(), &program.Requests[0], nil, &reply)
+		conn.Close()
+		if got := strings.Join(asked, ", "); got != c.want || reply.Status != c.status || reply.Class != protocol.OK {
+			t.Errorf("%s: %q, want %q; %+v", c.path, got, c.want, reply)
+		}
+	}
+	for _, bad := range []string{"x", "-1", "21"} {
+		if _, err := parseOptions(protocol.Target{Options: map[string]string{"redirects": bad}}); err == nil {
+			t.Errorf("%q passes", bad)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package http
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+)
+
+// prepared is a program made ready for a target. It is immutable and shared by sessions.
+type prepared struct {
+	options  *options
+	requests []request
+	encoded  func() []encoded // of the codec tier, made once
+	unbound  bool             // sessions have no address of their own
+	origins  []origin         // of the requests, each once
+}
+
+// request is one request made ready.
+type request struct {
+	web       *protocol.Web
+	params    int
+	path      template.Template
+	fields    []field // in the order sent, Host among them
+	body      template.Template
+	sendsBody bool // a Content-Length is due
+	captures  []capture
+	needsBody bool // a capture reads the body
+	head      bool // the answer has no body
+	closes    bool // it asks the server to close the connection afterwards
+	origin    origin
+}
+
+// field is a header field to send.
+type field struct {
+	name  string
+	value template.Template
+}
+
+// prepare makes a program ready, or says what in it this protocol can't do.
+func (d *Driver) prepare(t protocol.Target, p *protocol.Program) (*prepared, *protocol.Error) {
+	o, refused := parseOptions(t)
+	if refused != nil {
+		return nil, refused
+	}
+	out := &prepared{options: o, requests: make([]request, len(p.Requests))}
+	for i := range p.Requests {
+		r, err := d.prepareOne(t, o, &p.Requests[i])
+		if err != nil {
+			return nil, protocol.Bad("request %q: %v", p.Requests[i].Name, err)
+		}
+		out.requests[i] = r
+	}
+	out.unbound = o.lazy || allAway(p)
+	out.origins = originsOf(out.requests)
+	out.encoded = sync.OnceValue(func() []encoded {
+		all := make([]encoded, len(out.requests))
+		for i := range all {
+			all[i] = encodeOnce(out, &out.requests[i])
+		}
+		return all
+	})
+	return out, nil
+}
+
+func (d *Driver) prepareOne(t protocol.Target, o *options, req *protocol.Request) (r request, err error) {
+	if req.Verb != protocol.HTTP || req.Web == nil {
+		return r, fmt.Errorf("http takes only HTTP requests")
+	}
+	w := req.Web
+	if !isToken(w.Method) || w.Method == http.MethodConnect {
+		return r, fmt.Errorf("%q isn't a method that can be sent", w.Method)
+	}
+	if !strings.HasPrefix(w.Path, "/") && w.Path != "*" {
+		return r, fmt.Errorf("the path %q doesn't begin with /", w.Path)
+	}
+	if i := strings.IndexFunc(w.Path, func(c rune) bool { return c <= ' ' || c == 0x7f }); i >= 0 {
+		return r, fmt.Errorf("the path %q holds a space or a control character; write %%%02X", w.Path, w.Path[i])
+	}
+	r = request{web: w, params: len(req.Params), head: w.Method == http.MethodHead}
+	if r.origin, err = parseOrigin(w.Origin, origin{d.scheme(t), t.Address}); err != nil {
+		return r, err
+	}
+	if r.path, err = template.Parse(w.Path, r.params); err != nil {
+		return r, fmt.Errorf("path: %w", err)
+	}
+	if r.body, err = template.Parse(string(w.Body), r.params); err != nil {
+		return r, fmt.Errorf("body: %w", err)
+	}
+	r.sendsBody = len(w.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, w.Method)
+	if r.fields, err = fieldsOf(w, r.params, defaults(t, o, r.origin)); err != nil {
+		return r, err
+	}
+	r.closes = r.asksToClose()
+	for _, c := range req.Capture {
+		k, err := parseCapture(c)
+		if err != nil {
+			return r, err
+		}
+		r.captures = append(r.captures, k)
+		r.needsBody = r.needsBody || k.from != fromHeader
+	}
+	return r, nil
+}
+
+// defaults are the fields that are sent unless the request has them.
+func defaults(t protocol.Target, o *options, to origin) [][2]string {
+	escape := strings.NewReplacer("$", "$$").Replace
+	fields := [][2]string{{"Host", escape(hostOf(to.address, to.scheme))}, {"User-Agent", userAgent}}
+	if t.User != "" || t.Password != "" {
+		secret := base64.StdEncoding.EncodeToString([]byte(t.User + ":" + t.Password))
+		fields = append(fields, [2]string{"Authorization", "Basic " + secret})
+	}
+	if o.noReuse {
+		fields = append(fields, [2]string{"Connection", "close"})
+	}
+	return fields
+}
+
+// fieldsOf merges a request's header with the defaults; Host comes first unless the request says
+// otherwise.
+func fieldsOf(w *protocol.Web, params int, defaults [][2]string) (out []field, err error) {
+	given := make(map[string]bool)
+	for _, h := range w.Header {
+		given[strings.ToLower(h[0])] = true
+	}
+	var all [][2]string
+	for _, h := range defaults {
+		if !given[strings.ToLower(h[0])] {
+			all = append(all, h)
+		}
+	}
+	for _, h := range append(all, w.Header...) {
+		switch strings.ToLower(h[0]) {
+		case "content-length", "transfer-encoding":
+			return nil, fmt.Errorf("the header %s is set by brunt; leave it out", h[0])
+		}
+		if !isToken(h[0]) {
+			return nil, fmt.Errorf("%q isn't the name of a header", h[0])
+		}
+		if strings.ContainsAny(h[1], "\r\n\x00") {
+			return nil, fmt.Errorf("the header %s holds a line break or a zero byte", h[0])
+		}
+		value, err := template.Parse(h[1], params)
+		if err != nil {
+			return nil, fmt.Errorf("header %s: %w", h[0], err)
+		}
+		out = append(out, field{h[0], value})
+	}
+	return out, nil
+}
+
+// asksToClose looks for "Connection: close".
+func (r *request) asksToClose() bool {
+	for i := range r.fields {
+		value, ok := r.fields[i].value.Fixed()
+		if ok && strings.EqualFold(r.fields[i].name, "Connection") && hasToken(value, "close") {
+			return true
+		}
+	}
+	return false
+}
+
+// isToken checks for a token (RFC 9110, 5.6.2).
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !isTokenByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isTokenByte(c byte) bool {
+	switch {
+	case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z':
+		return true
+	}
+	return strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+// escapePath makes a value fit for a path or query: everything but unreserved characters (RFC
+// 3986, 2.3) is percent-encoded.
+func escapePath(dst []byte, from int) ([]byte, bool) {
+	const digits = "0123456789ABCDEF"
+	grow := 0
+	for _, c := range dst[from:] {
+		if !unreserved(c) {
+			grow += 2
+		}
+	}
+	if grow == 0 {
+		return dst, true
+	}
+	read := len(dst) - 1
+	for range grow {
+		dst = append(dst, 0)
+	}
+	for write := len(dst) - 1; read >= from; read-- {
+		c := dst[read]
+		if unreserved(c) {
+			dst[write] = c
+			write--
+			continue
+		}
+		dst[write], dst[write-1], dst[write-2] = digits[c&15], digits[c>>4], '%'
+		write -= 3
+	}
+	return dst, true
+}
+
+func unreserved(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// checkField refuses values that would end a header line.
+func checkField(dst []byte, from int) ([]byte, bool) {
+	for _, c := range dst[from:] {
+		if c == '\r' || c == '\n' || c == 0 {
+			return dst, false
+		}
+	}
+	return dst, true
+}
+
+func badField(name string) *protocol.Error {
+	return protocol.Bad("%s", "a value for the header "+name+" holds a line break or a zero byte")
+}
+
+// statusFailure is the failure of an answer whose status isn't good.
+func statusFailure(status int, fatal bool) protocol.Failure {
+	text := http.StatusText(status)
+	if text == "" {
+		text = "a status without a name"
+	}
+	return protocol.Failure{Class: protocol.Server, Code: fmt.Sprint(status), Text: text, Fatal: fatal}
+}
+
+// readyKey is what a program made ready depends on.
+type readyKey struct{ address, user, password, scheme, options string }
+
+// ready is prepare for a program that doesn't change any more, once for all sessions: a list of URLs may
+// have many thousand requests.
+func (d *Driver) ready(t protocol.Target, p *protocol.Program) (*prepared, *protocol.Error) {
+	key := readyKey{t.Address, t.User, t.Password, d.scheme(t), fmt.Sprint(t.Options)}
+	if allAway(p) {
+		key.address, key.scheme = "", ""
+	}
+	type outcome struct {
+		made    *prepared
+		refused *protocol.Error
+	}
+	o := p.Share(key, func() any {
+		made, refused := d.prepare(t, p)
+		return outcome{made, refused}
+	}).(outcome)
+	return o.made, o.refused
+}

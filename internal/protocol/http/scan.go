@@ -1,0 +1,208 @@
+package http
+
+import (
+	"bytes"
+
+	"brunt/internal/protocol"
+)
+
+// stage is what of an answer comes next.
+type stage uint8
+
+const (
+	atStatus    stage = iota
+	atField           // a header field or the empty line
+	inBody            // left bytes
+	atChunk           // a chunk's size
+	inChunk           // left bytes
+	atChunkEnd        // the line break after a chunk
+	atTrailer         // a trailer field or the empty line
+	untilClosed       // the body ends with the connection
+)
+
+const (
+	maxHead      = 64 << 10 // bytes of one answer's header and trailer lines, interim answers included
+	maxChunkLine = 4 << 10  // bytes of one line that gives a chunk's size
+	noLength     = -1
+)
+
+// answer is the state of the answer that is being read.
+type answer struct {
+	stage   stage
+	begun   bool
+	status  int
+	minor   byte // HTTP/1.minor, as a digit
+	head    int  // bytes of lines so far
+	length  int64
+	left    int64
+	bytes   int64
+	hash    uint64
+	hashing bool
+
+	coded     bool // a Transfer-Encoding was given
+	chunked   bool // and ends in "chunked"
+	close     bool
+	keepAlive bool
+}
+
+// Scan reads the answer to req. The connection is closed after an answer that says so: then
+// reply is Fatal with class OK, which is no failure.
+func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
+	r := &c.plan.requests[req.ID]
+	if !c.begun {
+		c.begin(r, req.ID)
+	}
+	for {
+		var used int
+		var fault string
+		switch c.stage {
+		case inBody, inChunk, untilClosed:
+			used, done = c.skip(buf[n:], r)
+		default:
+			used, done, fault = c.line(buf[n:], r, reply)
+		}
+		n += used
+		switch {
+		case fault != "":
+			c.answer = answer{}
+			reply.Fail(&protocol.Error{Class: protocol.Protocol, Text: fault, Fatal: true})
+			return len(buf), true, 0
+		case done:
+			c.finish(r, reply)
+			return n, true, 0
+		case used == 0:
+			return n, false, 0
+		}
+	}
+}
+
+// ScanEOF ends a body that has no other end.
+func (c *codec) ScanEOF(req *protocol.Request, reply *protocol.Reply) (done bool) {
+	if c.stage != untilClosed {
+		return false
+	}
+	c.close = true
+	c.finish(&c.plan.requests[req.ID], reply)
+	return true
+}
+
+func (c *codec) begin(r *request, id int) {
+	hashing := false
+	if every := r.web.HashEvery; every > 0 {
+		hashing = c.seen[id]%every == 0
+		c.seen[id]++
+	}
+	c.answer = answer{begun: true, length: noLength, hash: fnvOffset, hashing: hashing}
+}
+
+// finish fills the reply and makes ready for the next answer.
+func (c *codec) finish(r *request, reply *protocol.Reply) {
+	reply.Status = c.status
+	reply.BytesIn = c.bytes
+	reply.BadHash = c.hashing && c.hash != r.web.Hash
+	reply.Fatal = c.close
+	if !c.plan.options.isGood(c.status) {
+		reply.Failure = statusFailure(c.status, c.close)
+	}
+	c.answer = answer{}
+}
+
+// skip consumes what buf has of a body or chunk.
+func (c *codec) skip(buf []byte, r *request) (used int, done bool) {
+	used = len(buf)
+	if c.stage != untilClosed && int64(used) > c.left {
+		used = int(c.left)
+	}
+	c.bytes += int64(used)
+	if c.hashing {
+		c.hash = fnv1a(c.hash, buf[:used])
+	}
+	if c.stage == untilClosed {
+		return used, false
+	}
+	c.left -= int64(used)
+	if c.left > 0 {
+		return used, false
+	}
+	if c.stage == inBody {
+		return used, true
+	}
+	c.stage = atChunkEnd
+	return used, false
+}
+
+// line consumes one line, if buf holds a whole one.
+func (c *codec) line(buf []byte, r *request, reply *protocol.Reply) (used int, done bool, fault string) {
+	end := bytes.IndexByte(buf, '\n')
+	size := end + 1
+	if end < 0 {
+		size = len(buf)
+	}
+	switch {
+	case c.stage == atChunk || c.stage == atChunkEnd:
+		if size > maxChunkLine {
+			return 0, false, "the line of a chunk's size is too long"
+		}
+	case c.head+size > maxHead:
+		return 0, false, "the answer's header is larger than 64 KiB"
+	}
+	if end < 0 {
+		return 0, false, c.implausible(buf)
+	}
+	if c.stage != atChunk && c.stage != atChunkEnd {
+		c.head += size
+	}
+	c.bytes += int64(size)
+	text := buf[:end]
+	if end > 0 && text[end-1] == '\r' {
+		text = text[:end-1]
+	}
+	done, fault = c.understand(text, r, reply)
+	return size, done, fault
+}
+
+// implausible finds out early that the other side doesn't speak HTTP and may never send a line.
+func (c *codec) implausible(buf []byte) (fault string) {
+	const start = "HTTP/1."
+	if c.stage == atStatus && !bytes.HasPrefix(buf[:min(len(buf), len(start))], []byte(start)[:min(len(buf), len(start))]) {
+		return "the answer doesn't begin with HTTP/1"
+	}
+	return ""
+}
+
+// understand takes in a line without its end.
+func (c *codec) understand(text []byte, r *request, reply *protocol.Reply) (done bool, fault string) {
+	switch c.stage {
+	case atStatus:
+		return false, c.statusLine(text)
+	case atField:
+		if len(text) == 0 {
+			return c.endOfHeader(r)
+		}
+		return false, c.field(text, r, reply)
+	case atChunk:
+		return false, c.chunkSize(text)
+	case atChunkEnd:
+		if len(text) != 0 {
+			return false, "a chunk is longer than it says"
+		}
+		c.stage = atChunk
+		return false, ""
+	default: // atTrailer
+		return len(text) == 0, ""
+	}
+}
+
+// FNV-1a with 64 bits, with the parameters that its authors publish (draft-eastlake-fnv).
+const (
+	fnvOffset = 0xcbf29ce484222325
+	fnvPrime  = 0x100000001b3
+)
+
+// fnv1a continues a hash over b.
+func fnv1a(hash uint64, b []byte) uint64 {
+	for _, c := range b {
+		hash = (hash ^ uint64(c)) * fnvPrime
+	}
+	return hash
+}

@@ -1,0 +1,242 @@
+package iproto
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/sqltext"
+	"brunt/internal/template"
+
+	iproto "github.com/tarantool/go-iproto"
+)
+
+// admin is a session for set-up.
+type admin struct {
+	*link
+	picodata bool
+	mode     sqlMode
+}
+
+// Admin opens a session for set-up within Target.ConnectTimeout. Its statements and loads last as
+// long as their contexts let them.
+func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, error) {
+	o, err := parseOptions(t)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	a := &admin{link: l, mode: o.sql}
+	if a.picodata, _, err = identify(ctx, l); err == nil && a.mode == "" {
+		a.mode, err = chooseMode(ctx, l, a.picodata)
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// sql sends a statement by text.
+func (a *admin) sql(ctx context.Context, statement string) (*reader, *protocol.Error) {
+	statement = strings.TrimRight(statement, "; \t\r\n")
+	var b body
+	kind := b.sql(a.mode, statement, 0)
+	code, answer, err := a.ask(ctx, kind, b.now)
+	if err == nil {
+		err = refusal(code, answer)
+	}
+	return &reader{b: answer}, err
+}
+
+// Exec runs one statement of SQL.
+func (a *admin) Exec(ctx context.Context, text string) (affected int64, err error) {
+	r, failure := a.sql(ctx, text)
+	if failure != nil {
+		return 0, failure
+	}
+	s := statement{verb: protocol.SQL}
+	if a.mode == byCall {
+		s.shape = dispatch
+	}
+	var reply protocol.Reply
+	if s.answer(r.b, 0, &reply) != fine {
+		return 0, protocolError("an answer makes no sense")
+	}
+	return reply.Affected, nil
+}
+
+// Query runs one statement of SQL. An error of row's ends the query and is returned as it is.
+func (a *admin) Query(ctx context.Context, statement string, row func(values []*string) error) error {
+	r, failure := a.sql(ctx, statement)
+	if failure != nil {
+		return failure
+	}
+	rows := uint64(0)
+	if r.toRows(a.mode) {
+		rows = r.array()
+	}
+	var v gen.Value
+	for n := rows; n > 0 && r.trouble == fine; n-- {
+		var values []*string
+		for k := r.array(); k > 0 && r.trouble == fine; k-- {
+			r.value(&v)
+			if v.Kind == gen.Null {
+				values = append(values, nil)
+				continue
+			}
+			text := string(template.AppendValue(nil, &v))
+			values = append(values, &text)
+		}
+		if r.trouble != fine {
+			break
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	if r.trouble != fine {
+		return protocolError("an answer makes no sense")
+	}
+	return nil
+}
+
+// toRows moves to the array of rows in an answer's body and reports whether there is one.
+func (r *reader) toRows(mode sqlMode) bool {
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if r.uint() != uint64(iproto.IPROTO_DATA) {
+			r.skip()
+			continue
+		}
+		if mode != byCall {
+			return true
+		}
+		for isArray(r.peek()) && r.array() > 0 {
+		}
+		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+			if string(r.text()) == "rows" {
+				return true
+			}
+			r.skip()
+		}
+		return false
+	}
+	return false
+}
+
+var _ protocol.Checker = (*Driver)(nil)
+
+const (
+	explain       = "EXPLAIN "
+	mostExplained = 5000 // statements; more take too long
+)
+
+// Check has a Picodata, which prepares nothing over iproto, explain the program's statements.
+// Tarantool's are checked when sessions prepare them.
+func (d *Driver) Check(ctx context.Context, t protocol.Target, p *protocol.Program, _ func(done, all int)) error {
+	if !slices.ContainsFunc(p.Requests, func(r protocol.Request) bool { return r.Verb == protocol.SQL }) {
+		return nil
+	}
+	opened, err := d.Admin(ctx, t)
+	if err != nil {
+		return err
+	}
+	a := opened.(*admin)
+	defer a.Close()
+	if !a.picodata || !a.explains(ctx) {
+		return nil
+	}
+	for i := range min(len(p.Requests), mostExplained) {
+		r := &p.Requests[i]
+		if r.Verb != protocol.SQL || r.Simple || r.ExpectError {
+			continue
+		}
+		switch sqltext.FirstWord(r.Text) {
+		case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "VALUES":
+		default:
+			continue
+		}
+		if err := a.explain(ctx, r); err != nil {
+			err.Text = fmt.Sprintf("request %s: %s", nameOf(r), err.Text)
+			return err
+		}
+	}
+	return nil
+}
+
+// explains reports whether the server explains anything at all.
+func (a *admin) explains(ctx context.Context) bool {
+	return a.explain(ctx, &protocol.Request{Text: "VALUES (1)"}) == nil
+}
+
+// explain returns the server's refusal of a statement, if it is one of the statement itself: what an
+// explanation alone can't do, such as telling the types of arguments, says nothing.
+func (a *admin) explain(ctx context.Context, r *protocol.Request) *protocol.Error {
+	var b body
+	kind := b.sql(a.mode, explain+r.Text, len(r.Params))
+	for _, k := range r.Params {
+		var err *protocol.Error
+		if b.now, err = AppendValue(b.now, &gen.Value{Kind: k, B: sample(k)}); err != nil {
+			return nil
+		}
+	}
+	code, answer, err := a.ask(ctx, kind, b.now)
+	if err == nil {
+		err = refusal(code, answer)
+	}
+	if err == nil || err.Class == protocol.Server && !ofStatement(err.Text) {
+		return nil
+	}
+	err.Text = place(err.Text)
+	return err
+}
+
+// sample is the content of a value of a kind that has some.
+func sample(k gen.Kind) []byte {
+	switch k {
+	case gen.UUID:
+		return make([]byte, 16)
+	case gen.JSON:
+		return []byte("null")
+	}
+	return nil
+}
+
+// ofStatement reports whether a refusal names something that the statement has wrong.
+func ofStatement(text string) bool {
+	t := strings.ToLower(text)
+	for _, sign := range []string{"not found", "does not exist", "no such", "ambiguous", "syntax error"} {
+		if strings.Contains(t, sign) {
+			return true
+		}
+	}
+	line, _ := position(t)
+	return line > 0 && strings.HasPrefix(t, "expected ")
+}
+
+// position finds the "1:7" that a text ends with.
+func position(text string) (line, column int) {
+	at := text[strings.LastIndexByte(text, ' ')+1:]
+	l, c, _ := strings.Cut(at, ":")
+	line, _ = strconv.Atoi(l)
+	column, _ = strconv.Atoi(c)
+	return line, column
+}
+
+// place corrects a position in the first line, which "EXPLAIN " moved.
+func place(text string) string {
+	line, column := position(text)
+	if line != 1 || column <= len(explain) {
+		return text
+	}
+	return fmt.Sprintf("%s1:%d", text[:strings.LastIndexByte(text, ' ')+1], column-len(explain))
+}

@@ -1,0 +1,370 @@
+package iproto
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+
+	iproto "github.com/tarantool/go-iproto"
+)
+
+// capture is a value wanted of an answer's first row.
+type capture struct {
+	name   []byte // looked up in the answer's metadata; nil if column says it
+	column int
+	kind   gen.Kind
+}
+
+// shape is how an answer's DATA is laid out.
+type shape uint8
+
+const (
+	tuples   shape = iota // rows
+	values                // what a function or program returned
+	dispatch              // what Picodata's .proc_sql_dispatch returned
+)
+
+// answer reads an answer's body into reply. It looks no further than it must: up to the end of
+// the first row if values are captured, else up to the number of rows. So a prefix of a body may
+// do; short is returned if it doesn't, and reply is then as Reset leaves it.
+func (s *statement) answer(body []byte, code uint32, reply *protocol.Reply) trouble {
+	r := reader{b: body}
+	if code&errorBit != 0 {
+		s.failure(&r, code&^errorBit, reply)
+	} else if len(body) > 0 {
+		s.success(&r, reply)
+	}
+	if r.trouble != fine {
+		reply.Reset(len(s.captures))
+		return r.trouble
+	}
+	s.stale, s.busy = s.stale || reply.Again, s.fresh && reply.Again
+	s.fresh = false
+	return fine
+}
+
+func (s *statement) failure(r *reader, code uint32, reply *protocol.Reply) {
+	message := ""
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if r.uint() == uint64(iproto.IPROTO_ERROR_24) {
+			message = string(r.text())
+			break
+		}
+		r.skip()
+	}
+	if r.trouble == fine {
+		reply.Fail(ServerError(code, message))
+		reply.Again = s.renewal != nil && isOutdated(code, message)
+	}
+}
+
+func (s *statement) success(r *reader, reply *protocol.Reply) {
+	var metadata []byte
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		switch r.uint() {
+		case uint64(iproto.IPROTO_METADATA):
+			start := r.at
+			r.skip()
+			metadata = r.b[start:r.at]
+		case uint64(iproto.IPROTO_DATA):
+			switch s.shape {
+			case tuples:
+				s.rows(r, metadata, reply)
+			case values:
+				s.returned(r, reply)
+			case dispatch:
+				s.dispatched(r, reply)
+			}
+			s.finish(reply)
+			return
+		case uint64(iproto.IPROTO_SQL_INFO):
+			reply.Affected = info(r)
+			s.finish(reply)
+			return
+		default:
+			r.skip()
+		}
+	}
+	s.finish(reply)
+}
+
+// finish derives what the verb implies.
+func (s *statement) finish(reply *protocol.Reply) {
+	switch s.verb {
+	case protocol.Insert, protocol.Replace, protocol.Update, protocol.Delete:
+		reply.Affected = reply.Rows
+		reply.Missing = reply.Rows == 0 && s.verb != protocol.Insert
+	case protocol.Upsert:
+		reply.Affected = 1
+	case protocol.Read, protocol.Select:
+		reply.Missing = reply.Rows == 0
+	case protocol.SQL:
+		reply.Missing = s.kind.Missed(reply.Rows, reply.Affected)
+	}
+}
+
+// info reads SQL_INFO, whose key 0 is the number of rows changed.
+func info(r *reader) (affected int64) {
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if r.uint() == 0 {
+			affected = int64(r.uint())
+		} else {
+			r.skip()
+		}
+	}
+	return affected
+}
+
+// rows reads the number of rows and captures from the first.
+func (s *statement) rows(r *reader, metadata []byte, reply *protocol.Reply) {
+	n := r.array()
+	if n > maxAnswer {
+		r.fail(bad)
+		return
+	}
+	reply.Rows = int64(n)
+	if n > 0 && len(s.captures) > 0 {
+		s.row(r, metadata, reply)
+	}
+}
+
+// row captures from the row that comes next.
+func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
+	n := r.array()
+	start := r.at
+	for k := range s.captures {
+		c := &s.captures[k]
+		column := uint64(c.column)
+		if c.name != nil {
+			at, ok := find(metadata, c.name)
+			if !ok {
+				reply.Fail(protocol.Bad("%s", "the answer has no column "+string(c.name)+": correct the name, or give the column's number"))
+				continue
+			}
+			column = at
+		}
+		if column >= n {
+			continue
+		}
+		r.at = start
+		for ; column > 0 && r.trouble == fine; column-- {
+			r.skip()
+		}
+		s.capture(r, k, reply)
+	}
+}
+
+// capture decodes the value that comes next as capture number k.
+func (s *statement) capture(r *reader, k int, reply *protocol.Reply) {
+	if r.trouble != fine || k >= len(reply.Captured) {
+		r.skip()
+		return
+	}
+	v := &reply.Captured[k]
+	r.value(v)
+	if r.trouble == fine && !convert(v, s.captures[k].kind) {
+		v.Kind = gen.Null
+		if reply.Class == protocol.OK {
+			reply.Fail(protocol.Bad("a value of the answer isn't of the type that a later statement needs"))
+		}
+	}
+}
+
+// find returns the number of the column called name. metadata is an array of maps, where the name
+// has the key 0 or, from .proc_sql_dispatch, "name". Letter case decides only between several.
+func find(metadata, name []byte) (column uint64, ok bool) {
+	r := reader{b: metadata}
+	n := r.array()
+	for i := uint64(0); i < n && r.trouble == fine; i++ {
+		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+			isName := false
+			if f := r.peek(); f >= 0xa0 && f < 0xc0 || f == 0xd9 {
+				isName = string(r.text()) == "name"
+			} else {
+				isName = r.uint() == uint64(iproto.IPROTO_FIELD_NAME)
+			}
+			if !isName {
+				r.skip()
+				continue
+			}
+			text := r.text()
+			if bytes.Equal(text, name) {
+				return i, r.trouble == fine
+			}
+			if !ok && r.trouble == fine && bytes.EqualFold(text, name) {
+				column, ok = i, true
+			}
+		}
+	}
+	return column, ok
+}
+
+// returned reads what a function returned. Its row is its first value if that is an array (or the
+// first array within), a map's fields by name, or all its values.
+func (s *statement) returned(r *reader, reply *protocol.Reply) {
+	start := r.at
+	n := r.array()
+	if n > maxAnswer {
+		r.fail(bad)
+		return
+	}
+	reply.Rows = int64(n)
+	if n == 0 || len(s.captures) == 0 || r.trouble != fine {
+		return
+	}
+	row := start
+	for range 2 {
+		at := r.at
+		if !isArray(r.peek()) {
+			break
+		}
+		row = at
+		if r.array() == 0 {
+			break
+		}
+	}
+	if r.at = row; row == start {
+		r.array()
+		if isMap(r.peek()) {
+			s.fields(r, reply)
+			return
+		}
+		r.at = row
+	}
+	s.row(r, nil, reply)
+}
+
+// fields captures by name from a map.
+func (s *statement) fields(r *reader, reply *protocol.Reply) {
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		start := r.at
+		f, size := r.head()
+		if f != str {
+			r.at = start
+			r.skip()
+			r.skip()
+			continue
+		}
+		key := r.body(size)
+		value := r.at
+		for k := range s.captures {
+			if s.captures[k].name != nil && bytes.Equal(s.captures[k].name, key) {
+				r.at = value
+				s.capture(r, k, reply)
+			}
+		}
+		r.at = value
+		r.skip()
+	}
+}
+
+// dispatched reads [{metadata, rows}] or [{row_count}], which may stand in further arrays.
+func (s *statement) dispatched(r *reader, reply *protocol.Reply) {
+	for depth := 0; depth < 3 && isArray(r.peek()); depth++ {
+		if r.array() == 0 {
+			return
+		}
+	}
+	var metadata []byte
+	rows := -1
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		key := r.text()
+		start := r.at
+		switch string(key) {
+		case "row_count":
+			reply.Affected = int64(r.uint())
+			continue
+		case "metadata":
+			r.skip()
+			if r.trouble == fine {
+				metadata = r.b[start:r.at]
+			}
+		case "rows":
+			rows = start
+			if metadata == nil && len(s.captures) > 0 {
+				r.skip()
+				continue
+			}
+			s.rows(r, metadata, reply)
+			return
+		default:
+			r.skip()
+		}
+	}
+	if rows >= 0 && r.trouble == fine {
+		r.at = rows
+		s.rows(r, metadata, reply)
+	}
+}
+
+// each calls f with every row of a whole body that answer has read. Columns that have no name are called
+// by their numbers, from 1 on. What functions and programs return isn't told.
+func (s *statement) each(body []byte, f func(columns []string, row []gen.Value)) {
+	if s.shape != tuples {
+		return
+	}
+	var names []string
+	key := 0
+	if s.space != nil {
+		names = s.space.fields
+		if len(s.space.keys) > 0 {
+			key = s.space.keys[0]
+		}
+	}
+	r := reader{b: body}
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		switch r.uint() {
+		case uint64(iproto.IPROTO_METADATA):
+			names = columnNames(&r)
+		case uint64(iproto.IPROTO_DATA):
+			for rows := r.array(); rows > 0 && r.trouble == fine; rows-- {
+				row := make([]gen.Value, min(r.array(), uint64(len(body))))
+				for i := range row {
+					r.value(&row[i])
+				}
+				if r.trouble == fine {
+					f(keyFirst(key, names, row))
+				}
+			}
+		default:
+			r.skip()
+		}
+	}
+}
+
+// columnNames reads an answer's metadata.
+func columnNames(r *reader) (names []string) {
+	for n := r.array(); n > 0 && r.trouble == fine; n-- {
+		name := ""
+		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+			if r.uint() == uint64(iproto.IPROTO_FIELD_NAME) {
+				name = string(r.text())
+			} else {
+				r.skip()
+			}
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// keyFirst names a row's values and moves the key to the front.
+func keyFirst(key int, names []string, row []gen.Value) ([]string, []gen.Value) {
+	columns := make([]string, len(row))
+	for i := range columns {
+		if columns[i] = strconv.Itoa(i + 1); i < len(names) {
+			columns[i] = names[i]
+		}
+	}
+	if key == 0 || key >= len(row) {
+		return columns, row
+	}
+	name, value := columns[key], row[key]
+	return slices.Insert(slices.Delete(columns, key, key+1), 0, name), slices.Insert(slices.Delete(row, key, key+1), 0, value)
+}
+
+func isArray(c byte) bool { return c >= 0x90 && c < 0xa0 || c == 0xdc || c == 0xdd }
+func isMap(c byte) bool   { return c >= 0x80 && c < 0x90 || c == 0xde || c == 0xdf }

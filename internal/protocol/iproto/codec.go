@@ -1,0 +1,237 @@
+package iproto
+
+import (
+	"context"
+	"math"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+)
+
+// codec is a session of the codec tier.
+type codec struct {
+	statements []statement
+	sent       uint64             // sync of the newest request
+	turn       uint64             // sync of the request whose answer is next
+	discard    uint64             // bytes of the present packet that needn't be read
+	finishing  bool               // the end of what is discarded ends the answer
+	renewals   map[uint64]renewal // by the syncs of requests whose statements are prepared again before them
+}
+
+// renewal is a statement's being prepared again.
+type renewal struct {
+	over bool
+	err  *protocol.Error
+}
+
+var _ protocol.Tagged = (*codec)(nil)
+
+// window is how much of a larger packet is waited for before a prefix is read.
+const window = 64 << 10
+
+// Encode appends a request. It allocates nothing unless dst must grow or an argument can't be
+// sent.
+func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	s := &c.statements[req.ID]
+	before, sync, renew := len(dst), c.sent+1, s.mustRenew()
+	if renew {
+		dst = append(appendHeader(dst, typePrepare, sync), s.renewal...)
+		setLength(dst, before)
+	}
+	at := len(dst)
+	out := appendHeader(dst, s.code, sync)
+	out, err := s.appendBody(out, args)
+	if err == nil && len(out)-at > math.MaxInt32 {
+		err = protocol.Bad("a request is too large for the protocol")
+	}
+	if err != nil {
+		return out[:before], err
+	}
+	setLength(out, at)
+	c.sent, c.turn = sync, sync
+	if renew {
+		if c.renewals == nil {
+			c.renewals = map[uint64]renewal{}
+		}
+		c.renewals[sync] = renewal{}
+	}
+	return out, nil
+}
+
+// Tag implements wire.Tagged: it is the request's sync.
+func (c *codec) Tag() uint64 { return c.sent }
+
+// Turn implements wire.Tagged.
+func (c *codec) Turn(sync uint64) { c.turn = sync }
+
+// Answers implements wire.Tagged.
+func (c *codec) Answers(buf []byte) (sync uint64, ok bool) {
+	if c.discard > 0 {
+		return 0, false
+	}
+	r := reader{b: buf}
+	r.uint()
+	code, sync := r.header()
+	return sync, r.trouble == fine && code != codeEvent
+}
+
+// Scan reads an answer. Of one larger than 64 KiB it reads the beginning and passes over the
+// rest, so memory is bounded by the first row.
+func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
+	for {
+		if c.discard > 0 {
+			pass := int(min(c.discard, uint64(len(buf)-n)))
+			n += pass
+			c.discard -= uint64(pass)
+			if c.discard > 0 {
+				return n, false, 0
+			}
+			if c.finishing {
+				c.finishing = false
+				return n, true, 0
+			}
+		}
+		if n > 0 {
+			if sync, ok := c.Answers(buf[n:]); ok && sync != c.turn {
+				return n, false, 0
+			}
+		}
+		used, status, need := c.packet(buf[n:], req, reply)
+		switch status {
+		case waiting:
+			if n > 0 {
+				need = 0
+			}
+			return n, false, need
+		case broken:
+			return len(buf), true, 0
+		case complete:
+			return n + used, true, 0
+		}
+		n += used
+	}
+}
+
+type progress uint8
+
+const (
+	waiting  progress = iota // for more bytes
+	further                  // something was consumed; go on
+	complete                 // the answer
+	broken                   // nothing that follows can be understood
+)
+
+// packet reads the packet that buf begins with.
+func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply) (used int, status progress, need int) {
+	r := reader{b: buf}
+	length := r.uint()
+	switch {
+	case r.trouble == short:
+		return 0, waiting, prefixSize(buf)
+	case r.trouble == bad, length == 0, length > maxAnswer:
+		return c.fail(reply, "an answer has no plausible length")
+	}
+	prefix := r.at
+	total := uint64(prefix) + length
+	seen := buf[prefix:min(uint64(len(buf)), total)]
+	whole := uint64(len(seen)) == length
+	if !whole && len(seen) < window {
+		return 0, waiting, int(min(total, window+uint64(prefix)))
+	}
+	r = reader{b: seen}
+	code, sync := r.header()
+	if r.trouble == bad || r.trouble == short && whole {
+		return c.fail(reply, "an answer's header makes no sense")
+	}
+	if r.trouble == short {
+		return 0, waiting, int(min(total, 2*uint64(len(buf))))
+	}
+	if code == codeChunk || code == codeEvent {
+		c.discard, c.finishing = length-uint64(len(seen)), false
+		return prefix + len(seen), further, 0
+	}
+	if sync != c.turn {
+		return c.fail(reply, "an answer came to a request that wasn't sent")
+	}
+	s := &c.statements[req.ID]
+	again, renews := c.renewals[sync]
+	if renews && !again.over {
+		if !whole {
+			return 0, waiting, int(total)
+		}
+		c.renewals[sync] = renewal{true, s.renewed(seen[r.at:], code)}
+		return prefix + len(seen), further, 0
+	}
+	understood := fine
+	if again.err == nil {
+		understood = s.answer(seen[r.at:], code, reply)
+	} else {
+		reply.Fail(again.err) // it says more
+	}
+	switch understood {
+	case bad:
+		return c.fail(reply, "an answer makes no sense")
+	case short:
+		if whole {
+			return c.fail(reply, "an answer ends too early")
+		}
+		return 0, waiting, int(min(total, 2*uint64(len(buf))))
+	}
+	if renews {
+		delete(c.renewals, sync)
+	}
+	reply.BytesIn = int64(total)
+	used = prefix + len(seen)
+	if whole {
+		return used, complete, 0
+	}
+	c.discard, c.finishing = length-uint64(len(seen)), true
+	return used, further, 0
+}
+
+func (c *codec) fail(reply *protocol.Reply, text string) (int, progress, int) {
+	reply.Fail(protocolError(text))
+	return 0, broken, 0
+}
+
+// prefixSize is how many bytes a packet's length takes.
+func prefixSize(buf []byte) int {
+	if len(buf) > 0 && buf[0] >= 0xcc && buf[0] <= 0xcf {
+		return 1 + 1<<(buf[0]-0xcc)
+	}
+	return 1
+}
+
+// Takes refuses what Dial refuses too.
+func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
+	if _, err := admit(t, p); err != nil {
+		return err.Text, false
+	}
+	return "", true
+}
+
+// Takeover opens and prepares a session over a plain connection within Target.ConnectTimeout, then
+// gives up its socket.
+func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+	o, err := admit(t, p)
+	if err != nil {
+		return protocol.CodecConn{}, err
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return protocol.CodecConn{}, err
+	}
+	defer l.Close()
+	statements, err := compile(ctx, l, o, p)
+	if err != nil {
+		return protocol.CodecConn{}, err
+	}
+	extra, _ := l.in.Peek(l.in.Buffered())
+	fd, detach := protocol.Detach(l.conn)
+	if detach != nil {
+		return protocol.CodecConn{}, connectError(ctx, t, detach)
+	}
+	return protocol.CodecConn{FD: fd, Codec: &codec{statements: statements, sent: l.sync, turn: l.sync}, Extra: extra}, nil
+}

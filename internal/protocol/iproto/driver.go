@@ -1,0 +1,168 @@
+// Package iproto speaks Tarantool's binary protocol to Tarantool (2.6 and later) and Picodata.
+// The library tier's connections are go-tarantool's. The codec tier, scripts of k6, set-up and description open
+// plain connections of their own, because the library doesn't give its sockets away.
+//
+// Formats are those of Tarantool's manual, "Client/server protocol" (box protocol). Bodies of
+// requests and answers are written and read by the same code in both tiers.
+package iproto
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"brunt/internal/protocol"
+)
+
+// Driver is the protocol "iproto". It is immutable and safe for concurrent use.
+//
+// Options of a target: "sql" says how statements are sent: "auto" (the default), "prepared"
+// (EXECUTE by id where the server prepares), "execute" (EXECUTE by text) or "call" (Picodata's
+// .proc_sql_dispatch).
+//
+// Requests: SQL; Call and Eval (the text is the function's name or the program); Select ("space"
+// or "space.index", then optionally "iterator GE", "limit 10", "offset 5"; the parameters are the
+// key); Read (by the primary key); Scan (first key, count); Insert, Replace, Upsert (the
+// parameters are the tuple, or belong to Fields); Update (the key, then values for Fields, by
+// name or number from 0, or for the fields outside the primary key in order); Delete (the key).
+type Driver struct{}
+
+var (
+	_ protocol.Driver      = (*Driver)(nil)
+	_ protocol.AdminDriver = (*Driver)(nil)
+	_ protocol.CodecDriver = (*Driver)(nil)
+)
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Name is "iproto".
+func (*Driver) Name() string { return "iproto" }
+
+// options are a target's options, validated.
+type options struct {
+	sql sqlMode // "" for auto
+}
+
+func parseOptions(t protocol.Target) (options, *protocol.Error) {
+	read := protocol.OptionsOf("iproto", t)
+	o := options{sql: sqlMode(read.Choice("sql", "auto", string(prepared), string(byText), string(byCall)))}
+	if o.sql == "auto" {
+		o.sql = ""
+	}
+	if refused := read.Done(); refused != nil {
+		return o, refused
+	}
+	if t.TLS != nil {
+		return o, protocol.Bad("iproto is spoken without TLS here: remove tls, or use the pg protocol with Picodata")
+	}
+	return o, nil
+}
+
+// Dial opens a session of the library tier within Target.ConnectTimeout and prepares the
+// program. An error is a *driver.Error.
+func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	o, err := admit(t, p)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	c, err := dialLibrary(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	c.options = o
+	if c.statements, err = compile(ctx, c, o, p); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// admit checks what needs no server.
+func admit(t protocol.Target, p *protocol.Program) (options, *protocol.Error) {
+	o, err := parseOptions(t)
+	if err == nil {
+		err = check(p)
+	}
+	return o, err
+}
+
+// settingsProgram returns those settings of box.cfg whose names it is given, and the full version.
+const settingsProgram = `local r = {version = _TARANTOOL}
+for _, k in ipairs({...}) do if box.cfg[k] ~= nil then r[k] = tostring(box.cfg[k]) end end
+return r`
+
+// settingNames are the settings that bear on performance.
+func settingNames() []string {
+	return []string{
+		"memtx_memory", "memtx_use_mvcc_engine", "vinyl_memory", "vinyl_cache", "wal_mode", "wal_max_size",
+		"checkpoint_interval", "net_msg_max", "readahead", "iproto_threads", "replication_synchro_quorum",
+		"sql_cache_size", "too_long_threshold", "read_only", "log_level",
+	}
+}
+
+// Describe says what the server is. Settings are empty where the user may not run programs.
+func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
+	if _, err := parseOptions(t); err != nil {
+		return protocol.ServerInfo{}, err
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	l, err := dialLink(ctx, t)
+	if err != nil {
+		return protocol.ServerInfo{}, err
+	}
+	defer l.Close()
+	picodata, version, err := identify(ctx, l)
+	if err != nil {
+		return protocol.ServerInfo{}, err
+	}
+	info := protocol.ServerInfo{Product: "Tarantool", Version: l.version, Settings: map[string]string{}}
+	if picodata && version == "" {
+		version = askVersion(ctx, l)
+	}
+	if picodata {
+		info.Product, info.Version = "Picodata", version
+		info.Settings["tarantool"] = l.version
+	}
+	var b body
+	b.mapping(2)
+	b.key(keyExpr)
+	b.text(settingsProgram)
+	b.key(keyTuple)
+	names := settingNames()
+	b.array(len(names))
+	for _, n := range names {
+		b.text(n)
+	}
+	r, err := data(ctx, l, typeEval, b.now)
+	switch {
+	case err != nil && err.Fatal:
+		return protocol.ServerInfo{}, err
+	case err == nil && r.array() > 0:
+		maps.Copy(info.Settings, r.texts())
+	}
+	return info, nil
+}
+
+// askVersion asks Picodata's table of instances, which every user may read since 25.2, for the
+// version, or versions, that run; "" if it doesn't say.
+func askVersion(ctx context.Context, l *link) string {
+	mode, err := chooseMode(ctx, l, true)
+	if err != nil {
+		return ""
+	}
+	var versions []string
+	a := &admin{link: l, picodata: true, mode: mode}
+	_ = a.Query(ctx, `SELECT "picodata_version" FROM "_pico_instance"`, func(row []*string) error {
+		if len(row) == 1 && row[0] != nil {
+			versions = append(versions, *row[0])
+		}
+		return nil
+	})
+	slices.Sort(versions)
+	return strings.Join(slices.Compact(versions), ", ")
+}

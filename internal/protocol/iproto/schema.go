@@ -1,0 +1,272 @@
+package iproto
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+
+	iproto "github.com/tarantool/go-iproto"
+)
+
+// asker sends one request and waits for its answer: a link, or a connection of the library.
+type asker interface {
+	ask(ctx context.Context, kind byte, body []byte) (code uint32, answer []byte, err *protocol.Error)
+}
+
+// Ids of the views of the catalogue (box.schema.VSPACE_ID, VINDEX_ID) and the ids of their
+// indexes and iterators that are used.
+const (
+	vspace     = 281
+	vindex     = 289
+	byName     = 2
+	iteratorEQ = 0
+	unlimited  = 0xffffffff
+)
+
+// space is what the driver needs to know of a space.
+type space struct {
+	id      uint64
+	fields  []string // names by number
+	indexes map[string]uint64
+	keys    []int // the primary key's fields
+}
+
+func (s *space) field(name string) (int, bool) {
+	i := slices.Index(s.fields, name)
+	return max(i, 0), i >= 0
+}
+
+func selectBody(space, index, iterator, limit uint64, key func(b *body)) []byte {
+	var b body
+	b.mapping(6)
+	b.number(keySpace, space)
+	b.number(keyIndex, index)
+	b.number(keyLimit, limit)
+	b.number(keyOffset, 0)
+	b.number(keyIterator, iterator)
+	b.key(keyKey)
+	key(&b)
+	return b.now
+}
+
+// lookup reads a space's definition; nil if there is none, or none that the user sees.
+func lookup(ctx context.Context, a asker, name string) (*space, *protocol.Error) {
+	r, err := data(ctx, a, typeSelect, selectBody(vspace, byName, iteratorEQ, 1, func(b *body) { b.array(1); b.text(name) }))
+	if err != nil || r.array() == 0 {
+		return nil, err
+	}
+	s := &space{indexes: map[string]uint64{}}
+	n := r.array()
+	for i := uint64(0); i < n && r.trouble == fine; i++ {
+		switch i {
+		case 0:
+			s.id = r.uint()
+		case 6:
+			for k := r.array(); k > 0 && r.trouble == fine; k-- {
+				s.fields = append(s.fields, r.named("name"))
+			}
+		default:
+			r.skip()
+		}
+	}
+	if r.trouble != fine {
+		return nil, protocolError("the definition of space " + name + " makes no sense")
+	}
+	return s, s.readIndexes(ctx, a, name)
+}
+
+func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol.Error {
+	r, err := data(ctx, a, typeSelect, selectBody(vindex, 0, iteratorEQ, unlimited, func(b *body) { b.array(1); b.uint(s.id) }))
+	if err != nil {
+		return err
+	}
+	for rows := r.array(); rows > 0 && r.trouble == fine; rows-- {
+		var id uint64
+		n := r.array()
+		for i := uint64(0); i < n && r.trouble == fine; i++ {
+			switch {
+			case i == 1:
+				id = r.uint()
+			case i == 2:
+				s.indexes[string(r.text())] = id
+			case i == 5 && id == 0:
+				s.keys = r.parts()
+			default:
+				r.skip()
+			}
+		}
+	}
+	if r.trouble != fine {
+		return protocolError("the indexes of space " + name + " make no sense")
+	}
+	return nil
+}
+
+// named reads a map and returns the text under a key.
+func (r *reader) named(key string) (text string) {
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if string(r.text()) == key {
+			text = string(r.text())
+		} else {
+			r.skip()
+		}
+	}
+	return text
+}
+
+// parts reads an index's parts: arrays [field, type] or maps {field=…, type=…}.
+func (r *reader) parts() (fields []int) {
+	for n := r.array(); n > 0 && r.trouble == fine; n-- {
+		if isArray(r.peek()) {
+			k := r.array()
+			fields = append(fields, int(r.uint()))
+			for ; k > 1 && r.trouble == fine; k-- {
+				r.skip()
+			}
+			continue
+		}
+		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+			if string(r.text()) == "field" {
+				fields = append(fields, int(r.uint()))
+			} else {
+				r.skip()
+			}
+		}
+	}
+	return fields
+}
+
+// data asks and returns a reader that stands at the answer's DATA. The server's errors are
+// returned as errors.
+func data(ctx context.Context, a asker, kind byte, request []byte) (*reader, *protocol.Error) {
+	code, answer, err := a.ask(ctx, kind, request)
+	if err == nil {
+		err = refusal(code, answer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{b: answer}
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if r.uint() == 0x30 {
+			return r, nil
+		}
+		r.skip()
+	}
+	return nil, protocolError("an answer without data")
+}
+
+func callBody(function string, args func(b *body)) []byte {
+	var b body
+	b.mapping(2)
+	b.key(keyFunction)
+	b.text(function)
+	b.key(keyTuple)
+	args(&b)
+	return b.now
+}
+
+// identify tells Picodata from Tarantool. version is Picodata's, if it said so.
+func identify(ctx context.Context, a asker) (picodata bool, version string, err *protocol.Error) {
+	r, err := data(ctx, a, typeCall, callBody(".proc_version_info", func(b *body) { b.array(0) }))
+	if err == nil {
+		for isArray(r.peek()) && r.array() > 0 {
+		}
+		if isMap(r.peek()) {
+			version = r.named("picodata_version")
+		}
+		return true, version, nil
+	}
+	if err.Fatal || err.Code == "" {
+		return false, "", err
+	}
+	table, err := lookup(ctx, a, "_pico_table")
+	return table != nil, "", err
+}
+
+// sqlMode is how statements are sent.
+type sqlMode string
+
+const (
+	prepared sqlMode = "prepared" // EXECUTE by the id that PREPARE gave, or by text if it refused
+	byText   sqlMode = "execute"  // EXECUTE by text
+	byCall   sqlMode = "call"     // CALL .proc_sql_dispatch
+)
+
+// chooseMode finds out how the server takes SQL. A Picodata that refuses EXECUTE takes calls.
+func chooseMode(ctx context.Context, a asker, picodata bool) (sqlMode, *protocol.Error) {
+	if !picodata {
+		return prepared, nil
+	}
+	const probe = "VALUES (1)"
+	for _, mode := range []sqlMode{byText, byCall} {
+		var b body
+		kind := b.sql(mode, probe, 0)
+		switch _, err := data(ctx, a, kind, b.now); {
+		case err == nil:
+			return mode, nil
+		case err.Fatal:
+			return byText, err
+		}
+	}
+	return byText, nil
+}
+
+// prepare returns the id of a statement; ok is false if the server prepares none. An error of class
+// Server is its refusal of this one.
+func prepare(ctx context.Context, a asker, text string) (id uint64, ok bool, err *protocol.Error) {
+	code, answer, err := a.ask(ctx, typePrepare, prepareBody(text))
+	if err != nil {
+		return 0, false, err
+	}
+	if code&errorBit != 0 {
+		switch iproto.Error(code &^ errorBit) {
+		case iproto.ER_UNKNOWN_REQUEST_TYPE, iproto.ER_UNSUPPORTED, iproto.ER_ACCESS_DENIED:
+			return 0, false, nil
+		}
+		return 0, false, refusal(code, answer)
+	}
+	id, ok = preparedID(answer)
+	return id, ok, nil
+}
+
+func prepareBody(text string) []byte {
+	var b body
+	b.mapping(1)
+	b.key(keySQLText)
+	b.text(text)
+	return b.now
+}
+
+// preparedID is a prepared statement's number in the answer to what prepared it.
+func preparedID(answer []byte) (id uint64, ok bool) {
+	r := reader{b: answer}
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		if r.uint() == uint64(keyStmt) {
+			id = r.uint()
+			return id, r.trouble == fine
+		}
+		r.skip()
+	}
+	return 0, false
+}
+
+// texts reads a map of texts.
+func (r *reader) texts() map[string]string {
+	m := map[string]string{}
+	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+		var v gen.Value
+		key := string(r.text())
+		r.value(&v)
+		m[key] = string(template.AppendValue(nil, &v))
+	}
+	return m
+}
+
+func unknownSpace(name string) *protocol.Error {
+	return protocol.Bad("no space %q that this user can see: create it or correct the name", strings.TrimSpace(name))
+}

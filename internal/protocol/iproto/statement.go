@@ -1,0 +1,266 @@
+package iproto
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/sqltext"
+)
+
+// statement is a request of the program, ready to be sent: its body in pieces between which the
+// arguments stand.
+type statement struct {
+	verb     protocol.Verb
+	kind     protocol.Kind
+	code     byte // request type
+	pieces   []piece
+	params   int
+	shape    shape
+	captures []capture
+	space    *space // of a Select, Read or Scan
+
+	// Of SQL that the server has prepared: what prepares it once more, what sends it as text, and its
+	// number, which depends on its text only.
+	renewal []byte
+	byText  []piece
+	id      uint64
+	stale   bool // a change of the schema has ended it: it must be prepared again
+	fresh   bool // it has just been prepared again
+	busy    bool // that was in vain, because other sessions have it under way: it goes as text, once
+}
+
+// piece is bytes that stand as they are and then, if param is not negative, an argument.
+type piece struct {
+	bytes []byte
+	param int
+}
+
+// appendBody writes the request's body. It allocates nothing unless dst must grow or an argument
+// can't be sent.
+func (s *statement) appendBody(dst []byte, args []gen.Value) ([]byte, *protocol.Error) {
+	if len(args) != s.params {
+		return dst, protocol.Bad("the count of arguments isn't that of the request's parameters")
+	}
+	var err *protocol.Error
+	pieces := s.pieces
+	if s.busy {
+		pieces = s.byText
+	}
+	for i := range pieces {
+		dst = append(dst, pieces[i].bytes...)
+		if p := pieces[i].param; p >= 0 {
+			if dst, err = AppendValue(dst, &args[p]); err != nil {
+				return dst, err
+			}
+		}
+	}
+	return dst, nil
+}
+
+// renewed reads the answer to the statement's being prepared once more.
+func (s *statement) renewed(answer []byte, code uint32) *protocol.Error {
+	if err := refusal(code, answer); err != nil {
+		return err
+	}
+	if id, ok := preparedID(answer); !ok || id != s.id {
+		return protocolError("a statement that was prepared again has another number")
+	}
+	s.stale, s.fresh = false, true
+	return nil
+}
+
+// mustRenew reports whether the statement is to be prepared again before it is sent.
+func (s *statement) mustRenew() bool { return s.stale && !s.busy }
+
+// body builds pieces.
+type body struct {
+	pieces []piece
+	now    []byte
+}
+
+func (b *body) mapping(n int) { b.now = appendMap(b.now, n) }
+func (b *body) key(k byte)    { b.now = append(b.now, k) }
+func (b *body) uint(n uint64) { b.now = appendUint(b.now, n) }
+func (b *body) text(s string) { b.now = appendString(b.now, s) }
+func (b *body) array(n int)   { b.now = appendArray(b.now, n) }
+func (b *body) null()         { b.now = append(b.now, 0xc0) }
+func (b *body) number(k byte, n uint64) {
+	b.key(k)
+	b.uint(n)
+}
+
+// param puts argument number p.
+func (b *body) param(p int) {
+	b.pieces = append(b.pieces, piece{b.now, p})
+	b.now = nil
+}
+
+// list puts an array of the first n arguments.
+func (b *body) list(n int) {
+	b.array(n)
+	b.params(n)
+}
+
+func (b *body) params(n int) {
+	for p := range n {
+		b.param(p)
+	}
+}
+
+// sql writes a request, whose type it returns, that has a statement carried out, up to the values of its
+// parameters.
+func (b *body) sql(mode sqlMode, text string, params int) (kind byte) {
+	b.mapping(2)
+	if kind = typeExecute; mode == byCall {
+		kind = typeCall
+		b.key(keyFunction)
+		b.text(dispatcher)
+		b.key(keyTuple)
+		b.array(2)
+		b.text(text)
+	} else {
+		b.key(keySQLText)
+		b.text(text)
+		b.key(keySQLBind)
+	}
+	b.array(params)
+	return kind
+}
+
+func (b *body) done() []piece {
+	if len(b.now) > 0 {
+		b.pieces = append(b.pieces, piece{b.now, -1})
+		b.now = nil
+	}
+	return b.pieces
+}
+
+// compiler makes statements of a program's requests.
+type compiler struct {
+	ask      asker
+	mode     sqlMode
+	picodata bool
+	spaces   map[string]*space
+}
+
+// compile asks the server what must be known: its product, how it takes SQL, spaces and indexes.
+func compile(ctx context.Context, a asker, o options, p *protocol.Program) ([]statement, *protocol.Error) {
+	c := compiler{ask: a, spaces: map[string]*space{}, mode: o.sql}
+	if slices.ContainsFunc(p.Requests, func(r protocol.Request) bool { return r.Verb != protocol.Call && r.Verb != protocol.Eval }) {
+		var err *protocol.Error
+		if c.picodata, _, err = identify(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	if c.mode == "" {
+		var err *protocol.Error
+		if c.mode, err = chooseMode(ctx, a, c.picodata); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]statement, len(p.Requests))
+	for i := range p.Requests {
+		if err := c.request(ctx, &p.Requests[i], &list[i]); err != nil {
+			err.Text = fmt.Sprintf("request %s: %s", nameOf(&p.Requests[i]), err.Text)
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func nameOf(r *protocol.Request) string {
+	if r.Name != "" {
+		return strconv.Quote(r.Name)
+	}
+	return "number " + strconv.Itoa(r.ID)
+}
+
+// check refuses verbs that the protocol lacks. It asks nobody.
+func check(p *protocol.Program) *protocol.Error {
+	for i := range p.Requests {
+		r := &p.Requests[i]
+		switch r.Verb {
+		case protocol.SQL, protocol.Call, protocol.Eval, protocol.Select, protocol.Insert, protocol.Replace,
+			protocol.Update, protocol.Upsert, protocol.Delete, protocol.Read, protocol.Scan:
+		case protocol.Begin, protocol.Commit, protocol.Rollback:
+			return protocol.Bad("iproto has no transactions over several requests (Tarantool 2.6 has none, and Picodata accepts BEGIN without making one): put the statements into one stored function or Eval, or set transaction to false")
+		default:
+			return protocol.Bad("request %s: iproto has no such request: use SQL, call, eval, select, insert, replace, update, upsert or delete", nameOf(r))
+		}
+	}
+	return nil
+}
+
+func (c *compiler) request(ctx context.Context, r *protocol.Request, s *statement) *protocol.Error {
+	s.verb, s.kind, s.params = r.Verb, r.Kind(), len(r.Params)
+	s.captures = make([]capture, len(r.Capture))
+	for i, k := range r.Capture {
+		s.captures[i] = capture{column: k.Column, kind: k.Kind}
+		if k.Name != "" {
+			s.captures[i].name = []byte(k.Name)
+		}
+	}
+	switch r.Verb {
+	case protocol.SQL:
+		return c.sql(ctx, r, s)
+	case protocol.Call, protocol.Eval:
+		key := keyFunction
+		if s.code = typeCall; r.Verb == protocol.Eval {
+			s.code, key = typeEval, keyExpr
+		}
+		var b body
+		b.mapping(2)
+		b.key(key)
+		b.text(r.Text)
+		b.key(keyTuple)
+		b.list(s.params)
+		s.pieces, s.shape = b.done(), values
+		return nil
+	}
+	if c.picodata && r.Verb != protocol.Select && r.Verb != protocol.Read && r.Verb != protocol.Scan {
+		return protocol.Bad("Picodata takes changes as SQL only: write a statement instead of insert, replace, update, upsert or delete")
+	}
+	return c.onSpace(ctx, r, s)
+}
+
+func (c *compiler) sql(ctx context.Context, r *protocol.Request, s *statement) *protocol.Error {
+	switch sqltext.FirstWord(r.Text) {
+	case "BEGIN", "COMMIT", "ROLLBACK", "START":
+		return protocol.Bad("iproto has no transactions over several requests: put the statements into one stored function")
+	}
+	switch c.mode {
+	case byCall:
+		var b body
+		s.code, s.shape = b.sql(byCall, r.Text, s.params), dispatch
+		b.params(s.params)
+		s.pieces = b.done()
+		return nil
+	case prepared:
+		if r.Simple {
+			break
+		}
+		id, ok, err := prepare(ctx, c.ask, r.Text)
+		if err != nil && (err.Class != protocol.Server || !r.ExpectError) {
+			return err
+		}
+		if ok {
+			s.id, s.renewal = id, prepareBody(r.Text)
+		}
+	}
+	var text, byID body
+	s.code = text.sql(byText, r.Text, s.params)
+	text.params(s.params)
+	s.byText = text.done()
+	if s.pieces = s.byText; s.renewal != nil {
+		byID.mapping(2)
+		byID.number(keyStmt, s.id)
+		byID.key(keySQLBind)
+		byID.list(s.params)
+		s.pieces = byID.done()
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package protocol
+
+import (
+	"net/http"
+	"strings"
+
+	"brunt/internal/sqltext"
+)
+
+// Kind says what a request does with data.
+type Kind uint8
+
+// The kinds.
+const (
+	KindOther  Kind = iota // calls, programs, ends of transactions, DDL: anything may be written
+	KindRead               // it changes nothing
+	KindInsert             // it adds what wasn't there, or replaces it
+	KindUpdate             // it changes what is there
+	KindDelete             //
+)
+
+// Kind tells what the request does, as far as its verb, its method or its first keyword say. A SELECT
+// counts as a read whatever functions it calls.
+func (r *Request) Kind() Kind {
+	switch r.Verb {
+	case SQL:
+		return r.kindOfSQL()
+	case Select, Read, Scan:
+		return KindRead
+	case Insert, Replace, Upsert:
+		return KindInsert
+	case Update:
+		return KindUpdate
+	case Delete:
+		return KindDelete
+	case Command:
+		return kindOfCommand(r.Words)
+	case Batch:
+		verb, _, _ := strings.Cut(r.Text, " ")
+		return kindOfWord(strings.ToUpper(verb))
+	case HTTP:
+		return r.Web.kind()
+	}
+	return KindOther
+}
+
+// MayWrite reports whether the request may have changed something if it was sent and got no answer.
+func (r *Request) MayWrite() bool {
+	return r.Kind() != KindRead && r.Verb != Begin && r.Verb != Rollback
+}
+
+// Missed reports whether an answer with so many rows, read or changed, means that the request found
+// nothing.
+func (k Kind) Missed(rows, affected int64) bool {
+	switch k {
+	case KindRead:
+		return rows == 0
+	case KindUpdate, KindDelete:
+		return affected == 0 && rows == 0 // of EXPLAIN, or of what was changed
+	}
+	return false
+}
+
+func kindOfWord(word string) Kind {
+	switch word {
+	case "SELECT", "SHOW", "VALUES", "TABLE", "DESCRIBE", "DESC", "PRAGMA", "EXPLAIN", "READ", "SCAN":
+		return KindRead
+	case "INSERT", "REPLACE", "UPSERT", "MERGE":
+		return KindInsert
+	case "UPDATE":
+		return KindUpdate
+	case "DELETE":
+		return KindDelete
+	}
+	return KindOther
+}
+
+func (r *Request) kindOfSQL() Kind {
+	if r.Simple && strings.Contains(r.Text, ";") && several(r.Text) {
+		return KindOther
+	}
+	word := sqltext.FirstWord(r.Text)
+	if word != "WITH" && word != "EXPLAIN" {
+		return kindOfWord(word)
+	}
+	before := ""
+	for _, t := range sqltext.Split(r.Text) {
+		if t.Kind != sqltext.Word {
+			continue
+		}
+		word := strings.ToUpper(t.Text)
+		switch word {
+		case "INSERT", "UPDATE", "DELETE", "MERGE":
+			if before != "FOR" && before != "KEY" { // SELECT … FOR UPDATE, FOR NO KEY UPDATE
+				return kindOfWord(word)
+			}
+		}
+		before = word
+	}
+	return KindRead
+}
+
+// several reports whether a text holds more than one statement.
+func several(text string) bool {
+	ended := false
+	for _, t := range sqltext.Split(text) {
+		if ended && t.Kind != sqltext.Space && !t.IsSign(";") {
+			return true
+		}
+		ended = ended || t.IsSign(";")
+	}
+	return false
+}
+
+func (w *Web) kind() Kind {
+	if w == nil {
+		return KindOther
+	}
+	switch w.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return KindRead
+	case http.MethodPut, http.MethodPatch:
+		return KindUpdate
+	case http.MethodDelete:
+		return KindDelete
+	}
+	return KindOther
+}
+
+// kindOfCommand knows the commands of Redis (its documentation's groups and their flag "readonly") and
+// those that touch no data.
+func kindOfCommand(words []string) Kind {
+	if len(words) == 0 {
+		return KindOther
+	}
+	switch strings.ToUpper(words[0]) {
+	case "GET", "MGET", "STRLEN", "GETRANGE", "SUBSTR", "GETBIT", "BITCOUNT", "BITPOS", "BITFIELD_RO", "LCS",
+		"HGET", "HMGET", "HGETALL", "HEXISTS", "HKEYS", "HVALS", "HLEN", "HSTRLEN", "HSCAN", "HRANDFIELD",
+		"LRANGE", "LINDEX", "LLEN", "LPOS", "SMEMBERS", "SISMEMBER", "SMISMEMBER", "SCARD", "SRANDMEMBER", "SSCAN",
+		"SINTER", "SUNION", "SDIFF", "SINTERCARD", "ZRANGE", "ZREVRANGE", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE",
+		"ZRANGEBYLEX", "ZREVRANGEBYLEX", "ZSCORE", "ZMSCORE", "ZRANK", "ZREVRANK", "ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZSCAN",
+		"ZRANDMEMBER", "ZUNION", "ZINTER", "ZDIFF", "ZINTERCARD", "XRANGE", "XREVRANGE", "XLEN", "XREAD", "XPENDING", "XINFO",
+		"EXISTS", "TYPE", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "KEYS", "SCAN", "RANDOMKEY", "DBSIZE", "DUMP", "OBJECT",
+		"GEODIST", "GEOHASH", "GEOPOS", "GEOSEARCH", "PFCOUNT", "SORT_RO", "EVAL_RO", "EVALSHA_RO", "FCALL_RO",
+		"PING", "ECHO", "TIME", "INFO", "ROLE", "COMMAND", "AUTH", "HELLO", "SELECT", "WAIT", "WATCH", "UNWATCH", "MULTI", "DISCARD":
+		return KindRead
+	case "DEL", "UNLINK", "GETDEL", "HDEL", "SREM", "ZREM", "XDEL", "LREM":
+		return KindDelete
+	case "EVAL", "EVALSHA", "FCALL", "EXEC", "SCRIPT", "FUNCTION", "CONFIG", "CLIENT", "CLUSTER", "DEBUG":
+		return KindOther
+	}
+	return KindUpdate
+}

@@ -1,0 +1,185 @@
+package mysql
+
+import (
+	"context"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/sqlconn"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// conn is a session and its program.
+type conn struct {
+	*session
+	statements []statement
+	args       []sqldriver.NamedValue
+	stop       func() // has the server stop what the session does
+}
+
+// Do executes a request of the program.
+func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	reply.Reset(len(req.Capture))
+	if c.closed || req.ID < 0 || req.ID >= len(c.statements) {
+		reply.Fail(&protocol.Error{Class: protocol.Client, Fatal: c.closed, Text: "the session is closed or the request isn't part of its program"})
+		return
+	}
+	st := &c.statements[req.ID]
+	if refused := protocol.Arguments(args, st.params); refused != nil {
+		reply.Fail(refused)
+		return
+	}
+	c.args = c.args[:0]
+	for i, from := range st.order {
+		c.args = append(c.args, sqldriver.NamedValue{Ordinal: i + 1, Value: argument(&args[from])})
+	}
+	before := c.received.Received()
+	var err error
+	if st.before != "" {
+		_, err = c.ExecContext(ctx, st.before, nil)
+	}
+	switch {
+	case err != nil:
+	case st.rows:
+		err = c.query(ctx, req, st, reply)
+	default:
+		err = c.exec(ctx, st, reply)
+	}
+	reply.BytesIn = c.received.Received() - before
+	switch {
+	case err != nil:
+		reply.Fail(c.failure(ctx, req, err))
+		if reply.Fatal && ctx.Err() != nil {
+			c.stop()
+		}
+	case st.records != nil:
+		reply.Missing = reply.Rows+reply.Affected < st.records.Distinct(args)
+	case reply.Class == protocol.OK:
+		reply.Missing = req.Verb == protocol.SQL && st.kind.Missed(reply.Rows, reply.Affected)
+	}
+}
+
+func (c *conn) exec(ctx context.Context, st *statement, reply *protocol.Reply) error {
+	result, err := st.Exec(ctx, c, c.args)
+	if err == nil {
+		reply.Affected, err = result.RowsAffected()
+	}
+	return err
+}
+
+func (c *conn) query(ctx context.Context, req *protocol.Request, st *statement, reply *protocol.Reply) error {
+	result := sqlconn.Result{Request: req, Reply: reply, Bytes: gen.String}
+	return st.Each(ctx, c, c.args, func(columns []string) error {
+		if len(req.Capture) > 0 && st.captures == nil {
+			var refused *protocol.Error
+			if st.captures, refused = sqlconn.Captures(req, columns); refused != nil {
+				return refused
+			}
+		}
+		result.Captures, result.Columns = st.captures, columns
+		return nil
+	}, func(row []sqldriver.Value) error {
+		result.Take(row)
+		return nil
+	})
+}
+
+// Add makes a statement ready that isn't part of the session's program.
+func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
+	var st statement
+	if refused := st.prepare(ctx, c.session, req); refused != nil {
+		refused.Text = "request \"" + req.Name + "\": " + refused.Text
+		return refused
+	}
+	if req.ID < len(c.statements) {
+		c.statements[req.ID].Close()
+	}
+	c.statements = protocol.Put(c.statements, req.ID, st)
+	return nil
+}
+
+const (
+	// stopWithin bounds how long a server is asked to stop a statement.
+	stopWithin = 2 * time.Second
+	// stopsAtOnce bounds how many servers' connections are taken for that at a time.
+	stopsAtOnce = 8
+)
+
+// numbered asks the server for the session's number, by which it can be stopped.
+func (s *session) numbered(ctx context.Context) error {
+	return s.admin().Query(ctx, "SELECT CONNECTION_ID()", func(v []*string) error {
+		s.number = *v[0]
+		return nil
+	})
+}
+
+// stop has the server stop what it does for a session that was given up: it wouldn't notice the
+// connection's end before the statement's. It doesn't wait for that.
+func (d *Driver) stop(t protocol.Target, number string) {
+	if _, err := strconv.ParseUint(number, 10, 64); err != nil {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+		defer cancel()
+		select {
+		case d.stopping <- struct{}{}:
+			defer func() { <-d.stopping }()
+		case <-ctx.Done():
+			return
+		}
+		if s, refused := open(ctx, t); refused == nil {
+			defer s.Close()
+			s.ExecContext(ctx, "KILL "+number, nil)
+		}
+	}()
+}
+
+// classOf maps an error's number to a class (MySQL's and MariaDB's error references; numbers from
+// 8000 on are TiDB's).
+func classOf(number uint16) (class protocol.Class, fatal bool) {
+	switch number {
+	case 1213, 1205, 1020, // deadlock; lock wait timeout; record has changed since last read
+		3572, 1412, // NOWAIT; table definition has changed
+		1047, 1040, 1203, // a cluster's node isn't ready; too many connections
+		8002, 8022, 8028, 9007, 9001, 9002, 9003, 9005: // TiDB: write conflict, schema changed, not leader, busy
+		return protocol.Retryable, false
+	case 1969, 3024, 1907: // max_statement_time, max_execution_time
+		return protocol.Timeout, false
+	case 1053, 1927, 1152, 3169: // shutdown in progress, connection was killed
+		return protocol.UnknownOutcome, true
+	case 1317: // query execution was interrupted
+		return protocol.UnknownOutcome, false
+	}
+	return protocol.Server, false
+}
+
+// failure classifies what the library returned; req is nil outside of programs.
+func (s *session) failure(ctx context.Context, req *protocol.Request, err error) *protocol.Error {
+	var own *protocol.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	var answer *mysql.MySQLError
+	if errors.As(err, &answer) {
+		class, fatal := classOf(answer.Number)
+		return &protocol.Error{Class: class, Code: fmt.Sprint(answer.Number), Text: protocol.Line(answer.Message, s.secret), Fatal: fatal, Err: err}
+	}
+	e := protocol.Unanswered(ctx, req, err, s.secret)
+	switch {
+	case protocol.IsLate(ctx, err):
+	case errors.Is(err, sqldriver.ErrBadConn):
+		e.Class, e.Text = protocol.Connect, "the connection is closed"
+	case errors.Is(err, mysql.ErrMalformPkt), errors.Is(err, mysql.ErrPktSync), errors.Is(err, mysql.ErrPktSyncMul):
+		e.Class = protocol.Protocol
+	case errors.Is(err, mysql.ErrPktTooLarge):
+		e.Class, e.Text, e.Fatal = protocol.Client, protocol.Line(err.Error(), s.secret), false
+	}
+	return e
+}

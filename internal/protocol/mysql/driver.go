@@ -1,0 +1,235 @@
+// Package mysql speaks the protocol of MySQL, MariaDB and TiDB by the library tier: connections of
+// go-sql-driver used directly, one a session, without a pool between. Statements are prepared once
+// a session; $1, $2 … become the server's question marks, in whatever order they stand.
+//
+// Requests on records become statements on a table with the key YCSB_KEY. As with go-ycsb, an
+// insert leaves a record alone that is there already. A batch of updates inserts the records that
+// aren't there.
+//
+// Options of a target set variables of its sessions:
+//
+//	sql_mode   the server's own by default; ANSI_QUOTES lets "name" quote names
+//	time_zone  "+00:00" by default
+package mysql
+
+import (
+	"brunt/internal/gen"
+	"brunt/internal/sqltext"
+	"context"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/sqlconn"
+	"brunt/internal/socket"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Driver is the protocol "mysql". It is safe for concurrent use.
+type Driver struct{ stopping chan struct{} }
+
+var (
+	_ protocol.AdminDriver   = (*Driver)(nil)
+	_ protocol.KeyValueAdmin = (*Driver)(nil)
+)
+
+// New returns the driver.
+func New() *Driver { return &Driver{make(chan struct{}, stopsAtOnce)} }
+
+// Name is "mysql".
+func (*Driver) Name() string { return "mysql" }
+
+// session is one connection.
+type session struct {
+	sqlconn.Connection
+	secret   string
+	received socket.Meter
+	number   string // the server's for the session, once it was asked
+	closed   bool
+}
+
+// open connects and signs in within Target.ConnectTimeout.
+func open(ctx context.Context, t protocol.Target) (*session, *protocol.Error) {
+	options := protocol.OptionsOf("mysql", t)
+	mode, zone := options.Text("sql_mode", ""), options.Text("time_zone", "+00:00")
+	if refused := options.Done(); refused != nil {
+		return nil, refused
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	s := &session{secret: t.Password}
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd, c.DBName, c.TLS = "tcp", t.Address, t.User, t.Password, t.Database, t.TLS
+	c.Logger, c.InterpolateParams, c.ClientFoundRows = &mysql.NopLogger{}, true, true
+	c.Params = map[string]string{"time_zone": sqltext.QuoteText(zone)}
+	if mode != "" {
+		c.Params["sql_mode"] = sqltext.QuoteText(mode)
+	}
+	var refusedAt error
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := socket.Dial(ctx, address)
+		if err != nil {
+			refusedAt = err
+			return nil, err
+		}
+		return s.received.Conn(nc), nil
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, protocol.Bad("%s", protocol.Line(err.Error(), t.Password))
+	}
+	conn, err := connector.Connect(ctx)
+	switch {
+	case refusedAt != nil:
+		return nil, protocol.ConnectError(refusedAt.Error(), "", refusedAt)
+	case err != nil:
+		return nil, refusal(ctx, t, err)
+	}
+	s.Connection = conn.(sqlconn.Connection)
+	return s, nil
+}
+
+// refusal says why the server didn't let us in.
+func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error {
+	var answer *mysql.MySQLError
+	if !errors.As(err, &answer) {
+		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return protocol.ConnectError(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error(), "", err)
+		}
+		return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s; does a MySQL or MariaDB listen there?", t.Address, protocol.Line(err.Error(), t.Password)), "", err)
+	}
+	hint := ""
+	switch answer.Number {
+	case 1044, 1045, 1698:
+		hint = "; check user and password"
+	case 1049:
+		hint = "; check the database's name"
+	case 1040, 1203:
+		hint = "; raise the server's max_connections or use fewer sessions"
+	}
+	text := fmt.Sprintf("can't connect to %s: %s%s", t.Address, protocol.Line(answer.Message, t.Password), hint)
+	return protocol.ConnectError(text, fmt.Sprint(answer.Number), err)
+}
+
+// Close ends the session; it is safe to call twice.
+func (s *session) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.Connection.Close()
+}
+
+// Dial opens a session and prepares the program's statements. An error is a *driver.Error: of
+// class Connect if no session could be opened, Client if the program or an option is at fault,
+// Server if the server refused a statement.
+func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	s, refused := open(ctx, t)
+	if refused != nil {
+		return nil, refused
+	}
+	c := &conn{session: s, statements: make([]statement, len(p.Requests)), stop: func() { d.stop(t, s.number) }}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	if err := s.numbered(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	for i := range p.Requests {
+		if err := c.statements[i].prepare(ctx, s, &p.Requests[i]); err != nil {
+			c.Close()
+			err.Text = fmt.Sprintf("request %q: %s", p.Requests[i].Name, err.Text)
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// settings are the variables that bear on performance.
+const settings = `SHOW VARIABLES WHERE Variable_name IN ('innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit',
+ 'innodb_doublewrite', 'innodb_log_file_size', 'sync_binlog', 'log_bin', 'max_connections', 'transaction_isolation', 'tx_isolation', 'sql_mode')`
+
+// Describe asks for the version and variables.
+func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
+	a, err := d.Admin(ctx, t)
+	if err != nil {
+		return protocol.ServerInfo{}, err
+	}
+	defer a.Close()
+	info := protocol.ServerInfo{Product: "MySQL", Settings: map[string]string{}}
+	err = a.Query(ctx, "SELECT VERSION()", func(v []*string) error {
+		info.Version, _, _ = strings.Cut(*v[0], "-")
+		for _, fork := range []string{"MariaDB", "TiDB"} {
+			if _, version, ok := strings.Cut(*v[0], fork+"-v"); ok {
+				info.Product, info.Version = fork, version
+			} else if strings.Contains(*v[0], fork) {
+				info.Product = fork
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return info, err
+	}
+	return info, a.Query(ctx, settings, func(v []*string) error {
+		if v[1] != nil {
+			info.Settings[*v[0]] = *v[1]
+		}
+		return nil
+	})
+}
+
+// Prepare creates a table with the key YCSB_KEY and a column for each field, named in capitals, as
+// YCSB's clients do.
+func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, fieldLength int, drop bool) error {
+	a, err := d.Admin(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if drop {
+		if _, err := a.Exec(ctx, "DROP TABLE IF EXISTS "+quote(table)); err != nil {
+			return err
+		}
+	}
+	kind := fmt.Sprintf("VARCHAR(%d)", max(fieldLength, 1))
+	if fieldLength*max(len(fields), 1) > 16000 { // a row's columns have 65 535 bytes together, four for a character
+		kind = "LONGTEXT"
+	}
+	statement := "CREATE TABLE IF NOT EXISTS " + quote(table) + " (" + keyColumn + " VARCHAR(255) PRIMARY KEY"
+	for _, f := range fields {
+		statement += ", " + quote(strings.ToUpper(f)) + " " + kind
+	}
+	_, err = a.Exec(ctx, statement+")")
+	return err
+}
+
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// Admin opens a session for set-up. Chunks are loaded in one transaction each.
+func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, error) {
+	s, refused := open(ctx, t)
+	if refused != nil {
+		return nil, refused
+	}
+	return s.admin(), nil
+}
+
+// loadParameters is how many parameters one INSERT has; the protocol takes at most 65 535.
+const loadParameters = 4000
+
+func (s *session) admin() protocol.Admin {
+	return sqlconn.NewAdmin(s, sqlconn.Dialect{
+		Quote: quote, Begin: "START TRANSACTION", Replace: "REPLACE", Parameters: loadParameters,
+		Argument: func(v *gen.Value) (sqldriver.Value, *protocol.Error) { return argument(v), nil },
+	})
+}
+
+// Failure classifies what the library returned outside of programs.
+func (s *session) Failure(ctx context.Context, err error) *protocol.Error {
+	return s.failure(ctx, nil, err)
+}

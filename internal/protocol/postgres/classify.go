@@ -1,0 +1,127 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"brunt/internal/protocol"
+	"brunt/internal/socket"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func severity(e *pgconn.PgError) string { return cmp.Or(e.SeverityUnlocalized, e.Severity) }
+
+// fatalSeverity says whether the server ends the session after an error of this severity.
+func fatalSeverity(s string) bool { return s == "FATAL" || s == "PANIC" }
+
+// internalError is the code of all of Picodata's SQL errors.
+const internalError = "XX000"
+
+// classOf maps an SQLSTATE (appendix "PostgreSQL Error Codes" of the manual) and, where the code
+// says nothing, the message to a class.
+func classOf(code, message string) protocol.Class {
+	switch code {
+	case "40001", // serialization_failure
+		"40P01", // deadlock_detected
+		"55P03": // lock_not_available
+		return protocol.Retryable
+	case "40003": // statement_completion_unknown
+		return protocol.UnknownOutcome
+	case "57014": // query_canceled: a timeout of the server's unless somebody asked for it
+		if strings.Contains(message, "user request") {
+			return protocol.Retryable
+		}
+		return protocol.Timeout
+	case "53300", // too_many_connections
+		"57P01", "57P02", "57P03", "57P05": // shutdown, crash, can't connect now, idle timeout
+		return protocol.Connect
+	case "0A000":
+		if isOutdated(code, message) {
+			return protocol.Retryable
+		}
+	case internalError:
+		if protocol.Picodata(message).Passing {
+			return protocol.Retryable
+		}
+	}
+	if strings.HasPrefix(code, "08") {
+		return protocol.Connect
+	}
+	return protocol.Server
+}
+
+// isOutdated says whether the server refused what it had prepared because the table's columns have
+// changed since. Within a transaction that ends it; then the statement is prepared again before the
+// next attempt.
+func isOutdated(code, message string) bool {
+	return code == "0A000" && strings.Contains(message, "cached plan must not change result type")
+}
+
+// serverError is an error that the server answered with.
+func serverError(severity, code, message, secret string) *protocol.Error {
+	class := classOf(code, message)
+	if code == internalError {
+		code, message = protocol.Picodata(message).Of(code)
+	}
+	return &protocol.Error{
+		Class: class, Code: code, Text: protocol.Line(message, secret),
+		Fatal: fatalSeverity(severity) || class == protocol.Connect,
+	}
+}
+
+// connectError says why a session could not be opened. The library's *ConnectError, which holds
+// the password, is not kept.
+func connectError(ctx context.Context, t protocol.Target, err error) *protocol.Error {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		text := fmt.Sprintf("can't connect to %s as %q: %s%s", t.Address, t.User, pgErr.Message, connectHint(pgErr.Code))
+		return protocol.ConnectError(protocol.Line(text, t.Password), pgErr.Code, pgErr)
+	}
+	if pgconn.Timeout(err) {
+		err = context.DeadlineExceeded
+	}
+	var whole *pgconn.ConnectError
+	if errors.As(err, &whole) && whole.Unwrap() != nil {
+		err = whole.Unwrap()
+	}
+	err = socket.Explain(ctx, t.Address, err)
+	return protocol.ConnectError(protocol.Line(err.Error(), t.Password), "", err)
+}
+
+func connectHint(code string) string {
+	switch code {
+	case "28P01", "28000":
+		return "; check user and password"
+	case "3D000":
+		return "; create the database or name another"
+	case "53300":
+		return "; use fewer sessions or raise the server's max_connections"
+	}
+	return ""
+}
+
+// libraryError classifies what pgconn returned from an established session. req is nil outside of
+// programs. closed says that the library has given the connection up, as it does when a context ends:
+// it then has the server cancel the statement.
+func libraryError(ctx context.Context, req *protocol.Request, err error, closed bool, secret string) *protocol.Error {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		e := serverError(severity(pgErr), pgErr.Code, pgErr.Message, secret)
+		e.Err = pgErr
+		e.Fatal = e.Fatal || closed
+		return e
+	}
+	if !pgconn.SafeToRetry(err) {
+		return protocol.Unanswered(ctx, req, err, secret)
+	}
+	if protocol.IsLate(ctx, err) {
+		e := protocol.Late(nil) // it wasn't sent
+		e.Fatal, e.Err = closed, err
+		return e
+	}
+	return &protocol.Error{Class: protocol.Connect, Text: protocol.Line(err.Error(), secret), Fatal: closed, Err: err}
+}

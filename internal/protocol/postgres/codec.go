@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"encoding/binary"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+)
+
+// maxMessage bounds what is sent in one message, in bytes. Servers take up to 1 GiB − 1.
+const maxMessage = 1<<30 - 1
+
+func tooLarge(bytes int) *protocol.Error {
+	return protocol.Bad("a request of %d bytes is too large for the protocol", bytes)
+}
+
+// codec is a session of the codec tier.
+type codec struct {
+	statements []*statement
+	secret     string
+	scanner
+}
+
+// Encode appends the messages of a request: Bind, Execute and Sync of a prepared statement, or a
+// Query. It allocates nothing unless dst must grow or the arguments can't be sent.
+func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	st, err := find(c.statements, req, args)
+	switch {
+	case err != nil:
+		return dst, err
+	case st.query != nil:
+		return append(dst, st.query...), nil
+	case st.literal != nil:
+		return st.literal.appendMessage(dst, args)
+	}
+	if !st.stale {
+		return st.appendRequest(dst, args)
+	}
+	before := len(dst)
+	if dst, err = st.appendRenewal(dst); err == nil {
+		dst, err = st.appendRequest(dst, args)
+	}
+	if err != nil { // nothing is sent
+		st.stale, st.renewing = true, false
+		return dst[:before], err
+	}
+	return dst, nil
+}
+
+// appendRequest appends Bind, Execute and Sync.
+func (st *statement) appendRequest(dst []byte, args []gen.Value) (_ []byte, err *protocol.Error) {
+	at := len(dst)
+	dst = append(dst, st.bind...)
+	for i := range args {
+		if args[i].Kind == gen.Null {
+			dst = append(dst, 0xff, 0xff, 0xff, 0xff)
+			continue
+		}
+		start := len(dst)
+		var format int16
+		dst, format, err = appendValue(append(dst, 0, 0, 0, 0), st.params[i], &args[i])
+		if err != nil {
+			return dst[:at], err
+		}
+		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+		dst[at+st.formatsAt+2*i+1] = byte(format)
+	}
+	dst = append(dst, st.tail...)
+	length := len(dst) - at - 1 - afterBind
+	if length > maxMessage {
+		return dst[:at], tooLarge(length)
+	}
+	binary.BigEndian.PutUint32(dst[at+1:], uint32(length))
+	return dst, nil
+}

@@ -1,0 +1,215 @@
+// Package postgres speaks PostgreSQL's frontend/backend protocol, version 3, to PostgreSQL and to
+// servers that answer like it (Picodata, CockroachDB, YugabyteDB). Connections are made and
+// authenticated by pgconn. The library tier stays on pgconn; the codec tier takes its socket.
+//
+// The formats of messages are those of "Frontend/Backend Protocol" in PostgreSQL's manual; the
+// binary formats of values are those of the server's receive functions.
+package postgres
+
+import (
+	"context"
+	"io"
+	"net"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/protocol"
+	"brunt/internal/socket"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Driver is the protocol "pg". It is immutable and safe for concurrent use.
+type Driver struct{}
+
+var (
+	_ protocol.Driver      = (*Driver)(nil)
+	_ protocol.AdminDriver = (*Driver)(nil)
+	_ protocol.Checker     = (*Driver)(nil)
+	_ protocol.CodecDriver = (*Driver)(nil)
+)
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Name is "pg".
+func (*Driver) Name() string { return "pg" }
+
+// Dial opens a session within Target.ConnectTimeout and prepares the program's statements; of more than a
+// thousand each is prepared with its first request. An error is an *driver.Error: of class Connect if no session could be opened, Client if the
+// program can't be done by this protocol, and as the server's code says if it refused a statement.
+func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	pg, statements, received, err := open(ctx, t, p)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{pg: pg, statements: statements, received: received, secret: t.Password}, nil
+}
+
+// open connects and prepares; the connection is closed if the latter fails.
+func open(ctx context.Context, t protocol.Target, p *protocol.Program) (*pgconn.PgConn, []*statement, *socket.Meter, error) {
+	all := planned(p)
+	if all.refused != nil {
+		return nil, nil, nil, all.refused
+	}
+	if all.many() {
+		if e := all.describe(ctx, t, nil); e != nil {
+			return nil, nil, nil, e
+		}
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	pg, received, err := connect(ctx, t)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	statements := all.session()
+	if !all.many() {
+		if _, e := prepare(ctx, pg, t.Password, statements, (*statement).name); e != nil {
+			closeNow(pg)
+			return nil, nil, nil, e
+		}
+	}
+	return pg, statements, received, nil
+}
+
+// connect opens a session; ctx bounds it.
+func connect(ctx context.Context, t protocol.Target) (*pgconn.PgConn, *socket.Meter, error) {
+	config, received, err := configure(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	pg, cerr := pgconn.ConnectConfig(ctx, config)
+	if cerr != nil {
+		return nil, nil, connectError(ctx, t, cerr)
+	}
+	return pg, received, nil
+}
+
+// closeNow ends a session without waiting for the server for longer than a second.
+func closeNow(pg *pgconn.PgConn) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return pg.Close(ctx)
+}
+
+const defaultPort = 5432
+
+// fixedSettings overrides whatever the environment says about connections, so that a plan means
+// the same everywhere. The password is a placeholder that keeps the library from looking for a
+// password file; configure replaces it.
+const fixedSettings = "host=localhost port=5432 user=x password=x dbname=x sslmode=disable sslcertmode=allow " +
+	"target_session_attrs=any connect_timeout=0 channel_binding=prefer " +
+	"min_protocol_version=3.0 max_protocol_version=3.0"
+
+// configure makes the library's configuration of a target. Every option is validated.
+func configure(t protocol.Target) (*pgconn.Config, *socket.Meter, error) {
+	host, port, err := splitAddress(t.Address)
+	if err != nil {
+		return nil, nil, err
+	}
+	params, err := runtimeParams(t.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	config, perr := pgconn.ParseConfig(fixedSettings)
+	if perr != nil {
+		return nil, nil, protocol.Bad("the environment's PG… variables stop pgconn from starting; unset PGSERVICE and the like")
+	}
+	config.Host, config.Port = host, port
+	config.User, config.Password, config.Database = t.User, t.Password, t.Database
+	config.RuntimeParams = params
+	config.Fallbacks = nil
+	config.RequireAuth, config.SSLNegotiation = "", ""
+	config.KerberosSrvName, config.KerberosSpn = "", ""
+	if t.TLS != nil {
+		config.TLSConfig = t.TLS.Clone()
+		if config.TLSConfig.ServerName == "" {
+			config.TLSConfig.ServerName = host
+		}
+	}
+	config.OnPgError = func(_ *pgconn.PgConn, e *pgconn.PgError) bool {
+		return !fatalSeverity(severity(e))
+	}
+	received := &socket.Meter{}
+	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		return pgproto3.NewFrontend(received.Reader(r), w)
+	}
+	return config, received, nil
+}
+
+// splitAddress takes "host:port", "host", "[v6]:port" or the folder of a Unix socket.
+func splitAddress(address string) (host string, port uint16, err error) {
+	if address == "" {
+		return "", 0, protocol.Bad("no address given; write host:port")
+	}
+	host, text, serr := net.SplitHostPort(address)
+	if serr != nil {
+		bare := strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+		if strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
+			return "", 0, badAddress(address)
+		}
+		return bare, defaultPort, nil
+	}
+	n, perr := strconv.ParseUint(text, 10, 16)
+	if perr != nil || n == 0 || host == "" {
+		return "", 0, badAddress(address)
+	}
+	return host, uint16(n), nil
+}
+
+func badAddress(address string) error {
+	return protocol.Bad("address %q isn't host:port", address)
+}
+
+// picodataOption says whether Picodata takes the setting inside the start-up parameter "options".
+func picodataOption(name string) bool {
+	switch name {
+	case "sql_motion_row_max", "sql_vdbe_opcode_max", "read_preference", "forward",
+		"pico_stmt_invalidation", "pico_query_metadata":
+		return true
+	}
+	return false
+}
+
+// runtimeParams turns options into start-up parameters. Settings of Picodata's sessions are
+// joined into its "options=k=v,…".
+func runtimeParams(options map[string]string) (map[string]string, error) {
+	params := map[string]string{"application_name": "brunt"}
+	var pico []string
+	for name, value := range options {
+		switch {
+		case !validOption(name):
+			return nil, protocol.Bad("option %q isn't the name of a setting", name)
+		case name == "user" || name == "database" || name == "dbname" || name == "password" || name == "replication":
+			return nil, protocol.Bad("option %q can't be set here; use the target's own fields", name)
+		case strings.ContainsRune(value, 0):
+			return nil, protocol.Bad("option %q holds a zero byte", name)
+		case picodataOption(name):
+			pico = append(pico, name+"="+value)
+		default:
+			params[name] = value
+		}
+	}
+	if len(pico) > 0 {
+		sort.Strings(pico)
+		if given := params["options"]; given != "" {
+			pico = append([]string{given}, pico...)
+		}
+		params["options"] = strings.Join(pico, ",")
+	}
+	return params, nil
+}
+
+func validOption(name string) bool {
+	for i, r := range name {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r != '.' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,233 @@
+package postgres
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+
+	"brunt/internal/protocol"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+const (
+	headerBytes = 5       // a message's type and length
+	maxIncoming = 1 << 30 // the longest message that is believed, in bytes
+	maxWanted   = 1 << 24 // the longest message that is read as a whole, in bytes
+)
+
+// scanner is what a session knows of the answer that it is reading.
+type scanner struct {
+	skip     int        // bytes of a message's body that are still to be passed over
+	taken    bool       // the captured row has been read
+	captures []captured // of a statement sent as text: known when its row description comes
+	missing  *protocol.Error
+}
+
+// Scan reads messages until the server is ready for the next request. Bodies of rows that nobody
+// captures are passed over unread, in pieces as they come.
+func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
+	before := reply.BytesIn
+	for {
+		if c.skip > 0 {
+			k := min(c.skip, len(buf)-n)
+			c.skip -= k
+			n += k
+			if c.skip > 0 {
+				reply.BytesIn = before + int64(n)
+				return n, false, 1
+			}
+		}
+		if len(buf)-n < headerBytes {
+			reply.BytesIn = before + int64(n)
+			return n, false, headerBytes
+		}
+		length := binary.BigEndian.Uint32(buf[n+1:])
+		if length < 4 || length > maxIncoming {
+			return c.broken(buf, reply, before, "a message of the impossible length", uint64(length))
+		}
+		body := int(length) - 4
+		kind := buf[n]
+		if !c.wanted(kind, req, reply) {
+			n += headerBytes
+			c.skip = body
+			continue
+		}
+		if body > maxWanted {
+			return c.broken(buf, reply, before, "a message too long to read, bytes:", uint64(body))
+		}
+		if len(buf)-n < headerBytes+body {
+			reply.BytesIn = before + int64(n)
+			return n, false, headerBytes + body
+		}
+		content := buf[n+headerBytes : n+headerBytes+body]
+		n += headerBytes + body
+		end, why := c.message(kind, content, req, reply)
+		if why != "" {
+			return c.broken(buf, reply, before, why, uint64(kind))
+		}
+		if end {
+			reply.BytesIn = before + int64(n)
+			c.reset()
+			return n, true, 0
+		}
+	}
+}
+
+func (c *codec) reset() { c.taken, c.captures, c.missing = false, nil, nil }
+
+// broken ends an answer that makes no sense, and with it the session.
+func (c *codec) broken(buf []byte, reply *protocol.Reply, before int64, why string, what uint64) (int, bool, int) {
+	reply.BytesIn = before + int64(len(buf))
+	reply.Fail(&protocol.Error{Class: protocol.Protocol, Fatal: true, Text: fmt.Sprintf("the server sent %s %d", why, what)})
+	c.skip = 0
+	c.reset()
+	return len(buf), true, 0
+}
+
+// wanted says whether a message's content matters; rows are counted here.
+func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) bool {
+	switch kind {
+	case 'D': // DataRow
+		if len(req.Capture) > 0 && !c.taken && (!req.Simple || c.captures != nil) {
+			return true
+		}
+		reply.Rows++
+		return false
+	case 'T': // RowDescription
+		return c.of(req).renewing || len(req.Capture) > 0 && req.Simple && !c.taken
+	case 'n': // NoData
+		return c.of(req).renewing
+	case '2', '1', '3', 's', 'S', 'N', 'A', 'K', 'I', 't', 'H', 'd', 'c':
+		// BindComplete, ParseComplete, CloseComplete, PortalSuspended, ParameterStatus,
+		// NoticeResponse, NotificationResponse, BackendKeyData, EmptyQueryResponse,
+		// ParameterDescription, CopyOutResponse, CopyData, CopyDone
+		return false
+	}
+	return true
+}
+
+// message reads a message. end says that the answer is complete, why what is wrong with it.
+func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply *protocol.Reply) (end bool, why string) {
+	switch kind {
+	case 'Z': // ReadyForQuery
+		if len(content) != 1 || content[0] != 'I' && content[0] != 'T' && content[0] != 'E' {
+			return false, "a malformed ReadyForQuery, type"
+		}
+		failOnce(reply, c.missing)
+		c.conclude(req, content[0], reply)
+		return true, ""
+	case 'C': // CommandComplete
+		if len(content) == 0 || content[len(content)-1] != 0 {
+			return false, "a malformed CommandComplete, type"
+		}
+		complete(req, content[:len(content)-1], reply)
+		return false, ""
+	case 'D':
+		reply.Rows++
+		c.taken = true
+		captures := c.captures
+		if !req.Simple {
+			captures = c.of(req).captures
+		}
+		if !captureRow(content, captures, reply) {
+			return false, "a malformed DataRow, type"
+		}
+		return false, ""
+	case 'T':
+		fields, ok := parseFields(content)
+		if !ok {
+			return false, "a malformed RowDescription, type"
+		}
+		if st := c.of(req); !req.Simple {
+			st.renewing = false
+			st.captures, c.missing = textCaptures(req, fields)
+			return false, ""
+		}
+		c.captures, c.missing = textCaptures(req, fields)
+		return false, ""
+	case 'n':
+		c.of(req).renewing = false
+		return false, ""
+	case 'E':
+		err := c.errorResponse(content)
+		if err == nil {
+			return false, "a malformed ErrorResponse, type"
+		}
+		failOnce(reply, err)
+		reply.Fatal = reply.Fatal || err.Fatal
+		return err.Fatal, ""
+	case 'G', 'W': // CopyInResponse, CopyBothResponse
+		return false, "a request for COPY data, which operations can't give, type"
+	}
+	return false, "a message of unknown type"
+}
+
+// of is the statement of a request.
+func (c *codec) of(req *protocol.Request) *statement { return c.statements[req.ID] }
+
+// conclude ends an answer in a state of the session's transaction: I (none), T or E (failed).
+func (c *codec) conclude(req *protocol.Request, state byte, reply *protocol.Reply) {
+	st := c.of(req)
+	if reply.Class == protocol.OK {
+		reply.Missing = st.kind.Missed(reply.Rows, reply.Affected)
+		return
+	}
+	outdated := isOutdated(reply.Code, reply.Text) && !req.Simple
+	st.stale = st.stale || outdated || st.renewing
+	st.renewing = false
+	reply.Again = outdated && state == 'I'
+}
+
+// captureRow decodes what is wanted of a row; it reports false if the row is malformed.
+func captureRow(content []byte, captures []captured, reply *protocol.Reply) bool {
+	if len(content) < 2 {
+		return false
+	}
+	columns := int(binary.BigEndian.Uint16(content))
+	at := 2
+	for i := range columns {
+		if len(content)-at < 4 {
+			return false
+		}
+		length := int(int32(binary.BigEndian.Uint32(content[at:])))
+		at += 4
+		if length == -1 {
+			continue
+		}
+		if length < 0 || length > len(content)-at {
+			return false
+		}
+		for k := range captures {
+			if captures[k].column == i && k < len(reply.Captured) {
+				p := &captures[k]
+				failOnce(reply, decode(&reply.Captured[k], p.form, p.format, content[at:at+length], p.kind))
+			}
+		}
+		at += length
+	}
+	return at == len(content)
+}
+
+// parseFields reads a RowDescription.
+func parseFields(content []byte) ([]pgconn.FieldDescription, bool) {
+	var row pgproto3.RowDescription
+	if row.Decode(content) != nil {
+		return nil, false
+	}
+	fields := make([]pgconn.FieldDescription, len(row.Fields))
+	for i, f := range row.Fields {
+		fields[i] = pgconn.FieldDescription{Name: string(f.Name), DataTypeOID: f.DataTypeOID}
+	}
+	return fields, true
+}
+
+// errorResponse reads an ErrorResponse; nil means that it is malformed.
+func (c *codec) errorResponse(content []byte) *protocol.Error {
+	var e pgproto3.ErrorResponse
+	if e.Decode(content) != nil {
+		return nil
+	}
+	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret)
+}

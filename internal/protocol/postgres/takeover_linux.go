@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"brunt/internal/protocol"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Takes refuses encrypted targets, and programs with verbs that the protocol lacks.
+func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
+	if t.TLS != nil {
+		return "connections with TLS use the library tier", false
+	}
+	if refused := planned(p).refused; refused != nil {
+		return refused.Text, false
+	}
+	return "", true
+}
+
+// Takeover opens and prepares a session as Dial does, then gives up its socket. The descriptor
+// that it returns is a duplicate: the runtime's poller has forgotten the connection, and only the
+// caller closes it.
+func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+	if why, ok := d.Takes(t, p); !ok {
+		return protocol.CodecConn{}, protocol.Bad("%s", why)
+	}
+	pg, statements, _, err := open(ctx, t, p)
+	if err != nil {
+		return protocol.CodecConn{}, err
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	fail := func(what string, err error) (protocol.CodecConn, error) {
+		pg.Conn().Close()
+		return protocol.CodecConn{}, &protocol.Error{Class: protocol.Connect, Fatal: true, Err: err,
+			Text: protocol.Line(fmt.Sprintf("can't take over the connection to %s: %s: %v", t.Address, what, err), t.Password)}
+	}
+	if err := pg.SyncConn(ctx); err != nil { // nothing may be left in the library's buffer
+		return fail("settle it", err)
+	}
+	hijacked, err := pg.Hijack()
+	if err != nil {
+		return fail("hijack", err)
+	}
+	if err := hijacked.Conn.SetDeadline(time.Time{}); err != nil {
+		return fail("settle it", err)
+	}
+	fd, err := protocol.Detach(hijacked.Conn)
+	if err != nil {
+		return fail("detach it", err)
+	}
+	return protocol.CodecConn{FD: fd, Codec: &codec{statements: statements, secret: t.Password}, Cancel: canceler(hijacked)}, nil
+}
+
+// canceler returns what sends a CancelRequest for a session. The server answers it by closing the
+// connection once the statement has been told.
+func canceler(h *pgconn.HijackedConn) func(ctx context.Context) {
+	if h.PID == 0 && len(h.SecretKey) == 0 {
+		return nil // the server gave no key to cancel by
+	}
+	pid, key, dial := h.PID, h.SecretKey, h.Config.DialFunc // no more: every session keeps this
+	network, address := h.Conn.RemoteAddr().Network(), h.Conn.RemoteAddr().String()
+	if network == "unix" { // the server's own name of its socket may be relative
+		network, address = pgconn.NetworkAddress(h.Config.Host, h.Config.Port)
+	}
+	return func(ctx context.Context) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+		defer stop()
+		request, _ := (&pgproto3.CancelRequest{ProcessID: pid, SecretKey: key}).Encode(nil)
+		if _, err := c.Write(request); err == nil {
+			io.Copy(io.Discard, c)
+		}
+	}
+}

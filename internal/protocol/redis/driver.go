@@ -1,0 +1,216 @@
+// Package redis speaks RESP2 and RESP3, the protocol of Redis and of servers that answer like it
+// (Valkey, KeyDB, Dragonfly), as its specification at redis.io describes it. The library tier uses
+// go-redis; the codec tier speaks to both as well, to a cluster by a connection to each node that
+// serves slots.
+//
+// Requests are commands of words. The address is host:port, or the path of a Unix socket. Options of a
+// target:
+//
+//	mode           "single" (default), or "cluster": the address is any node of a cluster, commands
+//	               go to the node that has their key
+//	resp           "2" (default) or "3": the version of the protocol
+//	max_redirects  cluster: how many redirections a command follows; 3 by default
+//	read_only      "on": cluster: reads may go to replicas; "off" (default)
+//
+// Target.Database is the number of the database, 0 by default. A capture has no name; its Column
+// is the number of an element of the answer, 0 for an answer that is no list.
+package redis
+
+import (
+	"context"
+	"net"
+	"strings"
+	"time"
+
+	"brunt/internal/protocol"
+	"brunt/internal/socket"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// Driver is the protocol "redis". It is immutable and safe for concurrent use.
+type Driver struct{}
+
+var (
+	_ protocol.Driver      = (*Driver)(nil)
+	_ protocol.CodecDriver = (*Driver)(nil)
+)
+
+// New returns the driver. It silences go-redis, which would write to standard error.
+func New() *Driver {
+	goredis.SetLogger(silence{})
+	return &Driver{}
+}
+
+// silence is a logger that says nothing; failures come back as errors as well.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// Name is "redis".
+func (*Driver) Name() string { return "redis" }
+
+// Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
+// if the program can't be done by this protocol, Connect if no session could be opened.
+func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	requests, o, refused := prepare(t, p)
+	if refused != nil {
+		return nil, refused
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	c, refused := openLibrary(ctx, t, o, requests)
+	if refused != nil {
+		return nil, refused
+	}
+	return c, nil
+}
+
+// Takes reports whether the codec can do the program over this target.
+func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
+	_, o, refused := prepare(t, p)
+	switch {
+	case refused != nil:
+		return refused.Text, false
+	case t.TLS != nil:
+		return "TLS needs the library tier", false
+	case o.readOnly:
+		return "option read_only needs the library tier", false
+	}
+	return "", true
+}
+
+// Takeover connects, authenticates and gives up the socket.
+func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+	requests, o, refused := prepare(t, p)
+	if refused != nil {
+		return protocol.CodecConn{}, refused
+	}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	c, err := socket.Dial(ctx, t.Address)
+	if err != nil {
+		return protocol.CodecConn{}, protocol.Unconnected(err)
+	}
+	if refused := shakeHands(ctx, c, t, o); refused != nil {
+		c.Close()
+		return protocol.CodecConn{}, refused
+	}
+	return protocol.TakeOver(c, newCodec(requests), nil)
+}
+
+// handshake lists the commands that make a connection ready.
+func handshake(t protocol.Target, o *options) (commands [][]string) {
+	switch {
+	case t.User != "":
+		commands = append(commands, []string{"AUTH", t.User, t.Password})
+	case t.Password != "":
+		commands = append(commands, []string{"AUTH", t.Password})
+	}
+	if o.resp3 {
+		commands = append(commands, []string{"HELLO", "3"})
+	}
+	if o.database != 0 {
+		commands = append(commands, []string{"SELECT", t.Database})
+	}
+	return append(commands, []string{"PING"})
+}
+
+// shakeHands makes a connection ready for requests, one command at a time, so that nothing that
+// belongs to a later answer is read.
+func shakeHands(ctx context.Context, c net.Conn, t protocol.Target, o *options) *protocol.Error {
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	for _, words := range handshake(t, o) {
+		reply, err := ask(c, words)
+		if err != nil {
+			return protocol.Unconnected(socket.Explain(ctx, t.Address, err))
+		}
+		if reply.Class != protocol.OK {
+			return refusal(t, words[0], &reply.Failure)
+		}
+	}
+	if !stop() {
+		return protocol.Unconnected(socket.Explain(ctx, t.Address, context.DeadlineExceeded))
+	}
+	return nil
+}
+
+// ask sends one command and reads its answer with a codec of its own.
+func ask(c net.Conn, words []string) (reply protocol.Reply, err error) {
+	if _, err := c.Write(appendCommand(nil, words)); err != nil {
+		return reply, err
+	}
+	codec := newCodec(make([]request, 1))
+	var buf []byte
+	piece := make([]byte, 4<<10)
+	for {
+		n, err := c.Read(piece)
+		if err != nil {
+			return reply, err
+		}
+		buf = append(buf, piece[:n]...)
+		used, done, _ := codec.Scan(buf, &protocol.Request{}, &reply)
+		if done {
+			return reply, nil
+		}
+		buf = buf[used:]
+	}
+}
+
+// refusal says why the server didn't let us in.
+func refusal(t protocol.Target, command string, f *protocol.Failure) *protocol.Error {
+	text := "can't connect to " + t.Address + ": " + f.Text
+	switch {
+	case f.Code == "NOAUTH":
+		text += "; give a password"
+	case f.Code == "WRONGPASS" || command == "AUTH":
+		text += "; check user and password"
+	case command == "SELECT":
+		text += "; check the database's number"
+	case command == "HELLO":
+		text += "; use option resp=2"
+	}
+	return &protocol.Error{Class: protocol.Connect, Code: f.Code, Text: protocol.Line(text, t.Password), Fatal: true}
+}
+
+// Describe asks for INFO.
+func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
+	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.Command, Words: []string{"INFO"}, Capture: []protocol.Capture{{}}}}}
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	c, err := d.Dial(ctx, t, &program)
+	if err != nil {
+		return protocol.ServerInfo{}, err
+	}
+	defer c.Close()
+	var reply protocol.Reply
+	c.Do(ctx, &program.Requests[0], nil, &reply)
+	if reply.Class != protocol.OK {
+		return protocol.ServerInfo{}, &protocol.Error{Class: reply.Class, Code: reply.Code, Text: "INFO: " + reply.Text}
+	}
+	return infoOf(string(reply.Captured[0].B)), nil
+}
+
+// infoOf reads INFO's "name:value" lines.
+func infoOf(text string) protocol.ServerInfo {
+	all := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			all[name] = value
+		}
+	}
+	info := protocol.ServerInfo{Product: "Redis", Version: all["redis_version"], Settings: make(map[string]string)}
+	switch {
+	case all["dragonfly_version"] != "":
+		info.Product, info.Version = "Dragonfly", strings.TrimPrefix(all["dragonfly_version"], "df-v")
+	case all["valkey_version"] != "":
+		info.Product, info.Version = "Valkey", all["valkey_version"]
+	}
+	for _, name := range []string{"redis_mode", "maxmemory", "maxmemory_policy", "aof_enabled", "io_threads_active", "role", "connected_slaves"} {
+		if v := all[name]; v != "" {
+			info.Settings[name] = v
+		}
+	}
+	return info
+}

@@ -1,0 +1,142 @@
+package redis
+
+import (
+	"bytes"
+	"strconv"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+)
+
+// codec encodes commands and scans answers of one session.
+type codec struct {
+	requests []request
+	sent     uint64   // requests
+	answered uint64   // of these
+	asked    []uint64 // which of the others follow an ASKING, whose answer comes before theirs
+	scanner
+}
+
+var (
+	_ protocol.Codec = (*codec)(nil)
+	_ protocol.Asker = (*codec)(nil)
+)
+
+// encodedPiece is text that is sent as it is and then, if word isn't nil, a word with parameters.
+type encodedPiece struct {
+	text []byte
+	word *template.Template
+}
+
+func newCodec(requests []request) *codec { return &codec{requests: requests} }
+
+// encodeOnce does what needs no arguments: fixed words and their lengths become one piece.
+func encodeOnce(words []template.Template) (pieces []encodedPiece) {
+	run := appendHead(nil, '*', len(words))
+	for i := range words {
+		w := &words[i]
+		if text, ok := w.Fixed(); ok {
+			run = appendWord(run, text)
+			continue
+		}
+		pieces = append(pieces, encodedPiece{run, w})
+		run = nil
+	}
+	if len(run) > 0 {
+		pieces = append(pieces, encodedPiece{text: run})
+	}
+	return pieces
+}
+
+// Encode appends a command to dst: an array of bulk strings.
+func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	if refused := protocol.Arguments(args, c.requests[req.ID].params); refused != nil {
+		return dst, refused
+	}
+	pieces := c.requests[req.ID].pieces
+	for i := range pieces {
+		p := &pieces[i]
+		dst = append(dst, p.text...)
+		if p.word == nil {
+			continue
+		}
+		if n, ok := p.word.Only(); ok && (args[n].Kind == gen.String || args[n].Kind == gen.Bytes) {
+			dst = appendWord(dst, args[n].B)
+			continue
+		}
+		dst = appendFilled(dst, p.word, args)
+	}
+	c.sent++
+	return dst, nil
+}
+
+// EncodeAsk appends a command that is about a slot which is on its way to this node.
+func (c *codec) EncodeAsk(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	before := len(dst)
+	dst = append(dst, "*1\r\n$6\r\nASKING\r\n"...)
+	dst, err := c.Encode(dst, req, args)
+	if err != nil {
+		return dst[:before], err
+	}
+	c.asked = append(c.asked, c.sent-1)
+	return dst, nil
+}
+
+// permission consumes the answer to an ASKING, a line, if that is what comes next.
+func (c *codec) permission(buf []byte) (n int, done bool) {
+	if len(c.asked) == 0 || c.asked[0] != c.answered {
+		return 0, true
+	}
+	end := bytes.IndexByte(buf, '\n')
+	if end < 0 && len(buf) <= maxLine {
+		return 0, false
+	}
+	c.asked = c.asked[:copy(c.asked, c.asked[1:])]
+	return end + 1, true
+}
+
+func appendCommand(dst []byte, words []string) []byte {
+	dst = appendHead(dst, '*', len(words))
+	for _, w := range words {
+		dst = appendWord(dst, []byte(w))
+	}
+	return dst
+}
+
+func appendWord(dst, word []byte) []byte {
+	dst = appendHead(dst, '$', len(word))
+	dst = append(dst, word...)
+	return append(dst, '\r', '\n')
+}
+
+// appendFilled appends a word with parameters. Its length comes before it and is known after it:
+// room is left for two digits, and the word is moved if they are more or fewer.
+func appendFilled(dst []byte, word *template.Template, args []gen.Value) []byte {
+	at := len(dst)
+	dst = append(dst, "$00\r\n"...)
+	from := len(dst)
+	dst = word.Plain(dst, args)
+	size := len(dst) - from
+	if size >= 10 && size < 100 {
+		dst[at+1], dst[at+2] = '0'+byte(size/10), '0'+byte(size%10)
+		return append(dst, '\r', '\n')
+	}
+	var digits [20]byte
+	length := strconv.AppendInt(digits[:0], int64(size), 10)
+	for range len(length) - 2 {
+		dst = append(dst, 0)
+	}
+	from = at + len("$\r\n") + len(length)
+	copy(dst[from:from+size], dst[at+len("$00\r\n"):])
+	dst = dst[:from+size]
+	copy(dst[at+1:], length)
+	dst[from-2], dst[from-1] = '\r', '\n'
+	return append(dst, '\r', '\n')
+}
+
+func appendHead(dst []byte, kind byte, n int) []byte {
+	dst = append(dst, kind)
+	dst = strconv.AppendInt(dst, int64(n), 10)
+	return append(dst, '\r', '\n')
+}

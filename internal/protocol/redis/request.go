@@ -1,0 +1,179 @@
+package redis
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+)
+
+// options are a target's options, understood.
+type options struct {
+	cluster      bool
+	resp3        bool
+	maxRedirects int
+	readOnly     bool
+	database     int
+}
+
+// protocol is the version of RESP.
+func (o *options) protocol() int {
+	if o.resp3 {
+		return 3
+	}
+	return 2
+}
+
+// request is one command made ready.
+type request struct {
+	params   int
+	words    []template.Template
+	pieces   []encodedPiece
+	captures []capture
+	missing  missing
+}
+
+// missing is how an answer tells, other than by being nil, that there is no such key.
+type missing uint8
+
+const (
+	neverMissing missing = iota
+	ifEmpty              // a list: Redis keeps no empty ones, and gives one for a key that isn't there
+	ifAllNil             // the elements
+	ifAnyNil             // one of the elements
+	ifZero               // a number
+)
+
+func missingOf(req *protocol.Request) missing {
+	switch strings.ToUpper(req.Words[0]) {
+	case "HMGET":
+		return ifAllNil
+	case "MGET":
+		return ifAnyNil
+	case "DEL", "UNLINK", "HDEL", "SREM", "ZREM", "XDEL", "LREM", "EXISTS", "HLEN", "LLEN", "SCARD", "ZCARD", "XLEN",
+		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST":
+		return ifZero
+	}
+	if req.Kind() == protocol.KindRead {
+		return ifEmpty
+	}
+	return neverMissing
+}
+
+// missed reports whether an answer, of whose elements so many are nil, says that there is no such key.
+func (m missing) missed(reply *protocol.Reply, nils int64) bool {
+	switch m {
+	case ifEmpty:
+		return reply.Rows == 0
+	case ifAllNil:
+		return nils == reply.Rows
+	case ifAnyNil:
+		return nils > 0
+	case ifZero:
+		return reply.Affected == 0
+	}
+	return false
+}
+
+// capture is an element of an answer that a later request needs.
+type capture struct {
+	element int
+	kind    gen.Kind
+}
+
+// prepare checks a target's options and makes a program ready, once for all sessions.
+func prepare(t protocol.Target, p *protocol.Program) ([]request, *options, *protocol.Error) {
+	o, refused := parseOptions(t)
+	if refused != nil {
+		return nil, nil, refused
+	}
+	ready := p.Share("redis", func() any { return prepareAll(p) }).(prepared)
+	return ready.requests, o, ready.refused
+}
+
+// prepared is a program made ready, which sessions share.
+type prepared struct {
+	requests []request
+	refused  *protocol.Error
+}
+
+func prepareAll(p *protocol.Program) prepared {
+	requests := make([]request, len(p.Requests))
+	for i := range p.Requests {
+		r, err := prepareOne(&p.Requests[i])
+		if err != nil {
+			return prepared{refused: protocol.Bad("request %q: %v", p.Requests[i].Name, err)}
+		}
+		requests[i] = r
+	}
+	return prepared{requests: requests}
+}
+
+func parseOptions(t protocol.Target) (*options, *protocol.Error) {
+	read := protocol.OptionsOf("redis", t)
+	o := &options{
+		cluster: read.Choice("mode", "single", "cluster") == "cluster", resp3: read.Choice("resp", "2", "3") == "3",
+		maxRedirects: int(read.Int("max_redirects", 3, 0, 100)), readOnly: read.Bool("read_only", false),
+	}
+	if refused := read.Done(); refused != nil {
+		return nil, refused
+	}
+	if t.Database != "" {
+		n, err := strconv.Atoi(t.Database)
+		if err != nil || n < 0 {
+			return nil, protocol.Bad("the database %q isn't a number, as Redis has them", t.Database)
+		}
+		o.database = n
+	}
+	if o.cluster && o.database != 0 {
+		return nil, protocol.Bad("a Redis cluster has only the database 0; leave the database out")
+	}
+	return o, nil
+}
+
+func prepareOne(req *protocol.Request) (r request, err error) {
+	if req.Verb != protocol.Command || len(req.Words) == 0 {
+		return r, fmt.Errorf("redis takes commands of words")
+	}
+	if err := answersOnce(req.Words); err != nil {
+		return r, err
+	}
+	r.params = len(req.Params)
+	for _, word := range req.Words {
+		t, err := template.Parse(word, r.params)
+		if err != nil {
+			return r, err
+		}
+		r.words = append(r.words, t)
+	}
+	for _, c := range req.Capture {
+		if c.Name != "" || c.Column < 0 {
+			return r, fmt.Errorf("capture %q: an answer's elements have no names; give the element's number", c.Name)
+		}
+		if slices.ContainsFunc(r.captures, func(earlier capture) bool { return earlier.element == c.Column }) {
+			return r, fmt.Errorf("element %d of the answer is captured twice", c.Column)
+		}
+		r.captures = append(r.captures, capture{c.Column, c.Kind})
+	}
+	r.missing = missingOf(req)
+	r.pieces = encodeOnce(r.words)
+	return r, nil
+}
+
+// answersOnce refuses commands that aren't answered by exactly one answer.
+func answersOnce(words []string) error {
+	name := strings.ToUpper(words[0])
+	switch name {
+	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC":
+		return fmt.Errorf("%s has no single answer to wait for", name)
+	case "CLIENT":
+		if len(words) > 1 && strings.EqualFold(words[1], "REPLY") {
+			return fmt.Errorf("CLIENT REPLY would leave requests without an answer")
+		}
+	}
+	return nil
+}

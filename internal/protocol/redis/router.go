@@ -1,0 +1,288 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/socket"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// router knows which of the targets serves the keys of a cluster.
+type router struct {
+	targets  []protocol.Target
+	options  *options
+	requests []request
+	keys     []key // by request
+	crc      crcTable
+	slots    [Slots]atomic.Int32 // number of the target that serves it, from 1; 0 means none is known
+	serves   []atomic.Bool       // by target: it serves any slot
+
+	mu      sync.Mutex     // guards what follows
+	numbers map[string]int // of targets, by their own addresses and those that nodes know them by
+	next    int            // the target to ask first
+}
+
+// key is where the key of a request comes from.
+type key struct {
+	word  int // −1: it has none
+	fixed bool
+	slot  uint16 // of a fixed one
+}
+
+var (
+	_ protocol.Routed = (*Driver)(nil)
+	_ protocol.Router = (*router)(nil)
+)
+
+// Router returns what knows the slots of a cluster, or nil for single servers.
+func (*Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
+	requests, o, refused := prepare(targets[0], p)
+	if refused != nil || !o.cluster {
+		return nil
+	}
+	r := &router{
+		targets: targets, options: o, requests: requests, keys: make([]key, len(requests)), crc: makeTable(),
+		serves: make([]atomic.Bool, len(targets)), numbers: map[string]int{},
+	}
+	for i := range requests {
+		k := &r.keys[i]
+		if k.word = keyWord(p.Requests[i].Words); k.word < 0 {
+			continue
+		}
+		var text []byte
+		if text, k.fixed = requests[i].words[k.word].Fixed(); k.fixed {
+			k.slot = Slot(text)
+		}
+	}
+	for i := len(targets) - 1; i >= 0; i-- {
+		r.numbers[targets[i].Address] = i
+	}
+	return r
+}
+
+// Serves reports whether any slot is a target's.
+func (r *router) Serves(address int) bool { return r.serves[address].Load() }
+
+// Route returns the target that serves the key of a command.
+func (r *router) Route(req *protocol.Request, args []gen.Value) (address int, ok bool) {
+	k := &r.keys[req.ID]
+	if k.word < 0 || len(args) != r.requests[req.ID].params {
+		return 0, false
+	}
+	slot := k.slot
+	if !k.fixed {
+		var room [128]byte
+		slot = r.crc.slot(r.requests[req.ID].words[k.word].Plain(room[:0], args))
+	}
+	number := r.slots[slot].Load()
+	return int(number) - 1, number > 0
+}
+
+// Redirect reads MOVED and ASK.
+func (r *router) Redirect(f *protocol.Failure, redirects int) (address int, ask, ok bool) {
+	if f.Code != "MOVED" && f.Code != "ASK" {
+		return 0, true, false // nothing has moved
+	}
+	to, ok := ParseRedirect(f.Text)
+	if !ok {
+		return 0, false, false
+	}
+	if address, ok = r.number(to.Address); !ok {
+		return 0, to.Ask, false
+	}
+	r.serves[address].Store(true)
+	if !to.Ask {
+		r.slots[to.Slot].Store(int32(address) + 1)
+	}
+	return address, to.Ask, redirects < r.options.maxRedirects
+}
+
+// number finds a target by the address that a node has for it. ":port" means the host that
+// answered, which is found if only one target has the port.
+func (r *router) number(address string) (number int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if number, ok = r.numbers[address]; ok || !strings.HasPrefix(address, ":") {
+		return number, ok
+	}
+	for i := range r.targets {
+		if _, port, err := net.SplitHostPort(r.targets[i].Address); err == nil && ":"+port == address {
+			if ok {
+				return 0, false
+			}
+			number, ok = i, true
+		}
+	}
+	return number, ok
+}
+
+// Refresh asks the targets in turn, until one answers, who serves what.
+func (r *router) Refresh(ctx context.Context) error {
+	var first error
+	for range r.targets {
+		r.mu.Lock()
+		asked := r.next
+		r.next = (r.next + 1) % len(r.targets)
+		r.mu.Unlock()
+		seen, refused := askTopology(ctx, r.targets[asked], r.options)
+		if refused == nil {
+			r.learn(seen, asked)
+			return nil
+		}
+		if first == nil {
+			first = refused
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if first == nil {
+		first = errors.New("there is no address to ask who is in the cluster")
+	}
+	return first
+}
+
+// learn takes over what the target number asked has answered.
+func (r *router) learn(seen *topology, asked int) {
+	serves := make([]bool, len(r.targets))
+	numbers := make([]int, len(seen.nodes)) // of targets, from 1
+	for i, n := range seen.nodes {
+		if seen.is(&n, r.targets[asked].Address) {
+			r.mu.Lock()
+			r.numbers[n.address] = asked
+			r.mu.Unlock()
+		}
+		if number, ok := r.number(n.address); ok {
+			numbers[i] = number + 1
+		}
+	}
+	for _, s := range seen.spans {
+		if number := numbers[s.node]; number > 0 {
+			serves[number-1] = true
+		}
+		for slot := s.first; slot <= s.last; slot++ {
+			r.slots[slot].Store(int32(numbers[s.node]))
+		}
+	}
+	for i := range serves {
+		r.serves[i].Store(serves[i])
+	}
+}
+
+// topology is who serves which slots, as one node of a cluster sees it.
+type topology struct {
+	asked string // the id of the node that was asked; "" if it doesn't tell
+	nodes []node // masters first, each once
+	spans []span
+}
+
+// node is a member of the cluster.
+type node struct{ id, address string }
+
+// span is slots, first to last, and their master, an index of nodes.
+type span struct{ first, last, node int }
+
+// askTopology asks a node for CLUSTER SLOTS and CLUSTER MYID.
+func askTopology(ctx context.Context, t protocol.Target, o *options) (*topology, *protocol.Error) {
+	client := goredis.NewClient(libraryOptions(t, o).Simple())
+	defer client.Close()
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	//lint:ignore SA1019 CLUSTER SHARDS, which replaces it, needs Redis 7
+	slots, err := client.ClusterSlots(ctx).Result()
+	if err != nil {
+		if answer, ok := err.(goredis.Error); ok {
+			f := serverFailure([]byte(answer.Error()))
+			return nil, &protocol.Error{Class: protocol.Connect, Code: f.Code, Fatal: true, Err: err, Text: protocol.Line(
+				fmt.Sprintf("%s doesn't say who is in its cluster: %s; leave out option mode=cluster for a single server", t.Address, f.Text), t.Password)}
+		}
+		return nil, protocol.Unconnected(socket.Explain(ctx, t.Address, err))
+	}
+	// Not every server that has slots knows this; the address must be the nodes' own then.
+	id, _ := client.Do(ctx, "CLUSTER", "MYID").Text()
+	return topologyOf(id, slots, t.Address), nil
+}
+
+// topologyOf reads the answer of the node at an address, which stands for hosts that it leaves out.
+func topologyOf(id string, slots []goredis.ClusterSlot, address string) *topology {
+	host, _, _ := net.SplitHostPort(address)
+	out := &topology{asked: id}
+	known := map[string]int{}
+	add := func(n goredis.ClusterNode) int {
+		h, port, err := net.SplitHostPort(n.Addr)
+		if err == nil && (h == "" || h == "?") {
+			n.Addr = net.JoinHostPort(host, port)
+		}
+		if at, ok := known[n.Addr]; ok {
+			return at
+		}
+		known[n.Addr] = len(out.nodes)
+		out.nodes = append(out.nodes, node{n.ID, n.Addr})
+		return len(out.nodes) - 1
+	}
+	for _, s := range slots {
+		if len(s.Nodes) > 0 && s.Start >= 0 && s.Start <= s.End && s.End < Slots {
+			out.spans = append(out.spans, span{s.Start, s.End, add(s.Nodes[0])})
+		}
+	}
+	for _, s := range slots {
+		for _, n := range s.Nodes {
+			add(n)
+		}
+	}
+	return out
+}
+
+// is reports whether a node is the one that was asked, at an address.
+func (s *topology) is(n *node, address string) bool {
+	return n.address == address || n.id == s.asked && n.id != ""
+}
+
+// targets is all nodes, as the target that was asked. A target that isn't among them comes first.
+func (s *topology) targets(t protocol.Target) (out []protocol.Target) {
+	found := false
+	for i := range s.nodes {
+		target := t
+		if !s.is(&s.nodes[i], t.Address) {
+			target.Address = s.nodes[i].address
+		} else if found {
+			continue
+		} else {
+			found = true
+		}
+		out = append(out, target)
+	}
+	if !found {
+		out = append([]protocol.Target{t}, out...)
+	}
+	return out
+}
+
+var _ protocol.Expander = (*Driver)(nil)
+
+// Expand returns all nodes of a cluster, masters first, for a target that is one of them; the node
+// asked keeps the address given. Replicas are among them because they may become masters. Other
+// targets stand for themselves.
+func (*Driver) Expand(ctx context.Context, t protocol.Target) ([]protocol.Target, error) {
+	o, refused := parseOptions(t)
+	if refused != nil {
+		return nil, refused
+	}
+	if !o.cluster {
+		return []protocol.Target{t}, nil
+	}
+	seen, refused := askTopology(ctx, t, o)
+	if refused != nil {
+		return nil, refused
+	}
+	return seen.targets(t), nil
+}

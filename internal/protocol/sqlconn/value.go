@@ -1,0 +1,143 @@
+package sqlconn
+
+import (
+	sqldriver "database/sql/driver"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+)
+
+// TimeFormat is how times are written: UTC, of fixed width, so that they sort as text.
+const TimeFormat = "2006-01-02T15:04:05.000000Z"
+
+// Text is a value of an answer as text; nil for null. It may be a part of v.
+func Text(v sqldriver.Value) []byte {
+	switch x := v.(type) {
+	case nil:
+		return nil
+	case []byte:
+		return x
+	case string:
+		return []byte(x)
+	case int64:
+		return strconv.AppendInt(nil, x, 10)
+	case uint64:
+		return strconv.AppendUint(nil, x, 10)
+	case float32:
+		return strconv.AppendFloat(nil, float64(x), 'g', -1, 32)
+	case float64:
+		return strconv.AppendFloat(nil, x, 'g', -1, 64)
+	case time.Time:
+		return x.UTC().AppendFormat(nil, TimeFormat)
+	}
+	return []byte(fmt.Sprint(v))
+}
+
+// Result takes the rows of an answer into a reply.
+type Result struct {
+	Request  *protocol.Request
+	Reply    *protocol.Reply
+	Captures []int    // the columns that are wanted, see Captures
+	Columns  []string // names
+	Bytes    gen.Kind // what bytes are where nothing else is wanted
+}
+
+// Take takes the next row.
+func (r *Result) Take(row []sqldriver.Value) {
+	if r.Reply.Each != nil {
+		whole := make([]gen.Value, len(row))
+		for i := range row {
+			_ = decode(&whole[i], row[i], gen.Null, r.Bytes) // nothing is wanted that it could not be
+		}
+		r.Reply.Each(r.Columns, whole)
+	}
+	if r.Reply.Rows++; r.Reply.Rows > 1 {
+		return
+	}
+	for k, column := range r.Captures {
+		if e := decode(&r.Reply.Captured[k], row[column], r.Request.Capture[k].Kind, r.Bytes); e != nil && r.Reply.Class == protocol.OK {
+			r.Reply.Fail(e)
+		}
+	}
+}
+
+// Captures finds the columns of a request's captures in a result. Letter case of names doesn't count.
+func Captures(req *protocol.Request, columns []string) (captures []int, refused *protocol.Error) {
+	for i := range req.Capture {
+		c := &req.Capture[i]
+		at := c.Column
+		if c.Name != "" {
+			at = slices.IndexFunc(columns, func(name string) bool { return strings.EqualFold(name, c.Name) })
+		}
+		if at < 0 || at >= len(columns) {
+			return nil, protocol.Bad("captured column %q (number %d) isn't in the result, which has: %s", c.Name, c.Column, strings.Join(columns, ", "))
+		}
+		captures = append(captures, at)
+	}
+	return captures, nil
+}
+
+// decode sets v to a column's value, converted to want unless that is gen.Null.
+func decode(v *gen.Value, from sqldriver.Value, want, bytes gen.Kind) *protocol.Error {
+	switch x := from.(type) {
+	case []byte:
+		v.Kind, v.B = bytes, append(v.B[:0], x...)
+	case float32:
+		template.SetText(v, gen.Float, Text(from))
+	default:
+		if !v.SetAny(from) {
+			v.SetString(string(Text(from)))
+		}
+	}
+	if v.Kind == gen.Null || want == gen.Null || want == v.Kind {
+		return nil
+	}
+	if convert(v, from, want, bytes); v.Kind == gen.Null {
+		return protocol.Bad("a captured value (%.60s) can't be read as the kind that the plan wants", Text(from))
+	}
+	return nil
+}
+
+// convert changes v, which holds from, to a kind; it becomes null where that can't be done. UUIDs stay
+// texts on servers that have them as texts.
+func convert(v *gen.Value, from sqldriver.Value, want, bytes gen.Kind) {
+	text, ok := Text(from), true
+	f, isFloat := from.(float64)
+	switch want {
+	case gen.Int, gen.Uint, gen.Bool:
+		if isFloat && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+			text = strconv.AppendInt(nil, int64(f), 10)
+		}
+	case gen.Decimal:
+		if isFloat {
+			text = strconv.AppendFloat(nil, f, 'f', -1, 64)
+		}
+		if v.I, v.Scale, ok = gen.ParseDecimal(text); ok {
+			v.Kind = gen.Decimal
+			return
+		}
+	case gen.Datetime:
+		var t time.Time
+		if t, ok = gen.ParseTime(string(text)); ok {
+			v.Kind, v.I = gen.Datetime, t.UnixMicro()
+			return
+		}
+	case gen.UUID:
+		if bytes != gen.String {
+			if v.B, ok = gen.ParseUUID(v.B[:0], text); ok {
+				v.Kind = gen.UUID
+				return
+			}
+		}
+	}
+	if v.SetNull(); ok {
+		template.SetText(v, want, text)
+	}
+}

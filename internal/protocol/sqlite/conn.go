@@ -1,0 +1,286 @@
+package sqlite
+
+import (
+	"context"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/sqlconn"
+	"brunt/internal/sqltext"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// statement is a request made ready.
+type statement struct {
+	sqlconn.Statement
+	columns  int   // of the result; 0 means none
+	captures []int // columns
+	kind     protocol.Kind
+	changes  bool // it may change rows
+	undo     bool // it is a ROLLBACK
+}
+
+// conn is a session and its program.
+type conn struct {
+	*session
+	statements []statement
+	args       []sqldriver.NamedValue
+}
+
+// prepare makes a request ready on a session.
+func (st *statement) prepare(s *session, req *protocol.Request) error {
+	switch req.Verb {
+	case protocol.SQL:
+		st.Text = req.Text
+	case protocol.Begin:
+		st.Text = beginText(req.Text)
+	case protocol.Commit:
+		st.Text = "COMMIT"
+	case protocol.Rollback:
+		st.Text, st.undo = "ROLLBACK", true
+	default:
+		return protocol.Refused(req, "protocol sqlite takes SQL and transactions only")
+	}
+	if strings.TrimSpace(st.Text) == "" {
+		return protocol.Refused(req, "the statement is empty")
+	}
+	st.kind = req.Kind()
+	info, err := s.ColumnInfo(st.Text)
+	if err != nil {
+		return refusal(req, err)
+	}
+	st.columns = len(info)
+	switch sqltext.FirstWord(st.Text) {
+	case "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH":
+		st.changes = st.columns == 0 || strings.Contains(strings.ToUpper(st.Text), "RETURNING")
+	}
+	names := make([]string, len(info))
+	for i := range info {
+		names[i] = info[i].Name
+	}
+	var refused *protocol.Error
+	if st.captures, refused = sqlconn.Captures(req, names); refused != nil {
+		return protocol.Refused(req, "%s", refused.Text)
+	}
+	if req.Simple {
+		return nil
+	}
+	if err := st.Prepare(context.Background(), s); err != nil {
+		return refusal(req, err)
+	}
+	if n := parameters(st.Text); n != len(req.Params) {
+		return protocol.Refused(req, "the statement has %d parameters, the plan gives %d", n, len(req.Params))
+	}
+	return nil
+}
+
+// refusal is why a request can't be prepared; nil if that was to be expected.
+func refusal(req *protocol.Request, err error) error {
+	e := failure(context.Background(), err)
+	if req.ExpectError && e.Class == protocol.Server && !e.Fatal {
+		return nil
+	}
+	e.Text = fmt.Sprintf("request %q: %s", req.Name, e.Text)
+	return e
+}
+
+// beginText is the statement that begins a transaction; see the package's comment.
+func beginText(mode string) string {
+	switch m := strings.ToUpper(strings.TrimSpace(mode)); m {
+	case "DEFERRED", "EXCLUSIVE":
+		return "BEGIN " + m
+	}
+	return "BEGIN IMMEDIATE"
+}
+
+// Do executes a request of the program. A statement that the context ends is interrupted and
+// undone by SQLite; the session stays usable.
+func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	reply.Reset(len(req.Capture))
+	if c.closed || req.ID < 0 || req.ID >= len(c.statements) {
+		reply.Fail(&protocol.Error{Class: protocol.Client, Fatal: c.closed, Text: "the session is closed or the request isn't part of its program"})
+		return
+	}
+	st := &c.statements[req.ID]
+	c.args = c.args[:0]
+	for i := range args {
+		v, err := argument(&args[i])
+		if err != nil {
+			reply.Fail(err)
+			return
+		}
+		c.args = append(c.args, sqldriver.NamedValue{Ordinal: i + 1, Value: v})
+	}
+	var err error
+	if st.columns > 0 {
+		err = c.query(ctx, req, st, reply)
+	} else {
+		err = c.exec(ctx, st, reply)
+	}
+	var classified *protocol.Error
+	switch {
+	case err == nil:
+		reply.Missing = reply.Class == protocol.OK && req.Verb == protocol.SQL && st.kind.Missed(reply.Rows, reply.Affected)
+	case errors.As(err, &classified):
+		reply.Fail(classified)
+	case st.undo && strings.Contains(err.Error(), "no transaction is active"):
+		// SQLite has rolled back by itself, as it does after some failures.
+	default:
+		reply.Fail(failure(ctx, err))
+	}
+}
+
+func (c *conn) exec(ctx context.Context, st *statement, reply *protocol.Reply) error {
+	result, err := st.Exec(ctx, c, c.args)
+	if err != nil || !st.changes {
+		return err
+	}
+	reply.Affected, err = result.RowsAffected()
+	return err
+}
+
+// checkEvery is after how many rows a long result looks whether its context is done: the library
+// interrupts the first step only.
+const checkEvery = 256
+
+func (c *conn) query(ctx context.Context, req *protocol.Request, st *statement, reply *protocol.Reply) error {
+	result := sqlconn.Result{Request: req, Reply: reply, Captures: st.captures, Bytes: gen.Bytes}
+	err := st.Each(ctx, c, c.args, func(columns []string) error {
+		result.Columns = columns
+		return nil
+	}, func(row []sqldriver.Value) error {
+		if result.Take(row); reply.Rows%checkEvery == 0 {
+			return ctx.Err()
+		}
+		return nil
+	})
+	if err == nil && st.changes {
+		reply.Affected = reply.Rows
+	}
+	return err
+}
+
+var _ protocol.AdHoc = (*conn)(nil)
+
+// Add makes a statement ready that isn't part of the session's program.
+func (c *conn) Add(_ context.Context, req *protocol.Request) error {
+	var st statement
+	if err := st.prepare(c.session, req); err != nil {
+		return err
+	}
+	if req.ID < len(c.statements) {
+		c.statements[req.ID].Close()
+	}
+	c.statements = protocol.Put(c.statements, req.ID, st)
+	return nil
+}
+
+// Close ends the session; it is safe to call twice.
+func (c *conn) Close() error {
+	if c.closed {
+		return nil
+	}
+	for i := range c.statements {
+		c.statements[i].Close()
+	}
+	return c.session.Close()
+}
+
+// parameters is the greatest number of a statement's parameters ($1, ?1 or ?, which counts on);
+// what is quoted, also [so], or commented out doesn't count.
+func parameters(text string) int {
+	most, quoted := 0, false
+	tokens := append(sqltext.Split(text), sqltext.Token{})
+	for i, t := range tokens {
+		n, numbered := t.Parameter()
+		switch {
+		case t.IsSign("["), t.IsSign("]"):
+			quoted = t.IsSign("[")
+		case quoted:
+		case numbered:
+			most = max(most, n)
+		case t.Kind == sqltext.Mark && tokens[i+1].Kind == sqltext.Number:
+			n, _ = strconv.Atoi(tokens[i+1].Text)
+			most = max(most, n)
+		case t.Kind == sqltext.Mark:
+			most++
+		}
+	}
+	return most
+}
+
+// argument is a value as the library takes it. SQLite has no decimals, times or UUIDs: they go as
+// floats and texts.
+func argument(v *gen.Value) (sqldriver.Value, *protocol.Error) {
+	switch v.Kind {
+	case gen.Bool:
+		return v.I, nil
+	case gen.Uint:
+		if v.I < 0 {
+			return nil, protocol.Bad("the value %d is beyond SQLite's integers", uint64(v.I))
+		}
+		return v.I, nil
+	case gen.Decimal:
+		return float64(v.I) / math.Pow10(int(v.Scale)), nil
+	case gen.Datetime:
+		return time.UnixMicro(v.I).UTC().Format(sqlconn.TimeFormat), nil
+	case gen.UUID:
+		return string(gen.AppendUUID(nil, v.B)), nil
+	}
+	return v.Any(), nil
+}
+
+// codeName is the name of a primary result code (sqlite.org/rescode.html).
+func codeName(code int) string {
+	names := [...]string{"OK", "ERROR", "INTERNAL", "PERM", "ABORT", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT",
+		"IOERR", "CORRUPT", "NOTFOUND", "FULL", "CANTOPEN", "PROTOCOL", "EMPTY", "SCHEMA", "TOOBIG", "CONSTRAINT",
+		"MISMATCH", "MISUSE", "NOLFS", "AUTH", "FORMAT", "RANGE", "NOTADB"}
+	if code >= 0 && code < len(names) {
+		return "SQLITE_" + names[code]
+	}
+	return fmt.Sprintf("SQLITE_%d", code)
+}
+
+// failure classifies what the library returned. Locks that others hold are retryable; what the
+// context ended is a timeout, or of unknown outcome if it was cancelled.
+func failure(ctx context.Context, err error) *protocol.Error {
+	e := &protocol.Error{Class: protocol.Server, Text: strings.Join(strings.Fields(err.Error()), " "), Err: err}
+	if errors.Is(err, context.DeadlineExceeded) {
+		e.Class, e.Text = protocol.Timeout, "no answer within the operation's timeout"
+		return e
+	}
+	if errors.Is(err, context.Canceled) {
+		e.Class, e.Text = protocol.UnknownOutcome, "the operation was interrupted"
+		return e
+	}
+	var of *sqlite.Error
+	if !errors.As(err, &of) {
+		e.Class = protocol.Client
+		return e
+	}
+	primary := of.Code() & 0xff
+	e.Code = codeName(primary)
+	switch primary {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		e.Class = protocol.Retryable
+	case sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_ABORT:
+		e.Class = protocol.Timeout
+		if ctx.Err() == context.Canceled {
+			e.Class = protocol.UnknownOutcome
+		}
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		e.Fatal = true
+	case sqlite3.SQLITE_MISUSE:
+		e.Class, e.Fatal = protocol.Client, true
+	}
+	return e
+}

@@ -1,0 +1,310 @@
+// Package page writes self-contained HTML pages: tables of cells, charts that print, and charts to explore,
+// in one file that fetches nothing, reads without scripts, and prints. Pages are in light or dark.
+package page
+
+import (
+	"bufio"
+	_ "embed" // the page's style sheet and scripts
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"brunt/internal/render/cell"
+	"brunt/internal/render/texts"
+	"brunt/internal/units"
+)
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+//go:embed uplot/uPlot.iife.min.js
+var uplot string
+
+//go:embed uplot/uPlot.min.css
+var uplotStyle string
+
+// Document is a page.
+type Document struct {
+	Language units.Language
+	Title    string
+	When     string // beside the title
+	Blocks   []Block
+	Data     *Data // what charts to explore are drawn from; nil for a page without scripts
+	Foot     string
+}
+
+// Data is what the page's script reads.
+type Data struct {
+	Language units.Language    `json:"language"`
+	Runs     []Run             `json:"runs"`
+	Live     *Live             `json:"live,omitempty"`
+	Texts    map[string]string `json:"texts"` // of the script, in the page's language
+}
+
+// Run is a run's part of Data.
+type Run struct {
+	Name    string  `json:"name"`
+	Columns any     `json:"columns"` // timeline.Columns
+	Bands   []Band  `json:"bands"`
+	Closed  bool    `json:"closed,omitempty"` // response time is service time
+	Nines   float64 `json:"nines"`            // how many nines its percentile curve has
+}
+
+// Band is a stretch of time with a meaning; see svg.Band.
+type Band struct {
+	From  float64 `json:"from"` // s
+	To    float64 `json:"to"`
+	Label string  `json:"label"`
+	Kind  string  `json:"kind"`
+}
+
+// Live is what the page of a run under way needs.
+type Live struct {
+	Token      string `json:"token"`      // that stopping demands
+	Generation int    `json:"generation"` // of the timeline that Columns are of
+}
+
+// Block is a part of a page: what writes itself as HTML in a language.
+type Block interface {
+	write(out *bufio.Writer, l units.Language)
+}
+
+// Table is a table as a section.
+type Table cell.Table
+
+func (t Table) write(out *bufio.Writer, l units.Language) {
+	// Errors of writing are kept by out.
+	_ = cell.WriteHTML(out, l, cell.Table(t))
+}
+
+// Heading begins a part of the page.
+type Heading struct {
+	ID, Text, Note string
+	Chapter        bool // it begins a chapter, of which others begin sections
+	NewPage        bool // when printed
+}
+
+func (h Heading) write(out *bufio.Writer, _ units.Language) {
+	id := ""
+	if h.ID != "" {
+		id = ` id="` + html.EscapeString(h.ID) + `"`
+	}
+	var class []string
+	if h.Chapter {
+		class = append(class, "chapter")
+	}
+	if h.NewPage {
+		class = append(class, "leaf")
+	}
+	if len(class) > 0 {
+		id += ` class="` + strings.Join(class, " ") + `"`
+	}
+	put(out, "<h2%s>%s</h2>\n", id, escape(h.Text))
+	if h.Note != "" {
+		put(out, "<p class=\"note\">%s</p>\n", escape(h.Note))
+	}
+}
+
+// Paragraph is text.
+type Paragraph string
+
+func (p Paragraph) write(out *bufio.Writer, _ units.Language) {
+	put(out, "<p>%s</p>\n", escape(string(p)))
+}
+
+// Banner is the verdict, and why.
+type Banner struct {
+	Text    string
+	Mark    cell.Mark // Good, Bad or Warn
+	Reasons []string
+}
+
+func (b Banner) write(out *bufio.Writer, _ units.Language) {
+	put(out, "<div class=\"banner %s\" role=\"status\"><strong>%s</strong>", b.Mark, escape(b.Text))
+	if len(b.Reasons) > 0 {
+		put(out, "<ul>")
+		for _, r := range b.Reasons {
+			put(out, "<li>%s</li>", escape(r))
+		}
+		put(out, "</ul>")
+	}
+	put(out, "</div>\n")
+}
+
+// Tiles are headline figures: each a label, a figure with its interval, and a remark.
+type Tiles []Tile
+
+// Tile is one of Tiles.
+type Tile struct {
+	Label  string
+	Figure cell.Cell
+	Note   string
+}
+
+func (t Tiles) write(out *bufio.Writer, l units.Language) {
+	put(out, "<div class=\"tiles\">\n")
+	for _, tile := range t {
+		note := tile.Note
+		if span := tile.Figure.Span(l); span != "" {
+			note = strings.TrimSpace(span + " " + note)
+		}
+		put(out, "<div class=\"tile\"><span>%s</span><b class=\"%s\">%s</b><span>%s</span></div>\n",
+			escape(tile.Label), tile.Figure.Mark, escape(tile.Figure.Figure(l)), escape(note))
+	}
+	put(out, "</div>\n")
+}
+
+// Chart is a picture under a heading. With a Kind that the page's script knows it can be explored: "rate",
+// "latency", "errors", "sessions", "cpu", "loop", "memory", "heat" or "curve".
+type Chart struct {
+	ID, Title, Note string
+	SVG             string // of package svg
+	Kind            string
+}
+
+func (c Chart) write(out *bufio.Writer, l units.Language) {
+	if c.Title != "" {
+		Heading{ID: c.ID, Text: c.Title, Note: c.Note}.write(out, l)
+	}
+	kind := ""
+	if c.Kind != "" {
+		kind = fmt.Sprintf(` data-chart="%s"`, html.EscapeString(c.Kind))
+	}
+	put(out, "<figure%s>%s</figure>\n", kind, c.SVG)
+	if c.Kind == "heat" {
+		window(out, l)
+	}
+}
+
+// window is the brush's controls, which the keyboard can use.
+func window(out *bufio.Writer, l units.Language) {
+	put(out, `<div class="brush script" role="group" aria-label="%s">`, escape(texts.In(l, "window of time")))
+	for _, end := range []struct{ id, text string }{{"from", texts.In(l, "from")}, {"to", texts.In(l, "to")}} {
+		put(out, `<label>%s <input type="range" id="window-%s"></label>`, escape(end.text), end.id)
+	}
+	put(out, `<button type="button" id="window-whole">%s</button></div>`, escape(texts.In(l, "whole run")))
+	put(out, "\n<p class=\"note script\" id=\"window-text\" aria-live=\"polite\"></p>\n")
+}
+
+// Choice lets the reader choose which of several runs the charts over time show. On paper and without scripts it
+// says that they show the first.
+type Choice []string
+
+func (c Choice) write(out *bufio.Writer, l units.Language) {
+	what := escape(texts.In(l, "charts over time show"))
+	put(out, "<p class=\"still\">%s %s</p>\n<p class=\"script\"><label>%[1]s <select id=\"run\">", what, escape(c[0]))
+	for i, name := range c {
+		put(out, `<option value="%d">%s</option>`, i, escape(name))
+	}
+	put(out, "</select></label></p>\n")
+}
+
+// Folded is text that shows when it is asked for.
+type Folded struct {
+	Title, Text string
+}
+
+func (f Folded) write(out *bufio.Writer, _ units.Language) {
+	put(out, "<details><summary>%s</summary><pre tabindex=\"0\">%s</pre></details>\n", escape(f.Title), html.EscapeString(strings.ToValidUTF8(f.Text, "\ufffd")))
+}
+
+// Group folds blocks.
+type Group struct {
+	Title  string
+	Blocks []Block
+}
+
+func (g Group) write(out *bufio.Writer, l units.Language) {
+	put(out, "<details><summary>%s</summary>\n", escape(g.Title))
+	for _, b := range g.Blocks {
+		b.write(out, l)
+	}
+	put(out, "</details>\n")
+}
+
+// Place is where the page of a run under way puts what its server sends under a name.
+type Place struct {
+	ID string
+}
+
+func (p Place) write(out *bufio.Writer, _ units.Language) {
+	put(out, "<div id=\"%s\"></div>\n", html.EscapeString(p.ID))
+}
+
+func put(out *bufio.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
+
+func escape(s string) string { return html.EscapeString(units.Clean(s)) }
+
+// Write writes the page as one file.
+func Write(w io.Writer, d *Document) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	l := d.Language
+	if l == "" {
+		l = units.English
+	}
+	// Nothing may be fetched; only the page of a run under way asks the server that it came from.
+	connect := ""
+	if d.Data != nil && d.Data.Live != nil {
+		connect = "; connect-src 'self'"
+	}
+	put(out, "<!DOCTYPE html>\n<html lang=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n", l)
+	put(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'%s\">\n", connect)
+	put(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>%s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", escape(d.Title), uplotStyle, style)
+	put(out, "<header><h1>%s</h1><span class=\"when\">%s</span>", escape(d.Title), escape(d.When))
+	if d.Data != nil {
+		if d.Data.Live != nil {
+			put(out, ` <button type="button" class="stop" id="stop">%s</button>`, escape(texts.In(l, "stop the run")))
+		}
+		put(out, ` <button type="button" class="theme" id="theme">%s</button>`, escape(texts.In(l, "light / dark")))
+	}
+	put(out, "</header>\n<main>\n")
+	for _, b := range d.Blocks {
+		b.write(out, l)
+	}
+	put(out, "</main>\n<footer>%s</footer>\n", escape(d.Foot))
+	if d.Data != nil {
+		if err := scripts(out, d.Data, l); err != nil {
+			return err
+		}
+	}
+	put(out, "</body>\n</html>\n")
+	return out.Flush()
+}
+
+// Fragment writes blocks alone, for a page that is there already.
+func Fragment(l units.Language, blocks ...Block) string {
+	var b strings.Builder
+	out := bufio.NewWriter(&b)
+	for _, block := range blocks {
+		block.write(out, l)
+	}
+	// A Builder takes everything.
+	_ = out.Flush()
+	return b.String()
+}
+
+// scripts writes the data and what draws them. JSON of encoding/json has no <, so that it can't end its element.
+func scripts(out *bufio.Writer, d *Data, l units.Language) error {
+	d.Language, d.Texts = l, map[string]string{}
+	for _, id := range scriptTexts {
+		d.Texts[id] = texts.In(l, id)
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("write the page's data: %w", err)
+	}
+	put(out, "<script type=\"application/json\" id=\"data\">%s</script>\n<script>%s</script>\n<script>%s</script>\n", data, uplot, script)
+	return nil
+}
+
+// scriptTexts are the script's.
+var scriptTexts = []string{
+	"achieved", "offered", "most of its intervals", "least of its intervals", "max", "service", "unsent", "sessions waiting for answers", "backlog", "others",
+	"hypervisor", "busiest event loop", "memory", "time", "quantile", "response", "response in the window", "window %s – %s: %s", "whole run%s%s: %s",
+	"%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s", "the run has ended", "the connection to the run is lost", "stopping: answers under way are waited for",
+}

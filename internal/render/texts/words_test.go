@@ -1,0 +1,159 @@
+package texts
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// speakers are the names of functions whose first text is an id of the catalogue.
+var speakers = []string{"say", "In"}
+
+// ids are the texts that the packages of reports say, by what follows the function's name.
+func ids(t *testing.T) (texts map[string]string, nouns map[string]string) {
+	texts, nouns = map[string]string{}, map[string]string{}
+	read := func(path string) {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name := ""
+			switch f := call.Fun.(type) {
+			case *ast.Ident:
+				name = f.Name
+			case *ast.SelectorExpr:
+				name = f.Sel.Name
+			}
+			var literals []string
+			for _, a := range call.Args {
+				if l, ok := a.(*ast.BasicLit); ok && l.Kind == token.STRING {
+					s, _ := strconv.Unquote(l.Value)
+					literals = append(literals, s)
+				}
+			}
+			at := fset.Position(call.Pos()).String()
+			if slices.Contains(speakers, name) && len(literals) > 0 {
+				texts[literals[0]] = at
+			}
+			if strings.EqualFold(name, "plural") && len(literals) == 2 {
+				nouns[literals[1]] = at
+			}
+			return true
+		})
+	}
+	for _, room := range []string{"..", "../../compare", "../../history", "../../series", "../../campaign"} {
+		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "words/") {
+				read(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return texts, nouns
+}
+
+func TestEveryTextHasBothLanguages(t *testing.T) {
+	texts, nouns := ids(t)
+	if len(texts) < 150 || len(nouns) < 10 {
+		t.Fatalf("found only %d texts and %d nouns", len(texts), len(nouns))
+	}
+	for text, at := range texts {
+		if _, ok := russian[text]; !ok {
+			t.Errorf("%s: %q has no Russian", at, text)
+		}
+	}
+	for noun, at := range nouns {
+		if _, ok := russianNouns[noun]; !ok {
+			t.Errorf("%s: %q has no Russian forms", at, noun)
+		}
+	}
+}
+
+func TestPlaceholdersAgree(t *testing.T) {
+	for _, catalogue := range []map[string]string{russian, russianSentences} {
+		for english, other := range catalogue {
+			if a, b := verbs.FindAllString(english, -1), verbs.FindAllString(other, -1); len(a) != len(b) {
+				t.Errorf("%q has %q, %q has %q", english, a, other, b)
+			}
+		}
+	}
+	for english, other := range russian {
+		if a, b := verbs.FindAllString(english, -1), verbs.FindAllString(other, -1); !slices.Equal(a, b) {
+			t.Errorf("%q has %q, %q has %q", english, a, other, b)
+		}
+	}
+}
+
+func TestRussianPlurals(t *testing.T) {
+	for n, want := range map[uint64]string{1: "1 сеанс", 2: "2 сеанса", 5: "5 сеансов", 11: "11 сеансов", 21: "21 сеанс", 112: "112 сеансов", 1234: "1\u00a0234 сеанса"} {
+		if got := Plural(units.Russian, n, "session", "sessions"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	if got := Plural(units.English, 1, "session", "sessions"); got != "1 session" {
+		t.Error(got)
+	}
+}
+
+func TestSentencesOfRecordsAreRecognized(t *testing.T) {
+	for english, want := range map[string]string{
+		"threshold p(99) < 10ms does not hold: it is 20.4 ms; see the latency and error tables": "порог p(99) < 10ms не соблюдён: вышло 20,4\u00a0мс; см. таблицы задержек и ошибок",
+		"the load lasted only 4 s": "нагрузка длилась лишь 4\u00a0с",
+		"p99.9 is not known from 640 samples: from p99.9 on it is the maximum": "p99.9 неизвестен, когда есть лишь 640 значений: начиная с p99.9 это максимум",
+		"148 all sessions busy, 2 the load was over":                           "все сеансы заняты: 148, нагрузка кончилась: 2",
+		"the server sang a song":                                               "the server sang a song",
+	} {
+		if got := Sentence(units.Russian, english); got != want {
+			t.Errorf("%q\n got %q\nwant %q", english, got, want)
+		}
+		if got := Sentence(units.English, english); got != english {
+			t.Errorf("English changed: %q", got)
+		}
+	}
+}
+
+// The figures of what is watched that may leak are named in Russian.
+func TestWatchedFiguresHaveRussianNames(t *testing.T) {
+	leaking := regexp.MustCompile(`Metric\{Name: "(\w+)"[^}]*Leak: true`)
+	files, err := filepath.Glob("../../observe/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range leaking.FindAllSubmatch(source, -1) {
+			found++
+			name := verdict.FigureName(string(m[1]))
+			if In(units.Russian, name) == name {
+				t.Errorf("%s: %q has no Russian name", file, name)
+			}
+		}
+	}
+	if found < 9 {
+		t.Errorf("found %d figures that may leak in internal/observe", found)
+	}
+}

@@ -1,0 +1,222 @@
+package fill
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// Checkpoint is where a load remembers what it has done, one JSON object a line.
+type Checkpoint interface {
+	// Lines returns the complete lines written so far, without their ends.
+	Lines() ([][]byte, error)
+	// Append writes a line. When it returns nil, the line survives a crash of the machine. It is
+	// safe for concurrent use.
+	Append(line []byte) error
+	// Name says to people where it is.
+	Name() string
+}
+
+// checkpointLine is a line of a checkpoint: the first says what is being loaded, each other one
+// that a chunk was begun or is done.
+type checkpointLine struct {
+	Load  *header `json:"load,omitempty"`
+	Table string  `json:"table,omitempty"`
+	Chunk int     `json:"chunk"`
+	First uint64  `json:"first,omitempty"`
+	Rows  uint64  `json:"rows,omitempty"`
+	Done  bool    `json:"done,omitempty"`
+	Sum   string  `json:"checksum,omitempty"`
+}
+
+type header struct {
+	Version int    `json:"version"`
+	Plan    string `json:"plan"`
+	Seed    uint64 `json:"seed"`
+	Target  string `json:"target"`
+	Chunks  string `json:"chunks"` // of the tables' names, rows, columns and cutting
+}
+
+const checkpointVersion = 1
+
+func (j *job) header() header {
+	target := fnv.New64a()
+	var addresses []string
+	for i := range j.c.Targets {
+		addresses = append(addresses, j.c.Targets[i].Address+" "+j.c.Targets[i].Database)
+	}
+	slices.Sort(addresses)
+	fmt.Fprintf(target, "%s %q", j.c.Driver.Name(), addresses)
+	cut := fnv.New64a()
+	for i := range j.c.Tables {
+		t := &j.c.Tables[i]
+		if t.Filled {
+			continue
+		}
+		fmt.Fprintf(cut, "%q %d %d %q %q\n", t.Name, t.Rows, j.tables[i].Chunks, t.Columns, t.Keys)
+	}
+	return header{
+		Version: checkpointVersion, Plan: j.c.Plan, Seed: j.c.Seed,
+		Target: strconv.FormatUint(target.Sum64(), 16), Chunks: strconv.FormatUint(cut.Sum64(), 16),
+	}
+}
+
+// differs names what keeps a load from resuming another; "" if nothing does.
+func (h header) differs(o header) string {
+	switch {
+	case h.Version != o.Version:
+		return fmt.Sprintf("version %d of the format", o.Version)
+	case h.Plan != o.Plan:
+		return "another plan"
+	case h.Seed != o.Seed:
+		return fmt.Sprintf("another seed (%d)", o.Seed)
+	case h.Target != o.Target:
+		return "another target"
+	case h.Chunks != o.Chunks:
+		return "other tables, rows or chunks"
+	}
+	return ""
+}
+
+func chunkLine(t *Table, ch *chunk, done bool, sum uint64) []byte {
+	l := checkpointLine{Table: t.Name, Chunk: ch.number, First: ch.first, Rows: ch.rows, Done: done}
+	if done {
+		l.Sum = fmt.Sprintf("%016x", sum)
+	}
+	return marshal(l)
+}
+
+func marshal(l checkpointLine) []byte {
+	// Strings and numbers always marshal.
+	b, _ := json.Marshal(l)
+	return b
+}
+
+// resume marks what an earlier run has done, or begins the checkpoint.
+func (j *job) resume() error {
+	if j.c.Checkpoint == nil {
+		return nil
+	}
+	name := j.c.Checkpoint.Name()
+	lines, err := j.c.Checkpoint.Lines()
+	if err != nil {
+		return fmt.Errorf("load: read the checkpoint %s: %w", name, err)
+	}
+	own := j.header()
+	if len(lines) == 0 {
+		if err := j.c.Checkpoint.Append(marshal(checkpointLine{Load: &own})); err != nil {
+			return fmt.Errorf("load: write the checkpoint %s: %w", name, err)
+		}
+		return nil
+	}
+	start := make(map[string]int) // of each table's chunks
+	for i := len(j.chunks) - 1; i >= 0; i-- {
+		start[j.c.Tables[j.chunks[i].table].Name] = i
+	}
+	for i, line := range lines {
+		var l checkpointLine
+		if json.Unmarshal(line, &l) != nil {
+			return fmt.Errorf("load: %s:%d: not a line of a checkpoint: delete the file to load from the start", name, i+1)
+		}
+		if i == 0 {
+			if l.Load == nil {
+				return fmt.Errorf("load: %s:1: not a checkpoint: give another path", name)
+			}
+			if what := own.differs(*l.Load); what != "" {
+				return fmt.Errorf("load: %s: the checkpoint is of %s: delete it to load from the start, or give another path", name, what)
+			}
+			continue
+		}
+		if err := j.mark(&l, start); err != nil {
+			return fmt.Errorf("load: %s:%d: %w: delete the file to load from the start", name, i+1, err)
+		}
+	}
+	return nil
+}
+
+func (j *job) mark(l *checkpointLine, start map[string]int) error {
+	first, ok := start[l.Table]
+	if !ok || l.Chunk < 0 || first+l.Chunk >= len(j.chunks) {
+		return fmt.Errorf("no chunk %d of table %q", l.Chunk, l.Table)
+	}
+	ch := &j.chunks[first+l.Chunk]
+	if j.c.Tables[ch.table].Name != l.Table || ch.first != l.First || ch.rows != l.Rows {
+		return fmt.Errorf("chunk %d of table %q has other rows", l.Chunk, l.Table)
+	}
+	ch.begun = true
+	if !l.Done || ch.done {
+		return nil
+	}
+	sum, err := strconv.ParseUint(l.Sum, 16, 64)
+	if err != nil {
+		return fmt.Errorf("checksum %q is no 64-bit number in hex", l.Sum)
+	}
+	ch.done = true
+	t := &j.tables[ch.table]
+	t.sum += sum
+	t.left--
+	t.Resumed += ch.rows
+	j.now.resumed(ch.table, ch.rows)
+	return nil
+}
+
+// File is a Checkpoint in a file.
+type File struct {
+	path  string
+	file  *os.File
+	lines [][]byte
+	mu    sync.Mutex
+}
+
+// OpenFile opens or creates the checkpoint at path. A last line that was cut off by a crash is
+// removed.
+func OpenFile(path string) (*File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("load: open the checkpoint: %w", err)
+	}
+	data, err := io.ReadAll(f)
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if err == nil && whole < len(data) {
+		err = f.Truncate(int64(whole))
+	}
+	if err == nil {
+		_, err = f.Seek(int64(whole), io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("load: read the checkpoint: %w", err)
+	}
+	c := &File{path: path, file: f}
+	if whole > 0 {
+		c.lines = bytes.Split(data[:whole-1], []byte{'\n'})
+	}
+	return c, nil
+}
+
+// Name is the file's path.
+func (c *File) Name() string { return c.path }
+
+// Lines returns what the file held when it was opened.
+func (c *File) Lines() ([][]byte, error) { return c.lines, nil }
+
+// Append writes a line and syncs the file.
+func (c *File) Append(line []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := c.file.Write(append(slices.Clip(line), '\n')); err != nil {
+		return err
+	}
+	return c.file.Sync()
+}
+
+// Close closes the file.
+func (c *File) Close() error { return c.file.Close() }
+
+var _ Checkpoint = (*File)(nil)

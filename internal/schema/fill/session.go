@@ -1,0 +1,189 @@
+package fill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"brunt/internal/protocol"
+)
+
+// session is one worker's Admin session. It opens when needed and moves on to the next address
+// when its own fails.
+type session struct {
+	j      *job
+	target int
+	admin  protocol.Admin
+}
+
+// newSession spreads workers over the addresses in turn.
+func (j *job) newSession(worker int) *session {
+	return &session{j: j, target: worker % len(j.c.Targets)}
+}
+
+func (s *session) close() {
+	if s.admin != nil {
+		// Whatever closing says, nothing is left to be lost.
+		_ = s.admin.Close()
+		s.admin = nil
+	}
+}
+
+// try calls f with an open session, up to Config.Attempts times: again after failures of the
+// connection or such that may pass, at another address; not after the server's refusals, which
+// would come again.
+func (s *session) try(ctx context.Context, f func(a protocol.Admin, attempt int) error) error {
+	for attempt := 1; ; attempt++ {
+		err := s.once(ctx, attempt, f)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		address := s.j.c.Targets[s.target].Address
+		if !passing(err) {
+			return fmt.Errorf("%s: %w", address, err)
+		}
+		s.close()
+		s.target = (s.target + 1) % len(s.j.c.Targets)
+		if attempt == s.j.c.Attempts {
+			return fmt.Errorf("given up after %d tries, the last at %s: %w", attempt, address, err)
+		}
+		if err := s.j.c.Pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) once(ctx context.Context, attempt int, f func(a protocol.Admin, attempt int) error) error {
+	if s.admin == nil {
+		a, err := s.j.c.Driver.Admin(ctx, s.j.c.Targets[s.target])
+		if err != nil {
+			return err
+		}
+		s.admin = a
+	}
+	return f(s.admin, attempt)
+}
+
+// passing reports whether another try, maybe at another address, can succeed.
+func passing(err error) bool {
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Class {
+	case protocol.Connect, protocol.Timeout, protocol.Retryable, protocol.UnknownOutcome, protocol.Protocol:
+		return true
+	}
+	return e.Fatal
+}
+
+// Progress is how far a load has come.
+type Progress struct {
+	Table    string        // the one that took rows last
+	Done     uint64        // its rows in place, those of an earlier run included
+	Total    uint64        // its rows in all
+	AllDone  uint64        // of all tables
+	AllTotal uint64        //
+	RatePerS float64       // rows loaded per second since the load began
+	Left     time.Duration // for all tables at that rate; 0 while unknown
+}
+
+// progress counts rows as they arrive. It is safe for concurrent use.
+type progress struct {
+	c     *Config
+	mu    sync.Mutex
+	done  []uint64 // by table
+	all   uint64
+	total uint64
+	sent  uint64 // by this run
+	began time.Time
+	told  time.Time
+}
+
+func newProgress(c *Config) *progress {
+	p := &progress{c: c, done: make([]uint64, len(c.Tables)), began: c.Now()}
+	for i := range c.Tables {
+		if !c.Tables[i].Filled {
+			p.total += c.Tables[i].Rows
+		}
+	}
+	p.told = p.began
+	return p
+}
+
+// resumed counts rows of an earlier run.
+func (p *progress) resumed(table int, rows uint64) {
+	p.done[table] += rows
+	p.all += rows
+}
+
+func (p *progress) add(table int, rows int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done[table] += uint64(rows)
+	p.all += uint64(rows)
+	p.sent += uint64(rows)
+	if now := p.c.Now(); now.Sub(p.told) >= time.Second {
+		p.say(table, now)
+	}
+}
+
+// tell speaks whenever it was last spoken.
+func (p *progress) tell(table int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.say(table, p.c.Now())
+}
+
+func (p *progress) say(table int, now time.Time) {
+	p.told = now
+	if p.c.Progress == nil {
+		return
+	}
+	t := &p.c.Tables[table]
+	said := Progress{Table: t.Name, Done: p.done[table], Total: t.Rows, AllDone: p.all, AllTotal: p.total}
+	if s := now.Sub(p.began).Seconds(); s > 0 {
+		said.RatePerS = float64(p.sent) / s
+	}
+	if said.RatePerS > 0 {
+		said.Left = time.Duration(float64(p.total-p.all) / said.RatePerS * float64(time.Second))
+	}
+	p.c.Progress(said)
+}
+
+// told is what one try of a chunk has reported, so that it can be taken back.
+type told struct {
+	p     *progress
+	table int
+	mu    sync.Mutex
+	rows  uint64
+}
+
+func (p *progress) attempt(table int) *told { return &told{p: p, table: table} }
+
+func (t *told) add(rows uint64) {
+	t.mu.Lock()
+	t.rows += rows
+	t.mu.Unlock()
+	t.p.add(t.table, int64(rows))
+}
+
+func (t *told) takeBack() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.p.add(t.table, -int64(t.rows))
+	t.rows = 0
+}
+
+// complete makes up for what the driver hasn't reported.
+func (t *told) complete(rows uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.p.add(t.table, int64(rows)-int64(t.rows))
+	t.rows = rows
+}

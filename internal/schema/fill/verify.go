@@ -1,0 +1,155 @@
+package fill
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+)
+
+// MismatchError says that a server doesn't hold what was loaded.
+type MismatchError struct {
+	Table string
+	What  string
+}
+
+// Error implements error.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("load: table %q: %s: drop it and load again", e.Table, e.What)
+}
+
+// verify proves one table after the other.
+func (j *job) verify(ctx context.Context) error {
+	s := j.newSession(0)
+	defer s.close()
+	for i := range j.c.Tables {
+		if err := j.verifyCount(ctx, s, i); err != nil {
+			return err
+		}
+		t := &j.tables[i]
+		t.Verified = VerifyCount
+		if j.c.Verify == VerifyCount || t.Rows == 0 {
+			t.Verified = j.c.Verify
+			continue
+		}
+		var err error
+		if keys := j.c.sampleKeys(i); j.c.Verify == VerifySample && keys != nil {
+			err = j.verifySample(ctx, i, keys)
+		} else {
+			err = j.verifyFull(ctx, i)
+		}
+		if err != nil {
+			return err
+		}
+		t.Verified = j.c.Verify
+	}
+	return nil
+}
+
+func (j *job) verifyCount(ctx context.Context, s *session, table int) error {
+	t := &j.c.Tables[table]
+	var count uint64
+	var answered bool
+	err := s.query(ctx, t, j.c.SQL.CountRows(t.Name), func() { answered = false }, func(values []*string) error {
+		if len(values) == 0 || values[0] == nil {
+			return &protocol.Error{Class: protocol.Protocol, Text: "the count of rows has no value"}
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(*values[0]), 10, 64)
+		if err != nil {
+			return &protocol.Error{Class: protocol.Protocol, Text: fmt.Sprintf("the count of rows is %q", *values[0])}
+		}
+		count, answered = n, true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !answered {
+		return fmt.Errorf("load: table %q: count rows: the server gave no answer", t.Name)
+	}
+	if count != t.Rows {
+		return &MismatchError{t.Name, fmt.Sprintf("the server holds %d rows, %d were loaded", count, t.Rows)}
+	}
+	return nil
+}
+
+// query runs a statement; start comes before the rows of each try.
+func (s *session) query(ctx context.Context, t *Table, statement string, start func(), row func(values []*string) error) error {
+	err := s.try(ctx, func(a protocol.Admin, _ int) error {
+		start()
+		return a.Query(ctx, statement, row)
+	})
+	if err != nil {
+		return fmt.Errorf("load: table %q: read back: %w", t.Name, err)
+	}
+	return nil
+}
+
+func (t *Table) columnNames() []string {
+	names := make([]string, len(t.Columns))
+	for i := range t.Columns {
+		names[i] = t.Columns[i].Name
+	}
+	return names
+}
+
+// sampleKeys are the numbers of the rows to sample, spread evenly from the first to the last;
+// nil if rows of the table can't be found by their first key.
+func (c *Config) sampleKeys(table int) []uint64 {
+	t := &c.Tables[table]
+	if len(t.Keys) == 0 {
+		return nil
+	}
+	switch gen.Type(t.Columns[t.column(t.Keys[0])].Type) {
+	case gen.TypeInteger, gen.TypeUnsigned, gen.TypeString, gen.TypeUUID:
+	default:
+		return nil
+	}
+	n := min(c.SampleRows, t.Rows)
+	rows := make([]uint64, n)
+	for i := range rows {
+		if i > 0 {
+			rows[i] = uint64(float64(t.Rows-1) * float64(i) / float64(n-1))
+		}
+	}
+	return rows
+}
+
+// verifySample finds each sampled row by its first key. Where that key isn't the whole key
+// several rows may come: the one generated must be among them.
+func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error {
+	t := &j.c.Tables[table]
+	key, names := t.column(t.Keys[0]), t.columnNames()
+	err := parallel(ctx, min(j.c.Workers, len(rows)), func(ctx context.Context, worker int) error {
+		s := j.newSession(worker)
+		defer s.close()
+		hash := newRowHash(t.Columns)
+		values := make([]gen.Value, len(t.Columns))
+		for i := worker; i < len(rows); i += min(j.c.Workers, len(rows)) {
+			t.Row(values, rows[i])
+			want := hash.generated(values)
+			read, found := 0, false
+			statement := j.c.SQL.SelectByKey(t.Name, names, t.Keys[0], &values[key], &values[key])
+			err := s.query(ctx, t, statement, func() { read, found = 0, false }, func(got []*string) error {
+				read++
+				found = found || hash.read(got) == want
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if !found {
+				return &MismatchError{t.Name, fmt.Sprintf("row %d, %s = %s, is not as generated (%d rows have this key)",
+					rows[i], t.Keys[0], values[key].AppendText(nil), read)}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		j.tables[table].Compared += uint64(len(rows))
+	}
+	return err
+}
