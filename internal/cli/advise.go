@@ -126,9 +126,9 @@ func inspectionsOf(dir string) ([]record.Inspection, error) {
 	return b.Run.Inspections, nil
 }
 
-func unproven(list []inspect.Proposal) (out []advise.Proof) {
+func unproven(list []record.Proposal) (out []record.Proof) {
 	for _, p := range list {
-		out = append(out, advise.Proof{Proposal: p})
+		out = append(out, record.Proof{Proposal: p})
 	}
 	return out
 }
@@ -171,13 +171,13 @@ func (f *adviseFlags) measured(s *streams, args []string, db inspect.Database) e
 }
 
 // printProofs writes what is proposed, and what came of it, in the chosen form.
-func (f *adviseFlags) printProofs(w io.Writer, proofs []advise.Proof) error {
+func (f *adviseFlags) printProofs(w io.Writer, proofs []record.Proof) error {
 	if f.output == "json" {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		if proofs == nil {
-			proofs = []advise.Proof{}
+			proofs = []record.Proof{}
 		}
 		return e.Encode(proofs)
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/inspect/advise"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 
@@ -83,7 +82,7 @@ func TestInspectAndAdvise(t *testing.T) {
 		t.Errorf("not proposed:\n%s", got)
 	}
 	// Killed while an index is there that isn't proven, it goes on.
-	var proofs []advise.Proof
+	var proofs []record.Proof
 	series := filepath.Join(dir, "series")
 	apply := []string{"advise", "--inspect", "pg=" + dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway", "--no-teardown", "--output", "json"}
 	killed := exec.Command("brunt", append(apply, "--bundle", series)...)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"brunt/internal/awake"
+	"brunt/internal/machine"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/record"
@@ -122,7 +122,7 @@ func oneOf(flag, value string, words []string) error {
 }
 
 // awakeModes are the values of --awake.
-func awakeModes() []string { return []string{awake.Auto, awake.On, awake.Off} }
+func awakeModes() []string { return []string{machine.Auto, machine.On, machine.Off} }
 
 // shape puts the flags over the plan's load and thresholds, and checks the plan as it then is.
 func (f *loadFlags) shape(p *plan.Plan) error {

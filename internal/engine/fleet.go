@@ -24,9 +24,6 @@ func (c Clock) Now() int64 { return int64(time.Since(c.start)) }
 // Unix is the wall-clock time, in nanoseconds since the epoch, at which the clock read ns.
 func (c Clock) Unix(ns int64) int64 { return c.start.UnixNano() + ns }
 
-// LoopThread is the name that event loops give their threads (/proc/PID/task/TID/comm).
-const LoopThread = "brunt loop"
-
 // FleetConfig is what a fleet of sessions needs.
 type FleetConfig struct {
 	Workload  *workload.Workload

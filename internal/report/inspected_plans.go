@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"brunt/internal/inspect"
-	"brunt/internal/inspect/advise"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
@@ -114,7 +112,7 @@ func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
 }
 
 // Advice is what indexes are proposed, what they change, and what came of those that were tried.
-func Advice(proofs []advise.Proof, l units.Language) []cell.Table {
+func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 	t := &teller{l: l}
 	out := cell.Table{ID: "proposals", Title: t.say("PROPOSALS"), Note: t.say("share of all statements' costs, as the planner sees them"), Kind: cell.List}
 	if len(proofs) == 0 {
@@ -124,7 +122,7 @@ func Advice(proofs []advise.Proof, l units.Language) []cell.Table {
 	for i := range proofs {
 		p := &proofs[i]
 		how := t.say("tried with HypoPG")
-		if p.Proof == inspect.ProofBuilt {
+		if p.Proof == record.ProofBuilt {
 			how = t.say("tried by building it")
 		}
 		sign := cell.Text("+").Marked(cell.Accent)
@@ -149,14 +147,14 @@ func Advice(proofs []advise.Proof, l units.Language) []cell.Table {
 }
 
 // effects is what each index changes for which statements.
-func (t *teller) effects(proofs []advise.Proof) cell.Table {
+func (t *teller) effects(proofs []record.Proof) cell.Table {
 	out := cell.Table{ID: "effects", Title: t.say("WHO GAINS AND WHO PAYS"), Note: t.say("the planner's costs of one call"),
 		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("calls"), Priority: 1}, cell.Column{Head: t.say("before")}, cell.Column{Head: t.say("after")},
 			cell.Column{Head: t.say("change")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true, Short: true})}
 	for i := range proofs {
 		p := &proofs[i]
 		name := units.Clean(p.Table + " (" + strings.Join(p.Columns, ", ") + ")")
-		add := func(list []inspect.Effect, m cell.Mark) {
+		add := func(list []record.Effect, m cell.Mark) {
 			for _, e := range list {
 				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(e.Before, cell.UnitNumber), cell.Figure(e.After, cell.UnitNumber), cell.Figure(e.After/max(e.Before, 1e-9)-1, "change").Marked(m), cell.Text(recognizable(e.Text)))
 				name = ""

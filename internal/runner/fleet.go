@@ -8,11 +8,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"brunt/internal/awake"
 	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
+	"brunt/internal/machine"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
@@ -103,19 +103,25 @@ func (r *Runner) failed(e engine.ErrorEvent) {
 }
 
 // keepAwake readies the machine for the load of p and says in the record how.
-func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *awake.Keeper {
+func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *machine.Keeper {
 	var servers []string
 	for i := range run.Targets {
 		if !protocols.Embedded(run.Targets[i].Protocol) {
 			servers = append(servers, run.Targets[i].Address)
 		}
 	}
-	k := awake.Start(ctx, awake.Options{
+	k := machine.Start(ctx, machine.Options{
 		Mode: p.Settings.Awake, Quota: run.Environment.CPUQuota, Container: run.Environment.Container,
 		Servers: servers, Scheduled: run.LoadModel != "closed" && !run.Spin,
 	})
-	run.Awake = k.State()
+	run.Awake = awakeRecord(k)
 	return k
+}
+
+// awakeRecord is the keeper's state as the record holds it.
+func awakeRecord(k *machine.Keeper) *record.Awake {
+	a := record.Awake(k.State())
+	return &a
 }
 
 // loadGCPercent is the collector's target while client libraries carry the load. They allocate with

@@ -153,7 +153,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	defer r.fleet.Close()
 	keeper := keepAwake(ctx, r.stand.plan, r.Record)
 	defer func() {
-		r.Record.Awake = keeper.State()
+		r.Record.Awake = awakeRecord(keeper)
 		keeper.Stop()
 	}()
 	if err := r.bundle.Update(r.Record); err != nil {

@@ -5,9 +5,9 @@ package loop
 import (
 	"context"
 	"errors"
-	"net"
 
 	"brunt/internal/engine"
+	"brunt/internal/protocol"
 	"brunt/internal/schedule"
 )
 
@@ -37,5 +37,3 @@ func (*Fleet) Close() {}
 
 // Timing says that there are no event loops.
 func (*Fleet) Timing() string { return errLinux.Error() }
-
-// Detach fails.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brunt/internal/engine"
+	"brunt/internal/machine"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/internal/workload"
@@ -95,7 +96,7 @@ func (l *loop) run() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	l.tid.Store(int32(unix.Gettid()))
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	_ = os.WriteFile("/proc/thread-self/comm", []byte(engine.LoopThread), 0)
+	_ = os.WriteFile("/proc/thread-self/comm", []byte(machine.LoopThread), 0)
 	l.kernel.calibrate()
 	l.gaugesAt = l.now()
 	l.downSince = l.gaugesAt

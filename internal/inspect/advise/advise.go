@@ -16,37 +16,6 @@ import (
 	"brunt/internal/stats"
 )
 
-// Proof is a proposal and what came of it.
-type Proof struct {
-	inspect.Proposal
-	Built  bool    `json:"built"`
-	Kept   bool    `json:"kept"`
-	Why    string  `json:"why"`
-	Order  string  `json:"order,omitempty"`  // of the runs without it (A) and with it (B), such as "ABBA"
-	Change *Change `json:"change,omitempty"` // of what decides; nil if the runs couldn't be compared
-	// Response is the change of the mean response time of all operations, in which each counts as often as it is
-	// done. It decides, and is the same as Change, where there is no ServerTime.
-	Response *Change  `json:"response,omitempty"`
-	Worse    []string `json:"worse,omitempty"` // operations that are slower for sure
-}
-
-// Change is what an index changes, as a share, with its 95 % interval over the runs.
-type Change struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-}
-
-// What decides whether an index stays.
-const (
-	// ServerTime is the server's execution time of one call of the statements that the index concerns, each
-	// counted as often as it was called in all the runs together.
-	ServerTime = "server.time"
-	// ResponseTime is the mean response time, for servers that count no statements.
-	ResponseTime = "response.avg"
-)
-
 const (
 	// Fewest is how many runs on each side an interval needs.
 	Fewest = 3
@@ -74,10 +43,10 @@ type Trial struct {
 // It stays if what decides is lower for sure. When something fails, the index is dropped: only
 // proven ones stay. The proofs so far are returned with every error. An index of a proposal's name that is
 // there already is taken for one that an earlier attempt left: it is taken up if it is whole.
-func (t *Trial) Prove(ctx context.Context, proposals []inspect.Proposal) ([]Proof, error) {
-	var proofs []Proof
+func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]record.Proof, error) {
+	var proofs []record.Proof
 	for k := range proposals {
-		p := &attempt{trial: t, proof: Proof{Proposal: proposals[k]}, number: k + 1}
+		p := &attempt{trial: t, proof: record.Proof{Proposal: proposals[k]}, number: k + 1}
 		err := p.measure(ctx)
 		if err == nil && p.proof.Why == "" {
 			p.judge()
@@ -106,7 +75,7 @@ func (t *Trial) Prove(ctx context.Context, proposals []inspect.Proposal) ([]Proo
 // attempt is a proposal on trial.
 type attempt struct {
 	trial         *Trial
-	proof         Proof
+	proof         record.Proof
 	number        int
 	there         *bool // whether the index is there; nil: not known
 	base, indexed side
@@ -200,9 +169,9 @@ func (a *attempt) judge() {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		switch {
-		case r.Metric != ResponseTime:
+		case r.Metric != record.ResponseTime:
 		case r.Operation == "" && !math.IsNaN(r.Change.High):
-			p.Response = &Change{r.Metric, r.Change.Value, r.Change.Low, r.Change.High}
+			p.Response = &record.ProofChange{r.Metric, r.Change.Value, r.Change.Low, r.Change.High}
 		case r.Operation != "" && r.Verdict == compare.Regression:
 			p.Worse = append(p.Worse, r.Operation)
 		}
@@ -216,7 +185,7 @@ func (a *attempt) judge() {
 		return
 	}
 	figures := fmt.Sprintf("the mean response time changes by %s (%s)", ch, p.Order)
-	if ch.Metric == ServerTime {
+	if ch.Metric == record.ServerTime {
 		figures = fmt.Sprintf("the server's time for its statements changes by %s (%s)", ch, p.Order)
 		if p.Response != nil {
 			figures += fmt.Sprintf(", the mean response time by %s", p.Response)
@@ -235,13 +204,8 @@ func (a *attempt) judge() {
 	}
 }
 
-// String is the change with its interval, in percent.
-func (c *Change) String() string {
-	return fmt.Sprintf("%.1f %%, between %.1f and %.1f %%", 100*c.Value, 100*c.Low, 100*c.High)
-}
-
-// serverTime is the change of ServerTime, nil if the server didn't count it in every run.
-func (a *attempt) serverTime() *Change {
+// serverTime is the change of record.ServerTime, nil if the server didn't count it in every run.
+func (a *attempt) serverTime() *record.ProofChange {
 	runs := slices.Concat(a.base.seen, a.indexed.seen)
 	perRun := make([]float64, len(runs))
 	for _, id := range a.concerned() {
@@ -268,7 +232,7 @@ func (a *attempt) serverTime() *Change {
 	if err != nil { // no statement: all are 0
 		return nil
 	}
-	return &Change{ServerTime, c.Ratio.Value - 1, c.Ratio.Low - 1, c.Ratio.High - 1}
+	return &record.ProofChange{record.ServerTime, c.Ratio.Value - 1, c.Ratio.Low - 1, c.Ratio.High - 1}
 }
 
 // concerned are the statements that the index is for, and those that have to write to it.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/inspect"
 	"brunt/internal/record"
 	"brunt/internal/result"
 )
@@ -24,9 +23,9 @@ type shop struct {
 	counts  func(indexes []string, run int) record.ServerWindow // of statements; nil: none
 }
 
-func (s *shop) Propose(context.Context, []record.Inspection) (list []inspect.Proposal, err error) {
+func (s *shop) Propose(context.Context, []record.Inspection) (list []record.Proposal, err error) {
 	for _, name := range []string{"a", "b"} {
-		list = append(list, inspect.Proposal{Name: name, DDL: "create " + name, Drop: "drop " + name})
+		list = append(list, record.Proposal{Name: name, DDL: "create " + name, Drop: "drop " + name})
 	}
 	return list, nil
 }
@@ -45,7 +44,7 @@ func (s *shop) Exec(_ context.Context, script string) error {
 	return nil
 }
 
-func (s *shop) Settle(_ context.Context, p *inspect.Proposal) (bool, error) {
+func (s *shop) Settle(_ context.Context, p *record.Proposal) (bool, error) {
 	return slices.Contains(s.indexes, p.Name), nil
 }
 
@@ -65,7 +64,7 @@ func (s *shop) run(context.Context, string) (*result.Result, []record.Inspection
 	return r, []record.Inspection{{Windows: []record.ServerWindow{s.counts(s.indexes, s.runs)}}}, nil
 }
 
-func (s *shop) prove(t *testing.T) ([]Proof, error) {
+func (s *shop) prove(t *testing.T) ([]record.Proof, error) {
 	t.Helper()
 	list, err := s.Propose(t.Context(), nil)
 	if err != nil {
@@ -119,7 +118,7 @@ func TestIndexThatCantBeDropped(t *testing.T) {
 // A large index is built once, after the runs without it.
 func TestLargeIndexIsBuiltOnce(t *testing.T) {
 	s := &shop{nsOf: func(indexes []string) float64 { return 50e6 / float64(1+len(indexes)) }}
-	list := []inspect.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", SizeB: 1 << 30}}
+	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", SizeB: 1 << 30}}
 	proofs, err := (&Trial{Database: s, Run: s.run, Times: 3, Told: func(string) {}}).Prove(t.Context(), list)
 	if err != nil || !proofs[0].Kept || proofs[0].Order != "AAABBB" || !slices.Equal(s.done, []string{"create a"}) {
 		t.Errorf("%+v, %v, %q", proofs, err, s.done)
@@ -196,9 +195,9 @@ func busy(factor float64) *shop {
 	return s
 }
 
-func (s *shop) proveOne(t *testing.T) Proof {
+func (s *shop) proveOne(t *testing.T) record.Proof {
 	t.Helper()
-	list := []inspect.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Gains: []inspect.Effect{{Statement: "read"}}, Pays: []inspect.Effect{{Statement: "write"}}}}
+	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Gains: []record.Effect{{Statement: "read"}}, Pays: []record.Effect{{Statement: "write"}}}}
 	proofs, err := (&Trial{Database: s, Run: s.run, Times: 4, Told: func(string) {}}).Prove(t.Context(), list)
 	if err != nil || len(proofs) != 1 {
 		t.Fatalf("%+v, %v", proofs, err)
@@ -209,13 +208,13 @@ func (s *shop) proveOne(t *testing.T) Proof {
 // The server's time for the statements concerned decides where it is counted, however response times vary.
 func TestServerTimeDecides(t *testing.T) {
 	p := busy(0.1).proveOne(t)
-	if !p.Kept || p.Change == nil || p.Change.Metric != ServerTime || math.Abs(p.Change.Value-(3.0/11-1)) > 0.15 {
+	if !p.Kept || p.Change == nil || p.Change.Metric != record.ServerTime || math.Abs(p.Change.Value-(3.0/11-1)) > 0.15 {
 		t.Errorf("%+v, %+v", p, p.Change)
 	}
 	if p.Response == nil || p.Response.Low > 0 || p.Response.High < 0 || !strings.Contains(p.Why, ", the mean response time by ") {
 		t.Errorf("beside it: %+v: %s", p.Response, p.Why)
 	}
-	if p = busy(1).proveOne(t); p.Kept || p.Change.Metric != ServerTime {
+	if p = busy(1).proveOne(t); p.Kept || p.Change.Metric != record.ServerTime {
 		t.Errorf("an index that only costs: %+v, %+v", p, p.Change)
 	}
 }
@@ -231,7 +230,7 @@ func TestStatementLeftOut(t *testing.T) {
 		}
 		return w
 	}
-	if p := s.proveOne(t); p.Kept || p.Change == nil || p.Change.Metric != ResponseTime {
+	if p := s.proveOne(t); p.Kept || p.Change == nil || p.Change.Metric != record.ResponseTime {
 		t.Errorf("%+v, %+v", p, p.Change)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/inspect"
 	"brunt/internal/record"
 	"brunt/internal/sqltext"
 )
@@ -57,8 +56,8 @@ type outcome struct {
 }
 
 // propose picks the index that saves most, then the one that saves most beside it, and so on.
-func (a *advisor) propose(ctx context.Context) ([]inspect.Proposal, error) {
-	var out []inspect.Proposal
+func (a *advisor) propose(ctx context.Context) ([]record.Proposal, error) {
+	var out []record.Proposal
 	pool := a.pool()
 	whole := a.total()
 	for len(out) < mostProposals && len(pool) > 0 {
@@ -173,7 +172,7 @@ func (s *costed) writesTo(table string) bool {
 }
 
 // accept keeps an index for the rounds that follow, and describes it.
-func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number int) (*inspect.Proposal, error) {
+func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number int) (*record.Proposal, error) {
 	c := &o.candidate
 	name, err := a.freeName(ctx, c, number)
 	if err != nil {
@@ -182,22 +181,22 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 	if err := a.trial.keep(ctx, c.on()); err != nil {
 		return nil, err
 	}
-	p := &inspect.Proposal{
+	p := &record.Proposal{
 		Name: name, Table: shown(unquoted(c.table)), Columns: c.columns, Where: c.where, SizeB: o.sizeB, Proof: a.trial.proof(), Saves: o.gain / whole,
 		DDL:  "CREATE INDEX CONCURRENTLY " + quoteWhereNeeded(name) + " ON " + plainTable(c.table) + strings.TrimPrefix(strings.Replace(c.on(), " where ", " WHERE ", 1), c.table),
 		Drop: dropIndex + indexSchema(c.table) + quoteWhereNeeded(name),
 	}
 	for k, s := range a.statements {
-		e := inspect.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: s.cost, After: o.costs[k]}
+		e := record.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: s.cost, After: o.costs[k]}
 		if e.After < alike*e.Before {
 			p.Gains = append(p.Gains, e)
 		}
 		if s.writesTo(c.table) {
-			p.Pays = append(p.Pays, inspect.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: e.After, After: e.After + writeCost})
+			p.Pays = append(p.Pays, record.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: e.After, After: e.After + writeCost})
 		}
 		s.cost = o.costs[k]
 	}
-	slices.SortStableFunc(p.Gains, func(x, y inspect.Effect) int {
+	slices.SortStableFunc(p.Gains, func(x, y record.Effect) int {
 		return cmp.Compare(y.Calls*(y.Before-y.After), x.Calls*(x.Before-x.After))
 	})
 	return p, nil

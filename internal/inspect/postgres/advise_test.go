@@ -10,7 +10,7 @@ import (
 )
 
 // proposals asks for advice after a load.
-func (d *database) proposals(hypothetically bool, load ...string) []inspect.Proposal {
+func (d *database) proposals(hypothetically bool, load ...string) []record.Proposal {
 	d.t.Helper()
 	in := d.inspected(func(i *Inspector) {
 		for _, sql := range load {
@@ -99,7 +99,7 @@ func TestWhatAttemptsLeaveIsSettled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &inspect.Proposal{DDL: "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)", Drop: dropIndex + "book_author_idx"}
+	p := &record.Proposal{DDL: "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)", Drop: dropIndex + "book_author_idx"}
 	settled := func(want bool) {
 		t.Helper()
 		there, err := db.Settle(ctx, p)

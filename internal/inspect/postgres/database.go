@@ -63,7 +63,7 @@ func (d *Database) Exec(ctx context.Context, script string) error {
 }
 
 // Settle implements inspect.Database. A server goes on building or dropping an index when its client is gone.
-func (d *Database) Settle(ctx context.Context, p *inspect.Proposal) (there bool, err error) {
+func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, err error) {
 	s, err := connect(ctx, d.config)
 	if err != nil {
 		return false, err
@@ -110,7 +110,7 @@ func statementsOf(script string) (out []string) {
 }
 
 // Propose implements inspect.Database.
-func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]inspect.Proposal, error) {
+func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]record.Proposal, error) {
 	// A connection of its own, closed after: plans that were made with hypothetical indexes must not stay.
 	s, err := connect(ctx, d.config)
 	if err != nil {

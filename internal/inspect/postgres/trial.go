@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"brunt/internal/inspect"
+	"brunt/internal/record"
 	"brunt/internal/sqltext"
 )
 
@@ -50,7 +50,7 @@ func (h *hypothetical) keep(ctx context.Context, on string) error {
 	return err
 }
 
-func (h *hypothetical) proof() string { return inspect.ProofHypothetical }
+func (h *hypothetical) proof() string { return record.ProofHypothetical }
 
 func (h *hypothetical) end(ctx context.Context) {
 	_, _ = h.session.text(ctx, "select "+h.schema+".hypopg_reset()")
@@ -98,6 +98,6 @@ func (b *built) keep(ctx context.Context, on string) error {
 	return err
 }
 
-func (b *built) proof() string { return inspect.ProofBuilt }
+func (b *built) proof() string { return record.ProofBuilt }
 
 func (b *built) end(ctx context.Context) { _, _ = b.session.plain(ctx, "rollback") }

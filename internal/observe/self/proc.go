@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"brunt/internal/cgroup"
-	"brunt/internal/engine"
+	"brunt/internal/machine"
 )
 
 // mostBytes is how much of a file is read; those of interest are far smaller.
@@ -57,7 +57,7 @@ func (p *Probe) runQueueNs() (all, loops int64) {
 		for _, task := range tasks {
 			name, _ := p.readFile("proc/self/task/" + task.Name() + "/comm")
 			known := p.threads[task.Name()]
-			known.loop = strings.TrimSpace(string(name)) == engine.LoopThread
+			known.loop = strings.TrimSpace(string(name)) == machine.LoopThread
 			p.threads[task.Name()] = known
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"brunt/internal/inspect"
-	"brunt/internal/inspect/advise"
 	"brunt/internal/program"
 	"brunt/internal/record"
 )
@@ -36,17 +34,17 @@ type Result struct {
 
 // Fix is what a step changed.
 type Fix struct {
-	Files     []string           `json:"files,omitempty"` // of SQL
-	Commands  []string           `json:"commands,omitempty"`
-	Proofs    []advise.Proof     `json:"proofs,omitempty"`    // of the advisor's proposals
-	Proposals []inspect.Proposal `json:"proposals,omitempty"` // of the advisor, all of them built: in folders of earlier versions
+	Files     []string          `json:"files,omitempty"` // of SQL
+	Commands  []string          `json:"commands,omitempty"`
+	Proofs    []record.Proof    `json:"proofs,omitempty"`    // of the advisor's proposals
+	Proposals []record.Proposal `json:"proposals,omitempty"` // of the advisor, all of them built: in folders of earlier versions
 }
 
 // proofs are the advisor's proposals and what came of them.
-func (f *Fix) proofs() []advise.Proof {
+func (f *Fix) proofs() []record.Proof {
 	out := f.Proofs
 	for _, p := range f.Proposals {
-		out = append(out, advise.Proof{Proposal: p, Built: true, Kept: true})
+		out = append(out, record.Proof{Proposal: p, Built: true, Kept: true})
 	}
 	return out
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/inspect/advise"
 	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
@@ -216,7 +215,7 @@ func (d *document) fixPart(p *part, r *Result) {
 		row := []cell.Cell{cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.None(), cell.None(), cell.None(), cell.None(), cell.None(), cell.Text(x.Order)}
 		if c := x.Change; c != nil {
 			figure := d.say("response time")
-			if c.Metric == advise.ServerTime {
+			if c.Metric == record.ServerTime {
 				figure = d.say("server's time for its statements")
 			}
 			row[2], row[3], row[4], row[5] = cell.Text(figure), cell.Figure(c.Value, "change"), cell.Figure(c.Low, "change"), cell.Figure(c.High, "change")
@@ -234,7 +233,7 @@ func (d *document) fixPart(p *part, r *Result) {
 }
 
 // effects are the statements that indexes help.
-func (d *document) effects(all []advise.Proof, id string) cell.Table {
+func (d *document) effects(all []record.Proof, id string) cell.Table {
 	t := cell.Table{ID: id + "-effects", Title: d.say("WHAT GAINS"), Note: d.say("planner's costs of one call"), Columns: []cell.Column{{Head: d.say("index"), Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("statement"), Left: true, Wrap: true}}}
 	for i := range all {
 		for _, g := range all[i].Gains {

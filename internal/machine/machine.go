@@ -1,4 +1,4 @@
-// Package awake keeps this machine ready to hold a load's schedule while the load goes on. An idle core
+// Package machine keeps this machine ready to hold a load's schedule while the load goes on. An idle core
 // sleeps, and on a virtual machine the hypervisor gives it to others meanwhile: what comes next waits until
 // it is given back, which can take milliseconds.
 //
@@ -6,7 +6,7 @@
 // that none sleeps and everybody else comes first; /dev/cpu_dma_latency is held at 0, which keeps bare
 // cores out of deep sleep (the kernel's Documentation/power/pm_qos_interface.rst); and the threads of this
 // process get a higher priority. What isn't permitted is left out and said.
-package awake
+package machine
 
 import (
 	"context"
@@ -15,9 +15,10 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"brunt/internal/record"
 )
+
+// LoopThread is the name that event loops give their threads (/proc/PID/task/TID/comm).
+const LoopThread = "brunt loop"
 
 // The modes.
 const (
@@ -42,9 +43,20 @@ const nice = -10
 // and keeping all of them so costs clock rate and electricity.
 const mostCores = 16
 
+// State is what was done to the machine.
+type State struct {
+	Mode          string // Auto, On or Off
+	Threads       int    // of idle priority, each of which kept a core from sleeping
+	ThreadsReason string // why there were none
+	CPUNs         int64  // processor time of these threads, ns
+	DMALatency    bool   // /dev/cpu_dma_latency was held at 0
+	Nice          int    // of the generator's threads
+	NiceReason    string // why it was left at 0
+}
+
 // Keeper keeps the machine awake until Stop.
 type Keeper struct {
-	state    record.Awake
+	state    State
 	spinners *spinners // nil without any
 	latency  func()
 	priority func()
@@ -53,7 +65,7 @@ type Keeper struct {
 // Start begins. It never fails: State says what was done, and why the rest wasn't. Stop must be called in
 // the end.
 func Start(ctx context.Context, o Options) *Keeper {
-	k := &Keeper{state: record.Awake{Mode: o.Mode}, latency: func() {}, priority: func() {}}
+	k := &Keeper{state: State{Mode: o.Mode}, latency: func() {}, priority: func() {}}
 	if o.Mode == "" {
 		k.state.Mode = Auto
 	}
@@ -84,10 +96,10 @@ func Start(ctx context.Context, o Options) *Keeper {
 }
 
 // State is what was done, with the processor time that it took so far.
-func (k *Keeper) State() *record.Awake {
+func (k *Keeper) State() State {
 	s := k.state
 	s.CPUNs = k.CPUNs()
-	return &s
+	return s
 }
 
 // CPUNs is the processor time that the threads of idle priority have used, in ns.

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package awake
+package machine
 
 import "errors"
 
