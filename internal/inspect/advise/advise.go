@@ -171,7 +171,7 @@ func (a *attempt) judge() {
 		switch {
 		case r.Metric != record.ResponseTime:
 		case r.Operation == "" && !math.IsNaN(r.Change.High):
-			p.Response = &record.ProofChange{r.Metric, r.Change.Value, r.Change.Low, r.Change.High}
+			p.Response = &record.ProofChange{Metric: r.Metric, Value: r.Change.Value, Low: r.Change.Low, High: r.Change.High}
 		case r.Operation != "" && r.Verdict == compare.Regression:
 			p.Worse = append(p.Worse, r.Operation)
 		}
@@ -232,7 +232,7 @@ func (a *attempt) serverTime() *record.ProofChange {
 	if err != nil { // no statement: all are 0
 		return nil
 	}
-	return &record.ProofChange{record.ServerTime, c.Ratio.Value - 1, c.Ratio.Low - 1, c.Ratio.High - 1}
+	return &record.ProofChange{Metric: record.ServerTime, Value: c.Ratio.Value - 1, Low: c.Ratio.Low - 1, High: c.Ratio.High - 1}
 }
 
 // concerned are the statements that the index is for, and those that have to write to it.

@@ -8,15 +8,15 @@ import (
 	"testing/fstest"
 )
 
-// machine is a system under the test's control.
-type machine struct {
+// fakeSystem is a system under the test's control.
+type fakeSystem struct {
 	now    reading
 	idleNs int64
 	files  fstest.MapFS
 }
 
-func newMachine() (*machine, *Probe) {
-	m := &machine{files: fstest.MapFS{}}
+func newMachine() (*fakeSystem, *Probe) {
+	m := &fakeSystem{files: fstest.MapFS{}}
 	m.put("proc/self/statm", "1000 250 30 1 0 200 0\n")
 	m.put("proc/self/cgroup", "0::/user/app\n")
 	m.put("sys/fs/cgroup/user/app/cpu.stat", "usage_usec 5\nnr_throttled 2\nthrottled_usec 1000\n")
@@ -32,10 +32,10 @@ func newMachine() (*machine, *Probe) {
 	})
 }
 
-func (m *machine) put(name, text string) { m.files[name] = &fstest.MapFile{Data: []byte(text)} }
+func (m *fakeSystem) put(name, text string) { m.files[name] = &fstest.MapFile{Data: []byte(text)} }
 
 // run lets time pass: ms of it, of which the process computes some and is beaten for.
-func (m *machine) run(p *Probe, ms, cpuMs int64, beats int) {
+func (m *fakeSystem) run(p *Probe, ms, cpuMs int64, beats int) {
 	for range beats {
 		m.now.monotonic += ms * 1e6 / int64(beats)
 		m.now.boot += ms * 1e6 / int64(beats)
