@@ -2,101 +2,266 @@ package lint_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// rule says what the rooms under a folder must not import, outside of tests. A name is a room
-// under internal/, with everything below it; "driver/*" means the protocols; "std:x" means the
-// standard library's package x; "all" means every room but those that except names.
-type rule struct {
-	room      string
-	forbidden []string
-	except    []string
-}
+// allowed is what each room may import of the others, outside of tests: all of it, and no more. So it is the
+// project's drawing, and a change of an arrow is a change of this table.
+var allowed = table(`
+balance: gen protocol
+bench: peers protocol/echo record testserver
+bench/peer/bare:
+bench/peer/library: measure
+cgroup:
+cli: compare dialect/endpoints dialect/slowcooker dialect/vegeta dialect/ycsb dialect/ycsb/shell
+    dialect/ycsb/workloads engine engine/loop export history inspect inspect/advise inspect/servers k6x machine
+    measure observe plan planfile program program/campaign protocol protocol/http protocols record render/cell
+    render/texts report report/live result result/reader runner schedule schema/fill secret selftest timeline units
+    verdict within workload
+compare: record render/cell render/junit render/texts result stats units
+dialect/endpoints: plan protocol secret
+dialect/k6: result
+dialect/pgbench: record result stats
+dialect/picostress: result
+dialect/slowcooker: dialect/endpoints gen measure plan protocol workload
+dialect/vegeta: dialect/endpoints
+dialect/ycsb: dialect/ycsb/output dialect/ycsb/properties dialect/ycsb/workloads gen keyspace measure plan protocol
+    secret workload
+dialect/ycsb/output: measure result
+dialect/ycsb/properties:
+dialect/ycsb/shell: dialect/ycsb gen protocol
+dialect/ycsb/workloads: plan
+engine: balance measure plan protocol schedule workload
+engine/loop: balance engine machine measure protocol schedule workload
+engine/pool: balance engine measure protocol schedule workload
+export: measure protocol record
+gen:
+history: compare render/cell render/junit render/page render/svg render/texts result stats units
+inspect: gen measure protocol record secret workload
+inspect/advise: compare inspect program record result stats
+inspect/postgres: inspect record secret sqltext units
+inspect/servers: inspect inspect/postgres secret
+k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool
+k6x/bind: gen k6x/session protocol
+k6x/bind/bindtest:
+k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols record runner
+    sqltext
+k6x/conns: balance engine k6x/session protocol
+k6x/datagen: gen k6x/bind k6x/session plan planfile workload
+k6x/executor: k6x/native k6x/session measure plan protocol runner schedule units
+k6x/native: k6x/session measure plan planfile record runner schedule
+k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protocol record
+k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner workload
+k6x/session: engine export measure observe observe/self protocol record secret verdict
+k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/iproto sqltext
+k6x/trend:
+keyspace: gen
+machine: cgroup
+measure: protocol
+observe: cgroup measure record stats
+observe/self: cgroup machine measure
+peers:
+pictures: testserver
+plan: gen keyspace protocol secret sqltext
+planfile: gen keyspace plan protocol secret
+program: engine measure plan record render/cell render/texts stats units verdict
+program/campaign: inspect inspect/advise inspect/servers plan planfile program record render/cell render/page
+    render/svg render/texts report schema/fill secret timeline units verdict
+protocol: gen sqltext
+protocol/badger: protocol protocol/kv
+protocol/bbolt: protocol protocol/kv
+protocol/cassandra: gen protocol protocol/kv socket sqltext
+protocol/dynamodb: gen protocol protocol/kv socket
+protocol/echo: gen protocol socket
+protocol/etcd: gen protocol protocol/kv socket
+protocol/http: gen protocol socket template
+protocol/iproto: gen protocol protocol/sqlconn socket sqltext template
+protocol/kv: gen protocol template
+protocol/mongodb: gen protocol protocol/kv socket
+protocol/mysql: gen protocol protocol/kv protocol/sqlconn socket sqltext
+protocol/noop: gen protocol
+protocol/pebble: protocol protocol/kv
+protocol/postgres: gen protocol protocol/sqlconn socket sqltext
+protocol/protocoltest: gen protocol
+protocol/redis: gen protocol socket template
+protocol/sqlconn: gen protocol sqltext template
+protocol/sqlite: gen protocol protocol/sqlconn sqltext
+protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd
+    protocol/http protocol/iproto protocol/mongodb protocol/mysql protocol/noop protocol/pebble protocol/postgres
+    protocol/redis protocol/sqlite
+record: cgroup measure protocol
+record/recordtest: measure protocol record
+release:
+render/cell: render/texts units
+render/junit: units
+render/page: render/cell render/texts units
+render/svg: render/cell units
+render/texts: units
+report: measure record render/cell render/junit render/page render/svg render/texts timeline units verdict
+report/live: measure record render/page report timeline units
+result: record
+result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
+runner: balance engine engine/loop engine/pool gen machine measure observe/self plan protocol protocols record
+    schedule schema/fill schema/sql secret sqltext verdict within workload
+schedule: gen
+schema/fill: gen protocol
+schema/sql: gen plan sqltext
+secret:
+selftest: gen plan protocol protocol/echo record runner
+situations: peers protocol protocol/echo record testserver
+socket:
+sqltext:
+stats:
+template: gen
+testserver:
+testserver/ferretdb:
+timeline: measure protocol
+units:
+verdict: measure plan record units
+within: measure record stats units
+workload: gen keyspace plan protocol
+`)
 
-// rules is the table of rooms: what each must not know.
-var rules = []rule{
-	{room: "gen", forbidden: []string{"all", "std:os", "std:net", "std:net/http", "std:math/rand"}},
-	{room: "schedule", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"gen"}},
-	{room: "stats", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure"}},
-	{room: "secret", forbidden: []string{"all", "std:os", "std:net"}},
-	{room: "keyspace", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"gen"}},
-	{room: "plan", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "keyspace", "secret", "sqltext"}},
-	{room: "planfile", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "keyspace", "plan", "secret"}},
-	{room: "workload", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"driver", "gen", "keyspace", "plan", "schedule"}},
-	{room: "balance", forbidden: []string{"driver/*", "engine", "wire", "report", "dialect", "cli"}},
-	{room: "measure", forbidden: []string{"plan", "engine", "wire", "report", "record", "dialect", "cli", "std:os", "std:net"}},
-	{room: "driver", forbidden: []string{"all"}, except: []string{"driver", "driver/kv", "driver/sqlconn", "gen", "wire", "template", "socket", "sqltext"}},
-	{room: "sqltext", forbidden: []string{"all", "std:os", "std:net"}},
-	{room: "template", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"gen"}},
-	{room: "socket", forbidden: []string{"all"}},
-	{room: "wire", forbidden: []string{"driver/*", "engine", "report", "record", "stats", "dialect", "export", "cli"}},
-	{room: "engine", forbidden: []string{"dialect", "report", "cli"}},
-	{room: "record", forbidden: []string{"stats", "engine", "report", "dialect", "driver/*", "cli"}},
-	{room: "units", forbidden: []string{"all", "std:os", "std:net"}},
-	{room: "verdict", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure", "plan", "record", "units"}},
-	{room: "series", forbidden: []string{"driver", "wire", "runner", "dialect", "export", "cli"}},
-	{room: "campaign", forbidden: []string{"driver", "wire", "engine", "runner", "dialect", "export", "cli"}},
-	{room: "report", forbidden: []string{"engine", "wire", "driver", "dialect", "cli"}},
-	{room: "report/cell", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"report/words", "units"}},
-	{room: "report/words", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"units"}},
-	{room: "report/svg", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"report/cell", "units"}},
-	{room: "within", forbidden: []string{"all", "std:os", "std:net"}, except: []string{"measure", "record", "stats", "units"}},
-	{room: "export", forbidden: []string{"report", "dialect", "cli"}},
-	{room: "cgroup", forbidden: []string{"all", "std:os", "std:net"}},
-	{room: "awake", forbidden: []string{"all"}, except: []string{"cgroup", "record"}},
-	{room: "observe", forbidden: []string{"engine", "wire", "report", "dialect", "cli"}},
-	{room: "inspect", forbidden: []string{"engine", "wire", "driver/*", "runner", "report", "export", "dialect", "cli"}},
-	{room: "dialect", forbidden: []string{"engine", "wire", "driver/*", "report", "cli"}},
-	{room: "result", forbidden: []string{"engine", "wire", "driver", "report", "cli", "std:net"}},
-	{room: "compare", forbidden: []string{"engine", "wire", "driver", "dialect", "cli", "std:os", "std:net"}},
-	{room: "history", forbidden: []string{"engine", "wire", "driver", "dialect", "cli", "std:net"}},
-	{room: "k6x", forbidden: []string{"dialect", "cli"}},
-}
+// never is what a room must not reach, through whatever it imports. A name stands for the room and all below it.
+var never = table(`
+dialect: cli engine report runner
+engine: cli dialect inspect program record report runner verdict
+engine/loop: engine/pool
+export: cli dialect engine report
+history: cli dialect engine program runner
+compare: cli dialect engine program runner
+inspect/postgres: cli dialect engine program report runner
+k6x: cli dialect program report
+measure: cli dialect engine plan record report runner verdict
+observe: cli dialect engine report runner
+planfile: cli dialect engine record report
+program: cli dialect engine/loop engine/pool k6x protocol/postgres protocols runner
+protocol: cli dialect engine measure plan record report runner
+record: cli dialect engine plan report runner stats verdict
+render: cli engine measure plan record report verdict
+report: cli dialect engine program protocols runner schema
+result: cli engine program report runner
+runner: cli dialect k6x program report
+verdict: cli engine report runner
+workload: cli engine measure record report
+`)
 
-func (r rule) covers(room string) bool { return under(strings.TrimPrefix(room, "internal/"), r.room) }
+// pure are the rooms that touch neither files nor the network.
+var pure = strings.Fields(`balance cgroup compare gen keyspace measure plan planfile render schedule schema/sql secret
+	sqltext stats template timeline units verdict within workload`)
+
+// table reads lines of "room: others", of which an indented one goes on.
+func table(text string) map[string]string {
+	rows, room := map[string]string{}, ""
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if !strings.HasPrefix(line, " ") {
+			room, line, _ = strings.Cut(line, ":")
+		}
+		rows[room] = strings.TrimSpace(rows[room] + " " + strings.TrimSpace(line))
+	}
+	return rows
+}
 
 // under reports whether a room is another or lies below it.
 func under(room, above string) bool { return room == above || strings.HasPrefix(room, above+"/") }
 
-// forbids reports whether a file of room breaks the rule by importing path.
-func (r rule) forbids(room, path string) bool {
-	wanted, ours := strings.CutPrefix(path, "brunt/internal/")
-	if !ours {
-		return slices.Contains(r.forbidden, "std:"+path)
-	}
-	if under(wanted, strings.TrimPrefix(room, "internal/")) || under(wanted, r.room) && r.room != "driver" {
-		return false
-	}
-	for _, f := range r.forbidden {
-		switch {
-		case f == "all":
-			if !slices.ContainsFunc(r.except, func(e string) bool { return wanted == e }) {
-				return true
+// arrows are the rooms that each room's files import, whatever system they are for.
+func arrows(all []*source) map[string]map[string]bool {
+	found := map[string]map[string]bool{}
+	for _, s := range all {
+		room, ours := strings.CutPrefix(s.room, "internal/")
+		if s.test || !ours {
+			continue
+		}
+		if found[room] == nil {
+			found[room] = map[string]bool{}
+		}
+		for _, path := range s.imports() {
+			if other, ours := strings.CutPrefix(path, "brunt/internal/"); ours {
+				found[room][other] = true
 			}
-		case f == "driver/*":
-			if strings.HasPrefix(wanted, "driver/") {
-				return true
-			}
-		case under(wanted, f):
-			return true
 		}
 	}
-	return false
+	return found
 }
 
-// badImports lists the imports of a file that its room must not have.
-func badImports(s *source) (faults []string) {
+// unlike compares the arrows found with a table of those allowed.
+func unlike(found map[string]map[string]bool, table map[string]string) (faults []string) {
+	for room, imports := range found {
+		want, listed := table[room]
+		if !listed {
+			faults = append(faults, fmt.Sprintf("the table lacks the room %s", room))
+		}
+		for other := range imports {
+			if !slices.Contains(strings.Fields(want), other) {
+				faults = append(faults, fmt.Sprintf("%s must not import %s: the table doesn't allow it", room, other))
+			}
+		}
+		for _, other := range strings.Fields(want) {
+			if !imports[other] {
+				faults = append(faults, fmt.Sprintf("%s doesn't import %s any more: take it out of the table", room, other))
+			}
+		}
+	}
+	for room := range table {
+		if found[room] == nil {
+			faults = append(faults, fmt.Sprintf("the table has %s, which isn't there", room))
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// reached are all rooms that a room depends on, with the one through which each was found.
+func reached(room string, found map[string]map[string]bool) map[string]string {
+	through := map[string]string{}
+	for next := []string{room}; len(next) > 0; next = next[1:] {
+		for _, other := range slices.Sorted(maps.Keys(found[next[0]])) {
+			if _, seen := through[other]; !seen {
+				through[other] = next[0]
+				next = append(next, other)
+			}
+		}
+	}
+	return through
+}
+
+// forbidden lists what rooms reach against a table of what they must never.
+func forbidden(found map[string]map[string]bool, table map[string]string) (faults []string) {
+	for room := range found {
+		for above, list := range table {
+			if !under(room, above) {
+				continue
+			}
+			for other, via := range reached(room, found) {
+				for _, no := range strings.Fields(list) {
+					if under(other, no) {
+						faults = append(faults, fmt.Sprintf("%s must never reach %s, and does through %s", room, other, via))
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// impure lists the imports of a file that touch what its room must not touch, and those of k6 and C.
+func impure(s *source) (faults []string) {
 	if s.test {
 		return nil
 	}
+	room := strings.TrimPrefix(s.room, "internal/")
 	for _, path := range s.imports() {
-		for _, r := range rules {
-			if r.covers(s.room) && r.forbids(s.room, path) {
-				faults = append(faults, fmt.Sprintf("%s: %s must not import %s", s.path, s.room, path))
-			}
+		outside := path == "os" || path == "net"
+		if outside && slices.ContainsFunc(pure, func(p string) bool { return under(room, p) }) {
+			faults = append(faults, fmt.Sprintf("%s: %s must not import %s", s.path, s.room, path))
+		}
+		if path == "math/rand" && under(room, "gen") {
+			faults = append(faults, fmt.Sprintf("%s: gen draws from streams of its own, not from %s", s.path, path))
 		}
 		if strings.HasPrefix(path, "go.k6.io/") && !under(s.room, "internal/k6x") {
 			faults = append(faults, fmt.Sprintf("%s: only internal/k6x may import %s", s.path, path))
@@ -109,42 +274,71 @@ func badImports(s *source) (faults []string) {
 }
 
 func TestRoomsKeepApart(t *testing.T) {
-	for _, s := range sources(t) {
-		report(t, badImports(s))
+	all := sources(t)
+	found := arrows(all)
+	report(t, unlike(found, allowed))
+	report(t, forbidden(found, never))
+	for _, s := range all {
+		report(t, impure(s))
 	}
 }
 
-func TestBadImportsAreFound(t *testing.T) {
-	for _, c := range []struct {
-		path, imported string
-		bad            bool
-	}{
-		{"internal/gen/x.go", "brunt/internal/driver", true},
-		{"internal/gen/x.go", "os", true},
-		{"internal/gen/x.go", "math", false},
-		{"internal/gen/x_test.go", "os", false},
-		{"internal/gen/text/x.go", "brunt/internal/plan", true},
-		{"internal/plan/x.go", "brunt/internal/engine", true},
-		{"internal/plan/x.go", "brunt/internal/driver", false},
-		{"internal/plan/x.go", "brunt/internal/driver/pg", true},
-		{"internal/driver/redis/x.go", "brunt/internal/plan", true},
-		{"internal/driver/redis/x.go", "brunt/internal/driver/web", true},
-		{"internal/driver/redis/x.go", "brunt/internal/driver/redis/resp", false},
-		{"internal/driver/redis/x.go", "brunt/internal/driver", false},
-		{"internal/driver/redis/x.go", "brunt/internal/wire", false},
-		{"internal/wire/x.go", "brunt/internal/driver", false},
-		{"internal/wire/x.go", "brunt/internal/driver/pg", true},
-		{"internal/report/html/x.go", "brunt/internal/engine", true},
-		{"internal/report/html/x.go", "brunt/internal/report/style", false},
-		{"internal/cli/x.go", "brunt/internal/driver/pg", false},
-		{"internal/cli/x.go", "go.k6.io/k6/js", true},
-		{"internal/k6x/x.go", "go.k6.io/k6/js", false},
-		{"internal/stats/x.go", "brunt/internal/record", true},
-		{"cmd/brunt/x.go", "C", true},
-	} {
-		got := badImports(parse(t, c.path, []byte("package p\n\nimport _ \""+c.imported+"\"\n")))
-		if (len(got) > 0) != c.bad {
-			t.Errorf("%s importing %s: got %q, want bad %v", c.path, c.imported, got, c.bad)
+// A table that names a room which isn't there forbids nothing.
+func TestTablesNameRooms(t *testing.T) {
+	found := arrows(sources(t))
+	there := func(name string) bool {
+		for room := range found {
+			if under(room, name) {
+				return true
+			}
 		}
+		return false
+	}
+	for _, table := range []map[string]string{never, {"pure": strings.Join(pure, " ")}} {
+		for room, list := range table {
+			for _, name := range append(strings.Fields(list), room) {
+				if name != "pure" && !there(name) {
+					t.Errorf("there is no room %s", name)
+				}
+			}
+		}
+	}
+}
+
+func TestFaultsOfImportsAreFound(t *testing.T) {
+	file := func(path, imported string) *source {
+		return parse(t, path, []byte("package p\n\nimport _ \""+imported+"\"\n"))
+	}
+	found := arrows([]*source{
+		file("internal/a/x.go", "brunt/internal/b"),
+		file("internal/b/x.go", "brunt/internal/c"),
+		file("internal/c/x.go", "fmt"),
+		file("internal/a/x_test.go", "brunt/internal/d"),
+	})
+	for name, row := range map[string]struct {
+		faults []string
+		want   int
+	}{
+		"as allowed":          {unlike(found, map[string]string{"a": "b", "b": "c", "c": ""}), 0},
+		"an arrow too many":   {unlike(found, map[string]string{"a": "", "b": "c", "c": ""}), 1},
+		"an arrow that's not": {unlike(found, map[string]string{"a": "b c", "b": "c", "c": ""}), 1},
+		"a room without row":  {unlike(found, map[string]string{"a": "b", "b": "c"}), 1},
+		"a row without room":  {unlike(found, map[string]string{"a": "b", "b": "c", "c": "", "d": ""}), 1},
+		"reached directly":    {forbidden(found, map[string]string{"a": "b"}), 1},
+		"reached through b":   {forbidden(found, map[string]string{"a": "c"}), 1},
+		"not reached":         {forbidden(found, map[string]string{"c": "a b"}), 0},
+		"gen and files":       {impure(file("internal/gen/x.go", "os")), 1},
+		"gen and arithmetic":  {impure(file("internal/gen/x.go", "math")), 0},
+		"a test of gen":       {impure(file("internal/gen/x_test.go", "os")), 0},
+		"below gen":           {impure(file("internal/gen/text/x.go", "net")), 1},
+		"k6 in cli":           {impure(file("internal/cli/x.go", "go.k6.io/k6/js")), 1},
+		"k6 in k6x":           {impure(file("internal/k6x/x.go", "go.k6.io/k6/js")), 0},
+		"C":                   {impure(file("cmd/brunt/x.go", "C")), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if len(row.faults) != row.want {
+				t.Errorf("got %q, want %d", row.faults, row.want)
+			}
+		})
 	}
 }

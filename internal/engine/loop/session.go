@@ -1,3 +1,8 @@
+// Package loop is the event loop that drives many sessions from one locked OS thread, for the protocols that provide a
+// codec. It knows sockets, deadlines and sessions, and no protocol.
+//
+// Each loop owns its sessions, its share of the schedule, its argument buffers and its recorder; loops share nothing
+// per request, and no request allocates.
 package loop
 
 import (
