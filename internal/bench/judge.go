@@ -167,11 +167,11 @@ func number(f float64, digits int) string {
 // printLines prints a Markdown table of what row says of each line, and below it what went wrong.
 func printLines(w io.Writer, lines []line, row func(*line) []string, heads ...string) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	print := func(cells []string) { fmt.Fprintf(t, "| %s\t|\n", strings.Join(cells, "\t| ")) }
-	print(heads)
+	put := func(cells []string) { fmt.Fprintf(t, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	put(heads)
 	fmt.Fprintf(t, "%s|\n", strings.Repeat("|---\t", len(heads)))
 	for i := range lines {
-		print(row(&lines[i]))
+		put(row(&lines[i]))
 	}
 	t.Flush()
 	for i := range lines {

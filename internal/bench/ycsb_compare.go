@@ -53,7 +53,7 @@ type contest struct {
 	threads    int
 	records    int
 	load       bool
-	serve      func(s *stand) (server *testserver.Server, properties []string, clear func() error)
+	serve      func(s *stand) (server *testserver.Server, properties []string, empty func() error)
 
 	s      *stand
 	where  []string
@@ -120,8 +120,8 @@ func (c *contest) group() group {
 
 // open starts the server.
 func (c *contest) open(s *stand) (*testserver.Server, error) {
-	server, where, clear := c.serve(s)
-	c.s, c.where, c.clear = s, append(where, c.where...), clear
+	server, where, empty := c.serve(s)
+	c.s, c.where, c.clear = s, append(where, c.where...), empty
 	return s.started(server)
 }
 

@@ -86,10 +86,13 @@ func (f *loadFlags) settings(s *plan.Settings) error {
 		}
 		*given.to = given.value
 	}
-	for name, to := range map[string]*time.Duration{"timeout": &s.OperationTimeout, "interval": &s.Interval} {
-		if set(name) {
-			if *to, _ = f.cmd.Flags().GetDuration(name); *to <= 0 {
-				return durationFlag(name, *to)
+	for _, given := range []struct {
+		name string
+		to   *time.Duration
+	}{{"timeout", &s.OperationTimeout}, {"interval", &s.Interval}} {
+		if set(given.name) {
+			if *given.to, _ = f.cmd.Flags().GetDuration(given.name); *given.to <= 0 {
+				return durationFlag(given.name, *given.to)
 			}
 		}
 	}

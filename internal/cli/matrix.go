@@ -85,7 +85,11 @@ func (f *matrixFlags) text(plan string) ([]byte, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "campaign: %s\nplan: %s\n", q(name+"-matrix"), q(filepath.Base(plan)))
 	if len(f.addresses) > 0 {
-		fmt.Fprintf(&b, "addresses: [%s]\n", q(strings.Join(f.addresses, ",")))
+		var quoted []string
+		for _, address := range f.addresses {
+			quoted = append(quoted, q(address))
+		}
+		fmt.Fprintf(&b, "addresses: [%s]\n", strings.Join(quoted, ", "))
 	}
 	how, command := "reconfigure", f.reconfigure
 	if f.run != "" {

@@ -59,10 +59,14 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 	if err != nil {
 		return usage(err)
 	}
-	for name, d := range map[string]time.Duration{"trial": o.trial, "warm-up": max(f.warmUp, 1), "pause": o.pause + 1} {
-		if err := durationFlag(name, d); err != nil {
-			return err
-		}
+	if err := durationFlag("trial", o.trial); err != nil {
+		return err
+	}
+	if f.warmUp < 0 {
+		return usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.warmUp))
+	}
+	if o.pause < 0 {
+		return usage(fmt.Errorf("--pause %s: give a time such as 1s, or 0s for none", o.pause))
 	}
 	h, err := program.NewHunt(p, o.SearchOptions)
 	if err != nil {

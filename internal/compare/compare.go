@@ -105,7 +105,7 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 		Base: sideOf(base), Candidate: sideOf(candidate), Confidence: o.Confidence,
 		Warnings: append(refusals.Reasons, warnings...),
 	}
-	for _, m := range comparable(base, candidate) {
+	for _, m := range alike(base, candidate) {
 		c.Rows = append(c.Rows, o.row(m, base, candidate))
 	}
 	if len(c.Rows) == 0 {
@@ -136,8 +136,8 @@ func sideOf(runs []*result.Result) Side {
 	return s
 }
 
-// comparable lists the metrics that all runs have, primary ones first.
-func comparable(base, candidate []*result.Result) (all []result.Metric) {
+// alike lists the metrics that all runs have, primary ones first.
+func alike(base, candidate []*result.Result) (all []result.Metric) {
 	for _, m := range base[0].Metrics {
 		if m.Operation != "" && !slices.Contains([]string{"rate", "response.avg", "response.p(99)"}, m.Name) {
 			continue
@@ -270,15 +270,15 @@ func (c *Comparison) verdict() Verdict {
 	has := func(v Verdict, among func(*Row) bool) bool {
 		return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v && among(&r) })
 	}
-	any := func(*Row) bool { return true }
+	every := func(*Row) bool { return true }
 	primary := func(r *Row) bool { return r.Primary }
 	if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Primary }) {
-		primary = any
+		primary = every
 	}
 	switch {
-	case has(Unknown, any):
+	case has(Unknown, every):
 		return Unknown
-	case has(Regression, any):
+	case has(Regression, every):
 		return Regression
 	case has(Inconclusive, primary):
 		return Inconclusive

@@ -38,11 +38,11 @@ func TestCommandsOfK6(t *testing.T) {
 	if version.expect(t, 0); !strings.HasPrefix(version.stdout, "k6 v2.2.0 (go1.") || !strings.Contains(version.stdout, "\n  k6/x/tarantool [js]\n") || strings.Contains(version.stdout, "internal") {
 		t.Errorf("version: %s", version.stdout)
 	}
-	real := k6(t, "real", "", "run", "--help")
+	theirs := k6(t, "real", "", "run", "--help")
 	ours := k6(t, "ours", "", "run", "--help")
 	names := regexp.MustCompile(`(?m)^\s+(?:-\w, )?--([-\w]+)`)
-	if !slices.Equal(names.FindAllString(real.stdout, -1), names.FindAllString(ours.stdout, -1)) || len(names.FindAllString(ours.stdout, -1)) < 30 {
-		t.Errorf("flags differ:\n%s\n%s", real.stdout, ours.stdout)
+	if !slices.Equal(names.FindAllString(theirs.stdout, -1), names.FindAllString(ours.stdout, -1)) || len(names.FindAllString(ours.stdout, -1)) < 30 {
+		t.Errorf("flags differ:\n%s\n%s", theirs.stdout, ours.stdout)
 	}
 	inspect := k6(t, "ours", emptyScript, "inspect", "--execution-requirements", "SCRIPT")
 	if inspect.expect(t, 0); !strings.HasPrefix(inspect.stdout, "{") || inspect.stderr != "" {
@@ -86,8 +86,8 @@ func TestExitCodes(t *testing.T) {
 			ours := k6(t, "ours", c.script, "run", "-q", "SCRIPT")
 			ours.expect(t, c.code, c.text)
 			if !strings.Contains(c.script, "brunt-") {
-				if real := k6(t, "real", c.script, "run", "-q", "SCRIPT"); real.code != ours.code {
-					t.Errorf("exit code %d, k6's is %d", ours.code, real.code)
+				if theirs := k6(t, "real", c.script, "run", "-q", "SCRIPT"); theirs.code != ours.code {
+					t.Errorf("exit code %d, k6's is %d", ours.code, theirs.code)
 				}
 			}
 			_, err := os.Stat(filepath.Join(ours.dir, record.RunFile))
@@ -146,9 +146,9 @@ func TestResultsAreK6s(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"run", "-q", "--summary-export", "summary.json", "SCRIPT"}
-			ours, real := k6(t, "ours", script, slices.Clone(args)...), k6(t, "real", script, slices.Clone(args)...)
-			if ours.code != real.code {
-				t.Errorf("exit code %d, k6's is %d\n%s", ours.code, real.code, ours.stderr)
+			ours, theirs := k6(t, "ours", script, slices.Clone(args)...), k6(t, "real", script, slices.Clone(args)...)
+			if ours.code != theirs.code {
+				t.Errorf("exit code %d, k6's is %d\n%s", ours.code, theirs.code, ours.stderr)
 			}
 			if name == "summary" {
 				if ours.stdout != "iterations: 5\n" {
@@ -156,10 +156,10 @@ func TestResultsAreK6s(t *testing.T) {
 				}
 				return
 			}
-			if got, want := shape(ours.stdout), shape(real.stdout); got != want {
+			if got, want := shape(ours.stdout), shape(theirs.stdout); got != want {
 				t.Errorf("the summary differs:\n%s\nk6's:\n%s", got, want)
 			}
-			compare(t, ours.summary(t), real.summary(t))
+			compare(t, ours.summary(t), theirs.summary(t))
 		})
 	}
 }
@@ -427,11 +427,11 @@ func TestK6sOwnExamples(t *testing.T) {
 		"webcrypto/digest.js", "webcrypto/getRandomValues.js", "webcrypto/randomUUID.js", "webcrypto/sign_verify/sign-verify-ecdsa.js",
 	} {
 		script := filepath.Join(dir, filepath.FromSlash(name))
-		ours, real := k6(t, "ours", "", "run", "-q", script), k6(t, "real", "", "run", "-q", script)
-		if ours.code != real.code || said(ours.stderr) != said(real.stderr) {
-			t.Errorf("%s: exit code %d, k6's %d; it says\n%s\nk6\n%s", name, ours.code, real.code, said(ours.stderr), said(real.stderr))
+		ours, theirs := k6(t, "ours", "", "run", "-q", script), k6(t, "real", "", "run", "-q", script)
+		if ours.code != theirs.code || said(ours.stderr) != said(theirs.stderr) {
+			t.Errorf("%s: exit code %d, k6's %d; it says\n%s\nk6\n%s", name, ours.code, theirs.code, said(ours.stderr), said(theirs.stderr))
 		}
-		if got, want := shape(ours.stdout), shape(real.stdout); got != want {
+		if got, want := shape(ours.stdout), shape(theirs.stdout); got != want {
 			t.Errorf("%s: the summary differs:\n%s\nk6's:\n%s", name, got, want)
 		}
 	}

@@ -45,11 +45,15 @@ func (c *Choice) validate() error {
 		return errors.New("there are no records to choose from; give recordcount or insertcount")
 	case !slices.Contains(Distributions(), strings.ToLower(c.Distribution)):
 		return fmt.Errorf("unknown request distribution %q; give uniform, sequential, zipfian, latest, hotspot or exponential", c.Distribution)
+	case !within1(c.HotData) || !within1(c.HotOperations):
+		return fmt.Errorf("hot data %v and hot operations %v are shares; give numbers from 0 to 1", c.HotData, c.HotOperations)
 	case strings.EqualFold(c.Distribution, "exponential") && !(c.Percentile > 0 && c.Percentile < 100 && c.Fraction > 0 && c.Records > 0):
 		return errors.New("an exponential choice needs a percentile between 0 and 100, and a fraction and records above 0; give them")
 	}
 	return nil
 }
+
+func within1(share float64) bool { return share >= 0 && share <= 1 }
 
 // NewChooser returns a chooser. follows reports whether it depends on which inserts are done.
 func NewChooser(c Choice, stream gen.Stream, inserts *Inserts) (choose Chooser, follows bool, err error) {
@@ -187,18 +191,23 @@ const (
 // zetaHead is how many terms zeta adds one by one before it goes on by the Euler–Maclaurin formula.
 const zetaHead = 64
 
+// zetaSums are the sums of the first terms, and zetaLast the last of these: they are the same for every draw.
+var zetaSums, zetaLast = func() (sums [zetaHead + 1]float64, last float64) {
+	for k := 1; k <= zetaHead; k++ {
+		last = math.Pow(float64(k), -theta)
+		sums[k] = sums[k-1] + last
+	}
+	return sums, last
+}()
+
 // Zeta is the sum of k^−0.99 for k from 1 to n, to 13 digits, in constant time (Euler–Maclaurin
 // with terms up to the third derivative). n must be at least 1.
 func Zeta(n int64) float64 {
-	sum := 0.0
-	for k := int64(1); k <= min(n, zetaHead); k++ {
-		sum += math.Pow(float64(k), -theta)
-	}
 	if n <= zetaHead {
-		return sum
+		return zetaSums[n]
 	}
-	a, b := float64(zetaHead), float64(n)
-	fa, fb := math.Pow(a, -theta), math.Pow(b, -theta)
+	sum, a, b := zetaSums[zetaHead], float64(zetaHead), float64(n)
+	fa, fb := zetaLast, math.Pow(b, -theta)
 	sum += (b*fb - a*fa) / (1 - theta)
 	sum += (fb - fa) / 2
 	sum += theta / 12 * (fa/a - fb/b)

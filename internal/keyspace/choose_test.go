@@ -256,3 +256,22 @@ func TestUnknownDistributionIsRefused(t *testing.T) {
 		t.Error("nothing to choose from was accepted")
 	}
 }
+
+// A hot part of less than nothing, or of more than all records, would choose records that aren't there.
+func TestSharesOfAHotspotAreChecked(t *testing.T) {
+	for name, change := range map[string]func(*Choice){
+		"data below 0":       func(c *Choice) { c.HotData = -0.5 },
+		"data above 1":       func(c *Choice) { c.HotData = 1.5 },
+		"data no number":     func(c *Choice) { c.HotData = math.NaN() },
+		"operations below 0": func(c *Choice) { c.HotOperations = -1 },
+		"operations above 1": func(c *Choice) { c.HotOperations = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := choice("hotspot")
+			change(&c)
+			if _, _, err := NewChooser(c, gen.NewStream(7, "test"), NewInserts(c.Records, 1)); err == nil {
+				t.Errorf("%+v was taken", c)
+			}
+		})
+	}
+}

@@ -27,14 +27,14 @@ type Inserts struct {
 	acks   sync.Mutex // guards done and failed
 	last   atomic.Int64
 	done   map[int64]struct{} // acknowledged beyond last
-	failed map[int64]struct{}
-	holes  atomic.Int64 // len(failed)
+	failed bitmap
+	holes  atomic.Int64 // records in failed
 }
 
 // NewInserts numbers from first, rows records an operation. Until Follow is called every operation
 // is taken for an insert.
 func NewInserts(first int64, rows int) *Inserts {
-	s := &Inserts{first: first, rows: uint64(max(rows, 1)), done: map[int64]struct{}{}, failed: map[int64]struct{}{}}
+	s := &Inserts{first: first, rows: uint64(max(rows, 1)), done: map[int64]struct{}{}, failed: bitmap{}}
 	s.last.Store(first - 1)
 	return s
 }
@@ -106,8 +106,9 @@ func (s *Inserts) Acknowledge(i uint64, ok bool) {
 	}
 	for n := first; n < first+int64(s.rows); n++ {
 		s.done[n] = struct{}{}
-		if !ok {
-			s.failed[n] = struct{}{}
+		if !ok && !s.failed.has(n) {
+			s.failed.set(n)
+			s.holes.Add(1)
 		}
 	}
 	last := s.last.Load()
@@ -118,7 +119,6 @@ func (s *Inserts) Acknowledge(i uint64, ok bool) {
 		last++
 		delete(s.done, last)
 	}
-	s.holes.Store(int64(len(s.failed)))
 	s.last.Store(last)
 }
 
@@ -135,8 +135,33 @@ func (s *Inserts) Missing(n int64) bool {
 	}
 	s.acks.Lock()
 	defer s.acks.Unlock()
-	_, failed := s.failed[n]
-	return failed
+	return s.failed.has(n)
+}
+
+// bitmap is a set of record numbers: a bit for each of the pages that have any, so that an outage of hours, in which
+// every insert fails, costs a bit a record.
+type bitmap map[int64]*[pageWords]uint64
+
+// A page has 4096 records.
+const (
+	pageBits  = 12
+	pageWords = 1 << pageBits / 64
+)
+
+func (b bitmap) set(n int64) {
+	page := b[n>>pageBits]
+	if page == nil {
+		page = new([pageWords]uint64)
+		b[n>>pageBits] = page
+	}
+	bit := n & (1<<pageBits - 1)
+	page[bit/64] |= 1 << (bit % 64)
+}
+
+func (b bitmap) has(n int64) bool {
+	page := b[n>>pageBits]
+	bit := n & (1<<pageBits - 1)
+	return page != nil && page[bit/64]&(1<<(bit%64)) != 0
 }
 
 // Memo remembers which record an operation drew where the draw depends on more than its number, so

@@ -102,3 +102,26 @@ func TestMemoKeepsADraw(t *testing.T) {
 		t.Error("a forgotten draw came back")
 	}
 }
+
+// An outage in which every insert fails costs a bit a record.
+func TestFailedInsertsTakeLittleMemory(t *testing.T) {
+	const failed = 1 << 20
+	s := NewInserts(1000, 1)
+	for i := range uint64(failed) {
+		s.Acknowledge(i, false)
+	}
+	if pages := len(s.failed); pages > failed>>pageBits+1 {
+		t.Errorf("%d pages for %d records in a row", pages, failed)
+	}
+	if s.Last() != 1000+failed-1 || s.holes.Load() != failed {
+		t.Errorf("last %d, %d holes", s.Last(), s.holes.Load())
+	}
+	for _, n := range []int64{1000, 4095, 4096, 1000 + failed - 1} {
+		if !s.Missing(n) {
+			t.Errorf("record %d isn't missing", n)
+		}
+	}
+	if s.failed.has(999) || s.failed.has(1000+failed) {
+		t.Error("records that weren't inserted count as failed")
+	}
+}

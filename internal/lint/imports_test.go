@@ -68,8 +68,8 @@ pictures: testserver
 plan: gen keyspace protocol secret sqltext
 planfile: gen keyspace plan protocol secret
 program: engine measure plan record render/cell render/texts stats units verdict
-program/campaign: inspect inspect/advise inspect/servers plan planfile program record render/cell render/page
-    render/svg render/texts report schema/fill secret timeline units verdict
+program/campaign: inspect inspect/advise inspect/servers linefile plan planfile program record render/cell render/page
+    render/svg render/texts report secret timeline units verdict
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv
@@ -104,10 +104,10 @@ report: measure record render/cell render/junit render/page render/svg render/te
 report/live: measure record render/page report timeline units
 result: record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
-runner: balance engine engine/loop engine/pool gen machine measure observe/self plan protocol protocols record
-    schedule schema/fill schema/sql secret sqltext verdict within workload
+runner: balance engine engine/loop engine/pool gen linefile machine measure observe/self plan protocol protocols record
+    schedule schema/sql secret sqltext verdict within workload
 schedule: gen
-schema/fill: gen protocol
+schema/fill: gen linefile protocol
 schema/sql: gen plan sqltext
 secret:
 selftest: gen plan protocol protocol/echo record runner

@@ -26,6 +26,9 @@ type process struct {
 	tree     bool
 	started  string // when, in clock ticks: another process may get the same number
 	pageSize uint64
+
+	counted uint64 // CPU ticks of the tree at the last sample, those of children that ended included
+	unseen  uint64 // CPU ticks of children that ended and that no process waited for
 }
 
 // newProcess returns a source for a process that exists.
@@ -45,7 +48,9 @@ func (p *process) Name() string { return p.name }
 // usage is what processes use.
 type usage struct {
 	rss, files, threads uint64
-	cpu                 float64
+	members             int
+	ticks               uint64            // of processor time
+	cpu                 float64           // s
 	sockets             map[string]uint64 // by kind or TCP state
 	unreadable          bool              // open files: another user's process
 }
@@ -71,10 +76,21 @@ func (p *process) Sample(context.Context) (Sample, error) {
 			return nil, err
 		}
 	}
-	return p.values(&u, len(members)), nil
+	p.sum(&u)
+	return p.values(&u), nil
 }
 
-func (p *process) values(u *usage, members int) Sample {
+// sum makes the processor time of what was added. A child's time becomes its parent's (cutime, cstime) when the
+// parent has waited for it, so that the sum over a tree goes on; where none waits, what is gone is kept here.
+func (p *process) sum(u *usage) {
+	if u.ticks < p.counted {
+		p.unseen += p.counted - u.ticks
+	}
+	p.counted = u.ticks
+	u.cpu = float64(u.ticks+p.unseen) / ticksPerSecond
+}
+
+func (p *process) values(u *usage) Sample {
 	memory, memoryName := p.memoryLimit()
 	out := Sample{
 		{Metric: metricRSS, Value: float64(u.rss), Limit: memory, LimitName: memoryName},
@@ -82,7 +98,7 @@ func (p *process) values(u *usage, members int) Sample {
 		{Metric: metricThreads, Value: float64(u.threads)},
 	}
 	if p.tree {
-		out = append(out, Value{Metric: Metric{Name: "processes", Unit: Count, Leak: true}, Value: float64(members)})
+		out = append(out, Value{Metric: Metric{Name: "processes", Unit: Count, Leak: true}, Value: float64(u.members)})
 	}
 	if u.unreadable {
 		return out
@@ -110,8 +126,15 @@ func (p *process) add(u *usage, pid int, states map[string]string) error {
 	if err != nil {
 		return err
 	}
+	u.ticks += st.cpuTicks
+	if p.tree {
+		u.ticks += st.childTicks
+	}
+	if st.state == "Z" {
+		return nil // it has its processor time left, until its parent waits for it
+	}
+	u.members++
 	u.rss += st.rssPages * p.pageSize
-	u.cpu += float64(st.cpuTicks) / ticksPerSecond
 	u.threads += st.threads
 	folder := filepath.Join(p.path(pid), "fd")
 	entries, err := os.ReadDir(folder)
@@ -146,6 +169,8 @@ type processStat struct {
 	threads  uint64
 	started  string
 	rssPages uint64
+
+	childTicks uint64 // of children that ended and were waited for, with theirs
 }
 
 func (p *process) stat(pid int) (processStat, error) {
@@ -181,7 +206,7 @@ func parseStat(data []byte) (st processStat, ok bool) {
 		return uint64(n)
 	}
 	return processStat{
-		state: f[0], parent: int(number(4)), cpuTicks: number(14) + number(15),
+		state: f[0], parent: int(number(4)), cpuTicks: number(14) + number(15), childTicks: number(16) + number(17),
 		threads: number(20), started: f[22-3], rssPages: number(24),
 	}, true
 }
@@ -198,7 +223,7 @@ func (p *process) descendants(root int) []int {
 		if err != nil {
 			continue
 		}
-		if st, err := p.stat(pid); err == nil && st.state != "Z" {
+		if st, err := p.stat(pid); err == nil {
 			children[st.parent] = append(children[st.parent], pid)
 		}
 	}

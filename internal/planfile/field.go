@@ -139,7 +139,7 @@ func (m *mapping) body(d *definitions) schema {
 	var required []string
 	out := schema{"type": "object", "properties": properties, "additionalProperties": false}
 	for _, f := range m.fields {
-		if prefix, any := strings.CutSuffix(f.key, "*"); any {
+		if prefix, pattern := strings.CutSuffix(f.key, "*"); pattern {
 			out["patternProperties"] = schema{"^" + prefix: true}
 			continue
 		}

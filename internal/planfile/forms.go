@@ -181,13 +181,17 @@ func (u unsigned) schema(*definitions) schema {
 type decimal struct {
 	bounded, above, always bool
 	lo                     float64
+	hi                     float64 // the greatest allowed; 0 means that there is none
 }
 
 func (d decimal) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
 	before := len(r.problems)
 	f := r.numberOf(n, key)
 	switch {
-	case !d.bounded || len(r.problems) > before || f > d.lo || f == d.lo && !d.above:
+	case len(r.problems) > before:
+	case d.hi != 0 && !(f >= d.lo && f <= d.hi):
+		r.problemAt(n, fmt.Sprintf("write a number from %v to %v", d.lo, d.hi), "%s is %s", key, n.Value)
+	case !d.bounded || f > d.lo || f == d.lo && !d.above:
 	case d.above:
 		r.problemAt(n, fmt.Sprintf("write a number above %v", d.lo), "%s is %s", key, n.Value)
 	default:
@@ -211,8 +215,14 @@ func (d decimal) schema(*definitions) schema {
 	case d.bounded:
 		s["minimum"] = d.lo
 	}
+	if d.hi != 0 {
+		s["maximum"] = d.hi
+	}
 	return s
 }
+
+// fraction is a number from 0 to 1.
+func fraction() form { return decimal{bounded: true, hi: 1} }
 
 // positive is a number above 0.
 func positive() form { return decimal{bounded: true, above: true} }

@@ -86,11 +86,11 @@ func valueRules() []any {
 		return schema{"required": []string{key}, "properties": schema{key: choice(words).schema(d)}}
 	}
 	only := func(when schema, keys ...string) schema {
-		var any []any
+		var given []any
 		for _, k := range keys {
-			any = append(any, schema{"required": []string{k}})
+			given = append(given, schema{"required": []string{k}})
 		}
-		return schema{"if": when, "else": schema{"not": schema{"anyOf": any}}}
+		return schema{"if": when, "else": schema{"not": schema{"anyOf": given}}}
 	}
 	constant, reference, oneOf := only(is("type", "Constant"), "value"), only(is("type", "Reference"), "same_row"), only(is("type", "OneOf"), "values")
 	constant["then"] = schema{"required": []string{"value"}}

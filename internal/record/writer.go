@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -195,11 +196,11 @@ func (b *Bundle) Finish(run *Run) error {
 	b.appendFailures()
 	b.flush(b.syncedNs)
 	unwritten := len(b.intervals.waiting) > 0 || len(b.merged) > 0
-	err := errors.Join(b.intervals.close(), b.errors.close())
+	err := joined(b.intervals.close(), b.errors.close())
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
-		return e
+		return joined(e, err)
 	}
 	if err == nil {
 		return nil
@@ -209,6 +210,20 @@ func (b *Bundle) Finish(run *Run) error {
 		what = "its last intervals are missing; totals in " + RunFile + " are whole"
 	}
 	return fmt.Errorf("the record in %s could not be written completely: %w; %s", b.Dir, err, what)
+}
+
+// joined joins errors into one whose text is one line and names each text once; nil if all are.
+func joined(all ...error) (out error) {
+	for _, err := range all {
+		switch {
+		case err == nil:
+		case out == nil:
+			out = err
+		case !strings.Contains(out.Error(), err.Error()):
+			out = fmt.Errorf("%w; %w", out, err)
+		}
+	}
+	return out
 }
 
 // Abandon closes the bundle without a final run.json, for a run that failed before its load.

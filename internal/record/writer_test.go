@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -192,5 +193,49 @@ func TestUpdateKeepsTheRunIncomplete(t *testing.T) {
 	r, err := Open(OS{}, b.Dir)
 	if err != nil || r.Run.Tier != "codec" || r.Run.Complete {
 		t.Errorf("tier %q, complete %v, %v", r.Run.Tier, r.Run.Complete, err)
+	}
+}
+
+// badClose is the real file system in which closing a file that was written to fails, as on network file systems.
+type badClose struct {
+	OS
+	bad *bool
+}
+
+func (b badClose) Create(path string) (File, error) {
+	f, err := b.OS.Create(path)
+	return badCloseFile{f, b.bad}, err
+}
+
+type badCloseFile struct {
+	File
+	bad *bool
+}
+
+func (f badCloseFile) Close() error {
+	err := f.File.Close()
+	if *f.bad {
+		err = errors.New("the quota is exceeded")
+	}
+	return err
+}
+
+// What fails when the record's files are closed is told, also when run.json can't be written either.
+func TestErrorsOfCloseAreTold(t *testing.T) {
+	bad := false
+	b, err := CreateIn(badClose{bad: &bad}, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := startedRun()
+	if err := b.Start(nil, run); err != nil {
+		t.Fatal(err)
+	}
+	ivs := intervalsOf(samples(10), everything)
+	fill(run, ivs)
+	bad = true
+	err = b.Finish(run)
+	if err == nil || strings.Count(err.Error(), "the quota is exceeded") != 1 || !strings.Contains(err.Error(), RunFile) {
+		t.Errorf("Finish: %v", err)
 	}
 }

@@ -186,11 +186,11 @@ func timeWasLost() *record.Run {
 
 func fixture(t *testing.T, name string) *record.Run {
 	t.Helper()
-	make := fixtures()[name]
-	if make == nil {
+	build := fixtures()[name]
+	if build == nil {
 		t.Fatalf("no fixture %q", name)
 	}
-	return make()
+	return build()
 }
 
 // passes returns a run that passes without warnings, of its own.

@@ -105,16 +105,16 @@ func float(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 func Markdown(w io.Writer, run *record.Run, o Options) error {
 	t := &teller{run, o.Language, ""}
 	out := bufio.NewWriter(w)
-	print := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
-	print("## %s: %s\n\n", cell.MarkdownText(run.Name), strings.ToUpper(t.say(run.Verdict.Result)))
+	put := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
+	put("## %s: %s\n\n", cell.MarkdownText(run.Name), strings.ToUpper(t.say(run.Verdict.Result)))
 	for _, r := range run.Verdict.Reasons {
-		print("- %s\n", cell.MarkdownText(t.sentence(r)))
+		put("- %s\n", cell.MarkdownText(t.sentence(r)))
 	}
-	print("\n%s\n\n", t.say("%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.", plural(t, run.Total.Done, "operation", "operations"), t.span(run.DurationNs),
+	put("\n%s\n\n", t.say("%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.", plural(t, run.Total.Done, "operation", "operations"), t.span(run.DurationNs),
 		t.rate(run.Total.RatePerS), t.percent(run.Total.Failed, run.Total.Done), t.say(run.LoadModel), plural(t, run.Sessions, "session", "sessions"),
 		cell.MarkdownText(strings.Join(t.targetGroups(), "; ")), run.Seed))
 	if lost, note := t.timeLost(); lost != "" {
-		print("%s\n\n", t.say("**Time lost: %s**; %s.", lost, note))
+		put("%s\n\n", t.say("**Time lost: %s**; %s.", lost, note))
 	}
 	tables := t.all(t.latencies, t.thresholds, t.changed, t.failures, t.warnings)
 	return errors.Join(out.Flush(), cell.WriteMarkdown(w, o.Language, tables...))

@@ -61,8 +61,8 @@ func TestTerminalGolden(t *testing.T) {
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
-	for name, make := range fixtures() {
-		run := make()
+	for name, build := range fixtures() {
+		run := build()
 		for _, width := range []int{80, 100, 123, 140} {
 			var b bytes.Buffer
 			if err := Terminal(&b, run, Options{Width: width, Color: true}); err != nil {

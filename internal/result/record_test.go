@@ -36,3 +36,23 @@ func TestOfAScript(t *testing.T) {
 		t.Errorf("of a killed run: %+v", got)
 	}
 }
+
+// Each quantile of a result has the bounds that the record has of it, 99.9 among them, which isn't 0.999 once divided.
+func TestQuantilesHaveTheirBounds(t *testing.T) {
+	bounds := make([]*record.Bounds, 1+len(record.Quantiles))
+	for i := range bounds {
+		bounds[i] = &record.Bounds{Low: float64(i), High: float64(i) + 1}
+	}
+	run := &record.Run{Complete: true, Total: record.Operation{
+		Counts:   record.Counts{Done: 100_000, OK: 100_000},
+		Response: record.Latency{Count: 100_000, Within: record.WithinOf(bounds)},
+	}}
+	r := Of(run)
+	for _, q := range Quantiles() {
+		t.Run(QuantileName(q), func(t *testing.T) {
+			if m := r.Find(QuantileName(q), ""); m == nil || m.Within == nil {
+				t.Errorf("got %+v, want bounds", m)
+			}
+		})
+	}
+}

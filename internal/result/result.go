@@ -174,12 +174,22 @@ func (r *Result) addOperation(name string, o *record.Operation) {
 	}
 	for _, q := range Quantiles() {
 		r.Add(QuantileName(q), name, quantileOf(&o.Response, q))
-		if k := slices.Index(record.Quantiles[:], q/100); within != nil && k >= 0 {
-			r.Find(QuantileName(q), name).Within = within[k+1]
+		if k := boundsOf(q); within != nil && k >= 0 {
+			r.Find(QuantileName(q), name).Within = within[k]
 		}
 	}
 	r.Add("count", name, float64(o.OK))
 	r.Add("errors", name, float64(arrivals-o.OK)/float64(arrivals))
+}
+
+// boundsOf is where record.Within.All has the bounds of a quantile in percent, −1 if it has none. 99.9/100 isn't 0.999.
+func boundsOf(percent float64) int {
+	for k, q := range record.Quantiles {
+		if math.Abs(100*q-percent) < 1e-9 {
+			return k + 1
+		}
+	}
+	return -1
 }
 
 func quantileOf(l *record.Latency, q float64) float64 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/schema/fill"
@@ -194,9 +195,9 @@ func (s *stand) fill(ctx context.Context, tables, keep []*plan.Table, o FillOpti
 		}
 	}
 	if o.Checkpoint != "" && len(tables) > 0 {
-		c, err := fill.OpenFile(o.Checkpoint)
+		c, err := linefile.Open(o.Checkpoint)
 		if err != nil {
-			return fill.Report{}, &UsageError{err}
+			return fill.Report{}, &UsageError{fmt.Errorf("load: open the checkpoint: %w", err)}
 		}
 		defer c.Close()
 		cfg.Checkpoint = c

@@ -73,12 +73,12 @@ func (t *Timeline) Columns(from int) *Columns {
 	}
 	for class := protocol.Class(1); int(class) < protocol.NumClasses; class++ {
 		var all []Number
-		any := false
+		seen := false
 		for i := range slots {
 			all = append(all, Number(slots[i].PerS(slots[i].Errors[class])))
-			any = any || slots[i].Errors[class] > 0
+			seen = seen || slots[i].Errors[class] > 0
 		}
-		if any {
+		if seen {
 			c.Errors[class.String()] = all
 		}
 	}

@@ -4,6 +4,7 @@ package timeline
 
 import (
 	"math"
+	"slices"
 
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
@@ -63,6 +64,16 @@ func New(most int) *Timeline {
 
 // Generation counts how often slots were joined: while it stays, earlier slots stay as they are.
 func (t *Timeline) Generation() int { return t.generation }
+
+// Clone returns a copy that later intervals don't change. It costs a copy of the slots, not of their sketches, which
+// are replaced and never changed.
+func (t *Timeline) Clone() *Timeline {
+	c := *t
+	c.Slots = slices.Clone(t.Slots)
+	c.Standstills = slices.Clone(t.Standstills)
+	c.Events = slices.Clone(t.Events)
+	return &c
+}
 
 // mostStandstills is how many standstills are drawn.
 const mostStandstills = 200

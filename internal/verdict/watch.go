@@ -65,7 +65,7 @@ func (w *Watch) Check(total *measure.Account, nowNs int64) string {
 	}
 	for i := range w.rules.Thresholds {
 		t := &w.rules.Thresholds[i]
-		if !t.AbortOnFail || nowNs < int64(t.AbortDelay) {
+		if !t.AbortOnFail || total.LoadNs < int64(t.AbortDelay) {
 			continue
 		}
 		waiting := uint64(0)

@@ -3,6 +3,7 @@ package verdict
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"brunt/internal/measure"
 	"brunt/internal/plan"
@@ -61,5 +62,26 @@ func TestErrorPercentage(t *testing.T) {
 		if why := NewWatch(Rules{ErrorPercent: c.percent, Queue: c.queue}).Check(a, s); (why != "") != c.stops {
 			t.Errorf("%+v: %q", c, why)
 		}
+	}
+}
+
+// The delay before a rule may stop the run is time under load: connecting and warm-up are none.
+func TestDelayIsOfTheLoad(t *testing.T) {
+	th := mustParse(t, "p(99) < 1ms")
+	th.AbortOnFail, th.AbortDelay = true, 10*time.Second
+	for name, row := range map[string]struct {
+		loadNs int64
+		stops  bool
+	}{
+		"a minute of warm-up, then 9 s":  {9000 * ms, false},
+		"a minute of warm-up, then 10 s": {10_000 * ms, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := answered(1000, 5*ms)
+			a.Offered, a.LoadNs = 1000, row.loadNs
+			if why := NewWatch(Rules{Thresholds: []plan.Threshold{th}}).Check(a, 60_000*ms+row.loadNs); (why != "") != row.stops {
+				t.Errorf("got %q, want stopped %v", why, row.stops)
+			}
+		})
 	}
 }

@@ -127,17 +127,17 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 			load.Tell("executing a statement that writes, to explain it, in a transaction that is rolled back: " + shorten(r.text))
 		}
 	}
-	real, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, arguments)
+	executed, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, arguments)
 	if err != nil && mode != "" {
 		// It writes after all, or takes too long.
 		p.Note = err.Error()
-		real, err = s.explainOnce(ctx, "brunt_explained", "force_custom_plan", false, "", arguments)
+		executed, err = s.explainOnce(ctx, "brunt_explained", "force_custom_plan", false, "", arguments)
 		mode = ""
 	}
 	if err != nil {
 		return err
 	}
-	p.root, p.Nodes, p.TotalNs = real.Root, real.record(), real.ExecutionMs*1e6
+	p.root, p.Nodes, p.TotalNs = executed.Root, executed.record(), executed.ExecutionMs*1e6
 	p.Analyzed, p.RolledBack = mode != "", mode == "begin read write"
 	for _, a := range arguments {
 		p.Arguments = append(p.Arguments, literal(a))

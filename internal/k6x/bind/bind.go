@@ -170,9 +170,9 @@ func NewInstance(o *sobek.Object) *Instance {
 	return i
 }
 
-// Module returns a module of k6 whose instances hold what make returns for a virtual user.
-func Module(s *session.Session, make func(vu *VU) *sobek.Object) modules.Module {
-	return &module{s, make}
+// Module returns a module of k6 whose instances hold what exports returns for a virtual user.
+func Module(s *session.Session, exports func(vu *VU) *sobek.Object) modules.Module {
+	return &module{s, exports}
 }
 
 type module struct {

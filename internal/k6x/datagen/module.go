@@ -59,13 +59,13 @@ type instance struct {
 const maxSources = 1024
 
 // get returns the source that was asked for by key, making it the first time.
-func (s *sources) get(key string, make func() (*source, error)) (*source, error) {
+func (s *sources) get(key string, generate func() (*source, error)) (*source, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.all[key]; have != nil {
 		return have, nil
 	}
-	made, err := make()
+	made, err := generate()
 	if err == nil && len(s.all) < maxSources {
 		s.all[key] = made
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/record"
-	"brunt/internal/schema/fill"
 )
 
 // The files of a campaign's folder beside those of its steps.
@@ -50,7 +50,7 @@ type Header struct {
 // journal is what a campaign remembers: a line for each thing that was begun or done, safe on disk before
 // the next thing is begun.
 type journal struct {
-	file    *fill.File
+	file    *linefile.File
 	lock    io.Closer
 	entries []entry
 }
@@ -64,14 +64,12 @@ func openJournal(dir string) (*journal, error) {
 	if held {
 		return nil, fmt.Errorf("a campaign is running in %s; wait for its end, or name another folder", dir)
 	}
-	file, err := fill.OpenFile(filepath.Join(dir, JournalName))
+	file, err := linefile.Open(filepath.Join(dir, JournalName))
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(fmt.Errorf("open the campaign's journal: %w", err), lock.Close())
 	}
 	j := &journal{file: file, lock: lock}
-	// Lines of a file that was opened are there.
-	lines, _ := file.Lines()
-	for i, line := range lines {
+	for i, line := range file.Lines() {
 		var e entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s:%d: damaged: %w", file.Name(), i+1, err), j.close())

@@ -127,8 +127,8 @@ func startAtOnce(cmd *exec.Cmd, known func(pid int) error) error {
 	return err
 }
 
-// clear ends processes that a campaign which was killed left behind.
-func clear(left []process) {
+// endLeft ends processes that a campaign which was killed left behind.
+func endLeft(left []process) {
 	for _, p := range left {
 		if p.Began != "" && beganAt(p.PID) == p.Began {
 			endGroup(p.PID, func() bool { return groupThere(p.PID) })

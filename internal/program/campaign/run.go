@@ -87,7 +87,7 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	if hash(p.Text) != h.Hash {
 		return nil, errors.Join(fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", filepath.Join(dir, FileName)), c.Close())
 	}
-	clear(c.journal.processes())
+	endLeft(c.journal.processes())
 	return c, nil
 }
 

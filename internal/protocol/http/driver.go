@@ -71,12 +71,12 @@ func (d *Driver) scheme(t protocol.Target) string {
 
 // Router implements driver.Routed: requests with an origin among the targets go there.
 func (d *Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
-	places, any := make(protocol.Places, len(p.Requests)), false
+	places, placed := make(protocol.Places, len(p.Requests)), false
 	for i := range p.Requests {
 		places[i] = place(&p.Requests[i], targets)
-		any = any || places[i] >= 0
+		placed = placed || places[i] >= 0
 	}
-	if !any {
+	if !placed {
 		return nil
 	}
 	return places

@@ -175,11 +175,11 @@ func FuzzScan(f *testing.F) {
 	capturing.Capture = []protocol.Capture{{Name: "header:Location"}}
 	makeBare, makeCapturing := fresh(f, plain, bare), fresh(f, plain, capturing)
 	f.Fuzz(func(t *testing.T, answer []byte, cut uint16, eof bool) {
-		req, make := bare, makeBare
+		req, build := bare, makeBare
 		if cut%2 == 1 {
-			req, make = capturing, makeCapturing
+			req, build = capturing, makeCapturing
 		}
-		whole := protocoltest.Scan(make(), &req, answer, nil, eof)
+		whole := protocoltest.Scan(build(), &req, answer, nil, eof)
 		if len(whole.Left) > len(answer) {
 			t.Fatal("consumed less than nothing")
 		}
@@ -187,7 +187,7 @@ func FuzzScan(f *testing.F) {
 			return
 		}
 		at := int(cut) % len(answer)
-		if torn := protocoltest.Scan(make(), &req, answer, []int{at}, eof); torn.String() != whole.String() {
+		if torn := protocoltest.Scan(build(), &req, answer, []int{at}, eof); torn.String() != whole.String() {
 			t.Fatalf("cut at %d:\n got %v\nwant %v", at, torn, whole)
 		}
 	})

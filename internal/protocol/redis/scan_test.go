@@ -176,14 +176,14 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(seed), uint16(5))
 	}
 	req := capturing(command("GET", "k"), protocol.Capture{Column: 1}, protocol.Capture{Column: 0, Kind: gen.Int})
-	make := fresh(f, req)
+	build := fresh(f, req)
 	f.Fuzz(func(t *testing.T, answer []byte, cut uint16) {
 		if len(answer) == 0 {
 			return
 		}
-		whole := protocoltest.Scan(make(), &req, answer, nil, false)
+		whole := protocoltest.Scan(build(), &req, answer, nil, false)
 		at := int(cut) % len(answer)
-		if torn := protocoltest.Scan(make(), &req, answer, []int{at}, false); torn.String() != whole.String() {
+		if torn := protocoltest.Scan(build(), &req, answer, []int{at}, false); torn.String() != whole.String() {
 			t.Fatalf("cut at %d:\n got %v\nwant %v", at, torn, whole)
 		}
 	})

@@ -39,11 +39,13 @@ type Server struct {
 	quit     chan struct{}
 	done     chan struct{} // the broadcaster is over
 
-	mu       sync.Mutex
+	drawing sync.Mutex // held while the page's data is made; taken before mu
+	cached  *cachedData
+
+	mu       sync.Mutex // no interval waits for it for longer than a copy takes
 	run      *record.Run // as it began; nil before
 	tally    *measure.Tally
 	timeline *timeline.Timeline
-	cached   *cachedData
 	final    []byte // the page of the finished run
 	readers  map[*reader]struct{}
 	awaited  int // browsers that will ask for the final page
@@ -142,6 +144,16 @@ func (s *Server) result() *report.Result {
 	return &report.Result{Run: &run, Timeline: s.timeline}
 }
 
+// snapshot is a copy of the run so far, which intervals that come while it is drawn don't change, and its end. An
+// interval waits for the copy, not for the drawing.
+func (s *Server) snapshot() (r *report.Result, lastNs int64, live *page.Live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r = s.result()
+	r.Timeline = s.timeline.Clone()
+	return r, s.tally.LastNs(), s.liveInfo()
+}
+
 // glance puts the figures so far into run. s.mu is held.
 func (s *Server) glance(run *record.Run) {
 	sums := s.tally.Total()
@@ -194,13 +206,13 @@ type cachedData struct {
 
 // data is all that the page draws from, made at most once an interval.
 func (s *Server) data() ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.tally.LastNs()
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	r, n, live := s.snapshot()
 	if c := s.cached; c != nil && c.lastNs == n {
 		return c.json, nil
 	}
-	data, err := json.Marshal(report.LiveData(s.result(), s.liveInfo(), s.o.Language))
+	data, err := json.Marshal(report.LiveData(r, live, s.o.Language))
 	s.cached = &cachedData{n, data}
 	return data, err
 }

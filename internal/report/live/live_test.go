@@ -254,3 +254,21 @@ func TestLivePageInABrowser(t *testing.T) {
 		t.Error(faults)
 	}
 }
+
+// An interval that comes while the page is drawn neither waits for it nor changes what is drawn.
+func TestIntervalsDoNotWaitForTheDrawing(t *testing.T) {
+	s, feed := serve(t, "127.0.0.1:0", nil)
+	feed(0)
+	s.drawing.Lock() // as a drawing that never ends
+	defer s.drawing.Unlock()
+	r, last, _ := s.snapshot()
+	slots := len(r.Timeline.Slots)
+	end := r.Timeline.Slots[slots-1]
+	feed(1)
+	if got := r.Timeline.Slots; len(got) != slots || got[slots-1].EndNs != end.EndNs || got[slots-1].OK != end.OK {
+		t.Errorf("the copy has changed: %d slots, want %d", len(got), slots)
+	}
+	if _, now, _ := s.snapshot(); now <= last {
+		t.Errorf("the interval wasn't taken: the last ended at %d ns", now)
+	}
+}

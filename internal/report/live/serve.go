@@ -78,9 +78,8 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	s.mu.Lock()
-	err := report.HTML(&b, &report.Sheet{Results: []report.Result{*s.result()}, Live: s.liveInfo()}, report.Options{Language: s.o.Language})
-	s.mu.Unlock()
+	r, _, live := s.snapshot()
+	err := report.HTML(&b, &report.Sheet{Results: []report.Result{*r}, Live: live}, report.Options{Language: s.o.Language})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

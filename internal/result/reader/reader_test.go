@@ -163,7 +163,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // copyBundle copies the old bundle and changes its run.json.
-func copyBundle(t *testing.T, old, new string) string {
+func copyBundle(t *testing.T, old, with string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bundle")
 	if err := os.CopyFS(dir, os.DirFS("../../record/testdata/schema1")); err != nil {
@@ -174,7 +174,7 @@ func copyBundle(t *testing.T, old, new string) string {
 	if err != nil || !strings.Contains(string(text), old) {
 		t.Fatalf("%v: there is no %s", err, old)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, with, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir

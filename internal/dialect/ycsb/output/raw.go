@@ -91,7 +91,7 @@ func (r *Raw) Write(w io.Writer, fromNs, unixNs int64) error {
 	defer r.mu.Unlock()
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "operation,timestamp_us,latency_us")
-	print := func(name string, take func(entry) bool) {
+	write := func(name string, take func(entry) bool) {
 		for _, e := range r.entries {
 			if e.startNs >= fromNs && take(e) {
 				fmt.Fprintf(out, "%s,%d,%d\n", name, (unixNs+e.startNs)/1000, e.latencyUs)
@@ -99,8 +99,8 @@ func (r *Raw) Write(w io.Writer, fromNs, unixNs int64) error {
 		}
 	}
 	for _, name := range slices.Sorted(slices.Values(r.names)) {
-		print(name, func(e entry) bool { return r.names[e.name] == name })
+		write(name, func(e entry) bool { return r.names[e.name] == name })
 	}
-	print(Total, func(e entry) bool { return r.inTotal[e.name] })
+	write(Total, func(e entry) bool { return r.inTotal[e.name] })
 	return out.Flush()
 }
