@@ -59,6 +59,7 @@ k6x/session: engine export measure observe observe/self protocol record secret v
 k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/iproto sqltext
 k6x/trend:
 keyspace: gen
+linefile:
 machine: cgroup
 measure: protocol
 observe: cgroup measure record stats
@@ -105,7 +106,7 @@ report/live: measure record render/page report timeline units
 result: record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
 runner: balance engine engine/loop engine/pool gen linefile machine measure observe/self plan protocol protocols record
-    schedule schema/sql secret sqltext verdict within workload
+    schedule schema/fill schema/sql secret sqltext verdict within workload
 schedule: gen
 schema/fill: gen linefile protocol
 schema/sql: gen plan sqltext

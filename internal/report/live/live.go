@@ -42,7 +42,7 @@ type Server struct {
 	drawing sync.Mutex // held while the page's data is made; taken before mu
 	cached  *cachedData
 
-	mu       sync.Mutex // no interval waits for it for longer than a copy takes
+	mu       sync.Mutex  // no interval waits for it for longer than a copy takes
 	run      *record.Run // as it began; nil before
 	tally    *measure.Tally
 	timeline *timeline.Timeline
