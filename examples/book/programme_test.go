@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/program/campaign"
 	"brunt/internal/cli"
+	"brunt/internal/program/campaign"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
