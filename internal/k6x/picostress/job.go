@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v4"
 
 	"brunt/internal/gen"
@@ -51,7 +51,11 @@ func (j *job) read(vu *bind.VU, seed uint64, path, schema string) error {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	if schema != "" {
-		if err := validate(vu, schema, data); err != nil {
+		text, err := vu.File(schema)
+		if err != nil {
+			return fmt.Errorf("schema: %w", err)
+		}
+		if err := validate(schema, text, data); err != nil {
 			return err
 		}
 	}
@@ -64,21 +68,16 @@ func (j *job) read(vu *bind.VU, seed uint64, path, schema string) error {
 	return nil
 }
 
-// validate checks a configuration against a JSON Schema.
-func validate(vu *bind.VU, path string, data []byte) error {
-	text, err := vu.File(path)
-	if err != nil {
-		return fmt.Errorf("schema: %w", err)
-	}
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-	if err != nil {
+// validate checks a configuration, in YAML, against text, the JSON Schema of draft 7 or 2020-12 at path.
+func validate(path string, text, data []byte) error {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
 		return fmt.Errorf("schema %s: %w", path, err)
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema", document); err != nil {
-		return fmt.Errorf("schema %s: %w", path, err)
+	if d := schema.Schema; d != "" && !strings.Contains(d, "/draft-07/") && !strings.Contains(d, "/2020-12/") {
+		return fmt.Errorf("schema %s: it is written for %s; write it for draft 7 or 2020-12", path, d)
 	}
-	compiled, err := c.Compile("schema")
+	rules, err := schema.Resolve(nil)
 	if err != nil {
 		return fmt.Errorf("schema %s: %w", path, err)
 	}
@@ -90,8 +89,9 @@ func validate(vu *bind.VU, path string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	if value, err = jsonschema.UnmarshalJSON(strings.NewReader(string(plain))); err == nil {
-		err = compiled.Validate(value)
+	value = nil // json.Unmarshal would keep what YAML gave
+	if err = json.Unmarshal(plain, &value); err == nil {
+		err = rules.Validate(value)
 	}
 	if err != nil {
 		return fmt.Errorf("the configuration isn't what %s asks for: %s", path, protocol.Line(err.Error(), ""))
