@@ -5,15 +5,15 @@ SHELL       := bash
 
 GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# Tools that no binary contains, pinned in a module of their own.
-TOOL        := $(GO) tool -modfile=internal/release/go.mod
+# Measurements, the release and staticcheck are in a module of their own: no binary of brunt contains any of it.
+TOOLS       := $(GO) -C tools
 # What is built alike shares the build cache: the binary, the release, and what vet and staticcheck read.
 ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
 # Packages at a time: their tests mostly wait, for loads and for servers of their own.
 PARALLEL    ?= 3
 # What takes longest begins first, so that nothing waits for it at the end.
-LONGEST     := ./internal/acceptance/... ./examples/book ./internal/cli ./internal/k6x/... ./internal/situations ./internal/inspect/postgres ./internal/engine/loop
+LONGEST     := ./internal/acceptance/... ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
 # Rooms that start no goroutine have no races, which internal/lint sees to: their tests, which mostly compute,
 # take a tenth of the time without the detector.
 SINGLE      := gen keyspace planfile program report stats verdict within
@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata fuzz clean
+.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata fuzz clean bin/bench bin/pictures bin/release bin/situations
 
 all: build
 
@@ -42,6 +42,7 @@ run: build ## the example, on an embedded database
 quick: ## what needs no server, in a minute, for people who change code
 	@$(GO) list ./... | grep -vE '^brunt/($(WHOLE))(/|$$)' \
 		| $(ALIKE) xargs $(GO) test -short -vet=off -skip $(OTHERS) -p 4 ./internal/engine/loop ./internal/cli ./internal/k6x ./internal/program
+	@$(ALIKE) $(TOOLS) test -short -vet=off ./bench ./situations
 
 test: setup check race ## everything that must hold
 
@@ -55,43 +56,49 @@ check: ## format, vet, staticcheck, the rules of the house; types on the other s
 	@echo '== go vet'
 	@$(ALIKE) $(GO) vet ./...
 	@$(ALIKE) $(GO) vet -tags nok6 ./internal/k6x ./internal/cli
-	@$(ALIKE) $(GO) -C internal/release vet ./...
 	@echo '== the rules of the house, the other systems'
 	@$(ALIKE) $(GO) test -vet=off ./internal/lint
 	@echo '== staticcheck'
-	@$(ALIKE) $(TOOL) staticcheck ./...
+	@staticcheck=$$($(ALIKE) $(TOOLS) tool -n staticcheck); \
+	$(ALIKE) $$staticcheck ./...; cd tools; $(ALIKE) $$staticcheck ./...
 
 race: ## every test, against real servers, under the race detector
 	@echo '== go test of what has no races'
 	@$(ALIKE) $(GO) test -vet=off -timeout $(TIMEOUT) $(SINGLE:%=./internal/%)
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
-	@$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint $(SINGLE))" \
-		| GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)" xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST)
+	@export GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)"; failed=0; \
+	$(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./situations & tools=$$!; \
+	$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint $(SINGLE))" \
+		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST) || failed=1; \
+	wait $$tools || failed=1; exit $$failed
 	@echo '== the release, made twice'
-	@$(ALIKE) $(GO) -C internal/release test -vet=off ./...
+	@$(ALIKE) $(TOOLS) test -vet=off ./release
 
-release: ## binaries, packages, image, checksums: into dist/
-	$(GO) -C internal/release run . -out "$(CURDIR)/dist"
+bin/bench bin/pictures bin/release bin/situations:
+	@$(ALIKE) $(TOOLS) build -o ../$@ ./$(@F)
+
+release: bin/release ## binaries, packages, image, checksums: into dist/
+	./bin/release
 
 bench: bench-go bench-wire bench-load bench-memory bench-ycsb ## all measurements; docs/benchmarks.md says what they are
 
 bench-go: ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m -p 1 ./...
 
-bench-wire: build ## CPU a request, latency and lag beside other tools
-	$(GO) run ./internal/bench wire $(BENCH)
+bench-wire: bin/bench ## CPU a request, latency and lag beside other tools
+	./bin/bench wire $(BENCH)
 
-bench-load: build ## rows a second into a table
-	$(GO) run ./internal/bench load $(BENCH)
+bench-load: bin/bench ## rows a second into a table
+	./bin/bench load $(BENCH)
 
-bench-memory: build ## memory over 100 million requests
-	$(GO) run ./internal/bench memory $(BENCH)
+bench-memory: bin/bench ## memory over 100 million requests
+	./bin/bench memory $(BENCH)
 
-bench-soak: build ## memory and pace over an hour at 20 000 requests a second
-	$(GO) run ./internal/bench soak $(BENCH)
+bench-soak: bin/bench ## memory and pace over an hour at 20 000 requests a second
+	./bin/bench soak $(BENCH)
 
-bench-ycsb: build ## brunt ycsb beside go-ycsb
-	$(GO) run ./internal/bench ycsb $(BENCH)
+bench-ycsb: bin/bench ## brunt ycsb beside go-ycsb
+	./bin/bench ycsb $(BENCH)
 
 bench-report: ## a page and exports of 24 hours, a comparison of 20 runs with 20
 	$(GO) test -run '^$$' -bench 'OfADay|BenchmarkRuns' -timeout 30m -p 1 ./internal/report ./internal/export ./internal/compare
@@ -102,11 +109,11 @@ bench-record: ## the cost of recording one sample
 test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
 	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
 
-pictures: build ## the pictures of reports in docs/images, on a quiet machine; two minutes
-	$(GO) run ./internal/pictures
+pictures: build bin/pictures ## the pictures of reports in docs/images, on a quiet machine; two minutes
+	./bin/pictures
 
-verdict: build ## whether the verdict is right, in situations whose truth is known; about 20 minutes
-	$(GO) run ./internal/situations $(VERDICT)
+verdict: build bin/situations ## whether the verdict is right, in situations whose truth is known; about 20 minutes
+	./bin/situations $(VERDICT)
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for package in $$($(GO) list ./...); do \

@@ -12,9 +12,6 @@ import (
 // project's drawing, and a change of an arrow is a change of this table.
 var allowed = table(`
 balance: gen protocol
-bench: peers protocol/echo record testserver
-bench/peer/bare:
-bench/peer/library: measure
 cgroup:
 cli: compare dialect/endpoints dialect/slowcooker dialect/vegeta dialect/ycsb dialect/ycsb/shell
     dialect/ycsb/workloads engine engine/loop export history inspect inspect/advise inspect/servers k6x machine
@@ -64,8 +61,6 @@ machine: cgroup
 measure: protocol
 observe: cgroup measure record stats
 observe/self: cgroup machine measure
-peers:
-pictures: testserver
 plan: gen keyspace protocol secret sqltext
 planfile: gen keyspace plan protocol secret
 program: engine measure plan record render/cell render/texts stats units verdict
@@ -95,7 +90,6 @@ protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/d
     protocol/redis protocol/sqlite
 record: cgroup measure protocol
 record/recordtest: measure protocol record
-release:
 render/cell: render/texts units
 render/junit: units
 render/page: render/cell render/texts units
@@ -112,7 +106,6 @@ schema/fill: gen linefile protocol
 schema/sql: gen plan sqltext
 secret:
 selftest: gen plan protocol protocol/echo record runner
-situations: peers protocol protocol/echo record testserver
 socket:
 sqltext:
 stats:
@@ -124,6 +117,13 @@ units:
 verdict: measure plan record units
 within: measure record stats units
 workload: gen keyspace plan protocol
+tools/bench: protocol/echo record testserver tools/peers
+tools/bench/peer/bare:
+tools/bench/peer/library: measure
+tools/peers:
+tools/pictures: testserver
+tools/release:
+tools/situations: protocol protocol/echo record testserver tools/peers
 `)
 
 // never is what a room must not reach, through whatever it imports. A name stands for the room and all below it.
@@ -169,20 +169,21 @@ func table(text string) map[string]string {
 // under reports whether a room is another or lies below it.
 func under(room, above string) bool { return room == above || strings.HasPrefix(room, above+"/") }
 
-// arrows are the rooms that each room's files import, whatever system they are for.
+// arrows are the rooms that each room's files import, whatever system they are for. A room is called by its folder
+// below internal, a tool by its folder from the module's root.
 func arrows(all []*source) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	for _, s := range all {
 		room, ours := strings.CutPrefix(s.room, "internal/")
-		if s.test || !ours {
+		if s.test || !ours && !under(room, "tools") {
 			continue
 		}
 		if found[room] == nil {
 			found[room] = map[string]bool{}
 		}
 		for _, path := range s.imports() {
-			if other, ours := strings.CutPrefix(path, "brunt/internal/"); ours {
-				found[room][other] = true
+			if other, ours := strings.CutPrefix(path, "brunt/"); ours {
+				found[room][strings.TrimPrefix(other, "internal/")] = true
 			}
 		}
 	}

@@ -4,6 +4,8 @@ package lint_test
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,10 +31,24 @@ func TestCompilesOnOtherSystems(t *testing.T) {
 			if !s.tests {
 				rooms = ours(load(t, c, "./cmd/brunt"))
 			}
-			c.Mode |= packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedModule
+			c.Mode |= packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax |
+				packages.NeedTypes | packages.NeedTypesSizes | packages.NeedModule
 			c.Tests = s.tests
 			load(t, c, rooms...)
+			if s.tests {
+				c.Dir = filepath.Join(root(t), "tools")
+				load(t, c, "./...")
+			}
 		})
+	}
+}
+
+// The tools are a module of their own, which "go build ./..." and "go vet ./..." in the root don't see.
+func TestToolsCompile(t *testing.T) {
+	vet := exec.Command("go", "vet", "./...")
+	vet.Dir = filepath.Join(root(t), "tools")
+	if out, err := vet.CombinedOutput(); err != nil {
+		t.Errorf("go vet in tools: %v\n%s", err, out)
 	}
 }
 

@@ -6,23 +6,19 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"brunt/internal/cli"
 	"brunt/internal/testserver"
+	"brunt/tools/peers"
 )
 
-// The test binary is brunt itself when this variable is set, and a server or a burner when its
-// command line says so.
-const roleVariable = "BRUNT_SITUATIONS_ROLE"
-
+// The test binary is a server or a burner when its command line says so.
 func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) == "brunt" {
-		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
 	if len(os.Args) > 1 && (os.Args[1] == serveCommand || os.Args[1] == burnCommand) {
 		if err := run(context.Background(), os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -30,7 +26,30 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(filepath.Dir(testBrunt))
+	os.Exit(code)
+}
+
+var (
+	testBrunt string // the program, once buildBrunt has built it
+	buildOnce sync.Once
+)
+
+// buildBrunt builds brunt for all tests.
+func buildBrunt(t *testing.T) string {
+	t.Helper()
+	buildOnce.Do(func() {
+		dir, err := os.MkdirTemp("", "brunt-situations-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		testBrunt = filepath.Join(dir, "brunt")
+		if err := peers.BuildBrunt(t.Context(), testBrunt); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return testBrunt
 }
 
 func testStage(t *testing.T) *stage {
@@ -44,8 +63,8 @@ func testStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	return &stage{
-		tb: t, brunt: []string{self}, role: []string{roleVariable + "=brunt"}, self: self, cores: cores,
-		dir: t.TempDir(), servers: map[kind]*testserver.Server{},
+		tb: t, brunt: []string{buildBrunt(t)}, self: self, cores: cores, dir: t.TempDir(),
+		servers: map[kind]*testserver.Server{},
 	}
 }
 

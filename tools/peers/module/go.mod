@@ -1,4 +1,4 @@
-module brunt/internal/peers/module
+module brunt/tools/peers/module
 
 go 1.26.0
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/peers"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+	"brunt/tools/peers"
 )
 
 // stand is what all measurements share.
@@ -51,13 +51,12 @@ func newStand(ctx context.Context, out, what string) (*stand, error) {
 
 // prepare does what may fail of newStand's work, with the folder there.
 func (s *stand) prepare(out, what string) (err error) {
-	for _, b := range []struct{ to, from string }{
-		{s.brunt, "./cmd/brunt"}, {s.peer("library"), "./internal/bench/peer/library"}, {s.peer("bare"), "./internal/bench/peer/bare"},
-	} {
-		cmd := exec.CommandContext(s.ctx, "go", "build", "-trimpath", "-o", b.to, b.from)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w: %s", b.from, err, text)
+	if err := peers.BuildBrunt(s.ctx, s.brunt); err != nil {
+		return err
+	}
+	for _, name := range []string{"library", "bare"} {
+		if err := peers.BuildTool(s.ctx, s.peer(name), "bench/peer/"+name); err != nil {
+			return err
 		}
 	}
 	if err := testserver.Pin(os.Getpid(), s.clients); err != nil {

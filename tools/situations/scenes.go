@@ -23,8 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"brunt/internal/peers"
 	"brunt/internal/protocol"
+	"brunt/tools/peers"
 )
 
 // scene is what happens to an HTTP server while a tool sends it requests at an even rate.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/peers"
 	"brunt/internal/testserver"
+	"brunt/tools/peers"
 )
 
 const httpSessions = 50

@@ -1,11 +1,11 @@
 // Command bench measures brunt beside its peers on this machine: servers on one half of the cores,
 // clients on the other, one client at a time and in turns.
 //
-//	go run ./internal/bench wire     CPU a request of both, by protocol and load
-//	go run ./internal/bench load     rows a second into a table
-//	go run ./internal/bench memory   memory over a run of 100 million requests
-//	go run ./internal/bench soak     memory and pace over an hour at 20 000 requests a second
-//	go run ./internal/bench ycsb     brunt ycsb beside go-ycsb
+//	make bench-wire     CPU a request of both, by protocol and load
+//	make bench-load     rows a second into a table
+//	make bench-memory   memory over a run of 100 million requests
+//	make bench-soak     memory and pace over an hour at 20 000 requests a second
+//	make bench-ycsb     brunt ycsb beside go-ycsb
 //
 // What is measured, and how to provide peers that aren't installed, is in docs/benchmarks.md.
 package main

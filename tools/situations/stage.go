@@ -24,7 +24,6 @@ import (
 type stage struct {
 	tb      testserver.TB
 	brunt   []string // the program, and what comes before its arguments
-	role    []string // environment that makes the program brunt, if it is another otherwise
 	self    string   // this program, which also serves and burns
 	cores   []int
 	dir     string // of bundles
@@ -180,7 +179,7 @@ func (r *running) run(ctx context.Context, f *finished, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.ask.load+patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = append(append(r.situation.server.environment(r.server), r.situation.env...), r.role...)
+	cmd.Env = append(r.situation.server.environment(r.server), r.situation.env...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	watch := newWatch()

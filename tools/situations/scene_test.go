@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -23,13 +22,8 @@ func perform(t *testing.T, s *scene, args func(s *scene, url, dir string) []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	cmd := exec.Command(self, args(s, "http://"+v.address+"/", dir)...)
-	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
+	cmd := exec.Command(buildBrunt(t), args(s, "http://"+v.address+"/", dir)...)
 	cmd.Dir = dir
 	ctx, cancel := context.WithCancel(context.Background())
 	played := make(chan error, 1)

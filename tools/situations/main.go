@@ -4,8 +4,8 @@
 // known by construction, runs brunt in them against real servers, and prints how often which
 // verdict came out.
 //
-//	go run ./internal/situations          the matrix of truth and verdict
-//	go run ./internal/situations scenes   a dead server and a slow one, beside other tools
+//	make verdict                    the matrix of truth and verdict
+//	make verdict VERDICT=scenes     a dead server and a slow one, next to other tools
 //
 // docs/verdict.md says what the situations are and what came out. It needs Linux.
 package main

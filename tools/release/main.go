@@ -27,8 +27,8 @@ type release struct {
 }
 
 func main() {
-	root := flag.String("source", "../..", "brunt's folder")
-	out := flag.String("out", "../../dist", "the folder for what is made; what was in it is removed")
+	root := flag.String("source", ".", "brunt's folder")
+	out := flag.String("out", "dist", "the folder for what is made; what was in it is removed")
 	only := flag.String("only", "", "build for these systems only: linux/amd64,…")
 	flag.Parse()
 	if err := run(*root, *out, *only); err != nil {

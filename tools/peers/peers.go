@@ -1,0 +1,77 @@
+// Package peers builds other load generators, to measure brunt beside them: from a module of their
+// own (module/go.mod), so that their versions are pinned and none of it is part of brunt.
+package peers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// The peers that can be built.
+const (
+	Hey        = "github.com/rakyll/hey"
+	Vegeta     = "github.com/tsenart/vegeta/v12"
+	SlowCooker = "github.com/buoyantio/slow_cooker"
+)
+
+// Build builds a peer into .cache/bin of the working directory, which must be in brunt's tree, and
+// says where it is. It needs the module proxy the first time.
+func Build(ctx context.Context, peer string) (path string, err error) {
+	root, err := Root()
+	if err != nil {
+		return "", fmt.Errorf("find the file with the peers' versions: %w", err)
+	}
+	name := filepath.Base(strings.TrimSuffix(peer, "/v12"))
+	if path, err = filepath.Abs(filepath.Join(".cache", "bin", name)); err != nil {
+		return "", err
+	}
+	return path, build(ctx, filepath.Join(root, "tools", "peers", "module"), path, peer)
+}
+
+// BuildBrunt builds brunt itself.
+func BuildBrunt(ctx context.Context, path string) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	return build(ctx, root, path, "./cmd/brunt")
+}
+
+// BuildTool builds one of the programs in the folder tools, named from there.
+func BuildTool(ctx context.Context, path, name string) error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	return build(ctx, filepath.Join(root, "tools"), path, "./"+name)
+}
+
+// Root finds brunt's folder: the working directory, or the nearest above it that holds tools/go.mod.
+func Root() (string, error) {
+	working, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := working; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "tools", "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s isn't in brunt's tree: run this in a clone of its repository", working)
+		}
+	}
+}
+
+// build builds what a module's folder calls what, into the file path.
+func build(ctx context.Context, dir, path, what string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", dir, "-trimpath", "-o", path, what)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w: %s", what, err, out)
+	}
+	return nil
+}
