@@ -74,8 +74,9 @@ func judgeAnew(run *record.Run, sums *measure.Tally) {
 	run.Warnings = nil
 	verdict.Judge(run, sums.Total())
 	verdict.JudgeIterations(run)
+	judged := run.Warnings
 	for _, w := range before {
-		if !slices.ContainsFunc(run.Warnings, func(have record.Warning) bool { return have.ID == w.ID }) {
+		if !slices.ContainsFunc(judged, func(have record.Warning) bool { return have.ID == w.ID }) {
 			run.Warnings = append(run.Warnings, w)
 		}
 	}

@@ -169,14 +169,16 @@ func readRun(path string, sink measure.Sink) (*report.Result, error) {
 		}
 	}
 	r := &report.Result{Run: run, Path: bundle.Dir}
-	if sink == nil {
-		return r, nil
-	}
-	if err := bundle.Intervals(sink.Interval); err != nil {
-		return nil, err
+	if sink != nil {
+		if err := bundle.Intervals(sink.Interval); err != nil {
+			return nil, err
+		}
 	}
 	if run.Complete {
 		run.Warnings = append(run.Warnings, bundle.Damage()...)
+	}
+	if sink == nil {
+		return r, nil
 	}
 	// A bundle without its plan is still worth a page.
 	text, _ := bundle.Plan()

@@ -39,7 +39,7 @@ func (host) Name() string { return record.WatchedHost }
 
 // isMachine reports whether a source is a machine: this one, or another.
 func isMachine(s Source) bool {
-	return s.Name() == record.WatchedHost || strings.HasPrefix(s.Name(), nodeKind+":")
+	return record.IsMachine(s.Name())
 }
 
 // The figures of a machine. Times of processors add up to the number of cores in each second. What runs at

@@ -26,10 +26,10 @@ type ErrorSample struct {
 
 // FailureCount is how many attempts failed in one way.
 type FailureCount struct {
-	Class string `json:"class"`
-	Code  string `json:"code,omitempty"`
-	Text  string `json:"text"` // of the first one
-	Count uint64 `json:"count"`
+	Class string `json:"class" merge:"same"`
+	Code  string `json:"code,omitempty" merge:"same"`
+	Text  string `json:"text" merge:"first"` // of the first one
+	Count uint64 `json:"count" merge:"sum"`
 }
 
 // RefusedConnection reports whether the server itself refused a connection, with a code of its own, or nobody

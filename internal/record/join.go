@@ -6,21 +6,22 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"math"
 	"path/filepath"
-	"strconv"
 
 	"brunt/internal/measure"
 )
 
 // Join writes the bundle of the run that parts make together, as Merge returned it and package verdict
 // judged it, into a new or empty folder. Intervals that ran at the same time become one, whose counts
-// and distributions are the sums; samples of errors and what was observed are kept of every part.
+// and distributions are the sums; samples of errors and what was observed are kept of every part, all of them. run gets
+// the hints that follow from the joined intervals.
 func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 	plan, err := parts[0].Plan()
 	if err != nil {
 		return fmt.Errorf("read the plan of %s: %w", parts[0].Dir, err)
 	}
-	b, err := CreateIn(fsys, dir, Options{SyncEvery: -1})
+	b, err := CreateIn(fsys, dir, Options{SyncEvery: -1, SamplesPerClass: math.MaxInt})
 	if err != nil {
 		return err
 	}
@@ -42,18 +43,24 @@ func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 }
 
 func (b *Bundle) join(run *Run, parts []*Recorded) error {
-	if err := Together(run, parts, b.Interval); err != nil {
+	hints := NewHintTaker(run, nil)
+	err := Together(run, parts, func(iv *measure.Interval) error {
+		return errors.Join(b.Interval(iv), hints.Interval(filled(iv)))
+	})
+	if err != nil {
 		return err
 	}
 	for i, p := range parts {
 		err := p.Errors(func(e *ErrorSample) error {
 			b.Failed(e)
+			b.appendFailures()
+			b.flush(0)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if err := copyObserved(b.fsys, p, filepath.Join(b.Dir, WatchedFolder, "part-"+strconv.Itoa(i+1))); err != nil {
+		if err := copyObserved(b.fsys, p, filepath.Join(b.Dir, WatchedFolder, partFolder(i))); err != nil {
 			return fmt.Errorf("copy what %s observed: %w", p.Dir, err)
 		}
 	}

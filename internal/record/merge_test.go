@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -135,5 +137,102 @@ func TestMergeOfDifferentAddresses(t *testing.T) {
 		if got := merged.Targets[i].Counts.Done; got != w {
 			t.Errorf("%s: %d done, want %d", merged.Targets[i].Address, got, w)
 		}
+	}
+}
+
+// cutIntervals removes the second half of a bundle's intervals.
+func cutIntervals(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, IntervalsFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	if err := os.WriteFile(path, []byte(strings.Join(lines[:len(lines)/2], "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Intervals that hold less than run.json counts are warned of wherever they are read.
+func TestCutIntervalsAreNoticed(t *testing.T) {
+	ivs := intervalsOf(samples(100), everything)
+	whole, cut := write(t, OS{}, ivs, true), write(t, OS{}, ivs, true)
+	cutIntervals(t, cut)
+	const want = "holds 100 of the run's 300 arrivals"
+	noticed := func(t *testing.T, all []Warning) {
+		t.Helper()
+		if len(all) != 1 || all[0].ID != "record-damaged" || !strings.Contains(all[0].Text, want) || !strings.HasPrefix(all[0].Text, cut) {
+			t.Errorf("warnings %+v, want one: %s", all, want)
+		}
+	}
+	t.Run("merge", func(t *testing.T) {
+		merged, _, err := Merge(parts(openAll(t, whole, cut))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		noticed(t, merged.Warnings)
+	})
+	t.Run("read", func(t *testing.T) {
+		r := openAll(t, cut)[0]
+		if _, err := r.Tally(); err != nil {
+			t.Fatal(err)
+		}
+		noticed(t, r.Damage())
+	})
+	t.Run("rebuild", func(t *testing.T) {
+		run, _, err := openAll(t, cut)[0].Rebuild()
+		if err != nil {
+			t.Fatal(err)
+		}
+		noticed(t, run.Warnings)
+	})
+	t.Run("whole", func(t *testing.T) {
+		r := openAll(t, whole)[0]
+		if _, err := r.Tally(); err != nil || len(r.Damage()) > 0 {
+			t.Errorf("%v: %+v", err, r.Damage())
+		}
+	})
+}
+
+// The hints of a joined bundle are those of the joined intervals, and no sample of an error is lost.
+func TestJoinKeepsEverySampleAndFindsHints(t *testing.T) {
+	var dirs []string
+	for range 2 {
+		b, err := CreateIn(OS{}, t.TempDir(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := startedRun()
+		if err := b.Start([]byte("name: cars\n"), run); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			b.Failed(&ErrorSample{Class: "timeout", Text: "no answer", Index: uint64(i)})
+		}
+		run.Complete, run.Hints = true, []Hint{{Metric: "p99"}}
+		if err := b.Finish(run); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, b.Dir)
+	}
+	list := parts(openAll(t, dirs...))
+	merged, _, err := Merge(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "whole")
+	if err := Join(OS{}, dir, merged, list...); err != nil {
+		t.Fatal(err)
+	}
+	n, joined := 0, openAll(t, dir)[0]
+	if err := joined.Errors(func(*ErrorSample) error { n++; return nil }); err != nil || n != 200 {
+		t.Errorf("%v: %d samples of errors, want all 200", err, n)
+	}
+	if len(joined.Run.Failures) != 1 || joined.Run.Failures[0].Count != 200 {
+		t.Errorf("failures %+v", joined.Run.Failures)
+	}
+	if len(joined.Run.Hints) != 0 {
+		t.Errorf("hints of no intervals: %+v", joined.Run.Hints)
 	}
 }

@@ -21,8 +21,9 @@ type Recorded struct {
 	Dir string
 	Run *Run // as run.json has it; see Result
 
-	fsys    FS
-	damaged []int // lines of intervals.ndjson that couldn't be read
+	fsys     FS
+	damaged  []int // lines of intervals.ndjson that couldn't be read
+	arrivals int64 // that run.json counts and the last reading of all intervals didn't find; below 0 if it found more
 }
 
 // The most that is read of one file or line, so that a damaged bundle can't exhaust memory.
@@ -94,14 +95,24 @@ func DecodeRun(data []byte) (*Run, error) {
 func (r *Recorded) Plan() ([]byte, error) { return readAll(r.fsys, filepath.Join(r.Dir, PlanFile)) }
 
 // Intervals calls f with every interval in order until f fails. A torn last line, as a killed
-// run leaves it, is passed over; so is a damaged line before it, which Damage tells of.
+// run leaves it, is passed over; so is a damaged line before it. Damage reports what a complete run's intervals lack.
 func (r *Recorded) Intervals(f func(iv *measure.Interval) error) error {
-	r.damaged = nil
-	hdr := &measure.HDRDecoder{}
-	return r.lines(IntervalsFile, func(line []byte) (func() error, error) {
+	r.damaged, r.arrivals = nil, 0
+	hdr, found := &measure.HDRDecoder{}, uint64(0)
+	err := r.lines(IntervalsFile, func(line []byte) (func() error, error) {
 		iv, err := decodeInterval(line, r.Run, hdr)
-		return func() error { return f(iv) }, err
+		return func() error {
+			if !iv.WarmUp {
+				c := iv.Totals()
+				found += c.Arrivals()
+			}
+			return f(iv)
+		}, err
 	})
+	if c := &r.Run.Total; err == nil && r.Run.Complete {
+		r.arrivals = int64(c.Done + c.Dropped + c.Unfinished - found)
+	}
+	return err
 }
 
 // Errors calls f with every error sample in order until f fails.
@@ -208,20 +219,26 @@ func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 	return &run, t, nil
 }
 
-// Damage warns of the lines that the last reading of the intervals passed over: what happened in them
-// is missing from every figure.
-func (r *Recorded) Damage() []Warning {
-	if len(r.damaged) == 0 {
-		return nil
+// Damage warns of what the last reading of the intervals didn't find: lines that it passed over, whose operations are
+// missing from every figure made of them, and operations that run.json counts.
+func (r *Recorded) Damage() (out []Warning) {
+	warn := func(text string) {
+		out = append(out, Warning{ID: "record-damaged", Text: text, Remedy: "take the bundle from a copy, or repeat the run"})
 	}
-	where := fmt.Sprintf("line %d", r.damaged[0])
-	if n := len(r.damaged); n > 1 {
-		where = fmt.Sprintf("%d lines, the first of them line %d,", n, r.damaged[0])
+	path := filepath.Join(r.Dir, IntervalsFile)
+	switch n := len(r.damaged); {
+	case n == 1:
+		warn(fmt.Sprintf("line %d of %s can't be read: what happened then is missing from these figures", r.damaged[0], path))
+	case n > 1:
+		warn(fmt.Sprintf("%d lines, the first of them line %d, of %s can't be read: what happened then is missing from these figures",
+			n, r.damaged[0], path))
 	}
-	return []Warning{{
-		ID: "record-damaged", Text: where + " of " + filepath.Join(r.Dir, IntervalsFile) + " can't be read: what happened then is missing from these figures",
-		Remedy: "take the bundle from a copy, or repeat the run",
-	}}
+	if c := &r.Run.Total; r.arrivals != 0 && len(out) == 0 {
+		counted := c.Done + c.Dropped + c.Unfinished
+		warn(fmt.Sprintf("%s holds %d of the run's %d arrivals: figures made of the intervals differ from those of the run",
+			path, int64(counted)-r.arrivals, counted))
+	}
+	return out
 }
 
 // Tally sums up the intervals.

@@ -11,58 +11,79 @@ import "time"
 // SchemaVersion is the version of run.json and intervals.ndjson that this package writes.
 const SchemaVersion = 2
 
-// Run is run.json.
+// Run is run.json. The tag merge of a field, and of those of what its lists hold, says what becomes of it where the
+// parts of a load are merged: see mergeRules.
 type Run struct {
-	Schema      int            `json:"schema"`
-	ID          string         `json:"id"`
-	Name        string         `json:"name"`
-	Brunt       string         `json:"brunt"` // version of the program
-	Command     []string       `json:"command"`
-	Started     time.Time      `json:"started"`
-	Ended       time.Time      `json:"ended"` // zero while running or after a kill
-	Complete    bool           `json:"complete"`
-	Interrupted bool           `json:"interrupted"`
-	Aborted     string         `json:"aborted,omitempty"` // why the run stopped itself
-	Seed        uint64         `json:"seed"`
-	LoadModel   string         `json:"load_model"` // "open", "closed" or "mixed"
-	Tier        string         `json:"tier"`       // "codec" or "library"
-	TierReason  string         `json:"tier_reason,omitempty"`
-	Timing      string         `json:"timing,omitempty"` // how sends and receipts were timed
-	Sessions    int            `json:"sessions"`
-	Pipeline    int            `json:"pipeline,omitempty"`  // requests in flight that a session may have; 1 if absent
-	ToleranceNs int64          `json:"timing_tolerance_ns"` // how late a send may be, to be sent with others
-	Spin        bool           `json:"spin,omitempty"`      // loops spin before an intended start instead of sleeping
-	IntervalNs  int64          `json:"interval_ns"`
-	DurationNs  int64          `json:"duration_ns"`         // of load, warm-up excluded
-	Stride      uint64         `json:"stride,omitempty"`    // this machine's part of the operations: those number Offset, Offset + Stride, …
-	Offset      uint64         `json:"offset,omitempty"`    //
-	Cut         string         `json:"cut,omitempty"`       // the load's unequal parts, as k6 writes a sequence of segments; this is part Offset of Stride
-	PlanHash    string         `json:"plan_hash,omitempty"` // of plan.yml without its remarks: SHA-256, hexadecimal
-	Environment Environment    `json:"environment"`
-	Targets     []Target       `json:"targets"`
-	Phases      []Phase        `json:"phases"`
-	Operations  []Operation    `json:"operations"`
-	Total       Operation      `json:"total"`
-	Thresholds  []Threshold    `json:"thresholds,omitempty"`
-	Health      Health         `json:"health"`
-	Standstill  Standstill     `json:"standstill"`         // of the server, as far as it can be seen
-	Failures    []FailureCount `json:"failures,omitempty"` // failed attempts by class and code
-	Verdict     Verdict        `json:"verdict"`
-	Warnings    []Warning      `json:"warnings,omitempty"`
-	Events      []Event        `json:"events,omitempty"`        // what was done or decided meanwhile
-	Hints       []Hint         `json:"hints,omitempty"`         // changes seen while running, the first MaxHints
-	HintsMore   uint64         `json:"hints_omitted,omitempty"` // how many came after them
-	Setup       *Setup         `json:"setup,omitempty"`
-	Tables      []TableUse     `json:"tables,omitempty"`    // of the plan, as found or made
-	Sequences   []Sequence     `json:"sequences,omitempty"` // that began after what their columns held
-	Awake       *Awake         `json:"awake,omitempty"`
-	Watched     []Watched      `json:"watched,omitempty"` // what else happened
-	Iterations  *Iterations    `json:"iterations,omitempty"`
-	Inspections []Inspection   `json:"inspections,omitempty"`
-	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops",
-	// "threshold", "awake", and "engine", what drives a load with less of this machine. What it has nothing for is left out.
-	Flags map[string]string `json:"flags,omitempty"`
-	Extra map[string]string `json:"extra,omitempty"` // what a dialect wants kept
+	Schema      int       `json:"schema" merge:"same"`
+	ID          string    `json:"id" merge:"first"`
+	Name        string    `json:"name" merge:"first"`
+	Brunt       string    `json:"brunt" merge:"each"` // version of the program
+	Command     []string  `json:"command" merge:"part"`
+	Started     time.Time `json:"started" merge:"earliest"`
+	Ended       time.Time `json:"ended" merge:"latest"` // zero while running or after a kill
+	Complete    bool      `json:"complete" merge:"all"`
+	Interrupted bool      `json:"interrupted" merge:"any"`
+	Aborted     string    `json:"aborted,omitempty" merge:"first"` // why the run stopped itself
+	Seed        uint64    `json:"seed" merge:"same"`
+	LoadModel   string    `json:"load_model" merge:"same"`            // "open", "closed" or "mixed"
+	Tier        string    `json:"tier" merge:"most"`                  // "codec" or "library"
+	TierReason  string    `json:"tier_reason,omitempty" merge:"each"` //
+	Timing      string    `json:"timing,omitempty" merge:"each"`      // how sends and receipts were timed
+	Sessions    int       `json:"sessions" merge:"sum"`
+	Pipeline    int       `json:"pipeline,omitempty" merge:"most"` // most requests in flight of a session; 1 if absent
+	// ToleranceNs is how late a send may be, to be sent with others.
+	ToleranceNs int64 `json:"timing_tolerance_ns" merge:"most"`
+	Spin        bool  `json:"spin,omitempty" merge:"any"` // loops spin before an intended start instead of sleeping
+	IntervalNs  int64 `json:"interval_ns" merge:"most"`
+	DurationNs  int64 `json:"duration_ns" merge:"sums"` // of load, warm-up excluded
+	// Stride and Offset are this machine's part of the operations: those number Offset, Offset + Stride, …
+	Stride uint64 `json:"stride,omitempty" merge:"part"`
+	Offset uint64 `json:"offset,omitempty" merge:"part"`
+	// Cut is the load's unequal parts, as k6 writes a sequence of segments; this is part Offset of Stride.
+	Cut string `json:"cut,omitempty" merge:"part"`
+	// PlanHash is of plan.yml without its remarks: SHA-256, hexadecimal.
+	PlanHash    string         `json:"plan_hash,omitempty" merge:"same"`
+	Environment Environment    `json:"environment" merge:"first"`
+	Targets     []Target       `json:"targets" merge:"by Address Protocol"`
+	Phases      []Phase        `json:"phases" merge:"by Name"`
+	Operations  []Operation    `json:"operations" merge:"by Name"`
+	Total       Operation      `json:"total" merge:"sums"`
+	Thresholds  []Threshold    `json:"thresholds,omitempty" merge:"whole"`
+	Health      Health         `json:"health" merge:"whole"`
+	Standstill  Standstill     `json:"standstill" merge:"sums"`                  // of the server, as far as it can be seen
+	Failures    []FailureCount `json:"failures,omitempty" merge:"by Class Code"` // failed attempts by class and code
+	Verdict     Verdict        `json:"verdict" merge:"sums"`
+	Warnings    []Warning      `json:"warnings,omitempty" merge:"distinct"`
+	Events      []Event        `json:"events,omitempty" merge:"sums"`        // what was done or decided during the load
+	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes seen, the first MaxHints
+	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
+	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`
+	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`       // of the plan, as found or made
+	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"`   // that began after what their columns held
+	Awake       *Awake         `json:"awake,omitempty" merge:"first"`          //
+	Watched     []Watched      `json:"watched,omitempty" merge:"whole"`        // what else happened
+	Iterations  *Iterations    `json:"iterations,omitempty" merge:"fields"`    //
+	Inspections []Inspection   `json:"inspections,omitempty" merge:"distinct"` //
+	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops", "threshold", "awake",
+	// and "engine", what drives a load with less of this machine. What it has nothing for is left out.
+	Flags map[string]string `json:"flags,omitempty" merge:"first"`
+	Extra map[string]string `json:"extra,omitempty" merge:"first"` // what a dialect wants kept
+	// Parts are what a merged run was made of; see Part.
+	Parts []Part `json:"parts,omitempty" merge:"whole"`
+}
+
+// Part is what one part of a merged run said that holds for itself and not for the whole.
+type Part struct {
+	ID          string      `json:"id"`
+	Offset      uint64      `json:"offset"` // see Run.Stride
+	Brunt       string      `json:"brunt"`
+	Command     []string    `json:"command"`
+	Started     time.Time   `json:"started"`
+	Ended       time.Time   `json:"ended"`
+	Sessions    int         `json:"sessions"`
+	Done        uint64      `json:"done"`
+	Environment Environment `json:"environment"`
+	Awake       *Awake      `json:"awake,omitempty"`
 }
 
 // Environment is the fingerprint of the machine that generated the load.
@@ -84,38 +105,38 @@ type Environment struct {
 
 // Target is an address and its figures.
 type Target struct {
-	Address    string            `json:"address"`
-	Protocol   string            `json:"protocol"`
-	Product    string            `json:"product,omitempty"`
-	Version    string            `json:"version,omitempty"`
-	Settings   map[string]string `json:"settings,omitempty"`
-	Counts     Counts            `json:"counts"`
-	Service    Latency           `json:"service"`
-	Reconnects uint64            `json:"reconnects"`
-	RateWithin *Bounds           `json:"rate_within,omitempty"` // of successes a second
+	Address    string            `json:"address" merge:"same"`
+	Protocol   string            `json:"protocol" merge:"same"`
+	Product    string            `json:"product,omitempty" merge:"first"`
+	Version    string            `json:"version,omitempty" merge:"each"`
+	Settings   map[string]string `json:"settings,omitempty" merge:"first"`
+	Counts     Counts            `json:"counts" merge:"sums"`
+	Service    Latency           `json:"service" merge:"sums"`
+	Reconnects uint64            `json:"reconnects" merge:"sums"`
+	RateWithin *Bounds           `json:"rate_within,omitempty" merge:"sums"` // of successes a second
 }
 
 // Phase is a part of the load as it went.
 type Phase struct {
-	Name       string  `json:"name"`
-	Kind       string  `json:"kind"`
-	StartNs    int64   `json:"start_ns"`
-	DurationNs int64   `json:"duration_ns"`
-	ScheduleNs int64   `json:"schedule_ns,omitempty"` // how long arrivals were to fall due; 0 if that isn't known before
-	RateFrom   float64 `json:"rate_from_per_s,omitempty"`
-	RateTo     float64 `json:"rate_to_per_s,omitempty"`
-	Arrivals   string  `json:"arrivals,omitempty"`
-	Sessions   int     `json:"sessions"`
-	WarmUp     bool    `json:"warm_up,omitempty"`
-	Limit      uint64  `json:"limit,omitempty"` // ended after so many operations, if not before; 0 means no limit
-	Offered    uint64  `json:"offered,omitempty"`
-	Overdue    uint64  `json:"overdue,omitempty"` // of these, not sent yet when the schedule ended
-	Done       uint64  `json:"done"`
-	Errors     uint64  `json:"errors"`
-	Unsent     uint64  `json:"unsent,omitempty"`
-	Unfinished uint64  `json:"unfinished,omitempty"`
-	Response   Latency `json:"response"`
-	RateWithin *Bounds `json:"rate_within,omitempty"` // of Done a second
+	Name       string  `json:"name" merge:"same"`
+	Kind       string  `json:"kind" merge:"same"`
+	StartNs    int64   `json:"start_ns" merge:"sums"`
+	DurationNs int64   `json:"duration_ns" merge:"sums"`
+	ScheduleNs int64   `json:"schedule_ns,omitempty" merge:"most"` // how long arrivals were to fall due; 0: not known
+	RateFrom   float64 `json:"rate_from_per_s,omitempty" merge:"first"`
+	RateTo     float64 `json:"rate_to_per_s,omitempty" merge:"first"`
+	Arrivals   string  `json:"arrivals,omitempty" merge:"first"`
+	Sessions   int     `json:"sessions" merge:"sum"`
+	WarmUp     bool    `json:"warm_up,omitempty" merge:"same"`
+	Limit      uint64  `json:"limit,omitempty" merge:"first"` // most operations; 0 means no limit
+	Offered    uint64  `json:"offered,omitempty" merge:"sums"`
+	Overdue    uint64  `json:"overdue,omitempty" merge:"sums"` // of these, not sent yet when the schedule ended
+	Done       uint64  `json:"done" merge:"sums"`
+	Errors     uint64  `json:"errors" merge:"sums"`
+	Unsent     uint64  `json:"unsent,omitempty" merge:"sums"`
+	Unfinished uint64  `json:"unfinished,omitempty" merge:"sums"`
+	Response   Latency `json:"response" merge:"sums"`
+	RateWithin *Bounds `json:"rate_within,omitempty" merge:"sums"` // of Done a second
 }
 
 // Counts are plain numbers; see measure.Counts.
@@ -162,19 +183,19 @@ type Latency struct {
 
 // Operation is the totals of one operation.
 type Operation struct {
-	Name        string  `json:"name"`
-	RatePerS    float64 `json:"rate_per_s"` // successful operations a second
-	RateWithin  *Bounds `json:"rate_within,omitempty"`
-	OfferedPerS float64 `json:"offered_per_s,omitempty"`
-	Offered     uint64  `json:"offered,omitempty"` // arrivals of open phases that fell due; of Run.Total only
-	Overdue     uint64  `json:"overdue,omitempty"` // of these, not sent yet when their schedule ended
-	Counts
-	Response       Latency `json:"response,omitzero"`    // of all arrivals
-	ResponseOK     Latency `json:"response_ok,omitzero"` // of successful ones only; without hdr, which is Response's
-	Unhindered     Latency `json:"unhindered,omitzero"`  // Response without the generator's own lag
-	Service        Latency `json:"service,omitzero"`
-	Lag            Latency `json:"lag,omitzero"`
-	FailedResponse Latency `json:"failed_response,omitzero"`
+	Name           string  `json:"name" merge:"same"`
+	RatePerS       float64 `json:"rate_per_s" merge:"sums"` // successful operations a second
+	RateWithin     *Bounds `json:"rate_within,omitempty" merge:"sums"`
+	OfferedPerS    float64 `json:"offered_per_s,omitempty" merge:"sums"`
+	Offered        uint64  `json:"offered,omitempty" merge:"sums"` // arrivals that fell due; of Run.Total only
+	Overdue        uint64  `json:"overdue,omitempty" merge:"sums"` // of these, not sent yet when their schedule ended
+	Counts         `merge:"sums"`
+	Response       Latency `json:"response,omitzero" merge:"sums"`    // of all arrivals
+	ResponseOK     Latency `json:"response_ok,omitzero" merge:"sums"` // of successes; its hdr is Response's
+	Unhindered     Latency `json:"unhindered,omitzero" merge:"sums"`  // Response without the generator's own lag
+	Service        Latency `json:"service,omitzero" merge:"sums"`
+	Lag            Latency `json:"lag,omitzero" merge:"sums"`
+	FailedResponse Latency `json:"failed_response,omitzero" merge:"sums"`
 }
 
 // Threshold is a rule and what came of it.
@@ -268,8 +289,8 @@ type Warning struct {
 
 // Setup is what was done before the load.
 type Setup struct {
-	DurationNs int64   `json:"duration_ns"`
-	Tables     []Table `json:"tables"`
+	DurationNs int64   `json:"duration_ns" merge:"most"`
+	Tables     []Table `json:"tables" merge:"distinct"`
 }
 
 // Table is a table that was filled, with its proof.
@@ -290,15 +311,15 @@ type Event struct {
 
 // TableUse is one of the plan's tables as the run found or made it.
 type TableUse struct {
-	Name string `json:"name"`
+	Name string `json:"name" merge:"same"`
 	// Origin is "run" if this run filled it, "brunt" if an earlier command did, "" if nobody
 	// knows.
-	Origin string  `json:"origin,omitempty"`
-	Rows   uint64  `json:"rows"`           // that it held before the load
-	Seed   *uint64 `json:"seed,omitempty"` // of its rows; absent if nobody knows
+	Origin string  `json:"origin,omitempty" merge:"most"`
+	Rows   uint64  `json:"rows" merge:"least"`           // that it held before the load
+	Seed   *uint64 `json:"seed,omitempty" merge:"first"` // of its rows; absent if nobody knows
 	// Differs says why the rows aren't those that the plan's references are made for; "" if they
 	// are, or nobody knows.
-	Differs string `json:"differs,omitempty"`
+	Differs string `json:"differs,omitempty" merge:"first"`
 }
 
 // Sequence is where the keys that a run inserted began.

@@ -3,6 +3,7 @@ package record
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,5 +44,42 @@ func TestNewerBundlesAreRefusedInOneLine(t *testing.T) {
 	}
 	if _, err := Open(OS{}, dir); err == nil || !strings.Contains(err.Error(), "schema version 3 is newer than this program reads (2); update brunt") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
+	}
+}
+
+// testdata/schema2 holds two parts of a load, written before the fields of a record said how they are merged.
+func TestPartsOfVersion2AreMerged(t *testing.T) {
+	parts := openAll(t, "testdata/schema2/part-1", "testdata/schema2/part-2")
+	run, _, err := Merge(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "whole")
+	if err := Join(OS{}, dir, run, parts...); err != nil {
+		t.Fatal(err)
+	}
+	run = openAll(t, dir)[0].Run
+	if want := parts[0].Run.Total.Done + parts[1].Run.Total.Done; run.Total.Done != want || run.Sessions != 4 || len(run.Warnings) == 0 {
+		t.Errorf("%d done, want %d; %d sessions, %d warnings", run.Total.Done, want, run.Sessions, len(run.Warnings))
+	}
+	var have []string
+	for _, w := range run.Watched {
+		have = append(have, w.Source)
+		if _, err := os.Stat(filepath.Join(dir, w.File)); err != nil {
+			t.Errorf("the file of %s: %v", w.Source, err)
+		}
+	}
+	var sampled []string
+	err = openAll(t, dir)[0].WatchedSamples(IsMachine, func(source string, _ *WatchedSample) error {
+		if !slices.Contains(sampled, source) {
+			sampled = append(sampled, source)
+		}
+		return nil
+	})
+	if want := []string{"part-1/host", "part-2/host"}; err != nil || !slices.Equal(have, want) || !slices.Equal(sampled, want) {
+		t.Errorf("%v: watched %q, samples of %q, want %q", err, have, sampled, want)
+	}
+	if len(run.Parts) != 2 || run.Parts[1].ID != parts[1].Run.ID || len(run.Parts[1].Command) == 0 || run.Parts[1].Environment.Hostname != "loader" {
+		t.Errorf("parts %+v", run.Parts)
 	}
 }

@@ -25,8 +25,29 @@ type Watched struct {
 	Metrics []WatchedMetric `json:"metrics"`
 }
 
-// WatchedHost is the source that is the generator's own machine; others are called "node:ADDRESS".
-const WatchedHost = "host"
+// WatchedHost is the source that is the generator's own machine; WatchedNode begins the names of others.
+const (
+	WatchedHost = "host"
+	WatchedNode = "node:"
+)
+
+// partSource names what a part of a merged run watched: "part-2/host".
+func partSource(folder, source string) string { return folder + "/" + source }
+
+// OwnSource is a source's name in its own part of a merged run: "host" for "part-2/host". Others stay as they are.
+func OwnSource(source string) string {
+	folder, own, ok := strings.Cut(source, "/")
+	if n, is := strings.CutPrefix(folder, "part-"); ok && is && leadingNumber(n) > 0 {
+		return own
+	}
+	return source
+}
+
+// IsMachine tells machines from processes and services among sources.
+func IsMachine(source string) bool {
+	own := OwnSource(source)
+	return own == WatchedHost || strings.HasPrefix(own, WatchedNode)
+}
 
 // WatchedScript is the source that is a script of k6, and WatchedCheck begins the names of its checks' figures.
 const (
@@ -98,10 +119,29 @@ type WatchedSample struct {
 }
 
 // WatchedSamples calls each with every sample of the sources that are wanted, source by source in the
-// order in which they were named, until each fails. It reads those of runs under way and of killed runs
+// order in which they were named, until each fails; those of the parts of a merged run by names such as "part-2/host". It reads those of runs under way and of killed runs
 // too; damaged lines are passed over.
 func (r *Recorded) WatchedSamples(wanted func(source string) bool, each func(source string, s *WatchedSample) error) error {
-	names, err := r.fsys.List(filepath.Join(r.Dir, WatchedFolder))
+	if err := r.samplesIn(WatchedFolder, wanted, each); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		folder := partFolder(i)
+		within := path.Join(WatchedFolder, folder)
+		if _, err := r.fsys.List(filepath.Join(r.Dir, within)); err != nil {
+			return nil // there are no more parts
+		}
+		err := r.samplesIn(within, func(source string) bool { return wanted(partSource(folder, source)) },
+			func(source string, s *WatchedSample) error { return each(partSource(folder, source), s) })
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// samplesIn is WatchedSamples of the files of one folder.
+func (r *Recorded) samplesIn(folder string, wanted func(string) bool, each func(string, *WatchedSample) error) error {
+	names, err := r.fsys.List(filepath.Join(r.Dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -112,7 +152,7 @@ func (r *Recorded) WatchedSamples(wanted func(source string) bool, each func(sou
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(leadingNumber(a), leadingNumber(b)) })
 	for _, name := range names {
 		source, known := "", false
-		err := r.lines(path.Join(WatchedFolder, name), func(line []byte) (func() error, error) {
+		err := r.lines(path.Join(folder, name), func(line []byte) (func() error, error) {
 			if known {
 				s := &WatchedSample{}
 				err := json.Unmarshal(line, s)

@@ -90,20 +90,13 @@ func (t *teller) environment() cell.Table {
 		return cell.Table{}
 	}
 	out := tree{cell.Table{ID: "environment", Title: t.say("ENVIRONMENT"), Kind: cell.Tree}}
-	cores := plural(t, e.Cores, "core", "cores")
-	if e.CPUQuota != "" {
-		cores += t.say(", limited to %s", e.CPUQuota)
+	out.add(t.say("machine"), cell.Text(t.machineText(e)), "")
+	out.add(t.say("system"), cell.Text(t.systemText(e)), "")
+	for i, p := range t.run.Parts {
+		if i > 0 { // the first part's are above
+			out.add(t.say("part %d", i+1), cell.Text(t.machineText(&p.Environment)+" · "+t.systemText(&p.Environment)), "")
+		}
 	}
-	if e.Governor != "" {
-		cores += t.say(", governor %s", units.Clean(e.Governor))
-	}
-	system := t.say("%s %s on %s", e.OS, units.Clean(e.Kernel), e.Arch)
-	if e.Container {
-		system += t.say(", in a container")
-	}
-	machine := slices.DeleteFunc([]string{units.Clean(e.Hostname), units.Clean(e.CPU), cores, t.l.Figure(units.Size(e.MemoryB))}, func(s string) bool { return s == "" })
-	out.add(t.say("machine"), cell.Text(strings.Join(machine, " · ")), "")
-	out.add(t.say("system"), cell.Text(system+" · "+units.Clean(e.Go)+" · GOMAXPROCS "+strconv.Itoa(e.MaxProcs)), "")
 	for _, g := range t.run.Targets {
 		if len(g.Settings) == 0 {
 			continue
@@ -122,9 +115,26 @@ func (t *teller) environment() cell.Table {
 	return out.Table
 }
 
-// isMachine tells machines from processes and services among what was watched.
-func isMachine(w *record.Watched) bool {
-	return w.Source == record.WatchedHost || strings.HasPrefix(w.Source, "node:")
+// machineText is a machine's name and what it is made of.
+func (t *teller) machineText(e *record.Environment) string {
+	cores := plural(t, e.Cores, "core", "cores")
+	if e.CPUQuota != "" {
+		cores += t.say(", limited to %s", e.CPUQuota)
+	}
+	if e.Governor != "" {
+		cores += t.say(", governor %s", units.Clean(e.Governor))
+	}
+	all := []string{units.Clean(e.Hostname), units.Clean(e.CPU), cores, t.l.Figure(units.Size(e.MemoryB))}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " · ")
+}
+
+// systemText is what a machine runs.
+func (t *teller) systemText(e *record.Environment) string {
+	system := t.say("%s %s on %s", e.OS, units.Clean(e.Kernel), e.Arch)
+	if e.Container {
+		system += t.say(", in a container")
+	}
+	return system + " · " + units.Clean(e.Go) + " · GOMAXPROCS " + strconv.Itoa(e.MaxProcs)
 }
 
 // machines is the table of the machines that were watched: the generator's, and others.
@@ -136,7 +146,7 @@ func (t *teller) machines() cell.Table {
 	}}
 	for i := range t.run.Watched {
 		w := &t.run.Watched[i]
-		if !isMachine(w) || len(w.Metrics) == 0 {
+		if !record.IsMachine(w.Source) || len(w.Metrics) == 0 {
 			continue
 		}
 		name := units.Clean(w.Source)

@@ -22,7 +22,7 @@ type Machine struct {
 // Machines collects the samples of the machines in a bundle, and of the script of k6 that drove the load.
 func Machines(r *record.Recorded) (all []Machine, err error) {
 	wanted := func(source string) bool {
-		return source == record.WatchedScript || isMachine(&record.Watched{Source: source})
+		return record.OwnSource(source) == record.WatchedScript || record.IsMachine(source)
 	}
 	err = r.WatchedSamples(wanted, func(source string, s *record.WatchedSample) error {
 		if len(all) == 0 || all[len(all)-1].Source != source {
@@ -42,7 +42,7 @@ const mostPoints = 360
 func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 	for i := range r.Machines {
 		m := &r.Machines[i]
-		if m.Source == record.WatchedScript {
+		if record.OwnSource(m.Source) == record.WatchedScript {
 			out = append(out, b.checkCharts(m)...)
 			continue
 		}

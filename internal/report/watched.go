@@ -38,7 +38,7 @@ func (t *teller) watched() cell.Table {
 		if script {
 			out.Note = t.say("warm-up excluded; counters as rates, those of k6 as sums")
 		}
-		if isMachine(w) && len(w.Metrics) > 0 {
+		if record.IsMachine(w.Source) && len(w.Metrics) > 0 {
 			continue
 		}
 		name := units.Clean(w.Source)

@@ -33,7 +33,7 @@ var russianReport = map[string]string{
 	"operation": "операция", "time": "время", "mean": "среднее", "max": "макс.", "all": "все", "response": "отклик", "of successes": "успешных", "service": "обслуживание",
 	"phase": "этап", "length": "длина", "address": "адрес", "reconnects": "переподключения", "what": "что", "figure": "показатель", "first": "сначала", "last": "в конце",
 	"change": "изменение", "lag p99": "запаздывание p99", "good to": "точность", "CPU": "процессор", "event loops": "циклы событий", "others": "прочие", "cores": "ядра",
-	"memory": "память", "ceiling": "потолок", "throttled": "придержан", "stood still": "стоял", "machine": "машина", "this one": "эта", "at most": "не более", "low priority": "с низким приоритетом", "disk wait": "ждали диск", "stolen": "отнято", "memory used": "памяти занято",
+	"memory": "память", "ceiling": "потолок", "throttled": "придержан", "stood still": "стоял", "machine": "машина", "part %d": "часть %d", "this one": "эта", "at most": "не более", "low priority": "с низким приоритетом", "disk wait": "ждали диск", "stolen": "отнято", "memory used": "памяти занято",
 	"disk/s": "диск/с", "network/s": "сеть/с", "loopback/s": "петля/с", "load average": "средняя загрузка",
 	"means without warm-up; processors in cores, the most memory used": "средние без прогрева; процессоры в ядрах, наибольшая занятая память", "system": "система", "server": "сервер",
 

@@ -197,6 +197,7 @@ func TestSentencesPutTogether(t *testing.T) {
 		"3 report lines were not printed: stdout didn't take them",
 		"6 samples; 24 are needed", "20 s; 180 are needed to tell a leak from a start",
 		"line 3 of results/a/intervals.ndjson can't be read: what happened then is missing from these figures",
+		"results/a/intervals.ndjson holds 10 of the run's 20 arrivals: figures made of the intervals differ from those of the run",
 		"the disk of results/a was full while the run was recorded; intervals waited in memory",
 		"the rate is 92 % of this machine's measured ceiling of 85,000/s",
 		"cars: 12.0 % of the operations found no row, though they ask for rows of cars: brunt didn't fill table cars, so whether its rows are the plan's isn't known",

@@ -94,6 +94,9 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 		if err := within.Fill(run, b.Intervals); err != nil {
 			return nil, err
 		}
+		if run.Complete {
+			run.Warnings = append(run.Warnings, b.Damage()...)
+		}
 	}
 	r := result.Of(run)
 	r.Path = b.Dir

@@ -1,0 +1,169 @@
+package record
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// mergeRule makes a field of a merged run of what it holds already and of a part's. first says that the part is the
+// first, and that the field holds nothing yet.
+type mergeRule func(whole, part reflect.Value, first bool)
+
+// mergeRules are the rules that a field's tag merge may name. "by A B" is one more: elements of a list whose fields A
+// and B, which are texts, are the same become one, by their own fields' tags.
+var mergeRules map[string]mergeRule
+
+func init() {
+	mergeRules = map[string]mergeRule{
+		"same":     func(whole, part reflect.Value, _ bool) { whole.Set(part) }, // Merge refuses parts that differ
+		"part":     leave,                                                       // of one part only; Part has what matters
+		"sums":     leave,                                                       // follows from the sums: see Fill, and packages verdict and within
+		"whole":    leave,                                                       // has a function of its own in Merge
+		"first":    firstSet,
+		"each":     mergeEach,
+		"all":      func(whole, part reflect.Value, first bool) { whole.SetBool((first || whole.Bool()) && part.Bool()) },
+		"any":      func(whole, part reflect.Value, _ bool) { whole.SetBool(whole.Bool() || part.Bool()) },
+		"sum":      mergeSum,
+		"most":     extreme(+1),
+		"latest":   extreme(+1),
+		"least":    extreme(-1),
+		"earliest": extreme(-1),
+		"fields":   mergePointed,
+		"distinct": mergeDistinct,
+	}
+}
+
+// mergeFields merges the fields of a struct by their tags.
+func mergeFields(whole, part reflect.Value, first bool) {
+	for i := range whole.NumField() {
+		rule := whole.Type().Field(i).Tag.Get("merge")
+		if keys, ok := strings.CutPrefix(rule, "by "); ok {
+			mergeBy(whole.Field(i), part.Field(i), strings.Fields(keys))
+			continue
+		}
+		mergeRules[rule](whole.Field(i), part.Field(i), first)
+	}
+}
+
+func leave(reflect.Value, reflect.Value, bool) {}
+
+// firstSet keeps the first part's value that isn't zero; of maps, of each key.
+func firstSet(whole, part reflect.Value, _ bool) {
+	if part.Kind() != reflect.Map || whole.IsNil() {
+		if whole.IsZero() && !part.IsZero() {
+			whole.Set(cloned(part))
+		}
+		return
+	}
+	for _, key := range part.MapKeys() {
+		if !whole.MapIndex(key).IsValid() {
+			whole.SetMapIndex(key, part.MapIndex(key))
+		}
+	}
+}
+
+// cloned is v, or a copy of it if it is a map.
+func cloned(v reflect.Value) reflect.Value {
+	if v.Kind() != reflect.Map {
+		return v
+	}
+	out := reflect.MakeMap(v.Type())
+	for _, key := range v.MapKeys() {
+		out.SetMapIndex(key, v.MapIndex(key))
+	}
+	return out
+}
+
+// mergeEach lists the different texts.
+func mergeEach(whole, part reflect.Value, _ bool) {
+	text := part.String()
+	switch have := whole.String(); {
+	case have == "":
+		whole.SetString(text)
+	case text != "" && !slices.Contains(strings.Split(have, "; "), text):
+		whole.SetString(have + "; " + text)
+	}
+}
+
+func mergeSum(whole, part reflect.Value, _ bool) {
+	if whole.CanUint() {
+		whole.SetUint(whole.Uint() + part.Uint())
+		return
+	}
+	whole.SetInt(whole.Int() + part.Int())
+}
+
+// extreme keeps the greatest value, or with the sign -1 the least.
+func extreme(sign int) mergeRule {
+	return func(whole, part reflect.Value, first bool) {
+		if first || sign*compareValues(part, whole) > 0 {
+			whole.Set(part)
+		}
+	}
+}
+
+func compareValues(a, b reflect.Value) int {
+	switch {
+	case a.CanInt():
+		return cmp.Compare(a.Int(), b.Int())
+	case a.CanUint():
+		return cmp.Compare(a.Uint(), b.Uint())
+	case a.Kind() == reflect.String:
+		return cmp.Compare(a.String(), b.String())
+	}
+	return a.Interface().(time.Time).Compare(b.Interface().(time.Time))
+}
+
+// mergePointed merges the fields of what the fields point to, if anything.
+func mergePointed(whole, part reflect.Value, _ bool) {
+	if part.IsNil() {
+		return
+	}
+	first := whole.IsNil()
+	if first {
+		whole.Set(reflect.New(whole.Type().Elem()))
+	}
+	mergeFields(whole.Elem(), part.Elem(), first)
+}
+
+// mergeDistinct adds the elements that aren't there yet.
+func mergeDistinct(whole, part reflect.Value, _ bool) {
+	for i := range part.Len() {
+		element, there := part.Index(i), false
+		for k := range whole.Len() {
+			there = there || reflect.DeepEqual(whole.Index(k).Interface(), element.Interface())
+		}
+		if !there {
+			whole.Set(reflect.Append(whole, element))
+		}
+	}
+}
+
+// mergeBy merges the elements whose keys are the same, and adds the others.
+func mergeBy(whole, part reflect.Value, keys []string) {
+	places := map[string]int{}
+	for i := range whole.Len() {
+		places[keyOf(whole.Index(i), keys)] = i
+	}
+	for i := range part.Len() {
+		element := part.Index(i)
+		place, there := places[keyOf(element, keys)]
+		if !there {
+			place = whole.Len()
+			places[keyOf(element, keys)] = place
+			whole.Set(reflect.Append(whole, reflect.Zero(element.Type())))
+		}
+		mergeFields(whole.Index(place), element, !there)
+	}
+}
+
+func keyOf(element reflect.Value, keys []string) string {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		texts[i] = element.FieldByName(key).String()
+	}
+	return strings.Join(texts, "\x00")
+}
