@@ -40,6 +40,7 @@ type Bundle struct {
 	lines     lineEncoder
 	syncedNs  int64
 	began     bool // an interval has been told of
+	spare     spareFiles
 
 	mu       sync.Mutex
 	warnings []Warning
@@ -75,6 +76,7 @@ func (b *Bundle) Start(plan []byte, run *Run) error {
 	if err := b.Update(run); err != nil {
 		return folderError(b.Dir, err)
 	}
+	b.spare.hold(b.fsys, filepath.Join(b.Dir, RunFile))
 	return nil
 }
 
@@ -228,6 +230,7 @@ func joined(all ...error) (out error) {
 
 // Abandon closes the bundle without a final run.json, for a run that failed before its load.
 func (b *Bundle) Abandon() {
+	b.spare.release()
 	_ = b.intervals.close()
 	_ = b.errors.close()
 }
@@ -257,13 +260,21 @@ func (b *Bundle) writeRun(run *Run) error {
 		encode = func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "  ") }
 	}
 	data, err := encode(run)
+	path := filepath.Join(b.Dir, RunFile)
 	if err == nil {
-		err = ReplaceFile(b.fsys, filepath.Join(b.Dir, RunFile), append(data, '\n'))
+		held := b.spare.release()
+		err = ReplaceFile(b.fsys, path, append(data, '\n'))
+		if held && !run.Complete {
+			b.spare.hold(b.fsys, path)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", filepath.Join(b.Dir, RunFile), err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if b.began {
+		return fmt.Errorf("write %s: %w; the run can still be reported from its intervals", path, err)
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }
 
 func (b *Bundle) warn(w Warning) {

@@ -3,10 +3,12 @@ package record
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -238,4 +240,100 @@ func TestErrorsOfCloseAreTold(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "the quota is exceeded") != 1 || !strings.Contains(err.Error(), RunFile) {
 		t.Errorf("Finish: %v", err)
 	}
+}
+
+// A run whose load has used up all the files that the process may open still gets its run.json: two descriptors are
+// kept for it.
+func TestTheLastFilesAreKeptForTheRecord(t *testing.T) {
+	fsys := &fewFiles{left: 7} // run.json's and plan.yml's replacements, the two logs, the two held and one more
+	b, err := CreateIn(fsys, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := startedRun()
+	if err := b.Start([]byte("name: cars\n"), run); err != nil {
+		t.Fatal(err)
+	}
+	fsys.left = 0 // sessions have taken the rest
+	for _, iv := range intervalsOf(samples(10), everything) {
+		if err := b.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Update(run); err != nil {
+		t.Errorf("the run under way: %v", err)
+	}
+	run.Complete = true
+	if err := b.Finish(run); err != nil {
+		t.Errorf("the end: %v", err)
+	}
+	read, err := Open(OS{}, b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !read.Run.Complete {
+		t.Error("run.json says that the run isn't complete")
+	}
+}
+
+// A failure to write run.json before anything was recorded gives no false hope of intervals.
+func TestNoIntervalsNoHint(t *testing.T) {
+	fsys := &fewFiles{left: 2}
+	b, err := CreateIn(fsys, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Start([]byte("name: cars\n"), startedRun()); err == nil || strings.Contains(err.Error(), "intervals") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// fewFiles is a file system in which so many more files may be open at a time.
+type fewFiles struct {
+	OS
+	left int
+}
+
+func (f *fewFiles) Create(path string) (File, error) {
+	if f.left == 0 {
+		return nil, syscall.EMFILE
+	}
+	file, err := f.OS.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	f.left--
+	return &counted{File: file, of: f}, nil
+}
+
+func (f *fewFiles) Open(path string) (io.ReadCloser, error) {
+	if f.left == 0 {
+		return nil, syscall.EMFILE
+	}
+	file, err := f.OS.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f.left--
+	return &countedReader{ReadCloser: file, of: f}, nil
+}
+
+type counted struct {
+	File
+	of *fewFiles
+}
+
+func (c *counted) Close() error {
+	c.of.left++
+	return c.File.Close()
+}
+
+type countedReader struct {
+	io.ReadCloser
+	of *fewFiles
+}
+
+func (c *countedReader) Close() error {
+	c.of.left++
+	return c.ReadCloser.Close()
 }

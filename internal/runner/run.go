@@ -75,6 +75,9 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 	if r.Workload, err = s.workload(); err != nil {
 		return nil, err
 	}
+	if err := r.checkFiles(); err != nil {
+		return nil, err
+	}
 	if o.PeakPerS == 0 {
 		r.o.PeakPerS = s.plan.PeakPerS()
 	}

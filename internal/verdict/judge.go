@@ -74,6 +74,7 @@ type judge struct {
 	all  measure.OperationAccount
 
 	lateAlone bool // that it sent late is all that speaks against the result
+	room      bool // it sent late, and the rules hold with room to spare; see roomy
 }
 
 // open reports whether the run had arrivals that follow a schedule.
@@ -212,6 +213,9 @@ func (j *judge) passed() (out []string) {
 		return append(out, "the generator had capacity to spare")
 	case j.load.OwnLag.Count() == 0:
 		return append(out, "sessions, not the generator, set the pace")
+	}
+	if j.room {
+		out = append(out, "the rules hold with more room than the generator's own lag takes")
 	}
 	tail := "p99"
 	if j.all.Arrivals() < 300 {

@@ -2,7 +2,10 @@ package verdict
 
 import (
 	"math"
+	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,6 +108,34 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"later, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 20*ms, 400) }, Invalid, "a protocol and options that the codec tier can drive"},
 		{"late within the tolerance", nil, func(r *record.Run, a *measure.Account) { r.ToleranceNs = 4 * ms; late(a, 6*ms, 400) }, Pass, ""},
 		{"late on the whole", nil, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000) }, Invalid, "of the median response time"},
+		{"late on the whole, and the rule has room", []string{"p(99) < 500ms", "errors < 1%"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 300*us, 30_000)
+		}, Pass, "with more room than the generator's own lag takes"},
+		{"late on the whole, and the rule is near", []string{"p(99) < 1300us"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 300*us, 30_000)
+		}, Invalid, "of the median response time"},
+		{"late on the whole, and the rule sees only the median", []string{"p(50) < 500ms"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 6*ms, 400)
+		}, Invalid, "of the p99 of response time"},
+		{"late on the whole, and the rule sees successes only", []string{"response{ok}.p(99) < 500ms"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 300*us, 30_000)
+		}, Invalid, "of the median response time"},
+		{"late on the whole, and the rule sees one operation", []string{"response{read}.p(99) < 500ms"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 300*us, 30_000)
+		}, Invalid, "of the median response time"},
+		{"late on the whole, and another rule is near", []string{"p(99) < 500ms", "p(50) < 700us"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 300*us, 30_000)
+		}, Invalid, "of the median response time"},
+		{"late by more than any rule has room for", []string{"p(99) < 20s"}, func(_ *record.Run, a *measure.Account) { late(a, 15*ms, 400) }, Invalid,
+			"of the p99 of response time"},
+		{"late on the whole, and some was never sent in time", []string{"p(99) < 20s"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 300*us, 30_000)
+			a.Overdue = 2000
+		}, Invalid, "of the median response time"},
+		{"a rule with room, and too few cores", []string{"p(99) < 20s"}, func(_ *record.Run, a *measure.Account) {
+			late(a, 300*us, 30_000)
+			a.Health.CgroupThrottledNs = s
+		}, Invalid, "the control group's CPU limit"},
 		{"a threshold that only the generator breaks", []string{"p(99) < 1.6ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 800) }, Invalid, "fails only because the generator itself sent late"},
 		{"a threshold that the server breaks too", []string{"p(99) < 1ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Fail, "threshold p(99) < 1ms does not hold"},
 		{"a server far too slow, and late on the whole", []string{"p(99) < 100ms"}, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000); slow(a, 900*ms, 3000) }, Fail, "threshold p(99) < 100ms does not hold"},
@@ -159,7 +190,7 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"throttled", nil, func(_ *record.Run, a *measure.Account) { a.Health.CgroupThrottledNs = s }, Invalid, "CPU limit stopped the generator for 8.33 %"},
 		{"starved, closed", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.OthersNs = "closed", 9*s, 82*s
-		}, Invalid, "waited for a core for 75.0 % of the time and worked 11.0 % of it: other processes had 85.4 % of the cores"},
+		}, Invalid, "waited for a core for 87.2 % of the time in which it had work: other processes had 85.4 % of the cores"},
 		{"starved, open on event loops", nil, func(_ *record.Run, a *measure.Account) { a.Health.LoopRunQueueNs = 9 * s }, Pass, ""},
 		{"starved, open on a library", nil, func(r *record.Run, a *measure.Account) { r.Tier, a.Health.RunQueueNs = "library", 9*s }, Invalid, "waited for a core"},
 		{"late because of others", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); a.Health.OthersNs = 82 * s }, Invalid, "other processes had 85.4 % of the cores"},
@@ -167,7 +198,7 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		{"stopped again and again", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s }, Invalid, "was stopped for 8.33 % of the time"},
 		{"kept from its core in bursts, closed", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.ProcessCPU, a.Health.WakeWaitNs = "closed", 5*s, 0.5, 3*s
-		}, Invalid, "waited for a core for 41.7 % of the time"},
+		}, Invalid, "waited for a core for 45.5 % of the time in which it had work"},
 		{"beside a busy server, closed", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.ProcessCPU, a.Health.WakeWaitNs = "closed", 5*s, 0.5, s/2
 		}, Pass, ""},
@@ -256,6 +287,46 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		for _, r := range run.Verdict.Reasons {
 			if strings.Contains(r, "\n") || strings.Contains(r, "%!") {
 				t.Errorf("%s: reason %q", c.name, r)
+			}
+		}
+	}
+}
+
+// However odd the figures of a machine are, a share that a reason or a warning names lies between 0 and 100 %.
+func TestSharesLieBetweenNothingAndAll(t *testing.T) {
+	share := regexp.MustCompile(`(-?[0-9.,]+) %`)
+	odd := []int64{0, 1, -5 * s, s, 11 * s, 12 * s, 90_000 * s, math.MaxInt64 / 2}
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		pick := func() int64 { return odd[r.IntN(len(odd))] }
+		run, a := healthyLoad("p(99) < 1ms")
+		if r.IntN(2) == 0 {
+			run.LoadModel, run.Tier = "closed", "library"
+			a.Turnaround = measure.NewHistogram()
+			a.Turnaround.RecordN(8*ms, 12_000)
+		}
+		h := &a.Health
+		for _, ns := range []*int64{
+			&h.PausedNs, &h.HeldNs, &h.WakeWaitNs, &h.CgroupThrottledNs, &h.LoopFullNs, &h.RunQueueNs, &h.LoopRunQueueNs, &h.GCCPUNs,
+			&h.OthersNs, &h.StealNs, &a.Pace.SaturatedNs, &a.Pace.IdleBacklogNs,
+		} {
+			*ns = pick()
+		}
+		a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = float64(max(pick(), 0)), float64(max(pick(), 0))
+		a.Overdue = uint64(r.IntN(20_000))
+		run.Health.CeilingPerS, run.Health.SaturatedNs, run.Total.RatePerS = 100, pick(), 1000
+		fail(a, protocol.Server, uint64(r.IntN(400)))
+		Judge(run, a)
+		said := slices.Clone(run.Verdict.Reasons)
+		for _, w := range run.Warnings {
+			said = append(said, w.Text)
+		}
+		for _, text := range said {
+			for _, found := range share.FindAllStringSubmatch(text, -1) {
+				n, err := strconv.ParseFloat(strings.ReplaceAll(found[1], ",", ""), 64)
+				if err != nil || n < 0 || n > 100 {
+					t.Errorf("seed %d: %q", seed, text)
+				}
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 	}
 	if h.CeilingPerS > 0 && run.Total.RatePerS > 0.8*h.CeilingPerS {
 		out = append(out, warning(WarnNearCeiling, "use a larger machine or several to find out more",
-			"the rate is %s of this machine's measured ceiling of %s/s", units.Fraction(run.Total.RatePerS/h.CeilingPerS), units.Rate(h.CeilingPerS)))
+			"the rate is %s of this machine's measured ceiling of %s/s", units.Fraction(min(run.Total.RatePerS/h.CeilingPerS, 1)), units.Rate(h.CeilingPerS)))
 	}
 	if g := run.Environment.Governor; g == "powersave" || g == "ondemand" || g == "conservative" {
 		out = append(out, warning(WarnGovernor, "set it to performance for steadier times",

@@ -46,18 +46,24 @@ func nap(d time.Duration) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// waited is how long, in ns, the calling thread has waited for a core since it began: the second number
-// of its schedstat (Linux, Documentation/scheduler/sched-stats.rst). A kernel that doesn't tell gets the
-// benefit of the doubt: the thread has always waited.
-func waited() int64 {
-	var text [96]byte
+// waitedClock returns a clock of how long, in ns, the calling thread has waited for a core since it began: the
+// second number of its schedstat (Linux, Documentation/scheduler/sched-stats.rst). Its file stays open until end,
+// so that the clock goes on when the process can open no more files. A kernel that doesn't tell gets the benefit of
+// the doubt: the thread has always waited.
+func waitedClock() (waited func() int64, end func()) {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return clock(unix.CLOCK_MONOTONIC)
+		return func() int64 { return clock(unix.CLOCK_MONOTONIC) }, func() {}
 	}
-	defer unix.Close(fd)
-	n, _ := unix.Read(fd, text[:])
-	return int64(field(text[:max(n, 0)], 1))
+	last := int64(0)
+	waited = func() int64 {
+		var text [96]byte
+		if n, err := unix.Pread(fd, text[:], 0); err == nil {
+			last = max(last, int64(field(text[:n], 1)))
+		}
+		return last
+	}
+	return waited, func() { unix.Close(fd) }
 }
 
 // allowedCores are the numbers of the cores that the process may use.

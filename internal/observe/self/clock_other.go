@@ -26,8 +26,10 @@ func usage() used {
 
 func nap(d time.Duration) { time.Sleep(d) }
 
-// waited isn't known here: as if the thread had always waited for a core.
-func waited() int64 { return time.Now().UnixNano() }
+// waitedClock isn't known here: as if the thread had always waited for a core.
+func waitedClock() (waited func() int64, end func()) {
+	return func() int64 { return time.Now().UnixNano() }, func() {}
+}
 
 // allowedCores isn't known here, so that nothing is said of others on them.
 func allowedCores() []int { return nil }

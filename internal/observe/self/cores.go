@@ -15,12 +15,18 @@ type coreTimes struct {
 	idlePriority int64 // our threads of idle priority
 }
 
+// sinceCores is what has passed since the cores' times were read: usually the time between two samples, and more
+// where reading failed.
+type sinceCores struct{ wallNs, oursNs int64 }
+
 // coresNs is how long, since the last call, the hypervisor kept the cores that we may use, and how
 // long other processes and interrupts had them: the time that is neither the hypervisor's, nor idle, nor
 // ours, nor that of our threads of idle priority. The kernel keeps the times of idleness and of steal
 // exactly (Documentation/filesystems/proc.rst, /proc/stat), but tells them in hundredths of a second; the
 // times that it tells of work are guesses by the clock's ticks, which sleepers that wake at ticks evade.
 func (p *Probe) coresNs(wallNs, oursNs int64) (steal, others int64) {
+	p.unread.wallNs += wallNs
+	p.unread.oursNs += oursNs
 	text, err := p.readFile("proc/stat")
 	if err != nil || len(p.s.cores) == 0 {
 		return 0, 0
@@ -29,13 +35,13 @@ func (p *Probe) coresNs(wallNs, oursNs int64) (steal, others int64) {
 	if p.s.idle != nil {
 		now.idlePriority = p.s.idle()
 	}
-	before := p.cores
-	p.cores = now
+	before, since := p.cores, p.unread
+	p.cores, p.unread = now, sinceCores{}
 	if found < len(p.s.cores) {
 		return 0, 0
 	}
 	steal = max(now.steal-before.steal, 0)
-	others = int64(len(p.s.cores))*wallNs - steal - (now.idle - before.idle) - oursNs - (now.idlePriority - before.idlePriority)
+	others = int64(len(p.s.cores))*since.wallNs - steal - (now.idle - before.idle) - since.oursNs - (now.idlePriority - before.idlePriority)
 	return steal, max(others, 0)
 }
 

@@ -2,12 +2,14 @@ package self
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"math"
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"brunt/internal/cgroup"
 	"brunt/internal/machine"
@@ -64,6 +66,9 @@ func (p *Probe) runQueueNs() (all, loops int64) {
 	p.listed++
 	for task, before := range p.threads {
 		text, err := p.readFile("proc/self/task/" + task + "/schedstat")
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			continue // what it waits meanwhile is counted when it can be read again
+		}
 		if err != nil {
 			delete(p.threads, task)
 			continue

@@ -30,9 +30,10 @@ type system struct {
 	monotonic func() int64 // ns; stops while the machine is suspended
 	boot      func() int64 // ns; doesn't stop
 	usage     func() used  //
-	waited    func() int64 // ns that the calling thread has waited for a core so far
-	cores     []int        // that the process may use; nil if unknown
-	idle      func() int64 // ns of processor time that our threads of idle priority have used; nil without any
+	// waited makes the calling thread's clock of ns that it has waited for a core; end closes it.
+	waited func() (clock func() int64, end func())
+	cores  []int        // that the process may use; nil if unknown
+	idle   func() int64 // ns of processor time that our threads of idle priority have used; nil without any
 }
 
 // used is what the process has used up.
@@ -55,6 +56,7 @@ type Probe struct {
 	wakeNs   int64             // what the watchdog waited for a core since the last sample
 	threads  map[string]thread // that are known, see runQueueNs
 	cores    coreTimes
+	unread   sinceCores
 	throttle map[string]int64
 	text     []byte // see readFile
 	samples  []metrics.Sample
@@ -79,7 +81,7 @@ func Start(idle func() int64) *Probe {
 	monotonic, boot := clocks()
 	p := newProbe(system{
 		files: os.DirFS("/"), pageBytes: uint64(os.Getpagesize()),
-		monotonic: monotonic, boot: boot, usage: usage, waited: waited, cores: allowedCores(), idle: idle,
+		monotonic: monotonic, boot: boot, usage: usage, waited: waitedClock, cores: allowedCores(), idle: idle,
 	})
 	p.ended.Go(p.watch)
 	return p
@@ -103,7 +105,9 @@ func newProbe(s system) *Probe {
 // watch is the watchdog's heart.
 func (p *Probe) watch() {
 	runtime.LockOSThread() // whose waiting for a core is known; it ends with the goroutine
-	last, waited := p.read(), p.s.waited()
+	clock, end := p.s.waited()
+	defer end()
+	last, waited := p.read(), clock()
 	for {
 		select {
 		case <-p.stop:
@@ -112,7 +116,7 @@ func (p *Probe) watch() {
 		}
 		nap(time.Duration(beatNs))
 		p.mu.Lock()
-		now, wait := p.beat(), p.s.waited()
+		now, wait := p.beat(), clock()
 		p.wakeNs += wait - waited
 		p.heldNs += held(now.monotonic-last.monotonic, now.cpuNs-last.cpuNs, wait-waited)
 		p.mu.Unlock()

@@ -2,8 +2,10 @@ package self
 
 import (
 	"fmt"
+	"io/fs"
 	"runtime"
 	"runtime/metrics"
+	"syscall"
 	"testing"
 	"testing/fstest"
 )
@@ -129,6 +131,41 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%s: held for %d ns, want %d", c.name, got, c.want)
 		}
 	}
+}
+
+// A process that may open no more files learns nothing, and what it learns later is no more than was: times that
+// can't be read are not 0.
+func TestWhatCannotBeReadIsCountedOnceItCan(t *testing.T) {
+	m, p := newMachine()
+	m.put("proc/stat", "cpu0 0 0 0 100 0 0 0 10\ncpu2 0 0 0 100 0 0 0 10\n")
+	p.coresNs(0, 0)
+	all := m.files
+	for range 3 {
+		m.run(p, 1000, 100, 10)
+		p.s.files = refusing{}
+		if h := p.Sample(); h.RunQueueNs != 0 || h.StealNs != 0 || h.OthersNs != 0 || h.CgroupThrottledNs != 0 {
+			t.Errorf("nothing could be read, and yet: %+v", h)
+		}
+	}
+	p.s.files = all
+	m.put("proc/self/task/10/schedstat", "900 100 4\n")
+	m.put("proc/stat", "cpu0 0 0 0 300 0 0 0 20\ncpu2 0 0 0 300 0 0 0 20\n")
+	m.run(p, 1000, 100, 10)
+	h := p.Sample()
+	if h.RunQueueNs != 30 {
+		t.Errorf("the thread waited 30 ns more: %d", h.RunQueueNs)
+	}
+	// Two cores for 4 s: 4 s idle, 0.2 s the hypervisor's and 0.4 s ours.
+	if h.StealNs != 200e6 || h.OthersNs != 3400e6 {
+		t.Errorf("steal %d ns, others %d ns", h.StealNs, h.OthersNs)
+	}
+}
+
+// refusing is a file system in which nothing can be opened, since the process has no descriptor left.
+type refusing struct{}
+
+func (refusing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
 }
 
 func TestThrottledIsRead(t *testing.T) {

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brunt/internal/testserver"
+)
+
+// A process that may open few files refuses sessions for which that isn't enough before anything is sent, and
+// carries out a load that fits, record included.
+func TestFewFileDescriptors(t *testing.T) {
+	t.Parallel()
+	web := "http://" + testserver.Nginx(t).Addr + "/"
+	redis := testserver.Redis(t).Addr
+	plan := filepath.Join(t.TempDir(), "plan.yml")
+	if err := os.WriteFile(plan, []byte("queries: [{name: one, command: [PING], weight: 1}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		limit string
+		args  []string
+		code  int
+		says  string
+	}{
+		{"too many for the limit", "64", []string{"http", web, "-c", "58", "-z", "2s"}, exitBadPlan, "58 sessions need 58 file descriptors"},
+		{"far too many", "64", []string{"http", web, "-c", "1000", "-z", "2s"}, exitBadPlan, "raise the limit (ulimit -n 1"},
+		{"the flag that says how many", "64", []string{"rate", "-c", plan, "--proto", "redis", "-a", redis, "--rate", "50", "--duration", "2s", "--vu", "60"}, exitBadPlan, "or give --vu "},
+		{"as many as fit", "64", []string{"http", web, "-c", "8", "-n", "100"}, 0, "100 operations"},
+		{"as many as fit, library", "64", []string{"http", web, "-c", "8", "-n", "100", "--noreuse"}, 0, "100 operations"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "bundle")
+			args := append([]string{"sh", "-c", "ulimit -n " + c.limit + ` && exec "$0" "$@"`, "brunt"}, c.args...)
+			cmd, output := start(t, nil, append(args, "--bundle", dir)...)
+			cmd.Wait()
+			out, err := os.ReadFile(output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != c.code {
+				t.Errorf("exit code %d, want %d: %s", code, c.code, out)
+			}
+			if !strings.Contains(string(out), c.says) {
+				t.Errorf("it doesn't say %q: %s", c.says, out)
+			}
+			if c.code == 0 {
+				if run, _, done := recorded(t, dir); !run.Complete || done != 100 {
+					t.Errorf("the record is complete: %v, with %d of 100 operations", run.Complete, done)
+				}
+				return
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("a load that couldn't begin left a folder behind")
+			}
+		})
+	}
+}

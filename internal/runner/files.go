@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"fmt"
+	"runtime"
+
+	"brunt/internal/machine"
+	"brunt/internal/protocol"
+	"brunt/internal/protocols"
+	"brunt/internal/units"
+)
+
+// File descriptors that a run needs besides its connections.
+const (
+	filesOfRun  = 24 // the record's, those under /proc that are read every second, look-ups of names
+	filesOfLoop = 3  // of an event loop
+)
+
+// checkFiles refuses sessions for which this process may not open enough files, before anything is sent or
+// written: a process without a file descriptor left can't even record what happened.
+func (r *Runner) checkFiles() error {
+	p := r.stand.plan
+	if protocols.Embedded(p.Target.Protocol) {
+		return nil
+	}
+	each := 1
+	if d, ok := r.stand.driver.(protocol.Routed); ok && d.Router(r.stand.targets, &r.Workload.Program) != nil {
+		each = len(r.stand.targets)
+	}
+	open, most := machine.Files()
+	if most == 0 {
+		return nil
+	}
+	others := open + filesOfRun + filesOfLoop*runtime.NumCPU()
+	sessions := p.MostSessions()
+	if others+sessions*each <= most {
+		return nil
+	}
+	room := max(most-others, 0) / each
+	do := fmt.Sprintf("raise the limit (ulimit -n %d)", others+sessions*each)
+	if flag := r.o.Recording.Flags["sessions"]; flag != "" && room > 0 {
+		do += fmt.Sprintf(", or give %s %d", flag, room)
+	}
+	return &UsageError{fmt.Errorf("%s need %d file descriptors for their connections, and this process may open %d, %d of which it keeps for other files: %s",
+		units.Plural(sessions, "session", "sessions"), sessions*each, most, others, do)}
+}
