@@ -17,7 +17,7 @@ import (
 func Cassandra(t TB, opts ...Option) *Server {
 	t.Helper()
 	o := collect(opts)
-	maven, path := binary(t, "mvn", "maven"), ""
+	var files []string
 	s := &Server{}
 	if o.password != "" {
 		s.User, s.Password = "cassandra", "cassandra"
@@ -29,12 +29,12 @@ func Cassandra(t TB, opts ...Option) *Server {
 		stop:   syscall.SIGKILL, // a friendly stop drains for seconds
 		prepare: func(s *Server) (err error) {
 			if _, err = s.write("logback.xml", cassandraLog); err == nil {
-				path, err = s.classPath(maven, cassandraProject)
+				files, err = artifacts("cassandra")
 			}
 			return err
 		},
 		configure: configureCassandra,
-		arguments: func(s *Server) []string { return cassandraArguments(s, path) },
+		arguments: func(s *Server) []string { return cassandraArguments(s, strings.Join(files, ":")) },
 		ready:     cassandraReady,
 	}, s)
 }

@@ -12,28 +12,28 @@ import (
 // credentials.
 func DynamoDB(t TB) *Server {
 	t.Helper()
-	maven, path := binary(t, "mvn", "maven"), ""
+	var files []string
 	return launch(t, &spec{
 		name:   "DynamoDB Local",
 		binary: binary(t, "java", "openjdk-17-jre-headless"),
 		prepare: func(s *Server) (err error) {
-			if path, err = s.classPath(maven, dynamoDBProject); err != nil {
+			if files, err = artifacts("dynamodb"); err != nil {
 				return err
 			}
-			return linkLibraries(path, s.Dir)
+			return linkLibraries(files, s.Dir)
 		},
 		arguments: func(s *Server) []string {
 			return []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.library.path=" + s.Dir, "-Dsqlite4java.library.path=" + s.Dir,
-				"-cp", path, "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", fmt.Sprint(s.Port), "-disableTelemetry"}
+				"-cp", strings.Join(files, ":"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", fmt.Sprint(s.Port), "-disableTelemetry"}
 		},
 		// It listens long before it answers. Without a signature a request is a bad one.
 		ready: httpReady("/", http.StatusBadRequest),
 	}, &Server{User: "key", Password: "geheim"})
 }
 
-// linkLibraries makes the native libraries of a class path findable in a folder.
-func linkLibraries(classPath, dir string) error {
-	for _, file := range strings.Split(classPath, ":") {
+// linkLibraries makes the native libraries among files findable in a folder.
+func linkLibraries(files []string, dir string) error {
+	for _, file := range files {
 		if filepath.Ext(file) != ".so" {
 			continue
 		}

@@ -1,7 +1,12 @@
 package testserver
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -46,5 +51,51 @@ func TestReservedPortsDiffer(t *testing.T) {
 			t.Fatalf("port %d is outside the range", r.port)
 		}
 		seen[r.port] = true
+	}
+}
+
+// A repository that lacks a file, or holds a damaged one, ends the test with the command that helps.
+func TestFilesOfMavenAreChecked(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	list, err := mavenFiles.ReadFile("maven/postgres.files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Fields(string(list))
+	place := func(name string) string { return filepath.Join(home, ".m2", "repository", name) }
+	archive := func(t *testing.T, name string) {
+		t.Helper()
+		var whole bytes.Buffer
+		z := zip.NewWriter(&whole)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(place(name)), 0o755), z.Close(), os.WriteFile(place(name), whole.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		archive(t, name)
+	}
+	last := names[len(names)-1]
+	for what, spoil := range map[string]func() error{
+		"missing":  func() error { return os.Remove(place(last)) },
+		"cut off":  func() error { return os.Truncate(place(last), 7) },
+		"complete": func() error { return nil },
+	} {
+		t.Run(what, func(t *testing.T) {
+			archive(t, last)
+			if err := spoil(); err != nil {
+				t.Fatal(err)
+			}
+			files, err := artifacts("postgres")
+			if what == "complete" {
+				if err != nil || len(files) != len(names) || files[0] != place(names[0]) {
+					t.Errorf("%v: %q", err, files)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), place(last)) || !strings.HasSuffix(err.Error(), "run: .ci/install") {
+				t.Errorf("got %v, want the file and the command", err)
+			}
+		})
 	}
 }

@@ -32,9 +32,8 @@ func Postgres(t TB, opts ...Option) *Server {
 		sp.prepare = func(s *Server) error { return initPostgres(s, postgresBinary(t, "initdb"), &o) }
 		return launch(t, sp, s)
 	}
-	maven := binary(t, "mvn", "maven")
 	sp.prepare = func(s *Server) error {
-		bin, err := s.postgresRelease(maven, o.release)
+		bin, err := s.postgresRelease(o.release)
 		if err != nil {
 			return err
 		}
