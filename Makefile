@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata fuzz clean bin/bench bin/pictures bin/release bin/situations
+.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata fuzz clean bin/bench bin/pictures bin/release bin/situations
 
 all: build
 
@@ -90,6 +90,9 @@ bench-wire: bin/bench ## CPU a request, latency and lag beside other tools
 
 bench-load: bin/bench ## rows a second into a table
 	./bin/bench load $(BENCH)
+
+bench-best: bin/bench ## docs/bench/best.json from all raw runs: what bench-wire and bench-ycsb compare theirs with
+	./bin/bench best
 
 bench-memory: bin/bench ## memory over 100 million requests
 	./bin/bench memory $(BENCH)

@@ -22,6 +22,7 @@ type goal struct {
 	ours, peer string  // clients' names
 	ratio      float64 // of CPU a request, at most; 0 means none is set
 	rate       float64 // of operations a second, at least; 0 means none is set
+	costUs     float64 // CPU of a request of ours, µs, at most; 0 means none is set
 	lagP99Us   float64 // of ours, at most; 0 means none is set
 	tail       bool    // p99 of ours must not be above the peer's
 }
@@ -42,6 +43,7 @@ func groups() []group {
 		tarantoolVerb("call"), tarantoolVerb("select"), k6Tarantool(),
 		httpClosed(), httpOpen(10_000), httpOpen(20_000),
 		echoLag(10_000), echoLag(50_000),
+		startGroup(),
 	}
 }
 

@@ -21,6 +21,7 @@ func httpClosed() group {
 		name: "http-closed",
 		goals: []goal{
 			{work: work, ours: "brunt", peer: "wrk -t1", ratio: 0.78, tail: true},
+			{work: work, ours: "brunt", peer: bareLoop, ratio: besideBare},
 			{work: leastPossible, ours: bareLoop, peer: "wrk -t1"},
 			{work: work, ours: "brunt", peer: "hey", ratio: 0.3},
 			{work: work, ours: "brunt", peer: "vegeta", ratio: 0.25},

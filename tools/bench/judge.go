@@ -15,6 +15,7 @@ const fewestQuiet = 3
 // line is a row of the table.
 type line struct {
 	goal
+	group            string // its name
 	fault            string
 	rounds, quiet    int       // that were measured; that the row rests on, 0 if on all of them
 	oursUs, peerUs   float64   // medians of CPU a request
@@ -57,7 +58,7 @@ func (g *goal) pairs(results map[string][]sample) (all []pair, possible bool) {
 func judge(g *group, results map[string][]sample) []line {
 	var lines []line
 	for _, want := range g.goals {
-		l := line{goal: want}
+		l := line{goal: want, group: g.name}
 		for _, client := range []string{want.peer, want.ours} {
 			for i := range results[client] {
 				l.fault = cmp.Or(l.fault, results[client][i].Fault)
@@ -125,6 +126,9 @@ func (l *line) reached() string {
 	if l.ratio > 0 && median(l.ratios) > l.ratio {
 		missed = append(missed, "CPU")
 	}
+	if l.costUs > 0 && l.oursUs > l.costUs {
+		missed = append(missed, "CPU")
+	}
 	if l.lagP99Us > 0 && max(l.lag, l.seen) > l.lagP99Us {
 		missed = append(missed, "lag")
 	}
@@ -134,7 +138,7 @@ func (l *line) reached() string {
 	switch {
 	case len(missed) > 0:
 		return "no: " + strings.Join(missed, ", ")
-	case l.ratio == 0 && l.rate == 0 && l.lagP99Us == 0 && (!l.tail || l.oursP99 == 0 || l.peerP99 == 0):
+	case l.ratio == 0 && l.rate == 0 && l.costUs == 0 && l.lagP99Us == 0 && (!l.tail || l.oursP99 == 0 || l.peerP99 == 0):
 		return "–"
 	}
 	return "yes"
@@ -147,6 +151,9 @@ func (l *line) wants() string {
 	}
 	if l.ratio > 0 {
 		all = append(all, fmt.Sprintf("CPU ≤ %.2f", l.ratio))
+	}
+	if l.costUs > 0 {
+		all = append(all, fmt.Sprintf("CPU ≤ %.0f µs", l.costUs))
 	}
 	if l.lagP99Us > 0 {
 		all = append(all, fmt.Sprintf("lag ≤ %.0f µs", l.lagP99Us))

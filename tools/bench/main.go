@@ -6,6 +6,7 @@
 //	make bench-memory   memory over a run of 100 million requests
 //	make bench-soak     memory and pace over an hour at 20 000 requests a second
 //	make bench-ycsb     brunt ycsb beside go-ycsb
+//	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
 // What is measured, and how to provide peers that aren't installed, is in docs/benchmarks.md.
 package main
@@ -34,7 +35,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("say what to measure: wire, load, memory, soak or ycsb")
+		return errors.New("say what to measure: wire, load, memory, soak or ycsb; or best, for the best ratios of all raw runs")
 	}
 	switch args[0] {
 	case "wire":
@@ -47,10 +48,12 @@ func run(ctx context.Context, args []string) error {
 		return soak(ctx, args[1:])
 	case "ycsb":
 		return comparing(ctx, args[1:])
+	case "best":
+		return finding(args[1:])
 	case receiverCommand:
 		return receive(args[1:])
 	}
-	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak and ycsb", args[0])
+	return fmt.Errorf("unknown measurement %q: there are wire, load, memory, soak, ycsb and best", args[0])
 }
 
 // wire measures the groups of rounds and prints the table of goals.
@@ -74,7 +77,7 @@ func wire(ctx context.Context, args []string) error {
 			lines = append(lines, judge(&g, results)...)
 		}
 		printTable(os.Stdout, lines)
-		return nil
+		return s.best.compare(os.Stdout, lines)
 	})
 }
 
@@ -95,9 +98,7 @@ func withStand(ctx context.Context, f *flag.FlagSet, args []string, measure func
 		return err
 	}
 	defer s.close()
-	if err := measure(s); err != nil {
-		return err
-	}
+	err = measure(s)
 	fmt.Printf("\nraw runs: %s\n", s.raw.path)
-	return nil
+	return err
 }

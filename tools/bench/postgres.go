@@ -24,7 +24,8 @@ func postgresClosed() group {
 	return group{
 		name: "pg-closed",
 		goals: []goal{
-			{work: work, ours: "brunt", peer: "pgbench -j1", ratio: 0.78},
+			{work: work, ours: "brunt", peer: "pgbench -j1", ratio: 1},
+			{work: work, ours: "brunt", peer: bareLoop, ratio: besideBare},
 			{work: leastPossible, ours: bareLoop, peer: "pgbench -j1"},
 			{work: work, ours: "brunt", peer: "pgconn, a goroutine a session", ratio: 0.62},
 			{work: "the same, p99 at saturation", ours: "brunt", peer: "pgbench -l (p99 from its log)", tail: true},

@@ -24,6 +24,7 @@ type stand struct {
 	dir     string
 	brunt   string // the program
 	raw     *rawLog
+	best    marks // of earlier runs
 	tb      *testserver.Standalone
 }
 
@@ -63,6 +64,9 @@ func (s *stand) prepare(out, what string) (err error) {
 		return err
 	}
 	s.tb = testserver.NewStandalone(os.Stderr)
+	if s.best, err = readMarks(out); err != nil {
+		return err
+	}
 	if s.raw, err = createLog(out, what); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func comparing(ctx context.Context, args []string) error {
 			lines = append(lines, judge(&g, results)...)
 		}
 		printRates(os.Stdout, lines)
-		return nil
+		return s.best.compare(os.Stdout, lines)
 	})
 }
 

@@ -26,13 +26,16 @@ import (
 const statement = "SELECT abalance FROM pgbench_accounts WHERE aid = $1"
 
 func main() {
-	kind := flag.String("kind", "redis", "pg, redis or http")
+	kind := flag.String("kind", "redis", "pg, redis, http, or none to end at once")
 	where := flag.String("where", "", "host:port; a URL for pg")
 	sessions := flag.Int("sessions", 50, "connections")
 	pipeline := flag.Int("pipeline", 1, "requests in flight a connection")
 	duration := flag.Duration("duration", 5*time.Second, "how long")
 	keys := flag.Int("keys", 100_000, "random numbers in requests are from 1 to this")
 	flag.Parse()
+	if *kind == "none" {
+		return
+	}
 	runtime.LockOSThread()
 	done, err := load(*kind, *where, *sessions, *pipeline, *duration, *keys)
 	if err != nil {
