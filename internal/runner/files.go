@@ -36,11 +36,11 @@ func (r *Runner) checkFiles() error {
 	if others+sessions*each <= most {
 		return nil
 	}
+	err := fmt.Errorf("%s need %d file descriptors for their connections, and this process may open %d, %d of which it keeps for other files: raise the limit (ulimit -n %d)",
+		units.Plural(sessions, "session", "sessions"), sessions*each, most, others, others+sessions*each)
 	room := max(most-others, 0) / each
-	do := fmt.Sprintf("raise the limit (ulimit -n %d)", others+sessions*each)
 	if flag := r.o.Recording.Flags["sessions"]; flag != "" && room > 0 {
-		do += fmt.Sprintf(", or give %s %d", flag, room)
+		err = fmt.Errorf("%w, or give %s %d", err, flag, room)
 	}
-	return &UsageError{fmt.Errorf("%s need %d file descriptors for their connections, and this process may open %d, %d of which it keeps for other files: %s",
-		units.Plural(sessions, "session", "sessions"), sessions*each, most, others, do)}
+	return &UsageError{err}
 }
