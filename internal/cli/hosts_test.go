@@ -25,13 +25,10 @@ func listOf(t *testing.T, lines ...string) string {
 	return path
 }
 
-// answering is a server that answers with a status after a while, a HEAD at once.
+// answering is a server that answers with a status after a while.
 func answering(t *testing.T, status int, after time.Duration) (address string) {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead {
-			return
-		}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(after)
 		w.WriteHeader(status)
 	}))

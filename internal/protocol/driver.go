@@ -214,6 +214,13 @@ type ServerInfo struct {
 	Settings map[string]string // what bears on performance: shared_buffers, fsync, …
 }
 
+// Learner is implemented by protocols that don't ask a server what it is before the load, since any request may cost
+// it something: they learn that from its answers.
+type Learner interface {
+	// Learned returns what the server at a target's address has said of itself so far; false if nothing.
+	Learned(t Target) (ServerInfo, bool)
+}
+
 // Sleep waits for d and reports whether ctx is still alive.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -39,6 +40,20 @@ func (r *Runner) begin(started time.Time) {
 	r.Record = run
 	for i := range p.Load {
 		run.Phases = append(run.Phases, r.phase(&p.Load[i]))
+	}
+}
+
+// learn puts into the record what the servers have said of themselves in their answers.
+func (r *Runner) learn() {
+	d, ok := r.stand.driver.(protocol.Learner)
+	if !ok {
+		return
+	}
+	for i, t := range r.stand.targets {
+		if info, ok := d.Learned(t); ok {
+			to := &r.Record.Targets[i]
+			to.Product, to.Version, to.Settings = info.Product, info.Version, info.Settings
+		}
 	}
 }
 

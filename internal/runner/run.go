@@ -199,6 +199,7 @@ func (r *Runner) Finish() error {
 	run, outcome := r.Record, r.outcome
 	r.finished = true
 	record.Fill(run, r.collector.Tally())
+	r.learn()
 	run.Ended, run.Complete = time.Now().UTC(), true
 	run.Interrupted, run.Aborted = outcome.Interrupted, outcome.Aborted
 	if i := r.watch.Aborted(); i >= 0 {

@@ -29,6 +29,7 @@ type codec struct {
 	encoded []encoded // shared with other sessions
 	body    []byte
 	seen    []uint32 // by request: answers so far
+	curious bool     // no answer has come yet
 	answer
 }
 
@@ -38,7 +39,7 @@ var (
 )
 
 func newCodec(p *prepared) *codec {
-	return &codec{plan: p, encoded: p.encoded(), seen: make([]uint32, len(p.requests))}
+	return &codec{plan: p, encoded: p.encoded(), seen: make([]uint32, len(p.requests)), curious: true}
 }
 
 // encodeOnce does what needs no arguments. Runs of fixed text become one piece.

@@ -33,6 +33,7 @@ type conn struct {
 	http      *http.ClientConn // nil: the next request opens it
 	others    map[origin]*http.ClientConn
 	lost      map[origin]bool // others that were lost and not made again
+	heard     bool            // what the only server says of itself is known
 
 	seen    []uint32 // by request: answers so far
 	text    []byte
@@ -217,6 +218,10 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 func (c *conn) read(r *request, id int, response *http.Response, reply *protocol.Reply) error {
 	defer response.Body.Close()
 	reply.Status = response.StatusCode
+	if !c.heard {
+		c.plan.heard.note(r.origin.address, response.Header.Get("Server"), response.Proto)
+		c.heard = len(c.others) == 0
+	}
 	hashing := r.web.HashEvery > 0 && c.seen[id]%r.web.HashEvery == 0
 	c.seen[id]++
 	hash := uint64(fnvOffset)

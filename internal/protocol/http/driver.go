@@ -24,7 +24,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,12 +36,14 @@ import (
 // once it has been given to Dial, Takes or Takeover.
 type Driver struct {
 	secure bool
+	heard  heard
 }
 
 var (
 	_ protocol.Driver      = (*Driver)(nil)
 	_ protocol.CodecDriver = (*Driver)(nil)
 	_ protocol.Routed      = (*Driver)(nil)
+	_ protocol.Learner     = (*Driver)(nil)
 )
 
 // New returns the driver of "http": plain text unless the target has TLS.
@@ -156,38 +157,6 @@ func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Pr
 		return protocol.CodecConn{}, protocol.Unconnected(err)
 	}
 	return protocol.TakeOver(c, newCodec(plan), nil)
-}
-
-// Describe asks for "/" without its body and reads the Server header.
-func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{Method: http.MethodHead, Path: "/"}}}}
-	plan, refused := d.prepare(t, &program)
-	if refused != nil {
-		return protocol.ServerInfo{}, refused
-	}
-	c := newConn(d, t, plan)
-	defer c.Close()
-	own := origin{c.scheme, t.Address}
-	if refused := c.connect(ctx, own); refused != nil {
-		return protocol.ServerInfo{}, refused
-	}
-	request, refused := c.request(ctx, &plan.requests[0], nil)
-	if refused != nil {
-		return protocol.ServerInfo{}, refused
-	}
-	response, err := c.client(own).RoundTrip(request)
-	if err != nil {
-		return protocol.ServerInfo{}, c.failure(ctx, nil, err)
-	}
-	response.Body.Close()
-	product, version, _ := strings.Cut(response.Header.Get("Server"), "/")
-	if product == "" {
-		product = "HTTP server"
-	}
-	version, _, _ = strings.Cut(version, " ")
-	return protocol.ServerInfo{Product: product, Version: version, Settings: map[string]string{"protocol": response.Proto}}, nil
 }
 
 // hostOf is the Host header of an address: without the port if that is the scheme's own.

@@ -31,7 +31,7 @@ func digit(b byte) bool { return b >= '0' && b <= '9' }
 // field takes in one header field. Few matter, and they are told by their first letter, so that
 // the others cost next to nothing: of those only a missing name is noticed.
 func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (fault string) {
-	if first := text[0] | 0x20; first != 'c' && first != 't' && len(r.captures) == 0 && isTokenByte(text[0]) {
+	if first := text[0] | 0x20; first != 'c' && first != 't' && !(c.curious && first == 's') && len(r.captures) == 0 && isTokenByte(text[0]) {
 		return ""
 	}
 	colon := bytes.IndexByte(text, ':')
@@ -55,6 +55,8 @@ func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (fault str
 		}
 		c.close = c.close || hasToken(value, "close")
 		c.keepAlive = c.keepAlive || hasToken(value, "keep-alive")
+	case c.curious && colon == len("server") && foldEqual(name, "server"):
+		c.hear(r, string(trim(text[colon+1:])))
 	}
 	for i := range r.captures {
 		k := &r.captures[i]

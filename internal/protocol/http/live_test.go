@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -324,13 +325,52 @@ func TestAnswersThatAreNotHTTP(t *testing.T) {
 	})
 }
 
-func TestDescribe(t *testing.T) {
-	info, err := New().Describe(t.Context(), protocol.Target{Address: nginx(t).Addr})
-	if err != nil {
-		t.Fatal(err)
+// What a server is shows in its answers: nothing is sent that nobody asked for.
+func TestDescribeSendsNothing(t *testing.T) {
+	var requests atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Server", "shop/1.7 (Debian)")
+	}))
+	t.Cleanup(s.Close)
+	target := protocol.Target{Address: strings.TrimPrefix(s.URL, "http://")}
+	d := New()
+	info, err := d.Describe(t.Context(), target)
+	if err != nil || info.Product != anonymous || requests.Load() != 0 {
+		t.Errorf("%+v after %d requests, %v", info, requests.Load(), err)
 	}
-	if info.Product != "nginx" || !strings.HasPrefix(info.Version, "1.") || info.Settings["protocol"] != "HTTP/1.1" {
-		t.Errorf("got %+v", info)
+	if info, ok := d.Learned(target); ok {
+		t.Errorf("known before any answer: %+v", info)
+	}
+	for name, connect := range map[string]func(*Driver, *protocol.Program) protocol.Conn{
+		"library": func(d *Driver, p *protocol.Program) protocol.Conn {
+			c, err := d.Dial(t.Context(), target, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		},
+		"codec": func(d *Driver, p *protocol.Program) protocol.Conn { return protocoltest.Take(t, d, target, p, 64<<10) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, p := New(), &protocol.Program{Requests: []protocol.Request{get("/")}}
+			c := connect(d, p)
+			defer c.Close()
+			do(t, c, &p.Requests[0])
+			if info, _ := d.Learned(target); info.Product != "shop" || info.Version != "1.7" || info.Settings["protocol"] != "HTTP/1.1" {
+				t.Errorf("%+v", info)
+			}
+		})
+	}
+}
+
+// Something that accepts connections for a server that isn't there, and closes them, is no server.
+func TestDescribeOfAProxyWithoutServer(t *testing.T) {
+	l := listen(t)
+	go accept(l, func(c net.Conn) { c.Close() })
+	_, err := New().Describe(t.Context(), protocol.Target{Address: l.Addr().String()})
+	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "closes connections at once") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -19,6 +19,7 @@ type prepared struct {
 	encoded  func() []encoded // of the codec tier, made once
 	unbound  bool             // sessions have no address of their own
 	origins  []origin         // of the requests, each once
+	heard    *heard           // what servers said of themselves; the driver's
 }
 
 // request is one request made ready.
@@ -48,7 +49,7 @@ func (d *Driver) prepare(t protocol.Target, p *protocol.Program) (*prepared, *pr
 	if refused != nil {
 		return nil, refused
 	}
-	out := &prepared{options: o, requests: make([]request, len(p.Requests))}
+	out := &prepared{options: o, requests: make([]request, len(p.Requests)), heard: &d.heard}
 	for i := range p.Requests {
 		r, err := d.prepareOne(t, o, &p.Requests[i])
 		if err != nil {

@@ -101,10 +101,19 @@ func (c *codec) finish(r *request, reply *protocol.Reply) {
 	reply.BytesIn = c.bytes
 	reply.BadHash = c.hashing && c.hash != r.web.Hash
 	reply.Fatal = c.close
+	if c.curious {
+		c.hear(r, "")
+	}
 	if !c.plan.options.isGood(c.status) {
 		reply.Failure = statusFailure(c.status, c.close)
 	}
 	c.answer = answer{}
+}
+
+// hear keeps what the server says of itself in the session's first answer.
+func (c *codec) hear(r *request, server string) {
+	c.curious = false
+	c.plan.heard.note(r.origin.address, server, "HTTP/1."+string(rune(c.minor)))
 }
 
 // skip consumes what buf has of a body or chunk.

@@ -121,8 +121,8 @@ func TestPlainAddresses(t *testing.T) {
 	s := serveAt(t, "127.0.0.1:0")
 	address := strings.TrimPrefix(s.URL, "http://")
 	target := protocol.Target{Address: address, Options: map[string]string{"plain": "other:1," + address}}
-	if info, err := NewSecure().Describe(t.Context(), target); err != nil || info.Settings["protocol"] != "HTTP/1.1" {
-		t.Errorf("%+v, %v", info, err)
+	if _, err := NewSecure().Describe(t.Context(), target); err != nil {
+		t.Error(err)
 	}
 	target.Options["plain"] = "other:1"
 	if _, err := NewSecure().Describe(t.Context(), target); err == nil || !strings.Contains(err.Error(), "doesn't speak TLS") {
