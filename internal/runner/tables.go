@@ -13,6 +13,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
+	"brunt/internal/schema/fill"
 	"brunt/internal/schema/sql"
 )
 
@@ -30,15 +31,34 @@ func (s *stand) find(ctx context.Context, a protocol.Admin, t *plan.Table, m *ma
 	exists, err := number(ctx, a, s.flavor.HasTable(t.Name))
 	if err == nil && exists > 0 {
 		f.exists = true
-		f.rows, err = number(ctx, a, s.flavor.CountRows(t.Name))
 		if marker, ok := m.of[t.Name]; ok {
 			f.marker = &marker
 		}
+		err = s.countRows(ctx, a, &f)
 	}
 	if err != nil {
 		return f, fmt.Errorf("table %s: %w", t.Name, err)
 	}
 	return f, nil
+}
+
+// countRows counts a table's rows. Of a table that was filled completely fewer may be seen for a while, on servers
+// that read from replicas: it is counted again as long as the number changes.
+func (s *stand) countRows(ctx context.Context, a protocol.Admin, f *found) error {
+	const alike = 5 // 0.75 s
+	filled := f.marker != nil && f.marker.State == stateComplete && f.marker.Rows == strconv.FormatUint(f.table.Rows, 10)
+	err := fill.Settle(ctx, alike, nil, func() (err error) {
+		f.rows, err = number(ctx, a, s.flavor.CountRows(f.table.Name))
+		if err == nil && filled && f.rows < f.table.Rows {
+			return &fill.MismatchError{Table: f.table.Name, What: strconv.FormatUint(f.rows, 10)}
+		}
+		return err
+	})
+	var fewer *fill.MismatchError
+	if errors.As(err, &fewer) {
+		return nil // rows have been deleted since
+	}
+	return err
 }
 
 func (f *found) unfinished() bool { return f.marker != nil && f.marker.State == stateUnfinished }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -40,20 +41,30 @@ func pgStandIn(t *testing.T) cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
+	p := &pgProxy{address: s.Addr}
 	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go serve(client, s.Addr)
+			go p.serve(client)
 		}
 	}()
-	return cluster{proto: "pg", user: s.User, addresses: listener.Addr().String(), flags: []string{"--database", s.Database}, standIn: true}
+	return cluster{
+		proto: "pg", user: s.User, addresses: listener.Addr().String(), flags: []string{"--database", s.Database},
+		standIn: true, behind: &p.behind,
+	}
+}
+
+// pgProxy stands before a PostgreSQL.
+type pgProxy struct {
+	address string
+	behind  atomic.Int64 // how many more times rows are counted on a replica that lacks some of them
 }
 
 // serve carries one connection's messages to and fro.
-func serve(client net.Conn, address string) {
+func (p *pgProxy) serve(client net.Conn) {
 	defer client.Close()
 	backend := pgproto3.NewBackend(client, client)
 	first, err := backend.ReceiveStartupMessage()
@@ -65,7 +76,7 @@ func serve(client net.Conn, address string) {
 	if err != nil {
 		return
 	}
-	server, err := net.Dial("tcp", address)
+	server, err := net.Dial("tcp", p.address)
 	if err != nil {
 		return
 	}
@@ -95,9 +106,9 @@ func serve(client net.Conn, address string) {
 			}
 			switch m := m.(type) {
 			case *pgproto3.Query:
-				m.String = toPostgres(m.String)
+				m.String = p.toPostgres(m.String)
 			case *pgproto3.Parse:
-				m.Query = toPostgres(m.Query)
+				m.Query = p.toPostgres(m.Query)
 			}
 			frontend.Send(m)
 			if frontend.Flush() != nil {
@@ -165,7 +176,10 @@ func answer(backend *pgproto3.Backend, frontend *pgproto3.Frontend) {
 const overLimit = `sbroad: lua error: Lua error (dispatch IR): LuaError(ExecutionError("{\"code\":32,\"message\":\"Error on replicaset 48922332-0a76-4ea1-a44e-1f999a022756: sbroad: invalid tarantool: Tarantool module error occurred: Tarantool(BoxError { code: 267, message: Some(\\\"Reached a limit on max executed vdbe opcodes. Limit: 45000\\\"), error_type`
 
 // toPostgres puts a statement of Picodata's into PostgreSQL's SQL.
-func toPostgres(q string) string {
+func (p *pgProxy) toPostgres(q string) string {
+	if strings.HasPrefix(q, `SELECT COUNT(*) FROM "brunt_cars"`) && p.behind.Add(-1) >= 0 {
+		return strings.Replace(q, "COUNT(*)", "COUNT(*) - 1500", 1)
+	}
 	if strings.HasPrefix(q, "COPY") {
 		return "NO COPY"
 	}

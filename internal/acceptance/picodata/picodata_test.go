@@ -73,6 +73,26 @@ func TestTablesAndQueries(t *testing.T) {
 	})
 }
 
+// Rows are counted on replicas that lag behind: they are counted again, when they were just loaded and when a later
+// command looks for them.
+func TestReplicasThatLag(t *testing.T) {
+	c := pgStandIn(t)
+	plan := file(t, cars)
+	c.behind.Store(3)
+	if o := up(t, c, plan); o.code != 0 || !strings.Contains(o.out, "20000 rows") {
+		t.Fatalf("schema up: exit %d", o.code)
+	}
+	c.behind.Store(3)
+	if o := up(t, c, plan); o.code != 0 || !strings.Contains(o.out, "complete") {
+		t.Errorf("schema up on what is there: exit %d", o.code)
+	}
+	c.behind.Store(3)
+	o := load(t, c.with("queue", "-c", plan, "--vu", "4")...)
+	if !judged(o) || warned(o.run, "table-rows") != "" || o.run.Tables[0].Rows != 20000 {
+		t.Errorf("queue: exit %d", o.code)
+	}
+}
+
 // The seed that tables were filled with is known, and what brunt didn't create is left alone.
 func TestWhatIsKnownOfTables(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"brunt/internal/cli"
@@ -26,6 +27,7 @@ type cluster struct {
 	proto, user, password, addresses string
 	flags                            []string
 	standIn                          bool
+	behind                           *atomic.Int64 // of the stand-in for pg: replicas that lag
 }
 
 func (c cluster) with(args ...string) []string {

@@ -92,7 +92,8 @@ func (j *job) compareBlocks(ctx context.Context, t *Table, blocks []block, text 
 		defer s.close()
 		hash := newRowHash(t.Columns)
 		for i := worker; i < len(blocks); i += workers {
-			if err := blocks[i].compare(ctx, s, t, hash, text(&blocks[i])); err != nil {
+			b, statement := &blocks[i], text(&blocks[i])
+			if err := j.c.settle(ctx, func() error { return b.compare(ctx, s, t, hash, statement) }); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type server struct {
 	before          func(ch *protocol.Chunk, replace bool) error // may fail a load before it does anything
 	after           func(ch *protocol.Chunk) error               // may fail it when all rows are in
 	broken          func(ch *protocol.Chunk, row uint64) error   // may fail it on the way
+	seen            func(query, key string) bool                 // whether a reader sees a row yet; nil means all
 }
 
 func newServer() *server {
@@ -122,6 +124,10 @@ func (a *admin) Query(_ context.Context, statement string, row func([]*string) e
 	s.queries = append(s.queries, statement)
 	words := strings.Split(statement, "|")
 	table := s.tables[words[1]]
+	if s.seen != nil {
+		table = maps.Clone(table)
+		maps.DeleteFunc(table, func(key string, _ []*string) bool { return !s.seen(words[0], key) })
+	}
 	if words[0] == "count" {
 		n := strconv.Itoa(len(table))
 		return row([]*string{&n})

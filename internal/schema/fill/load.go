@@ -1,4 +1,4 @@
-// Package load fills tables and proves that they are filled. Tables are cut into chunks of rows,
+// Package fill fills tables and proves that they are filled. Tables are cut into chunks of rows,
 // several sessions load chunks at the same time over all addresses, a checkpoint lets a killed
 // load go on where it was, and at the end the server is asked what it holds.
 package fill
@@ -88,8 +88,8 @@ type Config struct {
 	Loaded   func(ctx context.Context) error
 	Progress func(Progress)   // told about once a second and at the end of each table, one call at a time
 	Now      func() time.Time // time.Now
-	// Pause waits before try number attempt (from 1) of a chunk or query; the default doubles
-	// 50 ms up to 5 s. It returns an error if ctx is done.
+	// Pause waits after try number attempt (from 1) of a chunk or query, and before the proof looks again at rows
+	// that aren't as loaded; the default doubles 50 ms up to 5 s. It returns an error if ctx is done.
 	Pause func(ctx context.Context, attempt int) error
 }
 
@@ -141,12 +141,12 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	if c.Pause == nil {
-		c.Pause = pause
+		c.Pause = pauseDoubling
 	}
 	return c
 }
 
-func pause(ctx context.Context, attempt int) error {
+func pauseDoubling(ctx context.Context, attempt int) error {
 	protocol.Sleep(ctx, min(50*time.Millisecond<<min(attempt-1, 10), 5*time.Second))
 	return ctx.Err()
 }

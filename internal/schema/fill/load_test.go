@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,57 @@ func TestProofFindsFaults(t *testing.T) {
 				t.Errorf("%s, proof %s: report %+v, error %v", what, verify, r, err)
 			}
 		}
+	}
+}
+
+// A server that reads from replicas shows rows late: they are lost only if what it shows no longer changes.
+func TestProofWaitsForReplicas(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		looks   int // until all rows are seen
+		changes bool
+		counted bool // another replica, which has them all, counts
+		lost    bool
+	}{
+		{"at once", 0, false, false, false},
+		{"at the ninth pause", 9, false, false, false},
+		{"at the ninth pause, counted before", 9, false, true, false},
+		{"not at the tenth", 10, false, false, true},
+		{"as long as more are seen", 40, true, false, false},
+		{"not for ever", 1000, true, false, true},
+	} {
+		for _, verify := range []Verify{VerifyCount, VerifySample, VerifyFull} {
+			t.Run(c.name+", proof "+string(verify), func(t *testing.T) {
+				s := newServer()
+				looks := 0
+				s.seen = func(query, key string) bool {
+					n, _ := strconv.Atoi(strings.TrimSuffix(key, "\x00"))
+					return looks >= c.looks || c.counted && query == "count" || c.changes && n > 2000 && n < 2000+looks
+				}
+				config := config(s, numbered("t", 5000))
+				config.Verify, config.Workers = verify, 1
+				config.Pause = func(ctx context.Context, _ int) error { looks++; return ctx.Err() }
+				_, err := Run(context.Background(), config)
+				var wrong *MismatchError
+				if lost := errors.As(err, &wrong); lost != c.lost {
+					t.Errorf("after %d looks: %v", looks, err)
+				}
+				if c.lost && (looks != min(c.looks, looksMost)-1 || !strings.Contains(err.Error(), fmt.Sprintf("(looked %d times)", looks+1))) {
+					t.Errorf("after %d pauses: %v", looks, err)
+				}
+			})
+		}
+	}
+}
+
+func TestWaitingForReplicasStopsWhenAsked(t *testing.T) {
+	s := newServer()
+	s.seen = func(_, _ string) bool { return false }
+	ctx, cancel := context.WithCancel(context.Background())
+	c := config(s, numbered("t", 10))
+	c.Pause = func(ctx context.Context, _ int) error { cancel(); return ctx.Err() }
+	if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 

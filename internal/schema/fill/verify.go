@@ -26,7 +26,7 @@ func (j *job) verify(ctx context.Context) error {
 	s := j.newSession(0)
 	defer s.close()
 	for i := range j.c.Tables {
-		if err := j.verifyCount(ctx, s, i); err != nil {
+		if err := j.c.settle(ctx, func() error { return j.verifyCount(ctx, s, i) }); err != nil {
 			return err
 		}
 		t := &j.tables[i]
@@ -122,7 +122,6 @@ func (c *Config) sampleKeys(table int) []uint64 {
 // several rows may come: the one generated must be among them.
 func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error {
 	t := &j.c.Tables[table]
-	key, names := t.column(t.Keys[0]), t.columnNames()
 	err := parallel(ctx, min(j.c.Workers, len(rows)), func(ctx context.Context, worker int) error {
 		s := j.newSession(worker)
 		defer s.close()
@@ -130,20 +129,9 @@ func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error 
 		values := make([]gen.Value, len(t.Columns))
 		for i := worker; i < len(rows); i += min(j.c.Workers, len(rows)) {
 			t.Row(values, rows[i])
-			want := hash.generated(values)
-			read, found := 0, false
-			statement := j.c.SQL.SelectByKey(t.Name, names, t.Keys[0], &values[key], &values[key])
-			err := s.query(ctx, t, statement, func() { read, found = 0, false }, func(got []*string) error {
-				read++
-				found = found || hash.read(got) == want
-				return nil
-			})
+			err := j.c.settle(ctx, func() error { return s.compareRow(ctx, t, rows[i], values, hash) })
 			if err != nil {
 				return err
-			}
-			if !found {
-				return &MismatchError{t.Name, fmt.Sprintf("row %d, %s = %s, is not as generated (%d rows have this key)",
-					rows[i], t.Keys[0], values[key].AppendText(nil), read)}
 			}
 		}
 		return nil
@@ -152,4 +140,22 @@ func (j *job) verifySample(ctx context.Context, table int, rows []uint64) error 
 		j.tables[table].Compared += uint64(len(rows))
 	}
 	return err
+}
+
+// compareRow looks for row number row, which has values, by its first key.
+func (s *session) compareRow(ctx context.Context, t *Table, row uint64, values []gen.Value, hash *rowHash) error {
+	want := hash.generated(values)
+	read, found := 0, false
+	key := &values[t.column(t.Keys[0])]
+	statement := s.j.c.SQL.SelectByKey(t.Name, t.columnNames(), t.Keys[0], key, key)
+	err := s.query(ctx, t, statement, func() { read, found = 0, false }, func(got []*string) error {
+		read++
+		found = found || hash.read(got) == want
+		return nil
+	})
+	if err != nil || found {
+		return err
+	}
+	return &MismatchError{t.Name, fmt.Sprintf("row %d, %s = %s, is not as generated (%d rows have this key)",
+		row, t.Keys[0], key.AppendText(nil), read)}
 }
