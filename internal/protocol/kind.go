@@ -49,6 +49,31 @@ func (r *Request) MayWrite() bool {
 	return r.Kind() != KindRead && r.Verb != Begin && r.Verb != Rollback
 }
 
+// Frames reports whether the request begins or ends a transaction, or a part of one.
+func (r *Request) Frames() bool {
+	switch r.Verb {
+	case Begin, Commit, Rollback:
+		return true
+	case SQL:
+	default:
+		return false
+	}
+	first := true // of a statement
+	for _, t := range sqltext.Split(r.Text) {
+		if t.Kind == sqltext.Space {
+			continue
+		}
+		if first {
+			switch strings.ToUpper(t.Text) {
+			case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE":
+				return true
+			}
+		}
+		first = t.IsSign(";")
+	}
+	return false
+}
+
 // Missed reports whether an answer with so many rows, read or changed, means that the request found
 // nothing.
 func (k Kind) Missed(rows, affected int64) bool {

@@ -46,6 +46,32 @@ func TestKind(t *testing.T) {
 	}
 }
 
+func TestFrames(t *testing.T) {
+	for _, c := range []struct {
+		r    Request
+		want bool
+	}{
+		{Request{Verb: Begin}, true},
+		{Request{Verb: Commit}, true},
+		{Request{Verb: Rollback}, true},
+		{Request{Verb: Call, Text: "begin"}, false},
+		{Request{Text: "begin"}, true},
+		{Request{Text: " -- a\n Start transaction"}, true},
+		{Request{Text: "ROLLBACK TO a"}, true},
+		{Request{Text: "savepoint a"}, true},
+		{Request{Text: "update t set x = 1; rollback", Simple: true}, true},
+		{Request{Text: "update t set \"begin\" = ';begin'"}, false},
+		{Request{Text: "DO $$ BEGIN UPDATE t SET x = 1; END $$"}, false},
+		{Request{Text: ""}, false},
+	} {
+		t.Run(c.r.Text, func(t *testing.T) {
+			if got := c.r.Frames(); got != c.want {
+				t.Errorf("%+v: %v", c.r, got)
+			}
+		})
+	}
+}
+
 func TestMissed(t *testing.T) {
 	for _, c := range []struct {
 		k              Kind

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/schema/sql"
-	"brunt/internal/sqltext"
 	"brunt/internal/workload"
 )
 
@@ -151,23 +149,11 @@ func (s *stand) workload() (*workload.Workload, error) {
 // checkTransaction refuses what begins or ends a transaction on a server that only seems to have
 // them: its operations would pass, and leave half of their work behind.
 func (s *stand) checkTransaction(r *protocol.Request) error {
-	if s.flavor.Transactions() {
+	if s.flavor.Transactions() || !r.Frames() {
 		return nil
 	}
-	first := ""
-	for _, t := range sqltext.Split(r.Text) {
-		if t.Kind == sqltext.Word && r.Verb == protocol.SQL {
-			first = strings.ToLower(t.Text)
-		}
-		if t.Kind != sqltext.Space {
-			break
-		}
-	}
-	switch {
-	case r.Verb == protocol.Begin, r.Verb == protocol.Commit, first == "begin", first == "start", first == "commit", first == "rollback":
-		return &UsageError{fmt.Errorf("%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing): put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.flavor.Product())}
-	}
-	return nil
+	return &UsageError{fmt.Errorf("%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing):"+
+		" put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.flavor.Product())}
 }
 
 // check asks the first server that answers whether it takes the program's statements, where sessions

@@ -129,6 +129,21 @@ func TestTransactionsAreRefused(t *testing.T) {
 	})
 }
 
+// In a script transactions are refused where one is begun.
+func TestTransactionsOfScriptsAreRefused(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		o := k6(t, c, `
+			for (const f of [() => db.begin(), () => db.exec("begin"), () => db.exec("Start transaction"), () => db.exec("rollback")]) {
+				const e = caught(f);
+				is("class", e.class, "client");
+				is("why", /no transactions/.test(e.message), true);
+			}`)
+		if o.code != 0 {
+			t.Errorf("exit %d", o.code)
+		}
+	})
+}
+
 // Statements that the server won't take are found before the load. Where an error is expected, it is
 // counted with its innermost cause.
 func TestRefusedStatements(t *testing.T) {

@@ -9,7 +9,10 @@ package picodata_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -21,6 +24,16 @@ import (
 
 // requiredVariable is set by make test-picodata: no stand-ins then.
 const requiredVariable = "BRUNT_PICODATA_REQUIRED"
+
+// The test binary is brunt itself when this variable is set: k6 ends its process.
+const roleVariable = "BRUNT_PICODATA_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) != "" {
+		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
 
 // cluster is a server, or several, as the command line names them.
 type cluster struct {
@@ -122,4 +135,50 @@ func warned(run *record.Run, id string) string {
 		}
 	}
 	return ""
+}
+
+// k6 runs one iteration of a script whose db is the cluster, in a process of its own.
+func k6(t *testing.T, c cluster, body string) outcome {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := map[string]any{
+		"protocol": c.proto, "addresses": strings.Split(c.addresses, ","), "user": c.user, "password": c.password,
+	}
+	for i := 0; i+1 < len(c.flags); i += 2 {
+		if c.flags[i] == "--database" {
+			target["database"] = c.flags[i+1]
+		} else if name, value, ok := strings.Cut(c.flags[i+1], "="); ok && c.flags[i] == "-o" {
+			target["options"] = map[string]any{name: value}
+		}
+	}
+	text, err := json.Marshal(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "script.js")
+	err = os.WriteFile(script, []byte(`
+		import { check } from "k6";
+		import brunt from "k6/x/brunt";
+		const db = brunt.open(`+string(text)+`);
+		const is = (what, got, want) => check(got, { [what + ": " + got]: (g) => String(g) === String(want) });
+		const caught = (f) => { try { return f() } catch (e) { return e } };
+		export const options = { iterations: 1, thresholds: { checks: ["rate == 1"] } };
+		export default function () { `+body+` }`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, printed bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), self, "k6", "run", "--quiet", "--no-color", script)
+	cmd.Env = append(os.Environ(), roleVariable+"=brunt", "BRUNT_BUNDLE="+filepath.Join(t.TempDir(), "bundle"))
+	cmd.Stdout, cmd.Stderr = &out, &printed
+	var ended *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	code := cmd.ProcessState.ExitCode()
+	t.Logf("brunt k6 run: exit %d\n%s%s", code, out.String(), printed.String())
+	return outcome{code: code, out: out.String(), err: printed.String()}
 }

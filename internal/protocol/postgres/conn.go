@@ -16,6 +16,7 @@ type conn struct {
 	statements []*statement
 	received   *socket.Meter
 	secret     string
+	product    string // of the server, once it has been asked for
 
 	arguments // of the request under way
 }
@@ -254,6 +255,10 @@ func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 	if why != "" {
 		return protocol.Refused(req, "%s", why)
 	}
+	if req.Frames() && c.isPicodata(ctx) {
+		return protocol.Refused(req, "Picodata has no transactions over several statements (it accepts BEGIN and undoes "+
+			"nothing): put the statements into one DO $$ BEGIN … END $$")
+	}
 	if req.ID < len(c.statements) && c.statements[req.ID].prepared != nil {
 		if err := c.pg.Deallocate(ctx, st.name()); err != nil {
 			return libraryError(ctx, nil, err, c.pg.IsClosed(), c.secret)
@@ -264,6 +269,13 @@ func (c *conn) Add(ctx context.Context, req *protocol.Request) error {
 	}
 	c.statements = protocol.Put(c.statements, req.ID, &st)
 	return nil
+}
+
+func (c *conn) isPicodata(ctx context.Context) bool {
+	if c.product == "" {
+		c.product = identifyServer(ctx, c.pg).Product
+	}
+	return c.product == "Picodata"
 }
 
 // Close ends the session; it is safe to call twice.

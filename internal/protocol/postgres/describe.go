@@ -34,6 +34,25 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 }
 
 func describeServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo {
+	info := identifyServer(ctx, pg)
+	info.Settings = map[string]string{}
+	if info.Product == "Picodata" {
+		return info
+	}
+	rows, err := ask(ctx, pg, settingsQuery)
+	if err != nil {
+		return info
+	}
+	for _, r := range rows {
+		if len(r) == 2 {
+			info.Settings[r[0]] = r[1]
+		}
+	}
+	return info
+}
+
+// identifyServer asks the server for its product and version.
+func identifyServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo {
 	parameter := pg.ParameterStatus("server_version")
 	text := ""
 	rows, err := ask(ctx, pg, "SELECT version()")
@@ -46,19 +65,6 @@ func describeServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo 
 	}
 	if info.Product == "" || info.Product == "Picodata" {
 		askPicodata(ctx, pg, &info)
-	}
-	info.Settings = map[string]string{}
-	if info.Product == "Picodata" {
-		return info
-	}
-	rows, err = ask(ctx, pg, settingsQuery)
-	if err != nil {
-		return info
-	}
-	for _, r := range rows {
-		if len(r) == 2 {
-			info.Settings[r[0]] = r[1]
-		}
 	}
 	return info
 }

@@ -195,7 +195,7 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 		return nil, err
 	}
 	a := &admin{pg: pg, secret: t.Password}
-	a.picodata = describeServer(bounded, pg).Product == "Picodata"
+	a.picodata = identifyServer(bounded, pg).Product == "Picodata"
 	a.noCopy = a.picodata
 	return a, nil
 }
