@@ -187,7 +187,7 @@ func (p *pgProxy) toPostgres(q string) string {
 		return "SELECT no_such_version()"
 	}
 	for _, r := range [][2]string{
-		{` OPTION \(TIMEOUT = [\d.]+\)`, ""}, {` DISTRIBUTED BY \([^)]*\)`, ""}, {` DISTRIBUTED GLOBALLY`, ""}, {` IN TIER "[^"]*"`, ""},
+		{` OPTION \((TIMEOUT = [\d.]+|sql_[\w =,]+)\)`, ""}, {` DISTRIBUTED BY \([^)]*\)`, ""}, {` DISTRIBUTED GLOBALLY`, ""}, {` IN TIER "[^"]*"`, ""},
 		{` USING (memtx|TREE)`, ""}, {` WITH \(HINT = \w+\)`, ""}, {`(?i)::string`, "::text"}, {`(?i)::datetime`, "::timestamptz"},
 	} {
 		q = regexp.MustCompile(r[0]).ReplaceAllString(q, r[1])

@@ -165,6 +165,32 @@ func TestRefusedStatements(t *testing.T) {
 	})
 }
 
+// A statement that can't work is found before the load over both protocols; options for the server stand in no way.
+func TestStatementsThatCannotWork(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		const broken = `
+  - name: look2
+    sql: select "id" from "brunt_cars" where "id" = 'one'
+    count: 5
+`
+		const options = `
+  - name: look2
+    sql: select "id" from "brunt_cars" where "id" = 1 OPTION (sql_vdbe_opcode_max = 90000, sql_motion_row_max = 9000)
+    count: 5
+`
+		if o := up(t, c, file(t, cars)); o.code != 0 {
+			t.Fatalf("schema up: exit %d", o.code)
+		}
+		o := load(t, c.with("queue", "-c", file(t, cars+broken))...)
+		if o.code != 104 || !strings.Contains(o.err, "look2") {
+			t.Errorf("types that don't fit: exit %d, want 104", o.code)
+		}
+		if o := load(t, c.with("queue", "-c", file(t, cars+options))...); !judged(o) || o.run.Total.Failed != 0 {
+			t.Errorf("options: exit %d", o.code)
+		}
+	})
+}
+
 // Nested errors show their innermost cause and are counted apart by it.
 func TestCauses(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {

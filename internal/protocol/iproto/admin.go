@@ -178,11 +178,14 @@ func (a *admin) explains(ctx context.Context) bool {
 	return a.explain(ctx, &protocol.Request{Text: "VALUES (1)"}) == nil
 }
 
-// explain returns the server's refusal of a statement, if it is one of the statement itself: what an
-// explanation alone can't do, such as telling the types of arguments, says nothing.
+// explain returns the server's refusal of a statement, if it is one of the statement itself.
 func (a *admin) explain(ctx context.Context, r *protocol.Request) *protocol.Error {
+	text, ok := withoutOptions(r.Text)
+	if !ok {
+		return nil
+	}
 	var b body
-	kind := b.sql(a.mode, explain+r.Text, len(r.Params))
+	kind := b.sql(a.mode, explain+text, len(r.Params))
 	for _, k := range r.Params {
 		var err *protocol.Error
 		if b.now, err = AppendValue(b.now, &gen.Value{Kind: k, B: sample(k)}); err != nil {
@@ -193,11 +196,30 @@ func (a *admin) explain(ctx context.Context, r *protocol.Request) *protocol.Erro
 	if err == nil {
 		err = refusal(code, answer)
 	}
-	if err == nil || err.Class == protocol.Server && !ofStatement(err.Text) {
+	if err == nil || err.Class == protocol.Server && !ofStatement(err.Text, r.Params) {
 		return nil
 	}
 	err.Text = place(err.Text)
 	return err
+}
+
+// withoutOptions cuts off the clause OPTION (…) at the end of a statement, which the server doesn't take after
+// EXPLAIN. ok is false if it holds parameters, whose number would then be wrong.
+func withoutOptions(text string) (_ string, ok bool) {
+	at, length, options, parameter := 0, 0, false, false
+	for _, t := range sqltext.Split(text) {
+		switch {
+		case t.Is("OPTION"):
+			at, options, parameter = length, true, false
+		case t.Kind == sqltext.Param || t.Kind == sqltext.Mark:
+			parameter = true
+		}
+		length += len(t.Text)
+	}
+	if !options {
+		return text, true
+	}
+	return text[:at], !parameter
 }
 
 // sample is the content of a value of a kind that has some.
@@ -211,16 +233,16 @@ func sample(k gen.Kind) []byte {
 	return nil
 }
 
-// ofStatement reports whether a refusal names something that the statement has wrong.
-func ofStatement(text string) bool {
+// ofStatement reports whether a refusal is of the statement itself. It isn't if it may be one of the samples that
+// stand for the arguments, or of an argument's type that isn't known.
+func ofStatement(text string, params []gen.Kind) bool {
 	t := strings.ToLower(text)
-	for _, sign := range []string{"not found", "does not exist", "no such", "ambiguous", "syntax error"} {
-		if strings.Contains(t, sign) {
-			return true
-		}
+	if slices.Contains(params, gen.Null) && strings.Contains(t, "data type of parameter") {
+		return false
 	}
-	line, _ := position(t)
-	return line > 0 && strings.HasPrefix(t, "expected ")
+	return len(params) == 0 || !slices.ContainsFunc([]string{
+		" cast ", "convert", "invalid value", "overflow", "out of range", "divide", "division",
+	}, func(sign string) bool { return strings.Contains(t, sign) })
 }
 
 // position finds the "1:7" that a text ends with.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/gen"
 	"brunt/internal/protocol"
 )
 
@@ -33,6 +34,54 @@ func TestChooseMode(t *testing.T) {
 		if got, err := chooseMode(t.Context(), c.server, c.picodata); err != nil || got != c.want {
 			t.Errorf("%v: got %s, %v; want %s", c.server, got, err, c.want)
 		}
+	}
+}
+
+// What the server doesn't take after EXPLAIN is cut off.
+func TestWithoutOptions(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+		ok         bool
+	}{
+		{`select 1`, `select 1`, true},
+		{`select * from "t" OPTION (sql_vdbe_opcode_max = 100)`, `select * from "t" `, true},
+		{`select $1 option(sql_motion_row_max=5, sql_vdbe_opcode_max=0);`, `select $1 `, true},
+		{`select $1 option (sql_motion_row_max = $2)`, `select $1 `, false},
+		{`select ? option (sql_motion_row_max = ?)`, `select ? `, false},
+		{`select "option" from t -- option (x)`, `select "option" from t -- option (x)`, true},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			if got, ok := withoutOptions(c.text); got != c.want || ok != c.ok {
+				t.Errorf("%q, %v; want %q, %v", got, ok, c.want, c.ok)
+			}
+		})
+	}
+}
+
+// A refusal of an explanation is one of the statement, unless the sample of an argument may be to blame.
+func TestRefusalsOfStatements(t *testing.T) {
+	text, unknown := []gen.Kind{gen.String}, []gen.Kind{gen.Null}
+	for _, c := range []struct {
+		name   string
+		text   string
+		params []gen.Kind
+		want   bool
+	}{
+		{"a name", `table with name "t" not found`, nil, true},
+		{"a parse error", "expected EOI at 1:7", text, true},
+		{"types", "could not resolve operator overload for =(int, text)", text, true},
+		{"the count of columns", "invalid query: INSERT expects 3 columns, got 2", nil, true},
+		{"a right", "Read access to space 't' is denied for user 'u'", text, true},
+		{"a constant that doesn't convert", "invalid value: Failed to cast 'x' to integer.", nil, true},
+		{"a sample that doesn't convert", "invalid value: Failed to cast '' to uuid.", text, false},
+		{"an argument's type", "could not determine data type of parameter $1", text, true},
+		{"an argument's type that nobody knows", "could not determine data type of parameter $1", unknown, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ofStatement(c.text, c.params); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
 	}
 }
 
