@@ -100,7 +100,7 @@ report/live: measure record render/page report timeline units
 result: record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
 runner: balance engine engine/loop engine/pool gen linefile machine measure observe/self plan protocol protocols record
-    schedule schema/fill schema/sql secret sqltext units verdict within workload
+    schedule schema/fill schema/sql secret units verdict within workload
 schedule: gen
 schema/fill: gen linefile protocol
 schema/sql: gen plan sqltext
