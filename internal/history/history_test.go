@@ -136,21 +136,36 @@ func TestStore(t *testing.T) {
 	if err := s.Add(version(1, 10, 1)); err == nil || !strings.Contains(err.Error(), "in the history already, as v1") {
 		t.Errorf("a run twice: %v", err)
 	}
-	path := filepath.Join(s.Dir, EntriesFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A crash left half a line; what is added afterwards must be readable.
-	if err := os.WriteFile(path, append(text, `{"schema":1,"ser`...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Add(version(7, 10, 1)); err != nil {
-		t.Fatal(err)
-	}
-	all, damaged, err := s.Entries()
-	if err != nil || len(all) != 4 || len(damaged) != 1 || damaged[0] != 4 || all[3].Version != "v7" || all[3].Schema != SchemaVersion {
-		t.Errorf("%v %v: %+v", err, damaged, all)
+}
+
+// What is added is readable whatever stands at the end of the file, and no entry is lost.
+func TestStoreAddsBehindWhatIsThere(t *testing.T) {
+	const whole, half = `{"schema":1,"series":"cars","version":"v1","runs":["1a"]}`, `{"schema":1,"ser`
+	for name, row := range map[string]struct {
+		text    string
+		entries int
+		damaged []int
+	}{
+		"half a line, as a crash leaves it":        {whole + "\n" + half, 2, nil},
+		"a line without newline, of an editor":     {whole, 2, nil},
+		"a damaged line, which a newline ends too": {half + "\n" + whole + "\n", 2, []int{1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Store{Dir: t.TempDir()}
+			if err := os.WriteFile(filepath.Join(s.Dir, EntriesFile), []byte(row.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Add(version(7, 10, 1)); err != nil {
+				t.Fatal(err)
+			}
+			all, damaged, err := s.Entries()
+			if err != nil || len(all) != row.entries || !slices.Equal(damaged, row.damaged) {
+				t.Fatalf("%v: %d entries, damaged %v", err, len(all), damaged)
+			}
+			if last := all[len(all)-1]; last.Version != "v7" || last.Schema != SchemaVersion {
+				t.Errorf("the last entry is %+v", last)
+			}
+		})
 	}
 }
 

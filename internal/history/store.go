@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/result"
 )
 
@@ -114,31 +115,32 @@ func (s Store) Add(e Entry) error {
 // Acknowledge appends that a change was looked at.
 func (s Store) Acknowledge(a Acknowledged) error { return s.append(AcknowledgedFile, a) }
 
-// append adds a line in one write, durably. What a crash left of a line before it is ended first.
-func (s Store) append(name string, v any) (err error) {
+// append adds a line durably. What a crash left of a line before it is removed, a whole line without
+// its newline is kept.
+func (s Store) append(name string, v any) error {
 	path := filepath.Join(s.Dir, name)
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("add to %s: %w; name a folder that can be written with --store", path, err)
-		}
-	}()
-	if err = os.MkdirAll(s.Dir, 0o755); err != nil {
-		return err
+	err := os.MkdirAll(s.Dir, 0o755)
+	if err == nil {
+		err = appendTo(path, v)
 	}
-	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("add to %s: %w; name a folder that can be written with --store", path, err)
+	}
+	return nil
+}
+
+func appendTo(path string, v any) error {
+	f, err := linefile.Open(path)
 	if err != nil {
 		return err
 	}
-	line = append(line, '\n')
-	if old, readErr := os.ReadFile(path); readErr == nil && len(old) > 0 && old[len(old)-1] != '\n' {
-		line = append([]byte{'\n'}, line...)
+	if json.Valid(f.Tail()) { // an editor has left out the newline
+		err = f.Append(f.Tail())
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
+	if err == nil {
+		err = f.AppendJSON(v)
 	}
-	_, err = f.Write(line)
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // readLines calls f with every line of a file that is JSON, and tells the numbers of the others. What f

@@ -1,10 +1,10 @@
-// Package linefile keeps a file of lines to which whole lines are appended, each safe on disk before Append returns.
-// A line counts once its newline is written: what a crash or a full disk leaves of one is removed before the next is
-// written, and never read.
+// Package linefile keeps files of lines to which whole lines are appended. A line counts once its newline is written:
+// what a crash or a full disk leaves of one is removed before the next is written, and never read.
 package linefile
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,28 +12,18 @@ import (
 	"sync"
 )
 
-// File is an open file of lines. Its methods are safe for concurrent use.
+// File is an open file of lines, each safe on disk before Append returns. Its methods are safe for concurrent use.
 type File struct {
 	mu    sync.Mutex
-	disk  disk
+	log   Log
 	path  string
 	lines [][]byte
-	size  int64 // of the whole lines, bytes
-	torn  bool  // something may stand behind them
-}
-
-// disk is what a File needs of *os.File.
-type disk interface {
-	io.ReaderAt
-	io.WriterAt
-	io.Closer
-	Truncate(size int64) error
-	Sync() error
+	tail  []byte
 }
 
 // Open opens or creates the file at path and reads its whole lines. The error names the path.
 func Open(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err // names the path
 	}
@@ -42,7 +32,7 @@ func Open(path string) (*File, error) {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
-	c := &File{disk: f, path: path, size: int64(whole), torn: whole < len(data)}
+	c := &File{log: Log{disk: f, size: int64(whole), torn: whole < len(data)}, path: path, tail: data[whole:]}
 	if whole > 0 {
 		c.lines = bytes.Split(data[:whole-1], []byte{'\n'})
 	}
@@ -55,6 +45,10 @@ func (c *File) Name() string { return c.path }
 // Lines returns the lines that the file held when it was opened, without their newlines.
 func (c *File) Lines() [][]byte { return c.lines }
 
+// Tail returns what the file held behind its last newline when it was opened: a line that was cut off, which the first
+// Append removes. People's editors leave out the last newline, too.
+func (c *File) Tail() []byte { return c.tail }
+
 // Append writes a line, which must hold no newline, and syncs the file. If it fails, the file's lines are those
 // from before, and a later Append may succeed.
 func (c *File) Append(line []byte) error {
@@ -63,22 +57,26 @@ func (c *File) Append(line []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.torn {
-		if err := c.disk.Truncate(c.size); err != nil {
-			return err
-		}
+	before := c.log.size
+	c.log.Add(append(bytes.Clone(line), '\n'))
+	err := c.log.Flush()
+	if err == nil {
+		err = c.log.disk.Sync()
 	}
-	c.torn = true
-	whole := append(bytes.Clone(line), '\n')
-	if _, err := c.disk.WriteAt(whole, c.size); err != nil {
+	if err != nil {
+		c.log.size, c.log.torn, c.log.waiting = before, true, nil
+	}
+	return err
+}
+
+// AppendJSON is Append of a value's JSON.
+func (c *File) AppendJSON(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
 		return err
 	}
-	if err := c.disk.Sync(); err != nil {
-		return err
-	}
-	c.size, c.torn = c.size+int64(len(whole)), false
-	return nil
+	return c.Append(line)
 }
 
 // Close closes the file.
-func (c *File) Close() error { return c.disk.Close() }
+func (c *File) Close() error { return c.log.disk.Close() }

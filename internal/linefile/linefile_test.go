@@ -17,12 +17,12 @@ type full struct {
 
 var errFull = errors.New("no space left")
 
-func (f *full) WriteAt(p []byte, at int64) (int, error) {
+func (f *full) Write(p []byte) (int, error) {
 	if len(p) <= f.room {
 		f.room -= len(p)
-		return f.File.WriteAt(p, at)
+		return f.File.Write(p)
 	}
-	n, _ := f.File.WriteAt(p[:f.room], at)
+	n, _ := f.File.Write(p[:f.room])
 	f.room = 0
 	return n, errFull
 }
@@ -52,8 +52,8 @@ func TestAppendGoesOnAfterAShortWrite(t *testing.T) {
 	if err := f.Append([]byte("first")); err != nil {
 		t.Fatal(err)
 	}
-	disk := &full{f.disk.(*os.File), 4}
-	f.disk = disk
+	disk := &full{f.log.disk.(*os.File), 4}
+	f.log.disk = disk
 	if err := f.Append([]byte("a long second")); !errors.Is(err, errFull) {
 		t.Fatalf("got %v, want %v", err, errFull)
 	}

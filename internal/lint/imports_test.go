@@ -36,7 +36,7 @@ engine/loop: balance engine machine measure protocol schedule workload
 engine/pool: balance engine measure protocol schedule workload
 export: measure protocol record
 gen:
-history: compare render/cell render/junit render/page render/svg render/texts result stats units
+history: compare linefile render/cell render/junit render/page render/svg render/texts result stats units
 inspect: gen measure protocol record secret workload
 inspect/advise: compare inspect program record result stats
 inspect/postgres: inspect record secret sqltext units
@@ -59,7 +59,7 @@ keyspace: gen
 linefile:
 machine: cgroup
 measure: protocol
-observe: cgroup measure record stats
+observe: cgroup linefile measure record stats
 observe/self: cgroup machine measure
 plan: gen keyspace protocol secret sqltext
 planfile: gen keyspace plan protocol secret
@@ -88,7 +88,7 @@ protocol/sqlite: gen protocol protocol/sqlconn sqltext
 protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd
     protocol/http protocol/iproto protocol/mongodb protocol/mysql protocol/noop protocol/pebble protocol/postgres
     protocol/redis protocol/sqlite
-record: cgroup measure protocol
+record: cgroup linefile measure protocol
 record/recordtest: measure protocol record
 render/cell: render/texts units
 render/junit: units
@@ -117,13 +117,13 @@ units:
 verdict: measure plan record units
 within: measure record stats units
 workload: gen keyspace plan protocol
-tools/bench: protocol/echo record testserver tools/peers
+tools/bench: linefile protocol/echo record testserver tools/peers
 tools/bench/peer/bare:
 tools/bench/peer/library: measure
 tools/peers:
 tools/pictures: testserver
 tools/release:
-tools/situations: protocol protocol/echo record testserver tools/peers
+tools/situations: linefile protocol protocol/echo record testserver tools/peers
 `)
 
 // never is what a room must not reach, through whatever it imports. A name stands for the room and all below it.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 )
@@ -233,38 +235,44 @@ func (s *watched) sample(ctx context.Context, t tick, now func() time.Time) bool
 	return true
 }
 
+// mostWaitingBytes is how much of a source's samples may wait while the disk is full; later ones are lost.
+const mostWaitingBytes = 1 << 20
+
 // logFile is a source's file in the record: a line that says what is in it, then a line a sample.
 type logFile struct {
 	path string
-	file record.File
-	err  error // the first; nothing is written after it
+	log  *linefile.Log
+	err  error // of making the file, or the first of losing a sample
 }
 
 func newLog(fsys record.FS, dir, name, source string) *logFile {
 	l := &logFile{path: filepath.Join(dir, name)}
-	if l.file, l.err = fsys.Create(l.path); l.err == nil {
+	file, err := fsys.Create(l.path)
+	if l.err = err; err == nil {
+		l.log = linefile.NewLog(file, mostWaitingBytes)
 		l.write(record.WatchedHeader{Schema: 1, Source: source})
 	}
 	return l
 }
 
 func (l *logFile) write(v any) {
-	if l.err != nil || l.file == nil {
+	if l.log == nil {
 		return
 	}
-	data, err := json.Marshal(v)
-	if err == nil {
-		_, err = l.file.Write(append(data, '\n'))
+	line, err := json.Marshal(v)
+	full := l.log.Flush()
+	if err == nil && l.log.Room(len(line)+1) {
+		l.log.Add(append(line, '\n'))
+		_ = l.log.Flush() // what can't be written waits
+		return
 	}
-	l.err = err
+	l.err = cmp.Or(l.err, err, full)
 }
 
+// close writes what waits. It returns why samples are missing, if any are.
 func (l *logFile) close() error {
-	if l.file == nil {
+	if l.log == nil {
 		return l.err
 	}
-	if err := l.file.Close(); l.err == nil {
-		l.err = err
-	}
-	return l.err
+	return cmp.Or(l.err, l.log.Close())
 }

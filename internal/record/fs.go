@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"brunt/internal/linefile"
 )
 
 // FS is the part of a file system that bundles need. OS is the real one; tests pass others.
@@ -28,14 +30,7 @@ type FS interface {
 }
 
 // File is a file that is appended to.
-type File interface {
-	io.Writer
-	// Truncate cuts the file to size bytes; the next Write goes there.
-	Truncate(size int64) error
-	// Sync makes what was written durable.
-	Sync() error
-	Close() error
-}
+type File = linefile.Disk
 
 // OS is the machine's file system.
 type OS struct{}

@@ -36,7 +36,7 @@ func Join(fsys FS, dir string, run *Run, parts ...*Recorded) error {
 	}
 	b.appendFailures()
 	b.flush(0)
-	if err := errors.Join(b.intervals.close(), b.errors.close(), b.writeRun(run)); err != nil {
+	if err := errors.Join(b.intervals.Close(), b.errors.Close(), b.writeRun(run)); err != nil {
 		return fmt.Errorf("write the merged record to %s: %w", dir, err)
 	}
 	return nil

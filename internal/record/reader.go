@@ -1,8 +1,6 @@
 package record
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/measure"
 )
 
@@ -135,9 +134,9 @@ func (r *Recorded) lines(name string, decode func(line []byte) (use func() error
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<16)
+	in := linefile.NewReader(f, maxLineBytes)
 	for n := 1; ; n++ {
-		line, err := readLine(in)
+		line, err := in.Next()
 		if err == io.EOF {
 			return nil
 		}
@@ -146,7 +145,7 @@ func (r *Recorded) lines(name string, decode func(line []byte) (use func() error
 		}
 		use, err := decode(line)
 		if err != nil {
-			if _, end := in.Peek(1); end == io.EOF {
+			if in.AtEnd() {
 				return nil
 			}
 			if name == IntervalsFile {
@@ -156,24 +155,6 @@ func (r *Recorded) lines(name string, decode func(line []byte) (use func() error
 		}
 		if err := use(); err != nil {
 			return err
-		}
-	}
-}
-
-// readLine returns the next whole line without its newline, or io.EOF; what stands after the last
-// newline was never written completely.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case err == nil:
-			return bytes.TrimSuffix(line, []byte{'\n'}), nil
-		case err != bufio.ErrBufferFull:
-			return nil, err
-		case len(line) > maxLineBytes:
-			return nil, fmt.Errorf("line longer than %d bytes", maxLineBytes)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/measure"
 )
 
@@ -34,8 +35,8 @@ type Bundle struct {
 	ours      bool // the folder was made for this bundle
 	options   Options
 	failures  *failureLog
-	intervals appendLog
-	errors    appendLog
+	intervals *linefile.Log
+	errors    *linefile.Log
 	merged    []*measure.Interval // beyond WaitingBytes: lossless sums of what can't be written, by phase
 	lines     lineEncoder
 	syncedNs  int64
@@ -60,8 +61,8 @@ func newBundle(fsys FS, dir string, intervals, failures File, o Options) *Bundle
 	}
 	return &Bundle{
 		Dir: dir, fsys: fsys, options: o, failures: newFailureLog(o.SamplesPerClass),
-		intervals: appendLog{file: intervals, bound: o.WaitingBytes},
-		errors:    appendLog{file: failures, bound: 1 << 20},
+		intervals: linefile.NewLog(intervals, o.WaitingBytes),
+		errors:    linefile.NewLog(failures, 1<<20),
 	}
 }
 
@@ -122,11 +123,11 @@ func (b *Bundle) appendInterval(v *measure.Interval) error {
 	if err != nil {
 		return err
 	}
-	if !b.intervals.room(len(line)) {
+	if !b.intervals.Room(len(line)) {
 		b.merge(v)
 		return nil
 	}
-	b.intervals.append(line)
+	b.intervals.Add(line)
 	return nil
 }
 
@@ -142,18 +143,18 @@ func (b *Bundle) merge(v *measure.Interval) {
 
 func (b *Bundle) appendFailures() {
 	for _, line := range b.failures.take() {
-		if b.errors.room(len(line)) {
-			b.errors.append(line)
+		if b.errors.Room(len(line)) {
+			b.errors.Add(line)
 		}
 	}
 }
 
 func (b *Bundle) flush(nowNs int64) {
-	err := b.intervals.flush()
+	err := b.intervals.Flush()
 	if err == nil && len(b.merged) > 0 {
 		err = b.flushMerged()
 	}
-	if e := b.errors.flush(); err == nil {
+	if e := b.errors.Flush(); err == nil {
 		err = e
 	}
 	if err != nil {
@@ -161,8 +162,8 @@ func (b *Bundle) flush(nowNs int64) {
 	}
 	if every := int64(b.options.SyncEvery); every > 0 && nowNs-b.syncedNs >= every {
 		b.syncedNs = nowNs
-		b.intervals.sync()
-		b.errors.sync()
+		b.intervals.Sync()
+		b.errors.Sync()
 	}
 }
 
@@ -172,10 +173,10 @@ func (b *Bundle) flushMerged() error {
 		if err != nil {
 			return err
 		}
-		b.intervals.append(line)
+		b.intervals.Add(line)
 	}
 	b.merged = nil
-	return b.intervals.flush()
+	return b.intervals.Flush()
 }
 
 // Failed keeps a failed attempt: the first few of each class and code are written to
@@ -197,8 +198,8 @@ func (b *Bundle) Warnings() []Warning {
 func (b *Bundle) Finish(run *Run) error {
 	b.appendFailures()
 	b.flush(b.syncedNs)
-	unwritten := len(b.intervals.waiting) > 0 || len(b.merged) > 0
-	err := joined(b.intervals.close(), b.errors.close())
+	unwritten := b.intervals.Waiting() > 0 || len(b.merged) > 0
+	err := joined(b.intervals.Close(), b.errors.Close())
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
@@ -231,8 +232,8 @@ func joined(all ...error) (out error) {
 // Abandon closes the bundle without a final run.json, for a run that failed before its load.
 func (b *Bundle) Abandon() {
 	b.spare.release()
-	_ = b.intervals.close()
-	_ = b.errors.close()
+	_ = b.intervals.Close()
+	_ = b.errors.Close()
 }
 
 // Discard is Abandon, and removes the bundle if nothing happened in the run: its folder is then

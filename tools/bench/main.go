@@ -99,6 +99,6 @@ func withStand(ctx context.Context, f *flag.FlagSet, args []string, measure func
 	}
 	defer s.close()
 	err = measure(s)
-	fmt.Printf("\nraw runs: %s\n", s.raw.path)
+	fmt.Printf("\nraw runs: %s\n", s.raw.Name())
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/record"
 )
 
@@ -122,7 +123,7 @@ func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (
 // watchMemory reads a process's resident memory, in kB, every second from its first minute on
 // until it has ended, and logs it by the minute. Of a process that ends before its first minute it
 // is the last reading.
-func watchMemory(pid int, raw *rawLog) (seen []uint64, err error) {
+func watchMemory(pid int, raw *linefile.File) (seen []uint64, err error) {
 	began := time.Now()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -136,7 +137,7 @@ func watchMemory(pid int, raw *rawLog) (seen []uint64, err error) {
 			fmt.Fprintf(os.Stderr, "%3d min: %d kB\n", second/60, kB)
 		}
 		if second%10 == 0 {
-			if err := raw.write(map[string]any{"after_s": time.Since(began).Seconds(), "rss_kb": kB}); err != nil {
+			if err := raw.AppendJSON(map[string]any{"after_s": time.Since(began).Seconds(), "rss_kb": kB}); err != nil {
 				return nil, err
 			}
 		}

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"brunt/internal/linefile"
 )
 
 // sample is one turn of one client: a line of the raw runs.
@@ -47,26 +48,14 @@ func (p *sample) charge(o *outcome) error {
 	return nil
 }
 
-// rawLog is a file of JSON lines.
-type rawLog struct {
-	path string
-	file *os.File
-}
-
-// createLog opens a log named after what is measured and the date (UTC). A second one of a day
+// createLog opens a file of lines named after what is measured and the date (UTC). A second one of a day
 // goes on in the same file.
-func createLog(dir, what string) (*rawLog, error) {
+func createLog(dir, what string) (*linefile.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, what+"-"+time.Now().UTC().Format("2006-01-02")+".ndjson")
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	return &rawLog{path, file}, err
+	return linefile.Open(filepath.Join(dir, what+"-"+time.Now().UTC().Format("2006-01-02")+".ndjson"))
 }
-
-func (l *rawLog) write(v any) error { return json.NewEncoder(l.file).Encode(v) }
-
-func (l *rawLog) close() error { return l.file.Close() }
 
 // plain is a command as it goes into the log: without folders of this machine.
 func (s *stand) plain(name string, args []string) []string {

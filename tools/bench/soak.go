@@ -50,7 +50,7 @@ func (s *stand) soak(rate int, duration time.Duration) error {
 		"rss_kb_after_1_min": seen[0], "verdict": run.Verdict, "report_lines": bytes.Count(lines.Bytes(), []byte("\n")),
 		"bundle_bytes": sizeOf(bundle), "stolen_share": lost,
 	}
-	if err := s.raw.write(result); err != nil {
+	if err := s.raw.AppendJSON(result); err != nil {
 		return err
 	}
 	fmt.Printf("%d requests in %.0f s, %.1f a second of %d, %d failed, %d dropped\n%s\n%.1f µs of CPU a request; %.1f %% of all cores' time stolen; verdict: %s\n",

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 	"brunt/tools/peers"
@@ -23,7 +24,7 @@ type stand struct {
 	clients []int // cores; this process and what it starts are bound to them
 	dir     string
 	brunt   string // the program
-	raw     *rawLog
+	raw     *linefile.File
 	best    marks // of earlier runs
 	tb      *testserver.Standalone
 }
@@ -70,7 +71,7 @@ func (s *stand) prepare(out, what string) (err error) {
 	if s.raw, err = createLog(out, what); err != nil {
 		return err
 	}
-	return s.raw.write(s.machine())
+	return s.raw.AppendJSON(s.machine())
 }
 
 func (s *stand) close() {
@@ -78,7 +79,7 @@ func (s *stand) close() {
 		s.tb.Close()
 	}
 	if s.raw != nil {
-		s.raw.close()
+		s.raw.Close()
 	}
 	os.RemoveAll(s.dir)
 }

@@ -12,7 +12,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +26,7 @@ import (
 	"syscall"
 	"time"
 
+	"brunt/internal/linefile"
 	"brunt/internal/testserver"
 )
 
@@ -134,7 +134,7 @@ func (c *campaign) run(ctx context.Context, chosen []situation) ([]*finished, er
 					if f, err = st.undisturbed(ctx, s, c.attempts); err == nil {
 						mu.Lock()
 						all = append(all, f)
-						err = json.NewEncoder(log).Encode(f)
+						err = log.AppendJSON(f)
 						progress(os.Stderr, f, len(all), len(chosen), time.Since(began))
 						mu.Unlock()
 					}
@@ -201,10 +201,10 @@ func progress(w io.Writer, f *finished, done, of int, took time.Duration) {
 }
 
 // openLog opens the raw results of today.
-func openLog(out string) (*os.File, error) {
+func openLog(out string) (*linefile.File, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(out, "situations-"+time.Now().UTC().Format("2006-01-02T150405")+".ndjson")
-	return os.Create(path)
+	return linefile.Open(path)
 }

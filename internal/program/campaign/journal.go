@@ -81,11 +81,7 @@ func openJournal(dir string) (*journal, error) {
 
 func (j *journal) add(e entry) error {
 	e.At = time.Now().UTC()
-	line, err := json.Marshal(e)
-	if err == nil {
-		err = j.file.Append(line)
-	}
-	if err != nil {
+	if err := j.file.AppendJSON(e); err != nil {
 		return fmt.Errorf("%s: %w", j.file.Name(), err)
 	}
 	j.entries = append(j.entries, e)

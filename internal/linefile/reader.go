@@ -1,0 +1,40 @@
+package linefile
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Reader reads the whole lines of a file. What stands after the last newline was never written completely.
+type Reader struct {
+	in   *bufio.Reader
+	most int
+}
+
+// NewReader returns a reader of lines of at most so many bytes.
+func NewReader(r io.Reader, most int) *Reader { return &Reader{bufio.NewReaderSize(r, 1<<16), most} }
+
+// Next returns the next line without its newline, or io.EOF.
+func (r *Reader) Next() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(line, []byte{'\n'}), nil
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		case len(line) > r.most:
+			return nil, fmt.Errorf("line longer than %d bytes", r.most)
+		}
+	}
+}
+
+// AtEnd reports whether nothing follows the line that Next returned last.
+func (r *Reader) AtEnd() bool {
+	_, err := r.in.Peek(1)
+	return err == io.EOF
+}
