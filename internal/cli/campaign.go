@@ -17,6 +17,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/runner"
+	"brunt/internal/schema"
 	"brunt/internal/schema/fill"
 	"brunt/internal/units"
 )
@@ -254,9 +255,9 @@ func (t *inTurn) step(ctx context.Context, r campaign.Run) (*program.Outcome, er
 
 // schema creates and fills a plan's tables for a campaign.
 func (t *inTurn) schema(ctx context.Context, p *plan.Plan) error {
-	o := runner.FillOptions{Version: t.out.version, Workers: 4}
+	o := schema.FillOptions{Version: t.out.version, Workers: 4}
 	o.Verify, _ = fill.ParseVerify("count")
-	changes, notices, err := runner.SchemaUp(ctx, p, o)
+	changes, notices, err := schema.Up(ctx, p, o)
 	for _, n := range notices {
 		t.say("%s", n.Text)
 	}

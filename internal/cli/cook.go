@@ -26,6 +26,7 @@ import (
 	"brunt/internal/report"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
+	"brunt/internal/target"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 	"brunt/internal/workload"
@@ -147,7 +148,7 @@ func (c *cooking) voice(out *outlets) (voice, error) {
 // sent is a failure at once. A certificate that isn't trusted is no such thing.
 func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*runner.Runner, error) {
 	r, err := runner.Open(ctx, p, o)
-	var down *runner.UnreachableError
+	var down *target.UnreachableError
 	var fault *protocol.Error
 	if !(c.replacing || c.o.Compat) || !errors.As(err, &down) || errors.As(err, &fault) && fault.Code == httpproto.TLSFault {
 		return r, err

@@ -18,6 +18,7 @@ import (
 	"brunt/internal/report"
 	pages "brunt/internal/report/live"
 	"brunt/internal/runner"
+	"brunt/internal/target"
 	"brunt/internal/workload"
 )
 
@@ -124,7 +125,7 @@ func (f *liveFlags) inspectors() (*inspect.Watch, error) {
 func (l *live) start(run *record.Run, dir string) error {
 	l.dir = dir
 	if err := l.database.Start(run); err != nil {
-		return &runner.UnreachableError{Err: err}
+		return &target.UnreachableError{Err: err}
 	}
 	if l.exports {
 		l.exporter.Start(run)

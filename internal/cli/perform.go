@@ -17,6 +17,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
+	"brunt/internal/target"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 	"brunt/internal/workload"
@@ -157,8 +158,8 @@ func (l *loadRun) ready(ctx context.Context, v *voice, o runner.Options) (*runne
 
 // failure gives an error that came before the load its exit code.
 func failure(ctx context.Context, err error) error {
-	var u *runner.UsageError
-	var r *runner.UnreachableError
+	var u *target.UsageError
+	var r *target.UnreachableError
 	var d *campaign.UnreachableError
 	switch {
 	case ctx.Err() != nil:

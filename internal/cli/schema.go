@@ -15,7 +15,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/report"
-	"brunt/internal/runner"
+	"brunt/internal/schema"
 	"brunt/internal/schema/fill"
 )
 
@@ -25,7 +25,7 @@ func newSchema(s *streams) *cobra.Command {
 
 func newSchemaUp(s *streams) *cobra.Command {
 	f := &planFlags{}
-	var o runner.FillOptions
+	var o schema.FillOptions
 	var verify, checkpoint string
 	var quiet bool
 	cmd := &cobra.Command{
@@ -60,7 +60,7 @@ kept until the work is done.`,
 	return cmd
 }
 
-func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error {
+func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, quiet bool) error {
 	ctx, _, stop := interruptible(s.err, endings(false))
 	defer stop()
 	done := func() {}
@@ -69,7 +69,7 @@ func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error 
 		o.Progress = func(p fill.Progress) { progress.Show(report.Filling(p)) }
 		done = progress.Done
 	}
-	changes, notices, err := runner.SchemaUp(ctx, p, o)
+	changes, notices, err := schema.Up(ctx, p, o)
 	done()
 	for _, n := range notices {
 		fmt.Fprintf(s.err, "brunt: note: %s\n", n.Text)
@@ -84,14 +84,14 @@ func schemaUp(s *streams, p *plan.Plan, o runner.FillOptions, quiet bool) error 
 	return failure(ctx, err)
 }
 
-func printChanges(s *streams, changes []runner.TableChange) {
+func printChanges(s *streams, changes []schema.Change) {
 	for _, c := range changes {
 		fmt.Fprintf(s.out, "%-24s %s\n", c.Name, changed(&c))
 	}
 }
 
 // changed says what was done to a table.
-func changed(c *runner.TableChange) string {
+func changed(c *schema.Change) string {
 	var b strings.Builder
 	b.WriteString(c.Action)
 	if l := c.Load; l != nil {
@@ -117,7 +117,7 @@ func changed(c *runner.TableChange) string {
 
 func newSchemaDown(s *streams) *cobra.Command {
 	f := &planFlags{}
-	var o runner.DownOptions
+	var o schema.DownOptions
 	cmd := &cobra.Command{
 		Use:   "down -c PLAN",
 		Short: "Drop the plan's tables",
@@ -135,7 +135,7 @@ Others are dropped if the terminal's user says so, or with --force.`,
 			if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
 				o.Ask = asker(bufio.NewReader(in), s.err)
 			}
-			changes, err := runner.SchemaDown(ctx, p, o)
+			changes, err := schema.Down(ctx, p, o)
 			printChanges(s, changes)
 			return failure(ctx, err)
 		},

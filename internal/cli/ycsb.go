@@ -14,7 +14,7 @@ import (
 	"brunt/internal/dialect/ycsb/shell"
 	"brunt/internal/dialect/ycsb/workloads"
 	"brunt/internal/protocols"
-	"brunt/internal/runner"
+	"brunt/internal/target"
 )
 
 // ycsbFlags are the flags of brunt ycsb load, run and shell. The upper ones are go-ycsb's.
@@ -206,7 +206,7 @@ line.`,
 			}
 			ctx, _, stop := interruptible(s.err, endings(false))
 			defer stop()
-			session, err := runner.Connect(ctx, job.Plan)
+			session, err := target.Connect(ctx, job.Plan)
 			if err != nil {
 				return failure(ctx, err)
 			}

@@ -13,11 +13,10 @@ import (
 var allowed = table(`
 balance: gen protocol
 cgroup:
-cli: compare dialect/endpoints dialect/slowcooker dialect/vegeta dialect/ycsb dialect/ycsb/shell
-    dialect/ycsb/workloads engine engine/loop export history inspect inspect/advise inspect/servers k6x machine
-    measure observe plan planfile program program/campaign protocol protocol/http protocols record render/cell
-    render/texts report report/live result result/reader runner schedule schema/fill secret selftest timeline units
-    verdict within workload
+cli: compare dialect/endpoints dialect/slowcooker dialect/vegeta dialect/ycsb dialect/ycsb/shell dialect/ycsb/workloads
+    engine engine/loop export history inspect inspect/advise inspect/servers k6x machine measure observe plan planfile
+    program program/campaign protocol protocol/http protocols record render/cell render/texts report report/live result
+    result/reader runner schedule schema schema/fill secret selftest target timeline units verdict within workload
 compare: record render/cell render/junit render/texts result stats units
 dialect/endpoints: plan protocol secret
 dialect/k6: result
@@ -44,14 +43,13 @@ inspect/servers: inspect inspect/postgres secret
 k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool
 k6x/bind: gen k6x/session protocol
 k6x/bind/bindtest:
-k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols record runner
-    sqltext
+k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols record sqltext target
 k6x/conns: balance engine k6x/session protocol
 k6x/datagen: gen k6x/bind k6x/session plan planfile workload
-k6x/executor: k6x/native k6x/session measure plan protocol runner schedule units
-k6x/native: k6x/session measure plan planfile record runner schedule
+k6x/executor: k6x/native k6x/session measure plan protocol schedule target units
+k6x/native: k6x/session measure plan planfile record runner schedule target
 k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protocol record
-k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner workload
+k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
 k6x/session: engine export measure observe observe/self protocol record secret verdict
 k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/iproto sqltext
 k6x/trend:
@@ -99,9 +97,10 @@ report: measure record render/cell render/junit render/page render/svg render/te
 report/live: measure record render/page report timeline units
 result: record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
-runner: balance engine engine/loop engine/pool gen linefile machine measure observe/self plan protocol protocols record
-    schedule schema/fill schema/sql secret units verdict within workload
+runner: balance engine engine/loop engine/pool machine measure observe/self plan protocol protocols record schedule
+    schema schema/fill secret target units verdict within workload
 schedule: gen
+schema: gen linefile plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
 schema/sql: gen plan sqltext
 secret:
@@ -109,14 +108,11 @@ selftest: gen plan protocol protocol/echo record runner
 socket:
 sqltext:
 stats:
+target: gen plan protocol protocols schema/sql secret workload
 template: gen
 testserver:
 testserver/ferretdb:
 timeline: measure protocol
-units:
-verdict: measure plan record units
-within: measure record stats units
-workload: gen keyspace plan protocol
 tools/bench: linefile protocol/echo record testserver tools/peers
 tools/bench/peer/bare:
 tools/bench/peer/library: measure
@@ -124,6 +120,10 @@ tools/peers:
 tools/pictures: testserver
 tools/release:
 tools/situations: linefile protocol protocol/echo record testserver tools/peers
+units:
+verdict: measure plan record units
+within: measure record stats units
+workload: gen keyspace plan protocol
 `)
 
 // never is what a room must not reach, through whatever it imports. A name stands for the room and all below it.
@@ -146,6 +146,8 @@ render: cli engine measure plan record report verdict
 report: cli dialect engine program protocols runner schema
 result: cli engine program report runner
 runner: cli dialect k6x program report
+schema: cli dialect engine program report runner verdict
+target: cli dialect engine program record report runner
 verdict: cli engine report runner
 workload: cli engine measure record report
 `)

@@ -7,6 +7,7 @@ import (
 	"brunt/internal/machine"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
+	"brunt/internal/target"
 	"brunt/internal/units"
 )
 
@@ -19,13 +20,13 @@ const (
 // checkFiles refuses sessions for which this process may not open enough files, before anything is sent or
 // written: a process without a file descriptor left can't even record what happened.
 func (r *Runner) checkFiles() error {
-	p := r.stand.plan
+	p := r.system.Plan
 	if protocols.Embedded(p.Target.Protocol) {
 		return nil
 	}
 	each := 1
-	if d, ok := r.stand.driver.(protocol.Routed); ok && d.Router(r.stand.targets, &r.Workload.Program) != nil {
-		each = len(r.stand.targets)
+	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.system.Targets, &r.Workload.Program) != nil {
+		each = len(r.system.Targets)
 	}
 	open, most := machine.Files()
 	if most == 0 {
@@ -42,5 +43,5 @@ func (r *Runner) checkFiles() error {
 	if flag := r.o.Recording.Flags["sessions"]; flag != "" && room > 0 {
 		err = fmt.Errorf("%w, or give %s %d", err, flag, room)
 	}
-	return &UsageError{err}
+	return &target.UsageError{Err: err}
 }

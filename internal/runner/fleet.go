@@ -18,21 +18,22 @@ import (
 	"brunt/internal/protocols"
 	"brunt/internal/record"
 	"brunt/internal/secret"
+	"brunt/internal/target"
 )
 
 // newFleet chooses the tier and makes its fleet.
 func (r *Runner) newFleet() error {
 	r.fewSessions()
-	p := r.stand.plan
+	p := r.system.Plan
 	s := &p.Settings
 	_, weights := p.Target.Weighted()
-	policy, err := balance.New(p.Target.Balance, len(r.stand.targets), weights, p.Seed)
+	policy, err := balance.New(p.Target.Balance, len(r.system.Targets), weights, p.Seed)
 	if err != nil {
-		return &UsageError{err}
+		return &target.UsageError{Err: err}
 	}
 	cfg := engine.FleetConfig{
 		Balance:  policy,
-		Workload: r.Workload, Driver: r.stand.driver, Targets: r.stand.targets,
+		Workload: r.Workload, Driver: r.system.Driver, Targets: r.system.Targets,
 		Sessions: r.Record.Sessions, Collector: r.collector, Clock: r.clock, OnError: r.failed,
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
 		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime, OutageWait: s.Outage == "wait",
@@ -47,7 +48,7 @@ func (r *Runner) newFleet() error {
 			return nil
 		}
 		if s.Tier == "codec" {
-			return &UsageError{fmt.Errorf("the codec tier was asked for, but %s", why)}
+			return &target.UsageError{Err: fmt.Errorf("the codec tier was asked for, but %s", why)}
 		}
 		r.Record.TierReason = why
 	}
@@ -56,12 +57,24 @@ func (r *Runner) newFleet() error {
 	return nil
 }
 
+// fewSessions warns of addresses that get no session, unless requests say where they go.
+func (r *Runner) fewSessions() {
+	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.system.Targets, &r.Workload.Program) != nil {
+		return
+	}
+	if n := len(r.system.Targets); r.Record.Sessions < n {
+		r.warn(record.Warning{ID: "few-sessions",
+			Text:   fmt.Sprintf("sessions: %d, addresses: %d: a session has one address, so %d of them get no load", r.Record.Sessions, n, n-r.Record.Sessions),
+			Remedy: fmt.Sprintf("give --vu %d or more", n)})
+	}
+}
+
 // takeCodec makes a fleet of event loops if the protocol has a codec for the program. Otherwise
 // why says why not.
 func (r *Runner) takeCodec(cfg engine.FleetConfig) (why string) {
-	p, ok := r.stand.driver.(protocol.CodecDriver)
+	p, ok := r.system.Driver.(protocol.CodecDriver)
 	if !ok {
-		return "protocol " + r.stand.driver.Name() + " has no codec"
+		return "protocol " + r.system.Driver.Name() + " has no codec"
 	}
 	for _, t := range cfg.Targets {
 		if why, ok := p.Takes(t, &r.Workload.Program); !ok {
@@ -91,7 +104,7 @@ func (r *Runner) noPipeline(why string) {
 func (r *Runner) failed(e engine.ErrorEvent) {
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
-		Text: secret.Blot(e.Failure.Text, r.secrets), Index: e.Index, Address: r.stand.targets[e.Address].Address, Attempt: e.Attempt,
+		Text: secret.Blot(e.Failure.Text, r.secrets), Index: e.Index, Address: r.system.Targets[e.Address].Address, Attempt: e.Attempt,
 	}
 	if e.Operation >= 0 {
 		sample.Operation = r.Workload.Operations[e.Operation].Name

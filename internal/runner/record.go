@@ -10,7 +10,7 @@ import (
 
 // begin says in the record what is known before the load.
 func (r *Runner) begin(started time.Time) {
-	p, c := r.stand.plan, &r.o.Recording
+	p, c := r.system.Plan, &r.o.Recording
 	run := &record.Run{
 		ID: record.NewID(), Name: p.Name, Brunt: c.Version, Command: c.Command,
 		Started: started.UTC(), Seed: p.Seed, LoadModel: p.LoadModel(),
@@ -23,8 +23,8 @@ func (r *Runner) begin(started time.Time) {
 	if takes := r.o.Part.Takes; len(takes) > 0 {
 		run.Offset = takes[0]
 	}
-	for i, t := range r.stand.targets {
-		info := r.stand.servers[i]
+	for i, t := range r.system.Targets {
+		info := r.system.Servers[i]
 		run.Targets = append(run.Targets, record.Target{
 			Address: t.Address, Protocol: p.Target.Protocol,
 			Product: info.Product, Version: info.Version, Settings: info.Settings,
@@ -45,11 +45,11 @@ func (r *Runner) begin(started time.Time) {
 
 // learn puts into the record what the servers have said of themselves in their answers.
 func (r *Runner) learn() {
-	d, ok := r.stand.driver.(protocol.Learner)
+	d, ok := r.system.Driver.(protocol.Learner)
 	if !ok {
 		return
 	}
-	for i, t := range r.stand.targets {
+	for i, t := range r.system.Targets {
 		if info, ok := d.Learned(t); ok {
 			to := &r.Record.Targets[i]
 			to.Product, to.Version, to.Settings = info.Product, info.Version, info.Settings

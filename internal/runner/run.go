@@ -16,10 +16,11 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/observe/self"
 	"brunt/internal/plan"
-	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/schedule"
+	"brunt/internal/schema"
 	"brunt/internal/schema/fill"
+	"brunt/internal/target"
 	"brunt/internal/verdict"
 	"brunt/internal/within"
 	"brunt/internal/workload"
@@ -32,7 +33,7 @@ type Runner struct {
 	Dir      string             // folder of the record; "" if none is kept
 
 	o         Options
-	stand     *stand
+	system    *target.System
 	bundle    *record.Bundle
 	clock     engine.Clock
 	collector *measure.Collector
@@ -41,10 +42,8 @@ type Runner struct {
 	outcome   *engine.Outcome
 	secrets   []string // that errors might quote
 	sinkTold  bool
-	finished  bool           // the record is complete
-	admin     protocol.Admin // open from set-up to teardown; nil without set-up
-	created   []string       // tables that this run created
-	marks     markers
+	finished  bool // the record is complete
+	tables    *schema.Tables
 }
 
 // Run carries out a plan as its load says and returns its finished record. See Drive for ctx and
@@ -63,36 +62,38 @@ func Run(ctx context.Context, hard <-chan struct{}, p *plan.Plan, o Options) (*r
 }
 
 // Open finds the plan's servers, asks what they are, compiles the plan for them, and begins the
-// record. p is never changed. An error of the plan or the options is a *UsageError, of the connection
-// an *UnreachableError; both leave nothing behind.
+// record. p is never changed. An error of the plan or the options is a *target.UsageError, of the connection
+// a *target.UnreachableError; both leave nothing behind.
 func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
-	s, err := newStand(ctx, p, patience{wait: o.Wait, anyway: o.StartDown, waiting: o.Tell.Waiting})
+	s, err := target.Find(ctx, p, target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Tell.Waiting})
 	if err != nil {
 		return nil, err
 	}
-	s.version = o.Recording.Version
-	r := &Runner{o: o, stand: s, secrets: s.plan.Secrets()}
-	if r.Workload, err = s.workload(); err != nil {
+	r := &Runner{o: o, system: s, secrets: s.Plan.Secrets()}
+	if r.Workload, err = s.Workload(); err != nil {
 		return nil, err
 	}
 	if err := r.checkFiles(); err != nil {
 		return nil, err
 	}
 	if o.PeakPerS == 0 {
-		r.o.PeakPerS = s.plan.PeakPerS()
+		r.o.PeakPerS = s.Plan.PeakPerS()
 	}
 	started := time.Now()
 	place := record.Place{None: o.Recording.None, Root: o.Recording.Root, Dir: o.Recording.Dir}
-	if r.bundle, err = place.Create(s.plan.Name, started, record.Options{Warn: o.Tell.Notice}); err != nil {
-		return nil, &UsageError{err}
+	if r.bundle, err = place.Create(s.Plan.Name, started, record.Options{Warn: o.Tell.Notice}); err != nil {
+		return nil, &target.UsageError{Err: err}
 	}
 	if !o.Recording.None {
 		r.Dir = r.bundle.Dir
 	}
 	r.begin(started)
+	r.tables = schema.OfRun(s, r.Record, schema.RunOptions{
+		Version: o.Recording.Version, Force: o.Force, Keep: o.NoTeardown, Progress: o.Tell.Loading, Warn: r.warn,
+	})
 	if err := r.bundle.Start(o.Recording.Plan, r.Record); err != nil {
 		r.bundle.Discard()
-		return nil, &UsageError{err}
+		return nil, &target.UsageError{Err: err}
 	}
 	return r, nil
 }
@@ -101,28 +102,26 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 // Open's, and those of filling tables.
 func (r *Runner) SetUp(ctx context.Context) error {
 	if !r.o.NoSetup {
-		if err := prepare(ctx, r.stand.plan); err != nil {
+		if err := target.Prepare(ctx, r.system.Plan); err != nil {
 			return err
 		}
-		setup, err := r.tables(ctx)
-		if err != nil {
+		if err := r.tables.Fill(ctx); err != nil {
 			return err
 		}
-		r.Record.Setup = setup
-	} else if err := r.look(ctx); err != nil {
+	} else if err := r.tables.Look(ctx); err != nil {
 		return err
 	}
 	if err := r.startSequences(ctx); err != nil {
 		return err
 	}
-	for _, n := range r.stand.notices {
+	for _, n := range r.system.Notices {
 		r.warn(record.Warning{ID: n.ID, Text: n.Text})
 	}
-	if err := r.stand.check(ctx, &r.Workload.Program, r.o.Tell.Checking); err != nil {
+	if err := r.system.Check(ctx, &r.Workload.Program, r.o.Tell.Checking); err != nil {
 		return err
 	}
 	r.clock = engine.NewClock(time.Now())
-	r.collector = measure.NewCollector(len(r.Workload.Operations), len(r.stand.targets))
+	r.collector = measure.NewCollector(len(r.Workload.Operations), len(r.system.Targets))
 	if err := r.newFleet(); err != nil {
 		return err
 	}
@@ -130,7 +129,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return notConnected(r.stand.plan, err)
+		return target.NotConnected(r.system.Plan, err)
 	}
 	if t, ok := r.fleet.(interface{ Timing() string }); ok {
 		r.Record.Timing = t.Timing()
@@ -138,23 +137,32 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	return r.bundle.Update(r.Record)
 }
 
+// startSequences lets the keys that the plan inserts begin after those that the tables hold.
+func (r *Runner) startSequences(ctx context.Context) error {
+	remarks, err := r.tables.StartSequences(ctx, r.Workload.Sequences, r.o.Part.Of > 1)
+	if err != nil || len(remarks) == 0 {
+		return err
+	}
+	return r.bundle.Remark(r.o.Recording.Plan, remarks...)
+}
+
 // Drive sends the load, once: the phases that next names, one after the other, or the plan's if next
 // is nil. ctx ends the load gracefully: what is in flight is waited for until hard is closed, and the
 // record will be complete.
 func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Next) (err error) {
 	if next == nil {
-		next = engine.Walk(r.stand.plan.Load)
+		next = engine.Walk(r.system.Plan.Load)
 	} else {
 		next = r.announced(next)
 	}
-	p := r.stand.plan
+	p := r.system.Plan
 	rules := verdict.Rules{Thresholds: p.Thresholds, ErrorPercent: p.Settings.ErrorThreshold, Queue: r.Workload.Total}
 	for _, op := range r.Workload.Operations {
 		rules.Operations = append(rules.Operations, op.Name)
 	}
 	r.watch = verdict.NewWatch(rules)
 	defer r.fleet.Close()
-	keeper := keepAwake(ctx, r.stand.plan, r.Record)
+	keeper := keepAwake(ctx, r.system.Plan, r.Record)
 	defer func() {
 		r.Record.Awake = awakeRecord(keeper)
 		keeper.Stop()
@@ -179,10 +187,10 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 
 // announced makes the record list the phases that next names.
 func (r *Runner) announced(next engine.Next) engine.Next {
-	p := *r.stand.plan // gathers the load as it goes
+	p := *r.system.Plan // gathers the load as it goes
 	return func(sofar *measure.Tally) []plan.Phase {
 		n := len(p.Load)
-		p.Load = named(append(p.Load, next(sofar)...))
+		p.Load = target.Named(append(p.Load, next(sofar)...))
 		r.Record.LoadModel = p.LoadModel()
 		for i := n; i < len(p.Load); i++ {
 			r.Record.Phases = append(r.Record.Phases, r.phase(&p.Load[i]))
@@ -206,7 +214,7 @@ func (r *Runner) Finish() error {
 		run.Thresholds[i].Aborted = true
 	}
 	run.Failures = r.bundle.Failures()
-	run.Warnings = append(run.Warnings, missedReferences(r.stand.plan, run)...)
+	run.Warnings = append(run.Warnings, schema.MissedReferences(r.system.Plan, run)...)
 	verdict.Judge(run, r.collector.Total())
 	r.spread()
 	return r.bundle.Finish(run)
@@ -236,7 +244,10 @@ func (r *Runner) Close() error {
 		r.finished = true
 		r.bundle.Discard()
 	}
-	return r.teardown()
+	if r.tables == nil {
+		return nil
+	}
+	return r.tables.Drop()
 }
 
 // sinkFailed tells of the first failure of a sink; later ones would only repeat it each interval.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brunt/internal/planfile"
+	"brunt/internal/target"
 )
 
 // A load of a service may refer to rows of tables behind it; only making them is refused.
@@ -25,7 +26,7 @@ queries:
 	if err != nil {
 		t.Fatal(err)
 	}
-	var u *UsageError
+	var u *target.UsageError
 	if _, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}}); !errors.As(err, &u) || !strings.Contains(err.Error(), "--no-setup") {
 		t.Errorf("with set-up: %v", err)
 	}

@@ -16,11 +16,11 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/protocols"
-	"brunt/internal/runner"
+	"brunt/internal/target"
 )
 
-// target is where a database is, and how it is used.
-type target struct {
+// destination is where a database is, and how it is used.
+type destination struct {
 	conns.Target
 	key     string        // tells targets apart
 	timeout time.Duration // of a request
@@ -34,8 +34,8 @@ const (
 
 // readTarget reads "protocol://user:password@host:port/database", or an object with the keys of a plan's
 // target (docs/plan.md), password, sessions and timeout. What is wrong with them the plan's reader says.
-func readTarget(a *bind.Args) *target {
-	t := &target{}
+func readTarget(a *bind.Args) *destination {
+	t := &destination{}
 	var fields map[string]any
 	if text, ok := a.Plain(0).(string); ok {
 		fields = ofURL(a, text)
@@ -71,7 +71,7 @@ func readTarget(a *bind.Args) *target {
 }
 
 // pool is the pool of a target, which all who open the same share.
-func (t *target) pool(s *session.Session) (*conns.Pool, error) {
+func (t *destination) pool(s *session.Session) (*conns.Pool, error) {
 	shared, err := s.Shared("brunt "+t.key, func() (io.Closer, error) { return conns.New(s, t.Target), nil })
 	if err != nil {
 		return nil, err
@@ -80,13 +80,13 @@ func (t *target) pool(s *session.Session) (*conns.Pool, error) {
 }
 
 // complete finds the driver and the addresses.
-func (t *target) complete(a *bind.Args, p *plan.Plan) {
+func (t *destination) complete(a *bind.Args, p *plan.Plan) {
 	var err error
 	if t.Driver, t.Protocol, err = protocols.Find(p.Target.Protocol); err != nil {
 		a.Failf("the target: %v", err)
 		return
 	}
-	if t.Targets, err = runner.Targets(p); err != nil {
+	if t.Targets, err = target.Targets(p); err != nil {
 		a.Failf("the target: %v", err)
 		return
 	}

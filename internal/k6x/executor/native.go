@@ -19,7 +19,7 @@ import (
 	"brunt/internal/k6x/native"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
-	"brunt/internal/runner"
+	"brunt/internal/target"
 	"brunt/internal/units"
 )
 
@@ -147,7 +147,7 @@ func (e *nativeRun) Run(ctx context.Context, out chan<- metrics.SampleContainer)
 	if ctx.Err() != nil {
 		return nil // k6 knows why
 	}
-	var usage *runner.UsageError
+	var usage *target.UsageError
 	if errors.As(err, &usage) {
 		return errext.WithExitCodeIfNone(err, exitcodes.InvalidConfig)
 	}

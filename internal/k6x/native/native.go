@@ -17,6 +17,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/schedule"
+	"brunt/internal/target"
 )
 
 // Plan is what to run, and which part of it.
@@ -70,12 +71,12 @@ func (n Plan) Read() (*plan.Plan, error) {
 func Inline(text string) bool { return strings.Contains(text, "\n") }
 
 // Run sets up the plan, sends its load, and takes it into s's record. It returns when the load is over, or
-// ctx is done and what was in flight then has been waited for. The error may be a *runner.UsageError or a
-// *runner.UnreachableError.
+// ctx is done and what was in flight then has been waited for. The error may be a *target.UsageError or a
+// *target.UnreachableError.
 func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err error) {
 	p, err := n.Read()
 	if err != nil {
-		return nil, &runner.UsageError{Err: err}
+		return nil, &target.UsageError{Err: err}
 	}
 	g := &guest{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{

@@ -24,6 +24,8 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/runner"
+	"brunt/internal/schema"
+	"brunt/internal/target"
 	"brunt/internal/workload"
 )
 
@@ -100,15 +102,15 @@ func validate(path string, text, data []byte) error {
 }
 
 // meet finds out what the server is and makes the plan's requests ready for it.
-func (j *job) meet(ctx context.Context, target plan.Target, most int) error {
+func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	if j.plan == nil {
 		return errNoConfig
 	}
 	if err := j.close(); err != nil {
 		return err
 	}
-	target.Options, target.TLS, target.Balance = j.plan.Target.Options, j.plan.Target.TLS, j.plan.Target.Balance
-	j.plan.Target = target
+	at.Options, at.TLS, at.Balance = j.plan.Target.Options, j.plan.Target.TLS, j.plan.Target.Balance
+	j.plan.Target = at
 	r, err := runner.Open(ctx, j.plan, runner.Options{Recording: runner.Recording{None: true}, NoSetup: true, NoTeardown: true})
 	if err != nil {
 		return err
@@ -121,11 +123,11 @@ func (j *job) meet(ctx context.Context, target plan.Target, most int) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
-	d, name, err := protocols.Find(target.Protocol)
+	d, name, err := protocols.Find(at.Protocol)
 	if err != nil {
 		return err
 	}
-	targets, err := runner.Targets(j.plan)
+	targets, err := target.Targets(j.plan)
 	if err != nil {
 		return err
 	}
@@ -174,7 +176,7 @@ const fillers = 4
 
 func createTables(ctx context.Context, p *plan.Plan) error {
 	p.Indexes = nil
-	_, _, err := runner.SchemaUp(ctx, p, runner.FillOptions{Workers: fillers})
+	_, _, err := schema.Up(ctx, p, schema.FillOptions{Workers: fillers})
 	return err
 }
 

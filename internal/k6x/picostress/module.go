@@ -13,7 +13,7 @@ import (
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
-	"brunt/internal/runner"
+	"brunt/internal/schema"
 )
 
 // New returns the module.
@@ -130,7 +130,7 @@ func (i *instance) createTables(*bind.Args) (any, error) {
 }
 
 func (i *instance) createIndexes(*bind.Args) (any, error) {
-	return i.withPlan(runner.CreateIndexes)
+	return i.withPlan(schema.CreateIndexes)
 }
 
 // dropTables(timeout) drops the tables that brunt created. The timeout of each is in seconds.
@@ -140,7 +140,7 @@ func (i *instance) dropTables(a *bind.Args) (any, error) {
 		return nil, err
 	}
 	return i.withPlan(func(ctx context.Context, p *plan.Plan) error {
-		_, err := runner.SchemaDown(ctx, p, runner.DownOptions{Timeout: timeout})
+		_, err := schema.Down(ctx, p, schema.DownOptions{Timeout: timeout})
 		return err
 	})
 }
@@ -156,7 +156,7 @@ func (i *instance) dropIndexes(a *bind.Args) (any, error) {
 			ctx, cancel = context.WithTimeout(ctx, timeout*time.Duration(max(len(p.Indexes), 1)))
 			defer cancel()
 		}
-		return runner.DropIndexes(ctx, p)
+		return schema.DropIndexes(ctx, p)
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/runner"
+	"brunt/internal/schema"
 	"brunt/internal/units"
 )
 
@@ -96,7 +97,7 @@ func readPlan(path string) (*plan.Plan, error) {
 func options(dir string) Options {
 	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {}, Conduct: conduct,
 		Schema: func(ctx context.Context, p *plan.Plan) error {
-			_, _, err := runner.SchemaUp(ctx, p, runner.FillOptions{Version: "test"})
+			_, _, err := schema.Up(ctx, p, schema.FillOptions{Version: "test"})
 			return err
 		}}
 }

@@ -1,9 +1,8 @@
-package runner
+package target
 
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -76,32 +75,5 @@ func TestExpand(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%v, tier %q: %v, want %v", c.given, c.tier, got, c.want)
 		}
-	}
-}
-
-func TestCollectorIsPutBack(t *testing.T) {
-	t.Setenv("GOGC", "")
-	before := debug.SetGCPercent(77)
-	defer debug.SetGCPercent(before)
-	percent := func() int {
-		p := debug.SetGCPercent(77)
-		debug.SetGCPercent(p)
-		return p
-	}
-	for tier, want := range map[string]int{"library": loadGCPercent, "codec": loopGCPercent} {
-		restore := calmCollector(tier)
-		if got := percent(); got != want {
-			t.Errorf("%s: %d %%, want %d", tier, got, want)
-		}
-		restore()
-		if got := percent(); got != 77 {
-			t.Errorf("after %s: %d %%", tier, got)
-		}
-	}
-	t.Setenv("GOGC", "50")
-	restore := calmCollector("library")
-	defer restore()
-	if got := percent(); got != 77 {
-		t.Errorf("set by the user: %d %%", got)
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package schema
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/schema/fill"
 	"brunt/internal/schema/sql"
+	"brunt/internal/target"
 )
 
 // found is one of the plan's tables as the server has it.
@@ -26,9 +27,9 @@ type found struct {
 }
 
 // find asks the server for a table.
-func (s *stand) find(ctx context.Context, a protocol.Admin, t *plan.Table, m *markers) (found, error) {
+func (s *database) find(ctx context.Context, a protocol.Admin, t *plan.Table, m *markers) (found, error) {
 	f := found{table: t}
-	exists, err := number(ctx, a, s.flavor.HasTable(t.Name))
+	exists, err := number(ctx, a, s.Flavor.HasTable(t.Name))
 	if err == nil && exists > 0 {
 		f.exists = true
 		if marker, ok := m.of[t.Name]; ok {
@@ -44,11 +45,11 @@ func (s *stand) find(ctx context.Context, a protocol.Admin, t *plan.Table, m *ma
 
 // countRows counts a table's rows. Of a table that was filled completely fewer may be seen for a while, on servers
 // that read from replicas: it is counted again as long as the number changes.
-func (s *stand) countRows(ctx context.Context, a protocol.Admin, f *found) error {
+func (s *database) countRows(ctx context.Context, a protocol.Admin, f *found) error {
 	const alike = 5 // 0.75 s
 	filled := f.marker != nil && f.marker.State == stateComplete && f.marker.Rows == strconv.FormatUint(f.table.Rows, 10)
 	err := fill.Settle(ctx, alike, nil, func() (err error) {
-		f.rows, err = number(ctx, a, s.flavor.CountRows(f.table.Name))
+		f.rows, err = number(ctx, a, s.Flavor.CountRows(f.table.Name))
 		if err == nil && filled && f.rows < f.table.Rows {
 			return &fill.MismatchError{Table: f.table.Name, What: strconv.FormatUint(f.rows, 10)}
 		}
@@ -65,7 +66,7 @@ func (f *found) unfinished() bool { return f.marker != nil && f.marker.State == 
 
 // differs says why the rows that a table was filled with aren't the plan's; "" if they are, or
 // nobody knows.
-func (s *stand) differs(f *found) (string, error) {
+func (s *database) differs(f *found) (string, error) {
 	m := f.marker
 	if m == nil {
 		return "", nil
@@ -77,7 +78,7 @@ func (s *stand) differs(f *found) (string, error) {
 	if err != nil || hash == m.Plan {
 		return "", err
 	}
-	if seed := strconv.FormatUint(s.plan.Seed, 10); seed != m.Seed {
+	if seed := strconv.FormatUint(s.Plan.Seed, 10); seed != m.Seed {
 		return fmt.Sprintf("table %s was filled with seed %s, this plan asks with seed %s", m.Name, m.Seed, seed), nil
 	}
 	if rows := strconv.FormatUint(f.table.Rows, 10); rows != m.Rows {
@@ -90,7 +91,7 @@ func (s *stand) differs(f *found) (string, error) {
 }
 
 // mayFill says why a table that exists must not be filled, if so.
-func (s *stand) mayFill(f *found, m *markers, force bool) error {
+func (s *database) mayFill(f *found, m *markers, force bool) error {
 	if f.marker != nil || force {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (s *stand) mayFill(f *found, m *markers, force bool) error {
 	if !m.known {
 		why = fmt.Sprintf("whether brunt created it can't be known (table %s can't be read)", sql.MarkerTable)
 	}
-	return &UsageError{fmt.Errorf("table %s exists already, with %d rows, and %s; drop it, give the plan another name for it, or fill it with --force", f.table.Name, f.rows, why)}
+	return &target.UsageError{Err: fmt.Errorf("table %s exists already, with %d rows, and %s; drop it, give the plan another name for it, or fill it with --force", f.table.Name, f.rows, why)}
 }
 
 // The stable ids of the warnings about tables.
@@ -115,8 +116,8 @@ func differWarning(why string) record.Warning {
 }
 
 // use takes a table with rows into the record and warns if they aren't the plan's.
-func (j *Runner) use(f *found) error {
-	why, err := j.stand.differs(f)
+func (t *Tables) use(f *found) error {
+	why, err := t.differs(f)
 	if err != nil {
 		return err
 	}
@@ -129,48 +130,48 @@ func (j *Runner) use(f *found) error {
 	}
 	if f.rows != f.table.Rows && !f.unfinished() {
 		text := fmt.Sprintf("table %s holds %d rows, the plan says %d", f.table.Name, f.rows, f.table.Rows)
-		j.warn(record.Warning{ID: warnTableRows, Text: text + ": used as it is", Remedy: remedyAnew + ", if it must hold just the plan's rows"})
+		t.o.Warn(record.Warning{ID: warnTableRows, Text: text + ": used as it is", Remedy: remedyAnew + ", if it must hold just the plan's rows"})
 		if out.Differs == "" {
 			out.Differs = text
 		}
 	}
 	if why != "" {
-		j.warn(differWarning(why))
+		t.o.Warn(differWarning(why))
 	}
-	j.Record.Tables = append(j.Record.Tables, out)
+	t.run.Tables = append(t.run.Tables, out)
 	return nil
 }
 
-// look takes what tables there are into the record without changing anything. That it can't is no
+// Look takes what tables there are into the record without changing anything. That it can't is no
 // reason not to run.
-func (j *Runner) look(ctx context.Context) error {
-	s := j.stand
-	if _, ok := s.driver.(protocol.AdminDriver); !ok || len(s.plan.Tables) == 0 {
+func (t *Tables) Look(ctx context.Context) error {
+	s := t.database
+	if _, ok := s.Driver.(protocol.AdminDriver); !ok || len(s.Plan.Tables) == 0 {
 		return nil
 	}
-	a, err := s.admin(ctx)
+	a, err := s.Admin(ctx)
 	if err != nil {
 		return nil
 	}
 	defer a.Close()
-	notices := s.notices
+	notices := s.Notices
 	marks := s.readMarkers(ctx, a)
-	s.notices = notices
-	for i := range s.plan.Tables {
-		f, err := s.find(ctx, a, &s.plan.Tables[i], &marks)
+	s.Notices = notices
+	for i := range s.Plan.Tables {
+		f, err := s.find(ctx, a, &s.Plan.Tables[i], &marks)
 		if err != nil || !f.exists {
 			continue
 		}
-		if err := j.use(&f); err != nil {
+		if err := t.use(&f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// missedReferences warns of operations whose references find nothing in more than a hundredth of
+// MissedReferences warns of operations whose references find nothing in more than a hundredth of
 // their successes, and says why as far as that is known.
-func missedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
+func MissedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
 	for i := range p.Operations {
 		if i >= len(run.Operations) {
 			break
@@ -219,52 +220,80 @@ func causeOf(tables []string, uses []record.TableUse) (why string, known bool) {
 	return "the tables were filled as the plan says, so rows have been changed or deleted since, or the statement has further conditions", false
 }
 
-// tables creates and fills the tables that are missing, and those of brunt's own that are empty.
-// Tables with rows are used as they are; the record says what is known of them.
-func (j *Runner) tables(ctx context.Context) (*record.Setup, error) {
-	s := j.stand
-	if len(s.plan.Tables) == 0 {
-		return nil, nil
-	}
-	began := time.Now()
-	var err error
-	if j.admin, err = s.admin(ctx); err != nil {
-		return nil, err
-	}
-	u := &schemaUp{stand: s, admin: j.admin, o: FillOptions{Progress: j.o.Tell.Loading, Force: j.o.Force}, use: j.use}
-	u.filling = func(t *plan.Table) {
-		j.Record.Tables = append(j.Record.Tables, record.TableUse{Name: t.Name, Origin: "run", Rows: t.Rows, Seed: &s.plan.Seed})
-	}
-	err = u.run(ctx)
-	j.marks = u.marks
-	for _, t := range u.o.keyless {
-		j.created = append(j.created, t.Name)
-	}
-	if err != nil || len(u.fill) == 0 {
-		return nil, err
-	}
-	setup := &record.Setup{DurationNs: int64(time.Since(began))}
-	for _, c := range u.changes {
-		setup.Tables = append(setup.Tables, record.Table{
-			Name: c.Name, Rows: c.Load.Rows, RowsPerS: c.Load.RatePerS, Checksum: c.Load.Checksum, ElapsedNs: int64(c.Load.Elapsed),
-		})
-	}
-	return setup, nil
+// Tables are the plan's tables in one run: what is noted of them goes into its record. It is used by one goroutine.
+type Tables struct {
+	*database
+	run     *record.Run
+	o       RunOptions
+	admin   protocol.Admin // open from Fill to Drop
+	created []string       // by this run
+	marks   markers
 }
 
-// teardown drops what the run created and closes its admin session.
-func (j *Runner) teardown() error {
-	a := j.admin
-	if a == nil {
+// RunOptions say what a run does with its tables.
+type RunOptions struct {
+	Version  string // of brunt, for the tables' markers
+	Force    bool   // fill empty tables that brunt didn't create
+	Keep     bool   // leave what the run created
+	Progress func(fill.Progress)
+	Warn     func(record.Warning) // is called with each warning; it takes it into the record
+}
+
+// OfRun are the tables of a run's system. Nothing has been asked of it yet.
+func OfRun(s *target.System, run *record.Run, o RunOptions) *Tables {
+	return &Tables{database: &database{System: s, version: o.Version}, run: run, o: o}
+}
+
+// Fill creates and fills the tables that are missing, and those of brunt's own that are empty. Tables with rows are
+// used as they are; the record says what is known of them. Errors are as Up's.
+func (t *Tables) Fill(ctx context.Context) (err error) {
+	if len(t.Plan.Tables) == 0 {
 		return nil
 	}
-	j.admin = nil
-	d := &dropping{stand: j.stand, admin: a, marks: j.marks}
+	began := time.Now()
+	if t.admin, err = t.Admin(ctx); err != nil {
+		return err
+	}
+	o := FillOptions{Progress: t.o.Progress, Force: t.o.Force}
+	u := &up{database: t.database, admin: t.admin, o: o, use: t.use, filling: t.filling}
+	err = u.run(ctx)
+	t.marks = u.marks
+	for _, made := range u.o.keyless {
+		t.created = append(t.created, made.Name)
+	}
+	if err != nil || len(u.fill) == 0 {
+		return err
+	}
+	t.run.Setup = &record.Setup{DurationNs: int64(time.Since(began))}
+	for _, c := range u.changes {
+		t.run.Setup.Tables = append(t.run.Setup.Tables, record.Table{
+			Name: c.Name, Rows: c.Load.Rows, RowsPerS: c.Load.RatePerS, Checksum: c.Load.Checksum,
+			ElapsedNs: int64(c.Load.Elapsed),
+		})
+	}
+	return nil
+}
+
+// filling takes a table that is about to be filled into the record.
+func (t *Tables) filling(table *plan.Table) {
+	t.run.Tables = append(t.run.Tables, record.TableUse{
+		Name: table.Name, Origin: "run", Rows: table.Rows, Seed: &t.Plan.Seed,
+	})
+}
+
+// Drop drops what the run created, unless it is to be kept, and closes the session that set the tables up. Further
+// calls change nothing.
+func (t *Tables) Drop() error {
+	if t.admin == nil {
+		return nil
+	}
+	d := &dropping{database: t.database, admin: t.admin, marks: t.marks}
+	t.admin = nil
 	defer func() { d.admin.Close() }()
-	if j.o.NoTeardown || len(j.created) == 0 {
+	if t.o.Keep || len(t.created) == 0 {
 		return nil
 	}
 	ctx := context.Background()
-	dropped, err := d.drop(ctx, j.created)
+	dropped, err := d.drop(ctx, t.created)
 	return errors.Join(err, d.forget(ctx, dropped))
 }

@@ -1,4 +1,4 @@
-package runner
+package target
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // by the driver's Admin where it has one, everything else by connections of the library tier. It
 // is used by one goroutine.
 type Session struct {
-	stand *stand
-	admin protocol.Admin
-	conns map[string]*prepared
+	system *System
+	admin  protocol.Admin
+	conns  map[string]*prepared
 }
 
 // prepared is a connection that knows one request.
@@ -29,17 +29,17 @@ type prepared struct {
 // Connect finds the plan's target and asks what it is. An error is a *UsageError or an
 // *UnreachableError.
 func Connect(ctx context.Context, p *plan.Plan) (*Session, error) {
-	s, err := newStand(ctx, p, patience{})
+	s, err := Find(ctx, p, Patience{})
 	if err != nil {
 		return nil, err
 	}
-	return &Session{stand: s, conns: map[string]*prepared{}}, nil
+	return &Session{system: s, conns: map[string]*prepared{}}, nil
 }
 
 // Do makes a request with args and fills reply, failures included. Simple statements go to the
 // driver's Admin. The error is of connecting or preparing.
 func (s *Session) Do(ctx context.Context, r protocol.Request, args []gen.Value, reply *protocol.Reply) error {
-	if d, ok := s.stand.driver.(protocol.AdminDriver); ok && r.Verb == protocol.SQL && r.Simple && len(args) == 0 {
+	if d, ok := s.system.Driver.(protocol.AdminDriver); ok && r.Verb == protocol.SQL && r.Simple && len(args) == 0 {
 		return s.exec(ctx, d, r.Text)
 	}
 	c, err := s.prepare(ctx, r, args)
@@ -57,7 +57,7 @@ func (s *Session) Do(ctx context.Context, r protocol.Request, args []gen.Value, 
 
 func (s *Session) exec(ctx context.Context, d protocol.AdminDriver, text string) error {
 	if s.admin == nil {
-		a, err := s.stand.admin(ctx)
+		a, err := s.system.Admin(ctx)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (s *Session) prepare(ctx context.Context, r protocol.Request, args []gen.Va
 		r.Params = append(r.Params, args[i].Kind)
 	}
 	if r.Verb == protocol.SQL && !r.Simple {
-		flavor, err := s.stand.flavorOf()
+		flavor, err := s.system.FlavorOf()
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func (s *Session) prepare(ctx context.Context, r protocol.Request, args []gen.Va
 		}
 	}
 	program := &protocol.Program{Requests: []protocol.Request{r}}
-	err := s.stand.anywhere(func(t protocol.Target) error {
-		conn, err := s.stand.driver.Dial(ctx, t, program)
+	err := s.system.Anywhere(func(t protocol.Target) error {
+		conn, err := s.system.Driver.Dial(ctx, t, program)
 		if err == nil {
 			s.conns[key] = &prepared{conn, program.Requests[0]}
 		}
@@ -101,13 +101,13 @@ func (s *Session) prepare(ctx context.Context, r protocol.Request, args []gen.Va
 }
 
 // PrepareTable lets a driver of key-value records create what it needs for a table, at the first
-// address that lets it; see driver.KeyValueAdmin. Other drivers need nothing.
+// address that lets it; see protocol.KeyValueAdmin. Other drivers need nothing.
 func (s *Session) PrepareTable(ctx context.Context, table string, fields []string, fieldLength int, drop bool) error {
-	d, ok := s.stand.driver.(protocol.KeyValueAdmin)
+	d, ok := s.system.Driver.(protocol.KeyValueAdmin)
 	if !ok {
 		return nil
 	}
-	err := s.stand.anywhere(func(t protocol.Target) error { return d.Prepare(ctx, t, table, fields, fieldLength, drop) })
+	err := s.system.Anywhere(func(t protocol.Target) error { return d.Prepare(ctx, t, table, fields, fieldLength, drop) })
 	if err != nil {
 		return fmt.Errorf("prepare table %s: %w", table, err)
 	}
@@ -128,8 +128,8 @@ func (s *Session) Execute(ctx context.Context, requests []protocol.Request) erro
 	return nil
 }
 
-// prepare sends what a plan wants sent before its load, and makes the table of its records.
-func prepare(ctx context.Context, p *plan.Plan) error {
+// Prepare sends what a plan wants sent before its load, and makes the table of its records.
+func Prepare(ctx context.Context, p *plan.Plan) error {
 	create := p.Keyspace != nil && p.Keyspace.Create != nil
 	if len(p.Prepare) == 0 && !create {
 		return nil

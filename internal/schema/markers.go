@@ -1,4 +1,4 @@
-package runner
+package schema
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/schema/fill"
 	"brunt/internal/schema/sql"
+	"brunt/internal/target"
 	"brunt/internal/workload"
 )
 
@@ -25,18 +26,18 @@ const (
 )
 
 // markers is what a server's sql.MarkerTable says of all tables. Where it can't be read or
-// written, tables are worked on without, and the stand's notices say so once.
+// written, tables are worked on without, and the system's notices say so once.
 type markers struct {
 	exists bool
 	known  bool // they could be read, or there are none yet
 	of     map[string]sql.Marker
 }
 
-func (s *stand) readMarkers(ctx context.Context, a protocol.Admin) markers {
+func (s *database) readMarkers(ctx context.Context, a protocol.Admin) markers {
 	m := markers{of: map[string]sql.Marker{}}
-	n, err := number(ctx, a, s.flavor.HasTable(sql.MarkerTable))
+	n, err := number(ctx, a, s.Flavor.HasTable(sql.MarkerTable))
 	if m.exists = n > 0; err == nil && m.exists {
-		err = a.Query(ctx, s.flavor.ReadMarkers(), func(row []*string) error {
+		err = a.Query(ctx, s.Flavor.ReadMarkers(), func(row []*string) error {
 			var one sql.Marker
 			one.Read(row)
 			m.of[one.Name] = one
@@ -49,13 +50,13 @@ func (s *stand) readMarkers(ctx context.Context, a protocol.Admin) markers {
 	return m
 }
 
-func (s *stand) unmarked(err error) {
-	s.notices = sql.Merge(s.notices, sql.Notice{ID: "tables-unmarked",
+func (s *database) unmarked(err error) {
+	s.Notices = sql.Merge(s.Notices, sql.Notice{ID: "tables-unmarked",
 		Text: fmt.Sprintf("table %s, in which brunt notes what it made and from which seed, can't be used (%v): brunt schema down will need --force", sql.MarkerTable, err)})
 }
 
 // markUnfinished notes that t's rows are about to be loaded.
-func (s *stand) markUnfinished(ctx context.Context, a protocol.Admin, m *markers, t *plan.Table, origin string) error {
+func (s *database) markUnfinished(ctx context.Context, a protocol.Admin, m *markers, t *plan.Table, origin string) error {
 	hash, err := s.fingerprintOf(t)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (s *stand) markUnfinished(ctx context.Context, a protocol.Admin, m *markers
 		origin = old.Origin
 	}
 	mark := sql.Marker{
-		Name: t.Name, Origin: origin, State: stateUnfinished, Seed: strconv.FormatUint(s.plan.Seed, 10),
+		Name: t.Name, Origin: origin, State: stateUnfinished, Seed: strconv.FormatUint(s.Plan.Seed, 10),
 		Rows: strconv.FormatUint(t.Rows, 10), Plan: hash, Brunt: s.version, Since: time.Now().UTC().Format(time.RFC3339),
 	}
 	if err := s.addMarker(ctx, a, m, &mark); err != nil {
@@ -77,18 +78,18 @@ func (s *stand) markUnfinished(ctx context.Context, a protocol.Admin, m *markers
 
 // addMarker puts a marker in place of the table's old one. Another brunt may create or drop the
 // markers' table at the same time.
-func (s *stand) addMarker(ctx context.Context, a protocol.Admin, m *markers, mark *sql.Marker) (err error) {
+func (s *database) addMarker(ctx context.Context, a protocol.Admin, m *markers, mark *sql.Marker) (err error) {
 	const tries = 3
 	for range tries {
 		if !m.exists {
-			_, err = a.Exec(ctx, s.flavor.CreateMarkers())
+			_, err = a.Exec(ctx, s.Flavor.CreateMarkers())
 		} else {
-			_, err = a.Exec(ctx, s.flavor.RemoveMarkers([]string{mark.Name}))
+			_, err = a.Exec(ctx, s.Flavor.RemoveMarkers([]string{mark.Name}))
 		}
 		if err == nil {
-			_, err = a.Exec(ctx, s.flavor.AddMarker(mark))
+			_, err = a.Exec(ctx, s.Flavor.AddMarker(mark))
 		}
-		n, again := number(ctx, a, s.flavor.HasTable(sql.MarkerTable))
+		n, again := number(ctx, a, s.Flavor.HasTable(sql.MarkerTable))
 		m.exists = n > 0
 		if err == nil || again != nil {
 			return err
@@ -98,7 +99,7 @@ func (s *stand) addMarker(ctx context.Context, a protocol.Admin, m *markers, mar
 }
 
 // markComplete notes that tables hold all of their rows, have their indexes, and are proved.
-func (s *stand) markComplete(ctx context.Context, a protocol.Admin, m *markers, tables []*plan.Table) {
+func (s *database) markComplete(ctx context.Context, a protocol.Admin, m *markers, tables []*plan.Table) {
 	var names []string
 	for _, t := range tables {
 		if _, ok := m.of[t.Name]; ok {
@@ -108,21 +109,21 @@ func (s *stand) markComplete(ctx context.Context, a protocol.Admin, m *markers, 
 	if len(names) == 0 {
 		return
 	}
-	if _, err := a.Exec(ctx, s.flavor.FinishMarkers(names)); err != nil {
+	if _, err := a.Exec(ctx, s.Flavor.FinishMarkers(names)); err != nil {
 		s.unmarked(err)
 	}
 }
 
 // unmark forgets tables that have been dropped, and drops the markers' own table with the last.
-func (s *stand) unmark(ctx context.Context, a protocol.Admin, m *markers, names []string) error {
+func (s *database) unmark(ctx context.Context, a protocol.Admin, m *markers, names []string) error {
 	if !m.exists || len(names) == 0 {
 		return nil
 	}
-	if _, err := a.Exec(ctx, s.flavor.RemoveMarkers(names)); err != nil {
+	if _, err := a.Exec(ctx, s.Flavor.RemoveMarkers(names)); err != nil {
 		return fmt.Errorf("forget what was dropped: %w", err)
 	}
-	left, err := number(ctx, a, s.flavor.CountRows(sql.MarkerTable))
-	if drop := s.flavor.DropMarkers(); err == nil && left == 0 && drop != "" {
+	left, err := number(ctx, a, s.Flavor.CountRows(sql.MarkerTable))
+	if drop := s.Flavor.DropMarkers(); err == nil && left == 0 && drop != "" {
 		// Another brunt may have been quicker, or has begun to use it.
 		_, _ = a.Exec(ctx, drop)
 	}
@@ -133,7 +134,7 @@ func (s *stand) unmark(ctx context.Context, a protocol.Admin, m *markers, names 
 // another one.
 const fingerprintVersion = "1:"
 
-func (s *stand) fingerprintOf(t *plan.Table) (string, error) {
+func (s *database) fingerprintOf(t *plan.Table) (string, error) {
 	lt, err := s.loadTable(t)
 	if err != nil {
 		return "", err
@@ -142,12 +143,12 @@ func (s *stand) fingerprintOf(t *plan.Table) (string, error) {
 }
 
 // loadTable is a table of the plan as the loader needs it, values as the server takes them.
-func (s *stand) loadTable(t *plan.Table) (fill.Table, error) {
-	row, columns, err := workload.Rows(s.plan, t)
+func (s *database) loadTable(t *plan.Table) (fill.Table, error) {
+	row, columns, err := workload.Rows(s.Plan, t)
 	if err != nil {
-		return fill.Table{}, &UsageError{err}
+		return fill.Table{}, &target.UsageError{Err: err}
 	}
-	out := fill.Table{Name: t.Name, Rows: t.Rows, Columns: columns, Keys: t.PrimaryKeys, Row: s.flavor.WrapRow(row)}
+	out := fill.Table{Name: t.Name, Rows: t.Rows, Columns: columns, Keys: t.PrimaryKeys, Row: s.Flavor.WrapRow(row)}
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Unique && out.Unique == "" && slices.Contains(t.PrimaryKeys, c.Name) {
 			out.Unique = c.Name

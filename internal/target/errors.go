@@ -1,4 +1,4 @@
-package runner
+package target
 
 import (
 	"errors"
@@ -46,9 +46,9 @@ func at(address string, err error) error {
 	return fmt.Errorf("%s: %w", address, err)
 }
 
-// notConnected tells a statement that the server refused to prepare, which is the plan's fault and is
+// NotConnected tells a statement that the server refused to prepare, which is the plan's fault and is
 // told with its place in the plan's file, from a server that can't be used.
-func notConnected(p *plan.Plan, err error) error {
+func NotConnected(p *plan.Plan, err error) error {
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Class != protocol.Server {
 		return &UnreachableError{err}

@@ -1,4 +1,4 @@
-package runner
+package schema
 
 import (
 	"context"
@@ -11,9 +11,10 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/schema/sql"
+	"brunt/internal/target"
 )
 
-// DownOptions say what SchemaDown may do.
+// DownOptions say what Down may do.
 type DownOptions struct {
 	Force bool // drop tables too that brunt didn't create
 	// Ask, if not nil, is asked about each table that brunt didn't create, and why it thinks so.
@@ -21,15 +22,15 @@ type DownOptions struct {
 	Timeout time.Duration // of each table, unless the plan gives it less; 0 means 1 minute
 }
 
-// SchemaDown drops the plan's tables that brunt created. Others are dropped by force or if Ask
-// says so, and else are a *UsageError, before anything has been dropped. It goes on after a
+// Down drops the plan's tables that brunt created. Others are dropped by force or if Ask
+// says so, and else are a *target.UsageError, before anything has been dropped. It goes on after a
 // failure and returns the first.
-func SchemaDown(ctx context.Context, p *plan.Plan, o DownOptions) ([]TableChange, error) {
-	s, a, err := openSchema(ctx, p, "")
+func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, error) {
+	s, a, err := open(ctx, p, "")
 	if err != nil {
 		return nil, err
 	}
-	d := &dropping{stand: s, admin: a, timeout: o.Timeout}
+	d := &dropping{database: s, admin: a, timeout: o.Timeout}
 	defer func() { d.admin.Close() }()
 	changes, err := d.choose(ctx, o)
 	if err != nil {
@@ -59,23 +60,23 @@ func SchemaDown(ctx context.Context, p *plan.Plan, o DownOptions) ([]TableChange
 
 // dropping is a set of drops under way, each within a timeout.
 type dropping struct {
-	*stand
+	*database
 	admin   protocol.Admin
 	marks   markers
 	timeout time.Duration
 }
 
 // choose says of each table what becomes of it: "absent", "kept", or "" for what is to be dropped.
-func (d *dropping) choose(ctx context.Context, o DownOptions) ([]TableChange, error) {
+func (d *dropping) choose(ctx context.Context, o DownOptions) ([]Change, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.most())
 	defer cancel()
 	d.marks = d.readMarkers(ctx, d.admin)
-	var changes []TableChange
+	var changes []Change
 	var refused []string
-	for i := range d.plan.Tables {
-		name := d.plan.Tables[i].Name
-		change := TableChange{Name: name}
-		n, err := number(ctx, d.admin, d.flavor.HasTable(name))
+	for i := range d.Plan.Tables {
+		name := d.Plan.Tables[i].Name
+		change := Change{Name: name}
+		n, err := number(ctx, d.admin, d.Flavor.HasTable(name))
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", name, err)
 		}
@@ -92,7 +93,7 @@ func (d *dropping) choose(ctx context.Context, o DownOptions) ([]TableChange, er
 		changes = append(changes, change)
 	}
 	if len(refused) > 0 {
-		return nil, &UsageError{fmt.Errorf("nothing was dropped: table %s: %s; add --force to drop what the plan names all the same", strings.Join(refused, ", "), d.foreign(refused[0]))}
+		return nil, &target.UsageError{Err: fmt.Errorf("nothing was dropped: table %s: %s; add --force to drop what the plan names all the same", strings.Join(refused, ", "), d.foreign(refused[0]))}
 	}
 	return changes, nil
 }
@@ -121,7 +122,7 @@ func (d *dropping) most() time.Duration {
 // drop drops tables by their names, the last first; their indexes go with them.
 func (d *dropping) drop(ctx context.Context, names []string) (dropped []string, first error) {
 	for i := len(names) - 1; i >= 0; i-- {
-		err := d.one(ctx, d.table(names[i]))
+		err := d.one(ctx, d.Table(names[i]))
 		if err == nil {
 			dropped = append(dropped, names[i])
 			continue
@@ -132,7 +133,7 @@ func (d *dropping) drop(ctx context.Context, names []string) (dropped []string, 
 		// What the session may still be waiting for isn't worth waiting for.
 		d.admin.Close()
 		bounded, cancel := context.WithTimeout(ctx, d.most())
-		a, err := d.stand.admin(bounded)
+		a, err := d.Admin(bounded)
 		cancel()
 		if err != nil {
 			return dropped, first
@@ -151,7 +152,7 @@ func (d *dropping) one(ctx context.Context, t *plan.Table) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, short.Timeout+grace)
 	defer cancel()
-	_, err := d.admin.Exec(ctx, d.flavor.DropTable(&short))
+	_, err := d.admin.Exec(ctx, d.Flavor.DropTable(&short))
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Class == protocol.Timeout || err != nil && protocol.IsLate(ctx, err) {
 		return fmt.Errorf("not done within %s: %w; is a node of the cluster down? It may still be dropped later: run brunt schema down again", short.Timeout, err)

@@ -1,10 +1,11 @@
-package runner
+// Package schema makes the tables of a plan: creates and fills them, notes in the database what was made, says whether
+// the rows there are the plan's, and drops what brunt created. schema/sql writes the statements, schema/fill loads rows.
+package schema
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -13,23 +14,13 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/schema/fill"
 	"brunt/internal/schema/sql"
+	"brunt/internal/target"
 )
 
-// admin opens a session for set-up at the first address that gives one.
-func (s *stand) admin(ctx context.Context) (protocol.Admin, error) {
-	d, ok := s.driver.(protocol.AdminDriver)
-	if !ok {
-		return nil, &UsageError{fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.driver.Name())}
-	}
-	var a protocol.Admin
-	err := s.anywhere(func(t protocol.Target) (err error) {
-		a, err = d.Admin(ctx, t)
-		return err
-	})
-	if err != nil {
-		return nil, &UnreachableError{err}
-	}
-	return a, nil
+// database is a system that holds tables.
+type database struct {
+	*target.System
+	version string // of brunt, for the markers of tables
 }
 
 // number runs a query whose answer is one unsigned number.
@@ -48,16 +39,16 @@ func number(ctx context.Context, a protocol.Admin, query string) (uint64, error)
 
 // create creates a table without what is made faster once it is filled: its indexes and, where
 // that can be, its primary key.
-func (s *stand) create(ctx context.Context, a protocol.Admin, t *plan.Table) error {
-	write := s.flavor.CreateTable
-	if s.flavor.KeyLast() {
-		write = s.flavor.CreateTableWithoutKey
+func (s *database) create(ctx context.Context, a protocol.Admin, t *plan.Table) error {
+	write := s.Flavor.CreateTable
+	if s.Flavor.KeyLast() {
+		write = s.Flavor.CreateTableWithoutKey
 	}
-	text, notices, err := write(t, s.plan.Tables)
+	text, notices, err := write(t, s.Plan.Tables)
 	if err != nil {
-		return &UsageError{err}
+		return &target.UsageError{Err: err}
 	}
-	s.notices = sql.Merge(s.notices, notices...)
+	s.Notices = sql.Merge(s.Notices, notices...)
 	if _, err := a.Exec(ctx, text); err != nil {
 		return fmt.Errorf("create table %s: %w", t.Name, err)
 	}
@@ -65,17 +56,17 @@ func (s *stand) create(ctx context.Context, a protocol.Admin, t *plan.Table) err
 }
 
 // keys makes the primary keys of tables that were created without them.
-func (s *stand) keys(ctx context.Context, tables []*plan.Table) error {
-	if len(tables) == 0 || !s.flavor.KeyLast() {
+func (s *database) keys(ctx context.Context, tables []*plan.Table) error {
+	if len(tables) == 0 || !s.Flavor.KeyLast() {
 		return nil
 	}
-	a, err := s.admin(ctx)
+	a, err := s.Admin(ctx)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
 	for _, t := range tables {
-		text := s.flavor.AddKey(t)
+		text := s.Flavor.AddKey(t)
 		if text == "" {
 			continue
 		}
@@ -88,20 +79,20 @@ func (s *stand) keys(ctx context.Context, tables []*plan.Table) error {
 
 // index creates the indexes of a table. Those that are there already are made anew: they may be of
 // another plan.
-func (s *stand) index(ctx context.Context, a protocol.Admin, t *plan.Table, existed bool) error {
-	for i := range s.plan.Indexes {
-		ix := &s.plan.Indexes[i]
+func (s *database) index(ctx context.Context, a protocol.Admin, t *plan.Table, existed bool) error {
+	for i := range s.Plan.Indexes {
+		ix := &s.Plan.Indexes[i]
 		if ix.Table != t.Name {
 			continue
 		}
-		text, notices, err := s.flavor.CreateIndex(ix, t)
+		text, notices, err := s.Flavor.CreateIndex(ix, t)
 		if err != nil {
-			return &UsageError{err}
+			return &target.UsageError{Err: err}
 		}
-		s.notices = sql.Merge(s.notices, notices...)
+		s.Notices = sql.Merge(s.Notices, notices...)
 		if existed {
 			// MySQL refuses to drop what isn't there; any other failure makes the next statement fail.
-			_, _ = a.Exec(ctx, s.flavor.DropIndex(ix))
+			_, _ = a.Exec(ctx, s.Flavor.DropIndex(ix))
 		}
 		if _, err := a.Exec(ctx, text); err != nil {
 			return fmt.Errorf("create index %s: %w", ix.Name, err)
@@ -113,9 +104,9 @@ func (s *stand) index(ctx context.Context, a protocol.Admin, t *plan.Table, exis
 // analyze makes the planner's statistics of tables that were filled, and says of which. A server that refuses
 // is no reason not to use them. A table without rows is left out: the planner guesses better of one that it
 // knows nothing of than of one that was empty once.
-func (s *stand) analyze(ctx context.Context, a protocol.Admin, tables []*plan.Table) (analyzed []string, err error) {
+func (s *database) analyze(ctx context.Context, a protocol.Admin, tables []*plan.Table) (analyzed []string, err error) {
 	for _, t := range tables {
-		text := s.flavor.Analyze(t.Name)
+		text := s.Flavor.Analyze(t.Name)
 		if text == "" || t.Rows == 0 {
 			continue
 		}
@@ -123,7 +114,7 @@ func (s *stand) analyze(ctx context.Context, a protocol.Admin, tables []*plan.Ta
 		case ctx.Err() != nil:
 			return analyzed, ctx.Err()
 		case refused != nil:
-			s.notices = append(s.notices, sql.Notice{ID: "sql-analyze", Text: fmt.Sprintf("table %s has no statistics, so plans of its statements may be bad: %s", t.Name, refused.Error())})
+			s.Notices = append(s.Notices, sql.Notice{ID: "sql-analyze", Text: fmt.Sprintf("table %s has no statistics, so plans of its statements may be bad: %s", t.Name, refused.Error())})
 		default:
 			analyzed = append(analyzed, t.Name)
 		}
@@ -133,25 +124,18 @@ func (s *stand) analyze(ctx context.Context, a protocol.Admin, tables []*plan.Ta
 
 // checkDDL writes all statements of DDL without sending one, so that faults come before anything
 // has been changed.
-func (s *stand) checkDDL() error {
-	for i := range s.plan.Tables {
-		t := &s.plan.Tables[i]
-		if _, _, err := s.flavor.CreateTable(t, s.plan.Tables); err != nil {
-			return &UsageError{err}
+func (s *database) checkDDL() error {
+	for i := range s.Plan.Tables {
+		t := &s.Plan.Tables[i]
+		if _, _, err := s.Flavor.CreateTable(t, s.Plan.Tables); err != nil {
+			return &target.UsageError{Err: err}
 		}
 	}
-	for i := range s.plan.Indexes {
-		ix := &s.plan.Indexes[i]
-		if _, _, err := s.flavor.CreateIndex(ix, s.table(ix.Table)); err != nil {
-			return &UsageError{err}
+	for i := range s.Plan.Indexes {
+		ix := &s.Plan.Indexes[i]
+		if _, _, err := s.Flavor.CreateIndex(ix, s.Table(ix.Table)); err != nil {
+			return &target.UsageError{Err: err}
 		}
-	}
-	return nil
-}
-
-func (s *stand) table(name string) *plan.Table {
-	if i := slices.IndexFunc(s.plan.Tables, func(t plan.Table) bool { return t.Name == name }); i >= 0 {
-		return &s.plan.Tables[i]
 	}
 	return nil
 }
@@ -168,12 +152,12 @@ type FillOptions struct {
 	keyless []*plan.Table // created without their primary keys
 }
 
-// fill loads tables and proves it. Those to keep hold their rows already; they are proved only, if
+// load fills tables and proves it. Those to keep hold their rows already; they are proved only, if
 // more than their counts is asked for.
-func (s *stand) fill(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (fill.Report, error) {
+func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillOptions) (fill.Report, error) {
 	cfg := fill.Config{
-		Driver: s.driver.(protocol.AdminDriver), Targets: s.targets, SQL: s.flavor,
-		Verify: o.Verify, Workers: o.Workers, Seed: s.plan.Seed, Progress: o.Progress,
+		Driver: s.Driver.(protocol.AdminDriver), Targets: s.Targets, SQL: s.Flavor,
+		Verify: o.Verify, Workers: o.Workers, Seed: s.Plan.Seed, Progress: o.Progress,
 		Loaded: func(ctx context.Context) error { return s.keys(ctx, o.keyless) },
 	}
 	for _, t := range tables {
@@ -197,7 +181,7 @@ func (s *stand) fill(ctx context.Context, tables, keep []*plan.Table, o FillOpti
 	if o.Checkpoint != "" && len(tables) > 0 {
 		c, err := linefile.Open(o.Checkpoint)
 		if err != nil {
-			return fill.Report{}, &UsageError{fmt.Errorf("load: open the checkpoint: %w", err)}
+			return fill.Report{}, &target.UsageError{Err: fmt.Errorf("load: open the checkpoint: %w", err)}
 		}
 		defer c.Close()
 		cfg.Checkpoint = c
@@ -211,7 +195,7 @@ const ddlTimeout = time.Minute
 // CreateIndexes creates the plan's indexes on its tables, which are there already. Those of the same
 // names are made anew.
 func CreateIndexes(ctx context.Context, p *plan.Plan) error {
-	s, a, err := openSchema(ctx, p, "")
+	s, a, err := open(ctx, p, "")
 	if err != nil {
 		return err
 	}
@@ -226,7 +210,7 @@ func CreateIndexes(ctx context.Context, p *plan.Plan) error {
 
 // DropIndexes drops the plan's indexes. It goes on after a failure and returns all.
 func DropIndexes(ctx context.Context, p *plan.Plan) error {
-	s, a, err := openSchema(ctx, p, "")
+	s, a, err := open(ctx, p, "")
 	if err != nil {
 		return err
 	}
@@ -234,7 +218,7 @@ func DropIndexes(ctx context.Context, p *plan.Plan) error {
 	var all error
 	for i := range p.Indexes {
 		ix := &p.Indexes[i]
-		if _, err := a.Exec(ctx, s.flavor.DropIndex(ix)); err != nil {
+		if _, err := a.Exec(ctx, s.Flavor.DropIndex(ix)); err != nil {
 			all = errors.Join(all, fmt.Errorf("drop index %s: %w", ix.Name, err))
 		}
 	}

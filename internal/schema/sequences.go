@@ -1,4 +1,4 @@
-package runner
+package schema
 
 import (
 	"context"
@@ -9,47 +9,42 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/schema/sql"
+	"brunt/internal/target"
 	"brunt/internal/workload"
 )
 
 const warnSequence = "sequence-start"
 
-// startSequences lets the keys that the plan inserts begin after those that the tables hold. Where
-// that can't be asked it is an error if the plan says so, and else a warning.
-func (r *Runner) startSequences(ctx context.Context) error {
-	if len(r.Workload.Sequences) == 0 {
-		return nil
-	}
-	var remarks []string
-	for _, q := range r.Workload.Sequences {
-		remark, err := r.startSequence(ctx, q)
-		var wrong *UsageError
+// StartSequences lets the keys that the plan inserts begin after those that the tables hold, and returns a remark for
+// each. Where that can't be asked it is an error if the plan says so, and else a warning. apart says that other
+// machines insert into the same tables.
+func (t *Tables) StartSequences(ctx context.Context, all []*workload.Sequence, apart bool) (remarks []string, err error) {
+	for _, q := range all {
+		remark, err := t.startSequence(ctx, q, apart)
+		var wrong *target.UsageError
 		switch {
 		case err == nil:
 			remarks = append(remarks, remark)
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return nil, ctx.Err()
 		case errors.As(err, &wrong):
-			return err
+			return nil, err
 		default:
 			err = fmt.Errorf("where the keys of table %s begin: what is in its %s couldn't be asked for: %w", q.Table, q.Column, err)
 			if q.Said {
-				return &UsageError{err}
+				return nil, &target.UsageError{Err: err}
 			}
-			r.warn(record.Warning{ID: warnSequence, Text: err.Error(), Remedy: "they begin at the start of their range; start: range says that it shall be so"})
+			t.o.Warn(record.Warning{ID: warnSequence, Text: err.Error(), Remedy: "they begin at the start of their range; start: range says that it shall be so"})
 		}
 	}
-	if len(remarks) == 0 {
-		return nil
-	}
-	return r.bundle.Remark(r.o.Recording.Plan, remarks...)
+	return remarks, nil
 }
 
 // startSequence lets one sequence begin after what there is, and says so.
-func (r *Runner) startSequence(ctx context.Context, q *workload.Sequence) (remark string, err error) {
+func (t *Tables) startSequence(ctx context.Context, q *workload.Sequence, apart bool) (remark string, err error) {
 	kept := record.Sequence{Table: q.Table, Column: q.Column}
 	if q.UUID {
-		more, err := r.rowsBeyondPlan(ctx, q.Table)
+		more, err := t.rowsBeyondPlan(ctx, q.Table)
 		if err != nil {
 			return "", err
 		}
@@ -57,35 +52,35 @@ func (r *Runner) startSequence(ctx context.Context, q *workload.Sequence) (remar
 		kept.Rows = &more
 		remark = fmt.Sprintf("This run's UUIDs for %q of table %q are those of a table with %d rows beyond the plan's. A repetition asks anew.", q.Column, q.Table, more)
 	} else {
-		if kept.Greatest, err = r.ask(ctx, func(f sql.Flavor) string { return f.Greatest(q.Table, q.Column) }); err != nil {
+		if kept.Greatest, err = t.ask(ctx, func(f sql.Flavor) string { return f.Greatest(q.Table, q.Column) }); err != nil {
 			return "", err
 		}
 		held := "no row"
 		if kept.Greatest != nil {
-			if err := q.After(*kept.Greatest, r.o.Part.Of > 1); err != nil {
-				return "", &UsageError{err}
+			if err := q.After(*kept.Greatest, apart); err != nil {
+				return "", &target.UsageError{Err: err}
 			}
 			held = strconv.FormatInt(*kept.Greatest, 10)
 		}
 		kept.First = q.First()
 		remark = fmt.Sprintf("This run's sequence for %q of table %q began with %d: the greatest there was %s. A repetition asks anew.", q.Column, q.Table, q.First(), held)
 	}
-	r.Record.Sequences = append(r.Record.Sequences, kept)
+	t.run.Sequences = append(t.run.Sequences, kept)
 	return remark, nil
 }
 
 // rowsBeyondPlan is how many rows more than the plan's a table holds.
-func (r *Runner) rowsBeyondPlan(ctx context.Context, table string) (uint64, error) {
+func (t *Tables) rowsBeyondPlan(ctx context.Context, table string) (uint64, error) {
 	var planned uint64
-	if t := r.stand.table(table); t != nil {
+	if t := t.Table(table); t != nil {
 		planned = t.Rows
 	}
-	for _, t := range r.Record.Tables {
+	for _, t := range t.run.Tables {
 		if t.Name == table {
 			return t.Rows - min(planned, t.Rows), nil
 		}
 	}
-	rows, err := r.ask(ctx, func(f sql.Flavor) string { return f.CountRows(table) })
+	rows, err := t.ask(ctx, func(f sql.Flavor) string { return f.CountRows(table) })
 	if err != nil || rows == nil {
 		return 0, err
 	}
@@ -93,20 +88,20 @@ func (r *Runner) rowsBeyondPlan(ctx context.Context, table string) (uint64, erro
 }
 
 // ask puts a question whose answer is one number, nil if it is null.
-func (r *Runner) ask(ctx context.Context, question func(sql.Flavor) string) (*int64, error) {
-	a := r.admin
+func (t *Tables) ask(ctx context.Context, question func(sql.Flavor) string) (*int64, error) {
+	a := t.admin
 	if a == nil {
-		if _, ok := r.stand.driver.(protocol.AdminDriver); !ok {
-			return nil, fmt.Errorf("protocol %s has no such query", r.stand.driver.Name())
+		if _, ok := t.Driver.(protocol.AdminDriver); !ok {
+			return nil, fmt.Errorf("protocol %s has no such query", t.Driver.Name())
 		}
-		opened, err := r.stand.admin(ctx)
+		opened, err := t.Admin(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer opened.Close()
 		a = opened
 	}
-	flavor, err := r.stand.flavorOf()
+	flavor, err := t.FlavorOf()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package runner
+package target
 
 import (
 	"errors"
@@ -25,13 +25,13 @@ func TestRefusedStatementsHaveAPlace(t *testing.T) {
 		{"", `request "other": x`, `server: request "other": x; mend`, true},
 		{"", "x", "server: x; mend", true},
 	} {
-		err := notConnected(p, &protocol.Error{Class: protocol.Server, Code: c.code, Text: c.text})
+		err := NotConnected(p, &protocol.Error{Class: protocol.Server, Code: c.code, Text: c.text})
 		var usage *UsageError
 		if !strings.HasPrefix(err.Error(), c.want) || errors.As(err, &usage) != c.usage {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	if err := notConnected(p, &protocol.Error{Class: protocol.Connect, Text: `request "q"`}); strings.Contains(err.Error(), "a.yml") {
+	if err := NotConnected(p, &protocol.Error{Class: protocol.Connect, Text: `request "q"`}); strings.Contains(err.Error(), "a.yml") {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package schema
 
 import (
 	"context"
@@ -13,24 +13,25 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/schema/fill"
+	"brunt/internal/target"
 )
 
-// TableChange is what SchemaUp or SchemaDown did to a table.
-type TableChange struct {
+// Change is what Up or Down did to a table.
+type Change struct {
 	Name     string
 	Action   string // "created", "filled", "resumed", "complete" (nothing to do), "dropped", "absent", "kept"
 	Load     *fill.TableReport
 	Analyzed bool // the planner's statistics of it were made
 }
 
-// schemaUp is a SchemaUp under way, or the set-up of a run.
-type schemaUp struct {
-	*stand
+// up is an Up under way, or the set-up of a run.
+type up struct {
+	*database
 	admin      protocol.Admin
 	o          FillOptions
 	marks      markers
 	unfinished bool // an earlier one left its checkpoint
-	changes    []TableChange
+	changes    []Change
 	fill       []*plan.Table
 	keep       []*plan.Table // complete already
 	warnings   []record.Warning
@@ -41,42 +42,42 @@ type schemaUp struct {
 	filling func(*plan.Table)
 }
 
-// SchemaUp creates the plan's tables and indexes, fills them, and has the server make its statistics of what
+// Up creates the plan's tables and indexes, fills them, and has the server make its statistics of what
 // was filled. A table that is there already
-// and complete is left alone, but proved if that is asked for; one that an interrupted SchemaUp
+// and complete is left alone, but proved if that is asked for; one that an interrupted Up
 // left unfinished is completed from its checkpoint; one with other rows, or one that brunt didn't
-// create, is a *UsageError.
-func SchemaUp(ctx context.Context, p *plan.Plan, o FillOptions) ([]TableChange, []record.Warning, error) {
-	s, a, err := openSchema(ctx, p, o.Version)
+// create, is a *target.UsageError.
+func Up(ctx context.Context, p *plan.Plan, o FillOptions) ([]Change, []record.Warning, error) {
+	s, a, err := open(ctx, p, o.Version)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer a.Close()
-	u := &schemaUp{stand: s, admin: a, o: o}
+	u := &up{database: s, admin: a, o: o}
 	err = u.run(ctx)
 	return u.changes, append(noticeWarnings(s), u.warnings...), err
 }
 
-func (u *schemaUp) run(ctx context.Context) error {
+func (u *up) run(ctx context.Context) error {
 	if err := u.checkDDL(); err != nil {
 		return err
 	}
 	if u.o.Checkpoint != "" {
 		if err := os.MkdirAll(filepath.Dir(u.o.Checkpoint), 0o755); err != nil {
-			return &UsageError{fmt.Errorf("checkpoint: %w", err)}
+			return &target.UsageError{Err: fmt.Errorf("checkpoint: %w", err)}
 		}
 		// The checkpoint goes when the indexes are there, so its presence means unfinished work.
 		_, err := os.Stat(u.o.Checkpoint)
 		u.unfinished = err == nil
 	}
 	u.marks = u.readMarkers(ctx, u.admin)
-	for i := range u.plan.Tables {
-		if err := u.table(ctx, &u.plan.Tables[i]); err != nil {
+	for i := range u.Plan.Tables {
+		if err := u.table(ctx, &u.Plan.Tables[i]); err != nil {
 			return err
 		}
 	}
 	if len(u.fill)+len(u.keep) > 0 {
-		report, err := u.stand.fill(ctx, u.fill, u.keep, u.o)
+		report, err := u.load(ctx, u.fill, u.keep, u.o)
 		u.attach(report)
 		if err != nil {
 			return u.explain(err)
@@ -105,7 +106,7 @@ func (u *schemaUp) run(ctx context.Context) error {
 }
 
 // table finds out what a table needs and makes it ready to be filled.
-func (u *schemaUp) table(ctx context.Context, t *plan.Table) error {
+func (u *up) table(ctx context.Context, t *plan.Table) error {
 	f, err := u.find(ctx, u.admin, t, &u.marks)
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (u *schemaUp) table(ctx context.Context, t *plan.Table) error {
 		// Rows that are loaded again are found by the key.
 		action, err = "resumed", u.keys(ctx, []*plan.Table{t})
 	case complete:
-		u.changes, u.keep = append(u.changes, TableChange{Name: t.Name, Action: "complete"}), append(u.keep, t)
+		u.changes, u.keep = append(u.changes, Change{Name: t.Name, Action: "complete"}), append(u.keep, t)
 		return u.compare(&f)
 	case f.rows > 0:
 		err = u.refuse(&f)
@@ -131,16 +132,16 @@ func (u *schemaUp) table(ctx context.Context, t *plan.Table) error {
 	if err != nil {
 		return err
 	}
-	u.changes, u.fill = append(u.changes, TableChange{Name: t.Name, Action: action}), append(u.fill, t)
+	u.changes, u.fill = append(u.changes, Change{Name: t.Name, Action: action}), append(u.fill, t)
 	if u.filling != nil {
 		u.filling(t)
 	}
 	return nil
 }
 
-func (u *schemaUp) createFor(ctx context.Context, t *plan.Table) error {
+func (u *up) createFor(ctx context.Context, t *plan.Table) error {
 	if u.unfinished {
-		return &UsageError{fmt.Errorf("%s says that table %s was being loaded, but it doesn't exist; remove the file to load anew", u.o.Checkpoint, t.Name)}
+		return &target.UsageError{Err: fmt.Errorf("%s says that table %s was being loaded, but it doesn't exist; remove the file to load anew", u.o.Checkpoint, t.Name)}
 	}
 	if err := u.create(ctx, u.admin, t); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (u *schemaUp) createFor(ctx context.Context, t *plan.Table) error {
 }
 
 // refill makes a table ready that exists and is empty.
-func (u *schemaUp) refill(ctx context.Context, f *found) error {
+func (u *up) refill(ctx context.Context, f *found) error {
 	if err := u.mayFill(f, &u.marks, u.o.Force); err != nil {
 		return err
 	}
@@ -163,19 +164,19 @@ func (u *schemaUp) refill(ctx context.Context, f *found) error {
 }
 
 // refuse says why a table with rows can't be filled.
-func (u *schemaUp) refuse(f *found) error {
+func (u *up) refuse(f *found) error {
 	if f.unfinished() {
-		return &UsageError{fmt.Errorf("table %s is unfinished (begun on %s, with seed %s), and %s, which would say how far it came, isn't there; name its file with --checkpoint, or drop the table with brunt schema down",
+		return &target.UsageError{Err: fmt.Errorf("table %s is unfinished (begun on %s, with seed %s), and %s, which would say how far it came, isn't there; name its file with --checkpoint, or drop the table with brunt schema down",
 			f.table.Name, f.marker.Since, f.marker.Seed, u.o.Checkpoint)}
 	}
 	if f.marker == nil {
-		return &UsageError{fmt.Errorf("table %s holds %d rows, the plan says %d, and brunt didn't create it; drop it, or give the plan another name for it", f.table.Name, f.rows, f.table.Rows)}
+		return &target.UsageError{Err: fmt.Errorf("table %s holds %d rows, the plan says %d, and brunt didn't create it; drop it, or give the plan another name for it", f.table.Name, f.rows, f.table.Rows)}
 	}
-	return &UsageError{fmt.Errorf("table %s holds %d rows, the plan says %d; drop it with brunt schema down", f.table.Name, f.rows, f.table.Rows)}
+	return &target.UsageError{Err: fmt.Errorf("table %s holds %d rows, the plan says %d; drop it with brunt schema down", f.table.Name, f.rows, f.table.Rows)}
 }
 
 // compare warns of a complete table whose rows aren't the plan's.
-func (u *schemaUp) compare(f *found) error {
+func (u *up) compare(f *found) error {
 	why, err := u.differs(f)
 	if why != "" {
 		u.warnings = append(u.warnings, differWarning(why))
@@ -184,20 +185,20 @@ func (u *schemaUp) compare(f *found) error {
 }
 
 // explain adds to a failed proof why the rows can't be the plan's, if that is known.
-func (u *schemaUp) explain(err error) error {
+func (u *up) explain(err error) error {
 	var m *fill.MismatchError
 	if !errors.As(err, &m) {
 		return err
 	}
 	if mark, ok := u.marks.of[m.Table]; ok {
-		if why, _ := u.differs(&found{table: u.stand.table(m.Table), marker: &mark}); why != "" && mark.State == stateComplete {
+		if why, _ := u.differs(&found{table: u.Table(m.Table), marker: &mark}); why != "" && mark.State == stateComplete {
 			return fmt.Errorf("%w (%s)", err, why)
 		}
 	}
 	return err
 }
 
-func (u *schemaUp) attach(report fill.Report) {
+func (u *up) attach(report fill.Report) {
 	for i := range report.Tables {
 		if c := changeOf(u.changes, report.Tables[i].Name); c != nil {
 			c.Load = &report.Tables[i]
@@ -205,33 +206,32 @@ func (u *schemaUp) attach(report fill.Report) {
 	}
 }
 
-func changeOf(changes []TableChange, table string) *TableChange {
-	if i := slices.IndexFunc(changes, func(c TableChange) bool { return c.Name == table }); i >= 0 {
+func changeOf(changes []Change, table string) *Change {
+	if i := slices.IndexFunc(changes, func(c Change) bool { return c.Name == table }); i >= 0 {
 		return &changes[i]
 	}
 	return nil
 }
 
-func noticeWarnings(s *stand) []record.Warning {
+func noticeWarnings(s *database) []record.Warning {
 	var out []record.Warning
-	for _, n := range s.notices {
+	for _, n := range s.Notices {
 		out = append(out, record.Warning{ID: n.ID, Text: n.Text})
 	}
 	return out
 }
 
-func openSchema(ctx context.Context, p *plan.Plan, version string) (*stand, protocol.Admin, error) {
+func open(ctx context.Context, p *plan.Plan, version string) (*database, protocol.Admin, error) {
 	if len(p.Tables) == 0 {
-		return nil, nil, &UsageError{fmt.Errorf("plan %s has no tables; there is nothing to create", p.Name)}
+		return nil, nil, &target.UsageError{Err: fmt.Errorf("plan %s has no tables; there is nothing to create", p.Name)}
 	}
-	s, err := newStand(ctx, p, patience{})
+	s, err := target.Find(ctx, p, target.Patience{})
 	if err != nil {
 		return nil, nil, err
 	}
-	s.version = version
-	a, err := s.admin(ctx)
+	a, err := s.Admin(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, a, nil
+	return &database{System: s, version: version}, a, nil
 }

@@ -1,4 +1,4 @@
-package runner
+package target
 
 import (
 	"context"
@@ -15,11 +15,10 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
-	"brunt/internal/record"
 	"brunt/internal/secret"
 )
 
-// Targets completes the plan's target: one driver.Target an address. An error is one line for the user.
+// Targets completes the plan's target: one protocol.Target an address. An error is one line for the user.
 func Targets(p *plan.Plan) ([]protocol.Target, error) {
 	t := &p.Target
 	secure, err := tlsOf(&t.TLS)
@@ -112,23 +111,11 @@ func tlsOf(t *plan.TLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// fewSessions warns of addresses that get no session, unless requests say where they go.
-func (r *Runner) fewSessions() {
-	if d, ok := r.stand.driver.(protocol.Routed); ok && d.Router(r.stand.targets, &r.Workload.Program) != nil {
-		return
-	}
-	if n := len(r.stand.targets); r.Record.Sessions < n {
-		r.warn(record.Warning{ID: "few-sessions",
-			Text:   fmt.Sprintf("sessions: %d, addresses: %d: a session has one address, so %d of them get no load", r.Record.Sessions, n, n-r.Record.Sessions),
-			Remedy: fmt.Sprintf("give --vu %d or more", n)})
-	}
-}
-
-// patience says what to do about addresses that don't answer before the load.
-type patience struct {
-	wait    time.Duration // for all of them to answer
-	anyway  bool          // go on although none does
-	waiting func(error)   // told once that there is something to wait for; may be nil
+// Patience says what to do about addresses that don't answer before the load.
+type Patience struct {
+	Wait      time.Duration // for all of them to answer
+	StartDown bool          // go on although none does
+	Waiting   func(error)   // called once if there is something to wait for; may be nil
 }
 
 const (
@@ -138,11 +125,11 @@ const (
 
 // meet asks every address what it is until all have answered or the patience is at its end. first is
 // one that answered. An error is an *UnreachableError or ctx's.
-func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
-	given := s.targets
-	until := time.Now().Add(p.wait)
+func (s *System) meet(ctx context.Context, p Patience) (first int, err error) {
+	given := s.Targets
+	until := time.Now().Add(p.Wait)
 	for {
-		s.targets = expand(ctx, s.driver, given, s.plan.Settings.Tier)
+		s.Targets = expand(ctx, s.Driver, given, s.Plan.Settings.Tier)
 		first, err = s.describe(ctx)
 		if err == nil {
 			return first, nil
@@ -154,15 +141,15 @@ func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
 		if left <= 0 {
 			break
 		}
-		if p.waiting != nil {
-			p.waiting(err)
-			p.waiting = nil
+		if p.Waiting != nil {
+			p.Waiting(err)
+			p.Waiting = nil
 		}
 		if !protocol.Sleep(ctx, min(left, betweenMeetings)) {
 			return 0, ctx.Err()
 		}
 	}
-	if first < 0 && !p.anyway {
+	if first < 0 && !p.StartDown {
 		return 0, &UnreachableError{err}
 	}
 	return max(first, 0), nil
@@ -170,16 +157,16 @@ func (s *stand) meet(ctx context.Context, p patience) (first int, err error) {
 
 // describe asks every address once what it is. first is the first that answered, −1 if none did, err
 // the first failure.
-func (s *stand) describe(ctx context.Context) (first int, err error) {
-	s.servers = make([]protocol.ServerInfo, len(s.targets))
-	failures := make([]error, len(s.targets))
+func (s *System) describe(ctx context.Context) (first int, err error) {
+	s.Servers = make([]protocol.ServerInfo, len(s.Targets))
+	failures := make([]error, len(s.Targets))
 	slots := make(chan struct{}, describesAtOnce)
 	var all sync.WaitGroup
-	for i, t := range s.targets {
+	for i, t := range s.Targets {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			s.servers[i], failures[i] = s.driver.Describe(ctx, t)
+			s.Servers[i], failures[i] = s.Driver.Describe(ctx, t)
 		})
 	}
 	all.Wait()
@@ -189,7 +176,7 @@ func (s *stand) describe(ctx context.Context) (first int, err error) {
 		case failure == nil && first < 0:
 			first = i
 		case failure != nil && err == nil:
-			err = at(s.targets[i].Address, failure)
+			err = at(s.Targets[i].Address, failure)
 		}
 	}
 	return first, err

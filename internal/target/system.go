@@ -1,0 +1,204 @@
+// Package target finds the system under test that a plan names: its protocol, its addresses, what servers answer there,
+// and the plan's statements as they want them.
+package target
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/protocols"
+	"brunt/internal/schema/sql"
+	"brunt/internal/workload"
+)
+
+// System is the system under test as a plan meets it: its protocol, the addresses that answered, and what servers
+// they are.
+type System struct {
+	Plan    *plan.Plan // a copy with its defaults filled in
+	Driver  protocol.Driver
+	Targets []protocol.Target
+	Servers []protocol.ServerInfo // one an address; the zero value where none answered
+	Flavor  sql.Flavor            // if the plan has tables or statements of SQL
+	Notices []sql.Notice          // of statements and tables that were translated
+	first   int                   // index of the first address that answered
+	isSQL   bool
+}
+
+// Find finds the driver and asks every address what it is. It fails if none answers, unless the
+// patience goes further. An error is a *UsageError or an *UnreachableError. p is never changed.
+func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) {
+	p = own(p)
+	d, canonical, err := protocols.Find(p.Target.Protocol)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	p.Target.Protocol = canonical
+	s := &System{Plan: p, Driver: d}
+	if s.Targets, err = Targets(p); err != nil {
+		return nil, &UsageError{err}
+	}
+	if s.first, err = s.meet(ctx, patient); err != nil {
+		return nil, err
+	}
+	if s.isSQL = s.usesSQL(); s.isSQL {
+		if s.Flavor, err = s.FlavorOf(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// own is a copy of a plan that may be completed: its settings, its protocol's name, and the names of
+// its phases.
+func own(p *plan.Plan) *plan.Plan {
+	c := *p
+	c.Settings = c.Settings.WithDefaults()
+	c.Load = Named(slices.Clone(c.Load))
+	return &c
+}
+
+// Named gives every phase a name of its own, by which the record tells them apart.
+func Named(phases []plan.Phase) []plan.Phase {
+	taken := map[string]int{}
+	for i := range phases {
+		phases[i].Name = plan.Unused(cmp.Or(phases[i].Name, string(phases[i].Kind)), taken)
+	}
+	return phases
+}
+
+// FlavorOf is how the server that answered writes SQL.
+func (s *System) FlavorOf() (sql.Flavor, error) {
+	flavor, err := sql.For(s.Servers[s.first].Product, s.Servers[s.first].Version)
+	if err != nil {
+		err = &UsageError{err}
+	}
+	return flavor, err
+}
+
+// Anywhere tries do at one address after the other, beginning with one that answered, until it
+// succeeds. The error is the first.
+func (s *System) Anywhere(do func(protocol.Target) error) (first error) {
+	for i := range s.Targets {
+		t := s.Targets[(s.first+i)%len(s.Targets)]
+		err := do(t)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = at(t.Address, err)
+		}
+	}
+	return first
+}
+
+// usesSQL reports whether the plan has tables or statements for a server that understands SQL. Tables of
+// one whose protocol can't make any are what its references are about, behind a service for one.
+func (s *System) usesSQL() bool {
+	p := s.Plan
+	if _, ok := s.Driver.(protocol.AdminDriver); ok && len(p.Tables) > 0 {
+		return true
+	}
+	for i := range p.Operations {
+		for k := range p.Operations[i].Steps {
+			if p.Operations[i].Steps[k].Request.Verb == protocol.SQL {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Workload compiles the plan and puts its statements and values into the server's flavor.
+func (s *System) Workload() (*workload.Workload, error) {
+	w, err := workload.Compile(s.Plan)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	if !s.isSQL {
+		return w, nil
+	}
+	names := sql.NewNames(s.Plan.Tables, s.Plan.Indexes)
+	for i := range w.Program.Requests {
+		r := &w.Program.Requests[i]
+		if err := s.checkTransaction(r); err != nil {
+			return nil, err
+		}
+		if r.Verb == protocol.SQL {
+			text, notices, err := s.Flavor.Translate(r.Text, r.Params, names)
+			if err != nil {
+				return nil, &UsageError{fmt.Errorf("%s%s: %w", placed(s.Plan, fmt.Sprintf("request %q", r.Name)), r.Name, err)}
+			}
+			r.Text = text
+			s.Notices = sql.Merge(s.Notices, notices...)
+		}
+		r.Params, r.Capture = slices.Clone(r.Params), slices.Clone(r.Capture)
+		for k := range r.Params {
+			r.Params[k] = s.Flavor.ParamKind(r.Params[k])
+		}
+		for k := range r.Capture {
+			r.Capture[k].Kind = s.Flavor.ParamKind(r.Capture[k].Kind)
+		}
+	}
+	w.Convert(s.Flavor.Wrap)
+	return w, nil
+}
+
+// checkTransaction refuses what begins or ends a transaction on a server that only seems to have
+// them: its operations would pass, and leave half of their work behind.
+func (s *System) checkTransaction(r *protocol.Request) error {
+	if s.Flavor.Transactions() || !r.Frames() {
+		return nil
+	}
+	return &UsageError{fmt.Errorf("%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing):"+
+		" put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.Flavor.Product())}
+}
+
+// Check asks the first server that answers whether it takes the program's statements, where sessions
+// would learn that only under load. progress gets how far it is; it may be nil.
+func (s *System) Check(ctx context.Context, p *protocol.Program, progress func(done, all int)) error {
+	c, ok := s.Driver.(protocol.Checker)
+	if !ok {
+		return nil
+	}
+	for _, t := range s.Targets {
+		err := c.Check(ctx, t, p, progress)
+		if err == nil {
+			return nil
+		}
+		var e *protocol.Error
+		if errors.As(err, &e) && e.Class == protocol.Server {
+			return NotConnected(s.Plan, err)
+		}
+	}
+	return nil // connecting will say why
+}
+
+// Admin opens a session for set-up at the first address that gives one.
+func (s *System) Admin(ctx context.Context) (protocol.Admin, error) {
+	d, ok := s.Driver.(protocol.AdminDriver)
+	if !ok {
+		return nil, &UsageError{fmt.Errorf("protocol %s can't create tables; run the plan with --no-setup", s.Driver.Name())}
+	}
+	var a protocol.Admin
+	err := s.Anywhere(func(t protocol.Target) (err error) {
+		a, err = d.Admin(ctx, t)
+		return err
+	})
+	if err != nil {
+		return nil, &UnreachableError{err}
+	}
+	return a, nil
+}
+
+// Table is a table of the plan by its name; nil if there is none.
+func (s *System) Table(name string) *plan.Table {
+	if i := slices.IndexFunc(s.Plan.Tables, func(t plan.Table) bool { return t.Name == name }); i >= 0 {
+		return &s.Plan.Tables[i]
+	}
+	return nil
+}
