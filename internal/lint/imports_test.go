@@ -67,9 +67,10 @@ program/campaign: inspect inspect/advise inspect/servers linefile plan planfile 
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv
+protocol/blocking: gen protocol
 protocol/cassandra: gen protocol protocol/kv socket sqltext
 protocol/dynamodb: gen protocol protocol/kv socket
-protocol/echo: gen protocol socket
+protocol/echo: gen protocol protocol/blocking socket
 protocol/etcd: gen protocol protocol/kv socket
 protocol/http: gen protocol socket template
 protocol/iproto: gen protocol protocol/sqlconn socket sqltext template
@@ -79,7 +80,7 @@ protocol/mysql: gen protocol protocol/kv protocol/sqlconn socket sqltext
 protocol/noop: gen protocol
 protocol/pebble: protocol protocol/kv
 protocol/postgres: gen protocol protocol/sqlconn socket sqltext
-protocol/protocoltest: gen protocol
+protocol/protocoltest: gen protocol protocol/blocking
 protocol/redis: gen protocol socket template
 protocol/sqlconn: gen protocol sqltext template
 protocol/sqlite: gen protocol protocol/sqlconn sqltext

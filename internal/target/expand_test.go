@@ -29,7 +29,7 @@ func (c clustered) Takes(protocol.Target, *protocol.Program) (string, bool) {
 	return "no codec", c.takes
 }
 
-func (clustered) Takeover(context.Context, protocol.Target, *protocol.Program) (protocol.CodecConn, error) {
+func (clustered) Open(context.Context, protocol.Target, *protocol.Program) (protocol.CodecConn, error) {
 	return protocol.CodecConn{}, errors.New("no")
 }
 

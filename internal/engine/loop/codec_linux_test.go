@@ -25,8 +25,8 @@ type lostCodec struct {
 	consumed func(held int) int
 }
 
-func (p lost) Takeover(ctx context.Context, t protocol.Target, program *protocol.Program) (protocol.CodecConn, error) {
-	s, err := p.Driver.Takeover(ctx, t, program)
+func (p lost) Open(ctx context.Context, t protocol.Target, program *protocol.Program) (protocol.CodecConn, error) {
+	s, err := p.Driver.Open(ctx, t, program)
 	s.Codec = lostCodec{s.Codec, p.consumed}
 	return s, err
 }

@@ -20,24 +20,24 @@ const dialsAtOnce = 32
 const shortLivedNs = int64(time.Second)
 
 // connected makes a new socket the session's own.
-func (l *loop) connected(s *session, c *protocol.CodecConn) {
+func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	s.generation++
 	s.dialing = false
-	err := unix.SetNonblock(c.FD, true)
+	err := unix.SetNonblock(fd, true)
 	if err == nil {
-		err = l.poller.add(c.FD, s.slot, s.generation)
+		err = l.poller.add(fd, s.slot, s.generation)
 	}
 	if err != nil {
-		unix.Close(c.FD)
+		unix.Close(fd)
 		s.failures++
 		l.dial(s)
 		return
 	}
-	unix.SetsockoptInt(c.FD, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	if l.stamped {
-		stampSocket(c.FD, true)
+		stampSocket(fd, true)
 	}
-	s.open(c)
+	s.open(fd, c)
 	s.upSince = l.now()
 	l.refusing[s.address] = false
 	l.up[s.address]++
@@ -51,6 +51,16 @@ func (l *loop) connected(s *session, c *protocol.CodecConn) {
 	s.returning = true
 	l.unpark(s)
 	l.offer(s.lane)
+}
+
+// sayGoodbye sends the last message that a codec's server expects, if the socket takes it at once and no
+// request is half written.
+func (l *loop) sayGoodbye(s *session) {
+	p, ok := s.codec.(protocol.Parting)
+	if !ok || !s.up || s.outPos < len(s.out) {
+		return
+	}
+	_, _ = unix.Write(s.fd, p.Part(nil)) // a courtesy: the connection is closed whether it arrives or not
 }
 
 // hangUp closes a session's socket.
@@ -189,14 +199,14 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 		if !protocol.Sleep(f.ctx, b.Reconnect(failures)) {
 			return
 		}
-		c, err := f.connect(address)
+		fd, c, err := f.connect(address)
 		if first != nil {
 			first(err)
 			first = nil
 		}
 		if err == nil {
-			if !l.mailbox.put(letter{kind: connected, slot: slot, session: c}) {
-				unix.Close(c.FD)
+			if !l.mailbox.put(letter{kind: connected, slot: slot, conn: c, fd: fd}) {
+				unix.Close(fd)
 			}
 			l.poller.ring()
 			return
@@ -212,16 +222,24 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 	}
 }
 
-// connect makes one attempt.
-func (f *Fleet) connect(address int) (protocol.CodecConn, *protocol.Error) {
+// connect makes one attempt and takes the socket out of the connection.
+func (f *Fleet) connect(address int) (fd int, c protocol.CodecConn, failure *protocol.Error) {
 	select {
 	case f.dialing <- struct{}{}:
 		defer func() { <-f.dialing }()
 	case <-f.ctx.Done():
-		return protocol.CodecConn{}, &protocol.Error{Class: protocol.Connect, Text: "the fleet was closed"}
+		return -1, c, &protocol.Error{Class: protocol.Connect, Text: "the fleet was closed"}
 	}
 	ctx, cancel := f.cfg.Connecting(f.ctx, address)
 	defer cancel()
-	c, err := f.protocol.Takeover(ctx, f.cfg.Targets[address], &f.cfg.Workload.Program)
-	return c, protocol.AsError(err)
+	c, err := f.protocol.Open(ctx, f.cfg.Targets[address], &f.cfg.Workload.Program)
+	if err != nil {
+		return -1, c, protocol.AsError(err)
+	}
+	if fd, err = detach(c.Net); err != nil {
+		c.Net.Close()
+		return -1, c, protocol.Unconnected(err)
+	}
+	c.Net = nil
+	return fd, c, nil
 }

@@ -26,13 +26,12 @@ type large struct {
 	told    bool // the codec says how much it needs
 }
 
-func (p large) Takeover(ctx context.Context, t protocol.Target, _ *protocol.Program) (protocol.CodecConn, error) {
+func (p large) Open(ctx context.Context, t protocol.Target, _ *protocol.Program) (protocol.CodecConn, error) {
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.Address)
 	if err != nil {
 		return protocol.CodecConn{}, err
 	}
-	fd, err := protocol.Detach(c)
-	return protocol.CodecConn{FD: fd, Codec: &largeCodec{large: p}}, err
+	return protocol.CodecConn{Net: c, Codec: &largeCodec{large: p}}, nil
 }
 
 type largeCodec struct {

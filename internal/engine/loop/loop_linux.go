@@ -243,7 +243,7 @@ func (l *loop) readMail() {
 	for _, m := range l.mailbox.takeAll() {
 		switch m.kind {
 		case connected:
-			l.connected(&l.sessions[m.slot], &m.session)
+			l.connected(&l.sessions[m.slot], m.fd, &m.conn)
 		case refused:
 			l.unconnected(&l.sessions[m.slot])
 		case served:
@@ -269,12 +269,13 @@ func (l *loop) end() {
 		l.finish()
 	}
 	for i := range l.sessions {
+		l.sayGoodbye(&l.sessions[i])
 		l.hangUp(&l.sessions[i])
 	}
 	for _, m := range l.mailbox.close() {
 		switch m.kind {
 		case connected:
-			unix.Close(m.session.FD)
+			unix.Close(m.fd)
 		case start:
 			m.stage.finished <- m.stage
 		}

@@ -8,10 +8,11 @@ import (
 
 // letter is what others tell a loop. Letters are rare: a session connected, a stage begins.
 type letter struct {
-	kind    letterKind
-	slot    int                // connected, refused: the session
-	session protocol.CodecConn // connected
-	stage   *part              // start
+	kind  letterKind
+	slot  int                // connected, refused: the session
+	conn  protocol.CodecConn // connected
+	fd    int                // connected: the socket of conn, which the loop owns from now on
+	stage *part              // start
 }
 
 type letterKind uint8

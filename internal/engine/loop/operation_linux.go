@@ -126,12 +126,9 @@ func (l *loop) answered(s *session, end int64) {
 	l.carryOn(f, f.cursor.Answered(r, f.stepSent, end), end)
 }
 
-// againAtMost bounds how often one operation's requests are sent again because their servers ask for it.
-const againAtMost = 8
-
 // sentAgain sends a request again that the server would take now. It returns false if it can't be sent.
 func (l *loop) sentAgain(f *flight, r *protocol.Reply) bool {
-	if r.Fatal || !f.session.up || f.redirects >= againAtMost {
+	if r.Fatal || !f.session.up || f.redirects >= protocol.AgainAtMost {
 		return false
 	}
 	f.redirects++

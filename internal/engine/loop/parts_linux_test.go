@@ -164,7 +164,7 @@ func TestKernelTellsWhenItReceived(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	fd, err := protocol.Detach(near)
+	fd, err := detach(near)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,8 +51,8 @@ type session struct {
 }
 
 // open makes a socket the session's own.
-func (s *session) open(c *protocol.CodecConn) {
-	s.up, s.fd, s.codec = true, c.FD, c.Codec
+func (s *session) open(fd int, c *protocol.CodecConn) {
+	s.up, s.fd, s.codec = true, fd, c.Codec
 	s.eof, _ = c.Codec.(protocol.EOFScanner)
 	s.asker, _ = c.Codec.(protocol.Asker)
 	s.tagged, _ = c.Codec.(protocol.Tagged)

@@ -13,9 +13,7 @@ const (
 	readsAtOnce = 8
 	// keepBytes is the largest buffer that a session keeps while it is empty.
 	keepBytes = 64 << 10
-	// pendingBytes is the most that a session may hold of an answer which its codec can't use
-	// yet, and uselessBytes the most that a server may send unasked.
-	pendingBytes = 256 << 20
+	// uselessBytes is the most that a server may send unasked.
 	uselessBytes = 1 << 20
 )
 
@@ -205,7 +203,7 @@ func (l *loop) complete(s *session, end int64) bool {
 
 // keep holds what the codec couldn't use yet.
 func (l *loop) keep(s *session, rest []byte) {
-	if len(rest) > pendingBytes || s.head == nil && len(rest) > uselessBytes {
+	if len(rest) > protocol.MostPending || s.head == nil && len(rest) > uselessBytes {
 		l.lose(s, s.head, protocol.Failure{
 			Class: protocol.Protocol, Fatal: true,
 			Text: fmt.Sprintf("%d bytes that make no complete answer", len(rest)),

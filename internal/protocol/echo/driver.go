@@ -2,13 +2,11 @@ package echo
 
 import (
 	"context"
-	"io"
 	"net"
 	"strconv"
-	"time"
 
-	"brunt/internal/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 	"brunt/internal/socket"
 )
 
@@ -24,13 +22,9 @@ var (
 // Name is "echo".
 func (Driver) Name() string { return "echo" }
 
-// Dial opens a session of the library tier.
-func (Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
-	c, err := dial(ctx, t, p)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{net: c}, nil
+// Dial opens a connection that is used by a goroutine.
+func (d Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
+	return blocking.Dial(ctx, d, t, p)
 }
 
 // Describe says that the server is an echo server, once it has accepted a connection.
@@ -51,13 +45,13 @@ func (Driver) Takes(t protocol.Target, _ *protocol.Program) (why string, ok bool
 	return "", true
 }
 
-// Takeover connects and gives up the socket.
-func (Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+// Open connects.
+func (Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	c, err := dial(ctx, t, p)
 	if err != nil {
 		return protocol.CodecConn{}, err
 	}
-	return protocol.TakeOver(c, &Codec{}, nil)
+	return protocol.CodecConn{Net: c, Codec: &Codec{}}, nil
 }
 
 func dial(ctx context.Context, t protocol.Target, p *protocol.Program) (net.Conn, error) {
@@ -82,46 +76,3 @@ func dial(ctx context.Context, t protocol.Target, p *protocol.Program) (net.Conn
 	}
 	return c, nil
 }
-
-// conn is a session of the library tier.
-type conn struct {
-	net   net.Conn
-	codec Codec
-	out   []byte
-	in    [Size]byte
-}
-
-// Do sends one frame and reads its echo; see driver.Conn.
-func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
-	out, encodeErr := c.codec.Encode(c.out[:0], req, args)
-	c.out = out
-	if encodeErr != nil {
-		reply.Fail(encodeErr)
-		return
-	}
-	stop := context.AfterFunc(ctx, func() { c.net.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if n, err := c.net.Write(c.out); err != nil {
-		c.broken(ctx, req, reply, err, n > 0)
-		return
-	}
-	if _, err := io.ReadFull(c.net, c.in[:]); err != nil {
-		c.broken(ctx, req, reply, err, true)
-		return
-	}
-	c.codec.Scan(c.in[:], req, reply)
-}
-
-func (c *conn) broken(ctx context.Context, req *protocol.Request, reply *protocol.Reply, err error, sent bool) {
-	switch {
-	case sent:
-		reply.Fail(protocol.Unanswered(ctx, req, err, ""))
-	case protocol.IsLate(ctx, err):
-		reply.Fail(protocol.Late(nil))
-	default:
-		reply.Fail(protocol.Unconnected(err))
-	}
-}
-
-// Close closes the connection.
-func (c *conn) Close() error { return c.net.Close() }

@@ -83,8 +83,8 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	return "", true
 }
 
-// Takeover connects, exchanges settings and gives up the socket.
-func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+// Open connects and exchanges settings.
+func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	requests, o, refused := prepare(t, p)
 	if refused != nil {
 		return protocol.CodecConn{}, refused
@@ -102,7 +102,7 @@ func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Pr
 		nc.Close()
 		return protocol.CodecConn{}, protocol.Unconnected(socket.Explain(ctx, address, err))
 	}
-	return protocol.TakeOver(nc, c, extra)
+	return protocol.CodecConn{Net: nc, Codec: c, Extra: extra}, nil
 }
 
 // shakeHands exchanges settings. It ends when the server has acknowledged ours, so that from then

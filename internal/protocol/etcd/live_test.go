@@ -149,7 +149,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("the codec takes TLS: %q", why)
 	}
 	tiers(t, target, &p.Program, func(t *testing.T, c protocol.Conn) { p.Check(t, c, a) })
-	_, err := New().Takeover(t.Context(), protocol.Target{Address: s.Addr}, &p.Program)
+	_, err := New().Open(t.Context(), protocol.Target{Address: s.Addr}, &p.Program)
 	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect {
 		t.Errorf("without TLS: %v", err)
 	}
@@ -200,7 +200,7 @@ func TestRefusedPort(t *testing.T) {
 	check := func(want string) {
 		t.Helper()
 		_, dial := New().Dial(t.Context(), target, &p.Program)
-		_, take := New().Takeover(t.Context(), target, &p.Program)
+		_, take := New().Open(t.Context(), target, &p.Program)
 		for tier, err := range map[string]error{"library": dial, "codec": take} {
 			if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, want) {
 				t.Errorf("%s: got %v", tier, err)
@@ -214,7 +214,7 @@ func TestRefusedPort(t *testing.T) {
 
 func TestNotEtcd(t *testing.T) {
 	p := protocoltest.NewRecords("t", protocoltest.Abilities{})
-	_, err := New().Takeover(t.Context(), protocol.Target{Address: servers.Nginx(t).Addr}, &p.Program)
+	_, err := New().Open(t.Context(), protocol.Target{Address: servers.Nginx(t).Addr}, &p.Program)
 	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect {
 		t.Errorf("got %v", err)
 	}

@@ -33,7 +33,7 @@ import (
 )
 
 // Driver is the protocol "http" or "https". It is safe for concurrent use. A program must not change
-// once it has been given to Dial, Takes or Takeover.
+// once it has been given to Dial, Takes or Open.
 type Driver struct {
 	secure bool
 	heard  heard
@@ -141,8 +141,8 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	return "", true
 }
 
-// Takeover connects and gives up the socket.
-func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+// Open connects.
+func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	if why, ok := d.Takes(t, p); !ok {
 		return protocol.CodecConn{}, protocol.Bad("%s", why)
 	}
@@ -156,7 +156,7 @@ func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Pr
 	if err != nil {
 		return protocol.CodecConn{}, protocol.Unconnected(err)
 	}
-	return protocol.TakeOver(c, newCodec(plan), nil)
+	return protocol.CodecConn{Net: c, Codec: newCodec(plan)}, nil
 }
 
 // hostOf is the Host header of an address: without the port if that is the scheme's own.

@@ -273,7 +273,7 @@ func TestRefusedPort(t *testing.T) {
 	p := &protocol.Program{Requests: []protocol.Request{get("/")}}
 	target := protocol.Target{Address: l.Addr().String(), Password: "geheim", User: "u"}
 	_, dial := New().Dial(t.Context(), target, p)
-	_, take := New().Takeover(t.Context(), target, p)
+	_, take := New().Open(t.Context(), target, p)
 	_, describe := New().Describe(t.Context(), target)
 	for _, err := range []error{dial, take, describe} {
 		e := protocol.AsError(err)

@@ -3,6 +3,7 @@ package iproto
 import (
 	"context"
 	"math"
+	"time"
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
@@ -210,9 +211,8 @@ func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok boo
 	return "", true
 }
 
-// Takeover opens and prepares a session over a plain connection within Target.ConnectTimeout, then
-// gives up its socket.
-func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+// Open connects, authenticates and prepares within Target.ConnectTimeout.
+func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	o, err := admit(t, p)
 	if err != nil {
 		return protocol.CodecConn{}, err
@@ -223,15 +223,12 @@ func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Pr
 	if err != nil {
 		return protocol.CodecConn{}, err
 	}
-	defer l.Close()
 	statements, err := compile(ctx, l, o, p)
 	if err != nil {
+		l.Close()
 		return protocol.CodecConn{}, err
 	}
+	l.conn.SetDeadline(time.Time{})
 	extra, _ := l.in.Peek(l.in.Buffered())
-	fd, detach := protocol.Detach(l.conn)
-	if detach != nil {
-		return protocol.CodecConn{}, connectError(ctx, t, detach)
-	}
-	return protocol.CodecConn{FD: fd, Codec: &codec{statements: statements, sent: l.sync, turn: l.sync}, Extra: extra}, nil
+	return protocol.CodecConn{Net: l.conn, Codec: &codec{statements: statements, sent: l.sync, turn: l.sync}, Extra: extra}, nil
 }

@@ -19,7 +19,7 @@ func TestWrongPassword(t *testing.T) {
 	ctx, cancel := within()
 	defer cancel()
 	_, dial := New().Dial(ctx, to, program())
-	_, take := New().Takeover(ctx, to, program())
+	_, take := New().Open(ctx, to, program())
 	_, admin := New().Admin(ctx, to)
 	_, describe := New().Describe(ctx, to)
 	for _, err := range []error{dial, take, admin, describe} {
@@ -41,7 +41,7 @@ func TestRefusedPort(t *testing.T) {
 	ctx, cancel := within()
 	defer cancel()
 	_, dial := New().Dial(ctx, target(s), program())
-	_, take := New().Takeover(ctx, target(s), program())
+	_, take := New().Open(ctx, target(s), program())
 	for _, err := range []error{dial, take} {
 		if e := protocol.AsError(err); err == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "connection refused") {
 			t.Errorf("refused port: got %v", err)

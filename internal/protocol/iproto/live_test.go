@@ -162,7 +162,7 @@ func TestProgramFaults(t *testing.T) {
 		if err == nil || e.Class != protocol.Client || !strings.Contains(e.Text, want) {
 			t.Errorf("dial: got %v, want %q", err, want)
 		}
-		if _, err := New().Takeover(ctx, to, program(r)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New().Open(ctx, to, program(r)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("take over: got %v, want %q", err, want)
 		}
 		cancel()

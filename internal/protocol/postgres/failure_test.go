@@ -74,7 +74,7 @@ func TestDialRefusals(t *testing.T) {
 		}
 		p := program(c.request)
 		_, derr := New().Dial(testContext(t), target, p)
-		_, terr := New().Takeover(testContext(t), target, p)
+		_, terr := New().Open(testContext(t), target, p)
 		for tier, err := range map[string]error{"dial": derr, "takeover": terr} {
 			var e *protocol.Error
 			if !errors.As(err, &e) {

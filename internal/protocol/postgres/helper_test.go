@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func testContext(t testing.TB) context.Context {
 
 // wired drives a codec over its socket, one request at a time, as a driver.Conn.
 type wired struct {
-	file  *os.File
+	file  net.Conn
 	codec protocol.Codec
 	out   []byte
 	in    []byte
@@ -87,11 +88,11 @@ func (w *wired) Close() error { return w.file.Close() }
 // takeover opens a session of the codec tier.
 func takeover(t testing.TB, target protocol.Target, p *protocol.Program) *wired {
 	t.Helper()
-	session, err := New().Takeover(testContext(t), target, p)
+	session, err := New().Open(testContext(t), target, p)
 	if err != nil {
 		t.Fatalf("takeover: %v", err)
 	}
-	w := &wired{file: os.NewFile(uintptr(session.FD), "session"), codec: session.Codec, in: session.Extra}
+	w := &wired{file: session.Net, codec: session.Codec, in: session.Extra}
 	t.Cleanup(func() { w.Close() })
 	return w
 }

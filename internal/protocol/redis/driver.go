@@ -80,8 +80,8 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	return "", true
 }
 
-// Takeover connects, authenticates and gives up the socket.
-func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+// Open connects and authenticates.
+func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	requests, o, refused := prepare(t, p)
 	if refused != nil {
 		return protocol.CodecConn{}, refused
@@ -96,7 +96,7 @@ func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Pr
 		c.Close()
 		return protocol.CodecConn{}, refused
 	}
-	return protocol.TakeOver(c, newCodec(requests), nil)
+	return protocol.CodecConn{Net: c, Codec: newCodec(requests)}, nil
 }
 
 // handshake lists the commands that make a connection ready.

@@ -196,7 +196,7 @@ func TestPasswordAndDatabase(t *testing.T) {
 	} {
 		target := protocol.Target{Address: s.Addr, User: c.user, Password: c.password, Database: c.database}
 		_, dial := New().Dial(t.Context(), target, p)
-		_, take := New().Takeover(t.Context(), target, p)
+		_, take := New().Open(t.Context(), target, p)
 		for tier, err := range map[string]error{"library": dial, "codec": take} {
 			e := protocol.AsError(err)
 			if e == nil || e.Class != protocol.Connect || e.Code != c.code || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "geheim") || strings.Contains(e.Text, "falsches") {
@@ -272,7 +272,7 @@ func TestRefusedPort(t *testing.T) {
 	l.Close()
 	p := program(command("PING"))
 	_, dial := New().Dial(t.Context(), protocol.Target{Address: address}, p)
-	_, take := New().Takeover(t.Context(), protocol.Target{Address: address}, p)
+	_, take := New().Open(t.Context(), protocol.Target{Address: address}, p)
 	_, cluster := New().Dial(t.Context(), protocol.Target{Address: address, Options: map[string]string{"mode": "cluster"}}, p)
 	for tier, err := range map[string]error{"library": dial, "codec": take, "cluster": cluster} {
 		if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "connection refused; is the server running there?") {
@@ -290,7 +290,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	p := program(command("PING"))
 	target := protocol.Target{Address: l.Addr().String(), ConnectTimeout: 100 * time.Millisecond}
 	_, dial := New().Dial(t.Context(), target, p)
-	_, take := New().Takeover(t.Context(), target, p)
+	_, take := New().Open(t.Context(), target, p)
 	for tier, err := range map[string]error{"library": dial, "codec": take} {
 		if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "no answer in time") {
 			t.Errorf("%s: got %v", tier, err)

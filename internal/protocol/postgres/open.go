@@ -23,10 +23,8 @@ func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok boo
 	return "", true
 }
 
-// Takeover opens and prepares a session as Dial does, then gives up its socket. The descriptor
-// that it returns is a duplicate: the runtime's poller has forgotten the connection, and only the
-// caller closes it.
-func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
+// Open opens and prepares a session as Dial does, then takes the connection from the library.
+func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	if why, ok := d.Takes(t, p); !ok {
 		return protocol.CodecConn{}, protocol.Bad("%s", why)
 	}
@@ -51,11 +49,7 @@ func (d *Driver) Takeover(ctx context.Context, t protocol.Target, p *protocol.Pr
 	if err := hijacked.Conn.SetDeadline(time.Time{}); err != nil {
 		return fail("settle it", err)
 	}
-	fd, err := protocol.Detach(hijacked.Conn)
-	if err != nil {
-		return fail("detach it", err)
-	}
-	return protocol.CodecConn{FD: fd, Codec: &codec{statements: statements, secret: t.Password}, Cancel: canceler(hijacked)}, nil
+	return protocol.CodecConn{Net: hijacked.Conn, Codec: &codec{statements: statements, secret: t.Password}, Cancel: canceler(hijacked)}, nil
 }
 
 // canceler returns what sends a CancelRequest for a session. The server answers it by closing the

@@ -1,6 +1,4 @@
-//go:build linux
-
-package protocol
+package loop
 
 import (
 	"fmt"
@@ -10,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Detach takes the socket out of a connection of package net: it returns a descriptor of its own
+// detach takes the socket out of a connection of package net: it returns a descriptor of its own
 // for it, non-blocking and closed on exec, and closes c, which ends the runtime's interest in the
 // socket but not the connection. c must be plain TCP or a Unix socket.
-func Detach(c net.Conn) (fd int, err error) {
+func detach(c net.Conn) (fd int, err error) {
 	raw, ok := c.(syscall.Conn)
 	if !ok {
 		return -1, fmt.Errorf("take over a connection: %T has no socket of its own (TLS?)", c)

@@ -1,0 +1,45 @@
+//go:build unix
+
+package blocking
+
+import (
+	"io"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// peek reports, without waiting, whether bytes have arrived. The error is that none will: io.EOF if the other side
+// has closed the connection.
+func peek(c net.Conn) (waiting bool, err error) {
+	if over, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
+		c = over.NetConn()
+	}
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return false, nil
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	n := 0
+	var failure error
+	err = raw.Read(func(fd uintptr) bool {
+		var one [1]byte
+		n, _, failure = unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		return true
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case failure == unix.EAGAIN, failure == unix.EINTR:
+		return false, nil
+	case failure != nil:
+		return false, failure
+	case n == 0:
+		return false, io.EOF
+	}
+	return true, nil
+}
