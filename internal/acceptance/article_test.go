@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"brunt/internal/record"
+	"brunt/internal/summary"
 )
 
 // carsPlan is the configuration file of the article on Picostress, as it was published.
@@ -57,7 +57,7 @@ func TestArticle(t *testing.T) {
 			if run.Total.Done != 100 || run.Total.Failed != 0 || run.Sessions != 2 || run.LoadModel != "closed" {
 				t.Errorf("done %d, failed %d, %d sessions, %s", run.Total.Done, run.Total.Failed, run.Sessions, run.LoadModel)
 			}
-			summary, err := os.ReadFile(filepath.Join(results, record.SummaryFile(run.Seed)))
+			summary, err := os.ReadFile(filepath.Join(results, summary.File(run.Seed)))
 			if err != nil || !strings.Contains(string(summary), `"configName"`) {
 				t.Errorf("summary: %v\n%s", err, summary)
 			}

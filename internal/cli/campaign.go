@@ -234,7 +234,7 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open 
 		return failure(ctx, err)
 	}
 	look := looks(out.out)
-	return errors.Join(summary(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...), line(out, dir))
+	return errors.Join(drain(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...), line(out, dir))
 }
 
 func line(out *outlets, dir string) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/dialect/slowcooker"
+	"brunt/internal/hints"
 	"brunt/internal/measure"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -133,7 +134,7 @@ func (c *cooking) voice(out *outlets) (voice, error) {
 	}
 	v.tell.Failed = failures.failed
 	v.tell.Hint = func(h record.Hint) {
-		if h.Metric != string(measure.HintGenerator) {
+		if h.Metric != string(hints.Generator) {
 			c.lines.Comment(report.HintText(&h, units.English))
 		}
 	}
@@ -201,7 +202,7 @@ func (c *cooking) report(err error) {
 
 // summarize prints what comes at the end.
 func (c *cooking) summarize(run *record.Run, dir string) error {
-	errs := []error{summary(c.out)}
+	errs := []error{drain(c.out)}
 	if c.o.Summary == "report" {
 		errs = append(errs, textOutput(false, "").print(c.out, run, dir))
 	} else {

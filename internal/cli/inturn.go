@@ -159,5 +159,5 @@ func (t *inTurn) say(format string, args ...any) {
 func (t *inTurn) print(f *outputFlags, r *program.Report, more ...cell.Table) error {
 	w := io.Writer(t.out.out)
 	o := looks(w)
-	return errors.Join(summary(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}, t.dir, more...))
+	return errors.Join(drain(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}, t.dir, more...))
 }

@@ -48,6 +48,7 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 			if err != nil {
 				return usage(err)
 			}
+			verdict.MergeScripts(run, parts)
 			judgeAnew(run, sums)
 			err = within.Fill(run, func(f func(*measure.Interval) error) error { return record.Together(run, parts, f) })
 			if err != nil {

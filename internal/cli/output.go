@@ -108,7 +108,7 @@ func (f *outputFlags) voice(out *outlets) (voice, error) {
 func (f *outputFlags) print(w io.Writer, run *record.Run, dir string) error {
 	o := looks(w)
 	o.Path, o.Language = dir, f.language()
-	return errors.Join(summary(w), report.Write(w, f.output, run, o))
+	return errors.Join(drain(w), report.Write(w, f.output, run, o))
 }
 
 // looks is how text goes to w.

@@ -111,7 +111,7 @@ func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.
 			code = exitRegression
 		}
 		if f.output == "json" {
-			return coded(code, errors.Join(summary(t.out.out), c.JSON(t.out.out, code)))
+			return coded(code, errors.Join(drain(t.out.out), c.JSON(t.out.out, code)))
 		}
 		return coded(code, t.print(f, report, c.Tables(f.language())...))
 	}
@@ -120,7 +120,7 @@ func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.
 		return errors.Join(t.print(f, report), refusal(err))
 	}
 	if f.output == "json" {
-		return errors.Join(summary(t.out.out), s.JSON(t.out.out))
+		return errors.Join(drain(t.out.out), s.JSON(t.out.out))
 	}
 	return t.print(f, report, s.Tables(f.language())...)
 }

@@ -13,6 +13,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/schedule"
+	"brunt/internal/summary"
 )
 
 func newRun(s *streams) *cobra.Command {
@@ -177,7 +178,7 @@ func (f *runFlags) summaries(run *record.Run, dir string) error {
 	var errs []error
 	for _, d := range []string{dir, f.summaryDir} {
 		if d != "" {
-			_, err := record.WriteSummary(record.OS{}, d, run)
+			_, err := summary.Write(record.OS{}, d, run)
 			errs = append(errs, err)
 		}
 	}

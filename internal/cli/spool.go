@@ -261,8 +261,8 @@ func (o *outlets) confess(run *record.Run) {
 	}
 }
 
-// summary makes room on w for what comes at the end. Its error is that of an earlier text.
-func summary(w io.Writer) error {
+// drain makes room on w for what comes at the end. Its error is that of an earlier text.
+func drain(w io.Writer) error {
 	if s, ok := w.(*spool); ok {
 		if err := s.last(); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)

@@ -128,7 +128,7 @@ func (y *ycsbRun) note(format string, values ...any) {
 // result prints go-ycsb's lines.
 func (y *ycsbRun) result(run *record.Run, dir string) error {
 	out := y.out.out
-	if err := summary(out); err != nil {
+	if err := drain(out); err != nil {
 		return err
 	}
 	if err := ycsb.Finished(out, y.took); err != nil {

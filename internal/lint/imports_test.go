@@ -14,9 +14,10 @@ var allowed = table(`
 balance: gen protocol
 cgroup:
 cli: compare dialect/endpoints dialect/slowcooker dialect/vegeta dialect/ycsb dialect/ycsb/shell dialect/ycsb/workloads
-    engine engine/loop export history inspect inspect/advise inspect/servers k6x machine measure observe plan planfile
-    program program/campaign protocol protocol/http protocols record render/cell render/texts report report/live result
-    result/reader runner schedule schema schema/fill secret selftest target timeline units verdict within workload
+    engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine measure observe plan
+    planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
+    report/live result result/reader runner schedule schema schema/fill secret selftest summary target timeline units
+    verdict within workload
 compare: record render/cell render/junit render/texts result stats units
 dialect/endpoints: plan protocol secret
 dialect/k6: result
@@ -34,7 +35,9 @@ engine: balance measure plan protocol schedule workload
 engine/loop: balance engine machine measure protocol schedule workload
 engine/pool: balance engine measure protocol schedule workload
 export: measure protocol record
+filelock:
 gen:
+hints: measure
 history: compare linefile render/cell render/junit render/page render/svg render/texts result stats units
 inspect: gen measure protocol record secret workload
 inspect/advise: compare inspect program record result stats
@@ -43,7 +46,8 @@ inspect/servers: inspect inspect/postgres secret
 k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool
 k6x/bind: gen k6x/session protocol
 k6x/bind/bindtest:
-k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols record sqltext target
+k6x/brunt: balance gen k6x/bind k6x/conns k6x/native k6x/session plan planfile protocol protocols sqltext summary
+    target
 k6x/conns: balance engine k6x/session protocol
 k6x/datagen: gen k6x/bind k6x/session plan planfile workload
 k6x/executor: k6x/native k6x/session measure plan protocol schedule target units
@@ -61,9 +65,9 @@ observe: cgroup linefile measure record stats
 observe/self: cgroup machine measure
 plan: gen keyspace protocol secret sqltext
 planfile: gen keyspace plan protocol secret
-program: engine measure plan record render/cell render/texts stats units verdict
-program/campaign: inspect inspect/advise inspect/servers linefile plan planfile program record render/cell render/page
-    render/svg render/texts report secret timeline units verdict
+program: engine filelock measure plan record render/cell render/texts stats units verdict
+program/campaign: filelock inspect inspect/advise inspect/servers linefile plan planfile program record render/cell
+    render/page render/svg render/texts report secret timeline units verdict
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv
@@ -87,14 +91,14 @@ protocol/sqlite: gen protocol protocol/sqlconn sqltext
 protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd
     protocol/http protocol/iproto protocol/mongodb protocol/mysql protocol/noop protocol/pebble protocol/postgres
     protocol/redis protocol/sqlite
-record: cgroup linefile measure protocol
+record: cgroup filelock hints linefile measure protocol
 record/recordtest: measure protocol record
 render/cell: render/texts units
 render/junit: units
 render/page: render/cell render/texts units
 render/svg: render/cell units
 render/texts: units
-report: measure record render/cell render/junit render/page render/svg render/texts timeline units verdict
+report: measure record render/cell render/junit render/page render/svg render/texts summary timeline units verdict
 report/live: measure record render/page report timeline units
 result: record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
@@ -109,6 +113,7 @@ selftest: gen plan protocol protocol/echo record runner
 socket:
 sqltext:
 stats:
+summary: record
 target: gen plan protocol protocols schema/sql secret workload
 template: gen
 testserver:
@@ -154,7 +159,7 @@ workload: cli engine measure record report
 `)
 
 // pure are the rooms that touch neither files nor the network.
-var pure = strings.Fields(`balance cgroup compare gen keyspace measure plan planfile render schedule schema/sql secret
+var pure = strings.Fields(`balance cgroup compare gen hints keyspace measure plan planfile render schedule schema/sql secret
 	sqltext stats template timeline units verdict within workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.

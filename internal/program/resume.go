@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"brunt/internal/filelock"
 	"brunt/internal/record"
 )
 
@@ -33,7 +34,7 @@ func Claim(dir, order string, resume bool) (io.Closer, error) {
 			return nil, fmt.Errorf("%s holds a series of another plan or with other flags; resume it with those, or begin a new one", dir)
 		}
 	}
-	lock, held, err := record.Hold(filepath.Join(dir, lockFile))
+	lock, held, err := filelock.Hold(filepath.Join(dir, lockFile))
 	if err != nil {
 		return nil, fmt.Errorf("folder of the series: %w", err)
 	}

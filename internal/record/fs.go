@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"brunt/internal/filelock"
 	"brunt/internal/linefile"
 )
 
@@ -47,7 +48,7 @@ func (OS) MkdirAll(path string) error { return os.MkdirAll(path, 0o755) }
 func (OS) Create(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
 	if err == nil && filepath.Base(path) == IntervalsFile {
-		claim(f)
+		filelock.Claim(f)
 	}
 	return f, err
 }

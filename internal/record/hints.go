@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"brunt/internal/hints"
 	"brunt/internal/measure"
 )
 
@@ -11,7 +12,7 @@ import (
 // more than anybody reads.
 const MaxHints = 1000
 
-// Hint is a change that was seen while the load ran; see measure.Hint. It may be worth a look and
+// Hint is a change that was seen while the load ran; see hints.Hint. It may be worth a look and
 // is no proof.
 type Hint struct {
 	Interval  int       `json:"interval"`        // index of the interval that brought it to light
@@ -34,7 +35,7 @@ const allOperations = "all"
 // by one goroutine.
 type HintTaker struct {
 	run      *Run
-	detector *measure.ChangeHints
+	detector *hints.Detector
 	told     func(Hint)
 }
 
@@ -43,7 +44,7 @@ var _ measure.Sink = (*HintTaker)(nil)
 // NewHintTaker returns the taker for run, which must name its operations. told, if not nil, is
 // called with every hint as it arises.
 func NewHintTaker(run *Run, told func(Hint)) *HintTaker {
-	return &HintTaker{run: run, detector: measure.NewChangeHints(len(run.Operations)), told: told}
+	return &HintTaker{run: run, detector: hints.New(len(run.Operations)), told: told}
 }
 
 // Interval implements measure.Sink. It never fails.
@@ -62,7 +63,7 @@ func (t *HintTaker) Interval(iv *measure.Interval) error {
 	return nil
 }
 
-func (t *HintTaker) hint(h *measure.Hint, iv *measure.Interval) Hint {
+func (t *HintTaker) hint(h *hints.Hint, iv *measure.Interval) Hint {
 	length := iv.EndNs - iv.StartNs
 	out := Hint{
 		Interval: h.Interval, Time: time.Unix(0, iv.UnixNs+length).UTC(), AtNs: iv.EndNs, BeganNs: h.BeganNs, LengthNs: length,

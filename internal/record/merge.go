@@ -14,7 +14,7 @@ import (
 // Merge returns the run that the parts make together, and its sums: segments of one plan and seed that
 // ran at the same time, on one machine or several. Counts and distributions are as if one machine had
 // done it all; rates are over the longest part. Every part's intervals are read, and what is missing from them is
-// warned of. Thresholds are not judged, but those of scripts of k6: see package verdict. Hints are Join's.
+// warned of. Thresholds are not judged: see package verdict. Hints are Join's.
 // Parts that overlap, repeat each other or leave a gap are refused.
 func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 	if len(parts) == 0 {
@@ -42,7 +42,8 @@ func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 		run.Warnings = append(run.Warnings, p.Damage()...)
 	}
 	Fill(run, sum)
-	for _, merge := range []func(*Run, []*Recorded){mergeCeiling, mergeWatched, mergeThresholds, mergeParts} {
+	run.Thresholds = slices.Clone(parts[0].Run.Thresholds)
+	for _, merge := range []func(*Run, []*Recorded){mergeCeiling, mergeWatched, mergeParts} {
 		merge(run, parts)
 	}
 	sortFailures(run.Failures)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"brunt/internal/filelock"
 	"brunt/internal/linefile"
 	"brunt/internal/measure"
 )
@@ -161,7 +162,7 @@ func (r *Recorded) lines(name string, decode func(line []byte) (use func() error
 
 // Live reports whether the run is still under way, as far as this machine can tell.
 func (r *Recorded) Live() bool {
-	return !r.Run.Complete && claimed(filepath.Join(r.Dir, IntervalsFile))
+	return !r.Run.Complete && filelock.Claimed(filepath.Join(r.Dir, IntervalsFile))
 }
 
 // Result returns the run: run.json's if it is complete, otherwise rebuilt, with its sums, to be judged

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -76,48 +75,6 @@ func TestSegmentsThatAreNoWhole(t *testing.T) {
 		if _, _, err := Merge(all...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestThresholdsOfSegments(t *testing.T) {
-	rule := func(how, holds string, limit, value, values float64, pass bool) Threshold {
-		unit := "fraction"
-		if how == "per_s" {
-			how, unit = "rate", how
-		}
-		return Threshold{Text: how, Pass: pass, Value: Figure(value), Unit: unit, Limit: limit, Aggregate: &Aggregate{How: how, Holds: holds, Values: values}}
-	}
-	for name, c := range map[string]struct {
-		of    []Threshold
-		value float64
-		pass  bool
-		exact bool
-	}{
-		"a count":                   {[]Threshold{rule("count", ">=", 40, 10, 10, false), rule("count", ">=", 40, 30, 30, false)}, 40, true, true},
-		"a count per second":        {[]Threshold{rule("per_s", ">", 19, math.Inf(1), 10, true), rule("per_s", ">", 19, math.Inf(1), 30, true)}, 20, true, true},
-		"a share at its limit":      {[]Threshold{rule("rate", "<=", 0.3, 0.7, 10, false), rule("rate", "<=", 0.3, 5.0/30, 30, true)}, 0.3, true, true},
-		"a mean":                    {[]Threshold{rule("avg", "<", 2, 1, 10, true), rule("avg", "<", 2, 3, 30, false)}, 2.5, false, true},
-		"a least value":             {[]Threshold{rule("min", "==", 1, 1, 10, true), rule("min", "==", 1, 3, 30, false)}, 1, true, true},
-		"a quantile that all keep":  {[]Threshold{rule("p(95)", "<", 5, 1, 10, true), rule("p(95)", "<", 5, 3, 30, true)}, 3, true, false},
-		"a quantile that one keeps": {[]Threshold{rule("p(95)", ">", 2, 1, 10, false), rule("p(95)", ">", 2, 3, 30, true)}, 1, false, false},
-	} {
-		got := c.of[0]
-		if exact := got.merge(c.of, 2e9); exact != c.exact || got.Pass != c.pass || float64(got.Value) != c.value {
-			t.Errorf("%s: exact %v, %+v", name, exact, got)
-		}
-	}
-	all := segments(t)
-	all[0].Run.Thresholds = []Threshold{rule("p(95)", "<", 5, 1, 10, true), rule("med", "<", 5, 1, 10, true), rule("max", "<", 5, 0, 0, true)}
-	all[1].Run.Thresholds = []Threshold{rule("p(95)", "<", 5, 9, 30, false), rule("med", "<", 5, 2, 30, true), rule("max", "<", 5, 0, 0, true)}
-	merged, _, err := Merge(all...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := merged.Warnings; len(w) != 2 || w[0].ID != "merge-worst" || w[1].ID != "merge-split" || !strings.Contains(w[1].Text, "p(95)") {
-		t.Errorf("warnings %+v", w)
-	}
-	if all[0].Run.Thresholds[0].Value != 1 {
-		t.Error("a part's own threshold has changed")
 	}
 }
 

@@ -183,3 +183,24 @@ func leadingNumber(name string) int {
 	number, _ := strconv.Atoi(n)
 	return number
 }
+
+// merge adds the figures of another part: counters add up, means are weighted.
+func (w *Watched) merge(part *Watched) {
+	w.Samples, w.Missed = w.Samples+part.Samples, w.Missed+part.Missed
+	for _, m := range part.Metrics {
+		i := slices.IndexFunc(w.Metrics, func(have WatchedMetric) bool { return have.Name == m.Name })
+		if i < 0 {
+			w.Metrics = append(w.Metrics, m)
+			continue
+		}
+		to := &w.Metrics[i]
+		if m.Kind == "counter" {
+			to.First, to.Last, to.Min, to.Mean, to.Max = to.First+m.First, to.Last+m.Last, to.Min+m.Min, to.Mean+m.Mean, to.Max+m.Max
+			continue
+		}
+		was, more := float64(to.Values), float64(m.Values)
+		mean := func(a, b float64) float64 { return share(a*was+b*more, was+more) }
+		to.First, to.Last, to.Mean = mean(to.First, m.First), mean(to.Last, m.Last), mean(to.Mean, m.Mean)
+		to.Min, to.Max, to.Values = min(to.Min, m.Min), max(to.Max, m.Max), to.Values+m.Values
+	}
+}

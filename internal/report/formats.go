@@ -14,6 +14,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
+	"brunt/internal/summary"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -43,7 +44,7 @@ func Write(w io.Writer, format string, run *record.Run, o Options) error {
 
 // Picostress writes the run's summary as Picostress prints it.
 func Picostress(w io.Writer, run *record.Run) error {
-	text, err := record.SummaryOf(run).Text()
+	text, err := summary.Of(run).Text()
 	if err == nil {
 		_, err = fmt.Fprintln(w, text)
 	}

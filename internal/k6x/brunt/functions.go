@@ -16,7 +16,7 @@ import (
 	"brunt/internal/k6x/native"
 	"brunt/internal/k6x/session"
 	"brunt/internal/protocol"
-	"brunt/internal/record"
+	"brunt/internal/summary"
 )
 
 var errClosed = errors.New("the database is closed")
@@ -268,6 +268,6 @@ func (i *instance) runPlan(a *bind.Args) (any, error) {
 	if err != nil || run == nil {
 		return nil, err
 	}
-	text, err := record.SummaryOf(run).JSON()
+	text, err := summary.Of(run).JSON()
 	return &gen.Value{Kind: gen.JSON, B: text}, err
 }

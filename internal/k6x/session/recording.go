@@ -157,7 +157,7 @@ func (s *Session) Close(o Outcome) error {
 	run.Failures = s.bundle.Failures()
 	run.Thresholds = o.Thresholds
 	for i := range run.Thresholds {
-		run.Thresholds[i].Over(run.DurationNs)
+		verdict.PerSecond(&run.Thresholds[i], run.DurationNs)
 	}
 	s.watched(run, &o.Watched)
 	verdict.Judge(run, tally.Total())

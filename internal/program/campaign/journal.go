@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"brunt/internal/filelock"
 	"brunt/internal/linefile"
-	"brunt/internal/record"
 )
 
 // The files of a campaign's folder beside those of its steps.
@@ -57,7 +57,7 @@ type journal struct {
 
 // openJournal opens or begins the journal in a folder, for this process alone.
 func openJournal(dir string) (*journal, error) {
-	lock, held, err := record.Hold(filepath.Join(dir, lockName))
+	lock, held, err := filelock.Hold(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("campaign's folder: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/result"
+	"brunt/internal/summary"
 )
 
 // expect compares some metrics of a result: names with the operation in front, if any.
@@ -98,7 +99,7 @@ func TestOwnSummariesAreRead(t *testing.T) {
 	run.Total.ResponseOK = record.Latency{Count: 990, MeanNs: 2e6, P50Ns: 1e6, P90Ns: 3e6, P95Ns: 4e6, P99Ns: 9e6, MaxNs: 20e6}
 	run.Verdict.Result = "pass"
 	dir := t.TempDir()
-	path, err := record.WriteSummary(record.OS{}, dir, run)
+	path, err := summary.Write(record.OS{}, dir, run)
 	if err != nil {
 		t.Fatal(err)
 	}

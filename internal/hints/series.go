@@ -1,4 +1,4 @@
-package measure
+package hints
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package measure
+package hints
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"brunt/internal/measure"
 	"brunt/internal/protocol"
 )
 
@@ -62,24 +63,25 @@ func TestFalseAlarmsAndPower(t *testing.T) {
 
 // feed makes the intervals of a detector under test.
 type feed struct {
-	c     *Collector
-	s     *Shared
-	hints *ChangeHints
-	r     *rand.Rand
-	end   int64
-	all   []Hint
+	operations int
+	c          *measure.Collector
+	s          *measure.Shared
+	hints      *Detector
+	r          *rand.Rand
+	end        int64
+	all        []Hint
 }
 
 func newFeed(operations int) *feed {
-	c := NewCollector(operations, 1)
-	return &feed{c: c, s: c.NewShared(), hints: NewChangeHints(operations), r: rand.New(rand.NewPCG(5, 6))}
+	c := measure.NewCollector(operations, 1)
+	return &feed{operations: operations, c: c, s: c.NewShared(), hints: New(operations), r: rand.New(rand.NewPCG(5, 6))}
 }
 
 // second is one interval: per operation n operations of about ns each, errors of them failed.
-func (f *feed) second(meta Meta, n, errors int, ns float64) {
-	for op := range f.c.operations {
+func (f *feed) second(meta measure.Meta, n, errors int, ns float64) {
+	for op := range f.operations {
 		for i := range n {
-			s := Sample{Operation: op, End: int64(ns * math.Exp(0.3*f.r.NormFloat64())), Attempts: 1}
+			s := measure.Sample{Operation: op, End: int64(ns * math.Exp(0.3*f.r.NormFloat64())), Attempts: 1}
 			if i < errors {
 				s.Class = protocol.Server
 			}
@@ -89,19 +91,19 @@ func (f *feed) second(meta Meta, n, errors int, ns float64) {
 	f.cut(meta, 1e9)
 }
 
-func (f *feed) cut(meta Meta, lengthNs int64) {
+func (f *feed) cut(meta measure.Meta, lengthNs int64) {
 	f.end += lengthNs
 	f.all = append(f.all, f.hints.Interval(f.c.Cut(f.end, meta))...)
 }
 
 func (f *feed) seconds(count int, n, errors int, ns float64) {
 	for range count {
-		f.second(Meta{}, n, errors, ns)
+		f.second(measure.Meta{}, n, errors, ns)
 	}
 }
 
 // only returns the hints of a metric over all operations.
-func (f *feed) only(m HintMetric) (hints []Hint) {
+func (f *feed) only(m Metric) (hints []Hint) {
 	for _, h := range f.all {
 		if h.Metric == m && h.Operation == AllOperations {
 			hints = append(hints, h)
@@ -119,15 +121,15 @@ func TestStepsAreToldApart(t *testing.T) {
 	f.seconds(20, 400, 0, 3e6)
 	f.seconds(20, 400, 40, 3e6)
 	f.seconds(20, 200, 20, 3e6)
-	p99 := f.only(HintP99)
+	p99 := f.only(P99)
 	if len(p99) != 1 || p99[0].Kind != StepUp || p99[0].Interval < 42 || p99[0].Interval > 44 || p99[0].BeganNs != 40e9 || math.Abs(p99[0].Ratio-3) > 0.5 || math.Abs(p99[0].From-2e6) > 3e5 {
 		t.Errorf("%+v", p99)
 	}
-	errors := f.only(HintErrors)
+	errors := f.only(Errors)
 	if len(errors) != 1 || errors[0].Kind != StepUp || errors[0].BeganNs != 60e9 || errors[0].From != 0 || errors[0].To != 0.1 || !math.IsInf(errors[0].Ratio, 1) {
 		t.Errorf("%+v", errors)
 	}
-	rate := f.only(HintThroughput)
+	rate := f.only(Throughput)
 	if len(rate) != 1 || rate[0].Kind != StepDown || rate[0].BeganNs != 80e9 || rate[0].From < 350 || math.Abs(rate[0].To-180) > 1 {
 		t.Errorf("%+v", rate)
 	}
@@ -192,7 +194,7 @@ func TestStartUp(t *testing.T) {
 	f := newFeed(1)
 	f.seconds(6, 50, 0, 9e6)
 	f.seconds(60, 400, 0, 1e6)
-	for _, m := range []HintMetric{HintP99, HintThroughput} {
+	for _, m := range []Metric{P99, Throughput} {
 		if got := f.only(m); len(got) != 1 || got[0].Kind != StartUp || got[0].Ratio == 1 {
 			t.Errorf("%s: %+v", m, got)
 		}
@@ -213,11 +215,11 @@ func TestPauseAndRecovery(t *testing.T) {
 func TestRestOfAnIntervalIsNoPause(t *testing.T) {
 	f := newFeed(1)
 	f.seconds(30, 400, 0, 1e6)
-	f.cut(Meta{}, 13e6)
+	f.cut(measure.Meta{}, 13e6)
 	if len(f.all) != 0 {
 		t.Errorf("13 ms without an operation gave the hints %+v", f.all)
 	}
-	f.cut(Meta{}, 900e6)
+	f.cut(measure.Meta{}, 900e6)
 	if len(f.all) != 1 || f.all[0].Kind != Pause {
 		t.Errorf("900 ms without an operation gave the hints %+v, want a pause", f.all)
 	}
@@ -226,10 +228,10 @@ func TestRestOfAnIntervalIsNoPause(t *testing.T) {
 func TestGeneratorPauseIsNotTheServers(t *testing.T) {
 	f := newFeed(1)
 	f.seconds(30, 400, 0, 1e6)
-	f.second(Meta{Health: Health{PausedNs: 9e8}}, 0, 0, 0)
-	f.second(Meta{Health: Health{PausedNs: 9e8}}, 400, 0, 900e6)
+	f.second(measure.Meta{Health: measure.Health{PausedNs: 9e8}}, 0, 0, 0)
+	f.second(measure.Meta{Health: measure.Health{PausedNs: 9e8}}, 400, 0, 900e6)
 	f.seconds(30, 400, 0, 1e6)
-	if len(f.all) != 2 || f.all[0].Metric != HintGenerator || f.all[0].Kind != Pause || f.all[1].To != 9e8 {
+	if len(f.all) != 2 || f.all[0].Metric != Generator || f.all[0].Kind != Pause || f.all[1].To != 9e8 {
 		t.Errorf("%+v", f.all)
 	}
 }
@@ -240,12 +242,12 @@ func TestTheAftermathOfAGeneratorPauseIsNotTheServers(t *testing.T) {
 	for waiting, want := range map[uint64]int{0: 31, 90: 33} {
 		f := newFeed(1)
 		f.seconds(30, 400, 0, 1e6)
-		f.s.Do(func(r *Recorder) { r.SetGauges([]int{1}, 0, waiting, 0) })
-		f.second(Meta{Health: Health{PausedNs: 29e8}}, 400, 0, 900e6)
+		f.s.Do(func(r *measure.Recorder) { r.SetGauges([]int{1}, 0, waiting, 0) })
+		f.second(measure.Meta{Health: measure.Health{PausedNs: 29e8}}, 400, 0, 900e6)
 		for range 6 {
-			f.second(Meta{}, 0, 0, 0)
+			f.second(measure.Meta{}, 0, 0, 0)
 		}
-		if len(f.all) != 2 || f.all[0].Metric != HintGenerator || f.all[1].Metric != HintThroughput || f.all[1].Interval != want+1 {
+		if len(f.all) != 2 || f.all[0].Metric != Generator || f.all[1].Metric != Throughput || f.all[1].Interval != want+1 {
 			t.Errorf("%d waiting: %+v", waiting, f.all)
 		}
 	}
@@ -258,13 +260,13 @@ func TestPlannedChangesAreNoHints(t *testing.T) {
 		n    int
 	}{{"low", 200}, {"high", 800}, {"low again", 200}} {
 		for range 40 {
-			f.second(Meta{Phase: phase.name}, phase.n, 0, 1e6)
+			f.second(measure.Meta{Phase: phase.name}, phase.n, 0, 1e6)
 		}
 	}
 	// A ramp: throughput follows what is offered.
 	for i := range 60 {
-		f.s.Do(func(r *Recorder) { r.Offer(uint64(100 + 20*i)) })
-		f.second(Meta{Phase: "ramp"}, 100+20*i, 0, 1e6)
+		f.s.Do(func(r *measure.Recorder) { r.Offer(uint64(100 + 20*i)) })
+		f.second(measure.Meta{Phase: "ramp"}, 100+20*i, 0, 1e6)
 	}
 	if len(f.all) != 0 {
 		t.Errorf("%+v", f.all)
@@ -276,11 +278,11 @@ func TestHintsNameTheOperation(t *testing.T) {
 	f.seconds(40, 100, 0, 1e6)
 	for range 20 {
 		for range 100 {
-			f.s.Record(&Sample{Operation: 1, End: int64(20e6), Attempts: 1})
+			f.s.Record(&measure.Sample{Operation: 1, End: int64(20e6), Attempts: 1})
 		}
-		f.second(Meta{}, 100, 0, 1e6)
+		f.second(measure.Meta{}, 100, 0, 1e6)
 	}
-	named := slices.ContainsFunc(f.all, func(h Hint) bool { return h.Operation == 1 && h.Metric == HintP99 && h.Kind == StepUp })
+	named := slices.ContainsFunc(f.all, func(h Hint) bool { return h.Operation == 1 && h.Metric == P99 && h.Kind == StepUp })
 	other := slices.ContainsFunc(f.all, func(h Hint) bool { return h.Operation == 0 || h.Operation == 2 })
 	if !named || other {
 		t.Errorf("%+v", f.all)
@@ -290,13 +292,13 @@ func TestHintsNameTheOperation(t *testing.T) {
 // TestOperationsMayComeLater lets a run of one operation, and of none, get more of them.
 func TestOperationsMayComeLater(t *testing.T) {
 	for from := range 3 {
-		c := NewChangeHints(from)
+		c := New(from)
 		for k := range 60 {
-			iv := newInterval(min(from+k/10, 5), 0)
-			iv.StartNs, iv.EndNs, iv.Kind = int64(k)*1e9, int64(k+1)*1e9, KindClosed
+			iv := measure.Interval{Account: measure.Account{Operations: make([]measure.OperationAccount, min(from+k/10, 5))}}
+			iv.StartNs, iv.EndNs, iv.Kind = int64(k)*1e9, int64(k+1)*1e9, measure.KindClosed
 			for i := range iv.Operations {
 				iv.Operations[i].Done = 100
-				iv.Operations[i].Response = NewHistogram()
+				iv.Operations[i].Response = measure.NewHistogram()
 				iv.Operations[i].Response.RecordN(1e6, 100)
 			}
 			for _, h := range c.Interval(&iv) {

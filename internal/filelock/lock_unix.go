@@ -1,6 +1,7 @@
 //go:build unix
 
-package record
+// Package filelock keeps files for one process, and tells others which are in use.
+package filelock
 
 import (
 	"errors"
@@ -10,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// claim holds f for as long as it is open, so that others see that its run is under way. Where the
+// Claim holds f for as long as it is open, so that others see that its run is under way. Where the
 // file system knows no locks nobody sees it.
-func claim(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
+func Claim(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
-// claimed reports whether somebody else holds a file.
-func claimed(path string) bool {
+// Claimed reports whether somebody else holds a file.
+func Claimed(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false

@@ -1,28 +1,33 @@
-package measure
+// Package hints looks for changes while a load runs: steps of throughput, quantiles and errors, pauses, recoveries.
+package hints
 
-import "math"
+import (
+	"math"
 
-// HintKind is what a change looks like.
-type HintKind string
+	"brunt/internal/measure"
+)
+
+// Kind is what a change looks like.
+type Kind string
 
 // The kinds of change.
 const (
-	StepUp   HintKind = "step-up"
-	StepDown HintKind = "step-down"
-	Pause    HintKind = "pause"    // nothing succeeded in an interval, where something did before
-	Recovery HintKind = "recovery" // the first success after a pause
-	StartUp  HintKind = "start-up" // the level settled in the first intervals of the load
+	StepUp   Kind = "step-up"
+	StepDown Kind = "step-down"
+	Pause    Kind = "pause"    // nothing succeeded in an interval, where something did before
+	Recovery Kind = "recovery" // the first success after a pause
+	StartUp  Kind = "start-up" // the level settled in the first intervals of the load
 )
 
-// HintMetric is what has changed.
-type HintMetric string
+// Metric is what has changed.
+type Metric string
 
 // The metrics.
 const (
-	HintP99        HintMetric = "p99"        // of response time, ns
-	HintThroughput HintMetric = "throughput" // successful operations per second
-	HintErrors     HintMetric = "errors"     // failed operations, share of those done
-	HintGenerator  HintMetric = "generator"  // the load generator itself stood still, ns
+	P99        Metric = "p99"        // of response time, ns
+	Throughput Metric = "throughput" // successful operations per second
+	Errors     Metric = "errors"     // failed operations, share of those done
+	Generator  Metric = "generator"  // the load generator itself stood still, ns
 )
 
 // AllOperations is the Operation of a hint about all of them together.
@@ -33,9 +38,9 @@ const AllOperations = -1
 type Hint struct {
 	Interval  int   // Index of the interval that brought it to light
 	BeganNs   int64 // since the run's start: start of the interval in which it began, as far as can be told
-	Metric    HintMetric
+	Metric    Metric
 	Operation int // index as in Interval.Operations, or AllOperations
-	Kind      HintKind
+	Kind      Kind
 	From, To  float64 // medians before and after, in the metric's unit
 	Ratio     float64 // To ÷ From; +Inf from 0
 }
@@ -51,7 +56,7 @@ const (
 	startUpEnd     = 10    // intervals; a level that changes within them was starting up
 )
 
-// ChangeHints looks for changes while a load runs: the median of the last 5 intervals against
+// Detector looks for changes while a load runs: the median of the last 5 intervals against
 // the median of up to 30 before them, flagged if it is off by more than 2.5 robust standard
 // deviations (1.4826 × the median absolute deviation, Rousseeuw and Croux 1993) and by more than
 // 15 %. The baseline is guarded: the 5 intervals before the recent ones aren't in it, so that a
@@ -66,11 +71,11 @@ const (
 // together: each further one would take memory and bring false alarms.
 //
 // It is not safe for concurrent use, and allocates nothing between hints but for an operation's first result.
-type ChangeHints struct {
+type Detector struct {
 	all       operationSeries
 	each      []*operationSeries // by operation; nil until it has a result. Of a single operation there are none
 	followed  int                // of each
-	merged    *Histogram
+	merged    *measure.Histogram
 	phase     string
 	begun     bool
 	anew      bool  // the first phase is under way
@@ -89,14 +94,14 @@ type operationSeries struct {
 // mostFollowed is how many operations are followed by themselves.
 const mostFollowed = 1000
 
-// NewChangeHints returns a detector for intervals of so many operations.
-func NewChangeHints(operations int) *ChangeHints {
-	return &ChangeHints{each: make([]*operationSeries, max(operations, 1)), merged: NewHistogram()}
+// New returns a detector for intervals of so many operations.
+func New(operations int) *Detector {
+	return &Detector{each: make([]*operationSeries, max(operations, 1)), merged: measure.NewHistogram()}
 }
 
 // Interval takes the next interval and returns the hints that it gives rise to, valid until the
 // next call.
-func (c *ChangeHints) Interval(iv *Interval) []Hint {
+func (c *Detector) Interval(iv *measure.Interval) []Hint {
 	c.hints = c.hints[:0]
 	if !c.begun || iv.Phase != c.phase {
 		c.all.restart(!c.begun)
@@ -114,7 +119,7 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 	if iv.Health.PausedNs > length/10 {
 		// What the interval shows is the generator's doing, not the server's.
 		c.own = aftermath{untilNs: iv.EndNs + iv.Health.PausedNs, lasts: true}
-		c.hint(Hint{Metric: HintGenerator, Operation: AllOperations, Kind: Pause, To: float64(iv.Health.PausedNs), Ratio: math.Inf(1)}, iv)
+		c.hint(Hint{Metric: Generator, Operation: AllOperations, Kind: Pause, To: float64(iv.Health.PausedNs), Ratio: math.Inf(1)}, iv)
 		return c.hints
 	}
 	if c.own.touches(iv) {
@@ -126,7 +131,7 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 	}
 	seconds := float64(length) / 1e9
 	c.merged.Reset()
-	var all Counts
+	var all measure.Counts
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		all.Add(&o.Counts)
@@ -137,7 +142,7 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 		expected = float64(iv.Offered) / seconds
 	}
 	c.follow(&c.all, iv, AllOperations, &all, c.merged, seconds, expected)
-	if c.each = lengthen(c.each, len(iv.Operations)); len(c.each) > 1 {
+	if c.each = append(c.each, make([]*operationSeries, max(0, len(iv.Operations)-len(c.each)))...); len(c.each) > 1 {
 		for i := range iv.Operations {
 			o := &iv.Operations[i]
 			if s := c.of(i, o.Done); s != nil {
@@ -149,7 +154,7 @@ func (c *ChangeHints) Interval(iv *Interval) []Hint {
 }
 
 // of is what is followed of an operation that had so many results, nil if it isn't followed.
-func (c *ChangeHints) of(operation int, done uint64) *operationSeries {
+func (c *Detector) of(operation int, done uint64) *operationSeries {
 	s := c.each[operation]
 	if s == nil && done > 0 && c.followed < mostFollowed {
 		s = &operationSeries{}
@@ -169,13 +174,13 @@ type aftermath struct {
 }
 
 // touches takes the next interval.
-func (a *aftermath) touches(iv *Interval) bool {
+func (a *aftermath) touches(iv *measure.Interval) bool {
 	touched := a.lasts
 	a.lasts = touched && iv.Backlog > 0 && iv.EndNs < a.untilNs
 	return touched
 }
 
-func (c *ChangeHints) hint(h Hint, iv *Interval) {
+func (c *Detector) hint(h Hint, iv *measure.Interval) {
 	h.Interval = iv.Index
 	if h.BeganNs == 0 {
 		h.BeganNs = iv.StartNs
@@ -184,14 +189,14 @@ func (c *ChangeHints) hint(h Hint, iv *Interval) {
 }
 
 // follow takes one operation's figures. Throughput is followed as a share of expected per second.
-func (c *ChangeHints) follow(s *operationSeries, iv *Interval, operation int, n *Counts, response *Histogram, seconds, expected float64) {
+func (c *Detector) follow(s *operationSeries, iv *measure.Interval, operation int, n *measure.Counts, response *measure.Histogram, seconds, expected float64) {
 	rate := float64(n.OK()) / seconds
 	if s.pause(rate, iv.Backlog > 0 || n.Done > 0 || iv.Offered == 0) {
 		if rate > 0 {
-			c.hint(Hint{Metric: HintThroughput, Operation: operation, Kind: Recovery, To: rate, Ratio: math.Inf(1)}, iv)
+			c.hint(Hint{Metric: Throughput, Operation: operation, Kind: Recovery, To: rate, Ratio: math.Inf(1)}, iv)
 			s.paused = false
 		} else if !s.paused {
-			c.hint(Hint{Metric: HintThroughput, Operation: operation, Kind: Pause, From: s.before}, iv)
+			c.hint(Hint{Metric: Throughput, Operation: operation, Kind: Pause, From: s.before}, iv)
 			s.paused = true
 		}
 		return
@@ -199,15 +204,15 @@ func (c *ChangeHints) follow(s *operationSeries, iv *Interval, operation int, n 
 	if rate > 0 {
 		s.before = rate
 		if change, ok := s.throughput.add(math.Log(rate/expected), iv.StartNs, logRule{}); ok {
-			c.step(iv, HintThroughput, operation, change, math.Exp(change.from)*expected, math.Exp(change.to)*expected)
+			c.step(iv, Throughput, operation, change, math.Exp(change.from)*expected, math.Exp(change.to)*expected)
 		}
 		if change, ok := s.p99.add(math.Log(float64(max(response.Quantile(0.99), 1))), iv.StartNs, logRule{}); ok {
-			c.step(iv, HintP99, operation, change, math.Exp(change.from), math.Exp(change.to))
+			c.step(iv, P99, operation, change, math.Exp(change.from), math.Exp(change.to))
 		}
 	}
 	if n.Done > 0 {
 		if change, ok := s.errors.add(float64(n.Failed())/float64(n.Done), iv.StartNs, shareRule{n.Done}); ok {
-			c.step(iv, HintErrors, operation, change, change.from, change.to)
+			c.step(iv, Errors, operation, change, change.from, change.to)
 		}
 	}
 }
@@ -220,7 +225,7 @@ func (s *operationSeries) pause(rate float64, wanted bool) bool {
 }
 
 // step tells a change; from and to are its levels in the metric's unit.
-func (c *ChangeHints) step(iv *Interval, metric HintMetric, operation int, found change, from, to float64) {
+func (c *Detector) step(iv *measure.Interval, metric Metric, operation int, found change, from, to float64) {
 	kind := StepUp
 	switch {
 	case found.startUp:

@@ -1,15 +1,17 @@
 //go:build !unix
 
-package record
+package filelock
 
 import (
 	"io"
 	"os"
 )
 
-func claim(*os.File) {}
+// Claim does nothing: the file stays free.
+func Claim(*os.File) {}
 
-func claimed(string) bool { return false }
+// Claimed reports nothing.
+func Claimed(string) bool { return false }
 
 // Hold takes a file for this process alone where the system can; see the one of Unix.
 func Hold(path string) (lock io.Closer, held bool, err error) {

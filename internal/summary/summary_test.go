@@ -1,4 +1,4 @@
-package record
+package summary
 
 import (
 	"encoding/json"
@@ -6,21 +6,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brunt/internal/record"
+	"brunt/internal/record/recordtest"
 )
 
 func TestSummary(t *testing.T) {
-	run := startedRun()
+	run := recordtest.Base()
 	run.Targets[0].Product, run.Targets[0].Version = "Picodata", "25.3.1"
 	run.DurationNs = 3e9
 	run.Total.Done, run.Total.OK, run.Total.Failed = 100, 99, 1
 	run.Total.Errors = map[string]uint64{"timeout": 1}
-	run.Total.ResponseOK = Latency{Count: 99, MinNs: 1_500_000, MeanNs: 2_123_456.789, P50Ns: 2e6, MaxNs: 9e6}
-	run.Setup = &Setup{DurationNs: 1_250_000_000}
-	path, err := WriteSummary(OS{}, filepath.Join(t.TempDir(), "sub"), run)
+	run.Total.ResponseOK = record.Latency{Count: 99, MinNs: 1_500_000, MeanNs: 2_123_456.789, P50Ns: 2e6, MaxNs: 9e6}
+	run.Setup = &record.Setup{DurationNs: 1_250_000_000}
+	path, err := Write(record.OS{}, filepath.Join(t.TempDir(), "sub"), run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if filepath.Base(path) != "summary_7.json" {
+	if filepath.Base(path) != "summary_42.json" {
 		t.Errorf("file %s", path)
 	}
 	data, err := os.ReadFile(path)
@@ -31,7 +34,7 @@ func TestSummary(t *testing.T) {
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got["picodataVersion"] != "25.3.1" || got["configName"] != "cars" || got["seed"] != 7.0 || got["setupTime"] != 1.25 {
+	if got["picodataVersion"] != "25.3.1" || got["configName"] != "cars" || got["seed"] != 42.0 || got["setupTime"] != 1.25 {
 		t.Errorf("got %s", data)
 	}
 	if rps := got["rps"].(map[string]any)["actual"]; rps != 33.0 {
@@ -43,16 +46,16 @@ func TestSummary(t *testing.T) {
 }
 
 func TestSummaryText(t *testing.T) {
-	run := startedRun()
+	run := recordtest.Base()
 	run.Name = "cars"
-	text, err := SummaryOf(run).Text()
+	text, err := Of(run).Text()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(text, `"{},`) || strings.Contains(text, "\n\n") || strings.Contains(text, "\n  \n") {
 		t.Errorf("marks of JSON or blank lines are left:\n%s", text)
 	}
-	for _, want := range []string{"  configName: cars\n", "  seed: 7\n", "  rps: \n    actual: 0\n"} {
+	for _, want := range []string{"  configName: cars\n", "  seed: 42\n", "  rps: \n    actual: 0\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

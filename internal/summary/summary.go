@@ -1,4 +1,5 @@
-package record
+// Package summary writes Picostress' summary of a run.
+package summary
 
 import (
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brunt/internal/record"
 )
 
 // Summary is Picostress's summary of a run: picodataVersion, configName, seed and rps.actual as
@@ -25,17 +28,17 @@ type Summary struct {
 	Started         string         `json:"started"` // RFC 3339
 	SetupSeconds    float64        `json:"setupTime"`
 	DurationSeconds float64        `json:"testDuration"`
-	Requests        SummaryCount   `json:"requests"`
-	RPS             SummaryRate    `json:"rps"`
-	RespTime        SummaryTime    `json:"respTime"`    // end − intended start, of those that succeeded
-	ServiceTime     SummaryTime    `json:"serviceTime"` // end − actual send
+	Requests        Count          `json:"requests"`
+	RPS             Rate           `json:"rps"`
+	RespTime        Time           `json:"respTime"`    // end − intended start, of those that succeeded
+	ServiceTime     Time           `json:"serviceTime"` // end − actual send
 	Errors          map[string]int `json:"errors"`      // by class
 	Verdict         string         `json:"verdict"`
 	Complete        bool           `json:"complete"`
 }
 
-// SummaryCount counts finished operations.
-type SummaryCount struct {
+// Count counts finished operations.
+type Count struct {
 	Total        uint64  `json:"total"`
 	Succeeded    uint64  `json:"succeeded"`
 	Failed       uint64  `json:"failed"`
@@ -43,15 +46,15 @@ type SummaryCount struct {
 	ErrorPercent float64 `json:"errorPercentage"`
 }
 
-// SummaryRate is operations per second, to 5 decimals. Actual counts
+// Rate is operations per second, to 5 decimals. Actual counts
 // those that succeeded.
-type SummaryRate struct {
+type Rate struct {
 	Target float64 `json:"target,omitempty"` // open loads: what the schedule asked for
 	Actual float64 `json:"actual"`
 }
 
-// SummaryTime is a distribution in milliseconds.
-type SummaryTime struct {
+// Time is a distribution in milliseconds.
+type Time struct {
 	Avg float64 `json:"avg"`
 	Min float64 `json:"min"`
 	Med float64 `json:"med"`
@@ -61,14 +64,14 @@ type SummaryTime struct {
 	P99 float64 `json:"p99"`
 }
 
-// SummaryOf sums up run.
-func SummaryOf(run *Run) *Summary {
+// Of sums up a run.
+func Of(run *record.Run) *Summary {
 	s := &Summary{
 		ConfigName: run.Name, LoadModel: run.LoadModel, VUs: run.Sessions, Seed: run.Seed,
 		Started: run.Started.UTC().Format(time.RFC3339), DurationSeconds: round5(float64(run.DurationNs) / 1e9),
-		Requests: SummaryCount{Total: run.Total.Done, Succeeded: run.Total.OK, Failed: run.Total.Failed, Dropped: run.Total.Dropped},
-		RPS:      SummaryRate{Target: round5(run.Total.OfferedPerS)},
-		RespTime: summaryTime(&run.Total.ResponseOK), ServiceTime: summaryTime(&run.Total.Service),
+		Requests: Count{Total: run.Total.Done, Succeeded: run.Total.OK, Failed: run.Total.Failed, Dropped: run.Total.Dropped},
+		RPS:      Rate{Target: round5(run.Total.OfferedPerS)},
+		RespTime: timeOf(&run.Total.ResponseOK), ServiceTime: timeOf(&run.Total.Service),
 		Errors: map[string]int{}, Verdict: run.Verdict.Result, Complete: run.Complete,
 	}
 	var addresses []string
@@ -98,9 +101,9 @@ func SummaryOf(run *Run) *Summary {
 	return s
 }
 
-func summaryTime(l *Latency) SummaryTime {
+func timeOf(l *record.Latency) Time {
 	ms := func(ns float64) float64 { return round5(ns / 1e6) }
-	return SummaryTime{
+	return Time{
 		Avg: ms(l.MeanNs), Min: ms(float64(l.MinNs)), Med: ms(float64(l.P50Ns)), Max: ms(float64(l.MaxNs)),
 		P90: ms(float64(l.P90Ns)), P95: ms(float64(l.P95Ns)), P99: ms(float64(l.P99Ns)),
 	}
@@ -124,19 +127,19 @@ func (s *Summary) Text() (string, error) {
 	return blankLines.ReplaceAllString(text, "\n"), nil
 }
 
-// SummaryFile is the name of the summary of a run with that seed.
-func SummaryFile(seed uint64) string { return "summary_" + strconv.FormatUint(seed, 10) + ".json" }
+// File is the name of the summary of a run with that seed.
+func File(seed uint64) string { return "summary_" + strconv.FormatUint(seed, 10) + ".json" }
 
-// WriteSummary writes dir/summary_<seed>.json, making the folder if need be and replacing a
+// Write writes dir/summary_<seed>.json, making the folder if need be and replacing a
 // summary of the same seed. It returns the file's path.
-func WriteSummary(fsys FS, dir string, run *Run) (path string, err error) {
-	data, err := SummaryOf(run).JSON()
+func Write(fsys record.FS, dir string, run *record.Run) (path string, err error) {
+	data, err := Of(run).JSON()
 	if err != nil {
 		return "", fmt.Errorf("encode the summary: %w", err)
 	}
-	path = filepath.Join(dir, SummaryFile(run.Seed))
+	path = filepath.Join(dir, File(run.Seed))
 	if err = fsys.MkdirAll(dir); err == nil {
-		err = ReplaceFile(fsys, path, append(data, '\n'))
+		err = record.ReplaceFile(fsys, path, append(data, '\n'))
 	}
 	if err != nil {
 		return "", fmt.Errorf("the summary can't be written to %s: %w; name another folder with --summary-dir", path, err)
