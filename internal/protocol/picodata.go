@@ -10,12 +10,14 @@ import (
 // carry it: the router's around the storage's around Tarantool's.
 type PicodataError struct {
 	Cause   string // the innermost text, with a hint where there is one
-	Group   string // the same for errors that differ in names and numbers only: "peer-closed"
+	Group   string // the same for errors that differ in names and numbers only: "peer-closed"; "" of a text without words
 	Passing bool   // a state of the cluster that passes: the request may be sent again
 }
 
-// Picodata takes an error's message apart. One that isn't of Picodata's SQL is its own cause, and its
-// Group is "".
+// ofReplicaset begins an error that a storage answered the router with.
+const ofReplicaset = "Error on replicaset "
+
+// Picodata takes an error's message apart. One that nothing carries is its own cause.
 func Picodata(message string) PicodataError {
 	text := strings.Join(strings.Fields(message), " ")
 	wrapped := strings.Contains(text, "sbroad: ")
@@ -27,9 +29,10 @@ func Picodata(message string) PicodataError {
 		}
 		text = inner
 	}
-	e := PicodataError{Cause: text, Passing: passes(text)}
-	if wrapped {
-		e.Group = group(text)
+	e := PicodataError{Cause: text, Group: group(text), Passing: passes(text)}
+	if text == "Unknown error" && strings.Contains(message, ofReplicaset) {
+		// All that the router says of a storage that it lost.
+		e.Cause, e.Passing = "unknown error on a replicaset", true
 	}
 	switch {
 	case strings.Contains(text, "max executed vdbe opcodes"):
@@ -40,8 +43,8 @@ func Picodata(message string) PicodataError {
 	return e
 }
 
-// Of is the code and text of a driver's error: Picodata has one code for all errors of its SQL, so the
-// group goes behind it, as in "XX000/peer-closed".
+// Of is the code and text of a driver's error whose code says little: Picodata has one for all errors of its SQL.
+// The group goes behind it, as in "XX000/peer-closed".
 func (e PicodataError) Of(code string) (groupCode, text string) {
 	if e.Group != "" {
 		code += "/" + e.Group
@@ -70,7 +73,7 @@ func unwrap(text string) string {
 			return rest
 		}
 	}
-	if rest, ok := strings.CutPrefix(text, "Error on replicaset "); ok {
+	if rest, ok := strings.CutPrefix(text, ofReplicaset); ok {
 		if _, rest, ok = strings.Cut(rest, ": "); ok {
 			return rest
 		}
@@ -103,13 +106,13 @@ func quotedText(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// withoutNames leaves out what stands between quotes, which people chose.
+// withoutNames leaves out what stands between quotes, which people chose. An apostrophe within a word is none.
 func withoutNames(text string) string {
 	var b strings.Builder
 	var open byte
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case open == 0 && (c == '"' || c == '\''):
+		case open == 0 && (c == '"' || c == '\'' && (i == 0 || !isLetter(text[i-1]))):
 			open = c
 		case open == c:
 			open = 0
@@ -120,11 +123,14 @@ func withoutNames(text string) string {
 	return b.String()
 }
 
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
 // group is the first words of a cause, without names and numbers.
 func group(cause string) string {
 	const most = 6
 	var words []string
-	for _, w := range strings.FieldsFunc(withoutNames(cause), func(r rune) bool { return strings.ContainsRune(" ,:;.()[]=<>-", r) }) {
+	separates := func(r rune) bool { return strings.ContainsRune(" ,:;.()[]=<>-", r) }
+	for _, w := range strings.FieldsFunc(withoutNames(cause), separates) {
 		w = strings.ToLower(w)
 		if _, err := strconv.Atoi(w); err == nil || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") != "" {
 			continue
@@ -137,14 +143,17 @@ func group(cause string) string {
 }
 
 // passes says whether a cause is a state of the cluster that passes. The signs are those of
-// Picodata's governor, its vshard and Tarantool's net.box.
+// Picodata's governor and its raft, its vshard and Tarantool's net.box.
 func passes(cause string) bool {
 	m := strings.ToLower(withoutNames(cause))
 	return slices.ContainsFunc([]string{
 		"not leader", "not a leader", "no leader", "leader is unknown", "leader is not known", "raft",
 		"timeout", "timed out", "peer closed", "connection is not established", "connection closed", "connection refused",
 		"connection reset", "broken pipe", "no route to host", "network is unreachable",
-		"bucket is locked", "bucket cannot be", "transfer is in progress", "rebalanc", "wrong bucket", "master is not", "missing master",
-		"is unreachable", "replicaset is locked", "read-only mode", "compare-and-swap", "term mismatch", "schema version",
+		"bucket is locked", "bucket cannot be", "transfer is in progress", "is transferring to", "rebalanc", "wrong bucket",
+		"master is not", "missing master", "is not a master", "is unreachable", "replicaset is locked", "in backoff",
+		"no active replicas", "no router found for tier", "storage is disabled", "read-only mode", "read-only instance",
+		"instance is read-only", "compare-and-swap", "conflictfound", "term mismatch", "entrytermmismatch", "different term",
+		"schema version", "uninitialized yet",
 	}, func(sign string) bool { return strings.Contains(m, sign) })
 }

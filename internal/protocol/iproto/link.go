@@ -265,10 +265,21 @@ func isOutdated(code uint32, message string) bool {
 	return false
 }
 
+// The errors of Picodata's own begin with 10000, "other"; nearly all are that one or 10028, "of SQL". Those of its
+// plugins begin with 20000.
+const (
+	firstOfPicodata = 10000
+	firstOfPlugins  = 20000
+)
+
 // ServerError is an error that the server answered with.
 func ServerError(code uint32, message string) *protocol.Error {
 	class, fatal := classOf(code, message)
-	number, text := protocol.Picodata(message).Of(strconv.FormatUint(uint64(code), 10))
+	e := protocol.Picodata(message)
+	number, text := strconv.FormatUint(uint64(code), 10), e.Cause
+	if code >= firstOfPicodata && code < firstOfPlugins {
+		number, text = e.Of(number)
+	}
 	return &protocol.Error{Class: class, Code: number, Text: protocol.Line(text, ""), Fatal: fatal}
 }
 

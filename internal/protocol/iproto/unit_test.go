@@ -113,6 +113,11 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%d %s: got %v, fatal %v", c.code, c.message, e.Class, e.Fatal)
 		}
 	}
+	for code, want := range map[uint32]string{3: "3", 32: "32", 10000: "10000/no-such-thing", 10028: "10028/no-such-thing", 20000: "20000"} {
+		if e := ServerError(code, `no such thing "x"`); e.Code != want {
+			t.Errorf("%d: %s, want %s", code, e.Code, want)
+		}
+	}
 	if e := ServerError(1, strings.Repeat("ä\n", 1000)); len(e.Text) > 510 || strings.Contains(e.Text, "\n") {
 		t.Errorf("a long message became %q", e.Text)
 	}

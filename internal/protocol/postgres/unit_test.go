@@ -22,11 +22,19 @@ func TestClassOf(t *testing.T) {
 		{"57P01", "", protocol.Connect}, {"57P03", "", protocol.Connect}, {"53300", "", protocol.Connect}, {"08006", "", protocol.Connect},
 		{"23505", "", protocol.Server}, {"42601", "", protocol.Server}, {"XX000", "corrupted page", protocol.Server}, {"42601", "raft", protocol.Server},
 		{"XX000", "box error: this instance is Not Leader", protocol.Retryable}, {"XX000", "raft: proposal dropped", protocol.Retryable},
-		{"XX000", "Timeout exceeded", protocol.Retryable},
+		{"XX000", "Timeout exceeded", protocol.Retryable}, {"XX000", "no router found for tier 'storage'", protocol.Retryable},
+		{"XX000", "Can't modify data on a read-only instance - box.cfg.read_only is true", protocol.Retryable},
 	}
 	for _, c := range cases {
 		if got := classOf(c.code, c.message); got != c.want {
 			t.Errorf("%s %q: %v, want %v", c.code, c.message, got, c.want)
+		}
+	}
+	for text, want := range map[string]string{
+		`table "a" already exists`: "XX000/table-already-exists", "no such tier": "XX000/no-such-tier", "": "XX000",
+	} {
+		if e := serverError("ERROR", "XX000", text, ""); e.Code != want {
+			t.Errorf("%s: %s, want %s", text, e.Code, want)
 		}
 	}
 	if e := serverError("FATAL", "XX000", "a\n b secret-word", "secret-word"); !e.Fatal || e.Text != "a b …" {
