@@ -44,9 +44,7 @@ kept until the work is done.`,
 			if o.Verify, err = fill.ParseVerify(verify); err != nil {
 				return usage(err)
 			}
-			if o.Checkpoint = checkpoint; checkpoint == "" {
-				o.Checkpoint = filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load")
-			}
+			o.Checkpoint = checkpointOf(p, checkpoint)
 			o.Version = s.version
 			return schemaUp(s, p, o, quiet)
 		},
@@ -54,10 +52,23 @@ kept until the work is done.`,
 	f.bind(cmd)
 	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
 	cmd.Flags().StringVar(&verify, "verify", "count", "proof at the end: none, count, sample (some rows are read back) or full (all are)")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", `file that remembers what has been loaded (default "results/<plan>-<protocol>.load")`)
+	bindCheckpoint(cmd, &checkpoint)
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "fill empty tables that brunt didn't create")
 	return cmd
+}
+
+func bindCheckpoint(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "checkpoint", "",
+		`file that remembers what has been loaded (default "results/<plan>-<protocol>.load")`)
+}
+
+// checkpointOf is the file that remembers what of a plan has been loaded; given is the user's, or "".
+func checkpointOf(p *plan.Plan, given string) string {
+	if given != "" {
+		return given
+	}
+	return filepath.Join(record.DefaultRoot, record.SafeName(p.Name+"-"+p.Target.Protocol)+".load")
 }
 
 func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, quiet bool) error {
@@ -71,17 +82,21 @@ func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, quiet bool) error 
 	}
 	changes, notices, err := schema.Up(ctx, p, o)
 	done()
-	for _, n := range notices {
-		fmt.Fprintf(s.err, "brunt: note: %s\n", n.Text)
-		if n.Remedy != "" {
-			fmt.Fprintf(s.err, "  ↳ %s\n", n.Remedy)
-		}
-	}
+	printNotes(s, notices)
 	printChanges(s, changes)
 	if err != nil && ctx.Err() != nil {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on from %s", o.Checkpoint)}
 	}
 	return failure(ctx, err)
+}
+
+func printNotes(s *streams, notes []record.Warning) {
+	for _, n := range notes {
+		fmt.Fprintf(s.err, "brunt: note: %s\n", n.Text)
+		if n.Remedy != "" {
+			fmt.Fprintf(s.err, "  ↳ %s\n", n.Remedy)
+		}
+	}
 }
 
 func printChanges(s *streams, changes []schema.Change) {
@@ -118,11 +133,13 @@ func changed(c *schema.Change) string {
 func newSchemaDown(s *streams) *cobra.Command {
 	f := &planFlags{}
 	var o schema.DownOptions
+	var checkpoint string
 	cmd := &cobra.Command{
 		Use:   "down -c PLAN",
 		Short: "Drop the plan's tables",
 		Long: `Drop those of the plan's tables that brunt created, as table brunt_tables in the database says.
-Others are dropped if the terminal's user says so, or with --force.`,
+Others are dropped if the terminal's user says so, or with --force. With the last of them goes what schema up
+remembers of an unfinished load.`,
 		Example: "  brunt schema down -c examples/cars.yml -u stress --proto pg -a 127.0.0.1:5432",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -135,13 +152,16 @@ Others are dropped if the terminal's user says so, or with --force.`,
 			if in, ok := s.in.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !o.Force {
 				o.Ask = asker(bufio.NewReader(in), s.err)
 			}
-			changes, err := schema.Down(ctx, p, o)
+			o.Checkpoint = checkpointOf(p, checkpoint)
+			changes, notes, err := schema.Down(ctx, p, o)
+			printNotes(s, notes)
 			printChanges(s, changes)
 			return failure(ctx, err)
 		},
 	}
 	f.bind(cmd)
 	cmd.Flags().BoolVar(&o.Force, "force", false, "drop tables too that brunt didn't create")
+	bindCheckpoint(cmd, &checkpoint)
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", time.Minute, "time for each table, unless the plan gives it less")
 	return cmd
 }

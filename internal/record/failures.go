@@ -32,10 +32,13 @@ type FailureCount struct {
 	Count uint64 `json:"count" merge:"sum"`
 }
 
+// OfConnecting reports whether it was for want of a connection.
+func (f FailureCount) OfConnecting() bool { return f.Class == protocol.Connect.String() }
+
 // RefusedConnection reports whether the server itself refused a connection, with a code of its own, or nobody
 // was there to take it (driver.RefusedCode).
 func (f FailureCount) RefusedConnection() bool {
-	return f.Class == protocol.Connect.String() && f.Code != ""
+	return f.OfConnecting() && f.Code != ""
 }
 
 // TurnedAway reports whether a server that is there refused a connection.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/record"
 	"brunt/internal/schema/sql"
 	"brunt/internal/target"
 )
@@ -20,21 +23,24 @@ type DownOptions struct {
 	// Ask, if not nil, is asked about each table that brunt didn't create, and why it thinks so.
 	Ask     func(table, why string) bool
 	Timeout time.Duration // of each table, unless the plan gives it less; 0 means 1 minute
+	// Checkpoint is the file that remembers what has been loaded. It goes with the last of the plan's tables, for
+	// Up would look for the rows it names; "" means none.
+	Checkpoint string
 }
 
 // Down drops the plan's tables that brunt created. Others are dropped by force or if Ask
 // says so, and else are a *target.UsageError, before anything has been dropped. It goes on after a
-// failure and returns the first.
-func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, error) {
+// failure and returns the first. That the tables can't be forgotten once they are dropped is a warning.
+func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, []record.Warning, error) {
 	s, a, err := open(ctx, p, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d := &dropping{database: s, admin: a, timeout: o.Timeout}
 	defer func() { d.admin.Close() }()
 	changes, err := d.choose(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var names, gone []string
 	for i := range changes {
@@ -55,7 +61,15 @@ func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, error) {
 			gone = append(gone, c.Name)
 		}
 	}
-	return changes, errors.Join(first, d.forget(ctx, gone))
+	if o.Checkpoint != "" && len(gone) == len(changes) {
+		if err := os.Remove(o.Checkpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			first = errors.Join(first, &target.UsageError{Err: fmt.Errorf("checkpoint: %w", err)})
+		}
+	}
+	if err := d.forget(ctx, gone); err != nil {
+		return changes, []record.Warning{{ID: "tables-unmarked", Text: err.Error()}}, first
+	}
+	return changes, nil, first
 }
 
 // dropping is a set of drops under way, each within a timeout.

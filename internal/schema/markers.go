@@ -114,13 +114,14 @@ func (s *database) markComplete(ctx context.Context, a protocol.Admin, m *marker
 	}
 }
 
-// unmark forgets tables that have been dropped, and drops the markers' own table with the last.
+// unmark forgets tables that have been dropped, and drops the markers' own table with the last. Markers that can't
+// be read are left alone.
 func (s *database) unmark(ctx context.Context, a protocol.Admin, m *markers, names []string) error {
-	if !m.exists || len(names) == 0 {
+	if !m.exists || !m.known || len(names) == 0 {
 		return nil
 	}
 	if _, err := a.Exec(ctx, s.Flavor.RemoveMarkers(names)); err != nil {
-		return fmt.Errorf("forget what was dropped: %w", err)
+		return fmt.Errorf("table %s still names what was dropped: %w", sql.MarkerTable, err)
 	}
 	left, err := number(ctx, a, s.Flavor.CountRows(sql.MarkerTable))
 	if drop := s.Flavor.DropMarkers(); err == nil && left == 0 && drop != "" {

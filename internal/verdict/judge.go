@@ -5,6 +5,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"brunt/internal/measure"
 	"brunt/internal/plan"
@@ -175,8 +176,16 @@ func (j *judge) sessions() []failure {
 	if there >= sessionsDefault*float64(asked) {
 		return nil
 	}
-	return []failure{{j.refused(), fmt.Sprintf("of the %s asked for only %s were connected on average; see the errors of class connect and the server's limit of connections",
-		units.Plural(asked, "session", "sessions"), units.Rate(there))}}
+	return []failure{{j.refused(), fmt.Sprintf("of the %s asked for only %s were connected on average; %s and the server's limit of connections",
+		units.Plural(asked, "session", "sessions"), units.Rate(there), seeErrors(j.run))}}
+}
+
+// seeErrors tells people which errors to look at when connections are missing.
+func seeErrors(run *record.Run) string {
+	if slices.ContainsFunc(run.Failures, record.FailureCount.OfConnecting) {
+		return "see the errors of class connect"
+	}
+	return "see the errors"
 }
 
 // fates says what became of the arrivals.

@@ -144,7 +144,7 @@ func assessServer(run *record.Run) (out []record.Warning) {
 		reconnects += t.Reconnects
 	}
 	if reconnects > 0 {
-		out = append(out, warning(WarnReconnects, "see the errors of class connect and the server's log",
+		out = append(out, warning(WarnReconnects, seeErrors(run)+" and the server's log",
 			"%s lost and made again while running", units.Plural(reconnects, "connection was", "connections were")))
 	}
 	return out

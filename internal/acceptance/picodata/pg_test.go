@@ -30,6 +30,7 @@ func pgStandIn(t *testing.T) cluster {
 	defer c.Close(ctx)
 	for _, text := range []string{
 		`CREATE VIEW "_pico_table" AS SELECT relname::text AS "name" FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace`,
+		`CREATE ROLE other LOGIN`, `GRANT CREATE ON SCHEMA public TO other`, `GRANT SELECT ON "_pico_table" TO other`,
 		`CREATE VIEW "_pico_instance" AS SELECT 'default_1_1' AS "name", '25.3.1-0-gabcdef' AS "picodata_version"`,
 	} {
 		if _, err := c.Exec(ctx, text); err != nil {
@@ -42,6 +43,7 @@ func pgStandIn(t *testing.T) cluster {
 	}
 	t.Cleanup(func() { listener.Close() })
 	p := &pgProxy{address: s.Addr}
+	p.room.Store(1 << 30)
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -53,7 +55,7 @@ func pgStandIn(t *testing.T) cluster {
 	}()
 	return cluster{
 		proto: "pg", user: s.User, addresses: listener.Addr().String(), flags: []string{"--database", s.Database},
-		standIn: true, behind: &p.behind,
+		standIn: true, behind: &p.behind, room: &p.room,
 	}
 }
 
@@ -61,6 +63,7 @@ func pgStandIn(t *testing.T) cluster {
 type pgProxy struct {
 	address string
 	behind  atomic.Int64 // how many more times rows are counted on a replica that lacks some of them
+	room    atomic.Int64 // how many more statements may be prepared, by all sessions
 }
 
 // serve carries one connection's messages to and fro.
@@ -108,7 +111,9 @@ func (p *pgProxy) serve(client net.Conn) {
 			case *pgproto3.Query:
 				m.String = p.toPostgres(m.String)
 			case *pgproto3.Parse:
-				m.Query = p.toPostgres(m.Query)
+				if m.Query = p.toPostgres(m.Query); m.Name != "" && p.room.Add(-1) < 0 {
+					m.Query = "STATEMENT STORAGE IS FULL"
+				}
 			}
 			frontend.Send(m)
 			if frontend.Flush() != nil {
@@ -205,6 +210,9 @@ func fromPostgres(e *pgproto3.ErrorResponse) string {
 		name := strings.Trim(strings.TrimSuffix(strings.TrimPrefix(e.Message, "relation "), " does not exist"), `"`)
 		return fmt.Sprintf("sbroad: table with name %q not found", name)
 	case "42601":
+		if strings.Contains(e.Message, "STATEMENT") {
+			return `Statement storage is full. Current size limit: 1024. Please, increase storage limit using: ALTER SYSTEM SET "pg_statement_max" TO <new-limit>`
+		}
 		return "sbroad: rule parsing error:  --> 1:1\n  |\n1 | …\n  | ^---\n  |\n  = expected EOI"
 	case "42883":
 		return "sbroad: SQL function no_such_version not found"

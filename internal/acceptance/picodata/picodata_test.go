@@ -1,6 +1,7 @@
 package picodata_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -112,6 +113,73 @@ func TestWhatIsKnownOfTables(t *testing.T) {
 			t.Errorf("schema down again: exit %d", down.code)
 		}
 	})
+}
+
+// What an unfinished load left behind goes with its tables, so that they can be loaded again.
+func TestLoadingAgainAfterAFailure(t *testing.T) {
+	onClusters(t, func(t *testing.T, c cluster) {
+		plan := file(t, cars)
+		checkpoint := t.TempDir() + "/load"
+		if o := up(t, c, plan); o.code != 0 {
+			t.Fatalf("schema up: exit %d", o.code)
+		}
+		if err := os.WriteFile(checkpoint, nil, 0o600); err != nil { // as if it hadn't come to its end
+			t.Fatal(err)
+		}
+		if o := brunt(t, c.with("schema", "down", "-c", plan, "--checkpoint", checkpoint)...); o.code != 0 || !strings.Contains(o.out, "dropped") {
+			t.Fatalf("schema down: exit %d", o.code)
+		}
+		if _, err := os.Stat(checkpoint); err == nil {
+			t.Errorf("the checkpoint is still there")
+		}
+		if o := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--checkpoint", checkpoint)...); o.code != 0 || !strings.Contains(o.out, "created") {
+			t.Errorf("schema up again: exit %d", o.code)
+		}
+	})
+}
+
+// Another user's table of markers, which can't be read, stands in no way.
+func TestDroppingWithoutMarkers(t *testing.T) {
+	c := pgStandIn(t)
+	if o := up(t, c, file(t, cars)); o.code != 0 {
+		t.Fatalf("schema up: exit %d", o.code)
+	}
+	c.user = "other"
+	plan := file(t, keyed)
+	if o := up(t, c, plan); o.code != 0 || !strings.Contains(o.err, "schema down will need --force") {
+		t.Fatalf("schema up of another user: exit %d", o.code)
+	}
+	if o := brunt(t, c.with("schema", "down", "-c", plan)...); o.code != 104 || !strings.Contains(o.err, "--force") {
+		t.Errorf("schema down: exit %d, want 104", o.code)
+	}
+	if o := brunt(t, c.with("schema", "down", "-c", plan, "--force")...); o.code != 0 || !strings.Contains(o.out, "dropped") || o.err != "" {
+		t.Errorf("schema down by force: exit %d", o.code)
+	}
+}
+
+// The server prepares so many statements for all sessions of a node: those that find no room aren't connected.
+func TestRoomForStatements(t *testing.T) {
+	c := pgStandIn(t)
+	plan := file(t, cars)
+	if o := up(t, c, plan); o.code != 0 {
+		t.Fatalf("schema up: exit %d", o.code)
+	}
+	c.room.Store(2)
+	o := load(t, c.with("queue", "-c", plan, "--vu", "4")...)
+	if o.run == nil || o.run.Verdict.Result == "pass" {
+		t.Fatalf("exit %d", o.code)
+	}
+	if why := strings.Join(o.run.Verdict.Reasons, "\n"); !strings.Contains(why, "see the errors of class connect") {
+		t.Errorf("%s", why)
+	}
+	for _, f := range o.run.Failures {
+		if f.Class != "connect" || !strings.Contains(f.Text, "pg_statement_max") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(o.run.Failures) == 0 {
+		t.Error("no failure is told")
+	}
 }
 
 // Transactions would be accepted and undo nothing, so plans with them are refused.

@@ -40,7 +40,7 @@ type cluster struct {
 	proto, user, password, addresses string
 	flags                            []string
 	standIn                          bool
-	behind                           *atomic.Int64 // of the stand-in for pg: replicas that lag
+	behind, room                     *atomic.Int64 // of the stand-in for pg; see pgProxy
 }
 
 func (c cluster) with(args ...string) []string {

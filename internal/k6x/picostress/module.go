@@ -140,7 +140,7 @@ func (i *instance) dropTables(a *bind.Args) (any, error) {
 		return nil, err
 	}
 	return i.withPlan(func(ctx context.Context, p *plan.Plan) error {
-		_, err := schema.Down(ctx, p, schema.DownOptions{Timeout: timeout})
+		_, _, err := schema.Down(ctx, p, schema.DownOptions{Timeout: timeout})
 		return err
 	})
 }

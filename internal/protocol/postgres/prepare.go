@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"brunt/internal/protocol"
@@ -199,6 +200,9 @@ func (st *statement) notPrepared(ctx context.Context, err error, closed bool, se
 	e := libraryError(ctx, nil, err, closed, secret)
 	if st.req.ExpectError && e.Class == protocol.Server && !e.Fatal && st.asText() == "" {
 		return nil
+	}
+	if e.Class == protocol.Server && strings.Contains(e.Text, "storage is full") {
+		e.Class = protocol.Connect // all sessions of a Picodata's node share pg_statement_max
 	}
 	if e.Class == protocol.Timeout {
 		e.Text = "the server hasn't prepared it within the time for connecting; see what it waits for, or give it longer (timeouts: {connect: 30s})"

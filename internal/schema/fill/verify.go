@@ -18,7 +18,7 @@ type MismatchError struct {
 
 // Error implements error.
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("load: table %q: %s: drop it and load again", e.Table, e.What)
+	return fmt.Sprintf("load: table %q: %s: drop it (brunt schema down) and load again", e.Table, e.What)
 }
 
 // verify proves one table after the other.
