@@ -19,6 +19,15 @@ type CodecDriver interface {
 	Open(ctx context.Context, t Target, p *Program) (CodecConn, error)
 }
 
+// LoopsTake reports whether event loops can do a program over a target by d's codec; if not, why is one line for
+// people. They need a socket without TLS.
+func LoopsTake(d CodecDriver, t Target, p *Program) (why string, ok bool) {
+	if t.TLS != nil {
+		return "TLS needs the library tier", false
+	}
+	return d.Takes(t, p)
+}
+
 // CodecConn is a connection that is ready for requests. Its deadlines are unset.
 type CodecConn struct {
 	Net   net.Conn // TCP, a Unix socket, or TLS over one of them

@@ -77,7 +77,7 @@ func (r *Runner) takeCodec(cfg engine.FleetConfig) (why string) {
 		return "protocol " + r.system.Driver.Name() + " has no codec"
 	}
 	for _, t := range cfg.Targets {
-		if why, ok := loopsTake(p, t, &r.Workload.Program); !ok {
+		if why, ok := protocol.LoopsTake(p, t, &r.Workload.Program); !ok {
 			return why
 		}
 	}
@@ -90,14 +90,6 @@ func (r *Runner) takeCodec(cfg engine.FleetConfig) (why string) {
 		r.noPipeline("the server may answer out of turn")
 	}
 	return ""
-}
-
-// loopsTake reports whether event loops can do a program over a target; if not, why says why not.
-func loopsTake(d protocol.CodecDriver, t protocol.Target, p *protocol.Program) (why string, ok bool) {
-	if t.TLS != nil {
-		return "TLS needs the library tier", false
-	}
-	return d.Takes(t, p)
 }
 
 // noPipeline says that a pipeline asked for isn't used.

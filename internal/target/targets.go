@@ -193,7 +193,7 @@ func expand(ctx context.Context, d protocol.Driver, targets []protocol.Target, t
 	}
 	out := slices.Clone(targets)
 	for _, t := range targets {
-		if _, takes := loopsTake(codec, t, &protocol.Program{}); !takes {
+		if _, takes := protocol.LoopsTake(codec, t, &protocol.Program{}); !takes {
 			continue
 		}
 		members, err := e.Expand(ctx, t)
