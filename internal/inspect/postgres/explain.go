@@ -127,6 +127,16 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 			load.Tell("executing a statement that writes, to explain it, in a transaction that is rolled back: " + shorten(r.text))
 		}
 	}
+	if mode != "" {
+		calls, err := s.volatile(ctx, r.text, generic.text)
+		if err != nil {
+			return err
+		}
+		if len(calls) > 0 {
+			mode = ""
+			p.Note = "it calls what may change more than a transaction that is rolled back: " + strings.Join(calls, ", ")
+		}
+	}
 	executed, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, arguments)
 	if err != nil && mode != "" {
 		// It writes after all, or takes too long.

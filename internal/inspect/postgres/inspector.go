@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/inspect"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -141,10 +142,19 @@ func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {
 	var out []record.Setting
 	for k := range r.rows {
 		s := record.Setting{Name: r.at(k, "name"), Value: r.at(k, "value"), Default: r.at(k, "standard")}
-		if strings.Contains(s.Name, "conninfo") || strings.Contains(s.Name, "passphrase") || strings.Contains(s.Name, "_command") {
-			s.Value = "set" // may hold passwords
-		}
+		hideSecrets(&s)
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// hideSecrets takes out of a setting what is secret or may be.
+func hideSecrets(s *record.Setting) {
+	if strings.Contains(s.Name, "conninfo") || strings.Contains(s.Name, "passphrase") || strings.Contains(s.Name, "_command") {
+		s.Value = "set" // may hold passwords
+	}
+	if strings.Contains(s.Name, ".") { // an extension's own
+		s.Value, s.Default = secret.Value(s.Name, s.Value), secret.Value(s.Name, s.Default)
+	}
+	s.Value = secret.Text(s.Value)
 }

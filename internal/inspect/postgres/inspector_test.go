@@ -234,3 +234,45 @@ func TestServerThatDies(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 }
+
+// A function that isn't held to its transaction, such as an advisory lock of the session, outlives a roll-back.
+func TestVolatileFunctionsAreNotExecuted(t *testing.T) {
+	d := newDatabase(t, counting(t), books, "analyze book",
+		"create sequence taken", "create function take() returns bigint language sql as $$ select nextval('taken') $$",
+		`create function "Take Two"() returns bigint language plpgsql as $$ begin return nextval('taken'); end $$`,
+		`create view hidden as select "Take Two"() as n`)
+	load := []string{
+		"select pg_advisory_lock(4711)", "select price + take() from book where id = 1", `select "Take Two"()`,
+		"select * from hidden", "select price, random(), clock_timestamp() from book where id = 2",
+		"select n from pg_try_advisory_lock(4712) as n",
+	}
+	in := d.inspected(func(i *Inspector) {
+		for _, sql := range load {
+			d.repeat(2, sql)(i)
+		}
+		sure(t, d.conn, "select pg_advisory_unlock_all()")
+	})
+	for sql, why := range map[string]string{
+		"select pg_advisory_lock":          "pg_advisory_lock",
+		"select price + take":              "nextval",
+		`select "Take Two"`:                "Take Two",
+		"select * from hidden":             "Take Two",
+		"select n from pg_try_advisory_lo": "pg_try_advisory_lock",
+	} {
+		k := slices.IndexFunc(in.Plans, func(p record.QueryPlan) bool { return strings.HasPrefix(p.Text, sql) })
+		if k < 0 {
+			t.Errorf("%s isn't explained: %+v", sql, in.Plans)
+		} else if p := in.Plans[k]; p.Analyzed || !strings.Contains(p.Note, why) || len(p.Nodes) == 0 {
+			t.Errorf("%s: %+v", sql, p)
+		}
+	}
+	k := slices.IndexFunc(in.Plans, func(p record.QueryPlan) bool { return strings.HasPrefix(p.Text, "select price, random") })
+	if k < 0 || !in.Plans[k].Analyzed || in.Plans[k].Note != "" {
+		t.Errorf("harmless functions keep a statement from being executed: %+v", in.Plans)
+	}
+	var n int
+	err := d.conn.QueryRow(context.Background(), "select last_value from taken").Scan(&n)
+	if err != nil || n != 6 {
+		t.Errorf("the sequence was taken from %d times, the load did it 6 times: %v", n, err)
+	}
+}

@@ -50,6 +50,7 @@ type node struct {
 type explained struct {
 	Root        *node   `json:"Plan"`
 	ExecutionMs float64 `json:"Execution Time"`
+	text        string  // the whole answer, in JSON
 }
 
 func parsePlan(text string) (*explained, error) {
@@ -61,6 +62,7 @@ func parsePlan(text string) (*explained, error) {
 		return nil, fmt.Errorf("read the plan: %d plans, not one", len(all))
 	}
 	all[0].Root.prune()
+	all[0].text = text
 	return &all[0], nil
 }
 

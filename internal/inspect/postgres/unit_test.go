@@ -234,3 +234,23 @@ func TestIndexThatIsThereIsNoCandidate(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Settings may hold secrets, which the record never does.
+func TestSecretsInSettingsAreHidden(t *testing.T) {
+	for _, row := range []struct{ name, value, want string }{
+		{"primary_conninfo", "host=a password=s3cretword", "set"},
+		{"archive_command", "curl -u me:s3cretword host", "set"},
+		{"ssl_passphrase_command", "echo s3cretword", "set"},
+		{"vault.api_token", "s3cretword", "***"},
+		{"pg_cron.host", "postgres://u:s3cretword@h/d", "postgres://***@h/d"},
+		{"password_encryption", "md5", "md5"},
+		{"shared_buffers", "16MB", "16MB"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := record.Setting{Name: row.name, Value: row.value}
+			if hideSecrets(&s); s.Value != row.want {
+				t.Errorf("%q, want %q", s.Value, row.want)
+			}
+		})
+	}
+}

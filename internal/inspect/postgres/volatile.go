@@ -1,0 +1,72 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"brunt/internal/sqltext"
+)
+
+// harmless are functions of PostgreSQL that are volatile and change nothing: executing them to explain a statement
+// leaves no trace.
+var harmless = []string{
+	"clock_timestamp", "gen_random_uuid", "random", "random_normal", "setseed", "timeofday", "uuidv4", "uuidv7",
+}
+
+// called finds what stands before an opening parenthesis in the expressions of a plan.
+var called = regexp.MustCompile(`("(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\(`)
+
+// volatile returns the volatile functions that a statement calls, by its text and by its plan, in which views are
+// resolved and functions in SQL unfolded. Those known to be harmless are left out. A function is taken for volatile if
+// any of its name is, so that none that is can be missed.
+func (s *session) volatile(ctx context.Context, text, plan string) ([]string, error) {
+	var names []string
+	add := func(name string) {
+		if unquoted, ok := strings.CutPrefix(name, `"`); ok {
+			name = strings.ReplaceAll(strings.TrimSuffix(unquoted, `"`), `""`, `"`)
+		} else {
+			name = strings.ToLower(name)
+		}
+		if quoted := sqltext.QuoteText(name); !slices.Contains(names, quoted) {
+			names = append(names, quoted)
+		}
+	}
+	last := ""
+	for _, t := range sqltext.Split(text) {
+		switch {
+		case t.Kind == sqltext.Space:
+			continue
+		case t.IsSign("(") && last != "":
+			add(last)
+		}
+		last = ""
+		if t.Kind == sqltext.Word || t.Kind == sqltext.Quoted {
+			last = t.Text
+		}
+	}
+	tokens := json.NewDecoder(strings.NewReader(plan))
+	for t, err := tokens.Token(); err == nil; t, err = tokens.Token() {
+		if expression, ok := t.(string); ok {
+			for _, m := range called.FindAllStringSubmatch(expression, -1) {
+				add(m[1])
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	r, err := s.query(ctx, "select distinct proname::text as name from pg_catalog.pg_proc where provolatile = 'v'"+
+		" and proname in ("+strings.Join(names, ", ")+")"+
+		" and not (pronamespace = 'pg_catalog'::regnamespace and proname in ('"+strings.Join(harmless, "', '")+"')) order by 1")
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for i := range r.rows {
+		found = append(found, r.at(i, "name"))
+	}
+	return found, nil
+}
