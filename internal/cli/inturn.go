@@ -102,6 +102,10 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 	}
 	one := *p
 	one.Settings.Sessions = 1
+	one.Load = slices.Clone(p.Load)
+	for i := range one.Load {
+		one.Load[i].Sessions = 0
+	}
 	v, err := t.load.voice(t.out)
 	if err != nil {
 		return nil, err

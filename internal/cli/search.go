@@ -55,15 +55,15 @@ repeated, and says nothing of the target.`,
 }
 
 func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []string) error {
+	if f.warmUp < 0 {
+		return usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.warmUp))
+	}
 	p, err := f.read(s, args, nil)
 	if err != nil {
 		return usage(err)
 	}
 	if err := durationFlag("trial", o.trial); err != nil {
 		return err
-	}
-	if f.warmUp < 0 {
-		return usage(fmt.Errorf("--warm-up %s: give a time such as 5s, or 0s for none", f.warmUp))
 	}
 	if o.pause < 0 {
 		return usage(fmt.Errorf("--pause %s: give a time such as 1s, or 0s for none", o.pause))
