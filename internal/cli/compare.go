@@ -12,6 +12,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/result/reader"
+	"brunt/internal/units"
 )
 
 func newCompare(s *streams) *cobra.Command {
@@ -74,8 +75,18 @@ func (f *resultFlags) printComparison(s *streams, c *compare.Comparison, code in
 		return c.JUnit(s.out)
 	case "benchfmt":
 		return compare.Benchfmt(s.out, base, candidate)
+	case "csv":
+		s.warn(c.Warnings)
+		return c.CSV(s.out)
 	}
 	return f.tables(s.out, c.Tables)
+}
+
+// warn tells of results on standard error what a form for machines has no room for.
+func (s *streams) warn(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintf(s.err, "brunt: note: %s\n", units.Clean(w))
+	}
 }
 
 // resultFlags say how results are compared and how that is printed.
@@ -135,10 +146,9 @@ func newIntervals(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "intervals RESULT...",
 		Short: "Confidence intervals of the rate, the response times and the requests processed over several runs",
-		Long: `Print what several runs of the same load come to: the mean of every metric with its confidence
-interval by Student's t, the geometric mean with its interval on logarithms where there are few
-runs, the median with its interval, and how many runs it would take for an interval as narrow as
-the tolerance.
+		Long: `Print what several runs of the same load come to: the geometric mean of every metric with its
+confidence interval by Student's t on logarithms, the mean with its interval x̄ ± t·s/√n, the median
+with its interval, and how many runs it would take for an interval as narrow as the tolerance.
 
 A RESULT is a run's folder, what --output json printed, a summary_*.json of Picostress, a JSON
 summary of k6, or the output of go-ycsb or pgbench in a file.`,
@@ -157,8 +167,12 @@ summary of k6, or the output of go-ycsb or pgbench in a file.`,
 			if err != nil {
 				return refusal(err)
 			}
-			if f.output == "json" {
+			switch f.output {
+			case "json":
 				return summary.JSON(s.out)
+			case "csv":
+				s.warn(summary.Warnings)
+				return summary.CSV(s.out)
 			}
 			return f.tables(s.out, summary.Tables)
 		},

@@ -116,11 +116,11 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 			if err != nil {
 				return usage(err)
 			}
+			if len(damaged) > 0 {
+				fmt.Fprintf(s.err, "brunt: note: what can't be read is left out: %s\n", strings.Join(damaged, ", "))
+			}
 			if len(all) == 0 {
 				return usage(fmt.Errorf("there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
-			}
-			if len(damaged) > 0 {
-				fmt.Fprintf(s.err, "brunt: note: lines %v of the history can't be read and are left out\n", damaged)
 			}
 			code := exitPass
 			if check && history.Fresh(all) {
@@ -144,6 +144,8 @@ func (v *historyView) print(w io.Writer, all []*history.Series, check bool) erro
 		return history.JSON(w, all)
 	case "junit":
 		return history.JUnit(w, all)
+	case "csv":
+		return history.CSV(w, all)
 	case "html":
 		return history.Page(w, v.language(), all, v.options)
 	}
@@ -158,7 +160,7 @@ func newHistoryAcknowledge(s *streams, store func() history.Store) *cobra.Comman
 		Example: `  brunt history acknowledge 3f2a91c --reason "checksums are on now"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if strings.TrimSpace(a.Reason) == "" {
+			if a.Reason = strings.TrimSpace(units.Clean(a.Reason)); a.Reason == "" {
 				return usage(errors.New("say why with --reason, for those who read it next year"))
 			}
 			a.Version, a.Added = args[0], time.Now().UTC()

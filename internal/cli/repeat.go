@@ -110,8 +110,11 @@ func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.
 		case c.Verdict == compare.Regression:
 			code = exitRegression
 		}
-		if f.output == "json" {
+		switch f.output {
+		case "json":
 			return coded(code, errors.Join(drain(t.out.out), c.JSON(t.out.out, code)))
+		case "csv":
+			return coded(code, errors.Join(drain(t.out.out), c.CSV(t.out.out)))
 		}
 		return coded(code, t.print(f, report, c.Tables(f.language())...))
 	}
@@ -119,8 +122,11 @@ func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.
 	if err != nil {
 		return errors.Join(t.print(f, report), refusal(err))
 	}
-	if f.output == "json" {
+	switch f.output {
+	case "json":
 		return errors.Join(drain(t.out.out), s.JSON(t.out.out))
+	case "csv":
+		return errors.Join(drain(t.out.out), s.CSV(t.out.out))
 	}
 	return t.print(f, report, s.Tables(f.language())...)
 }

@@ -62,9 +62,11 @@ type Row struct {
 	Candidate stats.Interval
 	// Change is candidate ÷ base − 1, or candidate − base for shares, with its interval.
 	Change    stats.Interval
-	P         float64 // of no change (Welch), corrected for the number of metrics
-	RanksP    float64 // of no change (Mann–Whitney); NaN for operations
-	Effect    float64 // Hedges' g
+	P         float64 // of no change (Welch, or ranks where ByRanks), corrected for the number of metrics
+	RanksP    float64 // of no change (Mann–Whitney), not corrected; NaN for operations unless ByRanks
+	ByRanks   bool    // it has no ratio, because of times without end or zeros: ranks judge it
+	Lacking   bool    // not all runs have it, so it isn't judged
+	Effect    float64 // Hedges' g; NaN where there is none
 	Tolerance float64
 	Verdict   Verdict
 	Needed    int    // runs on each side that would settle it; 0 if settled, unknown or more than stats.MostRuns
@@ -105,12 +107,15 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 		Base: sideOf(base), Candidate: sideOf(candidate), Confidence: o.Confidence,
 		Warnings: append(refusals.Reasons, warnings...),
 	}
-	for _, m := range alike(base, candidate) {
-		c.Rows = append(c.Rows, o.row(m, base, candidate))
+	common := false
+	for _, m := range metrics(base, candidate) {
+		r := o.row(m, base, candidate)
+		c.Rows, common = append(c.Rows, r), common || !r.Lacking
 	}
-	if len(c.Rows) == 0 {
+	if !common {
 		return nil, errors.New("the runs have no metric in common")
 	}
+	c.Warnings = append(c.Warnings, c.lackingOperations()...)
 	c.correct()
 	for i := range c.Rows {
 		o.settle(&c.Rows[i], base, candidate)
@@ -136,16 +141,11 @@ func sideOf(runs []*result.Result) Side {
 	return s
 }
 
-// alike lists the metrics that all runs have, primary ones first.
-func alike(base, candidate []*result.Result) (all []result.Metric) {
-	for _, m := range base[0].Metrics {
-		if m.Operation != "" && !slices.Contains([]string{"rate", "response.avg", "response.p(99)"}, m.Name) {
-			continue
-		}
-		if everywhere(m, base) && everywhere(m, candidate) {
-			all = append(all, m)
-		}
-	}
+// metrics lists the metrics that are compared, each once, primary ones first.
+func metrics(base, candidate []*result.Result) (all []result.Metric) {
+	all = slices.DeleteFunc(metricsOf(slices.Concat(base, candidate)), func(m result.Metric) bool {
+		return m.Operation != "" && !slices.Contains([]string{"rate", "response.avg", "response.p(99)"}, m.Name)
+	})
 	rank := func(m result.Metric) int {
 		switch {
 		case m.Operation != "":
@@ -159,6 +159,19 @@ func alike(base, candidate []*result.Result) (all []result.Metric) {
 	return all
 }
 
+// metricsOf lists the metrics that any of the runs has, each once, in the order of the runs.
+func metricsOf(runs []*result.Result) (all []result.Metric) {
+	seen := map[[2]string]bool{}
+	for _, r := range runs {
+		for _, m := range r.Metrics {
+			if key := [2]string{m.Name, m.Operation}; !seen[key] {
+				all, seen[key] = append(all, m), true
+			}
+		}
+	}
+	return all
+}
+
 func everywhere(m result.Metric, runs []*result.Result) bool {
 	return !slices.ContainsFunc(runs, func(r *result.Result) bool { return r.Find(m.Name, m.Operation) == nil })
 }
@@ -169,9 +182,11 @@ func primary(m result.Metric) bool {
 }
 
 func values(m *result.Metric, runs []*result.Result) []float64 {
-	v := make([]float64, len(runs))
-	for i, r := range runs {
-		v[i] = r.Find(m.Name, m.Operation).Value
+	v := make([]float64, 0, len(runs))
+	for _, r := range runs {
+		if of := r.Find(m.Name, m.Operation); of != nil {
+			v = append(v, of.Value)
+		}
 	}
 	return v
 }
@@ -181,7 +196,13 @@ func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	a, b := values(&m, base), values(&m, candidate)
 	r := Row{
 		Metric: m.Name, Operation: m.Operation, Unit: m.Unit, Better: m.Better, Primary: primary(m),
-		P: math.NaN(), RanksP: math.NaN(), Tolerance: o.Tolerances.Of(m.Name),
+		P: math.NaN(), RanksP: math.NaN(), Effect: math.NaN(), Tolerance: o.Tolerances.Of(m.Name),
+	}
+	if len(a) < len(base) || len(b) < len(candidate) {
+		r.Lacking, r.Verdict = true, Inconclusive
+		r.Base, r.Candidate, r.Change = only(stats.Median(a)), only(stats.Median(b)), only(math.NaN())
+		r.Note = fmt.Sprintf("%d of %d base runs and %d of %d candidate runs have it, so it isn't compared", len(a), len(base), len(b), len(candidate))
+		return r
 	}
 	r.Base, r.Candidate = o.side(&m, a, base), o.side(&m, b, candidate)
 	r.Change = only(change(m.Unit, r.Base.Value, r.Candidate.Value))
@@ -203,7 +224,9 @@ func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	}
 	if err != nil {
 		r.Change = only(change(m.Unit, r.Base.Value, r.Candidate.Value))
-		r.Note = "no interval: " + err.Error()
+		r.Note = "no interval, judged by ranks: " + err.Error()
+		r.RanksP = stats.MannWhitney(a, b).P
+		r.P, r.ByRanks = r.RanksP, true
 		return r
 	}
 	r.P, r.Effect = d.P, d.Effect
@@ -227,6 +250,18 @@ func (o *Options) side(m *result.Metric, v []float64, runs []*result.Result) sta
 	i, err := interval(v, o.Confidence)
 	if err != nil {
 		return only(stats.Median(v))
+	}
+	return possible(i, m.Unit)
+}
+
+// possible is an interval within the values that its unit can have: no time, rate, count or size is below 0, and
+// no share above 1.
+func possible(i stats.Interval, unit string) stats.Interval {
+	if unit != "number" {
+		i.Low = max(i.Low, 0)
+	}
+	if unit == "share" {
+		i.High = min(i.High, 1)
 	}
 	return i
 }
@@ -265,96 +300,25 @@ func (c *Comparison) correct() {
 	}
 }
 
-// verdict is that of the whole.
-func (c *Comparison) verdict() Verdict {
-	has := func(v Verdict, among func(*Row) bool) bool {
-		return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v && among(&r) })
-	}
-	every := func(*Row) bool { return true }
-	primary := func(r *Row) bool { return r.Primary }
-	if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Primary }) {
-		primary = every
-	}
-	switch {
-	case has(Unknown, every):
-		return Unknown
-	case has(Regression, every):
-		return Regression
-	case has(Inconclusive, primary):
-		return Inconclusive
-	case has(Improvement, primary):
-		return Improvement
-	}
-	return Equivalent
-}
-
-// settle gives a row its verdict: by where the interval of the change lies. A change beyond the
-// tolerance must also be significant after the correction for the number of metrics.
-func (o *Options) settle(r *Row, base, candidate []*result.Result) {
-	if r.Verdict == Unknown {
-		return
-	}
-	if math.IsNaN(r.P) {
-		o.settleByRanks(r)
-		return
-	}
-	low, high, t := r.Change.Low, r.Change.High, r.Tolerance
-	significant := r.P < 1-o.Confidence
-	switch {
-	case low >= -t && high <= t:
-		r.Verdict = Equivalent
-	case high < -t && significant:
-		r.Verdict = towards(r.Better == result.Higher)
-	case low > t && significant:
-		r.Verdict = towards(r.Better == result.Lower)
-	default:
-		r.Verdict = Inconclusive
-		o.open(r, base, candidate)
-	}
-	if r.Better == result.Neutral && r.Verdict != Equivalent {
-		r.Verdict = Inconclusive
-	}
-}
-
-func towards(worse bool) Verdict {
-	if worse {
-		return Regression
-	}
-	return Improvement
-}
-
-// open says what is known of a row that isn't settled, and what would settle it.
-func (o *Options) open(r *Row, base, candidate []*result.Result) {
-	m := result.Metric{Name: r.Metric, Operation: r.Operation}
-	if r.Operation == "" {
-		a, b := values(&m, base), values(&m, candidate)
-		if r.Unit == "share" {
-			r.Needed = stats.RunsToSettleDifference(a, b, r.Tolerance, o.Confidence)
-		} else {
-			r.Needed = stats.RunsToSettle(a, b, r.Tolerance, o.Confidence)
-		}
-		// More runs than there are, since these don't settle it.
-		if r.Needed > 0 {
-			r.Needed = max(r.Needed, min(len(a), len(b))+1)
+// lackingOperations says which operations not all runs have.
+func (c *Comparison) lackingOperations() []string {
+	var names []string
+	for _, r := range c.Rows {
+		if r.Lacking && r.Operation != "" && !slices.Contains(names, r.Operation) {
+			names = append(names, r.Operation)
 		}
 	}
-	if r.Better != result.Neutral && (r.Change.Low > 0 || r.Change.High < 0) {
-		way := "better"
-		if r.Worse() {
-			way = "worse"
-		}
-		r.Note = fmt.Sprintf("%s for sure, but whether by more than the tolerance is open", way)
+	if len(names) == 0 {
+		return nil
 	}
+	return []string{"not compared, because not all runs have it: " + several(names)}
 }
 
-// settleByRanks judges what has no ratio: times without end on one side, zeros.
-func (o *Options) settleByRanks(r *Row) {
-	r.Verdict = Inconclusive
-	switch {
-	case r.Base.Value == r.Candidate.Value && !math.IsInf(r.Base.Value, 0) && r.RanksP > 0.99:
-		r.Verdict = Equivalent
-	case r.RanksP < 1-o.Confidence:
-		worse := r.Candidate.Value > r.Base.Value == (r.Better == result.Lower)
-		r.Verdict = towards(worse)
+// several is a list of at most five names.
+func several(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
+	return strings.Join(names, ", ")
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/result"
+	"brunt/internal/stats"
 	"brunt/internal/units"
 )
 
@@ -246,6 +249,247 @@ func TestTimesWithoutEnd(t *testing.T) {
 	}
 }
 
+// Where ranks judge, they obey the tolerance and the correction for the number of metrics as everything else does.
+func TestRanksObeyTheTolerance(t *testing.T) {
+	set := func(runs []*result.Result, metric string, value float64, n int) {
+		for _, r := range runs[:n] {
+			r.Find(metric, "").Value = value
+		}
+	}
+	endless := math.Inf(1)
+	for _, c := range []struct {
+		name            string
+		n               int
+		p99             float64 // of the candidate; the base has 10 ms
+		value           float64 // of the first runs of a side
+		base, candidate int     // how many
+		want            Verdict
+	}{
+		{"an endless time in the base, 0.8 % more", 10, 10.08e6, endless, 1, 0, Equivalent},
+		{"an endless time in the candidate, 0.8 % more", 10, 10.08e6, endless, 0, 1, Equivalent},
+		{"an endless time on both sides", 10, 10.08e6, endless, 1, 1, Equivalent},
+		{"a time of 0 in the base, 0.8 % more", 10, 10.08e6, 0, 1, 0, Equivalent},
+		{"an endless time in the base, 12 % more", 10, 11.2e6, endless, 1, 0, Regression},
+		{"an endless time in the base, 12 % less", 10, 8.8e6, endless, 1, 0, Improvement},
+		{"an endless time in the base, 5 % more", 10, 10.5e6, endless, 1, 0, Inconclusive},
+		{"no end in all runs of the candidate", 6, 10e6, endless, 0, 6, Regression},
+		{"no end in all runs of both sides", 6, 10e6, endless, 6, 6, Inconclusive},
+		{"as far apart as 4 runs can be, of three primary metrics", 4, 10e6, endless, 0, 4, Inconclusive},
+		{"all times 0", 6, 10e6, 0, 6, 6, Equivalent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := runs(3, c.n, 1000, 10e6, 0.002), runs(4, c.n, 1000, c.p99, 0.002)
+			set(a, "response.p(99)", c.value, c.base)
+			set(b, "response.p(99)", c.value, c.candidate)
+			got, err := Runs(a, b, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := find(t, got, "response.p(99)")
+			if row.Verdict != c.want || !row.ByRanks || row.Note == "" {
+				t.Errorf("%s, want %s: %+v", row.Verdict, c.want, *row)
+			}
+			if got.Verdict != c.want {
+				t.Errorf("the whole is %s, want %s", got.Verdict, c.want)
+			}
+			if row.P < row.RanksP {
+				t.Errorf("corrected, p fell from %g to %g", row.RanksP, row.P)
+			}
+		})
+	}
+}
+
+// A metric that a side lacks is told, and what lacks one isn't equivalent.
+func TestWhatASideLacksIsTold(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(base, candidate []*result.Result)
+		want   Verdict
+		told   string
+	}{
+		{"a primary metric", func(_, b []*result.Result) { drop(b, "errors") }, Inconclusive, "6 of 6 base runs and 0 of 6 candidate runs have it"},
+		{"a metric of one run", func(a, _ []*result.Result) { drop(a[:1], "response.avg") }, Inconclusive, "5 of 6 base runs and 6 of 6 candidate runs have it"},
+		{"an operation of the base", func(a, _ []*result.Result) {
+			for _, r := range a {
+				r.Add("rate", "pay", 10)
+			}
+		}, Inconclusive, "not compared, because not all runs have it: pay"},
+		{"an operation of the candidate", func(_, b []*result.Result) {
+			for _, r := range b {
+				r.Add("rate", "pay", 10)
+			}
+		}, Inconclusive, "not compared, because not all runs have it: pay"},
+		{"nothing", func(_, _ []*result.Result) {}, Equivalent, ""},
+		{"a regression besides", func(_, b []*result.Result) {
+			drop(b, "errors")
+			for _, r := range b {
+				r.Find("rate", "").Value *= 0.8
+			}
+		}, Regression, "0 of 6 candidate runs have it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := runs(1, 6, 1000, 10e6, 0.001), runs(2, 6, 1000, 10e6, 0.001)
+			c.change(a, b)
+			got, err := Runs(a, b, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if err := cell.WriteText(&out, cell.Look{Columns: 200}, got.Tables(units.English)...); err != nil {
+				t.Fatal(err)
+			}
+			if got.Verdict != c.want || !strings.Contains(out.String(), c.told) {
+				t.Errorf("%s, want %s, and to be told %q:\n%s", got.Verdict, c.want, c.told, out.String())
+			}
+			s, err := Intervals(slices.Concat(a, b), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(strings.Join(s.Warnings, "\n"), "not all runs have it"); told != (c.told != "") {
+				t.Errorf("intervals tell %q", s.Warnings)
+			}
+		})
+	}
+}
+
+// drop takes a metric of all operations from runs.
+func drop(runs []*result.Result, metric string) {
+	for i, r := range runs {
+		without := &result.Result{
+			Path: r.Path, Program: r.Program, ID: r.ID, Name: r.Name, Started: r.Started, Seed: r.Seed, LoadModel: r.LoadModel,
+			Sessions: r.Sessions, Verdict: r.Verdict, Servers: r.Servers, Machine: r.Machine, PlanHash: r.PlanHash,
+		}
+		for _, m := range r.Metrics {
+			if m.Name != metric {
+				without.Add(m.Name, m.Operation, m.Value)
+			}
+		}
+		runs[i] = without
+	}
+}
+
+// CSV is one table for machines: the same columns whatever was compared, plain figures.
+func TestCSVIsForMachines(t *testing.T) {
+	written := func(write func(*bytes.Buffer) error) [][]string {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&b).ReadAll() // refuses lines of other lengths
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines[1:] {
+			for i, head := range lines[0] {
+				text := slices.Contains([]string{"metric", "operation", "unit", "primary", "verdict", "change_is", "typical_is", "note"}, head)
+				if _, err := strconv.ParseFloat(line[i], 64); !text && line[i] != "" && err != nil {
+					t.Errorf("%s is %q", head, line[i])
+				}
+			}
+		}
+		return lines
+	}
+	var heads [2][]string
+	for _, n := range []int{1, 2, 12} {
+		a, b := runs(1, n, 1000, 10e6, 0.01), runs(2, n, 1000, 10e6, 0.01)
+		a[0].Find("response.p(99)", "").Value = math.Inf(1)
+		for _, r := range slices.Concat(a, b) {
+			for i := range 30 {
+				r.Add("rate", fmt.Sprint("op, \"", i), 5)
+			}
+		}
+		c, err := Runs(a, b, Options{})
+		s, err2 := Intervals(a, Options{})
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		for i, lines := range [][][]string{
+			written(func(w *bytes.Buffer) error { return c.CSV(w) }), written(func(w *bytes.Buffer) error { return s.CSV(w) }),
+		} {
+			if len(lines) != 1+5+30 {
+				t.Errorf("%d runs: %d lines", n, len(lines))
+			}
+			if heads[i] == nil {
+				heads[i] = lines[0]
+			} else if !slices.Equal(heads[i], lines[0]) {
+				t.Errorf("%d runs have other columns: %q", n, lines[0])
+			}
+		}
+	}
+}
+
+// What people read says how wide an interval is, in points where shares differ, and nothing that can't be.
+func TestTextOfIntervals(t *testing.T) {
+	a, b := runs(1, 6, 1000, 1.0135e9, 0.0005), runs(2, 6, 1000, 1.0135e9, 0.0005)
+	for i, r := range a {
+		r.Find("response.avg", "").Value = []float64{1e6, 1e6, 1e6, 1e6, 1e6, 90e6}[i]
+	}
+	for _, r := range b {
+		r.Find("errors", "").Value = 0.02
+	}
+	s, err := Intervals(a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.Rows {
+		if r.Mean.Low < 0 || r.Unit == "share" && r.Mean.High > 1 {
+			t.Errorf("%s lies in %g … %g", r.Metric, r.Mean.Low, r.Mean.High)
+		}
+	}
+	text := func(l units.Language, tables []cell.Table) string {
+		var out strings.Builder
+		if err := cell.WriteText(&out, cell.Look{Columns: 200, Language: l}, tables...); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if p99 := regexp.MustCompile(`response p99 +(\S+) s +(\S+) s +(\S+) s`).FindStringSubmatch(text(units.English, s.Tables(units.English))); p99 == nil || p99[1] == p99[2] || p99[2] == p99[3] {
+		t.Errorf("the interval can't be seen: %q\n%s", p99, text(units.English, s.Tables(units.English)))
+	}
+	c, err := Runs(a, b, Options{Confidence: 0.9999999})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := text(units.English, c.Tables(units.English))
+	for _, want := range []string{"+2.00 pp", "±0.1 pp", "intervals at 99.99999 % confidence"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("there is no %q in\n%s", want, out)
+		}
+	}
+	if russian := text(units.Russian, c.Tables(units.Russian)); !strings.Contains(russian, "+2,00\u00a0п.\u00a0п.") || strings.Contains(russian, " pp") {
+		t.Errorf("in Russian:\n%s", russian)
+	}
+}
+
+// The first interval of all is the one that holds for skewed figures.
+func TestTypicalIsWhatHolds(t *testing.T) {
+	all := runs(1, 8, 1000, 10e6, 0.5)
+	s, err := Intervals(all, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all[0].Find("response.p(99)", "").Value = math.Inf(1)
+	endless, err := Intervals(all, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		row  SummaryRow
+		is   string
+		want stats.Interval
+	}{
+		{"a rate", s.Rows[0], GeometricMean, s.Rows[0].Log}, {"a time", s.Rows[2], GeometricMean, s.Rows[2].Log},
+		{"a share", s.Rows[4], ArithmeticMean, s.Rows[4].Mean}, {"endless times", endless.Rows[2], MedianOfRuns, endless.Rows[2].Median},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.row.TypicalIs != c.is || c.row.Typical != c.want || math.IsNaN(c.row.Typical.Low) {
+				t.Errorf("%s %+v, want %s %+v", c.row.TypicalIs, c.row.Typical, c.is, c.want)
+			}
+		})
+	}
+}
+
 func TestErrorsAreComparedByTheirDifference(t *testing.T) {
 	a, b := runs(1, 6, 1000, 10e6, 0.01), runs(2, 6, 1000, 10e6, 0.01)
 	for i, r := range b {
@@ -272,7 +516,7 @@ func TestIntervals(t *testing.T) {
 	if !strings.Contains(strings.Join(s.Warnings, "\n"), "at least 6 runs, there are 5") {
 		t.Errorf("%q", s.Warnings)
 	}
-	if s, err = Intervals(runs(1, 20, 1000, 10e6, 0.2), Options{Confidence: 0.99}); err != nil || !math.IsNaN(s.Rows[0].Log.Low) || math.IsNaN(s.Rows[0].Median.Low) || s.Rows[0].Needed <= 20 {
+	if s, err = Intervals(runs(1, 20, 1000, 10e6, 0.2), Options{Confidence: 0.99}); err != nil || math.IsNaN(s.Rows[0].Log.Low) || math.IsNaN(s.Rows[0].Median.Low) || s.Rows[0].Needed <= 20 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	one, err := Intervals(runs(1, 1, 1000, 10e6, 0), Options{})

@@ -27,9 +27,13 @@ type SummaryRow struct {
 	Metric    string
 	Operation string
 	Unit      string
+	// Typical is the interval that holds best, and TypicalIs what it is around: the geometric mean with Log's
+	// interval; of shares the mean; where some times have no end or are 0, the median.
+	Typical   stats.Interval
+	TypicalIs string
 	// Mean is the interval as the article about Picostress defines it: x̄ ± t·s/√n.
 	Mean stats.Interval
-	// Log is the geometric mean and its interval by Student's t on logarithms, for fewer than 20 runs.
+	// Log is the geometric mean and its interval by Student's t on logarithms.
 	Log stats.Interval
 	// Median is of any distribution, and needs more runs.
 	Median    stats.Interval
@@ -39,8 +43,12 @@ type SummaryRow struct {
 	Note      string // why an interval is missing
 }
 
-// logBelow is the number of runs below which intervals on logarithms are told.
-const logBelow = 20
+// What SummaryRow.Typical is around.
+const (
+	GeometricMean  = "geometric mean"
+	ArithmeticMean = "mean"
+	MedianOfRuns   = "median"
+)
 
 // Intervals sums up runs of the same plan: the mean of every metric with its confidence interval. It
 // refuses, with a *Refused, what Runs would refuse of one side, unless o.Anyway.
@@ -62,10 +70,19 @@ func Intervals(runs []*result.Result, o Options) (*Summary, error) {
 	}
 	sorted := slices.Clone(runs)
 	slices.SortStableFunc(sorted, func(a, b *result.Result) int { return a.Started.Compare(b.Started) })
-	for _, m := range runs[0].Metrics {
+	var lacking []string
+	for _, m := range metricsOf(runs) {
 		if everywhere(m, runs) {
-			s.Rows = append(s.Rows, o.summarize(m, values(&m, sorted), runs))
+			s.Rows = append(s.Rows, o.summarize(m, values(&m, sorted)))
+			continue
 		}
+		name := cmp.Or(m.Operation, m.Name)
+		if !slices.Contains(lacking, name) {
+			lacking = append(lacking, name)
+		}
+	}
+	if len(lacking) > 0 {
+		s.Warnings = append(s.Warnings, "left out, because not all runs have it: "+several(lacking))
 	}
 	if m := runs[0].Find("rate", ""); m != nil && everywhere(*m, runs) {
 		s.order(values(m, sorted))
@@ -74,29 +91,39 @@ func Intervals(runs []*result.Result, o Options) (*Summary, error) {
 	return s, nil
 }
 
-func (o *Options) summarize(m result.Metric, v []float64, runs []*result.Result) SummaryRow {
+func (o *Options) summarize(m result.Metric, v []float64) SummaryRow {
 	r := SummaryRow{
 		Metric: m.Name, Operation: m.Operation, Unit: m.Unit,
 		Mean: only(stats.Mean(v)), Log: only(math.NaN()), Median: only(stats.Median(v)), Deviation: math.NaN(),
 	}
+	r.Typical, r.TypicalIs = r.Mean, ArithmeticMean
 	if len(v) == 1 {
 		r.Within = m.Within
 		return r
 	}
+	if median, err := stats.MedianInterval(v, o.Confidence); err == nil {
+		r.Median = median
+	}
 	mean, err := stats.TInterval(v, o.Confidence)
 	if err != nil {
-		r.Note = "no interval: some runs have a time without end"
+		r.Typical, r.TypicalIs = r.Median, MedianOfRuns
+		r.Note = "some runs have a time without end, so there is no mean: this is the median"
 		return r
 	}
-	r.Mean = mean
+	r.Mean = possible(mean, m.Unit)
 	if mean.Value != 0 {
 		r.Deviation = stats.Deviation(v) / math.Abs(mean.Value)
 	}
-	if log, err := stats.LogInterval(v, o.Confidence); err == nil && len(v) < logBelow {
-		r.Log = log
+	if log, err := stats.LogInterval(v, o.Confidence); err == nil {
+		r.Log = possible(log, m.Unit)
 	}
-	if median, err := stats.MedianInterval(v, o.Confidence); err == nil {
-		r.Median = median
+	switch {
+	case m.Unit == "share" || m.Unit == "number" && math.IsNaN(r.Log.Value):
+		r.Typical = r.Mean
+	case math.IsNaN(r.Log.Value):
+		r.Typical, r.TypicalIs = r.Median, MedianOfRuns
+	default:
+		r.Typical, r.TypicalIs = r.Log, GeometricMean
 	}
 	if m.Unit != "share" {
 		if n := stats.RunsForWidth(v, o.Tolerances.Of(m.Name), o.Confidence); n > len(v) {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 
 	"brunt/internal/record"
+	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
 	"brunt/internal/result"
 	"brunt/internal/stats"
@@ -39,9 +41,12 @@ type rowJSON struct {
 	Base      intervalJSON `json:"base"`
 	Candidate intervalJSON `json:"candidate"`
 	Change    intervalJSON `json:"change"`
+	ChangeIs  string       `json:"change_is"` // "ratio": of the base; "difference": of shares
 	Tolerance number       `json:"tolerance"`
 	P         number       `json:"p_corrected"`
 	RanksP    number       `json:"p_mann_whitney"`
+	ByRanks   bool         `json:"by_ranks,omitempty"`
+	Lacking   bool         `json:"lacking,omitempty"`
 	Effect    number       `json:"effect_hedges_g"`
 	Needed    int          `json:"runs_needed,omitempty"`
 	Note      string       `json:"note,omitempty"`
@@ -71,11 +76,68 @@ func (c *Comparison) JSON(w io.Writer, exitCode int) error {
 	for _, r := range c.Rows {
 		out.Metrics = append(out.Metrics, rowJSON{
 			Metric: r.Metric, Operation: r.Operation, Unit: r.Unit, Primary: r.Primary, Verdict: r.Verdict,
-			Base: intervalOf(r.Base), Candidate: intervalOf(r.Candidate), Change: intervalOf(r.Change), Tolerance: number(r.Tolerance),
-			P: number(r.P), RanksP: number(r.RanksP), Effect: number(r.Effect), Needed: r.Needed, Note: r.Note,
+			Base: intervalOf(r.Base), Candidate: intervalOf(r.Candidate), Change: intervalOf(r.Change), ChangeIs: r.changeIs(),
+			Tolerance: number(r.Tolerance), P: number(r.P), RanksP: number(r.RanksP), ByRanks: r.ByRanks, Lacking: r.Lacking, Effect: number(r.Effect), Needed: r.Needed, Note: r.Note,
 		})
 	}
 	return writeJSON(w, out)
+}
+
+// changeIs says what the change is.
+func (r *Row) changeIs() string {
+	if r.Unit == "share" {
+		return "difference"
+	}
+	return "ratio"
+}
+
+// CSV writes the comparison as one table with a line for each metric, all operations included, whose columns are
+// always the same. Times are nanoseconds, changes and tolerances shares; what there isn't is empty.
+func (c *Comparison) CSV(w io.Writer) error {
+	lines := [][]string{{
+		"metric", "operation", "unit", "primary", "verdict", "base", "base_low", "base_high", "candidate", "candidate_low", "candidate_high",
+		"change", "change_low", "change_high", "change_is", "tolerance", "p_corrected", "p_mann_whitney", "effect_hedges_g", "runs_needed", "note",
+	}}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		line := []string{r.Metric, r.Operation, r.Unit, strconv.FormatBool(r.Primary), string(r.Verdict)}
+		line = append(line, plain(r.Base, r.Candidate, r.Change)...)
+		line = append(line, r.changeIs(), cell.Number(r.Tolerance), cell.Number(r.P), cell.Number(r.RanksP), cell.Number(r.Effect))
+		lines = append(lines, append(line, neededText(r.Needed), r.Note))
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+// CSV writes the summary as one table with a line for each metric, all operations included, whose columns are always
+// the same. Times are nanoseconds; what there isn't is empty.
+func (s *Summary) CSV(w io.Writer) error {
+	lines := [][]string{{
+		"metric", "operation", "unit", "runs", "typical", "typical_low", "typical_high", "typical_is", "mean", "mean_low", "mean_high",
+		"geometric_mean", "geometric_mean_low", "geometric_mean_high", "median", "median_low", "median_high", "spread", "runs_needed", "note",
+	}}
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		line := []string{r.Metric, r.Operation, r.Unit, strconv.Itoa(s.Runs)}
+		line = append(append(line, plain(r.Typical)...), r.TypicalIs)
+		line = append(append(line, plain(r.Mean, r.Log, r.Median)...), cell.Number(r.Deviation), neededText(r.Needed), r.Note)
+		lines = append(lines, line)
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+// plain are estimates and the ends of their intervals for machines.
+func plain(all ...stats.Interval) (out []string) {
+	for _, i := range all {
+		out = append(out, cell.Number(i.Value), cell.Number(i.Low), cell.Number(i.High))
+	}
+	return out
+}
+
+func neededText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -91,6 +153,8 @@ func (s *Summary) JSON(w io.Writer) error {
 		Metric    string       `json:"metric"`
 		Operation string       `json:"operation,omitempty"`
 		Unit      string       `json:"unit"`
+		Typical   intervalJSON `json:"typical"`
+		TypicalIs string       `json:"typical_is"`
 		Mean      intervalJSON `json:"mean"`
 		Geometric intervalJSON `json:"geometric_mean"`
 		Median    intervalJSON `json:"median"`
@@ -107,7 +171,7 @@ func (s *Summary) JSON(w io.Writer) error {
 	}{Runs: s.Runs, Name: s.Name, Confidence: s.Confidence, Warnings: s.Warnings}
 	for _, r := range s.Rows {
 		out.Metrics = append(out.Metrics, row{
-			r.Metric, r.Operation, r.Unit, intervalOf(r.Mean), intervalOf(r.Log), intervalOf(r.Median), number(r.Deviation), r.Needed, r.Note,
+			r.Metric, r.Operation, r.Unit, intervalOf(r.Typical), r.TypicalIs, intervalOf(r.Mean), intervalOf(r.Log), intervalOf(r.Median), number(r.Deviation), r.Needed, r.Note,
 		})
 	}
 	return writeJSON(w, out)
@@ -136,10 +200,13 @@ func (c *Comparison) JUnit(w io.Writer) error {
 
 // sentence is the row in words.
 func (r *Row) sentence() string {
-	change := func(x float64) string { return units.Value(x, "change") }
+	if r.Lacking {
+		return fmt.Sprintf("%s: %s", r.Verdict, r.Note)
+	}
+	change := func(x float64) string { return units.Value(x, r.changeUnit()) }
 	s := fmt.Sprintf("%s: %s → %s, %s", r.Verdict, units.Value(r.Base.Value, r.Unit), units.Value(r.Candidate.Value, r.Unit), change(r.Change.Value))
 	if !math.IsNaN(r.Change.Low) {
-		s += fmt.Sprintf(" (%s … %s), tolerance %s", change(r.Change.Low), change(r.Change.High), units.Fraction(r.Tolerance))
+		s += fmt.Sprintf(" (%s … %s), tolerance %s", change(r.Change.Low), change(r.Change.High), r.tolerance())
 	}
 	if r.Needed > 0 {
 		s += fmt.Sprintf("; about %d runs on each side would settle it", r.Needed)

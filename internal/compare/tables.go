@@ -97,28 +97,24 @@ func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.T
 }
 
 func (c *Comparison) row(l units.Language, r *Row) []cell.Cell {
-	name := texts.Metric(l, r.Metric)
-	if r.Operation != "" {
-		name = r.Operation + ": " + name
-	}
 	needed := cell.Text("")
 	switch {
 	case r.Needed > 0:
 		needed = cell.Count(r.Needed)
-	case r.Verdict == Inconclusive && r.Operation == "" && !math.IsNaN(r.P):
+	case r.Verdict == Inconclusive && r.Operation == "" && !r.ByRanks && !r.Lacking:
 		needed = cell.Text("> " + units.Count(stats.MostRuns))
 	}
 	return []cell.Cell{
-		cell.Text(name), c.estimate(r, r.Base), c.estimate(r, r.Candidate),
-		changeCell(r.Change.Value), changeCell(r.Change.Low), changeCell(r.Change.High),
+		cell.Text(rowName(l, r.Metric, r.Operation)), c.estimate(r, r.Base), c.estimate(r, r.Candidate),
+		changeCell(r, r.Change.Value), changeCell(r, r.Change.Low), changeCell(r, r.Change.High),
 		cell.Text(texts.In(l, string(r.Verdict))).Marked(mark(r.Verdict)), needed,
-		cell.Text("±" + l.Figure(percent(r.Tolerance))), cell.Text(l.Figure(probability(r.P))), effectCell(l, r),
+		cell.Text("±" + l.Figure(r.tolerance())), cell.Text(l.Figure(probability(r.P))), effectCell(l, r),
 	}
 }
 
 // estimate is a side's figure; of a single run with the interval within it, if there is one.
 func (c *Comparison) estimate(r *Row, i stats.Interval) cell.Cell {
-	f := cell.Metric(i.Value, r.Unit)
+	f := cell.Metric(i.Value, r.Unit).Showing(halfWidth(i))
 	if r.Verdict != Unknown || math.IsNaN(i.Low) {
 		return f
 	}
@@ -126,19 +122,35 @@ func (c *Comparison) estimate(r *Row, i stats.Interval) cell.Cell {
 	return f
 }
 
-func changeCell(x float64) cell.Cell {
+// changeUnit is the unit of the change: shares differ by percentage points, the rest by a share of the base.
+func (r *Row) changeUnit() string {
+	if r.Unit == "share" {
+		return "points"
+	}
+	return "change"
+}
+
+// tolerance is the tolerance in the words of the change.
+func (r *Row) tolerance() string {
+	if r.Unit == "share" {
+		return fmt.Sprintf("%.3g pp", 100*r.Tolerance)
+	}
+	return percent(r.Tolerance)
+}
+
+func changeCell(r *Row, x float64) cell.Cell {
 	if math.IsNaN(x) {
 		return cell.None()
 	}
 	if math.Abs(x) < 1e-9 { // what logarithms leave of nothing
 		x = 0
 	}
-	return cell.Figure(x, "change")
+	return cell.Figure(x, r.changeUnit())
 }
 
 func effectCell(l units.Language, r *Row) cell.Cell {
 	switch {
-	case math.IsNaN(r.P):
+	case math.IsNaN(r.Effect):
 		return cell.None()
 	case math.IsInf(r.Effect, 0):
 		return cell.Text("∞")
@@ -156,7 +168,8 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.4f", p)
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
+// percent writes a share with all its digits: 99.99999 % isn't 100 %.
+func percent(x float64) string { return fmt.Sprintf("%.12g %%", 100*x) }
 
 // notes say what rows have to say.
 func (c *Comparison) notes(l units.Language) (out []string) {
@@ -185,22 +198,23 @@ func warningTable(l units.Language, warnings, notes []string) []cell.Table {
 	return []cell.Table{t}
 }
 
-// Tables are the summary for people.
+// Tables are the summary for people: first the interval that holds for skewed figures too.
 func (s *Summary) Tables(l units.Language) []cell.Table {
-	mean := cell.Table{
+	typical := cell.Table{
 		ID: "intervals", Title: texts.In(l, "INTERVALS"),
-		Note: texts.In(l, "%s of %s; Student's t at %s: mean ± t·s/√n", texts.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
+		Note: texts.In(l, "%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean",
+			texts.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "mean")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "typical")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
 			{Head: texts.In(l, "spread"), Priority: 2}, {Head: texts.In(l, "runs for ±tolerance"), Priority: 1},
 		},
 	}
-	robust := cell.Table{
-		ID: "intervals-robust", Title: texts.In(l, "OTHER INTERVALS"),
-		Note: texts.In(l, "on logarithms, for few runs; of the median, for any distribution"),
+	other := cell.Table{
+		ID: "intervals-other", Title: texts.In(l, "OTHER INTERVALS"),
+		Note: texts.In(l, "mean ± t·s/√n by Student's t, which holds less often of skewed figures; median, of any distribution"),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "geometric mean")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
-			{Head: texts.In(l, "median")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "mean")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
+			{Head: texts.In(l, "median"), Priority: 1}, {Head: texts.In(l, "from"), Priority: 1}, {Head: texts.In(l, "to"), Priority: 1},
 		},
 	}
 	left := 0
@@ -210,31 +224,51 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 			left++
 			continue
 		}
-		name := texts.Metric(l, r.Metric)
-		if r.Operation != "" {
-			name = r.Operation + ": " + name
-		}
-		mean.Add(cell.Text(name), s.figure(r), cell.Metric(r.Mean.Low, r.Unit), cell.Metric(r.Mean.High, r.Unit), shareCell(r.Deviation), neededCell(r.Needed))
-		if !math.IsNaN(r.Log.Value) || !math.IsNaN(r.Median.Low) {
-			robust.Add(cell.Text(name), cell.Metric(r.Log.Value, r.Unit), cell.Metric(r.Log.Low, r.Unit), cell.Metric(r.Log.High, r.Unit),
-				cell.Metric(r.Median.Value, r.Unit), cell.Metric(r.Median.Low, r.Unit), cell.Metric(r.Median.High, r.Unit))
-		}
+		name := rowName(l, r.Metric, r.Operation)
+		row := append([]cell.Cell{cell.Text(name)}, intervalCells(r.Typical, r.Unit)...)
+		row[1].Bounds = s.within(r)
+		typical.Add(append(row, shareCell(r.Deviation), neededCell(r.Needed))...)
+		row = append([]cell.Cell{cell.Text(name)}, intervalCells(r.Mean, r.Unit)...)
+		other.Add(append(row, intervalCells(r.Median, r.Unit)...)...)
 	}
 	if left > 0 {
-		mean.Foot = append(mean.Foot, texts.In(l, "%d operations are left out; --output json has them", s.operations()))
+		typical.Foot = append(typical.Foot, texts.In(l, "%d operations are left out; --output json has them", s.operations()))
 	}
+	tables := []cell.Table{typical, other}
 	if s.Runs == 1 {
 		const known = 2 // columns that one run fills
-		mean.Columns = mean.Columns[:known]
-		for i := range mean.Rows {
-			mean.Rows[i] = mean.Rows[i][:known]
+		tables[0].Note = texts.In(l, "%s of %s", texts.Plural(l, s.Runs, "run", "runs"), s.Name)
+		tables[0].Columns = typical.Columns[:known]
+		for i, row := range typical.Rows {
+			tables[0].Rows[i] = row[:known]
 		}
-	}
-	tables := []cell.Table{mean}
-	if len(robust.Rows) > 0 {
-		tables = append(tables, robust)
+		tables = tables[:1]
 	}
 	return append(tables, warningTable(l, s.Warnings, s.notes(l))...)
+}
+
+// rowName is what people call a metric of an operation, or of all.
+func rowName(l units.Language, metric, operation string) string {
+	if operation == "" {
+		return texts.Metric(l, metric)
+	}
+	return operation + ": " + texts.Metric(l, metric)
+}
+
+// intervalCells are an estimate and the ends of its interval, with the digits that tell them apart.
+func intervalCells(i stats.Interval, unit string) []cell.Cell {
+	step := halfWidth(i)
+	return []cell.Cell{
+		cell.Metric(i.Value, unit).Showing(step), cell.Metric(i.Low, unit).Showing(step), cell.Metric(i.High, unit).Showing(step),
+	}
+}
+
+// halfWidth is half the width of an interval, 0 if there is none.
+func halfWidth(i stats.Interval) float64 {
+	if w := (i.High - i.Low) / 2; w > 0 && !math.IsInf(w, 0) {
+		return w
+	}
+	return 0
 }
 
 // notes say why metrics have no interval.
@@ -258,13 +292,13 @@ func (s *Summary) operations() int {
 	return len(names)
 }
 
-// figure is the mean; of a single run with the interval within it.
-func (s *Summary) figure(r *SummaryRow) cell.Cell {
-	f := cell.Metric(r.Mean.Value, r.Unit)
-	if w := r.Within; w != nil {
-		f.Bounds = &cell.Bounds{Low: w.Low, High: w.High, Confidence: record.Confidence, Correlated: w.Correlated, Why: w.Why}
+// within is the interval within a single run, nil if there is none.
+func (s *Summary) within(r *SummaryRow) *cell.Bounds {
+	w := r.Within
+	if w == nil {
+		return nil
 	}
-	return f
+	return &cell.Bounds{Low: w.Low, High: w.High, Confidence: record.Confidence, Correlated: w.Correlated, Why: w.Why}
 }
 
 func shareCell(x float64) cell.Cell {

@@ -3,11 +3,14 @@ package history
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"brunt/internal/compare"
+	"brunt/internal/record"
 	"brunt/internal/result"
+	"brunt/internal/units"
 )
 
 // mostOperations is up to how many operations each has a history of its own.
@@ -18,6 +21,11 @@ const mostOperations = 20
 func NewEntry(runs []*result.Result, series, version string, now time.Time, anyway bool) (Entry, error) {
 	if version == "" {
 		return Entry{}, errors.New("no version; name what was measured with --version, such as a commit or a release")
+	}
+	for name, text := range map[string]string{"--version": version, "--series": series} {
+		if text != units.Clean(text) || text != strings.TrimSpace(text) {
+			return Entry{}, fmt.Errorf("%s %q: write it in one line, without spaces around it and control characters", name, text)
+		}
 	}
 	summary, err := compare.Intervals(runs, compare.Options{Anyway: anyway})
 	if err != nil {
@@ -41,7 +49,7 @@ func NewEntry(runs []*result.Result, series, version string, now time.Time, anyw
 	}
 	several := len(operations(first)) <= mostOperations
 	for _, row := range summary.Rows {
-		if row.Operation != "" && !several || row.Note != "" {
+		if row.Operation != "" && !several {
 			continue
 		}
 		m := first.Find(row.Metric, row.Operation)
@@ -51,14 +59,15 @@ func NewEntry(runs []*result.Result, series, version string, now time.Time, anyw
 		}
 		e.Metrics = append(e.Metrics, Metric{
 			Name: row.Metric, Operation: row.Operation, Unit: row.Unit, Better: m.Better,
-			Mean: row.Mean.Value, Deviation: finite(deviation),
+			Mean: record.Figure(row.Mean.Value), Deviation: finite(deviation),
 		})
 	}
 	return e, nil
 }
 
+// finite is x, or 0 where there is none.
 func finite(x float64) float64 {
-	if x != x {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
 	}
 	return x

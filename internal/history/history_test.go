@@ -2,10 +2,13 @@ package history
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,8 +33,8 @@ func version(k int, rate, meanNs float64) Entry {
 	return Entry{
 		Added: then, Series: "cars", Version: fmt.Sprint("v", k), Environment: "here", Count: 2, Runs: []string{fmt.Sprint(k, "a"), fmt.Sprint(k, "b")},
 		Metrics: []Metric{
-			{Name: "rate", Unit: "per_s", Better: result.Higher, Mean: rate, Deviation: rate / 100},
-			{Name: "response.avg", Unit: "ns", Better: result.Lower, Mean: meanNs, Deviation: meanNs / 100},
+			{Name: "rate", Unit: "per_s", Better: result.Higher, Mean: record.Figure(rate), Deviation: rate / 100},
+			{Name: "response.avg", Unit: "ns", Better: result.Lower, Mean: record.Figure(meanNs), Deviation: meanNs / 100},
 		},
 	}
 }
@@ -90,7 +93,7 @@ func TestChanges(t *testing.T) {
 func TestNoiseHidesSmallChanges(t *testing.T) {
 	entries := steps(1000, 900)
 	for i := range entries {
-		entries[i].Metrics[0].Deviation = entries[i].Metrics[0].Mean / 10
+		entries[i].Metrics[0].Deviation = float64(entries[i].Metrics[0].Mean) / 10
 	}
 	all := All(entries, nil, Options{})
 	if got := changesOf(all, "rate"); len(got) != 0 {
@@ -144,11 +147,11 @@ func TestStoreAddsBehindWhatIsThere(t *testing.T) {
 	for name, row := range map[string]struct {
 		text    string
 		entries int
-		damaged []int
+		damaged []string
 	}{
 		"half a line, as a crash leaves it":        {whole + "\n" + half, 2, nil},
 		"a line without newline, of an editor":     {whole, 2, nil},
-		"a damaged line, which a newline ends too": {half + "\n" + whole + "\n", 2, []int{1}},
+		"a damaged line, which a newline ends too": {half + "\n" + whole + "\n", 2, []string{"history.ndjson:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Store{Dir: t.TempDir()}
@@ -185,19 +188,146 @@ func TestStoreTakesSeveralAtOnce(t *testing.T) {
 	}
 }
 
-func TestStoreRefusesWhatIsntIts(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"schema":2,"series":"a","version":"b"}`: "newer than this program reads",
-		`{"a":1}`:        "not an entry",
-		`{"schema":"x"}`: "cannot unmarshal",
+func TestStoreRefusesNewerEntries(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	text := `{"schema":2,"series":"a","version":["b"]}` + "\n"
+	if err := os.WriteFile(filepath.Join(s.Dir, EntriesFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := s.Entries()
+	if err == nil || !strings.Contains(err.Error(), "newer than this program reads") || !strings.Contains(err.Error(), EntriesFile+":1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A line that is no entry is named and left out; it doesn't stop what the others have to say.
+func TestOddLinesStopNothing(t *testing.T) {
+	for _, line := range []string{
+		`null`, `[]`, `7`, `"text"`, `{}`, `{"a":1}`, `{"schema":"x"}`, `{"schema":1,"ser`, `{"schema":1,"series":"cars","version":""}`,
+		`{"schema":1,"series":"cars","version":"v","metrics":[{"name":"rate","mean":1e400}]}`, "\x00",
 	} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, EntriesFile), []byte(text+"\n"), 0o600); err != nil {
+		t.Run(line, func(t *testing.T) {
+			s := Store{Dir: t.TempDir()}
+			for _, e := range steps(1000, 900) {
+				if err := s.Add(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Acknowledge(Acknowledged{Version: "v8", Reason: "known"}); err != nil {
+				t.Fatal(err)
+			}
+			for name, line := range map[string]string{EntriesFile: line, AcknowledgedFile: "null"} {
+				path := filepath.Join(s.Dir, name)
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Editors of Windows put a byte order mark in front.
+				if err := os.WriteFile(path, slices.Concat([]byte("\ufeff"+line+"\n"), text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all, damaged, err := s.Series(Options{})
+			if err != nil || !slices.Equal(damaged, []string{"history.ndjson:1", "acknowledged.ndjson:1"}) {
+				t.Errorf("%v, damaged %q", err, damaged)
+			}
+			if c := changesOf(all, "rate"); len(c) != 1 || c[0].Acknowledged != "known" {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// A version whose p99 has no end, as one with 1 % failures has, is recorded, read back, and a regression like others.
+func TestEndlessTimesAreKept(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	add := func(k int, p99 ...float64) {
+		t.Helper()
+		all := runs(len(p99), 100)
+		for i, r := range all {
+			r.ID = fmt.Sprint(k, "/", i)
+			r.Add("response.p(99)", "", p99[i])
+		}
+		e, err := NewEntry(all, "", fmt.Sprint("v", k), then, false)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := (Store{dir}).Entries(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), EntriesFile+":1") {
-			t.Errorf("%s: %v", text, err)
+		if err := s.Add(e); err != nil {
+			t.Fatal(err)
 		}
+	}
+	endless := math.Inf(1)
+	for k := range 8 {
+		add(k, 10e6+float64(k%3)*1e4, 10e6)
+	}
+	for k := 8; k < 16; k++ {
+		add(k, 12e6, endless)
+	}
+	all, damaged, err := s.Series(Options{})
+	if err != nil || len(damaged) != 0 {
+		t.Fatal(err, damaged)
+	}
+	i := slices.IndexFunc(all, func(s *Series) bool { return s.Metric == "response.p(99)" })
+	if i < 0 || len(all[i].Points) != 16 || !math.IsInf(all[i].Points[8].Mean, 1) {
+		t.Fatalf("what had no end is lost: %+v", all)
+	}
+	c := all[i].Changes
+	if len(c) != 1 || c[0].Index != 8 || !c[0].Fresh || !math.IsInf(c[0].After, 1) || !(c[0].Before < 11e6) {
+		t.Errorf("%+v", c)
+	}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"text": func(b *bytes.Buffer) error {
+			return cell.WriteText(b, cell.Look{}, Tables(units.English, all, Options{}, false)...)
+		},
+		"JSON":  func(b *bytes.Buffer) error { return JSON(b, all) },
+		"CSV":   func(b *bytes.Buffer) error { return CSV(b, all) },
+		"JUnit": func(b *bytes.Buffer) error { return JUnit(b, all) },
+		"page":  func(b *bytes.Buffer) error { return Page(b, units.English, all, Options{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, bad := range []string{"NaN", "Inf", "e+"} {
+				if strings.Contains(b.String(), bad) {
+					t.Errorf("there is %q in\n%s", bad, b.String())
+				}
+			}
+			if sees := map[string]string{"JSON": `"mean": null`, "CSV": "v8,2,,"}[name]; !strings.Contains(b.String(), cmp.Or(sees, "∞")) {
+				t.Errorf("it doesn't say that v8 has no end:\n%s", b.String())
+			}
+		})
+	}
+}
+
+// One release that fails for a moment doesn't make those after it regressions, and one made good isn't fresh.
+func TestEndlessTimesMadeGood(t *testing.T) {
+	var entries []Entry
+	for k := range 32 {
+		e := version(k, 1000, 10e6+float64(k%3)*1e4)
+		if k >= 4 && k < 16 {
+			e.Metrics[1].Mean = record.Figure(math.Inf(1))
+		}
+		entries = append(entries, e)
+	}
+	if c := changesOf(All(entries, nil, Options{}), "response.avg"); len(c) != 2 || c[0].Fresh || c[1].Fresh || c[1].Worse {
+		t.Errorf("%+v", c)
+	}
+}
+
+// CSV is one table for machines.
+func TestCSVIsOneTable(t *testing.T) {
+	var b bytes.Buffer
+	if err := CSV(&b, All(steps(1000, 900), nil, Options{})); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(lines) != 1+2*16 {
+		t.Fatalf("%v: %d lines", err, len(lines))
+	}
+	if changed := lines[1+8]; changed[5] != "v8" || changed[12] != "true" {
+		t.Errorf("%q", changed)
 	}
 }
 
@@ -224,6 +354,14 @@ func TestNewEntry(t *testing.T) {
 	}
 	if _, err := NewEntry(runs(1, 100), "", "", then, false); err == nil || !strings.Contains(err.Error(), "--version") {
 		t.Errorf("%v", err)
+	}
+	for _, odd := range []string{"v1\nv2", "v1\t", " v1", "v\u202e1"} {
+		if _, err := NewEntry(runs(1, 100), "", odd, then, false); err == nil || !strings.Contains(err.Error(), "in one line") {
+			t.Errorf("version %q: %v", odd, err)
+		}
+		if _, err := NewEntry(runs(1, 100), odd, "v1", then, false); err == nil || !strings.Contains(err.Error(), "--series") {
+			t.Errorf("series %q: %v", odd, err)
+		}
 	}
 	nameless := runs(1, 100)
 	nameless[0].Name = ""

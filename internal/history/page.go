@@ -72,7 +72,7 @@ func timeline(l units.Language, s *Series) string {
 		fill(level.Y[at:], s.Changes[len(s.Changes)-1].After)
 		series = append(series, level)
 	}
-	most := slices.Max(measured.Y)
+	most := slices.Max(ends(measured.Y))
 	return svg.Lines(svg.Frame{
 		Title: s.Name + ": " + s.title(l), Language: l, Height: 220,
 		X: svg.Axis{Label: texts.In(l, "number of the version")}, Y: svg.Axis{Unit: s.Unit, Max: 1.1 * most},

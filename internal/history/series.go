@@ -31,7 +31,7 @@ type Series struct {
 // Point is one version.
 type Point struct {
 	Version string
-	Mean    float64
+	Mean    float64 // +Inf if a run has a time without end
 	Runs    int
 }
 
@@ -81,7 +81,7 @@ func All(entries []Entry, acknowledged []Acknowledged, o Options) []*Series {
 					Name: e.Series, Environment: e.Environment, Metric: m.Name, Operation: m.Operation, Unit: m.Unit, Better: m.Better,
 				})
 			}
-			all[i].add(e.Version, m.Mean, max(e.Count, 1))
+			all[i].add(e.Version, float64(m.Mean), max(e.Count, 1))
 		}
 	}
 	for _, s := range all {
@@ -114,8 +114,9 @@ func noise(entries []Entry, s *Series) float64 {
 			continue
 		}
 		for _, m := range e.Metrics {
-			if m.Name == s.Metric && m.Operation == s.Operation && e.Count > 1 && m.Mean != 0 {
-				sum += m.Deviation * m.Deviation / (m.Mean * m.Mean)
+			if m.Name == s.Metric && m.Operation == s.Operation && e.Count > 1 && m.Mean != 0 && !math.IsInf(float64(m.Mean), 0) {
+				share := m.Deviation / float64(m.Mean)
+				sum += share * share
 				n++
 			}
 		}
@@ -132,12 +133,23 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 	for i, p := range s.Points {
 		means[i] = p.Mean
 	}
-	s.Autocorrelation = stats.Autocorrelation(means)
+	drawn := ends(means)
+	s.Autocorrelation = stats.Autocorrelation(drawn)
 	least := o.Magnitude
 	if least == 0 {
 		least = max(leastMagnitude, 2*s.Noise)
 	}
-	points := o.changePoints(means, least)
+	points := o.changePoints(drawn, least)
+	for i := range points {
+		from, to := 0, len(means)
+		if i > 0 {
+			from = points[i-1].Index
+		}
+		if i+1 < len(points) {
+			to = points[i+1].Index
+		}
+		points[i].Before, points[i].After = level(means[from:points[i].Index]), level(means[points[i].Index:to])
+	}
 	for _, p := range points {
 		c := Change{ChangePoint: p, Version: s.Points[p.Index].Version, Previous: s.Points[p.Index-1].Version}
 		c.Worse = s.worse(p.Before, p.After)
@@ -148,10 +160,46 @@ func (s *Series) find(acknowledged []Acknowledged, o Options) {
 		}
 		// What the last level is to the one before the change says whether it was made good.
 		now := points[len(points)-1].After
-		good := !s.worse(p.Before, now) || math.Abs(now-p.Before) <= least*math.Abs(p.Before)
+		good := !s.worse(p.Before, now) || now-p.Before <= least*p.Before && p.Before-now <= least*p.Before
 		c.Fresh = c.Worse && c.Acknowledged == "" && !good
 		s.Changes = append(s.Changes, c)
 	}
+}
+
+// ends is a series in which what has no end takes twice the longest time that has one: changes are looked for in
+// finite values, and one from or to times without end is a change.
+func ends(means []float64) []float64 {
+	longest := 0.0
+	for _, x := range means {
+		if !math.IsInf(x, 0) {
+			longest = max(longest, x)
+		}
+	}
+	out := slices.Clone(means)
+	for i, x := range out {
+		if math.IsInf(x, 0) {
+			out[i] = 2 * longest
+			if longest == 0 {
+				out[i] = 1
+			}
+		}
+	}
+	return out
+}
+
+// level is the mean of a stretch of a series; of times half of which or more have no end, it has none, and otherwise
+// it is that of the others.
+func level(means []float64) float64 {
+	var some []float64
+	for _, x := range means {
+		if !math.IsInf(x, 0) {
+			some = append(some, x)
+		}
+	}
+	if 2*len(some) <= len(means) {
+		return math.Inf(1)
+	}
+	return stats.Mean(some)
 }
 
 // near reports whether a version is the one at index, or next to it: metrics date the same change a
@@ -188,16 +236,16 @@ func Has(all []*Series, version string) bool {
 	})
 }
 
-// Series reads the store and makes its series. damaged are the lines of history.ndjson that couldn't be
+// Series reads the store and makes its series. damaged are the lines of its files that couldn't be
 // read.
-func (s Store) Series(o Options) (all []*Series, damaged []int, err error) {
+func (s Store) Series(o Options) (all []*Series, damaged []string, err error) {
 	entries, damaged, err := s.Entries()
 	if err != nil {
 		return nil, nil, err
 	}
-	acknowledged, err := s.Acknowledged()
+	acknowledged, more, err := s.Acknowledged()
 	if err != nil {
 		return nil, nil, err
 	}
-	return All(entries, acknowledged, o), damaged, nil
+	return All(entries, acknowledged, o), append(damaged, more...), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/linefile"
+	"brunt/internal/record"
 	"brunt/internal/result"
 )
 
@@ -43,9 +44,9 @@ type Metric struct {
 	Name      string        `json:"name"`
 	Operation string        `json:"operation,omitempty"`
 	Unit      string        `json:"unit"`
-	Better    result.Better `json:"better"` // 1 higher, 2 lower
-	Mean      float64       `json:"mean"`
-	Deviation float64       `json:"deviation"` // standard deviation; 0 of one run
+	Better    result.Better `json:"better"`    // 1 higher, 2 lower
+	Mean      record.Figure `json:"mean"`      // infinite if a run has a time without end, which is null in JSON
+	Deviation float64       `json:"deviation"` // standard deviation; 0 of one run and of an infinite mean
 }
 
 // Acknowledged is a change that was looked at: a line of acknowledged.ndjson. Empty fields mean all.
@@ -60,19 +61,19 @@ type Acknowledged struct {
 // Store is a folder of histories, which may be in a git repository.
 type Store struct{ Dir string }
 
-// Entries reads all entries in the order in which they were added, and tells the numbers of the lines
-// that couldn't be read, as a crash leaves them. A store without any has none.
-func (s Store) Entries() (all []Entry, damaged []int, err error) {
-	damaged, err = readLines(filepath.Join(s.Dir, EntriesFile), func(line []byte) error {
-		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return err
+// Entries reads all entries in the order in which they were added, and names the lines that aren't one, as a crash
+// leaves them: "history.ndjson:3". A store without any has none. It fails on entries of a newer schema.
+func (s Store) Entries() (all []Entry, damaged []string, err error) {
+	damaged, err = s.readLines(EntriesFile, func(line []byte) error {
+		var head struct {
+			Schema int `json:"schema"`
 		}
-		switch {
-		case e.Schema < 1 || e.Series == "" || e.Version == "":
-			return errors.New("not an entry of a history")
-		case e.Schema > SchemaVersion:
-			return fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", e.Schema, SchemaVersion)
+		if json.Unmarshal(line, &head) == nil && head.Schema > SchemaVersion {
+			return fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", head.Schema, SchemaVersion)
+		}
+		var e Entry
+		if json.Unmarshal(line, &e) != nil || e.Schema < 1 || e.Series == "" || e.Version == "" {
+			return errDamaged
 		}
 		all = append(all, e)
 		return nil
@@ -80,20 +81,21 @@ func (s Store) Entries() (all []Entry, damaged []int, err error) {
 	return all, damaged, err
 }
 
-// Acknowledged reads what was acknowledged.
-func (s Store) Acknowledged() ([]Acknowledged, error) {
-	var all []Acknowledged
-	_, err := readLines(filepath.Join(s.Dir, AcknowledgedFile), func(line []byte) error {
+// Acknowledged reads what was acknowledged, and names the lines that can't be read, as Entries does.
+func (s Store) Acknowledged() (all []Acknowledged, damaged []string, err error) {
+	damaged, err = s.readLines(AcknowledgedFile, func(line []byte) error {
 		var a Acknowledged
-		err := json.Unmarshal(line, &a)
-		if err == nil && a.Version == "" {
-			err = errors.New("it names no version")
+		if json.Unmarshal(line, &a) != nil || a.Version == "" {
+			return errDamaged
 		}
 		all = append(all, a)
-		return err
+		return nil
 	})
-	return all, err
+	return all, damaged, err
 }
+
+// errDamaged is of a line that isn't what the file holds.
+var errDamaged = errors.New("damaged")
 
 // Add appends an entry, making the folder if need be. It refuses runs that are there already.
 func (s Store) Add(e Entry) error {
@@ -143,9 +145,9 @@ func appendTo(path string, v any) error {
 	return errors.Join(err, f.Close())
 }
 
-// readLines calls f with every line of a file that is JSON, and tells the numbers of the others. What f
-// refuses is the user's to mend.
-func readLines(path string, f func(line []byte) error) (damaged []int, err error) {
+// readLines calls f with every line of a file, and names those that f says are damaged. Other errors of f end it.
+func (s Store) readLines(name string, f func(line []byte) error) (damaged []string, err error) {
+	path := filepath.Join(s.Dir, name)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -154,16 +156,16 @@ func readLines(path string, f func(line []byte) error) (damaged []int, err error
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	n := 0
-	for line := range bytes.Lines(data) {
+	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		n++
-		switch line = bytes.TrimSpace(line); {
-		case len(line) == 0:
-		case !json.Valid(line):
-			damaged = append(damaged, n)
-		default:
-			if err := f(line); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", path, n, err)
-			}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		switch err := f(line); {
+		case errors.Is(err, errDamaged):
+			damaged = append(damaged, fmt.Sprintf("%s:%d", name, n))
+		case err != nil:
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
 		}
 	}
 	return damaged, nil

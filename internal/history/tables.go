@@ -1,12 +1,16 @@
 package history
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/junit"
 	"brunt/internal/render/texts"
@@ -61,7 +65,7 @@ func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 }
 
 func changeOf(c *Change) cell.Cell {
-	if c.Before == 0 {
+	if c.Before == 0 || math.IsInf(c.Before, 0) {
 		return cell.None()
 	}
 	return cell.Figure(c.After/c.Before-1, "change")
@@ -166,22 +170,46 @@ func versionsTable(l units.Language, of []*Series) cell.Table {
 	return t
 }
 
+// CSV writes the series as one table with a line for each version, whose columns are always the same. Times are
+// nanoseconds; what has no end is empty. A version where the level changed has what it was before and after.
+func CSV(w io.Writer, all []*Series) error {
+	lines := [][]string{{
+		"series", "environment", "metric", "operation", "unit", "version", "runs", "mean", "before", "after", "p", "worse", "fresh", "acknowledged",
+	}}
+	for _, s := range all {
+		for k, p := range s.Points {
+			line := []string{s.Name, s.Environment, s.Metric, s.Operation, s.Unit, p.Version, strconv.Itoa(p.Runs), cell.Number(p.Mean)}
+			changed := []string{"", "", "", "", "", ""}
+			for _, c := range s.Changes {
+				if c.Index == k {
+					changed = []string{
+						cell.Number(c.Before), cell.Number(c.After), cell.Number(c.P),
+						strconv.FormatBool(c.Worse), strconv.FormatBool(c.Fresh), c.Acknowledged,
+					}
+				}
+			}
+			lines = append(lines, append(line, changed...))
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
 // JSON writes the series with their changes.
 func JSON(w io.Writer, all []*Series) error {
 	type point struct {
-		Version string  `json:"version"`
-		Mean    float64 `json:"mean"`
-		Runs    int     `json:"runs"`
+		Version string        `json:"version"`
+		Mean    record.Figure `json:"mean"` // null has no end
+		Runs    int           `json:"runs"`
 	}
 	type change struct {
-		Version      string  `json:"version"`
-		Previous     string  `json:"previous"`
-		Before       float64 `json:"before"`
-		After        float64 `json:"after"`
-		P            float64 `json:"p"`
-		Worse        bool    `json:"worse"`
-		Fresh        bool    `json:"fresh"`
-		Acknowledged string  `json:"acknowledged,omitempty"`
+		Version      string        `json:"version"`
+		Previous     string        `json:"previous"`
+		Before       record.Figure `json:"before"`
+		After        record.Figure `json:"after"`
+		P            float64       `json:"p"`
+		Worse        bool          `json:"worse"`
+		Fresh        bool          `json:"fresh"`
+		Acknowledged string        `json:"acknowledged,omitempty"`
 	}
 	type series struct {
 		Name            string   `json:"series"`
@@ -198,10 +226,12 @@ func JSON(w io.Writer, all []*Series) error {
 	for _, s := range all {
 		one := series{s.Name, s.Environment, s.Metric, s.Operation, s.Unit, s.Noise, s.Autocorrelation, nil, []change{}}
 		for _, p := range s.Points {
-			one.Points = append(one.Points, point(p))
+			one.Points = append(one.Points, point{p.Version, record.Figure(p.Mean), p.Runs})
 		}
 		for _, c := range s.Changes {
-			one.Changes = append(one.Changes, change{c.Version, c.Previous, c.Before, c.After, finite(c.P), c.Worse, c.Fresh, c.Acknowledged})
+			one.Changes = append(one.Changes, change{
+				c.Version, c.Previous, record.Figure(c.Before), record.Figure(c.After), finite(c.P), c.Worse, c.Fresh, c.Acknowledged,
+			})
 		}
 		out = append(out, one)
 	}
@@ -221,8 +251,10 @@ func JUnit(w io.Writer, all []*Series) error {
 		}
 		for i := range s.Changes {
 			if x := &s.Changes[i]; x.Fresh {
-				c.Failure = fmt.Sprintf("since %s: %s → %s (%s)", x.Version, units.Value(x.Before, s.Unit), units.Value(x.After, s.Unit),
-					units.Value(x.After/x.Before-1, "change"))
+				c.Failure = fmt.Sprintf("since %s: %s → %s", x.Version, units.Value(x.Before, s.Unit), units.Value(x.After, s.Unit))
+				if by := changeOf(x); !math.IsNaN(by.Value) && !math.IsInf(by.Value, 0) {
+					c.Failure += fmt.Sprintf(" (%s)", by)
+				}
 			}
 		}
 		suite.Cases = append(suite.Cases, c)

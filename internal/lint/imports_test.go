@@ -38,7 +38,7 @@ export: measure protocol record
 filelock:
 gen:
 hints: measure
-history: compare linefile render/cell render/junit render/page render/svg render/texts result stats units
+history: compare linefile record render/cell render/junit render/page render/svg render/texts result stats units
 inspect: gen measure protocol record secret workload
 inspect/advise: compare inspect program record result stats
 inspect/postgres: inspect record secret sqltext units

@@ -97,7 +97,7 @@ func TestMachinesAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"MACHINES", "this one                      4  2.40     3.00          0.50", "12.0 GiB  16.0 GiB  3.00 MiB", "node:http://db:9100/met…      4  3.20     4.00",
+		"MACHINES", "this one                      4  2.40     3.00          0.50", "12.0 GiB  16.0 GiB  3.00 MiB", "node:http://…100/metrics      4  3.20     4.00",
 		"node:http://gone:9100/metrics  no samples", "refused",
 	} {
 		if !strings.Contains(b.String(), want) {

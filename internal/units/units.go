@@ -43,6 +43,44 @@ func LatencyInt[N ~int64](ns N) string {
 	return Latency(float64(ns))
 }
 
+// To writes v as Value does, with as many more digits as it takes to see a difference of step, up to nine
+// decimals; 0 and what has no digits after the point adds none.
+func To(v, step float64, unit string) string {
+	text := Value(v, unit)
+	number, name, _ := strings.Cut(text, " ")
+	scale := 1.0
+	switch unit {
+	case "ns", "seconds":
+		ns := v
+		if unit == "seconds" {
+			ns, step = 1e9*v, 1e9*step
+		}
+		v, scale = ns, map[string]float64{"ns": 0, "µs": 1e3, "ms": 1e6, "s": 1e9}[name]
+	case "per_s":
+		number, name = strings.TrimSuffix(text, "/s"), "/s"
+	case "share", "fraction":
+		scale = 0.01
+		if strings.HasPrefix(text, "<") || strings.HasPrefix(text, ">") {
+			scale = 0
+		}
+	default:
+		return text
+	}
+	_, decimals, _ := strings.Cut(number, ".")
+	if !(step > 0) || scale == 0 || v <= 0 || math.IsInf(v, 0) {
+		return text
+	}
+	need := int(math.Ceil(-math.Log10(step/scale) - 1e-9))
+	if need <= len(decimals) {
+		return text
+	}
+	whole, part, _ := strings.Cut(strconv.FormatFloat(v/scale, 'f', min(need, 9), 64), ".")
+	if whole = thousands(whole); unit == "per_s" {
+		return whole + "." + part + name
+	}
+	return whole + "." + part + " " + name
+}
+
 // Digits3 writes x ≥ 0 with three significant digits, and integers above 1000 in full.
 func Digits3(x float64) string {
 	switch {
@@ -154,14 +192,16 @@ func Plural[N int | uint64](n N, one, many string) string {
 
 // Signed writes a number with its sign.
 func Signed(x float64) string {
-	if x < 0 {
-		return "−" + Digits3(-x)
+	digits := Digits3(math.Abs(x))
+	if x < 0 && digits != "0.00" {
+		return "−" + digits
 	}
-	return "+" + Digits3(x)
+	return "+" + digits
 }
 
 // Value writes a figure by its unit's name in the record: "ns", "seconds", "bytes", "share" or
-// "fraction", "per_s", "count", "cores", "change" (a signed share).
+// "fraction", "per_s", "count", "cores", "change" (a signed share), "points" (a
+// signed difference of shares).
 func Value(v float64, unit string) string {
 	switch unit {
 	case "ns":
@@ -178,6 +218,8 @@ func Value(v float64, unit string) string {
 		return strconv.FormatFloat(v, 'f', 2, 64) + " cores"
 	case "change":
 		return Signed(100*v) + " %"
+	case "points":
+		return Signed(100*v) + " pp"
 	case "count":
 		if v == math.Trunc(v) && v >= 0 && v < 1<<53 {
 			return Count(uint64(v))
@@ -187,13 +229,14 @@ func Value(v float64, unit string) string {
 	return Digits3(v)
 }
 
-// Clean makes what came from elsewhere safe to print: no control characters, one line.
+// Clean makes what came from elsewhere safe to print: no control characters, neither
+// those that turn the direction of what follows, one line.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {
 			return ' '
 		}
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' {
 			return -1
 		}
 		return r
@@ -221,7 +264,7 @@ func ParseLanguage(s string) (Language, error) {
 // russianUnits are Russian names of the units that this package writes (GOST 8.417 and IEC 80000-13).
 var russianUnits = strings.NewReplacer(
 	" ns", " нс", " µs", " мкс", " ms", " мс", " s", " с", " m", " мин", " h", " ч", " d", " д",
-	" KiB", " КиБ", " MiB", " МиБ", " GiB", " ГиБ", " TiB", " ТиБ", " B", " Б", "/s", "/с", " cores", " ядра",
+	" KiB", " КиБ", " MiB", " МиБ", " GiB", " ГиБ", " TiB", " ТиБ", " B", " Б", "/s", "/с", " pp", " п. п.", " cores", " ядра",
 )
 
 // Figure writes in l what another function of this package wrote: in Russian 1,234.5 ms becomes

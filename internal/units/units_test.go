@@ -51,3 +51,48 @@ func TestInfinity(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Figures beside their intervals have the digits that tell them apart.
+func TestDigitsFollowTheStep(t *testing.T) {
+	for _, c := range []struct {
+		v, step float64
+		unit    string
+		want    string
+	}{
+		{1.0135e9, 0.7e6, "ns", "1.0135 s"}, {1.0135e9, 7e6, "ns", "1.014 s"}, {1.0135e9, 0.2e9, "ns", "1.01 s"},
+		{998.4e6, 0.7e6, "ns", "998.4 ms"}, {1.0135e9, 0, "ns", "1.01 s"}, {math.Inf(1), 1, "ns", "∞"}, {0, 1, "ns", "0"},
+		{12, 0.1, "ns", "12 ns"}, {1234.56, 0.3, "per_s", "1,234.6/s"}, {1234.56, 30, "per_s", "1,235/s"},
+		{12.3456, 0.002, "per_s", "12.346/s"}, {0.0123456, 0.00002, "share", "1.235 %"}, {5, 0.1, "count", "5"},
+		{1.5, 0.0001, "seconds", "1.5000 s"}, {1e9, 1e-30, "ns", "1.000000000 s"},
+	} {
+		if got := To(c.v, c.step, c.unit); got != c.want {
+			t.Errorf("To(%g, %g, %s) = %q, want %q", c.v, c.step, c.unit, got, c.want)
+		}
+	}
+	if got := Russian.Figure(To(1234.56, 0.3, "per_s")); got != "1\u00a0234,6/с" {
+		t.Errorf("in Russian %q", got)
+	}
+}
+
+// A difference of shares is in percentage points, not in per cent of anything.
+func TestPoints(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Value(0.0123, "points"), "+1.23 pp"}, {Value(-0.5, "points"), "−50.0 pp"}, {Russian.Value(0.0123, "points"), "+1,23\u00a0п.\u00a0п."},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// Text from elsewhere can't turn the direction of a line or hide in it.
+func TestClean(t *testing.T) {
+	for _, mark := range "\u061c\u200e\u200f\u202a\u202e\u2066\u2067\u2068\u2069\u2028\ufeff\u0007" {
+		if got := Clean("a" + string(mark) + "b"); got != "ab" {
+			t.Errorf("%U is kept: %q", mark, got)
+		}
+	}
+	if got := Clean("a\nb\tc"); got != "a b c" {
+		t.Errorf("%q", got)
+	}
+}

@@ -60,6 +60,7 @@ type Cell struct {
 	Value  float64 // in Unit; +Inf is never, NaN is unknown
 	Unit   string  // as units.Value names them, or UnitBar or UnitNumber; "" means a text
 	Text   string  // the text, or what follows the figure
+	Step   float64 // of a figure beside others: the difference that its digits must show, in Unit; 0 means three digits
 	Bounds *Bounds // of estimates
 	Mark   Mark
 	Depth  int    // of a name under others: 1 is a branch
@@ -137,6 +138,12 @@ func (c Cell) Between(low, high, confidence float64) Cell {
 // Without returns c with the reason why it has no interval.
 func (c Cell) Without(why string) Cell {
 	c.Bounds = &Bounds{Why: why}
+	return c
+}
+
+// Showing returns c with as many digits as it takes to see a difference of step.
+func (c Cell) Showing(step float64) Cell {
+	c.Step = step
 	return c
 }
 

@@ -56,7 +56,7 @@ func (t *Table) csv(out *csv.Writer) {
 			if estimates[i] {
 				low, high := "", ""
 				if b := c.Bounds; b != nil && b.Why == "" {
-					low, high = number(b.Low), number(b.High)
+					low, high = Number(b.Low), Number(b.High)
 				}
 				line = append(line, low, high)
 			}
@@ -70,10 +70,11 @@ func (c Cell) raw() string {
 	if c.Unit == "" {
 		return c.Text
 	}
-	return number(c.Value)
+	return Number(c.Value)
 }
 
-func number(x float64) string {
+// Number is a figure for machines, empty if it is unknown or infinite.
+func Number(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""
 	}

@@ -23,7 +23,7 @@ func Metric(x float64, unit string) Cell {
 // Figure writes c's value, without its interval, for people.
 func (c Cell) Figure(l units.Language) string {
 	if c.Unit == "" || c.Unit == UnitBar {
-		return c.Text
+		return units.Clean(c.Text)
 	}
 	s := ""
 	switch {
@@ -34,10 +34,10 @@ func (c Cell) Figure(l units.Language) string {
 	case c.Unit == UnitNumber && c.Value < 0:
 		s = l.Figure(units.Signed(c.Value))
 	default:
-		s = l.Value(c.Value, c.Unit)
+		s = l.Figure(units.To(c.Value, c.Step, c.Unit))
 	}
 	if c.Text != "" {
-		s += " " + c.Text
+		s += " " + units.Clean(c.Text)
 	}
 	return s
 }
@@ -76,7 +76,7 @@ func (c Cell) Span(l units.Language) string {
 	}
 	low, high := c, c
 	low.Value, high.Value, low.Text, high.Text = c.Bounds.Low, c.Bounds.High, "", ""
-	if c.Unit != "change" {
+	if c.Unit != "change" && c.Unit != "points" {
 		low.Value = max(low.Value, 0)
 	}
 	return low.Figure(l) + " … " + high.Figure(l)

@@ -30,6 +30,7 @@ type layout struct {
 	main  []int // widths of the columns' figures
 	side  []int // and of what stands beside them; 0 means nothing does
 	shown []bool
+	names bool // the first column's names are folded: shortened, some would be the same
 }
 
 // grid lays the rows out in the look's columns, indented by two.
@@ -160,16 +161,33 @@ func (g *layout) fit(n int) {
 	}
 	wrap(nameWidthLeast)
 	name(nameWidthLeast)
+	g.names = g.ambiguous()
 	if bars >= 0 && g.shown[bars] {
 		g.main[bars] = max(n-total+g.main[bars], 0)
 	}
+}
+
+// ambiguous reports whether different names of the first column are the same once they are shortened.
+func (g *layout) ambiguous() bool {
+	if len(g.main) == 0 || g.table.Columns[0].Wrap {
+		return false
+	}
+	of := map[string]string{}
+	for _, row := range g.rows {
+		name, short := row[0].text, Shorten(row[0].text, g.main[0])
+		if other, ok := of[short]; ok && other != name {
+			return true
+		}
+		of[short] = name
+	}
+	return false
 }
 
 // lines writes a row, in several lines where columns wrap.
 func (g *layout) lines(row []drawn) (out []string) {
 	folded, most := make([][]string, len(row)), 1
 	for i, c := range g.table.Columns {
-		if !c.Wrap || !g.shown[i] {
+		if !g.shown[i] || !c.Wrap && !(i == 0 && g.names) {
 			continue
 		}
 		all := fold(row[i].text, g.main[i])
@@ -210,6 +228,9 @@ func (g *layout) line(row []drawn) string {
 		first = false
 		f := row[i]
 		text := Cut(f.text, g.main[i])
+		if i == 0 {
+			text = Shorten(f.text, g.main[i])
+		}
 		if f.drawn {
 			text = Bar(f.bar, g.main[i])
 		}

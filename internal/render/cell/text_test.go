@@ -27,6 +27,66 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…ef"}, {"abcdef", 4, "ab…f"}, {"車を追加", 6, "車…加"}, {"abc", 1, "…"}, {"abc", 0, ""},
+		{"count plates: response p99", 20, "count plat…ponse p99"},
+	} {
+		if got := Shorten(c.in, c.n); got != c.want || Width(got) > c.n {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+		}
+	}
+}
+
+// Rows of different names are never of one name after shortening: where both ends are the same, names are folded.
+func TestNamesStayDifferent(t *testing.T) {
+	of := func(names ...string) string {
+		tb := &Table{Columns: []Column{{Head: "metric", Left: true}, {Head: "figure"}}}
+		for _, n := range names {
+			tb.Add(Texts(n, "1234567890123")...)
+		}
+		return strings.Join(tb.Lines(Look{Columns: 40}), "\n")
+	}
+	ends := of("count plates of electric cars: response p50", "count plates of electric cars: response p99")
+	if !strings.Contains(ends, "esponse p50") || !strings.Contains(ends, "esponse p99") {
+		t.Errorf("the ends are lost:\n%s", ends)
+	}
+	middle := of("count plates of all electric cars in town", "count plates of red electric cars in town")
+	if !strings.Contains(strings.Join(strings.Fields(middle), " "), "red") || strings.Contains(middle, "…") {
+		t.Errorf("the middle is lost:\n%s", middle)
+	}
+}
+
+// Figures beside their interval have the digits that show it.
+func TestFiguresShowTheirInterval(t *testing.T) {
+	tb := &Table{Columns: []Column{{Head: "mean"}, {Head: "from"}, {Head: "to"}}}
+	tb.Add(Figure(1.0135e9, "ns").Showing(0.7e6), Figure(1.0128e9, "ns").Showing(0.7e6), Figure(1.0142e9, "ns").Showing(0.7e6))
+	if got := strings.Fields(strings.Join(tb.Lines(Look{})[1:], "")); strings.Join(got, " ") != "1.0135 s 1.0128 s 1.0142 s" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Nothing that a server or a user named turns the direction of the line, in any form.
+func TestMarksOfDirectionAreTakenOut(t *testing.T) {
+	tb := Table{Title: "T", Columns: []Column{{Head: "name", Left: true}}, Rows: [][]Cell{{Text("a\u202eb\u2066c\u200fd")}}}
+	for name, write := range map[string]func(*strings.Builder) error{
+		"text":     func(b *strings.Builder) error { return WriteText(b, Look{}, tb) },
+		"Markdown": func(b *strings.Builder) error { return WriteMarkdown(b, "en", tb) },
+		"HTML":     func(b *strings.Builder) error { return WriteHTML(b, "en", tb) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			if err := write(&b); err != nil || !strings.Contains(b.String(), "abcd") {
+				t.Errorf("%v: %q", err, b.String())
+			}
+		})
+	}
+}
+
 func TestTableAlignsWideCharacters(t *testing.T) {
 	tb := &Table{Columns: []Column{{Head: "name", Left: true}, {Head: "n"}}}
 	tb.Add(Texts("車", "1")...)

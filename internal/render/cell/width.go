@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -50,6 +51,23 @@ func Cut(s string, n int) string {
 		return ""
 	}
 	return b.String() + "…"
+}
+
+// Shorten is Cut in the middle: names that begin alike are told apart by their ends.
+func Shorten(s string, n int) string {
+	if Width(s) <= n {
+		return s
+	}
+	head := Cut(s, min(n/2+1, n))
+	tail, used := len(s), Width(head)
+	for tail > 0 {
+		r, size := utf8.DecodeLastRuneInString(s[:tail])
+		if used += runeWidth(r); used > n {
+			break
+		}
+		tail -= size
+	}
+	return head + s[tail:]
 }
 
 // PadRight fills s with spaces after it up to n columns.

@@ -91,15 +91,16 @@ var russianTrials = map[string]string{
 
 // russianCompare are the texts of intervals, comparisons and histories; russian holds them too.
 var russianCompare = map[string]string{
-	"%s of %s; Student's t at %s: mean ± t·s/√n": "%s %s; Стьюдент, %s: среднее ± t·s/√n",
+	"%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean":                    "%s %s, доверие %s: среднее геометрическое, Стьюдент по логарифмам; у долей среднее",
+	"mean ± t·s/√n by Student's t, which holds less often of skewed figures; median, of any distribution": "среднее ± t·s/√n по Стьюденту, при скошенных данных верно реже; медиана, при любом распределении",
+	"%s of %s": "%s %s", "typical": "типично",
 	"COMPARED": "СРАВНЕНИЕ", "INTERVALS": "ИНТЕРВАЛЫ", "METRICS": "ПОКАЗАТЕЛИ", "OPERATIONS": "ОПЕРАЦИИ", "OTHER INTERVALS": "ДРУГИЕ ИНТЕРВАЛЫ",
 	"REGRESSION": "УХУДШЕНИЕ", "SERIES": "РЯДЫ", "TO KNOW": "К СВЕДЕНИЮ", "acknowledged: %s": "принято: %s", "after": "после", "before": "до",
 	"base": "база", "candidate": "кандидат", "change of the candidate": "изменение у кандидата",
 	"change of the candidate; intervals at %s confidence":          "изменение у кандидата; интервалы с доверием %s",
 	"changes show from about %d versions on: 3 before and 3 after": "изменения видны примерно с %d версий: 3 до и 3 после",
-	"changes": "изменения", "effect": "эффект", "errors": "ошибки", "geometric mean": "среднее геом.", "improvement": "улучшение",
+	"changes": "изменения", "effect": "эффект", "errors": "ошибки", "improvement": "улучшение",
 	"lag-1 autocorrelation": "автокорреляция", "metric": "показатель", "median": "медиана", "no changes": "изменений нет",
-	"on logarithms, for few runs; of the median, for any distribution": "по логарифмам, для немногих прогонов; медианы, при любом распределении",
 	"processed": "обработано", "response mean": "отклик, среднее", "runs for ±tolerance": "прогонов для ±допуска", "runs": "прогоны",
 	"runs: so many on each side would settle it in four cases of five, if what was seen is so": "прогоны: столько с каждой стороны решат вопрос в четырёх случаях из пяти, если увиденное верно",
 	"series": "ряд", "spread of runs": "разброс прогонов", "spread": "разброс", "state": "состояние", "tolerance": "допуск", "version": "версия", "versions": "версии",

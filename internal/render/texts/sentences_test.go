@@ -18,9 +18,9 @@ import (
 // speaking are the rooms and files whose sentences come into reports by way of records and results: in
 // warnings, reasons, remedies, notes, findings and advice.
 var speaking = []string{
-	"compare", "history", "verdict", "within", "runner", "observe", "export/exporter.go", "export/pusher.go", "k6x/session", "record", "series", "campaign",
-	"inspect", "inspect/postgres", "inspect/advise", "cli/spool.go", "wire/fleet_linux.go",
-	"driver/redis/driver.go", "driver/etcd/codec.go", "driver/web/driver.go", "driver/postgres/takeover_linux.go", "driver/postgres/takeover_other.go", "driver/iproto/codec.go",
+	"compare", "history", "verdict", "within", "runner", "observe", "export/exporter.go", "export/pusher.go", "k6x/session", "record", "program", "program/campaign",
+	"inspect", "inspect/postgres", "inspect/advise", "cli/spool.go", "engine/loop/fleet_linux.go",
+	"protocol/http/driver.go",
 }
 
 // silent are texts of those rooms that are in no report, and why. What is in it must be there.
@@ -183,7 +183,7 @@ func TestSentencesPutTogether(t *testing.T) {
 		"results/a was killed or interrupted: its figures are up to its last interval",
 		"seeds differ (7 → 9): other requests were sent",
 		"worse for sure, but whether by more than the tolerance is open",
-		"no interval: a ratio needs values above 0, one is 0",
+		"no interval, judged by ranks: a ratio needs values above 0, one is 0",
 		"an interval of the median at 95 % needs at least 6 runs, there are 5",
 		"the rate of a run depends on the run before it (lag-1 autocorrelation 0.71): intervals may be too narrow; restore the same state before every run",
 		"table cars was filled with seed 7, this plan asks with seed 9: references may ask for rows that aren't there",

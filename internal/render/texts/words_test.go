@@ -58,7 +58,7 @@ func ids(t *testing.T) (texts map[string]string, nouns map[string]string) {
 			return true
 		})
 	}
-	for _, room := range []string{"..", "../../compare", "../../history", "../../series", "../../campaign"} {
+	for _, room := range []string{"..", "../../report", "../../compare", "../../history", "../../program"} {
 		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "words/") {
 				read(path)

@@ -4,12 +4,18 @@ package reader
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"brunt/internal/dialect/k6"
 	"brunt/internal/dialect/pgbench"
@@ -45,12 +51,34 @@ func Read(fsys record.FS, path string, precise bool) (*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := decode(data)
+	text, err := plainText(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	r, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for i := range r.Metrics {
+		if m := &r.Metrics[i]; m.Value < 0 && m.Unit != "number" {
+			return nil, fmt.Errorf("%s: damaged: %s is %g, which can't be negative", path, strings.TrimSpace(m.Operation+" "+m.Name), m.Value)
+		}
+	}
+	if r.ID == "" {
+		// The same figures are the same run, wherever they are kept.
+		r.ID = fmt.Sprintf("sha256:%x", sha256.Sum256(bytes.TrimSpace(text)))
+	}
 	r.Path = path
 	return r, nil
+}
+
+// plainText is a file's text without a byte order mark, in UTF-8, as shells of Windows don't write it.
+func plainText(data []byte) ([]byte, error) {
+	text, err := io.ReadAll(transform.NewReader(bytes.NewReader(data), unicode.BOMOverride(encoding.Nop.NewDecoder())))
+	if err != nil {
+		return nil, fmt.Errorf("its text can't be read: %w", err)
+	}
+	return text, nil
 }
 
 func isBundle(names []string) bool {

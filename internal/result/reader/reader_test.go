@@ -4,9 +4,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+
+	"brunt/internal/compare"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/summary"
@@ -126,6 +131,7 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 		"newer schema":      {`{"schema": 99, "total": {}}`, "newer"},
 		"other summary":     {`{"rps": {"target": 5}}`, "no rps.actual"},
 		"binary":            {"\x00\x01\x02", "not a result"},
+		"a negative time":   {`{"rps": {"actual": 5}, "resp_time": {"avg": -3}}`, "negative"},
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
@@ -140,6 +146,78 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 		if _, err := Read(record.OS{}, path, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// Files that a shell of Windows wrote have a byte order mark, and may be in UTF-16.
+func TestByteOrderMarksAreTaken(t *testing.T) {
+	for _, file := range []string{"k6-export.json", "ycsb.txt", "picostress.json", "pgbench.txt"} {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := decode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name string
+			as   func(string) ([]byte, error)
+		}{
+			{"UTF-8", func(s string) ([]byte, error) { return []byte("\ufeff" + s), nil }},
+			{"UTF-16, little-endian", encode(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))},
+			{"UTF-16, big-endian", encode(unicode.UTF16(unicode.BigEndian, unicode.UseBOM))},
+		} {
+			t.Run(file+" in "+c.name, func(t *testing.T) {
+				data, err := c.as(string(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				path := filepath.Join(t.TempDir(), file)
+				if err := os.WriteFile(path, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				got, err := Read(record.OS{}, path, false)
+				if err != nil || !reflect.DeepEqual(got.Metrics, plain.Metrics) {
+					t.Errorf("%v: %+v", err, got)
+				}
+			})
+		}
+	}
+}
+
+func encode(e encoding.Encoding) func(string) ([]byte, error) {
+	return func(s string) ([]byte, error) {
+		out, err := e.NewEncoder().String(s)
+		return []byte(out), err
+	}
+}
+
+// Results of other programs have no identity of their own: that of their text tells the same file from another run.
+func TestForeignResultsHaveAnIdentity(t *testing.T) {
+	text, err := os.ReadFile("testdata/pgbench.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(text string) *result.Result {
+		path := filepath.Join(t.TempDir(), "result")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Read(record.OS{}, path, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	one, copied := read(string(text)), read(string(text)+"\n")
+	other := read(strings.Replace(string(text), "5124.581303", "5124.581304", 1))
+	if one.ID == "" || one.ID != copied.ID || one.ID == other.ID {
+		t.Errorf("%q, its copy %q, another %q", one.ID, copied.ID, other.ID)
+	}
+	_, err = compare.Runs([]*result.Result{one}, []*result.Result{copied}, compare.Options{})
+	if err == nil || !strings.Contains(err.Error(), "is named twice") {
+		t.Errorf("the same file on both sides: %v", err)
 	}
 }
 

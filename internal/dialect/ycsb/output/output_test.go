@@ -275,3 +275,39 @@ func TestLogsCanBeReadBack(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Results are read back in every style, as go-ycsb prints them and as this package writes them.
+func TestEveryStyleIsReadBack(t *testing.T) {
+	for _, style := range []string{"plain", "json", "table"} {
+		t.Run(style, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("..", "testdata", "goycsb", "output-"+style+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var own bytes.Buffer
+			if err := like(t).Write(&own, style); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range map[string][]byte{"all that go-ycsb prints": text, "its result": []byte(sample(t, "output-"+style+".txt")), "our own": own.Bytes()} {
+				if !IsResult(bytes.TrimSpace(text)) {
+					t.Errorf("%s isn't recognized", name)
+				}
+				r, err := ParseResult(bytes.TrimSpace(text))
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				for _, operation := range []string{"", "READ", "READ_MODIFY_WRITE", "UPDATE"} {
+					for _, metric := range []string{"rate", "count", "response.avg", "response.p(99)"} {
+						if m := r.Find(metric, operation); m == nil || !(m.Value > 0) {
+							t.Errorf("%s: %s of %q is %+v", name, metric, operation, m)
+						}
+					}
+				}
+				if n := r.Find("count", "READ").Value; name != "our own" && n != 3000 {
+					t.Errorf("%s: %v reads: not those of the whole run", name, n)
+				}
+			}
+		})
+	}
+}

@@ -15,9 +15,16 @@ import (
 
 var plainLine = regexp.MustCompile(`(?m)^([A-Z_]+)\s+- Takes\(s\): ([^,\n]+), Count: (.*)$`)
 
-// IsResult reports whether text is the output of a run of go-ycsb, as it prints it or as a table.
+// jsonLine is a line of results in JSON; while the run goes on go-ycsb prints one an interval.
+var jsonLine = regexp.MustCompile(`(?m)^\[\{.*"Operation":.*\}\]\r?$`)
+
+// tableHead begins the line of a table's heads, which are centred.
+var tableHead = regexp.MustCompile(`(?m)^\| *OPERATION *\|`)
+
+// IsResult reports whether text is the output of a run of go-ycsb, in any of its styles, with what go-ycsb says
+// before and after its results or without.
 func IsResult(text []byte) bool {
-	return plainLine.Match(text) || strings.Contains(string(text), "| OPERATION") || strings.Contains(string(text), "|OPERATION")
+	return plainLine.Match(text) || jsonLine.Match(text) || tableHead.Match(text)
 }
 
 // ParseResult reads the output of go-ycsb in any of its styles (plain, table, json). Of lines about the
@@ -55,17 +62,16 @@ type row map[string]string
 
 func rowsOf(text string) (map[string]row, error) {
 	rows := map[string]row{}
-	if strings.HasPrefix(text, "[") {
-		var objects []row
-		if err := json.Unmarshal([]byte(text), &objects); err != nil {
-			return nil, fmt.Errorf("damaged output of go-ycsb: %w", err)
+	lists := jsonLine.FindAllString(text, -1)
+	if strings.HasPrefix(text, "[") && len(lists) == 0 {
+		lists = []string{text}
+	}
+	for _, list := range lists {
+		if err := addObjects(rows, list); err != nil {
+			return nil, err
 		}
-		for _, o := range objects {
-			if o["Operation"] == "" {
-				return nil, errors.New("not the output of go-ycsb: an object has no Operation")
-			}
-			rows[o["Operation"]] = o
-		}
+	}
+	if len(lists) > 0 {
 		return rows, nil
 	}
 	names := header()
@@ -90,6 +96,21 @@ func rowsOf(text string) (map[string]row, error) {
 		rows[o["Operation"]] = o
 	}
 	return rows, nil
+}
+
+// addObjects adds the rows of a list in JSON.
+func addObjects(rows map[string]row, list string) error {
+	var objects []row
+	if err := json.Unmarshal([]byte(list), &objects); err != nil {
+		return fmt.Errorf("damaged output of go-ycsb: %w", err)
+	}
+	for _, o := range objects {
+		if o["Operation"] == "" {
+			return errors.New("not the output of go-ycsb: an object has no Operation")
+		}
+		rows[o["Operation"]] = o
+	}
+	return nil
 }
 
 // failedOf counts the failures of all operations; the parts of a READ_MODIFY_WRITE are counted, not the whole.

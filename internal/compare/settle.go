@@ -1,0 +1,124 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"brunt/internal/result"
+	"brunt/internal/stats"
+)
+
+// verdict is that of the whole.
+func (c *Comparison) verdict() Verdict {
+	has := func(v Verdict, among func(*Row) bool) bool {
+		return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v && among(&r) })
+	}
+	every := func(*Row) bool { return true }
+	primary := func(r *Row) bool { return r.Primary }
+	if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Primary }) {
+		primary = every
+	}
+	switch {
+	case has(Unknown, every):
+		return Unknown
+	case has(Regression, every):
+		return Regression
+	case has(Inconclusive, primary):
+		return Inconclusive
+	case has(Improvement, primary):
+		return Improvement
+	case has(Inconclusive, func(r *Row) bool { return r.Lacking && r.Better != result.Neutral }):
+		return Inconclusive
+	}
+	return Equivalent
+}
+
+// settle gives a row its verdict: by where the interval of the change lies. A change beyond the
+// tolerance must also be significant after the correction for the number of metrics.
+func (o *Options) settle(r *Row, base, candidate []*result.Result) {
+	if r.Verdict == Unknown || r.Lacking {
+		return
+	}
+	if r.ByRanks {
+		m := result.Metric{Name: r.Metric, Operation: r.Operation}
+		o.settleByRanks(r, values(&m, base), values(&m, candidate))
+		return
+	}
+	low, high, t := r.Change.Low, r.Change.High, r.Tolerance
+	significant := r.P < 1-o.Confidence
+	switch {
+	case low >= -t && high <= t:
+		r.Verdict = Equivalent
+	case high < -t && significant:
+		r.Verdict = towards(r.Better == result.Higher)
+	case low > t && significant:
+		r.Verdict = towards(r.Better == result.Lower)
+	default:
+		r.Verdict = Inconclusive
+		o.open(r, base, candidate)
+	}
+	if r.Better == result.Neutral && r.Verdict != Equivalent {
+		r.Verdict = Inconclusive
+	}
+}
+
+func towards(worse bool) Verdict {
+	if worse {
+		return Regression
+	}
+	return Improvement
+}
+
+// open says what is known of a row that isn't settled, and what would settle it.
+func (o *Options) open(r *Row, base, candidate []*result.Result) {
+	m := result.Metric{Name: r.Metric, Operation: r.Operation}
+	if r.Operation == "" {
+		a, b := values(&m, base), values(&m, candidate)
+		if r.Unit == "share" {
+			r.Needed = stats.RunsToSettleDifference(a, b, r.Tolerance, o.Confidence)
+		} else {
+			r.Needed = stats.RunsToSettle(a, b, r.Tolerance, o.Confidence)
+		}
+		// More runs than there are, since these don't settle it.
+		if r.Needed > 0 {
+			r.Needed = max(r.Needed, min(len(a), len(b))+1)
+		}
+	}
+	if r.Better != result.Neutral && (r.Change.Low > 0 || r.Change.High < 0) {
+		way := "better"
+		if r.Worse() {
+			way = "worse"
+		}
+		r.Note = fmt.Sprintf("%s for sure, but whether by more than the tolerance is open", way)
+	}
+}
+
+// settleByRanks judges what has no ratio (times without end, zeros) as settle judges the rest: the candidate's values
+// must rank beyond the base's times 1 ± the tolerance, or between both. What has no end has none times anything.
+func (o *Options) settleByRanks(r *Row, base, candidate []float64) {
+	level := 1 - o.Confidence
+	against := func(factor float64) (above, below bool) {
+		scaled := make([]float64, len(base))
+		for i, x := range base {
+			scaled[i] = factor * x
+		}
+		ranks := stats.MannWhitney(scaled, candidate)
+		return ranks.P < level && ranks.Delta > 0, ranks.P < level && ranks.Delta < 0
+	}
+	aboveHigh, belowHigh := against(1 + r.Tolerance)
+	aboveLow, belowLow := against(1 - r.Tolerance)
+	r.Verdict = Inconclusive
+	switch {
+	case belowHigh && aboveLow || allZero(base) && allZero(candidate):
+		r.Verdict = Equivalent
+	case r.P >= level || r.Better == result.Neutral:
+	case aboveHigh:
+		r.Verdict = towards(r.Better == result.Lower)
+	case belowLow:
+		r.Verdict = towards(r.Better == result.Higher)
+	}
+}
+
+func allZero(v []float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return x != 0 })
+}
