@@ -70,7 +70,7 @@ answer to its last request. Without either it is 100 requests a second.`,
 func (f *httpFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.Var((*rateValue)(&f.rate), "rate", "requests a second, or N/unit such as 600/m, whatever the server does (default 100 without --sessions)")
-	fs.IntVarP(&f.sessions, "sessions", "c", 0, "connections; without --rate each sends when it is free (default: enough for answers within 200 ms)")
+	fs.IntVarP(&f.sessions, "sessions", "c", 0, "connections; without --rate each sends when it is free (default: as many as the rate needs and the server takes, up to those for answers within 1 s, 1000 at most)")
 	fs.DurationVarP(&f.duration, "duration", "z", usualHTTPDuration, "how long")
 	fs.Uint64VarP(&f.requests, "requests", "n", 0, "end after exactly so many requests")
 	fs.BoolVar(&f.inOrder, "in-order", true, "several requests in the order of the list; =false draws them by the seed")
@@ -133,7 +133,7 @@ func (f *httpFlags) load() (ph plan.Phase, sessions int, err error) {
 		ph.Duration = time.Duration(2*float64(f.requests)/rate*float64(time.Second)) + time.Minute
 	}
 	if sessions = f.sessions; sessions == 0 {
-		const answerWithinS, fewest, most = 0.2, 10, 1000
+		const answerWithinS, fewest, most = 1, 10, 1000
 		sessions = int(min(max(rate*answerWithinS, fewest), most))
 	}
 	return ph, sessions, nil
@@ -187,7 +187,7 @@ func (f *httpFlags) settle(p *plan.Plan) error {
 		return fmt.Errorf("--wait %s: give a time above zero, such as 30s", f.wait)
 	}
 	p.Load = []plan.Phase{phase}
-	p.Settings = plan.Settings{Sessions: sessions, Retries: -1}
+	p.Settings = plan.Settings{Sessions: sessions, SessionsAsNeeded: f.sessions == 0, Retries: -1}
 	if err := f.settings(&p.Settings); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func TestHTTPLoad(t *testing.T) {
 		"-c 4 -z 3s --rate 600/m":     {Kind: plan.Open, RateFrom: 10, Duration: 3 * time.Second, Sessions: 4},
 		"--rate 50/1s --sessions 1":   {Kind: plan.Open, RateFrom: 50, Duration: 10 * time.Second, Sessions: 1},
 		"--rate 1/100ms --sessions 1": {Kind: plan.Open, RateFrom: 10, Duration: 10 * time.Second, Sessions: 1},
-		"":                            {Kind: plan.Open, RateFrom: 100, Duration: 10 * time.Second, Sessions: 20},
+		"":                            {Kind: plan.Open, RateFrom: 100, Duration: 10 * time.Second, Sessions: 100},
 		"--rate=5000 --duration=3s":   {Kind: plan.Open, RateFrom: 5000, Duration: 3 * time.Second, Sessions: 1000},
 		"--rate=50000":                {Kind: plan.Open, RateFrom: 50000, Duration: 10 * time.Second, Sessions: 1000},
 		"--sessions=4":                {Kind: plan.Closed, Duration: 10 * time.Second, Sessions: 4},

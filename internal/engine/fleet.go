@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"brunt/internal/balance"
@@ -26,11 +27,14 @@ func (c Clock) Unix(ns int64) int64 { return c.start.UnixNano() + ns }
 
 // FleetConfig is what a fleet of sessions needs.
 type FleetConfig struct {
-	Workload  *workload.Workload
-	Driver    protocol.Driver
-	Targets   []protocol.Target // one an address
-	Sessions  int               // over all addresses
-	Balance   balance.Policy    // which address a session belongs to; nil means in turn
+	Workload *workload.Workload
+	Driver   protocol.Driver
+	Targets  []protocol.Target // one an address
+	Sessions int               // over all addresses
+	// AtFirst is how many sessions connect before the load; others do when an open stage's arrivals wait for one, as
+	// long as the server takes them. 0 means all.
+	AtFirst   int
+	Balance   balance.Policy // which address a session belongs to; nil means in turn
 	Collector *measure.Collector
 	Clock     Clock
 	OnError   func(ErrorEvent) // told of every failure; must be quick and safe for concurrent use
@@ -51,6 +55,9 @@ type FleetConfig struct {
 	RetryErrors      bool          // library tier: Retries is for every failure
 	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling
 }
+
+// Grows reports whether sessions connect as the load needs them.
+func (c *FleetConfig) Grows() bool { return c.AtFirst > 0 && c.AtFirst < c.Sessions }
 
 // NewRoute returns what says which addresses the configuration's sessions and requests go to.
 func (c *FleetConfig) NewRoute() balance.Route {
@@ -151,6 +158,41 @@ type Fleet interface {
 	// Close closes all sessions.
 	Close()
 }
+
+// Growing is implemented by fleets whose sessions connect as the load needs them, see FleetConfig.AtFirst.
+type Growing interface {
+	// Opened returns how many sessions were in use at most so far, and whether the server took no more than that.
+	// It is safe for concurrent use.
+	Opened() (sessions int, full bool)
+}
+
+// Growth counts the sessions of a fleet that grows. It is safe for concurrent use.
+type Growth struct {
+	awake, most atomic.Int64
+	full        atomic.Bool
+}
+
+// Wake counts sessions that are to connect.
+func (g *Growth) Wake(n int) {
+	now := g.awake.Add(int64(n))
+	for most := g.most.Load(); now > most && !g.most.CompareAndSwap(most, now); most = g.most.Load() {
+	}
+}
+
+// Rest counts a session that isn't needed any more, or that the server doesn't take.
+func (g *Growth) Rest() { g.awake.Add(-1) }
+
+// Fill notes that the server took no further session.
+func (g *Growth) Fill() {
+	g.full.Store(true)
+	g.most.Store(g.awake.Load())
+}
+
+// Full reports whether the server took no further session.
+func (g *Growth) Full() bool { return g.full.Load() }
+
+// Most is how many sessions there were at most, those left out that the server didn't take.
+func (g *Growth) Most() int { return int(g.most.Load()) }
 
 // Pauses after connections that couldn't be made double between these.
 const (

@@ -58,6 +58,7 @@ type TLS struct {
 // Settings are the rules of execution. The zero value means the defaults named beside each.
 type Settings struct {
 	Sessions         int           // connections over all addresses; 1
+	SessionsAsNeeded bool          // open loads: connections are opened when arrivals wait for one, up to Sessions
 	OperationTimeout time.Duration // 30 s
 	ConnectTimeout   time.Duration // 5 s
 	Retries          int           // further attempts after a retryable error; 3. Negative means none

@@ -98,6 +98,7 @@ func settingsFields() []field {
 	)
 	return []field{
 		{"sessions", "Sessions", whole{1, plan.MaxSessions}, "connections over all addresses; the most that a closed phase needs, or 1", false},
+		{"sessions_as_needed", "SessionsAsNeeded", flag{}, "open loads: connect when requests wait for a session, up to sessions of them, as long as the server takes more; false: connect all before", false},
 		{"timeouts", "", timeouts, "time limits", false},
 		{"retries", "Retries", custom[int]{retriesIn, retriesNode, whole{0, plan.MaxRetries}.schema}, "further attempts after a retryable error; 3", false},
 		{"retry_errors", "RetryErrors", flag{}, "retry after every failure, not only retryable ones; false", false},

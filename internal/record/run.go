@@ -30,7 +30,10 @@ type Run struct {
 	TierReason  string    `json:"tier_reason,omitempty" merge:"each"` //
 	Timing      string    `json:"timing,omitempty" merge:"each"`      // how sends and receipts were timed
 	Sessions    int       `json:"sessions" merge:"sum"`
-	Pipeline    int       `json:"pipeline,omitempty" merge:"most"` // most requests in flight of a session; 1 if absent
+	// SessionsAsNeeded says that sessions connected as the load needed them. Sessions is then how many were in use at
+	// most, and of a run that isn't complete, how many there may be.
+	SessionsAsNeeded bool `json:"sessions_as_needed,omitempty" merge:"any"`
+	Pipeline         int  `json:"pipeline,omitempty" merge:"most"` // most requests in flight of a session; 1 if absent
 	// ToleranceNs is how late a send may be, to be sent with others.
 	ToleranceNs int64 `json:"timing_tolerance_ns" merge:"most"`
 	Spin        bool  `json:"spin,omitempty" merge:"any"` // loops spin before an intended start instead of sleeping

@@ -34,7 +34,7 @@ func (r *Runner) newFleet() error {
 	cfg := engine.FleetConfig{
 		Balance:  policy,
 		Workload: r.Workload, Driver: r.system.Driver, Targets: r.system.Targets,
-		Sessions: r.Record.Sessions, Collector: r.collector, Clock: r.clock, OnError: r.failed,
+		Sessions: r.Record.Sessions, AtFirst: r.atFirst(), Collector: r.collector, Clock: r.clock, OnError: r.failed,
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
 		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime, OutageWait: s.Outage == "wait",
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,

@@ -208,6 +208,7 @@ func (r *Runner) Finish() error {
 	r.finished = true
 	record.Fill(run, r.collector.Tally())
 	r.learn()
+	r.opened()
 	run.Ended, run.Complete = time.Now().UTC(), true
 	run.Interrupted, run.Aborted = outcome.Interrupted, outcome.Aborted
 	if i := r.watch.Aborted(); i >= 0 {

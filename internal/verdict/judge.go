@@ -169,7 +169,7 @@ func (j *judge) defaults() (out []failure) {
 // sessions says if fewer sessions were there than were asked for.
 func (j *judge) sessions() []failure {
 	asked := j.run.Sessions
-	if asked == 0 || j.load.LoadNs == 0 || j.load.Pace.SessionsNs == 0 && j.all.Done == 0 {
+	if asked == 0 || j.run.SessionsAsNeeded || j.load.LoadNs == 0 || j.load.Pace.SessionsNs == 0 && j.all.Done == 0 {
 		return nil
 	}
 	there := j.load.Pace.SessionsNs / float64(j.load.LoadNs)

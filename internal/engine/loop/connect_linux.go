@@ -23,6 +23,10 @@ const shortLivedNs = int64(time.Second)
 func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	s.generation++
 	s.dialing = false
+	if s.growing {
+		s.growing = false
+		l.growing--
+	}
 	err := unix.SetNonblock(fd, true)
 	if err == nil {
 		err = l.poller.add(fd, s.slot, s.generation)
@@ -93,6 +97,7 @@ func (l *loop) lose(s *session, culprit *flight, failure protocol.Failure) {
 		}
 		return
 	}
+	surplus, crowded := l.surplus(s)
 	l.hangUp(s)
 	for s.head != nil {
 		f := l.retire(s)
@@ -102,6 +107,10 @@ func (l *loop) lose(s *session, culprit *flight, failure protocol.Failure) {
 		if f := &s.lane.flights[i]; f.session == s && f.phase == pausing {
 			l.breakOff(f, f.fate(culprit, failure))
 		}
+	}
+	if surplus && l.upAll > 0 {
+		l.setAside(s.lane, crowded)
+		return
 	}
 	if !l.quitting {
 		if s.failures++; s.used || l.now()-s.upSince >= shortLivedNs {

@@ -31,12 +31,16 @@ type Fleet struct {
 	dialing chan struct{} // a slot for each connection that may be being made
 	dialers sync.WaitGroup
 	running sync.WaitGroup
+	growth  engine.Growth
 	stamper int // a socket that keeps kernel timestamps on
 	started bool
 	once    sync.Once
 }
 
-var _ engine.Fleet = (*Fleet)(nil)
+var (
+	_ engine.Fleet   = (*Fleet)(nil)
+	_ engine.Growing = (*Fleet)(nil)
+)
 
 // Supported reports whether event loops run on this system.
 const Supported = true
@@ -108,6 +112,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		up:        make([]int, len(f.cfg.Targets)),
 		refusing:  slices.Repeat([]bool{true}, len(f.cfg.Targets)),
 	}
+	l.lostAt = -outageNs
 	l.deadlines.timeout = int64(f.cfg.OperationTimeout)
 	return l, nil
 }
@@ -142,6 +147,9 @@ func (f *Fleet) distribute() {
 			l.sessions = append(l.sessions, session{lane: a, slot: len(l.sessions), address: address, fd: -1})
 			a.sessions = append(a.sessions, &l.sessions[len(l.sessions)-1])
 		}
+		if a.spare = f.cfg.Grows() && id >= f.cfg.AtFirst; !a.spare {
+			f.growth.Wake(1)
+		}
 	}
 }
 
@@ -164,7 +172,7 @@ func (f *Fleet) Connect(ctx context.Context) error {
 		l.rec = f.recorder()
 		for i := range l.sessions {
 			s := &l.sessions[i]
-			if s.dialing = f.serves(s.address); !s.dialing {
+			if s.dialing = !s.lane.spare && f.serves(s.address); !s.dialing {
 				continue
 			}
 			dials++

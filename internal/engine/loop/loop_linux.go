@@ -79,6 +79,9 @@ type loop struct {
 	stalled   int    // sessions whose socket's buffer is full
 	refusing  []bool // addresses that refused the last attempt to connect, or have no session here
 	downSince int64  // since when no session is connected
+	growing   int    // sessions being connected because arrivals wait
+	growAt    int64  // no further session is connected before
+	lostAt    int64  // when a session was lost that had brought answers and had more to bring
 	stamped   bool   // kernel timestamps are on
 
 	sample   measure.Sample
@@ -246,6 +249,8 @@ func (l *loop) readMail() {
 			l.connected(&l.sessions[m.slot], m.fd, &m.conn)
 		case refused:
 			l.unconnected(&l.sessions[m.slot])
+		case crowded:
+			l.crowdedOut(&l.sessions[m.slot])
 		case served:
 			l.dialServed()
 		case start:

@@ -9,7 +9,7 @@ import (
 // letter is what others tell a loop. Letters are rare: a session connected, a stage begins.
 type letter struct {
 	kind  letterKind
-	slot  int                // connected, refused: the session
+	slot  int                // connected, refused, crowded: the session
 	conn  protocol.CodecConn // connected
 	fd    int                // connected: the socket of conn, which the loop owns from now on
 	stage *part              // start
@@ -20,6 +20,7 @@ type letterKind uint8
 const (
 	connected letterKind = iota
 	refused              // a connection couldn't be made; another attempt follows
+	crowded              // a further session couldn't be connected
 	served               // other addresses may serve requests now
 	start                // carry out a part of a stage
 	stop                 // begin nothing new

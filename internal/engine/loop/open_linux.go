@@ -45,6 +45,7 @@ func (l *loop) takeDue(now int64) {
 			l.sendHead(a, now)
 			now = l.now()
 		default:
+			l.grow(now)
 			return
 		}
 	}

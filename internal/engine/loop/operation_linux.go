@@ -119,6 +119,7 @@ func (l *loop) retire(s *session) *flight {
 func (l *loop) answered(s *session, end int64) {
 	f := l.retire(s)
 	f.idleAt = end
+	s.served = true
 	r := &s.reply
 	if l.router != nil && r.Class == protocol.Retryable && l.redirected(f, r) || r.Again && l.sentAgain(f, r) {
 		return

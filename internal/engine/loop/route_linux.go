@@ -126,7 +126,7 @@ func (l *loop) flushDirty() {
 // dialServed connects sessions of addresses that serve requests by now.
 func (l *loop) dialServed() {
 	for i := range l.sessions {
-		if s := &l.sessions[i]; !s.up && !s.dialing && l.router.Serves(s.address) {
+		if s := &l.sessions[i]; !s.up && !s.dialing && !s.lane.spare && l.router.Serves(s.address) {
 			l.dial(s)
 		}
 	}

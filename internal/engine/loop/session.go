@@ -21,11 +21,13 @@ type session struct {
 
 	up         bool
 	dialing    bool // a connection is being made
+	growing    bool // because arrivals wait
 	returning  bool // was connected before
 	fd         int
 	generation int32 // tells events of an earlier socket from those of this one
 	failures   int   // attempts to connect that have failed in a row, or led to nothing
 	used       bool  // something was sent over the present connection
+	served     bool  // it has brought an answer
 	upSince    int64 // when it was made
 	codec      protocol.Codec
 	eof        protocol.EOFScanner // nil if the codec isn't one
@@ -58,7 +60,7 @@ func (s *session) open(fd int, c *protocol.CodecConn) {
 	s.tagged, _ = c.Codec.(protocol.Tagged)
 	s.cancel = c.Cancel
 	s.in = append(s.in[:0], c.Extra...)
-	s.out, s.outPos, s.need, s.scanned, s.ending, s.used = s.out[:0], 0, 0, false, false, false
+	s.out, s.outPos, s.need, s.scanned, s.ending, s.used, s.served = s.out[:0], 0, 0, false, false, false, false
 }
 
 // push adds f to the outstanding requests.
@@ -109,6 +111,7 @@ func (s *session) promote(tag uint64) {
 type lane struct {
 	id       int // over all loops
 	active   bool
+	spare    bool       // it isn't needed yet, or not any more: see loop.grow
 	sessions []*session // one, or by address
 	up       int        // of these, connected
 

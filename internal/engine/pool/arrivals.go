@@ -26,8 +26,9 @@ type arrivalSource struct {
 	stage  schedule.Stage
 	out    chan arrival
 	closed chan struct{}
-	idle   atomic.Int64 // sessions that wait for an arrival
-	handed int64        // when the last arrival was done with; feed's own
+	idle   atomic.Int64   // sessions that wait for an arrival
+	handed int64          // when the last arrival was done with; feed's own
+	work   func(*session) // has a further session take part; nil if the pool doesn't grow
 
 	// Guarded by the pool's account.
 	ahead schedule.Stripe // the first arrival that didn't count as due
@@ -110,6 +111,7 @@ func (a *arrivalSource) hand(ctx context.Context, x arrival) bool {
 			a.giveUpLate(x, now, last, false)
 			return true
 		}
+		a.grow(now)
 		wait := min(10*time.Millisecond, time.Duration(last-now))
 		if tick == nil {
 			tick = time.NewTimer(wait)

@@ -34,9 +34,17 @@ type Pool struct {
 	connected atomic.Int64   // connected sessions in all
 	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
 	downSince atomic.Int64   // when the last session was lost, on the run's clock
+
+	growth  engine.Growth
+	growing atomic.Int64 // sessions being connected because arrivals wait
+	growAt  atomic.Int64 // no further session is connected before, on the run's clock
+	lostAt  atomic.Int64 // when a session was lost at work, on the run's clock
 }
 
-var _ engine.Fleet = (*Pool)(nil)
+var (
+	_ engine.Fleet   = (*Pool)(nil)
+	_ engine.Growing = (*Pool)(nil)
+)
 
 // NewPool returns a fleet that isn't connected yet.
 func NewPool(cfg engine.FleetConfig) *Pool {
@@ -44,6 +52,7 @@ func NewPool(cfg engine.FleetConfig) *Pool {
 		cfg: cfg, route: cfg.NewRoute(),
 		up: make([]atomic.Int64, len(cfg.Targets)), refusing: make([]atomic.Bool, len(cfg.Targets)),
 	}
+	p.lostAt.Store(-outageNs)
 	for i := range p.refusing {
 		p.refusing[i].Store(true)
 	}
@@ -52,10 +61,16 @@ func NewPool(cfg engine.FleetConfig) *Pool {
 	for i := range cfg.Sessions {
 		p.sessions = append(p.sessions, &session{
 			pool:    p,
+			number:  i,
 			cursor:  cfg.NewCursor(),
 			address: p.route.Home(i),
 			backoff: engine.NewBackoff(uint64(cfg.Clock.Now()), uint64(i)),
 		})
+		if cfg.Grows() && i >= cfg.AtFirst {
+			p.sessions[i].spare.Store(true)
+			continue
+		}
+		p.growth.Wake(1)
 		p.refusing[p.sessions[i].address].Store(false)
 	}
 	return p
@@ -70,6 +85,9 @@ func (p *Pool) Connect(ctx context.Context) error {
 	)
 	slots := make(chan struct{}, dialsAtOnce)
 	for _, s := range p.sessions {
+		if s.spare.Load() {
+			continue
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
@@ -108,8 +126,14 @@ func (p *Pool) Run(ctx context.Context, hard <-chan struct{}, stage schedule.Sta
 	src := p.newSource(stage)
 	p.account.Do(func(*measure.Recorder) { p.source = src })
 	var wg sync.WaitGroup
+	work := func(s *session) { wg.Go(func() { s.work(ctx, hardCtx, src) }) }
 	for _, s := range p.working(stage) {
-		wg.Go(func() { s.work(ctx, hardCtx, src) })
+		if !s.spare.Load() {
+			work(s)
+		}
+	}
+	if a, ok := src.(*arrivalSource); ok && p.cfg.Grows() {
+		a.work = work
 	}
 	src.feed(ctx)
 	wg.Wait()

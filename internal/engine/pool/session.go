@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"math"
+	"sync/atomic"
 
 	"brunt/internal/engine"
 	"brunt/internal/measure"
@@ -16,6 +17,11 @@ type session struct {
 	address int
 
 	conn     protocol.Conn // nil while there is none
+	spare    atomic.Bool   // it isn't needed yet, or not any more: see Pool.grow
+	number   int           // in the pool
+	further  bool          // it is being connected because arrivals wait
+	crowded  bool          // its connection was lost before it brought an answer, and others weren't
+	served   bool          // the present connection has brought an answer
 	failures int           // attempts to connect that have failed in a row
 	backoff  engine.Backoff
 	before   bool  // it has been connected before
@@ -32,6 +38,9 @@ func (s *session) dial(ctx context.Context) error {
 	dialCtx, cancel := p.cfg.Connecting(ctx, s.address)
 	defer cancel()
 	conn, err := p.cfg.Driver.Dial(dialCtx, p.cfg.Targets[s.address], &p.cfg.Workload.Program)
+	if err != nil && s.further {
+		return err // nobody asked for it
+	}
 	if err != nil {
 		s.failures++
 		p.refusing[s.address].Store(true)
@@ -42,7 +51,7 @@ func (s *session) dial(ctx context.Context) error {
 		return e
 	}
 	s.conn = conn
-	s.failures = 0
+	s.failures, s.served = 0, false
 	p.refusing[s.address].Store(false)
 	p.up[s.address].Add(1)
 	p.connected.Add(1)
@@ -88,12 +97,19 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if s.conn == nil {
 			s.freeAt, s.behind = 0, 0
 		}
+		if s.crowded && s.crowdedOut(ctx) {
+			return
+		}
 		if !s.ready(ctx) {
+			if s.crowdedOut(ctx) {
+				return
+			}
 			if ctx.Err() != nil || !src.open() || s.pool.lost() && !src.yieldLost(s) {
 				return
 			}
 			continue
 		}
+		s.grown()
 		if s.freeAt == 0 {
 			s.freeAt = max(s.pool.cfg.Clock.Now(), 1)
 		}
@@ -205,8 +221,10 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 	if s.reply.Reopened {
 		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.sample.Address) })
 	}
+	s.served = s.served || !s.reply.Fatal
 	next := c.Answered(&s.reply, sent, cfg.Clock.Now())
 	if s.reply.Fatal {
+		s.lost()
 		s.hangUp()
 	}
 	return next

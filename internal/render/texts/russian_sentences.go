@@ -43,6 +43,8 @@ var russianVerdicts = map[string]string{
 	"other processes had %s of the cores: %s":                                                                             "другие процессы заняли %s ядер: %s",
 	"the hypervisor kept %s of the cores: %s":                                                                             "гипервизор удержал %s ядер: %s",
 	"the generator waited for a core for %s of the time in which it had work: %s":                                         "генератор ждал ядра %s времени, в которое ему было что делать: %s",
+	"the server took no more than %s sessions, and the load needed more":                                                  "сервер принял не больше %s сеансов, а нагрузке их нужно больше",
+	"name how many with %s, or raise the server's limit of connections":                                                   "укажите их число через %s или поднимите предел соединений сервера",
 	"the rules hold with more room than the generator's own lag takes":                                                    "правила соблюдены с запасом больше, чем собственное отставание генератора",
 	"the load never came to rest: its rate or its p99 changed over more than half of the run":                             "нагрузка так и не установилась: темп или p99 менялись больше половины прогона",
 	"run longer": "увеличьте длину прогона", "intervals within this run say little": "интервалы внутри этого прогона мало что говорят",

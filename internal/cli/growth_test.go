@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// crowded is a listener that closes connections at once while it has so many already.
+type crowded struct {
+	net.Listener
+	most int64
+	open atomic.Int64
+	peak atomic.Int64
+}
+
+func (l *crowded) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if now := l.open.Add(1); now <= l.most {
+			l.peak.Store(max(l.peak.Load(), now))
+			return &counting{Conn: c, of: l}, nil
+		}
+		l.open.Add(-1)
+		c.Close()
+	}
+}
+
+type counting struct {
+	net.Conn
+	of   *crowded
+	once sync.Once
+}
+
+func (c *counting) Close() error {
+	c.once.Do(func() { c.of.open.Add(-1) })
+	return c.Conn.Close()
+}
+
+// Without -c as many sessions are opened as the rate needs, and not more than the server takes.
+func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		most         int64 // connections that the server takes
+		flags        []string
+		least, atMax int // sessions used
+		full         bool
+	}{
+		{"few suffice", 1000, []string{"--rate", "20"}, 10, 10, false},
+		// 500/s with answers after 100 ms keep 50 busy.
+		{"more are needed", 1000, []string{"--rate", "500"}, 40, 500, false},
+		{"more than the server takes", 25, []string{"--rate", "500"}, 10, 25, true},
+		{"more are needed, library", 1000, []string{"--rate", "500", "--redirects", "1"}, 40, 500, false},
+		{"more than the server takes, library", 25, []string{"--rate", "500", "--redirects", "1"}, 10, 25, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				select {
+				case <-time.After(100 * time.Millisecond):
+				case <-r.Context().Done():
+				}
+			}))
+			limited := &crowded{Listener: server.Listener, most: c.most}
+			server.Listener = limited
+			server.Start()
+			defer server.Close()
+			got := cookAs(t, "brunt http", append([]string{server.URL, "--requests", "1000", "--duration", "2s", "--quiet"}, c.flags...)...)
+			run := got.run
+			if run == nil {
+				t.Fatalf("exit %d: %s", got.code, got.out)
+			}
+			if !run.SessionsAsNeeded || run.Sessions < c.least || run.Sessions > c.atMax || int64(run.Sessions) < min(limited.peak.Load(), 10) {
+				t.Errorf("%d sessions, want %d to %d; the server saw %d at a time", run.Sessions, c.least, c.atMax, limited.peak.Load())
+			}
+			// A session that the server closes takes the request with it that found out; there are no more than half as
+			// many of those under way as are connected.
+			if run.Total.Failed > uint64(c.atMax) || !c.full && run.Total.Failed > 0 {
+				t.Errorf("%d of %d failed", run.Total.Failed, run.Total.Done)
+			}
+			told := slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.ID == "sessions-full" })
+			if told != c.full {
+				t.Errorf("told that the server takes no more: %v, want %v: %+v", told, c.full, run.Warnings)
+			}
+		})
+	}
+}

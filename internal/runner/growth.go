@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+
+	"brunt/internal/engine"
+	"brunt/internal/plan"
+	"brunt/internal/record"
+)
+
+// asNeeded reports whether the sessions of p connect as its load needs them.
+func asNeeded(p *plan.Plan) bool { return p.Settings.SessionsAsNeeded && p.LoadModel() == "open" }
+
+// Of a load whose sessions connect as they are needed, as many connect before it as its highest rate takes, by Little's
+// law, with answers within answerS; at least fewestAtFirst.
+const (
+	fewestAtFirst = 10
+	answerS       = 0.001
+)
+
+// atFirst is how many sessions connect before the load; 0 means all.
+func (r *Runner) atFirst() int {
+	if !r.Record.SessionsAsNeeded {
+		return 0
+	}
+	return max(fewestAtFirst, len(r.system.Targets), r.system.Plan.Settings.Loops, int(math.Ceil(r.o.PeakPerS*answerS)))
+}
+
+// opened puts into the record how many sessions were in use, where the load decided that.
+func (r *Runner) opened() {
+	if !r.Record.SessionsAsNeeded {
+		return
+	}
+	sessions, full := r.Record.Sessions, false
+	if f, ok := r.fleet.(engine.Growing); ok {
+		sessions, full = f.Opened()
+	}
+	if full {
+		w := record.Warning{ID: "sessions-full", Text: fmt.Sprintf("the server took no more than %d sessions, and the load needed more", sessions)}
+		if flag := r.Record.Flags["sessions"]; flag != "" {
+			w.Remedy = fmt.Sprintf("name how many with %s, or raise the server's limit of connections", flag)
+		}
+		r.warn(w)
+	}
+	r.Record.Sessions = sessions
+	for i := range r.Record.Phases {
+		r.Record.Phases[i].Sessions = min(r.Record.Phases[i].Sessions, sessions)
+	}
+}
