@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -174,7 +175,7 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 				if o.run.Aborted == "" || o.run.Total.OK != 0 || o.run.Total.Failed == 0 || o.run.Total.Done >= 20000 {
 					t.Errorf("aborted %q, %d ok, %d failed", o.run.Aborted, o.run.Total.OK, o.run.Total.Failed)
 				}
-				if n := o.run.Total.Errors["server"]; n != o.run.Total.Failed {
+				if n := o.run.Total.Errors[protocol.Server]; n != o.run.Total.Failed {
 					t.Errorf("errors by class: %v", o.run.Total.Errors)
 				}
 				if !strings.Contains(o.out, "FAIL") && o.code == 99 || !strings.Contains(o.out, cause) {
@@ -224,7 +225,7 @@ func TestQueryThatHangs(t *testing.T) {
 				t.Fatalf("exit %d, want 99\n%s%s", o.code, o.out, o.err)
 			}
 			// On a busy machine connecting again, for which there is no more time, may fail too.
-			timeouts, unconnected := o.run.Total.Errors["timeout"], o.run.Total.Errors["connect"]
+			timeouts, unconnected := o.run.Total.Errors[protocol.Timeout], o.run.Total.Errors[protocol.Connect]
 			if timeouts == 0 || timeouts+unconnected != o.run.Total.Failed {
 				t.Errorf("errors by class: %v, want nothing but timeouts", o.run.Total.Errors)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/testserver"
 )
 
@@ -118,7 +119,7 @@ func killedWhileRunning(t *testing.T, s stand, server *testserver.Server, plan, 
 	return true
 }
 
-func sum(counts map[string]uint64) (n uint64) {
+func sum(counts measure.ByClass) (n uint64) {
 	for _, c := range counts {
 		n += c
 	}

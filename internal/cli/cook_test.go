@@ -78,7 +78,7 @@ func TestCookThroughAProxy(t *testing.T) {
 	for _, layout := range []string{"1.0", "1.2"} {
 		c := cookAs(t, "slow_cooker", "-layout", layout, "-qps", "25", "-concurrency", "10", "-interval", "1s", "-totalRequests", "432", "http://"+proxy.Addr+"/")
 		lines, good := c.sum(t, 2)
-		if c.code != 0 || good != 432 || lines < 2 || c.run == nil || c.run.Total.Done != 432 || c.run.Total.Status["2xx"] != 432 || c.run.Tier != "codec" {
+		if c.code != 0 || good != 432 || lines < 2 || c.run == nil || c.run.Total.Done != 432 || c.run.Total.Status[2] != 432 || c.run.Tier != "codec" {
 			t.Errorf("%s: exit %d, %d lines, %d good", layout, c.code, lines, good)
 		}
 		want := map[string]string{"1.0": "FROM    TO #REQUESTS\n   0     2 ", "1.2": "{\n  \"p50\": "}[layout]
@@ -117,7 +117,7 @@ func TestCookEndsOnTime(t *testing.T) {
 	if most := uint64(5 * sessions); total.Done > most || uint64(seen.Load()) != total.Done || uint64(good) != total.Done {
 		t.Errorf("the server saw %d requests, at most %d were possible; %d done, %d told", seen.Load(), most, total.Done, good)
 	}
-	if unsent := total.Unsent["load-over"] + total.Unsent["no-session"] + total.Unsent["generator"]; total.Done+unsent != asked || total.Offered != asked {
+	if unsent := total.Unsent[measure.UnsentLoadOver] + total.Unsent[measure.UnsentNoSession] + total.Unsent[measure.UnsentGenerator]; total.Done+unsent != asked || total.Offered != asked {
 		t.Errorf("%d done and %v given up of %d offered, want %d", total.Done, total.Unsent, total.Offered, asked)
 	}
 }
@@ -320,7 +320,7 @@ func TestRedirectsAreFollowedIfAsked(t *testing.T) {
 		cookAs(t, "slow_cooker", "-compat", "-qps", "20", "-interval", "1s", "-totalRequests", "20", p.URL+"/moved"),
 		cookAs(t, "brunt http", "--redirects", "2", "--rate", "20", "--requests", "20", p.URL+"/moved"),
 	} {
-		if c.run.Total.Status["2xx"] != 20 || c.run.Total.Done != 20 {
+		if c.run.Total.Status[2] != 20 || c.run.Total.Done != 20 {
 			t.Errorf("%v", c.run.Total.Status)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -129,7 +130,7 @@ func TestAHostThatIsDownCostsItsRequestsOnly(t *testing.T) {
 	list := listOf(t, "http://"+down.Addr+"/", "http://"+good+"/")
 	c := cookAs(t, "brunt cook", "-qps", "40", "-interval", "1s", "-totalRequests", "40", "@"+list)
 	one, two := targetOf(t, c.run, down.Addr), targetOf(t, c.run, good)
-	if one.Counts.Failed != 20 || one.Counts.Errors["connect"] != 20 || two.Counts.OK != 20 || two.Counts.Done != 20 {
+	if one.Counts.Failed != 20 || one.Counts.Errors[protocol.Connect] != 20 || two.Counts.OK != 20 || two.Counts.Done != 20 {
 		t.Errorf("%+v and %+v", one.Counts, two.Counts)
 	}
 }

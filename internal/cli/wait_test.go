@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -82,7 +83,7 @@ func TestSlowCookerBeginsBeforeTheService(t *testing.T) {
 			t.Errorf("%s: exit %d, %d good, %d failed", name, c.code, good, failed)
 		}
 		g := targetOf(t, c.run, server.Addr)
-		if int(g.Counts.OK) != good || int(g.Counts.Errors["connect"]) != failed {
+		if int(g.Counts.OK) != good || int(g.Counts.Errors[protocol.Connect]) != failed {
 			t.Errorf("%s: recorded %+v", name, g.Counts)
 		}
 		if !strings.Contains(c.err, "begins although the service is down") || !strings.Contains(c.err, "connect refused: can't connect to "+server.Addr) {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/result"
@@ -678,7 +679,7 @@ func scripts(seed uint64, n int, held, bought float64) []*result.Result {
 	for i := range n {
 		run := &record.Run{
 			ID: fmt.Sprint(seed, "/", i), Name: "buy.js", PlanHash: "h", LoadModel: "open", Complete: true,
-			Total: record.Operation{Counts: record.Counts{Done: 1000, OK: 1000}, RatePerS: 100},
+			Total: record.Operation{Counts: record.CountsOf(&measure.Counts{Done: 1000}), RatePerS: 100},
 			Watched: []record.Watched{{Source: record.WatchedScript, Metrics: []record.WatchedMetric{
 				{Name: "check it fits", Unit: "share", Mean: held - 0.0001*r.Float64()}, {Name: "bought", Unit: "count", Mean: bought + r.Float64()},
 			}}},

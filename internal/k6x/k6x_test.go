@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 	"brunt/internal/verdict"
@@ -239,7 +240,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 	if op.Done != 200 || requests.Load() != 201 || len(run.Operations) != 1 {
 		t.Errorf("%d of 200 requests in %d operations; the server saw %d", op.Done, len(run.Operations), requests.Load())
 	}
-	if op.Failed != 20 || op.Errors["server"] != 20 || op.Status["5xx"] != 20 {
+	if op.Failed != 20 || op.Errors[protocol.Server] != 20 || op.Status[5] != 20 {
 		t.Errorf("failures: %+v", op.Counts)
 	}
 	if len(run.Targets) != 1 || "http://"+run.Targets[0].Address != url || run.Targets[0].Counts.Done != 200 {

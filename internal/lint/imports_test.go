@@ -125,7 +125,7 @@ tools/bench/peer/library: measure
 tools/peers:
 tools/pictures: testserver
 tools/release:
-tools/situations: linefile protocol protocol/echo record testserver tools/peers
+tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
 units:
 verdict: measure plan record units
 within: measure record stats units

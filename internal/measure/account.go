@@ -278,9 +278,9 @@ const MaxEvents = 1024
 // Event is something that was done or decided while the load ran: a restart of a server, a fault, a
 // change of the load, a remark.
 type Event struct {
-	AtNs int64  // on the run's clock
-	Kind string // one word, such as "note", "restart", "fault", "healed" or "decision"
-	Text string // for people
+	AtNs int64  `json:"at_ns"` // on the run's clock
+	Kind string `json:"kind"`  // one word, such as "note", "restart", "fault", "healed" or "decision"
+	Text string `json:"text"`  // for people
 }
 
 // PhaseAccount is a phase and what happened in it.

@@ -1,6 +1,14 @@
 package measure
 
-import "brunt/internal/protocol"
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"brunt/internal/protocol"
+)
 
 // Unsent says why an arrival was given up without being sent.
 type Unsent uint8
@@ -22,19 +30,90 @@ func (u Unsent) String() string {
 // Counts are the plain numbers of an operation or address. Every arrival that fell due is counted
 // in just one of OK, Errors, Unsent and Unfinished: its fate.
 type Counts struct {
-	Done           uint64                      // operations finished, whatever the outcome
-	Errors         [protocol.NumClasses]uint64 // of these, failed, by class (index 0 is unused)
-	Unsent         [NumUnsent]uint64           // arrivals given up without being sent, by why
-	Unfinished     uint64                      // sent, and in flight when the load was cut off
-	Attempts       uint64                      // tries including retries; ≥ Done
-	Retries        uint64                      // further attempts after retryable errors
-	Late           uint64                      // sent more than 1 ms after their intended start
-	Missing        uint64                      // reads that found no row or key, counted as done
-	MissingUpdates uint64                      // updates that found none
-	MissingDeletes uint64                      // deletes that found none
-	BadHash        uint64                      // replies whose body's hash was wrong
-	BytesIn        uint64                      // of answers, where known
-	Status         [6]uint64                   // HTTP: by class, 1xx … 5xx at 1 … 5
+	Done       uint64   `json:"done"`                // operations finished, whatever the outcome
+	Errors     ByClass  `json:"errors,omitzero"`     // of these, failed
+	Unsent     ByReason `json:"unsent,omitzero"`     // arrivals given up without being sent
+	Unfinished uint64   `json:"unfinished,omitzero"` // sent, and in flight when the load was cut off
+	Attempts   uint64   `json:"attempts"`            // tries including retries; ≥ Done
+	Retries    uint64   `json:"retries"`             // further attempts after retryable errors
+	Late       uint64   `json:"late"`                // sent more than 1 ms after their intended start
+	Missing    uint64   `json:"missing,omitzero"`    // reads that found no row or key, counted as done
+
+	MissingUpdates uint64   `json:"missing_updates,omitzero"` // updates that found none
+	MissingDeletes uint64   `json:"missing_deletes,omitzero"` // deletes that found none
+	BadHash        uint64   `json:"bad_hash,omitzero"`        // replies whose body's hash was wrong
+	BytesIn        uint64   `json:"bytes_in,omitzero"`        // of answers, where known
+	Status         ByStatus `json:"status,omitzero"`          // HTTP
+}
+
+// Numbers that are told apart. In JSON they are an object by name, without those that are 0.
+type (
+	// ByClass are numbers by class of failure; index 0 is unused.
+	ByClass [protocol.NumClasses]uint64
+	// ByReason are numbers by why something wasn't sent.
+	ByReason [NumUnsent]uint64
+	// ByStatus are numbers by class of HTTP's status, 1xx … 5xx at 1 … 5.
+	ByStatus [6]uint64
+)
+
+// MarshalJSON writes an object by the names of classes.
+func (b ByClass) MarshalJSON() ([]byte, error) { return marshalNamed(b[:], className) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *ByClass) UnmarshalJSON(data []byte) error { return unmarshalNamed(data, b[:], className) }
+
+// MarshalJSON writes an object by the names of reasons.
+func (b ByReason) MarshalJSON() ([]byte, error) { return marshalNamed(b[:], reasonName) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *ByReason) UnmarshalJSON(data []byte) error { return unmarshalNamed(data, b[:], reasonName) }
+
+// MarshalJSON writes an object by the names of classes, such as "2xx".
+func (b ByStatus) MarshalJSON() ([]byte, error) { return marshalNamed(b[:], statusName) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *ByStatus) UnmarshalJSON(data []byte) error { return unmarshalNamed(data, b[:], statusName) }
+
+func className(i int) string  { return protocol.Class(i).String() }
+func reasonName(i int) string { return Unsent(i).String() }
+func statusName(i int) string { return strconv.Itoa(i) + "xx" }
+
+func marshalNamed(numbers []uint64, name func(int) string) ([]byte, error) {
+	named := map[string]uint64{}
+	for i, n := range numbers {
+		if n > 0 {
+			named[name(i)] = n
+		}
+	}
+	return json.Marshal(named)
+}
+
+func unmarshalNamed(data []byte, numbers []uint64, name func(int) string) error {
+	var named map[string]uint64
+	if err := json.Unmarshal(data, &named); err != nil {
+		return err
+	}
+	for i := range numbers {
+		numbers[i] = named[name(i)]
+		delete(named, name(i))
+	}
+	for unknown := range named {
+		return fmt.Errorf("%q is not known", unknown)
+	}
+	return nil
+}
+
+// Sorted are the classes of failures that were met, the most frequent first.
+func (b *ByClass) Sorted() (met []protocol.Class) {
+	for i, n := range b {
+		if n > 0 {
+			met = append(met, protocol.Class(i))
+		}
+	}
+	slices.SortFunc(met, func(x, y protocol.Class) int {
+		return cmp.Or(cmp.Compare(b[y], b[x]), cmp.Compare(x.String(), y.String()))
+	})
+	return met
 }
 
 // OK is how many operations succeeded.
@@ -52,7 +131,7 @@ func (c *Counts) OnlyServers(refused bool) Counts {
 	if refused {
 		out.Errors[protocol.Connect] = c.Errors[protocol.Connect]
 	}
-	out.Unsent, out.Unfinished = [NumUnsent]uint64{}, 0
+	out.Unsent, out.Unfinished = ByReason{}, 0
 	return out
 }
 

@@ -16,8 +16,8 @@ const StandstillNs = 100_000_000
 // One that waited to be sent although the generator was there, because nothing was connected, should
 // have from its intended start on. What the generator itself stood still is no part of it.
 type Standstill struct {
-	StartNs int64 // on the run's clock
-	EndNs   int64
+	StartNs int64 `json:"start_ns"` // on the run's clock
+	EndNs   int64 `json:"end_ns"`
 }
 
 // mostGaps bounds what a recorder notes between two cuts: more than 6 minutes of gaps without a

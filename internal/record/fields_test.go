@@ -56,6 +56,10 @@ func someValue(of reflect.Type) reflect.Value {
 	case reflect.Pointer:
 		v.Set(reflect.New(of.Elem()))
 		v.Elem().Set(someValue(of.Elem()))
+	case reflect.Array:
+		for i := range v.Len() {
+			v.Index(i).Set(someValue(of.Elem()))
+		}
 	case reflect.Slice:
 		v.Set(reflect.Append(v, someValue(of.Elem())))
 	case reflect.Map:

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -29,9 +28,7 @@ func Fill(run *Run, t *measure.Tally) {
 		if !p.WarmUp {
 			openNs += run.Phases[k].offeredNs(p.OpenNs)
 		}
-		for _, e := range p.Events {
-			run.Events = append(run.Events, Event(e))
-		}
+		run.Events = append(run.Events, p.Events...)
 	}
 	run.Total.OfferedPerS = perSecond(run.Total.Offered, openNs)
 }
@@ -65,7 +62,7 @@ func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 		if i < len(a.Addresses) {
 			from = &a.Addresses[i]
 		}
-		run.Targets[i].Counts = countsOf(&from.Counts)
+		run.Targets[i].Counts = CountsOf(&from.Counts)
 		run.Targets[i].Service = LatencyOf(from.Service, hdr)
 		run.Targets[i].Reconnects = from.Reconnects
 	}
@@ -84,7 +81,7 @@ func (p *Phase) fill(a *measure.Account, hdr *measure.HDREncoder) {
 }
 
 func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure.HDREncoder) {
-	o.Counts = countsOf(&p.Counts)
+	o.Counts = CountsOf(&p.Counts)
 	o.RatePerS = perSecond(o.OK, loadNs)
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), hdr), LatencyOf(p.Response, nil)
 	o.Unhindered = AnswersOf(measure.Answers{Times: p.Unhindered, NoAnswer: p.NoAnswer()}, nil)
@@ -95,7 +92,7 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure
 // Glance puts what p says of an operation so far into o: as Fill does, but without whole distributions,
 // which cost more.
 func (o *Operation) Glance(p *measure.OperationAccount, loadNs int64) {
-	o.Counts = countsOf(&p.Counts)
+	o.Counts = CountsOf(&p.Counts)
 	o.RatePerS = perSecond(o.OK, loadNs)
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), nil), LatencyOf(p.Response, nil)
 	o.Service = LatencyOf(p.Service, nil)
@@ -198,26 +195,4 @@ func standstillOf(a *measure.Account, ok uint64) Standstill {
 			return s
 		}
 	}
-}
-
-type standstillLine struct {
-	StartNs int64 `json:"start_ns"`
-	EndNs   int64 `json:"end_ns"`
-}
-
-func standstillLines(all []measure.Standstill) (lines []standstillLine) {
-	for _, s := range all {
-		lines = append(lines, standstillLine(s))
-	}
-	return lines
-}
-
-func decodeStandstills(lines []standstillLine) (all []measure.Standstill, err error) {
-	for _, l := range lines {
-		if l.StartNs < 0 || l.EndNs < l.StartNs || l.EndNs > maxNs {
-			return nil, fmt.Errorf("a standstill from %d to %d ns makes no sense", l.StartNs, l.EndNs)
-		}
-		all = append(all, measure.Standstill(l))
-	}
-	return all, nil
 }

@@ -8,33 +8,32 @@ import (
 	"slices"
 
 	"brunt/internal/measure"
-	"brunt/internal/protocol"
 )
 
 // A line of intervals.ndjson. Operations and addresses in which nothing happened are left out,
 // and so are empty histograms; "op" and "address" are indexes into run.json's lists.
 type intervalLine struct {
-	Index      int              `json:"index"`
-	Slices     int              `json:"slices,omitempty"` // how many were merged; 1 if absent
-	StartNs    int64            `json:"start_ns"`
-	EndNs      int64            `json:"end_ns"`
-	UnixNs     int64            `json:"unix_ns"`
-	Phase      string           `json:"phase"`
-	Kind       string           `json:"kind,omitempty"` // of the phase
-	WarmUp     bool             `json:"warm_up,omitempty"`
-	Drain      bool             `json:"drain,omitempty"`
-	Sessions   int              `json:"sessions"`
-	Busy       int              `json:"busy"`
-	Backlog    uint64           `json:"backlog"`
-	Offered    uint64           `json:"offered"`
-	Overdue    uint64           `json:"overdue,omitempty"`
-	OwnLag     *histogramLine   `json:"own_lag,omitempty"`
-	Turnaround *histogramLine   `json:"turnaround,omitempty"`
-	Events     []Event          `json:"events,omitempty"`
-	Still      []standstillLine `json:"standstills,omitempty"`
-	Operations []operationLine  `json:"operations"`
-	Addresses  []addressLine    `json:"addresses"`
-	Health     measure.Health   `json:"health"`
+	Index      int                  `json:"index"`
+	Slices     int                  `json:"slices,omitempty"` // how many were merged; 1 if absent
+	StartNs    int64                `json:"start_ns"`
+	EndNs      int64                `json:"end_ns"`
+	UnixNs     int64                `json:"unix_ns"`
+	Phase      string               `json:"phase"`
+	Kind       string               `json:"kind,omitempty"` // of the phase
+	WarmUp     bool                 `json:"warm_up,omitempty"`
+	Drain      bool                 `json:"drain,omitempty"`
+	Sessions   int                  `json:"sessions"`
+	Busy       int                  `json:"busy"`
+	Backlog    uint64               `json:"backlog"`
+	Offered    uint64               `json:"offered"`
+	Overdue    uint64               `json:"overdue,omitempty"`
+	OwnLag     *histogramLine       `json:"own_lag,omitempty"`
+	Turnaround *histogramLine       `json:"turnaround,omitempty"`
+	Events     []Event              `json:"events,omitempty"`
+	Still      []measure.Standstill `json:"standstills,omitempty"`
+	Operations []operationLine      `json:"operations"`
+	Addresses  []addressLine        `json:"addresses"`
+	Health     measure.Health       `json:"health"`
 }
 
 type operationLine struct {
@@ -80,7 +79,7 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase, Kind: iv.Kind,
 		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
 		Offered: iv.Offered, Overdue: iv.Overdue, OwnLag: e.histogram(iv.OwnLag), Turnaround: e.histogram(iv.Turnaround),
-		Events: eventsOf(iv.Events), Still: standstillLines(iv.Standstills), Health: iv.Health,
+		Events: iv.Events, Still: iv.Standstills, Health: iv.Health,
 		Operations: e.operations[:0], Addresses: e.addresses[:0],
 	}
 	if line.Operations == nil {
@@ -97,7 +96,7 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 	for i := range iv.Addresses {
 		a := &iv.Addresses[i]
 		line.Addresses = append(line.Addresses, addressLine{
-			Address: i, Counts: countsOf(&a.Counts), Service: e.histogram(a.Service), Up: a.Up, Reconnects: a.Reconnects,
+			Address: i, Counts: CountsOf(&a.Counts), Service: e.histogram(a.Service), Up: a.Up, Reconnects: a.Reconnects,
 		})
 	}
 	e.operations, e.addresses = line.Operations, line.Addresses
@@ -110,7 +109,7 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 
 func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLine {
 	l := operationLine{
-		Operation: i, Counts: countsOf(&o.Counts), Response: e.histogram(o.Response),
+		Operation: i, Counts: CountsOf(&o.Counts), Response: e.histogram(o.Response),
 		Service: e.histogram(o.Service), Lag: e.histogram(o.Lag), FailedResponse: e.histogram(o.FailedResponse),
 	}
 	// They are of the same operations, and no value of the one is less than the other's: where their sums are the
@@ -119,13 +118,6 @@ func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLin
 		l.Unhindered = e.histogram(o.Unhindered)
 	}
 	return l
-}
-
-func eventsOf(all []measure.Event) (out []Event) {
-	for _, e := range all {
-		out = append(out, Event(e))
-	}
-	return out
 }
 
 func (e *lineEncoder) histogram(h *measure.Histogram) *histogramLine {
@@ -164,12 +156,12 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 	if iv.Turnaround, err = line.Turnaround.decode(hdr); err != nil {
 		return nil, fmt.Errorf("turnaround: %w", err)
 	}
-	if iv.Standstills, err = decodeStandstills(line.Still); err != nil {
-		return nil, err
+	for _, s := range line.Still {
+		if s.StartNs < 0 || s.EndNs < s.StartNs || s.EndNs > maxNs {
+			return nil, fmt.Errorf("a standstill from %d to %d ns makes no sense", s.StartNs, s.EndNs)
+		}
 	}
-	for _, e := range line.Events {
-		iv.Events = append(iv.Events, measure.Event(e))
-	}
+	iv.Standstills, iv.Events = line.Still, line.Events
 	for i := range line.Operations {
 		if err := line.Operations[i].decode(iv.Operations, run.Schema, hdr); err != nil {
 			return nil, fmt.Errorf("operation %d: %w", line.Operations[i].Operation, err)
@@ -240,64 +232,14 @@ func (l *histogramLine) decode(hdr *measure.HDRDecoder) (*measure.Histogram, err
 	return decodeHistogram(hdr, l.HDR, l.Count, l.MinNs, l.MaxNs, l.MeanNs)
 }
 
-// statusNames are the keys of Counts.Status by measure.Counts.Status's index.
-var statusNames = [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
-
-// countsOf returns c as it stands in the record.
-func countsOf(c *measure.Counts) Counts {
-	out := Counts{
-		Done: c.Done, OK: c.OK(), Failed: c.Failed(), Attempts: c.Attempts, Retries: c.Retries,
-		Dropped: c.Dropped(), Unfinished: c.Unfinished, Late: c.Late, Missing: c.Missing,
-		MissingUpdates: c.MissingUpdates, MissingDeletes: c.MissingDeletes, BadHash: c.BadHash, BytesIn: c.BytesIn,
-	}
-	out.Unsent = byName(c.Unsent[:], func(i int) string { return measure.Unsent(i).String() })
-	out.Errors = byName(c.Errors[:], func(i int) string { return protocol.Class(i).String() })
-	out.Status = byName(c.Status[1:], func(i int) string { return statusNames[i+1] })
-	return out
-}
-
-// byName are the numbers above zero by what each is called; nil if there is none.
-func byName(numbers []uint64, name func(i int) string) (out map[string]uint64) {
-	for i, n := range numbers {
-		if n == 0 {
-			continue
-		}
-		if out == nil {
-			out = map[string]uint64{}
-		}
-		out[name(i)] = n
-	}
-	return out
-}
-
-// measured is the inverse of countsOf.
+// measured is the inverse of CountsOf.
 func (c *Counts) measured() (measure.Counts, error) {
-	out := measure.Counts{
-		Done: c.Done, Unfinished: c.Unfinished, Attempts: c.Attempts, Retries: c.Retries, Late: c.Late,
-		Missing: c.Missing, MissingUpdates: c.MissingUpdates, MissingDeletes: c.MissingDeletes,
-		BadHash: c.BadHash, BytesIn: c.BytesIn,
+	// Version 1 didn't say why arrivals were given up.
+	if known := c.Counts.Dropped(); c.Dropped > known {
+		c.Unsent[measure.UnsentNoSession] += c.Dropped - known
 	}
-	for i := range out.Unsent {
-		out.Unsent[i] = c.Unsent[measure.Unsent(i).String()]
+	if failed := c.Counts.Failed(); failed > c.Done {
+		return c.Counts, fmt.Errorf("%d of %d operations failed", failed, c.Done)
 	}
-	// Version 1 didn't say why.
-	if known := out.Dropped(); c.Dropped > known {
-		out.Unsent[measure.UnsentNoSession] += c.Dropped - known
-	}
-	for name, n := range c.Errors {
-		class, ok := protocol.ParseClass(name)
-		if !ok {
-			return out, fmt.Errorf("unknown error class %q", name)
-		}
-		out.Errors[class] = n
-	}
-	for i, name := range statusNames {
-		if i > 0 {
-			out.Status[i] = c.Status[name]
-		}
-	}
-	if failed := out.Failed(); failed > out.Done {
-		return out, fmt.Errorf("%d of %d operations failed", failed, out.Done)
-	}
-	return out, nil
+	return c.Counts, nil
 }

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"brunt/internal/measure"
 )
 
 func openAll(t *testing.T, dirs ...string) (out []*Recorded) {
@@ -91,7 +93,7 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 func withoutMeans(r *Run) []Operation {
 	out := append([]Operation{r.Total}, r.Operations...)
 	for _, p := range r.Phases {
-		out = append(out, Operation{Name: p.Name, Counts: Counts{Done: p.Done, Failed: p.Errors, Attempts: p.Offered}, Response: p.Response})
+		out = append(out, Operation{Name: p.Name, Counts: Counts{Counts: measure.Counts{Done: p.Done, Attempts: p.Offered}, Failed: p.Errors}, Response: p.Response})
 	}
 	for _, g := range r.Targets {
 		out = append(out, Operation{Name: g.Address, Counts: g.Counts, Service: g.Service})

@@ -6,7 +6,11 @@
 // samples of each class) and observe/ (what else was watched).
 package record
 
-import "time"
+import (
+	"time"
+
+	"brunt/internal/measure"
+)
 
 // SchemaVersion is the version of run.json and intervals.ndjson that this package writes.
 const SchemaVersion = 2
@@ -142,25 +146,17 @@ type Phase struct {
 	RateWithin *Bounds `json:"rate_within,omitempty" merge:"sums"` // of Done a second
 }
 
-// Counts are plain numbers; see measure.Counts.
+// Counts are plain numbers, and the sums that readers would make of them.
 type Counts struct {
-	Done     uint64            `json:"done"`
-	OK       uint64            `json:"ok"`
-	Failed   uint64            `json:"failed"`
-	Errors   map[string]uint64 `json:"errors,omitempty"` // by class
-	Attempts uint64            `json:"attempts"`
-	Retries  uint64            `json:"retries"`
-	Dropped  uint64            `json:"dropped"`          // arrivals given up without being sent
-	Unsent   map[string]uint64 `json:"unsent,omitempty"` // of these, by why: see measure.Unsent
-	// Unfinished ones were sent, and in flight when the load was cut off.
-	Unfinished     uint64            `json:"unfinished,omitempty"`
-	Late           uint64            `json:"late"`
-	Missing        uint64            `json:"missing,omitempty"` // reads that found nothing
-	MissingUpdates uint64            `json:"missing_updates,omitempty"`
-	MissingDeletes uint64            `json:"missing_deletes,omitempty"`
-	BadHash        uint64            `json:"bad_hash,omitempty"`
-	BytesIn        uint64            `json:"bytes_in,omitempty"`
-	Status         map[string]uint64 `json:"status,omitempty"` // "2xx": n
+	measure.Counts
+	OK      uint64 `json:"ok"`
+	Failed  uint64 `json:"failed"`
+	Dropped uint64 `json:"dropped"` // arrivals given up without being sent
+}
+
+// CountsOf returns c with its sums.
+func CountsOf(c *measure.Counts) Counts {
+	return Counts{Counts: *c, OK: c.OK(), Failed: c.Failed(), Dropped: c.Dropped()}
 }
 
 // Latency is a distribution: its usual quantiles for people and machines, and all of it. Arrivals
@@ -305,12 +301,8 @@ type Table struct {
 	ElapsedNs int64   `json:"elapsed_ns"`
 }
 
-// Event is something that was done or decided while the load ran; see measure.Event.
-type Event struct {
-	AtNs int64  `json:"at_ns"` // since the run's start
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-}
+// Event is something that was done or decided while the load ran.
+type Event = measure.Event
 
 // TableUse is one of the plan's tables as the run found or made it.
 type TableUse struct {

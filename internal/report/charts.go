@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
@@ -204,15 +203,9 @@ func (b *builder) rates() page.Block {
 // classes are failures by class.
 func (b *builder) classes(run *record.Run) page.Block {
 	var bars []svg.Bar
-	for class, n := range run.Total.Errors {
-		bars = append(bars, svg.Bar{Label: class, Value: float64(n)})
+	for _, class := range run.Total.Errors.Sorted() {
+		bars = append(bars, svg.Bar{Label: class.String(), Value: float64(run.Total.Errors[class])})
 	}
-	slices.SortFunc(bars, func(x, y svg.Bar) int {
-		if x.Value != y.Value {
-			return int(math.Copysign(1, y.Value-x.Value))
-		}
-		return strings.Compare(x.Label, y.Label)
-	})
 	title := b.say("Failed operations by class")
 	if len(bars) == 0 {
 		return page.Paragraph(b.say("No operation failed; some attempts did and were repeated."))

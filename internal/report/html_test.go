@@ -32,7 +32,7 @@ func shown(t *testing.T) *Result {
 	o := &k.intervals[10].Operations[0]
 	o.Errors[protocol.Connect] = o.Done / 2
 	run.Failures = []record.FailureCount{{Class: "connect", Text: "refused </script><script>alert(1)</script>", Count: o.Done / 2}}
-	run.Total.Errors = map[string]uint64{"connect": o.Done / 2}
+	run.Total.Errors = measure.ByClass{protocol.Connect: o.Done / 2}
 	return &Result{Run: run, Timeline: timelineOf(k.intervals), Plan: []byte("name: cars\n# <b>\n"), Path: "results/cars"}
 }
 

@@ -3,9 +3,11 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
@@ -133,7 +135,7 @@ func (t *teller) totals() cell.Table {
 		out.add(t.say("time lost"), cell.Text(lost).Marked(cell.Warn), note)
 	}
 	t.rarities(&out, all)
-	if len(all.Status) > 0 {
+	if all.Status != (measure.ByStatus{}) {
 		out.add(t.say("status"), cell.Text(t.statusLine(all.Status)), "")
 	}
 	if all.BytesIn > 0 && run.DurationNs > 0 {
@@ -185,11 +187,11 @@ func (t *teller) timeLost() (lost, note string) {
 	return lost, t.say("nothing succeeded: %s, the longest %s", plural(t, s.Count, "time", "times"), t.span(s.LongestNs))
 }
 
-func (t *teller) statusLine(status map[string]uint64) string {
+func (t *teller) statusLine(status measure.ByStatus) string {
 	var parts []string
-	for _, class := range []string{"1xx", "2xx", "3xx", "4xx", "5xx"} {
-		if n := status[class]; n > 0 {
-			parts = append(parts, class+" "+t.count(n))
+	for class, n := range status {
+		if n > 0 {
+			parts = append(parts, strconv.Itoa(class)+"xx "+t.count(n))
 		}
 	}
 	return strings.Join(parts, " · ")

@@ -3,13 +3,14 @@ package result
 import (
 	"testing"
 
+	"brunt/internal/measure"
 	"brunt/internal/record"
 )
 
 // Of a script of k6 a result has checks and what the script measures itself, but nothing of a killed run's: its
 // counters are rates there.
 func TestOfAScript(t *testing.T) {
-	run := &record.Run{Complete: true, Total: record.Operation{Counts: record.Counts{Done: 100, OK: 100}, RatePerS: 10}, Watched: []record.Watched{
+	run := &record.Run{Complete: true, Total: record.Operation{Counts: record.CountsOf(&measure.Counts{Done: 100}), RatePerS: 10}, Watched: []record.Watched{
 		{Source: "host", Metrics: []record.WatchedMetric{{Name: "cpu_busy_seconds", Unit: "cores", Mean: 1}}},
 		{Source: record.WatchedScript, Metrics: []record.WatchedMetric{
 			{Name: "check one row", Unit: "share", Mean: 0.99}, {Name: "checks", Unit: "share", Mean: 0.99},
@@ -44,7 +45,7 @@ func TestQuantilesHaveTheirBounds(t *testing.T) {
 		bounds[i] = &record.Bounds{Low: float64(i), High: float64(i) + 1}
 	}
 	run := &record.Run{Complete: true, Total: record.Operation{
-		Counts:   record.Counts{Done: 100_000, OK: 100_000},
+		Counts:   record.CountsOf(&measure.Counts{Done: 100_000}),
 		Response: record.Latency{Count: 100_000, Within: record.WithinOf(bounds)},
 	}}
 	r := Of(run)

@@ -95,8 +95,8 @@ func Of(run *record.Run) *Summary {
 	if run.Total.Done > 0 {
 		s.Requests.ErrorPercent = round5(100 * float64(run.Total.Failed) / float64(run.Total.Done))
 	}
-	for class, n := range run.Total.Errors {
-		s.Errors[class] = int(n)
+	for _, class := range run.Total.Errors.Sorted() {
+		s.Errors[class.String()] = int(run.Total.Errors[class])
 	}
 	return s
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
 )
@@ -16,7 +18,7 @@ func TestSummary(t *testing.T) {
 	run.Targets[0].Product, run.Targets[0].Version = "Picodata", "25.3.1"
 	run.DurationNs = 3e9
 	run.Total.Done, run.Total.OK, run.Total.Failed = 100, 99, 1
-	run.Total.Errors = map[string]uint64{"timeout": 1}
+	run.Total.Errors = measure.ByClass{protocol.Timeout: 1}
 	run.Total.ResponseOK = record.Latency{Count: 99, MinNs: 1_500_000, MeanNs: 2_123_456.789, P50Ns: 2e6, MaxNs: 9e6}
 	run.Setup = &record.Setup{DurationNs: 1_250_000_000}
 	path, err := Write(record.OS{}, filepath.Join(t.TempDir(), "sub"), run)

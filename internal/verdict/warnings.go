@@ -3,11 +3,11 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/units"
 )
@@ -176,7 +176,7 @@ func assessErrors(run *record.Run) (out []record.Warning) {
 		out = append(out, warning(WarnErrors, "see the errors by class and code; their response time is infinite",
 			"%s of %s operations failed (%s): %s", units.Count(c.Failed), units.Count(c.Done), units.Percent(c.Failed, c.Done), strings.Join(ClassList(c), ", ")))
 	}
-	if n := c.Errors["unknown-outcome"]; n > 0 {
+	if n := c.Errors[protocol.UnknownOutcome]; n > 0 {
 		out = append(out, warning(WarnUnknownOutcome, "check the data if it matters",
 			"%s sent and never answered: the server may have applied them", units.Plural(n, "operation was", "operations were")))
 	}
@@ -242,7 +242,7 @@ var unsentNames = [measure.NumUnsent]string{"all sessions busy", "nothing connec
 func UnsentList(c *record.Counts) string {
 	var out []string
 	for i, name := range unsentNames {
-		if n := c.Unsent[measure.Unsent(i).String()]; n > 0 {
+		if n := c.Unsent[i]; n > 0 {
 			out = append(out, units.Count(n)+" "+name)
 		}
 	}
@@ -264,25 +264,9 @@ func MissingList(c *record.Counts) string {
 }
 
 // ClassList writes the failed operations by class, the most frequent first.
-func ClassList(c *record.Counts) []string {
-	classes := SortedClasses(c)
-	for i, name := range classes {
-		classes[i] = units.Count(c.Errors[name]) + " " + name
+func ClassList(c *record.Counts) (out []string) {
+	for _, class := range c.Errors.Sorted() {
+		out = append(out, units.Count(c.Errors[class])+" "+class.String())
 	}
-	return classes
-}
-
-// SortedClasses are the classes of failures, the most frequent first.
-func SortedClasses(c *record.Counts) []string {
-	names := make([]string, 0, len(c.Errors))
-	for name := range c.Errors {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if x, y := c.Errors[a], c.Errors[b]; x != y {
-			return map[bool]int{true: -1, false: 1}[x > y]
-		}
-		return strings.Compare(a, b)
-	})
-	return names
+	return out
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -102,8 +103,8 @@ func TestBrownOutIsTimeouts(t *testing.T) {
 			for range 5 {
 				s := scene{rate: 100, load: 3 * time.Second, answer: 3 * time.Second, timeout: 100 * time.Millisecond}
 				v, run := perform(t, &s, args)
-				unconnected := run.Total.Errors["connect"]
-				if run.Total.Errors["timeout"]+unconnected != run.Total.Done || run.Total.Done+run.Total.Dropped != 300 {
+				unconnected := run.Total.Errors[protocol.Connect]
+				if run.Total.Errors[protocol.Timeout]+unconnected != run.Total.Done || run.Total.Done+run.Total.Dropped != 300 {
 					t.Fatalf("%d done, %d unsent of 300 that fell due; failed: %v", run.Total.Done, run.Total.Dropped, run.Total.Errors)
 				}
 				if run.Verdict.Result == "pass" { // invalid where others have the cores

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/tools/peers"
 )
@@ -240,18 +241,17 @@ func readBrunt(_, dir string) (told, error) {
 	}
 	t := &run.Total
 	return told{
-		ok: int(t.OK), failed: int(t.Failed), as: counts(t.Errors), verdict: run.Verdict.Result,
+		ok: int(t.OK), failed: int(t.Failed), as: counts(&t.Errors), verdict: run.Verdict.Result,
 		p99: milliseconds(float64(t.Response.P99Ns) / 1e6),
 	}, nil
 }
 
-// counts lists numbers by name.
-func counts(of map[string]uint64) string {
+// counts lists failures by class.
+func counts(of *measure.ByClass) string {
 	var all []string
-	for name, n := range of {
-		all = append(all, fmt.Sprintf("%s %d", name, n))
+	for _, class := range of.Sorted() {
+		all = append(all, fmt.Sprintf("%s %d", class, of[class]))
 	}
-	slices.Sort(all)
 	return strings.Join(all, ", ")
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
@@ -65,16 +66,16 @@ type finished struct {
 
 // figures are the run's.
 type figures struct {
-	DurationS     float64           `json:"duration_s"`
-	Done          uint64            `json:"done"`
-	OK            uint64            `json:"ok"`
-	Failed        uint64            `json:"failed"`
-	Errors        map[string]uint64 `json:"errors,omitempty"`
-	PerS          float64           `json:"per_s"`
-	ResponseP50Us float64           `json:"response_p50_us"`
-	ResponseP99Us float64           `json:"response_p99_us"`
-	ServiceP99Us  float64           `json:"service_p99_us"`
-	OwnLagP99Us   float64           `json:"own_lag_p99_us"`
+	DurationS     float64         `json:"duration_s"`
+	Done          uint64          `json:"done"`
+	OK            uint64          `json:"ok"`
+	Failed        uint64          `json:"failed"`
+	Errors        measure.ByClass `json:"errors,omitzero"`
+	PerS          float64         `json:"per_s"`
+	ResponseP50Us float64         `json:"response_p50_us"`
+	ResponseP99Us float64         `json:"response_p99_us"`
+	ServiceP99Us  float64         `json:"service_p99_us"`
+	OwnLagP99Us   float64         `json:"own_lag_p99_us"`
 }
 
 // server is the running one of a kind; it is started if it isn't there.

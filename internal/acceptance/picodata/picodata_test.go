@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"brunt/internal/protocol"
 )
 
 const cars = `
@@ -223,7 +225,7 @@ func TestRefusedStatements(t *testing.T) {
 		}
 		for _, tier := range []string{"codec", "library"} {
 			o := load(t, c.with("queue", "-c", file(t, strings.Replace(text, "EXPECTED", ", expect_error: true", 1)), "--tier", tier)...)
-			if o.run == nil || o.run.Total.Failed != 20 || o.run.Total.Errors["server"] != 20 || len(o.run.Failures) != 1 {
+			if o.run == nil || o.run.Total.Failed != 20 || o.run.Total.Errors[protocol.Server] != 20 || len(o.run.Failures) != 1 {
 				t.Fatalf("%s: exit %d", tier, o.code)
 			}
 			if f := o.run.Failures[0]; !strings.HasSuffix(f.Code, "/table-with-name-not-found") || strings.Contains(f.Text, "sbroad") {

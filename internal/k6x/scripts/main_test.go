@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brunt/internal/cli"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
 )
@@ -139,7 +140,8 @@ func (o *outcome) counts(name string) (ok, failed uint64) {
 // failed are all failures of a class.
 func (o *outcome) failed(class string) (n uint64) {
 	if o.run != nil {
-		n = o.run.Total.Errors[class]
+		of, _ := protocol.ParseClass(class)
+		n = o.run.Total.Errors[of]
 	}
 	return n
 }

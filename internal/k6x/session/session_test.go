@@ -71,7 +71,7 @@ func TestCallsAreCounted(t *testing.T) {
 	if last := run.Operations[mostOperations-1]; last.Name != record.OtherOperations || last.Done != mostOperations+1 {
 		t.Errorf("%s has %d", last.Name, last.Done)
 	}
-	if run.Total.Done != 2*mostOperations+1 || run.Total.Errors["timeout"] != 1 || run.Total.BytesIn != 20*mostOperations {
+	if run.Total.Done != 2*mostOperations+1 || run.Total.Errors[protocol.Timeout] != 1 || run.Total.BytesIn != 20*mostOperations {
 		t.Errorf("%+v", run.Total.Counts)
 	}
 	if len(run.Failures) != 1 || run.Failures[0].Code != "57014" || run.Failures[0].Text == "pg://user:secret@host failed" {

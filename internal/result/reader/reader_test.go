@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"brunt/internal/compare"
+	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/summary"
@@ -100,7 +101,7 @@ func TestProgressGivesIntervals(t *testing.T) {
 
 func TestOwnSummariesAreRead(t *testing.T) {
 	run := &record.Run{Schema: record.SchemaVersion, Name: "cars", Seed: 7, LoadModel: "open", DurationNs: 10e9, Sessions: 3, Complete: true}
-	run.Total = record.Operation{RatePerS: 99, Counts: record.Counts{Done: 1000, OK: 990, Failed: 10}}
+	run.Total = record.Operation{RatePerS: 99, Counts: record.CountsOf(&measure.Counts{Done: 1000, Errors: measure.ByClass{1: 10}})}
 	run.Total.ResponseOK = record.Latency{Count: 990, MeanNs: 2e6, P50Ns: 1e6, P90Ns: 3e6, P95Ns: 4e6, P99Ns: 9e6, MaxNs: 20e6}
 	run.Verdict.Result = "pass"
 	dir := t.TempDir()
