@@ -127,7 +127,7 @@ tools/pictures: testserver
 tools/release:
 tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
 units:
-verdict: measure plan record units
+verdict: measure plan protocol record units
 within: measure record stats units
 workload: gen keyspace plan protocol
 `)
