@@ -3,12 +3,15 @@ package picodata_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -42,8 +45,6 @@ func pgStandIn(t *testing.T) cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	p := &pgProxy{address: s.Addr}
-	p.room.Store(1 << 30)
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -64,6 +65,9 @@ type pgProxy struct {
 	address string
 	behind  atomic.Int64 // how many more times rows are counted on a replica that lacks some of them
 	room    atomic.Int64 // how many more statements may be prepared, by all sessions
+
+	sessions sync.WaitGroup
+	torn     atomic.Int64 // sessions that the client ended without Terminate
 }
 
 // serve carries one connection's messages to and fro.
@@ -100,14 +104,19 @@ func (p *pgProxy) serve(client net.Conn) {
 	if frontend.Flush() != nil {
 		return
 	}
-	go func() {
+	p.sessions.Go(func() {
 		defer server.Close()
 		for {
 			m, err := backend.Receive()
 			if err != nil {
+				if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+					p.torn.Add(1)
+				}
 				return
 			}
 			switch m := m.(type) {
+			case *pgproto3.Terminate:
+				return
 			case *pgproto3.Query:
 				m.String = p.toPostgres(m.String)
 			case *pgproto3.Parse:
@@ -120,7 +129,7 @@ func (p *pgProxy) serve(client net.Conn) {
 				return
 			}
 		}
-	}()
+	})
 	answer(backend, frontend)
 }
 

@@ -32,7 +32,7 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 		err = l.poller.add(fd, s.slot, s.generation)
 	}
 	if err != nil {
-		unix.Close(fd)
+		closeSocket(fd, c.Codec)
 		s.failures++
 		l.dial(s)
 		return
@@ -57,22 +57,25 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	l.offer(s.lane)
 }
 
-// sayGoodbye sends the last message that a codec's server expects, if the socket takes it at once and no
-// request is half written.
-func (l *loop) sayGoodbye(s *session) {
-	p, ok := s.codec.(protocol.Parting)
-	if !ok || !s.up || s.outPos < len(s.out) {
-		return
+// closeSocket closes a codec's socket, with the last message that its server expects if the socket takes that at
+// once.
+func closeSocket(fd int, codec protocol.Codec) {
+	if p, ok := codec.(protocol.Parting); ok {
+		_, _ = unix.Write(fd, p.Part(nil)) // a courtesy: the connection is closed whether it arrives or not
 	}
-	_, _ = unix.Write(s.fd, p.Part(nil)) // a courtesy: the connection is closed whether it arrives or not
+	unix.Close(fd)
 }
 
-// hangUp closes a session's socket.
+// hangUp closes a session's socket. A request of which only a part has been written stays that.
 func (l *loop) hangUp(s *session) {
 	if !s.up {
 		return
 	}
-	unix.Close(s.fd)
+	if s.outPos < len(s.out) && s.outPos > 0 {
+		unix.Close(s.fd)
+	} else {
+		closeSocket(s.fd, s.codec)
+	}
 	s.up, s.fd = false, -1
 	s.generation++
 	s.in, s.out, s.outPos, s.need, s.scanned = s.in[:0], s.out[:0], 0, 0, false
@@ -215,7 +218,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 		}
 		if err == nil {
 			if !l.mailbox.put(letter{kind: connected, slot: slot, conn: c, fd: fd}) {
-				unix.Close(fd)
+				closeSocket(fd, c.Codec)
 			}
 			l.poller.ring()
 			return

@@ -274,13 +274,12 @@ func (l *loop) end() {
 		l.finish()
 	}
 	for i := range l.sessions {
-		l.sayGoodbye(&l.sessions[i])
 		l.hangUp(&l.sessions[i])
 	}
 	for _, m := range l.mailbox.close() {
 		switch m.kind {
 		case connected:
-			unix.Close(m.fd)
+			closeSocket(m.fd, m.conn.Codec)
 		case start:
 			m.stage.finished <- m.stage
 		}

@@ -21,6 +21,11 @@ type codec struct {
 	scanner
 }
 
+var _ protocol.Parting = (*codec)(nil)
+
+// Part appends Terminate, without which the server logs an error.
+func (*codec) Part(dst []byte) []byte { return append(dst, 'X', 0, 0, 0, 4) }
+
 // Encode appends the messages of a request: Bind, Execute and Sync of a prepared statement, or a
 // Query. It allocates nothing unless dst must grow or the arguments can't be sent.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
