@@ -67,7 +67,7 @@ func unwrap(text string) string {
 	}
 	for _, layer := range []string{
 		"sbroad: ", "lua error: ", "invalid tarantool: ", "Tarantool module error occurred: ", "invalid transaction: ",
-		"Transaction error occurred: ", "TupleFound: ",
+		"Transaction error occurred: ", "TupleFound: ", "unexpected number of values: ",
 	} {
 		if rest, ok := strings.CutPrefix(text, layer); ok {
 			return rest

@@ -62,6 +62,7 @@ func TestPicodataGroups(t *testing.T) {
 		{"Can't modify data on a read-only instance - box.cfg.read_only is true", "Can't modify data on a read-only instance - box.cfg.read_only is true", "modify-data-on-a-read-only", true},
 		{"lua error: no router found for tier 'storage'", "no router found for tier 'storage'", "no-router-found-for-tier", true},
 		{`sbroad: Lua error (dispatch IR): LuaError(ExecutionError("Error on replicaset 48922332-0a76-4ea1-a44e-1f999a022756: Unknown error"))`, "unknown error on a replicaset", "unknown-error", true},
+		{"sbroad: unexpected number of values: Exceeded maximum number of rows (5000) in virtual table: 6666", "Exceeded maximum number of rows (5000) in virtual table: 6666; raise sql_motion_row_max, or ask for fewer rows", "exceeded-maximum-number-of-rows-in", false},
 		{"Unknown error", "Unknown error", "unknown-error", false},
 		{"operation request from different term 3, current term is 4", "operation request from different term 3, current term is 4", "operation-request-from-different-term-current", true},
 		{`table with name "a read-only instance" not found`, `table with name "a read-only instance" not found`, "table-with-name-not-found", false},

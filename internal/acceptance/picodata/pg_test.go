@@ -44,16 +44,24 @@ func pgStandIn(t *testing.T) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
+	p := &pgProxy{address: s.Addr}
+	p.room.Store(1 << 30)
+	t.Cleanup(func() {
+		listener.Close()
+		p.sessions.Wait()
+		if n := p.torn.Load(); n > 0 {
+			t.Errorf("%d sessions ended without a word: the server logs an error for each", n)
+		}
+	})
+	p.sessions.Go(func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go p.serve(client)
+			p.sessions.Go(func() { p.serve(client) })
 		}
-	}()
+	})
 	return cluster{
 		proto: "pg", user: s.User, addresses: listener.Addr().String(), flags: []string{"--database", s.Database},
 		standIn: true, behind: &p.behind, room: &p.room,
