@@ -156,9 +156,15 @@ func (m *machine) niceObjection(o *Options) string {
 // lookupTimeout is how long names of servers are looked up.
 const lookupTimeout = time.Second
 
-// local reports whether one of some addresses (host:port, a URL, or a socket's path) is this machine's own,
-// or can't be told. Nothing is sent: the kernel is asked from which address it would.
+// local reports whether one of some addresses is this machine's own, or can't be told.
 func local(ctx context.Context, addresses []string) bool {
+	here, unknown := Local(ctx, addresses)
+	return here || unknown
+}
+
+// Local reports whether one of some addresses (host:port, a URL, or a socket's path) is this machine's own, and whether
+// that is unknown of one. Nothing is sent: the kernel is asked from which address it would.
+func Local(ctx context.Context, addresses []string) (here, unknown bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	for _, a := range addresses {
@@ -169,17 +175,18 @@ func local(ctx context.Context, addresses []string) bool {
 			}
 		}
 		if strings.Contains(a, "/") {
-			return true
+			return true, unknown
 		}
 		c, err := (&net.Dialer{}).DialContext(ctx, "udp", a)
 		if err != nil {
-			return true
+			unknown = true
+			continue
 		}
 		own, other := c.LocalAddr().(*net.UDPAddr), c.RemoteAddr().(*net.UDPAddr)
 		c.Close()
 		if other.IP.IsLoopback() || own.IP.Equal(other.IP) {
-			return true
+			return true, unknown
 		}
 	}
-	return false
+	return false, unknown
 }

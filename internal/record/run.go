@@ -68,6 +68,7 @@ type Run struct {
 	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`       // of the plan, as found or made
 	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"`   // that began after what their columns held
 	Awake       *Awake         `json:"awake,omitempty" merge:"first"`          //
+	ServerHere  bool           `json:"server_here,omitempty" merge:"any"`      // a target is on the machine that generates the load
 	Watched     []Watched      `json:"watched,omitempty" merge:"whole"`        // what else happened
 	Iterations  *Iterations    `json:"iterations,omitempty" merge:"fields"`    //
 	Inspections []Inspection   `json:"inspections,omitempty" merge:"distinct"` //

@@ -121,6 +121,9 @@ func (t *teller) totals() cell.Table {
 		// What the warm-up left on its way may succeed, too: no more than all is said to.
 		note = t.say("succeeded, of %s offered (%s)", t.rate(all.OfferedPerS), t.share(min(all.RatePerS/all.OfferedPerS, 1)))
 	}
+	if slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.ID == verdict.WarnShared }) {
+		note += t.say("; others had %s of this machine", t.share(verdict.OthersShare(run)))
+	}
 	out.add(t.say("rate"), estimate(cell.Rate(all.RatePerS), all.RateWithin).Marked(cell.Strong), note)
 	out.add(t.say("done"), cell.Text(plural(t, all.Done, "operation", "operations")), t.say("in %s", t.span(run.DurationNs)))
 	if all.Offered > 0 && run.LoadModel == "open" {

@@ -128,6 +128,7 @@ func keepAwake(ctx context.Context, p *plan.Plan, run *record.Run) *machine.Keep
 		Servers: servers, Scheduled: run.LoadModel != "closed" && !run.Spin,
 	})
 	run.Awake = awakeRecord(k)
+	run.ServerHere, _ = machine.Local(ctx, servers)
 	return k
 }
 

@@ -332,6 +332,35 @@ func TestSharesLieBetweenNothingAndAll(t *testing.T) {
 	}
 }
 
+// Of a machine that the generator shares it is said who had how much, always where the server is on it.
+func TestSharedMachines(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		here   bool
+		others float64 // cores of 4
+		steal  int64   // of one core
+		want   string  // in the text; "" if nothing is said
+	}{
+		{"its own", false, 0.1, 0, ""},
+		{"shared with the server", true, 0.1, 0, "the server is on this machine, too: of its 4 cores this process used 0.25 and others 0.10"},
+		{"shared with others", false, 1.5, 0, "of its 4 cores this process used 0.25 and others 1.50"},
+		{"shared with the hypervisor's guests", false, 0, 6 * s, "other processes had a share of this machine"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run, _ := healthyLoad()
+			run.Environment.Cores, run.ServerHere, run.DurationNs = 4, c.here, 12*s
+			run.Health.OthersCPUMean, run.Health.ProcessCPUMean, run.Health.StealNs = c.others, 0.25, c.steal
+			w, ok := shared(run)
+			if ok != (c.want != "") || !strings.Contains(w.Text, c.want) {
+				t.Errorf("%v: %q, want %q", ok, w.Text, c.want)
+			}
+			if share := OthersShare(run); share < 0 || share > 1 {
+				t.Errorf("share %g", share)
+			}
+		})
+	}
+}
+
 // Advice names only flags that the command in use has.
 func TestAdviceNamesNoFlagThatIsNotThere(t *testing.T) {
 	for _, flags := range []map[string]string{nil, {"sessions": "-concurrency"}} {
@@ -410,6 +439,7 @@ func TestEachWarningHasItsCause(t *testing.T) {
 		WarnVisibleLag:     func(r *record.Run) { r.Verdict.AddedP99Ns = 400_000 },
 		WarnPaused:         func(r *record.Run) { r.Health.PausedNs = 50_000_000 },
 		WarnNearCeiling:    func(r *record.Run) { r.Health.CeilingPerS = 1100 },
+		WarnShared:         func(r *record.Run) { r.Health.OthersCPUMean = 0.2 * float64(r.Environment.Cores) },
 		WarnGovernor:       func(r *record.Run) { r.Environment.Governor = "powersave" },
 		WarnDropped:        func(r *record.Run) { r.Total.Dropped = 3 },
 		WarnTolerance:      func(r *record.Run) { r.ToleranceNs = 200_000 },

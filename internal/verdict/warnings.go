@@ -33,6 +33,7 @@ const (
 	WarnTLSLibraryTier   = "tls-library-tier"
 	WarnPaused           = "generator-paused"
 	WarnGovernor         = "cpu-governor"
+	WarnShared           = "machine-shared"
 	WarnMissing          = "keys-missing"
 	WarnBadHash          = "bad-hash"
 	WarnReconnects       = "reconnects"
@@ -106,11 +107,39 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 		out = append(out, warning(WarnNearCeiling, "use a larger machine or several to find out more",
 			"the rate is %s of this machine's measured ceiling of %s/s", units.Fraction(min(run.Total.RatePerS/h.CeilingPerS, 1)), units.Rate(h.CeilingPerS)))
 	}
+	if w, ok := shared(run); ok {
+		out = append(out, w)
+	}
 	if g := run.Environment.Governor; g == "powersave" || g == "ondemand" || g == "conservative" {
 		out = append(out, warning(WarnGovernor, "set it to performance for steadier times",
 			"the CPU's frequency follows its load (governor %s)", g))
 	}
 	return out
+}
+
+// sharedLimit is the share of the cores that other processes and the hypervisor may have before that is said of a load
+// whose server is elsewhere.
+const sharedLimit = 0.1
+
+// OthersShare is the share of the generator's cores that other processes and the hypervisor had, in [0,1].
+func OthersShare(run *record.Run) float64 {
+	cores := float64(max(run.Environment.Cores, 1))
+	return min(run.Health.OthersCPUMean/cores+timeShare(run.Health.StealNs, int64(cores)*run.DurationNs), 1)
+}
+
+// shared says that the generator had its machine not to itself: how much its server and other processes took decides
+// what a closed load reaches, and another time it is something else.
+func shared(run *record.Run) (w record.Warning, ok bool) {
+	h := &run.Health
+	if run.Environment.Cores <= 0 || !run.ServerHere && (run.DurationNs < int64(leastLoad) || OthersShare(run) <= sharedLimit) {
+		return w, false
+	}
+	text := "other processes had a share of this machine: of its %s this process used %.2f and others %.2f"
+	if run.ServerHere {
+		text = "the server is on this machine, too: of its %s this process used %.2f and others %.2f, the server among them"
+	}
+	return warning(WarnShared, "compare only with runs under the same conditions, or put the generator on a machine of its own", text,
+		units.Plural(run.Environment.Cores, "core", "cores"), h.ProcessCPUMean, h.OthersCPUMean), true
 }
 
 func assessServer(run *record.Run) (out []record.Warning) {

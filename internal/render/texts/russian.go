@@ -44,7 +44,7 @@ var russianReport = map[string]string{
 	"open and closed phases": "открытые и закрытые этапы", "%d on the %s tier": "%d, на %s уровне", ", up to %d requests in flight each": ", до %d запросов в пути у каждого",
 	"%s over %s": "%s по %s", "%s at %s": "%s на %s", "and %d more": "и ещё %d", " after %s of warm-up": " после %s прогрева",
 	"%s in %s (%s) filled in %s": "%s, %s (%s), заполнено за %s", ", %s rows/s": ", %s строк/с",
-	"succeeded": "успешных", "succeeded, of %s offered (%s)": "успешных, из предложенных %s (%s)", "in %s": "за %s", "none": "нет",
+	"succeeded": "успешных", "; others had %s of this machine": "; другие заняли %s этой машины", "succeeded, of %s offered (%s)": "успешных, из предложенных %s (%s)", "in %s": "за %s", "none": "нет",
 	"%s ok + %s failed + %s unsent": "%s успешно + %s неудачно + %s не отправлено", " + %s in flight at the end": " + %s в пути под конец",
 	", %s of them due in the warm-up": ", из них %s назначены на прогрев",
 	"%s attempts in all":              "всего попыток: %s", "arrivals given up without being sent: %s": "обращения, от которых отказались до отправки: %s",
