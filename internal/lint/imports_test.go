@@ -85,7 +85,7 @@ protocol/noop: gen protocol
 protocol/pebble: protocol protocol/kv
 protocol/postgres: gen protocol protocol/sqlconn socket sqltext
 protocol/protocoltest: gen protocol protocol/blocking
-protocol/redis: gen protocol socket template
+protocol/redis: gen protocol protocol/blocking socket template
 protocol/sqlconn: gen protocol sqltext template
 protocol/sqlite: gen protocol protocol/sqlconn sqltext
 protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd

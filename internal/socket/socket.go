@@ -3,6 +3,7 @@ package socket
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,20 @@ func Network(address string) string {
 // where and what to do, in one line.
 func Dial(ctx context.Context, address string) (net.Conn, error) {
 	var d net.Dialer
+	c, err := d.DialContext(ctx, Network(address), address)
+	if err != nil {
+		return nil, Explain(ctx, address, err)
+	}
+	return c, nil
+}
+
+// Secure is Dial with TLS, or Dial alone if config is nil. The name that the server's certificate must have is the
+// address' host unless config says another.
+func Secure(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
+	if config == nil {
+		return Dial(ctx, address)
+	}
+	d := tls.Dialer{Config: config}
 	c, err := d.DialContext(ctx, Network(address), address)
 	if err != nil {
 		return nil, Explain(ctx, address, err)

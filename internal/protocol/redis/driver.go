@@ -1,7 +1,6 @@
 // Package redis speaks RESP2 and RESP3, the protocol of Redis and of servers that answer like it
-// (Valkey, KeyDB, Dragonfly), as its specification at redis.io describes it. The library tier uses
-// go-redis; the codec tier speaks to both as well, to a cluster by a connection to each node that
-// serves slots.
+// (Valkey, KeyDB, Dragonfly), as its specification at redis.io describes it. A cluster is spoken to by a
+// connection to each node that serves slots; go-redis asks it who does.
 //
 // Requests are commands of words. The address is host:port, or the path of a Unix socket. Options of a
 // target:
@@ -23,6 +22,7 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 	"brunt/internal/socket"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -50,20 +50,17 @@ func (silence) Printf(context.Context, string, ...any) {}
 // Name is "redis".
 func (*Driver) Name() string { return "redis" }
 
-// Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
+// Dial opens a connection within Target.ConnectTimeout. An error is a *protocol.Error: of class Client
 // if the program can't be done by this protocol, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, o, refused := prepare(t, p)
 	if refused != nil {
 		return nil, refused
 	}
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	c, refused := openLibrary(ctx, t, o, requests)
-	if refused != nil {
-		return nil, refused
+	if o.cluster {
+		return dialCluster(ctx, t, p, o, requests)
 	}
-	return c, nil
+	return blocking.Dial(ctx, d, t, p)
 }
 
 // Takes reports whether the codec can do the program over this target.
@@ -72,8 +69,6 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	switch {
 	case refused != nil:
 		return refused.Text, false
-	case t.TLS != nil:
-		return "TLS needs the library tier", false
 	case o.readOnly:
 		return "option read_only needs the library tier", false
 	}
@@ -86,17 +81,26 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return protocol.CodecConn{}, refused
 	}
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	c, err := socket.Dial(ctx, t.Address)
-	if err != nil {
-		return protocol.CodecConn{}, protocol.Unconnected(err)
-	}
-	if refused := shakeHands(ctx, c, t, o); refused != nil {
-		c.Close()
+	c, refused := connect(ctx, t, o)
+	if refused != nil {
 		return protocol.CodecConn{}, refused
 	}
 	return protocol.CodecConn{Net: c, Codec: newCodec(requests)}, nil
+}
+
+// connect opens a connection and makes it ready for requests, within Target.ConnectTimeout.
+func connect(ctx context.Context, t protocol.Target, o *options) (net.Conn, *protocol.Error) {
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	c, err := socket.Secure(ctx, t.Address, t.TLS)
+	if err != nil {
+		return nil, protocol.Unconnected(err)
+	}
+	if refused := shakeHands(ctx, c, t, o); refused != nil {
+		c.Close()
+		return nil, refused
+	}
+	return c, nil
 }
 
 // handshake lists the commands that make a connection ready.
@@ -112,6 +116,9 @@ func handshake(t protocol.Target, o *options) (commands [][]string) {
 	}
 	if o.database != 0 {
 		commands = append(commands, []string{"SELECT", t.Database})
+	}
+	if o.cluster && o.readOnly {
+		commands = append(commands, []string{"READONLY"})
 	}
 	return append(commands, []string{"PING"})
 }

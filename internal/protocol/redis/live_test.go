@@ -217,8 +217,8 @@ func TestTLS(t *testing.T) {
 	if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK {
 		t.Errorf("got %+v", r)
 	}
-	if why, ok := New().Takes(protocol.Target{Address: s.Addr, TLS: s.TLS}, p); ok || !strings.Contains(why, "TLS") {
-		t.Errorf("the codec takes TLS: %q", why)
+	if why, ok := protocol.LoopsTake(New(), protocol.Target{Address: s.Addr, TLS: s.TLS}, p); ok || !strings.Contains(why, "TLS") {
+		t.Errorf("event loops take TLS: %q", why)
 	}
 }
 

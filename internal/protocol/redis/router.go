@@ -14,6 +14,7 @@ import (
 	"brunt/internal/socket"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // router knows which of the targets serves the keys of a cluster.
@@ -49,19 +50,19 @@ func (*Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.R
 	if refused != nil || !o.cluster {
 		return nil
 	}
-	r := &router{
-		targets: targets, options: o, requests: requests, keys: make([]key, len(requests)), crc: makeTable(),
-		serves: make([]atomic.Bool, len(targets)), numbers: map[string]int{},
-	}
+	r := newRouter(targets, o)
+	r.requests, r.keys = requests, make([]key, len(requests))
 	for i := range requests {
-		k := &r.keys[i]
-		if k.word = keyWord(p.Requests[i].Words); k.word < 0 {
-			continue
-		}
-		var text []byte
-		if text, k.fixed = requests[i].words[k.word].Fixed(); k.fixed {
-			k.slot = Slot(text)
-		}
+		r.keys[i] = keyOf(&p.Requests[i], &requests[i])
+	}
+	return r
+}
+
+// newRouter returns a router that knows no requests.
+func newRouter(targets []protocol.Target, o *options) *router {
+	r := &router{
+		targets: targets, options: o, crc: makeTable(),
+		serves: make([]atomic.Bool, len(targets)), numbers: map[string]int{},
 	}
 	for i := len(targets) - 1; i >= 0; i-- {
 		r.numbers[targets[i].Address] = i
@@ -69,22 +70,41 @@ func (*Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.R
 	return r
 }
 
+func keyOf(req *protocol.Request, r *request) (k key) {
+	if k.word = keyWord(req.Words); k.word < 0 {
+		return k
+	}
+	var text []byte
+	if text, k.fixed = r.words[k.word].Fixed(); k.fixed {
+		k.slot = Slot(text)
+	}
+	return k
+}
+
 // Serves reports whether any slot is a target's.
 func (r *router) Serves(address int) bool { return r.serves[address].Load() }
 
 // Route returns the target that serves the key of a command.
 func (r *router) Route(req *protocol.Request, args []gen.Value) (address int, ok bool) {
+	slot, ok := r.slot(req, args)
+	if !ok {
+		return 0, false
+	}
+	number := r.slots[slot].Load()
+	return int(number) - 1, number > 0
+}
+
+// slot is that of a command's key; ok is false if it has none.
+func (r *router) slot(req *protocol.Request, args []gen.Value) (slot uint16, ok bool) {
 	k := &r.keys[req.ID]
 	if k.word < 0 || len(args) != r.requests[req.ID].params {
 		return 0, false
 	}
-	slot := k.slot
-	if !k.fixed {
-		var room [128]byte
-		slot = r.crc.slot(r.requests[req.ID].words[k.word].Plain(room[:0], args))
+	if k.fixed {
+		return k.slot, true
 	}
-	number := r.slots[slot].Load()
-	return int(number) - 1, number > 0
+	var room [128]byte
+	return r.crc.slot(r.requests[req.ID].words[k.word].Plain(room[:0], args)), true
 }
 
 // Redirect reads MOVED and ASK.
@@ -188,8 +208,11 @@ type topology struct {
 // node is a member of the cluster.
 type node struct{ id, address string }
 
-// span is slots, first to last, and their master, an index of nodes.
-type span struct{ first, last, node int }
+// span is slots, first to last, their master and its replicas, indexes of nodes.
+type span struct {
+	first, last, node int
+	replicas          []int
+}
 
 // askTopology asks a node for CLUSTER SLOTS and CLUSTER MYID.
 func askTopology(ctx context.Context, t protocol.Target, o *options) (*topology, *protocol.Error) {
@@ -212,6 +235,17 @@ func askTopology(ctx context.Context, t protocol.Target, o *options) (*topology,
 	return topologyOf(id, slots, t.Address), nil
 }
 
+// libraryOptions are those of a client with one connection that doesn't try again, or sleep, by itself.
+func libraryOptions(t protocol.Target, o *options) *goredis.UniversalOptions {
+	return &goredis.UniversalOptions{
+		Addrs: []string{t.Address}, Username: t.User, Password: t.Password, DB: o.database, Protocol: o.protocol(), TLSConfig: t.TLS,
+		PoolSize:   1,
+		MaxRetries: -1, DialerRetries: 1, MinRetryBackoff: -1, MaxRetryBackoff: -1,
+		DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+}
+
 // topologyOf reads the answer of the node at an address, which stands for hosts that it leaves out.
 func topologyOf(id string, slots []goredis.ClusterSlot, address string) *topology {
 	host, _, _ := net.SplitHostPort(address)
@@ -231,12 +265,20 @@ func topologyOf(id string, slots []goredis.ClusterSlot, address string) *topolog
 	}
 	for _, s := range slots {
 		if len(s.Nodes) > 0 && s.Start >= 0 && s.Start <= s.End && s.End < Slots {
-			out.spans = append(out.spans, span{s.Start, s.End, add(s.Nodes[0])})
+			out.spans = append(out.spans, span{first: s.Start, last: s.End, node: add(s.Nodes[0])})
 		}
 	}
 	for _, s := range slots {
-		for _, n := range s.Nodes {
-			add(n)
+		var replicas []int
+		for i, n := range s.Nodes {
+			if at := add(n); i > 0 {
+				replicas = append(replicas, at)
+			}
+		}
+		for i := range out.spans {
+			if out.spans[i].first == s.Start {
+				out.spans[i].replicas = replicas
+			}
 		}
 	}
 	return out

@@ -1,0 +1,226 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
+)
+
+// clusterConn is a session with a cluster that blocks: a connection to each node that was needed so far.
+type clusterConn struct {
+	target   protocol.Target // the node that is asked who is in the cluster
+	options  *options
+	router   *router
+	nodes    map[string]*nodeConn // by address
+	lost     map[string]bool      // addresses whose connection was lost and hasn't been made again
+	replicas [][]string           // by the numbers of spans, the addresses of their replicas
+	spans    []span
+	turn     int // of the replicas
+}
+
+// nodeConn is the connection to one node.
+type nodeConn struct {
+	*blocking.Conn
+	codec *askingCodec
+}
+
+// askingCodec asks for keys that are on their way to its node.
+type askingCodec struct {
+	*codec
+	ask bool // the next request is about such a key
+}
+
+// Encode is EncodeAsk for such a key.
+func (c *askingCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	if c.ask {
+		return c.EncodeAsk(dst, req, args)
+	}
+	return c.codec.Encode(dst, req, args)
+}
+
+// Rows leaves out the answer to ASKING.
+func (c *askingCodec) Rows(
+	answer []byte, req *protocol.Request, each func(columns []string, row []gen.Value),
+) *protocol.Error {
+	if c.ask {
+		_, answer, _ = bytes.Cut(answer, []byte("\n"))
+	}
+	return c.codec.Rows(answer, req, each)
+}
+
+var _ protocol.AdHoc = (*clusterConn)(nil)
+
+// dialCluster opens a connection to the node given and asks it who is in the cluster.
+func dialCluster(
+	ctx context.Context, t protocol.Target, p *protocol.Program, o *options, requests []request,
+) (protocol.Conn, error) {
+	c := &clusterConn{target: t, options: o, nodes: map[string]*nodeConn{}, lost: map[string]bool{}}
+	c.router = newRouter([]protocol.Target{t}, o)
+	c.router.requests = requests
+	for i := range requests {
+		c.router.keys = append(c.router.keys, keyOf(&p.Requests[i], &requests[i]))
+	}
+	_, refused := c.node(ctx, t.Address)
+	if refused == nil {
+		refused = c.learn(ctx)
+	}
+	if refused != nil {
+		c.Close()
+		return nil, refused
+	}
+	return c, nil
+}
+
+// learn asks who is in the cluster and serves which keys.
+func (c *clusterConn) learn(ctx context.Context) *protocol.Error {
+	seen, refused := askTopology(ctx, c.target, c.options)
+	if refused != nil {
+		return refused
+	}
+	before := c.router
+	targets := seen.targets(c.target)
+	asked := slices.IndexFunc(targets, func(t protocol.Target) bool { return t.Address == c.target.Address })
+	c.router = newRouter(targets, c.options)
+	c.router.requests, c.router.keys = before.requests, before.keys
+	c.router.learn(seen, asked)
+	c.spans, c.replicas = seen.spans, c.replicas[:0]
+	for _, s := range seen.spans {
+		var all []string
+		for _, r := range s.replicas {
+			if n, ok := c.router.number(seen.nodes[r].address); ok {
+				all = append(all, targets[n].Address)
+			}
+		}
+		c.replicas = append(c.replicas, all)
+	}
+	return nil
+}
+
+// node returns the connection to an address, which is made if there is none.
+func (c *clusterConn) node(ctx context.Context, address string) (*nodeConn, *protocol.Error) {
+	if n := c.nodes[address]; n != nil {
+		return n, nil
+	}
+	t := c.target
+	t.Address = address
+	socket, refused := connect(ctx, t, c.options)
+	if refused != nil {
+		return nil, refused
+	}
+	codec := &askingCodec{codec: newCodec(c.router.requests)}
+	n := &nodeConn{blocking.New(protocol.CodecConn{Net: socket, Codec: codec}), codec}
+	c.nodes[address] = n
+	return n, nil
+}
+
+// Do sends a command to the node that has its key, and follows where it is sent on. The session outlives the loss
+// of a connection to one node.
+func (c *clusterConn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	address, ask := c.addressOf(req, args), false
+	received, reopened := int64(0), false
+	for redirects := 0; ; redirects++ {
+		reply.Reset(len(req.Capture))
+		again := c.lost[address]
+		n, refused := c.node(ctx, address)
+		if refused != nil {
+			reply.Fail(refused)
+			reply.Fatal = false
+			c.lost[address] = true
+			_ = c.router.Refresh(ctx) // another node may have taken over: later requests will find out
+			break
+		}
+		if again {
+			delete(c.lost, address)
+			reopened = true
+		}
+		n.codec.requests, n.codec.ask = c.router.requests, ask
+		n.Do(ctx, req, args, reply)
+		received += reply.BytesIn
+		if reply.Fatal {
+			n.Close()
+			delete(c.nodes, address)
+			c.lost[address] = true
+			reply.Fatal = false
+			break
+		}
+		if reply.Class != protocol.Retryable {
+			break
+		}
+		var ok bool
+		if address, ask, ok = c.redirected(ctx, &reply.Failure, redirects); !ok {
+			break
+		}
+	}
+	reply.BytesIn, reply.Reopened = received, reopened
+}
+
+// addressOf is the address that a request is sent to first.
+func (c *clusterConn) addressOf(req *protocol.Request, args []gen.Value) string {
+	number, ok := c.router.Route(req, args)
+	if !ok {
+		return c.target.Address
+	}
+	if c.options.readOnly && req.Kind() == protocol.KindRead {
+		if slot, ok := c.router.slot(req, args); ok {
+			if replica, ok := c.replica(int(slot)); ok {
+				return replica
+			}
+		}
+	}
+	return c.router.targets[number].Address
+}
+
+// replica returns the replica of a slot whose turn it is, one that isn't known to be down.
+func (c *clusterConn) replica(slot int) (address string, ok bool) {
+	at := slices.IndexFunc(c.spans, func(s span) bool { return s.first <= slot && slot <= s.last })
+	if at < 0 {
+		return "", false
+	}
+	for range c.replicas[at] {
+		c.turn++
+		if address = c.replicas[at][c.turn%len(c.replicas[at])]; !c.lost[address] {
+			return address, true
+		}
+	}
+	return "", false
+}
+
+// redirected is where a failure sends a request on. A node that isn't known yet has the cluster asked again.
+func (c *clusterConn) redirected(ctx context.Context, f *protocol.Failure, redirects int) (address string, ask, ok bool) {
+	number, ask, ok := c.router.Redirect(f, redirects)
+	if !ok && redirects < c.options.maxRedirects {
+		if _, moved := ParseRedirect(f.Text); moved && c.learn(ctx) == nil {
+			number, ask, ok = c.router.Redirect(f, redirects)
+		}
+	}
+	if !ok {
+		return "", false, false
+	}
+	return c.router.targets[number].Address, ask, true
+}
+
+// Add makes a command ready that isn't part of the program.
+func (c *clusterConn) Add(_ context.Context, req *protocol.Request) error {
+	r, err := prepareOne(req)
+	if err != nil {
+		return protocol.Refused(req, "%v", err)
+	}
+	c.router.requests = protocol.Put(slices.Clone(c.router.requests), req.ID, r) // connections share their program's
+	c.router.keys = protocol.Put(c.router.keys, req.ID, keyOf(req, &r))
+	return nil
+}
+
+// Close ends the session.
+func (c *clusterConn) Close() error {
+	var all error
+	for address, n := range c.nodes {
+		all = errors.Join(all, n.Close())
+		delete(c.nodes, address)
+	}
+	return all
+}
