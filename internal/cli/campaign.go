@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/password"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
@@ -182,7 +183,7 @@ func (s *streams) readPlan(path string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := password("", "", false, s.in, s.err)
+	given, err := password.Find("", "", false, s.in, s.err)
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +206,10 @@ func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.
 
 // campaign runs the campaign that open begins or resumes in dir.
 func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
-	out := s.outlets()
+	out := s.outputs()
 	ctx, hard, stop := interruptible(out.err, endings(false))
 	defer stop()
-	defer func() { err = errors.Join(err, out.settle(hard)) }()
+	defer func() { err = errors.Join(err, out.flush(hard)) }()
 	t := &inTurn{out: out, hard: hard, dir: dir, load: loadRun{quiet: f.quiet, voice: textOutput(f.quiet, f.lang).voice}}
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	program, err := os.Executable()
@@ -237,7 +238,7 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open 
 	return errors.Join(drain(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...), line(out, dir))
 }
 
-func line(out *outlets, dir string) error {
+func line(out *outputs, dir string) error {
 	_, err := fmt.Fprintln(out.out, dir)
 	return err
 }

@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/dialect/endpoints"
 	"brunt/internal/dialect/slowcooker"
 	"brunt/internal/hints"
 	"brunt/internal/measure"
@@ -27,6 +22,7 @@ import (
 	"brunt/internal/report"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
+	"brunt/internal/spool"
 	"brunt/internal/target"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
@@ -92,14 +88,14 @@ type cooking struct {
 	o         *slowcooker.Options
 	replacing bool // called as slow_cooker
 
-	outlets *outlets
-	out     *spool // where lines go
+	outputs *outputs
+	out     *spool.Spool // where lines go
 	lines   *slowcooker.Lines
 	closers []func() error
 }
 
 func (c *cooking) run() error {
-	p, err := c.o.Plan(proxied(c.o.URLs))
+	p, err := c.o.Plan(endpoints.Proxied(c.o.URLs))
 	if err != nil {
 		return usage(err)
 	}
@@ -118,13 +114,13 @@ func (c *cooking) run() error {
 }
 
 // voice prints slow_cooker's lines.
-func (c *cooking) voice(out *outlets) (voice, error) {
-	c.outlets, c.out = out, out.out
+func (c *cooking) voice(out *outputs) (voice, error) {
+	c.outputs, c.out = out, out.out
 	if err := c.openLog(); err != nil {
 		return voice{}, err
 	}
 	c.lines = slowcooker.NewLines(c.o, c.out, time.Now)
-	failures := &failureLines{w: out.err}
+	failures := &slowcooker.FailureLines{W: out.err}
 	v := voice{
 		sinks:  []measure.Sink{c.lines, failures},
 		attach: func(w *workload.Workload) { w.Timed = c.lines.Timed },
@@ -132,7 +128,7 @@ func (c *cooking) voice(out *outlets) (voice, error) {
 		ended:  func() { c.report(c.lines.Finish()) },
 		result: c.summarize, exit: c.exit, close: c.close,
 	}
-	v.tell.Failed = failures.failed
+	v.tell.Failed = func(e record.ErrorSample) { failures.Failed(e.Class, e.Text) }
 	v.tell.Hint = func(h record.Hint) {
 		if h.Metric != string(hints.Generator) {
 			c.lines.Comment(report.HintText(&h, units.English))
@@ -155,7 +151,7 @@ func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*ru
 		return r, err
 	}
 	if !c.o.Quiet {
-		fmt.Fprintf(c.outlets.err, "brunt: note: begins although the service is down: %s\n", secret.Text(err.Error()))
+		fmt.Fprintf(c.outputs.err, "brunt: note: begins although the service is down: %s\n", secret.Text(err.Error()))
 	}
 	p.Target.Options["lazy"] = "on"
 	if o.Recording.Plan, err = planfile.Write(p); err != nil {
@@ -168,11 +164,11 @@ func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*ru
 // openLog makes lines go into the log that the flags name.
 func (c *cooking) openLog() error {
 	if c.o.Log != "" {
-		l, err := openLog(c.o.Log, func(err error) { c.report(err) })
+		l, err := spool.OpenLog(c.o.Log, func(err error) { c.report(err) })
 		if err != nil {
 			return err
 		}
-		c.out = c.outlets.add(l, "the log")
+		c.out = c.outputs.add(l, "the log")
 		c.closers = append(c.closers, func() error {
 			if c.out.Busy() {
 				return nil // somebody holds it up, and Close would wait for him
@@ -180,8 +176,8 @@ func (c *cooking) openLog() error {
 			return l.Close()
 		})
 	}
-	c.out.gap = func(lines int) string {
-		return fmt.Sprintf("# %d report lines are missing here: %s didn't take them\n", lines, c.out.name)
+	c.out.Gap = func(lines int) string {
+		return fmt.Sprintf("# %d report lines are missing here: %s didn't take them\n", lines, c.out.Name)
 	}
 	return nil
 }
@@ -196,7 +192,7 @@ func (c *cooking) close() (err error) {
 // report tells of an error that must not end the load.
 func (c *cooking) report(err error) {
 	if err != nil {
-		fmt.Fprintf(c.outlets.err, "brunt: %v\n", err)
+		fmt.Fprintf(c.outputs.err, "brunt: %v\n", err)
 	}
 }
 
@@ -212,10 +208,10 @@ func (c *cooking) summarize(run *record.Run, dir string) error {
 		errs = append(errs, c.writeCSV())
 	}
 	if !c.o.Quiet && c.o.Summary != "report" {
-		fmt.Fprintf(c.outlets.err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
+		fmt.Fprintf(c.outputs.err, "brunt: %s; record in %s\n", run.Verdict.Result, dir)
 		if run.Verdict.Result != verdict.Pass {
 			for _, r := range run.Verdict.Reasons {
-				fmt.Fprintf(c.outlets.err, "brunt: %s\n", r)
+				fmt.Fprintf(c.outputs.err, "brunt: %s\n", r)
 			}
 		}
 	}
@@ -241,128 +237,4 @@ func (c *cooking) exit(run *record.Run) error {
 		return nil
 	}
 	return coded(verdict.ExitCode(run), nil)
-}
-
-// proxied reports whether the environment names a proxy for one of the URLs.
-func proxied(urls []*url.URL) bool {
-	for _, u := range urls {
-		// A proxy that can't be understood is the driver's to refuse.
-		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil || err != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// rotatingLog appends to a file and opens it anew at SIGHUP, so that whoever rotates logs may have
-// moved it away. It is safe for concurrent use.
-type rotatingLog struct {
-	path    string
-	signals chan os.Signal
-	done    chan struct{}
-	ended   chan struct{}
-
-	mu   sync.Mutex
-	file *os.File
-}
-
-// openLog opens the log. failed is told when it can't be opened anew; writing then goes on into
-// the file that was open.
-func openLog(path string, failed func(error)) (*rotatingLog, error) {
-	l := &rotatingLog{path: path, signals: make(chan os.Signal, 1), done: make(chan struct{}), ended: make(chan struct{})}
-	f, err := appendTo(path)
-	if err != nil {
-		return nil, err
-	}
-	l.file = f
-	signal.Notify(l.signals, syscall.SIGHUP)
-	go l.watch(failed)
-	return l, nil
-}
-
-func appendTo(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("log: %w", err)
-	}
-	return f, nil
-}
-
-func (l *rotatingLog) watch(failed func(error)) {
-	defer close(l.ended)
-	for {
-		select {
-		case <-l.signals:
-			if err := l.reopen(); err != nil {
-				failed(err)
-			}
-		case <-l.done:
-			return
-		}
-	}
-}
-
-func (l *rotatingLog) reopen() error {
-	f, err := appendTo(l.path)
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	old := l.file
-	l.file = f
-	l.mu.Unlock()
-	return old.Close()
-}
-
-// Write implements io.Writer. A line is never split between two files.
-func (l *rotatingLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.file.Write(b)
-}
-
-// Close ends the log.
-func (l *rotatingLog) Close() error {
-	signal.Stop(l.signals)
-	close(l.done)
-	<-l.ended
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.file.Close()
-}
-
-// failuresEach is how many failures are told of in a slice of the record.
-const failuresEach = 5
-
-// failureLines tell of requests that got no answer, as slow_cooker does, but not of all of them: a
-// service that is down for days would fill a disk with them. They are safe for concurrent use.
-type failureLines struct {
-	w io.Writer
-
-	mu    sync.Mutex
-	count int // in this slice
-}
-
-var _ measure.Sink = (*failureLines)(nil)
-
-func (f *failureLines) failed(e record.ErrorSample) {
-	if e.Class == protocol.Server.String() {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.count++; f.count <= failuresEach {
-		fmt.Fprintf(f.w, "%s: %s\n", e.Class, e.Text)
-	}
-}
-
-// Interval implements measure.Sink.
-func (f *failureLines) Interval(*measure.Interval) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if more := f.count - failuresEach; more > 0 {
-		fmt.Fprintf(f.w, "and %d more failures\n", more)
-	}
-	f.count = 0
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brunt/internal/dialect/endpoints"
 	"brunt/internal/plan"
 	"brunt/internal/testserver"
 )
@@ -123,43 +121,15 @@ func TestHTTPLoad(t *testing.T) {
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
-		ph, sessions, err := f.load()
+		p, err := f.plan(&streams{}, []string{"http://a/"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ph.Name, ph.RateTo, ph.Sessions = "", 0, sessions
+		ph := p.Load[0]
+		ph.Sessions = p.Settings.Sessions
 		if ph.Kind != want.Kind || ph.RateFrom != want.RateFrom || ph.Duration != want.Duration || ph.Operations != want.Operations || ph.Sessions != want.Sessions {
 			t.Errorf("%q: %+v, want %+v", args, ph, want)
 		}
-	}
-}
-
-func TestOperationsOfALongList(t *testing.T) {
-	var requests []endpoints.Request
-	for i := range mostOperations + 1 {
-		u, err := url.Parse("http://a/" + strings.Repeat("x", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		requests = append(requests, endpoints.Request{Method: "GET", URL: u})
-	}
-	for n, want := range map[int]int{mostOperations: mostOperations, mostOperations + 1: 1} {
-		p := &plan.Plan{}
-		if err := endpoints.SetTarget(p, requests[:n]); err != nil {
-			t.Fatal(err)
-		}
-		addOperations(p, requests[:n], true)
-		if len(p.Operations) != want {
-			t.Errorf("%d requests make %d operations, want %d", n, len(p.Operations), want)
-		}
-	}
-	p := &plan.Plan{}
-	if err := endpoints.SetTarget(p, requests); err != nil {
-		t.Fatal(err)
-	}
-	addOperations(p, requests, true)
-	if step := p.Operations[0].Steps[0]; len(step.Variants) != mostOperations+1 || step.Pick.By != plan.PickTurn {
-		t.Errorf("%d variants", len(step.Variants))
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 // inTurn is a command that runs loads one after another, each into a bundle of its own below one folder.
 type inTurn struct {
-	out  *outlets
+	out  *outputs
 	hard <-chan struct{}
 	dir  string  // the series' folder
 	load loadRun // what all runs share
@@ -35,10 +35,10 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do fun
 	if err := f.checkSeries(); err != nil {
 		return err
 	}
-	out := s.outlets()
+	out := s.outputs()
 	ctx, hard, stop := interruptible(out.err, endings(false))
 	defer stop()
-	defer func() { err = errors.Join(err, out.settle(hard)) }()
+	defer func() { err = errors.Join(err, out.flush(hard)) }()
 	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, voice: f.outputFlags.voice}}
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	last := plans[len(plans)-1]

@@ -18,6 +18,7 @@ import (
 	"brunt/internal/runner"
 	"brunt/internal/schema/fill"
 	"brunt/internal/secret"
+	"brunt/internal/spool"
 	"brunt/internal/units"
 )
 
@@ -80,7 +81,7 @@ func (f *outputFlags) bind(cmd *cobra.Command, usual string) {
 
 // voice tells of a run on standard error with a line that follows it, unless quiet, and prints
 // brunt's own report.
-func (f *outputFlags) voice(out *outlets) (voice, error) {
+func (f *outputFlags) voice(out *outputs) (voice, error) {
 	v := voice{result: func(run *record.Run, dir string) error { return f.print(out.out, run, dir) }}
 	if f.quiet {
 		return v, nil
@@ -113,8 +114,8 @@ func (f *outputFlags) print(w io.Writer, run *record.Run, dir string) error {
 
 // looks is how text goes to w.
 func looks(w io.Writer) report.Options {
-	if s, ok := w.(*spool); ok {
-		w = s.w
+	if s, ok := w.(*spool.Spool); ok {
+		w = s.W
 	}
 	if file, ok := w.(*os.File); ok {
 		return report.OptionsFor(file, os.Getenv)

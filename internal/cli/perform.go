@@ -17,6 +17,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/runner"
 	"brunt/internal/secret"
+	"brunt/internal/selftest"
 	"brunt/internal/target"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
@@ -32,7 +33,7 @@ type loadRun struct {
 	quiet    bool
 	language units.Language                // of pages; "" means English
 	reopens  bool                          // SIGHUP opens the command's log anew
-	voice    func(*outlets) (voice, error) // opens what the command prints to
+	voice    func(*outputs) (voice, error) // opens what the command prints to
 	open     opener                        // nil means runner.Open
 	next     engine.Next                   // names the phases; nil means the plan's
 }
@@ -56,10 +57,10 @@ type voice struct {
 // perform runs a load: it stands between what the run tells and those who read it, hears signals,
 // exports, keeps the record, prints the result and returns the error that is the exit code.
 func (s *streams) perform(l *loadRun) (err error) {
-	out := s.outlets()
+	out := s.outputs()
 	ctx, hard, stop := interruptible(out.err, endings(l.reopens))
 	defer stop()
-	defer func() { err = errors.Join(err, out.settle(hard)) }()
+	defer func() { err = errors.Join(err, out.flush(hard)) }()
 	v, err := l.voice(out)
 	if err != nil {
 		return usage(err)
@@ -80,7 +81,7 @@ func (s *streams) perform(l *loadRun) (err error) {
 
 // conduct carries a load from its first connection to its finished record, which is returned unless
 // there was no load: then the error has its exit code.
-func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outlets, v *voice) (done *runner.Runner, err error) {
+func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outputs, v *voice) (done *runner.Runner, err error) {
 	live, err := l.live.open(out.streams, hard, l.quiet)
 	if err != nil {
 		return nil, err
@@ -133,8 +134,8 @@ func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outlet
 		return nil, failure(ctx, err)
 	}
 	live.finish(r.Record, r.Workload)
-	out.confess(r.Record)
-	r.Record.Health.CeilingPerS = ceiling(r.Record)
+	out.warnLostLines(r.Record)
+	r.Record.Health.CeilingPerS = selftest.CeilingFor(r.Record)
 	return r, errors.Join(r.Finish(), r.Close(), page.finish(r.Record, r.Dir, o.Recording.Plan))
 }
 
@@ -173,12 +174,12 @@ func failure(ctx context.Context, err error) error {
 }
 
 // waiting tells that a server is waited for.
-func waiting(out *outlets, most time.Duration) func(error) {
+func waiting(out *outputs, most time.Duration) func(error) {
 	return func(err error) { fmt.Fprintf(out.err, "brunt: waiting up to %s: %s\n", most, secret.Text(err.Error())) }
 }
 
 // notices prints warnings as they arise.
-func notices(out *outlets) func(record.Warning) {
+func notices(out *outputs) func(record.Warning) {
 	return func(w record.Warning) { fmt.Fprintf(out.err, "brunt: note: %s\n", secret.Text(w.Text)) }
 }
 

@@ -1,20 +1,17 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"brunt/internal/password"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/secret"
@@ -44,7 +41,7 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.proto, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
 	fs.StringSliceVarP(&f.addresses, "addr", "a", nil, "addresses, host:port[,host:port…]; a file for sqlite")
 	fs.StringVarP(&f.user, "user", "u", "", "user name")
-	fs.StringVarP(&f.password, "password", "p", "", "password (safer: "+passwordEnv+", --password-file, --ask-password)")
+	fs.StringVarP(&f.password, "password", "p", "", "password (safer: "+password.Variable+", --password-file, --ask-password)")
 	fs.StringVar(&f.passwordFile, "password-file", "", "read the password from the first line of a file")
 	fs.BoolVar(&f.askPassword, "ask-password", false, "ask for the password")
 	fs.StringVar(&f.database, "database", "", "database to use")
@@ -142,7 +139,10 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	if t.Protocol == "" {
 		return errors.New("no protocol given; add --proto, or target.protocol to the plan")
 	}
-	given, err := password(f.password, f.passwordFile, f.askPassword, s.in, s.err)
+	given, err := password.Find(f.password, f.passwordFile, f.askPassword, s.in, s.err)
+	if errors.Is(err, password.ErrInterrupted) {
+		return &exitError{exitInterrupted, err}
+	}
 	if err != nil {
 		return err
 	}
@@ -158,72 +158,4 @@ func durationFlag(name string, d time.Duration) error {
 		return usage(fmt.Errorf("--%s %s: give a time above zero, such as 30s", name, d))
 	}
 	return nil
-}
-
-// passwordEnv is the variable that a password may come from.
-const passwordEnv = "BRUNT_PASSWORD"
-
-// password finds the password: the flag, a file, a prompt, or the environment, in this order. It
-// is never printed.
-func password(flag, file string, prompt bool, stdin io.Reader, stderr io.Writer) (string, error) {
-	switch {
-	case flag != "":
-		return flag, nil
-	case file != "":
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return "", fmt.Errorf("--password-file: %w; check the path and its permissions", err)
-		}
-		line, _, _ := strings.Cut(string(b), "\n")
-		return strings.TrimSuffix(line, "\r"), nil
-	case prompt:
-		return ask(stdin, stderr)
-	}
-	return os.Getenv(passwordEnv), nil
-}
-
-// ask reads a password without echo from a terminal, or a line from anything else.
-func ask(stdin io.Reader, stderr io.Writer) (string, error) {
-	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return askTerminal(f, stderr)
-	}
-	line, err := bufio.NewReader(stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("reading the password from standard input: %w", err)
-	}
-	return strings.TrimRight(line, "\r\n"), nil
-}
-
-// askTerminal turns the echo off before it prints the prompt, so that nothing that is typed in answer
-// to it shows, and on again whatever happens. After a signal the reading goroutine is left behind, as
-// nothing ends a read from a terminal.
-func askTerminal(tty *os.File, stderr io.Writer) (string, error) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	defer signal.Stop(signals)
-	restore, err := muteEcho(tty)
-	if err != nil {
-		return "", fmt.Errorf("asking for the password: turning the echo off: %w; use --password-file or %s", err, passwordEnv)
-	}
-	defer fmt.Fprintln(stderr)
-	defer restore()
-	fmt.Fprint(stderr, "Password: ")
-	type answer struct {
-		line string
-		err  error
-	}
-	read := make(chan answer, 1)
-	go func() {
-		line, err := bufio.NewReader(tty).ReadString('\n')
-		read <- answer{line, err}
-	}()
-	select {
-	case a := <-read:
-		if a.err != nil && (a.line == "" || !errors.Is(a.err, io.EOF)) {
-			return "", fmt.Errorf("reading the password: %w", a.err)
-		}
-		return strings.TrimRight(a.line, "\r\n"), nil
-	case <-signals:
-		return "", &exitError{exitInterrupted, errors.New("interrupted at the password prompt; nothing was sent")}
-	}
 }

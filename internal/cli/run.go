@@ -163,7 +163,7 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	return s.perform(&loadRun{
 		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
 		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part},
-		voice: func(out *outlets) (voice, error) {
+		voice: func(out *outputs) (voice, error) {
 			v, err := f.outputFlags.voice(out)
 			v.result = func(run *record.Run, dir string) error {
 				return errors.Join(f.summaries(run, dir), f.print(out.out, run, dir))

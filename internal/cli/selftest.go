@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,7 +61,7 @@ func serveSelftest(s *streams) error {
 func runSelftest(s *streams, duration time.Duration, quiet bool) error {
 	ctx, _, stop := interruptible(s.err, endings(false))
 	defer stop()
-	addresses, end, err := startServers()
+	addresses, end, err := selftest.StartServers()
 	if err != nil {
 		return err
 	}
@@ -88,73 +84,9 @@ func runSelftest(s *streams, duration time.Duration, quiet bool) error {
 		return err
 	}
 	e := record.Fingerprint()
-	path, err := keepCeiling(rows, &e, s.version)
+	path, err := selftest.Keep(rows, &e, s.version)
 	if printed := selftest.Print(s.out, rows, &e, path); err == nil {
 		err = printed
 	}
 	return err
-}
-
-// keepCeiling saves the ceilings and returns the file's path.
-func keepCeiling(rows []selftest.Row, e *record.Environment, version string) (path string, err error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("keep the ceiling: %w; set XDG_CACHE_HOME", err)
-	}
-	c := selftest.CeilingOf(rows, e, version, time.Now())
-	path = selftest.CeilingFile(dir)
-	return path, c.Save(record.OS{}, path)
-}
-
-// ceiling is what the last self-test on this machine found for loads like a run's: event loops, one
-// request in flight a session. It is 0 if nothing was measured.
-func ceiling(run *record.Run) float64 {
-	if run.Tier != "codec" || run.Pipeline > 1 {
-		return 0
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return 0
-	}
-	e := record.Fingerprint()
-	c, ok := selftest.Load(record.OS{}, selftest.CeilingFile(dir), &e)
-	if !ok {
-		return 0
-	}
-	return c.PerS[run.Targets[0].Protocol]
-}
-
-// startServers starts the built-in servers in a process of their own, so that their work isn't
-// taken for the generator's.
-func startServers() (addresses map[string]string, end func(), err error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, nil, fmt.Errorf("start the servers: %w", err)
-	}
-	cmd := exec.Command(program, "selftest", "--serve")
-	cmd.Args[0] = "brunt" // whatever name it was called by
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("start the servers: %w", err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("start the servers: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, nil, fmt.Errorf("start the servers: %w", err)
-	}
-	end = func() { in.Close(); _ = cmd.Wait() }
-	addresses = make(map[string]string)
-	lines := bufio.NewScanner(out)
-	for len(addresses) < len(selftest.Protocols()) && lines.Scan() {
-		if protocol, address, ok := strings.Cut(lines.Text(), " "); ok {
-			addresses[protocol] = address
-		}
-	}
-	if len(addresses) < len(selftest.Protocols()) {
-		end()
-		return nil, nil, errors.New("start the servers: their process ended at once")
-	}
-	return addresses, end, nil
 }

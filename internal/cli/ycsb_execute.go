@@ -67,7 +67,7 @@ type ycsbRun struct {
 	flags      *ycsbFlags
 	job        *ycsb.Job
 	resumed    int64 // records that are there already
-	out        *outlets
+	out        *outputs
 	meter      *ycsb.Meter
 	checkpoint *ycsb.Checkpoint // nil in runs
 	began      time.Time
@@ -75,7 +75,7 @@ type ycsbRun struct {
 }
 
 // voice prints go-ycsb's lines.
-func (y *ycsbRun) voice(out *outlets) (voice, error) {
+func (y *ycsbRun) voice(out *outputs) (voice, error) {
 	y.out, y.meter = out, ycsb.NewMeter(y.job, out.out, ycsbFile)
 	set := y.job.Settings
 	v := voice{

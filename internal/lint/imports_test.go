@@ -13,16 +13,17 @@ import (
 var allowed = table(`
 balance: gen protocol
 cgroup:
-cli: compare dialect/endpoints dialect/slowcooker dialect/vegeta dialect/ycsb dialect/ycsb/shell dialect/ycsb/workloads
-    engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine measure observe plan
-    planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
-    report/live result result/reader runner schedule schema schema/fill secret selftest summary target timeline units
-    verdict within workload
+cli: compare dialect/endpoints dialect/service dialect/slowcooker dialect/ycsb dialect/ycsb/shell
+    dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine
+    measure observe password plan planfile program program/campaign protocol protocol/http protocols record render/cell
+    render/texts report report/live result result/reader runner schedule schema schema/fill secret selftest spool
+    summary target timeline units verdict within workload
 compare: record render/cell render/junit render/texts result stats units
 dialect/endpoints: plan protocol secret
 dialect/k6: result
 dialect/pgbench: record result stats
 dialect/picostress: result
+dialect/service: dialect/endpoints dialect/vegeta plan
 dialect/slowcooker: dialect/endpoints gen measure plan protocol workload
 dialect/vegeta: dialect/endpoints
 dialect/ycsb: dialect/ycsb/output dialect/ycsb/properties dialect/ycsb/workloads gen keyspace measure plan protocol
@@ -63,6 +64,7 @@ machine: cgroup
 measure: protocol
 observe: cgroup linefile measure record stats
 observe/self: cgroup machine measure
+password:
 plan: gen keyspace protocol secret sqltext
 planfile: gen keyspace plan protocol secret
 program: engine filelock measure plan record render/cell render/texts stats units verdict
@@ -111,6 +113,7 @@ schema/sql: gen plan sqltext
 secret:
 selftest: gen plan protocol protocol/echo record runner
 socket:
+spool:
 sqltext:
 stats:
 summary: record

@@ -1,12 +1,14 @@
-package cli
+package spool
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // gate is a writer that takes nothing while it is shut.
@@ -25,12 +27,26 @@ func (g *gate) Write(b []byte) (int, error) {
 	return g.Buffer.Write(b)
 }
 
+// patience is how long tests wait for what must happen.
+const patience = 5 * time.Minute
+
+// until waits until something holds.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); runtime.Gosched() {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain until %s", what)
+}
+
 func TestSpoolKeepsTheOrderAndCountsWhatIsLost(t *testing.T) {
 	t.Parallel()
 	g := &gate{}
-	s := newSpool(g, "the gate")
+	s := New(g, "the gate")
 	s.most = 3
-	s.gap = func(n int) string { return fmt.Sprintf("%d are missing\n", n) }
+	s.Gap = func(n int) string { return fmt.Sprintf("%d are missing\n", n) }
 	g.open.Lock()
 	fmt.Fprint(s, "0\n")
 	until(t, "the first text is being written", func() bool {
@@ -52,20 +68,20 @@ func TestSpoolKeepsTheOrderAndCountsWhatIsLost(t *testing.T) {
 	if want := "0\n1\n2\n3\n4 are missing\n7\n"; !whole || err != nil || g.String() != want {
 		t.Errorf("whole %v, %v\n%s", whole, err, g.String())
 	}
-	if got, want := s.lostText(), "4 report lines were not printed: the gate didn't take them"; got != want {
+	if got, want := s.LostText(), "4 report lines were not printed: the gate didn't take them"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestSpoolGivesUp(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(s *spool) (bool, error){
-		"after a while":           func(s *spool) (bool, error) { return s.Close(1, nil) },
-		"at the second interrupt": func(s *spool) (bool, error) { c := make(chan struct{}); close(c); return s.Close(patience, c) },
+	for name, end := range map[string]func(s *Spool) (bool, error){
+		"after a while":           func(s *Spool) (bool, error) { return s.Close(1, nil) },
+		"at the second interrupt": func(s *Spool) (bool, error) { c := make(chan struct{}); close(c); return s.Close(patience, c) },
 	} {
 		g := &gate{}
 		g.open.Lock()
-		s := newSpool(g, "the gate")
+		s := New(g, "the gate")
 		fmt.Fprint(s, "one\ntwo\n")
 		fmt.Fprint(s, "three\n")
 		if whole, err := end(s); whole || err != nil || s.Lost() != 3 {
@@ -81,7 +97,7 @@ func TestSpoolWritesWhatIsTakenAfterASecondInterrupt(t *testing.T) {
 	close(hard)
 	for range 20 {
 		g := &gate{}
-		s := newSpool(g, "the gate")
+		s := New(g, "the gate")
 		for i := range 100 {
 			fmt.Fprintf(s, "%d\n", i)
 		}
@@ -95,12 +111,12 @@ func TestSpoolMakesRoomForTheEnd(t *testing.T) {
 	t.Parallel()
 	g := &gate{}
 	g.open.Lock()
-	s := newSpool(g, "the gate")
+	s := New(g, "the gate")
 	s.most = 1
 	for i := range 5 {
 		fmt.Fprintf(s, "%d\n", i)
 	}
-	s.last()
+	s.Last()
 	report := strings.Repeat("a line of the report\n", 3000)
 	fmt.Fprint(s, report)
 	g.open.Unlock()
@@ -112,7 +128,7 @@ func TestSpoolMakesRoomForTheEnd(t *testing.T) {
 func TestSpoolTellsOfErrors(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left")
-	s := newSpool(&gate{err: full}, "the gate")
+	s := New(&gate{err: full}, "the gate")
 	fmt.Fprint(s, "one\n")
 	until(t, "it has been tried", func() bool { return s.Lost() == 1 })
 	if _, err := fmt.Fprint(s, "two\n"); !errors.Is(err, full) {

@@ -1,4 +1,4 @@
-package cli
+package campaign
 
 import (
 	"os"
@@ -13,8 +13,8 @@ func TestMatrixKeepsAddressesApart(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f := &matrixFlags{reconfigure: "true", addresses: []string{"127.0.0.1:1", "127.0.0.1:2"}}
-	text, err := f.text(path)
+	f := &Matrix{Reconfigure: "true", Addresses: []string{"127.0.0.1:1", "127.0.0.1:2"}}
+	text, err := f.Text(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package password
 
 import "golang.org/x/sys/unix"
 

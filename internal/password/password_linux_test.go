@@ -1,4 +1,4 @@
-package cli
+package password
 
 import (
 	"bytes"
@@ -66,25 +66,27 @@ func TestPromptWithoutEcho(t *testing.T) {
 		answer func(controller io.Writer)
 		want   string
 		fault  string
-		code   int
 	}{
-		{"a line", typed("pass word\n"), "pass word", "", exitPass},
-		{"a carriage return", typed("word\r"), "word", "", exitPass},
-		{"nothing", typed("\n"), "", "", exitPass},
-		{"a correction", typed("worst\x7f\x7fd\n"), "word", "", exitPass},
-		{"the end", typed("\x04"), "", "reading the password: EOF", exitBadPlan},
-		{"a signal", interrupt, "", "interrupted at the password prompt; nothing was sent", exitInterrupted},
+		{"a line", typed("pass word\n"), "pass word", ""},
+		{"a carriage return", typed("word\r"), "word", ""},
+		{"nothing", typed("\n"), "", ""},
+		{"a correction", typed("worst\x7f\x7fd\n"), "word", ""},
+		{"the end", typed("\x04"), "", "reading the password: EOF"},
+		{"a signal", interrupt, "", "interrupted at the password prompt; nothing was sent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			controller, tty := pseudoTerminal(t)
 			stderr := &prompted{tty: tty, answer: func() { c.answer(controller) }}
-			got, err := password("", "", true, tty, stderr)
+			got, err := Find("", "", true, tty, stderr)
 			fault := ""
 			if err != nil {
 				fault = err.Error()
 			}
-			if got != c.want || fault != c.fault || exitCode(usage(err)) != c.code {
-				t.Errorf("%q, %v (exit code %d); want %q, %q (%d)", got, err, exitCode(usage(err)), c.want, c.fault, c.code)
+			if got != c.want || fault != c.fault {
+				t.Errorf("%q, %v; want %q, %q", got, err, c.want, c.fault)
+			}
+			if errors.Is(err, ErrInterrupted) != (c.name == "a signal") {
+				t.Errorf("%v: ErrInterrupted or not", err)
 			}
 			if stderr.echoed || stderr.String() != "Password: \n" {
 				t.Errorf("echo on at the prompt: %v; shown %q", stderr.echoed, stderr.String())
@@ -97,7 +99,7 @@ func TestPromptWithoutEcho(t *testing.T) {
 }
 
 func TestPasswordFromElsewhere(t *testing.T) {
-	if got, err := password("", "", true, strings.NewReader("piped\r\nmore"), io.Discard); got != "piped" || err != nil {
+	if got, err := Find("", "", true, strings.NewReader("piped\r\nmore"), io.Discard); got != "piped" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	in, out, err := os.Pipe()
@@ -106,7 +108,7 @@ func TestPasswordFromElsewhere(t *testing.T) {
 	}
 	out.Close()
 	in.Close()
-	if _, err := password("", "", true, in, io.Discard); !errors.Is(err, os.ErrClosed) {
+	if _, err := Find("", "", true, in, io.Discard); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("of a closed pipe: %v", err)
 	}
 }

@@ -1,0 +1,275 @@
+// Package service makes plans for HTTP services of what a command line says: URLs, lists of requests, a rate.
+package service
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brunt/internal/dialect/endpoints"
+	"brunt/internal/dialect/vegeta"
+	"brunt/internal/plan"
+)
+
+// Options are what the command line says besides its arguments. Given reports whether it names an option, by the
+// flag's name.
+type Options struct {
+	Rate       float64 // requests a second
+	Sessions   int
+	Duration   time.Duration
+	Requests   uint64 // the load ends after so many; 0: with Duration
+	InOrder    bool   // as the list has them, instead of drawn
+	Method     string // of URLs
+	Headers    []string
+	Data       string // body of URLs: text, or a file's name after "@"
+	SecretData string // likewise, and kept in no record
+	Good       string // statuses that are no failure
+	Insecure   bool   // certificates aren't verified
+	CA         string // file of an authority's certificate
+	HTTP1      bool   // even where the server offers HTTP/2
+	Redirects  int    // that a request follows, up to 20
+	Compress   bool
+	NoReuse    bool // a connection for each request
+	Seed       uint64
+	Given      func(flag string) bool
+}
+
+// UsualDuration is how long a load takes if nothing else is said; usualRate is its rate, requests a second.
+const (
+	UsualDuration = 10 * time.Second
+	usualRate     = 100.0
+)
+
+// load is the phase that the flags ask for, and how many sessions it has.
+func (o *Options) load() (ph plan.Phase, sessions int, err error) {
+	switch {
+	case o.Given("rate") && !(o.Rate > 0):
+		return ph, 0, fmt.Errorf("--rate %g: give requests a second, above zero", o.Rate)
+	case o.Given("sessions") && o.Sessions < 1:
+		return ph, 0, fmt.Errorf("--sessions %d: a load needs at least 1", o.Sessions)
+	case o.Duration <= 0:
+		return ph, 0, errors.New("--duration: give a time above zero, such as 30s")
+	}
+	rate := o.Rate
+	if rate == 0 && o.Sessions == 0 {
+		rate = usualRate
+	}
+	limited := o.Requests > 0 && !o.Given("duration")
+	if rate == 0 {
+		ph = plan.Phase{Name: "closed", Kind: plan.Closed, Duration: o.Duration, Operations: o.Requests}
+		if limited {
+			ph.Duration = 0
+		}
+		return ph, o.Sessions, nil
+	}
+	ph = plan.Phase{Name: "open", Kind: plan.Open, Duration: o.Duration, RateFrom: rate, RateTo: rate, Operations: o.Requests}
+	if limited {
+		// Poisson arrivals may need longer than their mean.
+		ph.Duration = time.Duration(2*float64(o.Requests)/rate*float64(time.Second)) + time.Minute
+	}
+	if sessions = o.Sessions; sessions == 0 {
+		const answerWithinS, fewest, most = 1, 10, 1000
+		sessions = int(min(max(rate*answerWithinS, fewest), most))
+	}
+	return ph, sessions, nil
+}
+
+// mostOperations is how many different requests are reported one by one.
+const mostOperations = 30
+
+// Plan makes a plan of the command line's arguments: URLs, files of requests, or "-" for such a list on stdin. Its
+// errors are about them and the options.
+func (o *Options) Plan(targets []string, stdin io.Reader) (*plan.Plan, error) {
+	requests, err := o.readAll(targets, stdin)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan.Plan{Name: "http-" + endpoints.Address(requests[0].URL), Seed: o.Seed}
+	if err := endpoints.SetTarget(p, requests); err != nil {
+		return nil, err
+	}
+	if p.Target.TLS.Enabled {
+		p.Target.TLS.InsecureSkipVerify, p.Target.TLS.CAFile = o.Insecure, o.CA
+	}
+	p.Target.Options["good"] = o.Good
+	for name, on := range map[string]bool{"compress": o.Compress, "noreuse": o.NoReuse} {
+		if on {
+			p.Target.Options[name] = "on"
+		}
+	}
+	if o.Redirects != 0 {
+		p.Target.Options["redirects"] = strconv.Itoa(o.Redirects)
+	}
+	if o.HTTP1 {
+		p.Target.Options["http2"] = "off"
+	}
+	if endpoints.Proxied(urlsOf(requests)) {
+		p.Target.Options["proxy"] = "env"
+	}
+	addOperations(p, requests, o.InOrder)
+	return p, o.complete(p)
+}
+
+// complete puts the load and how many sessions it has into p.
+func (o *Options) complete(p *plan.Plan) error {
+	phase, sessions, err := o.load()
+	if err != nil {
+		return err
+	}
+	if o.Redirects < 0 || o.Redirects > 20 {
+		return fmt.Errorf("--redirects %d: give a number from 0 to 20", o.Redirects)
+	}
+	p.Load = []plan.Phase{phase}
+	p.Settings = plan.Settings{Sessions: sessions, SessionsAsNeeded: o.Sessions == 0, Retries: -1}
+	return nil
+}
+
+// readAll reads the requests of all arguments.
+func (o *Options) readAll(targets []string, stdin io.Reader) ([]endpoints.Request, error) {
+	header, err := o.header()
+	if err != nil {
+		return nil, err
+	}
+	body, err := o.body(stdin)
+	if err != nil {
+		return nil, err
+	}
+	var all []endpoints.Request
+	for _, target := range targets {
+		read := o.single
+		if target == "-" || isFile(target) {
+			read = o.list
+		}
+		requests, err := read(stdin, target, body)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, requests...)
+	}
+	for i := range all {
+		all[i].Header = append(all[i].Header, header...)
+	}
+	return all, nil
+}
+
+// body is what --data or --secret-data gives, nil if neither does.
+func (o *Options) body(stdin io.Reader) ([]byte, error) {
+	set := o.Given
+	if set("data") && set("secret-data") {
+		return nil, errors.New("both --data and --secret-data give a body; give one")
+	}
+	for name, text := range map[string]string{"data": o.Data, "secret-data": o.SecretData} {
+		if set(name) {
+			body, err := endpoints.ReadBody(text, stdin)
+			if err != nil {
+				err = fmt.Errorf("--%s: %w", name, err)
+			}
+			return body, err
+		}
+	}
+	return nil, nil
+}
+
+// list reads a file of requests.
+func (o *Options) list(stdin io.Reader, target string, body []byte) ([]endpoints.Request, error) {
+	if o.Method != "" || body != nil {
+		return nil, fmt.Errorf("--method, --data and --secret-data are for URLs; %s says for each request what they are", target)
+	}
+	in, name := stdin, "standard input"
+	if target != "-" {
+		file, err := os.Open(target)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in, name = file, target
+	}
+	return vegeta.Read(name, in, os.ReadFile)
+}
+
+// isFile reports whether the argument is a list: a file of that name exists, and it is no URL.
+func isFile(target string) bool {
+	info, err := os.Stat(target)
+	return err == nil && !info.IsDir() && !strings.Contains(target, "://")
+}
+
+// single makes the request of a URL.
+func (o *Options) single(_ io.Reader, target string, body []byte) ([]endpoints.Request, error) {
+	if !strings.Contains(target, "://") {
+		if !strings.ContainsAny(target, ".:") && target != "localhost" {
+			return nil, fmt.Errorf("%q is neither a file nor a URL; write for example http://localhost:8080/", target)
+		}
+		target = "http://" + target
+	}
+	u, err := endpoints.ParseURL(target)
+	if err != nil {
+		return nil, err
+	}
+	usual := "GET"
+	if body != nil {
+		usual = "POST"
+	}
+	return []endpoints.Request{{Method: cmp.Or(o.Method, usual), URL: u, Body: body, Secret: o.Given("secret-data")}}, nil
+}
+
+func (o *Options) header() (all [][2]string, err error) {
+	for _, h := range o.Headers {
+		name, value, err := endpoints.ParseHeader(h)
+		if err != nil {
+			return nil, fmt.Errorf("--header: %w", err)
+		}
+		all = append(all, [2]string{name, value})
+	}
+	return all, nil
+}
+
+// addOperations makes requests with one method and URL one operation. In order, operations and their
+// requests are taken as they stand in the list; otherwise each operation is drawn as often as it
+// stands there. If that makes too many to report, all of them are one operation that takes each
+// request in turn.
+func addOperations(p *plan.Plan, requests []endpoints.Request, inOrder bool) {
+	groups := map[string][]endpoints.Request{}
+	var order []string
+	turns := make([]int, len(requests))
+	several := endpoints.SeveralHosts(requests)
+	for i, r := range requests {
+		name := endpoints.Title(&r, several)
+		if groups[name] == nil {
+			order = append(order, name)
+		}
+		turns[i] = slices.Index(order, name)
+		groups[name] = append(groups[name], r)
+		if len(order) > mostOperations {
+			order, inOrder = []string{fmt.Sprintf("%d requests", len(requests))}, false
+			groups[order[0]] = requests
+			break
+		}
+	}
+	if inOrder && len(order) > 1 {
+		p.Mix, p.Turns = plan.ByTurn, turns
+	}
+	names := map[string]bool{}
+	for _, name := range order {
+		group := groups[name]
+		short := endpoints.Name(name)
+		for n := 2; names[short]; n++ {
+			short = fmt.Sprintf("%s (%d)", endpoints.Name(name), n)
+		}
+		names[short] = true
+		endpoints.AddOperation(p, short, float64(len(group)), group, nil, plan.Pick{By: plan.PickTurn})
+	}
+}
+
+func urlsOf(requests []endpoints.Request) (urls []*url.URL) {
+	for i := range requests {
+		urls = append(urls, requests[i].URL)
+	}
+	return urls
+}

@@ -1,0 +1,86 @@
+// Package password finds the password of a target: in a flag, a file, the environment, or by asking for it.
+package password
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// Variable is the variable that a password may come from.
+const Variable = "BRUNT_PASSWORD"
+
+// ErrInterrupted says that the prompt was ended by a signal.
+var ErrInterrupted = errors.New("interrupted at the password prompt; nothing was sent")
+
+// Find finds the password: the flag, a file, a prompt, or the environment, in this order. It
+// is never printed.
+func Find(flag, file string, prompt bool, stdin io.Reader, stderr io.Writer) (string, error) {
+	switch {
+	case flag != "":
+		return flag, nil
+	case file != "":
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("--password-file: %w; check the path and its permissions", err)
+		}
+		line, _, _ := strings.Cut(string(b), "\n")
+		return strings.TrimSuffix(line, "\r"), nil
+	case prompt:
+		return ask(stdin, stderr)
+	}
+	return os.Getenv(Variable), nil
+}
+
+// ask reads a password without echo from a terminal, or a line from anything else.
+func ask(stdin io.Reader, stderr io.Writer) (string, error) {
+	if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return askTerminal(f, stderr)
+	}
+	line, err := bufio.NewReader(stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("reading the password from standard input: %w", err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+// askTerminal turns the echo off before it prints the prompt, so that nothing that is typed in answer
+// to it shows, and on again whatever happens. After a signal the reading goroutine is left behind, as
+// nothing ends a read from a terminal.
+func askTerminal(tty *os.File, stderr io.Writer) (string, error) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	restore, err := muteEcho(tty)
+	if err != nil {
+		return "", fmt.Errorf("asking for the password: turning the echo off: %w; use --password-file or %s", err, Variable)
+	}
+	defer fmt.Fprintln(stderr)
+	defer restore()
+	fmt.Fprint(stderr, "Password: ")
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(tty).ReadString('\n')
+		read <- answer{line, err}
+	}()
+	select {
+	case a := <-read:
+		if a.err != nil && (a.line == "" || !errors.Is(a.err, io.EOF)) {
+			return "", fmt.Errorf("reading the password: %w", a.err)
+		}
+		return strings.TrimRight(a.line, "\r\n"), nil
+	case <-signals:
+		return "", ErrInterrupted
+	}
+}

@@ -1,0 +1,77 @@
+package selftest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"brunt/internal/record"
+)
+
+// Keep saves the ceilings and returns the file's path.
+func Keep(rows []Row, e *record.Environment, version string) (path string, err error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("keep the ceiling: %w; set XDG_CACHE_HOME", err)
+	}
+	c := CeilingOf(rows, e, version, time.Now())
+	path = CeilingFile(dir)
+	return path, c.Save(record.OS{}, path)
+}
+
+// CeilingFor is what the last self-test on this machine found for loads like a run's: event loops, one
+// request in flight a session. It is 0 if nothing was measured.
+func CeilingFor(run *record.Run) float64 {
+	if run.Tier != "codec" || run.Pipeline > 1 {
+		return 0
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return 0
+	}
+	e := record.Fingerprint()
+	c, ok := Load(record.OS{}, CeilingFile(dir), &e)
+	if !ok {
+		return 0
+	}
+	return c.PerS[run.Targets[0].Protocol]
+}
+
+// StartServers starts the built-in servers in a process of their own, so that their work isn't
+// taken for the generator's.
+func StartServers() (addresses map[string]string, end func(), err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the servers: %w", err)
+	}
+	cmd := exec.Command(program, "selftest", "--serve")
+	cmd.Args[0] = "brunt" // whatever name it was called by
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the servers: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the servers: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, fmt.Errorf("start the servers: %w", err)
+	}
+	end = func() { in.Close(); _ = cmd.Wait() }
+	addresses = make(map[string]string)
+	lines := bufio.NewScanner(out)
+	for len(addresses) < len(Protocols()) && lines.Scan() {
+		if protocol, address, ok := strings.Cut(lines.Text(), " "); ok {
+			addresses[protocol] = address
+		}
+	}
+	if len(addresses) < len(Protocols()) {
+		end()
+		return nil, nil, errors.New("start the servers: their process ended at once")
+	}
+	return addresses, end, nil
+}
