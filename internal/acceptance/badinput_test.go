@@ -172,7 +172,7 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 				if o.code != 99 && o.code != 98 || o.run == nil {
 					t.Fatalf("exit %d, want 99\n%s%s", o.code, o.out, o.err)
 				}
-				if o.run.Aborted == "" || o.run.Total.OK != 0 || o.run.Total.Failed == 0 || o.run.Total.Done >= 20000 {
+				if o.run.Aborted.IsZero() || o.run.Total.OK != 0 || o.run.Total.Failed == 0 || o.run.Total.Done >= 20000 {
 					t.Errorf("aborted %q, %d ok, %d failed", o.run.Aborted, o.run.Total.OK, o.run.Total.Failed)
 				}
 				if n := o.run.Total.Errors[protocol.Server]; n != o.run.Total.Failed {

@@ -62,7 +62,7 @@ func TestExamples(t *testing.T) {
 				if o.run == nil || !judged(o.code) && o.code != 99 {
 					t.Fatalf("exit %d\n%s", o.code, o.err)
 				}
-				if o.run.Total.Failed > 0 || o.run.Total.OK == 0 || o.run.Aborted != "" {
+				if o.run.Total.Failed > 0 || o.run.Total.OK == 0 || !o.run.Aborted.IsZero() {
 					t.Errorf("%d succeeded, %d failed, aborted %q\n%s", o.run.Total.OK, o.run.Total.Failed, o.run.Aborted, o.out)
 				}
 			})

@@ -59,7 +59,7 @@ queries:
 func warned(run *record.Run, id string) string {
 	for _, w := range run.Warnings {
 		if w.ID == id {
-			return w.Text + " ↳ " + w.Remedy
+			return w.Text.String() + " ↳ " + w.Remedy.String()
 		}
 	}
 	return ""
@@ -76,7 +76,7 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 			t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
 		}
 		same := load(t, append([]string{"queue", "--quiet", "--seed", "7"}, flags...)...)
-		if u := same.run.Tables; len(u) != 1 || u[0].Differs != "" || u[0].Origin != "brunt" || u[0].Rows != 500 || u[0].Seed == nil || *u[0].Seed != 7 {
+		if u := same.run.Tables; len(u) != 1 || !u[0].Differs.IsZero() || u[0].Origin != "brunt" || u[0].Rows != 500 || u[0].Seed == nil || *u[0].Seed != 7 {
 			t.Errorf("tables of the same seed: %+v", u)
 		}
 		for _, id := range []string{"table-differs", "table-rows", "reference-missing"} {
@@ -90,7 +90,7 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 			if w := warned(other.run, "table-differs"); !strings.Contains(w, why) || !strings.Contains(w, "schema down") {
 				t.Errorf("%v: no warning of the seed: %q", more, w)
 			}
-			if u := other.run.Tables; len(u) != 1 || u[0].Differs != why {
+			if u := other.run.Tables; len(u) != 1 || u[0].Differs.String() != why {
 				t.Errorf("%v: %+v", more, u)
 			}
 			w := warned(other.run, "reference-missing")

@@ -337,7 +337,7 @@ func TestCookReachesSeveralHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := cookAs(t, "brunt cook", "-qps", "40", "-interval", "1s", "-totalRequests", "40", "@"+list)
-	if one.count("GET /1  ") != 20 || two.count("GET /2  ") != 20 || !strings.Contains(c.run.TierReason, "several hosts") {
+	if one.count("GET /1  ") != 20 || two.count("GET /2  ") != 20 || !strings.Contains(c.run.TierReason.String(), "several hosts") {
 		t.Errorf("exit %d, tier %s (%s)", c.code, c.run.Tier, c.run.TierReason)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/servers"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/observe"
 	"brunt/internal/record"
 	"brunt/internal/report"
@@ -135,7 +136,7 @@ func (l *live) start(run *record.Run, dir string) error {
 		fsys = record.Nowhere{}
 	}
 	if err := l.watcher.Start(fsys, dir); err != nil {
-		run.Warnings = append(run.Warnings, record.Warning{ID: "watch-record", Text: "nothing is watched: " + err.Error()})
+		run.Warnings = append(run.Warnings, record.Warning{ID: "watch-record", Text: message.New("watch-none", message.Text("error", err.Error()))})
 	}
 	return nil
 }

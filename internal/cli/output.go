@@ -93,7 +93,7 @@ func (f *outputFlags) voice(out *outputs) (voice, error) {
 	v.tell = runner.Listener{
 		Loading:  func(p fill.Progress) { filling.Show(report.Filling(p)) },
 		Checking: filling.ShowCheck,
-		Notice:   func(w record.Warning) { progress.Note("brunt: note: " + secret.Text(w.Text)) },
+		Notice:   func(w record.Warning) { progress.Note("brunt: note: " + secret.Text(w.Text.String())) },
 		Hint:     func(h record.Hint) { progress.Note("brunt: " + report.HintText(&h, look.Language)) },
 	}
 	v.sinks = []measure.Sink{progress}

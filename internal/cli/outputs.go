@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/spool"
 )
@@ -40,10 +41,10 @@ func (o *outputs) add(w io.Writer, name string) *spool.Spool {
 // warnLostLines makes the record say which lines were lost while the load ran.
 func (o *outputs) warnLostLines(run *record.Run) {
 	for _, s := range append(o.more, o.out, o.err) {
-		if text := s.LostText(); text != "" {
+		if text := s.LostText(); !text.IsZero() {
 			run.Warnings = append(run.Warnings, record.Warning{
 				ID: "output-blocked", Text: text,
-				Remedy: "read the lines as they come; the record has every interval",
+				Remedy: message.New("output-blocked.remedy"),
 			})
 		}
 	}
@@ -72,7 +73,7 @@ func (o *outputs) flush(hard <-chan struct{}) error {
 		if !whole {
 			patience = stderrPatience
 		}
-		if text := s.LostText(); text != "" {
+		if text := s.LostText(); !text.IsZero() {
 			fmt.Fprintf(o.err, "brunt: note: %s\n", text)
 		}
 	}

@@ -180,7 +180,7 @@ func waiting(out *outputs, most time.Duration) func(error) {
 
 // notices prints warnings as they arise.
 func notices(out *outputs) func(record.Warning) {
-	return func(w record.Warning) { fmt.Fprintf(out.err, "brunt: note: %s\n", secret.Text(w.Text)) }
+	return func(w record.Warning) { fmt.Fprintf(out.err, "brunt: note: %s\n", secret.Text(w.Text.String())) }
 }
 
 // graceAfterSecond is how long a second interrupt may take to finish the record.

@@ -36,7 +36,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	rest, err := javaYCSB(append(impersonated(s.tool), rest...))
 	if err != nil {
-		say(stderr, message(usage(err)))
+		say(stderr, errorLines(usage(err)))
 		return exitBadPlan
 	}
 	root.SetArgs(pageAddress(rest))
@@ -44,7 +44,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err = root.Execute()
-	if text := message(err); text != "" {
+	if text := errorLines(err); text != "" {
 		say(stderr, text)
 	}
 	return exitCode(err)
@@ -60,8 +60,8 @@ func impersonated(name string) []string {
 	return map[string][]string{"slow_cooker": {"cook"}, "go-ycsb": {"ycsb"}, "k6": {"k6"}}[name]
 }
 
-// message is what to print of an error: its lines, each with the program's name in front.
-func message(err error) string {
+// errorLines is what to print of an error: its lines, each with the program's name in front.
+func errorLines(err error) string {
 	if err == nil || err.Error() == "" {
 		return ""
 	}

@@ -93,7 +93,7 @@ func schemaUp(s *streams, p *plan.Plan, o schema.FillOptions, quiet bool) error 
 func printNotes(s *streams, notes []record.Warning) {
 	for _, n := range notes {
 		fmt.Fprintf(s.err, "brunt: note: %s\n", n.Text)
-		if n.Remedy != "" {
+		if !n.Remedy.IsZero() {
 			fmt.Fprintf(s.err, "  ↳ %s\n", n.Remedy)
 		}
 	}

@@ -118,7 +118,7 @@ func TestARunAbortsThoughNobodyReads(t *testing.T) {
 	w.Close()
 	cmd.Wait()
 	run, _, _ := recorded(t, dir)
-	if run.Aborted == "" || !run.Complete || cmd.ProcessState.ExitCode() != verdict.ExitCode(run) {
+	if run.Aborted.IsZero() || !run.Complete || cmd.ProcessState.ExitCode() != verdict.ExitCode(run) {
 		t.Errorf("exit %d, aborted %q, %+v", cmd.ProcessState.ExitCode(), run.Aborted, run.Verdict)
 	}
 }

@@ -96,7 +96,7 @@ func checkDropped(t *testing.T, run *record.Run, total, missed uint64, out strin
 	}
 	said := false
 	for _, w := range run.Warnings {
-		said = said || w.ID == verdict.WarnDropped && strings.Contains(w.Text, " fell due while the generator itself stood still")
+		said = said || w.ID == verdict.WarnDropped && strings.Contains(w.Text.String(), " fell due while the generator itself stood still")
 	}
 	if !said {
 		t.Errorf("the report doesn't say why:\n%s", out)

@@ -238,7 +238,7 @@ func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 func (o *Options) side(m *result.Metric, v []float64, runs []*result.Result) stats.Interval {
 	if len(v) == 1 {
 		i := only(v[0])
-		if w := runs[0].Find(m.Name, m.Operation).Within; w != nil && w.Why == "" {
+		if w := runs[0].Find(m.Name, m.Operation).Within; w != nil && w.Why.IsZero() {
 			i.Low, i.High, i.Correlated = w.Low, w.High, w.Correlated
 		}
 		return i

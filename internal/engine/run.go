@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/schedule"
@@ -25,14 +26,14 @@ type Config struct {
 	Health    func() measure.Health // the generator's state since the last call; may be nil
 	// Check is asked after each interval, outcome so far and run's clock given, whether the load must stop:
 	// it returns why, or "". It may be nil.
-	Check func(total *measure.Account, nowNs int64) string
+	Check func(total *measure.Account, nowNs int64) message.Message
 	Part  schedule.Part // this machine's operations
 }
 
 // Outcome is how a run ended; what happened is the Collector's to say.
 type Outcome struct {
-	Interrupted bool   // ctx ended before the plan did
-	Aborted     string // why Check ended it, or ""
+	Interrupted bool            // ctx ended before the plan did
+	Aborted     message.Message // why Check ended it, if it did
 }
 
 // Next says which phases come next, none if the load is over. sofar is what happened until now, by
@@ -170,8 +171,8 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 			r.cfg.SinkError(err)
 		}
 	}
-	if r.out.Aborted == "" && r.cfg.Check != nil {
-		if why := r.cfg.Check(r.cfg.Collector.Total(), endNs); why != "" {
+	if r.out.Aborted.IsZero() && r.cfg.Check != nil {
+		if why := r.cfg.Check(r.cfg.Collector.Total(), endNs); !why.IsZero() {
 			r.out.Aborted = why
 			r.cancel()
 		}

@@ -353,7 +353,7 @@ func TestIntervalsBeyondTheBufferAreCountedAsLost(t *testing.T) {
 	if r.lines()+int(lost) != all {
 		t.Errorf("%d came, %d lost, of %d", r.lines(), lost, all)
 	}
-	if len(w) != 1 || w[0].ID != "export-lost" || !strings.Contains(w[0].Text, fmt.Sprintf("%d of %d", lost, all)) {
+	if len(w) != 1 || w[0].ID != "export-lost" || !strings.Contains(w[0].Text.String(), fmt.Sprintf("%d of %d", lost, all)) {
 		t.Errorf("warnings %+v", w)
 	}
 }
@@ -365,7 +365,7 @@ func TestRefusedIntervalsAreLostAtOnce(t *testing.T) {
 	_ = e.Interval(testInterval(0, time.Now()))
 	waitFor(t, "the refusal", func() bool { return e.pushers[0].transfer().lost == 1 })
 	w := e.Close(nil)
-	if len(w) != 1 || !strings.Contains(w[0].Text, "401") || !strings.Contains(w[0].Text, "because of this") || strings.Contains(fmt.Sprint(w), "geheim") {
+	if len(w) != 1 || !strings.Contains(w[0].Text.String(), "401") || !strings.Contains(w[0].Text.String(), "because of this") || strings.Contains(fmt.Sprint(w), "geheim") {
 		t.Errorf("warnings %+v", w)
 	}
 }

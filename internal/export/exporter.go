@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -202,19 +203,20 @@ func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	var out []record.Warning
 	for _, p := range e.pushers {
 		if t := p.transfer(); t.lost > 0 {
-			out = append(out, record.Warning{
-				ID:     "export-lost",
-				Text:   fmt.Sprintf("%d of %d intervals did not reach %s: %s", t.lost, t.lost+t.sent, t.name, orOverflow(t.reason)),
-				Remedy: "the run's own record is complete; check the address and that the server keeps up",
-			})
+			out = append(out, record.NewWarning("export-lost", message.Count("lost", t.lost), message.Count("all", t.lost+t.sent),
+				message.Text("destination", t.name), message.Nested("why", t.why())))
 		}
 	}
 	return out
 }
 
-func orOverflow(reason string) string {
-	if reason == "" {
-		return "it was too slow"
+// why says why intervals were lost.
+func (t *transfer) why() message.Message {
+	switch t.reason {
+	case "":
+		return message.New("export-lost.slow")
+	case noAnswer:
+		return message.New("export-lost.no-answer")
 	}
-	return reason
+	return message.Literal(t.reason)
 }

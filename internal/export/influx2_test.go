@@ -69,10 +69,10 @@ func TestInfluxDB2(t *testing.T) {
 			_ = e.Interval(testInterval(n, began))
 		}
 		for _, w := range e.Close(nil) {
-			if w.ID != "export-lost" || strings.Contains(w.Text+w.Remedy, secret) {
+			if w.ID != "export-lost" || strings.Contains(fmt.Sprint(w), secret) {
 				t.Errorf("warning %+v", w)
 			}
-			lost += w.Text
+			lost += w.Text.String()
 		}
 		if state := e.pushers[0].transfer(); (lost == "") != (state.sent == uint64(intervals)) || state.sent+state.lost != uint64(intervals) {
 			t.Errorf("%d sent and %d lost of %d, told %q", state.sent, state.lost, intervals, lost)

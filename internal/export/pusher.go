@@ -267,7 +267,7 @@ func (p *pusher) lose(ctx context.Context, n int, err error) {
 	case ctx.Err() == nil:
 		p.state.reason = err.Error()
 	case p.state.reason == "":
-		p.state.reason = "no answer before the end"
+		p.state.reason = noAnswer
 	}
 	p.mu.Unlock()
 }
@@ -343,3 +343,6 @@ func (e *endpoint) request(ctx context.Context, body []byte) (*http.Request, err
 }
 
 func (*endpoint) accepted([]byte) error { return nil }
+
+// noAnswer is the reason of what was on its way when the time for sending ended.
+const noAnswer = "no answer before the end"

@@ -194,7 +194,7 @@ func TestInfluxDB(t *testing.T) {
 	}
 	e := newQuick(t, Options{Destinations: []string{"influx=http://" + s.Addr + "/nowhere"}})
 	_ = e.Interval(testInterval(0, time.Now()))
-	if w := e.Close(nil); len(w) != 1 || !strings.Contains(w[0].Text, "database not found") {
+	if w := e.Close(nil); len(w) != 1 || !strings.Contains(w[0].Text.String(), "database not found") {
 		t.Errorf("a missing database: %+v", w)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/secret"
 	"brunt/internal/workload"
@@ -201,9 +202,7 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string, load
 			err = s.broken
 		}
 		if err != nil {
-			warnings = append(warnings, record.Warning{
-				ID: "inspect", Text: fmt.Sprintf("%s couldn't be inspected whole: %s", s.inspector.Name(), secret.Text(err.Error())),
-			})
+			warnings = append(warnings, record.Notice("inspect", message.Text("server", s.inspector.Name()), message.Text("error", secret.Text(err.Error()))))
 		}
 		if found == nil {
 			continue
@@ -218,7 +217,7 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string, load
 		if bundle != "" {
 			name := fmt.Sprintf("observe/inspect-%d.json", k+1)
 			if err := write(fsys, bundle, name, found); err != nil {
-				warnings = append(warnings, record.Warning{ID: "inspect-record", Text: "the whole inspection isn't in the record: " + err.Error()})
+				warnings = append(warnings, record.Notice("inspect-record", message.Text("error", err.Error())))
 			} else {
 				found.File = name
 			}

@@ -95,7 +95,7 @@ func TestAbortInAnOpenLoad(t *testing.T) {
 		export default () => { exec.test.abort('enough'); };
 		export function teardown() { console.log('torn down'); }`, "run", "-q", "SCRIPT")
 	o.expect(t, 108, "enough", "torn down")
-	if run := o.run(t); !strings.Contains(run.Aborted, "exit code 108") {
+	if run := o.run(t); !strings.Contains(run.Aborted.String(), "exit code 108") {
 		t.Errorf("aborted: %q", run.Aborted)
 	}
 }

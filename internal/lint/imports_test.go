@@ -14,14 +14,14 @@ var allowed = table(`
 balance: gen protocol
 cgroup:
 cli: compare dialect/endpoints dialect/service dialect/slowcooker dialect/ycsb dialect/ycsb/shell
-    dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine
-    measure observe password plan planfile program program/campaign protocol protocol/http protocols record render/cell
-    render/texts report report/live result result/reader runner schedule schema schema/fill secret selftest spool
-    summary target timeline units verdict within workload
+    dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x
+    machine measure message observe password plan planfile program program/campaign protocol protocol/http protocols
+    record render/cell render/texts report report/live result result/reader runner schedule schema schema/fill
+    secret selftest spool summary target timeline units verdict within workload
 compare: record render/cell render/junit render/texts result stats units
 dialect/endpoints: plan protocol secret
 dialect/k6: result
-dialect/pgbench: record result stats
+dialect/pgbench: message record result stats
 dialect/picostress: result
 dialect/service: dialect/endpoints dialect/vegeta plan
 dialect/slowcooker: dialect/endpoints gen measure plan protocol workload
@@ -32,17 +32,17 @@ dialect/ycsb/output: measure result
 dialect/ycsb/properties:
 dialect/ycsb/shell: dialect/ycsb gen protocol
 dialect/ycsb/workloads: plan
-engine: balance measure plan protocol schedule workload
-engine/loop: balance engine machine measure protocol schedule workload
+engine: balance measure message plan protocol schedule workload
+engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine measure protocol schedule workload
-export: measure protocol record
+export: measure message protocol record
 filelock:
 gen:
 hints: measure
 history: compare linefile record render/cell render/junit render/page render/svg render/texts result stats units
-inspect: gen measure protocol record secret workload
+inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect program record result stats
-inspect/postgres: inspect record secret sqltext units
+inspect/postgres: inspect message record secret sqltext units
 inspect/servers: inspect inspect/postgres secret
 k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool
 k6x/bind: gen k6x/session protocol
@@ -55,19 +55,20 @@ k6x/executor: k6x/native k6x/session measure plan protocol schedule target units
 k6x/native: k6x/session measure plan planfile record runner schedule target
 k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protocol record
 k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
-k6x/session: engine export measure observe observe/self protocol record secret verdict
+k6x/session: engine export measure message observe observe/self protocol record secret verdict
 k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/iproto sqltext
 k6x/trend:
 keyspace: gen
 linefile:
 machine: cgroup
 measure: protocol
-observe: cgroup linefile measure record stats
+message: units
+observe: cgroup linefile measure message record stats
 observe/self: cgroup machine measure
 password:
 plan: gen keyspace protocol secret sqltext
 planfile: gen keyspace plan protocol secret
-program: engine filelock measure plan record render/cell render/texts stats units verdict
+program: engine filelock measure message plan record render/cell render/texts stats units verdict
 program/campaign: filelock inspect inspect/advise inspect/servers linefile plan planfile program record render/cell
     render/page render/svg render/texts report secret timeline units verdict
 protocol: gen sqltext
@@ -93,27 +94,28 @@ protocol/sqlite: gen protocol protocol/sqlconn sqltext
 protocols: protocol protocol/badger protocol/bbolt protocol/cassandra protocol/dynamodb protocol/echo protocol/etcd
     protocol/http protocol/iproto protocol/mongodb protocol/mysql protocol/noop protocol/pebble protocol/postgres
     protocol/redis protocol/sqlite
-record: cgroup filelock hints linefile measure protocol
-record/recordtest: measure protocol record
-render/cell: render/texts units
+record: cgroup filelock hints linefile measure message protocol
+record/recordtest: measure message protocol record
+render/cell: message render/texts units
 render/junit: units
 render/page: render/cell render/texts units
 render/svg: render/cell units
 render/texts: units
-report: measure record render/cell render/junit render/page render/svg render/texts summary timeline units verdict
+report: measure message record render/cell render/junit render/page render/svg render/texts summary timeline units
+    verdict
 report/live: measure record render/page report timeline units
 result: record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
-runner: balance engine engine/loop engine/pool machine measure observe/self plan protocol protocols record schedule
-    schema schema/fill secret target units verdict within workload
+runner: balance engine engine/loop engine/pool machine measure message observe/self plan protocol protocols record
+    schedule schema schema/fill secret target units verdict within workload
 schedule: gen
-schema: gen linefile plan protocol record schema/fill schema/sql target workload
+schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
-schema/sql: gen plan sqltext
+schema/sql: gen message plan sqltext
 secret:
 selftest: gen plan protocol protocol/echo record runner
 socket:
-spool:
+spool: message
 sqltext:
 stats:
 summary: record
@@ -130,8 +132,8 @@ tools/pictures: testserver
 tools/release:
 tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
 units:
-verdict: measure plan protocol record units
-within: measure record stats units
+verdict: measure message plan protocol record units
+within: measure message record stats
 workload: gen keyspace plan protocol
 `)
 
@@ -162,8 +164,8 @@ workload: cli engine measure record report
 `)
 
 // pure are the rooms that touch neither files nor the network.
-var pure = strings.Fields(`balance cgroup compare gen hints keyspace measure plan planfile render schedule schema/sql secret
-	sqltext stats template timeline units verdict within workload`)
+var pure = strings.Fields(`balance cgroup compare gen hints keyspace measure message plan planfile render schedule schema/sql
+	secret sqltext stats template timeline units verdict within workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.
 func table(text string) map[string]string {

@@ -1,9 +1,10 @@
 package observe
 
 import (
-	"fmt"
+	"math"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/stats"
 )
@@ -27,15 +28,15 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 	batches := stats.BatchMeans(s.means(), stats.GrowthBatches)
 	if floor {
 		if collections >= 0 && collections < stats.GrowthBatches {
-			return unjudged(fmt.Sprintf("%.0f garbage collections; %d are needed to see the heap's floor", collections, stats.GrowthBatches))
+			return unjudged(message.New("trend.few-collections", message.Figure("n", collections, "count"), message.Count("needed", stats.GrowthBatches)))
 		}
 		batches = stats.BatchMinima(s.minima(), stats.GrowthBatches)
 	}
 	if s.all.n < fewestSamples || seconds <= 0 {
-		return unjudged(fmt.Sprintf("%d samples; %d are needed", s.all.n, fewestSamples))
+		return unjudged(message.New("trend.few-samples", message.Count("n", s.all.n), message.Count("needed", fewestSamples)))
 	}
 	if seconds < shortestLeak.Seconds() {
-		return unjudged(fmt.Sprintf("%.0f s; %.0f are needed to tell a leak from a start", seconds, shortestLeak.Seconds()))
+		return unjudged(message.New("trend.too-short", message.Figure("lasted", math.Round(seconds), "count"), message.Figure("needed", shortestLeak.Seconds(), "count")))
 	}
 	g := stats.GrowthOf(batches)
 	t := trend(g, seconds)
@@ -68,7 +69,7 @@ func least(unit string) float64 {
 // judgeDrift says whether throughput changes over the run.
 func judgeDrift(s *series, seconds float64) *record.Trend {
 	if s.all.n < fewestSamples || seconds <= 0 {
-		return unjudged(fmt.Sprintf("%d intervals; %d are needed", s.all.n, fewestSamples))
+		return unjudged(message.New("trend.few-intervals", message.Count("n", s.all.n), message.Count("needed", fewestSamples)))
 	}
 	g := stats.GrowthOf(stats.BatchMeans(s.means(), stats.GrowthBatches))
 	t := trend(g, seconds)
@@ -85,6 +86,6 @@ func trend(g stats.Growth, seconds float64) *record.Trend {
 	}
 }
 
-func unjudged(why string) *record.Trend {
+func unjudged(why message.Message) *record.Trend {
 	return &record.Trend{Verdict: record.TrendUnjudged, Why: why}
 }

@@ -75,7 +75,7 @@ func TestASteadyServerIsNeverALeak(t *testing.T) {
 func TestAShortRunIsNotJudged(t *testing.T) {
 	for _, name := range []string{"steady-120s", "leak-150s"} {
 		rss, _ := judged(readRSS(t, name))
-		if rss.Verdict != record.TrendUnjudged || !strings.Contains(rss.Why, "180 are needed") {
+		if rss.Verdict != record.TrendUnjudged || !strings.Contains(rss.Why.String(), "180 are needed") {
 			t.Errorf("%s: %+v", name, rss)
 		}
 	}

@@ -220,7 +220,7 @@ func TestCountersThatBeginAnewAreNoRate(t *testing.T) {
 
 func TestFewSamplesAreNotJudged(t *testing.T) {
 	got := feed(t, fewestSamples-1, func(i int) Sample { return Sample{{Metric: metricFiles, Value: float64(i)}} })
-	if tr := got.Metrics[0].Trend; tr.Verdict != record.TrendUnjudged || tr.Why == "" {
+	if tr := got.Metrics[0].Trend; tr.Verdict != record.TrendUnjudged || tr.Why.IsZero() {
 		t.Errorf("got %+v", tr)
 	}
 }

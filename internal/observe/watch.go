@@ -14,6 +14,7 @@ import (
 
 	"brunt/internal/linefile"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -159,21 +160,13 @@ func (w *Watcher) Finish() ([]record.Watched, []record.Warning) {
 		r, err := s.result()
 		out = append(out, r)
 		if err != nil {
-			warnings = append(warnings, record.Warning{
-				ID: "watch-record", Text: fmt.Sprintf("samples of %s are missing from the record: %v", s.source.Name(), err),
-				Remedy: "free some space, or name a folder on another disk with --results or --bundle",
-			})
+			warnings = append(warnings, record.NewWarning("watch-record", message.Text("source", s.source.Name()), message.Text("error", err.Error())))
 		}
 		switch {
 		case r.GoneNs > 0:
-			warnings = append(warnings, record.Warning{
-				ID: "watch-gone", Text: fmt.Sprintf("%s vanished %s after the run's start", r.Source, time.Duration(r.GoneNs).Round(100*time.Millisecond)),
-			})
+			warnings = append(warnings, record.Notice("watch-gone", message.Text("source", r.Source), message.Span("after", time.Duration(r.GoneNs).Round(100*time.Millisecond))))
 		case r.Samples == 0 && r.Missed > 0:
-			warnings = append(warnings, record.Warning{
-				ID: "watch-failed", Text: fmt.Sprintf("%s gave no sample: %s", r.Source, r.Trouble),
-				Remedy: "check that it runs and that this user may read it",
-			})
+			warnings = append(warnings, record.NewWarning("watch-failed", message.Text("source", r.Source), message.Text("why", r.Trouble)))
 		}
 	}
 	return out, warnings

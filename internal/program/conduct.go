@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -112,14 +113,14 @@ func (o *Outcome) Anyway() {
 		return
 	}
 	v.Result = verdict.Pass
-	var broken []string
+	var broken []message.Message
 	for i := range o.Run.Thresholds {
 		if t := &o.Run.Thresholds[i]; !t.Pass {
 			v.Result = verdict.Fail
 			broken = append(broken, verdict.Broken(t))
 		}
 	}
-	v.Reasons = append(append(broken, "judged although the generator spoiled it"), v.Reasons...)
+	v.Reasons = append(append(broken, message.New("judged-anyway")), v.Reasons...)
 }
 
 // Rest waits between runs, or returns ctx's error.

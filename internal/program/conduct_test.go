@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -59,9 +60,9 @@ func TestOfferedAndAchievedAreOfTheSameArrivals(t *testing.T) {
 // A trial that is judged although the generator spoiled it says first which threshold it broke.
 func TestJudgedAnywayNamesTheThreshold(t *testing.T) {
 	o := &Outcome{Run: &record.Run{Thresholds: []record.Threshold{{Text: "p(95) < 50ms", Unit: "ns", Value: 108e6}, {Text: "errors < 1%", Pass: true}}}}
-	o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []string{"late"}}
+	o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []message.Message{message.Literal("late")}}
 	o.Anyway()
-	if v := o.Run.Verdict; v.Result != verdict.Fail || len(v.Reasons) != 3 || v.Reasons[0] != "threshold p(95) < 50ms does not hold: it is 108 ms" {
+	if v := o.Run.Verdict; v.Result != verdict.Fail || len(v.Reasons) != 3 || v.Reasons[0].String() != "threshold p(95) < 50ms does not hold: it is 108 ms" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"brunt/internal/measure"
 	"brunt/internal/record"
@@ -59,7 +58,9 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		}
 	}
 	if r.Verdict != verdict.Pass {
-		r.Why = withoutTables(run.Verdict.Reasons)
+		for _, reason := range run.Verdict.Reasons {
+			r.Why = append(r.Why, verdict.WithoutTables(reason).String())
+		}
 	}
 	answered := o.AnsweredInTime
 	if len(o.AnsweredPerS) > 0 {
@@ -71,7 +72,7 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		r.Verdict, r.Why = verdict.Pass, nil
 	}
 	if r.settle(total.Offered, answered, o.Outstanding, base); late && r.Verdict == verdict.Fail {
-		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Reasons
+		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Texts()
 	}
 	if r.Verdict == verdict.Pass && !enoughDue(o) {
 		r.Verdict, r.Why = verdict.Invalid, []string{fmt.Sprintf("%d requests fell due of the %s/s asked for: the generator stood still", total.Offered, units.Rate(r.AskedPerS))}
@@ -93,14 +94,6 @@ func enoughDue(o *Outcome) bool {
 		}
 	}
 	return !open || o.Run.Total.Offered > 0 && float64(o.Run.Total.Offered) >= asked-5*math.Sqrt(asked)-1
-}
-
-// withoutTables are reasons without their pointers to tables, which are a single run's.
-func withoutTables(reasons []string) (out []string) {
-	for _, r := range reasons {
-		out = append(out, strings.TrimSuffix(r, verdict.SeeTables))
-	}
-	return out
 }
 
 // cores is what the watched processes and groups used; this machine as a whole, and the load itself, are

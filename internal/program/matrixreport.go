@@ -3,6 +3,7 @@ package program
 import (
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/texts"
 	"brunt/internal/units"
@@ -31,7 +32,7 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		case c.High > 0:
 			value = value.Between(float64(c.Low), float64(c.High), confidence)
 		case len(c.Values) < 2:
-			value = value.Without(say("an interval needs 2 repetitions"))
+			value = value.Without(message.New("interval.two-repetitions"))
 		}
 		note, mark := "", cell.Plain
 		switch {

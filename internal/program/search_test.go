@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -111,7 +112,7 @@ func TestSearchWithASpoiledTrial(t *testing.T) {
 func TestLateTrialsPassIfTheirRulesHold(t *testing.T) {
 	outcome := func(late bool, answered uint64, thresholds ...record.Threshold) *Outcome {
 		o := &Outcome{Run: &record.Run{Thresholds: thresholds}, AnsweredInTime: answered, Outstanding: make([]float64, 24)}
-		o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []string{"late"}, LateAlone: late}
+		o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []message.Message{message.Literal("late")}, LateAlone: late}
 		o.Run.Total.Offered, o.Run.Total.OfferedPerS, o.Run.Total.Response.P95Ns = 1000, 100, 9e6
 		return o
 	}

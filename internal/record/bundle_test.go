@@ -182,7 +182,7 @@ func TestDamageInTheMiddleCostsItsLineOnly(t *testing.T) {
 	if err != nil || run.Total.Done != 20 || run.Phases[1].Done != 20 {
 		t.Fatalf("%d done, %v; want all but the damaged line's 10", run.Total.Done, err)
 	}
-	if w := run.Warnings; len(w) != 1 || w[0].ID != "record-damaged" || !strings.Contains(w[0].Text, "line 2 of ") {
+	if w := run.Warnings; len(w) != 1 || w[0].ID != "record-damaged" || !strings.Contains(w[0].Text.String(), "line 2 of ") {
 		t.Errorf("warnings %+v", w)
 	}
 }

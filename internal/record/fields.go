@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"brunt/internal/message"
 )
 
 // mergeRule makes a field of a merged run of what it holds already and of a part's. first says that the part is the
@@ -79,6 +81,12 @@ func cloned(v reflect.Value) reflect.Value {
 
 // mergeEach lists the different texts.
 func mergeEach(whole, part reflect.Value, _ bool) {
+	if have, ok := whole.Addr().Interface().(*message.Message); ok {
+		if more := part.Interface().(message.Message); !slices.ContainsFunc(have.Parts(), more.Equal) {
+			*have = message.Sentences(append(have.Parts(), more)...)
+		}
+		return
+	}
 	text := part.String()
 	switch have := whole.String(); {
 	case have == "":

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brunt/internal/message"
 )
 
 // eachField calls f with every field of a struct whose fields are merged by their tags, and of what its lists and
@@ -44,6 +46,9 @@ func TestEveryFieldSaysHowItIsMerged(t *testing.T) {
 
 // someValue is a value of a type that holds something everywhere.
 func someValue(of reflect.Type) reflect.Value {
+	if of == reflect.TypeFor[message.Message]() {
+		return reflect.ValueOf(message.Literal("something"))
+	}
 	v := reflect.New(of).Elem()
 	switch of.Kind() {
 	case reflect.Struct:
@@ -67,6 +72,8 @@ func someValue(of reflect.Type) reflect.Value {
 		v.SetMapIndex(someValue(of.Key()), someValue(of.Elem()))
 	case reflect.String:
 		v.SetString("something")
+	case reflect.Interface:
+		v.Set(reflect.ValueOf("something"))
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Float64:

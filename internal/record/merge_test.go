@@ -164,7 +164,7 @@ func TestCutIntervalsAreNoticed(t *testing.T) {
 	const want = "holds 100 of the run's 300 arrivals"
 	noticed := func(t *testing.T, all []Warning) {
 		t.Helper()
-		if len(all) != 1 || all[0].ID != "record-damaged" || !strings.Contains(all[0].Text, want) || !strings.HasPrefix(all[0].Text, cut) {
+		if len(all) != 1 || all[0].ID != "record-damaged" || !strings.Contains(all[0].Text.String(), want) || !strings.HasPrefix(all[0].Text.String(), cut) {
 			t.Errorf("warnings %+v, want one: %s", all, want)
 		}
 	}

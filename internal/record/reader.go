@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"brunt/internal/filelock"
 	"brunt/internal/linefile"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 )
 
 // Recorded is a bundle opened for reading. It may be of a run that was killed, or that is still
@@ -86,6 +88,11 @@ func DecodeRun(data []byte) (*Run, error) {
 	}
 	run := &Run{}
 	if err := json.Unmarshal(data, run); err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	table := run.Messages
+	run.Messages = nil
+	if err := table.Resolve(run); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	return run, nil
@@ -204,21 +211,15 @@ func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 // Damage warns of what the last reading of the intervals didn't find: lines that it passed over, whose operations are
 // missing from every figure made of them, and operations that run.json counts.
 func (r *Recorded) Damage() (out []Warning) {
-	warn := func(text string) {
-		out = append(out, Warning{ID: "record-damaged", Text: text, Remedy: "take the bundle from a copy, or repeat the run"})
+	path := message.Text("file", filepath.Join(r.Dir, IntervalsFile))
+	if n := len(r.damaged); n > 0 {
+		return []Warning{NewWarning("record-damaged", message.Count("n", n), message.Text("first", strconv.Itoa(r.damaged[0])), path)}
 	}
-	path := filepath.Join(r.Dir, IntervalsFile)
-	switch n := len(r.damaged); {
-	case n == 1:
-		warn(fmt.Sprintf("line %d of %s can't be read: what happened then is missing from these figures", r.damaged[0], path))
-	case n > 1:
-		warn(fmt.Sprintf("%d lines, the first of them line %d, of %s can't be read: what happened then is missing from these figures",
-			n, r.damaged[0], path))
-	}
-	if c := &r.Run.Total; r.arrivals != 0 && len(out) == 0 {
+	if c := &r.Run.Total; r.arrivals != 0 {
 		counted := c.Done + c.Dropped + c.Unfinished
-		warn(fmt.Sprintf("%s holds %d of the run's %d arrivals: figures made of the intervals differ from those of the run",
-			path, int64(counted)-r.arrivals, counted))
+		w := NewWarning("record-damaged", message.Count("held", int64(counted)-r.arrivals), message.Count("counted", counted), path)
+		w.Text = message.New("record-short", w.Text.Args...)
+		out = append(out, w)
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 )
 
 // SchemaVersion is the version of run.json and intervals.ndjson that this package writes.
@@ -18,22 +19,22 @@ const SchemaVersion = 2
 // Run is run.json. The tag merge of a field, and of those of what its lists hold, says what becomes of it where the
 // parts of a load are merged: see mergeRules.
 type Run struct {
-	Schema      int       `json:"schema" merge:"same"`
-	ID          string    `json:"id" merge:"first"`
-	Name        string    `json:"name" merge:"first"`
-	Brunt       string    `json:"brunt" merge:"each"` // version of the program
-	Command     []string  `json:"command" merge:"part"`
-	Started     time.Time `json:"started" merge:"earliest"`
-	Ended       time.Time `json:"ended" merge:"latest"` // zero while running or after a kill
-	Complete    bool      `json:"complete" merge:"all"`
-	Interrupted bool      `json:"interrupted" merge:"any"`
-	Aborted     string    `json:"aborted,omitempty" merge:"first"` // why the run stopped itself
-	Seed        uint64    `json:"seed" merge:"same"`
-	LoadModel   string    `json:"load_model" merge:"same"`            // "open", "closed" or "mixed"
-	Tier        string    `json:"tier" merge:"most"`                  // "codec" or "library"
-	TierReason  string    `json:"tier_reason,omitempty" merge:"each"` //
-	Timing      string    `json:"timing,omitempty" merge:"each"`      // how sends and receipts were timed
-	Sessions    int       `json:"sessions" merge:"sum"`
+	Schema      int             `json:"schema" merge:"same"`
+	ID          string          `json:"id" merge:"first"`
+	Name        string          `json:"name" merge:"first"`
+	Brunt       string          `json:"brunt" merge:"each"` // version of the program
+	Command     []string        `json:"command" merge:"part"`
+	Started     time.Time       `json:"started" merge:"earliest"`
+	Ended       time.Time       `json:"ended" merge:"latest"` // zero while running or after a kill
+	Complete    bool            `json:"complete" merge:"all"`
+	Interrupted bool            `json:"interrupted" merge:"any"`
+	Aborted     message.Message `json:"aborted,omitzero" merge:"first"` // why the run stopped itself
+	Seed        uint64          `json:"seed" merge:"same"`
+	LoadModel   string          `json:"load_model" merge:"same"`           // "open", "closed" or "mixed"
+	Tier        string          `json:"tier" merge:"most"`                 // "codec" or "library"
+	TierReason  message.Message `json:"tier_reason,omitzero" merge:"each"` //
+	Timing      message.Message `json:"timing,omitzero" merge:"each"`      // how sends and receipts were timed
+	Sessions    int             `json:"sessions" merge:"sum"`
 	// SessionsAsNeeded says that sessions connected as the load needed them. Sessions is then how many were in use at
 	// most, and of a run that isn't complete, how many there may be.
 	SessionsAsNeeded bool `json:"sessions_as_needed,omitempty" merge:"any"`
@@ -78,6 +79,8 @@ type Run struct {
 	Extra map[string]string `json:"extra,omitempty" merge:"first"` // what a dialect wants kept
 	// Parts are what a merged run was made of; see Part.
 	Parts []Part `json:"parts,omitempty" merge:"whole"`
+	// Messages are what the texts above are made of, by their text in English. Described fills it for what is written.
+	Messages message.Table `json:"messages,omitempty" merge:"part"`
 }
 
 // Part is what one part of a merged run said that holds for itself and not for the whole.
@@ -269,8 +272,8 @@ type Awake struct {
 
 // Verdict says whether the result stands.
 type Verdict struct {
-	Result  string   `json:"result"` // "pass", "fail" or "invalid"
-	Reasons []string `json:"reasons,omitempty"`
+	Result  string            `json:"result"` // "pass", "fail" or "invalid"
+	Reasons []message.Message `json:"reasons,omitempty"`
 	// AddedP50Ns and AddedP99Ns are what the generator's own lag added to the median and the 99th
 	// percentile (the third longest of fewer than 300) of response times in open loads.
 	AddedP50Ns Ns `json:"added_p50_ns,omitempty"`
@@ -280,11 +283,30 @@ type Verdict struct {
 	LateAlone bool `json:"late_alone,omitempty"`
 }
 
+// Texts are the reasons in English.
+func (v *Verdict) Texts() []string { return message.Strings("", v.Reasons) }
+
 // Warning is something that the reader must know. ID is stable.
 type Warning struct {
-	ID     string `json:"id"`
-	Text   string `json:"text"`
-	Remedy string `json:"remedy,omitempty"`
+	ID     string          `json:"id"`
+	Text   message.Message `json:"text"`
+	Remedy message.Message `json:"remedy,omitzero"`
+}
+
+// NewWarning returns the warning of an id: its text is the message of that id, its remedy that of id.remedy, both
+// with the same arguments.
+func NewWarning(id string, args ...message.Arg) Warning {
+	return Warning{ID: id, Text: message.New(id, args...), Remedy: message.New(id+".remedy", args...)}
+}
+
+// Notice returns a warning for which there is nothing to do.
+func Notice(id string, args ...message.Arg) Warning {
+	return Warning{ID: id, Text: message.New(id, args...)}
+}
+
+// Equal reports whether two warnings say the same.
+func (w Warning) Equal(o Warning) bool {
+	return w.ID == o.ID && w.Text.Equal(o.Text) && w.Remedy.Equal(o.Remedy)
 }
 
 // Setup is what was done before the load.
@@ -315,7 +337,7 @@ type TableUse struct {
 	Seed   *uint64 `json:"seed,omitempty" merge:"first"` // of its rows; absent if nobody knows
 	// Differs says why the rows aren't those that the plan's references are made for; "" if they
 	// are, or nobody knows.
-	Differs string `json:"differs,omitempty" merge:"first"`
+	Differs message.Message `json:"differs,omitzero" merge:"first"`
 }
 
 // Sequence is where the keys that a run inserted began.
@@ -327,4 +349,12 @@ type Sequence struct {
 	// Rows is what a table held beyond the plan's rows; absent for numbers. UUIDs differ from those of runs
 	// that found another number.
 	Rows *uint64 `json:"rows,omitempty"`
+}
+
+// Described is the run as it is written: with what its texts are made of.
+func (r *Run) Described() *Run {
+	out := *r
+	out.Messages = nil
+	out.Messages = message.TableOf(&out)
+	return &out
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brunt/internal/message"
 )
 
 // Watched is something beside the load that was watched, such as a process, and what became of
@@ -91,14 +93,14 @@ const (
 // Trend is the judgement of a figure's change over the run: Mann–Kendall's test on 12 batches and
 // Theil–Sen's slope.
 type Trend struct {
-	Verdict      string  `json:"verdict"`
-	Why          string  `json:"why,omitempty"`
-	P            float64 `json:"p,omitempty"`
-	Share        float64 `json:"share,omitempty"`      // change over the run ÷ median
-	PerHour      float64 `json:"per_hour,omitempty"`   // in the metric's unit
-	Limit        float64 `json:"limit,omitempty"`      // that the figure can't exceed; 0 if unknown
-	LimitName    string  `json:"limit_name,omitempty"` // what sets it
-	HoursToLimit float64 `json:"hours_to_limit,omitempty"`
+	Verdict      string          `json:"verdict"`
+	Why          message.Message `json:"why,omitzero"`
+	P            float64         `json:"p,omitempty"`
+	Share        float64         `json:"share,omitempty"`      // change over the run ÷ median
+	PerHour      float64         `json:"per_hour,omitempty"`   // in the metric's unit
+	Limit        float64         `json:"limit,omitempty"`      // that the figure can't exceed; 0 if unknown
+	LimitName    string          `json:"limit_name,omitempty"` // what sets it
+	HoursToLimit float64         `json:"hours_to_limit,omitempty"`
 }
 
 // WatchedHeader is the first line of a source's file.

@@ -16,6 +16,7 @@ import (
 
 	"brunt/internal/linefile"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 )
 
 // Options are how a bundle is written. The zero value means the defaults named beside each.
@@ -260,7 +261,7 @@ func (b *Bundle) writeRun(run *Run) error {
 	if len(run.Operations) <= mostIndented {
 		encode = func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "  ") }
 	}
-	data, err := encode(run)
+	data, err := encode(run.Described())
 	path := filepath.Join(b.Dir, RunFile)
 	if err == nil {
 		held := b.spare.release()
@@ -292,13 +293,7 @@ func (b *Bundle) warn(w Warning) {
 
 func writeWarning(dir string, err error) Warning {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return Warning{
-			ID: "record-disk-full", Text: "the disk of " + dir + " was full while the run was recorded; intervals waited in memory",
-			Remedy: "free some space, or name a folder on another disk with --results or --bundle",
-		}
+		return NewWarning("record-disk-full", message.Text("folder", dir))
 	}
-	return Warning{
-		ID: "record-write-failed", Text: fmt.Sprintf("writing to %s failed while running (%v); intervals waited in memory", dir, err),
-		Remedy: "check the disk, or name a folder on another one with --results or --bundle",
-	}
+	return NewWarning("record-write-failed", message.Text("folder", dir), message.Text("error", err.Error()))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
@@ -123,7 +124,7 @@ func incomplete() *record.Run {
 
 func closedRun() *record.Run {
 	run := recordtest.Base()
-	run.LoadModel, run.Tier, run.TierReason, run.Timing = "closed", "library", "protocol sqlite has no codec", ""
+	run.LoadModel, run.Tier, run.TierReason, run.Timing = "closed", "library", message.New("tier.no-codec", message.Text("protocol", "sqlite")), message.Message{}
 	run.Command = []string{"brunt", "queue", "-c", "cars.yml", "--proto", "sqlite", "--vu", "2"}
 	run.Sessions = 2
 	run.Targets = []record.Target{{Address: "cars.db", Protocol: "sqlite", Product: "SQLite", Version: "3.51.0"}}

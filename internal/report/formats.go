@@ -56,7 +56,7 @@ func JSON(w io.Writer, run *record.Run) error {
 	out := struct {
 		*record.Run
 		ExitCode int `json:"exit_code"`
-	}{run, verdict.ExitCode(run)}
+	}{run.Described(), verdict.ExitCode(run)}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
@@ -109,7 +109,7 @@ func Markdown(w io.Writer, run *record.Run, o Options) error {
 	put := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	put("## %s: %s\n\n", cell.MarkdownText(run.Name), strings.ToUpper(t.say(run.Verdict.Result)))
 	for _, r := range run.Verdict.Reasons {
-		put("- %s\n", cell.MarkdownText(t.sentence(r)))
+		put("- %s\n", cell.MarkdownText(r.In(t.l)))
 	}
 	put("\n%s\n\n", t.say("%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.", plural(t, run.Total.Done, "operation", "operations"), t.span(run.DurationNs),
 		t.rate(run.Total.RatePerS), t.percent(run.Total.Failed, run.Total.Done), t.say(run.LoadModel), plural(t, run.Sessions, "session", "sessions"),
@@ -126,7 +126,7 @@ func Markdown(w io.Writer, run *record.Run, o Options) error {
 // it says nothing.
 func JUnit(w io.Writer, run *record.Run, _ Options) error {
 	s := junit.Suite{Name: run.Name, Began: run.Started}
-	reasons := strings.Join(run.Verdict.Reasons, "\n")
+	reasons := strings.Join(run.Verdict.Texts(), "\n")
 	class := "brunt." + run.Name
 	valid := junit.Case{Class: class, Name: "the result can be trusted", Seconds: float64(run.DurationNs) / 1e9}
 	invalid := run.Verdict.Result == verdict.Invalid

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
 )
@@ -97,7 +98,7 @@ func TestTimeLostIsInEveryFormForPeople(t *testing.T) {
 // The brief report holds the figures and the verdict, and names the warnings.
 func TestBrief(t *testing.T) {
 	run := passing()
-	run.Warnings = []record.Warning{{ID: "short-run", Text: "the load lasted only 1 s"}}
+	run.Warnings = []record.Warning{{ID: "short-run", Text: message.Literal("the load lasted only 1 s")}}
 	var b strings.Builder
 	if err := Brief(&b, run, Options{Path: "results/x"}); err != nil {
 		t.Fatal(err)

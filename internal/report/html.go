@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/page"
@@ -156,9 +157,7 @@ func (b *builder) banner(run *record.Run) page.Block {
 		return page.Banner{Text: strings.ToUpper(b.say("no verdict")), Mark: cell.Warn}
 	}
 	out := page.Banner{Text: strings.ToUpper(b.say(v.Result)), Mark: verdictMark(v.Result)}
-	for _, reason := range v.Reasons {
-		out.Reasons = append(out.Reasons, texts.Sentence(b.l, units.Clean(reason)))
-	}
+	out.Reasons = message.Strings(b.l, v.Reasons)
 	return out
 }
 

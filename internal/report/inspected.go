@@ -76,7 +76,7 @@ func (t *teller) database(in *record.Inspection) cell.Table {
 	}
 	out.add(t.say("asking it"), cell.Figure(in.Cost.Share, "share"), t.say("of the time at most: %d questions, %d samples; %s after the load", in.Cost.Queries, in.Activity.Samples, t.l.Figure(units.Latency(float64(in.Cost.AfterNs)))))
 	for _, m := range in.Missing {
-		out.add("!", cell.Text(t.sentence(m.Text)).Marked(cell.Warn), t.sentence(m.Remedy))
+		out.add("!", cell.Text(m.Text.In(t.l)).Marked(cell.Warn), m.Remedy.In(t.l))
 	}
 	return out.Table
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/page"
@@ -48,7 +49,7 @@ func inspectedRun() *record.Run {
 			{ID: "seq-scan", Severity: record.Critical, Subject: "select * from book", Evidence: "reads all of book, 1,000,000 rows, and discards 99.9999 % of them: (book.author = $1); it has 97.0 % of the server's time, 41.0 ms a call", Advice: "an index on book (author), or on the most selective of its columns; brunt advise proposes and proves indexes"},
 			{ID: "stale-statistics", Severity: record.Minor, Subject: "book", Evidence: "its 1,000,000 rows have never been analyzed: the planner guesses", Advice: "ANALYZE book"},
 		},
-		Missing: []record.Warning{{ID: "x", Text: "statements of other users are hidden from me", Remedy: "as a superuser: GRANT pg_read_all_stats TO me"}},
+		Missing: []record.Warning{record.NewWarning("inspect-hidden", message.Text("user", "me"))},
 		Cost:    record.InspectionCost{Queries: 130, Share: .004, AfterNs: 2e8},
 	}}
 	return run

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"testing"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -23,7 +24,7 @@ func TestJUnit(t *testing.T) {
 		"fails despite them":     {verdict: "fail", thresholds: []record.Threshold{{Text: "p(99) < 1ms", Pass: true}}, tests: 3, failures: 1},
 	} {
 		run := &record.Run{Name: "a <b> \x00", Thresholds: c.thresholds}
-		run.Verdict = record.Verdict{Result: c.verdict, Reasons: []string{"because of \x1b[31m & <it>"}}
+		run.Verdict = record.Verdict{Result: c.verdict, Reasons: []message.Message{message.Literal("because of \x1b[31m & <it>")}}
 		var b bytes.Buffer
 		if err := Write(&b, "junit", run, Options{}); err != nil {
 			t.Fatal(err)

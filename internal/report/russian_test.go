@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/timeline"
@@ -18,7 +19,7 @@ import (
 // ownNames are Latin words that Russian reports have of themselves: names of programs, flags, metrics and
 // units, and the stable ids of warnings, which stand in brackets.
 var ownNames = strings.Fields(`brunt GOMAXPROCS CPU RSS CSV JSON INVALID ANALYZE VACUUM OFFSET WHERE ORDER LIMIT CREATE INDEX EXTENSION GRANT COMMIT FOR UPDATE SKIP LOCKED
-	output text errors ndjson response Little MSER connect dropped threshold vu loops UTC csv last performance results alert`)
+	output text errors ndjson response Little MSER connect dropped threshold vu loops UTC csv last performance results alert TIMESTAMPNS`)
 
 var (
 	latinWord = regexp.MustCompile(`[A-Za-z]{3,}`)
@@ -30,7 +31,7 @@ var (
 func english(t *testing.T, text string, run *record.Run) (left []string) {
 	t.Helper()
 	data := *run
-	data.Warnings, data.Verdict.Reasons, data.Timing, data.TierReason, data.LoadModel = nil, nil, "", "", ""
+	data.Warnings, data.Verdict.Reasons, data.Timing, data.TierReason, data.LoadModel = nil, nil, message.Message{}, message.Message{}, ""
 	data.Thresholds = nil
 	for i := range run.Thresholds {
 		data.Events = append(data.Events, record.Event{Text: run.Thresholds[i].Text})

@@ -149,11 +149,11 @@ func (t *teller) thresholds() cell.Table {
 func (t *teller) warnings() cell.Table {
 	out := cell.Table{ID: "warnings", Title: t.say("WARNINGS"), Kind: cell.List}
 	for _, w := range t.run.Warnings {
-		out.Add(cell.Text("!").Marked(cell.Warn), cell.Text(t.sentence(w.Text)+" ["+units.Clean(w.ID)+"]"))
-		if w.Remedy != "" {
+		out.Add(cell.Text("!").Marked(cell.Warn), cell.Text(w.Text.In(t.l)+" ["+units.Clean(w.ID)+"]"))
+		if !w.Remedy.IsZero() {
 			sign := cell.Text("→").Marked(cell.Dim)
 			sign.Depth = 1
-			out.Add(sign, cell.Text(t.sentence(w.Remedy)).Marked(cell.Dim))
+			out.Add(sign, cell.Text(w.Remedy.In(t.l)).Marked(cell.Dim))
 		}
 	}
 	return out

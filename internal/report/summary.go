@@ -27,10 +27,10 @@ func (t *teller) configuration() cell.Table {
 		if run.Pipeline > 1 {
 			value += t.say(", up to %d requests in flight each", run.Pipeline)
 		}
-		out.add(t.say("sessions"), cell.Text(value), t.sentence(run.TierReason))
+		out.add(t.say("sessions"), cell.Text(value), run.TierReason.In(t.l))
 	}
-	if run.Timing != "" {
-		out.add(t.say("timing"), cell.Text(t.sentence(run.Timing)), "")
+	if !run.Timing.IsZero() {
+		out.add(t.say("timing"), cell.Text(run.Timing.In(t.l)), "")
 	}
 	out.add(t.say("seed"), cell.Text(fmt.Sprint(run.Seed)), "")
 	if s := run.Setup; s != nil && len(s.Tables) > 0 {
@@ -130,7 +130,7 @@ func (t *teller) totals() cell.Table {
 		out.add(t.say("due"), cell.Text(plural(t, all.Offered, "arrival", "arrivals")), t.fates())
 	}
 	if all.Failed > 0 {
-		out.add(t.say("failed"), cell.Count(all.Failed).Marked(cell.Bad), t.percent(all.Failed, all.Done)+": "+t.sentence(strings.Join(verdict.ClassList(&all.Counts), ", ")))
+		out.add(t.say("failed"), cell.Count(all.Failed).Marked(cell.Bad), t.percent(all.Failed, all.Done)+": "+strings.Join(verdict.ClassList(&all.Counts), ", "))
 	} else {
 		out.add(t.say("failed"), cell.Text(t.say("none")), "")
 	}
@@ -154,7 +154,7 @@ func (t *teller) rarities(out *tree, all *record.Operation) {
 		out.add(t.say("retries"), cell.Count(all.Retries), t.say("%s attempts in all", t.count(all.Attempts)))
 	}
 	if all.Dropped > 0 {
-		out.add(t.say("unsent"), cell.Count(all.Dropped).Marked(cell.Warn), t.say("arrivals given up without being sent: %s", t.sentence(verdict.UnsentList(&all.Counts))))
+		out.add(t.say("unsent"), cell.Count(all.Dropped).Marked(cell.Warn), t.say("arrivals given up without being sent: %s", verdict.UnsentList(&all.Counts).In(t.l)))
 	}
 	if all.Unfinished > 0 {
 		out.add(t.say("in flight"), cell.Count(all.Unfinished).Marked(cell.Warn), t.say("sent, and not answered when the load was cut off"))
@@ -163,7 +163,7 @@ func (t *teller) rarities(out *tree, all *record.Operation) {
 		out.add(t.say("late"), cell.Count(all.Late), t.say("%s sent more than 1 ms after their intended start", t.percent(all.Late, all.Done)))
 	}
 	if n := all.Missing + all.MissingUpdates + all.MissingDeletes; n > 0 {
-		out.add(t.say("missing"), cell.Count(n), t.say("%s found no row or key: %s", t.percent(n, all.Done), t.sentence(verdict.MissingList(&all.Counts))))
+		out.add(t.say("missing"), cell.Count(n), t.say("%s found no row or key: %s", t.percent(n, all.Done), verdict.MissingList(&all.Counts).In(t.l)))
 	}
 	if all.BadHash > 0 {
 		out.add(t.say("bad hash"), cell.Count(all.BadHash).Marked(cell.Bad), "")

@@ -110,7 +110,7 @@ func (p *printer) lastWord(run *record.Run) {
 func reasons(run *record.Run, l units.Language) cell.Table {
 	t := cell.Table{ID: "reasons", Kind: cell.List}
 	for _, r := range run.Verdict.Reasons {
-		t.Add(cell.Text("●").Marked(verdictMark(run.Verdict.Result)), cell.Text(texts.Sentence(l, units.Clean(r))))
+		t.Add(cell.Text("●").Marked(verdictMark(run.Verdict.Result)), cell.Text(r.In(l)))
 	}
 	return t
 }

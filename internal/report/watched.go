@@ -56,15 +56,15 @@ func (t *teller) watched() cell.Table {
 			}
 			value := func(x float64) cell.Cell { return cell.Figure(x, m.Unit) }
 			if script && m.Min == m.Max && (m.Unit == "count" || m.Unit == "bytes") {
-				out.Add(cell.Text(name), cell.Text(t.say(verdict.FigureName(m.Name))), cell.Cell{}, cell.Cell{}, cell.Cell{}, value(m.Last), cell.Cell{})
+				out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), cell.Cell{}, cell.Cell{}, cell.Cell{}, value(m.Last), cell.Cell{})
 				name = ""
 				continue
 			}
-			out.Add(cell.Text(name), cell.Text(t.say(verdict.FigureName(m.Name))), value(m.First), value(m.Mean), value(m.Max), value(m.Last), t.change(m))
+			out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), value(m.First), value(m.Mean), value(m.Max), value(m.Last), t.change(m))
 			name = ""
 		}
 		if len(w.Metrics) == 0 {
-			out.Add(cell.Text(name), cell.Text(t.say("no samples")), cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Text(t.sentence(w.Trouble)).Marked(cell.Warn))
+			out.Add(cell.Text(name), cell.Text(t.say("no samples")), cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Text(units.Clean(w.Trouble)).Marked(cell.Warn))
 		}
 	}
 	return out
@@ -90,13 +90,13 @@ func (t *teller) change(m *record.WatchedMetric) cell.Cell {
 	}
 	switch trend.Verdict {
 	case record.TrendLeak:
-		return cell.Text(t.say("leak: %s", t.sentence(verdict.GrowthText(m)))).Marked(cell.Bad)
+		return cell.Text(t.say("leak: %s", verdict.GrowthText(m).In(t.l))).Marked(cell.Bad)
 	case record.TrendDrift:
 		return cell.Text(t.say("drift: %s", t.l.Value(trend.Share, "change"))).Marked(cell.Warn)
 	case record.TrendLevelling:
 		return cell.Text(t.say("grew by %s, levelling off", t.share(trend.Share))).Marked(cell.Dim)
 	case record.TrendUnjudged:
-		return cell.Text(t.say("not judged: %s", t.sentence(trend.Why))).Marked(cell.Dim)
+		return cell.Text(t.say("not judged: %s", trend.Why.In(t.l))).Marked(cell.Dim)
 	}
 	return cell.Text(t.say("steady")).Marked(cell.Dim)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
 )
@@ -27,7 +28,7 @@ func leaking() *record.Run {
 			{Name: "threads", Unit: "count", First: 7, Last: 8, Min: 7, Mean: 7.5, Max: 8, Trend: &record.Trend{Verdict: record.TrendLevelling, Share: 0.12}},
 		}},
 		{Source: "url:http://h/metrics", Samples: 10, Metrics: []record.WatchedMetric{
-			{Name: "heap_bytes", Unit: "bytes", First: 1 << 20, Last: 1 << 20, Min: 1 << 20, Mean: 1 << 20, Max: 1 << 20, Trend: &record.Trend{Verdict: record.TrendUnjudged, Why: "10 samples; 24 are needed"}},
+			{Name: "heap_bytes", Unit: "bytes", First: 1 << 20, Last: 1 << 20, Min: 1 << 20, Mean: 1 << 20, Max: 1 << 20, Trend: &record.Trend{Verdict: record.TrendUnjudged, Why: message.New("trend.few-samples", message.Count("n", 10), message.Count("needed", 24))}},
 			{Name: "gc_pause_seconds", Unit: "share", First: 0.001, Last: 0.001, Mean: 0.001, Max: 0.002},
 		}},
 		{Source: "pid:1", Missed: 10, Trouble: "permission denied", Metrics: []record.WatchedMetric{}},

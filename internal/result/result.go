@@ -109,7 +109,7 @@ func (r *Result) Succeeded() bool {
 func Of(run *record.Run) *Result {
 	r := &Result{
 		Program: "brunt", ID: run.ID, Name: run.Name, Started: run.Started, Seed: strconv.FormatUint(run.Seed, 10),
-		LoadModel: run.LoadModel, Sessions: run.Sessions, Verdict: run.Verdict.Result, Reasons: run.Verdict.Reasons,
+		LoadModel: run.LoadModel, Sessions: run.Sessions, Verdict: run.Verdict.Result, Reasons: run.Verdict.Texts(),
 		Killed: !run.Complete || run.Interrupted, Machine: &run.Environment, PlanHash: run.PlanHash,
 	}
 	for _, t := range run.Targets {

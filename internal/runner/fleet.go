@@ -13,6 +13,7 @@ import (
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
 	"brunt/internal/machine"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
@@ -41,7 +42,7 @@ func (r *Runner) newFleet() error {
 		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
 	}
-	r.Record.Tier, r.Record.TierReason = "library", "asked for"
+	r.Record.Tier, r.Record.TierReason = "library", message.New("tier.asked")
 	if s.Tier != "library" {
 		why := r.takeCodec(cfg)
 		if r.fleet != nil {
@@ -52,7 +53,7 @@ func (r *Runner) newFleet() error {
 		}
 		r.Record.TierReason = why
 	}
-	r.noPipeline("the library tier doesn't pipeline")
+	r.noPipeline(message.New("pipeline-ignored.library"))
 	r.fleet = pool.NewPool(cfg)
 	return nil
 }
@@ -63,39 +64,38 @@ func (r *Runner) fewSessions() {
 		return
 	}
 	if n := len(r.system.Targets); r.Record.Sessions < n {
-		r.warn(record.Warning{ID: "few-sessions",
-			Text:   fmt.Sprintf("sessions: %d, addresses: %d: a session has one address, so %d of them get no load", r.Record.Sessions, n, n-r.Record.Sessions),
-			Remedy: fmt.Sprintf("give --vu %d or more", n)})
+		r.warn(record.NewWarning("few-sessions", message.Count("sessions", r.Record.Sessions), message.Count("addresses", n),
+			message.Count("idle", n-r.Record.Sessions)))
 	}
 }
 
 // takeCodec makes a fleet of event loops if the protocol has a codec for the program. Otherwise
 // why says why not.
-func (r *Runner) takeCodec(cfg engine.FleetConfig) (why string) {
+func (r *Runner) takeCodec(cfg engine.FleetConfig) (why message.Message) {
 	p, ok := r.system.Driver.(protocol.CodecDriver)
 	if !ok {
-		return "protocol " + r.system.Driver.Name() + " has no codec"
+		return message.New("tier.no-codec", message.Text("protocol", r.system.Driver.Name()))
 	}
 	for _, t := range cfg.Targets {
 		if why, ok := protocol.LoopsTake(p, t, &r.Workload.Program); !ok {
-			return why
+			return message.Literal(why)
 		}
 	}
 	fleet, err := loop.NewFleet(cfg, p)
 	if err != nil {
-		return err.Error()
+		return message.OfError(err)
 	}
-	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, "codec", ""
+	r.fleet, r.Record.Tier, r.Record.TierReason = fleet, "codec", message.Message{}
 	if _, ok := p.(protocol.Unordered); ok {
-		r.noPipeline("the server may answer out of turn")
+		r.noPipeline(message.New("pipeline-ignored.unordered"))
 	}
-	return ""
+	return why
 }
 
 // noPipeline says that a pipeline asked for isn't used.
-func (r *Runner) noPipeline(why string) {
+func (r *Runner) noPipeline(why message.Message) {
 	if r.Record.Pipeline > 1 {
-		r.warn(record.Warning{ID: "pipeline-ignored", Text: why + ": one request in flight a session"})
+		r.warn(record.Notice("pipeline-ignored", message.Nested("why", why)))
 		r.Record.Pipeline = 1
 	}
 }

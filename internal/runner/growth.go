@@ -1,10 +1,10 @@
 package runner
 
 import (
-	"fmt"
 	"math"
 
 	"brunt/internal/engine"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 )
@@ -37,9 +37,9 @@ func (r *Runner) opened() {
 		sessions, full = f.Opened()
 	}
 	if full {
-		w := record.Warning{ID: "sessions-full", Text: fmt.Sprintf("the server took no more than %d sessions, and the load needed more", sessions)}
+		w := record.Notice("sessions-full", message.Count("sessions", sessions))
 		if flag := r.Record.Flags["sessions"]; flag != "" {
-			w.Remedy = fmt.Sprintf("name how many with %s, or raise the server's limit of connections", flag)
+			w.Remedy = message.New("sessions-full.remedy", message.Text("flag", flag))
 		}
 		r.warn(w)
 	}

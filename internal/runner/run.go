@@ -9,11 +9,11 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/observe/self"
 	"brunt/internal/plan"
 	"brunt/internal/record"
@@ -131,7 +131,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 		}
 		return target.NotConnected(r.system.Plan, err)
 	}
-	if t, ok := r.fleet.(interface{ Timing() string }); ok {
+	if t, ok := r.fleet.(interface{ Timing() message.Message }); ok {
 		r.Record.Timing = t.Timing()
 	}
 	return r.bundle.Update(r.Record)
@@ -231,7 +231,7 @@ func (r *Runner) spread() {
 		return
 	}
 	if err := within.Fill(r.Record, record.Attach(record.OS{}, r.Dir, r.Record).Intervals); err != nil {
-		r.sinkFailed(fmt.Errorf("no confidence intervals: %w", err))
+		r.sinkFailed(message.Errorf("sink.intervals", message.Text("error", err.Error())))
 	}
 }
 
@@ -255,7 +255,7 @@ func (r *Runner) Close() error {
 func (r *Runner) sinkFailed(err error) {
 	if !r.sinkTold {
 		r.sinkTold = true
-		r.warn(record.Warning{ID: "sink", Text: err.Error()})
+		r.warn(record.Warning{ID: "sink", Text: message.OfError(err)})
 	}
 }
 

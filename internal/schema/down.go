@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
@@ -67,7 +68,7 @@ func Down(ctx context.Context, p *plan.Plan, o DownOptions) ([]Change, []record.
 		}
 	}
 	if err := d.forget(ctx, gone); err != nil {
-		return changes, []record.Warning{{ID: "tables-unmarked", Text: err.Error()}}, first
+		return changes, []record.Warning{{ID: "tables-unmarked", Text: message.OfError(err)}}, first
 	}
 	return changes, nil, first
 }

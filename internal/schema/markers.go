@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/gen"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/schema/fill"
@@ -52,7 +53,7 @@ func (s *database) readMarkers(ctx context.Context, a protocol.Admin) markers {
 
 func (s *database) unmarked(err error) {
 	s.Notices = sql.Merge(s.Notices, sql.Notice{ID: "tables-unmarked",
-		Text: fmt.Sprintf("table %s, in which brunt notes what it made and from which seed, can't be used (%v): brunt schema down will need --force", sql.MarkerTable, err)})
+		Text: message.New("tables-unmarked", message.Text("table", sql.MarkerTable), message.Text("error", err.Error()))})
 }
 
 // markUnfinished notes that t's rows are about to be loaded.

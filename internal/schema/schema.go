@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/linefile"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/schema/fill"
@@ -114,7 +115,7 @@ func (s *database) analyze(ctx context.Context, a protocol.Admin, tables []*plan
 		case ctx.Err() != nil:
 			return analyzed, ctx.Err()
 		case refused != nil:
-			s.Notices = append(s.Notices, sql.Notice{ID: "sql-analyze", Text: fmt.Sprintf("table %s has no statistics, so plans of its statements may be bad: %s", t.Name, refused.Error())})
+			s.Notices = append(s.Notices, sql.Notice{ID: "sql-analyze", Text: message.New("sql-analyze", message.Text("table", t.Name), message.Text("error", refused.Error()))})
 		default:
 			analyzed = append(analyzed, t.Name)
 		}

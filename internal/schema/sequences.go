@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/schema/sql"
@@ -30,11 +31,11 @@ func (t *Tables) StartSequences(ctx context.Context, all []*workload.Sequence, a
 		case errors.As(err, &wrong):
 			return nil, err
 		default:
-			err = fmt.Errorf("where the keys of table %s begin: what is in its %s couldn't be asked for: %w", q.Table, q.Column, err)
+			w := record.NewWarning(warnSequence, message.Text("table", q.Table), message.Text("column", q.Column), message.Text("error", err.Error()))
 			if q.Said {
-				return nil, &target.UsageError{Err: err}
+				return nil, &target.UsageError{Err: &message.Error{Message: w.Text}}
 			}
-			t.o.Warn(record.Warning{ID: warnSequence, Text: err.Error(), Remedy: "they begin at the start of their range; start: range says that it shall be so"})
+			t.o.Warn(w)
 		}
 	}
 	return remarks, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/gen"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
@@ -64,30 +65,30 @@ func (s *database) countRows(ctx context.Context, a protocol.Admin, f *found) er
 
 func (f *found) unfinished() bool { return f.marker != nil && f.marker.State == stateUnfinished }
 
-// differs says why the rows that a table was filled with aren't the plan's; "" if they are, or
+// differs says why the rows that a table was filled with aren't the plan's; nothing if they are, or
 // nobody knows.
-func (s *database) differs(f *found) (string, error) {
+func (s *database) differs(f *found) (why message.Message, err error) {
 	m := f.marker
 	if m == nil {
-		return "", nil
+		return why, nil
 	}
 	if f.unfinished() {
-		return fmt.Sprintf("table %s is unfinished: brunt began to fill it on %s and didn't come to the end", m.Name, m.Since), nil
+		return message.New("table.unfinished", message.Text("table", m.Name), message.Text("since", m.Since)), nil
 	}
 	hash, err := s.fingerprintOf(f.table)
 	if err != nil || hash == m.Plan {
-		return "", err
+		return why, err
 	}
 	if seed := strconv.FormatUint(s.Plan.Seed, 10); seed != m.Seed {
-		return fmt.Sprintf("table %s was filled with seed %s, this plan asks with seed %s", m.Name, m.Seed, seed), nil
+		return message.New("table.seed", message.Text("table", m.Name), message.Text("its", m.Seed), message.Text("plans", seed)), nil
 	}
 	if rows := strconv.FormatUint(f.table.Rows, 10); rows != m.Rows {
-		return fmt.Sprintf("table %s was filled with %s rows, this plan says %s", m.Name, m.Rows, rows), nil
+		return message.New("table.filled-rows", message.Text("table", m.Name), message.Text("its", m.Rows), message.Text("plans", rows)), nil
 	}
 	if !strings.HasPrefix(m.Plan, fingerprintVersion) {
-		return "", nil // of another brunt, which counted otherwise
+		return why, nil // of another brunt, which counted otherwise
 	}
-	return fmt.Sprintf("table %s was filled by other rules: its columns or their values have changed in the plan since %s", m.Name, m.Since), nil
+	return message.New("table.rules", message.Text("table", m.Name), message.Text("since", m.Since)), nil
 }
 
 // mayFill says why a table that exists must not be filled, if so.
@@ -109,10 +110,8 @@ const (
 	warnReferenceMissing = "reference-missing"
 )
 
-const remedyAnew = "brunt schema down, then brunt schema up, make it anew"
-
-func differWarning(why string) record.Warning {
-	return record.Warning{ID: warnTableDiffers, Text: why + ": references may ask for rows that aren't there", Remedy: remedyAnew + "; or give the seed that it has"}
+func differWarning(why message.Message) record.Warning {
+	return record.NewWarning(warnTableDiffers, message.Nested("why", why))
 }
 
 // use takes a table with rows into the record and warns if they aren't the plan's.
@@ -129,13 +128,13 @@ func (t *Tables) use(f *found) error {
 		}
 	}
 	if f.rows != f.table.Rows && !f.unfinished() {
-		text := fmt.Sprintf("table %s holds %d rows, the plan says %d", f.table.Name, f.rows, f.table.Rows)
-		t.o.Warn(record.Warning{ID: warnTableRows, Text: text + ": used as it is", Remedy: remedyAnew + ", if it must hold just the plan's rows"})
-		if out.Differs == "" {
-			out.Differs = text
+		args := []message.Arg{message.Text("table", f.table.Name), message.Count("rows", f.rows), message.Count("plans", f.table.Rows)}
+		t.o.Warn(record.NewWarning(warnTableRows, args...))
+		if out.Differs.IsZero() {
+			out.Differs = message.New("table.rows", args...)
 		}
 	}
-	if why != "" {
+	if !why.IsZero() {
 		t.o.Warn(differWarning(why))
 	}
 	t.run.Tables = append(t.run.Tables, out)
@@ -182,11 +181,10 @@ func MissedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
 			continue
 		}
 		why, known := causeOf(tables, run.Tables)
-		w := record.Warning{ID: warnReferenceMissing,
-			Text:   fmt.Sprintf("%s: %.1f %% of the operations found no row, though they ask for rows of %s: %s", run.Operations[i].Name, 100*float64(c.Missing)/float64(max(c.OK, 1)), strings.Join(tables, ", "), why),
-			Remedy: remedyAnew}
+		w := record.NewWarning(warnReferenceMissing, message.Text("operation", run.Operations[i].Name),
+			message.Part("share", min(c.Missing, c.OK), max(c.OK, 1)), message.Text("tables", strings.Join(tables, ", ")), message.Nested("why", why))
 		if !known {
-			w.Remedy = "brunt schema up --verify full says whether the rows are the plan's"
+			w.Remedy = message.New("reference-missing.verify")
 		}
 		out = append(out, w)
 	}
@@ -206,18 +204,18 @@ func referred(op *plan.Operation) (tables []string) {
 }
 
 // causeOf says why rows of some tables may be missing.
-func causeOf(tables []string, uses []record.TableUse) (why string, known bool) {
+func causeOf(tables []string, uses []record.TableUse) (why message.Message, known bool) {
 	for _, u := range uses {
-		if u.Differs != "" && slices.Contains(tables, u.Name) {
+		if !u.Differs.IsZero() && slices.Contains(tables, u.Name) {
 			return u.Differs, true
 		}
 	}
 	for _, u := range uses {
 		if u.Origin == "" && slices.Contains(tables, u.Name) {
-			return fmt.Sprintf("brunt didn't fill table %s, so whether its rows are the plan's isn't known", u.Name), false
+			return message.New("table.unknown", message.Text("table", u.Name)), false
 		}
 	}
-	return "the tables were filled as the plan says, so rows have been changed or deleted since, or the statement has further conditions", false
+	return message.New("table.as-planned"), false
 }
 
 // Tables are the plan's tables in one run: what is noted of them goes into its record. It is used by one goroutine.

@@ -178,7 +178,7 @@ func (u *up) refuse(f *found) error {
 // compare warns of a complete table whose rows aren't the plan's.
 func (u *up) compare(f *found) error {
 	why, err := u.differs(f)
-	if why != "" {
+	if !why.IsZero() {
 		u.warnings = append(u.warnings, differWarning(why))
 	}
 	return err
@@ -191,7 +191,7 @@ func (u *up) explain(err error) error {
 		return err
 	}
 	if mark, ok := u.marks.of[m.Table]; ok {
-		if why, _ := u.differs(&found{table: u.Table(m.Table), marker: &mark}); why != "" && mark.State == stateComplete {
+		if why, _ := u.differs(&found{table: u.Table(m.Table), marker: &mark}); !why.IsZero() && mark.State == stateComplete {
 			return fmt.Errorf("%w (%s)", err, why)
 		}
 	}

@@ -3,10 +3,11 @@ package spool
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"sync"
 	"time"
+
+	"brunt/internal/message"
 )
 
 const (
@@ -199,17 +200,12 @@ func (s *Spool) untold() error {
 	return err
 }
 
-// LostText says how many lines are missing; "" if none.
-func (s *Spool) LostText() string {
-	n := s.Lost()
-	if n == 0 {
-		return ""
+// LostText says how many lines are missing, if any.
+func (s *Spool) LostText() (text message.Message) {
+	if n := s.Lost(); n > 0 {
+		text = message.New("output-blocked", message.Count("n", n), message.Text("outlet", s.Name))
 	}
-	lines := "lines were"
-	if n == 1 {
-		lines = "line was"
-	}
-	return fmt.Sprintf("%d report %s not printed: %s didn't take them", n, lines, s.Name)
+	return text
 }
 
 // lineCount counts lines, one without an end included.

@@ -68,7 +68,7 @@ func TestSpoolKeepsTheOrderAndCountsWhatIsLost(t *testing.T) {
 	if want := "0\n1\n2\n3\n4 are missing\n7\n"; !whole || err != nil || g.String() != want {
 		t.Errorf("whole %v, %v\n%s", whole, err, g.String())
 	}
-	if got, want := s.LostText(), "4 report lines were not printed: the gate didn't take them"; got != want {
+	if got, want := s.LostText().String(), "4 report lines were not printed: the gate didn't take them"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

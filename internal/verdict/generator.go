@@ -1,14 +1,13 @@
 package verdict
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
-	"brunt/internal/units"
 )
 
 // limits are what the generator's own lag may add to response times before the result is invalid:
@@ -74,7 +73,7 @@ const (
 // lagLimits are those of a tier, of the median and of the tail: event loops keep to tens of
 // microseconds on a machine that is theirs, client libraries to about a millisecond. The tail's floor
 // of event loops is a tick of most kernels (250 a second): for so long another process may have a core to
-// itself before the scheduler looks again, be a machine ever so idle.
+// itself before the scheduler looks again.
 func lagLimits(tier string) (median, tail limits) {
 	if tier == "codec" {
 		return limits{medianShare, 200 * time.Microsecond}, limits{tailShare, 4 * time.Millisecond}
@@ -83,12 +82,12 @@ func lagLimits(tier string) (median, tail limits) {
 }
 
 // invalid says what makes the result invalid, if anything does.
-func (j *judge) invalid() (out []string) {
+func (j *judge) invalid() (out []message.Message) {
 	if !j.run.Complete {
-		out = append(out, fmt.Sprintf("the run was killed %s into its load, so its end is unknown; repeat it", units.Span(time.Duration(j.load.EndNs))))
+		out = append(out, message.New("verdict.killed", message.Span("at", time.Duration(j.load.EndNs))))
 	}
 	if j.all.Arrivals() == 0 {
-		return append(out, "nothing was measured: no operation fell due outside of warm-up; run longer, or shorten the warm-up")
+		return append(out, message.New("verdict.nothing-measured"))
 	}
 	if j.open() {
 		out = append(out, j.late()...)
@@ -101,7 +100,7 @@ func (j *judge) invalid() (out []string) {
 
 // late is for open loads: the generator's own lag changed the response times that it reports, or
 // what a threshold says of them.
-func (j *judge) late() []string {
+func (j *judge) late() []message.Message {
 	if j.all.Unhindered.Count() == 0 {
 		return nil
 	}
@@ -111,13 +110,13 @@ func (j *judge) late() []string {
 		median, roomyMedian = tail, roomyTail
 	}
 	for _, at := range []struct {
-		name string
+		name message.Message
 		q    float64
 		limits
 		roomy time.Duration // the floor where the rules hold with room to spare
 	}{
-		{"the p99 of response time", tailOf(&j.all.Counts), tail, roomyTail},
-		{"the median response time", 0.5, median, roomyMedian},
+		{message.New("response.p99"), tailOf(&j.all.Counts), tail, roomyTail},
+		{message.New("response.median"), 0.5, median, roomyMedian},
 	} {
 		added, response := j.added(at.q), j.all.Answers().Quantile(at.q)
 		most := max(int64(at.floor), int64(at.share*float64(response))) + j.run.ToleranceNs
@@ -126,23 +125,23 @@ func (j *judge) late() []string {
 			continue
 		}
 		if added > most {
-			return []string{fmt.Sprintf("the generator itself sent late: %s of %s, %s, are its own, at most %s would do; %s%s",
-				units.LatencyInt(added), at.name, units.LatencyInt(response), units.LatencyInt(most), j.cause(), j.remedy())}
+			return []message.Message{message.New("verdict.late", message.Ns("added", added), message.Nested("of", at.name), message.Ns("response", response),
+				message.Ns("most", most), message.Nested("cause", j.cause()), message.Nested("remedy", j.remedy()))}
 		}
 	}
 	return j.flipped()
 }
 
 // flipped says which thresholds fail only because the generator itself sent late.
-func (j *judge) flipped() (out []string) {
+func (j *judge) flipped() (out []message.Message) {
 	for i := range j.run.Thresholds {
 		t, err := plan.ParseThreshold(j.run.Thresholds[i].Text)
 		if err != nil || t.Metric != "response" || t.OK || j.run.Thresholds[i].Pass {
 			continue
 		}
 		if o := j.withoutLag(&t); o.Pass {
-			out = append(out, fmt.Sprintf("threshold %s fails only because the generator itself sent late: without that it is %s; %s",
-				t.Text, units.Value(o.Value, o.Unit), j.remedy()))
+			out = append(out, message.New("verdict.flipped", message.Text("threshold", t.Text),
+				message.Figure("value", o.Value, o.Unit), message.Nested("remedy", j.remedy())))
 		}
 	}
 	return out
@@ -157,62 +156,59 @@ func (j *judge) withoutLag(t *plan.Threshold) Outcome {
 
 // overloaded is for open loads in which arrivals waited: the generator, not the server, kept sessions
 // from working.
-func (j *judge) overloaded() (out []string) {
+func (j *judge) overloaded() (out []message.Message) {
 	p := &j.load.Pace
 	own, service := p.WaitingOwnNs, p.WaitingServiceNs
 	waited := float64(p.SaturatedNs+p.IdleBacklogNs) / float64(max(j.load.LoadNs, 1))
 	if waited > waitingLimit && own > ownLimit*(own+service) {
-		out = append(out, fmt.Sprintf("the load was more than the generator can send: while arrivals waited, it took %s of the sessions' time itself; %s",
-			units.Fraction(own/(own+service)), j.remedy()))
+		out = append(out, message.New("verdict.overloaded", message.Share("own", own/(own+service)), message.Nested("remedy", j.remedy())))
 	}
 	h := &j.load.Health
 	cpu, collector := h.ProcessCPU*float64(h.ObservedNs), float64(h.GCCPUNs)
 	if waited > waitingLimit && collector > collectorLimit*cpu && collector > collectorFloor*float64(h.ObservedNs) && !j.stoodStill() {
-		out = append(out, fmt.Sprintf("while arrivals waited, the garbage collector took %s of the generator's CPU; give it more memory (GOMEMLIMIT, GOGC), or lower the load",
-			units.Fraction(min(collector/cpu, 1))))
+		out = append(out, message.New("verdict.collector", message.Share("share", min(collector/cpu, 1))))
 	}
 	if n := j.all.Unsent[measure.UnsentGenerator]; float64(n) > givenUpLimit*float64(j.all.Arrivals()) {
-		out = append(out, fmt.Sprintf("the generator gave up %s of the arrivals although sessions were free; %s",
-			units.Percent(n, j.all.Arrivals()), j.remedy()))
+		out = append(out, message.New("verdict.gave-up", message.Part("share", n, j.all.Arrivals()), message.Nested("remedy", j.remedy())))
 	}
 	return out
 }
 
 // slowTurn is for closed loads: the generator kept sessions waiting between an answer and the next send.
-func (j *judge) slowTurn() (out []string) {
+func (j *judge) slowTurn() (out []message.Message) {
 	if t := j.load.Turnaround; t.Count() > 0 && j.load.LoadNs >= int64(leastLoad) && !j.spins() {
 		own := t.Sum()
 		// Thinking sessions have the time that they are connected.
 		if whole := max(own+j.load.Pace.InFlightNs, j.load.Pace.SessionsNs); own > turnaroundLimit*whole && t.Mean() > float64(turnaroundFloor) {
-			out = append(out, fmt.Sprintf("the generator took %s between an answer and the next send, %s of the sessions' time, so the closed load measured it; %s",
-				units.Latency(t.Mean()), units.Fraction(own/whole), j.remedy()))
+			out = append(out, message.New("verdict.slow-turn", message.Ns("mean", t.Mean()), message.Share("share", own/whole), message.Nested("remedy", j.remedy())))
 		}
 	}
 	if s := j.timeShare(j.load.Health.LoopFullNs); s > loopFullLimit && !j.spins() {
-		out = append(out, fmt.Sprintf("an event loop was busy above 95 %% of a core in %s of the time, so the closed load measured the generator; %suse more machines",
-			units.Fraction(s), j.with("loops", "add event loops (%s), or ")))
+		out = append(out, message.New("verdict.loop-full", message.Share("share", s), message.Nested("loops", j.with("loops", func(flag message.Arg) message.Message {
+			return message.New("add-loops-or", flag)
+		}))))
 	}
 	return out
 }
 
 func (j *judge) spins() bool { return j.run.Spin }
 
-// cause says with figures what kept the generator from its work, "" if nothing is known.
-func (j *judge) cause() string {
+// cause says with figures what kept the generator from its work, if anything is known.
+func (j *judge) cause() message.Message {
 	h := &j.load.Health
 	whole := int64(j.run.Environment.Cores) * h.ObservedNs
 	if others := timeShare(h.OthersNs, whole); others > othersLimit {
-		return fmt.Sprintf("other processes had %s of the cores: ", units.Fraction(others))
+		return message.New("cause.others", message.Share("share", others))
 	}
 	if steal := timeShare(h.StealNs, whole); steal > stealLimit {
-		return fmt.Sprintf("the hypervisor kept %s of the cores: ", units.Fraction(steal))
+		return message.New("cause.hypervisor", message.Share("share", steal))
 	}
-	return ""
+	return message.Message{}
 }
 
 // starved is where the receipt of answers waits for a core with the rest, in closed loads and on
 // client libraries: the generator's threads waited longer than they worked, and for much of the time.
-func (j *judge) starved() []string {
+func (j *judge) starved() []message.Message {
 	h := &j.load.Health
 	waited := float64(h.RunQueueNs)
 	if j.run.Tier == "codec" {
@@ -222,45 +218,47 @@ func (j *judge) starved() []string {
 		waited = float64(h.LoopRunQueueNs)
 	}
 	if ns := float64(h.ObservedNs); ns >= float64(leastLoad) && waited > starvedLimit*ns && (waited > 2*h.ProcessCPU*ns || float64(h.WakeWaitNs) > wakeLimit*ns) {
-		return []string{fmt.Sprintf("the generator waited for a core for %s of the time in which it had work: %s%s",
-			units.Fraction(waited/(waited+h.ProcessCPU*ns)), j.cause(), j.remedy())}
+		return []message.Message{message.New("verdict.starved", message.Share("waited", waited/(waited+h.ProcessCPU*ns)),
+			message.Nested("cause", j.cause()), message.Nested("remedy", j.remedy()))}
 	}
 	return nil
 }
 
 // remedy is what helps a generator that was too slow.
-func (j *judge) remedy() string {
+func (j *judge) remedy() message.Message {
 	switch {
 	case j.stoodStill():
-		return "that it stood still explains it"
+		return message.New("remedy.stood-still")
 	case j.run.Flags["engine"] != "":
-		return "free this machine's cores, lower the load, use fewer VUs, or drive it with " + j.run.Flags["engine"]
+		return message.New("remedy.engine", message.Text("engine", j.run.Flags["engine"]))
 	case j.run.Tier != "codec":
-		return "free this machine's cores, lower the load, or use a protocol and options that the codec tier can drive"
+		return message.New("remedy.library")
 	}
-	return "free this machine's cores, lower the load, " + j.with("loops", "add event loops (%s), ") + "or spread it over machines"
+	return message.New("remedy.codec", message.Nested("loops", j.with("loops", func(flag message.Arg) message.Message {
+		return message.New("add-loops", flag)
+	})))
 }
 
 // machine is what the process itself or its machine did to the result.
-func (j *judge) machine() (out []string) {
+func (j *judge) machine() (out []message.Message) {
 	h := &j.load.Health
 	out = j.starved()
 	if cores := allowedCores(&j.run.Environment); cores > 0 && h.ProcessCPU > cpuLimit*cores && !j.spins() {
-		out = append(out, fmt.Sprintf("the generator used %.2f of the %.4g cores that it may use; give it more, or lower the load", h.ProcessCPU, cores))
+		out = append(out, message.New("verdict.cpu", message.Number("used", h.ProcessCPU), message.Figure("cores", cores, "count")))
 	}
 	if s := j.timeShare(h.CgroupThrottledNs); s > throttledLimit {
-		out = append(out, fmt.Sprintf("the control group's CPU limit stopped the generator for %s of the time; raise the limit", units.Fraction(s)))
+		out = append(out, message.New("verdict.throttled", message.Share("share", s)))
 	}
 	if j.stoodStill() {
-		out = append(out, fmt.Sprintf("the generator stood still for %s (suspended, stopped, or starved by its host); repeat the run on a machine that isn't", units.Span(time.Duration(h.PausedNs))))
+		out = append(out, message.New("verdict.paused", message.Span("paused", time.Duration(h.PausedNs))))
 	}
 	if s := j.timeShare(h.HeldNs); s > heldLimit && !j.stoodStill() {
-		out = append(out, fmt.Sprintf("the generator was stopped for %s of the time, less than half a second each time (by signals, or its host); repeat the run on a machine that lets it run", units.Fraction(s)))
+		out = append(out, message.New("verdict.held", message.Share("share", s)))
 	}
 	p99 := j.all.Answers().Quantile(0.99)
 	// One that was stopped in the middle of a collection would blame that for it.
 	if p := h.GCPauseNsMax; p > int64(gcPauseLimit) && p > p99/2 && !j.stoodStill() {
-		out = append(out, fmt.Sprintf("a garbage collection stopped the generator for %s, against a response time p99 of %s; give it more memory or cores", units.LatencyInt(p), units.LatencyInt(p99)))
+		out = append(out, message.New("verdict.collection", message.Ns("pause", p), message.Ns("p99", p99)))
 	}
 	return out
 }

@@ -4,13 +4,12 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
-	"brunt/internal/units"
 )
 
 // The results of a verdict.
@@ -53,11 +52,11 @@ func Judge(run *record.Run, load *measure.Account) {
 	failed := j.failed()
 	switch {
 	case len(invalid) > 0 && !j.serversDoing(failed):
-		*v = record.Verdict{Result: Invalid, Reasons: append(invalid, texts(failed)...), LateAlone: j.lateAlone && len(failed) == 0}
+		*v = record.Verdict{Result: Invalid, Reasons: append(invalid, messages(failed)...), LateAlone: j.lateAlone && len(failed) == 0}
 	case len(failed) > 0:
-		*v = record.Verdict{Result: Fail, Reasons: texts(failed)}
+		*v = record.Verdict{Result: Fail, Reasons: messages(failed)}
 		for _, why := range invalid {
-			v.Reasons = append(v.Reasons, "besides, times are not the server's alone: "+why)
+			v.Reasons = append(v.Reasons, message.New("verdict.besides", message.Nested("why", why)))
 		}
 	default:
 		*v = record.Verdict{Result: Pass, Reasons: j.passed()}
@@ -110,12 +109,20 @@ const (
 	sessionsDefault = 0.95
 )
 
-// SeeTables ends reasons that the tables of a run's own report explain.
-const SeeTables = "; see the latency and error tables"
+// brokenID is the id of what a verdict says of a threshold that doesn't hold.
+const brokenID = "verdict.broken"
 
 // Broken says of a threshold that does not hold what its value is.
-func Broken(t *record.Threshold) string {
-	return fmt.Sprintf("threshold %s does not hold: it is %s", t.Text, units.Value(float64(t.Value), t.Unit))
+func Broken(t *record.Threshold) message.Message {
+	return message.New("threshold.broken", message.Text("threshold", t.Text), message.Figure("value", float64(t.Value), t.Unit))
+}
+
+// WithoutTables is a reason without its pointer to tables, which a single run's report has.
+func WithoutTables(reason message.Message) message.Message {
+	if reason.ID == brokenID {
+		return message.Message{ID: "threshold.broken", Args: reason.Args}
+	}
+	return reason
 }
 
 // failed says why the run failed, if it did.
@@ -127,11 +134,11 @@ func (j *judge) failed() (out []failure) {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
 			out = append(out, failure{nothing || j.errorsBreak(t.Text) || j.lateAlone && j.slowAnyway(t.Text),
-				Broken(t) + SeeTables})
+				message.Message{ID: brokenID, Args: Broken(t).Args}})
 		}
 	}
-	if j.run.Aborted != "" {
-		out = append(out, failure{text: "the run stopped itself: " + j.run.Aborted})
+	if !j.run.Aborted.IsZero() {
+		out = append(out, failure{text: message.New("verdict.stopped", message.Nested("why", j.run.Aborted))})
 	}
 	switch {
 	case c.OK() > 0:
@@ -139,7 +146,7 @@ func (j *judge) failed() (out []failure) {
 			out = append(out, j.defaults()...)
 		}
 	case nothing && !broken:
-		out = append(out, failure{true, "nothing succeeded: " + j.fates() + "; see the errors and try one operation by hand"})
+		out = append(out, failure{true, message.New("verdict.nothing-succeeded", message.Nested("fates", j.fates()))})
 	}
 	return append(out, j.sessions()...)
 }
@@ -151,8 +158,10 @@ func (j *judge) defaults() (out []failure) {
 	if failed := share(c.Failed()); failed >= errorsDefault {
 		only := c.OnlyServers(j.refused())
 		out = append(out, failure{share(only.Failed()) >= errorsDefault,
-			fmt.Sprintf("%s of the operations failed, and without thresholds less than %s may%s",
-				units.Fraction(failed), units.Fraction(errorsDefault), j.with("threshold", "; allow more with %s 'errors < 5%%', say"))})
+			message.New("verdict.failures", message.Share("failed", failed), message.Share("limit", errorsDefault),
+				message.Nested("allow", j.with("threshold", func(flag message.Arg) message.Message {
+					return message.New("verdict.failures.allow", flag)
+				})))})
 	}
 	unsent := j.load.Overdue + c.Unsent[measure.UnsentNoConnection]
 	if j.load.Overdue == 0 {
@@ -160,8 +169,13 @@ func (j *judge) defaults() (out []failure) {
 	}
 	if asked := j.load.Offered; j.open() && asked > 0 && float64(unsent) > (1-rateDefault)*float64(asked) {
 		sent := float64(asked-min(unsent, asked)) / float64(asked)
-		out = append(out, failure{text: fmt.Sprintf("only %s of the rate asked for was sent in time, and without thresholds it must be %s; lower the rate, or give more sessions%s%s",
-			units.Fraction(sent), units.Fraction(rateDefault), j.with("sessions", " (%s)"), j.with("threshold", ", or say what may happen with %s 'dropped < 20%%'"))})
+		out = append(out, failure{text: message.New("verdict.unsent", message.Share("sent", sent), message.Share("limit", rateDefault),
+			message.Nested("sessions", j.with("sessions", func(flag message.Arg) message.Message {
+				return message.New("by-flag", flag)
+			})),
+			message.Nested("allow", j.with("threshold", func(flag message.Arg) message.Message {
+				return message.New("verdict.unsent.allow", flag)
+			})))})
 	}
 	return out
 }
@@ -176,62 +190,63 @@ func (j *judge) sessions() []failure {
 	if there >= sessionsDefault*float64(asked) {
 		return nil
 	}
-	return []failure{{j.refused(), fmt.Sprintf("of the %s asked for only %s were connected on average; %s and the server's limit of connections",
-		units.Plural(asked, "session", "sessions"), units.Rate(there), seeErrors(j.run))}}
+	return []failure{{j.refused(), message.New("verdict.sessions", message.Count("asked", asked), message.Number("there", there), message.Nested("errors", seeErrors(j.run)))}}
 }
 
 // seeErrors tells people which errors to look at when connections are missing.
-func seeErrors(run *record.Run) string {
+func seeErrors(run *record.Run) message.Message {
 	if slices.ContainsFunc(run.Failures, record.FailureCount.OfConnecting) {
-		return "see the errors of class connect"
+		return message.New("see-errors.connect")
 	}
-	return "see the errors"
+	return message.New("see-errors")
 }
 
 // fates says what became of the arrivals.
-func (j *judge) fates() string {
+func (j *judge) fates() message.Message {
 	c := &j.all.Counts
-	text := fmt.Sprintf("%s failed", units.Count(c.Failed()))
+	out := []message.Message{message.New("fate.failed", message.Count("n", c.Failed()))}
 	if n := c.Dropped(); n > 0 {
-		text += fmt.Sprintf(", %s were never sent", units.Count(n))
+		out = append(out, message.New("fate.unsent", message.Count("n", n)))
 	}
 	if c.Unfinished > 0 {
-		text += fmt.Sprintf(", %s were in flight at the end", units.Count(c.Unfinished))
+		out = append(out, message.New("fate.in-flight", message.Count("n", c.Unfinished)))
 	}
-	return text
+	return message.List(out...)
 }
 
-// with is a piece of advice that names what sets a thing in the command in use, or "" if nothing does.
-func (j *judge) with(thing, format string) string { return with(j.run, thing, format) }
+// with is a piece of advice that names what sets a thing in the command in use, or nothing if nothing does.
+func (j *judge) with(thing string, advice func(flag message.Arg) message.Message) message.Message {
+	return with(j.run, thing, advice)
+}
 
-func with(run *record.Run, thing, format string) string {
+func with(run *record.Run, thing string, advice func(flag message.Arg) message.Message) message.Message {
 	flag := run.Flags[thing]
 	if flag == "" {
-		return ""
+		return message.Message{}
 	}
-	return fmt.Sprintf(format, flag)
+	return advice(message.Text("flag", flag))
 }
 
 // passed says what the pass rests on.
-func (j *judge) passed() (out []string) {
+func (j *judge) passed() (out []message.Message) {
 	if n := len(j.run.Thresholds); n > 0 {
-		out = append(out, units.Plural(n, "threshold holds", "thresholds hold"))
+		out = append(out, message.New("verdict.thresholds-hold", message.Count("n", n)))
 	}
 	switch {
 	case !j.open():
-		return append(out, "the generator had capacity to spare")
+		return append(out, message.New("verdict.spare"))
 	case j.load.OwnLag.Count() == 0:
-		return append(out, "sessions, not the generator, set the pace")
+		return append(out, message.New("verdict.sessions-set-pace"))
 	}
 	if j.room {
-		out = append(out, "the rules hold with more room than the generator's own lag takes")
+		out = append(out, message.New("verdict.room"))
 	}
-	tail := "p99"
+	tail := message.Literal("p99")
 	if j.all.Arrivals() < 300 {
-		tail = "the third longest"
+		tail = message.New("verdict.third-longest")
 	}
-	return append(out, fmt.Sprintf("the generator kept its schedule: response times are good to %s at p50 and %s at %s",
-		units.LatencyInt(j.added(0.5)), units.LatencyInt(j.added(tailOf(&j.all.Counts))), tail))
+	return append(out, message.New("verdict.on-schedule", message.Ns("median", j.added(0.5)),
+		message.Ns("added", j.added(tailOf(&j.all.Counts))), message.Nested("tail", tail)))
 }
 
 // added is what the generator's own lag added to a quantile of response times. A quantile among

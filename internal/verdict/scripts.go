@@ -1,11 +1,11 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -52,15 +52,15 @@ func MergeScripts(run *record.Run, parts []*record.Recorded) {
 		}
 	}
 	if len(bounds) > 0 {
-		run.Warnings = append(run.Warnings, record.Warning{ID: "merge-worst", Text: fmt.Sprintf("all parts agree on the thresholds %s, whose values are those of the worst part: the parts' records don't hold all values of these metrics", strings.Join(bounds, ", "))})
+		run.Warnings = append(run.Warnings, record.Notice("merge-worst", message.Text("thresholds", strings.Join(bounds, ", "))))
 	}
 	if len(split) > 0 {
-		run.Warnings = append(run.Warnings, record.Warning{ID: "merge-split", Text: fmt.Sprintf("the thresholds %s hold in some parts and not in others, and count as broken: the parts' records don't hold all values of these metrics", strings.Join(split, ", "))})
+		run.Warnings = append(run.Warnings, record.Notice("merge-split", message.Text("thresholds", strings.Join(split, ", "))))
 	}
 	if other := func(p *record.Recorded) bool {
 		return slices.ContainsFunc(p.Run.Operations, func(o record.Operation) bool { return o.Name == record.OtherOperations })
 	}; run.Iterations != nil && slices.ContainsFunc(parts, other) {
-		run.Warnings = append(run.Warnings, record.Warning{ID: "merge-other", Text: "parts counted operations beyond the most that they tell apart together, each part others: what some operations did is among these"})
+		run.Warnings = append(run.Warnings, record.Notice("merge-other"))
 	}
 }
 

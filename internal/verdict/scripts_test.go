@@ -41,7 +41,7 @@ func TestThresholdsOfSegments(t *testing.T) {
 	all[1].Run.Thresholds = []record.Threshold{rule("p(95)", "<", 5, 9, 30, false), rule("med", "<", 5, 2, 30, true), rule("max", "<", 5, 0, 0, true)}
 	merged := &record.Run{Thresholds: slices.Clone(all[0].Run.Thresholds), DurationNs: 2e9}
 	MergeScripts(merged, all)
-	if w := merged.Warnings; len(w) != 2 || w[0].ID != "merge-worst" || w[1].ID != "merge-split" || !strings.Contains(w[1].Text, "p(95)") {
+	if w := merged.Warnings; len(w) != 2 || w[0].ID != "merge-worst" || w[1].ID != "merge-split" || !strings.Contains(w[1].Text.String(), "p(95)") {
 		t.Errorf("warnings %+v", w)
 	}
 	if all[0].Run.Thresholds[0].Value != 1 {

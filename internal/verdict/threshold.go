@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 )
@@ -129,10 +130,10 @@ func timeOf(ns int64) float64 {
 // failure is why a run failed, and whether only the server can have been the cause.
 type failure struct {
 	servers bool
-	text    string
+	text    message.Message
 }
 
-func texts(all []failure) (out []string) {
+func messages(all []failure) (out []message.Message) {
 	for _, f := range all {
 		out = append(out, f.text)
 	}

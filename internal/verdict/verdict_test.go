@@ -1,15 +1,15 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/record/recordtest"
@@ -276,16 +276,21 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			a.Operations[0].Unsent[measure.UnsentNoSession], a.Offered = 1000, a.Offered+1000
 		}, Fail, "only 92.3 % of the rate"},
 		{"fewer sessions than asked for", nil, func(_ *record.Run, a *measure.Account) { a.Pace.SessionsNs = 9 * 12 * s }, Fail, "of the 16 sessions asked for only 9.00 were connected on average"},
-		{"stopped itself", []string{"errors < 99%"}, func(r *record.Run, _ *measure.Account) { r.Aborted = "more than 5 % of the operations failed" }, Fail, "the run stopped itself: more than 5 %"},
+		{"stopped itself", []string{"errors < 99%"}, func(r *record.Run, _ *measure.Account) {
+			r.Aborted = message.Literal("more than 5 % of the operations failed")
+		}, Fail, "the run stopped itself: more than 5 %"},
 	} {
 		run, a := healthyLoad(c.thresholds...)
 		c.change(run, a)
 		Judge(run, a)
-		if v := run.Verdict; v.Result != c.result || !strings.Contains(strings.Join(v.Reasons, "\n"), c.reason) {
+		if v := run.Verdict; v.Result != c.result || !strings.Contains(fmt.Sprint(v.Reasons), c.reason) {
 			t.Errorf("%s: %s because %q; want %s because %q", c.name, v.Result, v.Reasons, c.result, c.reason)
 		}
+		if faults := message.Faults(run); len(faults) > 0 {
+			t.Errorf("%s: %q", c.name, faults)
+		}
 		for _, r := range run.Verdict.Reasons {
-			if strings.Contains(r, "\n") || strings.Contains(r, "%!") {
+			if text := r.String(); strings.Contains(text, "\n") || strings.Contains(text, "%!") {
 				t.Errorf("%s: reason %q", c.name, r)
 			}
 		}
@@ -294,7 +299,6 @@ func TestWhatSpoilsAResult(t *testing.T) {
 
 // However odd the figures of a machine are, a share that a reason or a warning names lies between 0 and 100 %.
 func TestSharesLieBetweenNothingAndAll(t *testing.T) {
-	share := regexp.MustCompile(`(-?[0-9.,]+) %`)
 	odd := []int64{0, 1, -5 * s, s, 11 * s, 12 * s, 90_000 * s, math.MaxInt64 / 2}
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -317,17 +321,8 @@ func TestSharesLieBetweenNothingAndAll(t *testing.T) {
 		run.Health.CeilingPerS, run.Health.SaturatedNs, run.Total.RatePerS = 100, pick(), 1000
 		fail(a, protocol.Server, uint64(r.IntN(400)))
 		Judge(run, a)
-		said := slices.Clone(run.Verdict.Reasons)
-		for _, w := range run.Warnings {
-			said = append(said, w.Text)
-		}
-		for _, text := range said {
-			for _, found := range share.FindAllStringSubmatch(text, -1) {
-				n, err := strconv.ParseFloat(strings.ReplaceAll(found[1], ",", ""), 64)
-				if err != nil || n < 0 || n > 100 {
-					t.Errorf("seed %d: %q", seed, text)
-				}
-			}
+		if faults := message.Faults(run); len(faults) > 0 {
+			t.Errorf("seed %d: %q", seed, faults)
 		}
 	}
 }
@@ -351,7 +346,7 @@ func TestSharedMachines(t *testing.T) {
 			run.Environment.Cores, run.ServerHere, run.DurationNs = 4, c.here, 12*s
 			run.Health.OthersCPUMean, run.Health.ProcessCPUMean, run.Health.StealNs = c.others, 0.25, c.steal
 			w, ok := shared(run)
-			if ok != (c.want != "") || !strings.Contains(w.Text, c.want) {
+			if ok != (c.want != "") || !strings.Contains(w.Text.String(), c.want) {
 				t.Errorf("%v: %q, want %q", ok, w.Text, c.want)
 			}
 			if share := OthersShare(run); share < 0 || share > 1 {
@@ -370,10 +365,7 @@ func TestAdviceNamesNoFlagThatIsNotThere(t *testing.T) {
 		late(a, 6*ms, 400)
 		a.Overdue, a.Pace.SaturatedNs = 3000, 6*s
 		Judge(run, a)
-		text := strings.Join(run.Verdict.Reasons, "\n")
-		for _, w := range run.Warnings {
-			text += w.Text + w.Remedy
-		}
+		text := fmt.Sprint(run.Verdict.Reasons, run.Warnings)
 		if strings.Contains(text, "--") || strings.Contains(text, "-concurrency") != (flags != nil) {
 			t.Errorf("with %v: %s", flags, text)
 		}
@@ -443,8 +435,8 @@ func TestEachWarningHasItsCause(t *testing.T) {
 		WarnGovernor:       func(r *record.Run) { r.Environment.Governor = "powersave" },
 		WarnDropped:        func(r *record.Run) { r.Total.Dropped = 3 },
 		WarnTolerance:      func(r *record.Run) { r.ToleranceNs = 200_000 },
-		WarnLibraryTier:    func(r *record.Run) { r.Tier, r.TierReason = "library", "protocol etcd has no codec" },
-		WarnTLSLibraryTier: func(r *record.Run) { r.Tier, r.TierReason = "library", "the codec has no TLS" },
+		WarnLibraryTier:    func(r *record.Run) { r.Tier, r.TierReason = "library", message.Literal("protocol etcd has no codec") },
+		WarnTLSLibraryTier: func(r *record.Run) { r.Tier, r.TierReason = "library", message.Literal("the codec has no TLS") },
 		WarnMissing:        func(r *record.Run) { r.Total.MissingUpdates = 5 },
 		WarnBadHash:        func(r *record.Run) { r.Total.BadHash = 1 },
 		WarnReconnects:     func(r *record.Run) { r.Targets[0].Reconnects = 1 },
@@ -462,8 +454,11 @@ func TestEachWarningHasItsCause(t *testing.T) {
 		if !slices.Equal(ids(got), []string{id}) {
 			t.Errorf("%s: got %q", id, ids(got))
 		}
+		if faults := message.Faults(got); len(faults) > 0 {
+			t.Errorf("%s: %q", id, faults)
+		}
 		for _, w := range got {
-			if w.Text == "" || w.Remedy == "" || strings.Contains(w.Text+w.Remedy, "\n") {
+			if w.Text.IsZero() || w.Remedy.IsZero() || strings.Contains(fmt.Sprint(w), "\n") {
 				t.Errorf("%s: text %q, remedy %q", id, w.Text, w.Remedy)
 			}
 		}
@@ -487,12 +482,12 @@ func TestAStandstillIsNoCollection(t *testing.T) {
 	a.Pace.SaturatedNs, a.Health.ProcessCPU, a.Health.GCCPUNs = 6*s, 0.5, 3*s
 	a.Health.GCPauseNsMax = 2 * s
 	Judge(run, a)
-	if n := strings.Count(strings.Join(run.Verdict.Reasons, "\n"), "garbage collect"); n != 2 {
+	if n := strings.Count(fmt.Sprint(run.Verdict.Reasons), "garbage collect"); n != 2 {
 		t.Fatalf("without a standstill %d reasons name the collector, want 2: %q", n, run.Verdict.Reasons)
 	}
 	a.Health.PausedNs = 5 * s
 	Judge(run, a)
-	reasons := strings.Join(run.Verdict.Reasons, "\n")
+	reasons := fmt.Sprint(run.Verdict.Reasons)
 	if run.Verdict.Result != Invalid || !strings.Contains(reasons, "stood still for 5 s") || strings.Contains(reasons, "garbage collect") {
 		t.Errorf("%s because %q", run.Verdict.Result, run.Verdict.Reasons)
 	}

@@ -1,12 +1,12 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/units"
@@ -69,23 +69,17 @@ func Assess(run *record.Run) []record.Warning {
 	return out
 }
 
-func warning(id, remedy, text string, args ...any) record.Warning {
-	return record.Warning{ID: id, Text: fmt.Sprintf(text, args...), Remedy: remedy}
-}
-
 // UnderWay says of a run that it isn't over.
 func UnderWay(run *record.Run) record.Warning {
-	return warning(WarnLive, "report it again when it has ended", "the run is live: these are its figures up to %s into its load, without thresholds and verdict", units.Span(time.Duration(lastNs(run))))
+	return record.NewWarning(WarnLive, message.Span("at", time.Duration(lastNs(run))))
 }
 
 func assessEnd(run *record.Run) (out []record.Warning) {
 	if !run.Complete {
-		out = append(out, warning(WarnIncomplete, "repeat the run for a result that counts",
-			"the run was killed: this is what was recorded up to %s into its load", units.Span(time.Duration(lastNs(run)))))
+		out = append(out, record.NewWarning(WarnIncomplete, message.Span("at", time.Duration(lastNs(run)))))
 	}
 	if run.Interrupted {
-		out = append(out, warning(WarnInterrupted, "let it finish for a result that counts",
-			"the run was interrupted after %s under load", units.Span(time.Duration(run.DurationNs))))
+		out = append(out, record.NewWarning(WarnInterrupted, message.Span("at", time.Duration(run.DurationNs))))
 	}
 	return out
 }
@@ -93,26 +87,21 @@ func assessEnd(run *record.Run) (out []record.Warning) {
 func assessGenerator(run *record.Run) (out []record.Warning) {
 	h, v := &run.Health, &run.Verdict
 	if v.Result == Invalid && run.Complete && run.Total.Done > 0 {
-		out = append(out, warning(WarnGeneratorLimited, "take the remedies named with the verdict",
-			"the generator limited this result: don't take it for the server's"))
+		out = append(out, record.NewWarning(WarnGeneratorLimited))
 	} else if added := int64(v.AddedP99Ns); added > int64(visibleShare*float64(run.Total.ResponseOK.P50Ns)) && added > run.ToleranceNs+int64(visibleFloor) {
-		out = append(out, warning(WarnVisibleLag, "compare service times, or free this machine's cores",
-			"the generator's own lag adds %s to the p99 of response time, more than a tenth of the median", units.LatencyInt(added)))
+		out = append(out, record.NewWarning(WarnVisibleLag, message.Ns("added", added)))
 	}
 	if h.PausedNs > 0 && timeShare(h.PausedNs, run.DurationNs) <= pausedLimit {
-		out = append(out, warning(WarnPaused, "repeat the run if the highest quantiles matter",
-			"the generator stood still for %s; the slowest responses may be its own", units.Span(time.Duration(h.PausedNs))))
+		out = append(out, record.NewWarning(WarnPaused, message.Span("paused", time.Duration(h.PausedNs))))
 	}
 	if h.CeilingPerS > 0 && run.Total.RatePerS > 0.8*h.CeilingPerS {
-		out = append(out, warning(WarnNearCeiling, "use a larger machine or several to find out more",
-			"the rate is %s of this machine's measured ceiling of %s/s", units.Fraction(min(run.Total.RatePerS/h.CeilingPerS, 1)), units.Rate(h.CeilingPerS)))
+		out = append(out, record.NewWarning(WarnNearCeiling, message.Share("share", min(run.Total.RatePerS/h.CeilingPerS, 1)), message.Rate("ceiling", h.CeilingPerS)))
 	}
 	if w, ok := shared(run); ok {
 		out = append(out, w)
 	}
 	if g := run.Environment.Governor; g == "powersave" || g == "ondemand" || g == "conservative" {
-		out = append(out, warning(WarnGovernor, "set it to performance for steadier times",
-			"the CPU's frequency follows its load (governor %s)", g))
+		out = append(out, record.NewWarning(WarnGovernor, message.Text("governor", g)))
 	}
 	return out
 }
@@ -134,47 +123,48 @@ func shared(run *record.Run) (w record.Warning, ok bool) {
 	if run.Environment.Cores <= 0 || !run.ServerHere && (run.DurationNs < int64(leastLoad) || OthersShare(run) <= sharedLimit) {
 		return w, false
 	}
-	text := "other processes had a share of this machine: of its %s this process used %.2f and others %.2f"
+	w = record.NewWarning(WarnShared, message.Count("cores", run.Environment.Cores), message.Number("own", h.ProcessCPUMean),
+		message.Number("others", min(h.OthersCPUMean, float64(run.Environment.Cores))))
 	if run.ServerHere {
-		text = "the server is on this machine, too: of its %s this process used %.2f and others %.2f, the server among them"
+		w.Text = message.New("machine-shared.server", w.Text.Args...)
 	}
-	return warning(WarnShared, "compare only with runs under the same conditions, or put the generator on a machine of its own", text,
-		units.Plural(run.Environment.Cores, "core", "cores"), h.ProcessCPUMean, h.OthersCPUMean), true
+	return w, true
 }
 
 func assessServer(run *record.Run) (out []record.Warning) {
 	h := &run.Health
 	if s := timeShare(h.SaturatedNs, run.DurationNs); open(run) && s > saturatedLimit {
-		w := warning(WarnSaturated, "lower the rate to what the server sustains", "all %s were busy with arrivals waiting (up to %s) in %s of the time: the load was more than they could carry",
-			units.Plural(run.Sessions, "session", "sessions"), units.Count(h.BacklogMax), units.Fraction(s))
+		w := record.Warning{ID: WarnSaturated, Remedy: message.New("saturated.lower"),
+			Text: message.New("saturated", message.Count("sessions", run.Sessions), message.Count("backlog", h.BacklogMax), message.Share("share", s))}
 		if n := neededSessions(run); n > run.Sessions {
-			w.Text += fmt.Sprintf("; by Little's law the rate needs at least %d", n)
-			w.Remedy = with(run, "sessions", fmt.Sprintf("try %%s %d, or ", roundUp(n))) + "lower the rate to what the server sustains"
+			w.Text = message.Sentences(w.Text, message.New("saturated.needs", message.Count("n", n)))
+			w.Remedy = message.New("saturated.remedy", message.Nested("sessions", with(run, "sessions", func(flag message.Arg) message.Message {
+				return message.New("saturated.try", flag, message.Count("n", roundUp(n)))
+			})))
 		}
 		out = append(out, w)
 	}
 	if n := run.Total.Dropped; n > 0 {
-		w := warning(WarnDropped, "more sessions or a lower rate",
-			"%s of %s arrivals were given up without being sent (%s)", units.Count(n), units.Count(n+run.Total.Done+run.Total.Unfinished), UnsentList(&run.Total.Counts))
+		w := record.Warning{ID: WarnDropped, Remedy: message.New("dropped.remedy"),
+			Text: message.New("dropped", message.Count("n", n), message.Count("all", n+run.Total.Done+run.Total.Unfinished),
+				message.Nested("why", UnsentList(&run.Total.Counts)))}
 		if own := dueWhilePaused(run); own >= 1 {
-			w.Text += fmt.Sprintf("; about %s fell due while the generator itself stood still", units.Count(min(own, n)))
+			w.Text = message.Sentences(w.Text, message.New("dropped.paused", message.Count("n", min(own, n))))
 			if own >= n/2 {
-				w.Remedy = "repeat the run on a machine that isn't suspended, stopped or starved"
+				w.Remedy = message.New("dropped.machine")
 			}
 		}
 		out = append(out, w)
 	}
 	if n := run.Total.Late; open(run) && n > 0 && float64(n) > 0.01*float64(run.Total.Done) {
-		out = append(out, warning(WarnLateArrivals, "response times count the wait, service times don't",
-			"%s of the operations were sent more than 1 ms after their intended start", units.Percent(n, run.Total.Done)))
+		out = append(out, record.NewWarning(WarnLateArrivals, message.Part("share", min(n, run.Total.Done), run.Total.Done)))
 	}
 	var reconnects uint64
 	for _, t := range run.Targets {
 		reconnects += t.Reconnects
 	}
 	if reconnects > 0 {
-		out = append(out, warning(WarnReconnects, seeErrors(run)+" and the server's log",
-			"%s lost and made again while running", units.Plural(reconnects, "connection was", "connections were")))
+		out = append(out, record.NewWarning(WarnReconnects, message.Count("n", reconnects), message.Nested("errors", seeErrors(run))))
 	}
 	return out
 }
@@ -202,20 +192,17 @@ func roundUp(n int) int { return n + int(math.Ceil(3*math.Sqrt(float64(n)))) }
 func assessErrors(run *record.Run) (out []record.Warning) {
 	c := &run.Total.Counts
 	if c.Failed > 0 {
-		out = append(out, warning(WarnErrors, "see the errors by class and code; their response time is infinite",
-			"%s of %s operations failed (%s): %s", units.Count(c.Failed), units.Count(c.Done), units.Percent(c.Failed, c.Done), strings.Join(ClassList(c), ", ")))
+		out = append(out, record.NewWarning(WarnErrors, message.Count("failed", c.Failed), message.Count("done", c.Done),
+			message.Part("share", c.Failed, max(c.Done, c.Failed)), message.Text("classes", strings.Join(ClassList(c), ", "))))
 	}
 	if n := c.Errors[protocol.UnknownOutcome]; n > 0 {
-		out = append(out, warning(WarnUnknownOutcome, "check the data if it matters",
-			"%s sent and never answered: the server may have applied them", units.Plural(n, "operation was", "operations were")))
+		out = append(out, record.NewWarning(WarnUnknownOutcome, message.Count("n", n)))
 	}
 	if n := c.Missing + c.MissingUpdates + c.MissingDeletes; n > 0 {
-		out = append(out, warning(WarnMissing, "check that tables are filled and that keys are drawn from what exists",
-			"%s of the operations found no row or key (%s)", units.Percent(n, c.Done), MissingList(c)))
+		out = append(out, record.NewWarning(WarnMissing, message.Part("share", min(n, c.Done), c.Done), message.Nested("of", MissingList(c))))
 	}
 	if c.BadHash > 0 {
-		out = append(out, warning(WarnBadHash, "compare an answer with the expected body",
-			"%s had a body with the wrong hash", units.Plural(c.BadHash, "answer", "answers")))
+		out = append(out, record.NewWarning(WarnBadHash, message.Count("n", c.BadHash)))
 	}
 	return out
 }
@@ -228,14 +215,13 @@ func assessSamples(run *record.Run) (out []record.Warning) {
 		beyond float64
 	}{{"p99", 0.01}, {"p99.9", 0.001}, {"p99.99", 0.0001}} {
 		if beyond := float64(n) * q.beyond; n > 0 && beyond < 1 {
-			out = append(out, warning(WarnFewSamples, fmt.Sprintf("run until there are %s", units.Count(uint64(math.Round(10/q.beyond)))),
-				"%s is not known from %s: from %s on it is the maximum", q.name, units.Plural(n, "sample", "samples"), q.name))
+			out = append(out, record.NewWarning(WarnFewSamples, message.Text("quantile", q.name), message.Count("n", n),
+				message.Count("needed", uint64(math.Round(10/q.beyond)))))
 			break
 		}
 	}
 	if d := time.Duration(run.DurationNs); d > 0 && d < 10*time.Second {
-		out = append(out, warning(WarnShortRun, "run for at least a minute to see garbage collection, checkpoints and caches at work",
-			"the load lasted only %s", units.Span(d)))
+		out = append(out, record.NewWarning(WarnShortRun, message.Span("lasted", d)))
 	}
 	return out
 }
@@ -243,53 +229,59 @@ func assessSamples(run *record.Run) (out []record.Warning) {
 func assessModel(run *record.Run) (out []record.Warning) {
 	switch run.LoadModel {
 	case "closed":
-		out = append(out, warning(WarnClosedLoad, "use an open load (a rate) to see what users would",
-			"the load was closed: sessions waited for answers before they sent again, so a stall hides the requests that users would have sent, and response time equals service time"))
+		out = append(out, record.NewWarning(WarnClosedLoad))
 	case "mixed":
-		out = append(out, warning(WarnClosedLoad, "judge open and closed phases apart",
-			"some phases were closed: there sessions waited for answers before they sent again"))
+		out = append(out, record.Warning{ID: WarnClosedLoad, Text: message.New("mixed-load"), Remedy: message.New("mixed-load.remedy")})
 	}
 	if run.ToleranceNs > 0 {
-		out = append(out, warning(WarnTolerance, "run without a timing tolerance for exact times",
-			"sends could be up to %s late to go together; response times count it", units.LatencyInt(run.ToleranceNs)))
+		out = append(out, record.NewWarning(WarnTolerance, message.Ns("tolerance", run.ToleranceNs)))
 	}
 	if run.Tier == "library" && open(run) {
-		id := WarnLibraryTier
-		if strings.Contains(run.TierReason, "TLS") {
-			id = WarnTLSLibraryTier
+		w := record.NewWarning(WarnLibraryTier, message.Nested("why", run.TierReason))
+		if strings.Contains(run.TierReason.String(), "TLS") {
+			w.ID = WarnTLSLibraryTier
 		}
-		out = append(out, warning(id, "leave out what needs it if tenths of a millisecond matter",
-			"sessions ran on a client library (%s): times hold its scheduling, up to about a millisecond", units.Clean(run.TierReason)))
+		out = append(out, w)
 	}
 	return out
 }
 
-// unsentNames say why arrivals were given up, in the order of measure.Unsent.
-var unsentNames = [measure.NumUnsent]string{"all sessions busy", "nothing connected", "the load was over", "the generator was late"}
-
 // UnsentList says why arrivals were given up, and how many each.
-func UnsentList(c *record.Counts) string {
-	var out []string
-	for i, name := range unsentNames {
-		if n := c.Unsent[i]; n > 0 {
-			out = append(out, units.Count(n)+" "+name)
+func UnsentList(c *record.Counts) message.Message {
+	var out []message.Message
+	for i := range measure.NumUnsent {
+		n := c.Unsent[i]
+		if n == 0 {
+			continue
+		}
+		count := message.Count("n", n)
+		switch measure.Unsent(i) {
+		case measure.UnsentNoSession:
+			out = append(out, message.New("unsent.busy", count))
+		case measure.UnsentNoConnection:
+			out = append(out, message.New("unsent.no-connection", count))
+		case measure.UnsentLoadOver:
+			out = append(out, message.New("unsent.over", count))
+		default:
+			out = append(out, message.New("unsent.generator", count))
 		}
 	}
-	return strings.Join(out, ", ")
+	return message.List(out...)
 }
 
 // MissingList counts what found no row or key by what it was.
-func MissingList(c *record.Counts) string {
-	var out []string
-	for _, m := range []struct {
-		n    uint64
-		what string
-	}{{c.Missing, "reads"}, {c.MissingUpdates, "updates"}, {c.MissingDeletes, "deletes"}} {
-		if m.n > 0 {
-			out = append(out, units.Count(m.n)+" "+m.what)
-		}
+func MissingList(c *record.Counts) message.Message {
+	var out []message.Message
+	if c.Missing > 0 {
+		out = append(out, message.New("missing.reads", message.Count("n", c.Missing)))
 	}
-	return strings.Join(out, ", ")
+	if c.MissingUpdates > 0 {
+		out = append(out, message.New("missing.updates", message.Count("n", c.MissingUpdates)))
+	}
+	if c.MissingDeletes > 0 {
+		out = append(out, message.New("missing.deletes", message.Count("n", c.MissingDeletes)))
+	}
+	return message.List(out...)
 }
 
 // ClassList writes the failed operations by class, the most frequent first.

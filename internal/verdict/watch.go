@@ -1,12 +1,12 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/units"
@@ -55,12 +55,12 @@ func waitable(t *plan.Threshold) bool {
 		(t.Comparison == "<" || t.Comparison == "<=")
 }
 
-// Check returns why the load must stop, or "". total is the account so far, nowNs the run's clock.
+// Check returns why the load must stop, if it must. total is the account so far, nowNs the run's clock.
 // Arrivals that have waited longer than a limit on response times have broken it already, answered or
 // not.
-func (w *Watch) Check(total *measure.Account, nowNs int64) string {
+func (w *Watch) Check(total *measure.Account, nowNs int64) message.Message {
 	w.note(total, nowNs)
-	if why := w.errors(total); why != "" {
+	if why := w.errors(total); !why.IsZero() {
 		return why
 	}
 	for i := range w.rules.Thresholds {
@@ -79,10 +79,10 @@ func (w *Watch) Check(total *measure.Account, nowNs int64) string {
 		})
 		if !o.Pass {
 			w.aborted = i
-			return fmt.Sprintf("threshold %q failed after %s", t.Text, time.Duration(nowNs).Round(time.Millisecond))
+			return message.New("stop.threshold", message.Text("threshold", t.Text), message.Span("after", time.Duration(nowNs)))
 		}
 	}
-	return ""
+	return message.Message{}
 }
 
 // note remembers how many arrivals have fallen due by now, for as long as a limit needs it.
@@ -112,22 +112,27 @@ func (w *Watch) waiting(total *measure.Account, beforeNs int64) uint64 {
 
 // errors checks the error percentage. Of a queue it is a share of its whole length, as in
 // Picostress; otherwise of what has been done.
-func (w *Watch) errors(total *measure.Account) string {
+func (w *Watch) errors(total *measure.Account) (none message.Message) {
 	percent := w.rules.ErrorPercent
 	if percent <= 0 {
-		return ""
+		return none
 	}
 	c := total.Totals()
-	of, what := c.Done, "operations done"
+	of := c.Done
 	if w.rules.Queue > 0 {
-		of, what = w.rules.Queue, "queued operations"
+		of = w.rules.Queue
 	} else if of < enoughOperations {
-		return ""
+		return none
 	}
-	if failed := c.Failed(); float64(failed) >= percent*float64(of)/100 && failed > 0 {
-		return fmt.Sprintf("%d errors are %g %% or more of the %d %s", failed, percent, of, what)
+	failed := c.Failed()
+	if float64(failed) < percent*float64(of)/100 || failed == 0 {
+		return none
 	}
-	return ""
+	errors, limit, all := message.Count("errors", failed), message.Figure("limit", percent, "count"), message.Count("all", of)
+	if w.rules.Queue > 0 {
+		return message.New("stop.queue-errors", errors, limit, all)
+	}
+	return message.New("stop.errors", errors, limit, all)
 }
 
 // Aborted is the index of the threshold that ended the load, −1 if none did.
@@ -144,11 +149,10 @@ func assessWatched(run *record.Run) (out []record.Warning) {
 			}
 			switch m.Trend.Verdict {
 			case record.TrendLeak:
-				out = append(out, warning(WarnLeak, "run longer to be sure, and look at what it keeps",
-					"%s: %s grew steadily from %s to %s: %s", w.Source, FigureName(m.Name), units.Value(m.First, m.Unit), units.Value(m.Last, m.Unit), GrowthText(m)))
+				out = append(out, record.NewWarning(WarnLeak, message.Text("source", w.Source), message.Nested("figure", FigureName(m.Name)),
+					message.Figure("first", m.First, m.Unit), message.Figure("last", m.Last, m.Unit), message.Nested("growth", GrowthText(m))))
 			case record.TrendDrift:
-				out = append(out, warning(WarnDrift, "run longer, or find out what changes, before you compare this run with others",
-					"throughput changed by %s %% over the run", units.Signed(100*m.Trend.Share)))
+				out = append(out, record.NewWarning(WarnDrift, message.Change("change", m.Trend.Share)))
 			}
 		}
 	}
@@ -156,16 +160,17 @@ func assessWatched(run *record.Run) (out []record.Warning) {
 }
 
 // GrowthText is how fast a figure grows and what that comes to.
-func GrowthText(m *record.WatchedMetric) string {
+func GrowthText(m *record.WatchedMetric) message.Message {
 	t := m.Trend
-	s := units.Signed(t.PerHour) + "/h"
+	grows := message.New("growth", message.Signed("per_hour", t.PerHour))
 	if m.Unit == "bytes" {
-		s = "+" + units.Size(uint64(max(t.PerHour, 0))) + "/h"
+		grows = message.New("growth.bytes", message.Bytes("per_hour", max(t.PerHour, 0)))
 	}
-	if t.Limit > 0 && t.HoursToLimit > 0 {
-		s += fmt.Sprintf(", %s to %s (%s)", units.Span(hours(t.HoursToLimit)), units.Value(t.Limit, m.Unit), units.Clean(t.LimitName))
+	if t.Limit <= 0 || t.HoursToLimit <= 0 {
+		return grows
 	}
-	return s
+	return message.List(grows, message.New("growth.limit", message.Span("in", hours(t.HoursToLimit)), message.Figure("limit", t.Limit, m.Unit),
+		message.Text("name", t.LimitName)))
 }
 
 // hours is a time that may be longer than a time.Duration can be.
@@ -174,19 +179,9 @@ func hours(h float64) time.Duration {
 }
 
 // FigureName is a watched metric's name without its unit.
-func FigureName(name string) string {
+func FigureName(name string) message.Message {
 	name = strings.TrimSuffix(strings.TrimSuffix(units.Clean(name), "_bytes"), "_seconds")
-	switch name {
-	case "rss":
-		return "resident memory"
-	case "cpu":
-		return "CPU cores"
-	case "gc_cycles":
-		return "collections"
-	case "gc_pause":
-		return "time in collections"
-	}
-	return strings.ReplaceAll(name, "_", " ")
+	return message.NewOr("figure."+name, strings.ReplaceAll(name, "_", " "))
 }
 
 // WarnServiceTime is the id of the warning that k6's executors drove the load: its times leave out what
@@ -211,39 +206,34 @@ func JudgeIterations(run *record.Run) {
 	}
 	if dropped := n.Dropped; dropped > 0 {
 		all := dropped + n.Done
-		text := fmt.Sprintf("k6 dropped %s of %s iterations (%s), because all VUs that it may use were busy: the load was more than they could carry, and what would have waited longest was never sent",
-			units.Count(dropped), units.Count(all), units.Percent(dropped, all))
-		remedy := `raise maxVUs, lower the rate, or use the executor "brunt-open", which sends everything and counts the wait`
-		run.Warnings = append([]record.Warning{{ID: WarnSaturated, Text: text, Remedy: remedy}}, run.Warnings...)
+		w := record.NewWarning("k6-dropped", message.Count("dropped", dropped), message.Count("all", all), message.Part("share", dropped, all))
+		w.ID = WarnSaturated
+		run.Warnings = append([]record.Warning{w}, run.Warnings...)
 		if float64(dropped) > droppedDefault*float64(all) && len(run.Thresholds) == 0 {
-			brokenBy(v, text+"; "+remedy)
+			brokenBy(v, w)
 		}
 	}
 	if threw := n.Threw; threw > 0 {
 		all := max(threw, n.Done)
-		text := fmt.Sprintf("%s of %s iterations (%s) ended with an exception, and what they left undone is missing", units.Count(threw), units.Count(all), units.Percent(threw, all))
-		const remedy = "see the messages of k6"
-		run.Warnings = append(run.Warnings, record.Warning{ID: WarnThrew, Text: text, Remedy: remedy})
+		w := record.NewWarning(WarnThrew, message.Count("threw", threw), message.Count("all", all), message.Part("share", threw, all))
+		run.Warnings = append(run.Warnings, w)
 		if float64(threw) >= threwDefault*float64(all) && len(run.Thresholds) == 0 {
-			brokenBy(v, text+"; "+remedy)
+			brokenBy(v, w)
 		}
 		if threw == all && len(run.Thresholds) == 0 {
 			v.Result = Fail // which no busy generator is the cause of
 		}
 	}
 	if run.LoadModel != "open" {
-		run.Warnings = append(run.Warnings, record.Warning{
-			ID:     WarnServiceTime,
-			Text:   "k6's executors drove the load: response times are service times, from the send on; what iterations waited for a VU isn't in them",
-			Remedy: `use the executors "brunt-open" or "brunt-native" for times from the intended start`,
-		})
+		run.Warnings = append(run.Warnings, record.NewWarning(WarnServiceTime))
 	}
 }
 
-// brokenBy makes a passed verdict a failed one, for a reason, which stands before those that others have found.
-func brokenBy(v *record.Verdict, why string) {
+// brokenBy makes a passed verdict a failed one, for what a warning says, which stands before those that others have
+// found.
+func brokenBy(v *record.Verdict, w record.Warning) {
 	if v.Result == Pass {
 		v.Result, v.Reasons = Fail, nil
 	}
-	v.Reasons = append([]string{why}, v.Reasons...)
+	v.Reasons = append([]message.Message{message.Sentences(w.Text, w.Remedy)}, v.Reasons...)
 }

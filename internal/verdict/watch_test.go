@@ -37,13 +37,13 @@ func TestWaitingArrivalsBreakTheRule(t *testing.T) {
 	a.Offered = 1000
 	for at := int64(1); at <= 10; at++ { // every 100 ms another 10 fall due, and none is answered
 		a.Offered += 10
-		if why := w.Check(a, at*100*ms); why != "" {
+		if why := w.Check(a, at*100*ms); !why.IsZero() {
 			t.Fatalf("stopped after %d00 ms: %s", at, why)
 		}
 	}
 	// 1.1 s: of 1110 due, 20 have waited for 900 ms: 1.96 % of those whose fate is known.
 	a.Offered += 10
-	if why := w.Check(a, 1100*ms); !strings.Contains(why, "p(99) < 900ms") || w.Aborted() != 0 {
+	if why := w.Check(a, 1100*ms); !strings.Contains(why.String(), "p(99) < 900ms") || w.Aborted() != 0 {
 		t.Errorf("not stopped: %q", why)
 	}
 }
@@ -59,7 +59,7 @@ func TestErrorPercentage(t *testing.T) {
 	} {
 		a := answered(c.done, ms)
 		a.Operations[0].Errors[protocol.Server] = c.failed
-		if why := NewWatch(Rules{ErrorPercent: c.percent, Queue: c.queue}).Check(a, s); (why != "") != c.stops {
+		if why := NewWatch(Rules{ErrorPercent: c.percent, Queue: c.queue}).Check(a, s); (!why.IsZero()) != c.stops {
 			t.Errorf("%+v: %q", c, why)
 		}
 	}
@@ -79,7 +79,7 @@ func TestDelayIsOfTheLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := answered(1000, 5*ms)
 			a.Offered, a.LoadNs = 1000, row.loadNs
-			if why := NewWatch(Rules{Thresholds: []plan.Threshold{th}}).Check(a, 60_000*ms+row.loadNs); (why != "") != row.stops {
+			if why := NewWatch(Rules{Thresholds: []plan.Threshold{th}}).Check(a, 60_000*ms+row.loadNs); (!why.IsZero()) != row.stops {
 				t.Errorf("got %q, want stopped %v", why, row.stops)
 			}
 		})

@@ -1,14 +1,13 @@
 package within
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/stats"
-	"brunt/internal/units"
 )
 
 // The warnings of a load that changes over its time.
@@ -62,10 +61,9 @@ func (c *course) warnings() (out []record.Warning) {
 	}
 	switch {
 	case !steady:
-		return []record.Warning{{ID: WarnUnsteady, Text: "the load never came to rest: its rate or its p99 changed over more than half of the run", Remedy: "run longer; intervals within this run say little"}}
+		return []record.Warning{record.NewWarning(WarnUnsteady)}
 	case float64(worst) > beginningLeast*float64(len(c.rates)):
-		until := units.Span(time.Duration(c.endsNs[worst-1]))
-		return []record.Warning{{ID: WarnWarmUp, Text: fmt.Sprintf("the load was another until %s after its start", until), Remedy: "keep the beginning out of the result with a longer warm-up"}}
+		return []record.Warning{record.NewWarning(WarnWarmUp, message.Span("until", time.Duration(c.endsNs[worst-1])))}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/stats"
 )
@@ -17,10 +18,10 @@ import (
 const parts = 10
 
 // Why a figure has no interval.
-const (
-	WhyFewIntervals = "the run has fewer than 10 intervals"
-	WhyFewValues    = "a tenth of the run has too few values"
-	WhyUnanswered   = "in a tenth of the run it was infinite"
+var (
+	WhyFewIntervals = message.New("interval.few-intervals")
+	WhyFewValues    = message.New("interval.few-values")
+	WhyUnanswered   = message.New("interval.unanswered")
 )
 
 // Fill gives the figures of run their intervals within it, from its intervals: those of all operations,

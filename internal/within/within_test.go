@@ -75,7 +75,7 @@ func TestIntervalsCover(t *testing.T) {
 			"mean": {w.Mean, 1e6 * math.Exp(0.125)}, "p50": {w.P50, 1e6}, "p90": {w.P90, 1e6 * math.Exp(0.5*1.2815515655)},
 			"rate": {run.Total.RateWithin, 105}, "phase": {run.Phases[0].RateWithin, 105}, "address": {run.Targets[0].Service.Within.P50, 1e6},
 		} {
-			if c.b.Why != "" {
+			if !c.b.Why.IsZero() {
 				t.Fatalf("%s: %s", name, c.b.Why)
 			}
 			if c.b.Low <= c.truth && c.b.High >= c.truth {
@@ -94,7 +94,7 @@ func TestIntervalsCover(t *testing.T) {
 func TestWhatTheDataDontCarryIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	run, all := load(r, 9, 500, steady, 0)
-	if err := Fill(run, each(all)); err != nil || run.Total.RateWithin.Why != WhyFewIntervals || run.Total.Response.Within.Why != WhyFewIntervals {
+	if err := Fill(run, each(all)); err != nil || !run.Total.RateWithin.Why.Equal(WhyFewIntervals) || !run.Total.Response.Within.Why.Equal(WhyFewIntervals) {
 		t.Errorf("9 intervals: %+v, %v", run.Total.RateWithin, err)
 	}
 	run, all = load(r, 20, 100, steady, 0)
@@ -102,7 +102,7 @@ func TestWhatTheDataDontCarryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := run.Total.Response.Within
-	if w.P90.Why != "" || w.P99.Why != WhyFewValues || w.P9999.Why != WhyFewValues {
+	if !w.P90.Why.IsZero() || !w.P99.Why.Equal(WhyFewValues) || !w.P9999.Why.Equal(WhyFewValues) {
 		t.Errorf("200 values in a tenth: p90 %+v, p99 %+v", w.P90, w.P99)
 	}
 	run, all = load(r, 20, 200, steady, 20)
@@ -111,7 +111,7 @@ func TestWhatTheDataDontCarryIsRefused(t *testing.T) {
 	}
 	// One of twenty fails: the quantiles above are infinite, and no estimates.
 	w = run.Total.Response.Within
-	if w.P99 != nil || w.P90 == nil || w.P90.Why != "" || run.Total.ResponseOK.Within.P90.Why != "" {
+	if w.P99 != nil || w.P90 == nil || !w.P90.Why.IsZero() || !run.Total.ResponseOK.Within.P90.Why.IsZero() {
 		t.Errorf("with failures: p90 %+v, p99 %+v", w.P90, w.P99)
 	}
 }
@@ -165,7 +165,7 @@ func TestBeginningsThatDifferAreSeen(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		if c.want == WarnWarmUp && run.Warnings[0].Text != "the load was another until 20 s after its start" {
+		if c.want == WarnWarmUp && run.Warnings[0].Text.String() != "the load was another until 20 s after its start" {
 			t.Error(run.Warnings[0].Text)
 		}
 	}

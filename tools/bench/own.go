@@ -109,7 +109,7 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	// A closed load from one loop keeps the loop busy when the server is fast: the verdict says so,
 	// and that is what is measured here.
 	if run.Verdict.Result == "fail" {
-		return p, fmt.Errorf("the run failed: %s", strings.Join(run.Verdict.Reasons, "; "))
+		return p, fmt.Errorf("the run failed: %s", strings.Join(run.Verdict.Texts(), "; "))
 	}
 	return p, p.charge(&o)
 }

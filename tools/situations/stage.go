@@ -266,7 +266,7 @@ func recorded(bundle string) (*record.Run, error) {
 
 func (f *finished) read(run *record.Run) {
 	t := &run.Total
-	f.Verdict, f.Reasons = run.Verdict.Result, run.Verdict.Reasons
+	f.Verdict, f.Reasons = run.Verdict.Result, run.Verdict.Texts()
 	for _, w := range run.Warnings {
 		f.Warnings = append(f.Warnings, w.ID)
 	}

@@ -173,7 +173,7 @@ func TestRoomForStatements(t *testing.T) {
 	if o.run == nil || o.run.Verdict.Result == "pass" {
 		t.Fatalf("exit %d", o.code)
 	}
-	if why := strings.Join(o.run.Verdict.Reasons, "\n"); !strings.Contains(why, "see the errors of class connect") {
+	if why := strings.Join(o.run.Verdict.Texts(), "\n"); !strings.Contains(why, "see the errors of class connect") {
 		t.Errorf("%s", why)
 	}
 	for _, f := range o.run.Failures {

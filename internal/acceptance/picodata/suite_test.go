@@ -131,7 +131,7 @@ func up(t *testing.T, c cluster, plan string, more ...string) outcome {
 func warned(run *record.Run, id string) string {
 	for _, w := range run.Warnings {
 		if w.ID == id {
-			return w.Text
+			return w.Text.String()
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/stats"
@@ -152,7 +153,7 @@ func (p *parser) within(name string, series []float64) {
 	}
 	i, err := stats.MeanCI(series, 0.95)
 	if err != nil {
-		m.Within = &record.Bounds{Why: err.Error()}
+		m.Within = &record.Bounds{Why: message.OfError(err)}
 		return
 	}
 	m.Within = &record.Bounds{Low: i.Low, High: i.High, Correlated: i.Correlated}

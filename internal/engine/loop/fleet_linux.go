@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/balance"
 	"brunt/internal/engine"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/schedule"
 
@@ -304,24 +305,24 @@ func (f *Fleet) Close() {
 }
 
 // Timing says for people how the fleet keeps time.
-func (f *Fleet) Timing() string {
-	how := "epoll_pwait2"
+func (f *Fleet) Timing() message.Message {
+	how := []message.Message{message.Literal("epoll_pwait2")}
 	if f.loops[0].poller.timer >= 0 {
-		how = "epoll_pwait with timerfd (the kernel lacks epoll_pwait2)"
+		how[0] = message.New("timing.timerfd")
 	}
 	if f.cfg.ClosedOnly {
-		how += "; the time of an answer is taken when it is read"
+		how = append(how, message.New("timing.closed"))
 	} else {
-		how += "; open loads wake to send and take the arrival of answers from kernel timestamps (SO_TIMESTAMPNS)"
+		how = append(how, message.New("timing.open"))
 	}
 	if f.route.Router() != nil {
-		how += "; each session is connected to every address and sends a request to the one that serves it"
+		how = append(how, message.New("timing.routed"))
 	}
 	if f.cfg.TimingTolerance > 0 {
-		how += fmt.Sprintf("; sends may be %v late to go together", f.cfg.TimingTolerance)
+		how = append(how, message.New("timing.tolerance", message.Span("tolerance", f.cfg.TimingTolerance)))
 	}
 	if f.cfg.Spin > 0 {
-		how += fmt.Sprintf("; the last %v before a send are busy-waited", f.cfg.Spin)
+		how = append(how, message.New("timing.spin", message.Span("spin", f.cfg.Spin)))
 	}
-	return how
+	return message.Sentences(how...)
 }

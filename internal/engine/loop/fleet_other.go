@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"brunt/internal/engine"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/schedule"
 )
@@ -36,4 +37,4 @@ func (*Fleet) Run(_ context.Context, _ <-chan struct{}, stage schedule.Stage) (u
 func (*Fleet) Close() {}
 
 // Timing says that there are no event loops.
-func (*Fleet) Timing() string { return errLinux.Error() }
+func (*Fleet) Timing() message.Message { return message.OfError(errLinux) }

@@ -362,7 +362,7 @@ func TestTimingSaysWhatIsUsed(t *testing.T) {
 	for closedOnly, want := range map[bool]string{false: "SO_TIMESTAMPNS", true: "when it is read"} {
 		b := newBench(t, options{config: engine.FleetConfig{ClosedOnly: closedOnly}})
 		b.run(schedule.Stage{Operations: 1})
-		if got := b.fleet.Timing(); !strings.Contains(got, want) || strings.Contains(got, "SO_TIMESTAMPNS") == closedOnly {
+		if got := b.fleet.Timing().String(); !strings.Contains(got, want) || strings.Contains(got, "SO_TIMESTAMPNS") == closedOnly {
 			t.Errorf("only closed stages: %v; timing: %s", closedOnly, got)
 		}
 	}

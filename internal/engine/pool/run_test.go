@@ -178,7 +178,7 @@ func TestErrorThresholdAborts(t *testing.T) {
 	bn.cfg.Check = verdict.NewWatch(verdict.Rules{ErrorPercent: 0.01, Queue: 100_000}).Check
 	out := bn.run(t, context.Background())
 	c := out.Total.Totals()
-	if out.Aborted == "" || out.Interrupted {
+	if out.Aborted.IsZero() || out.Interrupted {
 		t.Errorf("aborted %q, interrupted %v; want aborted by the rule", out.Aborted, out.Interrupted)
 	}
 	if c.Done < 10 || c.Done >= 100_000 || c.Failed() != c.Done {

@@ -160,7 +160,7 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 func whyNone(seen []record.Inspection) error {
 	for i := range seen {
 		for _, m := range seen[i].Missing {
-			if m.Remedy != "" {
+			if !m.Remedy.IsZero() {
 				return fmt.Errorf("no statement is known that could be explained, since %s; %s", m.Text, m.Remedy)
 			}
 		}

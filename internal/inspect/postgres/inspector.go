@@ -126,7 +126,7 @@ func (i *Inspector) Close() {
 
 // miss notes what couldn't be had, once.
 func (i *Inspector) miss(w record.Warning) {
-	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text == w.Text }) {
+	if !slices.ContainsFunc(i.missing, func(o record.Warning) bool { return o.Text.Equal(w.Text) }) {
 		i.missing = append(i.missing, w)
 	}
 }

@@ -156,7 +156,7 @@ func TestUserWithoutRights(t *testing.T) {
 	d.dsn = strings.Replace(d.dsn, s.User+"@", "nobody_much@", 1)
 	in := d.inspected(d.repeat(2, "select * from book where author = 'x'"))
 	if !slices.ContainsFunc(in.Missing, func(w record.Warning) bool {
-		return strings.Contains(w.Remedy, "GRANT pg_read_all_stats TO nobody_much")
+		return strings.Contains(w.Remedy.String(), "GRANT pg_read_all_stats TO nobody_much")
 	}) {
 		t.Errorf("%+v", in.Missing)
 	}
@@ -175,7 +175,7 @@ func TestServerWithoutStatistics(t *testing.T) {
 		Name: "find", Statements: []string{"select * from book where author = $1"},
 		Arguments: func(int) ([]*string, bool) { return []*string{text("x")}, true },
 	})
-	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Remedy, "shared_preload_libraries") {
+	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Remedy.String(), "shared_preload_libraries") {
 		t.Errorf("%+v", in.Missing)
 	}
 	// The plan's own statements are explained even so.
@@ -185,7 +185,7 @@ func TestServerWithoutStatistics(t *testing.T) {
 func TestExtensionThatIsOnlyLoaded(t *testing.T) {
 	d := newDatabase(t, counting(t), "drop extension pg_stat_statements")
 	in := d.inspected(func(*Inspector) {})
-	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Remedy, "loaded already") {
+	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Remedy.String(), "loaded already") {
 		t.Errorf("%+v", in.Missing)
 	}
 }

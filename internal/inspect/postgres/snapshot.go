@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -32,8 +33,7 @@ func (i *Inspector) snapshot(ctx context.Context) (*snapshot, error) {
 		case err == nil:
 			out.statements = all
 			if hidden > 0 {
-				i.miss(record.Warning{ID: "inspect-hidden", Text: "statements of other users are hidden from " + i.config.User,
-					Remedy: "as a superuser: GRANT pg_read_all_stats TO " + i.config.User})
+				i.miss(record.NewWarning("inspect-hidden", message.Text("user", i.config.User)))
 			}
 		case ctx.Err() != nil || i.session.conn.IsClosed():
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/inspect"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/secret"
 	"brunt/internal/sqltext"
@@ -25,8 +26,7 @@ func (s *session) findStatements(ctx context.Context) (extension, error) {
 	if err != nil {
 		return extension{}, err
 	}
-	x := extension{missing: record.Warning{ID: "inspect-statements", Text: "the server doesn't count statements: which of them take its time isn't known",
-		Remedy: "set shared_preload_libraries = 'pg_stat_statements' in postgresql.conf, restart the server, and run CREATE EXTENSION pg_stat_statements in this database"}}
+	x := extension{missing: record.NewWarning("inspect-statements")}
 	// Loaded or not: only a library that is loaded has its settings.
 	loaded, err := s.text(ctx, "select count(*) from pg_settings where name = 'pg_stat_statements.max'")
 	switch {
@@ -34,7 +34,7 @@ func (s *session) findStatements(ctx context.Context) (extension, error) {
 		return extension{}, err
 	case loaded == "0":
 	case schema == "":
-		x.missing.Remedy = "run CREATE EXTENSION pg_stat_statements in this database; the library is loaded already"
+		x.missing.Remedy = message.New("inspect-statements.loaded")
 	default:
 		x.schema = sqltext.Quote(schema)
 		x.missing = record.Warning{}

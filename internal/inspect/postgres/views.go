@@ -3,11 +3,11 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -169,9 +169,9 @@ func figuresOf(w *record.ServerWindow, kind, name string) map[string]float64 {
 
 // lacking tells of what the server refuses.
 func lacking(what, user string, err error) record.Warning {
-	w := record.Warning{ID: "inspect-missing", Text: fmt.Sprintf("%s can't be read: %v", what, err)}
+	w := record.Notice("inspect-missing", message.Text("what", what), message.Text("error", err.Error()))
 	if denied(err) {
-		w.Remedy = fmt.Sprintf("as a superuser: GRANT pg_monitor TO %s", user)
+		w.Remedy = message.New("inspect-missing.remedy", message.Text("user", user))
 	}
 	return w
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/observe"
 	"brunt/internal/observe/self"
 	"brunt/internal/record"
@@ -167,7 +168,7 @@ func (c *cutter) tell(iv *measure.Interval) {
 	}
 	if err != nil && !c.told {
 		c.told = true
-		c.s.warn(record.Warning{ID: "sink", Text: err.Error()})
+		c.s.warn(record.Warning{ID: "sink", Text: message.OfError(err)})
 	}
 }
 
@@ -245,7 +246,7 @@ func (c *cutter) startWatching() {
 	}
 	c.watch = observe.NewWatcher(sources, time.Now)
 	if err := c.watch.Start(fsys, dir); err != nil {
-		c.s.warn(record.Warning{ID: "watch-record", Text: err.Error()})
+		c.s.warn(record.Warning{ID: "watch-record", Text: message.OfError(err)})
 	}
 	c.sinks = append(c.sinks, c.watch)
 }

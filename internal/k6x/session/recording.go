@@ -1,9 +1,9 @@
 package session
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/export"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/observe"
 	"brunt/internal/record"
 	"brunt/internal/secret"
@@ -30,7 +31,7 @@ type Script struct {
 }
 
 // TierReason says why sessions of k6 are the library tier's.
-const TierReason = "k6's virtual users"
+var TierReason = message.New("tier.k6")
 
 // Begin begins the record. It fails before anything is sent if the record can't be written.
 func (s *Session) Begin(script Script) error {
@@ -108,7 +109,7 @@ func (s *Session) warn(w record.Warning) {
 	s.note(w)
 }
 
-func (s *Session) note(w record.Warning) { s.say("brunt: note: " + w.Text) }
+func (s *Session) note(w record.Warning) { s.say("brunt: note: " + w.Text.String()) }
 
 func (s *Session) say(text string) {
 	if s.o.Tell != nil && !s.o.Quiet {
@@ -152,7 +153,11 @@ func (s *Session) Close(o Outcome) error {
 	record.Fill(run, tally)
 	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
 	if o.Code != codeOK && o.Code != codeThresholds && o.Code != codeInterrupt {
-		run.Aborted = fmt.Sprintf("k6 ended with exit code %d: %s", o.Code, cmp.Or(o.Why, "see its messages"))
+		why := message.Literal(o.Why)
+		if o.Why == "" {
+			why = message.New("stop.k6.see")
+		}
+		run.Aborted = message.New("stop.k6", message.Text("code", strconv.Itoa(o.Code)), message.Nested("why", why))
 	}
 	run.Failures = s.bundle.Failures()
 	run.Thresholds = o.Thresholds
@@ -182,7 +187,7 @@ func (s *Session) ended() <-chan struct{} {
 func (s *Session) report(run *record.Run) {
 	text := "brunt: verdict " + run.Verdict.Result
 	if len(run.Verdict.Reasons) > 0 {
-		text += ": " + run.Verdict.Reasons[0]
+		text += ": " + run.Verdict.Reasons[0].String()
 	}
 	s.say(text)
 	if !s.o.None {

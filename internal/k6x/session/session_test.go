@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -139,7 +140,7 @@ func TestWhatIsSharedIsOpenedOnceAndClosedAtTheEnd(t *testing.T) {
 func TestDroppedIterationsFailARunWithoutRules(t *testing.T) {
 	for dropped, want := range map[uint64]bool{0: false, 4: false, 6: true} {
 		s := begun(t, "closed")
-		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: verdict.Pass, Reasons: []string{"fine"}}}
+		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: verdict.Pass, Reasons: []message.Message{message.Literal("fine")}}}
 		s.iterations.Store(100 - dropped)
 		s.dropped.Store(dropped)
 		run.Iterations = s.counted()
@@ -168,13 +169,13 @@ func TestExceptionsFailARunWithoutRules(t *testing.T) {
 		{100, verdict.Invalid, verdict.Fail},
 	} {
 		s := begun(t, "closed")
-		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: c.before, Reasons: []string{"before"}}}
+		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: c.before, Reasons: []message.Message{message.Literal("before")}}}
 		s.iterations.Store(100)
 		s.threw.Store(c.threw)
 		run.Iterations = s.counted()
 		verdict.JudgeIterations(run)
 		v := &run.Verdict
-		if v.Result != c.after || c.threw > 0 && v.Reasons[0] == "before" || c.before == verdict.Invalid && v.Reasons[1] != "before" {
+		if v.Result != c.after || c.threw > 0 && v.Reasons[0].String() == "before" || c.before == verdict.Invalid && v.Reasons[1].String() != "before" {
 			t.Errorf("%d of 100 threw, %s before: %+v", c.threw, c.before, v)
 		}
 		if err := s.Close(Outcome{Code: 1}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
@@ -17,7 +18,7 @@ var Began = time.Date(2026, 3, 1, 12, 30, 5, 0, time.UTC)
 func Base() *record.Run {
 	return &record.Run{
 		Schema: record.SchemaVersion, ID: "r1", Name: "cars", Brunt: "0.1.0", Started: Began, Ended: Began.Add(13 * time.Second),
-		Complete: true, Seed: 42, LoadModel: "open", Tier: "codec", Timing: "receive times from the kernel", Sessions: 16,
+		Complete: true, Seed: 42, LoadModel: "open", Tier: "codec", Timing: message.New("timing.open"), Sessions: 16,
 		Command:    []string{"brunt", "rate", "-c", "cars.yml", "-a", "127.0.0.1:5432", "--rate", "2000", "--duration", "12s"},
 		IntervalNs: 1e9,
 		Environment: record.Environment{

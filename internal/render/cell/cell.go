@@ -3,7 +3,11 @@
 // here and nowhere else, by package units, in the reader's language; texts come in that language.
 package cell
 
-import "math"
+import (
+	"math"
+
+	"brunt/internal/message"
+)
 
 // Kind says how a table is laid out where that makes a difference.
 type Kind int
@@ -70,10 +74,10 @@ type Cell struct {
 // Bounds is the confidence interval of an estimate, or why there is none.
 type Bounds struct {
 	Low, High  float64
-	Confidence float64 // such as 0.95
-	Runs       bool    // it is of several runs, not of what varied within one
-	Correlated bool    // it was widened for autocorrelation and may still be too narrow
-	Why        string  // if not "", why there is no interval
+	Confidence float64         // such as 0.95
+	Runs       bool            // it is of several runs, not of what varied within one
+	Correlated bool            // it was widened for autocorrelation and may still be too narrow
+	Why        message.Message // why there is no interval, if there is none
 }
 
 // Text returns a cell of text.
@@ -136,7 +140,7 @@ func (c Cell) Between(low, high, confidence float64) Cell {
 }
 
 // Without returns c with the reason why it has no interval.
-func (c Cell) Without(why string) Cell {
+func (c Cell) Without(why message.Message) Cell {
 	c.Bounds = &Bounds{Why: why}
 	return c
 }

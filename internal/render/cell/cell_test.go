@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/message"
 	"brunt/internal/units"
 )
 
@@ -20,7 +21,7 @@ func sample() []Table {
 	grid.Add(Text("all").Marked(Strong), Rate(1234.4).Between(1200, 1260, 0.95), Time(3e6).Between(2.9e6, 3.05e6, 0.95), Time(int64(math.MaxInt64)).Marked(Bad), Figure(1, UnitBar))
 	odd := Time(5e6)
 	odd.Bounds = &Bounds{Low: 4e6, High: 6e6, Confidence: 0.95, Correlated: true}
-	grid.Add(branch, Rate(12).Without("too few values"), odd, None(), Figure(0.5, UnitBar))
+	grid.Add(branch, Rate(12).Without(message.Literal("too few values")), odd, None(), Figure(0.5, UnitBar))
 	tree := Table{Title: "TOTAL", Kind: Tree}
 	tree.Add(Text("rate"), Rate(1234.4).Between(1200, 1260, 0.95).Marked(Strong), Text("succeeded"))
 	tree.Add(Text("done"), Count(30_000).Followed("operations"), Text("in 1 m"))
@@ -131,7 +132,7 @@ func TestSpread(t *testing.T) {
 		want string
 	}{
 		{Rate(100), ""}, {Rate(100).Between(100, 100, 0.95), "±0%"}, {Rate(100).Between(99.9, 100.1, 0.95), "±1%"}, {Rate(100).Between(50, 101, 0.95), "±50%"},
-		{Rate(1).Between(-50, 52, 0.95), "±>999%"}, {Rate(0).Between(0, 0, 0.95), "*"}, {None().Without("x"), ""}, {Text("x").Without("y"), ""},
+		{Rate(1).Between(-50, 52, 0.95), "±>999%"}, {Rate(0).Between(0, 0, 0.95), "*"}, {None().Without(message.Literal("x")), ""}, {Text("x").Without(message.Literal("y")), ""},
 	} {
 		if got := c.cell.Spread(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.cell, got, c.want)

@@ -55,7 +55,7 @@ func (t *Table) csv(out *csv.Writer) {
 			line = append(line, c.raw())
 			if estimates[i] {
 				low, high := "", ""
-				if b := c.Bounds; b != nil && b.Why == "" {
+				if b := c.Bounds; b != nil && b.Why.IsZero() {
 					low, high = Number(b.Low), Number(b.High)
 				}
 				line = append(line, low, high)

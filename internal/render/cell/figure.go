@@ -54,7 +54,7 @@ func (c Cell) Spread() string {
 	switch b := c.Bounds; {
 	case b == nil || c.Unit == "" || math.IsNaN(c.Value):
 		return ""
-	case b.Why != "" || c.Value == 0 || math.IsInf(c.Value, 0):
+	case !b.Why.IsZero() || c.Value == 0 || math.IsInf(c.Value, 0):
 		return signRefused
 	default:
 		percent := 100 * max(b.High-c.Value, c.Value-b.Low) / math.Abs(c.Value)
@@ -71,7 +71,7 @@ func (c Cell) Spread() string {
 
 // Span writes the interval from its low to its high end, "" if there is none.
 func (c Cell) Span(l units.Language) string {
-	if b := c.Bounds; b == nil || b.Why != "" || c.Unit == "" {
+	if b := c.Bounds; b == nil || !b.Why.IsZero() || c.Unit == "" {
 		return ""
 	}
 	low, high := c, c

@@ -122,7 +122,7 @@ func (c Cell) html(l units.Language) string {
 	if spread := c.Spread(); spread != "" {
 		title := c.Span(l)
 		if title == "" && c.Bounds != nil {
-			title = c.Bounds.Why
+			title = c.Bounds.Why.In(l)
 		}
 		s += fmt.Sprintf(` <small title="%s">%s</small>`, text(title), text(spread))
 	}

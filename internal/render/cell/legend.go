@@ -21,7 +21,7 @@ func Legend(l units.Language, tables ...Table) []string {
 				case s == "":
 				case s == signRefused:
 					refused = true
-					if why := texts.Sentence(l, c.Bounds.Why); why != "" && !slices.Contains(reasons, why) {
+					if why := c.Bounds.Why.In(l); why != "" && !slices.Contains(reasons, why) {
 						reasons = append(reasons, why)
 					}
 				case c.Bounds.Runs:

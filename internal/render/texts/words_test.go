@@ -148,7 +148,7 @@ func TestWatchedFiguresHaveRussianNames(t *testing.T) {
 		for _, m := range leaking.FindAllSubmatch(source, -1) {
 			found++
 			name := verdict.FigureName(string(m[1]))
-			if In(units.Russian, name) == name {
+			if name.In(units.Russian) == name.String() {
 				t.Errorf("%s: %q has no Russian name", file, name)
 			}
 		}

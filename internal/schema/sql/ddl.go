@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/plan"
 )
 
@@ -157,17 +158,17 @@ func timeoutOption(d time.Duration) string {
 // ignoredTable tells which settings of t the product has no counterpart for.
 func (f Flavor) ignoredTable(t *plan.Table) []Notice {
 	var list []Notice
-	ignore := func(set bool, id, what string) {
+	ignore := func(set bool, id string, what message.Message) {
 		if set {
-			list = append(list, Notice{"sql-" + id + "-ignored", fmt.Sprintf("%s has no %s: ignored", f.product, what)})
+			list = append(list, Notice{"sql-" + id + "-ignored", message.New("sql-ignored", message.Text("product", f.product.String()), message.Nested("what", what))})
 		}
 	}
-	ignore(t.Engine != "" && f.product != Tarantool, "engine", "choice of storage engine (engine)")
-	ignore(len(t.DistributionKeys) > 0 || t.Global, "distribution", "distribution of tables (distribution_keys)")
-	ignore(t.Tier != "", "tier", "tiers (tier)")
-	ignore(t.WaitApplied != "", "wait-applied", "waiting for replicas in DDL (wait_applied)")
-	ignore(t.Unlogged && f.product != PostgreSQL, "unlogged", "unlogged tables in SQL (unlogged)")
-	ignore(t.Timeout > 0, "timeout", "timeout in the text of DDL (timeout)")
+	ignore(t.Engine != "" && f.product != Tarantool, "engine", message.New("sql-ignored.engine"))
+	ignore(len(t.DistributionKeys) > 0 || t.Global, "distribution", message.New("sql-ignored.distribution"))
+	ignore(t.Tier != "", "tier", message.New("sql-ignored.tier"))
+	ignore(t.WaitApplied != "", "wait-applied", message.New("sql-ignored.wait-applied"))
+	ignore(t.Unlogged && f.product != PostgreSQL, "unlogged", message.New("sql-ignored.unlogged"))
+	ignore(t.Timeout > 0, "timeout", message.New("sql-ignored.timeout"))
 	return list
 }
 
@@ -227,10 +228,10 @@ func (f Flavor) CreateIndex(ix *plan.Index, t *plan.Table) (stmt string, notices
 	columns := " (" + f.quoteAll(ix.Columns) + ")"
 	if f.product != Picodata {
 		if len(ix.Options) > 0 {
-			notices = Merge(notices, Notice{"sql-index-options-ignored", fmt.Sprintf("%s has no such options of indexes (hint and others): ignored", f.product)})
+			notices = Merge(notices, Notice{"sql-index-options-ignored", message.New("sql-index-options-ignored", message.Text("product", f.product.String()))})
 		}
 		if ix.Timeout > 0 {
-			notices = Merge(notices, Notice{"sql-timeout-ignored", fmt.Sprintf("%s has no timeout in the text of DDL (timeout): ignored", f.product)})
+			notices = Merge(notices, Notice{"sql-timeout-ignored", message.New("sql-timeout-ignored", message.Text("product", f.product.String()))})
 		}
 		return head + kind + columns, notices, nil
 	}
@@ -272,7 +273,7 @@ func (f Flavor) indexType(ix *plan.Index) (using string, notices []Notice, err e
 		return " USING hash", nil, nil
 	default:
 		if t == "hash" {
-			notices = []Notice{{"sql-hash-index-mapped", fmt.Sprintf("%s's SQL has no hash indexes: a tree index is made", f.product)}}
+			notices = []Notice{{"sql-hash-index-mapped", message.New("sql-hash-index-mapped", message.Text("product", f.product.String()))}}
 		}
 		return "", notices, nil
 	}

@@ -213,7 +213,7 @@ func TestNotices(t *testing.T) {
 		var ids []string
 		for _, n := range list {
 			ids = append(ids, n.ID)
-			if strings.Contains(n.Text, "\n") || !strings.Contains(n.Text, product) {
+			if strings.Contains(n.Text.String(), "\n") || !strings.Contains(n.Text.String(), product) {
 				t.Errorf("notice %q is not one line that names %s", n.Text, product)
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"brunt/internal/message"
 )
 
 // Product is a server product that has a flavor of its own.
@@ -68,8 +70,8 @@ func (f Flavor) Product() Product { return f.product }
 // Notice tells the user once a run about something that was ignored or mapped. Notices with one
 // ID always have one text.
 type Notice struct {
-	ID   string // stable, for records: "sql-engine-ignored"
-	Text string // one line: what, and what that means
+	ID   string          // stable, for records: "sql-engine-ignored"
+	Text message.Message // what, and what that means
 }
 
 // Merge appends the notices of more whose ID isn't in list yet.

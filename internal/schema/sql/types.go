@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"brunt/internal/gen"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 )
 
@@ -88,21 +89,21 @@ func (f Flavor) typeNotice(t gen.Type) []Notice {
 	}
 	return []Notice{{
 		ID:   "sql-" + string(t) + "-mapped",
-		Text: fmt.Sprintf("%s has no %s type in SQL: columns and parameters are %s", f.product, t, as),
+		Text: message.New("sql-mapped", message.Text("product", f.product.String()), message.Text("type", string(t)), message.Nested("as", as)),
 	}}
 }
 
 // storedAs is what the types are that a product doesn't have.
-var storedAs = map[Product]map[gen.Type]string{
+var storedAs = map[Product]map[gen.Type]message.Message{
 	Tarantool: {
-		gen.TypeDatetime: "integers, microseconds since 1970-01-01 UTC",
-		gen.TypeDecimal:  "numbers in double precision, about 15 digits",
-		gen.TypeUUID:     "strings of 36 characters",
-		gen.TypeJSON:     "strings",
+		gen.TypeDatetime: message.New("sql-mapped.microseconds"),
+		gen.TypeDecimal:  message.New("sql-mapped.double"),
+		gen.TypeUUID:     message.New("sql-mapped.uuid"),
+		gen.TypeJSON:     message.New("sql-mapped.strings"),
 	},
-	MySQL: {gen.TypeUUID: "strings of 36 characters"},
+	MySQL: {gen.TypeUUID: message.New("sql-mapped.uuid")},
 	SQLite: {
-		gen.TypeDatetime: `UTC text such as "1999-10-26T09:00:00.000000Z"`,
-		gen.TypeDecimal:  "numbers in double precision, about 15 digits",
+		gen.TypeDatetime: message.New("sql-mapped.utc"),
+		gen.TypeDecimal:  message.New("sql-mapped.double"),
 	},
 }

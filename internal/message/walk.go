@@ -1,0 +1,130 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// walk calls f with every message in a value: in structs, pointers, slices and maps. What it is given may be set
+// where the value may.
+func walk(v reflect.Value, f func(reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			walk(v.Elem(), f)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[Message]() {
+			f(v)
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				walk(v.Field(i), f)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if holds(v.Type().Elem()) {
+			for i := range v.Len() {
+				walk(v.Index(i), f)
+			}
+		}
+	case reflect.Map:
+		if holds(v.Type().Elem()) {
+			for _, key := range v.MapKeys() {
+				walk(v.MapIndex(key), f)
+			}
+		}
+	}
+}
+
+// holds reports whether values of a type may hold messages, as numbers and texts don't.
+func holds(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Array, reflect.Map:
+		return true
+	}
+	return false
+}
+
+// all are the messages in a value.
+func all(v any) (out []Message) {
+	walk(reflect.ValueOf(v), func(m reflect.Value) { out = append(out, m.Interface().(Message)) })
+	return out
+}
+
+// TableOf is the table of all messages in a value that is to be written.
+func TableOf(v any) Table {
+	t := Table{}
+	for _, m := range all(v) {
+		if !m.IsZero() && m.ID != literal {
+			t[m.String()] = m.value()
+		}
+	}
+	return t
+}
+
+// Resolve gives the messages in what v points to, which were read as texts, what they are made of. Texts that
+// the table lacks, and those of newer versions, stay as they are.
+func (t Table) Resolve(v any) error {
+	var fault error
+	walk(reflect.ValueOf(v), func(at reflect.Value) {
+		entry, ok := t[at.Interface().(Message).String()]
+		if !ok || !at.CanSet() {
+			return
+		}
+		m, err := entry.message()
+		if err == nil && known(m) {
+			at.Set(reflect.ValueOf(m))
+		}
+		fault = firstError(fault, err)
+	})
+	return fault
+}
+
+// Faults says what is wrong with the messages in a value, for tests: ids that no catalogue has, and shares that
+// are none.
+func Faults(v any) (out []string) {
+	for _, m := range all(v) {
+		out = append(out, m.faults()...)
+	}
+	return out
+}
+
+func (m Message) faults() (out []string) {
+	if !known(m) {
+		out = append(out, fmt.Sprintf("no catalogue has the message %q", m.ID))
+	}
+	for i := range m.Args {
+		a := &m.Args[i]
+		if (a.Kind == "share" || a.Kind == "fraction") && !(a.Number >= 0 && a.Number <= 1) {
+			out = append(out, fmt.Sprintf("%s: %s is no share: %g", m.ID, a.Name, a.Number))
+		}
+		for _, nested := range a.Messages {
+			out = append(out, nested.faults()...)
+		}
+	}
+	return out
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// marshal is json.Marshal, which keeps <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(out.Bytes()), err
+}
