@@ -91,12 +91,13 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; see %s --help", plainFlagError(err), cmd.CommandPath()))
+		return usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err), cmd.CommandPath()))
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s), newAdvise(s), newSchema(s), newReport(s), newYCSB(s),
 		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s), newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
 	)
+	root.SuggestionsMinimumDistance = similarWithin
 	root.InitDefaultHelpCmd()
 	strictHelp(root)
 	root.InitDefaultCompletionCmd()
@@ -140,7 +141,7 @@ func wrapArgs(c *cobra.Command) {
 				return err
 			}
 			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
-				return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+				return usage(fmt.Errorf("%w%s; see %s --help", err, meant("", cmd.SuggestionsFor(args[0])), cmd.CommandPath()))
 			}
 			return usage(fmt.Errorf("%w: write %s %s; see %s --help", err, cmd.Parent().CommandPath(), cmd.Use, cmd.CommandPath()))
 		}
@@ -148,6 +149,34 @@ func wrapArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		wrapArgs(sub)
 	}
+}
+
+// similarFlags names the flags of cmd that one it doesn't have may stand for.
+func similarFlags(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return ""
+	}
+	// What is similar is cobra's to say, of commands.
+	names := &cobra.Command{SuggestionsMinimumDistance: similarWithin}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	return meant("--", names.SuggestionsFor(unknown.GetSpecifiedName()))
+}
+
+// similarWithin is how many letters may be wrong in a name that another is proposed for.
+const similarWithin = 2
+
+// meant asks whether one of some names was meant; "" if there are none, or so many that none is likely.
+func meant(prefix string, names []string) string {
+	const most = 3
+	if len(names) == 0 || len(names) > most {
+		return ""
+	}
+	return "; did you mean " + prefix + strings.Join(names, " or "+prefix) + "?"
 }
 
 // plainFlagError says of a flag's value that can't be read what to give instead, in place of what

@@ -46,12 +46,12 @@ func at(address string, err error) error {
 	return fmt.Errorf("%s: %w", address, err)
 }
 
-// NotConnected tells a statement that the server refused to prepare, which is the plan's fault and is
+// NotConnected tells what the driver can't send, or the server refused to prepare, which is the plan's fault and is
 // told with its place in the plan's file, from a server that can't be used.
 func NotConnected(p *plan.Plan, err error) error {
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Class != protocol.Server {
-		return &UnreachableError{err}
+		return unusable(p, err)
 	}
 	fix := "mend the statement, or create what it needs with brunt schema up"
 	// PostgreSQL's codes of statements whose parameters have no type, or another than what they are used for
@@ -61,6 +61,25 @@ func NotConnected(p *plan.Plan, err error) error {
 	}
 	return &UsageError{fmt.Errorf("%s%w; %s", placed(p, e.Text), err, fix)}
 }
+
+// unusable is the error of an address that can't be used: the plan's fault if the driver can't do what is asked of it.
+func unusable(p *plan.Plan, err error) error {
+	var e *protocol.Error
+	if errors.As(err, &e) && e.Class == protocol.Client {
+		return &UsageError{&misuse{placed(p, e.Text) + e.Text, err}}
+	}
+	return &UnreachableError{err}
+}
+
+// misuse is a fault of the plan or the flags that a driver found: an option's value, a capture's form, a request that the
+// protocol can't send. No address is to blame.
+type misuse struct {
+	text string
+	err  error
+}
+
+func (m *misuse) Error() string { return m.text }
+func (m *misuse) Unwrap() error { return m.err }
 
 // placed is where the request that an error's text is about stands in the plan's file, with a colon;
 // "" if nobody knows. Drivers begin such texts with the word request and its name in quotes.

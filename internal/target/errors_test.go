@@ -31,6 +31,18 @@ func TestRefusedStatementsHaveAPlace(t *testing.T) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
+	for _, c := range []struct{ name, text, want string }{
+		{"an option", `option good: "2xx" isn't a status`, `option good: "2xx" isn't a status`},
+		{"a request", `request "q": capture "jsn:a" has no form`, `a.yml:3:5: request "q": capture "jsn:a" has no form`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := NotConnected(p, protocol.Bad("%s", c.text))
+			var usage *UsageError
+			if err.Error() != c.want || !errors.As(err, &usage) {
+				t.Errorf("%q, want %q as the user's error", err, c.want)
+			}
+		})
+	}
 	if err := NotConnected(p, &protocol.Error{Class: protocol.Connect, Text: `request "q"`}); strings.Contains(err.Error(), "a.yml") {
 		t.Error(err)
 	}

@@ -190,7 +190,7 @@ func (s *System) Admin(ctx context.Context) (protocol.Admin, error) {
 		return err
 	})
 	if err != nil {
-		return nil, &UnreachableError{err}
+		return nil, unusable(s.Plan, err)
 	}
 	return a, nil
 }

@@ -124,7 +124,7 @@ const (
 )
 
 // meet asks every address what it is until all have answered or the patience is at its end. first is
-// one that answered. An error is an *UnreachableError or ctx's.
+// one that answered. An error is an *UnreachableError, a *UsageError if the driver can't do what is asked, or ctx's.
 func (s *System) meet(ctx context.Context, p Patience) (first int, err error) {
 	given := s.Targets
 	until := time.Now().Add(p.Wait)
@@ -150,7 +150,7 @@ func (s *System) meet(ctx context.Context, p Patience) (first int, err error) {
 		}
 	}
 	if first < 0 && !p.StartDown {
-		return 0, &UnreachableError{err}
+		return 0, unusable(s.Plan, err)
 	}
 	return max(first, 0), nil
 }

@@ -54,6 +54,8 @@ func (o *Options) load() (ph plan.Phase, sessions int, err error) {
 		return ph, 0, fmt.Errorf("--rate %g: give requests a second, above zero", o.Rate)
 	case o.Given("sessions") && o.Sessions < 1:
 		return ph, 0, fmt.Errorf("--sessions %d: a load needs at least 1", o.Sessions)
+	case o.Given("requests") && o.Requests == 0:
+		return ph, 0, errors.New("--requests 0: give at least 1, or leave it out for a load by time")
 	case o.Duration <= 0:
 		return ph, 0, errors.New("--duration: give a time above zero, such as 30s")
 	}
