@@ -80,7 +80,7 @@ protocol/dynamodb: gen protocol protocol/kv socket
 protocol/echo: gen protocol protocol/blocking socket
 protocol/etcd: gen protocol protocol/kv socket
 protocol/http: gen protocol socket template
-protocol/iproto: gen protocol protocol/sqlconn socket sqltext template
+protocol/iproto: gen protocol protocol/blocking protocol/sqlconn socket sqltext template
 protocol/kv: gen protocol template
 protocol/mongodb: gen protocol protocol/kv socket
 protocol/mysql: gen protocol protocol/kv protocol/sqlconn socket sqltext

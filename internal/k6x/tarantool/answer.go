@@ -52,7 +52,7 @@ func (r *results) of(x *exchange) (*sobek.Object, error) {
 	err := r.each(x.Body, func(key int) (err error) {
 		switch iproto.Key(key) {
 		case iproto.IPROTO_METADATA:
-			x.form, err = r.metadata(o, x.form)
+			x.form, err = r.metadata(o)
 		case iproto.IPROTO_DATA:
 			data, err = r.data(x)
 		case iproto.IPROTO_SQL_INFO:
@@ -87,7 +87,7 @@ func (r *results) each(b []byte, f func(key int) error) error {
 }
 
 // metadata reads the columns of SQL's rows.
-func (r *results) metadata(o *sobek.Object, form []string) ([]string, error) {
+func (r *results) metadata(o *sobek.Object) (form []string, err error) {
 	list, err := r.value(0)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,10 @@ func (r *results) metadata(o *sobek.Object, form []string) ([]string, error) {
 	}
 	for _, column := range columns {
 		fields, _ := column.(map[string]any)
-		name, _ := fields[strconv.Itoa(int(iproto.IPROTO_FIELD_NAME))].(string)
+		name, numbered := fields[strconv.Itoa(int(iproto.IPROTO_FIELD_NAME))].(string)
+		if !numbered {
+			name, _ = fields["name"].(string) // Picodata's
+		}
 		form = append(form, name)
 	}
 	names := make([]any, len(form))
@@ -116,12 +119,12 @@ func (r *results) info(o *sobek.Object) error {
 	info := r.vu.Runtime().NewObject()
 	_ = info.Set("affected_count", 0)
 	for ; n > 0 && err == nil; n-- {
-		var key int
-		if key, err = r.dec.DecodeInt(); err != nil {
+		var key any // Tarantool's are numbers, Picodata's texts
+		if key, err = r.dec.DecodeInterfaceLoose(); err != nil {
 			return err
 		}
 		var v sobek.Value
-		if v, err = r.value(0); err == nil && key == 0 {
+		if v, err = r.value(0); err == nil && (key == int64(0) || key == uint64(0) || key == "row_count") {
 			_ = info.Set("affected_count", v)
 		}
 	}

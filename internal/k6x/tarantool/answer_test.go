@@ -28,6 +28,9 @@ func TestResults(t *testing.T) {
 		{"", `{"request_id":3,"code":0,"error":"","data":[]}`},
 		{"\x81\x30\x91\x92\x01\xa8cadillac", `{"request_id":3,"code":0,"error":"","data":[[1,"cadillac"]]}`},
 		{"\x81\x30\x91\x82\xa1a\xc0\x02\xcb\x3f\xe0\x00\x00\x00\x00\x00\x00", `{"request_id":3,"code":0,"error":"","data":[{"2":0.5,"a":null}]}`},
+		{"\x82\x32\x91\x81\xa4name\xa1v\x30\x91\x91\x01", `{"request_id":3,"code":0,"error":"","meta_data":[{"field_name":"v"}],"data":[[1]]}`},
+		{"\x81\x42\x81\xa9row_count\x03", `{"request_id":3,"code":0,"error":"","sql_info":{"affected_count":3},"data":[]}`},
+		{"\x81\x42\x82\x00\x05\x01\x90", `{"request_id":3,"code":0,"error":"","sql_info":{"affected_count":5},"data":[]}`},
 		{"\x81\x30\x91\xd5\x01\x01\x7c", `{"request_id":3,"code":0,"error":"","data":["0.7"]}`},
 	} {
 		x := &exchange{request: &request{}, Exchange: iproto.Exchange{Sync: 3, Body: []byte(c.body)}}

@@ -8,7 +8,6 @@ import (
 	"github.com/tarantool/go-tarantool/v2"
 
 	"brunt/internal/protocol"
-	"brunt/internal/protocol/iproto"
 )
 
 // schemas keeps what the server said of its spaces.
@@ -50,6 +49,12 @@ func (p *pool) numbered(id uint32) *tarantool.Space {
 	return nil
 }
 
+// quiet keeps the library from writing to standard error; failures reach the caller anyway.
+type quiet struct{}
+
+// Report implements tarantool.Logger.
+func (quiet) Report(tarantool.ConnLogKind, *tarantool.Connection, ...any) {}
+
 func (p *pool) read(ctx context.Context) *protocol.Error {
 	if p.options.skipSchema {
 		return protocol.Bad("skip_schema is set, so spaces and indexes have numbers only: give the number")
@@ -58,14 +63,17 @@ func (p *pool) read(ctx context.Context) *protocol.Error {
 	if _, failure := n.get(ctx); failure != nil {
 		return failure
 	}
-	c, failure := iproto.Connect(ctx, n.target, tarantool.Opts{Timeout: p.options.timeout, SkipSchema: true})
-	if failure != nil {
-		return failure
+	ctx, cancel := n.target.Connecting(ctx)
+	defer cancel()
+	dialer := tarantool.NetDialer{Address: n.target.Address, User: n.target.User, Password: n.target.Password}
+	c, err := tarantool.Connect(ctx, dialer, tarantool.Opts{Timeout: p.options.timeout, SkipSchema: true, Logger: quiet{}})
+	if err != nil {
+		return protocol.Unconnected(err)
 	}
 	defer c.Close()
 	schema, err := tarantool.GetSchema(c)
 	if err != nil {
-		return iproto.Unanswered(ctx, nil, err)
+		return protocol.Unanswered(ctx, nil, err, "")
 	}
 	p.schema = &schema
 	return nil

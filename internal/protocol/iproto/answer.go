@@ -2,8 +2,6 @@ package iproto
 
 import (
 	"bytes"
-	"slices"
-	"strconv"
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
@@ -109,7 +107,13 @@ func (s *statement) finish(reply *protocol.Reply) {
 // info reads SQL_INFO, whose key 0 is the number of rows changed.
 func info(r *reader) (affected int64) {
 	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
-		if r.uint() == 0 {
+		isCount := false
+		if isText(r.peek()) {
+			isCount = string(r.text()) == "row_count"
+		} else {
+			isCount = r.uint() == 0
+		}
+		if isCount {
 			affected = int64(r.uint())
 		} else {
 			r.skip()
@@ -180,13 +184,7 @@ func find(metadata, name []byte) (column uint64, ok bool) {
 	n := r.array()
 	for i := uint64(0); i < n && r.trouble == fine; i++ {
 		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
-			isName := false
-			if f := r.peek(); f >= 0xa0 && f < 0xc0 || f == 0xd9 {
-				isName = string(r.text()) == "name"
-			} else {
-				isName = r.uint() == uint64(iproto.IPROTO_FIELD_NAME)
-			}
-			if !isName {
+			if !r.isName() {
 				r.skip()
 				continue
 			}
@@ -298,72 +296,6 @@ func (s *statement) dispatched(r *reader, reply *protocol.Reply) {
 		r.at = rows
 		s.rows(r, metadata, reply)
 	}
-}
-
-// each calls f with every row of a whole body that answer has read. Columns that have no name are called
-// by their numbers, from 1 on. What functions and programs return isn't told.
-func (s *statement) each(body []byte, f func(columns []string, row []gen.Value)) {
-	if s.shape != tuples {
-		return
-	}
-	var names []string
-	key := 0
-	if s.space != nil {
-		names = s.space.fields
-		if len(s.space.keys) > 0 {
-			key = s.space.keys[0]
-		}
-	}
-	r := reader{b: body}
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
-		switch r.uint() {
-		case uint64(iproto.IPROTO_METADATA):
-			names = columnNames(&r)
-		case uint64(iproto.IPROTO_DATA):
-			for rows := r.array(); rows > 0 && r.trouble == fine; rows-- {
-				row := make([]gen.Value, min(r.array(), uint64(len(body))))
-				for i := range row {
-					r.value(&row[i])
-				}
-				if r.trouble == fine {
-					f(keyFirst(key, names, row))
-				}
-			}
-		default:
-			r.skip()
-		}
-	}
-}
-
-// columnNames reads an answer's metadata.
-func columnNames(r *reader) (names []string) {
-	for n := r.array(); n > 0 && r.trouble == fine; n-- {
-		name := ""
-		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
-			if r.uint() == uint64(iproto.IPROTO_FIELD_NAME) {
-				name = string(r.text())
-			} else {
-				r.skip()
-			}
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// keyFirst names a row's values and moves the key to the front.
-func keyFirst(key int, names []string, row []gen.Value) ([]string, []gen.Value) {
-	columns := make([]string, len(row))
-	for i := range columns {
-		if columns[i] = strconv.Itoa(i + 1); i < len(names) {
-			columns[i] = names[i]
-		}
-	}
-	if key == 0 || key >= len(row) {
-		return columns, row
-	}
-	name, value := columns[key], row[key]
-	return slices.Insert(slices.Delete(columns, key, key+1), 0, name), slices.Insert(slices.Delete(row, key, key+1), 0, value)
 }
 
 func isArray(c byte) bool { return c >= 0x90 && c < 0xa0 || c == 0xdc || c == 0xdd }

@@ -12,6 +12,7 @@ import (
 // codec is a session of the codec tier.
 type codec struct {
 	statements []statement
+	options    options
 	sent       uint64             // sync of the newest request
 	turn       uint64             // sync of the request whose answer is next
 	discard    uint64             // bytes of the present packet that needn't be read
@@ -230,5 +231,5 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	}
 	l.conn.SetDeadline(time.Time{})
 	extra, _ := l.in.Peek(l.in.Buffered())
-	return protocol.CodecConn{Net: l.conn, Codec: &codec{statements: statements, sent: l.sync, turn: l.sync}, Extra: extra}, nil
+	return protocol.CodecConn{Net: l.conn, Codec: &codec{statements: statements, options: o, sent: l.sync, turn: l.sync}, Extra: extra}, nil
 }

@@ -1,9 +1,7 @@
 // Package iproto speaks Tarantool's binary protocol to Tarantool (2.6 and later) and Picodata.
-// The library tier's connections are go-tarantool's. The codec tier, scripts of k6, set-up and description open
-// plain connections of their own, because the library doesn't give its sockets away.
+// One codec writes all requests and reads all answers.
 //
-// Formats are those of Tarantool's manual, "Client/server protocol" (box protocol). Bodies of
-// requests and answers are written and read by the same code in both tiers.
+// Formats are those of Tarantool's manual, "Client/server protocol" (box protocol).
 package iproto
 
 import (
@@ -13,6 +11,7 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 )
 
 // Driver is the protocol "iproto". It is immutable and safe for concurrent use.
@@ -60,25 +59,9 @@ func parseOptions(t protocol.Target) (options, *protocol.Error) {
 	return o, nil
 }
 
-// Dial opens a session of the library tier within Target.ConnectTimeout and prepares the
-// program. An error is a *driver.Error.
+// Dial opens a connection within Target.ConnectTimeout and prepares the program. An error is a *protocol.Error.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
-	o, err := admit(t, p)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	c, err := dialLibrary(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	c.options = o
-	if c.statements, err = compile(ctx, c, o, p); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
+	return blocking.Dial(ctx, d, t, p)
 }
 
 // admit checks what needs no server.

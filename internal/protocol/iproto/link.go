@@ -201,9 +201,14 @@ func (l *link) Close() error {
 	return nil
 }
 
-// appendHeader writes a packet's length, to be set by setLength, and its header.
+// appendHeader writes a packet's length, to be set by setLength, and its header. Picodata refuses EXECUTE without the
+// version of the schema; 0 is any.
 func appendHeader(dst []byte, kind byte, sync uint64) []byte {
-	dst = append(dst, 0xce, 0, 0, 0, 0, 0x82, 0x00, kind, 0x01, 0xcf)
+	if kind == typeExecute {
+		dst = append(dst, 0xce, 0, 0, 0, 0, 0x83, 0x05, 0x00, 0x00, kind, 0x01, 0xcf)
+	} else {
+		dst = append(dst, 0xce, 0, 0, 0, 0, 0x82, 0x00, kind, 0x01, 0xcf)
+	}
 	return binary.BigEndian.AppendUint64(dst, sync)
 }
 

@@ -1,0 +1,300 @@
+package iproto
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/template"
+
+	iproto "github.com/tarantool/go-iproto"
+)
+
+var (
+	_ protocol.RowReader = (*codec)(nil)
+	_ protocol.Adder     = (*codec)(nil)
+)
+
+// packetOf is a packet that bytes begin with.
+type packetOf struct {
+	code uint32
+	sync uint64
+	body []byte
+	size int // of all of it; 0 if bytes are missing
+	need int // how many there must be then, at least
+}
+
+// cutPacket takes the packet that buf begins with. ok is false if that is none.
+func cutPacket(buf []byte) (p packetOf, ok bool) {
+	r := reader{b: buf}
+	length := r.uint()
+	switch {
+	case r.trouble == short:
+		return packetOf{need: prefixSize(buf)}, true
+	case r.trouble == bad, length == 0, length > maxAnswer:
+		return p, false
+	}
+	total := uint64(r.at) + length
+	if uint64(len(buf)) < total {
+		return packetOf{need: int(min(total, protocol.MostPending))}, true
+	}
+	r = reader{b: buf[r.at:total]}
+	p.code, p.sync = r.header()
+	p.body, p.size = r.b[r.at:], int(total)
+	return p, r.trouble == fine
+}
+
+// isAnswer reports whether a packet is an answer, not what a server sends in between.
+func (p *packetOf) isAnswer() bool { return p.size > 0 && p.code != codeChunk && p.code != codeEvent }
+
+// Rows reads the last packet, before which others may stand: events, and the answer to a statement's being prepared
+// once more.
+func (c *codec) Rows(answer []byte, req *protocol.Request, each func(columns []string, row []gen.Value)) *protocol.Error {
+	var last packetOf
+	for len(answer) > 0 {
+		p, ok := cutPacket(answer)
+		if !ok || p.size == 0 {
+			return protocolError("an answer makes no sense")
+		}
+		if answer = answer[p.size:]; p.isAnswer() {
+			last = p
+		}
+	}
+	return c.statements[req.ID].each(last.body, each)
+}
+
+// Add compiles a request, for which the server is asked what must be known.
+func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Request) error {
+	p := &protocol.Program{Requests: []protocol.Request{*req}}
+	if err := check(p); err != nil {
+		return err
+	}
+	list, err := compile(ctx, asking{c, x}, c.options, p)
+	if err != nil {
+		return err
+	}
+	c.statements = protocol.Put(c.statements, req.ID, list[0])
+	return nil
+}
+
+// asking asks over the connection of a codec.
+type asking struct {
+	codec *codec
+	x     protocol.Exchanger
+}
+
+func (a asking) ask(ctx context.Context, kind byte, body []byte) (code uint32, answer []byte, err *protocol.Error) {
+	a.codec.sent++
+	out := append(appendHeader(nil, kind, a.codec.sent), body...)
+	setLength(out, 0)
+	var wrong *protocol.Error
+	err = a.x.Exchange(ctx, out, func(buf []byte) (n int, done bool, need int) {
+		for {
+			p, ok := cutPacket(buf[n:])
+			switch {
+			case !ok:
+				wrong = protocolError("an answer makes no sense")
+				return n, true, 0
+			case p.size == 0 && n > 0:
+				return n, false, 0
+			case p.size == 0:
+				return 0, false, p.need
+			}
+			if n += p.size; !p.isAnswer() {
+				continue
+			}
+			if code, answer = p.code, slices.Clone(p.body); p.sync != a.codec.sent {
+				wrong = protocolError("an answer to another request came")
+			}
+			return n, true, 0
+		}
+	})
+	if err == nil {
+		err = wrong
+	}
+	return code, answer, err
+}
+
+// each calls f with every row of a whole body that answer has read. Columns that have no name are called by their
+// numbers, from 1 on.
+func (s *statement) each(body []byte, f func(columns []string, row []gen.Value)) *protocol.Error {
+	w := rowWriter{reader: reader{b: body}, each: f}
+	if s.space != nil {
+		w.names = s.space.fields
+		if len(s.space.keys) > 0 {
+			w.key = s.space.keys[0]
+		}
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	for n := w.mapping(); n > 0 && w.trouble == fine; n-- {
+		switch w.uint() {
+		case uint64(iproto.IPROTO_METADATA):
+			w.names = columnNames(&w.reader)
+		case uint64(iproto.IPROTO_DATA):
+			switch s.shape {
+			case tuples:
+				w.rows()
+			case values:
+				w.returned()
+			case dispatch:
+				w.dispatched()
+			}
+		default:
+			w.skip()
+		}
+	}
+	if w.trouble != fine {
+		return protocolError("an answer makes no sense")
+	}
+	return nil
+}
+
+// rowWriter gives the rows of an answer.
+type rowWriter struct {
+	reader
+	each  func(columns []string, row []gen.Value)
+	names []string
+	key   int // the column that comes first
+}
+
+// rows gives an array of arrays.
+func (w *rowWriter) rows() {
+	for n := w.array(); n > 0 && w.trouble == fine; n-- {
+		w.row()
+	}
+}
+
+// row gives an array, a map with its fields' names, or a single value.
+func (w *rowWriter) row() {
+	switch {
+	case isMap(w.peek()):
+		w.fields()
+	case isArray(w.peek()):
+		w.tuple(w.array())
+	default:
+		w.tuple(1)
+	}
+}
+
+// tuple gives the next n values as a row.
+func (w *rowWriter) tuple(n uint64) {
+	row := make([]gen.Value, min(n, uint64(len(w.b)-w.at)))
+	for i := range row {
+		w.value(&row[i])
+	}
+	if w.trouble == fine {
+		w.each(keyFirst(w.key, w.names, row))
+	}
+}
+
+func (w *rowWriter) fields() {
+	n := w.mapping()
+	var columns []string
+	var row []gen.Value
+	for ; n > 0 && w.trouble == fine; n-- {
+		var name, v gen.Value
+		w.value(&name)
+		w.value(&v)
+		columns, row = append(columns, string(template.AppendValue(nil, &name))), append(row, v)
+	}
+	if w.trouble == fine {
+		w.each(columns, row)
+	}
+}
+
+// returned gives what a function or program returned. A single value that is an array of arrays or maps is rows, one
+// that is another array or a map is a row; several values are a row.
+func (w *rowWriter) returned() {
+	n := w.array()
+	if n != 1 || !isArray(w.peek()) {
+		if n == 1 {
+			w.row()
+		} else if n > 1 {
+			w.tuple(n)
+		}
+		return
+	}
+	start := w.at
+	if w.array() == 0 {
+		return
+	}
+	inner := w.peek()
+	w.at = start
+	if isArray(inner) || isMap(inner) {
+		w.rows()
+	} else {
+		w.row()
+	}
+}
+
+// dispatched gives the rows that .proc_sql_dispatch returned, whose names may come after them.
+func (w *rowWriter) dispatched() {
+	for depth := 0; depth < 3 && isArray(w.peek()); depth++ {
+		if w.array() == 0 {
+			return
+		}
+	}
+	rows := -1
+	for n := w.mapping(); n > 0 && w.trouble == fine; n-- {
+		switch string(w.text()) {
+		case "metadata":
+			w.names = columnNames(&w.reader)
+		case "rows":
+			rows = w.at
+			w.skip()
+		default:
+			w.skip()
+		}
+	}
+	if end := w.at; rows >= 0 && w.trouble == fine {
+		w.at = rows
+		w.rows()
+		w.at = end
+	}
+}
+
+// columnNames reads an answer's metadata, an array of maps in which the name has the key 0 or "name".
+func columnNames(r *reader) (names []string) {
+	for n := r.array(); n > 0 && r.trouble == fine; n-- {
+		name := ""
+		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+			if r.isName() {
+				name = string(r.text())
+			} else {
+				r.skip()
+			}
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// isName reads a key of a column's metadata and reports whether it is that of its name.
+func (r *reader) isName() bool {
+	if isText(r.peek()) {
+		return string(r.text()) == "name"
+	}
+	return r.uint() == uint64(iproto.IPROTO_FIELD_NAME)
+}
+
+// keyFirst names a row's values and moves the key to the front.
+func keyFirst(key int, names []string, row []gen.Value) ([]string, []gen.Value) {
+	columns := make([]string, len(row))
+	for i := range columns {
+		if columns[i] = strconv.Itoa(i + 1); i < len(names) && names[i] != "" {
+			columns[i] = names[i]
+		}
+	}
+	if key == 0 || key >= len(row) {
+		return columns, row
+	}
+	name, value := columns[key], row[key]
+	columns, row = slices.Delete(columns, key, key+1), slices.Delete(row, key, key+1)
+	return slices.Insert(columns, 0, name), slices.Insert(row, 0, value)
+}
+
+func isText(c byte) bool { return c >= 0xa0 && c < 0xc0 || c >= 0xd9 && c <= 0xdb }

@@ -1,0 +1,204 @@
+package iproto
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/tarantool/go-tarantool/v2"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
+	"brunt/internal/protocol/protocoltest"
+	"brunt/internal/testserver"
+)
+
+// rowsOf are the rows of an answer, one a line, or its failure.
+func rowsOf(c protocol.Conn, req *protocol.Request, args ...gen.Value) string {
+	var rows []string
+	reply := protocol.Reply{Each: func(columns []string, row []gen.Value) {
+		text := strings.Join(columns, ",")
+		for i := range row {
+			text += " " + protocoltest.Text(&row[i])
+		}
+		rows = append(rows, text)
+	}}
+	ctx, cancel := within()
+	defer cancel()
+	c.Do(ctx, req, args, &reply)
+	if reply.Class != protocol.OK {
+		return fmt.Sprintf("%v %s", reply.Class, reply.Text)
+	}
+	return strings.Join(rows, "\n")
+}
+
+// Requests that come up as a script runs have rows: of spaces, of SQL and of what functions and programs return.
+func TestRowsOfAddedRequests(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua(lua+`box.space.kv:replace{1, 'one', 1.5} box.space.kv:replace{2, box.NULL, {1}}`))
+	ours, err := New().Dial(t.Context(), target(s), program())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	for name, c := range map[string]*blocking.Conn{
+		"whole": ours.(*blocking.Conn), "in single bytes": protocoltest.Take(t, New(), target(s), program(), 1),
+	} {
+		for i, step := range []struct {
+			request protocol.Request
+			want    string
+		}{
+			{protocol.Request{Verb: protocol.Select, Text: "kv"}, "id,name,n 2:1 6:\"one\" 4:1.5\nid,name,n 2:2 null 7:\"\\x91\\x01\""},
+			{protocol.Request{Verb: protocol.SQL, Text: `SELECT "id", "name" FROM "kv" ORDER BY 1 LIMIT 1`}, `id,name 2:1 6:"one"`},
+			{protocol.Request{Verb: protocol.SQL, Text: `SELECT "id" FROM "kv" WHERE "id" = 2`, Simple: true}, `id 2:2`},
+			{protocol.Request{Verb: protocol.Call, Text: "many", Params: kinds(0)}, "server"},
+			{protocol.Request{Verb: protocol.Eval, Text: "return many(2)"}, "1,2 2:1 6:\"name1\"\n1,2 2:2 6:\"name2\""},
+			{protocol.Request{Verb: protocol.Call, Text: "tuples"}, "1,2,3 2:1 6:\"one\" 4:1.5\n1,2,3 2:2 null 7:\"\\x91\\x01\""},
+			{protocol.Request{Verb: protocol.Call, Text: "one"}, `1,2,3 2:1 6:"one" 4:1.5`},
+			{protocol.Request{Verb: protocol.Call, Text: "field"}, `answer 2:42`},
+			{protocol.Request{Verb: protocol.Call, Text: "push"}, `1 2:7`},
+			{protocol.Request{Verb: protocol.Eval, Text: "return 1, 'two', true"}, `1,2,3 2:1 6:"two" 1:1`},
+			{protocol.Request{Verb: protocol.Eval, Text: "return {{a = 1}, {a = 2}}"}, "a 2:1\na 2:2"},
+			{protocol.Request{Verb: protocol.Eval, Text: "return {}"}, ""},
+			{protocol.Request{Verb: protocol.Eval, Text: "return"}, ""},
+			{protocol.Request{Verb: protocol.Eval, Text: "return string.rep('x', 200000)"}, `1 6:"` + strings.Repeat("x", 200000) + `"`},
+		} {
+			step.request.ID = i
+			if err := c.Add(t.Context(), &step.request); err != nil {
+				t.Fatalf("%s: %q: %v", name, step.request.Text, err)
+			}
+			if got := rowsOf(c, &step.request); got != step.want && !(step.want == "server" && strings.HasPrefix(got, step.want)) {
+				t.Errorf("%s: %q:\n got %.300s\nwant %.300s", name, step.request.Text, got, step.want)
+			}
+		}
+	}
+}
+
+// The vendor's own client and the codec see the same tuples.
+func TestRowsAreThoseOfGoTarantool(t *testing.T) {
+	s := testserver.Tarantool(t, testserver.Lua(lua+`for i = 1, 200 do box.space.kv:replace{i, 'name' .. i, i * 1.5 + 0.25} end`))
+	library, err := tarantool.Connect(t.Context(), tarantool.NetDialer{Address: s.Addr, User: s.User, Password: s.Password}, tarantool.Opts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	tuples, err := library.Do(tarantool.NewSelectRequest("kv").Limit(1000)).Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, tuple := range tuples {
+		v := tuple.([]any)
+		want = append(want, fmt.Sprintf("id,name,n 2:%v 6:%q 4:%v", v[0], v[1], v[2]))
+	}
+	p := program(protocol.Request{Verb: protocol.Select, Text: "kv"})
+	for tier, c := range tiers(t, target(s), p) {
+		if got := rowsOf(c, &p.Requests[0]); got != strings.Join(want, "\n") || len(want) != 200 {
+			t.Errorf("%s: %d tuples of the library, ours: %.500s", tier, len(want), got)
+		}
+	}
+}
+
+// TestPicodataExecutes: Picodata takes EXECUTE if the header says which version of the schema is meant, and names
+// columns by text keys.
+func TestPicodataExecutes(t *testing.T) {
+	var kinds []byte
+	address := picodata(t, func(kind byte, versioned bool, body string) (code uint32, answer []byte) {
+		kinds = append(kinds, kind)
+		switch {
+		case kind == typeCall && strings.Contains(body, ".proc_version_info"):
+			return 0, []byte("\x81\x30\x91\x81\xb0picodata_version\xa625.3.1")
+		case kind == typeExecute && !versioned:
+			return errorBit | 102, []byte("\x81\x31\xacno version!!")
+		case kind == typeExecute && strings.Contains(body, "VALUES (1)"):
+			return 0, []byte("\x82\x32\x91\x82\xa4name\xa5COL_1\xa4type\xa7integer\x30\x91\x91\x01")
+		case kind == typeExecute && strings.HasPrefix(body, "\x82\x40\xa6INSERT"):
+			return 0, []byte("\x81\x42\x81\xa9row_count\x03")
+		case kind == typeExecute:
+			return 0, []byte("\x82\x32\x92\x82\xa4name\xa2id\xa4type\xa7integer\x82\xa4name\xa1v\xa4type\xa4text\x30\x92\x92\x01\xa1a\x92\x02\xa1b")
+		}
+		return errorBit | 48, []byte("\x81\x31\xa7unknown")
+	})
+	c, err := New().Dial(t.Context(), protocol.Target{Address: address}, program())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	read := protocol.Request{ID: 0, Verb: protocol.SQL, Text: "SELECT id, v FROM t"}
+	write := protocol.Request{ID: 1, Verb: protocol.SQL, Text: "INSERT"}
+	for _, r := range []*protocol.Request{&read, &write} {
+		if err := c.(protocol.AdHoc).Add(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := rowsOf(c, &read), "id,v 2:1 6:\"a\"\nid,v 2:2 6:\"b\""; got != want {
+		t.Errorf("rows:\n got %s\nwant %s", got, want)
+	}
+	var reply protocol.Reply
+	c.Do(t.Context(), &write, nil, &reply)
+	if reply.Class != protocol.OK || reply.Affected != 3 {
+		t.Errorf("a change: %+v", reply)
+	}
+	if want := byte(typeExecute); kinds[len(kinds)-1] != want || bytes.Count(kinds, []byte{want}) < 4 {
+		t.Errorf("statements went as requests of the kinds %v", kinds)
+	}
+}
+
+// picodata is a server that answers each request as f says.
+func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code uint32, answer []byte)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		greeting := fmt.Sprintf("%-63s\n%-63s\n", "Tarantool 2.11.5 (Binary) 00000000-0000-0000-0000-000000000000", strings.Repeat("QUJD", 11))
+		if _, err := io.WriteString(c, greeting); err != nil {
+			return
+		}
+		for {
+			prefix := make([]byte, 5)
+			if _, err := io.ReadFull(c, prefix); err != nil {
+				return
+			}
+			length := reader{b: prefix}
+			packet := make([]byte, length.uint())
+			if _, err := io.ReadFull(c, packet); err != nil {
+				return
+			}
+			r := reader{b: packet}
+			var kind byte
+			var sync uint64
+			versioned := false
+			for n := r.mapping(); n > 0; n-- {
+				switch r.uint() {
+				case 0:
+					kind = byte(r.uint())
+				case 1:
+					sync = r.uint()
+				case 5:
+					versioned = r.uint() == 0
+				}
+			}
+			code, answer := f(kind, versioned, string(packet[r.at:]))
+			out := append([]byte{0xce, 0, 0, 0, 0}, appendUint(append(appendUint([]byte{0x82, 0}, uint64(code)), 1), sync)...)
+			out = append(out, answer...)
+			setLength(out, 0)
+			if _, err := c.Write(out); err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-over })
+	return l.Addr().String()
+}
