@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/metric"
 	"brunt/internal/result"
 	"brunt/internal/stats"
 )
@@ -56,7 +57,7 @@ type Row struct {
 	Metric    string
 	Operation string // "" of all together
 	Unit      string
-	Better    result.Better
+	Better    metric.Better
 	Primary   bool // judged with Holm's correction; the others with Benjamini and Hochberg's
 	Base      stats.Interval
 	Candidate stats.Interval
@@ -75,7 +76,7 @@ type Row struct {
 
 // Worse reports whether the change goes the wrong way.
 func (r *Row) Worse() bool {
-	return r.Better == result.Lower && r.Change.Value > 0 || r.Better == result.Higher && r.Change.Value < 0
+	return r.Better == metric.Lower && r.Change.Value > 0 || r.Better == metric.Higher && r.Change.Value < 0
 }
 
 // Refused is why runs aren't compared.
@@ -290,7 +291,7 @@ func (c *Comparison) correct() {
 		var at []int
 		var p []float64
 		for i := range c.Rows {
-			if r := &c.Rows[i]; r.Primary == family.primary && r.Better != result.Neutral && !math.IsNaN(r.P) {
+			if r := &c.Rows[i]; r.Primary == family.primary && r.Better != metric.Neutral && !math.IsNaN(r.P) {
 				at, p = append(at, i), append(p, r.P)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"brunt/internal/metric"
 	"brunt/internal/result"
 	"brunt/internal/stats"
 )
@@ -27,7 +28,7 @@ func (c *Comparison) verdict() Verdict {
 		return Inconclusive
 	case has(Improvement, primary):
 		return Improvement
-	case has(Inconclusive, func(r *Row) bool { return r.Lacking && r.Better != result.Neutral }):
+	case has(Inconclusive, func(r *Row) bool { return r.Lacking && r.Better != metric.Neutral }):
 		return Inconclusive
 	}
 	return Equivalent
@@ -50,14 +51,14 @@ func (o *Options) settle(r *Row, base, candidate []*result.Result) {
 	case low >= -t && high <= t:
 		r.Verdict = Equivalent
 	case high < -t && significant:
-		r.Verdict = towards(r.Better == result.Higher)
+		r.Verdict = towards(r.Better == metric.Higher)
 	case low > t && significant:
-		r.Verdict = towards(r.Better == result.Lower)
+		r.Verdict = towards(r.Better == metric.Lower)
 	default:
 		r.Verdict = Inconclusive
 		o.open(r, base, candidate)
 	}
-	if r.Better == result.Neutral && r.Verdict != Equivalent {
+	if r.Better == metric.Neutral && r.Verdict != Equivalent {
 		r.Verdict = Inconclusive
 	}
 }
@@ -84,7 +85,7 @@ func (o *Options) open(r *Row, base, candidate []*result.Result) {
 			r.Needed = max(r.Needed, min(len(a), len(b))+1)
 		}
 	}
-	if r.Better != result.Neutral && (r.Change.Low > 0 || r.Change.High < 0) {
+	if r.Better != metric.Neutral && (r.Change.Low > 0 || r.Change.High < 0) {
 		way := "better"
 		if r.Worse() {
 			way = "worse"
@@ -111,11 +112,11 @@ func (o *Options) settleByRanks(r *Row, base, candidate []float64) {
 	switch {
 	case belowHigh && aboveLow || allZero(base) && allZero(candidate):
 		r.Verdict = Equivalent
-	case r.P >= level || r.Better == result.Neutral:
+	case r.P >= level || r.Better == metric.Neutral:
 	case aboveHigh:
-		r.Verdict = towards(r.Better == result.Lower)
+		r.Verdict = towards(r.Better == metric.Lower)
 	case belowLow:
-		r.Verdict = towards(r.Better == result.Higher)
+		r.Verdict = towards(r.Better == metric.Higher)
 	}
 }
 

@@ -2,9 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"brunt/internal/metric"
 )
 
 // Tolerances say by how much a metric may change before that matters: shares of it, by the metric's
@@ -12,20 +15,28 @@ import (
 // difference of shares.
 type Tolerances map[string]float64
 
-// DefaultTolerances are 3 % of rates and counts, 5 % of response times, and 0.1 percentage points of
-// errors and checks.
+// checkTolerance is that of checks of k6's scripts.
+const checkTolerance = 0.001
+
+// DefaultTolerances are those of the metrics that are compared, and of checks.
 func DefaultTolerances() Tolerances {
-	return Tolerances{"rate": 0.03, "count": 0.03, "response": 0.05, "errors": 0.001, "check": 0.001}
+	out := Tolerances{"check": checkTolerance}
+	for _, m := range metric.All {
+		if m.Tolerance > 0 {
+			out[m.Name] = m.Tolerance
+		}
+	}
+	return out
 }
 
 // Of is the tolerance of a metric.
-func (t Tolerances) Of(metric string) float64 {
+func (t Tolerances) Of(name string) float64 {
 	for _, from := range []Tolerances{t, DefaultTolerances()} {
-		if x, ok := from[metric]; ok {
+		if x, ok := from[name]; ok {
 			return x
 		}
 		for _, all := range []string{"response", "check"} {
-			if x, ok := from[all]; ok && (strings.HasPrefix(metric, all+".") || strings.HasPrefix(metric, all+" ") || metric == all+"s") {
+			if x, ok := from[all]; ok && (strings.HasPrefix(name, all+".") || strings.HasPrefix(name, all+" ") || name == all+"s") {
 				return x
 			}
 		}
@@ -46,10 +57,17 @@ func ParseTolerances(texts []string) (Tolerances, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q is no tolerance: %w", text, err)
 		}
-		names := []string{"rate", "count", "response"}
+		var names []string
+		for _, m := range metric.All {
+			if m.Tolerance > 0 && m.UnitOf(m.Compared()) != metric.Fraction {
+				names = append(names, m.Name)
+			}
+		}
 		if named {
 			if !knownMetric(name) {
-				return nil, fmt.Errorf("%q is no tolerance: there is no metric %q; use rate, count, errors, check, response or for example response.p(99)", text, name)
+				known := slices.Sorted(maps.Keys(DefaultTolerances()))
+				return nil, fmt.Errorf("%q is no tolerance: there is no metric %q; use %s or for example response.p(99)",
+					text, name, strings.Join(known, ", "))
 			}
 			names = []string{name}
 		}
@@ -61,7 +79,8 @@ func ParseTolerances(texts []string) (Tolerances, error) {
 }
 
 func knownMetric(name string) bool {
-	return slices.Contains([]string{"rate", "count", "errors", "response", "response.avg", "check"}, name) || strings.HasPrefix(name, "check ") ||
+	_, known := DefaultTolerances()[name]
+	return known || name == "response.avg" || strings.HasPrefix(name, "check ") ||
 		strings.HasPrefix(name, "response.p(") && strings.HasSuffix(name, ")")
 }
 

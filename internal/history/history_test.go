@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"brunt/internal/compare"
+	"brunt/internal/metric"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/result"
@@ -33,8 +34,8 @@ func version(k int, rate, meanNs float64) Entry {
 	return Entry{
 		Added: then, Series: "cars", Version: fmt.Sprint("v", k), Environment: "here", Count: 2, Runs: []string{fmt.Sprint(k, "a"), fmt.Sprint(k, "b")},
 		Metrics: []Metric{
-			{Name: "rate", Unit: "per_s", Better: result.Higher, Mean: record.Figure(rate), Deviation: rate / 100},
-			{Name: "response.avg", Unit: "ns", Better: result.Lower, Mean: record.Figure(meanNs), Deviation: meanNs / 100},
+			{Name: "rate", Unit: "per_s", Better: metric.Higher, Mean: record.Figure(rate), Deviation: rate / 100},
+			{Name: "response.avg", Unit: "ns", Better: metric.Lower, Mean: record.Figure(meanNs), Deviation: meanNs / 100},
 		},
 	}
 }
@@ -412,7 +413,7 @@ func TestOutputs(t *testing.T) {
 func TestPage(t *testing.T) {
 	entries := steps(1000, 900)
 	for i := range entries {
-		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "look <up>", Unit: "per_s", Better: result.Higher, Mean: 5})
+		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "look <up>", Unit: "per_s", Better: metric.Higher, Mean: 5})
 	}
 	var b bytes.Buffer
 	if err := Page(&b, units.Russian, All(entries, nil, Options{}), Options{}); err != nil {

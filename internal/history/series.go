@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"brunt/internal/result"
+	"brunt/internal/metric"
 	"brunt/internal/stats"
 )
 
@@ -17,7 +17,7 @@ type Series struct {
 	Metric      string
 	Operation   string
 	Unit        string
-	Better      result.Better
+	Better      metric.Better
 	Points      []Point
 	// Noise is the standard deviation of runs of the same version as a share of their mean, 0 if no
 	// version was run twice.
@@ -219,7 +219,7 @@ func (o Options) changePoints(means []float64, magnitude float64) []stats.Change
 }
 
 func (s *Series) worse(before, after float64) bool {
-	return s.Better == result.Higher && after < before || s.Better == result.Lower && after > before
+	return s.Better == metric.Higher && after < before || s.Better == metric.Lower && after > before
 }
 
 // Fresh reports whether any series has a fresh regression.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"brunt/internal/linefile"
+	"brunt/internal/metric"
 	"brunt/internal/record"
-	"brunt/internal/result"
 )
 
 // The files of a store.
@@ -44,7 +44,7 @@ type Metric struct {
 	Name      string        `json:"name"`
 	Operation string        `json:"operation,omitempty"`
 	Unit      string        `json:"unit"`
-	Better    result.Better `json:"better"`    // 1 higher, 2 lower
+	Better    metric.Better `json:"better"`    // 1 higher, 2 lower
 	Mean      record.Figure `json:"mean"`      // infinite if a run has a time without end, which is null in JSON
 	Deviation float64       `json:"deviation"` // standard deviation; 0 of one run and of an infinite mean
 }

@@ -18,7 +18,7 @@ cli: compare dialect/endpoints dialect/service dialect/slowcooker dialect/ycsb d
     machine measure message observe password plan planfile program program/campaign protocol protocol/http protocols
     record render/cell render/texts report report/live result result/reader runner schedule schema schema/fill
     secret selftest spool summary target timeline units verdict within workload
-compare: record render/cell render/junit render/texts result stats units
+compare: metric record render/cell render/junit render/texts result stats units
 dialect/endpoints: plan protocol secret
 dialect/k6: result
 dialect/pgbench: message record result stats
@@ -27,11 +27,11 @@ dialect/service: dialect/endpoints dialect/vegeta plan
 dialect/slowcooker: dialect/endpoints gen measure plan protocol workload
 dialect/vegeta: dialect/endpoints
 dialect/ycsb: dialect/ycsb/output dialect/ycsb/properties dialect/ycsb/workloads gen keyspace measure plan protocol
-    secret workload
+    secret suggest workload
 dialect/ycsb/output: measure result
 dialect/ycsb/properties:
 dialect/ycsb/shell: dialect/ycsb gen protocol
-dialect/ycsb/workloads: plan
+dialect/ycsb/workloads: suggest
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine measure protocol schedule workload
@@ -39,7 +39,8 @@ export: measure message protocol record
 filelock:
 gen:
 hints: measure
-history: compare linefile record render/cell render/junit render/page render/svg render/texts result stats units
+history: compare linefile metric record render/cell render/junit render/page render/svg render/texts result stats
+    units
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect program record result stats
 inspect/postgres: inspect message record secret sqltext units
@@ -63,11 +64,12 @@ linefile:
 machine: cgroup
 measure: protocol
 message: units
+metric: suggest
 observe: cgroup linefile measure message record stats
 observe/self: cgroup machine measure
 password:
-plan: gen keyspace protocol secret sqltext
-planfile: gen keyspace plan protocol secret
+plan: gen keyspace metric protocol secret sqltext suggest
+planfile: gen keyspace plan protocol secret suggest
 program: engine filelock measure message plan record render/cell render/texts stats units verdict
 program/campaign: filelock inspect inspect/advise inspect/servers linefile plan planfile program record render/cell
     render/page render/svg render/texts report secret timeline units verdict
@@ -104,7 +106,7 @@ render/texts: units
 report: measure message record render/cell render/junit render/page render/svg render/texts summary timeline units
     verdict
 report/live: measure record render/page report timeline units
-result: record
+result: metric record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
 runner: balance engine engine/loop engine/pool machine measure message observe/self plan protocol protocols record
     schedule schema schema/fill secret target units verdict within workload
@@ -118,6 +120,7 @@ socket:
 spool: message
 sqltext:
 stats:
+suggest:
 summary: record
 target: gen plan protocol protocols schema/sql secret workload
 template: gen
@@ -132,7 +135,7 @@ tools/pictures: testserver
 tools/release:
 tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
 units:
-verdict: measure message plan protocol record units
+verdict: measure message metric plan protocol record units
 within: measure message record stats
 workload: gen keyspace plan protocol
 `)

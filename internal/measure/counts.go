@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/protocol"
 )
@@ -133,6 +135,28 @@ func (c *Counts) OnlyServers(refused bool) Counts {
 	}
 	out.Unsent, out.Unfinished = ByReason{}, 0
 	return out
+}
+
+// Number is the count with a name: that of the record, "ok", "failed", "dropped" or "arrivals"; 0 if there is none.
+func (c *Counts) Number(name string) uint64 {
+	switch name {
+	case "ok":
+		return c.OK()
+	case "failed":
+		return c.Failed()
+	case "dropped":
+		return c.Dropped()
+	case "arrivals":
+		return c.Arrivals()
+	}
+	v := reflect.ValueOf(c).Elem()
+	for i := range v.NumField() {
+		key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if key == name && v.Field(i).CanUint() {
+			return v.Field(i).Uint()
+		}
+	}
+	return 0
 }
 
 // Dropped is how many arrivals were given up without being sent.

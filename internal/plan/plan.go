@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/keyspace"
+	"brunt/internal/metric"
 	"brunt/internal/protocol"
 	"brunt/internal/secret"
 )
@@ -209,17 +210,16 @@ type Phase struct {
 
 // Threshold is a rule over a metric of the run.
 type Threshold struct {
-	Text        string  // as written, e.g. "p(99) < 10ms"
-	Metric      string  // "response", "service", "lag", "errors", "rate", "count", "dropped"
-	Operation   string  // "" for all
-	OK          bool    // response: of successful operations only, not of all arrivals
-	Aggregate   string  // "p", "avg", "min", "max", "rate", "count"
-	Quantile    float64 // for "p": 0–100
-	Comparison  string  // "<" "<=" ">" ">=" "==" "!="
-	Limit       float64 // ns for latencies, a fraction for error rates, per second for rates
+	metric.Rule
 	AbortOnFail bool
 	AbortDelay  time.Duration // grace from the start of the load before it may abort
 	At          Position
+}
+
+// ParseThreshold is metric.ParseRule.
+func ParseThreshold(text string) (Threshold, error) {
+	r, err := metric.ParseRule(text)
+	return Threshold{Rule: r}, err
 }
 
 // Weighted returns the target's addresses without their weights, as in host:port*3, and the weights,

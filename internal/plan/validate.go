@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"brunt/internal/gen"
+	"brunt/internal/suggest"
 )
 
 // checker gathers problems.
@@ -54,7 +55,7 @@ func (c *checker) oneOf(at Position, key, word string, known ...string) {
 			return
 		}
 	}
-	c.add(at, didYouMean(word, known), "unknown %s %q", key, word)
+	c.add(at, suggest.DidYouMean(word, known), "unknown %s %q", key, word)
 }
 
 // Validate checks the rules that bind the parts of a plan together and returns every problem, in
@@ -177,7 +178,7 @@ func (c *checker) reference(v *ValueSpec) {
 	case t == nil:
 		c.cross(v.Where.At("table", v.At), didYouMeanTable(c.plan, v.Table), "unknown table %q", v.Table)
 	case c.column(t, v.Column) == nil:
-		c.cross(v.Where.At("column", v.At), didYouMean(v.Column, t.columnNames()), "table %s has no column %q", v.Table, v.Column)
+		c.cross(v.Where.At("column", v.At), suggest.DidYouMean(v.Column, t.columnNames()), "table %s has no column %q", v.Table, v.Column)
 	case t.Rows == 0:
 		c.cross(v.Where.At("table", v.At), "set its row_count", "table %s has no rows to refer to", v.Table)
 	}
@@ -191,7 +192,7 @@ func didYouMeanTable(p *Plan, name string) string {
 	for i := range p.Tables {
 		names[i] = p.Tables[i].Name
 	}
-	return didYouMean(name, names)
+	return suggest.DidYouMean(name, names)
 }
 
 // sameRows checks that references of one group agree on table and distribution.

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"brunt/internal/keyspace"
+	"brunt/internal/metric"
+	"brunt/internal/suggest"
 )
 
 func (c *checker) load() {
@@ -88,20 +90,20 @@ func (c *checker) thresholds() {
 		if t.Operation != "" && !known[t.Operation] {
 			fix := "add operations"
 			if len(names) > 0 {
-				fix = didYouMean(t.Operation, names)
+				fix = suggest.DidYouMean(t.Operation, names)
 			}
 			c.cross(t.At, fix, "threshold %q is about unknown operation %q", t.Text, t.Operation)
 		}
 		if t.AbortDelay < 0 {
 			c.add(t.At, "give a time ≥ 0", "threshold %q has a negative delay", t.Text)
 		}
-		known := aggregatesOf(t.Metric)
-		if known == nil {
-			c.add(t.At, didYouMean(t.Metric, ThresholdMetrics()), "unknown metric %q", t.Metric)
+		m := metric.Find(t.Metric)
+		if m == nil {
+			c.add(t.At, suggest.DidYouMean(t.Metric, metric.Names()), "unknown metric %q", t.Metric)
 			continue
 		}
-		c.oneOf(t.At, "aggregate", t.Aggregate, known...)
-		c.oneOf(t.At, "comparison", t.Comparison, "<", "<=", ">", ">=", "==", "!=")
+		c.oneOf(t.At, "aggregate", t.Aggregate, m.Aggregates...)
+		c.oneOf(t.At, "comparison", t.Comparison, metric.Comparisons()...)
 		if !(t.Quantile >= 0 && t.Quantile <= 100) || !finite(t.Limit) {
 			c.add(t.At, "write for example p(99) < 10ms", "threshold %q", t.Text)
 		}
@@ -128,7 +130,7 @@ func (c *checker) keyspace() {
 				case k == nil:
 					c.cross(param.At, "add a keyspace", "a part of a record, and the plan has no records")
 				case param.Part == keyspace.Field && param.Field != "" && !slices.Contains(k.Fields, param.Field):
-					c.cross(param.At, didYouMean(param.Field, k.Fields), "records have no field %q", param.Field)
+					c.cross(param.At, suggest.DidYouMean(param.Field, k.Fields), "records have no field %q", param.Field)
 				case !op.Inserts && k.Choice == nil && param.Part != keyspace.ScanLength:
 					c.cross(param.At, "add choice to the keyspace, or inserts: true here", "nothing says which record is meant")
 				}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"brunt/internal/gen"
+	"brunt/internal/suggest"
 )
 
 func (t *Table) columnNames() []string {
@@ -75,7 +76,7 @@ func (c *checker) keyColumns(t *Table, where Places, otherwise Position, key str
 		at := where.At(fmt.Sprintf("%s[%d]", key, i), otherwise)
 		switch {
 		case c.column(t, name) == nil:
-			c.cross(at, didYouMean(name, t.columnNames()), "table %s has no column %q", t.Name, name)
+			c.cross(at, suggest.DidYouMean(name, t.columnNames()), "table %s has no column %q", t.Name, name)
 		case seen[name]:
 			c.add(at, "remove one", "column %s stands twice in %s", name, key)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/plan"
+	"brunt/internal/suggest"
 )
 
 // words is the form of texts.
@@ -73,7 +73,7 @@ func (c choice) read(r *reader, key string, n *yaml.Node, to reflect.Value) {
 		}
 	}
 	fix := "use " + strings.Join(c, ", ")
-	if near := plan.Nearest(word, c); near != "" {
+	if near := suggest.Nearest(word, c); near != "" {
 		fix = "did you mean " + near + "?"
 	}
 	r.problemAt(n, fix, "unknown %s %q", key, word)

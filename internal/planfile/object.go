@@ -5,7 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"brunt/internal/plan"
+	"brunt/internal/suggest"
 )
 
 // object is a mapping whose keys have been checked. A nil object is empty.
@@ -68,7 +68,7 @@ func (o *object) set(key, value *yaml.Node, what string, known []string) {
 		}
 	}
 	fix := "remove it; " + what + " has " + strings.Join(known, ", ")
-	if near := plan.Nearest(key.Value, known); near != "" {
+	if near := suggest.Nearest(key.Value, known); near != "" {
 		fix = "did you mean " + near + "?"
 	}
 	o.r.problemAt(key, fix, "unknown key %q in %s", key.Value, what)

@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/keyspace"
 	"brunt/internal/plan"
+	"brunt/internal/suggest"
 )
 
 // references are what the parameters of an operation may refer to, and what they do refer to.
@@ -218,7 +219,7 @@ func (r *reader) resolve(op *plan.Operation) {
 			at, ok := refs.params[w.node.Value]
 			if !ok {
 				fix := "give a parameter of an earlier statement that name"
-				if near := plan.Nearest(w.node.Value, keysOf(refs.params)); near != "" {
+				if near := suggest.Nearest(w.node.Value, keysOf(refs.params)); near != "" {
 					fix = "did you mean " + near + "?"
 				}
 				r.problemAt(w.node, fix, "same_as names unknown parameter %q", w.node.Value)
@@ -247,7 +248,7 @@ func (r *reader) source(op *plan.Operation, refs *references, w pending) (step i
 		n, err := strconv.Atoi(name)
 		if step, ok = n-1, err == nil && n >= 1 && n <= len(op.Steps); !ok {
 			fix := "name one of the statements or write its number, from 1"
-			if near := plan.Nearest(name, keysOf(refs.steps)); near != "" {
+			if near := suggest.Nearest(name, keysOf(refs.steps)); near != "" {
 				fix = "did you mean " + near + "?"
 			}
 			r.problemAt(w.node, fix, "from names unknown statement %q", name)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brunt/internal/message"
+	"brunt/internal/metric"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -242,7 +243,7 @@ func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 || !s.results[2].Unreached || s.results[2].N != s.results[3].N || s.results[3].Sessions < options().Sessions {
 		t.Errorf("%+v after%s", b, path(s))
 	}
-	p := &plan.Plan{Name: "p", Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Text: "errors < 1%"}}}
+	p := &plan.Plan{Name: "p", Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
 	for _, c := range []struct {
 		name        string
 		gone, until int // trials
@@ -326,7 +327,9 @@ func TestABBA(t *testing.T) {
 
 // The strictest quantile says how many operations a load needs, and the rate how long they take.
 func TestEnoughOperationsForAQuantile(t *testing.T) {
-	quantile := func(q float64) plan.Threshold { return plan.Threshold{Metric: "response", Aggregate: "p", Quantile: q} }
+	quantile := func(q float64) plan.Threshold {
+		return plan.Threshold{Rule: metric.Rule{Metric: "response", Aggregate: "p", Quantile: q}}
+	}
 	for name, c := range map[string]struct {
 		thresholds []plan.Threshold
 		n          float64
@@ -336,7 +339,7 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 		"p95 of 5/s":                     {[]plan.Threshold{quantile(95)}, 0.1, 20 * time.Second},
 		"the strictest":                  {[]plan.Threshold{quantile(50), quantile(99), quantile(95)}, 1, 10 * time.Second},
 		"the base line's p95":            {nil, 1, 2 * time.Second},
-		"no quantile":                    {[]plan.Threshold{{Metric: "errors", Aggregate: "rate"}}, 1, 0},
+		"no quantile":                    {[]plan.Threshold{{Rule: metric.Rule{Metric: "errors", Aggregate: "rate"}}}, 1, 0},
 		"the greatest of all is no such": {[]plan.Threshold{quantile(100)}, 1, 0},
 		"an n that isn't known":          {[]plan.Threshold{quantile(95)}, 0, 0},
 	} {
@@ -352,7 +355,7 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 
 // Each trial sends other requests than those before it: it goes on where they ended, warm-ups included.
 func TestTrialsSendOtherRequests(t *testing.T) {
-	p := &plan.Plan{First: 5, Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Text: "errors < 1%"}}}
+	p := &plan.Plan{First: 5, Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
 	h, err := NewHunt(p, options())
 	if err != nil {
 		t.Fatal(err)
@@ -396,7 +399,7 @@ func TestTrialWithoutItsLoadIsInvalid(t *testing.T) {
 // A rehearsal's trials are lengthened where the rate is low, and never beyond what was asked for.
 func TestTrialsAreLengthenedForTheirQuantiles(t *testing.T) {
 	p := &plan.Plan{
-		Thresholds: []plan.Threshold{{Metric: "response", Aggregate: "p", Quantile: 95}},
+		Thresholds: []plan.Threshold{{Rule: metric.Rule{Metric: "response", Aggregate: "p", Quantile: 95}}},
 		Load:       []plan.Phase{{Kind: plan.Open, RateFrom: 10, RateTo: 10, Duration: time.Minute}},
 	}
 	for _, c := range []struct{ trial, longest, want time.Duration }{

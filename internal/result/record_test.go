@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/metric"
 	"brunt/internal/record"
 )
 
@@ -19,8 +20,8 @@ func TestOfAScript(t *testing.T) {
 	}}
 	r := Of(run)
 	for name, want := range map[string]Metric{
-		"check one row": {Unit: "share", Better: Higher, Value: 0.99}, "checks": {Unit: "share", Better: Higher, Value: 0.99},
-		"waiting": {Unit: "ns", Better: Neutral, Value: 0.25e9}, "bought": {Unit: "number", Better: Neutral, Value: 7},
+		"check one row": {Unit: "share", Better: metric.Higher, Value: 0.99}, "checks": {Unit: "share", Better: metric.Higher, Value: 0.99},
+		"waiting": {Unit: "ns", Better: metric.Neutral, Value: 0.25e9}, "bought": {Unit: "number", Better: metric.Neutral, Value: 7},
 	} {
 		want.Name = name
 		if got := r.Find(name, ""); got == nil || *got != want {

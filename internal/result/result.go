@@ -10,17 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/metric"
 	"brunt/internal/record"
-)
-
-// Better says which way a metric should go.
-type Better int
-
-// The ways; a Neutral metric is told and never judged.
-const (
-	Neutral Better = iota
-	Higher
-	Lower
 )
 
 // Metric is one figure of a run.
@@ -30,7 +21,7 @@ type Metric struct {
 	Name      string
 	Operation string // "" of all operations together
 	Unit      string // "per_s", "count", "share", "ns", "bytes" or "number"
-	Better    Better
+	Better    metric.Better
 	Value     float64 // +Inf for a time without end
 	// Within is the 95 % confidence interval within the run, nil if the run says nothing of it.
 	Within *record.Bounds
@@ -72,14 +63,12 @@ func (r *Result) Find(name, operation string) *Metric {
 
 // Add adds a metric, once, whose unit and direction follow from its name. NaN is left out.
 func (r *Result) Add(name, operation string, value float64) {
-	m := Metric{Name: name, Operation: operation, Unit: "ns", Better: Lower, Value: value}
-	switch name {
-	case "rate":
-		m.Unit, m.Better = "per_s", Higher
-	case "count":
-		m.Unit, m.Better = "count", Higher
-	case "errors":
-		m.Unit = "share"
+	m := Metric{Name: name, Operation: operation, Unit: metric.Nanoseconds, Better: metric.Lower, Value: value}
+	if known := metric.Find(name); known != nil {
+		m.Unit, m.Better = known.UnitOf(known.Compared()), known.Better
+		if m.Unit == metric.Fraction {
+			m.Unit = "share"
+		}
 	}
 	r.add(m)
 }
@@ -104,7 +93,7 @@ func (r *Result) Succeeded() bool {
 	return m != nil && m.Value > 0
 }
 
-// Of is a run of brunt's own. Counts and rates are of successful operations; response times are of all
+// Of is a run of brunt's own. Metrics mean what they mean in rules: see package metric. Response times are of all
 // arrivals, so that one without an answer lies beyond every other.
 func Of(run *record.Run) *Result {
 	r := &Result{
@@ -146,7 +135,7 @@ func (r *Result) addScript(w *record.Watched) {
 		of := Metric{Name: m.Name, Unit: m.Unit, Value: m.Mean}
 		switch {
 		case m.Name == "checks", strings.HasPrefix(m.Name, record.WatchedCheck):
-			of.Better = Higher
+			of.Better = metric.Higher
 		case ofK6(m.Name):
 			continue
 		case m.Unit == "seconds":
@@ -159,8 +148,7 @@ func (r *Result) addScript(w *record.Watched) {
 }
 
 func (r *Result) addOperation(name string, o *record.Operation) {
-	arrivals := o.Done + o.Dropped + o.Unfinished
-	if arrivals == 0 {
+	if o.Arrivals() == 0 {
 		return
 	}
 	r.Add("rate", name, o.RatePerS)
@@ -178,8 +166,11 @@ func (r *Result) addOperation(name string, o *record.Operation) {
 			r.Find(QuantileName(q), name).Within = within[k]
 		}
 	}
-	r.Add("count", name, float64(o.OK))
-	r.Add("errors", name, float64(arrivals-o.OK)/float64(arrivals))
+	for i := range metric.All {
+		if m := &metric.All[i]; !m.Times && !m.PerS && m.Tolerance > 0 && (!m.Open || r.LoadModel != "closed") {
+			r.Add(m.Name, name, m.Of(o.Number, 0, m.Compared()))
+		}
+	}
 }
 
 // boundsOf is where record.Within.All has the bounds of a quantile in percent, −1 if it has none. 99.9/100 isn't 0.999.

@@ -6,7 +6,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
-	"brunt/internal/plan"
+	"brunt/internal/metric"
 	"brunt/internal/record"
 )
 
@@ -135,12 +135,12 @@ func (j *judge) late() []message.Message {
 // flipped says which thresholds fail only because the generator itself sent late.
 func (j *judge) flipped() (out []message.Message) {
 	for i := range j.run.Thresholds {
-		t, err := plan.ParseThreshold(j.run.Thresholds[i].Text)
-		if err != nil || t.Metric != "response" || t.OK || j.run.Thresholds[i].Pass {
+		r := j.rules[i]
+		if r == nil || r.Metric != "response" || r.OK || j.run.Thresholds[i].Pass {
 			continue
 		}
-		if o := j.withoutLag(&t); o.Pass {
-			out = append(out, message.New("verdict.flipped", message.Text("threshold", t.Text),
+		if o := j.withoutLag(r); o.Pass {
+			out = append(out, message.New("verdict.flipped", message.Text("threshold", r.Text),
 				message.Figure("value", o.Value, o.Unit), message.Nested("remedy", j.remedy())))
 		}
 	}
@@ -148,8 +148,8 @@ func (j *judge) flipped() (out []message.Message) {
 }
 
 // withoutLag judges a threshold on response times as if the generator had sent in time.
-func (j *judge) withoutLag(t *plan.Threshold) Outcome {
-	return evaluate(t, j.run.OperationNames(), j.load, func(all *measure.OperationAccount) measure.Answers {
+func (j *judge) withoutLag(r *metric.Rule) Outcome {
+	return evaluate(r, j.run.OperationNames(), j.load, func(all *measure.OperationAccount) measure.Answers {
 		return measure.Answers{Times: all.Unhindered, NoAnswer: all.NoAnswer()}
 	})
 }

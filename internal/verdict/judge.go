@@ -8,7 +8,7 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
-	"brunt/internal/plan"
+	"brunt/internal/metric"
 	"brunt/internal/record"
 )
 
@@ -72,6 +72,8 @@ type judge struct {
 	run  *record.Run
 	load *measure.Account
 	all  measure.OperationAccount
+	// rules are those of the run's thresholds; nil where brunt can't read one.
+	rules []*metric.Rule
 
 	lateAlone bool // that it sent late is all that speaks against the result
 	room      bool // it sent late, and the rules hold with room to spare; see roomy
@@ -82,17 +84,19 @@ func (j *judge) open() bool { return open(j.run) }
 
 func open(run *record.Run) bool { return run.LoadModel != "closed" }
 
-// thresholds judges the run's rules anew, and keeps which of them ended it.
+// thresholds judges the run's rules, keeps which of them ended it, and makes j.rules. k6 has judged those of scripts.
 func (j *judge) thresholds() (out []record.Threshold) {
 	for _, was := range j.run.Thresholds {
-		t, err := plan.ParseThreshold(was.Text)
+		rule, err := metric.ParseRule(was.Text)
 		if err != nil {
+			j.rules = append(j.rules, nil)
 			out = append(out, was)
 			continue
 		}
-		o := Evaluate(&t, j.run.OperationNames(), j.load)
+		j.rules = append(j.rules, &rule)
+		o := Evaluate(&rule, j.run.OperationNames(), j.load)
 		out = append(out, record.Threshold{
-			Text: was.Text, Limit: t.Limit, Aborted: was.Aborted,
+			Text: was.Text, Limit: rule.Limit, Aborted: was.Aborted,
 			Value: record.Figure(o.Value), Unit: o.Unit, Pass: o.Pass && !was.Aborted,
 		})
 	}
@@ -133,7 +137,7 @@ func (j *judge) failed() (out []failure) {
 	for i := range j.run.Thresholds {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
-			out = append(out, failure{nothing || j.errorsBreak(t.Text) || j.lateAlone && j.slowAnyway(t.Text),
+			out = append(out, failure{nothing || j.errorsBreak(j.rules[i]) || j.lateAlone && j.slowAnyway(j.rules[i]),
 				message.Message{ID: brokenID, Args: Broken(t).Args}})
 		}
 	}

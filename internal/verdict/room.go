@@ -2,8 +2,6 @@ package verdict
 
 import (
 	"time"
-
-	"brunt/internal/plan"
 )
 
 // roomyFloors are what the generator's own lag may add to the median and the tail where the rules hold with room
@@ -24,15 +22,15 @@ func (j *judge) roomy(quantile float64) bool {
 	}
 	covered := false
 	for i := range j.run.Thresholds {
-		t, err := plan.ParseThreshold(j.run.Thresholds[i].Text)
-		if err != nil || !j.run.Thresholds[i].Pass {
+		t := j.rules[i]
+		if t == nil || !j.run.Thresholds[i].Pass {
 			return false
 		}
 		if t.Metric != "response" || t.Comparison != "<" && t.Comparison != "<=" {
 			continue
 		}
-		value := Evaluate(&t, j.run.OperationNames(), j.load).Value
-		added := max(value-j.withoutLag(&t).Value, float64(j.added(quantile)))
+		value := Evaluate(t, j.run.OperationNames(), j.load).Value
+		added := max(value-j.withoutLag(t).Value, float64(j.added(quantile)))
 		if value+added >= t.Limit {
 			return false
 		}

@@ -6,25 +6,9 @@ import (
 	"strings"
 
 	"brunt/internal/message"
+	"brunt/internal/metric"
 	"brunt/internal/record"
 )
-
-// holds reports whether a value keeps a rule.
-func holds(a *record.Aggregate, value, limit float64) bool {
-	switch a.Holds {
-	case "<":
-		return value < limit
-	case "<=":
-		return value <= limit
-	case ">":
-		return value > limit
-	case ">=":
-		return value >= limit
-	case "!=":
-		return value != limit
-	}
-	return value == limit
-}
 
 // MergeScripts judges the thresholds of a script of k6 for a run that was merged of parts, each of which k6 has judged.
 // It warns of what the parts' records can't tell of the whole.
@@ -115,6 +99,6 @@ func mergeRule(t *record.Threshold, of []record.Threshold, durationNs int64) boo
 	a := *t.Aggregate
 	a.Values = n
 	t.Value, t.Aggregate, t.Aborted = record.Figure(value), &a, aborted
-	t.Pass = !aborted && (exact && holds(&a, value, t.Limit) || !exact && pass)
+	t.Pass = !aborted && (exact && metric.Holds(value, a.Holds, t.Limit) || !exact && pass)
 	return exact
 }

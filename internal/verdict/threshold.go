@@ -6,60 +6,52 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
-	"brunt/internal/plan"
+	"brunt/internal/metric"
 	"brunt/internal/record"
 )
 
-// Outcome is a threshold and what came of it.
+// Outcome is what came of a rule.
 type Outcome struct {
-	Threshold plan.Threshold
-	Value     float64 // in Unit; +Inf where the quantile lies among arrivals without a good answer
-	Unit      string  // "ns", "fraction", "per_s" or "count"
-	Pass      bool
+	Value float64 // in Unit; +Inf where the quantile lies among arrivals without a good answer
+	Unit  string  // see metric.Metric.UnitOf
+	Pass  bool
 }
 
-// Evaluate judges a threshold over an account whose operations have these names. A latency of
-// nothing, neither answered nor failed, holds: its value is 0.
-func Evaluate(t *plan.Threshold, names []string, a *measure.Account) Outcome {
-	return evaluate(t, names, a, (*measure.OperationAccount).Answers)
+// Evaluate judges a rule over an account whose operations have these names. Times of nothing, neither answered nor
+// failed, are 0, and their rule holds.
+func Evaluate(r *metric.Rule, names []string, a *measure.Account) Outcome {
+	return evaluate(r, names, a, (*measure.OperationAccount).Answers)
 }
 
 // evaluate is Evaluate with the answers that response times are taken from.
-func evaluate(t *plan.Threshold, names []string, a *measure.Account, answers func(*measure.OperationAccount) measure.Answers) Outcome {
-	o := Outcome{Threshold: *t}
-	all := selected(t.Operation, names, a)
-	c := &all.Counts
-	switch t.Metric {
-	case "response", "service", "lag":
-		var from measure.Answers
-		switch {
-		case t.Metric == "service":
-			from.Times = all.Service
-		case t.Metric == "lag":
-			from.Times = all.Lag
-		case t.OK:
-			from.Times = all.Response
-		default:
-			from = answers(&all)
-		}
-		o.Unit, o.Value = "ns", aggregate(from, t)
-		if from.Times.Count() == 0 && from.NoAnswer == 0 {
-			o.Pass = c.Arrivals() == 0
-			return o
-		}
-	case "errors":
-		o.Unit, o.Value = share(c.Failed(), c.Done, t.Aggregate)
-	case "dropped":
-		o.Unit, o.Value = share(c.Dropped(), c.Arrivals(), t.Aggregate)
-	case "count":
-		o.Unit, o.Value = "count", float64(c.Done)
-	case "rate":
-		o.Unit = "per_s"
-		if a.LoadNs > 0 {
-			o.Value = float64(c.OK()) / (float64(a.LoadNs) / 1e9)
-		}
+func evaluate(r *metric.Rule, names []string, a *measure.Account, answers func(*measure.OperationAccount) measure.Answers) Outcome {
+	m := metric.Find(r.Metric)
+	if m == nil {
+		return Outcome{}
 	}
-	o.Pass = compare(o.Value, t.Comparison, t.Limit)
+	all := selected(r.Operation, names, a)
+	o := Outcome{Unit: m.UnitOf(r.Aggregate)}
+	if !m.Times {
+		o.Value = m.Of(all.Number, a.LoadNs, r.Aggregate)
+		o.Pass = metric.Holds(o.Value, r.Comparison, r.Limit)
+		return o
+	}
+	var from measure.Answers
+	switch {
+	case r.Metric == "service":
+		from.Times = all.Service
+	case r.Metric == "lag":
+		from.Times = all.Lag
+	case r.OK:
+		from.Times = all.Response
+	default:
+		from = answers(&all)
+	}
+	o.Value = aggregate(from, r)
+	o.Pass = metric.Holds(o.Value, r.Comparison, r.Limit)
+	if from.Times.Count() == 0 && from.NoAnswer == 0 {
+		o.Pass = all.Arrivals() == 0
+	}
 	return o
 }
 
@@ -73,51 +65,24 @@ func selected(name string, names []string, a *measure.Account) (all measure.Oper
 	return all
 }
 
-func share(part, whole uint64, aggregate string) (unit string, value float64) {
-	switch {
-	case aggregate == "count":
-		return "count", float64(part)
-	case whole == 0:
-		return "fraction", 0
-	}
-	return "fraction", float64(part) / float64(whole)
-}
-
-func compare(v float64, op string, limit float64) bool {
-	switch op {
-	case "<":
-		return v < limit
-	case "<=":
-		return v <= limit
-	case ">":
-		return v > limit
-	case ">=":
-		return v >= limit
-	case "==":
-		return v == limit
-	default:
-		return v != limit
-	}
-}
-
-// aggregate is the threshold's figure of some times. The mean and the least are of those answered.
-func aggregate(a measure.Answers, t *plan.Threshold) float64 {
-	finite := a.Times
-	switch t.Aggregate {
+// aggregate is the rule's figure of some times. The mean and the least are of those answered.
+func aggregate(a measure.Answers, r *metric.Rule) float64 {
+	answered := a.Times.Count() > 0 || a.NoAnswer == 0
+	switch r.Aggregate {
 	case "avg":
-		if finite.Count() > 0 || a.NoAnswer == 0 {
-			return finite.Mean()
+		if answered {
+			return a.Times.Mean()
 		}
 		return math.Inf(1)
 	case "min":
-		if finite.Count() > 0 || a.NoAnswer == 0 {
-			return float64(finite.Min())
+		if answered {
+			return float64(a.Times.Min())
 		}
 		return math.Inf(1)
 	case "max":
 		return timeOf(a.Quantile(1))
 	}
-	return timeOf(a.Quantile(t.Quantile / 100))
+	return timeOf(a.Quantile(r.Quantile / 100))
 }
 
 func timeOf(ns int64) float64 {
@@ -150,10 +115,9 @@ func (j *judge) serversDoing(failed []failure) bool {
 		slices.ContainsFunc(failed, func(f failure) bool { return f.servers })
 }
 
-// errorsBreak reports whether the server's own errors break a threshold by themselves.
-func (j *judge) errorsBreak(text string) bool {
-	t, err := plan.ParseThreshold(text)
-	if err != nil || t.Metric != "errors" && t.Metric != "response" {
+// errorsBreak reports whether the server's own errors break a rule by themselves.
+func (j *judge) errorsBreak(r *metric.Rule) bool {
+	if r == nil || r.Metric != "errors" && r.Metric != "response" {
 		return false
 	}
 	only := *j.load
@@ -161,19 +125,18 @@ func (j *judge) errorsBreak(text string) bool {
 	for i := range only.Operations {
 		only.Operations[i].Counts = only.Operations[i].OnlyServers(j.refused())
 	}
-	o := Evaluate(&t, j.run.OperationNames(), &only)
-	return !o.Pass && (t.Metric == "errors" || math.IsInf(o.Value, 1))
+	o := Evaluate(r, j.run.OperationNames(), &only)
+	return !o.Pass && (r.Metric == "errors" || math.IsInf(o.Value, 1))
 }
 
-// slowAnyway reports whether a threshold on response times is broken without what the generator added, too,
+// slowAnyway reports whether a rule on response times is broken without what the generator added, too,
 // and that is next to nothing beside them.
-func (j *judge) slowAnyway(text string) bool {
-	t, err := plan.ParseThreshold(text)
-	if err != nil || t.Metric != "response" || t.OK {
+func (j *judge) slowAnyway(r *metric.Rule) bool {
+	if r == nil || r.Metric != "response" || r.OK {
 		return false
 	}
-	o := j.withoutLag(&t)
-	return !o.Pass && o.Value >= (1-medianShare)*Evaluate(&t, j.run.OperationNames(), j.load).Value
+	o := j.withoutLag(r)
+	return !o.Pass && o.Value >= (1-medianShare)*Evaluate(r, j.run.OperationNames(), j.load).Value
 }
 
 // refused reports whether the server itself, or its machine in its place, refused connections.

@@ -408,7 +408,7 @@ func TestThresholdsOverAnyWindow(t *testing.T) {
 		"response{ok,operation:insert car}.max < 1s": float64(a.Operations[1].Response.Max()),
 	} {
 		th := mustParse(t, text)
-		o := Evaluate(&th, []string{"select car by id", "insert car"}, a)
+		o := Evaluate(&th.Rule, []string{"select car by id", "insert car"}, a)
 		if math.IsNaN(want) {
 			want = float64(a.Operations[1].Answers().Quantile(0.5))
 		}

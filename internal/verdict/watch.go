@@ -72,7 +72,7 @@ func (w *Watch) Check(total *measure.Account, nowNs int64) message.Message {
 		if waitable(t) {
 			waiting = w.waiting(total, nowNs-int64(min(t.Limit, math.MaxInt64/2)))
 		}
-		o := evaluate(t, w.rules.Operations, total, func(all *measure.OperationAccount) measure.Answers {
+		o := evaluate(&t.Rule, w.rules.Operations, total, func(all *measure.OperationAccount) measure.Answers {
 			a := all.Answers()
 			a.NoAnswer += waiting
 			return a

@@ -8,6 +8,7 @@ import (
 	"brunt/internal/dialect/ycsb/properties"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
+	"brunt/internal/suggest"
 )
 
 // Database is a database that workloads can be run against: its names, its properties, where it
@@ -117,7 +118,7 @@ func FindDatabase(name string) (*Database, error) {
 	if why := elsewhere(name); why != "" {
 		return nil, fmt.Errorf("database %q isn't supported: %s; %s", name, why, hint)
 	}
-	if best := plan.Nearest(name, names); best != "" {
+	if best := suggest.Nearest(name, names); best != "" {
 		hint = "did you mean " + best + "?"
 	}
 	return nil, fmt.Errorf("unknown database %q; %s", name, hint)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"brunt/internal/dialect/ycsb/properties"
-	"brunt/internal/plan"
+	"brunt/internal/suggest"
 )
 
 // Property is a property that has a meaning.
@@ -138,6 +138,6 @@ func nearest(key string, names []string) (string, bool) {
 	if name, ok := aliases()[strings.ToLower(key)]; ok {
 		return name, true
 	}
-	best := plan.Nearest(key, names)
+	best := suggest.Nearest(key, names)
 	return best, best != ""
 }

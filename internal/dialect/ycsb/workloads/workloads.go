@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"brunt/internal/plan"
+	"brunt/internal/suggest"
 )
 
 //go:embed workloada workloadb workloadc workloadd workloade workloadf workload_template java etcd etcd_offcial_workload
@@ -39,7 +39,7 @@ func Find(name string) (text []byte, full string, err error) {
 		}
 	}
 	hint := "see brunt ycsb workloads"
-	if best := plan.Nearest(name, Names()); best != "" {
+	if best := suggest.Nearest(name, Names()); best != "" {
 		hint = "did you mean " + best + "?"
 	}
 	return nil, "", fmt.Errorf("no workload %q; %s", name, hint)

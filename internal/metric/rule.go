@@ -1,41 +1,37 @@
-package plan
+package metric
 
 import (
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"brunt/internal/suggest"
 )
 
 // thresholdForm splits an expression into metric, selector, aggregate, comparison and limit.
 var thresholdForm = regexp.MustCompile(`^([a-z]+)?(?:\{([^{}]*)\})?(?:\.?(p\(?[0-9.]+\)?|[a-z]+))?\s*(<=|>=|===|==|!=|<|>)\s*(\S.*)$`)
 
-// aggregates of each metric; the first is its default.
-func aggregatesOf(metric string) []string {
-	switch metric {
-	case "response", "service", "lag":
-		return []string{"p", "avg", "min", "med", "max"}
-	case "errors":
-		return []string{"rate", "count"}
-	case "dropped":
-		return []string{"count", "rate"}
-	case "rate":
-		return []string{"rate"}
-	case "count":
-		return []string{"count"}
-	}
-	return nil
+// Rule is a comparison of a metric with a limit.
+type Rule struct {
+	Text       string  // as written, e.g. "p(99) < 10ms"
+	Metric     string  // a name of All
+	Operation  string  // "" for all
+	OK         bool    // response: of successful operations only, not of all arrivals
+	Aggregate  string  // one of the metric's; "p" for "med"
+	Quantile   float64 // for "p": 0–100
+	Comparison string  // "<" "<=" ">" ">=" "==" "!="
+	Limit      float64 // in the unit of the metric's aggregate
 }
 
-// ThresholdMetrics returns the names of the metrics that a threshold may be about.
-func ThresholdMetrics() []string {
-	return []string{"response", "service", "lag", "errors", "rate", "count", "dropped"}
-}
+// Comparisons are those that rules have.
+func Comparisons() []string { return []string{"<", "<=", ">", ">=", "==", "!="} }
 
-// ParseThreshold reads an expression in the manner of k6's thresholds:
+// ParseRule reads an expression in the manner of k6's thresholds:
 //
 //	[metric][{operation:name}][.aggregate] comparison limit
 //
@@ -47,8 +43,8 @@ func ThresholdMetrics() []string {
 // with the aggregates rate (limit in % or as a fraction 0–1) and count; rate (successful
 // operations a second); and count (operations done). Comparisons are < <= > >= == !=. Errors are
 // one line that says what to write instead.
-func ParseThreshold(text string) (Threshold, error) {
-	t := Threshold{Text: text}
+func ParseRule(text string) (Rule, error) {
+	t := Rule{Text: text}
 	if len(text) > 1000 {
 		return t, errors.New("the threshold is too long; write one comparison")
 	}
@@ -57,7 +53,7 @@ func ParseThreshold(text string) (Threshold, error) {
 		return t, errors.New("not a threshold; write for example p(99) < 10ms or errors < 1%")
 	}
 	metric, aggregate := m[1], m[3]
-	if metric != "" && aggregate == "" && aggregatesOf(metric) == nil {
+	if metric != "" && aggregate == "" && Find(metric) == nil {
 		metric, aggregate = "", metric
 	}
 	if aggregate == "p" {
@@ -91,7 +87,7 @@ func ParseThreshold(text string) (Threshold, error) {
 	return t, nil
 }
 
-func (t *Threshold) quantile(s string) error {
+func (t *Rule) quantile(s string) error {
 	q, err := strconv.ParseFloat(strings.Trim(s[1:], "()"), 64)
 	if err != nil || q < 0 || q > 100 || strings.Contains(s, "(") != strings.Contains(s, ")") {
 		return fmt.Errorf("%q is no quantile; write p(0) to p(100)", s)
@@ -100,34 +96,36 @@ func (t *Threshold) quantile(s string) error {
 	return nil
 }
 
-func (t *Threshold) setAggregate(aggregate, limit string) error {
+func (t *Rule) setAggregate(aggregate, limit string) error {
 	if t.Metric == "" {
 		t.Metric = "response"
 	}
-	known := aggregatesOf(t.Metric)
+	m := Find(t.Metric)
+	var known []string
+	if m != nil {
+		known = m.Aggregates
+	}
 	switch {
-	case known == nil:
-		return fmt.Errorf("unknown metric %q; %s", t.Metric, didYouMean(t.Metric, ThresholdMetrics()))
-	case aggregate == "" && known[0] == "p":
+	case m == nil:
+		return fmt.Errorf("unknown metric %q; %s", t.Metric, suggest.DidYouMean(t.Metric, Names()))
+	case aggregate == "" && m.Times:
 		return fmt.Errorf("%s needs an aggregate; write for example %s.p(99) or %s.max", t.Metric, t.Metric, t.Metric)
-	case aggregate == "" && t.Metric == "dropped" && strings.HasSuffix(limit, "%"):
+	case aggregate == "" && slices.Contains(known, "rate") && strings.HasSuffix(limit, "%"):
 		aggregate = "rate"
 	case aggregate == "":
 		aggregate = known[0]
 	}
-	for _, k := range known {
-		if k == aggregate {
-			t.Aggregate = aggregate
-			if aggregate == "med" {
-				t.Aggregate, t.Quantile = "p", 50
-			}
-			return nil
+	if slices.Contains(known, aggregate) {
+		t.Aggregate = aggregate
+		if aggregate == "med" {
+			t.Aggregate, t.Quantile = "p", 50
 		}
+		return nil
 	}
-	return fmt.Errorf("%s has no aggregate %q; %s", t.Metric, aggregate, didYouMean(aggregate, known))
+	return fmt.Errorf("%s has no aggregate %q; %s", t.Metric, aggregate, suggest.DidYouMean(aggregate, known))
 }
 
-func (t *Threshold) selectOperation(s string, braces bool) error {
+func (t *Rule) selectOperation(s string, braces bool) error {
 	if !braces {
 		return nil
 	}
@@ -150,13 +148,13 @@ func (t *Threshold) selectOperation(s string, braces bool) error {
 	return nil
 }
 
-func (t *Threshold) setLimit(s string) error {
-	switch {
-	case aggregatesOf(t.Metric)[0] == "p":
+func (t *Rule) setLimit(s string) error {
+	switch Find(t.Metric).UnitOf(t.Aggregate) {
+	case Nanoseconds:
 		return t.latencyLimit(s)
-	case t.Metric == "rate":
+	case PerSecond:
 		return t.numberLimit(strings.TrimSpace(strings.TrimSuffix(s, "/s")), "operations a second, such as 950")
-	case t.Aggregate == "count":
+	case Number:
 		return t.numberLimit(s, "a number, such as 10")
 	}
 	percent, isPercent := strings.CutSuffix(s, "%")
@@ -172,7 +170,7 @@ func (t *Threshold) setLimit(s string) error {
 	return nil
 }
 
-func (t *Threshold) latencyLimit(s string) error {
+func (t *Rule) latencyLimit(s string) error {
 	if ms, err := strconv.ParseFloat(s, 64); err == nil {
 		if !(ms >= 0) || ms > float64(math.MaxInt64)/1e6 {
 			return fmt.Errorf("limit %s is out of range; write a time such as 10ms", s)
@@ -188,7 +186,7 @@ func (t *Threshold) latencyLimit(s string) error {
 	return nil
 }
 
-func (t *Threshold) numberLimit(s, want string) error {
+func (t *Rule) numberLimit(s, want string) error {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("limit %q is no number; write %s", s, want)
