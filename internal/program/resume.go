@@ -55,14 +55,19 @@ func Kept(dir string) (*Outcome, error) {
 	if o, err := Read(record.OS{}, dir); err == nil && !o.Run.Interrupted {
 		return o, nil
 	}
+	return nil, SetAside(dir, "killed")
+}
+
+// SetAside renames a run's folder if it is there, so that the run is made again: why is a part of the new name.
+func SetAside(dir, why string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	for n := 1; n < 10_000; n++ {
-		to := fmt.Sprintf("%s.killed-%d", dir, n)
+		to := fmt.Sprintf("%s.%s-%d", dir, why, n)
 		if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) {
-			return nil, os.Rename(dir, to)
+			return os.Rename(dir, to)
 		}
 	}
-	return nil, fmt.Errorf("%s.killed-1 and many more exist; remove them", dir)
+	return fmt.Errorf("%s.%s-1 and many more exist; remove them", dir, why)
 }

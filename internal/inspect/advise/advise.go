@@ -148,7 +148,7 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 	}
 	a.trial.Told(script)
 	a.there = nil
-	if err := a.trial.Database.Exec(ctx, script); err != nil {
+	if err := a.trial.Database.Exec(ctx, script, inspect.Progress{}); err != nil {
 		if !wanted {
 			return fmt.Errorf("%s: %w; drop it by hand", script, err)
 		}

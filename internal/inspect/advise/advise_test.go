@@ -30,7 +30,7 @@ func (s *shop) Propose(context.Context, []record.Inspection) (list []record.Prop
 	return list, nil
 }
 
-func (s *shop) Exec(_ context.Context, script string) error {
+func (s *shop) Exec(_ context.Context, script string, _ inspect.Progress) error {
 	s.done = append(s.done, script)
 	if s.broken != "" && strings.HasPrefix(script, s.broken) {
 		return errors.New("no room")

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,12 +111,12 @@ func TestWhatAttemptsLeaveIsSettled(t *testing.T) {
 		}
 	}
 	settled(false)
-	if err := db.Exec(ctx, p.DDL); err != nil {
+	if err := db.Exec(ctx, p.DDL, inspect.Progress{}); err != nil {
 		t.Fatal(err)
 	}
 	settled(true)
 	sure(t, d.conn, "drop index book_author_idx")
-	if err := db.Exec(ctx, "create unique index concurrently book_author_idx on book (name)"); err == nil {
+	if err := db.Exec(ctx, "create unique index concurrently book_author_idx on book (name)", inspect.Progress{}); err == nil {
 		t.Fatal("names are unique; nothing is left half-built")
 	}
 	settled(false)
@@ -141,7 +143,7 @@ func TestOrderAndConstantsAreProposed(t *testing.T) {
 	}
 	// The proposal can be carried out as it is, and taken back.
 	for _, script := range []string{list[0].DDL, list[0].Drop} {
-		if err := db.Exec(context.Background(), script); err != nil {
+		if err := db.Exec(context.Background(), script, inspect.Progress{}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -165,12 +167,56 @@ func TestAdviceNeedsAWayToTry(t *testing.T) {
 	if _, err := db.Propose(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION hypopg") || !strings.Contains(err.Error(), "--build") {
 		t.Error(err)
 	}
-	if err := db.Exec(context.Background(), "select 1; create index on nothing (x)"); err == nil || !strings.Contains(err.Error(), "create index on nothing") {
+	if err := db.Exec(context.Background(), "select 1; create index on nothing (x)", inspect.Progress{}); err == nil || !strings.Contains(err.Error(), "create index on nothing") {
 		t.Error(err)
 	}
 	for _, dsn := range []string{"postgres://me:s3cret@127.0.0.1:1/x"} {
 		if _, err := Open(context.Background(), dsn); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Error(err)
 		}
+	}
+}
+
+// A script goes on after the statement that was done last. One that a killed process had begun may be done already.
+func TestScriptsGoOn(t *testing.T) {
+	d := newDatabase(t, counting(t))
+	ctx := context.Background()
+	db, err := Open(ctx, d.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const script = "set search_path = public; create table went (n int); insert into went values (1); create index went_n on went (n); insert into went values (2)"
+	var told []int
+	stop := errors.New("killed")
+	err = db.Exec(ctx, script, inspect.Progress{Tell: func(n int, done bool) error {
+		if told = append(told, n); n == 3 && done {
+			return stop // the index is there, and nobody knows
+		}
+		return nil
+	}})
+	if !errors.Is(err, stop) || !slices.Equal(told, []int{0, 0, 1, 1, 2, 2, 3, 3}) {
+		t.Fatalf("%v, told %v", err, told)
+	}
+	if err := db.Exec(ctx, script, inspect.Progress{Done: 3}); err == nil || !strings.Contains(err.Error(), "already exists") {
+		t.Errorf("a statement that nobody had begun: %v", err)
+	}
+	if err := db.Exec(ctx, script, inspect.Progress{Done: 3, Begun: true}); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := d.conn.QueryRow(ctx, "select count(*) from went").Scan(&n); err != nil || n != 2 {
+		t.Fatalf("%d rows: %v", n, err)
+	}
+	if err := db.Exec(ctx, "insert into nowhere values (1)", inspect.Progress{Begun: true}); err == nil {
+		t.Error("a missing table was taken for done")
+	}
+	sure(t, d.conn, "insert into went values (2)")
+	if _, err := d.conn.Exec(ctx, "create unique index concurrently went_once on went (n)"); err == nil {
+		t.Fatal("an index of values that repeat was built")
+	}
+	err = db.Exec(ctx, "create unique index concurrently went_once on went (n)", inspect.Progress{Begun: true})
+	if err == nil || !strings.Contains(err.Error(), "went_once") || !strings.Contains(err.Error(), "drop it by hand") {
+		t.Errorf("an invalid index was taken for done: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func Open(ctx context.Context, dsn string) (*Database, error) {
 func (d *Database) Close() error { return nil }
 
 // Exec implements inspect.Database.
-func (d *Database) Exec(ctx context.Context, script string) error {
+func (d *Database) Exec(ctx context.Context, script string, from inspect.Progress) error {
 	s, err := connect(ctx, d.config)
 	if err != nil {
 		return err
@@ -54,12 +54,59 @@ func (d *Database) Exec(ctx context.Context, script string) error {
 			return err
 		}
 	}
-	for _, statement := range statementsOf(script) {
-		if _, err := s.plain(ctx, statement); err != nil {
+	tell := from.Tell
+	if tell == nil {
+		tell = func(int, bool) error { return nil }
+	}
+	for i, statement := range statementsOf(script) {
+		if i < from.Done {
+			if w := sqltext.FirstWord(statement); w == "SET" || w == "RESET" {
+				if _, err := s.plain(ctx, statement); err != nil {
+					return fmt.Errorf("%s: %w", brief(statement), err)
+				}
+			}
+			continue
+		}
+		if err := tell(i, false); err != nil {
+			return err
+		}
+		_, err := s.plain(ctx, statement)
+		if err != nil && from.Begun && i == from.Done {
+			err = s.doneBefore(ctx, statement, err)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", brief(statement), err)
+		}
+		if err := tell(i, true); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// doneBefore takes the error of a statement that another attempt may have carried out for none if it says just that:
+// what is to be created is there, what is to be dropped isn't.
+func (s *session) doneBefore(ctx context.Context, statement string, failure error) error {
+	var e *serverError
+	if !errors.As(failure, &e) {
+		return failure
+	}
+	switch sqltext.FirstWord(statement) {
+	case "CREATE", "ALTER", "DROP":
+	default:
+		return failure
+	}
+	switch e.code {
+	case "42P07", "42710", "42701", "42723", "42P06", "42P04": // table or index, object, column, function, schema, database
+	case "42P01", "42704", "42703", "42883", "3F000", "3D000": // those missing
+	default:
+		return failure
+	}
+	invalid, err := s.text(ctx, "select string_agg(indexrelid::regclass::text, ', ') from pg_index where not indisvalid")
+	if err == nil && invalid != "" {
+		err = fmt.Errorf("its building was cut off, and left an invalid index (%s); drop it by hand, and go on", invalid)
+	}
+	return err
 }
 
 // Settle implements inspect.Database. A server goes on building or dropping an index when its client is gone.
@@ -86,7 +133,7 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 	if err != nil || valid != "f" {
 		return valid == "t", err
 	}
-	return false, d.Exec(ctx, p.Drop)
+	return false, d.Exec(ctx, p.Drop, inspect.Progress{})
 }
 
 // statementsOf cuts a script where its statements end.

@@ -72,7 +72,9 @@ func (s *shop) run(ctx context.Context, c *planfile.Command, log string) error {
 	bounded, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	tail := &tail{}
-	err = s.finish(s.command(bounded, c), both{out, tail})
+	masked := &maskedLog{to: out}
+	err = s.finish(s.command(bounded, c), io.MultiWriter(tail, masked))
+	masked.flush()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -94,15 +96,37 @@ func (s *shop) finish(cmd *exec.Cmd, out io.Writer) error {
 	return cmd.Wait()
 }
 
-// both writes to a file and to what remembers the end.
-type both struct {
-	file *os.File
-	tail *tail
+// maskedLog writes lines to a file, without the secrets that are in them. The last line needs a flush.
+type maskedLog struct {
+	to   io.Writer
+	rest []byte // of a line that isn't whole
 }
 
-func (b both) Write(p []byte) (int, error) {
-	b.tail.Write(p)
-	return b.file.Write(p)
+// longestLine is where a line without an end is cut, in bytes.
+const longestLine = 64 << 10
+
+func (l *maskedLog) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	end := bytes.LastIndexByte(l.rest, '\n') + 1
+	if end == 0 && len(l.rest) > longestLine {
+		end = len(l.rest)
+	}
+	if end > 0 {
+		text := secret.Text(string(l.rest[:end]))
+		l.rest = append(l.rest[:0], l.rest[end:]...)
+		if _, err := io.WriteString(l.to, text); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// flush writes what is left of a last line that has no end.
+func (l *maskedLog) flush() {
+	if len(l.rest) > 0 {
+		_, _ = io.WriteString(l.to, secret.Text(string(l.rest))+"\n")
+		l.rest = nil
+	}
 }
 
 // tail remembers the end of what was written.
@@ -137,6 +161,18 @@ func short(s string) string {
 
 // betweenProbes is how long to wait before asking again.
 const betweenProbes = 100 * time.Millisecond
+
+// silent checks, before a service is started, that no URL of its probes answers: the load would measure another process
+// that is there. Commands and SQL may ask for what was there before.
+func (s *shop) silent(ctx context.Context, probes []planfile.Probe) error {
+	for i := range probes {
+		if p := &probes[i]; p.URL != "" && s.probe(ctx, p) == nil {
+			return fmt.Errorf("%s: %s answers before the service is started, so another process is there; "+
+				"end it, or give the service an address of its own", p.At, secret.Text(os.Expand(p.URL, s.variable)))
+		}
+	}
+	return ctx.Err()
+}
 
 // await waits until all probes succeed. An error says what the last one said.
 func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.Duration, gone func() error) error {

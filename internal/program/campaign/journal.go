@@ -35,16 +35,26 @@ type entry struct {
 	State   string    `json:"state,omitempty"`
 	Error   string    `json:"error,omitempty"`
 	Process *process  `json:"process,omitempty"` // that was started and must not outlive the campaign
+	Action  *action   `json:"action,omitempty"`  // of the step
+}
+
+// action is a command or a statement that a step carries out.
+type action struct {
+	What string `json:"what"` // the list that it is of: commands before a step, or a file of SQL
+	N    int    `json:"n"`    // in the list, from 0
+	Done bool   `json:"done"` // false: it was begun
 }
 
 // Header says what the campaign in a folder is.
 type Header struct {
-	Name   string  `json:"name"`
-	Path   string  `json:"path"`   // of the campaign's file
-	Hash   string  `json:"sha256"` // of its text
-	Scale  float64 `json:"time_scale"`
-	Anyway bool    `json:"anyway,omitempty"` // see Program.Anyway
-	Brunt  string  `json:"brunt"`
+	Name string `json:"name"`
+	Path string `json:"path"`   // of the campaign's file
+	Hash string `json:"sha256"` // of its text
+	// Files are the hashes of the plans and of the files of SQL that it names, by their paths.
+	Files  map[string]string `json:"files,omitempty"`
+	Scale  float64           `json:"time_scale"`
+	Anyway bool              `json:"anyway,omitempty"` // see Program.Anyway
+	Brunt  string            `json:"brunt"`
 }
 
 // journal is what a campaign remembers: a line for each thing that was begun or done, safe on disk before
@@ -104,6 +114,19 @@ func (j *journal) state(step string) (state string) {
 		}
 	}
 	return state
+}
+
+// progress is how far a step came in a list of actions, and whether the next one was begun.
+func (j *journal) progress(step, what string) (done int, begun bool) {
+	for i := range j.entries {
+		if a := j.entries[i].Action; a != nil && j.entries[i].Step == step && a.What == what {
+			done, begun = a.N, !a.Done
+			if a.Done {
+				done++
+			}
+		}
+	}
+	return done, begun
 }
 
 // processes are those that were started, in their order.

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/testserver"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Each step ends with a command that waits at a gate, a named pipe, so that none can be missed.
@@ -192,6 +195,109 @@ func TestKilledBeforeTheJournalKnows(t *testing.T) {
 			if begun() {
 				end(pid, true)
 				t.Error("it went on")
+			}
+		})
+	}
+}
+
+// TestKilledBetweenActions kills a campaign between commands, and between statements of a file: what was done isn't
+// done again.
+func TestKilledBetweenActions(t *testing.T) {
+	pg := testserver.Postgres(t)
+	file := files(t, fmt.Sprintf(`plan: plan.yml
+inspect: pg=postgres://brunt@%s/postgres
+steps:
+  - prepare:
+      commands: ["echo one >> did", "echo two >> did; test -e again || { touch again; sleep 1000; }"]
+      sql: [once.sql]
+`, pg.Addr), "127.0.0.1:1")
+	folder := filepath.Dir(file)
+	sql := "create table once (n int); insert into once values (1); select pg_advisory_lock(4711); insert into once values (2)"
+	if err := os.WriteFile(filepath.Join(folder, "once.sql"), []byte(sql), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	client, err := pgx.Connect(ctx, fmt.Sprintf("postgres://brunt@%s/postgres", pg.Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(ctx)
+	if _, err := client.Exec(ctx, "select pg_advisory_lock(4711)"); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "campaign")
+	killWhen(t, file, dir, func() bool {
+		_, err := os.Stat(filepath.Join(folder, "again"))
+		return err == nil
+	})
+	killWhen(t, file, dir, func() bool {
+		var n int
+		err := client.QueryRow(ctx, "select count(*) from pg_locks where locktype = 'advisory' and not granted").Scan(&n)
+		return err == nil && n > 0
+	})
+	if _, err := client.Exec(ctx, "select pg_advisory_unlock(4711)"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Resume(dir, readPlan, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Run(ctx), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if did, err := os.ReadFile(filepath.Join(folder, "did")); err != nil || string(did) != "one\ntwo\ntwo\n" {
+		t.Errorf("the commands did %q: %v", did, err)
+	}
+	var rows string
+	if err := client.QueryRow(ctx, "select string_agg(n::text, ' ' order by n) from once").Scan(&rows); err != nil || rows != "1 2" {
+		t.Errorf("the statements did %q: %v", rows, err)
+	}
+}
+
+// TestChangedFilesAreNotResumed edits what a campaign was begun with.
+func TestChangedFilesAreNotResumed(t *testing.T) {
+	for _, name := range []string{"plan.yml", "fix.sql", FileName} {
+		t.Run(name, func(t *testing.T) {
+			text := "plan: plan.yml\ninspect: pg=postgres://x@127.0.0.1:1/x\n" +
+				"steps:\n  - confirm: {at: 1}\n  - fix: {sql: [fix.sql]}\n  - prepare: {commands: [exit 1]}\n"
+			file := files(t, text, "127.0.0.1:1")
+			folder := filepath.Dir(file)
+			if err := os.WriteFile(filepath.Join(folder, "fix.sql"), []byte("select 1"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			p, err := parse(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "campaign")
+			c, err := Begin(p, options(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again, err := Resume(dir, readPlan, options(dir))
+			if err != nil {
+				t.Fatalf("unchanged: %v", err)
+			}
+			if err := again.Close(); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(folder, name)
+			if name == FileName {
+				path = filepath.Join(dir, name)
+			}
+			was, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, append(was, "\n# edited\n"...), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Resume(dir, readPlan, options(dir))
+			if err == nil || !strings.Contains(err.Error(), name+" isn't the file that the campaign began with") {
+				t.Errorf("resumed with a file that was edited: %v", err)
 			}
 		})
 	}

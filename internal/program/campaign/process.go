@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -20,6 +21,9 @@ type process struct {
 
 // The time that what runs has to end after being asked, before it is killed.
 const stopPatience = 10 * time.Second
+
+// lastWords is how long the last lines of a service that ended are waited for.
+const lastWords = time.Second
 
 // service is what is tested, as far as the campaign starts and stops it.
 type service struct {
@@ -39,6 +43,9 @@ func (v *service) configure(ctx context.Context, settings []planfile.Setting) er
 	switch {
 	case v.of.Run.Given():
 		v.stop()
+		if err := v.silent(ctx, v.of.Ready); err != nil {
+			return err
+		}
 		if err := v.start(); err != nil {
 			return err
 		}
@@ -50,25 +57,47 @@ func (v *service) configure(ctx context.Context, settings []planfile.Setting) er
 	if err := v.await(ctx, v.of.Ready, v.of.Within, v.gone); err != nil {
 		return err
 	}
+	// Another process may have answered the probes.
+	if err := v.gone(); err != nil {
+		return err
+	}
 	v.up = true
 	return nil
 }
 
 // start starts what is kept running.
 func (v *service) start() error {
-	out, err := os.OpenFile(v.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(v.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("output of the service: %w", err)
 	}
-	cmd := v.command(context.Background(), &v.of.Run)
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := startHeld(cmd, v.started); err != nil {
-		return errors.Join(fmt.Errorf("%s: the service can't be started: %w", v.of.Run.At, err), out.Close())
+	out, in, err := os.Pipe()
+	if err != nil {
+		return errors.Join(fmt.Errorf("output of the service: %w", err), file.Close())
 	}
+	cmd := v.command(context.Background(), &v.of.Run)
+	cmd.Stdout, cmd.Stderr = in, in
+	if err := startHeld(cmd, v.started); err != nil {
+		err = fmt.Errorf("%s: the service can't be started: %w", v.of.Run.At, err)
+		return errors.Join(err, in.Close(), out.Close(), file.Close())
+	}
+	_ = in.Close() // the service has its own
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		log := &maskedLog{to: file}
+		_, _ = io.Copy(log, out) // until the last process of the service has ended
+		log.flush()
+		_, _ = out.Close(), file.Close()
+	}()
 	ended := make(chan struct{})
 	v.cmd, v.ended = cmd, ended
 	go func() {
-		v.err = errors.Join(cmd.Wait(), out.Close())
+		v.err = cmd.Wait()
+		select {
+		case <-logged:
+		case <-time.After(lastWords): // a process that it started goes on
+		}
 		close(ended)
 	}()
 	return nil

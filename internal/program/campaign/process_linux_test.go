@@ -3,9 +3,14 @@ package campaign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"brunt/internal/program"
+	"brunt/internal/record"
 )
 
 // A service is over when all of its processes are, not only the shell that started them.
@@ -30,4 +35,61 @@ steps: [{connections: {warm_up: 0}}]
 	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "there")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it wasn't waited for: %v", err)
 	}
+}
+
+// TestServicesOfOthers lets another process answer the probes, or the service end by itself: nothing else is measured in
+// its place.
+func TestServicesOfOthers(t *testing.T) {
+	addr := serve(t)
+	for name, row := range map[string]struct{ service, want string }{
+		"answers before the start": {
+			fmt.Sprintf(`{run: exec sleep 1000, ready: [{url: "http://%s/"}]}`, addr),
+			"answers before the service is started, so another process is there",
+		},
+		"ends during a run": {
+			`{run: "until test -e load; do sleep 0.01; done; echo token=abc password=s3cretword; exit 7", ready: [{exec: "true"}]}`,
+			"the service ended by itself: exit status 7",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := files(t, "plan: plan.yml\nservice: "+row.service+"\nsteps: [{confirm: {at: 1, ramp: 0}}]\n", addr)
+			dir := filepath.Join(t.TempDir(), "campaign")
+			p, err := parse(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := options(dir)
+			o.Conduct = func(ctx context.Context, r Run) (*program.Outcome, error) {
+				if err := os.WriteFile(filepath.Join(filepath.Dir(file), "load"), nil, 0o644); err != nil {
+					return nil, err
+				}
+				return conduct(ctx, r)
+			}
+			c, err := Begin(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = errors.Join(c.Run(context.Background()), c.Close())
+			if err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v, wanted %q", err, row.want)
+			}
+			if log, _ := os.ReadFile(filepath.Join(dir, "service.log")); strings.Contains(string(log), "s3cretword") {
+				t.Errorf("the log has a secret: %s", log)
+			}
+			for _, run := range glob(t, filepath.Join(dir, "*", "*", record.RunFile)) {
+				if !strings.Contains(run, ".without-service-") {
+					t.Errorf("%s counts as a run of the step", run)
+				}
+			}
+		})
+	}
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

@@ -4,6 +4,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -120,17 +121,11 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	if !s.sends() && !s.Schema {
 		return nil
 	}
-	path := s.Plan
-	if path == "" {
-		path = p.Plan
-	}
-	if path == "" {
+	name := cmp.Or(s.Plan, p.Plan)
+	if name == "" {
 		return fmt.Errorf("it names no plan; add plan: FILE")
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Folder, path)
-	}
-	load, err := read(path)
+	load, err := read(p.pathOf(name))
 	if err != nil {
 		return err
 	}

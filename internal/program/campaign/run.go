@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"brunt/internal/plan"
@@ -67,7 +69,13 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 	if err := record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text); err != nil {
 		return nil, errors.Join(fmt.Errorf("campaign's folder: %w", err), c.Close())
 	}
-	return c, c.journal.add(entry{Header: &Header{Name: p.Name, Path: p.Path, Hash: hash(p.Text), Scale: p.Scale, Anyway: p.Anyway, Brunt: o.Version}})
+	files, err := p.hashes()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, c.journal.add(entry{Header: &Header{
+		Name: p.Name, Path: p.Path, Hash: hash(p.Text), Files: files, Scale: p.Scale, Anyway: p.Anyway, Brunt: o.Version,
+	}})
 }
 
 // Resume goes on with a campaign that was killed or failed. Close must be called.
@@ -86,6 +94,15 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	}
 	if hash(p.Text) != h.Hash {
 		return nil, errors.Join(fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", filepath.Join(dir, FileName)), c.Close())
+	}
+	files, err := p.hashes()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	for path, was := range h.Files {
+		if files[path] != was {
+			return nil, errors.Join(fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", path), c.Close())
+		}
 	}
 	endLeft(c.journal.processes())
 	return c, nil
@@ -112,6 +129,34 @@ func Kept(dir string, read ReadPlan) (*Header, *Program, error) {
 	}
 	p.Anyway = first.Header.Anyway
 	return first.Header, p, nil
+}
+
+// hashes are those of the plans and of the files of SQL that the steps name, by their paths, but for files that
+// commands of the campaign may write.
+func (p *Program) hashes() (map[string]string, error) {
+	all := map[string]string{}
+	written := false
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		written = written || len(s.Before)+len(s.Commands) > 0
+		var names []string
+		if !written {
+			names = slices.Clone(s.SQL)
+		}
+		if s.Load != nil {
+			names = append(names, cmp.Or(s.Plan, p.Plan))
+		}
+		written = written || len(s.After) > 0
+		for _, name := range names {
+			path := p.pathOf(name)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w; check the path", s.At, err)
+			}
+			all[path] = hash(text)
+		}
+	}
+	return all, nil
 }
 
 func hash(text []byte) string {
@@ -221,7 +266,7 @@ func (c *Campaign) commandLog(s *Step) string { return filepath.Join(c.folder(s)
 
 // perform does what the step is about, with its commands before and after.
 func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
-	if err := c.commands(ctx, s, s.Before); err != nil {
+	if err := c.commands(ctx, s, "before", s.Before); err != nil {
 		return err
 	}
 	if s.sends() && s.Kind != planfile.StepMatrix {
@@ -237,16 +282,29 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 	if err := do(ctx, s, r); err != nil {
 		return err
 	}
-	return c.commands(ctx, s, s.After)
+	return c.commands(ctx, s, "after", s.After)
 }
 
-func (c *Campaign) commands(ctx context.Context, s *Step, list []planfile.Command) error {
-	for i := range list {
+// commands carries out a list of the step's commands, but for those that were done before the campaign was killed.
+func (c *Campaign) commands(ctx context.Context, s *Step, what string, list []planfile.Command) error {
+	did, _ := c.journal.progress(s.ID(), what)
+	for i := did; i < len(list); i++ {
+		if err := c.note(s, what, i, false); err != nil {
+			return err
+		}
 		if err := c.service.run(ctx, &list[i], c.commandLog(s)); err != nil {
+			return err
+		}
+		if err := c.note(s, what, i, true); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// note writes into the journal that an action of a step begins or is done.
+func (c *Campaign) note(s *Step, what string, n int, done bool) error {
+	return c.journal.add(entry{Step: s.ID(), Action: &action{What: what, N: n, Done: done}})
 }
 
 // ready makes the service ready with the campaign's own settings, if it isn't.
@@ -281,7 +339,12 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.Conduct {
 		if c.Note() != "" {
 			run.Extra["note"] = c.Note()
 		}
-		return c.judged(c.o.Conduct(ctx, run))
+		outcome, err := c.judged(c.o.Conduct(ctx, run))
+		// What was measured when the service had ended isn't the service.
+		if ended := c.service.gone(); ended != nil && ctx.Err() == nil {
+			return nil, errors.Join(ended, program.SetAside(dir, "without-service"))
+		}
+		return outcome, err
 	}
 }
 

@@ -44,11 +44,11 @@ func (c *Campaign) query(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.Exec(ctx, text), db.Close())
+	return errors.Join(db.Exec(ctx, text, inspect.Progress{}), db.Close())
 }
 
-// scripts executes files of SQL.
-func (c *Campaign) scripts(ctx context.Context, files []string) error {
+// scripts executes files of SQL, but for the statements that were done before the campaign was killed.
+func (c *Campaign) scripts(ctx context.Context, s *Step, files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -63,7 +63,9 @@ func (c *Campaign) scripts(ctx context.Context, files []string) error {
 		if err != nil {
 			return fmt.Errorf("sql: %w; check the path", err)
 		}
-		if err := db.Exec(ctx, string(text)); err != nil {
+		from := inspect.Progress{Tell: func(n int, done bool) error { return c.note(s, name, n, done) }}
+		from.Done, from.Begun = c.journal.progress(s.ID(), name)
+		if err := db.Exec(ctx, string(text), from); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -76,10 +78,10 @@ func (c *Campaign) prepare(ctx context.Context, s *Step, _ *Result) error {
 			return err
 		}
 	}
-	if err := c.commands(ctx, s, s.Commands); err != nil {
+	if err := c.commands(ctx, s, "commands", s.Commands); err != nil {
 		return err
 	}
-	return c.scripts(ctx, s.SQL)
+	return c.scripts(ctx, s, s.SQL)
 }
 
 func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
@@ -92,10 +94,10 @@ func (c *Campaign) fix(ctx context.Context, s *Step, r *Result) error {
 	for i := range s.Commands {
 		r.Fix.Commands = append(r.Fix.Commands, s.Commands[i].String())
 	}
-	if err := c.scripts(ctx, s.SQL); err != nil {
+	if err := c.scripts(ctx, s, s.SQL); err != nil {
 		return err
 	}
-	return c.commands(ctx, s, s.Commands)
+	return c.commands(ctx, s, "commands", s.Commands)
 }
 
 // advised proves the indexes that the advisor proposes for what the last analysis saw, at its load, and keeps
