@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brunt/internal/inspect"
 	"brunt/internal/record"
 	"brunt/internal/result"
 )

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,9 +59,10 @@ func (s *session) volatile(ctx context.Context, text, plan string) ([]string, er
 	if len(names) == 0 {
 		return nil, nil
 	}
-	r, err := s.query(ctx, "select distinct proname::text as name from pg_catalog.pg_proc where provolatile = 'v'"+
-		" and proname in ("+strings.Join(names, ", ")+")"+
-		" and not (pronamespace = 'pg_catalog'::regnamespace and proname in ('"+strings.Join(harmless, "', '")+"')) order by 1")
+	r, err := s.query(ctx, fmt.Sprintf(`select distinct proname::text as name from pg_catalog.pg_proc
+		where provolatile = 'v' and proname in (%s)
+		and not (pronamespace = 'pg_catalog'::regnamespace and proname in ('%s')) order by 1`,
+		strings.Join(names, ", "), strings.Join(harmless, "', '")))
 	if err != nil {
 		return nil, err
 	}

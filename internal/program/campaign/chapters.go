@@ -86,7 +86,7 @@ func (d *document) fail(err error) {
 
 // outcome is the chapter of results: before the fixes and after.
 func (d *document) outcome() {
-	d.add(part{id: "results", title: d.say("Results"), tables: []cell.Table{summary(d.program, d.results, d.l)}})
+	d.add(part{id: "results", title: d.say("Results"), tables: []cell.Table{summary(d.program, d.results, d.failures, d.l)}})
 	searches := d.ofKind(planfile.StepSearch)
 	for k, r := range searches {
 		b := &r.Search.Bracket

@@ -29,13 +29,14 @@ type part struct {
 
 // document is what is known of a campaign, for people: the same parts become HTML and Markdown.
 type document struct {
-	l       units.Language
-	program *Program
-	header  *Header
-	results []Result
-	dir     string
-	parts   []part
-	err     error // the first that came of reading bundles
+	l        units.Language
+	program  *Program
+	header   *Header
+	results  []Result
+	failures map[string]string // of steps, by their IDs
+	dir      string
+	parts    []part
+	err      error // the first that came of reading bundles
 }
 
 func (d *document) say(text string, args ...any) string { return texts.In(d.l, text, args...) }
@@ -47,7 +48,7 @@ func (c *Campaign) document(_ context.Context, s *Step, r *Result) error {
 		if err != nil {
 			return err
 		}
-		files, err := write(c.Program, c.journal.header(), c.results, c.o.Dir, l, "", "")
+		files, err := write(&document{l: l, program: c.Program, header: c.journal.header(), results: c.results, failures: c.journal.failures(), dir: c.o.Dir}, "", "")
 		if err != nil {
 			return err
 		}
@@ -67,16 +68,19 @@ func Report(dir string, read ReadPlan, l units.Language, html, md string) ([]str
 	if err != nil {
 		return nil, err
 	}
-	return write(p, h, results, dir, l, html, md)
+	failures, err := failuresIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	return write(&document{l: l, program: p, header: h, results: results, failures: failures, dir: dir}, html, md)
 }
 
-func write(p *Program, h *Header, results []Result, dir string, l units.Language, html, md string) ([]string, error) {
-	d := &document{l: l, program: p, header: h, results: results, dir: dir}
+func write(d *document, html, md string) ([]string, error) {
 	d.make()
 	if d.err != nil {
 		return nil, d.err
 	}
-	base := filepath.Join(dir, "report-"+string(l))
+	base := filepath.Join(d.dir, "report-"+string(d.l))
 	if html == "" {
 		html = base + ".html"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -127,6 +128,39 @@ func (j *journal) progress(step, what string) (done int, begun bool) {
 		}
 	}
 	return done, begun
+}
+
+// failures are the errors of steps that failed last, by their IDs.
+func (j *journal) failures() map[string]string { return failuresOf(j.entries) }
+
+func failuresOf(entries []entry) map[string]string {
+	all := map[string]string{}
+	for i := range entries {
+		switch e := &entries[i]; e.State {
+		case begun, done:
+			delete(all, e.Step)
+		case failed:
+			all[e.Step] = e.Error
+		}
+	}
+	return all
+}
+
+// failuresIn reads the failures of a campaign that another process may be carrying out.
+func failuresIn(dir string) (map[string]string, error) {
+	f, err := os.Open(filepath.Join(dir, JournalName))
+	if err != nil {
+		return nil, fmt.Errorf("open the campaign's journal: %w", err)
+	}
+	defer f.Close()
+	var entries []entry
+	for d := json.NewDecoder(f); ; {
+		var e entry
+		if d.Decode(&e) != nil { // the end, or a line that isn't whole yet
+			return failuresOf(entries), nil
+		}
+		entries = append(entries, e)
+	}
 }
 
 // processes are those that were started, in their order.

@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/program"
 	"brunt/internal/record"
+	"brunt/internal/units"
 )
 
 // A service is over when all of its processes are, not only the shell that started them.
@@ -72,6 +73,13 @@ func TestServicesOfOthers(t *testing.T) {
 			err = errors.Join(c.Run(context.Background()), c.Close())
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v, wanted %q", err, row.want)
+			}
+			if _, err := Report(dir, readPlan, units.English, "", ""); err != nil {
+				t.Fatal(err)
+			}
+			document, err := os.ReadFile(filepath.Join(dir, "report-en.md"))
+			if err != nil || !strings.Contains(string(document), row.want) {
+				t.Errorf("the document doesn't say %q: %v", row.want, err)
 			}
 			if log, _ := os.ReadFile(filepath.Join(dir, "service.log")); strings.Contains(string(log), "s3cretword") {
 				t.Errorf("the log has a secret: %s", log)

@@ -1,19 +1,22 @@
 package campaign
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/planfile"
 	"brunt/internal/program"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/texts"
+	"brunt/internal/secret"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
 
 // Tables are what the steps that are done came to, and the settings that were compared.
 func (c *Campaign) Tables(l units.Language) []cell.Table {
-	out := []cell.Table{summary(c.Program, c.results, l)}
+	out := []cell.Table{summary(c.Program, c.results, c.journal.failures(), l)}
 	for i := range c.results {
 		report := program.Report{Matrix: c.results[i].Matrix}
 		out = append(out, report.Tables(l)...)
@@ -21,7 +24,8 @@ func (c *Campaign) Tables(l units.Language) []cell.Table {
 	return out
 }
 
-func summary(p *Program, results []Result, l units.Language) cell.Table {
+// summary is a row for each step that is done, and what became of the others. failures are those of steps, by their IDs.
+func summary(p *Program, results []Result, failures map[string]string, l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	t := cell.Table{ID: "summary", Title: say("CAMPAIGN"), Note: p.Name, Columns: []cell.Column{
 		{Head: "#"}, {Head: say("step"), Left: true, Wrap: true}, {Head: say("verdict"), Left: true}, {Head: say("result"), Left: true, Wrap: true}, {Head: say("took")},
@@ -40,6 +44,21 @@ func summary(p *Program, results []Result, l units.Language) cell.Table {
 		number := cell.Count(r.Number)
 		number.Link = r.ID
 		t.Add(number, cell.Text(r.title(l)), cell.Text(say(result)).Marked(mark), cell.Text(r.Sentence(l)), cell.Text(l.Figure(units.Span(r.Ended.Sub(r.Started)))))
+	}
+	var missing []string
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		switch failure := failures[s.ID()]; {
+		case slices.ContainsFunc(results, func(r Result) bool { return r.ID == s.ID() }):
+		case failure != "":
+			t.Foot = append(t.Foot, say("The campaign isn't over: %s.", units.Clean(secret.Text(failure))))
+		case s.Kind == planfile.StepDocument: // it is being written
+		default:
+			missing = append(missing, s.ID())
+		}
+	}
+	if len(missing) > 0 {
+		t.Foot = append(t.Foot, say("Not carried out: %s.", strings.Join(missing, ", ")))
 	}
 	if note := p.Note(); note != "" {
 		t.Foot = append(t.Foot, texts.Sentence(l, note))

@@ -158,6 +158,7 @@ var russianRooms = map[string]string{
 	"the tables' figures": "статистика таблиц", "the indexes' figures": "статистика индексов", "foreign keys": "внешние ключи", "the server's settings": "настройки сервера",
 	"the statements' texts": "тексты запросов", "statistics of kind %s": "статистика вида %s", "it can't be read": "не читается", "never executed": "ни разу не выполнен",
 	"an application without a name":                                              "приложение без имени",
+	"it calls what may change more than a transaction that is rolled back: %s":   "он вызывает то, что может изменить больше, чем откатит транзакция: %s",
 	"it can't be built: %s":                                                      "построить не удалось: %s",
 	"it wasn't measured":                                                         "не измерен",
 	"the runs can't be compared: %s":                                             "прогоны не сравнить: %s",

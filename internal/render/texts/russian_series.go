@@ -69,6 +69,8 @@ var russianSeries = map[string]string{
 	"No settings carry the load.":                           "Ни одни настройки не выдерживают нагрузку.",
 	"Best: %s; as good to within %s, and the smallest: %s.": "Лучшие: %s; не хуже в пределах %s и наименьшие: %s.",
 	"Best, and none smaller is as good: %s.":                "Лучшие, и меньших не хуже их нет: %s.",
+	"The campaign isn't over: %s.":                          "Кампания не завершена: %s.",
+	"Not carried out: %s.":                                  "Не выполнены: %s.",
 	"Done.":                                                 "Сделано.",
 }
 
