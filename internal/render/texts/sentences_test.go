@@ -19,7 +19,7 @@ import (
 // warnings, reasons, remedies, notes, findings and advice.
 var speaking = []string{
 	"compare", "history", "verdict", "within", "runner", "observe", "export/exporter.go", "export/pusher.go", "k6x/session", "record", "program", "program/campaign",
-	"inspect", "inspect/postgres", "inspect/advise", "cli/spool.go", "engine/loop/fleet_linux.go",
+	"inspect", "inspect/postgres", "inspect/advise", "spool/spool.go", "schema", "target", "engine/loop/fleet_linux.go",
 	"protocol/http/driver.go",
 }
 
@@ -47,7 +47,6 @@ var silent = map[string]string{
 	"This run's UUIDs for \"%s\" of table \"%s\" are those of a table with %s rows beyond the plan's. A repetition asks anew.": "a remark in a plan",
 	"This run's sequence for \"%s\" of table \"%s\" began with %s: the greatest there was %s. A repetition asks anew.":         "a remark in a plan",
 	"no row": "a remark in a plan", "brunt: note": "told while the run goes on", "brunt: verdict": "told at the end of k6", "brunt: brunt report": "told at the end of k6", "brunt: metrics at http://": "told while the run goes on",
-	"active sessions": "a finding's subject", "brunt: note: %s\n": "told while the run goes on",
 }
 
 // code are texts for databases.
