@@ -156,7 +156,7 @@ declare module "k6/x/picostress" {
     version(): string;
   }
   interface Module {
-    new(): Instance;
+    "new"(): Instance;
   }
   const picostress: Module;
   export default picostress;

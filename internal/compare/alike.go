@@ -199,13 +199,21 @@ func planParts(a, b *result.Result) (parts []string) {
 	apart := []string{"target", "seed", "thresholds", "config_name"}
 	if x["sha256"] != nil && y["sha256"] != nil {
 		apart = append(apart, "name", "script") // of scripts of k6 the content counts, not where they are
+		if x["imports_sha256"] == nil || y["imports_sha256"] == nil {
+			apart = append(apart, "imports_sha256") // older records, and scripts without any, don't say
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(union(x, y))) {
 		if slices.Contains(apart, key) || reflect.DeepEqual(x[key], y[key]) {
 			continue
 		}
-		if key == "sha256" {
+		switch key {
+		case "sha256":
 			key = "script"
+		case "imports_sha256":
+			key = "script's imports and data"
+		case "plans_sha256":
+			key = "script's plans"
 		}
 		parts = append(parts, key)
 	}

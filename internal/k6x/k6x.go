@@ -5,13 +5,14 @@
 package k6x
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"go.k6.io/k6/v2/cmd"
@@ -56,12 +57,14 @@ func Version() string {
 // code. It must be called once.
 func Main(o Options, args []string) {
 	r := &run{o: o}
-	r.session = session.New(r.sessionOptions(args))
+	r.session = session.New(r.sessionOptions())
 	for name, m := range moduleTable(r.session) {
 		modules.Register(name, m)
 	}
 	executor.Register(r.session)
-	output.RegisterExtension(k6output.Name, k6output.New(r.session, r.outputsEnded))
+	output.RegisterExtension(k6output.Name, k6output.New(r.session, k6output.Host{
+		Ended: r.outputsEnded, Served: r.served, Sums: func(script string) (string, string) { return r.sources.sum(script) },
+	}))
 	// k6 builds its subcommands before it reads its flags, and gives each of them its state.
 	subcommand.RegisterExtension(probeName, r.probe)
 	os.Args = append([]string{"k6"}, args...)
@@ -72,20 +75,35 @@ func Main(o Options, args []string) {
 type run struct {
 	o       Options
 	session *session.Session
+	ending  sync.Mutex // guards outcome; the first end keeps it
 	outcome session.Outcome
 	gs      *state.GlobalState
+	sources *sources
 	command *cobra.Command // ours, which knows k6's root
 }
 
 // outputsEnded is told how the run ended, before k6's summary.
-func (r *run) outputsEnded(o session.Outcome) { r.outcome = o }
+func (r *run) outputsEnded(o session.Outcome) {
+	r.ending.Lock()
+	r.outcome = o
+	r.ending.Unlock()
+}
 
-// exit completes the record and ends the process.
+// served reports whether k6's REST API listens. k6 has read its flags by then, of which K6_ADDRESS is the default.
+func (r *run) served() bool { return r.gs.Flags.Address != "" }
+
+// codeIncomplete is the exit code of a run that k6 calls fine, but whose record or export isn't complete.
+const codeIncomplete = 1
+
+// exit completes the record and ends the process. A second interrupt ends k6 from the side, while its own end may
+// be under way: the first to come completes the record, and the process ends when that is done.
 func (r *run) exit(code int) {
+	r.ending.Lock()
 	// k6 says -1 of what has no code of its own.
 	r.outcome.Code = code & 0xff
 	if err := r.session.Close(r.outcome); err != nil {
 		fmt.Fprintln(r.o.Err, "brunt:", err)
+		code = cmp.Or(code, codeIncomplete)
 	}
 	os.Exit(code)
 }
@@ -109,14 +127,13 @@ const (
 	envMetrics = "BRUNT_METRICS_ADDR"
 )
 
-func (r *run) sessionOptions(args []string) session.Options {
+func (r *run) sessionOptions() session.Options {
 	seed, fault := seed()
 	return session.Options{
 		Version: r.o.Version, Command: r.o.Command, Seed: seed,
 		Fault: fault, Root: os.Getenv(envResults), Dir: os.Getenv(envBundle),
-		Quiet: slices.Contains(args, "-q") || slices.Contains(args, "--quiet"),
-		Live:  session.Live{MetricsAddr: os.Getenv(envMetrics), Destinations: strings.Fields(os.Getenv(envExport))},
-		Tell:  func(text string) { fmt.Fprintln(r.o.Err, text) },
+		Live: session.Live{MetricsAddr: os.Getenv(envMetrics), Destinations: strings.Fields(os.Getenv(envExport))},
+		Tell: func(text string) { fmt.Fprintln(r.o.Err, text) },
 	}
 }
 

@@ -3,6 +3,7 @@
 package k6x
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"strconv"
@@ -30,9 +31,8 @@ func (r *run) probe(gs *state.GlobalState) *cobra.Command {
 	gs.OSExit = r.exit
 	file := gs.BinaryName
 	gs.BinaryName = r.o.Name
-	gs.FS = &lenientFS{gs.FS, func(file string) {
-		gs.Logger.Warnf("%s has a threshold with a single \"=\", which k6 no longer takes: it is read as \"==\"", file)
-	}}
+	r.sources = &sources{Fs: gs.FS, config: gs.Flags.ConfigFilePath, sums: map[string][sha256.Size]byte{}}
+	gs.FS, gs.Stdin = r.sources, stdinOf{gs.Stdin, r.sources}
 	if !plainRun(gs.CmdArgs[1:]) {
 		gs.Stdout.Writer = newRenamer(gs.Stdout.Writer, file, r.o.Name)
 	}
@@ -70,6 +70,11 @@ func (r *run) watchEnd(gs *state.GlobalState) {
 
 // addOutput makes our output the last of those that the run has. k6 calls it when it has read its flags.
 func (r *run) addOutput() {
+	r.session.Quiet(r.gs.Flags.Quiet)
+	r.sources.config = r.gs.Flags.ConfigFilePath
+	if args := r.gs.CmdArgs[1:]; len(args) > 0 && args[0] == "completion" {
+		r.command.Root().Use = "k6" // brunt completes itself: this is for the binary called k6
+	}
 	root := r.command.Root()
 	command, _, err := root.Find([]string{"run"})
 	if err != nil || !command.Flags().Parsed() {

@@ -13,7 +13,7 @@ func Fill(run *Run, t *measure.Tally) {
 	hdr := &measure.HDREncoder{}
 	fillWindow(run, t.Total(), hdr)
 	if run.Sessions == 0 { // a script of k6 doesn't say how many it needs
-		run.Sessions = int(math.Ceil(run.Health.SessionsMean))
+		run.Sessions, run.SessionsAsNeeded = int(math.Ceil(run.Health.SessionsMean)), true
 	}
 	run.Events = nil
 	openNs := int64(0)

@@ -36,7 +36,8 @@ type Run struct {
 	Timing      message.Message `json:"timing,omitzero" merge:"each"`      // how sends and receipts were timed
 	Sessions    int             `json:"sessions" merge:"sum"`
 	// SessionsAsNeeded says that sessions connected as the load needed them. Sessions is then how many were in use at
-	// most, and of a run that isn't complete, how many there may be.
+	// most, and of a run that isn't complete, how many there may be; of a script of k6, how many virtual users were at
+	// work on average.
 	SessionsAsNeeded bool `json:"sessions_as_needed,omitempty" merge:"any"`
 	Pipeline         int  `json:"pipeline,omitempty" merge:"most"` // most requests in flight of a session; 1 if absent
 	// ToleranceNs is how late a send may be, to be sent with others.

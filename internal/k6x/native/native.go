@@ -78,6 +78,11 @@ func Run(ctx context.Context, s *session.Session, n Plan) (run *record.Run, err 
 	if err != nil {
 		return nil, &target.UsageError{Err: err}
 	}
+	if n.File != "" {
+		if data, err := os.ReadFile(n.File); err == nil { // Read has read it
+			s.Uses(data)
+		}
+	}
 	g := &guest{told: n.Interval}
 	r, err := runner.Open(ctx, p, runner.Options{
 		Recording: runner.Recording{None: true}, KeepCollector: true,

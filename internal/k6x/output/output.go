@@ -4,6 +4,7 @@ package output
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,7 +34,7 @@ type Output struct {
 	hooks    atomic.Int64 // samples of hook that k6 hasn't ingested yet
 	rules    map[string]metrics.Thresholds
 	seen     map[string]*metrics.Metric // by name; those of rules have their values
-	ended    func(session.Outcome)
+	host     Host
 	driven   map[string]bool // scenarios of our executors, which count their iterations themselves
 }
 
@@ -43,12 +44,19 @@ var (
 	_ output.WithBuiltinMetrics    = (*Output)(nil)
 )
 
-// New returns the constructor that k6 calls if the run has an output of the name. ended is told how the
-// run ended, as far as outputs are.
-func New(s *session.Session, ended func(session.Outcome)) output.Constructor {
+// Host is what the output needs of the k6 that it is in.
+type Host struct {
+	Ended  func(session.Outcome) // is told how the run ended, as far as outputs are
+	Served func() bool           // reports whether k6's REST API shows metrics while they change
+	// Sums are the hashes of a script and of all else that k6 read: its imports and data. "" where there is none.
+	Sums func(script string) (ofScript, ofOthers string)
+}
+
+// New returns the constructor that k6 calls if the run has an output of the name.
+func New(s *session.Session, host Host) output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		o := &Output{
-			s: s, params: p, requests: &requests{s: s, known: map[*metrics.TagSet]request{}}, ours: &ourMetrics{s: s}, ended: ended,
+			s: s, params: p, requests: &requests{s: s, known: map[*metrics.TagSet]request{}}, ours: &ourMetrics{s: s}, host: host,
 			seen: map[string]*metrics.Metric{}, figures: &figures{checks: map[string]*figure{}, others: map[*metrics.Metric]*figure{}}, driven: map[string]bool{},
 		}
 		if boundable(&p) {
@@ -57,7 +65,7 @@ func New(s *session.Session, ended func(session.Outcome)) output.Constructor {
 		for name, c := range p.ScriptOptions.Scenarios {
 			o.driven[name] = strings.HasPrefix(c.GetType(), "brunt-")
 		}
-		o.hook = o.newHook(p.Environment["K6_ADDRESS"] != "")
+		o.hook = o.newHook(host.Served())
 		return o, nil
 	}
 }
@@ -75,7 +83,17 @@ func boundable(p *output.Params) bool {
 func (o *Output) Description() string { return Name + " (run bundle)" }
 
 // SetThresholds implements output.WithThresholds.
-func (o *Output) SetThresholds(rules map[string]metrics.Thresholds) { o.rules = rules }
+func (o *Output) SetThresholds(rules map[string]metrics.Thresholds) {
+	o.rules = rules
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		for _, t := range rules[name].Thresholds {
+			if before, after, lenient := strings.Cut(t.Source, "\t=="); lenient {
+				t.Source = before + "==" + after
+				o.params.Logger.Warnf("%s has a threshold with a single \"=\", which k6 no longer takes: it is read as %q", name, t.Source)
+			}
+		}
+	}
+}
 
 // SetBuiltinMetrics implements output.WithBuiltinMetrics.
 func (o *Output) SetBuiltinMetrics(m *metrics.BuiltinMetrics) {
@@ -88,7 +106,7 @@ func (o *Output) SetBuiltinMetrics(m *metrics.BuiltinMetrics) {
 
 // Start implements output.Output: it begins the record.
 func (o *Output) Start() error {
-	script := scriptOf(&o.params)
+	script := scriptOf(&o.params, o.host.Sums)
 	script.Figures = o.figures
 	return o.s.Begin(script)
 }
@@ -174,7 +192,7 @@ func (o *Output) StopWithTestError(err error) error {
 			out.Code = int(code.ExitCode())
 		}
 	}
-	o.ended(out)
+	o.host.Ended(out)
 	return nil
 }
 

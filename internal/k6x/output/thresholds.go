@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -103,7 +102,7 @@ func valueOf(sink metrics.Sink, what string) float64 {
 }
 
 // scriptOf describes the run for its record. The script itself isn't kept, since it may hold secrets.
-func scriptOf(p *output.Params) session.Script {
+func scriptOf(p *output.Params, sums func(string) (string, string)) session.Script {
 	path := p.ScriptPath.Path
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	if name == "-" || name == "" || name == "." || name == "/" {
@@ -111,8 +110,12 @@ func scriptOf(p *output.Params) session.Script {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "# A run of k6: its script is the plan.\nname: %q\nscript: %q\n", name, path)
-	if data, err := os.ReadFile(path); err == nil {
-		fmt.Fprintf(&text, "sha256: %x\n", sha256.Sum256(data))
+	ofScript, ofOthers := sums(path)
+	if ofScript != "" {
+		fmt.Fprintf(&text, "sha256: %s\n", ofScript)
+	}
+	if ofOthers != "" {
+		fmt.Fprintf(&text, "imports_sha256: %s\n", ofOthers)
 	}
 	open, closed, native := 0, 0, 0
 	names := slices.Sorted(maps.Keys(p.ScriptOptions.Scenarios))

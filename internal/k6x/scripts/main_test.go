@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,8 +50,28 @@ type job struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	dir  string
-	text bytes.Buffer
+	text spoken
 	stop context.CancelFunc
+}
+
+// spoken is what a script has printed so far. It is safe for concurrent use.
+type spoken struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (s *spoken) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// String implements fmt.Stringer.
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 // begin starts brunt k6 run in the module's root.
@@ -59,21 +80,56 @@ func begin(t *testing.T, args ...string) *job { return beginWith(t, nil, args...
 // beginWith is begin with more in its environment.
 func beginWith(t *testing.T, env []string, args ...string) *job {
 	t.Helper()
+	return prepare(t, "", env, append([]string{"k6", "run", "--quiet", "--no-color"}, args...)...).start()
+}
+
+// beginReading is begin with a text on stdin.
+func beginReading(t *testing.T, stdin string, args ...string) *job {
+	t.Helper()
+	return prepare(t, stdin, nil, append([]string{"k6", "run", "--quiet", "--no-color"}, args...)...).start()
+}
+
+// prepare is brunt with arguments, not started yet.
+func prepare(t *testing.T, stdin string, env []string, args ...string) *job {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	j := &job{t: t, dir: filepath.Join(t.TempDir(), "bundle"), stop: stop}
-	j.cmd = exec.CommandContext(ctx, self, append([]string{"k6", "run", "--quiet", "--no-color"}, args...)...)
+	j.cmd = exec.CommandContext(ctx, self, args...)
 	j.cmd.Env = append(os.Environ(), roleVariable+"=brunt", "BRUNT_BUNDLE="+j.dir)
 	j.cmd.Env = append(j.cmd.Env, env...)
 	j.cmd.Dir, j.cmd.Stdout, j.cmd.Stderr = "../../..", &j.text, &j.text
-	if err := j.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	j.cmd.Stdin = strings.NewReader(stdin)
 	t.Cleanup(stop)
 	return j
+}
+
+func (j *job) start() *job {
+	j.t.Helper()
+	if err := j.cmd.Start(); err != nil {
+		j.t.Fatal(err)
+	}
+	return j
+}
+
+func (j *job) signal(s os.Signal) {
+	j.t.Helper()
+	if err := j.cmd.Process.Signal(s); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+// said waits until the script has printed a text.
+func (j *job) said(text string) {
+	j.t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(j.text.String(), text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			j.t.Fatalf("waited in vain for %q", text)
+		}
+	}
 }
 
 // underWay waits until the record has n intervals.

@@ -88,7 +88,9 @@ func (c *cutter) run() {
 			return
 		}
 		c.mu.Lock()
-		c.cut(at)
+		if !c.over {
+			c.cut(at)
+		}
 		c.mu.Unlock()
 		timer.Reset(c.pause())
 	}

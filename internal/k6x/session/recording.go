@@ -1,8 +1,10 @@
 package session
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +58,7 @@ func (s *Session) Begin(script Script) error {
 		Extra: map[string]string{"tool": "k6"},
 		Flags: map[string]string{"sessions": "preAllocatedVUs", "engine": `the executor "brunt-native"`},
 	}
+	s.script = script.Text
 	s.native, s.figures = script.Native, script.Figures
 	s.bundle = bundle
 	err = bundle.Start(script.Text, run)
@@ -77,6 +80,24 @@ func (s *Session) Begin(script Script) error {
 	c.mu.Unlock()
 	s.recording.Store(true)
 	return nil
+}
+
+// Uses says that the load is also what a plan's file says: runs of the same script with another are another load.
+func (s *Session) Uses(plan []byte) {
+	sum := fmt.Sprintf("%x", sha256.Sum256(plan))
+	s.cutter.mu.Lock() // which keeps the record's other writers away
+	defer s.cutter.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, known := slices.BinarySearch(s.plans, sum)
+	if known || s.bundle == nil {
+		return
+	}
+	s.plans = slices.Insert(s.plans, at, sum)
+	text := fmt.Appendf(slices.Clip(s.script), "plans_sha256: [%s]\n", strings.Join(s.plans, ", "))
+	if err := s.bundle.Start(text, s.run); err != nil {
+		s.run.Warnings = append(s.run.Warnings, record.Warning{ID: "plan-record", Text: message.OfError(err)})
+	}
 }
 
 // lengths are the numbers of operations and addresses that have names.
@@ -112,7 +133,7 @@ func (s *Session) warn(w record.Warning) {
 func (s *Session) note(w record.Warning) { s.say("brunt: note: " + w.Text.String()) }
 
 func (s *Session) say(text string) {
-	if s.o.Tell != nil && !s.o.Quiet {
+	if s.o.Tell != nil && !s.quiet.Load() {
 		s.o.Tell(text)
 	}
 }
@@ -142,7 +163,10 @@ func (s *Session) Close(o Outcome) error {
 	s.Settled()
 	run := s.run
 	if s.exporter != nil {
-		run.Warnings = append(run.Warnings, s.exporter.Close(nil)...)
+		for _, w := range s.exporter.Close(nil) {
+			run.Warnings = append(run.Warnings, w)
+			err = errors.Join(err, errors.New(w.Text.String()))
+		}
 	}
 	if !s.cutter.begun.Load() && o.Code != codeOK {
 		s.bundle.Discard() // nothing was sent

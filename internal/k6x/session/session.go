@@ -40,6 +40,8 @@ type Session struct {
 	addresses  map[[2]string]int
 	run        *record.Run
 	bundle     *record.Bundle
+	script     []byte         // what plan.yml says, without plans
+	plans      []string       // hashes of those that the script runs from files
 	native     bool           // plans are all that it runs
 	figures    observe.Source // Script.Figures
 	named      bool           // operations or addresses are in run that run.json doesn't have yet
@@ -49,6 +51,7 @@ type Session struct {
 	cutter   cutter
 	exporter *export.Exporter // nil if nothing is exported
 
+	quiet      atomic.Bool  // say nothing at the end
 	requests   atomic.Bool  // something but iterations was recorded
 	activeVUs  atomic.Int64 // as k6 said last
 	lastNs     atomic.Int64 // the last moment at which something ended
@@ -71,7 +74,6 @@ type Options struct {
 	Root    string   // folder for bundles; "" means record.DefaultRoot
 	Dir     string   // this run's bundle, instead of a name under Root
 	None    bool     // keep no record
-	Quiet   bool     // say nothing at the end
 	Tell    func(text string)
 	Live    Live
 }
@@ -94,6 +96,9 @@ func New(o Options) *Session {
 	}
 	return s
 }
+
+// Quiet says whether the run says nothing of itself but what went wrong.
+func (s *Session) Quiet(quiet bool) { s.quiet.Store(quiet) }
 
 // Seed is the seed of what modules generate.
 func (s *Session) Seed() uint64 { return s.seed }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"go.k6.io/k6/v2/metrics"
+
 	"brunt/internal/measure"
 	"brunt/internal/message"
 	"brunt/internal/protocol"
@@ -101,6 +103,22 @@ func TestTheFirstCallOfAnArrivalCountsFromItsIntendedStart(t *testing.T) {
 	}
 	if got := int64(run.Operations[1].Response.MaxNs); got < 4e6 || got > 6e6 {
 		t.Errorf("response of the second call %d", got)
+	}
+}
+
+// k6 closes its channel without waiting for anybody when it is interrupted twice.
+func TestFlushingIntoAClosedChannel(t *testing.T) {
+	s := begun(t, "closed")
+	s.Handle(1).Done(Call{Operation: s.Operation("a"), Address: -1, Sent: s.Now()})
+	to := make(chan metrics.SampleContainer)
+	s.Samples(to)
+	r := metrics.NewRegistry()
+	s.metrics.Store(&Metrics{Operations: r.MustNewMetric("brunt_operations", metrics.Counter), root: r.RootTagSet()})
+	close(to)
+	s.LoadOver()
+	s.Flush()
+	if run := ended(t, s, Outcome{Code: codeInterrupt}); run.Total.Done != 1 || !run.Complete {
+		t.Errorf("%+v", run.Total.Counts)
 	}
 }
 

@@ -1,0 +1,177 @@
+package scripts_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// sqlite is the beginning of a script that calls a database inside brunt.
+const sqlite = `
+	import brunt from "k6/x/brunt";
+	import { sleep } from "k6";
+	const db = brunt.open("sqlite::memory:hard");
+	`
+
+// A second interrupt ends k6 in the middle of its own end. The record is complete all the same.
+func TestASecondInterruptWhileTeardownRuns(t *testing.T) {
+	t.Parallel()
+	j := begin(t, script(t, sqlite+`
+		export const options = { vus: 4, duration: "1m" };
+		export default function () { db.query({ sql: "SELECT 1 AS one", name: "one" }) }
+		export function teardown() { console.log("teardown has begun"); for (;;) { db.query("SELECT 2 AS two"); sleep(0.001) } }`))
+	j.underWay(1)
+	j.signal(syscall.SIGINT)
+	j.said("teardown has begun")
+	j.signal(syscall.SIGINT)
+	o := j.wait()
+	if o.code != 105 || o.says("panic") || o.run == nil || !o.run.Complete || !o.run.Interrupted {
+		t.Errorf("exit %d, %+v", o.code, o.run)
+	}
+}
+
+// The number of virtual users is nobody's demand: where it changes, fewer than the most are no fault.
+func TestVirtualUsersAreNotAskedFor(t *testing.T) {
+	t.Parallel()
+	o := run(t, script(t, sqlite+`
+		export const options = { scenarios: { a: { executor: "ramping-vus", startVUs: 0, stages: [{ duration: "2s", target: 5 }, { duration: "2s", target: 0 }] } } };
+		export default function () { db.query({ sql: "SELECT 1 AS one", name: "one" }); sleep(0.05) }`))
+	if o.run == nil || !o.run.SessionsAsNeeded || strings.Contains(strings.Join(o.run.Verdict.Texts(), " "), "sessions asked for") {
+		t.Errorf("%+v", o.run)
+	}
+}
+
+// Thresholds are read leniently, wherever they come from; nothing else of a script is.
+func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("data.js", `export const text = "value = 3";`)
+	write("data.ts", `"rate = 4"`)
+	write("options.js", `export const options = { iterations: 2, thresholds: { iterations: ["count = 3"] } };`)
+	const body = `
+		import { text } from "./data.js";
+		const opened = open("./data.ts");
+		console.log("[" + text + "|" + "value = 3" + "|" + opened + "]");
+		export default function () {}`
+	for _, c := range []struct {
+		name, options string
+		args          []string
+		code          int
+		note          bool
+	}{
+		{"none", ``, nil, 0, false},
+		{"two", `export const options = { iterations: 2, thresholds: { iterations: ["count == 2"] } };`, nil, 0, false},
+		{"in the script, holds", `export const options = { iterations: 2, thresholds: { iterations: ["count = 2"] } };`, nil, 0, true},
+		{"in the script, broken", `export let options = { iterations: 2, thresholds: { iterations: ["count = 3"] } };`, nil, 99, true},
+		{"in the long form", `export const options = { iterations: 2, thresholds: { iterations: [{ threshold: "count=3", abortOnFail: false }] } };`, nil, 99, true},
+		{"computed", "export const options = { iterations: 2, thresholds: { iterations: [`count ${'='} ${__ENV.LIMIT}`] } };", []string{"-e", "LIMIT=3"}, 99, true},
+		{"in an import", `export { options } from "./options.js";`, nil, 99, true},
+		{"in a configuration", ``, []string{"--config", write("config.json", `{"iterations": 2, "thresholds": {"iterations": ["count = 3"]}}`)}, 99, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := run(t, append(c.args, write(strings.ReplaceAll(c.name, " ", "_")+".js", body+"\n"+c.options))...)
+			if o.code != c.code || o.says(`a single \"=\"`) != c.note {
+				t.Errorf("exit %d, want %d; a note: %v", o.code, c.code, c.note)
+			}
+			if !o.says(`[value = 3|value = 3|\"rate = 4\"]`) {
+				t.Error("texts have changed")
+			}
+		})
+	}
+}
+
+// The hash of a script is that of all it is made of.
+func TestScriptsDifferByWhatTheyImport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "script.js")
+	hash := func(imported, data, plan, text, stdin string) string {
+		t.Helper()
+		for name, text := range map[string]string{"lib.js": "export const a = " + imported + ";", "data.json": data, "plan.yml": plan, "script.js": text} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file := path
+		if stdin != "" {
+			file = "-"
+		}
+		o := beginReading(t, stdin, file).wait()
+		if o.code != 0 || o.run == nil {
+			t.Fatalf("exit %d", o.code)
+		}
+		return o.run.PlanHash
+	}
+	plan := strings.ReplaceAll(exported, "duration: 6s", "duration: 200ms")
+	const text = `import { a } from "./lib.js"; const data = open("./data.json"); export default function () { a }`
+	plans := `import brunt from "k6/x/brunt"; export default function () { brunt.runPlan("` + filepath.Join(dir, "plan.yml") + `") }`
+	const alone = `export default function () {}`
+	for _, c := range []struct {
+		name string
+		a, b [5]string
+		same bool
+	}{
+		{"the same", [5]string{"1", "{}", plan, text}, [5]string{"1", "{}", plan, text}, true},
+		{"an import", [5]string{"1", "{}", plan, text}, [5]string{"2", "{}", plan, text}, false},
+		{"data", [5]string{"1", "{}", plan, text}, [5]string{"1", "[]", plan, text}, false},
+		{"a plan", [5]string{"1", "{}", plan, plans}, [5]string{"1", "{}", plan + "# more\n", plans}, false},
+		{"the same plan", [5]string{"1", "{}", plan, plans}, [5]string{"1", "{}", plan, plans}, true},
+		{"stdin", [5]string{"1", "{}", plan, alone, alone}, [5]string{"1", "{}", plan, alone, alone + "//"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := hash(c.a[0], c.a[1], c.a[2], c.a[3], c.a[4])
+			b := hash(c.b[0], c.b[1], c.b[2], c.b[3], c.b[4])
+			if a == "" || (a == b) != c.same {
+				t.Errorf("%s and %s", a, b)
+			}
+		})
+	}
+}
+
+// What couldn't be exported is said, however quiet the run is to be, and the exit code says it too.
+func TestALostExportIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"database not found: \"none\""}`, http.StatusNotFound)
+	}))
+	defer store.Close()
+	o := run(t, "-o", "brunt=export=influx="+store.URL+"/none", script(t, sqlite+`
+		export const options = { iterations: 20 };
+		export default function () { db.query("SELECT 1 AS one") }`))
+	if o.code != 1 || !o.says("did not reach") || o.run == nil || !o.run.Complete {
+		t.Errorf("exit %d", o.code)
+	}
+}
+
+// However quiet is spelled, nothing is said of a run that went well.
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	for args, quiet := range map[string]bool{"--quiet": true, "-q": true, "-vq": true, "--quiet=true": true, "--quiet=false": false, "": false} {
+		t.Run(args, func(t *testing.T) {
+			j := prepare(t, "", nil, append(strings.Fields("k6 run "+args), script(t, "export default function () {}"))...)
+			if o := j.start().wait(); o.code != 0 || o.says("brunt: verdict") == quiet {
+				t.Errorf("exit %d", o.code)
+			}
+		})
+	}
+}
+
+// The completion is that of k6: brunt's own is brunt completion.
+func TestCompletionOfK6(t *testing.T) {
+	t.Parallel()
+	o := prepare(t, "", nil, "k6", "completion", "bash").start().wait()
+	if o.code != 0 || !o.says("__start_k6") || o.says("__start_brunt") || o.says("brunt") {
+		t.Errorf("exit %d", o.code)
+	}
+}

@@ -1,0 +1,187 @@
+//go:build !nok6
+
+package k6x
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/afero"
+	"go.k6.io/k6/v2/lib/fsext"
+)
+
+// sources is k6's file system as its scripts see it: it knows what has been read. It is safe for concurrent use.
+type sources struct {
+	fsext.Fs
+	config string // path of k6's configuration file
+
+	mu    sync.Mutex
+	sums  map[string][sha256.Size]byte // by path, of what isn't the configuration
+	stdin []byte                       // what was read from there
+}
+
+// mostStdin is the longest script that is taken from stdin.
+const mostStdin = 64 << 20
+
+// Open implements afero.Fs.
+func (s *sources) Open(name string) (afero.File, error) {
+	file, err := s.Fs.Open(name)
+	if err != nil {
+		return file, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return file, nil
+	}
+	sum := sha256.New()
+	if _, err = io.Copy(sum, file); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return file, err
+	}
+	if filepath.Clean(name) == filepath.Clean(s.config) {
+		return lenient(file, name, lenientConfig)
+	}
+	s.mu.Lock()
+	s.sums[name] = [sha256.Size]byte(sum.Sum(nil))
+	s.mu.Unlock()
+	if ext := path.Ext(name); ext == ".js" || ext == ".ts" {
+		return lenient(file, name, lenientScript)
+	}
+	return file, nil
+}
+
+// stdinOf lets sources see a script that comes from stdin.
+type stdinOf struct {
+	from io.Reader
+	s    *sources
+}
+
+// Read implements io.Reader.
+func (r stdinOf) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.s.mu.Lock()
+	if len(r.s.stdin)+n <= mostStdin {
+		r.s.stdin = append(r.s.stdin, p[:n]...)
+	}
+	r.s.mu.Unlock()
+	return n, err
+}
+
+// sum is that of all that was read, the script at path apart: of its imports and its data, wherever they are. It is
+// "" if there are none.
+func (s *sources) sum(script string) (ofScript, ofOthers string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if path.Base(script) == "-" {
+		ofScript = fmt.Sprintf("%x", sha256.Sum256(s.stdin))
+	}
+	var others []string
+	for name, sum := range s.sums {
+		if name == script {
+			ofScript = fmt.Sprintf("%x", sum)
+		} else {
+			others = append(others, fmt.Sprintf("%x", sum))
+		}
+	}
+	if len(others) == 0 {
+		return ofScript, ""
+	}
+	slices.Sort(others)
+	return ofScript, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(others, " "))))
+}
+
+// lenient is a file whose text change has changed.
+func lenient(file afero.File, name string, change func([]byte) []byte) (afero.File, error) {
+	data, err := io.ReadAll(file)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return file, err
+	}
+	text := change(data)
+	if bytes.Equal(text, data) {
+		return file, nil
+	}
+	memory := fsext.NewMemMapFs()
+	if err := fsext.WriteFile(memory, name, text, fs.ModePerm); err != nil {
+		return file, nil
+	}
+	return memory.Open(name)
+}
+
+// Thresholds that compare with a single "=", as k6 took it until 2022, compare with two: the article on
+// xk6-tarantool and what came after it have "rate = 1". Only what stands in options.thresholds is read so, and only
+// when the script has been evaluated: no text of it is changed. A statement after its end does it, behind all lines
+// that messages name. Those that were read so are marked by a tab, for output.Output to say it.
+const (
+	singleEqual    = `^(\s*(?:rate|count|value|avg|min|max|med|p\(\s*[0-9.]+\s*\))\s*)=(\s*[-+0-9.])`
+	afterTheScript = "\n" + `;(o=>{try{const f=s=>typeof s==="string"?s.replace(/` + singleEqual + `/,"$1\t==$2"):s,` +
+		`t=o.thresholds;for(const k of Object.keys(t)){const l=t[k];for(const i of Object.keys(l)){` +
+		`const r=l[i];if(r&&r.threshold)r.threshold=f(r.threshold);else l[i]=f(r)}}}catch(e){}})` +
+		`(typeof options!=="undefined"?options:typeof exports!=="undefined"?exports.options:undefined);` + "\n"
+)
+
+// thresholdsSet is what every script has somewhere that sets thresholds.
+var thresholdsSet = regexp.MustCompile(`\bthresholds\b`)
+
+// lenientScript appends the statement to a script that sets thresholds.
+func lenientScript(text []byte) []byte {
+	if !thresholdsSet.Match(text) {
+		return text
+	}
+	return append(slices.Clip(text), afterTheScript...)
+}
+
+// singleEqualIn finds what afterTheScript finds.
+var singleEqualIn = regexp.MustCompile(singleEqual)
+
+// lenientConfig is a configuration file of k6 whose thresholds compare with two.
+func lenientConfig(text []byte) []byte {
+	var file map[string]json.RawMessage
+	var thresholds map[string][]any
+	if json.Unmarshal(text, &file) != nil || json.Unmarshal(file["thresholds"], &thresholds) != nil {
+		return text // k6 says what is wrong with it
+	}
+	changed := false
+	two := func(rule any) any {
+		one, ok := rule.(string)
+		if !ok || !singleEqualIn.MatchString(one) {
+			return rule
+		}
+		changed = true
+		return singleEqualIn.ReplaceAllString(one, "${1}\t==${2}")
+	}
+	for _, rules := range thresholds {
+		for i := range rules {
+			if long, ok := rules[i].(map[string]any); ok {
+				long["threshold"] = two(long["threshold"])
+			} else {
+				rules[i] = two(rules[i])
+			}
+		}
+	}
+	if !changed {
+		return text
+	}
+	fixed, err := json.Marshal(thresholds)
+	if err != nil {
+		return text
+	}
+	file["thresholds"] = fixed
+	if fixed, err = json.Marshal(file); err != nil {
+		return text
+	}
+	return fixed
+}
