@@ -92,6 +92,7 @@ func (f *reportFlags) page(s *streams, paths []string) error {
 	}{{paths, &sheet.Results}, {f.against, &sheet.Against}} {
 		for _, path := range side.paths {
 			t := timeline.New(0)
+			t.Part(report.MostParts)
 			r, err := readRun(path, t)
 			if err != nil {
 				return err
@@ -131,6 +132,7 @@ func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
 		var c *compare.Comparison
 		if c, err = compare.Runs(base, others, compare.Options{}); err == nil {
 			s.Tables = c.Tables(f.language())
+			s.Verdict, s.Mark, s.Reasons, s.Changes = string(c.Verdict), c.Mark(), c.Reasons(f.language()), c.Chart(f.language())
 		}
 	default:
 		var all *compare.Summary

@@ -7,6 +7,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
+	"brunt/internal/render/svg"
 	"brunt/internal/render/texts"
 	"brunt/internal/stats"
 	"brunt/internal/units"
@@ -43,6 +44,34 @@ func nonEmpty(all ...string) (out []string) {
 
 func mark(v Verdict) cell.Mark {
 	return map[Verdict]cell.Mark{Regression: cell.Bad, Improvement: cell.Good, Equivalent: cell.Plain, Inconclusive: cell.Warn, Unknown: cell.Warn}[v]
+}
+
+// Mark is how the verdict of the whole is marked.
+func (c *Comparison) Mark() cell.Mark { return mark(c.Verdict) }
+
+// Reasons say which metrics decided the verdict of the whole.
+func (c *Comparison) Reasons(l units.Language) (out []string) {
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Verdict == c.Verdict && r.Operation == "" && c.Verdict != Equivalent && c.Verdict != Unknown {
+			out = append(out, rowName(l, r.Metric, r.Operation)+": "+changeCell(r, r.Change.Value).Figure(l))
+		}
+	}
+	return out
+}
+
+// Chart draws the changes of all operations together with their intervals, against the tolerances.
+func (c *Comparison) Chart(l units.Language) string {
+	var all []svg.Change
+	for _, r := range c.totals() {
+		if r.Lacking || math.IsInf(r.Change.Value, 0) {
+			continue
+		}
+		all = append(all, svg.Change{
+			Name: rowName(l, r.Metric, r.Operation), Value: r.Change.Value, Low: r.Change.Low, High: r.Change.High,
+			Tolerance: r.Tolerance, Figure: changeCell(&r, r.Change.Value).Figure(l), Mark: mark(r.Verdict),
+		})
+	}
+	return svg.Changes(svg.Frame{Title: texts.In(l, "Change from A to B"), Language: l}, all)
 }
 
 func (c *Comparison) totals() (rows []Row) {

@@ -18,7 +18,7 @@ cli: compare dialect/endpoints dialect/service dialect/slowcooker dialect/ycsb d
     machine measure message observe password plan planfile program program/campaign protocol protocol/http protocols
     record render/cell render/texts report report/live result result/reader runner schedule schema schema/fill
     secret selftest spool summary target timeline units verdict within workload
-compare: metric record render/cell render/junit render/texts result stats units
+compare: metric record render/cell render/junit render/svg render/texts result stats units
 dialect/endpoints: plan protocol secret
 dialect/k6: result
 dialect/pgbench: message record result stats

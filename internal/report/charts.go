@@ -15,8 +15,11 @@ import (
 // charts are a run's charts over time, for print; the page's script draws those to explore in their place.
 func (b *builder) charts(r *Result) (out []page.Block) {
 	slots := r.Timeline.Slots
+	over := page.Section{ID: "part-time", Title: b.say("Over time"), Grid: true}
 	if len(slots) == 0 && len(b.all) == 1 && !b.live {
-		return []page.Block{page.Paragraph(b.say("The record has no intervals, so there is nothing to draw."))}
+		over.Grid = false
+		over.Blocks = []page.Block{page.Paragraph(b.say("The record has no intervals, so there is nothing to draw.")), b.curves()}
+		return []page.Block{over}
 	}
 	x := make([]float64, len(slots))
 	for i := range slots {
@@ -33,14 +36,23 @@ func (b *builder) charts(r *Result) (out []page.Block) {
 	for _, band := range b.bands(r) {
 		bands = append(bands, svg.Band(band))
 	}
+	to := &over
 	add := func(id, kind, title, note string, f svg.Frame, lines ...svg.Series) {
 		f.Title, f.X, f.Language = title, svg.Axis{Unit: "clock"}, b.l
-		out = append(out, page.Chart{ID: id, Kind: kind, Title: title, Note: note, SVG: svg.Lines(f, lines, bands)})
+		to.Blocks = append(to.Blocks, page.Chart{ID: id, Kind: kind, Title: title, Note: note, SVG: svg.Lines(f, lines, bands)})
 	}
 	b.loadCharts(add, line, slots, r.Run.LoadModel == "closed")
-	out = append(out, b.heat(r, bands))
+	const leading = 2 // rate and response time; the heat map stands below the first, and the curve of its window below it
+	at := min(leading, len(over.Blocks))
+	over.Blocks = slices.Insert(over.Blocks, at, page.Block(page.Stack{b.heat(r, bands), b.curves()}))
+	if n := r.Timeline.StandstillCount; n > len(r.Timeline.Standstills) {
+		over.Blocks = append(over.Blocks, page.Paragraph(b.say("The longest %d of %d standstills are drawn.", len(r.Timeline.Standstills), n)))
+	}
+	machine := page.Section{ID: "part-machine", Title: b.say("The generator's machine"), Grid: true}
+	to = &machine
 	b.machineCharts(add, line, slots)
-	return append(out, b.waitCharts(r, bands)...)
+	machine.Blocks = append(machine.Blocks, b.waitCharts(r, bands)...)
+	return []page.Block{over, machine}
 }
 
 type (

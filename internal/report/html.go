@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,11 @@ type Sheet struct {
 	Tables  []cell.Table // what was made of them, such as a comparison; they come first
 	Remarks []string     // about them, such as why there is no comparison
 	Live    *page.Live   // of a run under way
+	// What a comparison comes to, as compare's verdicts are called, how that is marked, and what changed.
+	Verdict string
+	Mark    cell.Mark
+	Reasons []string
+	Changes string // the changes as a picture, "" without
 }
 
 // HTML writes a sheet as one page that needs nothing else.
@@ -45,6 +51,9 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 	all := append(slices.Clone(s.Results), s.Against...)
 	first := &all[0]
 	b := &builder{l: l, all: all, names: names(s), live: s.Live != nil}
+	if len(s.Against) > 0 {
+		b.first = len(s.Results)
+	}
 	d := &page.Document{Language: l, Title: units.Clean(first.Run.Name), When: first.Run.Started.UTC().Format("2006-01-02 15:04:05 UTC"), Data: b.data(), Foot: "brunt " + units.Clean(first.Run.Brunt)}
 	d.Data.Live = s.Live
 	if len(all) == 1 {
@@ -52,21 +61,42 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 		return d
 	}
 	if len(s.Against) > 0 {
+		d.Blocks = append(d.Blocks, s.banner(l))
+	}
+	if s.Changes != "" {
+		d.Blocks = append(d.Blocks, page.Section{ID: "part-changes", Title: b.say("Changes"), Grid: true, Blocks: []page.Block{page.Chart{
+			ID: "chart-changes", Title: b.say("Change from A to B"), Note: b.say("with its interval; what lies within the grey stretch doesn't matter"), SVG: s.Changes,
+		}}})
+	}
+	if len(s.Against) > 0 {
 		d.Title += ": A → B"
 	}
 	d.Blocks = append(d.Blocks, page.Table(b.runs()))
 	for _, remark := range s.Remarks {
+		if len(s.Against) > 0 && s.Verdict == "" {
+			break // the banner has them
+		}
 		d.Blocks = append(d.Blocks, page.Paragraph(remark))
 	}
 	for _, t := range s.Tables {
 		d.Blocks = append(d.Blocks, page.Table(t))
 	}
-	d.Blocks = append(d.Blocks, b.curves(), b.rates(), page.Choice(b.names))
-	d.Blocks = append(d.Blocks, b.charts(first)...)
+	d.Blocks = append(d.Blocks, page.Section{ID: "part-runs", Title: b.say("Runs over each other"), Grid: true, Blocks: []page.Block{b.rates()}})
+	d.Blocks = append(append(d.Blocks, page.Choice(b.names)), b.charts(first)...)
+	var each []page.Block
 	for i := range all {
-		d.Blocks = append(d.Blocks, page.Group{Title: b.names[i], Blocks: b.text(&all[i])})
+		each = append(each, page.Group{Title: b.names[i], Blocks: b.text(&all[i])})
 	}
+	d.Blocks = append(d.Blocks, page.Section{ID: "part-each", Title: b.say("Each run"), Blocks: each})
 	return d
+}
+
+// banner is what comes of a comparison.
+func (s *Sheet) banner(l units.Language) page.Banner {
+	if s.Verdict == "" {
+		return page.Banner{Text: strings.ToUpper(texts.In(l, "no verdict")), Mark: cell.Warn, Reasons: s.Remarks}
+	}
+	return page.Banner{Text: "A → B: " + strings.ToUpper(texts.In(l, s.Verdict)), Mark: s.Mark, Reasons: s.Reasons}
 }
 
 // names tell the runs of a sheet apart.
@@ -114,9 +144,44 @@ type builder struct {
 	all   []Result
 	names []string
 	live  bool
+	first int // how many runs the first of two sides has; 0 where there are no sides
 }
 
 func (b *builder) say(english string, args ...any) string { return texts.In(b.l, english, args...) }
+
+// MostParts is how many operations and addresses the charts of a page can be limited to; with more there is no choice.
+const MostParts = 12
+
+// parts are a run's operations and addresses, one by one.
+func (b *builder) parts(r *Result) (out []page.Part) {
+	if r.Timeline == nil || b.live {
+		return nil
+	}
+	for i, part := range r.Timeline.Operations {
+		if i < len(r.Run.Operations) {
+			out = append(out, page.Part{Name: units.Clean(r.Run.Operations[i].Name), Columns: part.Columns(0)})
+		}
+	}
+	for i, part := range r.Timeline.Addresses {
+		if i < len(r.Run.Targets) {
+			out = append(out, page.Part{Name: units.Clean(r.Run.Targets[i].Address), Columns: part.Columns(0)})
+		}
+	}
+	return out
+}
+
+// phases are a run's phases, if there are several.
+func (b *builder) phases(r *Result) (out []page.Band) {
+	if b.live || len(r.Run.Phases) < 2 {
+		return nil
+	}
+	for i := range r.Run.Phases {
+		p := &r.Run.Phases[i]
+		from := float64(p.StartNs) / 1e9
+		out = append(out, page.Band{From: from, To: from + float64(p.DurationNs)/1e9, Label: units.Clean(p.Name), Kind: "phase"})
+	}
+	return out
+}
 
 // liveNines is how many nines the curve of a run under way has room for.
 const liveNines = 5
@@ -130,7 +195,10 @@ func (b *builder) data() *page.Data {
 		if b.live {
 			nines = liveNines
 		}
-		d.Runs = append(d.Runs, page.Run{Name: b.names[i], Columns: r.Timeline.Columns(0), Bands: b.bands(r), Closed: r.Run.LoadModel == "closed", Nines: nines})
+		d.Runs = append(d.Runs, page.Run{
+			Name: b.names[i], Columns: r.Timeline.Columns(0), Bands: b.bands(r), Closed: r.Run.LoadModel == "closed", Nines: nines,
+			Side: b.side(i), Phases: b.phases(r), Parts: b.parts(r),
+		})
 	}
 	return d
 }
@@ -143,11 +211,21 @@ func (b *builder) single(r *Result) (out []page.Block) {
 		out = append(out, b.banner(r.Run), b.headline(r.Run))
 	}
 	out = append(out, b.charts(r)...)
-	out = append(out, b.curves())
 	if b.live {
 		return append(out, page.Place{ID: "tables"})
 	}
-	return append(out, b.text(r)...)
+	return append(out, b.sections(r)...)
+}
+
+// side is 1 or 2 where the i-th run is on a side of a comparison.
+func (b *builder) side(i int) int {
+	switch {
+	case b.first == 0:
+		return 0
+	case i < b.first:
+		return 1
+	}
+	return 2
 }
 
 // banner is the verdict of a run.
@@ -173,9 +251,18 @@ func (b *builder) headline(run *record.Run) page.Block {
 	if run.LoadModel == "closed" {
 		latency, kind = quantiles(&all.Service, cell.Plain), b.say("service")
 	}
+	finite := quantiles(&all.ResponseOK, cell.Plain)
+	missing := cell.Share(all.Response.NoAnswer, all.Response.NoAnswer+all.Response.Count).Figure(b.l)
+	tile := func(label string, f, ofSuccesses cell.Cell) page.Tile {
+		t := page.Tile{Label: label, Figure: f}
+		if math.IsInf(f.Value, 1) && ofSuccesses.Value > 0 && !math.IsInf(ofSuccesses.Value, 1) {
+			t.Note = b.say("%s of successes; %s had no answer", ofSuccesses.Figure(b.l), missing)
+		}
+		return t
+	}
 	tiles := page.Tiles{
 		{Label: b.say("rate"), Figure: estimate(cell.Rate(all.RatePerS), all.RateWithin), Note: offered},
-		{Label: kind + " p50", Figure: latency[1]}, {Label: kind + " p99", Figure: latency[5]}, {Label: kind + " p99.9", Figure: latency[6]},
+		tile(kind+" p50", latency[1], finite[1]), tile(kind+" p99", latency[5], finite[5]), tile(kind+" p99.9", latency[6], finite[6]),
 		{Label: b.say("failed"), Figure: failedShare(all.Failed, all.Done, cell.Plain), Note: b.say("%s of %s", t.count(all.Failed), t.count(all.Done))},
 	}
 	if lost, note := t.timeLost(); lost != "" {
@@ -186,32 +273,68 @@ func (b *builder) headline(run *record.Run) page.Block {
 
 // text are a run's tables, its plan among them, in the order of the page.
 func (b *builder) text(r *Result) (out []page.Block) {
+	for _, s := range b.sections(r) {
+		out = append(out, s.(page.Section).Blocks...)
+	}
+	return out
+}
+
+// sectionOf is a section and the ids of its tables in their order; those that none names are of the database.
+type sectionOf struct {
+	section page.Section
+	ids     []string
+}
+
+// sections are a run's tables by what they are about.
+func (b *builder) sections(r *Result) (out []page.Block) {
+	parts := []sectionOf{
+		{page.Section{ID: "part-figures", Title: b.say("Figures")}, []string{
+			"thresholds", "total", "latency", "distribution", "phases", "addresses", "changes", "events",
+		}},
+		{page.Section{ID: "part-failures", Title: b.say("Failures")}, []string{"errors"}},
+		{page.Section{ID: "part-database", Title: b.say("Database")}, nil},
+		{page.Section{ID: "part-machines", Title: b.say("Machines")}, []string{"machines", "watched", "generator"}},
+		{page.Section{ID: "part-setting", Title: b.say("Environment")}, []string{"environment", "configuration", "warnings"}},
+	}
+	const database, machines = 2, 3
+	parts[machines].section.Blocks = b.machineBlocks(r)
 	tables := Tables(r.Run, Options{Language: b.l, Path: r.Path})
-	charts := b.machineBlocks(r)
-	order := func(id string) int {
-		return slices.Index([]string{"thresholds", "total", "latency", "distribution", "phases", "addresses", "changes", "events", "errors", "", "machines", "watched", "generator", "environment", "configuration", "warnings"}, id)
+	for i := range parts {
+		blocks := &parts[i].section.Blocks
+		for _, id := range parts[i].ids {
+			for k := range tables {
+				if tables[k].ID == id {
+					*blocks = append(*blocks, b.table(r, tables[k])...)
+				}
+			}
+		}
 	}
-	place := func(t cell.Table) int {
-		if i := order(t.ID); i >= 0 {
-			return i
+	for k := range tables {
+		known := func(id string) bool { return id == tables[k].ID }
+		if !slices.ContainsFunc(parts, func(p sectionOf) bool { return slices.ContainsFunc(p.ids, known) }) {
+			parts[database].section.Blocks = append(parts[database].section.Blocks, page.Table(tables[k]))
 		}
-		return order("")
 	}
-	slices.SortStableFunc(tables, func(x, y cell.Table) int { return cmp.Compare(place(x), place(y)) })
-	for _, t := range tables {
-		if t.ID == "errors" {
-			out = append(out, b.classes(r.Run))
+	for i := range parts {
+		if len(parts[i].section.Blocks) > 0 {
+			out = append(out, parts[i].section)
 		}
-		if place(t) >= order("machines") && charts != nil {
-			out, charts = append(out, charts...), nil
-		}
-		out = append(out, page.Table(t))
-		if t.ID == "latency" && len(r.Run.Operations) > mostOperations {
-			out = append(out, page.Folded{Title: b.say("all %s as CSV", texts.Plural(b.l, len(r.Run.Operations), "operation", "operations")), Text: operationsCSV(r.Run)})
-		}
-		if t.ID == "configuration" && len(r.Plan) > 0 {
-			out = append(out, page.Folded{Title: b.say("the plan"), Text: string(r.Plan)})
-		}
+	}
+	return out
+}
+
+// table is a table and what goes with it.
+func (b *builder) table(r *Result, t cell.Table) (out []page.Block) {
+	if t.ID == "errors" {
+		out = append(out, b.classes(r.Run))
+	}
+	out = append(out, page.Table(t))
+	if t.ID == "latency" && len(r.Run.Operations) > mostOperations {
+		title := b.say("all %s as CSV", texts.Plural(b.l, len(r.Run.Operations), "operation", "operations"))
+		out = append(out, page.Folded{Title: title, Text: operationsCSV(r.Run)})
+	}
+	if t.ID == "configuration" && len(r.Plan) > 0 {
+		out = append(out, page.Folded{Title: b.say("the plan"), Text: string(r.Plan)})
 	}
 	return out
 }

@@ -38,6 +38,7 @@ func shown(t *testing.T) *Result {
 
 func timelineOf(all []*measure.Interval) *timeline.Timeline {
 	out := timeline.New(0)
+	out.Part(MostParts)
 	for _, iv := range all {
 		_ = out.Interval(iv)
 	}
@@ -88,6 +89,8 @@ func TestPagesAreWholeAndFetchNothing(t *testing.T) {
 	b.Path = "results/after"
 	sheets["series"] = &Sheet{Results: []Result{a, b}}
 	sheets["against"] = &Sheet{Results: []Result{a}, Against: []Result{b}, Tables: []cell.Table{{ID: "change", Title: "CHANGE", Columns: []cell.Column{{Head: "what", Left: true}}, Rows: [][]cell.Cell{{cell.Text("rate")}}}}}
+	compared := sheets["against"]
+	compared.Verdict, compared.Mark, compared.Reasons, compared.Changes = "regression", cell.Bad, []string{"rate: −8 %"}, "<svg>changes</svg>"
 	for name, run := range fixtures() {
 		sheets[name] = &Sheet{Results: []Result{{Run: run(), Timeline: timeline.New(0)}}}
 	}
@@ -109,7 +112,10 @@ func TestPagesAreWholeAndFetchNothing(t *testing.T) {
 		}
 	}
 	against := pageOf(t, sheets["against"], units.English)
-	for _, want := range []string{"CHANGE", "A cars", "B after", "RUNS", `<p class="still">charts over time show A cars</p>`} {
+	for _, want := range []string{
+		"CHANGE", "A cars", "B after", "RUNS", `<p class="still">charts over time show A cars</p>`, `"side":1`, `"side":2`,
+		`<div class="banner bad" role="status"><strong>A → B: REGRESSION</strong>`, "<li>rate: −8 %</li>", "<svg>changes</svg>",
+	} {
 		if !strings.Contains(against, want) {
 			t.Errorf("the page of A against B lacks %q", want)
 		}
@@ -194,6 +200,155 @@ func TestPageOfADay(t *testing.T) {
 	b.Wait(`document.documentElement.dataset.drawn`)
 	if faults := b.Faults(); len(faults) > 0 {
 		t.Error(faults)
+	}
+}
+
+// opened is a page in a browser whose charts are drawn.
+func opened(t *testing.T, s *Sheet, l units.Language, width int) *testserver.Browser {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(path, []byte(pageOf(t, s, l)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := testserver.NewBrowser(t, t.TempDir())
+	b.Look(width, 900, "screen", "light")
+	b.Open("file://" + path)
+	b.Wait(`document.documentElement.dataset.drawn && document.getElementById("window-text").textContent !== ""`)
+	return b
+}
+
+// What is chosen at the top is what all charts and the percentiles show.
+func TestPageFollowsWhatIsChosen(t *testing.T) {
+	r := shown(t)
+	r.Run.Phases = append(r.Run.Phases, record.Phase{Name: "later", StartNs: 20e9, DurationNs: 5e9})
+	b := opened(t, &Sheet{Results: []Result{*r}}, units.English, 1400)
+	answers := func() (n int) {
+		b.Eval(`+document.getElementById("window-text").textContent.match(/([\d,]+) answers/)[1].replace(/,/g, "")`, &n)
+		return n
+	}
+	choose := func(id, name string) {
+		t.Helper()
+		var found bool
+		b.Eval(fmt.Sprintf(`(() => { const s = document.getElementById(%q), i = [...s.options].findIndex(o => o.text === %q);
+			s.value = i; s.dispatchEvent(new Event("change")); return i >= 0 && !s.closest("label").hidden; })()`, id, name), &found)
+		if !found {
+			t.Fatalf("there is no choice of %s %q", id, name)
+		}
+	}
+	all, sum := answers(), 0
+	for i := range r.Run.Operations {
+		choose("operation", r.Run.Operations[i].Name)
+		n := answers()
+		if n == 0 || n >= all {
+			t.Errorf("%s has %d of %d answers", r.Run.Operations[i].Name, n, all)
+		}
+		sum += n
+	}
+	if sum != all {
+		t.Errorf("the operations have %d answers, all of them %d", sum, all)
+	}
+	choose("operation", "all")
+	choose("phase", "later")
+	b.Wait(`document.getElementById("window-text").textContent.startsWith("window 0:20 – 0:25")`)
+	if n := answers(); n == 0 || n >= all/2 {
+		t.Errorf("5 s have %d of %d answers", n, all)
+	}
+	choose("phase", "all")
+	if n := answers(); n != all {
+		t.Errorf("all phases have %d of %d answers", n, all)
+	}
+	if faults := b.Faults(); len(faults) > 0 {
+		t.Error(faults)
+	}
+}
+
+// Charts stand next to each other, their time axes and the heat map's agree, zooming one zooms all, and one tooltip
+// tells of all.
+func TestChartsOfAPageAgree(t *testing.T) {
+	b := opened(t, &Sheet{Results: []Result{*shown(t)}}, units.English, 1400)
+	var columns int
+	b.Eval(`getComputedStyle(document.querySelector(".charts")).gridTemplateColumns.split(" ").length`, &columns)
+	if columns < 2 {
+		t.Errorf("%d columns of charts", columns)
+	}
+	// The curve is directly below the heat map, and the heat map below a chart of the same axis.
+	var below bool
+	b.Eval(`(() => { const y = s => document.querySelector("figure[data-chart=" + s + "]").getBoundingClientRect();
+		return y("heat").x === y("curve").x && y("heat").x === y("rate").x && y("rate").y < y("heat").y && y("heat").y < y("curve").y &&
+			document.querySelector(".stack").children.length === 2; })()`, &below)
+	if !below {
+		t.Error("rate, heat map and curve aren't below each other")
+	}
+	// One drag over the rate chart.
+	var box struct{ X, Y, W, H float64 }
+	b.Eval(`document.querySelector("figure[data-chart=rate]").scrollIntoView({block: "center"})`, nil)
+	b.Eval(`(r => ({x: r.x, y: r.y, w: r.width, h: r.height}))(document.querySelector("figure[data-chart=rate] .u-over").getBoundingClientRect())`, &box)
+	b.Drag(box.X+box.W*0.4, box.Y+box.H/2, box.X+box.W*0.6, box.Y+box.H/2)
+	b.Wait(`document.getElementById("window-text").textContent.startsWith("window")`)
+	// Where a moment is on one chart it is on all: the tooltip tells the same slot wherever it is asked for.
+	tip := func(kind string) (s string) {
+		b.Eval(fmt.Sprintf(`(async () => { const over = document.querySelector("figure[data-chart=%s] .u-over"), r = over.getBoundingClientRect();
+			const at = {clientX: r.x + r.width * 0.5, clientY: r.y + 40, bubbles: true};
+			over.dispatchEvent(new MouseEvent("mouseenter", at)); over.dispatchEvent(new MouseEvent("mousemove", at));
+			await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame);
+			over.dispatchEvent(new MouseEvent("mousemove", at));
+			const tip = document.querySelector(".tip"); return tip.hidden ? "" : tip.innerText; })()`, kind), &s)
+		return s
+	}
+	rate, latency := tip("rate"), tip("latency")
+	first := func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
+	if rate == "" || first(rate) != first(latency) || !strings.Contains(rate, "Response time p50") || !strings.Contains(latency, "Rate achieved") {
+		t.Errorf("the tooltip over the rate:\n%s\nover response times:\n%s", rate, latency)
+	}
+	// A legend by keyboard.
+	b.Eval(`document.querySelector("figure[data-chart=latency] .u-legend th[role=button]").focus()`, nil)
+	b.Key("Enter", 13)
+	b.Wait(`document.activeElement.getAttribute("aria-pressed") === "false"`)
+	var lines, dashed int
+	b.Eval(`document.querySelectorAll("figure[data-chart=latency] .u-marker path").length`, &lines)
+	b.Eval(`new Set([...document.querySelectorAll("figure[data-chart=latency] .u-marker path")].map(p => p.getAttribute("stroke-dasharray"))).size`, &dashed)
+	if lines < 4 || dashed != lines {
+		t.Errorf("%d lines have %d kinds of dashes in the legend", lines, dashed)
+	}
+	// A link of the bar unfolds its section, and the bar stays.
+	b.Eval(`document.getElementById("part-figures").open = false`, nil)
+	b.Eval(`document.querySelector("nav a[href='#part-figures']").click()`, nil)
+	b.Wait(`document.getElementById("part-figures").open && scrollY > 300 && document.querySelector("nav").getBoundingClientRect().y === 0`)
+	if faults := b.Faults(); len(faults) > 0 {
+		t.Error(faults)
+	}
+}
+
+// No figure is lost where there is little room, whatever operations are called.
+func TestTablesOfAPageLoseNothing(t *testing.T) {
+	r := shown(t)
+	r.Run.Operations[0].Name = "GET /api/v2/customers/{customer}/orders/{order}?" + strings.Repeat("expand=product,price&", 8)
+	r.Run.Operations[1].Name = strings.Repeat("x", 200)
+	b := opened(t, &Sheet{Results: []Result{*r}}, units.English, 390)
+	for _, c := range []struct {
+		name, media string
+		width       int
+	}{{"a telephone", "screen", 390}, {"a small window", "screen", 700}, {"a window", "screen", 1400}, {"paper", "print", 794}} {
+		t.Run(c.name, func(t *testing.T) {
+			b.Look(c.width, 900, c.media, "light")
+			var lost []string
+			b.Eval(`[...document.querySelectorAll("#latency td, #total td, #distribution td")].filter(td => td.textContent !== "" && (td.getClientRects().length === 0 ||
+				td.getBoundingClientRect().right > document.documentElement.clientWidth + 1)).map(td => td.textContent)`, &lost)
+			if len(lost) > 0 {
+				t.Errorf("beyond the edge: %q", lost)
+			}
+			var wide, room int
+			b.Eval(`document.documentElement.scrollWidth`, &wide)
+			b.Eval(`document.documentElement.clientWidth`, &room)
+			if wide > room {
+				t.Errorf("the page is %d pixels wide, the window %d", wide, room)
+			}
+			var small int
+			b.Eval(`[...document.querySelectorAll("figure > svg text")].filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 8).length`, &small)
+			if small > 0 {
+				t.Errorf("%d texts of pictures are too small to read", small)
+			}
+		})
 	}
 }
 

@@ -45,11 +45,16 @@ type Timeline struct {
 	Slots       []Slot
 	Standstills []measure.Standstill // the longest
 	Events      []measure.Event
+	// Operations and Addresses are slots of the same lengths of single operations and addresses; see Part. Those of
+	// addresses have no response time.
+	Operations, Addresses []*Timeline
+	StandstillCount       int // all of them
 
 	most       int
 	perSlot    int // intervals in a full slot
 	filled     int // in the last one
 	generation int
+	mostParts  int
 }
 
 var _ measure.Sink = (*Timeline)(nil)
@@ -60,6 +65,22 @@ func New(most int) *Timeline {
 		most = DefaultSlots
 	}
 	return &Timeline{most: most, perSlot: 1}
+}
+
+// Part makes the timeline keep operations and addresses apart, too, if there are 2 of them to so many. It is called
+// before the first interval.
+func (t *Timeline) Part(most int) { t.mostParts = most }
+
+// part makes the parts of the first interval.
+func (t *Timeline) part(iv *measure.Interval) {
+	for _, of := range []struct {
+		n  int
+		to *[]*Timeline
+	}{{len(iv.Operations), &t.Operations}, {len(iv.Addresses), &t.Addresses}} {
+		for k := 0; 1 < of.n && of.n <= t.mostParts && k < of.n; k++ {
+			*of.to = append(*of.to, New(t.most))
+		}
+	}
 }
 
 // Generation counts how often slots were joined: while it stays, earlier slots stay as they are.
@@ -80,6 +101,10 @@ const mostStandstills = 200
 
 // Interval implements measure.Sink. It never fails.
 func (t *Timeline) Interval(iv *measure.Interval) error {
+	if len(t.Slots) == 0 {
+		t.part(iv)
+	}
+	t.StandstillCount += len(iv.Standstills)
 	for _, s := range iv.Standstills {
 		if len(t.Standstills) < mostStandstills {
 			t.Standstills = append(t.Standstills, s)
@@ -96,7 +121,29 @@ func (t *Timeline) Interval(iv *measure.Interval) error {
 		}
 	}
 	t.Events = append(t.Events, iv.Events[:min(len(iv.Events), measure.MaxEvents-len(t.Events))]...)
-	s := slotOf(iv)
+	for i, part := range t.Operations {
+		s := span(iv)
+		if i < len(iv.Operations) {
+			s.count(&iv.Operations[i])
+		}
+		part.take(s)
+	}
+	for i, part := range t.Addresses {
+		s := span(iv)
+		if i < len(iv.Addresses) {
+			a := &iv.Addresses[i]
+			s.count(&measure.OperationAccount{Counts: a.Counts, Service: a.Service})
+		}
+		part.take(s)
+	}
+	t.take(slotOf(iv))
+	return nil
+}
+
+// take appends a slot, or adds it to the last one.
+func (t *Timeline) take(s Slot) {
+	s.RateLow = s.RatePerS()
+	s.RateHigh = s.RateLow
 	if n := len(t.Slots); n > 0 && t.Slots[n-1].WarmUp == s.WarmUp {
 		last := &t.Slots[n-1]
 		// What is left at a phase's end is too short for a slot of its own.
@@ -104,7 +151,7 @@ func (t *Timeline) Interval(iv *measure.Interval) error {
 		if t.filled < t.perSlot || rest {
 			last.add(&s)
 			t.filled++
-			return nil
+			return
 		}
 	}
 	if len(t.Slots) == t.most {
@@ -112,7 +159,6 @@ func (t *Timeline) Interval(iv *measure.Interval) error {
 	}
 	t.Slots = append(t.Slots, s)
 	t.filled = 1
-	return nil
 }
 
 // halve joins slots in pairs. Warm-up stays apart.
@@ -133,29 +179,34 @@ func (t *Timeline) halve() {
 	t.generation++
 }
 
+// span is an empty slot of an interval.
+func span(iv *measure.Interval) Slot {
+	return Slot{intervals: 1, StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, WarmUp: iv.WarmUp, ObservedNs: iv.DurationNs()}
+}
+
+// slotOf is the slot of all that happened in an interval.
 func slotOf(iv *measure.Interval) Slot {
-	h := &iv.Health
-	s := Slot{
-		intervals: 1, StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, WarmUp: iv.WarmUp, Open: iv.OpenNs > 0, Offered: iv.Offered,
-		Backlog: iv.Backlog, Sessions: iv.Sessions, Busy: iv.Busy,
-		CPU: h.ProcessCPU, CPUHigh: h.ProcessCPU, LoopBusyHigh: h.LoopBusy, OthersNs: h.OthersNs, StealNs: h.StealNs, ObservedNs: iv.DurationNs(),
-		RSSBytes: h.RSSBytes, GCPauseNs: h.GCPauseNsMax, PausedNs: h.PausedNs,
-	}
+	h, s := &iv.Health, span(iv)
+	s.Open, s.Offered, s.Backlog, s.Sessions, s.Busy = iv.OpenNs > 0, iv.Offered, iv.Backlog, iv.Sessions, iv.Busy
+	s.CPU, s.CPUHigh, s.LoopBusyHigh, s.OthersNs, s.StealNs = h.ProcessCPU, h.ProcessCPU, h.LoopBusy, h.OthersNs, h.StealNs
+	s.RSSBytes, s.GCPauseNs, s.PausedNs = h.RSSBytes, h.GCPauseNsMax, h.PausedNs
 	for i := range iv.Operations {
-		o := &iv.Operations[i]
-		s.OK += o.OK()
-		s.Failed += o.Failed()
-		s.Dropped += o.Dropped()
-		s.NoAnswer += o.NoAnswer()
-		for k, n := range o.Errors {
-			s.Errors[k] += n
-		}
-		s.Response, s.Service = s.Response.Add(SketchOf(o.Response)), s.Service.Add(SketchOf(o.Service))
-		s.ResponseMaxNs = max(s.ResponseMaxNs, o.Response.Max())
+		s.count(&iv.Operations[i])
 	}
-	s.RateLow = s.RatePerS()
-	s.RateHigh = s.RateLow
 	return s
+}
+
+// count adds what an operation did.
+func (s *Slot) count(o *measure.OperationAccount) {
+	s.OK += o.OK()
+	s.Failed += o.Failed()
+	s.Dropped += o.Dropped()
+	s.NoAnswer += o.NoAnswer()
+	for k, n := range o.Errors {
+		s.Errors[k] += n
+	}
+	s.Response, s.Service = s.Response.Add(SketchOf(o.Response)), s.Service.Add(SketchOf(o.Service))
+	s.ResponseMaxNs = max(s.ResponseMaxNs, o.Response.Max())
 }
 
 // Max is the longest response time in ns, NaN where nothing was answered.

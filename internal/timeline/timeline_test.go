@@ -124,6 +124,45 @@ func TestBucketsFollowEachOther(t *testing.T) {
 	}
 }
 
+// Parts have the slots of the whole, and add up to it.
+func TestPartsAddUp(t *testing.T) {
+	whole := New(8)
+	whole.Part(3)
+	many := New(8)
+	many.Part(2)
+	for k := range 37 {
+		iv := &measure.Interval{Phase: "hold", WarmUp: k < 3, Account: measure.Account{
+			StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 3), Addresses: make([]measure.AddressAccount, 1),
+		}}
+		for i := range iv.Operations {
+			h := measure.NewHistogram()
+			h.RecordN(int64(i+1)*1e6, uint64(i+1))
+			iv.Operations[i].Done, iv.Operations[i].Response, iv.Operations[i].Service = h.Count(), h, h
+		}
+		for _, line := range []*Timeline{whole, many} {
+			if err := line.Interval(iv); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(whole.Operations) != 3 || len(whole.Addresses) != 0 || len(many.Operations) != 0 {
+		t.Fatalf("%d operations, %d addresses; of too many %d", len(whole.Operations), len(whole.Addresses), len(many.Operations))
+	}
+	for k := range whole.Slots {
+		var ok uint64
+		for _, part := range whole.Operations {
+			s := part.Slots[k]
+			if s.StartNs != whole.Slots[k].StartNs || s.EndNs != whole.Slots[k].EndNs || s.WarmUp != whole.Slots[k].WarmUp {
+				t.Errorf("slot %d of an operation is %d–%d", k, s.StartNs, s.EndNs)
+			}
+			ok += s.OK
+		}
+		if ok != whole.Slots[k].OK || ok == 0 {
+			t.Errorf("slot %d: %d of %d", k, ok, whole.Slots[k].OK)
+		}
+	}
+}
+
 func TestColumns(t *testing.T) {
 	line := New(0)
 	empty, err := json.Marshal(line.Columns(0))

@@ -14,6 +14,9 @@ import (
 // foldAfter is how many rows of a table are seen at once; the rest is folded.
 const foldAfter = 60
 
+// wideColumns is how many columns small windows have room for; rows of more are written below each other there.
+const wideColumns = 8
+
 // WriteHTML writes tables as sections of a page that has the style sheet of package page.
 func WriteHTML(w io.Writer, l units.Language, tables ...Table) error {
 	out := bufio.NewWriter(w)
@@ -71,6 +74,9 @@ func (t *Table) htmlRows(out *bufio.Writer, l units.Language, rows [][]Cell) {
 	if t.Kind == Tree {
 		columns, class = []Column{{Left: true}, {Left: true}, {Left: true}}, "tree"
 	}
+	if len(columns) > wideColumns {
+		class += " wide"
+	}
 	// A table that is too wide scrolls, which the keyboard must be able to do.
 	_, _ = fmt.Fprintf(out, "<div class=\"scroll\" tabindex=\"0\"><table class=\"%s\">\n", class)
 	g := layout{table: &Table{Columns: columns}}
@@ -93,12 +99,20 @@ func (t *Table) htmlRows(out *bufio.Writer, l units.Language, rows [][]Cell) {
 				_, _ = fmt.Fprintf(out, "<td class=\"bar\"><svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"%.2f\" height=\"10\"/></svg></td>", 100*f.Value)
 			default:
 				class := strings.TrimSpace(map[bool]string{true: "l ", false: ""}[c.Left] + wraps(c) + string(f.Mark))
-				_, _ = fmt.Fprintf(out, "<td class=\"%s\">%s</td>", class, f.html(l))
+				_, _ = fmt.Fprintf(out, "<td class=\"%s\"%s>%s</td>", class, headed(c), f.html(l))
 			}
 		}
 		_, _ = out.WriteString("</tr>\n")
 	}
 	_, _ = out.WriteString("</tbody></table></div>\n")
+}
+
+// headed names a field's column, for windows so narrow that rows are written below each other.
+func headed(c Column) string {
+	if c.Head == "" {
+		return ""
+	}
+	return fmt.Sprintf(` data-head="%s"`, text(c.Head))
 }
 
 // wraps is the class of columns whose texts take several lines.

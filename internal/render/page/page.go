@@ -53,6 +53,15 @@ type Run struct {
 	Bands   []Band  `json:"bands"`
 	Closed  bool    `json:"closed,omitempty"` // response time is service time
 	Nines   float64 `json:"nines"`            // how many nines its percentile curve has
+	Side    int     `json:"side,omitempty"`   // 1 or 2 where sides are compared
+	Phases  []Band  `json:"phases,omitempty"`
+	Parts   []Part  `json:"parts,omitempty"` // its operations, one by one, if they are few
+}
+
+// Part is what one operation contributes to a Run.
+type Part struct {
+	Name    string `json:"name"`
+	Columns any    `json:"columns"` // timeline.Columns; what isn't of one operation there doesn't count
 }
 
 // Band is a stretch of time with a meaning; see svg.Band.
@@ -168,6 +177,7 @@ type Chart struct {
 }
 
 func (c Chart) write(out *bufio.Writer, l units.Language) {
+	put(out, "<div class=\"chart\">")
 	if c.Title != "" {
 		Heading{ID: c.ID, Text: c.Title, Note: c.Note}.write(out, l)
 	}
@@ -179,6 +189,7 @@ func (c Chart) write(out *bufio.Writer, l units.Language) {
 	if c.Kind == "heat" {
 		window(out, l)
 	}
+	put(out, "</div>\n")
 }
 
 // window is the brush's controls, which the keyboard can use.
@@ -191,17 +202,72 @@ func window(out *bufio.Writer, l units.Language) {
 	put(out, "\n<p class=\"note script\" id=\"window-text\" aria-live=\"polite\"></p>\n")
 }
 
-// Choice lets the reader choose which of several runs the charts over time show. On paper and without scripts it
-// says that they show the first.
+// Section is a part of a page that folds, and that the page's bar of contents leads to.
+type Section struct {
+	ID, Title string
+	Blocks    []Block
+	Grid      bool // charts stand next to each other where there is room
+}
+
+func (s Section) write(out *bufio.Writer, l units.Language) {
+	if len(s.Blocks) == 0 {
+		return
+	}
+	put(out, "<details class=\"part\" id=\"%s\" open><summary><h2>%s</h2></summary>\n", html.EscapeString(s.ID), escape(s.Title))
+	if s.Grid {
+		put(out, "<div class=\"charts\">\n")
+	}
+	for _, b := range s.Blocks {
+		b.write(out, l)
+	}
+	if s.Grid {
+		put(out, "</div>\n")
+	}
+	put(out, "</details>\n")
+}
+
+// Stack keeps blocks one below the other in a grid, such as the heat map and the curve that its window is for.
+type Stack []Block
+
+func (s Stack) write(out *bufio.Writer, l units.Language) {
+	put(out, "<div class=\"stack\">\n")
+	for _, b := range s {
+		b.write(out, l)
+	}
+	put(out, "</div>\n")
+}
+
+// contents is the bar that stays at the top: where the page's sections are, and what its charts can be limited to.
+func contents(out *bufio.Writer, d *Document, l units.Language) {
+	var sections []Section
+	for _, b := range d.Blocks {
+		if s, ok := b.(Section); ok && len(s.Blocks) > 0 {
+			sections = append(sections, s)
+		}
+	}
+	if len(sections) == 0 {
+		return
+	}
+	put(out, "<nav aria-label=\"%s\">", escape(texts.In(l, "Contents")))
+	for _, s := range sections {
+		put(out, `<a href="#%s">%s</a> `, html.EscapeString(s.ID), escape(s.Title))
+	}
+	if d.Data != nil {
+		for _, c := range []struct{ id, text string }{
+			{"run", texts.In(l, "charts over time show")}, {"operation", texts.In(l, "operation")}, {"phase", texts.In(l, "phase")},
+		} {
+			put(out, `<label class="choice" hidden>%s <select id="%s"></select></label>`, escape(c.text), c.id)
+		}
+	}
+	put(out, "</nav>\n")
+}
+
+// Choice says which of several runs the charts over time show on paper and without scripts: the first. With scripts
+// the bar of contents lets the reader choose.
 type Choice []string
 
 func (c Choice) write(out *bufio.Writer, l units.Language) {
-	what := escape(texts.In(l, "charts over time show"))
-	put(out, "<p class=\"still\">%s %s</p>\n<p class=\"script\"><label>%[1]s <select id=\"run\">", what, escape(c[0]))
-	for i, name := range c {
-		put(out, `<option value="%d">%s</option>`, i, escape(name))
-	}
-	put(out, "</select></label></p>\n")
+	put(out, "<p class=\"still\">%s %s</p>\n", escape(texts.In(l, "charts over time show")), escape(c[0]))
 }
 
 // Folded is text that shows when it is asked for.
@@ -262,7 +328,9 @@ func Write(w io.Writer, d *Document) error {
 		}
 		put(out, ` <button type="button" class="theme" id="theme">%s</button>`, escape(texts.In(l, "light / dark")))
 	}
-	put(out, "</header>\n<main>\n")
+	put(out, "</header>\n")
+	contents(out, d, l)
+	put(out, "<main>\n")
 	for _, b := range d.Blocks {
 		b.write(out, l)
 	}
@@ -305,6 +373,6 @@ func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 // scriptTexts are the script's.
 var scriptTexts = []string{
 	"achieved", "offered", "most of its intervals", "least of its intervals", "max", "service", "unsent", "sessions waiting for answers", "backlog", "others",
-	"hypervisor", "busiest event loop", "memory", "time", "quantile", "response", "response in the window", "window %s – %s: %s", "whole run%s%s: %s",
+	"hypervisor", "all", "busiest event loop", "memory", "time", "quantile", "response", "response in the window", "window %s – %s: %s", "whole run%s%s: %s",
 	"%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s", "the run has ended", "the connection to the run is lost", "stopping: answers under way are waited for",
 }

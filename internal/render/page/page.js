@@ -61,6 +61,14 @@
     const c = run.columns;
     run.x = c.start.map((s, i) => (s + c.end[i]) / 2);
     run.sketches = decode(c.sketches, c.start.length);
+    for (const part of run.parts || []) part.sketches = decode(part.columns.sketches, c.start.length);
+  };
+  // limited is a run of which only one operation or address is seen, as far as what it records tells them apart.
+  const limited = (run, part) => {
+    const own = {};
+    for (const key of ["rate", "rateLow", "rateHigh", "p50", "p90", "p99", "max", "service50", "service99", "errors", "unsent", "noAnswer"]) own[key] = part.columns[key];
+    own.offered = run.columns.start.map(() => null);
+    return Object.assign({}, run, { columns: Object.assign({}, run.columns, own), sketches: part.sketches });
   };
   data.runs.forEach(prepare);
 
@@ -85,10 +93,14 @@
     });
   };
 
-  let run = data.runs[0], chosen = null, plots = [], heat = null, curve = null;
+  // base is the run that is looked at, and run what is seen of it.
+  let base = data.runs[0], run = base, chosen = null, plots = [], heat = null, curve = null;
   const css = name => getComputedStyle(root).getPropertyValue(name).trim();
   const color = n => css("--c" + (n % 7 + 1));
   const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3], [4, 4], [12, 4], [1, 2]];
+  // Sides that are compared have a colour each, everywhere; runs of a side differ in their dashes.
+  const sided = data.runs.some(r => r.side);
+  const lineOf = (label, r, i, k, value) => line(label, sided ? r.side - 1 : 2 * i + k, value, sided ? { dash: dashes[(2 * (i % 3) + k) % 7] } : {});
   const line = (label, n, value, more) => Object.assign({ label, stroke: color(n), width: 1.5, dash: dashes[n % 7], value: (_, v) => value(v), points: { show: false } }, more);
 
   // Sizes are round in binary units.
@@ -151,19 +163,71 @@
     if (!there.some(Boolean) || spec.bands && spec.bands.length) return spec;
     return Object.assign(spec, { series: spec.series.filter((_, i) => there[i]), ys: spec.ys.filter((_, i) => there[i]) });
   };
+  // legend draws each line's dash beside its name, and makes it a button that shows and hides the line.
+  const legend = u => {
+    u.root.querySelectorAll(".u-series").forEach((row, i) => {
+      if (i === 0) return;
+      const marker = row.querySelector(".u-marker"), head = row.querySelector("th"), s = u.series[i];
+      if (!marker || !head) return;
+      marker.style.border = "0";
+      marker.innerHTML = `<svg viewBox="0 0 26 8" width="26" height="8" aria-hidden="true"><path d="M0 4h26" stroke="${typeof s.stroke === "function" ? s.stroke(u, i) : s.stroke}" stroke-width="2" stroke-dasharray="${(s.dash || []).join(" ")}"/></svg>`;
+      head.tabIndex = 0;
+      head.setAttribute("role", "button");
+      head.setAttribute("aria-pressed", "true");
+      const pressed = () => head.setAttribute("aria-pressed", String(u.series[i].show));
+      head.addEventListener("click", () => setTimeout(pressed));
+      head.addEventListener("keydown", e => {
+        if (e.key !== "Enter" && e.key !== " ") return;
+        e.preventDefault();
+        u.setSeries(i, { show: !u.series[i].show });
+        pressed();
+      });
+    });
+  };
+
+  // The tooltip tells what all charts have at the moment that is pointed at, the chart that is pointed at first.
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true"); // the legends say the same
+  document.body.append(tip);
+  const titleOf = fig => { const h = fig.closest(".chart").querySelector("h2"); return h ? h.textContent : ""; };
+  const valuesAt = (u, k, most) => u.series.slice(1).map((s, i) => [s, u.data[i + 1][k]]).filter(([s, v]) => s.show && v != null).slice(0, most).map(([s, v]) => s.label + " " + s.value(u, v));
+  const pointAt = (k, x, y, fig) => {
+    if (k == null || run.x[k] === undefined) { tip.hidden = true; return; }
+    tip.replaceChildren();
+    const add = (text, bold) => { const p = document.createElement("div"); if (bold) { const b = document.createElement("b"); b.textContent = bold + " "; p.append(b); } p.append(text); tip.append(p); };
+    add(phaseAt(run.x[k]), clock(run.x[k]));
+    const own = plots.find(p => p.fig === fig);
+    if (own) for (const v of valuesAt(own.u, k, 9)) add(v);
+    for (const p of plots) if (p !== own) { const v = valuesAt(p.u, k, 3); if (v.length) add(v.join(" · "), titleOf(p.fig)); }
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = Math.max(4, Math.min(x + 16, innerWidth - box.width - 8)) + "px";
+    tip.style.top = Math.max(4, y + 16 + box.height > innerHeight ? y - box.height - 12 : y + 16) + "px";
+  };
+  const phaseAt = s => { const p = (run.phases || []).find(p => p.from <= s && s < p.to); return p ? p.label : ""; };
+  const slotAt = s => { let k = run.x.findIndex(x => x >= s); if (k < 0) k = run.x.length - 1; return k > 0 && s - run.x[k - 1] < run.x[k] - s ? k - 1 : k; };
+  const cross = s => { if (heat && heat.cross && heat.x) { heat.cross.hidden = s == null; if (s != null) heat.cross.style.left = heat.x(s) + "px"; } };
+
   const overTime = fig => {
     const spec = seen(kinds[fig.dataset.chart]());
     const u = new uPlot({
       width: fig.clientWidth, height: 250, ms: 1, scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_, lo, hi) => [Math.min(0, lo || 0), (hi || 1) * 1.05] } },
       axes: [axis(clock), axis(spec.axis, spec.log ? logarithmic() : Object.assign({ size: 78 }, spec.more))], series: [{ label: say("time"), value: (_, v) => v == null ? "–" : clock(v) }, ...spec.series], bands: spec.bands || [],
       cursor: { sync: { key: "brunt" }, drag: { x: true, y: false, setScale: false } },
-      hooks: { drawClear: [drawBands], setSelect: [u => {
+      hooks: { drawClear: [drawBands], setCursor: [u => {
+        if (u.over.matches(":hover")) cross(u.cursor.idx == null ? null : run.x[u.cursor.idx]);
+      }], setSelect: [u => {
         if (u.select.width < 3) return;
         setWindow(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
         u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
       }] },
     }, [run.x, ...(spec.log ? positive(spec.ys) : spec.ys)], fig);
     u.over.addEventListener("dblclick", () => setWindow());
+    u.over.addEventListener("mousemove", e => pointAt(u.cursor.idx, e.clientX, e.clientY, fig));
+    u.over.addEventListener("mouseleave", () => { tip.hidden = true; cross(null); });
+    legend(u);
     plots.push({ fig, u });
   };
 
@@ -176,10 +240,11 @@
   const within = k => chosen && run.columns.end[k] > chosen[0] && run.columns.start[k] < chosen[1];
   const curves = () => {
     const series = [{ label: say("quantile"), value: (_, v) => v == null ? "–" : percent(v) }], ys = [grid];
-    data.runs.forEach((r, i) => {
+    data.runs.forEach((whole, i) => {
+      const r = whole === base ? run : whole;
       const name = data.runs.length > 1 ? r.name + ": " : "";
       for (const [k, kind] of (r.closed ? ["service"] : ["response", "service"]).entries()) {
-        series.push(line(name + say(kind), 2 * i + k, time));
+        series.push(lineOf(name + say(kind), r, i, k, time));
         ys.push(finite(quantiles(sum(r, kind), grid.map(ofNines))));
       }
     });
@@ -196,6 +261,7 @@
       width: fig.clientWidth, height: 300, scales: { x: { time: false, range: [0, most] }, y: { distr: 3 } },
       axes: [axis(percent, { splits: () => [0, 0.30103, ...Array.from({ length: Math.floor(most + 1e-9) }, (_, i) => i + 1)] }), axis(time, logarithmic())], series, cursor: { drag: { setScale: false } },
     }, ys, fig);
+    legend(curve);
   };
 
   // The heat map: time by response time, the darker the more answers.
@@ -204,7 +270,8 @@
     const canvas = heat.canvas, ratio = devicePixelRatio || 1, c = run.columns;
     canvas.width = canvas.clientWidth * ratio;
     canvas.height = canvas.clientHeight * ratio;
-    const g = canvas.getContext("2d"), left = 78, bottom = 22, w = canvas.clientWidth - left, h = canvas.clientHeight - bottom;
+    const g = canvas.getContext("2d"), beside = plots[0] && plots[0].u.bbox, // its axis is that of the charts
+      left = beside ? beside.left / ratio : 78, bottom = 22, w = beside ? beside.width / ratio : canvas.clientWidth - left, h = canvas.clientHeight - bottom;
     g.scale(ratio, ratio);
     let low = Infinity, high = 0, top = 0;
     const columns = run.sketches.map(slot => {
@@ -216,17 +283,26 @@
       }
       return m;
     });
-    const from = c.start[0] || 0, to = c.end[c.end.length - 1] || 1;
+    // While a window is drawn the map stays; then it shows what the charts show.
+    const all = [c.start[0] || 0, c.end[c.end.length - 1] || 1];
+    if (!heat.began) heat.shown = chosen || all;
+    const [from, to] = heat.shown;
     heat.x = s => left + (s - from) / (to - from) * w;
     heat.s = x => Math.min(Math.max(from + (x - left) / w * (to - from), from), to);
     if (low === Infinity) return;
     high++;
     const y = row => h - (row - low) / (high - low) * h;
     g.fillStyle = css("--heat");
+    g.save();
+    g.beginPath();
+    g.rect(left, 0, w, h);
+    g.clip();
     columns.forEach((m, k) => {
+      if (c.end[k] < from || c.start[k] > to) return;
       const x = heat.x(c.start[k]), wide = Math.max(heat.x(c.end[k]) - x, .6);
       for (const [row, n] of m) { g.globalAlpha = .12 + .88 * Math.log(n + 1) / Math.log(top + 1); g.fillRect(x, y(row + 1), wide + .3, y(row) - y(row + 1) + .3); }
     });
+    g.restore();
     g.globalAlpha = 1;
     g.font = "11px system-ui,sans-serif";
     g.fillStyle = css("--ink");
@@ -237,8 +313,8 @@
       if (row >= low && row <= high) { g.fillText(round(time(m * decade)), left - 6, Math.max(y(row) + 4, 9)); g.globalAlpha = .25; g.fillRect(left, y(row), w, .5); g.globalAlpha = 1; }
     }
     g.textAlign = "center";
-    for (let k = 0; k <= 6; k++) { const s = from + (to - from) * k / 6; g.fillText(clock(Math.round(s)), Math.min(Math.max(heat.x(Math.round(s)), left + 14), left + w - 18), h + 16); }
-    if (chosen) {
+    for (let k = 0; k <= 6; k++) { const s = from + (to - from) * k / 6, at = to - from > 12 ? Math.round(s) : s; g.fillText(clock(at), Math.min(Math.max(heat.x(at), left + 14), left + w - 18), h + 16); }
+    if (chosen && heat.began) {
       g.fillStyle = css("--ink");
       g.globalAlpha = .12;
       g.fillRect(left, 0, heat.x(chosen[0]) - left, h);
@@ -254,11 +330,31 @@
     heat.canvas.className = "heat";
     heat.canvas.setAttribute("aria-hidden", "true"); // the sliders and the text beside it say the same
     fig.prepend(heat.canvas);
+    heat.cross = document.createElement("div");
+    heat.cross.className = "cross";
+    heat.cross.hidden = true;
+    fig.append(heat.cross);
     let began = null;
     const at = e => heat.s(e.offsetX);
-    heat.canvas.addEventListener("pointerdown", e => { began = at(e); heat.canvas.setPointerCapture(e.pointerId); });
-    heat.canvas.addEventListener("pointermove", e => { if (began !== null) setWindow(began, at(e)); });
-    heat.canvas.addEventListener("pointerup", e => { if (began !== null && Math.abs(heat.x(at(e)) - heat.x(began)) < 3) setWindow(); began = null; });
+    heat.canvas.addEventListener("pointerdown", e => { began = at(e); heat.began = true; heat.canvas.setPointerCapture(e.pointerId); });
+    heat.canvas.addEventListener("pointermove", e => {
+      if (began !== null) { setWindow(began, at(e)); return; }
+      const k = slotAt(at(e));
+      cross(run.x[k]);
+      for (const p of plots) p.u.setCursor({ left: p.u.valToPos(run.x[k], "x"), top: 10 });
+      pointAt(k, e.clientX, e.clientY, fig);
+    });
+    heat.canvas.addEventListener("pointerleave", () => {
+      tip.hidden = true;
+      cross(null);
+      for (const p of plots) p.u.setCursor({ left: -10, top: -10 });
+    });
+    heat.canvas.addEventListener("pointerup", e => {
+      if (began !== null && Math.abs(heat.x(at(e)) - heat.x(began)) < 3) setWindow();
+      began = null;
+      heat.began = false;
+      schedule();
+    });
     heat.canvas.addEventListener("dblclick", () => setWindow());
   };
 
@@ -311,8 +407,31 @@
   const whole = byId("window-whole");
   if (whole) whole.addEventListener("click", () => setWindow());
   document.addEventListener("keydown", e => { if (e.key === "Escape") setWindow(); });
-  const choice = byId("run");
-  if (choice) choice.addEventListener("change", () => { run = data.runs[+choice.value]; chosen = null; draw(); });
+  // What the charts can be limited to: a run of several, an operation or an address, a phase.
+  const choose = (id, names, change) => {
+    const list = byId(id);
+    if (!list) return;
+    list.closest("label").hidden = names.length < 2;
+    list.replaceChildren(...names.map((name, i) => new Option(name, i)));
+    list.onchange = () => change(+list.value);
+  };
+  const choices = () => {
+    const parts = base.parts || [], phases = base.phases || [];
+    choose("operation", [say("all"), ...parts.map(p => p.name)], i => { run = i ? limited(base, parts[i - 1]) : base; draw(); });
+    choose("phase", [say("all"), ...phases.map(p => p.label)], i => i ? setWindow(phases[i - 1].from, phases[i - 1].to) : setWindow());
+  };
+  if (base) {
+    choose("run", data.runs.map(r => r.name), i => { run = base = data.runs[i]; chosen = null; choices(); draw(); });
+    choices();
+  }
+  // Sections fold: charts are drawn when there is room for them, links unfold what they lead to, paper has all.
+  const folds = [...document.querySelectorAll("details.part")];
+  for (const d of folds) d.addEventListener("toggle", () => { if (d.open && d.querySelector("figure[data-chart]")) draw(); });
+  const unfold = () => { const to = location.hash && byId(decodeURIComponent(location.hash.slice(1))); for (let d = to && to.closest("details"); d; d = d.parentElement.closest("details")) d.open = true; };
+  addEventListener("hashchange", unfold);
+  unfold();
+  for (const a of document.querySelectorAll("nav a")) a.addEventListener("click", () => { const d = byId(a.hash.slice(1)); if (d) d.open = true; });
+  addEventListener("beforeprint", () => { for (const d of folds) d.open = true; });
 
   const theme = byId("theme");
   const remember = v => { try { v === undefined || localStorage.setItem("brunt-theme", v); return localStorage.getItem("brunt-theme"); } catch { return null; } };
@@ -354,7 +473,7 @@
     try {
       const fresh = await (await fetch("data" + location.search)).json();
       data.live = fresh.live;
-      run = data.runs[0] = fresh.runs[0];
+      run = base = data.runs[0] = fresh.runs[0];
       prepare(run);
       draw();
     } finally { busy = false; }

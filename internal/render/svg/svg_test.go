@@ -50,6 +50,11 @@ func TestPicturesAreValid(t *testing.T) {
 				bars = append(bars, Bar{Label: evil, Value: v, Low: v, High: v + 1})
 			}
 			pictures["bars"] = Bars(f, bars)
+			var changes []Change
+			for _, v := range y {
+				changes = append(changes, Change{Name: evil, Value: v, Low: v - 1, High: v + 1, Tolerance: 0.05, Figure: evil})
+			}
+			pictures["changes"] = Changes(f, append(changes, Change{Low: nan, High: nan}))
 			for kind, picture := range pictures {
 				valid(t, kind+" of "+name, picture)
 				for _, bad := range []string{"NaN", "Inf", "<script"} {

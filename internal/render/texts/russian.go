@@ -28,7 +28,7 @@ var russianReport = map[string]string{
 
 	// Labels and heads.
 	"target": "цель", "load": "нагрузка", "sessions": "сеансы", "timing": "часы", "seed": "зерно", "set-up": "подготовка", "command": "команда", "record": "запись",
-	"rate": "темп", "done": "сделано", "done/s": "сделано/с", "due": "намечено", "failed": "неудачи", "time lost": "потеряно времени", "retries": "повторы",
+	"rate": "частота", "done": "сделано", "done/s": "сделано/с", "due": "намечено", "failed": "неудачи", "time lost": "потеряно времени", "retries": "повторы",
 	"unsent": "не отправлено", "in flight": "в пути", "late": "опоздания", "missing": "не найдено", "bad hash": "не тот хеш", "status": "статус", "received": "принято",
 	"operation": "операция", "time": "время", "mean": "среднее", "max": "макс.", "all": "все", "response": "отклик", "of successes": "успешных", "service": "обслуживание",
 	"phase": "этап", "length": "длина", "address": "адрес", "reconnects": "переподключения", "what": "что", "figure": "показатель", "first": "сначала", "last": "в конце",
@@ -105,8 +105,13 @@ var russianSingular = map[string]string{
 
 // russianPage are the texts of pages; russian holds them too.
 var russianPage = map[string]string{
-	"Rate": "Темп", "Response time": "Время отклика", "Failures": "Неудачи", "Sessions": "Сеансы", "Cores in use": "Занятые ядра", "Busiest event loop": "Самый занятый цикл событий",
-	"Memory of brunt": "Память brunt", "Percentiles": "Перцентили", "Where response times lie": "Где лежат времена отклика", "Rates of all runs": "Темпы всех прогонов",
+	"Over time": "Во времени", "The generator's machine": "Машина генератора", "Figures": "Показатели", "Machines": "Машины", "Environment": "Окружение",
+	"Database": "База данных", "Changes": "Изменения", "Each run": "Каждый прогон", "Runs over each other": "Прогоны друг на друге",
+	"Change from A to B": "Изменение от A к B", "with its interval; what lies within the grey stretch doesn't matter": "с интервалом; что лежит в серой полосе, не важно",
+	"%s of successes; %s had no answer":           "%s у успешных; без ответа %s",
+	"The longest %d of %d standstills are drawn.": "Нарисованы самые долгие простои: %d из %d.",
+	"Rate": "Частота запросов", "Response time": "Время отклика", "Failures": "Неудачи", "Sessions": "Сеансы", "Cores in use": "Занятые ядра", "Busiest event loop": "Самый занятый цикл событий",
+	"Memory of brunt": "Память brunt", "Percentiles": "Перцентили", "Where response times lie": "Где лежат времена отклика", "Rates of all runs": "Частота запросов во всех прогонах",
 	"Failed operations by class": "Неудачные операции по классам", "RUNS": "ПРОГОНЫ",
 	"run": "прогон", "verdict": "вывод", "began": "начат", "no verdict": "без вывода", "of %s offered": "из предложенных %s", "%s of %s": "%s из %s",
 	"what succeeded, and what fell due":                                      "что удалось и что было намечено",
