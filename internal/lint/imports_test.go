@@ -57,7 +57,7 @@ k6x/native: k6x/session measure plan planfile record runner schedule target
 k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protocol record
 k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
 k6x/session: engine export measure message observe observe/self protocol record secret verdict
-k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/iproto sqltext
+k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/blocking protocol/iproto sqltext
 k6x/trend:
 keyspace: gen
 linefile:

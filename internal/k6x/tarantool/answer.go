@@ -45,11 +45,11 @@ func newResults(vu *bind.VU) *results {
 // of is an exchange's result: request_id, code, error, data and, of SQL, meta_data and sql_info.
 func (r *results) of(x *exchange) (*sobek.Object, error) {
 	o := r.vu.Runtime().CreateObject(r.proto)
-	_ = o.Set("request_id", int64(x.Sync))
+	_ = o.Set("request_id", int64(x.Tag))
 	_ = o.Set("code", r.ok)
 	_ = o.Set("error", "")
 	data := sobek.Value(r.vu.Runtime().NewArray())
-	err := r.each(x.Body, func(key int) (err error) {
+	err := r.each(x.answer(), func(key int) (err error) {
 		switch iproto.Key(key) {
 		case iproto.IPROTO_METADATA:
 			x.form, err = r.metadata(o)
@@ -259,23 +259,6 @@ func (r *results) extension() (sobek.Value, error) {
 		return r.vu.Value(hex.EncodeToString(b)), nil
 	}
 	return r.vu.Value(&v), nil
-}
-
-// errorText reads the message of an error's body.
-func errorText(b []byte) (text string, err error) {
-	dec := msgpack.NewDecoder(bytes.NewReader(b))
-	n, err := dec.DecodeMapLen()
-	for ; n > 0 && err == nil; n-- {
-		var key int
-		if key, err = dec.DecodeInt(); err != nil {
-			break
-		}
-		if iproto.Key(key) == iproto.IPROTO_ERROR_24 {
-			return dec.DecodeString()
-		}
-		err = dec.Skip()
-	}
-	return text, err
 }
 
 // lazy is a result that is made when the script looks at it: most scripts ask for its code at most.

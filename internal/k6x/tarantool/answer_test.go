@@ -3,10 +3,10 @@ package tarantool
 import (
 	"testing"
 
+	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/bind/bindtest"
 	"brunt/internal/k6x/session"
-	"brunt/internal/protocol/iproto"
 )
 
 func reader() *results {
@@ -33,15 +33,23 @@ func TestResults(t *testing.T) {
 		{"\x81\x42\x82\x00\x05\x01\x90", `{"request_id":3,"code":0,"error":"","sql_info":{"affected_count":5},"data":[]}`},
 		{"\x81\x30\x91\xd5\x01\x01\x7c", `{"request_id":3,"code":0,"error":"","data":["0.7"]}`},
 	} {
-		x := &exchange{request: &request{}, Exchange: iproto.Exchange{Sync: 3, Body: []byte(c.body)}}
+		x := answered(&request{}, 3, []byte(c.body))
 		if got, err := read(r, x); err != nil || got != c.want {
 			t.Errorf("%q: got %s, %v, want %s", c.body, got, err, c.want)
 		}
 	}
-	x := &exchange{request: &request{rows: tuples, form: []string{"id", "model"}, objects: true}, Exchange: iproto.Exchange{Body: []byte("\x81\x30\x91\x93\x01\xa1m\x07")}}
+	x := answered(&request{rows: tuples, form: []string{"id", "model"}, objects: true}, 0, []byte("\x81\x30\x91\x93\x01\xa1m\x07"))
 	if got, err := read(r, x); err != nil || got != `{"request_id":0,"code":0,"error":"","data":[{"id":1,"model":"m","2":7}]}` && got != `{"request_id":0,"code":0,"error":"","data":[{"2":7,"id":1,"model":"m"}]}` {
 		t.Errorf("as objects: got %s, %v", got, err)
 	}
+}
+
+// answered is an exchange whose answer has this body.
+func answered(r *request, tag uint64, body []byte) *exchange {
+	x := newExchange(r)
+	x.Tag = tag
+	x.Reply.Captured = []gen.Value{{Kind: gen.Bytes, B: body}}
+	return x
 }
 
 // Answers that make no sense are errors, whatever they hold.
@@ -52,8 +60,7 @@ func FuzzAnswer(f *testing.F) {
 	r := reader()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, objects := range []bool{false, true} {
-			_, _ = r.of(&exchange{request: &request{rows: tuples, form: []string{"a"}, objects: objects}, Exchange: iproto.Exchange{Body: body}})
+			_, _ = r.of(answered(&request{rows: tuples, form: []string{"a"}, objects: objects}, 0, body))
 		}
-		_, _ = errorText(body)
 	})
 }

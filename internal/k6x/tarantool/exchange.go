@@ -6,21 +6,22 @@ import (
 
 	"github.com/tarantool/go-iproto"
 
+	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/protocol"
-	ours "brunt/internal/protocol/iproto"
 )
 
 // begin sends a request. The error is that it couldn't be sent.
 func (i *instance) begin(p *pool, r *request) (*exchange, error) {
 	ctx := i.vu.Context()
-	x := &exchange{request: r}
+	x := newExchange(r)
 	x.Sent, x.Done = i.vu.Run.Now(), i.signal()
 	n := p.pick()
 	x.address = n.number
 	c, failure := n.get(ctx)
 	if failure == nil {
-		failure = c.Send(ctx, byte(r.kind), r.body, &x.Exchange)
+		i.args[0].Kind, i.args[0].B = gen.Bytes, r.body
+		failure = c.Send(ctx, i.args[:], &x.Exchange)
 	}
 	if failure != nil {
 		i.free = x.Done
@@ -51,7 +52,7 @@ func (i *instance) wait(x *exchange) error {
 		i.free = x.Done
 		x.settle()
 	case <-ctx.Done():
-		x.failure, x.cut = protocol.Unanswered(ctx, x.may(), ctx.Err(), ""), true
+		x.failure, x.cut = protocol.Unanswered(ctx, x.Request, ctx.Err(), ""), true
 		x.end = i.vu.Run.Now()
 	}
 	i.note(x)
@@ -63,21 +64,13 @@ func (i *instance) wait(x *exchange) error {
 
 // settle takes what came of a request that is done.
 func (x *exchange) settle() {
-	x.end, x.bytes = x.End, int64(len(x.Body))
-	if x.Lost != nil {
-		x.failure = protocol.Unanswered(noContext, x.may(), x.Lost, "")
-		return
+	x.end, x.bytes = x.End, x.Reply.BytesIn
+	switch f := &x.Reply.Failure; {
+	case x.Lost != nil:
+		x.failure = protocol.Unanswered(noContext, x.Request, x.Lost, "")
+	case f.Class != protocol.OK:
+		x.failure = &protocol.Error{Class: f.Class, Code: f.Code, Text: f.Text, Fatal: f.Fatal}
 	}
-	number, failed := x.Failed()
-	if !failed {
-		return
-	}
-	message, err := errorText(x.Body)
-	if err != nil {
-		x.failure = &protocol.Error{Class: protocol.Protocol, Text: "an error that makes no sense", Fatal: true, Err: err}
-		return
-	}
-	x.failure = ours.ServerError(number, message)
 }
 
 // maxPending is how many asynchronous calls of a virtual user may be without an answer; further ones
@@ -145,7 +138,7 @@ func (i *instance) settleAll() error {
 		case <-x.Done:
 			x.settle()
 		case <-ctx.Done():
-			x.failure, x.end = protocol.Late(x.may()), i.vu.Run.Now()
+			x.failure, x.end = protocol.Late(x.Request), i.vu.Run.Now()
 		}
 		i.note(x)
 	}

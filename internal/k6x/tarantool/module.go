@@ -15,6 +15,7 @@ import (
 	"go.k6.io/k6/v2/js/modules"
 
 	"brunt/internal/balance"
+	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/k6x/session"
 	"brunt/internal/plan"
@@ -49,6 +50,7 @@ type instance struct {
 	lastNumber int
 	pending    []*exchange // asynchronous calls that nobody has looked at since
 	buffer     []byte
+	args       [1]gen.Value  // a request's body
 	free       chan struct{} // nothing is told through it
 }
 

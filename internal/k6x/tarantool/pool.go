@@ -12,6 +12,7 @@ import (
 	"brunt/internal/engine"
 	"brunt/internal/k6x/session"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 	"brunt/internal/protocol/iproto"
 )
 
@@ -77,7 +78,7 @@ type node struct {
 	pool   *pool
 	number int // of the address in the record
 	target protocol.Target
-	live   atomic.Pointer[iproto.Line]
+	live   atomic.Pointer[blocking.Shared]
 	down   atomic.Bool // the last attempt to connect has failed
 
 	mu       sync.Mutex
@@ -89,7 +90,7 @@ type node struct {
 
 // get returns the connection. One that is lost is made again; an attempt under way is waited for, and
 // while the address refuses, the failure comes at once.
-func (n *node) get(ctx context.Context) (*iproto.Line, *protocol.Error) {
+func (n *node) get(ctx context.Context) (*blocking.Shared, *protocol.Error) {
 	for {
 		if c := n.live.Load(); c != nil && c.Alive() {
 			return c, nil
@@ -130,7 +131,7 @@ func (n *node) revive() {
 	defer n.pool.working.Done()
 	backoff := engine.NewBackoff(uint64(n.number), 0)
 	for failures := 1; ; failures++ {
-		c, failure := iproto.DialLine(n.pool.ctx, n.target, n.settings())
+		c, failure := n.open()
 		n.mu.Lock()
 		n.failure = failure
 		n.down.Store(failure != nil)
@@ -167,7 +168,14 @@ func (n *node) rest() time.Duration {
 	return time.Until(n.next)
 }
 
-func (n *node) settings() iproto.LineOptions {
+// open connects.
+func (n *node) open() (*blocking.Shared, *protocol.Error) {
+	c, failure := iproto.Bare(n.pool.ctx, n.target)
+	if failure != nil {
+		return nil, failure
+	}
 	o := n.pool.options
-	return iproto.LineOptions{Timeout: o.timeout, Most: int(o.rateLimit), Wait: o.rateAction != 0, Now: n.pool.now}
+	return blocking.Share(c, blocking.SharedOptions{
+		Timeout: o.timeout, Most: int(o.rateLimit), Wait: o.rateAction != 0, Now: n.pool.now, Ping: iproto.Ping(),
+	})
 }

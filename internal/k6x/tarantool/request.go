@@ -11,6 +11,7 @@ import (
 	"brunt/internal/gen"
 	"brunt/internal/k6x/bind"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 	ours "brunt/internal/protocol/iproto"
 )
 
@@ -27,9 +28,6 @@ type request struct {
 	objects bool          // tuples are wanted as objects
 }
 
-// may is what the request may have done if no answer came.
-func (r *request) may() *protocol.Request { return &protocol.Request{Verb: r.does, Text: r.text} }
-
 // rows is what an answer's data holds.
 type rows uint8
 
@@ -42,13 +40,28 @@ const (
 // exchange is a request and its answer.
 type exchange struct {
 	*request
-	ours.Exchange
+	blocking.Exchange
 	address int
 
 	end     int64 // when the answer came, or the waiting for it was over
 	bytes   int64 // of the answer
 	failure *protocol.Error
 	cut     bool // the iteration ended before the answer came
+}
+
+// newExchange returns an exchange of a request that is about to be sent.
+func newExchange(r *request) *exchange {
+	x := &exchange{request: r}
+	x.Request = &protocol.Request{ID: int(r.kind), Verb: r.does, Text: r.text}
+	return x
+}
+
+// answer is the body of the answer; nil if it is none, or an error.
+func (x *exchange) answer() []byte {
+	if len(x.Reply.Captured) == 0 {
+		return nil
+	}
+	return x.Reply.Captured[0].B
 }
 
 // body writes a request's body in MessagePack (github.com/msgpack/msgpack, spec.md).

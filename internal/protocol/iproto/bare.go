@@ -1,0 +1,92 @@
+package iproto
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"brunt/internal/gen"
+	"brunt/internal/protocol"
+)
+
+// Bare opens a connection within Target.ConnectTimeout for requests whose bodies the caller writes: Request.ID is the
+// request's type, the only argument its body, and the reply's only captured value the body of the answer. The
+// requests' verbs and texts say what they may have done if no answer comes.
+func Bare(ctx context.Context, t protocol.Target) (protocol.CodecConn, *protocol.Error) {
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	l, failure := dialLink(ctx, t)
+	if failure != nil {
+		return protocol.CodecConn{}, failure
+	}
+	l.conn.SetDeadline(time.Time{})
+	extra, _ := l.in.Peek(l.in.Buffered())
+	return protocol.CodecConn{Net: l.conn, Codec: &bareCodec{sent: l.sync}, Extra: slices.Clone(extra)}, nil
+}
+
+// Ping is a request of Bare connections that every server answers at once.
+func Ping() *protocol.Request { return &protocol.Request{ID: int(typePing), Verb: protocol.Read} }
+
+// bareCodec sends bodies as they are.
+type bareCodec struct{ sent, turn uint64 }
+
+var _ protocol.Tagged = (*bareCodec)(nil)
+
+// Encode puts a header before the body; without one the body is an empty map.
+func (c *bareCodec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
+	at := len(dst)
+	c.sent++
+	c.turn = c.sent
+	dst = appendHeader(dst, byte(req.ID), c.sent)
+	if len(args) == 0 {
+		dst = appendMap(dst, 0)
+	} else {
+		dst = append(dst, args[0].B...)
+	}
+	setLength(dst, at)
+	return dst, nil
+}
+
+// Tag is the request's sync.
+func (c *bareCodec) Tag() uint64 { return c.sent }
+
+// Turn says to which request the next answer is.
+func (c *bareCodec) Turn(sync uint64) { c.turn = sync }
+
+// Answers is the sync of the answer that buf begins with.
+func (c *bareCodec) Answers(buf []byte) (sync uint64, ok bool) {
+	p, ok := cutPacket(buf)
+	return p.sync, ok && p.isAnswer()
+}
+
+// Scan takes a whole answer.
+func (c *bareCodec) Scan(buf []byte, _ *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
+	for {
+		p, ok := cutPacket(buf[n:])
+		switch {
+		case !ok:
+			reply.Fail(protocolError("an answer makes no sense"))
+			return len(buf), true, 0
+		case p.size == 0 && n > 0:
+			return n, false, 0
+		case p.size == 0:
+			return 0, false, p.need
+		case !p.isAnswer():
+			n += p.size
+			continue
+		case p.sync != c.turn && n > 0:
+			return n, false, 0
+		case p.sync != c.turn:
+			reply.Fail(protocolError("an answer came to a request that wasn't sent"))
+			return len(buf), true, 0
+		}
+		reply.Reset(1)
+		reply.BytesIn = int64(p.size)
+		if failure := refusal(p.code, p.body); failure != nil {
+			reply.Fail(failure)
+		} else {
+			reply.Captured[0].Kind, reply.Captured[0].B = gen.Bytes, append(reply.Captured[0].B[:0], p.body...)
+		}
+		return n + p.size, true, 0
+	}
+}
