@@ -94,6 +94,44 @@ func appendRaw(b []byte, h *Histogram) []byte {
 	return b
 }
 
+// AppendCompact appends all that h holds, exactly, in two or three bytes for each of its different values. It is for
+// memory, not for files.
+func (h *Histogram) AppendCompact(b []byte) []byte {
+	if h.Count() == 0 {
+		return b
+	}
+	for _, v := range []uint64{uint64(h.min), uint64(h.max), h.sumHi, h.sumLo} {
+		b = binary.AppendUvarint(b, v)
+	}
+	next := uint32(0)
+	h.each(func(i uint32, n uint64) bool {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(i-next)), n)
+		next = i
+		return true
+	})
+	return b
+}
+
+// MergeCompact adds what AppendCompact has written.
+func (h *Histogram) MergeCompact(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	read := func() uint64 {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		return v
+	}
+	h.addRange(int64(read()), int64(read()))
+	h.addSum(read(), read())
+	for i := uint32(0); len(b) > 0; {
+		i += uint32(read())
+		n := read()
+		h.addBucket(i, n)
+		h.count += n
+	}
+}
+
 // appendZigZag appends v as ZigZag LEB128; unlike encoding/binary's, a ninth byte has 8 bits.
 func appendZigZag(b []byte, v int64) []byte {
 	u := uint64(v<<1) ^ uint64(v>>63)

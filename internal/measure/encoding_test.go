@@ -226,3 +226,36 @@ func FuzzAgainstPeer(f *testing.F) {
 		}
 	})
 }
+
+// What the compact form has held is as if it had been recorded twice, sums and extremes included.
+func TestCompactKeepsEverything(t *testing.T) {
+	for name, values := range map[string][]int64{
+		"nothing": nil, "one": {7}, "few": {0, 1, 1, 2047, 2048}, "many": nil, "the greatest": {highestNs, highestNs - 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, want := NewHistogram(), NewHistogram()
+			if name == "many" {
+				for i := range int64(5000) {
+					values = append(values, i*i*i)
+				}
+			}
+			for _, v := range values {
+				h.Record(v)
+			}
+			h.RecordN(12345, uint64(len(values))<<33)
+			want.Merge(h)
+			want.Merge(h)
+			got := NewHistogram()
+			packed := h.AppendCompact(nil)
+			got.MergeCompact(packed)
+			got.MergeCompact(packed)
+			if got.Count() != want.Count() || got.Min() != want.Min() || got.Max() != want.Max() || got.Sum() != want.Sum() {
+				t.Errorf("%d values from %d to %d, sum %g; want %d from %d to %d, %g",
+					got.Count(), got.Min(), got.Max(), got.Sum(), want.Count(), want.Min(), want.Max(), want.Sum())
+			}
+			if got.EncodeHDR() != want.EncodeHDR() {
+				t.Error("the counts differ")
+			}
+		})
+	}
+}

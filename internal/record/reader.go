@@ -54,11 +54,6 @@ func Open(fsys FS, path string) (*Recorded, error) {
 	return &Recorded{Dir: path, Run: run, fsys: fsys}, nil
 }
 
-// Attach is Open for a run that is known, such as one under way in this process.
-func Attach(fsys FS, dir string, run *Run) *Recorded {
-	return &Recorded{Dir: dir, Run: run, fsys: fsys}
-}
-
 func readAll(fsys FS, path string) ([]byte, error) {
 	f, err := fsys.Open(path)
 	if err != nil {

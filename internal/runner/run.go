@@ -37,6 +37,7 @@ type Runner struct {
 	bundle    *record.Bundle
 	clock     engine.Clock
 	collector *measure.Collector
+	within    *within.Taker
 	fleet     engine.Fleet
 	watch     *verdict.Watch
 	outcome   *engine.Outcome
@@ -122,6 +123,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	}
 	r.clock = engine.NewClock(time.Now())
 	r.collector = measure.NewCollector(len(r.Workload.Operations), len(r.system.Targets))
+	r.within = within.NewTaker()
 	if err := r.newFleet(); err != nil {
 		return err
 	}
@@ -177,7 +179,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	defer health.Stop()
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
-		Sinks:     append([]measure.Sink{r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint)}, r.o.Sinks...),
+		Sinks:     append([]measure.Sink{r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within}, r.o.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
 		Health: health.Sample,
 		Part:   r.o.Part,
@@ -217,22 +219,8 @@ func (r *Runner) Finish() error {
 	run.Failures = r.bundle.Failures()
 	run.Warnings = append(run.Warnings, schema.MissedReferences(r.system.Plan, run)...)
 	verdict.Judge(run, r.collector.Total())
-	r.spread()
+	r.within.Fill(r.Record)
 	return r.bundle.Finish(run)
-}
-
-// mostReadBack is how many intervals are read back at the end of a run, so that this takes seconds at
-// most. Of longer runs the report reads them.
-const mostReadBack = 20_000
-
-// spread puts confidence intervals within the run beside its figures, if there is a record to read.
-func (r *Runner) spread() {
-	if r.Dir == "" || r.collector.Total().Intervals > mostReadBack {
-		return
-	}
-	if err := within.Fill(r.Record, record.Attach(record.OS{}, r.Dir, r.Record).Intervals); err != nil {
-		r.sinkFailed(message.Errorf("sink.intervals", message.Text("error", err.Error())))
-	}
 }
 
 // Close drops what the run created and ends all connections. Without Finish the record goes too,

@@ -22,12 +22,17 @@ const (
 	beginningApart = 0.05
 )
 
-// course is how rate and p99 went, interval by interval.
+// mostPoints bounds how many points a course has. It is even.
+const mostPoints = 20_000
+
+// course is how rate and p99 went, interval by interval, or in a long run by pairs of them, fours …
 type course struct {
 	phase       string // "" before the first interval
 	mixed       bool   // several phases: they differ by intent
 	endsNs      []int64
 	rates, tail []float64
+	intervals   int // of a point; 1 if 0
+	open        int // of the last point, 0 if it is full
 }
 
 func (c *course) add(iv *measure.Interval) {
@@ -41,9 +46,33 @@ func (c *course) add(iv *measure.Interval) {
 	if p99 <= 0 || iv.Drain {
 		return
 	}
-	c.endsNs = append(c.endsNs, iv.EndNs)
-	c.rates = append(c.rates, float64(all.OK())/(float64(iv.LoadNs)/1e9))
-	c.tail = append(c.tail, math.Log(float64(p99)))
+	rate, tail := float64(all.OK())/(float64(iv.LoadNs)/1e9), math.Log(float64(p99))
+	if n := len(c.rates) - 1; c.open > 0 {
+		c.open++
+		c.endsNs[n] = iv.EndNs
+		c.rates[n] += (rate - c.rates[n]) / float64(c.open)
+		c.tail[n] += (tail - c.tail[n]) / float64(c.open)
+	} else {
+		if len(c.rates) == mostPoints {
+			c.halve()
+		}
+		c.open = 1
+		c.endsNs, c.rates, c.tail = append(c.endsNs, iv.EndNs), append(c.rates, rate), append(c.tail, tail)
+	}
+	if c.open >= c.intervals {
+		c.open = 0
+	}
+}
+
+// halve makes one point of every two.
+func (c *course) halve() {
+	c.intervals = max(c.intervals, 1) * 2
+	for k := range mostPoints / 2 {
+		c.endsNs[k] = c.endsNs[2*k+1]
+		c.rates[k] = (c.rates[2*k] + c.rates[2*k+1]) / 2
+		c.tail[k] = (c.tail[2*k] + c.tail[2*k+1]) / 2
+	}
+	c.endsNs, c.rates, c.tail = c.endsNs[:mostPoints/2], c.rates[:mostPoints/2], c.tail[:mostPoints/2]
 }
 
 // warnings say how long the load took to come to rest (MSER-5 on the rate and on the logarithm of the

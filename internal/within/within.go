@@ -24,212 +24,143 @@ var (
 	WhyUnanswered   = message.New("interval.unanswered")
 )
 
-// Fill gives the figures of run their intervals within it, from its intervals: those of all operations,
-// each operation, each address and each phase but warm-up. The figures themselves must be there.
-// It also warns of a load that took long to come to rest.
+// mostSlots bounds how many slots a run is kept in until its length is known. It is even.
+const mostSlots = 160
+
+// Taker takes a run's intervals as they come, in memory that is bounded by the number of operations, addresses and
+// phases. It is a measure.Sink, for one goroutine.
+type Taker struct {
+	total      operation
+	operations []operation
+	addresses  []*stretch
+	load       slots
+	phases     map[string]*phase
+	course     course
+	scratch    *measure.Histogram
+}
+
+var _ measure.Sink = (*Taker)(nil)
+
+// operation is one operation's figures.
+type operation struct{ response, service *stretch }
+
+// phase is the response times of all operations in a phase.
+type phase struct {
+	slots
+	all *stretch
+}
+
+// NewTaker returns the taker of a run that hasn't begun.
+func NewTaker() *Taker {
+	t := &Taker{phases: map[string]*phase{}, scratch: measure.NewHistogram()}
+	t.total = t.operation()
+	return t
+}
+
+func (t *Taker) operation() operation {
+	return operation{t.load.stretch(t.scratch), t.load.stretch(t.scratch)}
+}
+
+// Fill is a Taker's Fill with the intervals that the iterator passes on.
 func Fill(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
-	f := &filler{run: run, all: stream{lengthNs: run.DurationNs}, phases: make([]stream, len(run.Phases))}
-	f.total = f.operation(&run.Total)
-	for i := range run.Operations {
-		f.operations = append(f.operations, f.operation(&run.Operations[i]))
-	}
-	for i := range run.Targets {
-		f.addresses = append(f.addresses, newStretch(&f.ns, run.Targets[i].Counts.OK))
-	}
-	for i := range f.phases {
-		f.phases[i].lengthNs = run.Phases[i].DurationNs
-		f.phase = append(f.phase, newStretch(new([parts]int64), math.MaxUint64))
-	}
-	if err := intervals(f.interval); err != nil {
+	t := NewTaker()
+	if err := intervals(t.Interval); err != nil {
 		return err
 	}
-	f.finish()
-	run.Warnings = append(run.Warnings, f.course.warnings()...)
+	t.Fill(run)
 	return nil
 }
 
-// filler goes through a run once.
-type filler struct {
-	run        *record.Run
-	all        stream
-	total      operation
-	operations []operation
-	addresses  []stretch
-	ns         [parts]int64 // of the whole load's parts
-	phases     []stream
-	phase      []stretch
-	course     course
-}
-
-// operation is one operation's figures.
-type operation struct{ response, service stretch }
-
-func (f *filler) operation(of *record.Operation) operation {
-	return operation{newStretch(&f.ns, of.Response.Count+of.Response.NoAnswer), newStretch(&f.ns, of.Service.Count)}
-}
-
-// stream says which part of a run an interval belongs to.
-type stream struct {
-	lengthNs, passedNs int64
-	part               int
-}
-
-// next is the part that the next ns belong to, and whether that is another than before.
-func (s *stream) next(ns int64) (part int, another bool) {
-	part = s.part
-	if s.lengthNs > 0 {
-		part = min(int(float64(parts)*(float64(s.passedNs)+float64(ns)/2)/float64(s.lengthNs)), parts-1)
-	}
-	s.passedNs += ns
-	another = part != s.part
-	s.part = part
-	return part, another
-}
-
-// interval takes the next interval.
-func (f *filler) interval(iv *measure.Interval) error {
-	ns := iv.LoadNs
-	for i := range f.phases {
-		if f.run.Phases[i].Name != iv.Phase || iv.WarmUp {
-			continue
-		}
-		part, another := f.phases[i].next(iv.DurationNs())
-		if another {
-			f.phase[i].seal()
-		}
-		for k := range iv.Operations {
-			o := &iv.Operations[k]
-			f.phase[i].add(part, o.Response, o.Done, o.NoAnswer())
-		}
-		f.phase[i].ns[part] += iv.DurationNs()
-	}
-	if iv.WarmUp || ns == 0 {
+// Interval implements measure.Sink. It never fails.
+func (t *Taker) Interval(iv *measure.Interval) error {
+	if iv.WarmUp {
 		return nil
 	}
-	f.course.add(iv)
-	part, another := f.all.next(ns)
-	if another {
-		f.each(func(s *stretch) { s.seal() })
+	p := t.phases[iv.Phase]
+	if p == nil {
+		p = &phase{}
+		p.all = p.stretch(t.scratch)
+		t.phases[iv.Phase] = p
 	}
-	f.ns[part] += ns
+	p.begin(iv.DurationNs())
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		for _, to := range []*operation{&f.total, &f.operations[i]} {
-			to.response.add(part, o.Response, o.OK(), o.NoAnswer())
-			to.service.add(part, o.Service, o.OK(), 0)
+		p.all.add(o.Response, o.Done, o.NoAnswer())
+	}
+	if iv.LoadNs == 0 {
+		return nil
+	}
+	t.course.add(iv)
+	t.load.begin(iv.LoadNs)
+	for len(t.operations) < len(iv.Operations) {
+		t.operations = append(t.operations, t.operation())
+	}
+	for i := range iv.Operations {
+		o := &iv.Operations[i]
+		for _, to := range []*operation{&t.total, &t.operations[i]} {
+			to.response.add(o.Response, o.OK(), o.NoAnswer())
+			to.service.add(o.Service, o.OK(), 0)
 		}
+	}
+	for len(t.addresses) < len(iv.Addresses) {
+		t.addresses = append(t.addresses, t.load.stretch(t.scratch))
 	}
 	for i := range iv.Addresses {
 		a := &iv.Addresses[i]
-		f.addresses[i].add(part, a.Service, a.OK(), 0)
+		t.addresses[i].add(a.Service, a.OK(), 0)
 	}
 	return nil
 }
 
-// each calls g with the stretches of the whole load.
-func (f *filler) each(g func(*stretch)) {
-	g(&f.total.response)
-	g(&f.total.service)
-	for i := range f.operations {
-		g(&f.operations[i].response)
-		g(&f.operations[i].service)
-	}
-	for i := range f.addresses {
-		g(&f.addresses[i])
-	}
-}
-
-// finish puts the intervals into the run.
-func (f *filler) finish() {
-	f.each(func(s *stretch) { s.seal() })
+// Fill gives the figures of run their intervals within it: those of all operations, each operation, each address and
+// each phase but warm-up. The figures themselves must be there. It also warns of a load that took long to come to rest.
+// It comes last.
+func (t *Taker) Fill(run *record.Run) {
 	fill := func(o *record.Operation, from *operation) {
-		o.RateWithin = from.response.rate()
-		o.Response.Within = from.response.bounds(&o.Response, true)
-		o.ResponseOK.Within = from.response.bounds(&o.ResponseOK, false)
-		o.Service.Within = from.service.bounds(&o.Service, false)
+		response, service := t.load.parts(from.response), t.load.parts(from.service)
+		o.RateWithin = response.rate()
+		o.Response.Within = response.bounds(&o.Response, true)
+		o.ResponseOK.Within = response.bounds(&o.ResponseOK, false)
+		o.Service.Within = service.bounds(&o.Service, false)
 	}
-	fill(&f.run.Total, &f.total)
-	for i := range f.operations {
-		fill(&f.run.Operations[i], &f.operations[i])
+	none := t.operation()
+	fill(&run.Total, &t.total)
+	for i := range run.Operations {
+		from := &none
+		if i < len(t.operations) {
+			from = &t.operations[i]
+		}
+		fill(&run.Operations[i], from)
 	}
-	for i := range f.addresses {
-		g := &f.run.Targets[i]
-		g.RateWithin, g.Service.Within = f.addresses[i].rate(), f.addresses[i].bounds(&g.Service, false)
+	for i := range run.Targets {
+		from := none.service
+		if i < len(t.addresses) {
+			from = t.addresses[i]
+		}
+		g, of := &run.Targets[i], t.load.parts(from)
+		g.RateWithin, g.Service.Within = of.rate(), of.bounds(&g.Service, false)
 	}
-	for i := range f.phase {
-		f.phase[i].seal()
-		p := &f.run.Phases[i]
+	for i := range run.Phases {
+		p := &run.Phases[i]
 		if p.WarmUp {
 			continue
 		}
-		p.RateWithin, p.Response.Within = f.phase[i].rate(), f.phase[i].bounds(&p.Response, true)
+		from := t.phases[p.Name]
+		if from == nil {
+			from = &phase{}
+			from.all = from.stretch(t.scratch)
+		}
+		of := from.parts(from.all)
+		p.RateWithin, p.Response.Within = of.rate(), of.bounds(&p.Response, true)
 	}
+	run.Warnings = append(run.Warnings, t.course.warnings()...)
 }
 
 // figures are a part's mean and quantiles, in the order of record.Within.
 type figures [1 + len(record.Quantiles)]float64
 
-// stretch is a distribution in its ten parts, of which only the present one is kept whole.
-type stretch struct {
-	ns            *[parts]int64 // how long they are, shared by stretches of the same time
-	done          [parts]uint64
-	*distribution // nil: it has too few values for any bounds of its figures
-}
-
-// distribution is what is kept of values.
-type distribution struct {
-	counts   [parts]uint64 // of answers
-	noAnswer [parts]uint64
-	answers  [parts]figures // of those answered
-	arrivals [parts]figures // of all; +Inf among those without an answer
-
-	part int // the present one
-	h    *measure.Histogram
-}
-
-// newStretch is for a distribution of so many values, those without an answer included.
-func newStretch(ns *[parts]int64, values uint64) stretch {
-	if float64(values) < parts*stats.FewestExceedances {
-		return stretch{ns: ns}
-	}
-	return stretch{ns: ns, distribution: &distribution{}}
-}
-
-// add adds an interval's values to a part.
-func (s *stretch) add(part int, h *measure.Histogram, done, noAnswer uint64) {
-	s.done[part] += done
-	if s.distribution == nil {
-		return
-	}
-	if s.h == nil {
-		s.h = measure.NewHistogram()
-	}
-	s.part = part
-	s.h.Merge(h)
-	s.noAnswer[part] += noAnswer
-}
-
-// seal ends the present part.
-func (s *stretch) seal() {
-	if s.distribution == nil || s.h == nil {
-		return
-	}
-	k := s.part
-	s.counts[k] = s.h.Count()
-	s.answers[k][0], s.arrivals[k][0] = s.h.Mean(), s.h.Mean()
-	all := measure.Answers{Times: s.h, NoAnswer: s.noAnswer[k]}
-	for i, q := range record.Quantiles {
-		s.answers[k][1+i] = float64(s.h.Quantile(q))
-		s.arrivals[k][1+i] = float64(all.Quantile(q))
-		if all.Quantile(q) == measure.Infinite {
-			s.arrivals[k][1+i] = math.Inf(1)
-		}
-	}
-	s.h.Reset()
-}
-
 // rate is the interval of the rate.
-func (s *stretch) rate() *record.Bounds {
+func (s *sections) rate() *record.Bounds {
 	var rates []float64
 	var ns int64
 	var done uint64
@@ -249,7 +180,7 @@ func bounds(of []float64, whole float64) *record.Bounds {
 }
 
 // bounds are the intervals of a distribution's figures, with or without the arrivals that have no answer.
-func (s *stretch) bounds(l *record.Latency, arrivals bool) *record.Within {
+func (s *sections) bounds(l *record.Latency, arrivals bool) *record.Within {
 	if l.Count+l.NoAnswer == 0 {
 		return nil
 	}
@@ -285,18 +216,18 @@ func (s *stretch) bounds(l *record.Latency, arrivals bool) *record.Within {
 }
 
 // without says why none of the figures has an interval, nil if some may.
-func (s *stretch) without() *record.Bounds {
+func (s *sections) without() *record.Bounds {
 	switch {
 	case slices.Contains(s.ns[:], 0):
 		return &record.Bounds{Why: WhyFewIntervals}
-	case s.distribution == nil:
+	case s.values() < parts*stats.FewestExceedances:
 		return &record.Bounds{Why: WhyFewValues}
 	}
 	return nil
 }
 
 // figure is the interval of one figure of which the share beyond lies above each part's.
-func (s *stretch) figure(of *[parts]figures, i int, whole, beyond float64, arrivals bool) *record.Bounds {
+func (s *sections) figure(of *[parts]figures, i int, whole, beyond float64, arrivals bool) *record.Bounds {
 	var values []float64
 	for k := range parts {
 		n := s.counts[k]

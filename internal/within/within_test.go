@@ -170,3 +170,61 @@ func TestBeginningsThatDifferAreSeen(t *testing.T) {
 		}
 	}
 }
+
+// However long a run is, its memory is bounded, nothing of it is lost, and its tenths are of equal length.
+func TestLongRunsAreKeptInBoundedMemory(t *testing.T) {
+	for name, seconds := range map[string]int{"short": 12, "as many as slots": mostSlots, "one more": mostSlots + 1, "long": 13*mostSlots + 7} {
+		t.Run(name, func(t *testing.T) {
+			run, all := load(rand.New(rand.NewPCG(10, 11)), seconds, 50, steady, 25)
+			taker := NewTaker()
+			for _, iv := range all {
+				if err := taker.Interval(iv); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := len(taker.load.ns); n > mostSlots || seconds > mostSlots && n < mostSlots/2 {
+				t.Errorf("%d slots", n)
+			}
+			taker.Fill(run)
+			of := taker.load.parts(taker.total.response)
+			var ns int64
+			var done, counts, noAnswer uint64
+			for k := range parts {
+				ns, done = ns+of.ns[k], done+of.done[k]
+				counts, noAnswer = counts+of.counts[k], noAnswer+of.noAnswer[k]
+				if share := float64(of.ns[k]) / float64(run.DurationNs); seconds > mostSlots && math.Abs(share-0.1) > 0.0126 {
+					t.Errorf("part %d is %.3f of the run", k, share)
+				}
+			}
+			if ns != run.DurationNs {
+				t.Errorf("the parts last %d ns of %d", ns, run.DurationNs)
+			}
+			if l := run.Total.Response; done != run.Total.OK || counts != l.Count || noAnswer != l.NoAnswer {
+				t.Errorf("%d done, %d answered, %d not; want %d, %d, %d", done, counts, noAnswer, run.Total.OK, l.Count, l.NoAnswer)
+			}
+			if p50 := run.Phases[0].Response.Within.P50; !p50.Why.IsZero() || p50.Low > float64(run.Total.Response.P50Ns) || p50.High < float64(run.Total.Response.P50Ns) {
+				t.Errorf("p50 of the phase: %+v around %d", p50, run.Total.Response.P50Ns)
+			}
+		})
+	}
+}
+
+// The course of a run of very many intervals is kept in points of equal numbers of intervals.
+func TestCourseIsBounded(t *testing.T) {
+	c := &course{}
+	iv := &measure.Interval{Phase: "hold", Account: measure.Account{LoadNs: 1e9, Operations: []measure.OperationAccount{{Response: measure.NewHistogram()}}}}
+	iv.Operations[0].Response.Record(1e6)
+	for k := range 5 * mostPoints / 2 {
+		iv.EndNs = int64(k + 1)
+		iv.Operations[0].Done = uint64(k % 2)
+		c.add(iv)
+	}
+	if n := len(c.rates); n > mostPoints || n < mostPoints/2 || len(c.tail) != n || len(c.endsNs) != n {
+		t.Fatalf("%d points", n)
+	}
+	for k, rate := range c.rates {
+		if rate != 0.5 || c.endsNs[k] != int64(c.intervals*(k+1)) {
+			t.Fatalf("point %d: %g a second until %d, of %d intervals each", k, rate, c.endsNs[k], c.intervals)
+		}
+	}
+}
