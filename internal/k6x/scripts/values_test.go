@@ -30,7 +30,10 @@ func TestValues(t *testing.T) {
 			is("bytes", r.c, new Uint8Array([0, 255, 7])); is("bytes' kind", r.c instanceof Uint8Array, true);
 			is("time", r.d.getTime(), 1700000000123); is("text", r.e, "ж'\"$1"); is("boolean", r.f, true); is("double", r.g, 0.1);
 			is("json", JSON.stringify(r.h), '{"a":[1,null]}'); is("uuid", r.i, "d3b07384-d113-4ec6-a3f1-8a1f0c2b5e77"); is("null", r.j, null);
-			is("arrays", JSON.stringify(db.query("select 1, 'x'", [], { rows: "array" })), '[[1,"x"]]');
+			const [x] = db.query("select $1::int[] a, $2::text[] b, $3::int8[] c, array[[1,2],[3,null]] d, '{}'::date[] e",
+				[[1, null, 3], ['q"{},\\', "", null], [9007199254740993n, 5]]);
+			is("arrays", JSON.stringify(x), JSON.stringify({ a: [1, null, 3], b: ['q"{},\\', "", null], c: ["9007199254740993", 5], d: [[1, 2], [3, null]], e: [] }));
+			is("rows as arrays", JSON.stringify(db.query("select 1, 'x'", [], { rows: "array" })), '[[1,"x"]]');
 			is("none", db.query("select 1 where false").length, 0);
 			is("affected", db.exec("select 1").rows, 1);
 			try { db.exec("select 1/0") } catch (e) { is("class", e.class, "server"); is("code", e.code, "22012") }

@@ -248,3 +248,39 @@ func appendField(dst []byte, f form, v *gen.Value) ([]byte, *protocol.Error) {
 	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return dst, nil
 }
+
+// arguments are parameters encoded one after another.
+type arguments struct {
+	buffer  []byte
+	ends    []int // where each ends in buffer; −1 for null
+	values  [][]byte
+	formats []int16
+}
+
+func (a *arguments) reset() { a.buffer, a.ends, a.formats = a.buffer[:0], a.ends[:0], a.formats[:0] }
+
+func (a *arguments) add(f form, v *gen.Value) *protocol.Error {
+	if v.Kind == gen.Null {
+		a.ends, a.formats = append(a.ends, -1), append(a.formats, textFormat)
+		return nil
+	}
+	out, format, err := appendValue(a.buffer, f, v)
+	if err == nil {
+		a.buffer, a.ends, a.formats = out, append(a.ends, len(out)), append(a.formats, format)
+	}
+	return err
+}
+
+// cut makes values of what was added.
+func (a *arguments) cut() {
+	a.values = a.values[:0]
+	start := 0
+	for _, end := range a.ends {
+		if end < 0 {
+			a.values = append(a.values, nil)
+			continue
+		}
+		a.values = append(a.values, a.buffer[start:end:end])
+		start = end
+	}
+}

@@ -14,10 +14,11 @@ func tooLarge(bytes int) *protocol.Error {
 	return protocol.Bad("a request of %d bytes is too large for the protocol", bytes)
 }
 
-// codec is a session of the codec tier.
+// codec is a session.
 type codec struct {
 	statements []*statement
 	secret     string
+	product    string // of the server, once it has been asked for
 	scanner
 }
 
@@ -77,4 +78,19 @@ func (st *statement) appendRequest(dst []byte, args []gen.Value) (_ []byte, err 
 	}
 	binary.BigEndian.PutUint32(dst[at+1:], uint32(length))
 	return dst, nil
+}
+
+// find returns the statement of a request, or why it can't be sent.
+func find(statements []*statement, req *protocol.Request, args []gen.Value) (*statement, *protocol.Error) {
+	st := statements[req.ID]
+	if st.shared {
+		own := *st
+		own.shared = false
+		st = &own
+		statements[req.ID] = st
+	}
+	if len(args) != len(st.req.Params) {
+		return nil, protocol.Refused(req, "the count of arguments isn't that of its parameters")
+	}
+	return st, nil
 }

@@ -25,7 +25,7 @@ const settingsQuery = `SELECT name, current_setting(name) FROM pg_settings WHERE
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
 	bounded, cancel := t.Connecting(ctx)
 	defer cancel()
-	pg, _, err := connect(bounded, t)
+	pg, err := connect(bounded, t)
 	if err != nil {
 		return protocol.ServerInfo{}, err
 	}
@@ -34,7 +34,7 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 }
 
 func describeServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo {
-	info := identifyServer(ctx, pg)
+	info := identifyServer(pg.ParameterStatus("server_version"), asker(ctx, pg))
 	info.Settings = map[string]string{}
 	if info.Product == "Picodata" {
 		return info
@@ -51,11 +51,11 @@ func describeServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo 
 	return info
 }
 
-// identifyServer asks the server for its product and version.
-func identifyServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo {
-	parameter := pg.ParameterStatus("server_version")
+// identifyServer asks the server for its product and version. parameter is what it said of its version when the
+// session was opened, if that is known.
+func identifyServer(parameter string, ask func(query string) ([][]string, error)) protocol.ServerInfo {
 	text := ""
-	rows, err := ask(ctx, pg, "SELECT version()")
+	rows, err := ask("SELECT version()")
 	if err == nil && len(rows) == 1 && len(rows[0]) == 1 {
 		text = rows[0][0]
 	}
@@ -64,20 +64,20 @@ func identifyServer(ctx context.Context, pg *pgconn.PgConn) protocol.ServerInfo 
 		info.Product = "Picodata" // which calls itself PostgreSQL 15.0 in its greeting
 	}
 	if info.Product == "" || info.Product == "Picodata" {
-		askPicodata(ctx, pg, &info)
+		askPicodata(ask, &info)
 	}
 	return info
 }
 
 // askPicodata asks Picodata's table of instances for the version, or versions, that run. Until 25.2 it
 // had no such column, and not everybody could read it.
-func askPicodata(ctx context.Context, pg *pgconn.PgConn, info *protocol.ServerInfo) {
-	rows, err := ask(ctx, pg, `SELECT "picodata_version" FROM "_pico_instance"`)
+func askPicodata(ask func(query string) ([][]string, error), info *protocol.ServerInfo) {
+	rows, err := ask(`SELECT "picodata_version" FROM "_pico_instance"`)
 	if err != nil {
 		if info.Product == "" {
 			info.Product = "unknown"
 		}
-		if _, err := ask(ctx, pg, `SELECT "name" FROM "_pico_instance" LIMIT 1`); err == nil && info.Product != "Picodata" {
+		if _, err := ask(`SELECT "name" FROM "_pico_instance" LIMIT 1`); err == nil && info.Product != "Picodata" {
 			info.Product, info.Version = "Picodata", ""
 		}
 		return
@@ -88,6 +88,11 @@ func askPicodata(ctx context.Context, pg *pgconn.PgConn, info *protocol.ServerIn
 	}
 	slices.Sort(versions)
 	info.Product, info.Version = "Picodata", strings.Join(slices.Compact(versions), ", ")
+}
+
+// asker is ask over a session.
+func asker(ctx context.Context, pg *pgconn.PgConn) func(query string) ([][]string, error) {
+	return func(query string) ([][]string, error) { return ask(ctx, pg, query) }
 }
 
 // ask runs a query for its rows as text; null is "".

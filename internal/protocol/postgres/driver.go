@@ -1,6 +1,6 @@
 // Package postgres speaks PostgreSQL's frontend/backend protocol, version 3, to PostgreSQL and to
-// servers that answer like it (Picodata, CockroachDB, YugabyteDB). Connections are made and
-// authenticated by pgconn. The library tier stays on pgconn; the codec tier takes its socket.
+// servers that answer like it (Picodata, CockroachDB, YugabyteDB). Sessions are opened, authenticated and
+// prepared by pgconn, which also does set-up; requests are the codec's.
 //
 // The formats of messages are those of "Frontend/Backend Protocol" in PostgreSQL's manual; the
 // binary formats of values are those of the server's receive functions.
@@ -8,7 +8,6 @@ package postgres
 
 import (
 	"context"
-	"io"
 	"net"
 	"sort"
 	"strconv"
@@ -16,10 +15,9 @@ import (
 	"time"
 
 	"brunt/internal/protocol"
-	"brunt/internal/socket"
+	"brunt/internal/protocol/blocking"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Driver is the protocol "pg". It is immutable and safe for concurrent use.
@@ -39,54 +37,55 @@ func New() *Driver { return &Driver{} }
 func (*Driver) Name() string { return "pg" }
 
 // Dial opens a session within Target.ConnectTimeout and prepares the program's statements; of more than a
-// thousand each is prepared with its first request. An error is an *driver.Error: of class Connect if no session could be opened, Client if the
-// program can't be done by this protocol, and as the server's code says if it refused a statement.
+// thousand each is prepared with its first request. An error is an *protocol.Error: of class Connect if no session
+// could be opened, Client if the program can't be done by this protocol, and as the server's code says if it refused
+// a statement.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
-	pg, statements, received, err := open(ctx, t, p)
+	c, err := blocking.Dial(ctx, d, t, p)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{pg: pg, statements: statements, received: received, secret: t.Password}, nil
+	return c, nil
 }
 
 // open connects and prepares; the connection is closed if the latter fails.
-func open(ctx context.Context, t protocol.Target, p *protocol.Program) (*pgconn.PgConn, []*statement, *socket.Meter, error) {
+func open(ctx context.Context, t protocol.Target, p *protocol.Program) (*pgconn.PgConn, []*statement, error) {
 	all := planned(p)
 	if all.refused != nil {
-		return nil, nil, nil, all.refused
+		return nil, nil, all.refused
 	}
 	if all.many() {
 		if e := all.describe(ctx, t, nil); e != nil {
-			return nil, nil, nil, e
+			return nil, nil, e
 		}
 	}
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
-	pg, received, err := connect(ctx, t)
+	pg, err := connect(ctx, t)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	statements := all.session()
 	if !all.many() {
 		if _, e := prepare(ctx, pg, t.Password, statements, (*statement).name); e != nil {
 			closeNow(pg)
-			return nil, nil, nil, e
+			return nil, nil, e
 		}
 	}
-	return pg, statements, received, nil
+	return pg, statements, nil
 }
 
 // connect opens a session; ctx bounds it.
-func connect(ctx context.Context, t protocol.Target) (*pgconn.PgConn, *socket.Meter, error) {
-	config, received, err := configure(t)
+func connect(ctx context.Context, t protocol.Target) (*pgconn.PgConn, error) {
+	config, err := configure(t)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	pg, cerr := pgconn.ConnectConfig(ctx, config)
 	if cerr != nil {
-		return nil, nil, connectError(ctx, t, cerr)
+		return nil, connectError(ctx, t, cerr)
 	}
-	return pg, received, nil
+	return pg, nil
 }
 
 // closeNow ends a session without waiting for the server for longer than a second.
@@ -106,18 +105,18 @@ const fixedSettings = "host=localhost port=5432 user=x password=x dbname=x sslmo
 	"min_protocol_version=3.0 max_protocol_version=3.0"
 
 // configure makes the library's configuration of a target. Every option is validated.
-func configure(t protocol.Target) (*pgconn.Config, *socket.Meter, error) {
+func configure(t protocol.Target) (*pgconn.Config, error) {
 	host, port, err := splitAddress(t.Address)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	params, err := runtimeParams(t.Options)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	config, perr := pgconn.ParseConfig(fixedSettings)
 	if perr != nil {
-		return nil, nil, protocol.Bad("the environment's PG… variables stop pgconn from starting; unset PGSERVICE and the like")
+		return nil, protocol.Bad("the environment's PG… variables stop pgconn from starting; unset PGSERVICE and the like")
 	}
 	config.Host, config.Port = host, port
 	config.User, config.Password, config.Database = t.User, t.Password, t.Database
@@ -134,11 +133,7 @@ func configure(t protocol.Target) (*pgconn.Config, *socket.Meter, error) {
 	config.OnPgError = func(_ *pgconn.PgConn, e *pgconn.PgError) bool {
 		return !fatalSeverity(severity(e))
 	}
-	received := &socket.Meter{}
-	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		return pgproto3.NewFrontend(received.Reader(r), w)
-	}
-	return config, received, nil
+	return config, nil
 }
 
 // splitAddress takes "host:port", "host", "[v6]:port" or the folder of a Unix socket.

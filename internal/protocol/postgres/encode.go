@@ -57,6 +57,12 @@ func appendValue(dst []byte, f form, v *gen.Value) ([]byte, int16, *protocol.Err
 			return append(dst, v.B...), binaryFormat, nil
 		}
 		return dst, 0, mismatch(false, f, v)
+	case formArray:
+		if v.Kind != gen.JSON {
+			break
+		}
+		out, ok := appendArray(dst, v.B)
+		return out, textFormat, mismatch(ok, f, v)
 	case formJSONB:
 		dst = append(dst, 1) // the version of the binary format
 		dst, err := appendJSON(dst, v)
@@ -239,6 +245,7 @@ const (
 	formTime
 	formUUID
 	formBytea
+	formArray // text, of elements that arrays tells of
 )
 
 // forms are how values of types are written, by the types' numbers in PostgreSQL's catalogue pg_type.
@@ -247,12 +254,16 @@ var forms = map[uint32]form{
 	114: formJSON, 3802: formJSONB, 21: formInt2, 23: formInt4, 20: formInt8, 26: formOid, 700: formFloat4, 701: formFloat8,
 	1700: formNumeric, 16: formBool, 1082: formDate, 1083: formTime, 2950: formUUID, 17: formBytea,
 	1114: formTimestamp, 1184: formTimestamp, // without and with a zone
+	1000: formArray, 1005: formArray, 1007: formArray, 1016: formArray, 1028: formArray, 1021: formArray, 1022: formArray,
+	1231: formArray, 1009: formArray, 1015: formArray, 1014: formArray, 1003: formArray, 2951: formArray, 1001: formArray,
+	1115: formArray, 1185: formArray, 1182: formArray, 1183: formArray, 199: formArray, 3807: formArray,
+	1187: formArray, 1041: formArray, 651: formArray, // see arrays
 }
 
 // name is the type as messages call it.
 func (f form) name() string {
 	return [...]string{"this type", "text", "json", "jsonb", "smallint", "integer", "bigint", "oid", "real",
-		"double precision", "numeric", "boolean", "timestamp", "date", "time", "uuid", "bytea"}[f]
+		"double precision", "numeric", "boolean", "timestamp", "date", "time", "uuid", "bytea", "array"}[f]
 }
 
 // The format codes of the protocol.
@@ -264,7 +275,7 @@ const (
 // resultFormat is the format in which a captured column is asked for.
 func (f form) resultFormat() int16 {
 	switch f {
-	case formOther, formText, formJSON, formJSONB, formTime, formOid:
+	case formOther, formText, formJSON, formJSONB, formTime, formOid, formArray:
 		return textFormat
 	}
 	return binaryFormat

@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"brunt/internal/gen"
@@ -67,7 +68,11 @@ func consume(t testing.TB, stream []byte, pieces []byte) (out string, left int) 
 			}
 			buf = buf[n:]
 			if done {
-				out += summary(&reply) + "\n"
+				out += summary(&reply)
+				if reply.Rows > 0 {
+					out += fmt.Sprintf(" bytes %d", reply.BytesIn)
+				}
+				out += "\n"
 				if reply.Fatal {
 					return out, 0
 				}
@@ -116,9 +121,9 @@ func normal(s string) string {
 }
 
 func TestScanSamples(t *testing.T) {
-	want := "rows 2 affected 0 {Class:ok Code: Text: Fatal:false} bytes 85 [6 int 42] [12 string hello]\n" +
+	want := "rows 2 affected 0 {Class:ok Code: Text: Fatal:false} [6 int 42] [12 string hello] bytes 85\n" +
 		"rows 0 affected 3 {Class:ok Code: Text: Fatal:false}\n" +
-		"rows 1 affected 0 {Class:ok Code: Text: Fatal:false} bytes 66 [6 int 17]\n" +
+		"rows 1 affected 0 {Class:ok Code: Text: Fatal:false} [6 int 17] bytes 66\n" +
 		"rows 0 affected 0 {Class:server Code:23505 Text:duplicate key Fatal:false} [4 null] [4 null]\n" +
 		"rows 0 affected 3 {Class:ok Code: Text: Fatal:false}\n" +
 		"rows 0 affected 0 {Class:ok Code: Text: Fatal:false} [4 null]"

@@ -10,6 +10,8 @@ import (
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/testserver"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const password = "very-Secret-42"
@@ -36,7 +38,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// wired drives a codec over its socket, one request at a time, as a driver.Conn.
+// wired drives a codec over its socket as an event loop does, one request at a time.
 type wired struct {
 	file  net.Conn
 	codec protocol.Codec
@@ -107,10 +109,18 @@ func dial(t testing.TB, target protocol.Target, p *protocol.Program) protocol.Co
 	return c
 }
 
-// tiers runs a test on both tiers.
+// tiers runs a test with the codec over a blocking connection, without and with TLS, and as an event loop drives it.
 func tiers(t *testing.T, test func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn)) {
 	t.Run("library", func(t *testing.T) {
 		test(t, func(target protocol.Target, p *protocol.Program) protocol.Conn { return dial(t, target, p) })
+	})
+	t.Run("library, TLS", func(t *testing.T) {
+		test(t, func(target protocol.Target, p *protocol.Program) protocol.Conn {
+			if target.Address == server(t).Addr { // the one that has it
+				target.TLS = server(t).TLS
+			}
+			return dial(t, target, p)
+		})
 	})
 	t.Run("codec", func(t *testing.T) {
 		test(t, func(target protocol.Target, p *protocol.Program) protocol.Conn { return takeover(t, target, p) })
@@ -183,4 +193,12 @@ func show(v *gen.Value) string {
 	}
 	names := [...]string{"null", "bool", "int", "uint", "float", "decimal", "string", "bytes", "datetime", "uuid", "json"}
 	return names[v.Kind] + " " + string(appendText(nil, v))
+}
+
+// fieldsOf describes a result with columns of types.
+func fieldsOf(types ...uint32) (fields []pgconn.FieldDescription) {
+	for _, oid := range types {
+		fields = append(fields, pgconn.FieldDescription{Name: "c", DataTypeOID: oid})
+	}
+	return fields
 }

@@ -107,7 +107,7 @@ func (t *target) binary() bool {
 	values := make([]gen.Value, len(t.forms))
 	t.Row(values, t.First)
 	for i, f := range t.forms {
-		if f == formOther {
+		if f == formOther || f == formArray {
 			return false
 		}
 		if values[i].Kind == gen.Null {
@@ -190,12 +190,12 @@ type admin struct {
 func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, error) {
 	bounded, cancel := t.Connecting(ctx)
 	defer cancel()
-	pg, _, err := connect(bounded, t)
+	pg, err := connect(bounded, t)
 	if err != nil {
 		return nil, err
 	}
 	a := &admin{pg: pg, secret: t.Password}
-	a.picodata = identifyServer(bounded, pg).Product == "Picodata"
+	a.picodata = identifyServer("", asker(bounded, pg)).Product == "Picodata"
 	a.noCopy = a.picodata
 	return a, nil
 }

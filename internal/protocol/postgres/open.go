@@ -12,23 +12,17 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Takes refuses encrypted targets, and programs with verbs that the protocol lacks.
-func (*Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
-	if t.TLS != nil {
-		return "connections with TLS use the library tier", false
-	}
+// Takes refuses programs with verbs that the protocol lacks.
+func (*Driver) Takes(_ protocol.Target, p *protocol.Program) (why string, ok bool) {
 	if refused := planned(p).refused; refused != nil {
 		return refused.Text, false
 	}
 	return "", true
 }
 
-// Open opens and prepares a session as Dial does, then takes the connection from the library.
+// Open opens and prepares a session as Dial does, by the library, and takes the connection from it.
 func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
-	if why, ok := d.Takes(t, p); !ok {
-		return protocol.CodecConn{}, protocol.Bad("%s", why)
-	}
-	pg, statements, _, err := open(ctx, t, p)
+	pg, statements, err := open(ctx, t, p)
 	if err != nil {
 		return protocol.CodecConn{}, err
 	}

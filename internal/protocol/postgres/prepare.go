@@ -94,7 +94,7 @@ func (p *sharedProgram) describe(ctx context.Context, t protocol.Target, progres
 	}
 	connecting, cancel := t.Connecting(ctx)
 	defer cancel()
-	pg, _, err := connect(connecting, t)
+	pg, err := connect(connecting, t)
 	if err != nil {
 		return protocol.AsError(err)
 	}
@@ -140,7 +140,7 @@ func (st *statement) unprepare() {
 			st.prepared.ParamOIDs[i] = 0 // the server finds out
 		}
 	}
-	st.prepared.Fields, st.captures, st.stale = nil, nil, true
+	st.prepared.Fields, st.fields, st.captures, st.stale = nil, nil, nil, true
 	st.asTexts()
 }
 
@@ -171,7 +171,7 @@ func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements [
 		}
 		switch {
 		case err != nil:
-			failure = st.notPrepared(ctx, err, pg.IsClosed(), secret)
+			failure = st.notPrepared(libraryError(ctx, nil, err, pg.IsClosed(), secret))
 		default:
 			failure = st.described(description)
 		}
@@ -179,7 +179,7 @@ func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements [
 			return i, failure
 		}
 		if _, err := result[*pgconn.PipelineSync](pipeline); err != nil {
-			return i, st.notPrepared(ctx, err, pg.IsClosed(), secret)
+			return i, st.notPrepared(libraryError(ctx, nil, err, pg.IsClosed(), secret))
 		}
 	}
 	return len(statements), nil
@@ -196,8 +196,7 @@ func result[T any](p *pgconn.Pipeline) (T, error) {
 }
 
 // notPrepared is the failure to prepare a statement; nil if that was to be expected.
-func (st *statement) notPrepared(ctx context.Context, err error, closed bool, secret string) *protocol.Error {
-	e := libraryError(ctx, nil, err, closed, secret)
+func (st *statement) notPrepared(e *protocol.Error) *protocol.Error {
 	if st.req.ExpectError && e.Class == protocol.Server && !e.Fatal && st.asText() == "" {
 		return nil
 	}
@@ -209,44 +208,4 @@ func (st *statement) notPrepared(ctx context.Context, err error, closed bool, se
 	}
 	e.Text = fmt.Sprintf("request %q: %s", st.req.Name, e.Text)
 	return e
-}
-
-// renew prepares a stale statement with the request whose arguments are encoded, in one round trip, for
-// parameters of the types that are known. All columns come as text.
-func (c *conn) renew(ctx context.Context, st *statement, reply *protocol.Reply) error {
-	pipeline := c.pg.StartPipeline(ctx)
-	pipeline.SendDeallocate(st.name())
-	pipeline.SendPrepare(st.name(), st.req.Text, st.prepared.ParamOIDs)
-	pipeline.SendQueryPrepared(st.name(), c.values, c.formats, nil)
-	err := pipeline.Sync()
-	if err == nil {
-		err = c.renewed(pipeline, st, reply)
-	}
-	if closed := pipeline.Close(); err == nil {
-		err = closed
-	}
-	return err
-}
-
-func (c *conn) renewed(pipeline *pgconn.Pipeline, st *statement, reply *protocol.Reply) error {
-	if _, err := result[*pgconn.CloseComplete](pipeline); err != nil {
-		return err
-	}
-	description, err := result[*pgconn.StatementDescription](pipeline)
-	if err != nil {
-		return err
-	}
-	captures, missing := textCaptures(st.req, description.Fields)
-	rows, err := result[*pgconn.ResultReader](pipeline)
-	if err == nil {
-		err = readRows(rows, captures, reply)
-	}
-	if err != nil {
-		return err
-	}
-	description.Name, description.SQL = st.name(), st.req.Text
-	st.prepared, st.captures, st.stale = description, captures, false
-	st.asTexts()
-	failOnce(reply, missing)
-	return nil
 }

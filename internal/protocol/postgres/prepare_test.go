@@ -94,7 +94,7 @@ func TestPreparingTakesTooLong(t *testing.T) {
 	holder := openAdmin(t, targetOf(server(t)))
 	execute(t, holder, "BEGIN", "LOCK TABLE locked")
 	defer execute(t, holder, "ROLLBACK")
-	pg, _, err := connect(testContext(t), targetOf(server(t)))
+	pg, err := connect(testContext(t), targetOf(server(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply 
 			return false, "a malformed RowDescription, type"
 		}
 		if st := c.of(req); !req.Simple {
-			st.renewing = false
+			st.renewing, st.fields = false, fields
 			st.captures, c.missing = textCaptures(req, fields)
 			return false, ""
 		}
@@ -230,4 +230,45 @@ func (c *codec) errorResponse(content []byte) *protocol.Error {
 		return nil
 	}
 	return serverError(cmp.Or(e.SeverityUnlocalized, e.Severity), e.Code, e.Message, c.secret)
+}
+
+// failOnce records a failure unless there is one already or err is nil.
+func failOnce(reply *protocol.Reply, err *protocol.Error) {
+	if err != nil && reply.Class == protocol.OK {
+		reply.Fail(err)
+	}
+}
+
+// complete takes a command's tag into account. A COMMIT that the server answers with ROLLBACK has
+// not committed.
+func complete[T string | []byte](req *protocol.Request, tag T, reply *protocol.Reply) {
+	reply.Affected += affected(tag)
+	if req.Verb == protocol.Commit && string(tag) == "ROLLBACK" {
+		failOnce(reply, rolledBack())
+	}
+}
+
+func rolledBack() *protocol.Error {
+	return &protocol.Error{Class: protocol.Server, Code: "25P02",
+		Text: "COMMIT was answered with ROLLBACK: a statement of the transaction had failed"}
+}
+
+// affected is the count of changed rows that a command's tag tells of. Tags of statements that
+// change nothing count rows read.
+func affected[T string | []byte](tag T) int64 {
+	if len(tag) == 0 || tag[0] == 'S' || tag[0] == 'F' || len(tag) > 1 && tag[0] == 'M' && tag[1] == 'O' {
+		return 0 // SELECT, FETCH, MOVE
+	}
+	at := len(tag)
+	for at > 0 && tag[at-1] >= '0' && tag[at-1] <= '9' {
+		at--
+	}
+	if at == 0 || tag[at-1] != ' ' || len(tag)-at > 18 {
+		return 0
+	}
+	n := int64(0)
+	for _, digit := range []byte(tag[at:]) {
+		n = n*10 + int64(digit-'0')
+	}
+	return n
 }

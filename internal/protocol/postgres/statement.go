@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// statement is a request made ready: what both tiers know of it.
+// statement is a request made ready.
 type statement struct {
 	req      *protocol.Request
 	kind     protocol.Kind
@@ -23,11 +23,12 @@ type statement struct {
 	literal  *literal
 	prepared *pgconn.StatementDescription // nil for those sent as text
 	params   []form
+	fields   []pgconn.FieldDescription // of its result, where that is known
 	captures []captured
 
 	shared   bool // it belongs to all sessions of a program: one that uses it makes its own copy first
 	stale    bool // the server has prepared nothing of use: it must be prepared, with its next request
-	renewing bool // codec: it is being prepared again; its description hasn't come
+	renewing bool // it is being prepared again; its description hasn't come
 
 	resultFormats []int16
 	bind          []byte // a Bind message up to its parameters; the formats are those of text
@@ -121,7 +122,7 @@ func (st *statement) described(description *pgconn.StatementDescription) *protoc
 	if n := len(description.ParamOIDs); n != len(st.req.Params) {
 		return protocol.Refused(st.req, "the statement has %d parameters, the plan gives %d", n, len(st.req.Params))
 	}
-	st.prepared = description
+	st.prepared, st.fields = description, description.Fields
 	st.params = make([]form, len(description.ParamOIDs))
 	for i, oid := range description.ParamOIDs {
 		st.params[i] = forms[oid]

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"brunt/internal/protocol"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+var _ protocol.Adder = (*codec)(nil)
+
+// Add prepares a statement that isn't part of the session's program.
+func (c *codec) Add(ctx context.Context, x protocol.Exchanger, req *protocol.Request) error {
+	st, why := planOne(req)
+	if why != "" {
+		return protocol.Refused(req, "%s", why)
+	}
+	if req.Frames() && c.onPicodata(ctx, x) {
+		return protocol.Refused(req, "Picodata has no transactions over several statements (it accepts BEGIN and undoes "+
+			"nothing): put the statements into one DO $$ BEGIN … END $$")
+	}
+	if refused := c.prepare(ctx, x, &st); refused != nil {
+		return refused
+	}
+	c.statements = protocol.Put(c.statements, req.ID, &st)
+	return nil
+}
+
+// prepare prepares a statement under its name, in place of the one that had it before.
+func (c *codec) prepare(ctx context.Context, x protocol.Exchanger, st *statement) *protocol.Error {
+	var messages []pgproto3.FrontendMessage
+	if id := st.req.ID; id < len(c.statements) && c.statements[id].prepared != nil {
+		messages = append(messages, &pgproto3.Close{ObjectType: 'S', Name: st.name()})
+	}
+	if st.preparable() {
+		messages = append(messages, &pgproto3.Parse{Name: st.name(), Query: st.req.Text},
+			&pgproto3.Describe{ObjectType: 'S', Name: st.name()})
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	description := &pgconn.StatementDescription{}
+	refusal, failure := c.converse(ctx, x, append(messages, &pgproto3.Sync{}), func(kind byte, content []byte) bool {
+		ok := true
+		switch kind {
+		case 't':
+			var m pgproto3.ParameterDescription
+			ok = m.Decode(content) == nil
+			description.ParamOIDs = slices.Clone(m.ParameterOIDs)
+		case 'T':
+			description.Fields, ok = parseFields(content)
+		}
+		return ok
+	})
+	switch {
+	case failure != nil:
+		return failure
+	case refusal != nil:
+		return st.notPrepared(refusal)
+	case !st.preparable():
+		return nil
+	}
+	return st.described(description)
+}
+
+// onPicodata asks the server, once, whether it is a Picodata.
+func (c *codec) onPicodata(ctx context.Context, x protocol.Exchanger) bool {
+	if c.product == "" {
+		c.product = identifyServer("", func(query string) ([][]string, error) {
+			var rows [][]string
+			q := []pgproto3.FrontendMessage{&pgproto3.Query{String: query}}
+			refusal, failure := c.converse(ctx, x, q, func(kind byte, content []byte) bool {
+				var m pgproto3.DataRow
+				if kind != 'D' {
+					return true
+				}
+				if m.Decode(content) != nil {
+					return false
+				}
+				texts := make([]string, len(m.Values))
+				for i := range texts {
+					texts[i] = string(m.Values[i])
+				}
+				rows = append(rows, texts)
+				return true
+			})
+			if e := cmp.Or(failure, refusal); e != nil {
+				return nil, e
+			}
+			return rows, nil
+		}).Product
+	}
+	return c.product == "Picodata"
+}
+
+// converse sends messages, the last of which has the server say when it is ready again, and gives those that
+// come to take, which reports false if one makes no sense. refusal is the server's error.
+func (c *codec) converse(
+	ctx context.Context, x protocol.Exchanger, messages []pgproto3.FrontendMessage, take func(kind byte, content []byte) bool,
+) (refusal, failure *protocol.Error) {
+	var out []byte
+	for _, m := range messages {
+		var err error
+		if out, err = m.Encode(out); err != nil {
+			return nil, protocol.Bad("%v", err)
+		}
+	}
+	senseless := false
+	failure = x.Exchange(ctx, out, func(buf []byte) (n int, done bool, need int) {
+		if len(buf) < headerBytes {
+			return 0, false, headerBytes
+		}
+		length := binary.BigEndian.Uint32(buf[1:])
+		if length < 4 || length > maxWanted {
+			senseless = true
+			return 0, true, 0
+		}
+		end := 1 + int(length)
+		if len(buf) < end {
+			return 0, false, end
+		}
+		switch kind, content := buf[0], buf[headerBytes:end]; kind {
+		case 'Z':
+			return end, true, 0
+		case 'E':
+			if e := c.errorResponse(content); refusal == nil {
+				refusal, senseless = e, e == nil
+			}
+			return end, senseless || refusal.Fatal, 0
+		default:
+			senseless = !take(kind, content)
+			return end, senseless, 0
+		}
+	})
+	if failure == nil && senseless {
+		failure = &protocol.Error{Class: protocol.Protocol, Fatal: true, Text: "the server sent a message that makes no sense"}
+	}
+	return refusal, failure
+}
