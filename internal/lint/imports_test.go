@@ -88,7 +88,7 @@ protocol/mongodb: gen protocol protocol/kv socket
 protocol/mysql: gen protocol protocol/kv protocol/sqlconn socket sqltext
 protocol/noop: gen protocol
 protocol/pebble: protocol protocol/kv
-protocol/postgres: gen protocol protocol/sqlconn socket sqltext
+protocol/postgres: gen protocol protocol/blocking protocol/sqlconn socket sqltext
 protocol/protocoltest: gen protocol protocol/blocking
 protocol/redis: gen protocol protocol/blocking socket template
 protocol/sqlconn: gen protocol sqltext template
