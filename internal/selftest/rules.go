@@ -182,10 +182,11 @@ func iprotoGreeting() string {
 var errNoPacket = errors.New("a packet isn't of the form that brunt sends")
 
 const (
-	packetPrefix = 5            // 0xce and the length in four bytes
-	packetHeader = 4 + 9        // {0: type, 1: sync}, the sync in eight bytes
-	requestEval  = 8            //
-	errorCode    = 0x8000 | 104 // ER_LOADING
+	packetPrefix = 5              // 0xce and the length in four bytes
+	packetHeader = 4 + 9          // {0: type, 1: sync}, the sync in eight bytes
+	requestEval  = 8              //
+	anySchema    = "\x83\x05\x00" // how a header of three entries begins: the schema's version, any
+	errorCode    = 0x8000 | 104   // ER_LOADING
 )
 
 // iproto answers every packet with the tuple [42], and programs (EVAL), by which a server is asked what
@@ -198,7 +199,18 @@ func iproto(out, in []byte) (answers []byte, consumed int, err error) {
 		}
 		length := int(binary.BigEndian.Uint32(rest[1:]))
 		header := rest[packetPrefix:]
-		if rest[0] != 0xce || length < packetHeader || length > longest || header[0] != 0x82 || header[1] != 0 || header[3] != 1 || header[4] != 0xcf {
+		if rest[0] != 0xce || length < packetHeader || length > longest {
+			return out, consumed, errNoPacket
+		}
+		if string(header[:3]) == anySchema {
+			if len(rest) < packetPrefix+len(anySchema)+packetHeader {
+				return out, consumed, nil
+			}
+			header = header[len(anySchema)-1:]
+		} else if header[0] != 0x82 {
+			return out, consumed, errNoPacket
+		}
+		if header[1] != 0 || header[3] != 1 || header[4] != 0xcf {
 			return out, consumed, errNoPacket
 		}
 		if len(rest) < packetPrefix+length {

@@ -37,6 +37,8 @@ func TestAnswers(t *testing.T) {
 		{"http", "HEAD" + page[3:], "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 612\r\n\r\n", 0},
 		{"pg", startup[:7], "", 7},
 		{"iproto", callPacket(10) + callPacket(8)[:18], "\xce\x00\x00\x00\x15\x82\x00\xce\x00\x00\x00\x00\x01\xcf12345678\x81\x30\x91\x2a", 18},
+		{"iproto", "\xce\x00\x00\x00\x10\x83\x05\x00\x00\x08\x01\xcf12345678\x80",
+			"\xce\x00\x00\x00\x16\x82\x00\xce\x00\x00\x80\x68\x01\xcf12345678\x81\x31\xa2no", 0},
 		{"iproto", callPacket(8), "\xce\x00\x00\x00\x16\x82\x00\xce\x00\x00\x80\x68\x01\xcf12345678\x81\x31\xa2no", 0},
 	} {
 		out, n, err := rulesUnderTest()[c.protocol]()(nil, []byte(c.in))
