@@ -124,7 +124,7 @@ func Broken(t *record.Threshold) message.Message {
 // WithoutTables is a reason without its pointer to tables, which a single run's report has.
 func WithoutTables(reason message.Message) message.Message {
 	if reason.ID == brokenID {
-		return message.Message{ID: "threshold.broken", Args: reason.Args}
+		return message.New("threshold.broken", reason.Args...)
 	}
 	return reason
 }
@@ -138,7 +138,7 @@ func (j *judge) failed() (out []failure) {
 		if t := &j.run.Thresholds[i]; !t.Pass {
 			broken = true
 			out = append(out, failure{nothing || j.errorsBreak(j.rules[i]) || j.lateAlone && j.slowAnyway(j.rules[i]),
-				message.Message{ID: brokenID, Args: Broken(t).Args}})
+				message.New(brokenID, Broken(t).Args...)})
 		}
 	}
 	if !j.run.Aborted.IsZero() {
