@@ -252,7 +252,10 @@ func write(fsys record.FS, bundle, name string, found *record.Inspection) error 
 	if err := fsys.MkdirAll(path[:strings.LastIndexByte(path, '/')]); err != nil {
 		return fmt.Errorf("make a folder for %s: %w", name, err)
 	}
-	data, err := json.MarshalIndent(found, "", "  ")
+	data, err := json.MarshalIndent(struct {
+		*record.Inspection
+		Messages message.Table `json:"messages,omitempty"`
+	}{found, message.TableOf(found)}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}

@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"fmt"
+
+	"brunt/internal/message"
+)
 
 // Proposal is an index that pays by the planner's costs, beside those proposed before it.
 type Proposal struct {
@@ -35,11 +39,11 @@ type Effect struct {
 // Proof is a proposal and what came of it.
 type Proof struct {
 	Proposal
-	Built  bool         `json:"built"`
-	Kept   bool         `json:"kept"`
-	Why    string       `json:"why"`
-	Order  string       `json:"order,omitempty"`  // of the runs without it (A) and with it (B), such as "ABBA"
-	Change *ProofChange `json:"change,omitempty"` // of what decides; nil if the runs couldn't be compared
+	Built  bool            `json:"built"`
+	Kept   bool            `json:"kept"`
+	Why    message.Message `json:"why"`
+	Order  string          `json:"order,omitempty"`  // of the runs without it (A) and with it (B), such as "ABBA"
+	Change *ProofChange    `json:"change,omitempty"` // of what decides; nil if the runs couldn't be compared
 	// Response is the change of the mean response time of all operations, in which each counts as often as it is
 	// done. It decides, and is the same as Change, where there is no ServerTime.
 	Response *ProofChange `json:"response,omitempty"`

@@ -1,5 +1,7 @@
 package record
 
+import "brunt/internal/message"
+
 // Inspection is what one server said of itself over a run: what its own statistics counted between the
 // beginning and the end of the load, what its sessions waited for, how it executes the statements that
 // took most of its time, and what follows from that.
@@ -126,17 +128,17 @@ type Setting struct {
 
 // QueryPlan is how the server executes a statement.
 type QueryPlan struct {
-	Statement  string     `json:"statement"` // Statement.ID; "" if the server keeps no statistics
-	Operations []string   `json:"operations,omitempty"`
-	Text       string     `json:"text"`
-	Arguments  []string   `json:"arguments,omitempty"`
-	Source     string     `json:"source"`   // of the arguments: see the Arguments… constants
-	Analyzed   bool       `json:"analyzed"` // executed; otherwise the figures are the planner's
-	RolledBack bool       `json:"rolled_back,omitempty"`
-	TotalNs    float64    `json:"total_ns,omitempty"`
-	Nodes      []PlanNode `json:"nodes"`            // parents before children
-	Note       string     `json:"note,omitempty"`   // why it wasn't executed, though it reads
-	Failed     string     `json:"failed,omitempty"` // why there is no plan
+	Statement  string          `json:"statement"` // Statement.ID; "" if the server keeps no statistics
+	Operations []string        `json:"operations,omitempty"`
+	Text       string          `json:"text"`
+	Arguments  []string        `json:"arguments,omitempty"`
+	Source     string          `json:"source"`   // of the arguments: see the Arguments… constants
+	Analyzed   bool            `json:"analyzed"` // executed; otherwise the figures are the planner's
+	RolledBack bool            `json:"rolled_back,omitempty"`
+	TotalNs    float64         `json:"total_ns,omitempty"`
+	Nodes      []PlanNode      `json:"nodes"`            // parents before children
+	Note       message.Message `json:"note,omitzero"`    // why it wasn't executed, though it reads
+	Failed     string          `json:"failed,omitempty"` // why there is no plan
 }
 
 // Where the arguments of an explained statement come from.
@@ -148,15 +150,15 @@ const (
 
 // PlanNode is a step of a plan. Rows and times are of all its loops together.
 type PlanNode struct {
-	Depth    int     `json:"depth"`
-	Text     string  `json:"text"` // "Seq Scan on book"
-	Detail   string  `json:"detail,omitempty"`
-	Estimate float64 `json:"estimate_rows"`
-	Rows     float64 `json:"rows"`    // of an executed plan
-	Removed  float64 `json:"removed"` // read and discarded by the filter
-	TotalNs  float64 `json:"total_ns"`
-	Cost     float64 `json:"cost"`
-	Note     string  `json:"note,omitempty"` // what is wrong with it
+	Depth    int             `json:"depth"`
+	Text     string          `json:"text"` // "Seq Scan on book"
+	Detail   string          `json:"detail,omitempty"`
+	Estimate float64         `json:"estimate_rows"`
+	Rows     float64         `json:"rows"`    // of an executed plan
+	Removed  float64         `json:"removed"` // read and discarded by the filter
+	TotalNs  float64         `json:"total_ns"`
+	Cost     float64         `json:"cost"`
+	Note     message.Message `json:"note,omitzero"` // what is wrong with it
 }
 
 // The severities of findings.
@@ -168,13 +170,13 @@ const (
 
 // Finding is something about a server that can be improved. ID is stable.
 type Finding struct {
-	ID        string  `json:"id"`
-	Severity  string  `json:"severity"`
-	Subject   string  `json:"subject"` // a table, an index, a statement
-	Evidence  string  `json:"evidence"`
-	Advice    string  `json:"advice"`
-	Statement string  `json:"statement,omitempty"` // Statement.ID
-	Share     float64 `json:"share,omitempty"`     // of the server's time that it concerns
+	ID        string          `json:"id"`
+	Severity  string          `json:"severity"`
+	Subject   string          `json:"subject"` // a table, an index, a statement
+	Evidence  message.Message `json:"evidence"`
+	Advice    message.Message `json:"advice"`
+	Statement string          `json:"statement,omitempty"` // Statement.ID
+	Share     float64         `json:"share,omitempty"`     // of the server's time that it concerns
 }
 
 // InspectionCost is what asking the server cost.

@@ -46,10 +46,10 @@ func (t *teller) findings(in *record.Inspection) cell.Table {
 		sign := map[string]cell.Cell{
 			record.Critical: cell.Text("●").Marked(cell.Bad), record.Serious: cell.Text("!").Marked(cell.Warn), record.Minor: cell.Text("i").Marked(cell.Dim),
 		}[f.Severity]
-		out.Add(sign, cell.Text(units.Clean(f.Subject)+": "+t.sentence(f.Evidence)+" ["+f.ID+"]"))
+		out.Add(sign, cell.Text(units.Clean(f.Subject)+": "+f.Evidence.In(t.l)+" ["+f.ID+"]"))
 		arrow := cell.Text("→").Marked(cell.Dim)
 		arrow.Depth = 1
-		out.Add(arrow, cell.Text(t.sentence(f.Advice)).Marked(cell.Dim))
+		out.Add(arrow, cell.Text(f.Advice.In(t.l)).Marked(cell.Dim))
 	}
 	return out
 }
@@ -67,7 +67,7 @@ func (t *teller) plans(in *record.Inspection) (out []cell.Table) {
 
 func noted(p *record.QueryPlan) bool {
 	for i := range p.Nodes {
-		if p.Nodes[i].Note != "" {
+		if !p.Nodes[i].Note.IsZero() {
 			return true
 		}
 	}
@@ -89,8 +89,8 @@ func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
 			met, removed, time = cell.Figure(n.Rows, "count"), cell.Figure(n.Removed, "count"), cell.Time(n.TotalNs)
 		}
 		remark := cell.Text(units.Clean(n.Detail))
-		if n.Note != "" {
-			remark = cell.Text(strings.TrimSuffix("← "+t.sentence(n.Note)+" · "+units.Clean(n.Detail), " · ")).Marked(cell.Warn)
+		if !n.Note.IsZero() {
+			remark = cell.Text(strings.TrimSuffix("← "+n.Note.In(t.l)+" · "+units.Clean(n.Detail), " · ")).Marked(cell.Warn)
 		}
 		out.Add(step, cell.Figure(n.Estimate, "count"), met, removed, time, remark)
 	}
@@ -126,7 +126,7 @@ func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 			how = t.say("tried by building it")
 		}
 		sign := cell.Text("+").Marked(cell.Accent)
-		if p.Why != "" {
+		if !p.Why.IsZero() {
 			sign = map[bool]cell.Cell{true: cell.Text("✔").Marked(cell.Good), false: cell.Text("✘").Marked(cell.Bad)}[p.Kept]
 		}
 		out.Add(sign, cell.Text(units.Clean(p.DDL)).Marked(cell.Strong))
@@ -138,9 +138,9 @@ func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 		remark(t.say("saves %s, takes %s; %s", t.l.Value(p.Saves, "share"), t.l.Value(p.SizeB, "bytes"), how))
 		switch {
 		case p.Kept:
-			remark(t.say("kept: %s", units.Clean(p.Why)))
-		case p.Why != "":
-			remark(t.say("not kept: %s", units.Clean(p.Why)))
+			remark(t.say("kept: %s", p.Why.In(t.l)))
+		case !p.Why.IsZero():
+			remark(t.say("not kept: %s", p.Why.In(t.l)))
 		}
 	}
 	return []cell.Table{out, t.effects(proofs)}

@@ -42,12 +42,16 @@ func inspectedRun() *record.Run {
 		Plans: []record.QueryPlan{
 			{Statement: "1", Text: statements[0].Text, Arguments: []string{"'Пахомий'"}, Source: record.ArgumentsTable, Analyzed: true, Nodes: []record.PlanNode{
 				{Text: "Gather", Estimate: 1, Rows: 1, TotalNs: 112e6},
-				{Depth: 1, Text: "Parallel Seq Scan on book", Detail: "Filter: (book.author = 'Пахомий'::text)", Estimate: 1, Rows: 1, Removed: 999999, TotalNs: 39e6, Note: "discards 99.9999 %"}}},
+				{Depth: 1, Text: "Parallel Seq Scan on book", Detail: "Filter: (book.author = 'Пахомий'::text)", Estimate: 1, Rows: 1, Removed: 999999, TotalNs: 39e6, Note: message.New("find.seq-scan.note", message.Nested("share", message.New("find.percent", message.Figure("percent", 99.9999, "count"))))}}},
 			{Statement: "3", Text: "fine", Nodes: []record.PlanNode{{Text: "Index Scan"}}},
 		},
 		Findings: []record.Finding{
-			{ID: "seq-scan", Severity: record.Critical, Subject: "select * from book", Evidence: "reads all of book, 1,000,000 rows, and discards 99.9999 % of them: (book.author = $1); it has 97.0 % of the server's time, 41.0 ms a call", Advice: "an index on book (author), or on the most selective of its columns; brunt advise proposes and proves indexes"},
-			{ID: "stale-statistics", Severity: record.Minor, Subject: "book", Evidence: "its 1,000,000 rows have never been analyzed: the planner guesses", Advice: "ANALYZE book"},
+			{ID: "seq-scan", Severity: record.Critical, Subject: "select * from book",
+				Evidence: message.Sentences(message.New("find.seq-scan", message.Text("table", "book"), message.Count("rows", 1_000_000),
+					message.Nested("share", message.New("find.percent", message.Figure("percent", 99.9999, "count"))), message.Text("filter", "(book.author = $1)")),
+					message.New("find.weight", message.Share("share", 0.97), message.Ns("mean", 41e6))),
+				Advice: message.New("find.seq-scan.advice", message.Text("table", "book"), message.Text("columns", "author"))},
+			{ID: "stale-statistics", Severity: record.Minor, Subject: "book", Evidence: message.New("find.stale.never", message.Count("rows", 1_000_000)), Advice: message.Literal("ANALYZE book")},
 		},
 		Missing: []record.Warning{record.NewWarning("inspect-hidden", message.Text("user", "me"))},
 		Cost:    record.InspectionCost{Queries: 130, Share: .004, AfterNs: 2e8},

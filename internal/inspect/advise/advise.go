@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/compare"
 	"brunt/internal/inspect"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/stats"
@@ -48,7 +49,7 @@ func (t *Trial) Prove(ctx context.Context, proposals []record.Proposal) ([]recor
 	for k := range proposals {
 		p := &attempt{trial: t, proof: record.Proof{Proposal: proposals[k]}, number: k + 1}
 		err := p.measure(ctx)
-		if err == nil && p.proof.Why == "" {
+		if err == nil && p.proof.Why.IsZero() {
 			p.judge()
 		}
 		if err == nil && p.proof.Kept {
@@ -112,7 +113,7 @@ func (a *attempt) measure(ctx context.Context) error {
 		if a.trial.Kept == nil || !a.trial.Kept(name) {
 			if err := a.with(ctx, with); err != nil {
 				if ctx.Err() == nil && with {
-					a.proof.Why = "it can't be built: " + err.Error()
+					a.proof.Why = message.New("proof.unbuilt", message.Text("error", err.Error()))
 					return nil
 				}
 				return err
@@ -122,7 +123,7 @@ func (a *attempt) measure(ctx context.Context) error {
 		a.proof.Built = a.proof.Built || with
 		r, seen, err := a.trial.Run(ctx, name)
 		if err != nil {
-			a.proof.Why = "it wasn't measured"
+			a.proof.Why = message.New("proof.unmeasured")
 			return err
 		}
 		side.results, side.seen = append(side.results, r), append(side.seen, seen)
@@ -163,7 +164,7 @@ func (a *attempt) judge() {
 	p := &a.proof
 	c, err := compare.Runs(a.base.results, a.indexed.results, compare.Options{Anyway: a.trial.Anyway, Confidence: confidence})
 	if err != nil {
-		p.Why = "the runs can't be compared: " + err.Error()
+		p.Why = message.New("proof.incomparable", message.Nested("why", message.OfError(err)))
 		return
 	}
 	for i := range c.Rows {
@@ -181,26 +182,27 @@ func (a *attempt) judge() {
 	}
 	ch := p.Change
 	if ch == nil {
-		p.Why = "the runs have no mean response time to compare"
+		p.Why = message.New("proof.no-mean")
 		return
 	}
-	figures := fmt.Sprintf("the mean response time changes by %s (%s)", ch, p.Order)
+	args := changeArgs(ch, p.Order)
+	figures := message.New("proof.response", args...)
 	if ch.Metric == record.ServerTime {
-		figures = fmt.Sprintf("the server's time for its statements changes by %s (%s)", ch, p.Order)
+		figures = message.New("proof.server-time", args...)
 		if p.Response != nil {
-			figures += fmt.Sprintf(", the mean response time by %s", p.Response)
+			figures = message.List(figures, message.New("proof.and-response", changeArgs(p.Response, "")...))
 		}
 	}
 	switch p.Kept = ch.High < 0; {
 	case p.Kept:
 		p.Why = figures
 	case ch.Low > 0:
-		p.Why = "it is worse with it: " + figures
+		p.Why = message.New("proof.worse", message.Nested("figures", figures))
 	default:
-		p.Why = "nothing is better for sure: " + figures
+		p.Why = message.New("proof.unsure", message.Nested("figures", figures))
 	}
 	if len(p.Worse) > 0 {
-		p.Why += "; slower: " + strings.Join(p.Worse, ", ")
+		p.Why = message.Sentences(p.Why, message.New("proof.slower", message.Text("operations", strings.Join(p.Worse, ", "))))
 	}
 }
 
@@ -261,4 +263,9 @@ func counted(seen []record.Inspection, id string) (calls, totalNs float64, known
 		}
 	}
 	return calls, totalNs, known
+}
+
+// changeArgs are the figures of a change.
+func changeArgs(c *record.ProofChange, order string) []message.Arg {
+	return []message.Arg{message.Change("value", c.Value), message.Change("low", c.Low), message.Change("high", c.High), message.Text("order", order)}
 }

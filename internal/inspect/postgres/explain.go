@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/inspect"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/sqltext"
 )
@@ -134,13 +135,13 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 		}
 		if len(calls) > 0 {
 			mode = ""
-			p.Note = "it calls what may change more than a transaction that is rolled back: " + strings.Join(calls, ", ")
+			p.Note = message.New("explain.volatile", message.Text("calls", strings.Join(calls, ", ")))
 		}
 	}
 	executed, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, arguments)
 	if err != nil && mode != "" {
 		// It writes after all, or takes too long.
-		p.Note = err.Error()
+		p.Note = message.OfError(err)
 		executed, err = s.explainOnce(ctx, "brunt_explained", "force_custom_plan", false, "", arguments)
 		mode = ""
 	}

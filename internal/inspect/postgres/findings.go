@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/netip"
 	"runtime"
 	"slices"
@@ -11,8 +10,8 @@ import (
 	"time"
 
 	"brunt/internal/inspect"
+	"brunt/internal/message"
 	"brunt/internal/record"
-	"brunt/internal/units"
 )
 
 // The stable ids of findings.
@@ -76,12 +75,9 @@ func coresOf(host string) int {
 }
 
 // note marks a step of a plan.
-func (p *queryPlan) note(at int, text string) {
-	if n := &p.Nodes[at]; n.Note == "" {
-		n.Note = text
-	} else {
-		n.Note += "; " + text
-	}
+func (p *queryPlan) note(at int, text message.Message) {
+	n := &p.Nodes[at]
+	n.Note = message.Sentences(append(n.Note.Parts(), text)...)
 }
 
 // grave is how much a statement's fault matters: by its share of the server's time, or, where that isn't
@@ -98,17 +94,17 @@ func (p *queryPlan) grave() string {
 	return record.Minor
 }
 
-// weight is what the statement costs, in words; "" if that isn't known.
-func (p *queryPlan) weight() string {
+// weight is what the statement costs, if that is known.
+func (p *queryPlan) weight() message.Message {
 	if p.Statement == "" {
-		return ""
+		return message.Message{}
 	}
-	return fmt.Sprintf("; it has %s of the server's time, %s a call", units.Fraction(p.statement.Share), units.Latency(p.statement.MeanNs))
+	return message.New("find.weight", message.Share("share", p.statement.Share), message.Ns("mean", p.statement.MeanNs))
 }
 
 // finding begins a finding about the statement.
-func (p *queryPlan) finding(id, severity, evidence, advice string) record.Finding {
-	return record.Finding{ID: id, Severity: severity, Subject: brief(p.Text), Evidence: evidence + p.weight(), Advice: advice,
+func (p *queryPlan) finding(id, severity string, evidence, advice message.Message) record.Finding {
+	return record.Finding{ID: id, Severity: severity, Subject: brief(p.Text), Evidence: message.Sentences(evidence, p.weight()), Advice: advice,
 		Statement: p.Statement, Share: p.statement.Share}
 }
 
@@ -123,8 +119,8 @@ func brief(text string) string {
 	return text
 }
 
-// count is a number of rows for people.
-func count(x float64) string { return units.Count(uint64(max(x, 0) + 0.5)) }
+// count is a number of things, of an estimate.
+func count(name string, x float64) message.Arg { return message.Count(name, uint64(max(x, 0)+0.5)) }
 
 // shown is a name as people write it: without the usual schema.
 func shown(name string) string { return strings.TrimPrefix(name, "public.") }
@@ -154,22 +150,22 @@ func hotRows(c *caseFile) {
 	// Those behind the first wait for each other's places; the first waits for the end of a transaction.
 	first := slices.IndexFunc(a.Blocked, func(b record.Blocking) bool { return strings.HasPrefix(b.Lock, "transactionid") })
 	b := &a.Blocked[max(first, 0)]
-	where := ""
+	var where message.Message
 	if b.Relation != "" {
-		where = " on " + b.Relation
+		where = message.New("find.hot-rows.on", message.Text("table", b.Relation))
 	}
 	severity := record.Serious
 	if share >= 0.5 {
 		severity = record.Critical
 	}
-	advice := "shorten the transactions that change these rows: change them last, without pauses before COMMIT; spread a counter over several rows; or take rows with FOR UPDATE SKIP LOCKED"
+	var holder message.Message
 	if b.HolderState != "active" {
-		advice = "the holder was " + b.HolderState + ": its client keeps the transaction open. " + advice
+		holder = message.New("find.hot-rows.holder", message.Text("state", b.HolderState))
 	}
 	c.add(record.Finding{ID: FindHotRows, Severity: severity, Subject: brief(b.Waiting),
-		Evidence: fmt.Sprintf("%.1f sessions at a time (%s of the active ones) waited for locks%s, up to %s; most often for: %s",
-			waiting, units.Fraction(share), where, units.Latency(float64(b.LongestNs)), brief(b.Holder)),
-		Advice: advice})
+		Evidence: message.New("find.hot-rows", message.Number("waiting", waiting), message.Share("share", share), message.Nested("where", where),
+			message.Ns("longest", b.LongestNs), message.Text("holder", brief(b.Holder))),
+		Advice: message.New("find.hot-rows.advice", message.Nested("holder", holder))})
 }
 
 // idleTransactions finds clients that keep transactions open and do nothing.
@@ -179,8 +175,8 @@ func idleTransactions(c *caseFile) {
 			continue
 		}
 		c.add(record.Finding{ID: FindIdleXact, Severity: record.Serious, Subject: clientName(&p),
-			Evidence: fmt.Sprintf("held a transaction open without doing anything for %s: what it locked stays locked, and VACUUM can't clean behind it", units.Span(time.Duration(p.LongestIdle))),
-			Advice:   "end transactions before waiting for anything else; idle_in_transaction_session_timeout ends those that are forgotten"})
+			Evidence: message.New("find.idle", message.Span("longest", time.Duration(p.LongestIdle))),
+			Advice:   message.New("find.idle.advice")})
 	}
 }
 
@@ -203,14 +199,14 @@ func connections(c *caseFile) {
 		most, active = most+float64(p.Max), active+p.ActiveMean
 		if p.Mean >= idlePool && p.ActiveMean <= idleShare*p.Mean {
 			c.add(record.Finding{ID: FindConnections, Severity: record.Minor, Subject: clientName(&p),
-				Evidence: fmt.Sprintf("has %.0f connections, of which %.1f work at a time", p.Mean, p.ActiveMean),
-				Advice:   "a smaller pool does the same: each connection takes memory, and all of them are looked through when a snapshot is taken"})
+				Evidence: message.New("find.pool-idle", count("n", p.Mean), message.Number("active", p.ActiveMean)),
+				Advice:   message.New("find.pool-idle.advice")})
 		}
 	}
 	if limit := c.catalog.connections; limit > 0 && most >= crowded*limit {
 		c.add(record.Finding{ID: FindConnections, Severity: record.Critical, Subject: "max_connections",
-			Evidence: fmt.Sprintf("%.0f of the %.0f connections that clients may have were in use", most, limit),
-			Advice:   "smaller pools, or a pooler such as PgBouncer, before max_connections is raised"})
+			Evidence: message.New("find.connections", count("n", most), count("limit", limit)),
+			Advice:   message.New("find.connections.advice")})
 	}
 	crowd := 0.0
 	for _, w := range a.Waits {
@@ -220,8 +216,8 @@ func connections(c *caseFile) {
 	}
 	if c.cores > 0 && crowd > float64(perCore*c.cores) {
 		c.add(record.Finding{ID: FindConnections, Severity: record.Serious, Subject: "active sessions",
-			Evidence: fmt.Sprintf("%.0f sessions at a time wanted to compute on %d cores: they wait for each other, and none is faster for it", crowd, c.cores),
-			Advice:   fmt.Sprintf("pools of some %d connections in all; requests then wait in the service, and cost less there", 2*c.cores)})
+			Evidence: message.New("find.crowd", count("n", crowd), message.Count("cores", c.cores)),
+			Advice:   message.New("find.crowd.advice", message.Count("n", 2*c.cores))})
 	}
 }
 
@@ -240,7 +236,7 @@ func smallPools(c *caseFile) {
 			continue
 		}
 		c.add(record.Finding{ID: FindPoolTooSmall, Severity: record.Serious, Subject: clientName(&p),
-			Evidence: fmt.Sprintf("all of its %d connections were at work in %s of the samples: requests wait for one", p.Max, units.Fraction(p.AllActive)),
-			Advice:   "a larger pool, as long as the server has cores to spare; a campaign's matrix finds the smallest that is enough"})
+			Evidence: message.New("find.small-pool", message.Count("n", p.Max), message.Share("share", p.AllActive)),
+			Advice:   message.New("find.small-pool.advice")})
 	}
 }

@@ -1,13 +1,13 @@
 package postgres
 
 import (
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/sqltext"
-	"brunt/internal/units"
 )
 
 const (
@@ -40,37 +40,38 @@ func seqScans(c *caseFile) {
 		if n.Type != "Seq Scan" || n.Filter == "" {
 			return
 		}
-		kept, removed, how := n.Rows*n.loops(), n.Removed*n.loops(), ""
-		if n.Loops == nil {
-			t := c.catalog.table(n.table())
-			kept, how = n.PlanRows, " by the planner's estimate"
-			removed = t.rows - kept
+		kept, removed, estimated := n.Rows*n.loops(), n.Removed*n.loops(), n.Loops == nil
+		if estimated {
+			kept = n.PlanRows
+			removed = c.catalog.table(n.table()).rows - kept
 		}
 		if removed < leastRows || removed < discardedShare*(kept+removed) {
 			return
 		}
-		share := removed / (kept + removed)
-		p.note(at, fmt.Sprintf("discards %s", fine(share)))
-		p2 := p.finding(FindSeqScan, p.grave(),
-			fmt.Sprintf("reads all of %s, %s rows, and discards %s of them%s: %s", shown(n.table()), count(kept+removed), fine(share), how, n.Filter),
-			adviseIndex(n))
-		c.add(p2)
+		share := fine(removed / (kept + removed))
+		p.note(at, message.New("find.seq-scan.note", message.Nested("share", share)))
+		evidence := message.New("find.seq-scan", message.Text("table", shown(n.table())), count("rows", kept+removed), message.Nested("share", share),
+			message.Text("filter", n.Filter))
+		if estimated {
+			evidence = message.New("find.seq-scan.estimated", evidence.Args...)
+		}
+		c.add(p.finding(FindSeqScan, p.grave(), evidence, adviseIndex(n)))
 	})
 }
 
 // fine is a share near 1 with as many digits as it takes.
-func fine(share float64) string {
+func fine(share float64) message.Message {
 	if share == 1 {
-		return "all"
+		return message.New("find.all")
 	}
 	if share > 0.9999 {
-		return fmt.Sprintf("%.4f %%", 100*share)
+		return message.New("find.percent", message.Figure("percent", math.Round(1e6*share)/1e4, "count"))
 	}
-	return units.Fraction(share)
+	return message.New("find.share", message.Share("share", share))
 }
 
 // adviseIndex says what would help a scan.
-func adviseIndex(n *node) string {
+func adviseIndex(n *node) message.Message {
 	var equal []string
 	for _, k := range conditions(n.Filter) {
 		if k.operator == "=" && k.otherColumn == "" && !slices.Contains(equal, k.column) {
@@ -78,9 +79,9 @@ func adviseIndex(n *node) string {
 		}
 	}
 	if len(equal) == 0 {
-		return "no index of the usual kind serves this condition; rewrite it as a comparison of columns with values, or keep what it asks for in a column of its own"
+		return message.New("find.seq-scan.no-index")
 	}
-	return fmt.Sprintf("an index on %s (%s), or on the most selective of its columns; brunt advise proposes and proves indexes", shown(n.table()), strings.Join(equal, ", "))
+	return message.New("find.seq-scan.advice", message.Text("table", shown(n.table())), message.Text("columns", strings.Join(equal, ", ")))
 }
 
 // counts finds statements that count a whole table.
@@ -103,9 +104,9 @@ func counts(c *caseFile) {
 		if rows < countedRows || at > 0 && p.root.walkHas("Aggregate", n) {
 			return
 		}
-		p.note(at, "counts the whole table")
-		c.add(p.finding(FindCount, p.grave(), fmt.Sprintf("counts all %s rows of %s at every call; an index doesn't help, since every version of a row must be looked at", count(rows), shown(scan.table())),
-			"don't count for each page: ask for one row more than is shown to know whether there is a next page, take pg_class.reltuples as an estimate, or keep the count in a table of its own"))
+		p.note(at, message.New("find.count.note"))
+		c.add(p.finding(FindCount, p.grave(), message.New("find.count", count("rows", rows), message.Text("table", shown(scan.table()))),
+			message.New("find.count.advice")))
 	})
 }
 
@@ -127,13 +128,13 @@ func offsets(c *caseFile) {
 		if p.root == nil || !hasWord(p.Text, "OFFSET") {
 			continue
 		}
-		at, evidence := -1, ""
+		at, evidence := -1, message.Message{}
 		i := 0
 		p.root.walk(func(n *node, _ int) {
 			if n.Type == "Limit" && len(n.Plans) == 1 && at < 0 {
 				below, rows := n.Plans[0], n.Rows*n.loops()
 				if skipped := below.Rows*below.loops() - rows; below.Loops != nil && skipped >= leastRows && skipped >= offsetTimes*rows {
-					at, evidence = i, fmt.Sprintf("reads %s rows to skip them and return %s", count(skipped), count(rows))
+					at, evidence = i, message.New("find.offset", count("skipped", skipped), count("rows", rows))
 				}
 			}
 			i++
@@ -141,14 +142,14 @@ func offsets(c *caseFile) {
 		s := &p.statement
 		if blocks := s.More["shared_blks_hit"] + s.More["shared_blks_read"]; at < 0 && s.Calls > 0 && p.Source != record.ArgumentsWorkload &&
 			blocks/s.Calls >= max(offsetBlocks, 2*s.Rows/s.Calls) && whole(p.root) {
-			at, evidence = 0, fmt.Sprintf("reads %s blocks on average to return %s rows: most of them to skip what comes before the page", count(blocks/s.Calls), count(s.Rows/s.Calls))
+			at, evidence = 0, message.New("find.offset.blocks", count("blocks", blocks/s.Calls), count("rows", s.Rows/s.Calls))
 		}
 		if at < 0 {
 			continue
 		}
-		p.note(at, "skips what it reads")
+		p.note(at, message.New("find.offset.note"))
 		c.add(p.finding(FindOffset, p.grave(), evidence,
-			"an index doesn't help to skip: continue from the last row seen instead of OFFSET (WHERE id > $last ORDER BY id LIMIT n), and bound how deep pages go"))
+			message.New("find.offset.advice")))
 	}
 }
 
@@ -182,8 +183,8 @@ func misestimates(c *caseFile) {
 		if worst == nil {
 			continue
 		}
-		p.note(at, fmt.Sprintf("planned for %s rows, met %s", count(worst.PlanRows), count(worst.Rows)))
-		advice := "ANALYZE the table; if that doesn't mend it, raise the statistics target of the columns in the condition"
+		p.note(at, message.New("find.misestimate.note", count("planned", worst.PlanRows), count("met", worst.Rows)))
+		advice := message.New("find.misestimate.advice")
 		if parts := conditions(worst.Filter + worst.IndexCond); len(parts) > 1 && worst.Relation != "" {
 			var columns []string
 			for _, part := range parts {
@@ -192,14 +193,14 @@ func misestimates(c *caseFile) {
 				}
 			}
 			if len(columns) > 1 {
-				advice = fmt.Sprintf("the columns depend on each other, which the planner doesn't know: CREATE STATISTICS ON %s FROM %s, then ANALYZE", strings.Join(columns, ", "), shown(worst.table()))
+				advice = message.New("find.misestimate.dependent", message.Text("columns", strings.Join(columns, ", ")), message.Text("table", shown(worst.table())))
 			}
 		}
 		severity := record.Serious
 		if p.grave() == record.Minor {
 			severity = record.Minor
 		}
-		c.add(p.finding(FindMisestimate, severity, fmt.Sprintf("the planner expected %s rows of %s and met %s", count(worst.PlanRows), worst.text(), count(worst.Rows)), advice))
+		c.add(p.finding(FindMisestimate, severity, message.New("find.misestimate", count("planned", worst.PlanRows), message.Text("step", worst.text()), count("met", worst.Rows)), advice))
 	}
 }
 
@@ -241,17 +242,17 @@ func spills(c *caseFile) {
 			return
 		}
 		told[p.Statement] = true
-		p.note(at, "spills to disk")
-		c.add(p.finding(FindSpill, record.Serious, fmt.Sprintf("%s needs some %s and spills to disk; work_mem is %s", n.text(), units.Size(uint64(kB*1024)), c.catalog.workMem),
-			fmt.Sprintf("work_mem of some %s for this statement (SET LOCAL), or an index that has the order", units.Size(uint64(kB*3*1024)))))
+		p.note(at, message.New("find.spill.note"))
+		c.add(p.finding(FindSpill, record.Serious, message.New("find.spill", message.Text("step", n.text()), message.Bytes("needs", kB*1024), message.Text("work_mem", c.catalog.workMem)),
+			message.New("find.spill.advice", message.Bytes("work_mem", kB*3*1024))))
 	})
 	for i := range c.load.Statements {
 		s := &c.load.Statements[i]
 		if written := s.More["temp_blks_written"]; written >= leastRows/10 && !told[s.ID] {
 			p := queryPlan{statement: *s}
 			p.Statement, p.Text = s.ID, s.Text
-			c.add(p.finding(FindSpill, record.Serious, fmt.Sprintf("wrote %s of temporary files in %s calls; work_mem is %s", units.Size(uint64(written)*blockSize), count(s.Calls), c.catalog.workMem),
-				"more work_mem for this statement (SET LOCAL), or an index that has the order"))
+			c.add(p.finding(FindSpill, record.Serious, message.New("find.temporary", message.Bytes("written", written*blockSize), count("calls", s.Calls), message.Text("work_mem", c.catalog.workMem)),
+				message.New("find.temporary.advice")))
 		}
 	}
 }

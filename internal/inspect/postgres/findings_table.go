@@ -1,11 +1,10 @@
 package postgres
 
 import (
-	"fmt"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
-	"brunt/internal/units"
 )
 
 const (
@@ -38,14 +37,15 @@ func foreignKeys(c *caseFile) {
 			continue
 		}
 		v := figuresOf(c.load, "table", k.parent)
-		severity, evidence := record.Minor, "nothing was deleted from "+shown(k.parent)+" in this run, so it didn't cost time yet"
+		severity, evidence := record.Minor, message.New("find.foreign-key.unused", message.Text("key", k.name), message.Text("parent", shown(k.parent)))
 		if n := v["n_tup_del"]; n > 0 {
 			severity = record.Serious
-			evidence = fmt.Sprintf("each of the %s rows deleted from %s in this run read all of %s, %s rows", count(n), shown(k.parent), shown(k.child), count(k.childRows))
+			evidence = message.New("find.foreign-key", message.Text("key", k.name), count("deleted", n), message.Text("parent", shown(k.parent)),
+				message.Text("child", shown(k.child)), count("rows", k.childRows))
 		}
 		c.add(record.Finding{ID: FindForeignKey, Severity: severity, Subject: shown(k.child) + " (" + k.columns + ")",
-			Evidence: "the foreign key " + k.name + " has no index: " + evidence,
-			Advice:   fmt.Sprintf("CREATE INDEX CONCURRENTLY ON %s (%s)", shown(k.child), k.columns)})
+			Evidence: evidence,
+			Advice:   message.Literal("CREATE INDEX CONCURRENTLY ON " + shown(k.child) + " (" + k.columns + ")")})
 	}
 }
 
@@ -61,8 +61,8 @@ func unusedIndexes(c *caseFile) {
 			continue
 		}
 		c.add(record.Finding{ID: FindUnusedIndex, Severity: record.Minor, Subject: shown(x.name),
-			Evidence: fmt.Sprintf("no statement has used it since the server's statistics were reset; it takes %s, and each of the %s rows written to %s in this run was written to it as well", units.Size(uint64(x.sizeB)), count(writes), shown(x.table)),
-			Advice:   fmt.Sprintf("if no replica and no rare report uses it: DROP INDEX CONCURRENTLY %s", shown(x.name))})
+			Evidence: message.New("find.unused-index", message.Bytes("size", x.sizeB), count("writes", writes), message.Text("table", shown(x.table))),
+			Advice:   message.New("find.unused-index.advice", message.Text("index", shown(x.name)))})
 	}
 }
 
@@ -70,9 +70,9 @@ func unusedIndexes(c *caseFile) {
 func bloat(c *caseFile) {
 	c.tables(func(name string, v map[string]float64) {
 		live, dead := v["n_live_tup"], v["n_dead_tup"]
-		held := ""
+		var held message.Message
 		if c.inspection.Activity.LongestXact > int64(oldXact) {
-			held = fmt.Sprintf("; a transaction that was open for %s kept VACUUM from removing what was deleted meanwhile", units.Span(time.Duration(c.inspection.Activity.LongestXact)))
+			held = message.New("find.bloat.held", message.Span("open", time.Duration(c.inspection.Activity.LongestXact)))
 		}
 		if dead >= leastRows && dead >= deadShare*(live+dead) {
 			severity := record.Serious
@@ -80,8 +80,8 @@ func bloat(c *caseFile) {
 				severity = record.Minor
 			}
 			c.add(record.Finding{ID: FindBloat, Severity: severity, Subject: shown(name),
-				Evidence: fmt.Sprintf("%s of its %s row versions are dead%s", units.Fraction(dead/(live+dead)), count(live+dead), held),
-				Advice:   fmt.Sprintf("VACUUM %s; then let autovacuum come earlier: ALTER TABLE %s SET (autovacuum_vacuum_scale_factor = 0.02)", shown(name), shown(name))})
+				Evidence: message.Sentences(message.New("find.dead", message.Part("share", dead, live+dead), count("rows", live+dead)), held),
+				Advice:   message.New("find.dead.advice", message.Text("table", shown(name)))})
 			return
 		}
 		t := c.catalog.table(name)
@@ -92,8 +92,8 @@ func bloat(c *caseFile) {
 		need := t.rows * row / (blockSize - pageOverheadB)
 		if t.pages >= bloatTimes*need && (t.pages-need)*blockSize >= bloatB {
 			c.add(record.Finding{ID: FindBloat, Severity: record.Serious, Subject: shown(name),
-				Evidence: fmt.Sprintf("takes %s, and its %s rows would fit into some %s%s", units.Size(uint64(t.pages*blockSize)), count(t.rows), units.Size(uint64(need*blockSize)), held),
-				Advice:   fmt.Sprintf("VACUUM FULL %s when it may be locked, or pg_repack; and let autovacuum come earlier", shown(name))})
+				Evidence: message.Sentences(message.New("find.bloat", message.Bytes("takes", t.pages*blockSize), count("rows", t.rows), message.Bytes("needs", need*blockSize)), held),
+				Advice:   message.New("find.bloat.advice", message.Text("table", shown(name)))})
 		}
 	})
 }
@@ -105,17 +105,17 @@ func staleStatistics(c *caseFile) {
 			return
 		}
 		live, changed := v["n_live_tup"], v["n_mod_since_analyze"]
-		evidence := ""
+		var evidence message.Message
 		switch {
 		case live >= leastRows && !c.catalog.table(name).analyzed:
-			evidence = fmt.Sprintf("its %s rows have never been analyzed: the planner guesses", count(live))
+			evidence = message.New("find.stale.never", count("rows", live))
 		case changed >= leastRows && changed >= changedShare*max(live, 1):
-			evidence = fmt.Sprintf("%s rows have changed since it was last analyzed, and it has %s", count(changed), count(live))
+			evidence = message.New("find.stale", count("changed", changed), count("rows", live))
 		default:
 			return
 		}
 		c.add(record.Finding{ID: FindStale, Severity: record.Serious, Subject: shown(name), Evidence: evidence,
-			Advice: fmt.Sprintf("ANALYZE %s; for tables that change much: ALTER TABLE %s SET (autovacuum_analyze_scale_factor = 0.02)", shown(name), shown(name))})
+			Advice: message.New("find.stale.advice", message.Text("table", shown(name)))})
 	})
 }
 
@@ -136,12 +136,12 @@ func cacheMisses(c *caseFile) {
 			worst, most = shown(name), r
 		}
 	})
-	where := ""
+	var where message.Message
 	if worst != "" {
-		where = fmt.Sprintf("; %s of it from %s", units.Fraction(min(most/read, 1)), worst)
+		where = message.New("find.cache.worst", message.Share("share", min(most/read, 1)), message.Text("table", worst))
 	}
 	c.add(record.Finding{ID: FindCache, Severity: severity, Subject: "shared_buffers",
-		Evidence: fmt.Sprintf("%s of the pages asked for weren't in shared_buffers (%s): %s was read from the system or the disk%s; the database has %s",
-			units.Fraction(read/(read+hit)), c.catalog.buffers, units.Size(uint64(read)*blockSize), where, units.Size(uint64(c.catalog.databaseB))),
-		Advice: "first see whether statements read more than they need; then shared_buffers of a quarter of the memory"})
+		Evidence: message.Sentences(message.New("find.cache", message.Part("share", read, read+hit), message.Text("buffers", c.catalog.buffers), message.Bytes("read", read*blockSize)),
+			where, message.New("find.cache.database", message.Bytes("size", c.catalog.databaseB))),
+		Advice: message.New("find.cache.advice")})
 }

@@ -26,8 +26,8 @@ func TestSequentialScanIsFound(t *testing.T) {
 
 func noteOf(p record.QueryPlan) string {
 	for _, n := range p.Nodes {
-		if n.Note != "" {
-			return n.Note
+		if !n.Note.IsZero() {
+			return n.Note.String()
 		}
 	}
 	return ""

@@ -139,7 +139,7 @@ func TestStatementThatOnlySeemsToReadIsNotExecuted(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "analyze book")
 	in := d.inspected(d.repeat(2, "with gone as (delete from book where id < 0 returning 1) select * from gone"))
 	k := slices.IndexFunc(in.Plans, func(p record.QueryPlan) bool { return strings.HasPrefix(p.Text, "with gone") })
-	if k < 0 || in.Plans[k].Analyzed || !strings.Contains(in.Plans[k].Note, "read-only") {
+	if k < 0 || in.Plans[k].Analyzed || !strings.Contains(in.Plans[k].Note.String(), "read-only") {
 		t.Errorf("%+v", in.Plans)
 	}
 }
@@ -260,7 +260,7 @@ func TestVolatileFunctionsAreNotExecuted(t *testing.T) {
 	} {
 		t.Run(row.sql, func(t *testing.T) {
 			p := i.session.explain(ctx, &request{text: row.sql}, inspect.Load{Writes: true})
-			if p.Analyzed != (row.calls == "") || !strings.Contains(p.Note, row.calls) || p.Failed != "" || len(p.Nodes) == 0 {
+			if p.Analyzed != (row.calls == "") || !strings.Contains(p.Note.String(), row.calls) || p.Failed != "" || len(p.Nodes) == 0 {
 				t.Errorf("%+v", p)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -156,7 +157,7 @@ func (e *explained) record() []record.PlanNode {
 				p.TotalNs = n.TimeMs * 1e6 // processes work at the same time
 			}
 			if loops == 0 {
-				p.Note = "never executed"
+				p.Note = message.New("explain.never")
 			}
 		}
 		out = append(out, p)

@@ -147,13 +147,13 @@ func expect(t *testing.T, in *record.Inspection, id string, texts ...string) rec
 		t.Fatalf("no finding %s among %+v\nplans %+v", id, in.Findings, in.Plans)
 	}
 	f := list[0]
-	whole := f.Subject + " " + f.Evidence + " " + f.Advice
+	whole := fmt.Sprint(f.Subject, " ", f.Evidence, " ", f.Advice)
 	for _, text := range texts {
 		if !strings.Contains(whole, text) {
 			t.Errorf("%s doesn't say %q: %s", id, text, whole)
 		}
 	}
-	if f.Severity == "" || f.Subject == "" || f.Evidence == "" || f.Advice == "" {
+	if f.Severity == "" || f.Subject == "" || f.Evidence.IsZero() || f.Advice.IsZero() {
 		t.Errorf("a part is missing: %+v", f)
 	}
 	return f

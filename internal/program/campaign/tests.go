@@ -155,7 +155,7 @@ func (d *document) watched(run *record.Run, id string) []cell.Table {
 func (d *document) inspection(in *record.Inspection, id string) (out []cell.Table) {
 	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"), Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true}, {Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
 	for _, f := range in.Findings {
-		findings.Add(cell.Texts(d.say(f.Severity), f.Subject, texts.Sentence(d.l, f.Evidence), texts.Sentence(d.l, f.Advice))...)
+		findings.Add(cell.Texts(d.say(f.Severity), f.Subject, f.Evidence.In(d.l), f.Advice.In(d.l))...)
 	}
 	statements := cell.Table{ID: id + "-statements", Title: d.say("STATEMENTS"), Columns: []cell.Column{{Head: d.say("calls")}, {Head: d.say("total")}, {Head: d.say("mean")}, {Head: "%"}, {Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true}}}
 	const most = 20
@@ -196,7 +196,7 @@ func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
 		if q.Analyzed {
 			rows, removed, took = cell.Count(uint64(n.Rows)), cell.Count(uint64(n.Removed)), cell.Time(n.TotalNs)
 		}
-		t.Add(name, cell.Count(uint64(n.Estimate)), rows, removed, took, cell.Text(texts.Sentence(d.l, n.Note)))
+		t.Add(name, cell.Count(uint64(n.Estimate)), rows, removed, took, cell.Text(n.Note.In(d.l)))
 	}
 	return t
 }
