@@ -43,7 +43,7 @@ history: compare linefile metric record render/cell render/junit render/page ren
     units
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result stats
-inspect/postgres: inspect message record secret sqltext units
+inspect/postgres: inspect message record secret sqltext
 inspect/servers: inspect inspect/postgres secret
 k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool
 k6x/bind: gen k6x/session protocol
