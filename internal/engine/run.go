@@ -88,12 +88,12 @@ func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error 
 		if len(stages) == 0 {
 			return nil
 		}
-		for _, st := range stages {
+		for _, phases := range stages {
 			if ctx.Err() != nil {
 				return nil
 			}
 			var err error
-			if first, err = r.stage(ctx, hard, st, first); err != nil {
+			if first, err = r.stage(ctx, hard, phases, first); err != nil {
 				return err
 			}
 		}
@@ -101,10 +101,10 @@ func (r *run) drive(ctx context.Context, hard <-chan struct{}, next Next) error 
 	return nil
 }
 
-// stage runs one stage while cutting intervals, and returns the next operation's number.
-func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first uint64) (uint64, error) {
+// stage runs the stage of some phases while cutting intervals, and returns the next operation's number.
+func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Phase, first uint64) (uint64, error) {
 	start := r.cfg.Clock.Now()
-	work, err := st.schedule(first, start, r.cfg)
+	work, err := scheduled(phases, first, start, r.cfg)
 	if err != nil {
 		return first, err
 	}
@@ -118,8 +118,8 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 	}
 	done := make(chan ended, 1)
 	go func() {
-		if st.pause {
-			protocol.Sleep(ctx, time.Duration(st.durationNs))
+		if phases[0].Kind == plan.Pause {
+			protocol.Sleep(ctx, time.Duration(phases[0].Duration))
 			done <- ended{first, nil}
 			return
 		}
@@ -130,7 +130,7 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, st stage, first u
 		}
 		done <- ended{next, err}
 	}()
-	c := newCutter(r, st, start, scheduleEnd)
+	c := newCutter(r, phases, start, scheduleEnd)
 	timer := time.NewTimer(c.wait())
 	defer timer.Stop()
 	for {
@@ -177,31 +177,4 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 			r.cancel()
 		}
 	}
-}
-
-// schedule turns the stage into what a fleet runs.
-func (s *stage) schedule(first uint64, start int64, cfg Config) (schedule.Stage, error) {
-	work := schedule.Stage{
-		First: first, StartNs: start, Part: cfg.Part,
-		Process: s.process, Seed: cfg.Workload.Plan.Seed + cfg.Workload.Plan.First,
-		Sessions: s.sessions, Operations: s.operations, DurationNs: s.durationNs,
-	}
-	if s.closed || s.pause {
-		if s.closed && cfg.Workload.Total > 0 {
-			left := cfg.Workload.Total - min(first, cfg.Workload.Total)
-			if work.Operations == 0 || work.Operations > left {
-				work.Operations = left
-			}
-		}
-		return work, nil
-	}
-	limit := s.operations
-	if total := cfg.Workload.Total; total > 0 {
-		if left := total - min(first, total); limit == 0 || limit > left {
-			limit = left
-		}
-	}
-	shape, err := schedule.NewShape(s.segments, limit)
-	work.Shape, work.DurationNs, work.Operations = shape, 0, 0
-	return work, err
 }

@@ -8,65 +8,73 @@ import (
 	"brunt/internal/schedule"
 )
 
-// stage is a piece of the load that a fleet runs in one go: adjoining open phases form one, so
-// that a backlog lives on from phase to phase as it would for users.
-type stage struct {
-	phases     []plan.Phase
-	closed     bool
-	pause      bool
-	segments   []schedule.Segment
-	process    schedule.Process
-	sessions   int
-	operations uint64
-	durationNs int64
-}
-
-// stagesOf groups phases into stages.
-func stagesOf(phases []plan.Phase) []stage {
-	var out []stage
+// stagesOf groups phases by the stages that they make: adjoining open phases form one, so that a backlog lives on from
+// phase to phase as it would for users.
+func stagesOf(phases []plan.Phase) (out [][]plan.Phase) {
 	for _, p := range phases {
-		process := schedule.Uniform
-		if p.Arrivals == "poisson" {
-			process = schedule.Poisson
+		if n := len(out); n > 0 && goesOn(&out[n-1][0], &p) {
+			out[n-1] = append(out[n-1], p)
+		} else {
+			out = append(out, []plan.Phase{p})
 		}
-		segment := schedule.Segment{DurationNs: int64(p.Duration), RateFrom: p.RateFrom, RateTo: p.RateTo}
-		if p.Kind == plan.Open && len(out) > 0 {
-			last := &out[len(out)-1]
-			if !last.closed && !last.pause && last.process == process && last.operations == 0 && p.Operations == 0 {
-				last.phases = append(last.phases, p)
-				last.segments = append(last.segments, segment)
-				continue
-			}
-		}
-		s := stage{
-			phases: []plan.Phase{p}, process: process,
-			closed: p.Kind == plan.Closed, pause: p.Kind == plan.Pause,
-			sessions: p.Sessions, operations: p.Operations, durationNs: int64(p.Duration),
-		}
-		if p.Kind == plan.Open {
-			s.segments = []schedule.Segment{segment}
-		}
-		out = append(out, s)
 	}
 	return out
+}
+
+// goesOn reports whether a phase belongs to the stage that begins with first.
+func goesOn(first, p *plan.Phase) bool {
+	return first.Kind == plan.Open && p.Kind == plan.Open && processOf(first) == processOf(p) && first.Operations == 0 && p.Operations == 0
+}
+
+func processOf(p *plan.Phase) schedule.Process {
+	if p.Arrivals == "poisson" {
+		return schedule.Poisson
+	}
+	return schedule.Uniform
+}
+
+// scheduled makes the stage of its phases.
+func scheduled(phases []plan.Phase, first uint64, start int64, cfg Config) (schedule.Stage, error) {
+	p := &phases[0]
+	left, limited := p.Operations, p.Operations > 0
+	if total := cfg.Workload.Total; total > 0 {
+		if rest := total - min(first, total); !limited || left > rest {
+			left, limited = rest, true
+		}
+	}
+	s := schedule.Stage{
+		First: first, StartNs: start, Part: cfg.Part, Process: processOf(p), Seed: cfg.Workload.Plan.Seed + cfg.Workload.Plan.First,
+		Sessions: p.Sessions,
+	}
+	if p.Kind != plan.Open {
+		s.Operations, s.DurationNs = left, int64(p.Duration)
+		return s, nil
+	}
+	var segments []schedule.Segment
+	for _, p := range phases {
+		segments = append(segments, schedule.Segment{DurationNs: int64(p.Duration), RateFrom: p.RateFrom, RateTo: p.RateTo})
+	}
+	var err error
+	s.Shape, err = schedule.NewShape(segments, left)
+	return s, err
 }
 
 // cutter knows when the intervals of a stage end: whole intervals after the beginning of their
 // phase, where phases meet, and where the schedule ends.
 type cutter struct {
 	run         *run
-	stage       stage
-	phase       int   // index of the phase under way
-	begin       int64 // when it began
-	end         int64 // when its schedule ends; 0 if only the fleet knows
-	scheduleEnd int64 // when the stage's does; 0 if it has none
-	drain       bool  // it has ended
+	phases      []plan.Phase // of the stage
+	phase       int          // index of the phase under way
+	begin       int64        // when it began
+	end         int64        // when its schedule ends; 0 if only the fleet knows
+	scheduleEnd int64        // when the stage's does; 0 if it has none
+	drain       bool         // it has ended
 }
 
 // newCutter returns the cutter of a stage that begins at start and whose schedule, if it has one,
 // ends at scheduleEnd.
-func newCutter(r *run, st stage, start, scheduleEnd int64) *cutter {
-	c := &cutter{run: r, stage: st, phase: -1, end: start, scheduleEnd: scheduleEnd}
+func newCutter(r *run, phases []plan.Phase, start, scheduleEnd int64) *cutter {
+	c := &cutter{run: r, phases: phases, phase: -1, end: start, scheduleEnd: scheduleEnd}
 	c.enter()
 	return c
 }
@@ -74,7 +82,7 @@ func newCutter(r *run, st stage, start, scheduleEnd int64) *cutter {
 // enter begins the next phase.
 func (c *cutter) enter() {
 	c.phase++
-	p := c.stage.phases[c.phase]
+	p := c.phases[c.phase]
 	c.begin, c.end = c.end, 0
 	if p.Kind == plan.Open {
 		c.end = min(c.begin+int64(p.Duration), c.scheduleEnd)
@@ -92,7 +100,7 @@ func (c *cutter) boundary() (at int64, schedule bool) {
 }
 
 // more reports whether the phase ends by the clock with another one after it.
-func (c *cutter) more() bool { return c.end > 0 && c.phase+1 < len(c.stage.phases) }
+func (c *cutter) more() bool { return c.end > 0 && c.phase+1 < len(c.phases) }
 
 // grace is how much later than the end of the last schedule its interval is cut, so that a load that
 // is answered at once ends with it.
@@ -141,4 +149,4 @@ func (c *cutter) finish(now int64) {
 	c.run.cutInterval(max(now, c.run.startNs+1), c.current(), measure.Meta{Idle: true, Drain: c.drain})
 }
 
-func (c *cutter) current() *plan.Phase { return &c.stage.phases[c.phase] }
+func (c *cutter) current() *plan.Phase { return &c.phases[c.phase] }
