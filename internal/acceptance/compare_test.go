@@ -11,7 +11,7 @@ import (
 )
 
 // A server that becomes half as slow again is caught, and one that stays the same isn't, from four runs
-// each: on PostgreSQL, by the median of answers that take 2 or 3 s of sleep, beside which what a busy machine
+// each: on PostgreSQL, by the median of answers that take 2 or 3 s of sleep, next to which what a busy machine
 // adds is little.
 func TestSeededRegressionIsCaught(t *testing.T) {
 	t.Parallel()

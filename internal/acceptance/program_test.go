@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	case "read-only disk":
 		os.Exit(onReadOnlyDisk(os.Args))
 	}
-	// Tests that run beside others mostly wait.
+	// Tests that run in parallel with others mostly wait.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}

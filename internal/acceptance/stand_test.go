@@ -113,7 +113,7 @@ func (s stand) admin(ctx context.Context) (protocol.Admin, error) {
 	})
 }
 
-// exec runs a statement on the stand beside brunt.
+// exec runs a statement on the server without brunt.
 func (s stand) exec(statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -210,7 +210,7 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open 
 	ctx, hard, stop := interruptible(out.err, endings(false))
 	defer stop()
 	defer func() { err = errors.Join(err, out.flush(hard)) }()
-	t := &inTurn{out: out, hard: hard, dir: dir, load: loadRun{quiet: f.quiet, voice: textOutput(f.quiet, f.lang).voice}}
+	t := &inTurn{out: out, hard: hard, dir: dir, load: loadRun{quiet: f.quiet, hooks: textOutput(f.quiet, f.lang).hooks}}
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	program, err := os.Executable()
 	if err != nil {

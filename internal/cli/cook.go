@@ -109,19 +109,19 @@ func (c *cooking) run() error {
 		record: recordFlags{root: c.o.Results, dir: c.o.Bundle, none: c.o.NoRecord, hdrLog: c.o.HDRLog},
 		live:   liveFlags{metricsAddr: c.o.MetricAddr, destinations: c.o.Exports, watched: c.o.Watched},
 		quiet:  c.o.Quiet || c.replacing, reopens: c.o.Log != "",
-		voice: c.voice, open: c.open,
+		hooks: c.hooks, open: c.open,
 	})
 }
 
-// voice prints slow_cooker's lines.
-func (c *cooking) voice(out *outputs) (voice, error) {
+// hooks prints slow_cooker's lines.
+func (c *cooking) hooks(out *outputs) (hooks, error) {
 	c.outputs, c.out = out, out.out
 	if err := c.openLog(); err != nil {
-		return voice{}, err
+		return hooks{}, err
 	}
 	c.lines = slowcooker.NewLines(c.o, c.out, time.Now)
 	failures := &slowcooker.FailureLines{W: out.err}
-	v := voice{
+	v := hooks{
 		sinks:  []measure.Sink{c.lines, failures},
 		attach: func(w *workload.Workload) { w.Timed = c.lines.Timed },
 		began:  func(*record.Run) { c.report(c.lines.Begin()) },

@@ -71,7 +71,7 @@ func (f *httpFlags) run(s *streams, targets []string) error {
 	}
 	return s.perform(&loadRun{
 		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
-		options: runner.Options{Wait: f.wait}, voice: f.outputFlags.voice,
+		options: runner.Options{Wait: f.wait}, hooks: f.outputFlags.hooks,
 	})
 }
 

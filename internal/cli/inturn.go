@@ -39,7 +39,7 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do fun
 	ctx, hard, stop := interruptible(out.err, endings(false))
 	defer stop()
 	defer func() { err = errors.Join(err, out.flush(hard)) }()
-	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, voice: f.outputFlags.voice}}
+	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, hooks: f.outputFlags.hooks}}
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	last := plans[len(plans)-1]
 	if t.dir = f.resume; t.dir == "" {
@@ -106,7 +106,7 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 	for i := range one.Load {
 		one.Load[i].Sessions = 0
 	}
-	v, err := t.load.voice(t.out)
+	v, err := t.load.hooks(t.out)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (f *runFlags) bindResume(cmd *cobra.Command) {
 // one carries out l with what o says, into the bundle dir.
 func (t *inTurn) one(ctx context.Context, o program.Order, l loadRun, dir string) (*program.Outcome, error) {
 	l.plan, l.next, l.options.PeakPerS, l.record.dir = o.Plan, o.Next, o.PeakPerS, dir
-	v, err := l.voice(t.out)
+	v, err := l.hooks(t.out)
 	if err != nil {
 		return nil, err
 	}

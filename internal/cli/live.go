@@ -23,7 +23,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// liveFlags say where intervals go while they happen, and what is watched beside the load.
+// liveFlags say where intervals go while they happen, and what is watched during the load.
 type liveFlags struct {
 	metricsAddr  string
 	destinations []string
@@ -43,7 +43,7 @@ func (f *liveFlags) bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.executeDML, "inspect-writes", false, "with --inspect: execute statements that write to explain them, in transactions that are rolled back")
 }
 
-// live is what goes on beside a load: exporting and watching.
+// live is what goes on during a load: exporting and watching.
 type live struct {
 	exporter *export.Exporter
 	exports  bool // somebody is told

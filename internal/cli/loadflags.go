@@ -166,7 +166,7 @@ func (f *recordFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.hdrLog, "hlog", "", "write a HdrHistogram log to a file")
 }
 
-// recording is what the record of a run says beside what happened.
+// recording is what the record of a run says besides what happened.
 func (f *recordFlags) recording(l *loadRun, s *streams) (runner.Recording, error) {
 	if f.none && f.dir != "" {
 		return runner.Recording{}, fmt.Errorf("--bundle %s and --no-record exclude each other; give one", f.dir)

@@ -79,10 +79,10 @@ func (f *outputFlags) bind(cmd *cobra.Command, usual string) {
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no notices, only the result")
 }
 
-// voice tells of a run on standard error with a line that follows it, unless quiet, and prints
+// hooks tells of a run on standard error with a line that follows it, unless quiet, and prints
 // brunt's own report.
-func (f *outputFlags) voice(out *outputs) (voice, error) {
-	v := voice{result: func(run *record.Run, dir string) error { return f.print(out.out, run, dir) }}
+func (f *outputFlags) hooks(out *outputs) (hooks, error) {
+	v := hooks{result: func(run *record.Run, dir string) error { return f.print(out.out, run, dir) }}
 	if f.quiet {
 		return v, nil
 	}

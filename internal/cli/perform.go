@@ -32,8 +32,8 @@ type loadRun struct {
 	live     liveFlags
 	quiet    bool
 	language units.Language                // of pages; "" means English
-	reopens  bool                          // SIGHUP opens the command's log anew
-	voice    func(*outputs) (voice, error) // opens what the command prints to
+	reopens  bool                          // SIGHUP opens the command's log again
+	hooks    func(*outputs) (hooks, error) // opens what the command prints to
 	open     opener                        // nil means runner.Open
 	next     engine.Next                   // names the phases; nil means the plan's
 }
@@ -41,8 +41,8 @@ type loadRun struct {
 // opener finds a plan's servers.
 type opener func(context.Context, *plan.Plan, runner.Options) (*runner.Runner, error)
 
-// voice is how a command tells of its run. Only result must be there.
-type voice struct {
+// hooks is how a command tells of its run. Only result must be there.
+type hooks struct {
 	tell    runner.Listener
 	sinks   []measure.Sink
 	prepare func(context.Context) error             // before the servers are asked for the load
@@ -61,7 +61,7 @@ func (s *streams) perform(l *loadRun) (err error) {
 	ctx, hard, stop := interruptible(out.err, endings(l.reopens))
 	defer stop()
 	defer func() { err = errors.Join(err, out.flush(hard)) }()
-	v, err := l.voice(out)
+	v, err := l.hooks(out)
 	if err != nil {
 		return usage(err)
 	}
@@ -81,7 +81,7 @@ func (s *streams) perform(l *loadRun) (err error) {
 
 // conduct carries a load from its first connection to its finished record, which is returned unless
 // there was no load: then the error has its exit code.
-func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outputs, v *voice) (done *runner.Runner, err error) {
+func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outputs, v *hooks) (done *runner.Runner, err error) {
 	live, err := l.live.open(out.streams, hard, l.quiet)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *output
 }
 
 // ready makes the command's and the runner's preparations.
-func (l *loadRun) ready(ctx context.Context, v *voice, o runner.Options) (*runner.Runner, error) {
+func (l *loadRun) ready(ctx context.Context, v *hooks, o runner.Options) (*runner.Runner, error) {
 	if v.prepare != nil {
 		if err := v.prepare(ctx); err != nil {
 			return nil, err

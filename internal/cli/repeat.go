@@ -94,7 +94,7 @@ func (t *inTurn) conclude(f *outputFlags, report *program.Report, done *program.
 		return err
 	}
 	if len(b) > 0 {
-		// The plans differ by intent; that they do is said beside the result.
+		// The plans differ by intent; that they do is said next to the result.
 		invalid := slices.ContainsFunc(slices.Concat(a, b), func(r *result.Result) bool { return r.Verdict == "invalid" })
 		c, err := compare.Runs(a, b, compare.Options{Anyway: true})
 		switch {

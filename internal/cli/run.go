@@ -124,7 +124,7 @@ type runFlags struct {
 	summaryDir     string
 	part           string
 	resume         string // folder of a series that was killed
-	order          string // what decides a series beside its plans
+	order          string // what decides a series besides its plans
 }
 
 func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
@@ -163,8 +163,8 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	return s.perform(&loadRun{
 		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
 		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part},
-		voice: func(out *outputs) (voice, error) {
-			v, err := f.outputFlags.voice(out)
+		hooks: func(out *outputs) (hooks, error) {
+			v, err := f.outputFlags.hooks(out)
 			v.result = func(run *record.Run, dir string) error {
 				return errors.Join(f.summaries(run, dir), f.print(out.out, run, dir))
 			}
@@ -173,7 +173,7 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	})
 }
 
-// summaries writes Picostress' summary beside the record and where else it is wanted.
+// summaries writes Picostress' summary next to the record and where else it is wanted.
 func (f *runFlags) summaries(run *record.Run, dir string) error {
 	var errs []error
 	for _, d := range []string{dir, f.summaryDir} {

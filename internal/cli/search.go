@@ -13,7 +13,7 @@ import (
 	"brunt/internal/units"
 )
 
-// searchFlags are the flags of a search beside those of every load.
+// searchFlags are the flags of a search besides those of every load.
 type searchFlags struct {
 	program.SearchOptions
 	trial, pause time.Duration
@@ -68,7 +68,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 	if o.pause < 0 {
 		return usage(fmt.Errorf("--pause %s: give a time such as 1s, or 0s for none", o.pause))
 	}
-	h, err := program.NewHunt(p, o.SearchOptions)
+	h, err := program.NewTargetSearch(p, o.SearchOptions)
 	if err != nil {
 		return usage(err)
 	}
@@ -84,7 +84,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 			h.Conduct = func(ctx context.Context, order program.Order) (*program.Outcome, error) {
 				out, err := t.conduct(ctx, order)
 				if err == nil {
-					out.Anyway()
+					out.AcceptInvalid()
 				}
 				return out, err
 			}

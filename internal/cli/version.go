@@ -27,7 +27,7 @@ type contents struct {
 	Version  string            `json:"version"`
 	Commit   string            `json:"commit,omitempty"`
 	Time     string            `json:"commit_time,omitempty"`
-	Modified bool              `json:"modified,omitempty"` // built from a tree with changes beside the commit
+	Modified bool              `json:"modified,omitempty"` // built from a tree with changes that the commit lacks
 	Go       string            `json:"go"`
 	System   string            `json:"system"`
 	Tiers    []string          `json:"tiers"`
@@ -126,7 +126,7 @@ func (c *contents) print(w io.Writer) error {
 	return err
 }
 
-// newManual writes what packages contain beside the binary: a manual page for every command,
+// newManual writes what packages contain besides the binary: a manual page for every command,
 // completions for the shells, and what editors want to know of plans and campaigns.
 func newManual() *cobra.Command {
 	return &cobra.Command{

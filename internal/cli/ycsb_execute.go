@@ -46,7 +46,7 @@ func (f *ycsbFlags) execute(s *streams, settings *ycsb.Settings) error {
 	}
 	l := &loadRun{
 		plan: job.Plan, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
-		voice: y.voice,
+		hooks: y.hooks,
 	}
 	if label := settings.Set.Text("label", ""); label != "" {
 		l.options.Recording.Extra = map[string]string{"label": label}
@@ -74,11 +74,11 @@ type ycsbRun struct {
 	took       time.Duration
 }
 
-// voice prints go-ycsb's lines.
-func (y *ycsbRun) voice(out *outputs) (voice, error) {
+// hooks prints go-ycsb's lines.
+func (y *ycsbRun) hooks(out *outputs) (hooks, error) {
 	y.out, y.meter = out, ycsb.NewMeter(y.job, out.out, ycsbFile)
 	set := y.job.Settings
-	v := voice{
+	v := hooks{
 		sinks:   []measure.Sink{y.meter},
 		prepare: y.prepare,
 		attach: func(w *workload.Workload) {

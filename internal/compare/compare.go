@@ -28,7 +28,7 @@ const (
 	Unknown      Verdict = "unknown" // a side has one run only
 )
 
-// Options are how runs are compared. The zero value means the defaults named beside each.
+// Options are how runs are compared. The zero value means the defaults named next to each.
 type Options struct {
 	Confidence float64    // of intervals; 0.95
 	Tolerances Tolerances // see DefaultTolerances

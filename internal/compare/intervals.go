@@ -22,7 +22,7 @@ type Summary struct {
 	Warnings   []string
 }
 
-// SummaryRow is one metric over the runs. Intervals that can't be are NaN, and why stands beside them.
+// SummaryRow is one metric over the runs. Intervals that can't be are NaN, and why stands next to them.
 type SummaryRow struct {
 	Metric    string
 	Operation string

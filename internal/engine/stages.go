@@ -116,7 +116,7 @@ func (c *cutter) wait() time.Duration {
 }
 
 // settling is how long an interval in which the generator stood still goes on, so that what fell due
-// meanwhile and is now sent late, or given up, ends in it and not in the next.
+// in the meantime and is now sent late, or given up, ends in it and not in the next.
 const settling = 100 * time.Millisecond
 
 // cut ends the interval at its boundary, now being at or after it.

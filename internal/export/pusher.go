@@ -306,7 +306,7 @@ func (p *pusher) finish(ctx context.Context) {
 	p.mu.Unlock()
 }
 
-// endpoint is where a destination's requests go and what they carry beside their body: the part of a
+// endpoint is where a destination's requests go and what they carry next to their body: the part of a
 // destination that is alike in all.
 type endpoint struct {
 	shown   string

@@ -8,7 +8,7 @@ import (
 )
 
 // goldenFile pins the streams: plans keep their data from version to version. It is written
-// anew, for a change that is meant to break that, with GOLDEN=write in the environment.
+// again, for a change that is meant to break that, with GOLDEN=write in the environment.
 const goldenFile = "testdata/values.golden"
 
 // TestGoldenValues compares the first values of every type and distribution under seed 42 with

@@ -60,14 +60,14 @@ const (
 // the median of up to 30 before them, flagged if it is off by more than 2.5 robust standard
 // deviations (1.4826 × the median absolute deviation, Rousseeuw and Croux 1993) and by more than
 // 15 %. The baseline is guarded: the 5 intervals before the recent ones aren't in it, so that a
-// change can't hide in it while it grows, and after a hint it begins anew at the new level. A
-// change of phase begins it anew too, since its changes are wanted; throughput of open loads is
+// change can't hide in it while it grows, and after a hint it begins again at the new level. A
+// change of phase begins it again too, since its changes are wanted; throughput of open loads is
 // judged by its share of what was offered.
 //
 // Of steady runs of 300 intervals with independent noise of 10 % about one in eight has a false
 // alarm; with autocorrelated noise (0.2) one in four.
 //
-// Of a load of many operations the first mostFollowed that have a result are followed, beside all of them
+// Of a load of many operations the first mostFollowed that have a result are followed, next to all of them
 // together: each further one would take memory and bring false alarms.
 //
 // It is not safe for concurrent use, and allocates nothing between hints but for an operation's first result.

@@ -12,8 +12,8 @@ type series struct {
 	values [seriesLength]float64
 	starts [seriesLength]int64 // of their intervals, ns
 	n      int                 // of values in use
-	total  int                 // since the baseline last began anew
-	first  bool                // it has not begun anew since the load's start
+	total  int                 // since the baseline last began again
+	first  bool                // it has not begun again since the load's start
 }
 
 // change is a flagged difference of medians.
@@ -53,7 +53,7 @@ func (r shareRule) floor(from float64) float64 {
 }
 
 // add appends the value of an interval that began at startNs and reports a change that it brings to
-// light. Then the baseline begins anew with the recent values.
+// light. Then the baseline begins again with the recent values.
 func (s *series) add(v float64, startNs int64, r rule) (change, bool) {
 	if s.n == len(s.values) {
 		copy(s.values[:], s.values[1:])

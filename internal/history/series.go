@@ -48,7 +48,7 @@ type Change struct {
 // leastMagnitude is the least change that counts; see Options.
 const leastMagnitude = 0.03
 
-// Options are how changes are looked for. The zero value means the defaults named beside each.
+// Options are how changes are looked for. The zero value means the defaults named next to each.
 type Options struct {
 	Window    int     // versions looked at together; 50
 	P         float64 // the greatest p-value of a change; 0.001

@@ -1,5 +1,5 @@
 // Package inspect asks servers about themselves while a load runs against them: a snapshot of their
-// statistics before, samples meanwhile, what has changed after, and what follows from it. What is asked
+// statistics before, samples in the meantime, what has changed after, and what follows from it. What is asked
 // of which server is the rooms' below it.
 package inspect
 

@@ -25,7 +25,7 @@ const (
 	costBound     = 100 // samples take at most 1 part of so many of the time
 )
 
-// Watch inspects servers beside a load. It is a measure.Sink that only tells its goroutines: a server
+// Watch inspects servers next to a load. It is a measure.Sink that only tells its goroutines: a server
 // that answers slowly delays nothing.
 type Watch struct {
 	Writes bool         // see Load.Writes

@@ -118,7 +118,7 @@ func moduleTable(s *session.Session) map[string]modules.Module {
 	}
 }
 
-// The environment variables that say what is kept of a run, beside k6's own.
+// The environment variables that say what is kept of a run, next to k6's own.
 const (
 	envResults = "BRUNT_RESULTS" // folder for bundles
 	envBundle  = "BRUNT_BUNDLE"  // this run's bundle

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	case "real":
 		k6cmd.Execute()
 	}
-	// Tests that run beside others mostly wait.
+	// Tests that run in parallel with others mostly wait.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}

@@ -31,7 +31,7 @@ type Choice struct {
 // Chooser gives the number of the record that index idx uses.
 type Chooser func(idx uint64) int64
 
-// redraws bounds how often a record that isn't there is drawn anew.
+// redraws bounds how often a record that isn't there is drawn again.
 const redraws = 200
 
 // Distributions are how operations may choose.

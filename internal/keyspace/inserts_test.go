@@ -60,7 +60,7 @@ func TestLastWaitsForGaps(t *testing.T) {
 	}
 }
 
-// TestReadsFindWhatIsThere lets every choice that follows inserts run beside them.
+// TestReadsFindWhatIsThere lets every choice that follows inserts run next to them.
 func TestReadsFindWhatIsThere(t *testing.T) {
 	for _, d := range []string{"zipfian", "latest", "exponential"} {
 		c := choice(d)

@@ -14,10 +14,10 @@ var allowed = table(`
 balance: gen protocol
 cgroup:
 cli: compare dialect/endpoints dialect/service dialect/slowcooker dialect/ycsb dialect/ycsb/shell
-    dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x
-    machine measure message observe password plan planfile program program/campaign protocol protocol/http protocols
-    record render/cell render/texts report report/live result result/reader runner schedule schema schema/fill
-    secret selftest spool summary target timeline units verdict within workload
+    dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine
+    measure message observe password plan planfile program program/campaign protocol protocol/http protocols record
+    render/cell render/texts report report/live result result/reader runner schedule schema schema/fill secret selftest
+    spool summary target timeline units verdict within workload
 compare: metric record render/cell render/junit render/svg render/texts result stats units
 dialect/endpoints: plan protocol secret
 dialect/k6: result
@@ -39,8 +39,7 @@ export: measure message protocol record
 filelock:
 gen:
 hints: measure
-history: compare linefile metric record render/cell render/junit render/page render/svg render/texts result stats
-    units
+history: compare linefile metric record render/cell render/junit render/page render/svg render/texts result stats units
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result stats
 inspect/postgres: inspect message record secret sqltext

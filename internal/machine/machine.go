@@ -1,5 +1,5 @@
 // Package machine keeps this machine ready to hold a load's schedule while the load goes on. An idle core
-// sleeps, and on a virtual machine the hypervisor gives it to others meanwhile: what comes next waits until
+// sleeps, and on a virtual machine the hypervisor gives it to others in the meantime: what comes next waits until
 // it is given back, which can take milliseconds.
 //
 // A child process has a thread of idle priority (SCHED_IDLE) spin on every core that this one may use, so

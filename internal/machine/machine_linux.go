@@ -149,7 +149,7 @@ func (m *machine) raise(nice int) (restore func(), err error) {
 }
 
 // setAll sets the priority of all threads, again until none has another: one that isn't reached yet may start more
-// meanwhile. One that ends meanwhile is no failure.
+// in the meantime. One that ends in the meantime is no failure.
 func setAll(nice int) error {
 	const passes = 10
 	for range passes {

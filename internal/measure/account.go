@@ -45,11 +45,11 @@ type Account struct {
 // arrivals together.
 type OperationAccount struct {
 	Counts
-	Response       *Histogram // end − intended start, ns
-	Unhindered     *Histogram // response time without the generator's own lag, ns
-	Service        *Histogram // end − actual send, ns
-	Lag            *Histogram // actual send − intended start, ns; all operations sent
-	FailedResponse *Histogram // end − intended start of failed operations, ns
+	Response         *Histogram // end − intended start, ns
+	WithoutGenerator *Histogram // response time without the generator's own lag, ns
+	Service          *Histogram // end − actual send, ns
+	Lag              *Histogram // actual send − intended start, ns; all operations sent
+	FailedResponse   *Histogram // end − intended start of failed operations, ns
 }
 
 // AddressAccount is one address's part of an account.
@@ -108,10 +108,10 @@ func (a *Account) add(o *Account, fromNs int64) {
 	a.Pace.add(&o.Pace)
 }
 
-// Beside adds o, of another machine that carried another part of the same load at the same time;
+// AddParallel adds o, of another machine that carried another part of the same load at the same time;
 // operations and addresses say which of a's each of o's is; nil operations are the same. What one machine saw in time the other did too, so
 // times are the longer ones, not sums, and of the standstills the larger part's count.
-func (a *Account) Beside(o *Account, operations, addresses []int) {
+func (a *Account) AddParallel(o *Account, operations, addresses []int) {
 	if a.Intervals == 0 {
 		a.StartNs = o.StartNs
 	}
@@ -187,7 +187,7 @@ func (a *Account) addStandstills(o *Account, fromNs int64) {
 func (to *OperationAccount) Add(from *OperationAccount) {
 	to.Counts.Add(&from.Counts)
 	merge(&to.Response, from.Response)
-	merge(&to.Unhindered, from.Unhindered)
+	merge(&to.WithoutGenerator, from.WithoutGenerator)
 	merge(&to.Service, from.Service)
 	merge(&to.Lag, from.Lag)
 	merge(&to.FailedResponse, from.FailedResponse)
@@ -343,10 +343,10 @@ func (t *Tally) LastNs() int64 { return t.lastNs }
 // LastUnixNs is where the last interval ended on the wall clock, ns since the epoch; 0 before the first.
 func (t *Tally) LastUnixNs() int64 { return t.lastUnix }
 
-// Beside adds the tally of another machine; see Account.Beside.
-func (t *Tally) Beside(o *Tally, operations, addresses []int) {
+// AddParallel adds the tally of another machine; see Account.Beside.
+func (t *Tally) AddParallel(o *Tally, operations, addresses []int) {
 	t.lastNs, t.lastUnix = max(t.lastNs, o.lastNs), max(t.lastUnix, o.lastUnix)
-	t.total.Beside(&o.total, operations, addresses)
+	t.total.AddParallel(&o.total, operations, addresses)
 	for i := range o.phases {
 		from := &o.phases[i]
 		p := t.Phase(from.Name)
@@ -354,6 +354,6 @@ func (t *Tally) Beside(o *Tally, operations, addresses []int) {
 			t.phases = append(t.phases, PhaseAccount{Name: from.Name, Kind: from.Kind, WarmUp: from.WarmUp})
 			p = &t.phases[len(t.phases)-1]
 		}
-		p.Beside(&from.Account, operations, addresses)
+		p.AddParallel(&from.Account, operations, addresses)
 	}
 }

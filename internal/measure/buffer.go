@@ -101,7 +101,7 @@ func (b *buffer) record(s *Sample) {
 		return
 	}
 	c.service.Record(s.End - s.Sent)
-	c.waited.Record(s.End - s.Intended - s.hindered())
+	c.waited.Record(s.End - s.Intended - s.generatorDelay())
 }
 
 // scheduled reports whether it is an arrival of which it is known when its session became free.
@@ -115,24 +115,24 @@ func (s *Sample) own() int64 {
 	return max(s.Sent-max(s.Intended, s.Ready), 0)
 }
 
-// hindered is by how much an arrival, ns, would have been sent earlier by a generator that is never
+// generatorDelay is by how much an arrival, ns, would have been sent earlier by a generator that is never
 // late: its own lag, and that of the arrivals before it for which its session wasn't ready in time. So
 // what piles up while the generator stands still is the generator's, to the last of it.
-func (s *Sample) hindered() int64 {
+func (s *Sample) generatorDelay() int64 {
 	if !s.scheduled() {
 		return 0
 	}
-	return max(s.Sent-max(s.Intended, s.Ready-s.Behind), 0)
+	return max(s.Sent-max(s.Intended, s.Ready-s.GeneratorDelay), 0)
 }
 
 // Carry is what Behind is of the next sample of the same session. A session that has more to do than it
 // can, even if nothing were ever late, keeps its distance: that the generator takes a moment between
 // two operations doesn't add up, because the server has others to work on.
 func (s *Sample) Carry() int64 {
-	if s.Ready-s.Behind > s.Intended {
-		return s.Behind
+	if s.Ready-s.GeneratorDelay > s.Intended {
+		return s.GeneratorDelay
 	}
-	return s.hindered()
+	return s.generatorDelay()
 }
 
 // recordLag adds a lag above 0, so that the usual arrival, whose session had been free, takes one

@@ -198,7 +198,7 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		o.Counts = Counts{}
-		for _, h := range [...]*Histogram{o.Response, o.Unhindered, o.Service, o.Lag, o.FailedResponse} {
+		for _, h := range [...]*Histogram{o.Response, o.WithoutGenerator, o.Service, o.Lag, o.FailedResponse} {
 			if h != nil {
 				h.Reset()
 			}
@@ -236,9 +236,9 @@ func (c *Collector) take(b *buffer) {
 		to.Counts.Add(&from.Counts)
 		merge(&to.Response, &from.response)
 		merge(&to.Response, &from.prompt)
-		merge(&to.Unhindered, &from.prompt)
-		merge(&to.Unhindered, &from.free)
-		merge(&to.Unhindered, &from.waited)
+		merge(&to.WithoutGenerator, &from.prompt)
+		merge(&to.WithoutGenerator, &from.free)
+		merge(&to.WithoutGenerator, &from.waited)
 		merge(&to.Lag, &from.ownLag)
 		merge(&to.Lag, &from.otherLag)
 		iv.OwnLag.Merge(&from.ownLag)

@@ -67,7 +67,7 @@ func (e *HDREncoder) pack(h *Histogram) []byte {
 }
 
 // EncodeHDR returns the HdrHistogram V2 compressed encoding in base64. It holds the counts only:
-// the exact least and greatest value and mean are the reader's to keep beside it, see Restore.
+// the exact least and greatest value and mean are the reader's to keep next to it, see Restore.
 func (h *Histogram) EncodeHDR() string {
 	var e HDREncoder
 	return string(e.Append(nil, h))
@@ -293,7 +293,7 @@ func (h *Histogram) addDecoded(b uint32, n uint64) {
 	h.addSum(sumHi, sumLo)
 }
 
-// Restore sets what an encoding doesn't hold, from figures kept beside it: the exact least and
+// Restore sets what an encoding doesn't hold, from figures kept with it: the exact least and
 // greatest value, clamped into the buckets that they must lie in, and the mean. A negative or
 // non-finite mean is ignored. It does nothing on an empty histogram.
 func (h *Histogram) Restore(minNs, maxNs int64, meanNs float64) {

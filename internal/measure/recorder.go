@@ -12,21 +12,21 @@ const LateNs = 1_000_000
 
 // Sample is one finished operation. Times are nanoseconds on the run's monotonic clock.
 type Sample struct {
-	Operation int
-	Address   int
-	Open      bool  // it is an arrival, with a schedule
-	Intended  int64 // intended start; closed loads: equal to Sent
-	Ready     int64 // when its session became free to take it, after its think time; 0 means not known
-	Behind    int64 // how much earlier Ready would have been, had the generator sent what came before in time
-	Sent      int64 // actual send of the first attempt
-	End       int64 // the last byte of the last attempt's answer
-	Attempts  int   // ≥ 1
-	Class     protocol.Class
-	Missing   bool          // a request found nothing
-	Missed    protocol.Kind // what that request was, if Missing: an update, a delete, or else a read
-	BadHash   bool
-	Status    int // HTTP status
-	BytesIn   int64
+	Operation      int
+	Address        int
+	Open           bool  // it is an arrival, with a schedule
+	Intended       int64 // intended start; closed loads: equal to Sent
+	Ready          int64 // when its session became free to take it, after its think time; 0 means not known
+	GeneratorDelay int64 // how much earlier Ready would have been, had the generator sent what came before in time
+	Sent           int64 // actual send of the first attempt
+	End            int64 // the last byte of the last attempt's answer
+	Attempts       int   // ≥ 1
+	Class          protocol.Class
+	Missing        bool          // a request found nothing
+	Missed         protocol.Kind // what that request was, if Missing: an update, a delete, or else a read
+	BadHash        bool
+	Status         int // HTTP status
+	BytesIn        int64
 }
 
 // Recorder keeps the samples of one owner (an event loop, or a shard of sessions). Record, GiveUp,
@@ -147,7 +147,7 @@ func (r *Recorder) collect(take func(*buffer)) (answered, gone bool) {
 	case handed:
 		r.taken(r.handed, take)
 		r.spare = r.handed
-		// A failed exchange means that the owner has closed meanwhile: the next call finds the
+		// A failed exchange means that the owner has closed in the meantime: the next call finds the
 		// active buffer, and handed emptied.
 		return r.state.CompareAndSwap(handed, idle), false
 	case closedHanded:

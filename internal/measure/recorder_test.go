@@ -111,12 +111,12 @@ func TestUnhinderedByWhatPiledUp(t *testing.T) {
 		for i := range n {
 			intended := int64(i+1) * gap
 			sent := max(intended, ready+turn, standsUntil)
-			s := Sample{Open: true, Intended: intended, Ready: ready, Behind: behind, Sent: sent, End: sent + service}
+			s := Sample{Open: true, Intended: intended, Ready: ready, GeneratorDelay: behind, Sent: sent, End: sent + service}
 			r.Record(&s)
 			ready, behind = s.End, s.Carry()
 		}
 		o := &c.Cut(1e9, Meta{}).Operations[0]
-		return o.Response, o.Unhindered
+		return o.Response, o.WithoutGenerator
 	}
 	response, unhindered := play(2*service, 500*service, 400)
 	if response.Quantile(0.5) < 150*service || unhindered.Max() > service*101/100 {

@@ -60,7 +60,7 @@ func (g *gapFinder) late(s *Sample) {
 	}
 	l := gap{from: g.lastOK, to: s.End, pending: s.Sent, failed: never}
 	if s.Ready > l.from && s.Intended < s.Ready {
-		l.pending = min(l.pending, s.Intended) // its session was connected or freed by a failure meanwhile
+		l.pending = min(l.pending, s.Intended) // its session was connected or freed by a failure in the meantime
 	}
 	if g.failed != 0 && g.failedAfter == g.lastOK {
 		l.failed = g.failed

@@ -93,7 +93,7 @@ func (s *watched) figure(m Metric) *figure {
 	return f
 }
 
-// add takes a value; seconds is the time since the one before. A counter that falls began anew.
+// add takes a value; seconds is the time since the one before. A counter that falls began again.
 func (f *figure) add(v Value, seconds float64, warmUp bool) {
 	before, seen := f.last.Value, f.seen
 	f.last, f.seen = v, true

@@ -56,7 +56,7 @@ type TLS struct {
 	ServerName         string
 }
 
-// Settings are the rules of execution. The zero value means the defaults named beside each.
+// Settings are the rules of execution. The zero value means the defaults named next to each.
 type Settings struct {
 	Sessions         int           // connections over all addresses; 1
 	SessionsAsNeeded bool          // open loads: connections are opened when arrivals wait for one, up to Sessions

@@ -19,7 +19,7 @@ type Campaign struct {
 	Goals     []string
 	Settings  []Setting
 	Service   Service
-	Watch     []string // what is sampled beside every load, as --watch has it
+	Watch     []string // what is sampled during every load, as --watch has it
 	Steps     []Step
 }
 
@@ -34,7 +34,7 @@ type Axis struct {
 
 // Service is how what is tested is started and reconfigured.
 type Service struct {
-	Run         Command // kept running, and started anew to reconfigure it
+	Run         Command // kept running, and started again to reconfigure it
 	Reconfigure Command // applies the settings and returns
 	Stop        Command
 	Ready       []Probe

@@ -44,7 +44,7 @@ func TestDocumentedCampaign(t *testing.T) {
 }
 
 // TestCampaignSchemaIsWritten: docs/campaign.schema.json is what the table of fields says. BRUNT_UPDATE=1
-// writes it anew.
+// writes it again.
 func TestCampaignSchemaIsWritten(t *testing.T) {
 	want := CampaignSchema()
 	if os.Getenv("BRUNT_UPDATE") != "" {

@@ -119,7 +119,7 @@ func TestSchemaAgreesOnBadFiles(t *testing.T) {
 }
 
 // TestSchemaIsWritten: docs/plan.schema.json is what the table of fields says. BRUNT_UPDATE=1 writes
-// it anew.
+// it again.
 func TestSchemaIsWritten(t *testing.T) {
 	want := PlanSchema()
 	if os.Getenv("BRUNT_UPDATE") != "" {

@@ -29,7 +29,7 @@ func SecretVariable(name string) string {
 	}, name)
 }
 
-// marked says beside a hidden value how to give it.
+// marked says next to a hidden value how to give it.
 func marked(n *yaml.Node, names ...string) *yaml.Node {
 	for i, name := range names {
 		if names[i] = SecretVariable(name); i == len(names)-1 {

@@ -39,9 +39,9 @@ type Outcome struct {
 	AnsweredPerS []float64 // answered well in each of these intervals, a second
 }
 
-// Conduct carries out a run: it connects, sends, keeps the bundle, and reads it back. An error means that
+// RunFunc carries out a run: it connects, sends, keeps the bundle, and reads it back. An error means that
 // there is no result, and ends the series. One that was ended by hand has an outcome that says so.
-type Conduct func(ctx context.Context, o Order) (*Outcome, error)
+type RunFunc func(ctx context.Context, o Order) (*Outcome, error)
 
 // Read reads the outcome of a run from its bundle. It fails if the run isn't complete.
 func Read(fsys record.FS, dir string) (*Outcome, error) {
@@ -105,9 +105,9 @@ func (o *Outcome) AskedPerS() (rate float64) {
 	return rate
 }
 
-// Anyway gives a run that the generator spoiled the verdict that its thresholds have, and says so in its
+// AcceptInvalid gives a run that the generator spoiled the verdict that its thresholds have, and says so in its
 // reasons: for rehearsals on machines that others use too.
-func (o *Outcome) Anyway() {
+func (o *Outcome) AcceptInvalid() {
 	v := &o.Run.Verdict
 	if v.Result != verdict.Invalid {
 		return

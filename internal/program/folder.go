@@ -12,7 +12,7 @@ import (
 	"brunt/internal/record"
 )
 
-// File is what a series' folder holds beside its bundles: what was decided and why.
+// File is what a series' folder holds next to its bundles: what was decided and why.
 const File = "series.json"
 
 // SchemaVersion is the version of File that this package writes.

@@ -14,23 +14,23 @@ import (
 	"brunt/internal/verdict"
 )
 
-// Hunt is a search on a real target.
-type Hunt struct {
+// TargetSearch is a search on a real target.
+type TargetSearch struct {
 	Plan    *plan.Plan
 	Options SearchOptions
 	Trial   time.Duration // of measured load
 	Longest time.Duration // what a trial may be lengthened to where Trial has too few operations to judge it by; 0 means never
 	WarmUp  time.Duration // before it, at the same rate
 	Pause   time.Duration // between trials
-	Conduct Conduct
+	Conduct RunFunc
 	Rest    Rest
 	Planned func(Trial)  // told before each trial
 	Told    func(Result) // and after
 }
 
-// NewHunt is a search of p within o, of which rates, sessions and whether there are thresholds follow from
+// NewTargetSearch is a search of p within o, of which rates, sessions and whether there are thresholds follow from
 // p.
-func NewHunt(p *plan.Plan, o SearchOptions) (*Hunt, error) {
+func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 	rate, err := ProfileRate(p)
 	if err != nil {
 		return nil, err
@@ -40,12 +40,12 @@ func NewHunt(p *plan.Plan, o SearchOptions) (*Hunt, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	return &Hunt{Plan: p, Options: o, Trial: 30 * time.Second, WarmUp: 5 * time.Second, Pause: time.Second, Rest: Sleep}, nil
+	return &TargetSearch{Plan: p, Options: o, Trial: 30 * time.Second, WarmUp: 5 * time.Second, Pause: time.Second, Rest: Sleep}, nil
 }
 
 // Run searches until the maximum is bracketed. When ctx ends, what is known so far is returned with its
 // error.
-func (h *Hunt) Run(ctx context.Context) (*Search, error) {
+func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 	s := NewSearch(h.Options)
 	for {
 		t, more := s.Next()
@@ -96,7 +96,7 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 }
 
 // try carries out one trial.
-func (h *Hunt) try(ctx context.Context, s *Search, t Trial) (*Result, error) {
+func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial) (*Result, error) {
 	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
 	p, err := AtScale(h.Plan, t.N, h.WarmUp, length)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Search) lowest() (low *Result) {
 }
 
 const (
-	// recoveries is how many stretches of the lowest load a target gets to come to itself, and
+	// recoveries is how many stretches of the lowest load the target gets to recover, and
 	// recovered how many times as long as then its median may take for it to count as come.
 	recoveries  = 10
 	recovered   = 2
@@ -170,7 +170,7 @@ const (
 
 // recovering names phases at the load of low until response times are what they were then, and after
 // them load. The phases are warm-up: recorded, and no part of the trial.
-func (h *Hunt) recovering(load []plan.Phase, low *Result) engine.Next {
+func (h *TargetSearch) recovering(load []plan.Phase, low *Result) engine.Next {
 	n := 0
 	return func(sofar *measure.Tally) []plan.Phase {
 		if load == nil {

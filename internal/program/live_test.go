@@ -73,7 +73,7 @@ func read(t *testing.T, text, addr string) *plan.Plan {
 }
 
 // conduct runs loads for real, into a folder.
-func conduct(dir string) program.Conduct {
+func conduct(dir string) program.RunFunc {
 	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 		r, err := runner.Open(ctx, o.Plan, runner.Options{Recording: runner.Recording{Dir: filepath.Join(dir, o.Name)}, PeakPerS: o.PeakPerS})
 		if err != nil {
@@ -90,7 +90,7 @@ func conduct(dir string) program.Conduct {
 		}
 		out, err := program.Read(record.OS{}, r.Dir)
 		if err == nil {
-			out.Anyway() // tests share their machine: what is decided matters here, not how precise times are
+			out.AcceptInvalid() // tests share their machine: what is decided matters here, not how precise times are
 		}
 		return out, err
 	}
@@ -111,7 +111,7 @@ func TestSearchOfALimitedService(t *testing.T) {
 	p := read(t, pages, limited(t, limit))
 	o := program.DefaultSearch()
 	o.Width, o.Trials = 0.1, 20
-	h, err := program.NewHunt(p, o)
+	h, err := program.NewTargetSearch(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}

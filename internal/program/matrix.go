@@ -67,7 +67,7 @@ type Matrix struct {
 	MatrixOptions
 	Plan        *plan.Plan // the load, with its warm-up
 	Reconfigure func(context.Context, Cell) error
-	Conduct     Conduct
+	Conduct     RunFunc
 	Planned     func(turn, of int, c Cell)
 	Told        func(c Cell, o *Outcome) // told after each run, those that are repeated too
 }

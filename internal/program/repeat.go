@@ -20,7 +20,7 @@ type Repetition struct {
 	Base     *plan.Plan // A; nil: the plan alone is repeated, as A
 	Times    int        // of each
 	CoolDown time.Duration
-	Conduct  Conduct
+	Conduct  RunFunc
 	Rest     Rest
 	Planned  func(Turn)           // told before each run
 	Told     func(Turn, *Outcome) // and after

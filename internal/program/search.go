@@ -53,7 +53,7 @@ const (
 
 // Search finds the highest N that a target sustains: it names the next trial from the results so far, and
 // does nothing else. The load rises geometrically until a trial fails; what lies between is cut where the
-// trials point to and beside that, or halved in the logarithm of the rate; then the lower end must pass
+// trials point to and next to that, or halved in the logarithm of the rate; then the lower end must pass
 // three trials and the upper end fail two, where a pass above the lower end and failures below the upper
 // count as theirs. Loads that passed once and failed once stay inside of the bracket (they are no
 // end of it), so that noise widens it instead of moving it.

@@ -230,7 +230,7 @@ type away struct{}
 func (away) Error() string     { return "too many clients" }
 func (away) Unreachable() bool { return true }
 
-// A load beside the search that takes the target's connections for a while costs trials, and isn't the target's
+// A load next to the search that takes the target's connections for a while costs trials, and isn't the target's
 // fault; only if it lasts the search ends.
 func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 	s := walk(t, options(), func(tr Trial) Result {
@@ -251,7 +251,7 @@ func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 		lasts       bool
 	}{{"for a while", 3, 5, 3, false}, {"from the first trial on", 1, 99, 0, true}, {"from the third on", 3, 99, 3, true}} {
 		rests, begun := 0, 0
-		h, err := NewHunt(p, options())
+		h, err := NewTargetSearch(p, options())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 // Each trial sends other requests than those before it: it goes on where they ended, warm-ups included.
 func TestTrialsSendOtherRequests(t *testing.T) {
 	p := &plan.Plan{First: 5, Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
-	h, err := NewHunt(p, options())
+	h, err := NewTargetSearch(p, options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +408,7 @@ func TestTrialsAreLengthenedForTheirQuantiles(t *testing.T) {
 		{2 * time.Second, 0, 2 * time.Second},
 		{20 * time.Second, time.Minute, 20 * time.Second},
 	} {
-		h, err := NewHunt(p, DefaultSearch())
+		h, err := NewTargetSearch(p, DefaultSearch())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,7 @@ type Web struct {
 	SecretBody bool
 	// Origin is "scheme://host:port" of a request that doesn't go to the session's own address (RFC
 	// 6454); "" means that it does. Only the library tier sends such requests, over connections of
-	// the session beside its own.
+	// the session next to its own.
 	Origin string
 	// Hash asks the driver to verify the FNV-1a 64 of the reply's body on every HashEvery-th reply.
 	Hash      uint64
@@ -151,7 +151,7 @@ type Reply struct {
 	BadHash  bool        // HTTP: the body's hash was not the one expected
 	Missing  bool        // what was to be read, updated or deleted wasn't there; Request.Kind tells which
 	Again    bool        // it failed with nothing done, and succeeds in all likelihood if it is sent once more at once
-	Reopened bool        // a connection beside the session's own had been lost and was made again
+	Reopened bool        // a connection next to the session's own had been lost and was made again
 	Captured []gen.Value // one for each of Request.Capture; Null where the reply had no row
 	Failure              // what went wrong, if anything; Class OK otherwise
 	// Each, unless it is nil, is called in the library tier with every row of the answer, which is valid

@@ -6,7 +6,7 @@ import (
 	"brunt/internal/message"
 )
 
-// Proposal is an index that pays by the planner's costs, beside those proposed before it.
+// Proposal is an index that pays by the planner's costs, next to those proposed before it.
 type Proposal struct {
 	DDL     string   `json:"ddl"` // builds it without locking out writers
 	Drop    string   `json:"drop"`

@@ -224,7 +224,7 @@ func TestHealthLineHoldsAllOfHealth(t *testing.T) {
 			f.SetUint(uint64(i) + 1)
 		}
 	}
-	h.ObservedNs, h.LoopBusyMax, h.LoopFullNs, h.ProcessCPUMax = 0, 0, 0, 0 // derived anew
+	h.ObservedNs, h.LoopBusyMax, h.LoopFullNs, h.ProcessCPUMax = 0, 0, 0, 0 // derived again
 	text, err := json.Marshal(intervalLine{Health: h})
 	var back intervalLine
 	if err != nil || json.Unmarshal(text, &back) != nil || back.Health != h {

@@ -84,14 +84,14 @@ func (o *Operation) fill(p *measure.OperationAccount, loadNs int64, hdr *measure
 	o.Counts = CountsOf(&p.Counts)
 	o.RatePerS = perSecond(o.OK, loadNs)
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), hdr), LatencyOf(p.Response, nil)
-	o.Unhindered = AnswersOf(measure.Answers{Times: p.Unhindered, NoAnswer: p.NoAnswer()}, nil)
+	o.WithoutGenerator = AnswersOf(measure.Answers{Times: p.WithoutGenerator, NoAnswer: p.NoAnswer()}, nil)
 	o.Service = LatencyOf(p.Service, hdr)
 	o.Lag, o.FailedResponse = LatencyOf(p.Lag, hdr), LatencyOf(p.FailedResponse, hdr)
 }
 
-// Glance puts what p says of an operation so far into o: as Fill does, but without whole distributions,
+// FillSoFar puts what p says of an operation so far into o: as Fill does, but without whole distributions,
 // which cost more.
-func (o *Operation) Glance(p *measure.OperationAccount, loadNs int64) {
+func (o *Operation) FillSoFar(p *measure.OperationAccount, loadNs int64) {
 	o.Counts = CountsOf(&p.Counts)
 	o.RatePerS = perSecond(o.OK, loadNs)
 	o.Response, o.ResponseOK = AnswersOf(p.Answers(), nil), LatencyOf(p.Response, nil)
@@ -161,7 +161,7 @@ type Standstill struct {
 // successes at random a gap of 20 times their mean distance comes once in 500 million.
 const rareSpacings = 20
 
-// standstillOf counts the standstills of a load that are long beside the time between its ok
+// standstillOf counts the standstills of a load that are long next to the time between its ok
 // successes, those times in which nothing stood still taken.
 func standstillOf(a *measure.Account, ok uint64) Standstill {
 	var s Standstill

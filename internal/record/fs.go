@@ -85,7 +85,7 @@ func (OS) List(path string) ([]string, error) {
 	return names, err
 }
 
-// ReplaceFile writes data beside path and moves it there, so that a reader or a crash sees the
+// ReplaceFile writes data next to path and moves it there, so that a reader or a crash sees the
 // old content or the new, never a part.
 func ReplaceFile(fsys FS, path string, data []byte) error {
 	temp := path + ".tmp"

@@ -76,7 +76,7 @@ func newInterval(k int) *measure.Interval {
 	}
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		o.Response, o.Unhindered, o.Service, o.Lag, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+		o.Response, o.WithoutGenerator, o.Service, o.Lag, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
 	}
 	for i := range iv.Addresses {
 		iv.Addresses[i].Service, iv.Addresses[i].Up = measure.NewHistogram(), 4
@@ -101,7 +101,7 @@ func record(iv *measure.Interval, s sample) {
 		return
 	}
 	o.Response.Record(s.response)
-	o.Unhindered.Record(s.response - s.lateBy/2)
+	o.WithoutGenerator.Record(s.response - s.lateBy/2)
 	o.Service.Record(s.service)
 	a.Service.Record(s.service)
 }

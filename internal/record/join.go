@@ -134,7 +134,7 @@ func earliest(readers []*partReader) (first *measure.Interval) {
 	return first
 }
 
-// addTo adds the reader's interval to sum if it ran beside first: in the same part of the load, and
+// addTo adds the reader's interval to sum if it ran next to first: in the same part of the load, and
 // beginning less than half an interval later.
 func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
 	iv := r.now
@@ -144,7 +144,7 @@ func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
 	if iv.StartNs-first.StartNs >= max(min(run.IntervalNs, first.DurationNs())/2, 1) {
 		return
 	}
-	sum.Account.Beside(&iv.Account, r.operations, r.targets)
+	sum.Account.AddParallel(&iv.Account, r.operations, r.targets)
 	r.now, _ = r.next()
 }
 

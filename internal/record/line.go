@@ -63,7 +63,7 @@ type histogramLine struct {
 }
 
 // lineEncoder writes intervals as lines. It keeps its buffers between them, which are large enough
-// that making them anew each time would keep the garbage collector busy.
+// that making them again each time would keep the garbage collector busy.
 type lineEncoder struct {
 	hdr        measure.HDREncoder
 	text       []byte // of the line's histograms
@@ -114,8 +114,8 @@ func (e *lineEncoder) operation(i int, o *measure.OperationAccount) operationLin
 	}
 	// They are of the same operations, and no value of the one is less than the other's: where their sums are the
 	// same they are.
-	if u, s := o.Unhindered, o.Service; u.Count() != s.Count() || u.Sum() != s.Sum() {
-		l.Unhindered = e.histogram(o.Unhindered)
+	if u, s := o.WithoutGenerator, o.Service; u.Count() != s.Count() || u.Sum() != s.Sum() {
+		l.Unhindered = e.histogram(o.WithoutGenerator)
 	}
 	return l
 }
@@ -201,13 +201,13 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr 
 	for _, h := range []struct {
 		from *histogramLine
 		to   **measure.Histogram
-	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Unhindered, &o.Unhindered}, {l.Lag, &o.Lag}, {l.FailedResponse, &o.FailedResponse}} {
+	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Unhindered, &o.WithoutGenerator}, {l.Lag, &o.Lag}, {l.FailedResponse, &o.FailedResponse}} {
 		if *h.to, err = h.from.decode(hdr); err != nil {
 			return err
 		}
 	}
-	if o.Unhindered == nil && schema >= 2 {
-		o.Unhindered = o.Service
+	if o.WithoutGenerator == nil && schema >= 2 {
+		o.WithoutGenerator = o.Service
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func Merge(parts ...*Recorded) (*Run, *measure.Tally, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		sum.Beside(t, operationMap(run, p.Run), targetMap(run, p.Run))
+		sum.AddParallel(t, operationMap(run, p.Run), targetMap(run, p.Run))
 		run.Warnings = append(run.Warnings, p.Damage()...)
 	}
 	Fill(run, sum)

@@ -187,19 +187,19 @@ type Latency struct {
 
 // Operation is the totals of one operation.
 type Operation struct {
-	Name           string  `json:"name" merge:"same"`
-	RatePerS       float64 `json:"rate_per_s" merge:"sums"` // successful operations a second
-	RateWithin     *Bounds `json:"rate_within,omitempty" merge:"sums"`
-	OfferedPerS    float64 `json:"offered_per_s,omitempty" merge:"sums"`
-	Offered        uint64  `json:"offered,omitempty" merge:"sums"` // arrivals that fell due; of Run.Total only
-	Overdue        uint64  `json:"overdue,omitempty" merge:"sums"` // of these, not sent yet when their schedule ended
-	Counts         `merge:"sums"`
-	Response       Latency `json:"response,omitzero" merge:"sums"`    // of all arrivals
-	ResponseOK     Latency `json:"response_ok,omitzero" merge:"sums"` // of successes; its hdr is Response's
-	Unhindered     Latency `json:"unhindered,omitzero" merge:"sums"`  // Response without the generator's own lag
-	Service        Latency `json:"service,omitzero" merge:"sums"`
-	Lag            Latency `json:"lag,omitzero" merge:"sums"`
-	FailedResponse Latency `json:"failed_response,omitzero" merge:"sums"`
+	Name             string  `json:"name" merge:"same"`
+	RatePerS         float64 `json:"rate_per_s" merge:"sums"` // successful operations a second
+	RateWithin       *Bounds `json:"rate_within,omitempty" merge:"sums"`
+	OfferedPerS      float64 `json:"offered_per_s,omitempty" merge:"sums"`
+	Offered          uint64  `json:"offered,omitempty" merge:"sums"` // arrivals that fell due; of Run.Total only
+	Overdue          uint64  `json:"overdue,omitempty" merge:"sums"` // of these, not sent yet when their schedule ended
+	Counts           `merge:"sums"`
+	Response         Latency `json:"response,omitzero" merge:"sums"`    // of all arrivals
+	ResponseOK       Latency `json:"response_ok,omitzero" merge:"sums"` // of successes; its hdr is Response's
+	WithoutGenerator Latency `json:"unhindered,omitzero" merge:"sums"`  // Response without the generator's own lag
+	Service          Latency `json:"service,omitzero" merge:"sums"`
+	Lag              Latency `json:"lag,omitzero" merge:"sums"`
+	FailedResponse   Latency `json:"failed_response,omitzero" merge:"sums"`
 }
 
 // Threshold is a rule and what came of it.

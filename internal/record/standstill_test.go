@@ -47,7 +47,7 @@ func TestStandstillsAreRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		beside.Beside(sums, nil, []int{0, 1})
+		beside.AddParallel(sums, nil, []int{0, 1})
 	}
 	run := *r.Run
 	if Fill(&run, beside); run.Standstill != want {

@@ -15,7 +15,7 @@ import (
 	"brunt/internal/message"
 )
 
-// Watched is something beside the load that was watched, such as a process, and what became of
+// Watched is something next to the load that was watched, such as a process, and what became of
 // it. All its samples are in File.
 type Watched struct {
 	Source  string          `json:"source"`         // as asked for, without secrets: "pid:4711"; "load" is the load itself

@@ -19,7 +19,7 @@ import (
 	"brunt/internal/message"
 )
 
-// Options are how a bundle is written. The zero value means the defaults named beside each.
+// Options are how a bundle is written. The zero value means the defaults named next to each.
 type Options struct {
 	SyncEvery       time.Duration // how often what was appended is made durable; 5 s. Negative means only at the end
 	SamplesPerClass int           // errors kept in errors.ndjson for each class; 100
@@ -83,7 +83,7 @@ func (b *Bundle) Start(plan []byte, run *Run) error {
 }
 
 // Remark adds comments to plan.yml, whose text is given again: what the run found that a repetition
-// asks for anew. PlanHash stays that of the plan alone.
+// asks for again. PlanHash stays that of the plan alone.
 func (b *Bundle) Remark(plan []byte, lines ...string) error {
 	text := bytes.TrimRight(plan, "\n")
 	for _, line := range lines {

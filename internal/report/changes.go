@@ -14,7 +14,7 @@ import (
 const mostChanges = 12
 
 // changes are what the run saw while it ran.
-func (t *teller) changes() cell.Table {
+func (t *writer) changes() cell.Table {
 	run := t.run
 	out := cell.Table{
 		ID: "changes", Title: t.say("CHANGES"), Note: t.say("hints, no proof: about one steady run in eight has one by chance"),
@@ -32,8 +32,8 @@ func (t *teller) changes() cell.Table {
 	return out
 }
 
-// events are what was done or decided meanwhile.
-func (t *teller) events() cell.Table {
+// events are what was done or decided in the meantime.
+func (t *writer) events() cell.Table {
 	out := cell.Table{ID: "events", Title: t.say("EVENTS"), Note: t.say("what was done or decided meanwhile"), Columns: []cell.Column{{}, {Left: true}, {Left: true, Wrap: true, Short: true}}}
 	shown := t.run.Events[:min(len(t.run.Events), mostChanges)]
 	for _, e := range shown {
@@ -46,7 +46,7 @@ func (t *teller) events() cell.Table {
 }
 
 // at is a moment on the run's clock.
-func (t *teller) at(ns int64) cell.Cell {
+func (t *writer) at(ns int64) cell.Cell {
 	return cell.Text(t.span(int64(time.Duration(ns).Round(time.Second)))).Marked(cell.Dim)
 }
 
@@ -59,9 +59,9 @@ func beganNs(h *record.Hint) int64 {
 }
 
 // HintText says a hint in words: what changed, from what to what, and how much that is.
-func HintText(h *record.Hint, l units.Language) string { return (&teller{l: l}).hint(h) }
+func HintText(h *record.Hint, l units.Language) string { return (&writer{l: l}).hint(h) }
 
-func (t *teller) hint(h *record.Hint) string {
+func (t *writer) hint(h *record.Hint) string {
 	s := t.hintWords(h)
 	if h.Operation != "" && h.Operation != "all" {
 		s = units.Clean(h.Operation) + ": " + s
@@ -69,7 +69,7 @@ func (t *teller) hint(h *record.Hint) string {
 	return s
 }
 
-func (t *teller) hintWords(h *record.Hint) string {
+func (t *writer) hintWords(h *record.Hint) string {
 	switch {
 	case h.Metric == "generator":
 		return t.say("the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", t.span(int64(h.To)))
@@ -93,7 +93,7 @@ func (t *teller) hintWords(h *record.Hint) string {
 	return s
 }
 
-func (t *teller) hintMetric(metric string) (name string, value func(float64) string) {
+func (t *writer) hintMetric(metric string) (name string, value func(float64) string) {
 	switch metric {
 	case "p99":
 		return t.say("response p99"), t.time

@@ -51,7 +51,7 @@ func Picostress(w io.Writer, run *record.Run) error {
 	return err
 }
 
-// JSON writes the run as run.json has it, with the exit code beside the verdict.
+// JSON writes the run as run.json has it, with the exit code next to the verdict.
 func JSON(w io.Writer, run *record.Run) error {
 	out := struct {
 		*record.Run
@@ -104,7 +104,7 @@ func float(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Markdown writes the headline figures as GitHub's Markdown, for a pull request or an issue.
 func Markdown(w io.Writer, run *record.Run, o Options) error {
-	t := &teller{run, o.Language, ""}
+	t := &writer{run, o.Language, ""}
 	out := bufio.NewWriter(w)
 	put := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	put("## %s: %s\n\n", cell.MarkdownText(run.Name), strings.ToUpper(t.say(run.Verdict.Result)))

@@ -127,10 +127,10 @@ func LiveData(r *Result, live *page.Live, l units.Language) *page.Data {
 	return d
 }
 
-// LiveFragments are the parts of the page of a run under way that its server writes anew: what stands
+// LiveFragments are the parts of the page of a run under way that its server writes again: what stands
 // above the charts, and the tables.
 func LiveFragments(run *record.Run, l units.Language) (head, tables string) {
-	b, t := &builder{l: l}, &teller{run: run, l: l}
+	b, t := &builder{l: l}, &writer{run: run, l: l}
 	for _, table := range t.all(t.totals, t.latencies) {
 		tables += page.Fragment(l, page.Table(table))
 	}
@@ -241,7 +241,7 @@ func (b *builder) banner(run *record.Run) page.Block {
 
 // headline are a run's chief figures.
 func (b *builder) headline(run *record.Run) page.Block {
-	t := &teller{run: run, l: b.l}
+	t := &writer{run: run, l: b.l}
 	all := &run.Total
 	offered := ""
 	if all.OfferedPerS > 0 && run.LoadModel == "open" {

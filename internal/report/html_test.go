@@ -163,7 +163,7 @@ func day() (*record.Run, *timeline.Timeline) {
 		}
 		iv := &measure.Interval{Index: k, Phase: "hold", Kind: measure.KindOpen, Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Offered: 20, Operations: make([]measure.OperationAccount, 2), Addresses: make([]measure.AddressAccount, 1)}}
 		o := &iv.Operations[0]
-		o.Done, o.Response, o.Service, o.Unhindered, o.Lag = h.Count(), h, h, h, h
+		o.Done, o.Response, o.Service, o.WithoutGenerator, o.Lag = h.Count(), h, h, h, h
 		iv.Settle()
 		_ = out.Interval(iv)
 		_ = tally.Interval(iv)

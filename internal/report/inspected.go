@@ -25,7 +25,7 @@ const (
 )
 
 // inspected are the tables of what servers said of themselves.
-func (t *teller) inspected() (out []cell.Table) {
+func (t *writer) inspected() (out []cell.Table) {
 	for i := range t.run.Inspections {
 		in := &t.run.Inspections[i]
 		if len(in.Windows) == 0 {
@@ -50,7 +50,7 @@ func (t *teller) inspected() (out []cell.Table) {
 }
 
 // database is what the server is, what it did on the whole, and what asking it cost.
-func (t *teller) database(in *record.Inspection) cell.Table {
+func (t *writer) database(in *record.Inspection) cell.Table {
 	w := &in.Windows[0]
 	out := tree{cell.Table{ID: "database", Title: t.say("DATABASE"), Note: t.say("what it said of itself; warm-up excluded"), Kind: cell.Tree}}
 	out.add(t.say("server"), cell.Text(units.Clean(in.Product+" "+in.Version)), units.Clean(in.Source))
@@ -91,8 +91,8 @@ func figures(w *record.ServerWindow, kind string) map[string]float64 {
 	return nil
 }
 
-// statements are those that took most of the server's time, each beside the operation that caused it.
-func (t *teller) statements(in *record.Inspection) cell.Table {
+// statements are those that took most of the server's time, each next to the operation that caused it.
+func (t *writer) statements(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"), Note: t.say("most of the server's time first; response: the operation's p50")}
 	out.Columns = heads(cell.Column{Head: t.say("operation"), Left: true}, cell.Column{Head: t.say("response"), Priority: 1}, cell.Column{Head: t.say("calls"), Priority: 2},
 		cell.Column{Head: t.say("mean")}, cell.Column{Head: "σ", Priority: 4}, cell.Column{Head: t.say("rows"), Priority: 5}, cell.Column{Head: t.say("pages"), Priority: 3},
@@ -116,7 +116,7 @@ func (t *teller) statements(in *record.Inspection) cell.Table {
 }
 
 // causes names the operations that caused a statement, and gives the first one's median response time.
-func (t *teller) causes(s *record.Statement) (name, response cell.Cell) {
+func (t *writer) causes(s *record.Statement) (name, response cell.Cell) {
 	if len(s.Operations) == 0 {
 		return cell.Text("–").Marked(cell.Dim), cell.Text("")
 	}
@@ -147,7 +147,7 @@ func recognizable(text string) string {
 func oneLine(text string) string { return units.Clean(strings.Join(strings.Fields(text), " ")) }
 
 // statementsByPhase is the mean time of the heaviest statements phase by phase, if there are several.
-func (t *teller) statementsByPhase(in *record.Inspection) cell.Table {
+func (t *writer) statementsByPhase(in *record.Inspection) cell.Table {
 	const most = 8
 	out := cell.Table{ID: "statements-phases", Title: t.say("STATEMENTS BY PHASE"), Note: t.say("mean time of a call")}
 	var phases []*record.ServerWindow
@@ -181,7 +181,7 @@ func (t *teller) statementsByPhase(in *record.Inspection) cell.Table {
 }
 
 // waits is what active sessions were seen to do.
-func (t *teller) waits(in *record.Inspection) cell.Table {
+func (t *writer) waits(in *record.Inspection) cell.Table {
 	a := &in.Activity
 	out := cell.Table{ID: "waits", Title: t.say("WAITS"), Note: t.say("active sessions at a time, by %d samples", a.Samples),
 		Columns: heads(cell.Column{Head: t.say("class"), Left: true}, cell.Column{Head: t.say("event"), Left: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("share")}, cell.Column{Left: true})}
@@ -196,7 +196,7 @@ func (t *teller) waits(in *record.Inspection) cell.Table {
 }
 
 // clients are the connections by application.
-func (t *teller) clients(in *record.Inspection) cell.Table {
+func (t *writer) clients(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "connections", Title: t.say("CONNECTIONS"), Note: t.say("of each application; all at work: share of the samples"),
 		Columns: heads(cell.Column{Head: t.say("application"), Left: true}, cell.Column{Head: t.say("address"), Left: true, Priority: 3}, cell.Column{Head: t.say("mean")}, cell.Column{Head: t.say("max")},
 			cell.Column{Head: t.say("at work")}, cell.Column{Head: t.say("all at work"), Priority: 1}, cell.Column{Head: t.say("idle in transaction"), Priority: 2})}
@@ -211,7 +211,7 @@ func (t *teller) clients(in *record.Inspection) cell.Table {
 }
 
 // blocked are the statements that waited for each other.
-func (t *teller) blocked(in *record.Inspection) cell.Table {
+func (t *writer) blocked(in *record.Inspection) cell.Table {
 	const most = 5
 	out := cell.Table{ID: "locks", Title: t.say("LOCKS"), Note: t.say("who waited for whom"),
 		Columns: heads(cell.Column{Head: t.say("waiting"), Left: true, Wrap: true, Short: true}, cell.Column{Head: t.say("held by"), Left: true, Wrap: true, Short: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("longest")}, cell.Column{Head: t.say("lock"), Left: true, Priority: 1})}
@@ -222,7 +222,7 @@ func (t *teller) blocked(in *record.Inspection) cell.Table {
 }
 
 // replicas are what was seen of them at worst.
-func (t *teller) replicas(in *record.Inspection) cell.Table {
+func (t *writer) replicas(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "replicas", Title: t.say("REPLICAS"), Note: t.say("the worst seen"),
 		Columns: heads(cell.Column{Head: t.say("name"), Left: true}, cell.Column{Head: t.say("state"), Left: true}, cell.Column{Head: t.say("behind")}, cell.Column{Head: t.say("lag")})}
 	for _, r := range in.Activity.Replicas {

@@ -10,7 +10,7 @@ import (
 )
 
 // serverTables are what was done to tables.
-func (t *teller) serverTables(in *record.Inspection) cell.Table {
+func (t *writer) serverTables(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "tables", Title: t.say("TABLES"), Note: t.say("rows")}
 	out.Columns = heads(cell.Column{Head: t.say("table"), Left: true}, cell.Column{Head: t.say("scans")}, cell.Column{Head: t.say("read by them")}, cell.Column{Head: t.say("by index")},
 		cell.Column{Head: t.say("inserted"), Priority: 1}, cell.Column{Head: t.say("updated"), Priority: 2}, cell.Column{Head: "HOT", Priority: 4}, cell.Column{Head: t.say("deleted"), Priority: 3},
@@ -28,7 +28,7 @@ func (t *teller) serverTables(in *record.Inspection) cell.Table {
 }
 
 // serverIndexes are what was done with indexes.
-func (t *teller) serverIndexes(in *record.Inspection) cell.Table {
+func (t *writer) serverIndexes(in *record.Inspection) cell.Table {
 	const pageB = 8192
 	out := cell.Table{ID: "indexes", Title: t.say("INDEXES"),
 		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("scans")}, cell.Column{Head: t.say("entries read")}, cell.Column{Head: t.say("rows")}, cell.Column{Head: t.say("size")})}
@@ -40,7 +40,7 @@ func (t *teller) serverIndexes(in *record.Inspection) cell.Table {
 }
 
 // findings are what could be better, each with what to do.
-func (t *teller) findings(in *record.Inspection) cell.Table {
+func (t *writer) findings(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "findings", Title: t.say("FINDINGS"), Note: t.say("● bounds what the server can take · ! costs time, or will · i worth knowing"), Kind: cell.List}
 	for _, f := range in.Findings {
 		sign := map[string]cell.Cell{
@@ -55,7 +55,7 @@ func (t *teller) findings(in *record.Inspection) cell.Table {
 }
 
 // plans are those of statements in which something is wrong.
-func (t *teller) plans(in *record.Inspection) (out []cell.Table) {
+func (t *writer) plans(in *record.Inspection) (out []cell.Table) {
 	for i := range in.Plans {
 		p := &in.Plans[i]
 		if len(out) < mostPlans && noted(p) {
@@ -75,7 +75,7 @@ func noted(p *record.QueryPlan) bool {
 }
 
 // plan is a plan's tree with what was met at each step.
-func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
+func (t *writer) plan(p *record.QueryPlan, number int) cell.Table {
 	out := cell.Table{ID: fmt.Sprintf("plan-%d", number), Title: t.say("PLAN %d", number), Note: recognizable(p.Text)}
 	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")}, cell.Column{Head: t.say("met")}, cell.Column{Head: t.say("discarded")}, cell.Column{Head: t.say("time")}, cell.Column{Left: true, Wrap: true, Short: true})
 	for i := range p.Nodes {
@@ -113,7 +113,7 @@ func (t *teller) plan(p *record.QueryPlan, number int) cell.Table {
 
 // Advice is what indexes are proposed, what they change, and what came of those that were tried.
 func Advice(proofs []record.Proof, l units.Language) []cell.Table {
-	t := &teller{l: l}
+	t := &writer{l: l}
 	out := cell.Table{ID: "proposals", Title: t.say("PROPOSALS"), Note: t.say("share of all statements' costs, as the planner sees them"), Kind: cell.List}
 	if len(proofs) == 0 {
 		out.Add(cell.Text("✔").Marked(cell.Good), cell.Text(t.say("no index would save enough to be worth it")))
@@ -147,7 +147,7 @@ func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 }
 
 // effects is what each index changes for which statements.
-func (t *teller) effects(proofs []record.Proof) cell.Table {
+func (t *writer) effects(proofs []record.Proof) cell.Table {
 	out := cell.Table{ID: "effects", Title: t.say("WHO GAINS AND WHO PAYS"), Note: t.say("the planner's costs of one call"),
 		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("calls"), Priority: 1}, cell.Column{Head: t.say("before")}, cell.Column{Head: t.say("after")},
 			cell.Column{Head: t.say("change")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true, Short: true})}

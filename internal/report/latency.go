@@ -13,7 +13,7 @@ import (
 )
 
 // quantileColumns are the figures of a distribution.
-func (t *teller) quantileColumns() []cell.Column {
+func (t *writer) quantileColumns() []cell.Column {
 	return []cell.Column{
 		{Head: t.say("mean"), Priority: 3}, {Head: "p50"}, {Head: "p75", Priority: 7}, {Head: "p90", Priority: 2}, {Head: "p95", Priority: 4},
 		{Head: "p99"}, {Head: "p99.9", Priority: 1}, {Head: "p99.99", Priority: 6}, {Head: t.say("max")},
@@ -53,7 +53,7 @@ func estimate(c cell.Cell, b *record.Bounds) cell.Cell {
 }
 
 // latencies is the table of operations: response and service time under each other.
-func (t *teller) latencies() cell.Table {
+func (t *writer) latencies() cell.Table {
 	run, closed := t.run, t.run.LoadModel == "closed"
 	note := t.say("response: from the intended start · service: from the actual send")
 	if run.Total.Response.NoAnswer > 0 {
@@ -93,7 +93,7 @@ func (t *teller) latencies() cell.Table {
 }
 
 // operation adds the rows of an operation.
-func (t *teller) operation(out *cell.Table, o *record.Operation, name cell.Cell) {
+func (t *writer) operation(out *cell.Table, o *record.Operation, name cell.Cell) {
 	m := name.Mark
 	failed := cell.Share(o.Failed, o.Done)
 	if o.Failed > 0 {
@@ -118,7 +118,7 @@ type bucket struct {
 }
 
 // histogram draws the distribution of all operations' response times.
-func (t *teller) histogram() cell.Table {
+func (t *writer) histogram() cell.Table {
 	rows := buckets(&t.run.Total.Response)
 	if len(rows) < 2 {
 		return cell.Table{}

@@ -12,7 +12,7 @@ import (
 )
 
 // generator is how brunt itself was.
-func (t *teller) generator() cell.Table {
+func (t *writer) generator() cell.Table {
 	run, h := t.run, &t.run.Health
 	out := tree{cell.Table{ID: "generator", Title: t.say("GENERATOR"), Kind: cell.Tree}}
 	if run.LoadModel != "closed" {
@@ -48,21 +48,21 @@ func (t *teller) generator() cell.Table {
 }
 
 // lateness is how well an open load's schedule was kept.
-func (t *teller) lateness(out *tree) {
+func (t *writer) lateness(out *tree) {
 	h, v := &t.run.Health, &t.run.Verdict
 	note := t.say("actual send − intended start")
 	if h.OwnLagCount > 0 && h.OwnLagP99Ns != h.LagP99Ns {
 		note += t.say("; %s of the generator's own", t.timeInt(h.OwnLagP99Ns))
 	}
 	out.add(t.say("lag p99"), cell.Time(float64(h.LagP99Ns)), note)
-	if t.run.Total.Unhindered.Count > 0 {
+	if t.run.Total.WithoutGenerator.Count > 0 {
 		out.add(t.say("good to"), cell.Text(t.say("± %s at p99", t.timeInt(int64(v.AddedP99Ns)))),
 			t.say("± %s at p50: what the generator's own lag adds to times", t.timeInt(int64(v.AddedP50Ns))))
 	}
 }
 
 // awake is what was done to keep the machine awake.
-func (t *teller) awake(out *tree, a *record.Awake) {
+func (t *writer) awake(out *tree, a *record.Awake) {
 	value, note := t.say("may sleep"), t.sentence(a.ThreadsReason)
 	if a.Threads > 0 {
 		value, note = t.say("kept awake"), t.say("%s of idle priority used what nobody wanted", plural(t, a.Threads, "thread", "threads"))
@@ -84,7 +84,7 @@ func inFlight(x float64) string {
 }
 
 // environment is the machine that generated the load, and the servers' settings.
-func (t *teller) environment() cell.Table {
+func (t *writer) environment() cell.Table {
 	e := &t.run.Environment
 	if e.OS == "" {
 		return cell.Table{}
@@ -116,7 +116,7 @@ func (t *teller) environment() cell.Table {
 }
 
 // machineText is a machine's name and what it is made of.
-func (t *teller) machineText(e *record.Environment) string {
+func (t *writer) machineText(e *record.Environment) string {
 	cores := plural(t, e.Cores, "core", "cores")
 	if e.CPUQuota != "" {
 		cores += t.say(", limited to %s", e.CPUQuota)
@@ -129,7 +129,7 @@ func (t *teller) machineText(e *record.Environment) string {
 }
 
 // systemText is what a machine runs.
-func (t *teller) systemText(e *record.Environment) string {
+func (t *writer) systemText(e *record.Environment) string {
 	system := t.say("%s %s on %s", e.OS, units.Clean(e.Kernel), e.Arch)
 	if e.Container {
 		system += t.say(", in a container")
@@ -138,7 +138,7 @@ func (t *teller) systemText(e *record.Environment) string {
 }
 
 // machines is the table of the machines that were watched: the generator's, and others.
-func (t *teller) machines() cell.Table {
+func (t *writer) machines() cell.Table {
 	out := cell.Table{ID: "machines", Title: t.say("MACHINES"), Note: t.say("means without warm-up; processors in cores, the most memory used"), Columns: []cell.Column{
 		{Head: t.say("machine"), Left: true}, {Head: t.say("cores")}, {Head: t.say("busy")}, {Head: t.say("at most")},
 		{Head: t.say("low priority"), Priority: 3}, {Head: t.say("disk wait"), Priority: 3}, {Head: t.say("stolen"), Priority: 2}, {Head: t.say("memory used"), Priority: 1}, {Head: t.say("memory"), Priority: 6},

@@ -79,7 +79,7 @@ func (s *screen) draw(fields []field) {
 	s.drawn = true
 }
 
-// join puts fields beside each other in at most n columns; 0 means any number.
+// join puts fields next to each other in at most n columns; 0 means any number.
 func (s *screen) join(fields []field, n int) string {
 	var b strings.Builder
 	used := 0

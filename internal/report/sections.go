@@ -11,7 +11,7 @@ import (
 )
 
 // phases is the table of phases, if there are several.
-func (t *teller) phases() cell.Table {
+func (t *writer) phases() cell.Table {
 	run := t.run
 	if len(run.Phases) < 2 {
 		return cell.Table{}
@@ -56,7 +56,7 @@ func failedShare(failed, done uint64, m cell.Mark) cell.Cell {
 }
 
 // fewQuantileColumns are p50, p90, p99, p99.9 and the maximum; fewQuantiles their cells.
-func (t *teller) fewQuantileColumns() []cell.Column {
+func (t *writer) fewQuantileColumns() []cell.Column {
 	return []cell.Column{{Head: "p50"}, {Head: "p90", Priority: 3}, {Head: "p99"}, {Head: "p99.9", Priority: 2}, {Head: t.say("max"), Priority: 1}}
 }
 
@@ -65,7 +65,7 @@ func fewQuantiles(l *record.Latency, m cell.Mark) []cell.Cell {
 	return []cell.Cell{all[1], all[3], all[5], all[6], all[8]}
 }
 
-func (t *teller) phaseLoad(ph *record.Phase) string {
+func (t *writer) phaseLoad(ph *record.Phase) string {
 	switch {
 	case ph.Kind == measure.KindOpen && ph.RateFrom == 0 && ph.RateTo == 0: // a script of k6 says no rate
 		return t.say("open")
@@ -87,7 +87,7 @@ func (t *teller) phaseLoad(ph *record.Phase) string {
 }
 
 // addresses is the table of addresses, if there are several.
-func (t *teller) addresses() cell.Table {
+func (t *writer) addresses() cell.Table {
 	run := t.run
 	if len(run.Targets) < 2 {
 		return cell.Table{}
@@ -111,7 +111,7 @@ func (t *teller) addresses() cell.Table {
 const mostFailures = 10
 
 // failures are the failed attempts by class and code.
-func (t *teller) failures() cell.Table {
+func (t *writer) failures() cell.Table {
 	run := t.run
 	out := cell.Table{ID: "errors", Title: t.say("ERRORS"), Note: t.say("failed attempts, retried ones and connections included")}
 	if !run.Complete {
@@ -129,7 +129,7 @@ func (t *teller) failures() cell.Table {
 }
 
 // thresholds are the rules and what came of them.
-func (t *teller) thresholds() cell.Table {
+func (t *writer) thresholds() cell.Table {
 	out := cell.Table{ID: "thresholds", Title: t.say("THRESHOLDS"), Columns: []cell.Column{{Left: true}, {Left: true}, {Left: true}, {Left: true}}}
 	for _, h := range t.run.Thresholds {
 		sign, m := "✔", cell.Good
@@ -146,7 +146,7 @@ func (t *teller) thresholds() cell.Table {
 }
 
 // warnings are what the reader must know.
-func (t *teller) warnings() cell.Table {
+func (t *writer) warnings() cell.Table {
 	out := cell.Table{ID: "warnings", Title: t.say("WARNINGS"), Kind: cell.List}
 	for _, w := range t.run.Warnings {
 		out.Add(cell.Text("!").Marked(cell.Warn), cell.Text(w.Text.In(t.l)+" ["+units.Clean(w.ID)+"]"))
@@ -160,7 +160,7 @@ func (t *teller) warnings() cell.Table {
 }
 
 // named names the warnings and says where the rest is.
-func (t *teller) named() cell.Table {
+func (t *writer) named() cell.Table {
 	out := cell.Table{ID: "named", Kind: cell.List}
 	var ids []string
 	for _, w := range t.run.Warnings {
@@ -175,35 +175,35 @@ func (t *teller) named() cell.Table {
 	return out
 }
 
-// teller turns a record into tables in one language.
-type teller struct {
+// writer turns a record into tables in one language.
+type writer struct {
 	run  *record.Run
 	l    units.Language
 	path string // the bundle's folder, if there is one
 }
 
 // say is a text in the reader's language.
-func (t *teller) say(english string, args ...any) string { return texts.In(t.l, english, args...) }
+func (t *writer) say(english string, args ...any) string { return texts.In(t.l, english, args...) }
 
 // plural is a number of things.
-func plural[N int | uint64](t *teller, n N, one, many string) string {
+func plural[N int | uint64](t *writer, n N, one, many string) string {
 	return texts.Plural(t.l, n, one, many)
 }
 
 // sentence is one that the record holds.
-func (t *teller) sentence(english string) string {
+func (t *writer) sentence(english string) string {
 	return texts.Sentence(t.l, units.Clean(english))
 }
 
 // Tables are the report of a run, in the order in which it is read. Sections without content are left out.
 func Tables(run *record.Run, o Options) []cell.Table {
-	t := &teller{run, o.Language, o.Path}
+	t := &writer{run, o.Language, o.Path}
 	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.addresses, t.changes, t.events, t.watched, t.machines)
 	out = append(out, t.inspected()...)
 	return append(out, t.all(t.failures, t.thresholds, t.generator, t.environment, t.warnings)...)
 }
 
-func (t *teller) all(sections ...func() cell.Table) (out []cell.Table) {
+func (t *writer) all(sections ...func() cell.Table) (out []cell.Table) {
 	for _, section := range sections {
 		if s := section(); len(s.Rows) > 0 {
 			out = append(out, s)

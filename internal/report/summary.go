@@ -15,7 +15,7 @@ import (
 )
 
 // configuration is what was asked for.
-func (t *teller) configuration() cell.Table {
+func (t *writer) configuration() cell.Table {
 	run := t.run
 	out := tree{cell.Table{ID: "configuration", Title: t.say("CONFIGURATION"), Kind: cell.Tree}}
 	for _, g := range t.targetGroups() {
@@ -46,7 +46,7 @@ func (t *teller) configuration() cell.Table {
 }
 
 // targetGroups says what the servers are, those of one product and version together.
-func (t *teller) targetGroups() (out []string) {
+func (t *writer) targetGroups() (out []string) {
 	groups := map[string][]string{}
 	var order []string
 	for _, g := range t.run.Targets {
@@ -76,7 +76,7 @@ var models = map[string]string{
 	"mixed": "open and closed phases",
 }
 
-func (t *teller) loadLine() string {
+func (t *writer) loadLine() string {
 	s := units.Clean(t.run.LoadModel)
 	if known := models[s]; known != "" {
 		s = t.say(known)
@@ -95,9 +95,9 @@ func (t *teller) loadLine() string {
 }
 
 // span is a length of time in words.
-func (t *teller) span(ns int64) string { return t.l.Figure(units.Span(time.Duration(ns))) }
+func (t *writer) span(ns int64) string { return t.l.Figure(units.Span(time.Duration(ns))) }
 
-func (t *teller) setupLine(s *record.Setup) string {
+func (t *writer) setupLine(s *record.Setup) string {
 	var rows uint64
 	var names []string
 	for _, table := range s.Tables {
@@ -113,7 +113,7 @@ func (t *teller) setupLine(s *record.Setup) string {
 }
 
 // totals are the run's figures over all operations.
-func (t *teller) totals() cell.Table {
+func (t *writer) totals() cell.Table {
 	run, all := t.run, &t.run.Total
 	out := tree{cell.Table{ID: "total", Title: t.say("TOTAL"), Note: t.say("warm-up excluded"), Kind: cell.Tree}}
 	note := t.say("succeeded")
@@ -149,7 +149,7 @@ func (t *teller) totals() cell.Table {
 }
 
 // rarities are the counts that are mostly 0.
-func (t *teller) rarities(out *tree, all *record.Operation) {
+func (t *writer) rarities(out *tree, all *record.Operation) {
 	if all.Retries > 0 {
 		out.add(t.say("retries"), cell.Count(all.Retries), t.say("%s attempts in all", t.count(all.Attempts)))
 	}
@@ -171,16 +171,16 @@ func (t *teller) rarities(out *tree, all *record.Operation) {
 }
 
 // Figures within sentences.
-func (t *teller) rate(x float64) string       { return t.l.Value(x, "per_s") }
-func (t *teller) share(f float64) string      { return t.l.Value(f, "share") }
-func (t *teller) count(n uint64) string       { return t.l.Figure(units.Count(n)) }
-func (t *teller) percent(a, of uint64) string { return t.l.Figure(units.Percent(a, of)) }
-func (t *teller) time(ns float64) string      { return t.l.Figure(units.Latency(ns)) }
-func (t *teller) timeInt(ns int64) string     { return t.l.Figure(units.LatencyInt(ns)) }
-func (t *teller) digits(x float64) string     { return t.l.Figure(units.Digits3(x)) }
+func (t *writer) rate(x float64) string       { return t.l.Value(x, "per_s") }
+func (t *writer) share(f float64) string      { return t.l.Value(f, "share") }
+func (t *writer) count(n uint64) string       { return t.l.Figure(units.Count(n)) }
+func (t *writer) percent(a, of uint64) string { return t.l.Figure(units.Percent(a, of)) }
+func (t *writer) time(ns float64) string      { return t.l.Figure(units.Latency(ns)) }
+func (t *writer) timeInt(ns int64) string     { return t.l.Figure(units.LatencyInt(ns)) }
+func (t *writer) digits(x float64) string     { return t.l.Figure(units.Digits3(x)) }
 
 // timeLost says for how long nothing succeeded although something should have; "" if that wasn't so.
-func (t *teller) timeLost() (lost, note string) {
+func (t *writer) timeLost() (lost, note string) {
 	s := &t.run.Standstill
 	if s.Count == 0 {
 		return "", ""
@@ -190,7 +190,7 @@ func (t *teller) timeLost() (lost, note string) {
 	return lost, t.say("nothing succeeded: %s, the longest %s", plural(t, s.Count, "time", "times"), t.span(s.LongestNs))
 }
 
-func (t *teller) statusLine(status measure.ByStatus) string {
+func (t *writer) statusLine(status measure.ByStatus) string {
 	var parts []string
 	for class, n := range status {
 		if n > 0 {
@@ -201,7 +201,7 @@ func (t *teller) statusLine(status measure.ByStatus) string {
 }
 
 // fates says what became of the arrivals that fell due. The parts add up to them.
-func (t *teller) fates() string {
+func (t *writer) fates() string {
 	all := &t.run.Total
 	s := t.say("%s ok + %s failed + %s unsent", t.count(all.OK), t.count(all.Failed), t.count(all.Dropped))
 	if all.Unfinished > 0 {

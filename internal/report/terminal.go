@@ -28,7 +28,7 @@ func Terminal(w io.Writer, run *record.Run, o Options) error {
 // verdict. Warnings are only named.
 func Brief(w io.Writer, run *record.Run, o Options) error {
 	p := &printer{o: o, columns: o.columns(), out: bufio.NewWriter(w)}
-	t := &teller{run, o.Language, o.Path}
+	t := &writer{run, o.Language, o.Path}
 	p.title(run)
 	p.tables(t.all(t.totals, t.latencies, t.failures, t.thresholds))
 	p.lastWord(run)

@@ -129,7 +129,7 @@ func TestFatesSayWhatFellDueBefore(t *testing.T) {
 		8:  "7 ok + 2 failed + 1 unsent, 2 of them due in the warm-up",
 	} {
 		run := &record.Run{Total: record.Operation{Counts: record.Counts{OK: 7, Failed: 2, Dropped: 1}, Offered: offered}}
-		if got := (&teller{run: run, l: units.English}).fates(); got != want {
+		if got := (&writer{run: run, l: units.English}).fates(); got != want {
 			t.Errorf("%d due: %q, want %q", offered, got, want)
 		}
 	}

@@ -27,7 +27,7 @@ func broken(m record.WatchedMetric) float64 {
 
 // watched is the table of what else happened. The load's own throughput is in it only if it
 // drifted.
-func (t *teller) watched() cell.Table {
+func (t *writer) watched() cell.Table {
 	out := cell.Table{ID: "watched", Title: t.say("WATCHED"), Note: t.say("warm-up excluded; counters as rates"), Columns: []cell.Column{
 		{Head: t.say("what"), Left: true}, {Head: t.say("figure"), Left: true}, {Head: t.say("first"), Priority: 2}, {Head: t.say("mean"), Priority: 3},
 		{Head: t.say("max"), Priority: 1}, {Head: t.say("last")}, {Head: t.say("change"), Left: true},
@@ -70,10 +70,10 @@ func (t *teller) watched() cell.Table {
 	return out
 }
 
-// Watched are the tables of the machines, processes and services that were watched beside a run; none if
+// Watched are the tables of the machines, processes and services that were watched next to a run; none if
 // nothing was.
 func Watched(run *record.Run, l units.Language) (out []cell.Table) {
-	t := &teller{run: run, l: l}
+	t := &writer{run: run, l: l}
 	for _, table := range []cell.Table{t.machines(), t.watched()} {
 		if len(table.Rows) > 0 {
 			out = append(out, table)
@@ -83,7 +83,7 @@ func Watched(run *record.Run, l units.Language) (out []cell.Table) {
 }
 
 // change says what a figure's trend is.
-func (t *teller) change(m *record.WatchedMetric) cell.Cell {
+func (t *writer) change(m *record.WatchedMetric) cell.Cell {
 	trend := m.Trend
 	if trend == nil {
 		return cell.Cell{}
@@ -102,7 +102,7 @@ func (t *teller) change(m *record.WatchedMetric) cell.Cell {
 }
 
 // changed is the table of judged figures of what was watched, without those that are steady.
-func (t *teller) changed() cell.Table {
+func (t *writer) changed() cell.Table {
 	all := t.watched()
 	steady := t.say("steady")
 	rows := all.Rows

@@ -104,7 +104,7 @@ func (r *Runner) noPipeline(why message.Message) {
 func (r *Runner) failed(e engine.ErrorEvent) {
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
-		Text: secret.Blot(e.Failure.Text, r.secrets), Index: e.Index, Address: r.system.Targets[e.Address].Address, Attempt: e.Attempt,
+		Text: secret.Redact(e.Failure.Text, r.secrets), Index: e.Index, Address: r.system.Targets[e.Address].Address, Attempt: e.Attempt,
 	}
 	if e.Operation >= 0 {
 		sample.Operation = r.Workload.Operations[e.Operation].Name
@@ -148,10 +148,10 @@ const loadGCPercent = 400
 // seem to grow for as long. A collection of so small a heap takes a few milliseconds a minute.
 const loopGCPercent = 25
 
-// calmCollector keeps the garbage collector out of the load as far as possible: what the set-up left
+// tuneGC keeps the garbage collector out of the load as far as possible: what the set-up left
 // behind is collected before, and the target suits the tier unless the user has set GOGC. The
 // function returned undoes it.
-func calmCollector(tier string) (restore func()) {
+func tuneGC(tier string) (restore func()) {
 	runtime.GC()
 	if os.Getenv("GOGC") != "" {
 		return func() {}

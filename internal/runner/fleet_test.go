@@ -15,7 +15,7 @@ func TestCollectorIsPutBack(t *testing.T) {
 		return p
 	}
 	for tier, want := range map[string]int{"library": loadGCPercent, "codec": loopGCPercent} {
-		restore := calmCollector(tier)
+		restore := tuneGC(tier)
 		if got := percent(); got != want {
 			t.Errorf("%s: %d %%, want %d", tier, got, want)
 		}
@@ -25,7 +25,7 @@ func TestCollectorIsPutBack(t *testing.T) {
 		}
 	}
 	t.Setenv("GOGC", "50")
-	restore := calmCollector("library")
+	restore := tuneGC("library")
 	defer restore()
 	if got := percent(); got != 77 {
 		t.Errorf("set by the user: %d %%", got)

@@ -173,7 +173,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		return err
 	}
 	if !r.o.KeepCollector {
-		defer calmCollector(r.Record.Tier)()
+		defer tuneGC(r.Record.Tier)()
 	}
 	health := self.Start(keeper.CPUNs)
 	defer health.Stop()
@@ -259,7 +259,7 @@ func (r *Runner) warn(w record.Warning) {
 type Options struct {
 	Recording Recording
 	Tell      Listener
-	Sinks     []measure.Sink // told of each interval beside the record
+	Sinks     []measure.Sink // told of each interval besides the record
 
 	NoSetup    bool          // neither create nor fill tables
 	NoTeardown bool          // leave what the run created
@@ -272,7 +272,7 @@ type Options struct {
 	PeakPerS      float64       // highest rate that Drive will be asked for, operations a second; 0: the plan's
 }
 
-// Recording says where a run's record goes, and what it says beside what happened.
+// Recording says where a run's record goes, and what it says besides what happened.
 type Recording struct {
 	None    bool              // keep nothing on disk
 	Root    string            // folder that holds bundles; "" means record.DefaultRoot

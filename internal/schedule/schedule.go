@@ -55,7 +55,7 @@ func (p Part) At(k uint64) uint64 {
 	return k/n*p.Of + p.Takes[k%n]
 }
 
-// Round is the first number, from n on, at which all parts of the load begin anew.
+// Round is the first number, from n on, at which all parts of the load begin again.
 func (p Part) Round(n uint64) uint64 {
 	of := max(p.Of, 1)
 	return (n + of - 1) / of * of

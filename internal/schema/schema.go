@@ -78,7 +78,7 @@ func (s *database) keys(ctx context.Context, tables []*plan.Table) error {
 	return nil
 }
 
-// index creates the indexes of a table. Those that are there already are made anew: they may be of
+// index creates the indexes of a table. Those that are there already are made again: they may be of
 // another plan.
 func (s *database) index(ctx context.Context, a protocol.Admin, t *plan.Table, existed bool) error {
 	for i := range s.Plan.Indexes {
@@ -194,7 +194,7 @@ func (s *database) load(ctx context.Context, tables, keep []*plan.Table, o FillO
 const ddlTimeout = time.Minute
 
 // CreateIndexes creates the plan's indexes on its tables, which are there already. Those of the same
-// names are made anew.
+// names are made again.
 func CreateIndexes(ctx context.Context, p *plan.Plan) error {
 	s, a, err := open(ctx, p, "")
 	if err != nil {

@@ -105,8 +105,8 @@ func hideUser(match string) string {
 // least is the length from which on a secret can be told from ordinary words.
 const least = 3
 
-// Blot takes known secrets out of a text that somebody else wrote.
-func Blot(text string, secrets []string) string {
+// Redact takes known secrets out of a text that somebody else wrote.
+func Redact(text string, secrets []string) string {
 	for _, s := range secrets {
 		if len(s) >= least {
 			text = strings.ReplaceAll(text, s, Hidden)

@@ -87,7 +87,7 @@ func TestArgs(t *testing.T) {
 }
 
 func TestBlot(t *testing.T) {
-	if got := Blot("no s3cret and ab", []string{"s3cret", "ab", ""}); got != "no *** and ab" {
+	if got := Redact("no s3cret and ab", []string{"s3cret", "ab", ""}); got != "no *** and ab" {
 		t.Errorf("got %q", got)
 	}
 }

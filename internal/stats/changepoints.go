@@ -28,7 +28,7 @@ func (c ChangePoint) Magnitude() float64 {
 	return max(share(c.Before, c.After), share(c.After, c.Before))
 }
 
-// ChangeOptions are how changes are looked for. The zero value means the defaults named beside each.
+// ChangeOptions are how changes are looked for. The zero value means the defaults named next to each.
 type ChangeOptions struct {
 	Window    int     // values looked at together; 50
 	P         float64 // the greatest p-value of a change; 0.001
@@ -108,7 +108,7 @@ func around(cuts []int, at, n int) (start, end int) {
 }
 
 // strongest takes the weakest cut away until all are significant and large enough. Like Otava 0.8 it judges
-// the two cuts after one that went anew, not the one before; at the end all figures are.
+// the two cuts after one that went again, not the one before; at the end all figures are.
 func strongest(v []float64, cuts []int, p, magnitude float64) []ChangePoint {
 	points := make([]ChangePoint, len(cuts))
 	for i := range cuts {

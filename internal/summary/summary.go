@@ -15,7 +15,7 @@ import (
 )
 
 // Summary is Picostress's summary of a run: picodataVersion, configName, seed and rps.actual as
-// that tool names them, and what a reader of it needs beside them. Times are milliseconds unless
+// that tool names them, and what a reader of it needs besides them. Times are milliseconds unless
 // the name says seconds.
 type Summary struct {
 	PicodataVersion string         `json:"picodataVersion"`

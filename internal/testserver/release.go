@@ -56,7 +56,7 @@ func readable(path string) error {
 	return nil
 }
 
-// postgresRelease unpacks the programs of a release, which Maven has beside Debian's, into the server's folder, and
+// postgresRelease unpacks the programs of a release, which Maven has next to Debian's, into the server's folder, and
 // returns their folder.
 func (s *Server) postgresRelease(major string) (string, error) {
 	files, err := artifacts("postgres")

@@ -67,7 +67,7 @@ func (s *Standalone) Close() {
 	}
 }
 
-// skipper is what tests and benchmarks have beside TB.
+// skipper is what tests and benchmarks have next to TB.
 type skipper interface{ Skip(args ...any) }
 
 // SkipQuick skips a test that needs a server, or long, where tests run with -short: `make quick`, which must take less

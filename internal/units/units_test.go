@@ -52,7 +52,7 @@ func TestInfinity(t *testing.T) {
 	}
 }
 
-// Figures beside their intervals have the digits that tell them apart.
+// Figures next to their intervals have the digits that tell them apart.
 func TestDigitsFollowTheStep(t *testing.T) {
 	for _, c := range []struct {
 		v, step float64

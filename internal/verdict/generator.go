@@ -101,7 +101,7 @@ func (j *judge) invalid() (out []message.Message) {
 // late is for open loads: the generator's own lag changed the response times that it reports, or
 // what a threshold says of them.
 func (j *judge) late() []message.Message {
-	if j.all.Unhindered.Count() == 0 {
+	if j.all.WithoutGenerator.Count() == 0 {
 		return nil
 	}
 	median, tail := lagLimits(j.run.Tier)
@@ -150,7 +150,7 @@ func (j *judge) flipped() (out []message.Message) {
 // withoutLag judges a threshold on response times as if the generator had sent in time.
 func (j *judge) withoutLag(r *metric.Rule) Outcome {
 	return evaluate(r, j.run.OperationNames(), j.load, func(all *measure.OperationAccount) measure.Answers {
-		return measure.Answers{Times: all.Unhindered, NoAnswer: all.NoAnswer()}
+		return measure.Answers{Times: all.WithoutGenerator, NoAnswer: all.NoAnswer()}
 	})
 }
 

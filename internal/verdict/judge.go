@@ -61,7 +61,7 @@ func Judge(run *record.Run, load *measure.Account) {
 	default:
 		*v = record.Verdict{Result: Pass, Reasons: j.passed()}
 	}
-	if j.open() && j.all.Unhindered.Count() > 0 {
+	if j.open() && j.all.WithoutGenerator.Count() > 0 {
 		v.AddedP50Ns, v.AddedP99Ns = record.Ns(j.added(0.5)), record.Ns(j.added(tailOf(&j.all.Counts)))
 	}
 	run.Warnings = append(run.Warnings, Assess(run)...)
@@ -256,7 +256,7 @@ func (j *judge) passed() (out []message.Message) {
 // added is what the generator's own lag added to a quantile of response times. A quantile among
 // arrivals without a good answer is infinite with or without it.
 func (j *judge) added(q float64) int64 {
-	unhindered := measure.Answers{Times: j.all.Unhindered, NoAnswer: j.all.NoAnswer()}
+	unhindered := measure.Answers{Times: j.all.WithoutGenerator, NoAnswer: j.all.NoAnswer()}
 	return max(j.all.Answers().Quantile(q)-unhindered.Quantile(q), 0)
 }
 

@@ -130,7 +130,7 @@ func (j *judge) errorsBreak(r *metric.Rule) bool {
 }
 
 // slowAnyway reports whether a rule on response times is broken without what the generator added, too,
-// and that is next to nothing beside them.
+// and that is next to nothing next to them.
 func (j *judge) slowAnyway(r *metric.Rule) bool {
 	if r == nil || r.Metric != "response" || r.OK {
 		return false

@@ -34,7 +34,7 @@ func late(a *measure.Account, own int64, n uint64) {
 	o.Done += n
 	o.Attempts += n
 	o.Response.RecordN(own+300*us, n)
-	o.Unhindered.RecordN(300*us, n)
+	o.WithoutGenerator.RecordN(300*us, n)
 	o.Service.RecordN(300*us, n)
 	o.Lag.RecordN(own, n)
 	a.OwnLag.RecordN(own, n)
@@ -46,7 +46,7 @@ func slow(a *measure.Account, ns int64, n uint64) {
 	o := &a.Operations[0]
 	o.Done += n
 	o.Attempts += n
-	for _, h := range []*measure.Histogram{o.Response, o.Unhindered, o.Service} {
+	for _, h := range []*measure.Histogram{o.Response, o.WithoutGenerator, o.Service} {
 		h.RecordN(ns, n)
 	}
 	a.Offered += n
@@ -57,7 +57,7 @@ func fewArrivals(n uint64, own int64) measure.Account {
 	a := measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: int64(n) * s, OwnLag: measure.NewHistogram()}
 	a.Pace.SessionsNs = 16 * float64(a.LoadNs)
 	o := &a.Operations[0]
-	o.Response, o.Unhindered, o.Service, o.Lag = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+	o.Response, o.WithoutGenerator, o.Service, o.Lag = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
 	late(&a, own, n)
 	return a
 }

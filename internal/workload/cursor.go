@@ -32,7 +32,7 @@ type Rules struct {
 //
 // Where further kinds of step belong: the step that follows is chosen in advance alone, so that is
 // where conditions branch; what outlives an operation (a script's variables, a stream of random
-// numbers of the session's own) belongs beside State, and Begin leaves it as it is; a block of
+// numbers of the session's own) belongs next to State, and Begin leaves it as it is; a block of
 // requests sent before the first is answered is a Send that follows a Send, with a second position
 // for what has been answered.
 type Cursor struct {

@@ -158,7 +158,7 @@ func TestCursorTellsOfFailures(t *testing.T) {
 	}
 }
 
-// A further attempt keeps what was generated and takes what the server returned anew.
+// A further attempt keeps what was generated and takes what the server returned again.
 func TestCursorKeepsArguments(t *testing.T) {
 	w := transfer(t, 0)
 	c := w.NewCursor(Rules{Retries: 1})

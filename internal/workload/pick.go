@@ -124,7 +124,7 @@ func (c *compiler) turns(op *plan.Operation, n int) func(i uint64) int {
 }
 
 // walk lets so many walkers go through n variants, each with a stride of their number from its own
-// offset, beginning anew there: what slow_cooker's goroutines do with a list of URLs.
+// offset, beginning again there: what slow_cooker's goroutines do with a list of URLs.
 func walk(n, walkers int) func(i uint64) int {
 	stride := walkers
 	if stride > n {

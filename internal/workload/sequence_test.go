@@ -71,7 +71,7 @@ func TestSequenceOfDividedLoad(t *testing.T) {
 			}
 			seen[key] = true
 			if offset == 0 && i < operations/2 {
-				greatest = max(greatest, key) // the second machine asks meanwhile
+				greatest = max(greatest, key) // the second machine asks in the meantime
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func (w *Workload) Args(st *State, operation, step int, i uint64) []gen.Value {
 }
 
 // Again prepares the arguments of a step for a further attempt at the same operation: generated
-// values stay as they are, values from earlier steps are taken anew. Args must have filled the
+// values stay as they are, values from earlier steps are taken again. Args must have filled the
 // step before.
 func (w *Workload) Again(st *State, operation, step int) []gen.Value {
 	s := &w.Operations[operation].Steps[step]

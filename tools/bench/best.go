@@ -20,7 +20,7 @@ const bestFile = "best.json"
 // mostLost is the share by which a ratio may be worse than the best before it counts as lost speed.
 const mostLost = 0.03
 
-// mark is the best that ours reached beside a peer, over all rows that rest on quiet rounds. Ratios are medians of the
+// mark is the best that ours reached next to a peer, over all rows that rest on quiet rounds. Ratios are medians of the
 // rounds' ratios, ours to the peer's; 0 where none was measured.
 type mark struct {
 	Group    string  `json:"group"`

@@ -1,11 +1,11 @@
-// Command bench measures brunt beside its peers on this machine: servers on one half of the cores,
+// Command bench measures brunt next to its peers on this machine: servers on one half of the cores,
 // clients on the other, one client at a time and in turns.
 //
 //	make bench-wire     CPU a request of both, by protocol and load
 //	make bench-load     rows a second into a table
 //	make bench-memory   memory over a run of 100 million requests
 //	make bench-soak     memory and pace over an hour at 20 000 requests a second
-//	make bench-ycsb     brunt ycsb beside go-ycsb
+//	make bench-ycsb     brunt ycsb next to go-ycsb
 //	make bench-best     the best ratios of all raw runs, with which wire and ycsb compare theirs
 //
 // What is measured, and how to provide peers that aren't installed, is in docs/benchmarks.md.

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// startGroup measures what a start costs: brunt beside a Go program that does nothing.
+// startGroup measures what a start costs: brunt next to a Go program that does nothing.
 func startGroup() group {
 	return group{
 		name:  "start",

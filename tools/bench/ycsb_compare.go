@@ -14,7 +14,7 @@ import (
 	"brunt/internal/testserver"
 )
 
-// comparing measures brunt ycsb beside go-ycsb: the same commands, properties and numbers of
+// comparing measures brunt ycsb next to go-ycsb: the same commands, properties and numbers of
 // operations, one after the other on one server.
 func comparing(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("ycsb", flag.ContinueOnError)
@@ -97,7 +97,7 @@ const (
 	peerName     = "go-ycsb"
 )
 
-// goals are what ours should reach beside go-ycsb.
+// goals are what ours should reach next to go-ycsb.
 func (c *contest) goals() []goal {
 	if c.load {
 		return []goal{{work: c.work, ours: oursName, peer: peerName, rate: 1.5}, {work: c.work, ours: oneByOneName, peer: peerName, rate: 1.5}}

@@ -1,4 +1,4 @@
-// Package peers builds other load generators, to measure brunt beside them: from a module of their
+// Package peers builds other load generators, to measure brunt next to them: from a module of their
 // own (module/go.mod), so that their versions are pinned and none of it is part of brunt.
 package peers
 

@@ -145,7 +145,7 @@ func (r *release) content(source, destination string, mode os.FileMode) *files.C
 	return &files.Content{Source: source, Destination: destination, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.made, Owner: "root", Group: "root"}}
 }
 
-// shared lists what packages contain beside the binary.
+// shared lists what packages contain besides the binary.
 func (r *release) shared() (files.Contents, error) {
 	all := files.Contents{
 		r.content(filepath.Join(r.pages, "completions/brunt"), "/usr/share/bash-completion/completions/brunt", 0o644),
@@ -177,7 +177,7 @@ func (r *release) shared() (files.Contents, error) {
 	return all, nil
 }
 
-// compress writes a file's compressed form beside it, without name and date.
+// compress writes a file's compressed form next to it, without name and date.
 func compress(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

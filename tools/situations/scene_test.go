@@ -64,7 +64,7 @@ func (v *scenery) away() (least, most time.Duration) {
 	return v.backFrom.Sub(v.wentTo), v.backTo.Sub(v.wentFrom)
 }
 
-// A server that is down costs the requests that fall due meanwhile: no more, because they fail at
+// A server that is down costs the requests that fall due in the meantime: no more, because they fail at
 // once, and no fewer, because nothing is held back for its return; but for what a machine without a free
 // core doesn't get to before the end.
 func TestDeadServerCostsItsRequests(t *testing.T) {

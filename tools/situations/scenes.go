@@ -165,7 +165,7 @@ func playScenes(ctx context.Context, args []string) error {
 	return nil
 }
 
-// cast is brunt and the tools beside it.
+// cast is brunt and the tools next to it.
 func cast(ctx context.Context, program string) ([]actor, error) {
 	paths := map[string]string{}
 	for _, p := range []string{peers.Vegeta, peers.Hey, peers.SlowCooker} {

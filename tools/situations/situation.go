@@ -152,7 +152,7 @@ func (d *draw) begin(kinds ...kind) situation {
 	n := d.number
 	s := situation{Seed: d.Uint64() >> 32}
 	s.ask = ask{command: "run", load: d.load, timeout: 10 * time.Second, sessions: 16}
-	// Four numbers in a row have all four of tier and load; kinds go round beside them.
+	// Four numbers in a row have all four of tier and load; kinds go round next to them.
 	s.ask.tier = []string{"codec", "library"}[n%2]
 	s.ask.open = n/2%2 == 0
 	s.server = kinds[(n+n/4)%len(kinds)]

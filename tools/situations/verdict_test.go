@@ -69,7 +69,7 @@ func testStage(t *testing.T) *stage {
 }
 
 // wide makes a situation whose margins hold on a machine that is busy with something else: answers of
-// 400 ms, beside which what others take from the generator is small.
+// 400 ms, next to which what others take from the generator is small.
 func wide(name string, tr truth, server kind, tier string, open bool, change func(s *situation)) situation {
 	s := situation{Name: name, Family: name, Truth: tr, Seed: 1, server: server, spread: true}
 	s.ask = ask{

@@ -153,7 +153,7 @@ func shorten(text string) string {
 // onTables finds commands on databases that pages share.
 var onTables = regexp.MustCompile(`127\.0\.0\.1:(54|33)\d\d`)
 
-// Every command in the documentation works as shown. Pages are tried beside each other, but for those that
+// Every command in the documentation works as shown. Pages are tried in parallel, but for those that
 // make tables in the same databases.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()

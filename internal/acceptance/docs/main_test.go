@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) == "brunt" {
 		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	// Tests that run beside others mostly wait.
+	// Tests that run in parallel with others mostly wait.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Tests that run beside others mostly wait.
+	// Tests that run in parallel with others mostly wait.
 	if err := flag.Set("test.parallel", "2"); err != nil {
 		panic(err)
 	}

@@ -88,7 +88,7 @@ func addTrend(r *result.Result, operation string, m metric) {
 	}
 }
 
-// addErrors adds the share of failures: of k6's rate, or of a counter beside the one of requests.
+// addErrors adds the share of failures: of k6's rate, or of a counter next to the one of requests.
 func addErrors(r *result.Result, all map[string]metric, main mainMetric) {
 	failed, ok := all[main.failed]
 	if !ok {

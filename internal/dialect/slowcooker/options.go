@@ -64,7 +64,7 @@ type Options struct {
 	WarmUp      time.Duration
 	Quiet       bool
 	Exports     []string // where intervals are sent while they happen
-	Watched     []string // what is sampled beside the load
+	Watched     []string // what is sampled during the load
 }
 
 // RatePerS is the load.

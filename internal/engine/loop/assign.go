@@ -61,7 +61,7 @@ func spread(cfg *engine.FleetConfig, route *balance.Route, loops int) (owner []i
 	return owner
 }
 
-// reserveProcs makes sure that as many goroutines can run beside the loops as the machine has
+// reserveProcs makes sure that as many goroutines can run next to the loops as the machine has
 // use for. A loop that sleeps keeps its place among GOMAXPROCS, so that it needn't ask for it
 // when it wakes.
 func reserveProcs(loops int) {

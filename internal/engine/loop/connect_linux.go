@@ -46,15 +46,15 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	l.refusing[s.address] = false
 	l.up[s.address]++
 	l.upAll++
-	if s.lane.up++; s.lane.up == 1 {
-		s.lane.freeAt, s.lane.behind, s.lane.upSince = s.upSince, 0, s.upSince
+	if s.worker.up++; s.worker.up == 1 {
+		s.worker.freeAt, s.worker.behind, s.worker.upSince = s.upSince, 0, s.upSince
 	}
 	if s.returning {
 		l.rec.Reconnect(s.address)
 	}
 	s.returning = true
 	l.unpark(s)
-	l.offer(s.lane)
+	l.offer(s.worker)
 }
 
 // closeSocket closes a codec's socket, with the last message that its server expects if the socket takes that at
@@ -84,7 +84,7 @@ func (l *loop) hangUp(s *session) {
 		l.stalled--
 	}
 	l.up[s.address]--
-	s.lane.up--
+	s.worker.up--
 	if l.upAll--; l.upAll == 0 {
 		l.downSince = l.now()
 	}
@@ -93,7 +93,7 @@ func (l *loop) hangUp(s *session) {
 // lose closes a session, fails its operations and has it connected again. culprit is the
 // operation that failed in the way given, or nil: the others fail because they were sent and
 // will get no answer, or because they can't be sent any more.
-func (l *loop) lose(s *session, culprit *flight, failure protocol.Failure) {
+func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 	if !s.up {
 		if culprit != nil {
 			l.breakOff(culprit, failure)
@@ -106,13 +106,13 @@ func (l *loop) lose(s *session, culprit *flight, failure protocol.Failure) {
 		f := l.retire(s)
 		l.breakOff(f, f.fate(culprit, failure))
 	}
-	for i := range s.lane.flights {
-		if f := &s.lane.flights[i]; f.session == s && f.phase == pausing {
+	for i := range s.worker.requests {
+		if f := &s.worker.requests[i]; f.session == s && f.phase == pausing {
 			l.breakOff(f, f.fate(culprit, failure))
 		}
 	}
 	if surplus && l.upAll > 0 {
-		l.setAside(s.lane, crowded)
+		l.setAside(s.worker, crowded)
 		return
 	}
 	if !l.quitting {
@@ -125,7 +125,7 @@ func (l *loop) lose(s *session, culprit *flight, failure protocol.Failure) {
 }
 
 // fate is how an operation fails whose session is lost, unless it had failed before.
-func (f *flight) fate(culprit *flight, failure protocol.Failure) protocol.Failure {
+func (f *request) fate(culprit *request, failure protocol.Failure) protocol.Failure {
 	switch culprit {
 	case f:
 		return failure
@@ -140,8 +140,8 @@ func (f *flight) fate(culprit *flight, failure protocol.Failure) protocol.Failur
 	return failure
 }
 
-// breakOff ends what a flight was doing whose session is lost.
-func (l *loop) breakOff(f *flight, failure protocol.Failure) {
+// breakOff ends what a request was doing whose session is lost.
+func (l *loop) breakOff(f *request, failure protocol.Failure) {
 	l.timers.remove(f)
 	f.idleAt = l.now()
 	if f.sent == 0 && !l.cutting {
@@ -156,13 +156,13 @@ func (l *loop) abandon() {
 	defer func() { l.cutting = false }()
 	for i := range l.lanes {
 		a := &l.lanes[i]
-		for k := range a.flights {
-			switch f := &a.flights[k]; f.phase {
+		for k := range a.requests {
+			switch f := &a.requests[k]; f.phase {
 			case parked:
 				l.unroutable(f)
 			case requested, pausing:
-				l.cancel(a.flights[k].session)
-				l.lose(a.flights[k].session, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
+				l.cancel(a.requests[k].session)
+				l.lose(a.requests[k].session, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func (l *loop) cancel(s *session) {
 func (l *loop) dial(s *session) {
 	s.dialing = true
 	l.refusing[s.address] = s.failures > 0
-	id, slot, address, failures := s.lane.id, s.slot, s.address, s.failures
+	id, slot, address, failures := s.worker.id, s.slot, s.address, s.failures
 	l.fleet.dialers.Go(func() { l.fleet.dialUntil(l, id, slot, address, failures, nil) })
 }
 
@@ -217,7 +217,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 			first = nil
 		}
 		if err == nil {
-			if !l.mailbox.put(letter{kind: connected, slot: slot, conn: c, fd: fd}) {
+			if !l.mailbox.put(loopMessage{kind: connected, slot: slot, conn: c, fd: fd}) {
 				closeSocket(fd, c.Codec)
 			}
 			l.poller.ring()
@@ -228,7 +228,7 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 		}
 		f.moved()
 		f.cfg.Refused(address, err)
-		if l.mailbox.put(letter{kind: refused, slot: slot}) {
+		if l.mailbox.put(loopMessage{kind: refused, slot: slot}) {
 			l.poller.ring()
 		}
 	}

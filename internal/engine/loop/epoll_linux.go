@@ -10,7 +10,7 @@ import (
 
 // How the loop sleeps. A wait in RawSyscall spares the bookkeeping with which the runtime lets
 // others use this thread's place (34 instead of 65 µs of CPU a request at 1 000 requests a
-// second). The runtime can't take the place away meanwhile, but it isn't held up either: to stop
+// second). The runtime can't take the place away in the meantime, but it isn't held up either: to stop
 // the world it sends the thread a signal, which ends the wait with EINTR, and the loop yields at
 // its next function call.
 //
@@ -28,7 +28,7 @@ const (
 // eventsAtOnce is how many sessions one wait can report.
 const eventsAtOnce = 256
 
-// poller is the loop's view of epoll: its sockets and its bell.
+// poller is the loop's view of epoll: its sockets and its wakeup.
 type poller struct {
 	set     int
 	bell    int // an eventfd that others write to
@@ -81,14 +81,14 @@ func (p *poller) add(fd, slot int, generation int32) error {
 	return unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// sleep sleeps for ns, whatever happens: neither answers nor the bell end it. It may end early.
+// sleep sleeps for ns, whatever happens: neither answers nor the wakeup end it. It may end early.
 func (p *poller) sleep(ns int64) {
 	p.timeout = unix.NsecToTimespec(ns)
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&p.timeout)), 0, 0)
 }
 
 // wait waits for events for at most ns, and returns how many there are. long says that the thread's
-// place may be given to others meanwhile.
+// place may be given to others in the meantime.
 func (p *poller) wait(ns int64, long bool) (int, syscall.Errno) {
 	if ns < 0 {
 		ns = 0

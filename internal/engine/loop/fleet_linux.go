@@ -118,7 +118,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 	return l, nil
 }
 
-// distribute gives each loop its lanes and their sessions.
+// distribute gives each loop its workers and their sessions.
 func (f *Fleet) distribute() {
 	perLane := 1
 	if f.route.Router() != nil {
@@ -130,7 +130,7 @@ func (f *Fleet) distribute() {
 		n[loop]++
 	}
 	for i, l := range f.loops {
-		l.lanes = make([]lane, n[i])[:0]
+		l.lanes = make([]worker, n[i])[:0]
 		l.sessions = make([]session, 0, n[i]*perLane)
 		l.more = make([]*session, 0, n[i]*perLane)
 		l.dirty = make([]*session, 0, n[i]*perLane)
@@ -145,7 +145,7 @@ func (f *Fleet) distribute() {
 			if perLane == 1 {
 				address = f.route.Home(id)
 			}
-			l.sessions = append(l.sessions, session{lane: a, slot: len(l.sessions), address: address, fd: -1})
+			l.sessions = append(l.sessions, session{worker: a, slot: len(l.sessions), address: address, fd: -1})
 			a.sessions = append(a.sessions, &l.sessions[len(l.sessions)-1])
 		}
 		if a.spare = f.cfg.Grows() && id >= f.cfg.AtFirst; !a.spare {
@@ -173,13 +173,13 @@ func (f *Fleet) Connect(ctx context.Context) error {
 		l.rec = f.recorder()
 		for i := range l.sessions {
 			s := &l.sessions[i]
-			if s.dialing = !s.lane.spare && f.serves(s.address); !s.dialing {
+			if s.dialing = !s.worker.spare && f.serves(s.address); !s.dialing {
 				continue
 			}
 			dials++
 			l.refusing[s.address] = false
 			f.dialers.Go(func() {
-				f.dialUntil(l, s.lane.id, s.slot, s.address, 0, func(err *protocol.Error) { outcomes <- err })
+				f.dialUntil(l, s.worker.id, s.slot, s.address, 0, func(err *protocol.Error) { outcomes <- err })
 			})
 		}
 		f.running.Go(l.run)
@@ -219,10 +219,10 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 		return stage.First, errors.New("run a stage: the fleet isn't connected")
 	}
 	members := f.members(&stage)
-	finished := make(chan *part, len(members))
+	finished := make(chan *share, len(members))
 	for i, l := range members {
-		p := newPart(stage, i, len(members), f.cfg.Workload.Total, finished)
-		if !l.mailbox.put(letter{kind: start, stage: p}) {
+		p := newShare(stage, i, len(members), f.cfg.Workload.Total, finished)
+		if !l.mailbox.put(loopMessage{kind: start, stage: p}) {
 			finished <- p
 			continue
 		}
@@ -254,7 +254,7 @@ func (f *Fleet) Run(ctx context.Context, hard <-chan struct{}, stage schedule.St
 	return stage.First + stage.Part.Round(reached), f.broken()
 }
 
-// members is the loops that have lanes for a stage.
+// members is the loops that have workers for a stage.
 func (f *Fleet) members(stage *schedule.Stage) []*loop {
 	if stage.Open() || stage.Sessions <= 0 {
 		return f.loops
@@ -268,9 +268,9 @@ func (f *Fleet) members(stage *schedule.Stage) []*loop {
 	return members
 }
 
-func (f *Fleet) tell(members []*loop, kind letterKind) {
+func (f *Fleet) tell(members []*loop, kind messageKind) {
 	for _, l := range members {
-		if l.mailbox.put(letter{kind: kind}) {
+		if l.mailbox.put(loopMessage{kind: kind}) {
 			l.poller.ring()
 		}
 	}

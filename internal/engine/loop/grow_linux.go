@@ -27,8 +27,8 @@ func (l *loop) grow(now int64) {
 	}
 }
 
-// awake connects a lane's sessions, once each.
-func (l *loop) awake(a *lane) {
+// awake connects a worker's sessions, once each.
+func (l *loop) awake(a *worker) {
 	a.spare = false
 	l.fleet.growth.Wake(1)
 	for _, s := range a.sessions {
@@ -44,10 +44,10 @@ func (l *loop) awake(a *lane) {
 
 // dialOnce tries to connect a further session and tells its loop how that went.
 func (f *Fleet) dialOnce(l *loop, slot, address int) {
-	m := letter{kind: connected, slot: slot}
+	m := loopMessage{kind: connected, slot: slot}
 	var err *protocol.Error
 	if m.fd, m.conn, err = f.connect(address); err != nil {
-		m = letter{kind: crowded, slot: slot}
+		m = loopMessage{kind: crowded, slot: slot}
 	}
 	if !l.mailbox.put(m) && err == nil {
 		unix.Close(m.fd)
@@ -60,11 +60,11 @@ func (l *loop) crowdedOut(s *session) {
 	s.dialing, s.growing = false, false
 	l.growing--
 	l.unpark(s)
-	if s.lane.up > 0 { // other addresses took their part of it
+	if s.worker.up > 0 { // other addresses took their part of it
 		l.dial(s)
 		return
 	}
-	l.setAside(s.lane, true)
+	l.setAside(s.worker, true)
 }
 
 // surplus reports whether a session that is being lost needn't connect again: the server closed it while it had nothing
@@ -79,13 +79,13 @@ func (l *loop) surplus(s *session) (surplus, crowded bool) {
 		l.lostAt = l.now()
 		return false, false
 	}
-	crowded = s.lane.id >= l.cfg.AtFirst
+	crowded = s.worker.id >= l.cfg.AtFirst
 	return crowded, crowded
 }
 
-// setAside takes a lane out of use until arrivals wait for one again. If the server didn't take it, it takes no more
+// setAside takes a worker out of use until arrivals wait for one again. If the server didn't take it, it takes no more
 // than there are, unless it seems to be restarting.
-func (l *loop) setAside(a *lane, crowded bool) {
+func (l *loop) setAside(a *worker, crowded bool) {
 	if a.spare {
 		return
 	}

@@ -45,7 +45,7 @@ const (
 )
 
 // loop is one locked OS thread, its sessions, its share of the schedule and its recorder.
-// Nobody else touches any of it but the mailbox and the poller's bell.
+// Nobody else touches any of it but the mailbox and the poller's wakeup.
 type loop struct {
 	fleet    *Fleet
 	cfg      *engine.FleetConfig
@@ -56,15 +56,15 @@ type loop struct {
 	receiver receiver
 	kernel   kernelTime
 
-	router    protocol.Router // nil: a lane has one session, for all its requests
-	lanes     []lane
+	router    protocol.Router // nil: a worker has one session, for all its requests
+	lanes     []worker
 	sessions  []session
 	available available
 	more      []*session // sessions with more to read than was read at once
 	dirty     []*session // with a router or a pipeline: sessions that something was encoded for
 	deadlines deadlines
 	timers    timers
-	part      *part // nil between stages
+	part      *share // nil between stages
 	buffer    []byte
 	backoff   engine.Backoff
 

@@ -2,7 +2,7 @@ package loop
 
 import "brunt/internal/measure"
 
-// sendDue sends the arrivals that are due as long as there are lanes to take them. While there
+// sendDue sends the arrivals that are due as long as there are workers to take them. While there
 // are none the first waits, and with it all that follow it: they are drawn from the schedule
 // only when their turn comes, so that a backlog of any length takes no memory.
 func (l *loop) sendDue(now int64) {
@@ -10,7 +10,7 @@ func (l *loop) sendDue(now int64) {
 	l.flushDirty()
 }
 
-// takeDue gives the arrivals that are due to lanes.
+// takeDue gives the arrivals that are due to workers.
 func (l *loop) takeDue(now int64) {
 	p := l.part
 	if p.ended {
@@ -67,8 +67,8 @@ func (l *loop) unreachable(lag, now int64) bool {
 }
 
 // blame says what kept the first arrival from being sent in time: the generator if a, the first free
-// lane, was free before it was too late.
-func (l *loop) blame(a *lane, now int64) measure.Unsent {
+// worker, was free before it was too late.
+func (l *loop) blame(a *worker, now int64) measure.Unsent {
 	p := l.part
 	last := p.end() + l.overtime
 	if l.cfg.DropLate {
@@ -99,8 +99,8 @@ func (l *loop) late(free bool, lag, now int64) bool {
 	return lag >= l.dropAfter
 }
 
-// sendHead gives the first arrival to a lane.
-func (l *loop) sendHead(a *lane, now int64) {
+// sendHead gives the first arrival to a worker.
+func (l *loop) sendHead(a *worker, now int64) {
 	p := l.part
 	p.took(p.ahead.Number)
 	p.done++
@@ -124,7 +124,7 @@ func (l *loop) dropHead(why measure.Unsent) {
 }
 
 // countDue tells the recorder of arrivals that have fallen due up to now.
-func (l *loop) countDue(p *part, now int64) {
+func (l *loop) countDue(p *share, now int64) {
 	if n := p.fallDue(now); n > 0 {
 		l.rec.Offer(n)
 	}

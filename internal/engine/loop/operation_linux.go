@@ -7,9 +7,9 @@ import (
 	"brunt/internal/workload"
 )
 
-// start begins an operation in a lane that can take one. intended is never in closed loads:
+// start begins an operation in a worker that can take one. intended is never in closed loads:
 // the operation is then meant to start when it is sent.
-func (l *loop) start(a *lane, index uint64, intended, now int64) {
+func (l *loop) start(a *worker, index uint64, intended, now int64) {
 	f := a.take()
 	freeAt := a.freeAt
 	if intended == never {
@@ -23,7 +23,7 @@ func (l *loop) start(a *lane, index uint64, intended, now int64) {
 }
 
 // carryOn does what an operation's cursor wants next, at being when the last thing happened to it.
-func (l *loop) carryOn(f *flight, next workload.Move, at int64) {
+func (l *loop) carryOn(f *request, next workload.Move, at int64) {
 	if failure := f.cursor.TakeFailure(); failure != nil {
 		l.report(f, failure)
 	}
@@ -43,7 +43,7 @@ func (l *loop) carryOn(f *flight, next workload.Move, at int64) {
 }
 
 // send encodes the request that is next.
-func (l *loop) send(f *flight) {
+func (l *loop) send(f *request) {
 	f.phase = requested
 	if f.cursor.RollingBack() {
 		l.deadlines.remove(f)
@@ -58,7 +58,7 @@ func (l *loop) send(f *flight) {
 }
 
 // encoded goes on after the codec: it puts the request among those outstanding.
-func (l *loop) encoded(f *flight, out []byte, err *protocol.Error) {
+func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 	s := f.session
 	f.wrote = false
 	if err != nil {
@@ -87,7 +87,7 @@ func (l *loop) encoded(f *flight, out []byte, err *protocol.Error) {
 }
 
 // unsendable fails an operation whose request can't be sent.
-func (l *loop) unsendable(f *flight, failure protocol.Failure) {
+func (l *loop) unsendable(f *request, failure protocol.Failure) {
 	now := l.now()
 	if !l.cutting {
 		f.leaves(now)
@@ -97,7 +97,7 @@ func (l *loop) unsendable(f *flight, failure protocol.Failure) {
 }
 
 // retire removes the oldest outstanding request of a session.
-func (l *loop) retire(s *session) *flight {
+func (l *loop) retire(s *session) *request {
 	if f := s.head; f.fresh {
 		f.fresh = false
 		s.fresh = f.next
@@ -128,7 +128,7 @@ func (l *loop) answered(s *session, end int64) {
 }
 
 // sentAgain sends a request again that the server would take now. It returns false if it can't be sent.
-func (l *loop) sentAgain(f *flight, r *protocol.Reply) bool {
+func (l *loop) sentAgain(f *request, r *protocol.Reply) bool {
 	if r.Fatal || !f.session.up || f.redirects >= protocol.AgainAtMost {
 		return false
 	}
@@ -140,7 +140,7 @@ func (l *loop) sentAgain(f *flight, r *protocol.Reply) bool {
 }
 
 // record hands a finished operation to the recorder.
-func (l *loop) record(f *flight) {
+func (l *loop) record(f *request) {
 	l.inFlight--
 	l.deadlines.remove(f)
 	if l.cutting {
@@ -150,15 +150,15 @@ func (l *loop) record(f *flight) {
 	m := &l.sample
 	engine.Fill(m, &f.cursor)
 	m.Address, m.Open = f.session.address, l.part.stage.Open()
-	m.Intended, m.Ready, m.Behind, m.Sent = f.intended, f.freeAt, f.behind, f.sent
+	m.Intended, m.Ready, m.GeneratorDelay, m.Sent = f.intended, f.freeAt, f.behind, f.sent
 	m.Attempts += f.redirects
 	l.rec.Record(m)
-	f.lane.behind = m.Carry()
+	f.worker.behind = m.Carry()
 	f.cursor.Tell(f.intended, f.sent)
 }
 
 // cutOff notes an operation that ends because the load is cut off.
-func (l *loop) cutOff(f *flight) {
+func (l *loop) cutOff(f *request) {
 	switch {
 	case f.sent != 0:
 		l.rec.Unfinished(f.cursor.Operation, 1)
@@ -170,8 +170,8 @@ func (l *loop) cutOff(f *flight) {
 	f.cursor.TellUnfinished()
 }
 
-// rest makes a flight vacant again, in closed loads after the operation's think time.
-func (l *loop) rest(f *flight) {
+// rest makes a request vacant again, in closed loads after the operation's think time.
+func (l *loop) rest(f *request) {
 	end := f.cursor.EndNs
 	if !l.part.stage.Open() && !l.part.ended {
 		if d := l.restNs(f); d > 0 {
@@ -180,16 +180,16 @@ func (l *loop) rest(f *flight) {
 			return
 		}
 	}
-	f.lane.release(f, max(f.idleAt, end))
-	l.offer(f.lane)
+	f.worker.release(f, max(f.idleAt, end))
+	l.offer(f.worker)
 }
 
-// restNs is how long a flight stays idle after its operation in a closed load: the think time, and
+// restNs is how long a request stays idle after its operation in a closed load: the think time, and
 // at least the pause of a session that connects again if it found its address unconnected while
 // others were there, so that a dead address isn't asked for as fast as that can be noted.
-func (l *loop) restNs(f *flight) (ns int64) {
+func (l *loop) restNs(f *request) (ns int64) {
 	ns = int64(f.cursor.Rest())
-	if l.router != nil && f.cursor.Failure.Class == protocol.Connect && f.lane.up > 0 {
+	if l.router != nil && f.cursor.Failure.Class == protocol.Connect && f.worker.up > 0 {
 		ns = max(ns, int64(l.backoff.Reconnect(1)))
 	}
 	return ns
@@ -217,11 +217,11 @@ func (l *loop) expire(now int64) {
 	}
 }
 
-// wake goes on with a flight whose pause is over.
-func (l *loop) wake(f *flight) {
+// wake goes on with a request whose pause is over.
+func (l *loop) wake(f *request) {
 	if f.phase == resting {
-		f.lane.release(f, f.wakeAt)
-		l.offer(f.lane)
+		f.worker.release(f, f.wakeAt)
+		l.offer(f.worker)
 		return
 	}
 	l.carryOn(f, f.cursor.Resume(), f.wakeAt)
@@ -229,7 +229,7 @@ func (l *loop) wake(f *flight) {
 }
 
 // report tells of a failed attempt.
-func (l *loop) report(f *flight, failure *protocol.Failure) {
+func (l *loop) report(f *request, failure *protocol.Failure) {
 	if l.cfg.OnError != nil && !l.cutting {
 		l.cfg.OnError(engine.ErrorEvent{
 			AtNs: f.cursor.EndNs, Operation: f.cursor.Operation, Index: f.cursor.Index,

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// part is one loop's share of a stage. With n loops at work, a loop takes every n-th of the
+// share is one loop's share of a stage. With n loops at work, a loop takes every n-th of the
 // operations that this machine takes.
-type part struct {
+type share struct {
 	stage   schedule.Stage
 	n       uint64 // loops at work
 	total   uint64 // plan.ByCount: operations from this number on don't exist; 0 means no end
@@ -21,12 +21,12 @@ type part struct {
 	ahead    schedule.Stripe // open: the arrivals to send
 	due      schedule.Stripe // open: the same, to count what fell due
 	done     uint64          // open: arrivals that have been sent, dropped or failed
-	finished chan<- *part
+	finished chan<- *share
 }
 
-// newPart returns share i of n of a stage.
-func newPart(stage schedule.Stage, i, n int, total uint64, finished chan<- *part) *part {
-	p := &part{stage: stage, n: uint64(n), total: total, stopNs: never, next: uint64(i), finished: finished}
+// newShare returns share i of n of a stage.
+func newShare(stage schedule.Stage, i, n int, total uint64, finished chan<- *share) *share {
+	p := &share{stage: stage, n: uint64(n), total: total, stopNs: never, next: uint64(i), finished: finished}
 	if stage.Open() {
 		end := uint64(math.MaxUint64)
 		if total > 0 {
@@ -39,16 +39,16 @@ func newPart(stage schedule.Stage, i, n int, total uint64, finished chan<- *part
 }
 
 // number is the number of the operation that is k-th in the stage.
-func (p *part) number(k uint64) uint64 { return p.stage.First + k }
+func (p *share) number(k uint64) uint64 { return p.stage.First + k }
 
 // exists reports whether there is a k-th operation.
-func (p *part) exists(k uint64) bool { return p.total == 0 || p.number(k) < p.total }
+func (p *share) exists(k uint64) bool { return p.total == 0 || p.number(k) < p.total }
 
 // took notes that the k-th operation of the stage is used up.
-func (p *part) took(k uint64) { p.reached = k + 1 }
+func (p *share) took(k uint64) { p.reached = k + 1 }
 
 // takeClosed returns the next operation of a closed stage.
-func (p *part) takeClosed(now int64) (index uint64, ok bool) {
+func (p *share) takeClosed(now int64) (index uint64, ok bool) {
 	s := &p.stage
 	k := s.Part.At(p.next)
 	if p.ended || p.stopping || now < s.StartNs ||
@@ -62,7 +62,7 @@ func (p *part) takeClosed(now int64) (index uint64, ok bool) {
 }
 
 // whole reports whether the loop's part has been carried out to its last operation.
-func (p *part) whole() bool {
+func (p *share) whole() bool {
 	if p.stopping {
 		return false
 	}
@@ -73,7 +73,7 @@ func (p *part) whole() bool {
 }
 
 // end is when a stage stops by the clock, or never.
-func (p *part) end() int64 {
+func (p *share) end() int64 {
 	s := &p.stage
 	switch {
 	case s.Open():
@@ -86,7 +86,7 @@ func (p *part) end() int64 {
 
 // fallDue counts the arrivals that have fallen due up to now and weren't counted before.
 // After a stop none fall due.
-func (p *part) fallDue(now int64) (n uint64) {
+func (p *share) fallDue(now int64) (n uint64) {
 	now = min(now, p.stopNs)
 	for !p.due.Over && p.due.IntendedNs <= now {
 		n++

@@ -17,9 +17,9 @@ import (
 func TestTimersComeInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n = 200
-	flights := make([]flight, n)
+	flights := make([]request, n)
 	timers := newTimers(n)
-	in := map[*flight]bool{}
+	in := map[*request]bool{}
 	for range 20_000 {
 		f := &flights[r.IntN(n)]
 		switch {
@@ -52,7 +52,7 @@ func TestTimersComeInOrder(t *testing.T) {
 
 func TestDeadlinesKeepTheirOrder(t *testing.T) {
 	d := deadlines{timeout: 10}
-	flights := make([]flight, 5)
+	flights := make([]request, 5)
 	for i := range flights {
 		flights[i].began = int64(i)
 		d.add(&flights[i])

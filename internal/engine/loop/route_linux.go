@@ -13,14 +13,14 @@ const refreshEvery = 100 * time.Millisecond
 // route turns f to the session of the address that its request belongs to. It returns false if that
 // isn't connected: the request waits for an attempt that hasn't failed yet, else the operation fails,
 // so that a dead address costs its own requests only.
-func (l *loop) route(f *flight) bool {
+func (l *loop) route(f *request) bool {
 	c := &f.cursor
 	address, ok := l.router.Route(c.Request(), c.Args())
 	switch {
 	case ok:
-		f.session = f.lane.sessions[address]
+		f.session = f.worker.sessions[address]
 	case c.First() || !f.session.up:
-		f.session = f.lane.anySession(int(c.Index % uint64(len(l.up))))
+		f.session = f.worker.anySession(int(c.Index % uint64(len(l.up))))
 	}
 	if f.session.up {
 		return true
@@ -34,19 +34,19 @@ func (l *loop) route(f *flight) bool {
 	return false
 }
 
-func (l *loop) unroutable(f *flight) {
+func (l *loop) unroutable(f *request) {
 	l.unsendable(f, protocol.Failure{
 		Class: protocol.Connect, Text: "the address that serves the request isn't connected", Fatal: true,
 	})
 }
 
-// unpark goes on with the flights that wait for a session.
+// unpark goes on with the requests that wait for a session.
 func (l *loop) unpark(s *session) {
 	if l.router == nil {
 		return
 	}
-	for i := range s.lane.flights {
-		f := &s.lane.flights[i]
+	for i := range s.worker.requests {
+		f := &s.worker.requests[i]
 		switch {
 		case f.session != s || f.phase != parked:
 		case s.up:
@@ -58,7 +58,7 @@ func (l *loop) unpark(s *session) {
 }
 
 // anySession returns a connected session, the one of an address if it is; if none is, that one.
-func (a *lane) anySession(address int) *session {
+func (a *worker) anySession(address int) *session {
 	for i := range a.sessions {
 		if s := a.sessions[(address+i)%len(a.sessions)]; s.up {
 			return s
@@ -69,7 +69,7 @@ func (a *lane) anySession(address int) *session {
 
 // redirected sends a request again that a server has refused because another one has what it is
 // about. It returns false if it can't be sent on.
-func (l *loop) redirected(f *flight, r *protocol.Reply) bool {
+func (l *loop) redirected(f *request, r *protocol.Reply) bool {
 	address, ask, ok := l.router.Redirect(&r.Failure, f.redirects)
 	if !ask {
 		l.fleet.moved()
@@ -77,7 +77,7 @@ func (l *loop) redirected(f *flight, r *protocol.Reply) bool {
 	if !ok || r.Fatal {
 		return false
 	}
-	s := f.lane.sessions[address]
+	s := f.worker.sessions[address]
 	if !s.up || ask && s.asker == nil {
 		return false
 	}
@@ -101,7 +101,7 @@ func (l *loop) markDirty(s *session) {
 	}
 }
 
-// flushAll hands what has been encoded to the kernel: for the lane's only session, or for all
+// flushAll hands what has been encoded to the kernel: for the worker's only session, or for all
 // sessions that requests were routed to.
 func (l *loop) flushAll(only *session) {
 	switch {
@@ -126,7 +126,7 @@ func (l *loop) flushDirty() {
 // dialServed connects sessions of addresses that serve requests by now.
 func (l *loop) dialServed() {
 	for i := range l.sessions {
-		if s := &l.sessions[i]; !s.up && !s.dialing && !s.lane.spare && l.router.Serves(s.address) {
+		if s := &l.sessions[i]; !s.up && !s.dialing && !s.worker.spare && l.router.Serves(s.address) {
 			l.dial(s)
 		}
 	}

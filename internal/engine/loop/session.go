@@ -15,7 +15,7 @@ import (
 
 // session is one connection and the requests outstanding on it.
 type session struct {
-	lane    *lane
+	worker  *worker
 	slot    int // in its loop
 	address int
 
@@ -46,10 +46,10 @@ type session struct {
 	again   bool // it is in the list of sessions with more to read
 	dirty   bool // it is in the list of sessions with something to send
 
-	head, tail  *flight // outstanding requests in the order sent
+	head, tail  *request // outstanding requests in the order sent
 	outstanding int
-	unsent      int     // of these, encoded but not yet handed to the kernel
-	fresh       *flight // the oldest of those
+	unsent      int      // of these, encoded but not yet handed to the kernel
+	fresh       *request // the oldest of those
 }
 
 // open makes a socket the session's own.
@@ -64,7 +64,7 @@ func (s *session) open(fd int, c *protocol.CodecConn) {
 }
 
 // push adds f to the outstanding requests.
-func (s *session) push(f *flight) {
+func (s *session) push(f *request) {
 	f.next = nil
 	if s.tail != nil {
 		s.tail.next = f
@@ -77,7 +77,7 @@ func (s *session) push(f *flight) {
 }
 
 // pop removes the oldest outstanding request.
-func (s *session) pop() *flight {
+func (s *session) pop() *request {
 	f := s.head
 	s.head = f.next
 	if s.head == nil {
@@ -104,39 +104,39 @@ func (s *session) promote(tag uint64) {
 	}
 }
 
-// lane carries out operations, one at a time or as many as may be pipelined. It is what a user calls
+// worker carries out operations, one at a time or as many as may be pipelined. It is what a user calls
 // a session. It has one connection or, if a Router says where requests belong, one to every address
-// that serves any: operations are then taken by whichever lane is free, whatever address they turn
-// out to belong to, so that none waits for an address while lanes are free.
-type lane struct {
+// that serves any: operations are then taken by whichever worker is free, whatever address they turn
+// out to belong to, so that none waits for an address while workers are free.
+type worker struct {
 	id       int // over all loops
 	active   bool
 	spare    bool       // it isn't needed yet, or not any more: see loop.grow
 	sessions []*session // one, or by address
 	up       int        // of these, connected
 
-	free    *flight // vacant flights
-	flights []flight
-	freeAt  int64 // when it last became able to take an operation
-	behind  int64 // see measure.Sample
-	upSince int64 // when it last got its first connection
+	free     *request // vacant requests
+	requests []request
+	freeAt   int64 // when it last became able to take an operation
+	behind   int64 // see measure.Sample
+	upSince  int64 // when it last got its first connection
 
-	next   *lane // in the loop's queue of lanes that can take an operation
-	queued bool  // it is in that queue
+	next   *worker // in the loop's queue of workers that can take an operation
+	queued bool    // it is in that queue
 }
 
-func (a *lane) init(id int, cfg *engine.FleetConfig) {
+func (a *worker) init(id int, cfg *engine.FleetConfig) {
 	a.id = id
-	a.flights = make([]flight, cfg.Pipeline)
-	for i := range a.flights {
-		f := &a.flights[i]
-		f.lane, f.cursor = a, cfg.NewCursor()
+	a.requests = make([]request, cfg.Pipeline)
+	for i := range a.requests {
+		f := &a.requests[i]
+		f.worker, f.cursor = a, cfg.NewCursor()
 		f.next, a.free = a.free, f
 	}
 }
 
-// take returns a vacant flight. There must be one.
-func (a *lane) take() *flight {
+// take returns a vacant request. There must be one.
+func (a *worker) take() *request {
 	f := a.free
 	a.free, f.next = f.next, nil
 	f.session = a.sessions[0]
@@ -144,7 +144,7 @@ func (a *lane) take() *flight {
 }
 
 // release makes f vacant at a time.
-func (a *lane) release(f *flight, at int64) {
+func (a *worker) release(f *request, at int64) {
 	if a.free == nil {
 		a.freeAt = at
 	}
@@ -152,14 +152,14 @@ func (a *lane) release(f *flight, at int64) {
 	f.next, a.free = a.free, f
 }
 
-// ready reports whether the lane can take an operation.
-func (a *lane) ready() bool { return a.up > 0 && a.free != nil }
+// ready reports whether the worker can take an operation.
+func (a *worker) ready() bool { return a.up > 0 && a.free != nil }
 
-// available is the queue of lanes that can take an operation, first come, first served. Lanes that
+// available is the queue of workers that can take an operation, first come, first served. Lanes that
 // no longer can are dropped from it when they come up.
-type available struct{ first, last *lane }
+type available struct{ first, last *worker }
 
-func (q *available) push(a *lane) {
+func (q *available) push(a *worker) {
 	if a.queued || !a.ready() {
 		return
 	}
@@ -172,8 +172,8 @@ func (q *available) push(a *lane) {
 	q.last = a
 }
 
-// peek returns the first lane that can take an operation, without removing it, or nil.
-func (q *available) peek() *lane {
+// peek returns the first worker that can take an operation, without removing it, or nil.
+func (q *available) peek() *worker {
 	for a := q.first; a != nil; a = q.first {
 		if a.ready() {
 			return a
@@ -199,7 +199,7 @@ func (q *available) clear() {
 	}
 }
 
-// phase is what a flight is waiting for.
+// phase is what a request is waiting for.
 type phase uint8
 
 const (
@@ -210,17 +210,17 @@ const (
 	resting                // the end of the pause after an operation that has been recorded
 )
 
-// flight is one operation under way. Every session has a fixed number of them; nothing of it is
+// request is one operation under way. Every session has a fixed number of them; nothing of it is
 // allocated once it has been used.
-type flight struct {
-	lane    *lane
+type request struct {
+	worker  *worker
 	session *session // that its request goes to, or the last one did
-	next    *flight  // in the session's queue of outstanding requests, or in the lane's list of vacant flights
+	next    *request // in the session's queue of outstanding requests, or in the worker's list of vacant requests
 	cursor  workload.Cursor
 
 	tag       uint64 // of the request under way, if its codec is Tagged
 	redirects int    // how often a server said that another one must be asked
-	freeAt    int64  // when its lane had become free to take it; in closed loads, when it had itself
+	freeAt    int64  // when its worker had become free to take it; in closed loads, when it had itself
 	behind    int64  // see measure.Sample
 	vacantAt  int64  // when the operation before it, and the think time after that, were over
 	intended  int64
@@ -235,13 +235,13 @@ type flight struct {
 	fresh bool // encoded, but not yet handed to the kernel
 	timed bool // it is in the list of deadlines
 
-	earlier, later *flight // in the list of deadlines
+	earlier, later *request // in the list of deadlines
 	wakeAt         int64
 	heapPos        int // in the heap of timers, from 1; 0 when not in it
 }
 
 // begin resets f for an operation, which it has been free to take since freeAt.
-func (f *flight) begin(freeAt, intended, now int64) {
+func (f *request) begin(freeAt, intended, now int64) {
 	f.redirects, f.freeAt, f.idleAt = 0, max(freeAt, 1), 0
 	f.intended, f.sent, f.began = intended, 0, now
 	f.wrote, f.eager, f.fresh = false, false, false
@@ -249,7 +249,7 @@ func (f *flight) begin(freeAt, intended, now int64) {
 }
 
 // leaves notes when its request is handed to the kernel, or would have been.
-func (f *flight) leaves(now int64) {
+func (f *request) leaves(now int64) {
 	f.stepSent = now
 	if f.sent != 0 {
 		return
@@ -261,7 +261,7 @@ func (f *flight) leaves(now int64) {
 }
 
 // late is how an operation fails whose time is over.
-func (f *flight) late() protocol.Failure {
+func (f *request) late() protocol.Failure {
 	r := f.cursor.Request()
 	if f.phase != requested || !f.wrote {
 		r = nil // nothing that could have been applied is under way

@@ -124,8 +124,8 @@ func (l *loop) settle(s *session) {
 	if !s.up {
 		return
 	}
-	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.lane.active && s.lane.free != nil {
-		l.available.push(s.lane)
+	if p := l.part; p != nil && !p.ended && !p.stage.Open() && s.worker.active && s.worker.free != nil {
+		l.available.push(s.worker)
 		if s.unsent == 0 {
 			return
 		}

@@ -3,7 +3,7 @@ package loop
 import "brunt/internal/measure"
 
 // begins starts the loop's part of a stage.
-func (l *loop) begins(p *part) {
+func (l *loop) begins(p *share) {
 	l.part = p
 	l.available.clear()
 	open := p.stage.Open()
@@ -29,14 +29,14 @@ func (l *loop) stamp(on bool) {
 	}
 }
 
-// offer queues a lane for operations if it can take one.
-func (l *loop) offer(a *lane) {
+// offer queues a worker for operations if it can take one.
+func (l *loop) offer(a *worker) {
 	if l.part != nil && a.active {
 		l.available.push(a)
 	}
 }
 
-// begin begins the operations for which there are lanes.
+// begin begins the operations for which there are workers.
 func (l *loop) begin(now int64) {
 	if l.part.stage.Open() {
 		l.sendDue(now)
@@ -58,10 +58,10 @@ func (l *loop) begin(now int64) {
 	}
 }
 
-// refill begins as many operations of a closed stage as the lane can take, and reports
+// refill begins as many operations of a closed stage as the worker can take, and reports
 // whether there may be further ones.
-func (l *loop) refill(a *lane, now int64) bool {
-	for range a.flights {
+func (l *loop) refill(a *worker, now int64) bool {
+	for range a.requests {
 		if !a.ready() {
 			break
 		}
@@ -122,7 +122,7 @@ func (l *loop) finish() {
 		if f == nil {
 			break
 		}
-		f.lane.release(f, l.now())
+		f.worker.release(f, l.now())
 	}
 	if p.stage.Open() {
 		l.countDue(p, never)

@@ -273,7 +273,7 @@ func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
 	total := b.total()
 	o := total.Operations[0]
 	// Requests are sent until 150 ms, each occupies the session for 100 ms at least: that is room for two. The
-	// others wait, or fail if the loop gets no core for so long that nothing was connected meanwhile.
+	// others wait, or fail if the loop gets no core for so long that nothing was connected in the meantime.
 	if sent := o.Done - o.Errors[protocol.Connect]; sent == 0 || sent > 2 || o.Done+o.Dropped() != 50 || total.Offered != 50 || o.OK() != 0 || o.Errors[protocol.Server] != 0 {
 		t.Errorf("offered %d, done %d (%v), dropped %d (%v)", total.Offered, o.Done, o.Errors, o.Dropped(), o.Unsent)
 	}

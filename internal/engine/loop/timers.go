@@ -4,11 +4,11 @@ import "math"
 
 const never = int64(math.MaxInt64)
 
-// timers is a binary heap of flights by the time at which they want to go on. It never grows
-// past the number of flights, for which it has room from the start.
-type timers struct{ heap []*flight }
+// timers is a binary heap of requests by the time at which they want to go on. It never grows
+// past the number of requests, for which it has room from the start.
+type timers struct{ heap []*request }
 
-func newTimers(flights int) timers { return timers{make([]*flight, 0, flights)} }
+func newTimers(flights int) timers { return timers{make([]*request, 0, flights)} }
 
 // next is when the first is due, or never.
 func (t *timers) next() int64 {
@@ -18,7 +18,7 @@ func (t *timers) next() int64 {
 	return t.heap[0].wakeAt
 }
 
-func (t *timers) add(f *flight, at int64) {
+func (t *timers) add(f *request, at int64) {
 	f.wakeAt = at
 	t.heap = append(t.heap, f)
 	f.heapPos = len(t.heap)
@@ -26,7 +26,7 @@ func (t *timers) add(f *flight, at int64) {
 }
 
 // pop removes the first if it is due at now.
-func (t *timers) pop(now int64) *flight {
+func (t *timers) pop(now int64) *request {
 	if len(t.heap) == 0 || t.heap[0].wakeAt > now {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (t *timers) pop(now int64) *flight {
 }
 
 // remove takes f out, if it is in.
-func (t *timers) remove(f *flight) {
+func (t *timers) remove(f *request) {
 	if f.heapPos == 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (t *timers) down(i int) {
 // deadlines is the list of operations under way in the order in which they began. All have the
 // same timeout, so this is also the order in which they expire.
 type deadlines struct {
-	first, last *flight
+	first, last *request
 	timeout     int64
 }
 
@@ -103,7 +103,7 @@ func (d *deadlines) next() int64 {
 	return d.first.began + d.timeout
 }
 
-func (d *deadlines) add(f *flight) {
+func (d *deadlines) add(f *request) {
 	f.timed = true
 	f.earlier, f.later = d.last, nil
 	if d.last != nil {
@@ -115,7 +115,7 @@ func (d *deadlines) add(f *flight) {
 }
 
 // remove takes f out, if it is in.
-func (d *deadlines) remove(f *flight) {
+func (d *deadlines) remove(f *request) {
 	if !f.timed {
 		return
 	}

@@ -156,7 +156,7 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 		s.pool.inFlight++
 	})
 	sent := cfg.Clock.Now()
-	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, Behind: s.behind, Sent: sent}
+	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, GeneratorDelay: s.behind, Sent: sent}
 	if intended < 0 {
 		m.Intended = sent
 	}

@@ -39,7 +39,7 @@ type Trial struct {
 	Anyway bool              // compare runs that shouldn't be compared: see compare.Options
 }
 
-// Prove builds, measures and judges each proposal, those that were kept beside it. Runs with the index and
+// Prove builds, measures and judges each proposal, those that were kept with it. Runs with the index and
 // without it alternate (A B B A …) if it is small; otherwise it is built once, after the runs without it.
 // It stays if what decides is lower for sure. When something fails, the index is dropped: only
 // proven ones stay. The proofs so far are returned with every error. An index of a proposal's name that is

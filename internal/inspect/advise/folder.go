@@ -42,7 +42,7 @@ func Proposals(ctx context.Context, dir string, db inspect.Database, seen []reco
 
 // Into has the trial's runs carried out by conduct, all as o has it, into bundles below dir. What an attempt that
 // was killed left there whole counts.
-func (t *Trial) Into(dir string, o program.Order, conduct program.Conduct) {
+func (t *Trial) Into(dir string, o program.Order, conduct program.RunFunc) {
 	t.Kept = func(name string) bool {
 		kept, err := program.Kept(filepath.Join(dir, name))
 		return err == nil && kept != nil

@@ -55,7 +55,7 @@ type outcome struct {
 	sizeB     float64
 }
 
-// propose picks the index that saves most, then the one that saves most beside it, and so on.
+// propose picks the index that saves most, then the one that saves most in addition to it, and so on.
 func (a *advisor) propose(ctx context.Context) ([]record.Proposal, error) {
 	var out []record.Proposal
 	pool := a.pool()
@@ -69,7 +69,7 @@ func (a *advisor) propose(ctx context.Context) ([]record.Proposal, error) {
 				return out, err
 			}
 			if o == nil || o.gain < leastSaved*whole {
-				continue // it will not save more beside others
+				continue // it will not save more next to others
 			}
 			all, left = append(all, *o), append(left, c)
 		}
@@ -120,7 +120,7 @@ func unquoted(table string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(table, `"`), `"`), `"."`, ".")
 }
 
-// try costs all statements on the table beside a candidate; nil if the index can't be.
+// try costs all statements on the table next to a candidate; nil if the index can't be.
 func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	o := &outcome{candidate: c, costs: make([]float64, len(a.statements))}
 	size, err := a.trial.with(ctx, c.on(), func() error {

@@ -116,10 +116,10 @@ func (s *session) clean(err error) error {
 		return fmt.Errorf("can't connect: %w; is the server running there?", op.Err)
 	}
 	if errors.As(err, &e) {
-		return &serverError{e.Code, secret.Blot(e.Message, s.secrets) + " (" + e.Code + ")"}
+		return &serverError{e.Code, secret.Redact(e.Message, s.secrets) + " (" + e.Code + ")"}
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	return errors.New(secret.Text(secret.Blot(text, s.secrets)))
+	return errors.New(secret.Text(secret.Redact(text, s.secrets)))
 }
 
 // serverError is what the server answered instead of a result.

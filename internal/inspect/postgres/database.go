@@ -16,7 +16,7 @@ import (
 // Database asks PostgreSQL for advice and carries it out.
 type Database struct {
 	// Build allows to build indexes to try them, in transactions that are rolled back, where HypoPG isn't
-	// installed. Nobody can write to their tables meanwhile.
+	// installed. Nobody can write to their tables in the meantime.
 	Build bool
 
 	config *pgconn.Config
@@ -282,7 +282,7 @@ func (s *session) distinct(ctx context.Context) (map[string]float64, error) {
 	return out, nil
 }
 
-// generic is a statement's plan for any arguments. The statement is prepared anew each time: a prepared
+// generic is a statement's plan for any arguments. The statement is prepared again each time: a prepared
 // one keeps its plan, whatever indexes come and go hypothetically.
 func (s *session) generic(ctx context.Context, text string) (*explained, error) {
 	if _, err := s.plain(ctx, "prepare brunt_costed as "+strings.TrimRight(text, "; \t\r\n")); err != nil {

@@ -12,7 +12,7 @@ import (
 func TestReleases(t *testing.T) {
 	for _, c := range []struct {
 		release string
-		kinds   []string // of counters that it has beside those of all versions
+		kinds   []string // of counters that it has next to those of all versions
 	}{
 		// Before 15 servers count most things when they get to it, up to half a second later.
 		{"13", nil}, {"14", nil},

@@ -102,7 +102,7 @@ func (r *result) tally(row int) tally {
 }
 
 // since is what came after an earlier reading. One with fewer calls means that the statistics were
-// reset, or the statement evicted, meanwhile.
+// reset, or the statement evicted, in the meantime.
 func (t tally) since(before tally) tally {
 	if before.calls > t.calls {
 		return t

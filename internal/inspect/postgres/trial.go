@@ -57,7 +57,7 @@ func (h *hypothetical) end(ctx context.Context) {
 }
 
 // built tries indexes by building them in a transaction that is never committed. Nobody can write to
-// their tables meanwhile.
+// their tables in the meantime.
 type built struct{ session *session }
 
 var _ trial = (*built)(nil)

@@ -77,7 +77,7 @@ func (r *result) figures(row int) map[string]float64 {
 }
 
 // grew is what the figures of one object came to between two readings. A counter that is smaller than
-// before was reset meanwhile: what it has counted since is all that is known.
+// before was reset in the meantime: what it has counted since is all that is known.
 func grew(before, after map[string]float64) map[string]float64 {
 	out := make(map[string]float64, len(after))
 	for name, x := range after {

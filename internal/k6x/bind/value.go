@@ -108,7 +108,7 @@ func uuid(text string) ([]byte, bool) {
 }
 
 // Value makes a value of JavaScript. Whole numbers beyond 2^53 become BigInts, bytes a Uint8Array,
-// times a Date, JSON what it says, decimals a Typed; lists and maps are made anew.
+// times a Date, JSON what it says, decimals a Typed; lists and maps are made again.
 func (v *VU) Value(x any) sobek.Value {
 	switch x := x.(type) {
 	case nil:

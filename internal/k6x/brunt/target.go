@@ -26,7 +26,7 @@ type destination struct {
 	timeout time.Duration // of a request
 }
 
-// The settings of open beside those of a plan's target.
+// The settings of open besides those of a plan's target.
 const (
 	sessionsKey = "sessions"
 	timeoutKey  = "timeout"

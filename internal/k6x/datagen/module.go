@@ -148,7 +148,7 @@ func (s *sources) fresh() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// generateData begins the article's data anew: of a seed, {seed: 7}, or else of a fresh one.
+// generateData begins the article's data again: of a seed, {seed: 7}, or else of a fresh one.
 func (i *instance) generateData(a *bind.Args) (any, error) {
 	o := readAbout(a, 0, i.fresh())
 	if err := a.Err(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// about is what a script says beside what the values are.
+// about is what a script says next to what the values are.
 type about struct {
 	seed uint64
 	rows uint64 // of the table that the values are of

@@ -266,7 +266,7 @@ func (e *open) ended(ctx context.Context, h *session.Handle, a session.Arrival, 
 		return behind
 	}
 	m := measure.Sample{
-		Operation: e.iteration(), Address: -1, Open: true, Intended: a.Intended, Ready: a.Ready, Behind: a.Behind,
+		Operation: e.iteration(), Address: -1, Open: true, Intended: a.Intended, Ready: a.Ready, GeneratorDelay: a.Behind,
 		Sent: a.Began, End: end, Attempts: 1, Class: class,
 	}
 	e.c.s.Record(h, &m)

@@ -114,7 +114,7 @@ func after(ctx context.Context, grace time.Duration) <-chan struct{} {
 
 // guest passes the plan's intervals on.
 type guest struct {
-	in   *session.Guest
+	in   *session.EngineRun
 	told func(finished uint64)
 }
 

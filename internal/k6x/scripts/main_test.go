@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(roleVariable) != "" {
 		os.Exit(cli.Main("test", os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	// Tests that run beside others mostly wait.
+	// Tests that run in parallel with others mostly wait.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}

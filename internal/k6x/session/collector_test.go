@@ -15,7 +15,7 @@ func TestTargetsOfTheCollector(t *testing.T) {
 	before := debug.SetGCPercent(77)
 	defer debug.SetGCPercent(before)
 	t.Setenv("GOGC", "50")
-	var c calm
+	var c gcTuner
 	c.set()
 	if got := debug.SetGCPercent(77); got != 77 {
 		t.Errorf("set by the user: %d %%", got)

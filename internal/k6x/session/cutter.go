@@ -30,23 +30,23 @@ type cutter struct {
 	s         *Session
 	collector *measure.Collector
 	begun     atomic.Bool
-	nudges    chan int64    // moments at which the plan that leads has cut
+	cutsDue   chan int64    // moments at which the plan that leads has cut
 	stop      chan struct{} // closed at the end
 	stopped   chan struct{}
 	working   atomic.Int64 // executors of open loads and plans at work
 	open      atomic.Bool  // arrivals follow a schedule
 	overdue   atomic.Uint64
 
-	mu     sync.Mutex // guards what follows
-	sinks  []measure.Sink
-	hints  *record.HintTaker
-	health *self.Probe
-	tally  measure.Tally
-	fromNs int64
-	guests []*Guest
-	told   bool // of a sink's failure
-	calm   calm
-	watch  *observe.Watcher // of the script's own figures, and this machine; nil before the load
+	mu      sync.Mutex // guards what follows
+	sinks   []measure.Sink
+	hints   *record.HintTaker
+	health  *self.Probe
+	tally   measure.Tally
+	fromNs  int64
+	guests  []*EngineRun
+	told    bool // of a sink's failure
+	gcTuner gcTuner
+	watch   *observe.Watcher // of the script's own figures, and this machine; nil before the load
 
 	vusBefore int
 	over      bool
@@ -54,7 +54,7 @@ type cutter struct {
 
 func (c *cutter) init(s *Session) {
 	c.s, c.collector = s, measure.NewCollector(mostOperations, mostAddresses)
-	c.nudges, c.stop, c.stopped = make(chan int64, 4), make(chan struct{}), make(chan struct{})
+	c.cutsDue, c.stop, c.stopped = make(chan int64, 4), make(chan struct{}), make(chan struct{})
 }
 
 // loadBegan starts the cutting of intervals at ns, the first time that it is called.
@@ -68,7 +68,7 @@ func (s *Session) loadBegan(ns int64) {
 	c.mu.Lock()
 	c.fromNs = ns
 	c.health = self.Start(nil)
-	c.calm.set()
+	c.gcTuner.set()
 	c.startWatching()
 	c.mu.Unlock()
 	go c.run()
@@ -81,7 +81,7 @@ func (c *cutter) run() {
 	for {
 		var at int64
 		select {
-		case at = <-c.nudges:
+		case at = <-c.cutsDue:
 		case <-timer.C:
 			at = c.s.clock.Now()
 		case <-c.stop:
@@ -114,7 +114,7 @@ func (c *cutter) cut(ns int64) {
 	meta := measure.Meta{Phase: loadPhase, Kind: c.kind(), UnixNs: c.s.clock.Unix(c.fromNs), Health: c.health.Sample()}
 	iv := *c.collector.Cut(ns, meta)
 	c.fromNs = ns
-	c.calm.set()
+	c.gcTuner.set()
 	for _, g := range c.guests {
 		g.addTo(&iv)
 	}
@@ -304,11 +304,11 @@ func gcPercent(live uint64) int {
 	return int(min(max(extraBytes*100/max(live, 1), leastGCPercent), mostGCPercent))
 }
 
-// calm is what sets the collector's target as the heap grows. The user's GOGC comes before.
-type calm struct{ percent int }
+// gcTuner is what sets the collector's target as the heap grows. The user's GOGC comes before.
+type gcTuner struct{ percent int }
 
 // set is called now and then.
-func (c *calm) set() {
+func (c *gcTuner) set() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}

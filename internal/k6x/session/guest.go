@@ -7,10 +7,10 @@ import (
 	"brunt/internal/record"
 )
 
-// Guest is a plan that brunt's own engine runs as part of a run of k6: its intervals become the run's.
+// EngineRun is a plan that brunt's own engine runs as part of a run of k6: its intervals become the run's.
 // While there are any, the run's intervals are cut where those of the first are, so that none holds two
 // of them.
-type Guest struct {
+type EngineRun struct {
 	s          *Session
 	startNs    int64 // of the guest's clock, on the run's
 	operations []int // the run's number of each of the guest's
@@ -23,11 +23,11 @@ type Guest struct {
 	left     bool
 }
 
-var _ measure.Sink = (*Guest)(nil)
+var _ measure.Sink = (*EngineRun)(nil)
 
 // Join takes in a plan's run, which is about to send its load.
-func (s *Session) Join(run *record.Run) *Guest {
-	g := &Guest{s: s}
+func (s *Session) Join(run *record.Run) *EngineRun {
+	g := &EngineRun{s: s}
 	for i := range run.Operations {
 		g.operations = append(g.operations, s.Operation(run.Operations[i].Name))
 	}
@@ -52,7 +52,7 @@ func (s *Session) Join(run *record.Run) *Guest {
 }
 
 // Interval implements measure.Sink.
-func (g *Guest) Interval(iv *measure.Interval) error {
+func (g *EngineRun) Interval(iv *measure.Interval) error {
 	if !g.begun {
 		g.begun, g.startNs = true, g.s.At(time.Unix(0, iv.UnixNs))-iv.StartNs
 	}
@@ -67,7 +67,7 @@ func (g *Guest) Interval(iv *measure.Interval) error {
 	c.mu.Unlock()
 	if leads {
 		select {
-		case c.nudges <- g.startNs + iv.EndNs:
+		case c.cutsDue <- g.startNs + iv.EndNs:
 		default: // the cutter is behind; what is pending is in its next interval
 		}
 	}
@@ -75,7 +75,7 @@ func (g *Guest) Interval(iv *measure.Interval) error {
 }
 
 // translated is the interval's account with the run's numbers and clock. It shares its histograms.
-func (g *Guest) translated(iv *measure.Interval) measure.Account {
+func (g *EngineRun) translated(iv *measure.Interval) measure.Account {
 	a := iv.Account
 	a.Operations = make([]measure.OperationAccount, mostOperations)
 	for i := range iv.Operations {
@@ -109,7 +109,7 @@ func addAddress(to, from *measure.AddressAccount) {
 }
 
 // addTo adds what is pending to an interval of the run.
-func (g *Guest) addTo(iv *measure.Interval) {
+func (g *EngineRun) addTo(iv *measure.Interval) {
 	a := &g.pending
 	if !g.left || a.Intervals > 0 {
 		iv.Sessions += g.sessions
@@ -137,7 +137,7 @@ func (g *Guest) addTo(iv *measure.Interval) {
 }
 
 // Leave says that the guest's load is over.
-func (g *Guest) Leave() {
+func (g *EngineRun) Leave() {
 	g.s.cutter.mu.Lock()
 	g.left = true
 	g.s.cutter.mu.Unlock()

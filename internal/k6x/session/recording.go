@@ -107,7 +107,7 @@ func (s *Session) lengths() (operations, addresses int) {
 	return len(s.run.Operations), len(s.run.Targets)
 }
 
-// update calls f with the record, and writes run.json anew if names have come since: what the next
+// update calls f with the record, and writes run.json again if names have come since: what the next
 // interval numbers must be there when it is read.
 func (s *Session) update(f func(run *record.Run) error) error {
 	s.mu.Lock()

@@ -78,7 +78,7 @@ type Options struct {
 	Live    Live
 }
 
-// Live says where intervals go while they happen, beside the record.
+// Live says where intervals go while they happen, next to the record.
 type Live struct {
 	MetricsAddr  string   // host:port of an endpoint for Prometheus; "" for none
 	Destinations []string // see export.Options

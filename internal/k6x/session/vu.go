@@ -67,7 +67,7 @@ type Handle struct {
 	s     *Session
 	shard *measure.Shared
 
-	mu      sync.Mutex // an asynchronous call may end beside the iteration
+	mu      sync.Mutex // an asynchronous call may end next to the iteration
 	arrival Arrival
 	open    bool // arrival is waiting for its first call
 	first   int  // operation of the arrival's call
@@ -128,7 +128,7 @@ func (h *Handle) Done(c Call) {
 	if h.open {
 		// What the script does before its first call is its own time, not lag.
 		a, before := &h.arrival, c.Sent-h.arrival.Began
-		m.Open, m.Intended, m.Ready, m.Behind = true, a.Intended+before, a.Ready+before, a.Behind
+		m.Open, m.Intended, m.Ready, m.GeneratorDelay = true, a.Intended+before, a.Ready+before, a.Behind
 		a.Behind = m.Carry()
 		h.open, h.first = false, c.Operation
 	}

@@ -60,7 +60,7 @@ type Distribution struct {
 	Each          func(f func(lo, hi float64, n uint64)) // ascending
 }
 
-// Fill makes a sink hold the quantiles of d instead of what it holds. k6 must not use the sink meanwhile.
+// Fill makes a sink hold the quantiles of d instead of what it holds. k6 must not use the sink in the meantime.
 // It does nothing if d is empty.
 func Fill(sink *metrics.TrendSink, d Distribution) {
 	f, ok := fieldsOf(sink)

@@ -67,7 +67,7 @@ func (p *Probe) runQueueNs() (all, loops int64) {
 	for task, before := range p.threads {
 		text, err := p.readFile("proc/self/task/" + task + "/schedstat")
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			continue // what it waits meanwhile is counted when it can be read again
+			continue // what it waits in the meantime is counted when it can be read again
 		}
 		if err != nil {
 			delete(p.threads, task)

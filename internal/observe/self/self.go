@@ -126,7 +126,7 @@ func (p *Probe) watch() {
 
 // held is for how long, in ns, the process was stopped between two beats of its watchdog (SIGSTOP, a
 // hypervisor that stood still): what is left of the gap without the time in which the watchdog waited for
-// a core. A process that used a core meanwhile wasn't stopped. Longer gaps are beat's.
+// a core. A process that used a core in the meantime wasn't stopped. Longer gaps are beat's.
 func held(gap, cpu, waited int64) int64 {
 	late := gap - beatNs - waited
 	if late < heldNs || gap > stillNs || cpu > gap/2 {

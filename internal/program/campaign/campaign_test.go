@@ -366,7 +366,7 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 				t.Errorf("%q", line)
 			}
 		}
-		// What is wrapped beside other columns comes apart: all of its words must be there.
+		// What is wrapped next to other columns comes apart: all of its words must be there.
 		for _, want := range wants {
 			for _, word := range strings.Fields(want) {
 				if !strings.Contains(said, word) {

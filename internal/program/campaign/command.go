@@ -20,8 +20,8 @@ import (
 // commandTimeout bounds a command that should return.
 const commandTimeout = 30 * time.Minute
 
-// shop is where commands run: a folder, an environment, and a file that keeps what they print.
-type shop struct {
+// commandRunner is where commands run: a folder, an environment, and a file that keeps what they print.
+type commandRunner struct {
 	program  *Program
 	brunt    string             // the program that runs, as ${BRUNT}
 	settings []planfile.Setting // in place of the program's
@@ -31,7 +31,7 @@ type shop struct {
 
 // command makes a process of a command, not yet started. It has a process group of its own, so that what
 // it starts ends with it.
-func (s *shop) command(ctx context.Context, c *planfile.Command) *exec.Cmd {
+func (s *commandRunner) command(ctx context.Context, c *planfile.Command) *exec.Cmd {
 	var cmd *exec.Cmd
 	if c.Shell != "" {
 		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", c.Shell)
@@ -53,7 +53,7 @@ func (s *shop) command(ctx context.Context, c *planfile.Command) *exec.Cmd {
 	return cmd
 }
 
-func (s *shop) variable(name string) string {
+func (s *commandRunner) variable(name string) string {
 	if name == "BRUNT" {
 		return s.brunt
 	}
@@ -62,7 +62,7 @@ func (s *shop) variable(name string) string {
 
 // run runs a command to its end and appends what it prints to the file log. An error is one line: the
 // command, where it stands, and the last that it printed.
-func (s *shop) run(ctx context.Context, c *planfile.Command, log string) error {
+func (s *commandRunner) run(ctx context.Context, c *planfile.Command, log string) error {
 	out, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("output of commands: %w", err)
@@ -87,7 +87,7 @@ func (s *shop) run(ctx context.Context, c *planfile.Command, log string) error {
 }
 
 // finish starts a command whose output goes to out, and waits for its end.
-func (s *shop) finish(cmd *exec.Cmd, out io.Writer) error {
+func (s *commandRunner) finish(cmd *exec.Cmd, out io.Writer) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = 5 * time.Second
 	if err := startHeld(cmd, s.started); err != nil {
@@ -164,7 +164,7 @@ const betweenProbes = 100 * time.Millisecond
 
 // silent checks, before a service is started, that no URL of its probes answers: the load would measure another process
 // that is there. Commands and SQL may ask for what was there before.
-func (s *shop) silent(ctx context.Context, probes []planfile.Probe) error {
+func (s *commandRunner) silent(ctx context.Context, probes []planfile.Probe) error {
 	for i := range probes {
 		if p := &probes[i]; p.URL != "" && s.probe(ctx, p) == nil {
 			return fmt.Errorf("%s: %s answers before the service is started, so another process is there; "+
@@ -175,7 +175,7 @@ func (s *shop) silent(ctx context.Context, probes []planfile.Probe) error {
 }
 
 // await waits until all probes succeed. An error says what the last one said.
-func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.Duration, gone func() error) error {
+func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, within time.Duration, gone func() error) error {
 	until := time.Now().Add(within)
 	for i := range probes {
 		for {
@@ -205,7 +205,7 @@ func (s *shop) await(ctx context.Context, probes []planfile.Probe, within time.D
 }
 
 // probe asks once.
-func (s *shop) probe(ctx context.Context, p *planfile.Probe) error {
+func (s *commandRunner) probe(ctx context.Context, p *planfile.Probe) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -225,7 +225,7 @@ func (s *shop) probe(ctx context.Context, p *planfile.Probe) error {
 	return nil
 }
 
-func (s *shop) get(ctx context.Context, url string) error {
+func (s *commandRunner) get(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err

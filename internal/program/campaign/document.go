@@ -93,7 +93,7 @@ func write(d *document, html, md string) ([]string, error) {
 	return []string{html, md}, toFile(md, func(w io.Writer) error { return d.markdown(w, filepath.Dir(md), filepath.Base(md)) })
 }
 
-// toFile writes a file anew.
+// toFile writes a file again.
 func toFile(path string, f func(io.Writer) error) error {
 	out, err := os.Create(path)
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *document) html(w io.Writer) error {
 	return page.Write(w, p)
 }
 
-// markdown writes the document as Markdown, its charts as files beside it.
+// markdown writes the document as Markdown, its charts as files next to it.
 func (d *document) markdown(w io.Writer, dir, name string) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# %s\n\n%s\n\n", cell.MarkdownText(d.title()), d.when())

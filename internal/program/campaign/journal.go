@@ -13,7 +13,7 @@ import (
 	"brunt/internal/linefile"
 )
 
-// The files of a campaign's folder beside those of its steps.
+// The files of a campaign's folder next to those of its steps.
 const (
 	FileName    = "campaign.yml"   // the file that was run
 	JournalName = "journal.ndjson" // what was begun and done

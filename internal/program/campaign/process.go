@@ -27,7 +27,7 @@ const lastWords = time.Second
 
 // service is what is tested, as far as the campaign starts and stops it.
 type service struct {
-	*shop
+	*commandRunner
 	log   string        // file of what it prints
 	cmd   *exec.Cmd     // what runs; nil if nothing does
 	ended chan struct{} // closed when it has ended

@@ -44,6 +44,6 @@ func startHeld(cmd *exec.Cmd, known func(pid int) error) error {
 	if err := startAtOnce(cmd, known); err != nil {
 		return err
 	}
-	_, _ = opener.WriteString("go\n") // unless it has been ended meanwhile, which Wait tells
+	_, _ = opener.WriteString("go\n") // unless it has been ended in the meantime, which Wait tells
 	return nil
 }

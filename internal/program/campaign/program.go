@@ -139,7 +139,7 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	switch {
 	case s.Schema:
 	case s.Kind == planfile.StepSearch:
-		_, err = program.NewHunt(load, s.bounds())
+		_, err = program.NewTargetSearch(load, s.bounds())
 	default:
 		_, err = program.ProfileRate(load)
 	}

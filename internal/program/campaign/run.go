@@ -24,8 +24,8 @@ import (
 type Run struct {
 	program.Order
 	Dir     string            // of its bundle
-	Inspect string            // the database to look at meanwhile, such as "pg=DSN"; "" for none
-	Watch   []string          // what is sampled beside it, as --watch has it
+	Inspect string            // the database to look at in the meantime, such as "pg=DSN"; "" for none
+	Watch   []string          // what is sampled next to it, as --watch has it
 	Extra   map[string]string // kept in its record
 }
 
@@ -171,11 +171,11 @@ func open(p *Program, o Options) (*Campaign, error) {
 		return nil, err
 	}
 	c := &Campaign{Program: p, o: o, journal: j}
-	s := &shop{program: p, brunt: o.Brunt, started: func(pid int) error { return j.add(entry{Process: &process{pid, beganAt(pid)}}) }}
+	s := &commandRunner{program: p, brunt: o.Brunt, started: func(pid int) error { return j.add(entry{Process: &process{pid, beganAt(pid)}}) }}
 	if p.Inspect != "" {
 		s.sql = c.query
 	}
-	c.service = &service{shop: s, of: &p.Service, log: filepath.Join(o.Dir, "service.log")}
+	c.service = &service{commandRunner: s, of: &p.Service, log: filepath.Join(o.Dir, "service.log")}
 	c.results, err = results(p, o.Dir, func(s *Step) bool { return j.state(s.ID()) == done })
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -317,7 +317,7 @@ func (c *Campaign) ready(ctx context.Context) error {
 
 // conduct carries out runs of a step into its folder. One that is there already, whole, isn't made again: so a
 // step that was killed goes on with the run that it was at.
-func (c *Campaign) conduct(s *Step, inspect bool) program.Conduct {
+func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
 		dir := filepath.Join(c.folder(s), o.Name)
 		if kept, err := program.Kept(dir); kept != nil || err != nil {
@@ -351,7 +351,7 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.Conduct {
 // judged is an outcome as the campaign judges it.
 func (c *Campaign) judged(o *program.Outcome, err error) (*program.Outcome, error) {
 	if err == nil && c.Anyway {
-		o.Anyway()
+		o.AcceptInvalid()
 	}
 	return o, err
 }

@@ -161,7 +161,7 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	if before := c.lastSearch(len(c.results)); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
 		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // the fix is hoped to raise it
 	}
-	h, err := program.NewHunt(s.Load, o)
+	h, err := program.NewTargetSearch(s.Load, o)
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
 	return out
 }
 
-// watched are the figures of what was watched beside a run, and whether they grew.
+// watched are the figures of what was watched next to a run, and whether they grew.
 func (d *document) watched(run *record.Run, id string) []cell.Table {
 	tables := report.Watched(run, d.l)
 	for i := range tables {

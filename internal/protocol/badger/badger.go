@@ -62,7 +62,7 @@ func open(t protocol.Target) (kv.Store, error) {
 		return nil, refused
 	}
 	db, err := badger.Open(o)
-	// The lock of a store that was just closed stays for as long as a process that was begun meanwhile has its file.
+	// The lock of a store that was just closed stays for as long as a process that was begun in the meantime has its file.
 	for end := time.Now().Add(stillLocked); err != nil && strings.Contains(err.Error(), "Cannot acquire directory lock") && time.Now().Before(end); {
 		time.Sleep(stillLocked / 50)
 		db, err = badger.Open(o)
@@ -114,7 +114,7 @@ func (s *store) Settings() map[string]string {
 func (s *store) Close() error { return s.db.Close() }
 
 // transaction is a Badger transaction. Keys and values that it writes are kept by Badger until it
-// ends, so keys are made anew.
+// ends, so keys are made again.
 type transaction struct {
 	tx    *badger.Txn
 	value []byte

@@ -86,9 +86,9 @@ func (a *admin) Query(ctx context.Context, statement string, row func(values []*
 		rows = r.array()
 	}
 	var v gen.Value
-	for n := rows; n > 0 && r.trouble == fine; n-- {
+	for n := rows; n > 0 && r.readError == fine; n-- {
 		var values []*string
-		for k := r.array(); k > 0 && r.trouble == fine; k-- {
+		for k := r.array(); k > 0 && r.readError == fine; k-- {
 			r.value(&v)
 			if v.Kind == gen.Null {
 				values = append(values, nil)
@@ -97,14 +97,14 @@ func (a *admin) Query(ctx context.Context, statement string, row func(values []*
 			text := string(template.AppendValue(nil, &v))
 			values = append(values, &text)
 		}
-		if r.trouble != fine {
+		if r.readError != fine {
 			break
 		}
 		if err := row(values); err != nil {
 			return err
 		}
 	}
-	if r.trouble != fine {
+	if r.readError != fine {
 		return protocolError("an answer makes no sense")
 	}
 	return nil
@@ -112,7 +112,7 @@ func (a *admin) Query(ctx context.Context, statement string, row func(values []*
 
 // toRows moves to the array of rows in an answer's body and reports whether there is one.
 func (r *reader) toRows(mode sqlMode) bool {
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		if r.uint() != uint64(iproto.IPROTO_DATA) {
 			r.skip()
 			continue
@@ -122,7 +122,7 @@ func (r *reader) toRows(mode sqlMode) bool {
 		}
 		for isArray(r.peek()) && r.array() > 0 {
 		}
-		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
 			if string(r.text()) == "rows" {
 				return true
 			}

@@ -28,16 +28,16 @@ const (
 // answer reads an answer's body into reply. It looks no further than it must: up to the end of
 // the first row if values are captured, else up to the number of rows. So a prefix of a body may
 // do; short is returned if it doesn't, and reply is then as Reset leaves it.
-func (s *statement) answer(body []byte, code uint32, reply *protocol.Reply) trouble {
+func (s *statement) answer(body []byte, code uint32, reply *protocol.Reply) readError {
 	r := reader{b: body}
 	if code&errorBit != 0 {
 		s.failure(&r, code&^errorBit, reply)
 	} else if len(body) > 0 {
 		s.success(&r, reply)
 	}
-	if r.trouble != fine {
+	if r.readError != fine {
 		reply.Reset(len(s.captures))
-		return r.trouble
+		return r.readError
 	}
 	s.stale, s.busy = s.stale || reply.Again, s.fresh && reply.Again
 	s.fresh = false
@@ -46,14 +46,14 @@ func (s *statement) answer(body []byte, code uint32, reply *protocol.Reply) trou
 
 func (s *statement) failure(r *reader, code uint32, reply *protocol.Reply) {
 	message := ""
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		if r.uint() == uint64(iproto.IPROTO_ERROR_24) {
 			message = string(r.text())
 			break
 		}
 		r.skip()
 	}
-	if r.trouble == fine {
+	if r.readError == fine {
 		reply.Fail(ServerError(code, message))
 		reply.Again = s.renewal != nil && isOutdated(code, message)
 	}
@@ -61,7 +61,7 @@ func (s *statement) failure(r *reader, code uint32, reply *protocol.Reply) {
 
 func (s *statement) success(r *reader, reply *protocol.Reply) {
 	var metadata []byte
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		switch r.uint() {
 		case uint64(iproto.IPROTO_METADATA):
 			start := r.at
@@ -106,7 +106,7 @@ func (s *statement) finish(reply *protocol.Reply) {
 
 // info reads SQL_INFO, whose key 0 is the number of rows changed.
 func info(r *reader) (affected int64) {
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		isCount := false
 		if isText(r.peek()) {
 			isCount = string(r.text()) == "row_count"
@@ -154,7 +154,7 @@ func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
 			continue
 		}
 		r.at = start
-		for ; column > 0 && r.trouble == fine; column-- {
+		for ; column > 0 && r.readError == fine; column-- {
 			r.skip()
 		}
 		s.capture(r, k, reply)
@@ -163,13 +163,13 @@ func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
 
 // capture decodes the value that comes next as capture number k.
 func (s *statement) capture(r *reader, k int, reply *protocol.Reply) {
-	if r.trouble != fine || k >= len(reply.Captured) {
+	if r.readError != fine || k >= len(reply.Captured) {
 		r.skip()
 		return
 	}
 	v := &reply.Captured[k]
 	r.value(v)
-	if r.trouble == fine && !convert(v, s.captures[k].kind) {
+	if r.readError == fine && !convert(v, s.captures[k].kind) {
 		v.Kind = gen.Null
 		if reply.Class == protocol.OK {
 			reply.Fail(protocol.Bad("a value of the answer isn't of the type that a later statement needs"))
@@ -182,17 +182,17 @@ func (s *statement) capture(r *reader, k int, reply *protocol.Reply) {
 func find(metadata, name []byte) (column uint64, ok bool) {
 	r := reader{b: metadata}
 	n := r.array()
-	for i := uint64(0); i < n && r.trouble == fine; i++ {
-		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+	for i := uint64(0); i < n && r.readError == fine; i++ {
+		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
 			if !r.isName() {
 				r.skip()
 				continue
 			}
 			text := r.text()
 			if bytes.Equal(text, name) {
-				return i, r.trouble == fine
+				return i, r.readError == fine
 			}
-			if !ok && r.trouble == fine && bytes.EqualFold(text, name) {
+			if !ok && r.readError == fine && bytes.EqualFold(text, name) {
 				column, ok = i, true
 			}
 		}
@@ -210,7 +210,7 @@ func (s *statement) returned(r *reader, reply *protocol.Reply) {
 		return
 	}
 	reply.Rows = int64(n)
-	if n == 0 || len(s.captures) == 0 || r.trouble != fine {
+	if n == 0 || len(s.captures) == 0 || r.readError != fine {
 		return
 	}
 	row := start
@@ -237,7 +237,7 @@ func (s *statement) returned(r *reader, reply *protocol.Reply) {
 
 // fields captures by name from a map.
 func (s *statement) fields(r *reader, reply *protocol.Reply) {
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		start := r.at
 		f, size := r.head()
 		if f != str {
@@ -268,7 +268,7 @@ func (s *statement) dispatched(r *reader, reply *protocol.Reply) {
 	}
 	var metadata []byte
 	rows := -1
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		key := r.text()
 		start := r.at
 		switch string(key) {
@@ -277,7 +277,7 @@ func (s *statement) dispatched(r *reader, reply *protocol.Reply) {
 			continue
 		case "metadata":
 			r.skip()
-			if r.trouble == fine {
+			if r.readError == fine {
 				metadata = r.b[start:r.at]
 			}
 		case "rows":
@@ -292,7 +292,7 @@ func (s *statement) dispatched(r *reader, reply *protocol.Reply) {
 			r.skip()
 		}
 	}
-	if rows >= 0 && r.trouble == fine {
+	if rows >= 0 && r.readError == fine {
 		r.at = rows
 		s.rows(r, metadata, reply)
 	}

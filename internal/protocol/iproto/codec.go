@@ -74,7 +74,7 @@ func (c *codec) Answers(buf []byte) (sync uint64, ok bool) {
 	r := reader{b: buf}
 	r.uint()
 	code, sync := r.header()
-	return sync, r.trouble == fine && code != codeEvent
+	return sync, r.readError == fine && code != codeEvent
 }
 
 // Scan reads an answer. Of one larger than 64 KiB it reads the beginning and passes over the
@@ -128,9 +128,9 @@ func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply)
 	r := reader{b: buf}
 	length := r.uint()
 	switch {
-	case r.trouble == short:
+	case r.readError == short:
 		return 0, waiting, prefixSize(buf)
-	case r.trouble == bad, length == 0, length > maxAnswer:
+	case r.readError == bad, length == 0, length > maxAnswer:
 		return c.fail(reply, "an answer has no plausible length")
 	}
 	prefix := r.at
@@ -142,10 +142,10 @@ func (c *codec) packet(buf []byte, req *protocol.Request, reply *protocol.Reply)
 	}
 	r = reader{b: seen}
 	code, sync := r.header()
-	if r.trouble == bad || r.trouble == short && whole {
+	if r.readError == bad || r.readError == short && whole {
 		return c.fail(reply, "an answer's header makes no sense")
 	}
-	if r.trouble == short {
+	if r.readError == short {
 		return 0, waiting, int(min(total, 2*uint64(len(buf))))
 	}
 	if code == codeChunk || code == codeEvent {

@@ -152,7 +152,7 @@ func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
 		}
 		r := reader{b: prefix}
 		length := r.uint()
-		if r.trouble != fine || length == 0 || length > uint64(l.maxReply) {
+		if r.readError != fine || length == 0 || length > uint64(l.maxReply) {
 			return 0, 0, nil, errors.New("an answer has no plausible length")
 		}
 		l.in.Discard(size)
@@ -162,7 +162,7 @@ func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
 		}
 		r = reader{b: packet}
 		code, sync = r.header()
-		if r.trouble != fine {
+		if r.readError != fine {
 			return 0, 0, nil, errors.New("an answer's header makes no sense")
 		}
 		if code != codeChunk && code != codeEvent {
@@ -219,7 +219,7 @@ func setLength(dst []byte, at int) {
 
 // header reads an answer's header.
 func (r *reader) header() (code uint32, sync uint64) {
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		switch r.uint() {
 		case 0:
 			code = uint32(r.uint())

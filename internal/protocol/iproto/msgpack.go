@@ -98,31 +98,31 @@ func appendExt(dst []byte, kind byte, n int) []byte {
 	return append(dst, 0xc7, byte(n), kind)
 }
 
-// trouble says why a reader stopped.
-type trouble uint8
+// readError says why a reader stopped.
+type readError uint8
 
 const (
-	fine  trouble = iota
-	short         // the input ends too early
-	bad           // the input isn't what was asked for
+	fine  readError = iota
+	short           // the input ends too early
+	bad             // the input isn't what was asked for
 )
 
 // reader reads MessagePack. The first trouble stays; everything read after it is zero.
 type reader struct {
 	b  []byte
 	at int
-	trouble
+	readError
 }
 
-func (r *reader) fail(t trouble) {
-	if r.trouble == fine {
-		r.trouble = t
+func (r *reader) fail(t readError) {
+	if r.readError == fine {
+		r.readError = t
 	}
 }
 
 // take returns the next n bytes.
 func (r *reader) take(n int) []byte {
-	if r.trouble != fine {
+	if r.readError != fine {
 		return nil
 	}
 	if n < 0 || n > len(r.b)-r.at {
@@ -136,7 +136,7 @@ func (r *reader) take(n int) []byte {
 
 // peek returns the next value's first byte, 0xc1 (which is never used) at the end.
 func (r *reader) peek() byte {
-	if r.trouble != fine || r.at >= len(r.b) {
+	if r.readError != fine || r.at >= len(r.b) {
 		r.fail(short)
 		return 0xc1
 	}
@@ -253,7 +253,7 @@ func (r *reader) body(n uint64) []byte {
 
 // skip passes over one value, whatever it holds, without recursion.
 func (r *reader) skip() {
-	for left := uint64(1); left > 0 && r.trouble == fine; left-- {
+	for left := uint64(1); left > 0 && r.readError == fine; left-- {
 		switch f, n := r.head(); f {
 		case str, binaryData:
 			r.body(n)

@@ -31,9 +31,9 @@ func cutPacket(buf []byte) (p packetOf, ok bool) {
 	r := reader{b: buf}
 	length := r.uint()
 	switch {
-	case r.trouble == short:
+	case r.readError == short:
 		return packetOf{need: prefixSize(buf)}, true
-	case r.trouble == bad, length == 0, length > maxAnswer:
+	case r.readError == bad, length == 0, length > maxAnswer:
 		return p, false
 	}
 	total := uint64(r.at) + length
@@ -43,7 +43,7 @@ func cutPacket(buf []byte) (p packetOf, ok bool) {
 	r = reader{b: buf[r.at:total]}
 	p.code, p.sync = r.header()
 	p.body, p.size = r.b[r.at:], int(total)
-	return p, r.trouble == fine
+	return p, r.readError == fine
 }
 
 // isAnswer reports whether a packet is an answer, not what a server sends in between.
@@ -130,7 +130,7 @@ func (s *statement) each(body []byte, f func(columns []string, row []gen.Value))
 	if len(body) == 0 {
 		return nil
 	}
-	for n := w.mapping(); n > 0 && w.trouble == fine; n-- {
+	for n := w.mapping(); n > 0 && w.readError == fine; n-- {
 		switch w.uint() {
 		case uint64(iproto.IPROTO_METADATA):
 			w.names = columnNames(&w.reader)
@@ -147,7 +147,7 @@ func (s *statement) each(body []byte, f func(columns []string, row []gen.Value))
 			w.skip()
 		}
 	}
-	if w.trouble != fine {
+	if w.readError != fine {
 		return protocolError("an answer makes no sense")
 	}
 	return nil
@@ -163,7 +163,7 @@ type rowWriter struct {
 
 // rows gives an array of arrays.
 func (w *rowWriter) rows() {
-	for n := w.array(); n > 0 && w.trouble == fine; n-- {
+	for n := w.array(); n > 0 && w.readError == fine; n-- {
 		w.row()
 	}
 }
@@ -186,7 +186,7 @@ func (w *rowWriter) tuple(n uint64) {
 	for i := range row {
 		w.value(&row[i])
 	}
-	if w.trouble == fine {
+	if w.readError == fine {
 		w.each(keyFirst(w.key, w.names, row))
 	}
 }
@@ -195,13 +195,13 @@ func (w *rowWriter) fields() {
 	n := w.mapping()
 	var columns []string
 	var row []gen.Value
-	for ; n > 0 && w.trouble == fine; n-- {
+	for ; n > 0 && w.readError == fine; n-- {
 		var name, v gen.Value
 		w.value(&name)
 		w.value(&v)
 		columns, row = append(columns, string(template.AppendValue(nil, &name))), append(row, v)
 	}
-	if w.trouble == fine {
+	if w.readError == fine {
 		w.each(columns, row)
 	}
 }
@@ -239,7 +239,7 @@ func (w *rowWriter) dispatched() {
 		}
 	}
 	rows := -1
-	for n := w.mapping(); n > 0 && w.trouble == fine; n-- {
+	for n := w.mapping(); n > 0 && w.readError == fine; n-- {
 		switch string(w.text()) {
 		case "metadata":
 			w.names = columnNames(&w.reader)
@@ -250,7 +250,7 @@ func (w *rowWriter) dispatched() {
 			w.skip()
 		}
 	}
-	if end := w.at; rows >= 0 && w.trouble == fine {
+	if end := w.at; rows >= 0 && w.readError == fine {
 		w.at = rows
 		w.rows()
 		w.at = end
@@ -259,9 +259,9 @@ func (w *rowWriter) dispatched() {
 
 // columnNames reads an answer's metadata, an array of maps in which the name has the key 0 or "name".
 func columnNames(r *reader) (names []string) {
-	for n := r.array(); n > 0 && r.trouble == fine; n-- {
+	for n := r.array(); n > 0 && r.readError == fine; n-- {
 		name := ""
-		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
 			if r.isName() {
 				name = string(r.text())
 			} else {

@@ -191,10 +191,10 @@ func FuzzValue(f *testing.F) {
 		r.value(&v)
 		s := reader{b: b}
 		s.skip()
-		if r.trouble != s.trouble || r.trouble == fine && r.at != s.at {
-			t.Fatalf("%x: reading stops at %d (%d), skipping at %d (%d)", b, r.at, r.trouble, s.at, s.trouble)
+		if r.readError != s.readError || r.readError == fine && r.at != s.at {
+			t.Fatalf("%x: reading stops at %d (%d), skipping at %d (%d)", b, r.at, r.readError, s.at, s.readError)
 		}
-		if r.trouble != fine {
+		if r.readError != fine {
 			return
 		}
 		_ = template.AppendValue(nil, &v)

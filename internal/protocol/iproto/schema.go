@@ -61,19 +61,19 @@ func lookup(ctx context.Context, a asker, name string) (*space, *protocol.Error)
 	}
 	s := &space{indexes: map[string]uint64{}}
 	n := r.array()
-	for i := uint64(0); i < n && r.trouble == fine; i++ {
+	for i := uint64(0); i < n && r.readError == fine; i++ {
 		switch i {
 		case 0:
 			s.id = r.uint()
 		case 6:
-			for k := r.array(); k > 0 && r.trouble == fine; k-- {
+			for k := r.array(); k > 0 && r.readError == fine; k-- {
 				s.fields = append(s.fields, r.named("name"))
 			}
 		default:
 			r.skip()
 		}
 	}
-	if r.trouble != fine {
+	if r.readError != fine {
 		return nil, protocolError("the definition of space " + name + " makes no sense")
 	}
 	return s, s.readIndexes(ctx, a, name)
@@ -84,10 +84,10 @@ func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol
 	if err != nil {
 		return err
 	}
-	for rows := r.array(); rows > 0 && r.trouble == fine; rows-- {
+	for rows := r.array(); rows > 0 && r.readError == fine; rows-- {
 		var id uint64
 		n := r.array()
-		for i := uint64(0); i < n && r.trouble == fine; i++ {
+		for i := uint64(0); i < n && r.readError == fine; i++ {
 			switch {
 			case i == 1:
 				id = r.uint()
@@ -100,7 +100,7 @@ func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol
 			}
 		}
 	}
-	if r.trouble != fine {
+	if r.readError != fine {
 		return protocolError("the indexes of space " + name + " make no sense")
 	}
 	return nil
@@ -108,7 +108,7 @@ func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol
 
 // named reads a map and returns the text under a key.
 func (r *reader) named(key string) (text string) {
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		if string(r.text()) == key {
 			text = string(r.text())
 		} else {
@@ -120,16 +120,16 @@ func (r *reader) named(key string) (text string) {
 
 // parts reads an index's parts: arrays [field, type] or maps {field=…, type=…}.
 func (r *reader) parts() (fields []int) {
-	for n := r.array(); n > 0 && r.trouble == fine; n-- {
+	for n := r.array(); n > 0 && r.readError == fine; n-- {
 		if isArray(r.peek()) {
 			k := r.array()
 			fields = append(fields, int(r.uint()))
-			for ; k > 1 && r.trouble == fine; k-- {
+			for ; k > 1 && r.readError == fine; k-- {
 				r.skip()
 			}
 			continue
 		}
-		for k := r.mapping(); k > 0 && r.trouble == fine; k-- {
+		for k := r.mapping(); k > 0 && r.readError == fine; k-- {
 			if string(r.text()) == "field" {
 				fields = append(fields, int(r.uint()))
 			} else {
@@ -151,7 +151,7 @@ func data(ctx context.Context, a asker, kind byte, request []byte) (*reader, *pr
 		return nil, err
 	}
 	r := &reader{b: answer}
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		if r.uint() == 0x30 {
 			return r, nil
 		}
@@ -245,10 +245,10 @@ func prepareBody(text string) []byte {
 // preparedID is a prepared statement's number in the answer to what prepared it.
 func preparedID(answer []byte) (id uint64, ok bool) {
 	r := reader{b: answer}
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		if r.uint() == uint64(keyStmt) {
 			id = r.uint()
-			return id, r.trouble == fine
+			return id, r.readError == fine
 		}
 		r.skip()
 	}
@@ -258,7 +258,7 @@ func preparedID(answer []byte) (id uint64, ok bool) {
 // texts reads a map of texts.
 func (r *reader) texts() map[string]string {
 	m := map[string]string{}
-	for n := r.mapping(); n > 0 && r.trouble == fine; n-- {
+	for n := r.mapping(); n > 0 && r.readError == fine; n-- {
 		var v gen.Value
 		key := string(r.text())
 		r.value(&v)

@@ -154,7 +154,7 @@ func readDecimal(v *gen.Value, b []byte) bool {
 	r := reader{b: b}
 	f, scale := r.head()
 	digits := b[r.at:]
-	if r.trouble != fine || f != unsigned || scale > math.MaxUint8 || len(digits) == 0 {
+	if r.readError != fine || f != unsigned || scale > math.MaxUint8 || len(digits) == 0 {
 		return false
 	}
 	n := int64(0)

@@ -33,13 +33,13 @@ func TestValuesComeBack(t *testing.T) {
 		r := reader{b: b, at: 1}
 		var w gen.Value
 		r.value(&w)
-		if r.trouble != fine || r.at != len(b) || protocoltest.Text(&w) != protocoltest.Text(&v) || w.Scale != v.Scale {
+		if r.readError != fine || r.at != len(b) || protocoltest.Text(&w) != protocoltest.Text(&v) || w.Scale != v.Scale {
 			t.Errorf("%s came back as %s (%x)", protocoltest.Text(&v), protocoltest.Text(&w), b)
 		}
 		for i := 1; i < len(b); i++ {
 			r := reader{b: b[:i], at: 1}
-			if r.value(&w); r.trouble != short {
-				t.Errorf("%s cut at %d: trouble %d", protocoltest.Text(&v), i, r.trouble)
+			if r.value(&w); r.readError != short {
+				t.Errorf("%s cut at %d: trouble %d", protocoltest.Text(&v), i, r.readError)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func one(iv *measure.Interval, s Shape, i, n int) {
 	o := &iv.Operations[n%len(iv.Operations)]
 	a := &iv.Addresses[n%7%len(iv.Addresses)]
 	if o.Lag == nil {
-		o.Lag, o.Service, o.Unhindered, o.Response, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+		o.Lag, o.Service, o.WithoutGenerator, o.Response, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
 	}
 	if a.Service == nil {
 		a.Service = measure.NewHistogram()
@@ -117,7 +117,7 @@ func one(iv *measure.Interval, s Shape, i, n int) {
 		return
 	}
 	o.Response.Record(lag + service)
-	o.Unhindered.Record(lag + service - own)
+	o.WithoutGenerator.Record(lag + service - own)
 	o.Service.Record(service)
 	a.Service.Record(service)
 }

@@ -53,7 +53,7 @@ const (
 	Accent Mark = "accent"
 )
 
-// The units of figures beside those of units.Value.
+// The units of figures next to those of units.Value.
 const (
 	UnitBar    = "bar"    // a share of 1, drawn
 	UnitNumber = "number" // without a unit
@@ -64,7 +64,7 @@ type Cell struct {
 	Value  float64 // in Unit; +Inf is never, NaN is unknown
 	Unit   string  // as units.Value names them, or UnitBar or UnitNumber; "" means a text
 	Text   string  // the text, or what follows the figure
-	Step   float64 // of a figure beside others: the difference that its digits must show, in Unit; 0 means three digits
+	Step   float64 // of a figure next to others: the difference that its digits must show, in Unit; 0 means three digits
 	Bounds *Bounds // of estimates
 	Mark   Mark
 	Depth  int    // of a name under others: 1 is a branch

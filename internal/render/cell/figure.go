@@ -48,7 +48,7 @@ const (
 	signCorrelated = "?"
 )
 
-// Spread writes the interval as half its width beside the value, rounded up: ±2%, with a sign if it is
+// Spread writes the interval as half its width next to the value, rounded up: ±2%, with a sign if it is
 // doubtful; only a sign if there is none; nothing if c is no estimate.
 func (c Cell) Spread() string {
 	switch b := c.Bounds; {

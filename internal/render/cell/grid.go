@@ -28,7 +28,7 @@ type layout struct {
 	look  Look
 	rows  [][]drawn
 	main  []int // widths of the columns' figures
-	side  []int // and of what stands beside them; 0 means nothing does
+	side  []int // and of what stands next to them; 0 means nothing does
 	shown []bool
 	names bool // the first column's names are folded: shortened, some would be the same
 }

@@ -83,7 +83,7 @@ func at(row []Cell, i int) Cell {
 	return Cell{}
 }
 
-// narrowNote is the least width that a note beside something is broken into.
+// narrowNote is the least width that a note next to something is broken into.
 const narrowNote = 32
 
 // beside writes a note right of a line that is used columns wide: in the same lines if it fits there, or

@@ -61,7 +61,7 @@ func TestNamesStayDifferent(t *testing.T) {
 	}
 }
 
-// Figures beside their interval have the digits that show it.
+// Figures next to their interval have the digits that show it.
 func TestFiguresShowTheirInterval(t *testing.T) {
 	tb := &Table{Columns: []Column{{Head: "mean"}, {Head: "from"}, {Head: "to"}}}
 	tb.Add(Figure(1.0135e9, "ns").Showing(0.7e6), Figure(1.0128e9, "ns").Showing(0.7e6), Figure(1.0142e9, "ns").Showing(0.7e6))

@@ -19,7 +19,7 @@ type Heat struct {
 const levels = 9
 
 // HeatMap draws h: the darker, the more values, on a logarithmic scale, because a rare slow answer must
-// be seen beside a million quick ones.
+// be seen next to a million quick ones.
 func HeatMap(f Frame, h Heat, bands []Band) string {
 	c := newCanvas(f, 64)
 	f.Y.Log = true

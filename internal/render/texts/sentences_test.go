@@ -52,7 +52,7 @@ var silent = map[string]string{
 // code are texts for databases.
 var code = regexp.MustCompile(`^(\.pg_|'|::|select |set |begin |prepare |deallocate |create index |savepoint |rollback | tablesample | is not null| from |format json|, analyze|double precision|character varying|timestamp )`)
 
-// prose is what sentences look like: two words of lower case beside each other.
+// prose is what sentences look like: two words of lower case next to each other.
 var prose = regexp.MustCompile(`(^|[^\w])[a-z][a-z']+[,;:]? [a-z']+`)
 
 // proseOf are the literals of a room or file that read like sentences, apart from errors, which are English

@@ -160,12 +160,12 @@ func (s *Server) glance(run *record.Run) {
 	all := sums.All()
 	run.DurationNs = sums.LoadNs
 	run.Total.Name = "all"
-	run.Total.Glance(&all, sums.LoadNs)
+	run.Total.FillSoFar(&all, sums.LoadNs)
 	if sums.OpenNs > 0 {
 		run.Total.Offered, run.Total.OfferedPerS = sums.Offered, float64(sums.Offered)/(float64(sums.OpenNs)/1e9)
 	}
 	for i := range run.Operations[:min(len(run.Operations), len(sums.Operations), mostOperations)] {
-		run.Operations[i].Glance(&sums.Operations[i], sums.LoadNs)
+		run.Operations[i].FillSoFar(&sums.Operations[i], sums.LoadNs)
 	}
 	run.Operations = run.Operations[:min(len(run.Operations), mostOperations)]
 }

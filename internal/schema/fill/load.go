@@ -64,7 +64,7 @@ func ParseVerify(name string) (Verify, error) {
 	return "", fmt.Errorf("load: unknown proof %q: use none, count, sample or full", name)
 }
 
-// Config is a load. The zero values of fields mean the defaults named beside them.
+// Config is a load. The zero values of fields mean the defaults named next to them.
 type Config struct {
 	Driver  protocol.AdminDriver
 	Targets []protocol.Target

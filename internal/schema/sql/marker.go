@@ -158,7 +158,7 @@ func (f Flavor) MostRows(columns int) uint64 {
 // Picodata accepts both and undoes nothing.
 func (f Flavor) Transactions() bool { return f.product != Picodata }
 
-// Analyze writes the statement that makes the planner's statistics of table anew; "" where the server has
+// Analyze writes the statement that makes the planner's statistics of table again; "" where the server has
 // none or keeps them by itself. Cheap: PostgreSQL and MySQL read a sample of the rows.
 func (f Flavor) Analyze(table string) string {
 	switch f.product {

@@ -164,7 +164,7 @@ func (sh *shell) scan(key, count string, fields []string) {
 }
 
 // listing are the requests for records and their keys. All fields are asked for: some stores give the key
-// only beside all of them.
+// only next to all of them.
 func (sh *shell) listing() []ycsb.Request {
 	all := sh.job.Settings.Fields
 	if l, ok := sh.job.Store.(ycsb.Lister); ok {
