@@ -24,6 +24,7 @@ import (
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/result"
+	"brunt/internal/testserver"
 	"brunt/internal/units"
 )
 
@@ -425,7 +426,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("there is no %q", want)
 		}
 	}
-	plain := regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`).ReplaceAllString(text, " ")
+	plain := regexp.MustCompile(`(?s)<style.*?</style>|<script.*?</script>|<[^>]*>`).ReplaceAllString(text, " ")
 	for _, word := range regexp.MustCompile(`[A-Za-z]{3,}`).FindAllString(plain, -1) {
 		if !slices.Contains([]string{"cars", "CARS", "here", "look", "brunt", "divisive"}, word) {
 			t.Errorf("the Russian page has %q", word)
@@ -435,5 +436,84 @@ func TestPage(t *testing.T) {
 		if strings.Contains(strings.ReplaceAll(text, "http://www.w3.org/2000/svg", ""), bad) {
 			t.Errorf("there is %q", bad)
 		}
+	}
+}
+
+// Versions stand by their names, and a step of 5 % is seen.
+func TestChartsOfAHistory(t *testing.T) {
+	all := All(steps(1000, 950), nil, Options{})
+	picture := timeline(units.English, all[0])
+	for _, want := range []string{">v15</text>", ">v7</text>"} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("there is no %s in\n%s", want, picture)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		means []float64
+		least float64 // share of the height between the least and the greatest value
+		zero  bool
+	}{
+		{"a step of 5 %", []float64{1000, 1000, 950, 950}, 0.3, false},
+		{"all the same", []float64{1000, 1000}, 0, false},
+		{"half", []float64{1000, 500}, 0.4, true},
+		{"no errors", []float64{0, 0}, 0, true},
+		{"some without end", []float64{1000, math.Inf(1)}, 0.4, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, drawn := axis(c.means, "per_s"), ends(c.means)
+			if share := (slices.Max(drawn) - slices.Min(drawn)) / (a.Max - a.Min); a.Max > 0 && share < c.least || (a.Min == 0) != c.zero {
+				t.Errorf("%v to %v: %v of the height", a.Min, a.Max, share)
+			}
+		})
+	}
+}
+
+// What changed comes first, the rest is folded, and the filter finds both.
+func TestPageInABrowser(t *testing.T) {
+	entries := steps(1000, 900)
+	for i := range entries {
+		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "pay", Unit: "per_s", Better: metric.Higher, Mean: 5})
+	}
+	path := filepath.Join(t.TempDir(), "history.html")
+	var b bytes.Buffer
+	if err := Page(&b, units.English, All(entries, nil, Options{}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	browser := testserver.NewBrowser(t, t.TempDir())
+	browser.Look(1400, 900, "screen", "light")
+	browser.Open("file://" + path)
+	seen := func() (titles []string) {
+		browser.Eval(`[...document.querySelectorAll(".chart h2")].filter(h => h.checkVisibility()).map(h => h.textContent)`, &titles)
+		return titles
+	}
+	filter := func(text string) {
+		browser.Eval(fmt.Sprintf(`(i => { i.value = %q; i.dispatchEvent(new Event("input")); })(document.getElementById("filter"))`, text), nil)
+	}
+	changed := []string{"cars: rate", "cars: response mean"}
+	if got := seen(); !slices.Equal(got, changed) {
+		t.Errorf("at first %q are seen", got)
+	}
+	filter("PAY rate")
+	if got := seen(); !slices.Equal(got, []string{"cars: pay: rate"}) {
+		t.Errorf("of pay %q are seen", got)
+	}
+	filter("")
+	if got := seen(); !slices.Equal(got, changed) {
+		t.Errorf("without a filter again %q are seen", got)
+	}
+	for _, width := range []int{390, 1400} {
+		browser.Look(width, 900, "screen", "dark")
+		var wide int
+		browser.Eval(`document.documentElement.scrollWidth`, &wide)
+		if wide > width {
+			t.Errorf("in a window of %d pixels the page has %d", width, wide)
+		}
+	}
+	if faults := browser.Faults(); len(faults) > 0 {
+		t.Error(faults)
 	}
 }

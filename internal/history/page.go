@@ -11,30 +11,30 @@ import (
 	"brunt/internal/units"
 )
 
-// Page writes the history as one HTML page that fetches nothing and needs no scripts: what is fresh, the
-// changes, and for every series the line of its versions with its levels and changes. Series of single
-// operations are folded.
+// Page writes the history as one HTML page that fetches nothing and can be read without scripts: what is fresh, the
+// changes, the series that changed, the others folded, and the versions. With scripts it has a filter.
 func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
-	d := page.Document{Language: l, Title: texts.In(l, "History")}
+	d := page.Document{Language: l, Title: texts.In(l, "History"), Filter: true}
 	d.Blocks = append(d.Blocks, banner(l, all))
-	for _, t := range Tables(l, all, o, true) {
-		d.Blocks = append(d.Blocks, page.Table(t))
-	}
-	var folded []page.Block
+	changed := page.Section{ID: "part-changed", Title: texts.In(l, "Series that changed"), Grid: true}
+	still := page.Section{ID: "part-still", Title: texts.In(l, "Series that didn't"), Grid: true}
 	for _, s := range all {
-		chart := page.Chart{ID: "timeline-" + s.Name + "-" + s.Title(), Title: s.Name + ": " + s.title(l), Note: s.Environment, SVG: timeline(l, s)}
-		if s.Operation == "" {
-			d.Blocks = append(d.Blocks, chart)
-		} else {
-			folded = append(folded, chart)
+		to := &still
+		if len(s.Changes) > 0 {
+			to = &changed
 		}
+		to.Blocks = append(to.Blocks, page.Chart{
+			ID: "timeline-" + s.Name + "-" + s.Title(), Title: s.Name + ": " + s.title(l), Note: s.Environment, SVG: timeline(l, s),
+		})
 	}
-	if len(folded) > 0 {
-		d.Blocks = append(d.Blocks, page.Group{Title: texts.In(l, "single operations"), Blocks: folded})
+	still.Folded = len(changed.Blocks) > 0
+	tables := Tables(l, all, o, false)
+	overview := page.Section{ID: "part-changes", Title: texts.In(l, "Changes"), Blocks: []page.Block{page.Table(tables[0])}}
+	versions := page.Section{ID: "part-versions", Title: texts.In(l, "Versions"), Blocks: []page.Block{page.Table(tables[1])}}
+	for _, t := range tables[2:] {
+		versions.Blocks = append(versions.Blocks, page.Table(t))
 	}
-	for _, t := range Tables(l, all, o, false)[2:] {
-		d.Blocks = append(d.Blocks, page.Table(t))
-	}
+	d.Blocks = append(d.Blocks, overview, changed, still, versions)
 	return page.Write(w, &d)
 }
 
@@ -72,11 +72,26 @@ func timeline(l units.Language, s *Series) string {
 		fill(level.Y[at:], s.Changes[len(s.Changes)-1].After)
 		series = append(series, level)
 	}
-	most := slices.Max(ends(measured.Y))
+	names := make([]string, n)
+	for i, p := range s.Points {
+		names[i] = p.Version
+	}
 	return svg.Lines(svg.Frame{
 		Title: s.Name + ": " + s.title(l), Language: l, Height: 220,
-		X: svg.Axis{Label: texts.In(l, "number of the version")}, Y: svg.Axis{Unit: s.Unit, Max: 1.1 * most},
+		X: svg.Axis{Names: names, Min: 0.5, Max: float64(n) + 0.5}, Y: axis(measured.Y, s.Unit),
 	}, series, bands)
+}
+
+// axis shows a step of 5 %: it begins near the least value where all lie within a third of the greatest, and otherwise
+// at 0.
+func axis(means []float64, unit string) svg.Axis {
+	drawn := ends(means)
+	least, most := slices.Min(drawn), slices.Max(drawn)
+	if most <= 0 || least < most*2/3 {
+		return svg.Axis{Unit: unit, Max: 1.1 * most}
+	}
+	room := max((most-least)/4, most/20)
+	return svg.Axis{Unit: unit, Min: max(least-room, 0), Max: most + room}
 }
 
 func fill(v []float64, x float64) {

@@ -22,6 +22,9 @@ var style string
 //go:embed page.js
 var script string
 
+//go:embed filter.js
+var filterScript string
+
 //go:embed uplot/uPlot.iife.min.js
 var uplot string
 
@@ -35,6 +38,7 @@ type Document struct {
 	When     string // beside the title
 	Blocks   []Block
 	Data     *Data // what charts to explore are drawn from; nil for a page without scripts
+	Filter   bool  // of charts and of the rows of tables, by their names; only where there is no Data
 	Foot     string
 }
 
@@ -207,13 +211,18 @@ type Section struct {
 	ID, Title string
 	Blocks    []Block
 	Grid      bool // charts stand next to each other where there is room
+	Folded    bool // until it is asked for
 }
 
 func (s Section) write(out *bufio.Writer, l units.Language) {
 	if len(s.Blocks) == 0 {
 		return
 	}
-	put(out, "<details class=\"part\" id=\"%s\" open><summary><h2>%s</h2></summary>\n", html.EscapeString(s.ID), escape(s.Title))
+	open := " open"
+	if s.Folded {
+		open = ""
+	}
+	put(out, "<details class=\"part\" id=\"%s\"%s><summary><h2>%s</h2></summary>\n", html.EscapeString(s.ID), open, escape(s.Title))
 	if s.Grid {
 		put(out, "<div class=\"charts\">\n")
 	}
@@ -251,6 +260,9 @@ func contents(out *bufio.Writer, d *Document, l units.Language) {
 	put(out, "<nav aria-label=\"%s\">", escape(texts.In(l, "Contents")))
 	for _, s := range sections {
 		put(out, `<a href="#%s">%s</a> `, html.EscapeString(s.ID), escape(s.Title))
+	}
+	if d.Filter {
+		put(out, `<label class="script">%s <input type="search" id="filter"></label>`, escape(texts.In(l, "show only")))
 	}
 	if d.Data != nil {
 		for _, c := range []struct{ id, text string }{
@@ -339,6 +351,9 @@ func Write(w io.Writer, d *Document) error {
 		if err := scripts(out, d.Data, l); err != nil {
 			return err
 		}
+	}
+	if d.Filter && d.Data == nil {
+		put(out, "<script>%s</script>\n", filterScript)
 	}
 	put(out, "</body>\n</html>\n")
 	return out.Flush()

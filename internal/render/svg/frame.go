@@ -9,6 +9,7 @@ import (
 	"html"
 	"strings"
 
+	"brunt/internal/render/cell"
 	"brunt/internal/units"
 )
 
@@ -17,7 +18,8 @@ type Axis struct {
 	Label    string
 	Unit     string // as units.Value names them, "clock" for seconds since the start, "" for plain numbers
 	Log      bool
-	Min, Max float64 // both 0: as the data need
+	Min, Max float64  // both 0: as the data need
+	Names    []string // what stands at 1, 2 … in place of numbers
 }
 
 // Frame is what all charts have.
@@ -98,12 +100,34 @@ func (c *canvas) axes() {
 		fmt.Fprintf(c, `<path d="M%.1f %.1fH%.1f" stroke="%s"/>`, c.left, y, c.width-c.right, faint)
 		c.text(c.left-6, y+4, "end", tickText(c.f.Language, t, c.f.Y.Unit))
 	}
+	if len(c.f.X.Names) > 0 {
+		c.names(low, high)
+		c.labels()
+		return
+	}
 	for _, t := range c.xTicks() {
 		x := c.px(t)
 		fmt.Fprintf(c, `<path d="M%.1f %.1fV%.1f" stroke="%s"/>`, x, low, high, faint)
 		c.text(x, high+15, "middle", tickText(c.f.Language, t, c.f.X.Unit))
 	}
 	c.labels()
+}
+
+// names writes as many of the horizontal axis' names as there is room for, the last among them.
+func (c *canvas) names(low, high float64) {
+	const longest, letter = 14, 6.4
+	all := c.f.X.Names
+	widest := 3
+	for _, name := range all {
+		widest = max(widest, min(cell.Width(units.Clean(name)), longest))
+	}
+	room := max(int((c.width-c.left-c.right)/(letter*float64(widest)+10)), 1)
+	each := max((len(all)+room-1)/room, 1)
+	for i := len(all) - 1; i >= 0; i -= each {
+		x := c.px(float64(i + 1))
+		fmt.Fprintf(c, `<path d="M%.1f %.1fV%.1f" stroke="%s"/>`, x, low, high, faint)
+		c.text(x, high+15, "middle", cell.Shorten(units.Clean(all[i]), longest))
+	}
 }
 
 // labels writes the axes' names.

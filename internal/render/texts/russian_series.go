@@ -109,7 +109,8 @@ var russianCompare = map[string]string{
 	"versions that depend on those before them (autocorrelation above 0.5) make false alarms: measure from the same state each time": "версии, зависящие от предыдущих (автокорреляция выше 0,5), дают ложные тревоги: начинайте каждый раз из одного состояния",
 	"where the level changed (E-divisive, p ≤ %s)": "где сменился уровень (E-divisive, p ≤ %s)", "worse, made good since": "хуже, но с тех пор исправлено",
 	"regression": "ухудшение", "equivalent": "без изменений", "inconclusive": "не решено", "unknown": "неизвестно",
-	"History": "История", "no fresh regression": "новых ухудшений нет", "single operations": "отдельные операции", "level": "уровень", "number of the version": "номер версии",
+	"Series that changed": "Ряды, которые изменились", "Series that didn't": "Ряды без изменений", "Versions": "Версии", "show only": "показать только",
+	"History": "История", "no fresh regression": "новых ухудшений нет", "level": "уровень",
 	"%s of %s since %s: %s → %s":                         "%s ряда %s с %s: %s → %s",
 	"%d operations are left out; --output json has them": "%d операций опущено; они есть в --output json",
 }
