@@ -173,7 +173,9 @@ func (b *builder) curves() page.Block {
 				continue
 			}
 			if a, err := kind.l.Answers(); err == nil {
-				curves = append(curves, curveOf(name+kind.name, a, ninesOf(run)))
+				curve := curveOf(name+kind.name, a, ninesOf(run))
+				curve.Color = b.side(i)
+				curves = append(curves, curve)
 			}
 		}
 	}
@@ -201,7 +203,7 @@ func curveOf(name string, a measure.Answers, nines float64) svg.Curve {
 func (b *builder) rates() page.Block {
 	var lines []svg.Series
 	for i := range b.all {
-		s := svg.Series{Name: b.names[i]}
+		s := svg.Series{Name: b.names[i], Color: b.side(i)}
 		for k := range b.all[i].Timeline.Slots {
 			slot := &b.all[i].Timeline.Slots[k]
 			s.X, s.Y = append(s.X, float64(slot.StartNs+slot.EndNs)/2e9), append(s.Y, slot.RatePerS())

@@ -54,6 +54,15 @@ type canvas struct {
 	width, height            float64
 	left, right, top, bottom float64 // margins
 	x, y                     scale
+	colors                   []int // of series that don't have that of their place, from 1 on
+}
+
+// color is the colour of the n-th series of the picture.
+func (c *canvas) color(n int) string {
+	if n < len(c.colors) && c.colors[n] > 0 {
+		return color(c.colors[n] - 1)
+	}
+	return color(n)
 }
 
 func newCanvas(f Frame, left float64) *canvas {
@@ -147,7 +156,7 @@ func (c *canvas) legend(names []string) {
 	}
 	x := c.left + 120
 	for i, name := range names {
-		fmt.Fprintf(c, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="2.5" stroke-dasharray="%s"/>`, x, c.top-8, color(i), dashes[i%len(dashes)])
+		fmt.Fprintf(c, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="2.5" stroke-dasharray="%s"/>`, x, c.top-8, c.color(i), dashes[i%len(dashes)])
 		c.text(x+27, c.top-4, "start", name)
 		x += 40 + 6.4*float64(len([]rune(name)))
 	}

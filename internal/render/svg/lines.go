@@ -14,6 +14,7 @@ type Series struct {
 	X, Y      []float64
 	Low, High []float64 // if there, an area around the line: extremes, or an interval
 	Dots      bool      // marks its points
+	Color     int       // from 1 on, where several lines share one; 0 is that of its place
 }
 
 // Band is a stretch of time with a meaning; of no length it is a moment.
@@ -35,6 +36,7 @@ func Lines(f Frame, series []Series, bands []Band) string {
 	var names []string
 	for _, s := range series {
 		xs, ys, names = append(xs, s.X), append(ys, s.Y, s.Low, s.High), append(names, s.Name)
+		c.colors = append(c.colors, s.Color)
 	}
 	if len(names) > 1 {
 		c.top += 8
@@ -92,7 +94,7 @@ func (c *canvas) band(b Band) {
 // line draws a series, thinned so that no column of pixels loses its least or greatest value.
 func (c *canvas) line(s Series, n int) {
 	x, y := Extremes(s.X, s.Y, int(c.width-c.left-c.right))
-	fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="%s" d="`, color(n), dashes[n%len(dashes)])
+	fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="%s" d="`, c.color(n), dashes[n%len(dashes)])
 	pen := "M"
 	for i := range x {
 		if math.IsNaN(y[i]) || math.IsInf(y[i], 0) {
@@ -108,7 +110,7 @@ func (c *canvas) line(s Series, n int) {
 	}
 	for i := range s.X {
 		if !math.IsNaN(s.Y[i]) && !math.IsInf(s.Y[i], 0) {
-			fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, c.px(s.X[i]), c.py(s.Y[i]), color(n))
+			fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, c.px(s.X[i]), c.py(s.Y[i]), c.color(n))
 		}
 	}
 }
@@ -121,7 +123,7 @@ func (c *canvas) area(s Series, n int) {
 	columns := int(c.width - c.left - c.right)
 	lowX, low := Extremes(s.X, s.Low, columns)
 	highX, high := Extremes(s.X, s.High, columns)
-	fmt.Fprintf(c, `<path stroke="none" fill="%s" opacity=".18" d="M`, color(n))
+	fmt.Fprintf(c, `<path stroke="none" fill="%s" opacity=".18" d="M`, c.color(n))
 	for i := range highX {
 		if v := high[i]; !math.IsNaN(v) {
 			fmt.Fprintf(c, "%.1f %.1f ", c.px(highX[i]), c.py(v))

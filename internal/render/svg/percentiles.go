@@ -11,6 +11,7 @@ type Curve struct {
 	Name   string
 	Q      []float64 // in [0, 1); 1 is drawn at the right edge
 	Values []float64
+	Color  int // as Series.Color
 }
 
 // nines is where a quantile lies on an axis of nines: 0 at 0, 1 at 0.9, 2 at 0.99.
@@ -25,6 +26,7 @@ func Percentiles(f Frame, curves []Curve) string {
 	most := 1.0
 	for _, v := range curves {
 		values, names = append(values, v.Values), append(names, v.Name)
+		c.colors = append(c.colors, v.Color)
 		for _, q := range v.Q {
 			if q < 1 {
 				most = max(most, nines(q))
@@ -50,7 +52,7 @@ func Percentiles(f Frame, curves []Curve) string {
 	}
 	c.labels()
 	for i, v := range curves {
-		fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.8" stroke-dasharray="%s" d="`, color(i), dashes[i%len(dashes)])
+		fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.8" stroke-dasharray="%s" d="`, c.color(i), dashes[i%len(dashes)])
 		pen := "M"
 		for k, q := range v.Q {
 			if math.IsNaN(v.Values[k]) || math.IsInf(v.Values[k], 0) {

@@ -120,3 +120,18 @@ func TestTicksAreRoundAndWithinTheScale(t *testing.T) {
 		}
 	}
 }
+
+// Lines of one side of a comparison share their colour and differ in their dashes, in the legend too.
+func TestLinesOfASideShareAColour(t *testing.T) {
+	lines := []Series{{Name: "A 1", X: []float64{0, 1}, Y: []float64{1, 2}, Color: 1}, {Name: "A 2", X: []float64{0, 1}, Y: []float64{2, 3}, Color: 1}, {Name: "B", X: []float64{0, 1}, Y: []float64{3, 4}, Color: 2}}
+	curves := []Curve{{Name: "A 1", Q: []float64{0.5}, Values: []float64{5}, Color: 1}, {Name: "A 2", Q: []float64{0.5}, Values: []float64{5}, Color: 1}, {Name: "B", Q: []float64{0.5}, Values: []float64{5}, Color: 2}}
+	for name, picture := range map[string]string{"lines": Lines(Frame{}, lines, nil), "percentiles": Percentiles(Frame{}, curves)} {
+		t.Run(name, func(t *testing.T) {
+			for color, want := range map[string]int{color(0): 4, color(1): 2, color(2): 0} { // a line and its mark in the legend each
+				if got := strings.Count(picture, `stroke="`+color+`"`); got != want {
+					t.Errorf("%d strokes in %s, want %d:\n%s", got, color, want, picture)
+				}
+			}
+		})
+	}
+}

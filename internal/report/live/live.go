@@ -82,13 +82,42 @@ func newToken() string {
 	return hex.EncodeToString(b[:])
 }
 
-// URL is where the page is, with its token if it needs one.
+// URL is where the page can be opened, with its token if it needs one. Of a server at all of this machine's addresses
+// it is one that others reach, if the machine has one.
 func (s *Server) URL() string {
-	url := "http://" + s.listener.Addr().String() + "/"
+	at := *s.listener.Addr().(*net.TCPAddr)
+	if at.IP.IsUnspecified() {
+		// Without the list of addresses loopback is left.
+		all, _ := net.InterfaceAddrs()
+		at.IP = reachable(all)
+	}
+	url := "http://" + at.String() + "/"
 	if !s.loopback {
 		url += "?token=" + s.token
 	}
 	return url
+}
+
+// reachable is the address among a machine's that other machines can use, of the older protocol if there is one;
+// otherwise that of loopback.
+func reachable(all []net.Addr) net.IP {
+	var found net.IP
+	for _, a := range all {
+		n, ok := a.(*net.IPNet)
+		if !ok || !n.IP.IsGlobalUnicast() {
+			continue
+		}
+		if n.IP.To4() != nil {
+			return n.IP
+		}
+		if found == nil {
+			found = n.IP
+		}
+	}
+	if found == nil {
+		return net.IPv4(127, 0, 0, 1)
+	}
+	return found
 }
 
 // Start tells of the run, just before its load.

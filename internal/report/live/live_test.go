@@ -198,6 +198,41 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
+// What is printed can be opened, also where the page is at all of a machine's addresses.
+func TestTheAddressCanBeOpened(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", ":0"} {
+		t.Run(address, func(t *testing.T) {
+			s, feed := serve(t, address, nil)
+			feed(0)
+			if strings.Contains(s.URL(), "//0.0.0.0:") || strings.Contains(s.URL(), "//[::]:") {
+				t.Errorf("%s can't be opened from elsewhere", s.URL())
+			}
+			if code, _ := get(t, s.URL()); code != http.StatusOK {
+				t.Errorf("%s: %d", s.URL(), code)
+			}
+		})
+	}
+	ip := func(text string) net.Addr {
+		at, n, err := net.ParseCIDR(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.IP = at
+		return n
+	}
+	for _, c := range []struct {
+		want string
+		all  []net.Addr
+	}{
+		{"127.0.0.1", nil}, {"127.0.0.1", []net.Addr{ip("127.0.0.1/8"), ip("::1/128"), ip("fe80::1/64"), ip("169.254.0.9/16")}},
+		{"10.0.0.7", []net.Addr{ip("127.0.0.1/8"), ip("2001:db8::5/64"), ip("10.0.0.7/24")}}, {"2001:db8::5", []net.Addr{ip("fe80::1/64"), ip("2001:db8::5/64")}},
+	} {
+		if got := reachable(c.all); got.String() != c.want {
+			t.Errorf("of %v %s is told", c.all, got)
+		}
+	}
+}
+
 // A day of intervals stays within the slots of a timeline.
 func TestMemoryIsBounded(t *testing.T) {
 	s, _ := serve(t, "127.0.0.1:0", nil)
