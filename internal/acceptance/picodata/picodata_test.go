@@ -374,8 +374,12 @@ func TestDownEndsByItsTimeout(t *testing.T) {
 func TestSessionsGivenUp(t *testing.T) {
 	c := pgStandIn(t)
 	plan := file(t, "queries: [{name: slow, sql: select pg_sleep(20)::text, weight: 1}]")
-	o := load(t, c.with("rate", "-c", plan, "--rate", "8", "--duration", "1s", "--vu", "4", "--timeout", "300ms", "--tier", "codec")...)
-	if o.run == nil || o.run.Total.Errors[protocol.Timeout] == 0 {
-		t.Errorf("nothing timed out: exit %d", o.code)
+	for _, tier := range []string{"codec", "library"} {
+		t.Run(tier, func(t *testing.T) {
+			o := load(t, c.with("rate", "-c", plan, "--rate", "8", "--duration", "1s", "--vu", "4", "--timeout", "300ms", "--tier", tier)...)
+			if o.run == nil || o.run.Total.Errors[protocol.Timeout] == 0 {
+				t.Errorf("nothing timed out: exit %d", o.code)
+			}
+		})
 	}
 }

@@ -178,6 +178,8 @@ type exchange struct {
 	req   *protocol.Request // nil: none of a program
 	reply *protocol.Reply   // nil likewise
 	scan  func(buf []byte) (n int, done bool, need int)
+
+	written bool // all of it
 }
 
 // converse sends bytes and reads until the answer is complete. After a failure the connection is closed, unless
@@ -213,6 +215,7 @@ func (c *Conn) send(ctx context.Context, out []byte, x *exchange) *protocol.Erro
 	n, err := c.net.Write(out)
 	switch {
 	case err == nil:
+		x.written = true
 		return nil
 	case n > 0 || ctx.Err() != nil:
 		return c.lost(ctx, x, n > 0, err)
@@ -234,7 +237,11 @@ func (c *Conn) lost(ctx context.Context, x *exchange, sent bool, err error) *pro
 			cancel(ctx)
 		}()
 	}
-	c.drop()
+	if ctx.Err() != nil && x.written {
+		_ = c.Close() // the server is there, and told that nobody waits any more
+	} else {
+		c.drop()
+	}
 	if sent {
 		return protocol.Unanswered(ctx, x.req, err, "")
 	}
