@@ -80,7 +80,7 @@ protocol/cassandra: gen protocol protocol/kv socket sqltext
 protocol/dynamodb: gen protocol protocol/kv socket
 protocol/echo: gen protocol protocol/blocking socket
 protocol/etcd: gen protocol protocol/kv socket
-protocol/http: gen protocol socket template
+protocol/http: gen protocol protocol/blocking socket template
 protocol/iproto: gen protocol protocol/blocking protocol/sqlconn socket sqltext template
 protocol/kv: gen protocol template
 protocol/mongodb: gen protocol protocol/kv socket

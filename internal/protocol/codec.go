@@ -22,10 +22,20 @@ type CodecDriver interface {
 // LoopsTake reports whether event loops can do a program over a target by d's codec; if not, why is one line for
 // people. They need a socket without TLS.
 func LoopsTake(d CodecDriver, t Target, p *Program) (why string, ok bool) {
-	if t.TLS != nil {
+	secured := t.TLS != nil
+	if s, ok := d.(Securer); ok {
+		secured = s.Secures(t)
+	}
+	if secured {
 		return "TLS needs the library tier", false
 	}
 	return d.Takes(t, p)
+}
+
+// Securer is implemented by drivers that tell by more than Target.TLS whether connections have TLS.
+type Securer interface {
+	// Secures reports whether connections to the target have TLS.
+	Secures(t Target) bool
 }
 
 // CodecConn is a connection that is ready for requests. Its deadlines are unset.

@@ -28,8 +28,10 @@ import (
 )
 
 const (
-	firstBuffer = 8 << 10  // bytes that a connection begins to read into
-	keptBuffer  = 64 << 10 // the largest buffer that an idle connection keeps
+	firstBuffer = 8 << 10               // bytes that a connection begins to read into
+	keptBuffer  = 64 << 10              // the largest buffer that an idle connection keeps
+	longRequest = 64 << 10              // bytes from which on a request is sent while the answer is awaited
+	lastBytes   = 20 * time.Millisecond // for the end of a long request that has been answered
 	idleCheck   = time.Second
 	goodbye     = 100 * time.Millisecond // for the last message
 	cancelling  = 2 * time.Second        // for asking the server to stop
@@ -189,8 +191,10 @@ func (c *Conn) converse(ctx context.Context, out []byte, x *exchange) *protocol.
 		return overBefore(ctx)
 	}
 	stop := context.AfterFunc(ctx, c.interrupt)
-	failure := c.send(ctx, out, x)
-	if failure == nil {
+	var failure *protocol.Error
+	if len(out) > longRequest {
+		failure = c.sendLong(ctx, out, x)
+	} else if failure = c.send(ctx, out, x); failure == nil {
 		failure = c.receive(ctx, x)
 	}
 	if !stop() {
@@ -222,6 +226,37 @@ func (c *Conn) send(ctx context.Context, out []byte, x *exchange) *protocol.Erro
 	}
 	c.drop()
 	return unsent("the connection was lost before the request was sent: "+protocol.Line(err.Error(), ""), err)
+}
+
+// sendLong sends a request while it reads: a server may answer before it has read all of it, and then read no more. The
+// answer counts; the connection is of no more use.
+func (c *Conn) sendLong(ctx context.Context, out []byte, x *exchange) *protocol.Error {
+	written := make(chan error, 1)
+	go func() {
+		_, err := c.net.Write(out) // after a failure the reader hears of the end too
+		written <- err
+	}()
+	failure := c.receive(ctx, x)
+	if failure != nil {
+		<-written // the connection is closed
+		return failure
+	}
+	given := time.NewTimer(lastBytes)
+	defer given.Stop()
+	select {
+	case err := <-written:
+		if err == nil {
+			return nil
+		}
+		c.drop()
+	case <-given.C:
+		c.drop()
+		<-written
+	}
+	if x.reply != nil {
+		x.reply.Fatal = true
+	}
+	return nil
 }
 
 // lost closes the connection, on which an answer is missing, and says so.

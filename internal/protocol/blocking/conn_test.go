@@ -425,3 +425,28 @@ func fed(pieces ...[]byte) string {
 	conn.Do(context.Background(), req, nil, &reply)
 	return fmt.Sprint(told(&reply), reply.Rows, rows, reply.BytesIn)
 }
+
+// A server that answers a long request before it has read all of it has answered; the connection is of no more use.
+func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	go func() {
+		far.Read(make([]byte, 1<<10))
+		far.Write([]byte("2:=a,"))
+	}()
+	conn := open(t, near, strings.Repeat("x", 1<<20))
+	var reply protocol.Reply
+	conn.Do(within(t, 10*time.Second), &protocol.Request{Verb: protocol.Call}, nil, &reply)
+	if got, want := told(&reply), `ok "" fatal`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	whole := open(t, server(t, func(request string) []string {
+		return []string{netstring("=" + request)}
+	}), strings.Repeat("x", 1<<20))
+	for range 2 {
+		whole.Do(within(t, 10*time.Second), &protocol.Request{Verb: protocol.Call}, nil, &reply)
+		if got, want := told(&reply), `ok ""`; got != want {
+			t.Errorf("one that is read to its end: got %s, want %s", got, want)
+		}
+	}
+}

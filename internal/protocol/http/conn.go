@@ -84,6 +84,14 @@ func (c *conn) reach(ctx context.Context, to origin) (*http.ClientConn, *protoco
 const TLSFault = "tls"
 
 func unconnected(ctx context.Context, address string, err error) *protocol.Error {
+	if fault := tlsFault(address, err); fault != nil {
+		return fault
+	}
+	return protocol.Unconnected(socket.Explain(ctx, address, err))
+}
+
+// tlsFault is a failure to connect for reasons of TLS; nil if it has others.
+func tlsFault(address string, err error) *protocol.Error {
 	var record tls.RecordHeaderError
 	var verification *tls.CertificateVerificationError
 	switch {
@@ -92,7 +100,7 @@ func unconnected(ctx context.Context, address string, err error) *protocol.Error
 	case errors.As(err, &verification):
 		err = fmt.Errorf("can't connect to %s: %w; name its CA or turn verification off", address, verification.Err)
 	default:
-		return protocol.Unconnected(socket.Explain(ctx, address, err))
+		return nil
 	}
 	return protocol.ConnectError(err.Error(), TLSFault, err)
 }

@@ -1,5 +1,6 @@
-// Package web speaks HTTP. The library tier uses net/http (HTTP/1.1, and HTTP/2 where the server
-// offers it over TLS); the codec tier speaks plain HTTP/1.1 (RFC 9110, RFC 9112).
+// Package http speaks HTTP: HTTP/1.1 (RFC 9110, RFC 9112) by its codec, with or without TLS, and by net/http what the
+// codec doesn't do: HTTP/2 where the server offers it over TLS, redirects, proxies, several hosts, bodies that are
+// captured from, and the requests of scripts.
 //
 // A session is one connection. If all requests of a program name their origins, a session has no
 // address of its own but a connection to each of them, and the loss of one costs its requests only.
@@ -22,6 +23,7 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"slices"
@@ -29,6 +31,7 @@ import (
 	"strings"
 
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 	"brunt/internal/socket"
 )
 
@@ -102,12 +105,69 @@ func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return nil, refused
 	}
-	c := newConn(d, t, plan)
-	if refused := c.open(ctx); refused != nil {
+	if _, ok := d.Takes(t, p); !ok || len(p.Requests) == 0 { // scripts bring requests that the codec may not take
+		c := newConn(d, t, plan)
+		if refused := c.open(ctx); refused != nil {
+			return nil, refused
+		}
+		return c, nil
+	}
+	secured := []string{"h2", "http/1.1"}
+	if plan.options.http1 {
+		secured = secured[1:]
+	}
+	nc, refused := d.connect(ctx, t, secured)
+	if refused != nil {
+		return nil, refused
+	}
+	if over, ok := nc.(*tls.Conn); ok && over.ConnectionState().NegotiatedProtocol == "h2" {
+		return handOver(ctx, over, newConn(d, t, plan))
+	}
+	return blocking.New(protocol.CodecConn{Net: nc, Codec: newCodec(plan)}), nil
+}
+
+// handOver gives a connection over which HTTP/2 was agreed to net/http.
+func handOver(ctx context.Context, over net.Conn, c *conn) (protocol.Conn, error) {
+	taken := false
+	c.transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+		taken = true
+		return over, nil
+	}
+	refused := c.open(ctx)
+	c.transport.DialTLSContext = nil // it makes further connections itself
+	if !taken {
+		over.Close()
+	}
+	if refused != nil {
 		return nil, refused
 	}
 	return c, nil
 }
+
+// connect opens a connection within Target.ConnectTimeout. secured are the protocols to agree on one of, over TLS.
+func (d *Driver) connect(ctx context.Context, t protocol.Target, secured []string) (net.Conn, *protocol.Error) {
+	ctx, cancel := t.Connecting(ctx)
+	defer cancel()
+	var config *tls.Config
+	if d.Secures(t) {
+		config = &tls.Config{}
+		if t.TLS != nil {
+			config = t.TLS.Clone()
+		}
+		config.NextProtos = secured
+	}
+	c, err := socket.Secure(ctx, t.Address, config)
+	if err == nil {
+		return c, nil
+	}
+	if fault := tlsFault(t.Address, err); fault != nil {
+		return nil, fault
+	}
+	return nil, protocol.Unconnected(err)
+}
+
+// Secures reports whether connections to the target have TLS.
+func (d *Driver) Secures(t protocol.Target) bool { return d.scheme(t) == "https" }
 
 // Takes reports whether the codec can do the program over this target.
 func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok bool) {
@@ -115,8 +175,6 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	switch {
 	case refused != nil:
 		return refused.Text, false
-	case d.scheme(t) == "https":
-		return "TLS needs the library tier", false
 	case plan.options.proxy:
 		return "a proxy needs the library tier", false
 	case plan.options.follow > 0:
@@ -141,7 +199,7 @@ func (d *Driver) Takes(t protocol.Target, p *protocol.Program) (why string, ok b
 	return "", true
 }
 
-// Open connects.
+// Open connects, over TLS for HTTP/1 only.
 func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.CodecConn, error) {
 	if why, ok := d.Takes(t, p); !ok {
 		return protocol.CodecConn{}, protocol.Bad("%s", why)
@@ -150,11 +208,9 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if refused != nil {
 		return protocol.CodecConn{}, refused
 	}
-	ctx, cancel := t.Connecting(ctx)
-	defer cancel()
-	c, err := socket.Dial(ctx, t.Address)
-	if err != nil {
-		return protocol.CodecConn{}, protocol.Unconnected(err)
+	c, refused := d.connect(ctx, t, []string{"http/1.1"})
+	if refused != nil {
+		return protocol.CodecConn{}, refused
 	}
 	return protocol.CodecConn{Net: c, Codec: newCodec(plan)}, nil
 }

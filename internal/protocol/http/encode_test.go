@@ -114,7 +114,7 @@ func TestTakes(t *testing.T) {
 		want    string
 	}{
 		{New(), get("/"), nil, ""},
-		{NewSecure(), get("/"), nil, "TLS"},
+		{NewSecure(), get("/"), nil, ""},
 		{New(), get("/"), map[string]string{"proxy": "env"}, "proxy"},
 		{New(), get("/"), map[string]string{"noreuse": "on"}, "for each request"},
 		{New(), body, nil, "capturing"},

@@ -2,6 +2,7 @@ package http
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -10,12 +11,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
+	"brunt/internal/protocol/blocking"
 	"brunt/internal/protocol/protocoltest"
 	"brunt/internal/testserver"
 )
@@ -47,10 +50,7 @@ func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *
 		p.Requests[i].ID = i
 	}
 	t.Run("library", func(t *testing.T) {
-		c, err := New().Dial(t.Context(), target, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := library(t, target, p)
 		defer c.Close()
 		f(t, c)
 	})
@@ -60,6 +60,21 @@ func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *
 	for _, piece := range []int{1, 7, 64 << 10} {
 		t.Run(fmt.Sprintf("codec %d", piece), func(t *testing.T) { f(t, protocoltest.Take(t, New(), target, p, piece)) })
 	}
+}
+
+// library opens a connection of net/http, the oracle, whatever the codec takes.
+func library(t *testing.T, target protocol.Target, p *protocol.Program) protocol.Conn {
+	t.Helper()
+	d := New()
+	plan, refused := d.ready(target, p)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	c := newConn(d, target, plan)
+	if refused := c.open(t.Context()); refused != nil {
+		t.Fatal(refused)
+	}
+	return c
 }
 
 func do(t *testing.T, c protocol.Conn, req *protocol.Request, args ...gen.Value) protocol.Reply {
@@ -245,15 +260,23 @@ func TestConnectionsGivenUpByTheClient(t *testing.T) {
 	})
 	long := protocol.Request{Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/", Body: make([]byte, 64<<20)}}
 	p := &protocol.Program{Requests: []protocol.Request{long}}
-	c, err := New().Dial(t.Context(), protocol.Target{Address: l.Addr().String()}, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	target := protocol.Target{Address: l.Addr().String()}
+	c := library(t, target, p)
 	for n := range 3 {
 		if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK || r.Fatal || r.Reopened != (n > 0) {
 			t.Errorf("request %d: %+v", n, r)
 		}
+	}
+	c.Close()
+	for n := range 3 { // the codec's connection takes no further request
+		c, err := New().Dial(t.Context(), target, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK || !r.Fatal || r.BytesIn == 0 {
+			t.Errorf("request %d by the codec: %+v", n, r)
+		}
+		c.Close()
 	}
 }
 
@@ -406,5 +429,66 @@ func TestTimeoutEndsTheRequest(t *testing.T) {
 			t.Fatalf("%s: the server goes on", want)
 		}
 		c.Close()
+	}
+}
+
+// TestTLS: over TLS the codec speaks HTTP/1.1, and net/http takes over a connection on which HTTP/2 was agreed.
+func TestTLS(t *testing.T) {
+	connections := map[net.Conn]bool{}
+	var mu sync.Mutex
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Proto", r.Proto)
+		io.WriteString(w, strings.Repeat("x", 100_000))
+	}))
+	s.EnableHTTP2 = true
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if mu.Lock(); state == http.StateNew {
+			connections[c] = true
+		}
+		mu.Unlock()
+	}
+	s.StartTLS()
+	defer s.Close()
+	secure := s.Client().Transport.(*http.Transport).TLSClientConfig
+	target := protocol.Target{Address: s.Listener.Addr().String(), TLS: secure}
+	if why, ok := protocol.LoopsTake(New(), target, &protocol.Program{}); ok || !strings.Contains(why, "TLS") {
+		t.Errorf("event loops take TLS: %s", why)
+	}
+	for option, want := range map[string]string{"on": "HTTP/2.0", "off": "HTTP/1.1"} {
+		req := get("/")
+		req.Capture = []protocol.Capture{{Name: "header:Proto"}}
+		p := &protocol.Program{Requests: []protocol.Request{req}}
+		target.Options = map[string]string{"http2": option}
+		before := len(connections)
+		c, err := New().Dial(t.Context(), target, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			r := do(t, c, &p.Requests[0])
+			if r.Class != protocol.OK || string(r.Captured[0].B) != want || r.BytesIn < 100_000 {
+				t.Errorf("%s: %v %q, %d bytes", want, r.Failure, r.Captured[0].B, r.BytesIn)
+			}
+		}
+		c.Close()
+		mu.Lock()
+		if made := len(connections) - before; made != 1 {
+			t.Errorf("%s: %d connections were made for one", want, made)
+		}
+		mu.Unlock()
+		if _, codec := c.(*blocking.Conn); codec != (option == "off") {
+			t.Errorf("%s is spoken by %T", want, c)
+		}
+	}
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	p := &protocol.Program{Requests: []protocol.Request{get("/")}}
+	_, err := New().Dial(t.Context(), protocol.Target{Address: plain.Listener.Addr().String(), TLS: secure}, p)
+	if e := protocol.AsError(err); e == nil || e.Code != TLSFault || !strings.Contains(e.Text, "doesn't speak TLS there") {
+		t.Errorf("a server without TLS: %v", err)
+	}
+	_, err = New().Dial(t.Context(), protocol.Target{Address: s.Listener.Addr().String(), TLS: &tls.Config{}}, p)
+	if e := protocol.AsError(err); e == nil || e.Code != TLSFault || !strings.Contains(e.Text, "name its CA") {
+		t.Errorf("an unknown CA: %v", err)
 	}
 }
