@@ -191,7 +191,7 @@ func TestNativeBucketsHoldWhatTheirBoundsSay(t *testing.T) {
 	}
 	got := map[int]uint64{}
 	for _, s := range d.native {
-		got[s.index+nativeFirst] = s.n
+		got[s.Index+nativeFirst] = s.N
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v\nwant %v", got, want)

@@ -78,12 +78,12 @@ func (f *families) histogram(name, help string, t *distribution, labels ...label
 }
 
 // classic makes a histogram with the ladder's bounds in units of so many nanoseconds.
-func classic(count uint64, sum float64, counts steps, bounds ladder, unitNs float64) *dto.Histogram {
+func classic(count uint64, sum float64, counts measure.Steps, bounds ladder, unitNs float64) *dto.Histogram {
 	h := &dto.Histogram{SampleCount: proto.Uint64(count), SampleSum: proto.Float64(sum)}
 	below := uint64(0)
 	for i, bound := range bounds {
-		if len(counts) > 0 && counts[0].index == i {
-			below, counts = below+counts[0].n, counts[1:]
+		if len(counts) > 0 && counts[0].Index == i {
+			below, counts = below+counts[0].N, counts[1:]
 		}
 		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: proto.Float64(round(bound / unitNs)), CumulativeCount: proto.Uint64(below)})
 	}
@@ -98,18 +98,18 @@ func round(x float64) float64 {
 
 // spans encodes counts as Prometheus' native histograms do: runs of buckets, and the change of
 // the count from bucket to bucket. A run of length 0 says that a histogram is native though empty.
-func spans(counts steps) (runs []*dto.BucketSpan, deltas []int64) {
+func spans(counts measure.Steps) (runs []*dto.BucketSpan, deltas []int64) {
 	last, end := int64(0), 0 // index after the last bucket; the first offset counts from 0
 	for _, s := range counts {
-		at := s.index + nativeFirst
+		at := s.Index + nativeFirst
 		if len(runs) > 0 && at == end {
 			*runs[len(runs)-1].Length++
 		} else {
 			runs = append(runs, &dto.BucketSpan{Offset: proto.Int32(int32(at - end)), Length: proto.Uint32(1)})
 		}
 		end = at + 1
-		deltas = append(deltas, int64(s.n)-last)
-		last = int64(s.n)
+		deltas = append(deltas, int64(s.N)-last)
+		last = int64(s.N)
 	}
 	if len(runs) == 0 {
 		runs = []*dto.BucketSpan{{Offset: proto.Int32(0), Length: proto.Uint32(0)}}
@@ -228,7 +228,7 @@ func slowCooker(l *ladders, s *slowPoint) []*dto.MetricFamily {
 	f := &families{ladders: l}
 	f.counter("requests", "Number of requests", float64(s.requests))
 	f.counter("successes", "Number of successful requests", float64(s.successes))
-	add := func(name, help string, counts steps, bounds ladder, unitNs float64) {
+	add := func(name, help string, counts measure.Steps, bounds ladder, unitNs float64) {
 		m := f.family(name, help, dto.MetricType_HISTOGRAM)
 		m.Metric = append(m.Metric, &dto.Metric{Histogram: classic(s.successes, s.sumNs/unitNs, counts, bounds, unitNs)})
 	}

@@ -2,7 +2,6 @@ package export
 
 import (
 	"math"
-	"slices"
 
 	"brunt/internal/measure"
 )
@@ -38,7 +37,7 @@ type addressPoint struct {
 type slowPoint struct {
 	requests, successes uint64
 	sumNs               float64
-	milli, micro, nano  steps
+	milli, micro, nano  measure.Steps
 }
 
 // newPoint copies an interval. It takes time in proportion to the number of operations and
@@ -109,9 +108,9 @@ func (p *point) add(o *point) {
 	p.slow.requests += o.slow.requests
 	p.slow.successes += o.slow.successes
 	p.slow.sumNs += o.slow.sumNs
-	p.slow.milli.add(o.slow.milli)
-	p.slow.micro.add(o.slow.micro)
-	p.slow.nano.add(o.slow.nano)
+	p.slow.milli = p.slow.milli.Add(o.slow.milli)
+	p.slow.micro = p.slow.micro.Add(o.slow.micro)
+	p.slow.nano = p.slow.nano.Add(o.slow.nano)
 }
 
 func (p *point) grow(operations, addresses int) {
@@ -124,25 +123,7 @@ func (d *distribution) add(o *distribution) {
 	d.count += o.count
 	d.zero += o.zero
 	d.sumNs += o.sumNs
-	d.native.add(o.native)
-	d.classic.add(o.classic)
-}
-
-// steps are how many values fell into which buckets, in the order of these.
-type steps []step
-
-func (s *steps) add(more steps) {
-	k := 0
-	for _, m := range more {
-		for k < len(*s) && (*s)[k].index < m.index {
-			k++
-		}
-		if k < len(*s) && (*s)[k].index == m.index {
-			(*s)[k].n += m.n
-		} else {
-			*s = slices.Insert(*s, k, m)
-		}
-	}
+	d.native, d.classic = d.native.Add(o.native), d.classic.Add(o.classic)
 }
 
 // Native histograms have base-2 exponential buckets (Prometheus' and OpenTelemetry's layouts are
@@ -186,12 +167,6 @@ func newLadders() *ladders {
 	return l
 }
 
-// step is how many values fell into a bucket.
-type step struct {
-	index int
-	n     uint64
-}
-
 // quantiles that points have.
 func pointQuantiles() [5]float64 { return [5]float64{0.5, 0.9, 0.95, 0.99, 0.999} }
 
@@ -202,26 +177,19 @@ type distribution struct {
 	minNs, maxNs int64
 	quantiles    [5]int64 // as pointQuantiles
 	zero         uint64   // values of 0 ns, which native buckets can't hold
-	native       steps
-	classic      steps
+	native       measure.Steps
+	classic      measure.Steps
 }
 
-// climber counts into a ladder's steps while values ascend.
-type climber struct {
-	ladder ladder
-	at     int
-	steps  steps
-}
-
-func (c *climber) add(ns float64, n uint64) {
-	for c.at < len(c.ladder) && c.ladder[c.at] < ns {
-		c.at++
+// climber finds the buckets of a ladder while values ascend.
+func (l ladder) climber() func(lo, hi int64) int {
+	at := 0
+	return func(lo, hi int64) int {
+		for middle := float64(lo) + float64(hi-lo)/2; at < len(l) && l[at] < middle; {
+			at++
+		}
+		return at
 	}
-	if k := len(c.steps); k > 0 && c.steps[k-1].index == c.at {
-		c.steps[k-1].n += n
-		return
-	}
-	c.steps = append(c.steps, step{c.at, n})
 }
 
 // compact copies what points need of a histogram in one pass.
@@ -234,7 +202,7 @@ func (l *ladders) compact(h *measure.Histogram) (d distribution) {
 	for i, q := range pointQuantiles() {
 		ranks[i] = max(1, uint64(math.Ceil(math.Nextafter(q, 0)*float64(d.count))))
 	}
-	native, classic := climber{ladder: l.native}, climber{ladder: l.classic}
+	native, classic := l.native.climber(), l.classic.climber()
 	var seen uint64
 	next := 0
 	h.Each(func(lo, hi int64, n uint64) bool {
@@ -243,27 +211,16 @@ func (l *ladders) compact(h *measure.Histogram) (d distribution) {
 			d.quantiles[next] = min(hi, d.maxNs)
 			next++
 		}
-		middle := float64(lo) + float64(hi-lo)/2
 		if hi == 0 {
 			d.zero += n
 		} else {
-			native.add(middle, n)
+			d.native = d.native.Put(native(lo, hi), n)
 		}
-		classic.add(middle, n)
+		d.classic = d.classic.Put(classic(lo, hi), n)
 		return true
 	})
-	d.native, d.classic = native.steps, classic.steps
 	return d
 }
 
 // cut counts a histogram into a ladder.
-func (l ladder) cut(h *measure.Histogram) steps {
-	c := climber{ladder: l}
-	if h != nil {
-		h.Each(func(lo, hi int64, n uint64) bool {
-			c.add(float64(lo)+float64(hi-lo)/2, n)
-			return true
-		})
-	}
-	return c.steps
-}
+func (l ladder) cut(h *measure.Histogram) measure.Steps { return h.Steps(l.climber()) }

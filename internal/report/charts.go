@@ -123,7 +123,7 @@ func (b *builder) heat(r *Result, bands []svg.Band) page.Block {
 	const rows = 8 // buckets of a sketch in a row: a quarter of an octave
 	slots := r.Timeline.Slots
 	h := svg.Heat{}
-	low, high := uint16(math.MaxUint16), uint16(0)
+	low, high := math.MaxInt, 0
 	for i := range slots {
 		if s := slots[i].Response; len(s) > 0 {
 			low, high = min(low, s[0].Index/rows), max(high, s[len(s)-1].Index/rows)

@@ -11,13 +11,7 @@ import (
 // Sketch is a distribution of nanoseconds in buckets that are a 32nd of their octave wide, so that a
 // value is known to 3 %: enough to draw, and small enough for every slot to have one. It is a list of the
 // buckets that aren't empty, in ascending order.
-type Sketch []Bucket
-
-// Bucket is one of a Sketch's: Index as IndexOf counts, N values.
-type Bucket struct {
-	Index uint16
-	N     uint64
-}
+type Sketch measure.Steps
 
 const (
 	octaveBits = 5
@@ -25,14 +19,14 @@ const (
 )
 
 // IndexOf is the bucket of a value: values below 64 have one each, every further octave has 32.
-func IndexOf(ns int64) uint16 {
+func IndexOf(ns int64) int {
 	v := uint64(max(ns, 0))
 	octave := bits.Len64(v|(2*octaveSize-1)) - (octaveBits + 1)
-	return uint16(octave<<octaveBits + int(v>>octave))
+	return octave<<octaveBits + int(v>>octave)
 }
 
 // EdgeOf is the least value of a bucket.
-func EdgeOf(index uint16) int64 {
+func EdgeOf(index int) int64 {
 	if index < 2*octaveSize {
 		return int64(index)
 	}
@@ -41,7 +35,7 @@ func EdgeOf(index uint16) int64 {
 }
 
 // middleOf stands for the values of a bucket: the geometric mean of its edges.
-func middleOf(index uint16) float64 {
+func middleOf(index int) float64 {
 	if index < 2*octaveSize {
 		return float64(index)
 	}
@@ -49,42 +43,15 @@ func middleOf(index uint16) float64 {
 }
 
 // SketchOf is the sketch of a histogram, which may be nil.
-func SketchOf(h *measure.Histogram) (s Sketch) {
-	h.Each(func(lo, _ int64, n uint64) bool {
-		if i := IndexOf(lo); len(s) > 0 && s[len(s)-1].Index == i {
-			s[len(s)-1].N += n
-		} else {
-			s = append(s, Bucket{i, n})
-		}
-		return true
-	})
-	return s
+func SketchOf(h *measure.Histogram) Sketch {
+	return Sketch(h.Steps(func(lo, _ int64) int { return IndexOf(lo) }))
 }
 
 // Add returns the sum of both, in memory of its own.
-func (s Sketch) Add(o Sketch) Sketch {
-	out := make(Sketch, 0, len(s)+len(o))
-	for len(s) > 0 && len(o) > 0 {
-		switch {
-		case s[0].Index < o[0].Index:
-			out, s = append(out, s[0]), s[1:]
-		case s[0].Index > o[0].Index:
-			out, o = append(out, o[0]), o[1:]
-		default:
-			out = append(out, Bucket{s[0].Index, s[0].N + o[0].N})
-			s, o = s[1:], o[1:]
-		}
-	}
-	return append(append(out, s...), o...)
-}
+func (s Sketch) Add(o Sketch) Sketch { return Sketch(measure.Steps(s).Add(measure.Steps(o))) }
 
 // Count is the number of values.
-func (s Sketch) Count() (n uint64) {
-	for _, b := range s {
-		n += b.N
-	}
-	return n
-}
+func (s Sketch) Count() uint64 { return measure.Steps(s).Count() }
 
 // Quantile is the value at q in [0, 1], to 3 %, of the values and of others that were never answered,
 // which lie beyond all; +Inf among those, NaN if there are none at all.
@@ -107,7 +74,7 @@ func (s Sketch) Quantile(q float64, noAnswer uint64) float64 {
 // count, as variable-length integers.
 func (s Sketch) append(to []byte) []byte {
 	to = binary.AppendUvarint(to, uint64(len(s)))
-	before := uint16(0)
+	before := 0
 	for _, b := range s {
 		to = binary.AppendUvarint(to, uint64(b.Index-before))
 		to = binary.AppendUvarint(to, b.N)

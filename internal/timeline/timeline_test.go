@@ -117,7 +117,7 @@ func TestBucketsFollowEachOther(t *testing.T) {
 			t.Errorf("%d lies in bucket %d, from %d to %d", ns, i, EdgeOf(i), EdgeOf(i+1))
 		}
 	}
-	for i := range uint16(1400) {
+	for i := range int(1400) {
 		if IndexOf(EdgeOf(i)) != i {
 			t.Errorf("bucket %d begins at %d, which lies in %d", i, EdgeOf(i), IndexOf(EdgeOf(i)))
 		}
