@@ -53,7 +53,7 @@ const (
 	zLimit         = 2.5 // robust standard deviations
 	ratioLimit     = 1.15
 	errorsLimit    = 0.005 // least change of the share of errors
-	startUpEnd     = 10    // intervals; a level that changes within them was starting up
+	startUpEnd     = 10    // intervals; a load whose level changes within them was starting up
 )
 
 // Detector looks for changes while a load runs: the median of the last 5 intervals against

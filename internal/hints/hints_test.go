@@ -191,13 +191,26 @@ func TestAChangeThatGrowsBeganWithinIt(t *testing.T) {
 }
 
 func TestStartUp(t *testing.T) {
-	f := newFeed(1)
-	f.seconds(6, 50, 0, 9e6)
-	f.seconds(60, 400, 0, 1e6)
-	for _, m := range []Metric{P99, Throughput} {
-		if got := f.only(m); len(got) != 1 || got[0].Kind != StartUp || got[0].Ratio == 1 {
-			t.Errorf("%s: %+v", m, got)
-		}
+	for _, c := range []struct {
+		name    string
+		seconds int
+		p99     Kind
+		rate    Kind
+	}{
+		{"six seconds", 6, StartUp, StartUp},
+		{"nine seconds", 9, StartUp, StartUp},
+		{"what happens after ten is none", 10, StepDown, StepUp},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFeed(1)
+			f.seconds(c.seconds, 50, 0, 9e6)
+			f.seconds(60, 400, 0, 1e6)
+			for m, want := range map[Metric]Kind{P99: c.p99, Throughput: c.rate} {
+				if got := f.only(m); len(got) != 1 || got[0].Kind != want || got[0].Ratio == 1 {
+					t.Errorf("%s: %+v, want %s", m, got, want)
+				}
+			}
+		})
 	}
 }
 

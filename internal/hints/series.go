@@ -80,7 +80,8 @@ func (s *series) add(v float64, startNs int64, r rule) (change, bool) {
 	if math.Abs(to-from) <= limit(baseline)*sigma || !r.differs(from, to) {
 		return change{}, false
 	}
-	found := change{from: from, to: to, startUp: startUp, beganNs: s.starts[s.onset(from, to)]}
+	onset := s.onset(from, to)
+	found := change{from: from, to: to, startUp: startUp && onset < startUpEnd, beganNs: s.starts[onset]}
 	copy(s.values[:], recent)
 	copy(s.starts[:], s.starts[s.n-recentLength:s.n])
 	s.n, s.total, s.first = recentLength, recentLength, false
