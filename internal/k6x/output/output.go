@@ -106,6 +106,9 @@ func (o *Output) SetBuiltinMetrics(m *metrics.BuiltinMetrics) {
 
 // Start implements output.Output: it begins the record.
 func (o *Output) Start() error {
+	if err := partsByOperation(o.rules, o.s.Metrics()); err != nil && !o.params.RuntimeOptions.NoThresholds.Bool {
+		return err
+	}
 	script := scriptOf(&o.params, o.host.Sums)
 	script.Figures = o.figures
 	return o.s.Begin(script)

@@ -107,6 +107,7 @@ func classOf(code string, status int) protocol.Class {
 type ourMetrics struct {
 	s     *session.Session
 	shown bool
+	empty map[*metrics.Threshold]bool // those that k6 was told to break, because nothing was measured
 }
 
 // first is a sample of each metric, the first time that there is something to show.
@@ -125,13 +126,17 @@ func (m *ourMetrics) first(at time.Time, tags *metrics.TagSet) (out []metrics.Sa
 // fill brings k6's sinks up to date: those with thresholds, or all.
 func (m *ourMetrics) fill(all bool) {
 	ours := m.s.Metrics()
-	if ours == nil || !m.s.Requested() {
+	over := m.s.Over()
+	if ours == nil || !m.s.Requested() && !over {
 		return
 	}
 	if !all && !ruled(ours.Response, ours.Service, ours.Operations, ours.Failed) {
 		return
 	}
 	m.s.Sums(func(total *measure.Account, names []string) {
+		if over {
+			m.breakEmpty(ours, total, names)
+		}
 		each(ours.Response, total, names, func(o *measure.OperationAccount, sink metrics.Sink) { fillTrend(sink, o.Response) })
 		each(ours.Service, total, names, func(o *measure.OperationAccount, sink metrics.Sink) { fillTrend(sink, o.Service) })
 		each(ours.Operations, total, names, func(o *measure.OperationAccount, sink metrics.Sink) {
@@ -143,11 +148,64 @@ func (m *ourMetrics) fill(all bool) {
 			}
 		})
 		each(ours.Failed, total, names, func(o *measure.OperationAccount, sink metrics.Sink) {
-			if r, ok := sink.(*metrics.RateSink); ok {
+			if r, ok := sink.(*metrics.RateSink); ok && o.Done > 0 {
 				r.Trues, r.Total = int64(o.Failed()), int64(o.Done)
 			}
 		})
 	})
+}
+
+// breakEmpty breaks the thresholds on what the whole load has measured nothing of, which k6 would let pass. It is
+// called when the load is over.
+func (m *ourMetrics) breakEmpty(ours *session.Metrics, total *measure.Account, names []string) {
+	for metric, values := range map[*metrics.Metric]func(*measure.OperationAccount) uint64{
+		ours.Response:   func(o *measure.OperationAccount) uint64 { return o.Response.Count() },
+		ours.Service:    func(o *measure.OperationAccount) uint64 { return o.Service.Count() },
+		ours.Operations: func(o *measure.OperationAccount) uint64 { return o.Done },
+		ours.Failed:     func(o *measure.OperationAccount) uint64 { return o.Done },
+	} {
+		if all := total.All(); metric != ours.Operations && values(&all) == 0 {
+			m.breakAll(metric)
+		}
+		for _, sub := range metric.Submetrics {
+			n := uint64(0)
+			for i := range total.Operations {
+				if i < len(names) && matches(sub.Tags, names[i]) {
+					n += values(&total.Operations[i])
+				}
+			}
+			if n == 0 {
+				m.breakAll(sub.Metric)
+			}
+		}
+	}
+}
+
+// breakAll gives all thresholds of a metric a condition that doesn't hold without values.
+func (m *ourMetrics) breakAll(metric *metrics.Metric) {
+	never := "max<0"
+	switch sink := metric.Sink.(type) {
+	case *metrics.CounterSink:
+		never = "count<0"
+	case *metrics.RateSink:
+		never, sink.Total = "rate<0", 1 // k6 judges no rate of nothing
+	}
+	for _, t := range metric.Thresholds.Thresholds {
+		if m.empty[t] {
+			continue
+		}
+		broken := metrics.NewThresholds([]string{never})
+		if broken.Parse() != nil {
+			continue
+		}
+		source := t.Source
+		*t = *broken.Thresholds[0]
+		t.Source = source
+		if m.empty == nil {
+			m.empty = map[*metrics.Threshold]bool{}
+		}
+		m.empty[t] = true
+	}
 }
 
 // ruled reports whether any of the metrics, or a part of it, has thresholds.

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.k6.io/k6/v2/errext"
+	"go.k6.io/k6/v2/errext/exitcodes"
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 	"go.k6.io/k6/v2/output"
@@ -45,6 +47,12 @@ func (o *Output) thresholds() (out []record.Threshold) {
 				}
 				r.Aggregate = &record.Aggregate{How: m[1], Holds: m[2], Values: valuesOf(sink)}
 			}
+			if empty := o.ours.empty[t]; empty || sink != nil && valuesOf(sink) == 0 && r.Pass && !o.params.RuntimeOptions.NoThresholds.Bool {
+				if _, counter := sink.(*metrics.CounterSink); empty || !counter {
+					r.Value, r.Aggregate = record.Figure(math.NaN()), withoutValues(r.Aggregate)
+					o.s.NoData(r.Text, empty)
+				}
+			}
 			out = append(out, r)
 		}
 	}
@@ -52,10 +60,43 @@ func (o *Output) thresholds() (out []record.Threshold) {
 	return out
 }
 
+func withoutValues(a *record.Aggregate) *record.Aggregate {
+	if a != nil {
+		a.Values = 0
+	}
+	return a
+}
+
+// partsByOperation fails if a threshold names a part of our metrics that there can't be: what is recorded without
+// samples of k6 has no tag but its operation's name.
+func partsByOperation(rules map[string]metrics.Thresholds, ours *session.Metrics) error {
+	if ours == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		base, tags, err := metrics.ParseMetricName(name)
+		if err != nil || ours.Named(base) == nil {
+			continue
+		}
+		for _, tag := range tags {
+			key, _, _ := strings.Cut(tag, ":")
+			if key = strings.Trim(key, `"' `); key != session.TagOperation {
+				err := fmt.Errorf("threshold on %s: there are no parts of %s by %q, only by operation: %s{%s:NAME}",
+					name, base, key, base, session.TagOperation)
+				return errext.WithExitCodeIfNone(err, exitcodes.InvalidConfig)
+			}
+		}
+	}
+	return nil
+}
+
 // sink finds the values of the metric or the part of one that a threshold names.
 func (o *Output) sink(name string) (metrics.Sink, metrics.ValueType) {
 	base, _, _ := strings.Cut(name, "{")
 	m := o.seen[base]
+	if ours := o.s.Metrics(); m == nil && ours != nil {
+		m = ours.Named(base)
+	}
 	if m == nil {
 		return nil, metrics.Default
 	}

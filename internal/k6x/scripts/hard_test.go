@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -173,5 +174,68 @@ func TestCompletionOfK6(t *testing.T) {
 	o := prepare(t, "", nil, "k6", "completion", "bash").start().wait()
 	if o.code != 0 || !o.says("__start_k6") || o.says("__start_brunt") || o.says("brunt") {
 		t.Errorf("exit %d", o.code)
+	}
+}
+
+// Thresholds on what brunt measures itself have the record's values, and break where there are none.
+func TestThresholdsOnCalls(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, threshold string
+		code            int
+		value           float64 // infinite: none
+	}{
+		{"held", `"brunt_failed": ["rate<0.5"]`, 0, 0.25},
+		{"broken", `"brunt_failed": ["rate<0.2"]`, 99, 0.25},
+		{"a part", `"brunt_failed{operation:bad}": ["rate<0.5"]`, 99, 1},
+		{"a part that holds", `"brunt_failed{operation:good}": ["rate<0.5"]`, 0, 0},
+		{"a count", `"brunt_operations": ["count==40"]`, 0, 40},
+		{"a part's count", `"brunt_operations{operation:bad}": ["count>10"]`, 99, 10},
+		{"a mistyped operation", `"brunt_failed{operation:godo}": ["rate<0.5"]`, 99, math.Inf(1)},
+		{"a mistyped operation's times", `"brunt_response{operation:godo}": ["p(95)<5000"]`, 99, math.Inf(1)},
+		{"a mistyped operation's number", `"brunt_operations{operation:godo}": ["count<5"]`, 99, math.Inf(1)},
+		{"times of failures only", `"brunt_response{operation:bad}": ["p(95)<5000", "avg<5000"]`, 99, math.Inf(1)},
+		{"a scenario", `"brunt_failed{scenario:default}": ["rate<0.5"]`, 104, 0},
+		{"a group", `"brunt_response{group:::a}": ["p(95)<5000"]`, 104, 0},
+		{"an operation in a scenario", `"brunt_failed{operation:good,scenario:default}": ["rate<0.5"]`, 104, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := run(t, script(t, sqlite+`
+				export const options = { iterations: 10, thresholds: {`+c.threshold+`} };
+				export default function () {
+					for (let i = 0; i < 3; i++) db.query({ sql: "SELECT 1 AS one", name: "good" });
+					try { db.exec({ sql: "SELECT broken", name: "bad" }) } catch (e) {}
+				}`))
+			if o.code != c.code {
+				t.Errorf("exit %d, want %d", o.code, c.code)
+			}
+			if c.code == 104 {
+				if o.run != nil || !o.says("only by operation") {
+					t.Errorf("a record: %+v", o.run)
+				}
+				return
+			}
+			got := o.run.Thresholds[0]
+			if v := float64(got.Value); v != c.value || got.Pass != (c.code == 0) {
+				t.Errorf("%+v, want %g", got, c.value)
+			}
+		})
+	}
+}
+
+// Nothing that a threshold asks about happened: brunt's metrics break, k6's pass with a warning.
+func TestThresholdsWithoutData(t *testing.T) {
+	t.Parallel()
+	o := run(t, script(t, sqlite+`
+		export const options = { iterations: 3, thresholds: { brunt_failed: ["rate<0.5"] } };
+		export default function () {}`))
+	if o.code != 99 || !o.warned("k6-no-data-broken") {
+		t.Errorf("exit %d, %+v", o.code, o.run)
+	}
+	o = run(t, script(t, `
+		export const options = { iterations: 3, thresholds: { http_req_duration: ["p(95)<500"] } };
+		export default function () {}`))
+	if o.code != 0 || !o.warned("k6-no-data") {
+		t.Errorf("exit %d, %+v", o.code, o.run)
 	}
 }

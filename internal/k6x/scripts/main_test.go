@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -200,6 +201,11 @@ func (o *outcome) failed(class string) (n uint64) {
 		n = o.run.Total.Errors[of]
 	}
 	return n
+}
+
+// warned reports whether the record has a warning.
+func (o *outcome) warned(id string) bool {
+	return o.run != nil && slices.ContainsFunc(o.run.Warnings, func(w record.Warning) bool { return w.ID == id })
 }
 
 func (o *outcome) says(text string) bool { return strings.Contains(o.text, text) }

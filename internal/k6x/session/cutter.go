@@ -20,6 +20,9 @@ const (
 	interval = time.Second
 	// patience is how long a cut is put off for the plan that leads; see Guest.
 	patience = interval + interval/2
+	// shortestNs is the shortest interval: stores of time series tell moments apart by milliseconds, and refuse two
+	// values of one.
+	shortestNs = int64(time.Millisecond)
 	// loadPhase is the one phase of a run of k6, and idlePhase what is left of it while nothing runs:
 	// in setup after an early scenario, between scenarios, in teardown.
 	loadPhase, idlePhase = "load", "idle"
@@ -177,6 +180,7 @@ func (c *cutter) tell(iv *measure.Interval) {
 // LoadOver cuts an interval when k6's load is over, so that Sums has all that modules and executors have
 // recorded when k6 judges. What k6's own modules report may still be on its way.
 func (s *Session) LoadOver() {
+	s.over.Store(true)
 	c := &s.cutter
 	if !c.begun.Load() || !s.requests.Load() || s.metrics.Load() == nil {
 		return
@@ -184,9 +188,12 @@ func (s *Session) LoadOver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over {
-		c.cut(max(s.lastNs.Load(), c.fromNs+1))
+		c.cut(max(s.lastNs.Load(), c.fromNs+shortestNs))
 	}
 }
+
+// Over reports whether k6's load is over, and all that modules and executors recorded is in Sums.
+func (s *Session) Over() bool { return s.over.Load() }
 
 // Settled cuts what is left, when no sample comes any more.
 func (s *Session) Settled() {
@@ -202,7 +209,7 @@ func (s *Session) Settled() {
 	c.over = true
 	close(c.stop)
 	// What passed since the last call, as in teardown, is no load.
-	c.cut(max(s.lastNs.Load(), c.fromNs+1))
+	c.cut(max(s.lastNs.Load(), c.fromNs+shortestNs))
 	c.health.Stop()
 }
 

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"go.k6.io/k6/v2/js/modules"
@@ -8,6 +10,7 @@ import (
 	"go.k6.io/k6/v2/metrics"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
@@ -24,9 +27,34 @@ type Metrics struct {
 	root       *metrics.TagSet
 }
 
+// Named is one of the metrics, nil if none has the name.
+func (m *Metrics) Named(name string) *metrics.Metric {
+	for _, one := range []*metrics.Metric{m.Response, m.Service, m.Operations, m.Failed} {
+		if one != nil && one.Name == name {
+			return one
+		}
+	}
+	return nil
+}
+
+// NoData warns that a threshold had nothing to judge. broken says that it counts as broken; k6 lets its own pass.
+func (s *Session) NoData(threshold string, broken bool) {
+	id := "k6-no-data"
+	if broken {
+		id = "k6-no-data-broken"
+	}
+	s.mu.Lock()
+	names := strings.Join(s.run.OperationNames(), ", ")
+	s.mu.Unlock()
+	s.warn(record.NewWarning(id, message.Text("threshold", threshold), message.Text("operations", cmp.Or(names, "-"))))
+}
+
 // register makes our metrics known to k6, so that thresholds may name them. Only a module's init context
 // has k6's registry.
 func (s *Session) register(vu modules.VU) {
+	s.mu.Lock()
+	s.inits = append(s.inits, vu)
+	s.mu.Unlock()
 	init := vu.InitEnv()
 	if init == nil || init.TestPreInitState == nil || s.metrics.Load() != nil {
 		return
@@ -111,12 +139,30 @@ func (s *Session) State(es *lib.ExecutionState) {
 // told to end at once it closes its channel without waiting, in the middle of a send if need be: what was recorded
 // is in the record then, and nobody judges.
 func (s *Session) Flush() {
-	to, m := s.samples.Load(), s.metrics.Load()
-	if to == nil || m == nil {
+	m := s.metrics.Load()
+	if m == nil {
 		return
+	}
+	to := s.samples.Load()
+	if to == nil { // no virtual user has called anything
+		if to = s.anySamples(); to == nil {
+			return
+		}
 	}
 	defer func() { _ = recover() }() // only k6 knows when it closes the channel
 	*to <- metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: m.Operations, Tags: m.root}, Time: time.Now()}
+}
+
+// anySamples is where k6 takes samples from, nil if no virtual user was ready to work.
+func (s *Session) anySamples() *chan<- metrics.SampleContainer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, vu := range s.inits {
+		if state := vu.State(); state != nil && state.Samples != nil {
+			return &state.Samples
+		}
+	}
+	return nil
 }
 
 // Recorder is a recorder for an executor; tell is called before each hand-over. It must be made before the

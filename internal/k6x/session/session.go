@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
@@ -46,11 +47,13 @@ type Session struct {
 	figures    observe.Source // Script.Figures
 	named      bool           // operations or addresses are in run that run.json doesn't have yet
 	ends       []func() error
+	inits      []modules.VU // virtual users that import a module of ours
 
 	shared   shared
 	cutter   cutter
 	exporter *export.Exporter // nil if nothing is exported
 
+	over       atomic.Bool  // k6's load is
 	quiet      atomic.Bool  // say nothing at the end
 	requests   atomic.Bool  // something but iterations was recorded
 	activeVUs  atomic.Int64 // as k6 said last
