@@ -148,11 +148,14 @@ func splitFlag(arg string) (flag, value string, joined bool) {
 		return "", "", false
 	}
 	flag, value, joined = strings.Cut(bare, "=")
-	if len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoau", flag[:1]) {
+	if len(flag) > 1 && len(arg)-len(bare) == 1 && strings.Contains("pHoaue", flag[:1]) {
 		return flag[:1], bare[1:], true
 	}
 	return flag, value, joined
 }
+
+// figure is a value that is no secret unless its name says so: a number, a duration, a switch.
+var figure = regexp.MustCompile(`^(?:[-+0-9.]+[a-z%]{0,2}|true|false)$`)
 
 // flagValue is a flag's value as it may be shown.
 func flagValue(flag, value string, properties bool) string {
@@ -164,12 +167,20 @@ func flagValue(flag, value string, properties bool) string {
 			return Hidden
 		}
 		fallthrough
-	case "prop", "o", "option":
+	case "prop", "o", "option", "tag":
 		name, v, ok := strings.Cut(strings.TrimPrefix(value, "="), "=")
 		if !ok {
 			return Text(value)
 		}
 		return strings.TrimSuffix(value, v) + Value(name, v)
+	case "e", "env":
+		if name, v, ok := strings.Cut(value, "="); ok && v != "" && (Name(name) || !figure.MatchString(v)) {
+			return name + "=" + Hidden
+		}
+	case "secret-source":
+		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {
+			return kind + "=" + Hidden
+		}
 	case "H", "header":
 		name, v, ok := strings.Cut(value, ":")
 		if ok && Name(name) && strings.TrimSpace(v) != "" {

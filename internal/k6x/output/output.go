@@ -16,6 +16,7 @@ import (
 
 	"brunt/internal/k6x/session"
 	"brunt/internal/k6x/trend"
+	"brunt/internal/secret"
 )
 
 // Name is what the output is called in k6's -o.
@@ -189,7 +190,7 @@ func (o *Output) StopWithTestError(err error) error {
 	o.ours.fill(true)
 	out := session.Outcome{Thresholds: o.thresholds(), Watched: o.watched()}
 	if err != nil {
-		out.Why, _, _ = strings.Cut(err.Error(), "\n")
+		out.Why, _, _ = strings.Cut(secret.Text(err.Error()), "\n")
 		var code errext.HasExitCode
 		if errors.As(err, &code) {
 			out.Code = int(code.ExitCode())

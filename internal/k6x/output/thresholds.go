@@ -23,6 +23,7 @@ import (
 	"brunt/internal/k6x/native"
 	"brunt/internal/k6x/session"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 )
 
 // aggregation is the left side of a threshold of k6, such as "p(95)" or "rate", how it must be to the limit, and that.
@@ -33,7 +34,7 @@ func (o *Output) thresholds() (out []record.Threshold) {
 	for name, rules := range o.rules {
 		sink, contains := o.sink(name)
 		for _, t := range rules.Thresholds {
-			r := record.Threshold{Text: name + ": " + t.Source, Pass: !t.LastFailed, Aborted: t.LastFailed && rules.Abort, Unit: "count"}
+			r := record.Threshold{Text: secret.Text(name) + ": " + t.Source, Pass: !t.LastFailed, Aborted: t.LastFailed && rules.Abort, Unit: "count"}
 			if m := aggregation.FindStringSubmatch(t.Source); m != nil && sink != nil {
 				limit, _ := strconv.ParseFloat(m[3], 64)
 				value := valueOf(sink, strings.ReplaceAll(m[1], " ", ""))

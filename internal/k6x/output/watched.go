@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/observe"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 )
 
 // mostFigures bounds the checks and metrics of a script that are told apart.
@@ -89,7 +90,7 @@ func (f *figures) check(s *metrics.Sample) {
 		if len(f.checks) >= mostFigures {
 			return
 		}
-		c = &figure{Metric: observe.Metric{Name: record.WatchedCheck + name, Unit: observe.Share}, kind: metrics.Rate, scale: 1}
+		c = &figure{Metric: observe.Metric{Name: record.WatchedCheck + secret.Text(name), Unit: observe.Share}, kind: metrics.Rate, scale: 1}
 		f.checks[name] = c
 	}
 	c.n++

@@ -239,3 +239,61 @@ func TestThresholdsWithoutData(t *testing.T) {
 		t.Errorf("exit %d, %+v", o.code, o.run)
 	}
 }
+
+// No secret of a command line, of an address or of a script's settings is in the record.
+func TestNoSecretIsRecorded(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("fail") != "" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "script.js")
+	source := `
+		import http from "k6/http";
+		import { check } from "k6";
+		const url = __ENV.URL, bare = url.replace("http://", "");
+		export const options = {
+			scenarios: { a: { executor: "per-vu-iterations", iterations: 2, env: { PASSWORD: "s3cr3t" } } },
+			thresholds: { ["http_reqs{name:" + url + "/?api_key=s3cr3t&fail=1}"]: ["count<100"] },
+		};
+		export default function () {
+			for (const end of ["token=s3cr3t", "api_key=s3cr3t&fail=1", "x=1&password=s3cr3t&fail=1"]) {
+				const r = http.get(url + "/?" + end, { headers: { Authorization: "Bearer s3cr3t" } });
+				check(r, { ["no failure of " + url + "/?token=s3cr3t"]: (r) => r.status === 200 });
+			}
+			http.get("http://me:s3cr3t@" + bare + "/basic?fail=1");
+			http.get("http://me:s3cr3t@127.0.0.1:1/?token=s3cr3t");
+		}`
+	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PGPASSWORD=" + secret, "BRUNT_PASSWORD=" + secret}
+	j := beginWith(t, env, "-e", "URL="+server.URL, "-e", "TOKEN="+secret, "--env", "WHO="+secret, "--env=PGPASSWORD="+secret,
+		"--secret-source", "mock=default="+secret, "--tag", "token="+secret, path)
+	o := j.wait()
+	if o.code != 0 || o.run == nil || o.run.Total.Failed == 0 || o.run.Total.OK == 0 {
+		t.Fatalf("exit %d, %+v", o.code, o.run)
+	}
+	err := filepath.WalkDir(j.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content := text(t, path)
+		for line := range strings.Lines(content) {
+			if strings.Contains(line, secret) {
+				t.Errorf("%s: %s", filepath.Base(path), line)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := text(t, filepath.Join(j.dir, "errors.ndjson")); !strings.Contains(out, "api_key=***") {
+		t.Errorf("failures: %s", out)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"brunt/internal/measure"
 	"brunt/internal/observe"
 	"brunt/internal/record"
+	"brunt/internal/secret"
 )
 
 // The most operations and addresses that a run tells apart. Scripts name them as they go, some of
@@ -116,6 +117,10 @@ func (s *Session) At(t time.Time) int64 { return s.clock.Now() - int64(time.Sinc
 func (s *Session) Operation(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n, ok := s.operations[name]; ok {
+		return n
+	}
+	name = secret.Text(name) // k6 names requests by their URLs
 	if n, ok := s.operations[name]; ok {
 		return n
 	}
