@@ -53,7 +53,7 @@ k6x/conns: balance engine k6x/session protocol
 k6x/datagen: gen k6x/bind k6x/session plan planfile workload
 k6x/executor: k6x/native k6x/session measure plan protocol schedule target units
 k6x/native: k6x/session measure plan planfile record runner schedule target
-k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protocol record
+k6x/output: k6x/executor k6x/native k6x/session k6x/trend measure observe protocol record secret
 k6x/picostress: gen k6x/bind k6x/conns k6x/session plan planfile protocol protocols runner schema target workload
 k6x/session: engine export measure message observe observe/self protocol record secret verdict
 k6x/tarantool: balance engine gen k6x/bind k6x/session plan protocol protocol/blocking protocol/iproto sqltext
