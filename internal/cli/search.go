@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/program"
 	"brunt/internal/units"
@@ -99,7 +100,7 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 		}
 		report := program.SearchReport(p, found, began)
 		if o.anyway {
-			report.Note = "trials that the generator spoiled were judged all the same"
+			report.Note = message.New("note.trials-anyway")
 		}
 		err = errors.Join(report.Write(t.dir), t.print(&f.outputFlags, report))
 		return searchEnd(report.Search.Bracket, err)

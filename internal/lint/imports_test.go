@@ -70,8 +70,8 @@ password:
 plan: gen keyspace metric protocol secret sqltext suggest
 planfile: gen keyspace plan protocol secret suggest
 program: engine filelock measure message plan record render/cell render/texts stats units verdict
-program/campaign: filelock inspect inspect/advise inspect/servers linefile plan planfile program record render/cell
-    render/page render/svg render/texts report secret timeline units verdict
+program/campaign: filelock inspect inspect/advise inspect/servers linefile message plan planfile program record
+    render/cell render/page render/svg render/texts report secret timeline units verdict
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv
 protocol/bbolt: protocol protocol/kv

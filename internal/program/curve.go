@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"brunt/internal/message"
 	"brunt/internal/stats"
 	"brunt/internal/verdict"
 )
@@ -18,8 +19,8 @@ type Curve struct {
 	KneePerS float64 `json:"knee_per_s,omitempty"`
 	// Law is the Universal Scalability Law of throughput by operations in flight, nil where it can't be
 	// fitted, with the reason.
-	Law    *stats.USL `json:"usl,omitempty"`
-	LawWhy string     `json:"usl_why,omitempty"`
+	Law    *stats.USL      `json:"usl,omitempty"`
+	LawWhy message.Message `json:"usl_why,omitzero"`
 	// LawPeak is the concurrency at which the law has its greatest throughput, LawPeakPerS; 0 where that
 	// lies beyond twice the concurrency measured, of which the trials say nothing.
 	LawPeak     float64 `json:"usl_peak,omitempty"`
@@ -50,7 +51,7 @@ func (s *Search) Curve() Curve {
 	}
 	law, err := stats.FitUSL(n, x)
 	if err != nil {
-		c.LawWhy = err.Error()
+		c.LawWhy = message.OfError(err)
 		return c
 	}
 	c.Law = &law

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/record"
 )
 
@@ -20,23 +21,25 @@ const SchemaVersion = 1
 
 // Report is File: what kind of series it was, and what came of it.
 type Report struct {
-	Schema  int        `json:"schema"`
-	Kind    string     `json:"kind"` // "search", "repeat" or "matrix"
-	Name    string     `json:"name"` // of the plan
-	Started time.Time  `json:"started"`
-	Note    string     `json:"note,omitempty"` // what makes it less than it seems, such as a time scale
-	Search  *SearchLog `json:"search,omitempty"`
-	Matrix  *MatrixLog `json:"matrix,omitempty"`
-	Runs    []RunLog   `json:"runs,omitempty"`
+	Schema  int             `json:"schema"`
+	Kind    string          `json:"kind"` // "search", "repeat" or "matrix"
+	Name    string          `json:"name"` // of the plan
+	Started time.Time       `json:"started"`
+	Note    message.Message `json:"note,omitzero"` // what makes it less than it seems, such as a time scale
+	Search  *SearchLog      `json:"search,omitempty"`
+	Matrix  *MatrixLog      `json:"matrix,omitempty"`
+	Runs    []RunLog        `json:"runs,omitempty"`
+	// Messages are what the texts above are made of, by their text in English.
+	Messages message.Table `json:"messages,omitempty"`
 }
 
 // SearchLog is a search in a Report.
 type SearchLog struct {
-	Options SearchOptions `json:"options"`
-	Rules   []string      `json:"rules"` // what a trial had to meet
-	Trials  []Result      `json:"results"`
-	Bracket Bracket       `json:"bracket"`
-	Curve   Curve         `json:"curve"`
+	Options SearchOptions     `json:"options"`
+	Rules   []message.Message `json:"rules"` // what a trial had to meet
+	Trials  []Result          `json:"results"`
+	Bracket Bracket           `json:"bracket"`
+	Curve   Curve             `json:"curve"`
 }
 
 // NewFolder makes the folder root/<name>-<UTC time> of a series, or dir if that is given, which must be
@@ -72,6 +75,7 @@ func NewFolder(root, dir, name string, now time.Time) (string, error) {
 // Write writes the report into the series' folder, whole or not at all.
 func (r *Report) Write(dir string) error {
 	r.Schema = SchemaVersion
+	r.Messages = message.TableOf(r)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/verdict"
 )
@@ -92,7 +93,7 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 	if k := len(s.results) - unreachedTries + 1; k >= 0 && !slices.ContainsFunc(s.results[k:], func(r Result) bool { return !r.Unreached }) {
 		return nil, fmt.Errorf("nothing could connect in %d trials in turn, though it had before: %w", unreachedTries, err)
 	}
-	return &Result{Trial: t, Verdict: verdict.Invalid, Unreached: true, Why: []string{"nothing could connect"}}, nil
+	return &Result{Trial: t, Verdict: verdict.Invalid, Unreached: true, Why: []message.Message{message.New("trial.no-connection")}}, nil
 }
 
 // try carries out one trial.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/stats"
 	"brunt/internal/units"
@@ -59,7 +60,7 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 	}
 	if r.Verdict != verdict.Pass {
 		for _, reason := range run.Verdict.Reasons {
-			r.Why = append(r.Why, verdict.WithoutTables(reason).String())
+			r.Why = append(r.Why, verdict.WithoutTables(reason))
 		}
 	}
 	answered := o.AnsweredInTime
@@ -72,10 +73,10 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		r.Verdict, r.Why = verdict.Pass, nil
 	}
 	if r.settle(total.Offered, answered, o.Outstanding, base); late && r.Verdict == verdict.Fail {
-		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Texts()
+		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Reasons
 	}
 	if r.Verdict == verdict.Pass && !enoughDue(o) {
-		r.Verdict, r.Why = verdict.Invalid, []string{fmt.Sprintf("%d requests fell due of the %s/s asked for: the generator stood still", total.Offered, units.Rate(r.AskedPerS))}
+		r.Verdict, r.Why = verdict.Invalid, []message.Message{message.New("trial.not-due", message.Count("n", total.Offered), message.Rate("asked", r.AskedPerS))}
 	}
 	return r
 }
@@ -128,26 +129,24 @@ func (r *Result) settle(offered, answered uint64, outstanding []float64, base *R
 	if r.Verdict == verdict.Invalid {
 		return
 	}
-	fail := func(format string, args ...any) {
+	fail := func(why message.Message) {
 		r.Verdict = verdict.Fail
-		r.Why = append(r.Why, fmt.Sprintf(format, args...))
+		r.Why = append(r.Why, why)
 	}
 	if missing := float64(offered) - float64(answered); missing > (1-leastAchieved)*float64(offered) && missing > fewestMissing {
-		fail("%s of the %s/s offered were answered well in time, %s must be",
-			units.Fraction(float64(answered)/float64(offered)), units.Rate(r.OfferedPerS), units.Fraction(leastAchieved))
+		fail(message.New("trial.unanswered", message.Part("share", answered, offered), message.Rate("offered", r.OfferedPerS), message.Share("least", leastAchieved)))
 	}
 	batches := stats.BatchMeans(outstanding, stats.GrowthBatches)
 	if g := stats.GrowthOf(batches); g.P < backlogP && g.Slope*float64(len(batches)) > max(backlogShare*float64(offered), fewestMissing) {
-		fail("the backlog grows: %s operations were due and not answered at the trial's beginning, %s at its end",
-			units.Rate(batches[0]), units.Rate(batches[len(batches)-1]))
+		fail(message.New("trial.backlog", message.Number("first", batches[0]), message.Number("last", batches[len(batches)-1])))
 	}
 	if base == nil {
 		return
 	}
 	limit := max(degraded*base.P95Ns, base.P95Ns+degradedNs)
 	if r.Strain = r.P95Ns / limit; r.Strain > 1 {
-		fail("the 95th percentile of response times is %s, more than %d times that of the base line (%s at N %.3g) and at least %s more",
-			units.Latency(float64(r.P95Ns)), degraded, units.Latency(float64(base.P95Ns)), base.N, units.Latency(degradedNs))
+		fail(message.New("trial.degraded", message.Ns("p95", float64(r.P95Ns)), message.Count("times", degraded),
+			message.Ns("base", float64(base.P95Ns)), message.Text("base_n", Scale(base.N)), message.Ns("least", degradedNs)))
 	}
 }
 
@@ -166,7 +165,7 @@ func (r *Result) Steady(o *Outcome) {
 	g := stats.GrowthOf(stats.BatchMedians(o.P95Ns, stats.GrowthBatches))
 	if g.Grows() && g.Share > slowed && !g.Levels() && !g.Steps() {
 		r.Verdict = verdict.Fail
-		r.Why = append(r.Why, fmt.Sprintf("response times grow: the 95th percentile by %s over the load", units.Fraction(g.Share)))
+		r.Why = append(r.Why, message.New("trial.slowing", message.Change("growth", g.Share)))
 	}
 }
 
@@ -184,7 +183,7 @@ func (r *Result) Line() string {
 		return text + ": for want of sessions, so it is tried again with more"
 	}
 	if len(r.Why) > 0 && r.Verdict != verdict.Pass {
-		text += ": " + r.Why[0]
+		text += ": " + r.Why[0].String()
 	}
 	return text
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"brunt/internal/message"
 	"brunt/internal/render/cell"
-	"brunt/internal/render/texts"
 	"brunt/internal/units"
 )
 
@@ -20,6 +20,7 @@ func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string, m
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
+		r.Messages = message.TableOf(r)
 		return e.Encode(r)
 	case "md":
 		return cell.WriteMarkdown(w, look.Language, tables...)
@@ -39,8 +40,8 @@ func (r *Report) Print(w io.Writer, format string, look cell.Look, dir string, m
 func (r *Report) Tables(l units.Language) (out []cell.Table) {
 	if r.Search != nil {
 		out = append(out, r.Search.tables(l)...)
-		if r.Note != "" {
-			out[0].Foot = append(out[0].Foot, texts.Sentence(l, r.Note))
+		if !r.Note.IsZero() {
+			out[0].Foot = append(out[0].Foot, r.Note.In(l))
 		}
 	}
 	if r.Matrix != nil {

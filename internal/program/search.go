@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"brunt/internal/message"
 	"brunt/internal/verdict"
 )
 
@@ -69,7 +70,7 @@ func NewSearch(o SearchOptions) *Search { return &Search{o: o} }
 func (s *Search) Take(r Result) {
 	if s.elsewhere(&r) {
 		r.Verdict, r.Unreached = verdict.Invalid, true
-		r.Why = []string{fmt.Sprintf("only %d of %d sessions could connect", r.Connected, r.Sessions)}
+		r.Why = []message.Message{message.New("trial.few-sessions", message.Count("connected", r.Connected), message.Count("sessions", r.Sessions))}
 	}
 	r.TooFew = r.tooFewSessions(s.service(r.N), s.mostSessions()) || s.crowded(&r)
 	s.results = append(s.results, r)

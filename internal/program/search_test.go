@@ -314,7 +314,7 @@ func TestCurve(t *testing.T) {
 	if c.Law == nil || c.LawPeak != 0 {
 		t.Errorf("a queue that saturates has no peak in reach: %+v", c)
 	}
-	if c := NewSearch(options()).Curve(); c.Law != nil || c.LawWhy == "" || c.KneeN != 0 {
+	if c := NewSearch(options()).Curve(); c.Law != nil || c.LawWhy.IsZero() || c.KneeN != 0 {
 		t.Errorf("nothing measured: %+v", c)
 	}
 }

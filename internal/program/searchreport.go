@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/texts"
@@ -22,18 +23,18 @@ func SearchReport(p *plan.Plan, s *Search, began time.Time) *Report {
 }
 
 // rules are what a trial must meet.
-func rules(p *plan.Plan, s *Search) (out []string) {
+func rules(p *plan.Plan, s *Search) (out []message.Message) {
 	for _, t := range p.Thresholds {
-		out = append(out, t.Text)
+		out = append(out, message.Literal(t.Text))
 	}
 	if s.o.Relative {
-		out = append(out, fmt.Sprintf("errors < %s", units.Fraction(failedShare)))
+		out = append(out, message.New("rule.errors", message.Share("limit", failedShare)))
 		if b := s.base(); b != nil {
-			out = append(out, fmt.Sprintf("response.p(95) < %s, %d times that of the base line at N %s, %s",
-				units.Latency(max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)), degraded, Scale(b.N), units.Latency(float64(b.P95Ns))))
+			out = append(out, message.New("rule.p95", message.Ns("limit", max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)),
+				message.Count("times", degraded), message.Text("base_n", Scale(b.N)), message.Ns("base", float64(b.P95Ns))))
 		}
 	}
-	return append(out, fmt.Sprintf("%s of what is offered is answered well in time", units.Fraction(leastAchieved)), "the backlog doesn't grow")
+	return append(out, message.New("rule.answered", message.Share("least", leastAchieved)), message.New("rule.backlog"))
 }
 
 func (s *SearchLog) tables(l units.Language) []cell.Table {
@@ -81,7 +82,7 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 		row("scalability", say("no peak in reach"), say("contention %s, coherency %s, R² %s", n(c.Law.Sigma), l.Figure(fmt.Sprintf("%.2g", c.Law.Kappa)), n(c.Law.R2)))
 	}
 	for _, r := range s.Rules {
-		row("a trial passes if", texts.Sentence(l, r), "")
+		row("a trial passes if", r.In(l), "")
 	}
 	return t
 }
@@ -119,7 +120,7 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 				mark = cell.Warn
 			}
 			if len(r.Why) > 0 {
-				why = texts.Sentence(l, Brief(r.Why[0]))
+				why = Brief(r.Why[0].In(l))
 			}
 			switch {
 			case r.TooFew && r.Connected > 0:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
 )
@@ -212,7 +213,7 @@ func resultOf(t Trial, a *answers, seconds, limitS float64, base *Result) Result
 	r.ServiceNs, r.InFlight = a.sumS/float64(a.response.Count())*1e9, a.sumS/seconds
 	if limitS > 0 {
 		if r.Strain = r.P99Ns / record.Figure(limitS*1e9); r.Strain > 1 {
-			r.Verdict, r.Why = verdict.Fail, []string{"p99"}
+			r.Verdict, r.Why = verdict.Fail, []message.Message{message.Literal("p99")}
 		}
 	}
 	r.settle(a.offered, a.inTime, a.outstanding, base)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -39,9 +40,9 @@ const (
 // target.
 type Result struct {
 	Trial
-	Verdict string   `json:"verdict"`
-	Why     []string `json:"why,omitempty"`
-	Dir     string   `json:"dir,omitempty"` // the bundle, below the series' folder
+	Verdict string            `json:"verdict"`
+	Why     []message.Message `json:"why,omitempty"`
+	Dir     string            `json:"dir,omitempty"` // the bundle, below the series' folder
 
 	AskedPerS    float64       `json:"asked_per_s,omitempty"` // the rate that the load was set to
 	Arrivals     uint64        `json:"arrivals,omitempty"`    // that fell due, those of the warm-up too

@@ -123,7 +123,7 @@ func (d *document) when() string {
 
 // note is what makes the results less than they seem.
 func (d *document) note() string {
-	note := texts.Sentence(d.l, d.program.Note())
+	note := d.program.Note().In(d.l)
 	if note == "" {
 		return ""
 	}

@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"brunt/internal/inspect/servers"
+	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
 	"brunt/internal/program"
@@ -222,16 +222,16 @@ func (p *Program) lasting(s *Step, n float64) time.Duration {
 	return length
 }
 
-// Note says what makes the campaign's results less than they seem; "" if nothing does.
-func (p *Program) Note() string {
-	var notes []string
+// Note says what makes the campaign's results less than they seem, if anything does.
+func (p *Program) Note() message.Message {
+	var notes []message.Message
 	if p.Scale < 1 {
-		notes = append(notes, fmt.Sprintf("a rehearsal: all durations are shortened to %g of what the campaign asks for", p.Scale))
+		notes = append(notes, message.New("note.rehearsal", message.Figure("scale", p.Scale, "count")))
 	}
 	if p.Anyway {
-		notes = append(notes, "runs that the generator spoiled were judged all the same")
+		notes = append(notes, message.New("note.runs-anyway"))
 	}
-	return strings.Join(notes, "; ")
+	return message.Sentences(notes...)
 }
 
 // expand replaces ${NAME} in a text by a setting, or by the environment's value.

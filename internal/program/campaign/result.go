@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/program"
 	"brunt/internal/record"
 )
@@ -24,12 +25,14 @@ type Result struct {
 	Round   int                `json:"round"`
 	Started time.Time          `json:"started"`
 	Ended   time.Time          `json:"ended"`
-	Note    string             `json:"note,omitempty"` // what makes it less than it seems
+	Note    message.Message    `json:"note,omitzero"` // what makes it less than it seems
 	Search  *program.SearchLog `json:"search,omitempty"`
 	Trial   *program.Result    `json:"trial,omitempty"` // of steps of one run
 	Matrix  *program.MatrixLog `json:"matrix,omitempty"`
 	Fix     *Fix               `json:"fix,omitempty"`
 	Files   []string           `json:"files,omitempty"` // that it wrote
+	// Messages are what the texts above are made of, by their text in English.
+	Messages message.Table `json:"messages,omitempty"`
 }
 
 // Fix is what a step changed.
@@ -62,6 +65,7 @@ func (r *Result) run(dir string) (*record.Run, error) {
 }
 
 func (r *Result) write(dir string) error {
+	r.Messages = message.TableOf(r)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -76,6 +80,9 @@ func readResult(path string) (*Result, error) {
 	}
 	r := &Result{}
 	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if err := r.Messages.Resolve(r); err != nil {
 		return nil, fmt.Errorf("%s: damaged: %w", path, err)
 	}
 	if r.Schema > ResultSchema {

@@ -336,8 +336,8 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 		if c.service.cmd != nil {
 			run.Watch = append(run.Watch, fmt.Sprintf("tree:%d", c.service.cmd.Process.Pid))
 		}
-		if c.Note() != "" {
-			run.Extra["note"] = c.Note()
+		if note := c.Note(); !note.IsZero() {
+			run.Extra["note"] = note.String()
 		}
 		outcome, err := c.judged(c.o.Conduct(ctx, run))
 		// What was measured when the service had ended isn't the service.

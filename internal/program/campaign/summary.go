@@ -60,8 +60,8 @@ func summary(p *Program, results []Result, failures map[string]string, l units.L
 	if len(missing) > 0 {
 		t.Foot = append(t.Foot, say("Not carried out: %s.", strings.Join(missing, ", ")))
 	}
-	if note := p.Note(); note != "" {
-		t.Foot = append(t.Foot, texts.Sentence(l, note))
+	if note := p.Note(); !note.IsZero() {
+		t.Foot = append(t.Foot, note.In(l))
 	}
 	return t
 }
@@ -111,7 +111,7 @@ func (r *Result) Sentence(l units.Language) string {
 		case t.Verdict == verdict.Pass:
 			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()), l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
 		case len(t.Why) > 0:
-			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), texts.Sentence(l, program.Brief(t.Why[0])))
+			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), program.Brief(t.Why[0].In(l)))
 		}
 		return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), say(t.Verdict))
 	case r.Matrix != nil:

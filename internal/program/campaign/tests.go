@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/internal/message"
 	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/svg"
-	"brunt/internal/render/texts"
 	"brunt/internal/report"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
@@ -104,11 +104,11 @@ func (d *document) runPart(p *part, r *Result) {
 	figures.Add(cell.Text(d.l.Figure(program.Scale(t.N))), cell.Rate(t.LoadPerS()), cell.Rate(t.OfferedPerS), cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
 		cell.Figure(t.Errors, "share"), cell.Text(d.say(t.Verdict)), d.link(r, t.Dir))
 	p.tables = append(p.tables, figures)
-	for i, why := range t.Why {
+	for i, why := range message.Strings(d.l, t.Why) {
 		if i == 0 && why == program.Brief(why) {
 			continue // the step's sentence says it
 		}
-		p.paragraphs = append(p.paragraphs, texts.Sentence(d.l, why)+".")
+		p.paragraphs = append(p.paragraphs, why+".")
 	}
 	p.tables = append(p.tables, d.watched(b.Run, r.ID)...)
 	for i := range b.Run.Inspections {

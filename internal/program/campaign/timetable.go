@@ -111,7 +111,7 @@ func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 		at = at.Add(e.Lasts)
 	}
 	t.Foot = append(t.Foot, say("ends about %s, without what commands take; bundles take about %s", at.Format("2006-01-02 15:04:05"), l.Figure(units.Size(p.Bytes()))))
-	if p.Note() != "" {
+	if !p.Note().IsZero() {
 		t.Foot = append(t.Foot, say("a rehearsal: all durations are shortened to %s of what the campaign asks for", l.Figure(fmt.Sprintf("%g", p.Scale))))
 	}
 	return t
