@@ -350,7 +350,7 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 	cells := []program.CellLog{{Settings: program.Cell{{Name: "THREADS", Value: "160"}, {Name: "POOL", Value: "96"}}, Mean: 21e6}, {Settings: program.Cell{{Name: "THREADS", Value: "20"}, {Name: "POOL", Value: "12"}}, Mean: 17e6}}
 	c := &Campaign{Program: p, journal: &journal{}, results: []Result{
 		{Number: 1, Kind: planfile.StepSearch, Search: &program.SearchLog{Options: program.SearchOptions{RatePerS: 34}, Bracket: program.Bracket{End: program.OutOfTrials, Lower: 13.09, Upper: 13.28, UpperPerS: 452}}},
-		{Number: 2, Kind: planfile.StepConfirm, Trial: &program.Result{Trial: program.Trial{N: 0.36}, Verdict: "fail", Why: []message.Message{message.Literal("threshold response.p(95) < 300ms does not hold: it is 423 ms; see the latency and error tables")}}},
+		{Number: 2, Kind: planfile.StepConfirm, Trial: &program.Result{Trial: program.Trial{N: 0.36}, Verdict: "fail", Why: []message.Message{message.New("verdict.broken", message.Text("threshold", "response.p(95) < 300ms"), message.Ns("value", 423e6))}}},
 		{Number: 3, Kind: planfile.StepMatrix, Matrix: &program.MatrixLog{Options: program.MatrixOptions{N: 13, By: "response.p(95)", Tolerance: .05}, Cells: cells, Best: 0, Advised: 1}},
 	}}
 	for l, wants := range map[units.Language][]string{

@@ -67,8 +67,8 @@ var russianReport = map[string]string{
 	", limited to %s": ", не более %s", ", governor %s": ", регулятор %s", "%s %s on %s": "%s %s на %s", ", in a container": ", в контейнере",
 	"no samples": "нет замеров", "leak: %s": "утечка: %s", "drift: %s": "снос: %s", "grew by %s, levelling off": "вырос на %s, выравнивается", "not judged: %s": "без оценки: %s", "steady": "ровно",
 	"critical": "критично", "warning": "важно", "hint": "замечание",
-	"resident memory": "память в ОЗУ", "CPU cores": "ядра процессора", "collections": "сборки мусора", "time in collections": "время сборок", "throughput": "пропускная способность",
-	"threads": "потоки", "processes": "процессы", "open files": "открытые файлы", "sockets": "сокеты", "tasks": "задачи", "goroutines": "горутины", "heap": "куча", "nonheap": "вне кучи",
+	"collections": "сборки мусора", "throughput": "пропускная способность",
+	"threads": "потоки", "processes": "процессы", "sockets": "сокеты", "tasks": "задачи", "goroutines": "горутины", "heap": "куча", "nonheap": "вне кучи",
 	"%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.": "%s за %s, **%s**, неудач %s; нагрузка %s, %s; %s; зерно %d.",
 	"**Time lost: %s**; %s.":                                 "**Потеряно времени: %s**; %s.",
 

@@ -27,7 +27,7 @@ var russianSeries = map[string]string{
 	"best": "лучшая", "best, and advised": "лучшая, её и советуем", "advised: the smallest within %s of the best": "советуем: наименьшая в пределах %s от лучшей",
 	"fails in %d of %d runs": "не пройдено в %d из %d прогонов",
 	"runs that the generator spoiled each time they were tried, and that count all the same: %d": "прогонов, которые генератор испортил при каждой попытке и которые всё же учтены: %d",
-	"not to be told from the best": "не отличить от лучшей", "an interval needs 2 repetitions": "для интервала нужны 2 повторения",
+	"not to be told from the best": "не отличить от лучшей",
 	// Timetables.
 	"TIMETABLE": "РАСПИСАНИЕ", "does": "что делает", "lasts": "длится", "begins": "начало", "disk": "диск", "took": "заняло", "result": "результат",
 	"CAMPAIGN": "КАМПАНИЯ", "the maximum": "максимум", "%s of the profile": "%s профиля", "prepare the data": "подготовить данные",
@@ -76,19 +76,11 @@ var russianSeries = map[string]string{
 
 // russianTrials are why trials failed, and what they must meet.
 var russianTrials = map[string]string{
-	"%s of the %s/s offered were answered well in time, %s must be":                                      "вовремя и верно отвечено на %s из предложенных %s/с, нужно %s",
-	"the backlog grows: %s operations were due and not answered at the trial's beginning, %s at its end": "очередь растёт: в начале испытания без ответа было %s операций, в конце %s",
-	"response times grow: the 95th percentile by %s over the load":                                       "время отклика растёт: 95-й перцентиль на %s за время нагрузки",
-	"%s of what is offered is answered well in time":                                                     "вовремя и верно отвечено на %s предложенного",
-	"runs that the generator spoiled were judged all the same":                                           "прогоны, испорченные генератором, всё равно оценены",
-	"trials that the generator spoiled were judged all the same":                                         "испытания, испорченные генератором, всё равно оценены",
-	"judged although the generator spoiled it":                                                           "оценено, хотя генератор испортил прогон",
-	"nothing could connect": "соединиться не удалось ни одному сеансу",
-	"%s requests fell due of the %s/s asked for: the generator stood still":        "наступил срок %s запросов при заданных %s/с: генератор стоял",
-	"only %s of %s sessions could connect":                                         "соединились только %s сеансов из %s",
-	"the backlog doesn't grow":                                                     "очередь не растёт",
+	"%s of the %s/s offered were answered well in time, %s must be": "вовремя и верно отвечено на %s из предложенных %s/с, нужно %s",
+
+	"%s requests fell due of the %s/s asked for: the generator stood still": "наступил срок %s запросов при заданных %s/с: генератор стоял",
+
 	"a rehearsal: all durations are shortened to %s of what the campaign asks for": "репетиция: все длительности сокращены до %s от заданных",
-	"the 95th percentile of response times is %s, more than %s times that of the base line (%s at N %s) and at least %s more": "95-й перцентиль времени отклика %s, больше чем в %s раз выше базового (%s при N %s) и по меньшей мере на %s больше",
 }
 
 // russianCompare are the texts of intervals, comparisons and histories; russian holds them too.
