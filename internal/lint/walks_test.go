@@ -16,6 +16,23 @@ func named(page string) (paths []string) {
 	return paths
 }
 
+// What docs/contributing.md names is there.
+func TestContributingNamesFilesThatAreThere(t *testing.T) {
+	text, err := os.ReadFile("../../docs/contributing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := named(string(text))
+	if len(files) < 10 {
+		t.Errorf("the page names only %d files of Go", len(files))
+	}
+	for _, name := range files {
+		if _, err := os.Stat(filepath.Join("..", name)); err != nil {
+			t.Errorf("docs/contributing.md: %v", err)
+		}
+	}
+}
+
 // The walks of docs/architecture.md go past files that are there, in ten stops at most.
 func TestArchitectureNamesFilesThatAreThere(t *testing.T) {
 	text, err := os.ReadFile("../../docs/architecture.md")
