@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"brunt/internal/record"
+	"brunt/internal/testserver"
 )
 
 // crowded is a listener that closes connections at once while it has so many already.
@@ -92,6 +94,24 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 			told := slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.ID == "sessions-full" })
 			if told != c.full {
 				t.Errorf("told that the server takes no more: %v, want %v: %+v", told, c.full, run.Warnings)
+			}
+		})
+	}
+}
+
+// A usual server makes room for new connections by closing idle ones: the load stays below what it takes.
+func TestSessionsStayBelowWhatTheServerTakes(t *testing.T) {
+	t.Parallel()
+	server := testserver.Nginx(t, testserver.Connections(64))
+	for _, flags := range [][]string{{"--rate", "3000"}, {"--rate", "3000", "--redirects", "1"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			got := cookAs(t, "brunt http", append([]string{"http://" + server.Addr + "/", "--duration", "2s", "--quiet"}, flags...)...)
+			if got.run == nil {
+				t.Fatalf("exit %d: %s", got.code, got.out)
+			}
+			// Without a limit a thousand sessions fail two fifths of the requests.
+			if total := &got.run.Total; total.Failed > total.Done/20 {
+				t.Errorf("%d of %d failed over %d sessions", total.Failed, total.Done, got.run.Sessions)
 			}
 		})
 	}

@@ -185,11 +185,14 @@ func (g *Growth) Rest() { g.awake.Add(-1) }
 // Fill notes that the server took no further session.
 func (g *Growth) Fill() {
 	g.full.Store(true)
-	g.most.Store(g.awake.Load())
+	g.most.Store(g.awake.Load()) // those that were on their way and aren't taken come here, too
 }
 
 // Full reports whether the server took no further session.
 func (g *Growth) Full() bool { return g.full.Load() }
+
+// Awake is how many sessions are in use.
+func (g *Growth) Awake() int { return int(g.awake.Load()) }
 
 // Most is how many sessions there were at most, those left out that the server didn't take.
 func (g *Growth) Most() int { return int(g.most.Load()) }

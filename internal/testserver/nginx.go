@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -59,7 +60,7 @@ func nginxConf(s *Server, o *options) string {
 %s
 worker_processes %d;
 pid %s/pid;
-events { worker_connections 4096; }
+events { worker_connections %[6]d; }
 http {
 	access_log off;
 	default_type text/html;
@@ -76,7 +77,7 @@ http {
 		%[5]s
 	}
 }
-`, user, max(1, o.workers), s.Dir, listen, o.locations)
+`, user, max(1, o.workers), s.Dir, listen, o.locations, cmp.Or(o.connections, 4096))
 }
 
 // nginxReady needs the file that the master writes once it has its sockets, because while

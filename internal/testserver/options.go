@@ -4,14 +4,15 @@ package testserver
 type Option func(*options)
 
 type options struct {
-	password  string
-	tls       bool
-	settings  []string
-	lua       string
-	content   []byte
-	locations string
-	workers   int
-	release   string
+	password    string
+	tls         bool
+	settings    []string
+	lua         string
+	content     []byte
+	locations   string
+	workers     int
+	connections int
+	release     string
 }
 
 // Password makes the server ask for this password: PostgreSQL (SCRAM-SHA-256, of the superuser),
@@ -44,6 +45,9 @@ func Locations(directives string) Option {
 
 // Workers is Nginx's number of worker processes; 1 by default.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
+
+// Connections is how many connections a worker process of Nginx takes; 4096 by default. Some of them are its own.
+func Connections(n int) Option { return func(o *options) { o.connections = n } }
 
 // Release is the major number of the PostgreSQL that is started, such as "17", from Maven's artifacts
 // (without other extensions than pg_stat_statements and what belongs to it); "" is Debian's newest.

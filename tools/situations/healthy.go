@@ -19,22 +19,31 @@ func generous() []string { return []string{"p(99) < 2s", "errors < 1%"} }
 
 // healthy are situations in which neither server nor generator has much to do.
 func healthy() []family {
-	small := func(kinds ...kind) func(*draw) situation {
+	light := func(kinds ...kind) func(*draw) situation {
 		return func(d *draw) situation { return smallLoad(d, kinds...) }
 	}
 	all := []kind{postgres, redis, tarantool, nginx, web, echo}
 	return []family{
-		{healthyApart, truthPass, 36, small(all...)},
+		{healthyApart, truthPass, 36, light(all...)},
 		{healthyTogether, truthPass, 24, func(d *draw) situation {
-			s := small(all...)(d)
+			s := light(all...)(d)
 			s.onBoth = true
+			s.warns = "machine-shared"
 			return s
 		}},
 		{healthySpread, truthPass, 12, func(d *draw) situation {
-			s := small(all...)(d)
+			s := light(all...)(d)
 			s.spread = true
 			return s
 		}},
+		{"healthy-few-descriptors", truthPass, 6, func(d *draw) situation {
+			s := light(redis, nginx, echo)(d)
+			s.wrap = fewFiles()
+			s.ask.sessions = min(s.ask.sessions, 16)
+			s.Why += "; the process may open 100 files, which 16 sessions leave room in"
+			return s
+		}},
+		{"healthy-small-server", truthPass, 8, smallServer},
 		{"healthy-slow", truthPass, 10, slowButGood},
 		{"healthy-far", truthPass, 10, farButGood},
 		{"healthy-after-a-stop", truthPass, 6, stoppedWithinRules},
@@ -58,6 +67,16 @@ func smallLoad(d *draw, kinds ...kind) situation {
 	s.ask.sessions = one(d, 1, 2, 4)
 	s.ask.think = d.between(5*time.Millisecond, 20*time.Millisecond)
 	s.Why = fmt.Sprintf("%d sessions that think %v between requests of the cheapest kind: at most 800 a second", s.ask.sessions, s.ask.think)
+	return s
+}
+
+// smallServer has a server that takes few connections, and a load that needs few and names no number.
+func smallServer(d *draw) situation {
+	s := d.begin(small)
+	s.ask.command, s.ask.tier, s.ask.open, s.ask.sessions = "http", "codec", true, 0
+	s.ask.rate = one(d, 200.0, 1000, 2000)
+	s.ask.thresholds = one(d, nil, generous())
+	s.Why = fmt.Sprintf("%.0f requests a second of the cheapest kind keep a few connections busy, and the server takes %d", s.ask.rate, smallConnections)
 	return s
 }
 

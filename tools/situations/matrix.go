@@ -19,8 +19,8 @@ const (
 func (f *finished) falsePass() bool { return f.Truth != truthPass && f.Verdict == "pass" }
 
 var (
-	truths       = []truth{truthPass, truthFail, truthInvalid, truthNotPass, truthDown}
-	verdictNames = []string{"pass", "fail", "invalid", verdictDown, verdictError}
+	truths       = []truth{truthPass, truthFail, truthInvalid, truthNotPass, truthDown, truthRefused}
+	verdictNames = []string{"pass", "fail", "invalid", verdictDown, verdictRefused, verdictError}
 )
 
 // report prints the matrix, the families and every wrong verdict. The error names the goals that

@@ -27,10 +27,14 @@ const (
 	web       kind = "web"  // a Go HTTP server: see serveWeb
 	echo      kind = "echo" // brunt's own
 	crowded   kind = "postgres-of-10"
+	small     kind = "nginx-of-64"
 )
 
 // crowdedSessions is max_connections of the server crowded.
 const crowdedSessions = 10
+
+// smallConnections is worker_connections of the server small; nginx keeps a few of them for itself.
+const smallConnections = 64
 
 // delays reports whether the server itself can take its time over an answer; for the others a
 // proxy does.
@@ -67,7 +71,7 @@ func (k kind) protocol() string {
 		return "pg"
 	case tarantool:
 		return "iproto"
-	case nginx, web:
+	case nginx, small, web:
 		return "http"
 	}
 	return string(k)
@@ -85,6 +89,8 @@ func (k kind) start(t testserver.TB, self string) *testserver.Server {
 		return testserver.Redis(t)
 	case nginx:
 		return testserver.Nginx(t)
+	case small:
+		return testserver.Nginx(t, testserver.Connections(smallConnections))
 	}
 	return testserver.Program(t, string(k), self, serveCommand, string(k))
 }

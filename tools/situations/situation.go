@@ -20,12 +20,14 @@ const (
 	truthInvalid truth = "invalid"         // the generator can't do what it was asked, or is held up, while the server idles
 	truthNotPass truth = "fail or invalid" // both are asked for more than they have: only pass is wrong
 	truthDown    truth = "unreachable"     // there is no server
+	truthRefused truth = "refused"         // the machine's limits can't hold what is asked for, which is known before
 )
 
 // The verdicts besides record.Verdict's that a run can end with.
 const (
-	verdictDown  = "unreachable" // exit code 108
-	verdictError = "error"       // no verdict: refused, crashed, or hung
+	verdictDown    = "unreachable" // exit code 108
+	verdictRefused = "refused"     // exit code 104: nothing was sent
+	verdictError   = "error"       // no verdict: crashed, or hung
 )
 
 // allows reports whether a verdict is right.
@@ -52,6 +54,7 @@ type situation struct {
 	onBoth bool // brunt and the server share one core; otherwise each has its own
 	spread bool // brunt and the server use all cores
 	fault  *fault
+	warns  string // the id of a warning that the report must have; "" if none must
 	// holds says why the construction failed after all, by what was seen from outside; "" if it
 	// held. nil if nothing can fail.
 	holds func(w *witness) string
@@ -64,7 +67,7 @@ type ask struct {
 	open       bool
 	rate       float64 // open loads, operations a second
 	poisson    bool
-	sessions   int
+	sessions   int // 0 with http: as many as the load needs
 	pipeline   int
 	think      time.Duration // closed loads
 	answer     time.Duration // how long the server is to take on purpose
@@ -85,7 +88,7 @@ type fault struct {
 func (s *situation) plan() string {
 	a := &s.ask
 	var b strings.Builder
-	fmt.Fprintf(&b, "config_name: situation\nseed: %d\nsessions: %d\n", s.Seed, a.sessions)
+	fmt.Fprintf(&b, "config_name: situation\nseed: %d\nsessions: %d\n", s.Seed, max(a.sessions, 1))
 	if a.pipeline > 1 {
 		fmt.Fprintf(&b, "pipeline: %d\n", a.pipeline)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -140,7 +141,10 @@ func (r *running) arguments(f *finished, address string, cores []int) ([]string,
 	args = append(args, r.brunt...)
 	a := &r.ask
 	if a.command == "http" {
-		args = append(args, "http", "http://"+address+"/", "--sessions", strconv.Itoa(a.sessions), "--duration", a.load.String(), "--timeout", a.timeout.String())
+		args = append(args, "http", "http://"+address+"/", "--duration", a.load.String(), "--timeout", a.timeout.String())
+		if a.sessions > 0 {
+			args = append(args, "--sessions", strconv.Itoa(a.sessions))
+		}
 		if a.open {
 			args = append(args, "--rate", fmt.Sprint(a.rate))
 		}
@@ -242,13 +246,16 @@ func tail(text string) string {
 // judge reads the record and compares.
 func (f *finished) judge(s *situation) {
 	f.Verdict = verdictError
-	if f.Exit == 108 {
+	switch f.Exit {
+	case 108:
 		f.Verdict = verdictDown
+	case 104:
+		f.Verdict = verdictRefused
 	}
 	if run, err := recorded(f.Bundle); err == nil && f.Exit != 108 && run.Complete {
 		f.read(run)
 	}
-	f.Right = f.Truth.allows(f.Verdict)
+	f.Right = f.Truth.allows(f.Verdict) && (s.warns == "" || slices.Contains(f.Warnings, s.warns))
 	f.Void = f.Witness.disturbed()
 	if s.holds != nil && f.Void == "" {
 		f.Void = s.holds(&f.Witness)

@@ -114,6 +114,9 @@ func garbage(d *draw) situation {
 	return s
 }
 
+// fewFiles lets brunt open 100 files.
+func fewFiles() []string { return []string{"prlimit", "--nofile=100:100"} }
+
 // tooMuch are situations in which more is asked for than the machine can do.
 func tooMuch() []family {
 	all := []family{
@@ -126,12 +129,12 @@ func tooMuch() []family {
 			s.Why = fmt.Sprintf("%.0f requests a second, one at a time on each session, over one core for brunt and one for the server", s.ask.rate)
 			return s
 		}},
-		{"sessions-too-many", truthNotPass, 6, func(d *draw) situation {
+		{"few-descriptors", truthRefused, 6, func(d *draw) situation {
 			s := d.begin(redis, nginx, echo)
-			s.ask.sessions = 400
+			s.ask.sessions = one(d, 100, 150, 400)
 			s.ask.rate = 200
-			s.wrap = []string{"prlimit", "--nofile=100:100"}
-			s.Why = "400 sessions are asked for, and the process may open 100 files"
+			s.wrap = fewFiles()
+			s.Why = fmt.Sprintf("%d sessions are asked for, and the process may open 100 files", s.ask.sessions)
 			return s
 		}},
 	}

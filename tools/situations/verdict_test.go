@@ -113,6 +113,10 @@ func dozen() []situation {
 		wide("killed", truthNotPass, redis, "codec", true, func(s *situation) { s.fault = killServer(time.Second, 0) }),
 		wide("killed, library", truthNotPass, web, "library", true, func(s *situation) { s.fault = killServer(time.Second, 0) }),
 		wide("nobody there", truthDown, redis, "codec", true, nil),
+		wide("too many for the process' files", truthRefused, redis, "codec", true, func(s *situation) {
+			s.wrap, s.ask.sessions = fewFiles(), 400
+		}),
+		wide("slow but good, in few files", truthPass, postgres, "codec", true, func(s *situation) { s.wrap, s.warns = fewFiles(), "machine-shared" }),
 		wide("held, open", truthInvalid, redis, "codec", true, held),
 		wide("held, closed", truthInvalid, web, "library", false, held),
 		wide("far too much", truthNotPass, echo, "codec", true, func(s *situation) {

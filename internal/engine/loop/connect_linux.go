@@ -100,7 +100,7 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 		}
 		return
 	}
-	surplus, crowded := l.surplus(s)
+	surplus, crowded := l.surplus(s, culprit == nil)
 	l.hangUp(s)
 	for s.head != nil {
 		f := l.retire(s)

@@ -19,12 +19,34 @@ func (l *loop) grow(now int64) {
 	if !l.cfg.Grows() || l.upAll == 0 || l.fleet.growth.Full() || l.growing > 0 && 2*l.growing >= l.upAll || now < l.growAt {
 		return
 	}
+	if l.drained(now) {
+		l.fleet.growth.Fill()
+		return
+	}
 	for i := range l.lanes {
 		if a := &l.lanes[i]; a.spare {
+			l.grewAt = now
 			l.awake(a)
 			return
 		}
 	}
+}
+
+// drained reports whether the server makes room for further sessions by closing others: it has closed some since they
+// came, and most are still there, as they wouldn't be if it were restarting.
+func (l *loop) drained(now int64) bool {
+	closed := l.closed
+	l.closed = 0
+	if closed == 0 || l.grewAt == 0 || now-l.grewAt > outageNs {
+		return false
+	}
+	used := 0
+	for i := range l.lanes {
+		if !l.lanes[i].spare {
+			used++
+		}
+	}
+	return 4*l.upAll >= 3*used
 }
 
 // awake connects a worker's sessions, once each.
@@ -68,13 +90,19 @@ func (l *loop) crowdedOut(s *session) {
 }
 
 // surplus reports whether a session that is being lost needn't connect again: the server closed it while it had nothing
-// to do, or crowded, it is a further one that never brought an answer.
-func (l *loop) surplus(s *session) (surplus, crowded bool) {
-	switch {
-	case !l.cfg.Grows() || l.router != nil:
+// to do, or closed it to make room for others, or crowded, it is a further one that never brought an answer.
+func (l *loop) surplus(s *session, byServer bool) (surplus, crowded bool) {
+	if !l.cfg.Grows() || l.router != nil || s.outstanding == 0 && s.reply.Fatal {
 		return false, false
+	}
+	if byServer {
+		l.closed++
+	}
+	switch {
 	case s.outstanding == 0:
-		return !s.reply.Fatal, false
+		return true, false
+	case s.served && byServer && l.fleet.growth.Full():
+		return l.upAll > l.cfg.AtFirst, false
 	case s.served:
 		l.lostAt = l.now()
 		return false, false

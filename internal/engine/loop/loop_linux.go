@@ -81,6 +81,8 @@ type loop struct {
 	downSince int64  // since when no session is connected
 	growing   int    // sessions being connected because arrivals wait
 	growAt    int64  // no further session is connected before
+	grewAt    int64  // when the last one was
+	closed    int    // connections that the server has closed since arrivals last waited
 	lostAt    int64  // when a session was lost that had brought answers and had more to bring
 	stamped   bool   // kernel timestamps are on
 

@@ -28,6 +28,7 @@ type arrivalSource struct {
 	closed chan struct{}
 	idle   atomic.Int64   // sessions that wait for an arrival
 	handed int64          // when the last arrival was done with; feed's own
+	grewAt int64          // when a further session was last connected
 	work   func(*session) // has a further session take part; nil if the pool doesn't grow
 
 	// Guarded by the pool's account.

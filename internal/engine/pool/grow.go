@@ -21,8 +21,13 @@ func (a *arrivalSource) grow(now int64) {
 	if a.work == nil || connected == 0 || p.growth.Full() || growing > 0 && 2*growing >= connected || now < p.growAt.Load() {
 		return
 	}
+	if a.drained(now) {
+		p.growth.Fill()
+		return
+	}
 	for _, s := range p.sessions {
 		if s.spare.Load() {
+			a.grewAt = now
 			s.further = true // its goroutine has ended, or not begun
 			s.spare.Store(false)
 			p.growing.Add(1)
@@ -31,6 +36,14 @@ func (a *arrivalSource) grow(now int64) {
 			return
 		}
 	}
+}
+
+// drained reports whether the server makes room for further sessions by closing others: it has closed some since they
+// came, and most are still there, as they wouldn't be if it were restarting.
+func (a *arrivalSource) drained(now int64) bool {
+	p := a.pool
+	closed := p.closed.Swap(0)
+	return closed > 0 && a.grewAt > 0 && now-a.grewAt <= outageNs && 4*p.connected.Load() >= 3*int64(p.growth.Awake())
 }
 
 // grown notes that a session is connected.
@@ -60,12 +73,17 @@ func (s *session) crowdedOut(ctx context.Context) bool {
 	return true
 }
 
-// lost notes the loss of the connection with a request under way.
-func (s *session) lost() {
+// lost notes the loss of the connection with a request under way; late means that its time was over.
+func (s *session) lost(late bool) {
 	p := s.pool
 	switch {
 	case !p.cfg.Grows() || s.reply.Class == protocol.OK:
+	case s.served && !late && p.growth.Full():
+		s.crowded = p.connected.Load() > int64(p.cfg.AtFirst)
 	case s.served:
+		if !late {
+			p.closed.Add(1)
+		}
 		p.lostAt.Store(p.cfg.Clock.Now())
 	default:
 		s.crowded = s.number >= p.cfg.AtFirst && p.connected.Load() > 1

@@ -37,6 +37,7 @@ type Pool struct {
 
 	growth  engine.Growth
 	growing atomic.Int64 // sessions being connected because arrivals wait
+	closed  atomic.Int64 // connections that the server has closed since arrivals last waited
 	growAt  atomic.Int64 // no further session is connected before, on the run's clock
 	lostAt  atomic.Int64 // when a session was lost at work, on the run's clock
 }

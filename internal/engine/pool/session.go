@@ -224,7 +224,7 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 	s.served = s.served || !s.reply.Fatal
 	next := c.Answered(&s.reply, sent, cfg.Clock.Now())
 	if s.reply.Fatal {
-		s.lost()
+		s.lost(ctx.Err() != nil)
 		s.hangUp()
 	}
 	return next
