@@ -79,7 +79,7 @@ func validate(path string, text, data []byte) error {
 	if d := schema.Schema; d != "" && !strings.Contains(d, "/draft-07/") && !strings.Contains(d, "/2020-12/") {
 		return fmt.Errorf("schema %s: it is written for %s; write it for draft 7 or 2020-12", path, d)
 	}
-	rules, err := schema.Resolve(nil)
+	rules, err := schema.Resolve(&jsonschema.ResolveOptions{BaseURI: "file:///"}) // an $id may be relative
 	if err != nil {
 		return fmt.Errorf("schema %s: %w", path, err)
 	}

@@ -19,6 +19,7 @@ func TestSchemas(t *testing.T) {
 		"draft 7 holds":       {old, "name: cars\nn: 3\n", ""},
 		"draft 2020-12 holds": {recent, "name: cars\nn: 3\n", ""},
 		"none named":          {"{" + strings.ReplaceAll(rules, "DEFS", "$defs") + "}", "name: cars\n", ""},
+		"a relative $id":      {`{"$id": "plan.schema.json", "type": "object"}`, "name: cars\n", ""},
 		"missing":             {recent, "n: 3\n", "isn't what s.json asks for"},
 		"wrong type":          {old, "name: [1]\n", "isn't what s.json asks for"},
 		"too small, by $ref":  {old, "name: cars\nn: 0\n", "minimum"},
