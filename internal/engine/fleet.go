@@ -143,7 +143,7 @@ type ErrorEvent struct {
 // do so only when nothing has been connected for OperationTimeout.
 type Fleet interface {
 	// Connect opens all sessions. It succeeds if at least one address could be reached and
-	// accepted the program; otherwise the error is the first *driver.Error met.
+	// accepted the program; otherwise the error is the first *protocol.Error met.
 	Connect(ctx context.Context) error
 	// Run carries out one stage. It returns when the stage is over and every operation begun has
 	// finished, or soon after ctx is done: then no operation is begun, and what is in flight is

@@ -1,9 +1,9 @@
-// Package driver is the contract between the engine and the protocols. Each protocol lives in a
-// package of its own below this one and knows nothing of plans or reports.
+// Package protocol is the contract between the engine and the protocols. Each protocol lives in a package of its own
+// below this one and knows nothing of plans or reports.
 //
-// There are two tiers behind one contract. Every protocol gives Dial: a Conn over a well-kept
-// client library, driven by a goroutine a session. A protocol that matters most also implements
-// wire.Protocol (see package wire): the event loop then drives its sockets.
+// Every protocol gives Dial: a Conn, which a goroutine uses. Those that matter most have a codec as well and
+// implement CodecDriver: event loops drive it over the bare socket, and package blocking makes a Conn of the same codec.
+// The others' connections are well-kept client libraries'.
 package protocol
 
 import (
@@ -154,8 +154,8 @@ type Reply struct {
 	Reopened bool        // a connection next to the session's own had been lost and was made again
 	Captured []gen.Value // one for each of Request.Capture; Null where the reply had no row
 	Failure              // what went wrong, if anything; Class OK otherwise
-	// Each, unless it is nil, is called in the library tier with every row of the answer, which is valid
-	// during the call only. Of records in key-value stores the first column is the key. Reset keeps it.
+	// Each, unless it is nil, is called with every row of the answer, which is valid during the call only. Event loops
+	// don't call it. Of records in key-value stores the first column is the key. Reset keeps it.
 	Each func(columns []string, row []gen.Value)
 }
 
@@ -185,7 +185,7 @@ func (r *Reply) Fail(e *Error) {
 	r.Failure = Failure{Class: e.Class, Code: e.Code, Text: e.Text, Fatal: e.Fatal}
 }
 
-// Conn is one session of the library tier. It is used by one goroutine at a time.
+// Conn is a connection that blocks. It is used by one goroutine at a time.
 type Conn interface {
 	// Do executes request req of the Program with args and fills reply, failures included
 	// (reply.Failure). It returns when the whole answer has been read, ctx is done, or the
@@ -255,7 +255,7 @@ type Router interface {
 	// no lock and allocates nothing.
 	Route(req *Request, args []gen.Value) (address int, ok bool)
 	// Redirect reads a failure by which a server names the address to ask instead: for this request
-	// only, in the way of wire.Asker, if ask; else it takes note. redirects is how often the operation has
+	// only, in the way of protocol.Asker, if ask; else it takes note. redirects is how often the operation has
 	// been sent on already. ok is false if the failure says nothing of the kind, or names a server that
 	// isn't among the targets, or if enough is enough.
 	Redirect(f *Failure, redirects int) (address int, ask, ok bool)

@@ -25,7 +25,7 @@ type Request struct {
 	Header [][2]string // names and values as they are sent
 	Body   []byte
 	Secret bool // the body must not be kept
-	// Hash and HashEvery are driver.Web's.
+	// Hash and HashEvery are protocol.Web's.
 	Hash      uint64
 	HashEvery uint32
 }

@@ -59,7 +59,7 @@ const (
 	TextDocumentSlot             // all fields of the record as JSON, the contents as they are
 )
 
-// Request is a request and what its parameters stand for. Fields of its driver.Request may stay
+// Request is a request and what its parameters stand for. Fields of its protocol.Request may stay
 // empty where the Store needs none.
 type Request struct {
 	protocol.Request
@@ -83,7 +83,7 @@ type Store interface {
 
 // Batcher is a Store with operations on several records at once.
 type Batcher interface {
-	// Batch gives the request of a verb (driver.Read, Insert or Update) for rows records.
+	// Batch gives the request of a verb (protocol.Read, Insert or Update) for rows records.
 	Batch(verb protocol.Verb, fields []string, rows int) []Request
 }
 

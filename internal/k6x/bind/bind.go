@@ -199,7 +199,7 @@ type ArgumentError struct {
 // Error returns one line.
 func (e *ArgumentError) Error() string { return e.Function + ": " + e.Text }
 
-// Exception makes an Error of JavaScript. It has the properties class (see driver.Class) and code
+// Exception makes an Error of JavaScript. It has the properties class (see protocol.Class) and code
 // (the server's, or ""). A wrong argument is a TypeError.
 func (v *VU) Exception(err error) *sobek.Object {
 	var thrown *sobek.Exception

@@ -138,7 +138,7 @@ func open(ctx context.Context, t protocol.Target, keyspace string) (c *conn, rep
 
 func keyspaceOf(t protocol.Target) string { return cmp.Or(t.Database, "test") }
 
-// Dial opens a session. An error is a *driver.Error: of class Client if the program can't be done
+// Dial opens a session. An error is a *protocol.Error: of class Client if the program can't be done
 // by this protocol, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := kv.Program(p)

@@ -96,7 +96,7 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*conn, *protocol.
 	return c, nil
 }
 
-// Dial opens a session. An error is a *driver.Error: of class Client if the program can't be done
+// Dial opens a session. An error is a *protocol.Error: of class Client if the program can't be done
 // by this protocol, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := kv.Program(p)

@@ -61,7 +61,7 @@ func (f Frame) SetNumber(slot int, v int64) {
 
 func (f Frame) sequence() uint64 { return binary.LittleEndian.Uint64(f[sequenceAt:]) }
 
-// Codec encodes requests and scans answers of one connection. It implements wire.Codec.
+// Codec encodes requests and scans answers of one connection. It implements protocol.Codec.
 type Codec struct{ sent, answered uint64 }
 
 // Encode appends a request. Parameters must be numbers, and no more than Slots.
@@ -92,7 +92,7 @@ func (c *Codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	return dst, nil
 }
 
-// Scan reads one answer; see wire.Codec.
+// Scan reads one answer; see protocol.Codec.
 func (c *Codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n int, done bool, need int) {
 	if len(buf) < Size {
 		return 0, false, Size

@@ -74,7 +74,7 @@ func host(t protocol.Target) (address string, secure *tls.Config) {
 }
 
 // Dial opens a session of the library tier within Target.ConnectTimeout. An error is a
-// *driver.Error: of class Client if the program can't be done by this protocol, Connect if no
+// *protocol.Error: of class Client if the program can't be done by this protocol, Connect if no
 // session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, o, refused := prepare(t, p)

@@ -22,7 +22,7 @@ import (
 // maxCaptured bounds the body that captures may read.
 const maxCaptured = 1 << 20
 
-// conn is a session of the library tier: one connection, or one to each origin, never retried behind
+// conn is a session over net/http: one connection, or one to each origin, never retried behind
 // our back.
 type conn struct {
 	driver    *Driver

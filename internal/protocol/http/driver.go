@@ -73,7 +73,7 @@ func (d *Driver) scheme(t protocol.Target) string {
 	return "http"
 }
 
-// Router implements driver.Routed: requests with an origin among the targets go there.
+// Router implements protocol.Routed: requests with an origin among the targets go there.
 func (d *Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
 	places, placed := make(protocol.Places, len(p.Requests)), false
 	for i := range p.Requests {
@@ -98,7 +98,7 @@ func place(r *protocol.Request, targets []protocol.Target) int {
 	return slices.IndexFunc(targets, func(t protocol.Target) bool { return t.Address == to.address })
 }
 
-// Dial opens a session within Target.ConnectTimeout. An error is a *driver.Error: of class Client
+// Dial opens a session within Target.ConnectTimeout. An error is a *protocol.Error: of class Client
 // if the program can't be done by this protocol, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	plan, refused := d.ready(t, p)

@@ -22,7 +22,7 @@ import (
 // origin is where a request goes.
 type origin struct{ scheme, address string }
 
-// parseOrigin reads driver.Web.Origin; home is what none means.
+// parseOrigin reads protocol.Web.Origin; home is what none means.
 func parseOrigin(text string, home origin) (origin, error) {
 	if text == "" {
 		return home, nil

@@ -9,7 +9,7 @@ import (
 	"brunt/internal/protocol"
 )
 
-// codec is a session of the codec tier.
+// codec encodes requests and scans answers of one connection.
 type codec struct {
 	statements []statement
 	options    options
@@ -60,13 +60,13 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 	return out, nil
 }
 
-// Tag implements wire.Tagged: it is the request's sync.
+// Tag implements protocol.Tagged: it is the request's sync.
 func (c *codec) Tag() uint64 { return c.sent }
 
-// Turn implements wire.Tagged.
+// Turn implements protocol.Tagged.
 func (c *codec) Turn(sync uint64) { c.turn = sync }
 
-// Answers implements wire.Tagged.
+// Answers implements protocol.Tagged.
 func (c *codec) Answers(buf []byte) (sync uint64, ok bool) {
 	if c.discard > 0 {
 		return 0, false

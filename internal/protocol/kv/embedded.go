@@ -50,7 +50,7 @@ func (e *Embedded) use(t protocol.Target) (Store, func() error, *protocol.Error)
 			t.Address, protocol.Line(err.Error(), ""), filepath.Dir(t.Address))}
 }
 
-// Dial opens a session; the first one opens the store. An error is a *driver.Error: of class
+// Dial opens a session; the first one opens the store. An error is a *protocol.Error: of class
 // Connect if the store can't be opened, Client if the program or an option is at fault.
 func (e *Embedded) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := Program(p)

@@ -12,7 +12,7 @@ import (
 	"brunt/internal/template"
 )
 
-// Request is a driver.Request on records, checked and understood. It is immutable.
+// Request is a protocol.Request on records, checked and understood. It is immutable.
 type Request struct {
 	Verb     protocol.Verb // of one row: Read, Scan, Insert, Update or Delete
 	Table    string
@@ -38,7 +38,7 @@ func Program(p *protocol.Program) (Requests, *protocol.Error) {
 	return all, nil
 }
 
-// Parse understands one request (see driver.KeyValueAdmin for its form).
+// Parse understands one request (see protocol.KeyValueAdmin for its form).
 func Parse(req *protocol.Request) (Request, *protocol.Error) {
 	r := Request{Verb: req.Verb, Table: req.Text, Fields: req.Fields, Rows: 1, Captures: req.Capture}
 	if req.Verb == protocol.Batch {
@@ -178,7 +178,7 @@ func (all Requests) Begin(req *protocol.Request, args []gen.Value, reply *protoc
 	return r
 }
 
-// Add makes a request ready that isn't part of the program; see driver.AdHoc.
+// Add makes a request ready that isn't part of the program; see protocol.AdHoc.
 func (all *Requests) Add(_ context.Context, req *protocol.Request) error {
 	r, refused := Parse(req)
 	if refused != nil {

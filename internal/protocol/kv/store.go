@@ -14,7 +14,7 @@ import (
 type Store interface {
 	View(f func(Transaction) error) error   // reads only
 	Update(f func(Transaction) error) error // applied when f returns nil
-	Prepare(table string, drop bool) error  // see driver.KeyValueAdmin
+	Prepare(table string, drop bool) error  // see protocol.KeyValueAdmin
 	Settings() map[string]string            // what bears on performance
 	Close() error
 }
@@ -29,7 +29,7 @@ type Transaction interface {
 	Scan(table string, from []byte, f func(key, value []byte) bool) error
 }
 
-// Session is a driver.Conn on a Store.
+// Session is a protocol.Conn on a Store.
 type Session struct {
 	store Store
 	Requests

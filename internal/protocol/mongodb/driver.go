@@ -110,7 +110,7 @@ func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error 
 	return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s", t.Address, text), code, err)
 }
 
-// Dial opens a session. An error is a *driver.Error: of class Client if the program can't be done
+// Dial opens a session. An error is a *protocol.Error: of class Client if the program can't be done
 // by this protocol, Connect if no session could be opened.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
 	requests, refused := kv.Program(p)

@@ -124,7 +124,7 @@ func (s *session) Close() error {
 	return s.Connection.Close()
 }
 
-// Dial opens a session and prepares the program's statements. An error is a *driver.Error: of
+// Dial opens a session and prepares the program's statements. An error is a *protocol.Error: of
 // class Connect if no session could be opened, Client if the program or an option is at fault,
 // Server if the server refused a statement.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {

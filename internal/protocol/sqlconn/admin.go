@@ -32,7 +32,7 @@ type Dialect struct {
 	Turn       sync.Locker // held while a chunk is loaded, where a database has one writer at a time; or nil
 }
 
-// admin is a driver.Admin over a session.
+// admin is a protocol.Admin over a session.
 type admin struct {
 	Session
 	dialect Dialect

@@ -60,7 +60,7 @@ func (d *Driver) Close() error {
 	return all
 }
 
-// Dial opens a session and prepares the program's statements. An error is a *driver.Error: of
+// Dial opens a session and prepares the program's statements. An error is a *protocol.Error: of
 // class Connect if the file could not be opened, Client if the program or an option is at fault,
 // Server if SQLite refused a statement.
 func (d *Driver) Dial(ctx context.Context, t protocol.Target, p *protocol.Program) (protocol.Conn, error) {
