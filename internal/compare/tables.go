@@ -266,7 +266,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 	tables := []cell.Table{typical, other}
 	if s.Runs == 1 {
 		const known = 2 // columns that one run fills
-		tables[0].Note = texts.In(l, "%s of %s", texts.Plural(l, s.Runs, "run", "runs"), s.Name)
+		tables[0].Note = texts.Plural(l, s.Runs, "run", "runs") + ", " + s.Name
 		tables[0].Columns = typical.Columns[:known]
 		for i, row := range typical.Rows {
 			tables[0].Rows[i] = row[:known]

@@ -59,18 +59,29 @@ func (p *pictures) make() {
 	server := testserver.Postgres(p.tb)
 	terminal := p.load(server)
 	p.terminal(terminal)
-	page := func(name, lang, scheme string, top, height int) {
-		file := filepath.Join(dir, lang+".html")
-		p.run(nil, "report", filepath.Join(dir, "bundle"), "--html", file, "--lang", lang, "--quiet")
-		p.browser.Look(1180, height, "screen", scheme)
-		p.browser.Open("file://" + file)
-		p.browser.Wait("document.documentElement.dataset.drawn")
-		p.browser.Eval(fmt.Sprintf("scrollTo(0, %d)", top), nil)
-		p.picture(name)
+	for _, lang := range []string{"en", "ru"} {
+		p.run(nil, "report", filepath.Join(dir, "bundle"), "--html", filepath.Join(dir, lang+".html"), "--lang", lang, "--quiet")
 	}
-	page("page-light.png", "en", "light", 0, 1500)
-	page("page-dark.png", "en", "dark", 1150, 1400)
-	page("page-ru.png", "ru", "light", 0, 1500)
+	for _, one := range []struct {
+		name, lang, media, scheme string
+		width, height             int
+		part                      string // of the page, at the top of the picture
+	}{
+		{"page-light.png", "en", "screen", "light", 1400, 1500, ""},
+		{"page-dark.png", "en", "screen", "dark", 1400, 1300, "part-time"},
+		{"page-ru.png", "ru", "screen", "light", 1400, 1500, ""},
+		{"page-narrow.png", "en", "screen", "light", 390, 1300, ""},
+		{"page-narrow-table.png", "ru", "screen", "dark", 390, 1300, "latency"},
+		{"page-print.png", "en", "print", "light", 794, 1123, "part-figures"},
+	} {
+		p.browser.Look(one.width, one.height, one.media, one.scheme)
+		p.browser.Open("file://" + filepath.Join(dir, one.lang+".html"))
+		p.browser.Wait("document.documentElement.dataset.drawn")
+		if one.part != "" {
+			p.browser.Eval(fmt.Sprintf("document.getElementById(%q).scrollIntoView()", one.part), nil)
+		}
+		p.picture(one.name)
+	}
 }
 
 // load runs the load and returns what brunt printed, in colour.

@@ -87,7 +87,7 @@ var russianTrials = map[string]string{
 var russianCompare = map[string]string{
 	"%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean":                    "%s %s, доверие %s: среднее геометрическое, Стьюдент по логарифмам; у долей среднее",
 	"mean ± t·s/√n by Student's t, which holds less often of skewed figures; median, of any distribution": "среднее ± t·s/√n по Стьюденту, при скошенных данных верно реже; медиана, при любом распределении",
-	"%s of %s": "%s %s", "typical": "типично",
+	"typical":  "типично",
 	"COMPARED": "СРАВНЕНИЕ", "INTERVALS": "ИНТЕРВАЛЫ", "METRICS": "ПОКАЗАТЕЛИ", "OPERATIONS": "ОПЕРАЦИИ", "OTHER INTERVALS": "ДРУГИЕ ИНТЕРВАЛЫ",
 	"REGRESSION": "УХУДШЕНИЕ", "SERIES": "РЯДЫ", "TO KNOW": "К СВЕДЕНИЮ", "acknowledged: %s": "принято: %s", "after": "после", "before": "до",
 	"base": "база", "candidate": "кандидат", "change of the candidate": "изменение у кандидата",

@@ -155,3 +155,21 @@ func TestWatchedFiguresHaveRussianNames(t *testing.T) {
 		t.Errorf("found %d figures that may leak in internal/observe", found)
 	}
 }
+
+// A text has one translation: of two catalogues that have it the later would win, for all that say it.
+func TestTextsHaveOneTranslation(t *testing.T) {
+	for _, catalogues := range [][]map[string]string{
+		{russianSeries, russianReport, russianPage, russianInspect, russianCompare, russianFailures},
+		{russianVerdicts, russianFindings, russianTrials, russianRooms},
+	} {
+		said := map[string]string{}
+		for _, catalogue := range catalogues {
+			for english, russian := range catalogue {
+				if other, ok := said[english]; ok && other != russian {
+					t.Errorf("%q is %q and %q", english, other, russian)
+				}
+				said[english] = russian
+			}
+		}
+	}
+}
