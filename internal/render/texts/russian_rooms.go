@@ -56,8 +56,7 @@ var russianRooms = map[string]string{
 	"some runs have a time without end, so there is no mean: this is the median":   "в некоторых прогонах время бесконечно, среднего нет: это медиана",
 	"%d of %d base runs and %d of %d candidate runs have it, so it isn't compared": "есть в %d из %d прогонов базы и в %d из %d прогонов кандидата, поэтому не сравнивается",
 	"not compared, because not all runs have it: %s":                               "не сравнивается, потому что есть не во всех прогонах: %s",
-	"script's plans": "планы сценария", "script's imports and data": "включённое в сценарий и его данные",
-	"left out, because not all runs have it: %s": "опущено, потому что есть не во всех прогонах: %s",
+	"left out, because not all runs have it: %s":                                   "опущено, потому что есть не во всех прогонах: %s",
 
 	// Tables that a load uses.
 
