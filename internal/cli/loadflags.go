@@ -63,6 +63,11 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	f.recordFlags.bind(fs)
 	f.liveFlags.bind(fs)
 	f.outputFlags.bind(cmd, usualOutput)
+	for flag, words := range map[string][]string{
+		"late": {"queue", "drop"}, "outage": {"fail", "wait"}, "tier": {"auto", "codec", "library"}, "awake": awakeModes(),
+	} {
+		proposeValues(cmd, flag, words)
+	}
 }
 
 // settings puts the flags that were given over the plan's settings.
@@ -113,6 +118,12 @@ func override[T any](cmd *cobra.Command, flag string, setting *T, value T) {
 	if cmd.Flags().Changed(flag) {
 		*setting = value
 	}
+}
+
+// proposeValues has shells complete the values of a flag.
+func proposeValues(cmd *cobra.Command, flag string, words []string) {
+	// It fails only for flags that aren't there.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // oneOf checks the value of a flag that takes one of a few words.

@@ -76,6 +76,8 @@ func textOutput(quiet bool, lang string) *outputFlags {
 
 func (f *outputFlags) bind(cmd *cobra.Command, usual string) {
 	f.formFlags.bind(cmd.Flags(), usual, "reports", report.Formats()...)
+	proposeValues(cmd, "output", report.Formats())
+	proposeValues(cmd, "lang", []string{string(units.English), string(units.Russian)})
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no notices, only the result")
 }
 

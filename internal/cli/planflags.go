@@ -14,6 +14,7 @@ import (
 	"brunt/internal/password"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
+	"brunt/internal/protocols"
 	"brunt/internal/secret"
 )
 
@@ -39,6 +40,7 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	fs.SortFlags = false
 	fs.StringVarP(&f.config, "config", "c", "", "plan file (or name it as the argument; - for standard input)")
 	fs.StringVar(&f.proto, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
+	proposeValues(cmd, "proto", protocols.Names())
 	fs.StringSliceVarP(&f.addresses, "addr", "a", nil, "addresses, host:port[,host:port…]; a file for sqlite")
 	fs.StringVarP(&f.user, "user", "u", "", "user name")
 	fs.StringVarP(&f.password, "password", "p", "", "password (safer: "+password.Variable+", --password-file, --ask-password)")
