@@ -114,7 +114,7 @@ func (r *run) addOutput() {
 	if !ok {
 		return
 	}
-	if err := value.Replace(append(rest, k6output.Name)); err == nil {
+	if err := value.Replace(append(append([]string{k6output.TagsName}, rest...), k6output.Name)); err == nil {
 		flags.Lookup("out").Changed = true
 	}
 }

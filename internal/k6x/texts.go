@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/sirupsen/logrus"
+
+	k6output "brunt/internal/k6x/output"
 )
 
 // renamer writes k6's help and version, in which k6 calls itself by the name of the program's file.
@@ -27,7 +29,7 @@ func newRenamer(to io.Writer, file, name string) *renamer {
 
 // Lines of k6's version that name an extension by the package or function that it came from.
 var (
-	ownProbe     = regexp.MustCompile(`(?m)^ +brunt/internal/k6x\S* *, ` + probeName + ` \[subcommand\]\n`)
+	ownProbe     = regexp.MustCompile(`(?m)^ +brunt/internal/k6x\S* *, (?:` + probeName + ` \[subcommand\]|` + k6output.TagsName + ` \[output\])\n`)
 	ownExtension = regexp.MustCompile(`(?m)^( +)brunt/internal/k6x\S* *, `)
 )
 

@@ -49,6 +49,7 @@ var (
 type Host struct {
 	Ended  func(session.Outcome) // is told how the run ended, as far as outputs are
 	Served func() bool           // reports whether k6's REST API shows metrics while they change
+	Tags   *Tags                 // is the first of k6's outputs
 	// Sums are the hashes of a script and of all else that k6 read: its imports and data. "" where there is none.
 	Sums func(script string) (ofScript, ofOthers string)
 }
@@ -57,7 +58,7 @@ type Host struct {
 func New(s *session.Session, host Host) output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		o := &Output{
-			s: s, params: p, requests: &requests{s: s, known: map[*metrics.TagSet]request{}}, ours: &ourMetrics{s: s}, host: host,
+			s: s, params: p, requests: &requests{s: s, known: map[kind]request{}}, ours: &ourMetrics{s: s}, host: host,
 			seen: map[string]*metrics.Metric{}, figures: &figures{checks: map[string]*figure{}, others: map[*metrics.Metric]*figure{}}, driven: map[string]bool{},
 		}
 		if boundable(&p) {
@@ -120,20 +121,24 @@ func (o *Output) AddMetricSamples(batch []metrics.SampleContainer) {
 	o.figures.mu.Lock()
 	defer o.figures.mu.Unlock()
 	for i, c := range batch {
-		batch[i] = o.strip(c)
+		batch[i] = o.strip(c, o.host.Tags.original(i, c.GetSamples()))
 	}
 	if last := len(batch) - 1; last >= 0 {
 		batch[last] = o.withHook(batch[last])
 	}
 }
 
-// strip counts the samples of a container and returns one with those that k6 needs.
-func (o *Output) strip(c metrics.SampleContainer) metrics.SampleContainer {
+// strip counts the samples of a container, which tagged are with all their tags, and returns one with those that k6
+// needs.
+func (o *Output) strip(c metrics.SampleContainer, tagged []metrics.Sample) metrics.SampleContainer {
 	samples := c.GetSamples()
 	var kept metrics.Samples
 	stripped := false
 	for i := range samples {
-		switch needed := o.take(&samples[i]); {
+		if samples[i].Metric.Name == metrics.HTTPReqDurationName || samples[i].Metric.Name == metrics.GRPCReqDurationName {
+			o.requests.take(&tagged[i], failedIn(tagged, tagged[i].Time))
+		}
+		switch needed := o.take(&samples[i], &tagged[i]); {
 		case needed && stripped:
 			kept = append(kept, samples[i])
 		case !needed && !stripped:
@@ -147,25 +152,23 @@ func (o *Output) strip(c metrics.SampleContainer) metrics.SampleContainer {
 	return kept
 }
 
-// take counts a sample and reports whether k6 needs it itself.
-func (o *Output) take(s *metrics.Sample) bool {
+// take counts a sample, which tagged is with all its tags, and reports whether k6 needs it itself.
+func (o *Output) take(s, tagged *metrics.Sample) bool {
 	switch s.Metric.Name {
 	case metrics.VUsName:
 		o.s.ActiveVUs(int64(s.Value))
 	case metrics.IterationsName:
 		o.s.Iterations(uint64(s.Value), s.Time)
 	case metrics.IterationDurationName:
-		if scenario, ok := s.Tags.Get(metrics.TagScenario.String()); !o.driven[scenario] {
+		if scenario, ok := tagged.Tags.Get(metrics.TagScenario.String()); !o.driven[scenario] {
 			if !ok {
 				scenario = "default"
 			}
 			o.s.Iteration(scenario, s.Value, s.Time)
 		}
 	case metrics.DroppedIterationsName:
-		scenario, _ := s.Tags.Get(metrics.TagScenario.String())
+		scenario, _ := tagged.Tags.Get(metrics.TagScenario.String())
 		o.s.Dropped(scenario, uint64(s.Value))
-	case metrics.HTTPReqDurationName, metrics.GRPCReqDurationName:
-		o.requests.take(s)
 	}
 	o.figures.add(s)
 	if _, known := o.seen[s.Metric.Name]; !known {

@@ -18,7 +18,13 @@ import (
 // requests makes calls of the requests that k6's own modules report. It is used by one goroutine.
 type requests struct {
 	s     *session.Session
-	known map[*metrics.TagSet]request // k6 has one set of tags for all samples with the same
+	known map[kind]request
+}
+
+// kind is what requests that are alike have in common.
+type kind struct {
+	tags   *metrics.TagSet // k6 has one set for all samples with the same
+	failed int8            // see failedIn
 }
 
 // request is what the tags of a sample say.
@@ -30,15 +36,16 @@ type request struct {
 // mostTags bounds what is remembered: scripts may put a tag of its own on each request.
 const mostTags = 10_000
 
-// take records the request whose duration s is.
-func (r *requests) take(s *metrics.Sample) {
-	q, ok := r.known[s.Tags]
+// take records the request whose duration s is. failed is what failedIn says of it.
+func (r *requests) take(s *metrics.Sample, failed int8) {
+	of := kind{s.Tags, failed}
+	q, ok := r.known[of]
 	if !ok {
-		q = r.read(s.Metric.Name, s.Tags)
+		q = r.read(s.Metric.Name, s.Tags, failed)
 		if len(r.known) >= mostTags {
 			clear(r.known)
 		}
-		r.known[s.Tags] = q
+		r.known[of] = q
 	}
 	if q.inRun {
 		c := q.call
@@ -48,7 +55,7 @@ func (r *requests) take(s *metrics.Sample) {
 	}
 }
 
-func (r *requests) read(metric string, tags *metrics.TagSet) (q request) {
+func (r *requests) read(metric string, tags *metrics.TagSet, failed int8) (q request) {
 	tag := func(t metrics.SystemTag) string {
 		v, _ := tags.Get(t.String())
 		return v
@@ -70,8 +77,7 @@ func (r *requests) read(metric string, tags *metrics.TagSet) (q request) {
 	status, _ := strconv.Atoi(tag(metrics.TagStatus))
 	q.call.Status = status
 	code := tag(metrics.TagErrorCode)
-	expected := tag(metrics.TagExpectedResponse)
-	if protocol == "grpc" && status != 0 || expected == "false" || expected == "" && code != "" {
+	if protocol == "grpc" && status != 0 || failed > 0 || failed == 0 && code != "" {
 		q.call.Class, q.call.Code = classOf(code, status), cmp.Or(code, strconv.Itoa(status))
 		q.call.Text = cmp.Or(tag(metrics.TagError), "status "+strconv.Itoa(status))
 	}

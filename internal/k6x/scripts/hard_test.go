@@ -297,3 +297,61 @@ func TestNoSecretIsRecorded(t *testing.T) {
 		t.Errorf("failures: %s", out)
 	}
 }
+
+// The record is the same whichever tags the user wants to see, and the user sees no others.
+func TestSystemTagsDoNotChangeTheRecord(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/bad" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	source := `
+		import http from "k6/http";
+		import { sleep } from "k6";
+		const url = __ENV.URL;
+		export const options = { scenarios: {
+			calls: { executor: "per-vu-iterations", iterations: 6, exec: "calls" },
+			waits: { executor: "constant-arrival-rate", rate: 20, duration: "1s", preAllocatedVUs: 1, exec: "waits" },
+		} };
+		export function setup() { http.get(url + "/setup") }
+		export function calls() { http.get(url + "/good"); http.get(url + "/bad"); http.get(url + "/named", { tags: { name: "named" } }) }
+		export function waits() { sleep(0.2) }
+		export function teardown() { http.get(url + "/teardown") }`
+	for _, tags := range []string{"", "vu", "proto,subproto", "method,status", "name,url"} {
+		t.Run(tags, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "samples.json")
+			args := []string{"-e", "URL=" + server.URL, "-o", "json=" + out}
+			if tags != "" {
+				args = append(args, "--system-tags", tags)
+			}
+			o := run(t, append(args, script(t, source))...)
+			if o.code != 0 || o.run == nil {
+				t.Fatalf("exit %d", o.code)
+			}
+			for name, want := range map[string][2]uint64{
+				"GET " + server.URL + "/good": {6, 0}, "GET " + server.URL + "/bad": {0, 6}, "GET named": {6, 0},
+				"GET " + server.URL + "/setup": {0, 0}, "GET " + server.URL + "/teardown": {0, 0},
+			} {
+				if ok, failed := o.counts(name); ok != want[0] || failed != want[1] {
+					t.Errorf("%s: %d succeeded and %d failed, want %v", name, ok, failed, want)
+				}
+			}
+			if o.failed("server") != 6 || o.run.Total.Dropped == 0 {
+				t.Errorf("%+v", o.run.Total.Counts)
+			}
+			for i := range o.run.Operations {
+				if name := o.run.Operations[i].Name; name == "iteration " || name == "iteration default" {
+					t.Errorf("an operation %q", name)
+				}
+			}
+			samples := text(t, out)
+			for _, tag := range []string{"method", "status", "scenario", "group", "url"} {
+				if asked := tags == "" || strings.Contains(tags, tag); strings.Contains(samples, `"`+tag+`":"`) != asked {
+					t.Errorf("the tag %s is among the samples: %v", tag, !asked)
+				}
+			}
+		})
+	}
+}
