@@ -65,7 +65,7 @@ func Main(o Options, args []string) {
 	tags := &k6output.Tags{}
 	output.RegisterExtension(k6output.TagsName, tags.NewConstructor())
 	output.RegisterExtension(k6output.Name, k6output.New(r.session, k6output.Host{
-		Tags:  tags,
+		Tags: tags, MayCall: func() bool { return r.sources.mayCall() },
 		Ended: r.outputsEnded, Served: r.served, Sums: func(script string) (string, string) { return r.sources.sum(script) },
 	}))
 	// k6 builds its subcommands before it reads its flags, and gives each of them its state.

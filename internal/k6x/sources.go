@@ -28,6 +28,17 @@ type sources struct {
 	mu    sync.Mutex
 	sums  map[string][sha256.Size]byte // by path, of what isn't the configuration
 	stdin []byte                       // what was read from there
+	calls bool                         // what was read imports a module that makes requests
+}
+
+// callers are found in scripts, and archives of them, that import what makes requests.
+var callers = regexp.MustCompile(`k6/(?:http|net/grpc|x/)`)
+
+// mayCall reports whether the script may make requests that become operations.
+func (s *sources) mayCall() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls || callers.Match(s.stdin)
 }
 
 // mostStdin is the longest script that is taken from stdin.
@@ -52,10 +63,22 @@ func (s *sources) Open(name string) (afero.File, error) {
 	if filepath.Clean(name) == filepath.Clean(s.config) {
 		return lenient(file, name, lenientConfig)
 	}
+	ext, calls := path.Ext(name), false
+	if ext == ".js" || ext == ".ts" || ext == ".tar" {
+		data, err := io.ReadAll(file)
+		if err == nil {
+			_, err = file.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return file, err
+		}
+		calls = callers.Match(data)
+	}
 	s.mu.Lock()
 	s.sums[name] = [sha256.Size]byte(sum.Sum(nil))
+	s.calls = s.calls || calls
 	s.mu.Unlock()
-	if ext := path.Ext(name); ext == ".js" || ext == ".ts" {
+	if ext == ".js" || ext == ".ts" {
 		return lenient(file, name, lenientScript)
 	}
 	return file, nil

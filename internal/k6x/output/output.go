@@ -50,6 +50,9 @@ type Host struct {
 	Ended  func(session.Outcome) // is told how the run ended, as far as outputs are
 	Served func() bool           // reports whether k6's REST API shows metrics while they change
 	Tags   *Tags                 // is the first of k6's outputs
+	// MayCall reports whether the script may make requests: then its iterations are no operations, unless there were
+	// no requests in the end.
+	MayCall func() bool
 	// Sums are the hashes of a script and of all else that k6 read: its imports and data. "" where there is none.
 	Sums func(script string) (ofScript, ofOthers string)
 }
@@ -112,7 +115,7 @@ func (o *Output) Start() error {
 		return err
 	}
 	script := scriptOf(&o.params, o.host.Sums)
-	script.Figures = o.figures
+	script.Figures, script.MayCall = o.figures, o.host.MayCall()
 	return o.s.Begin(script)
 }
 

@@ -355,3 +355,31 @@ func TestSystemTagsDoNotChangeTheRecord(t *testing.T) {
 		})
 	}
 }
+
+// Iterations are no operations of a run that makes requests, wherever the first of those is.
+func TestIterationsOfARunWithRequests(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	for _, c := range []struct {
+		name, imports, body string
+		done                uint64
+	}{
+		{"requests come late", `import http from "k6/http";`, `if (__ITER >= 70) http.get("` + server.URL + `/x")`, 30},
+		{"calls come late", `import brunt from "k6/x/brunt"; const db = brunt.open("sqlite::memory:late");`, `if (__ITER >= 70) db.query("SELECT 1 AS one")`, 30},
+		{"no request comes", `import http from "k6/http";`, ``, 100},
+		{"none can come", ``, ``, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := run(t, script(t, c.imports+`
+				export const options = { iterations: 100 };
+				export default function () {`+c.body+`}`))
+			if o.code != 0 || o.run == nil || o.run.Total.Done != c.done || o.run.Iterations.Done != 100 {
+				t.Errorf("exit %d, %+v", o.code, o.run)
+			}
+			if ok, _ := o.counts("iteration default"); c.done != 100 && ok != 0 {
+				t.Errorf("%d iterations are operations", ok)
+			}
+		})
+	}
+}

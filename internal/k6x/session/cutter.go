@@ -122,6 +122,9 @@ func (c *cutter) cut(ns int64) {
 		g.addTo(&iv)
 	}
 	c.forgetGuests()
+	if c.over {
+		c.s.held.release(c.s, &iv, ns)
+	}
 	operations, addresses := c.s.lengths()
 	iv.Operations, iv.Addresses = iv.Operations[:operations], iv.Addresses[:addresses]
 	iv.Sessions += c.vus(&iv)

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"strings"
+	"sync"
 	"time"
 
 	"go.k6.io/k6/v2/js/modules"
@@ -109,9 +110,59 @@ func (s *Session) Iteration(scenario string, ms float64, at time.Time) {
 	}
 	end := s.At(at)
 	sent := end - int64(ms*float64(time.Millisecond))
-	s.record(s.shards[0], &measure.Sample{
-		Operation: s.Operation(IterationName(scenario)), Address: -1, Intended: sent, Sent: sent, End: end, Attempts: 1,
-	})
+	m := measure.Sample{Address: -1, Intended: sent, Sent: sent, End: end, Attempts: 1}
+	if s.held.on {
+		s.loadBegan(sent)
+		s.held.keep(scenario, m)
+		s.touch(end)
+		return
+	}
+	m.Operation = s.Operation(IterationName(scenario))
+	s.record(s.shards[0], &m)
+}
+
+// held are iterations that are operations only if the whole run has no requests. It is safe for concurrent use.
+type held struct {
+	on bool // set before the load
+
+	mu        sync.Mutex
+	scenarios map[string]int // number of the operation in collector
+	collector *measure.Collector
+	recorder  *measure.Shared
+}
+
+// keep keeps an iteration of a scenario.
+func (h *held) keep(scenario string, m measure.Sample) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.collector == nil {
+		h.scenarios, h.collector = map[string]int{}, measure.NewCollector(mostOperations, 0)
+		h.recorder = h.collector.NewShared()
+		h.collector.Begin(0)
+	}
+	n, known := h.scenarios[scenario]
+	if !known {
+		if n = len(h.scenarios); n >= mostOperations {
+			return
+		}
+		h.scenarios[scenario] = n
+	}
+	m.Operation = n
+	h.recorder.Record(&m)
+}
+
+// release makes operations of what is held, in an interval that ends at ns, if the run had no requests.
+func (h *held) release(s *Session, iv *measure.Interval, ns int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.collector == nil || s.requests.Load() {
+		return
+	}
+	from := h.collector.Cut(ns, measure.Meta{Phase: loadPhase})
+	for scenario, n := range h.scenarios {
+		iv.Operations[s.Operation(IterationName(scenario))].Add(&from.Operations[n])
+	}
+	h.collector = nil
 }
 
 // Request records a request that one of k6's own modules reports.

@@ -26,6 +26,7 @@ type Script struct {
 	Text      []byte         // what plan.yml says, without secrets
 	LoadModel string         // "open", "closed" or "mixed"
 	Native    bool           // plans are all that it runs
+	MayCall   bool           // it may make requests, and isn't about its iterations then
 	Figures   observe.Source // what it measures by itself; nil for nothing
 	// Cut is k6's sequence of segments, of which this is number Part, counted from 0, of Parts; "" for all of the load.
 	Cut         string
@@ -59,6 +60,7 @@ func (s *Session) Begin(script Script) error {
 		Flags: map[string]string{"sessions": "preAllocatedVUs", "engine": `the executor "brunt-native"`},
 	}
 	s.script = script.Text
+	s.held.on = script.MayCall
 	s.native, s.figures = script.Native, script.Figures
 	s.bundle = bundle
 	err = bundle.Start(script.Text, run)

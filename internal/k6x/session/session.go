@@ -50,6 +50,7 @@ type Session struct {
 	ends       []func() error
 	inits      []modules.VU // virtual users that import a module of ours
 
+	held     held
 	shared   shared
 	cutter   cutter
 	exporter *export.Exporter // nil if nothing is exported
