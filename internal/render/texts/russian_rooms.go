@@ -41,6 +41,7 @@ var russianRooms = map[string]string{
 	"between-run variance unknown: repeat each side at least 5 times (there are %s and %s runs)": "разброс между прогонами неизвестен: повторите каждую сторону хотя бы 5 раз (прогонов сейчас: %s и %s)",
 	"the runs have no metric in common":                           "у прогонов нет общих показателей",
 	"%s for sure, but whether by more than the tolerance is open": "точно %s, но больше ли допуска, не решено",
+	"script's plans": "планы сценария", "script's imports and data": "подключённое и данные сценария",
 	"better": "лучше", "worse": "хуже", "processor": "процессор", "CPU limit": "предел процессора",
 	"the rate of a run depends on the run before it (lag-1 autocorrelation %s): intervals may be too narrow": "частота запросов прогона зависит от предыдущего (автокорреляция %s): интервалы могут быть слишком узкими",
 	"restore the same state before every run":                                    "перед каждым прогоном восстанавливайте одно и то же состояние",
