@@ -200,6 +200,7 @@ func (s *Session) Over() bool { return s.over.Load() }
 
 // Settled cuts what is left, when no sample comes any more.
 func (s *Session) Settled() {
+	s.settle()
 	c := &s.cutter
 	if !c.begun.Load() {
 		return

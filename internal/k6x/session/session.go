@@ -49,6 +49,7 @@ type Session struct {
 	named      bool           // operations or addresses are in run that run.json doesn't have yet
 	ends       []func() error
 	inits      []modules.VU // virtual users that import a module of ours
+	settling   []func()     // see BeforeSettled
 
 	held     held
 	shared   shared
@@ -185,6 +186,27 @@ func (s *Session) addressOf(address int) string {
 		return ""
 	}
 	return s.run.Targets[address].Address
+}
+
+// BeforeSettled has f called once after the load, before what was recorded last is counted: it may record further
+// calls. All are called at once.
+func (s *Session) BeforeSettled(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settling = append(s.settling, f)
+}
+
+// settle calls what BeforeSettled was given.
+func (s *Session) settle() {
+	s.mu.Lock()
+	all := s.settling
+	s.settling = nil
+	s.mu.Unlock()
+	var calls sync.WaitGroup
+	for _, f := range all {
+		calls.Go(f)
+	}
+	calls.Wait()
 }
 
 // AtEnd has f called once after the run, teardown included. The latest is called first.

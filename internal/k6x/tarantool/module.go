@@ -26,7 +26,7 @@ import (
 func New(s *session.Session) modules.Module {
 	return bind.Module(s, func(vu *bind.VU) *sobek.Object {
 		i := &instance{vu: vu, operations: map[operation]int{}}
-		s.AtEnd(i.settleAll)
+		s.BeforeSettled(i.settleAll)
 		functions := map[string]bind.Func{
 			"connect": i.connect, "select": i.selectTuples, "delete": i.remove, "update": i.update, "upsert": i.upsert, "execute": i.execute,
 			"insert": i.put("insert", iproto.IPROTO_INSERT), "replace": i.put("replace", iproto.IPROTO_REPLACE),
