@@ -11,6 +11,7 @@ import (
 
 	"brunt/internal/record"
 	"brunt/internal/result"
+	"brunt/internal/units"
 )
 
 // judge says what speaks against a comparison, and what the reader must know of it. Refused are runs
@@ -79,8 +80,22 @@ func reason(r *result.Result) string {
 	if len(r.Reasons) == 0 {
 		return "its record says no reason"
 	}
-	first, _, _ := strings.Cut(r.Reasons[0], "; ")
+	return firstSentence(r, units.English)
+}
+
+func firstSentence(r *result.Result, l units.Language) string {
+	first, _, _ := strings.Cut(r.Reasons[0].In(l), "; ")
 	return first
+}
+
+// reasonIn puts the reason of a verdict that a warning names into a language.
+func reasonIn(l units.Language, warning string, runs []*result.Result) string {
+	for _, r := range runs {
+		if len(r.Reasons) > 0 {
+			warning = strings.ReplaceAll(warning, reason(r), firstSentence(r, l))
+		}
+	}
+	return warning
 }
 
 // smaller are the differences that are told.

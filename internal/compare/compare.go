@@ -42,6 +42,7 @@ type Comparison struct {
 	Verdict         Verdict // regression if any metric is one; otherwise of the primary metrics
 	Rows            []Row   // primary metrics first, then the others, then those of operations
 	Warnings        []string
+	runs            []*result.Result // of both sides
 }
 
 // Side is the runs of one side.
@@ -106,7 +107,7 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Base: sideOf(base), Candidate: sideOf(candidate), Confidence: o.Confidence,
-		Warnings: append(refusals.Reasons, warnings...),
+		Warnings: append(refusals.Reasons, warnings...), runs: slices.Concat(base, candidate),
 	}
 	common := false
 	for _, m := range metrics(base, candidate) {

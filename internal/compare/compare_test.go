@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/result"
@@ -142,7 +143,7 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 		invalid bool
 	}{
 		"an invalid run": {func(_, b []*result.Result) {
-			b[1].Verdict, b[1].Reasons = "invalid", []string{"the generator was late"}
+			b[1].Verdict, b[1].Reasons = "invalid", []message.Message{message.Literal("the generator was late")}
 		}, "the generator was late", true},
 		"no success":    {func(a, _ []*result.Result) { a[0].Metrics[0].Value = 0 }, "no successful operation", false},
 		"other program": {func(_, b []*result.Result) { b[0].Program = "k6" }, "k6", false},
@@ -645,7 +646,7 @@ func TestTablesAreInRussian(t *testing.T) {
 		}
 	})
 	compared("refused", func(a, b []*result.Result) {
-		a[0].Verdict, a[0].Reasons = "invalid", []string{"the generator stood still for 3 s (suspended, stopped, or starved by its host); repeat the run on a machine that isn't"}
+		a[0].Verdict, a[0].Reasons = "invalid", []message.Message{message.New("verdict.paused", message.Span("paused", 3e9))}
 		b[1].LoadModel, b[2].Seed, a[1].Killed = "closed", "9", true
 		b[0].Servers = []string{"PostgreSQL 16.1"}
 	})

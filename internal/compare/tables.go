@@ -9,6 +9,7 @@ import (
 	"brunt/internal/render/cell"
 	"brunt/internal/render/svg"
 	"brunt/internal/render/texts"
+	"brunt/internal/result"
 	"brunt/internal/stats"
 	"brunt/internal/units"
 )
@@ -30,7 +31,7 @@ func (c *Comparison) Tables(l units.Language) []cell.Table {
 	if rows := c.operations(); len(rows) > 0 {
 		tables = append(tables, c.grid(l, "operations", texts.In(l, "OPERATIONS"), rows))
 	}
-	return append(tables, warningTable(l, c.Warnings, c.notes(l))...)
+	return append(tables, warningTable(l, c.Warnings, c.runs, c.notes(l))...)
 }
 
 func nonEmpty(all ...string) (out []string) {
@@ -213,10 +214,10 @@ func (c *Comparison) notes(l units.Language) (out []string) {
 	return out
 }
 
-func warningTable(l units.Language, warnings, notes []string) []cell.Table {
+func warningTable(l units.Language, warnings []string, runs []*result.Result, notes []string) []cell.Table {
 	t := cell.Table{ID: "notes", Title: texts.In(l, "TO KNOW"), Kind: cell.List}
 	for _, w := range warnings {
-		t.Add(cell.Text("!").Marked(cell.Warn), cell.Text(texts.Sentence(l, w)))
+		t.Add(cell.Text("!").Marked(cell.Warn), cell.Text(texts.Sentence(l, reasonIn(l, w, runs))))
 	}
 	for _, n := range notes {
 		t.Add(cell.Text("·").Marked(cell.Dim), cell.Text(n))
@@ -273,7 +274,7 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 		}
 		tables = tables[:1]
 	}
-	return append(tables, warningTable(l, s.Warnings, s.notes(l))...)
+	return append(tables, warningTable(l, s.Warnings, s.runs, s.notes(l))...)
 }
 
 // rowName is what people call a metric of an operation, or of all.

@@ -105,7 +105,7 @@ render/texts: units
 report: measure message record render/cell render/junit render/page render/svg render/texts summary timeline units
     verdict
 report/live: measure record render/page report timeline units
-result: metric record
+result: message metric record
 result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
 runner: balance engine engine/loop engine/pool machine measure message observe/self plan protocol protocols record
     schedule schema schema/fill secret target units verdict within workload

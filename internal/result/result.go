@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/internal/message"
 	"brunt/internal/metric"
 	"brunt/internal/record"
 )
@@ -37,10 +38,10 @@ type Result struct {
 	Seed      string
 	LoadModel string // "open", "closed" or "mixed"
 	Sessions  int
-	Verdict   string   // "pass", "fail", "invalid"
-	Reasons   []string // of the verdict
-	Killed    bool     // it ended before it was complete
-	Servers   []string // product and version, sorted, each once
+	Verdict   string            // "pass", "fail", "invalid"
+	Reasons   []message.Message // of the verdict
+	Killed    bool              // it ended before it was complete
+	Servers   []string          // product and version, sorted, each once
 	Machine   *record.Environment
 	Plan      []byte // as YAML
 	PlanHash  string
@@ -98,7 +99,7 @@ func (r *Result) Succeeded() bool {
 func Of(run *record.Run) *Result {
 	r := &Result{
 		Program: "brunt", ID: run.ID, Name: run.Name, Started: run.Started, Seed: strconv.FormatUint(run.Seed, 10),
-		LoadModel: run.LoadModel, Sessions: run.Sessions, Verdict: run.Verdict.Result, Reasons: run.Verdict.Texts(),
+		LoadModel: run.LoadModel, Sessions: run.Sessions, Verdict: run.Verdict.Result, Reasons: run.Verdict.Reasons,
 		Killed: !run.Complete || run.Interrupted, Machine: &run.Environment, PlanHash: run.PlanHash,
 	}
 	for _, t := range run.Targets {
