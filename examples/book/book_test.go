@@ -30,7 +30,8 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer admin.Close(ctx)
-	if _, err := admin.Exec(ctx, "create table bookv2 (id int primary key, author text, name text, price numeric(10, 2)); insert into bookv2 select g, 'автор ' || g, 'name ' || g, g from generate_series(1, 50) g"); err != nil {
+	if _, err := admin.Exec(ctx,
+		"create table bookv2 (id int primary key, author text, name text, price numeric(10, 2)); insert into bookv2 select g, 'автор ' || g, 'name ' || g, g from generate_series(1, 50) g"); err != nil {
 		t.Fatal(err)
 	}
 	store, err := openStore(ctx, dsn, 2)
@@ -73,11 +74,13 @@ func TestOperations(t *testing.T) {
 	if got := do("GET", "/books?"+seven.Encode(), "", 200); got != "[]" {
 		t.Error(got)
 	}
-	if got := do("POST", "/books", `{"author": "a", "name": "n", "price": 3.25}`, 200); got != `{"id":51,"author":"a","name":"n","price":3.25}` {
+	if got := do("POST", "/books", `{"author": "a", "name": "n", "price": 3.25}`,
+		200); got != `{"id":51,"author":"a","name":"n","price":3.25}` {
 		t.Error(got)
 	}
 	var page bookPage
-	if err := json.Unmarshal([]byte(do("GET", "/books?page=2", "", 200)), &page); err != nil || page.Total != 50 || len(page.Books) != 10 || page.Books[9].ID != 51 {
+	if err := json.Unmarshal([]byte(do("GET", "/books?page=2", "", 200)), &page); err != nil || page.Total != 50 ||
+		len(page.Books) != 10 || page.Books[9].ID != 51 {
 		t.Errorf("%+v, %v", page, err)
 	}
 	do("GET", "/health", "", 200)

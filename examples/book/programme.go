@@ -56,7 +56,8 @@ func programme(ctx context.Context, args []string) error {
 	pg := testserver.Postgres(owner, testserver.Settings("fsync = on", "synchronous_commit = on", "full_page_writes = on",
 		"shared_preload_libraries = 'pg_stat_statements'", "shared_buffers = 256MB"))
 	dsn := fmt.Sprintf("postgres://%s@%s/%s", pg.User, pg.Addr, pg.Database)
-	environment := append(os.Environ(), "BOOK="+self, "BRUNT="+program, "BOOK_ADDRESS="+address, "BOOK_PG_ADDRESS="+pg.Addr,
+	environment := append(os.Environ(), "BOOK="+self, "BRUNT="+program, "BOOK_ADDRESS="+address,
+		"BOOK_PG_ADDRESS="+pg.Addr,
 		"BOOK_PG_USER="+pg.User, "BOOK_PG_DATABASE="+pg.Database, "BOOK_PG="+dsn)
 	if err := extend(ctx, dsn); err != nil {
 		return err
@@ -106,7 +107,8 @@ func prepared(files, results string, rows int) (string, error) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return "", fmt.Errorf("--results: %w", err)
 	}
-	smaller := strings.NewReplacer("1_000_000", strconv.Itoa(rows), "1000000", strconv.Itoa(rows), "[0, 10000]", fmt.Sprintf("[0, %d]", rows/100))
+	smaller := strings.NewReplacer("1_000_000", strconv.Itoa(rows), "1000000", strconv.Itoa(rows), "[0, 10000]",
+		fmt.Sprintf("[0, %d]", rows/100))
 	for _, name := range []string{"plan.yml", "campaign.yml", "vacuum.sql"} {
 		text, err := os.ReadFile(filepath.Join(files, name))
 		if err != nil {

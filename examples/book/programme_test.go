@@ -33,15 +33,19 @@ func TestMain(m *testing.M) {
 // own, so that nothing depends on what a busy machine can take.
 var rehearsal = strings.NewReplacer(
 	"fix: {advisor: true}", "fix: {advisor: true, warm_up: 100ms, duration: 2s}",
-	"{start: 1, min: 0.05, max: 1000, trial: 60s, warm_up: 10s, width: 0.03, trials: 14, max_sessions: 256}", "{start: 1, min: 0.5, max: 2, trial: 1s, warm_up: 100ms, width: 0.5, trials: 3}",
+	"{start: 1, min: 0.05, max: 1000, trial: 60s, warm_up: 10s, width: 0.03, trials: 14, max_sessions: 256}",
+	"{start: 1, min: 0.5, max: 2, trial: 1s, warm_up: 100ms, width: 0.5, trials: 3}",
 	"confirm: {ramp: 10m, hold: 1h}", "confirm: {at: 1, ramp: 1s, hold: 1s}",
 	"analyse: {at: maximum, duration: 10m}", "analyse: {at: 1, warm_up: 500ms, duration: 4s}",
 	"repeat: [search, confirm, analyse]", "repeat: [analyse]",
 	"{ramp: 5m, hold: 6h}", "{ramp: 1s, hold: 1s}",
 	"connections: {duration: 10m}", "connections: {warm_up: 100ms, duration: 2s}",
-	"at: maximum\n      warm_up: 30s\n      duration: 5m\n      repetitions: 3", "at: 1\n      warm_up: 100ms\n      duration: 1s\n      repetitions: 2",
-	"        - {THREADS: 10, POOL: 3}\n", "", "        - {THREADS: 20, POOL: 12}\n", "", "        - {THREADS: 40, POOL: 24}\n", "",
-	"        - {THREADS: 80, POOL: 48}\n", "", "        - {THREADS: 160, POOL: 96}\n", "", "        - {THREADS: 80, POOL: 3}\n", "", "        - {THREADS: 5, POOL: 48}\n", "",
+	"at: maximum\n      warm_up: 30s\n      duration: 5m\n      repetitions: 3",
+	"at: 1\n      warm_up: 100ms\n      duration: 1s\n      repetitions: 2",
+	"        - {THREADS: 10, POOL: 3}\n", "", "        - {THREADS: 20, POOL: 12}\n", "",
+	"        - {THREADS: 40, POOL: 24}\n", "",
+	"        - {THREADS: 80, POOL: 48}\n", "", "        - {THREADS: 160, POOL: 96}\n", "",
+	"        - {THREADS: 80, POOL: 3}\n", "", "        - {THREADS: 5, POOL: 48}\n", "",
 )
 
 // One command runs the book service's whole programme: it fills the table, finds out what the service
@@ -75,7 +79,8 @@ func TestBookProgramme(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, book, "programme", "--brunt", self, "--files", files, "--results", filepath.Join(dir, "results"), "--rows", "60000")
+	cmd := exec.CommandContext(ctx, book, "programme", "--brunt", self, "--files", files, "--results",
+		filepath.Join(dir, "results"), "--rows", "60000")
 	cmd.Env = append(os.Environ(), roleVariable+"=brunt")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -134,12 +139,17 @@ func checkBook(t *testing.T, dir string) {
 	if a, b := author(before), author(after); b*5 > a {
 		t.Errorf("by author: %v ns before, %v ns after", a, b)
 	}
-	if c := before.Activity.Clients; !slices.ContainsFunc(c, func(p record.ClientPool) bool { return p.Application == "book" && p.Max == 3 }) {
+	if c := before.Activity.Clients; !slices.ContainsFunc(c,
+		func(p record.ClientPool) bool { return p.Application == "book" && p.Max == 3 }) {
 		t.Errorf("connections: %+v", c)
 	}
 	for name, sentences := range map[string][]string{
-		"report-en.md": {"### What the fixes brought", "Compared at equal load, N = 1 (34.0/s): step 4 before the fixes, step 6 after them.", "| by author |", "| mean before |"},
-		"report-ru.md": {"### Что дала оптимизация", "Сравнение при равной нагрузке, N = 1 (34,0/с): шаг 4 до исправлений, шаг 6 после них.", "| by author |", "| среднее до |"},
+		"report-en.md": {"### What the fixes brought",
+			"Compared at equal load, N = 1 (34.0/s): step 4 before the fixes, step 6 after them.", "| by author |",
+			"| mean before |"},
+		"report-ru.md": {"### Что дала оптимизация",
+			"Сравнение при равной нагрузке, N = 1 (34,0/с): шаг 4 до исправлений, шаг 6 после них.", "| by author |",
+			"| среднее до |"},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {

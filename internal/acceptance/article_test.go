@@ -27,7 +27,8 @@ func TestArticle(t *testing.T) {
 			s := c.stand(t)
 			results := t.TempDir()
 			common := []string{"-c=" + carsPlan, "-u=" + articleUser, "-p=" + secret, "--proto=" + c.proto, "-a=" + s.addr}
-			up := brunt(t, append(append([]string{"schema", "up"}, common...), "--checkpoint", filepath.Join(results, "cars.load"))...)
+			up := brunt(t, append(append([]string{"schema", "up"}, common...), "--checkpoint",
+				filepath.Join(results, "cars.load"))...)
 			if up.code != 0 || !strings.Contains(up.out, "cars_q") || !strings.Contains(up.out, "100 rows") {
 				t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
 			}
@@ -37,11 +38,13 @@ func TestArticle(t *testing.T) {
 			if n := s.rows(t, `SELECT count(*) FROM "cars_q"`); n[0] != "100" {
 				t.Errorf("the table holds %s rows", n[0])
 			}
-			queue := brunt(t, append(append([]string{"queue"}, common...), "--vu=2", "--results", results, "--summary-dir", results)...)
+			queue := brunt(t, append(append([]string{"queue"}, common...), "--vu=2", "--results", results, "--summary-dir",
+				results)...)
 			if !judged(queue.code) {
 				t.Fatalf("queue: exit %d\n%s%s", queue.code, queue.out, queue.err)
 			}
-			if queue.code == 0 && !strings.Contains(queue.out, "PASS") || queue.code == 98 && !strings.Contains(queue.out, "INVALID") {
+			if queue.code == 0 && !strings.Contains(queue.out, "PASS") || queue.code == 98 &&
+				!strings.Contains(queue.out, "INVALID") {
 				t.Errorf("exit %d without the verdict:\n%s", queue.code, queue.out)
 			}
 			for _, text := range []string{"100 operations", "closed", "p99", "select cars_q"} {

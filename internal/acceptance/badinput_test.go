@@ -48,11 +48,15 @@ func TestBadPlans(t *testing.T) {
 		{"wrong row count", table("") + "    row_count: many\n" + query, "", nil},
 		{"duplicate key", "seed: 1\nseed: 2\n" + query, "2:1", []string{"seed", "twice"}},
 		{"unknown key", "quieres:\n  - sql: select 1\n", "1:1", []string{"quieres", "queries"}},
-		{"unique range too small", table("      - {name: n, type: Integer, range: [1, 99], unique: true}\n") + query, "7:", []string{"99", "100"}},
-		{"overflowing range", table("      - {name: n, type: Integer, range: [0, 99999999999999999999]}\n") + query, "7:", nil},
+		{"unique range too small", table("      - {name: n, type: Integer, range: [1, 99], unique: true}\n") + query, "7:",
+			[]string{"99", "100"}},
+		{"overflowing range", table("      - {name: n, type: Integer, range: [0, 99999999999999999999]}\n") + query,
+			"7:", nil},
 		{"range upside down", table("      - {name: n, type: Integer, range: [9, 1]}\n") + query, "7:", nil},
-		{"unknown column in the key", strings.Replace(table("")+query, "primary_keys: [id]", "primary_keys: [idd]", 1), "4:", []string{"idd"}},
-		{"unknown column in a reference", table("") + "queries:\n  - sql: select $1\n    params: [{type: Reference, table: t, column: nope}]\n", "9:", []string{"nope"}},
+		{"unknown column in the key", strings.Replace(table("")+query, "primary_keys: [id]", "primary_keys: [idd]", 1), "4:",
+			[]string{"idd"}},
+		{"unknown column in a reference", table("") +
+			"queries:\n  - sql: select $1\n    params: [{type: Reference, table: t, column: nope}]\n", "9:", []string{"nope"}},
 		{"too few parameters", "queries:\n  - sql: select $1, $2\n    params: [{type: Boolean}]\n", "", []string{"$2"}},
 		{"binary", "\x00\x01\x02\xff", "", nil},
 		{"password inside", "target: {protocol: pg, password: " + secret + "}\n" + query, "1:", []string{"password"}},
@@ -130,7 +134,8 @@ func TestUnreachable(t *testing.T) {
 				p = file(t, "plan.yml", "queries: [{http: /}]\n")
 			}
 			results := filepath.Join(t.TempDir(), "results")
-			o := brunt(t, "rate", "-c", p, "--proto", proto, "-a", closed, "--rate", "10", "--duration", "1s", "--results", results)
+			o := brunt(t, "rate", "-c", p, "--proto", proto, "-a", closed, "--rate", "10", "--duration", "1s", "--results",
+				results)
 			if o.code != 108 || o.out != "" {
 				t.Errorf("exit %d, want 108\n%s", o.code, o.out)
 			}
@@ -168,7 +173,8 @@ func TestQueryThatAlwaysFails(t *testing.T) {
 		plan := file(t, "plan.yml", "queries: [{name: bad, sql: select * from nowhere, count: 20000, expect_error: true}]\n")
 		for _, tier := range []string{"codec", "library"} {
 			t.Run(s.proto+" "+tier, func(t *testing.T) {
-				o := load(t, s.with("queue", "-c", plan, "--error-threshold", "10", "--tier", tier, "--interval", "100ms", "--quiet")...)
+				o := load(t, s.with("queue", "-c", plan, "--error-threshold", "10", "--tier", tier, "--interval", "100ms",
+					"--quiet")...)
 				if o.code != 99 && o.code != 98 || o.run == nil {
 					t.Fatalf("exit %d, want 99\n%s%s", o.code, o.out, o.err)
 				}
@@ -220,8 +226,10 @@ func TestQueryThatHangs(t *testing.T) {
 	s := postgres(t)
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {
-			o := load(t, s.with("rate", "-c", plan, "--rate", "10", "--duration", "2s", "--vu", "4", "--timeout", "300ms", "--tier", tier, "--quiet")...)
-			if o.code != 99 && o.code != 98 || o.run == nil || o.run.Total.OK != 0 || o.run.Total.Done+o.run.Total.Dropped != 20 {
+			o := load(t, s.with("rate", "-c", plan, "--rate", "10", "--duration", "2s", "--vu", "4", "--timeout", "300ms",
+				"--tier", tier, "--quiet")...)
+			if o.code != 99 && o.code != 98 || o.run == nil || o.run.Total.OK != 0 ||
+				o.run.Total.Done+o.run.Total.Dropped != 20 {
 				t.Fatalf("exit %d, want 99\n%s%s", o.code, o.out, o.err)
 			}
 			// On a busy machine connecting again, for which there is no more time, may fail too.

@@ -27,13 +27,15 @@ load: [{closed: {sessions: 12, operations: 24}}]
 	var running sync.WaitGroup
 	side := func(name string, sleepS int) (bundles []string) {
 		server := postgres(t)
-		if err := server.exec(fmt.Sprintf("CREATE FUNCTION seeded_work() RETURNS void LANGUAGE sql AS 'SELECT pg_sleep(%d)'", sleepS)); err != nil {
+		if err := server.exec(fmt.Sprintf("CREATE FUNCTION seeded_work() RETURNS void LANGUAGE sql AS 'SELECT pg_sleep(%d)'",
+			sleepS)); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 4 {
 			bundle := filepath.Join(dir, fmt.Sprint(name, i))
 			running.Go(func() {
-				if o := brunt(t, server.with("run", plan, "--quiet", "--interval", "100ms", "--bundle", bundle)...); !judged(o.code) {
+				if o := brunt(t, server.with("run", plan, "--quiet", "--interval", "100ms", "--bundle", bundle)...); !judged(
+					o.code) {
 					t.Errorf("exit %d\n%s%s", o.code, o.out, o.err)
 				}
 			})
@@ -69,11 +71,13 @@ load: [{closed: {sessions: 12, operations: 24}}]
 	if _, median := compared(after, before); median != "improvement" {
 		t.Errorf("a third faster: median %s", median)
 	}
-	if o := brunt(t, "compare", "--anyway", before[0], after[0]); o.code != 0 || !strings.Contains(o.out, "between-run variance unknown") {
+	if o := brunt(t, "compare", "--anyway", before[0], after[0]); o.code != 0 ||
+		!strings.Contains(o.out, "between-run variance unknown") {
 		t.Errorf("one against one: exit %d\n%s", o.code, o.out)
 	}
 	o := brunt(t, append([]string{"intervals", "--anyway", "-p", "95"}, before...)...)
-	if o.code != 0 || !strings.Contains(o.out, "4 runs of seeded") || !strings.Contains(o.out, "at least 6 runs, there are 4") {
+	if o.code != 0 || !strings.Contains(o.out, "4 runs of seeded") ||
+		!strings.Contains(o.out, "at least 6 runs, there are 4") {
 		t.Errorf("exit %d\n%s", o.code, o.out)
 	}
 }

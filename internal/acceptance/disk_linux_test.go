@@ -144,10 +144,12 @@ func TestNoRoomForTheRecord(t *testing.T) {
 	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "10", "--duration", "1s", "--results"}
 	for name, run := range map[string]func() outcome{
 		"read-only": func() outcome {
-			return onDisk(t, "read-only disk", []string{diskVariable + "=" + dir}, append(args, filepath.Join(dir, "results"))...)
+			return onDisk(t, "read-only disk", []string{diskVariable + "=" + dir},
+				append(args, filepath.Join(dir, "results"))...)
 		},
 		"no blocks": func() outcome {
-			return onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=4k"}, append(args, filepath.Join(dir, "results"))...)
+			return onDisk(t, "full disk", []string{diskVariable + "=" + dir, sizeVariable + "=4k"},
+				append(args, filepath.Join(dir, "results"))...)
 		},
 		"below a file": func() outcome { return brunt(t, append(args, filepath.Join(taken, "results"))...) },
 	} {

@@ -13,7 +13,9 @@ import (
 func web(t *testing.T) stand {
 	t.Helper()
 	s := servers.Get(t, "web", func(tb testserver.TB) *testserver.Server {
-		return testserver.Nginx(tb, testserver.Locations("location / { error_page 405 =200 /index.html; try_files $uri /index.html; }\nlocation /orders { return 201; }"))
+		return testserver.Nginx(tb,
+			testserver.Locations(
+				"location / { error_page 405 =200 /index.html; try_files $uri /index.html; }\nlocation /orders { return 201; }"))
 	})
 	return stand{proto: "http", addr: s.Addr}
 }
@@ -29,8 +31,9 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	inside := stand{proto: "sqlite", addr: ":memory:"}
 	runs := map[string][][]string{
-		"cars.yml":       {inside.with("rate", "--rate", "200", "--duration", "1s"), postgres(t).with("queue", "--vu", "4")},
-		"picostress.yml": {inside.with("queue"), postgres(t).with("queue", "--vu", "2"), tarantool(t).with("queue", "--vu", "2")},
+		"cars.yml": {inside.with("rate", "--rate", "200", "--duration", "1s"), postgres(t).with("queue", "--vu", "4")},
+		"picostress.yml": {inside.with("queue"), postgres(t).with("queue", "--vu", "2"),
+			tarantool(t).with("queue", "--vu", "2")},
 		"shop.yml": {
 			postgres(t).with("rate", "--rate", "200", "--duration", "2s"),
 			inside.with("rate", "--rate", "100", "--duration", "1s", "--vu", "1"),

@@ -25,7 +25,8 @@ func doneIn(t *testing.T, text string) uint64 {
 func TestTwoRunsIntoOneFolder(t *testing.T) {
 	t.Parallel()
 	plan, dir := file(t, "plan.yml", diskPlan), filepath.Join(t.TempDir(), "bundle")
-	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "50", "--duration", "2s", "--bundle", dir, "--interval", "100ms"}
+	args := []string{"rate", "-c", plan, "--proto", "noop", "-a", "none", "--rate", "50", "--duration", "2s", "--bundle",
+		dir, "--interval", "100ms"}
 	codes := make(chan outcome)
 	for range 2 {
 		go func() { codes <- brunt(t, args...) }()

@@ -26,7 +26,8 @@ func TestInterruptedOnce(t *testing.T) {
 		t.Run(ending.String(), func(t *testing.T) {
 			t.Parallel()
 			bundle := filepath.Join(dir, "bundle-"+ending.String())
-			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
+			c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms",
+				"--bundle", bundle)...)
 			underWay(t, bundle, 5)
 			c.cmd.Process.Signal(ending)
 			o := c.wait()
@@ -38,7 +39,8 @@ func TestInterruptedOnce(t *testing.T) {
 			}
 			run := readRun(t, bundle)
 			if !run.Complete || !run.Interrupted || run.Total.Done == 0 || run.Total.Failed != 0 {
-				t.Errorf("complete %v, interrupted %v, %d done, %d failed", run.Complete, run.Interrupted, run.Total.Done, run.Total.Failed)
+				t.Errorf("complete %v, interrupted %v, %d done, %d failed", run.Complete, run.Interrupted, run.Total.Done,
+					run.Total.Failed)
 			}
 			if report := brunt(t, "report", bundle); report.code != 105 || !strings.Contains(report.out, "LATENCY") {
 				t.Errorf("report: exit %d, want 105", report.code)
@@ -52,7 +54,8 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	dir := t.TempDir()
 	plan, bundle := file(t, "plan.yml", longRun), filepath.Join(dir, "bundle")
 	signal.Ignore(syscall.SIGHUP)
-	c := spawn(t, dir, "rate", "-c", plan, "--proto", "sqlite", "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)
+	c := spawn(t, dir, "rate", "-c", plan, "--proto", "sqlite", "--rate", "100", "--duration", "1h", "--interval", "100ms",
+		"--bundle", bundle)
 	signal.Reset(syscall.SIGHUP)
 	underWay(t, bundle, 2)
 	c.cmd.Process.Signal(syscall.SIGHUP)
@@ -102,9 +105,11 @@ func TestKilledRunIsReported(t *testing.T) {
 	dir := t.TempDir()
 	bundle := filepath.Join(dir, "bundle")
 	plan := file(t, "plan.yml", longRun)
-	c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms", "--bundle", bundle)...)
+	c := spawn(t, dir, postgres(t).with("rate", "-c", plan, "--rate", "100", "--duration", "1h", "--interval", "100ms",
+		"--bundle", bundle)...)
 	underWay(t, bundle, 10)
-	if live := brunt(t, "report", bundle); live.code != 0 || !strings.Contains(live.out, "the run is live") || strings.Contains(live.out, "INVALID") {
+	if live := brunt(t, "report", bundle); live.code != 0 || !strings.Contains(live.out, "the run is live") ||
+		strings.Contains(live.out, "INVALID") {
 		t.Errorf("report of a run under way: exit %d\n%s%s", live.code, live.out, live.err)
 	}
 	c.cmd.Process.Kill()

@@ -54,7 +54,8 @@ tables_schema:
 			t.Errorf("it doesn't say %q:\n%s", text, again.out)
 		}
 	}
-	if got := s.rows(t, "SELECT count(*), count(DISTINCT id), min(id), max(id) FROM big")[0]; got != fmt.Sprintf("%d | %[1]d | 1 | %[1]d", rows) {
+	if got := s.rows(t, "SELECT count(*), count(DISTINCT id), min(id), max(id) FROM big")[0]; got != fmt.Sprintf(
+		"%d | %[1]d | 1 | %[1]d", rows) {
 		t.Errorf("the table holds %s", got)
 	}
 	if _, err := os.Stat(checkpoint); !os.IsNotExist(err) {
@@ -176,8 +177,10 @@ func oneOfTwoKilled(t *testing.T, steady, mortal *testserver.Server, plan, tier 
 	dir := filepath.Join(t.TempDir(), "bundle")
 	ended := make(chan outcome)
 	go func() {
-		ended <- brunt(t, "rate", "-c", plan, "--proto", "pg", "-a", steady.Addr+","+mortal.Addr, "-u", steady.User, "--database", "postgres",
-			"--rate", "200", "--duration", "10s", "--vu", "8", "--tier", tier, "--timeout", "1s", "--interval", "250ms", "--quiet", "--bundle", dir)
+		ended <- brunt(t, "rate", "-c", plan, "--proto", "pg", "-a", steady.Addr+","+mortal.Addr, "-u", steady.User,
+			"--database", "postgres",
+			"--rate", "200", "--duration", "10s", "--vu", "8", "--tier", tier, "--timeout", "1s", "--interval", "250ms",
+			"--quiet", "--bundle", dir)
 	}()
 	underWay(t, dir, 4)
 	mortal.Kill()
@@ -187,7 +190,8 @@ func oneOfTwoKilled(t *testing.T, steady, mortal *testserver.Server, plan, tier 
 	o := <-ended
 	run := readRun(t, dir)
 	if !run.Complete || o.code != 99 && o.code != 98 || len(run.Targets) != 2 || run.Total.Done+run.Total.Dropped != 2000 {
-		t.Fatalf("exit %d, complete %v, %d targets, %d done\n%s", o.code, run.Complete, len(run.Targets), run.Total.Done, o.err)
+		t.Fatalf("exit %d, complete %v, %d targets, %d done\n%s", o.code, run.Complete, len(run.Targets),
+			run.Total.Done, o.err)
 	}
 	if !checkReturn(t, dir, 1, 4, back) || run.Total.Dropped > 0 {
 		return false

@@ -16,9 +16,11 @@ func TestTwoProcessesShareALoad(t *testing.T) {
 	t.Parallel()
 	s, dir := postgres(t), t.TempDir()
 	// The one that begins later would find what the other has inserted, and begin after it.
-	plan := file(t, "stream.yml", strings.Replace(streamPlan, "range: [1, 500000], unique: true}", "range: [1, 500000], unique: true, start: range}", 1))
+	plan := file(t, "stream.yml", strings.Replace(streamPlan, "range: [1, 500000], unique: true}",
+		"range: [1, 500000], unique: true, start: range}", 1))
 	_, whole := s.stream(t, plan, "42", "codec", "2")
-	if up := brunt(t, s.with("schema", "up", "-c", plan, "--seed", "42", "--checkpoint", filepath.Join(dir, "load"))...); up.code != 0 {
+	if up := brunt(t, s.with("schema", "up", "-c", plan, "--seed", "42", "--checkpoint",
+		filepath.Join(dir, "load"))...); up.code != 0 {
 		t.Fatalf("schema up: exit %d\n%s", up.code, up.err)
 	}
 	var both []*child
@@ -26,7 +28,8 @@ func TestTwoProcessesShareALoad(t *testing.T) {
 	for _, part := range []string{"1/2", "2/2"} {
 		bundle := filepath.Join(dir, part[:1])
 		bundles = append(bundles, bundle)
-		both = append(both, spawn(t, dir, s.with("queue", "-c", plan, "--seed", "42", "--vu", "3", "--no-setup", "--part", part, "--bundle", bundle)...))
+		both = append(both, spawn(t, dir, s.with("queue", "-c", plan, "--seed", "42", "--vu", "3", "--no-setup", "--part",
+			part, "--bundle", bundle)...))
 	}
 	for _, c := range both {
 		if o := c.wait(); !judged(o.code) {
@@ -75,7 +78,8 @@ func mergedIsBoth(t *testing.T, bundles []string) {
 		t.Fatal(err)
 	}
 	if run.Total.Done != 400 || run.Total.OK != 400 || run.Sessions != 6 || !slices.Equal(done, []uint64{300, 100}) {
-		t.Errorf("merged: %d operations, %d well, %d sessions; the parts did %v", run.Total.Done, run.Total.OK, run.Sessions, done)
+		t.Errorf("merged: %d operations, %d well, %d sessions; the parts did %v", run.Total.Done, run.Total.OK,
+			run.Sessions, done)
 	}
 	for i := range run.Operations {
 		o := &run.Operations[i]
@@ -84,7 +88,8 @@ func mergedIsBoth(t *testing.T, bundles []string) {
 			t.Fatal(err)
 		}
 		if o.Done != done[i] || h.Count() != response[i].Count() {
-			t.Errorf("%s: %d done, %d measured; the parts did %d, measured %d", o.Name, o.Done, h.Count(), done[i], response[i].Count())
+			t.Errorf("%s: %d done, %d measured; the parts did %d, measured %d", o.Name, o.Done, h.Count(), done[i],
+				response[i].Count())
 		}
 		for _, q := range []float64{0, 0.1, 0.5, 0.9, 0.99, 1} {
 			if got, want := h.Quantile(q), response[i].Quantile(q); got != want {

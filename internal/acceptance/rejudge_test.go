@@ -12,14 +12,16 @@ import (
 // them it is the same.
 func TestVerdictFollowsFromTheRecord(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}, {name: bad, sql: select 1/0, weight: 0.2}]\n")
+	plan := file(t, "plan.yml",
+		"queries: [{name: one, sql: select 1, weight: 1}, {name: bad, sql: select 1/0, weight: 0.2}]\n")
 	for name, args := range map[string][]string{
 		"passes": {"--threshold", "errors < 90%", "--threshold", "response{ok}.p(99) < 10s"},
 		"fails":  {"--threshold", "p(99) < 10s", "--threshold", "rate > 1"},
 		"none":   nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := load(t, append(postgres(t).with("rate", "-c", plan, "--rate", "200", "--duration", "1s", "--vu", "4", "--interval", "100ms"), args...)...)
+			o := load(t, append(postgres(t).with("rate", "-c", plan, "--rate", "200", "--duration", "1s", "--vu", "4",
+				"--interval", "100ms"), args...)...)
 			b, err := record.Open(record.OS{}, o.dir)
 			if err != nil {
 				t.Fatal(err)
@@ -34,7 +36,8 @@ func TestVerdictFollowsFromTheRecord(t *testing.T) {
 			}
 			c := again.Total.Counts
 			if c.OK+c.Failed+c.Dropped+c.Unfinished != again.Total.Offered || again.Total.Offered != 200 {
-				t.Errorf("%d ok, %d failed, %d unsent, %d in flight of %d offered", c.OK, c.Failed, c.Dropped, c.Unfinished, again.Total.Offered)
+				t.Errorf("%d ok, %d failed, %d unsent, %d in flight of %d offered", c.OK, c.Failed, c.Dropped, c.Unfinished,
+					again.Total.Offered)
 			}
 		})
 	}

@@ -94,14 +94,16 @@ func TestSameSeedSameRowsAndRequests(t *testing.T) {
 // stream runs streamPlan and returns what its tables hold, in canonical form.
 func (s stand) stream(t *testing.T, plan, seed, tier, sessions string) (filled, landed []string) {
 	t.Helper()
-	o := load(t, s.with("queue", "-c", plan, "--vu", sessions, "--tier", tier, "--seed", seed, "--quiet", "--no-teardown")...)
+	o := load(t, s.with("queue", "-c", plan, "--vu", sessions, "--tier", tier, "--seed", seed, "--quiet",
+		"--no-teardown")...)
 	if o.run == nil || o.run.Total.OK != 400 || o.run.Total.Failed != 0 || !judged(o.code) {
 		t.Fatalf("%s %s %s: exit %d\n%s%s", s.proto, tier, sessions, o.code, o.out, o.err)
 	}
 	if o.run.Tier != tier {
 		t.Fatalf("ran on the %s tier, not on %s", o.run.Tier, tier)
 	}
-	filled = s.rows(t, `SELECT "id", "word", "share", "price", "seen", "mark", "on_sale", "note" FROM "filled" ORDER BY "id"`)
+	filled = s.rows(
+		t, `SELECT "id", "word", "share", "price", "seen", "mark", "on_sale", "note" FROM "filled" ORDER BY "id"`)
 	landed = s.rows(t, `SELECT "n", "id", "word", "share", "seen", "on_sale" FROM "landed" ORDER BY "n"`)
 	canonical(t, s.proto, filled, 4, 6, 2, 3)
 	canonical(t, s.proto, landed, 4, 5, 3)
@@ -142,7 +144,8 @@ func instant(t *testing.T, text string) time.Time {
 	if us, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.UnixMicro(us)
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999Z07", "2006-01-02 15:04:05.999999Z07:00"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999Z07",
+		"2006-01-02 15:04:05.999999Z07:00"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at
 		}
@@ -173,7 +176,8 @@ func TestSameRowsAreProved(t *testing.T) {
 	for _, s := range []stand{postgres(t), tarantool(t), sqlite(t)} {
 		for _, workers := range []string{"1", "3"} {
 			checkpoint := t.TempDir() + "/load"
-			up := brunt(t, s.with("schema", "up", "-c", plan, "--verify", "full", "--workers", workers, "--checkpoint", checkpoint)...)
+			up := brunt(t, s.with("schema", "up", "-c", plan, "--verify", "full", "--workers", workers, "--checkpoint",
+				checkpoint)...)
 			down := brunt(t, s.with("schema", "down", "-c", plan)...)
 			if up.code != 0 || down.code != 0 {
 				t.Fatalf("%s: exits %d, %d", s.proto, up.code, down.code)

@@ -24,27 +24,38 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}))
 	defer service.Close()
 	host := strings.TrimPrefix(service.URL, "http://")
-	list := file(t, "urls", "GET http://user:"+planted+"@"+host+"/a?api_key="+planted+"\n\nGET "+service.URL+"/bad?token="+planted+"\n")
-	targets := file(t, "targets.json", `{"method":"POST","url":"`+service.URL+`/t?access_token=`+planted+`","header":{"Authorization":["Bearer `+planted+`"]}}`+"\n")
-	plan := file(t, "plan.yml", "target: {protocol: http, addresses: ['"+host+"']}\nqueries: [{name: one, http: {path: '/x?password="+planted+"', headers: {X-Api-Key: "+planted+"}}, count: 5}]\n")
+	list := file(t, "urls", "GET http://user:"+planted+"@"+host+"/a?api_key="+planted+"\n\n"+
+		"GET "+service.URL+"/bad?token="+planted+"\n")
+	targets := file(t, "targets.json",
+		`{"method":"POST","url":"`+service.URL+`/t?access_token=`+planted+
+			`","header":{"Authorization":["Bearer `+planted+`"]}}`+"\n")
+	plan := file(t, "plan.yml",
+		"target: {protocol: http, addresses: ['"+host+"']}\nqueries: [{name: one, http: {path: '/x?password="+planted+"', headers: {X-Api-Key: "+planted+"}}, count: 5}]\n")
 	workload := file(t, "workload", "recordcount=10\noperationcount=10\nworkload=core\nreadproportion=1\n")
 	one := file(t, "one.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
 	pg := postgres(t)
 	hidden := []string{planted, pg.password}
 	for name, args := range map[string][]string{
-		"http":                {"http", "http://user:" + planted + "@" + host + "/?token=" + planted, "-H", "Authorization: Bearer " + planted, "--secret-data", planted, "--requests", "5"},
-		"http, failing":       {"http", service.URL + "/bad?secret=" + planted, "-H", "Cookie: session=" + planted, "--requests", "5"},
-		"http, nobody there":  {"http", "http://user:" + planted + "@127.0.0.1:1/?token=" + planted, "--requests", "5"},
-		"http, a list":        {"http", list, "--requests", "6"},
-		"http, targets":       {"http", targets, "--requests", "5"},
-		"cook":                {"cook", "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-header", "Authorization: Bearer " + planted, "-secret-data", planted, "http://user:" + planted + "@" + host + "/?token=" + planted},
-		"cook, nobody there":  {"cook", "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "http://127.0.0.1:1/?token=" + planted},
-		"run":                 {"run", plan},
-		"rate, wrong address": {"rate", "-c", plan, "-a", "user:" + planted + "@127.0.0.1:1", "--rate", "10", "--duration", "1s"},
-		"queue":               pg.with("queue", "-c", one),
-		"queue, refused":      {"queue", "-c", one, "--proto", "pg", "-a", pg.addr, "-u", "nobody", "-p", planted},
-		"ycsb":                {"ycsb", "run", "redis", "-P", workload, "-p", "redis.addr=127.0.0.1:1", "-p", "redis.password=" + planted, "-p", "threadcount=1"},
-		"a flag that isn't":   {"http", service.URL, "--password", planted, "--bogus=" + planted},
+		"http": {"http", "http://user:" + planted + "@" + host + "/?token=" + planted, "-H",
+			"Authorization: Bearer " + planted, "--secret-data", planted, "--requests", "5"},
+		"http, failing": {"http", service.URL + "/bad?secret=" + planted, "-H", "Cookie: session=" + planted,
+			"--requests", "5"},
+		"http, nobody there": {"http", "http://user:" + planted + "@127.0.0.1:1/?token=" + planted, "--requests", "5"},
+		"http, a list":       {"http", list, "--requests", "6"},
+		"http, targets":      {"http", targets, "--requests", "5"},
+		"cook": {"cook", "-qps", "20", "-interval", "200ms", "-totalRequests", "5", "-header",
+			"Authorization: Bearer " + planted, "-secret-data", planted, "http://user:" + planted + "@" + host + "/?token=" +
+				planted},
+		"cook, nobody there": {"cook", "-qps", "20", "-interval", "200ms", "-totalRequests", "5",
+			"http://127.0.0.1:1/?token=" + planted},
+		"run": {"run", plan},
+		"rate, wrong address": {"rate", "-c", plan, "-a", "user:" + planted + "@127.0.0.1:1", "--rate", "10",
+			"--duration", "1s"},
+		"queue":          pg.with("queue", "-c", one),
+		"queue, refused": {"queue", "-c", one, "--proto", "pg", "-a", pg.addr, "-u", "nobody", "-p", planted},
+		"ycsb": {"ycsb", "run", "redis", "-P", workload, "-p", "redis.addr=127.0.0.1:1", "-p",
+			"redis.password=" + planted, "-p", "threadcount=1"},
+		"a flag that isn't": {"http", service.URL, "--password", planted, "--bogus=" + planted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "bundle")

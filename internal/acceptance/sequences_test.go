@@ -63,18 +63,22 @@ func insertsOfRepeatedRuns(t *testing.T, s stand) {
 		if n := s.rows(t, "SELECT COUNT(*) FROM "+s.quote("growing")); n[0] != strconv.Itoa(50+200*round) {
 			t.Fatalf("round %d: %s rows", round, n[0])
 		}
-		if q := o.run.Sequences; len(q) != 1 || q[0].Greatest == nil || strconv.FormatInt(*q[0].Greatest, 10) != greatest || q[0].First <= *q[0].Greatest {
+		if q := o.run.Sequences; len(q) != 1 || q[0].Greatest == nil || strconv.FormatInt(*q[0].Greatest, 10) != greatest ||
+			q[0].First <= *q[0].Greatest {
 			t.Errorf("round %d: the record says %+v, the greatest was %s", round, q, greatest)
 		}
 		greatest = s.rows(t, "SELECT MAX("+s.quote("id")+") FROM "+s.quote("growing"))[0]
 		path = o.dir + "/plan.yml"
 		kept, err := os.ReadFile(path)
-		if first := strconv.FormatInt(o.run.Sequences[0].First, 10); err != nil || strings.Count(string(kept), "began with") != 1 || !strings.Contains(string(kept), "began with "+first+":") {
+		if first := strconv.FormatInt(o.run.Sequences[0].First, 10); err != nil ||
+			strings.Count(string(kept), "began with") != 1 || !strings.Contains(string(kept), "began with "+first+":") {
 			t.Errorf("round %d: %v\n%s", round, err, kept)
 		}
 	}
-	again := strings.ReplaceAll(strings.ReplaceAll(growing, "distribution: Sequential", "distribution: Sequential, start: range"), "[1001, 1400], unique: true", "[1001, 1400], unique: true, start: range")
-	if o := load(t, s.with("run", "--quiet", file(t, "again.yml", again))...); o.run.Total.Failed == 0 || len(o.run.Sequences) != 0 {
+	again := strings.ReplaceAll(strings.ReplaceAll(growing, "distribution: Sequential",
+		"distribution: Sequential, start: range"), "[1001, 1400], unique: true", "[1001, 1400], unique: true, start: range")
+	if o := load(t, s.with("run", "--quiet", file(t, "again.yml", again))...); o.run.Total.Failed == 0 ||
+		len(o.run.Sequences) != 0 {
 		t.Errorf("start: range inserted %d new keys and failed %d times", o.run.Total.OK, o.run.Total.Failed)
 	}
 }
@@ -82,7 +86,8 @@ func insertsOfRepeatedRuns(t *testing.T, s stand) {
 // A plan may name the column of a table that it doesn't have, also without set-up; where nobody can be
 // asked it isn't run.
 func sequenceAfterForeignTable(t *testing.T, s stand) {
-	if err := s.exec("CREATE TABLE " + s.quote("foreign_log") + " (" + s.quote("id") + " INTEGER NOT NULL PRIMARY KEY)"); err != nil {
+	if err := s.exec("CREATE TABLE " + s.quote("foreign_log") + " (" + s.quote("id") +
+		" INTEGER NOT NULL PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
 	}
 	defer s.exec("DROP TABLE " + s.quote("foreign_log"))
@@ -97,14 +102,17 @@ queries:
 		if o.run.Total.Failed != 0 || o.run.Total.OK != 50 {
 			t.Fatalf("round %d: exit %d, %d succeeded, failures %+v\n%s", round, o.code, o.run.Total.OK, o.run.Failures, o.err)
 		}
-		if q := o.run.Sequences; len(q) != 1 || (q[0].Greatest == nil) != (held == "") || held != "" && strconv.FormatInt(*q[0].Greatest, 10) != held {
+		if q := o.run.Sequences; len(q) != 1 || (q[0].Greatest == nil) != (held == "") || held != "" &&
+			strconv.FormatInt(*q[0].Greatest, 10) != held {
 			t.Errorf("round %d: %+v, want a greatest of %q", round, q, held)
 		}
 	}
-	if n := s.rows(t, "SELECT COUNT(*) FROM "+s.quote("foreign_log")+" WHERE "+s.quote("id")+" BETWEEN 10 AND 109"); n[0] != "100" {
+	if n := s.rows(t, "SELECT COUNT(*) FROM "+s.quote("foreign_log")+" WHERE "+s.quote(
+		"id")+" BETWEEN 10 AND 109"); n[0] != "100" {
 		t.Errorf("%s rows from 10 to 109", n[0])
 	}
-	o := brunt(t, s.with("run", "--quiet", file(t, "plan.yml", strings.Replace(text, "table: foreign_log", "table: nowhere", 1)))...)
+	o := brunt(t, s.with("run", "--quiet",
+		file(t, "plan.yml", strings.Replace(text, "table: foreign_log", "table: nowhere", 1)))...)
 	if o.code != 104 || !strings.Contains(o.err, "keys of table nowhere") {
 		t.Errorf("a table that isn't there: exit %d\n%s", o.code, o.err)
 	}
@@ -138,7 +146,8 @@ func uuidsOfRepeatedRuns(t *testing.T, s stand) {
 	var first []string
 	for attempt := range 2 {
 		path := file(t, "orders.yml", orders)
-		if up := brunt(t, s.with("schema", "up", "--quiet", "-c", path, "--checkpoint", t.TempDir()+"/load")...); up.code != 0 {
+		if up := brunt(t, s.with("schema", "up", "--quiet", "-c", path, "--checkpoint",
+			t.TempDir()+"/load")...); up.code != 0 {
 			t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
 		}
 		for round := range 3 {
@@ -159,7 +168,8 @@ func uuidsOfRepeatedRuns(t *testing.T, s stand) {
 		if attempt == 0 {
 			again := strings.ReplaceAll(orders, "type: UUID}", "type: UUID, start: range}")
 			again = strings.ReplaceAll(again, "{type: UUID, unique: true}]", "{type: UUID, unique: true, start: range}]")
-			if o := load(t, s.with("run", "--quiet", file(t, "again.yml", again))...); o.run.Total.OK != 0 || len(o.run.Sequences) != 0 {
+			if o := load(t, s.with("run", "--quiet", file(t, "again.yml", again))...); o.run.Total.OK != 0 ||
+				len(o.run.Sequences) != 0 {
 				t.Errorf("start: range inserted %d new keys", o.run.Total.OK)
 			}
 		}

@@ -16,10 +16,13 @@ import (
 // tableStands are servers whose databases the tests have to themselves.
 func tableStands(t *testing.T) map[string]stand {
 	return map[string]stand{
-		"PostgreSQL": of("pg", servers.Get(t, "postgres of tables", func(tb testserver.TB) *testserver.Server { return testserver.Postgres(tb) })),
-		"Tarantool":  of("iproto", servers.Get(t, "tarantool of tables", func(tb testserver.TB) *testserver.Server { return testserver.Tarantool(tb) })),
-		"MariaDB":    of("mysql", servers.Get(t, "mariadb of tables", func(tb testserver.TB) *testserver.Server { return testserver.MariaDB(tb) })),
-		"SQLite":     sqlite(t),
+		"PostgreSQL": of("pg", servers.Get(t, "postgres of tables",
+			func(tb testserver.TB) *testserver.Server { return testserver.Postgres(tb) })),
+		"Tarantool": of("iproto", servers.Get(t, "tarantool of tables",
+			func(tb testserver.TB) *testserver.Server { return testserver.Tarantool(tb) })),
+		"MariaDB": of("mysql", servers.Get(t, "mariadb of tables",
+			func(tb testserver.TB) *testserver.Server { return testserver.MariaDB(tb) })),
+		"SQLite": sqlite(t),
 	}
 }
 
@@ -72,11 +75,13 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 		plan := file(t, "plan.yml", keyed("seeds", 500))
 		flags := s.with("-c", plan)
 		point := t.TempDir() + "/load"
-		if up := brunt(t, append([]string{"schema", "up", "--quiet", "--seed", "7", "--verify", "full", "--checkpoint", point}, flags...)...); up.code != 0 || strings.Contains(up.err, "brunt_tables") {
+		if up := brunt(t, append([]string{"schema", "up", "--quiet", "--seed", "7", "--verify", "full", "--checkpoint",
+			point}, flags...)...); up.code != 0 || strings.Contains(up.err, "brunt_tables") {
 			t.Fatalf("schema up: exit %d\n%s%s", up.code, up.out, up.err)
 		}
 		same := load(t, append([]string{"queue", "--quiet", "--seed", "7"}, flags...)...)
-		if u := same.run.Tables; len(u) != 1 || !u[0].Differs.IsZero() || u[0].Origin != "brunt" || u[0].Rows != 500 || u[0].Seed == nil || *u[0].Seed != 7 {
+		if u := same.run.Tables; len(u) != 1 || !u[0].Differs.IsZero() || u[0].Origin != "brunt" || u[0].Rows != 500 ||
+			u[0].Seed == nil || *u[0].Seed != 7 {
 			t.Errorf("tables of the same seed: %+v", u)
 		}
 		for _, id := range []string{"table-differs", "table-rows", "reference-missing"} {
@@ -104,7 +109,8 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 		if up.code != 0 || !strings.Contains(up.out, "complete") || !strings.Contains(up.err, why) {
 			t.Errorf("schema up with another seed: exit %d\n%s%s", up.code, up.out, up.err)
 		}
-		if down := brunt(t, append([]string{"schema", "down"}, flags...)...); down.code != 0 || !strings.Contains(down.out, "dropped") {
+		if down := brunt(t, append([]string{"schema", "down"}, flags...)...); down.code != 0 ||
+			!strings.Contains(down.out, "dropped") {
 			t.Errorf("schema down: exit %d\n%s", down.code, down.out)
 		}
 	})
@@ -113,15 +119,18 @@ func TestTablesOfAnotherSeed(t *testing.T) {
 // A proof of a table that is there already finds a single row that isn't as generated.
 func TestFullProofOfAnExistingTable(t *testing.T) {
 	onAllServers(t, func(t *testing.T, s stand) {
-		flags := s.with("-c", file(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--verify", "full", "--checkpoint", t.TempDir()+"/load")
+		flags := s.with("-c", file(t, "plan.yml", keyed("proved", 7000)), "--quiet", "--verify", "full", "--checkpoint",
+			t.TempDir()+"/load")
 		up := append([]string{"schema", "up"}, flags...)
 		for _, action := range []string{"created", "complete"} {
-			if o := brunt(t, up...); o.code != 0 || !strings.Contains(o.out, action+", 7000 rows") || !strings.Contains(o.out, "verified by full") {
+			if o := brunt(t, up...); o.code != 0 || !strings.Contains(o.out, action+", 7000 rows") ||
+				!strings.Contains(o.out, "verified by full") {
 				t.Fatalf("%s: exit %d\n%s%s", action, o.code, o.out, o.err)
 			}
 		}
 		row := s.rows(t, "SELECT "+s.quote("id")+" FROM "+s.quote("proved")+" LIMIT 1")
-		if err := s.exec("UPDATE " + s.quote("proved") + " SET " + s.quote("n") + " = 5000 WHERE " + s.quote("id") + " = '" + row[0] + "'"); err != nil {
+		if err := s.exec("UPDATE " + s.quote("proved") + " SET " + s.quote("n") + " = 5000 WHERE " + s.quote("id") + " = '" +
+			row[0] + "'"); err != nil {
 			t.Fatal(err)
 		}
 		o := brunt(t, up...)
@@ -166,7 +175,8 @@ func TestTablesOfSomebodyElse(t *testing.T) {
 		if s.proto != "pg" {
 			id = "VARCHAR(36)"
 		}
-		create := fmt.Sprintf("CREATE TABLE %s (%s %s NOT NULL PRIMARY KEY, %s INTEGER, %s VARCHAR(15))", s.quote("theirs"), s.quote("id"), id, s.quote("n"), s.quote("brand"))
+		create := fmt.Sprintf("CREATE TABLE %s (%s %s NOT NULL PRIMARY KEY, %s INTEGER, %s VARCHAR(15))", s.quote("theirs"),
+			s.quote("id"), id, s.quote("n"), s.quote("brand"))
 		if err := s.exec(create); err != nil {
 			t.Fatal(err)
 		}
@@ -186,10 +196,12 @@ func TestTablesOfSomebodyElse(t *testing.T) {
 		if o := load(t, append([]string{"queue", "--quiet"}, flags...)...); !judged(o.code) || o.run.Total.Missing != 0 {
 			t.Errorf("a run on what was filled by force: exit %d\n%s", o.code, o.err)
 		}
-		if o := brunt(t, append([]string{"schema", "down"}, flags...)...); o.code != 104 || !strings.Contains(o.err, "filled it, but didn't create it") {
+		if o := brunt(t, append([]string{"schema", "down"}, flags...)...); o.code != 104 ||
+			!strings.Contains(o.err, "filled it, but didn't create it") {
 			t.Errorf("schema down of what was filled by force: exit %d\n%s", o.code, o.err)
 		}
-		if o := brunt(t, append([]string{"schema", "down", "--force"}, flags...)...); o.code != 0 || !strings.Contains(o.out, "dropped") {
+		if o := brunt(t, append([]string{"schema", "down", "--force"}, flags...)...); o.code != 0 ||
+			!strings.Contains(o.out, "dropped") {
 			t.Errorf("schema down --force: exit %d\n%s%s", o.code, o.out, o.err)
 		}
 	})
@@ -208,7 +220,8 @@ func TestRunLeavesNoTrace(t *testing.T) {
 				t.Errorf("%s: %s", w.ID, w.Text)
 			}
 		}
-		if down := brunt(t, append([]string{"schema", "down"}, flags...)...); down.code != 0 || !strings.Contains(down.out, "absent") {
+		if down := brunt(t, append([]string{"schema", "down"}, flags...)...); down.code != 0 ||
+			!strings.Contains(down.out, "absent") {
 			t.Errorf("it left its table: exit %d\n%s%s", down.code, down.out, down.err)
 		}
 	})
@@ -235,7 +248,8 @@ func TestKilledLoadLeavesItsTableUnfinished(t *testing.T) {
 		c.cmd.Process.Signal(syscall.SIGKILL)
 		<-c.done
 		state := func() []string {
-			return s.rows(t, "SELECT "+s.quote("state")+", "+s.quote("origin")+" FROM "+s.quote("brunt_tables")+" WHERE "+s.quote("name")+" = 'halves'")
+			return s.rows(t, "SELECT "+s.quote("state")+", "+s.quote("origin")+" FROM "+s.quote(
+				"brunt_tables")+" WHERE "+s.quote("name")+" = 'halves'")
 		}
 		if got := state(); !slices.Equal(got, []string{"unfinished | created"}) {
 			t.Errorf("after the kill: %v", got)
@@ -244,7 +258,8 @@ func TestKilledLoadLeavesItsTableUnfinished(t *testing.T) {
 		if w := warned(o.run, "table-differs"); !strings.Contains(w, "unfinished") {
 			t.Errorf("a run on it doesn't warn: %q", w)
 		}
-		lost := brunt(t, append([]string{"schema", "up", "--quiet", "--checkpoint", filepath.Join(folder, "other")}, flags...)...)
+		lost := brunt(t, append([]string{"schema", "up", "--quiet", "--checkpoint", filepath.Join(folder, "other")},
+			flags...)...)
 		if lost.code != 104 || !strings.Contains(lost.err, "unfinished") || !strings.Contains(lost.err, "--checkpoint") {
 			t.Errorf("without its checkpoint: exit %d\n%s", lost.code, lost.err)
 		}
@@ -255,7 +270,8 @@ func TestKilledLoadLeavesItsTableUnfinished(t *testing.T) {
 		if got := state(); !slices.Equal(got, []string{"complete | created"}) {
 			t.Errorf("at the end: %v", got)
 		}
-		if down := brunt(t, append([]string{"schema", "down"}, flags...)...); down.code != 0 || !strings.Contains(down.out, "dropped") {
+		if down := brunt(t, append([]string{"schema", "down"}, flags...)...); down.code != 0 ||
+			!strings.Contains(down.out, "dropped") {
 			t.Errorf("schema down: exit %d\n%s%s", down.code, down.out, down.err)
 		}
 	})

@@ -89,18 +89,22 @@ func answering(t *testing.T, env []string, asked, typed string, args ...string) 
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, weight: 1}]\n")
-	args := append([]string{"rate", "-c", plan, "--rate", "50", "--duration", "3s", "--results", t.TempDir()}, sqlite(t).flags()...)
+	args := append([]string{"rate", "-c", plan, "--rate", "50", "--duration", "3s", "--results", t.TempDir()},
+		sqlite(t).flags()...)
 	const bold, erase = "\x1b[1m", "\r\x1b[K"
-	if shown := onTerminal(t, nil, "", args...); !strings.Contains(shown, bold) || !strings.Contains(shown, erase) || !strings.Contains(shown, "LATENCY") {
+	if shown := onTerminal(t, nil, "", args...); !strings.Contains(shown, bold) || !strings.Contains(shown, erase) ||
+		!strings.Contains(shown, "LATENCY") {
 		t.Errorf("no colour, progress or report:\n%q", shown)
 	}
-	if shown := onTerminal(t, []string{"NO_COLOR=1"}, "", args...); strings.Contains(shown, bold) || !strings.Contains(shown, erase) {
+	if shown := onTerminal(t, []string{"NO_COLOR=1"}, "", args...); strings.Contains(shown, bold) ||
+		!strings.Contains(shown, erase) {
 		t.Errorf("colour in spite of NO_COLOR, or no progress:\n%q", shown)
 	}
 	if shown := onTerminal(t, []string{"TERM=dumb"}, "", args...); strings.Contains(shown, "\x1b") {
 		t.Errorf("escapes on a dumb terminal:\n%q", shown)
 	}
-	if shown := onTerminal(t, nil, "", append(args, "--quiet")...); strings.Contains(shown, erase) || !strings.Contains(shown, "LATENCY") {
+	if shown := onTerminal(t, nil, "", append(args, "--quiet")...); strings.Contains(shown, erase) ||
+		!strings.Contains(shown, "LATENCY") {
 		t.Errorf("progress in spite of --quiet, or no report:\n%q", shown)
 	}
 }
@@ -110,9 +114,11 @@ func TestPasswordPrompt(t *testing.T) {
 	t.Parallel()
 	s := postgres(t)
 	plan := file(t, "plan.yml", "queries: [{name: one, sql: select 1, count: 5}]\n")
-	shown := onTerminal(t, nil, secret, "queue", "-c", plan, "--proto", "pg", "-a", s.addr, "-u", s.user, "--database", s.database,
+	shown := onTerminal(t, nil, secret, "queue", "-c", plan, "--proto", "pg", "-a", s.addr, "-u", s.user, "--database",
+		s.database,
 		"--ask-password", "--results", t.TempDir())
-	if !strings.Contains(shown, "Password: ") || strings.Contains(shown, secret) || !strings.Contains(shown, "5 operations") {
+	if !strings.Contains(shown, "Password: ") || strings.Contains(shown, secret) ||
+		!strings.Contains(shown, "5 operations") {
 		t.Errorf("no prompt, an echo, or no result:\n%s", shown)
 	}
 }
@@ -120,7 +126,8 @@ func TestPasswordPrompt(t *testing.T) {
 // On a terminal, schema down asks before it drops what brunt didn't create; only yes drops it.
 func TestSchemaDownAsks(t *testing.T) {
 	t.Parallel()
-	plan := file(t, "plan.yml", "tables_schema: [{name: precious, row_count: 3, columns: [{name: id, type: Integer, unique: true, range: [1, 3]}], primary_keys: [id]}]\nqueries: [{name: one, sql: select 1, count: 1}]\n")
+	plan := file(t, "plan.yml",
+		"tables_schema: [{name: precious, row_count: 3, columns: [{name: id, type: Integer, unique: true, range: [1, 3]}], primary_keys: [id]}]\nqueries: [{name: one, sql: select 1, count: 1}]\n")
 	s := sqlite(t)
 	if err := s.exec("CREATE TABLE precious (id INTEGER PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
@@ -130,7 +137,8 @@ func TestSchemaDownAsks(t *testing.T) {
 		{"n\n", "kept"}, {"\n", "kept"}, {endOfFile, "kept"}, {"nonsense\n", "kept"}, {"Y\n", "dropped"}, {"", "absent"},
 	} {
 		shown := answering(t, nil, "[y/N] ", c.typed, s.with("schema", "down", "-c", plan)...)
-		if asked := strings.Contains(shown, "table precious: "); asked != (c.typed != "") || !regexp.MustCompile(`precious +`+c.want).MatchString(shown) {
+		if asked := strings.Contains(shown, "table precious: "); asked != (c.typed != "") ||
+			!regexp.MustCompile(`precious +`+c.want).MatchString(shown) {
 			t.Errorf("typed %q, want %s:\n%s", c.typed, c.want, shown)
 		}
 		if n := len(s.rows(t, "SELECT name FROM sqlite_master WHERE name = 'precious'")); n == 1 != (c.want == "kept") {

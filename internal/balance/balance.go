@@ -54,7 +54,8 @@ func New(name string, addresses int, weights []int, seed uint64) (Policy, error)
 			return RoundRobin(addresses), nil
 		}
 		if sum/divisor > maxCycle {
-			return nil, fmt.Errorf("balance: weights add up to %d, at most %d is possible: use smaller ones", sum/divisor, maxCycle)
+			return nil, fmt.Errorf("balance: weights add up to %d, at most %d is possible: use smaller ones", sum/divisor,
+				maxCycle)
 		}
 		cycle := smooth(weights, sum, divisor)
 		return func(session int) int { return cycle[session%len(cycle)] }, nil

@@ -12,14 +12,16 @@ func TestFolders(t *testing.T) {
 		controller string
 		want       []string
 	}{
-		{"cpu", []string{"cpu,cpuacct/docker/ab", "cpu,cpuacct/docker", "cpu,cpuacct", "cpu/docker/ab", "cpu/docker", "cpu", "", "unified"}},
+		{"cpu", []string{"cpu,cpuacct/docker/ab", "cpu,cpuacct/docker", "cpu,cpuacct", "cpu/docker/ab", "cpu/docker", "cpu",
+			"", "unified"}},
 		{"memory", []string{"memory/m", "memory", "", "unified"}},
 	} {
 		if got := Folders(text, c.controller); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got  %q\nwant %q", c.controller, got, c.want)
 		}
 	}
-	if got := Folders("0::/user.slice/x.scope\n", "cpu"); !slices.Equal(got, []string{"user.slice/x.scope", "user.slice", "", "unified/user.slice/x.scope", "unified/user.slice", "unified"}) {
+	if got := Folders("0::/user.slice/x.scope\n", "cpu"); !slices.Equal(got, []string{"user.slice/x.scope", "user.slice",
+		"", "unified/user.slice/x.scope", "unified/user.slice", "unified"}) {
 		t.Errorf("%q", got)
 	}
 }

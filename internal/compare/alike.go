@@ -37,10 +37,12 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 	}
 	if len(invalid) > 0 {
 		refused.Invalid = true
-		refuse("%s, first %s: %s; leave them out", ofAll(invalid, all, "is invalid", "are invalid"), nameOf(invalid[0]), reason(invalid[0]))
+		refuse("%s, first %s: %s; leave them out", ofAll(invalid, all, "is invalid", "are invalid"), nameOf(invalid[0]),
+			reason(invalid[0]))
 	}
 	if len(empty) > 0 {
-		refuse("%s, first %s", ofAll(empty, all, "has no successful operation", "have no successful operation"), nameOf(empty[0]))
+		refuse("%s, first %s", ofAll(empty, all, "has no successful operation", "have no successful operation"),
+			nameOf(empty[0]))
 	}
 	if r := twice(all); r != nil {
 		refuse("%s is named twice", nameOf(r))
@@ -52,7 +54,8 @@ func judge(base, candidate []*result.Result) (refused Refused, warnings []string
 		}
 	}
 	if len(others) > 0 {
-		refuse("%s with %s, first %s: they %s", ofAll(others, all, "doesn't go", "don't go"), nameOf(all[0]), nameOf(others[0]), different(all[0], others[0]))
+		refuse("%s with %s, first %s: they %s", ofAll(others, all, "doesn't go", "don't go"), nameOf(all[0]),
+			nameOf(others[0]), different(all[0], others[0]))
 	}
 	for _, side := range [][]*result.Result{base, candidate} {
 		if v := distinct(side, func(r *result.Result) string { return strings.Join(r.Servers, ", ") }); len(v) > 1 {
@@ -118,7 +121,8 @@ func smaller(base, candidate []*result.Result) (warnings []string) {
 		return warnings
 	}
 	if a, b := distinct(base, seed), distinct(candidate, seed); len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
-		warnings = append(warnings, fmt.Sprintf("seeds differ (%s → %s): other requests were sent", strings.Join(a, ", "), strings.Join(b, ", ")))
+		warnings = append(warnings, fmt.Sprintf("seeds differ (%s → %s): other requests were sent", strings.Join(a, ", "),
+			strings.Join(b, ", ")))
 	}
 	return warnings
 }
@@ -186,7 +190,8 @@ func different(a, b *result.Result) string {
 		a, b any
 	}{
 		{"processor", a.Machine.CPU, b.Machine.CPU}, {"cores", a.Machine.Cores, b.Machine.Cores},
-		{"CPU limit", a.Machine.CPUQuota, b.Machine.CPUQuota}, {"system", a.Machine.OS + "/" + a.Machine.Arch, b.Machine.OS + "/" + b.Machine.Arch},
+		{"CPU limit", a.Machine.CPUQuota, b.Machine.CPUQuota}, {"system", a.Machine.OS + "/" + a.Machine.Arch, b.Machine.OS +
+			"/" + b.Machine.Arch},
 	} {
 		if d.a != d.b {
 			return fmt.Sprintf("were sent by different machines: %s %v and %v", d.what, d.a, d.b)

@@ -96,7 +96,8 @@ func (e *Refused) Error() string {
 // says of its own precision, and no verdict.
 func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	if len(base) == 0 || len(candidate) == 0 {
-		return nil, errors.New("a comparison needs at least one run on each side, better 5; write base runs, --, and the others")
+		return nil, errors.New(
+			"a comparison needs at least one run on each side, better 5; write base runs, --, and the others")
 	}
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
@@ -124,7 +125,9 @@ func Runs(base, candidate []*result.Result, o Options) (*Comparison, error) {
 	}
 	c.Verdict = c.verdict()
 	if c.Verdict == Unknown {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("between-run variance unknown: repeat each side at least 5 times (there are %d and %d runs)", len(base), len(candidate)))
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("between-run variance unknown: repeat each side at least 5 times (there are %d and %d runs)", len(base),
+				len(candidate)))
 	}
 	return c, nil
 }
@@ -203,7 +206,8 @@ func (o *Options) row(m result.Metric, base, candidate []*result.Result) Row {
 	if len(a) < len(base) || len(b) < len(candidate) {
 		r.Lacking, r.Verdict = true, Inconclusive
 		r.Base, r.Candidate, r.Change = only(stats.Median(a)), only(stats.Median(b)), only(math.NaN())
-		r.Note = fmt.Sprintf("%d of %d base runs and %d of %d candidate runs have it, so it isn't compared", len(a), len(base), len(b), len(candidate))
+		r.Note = fmt.Sprintf("%d of %d base runs and %d of %d candidate runs have it, so it isn't compared", len(a),
+			len(base), len(b), len(candidate))
 		return r
 	}
 	r.Base, r.Candidate = o.side(&m, a, base), o.side(&m, b, candidate)

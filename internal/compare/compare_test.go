@@ -31,7 +31,8 @@ func runs(seed uint64, n int, rate, p99Ns, spread float64) []*result.Result {
 	var all []*result.Result
 	for i := range n {
 		one := &result.Result{
-			Path: fmt.Sprint("run-", seed, "-", i), Program: "brunt", ID: fmt.Sprint(seed, "/", i), Name: "cars", Seed: "7", LoadModel: "closed", Sessions: 8,
+			Path: fmt.Sprint("run-", seed, "-", i), Program: "brunt", ID: fmt.Sprint(seed, "/", i), Name: "cars", Seed: "7",
+			LoadModel: "closed", Sessions: 8,
 			Verdict: "pass", Servers: []string{"PostgreSQL 15.14"}, PlanHash: "h", Started: time.Unix(int64(1000*i), 0),
 			Machine: &record.Environment{OS: "linux", Arch: "amd64", CPU: "x", Cores: 2, Kernel: "6.1"},
 		}
@@ -113,13 +114,15 @@ func TestOneRunAgainstOneHasNoVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := find(t, c, "rate")
-	if c.Verdict != Unknown || !math.IsNaN(row.P) || !math.IsNaN(row.RanksP) || !math.IsNaN(row.Change.Low) || math.Abs(row.Change.Value+0.2) > 1e-12 {
+	if c.Verdict != Unknown || !math.IsNaN(row.P) || !math.IsNaN(row.RanksP) || !math.IsNaN(row.Change.Low) ||
+		math.Abs(row.Change.Value+0.2) > 1e-12 {
 		t.Errorf("%s %+v", c.Verdict, *row)
 	}
 	if row.Base.Low != 990 || row.Base.High != 1010 || !math.IsNaN(row.Candidate.Low) {
 		t.Errorf("the interval within the run is %+v", row.Base)
 	}
-	if !strings.Contains(strings.Join(c.Warnings, "\n"), "between-run variance unknown: repeat each side at least 5 times") {
+	if !strings.Contains(strings.Join(c.Warnings, "\n"),
+		"between-run variance unknown: repeat each side at least 5 times") {
 		t.Errorf("%q", c.Warnings)
 	}
 	legend := strings.Join(cell.Legend(units.English, c.Tables(units.English)...), "\n")
@@ -160,18 +163,21 @@ func TestIncomparableRunsAreRefused(t *testing.T) {
 			a[0].Plan = []byte("name: a\nscript: /x/a.js\nsha256: 1\nscenarios: {default: {rate: 5}}\n")
 			b[0].Plan, b[0].PlanHash = []byte("name: b\nscript: /y/b.js\nsha256: 2\nscenarios: {default: {rate: 6}}\n"), "i"
 		}, "different plans: scenarios, script", false},
-		"other plan, without text": {func(_, b []*result.Result) { b[0].PlanHash, b[0].Name = "i", "bikes" }, `"cars" and "bikes"`, false},
+		"other plan, without text": {func(_, b []*result.Result) { b[0].PlanHash, b[0].Name = "i", "bikes" },
+			`"cars" and "bikes"`, false},
 		"other machine": {func(_, b []*result.Result) {
 			b[0].Machine = &record.Environment{CPU: "y", Cores: 2, OS: "linux", Arch: "amd64"}
 		}, "different machines: processor x and y", false},
-		"versions within a side": {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} }, "PostgreSQL 15.14, PostgreSQL 16.1", false},
-		"a run twice":            {func(a, b []*result.Result) { b[0].ID = a[0].ID }, "named twice", false},
+		"versions within a side": {func(_, b []*result.Result) { b[0].Servers = []string{"PostgreSQL 16.1"} },
+			"PostgreSQL 15.14, PostgreSQL 16.1", false},
+		"a run twice": {func(a, b []*result.Result) { b[0].ID = a[0].ID }, "named twice", false},
 	} {
 		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
 		c.change(a, b)
 		_, err := Runs(a, b, Options{})
 		var refused *Refused
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || refused.Invalid != c.invalid || strings.Contains(err.Error(), "\n") {
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || refused.Invalid != c.invalid ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -215,7 +221,8 @@ func TestDifferencesAreTold(t *testing.T) {
 		a, b := runs(1, 3, 1000, 10e6, 0.01), runs(2, 3, 1000, 10e6, 0.01)
 		c.change(a, b)
 		got, err := Runs(a, b, Options{})
-		if err != nil || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) || c.want == "" && len(got.Warnings) > 0 {
+		if err != nil || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) || c.want == "" &&
+			len(got.Warnings) > 0 {
 			t.Errorf("%s: %v, %+v", name, err, got)
 		}
 	}
@@ -309,8 +316,10 @@ func TestWhatASideLacksIsTold(t *testing.T) {
 		want   Verdict
 		told   string
 	}{
-		{"a primary metric", func(_, b []*result.Result) { drop(b, "errors") }, Inconclusive, "6 of 6 base runs and 0 of 6 candidate runs have it"},
-		{"a metric of one run", func(a, _ []*result.Result) { drop(a[:1], "response.avg") }, Inconclusive, "5 of 6 base runs and 6 of 6 candidate runs have it"},
+		{"a primary metric", func(_, b []*result.Result) { drop(b, "errors") }, Inconclusive,
+			"6 of 6 base runs and 0 of 6 candidate runs have it"},
+		{"a metric of one run", func(a, _ []*result.Result) { drop(a[:1], "response.avg") }, Inconclusive,
+			"5 of 6 base runs and 6 of 6 candidate runs have it"},
 		{"an operation of the base", func(a, _ []*result.Result) {
 			for _, r := range a {
 				r.Add("rate", "pay", 10)
@@ -383,7 +392,8 @@ func TestCSVIsForMachines(t *testing.T) {
 		}
 		for _, line := range lines[1:] {
 			for i, head := range lines[0] {
-				text := slices.Contains([]string{"metric", "operation", "unit", "primary", "verdict", "change_is", "typical_is", "note"}, head)
+				text := slices.Contains([]string{"metric", "operation", "unit", "primary", "verdict", "change_is", "typical_is",
+					"note"}, head)
 				if _, err := strconv.ParseFloat(line[i], 64); !text && line[i] != "" && err != nil {
 					t.Errorf("%s is %q", head, line[i])
 				}
@@ -445,7 +455,8 @@ func TestTextOfIntervals(t *testing.T) {
 		}
 		return out.String()
 	}
-	if p99 := regexp.MustCompile(`response p99 +(\S+) s +(\S+) s +(\S+) s`).FindStringSubmatch(text(units.English, s.Tables(units.English))); p99 == nil || p99[1] == p99[2] || p99[2] == p99[3] {
+	if p99 := regexp.MustCompile(`response p99 +(\S+) s +(\S+) s +(\S+) s`).FindStringSubmatch(text(units.English,
+		s.Tables(units.English))); p99 == nil || p99[1] == p99[2] || p99[2] == p99[3] {
 		t.Errorf("the interval can't be seen: %q\n%s", p99, text(units.English, s.Tables(units.English)))
 	}
 	c, err := Runs(a, b, Options{Confidence: 0.9999999})
@@ -458,7 +469,8 @@ func TestTextOfIntervals(t *testing.T) {
 			t.Errorf("there is no %q in\n%s", want, out)
 		}
 	}
-	if russian := text(units.Russian, c.Tables(units.Russian)); !strings.Contains(russian, "+2,00\u00a0п.\u00a0п.") || strings.Contains(russian, " pp") {
+	if russian := text(units.Russian, c.Tables(units.Russian)); !strings.Contains(russian, "+2,00\u00a0п.\u00a0п.") ||
+		strings.Contains(russian, " pp") {
 		t.Errorf("in Russian:\n%s", russian)
 	}
 }
@@ -482,7 +494,8 @@ func TestTypicalIsWhatHolds(t *testing.T) {
 		want stats.Interval
 	}{
 		{"a rate", s.Rows[0], GeometricMean, s.Rows[0].Log}, {"a time", s.Rows[2], GeometricMean, s.Rows[2].Log},
-		{"a share", s.Rows[4], ArithmeticMean, s.Rows[4].Mean}, {"endless times", endless.Rows[2], MedianOfRuns, endless.Rows[2].Median},
+		{"a share", s.Rows[4], ArithmeticMean, s.Rows[4].Mean}, {"endless times", endless.Rows[2], MedianOfRuns,
+			endless.Rows[2].Median},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.row.TypicalIs != c.is || c.row.Typical != c.want || math.IsNaN(c.row.Typical.Low) {
@@ -512,17 +525,20 @@ func TestIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	rate := s.Rows[0]
-	if rate.Metric != "rate" || !(rate.Mean.Low < 1000 && 1000 < rate.Mean.High) || math.IsNaN(rate.Log.Low) || !math.IsNaN(rate.Median.Low) {
+	if rate.Metric != "rate" || !(rate.Mean.Low < 1000 && 1000 < rate.Mean.High) || math.IsNaN(rate.Log.Low) ||
+		!math.IsNaN(rate.Median.Low) {
 		t.Errorf("%+v", rate)
 	}
 	if !strings.Contains(strings.Join(s.Warnings, "\n"), "at least 6 runs, there are 5") {
 		t.Errorf("%q", s.Warnings)
 	}
-	if s, err = Intervals(runs(1, 20, 1000, 10e6, 0.2), Options{Confidence: 0.99}); err != nil || math.IsNaN(s.Rows[0].Log.Low) || math.IsNaN(s.Rows[0].Median.Low) || s.Rows[0].Needed <= 20 {
+	if s, err = Intervals(runs(1, 20, 1000, 10e6, 0.2), Options{Confidence: 0.99}); err != nil ||
+		math.IsNaN(s.Rows[0].Log.Low) || math.IsNaN(s.Rows[0].Median.Low) || s.Rows[0].Needed <= 20 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	one, err := Intervals(runs(1, 1, 1000, 10e6, 0), Options{})
-	if err != nil || !math.IsNaN(one.Rows[0].Mean.Low) || !strings.Contains(strings.Join(one.Warnings, "\n"), "need at least 2 runs") {
+	if err != nil || !math.IsNaN(one.Rows[0].Mean.Low) || !strings.Contains(strings.Join(one.Warnings, "\n"),
+		"need at least 2 runs") {
 		t.Errorf("%+v, %v", one, err)
 	}
 	var b bytes.Buffer
@@ -536,7 +552,8 @@ func TestIntervals(t *testing.T) {
 	for i, r := range drifting {
 		r.Metrics[0].Value += 10 * float64(i)
 	}
-	if s, err = Intervals(drifting, Options{}); err != nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "depends on the run before it") {
+	if s, err = Intervals(drifting, Options{}); err != nil || !strings.Contains(strings.Join(s.Warnings, "\n"),
+		"depends on the run before it") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -556,7 +573,8 @@ func TestJUnitTellsRegressions(t *testing.T) {
 			Failures int `xml:"failures,attr"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || suites.Suites[0].Tests != len(c.Rows) || suites.Suites[0].Failures != 2 {
+	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || suites.Suites[0].Tests != len(c.Rows) ||
+		suites.Suites[0].Failures != 2 {
 		t.Errorf("%v: %+v\n%s", err, suites, b.String())
 	}
 }
@@ -571,7 +589,8 @@ func TestBenchfmt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Unit req/s better=higher\n", "side: base\nBenchmarkMy_cars_2 60000 1000 req/s 3333333.", "BenchmarkMy_cars_2/operation=Look_up 1 500 req/s\n",
+		"Unit req/s better=higher\n", "side: base\nBenchmarkMy_cars_2 60000 1000 req/s 3333333.",
+		"BenchmarkMy_cars_2/operation=Look_up 1 500 req/s\n",
 		"side: candidate\nBenchmarkCars 54000 900 req/s", " 10000000 p99-ns/op",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -585,7 +604,8 @@ func TestBenchfmt(t *testing.T) {
 
 func TestTolerances(t *testing.T) {
 	got, err := ParseTolerances([]string{"10%", "rate=0.02", "response.p(99)=20 %"})
-	if err != nil || got.Of("rate") != 0.02 || got.Of("count") != 0.1 || got.Of("response.p(99)") != 0.2 || got.Of("response.p(50)") != 0.1 || got.Of("errors") != 0.001 {
+	if err != nil || got.Of("rate") != 0.02 || got.Of("count") != 0.1 || got.Of("response.p(99)") != 0.2 ||
+		got.Of("response.p(50)") != 0.1 || got.Of("errors") != 0.001 {
 		t.Errorf("%v, %v", got, err)
 	}
 	usual, _ := ParseTolerances(nil)
@@ -682,7 +702,8 @@ func scripts(seed uint64, n int, held, bought float64) []*result.Result {
 			ID: fmt.Sprint(seed, "/", i), Name: "buy.js", PlanHash: "h", LoadModel: "open", Complete: true,
 			Total: record.Operation{Counts: record.CountsOf(&measure.Counts{Done: 1000}), RatePerS: 100},
 			Watched: []record.Watched{{Source: record.WatchedScript, Metrics: []record.WatchedMetric{
-				{Name: "check it fits", Unit: "share", Mean: held - 0.0001*r.Float64()}, {Name: "bought", Unit: "count", Mean: bought + r.Float64()},
+				{Name: "check it fits", Unit: "share", Mean: held - 0.0001*r.Float64()},
+				{Name: "bought", Unit: "count", Mean: bought + r.Float64()},
 			}}},
 		}
 		all = append(all, result.Of(run))
@@ -710,11 +731,13 @@ func TestChecksAreJudged(t *testing.T) {
 		if got.Verdict != c.whole || check.Verdict != c.check || check.Primary {
 			t.Errorf("%s: %s, %+v", name, got.Verdict, *check)
 		}
-		if want := map[bool]Verdict{true: Equivalent, false: Inconclusive}[c.bought == 500]; own.Verdict != want || own.Note != "" {
+		if want := map[bool]Verdict{true: Equivalent, false: Inconclusive}[c.bought == 500]; own.Verdict != want ||
+			own.Note != "" {
 			t.Errorf("%s: %+v", name, *own)
 		}
 		var bench bytes.Buffer
-		if err := Benchfmt(&bench, base, candidate); err != nil || !strings.Contains(bench.String(), " check_it_fits ") || !strings.Contains(bench.String(), " bought\n") {
+		if err := Benchfmt(&bench, base, candidate); err != nil || !strings.Contains(bench.String(), " check_it_fits ") ||
+			!strings.Contains(bench.String(), " bought\n") {
 			t.Errorf("%v: %s", err, bench.String())
 		}
 	}

@@ -151,6 +151,7 @@ func (s *Summary) missing() {
 		s.Warnings = append(s.Warnings, "one run says nothing of the next: intervals need at least 2 runs, better 5")
 	}
 	if need := stats.RunsForMedian(s.Confidence); s.Runs < need {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("an interval of the median at %g %% needs at least %d runs, there are %d", 100*s.Confidence, need, s.Runs))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("an interval of the median at %g %% needs at least %d runs, there are %d",
+			100*s.Confidence, need, s.Runs))
 	}
 }

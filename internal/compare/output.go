@@ -71,13 +71,15 @@ func (c *Comparison) JSON(w io.Writer, exitCode int) error {
 		Warnings   []string  `json:"warnings,omitempty"`
 	}{
 		Verdict: c.Verdict, ExitCode: exitCode, Confidence: c.Confidence, Warnings: c.Warnings,
-		Base: sideJSON{c.Base.Runs, c.Base.Name, c.Base.Servers}, Candidate: sideJSON{c.Candidate.Runs, c.Candidate.Name, c.Candidate.Servers},
+		Base: sideJSON{c.Base.Runs, c.Base.Name, c.Base.Servers}, Candidate: sideJSON{c.Candidate.Runs, c.Candidate.Name,
+			c.Candidate.Servers},
 	}
 	for _, r := range c.Rows {
 		out.Metrics = append(out.Metrics, rowJSON{
 			Metric: r.Metric, Operation: r.Operation, Unit: r.Unit, Primary: r.Primary, Verdict: r.Verdict,
 			Base: intervalOf(r.Base), Candidate: intervalOf(r.Candidate), Change: intervalOf(r.Change), ChangeIs: r.changeIs(),
-			Tolerance: number(r.Tolerance), P: number(r.P), RanksP: number(r.RanksP), ByRanks: r.ByRanks, Lacking: r.Lacking, Effect: number(r.Effect), Needed: r.Needed, Note: r.Note,
+			Tolerance: number(r.Tolerance), P: number(r.P), RanksP: number(r.RanksP), ByRanks: r.ByRanks, Lacking: r.Lacking,
+			Effect: number(r.Effect), Needed: r.Needed, Note: r.Note,
 		})
 	}
 	return writeJSON(w, out)
@@ -95,14 +97,17 @@ func (r *Row) changeIs() string {
 // always the same. Times are nanoseconds, changes and tolerances shares; what there isn't is empty.
 func (c *Comparison) CSV(w io.Writer) error {
 	lines := [][]string{{
-		"metric", "operation", "unit", "primary", "verdict", "base", "base_low", "base_high", "candidate", "candidate_low", "candidate_high",
-		"change", "change_low", "change_high", "change_is", "tolerance", "p_corrected", "p_mann_whitney", "effect_hedges_g", "runs_needed", "note",
+		"metric", "operation", "unit", "primary", "verdict", "base", "base_low", "base_high", "candidate", "candidate_low",
+		"candidate_high",
+		"change", "change_low", "change_high", "change_is", "tolerance", "p_corrected", "p_mann_whitney", "effect_hedges_g",
+		"runs_needed", "note",
 	}}
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		line := []string{r.Metric, r.Operation, r.Unit, strconv.FormatBool(r.Primary), string(r.Verdict)}
 		line = append(line, plain(r.Base, r.Candidate, r.Change)...)
-		line = append(line, r.changeIs(), cell.Number(r.Tolerance), cell.Number(r.P), cell.Number(r.RanksP), cell.Number(r.Effect))
+		line = append(line, r.changeIs(), cell.Number(r.Tolerance), cell.Number(r.P), cell.Number(r.RanksP),
+			cell.Number(r.Effect))
 		lines = append(lines, append(line, neededText(r.Needed), r.Note))
 	}
 	return csv.NewWriter(w).WriteAll(lines)
@@ -112,8 +117,10 @@ func (c *Comparison) CSV(w io.Writer) error {
 // the same. Times are nanoseconds; what there isn't is empty.
 func (s *Summary) CSV(w io.Writer) error {
 	lines := [][]string{{
-		"metric", "operation", "unit", "runs", "typical", "typical_low", "typical_high", "typical_is", "mean", "mean_low", "mean_high",
-		"geometric_mean", "geometric_mean_low", "geometric_mean_high", "median", "median_low", "median_high", "spread", "runs_needed", "note",
+		"metric", "operation", "unit", "runs", "typical", "typical_low", "typical_high", "typical_is", "mean", "mean_low",
+		"mean_high",
+		"geometric_mean", "geometric_mean_low", "geometric_mean_high", "median", "median_low", "median_high", "spread",
+		"runs_needed", "note",
 	}}
 	for i := range s.Rows {
 		r := &s.Rows[i]
@@ -171,7 +178,8 @@ func (s *Summary) JSON(w io.Writer) error {
 	}{Runs: s.Runs, Name: s.Name, Confidence: s.Confidence, Warnings: s.Warnings}
 	for _, r := range s.Rows {
 		out.Metrics = append(out.Metrics, row{
-			r.Metric, r.Operation, r.Unit, intervalOf(r.Typical), r.TypicalIs, intervalOf(r.Mean), intervalOf(r.Log), intervalOf(r.Median), number(r.Deviation), r.Needed, r.Note,
+			r.Metric, r.Operation, r.Unit, intervalOf(r.Typical), r.TypicalIs, intervalOf(r.Mean), intervalOf(r.Log),
+			intervalOf(r.Median), number(r.Deviation), r.Needed, r.Note,
 		})
 	}
 	return writeJSON(w, out)
@@ -204,7 +212,8 @@ func (r *Row) sentence() string {
 		return fmt.Sprintf("%s: %s", r.Verdict, r.Note)
 	}
 	change := func(x float64) string { return units.Value(x, r.changeUnit()) }
-	s := fmt.Sprintf("%s: %s → %s, %s", r.Verdict, units.Value(r.Base.Value, r.Unit), units.Value(r.Candidate.Value, r.Unit), change(r.Change.Value))
+	s := fmt.Sprintf("%s: %s → %s, %s", r.Verdict, units.Value(r.Base.Value, r.Unit),
+		units.Value(r.Candidate.Value, r.Unit), change(r.Change.Value))
 	if !math.IsNaN(r.Change.Low) {
 		s += fmt.Sprintf(" (%s … %s), tolerance %s", change(r.Change.Low), change(r.Change.High), r.tolerance())
 	}

@@ -44,7 +44,8 @@ func nonEmpty(all ...string) (out []string) {
 }
 
 func mark(v Verdict) cell.Mark {
-	return map[Verdict]cell.Mark{Regression: cell.Bad, Improvement: cell.Good, Equivalent: cell.Plain, Inconclusive: cell.Warn, Unknown: cell.Warn}[v]
+	return map[Verdict]cell.Mark{Regression: cell.Bad, Improvement: cell.Good, Equivalent: cell.Plain,
+		Inconclusive: cell.Warn, Unknown: cell.Warn}[v]
 }
 
 // Mark is how the verdict of the whole is marked.
@@ -105,10 +106,13 @@ func (c *Comparison) operations() (rows []Row) {
 // grid is a table of metrics compared.
 func (c *Comparison) grid(l units.Language, id, title string, rows []Row) cell.Table {
 	t := cell.Table{
-		ID: id, Title: title, Note: texts.In(l, "change of the candidate; intervals at %s confidence", l.Figure(percent(c.Confidence))),
+		ID: id, Title: title, Note: texts.In(l, "change of the candidate; intervals at %s confidence",
+			l.Figure(percent(c.Confidence))),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "base"), Priority: 1}, {Head: texts.In(l, "candidate"), Priority: 1},
-			{Head: texts.In(l, "change")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")}, {Head: texts.In(l, "verdict"), Left: true},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "base"), Priority: 1},
+			{Head: texts.In(l, "candidate"), Priority: 1},
+			{Head: texts.In(l, "change")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
+			{Head: texts.In(l, "verdict"), Left: true},
 			{Head: texts.In(l, "runs"), Priority: 2}, {Head: texts.In(l, "tolerance"), Priority: 3}, {Head: "p", Priority: 4},
 			{Head: texts.In(l, "effect"), Priority: 5},
 		},
@@ -209,7 +213,8 @@ func (c *Comparison) notes(l units.Language) (out []string) {
 		}
 	}
 	if c.Verdict == Inconclusive {
-		out = append(out, texts.In(l, "runs: so many on each side would settle it in four cases of five, if what was seen is so"))
+		out = append(out, texts.In(l,
+			"runs: so many on each side would settle it in four cases of five, if what was seen is so"))
 	}
 	return out
 }
@@ -235,16 +240,20 @@ func (s *Summary) Tables(l units.Language) []cell.Table {
 		Note: texts.In(l, "%s of %s at %s: geometric mean, by Student's t on logarithms; of shares the mean",
 			texts.Plural(l, s.Runs, "run", "runs"), s.Name, l.Figure(percent(s.Confidence))),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "typical")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "typical")}, {Head: texts.In(l, "from")},
+			{Head: texts.In(l, "to")},
 			{Head: texts.In(l, "spread"), Priority: 2}, {Head: texts.In(l, "runs for ±tolerance"), Priority: 1},
 		},
 	}
 	other := cell.Table{
 		ID: "intervals-other", Title: texts.In(l, "OTHER INTERVALS"),
-		Note: texts.In(l, "mean ± t·s/√n by Student's t, which holds less often of skewed figures; median, of any distribution"),
+		Note: texts.In(
+			l, "mean ± t·s/√n by Student's t, which holds less often of skewed figures; median, of any distribution"),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "mean")}, {Head: texts.In(l, "from")}, {Head: texts.In(l, "to")},
-			{Head: texts.In(l, "median"), Priority: 1}, {Head: texts.In(l, "from"), Priority: 1}, {Head: texts.In(l, "to"), Priority: 1},
+			{Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "mean")}, {Head: texts.In(l, "from")},
+			{Head: texts.In(l, "to")},
+			{Head: texts.In(l, "median"), Priority: 1}, {Head: texts.In(l, "from"), Priority: 1},
+			{Head: texts.In(l, "to"), Priority: 1},
 		},
 	}
 	left := 0
@@ -289,7 +298,8 @@ func rowName(l units.Language, metric, operation string) string {
 func intervalCells(i stats.Interval, unit string) []cell.Cell {
 	step := halfWidth(i)
 	return []cell.Cell{
-		cell.Metric(i.Value, unit).Showing(step), cell.Metric(i.Low, unit).Showing(step), cell.Metric(i.High, unit).Showing(step),
+		cell.Metric(i.Value, unit).Showing(step), cell.Metric(i.Low, unit).Showing(step),
+		cell.Metric(i.High, unit).Showing(step),
 	}
 }
 

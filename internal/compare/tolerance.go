@@ -36,7 +36,8 @@ func (t Tolerances) Of(name string) float64 {
 			return x
 		}
 		for _, all := range []string{"response", "check"} {
-			if x, ok := from[all]; ok && (strings.HasPrefix(name, all+".") || strings.HasPrefix(name, all+" ") || name == all+"s") {
+			if x, ok := from[all]; ok && (strings.HasPrefix(name, all+".") || strings.HasPrefix(name, all+" ") ||
+				name == all+"s") {
 				return x
 			}
 		}

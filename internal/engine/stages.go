@@ -23,7 +23,8 @@ func stagesOf(phases []plan.Phase) (out [][]plan.Phase) {
 
 // goesOn reports whether a phase belongs to the stage that begins with first.
 func goesOn(first, p *plan.Phase) bool {
-	return first.Kind == plan.Open && p.Kind == plan.Open && processOf(first) == processOf(p) && first.Operations == 0 && p.Operations == 0
+	return first.Kind == plan.Open && p.Kind == plan.Open && processOf(first) == processOf(p) && first.Operations == 0 &&
+		p.Operations == 0
 }
 
 func processOf(p *plan.Phase) schedule.Process {
@@ -43,7 +44,8 @@ func scheduled(phases []plan.Phase, first uint64, start int64, cfg Config) (sche
 		}
 	}
 	s := schedule.Stage{
-		First: first, StartNs: start, Part: cfg.Part, Process: processOf(p), Seed: cfg.Workload.Plan.Seed + cfg.Workload.Plan.First,
+		First: first, StartNs: start, Part: cfg.Part, Process: processOf(p), Seed: cfg.Workload.Plan.Seed +
+			cfg.Workload.Plan.First,
 		Sessions: p.Sessions,
 	}
 	if p.Kind != plan.Open {

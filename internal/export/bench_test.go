@@ -23,7 +23,8 @@ func (c *counting) Write(b []byte) (int, error) {
 // BenchmarkExportOfADay writes 24 hours of seconds with 2 operations in each format: how much there is of
 // it, and how much memory was in use at most, garbage included.
 func BenchmarkExportOfADay(b *testing.B) {
-	run := &record.Run{ID: "r1", Name: "day", Operations: make([]record.Operation, 2), Targets: []record.Target{{Address: "a:1", Protocol: "pg"}}}
+	run := &record.Run{ID: "r1", Name: "day", Operations: make([]record.Operation, 2),
+		Targets: []record.Target{{Address: "a:1", Protocol: "pg"}}}
 	for i := range run.Operations {
 		run.Operations[i].Name = "operation " + string(rune('a'+i))
 	}
@@ -70,7 +71,8 @@ func BenchmarkInterval(b *testing.B) {
 	iv := testInterval(0, time.Now())
 	for len(iv.Operations) < 20 {
 		o := measure.OperationAccount{
-			Response: measure.NewHistogram(), Service: measure.NewHistogram(), Lag: measure.NewHistogram(), FailedResponse: measure.NewHistogram(),
+			Response: measure.NewHistogram(), Service: measure.NewHistogram(), Lag: measure.NewHistogram(),
+			FailedResponse: measure.NewHistogram(),
 		}
 		for range 10_000 {
 			ns := int64(500e3 * math.Exp(r.NormFloat64()))

@@ -37,10 +37,14 @@ func testRun() *record.Run {
 // nothing looked at.
 func testInterval(n int, began time.Time) *measure.Interval {
 	h := func() *measure.Histogram { return measure.NewHistogram() }
-	iv := &measure.Interval{Index: n, UnixNs: began.Add(time.Duration(n) * time.Second).UnixNano(), Phase: "load", Account: measure.Account{StartNs: int64(n) * 1e9, EndNs: int64(n+1) * 1e9, Sessions: 8, Busy: 3, Backlog: 2, Offered: 100, Operations: []measure.OperationAccount{
-		{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
-		{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
-	}, Addresses: []measure.AddressAccount{{Service: h(), Up: 8}}, Health: measure.Health{ProcessCPU: 0.5, LoopBusy: 0.25, RSSBytes: 1 << 20, GCCycles: 1, StealNs: 5e8, OthersNs: 2e9}}}
+	iv := &measure.Interval{Index: n, UnixNs: began.Add(time.Duration(n) * time.Second).UnixNano(), Phase: "load",
+		Account: measure.Account{StartNs: int64(n) * 1e9, EndNs: int64(n+1) * 1e9, Sessions: 8, Busy: 3, Backlog: 2,
+			Offered: 100, Operations: []measure.OperationAccount{
+				{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
+				{Response: h(), Service: h(), Lag: h(), FailedResponse: h()},
+			}, Addresses: []measure.AddressAccount{{Service: h(), Up: 8}},
+			Health: measure.Health{ProcessCPU: 0.5, LoopBusy: 0.25,
+				RSSBytes: 1 << 20, GCCycles: 1, StealNs: 5e8, OthersNs: 2e9}}}
 	o := &iv.Operations[0]
 	o.Done, o.Attempts, o.Errors[protocol.Timeout] = 100, 105, 10
 	for k := 1; k <= 90; k++ {
@@ -100,7 +104,10 @@ func value(t *testing.T, families map[string]*dto.MetricFamily, name string, lab
 	for _, m := range families[name].GetMetric() {
 		fits := true
 		for i := 0; i < len(labels); i += 2 {
-			fits = fits && slices.ContainsFunc(m.GetLabel(), func(p *dto.LabelPair) bool { return p.GetName() == labels[i] && p.GetValue() == labels[i+1] })
+			fits = fits && slices.ContainsFunc(m.GetLabel(), func(p *dto.LabelPair) bool {
+				return p.GetName() == labels[i] &&
+					p.GetValue() == labels[i+1]
+			})
 		}
 		if fits {
 			return m
@@ -142,13 +149,15 @@ func TestEndpoint(t *testing.T) {
 				t.Errorf("%s: %s %q is %v, want %v", accept, c.name, c.labels, got, c.want)
 			}
 		}
-		for name, want := range map[string]float64{"brunt_sessions": 8, "brunt_sessions_busy": 3, "brunt_backlog": 2, "brunt_generator_cpu_cores": 0.5} {
+		for name, want := range map[string]float64{"brunt_sessions": 8, "brunt_sessions_busy": 3, "brunt_backlog": 2,
+			"brunt_generator_cpu_cores": 0.5} {
 			if got := value(t, m, name).GetGauge().GetValue(); got != want {
 				t.Errorf("%s: %s is %v, want %v", accept, name, got, want)
 			}
 		}
 		// The last interval's are 3 … 92 ms.
-		if got := value(t, m, "brunt_interval_response_seconds", "operation", "buy", "quantile", "0.5").GetGauge().GetValue(); math.Abs(got-0.047) > 1e-4 {
+		if got := value(t, m, "brunt_interval_response_seconds", "operation", "buy", "quantile",
+			"0.5").GetGauge().GetValue(); math.Abs(got-0.047) > 1e-4 {
 			t.Errorf("%s: median %v, want 0.047", accept, got)
 		}
 		h := value(t, m, "brunt_response_seconds", "operation", "buy").GetHistogram()
@@ -334,7 +343,8 @@ func TestNothingIsLostWhileAServerIsDownForAWhile(t *testing.T) {
 func TestIntervalsBeyondTheBufferAreCountedAsLost(t *testing.T) {
 	r := newReceiver(t)
 	r.set(http.StatusServiceUnavailable)
-	e := newQuick(t, Options{MetricsAddr: "127.0.0.1:0", Destinations: []string{"influx=" + r.URL + "/db"}, BufferBytes: 100 << 10})
+	e := newQuick(t, Options{MetricsAddr: "127.0.0.1:0", Destinations: []string{"influx=" + r.URL + "/db"},
+		BufferBytes: 100 << 10})
 	const all = 500
 	for n := range all {
 		_ = e.Interval(testInterval(n, time.Now()))
@@ -344,7 +354,8 @@ func TestIntervalsBeyondTheBufferAreCountedAsLost(t *testing.T) {
 	if p.bytes > p.bound || lost == 0 || lost == all {
 		t.Errorf("%d bytes wait, bound %d; %d lost", p.bytes, p.bound, lost)
 	}
-	live := value(t, get(t, e, "text/plain"), "brunt_export_lost_intervals_total", "destination", p.to.name()).GetCounter().GetValue()
+	live := value(t, get(t, e, "text/plain"), "brunt_export_lost_intervals_total", "destination",
+		p.to.name()).GetCounter().GetValue()
 	if live != float64(lost) {
 		t.Errorf("the metric says %v, %d are lost", live, lost)
 	}
@@ -353,7 +364,8 @@ func TestIntervalsBeyondTheBufferAreCountedAsLost(t *testing.T) {
 	if r.lines()+int(lost) != all {
 		t.Errorf("%d came, %d lost, of %d", r.lines(), lost, all)
 	}
-	if len(w) != 1 || w[0].ID != "export-lost" || !strings.Contains(w[0].Text.String(), fmt.Sprintf("%d of %d", lost, all)) {
+	if len(w) != 1 || w[0].ID != "export-lost" ||
+		!strings.Contains(w[0].Text.String(), fmt.Sprintf("%d of %d", lost, all)) {
 		t.Errorf("warnings %+v", w)
 	}
 }
@@ -365,7 +377,8 @@ func TestRefusedIntervalsAreLostAtOnce(t *testing.T) {
 	_ = e.Interval(testInterval(0, time.Now()))
 	waitFor(t, "the refusal", func() bool { return e.pushers[0].transfer().lost == 1 })
 	w := e.Close(nil)
-	if len(w) != 1 || !strings.Contains(w[0].Text.String(), "401") || !strings.Contains(w[0].Text.String(), "because of this") || strings.Contains(fmt.Sprint(w), "geheim") {
+	if len(w) != 1 || !strings.Contains(w[0].Text.String(), "401") ||
+		!strings.Contains(w[0].Text.String(), "because of this") || strings.Contains(fmt.Sprint(w), "geheim") {
 		t.Errorf("warnings %+v", w)
 	}
 }
@@ -456,7 +469,8 @@ func TestDestinationsAreChecked(t *testing.T) {
 
 func TestRequestsCarrySecretsFromTheEnvironment(t *testing.T) {
 	r := newReceiver(t)
-	env := map[string]string{"INFLUX_TOKEN": "tok", "BRUNT_PROMETHEUS_TOKEN": "bear", "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20b, x=y"}
+	env := map[string]string{"INFLUX_TOKEN": "tok", "BRUNT_PROMETHEUS_TOKEN": "bear",
+		"OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20b, x=y"}
 	e, err := New(Options{
 		Destinations: []string{"influx=" + r.URL + "?org=o&bucket=b", "prometheus=" + r.URL, "otlp=" + r.URL},
 		Getenv:       func(name string) string { return env[name] },

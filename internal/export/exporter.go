@@ -203,7 +203,8 @@ func (e *Exporter) Close(hurry <-chan struct{}) []record.Warning {
 	var out []record.Warning
 	for _, p := range e.pushers {
 		if t := p.transfer(); t.lost > 0 {
-			out = append(out, record.NewWarning("export-lost", message.Count("lost", t.lost), message.Count("all", t.lost+t.sent),
+			out = append(out, record.NewWarning("export-lost", message.Count("lost", t.lost),
+				message.Count("all", t.lost+t.sent),
 				message.Text("destination", t.name), message.Nested("why", t.why())))
 		}
 	}

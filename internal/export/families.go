@@ -85,7 +85,8 @@ func classic(count uint64, sum float64, counts measure.Steps, bounds ladder, uni
 		if len(counts) > 0 && counts[0].Index == i {
 			below, counts = below+counts[0].N, counts[1:]
 		}
-		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: proto.Float64(round(bound / unitNs)), CumulativeCount: proto.Uint64(below)})
+		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: proto.Float64(round(bound / unitNs)),
+			CumulativeCount: proto.Uint64(below)})
 	}
 	return h
 }
@@ -135,7 +136,8 @@ func build(l *ladders, n *names, s, p *point, transfers []transfer) []*dto.Metri
 	f.generator(&s.health)
 	for _, t := range transfers {
 		to := label{"destination", t.name}
-		f.counter("brunt_export_lost_intervals_total", "Intervals that could not be sent to a destination.", float64(t.lost), to)
+		f.counter("brunt_export_lost_intervals_total", "Intervals that could not be sent to a destination.",
+			float64(t.lost), to)
 		f.counter("brunt_export_sent_intervals_total", "Intervals that a destination has taken.", float64(t.sent), to)
 		f.gauge("brunt_export_waiting_intervals", "Intervals that wait to be sent to a destination.", float64(t.waiting), to)
 	}
@@ -165,20 +167,24 @@ func (f *families) operation(name string, o *operationPoint) {
 	f.counter("brunt_received_bytes_total", "Bytes of answers.", float64(c.BytesIn), of)
 	for class := 1; class < len(c.Status); class++ {
 		if n := c.Status[class]; n > 0 {
-			f.counter("brunt_http_responses_total", "HTTP responses by class of status.", float64(n), of, label{"status", strconv.Itoa(class) + "xx"})
+			f.counter("brunt_http_responses_total", "HTTP responses by class of status.", float64(n), of,
+				label{"status", strconv.Itoa(class) + "xx"})
 		}
 	}
-	f.histogram("brunt_response_seconds", "From the intended start to the end, of operations that succeeded.", &o.response, of)
+	f.histogram("brunt_response_seconds", "From the intended start to the end, of operations that succeeded.",
+		&o.response, of)
 	f.histogram("brunt_service_seconds", "From the actual send to the end, of operations that succeeded.", &o.service, of)
 	f.histogram("brunt_lag_seconds", "From the intended start to the actual send.", &o.lag, of)
-	f.histogram("brunt_failed_response_seconds", "From the intended start to the end, of operations that failed.", &o.failed, of)
+	f.histogram("brunt_failed_response_seconds", "From the intended start to the end, of operations that failed.",
+		&o.failed, of)
 }
 
 func (f *families) address(name string, a *addressPoint) {
 	of := label{"address", name}
 	f.outcomes("brunt_address_operations_total", "Operations finished at an address, by outcome.", &a.counts, of)
 	f.counter("brunt_address_reconnects_total", "Sessions that had to connect again.", float64(a.reconnects), of)
-	f.histogram("brunt_address_service_seconds", "From the actual send to the end, of operations that succeeded at an address.", &a.service, of)
+	f.histogram("brunt_address_service_seconds",
+		"From the actual send to the end, of operations that succeeded at an address.", &a.service, of)
 }
 
 // present adds what was so in or at the end of the last interval.
@@ -189,20 +195,24 @@ func (f *families) present(n *names, p *point) {
 			continue
 		}
 		for k, q := range pointQuantiles() {
-			f.gauge("brunt_interval_response_seconds", "Exact quantiles of the last interval's response times.", float64(r.quantiles[k])/1e9,
+			f.gauge("brunt_interval_response_seconds", "Exact quantiles of the last interval's response times.",
+				float64(r.quantiles[k])/1e9,
 				label{"operation", nameAt(n.operations, i)}, label{"quantile", strconv.FormatFloat(q, 'g', -1, 64)})
 		}
 	}
 	for i := range p.addresses {
-		f.gauge("brunt_address_sessions", "Sessions connected to an address.", float64(p.addresses[i].up), label{"address", nameAt(n.addresses, i)})
+		f.gauge("brunt_address_sessions", "Sessions connected to an address.", float64(p.addresses[i].up),
+			label{"address", nameAt(n.addresses, i)})
 	}
 	f.gauge("brunt_sessions", "Sessions connected.", float64(p.sessions))
 	f.gauge("brunt_sessions_busy", "Sessions that wait for an answer.", float64(p.busy))
 	f.gauge("brunt_backlog", "Arrivals due and not yet sent.", float64(p.backlog))
 	h := &p.health
-	f.gauge("brunt_generator_loop_busy_ratio", "Share of time in which the busiest event loop wasn't asleep.", finite(h.LoopBusy))
+	f.gauge("brunt_generator_loop_busy_ratio", "Share of time in which the busiest event loop wasn't asleep.",
+		finite(h.LoopBusy))
 	f.gauge("brunt_generator_cpu_cores", "Cores that the generator used.", finite(h.ProcessCPU))
-	f.gauge("brunt_generator_gc_pause_seconds", "Longest stop of the generator by its garbage collector in the last interval.", float64(h.GCPauseNsMax)/1e9)
+	f.gauge("brunt_generator_gc_pause_seconds",
+		"Longest stop of the generator by its garbage collector in the last interval.", float64(h.GCPauseNsMax)/1e9)
 	f.gauge("brunt_generator_resident_memory_bytes", "Memory of the generator.", float64(h.RSSBytes))
 }
 
@@ -214,10 +224,14 @@ func finite(x float64) float64 {
 }
 
 func (f *families) generator(h *measure.Health) {
-	f.counter("brunt_generator_throttled_seconds_total", "Time in which the control group's CPU limit stopped the generator.", float64(h.CgroupThrottledNs)/1e9)
-	f.counter("brunt_generator_run_queue_seconds_total", "Time in which the generator's threads waited for a core.", float64(h.RunQueueNs)/1e9)
-	f.counter("brunt_generator_steal_seconds_total", "Time in which the hypervisor kept the cores that the generator may use, summed over them.", float64(h.StealNs)/1e9)
-	f.counter("brunt_generator_others_cpu_seconds_total", "Processor time that other processes had of the cores that the generator may use.", float64(h.OthersNs)/1e9)
+	f.counter("brunt_generator_throttled_seconds_total",
+		"Time in which the control group's CPU limit stopped the generator.", float64(h.CgroupThrottledNs)/1e9)
+	f.counter("brunt_generator_run_queue_seconds_total", "Time in which the generator's threads waited for a core.",
+		float64(h.RunQueueNs)/1e9)
+	f.counter("brunt_generator_steal_seconds_total",
+		"Time in which the hypervisor kept the cores that the generator may use, summed over them.", float64(h.StealNs)/1e9)
+	f.counter("brunt_generator_others_cpu_seconds_total",
+		"Processor time that other processes had of the cores that the generator may use.", float64(h.OthersNs)/1e9)
 	f.counter("brunt_generator_gc_cycles_total", "The generator's garbage collections.", float64(h.GCCycles))
 	f.counter("brunt_generator_send_stalls_total", "Writes that found a socket's buffer full.", float64(h.SendStalls))
 	f.counter("brunt_generator_paused_seconds_total", "Time in which the generator stood still.", float64(h.PausedNs)/1e9)

@@ -56,7 +56,8 @@ func rowsOf(iv *measure.Interval, n *names) (out []row) {
 			continue
 		}
 		r := row{
-			Time: time.Unix(0, iv.UnixNs).UTC(), StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, Kind: iv.Kind, WarmUp: iv.WarmUp,
+			Time: time.Unix(0, iv.UnixNs).UTC(), StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, Kind: iv.Kind,
+			WarmUp:    iv.WarmUp,
 			Operation: nameAt(n.operations, i), Done: int64(o.Done), OK: int64(o.OK()), Failed: int64(o.Failed()),
 			Attempts: int64(o.Attempts), Retries: int64(o.Retries), Dropped: int64(o.Dropped()), Late: int64(o.Late),
 		}
@@ -85,7 +86,8 @@ type parquetFile struct {
 const rowsInGroup = 20_000
 
 func newParquetFile(w io.Writer, n *names) *parquetFile {
-	return &parquetFile{parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsInGroup)), n}
+	return &parquetFile{parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd),
+		parquet.MaxRowsPerRowGroup(rowsInGroup)), n}
 }
 
 // Interval implements measure.Sink.

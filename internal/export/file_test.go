@@ -17,9 +17,11 @@ import (
 
 // threeIntervals are seconds of two operations, the second of which does nothing in the last.
 func threeIntervals() (run *record.Run, all []*measure.Interval) {
-	run = &record.Run{ID: "r1", Name: "cars, \"big\"", Operations: []record.Operation{{Name: "look up"}, {Name: "write\n2"}}, Targets: []record.Target{{Address: "a:1", Protocol: "pg"}}}
+	run = &record.Run{ID: "r1", Name: "cars, \"big\"", Operations: []record.Operation{{Name: "look up"},
+		{Name: "write\n2"}}, Targets: []record.Target{{Address: "a:1", Protocol: "pg"}}}
 	for k := range 3 {
-		iv := &measure.Interval{Index: k, UnixNs: 1_700_000_000_000_000_000 + int64(k)*1e9, Phase: "hold", Kind: measure.KindOpen}
+		iv := &measure.Interval{Index: k, UnixNs: 1_700_000_000_000_000_000 + int64(k)*1e9, Phase: "hold",
+			Kind: measure.KindOpen}
 		iv.StartNs, iv.EndNs, iv.Sessions = int64(k)*1e9, int64(k+1)*1e9, 4
 		iv.Operations = make([]measure.OperationAccount, 2)
 		iv.Addresses = make([]measure.AddressAccount, 1)
@@ -66,7 +68,8 @@ func TestCSVFile(t *testing.T) {
 	if err != nil || len(rows) != 6 {
 		t.Fatalf("%v: %d rows", err, len(rows))
 	}
-	for i, want := range []string{"2023-11-14T22:13:20Z", "0", "1000000000", "hold", "open", "false", "look up", "103", "100", "3", "110"} {
+	for i, want := range []string{"2023-11-14T22:13:20Z", "0", "1000000000", "hold", "open", "false", "look up", "103",
+		"100", "3", "110"} {
 		if rows[1][i] != want {
 			t.Errorf("%s is %q, want %q", rows[0][i], rows[1][i], want)
 		}
@@ -85,7 +88,8 @@ func TestParquetFile(t *testing.T) {
 		t.Fatalf("%v: %d rows", err, len(rows))
 	}
 	r := rows[4]
-	if r.Operation != "look up" || r.StartNs != 2e9 || r.OK != 100 || r.Failed != 3 || *r.ResponseMin != 1000 || *r.ResponseMax != 100_000 || r.Time.UnixNano() != 1_700_000_002_000_000_000 {
+	if r.Operation != "look up" || r.StartNs != 2e9 || r.OK != 100 || r.Failed != 3 || *r.ResponseMin != 1000 ||
+		*r.ResponseMax != 100_000 || r.Time.UnixNano() != 1_700_000_002_000_000_000 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -99,7 +103,9 @@ func TestHDRFile(t *testing.T) {
 
 func TestInfluxFile(t *testing.T) {
 	text := string(export(t, "influx"))
-	if strings.Count(text, `brunt,run=cars\,\ "big",id=r1,phase=hold,operation=look\ up done=103i,ok=100i,failed=3i`) != 3 || strings.Count(text, "\nbrunt_load,") != 3 {
+	if strings.Count(
+		text, `brunt,run=cars\,\ "big",id=r1,phase=hold,operation=look\ up done=103i,ok=100i,failed=3i`) != 3 ||
+		strings.Count(text, "\nbrunt_load,") != 3 {
 		t.Errorf("%s", text)
 	}
 }

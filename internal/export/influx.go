@@ -33,7 +33,8 @@ func newInflux(u *url.URL, getenv func(string) string) (destination, error) {
 		query.Set("db", database)
 		at.Path = "/write"
 	default:
-		return nil, errors.New("name a database, influx=http://HOST:8086/DATABASE, or influx=http://HOST:8086?org=ORG&bucket=BUCKET")
+		return nil, errors.New(
+			"name a database, influx=http://HOST:8086/DATABASE, or influx=http://HOST:8086?org=ORG&bucket=BUCKET")
 	}
 	at.RawQuery = query.Encode()
 	d := &influx{newEndpoint("influx", &at, "")}
@@ -133,7 +134,8 @@ func appendTag(out []byte, value string) []byte {
 	return append(out, tagEscapes.Replace(value)...)
 }
 
-var tagEscapes = strings.NewReplacer(",", `\,`, " ", `\ `, "=", `\=`, `\`, "/", "\n", "_", "\r", "_", "\t", "_", "\x00", "_")
+var tagEscapes = strings.NewReplacer(",", `\,`, " ", `\ `, "=", `\=`, `\`, "/", "\n", "_", "\r", "_", "\t", "_",
+	"\x00", "_")
 
 func (w *lineWriter) field(name string) {
 	if w.fields++; w.fields == 1 {
@@ -171,7 +173,8 @@ func (w *lineWriter) distribution(name string, d *distribution) {
 	w.number(name+"_min_ns", uint64(d.minNs))
 	w.real(name+"_mean_ns", d.sumNs/float64(d.count))
 	for i, q := range pointQuantiles() {
-		w.number(fmt.Sprintf("%s_p%s_ns", name, strings.ReplaceAll(strconv.FormatFloat(100*q, 'g', 4, 64), ".", "")), uint64(d.quantiles[i]))
+		w.number(fmt.Sprintf("%s_p%s_ns", name, strings.ReplaceAll(strconv.FormatFloat(100*q, 'g', 4, 64), ".", "")),
+			uint64(d.quantiles[i]))
 	}
 	w.number(name+"_max_ns", uint64(d.maxNs))
 }

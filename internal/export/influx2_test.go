@@ -36,7 +36,8 @@ func influxAsks(t *testing.T, s *testserver.Server, user, password, query string
 			Series []struct{ Values [][]any }
 		}
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || got.Error != "" || len(got.Results) != 1 || got.Results[0].Error != "" {
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || got.Error != "" || len(got.Results) != 1 ||
+		got.Results[0].Error != "" {
 		t.Fatalf("%s: %s %v %+v", query, answer.Status, err, got)
 	}
 	for _, series := range got.Results[0].Series {
@@ -74,7 +75,8 @@ func TestInfluxDB2(t *testing.T) {
 			}
 			lost += w.Text.String()
 		}
-		if state := e.pushers[0].transfer(); (lost == "") != (state.sent == uint64(intervals)) || state.sent+state.lost != uint64(intervals) {
+		if state := e.pushers[0].transfer(); (lost == "") != (state.sent == uint64(intervals)) ||
+			state.sent+state.lost != uint64(intervals) {
 			t.Errorf("%d sent and %d lost of %d, told %q", state.sent, state.lost, intervals, lost)
 		}
 		return lost
@@ -83,8 +85,9 @@ func TestInfluxDB2(t *testing.T) {
 		if lost := send("writer:"+secret, bucket, 60); lost != "" {
 			t.Fatalf("%s: %s", bucket, lost)
 		}
-		rows := influxAsks(t, s, admin, secret, "SELECT sum(done), sum(ok), sum(failed_timeout), count(service_p999_ns) FROM load."+policy+
-			".brunt WHERE operation = 'buy' AND run = 'shop, big one' AND time >= 1800000000s AND time <= 1800000060s")
+		rows := influxAsks(t, s, admin, secret,
+			"SELECT sum(done), sum(ok), sum(failed_timeout), count(service_p999_ns) FROM load."+policy+
+				".brunt WHERE operation = 'buy' AND run = 'shop, big one' AND time >= 1800000000s AND time <= 1800000060s")
 		if len(rows) != 1 || fmt.Sprint(rows[0][1:]) != "[6000 5400 600 60]" {
 			t.Errorf("%s: rows %v", bucket, rows)
 		}
@@ -101,7 +104,8 @@ func TestInfluxDB2(t *testing.T) {
 			t.Errorf("%s: told %q, want %q", c.bucket, lost, c.want)
 		}
 	}
-	if rows := influxAsks(t, s, admin, secret, "SELECT count(done) FROM load.autogen.brunt WHERE operation = 'buy'"); len(rows) != 1 || fmt.Sprint(rows[0][1]) != "60" {
+	if rows := influxAsks(t, s, admin, secret, "SELECT count(done) FROM load.autogen.brunt WHERE operation = 'buy'"); len(
+		rows) != 1 || fmt.Sprint(rows[0][1]) != "60" {
 		t.Errorf("refused points were written: %v", rows)
 	}
 }

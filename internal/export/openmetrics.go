@@ -41,7 +41,8 @@ type metricLines struct {
 }
 
 func newOpenMetricsFile(w io.Writer, n names) *openMetricsFile {
-	f := &openMetricsFile{out: w, names: n, ladders: newLadders(), all: measure.NewHistogram(), families: map[string]*metricLines{}}
+	f := &openMetricsFile{out: w, names: n, ladders: newLadders(), all: measure.NewHistogram(),
+		families: map[string]*metricLines{}}
 	f.sums.grow(len(n.operations), len(n.addresses))
 	return f
 }

@@ -75,7 +75,8 @@ func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 func attributes(labels []label) (out []*common.KeyValue) {
 	for _, l := range labels {
-		out = append(out, &common.KeyValue{Key: l.name, Value: &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: valid(l.value)}}})
+		out = append(out, &common.KeyValue{Key: l.name,
+			Value: &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: valid(l.value)}}})
 	}
 	return out
 }
@@ -100,9 +101,11 @@ func (b *otlpBuilder) family(f *dto.MetricFamily) {
 		m = &metrics.Metric{Name: name, Description: f.GetHelp(), Unit: unit}
 		switch f.GetType() {
 		case dto.MetricType_COUNTER:
-			m.Data = &metrics.Metric_Sum{Sum: &metrics.Sum{IsMonotonic: true, AggregationTemporality: metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE}}
+			m.Data = &metrics.Metric_Sum{Sum: &metrics.Sum{IsMonotonic: true,
+				AggregationTemporality: metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE}}
 		case dto.MetricType_HISTOGRAM:
-			m.Data = &metrics.Metric_ExponentialHistogram{ExponentialHistogram: &metrics.ExponentialHistogram{AggregationTemporality: metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE}}
+			m.Data = &metrics.Metric_ExponentialHistogram{ExponentialHistogram: &metrics.ExponentialHistogram{
+				AggregationTemporality: metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE}}
 		default:
 			m.Data = &metrics.Metric_Gauge{Gauge: &metrics.Gauge{}}
 		}
@@ -132,11 +135,12 @@ func (b *otlpBuilder) add(m *metrics.Metric, one *dto.Metric) {
 		data.Gauge.DataPoints = append(data.Gauge.DataPoints, number(one.GetGauge().GetValue()))
 	case *metrics.Metric_ExponentialHistogram:
 		h := one.GetHistogram()
-		data.ExponentialHistogram.DataPoints = append(data.ExponentialHistogram.DataPoints, &metrics.ExponentialHistogramDataPoint{
-			Attributes: attributes(labels), StartTimeUnixNano: b.startNs, TimeUnixNano: b.timeNs,
-			Count: h.GetSampleCount(), Sum: proto.Float64(h.GetSampleSum()), Scale: h.GetSchema(),
-			ZeroCount: h.GetZeroCount(), ZeroThreshold: h.GetZeroThreshold(), Positive: exponentialBuckets(h),
-		})
+		data.ExponentialHistogram.DataPoints = append(data.ExponentialHistogram.DataPoints,
+			&metrics.ExponentialHistogramDataPoint{
+				Attributes: attributes(labels), StartTimeUnixNano: b.startNs, TimeUnixNano: b.timeNs,
+				Count: h.GetSampleCount(), Sum: proto.Float64(h.GetSampleSum()), Scale: h.GetSchema(),
+				ZeroCount: h.GetZeroCount(), ZeroThreshold: h.GetZeroThreshold(), Positive: exponentialBuckets(h),
+			})
 	}
 }
 

@@ -70,7 +70,8 @@ type pusher struct {
 func newPusher(to destination, client *http.Client) *pusher {
 	return &pusher{
 		to: to, client: client, bound: bufferBytes, pause: backoff,
-		state: transfer{name: to.name()}, before: &point{}, wake: make(chan struct{}, 1), done: make(chan struct{}), cancel: func() {},
+		state: transfer{name: to.name()}, before: &point{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		cancel: func() {},
 	}
 }
 

@@ -22,7 +22,8 @@ type remote struct {
 // newRemote takes http://HOST:9090, with /api/v1/write where no path is given.
 func newRemote(u *url.URL, getenv func(string) string, l *ladders) (destination, error) {
 	d := &remote{newEndpoint("prometheus", u, "/api/v1/write"), l}
-	d.headers = []label{{"Content-Type", "application/x-protobuf"}, {"Content-Encoding", "snappy"}, {"X-Prometheus-Remote-Write-Version", "0.1.0"}}
+	d.headers = []label{{"Content-Type", "application/x-protobuf"}, {"Content-Encoding", "snappy"},
+		{"X-Prometheus-Remote-Write-Version", "0.1.0"}}
 	if token := getenv("BRUNT_PROMETHEUS_TOKEN"); token != "" {
 		d.headers = append(d.headers, label{"Authorization", "Bearer " + token})
 	}
@@ -63,7 +64,8 @@ func (w *writeRequest) family(f *dto.MetricFamily) {
 		case m.Histogram != nil:
 			h := m.Histogram
 			for _, b := range h.GetBucket() {
-				w.sample(name+"_bucket", m.GetLabel(), strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64), float64(b.GetCumulativeCount()))
+				w.sample(name+"_bucket", m.GetLabel(), strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64),
+					float64(b.GetCumulativeCount()))
 			}
 			w.sample(name+"_bucket", m.GetLabel(), "+Inf", float64(h.GetSampleCount()))
 			w.sample(name+"_sum", m.GetLabel(), "", h.GetSampleSum())

@@ -75,7 +75,8 @@ func checkSeries(t *testing.T, s *testserver.Server, end time.Time) {
 	} {
 		got, ok := query(t, s, expression, end)
 		// The median is only as exact as the classic buckets; increase extrapolates.
-		if tolerance := map[bool]float64{true: 0.3, false: 0.04}[strings.HasPrefix(expression, "histogram")]; !ok || math.Abs(got/want-1) > tolerance {
+		if tolerance := map[bool]float64{true: 0.3, false: 0.04}[strings.HasPrefix(expression, "histogram")]; !ok ||
+			math.Abs(got/want-1) > tolerance {
 			t.Errorf("%s is %v (%v), want %v", expression, got, ok, want)
 		}
 	}
@@ -235,7 +236,8 @@ func TestOTLP(t *testing.T) {
 			}
 		}
 	}
-	if last.GetAsDouble() != 270 || last.StartTimeUnixNano != uint64(began.UnixNano()) || last.TimeUnixNano != uint64(began.Add(3*time.Second).UnixNano()) {
+	if last.GetAsDouble() != 270 || last.StartTimeUnixNano != uint64(began.UnixNano()) ||
+		last.TimeUnixNano != uint64(began.Add(3*time.Second).UnixNano()) {
 		t.Errorf("got %v", last)
 	}
 	checkExponential(t, all["brunt_response_seconds"])
@@ -268,7 +270,8 @@ func checkExponential(t *testing.T, all []*metrics.Metric) {
 
 // A collector may answer with success and refuse all the same.
 func TestOTLPPartialSuccess(t *testing.T) {
-	body, err := proto.Marshal(&collector.ExportMetricsServiceResponse{PartialSuccess: &collector.ExportMetricsPartialSuccess{RejectedDataPoints: 7, ErrorMessage: "too old"}})
+	body, err := proto.Marshal(&collector.ExportMetricsServiceResponse{
+		PartialSuccess: &collector.ExportMetricsPartialSuccess{RejectedDataPoints: 7, ErrorMessage: "too old"}})
 	if err != nil {
 		t.Fatal(err)
 	}

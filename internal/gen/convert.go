@@ -190,7 +190,8 @@ func ParseInteger(text []byte) (i int64, ok bool) {
 // zone it is UTC.
 func ParseTime(text string) (t time.Time, ok bool) {
 	for _, layout := range [...]string{
-		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999 -0700 MST",
+		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07",
+		"2006-01-02 15:04:05.999999999 -0700 MST",
 		"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", time.DateOnly,
 	} {
 		if t, err := time.Parse(layout, text); err == nil {

@@ -31,7 +31,8 @@ func TestTextAndAny(t *testing.T) {
 		{Value{Kind: Decimal, I: math.MinInt64, Scale: 18}, "-9.223372036854775808", "-9.223372036854775808"},
 		{Value{Kind: String, B: []byte("Лада")}, "Лада", "Лада"},
 		{Value{Kind: Bytes, B: []byte{0, 0xFF}}, "00ff", []byte{0, 0xFF}},
-		{Value{Kind: Datetime, I: -1}, "1969-12-31T23:59:59.999999Z", time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC)},
+		{Value{Kind: Datetime, I: -1}, "1969-12-31T23:59:59.999999Z",
+			time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC)},
 		{Value{Kind: UUID, B: uuid[:]}, "01234567-89ab-4def-8123-456789abcdef", uuid},
 		{Value{Kind: JSON, B: []byte(`{"a":1}`)}, `{"a":1}`, `{"a":1}`},
 	} {
@@ -125,7 +126,8 @@ func TestChecksumRowTellsRowsApart(t *testing.T) {
 		return row
 	}
 	seen := map[uint64]int{}
-	for i, row := range [][]Value{s(), s(""), s("", ""), s("ab"), s("a", "b"), s("b", "a"), s("", "ab"), {{}}, {{}, {}}, {{Kind: Int}}, {{Kind: Bool}}} {
+	for i, row := range [][]Value{s(), s(""), s("", ""), s("ab"), s("a", "b"), s("b", "a"), s("", "ab"), {{}}, {{}, {}},
+		{{Kind: Int}}, {{Kind: Bool}}} {
 		sum := ChecksumRow(row)
 		if j, ok := seen[sum]; ok {
 			t.Errorf("rows %d and %d have one checksum", i, j)

@@ -47,7 +47,8 @@ func textsOf(g Generator, n uint64) []string {
 // everySpec holds each type in every form of generation.
 func everySpec() []Spec {
 	var specs []Spec
-	for _, ty := range []Type{TypeInteger, TypeUnsigned, TypeDouble, TypeDecimal, TypeString, TypeBoolean, TypeDatetime, TypeUUID, TypeJSON} {
+	for _, ty := range []Type{TypeInteger, TypeUnsigned, TypeDouble, TypeDecimal, TypeString, TypeBoolean, TypeDatetime,
+		TypeUUID, TypeJSON} {
 		for _, d := range []Distribution{"", Uniform, Normal, Zipf, Exponential, Hotspot, Sequential, Histogram} {
 			s := Spec{Type: ty, Distribution: d, NullPercent: 10}
 			if d == Histogram {
@@ -150,15 +151,18 @@ func TestIntegerExtremes(t *testing.T) {
 		t.Error("the full range of int64 isn't covered")
 	}
 	u := newGenerator(t, Spec{Type: TypeUnsigned, HasRange: true, IntLo: -2, IntHi: -1}, 0)
-	if got := textsOf(u, 50); !slices.Contains(got, "18446744073709551614") || !slices.Contains(got, "18446744073709551615") {
+	if got := textsOf(u, 50); !slices.Contains(got, "18446744073709551614") ||
+		!slices.Contains(got, "18446744073709551615") {
 		t.Errorf("the largest two unsigned numbers don't come: %v", got[:5])
 	}
 }
 
 func TestDoubles(t *testing.T) {
-	for _, c := range []struct{ lo, hi float64 }{{0, 1}, {-1e300, 1e300}, {-math.MaxFloat64, math.MaxFloat64}, {5, 5}, {-2, -1}} {
+	for _, c := range []struct{ lo, hi float64 }{{0, 1}, {-1e300, 1e300}, {-math.MaxFloat64, math.MaxFloat64}, {5, 5},
+		{-2, -1}} {
 		for _, d := range []Distribution{Uniform, Normal, Zipf, Exponential, Hotspot, Sequential, Histogram} {
-			g := newGenerator(t, Spec{Type: TypeDouble, Distribution: d, HasRange: true, FloatLo: c.lo, FloatHi: c.hi, Buckets: []Bucket{{Weight: 1}, {Weight: 1}}}, 0)
+			g := newGenerator(t, Spec{Type: TypeDouble, Distribution: d, HasRange: true, FloatLo: c.lo, FloatHi: c.hi,
+				Buckets: []Bucket{{Weight: 1}, {Weight: 1}}}, 0)
 			for i := uint64(0); i < 500; i++ {
 				var v Value
 				if g.Value(&v, i); !(v.F >= c.lo && v.F <= c.hi) {
@@ -316,7 +320,8 @@ func TestConstants(t *testing.T) {
 		{"text", "text"}, {int64(-5), "-5"}, {uint64(math.MaxUint64), "18446744073709551615"}, {1.5, "1.5"},
 		{true, "true"}, {at, "2015-10-21T07:28:00.000000Z"}, {nil, "NULL"},
 	} {
-		if got := textsOf(newGenerator(t, Spec{Type: TypeConstant, Constant: c.value}, 0), 2); got[0] != c.want || got[1] != c.want {
+		if got := textsOf(newGenerator(t, Spec{Type: TypeConstant, Constant: c.value}, 0), 2); got[0] != c.want ||
+			got[1] != c.want {
 			t.Errorf("constant %v gives %q, want %q", c.value, got, c.want)
 		}
 	}

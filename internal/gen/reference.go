@@ -41,7 +41,8 @@ func NewReference(spec *Spec, rowStream Stream, rows uint64, lookup Lookup) (Gen
 	g := &references{values: values, stream: rowStream, unique: spec.Unique}
 	if spec.Unique {
 		if rows > n {
-			return nil, fault("unique", "%d rows can't each refer to a row of their own in %q, which has %d", rows, spec.Table, n)
+			return nil, fault("unique", "%d rows can't each refer to a row of their own in %q, which has %d", rows,
+				spec.Table, n)
 		}
 		g.order = NewPermutation(rowStream.Sub("order"), n)
 		return withNulls(spec, rowStream, g), nil

@@ -13,7 +13,8 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 		{want: [6]uint64{0x16554d9eca36314c, 0xdb20fe9d672d0fdc, 0xd7e772cee186176b, 0x7e68b68aec7ba23b}},
 		{in: [6]uint64{all, all, all, all, all, all},
 			want: [6]uint64{0x87b092c3013fe90b, 0x438c3c67be8d0224, 0x9cc7d7c69cd777b6, 0xa09caebf594f0ba0}},
-		{in: [6]uint64{0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89, 0x452821e638d01377, 0xbe5466cf34e90c6c},
+		{in: [6]uint64{0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89, 0x452821e638d01377,
+			0xbe5466cf34e90c6c},
 			want: [6]uint64{0xa528f45403e61d95, 0x38c72dbd566e9788, 0xa5a1610e72fd18b5, 0x57bd43b5e52b7fe6}},
 	} {
 		var got [6]uint64
@@ -35,13 +36,17 @@ func TestStreamGolden(t *testing.T) {
 		want  [6]uint64
 	}{
 		{42, nil, 0, [2]uint64{0xc6f218bc089104ed, 0xb8542ead0e86943},
-			[6]uint64{0x3cffb32ef92ea4d, 0x82cbfdbe3669c8dd, 0x5503fa225f491ef9, 0x8b45d4cc4bd93eeb, 0xf3d8d7f98789db68, 0x506021edc76e8ceb}},
+			[6]uint64{0x3cffb32ef92ea4d, 0x82cbfdbe3669c8dd, 0x5503fa225f491ef9, 0x8b45d4cc4bd93eeb, 0xf3d8d7f98789db68,
+				0x506021edc76e8ceb}},
 		{42, []string{"cars", "id"}, 0, [2]uint64{0x15cc47a1be4f184c, 0x87ba3a091ba0e31},
-			[6]uint64{0xbb21a74a3de0a08d, 0x70b3df3040fc55bf, 0xccd25283085f6fa6, 0xe57f2586b65e3769, 0xec4bdbf1bbd4f015, 0x2811c4efccc4b6a}},
+			[6]uint64{0xbb21a74a3de0a08d, 0x70b3df3040fc55bf, 0xccd25283085f6fa6, 0xe57f2586b65e3769, 0xec4bdbf1bbd4f015,
+				0x2811c4efccc4b6a}},
 		{42, []string{"cars", "id"}, 7, [2]uint64{0x15cc47a1be4f184c, 0x87ba3a091ba0e31},
-			[6]uint64{0xc8c7f9c4ce984748, 0x35be1d47668ef35d, 0xbe1845fe29f60188, 0x990c60fcc3f09e20, 0x81801c57a8da35cb, 0x8c2a643a76436ec6}},
+			[6]uint64{0xc8c7f9c4ce984748, 0x35be1d47668ef35d, 0xbe1845fe29f60188, 0x990c60fcc3f09e20, 0x81801c57a8da35cb,
+				0x8c2a643a76436ec6}},
 		{math.MaxUint64, []string{"таблица"}, math.MaxUint64, [2]uint64{0xa9f69fa2564d3444, 0xed9023ae74be5dc9},
-			[6]uint64{0x231daca0f55763c9, 0xc7a412f1b76cea56, 0x2fef00a6f0e2a32a, 0x9313eb9796b6ca39, 0xdf54c34c5983cfb6, 0xadf1d481cbcdb54d}},
+			[6]uint64{0x231daca0f55763c9, 0xc7a412f1b76cea56, 0x2fef00a6f0e2a32a, 0x9313eb9796b6ca39, 0xdf54c34c5983cfb6,
+				0xadf1d481cbcdb54d}},
 	} {
 		s := NewStream(c.seed, c.names...)
 		if s.k0 != c.key[0] || s.k1 != c.key[1] {

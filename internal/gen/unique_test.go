@@ -59,7 +59,8 @@ func TestUniqueDoublesAtTheLimit(t *testing.T) {
 
 func TestUniqueIntegersOfATableAreInOrder(t *testing.T) {
 	for _, d := range []Distribution{Normal, Uniform, Sequential} {
-		g := newGenerator(t, Spec{Type: TypeInteger, Unique: true, Distribution: d, HasRange: true, IntLo: 10, IntHi: 200}, 100)
+		g := newGenerator(t, Spec{Type: TypeInteger, Unique: true, Distribution: d, HasRange: true, IntLo: 10, IntHi: 200},
+			100)
 		for i, s := range textsOf(g, 100) {
 			if s != strconv.Itoa(10+i) {
 				t.Fatalf("%s: row %d is %s, want %d", d, i, s, 10+i)

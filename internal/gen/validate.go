@@ -62,7 +62,8 @@ func (s *Spec) checkType() *FieldError {
 			return fault("column", "a reference needs the column that it refers to")
 		}
 	default:
-		return fault("type", "%q is unknown: use integer, unsigned, double, decimal, string, boolean, datetime, uuid, json, constant, oneof or reference", s.Type)
+		return fault(
+			"type", "%q is unknown: use integer, unsigned, double, decimal, string, boolean, datetime, uuid, json, constant, oneof or reference", s.Type)
 	}
 	return nil
 }
@@ -114,7 +115,9 @@ func (s *Spec) checkUnique(rows, top uint64) *FieldError {
 		if s.Type == TypeBoolean || s.Type == TypeConstant || s.Type == TypeOneOf {
 			field = "unique"
 		}
-		return fault(field, "%d rows need as many unique values, but only %d are possible: widen the range or lower the row count", rows, space)
+		return fault(
+			field, "%d rows need as many unique values, but only %d are possible: widen the range or lower the row count",
+			rows, space)
 	}
 	return nil
 }
@@ -146,7 +149,8 @@ func checkDistribution(spec *Spec) *FieldError {
 	case Histogram:
 		return checkBuckets(spec.Buckets)
 	default:
-		return fault("distribution", "%q is unknown: use uniform, normal, zipf, exponential, hotspot, sequential or histogram", spec.Distribution)
+		return fault("distribution",
+			"%q is unknown: use uniform, normal, zipf, exponential, hotspot, sequential or histogram", spec.Distribution)
 	}
 	return nil
 }

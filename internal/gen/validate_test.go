@@ -57,7 +57,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"bucket without integers", hist(ints(TypeInteger, 0, 9), Bucket{1.2, 1.8, 1}), 0, "histogram"},
 		{"bucket of decimals", hist(floats(TypeDecimal, 0, 9), Bucket{0.1, 0.3, 1}), 0, ""},
 		{"double bucket outside", hist(floats(TypeDouble, 0, 9), Bucket{5, 10, 1}), 0, "histogram"},
-		{"more buckets than values", hist(ints(TypeInteger, 0, 1), Bucket{Weight: 1}, Bucket{Weight: 1}, Bucket{Weight: 1}), 0, "histogram"},
+		{"more buckets than values", hist(ints(TypeInteger, 0, 1), Bucket{Weight: 1}, Bucket{Weight: 1}, Bucket{Weight: 1}),
+			0, "histogram"},
 		{"unique integers too few", unique(ints(TypeInteger, 1, 99)), 100, "range"},
 		{"unique integers suffice", unique(ints(TypeInteger, 0, 99)), 100, ""},
 		{"unique parameter", unique(ints(TypeInteger, 1, 2)), 0, ""},
@@ -91,7 +92,8 @@ func TestValidateNamesTheField(t *testing.T) {
 }
 
 func TestValidateFindsAllFaults(t *testing.T) {
-	s := Spec{Type: TypeString, Distribution: "x", NullPercent: -1, Alphabet: []string{"y"}, HasRange: true, IntLo: 2, IntHi: 1}
+	s := Spec{Type: TypeString, Distribution: "x", NullPercent: -1, Alphabet: []string{"y"}, HasRange: true, IntLo: 2,
+		IntHi: 1}
 	if faults := s.Validate(0); len(faults) != 4 {
 		t.Errorf("found %v, want faults of null_percentage, distribution, range and alphabet", faults)
 	}
@@ -99,9 +101,11 @@ func TestValidateFindsAllFaults(t *testing.T) {
 
 func FuzzNew(f *testing.F) {
 	for i, s := range everySpec() {
-		f.Add(string(s.Type), string(s.Distribution), float64(i)/10, 0.2, true, int64(-i), int64(i), -1.5, 1.5, i%5, "custom:ab", 5.0, s.Unique, uint64(i))
+		f.Add(string(s.Type), string(s.Distribution), float64(i)/10, 0.2, true, int64(-i), int64(i), -1.5, 1.5, i%5,
+			"custom:ab", 5.0, s.Unique, uint64(i))
 	}
-	f.Fuzz(func(t *testing.T, ty, dist string, param, hot float64, ranged bool, lo, hi int64, flo, fhi float64, scale int, alphabet string, nulls float64, unique bool, rows uint64) {
+	f.Fuzz(func(t *testing.T, ty, dist string, param, hot float64, ranged bool, lo, hi int64, flo, fhi float64, scale int,
+		alphabet string, nulls float64, unique bool, rows uint64) {
 		if len(dist) > 20 || len(alphabet) > 100 || (ty == string(TypeString) || ty == string(TypeJSON)) && hi > 10000 {
 			return
 		}

@@ -31,7 +31,8 @@ func TestWeightedFits(t *testing.T) {
 
 // The alias table's shares must add up to the weights exactly, not only by sampling.
 func TestWeightedShares(t *testing.T) {
-	for _, weights := range [][]float64{{1}, {0, 1}, {1, 0}, {1, 2, 3, 4}, {0.1, 0.1, 0.1}, {1e308, 1, 0}, {3, 0, 0, 0, 0, 0, 1}} {
+	for _, weights := range [][]float64{{1}, {0, 1}, {1, 0}, {1, 2, 3, 4}, {0.1, 0.1, 0.1}, {1e308, 1, 0},
+		{3, 0, 0, 0, 0, 0, 1}} {
 		w, err := NewWeighted(weights)
 		if err != nil {
 			t.Fatal(err)

@@ -119,7 +119,8 @@ func (c *Detector) Interval(iv *measure.Interval) []Hint {
 	if iv.Health.PausedNs > length/10 {
 		// What the interval shows is the generator's doing, not the server's.
 		c.own = aftermath{untilNs: iv.EndNs + iv.Health.PausedNs, lasts: true}
-		c.hint(Hint{Metric: Generator, Operation: AllOperations, Kind: Pause, To: float64(iv.Health.PausedNs), Ratio: math.Inf(1)}, iv)
+		c.hint(Hint{Metric: Generator, Operation: AllOperations, Kind: Pause, To: float64(iv.Health.PausedNs),
+			Ratio: math.Inf(1)}, iv)
 		return c.hints
 	}
 	if c.own.touches(iv) {
@@ -189,7 +190,8 @@ func (c *Detector) hint(h Hint, iv *measure.Interval) {
 }
 
 // follow takes one operation's figures. Throughput is followed as a share of expected per second.
-func (c *Detector) follow(s *operationSeries, iv *measure.Interval, operation int, n *measure.Counts, response *measure.Histogram, seconds, expected float64) {
+func (c *Detector) follow(s *operationSeries, iv *measure.Interval, operation int, n *measure.Counts,
+	response *measure.Histogram, seconds, expected float64) {
 	rate := float64(n.OK()) / seconds
 	if s.pause(rate, iv.Backlog > 0 || n.Done > 0 || iv.Offered == 0) {
 		if rate > 0 {
@@ -233,7 +235,8 @@ func (c *Detector) step(iv *measure.Interval, metric Metric, operation int, foun
 	case to < from:
 		kind = StepDown
 	}
-	c.hint(Hint{Metric: metric, Operation: operation, Kind: kind, BeganNs: found.beganNs, From: from, To: to, Ratio: to / from}, iv)
+	c.hint(Hint{Metric: metric, Operation: operation, Kind: kind, BeganNs: found.beganNs, From: from, To: to,
+		Ratio: to / from}, iv)
 }
 
 func (s *operationSeries) restart(first bool) {

@@ -122,15 +122,18 @@ func TestStepsAreToldApart(t *testing.T) {
 	f.seconds(20, 400, 40, 3e6)
 	f.seconds(20, 200, 20, 3e6)
 	p99 := f.only(P99)
-	if len(p99) != 1 || p99[0].Kind != StepUp || p99[0].Interval < 42 || p99[0].Interval > 44 || p99[0].BeganNs != 40e9 || math.Abs(p99[0].Ratio-3) > 0.5 || math.Abs(p99[0].From-2e6) > 3e5 {
+	if len(p99) != 1 || p99[0].Kind != StepUp || p99[0].Interval < 42 || p99[0].Interval > 44 || p99[0].BeganNs != 40e9 ||
+		math.Abs(p99[0].Ratio-3) > 0.5 || math.Abs(p99[0].From-2e6) > 3e5 {
 		t.Errorf("%+v", p99)
 	}
 	errors := f.only(Errors)
-	if len(errors) != 1 || errors[0].Kind != StepUp || errors[0].BeganNs != 60e9 || errors[0].From != 0 || errors[0].To != 0.1 || !math.IsInf(errors[0].Ratio, 1) {
+	if len(errors) != 1 || errors[0].Kind != StepUp || errors[0].BeganNs != 60e9 || errors[0].From != 0 ||
+		errors[0].To != 0.1 || !math.IsInf(errors[0].Ratio, 1) {
 		t.Errorf("%+v", errors)
 	}
 	rate := f.only(Throughput)
-	if len(rate) != 1 || rate[0].Kind != StepDown || rate[0].BeganNs != 80e9 || rate[0].From < 350 || math.Abs(rate[0].To-180) > 1 {
+	if len(rate) != 1 || rate[0].Kind != StepDown || rate[0].BeganNs != 80e9 || rate[0].From < 350 ||
+		math.Abs(rate[0].To-180) > 1 {
 		t.Errorf("%+v", rate)
 	}
 }
@@ -220,7 +223,8 @@ func TestPauseAndRecovery(t *testing.T) {
 	f.seconds(5, 0, 0, 0)
 	f.seconds(30, 400, 0, 1e6)
 	got := f.all
-	if len(got) != 2 || got[0].Kind != Pause || got[0].From != 400 || got[0].Interval != 30 || got[0].BeganNs != 30e9 || got[1].BeganNs != 35e9 || got[1].Kind != Recovery || got[1].To != 400 || got[1].Interval != 35 {
+	if len(got) != 2 || got[0].Kind != Pause || got[0].From != 400 || got[0].Interval != 30 || got[0].BeganNs != 30e9 ||
+		got[1].BeganNs != 35e9 || got[1].Kind != Recovery || got[1].To != 400 || got[1].Interval != 35 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -295,7 +299,10 @@ func TestHintsNameTheOperation(t *testing.T) {
 		}
 		f.second(measure.Meta{}, 100, 0, 1e6)
 	}
-	named := slices.ContainsFunc(f.all, func(h Hint) bool { return h.Operation == 1 && h.Metric == P99 && h.Kind == StepUp })
+	named := slices.ContainsFunc(f.all, func(h Hint) bool {
+		return h.Operation == 1 && h.Metric == P99 &&
+			h.Kind == StepUp
+	})
 	other := slices.ContainsFunc(f.all, func(h Hint) bool { return h.Operation == 0 || h.Operation == 2 })
 	if !named || other {
 		t.Errorf("%+v", f.all)

@@ -24,7 +24,8 @@ func NewEntry(runs []*result.Result, series, version string, now time.Time, anyw
 	}
 	for name, text := range map[string]string{"--version": version, "--series": series} {
 		if text != units.Clean(text) || text != strings.TrimSpace(text) {
-			return Entry{}, fmt.Errorf("%s %q: write it in one line, without spaces around it and control characters", name, text)
+			return Entry{}, fmt.Errorf("%s %q: write it in one line, without spaces around it and control characters",
+				name, text)
 		}
 	}
 	summary, err := compare.Intervals(runs, compare.Options{Anyway: anyway})
@@ -38,7 +39,8 @@ func NewEntry(runs []*result.Result, series, version string, now time.Time, anyw
 	if series == "" {
 		return Entry{}, fmt.Errorf("%s doesn't tell what it is a run of; name the series with --series", first.Path)
 	}
-	e := Entry{Added: now.UTC(), Series: series, Version: version, Environment: environment(first), Began: first.Started, Count: len(runs)}
+	e := Entry{Added: now.UTC(), Series: series, Version: version, Environment: environment(first), Began: first.Started,
+		Count: len(runs)}
 	for _, r := range runs {
 		if r.ID != "" {
 			e.Runs = append(e.Runs, r.ID)

@@ -33,7 +33,8 @@ var then = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // version is an entry of two runs with a rate and a mean response time.
 func version(k int, rate, meanNs float64) Entry {
 	return Entry{
-		Added: then, Series: "cars", Version: fmt.Sprint("v", k), Environment: "here", Count: 2, Runs: []string{fmt.Sprint(k, "a"), fmt.Sprint(k, "b")},
+		Added: then, Series: "cars", Version: fmt.Sprint("v", k), Environment: "here", Count: 2,
+		Runs: []string{fmt.Sprint(k, "a"), fmt.Sprint(k, "b")},
 		Metrics: []Metric{
 			{Name: "rate", Unit: "per_s", Better: metric.Higher, Mean: record.Figure(rate), Deviation: rate / 100},
 			{Name: "response.avg", Unit: "ns", Better: metric.Lower, Mean: record.Figure(meanNs), Deviation: meanNs / 100},
@@ -69,16 +70,20 @@ func TestChanges(t *testing.T) {
 		fresh        bool
 		version      string // of the first change
 	}{
-		"level":                        {entries: steps(1000, 1000)},
-		"regression":                   {entries: steps(1000, 900), changes: 1, fresh: true, version: "v8"},
-		"improvement":                  {entries: steps(1000, 1100), changes: 1, version: "v8"},
-		"made good":                    {entries: steps(1000, 1000, 900, 1000), changes: 2, version: "v16"},
-		"made good in part":            {entries: steps(1000, 800, 900), changes: 2, fresh: true, version: "v8"},
-		"acknowledged":                 {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v8", Reason: "checksums"}}, changes: 1, version: "v8"},
-		"its neighbour acknowledged":   {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v7", Reason: "checksums"}}, changes: 1, version: "v8"},
-		"another acknowledged":         {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v10", Reason: "checksums"}}, changes: 1, fresh: true, version: "v8"},
-		"acknowledged of other series": {entries: steps(1000, 900), acknowledged: []Acknowledged{{Version: "v8", Series: "bikes", Reason: "x"}}, changes: 1, fresh: true, version: "v8"},
-		"too small":                    {entries: steps(1000, 980)},
+		"level":             {entries: steps(1000, 1000)},
+		"regression":        {entries: steps(1000, 900), changes: 1, fresh: true, version: "v8"},
+		"improvement":       {entries: steps(1000, 1100), changes: 1, version: "v8"},
+		"made good":         {entries: steps(1000, 1000, 900, 1000), changes: 2, version: "v16"},
+		"made good in part": {entries: steps(1000, 800, 900), changes: 2, fresh: true, version: "v8"},
+		"acknowledged": {entries: steps(1000, 900),
+			acknowledged: []Acknowledged{{Version: "v8", Reason: "checksums"}}, changes: 1, version: "v8"},
+		"its neighbour acknowledged": {entries: steps(1000, 900),
+			acknowledged: []Acknowledged{{Version: "v7", Reason: "checksums"}}, changes: 1, version: "v8"},
+		"another acknowledged": {entries: steps(1000, 900),
+			acknowledged: []Acknowledged{{Version: "v10", Reason: "checksums"}}, changes: 1, fresh: true, version: "v8"},
+		"acknowledged of other series": {entries: steps(1000, 900),
+			acknowledged: []Acknowledged{{Version: "v8", Series: "bikes", Reason: "x"}}, changes: 1, fresh: true, version: "v8"},
+		"too small": {entries: steps(1000, 980)},
 	} {
 		all := All(c.entries, c.acknowledged, Options{})
 		got := changesOf(all, "rate")
@@ -118,7 +123,8 @@ func TestChangesByPermutation(t *testing.T) {
 
 func TestVersionsAreInTheOrderOfTheirFirstEntry(t *testing.T) {
 	all := All([]Entry{version(2, 10, 1), version(1, 20, 1), version(2, 30, 1)}, nil, Options{})
-	if p := all[0].Points; len(p) != 2 || p[0].Version != "v2" || p[0].Mean != 20 || p[0].Runs != 4 || p[1].Version != "v1" {
+	if p := all[0].Points; len(p) != 2 || p[0].Version != "v2" || p[0].Mean != 20 || p[0].Runs != 4 ||
+		p[1].Version != "v1" {
 		t.Errorf("%+v", p)
 	}
 	other := version(3, 10, 1)
@@ -197,7 +203,8 @@ func TestStoreRefusesNewerEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := s.Entries()
-	if err == nil || !strings.Contains(err.Error(), "newer than this program reads") || !strings.Contains(err.Error(), EntriesFile+":1") {
+	if err == nil || !strings.Contains(err.Error(), "newer than this program reads") ||
+		!strings.Contains(err.Error(), EntriesFile+":1") {
 		t.Errorf("%v", err)
 	}
 }
@@ -205,7 +212,8 @@ func TestStoreRefusesNewerEntries(t *testing.T) {
 // A line that is no entry is named and left out; it doesn't stop what the others have to say.
 func TestOddLinesStopNothing(t *testing.T) {
 	for _, line := range []string{
-		`null`, `[]`, `7`, `"text"`, `{}`, `{"a":1}`, `{"schema":"x"}`, `{"schema":1,"ser`, `{"schema":1,"series":"cars","version":""}`,
+		`null`, `[]`, `7`, `"text"`, `{}`, `{"a":1}`, `{"schema":"x"}`, `{"schema":1,"ser`,
+		`{"schema":1,"series":"cars","version":""}`,
 		`{"schema":1,"series":"cars","version":"v","metrics":[{"name":"rate","mean":1e400}]}`, "\x00",
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -296,7 +304,8 @@ func TestEndlessTimesAreKept(t *testing.T) {
 					t.Errorf("there is %q in\n%s", bad, b.String())
 				}
 			}
-			if sees := map[string]string{"JSON": `"mean": null`, "CSV": "v8,2,,"}[name]; !strings.Contains(b.String(), cmp.Or(sees, "∞")) {
+			if sees := map[string]string{"JSON": `"mean": null`, "CSV": "v8,2,,"}[name]; !strings.Contains(b.String(),
+				cmp.Or(sees, "∞")) {
 				t.Errorf("it doesn't say that v8 has no end:\n%s", b.String())
 			}
 		})
@@ -313,7 +322,8 @@ func TestEndlessTimesMadeGood(t *testing.T) {
 		}
 		entries = append(entries, e)
 	}
-	if c := changesOf(All(entries, nil, Options{}), "response.avg"); len(c) != 2 || c[0].Fresh || c[1].Fresh || c[1].Worse {
+	if c := changesOf(All(entries, nil, Options{}), "response.avg"); len(c) != 2 || c[0].Fresh || c[1].Fresh ||
+		c[1].Worse {
 		t.Errorf("%+v", c)
 	}
 }
@@ -336,7 +346,8 @@ func TestCSVIsOneTable(t *testing.T) {
 func runs(n int, rate float64) (all []*result.Result) {
 	for i := range n {
 		r := &result.Result{
-			Program: "brunt", ID: fmt.Sprint("r", i), Name: "cars", Servers: []string{"PostgreSQL 15.14"}, Started: then.Add(time.Duration(-i) * time.Hour),
+			Program: "brunt", ID: fmt.Sprint("r", i), Name: "cars", Servers: []string{"PostgreSQL 15.14"},
+			Started: then.Add(time.Duration(-i) * time.Hour),
 			Machine: &record.Environment{Cores: 2, CPU: "x  y", OS: "linux", Arch: "amd64"}, Verdict: "pass",
 		}
 		r.Add("rate", "", rate+float64(i))
@@ -348,7 +359,8 @@ func runs(n int, rate float64) (all []*result.Result) {
 
 func TestNewEntry(t *testing.T) {
 	e, err := NewEntry(runs(3, 100), "", "v1", then, false)
-	if err != nil || e.Series != "cars" || e.Count != 3 || len(e.Runs) != 3 || !e.Began.Equal(then.Add(-2*time.Hour)) || e.Metrics[0].Mean != 101 || e.Metrics[0].Deviation != 1 {
+	if err != nil || e.Series != "cars" || e.Count != 3 || len(e.Runs) != 3 || !e.Began.Equal(then.Add(-2*time.Hour)) ||
+		e.Metrics[0].Mean != 101 || e.Metrics[0].Deviation != 1 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if e.Environment != "brunt, 2 × x y, linux/amd64, PostgreSQL" {
@@ -358,10 +370,12 @@ func TestNewEntry(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for _, odd := range []string{"v1\nv2", "v1\t", " v1", "v\u202e1"} {
-		if _, err := NewEntry(runs(1, 100), "", odd, then, false); err == nil || !strings.Contains(err.Error(), "in one line") {
+		if _, err := NewEntry(runs(1, 100), "", odd, then, false); err == nil ||
+			!strings.Contains(err.Error(), "in one line") {
 			t.Errorf("version %q: %v", odd, err)
 		}
-		if _, err := NewEntry(runs(1, 100), odd, "v1", then, false); err == nil || !strings.Contains(err.Error(), "--series") {
+		if _, err := NewEntry(runs(1, 100), odd, "v1", then, false); err == nil ||
+			!strings.Contains(err.Error(), "--series") {
 			t.Errorf("series %q: %v", odd, err)
 		}
 	}
@@ -414,7 +428,8 @@ func TestOutputs(t *testing.T) {
 func TestPage(t *testing.T) {
 	entries := steps(1000, 900)
 	for i := range entries {
-		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "look <up>", Unit: "per_s", Better: metric.Higher, Mean: 5})
+		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "look <up>", Unit: "per_s",
+			Better: metric.Higher, Mean: 5})
 	}
 	var b bytes.Buffer
 	if err := Page(&b, units.Russian, All(entries, nil, Options{}), Options{}); err != nil {
@@ -462,7 +477,8 @@ func TestChartsOfAHistory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, drawn := axis(c.means, "per_s"), ends(c.means)
-			if share := (slices.Max(drawn) - slices.Min(drawn)) / (a.Max - a.Min); a.Max > 0 && share < c.least || (a.Min == 0) != c.zero {
+			if share := (slices.Max(drawn) - slices.Min(drawn)) / (a.Max - a.Min); a.Max > 0 && share < c.least ||
+				(a.Min == 0) != c.zero {
 				t.Errorf("%v to %v: %v of the height", a.Min, a.Max, share)
 			}
 		})
@@ -473,7 +489,8 @@ func TestChartsOfAHistory(t *testing.T) {
 func TestPageInABrowser(t *testing.T) {
 	entries := steps(1000, 900)
 	for i := range entries {
-		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "pay", Unit: "per_s", Better: metric.Higher, Mean: 5})
+		entries[i].Metrics = append(entries[i].Metrics, Metric{Name: "rate", Operation: "pay", Unit: "per_s",
+			Better: metric.Higher, Mean: 5})
 	}
 	path := filepath.Join(t.TempDir(), "history.html")
 	var b bytes.Buffer
@@ -487,11 +504,13 @@ func TestPageInABrowser(t *testing.T) {
 	browser.Look(1400, 900, "screen", "light")
 	browser.Open("file://" + path)
 	seen := func() (titles []string) {
-		browser.Eval(`[...document.querySelectorAll(".chart h2")].filter(h => h.checkVisibility()).map(h => h.textContent)`, &titles)
+		browser.Eval(`[...document.querySelectorAll(".chart h2")].filter(h => h.checkVisibility()).map(h => h.textContent)`,
+			&titles)
 		return titles
 	}
 	filter := func(text string) {
-		browser.Eval(fmt.Sprintf(`(i => { i.value = %q; i.dispatchEvent(new Event("input")); })(document.getElementById("filter"))`, text), nil)
+		browser.Eval(fmt.Sprintf(
+			`(i => { i.value = %q; i.dispatchEvent(new Event("input")); })(document.getElementById("filter"))`, text), nil)
 	}
 	changed := []string{"cars: rate", "cars: response mean"}
 	if got := seen(); !slices.Equal(got, changed) {

@@ -24,13 +24,16 @@ func Page(w io.Writer, l units.Language, all []*Series, o Options) error {
 			to = &changed
 		}
 		to.Blocks = append(to.Blocks, page.Chart{
-			ID: "timeline-" + s.Name + "-" + s.Title(), Title: s.Name + ": " + s.title(l), Note: s.Environment, SVG: timeline(l, s),
+			ID: "timeline-" + s.Name + "-" + s.Title(), Title: s.Name + ": " + s.title(l), Note: s.Environment,
+			SVG: timeline(l, s),
 		})
 	}
 	still.Folded = len(changed.Blocks) > 0
 	tables := Tables(l, all, o, false)
-	overview := page.Section{ID: "part-changes", Title: texts.In(l, "Changes"), Blocks: []page.Block{page.Table(tables[0])}}
-	versions := page.Section{ID: "part-versions", Title: texts.In(l, "Versions"), Blocks: []page.Block{page.Table(tables[1])}}
+	overview := page.Section{ID: "part-changes", Title: texts.In(l, "Changes"),
+		Blocks: []page.Block{page.Table(tables[0])}}
+	versions := page.Section{ID: "part-versions", Title: texts.In(l, "Versions"),
+		Blocks: []page.Block{page.Table(tables[1])}}
 	for _, t := range tables[2:] {
 		versions.Blocks = append(versions.Blocks, page.Table(t))
 	}
@@ -65,7 +68,8 @@ func timeline(l units.Language, s *Series) string {
 	for _, c := range s.Changes {
 		fill(level.Y[at:c.Index], c.Before)
 		at = c.Index
-		bands = append(bands, svg.Band{From: float64(c.Index) + 0.5, To: float64(c.Index) + 0.5, Label: c.Version, Kind: kindOf(c)})
+		bands = append(bands, svg.Band{From: float64(c.Index) + 0.5, To: float64(c.Index) + 0.5, Label: c.Version,
+			Kind: kindOf(c)})
 	}
 	series := []svg.Series{measured}
 	if len(s.Changes) > 0 {

@@ -114,7 +114,8 @@ func noise(entries []Entry, s *Series) float64 {
 			continue
 		}
 		for _, m := range e.Metrics {
-			if m.Name == s.Metric && m.Operation == s.Operation && e.Count > 1 && m.Mean != 0 && !math.IsInf(float64(m.Mean), 0) {
+			if m.Name == s.Metric && m.Operation == s.Operation && e.Count > 1 && m.Mean != 0 &&
+				!math.IsInf(float64(m.Mean), 0) {
 				share := m.Deviation / float64(m.Mean)
 				sum += share * share
 				n++

@@ -69,7 +69,8 @@ func (s Store) Entries() (all []Entry, damaged []string, err error) {
 			Schema int `json:"schema"`
 		}
 		if json.Unmarshal(line, &head) == nil && head.Schema > SchemaVersion {
-			return fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", head.Schema, SchemaVersion)
+			return fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", head.Schema,
+				SchemaVersion)
 		}
 		var e Entry
 		if json.Unmarshal(line, &e) != nil || e.Schema < 1 || e.Series == "" || e.Version == "" {

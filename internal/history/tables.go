@@ -44,9 +44,11 @@ func Tables(l units.Language, all []*Series, o Options, brief bool) []cell.Table
 // changesTable lists the changes of all series.
 func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 	t := cell.Table{
-		ID: "changes", Title: texts.In(l, "CHANGES"), Note: texts.In(l, "where the level changed (E-divisive, p ≤ %s)", l.Figure(fmt.Sprint(o.level()))),
+		ID: "changes", Title: texts.In(l, "CHANGES"), Note: texts.In(l, "where the level changed (E-divisive, p ≤ %s)",
+			l.Figure(fmt.Sprint(o.level()))),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "version"), Left: true}, {Head: texts.In(l, "series"), Left: true, Priority: 1}, {Head: texts.In(l, "metric"), Left: true},
+			{Head: texts.In(l, "version"), Left: true}, {Head: texts.In(l, "series"), Left: true, Priority: 1},
+			{Head: texts.In(l, "metric"), Left: true},
 			{Head: texts.In(l, "before")}, {Head: texts.In(l, "after")}, {Head: texts.In(l, "change")}, {Head: "p", Priority: 3},
 			{Head: texts.In(l, "state"), Left: true},
 		},
@@ -54,7 +56,8 @@ func changesTable(l units.Language, all []*Series, o Options) cell.Table {
 	for _, s := range all {
 		for i := range s.Changes {
 			c := &s.Changes[i]
-			t.Add(cell.Text(c.Version), cell.Text(s.Name), cell.Text(s.title(l)), cell.Metric(c.Before, s.Unit), cell.Metric(c.After, s.Unit),
+			t.Add(cell.Text(c.Version), cell.Text(s.Name), cell.Text(s.title(l)), cell.Metric(c.Before, s.Unit),
+				cell.Metric(c.After, s.Unit),
 				changeOf(c), cell.Text(l.Figure(fmt.Sprintf("%.1g", c.P))), state(l, s, c))
 		}
 	}
@@ -106,8 +109,10 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 	t := cell.Table{
 		ID: "series", Title: texts.In(l, "SERIES"),
 		Columns: []cell.Column{
-			{Head: texts.In(l, "series"), Left: true}, {Head: texts.In(l, "metric"), Left: true}, {Head: texts.In(l, "versions")},
-			{Head: texts.In(l, "last")}, {Head: texts.In(l, "spread of runs"), Priority: 1}, {Head: texts.In(l, "lag-1 autocorrelation")},
+			{Head: texts.In(l, "series"), Left: true}, {Head: texts.In(l, "metric"), Left: true},
+			{Head: texts.In(l, "versions")},
+			{Head: texts.In(l, "last")}, {Head: texts.In(l, "spread of runs"), Priority: 1},
+			{Head: texts.In(l, "lag-1 autocorrelation")},
 			{Head: texts.In(l, "changes")},
 		},
 	}
@@ -126,7 +131,8 @@ func seriesTable(l units.Language, all []*Series) cell.Table {
 		t.Foot = append(t.Foot, texts.In(l, "changes show from about %d versions on: 3 before and 3 after", fewVersions))
 	}
 	if doubtful {
-		t.Foot = append(t.Foot, texts.In(l, "versions that depend on those before them (autocorrelation above 0.5) make false alarms: measure from the same state each time"))
+		t.Foot = append(t.Foot, texts.In(l,
+			"versions that depend on those before them (autocorrelation above 0.5) make false alarms: measure from the same state each time"))
 	}
 	return t
 }
@@ -174,11 +180,13 @@ func versionsTable(l units.Language, of []*Series) cell.Table {
 // nanoseconds; what has no end is empty. A version where the level changed has what it was before and after.
 func CSV(w io.Writer, all []*Series) error {
 	lines := [][]string{{
-		"series", "environment", "metric", "operation", "unit", "version", "runs", "mean", "before", "after", "p", "worse", "fresh", "acknowledged",
+		"series", "environment", "metric", "operation", "unit", "version", "runs", "mean", "before", "after", "p", "worse",
+		"fresh", "acknowledged",
 	}}
 	for _, s := range all {
 		for k, p := range s.Points {
-			line := []string{s.Name, s.Environment, s.Metric, s.Operation, s.Unit, p.Version, strconv.Itoa(p.Runs), cell.Number(p.Mean)}
+			line := []string{s.Name, s.Environment, s.Metric, s.Operation, s.Unit, p.Version, strconv.Itoa(p.Runs),
+				cell.Number(p.Mean)}
 			changed := []string{"", "", "", "", "", ""}
 			for _, c := range s.Changes {
 				if c.Index == k {
@@ -230,7 +238,8 @@ func JSON(w io.Writer, all []*Series) error {
 		}
 		for _, c := range s.Changes {
 			one.Changes = append(one.Changes, change{
-				c.Version, c.Previous, record.Figure(c.Before), record.Figure(c.After), finite(c.P), c.Worse, c.Fresh, c.Acknowledged,
+				c.Version, c.Previous, record.Figure(c.Before), record.Figure(c.After), finite(c.P), c.Worse, c.Fresh,
+				c.Acknowledged,
 			})
 		}
 		out = append(out, one)

@@ -177,7 +177,8 @@ func (s *server) timed(ask func(context.Context) error) time.Duration {
 // Finish ends the sampling, looks closer, and returns what each server said, with warnings of what went
 // wrong. It comes after the last interval. Whole inspections go into the bundle's folder, "" if none is
 // kept. When hard is closed, looking closer ends.
-func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string, load *workload.Workload) ([]record.Inspection, []record.Warning) {
+func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string,
+	load *workload.Workload) ([]record.Inspection, []record.Warning) {
 	w.halt()
 	about := Load{Operations: operations(load, w.counts), Writes: w.Writes, Tell: w.Tell}
 	var out []record.Inspection
@@ -202,7 +203,8 @@ func (w *Watch) Finish(hard <-chan struct{}, fsys record.FS, bundle string, load
 			err = s.broken
 		}
 		if err != nil {
-			warnings = append(warnings, record.Notice("inspect", message.Text("server", s.inspector.Name()), message.Text("error", secret.Text(err.Error()))))
+			warnings = append(warnings, record.Notice("inspect", message.Text("server", s.inspector.Name()),
+				message.Text("error", secret.Text(err.Error()))))
 		}
 		if found == nil {
 			continue

@@ -55,7 +55,8 @@ func TestPhasesEndAtSnapshots(t *testing.T) {
 	d := &diary{asked: make(chan string, 100)}
 	w := NewWatch([]Inspector{d})
 	second := int64(time.Second)
-	run := &record.Run{Phases: []record.Phase{{Name: "warm", DurationNs: 2 * second, WarmUp: true}, {Name: "load", DurationNs: 2 * second}}}
+	run := &record.Run{Phases: []record.Phase{{Name: "warm", DurationNs: 2 * second, WarmUp: true},
+		{Name: "load", DurationNs: 2 * second}}}
 	if err := w.Start(run); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,8 @@ func TestTroublesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.fails = errors.New("no more")
-	if out, warnings := w.Finish(nil, record.Nowhere{}, "", nil); len(out) != 1 || len(warnings) != 1 || warnings[0].ID != "inspect" {
+	if out, warnings := w.Finish(nil, record.Nowhere{}, "", nil); len(out) != 1 || len(warnings) != 1 ||
+		warnings[0].ID != "inspect" {
 		t.Errorf("%+v, %+v", out, warnings)
 	}
 }

@@ -44,11 +44,15 @@ func (c *Choice) validate() error {
 	case c.Count < 1:
 		return errors.New("there are no records to choose from; give recordcount or insertcount")
 	case !slices.Contains(Distributions(), strings.ToLower(c.Distribution)):
-		return fmt.Errorf("unknown request distribution %q; give uniform, sequential, zipfian, latest, hotspot or exponential", c.Distribution)
+		return fmt.Errorf(
+			"unknown request distribution %q; give uniform, sequential, zipfian, latest, hotspot or exponential", c.Distribution)
 	case !within1(c.HotData) || !within1(c.HotOperations):
-		return fmt.Errorf("hot data %v and hot operations %v are shares; give numbers from 0 to 1", c.HotData, c.HotOperations)
-	case strings.EqualFold(c.Distribution, "exponential") && !(c.Percentile > 0 && c.Percentile < 100 && c.Fraction > 0 && c.Records > 0):
-		return errors.New("an exponential choice needs a percentile between 0 and 100, and a fraction and records above 0; give them")
+		return fmt.Errorf("hot data %v and hot operations %v are shares; give numbers from 0 to 1", c.HotData,
+			c.HotOperations)
+	case strings.EqualFold(c.Distribution, "exponential") && !(c.Percentile > 0 && c.Percentile < 100 && c.Fraction > 0 &&
+		c.Records > 0):
+		return errors.New(
+			"an exponential choice needs a percentile between 0 and 100, and a fraction and records above 0; give them")
 	}
 	return nil
 }

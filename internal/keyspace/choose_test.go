@@ -126,7 +126,8 @@ func TestExponentialFits(t *testing.T) {
 
 func TestLatestFits(t *testing.T) {
 	share := grayShare(1000, Zeta(1000))
-	if z := chiSquare(t, counts(t, choice("latest"), draws), func(k int64) float64 { return share(999 - k) }, 0, 999); z > fits {
+	if z := chiSquare(t, counts(t, choice("latest"), draws), func(k int64) float64 { return share(999 - k) }, 0,
+		999); z > fits {
 		t.Errorf("%.1f standard deviations off", z)
 	}
 }
@@ -247,7 +248,8 @@ func TestChoicesAreReproducible(t *testing.T) {
 }
 
 func TestUnknownDistributionIsRefused(t *testing.T) {
-	if _, _, err := NewChooser(choice("zipf"), gen.NewStream(1), NewInserts(1, 1)); err == nil || !strings.Contains(err.Error(), "zipfian") {
+	if _, _, err := NewChooser(choice("zipf"), gen.NewStream(1), NewInserts(1, 1)); err == nil ||
+		!strings.Contains(err.Error(), "zipfian") {
 		t.Errorf("got %v", err)
 	}
 	c := choice("uniform")

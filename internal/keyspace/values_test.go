@@ -90,7 +90,8 @@ func TestDocumentIsWhatEncodingJSONMakes(t *testing.T) {
 	}
 	var plain gen.Value
 	v.textDocument(source{record: identity, row: true}).Value(&plain, 3)
-	if !strings.Contains(string(plain.B), string(want["field10"])) || strings.Contains(string(plain.B), base64.StdEncoding.EncodeToString(want["field10"])) {
+	if !strings.Contains(string(plain.B), string(want["field10"])) ||
+		strings.Contains(string(plain.B), base64.StdEncoding.EncodeToString(want["field10"])) {
 		t.Errorf("the text document is %s", plain.B)
 	}
 }

@@ -67,7 +67,8 @@ func TestReader(t *testing.T) {
 					t.Fatalf("%v: a line of %d bytes, want %d", err, len(line), len(want))
 				}
 			}
-			if atEnd := !strings.Contains(strings.TrimPrefix(row.text, strings.Join(row.want, "\n")+"\n"), "b") && row.err != nil; row.want != nil && r.AtEnd() != atEnd {
+			if atEnd := !strings.Contains(strings.TrimPrefix(row.text, strings.Join(row.want, "\n")+"\n"), "b") &&
+				row.err != nil; row.want != nil && r.AtEnd() != atEnd {
 				t.Errorf("at the end: %v", r.AtEnd())
 			}
 			if _, err := r.Next(); err == nil || row.err != nil && err != row.err {

@@ -166,7 +166,8 @@ workload: cli engine measure record report
 `)
 
 // pure are the rooms that touch neither files nor the network.
-var pure = strings.Fields(`balance cgroup compare gen hints keyspace measure message plan planfile render schedule schema/sql
+var pure = strings.Fields(
+	`balance cgroup compare gen hints keyspace measure message plan planfile render schedule schema/sql
 	secret sqltext stats template timeline units verdict within workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.

@@ -26,7 +26,8 @@ func concurrent(s *source) (faults []string) {
 			starts = ok && (f.Sel.Name == "Go" || f.Sel.Name == "AfterFunc")
 		}
 		if starts {
-			faults = append(faults, fmt.Sprintf("%s: starts a goroutine, so its tests belong under the race detector: see SINGLE in the Makefile", s.at(n.Pos())))
+			faults = append(faults, fmt.Sprintf(
+				"%s: starts a goroutine, so its tests belong under the race detector: see SINGLE in the Makefile", s.at(n.Pos())))
 		}
 		return true
 	})
@@ -60,7 +61,8 @@ func TestWhatIsTestedWithoutTheRaceDetectorHasNoRaces(t *testing.T) {
 
 func TestGoroutinesAreFound(t *testing.T) {
 	for text, want := range map[string]int{
-		"func f() { go g() }": 1, "func f() { all.Go(g) }": 1, "func f() { time.AfterFunc(1, g) }": 1, "func f() { g.Goes(); Go() }": 0,
+		"func f() { go g() }": 1, "func f() { all.Go(g) }": 1, "func f() { time.AfterFunc(1, g) }": 1,
+		"func f() { g.Goes(); Go() }": 0,
 	} {
 		if got := concurrent(parse(t, "internal/a/x.go", []byte("package p\n\n"+text+"\n"))); len(got) != want {
 			t.Errorf("%q: got %q, want %d faults", text, got, want)

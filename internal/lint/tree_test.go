@@ -17,12 +17,11 @@ import (
 
 // source is one parsed Go file of the module.
 type source struct {
-	path  string // from the module's root, with slashes
-	room  string // its folder from the module's root
-	test  bool
-	lines int
-	fset  *token.FileSet
-	file  *ast.File
+	path string // from the module's root, with slashes
+	room string // its folder from the module's root
+	test bool
+	fset *token.FileSet
+	file *ast.File
 }
 
 func (s *source) at(p token.Pos) string {
@@ -49,7 +48,7 @@ func parse(t *testing.T, path string, text []byte) *source {
 	}
 	return &source{
 		path: path, room: filepath.ToSlash(filepath.Dir(path)), test: strings.HasSuffix(path, "_test.go"),
-		lines: fset.File(file.Pos()).LineCount(), fset: fset, file: file,
+		fset: fset, file: file,
 	}
 }
 

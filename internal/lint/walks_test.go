@@ -72,7 +72,8 @@ func TestArchitectureListsTheRooms(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)(?:/<[a-z]+>)?` \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)(?:/<[a-z]+>)?` \\|").FindAllStringSubmatch(string(text),
+		-1) {
 		if listed[m[1]] = true; !isFolder(filepath.Join("..", m[1])) && !isFolder(filepath.Join("../..", m[1])) {
 			t.Errorf("docs/architecture.md lists %s, which isn't there", m[1])
 		}

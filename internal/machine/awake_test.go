@@ -10,7 +10,8 @@ import (
 func TestOffDoesNothing(t *testing.T) {
 	k := Start(context.Background(), Options{Mode: Off, Scheduled: true})
 	defer k.Stop()
-	if s := k.State(); s.Mode != Off || s.Threads != 0 || s.DMALatency || s.Nice != 0 || s.ThreadsReason == "" || s.NiceReason == "" {
+	if s := k.State(); s.Mode != Off || s.Threads != 0 || s.DMALatency || s.Nice != 0 || s.ThreadsReason == "" ||
+		s.NiceReason == "" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -21,7 +22,8 @@ func TestAQuotaIsNeverSpentOnIt(t *testing.T) {
 		k := Start(context.Background(), Options{Mode: mode, Quota: "1.5"})
 		s := k.State()
 		k.Stop()
-		if s.Threads != 0 || s.CPUNs != 0 || !strings.Contains(s.ThreadsReason, "quota of 1.5 cores") && !strings.Contains(s.ThreadsReason, "only Linux") {
+		if s.Threads != 0 || s.CPUNs != 0 || !strings.Contains(s.ThreadsReason, "quota of 1.5 cores") &&
+			!strings.Contains(s.ThreadsReason, "only Linux") {
 			t.Errorf("%q: %+v", mode, s)
 		}
 	}
@@ -38,7 +40,8 @@ func TestWhatIsUnknownIsLeftAlone(t *testing.T) {
 }
 
 func TestOwnAddressesAreTold(t *testing.T) {
-	own := []string{"127.0.0.1:5432", "[::1]:5432", "http://127.0.0.1:80/x", "http://localhost/", "/var/run/postgresql/.s.PGSQL.5432", "no.such.host.invalid:1", "nonsense"}
+	own := []string{"127.0.0.1:5432", "[::1]:5432", "http://127.0.0.1:80/x", "http://localhost/",
+		"/var/run/postgresql/.s.PGSQL.5432", "no.such.host.invalid:1", "nonsense"}
 	if addrs, err := net.InterfaceAddrs(); err == nil {
 		for _, a := range addrs {
 			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && n.IP.To4() != nil {

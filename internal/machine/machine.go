@@ -29,11 +29,12 @@ const (
 
 // Options say what is known of the load and its machine.
 type Options struct {
-	Mode      string   // "" means Auto
-	Quota     string   // of the control group, in cores; "" without one
-	Container bool     // other containers may share the machine's cores
-	Servers   []string // addresses under load, whose processes may share the machine's cores; none embedded in this process
-	Scheduled bool     // requests have times at which they are due, and nothing spins until then
+	Mode      string // "" means Auto
+	Quota     string // of the control group, in cores; "" without one
+	Container bool   // other containers may share the machine's cores
+	// addresses under load, whose processes may share the machine's cores; none embedded in this process
+	Servers   []string
+	Scheduled bool // requests have times at which they are due, and nothing spins until then
 }
 
 // nice is the priority that threads get; -20 is the highest, 0 the usual.
@@ -131,7 +132,8 @@ func (m *machine) objection(ctx context.Context, o *Options) string {
 	case o.Mode != On && !m.virtual:
 		return "this is no virtual machine, whose cores others get while they sleep"
 	case o.Mode != On && len(m.cores) > mostCores:
-		return fmt.Sprintf("there are %d cores, and more than %d are left to sleep: name fewer by taskset", len(m.cores), mostCores)
+		return fmt.Sprintf("there are %d cores, and more than %d are left to sleep: name fewer by taskset", len(m.cores),
+			mostCores)
 	case m.idleForAll() || o.Mode == On:
 		return ""
 	case o.Container:

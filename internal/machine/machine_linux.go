@@ -101,7 +101,8 @@ func (m *machine) tops() (dirs []string) {
 	for _, folder := range cgroup.Folders(m.text("proc/self/cgroup"), "cpu") {
 		at := filepath.Join(cgroup.Root, folder)
 		old := m.exists(filepath.Join(at, "release_agent")) && m.exists(filepath.Join(at, "cpu.shares"))
-		unified := !m.exists(filepath.Join(at, "cgroup.type")) && slices.Contains(strings.Fields(m.text(filepath.Join(at, "cgroup.subtree_control"))), "cpu")
+		unified := !m.exists(filepath.Join(at, "cgroup.type")) &&
+			slices.Contains(strings.Fields(m.text(filepath.Join(at, "cgroup.subtree_control"))), "cpu")
 		if old || unified {
 			dirs = append(dirs, filepath.Join(m.root, at))
 		}

@@ -34,9 +34,12 @@ func tree(t *testing.T, files map[string]string) *machine {
 
 // outermost is a v1 hierarchy in which nothing can be made: the folder's place is taken.
 var (
-	session     = map[string]string{"proc/self/cgroup": "1:cpu:/\n0::/\n", "sys/fs/cgroup/cpu/cpu.shares": "1024", "sys/fs/cgroup/cpu/release_agent": "", "sys/fs/cgroup/cpu/brunt-awake": ""}
-	inContainer = map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cgroup.type": "domain", "sys/fs/cgroup/cgroup.subtree_control": "cpu", "sys/fs/cgroup/cpu.weight": "100"}
-	scope       = map[string]string{"proc/self/cgroup": "0::/user.slice/a.scope\n", "sys/fs/cgroup/user.slice/cpu.weight": "100"}
+	session = map[string]string{"proc/self/cgroup": "1:cpu:/\n0::/\n", "sys/fs/cgroup/cpu/cpu.shares": "1024",
+		"sys/fs/cgroup/cpu/release_agent": "", "sys/fs/cgroup/cpu/brunt-awake": ""}
+	inContainer = map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cgroup.type": "domain",
+		"sys/fs/cgroup/cgroup.subtree_control": "cpu", "sys/fs/cgroup/cpu.weight": "100"}
+	scope = map[string]string{"proc/self/cgroup": "0::/user.slice/a.scope\n",
+		"sys/fs/cgroup/user.slice/cpu.weight": "100"}
 )
 
 func with(files map[string]string, more ...string) map[string]string {
@@ -61,9 +64,11 @@ func TestWhomIdlePriorityIsIdleFor(t *testing.T) {
 		{"sessions aren't groups", with(session, autogroup, "0\n"), true},
 		{"sessions are groups", with(session, autogroup, "1\n"), false},
 		{"a scope that is weighed", scope, false},
-		{"a scope that isn't", map[string]string{"proc/self/cgroup": "0::/user.slice/a.scope\n", "sys/fs/cgroup/user.slice/memory.max": "max"}, true},
+		{"a scope that isn't", map[string]string{"proc/self/cgroup": "0::/user.slice/a.scope\n",
+			"sys/fs/cgroup/user.slice/memory.max": "max"}, true},
 		{"a container", inContainer, false},
-		{"a v1 group", map[string]string{"proc/self/cgroup": "4:cpu,cpuacct:/box\n", "sys/fs/cgroup/cpu,cpuacct/box/cpu.shares": "1024"}, false},
+		{"a v1 group", map[string]string{"proc/self/cgroup": "4:cpu,cpuacct:/box\n",
+			"sys/fs/cgroup/cpu,cpuacct/box/cpu.shares": "1024"}, false},
 	} {
 		if got := tree(t, c.files).idleForAll(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -74,7 +79,8 @@ func TestWhomIdlePriorityIsIdleFor(t *testing.T) {
 func TestAGroupOfIdlePriorityIsMade(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"version 1": with(session, "proc/sys/kernel/sched_autogroup_enabled", "1", "sys/fs/cgroup/cpu/brunt-awake", ""),
-		"version 2": {"proc/self/cgroup": "0::/user.slice\n", "sys/fs/cgroup/cgroup.subtree_control": "memory cpu\n", "sys/fs/cgroup/user.slice/cpu.weight": "100", "sys/fs/cgroup/user.slice/cgroup.type": "domain"},
+		"version 2": {"proc/self/cgroup": "0::/user.slice\n", "sys/fs/cgroup/cgroup.subtree_control": "memory cpu\n",
+			"sys/fs/cgroup/user.slice/cpu.weight": "100", "sys/fs/cgroup/user.slice/cgroup.type": "domain"},
 	} {
 		m := tree(t, files)
 		if name == "version 1" {
@@ -106,7 +112,8 @@ func TestWhatAutoTakes(t *testing.T) {
 		{"a container", inContainer, Options{Mode: Auto, Servers: remote, Container: true}, nil, "within a container"},
 		{"a real machine", nil, Options{Mode: Auto}, func(m *machine) { m.virtual = false }, "no virtual machine"},
 		{"the same, asked for", nil, Options{Mode: On}, func(m *machine) { m.virtual = false }, ""},
-		{"many cores", nil, Options{Mode: Auto}, func(m *machine) { m.cores = make([]int, mostCores+1) }, "there are 17 cores"},
+		{"many cores", nil, Options{Mode: Auto}, func(m *machine) { m.cores = make([]int, mostCores+1) },
+			"there are 17 cores"},
 		{"unknown cores", nil, Options{Mode: On}, func(m *machine) { m.cores = nil }, "unknown"},
 		{"a quota", nil, Options{Mode: On, Quota: "2"}, nil, "quota of 2 cores"},
 	} {
@@ -122,7 +129,8 @@ func TestWhatAutoTakes(t *testing.T) {
 }
 
 func TestVirtualMachinesAreTold(t *testing.T) {
-	for text, want := range map[string]bool{virtualProcessor: true, "flags : fpu lm\n": false, "": false, "flags : hypervisors\n": false} {
+	for text, want := range map[string]bool{virtualProcessor: true, "flags : fpu lm\n": false, "": false,
+		"flags : hypervisors\n": false} {
 		if got := tree(t, map[string]string{"proc/cpuinfo": text}).runsVirtually(); got != want {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -71,7 +71,8 @@ func TestThreadsOfIdlePriorityKeepCoresAwake(t *testing.T) {
 		want = append(want, strconv.Itoa(core))
 	}
 	slices.Sort(want)
-	if s := k.State(); s.Mode != On || s.Threads != len(want) || s.ThreadsReason != "" || s.Nice != 0 || s.NiceReason == "" {
+	if s := k.State(); s.Mode != On || s.Threads != len(want) || s.ThreadsReason != "" || s.Nice != 0 ||
+		s.NiceReason == "" {
 		t.Fatalf("%+v", s)
 	}
 	pid := k.spinners.child.Pid
@@ -192,7 +193,8 @@ func TestPriorityIsRaisedAndGivenBack(t *testing.T) {
 		if during[nice] == 0 || during[0] > 0 {
 			t.Errorf("threads by priority: %v, want all at %d", during, nice)
 		}
-	case s.Nice == 0 && raw != 20 && strings.Contains(s.NiceReason, "left as it is"), s.Nice == 0 && os.Getuid() != 0 && strings.Contains(s.NiceReason, "not permitted"):
+	case s.Nice == 0 && raw != 20 && strings.Contains(s.NiceReason, "left as it is"), s.Nice == 0 && os.Getuid() != 0 &&
+		strings.Contains(s.NiceReason, "not permitted"):
 	default:
 		t.Errorf("%+v at a priority of %d", s, 20-raw)
 	}

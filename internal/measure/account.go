@@ -109,7 +109,8 @@ func (a *Account) add(o *Account, fromNs int64) {
 }
 
 // AddParallel adds o, of another machine that carried another part of the same load at the same time;
-// operations and addresses say which of a's each of o's is; nil operations are the same. What one machine saw in time the other did too, so
+// operations and addresses say which of a's each of o's is; nil operations are the same. What one machine saw in time
+// the other did too, so
 // times are the longer ones, not sums, and of the standstills the larger part's count.
 func (a *Account) AddParallel(o *Account, operations, addresses []int) {
 	if a.Intervals == 0 {

@@ -192,7 +192,8 @@ func (b *buffer) reset() {
 			continue
 		}
 		c.Counts = Counts{}
-		for _, h := range [...]*Histogram{&c.response, &c.service, &c.waited, &c.free, &c.prompt, &c.ownLag, &c.otherLag, &c.failed} {
+		for _, h := range [...]*Histogram{&c.response, &c.service, &c.waited, &c.free, &c.prompt, &c.ownLag, &c.otherLag,
+			&c.failed} {
 			h.Reset()
 		}
 		c.onTime, c.closed = 0, 0

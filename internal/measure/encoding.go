@@ -178,7 +178,8 @@ type HDRDecoder struct {
 // called. Whatever s holds, no more than about 1 MiB is used.
 func (d *HDRDecoder) Decode(s string) (*Histogram, error) {
 	if len(s) > maxEncoded {
-		return nil, fmt.Errorf("decode HdrHistogram: %d characters are more than a histogram can need (%d)", len(s), maxEncoded)
+		return nil, fmt.Errorf("decode HdrHistogram: %d characters are more than a histogram can need (%d)", len(s),
+			maxEncoded)
 	}
 	b, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {

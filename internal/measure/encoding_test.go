@@ -45,7 +45,8 @@ func TestEncodingBothWays(t *testing.T) {
 		mustEqualCounts(t, back, h)
 		back.Restore(h.Min(), h.Max(), h.Mean())
 		if back.Min() != h.Min() || back.Max() != h.Max() || math.Abs(back.Mean()-h.Mean()) > h.Mean()*1e-15 {
-			t.Fatalf("seed %d: restored %d–%d %g, want %d–%d %g", seed, back.Min(), back.Max(), back.Mean(), h.Min(), h.Max(), h.Mean())
+			t.Fatalf("seed %d: restored %d–%d %g, want %d–%d %g", seed, back.Min(), back.Max(), back.Mean(), h.Min(), h.Max(),
+				h.Mean())
 		}
 	}
 }
@@ -154,7 +155,8 @@ func TestDecodeIsBounded(t *testing.T) {
 }
 
 func TestZigZag(t *testing.T) {
-	for _, v := range []int64{0, 1, -1, 63, 64, -64, -65, 1 << 20, -1 << 40, 1<<55 - 1, 1 << 55, 1 << 56, math.MaxInt64, math.MinInt64} {
+	for _, v := range []int64{0, 1, -1, 63, 64, -64, -65, 1 << 20, -1 << 40, 1<<55 - 1, 1 << 55, 1 << 56, math.MaxInt64,
+		math.MinInt64} {
 		b := appendZigZag(nil, v)
 		got, rest, ok := readZigZag(append(b, 0xff))
 		if !ok || got != v || len(rest) != 1 || len(b) > maxVarint {

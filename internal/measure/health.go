@@ -2,21 +2,29 @@ package measure
 
 // Health says how the generator itself was over a stretch of time.
 type Health struct {
-	LoopBusy          float64 `json:"loop_busy"`                     // share of wall time that the busiest loop wasn't asleep, 0–1: of an interval; the mean of several
+	// share of wall time that the busiest loop wasn't asleep, 0–1: of an interval; the mean of several
+	LoopBusy          float64 `json:"loop_busy"`
 	ProcessCPU        float64 `json:"process_cpu"`                   // cores used by this process, the mean
 	CgroupThrottledNs int64   `json:"cgroup_throttled_ns,omitempty"` // how long the cgroup was throttled
-	RunQueueNs        int64   `json:"run_queue_ns,omitempty"`        // how long our threads waited for a core (all threads)
-	GCPauseNsMax      int64   `json:"gc_pause_ns_max,omitempty"`     // the longest stop-the-world pause
-	GCCycles          uint32  `json:"gc_cycles,omitempty"`
-	SendStalls        uint64  `json:"send_stalls,omitempty"`       // writes that found the socket's buffer full
-	RSSBytes          uint64  `json:"rss_bytes,omitempty"`         // the most
-	PausedNs          int64   `json:"paused_ns,omitempty"`         // the whole process stood still (suspend, SIGSTOP) for so long
-	HeldNs            int64   `json:"held_ns,omitempty"`           // it was stopped for so long in all, in stretches too short for PausedNs
-	WakeWaitNs        int64   `json:"wake_wait_ns,omitempty"`      // how long the watchdog, a thread that wakes 100 times a second, waited for a core
-	GCCPUNs           int64   `json:"gc_cpu_ns,omitempty"`         // processor time of the garbage collector, of collections that ended
-	LoopRunQueueNs    int64   `json:"loop_run_queue_ns,omitempty"` // of RunQueueNs, the event loops' threads
-	StealNs           int64   `json:"steal_ns,omitempty"`          // how long the hypervisor kept the cores that we may use, summed over them
-	OthersNs          int64   `json:"others_ns,omitempty"`         // how long other processes had the cores that we may use, summed over them
+	// how long our threads waited for a core (all threads)
+	RunQueueNs   int64  `json:"run_queue_ns,omitempty"`
+	GCPauseNsMax int64  `json:"gc_pause_ns_max,omitempty"` // the longest stop-the-world pause
+	GCCycles     uint32 `json:"gc_cycles,omitempty"`
+	SendStalls   uint64 `json:"send_stalls,omitempty"` // writes that found the socket's buffer full
+	RSSBytes     uint64 `json:"rss_bytes,omitempty"`   // the most
+	// the whole process stood still (suspend, SIGSTOP) for so long
+	PausedNs int64 `json:"paused_ns,omitempty"`
+	// it was stopped for so long in all, in stretches too short for PausedNs
+	HeldNs int64 `json:"held_ns,omitempty"`
+	// how long the watchdog, a thread that wakes 100 times a second, waited for a core
+	WakeWaitNs int64 `json:"wake_wait_ns,omitempty"`
+	// processor time of the garbage collector, of collections that ended
+	GCCPUNs        int64 `json:"gc_cpu_ns,omitempty"`
+	LoopRunQueueNs int64 `json:"loop_run_queue_ns,omitempty"` // of RunQueueNs, the event loops' threads
+	// how long the hypervisor kept the cores that we may use, summed over them
+	StealNs int64 `json:"steal_ns,omitempty"`
+	// how long other processes had the cores that we may use, summed over them
+	OthersNs int64 `json:"others_ns,omitempty"`
 	// VoluntarySwitches and InvoluntarySwitches count how often our threads gave up a core because they
 	// waited for something, and how often one was taken from them.
 	VoluntarySwitches   uint64 `json:"voluntary_switches,omitempty"`

@@ -141,7 +141,8 @@ func (h *Histogram) list(b uint32, n uint64) bool {
 		}
 	}
 	if len(h.few) < fewBuckets {
-		at, _ := slices.BinarySearchFunc(h.few, b, func(have bucketCount, b uint32) int { return cmp.Compare(have.bucket, b) })
+		at, _ := slices.BinarySearchFunc(h.few, b,
+			func(have bucketCount, b uint32) int { return cmp.Compare(have.bucket, b) })
 		h.few = slices.Insert(h.few, at, bucketCount{b, n})
 		return true
 	}

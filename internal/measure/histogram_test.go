@@ -133,7 +133,8 @@ func TestQuantileRanks(t *testing.T) {
 	for _, c := range []struct {
 		q    float64
 		want int64
-	}{{-1, 1}, {0, 1}, {0.001, 1}, {0.01, 1}, {0.011, 2}, {0.07, 7}, {0.14, 14}, {0.29, 29}, {0.5, 50}, {0.57, 57}, {0.99, 99}, {0.991, 100}, {1, 100}} {
+	}{{-1, 1}, {0, 1}, {0.001, 1}, {0.01, 1}, {0.011, 2}, {0.07, 7}, {0.14, 14}, {0.29, 29}, {0.5, 50}, {0.57, 57},
+		{0.99, 99}, {0.991, 100}, {1, 100}} {
 		if got := h.Quantile(c.q); got != c.want {
 			t.Errorf("quantile %g is %d, want %d", c.q, got, c.want)
 		}
@@ -146,7 +147,8 @@ func TestClamping(t *testing.T) {
 	h.Record(math.MinInt64)
 	h.Record(math.MaxInt64)
 	h.RecordN(2*highestNs, 2)
-	if h.Count() != 5 || h.Min() != 0 || h.Max() != highestNs || h.CountAbove(0) != 3 || h.CountAbove(-9) != 3 || h.CountAbove(math.MaxInt64) != 0 {
+	if h.Count() != 5 || h.Min() != 0 || h.Max() != highestNs || h.CountAbove(0) != 3 || h.CountAbove(-9) != 3 ||
+		h.CountAbove(math.MaxInt64) != 0 {
 		t.Errorf("count %d, %d–%d, above 0: %d", h.Count(), h.Min(), h.Max(), h.CountAbove(0))
 	}
 }

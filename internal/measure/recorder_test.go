@@ -28,7 +28,8 @@ func TestRecordSorts(t *testing.T) {
 		{Operation: 0, Address: 0, Intended: 100, Sent: 100, End: 1100, Attempts: 1, Status: 204, BytesIn: 10},
 		{Operation: 0, Address: 1, Intended: 100, Sent: 600, End: 1600, Attempts: 3, Missing: true, Status: 99},
 		{Operation: 0, Address: 1, Intended: 0, Sent: LateNs + 1, End: LateNs + 2001, BadHash: true, Status: 600},
-		{Operation: 0, Address: 9, Intended: 0, Sent: LateNs, End: LateNs + 5000, Attempts: 2, Class: protocol.Timeout, Status: 503},
+		{Operation: 0, Address: 9, Intended: 0, Sent: LateNs, End: LateNs + 5000, Attempts: 2, Class: protocol.Timeout,
+			Status: 503},
 		{Operation: 1, Address: -1, Intended: 0, Sent: 0, End: 7, Attempts: 1, Class: protocol.Server, BytesIn: -1},
 	} {
 		r.Record(&s)
@@ -46,27 +47,36 @@ func TestRecordSorts(t *testing.T) {
 	if o.Counts != want {
 		t.Errorf("operation 0: %+v\nwant %+v", o.Counts, want)
 	}
-	if o.OK() != 3 || o.Response.Count() != 3 || o.Service.Count() != 3 || o.Lag.Count() != 4 || o.FailedResponse.Count() != 1 {
-		t.Errorf("histograms hold %d, %d, %d, %d", o.Response.Count(), o.Service.Count(), o.Lag.Count(), o.FailedResponse.Count())
+	if o.OK() != 3 || o.Response.Count() != 3 || o.Service.Count() != 3 || o.Lag.Count() != 4 ||
+		o.FailedResponse.Count() != 1 {
+		t.Errorf("histograms hold %d, %d, %d, %d", o.Response.Count(), o.Service.Count(), o.Lag.Count(),
+			o.FailedResponse.Count())
 	}
-	if o.Service.Max() != 2000 || o.Service.Min() != 1000 || o.Response.Max() != LateNs+2001 || o.Lag.Min() != 0 || o.Lag.Max() != LateNs+1 || o.FailedResponse.Max() != LateNs+5000 {
-		t.Errorf("service %d–%d, response ≤ %d, lag %d–%d, failed %d", o.Service.Min(), o.Service.Max(), o.Response.Max(), o.Lag.Min(), o.Lag.Max(), o.FailedResponse.Max())
+	if o.Service.Max() != 2000 || o.Service.Min() != 1000 || o.Response.Max() != LateNs+2001 || o.Lag.Min() != 0 ||
+		o.Lag.Max() != LateNs+1 || o.FailedResponse.Max() != LateNs+5000 {
+		t.Errorf("service %d–%d, response ≤ %d, lag %d–%d, failed %d", o.Service.Min(), o.Service.Max(), o.Response.Max(),
+			o.Lag.Min(), o.Lag.Max(), o.FailedResponse.Max())
 	}
-	if p := &iv.Operations[1]; p.Dropped() != 4 || p.Unfinished != 2 || p.NoAnswer() != 7 || p.Failed() != 1 || p.Attempts != 1 || p.BytesIn != 0 {
+	if p := &iv.Operations[1]; p.Dropped() != 4 || p.Unfinished != 2 || p.NoAnswer() != 7 || p.Failed() != 1 ||
+		p.Attempts != 1 || p.BytesIn != 0 {
 		t.Errorf("operation 1: %+v", p.Counts)
 	}
 	a := &iv.Addresses[1]
-	if a.Done != 2 || a.Attempts != 4 || a.Late != 1 || a.Service.Count() != 2 || a.Reconnects != 1 || iv.Addresses[0].Done != 1 {
+	if a.Done != 2 || a.Attempts != 4 || a.Late != 1 || a.Service.Count() != 2 || a.Reconnects != 1 ||
+		iv.Addresses[0].Done != 1 {
 		t.Errorf("address 1: %+v", a)
 	}
-	if iv.Offered != 9 || iv.Health.SendStalls != 1 || iv.Phase != "p" || iv.UnixNs != 5 || iv.StartNs != 0 || iv.EndNs != 1e9 {
+	if iv.Offered != 9 || iv.Health.SendStalls != 1 || iv.Phase != "p" || iv.UnixNs != 5 || iv.StartNs != 0 ||
+		iv.EndNs != 1e9 {
 		t.Errorf("interval: %+v", iv)
 	}
 
-	if iv = c.Cut(2e9, Meta{}); iv.Index != 1 || iv.StartNs != 1e9 || iv.Operations[0].Done != 0 || iv.Operations[0].Lag.Count() != 0 || iv.Addresses[1].Reconnects != 0 {
+	if iv = c.Cut(2e9, Meta{}); iv.Index != 1 || iv.StartNs != 1e9 || iv.Operations[0].Done != 0 ||
+		iv.Operations[0].Lag.Count() != 0 || iv.Addresses[1].Reconnects != 0 {
 		t.Errorf("the second interval isn't empty: %+v", iv)
 	}
-	if total := c.Total(); total.Operations[0].Done != 4 || total.Addresses[1].Reconnects != 1 || total.EndNs != 2e9 || total.StartNs != 0 {
+	if total := c.Total(); total.Operations[0].Done != 4 || total.Addresses[1].Reconnects != 1 || total.EndNs != 2e9 ||
+		total.StartNs != 0 {
 		t.Errorf("total: %+v", total)
 	}
 }
@@ -77,7 +87,8 @@ func TestOwnLag(t *testing.T) {
 	r := c.NewRecorder()
 	polling(c, r)
 	for _, s := range []Sample{
-		{Open: true, Intended: 1000, Ready: 500, Sent: 1007, End: 9000},                         // the session was free before: 7
+		// the session was free before: 7
+		{Open: true, Intended: 1000, Ready: 500, Sent: 1007, End: 9000},
 		{Open: true, Intended: 1000, Ready: 5000, Sent: 5003, End: 9000},                        // waited for a session: 3
 		{Open: true, Intended: 1000, Ready: 5000, Sent: 4000, End: 9000},                        // clocks that disagree: 0
 		{Open: true, Intended: 1000, Ready: 900, Sent: 1011, End: 9000, Class: protocol.Server}, // failures count as well: 11
@@ -120,11 +131,13 @@ func TestUnhinderedByWhatPiledUp(t *testing.T) {
 	}
 	response, unhindered := play(2*service, 500*service, 400)
 	if response.Quantile(0.5) < 150*service || unhindered.Max() > service*101/100 {
-		t.Errorf("after a standstill: response p50 %d ns, without the generator's part at most %d ns of %d", response.Quantile(0.5), unhindered.Max(), service)
+		t.Errorf("after a standstill: response p50 %d ns, without the generator's part at most %d ns of %d",
+			response.Quantile(0.5), unhindered.Max(), service)
 	}
 	response, unhindered = play(service/2, 0, 400)
 	if own := float64(response.Max()-unhindered.Max()) / float64(response.Max()); own > 0.02 {
-		t.Errorf("with a session that can't keep up %.3f of the longest response, %d ns, are the generator's", own, response.Max())
+		t.Errorf("with a session that can't keep up %.3f of the longest response, %d ns, are the generator's", own,
+			response.Max())
 	}
 }
 
@@ -133,7 +146,8 @@ func TestWarmUpStaysOutOfTotals(t *testing.T) {
 	s := c.NewShared()
 	for i, warm := range []bool{true, false, false} {
 		s.Record(&Sample{End: int64(i+1) * 100})
-		c.Cut(int64(i+1)*1e9, Meta{WarmUp: warm, Health: Health{ProcessCPU: float64(i), GCPauseNsMax: int64(10 - i), GCCycles: 2, PausedNs: 1}})
+		c.Cut(int64(i+1)*1e9, Meta{WarmUp: warm, Health: Health{ProcessCPU: float64(i), GCPauseNsMax: int64(10 - i),
+			GCCycles: 2, PausedNs: 1}})
 	}
 	total := c.Total()
 	if o := &total.Operations[0]; o.Done != 2 || o.Response.Min() != 200 || total.Addresses[0].Done != 2 {
@@ -159,7 +173,8 @@ func TestGauges(t *testing.T) {
 	loop.SetGauges([]int{2, 4}, 1, 7, 0.9)
 	shared.Do(func(r *Recorder) { r.SetGauges([]int{10, 0}, 2, 3, 0) })
 	iv := c.Cut(1, Meta{})
-	if iv.Sessions != 16 || iv.Busy != 3 || iv.Backlog != 10 || iv.Addresses[0].Up != 12 || iv.Health.LoopBusy != 0.7 || asked != 1 {
+	if iv.Sessions != 16 || iv.Busy != 3 || iv.Backlog != 10 || iv.Addresses[0].Up != 12 || iv.Health.LoopBusy != 0.7 ||
+		asked != 1 {
 		t.Errorf("%+v, asked %d times", iv, asked)
 	}
 	shared.Close()
@@ -255,7 +270,8 @@ func TestConservation(t *testing.T) {
 			o := &iv.Operations[i]
 			got += o.Done
 			gotSum += sumOf(o.Response) + sumOf(o.FailedResponse)
-			if o.Lag.Count() != o.Done || o.Response.Count() != o.OK() || o.Service.Count() != o.OK() || o.FailedResponse.Count() != o.Failed() {
+			if o.Lag.Count() != o.Done || o.Response.Count() != o.OK() || o.Service.Count() != o.OK() ||
+				o.FailedResponse.Count() != o.Failed() {
 				t.Errorf("interval %d, operation %d: histograms and counts differ", iv.Index, i)
 			}
 		}

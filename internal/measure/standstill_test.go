@@ -71,33 +71,41 @@ func TestStandstills(t *testing.T) {
 		"a steady load":   {[]act{answers(0, 10, 500), answers(1, 15, 500), cutAt(500)}, nil},
 		"nothing was due": {[]act{answers(0, 10, 200), answers(0, 5000, 5200), cutAt(5200)}, nil},
 		"from the sending of the first on": {
-			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1200, ok), answers(0, 1201, 1300), cutAt(1300)},
+			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1200, ok), answers(0, 1201, 1300),
+				cutAt(1300)},
 			[]string{"206-1200"}},
 		"whatever the order of what was in flight": {
-			[]act{answers(0, 10, 200), one(0, 226, 226, 1202, ok), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1201, ok), cutAt(1300)},
+			[]act{answers(0, 10, 200), one(0, 226, 226, 1202, ok), one(0, 206, 206, 1200, ok), one(0, 216, 216, 1201, ok),
+				cutAt(1300)},
 			[]string{"206-1200"}},
 		"from the last success on, if something was in flight then": {
 			[]act{answers(0, 10, 200), one(0, 150, 150, 1200, ok), cutAt(1300)}, []string{"200-1200"}},
 		"across intervals, where it ends": {
-			[]act{answers(0, 10, 200), cutAt(500), cutAt(1000), one(0, 206, 206, 1200, ok), cutAt(1500), answers(0, 1500, 1600), cutAt(2000)},
+			[]act{answers(0, 10, 200), cutAt(500), cutAt(1000), one(0, 206, 206, 1200, ok), cutAt(1500), answers(0, 1500, 1600),
+				cutAt(2000)},
 			[]string{"|", "|", "206-1200", "|"}},
 		"only if no owner has a success": {
-			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), answers(1, 10, 400), one(1, 401, 401, 1100, ok), answers(1, 1101, 1200), cutAt(1300)},
+			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), answers(1, 10, 400), one(1, 401, 401, 1100, ok),
+				answers(1, 1101, 1200), cutAt(1300)},
 			[]string{"400-1100"}},
 		"not while one owner has them": {
 			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), answers(1, 10, 1200), cutAt(1300)}, nil},
 		"of owners cut between": {
-			[]act{answers(0, 10, 200), answers(1, 15, 200), cutAt(500), one(0, 206, 206, 1000, ok), answers(0, 1000, 1490), cutAt(1500),
+			[]act{answers(0, 10, 200), answers(1, 15, 200), cutAt(500), one(0, 206, 206, 1000, ok), answers(0, 1000, 1490),
+				cutAt(1500),
 				one(1, 207, 207, 1001, ok), answers(0, 1500, 1900), cutAt(2000)},
 			[]string{"|", "206-1000", "|"}},
 		"failures don't end it": {
-			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), one(0, 300, 300, 600, failed), one(0, 900, 900, 905, failed), one(0, 999, 999, 1000, ok), cutAt(1000)},
+			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), one(0, 300, 300, 600, failed),
+				one(0, 900, 900, 905, failed), one(0, 999, 999, 1000, ok), cutAt(1000)},
 			[]string{"205-1000"}},
 		"failures of earlier intervals count": {
-			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), cutAt(500), one(0, 505, 505, 510, failed), cutAt(900), one(0, 999, 999, 1000, ok), cutAt(1000)},
+			[]act{answers(0, 10, 200), one(0, 205, 205, 210, failed), cutAt(500), one(0, 505, 505, 510, failed), cutAt(900),
+				one(0, 999, 999, 1000, ok), cutAt(1000)},
 			[]string{"|", "|", "205-1000"}},
 		"a failure before the last success is over": {
-			[]act{answers(0, 10, 100), one(0, 105, 105, 110, failed), answers(0, 111, 200), cutAt(500), one(0, 999, 999, 1000, ok), cutAt(1000)}, nil},
+			[]act{answers(0, 10, 100), one(0, 105, 105, 110, failed), answers(0, 111, 200), cutAt(500),
+				one(0, 999, 999, 1000, ok), cutAt(1000)}, nil},
 		"arrivals that no connection was there for": {
 			[]act{answers(0, 10, 200), connected(0, 250, 1200, 1201), cutAt(1300)}, []string{"250-1201"}},
 		"the end of the load ends it": {
@@ -105,13 +113,17 @@ func TestStandstills(t *testing.T) {
 				cutWith(2000, Meta{Idle: true}), answers(0, 2010, 2100), cutAt(2100)},
 			[]string{"|", "205-900", "|", "|"}},
 		"nothing ever succeeded": {
-			[]act{one(0, 50, 50, 51, failed), one(0, 950, 950, 951, failed), cutWith(1000, Meta{Idle: true})}, []string{"50-1000"}},
+			[]act{one(0, 50, 50, 51, failed), one(0, 950, 950, 951, failed), cutWith(1000, Meta{Idle: true})},
+			[]string{"50-1000"}},
 		"the generator slept": {
-			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 1_930_000_000}})}, nil},
+			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 1_930_000_000}})},
+			nil},
 		"the generator slept for a part of it": {
-			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 500_000_000}})}, []string{"700-2200"}},
+			[]act{answers(0, 10, 200), one(0, 200, 200, 2200, ok), cutWith(2300, Meta{Health: Health{PausedNs: 500_000_000}})},
+			[]string{"700-2200"}},
 		"the generator slept, and the answers came in the next interval": {
-			[]act{answers(0, 10, 200), cutWith(2199, Meta{Health: Health{PausedNs: 1_930_000_000}}), one(0, 200, 200, 2200, ok), cutAt(3000)}, nil},
+			[]act{answers(0, 10, 200), cutWith(2199, Meta{Health: Health{PausedNs: 1_930_000_000}}), one(0, 200, 200, 2200, ok),
+				cutAt(3000)}, nil},
 		"of an owner that is gone, once": {
 			[]act{answers(0, 10, 200), one(0, 206, 206, 1200, ok), one(0, 1206, 1206, 2200, ok), closing(0), cutAt(2300)},
 			[]string{"206-1200", "1206-2200"}},

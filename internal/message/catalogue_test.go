@@ -24,7 +24,8 @@ type use struct {
 
 // kinds are the kinds of arguments, by the function that makes one.
 var kinds = map[string]string{
-	"Count": "count", "Number": KindNumber, "Signed": KindSigned, "Ns": "ns", "Span": KindSpan, "Rate": "per_s", "Share": "share", "Part": "share",
+	"Count": "count", "Number": KindNumber, "Signed": KindSigned, "Ns": "ns", "Span": KindSpan, "Rate": "per_s",
+	"Share": "share", "Part": "share",
 	"Change": "change", "Bytes": "bytes", "Figure": "ns", "Text": KindText, "Nested": KindMessage,
 }
 
@@ -35,7 +36,8 @@ func scan(t *testing.T) (uses map[string][]use, prefixes []string) {
 	packages := map[string][]*ast.File{}
 	files := token.NewFileSet()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "../message/") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.HasPrefix(path, "../message/") {
 			return err
 		}
 		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
@@ -225,7 +227,8 @@ func TestEveryTextIsMade(t *testing.T) {
 					}
 					args = append(args, a)
 				}
-				if text := New(id, args...).In(l); text == "" || strings.ContainsAny(text, "\n") || strings.Contains(text, "${") || strings.Contains(text, "%!") {
+				if text := New(id, args...).In(l); text == "" || strings.ContainsAny(text, "\n") || strings.Contains(text, "${") ||
+					strings.Contains(text, "%!") {
 					t.Errorf("%s: %s: %q", l, id, text)
 				}
 			}
@@ -274,7 +277,8 @@ func TestTables(t *testing.T) {
 		Warnings []struct{ Text Message }
 		Messages Table
 	}
-	in := file{Why: New("verdict.late", Ns("added", 1), Nested("of", New("response.p99")), Ns("response", 1e18*10), Ns("most", 2), Nested("cause", Message{}),
+	in := file{Why: New("verdict.late", Ns("added", 1), Nested("of", New("response.p99")), Ns("response", 1e18*10),
+		Ns("most", 2), Nested("cause", Message{}),
 		Nested("remedy", Sentences(New("remedy.library"), Literal("by hand"))))}
 	in.Messages = TableOf(in)
 	out := file{Why: Literal(in.Why.String()), Messages: in.Messages}

@@ -39,7 +39,8 @@ type Metric struct {
 	PerS  bool   // there are so many of Part a second
 }
 
-// All are the metrics, in the order in which they are named to people. What is added here can be used in rules and, with
+// All are the metrics, in the order in which they are named to people. What is added here can be used in rules and,
+// with
 // a tolerance, is compared and kept in histories.
 var All = []Metric{
 	{Name: "response", Aggregates: ofTimes, Better: Lower, Tolerance: 0.05, Times: true}, // of all arrivals
@@ -47,8 +48,10 @@ var All = []Metric{
 	{Name: "lag", Aggregates: ofTimes, Better: Lower, Times: true},
 	{Name: "rate", Aggregates: []string{"rate"}, Better: Higher, Tolerance: 0.03, Part: "ok", PerS: true},
 	{Name: "count", Aggregates: []string{"count"}, Better: Higher, Tolerance: 0.03, Part: "done"},
-	{Name: "errors", Aggregates: []string{"rate", "count"}, Better: Lower, Tolerance: 0.001, Part: "failed", Whole: "done"},
-	{Name: "dropped", Aggregates: []string{"count", "rate"}, Better: Lower, Tolerance: 0.001, Part: "dropped", Whole: "arrivals", Open: true},
+	{Name: "errors", Aggregates: []string{"rate", "count"}, Better: Lower, Tolerance: 0.001, Part: "failed",
+		Whole: "done"},
+	{Name: "dropped", Aggregates: []string{"count", "rate"}, Better: Lower, Tolerance: 0.001, Part: "dropped",
+		Whole: "arrivals", Open: true},
 }
 
 var ofTimes = []string{"p", "avg", "min", "med", "max"}

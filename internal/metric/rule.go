@@ -14,7 +14,8 @@ import (
 )
 
 // thresholdForm splits an expression into metric, selector, aggregate, comparison and limit.
-var thresholdForm = regexp.MustCompile(`^([a-z]+)?(?:\{([^{}]*)\})?(?:\.?(p\(?[0-9.]+\)?|[a-z]+))?\s*(<=|>=|===|==|!=|<|>)\s*(\S.*)$`)
+var thresholdForm = regexp.MustCompile(
+	`^([a-z]+)?(?:\{([^{}]*)\})?(?:\.?(p\(?[0-9.]+\)?|[a-z]+))?\s*(<=|>=|===|==|!=|<|>)\s*(\S.*)$`)
 
 // Rule is a comparison of a metric with a limit.
 type Rule struct {

@@ -25,8 +25,10 @@ func TestParseRule(t *testing.T) {
 		{"rate > 950", Rule{Metric: "rate", Aggregate: "rate", Comparison: ">", Limit: 950}},
 		{"rate>=1e3/s", Rule{Metric: "rate", Aggregate: "rate", Comparison: ">=", Limit: 1000}},
 		{"count === 7", Rule{Metric: "count", Aggregate: "count", Comparison: "==", Limit: 7}},
-		{"response{operation:read}.p(99.9)<5ms", Rule{Metric: "response", Operation: "read", Aggregate: "p", Quantile: 99.9, Comparison: "<", Limit: 5e6}},
-		{`errors{operation: "select cars_q"} != 0`, Rule{Metric: "errors", Operation: "select cars_q", Aggregate: "rate", Comparison: "!="}},
+		{"response{operation:read}.p(99.9)<5ms", Rule{Metric: "response", Operation: "read", Aggregate: "p", Quantile: 99.9,
+			Comparison: "<", Limit: 5e6}},
+		{`errors{operation: "select cars_q"} != 0`, Rule{Metric: "errors", Operation: "select cars_q", Aggregate: "rate",
+			Comparison: "!="}},
 		{"rate{operation:a b/c}>1", Rule{Metric: "rate", Operation: "a b/c", Aggregate: "rate", Comparison: ">", Limit: 1}},
 	} {
 		got, err := ParseRule(c.text)
@@ -38,9 +40,12 @@ func TestParseRule(t *testing.T) {
 }
 
 func TestParseRuleRefuses(t *testing.T) {
-	for _, text := range []string{"", "p(99)", "p(99) < ", "p(99 < 3", "p99) < 3", "p(-1) < 3", "p() < 3", "p < 3", "p(1)(2) < 3", "response < 3",
-		"errors.p(5) < 3", "latency.max < 3", "max < -3", "max < NaN", "max < 3 parsecs", "errors < 101%", "errors < -1%", "rate > x", "rate > inf",
-		"response{} .max < 3", "response{operation:}.max < 3", "response{name:x}.max < 3", "p(50) <> 3", strings.Repeat("p", 2000)} {
+	for _, text := range []string{"", "p(99)", "p(99) < ", "p(99 < 3", "p99) < 3", "p(-1) < 3", "p() < 3", "p < 3",
+		"p(1)(2) < 3", "response < 3",
+		"errors.p(5) < 3", "latency.max < 3", "max < -3", "max < NaN", "max < 3 parsecs", "errors < 101%", "errors < -1%",
+		"rate > x", "rate > inf",
+		"response{} .max < 3", "response{operation:}.max < 3", "response{name:x}.max < 3", "p(50) <> 3",
+		strings.Repeat("p", 2000)} {
 		if got, err := ParseRule(text); err == nil {
 			t.Errorf("%q is taken as %+v", text, got)
 		} else if !strings.Contains(err.Error(), "; ") || strings.Contains(err.Error(), "\n") {

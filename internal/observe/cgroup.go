@@ -39,7 +39,8 @@ func newCgroup(name string, files fs.FS, folder string) (*controlGroup, error) {
 	}
 	c.version, c.folders = 1, append(c.folders, sameGroup(files, at)...)
 	if len(c.figures()) == 0 {
-		return nil, fmt.Errorf("%q is a control group without figures: none of memory, cpuacct, pids and blkio has it; %s", folder, where)
+		return nil, fmt.Errorf("%q is a control group without figures: none of memory, cpuacct, pids and blkio has it; %s",
+			folder, where)
 	}
 	return c, nil
 }
@@ -173,7 +174,8 @@ func (c *controlGroup) table(file string) map[string]float64 {
 // isHierarchy reports whether a folder's name is that of a hierarchy of version 1: its controllers,
 // comma-separated.
 func isHierarchy(name string) bool {
-	known := strings.Fields("memory cpu cpuacct pids blkio cpuset devices freezer hugetlb net_cls net_prio perf_event rdma misc systemd")
+	known := strings.Fields(
+		"memory cpu cpuacct pids blkio cpuset devices freezer hugetlb net_cls net_prio perf_event rdma misc systemd")
 	for part := range strings.SplitSeq(name, ",") {
 		if !slices.Contains(known, part) {
 			return false

@@ -54,7 +54,8 @@ func TestControlGroupOfVersion2(t *testing.T) {
 	}
 	want := map[string]float64{
 		"memory_bytes": 5000, "limit memory_bytes": 8000, "anonymous_bytes": 3000, "limit anonymous_bytes": 8000,
-		"cpu_seconds": 2.5, "throttled_seconds": 0.5, "tasks": 7, "read_bytes": 15, "written_bytes": 20, "reads": 2, "writes": 2,
+		"cpu_seconds": 2.5, "throttled_seconds": 0.5, "tasks": 7, "read_bytes": 15, "written_bytes": 20, "reads": 2,
+		"writes": 2,
 	}
 	if got := sampled(t, c); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -99,7 +100,8 @@ func first() map[string]string {
 func TestControlGroupOfVersion1(t *testing.T) {
 	want := map[string]float64{
 		"memory_bytes": 5000, "limit memory_bytes": 9000, "anonymous_bytes": 3000, "limit anonymous_bytes": 9000,
-		"cpu_seconds": 2.5, "throttled_seconds": 0.5, "tasks": 7, "limit tasks": 50, "read_bytes": 15, "written_bytes": 20, "reads": 2, "writes": 2,
+		"cpu_seconds": 2.5, "throttled_seconds": 0.5, "tasks": 7, "limit tasks": 50, "read_bytes": 15, "written_bytes": 20,
+		"reads": 2, "writes": 2,
 	}
 	// Whichever hierarchy is named, all are read.
 	for _, h := range []string{"memory", "cpu,cpuacct", "pids", "freezer", "systemd"} {
@@ -116,11 +118,13 @@ func TestControlGroupOfVersion1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := sampled(t, c); fmt.Sprint(got) != fmt.Sprint(map[string]float64{"memory_bytes": 77, "limit memory_bytes": 102400}) {
+	if got := sampled(t, c); fmt.Sprint(got) != fmt.Sprint(map[string]float64{"memory_bytes": 77,
+		"limit memory_bytes": 102400}) {
 		t.Errorf("got %v", got)
 	}
 	// So is one that a single controller knows.
-	if c, err = newCgroup("cgroup:x", machine(map[string]string{"g/cgroup.procs": "", "g/pids.current": "3\n"}), "/g"); err != nil {
+	if c, err = newCgroup("cgroup:x", machine(map[string]string{"g/cgroup.procs": "", "g/pids.current": "3\n"}),
+		"/g"); err != nil {
 		t.Fatal(err)
 	}
 	if got := sampled(t, c); fmt.Sprint(got) != fmt.Sprint(map[string]float64{"tasks": 3}) {

@@ -138,7 +138,8 @@ func processors(stat []byte) (out Sample, ok bool) {
 
 // memory reads /proc/meminfo.
 func memory(meminfo []byte) (out Sample) {
-	names := map[string]Metric{"MemTotal": hostMemory, "MemAvailable": hostAvailable, "SwapTotal": hostSwap, "SwapFree": hostSwapFree}
+	names := map[string]Metric{"MemTotal": hostMemory, "MemAvailable": hostAvailable, "SwapTotal": hostSwap,
+		"SwapFree": hostSwapFree}
 	for line := range bytes.Lines(meminfo) {
 		name, rest, _ := strings.Cut(string(line), ":")
 		if m, ok := names[name]; ok {
@@ -164,7 +165,8 @@ func disks(diskstats []byte) Sample {
 		}
 	}
 	return Sample{
-		{Metric: hostReads, Value: sum[3]}, {Metric: hostRead, Value: sum[5] * sectorBytes}, {Metric: hostWrites, Value: sum[7]},
+		{Metric: hostReads, Value: sum[3]}, {Metric: hostRead, Value: sum[5] * sectorBytes},
+		{Metric: hostWrites, Value: sum[7]},
 		{Metric: hostWritten, Value: sum[9] * sectorBytes}, {Metric: hostDiskBusy, Value: sum[12] / 1000},
 	}
 }
@@ -182,7 +184,8 @@ func isDisk(name string) bool {
 		return true // sda, vdb
 	}
 	// nvme0n1 and mmcblk0 are disks, nvme0n1p1, mmcblk0p1 and sda1 are not.
-	return strings.HasPrefix(name, "nvme") && strings.HasSuffix(digits, "n") || strings.HasPrefix(name, "mmcblk") && !strings.HasSuffix(digits, "p")
+	return strings.HasPrefix(name, "nvme") && strings.HasSuffix(digits, "n") || strings.HasPrefix(name, "mmcblk") &&
+		!strings.HasSuffix(digits, "p")
 }
 
 // network reads /proc/net/dev: bytes, packets, errors, drops and four more numbers received, then the same
@@ -222,5 +225,6 @@ func loadAverage(text []byte) Sample {
 	}
 	running, _, _ := strings.Cut(f[3], "/")
 	n := numbers(append(f[:3:3], running))
-	return Sample{{Metric: hostLoad1, Value: n[0]}, {Metric: hostLoad5, Value: n[1]}, {Metric: hostLoad15, Value: n[2]}, {Metric: hostRunning, Value: n[3]}}
+	return Sample{{Metric: hostLoad1, Value: n[0]}, {Metric: hostLoad5, Value: n[1]}, {Metric: hostLoad15, Value: n[2]},
+		{Metric: hostRunning, Value: n[3]}}
 }

@@ -41,7 +41,8 @@ func TestThisMachineIsWatched(t *testing.T) {
 	}
 	waitFor(1)
 	for n := range int64(30) {
-		iv := &measure.Interval{Index: int(n), Phase: "load", Account: measure.Account{StartNs: n * tenth, EndNs: (n + 1) * tenth}}
+		iv := &measure.Interval{Index: int(n), Phase: "load",
+			Account: measure.Account{StartNs: n * tenth, EndNs: (n + 1) * tenth}}
 		if err := w.Interval(iv); err != nil {
 			t.Fatal(err)
 		}
@@ -64,17 +65,20 @@ func TestThisMachineIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	var times []int64
-	err = r.WatchedSamples(func(source string) bool { return source == record.WatchedHost }, func(source string, s *record.WatchedSample) error {
-		times = append(times, s.TNs/tenth)
-		if s.Values["cpu_idle_seconds"]+s.Values["cpu_busy_seconds"]+s.Values["cpu_nice_seconds"] == 0 || source != record.WatchedHost {
-			t.Errorf("%s: %+v", source, s)
-		}
-		return nil
-	})
+	err = r.WatchedSamples(func(source string) bool { return source == record.WatchedHost },
+		func(source string, s *record.WatchedSample) error {
+			times = append(times, s.TNs/tenth)
+			if s.Values["cpu_idle_seconds"]+s.Values["cpu_busy_seconds"]+s.Values["cpu_nice_seconds"] == 0 ||
+				source != record.WatchedHost {
+				t.Errorf("%s: %+v", source, s)
+			}
+			return nil
+		})
 	if err != nil || fmt.Sprint(times) != "[0 10 20 30]" {
 		t.Errorf("samples at %v, %v", times, err)
 	}
-	if err := r.WatchedSamples(func(string) bool { return false }, func(string, *record.WatchedSample) error { return fmt.Errorf("unwanted") }); err != nil {
+	if err := r.WatchedSamples(func(string) bool { return false },
+		func(string, *record.WatchedSample) error { return fmt.Errorf("unwanted") }); err != nil {
 		t.Error(err)
 	}
 }

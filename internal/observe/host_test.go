@@ -99,13 +99,20 @@ func figures(t *testing.T, s Source) map[string]string {
 
 func TestAMachineAndItsExporterSayTheSame(t *testing.T) {
 	want := map[string]string{
-		"cpu_busy_seconds": "13.3 core_seconds true", "cpu_user_seconds": "10 core_seconds true", "cpu_nice_seconds": "2 core_seconds true",
-		"cpu_system_seconds": "3 core_seconds true", "cpu_idle_seconds": "40 core_seconds true", "cpu_iowait_seconds": "0.5 core_seconds true",
-		"cpu_irq_seconds": "0.3 core_seconds true", "cpu_steal_seconds": "0.3 core_seconds true", "cores": "2 count false", "context_switches": "12345 count true",
-		"memory_total_bytes": "1.6384e+07 bytes false", "memory_available_bytes": "9.216e+06 bytes false", "swap_total_bytes": "2.048e+06 bytes false", "swap_free_bytes": "1.536e+06 bytes false",
-		"disk_reads": "110 count true", "disk_read_bytes": "1.03424e+06 bytes true", "disk_writes": "55 count true", "disk_written_bytes": "2.06848e+06 bytes true", "disk_busy_seconds": "0.66 seconds true",
-		"net_received_bytes": "1e+06 bytes true", "net_sent_bytes": "2e+06 bytes true", "net_errors": "10 count true", "loopback_bytes": "7000 bytes true",
-		"load_1m": "0.5 count false", "load_5m": "0.4 count false", "load_15m": "0.3 count false", "threads_running": "2 count false",
+		"cpu_busy_seconds": "13.3 core_seconds true", "cpu_user_seconds": "10 core_seconds true",
+		"cpu_nice_seconds":   "2 core_seconds true",
+		"cpu_system_seconds": "3 core_seconds true", "cpu_idle_seconds": "40 core_seconds true",
+		"cpu_iowait_seconds": "0.5 core_seconds true",
+		"cpu_irq_seconds":    "0.3 core_seconds true", "cpu_steal_seconds": "0.3 core_seconds true", "cores": "2 count false",
+		"context_switches":   "12345 count true",
+		"memory_total_bytes": "1.6384e+07 bytes false", "memory_available_bytes": "9.216e+06 bytes false",
+		"swap_total_bytes": "2.048e+06 bytes false", "swap_free_bytes": "1.536e+06 bytes false",
+		"disk_reads": "110 count true", "disk_read_bytes": "1.03424e+06 bytes true", "disk_writes": "55 count true",
+		"disk_written_bytes": "2.06848e+06 bytes true", "disk_busy_seconds": "0.66 seconds true",
+		"net_received_bytes": "1e+06 bytes true", "net_sent_bytes": "2e+06 bytes true", "net_errors": "10 count true",
+		"loopback_bytes": "7000 bytes true",
+		"load_1m":        "0.5 count false", "load_5m": "0.4 count false", "load_15m": "0.3 count false",
+		"threads_running": "2 count false",
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, node) }))
 	defer server.Close()
@@ -124,7 +131,10 @@ func TestAMachineAndItsExporterSayTheSame(t *testing.T) {
 			t.Errorf("%s: %d figures, want %d: %v", s.Name(), len(got), len(want), got)
 		}
 	}
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "process_open_fds 12") }))
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprintln(w, "process_open_fds 12")
+	}))
 	defer service.Close()
 	if exporter, err = Parse("node:" + service.URL); err != nil {
 		t.Fatal(err)
@@ -142,7 +152,8 @@ func TestAMachineMayHideThings(t *testing.T) {
 	}
 	files["proc/stat"].Data = []byte("cpu  100 0 100 700\n") // as Linux 2.4 had it
 	got := figures(t, host{files})
-	if got["cpu_steal_seconds"] != "0 core_seconds true" || got["cpu_busy_seconds"] != "2 core_seconds true" || got["memory_total_bytes"] == "" || got["disk_reads"] != "" {
+	if got["cpu_steal_seconds"] != "0 core_seconds true" || got["cpu_busy_seconds"] != "2 core_seconds true" ||
+		got["memory_total_bytes"] == "" || got["disk_reads"] != "" {
 		t.Errorf("%v", got)
 	}
 	for _, text := range []string{"", "\n", "cpus 1\n", "intr 5\n"} {
@@ -168,8 +179,10 @@ func FuzzHost(f *testing.F) {
 
 func TestDisksAndTheirPartsAreToldApart(t *testing.T) {
 	for name, want := range map[string]bool{
-		"sda": true, "sda1": false, "vdb": true, "vdb12": false, "nvme0n1": true, "nvme10n2": true, "nvme0n1p3": false, "mmcblk0": true, "mmcblk0p1": false,
-		"loop3": false, "ram0": false, "zram0": false, "dm-2": false, "md127": false, "sr0": false, "xvda": true, "xvda1": false,
+		"sda": true, "sda1": false, "vdb": true, "vdb12": false, "nvme0n1": true, "nvme10n2": true, "nvme0n1p3": false,
+		"mmcblk0": true, "mmcblk0p1": false,
+		"loop3": false, "ram0": false, "zram0": false, "dm-2": false, "md127": false, "sr0": false, "xvda": true,
+		"xvda1": false,
 	} {
 		if got := isDisk(name); got != want {
 			t.Errorf("%s: %v", name, got)

@@ -28,7 +28,8 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 	batches := stats.BatchMeans(s.means(), stats.GrowthBatches)
 	if floor {
 		if collections >= 0 && collections < stats.GrowthBatches {
-			return unjudged(message.New("trend.few-collections", message.Figure("n", collections, "count"), message.Count("needed", stats.GrowthBatches)))
+			return unjudged(message.New("trend.few-collections", message.Figure("n", collections, "count"),
+				message.Count("needed", stats.GrowthBatches)))
 		}
 		batches = stats.BatchMinima(s.minima(), stats.GrowthBatches)
 	}
@@ -36,7 +37,8 @@ func judgeLeak(s *series, seconds float64, floor bool, collections float64, limi
 		return unjudged(message.New("trend.few-samples", message.Count("n", s.all.n), message.Count("needed", fewestSamples)))
 	}
 	if seconds < shortestLeak.Seconds() {
-		return unjudged(message.New("trend.too-short", message.Figure("lasted", math.Round(seconds), "count"), message.Figure("needed", shortestLeak.Seconds(), "count")))
+		return unjudged(message.New("trend.too-short", message.Figure("lasted", math.Round(seconds), "count"),
+			message.Figure("needed", shortestLeak.Seconds(), "count")))
 	}
 	g := stats.GrowthOf(batches)
 	t := trend(g, seconds)
@@ -69,7 +71,8 @@ func least(unit string) float64 {
 // judgeDrift says whether throughput changes over the run.
 func judgeDrift(s *series, seconds float64) *record.Trend {
 	if s.all.n < fewestSamples || seconds <= 0 {
-		return unjudged(message.New("trend.few-intervals", message.Count("n", s.all.n), message.Count("needed", fewestSamples)))
+		return unjudged(message.New("trend.few-intervals", message.Count("n", s.all.n),
+			message.Count("needed", fewestSamples)))
 	}
 	g := stats.GrowthOf(stats.BatchMeans(s.means(), stats.GrowthBatches))
 	t := trend(g, seconds)

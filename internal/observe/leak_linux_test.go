@@ -60,7 +60,8 @@ func watchFor(t *testing.T, w *Watcher, address string, first, n, warmUp int) {
 		if response, err := http.Get("http://" + address + "/step"); err == nil { // or it was stopped
 			response.Body.Close()
 		}
-		_ = w.Interval(&measure.Interval{Index: i, Phase: "load", WarmUp: i < warmUp, Account: measure.Account{StartNs: int64(i) * every, EndNs: int64(i+1) * every}})
+		_ = w.Interval(&measure.Interval{Index: i, Phase: "load", WarmUp: i < warmUp,
+			Account: measure.Account{StartNs: int64(i) * every, EndNs: int64(i+1) * every}})
 		for _, s := range w.watched {
 			for !s.tookTick(i) {
 				time.Sleep(time.Millisecond)

@@ -84,7 +84,8 @@ func TestPasswordOfAnAddressIsUsedAndNotShown(t *testing.T) {
 	if err != nil || got != "geheim" || strings.Contains(s.Name(), "geheim") {
 		t.Errorf("%v, password %q, name %s", err, got, s.Name())
 	}
-	want := []Value{{Metric: metricRSS, Value: 1e6}, {Metric: metricFiles, Value: 12, Limit: 1024, LimitName: "process_max_fds"}}
+	want := []Value{{Metric: metricRSS, Value: 1e6},
+		{Metric: metricFiles, Value: 12, Limit: 1024, LimitName: "process_max_fds"}}
 	if fmt.Sprint(values) != fmt.Sprint(Sample(want)) {
 		t.Errorf("got %+v", values)
 	}
@@ -99,15 +100,22 @@ func TestNamesOfRuntimes(t *testing.T) {
 		name, text string
 		want       map[string]float64
 	}{
-		{"Go", "# TYPE go_gc_duration_seconds summary\ngo_gc_duration_seconds{quantile=\"1\"} 0.5\ngo_gc_duration_seconds_sum 2\ngo_gc_duration_seconds_count 7\ngo_goroutines 9\ngo_threads 5\ngo_memstats_heap_alloc_bytes 1000\ngo_gc_gomemlimit_bytes 9.223372036854776e+18\n",
+		{
+			"Go", "# TYPE go_gc_duration_seconds summary\ngo_gc_duration_seconds{quantile=\"1\"} 0.5\ngo_gc_duration_seconds_sum 2\ngo_gc_duration_seconds_count 7\ngo_goroutines 9\ngo_threads 5\ngo_memstats_heap_alloc_bytes 1000\ngo_gc_gomemlimit_bytes 9.223372036854776e+18\n",
 			map[string]float64{"gc_cycles": 7, "gc_pause_seconds": 2, "goroutines": 9, "threads": 5, "heap_bytes": 1000}},
-		{"JVM, Micrometer", "jvm_memory_used_bytes{area=\"heap\",id=\"G1 Eden\"} 10\njvm_memory_used_bytes{area=\"heap\",id=\"G1 Old\"} 20\njvm_memory_used_bytes{area=\"nonheap\",id=\"Metaspace\"} 5\njvm_memory_max_bytes{area=\"heap\",id=\"G1 Eden\"} -1\njvm_memory_max_bytes{area=\"heap\",id=\"G1 Old\"} 100\n# TYPE jvm_gc_pause_seconds summary\njvm_gc_pause_seconds_count{action=\"a\"} 3\njvm_gc_pause_seconds_count{action=\"b\"} 4\njvm_gc_pause_seconds_sum{action=\"a\"} 0.5\njvm_threads_live_threads 31\n",
-			map[string]float64{"heap_bytes": 30, "nonheap_bytes": 5, "gc_cycles": 7, "gc_pause_seconds": 0.5, "threads": 31, "limit heap_bytes": 100}},
-		{"JVM, simpleclient", "jvm_memory_bytes_used{area=\"heap\"} 30\njvm_memory_bytes_max{area=\"heap\"} 64\n# TYPE jvm_gc_collection_seconds summary\njvm_gc_collection_seconds_count{gc=\"G1 Young\"} 3\njvm_gc_collection_seconds_sum{gc=\"G1 Young\"} 0.25\njvm_threads_current 12\n",
-			map[string]float64{"heap_bytes": 30, "gc_cycles": 3, "gc_pause_seconds": 0.25, "threads": 12, "limit heap_bytes": 64}},
-		{".NET, prometheus-net", "process_working_set_bytes 5000\ndotnet_total_memory_bytes 400\ndotnet_collection_count_total{generation=\"0\"} 5\ndotnet_collection_count_total{generation=\"2\"} 1\nprocess_num_threads 20\nprocess_open_handles 100\n",
+		{
+			"JVM, Micrometer", "jvm_memory_used_bytes{area=\"heap\",id=\"G1 Eden\"} 10\njvm_memory_used_bytes{area=\"heap\",id=\"G1 Old\"} 20\njvm_memory_used_bytes{area=\"nonheap\",id=\"Metaspace\"} 5\njvm_memory_max_bytes{area=\"heap\",id=\"G1 Eden\"} -1\njvm_memory_max_bytes{area=\"heap\",id=\"G1 Old\"} 100\n# TYPE jvm_gc_pause_seconds summary\njvm_gc_pause_seconds_count{action=\"a\"} 3\njvm_gc_pause_seconds_count{action=\"b\"} 4\njvm_gc_pause_seconds_sum{action=\"a\"} 0.5\njvm_threads_live_threads 31\n",
+			map[string]float64{"heap_bytes": 30, "nonheap_bytes": 5, "gc_cycles": 7, "gc_pause_seconds": 0.5, "threads": 31,
+				"limit heap_bytes": 100}},
+		{
+			"JVM, simpleclient", "jvm_memory_bytes_used{area=\"heap\"} 30\njvm_memory_bytes_max{area=\"heap\"} 64\n# TYPE jvm_gc_collection_seconds summary\njvm_gc_collection_seconds_count{gc=\"G1 Young\"} 3\njvm_gc_collection_seconds_sum{gc=\"G1 Young\"} 0.25\njvm_threads_current 12\n",
+			map[string]float64{"heap_bytes": 30, "gc_cycles": 3, "gc_pause_seconds": 0.25, "threads": 12,
+				"limit heap_bytes": 64}},
+		{".NET, prometheus-net",
+			"process_working_set_bytes 5000\ndotnet_total_memory_bytes 400\ndotnet_collection_count_total{generation=\"0\"} 5\ndotnet_collection_count_total{generation=\"2\"} 1\nprocess_num_threads 20\nprocess_open_handles 100\n",
 			map[string]float64{"rss_bytes": 5000, "heap_bytes": 400, "gc_cycles": 6, "threads": 20, "open_files": 100}},
-		{".NET, OpenTelemetry", "process_runtime_dotnet_gc_heap_size_bytes{generation=\"gen0\"} 400\nprocess_runtime_dotnet_gc_heap_size_bytes{generation=\"gen2\"} 100\nprocess_runtime_dotnet_gc_collections_count_total 5\nprocess_runtime_dotnet_gc_duration_nanoseconds_total 2e9\nprocess_runtime_dotnet_thread_pool_threads_count 4\n",
+		{
+			".NET, OpenTelemetry", "process_runtime_dotnet_gc_heap_size_bytes{generation=\"gen0\"} 400\nprocess_runtime_dotnet_gc_heap_size_bytes{generation=\"gen2\"} 100\nprocess_runtime_dotnet_gc_collections_count_total 5\nprocess_runtime_dotnet_gc_duration_nanoseconds_total 2e9\nprocess_runtime_dotnet_thread_pool_threads_count 4\n",
 			map[string]float64{"heap_bytes": 500, "gc_cycles": 5, "gc_pause_seconds": 2, "threads": 4}},
 	} {
 		families, err := parseMetrics(strings.NewReader(c.text))
@@ -136,7 +144,8 @@ func (f fake) Sample(ctx context.Context) (Sample, error) { return f(ctx) }
 
 // interval is the n-th of 1 s.
 func interval(n int) *measure.Interval {
-	return &measure.Interval{Index: n, Phase: "load", Account: measure.Account{StartNs: int64(n) * 1e9, EndNs: int64(n+1) * 1e9}}
+	return &measure.Interval{Index: n, Phase: "load", Account: measure.Account{StartNs: int64(n) * 1e9,
+		EndNs: int64(n+1) * 1e9}}
 }
 
 // A source that hangs delays neither the load nor the end.
@@ -170,7 +179,8 @@ func feed(t *testing.T, n int, values func(i int) Sample) record.Watched {
 	for i := range n {
 		v := values(i)
 		s.source = fake(func(context.Context) (Sample, error) { return v, nil })
-		s.sample(context.Background(), tick{endNs: int64(i+1) * 1e9}, func() time.Time { return at.Add(time.Duration(i) * time.Second) })
+		s.sample(context.Background(), tick{endNs: int64(i+1) * 1e9},
+			func() time.Time { return at.Add(time.Duration(i) * time.Second) })
 	}
 	s.log = nil
 	w.watched = []*watched{s}
@@ -184,7 +194,8 @@ func TestHoursToTheLimit(t *testing.T) {
 		return Sample{{Metric: metricRSS, Value: 100e6 + 1e6*float64(i), Limit: 1e9, LimitName: "limit"}}
 	}).Metrics[0].Trend
 	wantHours := (1e9 - 339e6) / 3.6e9
-	if got.Verdict != record.TrendLeak || math.Abs(got.PerHour-3.6e9) > 1e3 || math.Abs(got.HoursToLimit-wantHours) > 1e-6 || got.LimitName != "limit" {
+	if got.Verdict != record.TrendLeak || math.Abs(got.PerHour-3.6e9) > 1e3 ||
+		math.Abs(got.HoursToLimit-wantHours) > 1e-6 || got.LimitName != "limit" {
 		t.Errorf("got %+v, want 3.6 GB/h and %v h", got, wantHours)
 	}
 }
@@ -266,7 +277,8 @@ func TestThroughputDrift(t *testing.T) {
 }
 
 func TestStatOfOddlyNamedProcess(t *testing.T) {
-	st, ok := parseStat([]byte("42 (a) R (b) S 7 42 42 0 -1 4194304 1 2 3 4 150 50 0 0 20 0 9 0 12345 1000000 321 18446744073709551615 1 1"))
+	st, ok := parseStat([]byte(
+		"42 (a) R (b) S 7 42 42 0 -1 4194304 1 2 3 4 150 50 0 0 20 0 9 0 12345 1000000 321 18446744073709551615 1 1"))
 	if !ok || st != (processStat{state: "S", parent: 7, cpuTicks: 200, threads: 9, started: "12345", rssPages: 321}) {
 		t.Errorf("got %+v, %v", st, ok)
 	}
@@ -274,7 +286,9 @@ func TestStatOfOddlyNamedProcess(t *testing.T) {
 
 func FuzzProcFiles(f *testing.F) {
 	f.Add([]byte("42 (a) S 7 42 42 0 -1 4194304 1 2 3 4 150 50 0 0 20 0 9 0 12345 1000000 321 1"))
-	f.Add([]byte("  sl  local_address rem_address   st\n   0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   110        0 17263 1 0\n"))
+	f.Add(
+		[]byte(
+			"  sl  local_address rem_address   st\n   0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   110        0 17263 1 0\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parseStat(data)
 		states := map[string]string{}
@@ -288,7 +302,8 @@ func FuzzProcFiles(f *testing.F) {
 }
 
 func FuzzMetrics(f *testing.F) {
-	f.Add("# TYPE go_gc_duration_seconds summary\ngo_gc_duration_seconds{quantile=\"1\"} 0.5\ngo_gc_duration_seconds_count 7\nprocess_open_fds NaN\n")
+	f.Add(
+		"# TYPE go_gc_duration_seconds summary\ngo_gc_duration_seconds{quantile=\"1\"} 0.5\ngo_gc_duration_seconds_count 7\nprocess_open_fds NaN\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		families, err := parseMetrics(strings.NewReader(text))
 		if err != nil {
@@ -316,7 +331,10 @@ func TestStepsOfCounts(t *testing.T) {
 			t.Errorf("a step at sample %d of 240 is a leak: %+v", at, got)
 		}
 	}
-	got := feed(t, 240, func(i int) Sample { return Sample{{Metric: metricThreads, Value: 7 + float64(i/20)}} }).Metrics[0].Trend
+	got := feed(t, 240, func(i int) Sample {
+		return Sample{{Metric: metricThreads, Value: 7 +
+			float64(i/20)}}
+	}).Metrics[0].Trend
 	if got.Verdict != record.TrendLeak {
 		t.Errorf("a thread more every 20 samples is no leak: %+v", got)
 	}

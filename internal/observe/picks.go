@@ -51,7 +51,8 @@ func picks() []pick {
 		{metric: metricHeap, family: "go_memstats_heap_alloc_bytes", limitFamily: "go_gc_gomemlimit_bytes"},
 		{metric: metricHeap, family: "jvm_memory_used_bytes", label: "area", is: "heap", limitFamily: "jvm_memory_max_bytes"},
 		{metric: metricHeap, family: "jvm_memory_bytes_used", label: "area", is: "heap", limitFamily: "jvm_memory_bytes_max"},
-		{metric: metricHeap, family: "jvm_memory_used_bytes", label: "jvm_memory_type", is: "heap", limitFamily: "jvm_memory_limit_bytes"},
+		{metric: metricHeap, family: "jvm_memory_used_bytes", label: "jvm_memory_type", is: "heap",
+			limitFamily: "jvm_memory_limit_bytes"},
 		{metric: metricHeap, family: "dotnet_total_memory_bytes"},
 		{metric: metricHeap, family: "process_runtime_dotnet_gc_heap_size_bytes"},
 		{metric: metricHeap, family: "dotnet_gc_last_collection_heap_size_bytes"},
@@ -91,13 +92,16 @@ func nodePicks() []pick {
 		return pick{metric: m, family: family, label: "device", keep: keep}
 	}
 	out := []pick{
-		cpu(hostBusy, "user", "system", "irq", "softirq"), cpu(hostUser, "user"), cpu(hostNice, "nice"), cpu(hostSystem, "system"),
+		cpu(hostBusy, "user", "system", "irq", "softirq"), cpu(hostUser, "user"), cpu(hostNice, "nice"),
+		cpu(hostSystem, "system"),
 		cpu(hostIdle, "idle"), cpu(hostDiskWait, "iowait"), cpu(hostInterrupt, "irq", "softirq"), cpu(hostSteal, "steal"),
 		{metric: hostCores, family: "node_cpu_seconds_total", label: "mode", is: "idle", part: partSeries},
 		device(hostReads, "node_disk_reads_completed_total", isDisk), device(hostRead, "node_disk_read_bytes_total", isDisk),
-		device(hostWrites, "node_disk_writes_completed_total", isDisk), device(hostWritten, "node_disk_written_bytes_total", isDisk),
+		device(hostWrites, "node_disk_writes_completed_total", isDisk), device(hostWritten, "node_disk_written_bytes_total",
+			isDisk),
 		device(hostDiskBusy, "node_disk_io_time_seconds_total", isDisk),
-		device(hostReceived, "node_network_receive_bytes_total", isNetwork), device(hostSent, "node_network_transmit_bytes_total", isNetwork),
+		device(hostReceived, "node_network_receive_bytes_total", isNetwork),
+		device(hostSent, "node_network_transmit_bytes_total", isNetwork),
 		device(hostLoopback, "node_network_receive_bytes_total", loopback),
 	}
 	for _, family := range []string{"receive_errs", "receive_drop", "transmit_errs", "transmit_drop"} {
@@ -106,8 +110,10 @@ func nodePicks() []pick {
 		out = append(out, p)
 	}
 	return append(out,
-		pick{metric: hostSwitches, family: "node_context_switches_total"}, pick{metric: hostMemory, family: "node_memory_MemTotal_bytes"},
-		pick{metric: hostAvailable, family: "node_memory_MemAvailable_bytes"}, pick{metric: hostSwap, family: "node_memory_SwapTotal_bytes"},
+		pick{metric: hostSwitches, family: "node_context_switches_total"},
+		pick{metric: hostMemory, family: "node_memory_MemTotal_bytes"},
+		pick{metric: hostAvailable, family: "node_memory_MemAvailable_bytes"},
+		pick{metric: hostSwap, family: "node_memory_SwapTotal_bytes"},
 		pick{metric: hostSwapFree, family: "node_memory_SwapFree_bytes"}, pick{metric: hostLoad1, family: "node_load1"},
 		pick{metric: hostLoad5, family: "node_load5"}, pick{metric: hostLoad15, family: "node_load15"},
 		pick{metric: hostRunning, family: "node_procs_running"})

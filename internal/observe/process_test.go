@@ -20,7 +20,8 @@ func (f fakeProc) put(pid, parent int, state string, ticks, childTicks uint64) {
 	if err := os.MkdirAll(filepath.Join(dir, "fd"), 0o755); err != nil {
 		f.t.Fatal(err)
 	}
-	text := fmt.Sprintf("%d (x) %s %d 0 0 0 -1 0 0 0 0 0 %d 0 %d 0 20 0 1 0 77 0 10 0\n", pid, state, parent, ticks, childTicks)
+	text := fmt.Sprintf("%d (x) %s %d 0 0 0 -1 0 0 0 0 0 %d 0 %d 0 20 0 1 0 77 0 10 0\n", pid, state, parent, ticks,
+		childTicks)
 	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(text), 0o644); err != nil {
 		f.t.Fatal(err)
 	}

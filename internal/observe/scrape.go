@@ -32,10 +32,12 @@ type scrape struct {
 func newScrape(kind, text string) (*scrape, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("the address after %[1]s: is malformed; give one such as %[1]s:http://127.0.0.1:9100/metrics", kind)
+		return nil, fmt.Errorf("the address after %[1]s: is malformed; give one such as %[1]s:http://127.0.0.1:9100/metrics",
+			kind)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%[1]s:%[2]s: give an http or https address, such as %[1]s:http://127.0.0.1:9100/metrics", kind, u.Redacted())
+		return nil, fmt.Errorf("%[1]s:%[2]s: give an http or https address, such as %[1]s:http://127.0.0.1:9100/metrics",
+			kind, u.Redacted())
 	}
 	shown := *u
 	shown.User, shown.RawQuery = nil, ""

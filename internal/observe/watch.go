@@ -160,13 +160,16 @@ func (w *Watcher) Finish() ([]record.Watched, []record.Warning) {
 		r, err := s.result()
 		out = append(out, r)
 		if err != nil {
-			warnings = append(warnings, record.NewWarning("watch-record", message.Text("source", s.source.Name()), message.Text("error", err.Error())))
+			warnings = append(warnings, record.NewWarning("watch-record", message.Text("source", s.source.Name()),
+				message.Text("error", err.Error())))
 		}
 		switch {
 		case r.GoneNs > 0:
-			warnings = append(warnings, record.Notice("watch-gone", message.Text("source", r.Source), message.Span("after", time.Duration(r.GoneNs).Round(100*time.Millisecond))))
+			warnings = append(warnings, record.Notice("watch-gone", message.Text("source", r.Source),
+				message.Span("after", time.Duration(r.GoneNs).Round(100*time.Millisecond))))
 		case r.Samples == 0 && r.Missed > 0:
-			warnings = append(warnings, record.NewWarning("watch-failed", message.Text("source", r.Source), message.Text("why", r.Trouble)))
+			warnings = append(warnings, record.NewWarning("watch-failed", message.Text("source", r.Source),
+				message.Text("why", r.Trouble)))
 		}
 	}
 	return out, warnings

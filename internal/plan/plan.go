@@ -17,9 +17,10 @@ import (
 // Plan is a complete description of a run. The same plan with the same seed gives the same rows
 // and the same stream of operations.
 type Plan struct {
-	Name       string
-	Seed       uint64
-	First      uint64 // number of the load's first operation: its random choices go on where those of so many operations ended
+	Name string
+	Seed uint64
+	// number of the load's first operation: its random choices go on where those of so many operations ended
+	First      uint64
 	Target     Target
 	Tables     []Table
 	Indexes    []Index
@@ -65,18 +66,20 @@ type Settings struct {
 	Retries          int           // further attempts after a retryable error; 3. Negative means none
 	LatePolicy       string        // "queue" or "drop" for open loads; "queue"
 	Outage           string        // open loads while no address can be reached: "fail" or "wait"; "fail"
-	EndOnTime        bool          // open loads: what is unsent when the schedule ends is given up; else it is sent late, for OperationTimeout
-	DropAfter        time.Duration // with "drop": how late an arrival may be; 0 means not at all once no session is free
-	Interval         time.Duration // slice of the record; 1 s
-	TimingTolerance  time.Duration // how late a send may be to be coalesced with others; 0
-	ErrorThreshold   float64       // percentage of failed operations that aborts the run; 0 means none
-	Tier             string        // "auto", "codec" or "library"; "auto"
-	Pipeline         int           // requests in flight a session (codec tier, single-request operations); 1
-	Loops            int           // event loops; 0 means as few as carry the load
-	Spin             time.Duration // busy-wait before an intended start instead of sleeping; 0
-	Awake            string        // whether the machine's cores are kept awake during the load: "auto", "on" or "off"; "auto". See package awake
-	RetryErrors      bool          // Retries is for every failure, not only retryable ones (library tier)
-	RetryPause       time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling to 128 ms
+	// open loads: what is unsent when the schedule ends is given up; else it is sent late, for OperationTimeout
+	EndOnTime       bool
+	DropAfter       time.Duration // with "drop": how late an arrival may be; 0 means not at all once no session is free
+	Interval        time.Duration // slice of the record; 1 s
+	TimingTolerance time.Duration // how late a send may be to be coalesced with others; 0
+	ErrorThreshold  float64       // percentage of failed operations that aborts the run; 0 means none
+	Tier            string        // "auto", "codec" or "library"; "auto"
+	Pipeline        int           // requests in flight a session (codec tier, single-request operations); 1
+	Loops           int           // event loops; 0 means as few as carry the load
+	Spin            time.Duration // busy-wait before an intended start instead of sleeping; 0
+	// whether the machine's cores are kept awake during the load: "auto", "on" or "off"; "auto". See package awake
+	Awake       string
+	RetryErrors bool          // Retries is for every failure, not only retryable ones (library tier)
+	RetryPause  time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling to 128 ms
 }
 
 // Mix says how operation number i is chosen.

@@ -60,7 +60,8 @@ func TestTemplatePlaceholders(t *testing.T) {
 }
 
 func TestProblemsAreSortedLines(t *testing.T) {
-	f := Problems{{At: Position{"a.yml", 3, 1}, Text: "two\nlines", Fix: "join them"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {Text: "nowhere"}}
+	f := Problems{{At: Position{"a.yml", 3, 1}, Text: "two\nlines", Fix: "join them"},
+		{At: Position{"a.yml", 2, 9}, Text: "x"}, {At: Position{"a.yml", 2, 9}, Text: "x"}, {Text: "nowhere"}}
 	if got, want := f.Sort().Error(), "nowhere\na.yml:2:9: x\na.yml:3:1: two lines; join them"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -97,7 +98,8 @@ func TestSetLoad(t *testing.T) {
 	if err := p.SetLoad(SpikeLoad(10, 100, time.Second, 2*time.Second, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(p.Load[0].RateFrom, p.Load[0].RateTo, p.Load[1].RateFrom, p.Load[1].RateTo, len(p.Load)), "10 100 100 100 2"; got != want {
+	if got, want := fmt.Sprint(p.Load[0].RateFrom, p.Load[0].RateTo, p.Load[1].RateFrom, p.Load[1].RateTo, len(p.Load)),
+		"10 100 100 100 2"; got != want {
 		t.Errorf("spike %s, want %s", got, want)
 	}
 	if err := p.SetLoad(QueueLoad()); err != nil || p.Mix != ByCount || p.Load[0].Kind != Closed {

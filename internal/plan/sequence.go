@@ -179,13 +179,15 @@ func (c *checker) start(s *Step, k int) {
 	}
 	at := v.Where.At("start", v.At)
 	if !v.renewable() {
-		c.add(at, "remove it, or use type: Integer with distribution: Sequential or unique: true", "start is for sequences of integers only")
+		c.add(at, "remove it, or use type: Integer with distribution: Sequential or unique: true",
+			"start is for sequences of integers only")
 		return
 	}
 	if v.Start != StartAfter {
 		return
 	}
 	if _, _, ok := c.plan.Follows(s, k); !ok {
-		c.add(at, "give its table and column", "parameter %d begins after what is there, but isn't inserted into a table of the plan", k+1)
+		c.add(at, "give its table and column",
+			"parameter %d begins after what is there, but isn't inserted into a table of the plan", k+1)
 	}
 }

@@ -15,8 +15,9 @@ func TestReadInsert(t *testing.T) {
 		values  []int
 		plain   bool
 	}{
-		"INSERT INTO t VALUES ($2, $1)":                                     {"t", nil, []int{2, 1}, true},
-		"insert into s.\"a\"\"b\" (id, `n`) values (?, lower(?), ?);":       {`a"b`, []string{"id", "n"}, []int{1, 0, 3}, true},
+		"INSERT INTO t VALUES ($2, $1)": {"t", nil, []int{2, 1}, true},
+		"insert into s.\"a\"\"b\" (id, `n`) values (?, lower(?), ?);": {`a"b`, []string{"id", "n"},
+			[]int{1, 0, 3}, true},
 		"insert into t(a,b) values ($1::bigint, cast($2 as int)), ($3, $4)": {"t", []string{"a", "b"}, []int{1, 2}, true},
 		"insert /* into u */ into t values ($1 + 1, '$1, (', (select $1))":  {"t", nil, []int{0, 0, 0}, true},
 		"insert into t values ($1) on conflict do nothing":                  {"t", nil, []int{1}, false},
@@ -32,7 +33,8 @@ func TestReadInsert(t *testing.T) {
 		"":                                                                  {},
 	} {
 		table, columns, values, plain := readInsert(statement)
-		if table != want.table || !slices.Equal(columns, want.columns) || !slices.Equal(values, want.values) || plain != want.plain {
+		if table != want.table || !slices.Equal(columns, want.columns) || !slices.Equal(values, want.values) ||
+			plain != want.plain {
 			t.Errorf("%s: table %q, columns %q, values %v, plain %v; want %+v", statement, table, columns, values, plain, want)
 		}
 	}
@@ -63,20 +65,21 @@ func TestFollows(t *testing.T) {
 		k       int
 		want    string
 	}{
-		"key":                       {into, sequence, StartUnsaid, 1, "t.id"},
-		"unique column":             {into, gen.Spec{Type: gen.TypeUnsigned, Unique: true}, StartUnsaid, 2, "t.u"},
-		"no key":                    {into, sequence, StartUnsaid, 0, ""},
-		"no key, said":              {into, sequence, StartAfter, 0, "t.n"},
-		"random key":                {into, gen.Spec{Type: gen.TypeInteger}, StartUnsaid, 1, ""},
-		"key at its range":          {into, sequence, StartRange, 1, ""},
-		"verb":                      {protocol.Request{Verb: protocol.Insert, Text: "t"}, sequence, StartUnsaid, 0, "t.id"},
-		"verb beyond the columns":   {protocol.Request{Verb: protocol.Insert, Text: "t"}, sequence, StartUnsaid, 3, ""},
-		"replaces":                  {protocol.Request{Verb: protocol.Replace, Text: "t"}, sequence, StartUnsaid, 0, ""},
-		"other table":               {sql("insert into other values ($1)"), sequence, StartUnsaid, 0, ""},
-		"other table, said":         {sql("insert into other values ($1)"), elsewhere, StartAfter, 0, "other.c"},
-		"conflicts are meant":       {sql("insert into t values ($1) on conflict do nothing"), sequence, StartUnsaid, 0, ""},
-		"conflicts are meant, said": {sql("insert into t values ($1) on conflict do nothing"), sequence, StartAfter, 0, "t.id"},
-		"delete":                    {sql("delete from t where id = $1"), sequence, StartUnsaid, 0, ""},
+		"key":                     {into, sequence, StartUnsaid, 1, "t.id"},
+		"unique column":           {into, gen.Spec{Type: gen.TypeUnsigned, Unique: true}, StartUnsaid, 2, "t.u"},
+		"no key":                  {into, sequence, StartUnsaid, 0, ""},
+		"no key, said":            {into, sequence, StartAfter, 0, "t.n"},
+		"random key":              {into, gen.Spec{Type: gen.TypeInteger}, StartUnsaid, 1, ""},
+		"key at its range":        {into, sequence, StartRange, 1, ""},
+		"verb":                    {protocol.Request{Verb: protocol.Insert, Text: "t"}, sequence, StartUnsaid, 0, "t.id"},
+		"verb beyond the columns": {protocol.Request{Verb: protocol.Insert, Text: "t"}, sequence, StartUnsaid, 3, ""},
+		"replaces":                {protocol.Request{Verb: protocol.Replace, Text: "t"}, sequence, StartUnsaid, 0, ""},
+		"other table":             {sql("insert into other values ($1)"), sequence, StartUnsaid, 0, ""},
+		"other table, said":       {sql("insert into other values ($1)"), elsewhere, StartAfter, 0, "other.c"},
+		"conflicts are meant":     {sql("insert into t values ($1) on conflict do nothing"), sequence, StartUnsaid, 0, ""},
+		"conflicts are meant, said": {sql("insert into t values ($1) on conflict do nothing"), sequence, StartAfter, 0,
+			"t.id"},
+		"delete": {sql("delete from t where id = $1"), sequence, StartUnsaid, 0, ""},
 	} {
 		s := Step{Request: c.request, Params: make([]Param, 4)}
 		for i := range s.Params {

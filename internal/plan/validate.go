@@ -80,11 +80,13 @@ func (c *checker) target() {
 	c.oneOf(at("balance"), "balance", p.Target.Balance, "round-robin", "weighted", "random")
 	addresses, weights := p.Target.Weighted()
 	if weights != nil && (p.Target.Balance == "" || p.Target.Balance == "round-robin") {
-		c.add(at("addresses"), "add balance: weighted, or random", "weights of addresses have no effect with balance: round-robin")
+		c.add(at("addresses"), "add balance: weighted, or random",
+			"weights of addresses have no effect with balance: round-robin")
 	}
 	for i, w := range weights {
 		if w < 1 || w > maxWeight {
-			c.add(at("addresses"), fmt.Sprintf("give a weight from 1 to %d", maxWeight), "address %s has the weight %d", addresses[i], w)
+			c.add(at("addresses"), fmt.Sprintf("give a weight from 1 to %d", maxWeight), "address %s has the weight %d",
+				addresses[i], w)
 		}
 	}
 	seen := map[string]bool{}
@@ -100,7 +102,8 @@ func (c *checker) target() {
 	if (t.CertFile == "") != (t.KeyFile == "") {
 		c.add(at("tls"), "give both cert and key", "a client certificate needs its key")
 	}
-	if !t.Enabled && (t.InsecureSkipVerify || t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" || t.ServerName != "") {
+	if !t.Enabled && (t.InsecureSkipVerify || t.CAFile != "" || t.CertFile != "" || t.KeyFile != "" ||
+		t.ServerName != "") {
 		c.add(at("tls"), "add enabled: true", "TLS is set up but not enabled")
 	}
 }
@@ -128,7 +131,8 @@ func (c *checker) settings() {
 	for _, d := range []struct {
 		key string
 		v   time.Duration
-	}{{"timeouts", s.OperationTimeout}, {"timeouts", s.ConnectTimeout}, {"retry_pause", s.RetryPause}, {"drop_after", s.DropAfter},
+	}{{"timeouts", s.OperationTimeout}, {"timeouts", s.ConnectTimeout}, {"retry_pause", s.RetryPause},
+		{"drop_after", s.DropAfter},
 		{"interval", s.Interval}, {"timing_tolerance", s.TimingTolerance}, {"spin", s.Spin}} {
 		if d.v < 0 {
 			c.add(at(d.key), "give a time ≥ 0", "%s is negative", d.key)
@@ -159,7 +163,8 @@ func (c *checker) values(v *ValueSpec, rows uint64) {
 		c.add(v.Where.At(f.Field, v.At), fix, "%s: %s", f.Field, text)
 	}
 	if v.Type == gen.TypeInteger && v.Distribution == gen.Normal && v.HasRange && sumOverflows(v.IntLo, v.IntHi) {
-		c.add(v.Where.At("range", v.At), "narrow the range", "range: the middle of %d and %d can't be computed in 64 bits", v.IntLo, v.IntHi)
+		c.add(v.Where.At("range", v.At), "narrow the range", "range: the middle of %d and %d can't be computed in 64 bits",
+			v.IntLo, v.IntHi)
 	}
 	if v.NullPercent > 0 && !v.Nullable {
 		c.add(v.Where.At("null_percentage", v.At), "add is_nullable: true or set it to 0",
@@ -178,7 +183,8 @@ func (c *checker) reference(v *ValueSpec) {
 	case t == nil:
 		c.cross(v.Where.At("table", v.At), didYouMeanTable(c.plan, v.Table), "unknown table %q", v.Table)
 	case c.column(t, v.Column) == nil:
-		c.cross(v.Where.At("column", v.At), suggest.DidYouMean(v.Column, t.columnNames()), "table %s has no column %q", v.Table, v.Column)
+		c.cross(v.Where.At("column", v.At), suggest.DidYouMean(v.Column, t.columnNames()), "table %s has no column %q",
+			v.Table, v.Column)
 	case t.Rows == 0:
 		c.cross(v.Where.At("table", v.At), "set its row_count", "table %s has no rows to refer to", v.Table)
 	}
@@ -213,8 +219,10 @@ func (c *checker) sameRows(list []*ValueSpec) {
 			first[v.SameRow] = v
 		case f.Table != v.Table:
 			c.add(at, "give each table its own group", "same_row %q joins tables %s and %s", v.SameRow, f.Table, v.Table)
-		case f.Distribution != v.Distribution || f.Param != v.Param || f.HotFraction != v.HotFraction || len(f.Buckets) != len(v.Buckets) || f.Unique != v.Unique || f.NullPercent != v.NullPercent:
-			c.add(at, "give both the same distribution, nulls and uniqueness", "same_row %q draws its row in two ways", v.SameRow)
+		case f.Distribution != v.Distribution || f.Param != v.Param || f.HotFraction != v.HotFraction ||
+			len(f.Buckets) != len(v.Buckets) || f.Unique != v.Unique || f.NullPercent != v.NullPercent:
+			c.add(at, "give both the same distribution, nulls and uniqueness", "same_row %q draws its row in two ways",
+				v.SameRow)
 		}
 	}
 }

@@ -71,7 +71,8 @@ func (c *checker) closedPhase(ph *Phase) {
 	case ph.Sessions < 0:
 		c.add(ph.At, "give a number ≥ 0", "phase %q has %d sessions", ph.Name, ph.Sessions)
 	case ph.Sessions > sessions:
-		c.add(ph.At, "raise sessions to the most that a phase needs", "phase %q needs %d sessions and there are %d", ph.Name, ph.Sessions, sessions)
+		c.add(ph.At, "raise sessions to the most that a phase needs", "phase %q needs %d sessions and there are %d", ph.Name,
+			ph.Sessions, sessions)
 	}
 	if ph.Duration == 0 && ph.Operations == 0 && c.plan.Mix != ByCount {
 		c.add(ph.At, "add duration: 1m or operations: 1000", "phase %q has no end", ph.Name)
@@ -180,7 +181,8 @@ func (c *checker) parts(s *Step) {
 		return
 	}
 	at := s.Where.At("check", s.At)
-	c.oneOf(at, "check", string(s.Check), string(keyspace.CheckFields), string(keyspace.CheckSome), string(keyspace.CheckDocument))
+	c.oneOf(at, "check", string(s.Check), string(keyspace.CheckFields), string(keyspace.CheckSome),
+		string(keyspace.CheckDocument))
 	switch {
 	case c.plan.Keyspace == nil:
 		c.add(at, "add a keyspace", "a check of records, and the plan has none")

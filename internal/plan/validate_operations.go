@@ -60,7 +60,8 @@ func (c *checker) mix() {
 	for i := range c.plan.Operations {
 		op := &c.plan.Operations[i]
 		if op.Weight < 0 || !finite(op.Weight) {
-			c.add(op.Where.At("weight", op.Where.At("rate", op.At)), "give a number ≥ 0", "operation %q has weight %v", op.Name, op.Weight)
+			c.add(op.Where.At("weight", op.Where.At("rate", op.At)), "give a number ≥ 0", "operation %q has weight %v", op.Name,
+				op.Weight)
 		}
 		weights, counts = weights || op.Weight > 0, counts || op.Count > 0
 		if total+op.Count < total {
@@ -74,12 +75,15 @@ func (c *checker) mix() {
 	case c.plan.First > furthest:
 		c.add(first, fmt.Sprintf("give a number up to %d", uint64(furthest)), "first is %d", c.plan.First)
 	case c.plan.First > 0 && c.plan.Mix == ByCount:
-		c.add(first, "leave it out, or give weights or rates instead of counts", "a queue of counts has no part to go on after: first is %d", c.plan.First)
+		c.add(first, "leave it out, or give weights or rates instead of counts",
+			"a queue of counts has no part to go on after: first is %d", c.plan.First)
 	}
 	switch {
 	case c.plan.Mix == ByCount && !counts:
 		c.add(at, "give an operation a count above 0", "all counts are zero")
-	case c.plan.Mix == ByTurn && (len(c.plan.Turns) == 0 || slices.ContainsFunc(c.plan.Turns, func(k int) bool { return k < 0 || k >= len(c.plan.Operations) })):
+	case c.plan.Mix == ByTurn &&
+		(len(c.plan.Turns) == 0 ||
+			slices.ContainsFunc(c.plan.Turns, func(k int) bool { return k < 0 || k >= len(c.plan.Operations) })):
 		c.add(at, "name operations of the plan", "the order of operations names none, or one that isn't there")
 	case c.plan.Mix == ByWeight && !weights:
 		c.add(at, "give an operation a weight above 0", "all weights are zero")
@@ -264,7 +268,8 @@ func (c *checker) paramCount(s *Step, at Position, p *Placeholders) {
 	for n := 1; n <= have && told < len(s.Params); n++ {
 		if !p.Used[n] {
 			told++
-			c.add(s.Params[(n-1)%len(s.Params)].At, fmt.Sprintf("use $%d or remove the parameter", n), "parameter %d isn't used", n)
+			c.add(s.Params[(n-1)%len(s.Params)].At, fmt.Sprintf("use $%d or remove the parameter", n),
+				"parameter %d isn't used", n)
 		}
 	}
 }

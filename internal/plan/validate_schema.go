@@ -95,7 +95,8 @@ func (c *checker) primaryKey(t *Table) {
 		}
 		unique = unique || col.Unique
 		if col.Nullable || col.NullPercent > 0 {
-			c.add(col.Where.At("is_nullable", col.At), "set is_nullable: false", "column %s is part of the primary key of %s and can't be null", name, t.Name)
+			c.add(col.Where.At("is_nullable", col.At), "set is_nullable: false",
+				"column %s is part of the primary key of %s and can't be null", name, t.Name)
 		}
 	}
 	if len(t.PrimaryKeys) > 0 && known && !unique && t.Rows > 1 {

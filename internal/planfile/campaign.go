@@ -83,7 +83,8 @@ const (
 
 // StepKinds are the kinds of steps.
 func StepKinds() []string {
-	return []string{StepPrepare, StepSearch, StepConfirm, StepReliability, StepAnalyse, StepFix, StepRepeat, StepConnections, StepMatrix, StepDocument}
+	return []string{StepPrepare, StepSearch, StepConfirm, StepReliability, StepAnalyse, StepFix, StepRepeat,
+		StepConnections, StepMatrix, StepDocument}
 }
 
 // Step is one step. What its kind doesn't have is zero.
@@ -152,7 +153,8 @@ func (r *reader) checkCampaign(c *Campaign) {
 			r.problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 		}
 		if takesMaximum(s.Kind) && s.N == 0 && !searched {
-			r.problem(s.At, "put a search before it, or say at: 1, say", "step %s is at the maximum, and no search comes before it", s.Kind)
+			r.problem(s.At, "put a search before it, or say at: 1, say",
+				"step %s is at the maximum, and no search comes before it", s.Kind)
 		}
 		searched, analysed = searched || s.Kind == StepSearch, analysed || s.Kind == StepAnalyse
 		switch s.Kind {
@@ -172,7 +174,8 @@ func (r *reader) checkCampaign(c *Campaign) {
 			r.checkMatrix(c, s)
 		}
 		if (s.Advisor || len(s.SQL) > 0) && c.Inspect == "" {
-			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step %s is about a database that the campaign doesn't name", s.Kind)
+			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step %s is about a database that the campaign doesn't name",
+				s.Kind)
 		}
 	}
 	for _, p := range c.Service.Ready {
@@ -183,7 +186,8 @@ func (r *reader) checkCampaign(c *Campaign) {
 }
 
 func loads(kind string) bool {
-	return slices.Contains([]string{StepSearch, StepConfirm, StepReliability, StepAnalyse, StepConnections, StepMatrix}, kind)
+	return slices.Contains([]string{StepSearch, StepConfirm, StepReliability, StepAnalyse, StepConnections, StepMatrix},
+		kind)
 }
 
 func takesMaximum(kind string) bool {
@@ -207,6 +211,7 @@ func (r *reader) checkMatrix(c *Campaign, s *Step) {
 		r.problem(s.At, "write grid: {NAME: [values]} or cells: [{NAME: value}]", "step matrix needs either a grid or cells")
 	}
 	if !c.Service.Run.Given() && !c.Service.Reconfigure.Given() {
-		r.problem(s.At, "add service: {reconfigure: COMMAND} to the campaign", "step matrix changes settings, and the campaign doesn't say how")
+		r.problem(s.At, "add service: {reconfigure: COMMAND} to the campaign",
+			"step matrix changes settings, and the campaign doesn't say how")
 	}
 }

@@ -32,13 +32,16 @@ func TestDocumentedCampaign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Name != "shop" || len(c.Steps) != 10 || c.Steps[2].Duration != time.Hour || c.Steps[4].Kind != StepFix || !c.Steps[4].Advisor {
+	if c.Name != "shop" || len(c.Steps) != 10 || c.Steps[2].Duration != time.Hour || c.Steps[4].Kind != StepFix ||
+		!c.Steps[4].Advisor {
 		t.Errorf("%+v", c)
 	}
-	if m := c.Steps[8]; len(m.Grid) != 2 || m.Grid[0].Name != "THREADS" || strings.Join(m.Grid[0].Values, " ") != "5 10 80" {
+	if m := c.Steps[8]; len(m.Grid) != 2 || m.Grid[0].Name != "THREADS" ||
+		strings.Join(m.Grid[0].Values, " ") != "5 10 80" {
 		t.Errorf("matrix: %+v", m)
 	}
-	if c.Settings[0] != (Setting{"THREADS", "5"}) || c.Service.Run.Shell == "" || c.Service.Ready[0].URL == "" || c.Service.Within != time.Minute {
+	if c.Settings[0] != (Setting{"THREADS", "5"}) || c.Service.Run.Shell == "" || c.Service.Ready[0].URL == "" ||
+		c.Service.Within != time.Minute {
 		t.Errorf("service: %+v with %+v", c.Service, c.Settings)
 	}
 }
@@ -72,7 +75,8 @@ func TestCampaignSchemaIsWritten(t *testing.T) {
 	if err := s.Validate(instance(t, documented(t))); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []string{"steps: []\n", "plan: x\n", "steps: [{serch: {}}]\n", "steps: [{search: {trials: 1}}]\n", "steps: [{search: {}, fix: {}}]\n"} {
+	for _, bad := range []string{"steps: []\n", "plan: x\n", "steps: [{serch: {}}]\n", "steps: [{search: {trials: 1}}]\n",
+		"steps: [{search: {}, fix: {}}]\n"} {
 		if s.Validate(instance(t, []byte(bad))) == nil {
 			t.Errorf("%q passes the schema", bad)
 		}

@@ -11,7 +11,8 @@ func campaignForm() *mapping {
 	steps := newStepForm()
 	service := newMapping("service", "service",
 		field{"run", "Run", commandForm(), "kept running; it is ended and started anew to reconfigure it", false},
-		field{"reconfigure", "Reconfigure", commandForm(), "applies the settings, which are environment variables, and returns", false},
+		field{"reconfigure", "Reconfigure", commandForm(),
+			"applies the settings, which are environment variables, and returns", false},
 		field{"stop", "Stop", commandForm(), "run at the end", false},
 		field{"ready", "Ready", list{of: probeForm()}, "signs that it is ready, all of which must come", false},
 		field{"within", "Within", span{above: true}, "how long they may take; 1m", false},
@@ -26,8 +27,10 @@ func campaignForm() *mapping {
 		field{"campaign", "Name", words{name: true}, "name; the file's", false},
 		field{"plan", "Plan", words{name: true}, "plan of the steps that name none, from this file's folder", false},
 		field{"addresses", "Addresses", names(), "instead of the plans' own", false},
-		field{"inspect", "Inspect", words{name: true}, "the database that is looked at and that SQL goes to, such as pg=${DSN}", false},
-		field{"watch", "Watch", names(), "what is sampled beside every load, as --watch has it; what service runs is watched anyway", false},
+		field{"inspect", "Inspect", words{name: true},
+			"the database that is looked at and that SQL goes to, such as pg=${DSN}", false},
+		field{"watch", "Watch", names(),
+			"what is sampled beside every load, as --watch has it; what service runs is watched anyway", false},
 		field{"goals", "Goals", list{of: words{name: true}}, "for the document", false},
 		field{"settings", "Settings", settingsForm(), "of the service: environment variables of all commands", false},
 		field{"service", "Service", service, "how what is tested is started and reconfigured", false},
@@ -98,7 +101,8 @@ func gridForm() form {
 			})
 		},
 		as: func(*definitions) schema {
-			return schema{"type": "object", "additionalProperties": schema{"type": "array", "minItems": 1, "items": schema{"type": []string{"string", "number", "boolean"}}}}
+			return schema{"type": "object", "additionalProperties": schema{"type": "array", "minItems": 1,
+				"items": schema{"type": []string{"string", "number", "boolean"}}}}
 		},
 	}
 }
@@ -140,37 +144,54 @@ func newStepForm() *stepForm {
 		return field{key, strings.ToUpper(key[:1]) + key[1:], list{of: commandForm()}, doc, false}
 	}
 	sql := field{"sql", "SQL", names(), "files of statements, for the database of inspect", false}
-	at := field{"at", "N", loadForm(), "N, what the profile's rates are multiplied by, or maximum: what the last search found", false}
+	at := field{"at", "N", loadForm(),
+		"N, what the profile's rates are multiplied by, or maximum: what the last search found", false}
 	warm := field{"warm_up", "WarmUp", span{none: true}, "before, at the same rate; 0 for none", false}
 	long := func(key, usual string) field { return field{key, "Duration", span{above: true}, usual, false} }
 	bodies := map[string][]field{
-		StepPrepare: {{"schema", "Schema", flag{}, "create and fill the plan's tables; false", false}, commands("commands", ""), sql},
+		StepPrepare: {{"schema", "Schema", flag{}, "create and fill the plan's tables; false", false},
+			commands("commands", ""), sql},
 		StepSearch: {
-			{"start", "Start", positive(), "first N; 1", false}, {"min", "Min", positive(), "lowest N; 0.1", false}, {"max", "Max", positive(), "highest N; 1000", false},
-			{"width", "Width", positive(), "of the bracket; 0.03", false}, {"trials", "Trials", whole{2, 1000}, "at most; 14", false},
-			{"max_sessions", "MaxSessions", whole{1, 1_000_000}, "256", false}, {"trial", "Trial", span{above: true}, "length; 30s", false}, warm,
+			{"start", "Start", positive(), "first N; 1", false}, {"min", "Min", positive(), "lowest N; 0.1", false},
+			{"max", "Max", positive(), "highest N; 1000", false},
+			{"width", "Width", positive(), "of the bracket; 0.03", false}, {"trials", "Trials", whole{2, 1000}, "at most; 14",
+				false},
+			{"max_sessions", "MaxSessions", whole{1, 1_000_000}, "256", false},
+			{"trial", "Trial", span{above: true}, "length; 30s", false}, warm,
 		},
-		StepConfirm:     {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false}, long("hold", "at the load; 1h")},
-		StepReliability: {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false}, long("hold", "at the load; 6h")},
-		StepAnalyse:     {at, warm, long("duration", "2m")},
-		StepFix: {{"advisor", "Advisor", flag{}, "build the indexes that the advisor proposes, and keep those that measuring proves; false", false}, commands("commands", ""), sql,
-			warm, long("duration", "of each run that proves an index; 30s"), {"repetitions", "Repetitions", whole{3, 1000}, "runs with an index, and as many without it; 4", false}},
+		StepConfirm: {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false},
+			long("hold", "at the load; 1h")},
+		StepReliability: {at, {"ramp", "Ramp", span{none: true}, "up to the load; 1m; 0 for none", false},
+			long("hold", "at the load; 6h")},
+		StepAnalyse: {at, warm, long("duration", "2m")},
+		StepFix: {{"advisor", "Advisor", flag{},
+			"build the indexes that the advisor proposes, and keep those that measuring proves; false", false},
+			commands("commands", ""), sql,
+			warm, long("duration", "of each run that proves an index; 30s"),
+			{"repetitions", "Repetitions", whole{3, 1000}, "runs with an index, and as many without it; 4", false}},
 		StepConnections: {at, warm, long("duration", "1m")},
 		StepMatrix: {
-			{"grid", "Grid", gridForm(), "settings and their values, all with all", false}, {"cells", "Cells", list{of: settingsForm(), full: true}, "or lists of settings", false},
-			at, warm, long("duration", "of each measurement; 1m"), {"repetitions", "Repetitions", whole{1, 1000}, "of each cell; 3", false},
-			{"tolerance", "Tolerance", positive(), "how much worse than the best is as good; 0.05", false}, {"by", "By", words{name: true}, "figure that decides: response.p(95), another quantile, response.avg, or rate", false},
+			{"grid", "Grid", gridForm(), "settings and their values, all with all", false},
+			{"cells", "Cells", list{of: settingsForm(), full: true}, "or lists of settings", false},
+			at, warm, long("duration", "of each measurement; 1m"),
+			{"repetitions", "Repetitions", whole{1, 1000}, "of each cell; 3", false},
+			{"tolerance", "Tolerance", positive(), "how much worse than the best is as good; 0.05", false},
+			{"by", "By", words{name: true}, "figure that decides: response.p(95), another quantile, response.avg, or rate",
+				false},
 		},
 		StepDocument: {{"lang", "Languages", languagesForm(), "en, ru, or both", false}},
 	}
-	f := &stepForm{kinds: kinds{what: "a step", nothing: "nothing to do", names: StepKinds(), bodies: map[string]*mapping{}}}
+	f := &stepForm{kinds: kinds{what: "a step", nothing: "nothing to do", names: StepKinds(),
+		bodies: map[string]*mapping{}}}
 	for k, fields := range bodies {
 		f.kinds.bodies[k] = newMapping("", k, fields...)
 	}
 	f.all = newMapping("step", "a step", append([]field{
-		{"name", "Name", words{name: true}, "in the document; made from the kind", false}, {"plan", "Plan", words{name: true}, "from this file's folder", false},
+		{"name", "Name", words{name: true}, "in the document; made from the kind", false},
+		{"plan", "Plan", words{name: true}, "from this file's folder", false},
 		commands("before", "commands before it"), commands("after", "commands after it"),
-	}, f.kinds.fields(field{StepRepeat, "Repeat", list{of: choice(StepKinds()), flow: true}, "kinds of steps before it, done again for the comparison", false})...)...)
+	}, f.kinds.fields(field{StepRepeat, "Repeat", list{of: choice(StepKinds()), flow: true},
+		"kinds of steps before it, done again for the comparison", false})...)...)
 	f.all.rules = []any{exactly(StepKinds())}
 	f.custom = custom[Step]{in: f.step, as: f.all.schema}
 	return f

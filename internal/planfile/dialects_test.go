@@ -124,7 +124,8 @@ func TestYCSBIsReadBack(t *testing.T) {
 			values := []string{"recordcount=2000", "operationcount=100000", "threadcount=3", "fieldlength=20", "seed=7"}
 			switch n % 4 {
 			case 1:
-				values = append(values, "readallfields=false", "writeallfields=true", "hash=java", "fieldlengthdistribution=zipfian")
+				values = append(values, "readallfields=false", "writeallfields=true", "hash=java",
+					"fieldlengthdistribution=zipfian")
 			case 2:
 				values = append(values, "dataintegrity=true", "insertorder=ordered", "zeropadding=9")
 			case 3:
@@ -151,8 +152,9 @@ func TestYCSBIsReadBack(t *testing.T) {
 func TestYCSBBatchesAreReadBack(t *testing.T) {
 	for _, d := range ycsb.Databases() {
 		for _, command := range []ycsb.Command{ycsb.Load, ycsb.Run} {
-			p, err := ycsbPlan(t, command, d, ycsb.Given{Values: []string{"recordcount=1000", "operationcount=100000", "batch.size=10",
-				"readproportion=0.4", "updateproportion=0.3", "insertproportion=0.3", "requestdistribution=latest"}})
+			p, err := ycsbPlan(t, command, d,
+				ycsb.Given{Values: []string{"recordcount=1000", "operationcount=100000", "batch.size=10",
+					"readproportion=0.4", "updateproportion=0.3", "insertproportion=0.3", "requestdistribution=latest"}})
 			if err == nil {
 				readBack(t, fmt.Sprintf("%s %s in batches", command, d.Names[0]), p, few)
 			} else if d.Batches && d.Names[0] != "mysql" && command == ycsb.Load {
@@ -168,8 +170,10 @@ func TestSlowCookerIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"http://127.0.0.1:8080/"}, {"-qps", "5", "-concurrency", "3", "-host", "a,b", "-header", "X: y$", "-method", "POST", "-data", "{$1}", "http://h/"},
-		{"-totalRequests", "9", "-hashValue", "77", "-hashSampleRate", "0.1", "http://h/"}, {"-compat", "-concurrency", "2", "@" + urls},
+		{"http://127.0.0.1:8080/"}, {"-qps", "5", "-concurrency", "3", "-host", "a,b", "-header", "X: y$", "-method", "POST",
+			"-data", "{$1}", "http://h/"},
+		{"-totalRequests", "9", "-hashValue", "77", "-hashSampleRate", "0.1", "http://h/"},
+		{"-compat", "-concurrency", "2", "@" + urls},
 		{"-threshold", "p(99) < 10ms", "-late", "drop", "-iterations", "3", "@" + urls},
 	} {
 		o, err := slowcooker.Parse(args, nil, "report")

@@ -15,7 +15,8 @@ import (
 // FuzzRead: a file is either refused with problems that have places, or gives a plan that compiles
 // and survives being written.
 func FuzzRead(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "testdata/bad/*.yml", "../../examples/*.yml"} {
+	for _, pattern := range []string{"testdata/*.yml", "testdata/good/*.yml", "testdata/bad/*.yml",
+		"../../examples/*.yml"} {
 		files, _ := filepath.Glob(pattern)
 		for _, path := range files {
 			data, err := os.ReadFile(path)

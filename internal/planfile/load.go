@@ -34,16 +34,23 @@ func newPhaseForm() *phaseForm {
 	long := func(key, at string, must bool) field { return field{key, at, span{always: must}, "", must} }
 	arrivals := field{"arrivals", "Arrivals", choice{"uniform", "poisson"}, "uniform or poisson; uniform", false}
 	operations := field{"operations", "Operations", unsigned{above: true}, "stop after so many", false}
-	f := &phaseForm{kinds: kinds{what: "a phase", nothing: "no load", names: []string{"constant", "ramp", "step", "spike", "closed", "pause"}, bodies: map[string]*mapping{
-		"constant": newMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals, operations),
-		"ramp":     newMapping("", "ramp", rate("from", "From", false), rate("to", "To", true), long("duration", "Duration", true), arrivals, operations),
-		"step":     newMapping("", "step", rate("from", "From", true), rate("to", "To", true), field{"steps", "Steps", whole{1, plan.MaxSteps}, "how many", true}, long("every", "Duration", true), arrivals),
-		"spike":    newMapping("", "spike", rate("base", "From", false), rate("peak", "To", true), long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals),
-		"closed":   newMapping("", "closed", field{"sessions", "Sessions", whole{1, plan.MaxSessions}, "sessions at work; all", false}, field{"duration", "Duration", span{above: true}, "", false}, operations),
+	f := &phaseForm{kinds: kinds{what: "a phase", nothing: "no load", names: []string{"constant", "ramp", "step", "spike",
+		"closed", "pause"}, bodies: map[string]*mapping{
+		"constant": newMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals,
+			operations),
+		"ramp": newMapping("", "ramp", rate("from", "From", false), rate("to", "To", true),
+			long("duration", "Duration", true), arrivals, operations),
+		"step": newMapping("", "step", rate("from", "From", true), rate("to", "To", true),
+			field{"steps", "Steps", whole{1, plan.MaxSteps}, "how many", true}, long("every", "Duration", true), arrivals),
+		"spike": newMapping("", "spike", rate("base", "From", false), rate("peak", "To", true),
+			long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals),
+		"closed": newMapping("", "closed", field{"sessions", "Sessions", whole{1, plan.MaxSessions},
+			"sessions at work; all", false}, field{"duration", "Duration", span{above: true}, "", false}, operations),
 	}}}
 	fields := append([]field{{"name", "", words{name: true}, "name in reports; made from the kind unless given", false}},
 		f.kinds.fields(field{"pause", "", span{}, "nothing is sent", false})...)
-	f.all = newMapping("phase", "a phase", append(fields, field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
+	f.all = newMapping("phase", "a phase",
+		append(fields, field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
 	f.all.rules = []any{exactly(f.kinds.names)}
 	return f
 }
@@ -170,7 +177,8 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 	if group == "" {
 		group = kind
 	}
-	one := plan.Phase{Name: name, Kind: plan.Open, Duration: s.Duration, RateFrom: s.From, RateTo: s.To, Operations: s.Operations}
+	one := plan.Phase{Name: name, Kind: plan.Open, Duration: s.Duration, RateFrom: s.From, RateTo: s.To,
+		Operations: s.Operations}
 	phases := []plan.Phase{one}
 	switch kind {
 	case "constant":
@@ -188,7 +196,8 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 			r.problemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
 	case "closed":
-		return []plan.Phase{{Name: name, Kind: plan.Closed, Sessions: s.Sessions, Duration: s.Duration, Operations: s.Operations}}
+		return []plan.Phase{{Name: name, Kind: plan.Closed, Sessions: s.Sessions, Duration: s.Duration,
+			Operations: s.Operations}}
 	}
 	for i := range phases {
 		phases[i].Arrivals = s.Arrivals
@@ -203,7 +212,8 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	if ph.Name != "" {
 		add("name", text(ph.Name))
 	}
-	s := shape{From: ph.RateFrom, To: ph.RateTo, Duration: ph.Duration, Arrivals: ph.Arrivals, Operations: ph.Operations, Sessions: ph.Sessions}
+	s := shape{From: ph.RateFrom, To: ph.RateTo, Duration: ph.Duration, Arrivals: ph.Arrivals, Operations: ph.Operations,
+		Sessions: ph.Sessions}
 	kind := string(ph.Kind)
 	if ph.Kind == plan.Open {
 		if kind = "ramp"; ph.RateFrom == ph.RateTo {

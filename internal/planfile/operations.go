@@ -155,9 +155,12 @@ func stepFields(params *paramForm) []field {
 	variant.after = func(r *reader, o *object, to any) { checkRequest(r, o, to.(*protocol.Request), "a variant") }
 	variant.rules = requestRules(false)
 	return append(under("Request", requestFields()...),
-		field{"variants", "Variants", list{of: variant, full: true}, "requests of which one is sent, instead of one request", false},
-		field{"pick", "Pick", custom[plan.Pick]{pickIn, pickNode, anyOf(pickWords(), whole{1, 1 << 30})}, "how a variant is picked: turn, field, other field, or the number of walkers that go through them", false},
-		field{"check", "Check", choice{"fields", "some", "document"}, "compare what is captured with the keyspace's record whose key is the first parameter", false},
+		field{"variants", "Variants", list{of: variant, full: true}, "requests of which one is sent, instead of one request",
+			false},
+		field{"pick", "Pick", custom[plan.Pick]{pickIn, pickNode, anyOf(pickWords(), whole{1, 1 << 30})},
+			"how a variant is picked: turn, field, other field, or the number of walkers that go through them", false},
+		field{"check", "Check", choice{"fields", "some", "document"},
+			"compare what is captured with the keyspace's record whose key is the first parameter", false},
 		field{"params", "Params", paramList{list{of: params}}, "one for each $n, in order", false},
 	)
 }
@@ -186,7 +189,8 @@ func checkStep(r *reader, o *object, s *plan.Step, what string) {
 		checkRequest(r, o, &s.Request, what)
 		return
 	}
-	o.refuse("put it into the variants", "beside variants", append(verbKeys(), "fields", "rows", "simple", "expect_error", "capture")...)
+	o.refuse("put it into the variants", "beside variants", append(verbKeys(), "fields", "rows", "simple", "expect_error",
+		"capture")...)
 	if len(s.Variants) > 0 {
 		s.Request = s.Variants[0]
 	}
@@ -198,7 +202,8 @@ func operationForms() (queries, transactions operationForm) {
 	query := newMapping("query", "a query", append(append([]field{
 		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
 		{"inserts", "Inserts", flag{}, "parts of records are of new ones; false", false},
-	}, append(shareFields(), field{"think", "Think", think, "pause of the session afterwards, in closed loads", false})...),
+	}, append(shareFields(), field{"think", "Think", think, "pause of the session afterwards, in closed loads",
+		false})...),
 		under("Steps.0", stepFields(params)...)...)...)
 	query.after = func(r *reader, o *object, to any) {
 		op := to.(*plan.Operation)

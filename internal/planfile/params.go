@@ -59,17 +59,20 @@ func partNames() choice { return choice{"Key", "Field", "Document", "TextDocumen
 
 func newParamForm() *paramForm {
 	value := append(valueFields(),
-		field{"start", "Start", choice{string(plan.StartRange), string(plan.StartAfter)}, "where a sequence begins: at the start of its range, or after the greatest value that its column (or that of table and column) holds; after for keys inserted into the plan's tables", false})
+		field{"start", "Start", choice{string(plan.StartRange), string(plan.StartAfter)},
+			"where a sequence begins: at the start of its range, or after the greatest value that its column (or that of table and column) holds; after for keys inserted into the plan's tables", false})
 	p := &paramForm{value: newMapping("", "a parameter", value...)}
 	p.value.after = func(_ *reader, o *object, to any) { checkValue(o, to.(*plan.ValueSpec)) }
 	for i := range value {
 		value[i].must = false
 	}
 	value[0].form = append(typeNames(), partNames()...)
-	p.all = newMapping("param", "a parameter", append([]field{{"name", "", words{name: true}, "for same_as", false}}, append(value,
-		field{"field", "", words{name: true}, "Field: which one, unless the statement's variants pick it", false},
-		field{"from", "", custom[plan.Param]{as: typesSchema("string", "number")}, "what an earlier statement captured: its number or name, a dot, and the column", false},
-		field{"same_as", "", words{name: true}, "the earlier parameter with that name", false})...)...)
+	p.all = newMapping("param", "a parameter", append([]field{{"name", "", words{name: true}, "for same_as", false}},
+		append(value,
+			field{"field", "", words{name: true}, "Field: which one, unless the statement's variants pick it", false},
+			field{"from", "", custom[plan.Param]{as: typesSchema("string", "number")},
+				"what an earlier statement captured: its number or name, a dot, and the column", false},
+			field{"same_as", "", words{name: true}, "the earlier parameter with that name", false})...)...)
 	p.all.rules = append([]any{exactly([]string{"type", "from", "same_as"})}, valueRules()...)
 	return p
 }

@@ -177,7 +177,8 @@ func invalidUTF8(data []byte) int {
 
 func (r *reader) offset(data []byte, i int) plan.Position {
 	before := data[:i]
-	return plan.Position{File: r.file, Line: 1 + bytes.Count(before, []byte("\n")), Column: i - bytes.LastIndexByte(before, '\n')}
+	return plan.Position{File: r.file, Line: 1 + bytes.Count(before, []byte("\n")),
+		Column: i - bytes.LastIndexByte(before, '\n')}
 }
 
 // syntax reports what the YAML parser didn't like.

@@ -22,12 +22,17 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"sql", protocol.SQL, "a statement with $1, $2 …"}, {"call", protocol.Call, "a stored function"},
-		{"eval", protocol.Eval, "a program for the server"}, {"select", protocol.Select, "a space or space.index; the parameters are the key"},
-		{"insert", protocol.Insert, "a space or table; the parameters are the tuple"}, {"replace", protocol.Replace, "as insert, overwriting"},
+		{"eval", protocol.Eval, "a program for the server"},
+		{"select", protocol.Select, "a space or space.index; the parameters are the key"},
+		{"insert", protocol.Insert, "a space or table; the parameters are the tuple"},
+		{"replace", protocol.Replace, "as insert, overwriting"},
 		{"update", protocol.Update, "a space or table; the parameters are the key and the values of fields"},
-		{"upsert", protocol.Upsert, "as insert, updating on conflict"}, {"delete", protocol.Delete, "a space or table; the parameters are the key"},
-		{"read", protocol.Read, "a table; the parameter is the key"}, {"scan", protocol.Scan, "a table; the parameters are the first key and how many"},
-		{"batch", protocol.Batch, "a verb and a table: rows rows in one request"}, {"command", protocol.Command, "words of a Redis command"},
+		{"upsert", protocol.Upsert, "as insert, updating on conflict"},
+		{"delete", protocol.Delete, "a space or table; the parameters are the key"},
+		{"read", protocol.Read, "a table; the parameter is the key"},
+		{"scan", protocol.Scan, "a table; the parameters are the first key and how many"},
+		{"batch", protocol.Batch, "a verb and a table: rows rows in one request"},
+		{"command", protocol.Command, "words of a Redis command"},
 		{"http", protocol.HTTP, "a path, or how to ask for it"},
 	}
 }
@@ -76,10 +81,13 @@ func requestFields() []field {
 	}
 	capture := custom[protocol.Capture]{captureIn, captureNode, captureSchema}
 	return append(all,
-		field{"fields", "Fields", list{of: words{name: true}, flow: true, full: true}, "key-value requests: the fields' names", false},
-		field{"rows", "Rows", whole{1, 1_000_000}, "sql, batch: rows in one request; the parameters are those of one row", false},
+		field{"fields", "Fields", list{of: words{name: true}, flow: true, full: true},
+			"key-value requests: the fields' names", false},
+		field{"rows", "Rows", whole{1, 1_000_000}, "sql, batch: rows in one request; the parameters are those of one row",
+			false},
 		field{"simple", "Simple", flag{}, "sql: send as text without preparing; false", false},
-		field{"expect_error", "ExpectError", flag{}, "sql: the server may refuse the statement, which is then sent as text; false", false},
+		field{"expect_error", "ExpectError", flag{},
+			"sql: the server may refuse the statement, which is then sent as text; false", false},
 		field{"capture", "Capture", list{of: capture, flow: true}, "columns of the answer's first row to keep", false},
 	)
 }
@@ -90,7 +98,8 @@ func requestRules(variants bool) []any {
 	if variants {
 		keys = append(keys, "variants")
 	}
-	return []any{exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants"), needs("expect_error", "sql", "variants")}
+	return []any{exactly(keys), needs("rows", "batch", "sql", "variants"), needs("simple", "sql", "variants"),
+		needs("expect_error", "sql", "variants")}
 }
 
 // checkRequest reports a request that doesn't say exactly once what to send, and keys that mean
@@ -121,7 +130,8 @@ func checkRequest(r *reader, o *object, q *protocol.Request, what string) {
 			r.problemAt(n, "remove it", "%s is for sql only", key)
 		}
 	}
-	if !slices.Contains([]protocol.Verb{protocol.Insert, protocol.Replace, protocol.Update, protocol.Upsert, protocol.Read, protocol.Scan, protocol.Batch}, q.Verb) {
+	if !slices.Contains([]protocol.Verb{protocol.Insert, protocol.Replace, protocol.Update, protocol.Upsert, protocol.Read,
+		protocol.Scan, protocol.Batch}, q.Verb) {
 		o.refuse("remove it", "for "+found[0], "fields")
 	}
 }
@@ -150,7 +160,8 @@ func webMapping() *mapping {
 		field{"method", "Method", words{name: true}, "GET", false},
 		field{"path", "", custom[protocol.Web]{
 			func(r *reader, key string, n *yaml.Node, w *protocol.Web) { w.Path = r.textOf(n, key) },
-			func(w *protocol.Web) *yaml.Node { return marked(text(hidePath(w.Path)), secretsOfPath(w.Path)...) }, words{name: true}.schema,
+			func(w *protocol.Web) *yaml.Node { return marked(text(hidePath(w.Path)), secretsOfPath(w.Path)...) },
+			words{name: true}.schema,
 		}, "path and query", true},
 		field{"origin", "Origin", words{}, "scheme://host:port, if it isn't the session's address", false},
 		field{"headers", "Header", custom[[][2]string]{headersIn, headersNode, func(*definitions) schema {
@@ -160,7 +171,8 @@ func webMapping() *mapping {
 			}}}
 		}}, "in order; a list sends one header several times", false},
 		field{"body", "", custom[protocol.Web]{
-			func(r *reader, key string, n *yaml.Node, w *protocol.Web) { w.Body = []byte(r.textOf(n, key)) }, bodyNode, words{}.schema,
+			func(r *reader, key string, n *yaml.Node, w *protocol.Web) { w.Body = []byte(r.textOf(n, key)) }, bodyNode,
+			words{}.schema,
 		}, "what is sent", false},
 		field{"secret_body", "SecretBody", flag{}, "the body is never printed or stored; false", false},
 		field{"hash", "Hash", unsigned{}, "FNV-1a 64 that the answer's body must have", false},

@@ -101,7 +101,8 @@ func (r *reader) integerOf(n *yaml.Node, what string, lo, hi int64) int64 {
 		i = int64(f)
 	}
 	if i < lo || i > hi {
-		r.problemAt(n, "write a number from "+strconv.FormatInt(lo, 10)+" to "+strconv.FormatInt(hi, 10), "%s is %s", what, n.Value)
+		r.problemAt(n, "write a number from "+strconv.FormatInt(lo, 10)+" to "+strconv.FormatInt(hi, 10), "%s is %s", what,
+			n.Value)
 		return 0
 	}
 	return i

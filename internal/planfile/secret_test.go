@@ -14,7 +14,8 @@ func TestWriteHidesSecrets(t *testing.T) {
 		Addresses: []string{"http://me:hunter2@h:1", "plain:80"},
 		Options:   map[string]string{"sslPassword": "hunter2", "mode": "fast"}},
 		Operations: []plan.Operation{{Name: "q", Weight: 1, Steps: []plan.Step{{Request: protocol.Request{Verb: protocol.HTTP,
-			Web: &protocol.Web{Method: "GET", Path: "/", Header: [][2]string{{"Authorization", "hunter2"}, {"Accept", "text/html"}}}}}}}}}
+			Web: &protocol.Web{Method: "GET", Path: "/", Header: [][2]string{{"Authorization", "hunter2"},
+				{"Accept", "text/html"}}}}}}}}}
 	out, err := Write(p)
 	if err != nil {
 		t.Fatal(err)

@@ -72,11 +72,13 @@ func secretsOfPath(path string) (names []string) {
 func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 	s := &unhider{lookup: lookup}
 	if p.Target.Password == secret.Hidden {
-		s.missing(p.Where.At("target.password", plan.Position{}), "password", "BRUNT_PASSWORD, with -p or with --password-file")
+		s.missing(p.Where.At("target.password", plan.Position{}), "password",
+			"BRUNT_PASSWORD, with -p or with --password-file")
 	}
 	for i, a := range p.Target.Addresses {
 		if at := strings.Index(a, secret.Hidden+"@"); at >= 0 {
-			p.Target.Addresses[i] = a[:at] + s.value(secret.Hidden, addressSecret, p.Where.At("target.addresses", plan.Position{})) + a[at+len(secret.Hidden):]
+			p.Target.Addresses[i] = a[:at] + s.value(secret.Hidden, addressSecret,
+				p.Where.At("target.addresses", plan.Position{})) + a[at+len(secret.Hidden):]
 		}
 	}
 	for k, v := range p.Target.Options {
@@ -103,7 +105,8 @@ type unhider struct {
 }
 
 func (s *unhider) missing(at plan.Position, what, where string) {
-	s.problems = append(s.problems, plan.Problem{At: at, Text: fmt.Sprintf("the secret %s isn't in the file", what), Fix: "give it in " + where})
+	s.problems = append(s.problems, plan.Problem{At: at, Text: fmt.Sprintf("the secret %s isn't in the file", what),
+		Fix: "give it in " + where})
 }
 
 // value returns the secret that a hidden value stands for; others stay.

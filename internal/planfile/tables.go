@@ -11,7 +11,8 @@ import (
 )
 
 func tableMapping() *mapping {
-	column := newMapping("column", "a column", append([]field{{"name", "Name", words{name: true}, "name of the column", true}}, valueFields()...)...)
+	column := newMapping("column", "a column",
+		append([]field{{"name", "Name", words{name: true}, "name of the column", true}}, valueFields()...)...)
 	column.after = func(_ *reader, o *object, to any) { checkValue(o, &to.(*plan.Column).ValueSpec) }
 	column.rules = valueRules()
 	return newMapping("table", "a table",
@@ -23,7 +24,8 @@ func tableMapping() *mapping {
 		field{"distribution_keys", "DistributionKeys", names(), "Picodata; the primary key", false},
 		field{"global", "Global", flag{}, "Picodata: every node holds the whole table; false", false},
 		field{"tier", "Tier", words{name: true}, "Picodata; the server's", false},
-		field{"wait_applied", "WaitApplied", choice{"globally", "locally"}, "Picodata: how long creating it waits; the server's", false},
+		field{"wait_applied", "WaitApplied", choice{"globally", "locally"},
+			"Picodata: how long creating it waits; the server's", false},
 		field{"unlogged", "Unlogged", flag{}, "CREATE UNLOGGED TABLE; false", false},
 		field{"timeout", "Timeout", span{above: true}, "for creating and dropping it; 24h", false},
 	)
@@ -32,7 +34,8 @@ func tableMapping() *mapping {
 func indexMapping() *mapping {
 	option := newMapping("", "an index option",
 		field{"name", "Name", words{name: true}, "", true},
-		field{"value", "", custom[plan.IndexOption]{optionIn, func(o *plan.IndexOption) *yaml.Node { return text(o.Value) }, typesSchema("string", "number", "boolean")}, "", true},
+		field{"value", "", custom[plan.IndexOption]{optionIn, func(o *plan.IndexOption) *yaml.Node { return text(o.Value) },
+			typesSchema("string", "number", "boolean")}, "", true},
 	)
 	return newMapping("index", "an index",
 		field{"name", "Name", words{name: true}, "name of the index", true},
@@ -67,7 +70,8 @@ func keyspaceForm() form {
 		field{"shape", "Shape", choice{"constant", "uniform", "zipfian", "histogram"}, "constant", false},
 		field{"most", "Most", whole{0, 1 << 30}, "the greatest length", false},
 		field{"block", "Block", whole{1, 1 << 24}, "histogram: bytes of a bucket", false},
-		field{"weights", "Weights", list{of: decimal{bounded: true, always: true}, flow: true}, "histogram: of the buckets", false},
+		field{"weights", "Weights", list{of: decimal{bounded: true, always: true}, flow: true}, "histogram: of the buckets",
+			false},
 		field{"short", "Short", flag{}, "histogram: the last bucket stands for its lower end; false", false},
 	)
 	choose := newMapping("", "choice",
@@ -79,7 +83,8 @@ func keyspaceForm() form {
 		field{"inserting", "Inserting", flag{}, "the run inserts; false", false},
 		field{"hot_data", "HotData", fraction(), "hotspot: hot share of the records", false},
 		field{"hot_operations", "HotOperations", fraction(), "hotspot: share of the operations on them", false},
-		field{"percentile", "Percentile", decimal{bounded: true, hi: 100}, "exponential: so many per cent of the draws …", false},
+		field{"percentile", "Percentile", decimal{bounded: true, hi: 100}, "exponential: so many per cent of the draws …",
+			false},
 		field{"fraction", "Fraction", fraction(), "… lie in this share of the records", false},
 		field{"flavor", "Flavor", choice{string(keyspace.GoYCSB), string(keyspace.Java)}, "whose hashes; goycsb", false},
 		field{"faults", "Faults", flag{}, "go-ycsb's faults too; false", false},
@@ -104,7 +109,8 @@ func keyspaceForm() form {
 		field{"strict", "Strict", flag{}, "records count as inserted up to the first whose insert failed; false", false},
 		field{"choice", "Choice", pointer[keyspace.Choice]{choose}, "of the records that operations use", false},
 		field{"scan", "", scan, "how many records a scan asks for", false},
-		field{"create", "Create", pointer[keyspace.Create]{create}, "the table that a driver of key-value records makes before the load", false},
+		field{"create", "Create", pointer[keyspace.Create]{create},
+			"the table that a driver of key-value records makes before the load", false},
 	)
 	return pointer[keyspace.Spec]{m}
 }

@@ -38,19 +38,24 @@ func newFormat() *mapping {
 	fields := []field{
 		{"config_name", "Name", words{name: true}, "name of the plan; the file's name", false},
 		{"seed", "Seed", unsigned{always: true}, "of all random choices; 0", false},
-		{"first", "First", unsigned{}, "number of the first operation: the load goes on where one of so many operations ended; 0", false},
+		{"first", "First", unsigned{},
+			"number of the first operation: the load goes on where one of so many operations ended; 0", false},
 		{"target", "", targetForm(), "where the load goes", false},
 	}
 	fields = append(fields, under("Settings", settingsFields()...)...)
 	fields = append(fields,
-		field{"tables_schema", "Tables", list{of: tableMapping(), sound: true, cross: true}, "tables to create and fill", false},
+		field{"tables_schema", "Tables", list{of: tableMapping(), sound: true, cross: true}, "tables to create and fill",
+			false},
 		field{"indexes", "Indexes", list{of: indexMapping(), sound: true}, "indexes to create", false},
 		field{"prepare", "Prepare", list{of: prepare}, "requests that are sent once before the load", false},
 		field{"keyspace", "Keyspace", keyspaceForm(), "records that operations are on, as YCSB has them", false},
 		field{"queries", "Operations", queries, "operations of one request", false},
 		field{"transactions", "Operations", transactions, "operations of several requests", false},
-		field{"mix", "", custom[plan.Plan]{out: mixNode, as: mixWords().schema}, "how operations are chosen: count makes a queue, weight draws, turn takes them by turns; count if there are counts and no load", false},
-		field{"turns", "Turns", list{of: custom[int]{turnIn, func(k *int) *yaml.Node { return number(*k + 1) }, whole{1, 1 << 30}.schema}, flow: true}, "mix: turn, numbers of operations from 1 in their order, again and again", false},
+		field{"mix", "", custom[plan.Plan]{out: mixNode, as: mixWords().schema},
+			"how operations are chosen: count makes a queue, weight draws, turn takes them by turns; count if there are counts and no load", false},
+		field{"turns", "Turns", list{of: custom[int]{turnIn, func(k *int) *yaml.Node { return number(*k + 1) },
+			whole{1, 1 << 30}.schema}, flow: true}, "mix: turn, numbers of operations from 1 in their order, again and again",
+			false},
 		field{"scale", "", custom[plan.Plan]{as: positive().schema}, "factor on all rates; 1", false},
 		field{"scaled", "Scaled", positive(), "factor that the rates of a written plan include already", false},
 		field{"load", "Load", phases, "phases of the load in order", false},
@@ -97,19 +102,27 @@ func settingsFields() []field {
 		field{"connect", "ConnectTimeout", span{above: true}, "of a connection attempt; 5s", false},
 	)
 	return []field{
-		{"sessions", "Sessions", whole{1, plan.MaxSessions}, "connections over all addresses; the most that a closed phase needs, or 1", false},
-		{"sessions_as_needed", "SessionsAsNeeded", flag{}, "open loads: connect when requests wait for a session, up to sessions of them, as long as the server takes more; false: connect all before", false},
+		{"sessions", "Sessions", whole{1, plan.MaxSessions},
+			"connections over all addresses; the most that a closed phase needs, or 1", false},
+		{"sessions_as_needed", "SessionsAsNeeded", flag{},
+			"open loads: connect when requests wait for a session, up to sessions of them, as long as the server takes more; false: connect all before", false},
 		{"timeouts", "", timeouts, "time limits", false},
-		{"retries", "Retries", custom[int]{retriesIn, retriesNode, whole{0, plan.MaxRetries}.schema}, "further attempts after a retryable error; 3", false},
+		{"retries", "Retries", custom[int]{retriesIn, retriesNode, whole{0, plan.MaxRetries}.schema},
+			"further attempts after a retryable error; 3", false},
 		{"retry_errors", "RetryErrors", flag{}, "retry after every failure, not only retryable ones; false", false},
 		{"retry_pause", "RetryPause", span{above: true}, "pause before a further attempt; 1ms, doubling to 128ms", false},
-		{"late", "LatePolicy", choice{"queue", "drop"}, "what happens to arrivals without a free session: queue or drop; queue", false},
+		{"late", "LatePolicy", choice{"queue", "drop"},
+			"what happens to arrivals without a free session: queue or drop; queue", false},
 		{"drop_after", "DropAfter", span{}, "with late: drop, how late an arrival may be; 0", false},
-		{"end_on_time", "EndOnTime", flag{}, "open loads: what is unsent when the schedule ends is given up; false: it is sent late, for the operation timeout", false},
-		{"outage", "Outage", choice{"fail", "wait"}, "open loads while no address can be reached: requests fail at once, or wait; fail", false},
+		{"end_on_time", "EndOnTime", flag{},
+			"open loads: what is unsent when the schedule ends is given up; false: it is sent late, for the operation timeout",
+			false},
+		{"outage", "Outage", choice{"fail", "wait"},
+			"open loads while no address can be reached: requests fail at once, or wait; fail", false},
 		{"interval", "Interval", span{above: true}, "slice of the record; 1s", false},
 		{"timing_tolerance", "TimingTolerance", span{}, "how late a send may be to go with others; 0", false},
-		{"error_threshold", "ErrorThreshold", decimal{}, "percentage of failed operations that stops the run; 0 means none", false},
+		{"error_threshold", "ErrorThreshold", decimal{}, "percentage of failed operations that stops the run; 0 means none",
+			false},
 		{"tier", "Tier", choice{"auto", "codec", "library"}, "auto, codec or library; auto", false},
 		{"pipeline", "Pipeline", whole{1, plan.MaxPipeline}, "requests in flight a session; 1", false},
 		{"loops", "Loops", whole{0, plan.MaxLoops}, "event loops; 0 means as few as carry the load", false},
@@ -143,12 +156,16 @@ func targetForm() form {
 	)
 	m := newMapping("target", "target",
 		field{"protocol", "Protocol", words{name: true, lower: true}, "pg, iproto, sqlite, redis, http, …", false},
-		field{"addresses", "Addresses", custom[[]string]{addressesIn, addressesNode, anyOf(words{name: true}, list{of: words{}, full: true})}, "host:port of each server, or with its weight host:port*3, or a file", false},
+		field{"addresses", "Addresses",
+			custom[[]string]{addressesIn, addressesNode, anyOf(words{name: true}, list{of: words{}, full: true})},
+			"host:port of each server, or with its weight host:port*3, or a file", false},
 		field{"user", "User", words{}, "", false},
-		field{"password", "Password", custom[string]{passwordIn, passwordNode, func(*definitions) schema { return schema{"const": secret.Hidden} }},
+		field{"password", "Password",
+			custom[string]{passwordIn, passwordNode, func(*definitions) schema { return schema{"const": secret.Hidden} }},
 			"only ***, which written plans have; give it in the environment, in a file or at the prompt", false},
 		field{"database", "Database", words{}, "", false},
-		field{"balance", "Balance", words{lower: true}, "how sessions spread over addresses: round-robin, weighted or random; round-robin", false},
+		field{"balance", "Balance", words{lower: true},
+			"how sessions spread over addresses: round-robin, weighted or random; round-robin", false},
 		field{"tls", "TLS", custom[plan.TLS]{func(r *reader, key string, n *yaml.Node, t *plan.TLS) {
 			if tagIs(n, "!!bool") {
 				flag{}.read(r, key, n, valueOf(&t.Enabled))
@@ -204,7 +221,8 @@ func addressesNode(addresses *[]string) *yaml.Node {
 
 func passwordIn(r *reader, _ string, n *yaml.Node, to *string) {
 	if *to = n.Value; *to != secret.Hidden {
-		r.problemAt(n, "give it in the environment, in a file or at the prompt", "a password in the plan would be kept in clear text")
+		r.problemAt(n, "give it in the environment, in a file or at the prompt",
+			"a password in the plan would be kept in clear text")
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 func typeNames() choice {
-	return choice{"Integer", "Unsigned", "Double", "Decimal", "String", "Boolean", "Datetime", "UUID", "JSON", "Constant", "OneOf", "Reference"}
+	return choice{"Integer", "Unsigned", "Double", "Decimal", "String", "Boolean", "Datetime", "UUID", "JSON", "Constant",
+		"OneOf", "Reference"}
 }
 
 func distributionNames() choice {
@@ -22,22 +23,28 @@ func distributionNames() choice {
 // valueFields say how the values of a column or parameter are made.
 func valueFields() []field {
 	bucket := newMapping("bucket", "a histogram's part",
-		field{"range", "", custom[gen.Bucket]{bucketRange, bucketRangeNode, pairSchema("number")}, "part of the range; equal parts if none has one", false},
+		field{"range", "", custom[gen.Bucket]{bucketRange, bucketRangeNode, pairSchema("number")},
+			"part of the range; equal parts if none has one", false},
 		field{"weight", "Weight", decimal{bounded: true, always: true}, "how often compared with the other parts", true},
 	)
 	return []field{
 		{"type", "Type", typeNames(), "type of the values", true},
 		{"distribution", "Distribution", distributionNames(), "how values spread over their range; Uniform", false},
-		{"distribution_param", "Param", positive(), "Zipf exponent (1.1), Exponential rate over the range (5), Hotspot share of draws (0.8), Normal standard deviations to an end (3)", false},
+		{"distribution_param", "Param", positive(),
+			"Zipf exponent (1.1), Exponential rate over the range (5), Hotspot share of draws (0.8), Normal standard deviations to an end (3)", false},
 		{"hot_fraction", "HotFraction", positive(), "Hotspot: share of the range that is hot; 0.2", false},
 		{"histogram", "Buckets", list{of: bucket}, "Histogram: the parts of the range", false},
-		{"range", "Spec", custom[gen.Spec]{rangeIn, rangeNode, pairSchema("number", "string")}, "first and last: numbers, times, or lengths of texts", false},
-		{"scale", "Spec", custom[gen.Spec]{scaleIn, scaleNode, whole{0, gen.MaxDecimalScale}.schema}, "Decimal: digits after the point; 2", false},
-		{"alphabet", "Alphabet", list{of: words{}, flow: true, full: true}, "String: en, ru, digits, hex, or custom: followed by the letters; en", false},
+		{"range", "Spec", custom[gen.Spec]{rangeIn, rangeNode, pairSchema("number", "string")},
+			"first and last: numbers, times, or lengths of texts", false},
+		{"scale", "Spec", custom[gen.Spec]{scaleIn, scaleNode, whole{0, gen.MaxDecimalScale}.schema},
+			"Decimal: digits after the point; 2", false},
+		{"alphabet", "Alphabet", list{of: words{}, flow: true, full: true},
+			"String: en, ru, digits, hex, or custom: followed by the letters; en", false},
 		{"is_nullable", "Nullable", flag{}, "may be null; false", false},
 		{"null_percentage", "NullPercent", decimal{}, "share of nulls in percent; 0", false},
 		{"unique", "Unique", flag{}, "no value twice; false", false},
-		{"value", "Spec", custom[gen.Spec]{constantIn, constantNode, typesSchema("string", "number", "boolean", "null")}, "Constant: the value", false},
+		{"value", "Spec", custom[gen.Spec]{constantIn, constantNode, typesSchema("string", "number", "boolean", "null")},
+			"Constant: the value", false},
 		{"values", "Values", list{of: words{}, flow: true, full: true}, "OneOf: the texts that are chosen from", false},
 		{"table", "Table", words{}, "Reference: the table that holds the value", false},
 		{"column", "Column", words{}, "Reference: the column that holds the value", false},
@@ -92,7 +99,8 @@ func valueRules() []any {
 		}
 		return schema{"if": when, "else": schema{"not": schema{"anyOf": given}}}
 	}
-	constant, reference, oneOf := only(is("type", "Constant"), "value"), only(is("type", "Reference"), "same_row"), only(is("type", "OneOf"), "values")
+	constant, reference, oneOf := only(is("type", "Constant"), "value"), only(is("type", "Reference"), "same_row"),
+		only(is("type", "OneOf"), "values")
 	constant["then"] = schema{"required": []string{"value"}}
 	reference["then"] = schema{"required": []string{"table", "column"}}
 	oneOf["then"] = schema{"required": []string{"values"}}

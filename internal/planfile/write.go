@@ -81,7 +81,8 @@ var wordLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
 // plainWord reports whether a text needs no quotes in any version of YAML.
 func plainWord(s string) bool {
-	return wordLike.MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"}, strings.ToLower(s))
+	return wordLike.MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false",
+		"null", "nan", "inf"}, strings.ToLower(s))
 }
 
 func number[T int | int64 | uint32 | uint64](v T) *yaml.Node { return scalar("!!int", fmt.Sprint(v)) }

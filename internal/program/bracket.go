@@ -55,7 +55,8 @@ func (s *Search) Bracket() Bracket {
 	if z.low != nil {
 		b.Lower, b.Confirmed = z.low.n, z.low.passes
 		for i := range s.results {
-			if r := &s.results[i]; r.N == b.Lower && r.Verdict == verdict.Pass && (b.LowerPerS == 0 || r.AchievedPerS < b.LowerPerS) {
+			if r := &s.results[i]; r.N == b.Lower && r.Verdict == verdict.Pass &&
+				(b.LowerPerS == 0 || r.AchievedPerS < b.LowerPerS) {
 				b.LowerPerS = r.AchievedPerS
 			}
 		}

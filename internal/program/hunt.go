@@ -20,7 +20,8 @@ type TargetSearch struct {
 	Plan    *plan.Plan
 	Options SearchOptions
 	Trial   time.Duration // of measured load
-	Longest time.Duration // what a trial may be lengthened to where Trial has too few operations to judge it by; 0 means never
+	// what a trial may be lengthened to where Trial has too few operations to judge it by; 0 means never
+	Longest time.Duration
 	WarmUp  time.Duration // before it, at the same rate
 	Pause   time.Duration // between trials
 	Conduct RunFunc
@@ -41,7 +42,8 @@ func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	return &TargetSearch{Plan: p, Options: o, Trial: 30 * time.Second, WarmUp: 5 * time.Second, Pause: time.Second, Rest: Sleep}, nil
+	return &TargetSearch{Plan: p, Options: o, Trial: 30 * time.Second, WarmUp: 5 * time.Second, Pause: time.Second,
+		Rest: Sleep}, nil
 }
 
 // Run searches until the maximum is bracketed. When ctx ends, what is known so far is returned with its
@@ -90,10 +92,12 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 	if !errors.As(err, &u) || !slices.ContainsFunc(s.results, func(r Result) bool { return !r.Unreached }) {
 		return nil, err
 	}
-	if k := len(s.results) - unreachedTries + 1; k >= 0 && !slices.ContainsFunc(s.results[k:], func(r Result) bool { return !r.Unreached }) {
+	if k := len(s.results) - unreachedTries + 1; k >= 0 &&
+		!slices.ContainsFunc(s.results[k:], func(r Result) bool { return !r.Unreached }) {
 		return nil, fmt.Errorf("nothing could connect in %d trials in turn, though it had before: %w", unreachedTries, err)
 	}
-	return &Result{Trial: t, Verdict: verdict.Invalid, Unreached: true, Why: []message.Message{message.New("trial.no-connection")}}, nil
+	return &Result{Trial: t, Verdict: verdict.Invalid, Unreached: true,
+		Why: []message.Message{message.New("trial.no-connection")}}, nil
 }
 
 // try carries out one trial.

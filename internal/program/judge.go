@@ -76,7 +76,9 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		r.Verdict, r.Why = verdict.Invalid, run.Verdict.Reasons
 	}
 	if r.Verdict == verdict.Pass && !enoughDue(o) {
-		r.Verdict, r.Why = verdict.Invalid, []message.Message{message.New("trial.not-due", message.Count("n", total.Offered), message.Rate("asked", r.AskedPerS))}
+		r.Verdict, r.Why = verdict.Invalid,
+			[]message.Message{message.New("trial.not-due", message.Count("n", total.Offered),
+				message.Rate("asked", r.AskedPerS))}
 	}
 	return r
 }
@@ -133,12 +135,16 @@ func (r *Result) settle(offered, answered uint64, outstanding []float64, base *R
 		r.Verdict = verdict.Fail
 		r.Why = append(r.Why, why)
 	}
-	if missing := float64(offered) - float64(answered); missing > (1-leastAchieved)*float64(offered) && missing > fewestMissing {
-		fail(message.New("trial.unanswered", message.Part("share", answered, offered), message.Rate("offered", r.OfferedPerS), message.Share("least", leastAchieved)))
+	if missing := float64(offered) - float64(answered); missing > (1-leastAchieved)*float64(offered) &&
+		missing > fewestMissing {
+		fail(message.New("trial.unanswered", message.Part("share", answered, offered), message.Rate("offered", r.OfferedPerS),
+			message.Share("least", leastAchieved)))
 	}
 	batches := stats.BatchMeans(outstanding, stats.GrowthBatches)
-	if g := stats.GrowthOf(batches); g.P < backlogP && g.Slope*float64(len(batches)) > max(backlogShare*float64(offered), fewestMissing) {
-		fail(message.New("trial.backlog", message.Number("first", batches[0]), message.Number("last", batches[len(batches)-1])))
+	if g := stats.GrowthOf(batches); g.P < backlogP && g.Slope*float64(len(batches)) > max(backlogShare*float64(offered),
+		fewestMissing) {
+		fail(message.New("trial.backlog", message.Number("first", batches[0]),
+			message.Number("last", batches[len(batches)-1])))
 	}
 	if base == nil {
 		return
@@ -171,14 +177,16 @@ func (r *Result) Steady(o *Outcome) {
 
 // Line says in one line what came of a trial.
 func (r *Result) Line() string {
-	text := fmt.Sprintf("%s, %s/s of %s/s, p50 %s, p99 %s", r.Verdict, units.Rate(r.AchievedPerS), units.Rate(r.OfferedPerS),
+	text := fmt.Sprintf("%s, %s/s of %s/s, p50 %s, p99 %s", r.Verdict, units.Rate(r.AchievedPerS),
+		units.Rate(r.OfferedPerS),
 		units.Latency(float64(r.P50Ns)), units.Latency(float64(r.P99Ns)))
 	if r.Errors > 0 {
 		text += ", " + units.Fraction(r.Errors) + " failed"
 	}
 	switch {
 	case r.TooFew && r.Connected > 0:
-		return text + fmt.Sprintf(": the target lets %s connect, so it is tried again with no more", units.Plural(r.Connected, "session", "sessions"))
+		return text + fmt.Sprintf(": the target lets %s connect, so it is tried again with no more",
+			units.Plural(r.Connected, "session", "sessions"))
 	case r.TooFew:
 		return text + ": for want of sessions, so it is tried again with more"
 	}

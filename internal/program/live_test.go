@@ -75,7 +75,8 @@ func read(t *testing.T, text, addr string) *plan.Plan {
 // conduct runs loads for real, into a folder.
 func conduct(dir string) program.RunFunc {
 	return func(ctx context.Context, o program.Order) (*program.Outcome, error) {
-		r, err := runner.Open(ctx, o.Plan, runner.Options{Recording: runner.Recording{Dir: filepath.Join(dir, o.Name)}, PeakPerS: o.PeakPerS})
+		r, err := runner.Open(ctx, o.Plan, runner.Options{Recording: runner.Recording{Dir: filepath.Join(dir, o.Name)},
+			PeakPerS: o.PeakPerS})
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,8 @@ func TestSearchOfALimitedService(t *testing.T) {
 		if r.Verdict == verdict.Pass && r.OfferedPerS > 1.15*(limit+burst) {
 			t.Errorf("N %.3f, %.0f/s, is said to %s", r.N, r.OfferedPerS, r.Verdict)
 		}
-		if again, err := program.Read(record.OS{}, filepath.Join(dir, r.Dir)); err != nil || again.Run.Total.Offered == 0 && r.Verdict != verdict.Invalid {
+		if again, err := program.Read(record.OS{}, filepath.Join(dir, r.Dir)); err != nil || again.Run.Total.Offered == 0 &&
+			r.Verdict != verdict.Invalid {
 			t.Errorf("bundle %q: %v", r.Dir, err)
 		}
 	}

@@ -314,7 +314,8 @@ func ParseFigure(name string) (of func(*record.Run) float64, lower bool, err err
 	text, closed := strings.CutSuffix(text, ")")
 	q, err := strconv.ParseFloat(text, 64)
 	if !ok || !closed || err != nil || q <= 0 || q > 100 {
-		return nil, false, errors.New(strconv.Quote(name) + " is no figure to compare settings by; use rate, response.avg or response.p(95), say")
+		return nil, false, errors.New(strconv.Quote(name) +
+			" is no figure to compare settings by; use rate, response.avg or response.p(95), say")
 	}
 	return func(r *record.Run) float64 {
 		a, err := r.Total.Response.Answers()

@@ -19,9 +19,10 @@ func TestMatrixRepeatsWhatTheGeneratorSpoiled(t *testing.T) {
 	spoiled := map[string]int{"3": 1, "4": 9} // value of the setting: how many of its first runs
 	var ran []string
 	m := &Matrix{
-		MatrixOptions: MatrixOptions{Repetitions: 2, By: "response.p(95)", N: 1, Cells: []Cell{{{Name: "POOL", Value: "3"}}, {{Name: "POOL", Value: "4"}}, {{Name: "POOL", Value: "5"}}}},
-		Plan:          &plan.Plan{},
-		Reconfigure:   func(context.Context, Cell) error { return nil },
+		MatrixOptions: MatrixOptions{Repetitions: 2, By: "response.p(95)", N: 1,
+			Cells: []Cell{{{Name: "POOL", Value: "3"}}, {{Name: "POOL", Value: "4"}}, {{Name: "POOL", Value: "5"}}}},
+		Plan:        &plan.Plan{},
+		Reconfigure: func(context.Context, Cell) error { return nil },
 		Conduct: func(_ context.Context, o Order) (*Outcome, error) {
 			ran = append(ran, o.Name)
 			run := &record.Run{}
@@ -43,7 +44,8 @@ func TestMatrixRepeatsWhatTheGeneratorSpoiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range [][]string{{verdict.Pass, verdict.Pass}, {verdict.Invalid, verdict.Invalid}, {verdict.Fail, verdict.Fail}} {
+	for i, want := range [][]string{{verdict.Pass, verdict.Pass}, {verdict.Invalid, verdict.Invalid},
+		{verdict.Fail, verdict.Fail}} {
 		if !slices.Equal(log.Cells[i].Verdicts, want) {
 			t.Errorf("%s: %v, want %v", log.Cells[i].Settings, log.Cells[i].Verdicts, want)
 		}
@@ -51,7 +53,8 @@ func TestMatrixRepeatsWhatTheGeneratorSpoiled(t *testing.T) {
 	if len(ran) != 3+6+2 || len(ran) != len(slices.Compact(slices.Sorted(slices.Values(ran)))) {
 		t.Errorf("ran %q", ran)
 	}
-	if again := log.Cells[0].Dirs; !slices.ContainsFunc(again, func(dir string) bool { return strings.HasSuffix(dir, "-again") }) {
+	if again := log.Cells[0].Dirs; !slices.ContainsFunc(again,
+		func(dir string) bool { return strings.HasSuffix(dir, "-again") }) {
 		t.Errorf("the bundles that count are %q", again)
 	}
 	tables := (&Report{Matrix: log}).Tables(units.English)

@@ -21,8 +21,10 @@ func FigureCell(by string, v float64) cell.Cell {
 // tables are the cells with their intervals, the best and the advised marked.
 func (m *MatrixLog) tables(l units.Language) []cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
-	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order", m.Options.Repetitions, l.Figure(Scale(m.Options.N))), Columns: []cell.Column{
-		{Head: say("settings"), Left: true, Wrap: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2}, {Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
+	t := cell.Table{ID: "matrix", Title: say("SETTINGS"), Note: say("each measured %d times at N %s, in shuffled order",
+		m.Options.Repetitions, l.Figure(Scale(m.Options.N))), Columns: []cell.Column{
+		{Head: say("settings"), Left: true, Wrap: true}, {Head: m.Options.By}, {Head: say("asked"), Priority: 2},
+		{Head: say("rate")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")}, {Left: true, Wrap: true},
 	}}
 	invalid := 0
 	for i := range m.Cells {
@@ -39,7 +41,8 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		case i == m.Advised && i == m.Best:
 			note, mark = say("best, and advised"), cell.Good
 		case i == m.Advised:
-			note, mark = say("advised: the smallest within %s of the best", l.Figure(units.Fraction(m.Options.Tolerance))), cell.Good
+			note, mark = say("advised: the smallest within %s of the best", l.Figure(units.Fraction(m.Options.Tolerance))),
+				cell.Good
 		case i == m.Best:
 			note, mark = say("best"), cell.Good
 		case !c.Differs:
@@ -57,10 +60,12 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		if len(c.Dirs) > 0 {
 			name.Link = c.Dirs[0]
 		}
-		t.Add(name, value, asked, cell.Rate(c.RatePerS), cell.Time(float64(c.P50Ns)), cell.Time(float64(c.P99Ns)), cell.Figure(c.Errors, "share"), cell.Text(note).Marked(mark))
+		t.Add(name, value, asked, cell.Rate(c.RatePerS), cell.Time(float64(c.P50Ns)), cell.Time(float64(c.P99Ns)),
+			cell.Figure(c.Errors, "share"), cell.Text(note).Marked(mark))
 	}
 	if invalid > 0 {
-		t.Foot = append(t.Foot, say("runs that the generator spoiled each time they were tried, and that count all the same: %d", invalid))
+		t.Foot = append(t.Foot, say(
+			"runs that the generator spoiled each time they were tried, and that count all the same: %d", invalid))
 	}
 	return []cell.Table{t}
 }

@@ -47,13 +47,15 @@ func RepeatReport(p *plan.Plan, done *Repeated, began time.Time) *Report {
 func runsTable(l units.Language, runs []RunLog) cell.Table {
 	say := func(text string) string { return texts.In(l, text) }
 	t := cell.Table{ID: "runs", Title: say("RUNS"), Columns: []cell.Column{
-		{Head: say("run"), Left: true}, {Head: say("rate")}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}, {Head: say("verdict"), Left: true},
+		{Head: say("run"), Left: true}, {Head: say("rate")}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"},
+		{Head: say("failed")}, {Head: say("verdict"), Left: true},
 	}}
 	for i := range runs {
 		r := &runs[i]
 		name := cell.Text(r.Dir)
 		name.Link = r.Dir
-		t.Add(name, cell.Rate(r.RatePerS), cell.Time(r.Response.P50Ns), cell.Time(r.Response.P95Ns), cell.Time(r.Response.P99Ns), cell.Share(r.Failed, r.Done), cell.Text(say(r.Verdict)))
+		t.Add(name, cell.Rate(r.RatePerS), cell.Time(r.Response.P50Ns), cell.Time(r.Response.P95Ns),
+			cell.Time(r.Response.P99Ns), cell.Share(r.Failed, r.Done), cell.Text(say(r.Verdict)))
 	}
 	return t
 }

@@ -31,7 +31,8 @@ func Claim(dir, order string, resume bool) (io.Closer, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s holds no series to resume; name the folder that it made", dir)
 		case strings.TrimSpace(string(noted)) != want:
-			return nil, fmt.Errorf("%s holds a series of another plan or with other flags; resume it with those, or begin a new one", dir)
+			return nil, fmt.Errorf(
+				"%s holds a series of another plan or with other flags; resume it with those, or begin a new one", dir)
 		}
 	}
 	lock, held, err := filelock.Hold(filepath.Join(dir, lockFile))

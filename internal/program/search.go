@@ -32,7 +32,8 @@ func DefaultSearch() SearchOptions {
 func (o *SearchOptions) Check() error {
 	switch {
 	case !(o.Min > 0) || !(o.Max > o.Min):
-		return fmt.Errorf("the search goes from N %g to %g; give it a lowest N above 0 and a higher highest one", o.Min, o.Max)
+		return fmt.Errorf("the search goes from N %g to %g; give it a lowest N above 0 and a higher highest one",
+			o.Min, o.Max)
 	case o.Start < o.Min || o.Start > o.Max:
 		return fmt.Errorf("the search starts at N %g; start between its bounds %g and %g", o.Start, o.Min, o.Max)
 	case !(o.Width > 0) || o.Width > 1:
@@ -40,7 +41,8 @@ func (o *SearchOptions) Check() error {
 	case o.Trials < 2:
 		return fmt.Errorf("%d trials bracket nothing; allow 14, say", o.Trials)
 	case o.Sessions < 1 || o.MaxSessions < o.Sessions:
-		return fmt.Errorf("from %d to %d sessions: give at least 1, and at most what the target lets connect", o.Sessions, o.MaxSessions)
+		return fmt.Errorf("from %d to %d sessions: give at least 1, and at most what the target lets connect", o.Sessions,
+			o.MaxSessions)
 	}
 	return nil
 }
@@ -70,7 +72,8 @@ func NewSearch(o SearchOptions) *Search { return &Search{o: o} }
 func (s *Search) Take(r Result) {
 	if s.elsewhere(&r) {
 		r.Verdict, r.Unreached = verdict.Invalid, true
-		r.Why = []message.Message{message.New("trial.few-sessions", message.Count("connected", r.Connected), message.Count("sessions", r.Sessions))}
+		r.Why = []message.Message{message.New("trial.few-sessions", message.Count("connected", r.Connected),
+			message.Count("sessions", r.Sessions))}
 	}
 	r.TooFew = r.tooFewSessions(s.service(r.N), s.mostSessions()) || s.crowded(&r)
 	s.results = append(s.results, r)
@@ -79,7 +82,8 @@ func (s *Search) Take(r Result) {
 // elsewhere reports whether a trial failed, for the first time, where the target turned sessions away that it had
 // let connect before, or all but a few: another load may have its connections for a while.
 func (s *Search) elsewhere(r *Result) bool {
-	if r.Verdict != verdict.Fail || r.Connected == 0 || r.Connected >= r.Sessions || s.crowded(r) && r.Connected >= s.o.Sessions {
+	if r.Verdict != verdict.Fail || r.Connected == 0 || r.Connected >= r.Sessions || s.crowded(r) &&
+		r.Connected >= s.o.Sessions {
 		return false
 	}
 	k := len(s.results)

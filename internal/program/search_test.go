@@ -36,7 +36,8 @@ func walk(t *testing.T, o SearchOptions, f func(Trial) Result) *Search {
 // sharp is a target that passes up to a load and fails beyond.
 func sharp(capacity float64) func(Trial) Result {
 	return func(t Trial) Result {
-		r := Result{Trial: t, Verdict: verdict.Pass, OfferedPerS: t.N * 100, AchievedPerS: min(t.N, capacity) * 100, ServiceNs: 1e6, P50Ns: 1e6, InFlight: t.N / 10}
+		r := Result{Trial: t, Verdict: verdict.Pass, OfferedPerS: t.N * 100, AchievedPerS: min(t.N, capacity) * 100,
+			ServiceNs: 1e6, P50Ns: 1e6, InFlight: t.N / 10}
 		if t.N > capacity {
 			r.Verdict = verdict.Fail
 		}
@@ -54,7 +55,8 @@ func TestSearchBracketsSharpLimits(t *testing.T) {
 	for _, capacity := range []float64{0.1, 0.11, 0.7, 0.99, 1, 1.5, 19, 646, 999} {
 		s := walk(t, options(), sharp(capacity))
 		b := s.Bracket()
-		if b.End != Found || b.Lower > capacity || b.Upper <= capacity || b.Width() > 0.03+1e-9 || b.Confirmed != 3 || b.Refuted != 2 || b.Unsettled {
+		if b.End != Found || b.Lower > capacity || b.Upper <= capacity || b.Width() > 0.03+1e-9 || b.Confirmed != 3 ||
+			b.Refuted != 2 || b.Unsettled {
 			t.Errorf("capacity %g: %+v after%s", capacity, b, path(s))
 		}
 	}
@@ -113,7 +115,8 @@ func TestSearchWithASpoiledTrial(t *testing.T) {
 func TestLateTrialsPassIfTheirRulesHold(t *testing.T) {
 	outcome := func(late bool, answered uint64, thresholds ...record.Threshold) *Outcome {
 		o := &Outcome{Run: &record.Run{Thresholds: thresholds}, AnsweredInTime: answered, Outstanding: make([]float64, 24)}
-		o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []message.Message{message.Literal("late")}, LateAlone: late}
+		o.Run.Verdict = record.Verdict{Result: verdict.Invalid, Reasons: []message.Message{message.Literal("late")},
+			LateAlone: late}
 		o.Run.Total.Offered, o.Run.Total.OfferedPerS, o.Run.Total.Response.P95Ns = 1000, 100, 9e6
 		return o
 	}
@@ -161,7 +164,8 @@ func TestSearchOfNonsenseEnds(t *testing.T) {
 		s := walk(t, o, func(tr Trial) Result {
 			k = (k*7919 + 13) % 104729
 			v := []string{verdict.Pass, verdict.Fail, verdict.Invalid}[k%3]
-			return Result{Trial: tr, Verdict: v, OfferedPerS: tr.N * 100, AchievedPerS: float64(k % 5000), ServiceNs: float64(k), Strain: record.Figure(k%30) / 10, Waited: float64(k%2) / 2}
+			return Result{Trial: tr, Verdict: v, OfferedPerS: tr.N * 100, AchievedPerS: float64(k % 5000), ServiceNs: float64(k),
+				Strain: record.Figure(k%30) / 10, Waited: float64(k%2) / 2}
 		})
 		b := s.Bracket()
 		if b.TrialsDone > 14 || b.Lower > 0 && b.Upper > 0 && b.Lower >= b.Upper {
@@ -240,16 +244,20 @@ func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 		}
 		return r
 	})
-	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 || !s.results[2].Unreached || s.results[2].N != s.results[3].N || s.results[3].Sessions < options().Sessions {
+	if b := s.Bracket(); b.End != Found || b.Lower > 19 || b.Upper < 19 || !s.results[2].Unreached ||
+		s.results[2].N != s.results[3].N || s.results[3].Sessions < options().Sessions {
 		t.Errorf("%+v after%s", b, path(s))
 	}
-	p := &plan.Plan{Name: "p", Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
+	p := &plan.Plan{Name: "p", Operations: []plan.Operation{{Name: "a", Weight: 100}},
+		Load:       []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}},
+		Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
 	for _, c := range []struct {
 		name        string
 		gone, until int // trials
 		rests       int
 		lasts       bool
-	}{{"for a while", 3, 5, 3, false}, {"from the first trial on", 1, 99, 0, true}, {"from the third on", 3, 99, 3, true}} {
+	}{{"for a while", 3, 5, 3, false}, {"from the first trial on", 1, 99, 0, true},
+		{"from the third on", 3, 99, 3, true}} {
 		rests, begun := 0, 0
 		h, err := NewTargetSearch(p, options())
 		if err != nil {
@@ -266,7 +274,8 @@ func TestSearchBesideALoadThatTakesTheConnections(t *testing.T) {
 				return nil, away{}
 			}
 			n := int(o.PeakPerS)
-			out := &Outcome{Run: &record.Run{}, Dir: o.Name, AnsweredInTime: uint64(min(n, 1900)), Outstanding: make([]float64, 24)}
+			out := &Outcome{Run: &record.Run{}, Dir: o.Name, AnsweredInTime: uint64(min(n, 1900)),
+				Outstanding: make([]float64, 24)}
 			out.Run.Verdict.Result = verdict.Pass
 			out.Run.Total.Offered, out.Run.Total.OfferedPerS = uint64(n), float64(n)
 			return out, nil
@@ -305,7 +314,8 @@ func TestCurve(t *testing.T) {
 	for _, n := range []float64{1, 2, 4, 5, 6, 8, 9} {
 		rate := n * 100
 		response := 1e9 / (1000 - rate)
-		s.Take(Result{Trial: Trial{N: n}, Verdict: verdict.Pass, OfferedPerS: rate, AchievedPerS: rate, P50Ns: record.Figure(response), InFlight: rate * response / 1e9})
+		s.Take(Result{Trial: Trial{N: n}, Verdict: verdict.Pass, OfferedPerS: rate, AchievedPerS: rate,
+			P50Ns: record.Figure(response), InFlight: rate * response / 1e9})
 	}
 	c := s.Curve()
 	if c.KneeN != 5 || !slices.IsSortedFunc(c.Points, func(a, b Result) int { return int(a.N - b.N) }) {
@@ -343,7 +353,8 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 		"the greatest of all is no such": {[]plan.Threshold{quantile(100)}, 1, 0},
 		"an n that isn't known":          {[]plan.Threshold{quantile(95)}, 0, 0},
 	} {
-		p := &plan.Plan{Thresholds: c.thresholds, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 50, RateTo: 50, Duration: time.Minute}}}
+		p := &plan.Plan{Thresholds: c.thresholds,
+			Load: []plan.Phase{{Kind: plan.Open, RateFrom: 50, RateTo: 50, Duration: time.Minute}}}
 		if got := Enough(p, c.n); got.Round(time.Microsecond) != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -355,7 +366,9 @@ func TestEnoughOperationsForAQuantile(t *testing.T) {
 
 // Each trial sends other requests than those before it: it goes on where they ended, warm-ups included.
 func TestTrialsSendOtherRequests(t *testing.T) {
-	p := &plan.Plan{First: 5, Operations: []plan.Operation{{Name: "a", Weight: 100}}, Load: []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}}, Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
+	p := &plan.Plan{First: 5, Operations: []plan.Operation{{Name: "a", Weight: 100}},
+		Load:       []plan.Phase{{Kind: plan.Open, RateFrom: 100, RateTo: 100}},
+		Thresholds: []plan.Threshold{{Rule: metric.Rule{Text: "errors < 1%"}}}}
 	h, err := NewTargetSearch(p, options())
 	if err != nil {
 		t.Fatal(err)
@@ -367,7 +380,8 @@ func TestTrialsSendOtherRequests(t *testing.T) {
 			t.Errorf("trial %d begins with request %d, want %d", trials, o.Plan.First, want)
 		}
 		n := uint64(o.PeakPerS)
-		out := &Outcome{Run: &record.Run{Phases: []record.Phase{{WarmUp: true, Offered: 7}, {Offered: n}}}, Dir: o.Name, AnsweredInTime: min(n, 1900), Outstanding: make([]float64, 24)}
+		out := &Outcome{Run: &record.Run{Phases: []record.Phase{{WarmUp: true, Offered: 7}, {Offered: n}}}, Dir: o.Name,
+			AnsweredInTime: min(n, 1900), Outstanding: make([]float64, 24)}
 		out.Run.Verdict.Result = verdict.Pass
 		out.Run.Total.Offered, out.Run.Total.OfferedPerS = n, float64(n)
 		want += n + 7
@@ -385,7 +399,8 @@ func TestTrialWithoutItsLoadIsInvalid(t *testing.T) {
 		want    string
 	}{{100, verdict.Pass}, {60, verdict.Pass}, {40, verdict.Invalid}, {0, verdict.Invalid}} {
 		o := &Outcome{AnsweredInTime: c.offered, Run: &record.Run{Phases: []record.Phase{
-			{Kind: "open", WarmUp: true, RateFrom: 50, RateTo: 50, ScheduleNs: 1e9}, {Kind: "open", RateFrom: 50, RateTo: 50, ScheduleNs: 2e9},
+			{Kind: "open", WarmUp: true, RateFrom: 50, RateTo: 50, ScheduleNs: 1e9},
+			{Kind: "open", RateFrom: 50, RateTo: 50, ScheduleNs: 2e9},
 			{Name: "after a recovery", Kind: "open", RateFrom: 50, RateTo: 50, ScheduleNs: 2e9, Offered: c.offered},
 		}, Thresholds: []record.Threshold{{Pass: true}}}}
 		o.Run.Verdict.Result = verdict.Pass

@@ -30,7 +30,8 @@ func rules(p *plan.Plan, s *Search) (out []message.Message) {
 	if s.o.Relative {
 		out = append(out, message.New("rule.errors", message.Share("limit", failedShare)))
 		if b := s.base(); b != nil {
-			out = append(out, message.New("rule.p95", message.Ns("limit", max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)),
+			out = append(out, message.New("rule.p95",
+				message.Ns("limit", max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)),
 				message.Count("times", degraded), message.Text("base_n", Scale(b.N)), message.Ns("base", float64(b.P95Ns))))
 		}
 	}
@@ -59,7 +60,8 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 	case b.Lower > 0 && b.Upper > 0:
 		row("sustains", rate(s.PerS(b.Lower)), b.passed(l))
 		row("doesn't sustain", rate(b.UpperPerS), b.failed(l))
-		row("bracket", l.Figure(units.Fraction(b.Width())), say("between them; wanted: %s", l.Figure(units.Fraction(s.Options.Width))))
+		row("bracket", l.Figure(units.Fraction(b.Width())),
+			say("between them; wanted: %s", l.Figure(units.Fraction(s.Options.Width))))
 	case b.Lower > 0:
 		row("sustains", rate(s.PerS(b.Lower)), say("N %s; what more it can do isn't known", n(b.Lower)))
 	case b.Upper > 0:
@@ -77,9 +79,12 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 	switch {
 	case c.Law == nil:
 	case c.LawPeak > 0:
-		row("scalability", say("peak of %s/s", l.Figure(units.Rate(c.LawPeakPerS))), say("at %s in flight; contention %s, coherency %s, R² %s", n(c.LawPeak), n(c.Law.Sigma), l.Figure(fmt.Sprintf("%.2g", c.Law.Kappa)), n(c.Law.R2)))
+		row("scalability", say("peak of %s/s", l.Figure(units.Rate(c.LawPeakPerS))),
+			say("at %s in flight; contention %s, coherency %s, R² %s", n(c.LawPeak), n(c.Law.Sigma),
+				l.Figure(fmt.Sprintf("%.2g", c.Law.Kappa)), n(c.Law.R2)))
 	default:
-		row("scalability", say("no peak in reach"), say("contention %s, coherency %s, R² %s", n(c.Law.Sigma), l.Figure(fmt.Sprintf("%.2g", c.Law.Kappa)), n(c.Law.R2)))
+		row("scalability", say("no peak in reach"), say("contention %s, coherency %s, R² %s", n(c.Law.Sigma),
+			l.Figure(fmt.Sprintf("%.2g", c.Law.Kappa)), n(c.Law.R2)))
 	}
 	for _, r := range s.Rules {
 		row("a trial passes if", r.In(l), "")
@@ -109,8 +114,11 @@ func (b *Bracket) failed(l units.Language) string {
 func (s *SearchLog) trials(l units.Language) cell.Table {
 	say := func(text string) string { return texts.In(l, text) }
 	t := cell.Table{ID: "trials", Title: say("TRIALS"), Columns: []cell.Column{
-		{Head: "#"}, {Head: "N"}, {Head: say("asked"), Priority: 2}, {Head: say("offered")}, {Head: say("achieved")}, {Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
-		{Head: say("in flight"), Priority: 2}, {Head: say("sessions"), Priority: 3}, {Head: say("purpose"), Left: true, Priority: 1}, {Head: say("verdict"), Left: true}, {Head: say("why"), Left: true, Wrap: true},
+		{Head: "#"}, {Head: "N"}, {Head: say("asked"), Priority: 2}, {Head: say("offered")}, {Head: say("achieved")},
+		{Head: "p50"}, {Head: "p99"}, {Head: say("failed")},
+		{Head: say("in flight"), Priority: 2}, {Head: say("sessions"), Priority: 3},
+		{Head: say("purpose"), Left: true, Priority: 1}, {Head: say("verdict"), Left: true},
+		{Head: say("why"), Left: true, Wrap: true},
 	}}
 	for i := range s.Trials {
 		r := &s.Trials[i]
@@ -131,12 +139,15 @@ func (s *SearchLog) trials(l units.Language) cell.Table {
 		}
 		number := cell.Count(r.Number)
 		number.Link = r.Dir
-		t.Add(number, cell.Text(l.Figure(Scale(r.N))), cell.Rate(s.PerS(r.N)), cell.Rate(r.OfferedPerS), cell.Rate(r.AchievedPerS),
+		t.Add(number, cell.Text(l.Figure(Scale(r.N))), cell.Rate(s.PerS(r.N)), cell.Rate(r.OfferedPerS),
+			cell.Rate(r.AchievedPerS),
 			cell.Time(float64(r.P50Ns)), cell.Time(float64(r.P99Ns)), cell.Figure(r.Errors, "share"),
-			cell.Figure(r.InFlight, cell.UnitNumber), cell.Count(r.Sessions), cell.Text(say(r.Purpose)), cell.Text(say(r.Verdict)).Marked(mark), cell.Text(why))
+			cell.Figure(r.InFlight, cell.UnitNumber), cell.Count(r.Sessions), cell.Text(say(r.Purpose)),
+			cell.Text(say(r.Verdict)).Marked(mark), cell.Text(why))
 	}
 	if s.random() {
-		t.Foot = append(t.Foot, say("asked: N times the profile; offered: what fell due, which random arrivals make more or less; achieved: of it, answered well in time"))
+		t.Foot = append(t.Foot, say(
+			"asked: N times the profile; offered: what fell due, which random arrivals make more or less; achieved: of it, answered well in time"))
 	}
 	return t
 }
@@ -161,7 +172,9 @@ func (s *SearchLog) random() bool {
 // curve is how the target behaves by load.
 func (s *SearchLog) curve(l units.Language) cell.Table {
 	say := func(text string) string { return texts.In(l, text) }
-	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"), Columns: []cell.Column{{Head: say("asked")}, {Head: say("offered"), Priority: 2}, {Head: say("achieved")}, {Head: "", Left: true, Priority: 1}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}}}
+	t := cell.Table{ID: "curve", Title: say("LOAD CURVE"),
+		Columns: []cell.Column{{Head: say("asked")}, {Head: say("offered"), Priority: 2}, {Head: say("achieved")},
+			{Head: "", Left: true, Priority: 1}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: say("failed")}}}
 	points := s.Points()
 	cpu, most := false, 0.0
 	for i := range points {
@@ -172,8 +185,10 @@ func (s *SearchLog) curve(l units.Language) cell.Table {
 	}
 	for i := range points {
 		p := &points[i]
-		row := []cell.Cell{cell.Rate(s.PerS(p.N)), cell.Rate(p.OfferedPerS), cell.Rate(p.AchievedPerS), cell.Figure(p.AchievedPerS/max(most, 1e-9), cell.UnitBar),
-			cell.Time(float64(p.P50Ns)), cell.Time(float64(p.P95Ns)), cell.Time(float64(p.P99Ns)), cell.Figure(p.Errors, "share")}
+		row := []cell.Cell{cell.Rate(s.PerS(p.N)), cell.Rate(p.OfferedPerS), cell.Rate(p.AchievedPerS),
+			cell.Figure(p.AchievedPerS/max(most, 1e-9), cell.UnitBar),
+			cell.Time(float64(p.P50Ns)), cell.Time(float64(p.P95Ns)), cell.Time(float64(p.P99Ns)),
+			cell.Figure(p.Errors, "share")}
 		if cpu {
 			row = append(row, cell.Figure(p.CPU, "cores"))
 		}

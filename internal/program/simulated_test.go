@@ -208,7 +208,8 @@ func resultOf(t Trial, a *answers, seconds, limitS float64, base *Result) Result
 	all := measure.Answers{Times: a.response, NoAnswer: a.failed}
 	q := func(q float64) record.Figure { return figure(record.Ns(all.Quantile(q))) }
 	r := Result{Trial: t, Verdict: verdict.Pass, OfferedPerS: float64(a.offered) / seconds,
-		AchievedPerS: float64(a.inTime) / seconds, PeakPerS: slices.Max(a.perS), P50Ns: q(0.5), P95Ns: q(0.95), P99Ns: q(0.99),
+		AchievedPerS: float64(a.inTime) / seconds, PeakPerS: slices.Max(a.perS), P50Ns: q(0.5), P95Ns: q(0.95),
+		P99Ns:  q(0.99),
 		Errors: float64(a.failed) / float64(a.offered)}
 	r.ServiceNs, r.InFlight = a.sumS/float64(a.response.Count())*1e9, a.sumS/seconds
 	if limitS > 0 {
@@ -231,7 +232,8 @@ func TestBracketsOfServersOfKnownCapacity(t *testing.T) {
 		profile float64
 		seeds   int
 	}{
-		{"M/M/4", func(rng *rand.Rand) simulated { return &mmc{rng, 4, 2000 + 3000*rng.Float64(), 0.008} }, 30, 0.008, 2500, 30},
+		{"M/M/4", func(rng *rand.Rand) simulated { return &mmc{rng, 4, 2000 + 3000*rng.Float64(), 0.008} }, 30, 0.008,
+			2500, 30},
 		{"hard limiter", func(rng *rand.Rand) simulated { return &limiter{rng, 300 + 900*rng.Float64()} }, 10, 0, 100, 60},
 		{"slowly leaking", func(rng *rand.Rand) simulated {
 			return &leaky{rng: rng, c: 4, serveS: 0.004 + 0.008*rng.Float64(), leak: 0.05}
@@ -265,7 +267,8 @@ func TestBracketsOfServersOfKnownCapacity(t *testing.T) {
 				if truth := server.capacity() / c.profile; b.Lower <= truth && truth <= b.Upper {
 					held++
 				} else {
-					missed = append(missed, fmt.Sprintf("seed %d of %d: %.4g in [%.4g, %.4g] %s", seed, stream, truth, b.Lower, b.Upper, b.End))
+					missed = append(missed, fmt.Sprintf("seed %d of %d: %.4g in [%.4g, %.4g] %s", seed, stream, truth, b.Lower,
+						b.Upper, b.End))
 				}
 				trials += b.TrialsDone
 				most, widest = max(most, b.TrialsDone), max(widest, b.Width())
@@ -277,7 +280,8 @@ func TestBracketsOfServersOfKnownCapacity(t *testing.T) {
 					t.Logf("seed %d of %d: %s, [%.4g, %.4g]: %s", seed, stream, b.End, b.Lower, b.Upper, path(s))
 				}
 			}
-			t.Logf("%d of %d brackets hold the capacity; the widest is %.2f %%; %.1f trials on average, %d at most; %d not settled",
+			t.Logf(
+				"%d of %d brackets hold the capacity; the widest is %.2f %%; %.1f trials on average, %d at most; %d not settled",
 				held, all, widest*100, float64(trials)/float64(all), most, unsettled)
 			for _, m := range missed {
 				t.Log(m)

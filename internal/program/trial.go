@@ -104,7 +104,8 @@ func ProfileRate(p *plan.Plan) (float64, error) {
 		}
 	}
 	if rate == 0 {
-		return 0, errors.New("plan " + p.Name + " has no rates, so there is nothing to multiply; give its operations rates, or its load a constant rate")
+		return 0, errors.New("plan " + p.Name +
+			" has no rates, so there is nothing to multiply; give its operations rates, or its load a constant rate")
 	}
 	return rate, nil
 }

@@ -2,7 +2,8 @@
 // below this one and knows nothing of plans or reports.
 //
 // Every protocol gives Dial: a Conn, which a goroutine uses. Those that matter most have a codec as well and
-// implement CodecDriver: event loops drive it over the bare socket, and package blocking makes a Conn of the same codec.
+// implement CodecDriver: event loops drive it over the bare socket, and package blocking makes a Conn of the same
+// codec.
 // The others' connections are well-kept client libraries'.
 package protocol
 
@@ -42,7 +43,8 @@ const (
 
 // Name is the verb as people write it.
 func (v Verb) Name() string {
-	names := [...]string{"SQL", "BEGIN", "COMMIT", "ROLLBACK", "call", "eval", "select", "insert", "replace", "update", "upsert", "delete",
+	names := [...]string{"SQL", "BEGIN", "COMMIT", "ROLLBACK", "call", "eval", "select", "insert", "replace", "update",
+		"upsert", "delete",
 		"read", "scan", "command", "http", "batch"}
 	if int(v) < len(names) {
 		return names[v]

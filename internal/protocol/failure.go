@@ -115,7 +115,8 @@ const (
 	NumClasses     = int(Client) + 1
 )
 
-var classNames = [NumClasses]string{"ok", "connect", "timeout", "server", "retryable", "unknown-outcome", "protocol", "client"}
+var classNames = [NumClasses]string{"ok", "connect", "timeout", "server", "retryable", "unknown-outcome", "protocol",
+	"client"}
 
 // String returns the class's name as it stands in records and reports.
 func (c Class) String() string {

@@ -28,7 +28,8 @@ func TestUnanswered(t *testing.T) {
 		{t.Context(), write, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, UnknownOutcome, "no answer within"},
 		{t.Context(), read, context.DeadlineExceeded, Timeout, ""},
 		{t.Context(), read, context.Canceled, UnknownOutcome, "interrupted"},
-		{t.Context(), write, errors.New("EOF of hunter2"), UnknownOutcome, "the connection broke before the answer came: EOF of …"},
+		{t.Context(), write, errors.New("EOF of hunter2"), UnknownOutcome,
+			"the connection broke before the answer came: EOF of …"},
 	} {
 		e := Unanswered(c.ctx, c.r, c.err, "hunter2")
 		if e.Class != c.want || !e.Fatal || !strings.Contains(e.Text, c.text) || !errors.Is(e, c.err) {

@@ -101,7 +101,8 @@ func (denied) Create(path string) (File, error) {
 func TestReadOnlyFolder(t *testing.T) {
 	root := t.TempDir()
 	_, err := Create(denied{}, root, "cars", began, Options{})
-	if err == nil || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "make it writable") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "make it writable") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("Create: %v", err)
 	}
 	if _, err = CreateIn(denied{}, root, Options{}); err == nil || !errors.Is(err, fs.ErrPermission) {
@@ -144,7 +145,8 @@ func TestKilledRunReadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, torn := range [][]byte{nil, line[:1], line[:len(line)/2], line[:len(line)-1], bytes.Repeat([]byte{0}, 100), []byte("{}garbage\n")} {
+	for _, torn := range [][]byte{nil, line[:1], line[:len(line)/2], line[:len(line)-1], bytes.Repeat([]byte{0}, 100),
+		[]byte("{}garbage\n")} {
 		if err := os.WriteFile(path, append(append([]byte(nil), whole...), torn...), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +184,8 @@ func TestDamageInTheMiddleCostsItsLineOnly(t *testing.T) {
 	if err != nil || run.Total.Done != 20 || run.Phases[1].Done != 20 {
 		t.Fatalf("%d done, %v; want all but the damaged line's 10", run.Total.Done, err)
 	}
-	if w := run.Warnings; len(w) != 1 || w[0].ID != "record-damaged" || !strings.Contains(w[0].Text.String(), "line 2 of ") {
+	if w := run.Warnings; len(w) != 1 || w[0].ID != "record-damaged" ||
+		!strings.Contains(w[0].Text.String(), "line 2 of ") {
 		t.Errorf("warnings %+v", w)
 	}
 }
@@ -256,7 +259,8 @@ func TestDiscardLeavesNothingOfARunThatDidNothing(t *testing.T) {
 	if b, err = CreateIn(OS{}, named, Options{}); err != nil || b.Start([]byte("plan"), run) != nil {
 		t.Fatal(err)
 	}
-	if err := b.Interval(&measure.Interval{UnixNs: 1, Account: measure.Account{Operations: make([]measure.OperationAccount, 1)}}); err != nil {
+	if err := b.Interval(&measure.Interval{UnixNs: 1,
+		Account: measure.Account{Operations: make([]measure.OperationAccount, 1)}}); err != nil {
 		t.Fatal(err)
 	}
 	b.Discard()

@@ -20,10 +20,11 @@ var mergeRules map[string]mergeRule
 
 func init() {
 	mergeRules = map[string]mergeRule{
-		"same":     func(whole, part reflect.Value, _ bool) { whole.Set(part) }, // Merge refuses parts that differ
-		"part":     leave,                                                       // of one part only; Part has what matters
-		"sums":     leave,                                                       // follows from the sums: see Fill, and packages verdict and within
-		"whole":    leave,                                                       // has a function of its own in Merge
+		"same": func(whole, part reflect.Value, _ bool) { whole.Set(part) }, // Merge refuses parts that differ
+		"part": leave,                                                       // of one part only; Part has what matters
+		// follows from the sums: see Fill, and packages verdict and within
+		"sums":     leave,
+		"whole":    leave, // has a function of its own in Merge
 		"first":    firstSet,
 		"each":     mergeEach,
 		"all":      func(whole, part reflect.Value, first bool) { whole.SetBool((first || whole.Bool()) && part.Bool()) },

@@ -128,8 +128,9 @@ func TestMergeRules(t *testing.T) {
 			Run{Sequences: []Sequence{{Table: "a", First: 1}, {Table: "a", First: 2}}},
 			Run{Sequences: []Sequence{{Table: "a", First: 1}, {Table: "a", First: 2}}},
 		},
-		"texts":   {Run{Brunt: "1"}, Run{Brunt: "2"}, Run{Brunt: "1; 2"}},
-		"one of":  {Run{Complete: true, Tier: "library"}, Run{Interrupted: true, Tier: "codec"}, Run{Interrupted: true, Tier: "library"}},
+		"texts": {Run{Brunt: "1"}, Run{Brunt: "2"}, Run{Brunt: "1; 2"}},
+		"one of": {Run{Complete: true, Tier: "library"}, Run{Interrupted: true, Tier: "codec"},
+			Run{Interrupted: true, Tier: "library"}},
 		"numbers": {Run{Sessions: 2, Pipeline: 3}, Run{Sessions: 3, Pipeline: 1}, Run{Sessions: 5, Pipeline: 3}},
 		"maps": {
 			Run{Flags: map[string]string{"a": "1"}}, Run{Flags: map[string]string{"a": "2", "b": "3"}},

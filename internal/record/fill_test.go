@@ -43,7 +43,8 @@ func TestBacklogIsBlamedOnTheRightSide(t *testing.T) {
 		c.iv.Offered = max(c.iv.Offered, c.backlog)
 		c.iv.Settle()
 		if p := &c.iv.Pace; p.SaturatedNs != c.saturated || p.IdleBacklogNs != c.idle || p.BacklogMax != c.backlog {
-			t.Errorf("%s: saturated %d ns, idle %d ns, want %d and %d", c.name, p.SaturatedNs, p.IdleBacklogNs, c.saturated, c.idle)
+			t.Errorf("%s: saturated %d ns, idle %d ns, want %d and %d", c.name, p.SaturatedNs, p.IdleBacklogNs, c.saturated,
+				c.idle)
 		}
 		var warm measure.Tally
 		c.iv.WarmUp = true
@@ -54,7 +55,8 @@ func TestBacklogIsBlamedOnTheRightSide(t *testing.T) {
 }
 
 func TestOwnLagIsSummedUp(t *testing.T) {
-	run := &Run{Operations: []Operation{{Name: "a"}, {Name: "b"}}, Targets: make([]Target, 2), Phases: []Phase{{Name: "hold", Kind: "open"}}}
+	run := &Run{Operations: []Operation{{Name: "a"}, {Name: "b"}}, Targets: make([]Target, 2),
+		Phases: []Phase{{Name: "hold", Kind: "open"}}}
 	tally := &measure.Tally{}
 	warm := loadOf(100, 1e6, 9e6, 9e6)
 	warm.Phase, warm.WarmUp = "warm", true
@@ -106,7 +108,9 @@ func TestDrainingDoesNotLowerTheOfferedRate(t *testing.T) {
 
 // The interval at the end of the schedule may be cut late: nothing falls due in its rest.
 func TestAnIntervalCutLateDoesNotLowerTheOfferedRate(t *testing.T) {
-	run := &Run{Operations: []Operation{{Name: "a"}}, Phases: []Phase{{Name: "warm", Kind: "open", WarmUp: true, ScheduleNs: 1e9}, {Name: "hold", Kind: "open", ScheduleNs: 1e9}}}
+	run := &Run{Operations: []Operation{{Name: "a"}},
+		Phases: []Phase{{Name: "warm", Kind: "open", WarmUp: true, ScheduleNs: 1e9},
+			{Name: "hold", Kind: "open", ScheduleNs: 1e9}}}
 	tally := &measure.Tally{}
 	for _, iv := range []*measure.Interval{
 		{Phase: "warm", Kind: "open", WarmUp: true, Account: measure.Account{EndNs: 1e9, Offered: 500}},
@@ -127,7 +131,8 @@ func TestSessionsOfARunThatDoesntSay(t *testing.T) {
 	for said, want := range map[int]int{0: 2, 8: 8} {
 		run, sum := &Run{Sessions: said}, &measure.Tally{}
 		for _, sessions := range []int{1, 2} {
-			iv := &measure.Interval{Phase: "load", Kind: "closed", Account: measure.Account{StartNs: int64(sessions-1) * 1e9, EndNs: int64(sessions) * 1e9, Sessions: sessions, OwnLag: measure.NewHistogram()}}
+			iv := &measure.Interval{Phase: "load", Kind: "closed", Account: measure.Account{StartNs: int64(sessions-1) * 1e9,
+				EndNs: int64(sessions) * 1e9, Sessions: sessions, OwnLag: measure.NewHistogram()}}
 			iv.Settle()
 			if err := sum.Interval(iv); err != nil {
 				t.Fatal(err)

@@ -18,7 +18,8 @@ func FuzzReader(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	start := []byte(`{"schema":1,"operations":[{"name":"a"},{"name":"b"}],"targets":[{"address":"x"},{"address":"y"}],"phases":[{"name":"hold"}]}`)
+	start := []byte(
+		`{"schema":1,"operations":[{"name":"a"},{"name":"b"}],"targets":[{"address":"x"},{"address":"y"}],"phases":[{"name":"hold"}]}`)
 	f.Add(start, line)
 	f.Add(start, append(append([]byte(nil), line...), line[:40]...))
 	f.Add(start, []byte("{}\n{}\n"))

@@ -43,7 +43,8 @@ func samples(n int) []sample {
 	for i := range 4 * n {
 		service := 50_000 + r.Int64N(5_000_000)
 		late := r.Int64N(20_000)
-		s := sample{operation: i % 2, address: (i / 2) % 2, service: service, response: service + late, lateBy: late, interval: i / n}
+		s := sample{operation: i % 2, address: (i / 2) % 2, service: service, response: service + late, lateBy: late,
+			interval: i / n}
 		if i%50 == 0 {
 			s.class = protocol.Timeout
 		}
@@ -70,13 +71,17 @@ func intervalsOf(all []sample, take func(i int) bool) []*measure.Interval {
 }
 
 func newInterval(k int) *measure.Interval {
-	iv := &measure.Interval{Index: k, UnixNs: began.UnixNano() + int64(k)*1e9, Phase: "hold", Kind: "open", Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Sessions: 8, Busy: 1, OwnLag: measure.NewHistogram(), Health: measure.Health{LoopBusy: 0.1 * float64(k+1), ProcessCPU: 0.5, GCCycles: 1, RSSBytes: 1 << 20}, Operations: make([]measure.OperationAccount, 2), Addresses: make([]measure.AddressAccount, 2)}}
+	iv := &measure.Interval{Index: k, UnixNs: began.UnixNano() + int64(k)*1e9, Phase: "hold", Kind: "open",
+		Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Sessions: 8, Busy: 1,
+			OwnLag: measure.NewHistogram(), Health: measure.Health{LoopBusy: 0.1 * float64(k+1), ProcessCPU: 0.5, GCCycles: 1,
+				RSSBytes: 1 << 20}, Operations: make([]measure.OperationAccount, 2), Addresses: make([]measure.AddressAccount, 2)}}
 	if k == 0 {
 		iv.Phase, iv.WarmUp = "warm", true
 	}
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
-		o.Response, o.WithoutGenerator, o.Service, o.Lag, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+		o.Response, o.WithoutGenerator, o.Service, o.Lag, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(),
+			measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
 	}
 	for i := range iv.Addresses {
 		iv.Addresses[i].Service, iv.Addresses[i].Up = measure.NewHistogram(), 4

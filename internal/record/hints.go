@@ -66,8 +66,9 @@ func (t *HintTaker) Interval(iv *measure.Interval) error {
 func (t *HintTaker) hint(h *hints.Hint, iv *measure.Interval) Hint {
 	length := iv.EndNs - iv.StartNs
 	out := Hint{
-		Interval: h.Interval, Time: time.Unix(0, iv.UnixNs+length).UTC(), AtNs: iv.EndNs, BeganNs: h.BeganNs, LengthNs: length,
-		Metric: string(h.Metric), Operation: allOperations, Kind: string(h.Kind), From: h.From, To: h.To,
+		Interval: h.Interval, Time: time.Unix(0, iv.UnixNs+length).UTC(), AtNs: iv.EndNs, BeganNs: h.BeganNs,
+		LengthNs: length,
+		Metric:   string(h.Metric), Operation: allOperations, Kind: string(h.Kind), From: h.From, To: h.To,
 	}
 	if h.Operation >= 0 && h.Operation < len(t.run.Operations) {
 		out.Operation = t.run.Operations[h.Operation].Name

@@ -15,7 +15,8 @@ func TestHintsStandInTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := &Run{Operations: []Operation{{Name: "get"}}, Targets: []Target{{Address: "a:1"}}, Phases: []Phase{{Name: "p", Kind: "open"}}}
+	run := &Run{Operations: []Operation{{Name: "get"}}, Targets: []Target{{Address: "a:1"}},
+		Phases: []Phase{{Name: "p", Kind: "open"}}}
 	if err := b.Start(nil, run); err != nil {
 		t.Fatal(err)
 	}

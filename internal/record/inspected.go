@@ -33,17 +33,18 @@ type ServerWindow struct {
 
 // Statement is one normalised statement and what its executions came to in a window.
 type Statement struct {
-	ID         string             `json:"id"` // the server's own
-	Text       string             `json:"text"`
-	Operations []string           `json:"operations,omitempty"` // of the plan, that caused it
-	Match      string             `json:"match,omitempty"`      // how that is known: MatchText or MatchCount
-	Calls      float64            `json:"calls"`
-	Rows       float64            `json:"rows"`
-	TotalNs    float64            `json:"total_ns"`
-	MeanNs     float64            `json:"mean_ns"`
-	StddevNs   float64            `json:"stddev_ns"`
-	Share      float64            `json:"share"`          // of the time of all statements in the window
-	More       map[string]float64 `json:"more,omitempty"` // further counters by the server's names: blocks, temporary files, WAL, planning
+	ID         string   `json:"id"` // the server's own
+	Text       string   `json:"text"`
+	Operations []string `json:"operations,omitempty"` // of the plan, that caused it
+	Match      string   `json:"match,omitempty"`      // how that is known: MatchText or MatchCount
+	Calls      float64  `json:"calls"`
+	Rows       float64  `json:"rows"`
+	TotalNs    float64  `json:"total_ns"`
+	MeanNs     float64  `json:"mean_ns"`
+	StddevNs   float64  `json:"stddev_ns"`
+	Share      float64  `json:"share"` // of the time of all statements in the window
+	// further counters by the server's names: blocks, temporary files, WAL, planning
+	More map[string]float64 `json:"more,omitempty"`
 }
 
 // How it is known which operations caused a statement.

@@ -110,7 +110,8 @@ func (l *Latency) Answers() (measure.Answers, error) {
 // maxNs is the longest time that a record may hold: ten years.
 const maxNs = int64(10 * 365 * 24 * 3600 * 1e9)
 
-func decodeHistogram(decoder *measure.HDRDecoder, hdr []byte, count uint64, minNs, maxValueNs int64, meanNs float64) (*measure.Histogram, error) {
+func decodeHistogram(decoder *measure.HDRDecoder, hdr []byte, count uint64, minNs, maxValueNs int64,
+	meanNs float64) (*measure.Histogram, error) {
 	if len(hdr) == 0 {
 		if count != 0 {
 			return nil, fmt.Errorf("a histogram of %d values is missing", count)
@@ -124,7 +125,8 @@ func decodeHistogram(decoder *measure.HDRDecoder, hdr []byte, count uint64, minN
 	if h.Count() != count {
 		return nil, fmt.Errorf("histogram holds %d values instead of %d", h.Count(), count)
 	}
-	if minNs < 0 || maxValueNs < minNs || maxValueNs > maxNs || math.IsNaN(meanNs) || meanNs < 0 || meanNs > float64(maxNs) {
+	if minNs < 0 || maxValueNs < minNs || maxValueNs > maxNs || math.IsNaN(meanNs) || meanNs < 0 ||
+		meanNs > float64(maxNs) {
 		return nil, fmt.Errorf("histogram's extremes %d to %d ns, mean %g ns, make no sense", minNs, maxValueNs, meanNs)
 	}
 	h.Restore(minNs, maxValueNs, meanNs)
@@ -175,7 +177,8 @@ func (w *Within) All() []*Bounds {
 
 // WithinOf is the inverse of All.
 func WithinOf(all []*Bounds) *Within {
-	w := &Within{Mean: all[0], P50: all[1], P75: all[2], P90: all[3], P95: all[4], P99: all[5], P999: all[6], P9999: all[7]}
+	w := &Within{Mean: all[0], P50: all[1], P75: all[2], P90: all[3], P95: all[4], P99: all[5], P999: all[6],
+		P9999: all[7]}
 	why := message.Message{}
 	for i, b := range all {
 		if b == nil || b.Why.IsZero() || i > 0 && !b.Why.Equal(why) {

@@ -139,14 +139,17 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 		return nil, fmt.Errorf("times %d to %d ns make no sense", line.StartNs, line.EndNs)
 	}
 	iv := &measure.Interval{
-		Index: line.Index, UnixNs: line.UnixNs, Phase: line.Phase, Kind: line.kind(run), WarmUp: line.WarmUp, Drain: line.Drain,
+		Index: line.Index, UnixNs: line.UnixNs, Phase: line.Phase, Kind: line.kind(run), WarmUp: line.WarmUp,
+		Drain: line.Drain,
 		Account: measure.Account{
 			StartNs: line.StartNs, EndNs: line.EndNs, Intervals: max(line.Slices, 1), Sessions: line.Sessions,
 			Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Overdue: line.Overdue, Health: line.Health,
-			Operations: make([]measure.OperationAccount, len(run.Operations)), Addresses: make([]measure.AddressAccount, len(run.Targets)),
+			Operations: make([]measure.OperationAccount, len(run.Operations)),
+			Addresses:  make([]measure.AddressAccount, len(run.Targets)),
 		},
 	}
-	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 || h.StealNs < 0 || h.OthersNs < 0 {
+	if h := &iv.Health; math.IsNaN(h.LoopBusy) || h.LoopBusy < 0 || h.ProcessCPU < 0 || h.ProcessCPU > 1e6 ||
+		h.StealNs < 0 || h.OthersNs < 0 {
 		return nil, fmt.Errorf("health makes no sense")
 	}
 	var err error
@@ -201,7 +204,8 @@ func (l *operationLine) decode(into []measure.OperationAccount, schema int, hdr 
 	for _, h := range []struct {
 		from *histogramLine
 		to   **measure.Histogram
-	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Unhindered, &o.WithoutGenerator}, {l.Lag, &o.Lag}, {l.FailedResponse, &o.FailedResponse}} {
+	}{{l.Response, &o.Response}, {l.Service, &o.Service}, {l.Unhindered, &o.WithoutGenerator}, {l.Lag, &o.Lag},
+		{l.FailedResponse, &o.FailedResponse}} {
 		if *h.to, err = h.from.decode(hdr); err != nil {
 			return err
 		}

@@ -59,12 +59,14 @@ func mergeable(a, b *Run) error {
 	}
 	texts := func(x, y Threshold) bool { return x.Text == y.Text }
 	if a.Cut != "" && !slices.EqualFunc(a.Thresholds, b.Thresholds, texts) {
-		return fmt.Errorf("the script's thresholds were judged in one and not in the other: it was killed, or ran with --no-thresholds")
+		return fmt.Errorf(
+			"the script's thresholds were judged in one and not in the other: it was killed, or ran with --no-thresholds")
 	}
 	if a.LoadModel != b.LoadModel {
 		return fmt.Errorf("one load was %s, the other %s", a.LoadModel, b.LoadModel)
 	}
-	if x, y := a.OperationNames(), b.OperationNames(); a.Cut == "" && !slices.Equal(x, y) { // scripts name operations as they come
+	// scripts name operations as they come
+	if x, y := a.OperationNames(), b.OperationNames(); a.Cut == "" && !slices.Equal(x, y) {
 		return fmt.Errorf("their operations are %q and %q", x, y)
 	}
 	return nil
@@ -98,10 +100,13 @@ func wholeOf(parts []*Recorded) error {
 			return fmt.Errorf("%s is one of %d parts, %s one of %d; merge the parts of one load", first.Dir, segments, p.Dir, n)
 		}
 		if p.Run.Cut != first.Run.Cut {
-			return fmt.Errorf("%s is of a load cut at %s, %s of one cut at %s; give all parts the same --execution-segment-sequence", first.Dir, first.Run.Cut, p.Dir, p.Run.Cut)
+			return fmt.Errorf(
+				"%s is of a load cut at %s, %s of one cut at %s; give all parts the same --execution-segment-sequence", first.Dir,
+				first.Run.Cut, p.Dir, p.Run.Cut)
 		}
 		if other, taken := dirs[p.Run.Offset]; taken {
-			return fmt.Errorf("%s and %s are both part %d of %d: their operations overlap; merge different parts of one load", other, p.Dir, p.Run.Offset+1, segments)
+			return fmt.Errorf("%s and %s are both part %d of %d: their operations overlap; merge different parts of one load",
+				other, p.Dir, p.Run.Offset+1, segments)
 		}
 		dirs[p.Run.Offset] = p.Dir
 	}
@@ -185,7 +190,10 @@ func targetMap(run, part *Run) []int {
 }
 
 func (r *Run) target(t *Target) int {
-	return slices.IndexFunc(r.Targets, func(have Target) bool { return have.Address == t.Address && have.Protocol == t.Protocol })
+	return slices.IndexFunc(r.Targets, func(have Target) bool {
+		return have.Address == t.Address &&
+			have.Protocol == t.Protocol
+	})
 }
 
 // operationMap says where in run's operations each of part's is; nil if they are the same.

@@ -38,13 +38,20 @@ func TestMergeRefusesPartsThatAreNoWhole(t *testing.T) {
 		with func(all []*Recorded)
 		want string
 	}{
-		"the same run twice":                        {[]int{0, 1, 1}, nil, "are the same run"},
-		"a copy of a part":                          {[]int{0, 1, 2}, func(all []*Recorded) { all[2].Run.Offset = 1 }, "both part 2 of 3"},
-		"a missing part":                            {[]int{0, 2}, nil, "part 2 of 3 is missing"},
-		"parts of different cuts":                   {[]int{0, 1, 2}, func(all []*Recorded) { all[1].Run.Stride = 4 }, "one of 3 parts"},
-		"two whole runs":                            {[]int{0, 1}, func(all []*Recorded) { all[0].Run.Stride, all[1].Run.Stride, all[1].Run.Offset = 0, 0, 0 }, "both part 1 of 1"},
-		"parts of different plans":                  {[]int{0, 1, 2}, func(all []*Recorded) { all[1].Run.PlanHash = "x" }, "their plans differ"},
-		"a bundle merged with itself, of version 1": {[]int{0, 0}, func(all []*Recorded) { all[0].Run.Schema = 1 }, "are the same run"},
+		"the same run twice": {[]int{0, 1, 1}, nil, "are the same run"},
+		"a copy of a part": {[]int{0, 1, 2}, func(all []*Recorded) { all[2].Run.Offset = 1 },
+			"both part 2 of 3"},
+		"a missing part": {[]int{0, 2}, nil, "part 2 of 3 is missing"},
+		"parts of different cuts": {[]int{0, 1, 2}, func(all []*Recorded) { all[1].Run.Stride = 4 },
+			"one of 3 parts"},
+		"two whole runs": {[]int{0, 1}, func(all []*Recorded) {
+			all[0].Run.Stride,
+				all[1].Run.Stride, all[1].Run.Offset = 0, 0, 0
+		}, "both part 1 of 1"},
+		"parts of different plans": {[]int{0, 1, 2}, func(all []*Recorded) { all[1].Run.PlanHash = "x" },
+			"their plans differ"},
+		"a bundle merged with itself, of version 1": {[]int{0, 0}, func(all []*Recorded) { all[0].Run.Schema = 1 },
+			"are the same run"},
 	} {
 		all := parts(openAll(t, write(t, OS{}, nil, true), write(t, OS{}, nil, true), write(t, OS{}, nil, true)))
 		if c.with != nil {
@@ -72,7 +79,8 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []struct{ a, b *Latency }{{&one.Total.Response, &merged.Total.Response}, {&one.Total.Lag, &merged.Total.Lag}} {
+	for _, l := range []struct{ a, b *Latency }{{&one.Total.Response, &merged.Total.Response},
+		{&one.Total.Lag, &merged.Total.Lag}} {
 		if math.Abs(l.a.MeanNs-l.b.MeanNs) > 1e-9*l.a.MeanNs {
 			t.Errorf("mean %g, want %g", l.b.MeanNs, l.a.MeanNs)
 		}
@@ -80,7 +88,8 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 	if a, b := withoutMeans(one), withoutMeans(merged); !reflect.DeepEqual(a, b) {
 		t.Errorf("merged %+v\nwant %+v", b, a)
 	}
-	if a, b := one.Health, merged.Health; a.OwnLagCount != 3*999 || b.OwnLagCount != a.OwnLagCount || b.OwnLagP99Ns != a.OwnLagP99Ns || a.OwnLagP99Ns == 0 {
+	if a, b := one.Health, merged.Health; a.OwnLagCount != 3*999 || b.OwnLagCount != a.OwnLagCount ||
+		b.OwnLagP99Ns != a.OwnLagP99Ns || a.OwnLagP99Ns == 0 {
 		t.Errorf("own lag: p99 %d ns of %d, want %d ns of %d", b.OwnLagP99Ns, b.OwnLagCount, a.OwnLagP99Ns, a.OwnLagCount)
 	}
 	if merged.Sessions != machines*one.Sessions || !merged.Complete {
@@ -93,7 +102,8 @@ func TestMergeEqualsOneMachine(t *testing.T) {
 func withoutMeans(r *Run) []Operation {
 	out := append([]Operation{r.Total}, r.Operations...)
 	for _, p := range r.Phases {
-		out = append(out, Operation{Name: p.Name, Counts: Counts{Counts: measure.Counts{Done: p.Done, Attempts: p.Offered}, Failed: p.Errors}, Response: p.Response})
+		out = append(out, Operation{Name: p.Name, Counts: Counts{Counts: measure.Counts{Done: p.Done, Attempts: p.Offered},
+			Failed: p.Errors}, Response: p.Response})
 	}
 	for _, g := range r.Targets {
 		out = append(out, Operation{Name: g.Address, Counts: g.Counts, Service: g.Service})
@@ -164,7 +174,8 @@ func TestCutIntervalsAreNoticed(t *testing.T) {
 	const want = "holds 100 of the run's 300 arrivals"
 	noticed := func(t *testing.T, all []Warning) {
 		t.Helper()
-		if len(all) != 1 || all[0].ID != "record-damaged" || !strings.Contains(all[0].Text.String(), want) || !strings.HasPrefix(all[0].Text.String(), cut) {
+		if len(all) != 1 || all[0].ID != "record-damaged" || !strings.Contains(all[0].Text.String(), want) ||
+			!strings.HasPrefix(all[0].Text.String(), cut) {
 			t.Errorf("warnings %+v, want one: %s", all, want)
 		}
 	}

@@ -42,7 +42,8 @@ func Open(fsys FS, path string) (*Recorded, error) {
 	}
 	data, err := readAll(fsys, filepath.Join(path, RunFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no %s; name the folder of a run, such as %s", path, RunFile, filepath.Join(DefaultRoot, "<name>-<time>"))
+		return nil, fmt.Errorf("%s holds no %s; name the folder of a run, such as %s", path, RunFile,
+			filepath.Join(DefaultRoot, "<name>-<time>"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the record in %s: %w", path, err)
@@ -79,7 +80,8 @@ func DecodeRun(data []byte) (*Run, error) {
 	case version.Schema == nil || *version.Schema < 1:
 		return nil, fmt.Errorf("not a run's record: it has no schema version")
 	case *version.Schema > SchemaVersion:
-		return nil, fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", *version.Schema, SchemaVersion)
+		return nil, fmt.Errorf("schema version %d is newer than this program reads (%d); update brunt", *version.Schema,
+			SchemaVersion)
 	}
 	run := &Run{}
 	if err := json.Unmarshal(data, run); err != nil {
@@ -208,11 +210,13 @@ func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 func (r *Recorded) Damage() (out []Warning) {
 	path := message.Text("file", filepath.Join(r.Dir, IntervalsFile))
 	if n := len(r.damaged); n > 0 {
-		return []Warning{NewWarning("record-damaged", message.Count("n", n), message.Text("first", strconv.Itoa(r.damaged[0])), path)}
+		return []Warning{NewWarning("record-damaged", message.Count("n", n),
+			message.Text("first", strconv.Itoa(r.damaged[0])), path)}
 	}
 	if c := &r.Run.Total; r.arrivals != 0 {
 		counted := c.Done + c.Dropped + c.Unfinished
-		w := NewWarning("record-damaged", message.Count("held", int64(counted)-r.arrivals), message.Count("counted", counted), path)
+		w := NewWarning("record-damaged", message.Count("held", int64(counted)-r.arrivals), message.Count("counted", counted),
+			path)
 		w.Text = message.New("record-short", w.Text.Args...)
 		out = append(out, w)
 	}

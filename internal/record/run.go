@@ -67,13 +67,14 @@ type Run struct {
 	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes seen, the first MaxHints
 	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
 	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`
-	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`       // of the plan, as found or made
-	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"`   // that began after what their columns held
-	Awake       *Awake         `json:"awake,omitempty" merge:"first"`          //
-	ServerHere  bool           `json:"server_here,omitempty" merge:"any"`      // a target is on the machine that generates the load
-	Watched     []Watched      `json:"watched,omitempty" merge:"whole"`        // what else happened
-	Iterations  *Iterations    `json:"iterations,omitempty" merge:"fields"`    //
-	Inspections []Inspection   `json:"inspections,omitempty" merge:"distinct"` //
+	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`     // of the plan, as found or made
+	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"` // that began after what their columns held
+	Awake       *Awake         `json:"awake,omitempty" merge:"first"`        //
+	// a target is on the machine that generates the load
+	ServerHere  bool         `json:"server_here,omitempty" merge:"any"`
+	Watched     []Watched    `json:"watched,omitempty" merge:"whole"`        // what else happened
+	Iterations  *Iterations  `json:"iterations,omitempty" merge:"fields"`    //
+	Inspections []Inspection `json:"inspections,omitempty" merge:"distinct"` //
 	// Flags are what sets things in the command in use, for advice: "sessions", "rate", "loops", "threshold", "awake",
 	// and "engine", what drives a load with less of this machine. What it has nothing for is left out.
 	Flags map[string]string `json:"flags,omitempty" merge:"first"`
@@ -224,13 +225,15 @@ type Health struct {
 	CPUNsPerOperation float64 `json:"cpu_ns_per_operation"`
 	CgroupThrottledNs int64   `json:"cgroup_throttled_ns"`
 	RunQueueShare     float64 `json:"run_queue_share"`
-	RunQueueNs        int64   `json:"run_queue_ns"`           // what all threads waited for a core
-	WakeWaitNs        int64   `json:"wake_wait_ns,omitempty"` // what a thread that wakes 100 times a second waited for a core
-	GCCPUNs           int64   `json:"gc_cpu_ns,omitempty"`    // processor time of the garbage collector
-	HeldNs            int64   `json:"held_ns,omitempty"`      // it was stopped for so long in all, in stretches too short for PausedNs
-	LoopRunQueueNs    int64   `json:"loop_run_queue_ns"`      // of that, the event loops' threads
-	StealNs           int64   `json:"steal_ns"`               // taken by the hypervisor, summed over the cores allowed
-	OthersCPUMean     float64 `json:"others_cpu_mean"`        // cores, of those allowed, that other processes had
+	RunQueueNs        int64   `json:"run_queue_ns"` // what all threads waited for a core
+	// what a thread that wakes 100 times a second waited for a core
+	WakeWaitNs int64 `json:"wake_wait_ns,omitempty"`
+	GCCPUNs    int64 `json:"gc_cpu_ns,omitempty"` // processor time of the garbage collector
+	// it was stopped for so long in all, in stretches too short for PausedNs
+	HeldNs         int64   `json:"held_ns,omitempty"`
+	LoopRunQueueNs int64   `json:"loop_run_queue_ns"` // of that, the event loops' threads
+	StealNs        int64   `json:"steal_ns"`          // taken by the hypervisor, summed over the cores allowed
+	OthersCPUMean  float64 `json:"others_cpu_mean"`   // cores, of those allowed, that other processes had
 	// VoluntarySwitches and InvoluntarySwitches are of the process's threads; see measure.Health.
 	VoluntarySwitches   uint64 `json:"voluntary_switches"`
 	InvoluntarySwitches uint64 `json:"involuntary_switches"`

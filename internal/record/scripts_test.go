@@ -32,7 +32,8 @@ func TestSegmentsAreMergedByTheNamesOfOperations(t *testing.T) {
 		t.Fatalf("operations %+v can't be told apart", ops)
 	}
 	for i := range ops {
-		if got, want := merged.Operations[i].OK, ops[i].OK+ops[last-i].OK; got != want || merged.Operations[i].Name != ops[i].Name {
+		if got, want := merged.Operations[i].OK, ops[i].OK+ops[last-i].OK; got != want ||
+			merged.Operations[i].Name != ops[i].Name {
 			t.Errorf("%s: %d well, want %d", merged.Operations[i].Name, got, want)
 		}
 	}
@@ -55,7 +56,8 @@ func TestSegmentsAreMergedByTheNamesOfOperations(t *testing.T) {
 		}
 	}
 	all[1].Run.Operations[0].Name = "seldom"
-	if merged, _, err = Merge(all...); err != nil || merged.Operations[len(ops)].Name != "seldom" || merged.Operations[len(ops)].OK != ops[0].OK {
+	if merged, _, err = Merge(all...); err != nil || merged.Operations[len(ops)].Name != "seldom" ||
+		merged.Operations[len(ops)].OK != ops[0].OK {
 		t.Errorf("an operation of one segment: %v, %+v", err, merged)
 	}
 }
@@ -68,7 +70,8 @@ func TestSegmentsThatAreNoWhole(t *testing.T) {
 		"the same segment twice": {func(_, b *Run) { b.Offset = 0 }, "both part 1 of 2"},
 		"a missing one":          {func(a, b *Run) { a.Stride, b.Stride = 3, 3 }, "part 3 of 3 is missing"},
 		"other cuts":             {func(_, b *Run) { b.Cut = "0,1/2,1" }, "cut at 0,1/4,1"},
-		"thresholds of one":      {func(a, _ *Run) { a.Thresholds = []Threshold{{Text: "x"}} }, "thresholds were judged in one"},
+		"thresholds of one": {func(a, _ *Run) { a.Thresholds = []Threshold{{Text: "x"}} },
+			"thresholds were judged in one"},
 	} {
 		all := segments(t)
 		c.with(all[0].Run, all[1].Run)

@@ -56,8 +56,10 @@ func TestStandstillsAreRecorded(t *testing.T) {
 }
 
 func TestStandstillsThatMakeNoSense(t *testing.T) {
-	for _, text := range []string{`{"start_ns":-1,"end_ns":5}`, `{"start_ns":6,"end_ns":5}`, `{"start_ns":1,"end_ns":9000000000000000000}`} {
-		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{}, &measure.HDRDecoder{}); err == nil {
+	for _, text := range []string{`{"start_ns":-1,"end_ns":5}`, `{"start_ns":6,"end_ns":5}`,
+		`{"start_ns":1,"end_ns":9000000000000000000}`} {
+		if _, err := decodeInterval([]byte(`{"start_ns":0,"end_ns":10,"standstills":[`+text+`]}`), &Run{},
+			&measure.HDRDecoder{}); err == nil {
 			t.Errorf("%s was taken", text)
 		}
 	}
@@ -73,10 +75,14 @@ func TestStandstillsAmongRareSuccesses(t *testing.T) {
 		want    Standstill
 	}{
 		{60_000, 60, []int64{900, 1100, 5000}, Standstill{LeastNs: 20e9}},
-		{60_000, 60, []int64{900, 1100, 25000}, Standstill{TotalNs: 25e9, Count: 1, LongestNs: 25e9, LeastNs: 11_660_000_000}},
-		{60_000, 6000, []int64{150, 190, 10_000}, Standstill{TotalNs: 10_190e6, Count: 2, LongestNs: 10e9, LeastNs: 166_033_320}},
-		{60_000, 60_000, []int64{150, 150}, Standstill{TotalNs: 300e6, Count: 2, LongestNs: 150e6, LeastNs: measure.StandstillNs}},
-		{60_000, 0, []int64{59_900}, Standstill{TotalNs: 59_900e6, Count: 1, LongestNs: 59_900e6, LeastNs: measure.StandstillNs}},
+		{60_000, 60, []int64{900, 1100, 25000}, Standstill{TotalNs: 25e9, Count: 1, LongestNs: 25e9,
+			LeastNs: 11_660_000_000}},
+		{60_000, 6000, []int64{150, 190, 10_000}, Standstill{TotalNs: 10_190e6, Count: 2, LongestNs: 10e9,
+			LeastNs: 166_033_320}},
+		{60_000, 60_000, []int64{150, 150}, Standstill{TotalNs: 300e6, Count: 2, LongestNs: 150e6,
+			LeastNs: measure.StandstillNs}},
+		{60_000, 0, []int64{59_900}, Standstill{TotalNs: 59_900e6, Count: 1, LongestNs: 59_900e6,
+			LeastNs: measure.StandstillNs}},
 		{0, 0, nil, Standstill{LeastNs: measure.StandstillNs}},
 	} {
 		a, part := measure.Account{LoadNs: c.loadMs * 1e6}, measure.Account{}
@@ -86,7 +92,8 @@ func TestStandstillsAmongRareSuccesses(t *testing.T) {
 		a.Add(&part)
 		got := standstillOf(&a, c.ok)
 		near := func(a, b int64) bool { return a >= b-b/500 && a <= b+b/500 }
-		if got.Count != c.want.Count || got.LongestNs != c.want.LongestNs || !near(got.TotalNs, c.want.TotalNs) || !near(got.LeastNs, c.want.LeastNs) {
+		if got.Count != c.want.Count || got.LongestNs != c.want.LongestNs || !near(got.TotalNs, c.want.TotalNs) ||
+			!near(got.LeastNs, c.want.LeastNs) {
 			t.Errorf("%v: %+v, want %+v", c.lengths, got, c.want)
 		}
 	}

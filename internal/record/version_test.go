@@ -13,15 +13,18 @@ import (
 // testdata/schema1 was written by the program as it was when version 1 was the newest.
 func TestOldBundlesAreRead(t *testing.T) {
 	b := openAll(t, "testdata/schema1")[0]
-	if b.Run.Schema != 1 || b.Run.Total.OK != 80 || len(b.Run.Operations) != 2 || b.Run.Operations[0].Done != 56 || !b.Run.Complete {
+	if b.Run.Schema != 1 || b.Run.Total.OK != 80 || len(b.Run.Operations) != 2 || b.Run.Operations[0].Done != 56 ||
+		!b.Run.Complete {
 		t.Errorf("schema %d, %d succeeded", b.Run.Schema, b.Run.Total.OK)
 	}
 	run, _, err := b.Rebuild()
-	if err != nil || run.Total.OK != 80 || run.Total.Response.P50Ns != b.Run.Total.Response.P50Ns || run.Total.Response.MaxNs != b.Run.Total.Response.MaxNs {
+	if err != nil || run.Total.OK != 80 || run.Total.Response.P50Ns != b.Run.Total.Response.P50Ns ||
+		run.Total.Response.MaxNs != b.Run.Total.Response.MaxNs {
 		t.Errorf("%v: rebuilt %+v, was %+v", err, run.Total, b.Run.Total)
 	}
 	intervals := 0
-	if err := b.Intervals(func(iv *measure.Interval) error { intervals++; return nil }); err != nil || intervals == 0 || len(b.Damage()) > 0 {
+	if err := b.Intervals(func(iv *measure.Interval) error { intervals++; return nil }); err != nil || intervals == 0 ||
+		len(b.Damage()) > 0 {
 		t.Errorf("%v: %d intervals, damage %v", err, intervals, b.Damage())
 	}
 	if plan, err := b.Plan(); err != nil || !strings.Contains(string(plan), "select 1") {
@@ -42,7 +45,8 @@ func TestNewerBundlesAreRefusedInOneLine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(newer), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(OS{}, dir); err == nil || !strings.Contains(err.Error(), "schema version 3 is newer than this program reads (2); update brunt") || strings.Contains(err.Error(), "\n") {
+	if _, err := Open(OS{}, dir); err == nil || !strings.Contains(err.Error(),
+		"schema version 3 is newer than this program reads (2); update brunt") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 }
@@ -59,7 +63,8 @@ func TestPartsOfVersion2AreMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	run = openAll(t, dir)[0].Run
-	if want := parts[0].Run.Total.Done + parts[1].Run.Total.Done; run.Total.Done != want || run.Sessions != 4 || len(run.Warnings) == 0 {
+	if want := parts[0].Run.Total.Done + parts[1].Run.Total.Done; run.Total.Done != want || run.Sessions != 4 ||
+		len(run.Warnings) == 0 {
 		t.Errorf("%d done, want %d; %d sessions, %d warnings", run.Total.Done, want, run.Sessions, len(run.Warnings))
 	}
 	var have []string
@@ -76,10 +81,12 @@ func TestPartsOfVersion2AreMerged(t *testing.T) {
 		}
 		return nil
 	})
-	if want := []string{"part-1/host", "part-2/host"}; err != nil || !slices.Equal(have, want) || !slices.Equal(sampled, want) {
+	if want := []string{"part-1/host", "part-2/host"}; err != nil || !slices.Equal(have, want) ||
+		!slices.Equal(sampled, want) {
 		t.Errorf("%v: watched %q, samples of %q, want %q", err, have, sampled, want)
 	}
-	if len(run.Parts) != 2 || run.Parts[1].ID != parts[1].Run.ID || len(run.Parts[1].Command) == 0 || run.Parts[1].Environment.Hostname != "loader" {
+	if len(run.Parts) != 2 || run.Parts[1].ID != parts[1].Run.ID || len(run.Parts[1].Command) == 0 ||
+		run.Parts[1].Environment.Hostname != "loader" {
 		t.Errorf("parts %+v", run.Parts)
 	}
 }

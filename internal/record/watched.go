@@ -121,9 +121,11 @@ type WatchedSample struct {
 }
 
 // WatchedSamples calls each with every sample of the sources that are wanted, source by source in the
-// order in which they were named, until each fails; those of the parts of a merged run by names such as "part-2/host". It reads those of runs under way and of killed runs
+// order in which they were named, until each fails; those of the parts of a merged run by names such as "part-2/host".
+// It reads those of runs under way and of killed runs
 // too; damaged lines are passed over.
-func (r *Recorded) WatchedSamples(wanted func(source string) bool, each func(source string, s *WatchedSample) error) error {
+func (r *Recorded) WatchedSamples(wanted func(source string) bool,
+	each func(source string, s *WatchedSample) error) error {
 	if err := r.samplesIn(WatchedFolder, wanted, each); err != nil {
 		return err
 	}
@@ -197,7 +199,8 @@ func (w *Watched) merge(part *Watched) {
 		}
 		to := &w.Metrics[i]
 		if m.Kind == "counter" {
-			to.First, to.Last, to.Min, to.Mean, to.Max = to.First+m.First, to.Last+m.Last, to.Min+m.Min, to.Mean+m.Mean, to.Max+m.Max
+			to.First, to.Last, to.Min, to.Mean, to.Max = to.First+m.First, to.Last+m.Last, to.Min+m.Min, to.Mean+m.Mean,
+				to.Max+m.Max
 			continue
 		}
 		was, more := float64(to.Values), float64(m.Values)

@@ -23,8 +23,9 @@ import (
 type Options struct {
 	SyncEvery       time.Duration // how often what was appended is made durable; 5 s. Negative means only at the end
 	SamplesPerClass int           // errors kept in errors.ndjson for each class; 100
-	WaitingBytes    int           // how much may wait in memory while the disk is full, before intervals are merged; 16 MiB
-	Warn            func(Warning) // told once of each trouble while running; may be nil
+	// how much may wait in memory while the disk is full, before intervals are merged; 16 MiB
+	WaitingBytes int
+	Warn         func(Warning) // told once of each trouble while running; may be nil
 }
 
 // Bundle writes a run's record as the run goes. Interval is for one goroutine; Failed is safe

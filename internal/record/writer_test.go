@@ -33,7 +33,8 @@ func TestFullDiskLosesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			room := 1 << 30
 			warned := 0
-			b, err := CreateIn(fullDisk{room: &room}, t.TempDir(), Options{WaitingBytes: waiting, Warn: func(Warning) { warned++ }})
+			b, err := CreateIn(fullDisk{room: &room}, t.TempDir(),
+				Options{WaitingBytes: waiting, Warn: func(Warning) { warned++ }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +108,8 @@ func TestErrorSamplesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		b.Failed(&ErrorSample{Time: began, Class: "server", Code: "23505", Text: "duplicate\n key", Operation: "write", Index: uint64(i), Attempt: 1})
+		b.Failed(&ErrorSample{Time: began, Class: "server", Code: "23505", Text: "duplicate\n key", Operation: "write",
+			Index: uint64(i), Attempt: 1})
 	}
 	b.Failed(&ErrorSample{Time: began, Class: "server", Code: "40P01", Text: "deadlock"})
 	b.Failed(&ErrorSample{Time: began, Class: "connect", Text: strings.Repeat("é", 1000), Address: "a:1"})
@@ -152,7 +154,8 @@ func TestEmptyHistogramsAreOmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(line); strings.Contains(s, "hdr") || strings.Count(s, "\n") != 1 || !strings.Contains(s, `"operations":[]`) {
+	if s := string(line); strings.Contains(s, "hdr") || strings.Count(s, "\n") != 1 ||
+		!strings.Contains(s, `"operations":[]`) {
 		t.Errorf("got %s", s)
 	}
 }

@@ -17,7 +17,8 @@ const mostChanges = 12
 func (t *writer) changes() cell.Table {
 	run := t.run
 	out := cell.Table{
-		ID: "changes", Title: t.say("CHANGES"), Note: t.say("hints, no proof: about one steady run in eight has one by chance"),
+		ID: "changes", Title: t.say("CHANGES"),
+		Note:    t.say("hints, no proof: about one steady run in eight has one by chance"),
 		Columns: []cell.Column{{}, {Left: true, Wrap: true}},
 	}
 	hints := slices.Clone(run.Hints)
@@ -34,7 +35,8 @@ func (t *writer) changes() cell.Table {
 
 // events are what was done or decided in the meantime.
 func (t *writer) events() cell.Table {
-	out := cell.Table{ID: "events", Title: t.say("EVENTS"), Note: t.say("what was done or decided meanwhile"), Columns: []cell.Column{{}, {Left: true}, {Left: true, Wrap: true, Short: true}}}
+	out := cell.Table{ID: "events", Title: t.say("EVENTS"), Note: t.say("what was done or decided meanwhile"),
+		Columns: []cell.Column{{}, {Left: true}, {Left: true, Wrap: true, Short: true}}}
 	shown := t.run.Events[:min(len(t.run.Events), mostChanges)]
 	for _, e := range shown {
 		out.Add(t.at(e.AtNs), cell.Text(units.Clean(e.Kind)), cell.Text(units.Clean(e.Text)))
@@ -72,7 +74,8 @@ func (t *writer) hint(h *record.Hint) string {
 func (t *writer) hintWords(h *record.Hint) string {
 	switch {
 	case h.Metric == "generator":
-		return t.say("the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", t.span(int64(h.To)))
+		return t.say(
+			"the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's", t.span(int64(h.To)))
 	case h.Kind == "pause":
 		return t.say("pause: nothing succeeded for %s, after %s before", t.span(h.LengthNs), t.rate(h.From))
 	case h.Kind == "recovery":

@@ -13,11 +13,15 @@ func TestHintText(t *testing.T) {
 		hint record.Hint
 		want string
 	}{
-		{record.Hint{Metric: "p99", Operation: "all", Kind: "step-up", From: 2e6, To: 6.4e6, Ratio: 3.2}, "response p99 rose from 2.00 ms to 6.40 ms (×3.20)"},
-		{record.Hint{Metric: "throughput", Operation: "read", Kind: "step-down", From: 500, To: 250, Ratio: 0.5}, "read: throughput fell from 500/s to 250/s (×0.50)"},
+		{record.Hint{Metric: "p99", Operation: "all", Kind: "step-up", From: 2e6, To: 6.4e6, Ratio: 3.2},
+			"response p99 rose from 2.00 ms to 6.40 ms (×3.20)"},
+		{record.Hint{Metric: "throughput", Operation: "read", Kind: "step-down", From: 500, To: 250, Ratio: 0.5},
+			"read: throughput fell from 500/s to 250/s (×0.50)"},
 		{record.Hint{Metric: "errors", Kind: "step-up", From: 0, To: 0.1}, "share of failures rose from 0 % to 10.0 %"},
-		{record.Hint{Metric: "p99", Kind: "start-up", From: 9e6, To: 1e6, Ratio: 1.0 / 9}, "start-up: response p99 fell from 9.00 ms to 1.00 ms (×0.11)"},
-		{record.Hint{Metric: "throughput", Kind: "pause", From: 500, LengthNs: 1e9}, "pause: nothing succeeded for 1 s, after 500/s before"},
+		{record.Hint{Metric: "p99", Kind: "start-up", From: 9e6, To: 1e6, Ratio: 1.0 / 9},
+			"start-up: response p99 fell from 9.00 ms to 1.00 ms (×0.11)"},
+		{record.Hint{Metric: "throughput", Kind: "pause", From: 500, LengthNs: 1e9},
+			"pause: nothing succeeded for 1 s, after 500/s before"},
 		{record.Hint{Metric: "throughput", Kind: "recovery", To: 480}, "recovery: operations succeed again, 480/s"},
 	} {
 		if got := HintText(&c.hint, units.English); got != c.want {
@@ -39,7 +43,8 @@ func TestChangesAreShown(t *testing.T) {
 	if err := Terminal(&b, run, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); strings.Count(got, "operations succeed again") != mostChanges || !strings.Contains(got, "and 7 others, see run.json") || !strings.Contains(got, "1 m 5 s") {
+	if got := b.String(); strings.Count(got, "operations succeed again") != mostChanges ||
+		!strings.Contains(got, "and 7 others, see run.json") || !strings.Contains(got, "1 m 5 s") {
 		t.Error(got)
 	}
 }
@@ -54,7 +59,8 @@ func TestChangesStandWhereTheyBegan(t *testing.T) {
 	if err := Terminal(&b, run, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	errors, recovery := strings.Index(b.String(), "1 m 1 s  share of failures"), strings.Index(b.String(), "1 m 20 s  recovery")
+	errors, recovery := strings.Index(b.String(), "1 m 1 s  share of failures"),
+		strings.Index(b.String(), "1 m 20 s  recovery")
 	if errors < 0 || recovery < errors {
 		t.Error(b.String())
 	}

@@ -18,7 +18,8 @@ func (b *builder) charts(r *Result) (out []page.Block) {
 	over := page.Section{ID: "part-time", Title: b.say("Over time"), Grid: true}
 	if len(slots) == 0 && len(b.all) == 1 && !b.live {
 		over.Grid = false
-		over.Blocks = []page.Block{page.Paragraph(b.say("The record has no intervals, so there is nothing to draw.")), b.curves()}
+		over.Blocks = []page.Block{page.Paragraph(b.say("The record has no intervals, so there is nothing to draw.")),
+			b.curves()}
 		return []page.Block{over}
 	}
 	x := make([]float64, len(slots))
@@ -39,14 +40,16 @@ func (b *builder) charts(r *Result) (out []page.Block) {
 	to := &over
 	add := func(id, kind, title, note string, f svg.Frame, lines ...svg.Series) {
 		f.Title, f.X, f.Language = title, svg.Axis{Unit: "clock"}, b.l
-		to.Blocks = append(to.Blocks, page.Chart{ID: id, Kind: kind, Title: title, Note: note, SVG: svg.Lines(f, lines, bands)})
+		to.Blocks = append(to.Blocks, page.Chart{ID: id, Kind: kind, Title: title, Note: note,
+			SVG: svg.Lines(f, lines, bands)})
 	}
 	b.loadCharts(add, line, slots, r.Run.LoadModel == "closed")
 	const leading = 2 // rate and response time; the heat map stands below the first, and the curve of its window below it
 	at := min(leading, len(over.Blocks))
 	over.Blocks = slices.Insert(over.Blocks, at, page.Block(page.Stack{b.heat(r, bands), b.curves()}))
 	if n := r.Timeline.StandstillCount; n > len(r.Timeline.Standstills) {
-		over.Blocks = append(over.Blocks, page.Paragraph(b.say("The longest %d of %d standstills are drawn.", len(r.Timeline.Standstills), n)))
+		over.Blocks = append(over.Blocks,
+			page.Paragraph(b.say("The longest %d of %d standstills are drawn.", len(r.Timeline.Standstills), n)))
 	}
 	machine := page.Section{ID: "part-machine", Title: b.say("The generator's machine"), Grid: true}
 	to = &machine
@@ -78,7 +81,8 @@ func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot,
 	if slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Open }) {
 		lines = append(lines, offered)
 	}
-	add("chart-rate", "rate", b.say("Rate"), b.say("what succeeded, and what fell due"), svg.Frame{Y: svg.Axis{Unit: "per_s"}}, lines...)
+	add("chart-rate", "rate", b.say("Rate"), b.say("what succeeded, and what fell due"),
+		svg.Frame{Y: svg.Axis{Unit: "per_s"}}, lines...)
 	response := func(q float64) func(*timeline.Slot) float64 {
 		return func(s *timeline.Slot) float64 { return s.Response.Quantile(q, s.NoAnswer) }
 	}
@@ -86,33 +90,44 @@ func (b *builder) loadCharts(add addChart, line makeLine, slots []timeline.Slot,
 		return func(s *timeline.Slot) float64 { return s.Service.Quantile(q, 0) }
 	}
 	lines = []svg.Series{
-		line("p50", response(.5)), line("p99", response(.99)), line("p90", response(.9)), line(b.say("max"), (*timeline.Slot).Max),
+		line("p50", response(.5)), line("p99", response(.99)), line("p90", response(.9)),
+		line(b.say("max"), (*timeline.Slot).Max),
 	}
 	if !closed {
 		lines = append(lines, line(b.say("service")+" p99", service(.99)), line(b.say("service")+" p50", service(.5)))
 	}
-	add("chart-latency", "latency", b.say("Response time"), b.say("of all arrivals; without a good answer it is infinite and leaves a gap"), svg.Frame{Height: 300, Y: svg.Axis{Unit: "ns", Log: true}}, lines...)
+	add("chart-latency", "latency", b.say("Response time"),
+		b.say("of all arrivals; without a good answer it is infinite and leaves a gap"),
+		svg.Frame{Height: 300, Y: svg.Axis{Unit: "ns", Log: true}}, lines...)
 	if b.live || slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Failed+s.Dropped > 0 }) {
-		add("chart-errors", "errors", b.say("Failures"), b.say("a second, by class"), svg.Frame{Height: 180, Y: svg.Axis{Unit: "per_s"}},
-			line(b.say("failed"), func(s *timeline.Slot) float64 { return s.PerS(s.Failed) }), line(b.say("unsent"), func(s *timeline.Slot) float64 { return s.PerS(s.Dropped) }))
+		add("chart-errors", "errors", b.say("Failures"), b.say("a second, by class"),
+			svg.Frame{Height: 180, Y: svg.Axis{Unit: "per_s"}},
+			line(b.say("failed"), func(s *timeline.Slot) float64 { return s.PerS(s.Failed) }),
+			line(b.say("unsent"), func(s *timeline.Slot) float64 { return s.PerS(s.Dropped) }))
 	}
 	if !slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.Busy > 0 || s.Backlog > 0 }) && !b.live {
 		return
 	}
-	add("chart-sessions", "sessions", b.say("Sessions"), b.say("waiting for answers, and arrivals that wait to be sent"), svg.Frame{Height: 180},
-		line(b.say("sessions waiting for answers"), func(s *timeline.Slot) float64 { return float64(s.Busy) }), line(b.say("backlog"), func(s *timeline.Slot) float64 { return float64(s.Backlog) }))
+	add("chart-sessions", "sessions", b.say("Sessions"), b.say("waiting for answers, and arrivals that wait to be sent"),
+		svg.Frame{Height: 180},
+		line(b.say("sessions waiting for answers"), func(s *timeline.Slot) float64 { return float64(s.Busy) }),
+		line(b.say("backlog"), func(s *timeline.Slot) float64 { return float64(s.Backlog) }))
 }
 
 // machineCharts are the generator's machine.
 func (b *builder) machineCharts(add addChart, line makeLine, slots []timeline.Slot) {
 	observed := func(ns int64, s *timeline.Slot) float64 { return float64(ns) / float64(max(s.ObservedNs, 1)) }
-	add("chart-cpu", "cpu", b.say("Cores in use"), b.say("by brunt, by others on this machine, and kept by the hypervisor"), svg.Frame{Height: 180},
-		line("brunt", func(s *timeline.Slot) float64 { return s.CPU }), line(b.say("hypervisor"), func(s *timeline.Slot) float64 { return observed(s.StealNs, s) }),
+	add("chart-cpu", "cpu", b.say("Cores in use"),
+		b.say("by brunt, by others on this machine, and kept by the hypervisor"), svg.Frame{Height: 180},
+		line("brunt", func(s *timeline.Slot) float64 { return s.CPU }),
+		line(b.say("hypervisor"), func(s *timeline.Slot) float64 { return observed(s.StealNs, s) }),
 		line(b.say("others"), func(s *timeline.Slot) float64 { return observed(s.OthersNs, s) }))
 	if b.live || slices.ContainsFunc(slots, func(s timeline.Slot) bool { return s.LoopBusyHigh > 0 }) {
-		add("chart-loop", "loop", b.say("Busiest event loop"), "", svg.Frame{Height: 150, Y: svg.Axis{Unit: "share"}}, line(b.say("busy"), func(s *timeline.Slot) float64 { return s.LoopBusyHigh }))
+		add("chart-loop", "loop", b.say("Busiest event loop"), "", svg.Frame{Height: 150, Y: svg.Axis{Unit: "share"}},
+			line(b.say("busy"), func(s *timeline.Slot) float64 { return s.LoopBusyHigh }))
 	}
-	add("chart-memory", "memory", b.say("Memory of brunt"), "", svg.Frame{Height: 150, Y: svg.Axis{Unit: "bytes"}}, line(b.say("memory"), func(s *timeline.Slot) float64 { return float64(s.RSSBytes) }))
+	add("chart-memory", "memory", b.say("Memory of brunt"), "", svg.Frame{Height: 150, Y: svg.Axis{Unit: "bytes"}},
+		line(b.say("memory"), func(s *timeline.Slot) float64 { return float64(s.RSSBytes) }))
 }
 
 // heatColumns is how many columns a printed heat map has at most.
@@ -146,8 +161,10 @@ func (b *builder) heat(r *Result, bands []svg.Band) page.Block {
 		h.X = append(h.X, float64(slots[len(slots)-1].EndNs)/1e9)
 	}
 	title := b.say("Where response times lie")
-	return page.Chart{ID: "chart-heat", Kind: "heat", Title: title, Note: b.say("the stronger the colour, the more answers; choose a window to see its percentiles below"),
-		SVG: svg.HeatMap(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "ns"}, Language: b.l}, h, bands)}
+	return page.Chart{ID: "chart-heat", Kind: "heat", Title: title,
+		Note: b.say("the stronger the colour, the more answers; choose a window to see its percentiles below"),
+		SVG: svg.HeatMap(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "ns"}, Language: b.l}, h,
+			bands)}
 }
 
 // ninesOf is how many nines a run's percentile curve can have: as many as its answers bear.
@@ -180,8 +197,9 @@ func (b *builder) curves() page.Block {
 		}
 	}
 	title := b.say("Percentiles")
-	return page.Chart{ID: "chart-curve", Kind: "curve", Title: title, Note: b.say("each further nine takes as much room as the one before; the curve ends where there is no good answer"),
-		SVG: svg.Percentiles(svg.Frame{Title: title, Height: 300, Y: svg.Axis{Unit: "ns"}, Language: b.l}, curves)}
+	return page.Chart{ID: "chart-curve", Kind: "curve", Title: title,
+		Note: b.say("each further nine takes as much room as the one before; the curve ends where there is no good answer"),
+		SVG:  svg.Percentiles(svg.Frame{Title: title, Height: 300, Y: svg.Axis{Unit: "ns"}, Language: b.l}, curves)}
 }
 
 func curveOf(name string, a measure.Answers, nines float64) svg.Curve {
@@ -211,7 +229,9 @@ func (b *builder) rates() page.Block {
 		lines = append(lines, s)
 	}
 	title := b.say("Rates of all runs")
-	return page.Chart{ID: "chart-rates", Title: title, SVG: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "per_s"}, Language: b.l}, lines, nil)}
+	return page.Chart{ID: "chart-rates", Title: title,
+		SVG: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "per_s"}, Language: b.l},
+			lines, nil)}
 }
 
 // classes are failures by class.
@@ -224,7 +244,8 @@ func (b *builder) classes(run *record.Run) page.Block {
 	if len(bars) == 0 {
 		return page.Paragraph(b.say("No operation failed; some attempts did and were repeated."))
 	}
-	return page.Chart{ID: "chart-classes", Title: title, SVG: svg.Bars(svg.Frame{Title: title, X: svg.Axis{Unit: "count"}, Language: b.l}, bars)}
+	return page.Chart{ID: "chart-classes", Title: title,
+		SVG: svg.Bars(svg.Frame{Title: title, X: svg.Axis{Unit: "count"}, Language: b.l}, bars)}
 }
 
 // bands are the stretches of a run's time that mean something.
@@ -233,11 +254,13 @@ func (b *builder) bands(r *Result) []page.Band {
 	at := func(ns int64) float64 { return float64(ns) / 1e9 }
 	for i := range r.Run.Phases {
 		if p := &r.Run.Phases[i]; p.WarmUp {
-			out = append(out, page.Band{From: at(p.StartNs), To: at(p.StartNs + p.DurationNs), Label: units.Clean(p.Name), Kind: "warm-up"})
+			out = append(out, page.Band{From: at(p.StartNs), To: at(p.StartNs + p.DurationNs), Label: units.Clean(p.Name),
+				Kind: "warm-up"})
 		}
 	}
 	for _, s := range r.Timeline.Standstills {
-		out = append(out, page.Band{From: at(s.StartNs), To: at(s.EndNs), Label: b.say("nothing succeeded"), Kind: "standstill"})
+		out = append(out, page.Band{From: at(s.StartNs), To: at(s.EndNs), Label: b.say("nothing succeeded"),
+			Kind: "standstill"})
 	}
 	for i := range r.Run.Hints {
 		h := &r.Run.Hints[i]

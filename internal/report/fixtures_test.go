@@ -59,9 +59,11 @@ func withIntervals() *record.Run {
 func steady() (*record.Run, *kept) {
 	run, k := recordtest.Base(), &kept{}
 	run.Phases[1].StartNs = 2e9
-	recordtest.Load(k, run, "warm-up", 0, recordtest.Shape{Seconds: 2, PerS: 1000, ServiceNs: 500e3, LagNs: 9e3, WarmUp: true, Health: recordtest.Healthy})
+	recordtest.Load(k, run, "warm-up", 0, recordtest.Shape{Seconds: 2, PerS: 1000, ServiceNs: 500e3, LagNs: 9e3,
+		WarmUp: true, Health: recordtest.Healthy})
 	for i := range 30 {
-		recordtest.Load(k, run, "hold", 2+i, recordtest.Shape{Seconds: 1, PerS: 2000 + 40*(i*7%5), ServiceNs: 300e3 * (1 + 0.05*float64(i*3%7)), LagNs: 8e3, Health: recordtest.Healthy})
+		recordtest.Load(k, run, "hold", 2+i, recordtest.Shape{Seconds: 1, PerS: 2000 + 40*(i*7%5),
+			ServiceNs: 300e3 * (1 + 0.05*float64(i*3%7)), LagNs: 8e3, Health: recordtest.Healthy})
 	}
 	run.Thresholds = []record.Threshold{{Text: "p(99) < 10ms", Pass: true, Value: 1_532_000, Unit: "ns", Limit: 1e7}}
 	finish(&k.Tally, run)
@@ -76,8 +78,10 @@ func passing() *record.Run {
 	run.Setup = &record.Setup{DurationNs: 2_400_000_000, Tables: []record.Table{{Name: "cars", Rows: 1_000_000}}}
 	run.Health.CeilingPerS = 85_000
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "warm-up", 0, recordtest.Shape{Seconds: 1, PerS: 1000, ServiceNs: 400e3, LagNs: 9e3, WarmUp: true, Health: recordtest.Healthy})
-	recordtest.Load(t, run, "hold", 1, recordtest.Shape{Seconds: 12, PerS: 2000, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "warm-up", 0, recordtest.Shape{Seconds: 1, PerS: 1000, ServiceNs: 400e3, LagNs: 9e3,
+		WarmUp: true, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 1, recordtest.Shape{Seconds: 12, PerS: 2000, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
 	run.Thresholds = []record.Threshold{
 		{Text: "p(99) < 10ms", Pass: true, Value: 1_532_000, Unit: "ns", Limit: 1e7},
 		{Text: "errors < 1%", Pass: true, Value: 0, Unit: "fraction", Limit: 0.01},
@@ -88,7 +92,8 @@ func passing() *record.Run {
 func failing() *record.Run {
 	run := recordtest.Base()
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 60, PerS: 500, ServiceNs: 4e6, LagNs: 12e3, FailEvery: 37, Failed: protocol.Server, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 60, PerS: 500, ServiceNs: 4e6, LagNs: 12e3, FailEvery: 37,
+		Failed: protocol.Server, Health: recordtest.Healthy})
 	run.Thresholds = []record.Threshold{
 		{Text: "p(99) < 10ms", Value: 20_417_000, Unit: "ns", Limit: 1e7},
 		{Text: "rate > 400", Pass: true, Value: 486.5, Unit: "per_s", Limit: 400},
@@ -96,7 +101,8 @@ func failing() *record.Run {
 	}
 	run.Failures = []record.FailureCount{
 		{Class: "server", Code: "23505", Text: `duplicate key value violates unique constraint "cars_pkey"`, Count: 790},
-		{Class: "server", Code: "57014", Text: "canceling statement due to statement timeout while it was waiting for a lock on a tuple of the relation cars in the middle of the night, and then some more words that nobody reads", Count: 21},
+		{Class: "server", Code: "57014",
+			Text: "canceling statement due to statement timeout while it was waiting for a lock on a tuple of the relation cars in the middle of the night, and then some more words that nobody reads", Count: 21},
 		{Class: "connect", Text: "dial tcp 127.0.0.1:5432: connection refused", Count: 3},
 	}
 	return finish(t, run)
@@ -108,7 +114,8 @@ func invalid() *record.Run {
 	h := recordtest.Healthy
 	h.ProcessCPU, h.LoopBusy, h.CgroupThrottledNs = 1.98, 0.99, 90e6
 	run.Environment.CPUQuota, run.Environment.Container = "2", true
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 30, PerS: 3000, ServiceNs: 200e3, LagNs: 15e6, Busy: 2, Backlog: 90, Health: h})
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 30, PerS: 3000, ServiceNs: 200e3, LagNs: 15e6, Busy: 2,
+		Backlog: 90, Health: h})
 	return finish(t, run)
 }
 
@@ -116,41 +123,51 @@ func incomplete() *record.Run {
 	run := recordtest.Base()
 	run.Complete, run.Ended = false, recordtest.Began.Add(5*time.Second)
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "warm-up", 0, recordtest.Shape{Seconds: 1, PerS: 1000, ServiceNs: 400e3, LagNs: 9e3, WarmUp: true, Health: recordtest.Healthy})
-	recordtest.Load(t, run, "hold", 1, recordtest.Shape{Seconds: 4, PerS: 2000, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "warm-up", 0, recordtest.Shape{Seconds: 1, PerS: 1000, ServiceNs: 400e3, LagNs: 9e3,
+		WarmUp: true, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 1, recordtest.Shape{Seconds: 4, PerS: 2000, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
 	run.Failures = []record.FailureCount{{Class: "timeout", Text: "no answer within 30 s", Count: 2}}
 	return finish(t, run)
 }
 
 func closedRun() *record.Run {
 	run := recordtest.Base()
-	run.LoadModel, run.Tier, run.TierReason, run.Timing = "closed", "library", message.New("tier.no-codec", message.Text("protocol", "sqlite")), message.Message{}
+	run.LoadModel, run.Tier, run.TierReason, run.Timing = "closed", "library",
+		message.New("tier.no-codec", message.Text("protocol", "sqlite")), message.Message{}
 	run.Command = []string{"brunt", "queue", "-c", "cars.yml", "--proto", "sqlite", "--vu", "2"}
 	run.Sessions = 2
 	run.Targets = []record.Target{{Address: "cars.db", Protocol: "sqlite", Product: "SQLite", Version: "3.51.0"}}
 	run.Phases = []record.Phase{{Name: "queue", Kind: "closed", Sessions: 2}}
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "queue", 0, recordtest.Shape{Seconds: 4, PerS: 160, ServiceNs: 9e3, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "queue", 0, recordtest.Shape{Seconds: 4, PerS: 160, ServiceNs: 9e3,
+		Health: recordtest.Healthy})
 	return finish(t, run)
 }
 
 func manyAddresses() *record.Run {
 	run := recordtest.Base()
 	run.Name = "нагрузка на кластер 車"
-	run.Operations = []record.Operation{{Name: "выбрать автомобиль по номеру"}, {Name: "車を追加する"}, {Name: "transfer between two accounts of one customer"}}
+	run.Operations = []record.Operation{{Name: "выбрать автомобиль по номеру"}, {Name: "車を追加する"},
+		{Name: "transfer between two accounts of one customer"}}
 	run.Targets = nil
 	for _, a := range []string{"10.0.0.1:3301", "10.0.0.2:3301", "10.0.0.3:3301"} {
-		run.Targets = append(run.Targets, record.Target{Address: a, Protocol: "iproto", Product: "Tarantool", Version: "2.6.0"})
+		run.Targets = append(run.Targets, record.Target{Address: a, Protocol: "iproto", Product: "Tarantool",
+			Version: "2.6.0"})
 	}
 	run.Phases = []record.Phase{
-		{Name: "ramp up", Kind: "open", RateFrom: 100, RateTo: 3000}, {Name: "hold", Kind: "open", RateFrom: 3000, RateTo: 3000},
+		{Name: "ramp up", Kind: "open", RateFrom: 100, RateTo: 3000},
+		{Name: "hold", Kind: "open", RateFrom: 3000, RateTo: 3000},
 		{Name: "rest", Kind: "pause"}, {Name: "closed end", Kind: "closed", Sessions: 4},
 	}
 	run.LoadModel = "mixed"
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "ramp up", 0, recordtest.Shape{Seconds: 5, PerS: 1500, ServiceNs: 900e3, LagNs: 8e3, Health: recordtest.Healthy})
-	recordtest.Load(t, run, "hold", 5, recordtest.Shape{Seconds: 20, PerS: 3000, ServiceNs: 1100e3, LagNs: 8e3, FailEvery: 4001, Failed: protocol.UnknownOutcome, Health: recordtest.Healthy})
-	recordtest.Load(t, run, "closed end", 30, recordtest.Shape{Seconds: 2, PerS: 2500, ServiceNs: 1100e3, LagNs: 0, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "ramp up", 0, recordtest.Shape{Seconds: 5, PerS: 1500, ServiceNs: 900e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 5, recordtest.Shape{Seconds: 20, PerS: 3000, ServiceNs: 1100e3, LagNs: 8e3,
+		FailEvery: 4001, Failed: protocol.UnknownOutcome, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "closed end", 30, recordtest.Shape{Seconds: 2, PerS: 2500, ServiceNs: 1100e3, LagNs: 0,
+		Health: recordtest.Healthy})
 	t.Total().Addresses[1].Reconnects = 4
 	run.Failures = []record.FailureCount{{Class: "unknown-outcome", Text: "connection reset by peer", Count: 15}}
 	return finish(t, run)
@@ -160,7 +177,8 @@ func saturated() *record.Run {
 	run := recordtest.Base()
 	run.Sessions = 4
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 20, PerS: 1000, ServiceNs: 8e6, LagNs: 3e9, OwnNs: 9e3, Busy: 4, Backlog: 4000, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 20, PerS: 1000, ServiceNs: 8e6, LagNs: 3e9, OwnNs: 9e3,
+		Busy: 4, Backlog: 4000, Health: recordtest.Healthy})
 	return finish(t, run)
 }
 
@@ -169,17 +187,21 @@ func oneOperation() *record.Run {
 	run.Operations = run.Operations[:1]
 	run.Phases = run.Phases[1:]
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 3, PerS: 30, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 3, PerS: 30, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
 	return finish(t, run)
 }
 
 func timeWasLost() *record.Run {
 	run := recordtest.Base()
 	t := &measure.Tally{}
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 60, PerS: 100, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
-	iv := &measure.Interval{Kind: "open", Index: 60, Phase: "hold", Account: measure.Account{StartNs: 60e9, EndNs: 60_020_000_000, Standstills: []measure.Standstill{
-		{StartNs: 5e9, EndNs: 10e9}, {StartNs: 15e9, EndNs: 20e9}, {StartNs: 25e9, EndNs: 30_100_000_000}, {StartNs: 35e9, EndNs: 40e9},
-	}}}
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 60, PerS: 100, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
+	iv := &measure.Interval{Kind: "open", Index: 60, Phase: "hold",
+		Account: measure.Account{StartNs: 60e9, EndNs: 60_020_000_000, Standstills: []measure.Standstill{
+			{StartNs: 5e9, EndNs: 10e9}, {StartNs: 15e9, EndNs: 20e9}, {StartNs: 25e9, EndNs: 30_100_000_000},
+			{StartNs: 35e9, EndNs: 40e9},
+		}}}
 	iv.Settle()
 	_ = t.Interval(iv)
 	return finish(t, run)
@@ -197,7 +219,8 @@ func fixture(t *testing.T, name string) *record.Run {
 // passes returns a run that passes without warnings, of its own.
 func passes() *record.Run {
 	run, t := recordtest.Base(), &measure.Tally{}
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 12, PerS: 1000, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 12, PerS: 1000, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
 	run.Thresholds = []record.Threshold{{Text: "p(99) < 10ms"}, {Text: "errors < 1%"}}
 	return finish(t, run)
 }

@@ -66,7 +66,8 @@ func JSON(w io.Writer, run *record.Run) error {
 // CSV writes a line per operation, the sum first, with a header line. Times are nanoseconds.
 func CSV(w io.Writer, run *record.Run) error {
 	out := csv.NewWriter(w)
-	head := []string{"operation", "done", "ok", "failed", "attempts", "retries", "dropped", "late", "duration_s", "rate_per_s", "offered_per_s"}
+	head := []string{"operation", "done", "ok", "failed", "attempts", "retries", "dropped", "late", "duration_s",
+		"rate_per_s", "offered_per_s"}
 	for _, kind := range []string{"response", "service", "lag"} {
 		for _, q := range []string{"min", "mean", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max"} {
 			head = append(head, kind+"_"+q+"_ns")
@@ -111,8 +112,10 @@ func Markdown(w io.Writer, run *record.Run, o Options) error {
 	for _, r := range run.Verdict.Reasons {
 		put("- %s\n", cell.MarkdownText(r.In(t.l)))
 	}
-	put("\n%s\n\n", t.say("%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.", plural(t, run.Total.Done, "operation", "operations"), t.span(run.DurationNs),
-		t.rate(run.Total.RatePerS), t.percent(run.Total.Failed, run.Total.Done), t.say(run.LoadModel), plural(t, run.Sessions, "session", "sessions"),
+	put("\n%s\n\n", t.say("%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.",
+		plural(t, run.Total.Done, "operation", "operations"), t.span(run.DurationNs),
+		t.rate(run.Total.RatePerS), t.percent(run.Total.Failed, run.Total.Done), t.say(run.LoadModel),
+		plural(t, run.Sessions, "session", "sessions"),
 		cell.MarkdownText(strings.Join(t.targetGroups(), "; ")), run.Seed))
 	if lost, note := t.timeLost(); lost != "" {
 		put("%s\n\n", t.say("**Time lost: %s**; %s.", lost, note))

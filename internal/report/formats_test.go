@@ -26,7 +26,8 @@ func TestJSONIsTheRunAndItsExitCode(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.ExitCode != 99 || got.Schema != record.SchemaVersion || got.Total.Done != run.Total.Done || got.Verdict.Result != verdict.Fail {
+	if got.ExitCode != 99 || got.Schema != record.SchemaVersion || got.Total.Done != run.Total.Done ||
+		got.Verdict.Result != verdict.Fail {
 		t.Errorf("exit %d, schema %d, %d done, %s", got.ExitCode, got.Schema, got.Total.Done, got.Verdict.Result)
 	}
 	if h, err := got.Total.Response.Histogram(); err != nil || h.Count() != run.Total.OK {
@@ -89,7 +90,8 @@ func TestTimeLostIsInEveryFormForPeople(t *testing.T) {
 	run.Standstill = record.Standstill{}
 	for _, format := range []string{"text", "md"} {
 		var b bytes.Buffer
-		if err := Write(&b, format, run, Options{}); err != nil || strings.Contains(strings.ToLower(b.String()), "time lost") {
+		if err := Write(&b, format, run, Options{}); err != nil || strings.Contains(strings.ToLower(b.String()),
+			"time lost") {
 			t.Errorf("%s tells of time lost: %v", format, err)
 		}
 	}
@@ -103,7 +105,8 @@ func TestBrief(t *testing.T) {
 	if err := Brief(&b, run, Options{Path: "results/x"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"TOTAL", "LATENCY", "━━ PASS ", "short-run: --output text says more", "record results/x"} {
+	for _, want := range []string{"TOTAL", "LATENCY", "━━ PASS ", "short-run: --output text says more",
+		"record results/x"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

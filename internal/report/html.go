@@ -54,7 +54,9 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 	if len(s.Against) > 0 {
 		b.first = len(s.Results)
 	}
-	d := &page.Document{Language: l, Title: units.Clean(first.Run.Name), When: first.Run.Started.UTC().Format("2006-01-02 15:04:05 UTC"), Data: b.data(), Foot: "brunt " + units.Clean(first.Run.Brunt)}
+	d := &page.Document{Language: l, Title: units.Clean(first.Run.Name),
+		When: first.Run.Started.UTC().Format("2006-01-02 15:04:05 UTC"), Data: b.data(), Foot: "brunt " +
+			units.Clean(first.Run.Brunt)}
 	d.Data.Live = s.Live
 	if len(all) == 1 {
 		d.Blocks = b.single(first)
@@ -64,9 +66,11 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 		d.Blocks = append(d.Blocks, s.banner(l))
 	}
 	if s.Changes != "" {
-		d.Blocks = append(d.Blocks, page.Section{ID: "part-changes", Title: b.say("Changes"), Grid: true, Blocks: []page.Block{page.Chart{
-			ID: "chart-changes", Title: b.say("Change from A to B"), Note: b.say("with its interval; what lies within the grey stretch doesn't matter"), SVG: s.Changes,
-		}}})
+		d.Blocks = append(d.Blocks, page.Section{ID: "part-changes", Title: b.say("Changes"), Grid: true,
+			Blocks: []page.Block{page.Chart{
+				ID: "chart-changes", Title: b.say("Change from A to B"),
+				Note: b.say("with its interval; what lies within the grey stretch doesn't matter"), SVG: s.Changes,
+			}}})
 	}
 	if len(s.Against) > 0 {
 		d.Title += ": A → B"
@@ -81,7 +85,8 @@ func sheetPage(s *Sheet, l units.Language) *page.Document {
 	for _, t := range s.Tables {
 		d.Blocks = append(d.Blocks, page.Table(t))
 	}
-	d.Blocks = append(d.Blocks, page.Section{ID: "part-runs", Title: b.say("Runs over each other"), Grid: true, Blocks: []page.Block{b.rates()}})
+	d.Blocks = append(d.Blocks, page.Section{ID: "part-runs", Title: b.say("Runs over each other"), Grid: true,
+		Blocks: []page.Block{b.rates()}})
 	d.Blocks = append(append(d.Blocks, page.Choice(b.names)), b.charts(first)...)
 	var each []page.Block
 	for i := range all {
@@ -134,7 +139,8 @@ func LiveFragments(run *record.Run, l units.Language) (head, tables string) {
 	for _, table := range t.all(t.totals, t.latencies) {
 		tables += page.Fragment(l, page.Table(table))
 	}
-	banner := page.Banner{Text: b.say("UNDER WAY"), Mark: cell.Warn, Reasons: []string{b.say("figures so far, without warm-up; there is no verdict before the end")}}
+	banner := page.Banner{Text: b.say("UNDER WAY"), Mark: cell.Warn,
+		Reasons: []string{b.say("figures so far, without warm-up; there is no verdict before the end")}}
 	return page.Fragment(l, banner, b.headline(run)), tables
 }
 
@@ -178,7 +184,8 @@ func (b *builder) phases(r *Result) (out []page.Band) {
 	for i := range r.Run.Phases {
 		p := &r.Run.Phases[i]
 		from := float64(p.StartNs) / 1e9
-		out = append(out, page.Band{From: from, To: from + float64(p.DurationNs)/1e9, Label: units.Clean(p.Name), Kind: "phase"})
+		out = append(out, page.Band{From: from, To: from + float64(p.DurationNs)/1e9, Label: units.Clean(p.Name),
+			Kind: "phase"})
 	}
 	return out
 }
@@ -196,8 +203,9 @@ func (b *builder) data() *page.Data {
 			nines = liveNines
 		}
 		d.Runs = append(d.Runs, page.Run{
-			Name: b.names[i], Columns: r.Timeline.Columns(0), Bands: b.bands(r), Closed: r.Run.LoadModel == "closed", Nines: nines,
-			Side: b.side(i), Phases: b.phases(r), Parts: b.parts(r),
+			Name: b.names[i], Columns: r.Timeline.Columns(0), Bands: b.bands(r), Closed: r.Run.LoadModel == "closed",
+			Nines: nines,
+			Side:  b.side(i), Phases: b.phases(r), Parts: b.parts(r),
 		})
 	}
 	return d
@@ -262,11 +270,14 @@ func (b *builder) headline(run *record.Run) page.Block {
 	}
 	tiles := page.Tiles{
 		{Label: b.say("rate"), Figure: estimate(cell.Rate(all.RatePerS), all.RateWithin), Note: offered},
-		tile(kind+" p50", latency[1], finite[1]), tile(kind+" p99", latency[5], finite[5]), tile(kind+" p99.9", latency[6], finite[6]),
-		{Label: b.say("failed"), Figure: failedShare(all.Failed, all.Done, cell.Plain), Note: b.say("%s of %s", t.count(all.Failed), t.count(all.Done))},
+		tile(kind+" p50", latency[1], finite[1]), tile(kind+" p99", latency[5], finite[5]),
+		tile(kind+" p99.9", latency[6], finite[6]),
+		{Label: b.say("failed"), Figure: failedShare(all.Failed, all.Done, cell.Plain),
+			Note: b.say("%s of %s", t.count(all.Failed), t.count(all.Done))},
 	}
 	if lost, note := t.timeLost(); lost != "" {
-		tiles = append(tiles, page.Tile{Label: b.say("time lost"), Figure: cell.Text(t.span(run.Standstill.TotalNs)).Marked(cell.Warn), Note: note})
+		tiles = append(tiles, page.Tile{Label: b.say("time lost"),
+			Figure: cell.Text(t.span(run.Standstill.TotalNs)).Marked(cell.Warn), Note: note})
 	}
 	return tiles
 }
@@ -341,16 +352,20 @@ func (b *builder) table(r *Result, t cell.Table) (out []page.Block) {
 
 // runs is the table of several runs.
 func (b *builder) runs() cell.Table {
-	t := cell.Table{ID: "runs", Title: b.say("RUNS"), Note: b.say("intervals are within each run; how runs differ among each other is another matter")}
+	t := cell.Table{ID: "runs", Title: b.say("RUNS"),
+		Note: b.say("intervals are within each run; how runs differ among each other is another matter")}
 	t.Columns = []cell.Column{
-		{Head: b.say("run"), Left: true}, {Head: b.say("verdict"), Left: true}, {Head: b.say("began"), Left: true}, {Head: b.say("rate")}, {Head: b.say("failed")},
+		{Head: b.say("run"), Left: true}, {Head: b.say("verdict"), Left: true}, {Head: b.say("began"), Left: true},
+		{Head: b.say("rate")}, {Head: b.say("failed")},
 		{Head: b.say("response") + " p50"}, {Head: "p90"}, {Head: "p99"}, {Head: "p99.9"}, {Head: b.say("max")},
 	}
 	for i := range b.all {
 		run := b.all[i].Run
 		row := []cell.Cell{
-			cell.Text(b.names[i]), cell.Text(b.say(cmp.Or(run.Verdict.Result, "no verdict"))).Marked(verdictMark(run.Verdict.Result)),
-			cell.Text(run.Started.UTC().Format("2006-01-02 15:04:05")), estimate(cell.Rate(run.Total.RatePerS), run.Total.RateWithin),
+			cell.Text(b.names[i]), cell.Text(b.say(cmp.Or(run.Verdict.Result, "no verdict"))).Marked(
+				verdictMark(run.Verdict.Result)),
+			cell.Text(run.Started.UTC().Format("2006-01-02 15:04:05")),
+			estimate(cell.Rate(run.Total.RatePerS), run.Total.RateWithin),
 			failedShare(run.Total.Failed, run.Total.Done, cell.Plain),
 		}
 		t.Add(append(row, fewQuantiles(&run.Total.Response, cell.Plain)...)...)

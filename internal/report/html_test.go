@@ -26,12 +26,15 @@ import (
 func shown(t *testing.T) *Result {
 	t.Helper()
 	run, k := steady()
-	run.Hints = []record.Hint{{BeganNs: 20e9, Metric: "p99", Operation: "all", Kind: "step-up", From: 2e6, To: 6.4e6, Ratio: 3.2}}
-	run.Events = []record.Event{{AtNs: 12e9, Kind: "fault", Text: "the primary was killed"}, {AtNs: 15e9, Kind: "healed", Text: "it is back"}}
+	run.Hints = []record.Hint{{BeganNs: 20e9, Metric: "p99", Operation: "all", Kind: "step-up", From: 2e6, To: 6.4e6,
+		Ratio: 3.2}}
+	run.Events = []record.Event{{AtNs: 12e9, Kind: "fault", Text: "the primary was killed"},
+		{AtNs: 15e9, Kind: "healed", Text: "it is back"}}
 	k.intervals[10].Standstills = []measure.Standstill{{StartNs: 12e9, EndNs: 13e9}}
 	o := &k.intervals[10].Operations[0]
 	o.Errors[protocol.Connect] = o.Done / 2
-	run.Failures = []record.FailureCount{{Class: "connect", Text: "refused </script><script>alert(1)</script>", Count: o.Done / 2}}
+	run.Failures = []record.FailureCount{{Class: "connect", Text: "refused </script><script>alert(1)</script>",
+		Count: o.Done / 2}}
 	run.Total.Errors = measure.ByClass{protocol.Connect: o.Done / 2}
 	return &Result{Run: run, Timeline: timelineOf(k.intervals), Plan: []byte("name: cars\n# <b>\n"), Path: "results/cars"}
 }
@@ -88,9 +91,12 @@ func TestPagesAreWholeAndFetchNothing(t *testing.T) {
 	a, b := *shown(t), *shown(t)
 	b.Path = "results/after"
 	sheets["series"] = &Sheet{Results: []Result{a, b}}
-	sheets["against"] = &Sheet{Results: []Result{a}, Against: []Result{b}, Tables: []cell.Table{{ID: "change", Title: "CHANGE", Columns: []cell.Column{{Head: "what", Left: true}}, Rows: [][]cell.Cell{{cell.Text("rate")}}}}}
+	sheets["against"] = &Sheet{Results: []Result{a}, Against: []Result{b},
+		Tables: []cell.Table{{ID: "change", Title: "CHANGE", Columns: []cell.Column{{Head: "what", Left: true}},
+			Rows: [][]cell.Cell{{cell.Text("rate")}}}}}
 	compared := sheets["against"]
-	compared.Verdict, compared.Mark, compared.Reasons, compared.Changes = "regression", cell.Bad, []string{"rate: −8 %"}, "<svg>changes</svg>"
+	compared.Verdict, compared.Mark, compared.Reasons, compared.Changes = "regression", cell.Bad, []string{"rate: −8 %"},
+		"<svg>changes</svg>"
 	for name, run := range fixtures() {
 		sheets[name] = &Sheet{Results: []Result{{Run: run(), Timeline: timeline.New(0)}}}
 	}
@@ -114,7 +120,8 @@ func TestPagesAreWholeAndFetchNothing(t *testing.T) {
 	against := pageOf(t, sheets["against"], units.English)
 	for _, want := range []string{
 		"CHANGE", "A cars", "B after", "RUNS", `<p class="still">charts over time show A cars</p>`, `"side":1`, `"side":2`,
-		`<div class="banner bad" role="status"><strong>A → B: REGRESSION</strong>`, "<li>rate: −8 %</li>", "<svg>changes</svg>",
+		`<div class="banner bad" role="status"><strong>A → B: REGRESSION</strong>`, "<li>rate: −8 %</li>",
+		"<svg>changes</svg>",
 	} {
 		if !strings.Contains(against, want) {
 			t.Errorf("the page of A against B lacks %q", want)
@@ -129,7 +136,8 @@ func TestPageOfTenThousandOperations(t *testing.T) {
 		run.Operations = append(run.Operations, record.Operation{Name: fmt.Sprintf("operation %d", i)})
 	}
 	k := &kept{}
-	recordtest.Load(k, run, "hold", 0, recordtest.Shape{Seconds: 1, PerS: 25_000, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	recordtest.Load(k, run, "hold", 0, recordtest.Shape{Seconds: 1, PerS: 25_000, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
 	finish(&k.Tally, run)
 	page := pageOf(t, &Sheet{Results: []Result{{Run: run, Timeline: timelineOf(k.intervals)}}}, units.English)
 	wellFormed(t, page)
@@ -161,7 +169,9 @@ func day() (*record.Run, *timeline.Timeline) {
 		if k%10_000 == 5000 {
 			h.Record(3e9)
 		}
-		iv := &measure.Interval{Index: k, Phase: "hold", Kind: measure.KindOpen, Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Offered: 20, Operations: make([]measure.OperationAccount, 2), Addresses: make([]measure.AddressAccount, 1)}}
+		iv := &measure.Interval{Index: k, Phase: "hold", Kind: measure.KindOpen,
+			Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Offered: 20,
+				Operations: make([]measure.OperationAccount, 2), Addresses: make([]measure.AddressAccount, 1)}}
 		o := &iv.Operations[0]
 		o.Done, o.Response, o.Service, o.WithoutGenerator, o.Lag = h.Count(), h, h, h, h
 		iv.Settle()
@@ -282,12 +292,15 @@ func TestChartsOfAPageAgree(t *testing.T) {
 	// One drag over the rate chart.
 	var box struct{ X, Y, W, H float64 }
 	b.Eval(`document.querySelector("figure[data-chart=rate]").scrollIntoView({block: "center"})`, nil)
-	b.Eval(`(r => ({x: r.x, y: r.y, w: r.width, h: r.height}))(document.querySelector("figure[data-chart=rate] .u-over").getBoundingClientRect())`, &box)
+	b.Eval(
+		`(r => ({x: r.x, y: r.y, w: r.width, h: r.height}))(document.querySelector("figure[data-chart=rate] .u-over").getBoundingClientRect())`, &box)
 	b.Drag(box.X+box.W*0.4, box.Y+box.H/2, box.X+box.W*0.6, box.Y+box.H/2)
 	b.Wait(`document.getElementById("window-text").textContent.startsWith("window")`)
 	// Where a moment is on one chart it is on all: the tooltip tells the same slot wherever it is asked for.
 	tip := func(kind string) (s string) {
-		b.Eval(fmt.Sprintf(`(async () => { const over = document.querySelector("figure[data-chart=%s] .u-over"), r = over.getBoundingClientRect();
+		b.Eval(
+			fmt.Sprintf(
+				`(async () => { const over = document.querySelector("figure[data-chart=%s] .u-over"), r = over.getBoundingClientRect();
 			const at = {clientX: r.x + r.width * 0.5, clientY: r.y + 40, bubbles: true};
 			over.dispatchEvent(new MouseEvent("mouseenter", at)); over.dispatchEvent(new MouseEvent("mousemove", at));
 			await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame);
@@ -297,7 +310,8 @@ func TestChartsOfAPageAgree(t *testing.T) {
 	}
 	rate, latency := tip("rate"), tip("latency")
 	first := func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
-	if rate == "" || first(rate) != first(latency) || !strings.Contains(rate, "Response time p50") || !strings.Contains(latency, "Rate achieved") {
+	if rate == "" || first(rate) != first(latency) || !strings.Contains(rate, "Response time p50") ||
+		!strings.Contains(latency, "Rate achieved") {
 		t.Errorf("the tooltip over the rate:\n%s\nover response times:\n%s", rate, latency)
 	}
 	// A legend by keyboard.
@@ -306,14 +320,16 @@ func TestChartsOfAPageAgree(t *testing.T) {
 	b.Wait(`document.activeElement.getAttribute("aria-pressed") === "false"`)
 	var lines, dashed int
 	b.Eval(`document.querySelectorAll("figure[data-chart=latency] .u-marker path").length`, &lines)
-	b.Eval(`new Set([...document.querySelectorAll("figure[data-chart=latency] .u-marker path")].map(p => p.getAttribute("stroke-dasharray"))).size`, &dashed)
+	b.Eval(
+		`new Set([...document.querySelectorAll("figure[data-chart=latency] .u-marker path")].map(p => p.getAttribute("stroke-dasharray"))).size`, &dashed)
 	if lines < 4 || dashed != lines {
 		t.Errorf("%d lines have %d kinds of dashes in the legend", lines, dashed)
 	}
 	// A link of the bar unfolds its section, and the bar stays.
 	b.Eval(`document.getElementById("part-figures").open = false`, nil)
 	b.Eval(`document.querySelector("nav a[href='#part-figures']").click()`, nil)
-	b.Wait(`document.getElementById("part-figures").open && scrollY > 300 && document.querySelector("nav").getBoundingClientRect().y === 0`)
+	b.Wait(
+		`document.getElementById("part-figures").open && scrollY > 300 && document.querySelector("nav").getBoundingClientRect().y === 0`)
 	if faults := b.Faults(); len(faults) > 0 {
 		t.Error(faults)
 	}
@@ -322,17 +338,20 @@ func TestChartsOfAPageAgree(t *testing.T) {
 // No figure is lost where there is little room, whatever operations are called.
 func TestTablesOfAPageLoseNothing(t *testing.T) {
 	r := shown(t)
-	r.Run.Operations[0].Name = "GET /api/v2/customers/{customer}/orders/{order}?" + strings.Repeat("expand=product,price&", 8)
+	r.Run.Operations[0].Name = "GET /api/v2/customers/{customer}/orders/{order}?" +
+		strings.Repeat("expand=product,price&", 8)
 	r.Run.Operations[1].Name = strings.Repeat("x", 200)
 	b := opened(t, &Sheet{Results: []Result{*r}}, units.English, 390)
 	for _, c := range []struct {
 		name, media string
 		width       int
-	}{{"a telephone", "screen", 390}, {"a small window", "screen", 700}, {"a window", "screen", 1400}, {"paper", "print", 794}} {
+	}{{"a telephone", "screen", 390}, {"a small window", "screen", 700}, {"a window", "screen", 1400},
+		{"paper", "print", 794}} {
 		t.Run(c.name, func(t *testing.T) {
 			b.Look(c.width, 900, c.media, "light")
 			var lost []string
-			b.Eval(`[...document.querySelectorAll("#latency td, #total td, #distribution td")].filter(td => td.textContent !== "" && (td.getClientRects().length === 0 ||
+			b.Eval(
+				`[...document.querySelectorAll("#latency td, #total td, #distribution td")].filter(td => td.textContent !== "" && (td.getClientRects().length === 0 ||
 				td.getBoundingClientRect().right > document.documentElement.clientWidth + 1)).map(td => td.textContent)`, &lost)
 			if len(lost) > 0 {
 				t.Errorf("beyond the edge: %q", lost)
@@ -344,7 +363,8 @@ func TestTablesOfAPageLoseNothing(t *testing.T) {
 				t.Errorf("the page is %d pixels wide, the window %d", wide, room)
 			}
 			var small int
-			b.Eval(`[...document.querySelectorAll("figure > svg text")].filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 8).length`, &small)
+			b.Eval(
+				`[...document.querySelectorAll("figure > svg text")].filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 8).length`, &small)
 			if small > 0 {
 				t.Errorf("%d texts of pictures are too small to read", small)
 			}
@@ -354,7 +374,8 @@ func TestTablesOfAPageLoseNothing(t *testing.T) {
 
 func TestPageInABrowser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(pageOf(t, &Sheet{Results: []Result{*shown(t)}}, units.English)), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(pageOf(t, &Sheet{Results: []Result{*shown(t)}}, units.English)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	b := testserver.NewBrowser(t, t.TempDir())
@@ -373,7 +394,9 @@ func TestPageInABrowser(t *testing.T) {
 	// The brush: the canvas of the heat map, from a third to two thirds.
 	b.Eval(`document.querySelector("canvas.heat").scrollIntoView({block: "center"})`, nil)
 	var box struct{ X, Y, W, H float64 }
-	b.Eval(`(r => ({x: r.x, y: r.y, w: r.width, h: r.height}))(document.querySelector("canvas.heat").getBoundingClientRect())`, &box)
+	b.Eval(
+		`(r => ({x: r.x, y: r.y, w: r.width, h: r.height}))(document.querySelector("canvas.heat").getBoundingClientRect())`,
+		&box)
 	b.Drag(box.X+box.W*0.4, box.Y+box.H/2, box.X+box.W*0.6, box.Y+box.H/2)
 	b.Wait(`document.getElementById("window-text").textContent.startsWith("window")`)
 	window := text()

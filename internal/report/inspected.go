@@ -52,14 +52,17 @@ func (t *writer) inspected() (out []cell.Table) {
 // database is what the server is, what it did on the whole, and what asking it cost.
 func (t *writer) database(in *record.Inspection) cell.Table {
 	w := &in.Windows[0]
-	out := tree{cell.Table{ID: "database", Title: t.say("DATABASE"), Note: t.say("what it said of itself; warm-up excluded"), Kind: cell.Tree}}
+	out := tree{cell.Table{ID: "database", Title: t.say("DATABASE"),
+		Note: t.say("what it said of itself; warm-up excluded"), Kind: cell.Tree}}
 	out.add(t.say("server"), cell.Text(units.Clean(in.Product+" "+in.Version)), units.Clean(in.Source))
 	v := figures(w, "database")
 	if n := v["blks_hit"] + v["blks_read"]; n > 0 {
-		out.add(t.say("cache"), cell.Figure(v["blks_hit"]/n, "share"), t.say("of %s pages asked for were in it", t.l.Value(n, "count")))
+		out.add(t.say("cache"), cell.Figure(v["blks_hit"]/n, "share"),
+			t.say("of %s pages asked for were in it", t.l.Value(n, "count")))
 	}
 	if n := v["xact_commit"] + v["xact_rollback"]; n > 0 {
-		out.add(t.say("transactions"), cell.Figure(n, "count"), t.say("%s rolled back, %s deadlocks", t.l.Value(v["xact_rollback"], "count"), t.l.Value(v["deadlocks"], "count")))
+		out.add(t.say("transactions"), cell.Figure(n, "count"), t.say("%s rolled back, %s deadlocks",
+			t.l.Value(v["xact_rollback"], "count"), t.l.Value(v["deadlocks"], "count")))
 	}
 	if n := figures(w, "wal")["wal_bytes"]; n > 0 {
 		out.add("WAL", cell.Figure(n, "bytes"), "")
@@ -74,7 +77,9 @@ func (t *writer) database(in *record.Inspection) cell.Table {
 	if len(settings) > 0 {
 		out.add(t.say("settings"), cell.Text(strings.Join(settings, " · ")), t.say("that differ from the defaults"))
 	}
-	out.add(t.say("asking it"), cell.Figure(in.Cost.Share, "share"), t.say("of the time at most: %d questions, %d samples; %s after the load", in.Cost.Queries, in.Activity.Samples, t.l.Figure(units.Latency(float64(in.Cost.AfterNs)))))
+	out.add(t.say("asking it"), cell.Figure(in.Cost.Share, "share"),
+		t.say("of the time at most: %d questions, %d samples; %s after the load", in.Cost.Queries, in.Activity.Samples,
+			t.l.Figure(units.Latency(float64(in.Cost.AfterNs)))))
 	for _, m := range in.Missing {
 		out.add("!", cell.Text(m.Text.In(t.l)).Marked(cell.Warn), m.Remedy.In(t.l))
 	}
@@ -93,9 +98,12 @@ func figures(w *record.ServerWindow, kind string) map[string]float64 {
 
 // statements are those that took most of the server's time, each next to the operation that caused it.
 func (t *writer) statements(in *record.Inspection) cell.Table {
-	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"), Note: t.say("most of the server's time first; response: the operation's p50")}
-	out.Columns = heads(cell.Column{Head: t.say("operation"), Left: true}, cell.Column{Head: t.say("response"), Priority: 1}, cell.Column{Head: t.say("calls"), Priority: 2},
-		cell.Column{Head: t.say("mean")}, cell.Column{Head: "σ", Priority: 4}, cell.Column{Head: t.say("rows"), Priority: 5}, cell.Column{Head: t.say("pages"), Priority: 3},
+	out := cell.Table{ID: "statements", Title: t.say("STATEMENTS"),
+		Note: t.say("most of the server's time first; response: the operation's p50")}
+	out.Columns = heads(cell.Column{Head: t.say("operation"), Left: true},
+		cell.Column{Head: t.say("response"), Priority: 1}, cell.Column{Head: t.say("calls"), Priority: 2},
+		cell.Column{Head: t.say("mean")}, cell.Column{Head: "σ", Priority: 4}, cell.Column{Head: t.say("rows"), Priority: 5},
+		cell.Column{Head: t.say("pages"), Priority: 3},
 		cell.Column{Head: t.say("time")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true, Short: true})
 	list := in.Windows[0].Statements
 	guessed := false
@@ -103,7 +111,8 @@ func (t *writer) statements(in *record.Inspection) cell.Table {
 		name, response := t.causes(&s)
 		guessed = guessed || s.Match == record.MatchCount
 		pages := s.More["shared_blks_hit"] + s.More["shared_blks_read"]
-		out.Add(name, response, cell.Figure(s.Calls, "count"), cell.Time(s.MeanNs), cell.Time(s.StddevNs), cell.Figure(s.Rows/max(s.Calls, 1), cell.UnitNumber),
+		out.Add(name, response, cell.Figure(s.Calls, "count"), cell.Time(s.MeanNs), cell.Time(s.StddevNs),
+			cell.Figure(s.Rows/max(s.Calls, 1), cell.UnitNumber),
 			cell.Figure(pages/max(s.Calls, 1), cell.UnitNumber), cell.Figure(s.Share, "share"), cell.Text(recognizable(s.Text)))
 	}
 	if more := len(list) + in.Windows[0].Omitted - len(out.Rows); more > 0 {
@@ -183,29 +192,37 @@ func (t *writer) statementsByPhase(in *record.Inspection) cell.Table {
 // waits is what active sessions were seen to do.
 func (t *writer) waits(in *record.Inspection) cell.Table {
 	a := &in.Activity
-	out := cell.Table{ID: "waits", Title: t.say("WAITS"), Note: t.say("active sessions at a time, by %d samples", a.Samples),
-		Columns: heads(cell.Column{Head: t.say("class"), Left: true}, cell.Column{Head: t.say("event"), Left: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("share")}, cell.Column{Left: true})}
+	out := cell.Table{ID: "waits", Title: t.say("WAITS"), Note: t.say("active sessions at a time, by %d samples",
+		a.Samples),
+		Columns: heads(cell.Column{Head: t.say("class"), Left: true}, cell.Column{Head: t.say("event"), Left: true},
+			cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("share")}, cell.Column{Left: true})}
 	for _, w := range a.Waits[:min(len(a.Waits), mostWaits)] {
 		m := cell.Plain
 		if w.Class == "Lock" {
 			m = cell.Warn
 		}
-		out.Add(cell.Text(units.Clean(w.Class)).Marked(m), cell.Text(units.Clean(w.Event)), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"), cell.Figure(w.Share, cell.UnitBar))
+		out.Add(cell.Text(units.Clean(w.Class)).Marked(m), cell.Text(units.Clean(w.Event)),
+			cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"), cell.Figure(w.Share, cell.UnitBar))
 	}
 	return out
 }
 
 // clients are the connections by application.
 func (t *writer) clients(in *record.Inspection) cell.Table {
-	out := cell.Table{ID: "connections", Title: t.say("CONNECTIONS"), Note: t.say("of each application; all at work: share of the samples"),
-		Columns: heads(cell.Column{Head: t.say("application"), Left: true}, cell.Column{Head: t.say("address"), Left: true, Priority: 3}, cell.Column{Head: t.say("mean")}, cell.Column{Head: t.say("max")},
-			cell.Column{Head: t.say("at work")}, cell.Column{Head: t.say("all at work"), Priority: 1}, cell.Column{Head: t.say("idle in transaction"), Priority: 2})}
+	out := cell.Table{ID: "connections", Title: t.say("CONNECTIONS"),
+		Note: t.say("of each application; all at work: share of the samples"),
+		Columns: heads(cell.Column{Head: t.say("application"), Left: true}, cell.Column{Head: t.say("address"), Left: true,
+			Priority: 3}, cell.Column{Head: t.say("mean")}, cell.Column{Head: t.say("max")},
+			cell.Column{Head: t.say("at work")}, cell.Column{Head: t.say("all at work"), Priority: 1},
+			cell.Column{Head: t.say("idle in transaction"), Priority: 2})}
 	for _, c := range in.Activity.Clients {
 		name := units.Clean(c.Application)
 		if name == "" {
 			name = "–"
 		}
-		out.Add(cell.Text(name), cell.Text(units.Clean(c.Address)), cell.Figure(c.Mean, cell.UnitNumber), cell.Count(c.Max), cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.AllActive, "share"), cell.Figure(c.InXact, cell.UnitNumber))
+		out.Add(cell.Text(name), cell.Text(units.Clean(c.Address)), cell.Figure(c.Mean, cell.UnitNumber), cell.Count(c.Max),
+			cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.AllActive, "share"),
+			cell.Figure(c.InXact, cell.UnitNumber))
 	}
 	return out
 }
@@ -214,9 +231,13 @@ func (t *writer) clients(in *record.Inspection) cell.Table {
 func (t *writer) blocked(in *record.Inspection) cell.Table {
 	const most = 5
 	out := cell.Table{ID: "locks", Title: t.say("LOCKS"), Note: t.say("who waited for whom"),
-		Columns: heads(cell.Column{Head: t.say("waiting"), Left: true, Wrap: true, Short: true}, cell.Column{Head: t.say("held by"), Left: true, Wrap: true, Short: true}, cell.Column{Head: t.say("sessions")}, cell.Column{Head: t.say("longest")}, cell.Column{Head: t.say("lock"), Left: true, Priority: 1})}
+		Columns: heads(cell.Column{Head: t.say("waiting"), Left: true, Wrap: true, Short: true},
+			cell.Column{Head: t.say("held by"), Left: true, Wrap: true, Short: true}, cell.Column{Head: t.say("sessions")},
+			cell.Column{Head: t.say("longest")}, cell.Column{Head: t.say("lock"), Left: true, Priority: 1})}
 	for _, b := range in.Activity.Blocked[:min(len(in.Activity.Blocked), most)] {
-		out.Add(cell.Text(oneLine(b.Waiting)), cell.Text(oneLine(b.Holder+" ("+b.HolderState+")")), cell.Figure(b.Mean, cell.UnitNumber), cell.Time(b.LongestNs), cell.Text(units.Clean(strings.TrimSpace(b.Lock+" "+b.Relation))))
+		out.Add(cell.Text(oneLine(b.Waiting)), cell.Text(oneLine(b.Holder+" ("+b.HolderState+")")),
+			cell.Figure(b.Mean, cell.UnitNumber), cell.Time(b.LongestNs),
+			cell.Text(units.Clean(strings.TrimSpace(b.Lock+" "+b.Relation))))
 	}
 	return out
 }
@@ -224,9 +245,11 @@ func (t *writer) blocked(in *record.Inspection) cell.Table {
 // replicas are what was seen of them at worst.
 func (t *writer) replicas(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "replicas", Title: t.say("REPLICAS"), Note: t.say("the worst seen"),
-		Columns: heads(cell.Column{Head: t.say("name"), Left: true}, cell.Column{Head: t.say("state"), Left: true}, cell.Column{Head: t.say("behind")}, cell.Column{Head: t.say("lag")})}
+		Columns: heads(cell.Column{Head: t.say("name"), Left: true}, cell.Column{Head: t.say("state"), Left: true},
+			cell.Column{Head: t.say("behind")}, cell.Column{Head: t.say("lag")})}
 	for _, r := range in.Activity.Replicas {
-		out.Add(cell.Text(units.Clean(r.Name)), cell.Text(units.Clean(r.State)), cell.Figure(r.BytesMax, "bytes"), cell.Text(t.span(int64(time.Duration(r.LagNsMax)))))
+		out.Add(cell.Text(units.Clean(r.Name)), cell.Text(units.Clean(r.State)), cell.Figure(r.BytesMax, "bytes"),
+			cell.Text(t.span(int64(time.Duration(r.LagNsMax)))))
 	}
 	return out
 }
@@ -269,8 +292,11 @@ func (b *builder) waitCharts(r *Result, bands []svg.Band) (out []page.Block) {
 			}
 			all = append(all, s)
 		}
-		f := svg.Frame{Title: b.say("Waits"), X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "number"}, Height: 180, Language: b.l}
-		out = append(out, page.Chart{ID: "chart-waits", Title: f.Title, Note: b.say("active sessions of the database by what they wait for; CPU: for nothing"), SVG: svg.Stack(f, all, bands)})
+		f := svg.Frame{Title: b.say("Waits"), X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "number"}, Height: 180,
+			Language: b.l}
+		out = append(out, page.Chart{ID: "chart-waits", Title: f.Title,
+			Note: b.say("active sessions of the database by what they wait for; CPU: for nothing"),
+			SVG:  svg.Stack(f, all, bands)})
 	}
 	return out
 }

@@ -12,8 +12,10 @@ import (
 // serverTables are what was done to tables.
 func (t *writer) serverTables(in *record.Inspection) cell.Table {
 	out := cell.Table{ID: "tables", Title: t.say("TABLES"), Note: t.say("rows")}
-	out.Columns = heads(cell.Column{Head: t.say("table"), Left: true}, cell.Column{Head: t.say("scans")}, cell.Column{Head: t.say("read by them")}, cell.Column{Head: t.say("by index")},
-		cell.Column{Head: t.say("inserted"), Priority: 1}, cell.Column{Head: t.say("updated"), Priority: 2}, cell.Column{Head: "HOT", Priority: 4}, cell.Column{Head: t.say("deleted"), Priority: 3},
+	out.Columns = heads(cell.Column{Head: t.say("table"), Left: true}, cell.Column{Head: t.say("scans")},
+		cell.Column{Head: t.say("read by them")}, cell.Column{Head: t.say("by index")},
+		cell.Column{Head: t.say("inserted"), Priority: 1}, cell.Column{Head: t.say("updated"), Priority: 2},
+		cell.Column{Head: "HOT", Priority: 4}, cell.Column{Head: t.say("deleted"), Priority: 3},
 		cell.Column{Head: t.say("alive")}, cell.Column{Head: t.say("dead"), Priority: 5})
 	for _, c := range objects(in, "table", "seq_tup_read", "idx_tup_fetch", "n_tup_ins", "n_tup_upd", "n_tup_del") {
 		v := c.Values
@@ -22,7 +24,8 @@ func (t *writer) serverTables(in *record.Inspection) cell.Table {
 		if v["n_tup_upd"] > 0 {
 			hot = cell.Figure(v["n_tup_hot_upd"]/v["n_tup_upd"], "share")
 		}
-		out.Add(cell.Text(units.Clean(strings.TrimPrefix(c.Name, "public."))), n("seq_scan"), n("seq_tup_read"), n("idx_tup_fetch"), n("n_tup_ins"), n("n_tup_upd"), hot, n("n_tup_del"), n("n_live_tup"), n("n_dead_tup"))
+		out.Add(cell.Text(units.Clean(strings.TrimPrefix(c.Name, "public."))), n("seq_scan"), n("seq_tup_read"),
+			n("idx_tup_fetch"), n("n_tup_ins"), n("n_tup_upd"), hot, n("n_tup_del"), n("n_live_tup"), n("n_dead_tup"))
 	}
 	return out
 }
@@ -31,20 +34,25 @@ func (t *writer) serverTables(in *record.Inspection) cell.Table {
 func (t *writer) serverIndexes(in *record.Inspection) cell.Table {
 	const pageB = 8192
 	out := cell.Table{ID: "indexes", Title: t.say("INDEXES"),
-		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("scans")}, cell.Column{Head: t.say("entries read")}, cell.Column{Head: t.say("rows")}, cell.Column{Head: t.say("size")})}
+		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("scans")},
+			cell.Column{Head: t.say("entries read")}, cell.Column{Head: t.say("rows")}, cell.Column{Head: t.say("size")})}
 	for _, c := range objects(in, "index", "idx_scan", "idx_blks_hit", "idx_blks_read") {
 		v := c.Values
-		out.Add(cell.Text(units.Clean(strings.TrimPrefix(c.Name, "public."))), cell.Figure(v["idx_scan"], "count"), cell.Figure(v["idx_tup_read"], "count"), cell.Figure(v["idx_tup_fetch"], "count"), cell.Figure(v["relpages"]*pageB, "bytes"))
+		out.Add(cell.Text(units.Clean(strings.TrimPrefix(c.Name, "public."))), cell.Figure(v["idx_scan"], "count"),
+			cell.Figure(v["idx_tup_read"], "count"), cell.Figure(v["idx_tup_fetch"], "count"),
+			cell.Figure(v["relpages"]*pageB, "bytes"))
 	}
 	return out
 }
 
 // findings are what could be better, each with what to do.
 func (t *writer) findings(in *record.Inspection) cell.Table {
-	out := cell.Table{ID: "findings", Title: t.say("FINDINGS"), Note: t.say("● bounds what the server can take · ! costs time, or will · i worth knowing"), Kind: cell.List}
+	out := cell.Table{ID: "findings", Title: t.say("FINDINGS"),
+		Note: t.say("● bounds what the server can take · ! costs time, or will · i worth knowing"), Kind: cell.List}
 	for _, f := range in.Findings {
 		sign := map[string]cell.Cell{
-			record.Critical: cell.Text("●").Marked(cell.Bad), record.Serious: cell.Text("!").Marked(cell.Warn), record.Minor: cell.Text("i").Marked(cell.Dim),
+			record.Critical: cell.Text("●").Marked(cell.Bad), record.Serious: cell.Text("!").Marked(cell.Warn),
+			record.Minor: cell.Text("i").Marked(cell.Dim),
 		}[f.Severity]
 		out.Add(sign, cell.Text(units.Clean(f.Subject)+": "+f.Evidence.In(t.l)+" ["+f.ID+"]"))
 		arrow := cell.Text("→").Marked(cell.Dim)
@@ -77,7 +85,9 @@ func noted(p *record.QueryPlan) bool {
 // plan is a plan's tree with what was met at each step.
 func (t *writer) plan(p *record.QueryPlan, number int) cell.Table {
 	out := cell.Table{ID: fmt.Sprintf("plan-%d", number), Title: t.say("PLAN %d", number), Note: recognizable(p.Text)}
-	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")}, cell.Column{Head: t.say("met")}, cell.Column{Head: t.say("discarded")}, cell.Column{Head: t.say("time")}, cell.Column{Left: true, Wrap: true, Short: true})
+	out.Columns = heads(cell.Column{Head: t.say("step"), Left: true}, cell.Column{Head: t.say("planned for")},
+		cell.Column{Head: t.say("met")}, cell.Column{Head: t.say("discarded")}, cell.Column{Head: t.say("time")},
+		cell.Column{Left: true, Wrap: true, Short: true})
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		step := cell.Text(units.Clean(n.Text))
@@ -106,7 +116,8 @@ func (t *writer) plan(p *record.QueryPlan, number int) cell.Table {
 	case record.ArgumentsWorkload:
 		out.Foot = append(out.Foot, t.say("with the load's own arguments: %s", oneLine(strings.Join(p.Arguments, ", "))))
 	case record.ArgumentsTable:
-		out.Foot = append(out.Foot, t.say("with arguments from a row of the table: %s", oneLine(strings.Join(p.Arguments, ", "))))
+		out.Foot = append(out.Foot, t.say("with arguments from a row of the table: %s",
+			oneLine(strings.Join(p.Arguments, ", "))))
 	}
 	return out
 }
@@ -114,7 +125,8 @@ func (t *writer) plan(p *record.QueryPlan, number int) cell.Table {
 // Advice is what indexes are proposed, what they change, and what came of those that were tried.
 func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 	t := &writer{l: l}
-	out := cell.Table{ID: "proposals", Title: t.say("PROPOSALS"), Note: t.say("share of all statements' costs, as the planner sees them"), Kind: cell.List}
+	out := cell.Table{ID: "proposals", Title: t.say("PROPOSALS"),
+		Note: t.say("share of all statements' costs, as the planner sees them"), Kind: cell.List}
 	if len(proofs) == 0 {
 		out.Add(cell.Text("✔").Marked(cell.Good), cell.Text(t.say("no index would save enough to be worth it")))
 		return []cell.Table{out}
@@ -148,15 +160,19 @@ func Advice(proofs []record.Proof, l units.Language) []cell.Table {
 
 // effects is what each index changes for which statements.
 func (t *writer) effects(proofs []record.Proof) cell.Table {
-	out := cell.Table{ID: "effects", Title: t.say("WHO GAINS AND WHO PAYS"), Note: t.say("the planner's costs of one call"),
-		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("calls"), Priority: 1}, cell.Column{Head: t.say("before")}, cell.Column{Head: t.say("after")},
+	out := cell.Table{ID: "effects", Title: t.say("WHO GAINS AND WHO PAYS"),
+		Note: t.say("the planner's costs of one call"),
+		Columns: heads(cell.Column{Head: t.say("index"), Left: true}, cell.Column{Head: t.say("calls"), Priority: 1},
+			cell.Column{Head: t.say("before")}, cell.Column{Head: t.say("after")},
 			cell.Column{Head: t.say("change")}, cell.Column{Head: t.say("statement"), Left: true, Wrap: true, Short: true})}
 	for i := range proofs {
 		p := &proofs[i]
 		name := units.Clean(p.Table + " (" + strings.Join(p.Columns, ", ") + ")")
 		add := func(list []record.Effect, m cell.Mark) {
 			for _, e := range list {
-				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(e.Before, cell.UnitNumber), cell.Figure(e.After, cell.UnitNumber), cell.Figure(e.After/max(e.Before, 1e-9)-1, "change").Marked(m), cell.Text(recognizable(e.Text)))
+				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(e.Before, cell.UnitNumber),
+					cell.Figure(e.After, cell.UnitNumber), cell.Figure(e.After/max(e.Before, 1e-9)-1, "change").Marked(m),
+					cell.Text(recognizable(e.Text)))
 				name = ""
 			}
 		}

@@ -15,7 +15,8 @@ import (
 // quantileColumns are the figures of a distribution.
 func (t *writer) quantileColumns() []cell.Column {
 	return []cell.Column{
-		{Head: t.say("mean"), Priority: 3}, {Head: "p50"}, {Head: "p75", Priority: 7}, {Head: "p90", Priority: 2}, {Head: "p95", Priority: 4},
+		{Head: t.say("mean"), Priority: 3}, {Head: "p50"}, {Head: "p75", Priority: 7}, {Head: "p90", Priority: 2},
+		{Head: "p95", Priority: 4},
 		{Head: "p99"}, {Head: "p99.9", Priority: 1}, {Head: "p99.99", Priority: 6}, {Head: t.say("max")},
 	}
 }
@@ -28,7 +29,8 @@ var beyond = [...]float64{1, 1, 1, 1, 1, 0.01, 0.001, 0.0001, 1}
 func quantiles(l *record.Latency, m cell.Mark) []cell.Cell {
 	within := l.Within.All()
 	out := make([]cell.Cell, len(beyond))
-	for i, ns := range []record.Ns{record.Ns(l.MeanNs), l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns, l.MaxNs} {
+	for i, ns := range []record.Ns{record.Ns(l.MeanNs), l.P50Ns, l.P75Ns, l.P90Ns, l.P95Ns, l.P99Ns, l.P999Ns, l.P9999Ns,
+		l.MaxNs} {
 		out[i] = cell.Time(ns).Marked(m)
 		if i < len(within) {
 			out[i] = estimate(out[i], within[i])
@@ -106,9 +108,11 @@ func (t *writer) operation(out *cell.Table, o *record.Operation, name cell.Cell)
 	}
 	out.Add(append(append(row, cell.Text(t.say("response"))), quantiles(&o.Response, m)...)...)
 	if o.Response.NoAnswer > 0 {
-		out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("of successes")).Marked(cell.Dim)), quantiles(&o.ResponseOK, cell.Dim)...)...)
+		out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("of successes")).Marked(cell.Dim)),
+			quantiles(&o.ResponseOK, cell.Dim)...)...)
 	}
-	out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("service")).Marked(cell.Dim)), quantiles(&o.Service, cell.Dim)...)...)
+	out.Add(append(append(cell.Texts("", "", ""), cell.Text(t.say("service")).Marked(cell.Dim)),
+		quantiles(&o.Service, cell.Dim)...)...)
 }
 
 // bucket is a row of the histogram: all values below an edge and not below the one before.
@@ -123,7 +127,8 @@ func (t *writer) histogram() cell.Table {
 	if len(rows) < 2 {
 		return cell.Table{}
 	}
-	out := cell.Table{ID: "distribution", Title: t.say("RESPONSE TIME"), Note: t.say("share of successful operations, and of all up to there")}
+	out := cell.Table{ID: "distribution", Title: t.say("RESPONSE TIME"),
+		Note: t.say("share of successful operations, and of all up to there")}
 	if t.run.LoadModel == "closed" {
 		out.Title = t.say("SERVICE TIME")
 	}
@@ -135,8 +140,10 @@ func (t *writer) histogram() cell.Table {
 	}
 	for _, r := range rows {
 		upTo += r.count
-		out.Add(cell.Text(t.l.Figure(edge(r.fromNs))), cell.Text("–"), cell.Text(t.l.Figure(edge(r.toNs))), cell.Share(r.count, total),
-			cell.Share(upTo, total).Marked(cell.Dim), cell.Figure(float64(r.count)/float64(most), cell.UnitBar).Marked(cell.Accent))
+		out.Add(cell.Text(t.l.Figure(edge(r.fromNs))), cell.Text("–"), cell.Text(t.l.Figure(edge(r.toNs))),
+			cell.Share(r.count, total),
+			cell.Share(upTo, total).Marked(cell.Dim),
+			cell.Figure(float64(r.count)/float64(most), cell.UnitBar).Marked(cell.Accent))
 	}
 	return out
 }
@@ -254,7 +261,8 @@ func operationsCSV(run *record.Run) string {
 	}
 	for i := range run.Operations {
 		o := &run.Operations[i]
-		t.Add(cell.Text(units.Clean(o.Name)), cell.Count(o.Done), cell.Count(o.Failed), cell.Rate(o.RatePerS), cell.Time(o.Response.P50Ns), cell.Time(o.Response.P99Ns), cell.Time(o.Response.MaxNs))
+		t.Add(cell.Text(units.Clean(o.Name)), cell.Count(o.Done), cell.Count(o.Failed), cell.Rate(o.RatePerS),
+			cell.Time(o.Response.P50Ns), cell.Time(o.Response.P99Ns), cell.Time(o.Response.MaxNs))
 	}
 	var b strings.Builder
 	// A Builder takes everything.

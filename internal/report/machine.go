@@ -18,31 +18,38 @@ func (t *writer) generator() cell.Table {
 	if run.LoadModel != "closed" {
 		t.lateness(&out)
 	}
-	out.add(t.say("CPU"), cell.Figure(h.ProcessCPUMean, "cores"), t.say("%s at most, %s per operation", t.l.Figure(fmt.Sprintf("%.2f", h.ProcessCPUMax)), t.time(h.CPUNsPerOperation)))
+	out.add(t.say("CPU"), cell.Figure(h.ProcessCPUMean, "cores"), t.say("%s at most, %s per operation",
+		t.l.Figure(fmt.Sprintf("%.2f", h.ProcessCPUMax)), t.time(h.CPUNsPerOperation)))
 	if h.LoopBusyMax > 0 {
-		out.add(t.say("event loops"), cell.Figure(h.LoopBusyMean, "share").Followed(t.say("busy")), t.say("%s at most", t.share(h.LoopBusyMax)))
+		out.add(t.say("event loops"), cell.Figure(h.LoopBusyMean, "share").Followed(t.say("busy")),
+			t.say("%s at most", t.share(h.LoopBusyMax)))
 	}
 	if cores := float64(run.Environment.Cores); cores > 0 && h.OthersCPUMean > 0.01 {
-		out.add(t.say("others"), cell.Figure(h.OthersCPUMean, "cores"), t.say("%s of those that brunt may use; the hypervisor kept %s",
-			t.share(h.OthersCPUMean/cores), t.share(float64(h.StealNs)/cores/float64(max(run.DurationNs, 1)))))
+		out.add(t.say("others"), cell.Figure(h.OthersCPUMean, "cores"),
+			t.say("%s of those that brunt may use; the hypervisor kept %s",
+				t.share(h.OthersCPUMean/cores), t.share(float64(h.StealNs)/cores/float64(max(run.DurationNs, 1)))))
 	}
 	if run.Awake != nil {
 		t.awake(&out, run.Awake)
 	}
-	out.add(t.say("memory"), cell.Figure(float64(h.RSSBytesMax), "bytes"), t.say("%s, longest pause %s", plural(t, int(h.GCCycles), "collection", "collections"), t.timeInt(h.GCPauseNsMax)))
+	out.add(t.say("memory"), cell.Figure(float64(h.RSSBytesMax), "bytes"),
+		t.say("%s, longest pause %s", plural(t, int(h.GCCycles), "collection", "collections"), t.timeInt(h.GCPauseNsMax)))
 	note := t.say("requests on average, by Little's law")
 	if h.SessionsMean > 0 {
 		note += t.say("; %s sessions connected of %d", t.digits(h.SessionsMean), run.Sessions)
 	}
 	out.add(t.say("in flight"), cell.Text(t.l.Figure(inFlight(h.InFlightMean))), note)
 	if h.CeilingPerS > 0 {
-		out.add(t.say("ceiling"), cell.Rate(h.CeilingPerS), t.say("this machine's own measured maximum; the run reached %s", t.share(run.Total.RatePerS/h.CeilingPerS)))
+		out.add(t.say("ceiling"), cell.Rate(h.CeilingPerS), t.say("this machine's own measured maximum; the run reached %s",
+			t.share(run.Total.RatePerS/h.CeilingPerS)))
 	}
 	if h.CgroupThrottledNs > 0 {
-		out.add(t.say("throttled"), cell.Time(float64(h.CgroupThrottledNs)).Marked(cell.Warn), t.say("by the control group's CPU limit"))
+		out.add(t.say("throttled"), cell.Time(float64(h.CgroupThrottledNs)).Marked(cell.Warn),
+			t.say("by the control group's CPU limit"))
 	}
 	if h.PausedNs > 0 {
-		out.add(t.say("stood still"), cell.Time(float64(h.PausedNs)).Marked(cell.Warn), t.say("suspended, stopped or starved"))
+		out.add(t.say("stood still"), cell.Time(float64(h.PausedNs)).Marked(cell.Warn),
+			t.say("suspended, stopped or starved"))
 	}
 	return out.Table
 }
@@ -65,7 +72,8 @@ func (t *writer) lateness(out *tree) {
 func (t *writer) awake(out *tree, a *record.Awake) {
 	value, note := t.say("may sleep"), t.sentence(a.ThreadsReason)
 	if a.Threads > 0 {
-		value, note = t.say("kept awake"), t.say("%s of idle priority used what nobody wanted", plural(t, a.Threads, "thread", "threads"))
+		value, note = t.say("kept awake"), t.say("%s of idle priority used what nobody wanted",
+			plural(t, a.Threads, "thread", "threads"))
 	}
 	if a.DMALatency {
 		note += t.say("; deep sleep prevented")
@@ -139,11 +147,15 @@ func (t *writer) systemText(e *record.Environment) string {
 
 // machines is the table of the machines that were watched: the generator's, and others.
 func (t *writer) machines() cell.Table {
-	out := cell.Table{ID: "machines", Title: t.say("MACHINES"), Note: t.say("means without warm-up; processors in cores, the most memory used"), Columns: []cell.Column{
-		{Head: t.say("machine"), Left: true}, {Head: t.say("cores")}, {Head: t.say("busy")}, {Head: t.say("at most")},
-		{Head: t.say("low priority"), Priority: 3}, {Head: t.say("disk wait"), Priority: 3}, {Head: t.say("stolen"), Priority: 2}, {Head: t.say("memory used"), Priority: 1}, {Head: t.say("memory"), Priority: 6},
-		{Head: t.say("disk/s"), Priority: 4}, {Head: t.say("network/s"), Priority: 5}, {Head: t.say("loopback/s"), Priority: 7}, {Head: t.say("load average")},
-	}}
+	out := cell.Table{ID: "machines", Title: t.say("MACHINES"),
+		Note: t.say("means without warm-up; processors in cores, the most memory used"), Columns: []cell.Column{
+			{Head: t.say("machine"), Left: true}, {Head: t.say("cores")}, {Head: t.say("busy")}, {Head: t.say("at most")},
+			{Head: t.say("low priority"), Priority: 3}, {Head: t.say("disk wait"), Priority: 3},
+			{Head: t.say("stolen"), Priority: 2}, {Head: t.say("memory used"), Priority: 1},
+			{Head: t.say("memory"), Priority: 6},
+			{Head: t.say("disk/s"), Priority: 4}, {Head: t.say("network/s"), Priority: 5},
+			{Head: t.say("loopback/s"), Priority: 7}, {Head: t.say("load average")},
+		}}
 	for i := range t.run.Watched {
 		w := &t.run.Watched[i]
 		if !record.IsMachine(w.Source) || len(w.Metrics) == 0 {
@@ -154,10 +166,14 @@ func (t *writer) machines() cell.Table {
 			name = t.say("this one")
 		}
 		figure := func(unit string, names ...string) cell.Cell { return cell.Figure(meanOf(w, names...), unit) }
-		out.Add(cell.Text(name), figure("count", "cores"), figure(cell.UnitNumber, "cpu_busy_seconds"), cell.Figure(w.Metric("cpu_busy_seconds").Max, cell.UnitNumber),
-			figure(cell.UnitNumber, "cpu_nice_seconds"), figure(cell.UnitNumber, "cpu_iowait_seconds"), figure(cell.UnitNumber, "cpu_steal_seconds"),
-			cell.Figure(max(w.Metric("memory_total_bytes").Last-w.Metric("memory_available_bytes").Min, 0), "bytes"), figure("bytes", "memory_total_bytes"),
-			figure("bytes", "disk_read_bytes", "disk_written_bytes"), figure("bytes", "net_received_bytes", "net_sent_bytes"), figure("bytes", "loopback_bytes"),
+		out.Add(cell.Text(name), figure("count", "cores"), figure(cell.UnitNumber, "cpu_busy_seconds"),
+			cell.Figure(w.Metric("cpu_busy_seconds").Max, cell.UnitNumber),
+			figure(cell.UnitNumber, "cpu_nice_seconds"), figure(cell.UnitNumber, "cpu_iowait_seconds"),
+			figure(cell.UnitNumber, "cpu_steal_seconds"),
+			cell.Figure(max(w.Metric("memory_total_bytes").Last-w.Metric("memory_available_bytes").Min, 0), "bytes"),
+			figure("bytes", "memory_total_bytes"),
+			figure("bytes", "disk_read_bytes", "disk_written_bytes"), figure("bytes", "net_received_bytes", "net_sent_bytes"),
+			figure("bytes", "loopback_bytes"),
 			figure(cell.UnitNumber, "load_1m"))
 	}
 	return out

@@ -58,15 +58,20 @@ func (b *builder) machineBlocks(r *Result) (out []page.Block) {
 			continue
 		}
 		title := b.say("Processors of %s", name)
-		out = append(out, page.Chart{Title: title, Note: b.say("cores; the area holds the extremes; threads that keep cores awake are of low priority"), SVG: svg.Lines(frame(title, ""),
-			[]svg.Series{busy, m.perSecond(b.say("low priority"), "cpu_nice_seconds"), m.perSecond(b.say("disk wait"), "cpu_iowait_seconds"), m.perSecond(b.say("stolen"), "cpu_steal_seconds")}, nil)})
+		out = append(out, page.Chart{Title: title,
+			Note: b.say("cores; the area holds the extremes; threads that keep cores awake are of low priority"),
+			SVG: svg.Lines(frame(title, ""),
+				[]svg.Series{busy, m.perSecond(b.say("low priority"), "cpu_nice_seconds"),
+					m.perSecond(b.say("disk wait"), "cpu_iowait_seconds"), m.perSecond(b.say("stolen"), "cpu_steal_seconds")}, nil)})
 		title = b.say("Memory of %s", name)
-		out = append(out, page.Chart{Title: title, SVG: svg.Lines(frame(title, "bytes"), []svg.Series{m.memory(b.say("memory used"))}, nil)})
+		out = append(out, page.Chart{Title: title,
+			SVG: svg.Lines(frame(title, "bytes"), []svg.Series{m.memory(b.say("memory used"))}, nil)})
 		title = b.say("Disks and networks of %s", name)
-		out = append(out, page.Chart{Title: title, Note: b.say("bytes a second"), SVG: svg.Lines(frame(title, "bytes"), []svg.Series{
-			m.perSecond(b.say("read"), "disk_read_bytes"), m.perSecond(b.say("written"), "disk_written_bytes"),
-			m.perSecond(b.say("received"), "net_received_bytes"), m.perSecond(b.say("sent"), "net_sent_bytes"),
-		}, nil)})
+		out = append(out, page.Chart{Title: title, Note: b.say("bytes a second"),
+			SVG: svg.Lines(frame(title, "bytes"), []svg.Series{
+				m.perSecond(b.say("read"), "disk_read_bytes"), m.perSecond(b.say("written"), "disk_written_bytes"),
+				m.perSecond(b.say("received"), "net_received_bytes"), m.perSecond(b.say("sent"), "net_sent_bytes"),
+			}, nil)})
 	}
 	return out
 }
@@ -89,12 +94,13 @@ func (b *builder) checkCharts(m *Machine) []page.Block {
 	})
 	var lines []svg.Series
 	for _, name := range names[:min(len(names), mostChecks)] {
-		line := m.series(units.Clean(strings.TrimPrefix(name, record.WatchedCheck)), func(_, s *record.WatchedSample) float64 {
-			if share, tried := s.Values[name]; tried {
-				return share
-			}
-			return math.NaN()
-		})
+		line := m.series(units.Clean(strings.TrimPrefix(name, record.WatchedCheck)),
+			func(_, s *record.WatchedSample) float64 {
+				if share, tried := s.Values[name]; tried {
+					return share
+				}
+				return math.NaN()
+			})
 		if len(line.X) > 0 {
 			lines = append(lines, line)
 		}
@@ -107,7 +113,8 @@ func (b *builder) checkCharts(m *Machine) []page.Block {
 		title += ": " + lines[0].Name
 	}
 	frame := svg.Frame{Title: title, Height: 180, X: svg.Axis{Unit: "clock"}, Y: svg.Axis{Unit: "share"}, Language: b.l}
-	return []page.Block{page.Chart{Title: title, Note: b.say("share of those tried since the interval before"), SVG: svg.Lines(frame, lines, nil)}}
+	return []page.Block{page.Chart{Title: title, Note: b.say("share of those tried since the interval before"),
+		SVG: svg.Lines(frame, lines, nil)}}
 }
 
 // perSecond is the rate of a counter, in at most mostPoints stretches of time: its mean in each, and the

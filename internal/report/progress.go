@@ -88,7 +88,8 @@ func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []field {
 	ok := p.counts.OK()
 	failed := field{p.screen.say("%s failed", units.Count(p.counts.Failed())), cell.Dim}
 	if p.counts.Failed() > 0 {
-		failed = field{p.screen.say("%s failed (%s)", units.Count(p.counts.Failed()), units.Percent(p.counts.Failed(), p.counts.Done)), cell.Bad}
+		failed = field{p.screen.say("%s failed (%s)", units.Count(p.counts.Failed()),
+			units.Percent(p.counts.Failed(), p.counts.Done)), cell.Bad}
 	}
 	p99 := field{"p99 –", cell.Dim}
 	if p.tail.Count() > 0 {
@@ -99,7 +100,8 @@ func (p *Progress) fields(iv *measure.Interval, sinceNs int64) []field {
 	if part >= 0 && p.screen.o.Live {
 		fields = append(fields, field{gauge(part, 16), cell.Accent})
 	}
-	fields = append(fields, field{cell.PadLeft(p.screen.say("%s", units.Rate(float64(ok)/(float64(sinceNs)/1e9))+"/s"), 9), cell.Strong}, p99, failed)
+	fields = append(fields, field{cell.PadLeft(p.screen.say("%s", units.Rate(float64(ok)/(float64(sinceNs)/1e9))+"/s"), 9),
+		cell.Strong}, p99, failed)
 	if iv.Backlog > 0 {
 		fields = append(fields, field{p.screen.say("backlog %s", units.Count(iv.Backlog)), cell.Warn})
 	}
@@ -180,7 +182,8 @@ func NewLoadProgress(w io.Writer, o Options) *LoadProgress {
 func (p *LoadProgress) due() (elapsed time.Duration, ok bool) {
 	now := p.now()
 	elapsed = now.Sub(p.began)
-	if elapsed < quietFor || (!p.last.IsZero() && now.Sub(p.last) < p.screen.every()) || (!p.screen.o.Live && elapsed < plainEvery) {
+	if elapsed < quietFor || (!p.last.IsZero() && now.Sub(p.last) < p.screen.every()) ||
+		(!p.screen.o.Live && elapsed < plainEvery) {
 		return 0, false
 	}
 	p.last = now

@@ -15,7 +15,8 @@ import (
 
 // tick is a second of a run.
 func tick(k, done, failed int) *measure.Interval {
-	iv := &measure.Interval{Index: k, Phase: "hold", Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 1)}}
+	iv := &measure.Interval{Index: k, Phase: "hold", Account: measure.Account{StartNs: int64(k) * 1e9,
+		EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 1)}}
 	o := &iv.Operations[0]
 	o.Done, o.Errors[1] = uint64(done), uint64(failed)
 	o.Response = measure.NewHistogram()
@@ -71,7 +72,8 @@ func TestProgressOnTerminalFollowsItsWidth(t *testing.T) {
 			continue
 		}
 		line := strings.TrimSuffix(strings.TrimPrefix(s, "\r"), "\x1b[K")
-		if line = escapes.ReplaceAllString(line, ""); cell.Width(line) >= columns || line == "" || strings.Contains(line, "\n") {
+		if line = escapes.ReplaceAllString(line, ""); cell.Width(line) >= columns || line == "" ||
+			strings.Contains(line, "\n") {
 			t.Errorf("at %d columns: %q", columns, line)
 		}
 		if columns == 100 && !strings.Contains(line, "backlog 1,234") {

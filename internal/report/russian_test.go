@@ -18,7 +18,8 @@ import (
 
 // ownNames are Latin words that Russian reports have of themselves: names of programs, flags, metrics and
 // units, and the stable ids of warnings, which stand in brackets.
-var ownNames = strings.Fields(`brunt GOMAXPROCS CPU RSS CSV JSON INVALID ANALYZE VACUUM OFFSET WHERE ORDER LIMIT CREATE INDEX EXTENSION GRANT COMMIT FOR UPDATE SKIP LOCKED
+var ownNames = strings.Fields(
+	`brunt GOMAXPROCS CPU RSS CSV JSON INVALID ANALYZE VACUUM OFFSET WHERE ORDER LIMIT CREATE INDEX EXTENSION GRANT COMMIT FOR UPDATE SKIP LOCKED
 	output text errors ndjson response Little MSER connect dropped threshold vu loops UTC csv last performance results alert TIMESTAMPNS`)
 
 var (
@@ -31,7 +32,8 @@ var (
 func english(t *testing.T, text string, run *record.Run) (left []string) {
 	t.Helper()
 	data := *run
-	data.Warnings, data.Verdict.Reasons, data.Timing, data.TierReason, data.LoadModel = nil, nil, message.Message{}, message.Message{}, ""
+	data.Warnings, data.Verdict.Reasons, data.Timing, data.TierReason, data.LoadModel = nil, nil, message.Message{},
+		message.Message{}, ""
 	data.Thresholds = nil
 	for i := range run.Thresholds {
 		data.Events = append(data.Events, record.Event{Text: run.Thresholds[i].Text})

@@ -18,7 +18,8 @@ func (t *writer) phases() cell.Table {
 	}
 	out := cell.Table{ID: "phases", Title: t.say("PHASES"), Note: t.say("response time")}
 	out.Columns = append([]cell.Column{
-		{Head: t.say("phase"), Left: true}, {Head: t.say("load"), Left: true, Priority: 4}, {Head: t.say("length")}, {Head: t.say("done/s")},
+		{Head: t.say("phase"), Left: true}, {Head: t.say("load"), Left: true, Priority: 4}, {Head: t.say("length")},
+		{Head: t.say("done/s")},
 		{Head: t.say("done"), Priority: 5}, {Head: t.say("failed")},
 	}, t.fewQuantileColumns()...)
 	for i := range run.Phases {
@@ -57,7 +58,8 @@ func failedShare(failed, done uint64, m cell.Mark) cell.Cell {
 
 // fewQuantileColumns are p50, p90, p99, p99.9 and the maximum; fewQuantiles their cells.
 func (t *writer) fewQuantileColumns() []cell.Column {
-	return []cell.Column{{Head: "p50"}, {Head: "p90", Priority: 3}, {Head: "p99"}, {Head: "p99.9", Priority: 2}, {Head: t.say("max"), Priority: 1}}
+	return []cell.Column{{Head: "p50"}, {Head: "p90", Priority: 3}, {Head: "p99"}, {Head: "p99.9", Priority: 2},
+		{Head: t.say("max"), Priority: 1}}
 }
 
 func fewQuantiles(l *record.Latency, m cell.Mark) []cell.Cell {
@@ -94,12 +96,14 @@ func (t *writer) addresses() cell.Table {
 	}
 	out := cell.Table{ID: "addresses", Title: t.say("ADDRESSES"), Note: t.say("service time")}
 	out.Columns = append([]cell.Column{
-		{Head: t.say("address"), Left: true}, {Head: t.say("done")}, {Head: t.say("rate")}, {Head: t.say("failed")}, {Head: t.say("reconnects"), Priority: 4},
+		{Head: t.say("address"), Left: true}, {Head: t.say("done")}, {Head: t.say("rate")}, {Head: t.say("failed")},
+		{Head: t.say("reconnects"), Priority: 4},
 	}, t.fewQuantileColumns()...)
 	for i := range run.Targets {
 		g := &run.Targets[i]
 		row := []cell.Cell{
-			cell.Text(units.Clean(g.Address)), cell.Count(g.Counts.Done), estimate(cell.Rate(perSecond(g.Counts.OK, run.DurationNs)), g.RateWithin),
+			cell.Text(units.Clean(g.Address)), cell.Count(g.Counts.Done),
+			estimate(cell.Rate(perSecond(g.Counts.OK, run.DurationNs)), g.RateWithin),
 			failedShare(g.Counts.Failed, g.Counts.Done, cell.Plain), cell.Count(g.Reconnects),
 		}
 		out.Add(append(row, fewQuantiles(&g.Service, cell.Plain)...)...)
@@ -113,14 +117,16 @@ const mostFailures = 10
 // failures are the failed attempts by class and code.
 func (t *writer) failures() cell.Table {
 	run := t.run
-	out := cell.Table{ID: "errors", Title: t.say("ERRORS"), Note: t.say("failed attempts, retried ones and connections included")}
+	out := cell.Table{ID: "errors", Title: t.say("ERRORS"),
+		Note: t.say("failed attempts, retried ones and connections included")}
 	if !run.Complete {
 		out.Note = t.say("of the samples kept: there were at least so many")
 	}
 	out.Columns = []cell.Column{{}, {Left: true}, {Left: true}, {Left: true, Wrap: true, Short: true}}
 	shown := run.Failures[:min(len(run.Failures), mostFailures)]
 	for _, f := range shown {
-		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)), cell.Text(texts.Failure(t.l, units.Clean(f.Text))))
+		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)),
+			cell.Text(texts.Failure(t.l, units.Clean(f.Text))))
 	}
 	if more := len(run.Failures) - len(shown); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see errors.ndjson", plural(t, more, "other kind", "other kinds")))
@@ -130,7 +136,8 @@ func (t *writer) failures() cell.Table {
 
 // thresholds are the rules and what came of them.
 func (t *writer) thresholds() cell.Table {
-	out := cell.Table{ID: "thresholds", Title: t.say("THRESHOLDS"), Columns: []cell.Column{{Left: true}, {Left: true}, {Left: true}, {Left: true}}}
+	out := cell.Table{ID: "thresholds", Title: t.say("THRESHOLDS"), Columns: []cell.Column{{Left: true}, {Left: true},
+		{Left: true}, {Left: true}}}
 	for _, h := range t.run.Thresholds {
 		sign, m := "✔", cell.Good
 		if !h.Pass {
@@ -140,7 +147,8 @@ func (t *writer) thresholds() cell.Table {
 		if h.Aborted {
 			note = t.say("ended the run")
 		}
-		out.Add(cell.Text(sign).Marked(m), cell.Text(cell.Cut(units.Clean(h.Text), 50)), cell.Figure(float64(h.Value), h.Unit).Marked(m), cell.Text(note).Marked(cell.Dim))
+		out.Add(cell.Text(sign).Marked(m), cell.Text(cell.Cut(units.Clean(h.Text), 50)),
+			cell.Figure(float64(h.Value), h.Unit).Marked(m), cell.Text(note).Marked(cell.Dim))
 	}
 	return out
 }
@@ -198,7 +206,8 @@ func (t *writer) sentence(english string) string {
 // Tables are the report of a run, in the order in which it is read. Sections without content are left out.
 func Tables(run *record.Run, o Options) []cell.Table {
 	t := &writer{run, o.Language, o.Path}
-	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.addresses, t.changes, t.events, t.watched, t.machines)
+	out := t.all(t.configuration, t.totals, t.latencies, t.histogram, t.phases, t.addresses, t.changes, t.events,
+		t.watched, t.machines)
 	out = append(out, t.inspected()...)
 	return append(out, t.all(t.failures, t.thresholds, t.generator, t.environment, t.warnings)...)
 }

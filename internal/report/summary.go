@@ -105,7 +105,8 @@ func (t *writer) setupLine(s *record.Setup) string {
 		names = append(names, units.Clean(table.Name))
 	}
 	d := time.Duration(s.DurationNs)
-	text := t.say("%s in %s (%s) filled in %s", plural(t, rows, "row", "rows"), plural(t, len(names), "table", "tables"), strings.Join(names, ", "), t.span(s.DurationNs))
+	text := t.say("%s in %s (%s) filled in %s", plural(t, rows, "row", "rows"), plural(t, len(names), "table", "tables"),
+		strings.Join(names, ", "), t.span(s.DurationNs))
 	if d > 0 && rows > 0 {
 		text += t.say(", %s rows/s", t.l.Figure(units.Rate(float64(rows)/d.Seconds())))
 	}
@@ -125,12 +126,14 @@ func (t *writer) totals() cell.Table {
 		note += t.say("; others had %s of this machine", t.share(verdict.OthersShare(run)))
 	}
 	out.add(t.say("rate"), estimate(cell.Rate(all.RatePerS), all.RateWithin).Marked(cell.Strong), note)
-	out.add(t.say("done"), cell.Text(plural(t, all.Done, "operation", "operations")), t.say("in %s", t.span(run.DurationNs)))
+	out.add(t.say("done"), cell.Text(plural(t, all.Done, "operation", "operations")),
+		t.say("in %s", t.span(run.DurationNs)))
 	if all.Offered > 0 && run.LoadModel == "open" {
 		out.add(t.say("due"), cell.Text(plural(t, all.Offered, "arrival", "arrivals")), t.fates())
 	}
 	if all.Failed > 0 {
-		out.add(t.say("failed"), cell.Count(all.Failed).Marked(cell.Bad), t.percent(all.Failed, all.Done)+": "+strings.Join(verdict.ClassList(&all.Counts), ", "))
+		out.add(t.say("failed"), cell.Count(all.Failed).Marked(cell.Bad),
+			t.percent(all.Failed, all.Done)+": "+strings.Join(verdict.ClassList(&all.Counts), ", "))
 	} else {
 		out.add(t.say("failed"), cell.Text(t.say("none")), "")
 	}
@@ -154,16 +157,20 @@ func (t *writer) rarities(out *tree, all *record.Operation) {
 		out.add(t.say("retries"), cell.Count(all.Retries), t.say("%s attempts in all", t.count(all.Attempts)))
 	}
 	if all.Dropped > 0 {
-		out.add(t.say("unsent"), cell.Count(all.Dropped).Marked(cell.Warn), t.say("arrivals given up without being sent: %s", verdict.UnsentList(&all.Counts).In(t.l)))
+		out.add(t.say("unsent"), cell.Count(all.Dropped).Marked(cell.Warn), t.say("arrivals given up without being sent: %s",
+			verdict.UnsentList(&all.Counts).In(t.l)))
 	}
 	if all.Unfinished > 0 {
-		out.add(t.say("in flight"), cell.Count(all.Unfinished).Marked(cell.Warn), t.say("sent, and not answered when the load was cut off"))
+		out.add(t.say("in flight"), cell.Count(all.Unfinished).Marked(cell.Warn),
+			t.say("sent, and not answered when the load was cut off"))
 	}
 	if all.Late > 0 && t.run.LoadModel != "closed" {
-		out.add(t.say("late"), cell.Count(all.Late), t.say("%s sent more than 1 ms after their intended start", t.percent(all.Late, all.Done)))
+		out.add(t.say("late"), cell.Count(all.Late), t.say("%s sent more than 1 ms after their intended start",
+			t.percent(all.Late, all.Done)))
 	}
 	if n := all.Missing + all.MissingUpdates + all.MissingDeletes; n > 0 {
-		out.add(t.say("missing"), cell.Count(n), t.say("%s found no row or key: %s", t.percent(n, all.Done), verdict.MissingList(&all.Counts).In(t.l)))
+		out.add(t.say("missing"), cell.Count(n), t.say("%s found no row or key: %s", t.percent(n, all.Done),
+			verdict.MissingList(&all.Counts).In(t.l)))
 	}
 	if all.BadHash > 0 {
 		out.add(t.say("bad hash"), cell.Count(all.BadHash).Marked(cell.Bad), "")

@@ -48,7 +48,8 @@ func TestTerminalGolden(t *testing.T) {
 	}
 	var narrow, wide, colour bytes.Buffer
 	run := fixture(t, "addresses")
-	for out, o := range map[*bytes.Buffer]Options{&narrow: {Width: 80}, &wide: {Width: 140}, &colour: {Width: 100, Color: true}} {
+	for out, o := range map[*bytes.Buffer]Options{&narrow: {Width: 80}, &wide: {Width: 140},
+		&colour: {Width: 100, Color: true}} {
 		if err := Terminal(out, run, o); err != nil {
 			t.Fatal(err)
 		}

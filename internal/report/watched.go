@@ -28,10 +28,12 @@ func broken(m record.WatchedMetric) float64 {
 // watched is the table of what else happened. The load's own throughput is in it only if it
 // drifted.
 func (t *writer) watched() cell.Table {
-	out := cell.Table{ID: "watched", Title: t.say("WATCHED"), Note: t.say("warm-up excluded; counters as rates"), Columns: []cell.Column{
-		{Head: t.say("what"), Left: true}, {Head: t.say("figure"), Left: true}, {Head: t.say("first"), Priority: 2}, {Head: t.say("mean"), Priority: 3},
-		{Head: t.say("max"), Priority: 1}, {Head: t.say("last")}, {Head: t.say("change"), Left: true},
-	}}
+	out := cell.Table{ID: "watched", Title: t.say("WATCHED"), Note: t.say("warm-up excluded; counters as rates"),
+		Columns: []cell.Column{
+			{Head: t.say("what"), Left: true}, {Head: t.say("figure"), Left: true}, {Head: t.say("first"), Priority: 2},
+			{Head: t.say("mean"), Priority: 3},
+			{Head: t.say("max"), Priority: 1}, {Head: t.say("last")}, {Head: t.say("change"), Left: true},
+		}}
 	for i := range t.run.Watched {
 		w := &t.run.Watched[i]
 		script := w.Source == record.WatchedScript
@@ -56,15 +58,18 @@ func (t *writer) watched() cell.Table {
 			}
 			value := func(x float64) cell.Cell { return cell.Figure(x, m.Unit) }
 			if script && m.Min == m.Max && (m.Unit == "count" || m.Unit == "bytes") {
-				out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), cell.Cell{}, cell.Cell{}, cell.Cell{}, value(m.Last), cell.Cell{})
+				out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), cell.Cell{}, cell.Cell{}, cell.Cell{},
+					value(m.Last), cell.Cell{})
 				name = ""
 				continue
 			}
-			out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), value(m.First), value(m.Mean), value(m.Max), value(m.Last), t.change(m))
+			out.Add(cell.Text(name), cell.Text(verdict.FigureName(m.Name).In(t.l)), value(m.First), value(m.Mean), value(m.Max),
+				value(m.Last), t.change(m))
 			name = ""
 		}
 		if len(w.Metrics) == 0 {
-			out.Add(cell.Text(name), cell.Text(t.say("no samples")), cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Text(units.Clean(w.Trouble)).Marked(cell.Warn))
+			out.Add(cell.Text(name), cell.Text(t.say("no samples")), cell.Cell{}, cell.Cell{}, cell.Cell{}, cell.Cell{},
+				cell.Text(units.Clean(w.Trouble)).Marked(cell.Warn))
 		}
 	}
 	return out

@@ -20,15 +20,21 @@ func leaking() *record.Run {
 			Trend: &record.Trend{Verdict: record.TrendDrift, P: 0.0001, Share: -0.125},
 		}}},
 		{Source: "pid:4711", Samples: 300, Metrics: []record.WatchedMetric{
-			{Name: "rss_bytes", Unit: "bytes", First: 100 << 20, Last: 164 << 20, Min: 100 << 20, Mean: 130 << 20, Max: 164 << 20, Trend: &record.Trend{
-				Verdict: record.TrendLeak, P: 1e-6, Share: 0.5, PerHour: 64 << 20, Limit: 512 << 20, LimitName: "the control group's memory limit", HoursToLimit: 5.4375,
-			}},
+			{Name: "rss_bytes", Unit: "bytes", First: 100 << 20, Last: 164 << 20, Min: 100 << 20, Mean: 130 << 20,
+				Max: 164 << 20, Trend: &record.Trend{
+					Verdict: record.TrendLeak, P: 1e-6, Share: 0.5, PerHour: 64 << 20, Limit: 512 << 20,
+					LimitName: "the control group's memory limit", HoursToLimit: 5.4375,
+				}},
 			{Name: "cpu_seconds", Unit: "cores", First: 0.5, Last: 0.5, Min: 0.4, Mean: 0.5, Max: 0.6},
-			{Name: "open_files", Unit: "count", First: 10, Last: 40, Min: 10, Mean: 25, Max: 40, Trend: &record.Trend{Verdict: record.TrendLeak, PerHour: 30}},
-			{Name: "threads", Unit: "count", First: 7, Last: 8, Min: 7, Mean: 7.5, Max: 8, Trend: &record.Trend{Verdict: record.TrendLevelling, Share: 0.12}},
+			{Name: "open_files", Unit: "count", First: 10, Last: 40, Min: 10, Mean: 25, Max: 40,
+				Trend: &record.Trend{Verdict: record.TrendLeak, PerHour: 30}},
+			{Name: "threads", Unit: "count", First: 7, Last: 8, Min: 7, Mean: 7.5, Max: 8,
+				Trend: &record.Trend{Verdict: record.TrendLevelling, Share: 0.12}},
 		}},
 		{Source: "url:http://h/metrics", Samples: 10, Metrics: []record.WatchedMetric{
-			{Name: "heap_bytes", Unit: "bytes", First: 1 << 20, Last: 1 << 20, Min: 1 << 20, Mean: 1 << 20, Max: 1 << 20, Trend: &record.Trend{Verdict: record.TrendUnjudged, Why: message.New("trend.few-samples", message.Count("n", 10), message.Count("needed", 24))}},
+			{Name: "heap_bytes", Unit: "bytes", First: 1 << 20, Last: 1 << 20, Min: 1 << 20, Mean: 1 << 20, Max: 1 << 20,
+				Trend: &record.Trend{Verdict: record.TrendUnjudged, Why: message.New("trend.few-samples", message.Count("n", 10),
+					message.Count("needed", 24))}},
 			{Name: "gc_pause_seconds", Unit: "share", First: 0.001, Last: 0.001, Mean: 0.001, Max: 0.002},
 		}},
 		{Source: "pid:1", Missed: 10, Trouble: "permission denied", Metrics: []record.WatchedMetric{}},
@@ -61,7 +67,9 @@ func TestWatchedIsReported(t *testing.T) {
 	if err := Markdown(&md, leaking(), Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| pid:4711 | resident memory | 100 MiB | 130 MiB | 164 MiB | 164 MiB | **leak: +64.0 MiB/h", "| pid:4711 | threads |"} {
+	for _, want := range []string{
+		"| pid:4711 | resident memory | 100 MiB | 130 MiB | 164 MiB | 164 MiB | **leak: +64.0 MiB/h",
+		"| pid:4711 | threads |"} {
 		if !strings.Contains(md.String(), want) {
 			t.Errorf("the Markdown lacks %q:\n%s", want, md.String())
 		}
@@ -87,18 +95,23 @@ func TestMachinesAreReported(t *testing.T) {
 	run := passes()
 	machine := func(source string, busy float64) record.Watched {
 		return record.Watched{Source: source, Samples: 9, Metrics: []record.WatchedMetric{
-			{Name: "cpu_busy_seconds", Unit: "cores", Mean: busy, Max: busy * 1.25}, {Name: "cpu_nice_seconds", Unit: "cores", Mean: 0.5}, {Name: "cores", Unit: "count", Mean: 4, Last: 4},
-			{Name: "memory_total_bytes", Unit: "bytes", Last: 16 << 30, Mean: 16 << 30}, {Name: "memory_available_bytes", Unit: "bytes", Min: 4 << 30, Last: 5 << 30},
-			{Name: "disk_read_bytes", Unit: "per_s", Mean: 1 << 20}, {Name: "disk_written_bytes", Unit: "per_s", Mean: 2 << 20}, {Name: "load_1m", Mean: 1.5},
+			{Name: "cpu_busy_seconds", Unit: "cores", Mean: busy, Max: busy * 1.25},
+			{Name: "cpu_nice_seconds", Unit: "cores", Mean: 0.5}, {Name: "cores", Unit: "count", Mean: 4, Last: 4},
+			{Name: "memory_total_bytes", Unit: "bytes", Last: 16 << 30, Mean: 16 << 30},
+			{Name: "memory_available_bytes", Unit: "bytes", Min: 4 << 30, Last: 5 << 30},
+			{Name: "disk_read_bytes", Unit: "per_s", Mean: 1 << 20}, {Name: "disk_written_bytes", Unit: "per_s", Mean: 2 << 20},
+			{Name: "load_1m", Mean: 1.5},
 		}}
 	}
-	run.Watched = []record.Watched{machine("host", 2.4), machine("node:http://db:9100/metrics", 3.2), {Source: "node:http://gone:9100/metrics", Missed: 9, Trouble: "refused"}}
+	run.Watched = []record.Watched{machine("host", 2.4), machine("node:http://db:9100/metrics", 3.2),
+		{Source: "node:http://gone:9100/metrics", Missed: 9, Trouble: "refused"}}
 	var b bytes.Buffer
 	if err := Terminal(&b, run, Options{Width: 140}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"MACHINES", "this one                      4  2.40     3.00          0.50", "12.0 GiB  16.0 GiB  3.00 MiB", "node:http://…100/metrics      4  3.20     4.00",
+		"MACHINES", "this one                      4  2.40     3.00          0.50", "12.0 GiB  16.0 GiB  3.00 MiB",
+		"node:http://…100/metrics      4  3.20     4.00",
 		"node:http://gone:9100/metrics  no samples", "refused",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -110,10 +123,12 @@ func TestMachinesAreReported(t *testing.T) {
 func TestChecksOfAScriptHaveAChart(t *testing.T) {
 	m := Machine{Source: record.WatchedScript}
 	for i, share := range []float64{1, 1, 0.5, 1} {
-		m.samples = append(m.samples, record.WatchedSample{TNs: int64(i) * 1e9, Values: map[string]float64{"check is 200": share, "things": 3}})
+		m.samples = append(m.samples,
+			record.WatchedSample{TNs: int64(i) * 1e9, Values: map[string]float64{"check is 200": share, "things": 3}})
 	}
 	blocks := (&builder{}).machineBlocks(&Result{Machines: []Machine{m}})
-	if len(blocks) != 1 || !strings.Contains(fmt.Sprint(blocks[0]), "is 200") || strings.Contains(fmt.Sprint(blocks[0]), "things") {
+	if len(blocks) != 1 || !strings.Contains(fmt.Sprint(blocks[0]), "is 200") ||
+		strings.Contains(fmt.Sprint(blocks[0]), "things") {
 		t.Errorf("%d blocks: %v", len(blocks), blocks)
 	}
 	m.samples = m.samples[:1]
@@ -143,7 +158,8 @@ func TestSumsOfAScriptStandOnce(t *testing.T) {
 // A script of k6 doesn't say what its load is.
 func TestPhasesOfUnknownLoad(t *testing.T) {
 	run := passes()
-	run.Phases = []record.Phase{{Name: "load", Kind: "open", DurationNs: 1e9}, {Name: "idle", Kind: "closed", DurationNs: 1e9}}
+	run.Phases = []record.Phase{{Name: "load", Kind: "open", DurationNs: 1e9},
+		{Name: "idle", Kind: "closed", DurationNs: 1e9}}
 	var b bytes.Buffer
 	if err := Terminal(&b, run, Options{Width: 140}); err != nil {
 		t.Fatal(err)
@@ -166,7 +182,8 @@ func TestManyFiguresOfAScript(t *testing.T) {
 	if err := Terminal(&b, run, Options{Width: 140}); err != nil {
 		t.Fatal(err)
 	}
-	if text := b.String(); !strings.Contains(text, "check is 200") || !strings.Contains(text, " m98 ") || strings.Contains(text, " m99 ") || !strings.Contains(text, "and 901 others, see run.json") {
+	if text := b.String(); !strings.Contains(text, "check is 200") || !strings.Contains(text, " m98 ") ||
+		strings.Contains(text, " m99 ") || !strings.Contains(text, "and 901 others, see run.json") {
 		t.Error(text)
 	}
 }

@@ -11,17 +11,21 @@ import (
 // Of a script of k6 a result has checks and what the script measures itself, but nothing of a killed run's: its
 // counters are rates there.
 func TestOfAScript(t *testing.T) {
-	run := &record.Run{Complete: true, Total: record.Operation{Counts: record.CountsOf(&measure.Counts{Done: 100}), RatePerS: 10}, Watched: []record.Watched{
+	run := &record.Run{Complete: true, Total: record.Operation{Counts: record.CountsOf(&measure.Counts{Done: 100}),
+		RatePerS: 10}, Watched: []record.Watched{
 		{Source: "host", Metrics: []record.WatchedMetric{{Name: "cpu_busy_seconds", Unit: "cores", Mean: 1}}},
 		{Source: record.WatchedScript, Metrics: []record.WatchedMetric{
 			{Name: "check one row", Unit: "share", Mean: 0.99}, {Name: "checks", Unit: "share", Mean: 0.99},
-			{Name: "waiting", Unit: "seconds", Mean: 0.25}, {Name: "bought", Unit: "count", Mean: 7}, {Name: "iterations", Unit: "count", Mean: 100},
+			{Name: "waiting", Unit: "seconds", Mean: 0.25}, {Name: "bought", Unit: "count", Mean: 7},
+			{Name: "iterations", Unit: "count", Mean: 100},
 		}},
 	}}
 	r := Of(run)
 	for name, want := range map[string]Metric{
-		"check one row": {Unit: "share", Better: metric.Higher, Value: 0.99}, "checks": {Unit: "share", Better: metric.Higher, Value: 0.99},
-		"waiting": {Unit: "ns", Better: metric.Neutral, Value: 0.25e9}, "bought": {Unit: "number", Better: metric.Neutral, Value: 7},
+		"check one row": {Unit: "share", Better: metric.Higher, Value: 0.99}, "checks": {Unit: "share", Better: metric.Higher,
+			Value: 0.99},
+		"waiting": {Unit: "ns", Better: metric.Neutral, Value: 0.25e9}, "bought": {Unit: "number", Better: metric.Neutral,
+			Value: 7},
 	} {
 		want.Name = name
 		if got := r.Find(name, ""); got == nil || *got != want {

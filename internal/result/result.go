@@ -125,7 +125,8 @@ func Of(run *record.Run) *Result {
 // ofK6 reports whether a metric is one that every script of k6 has, or one of requests: they are among the
 // operations, or say nothing of the server.
 func ofK6(metric string) bool {
-	begins := []string{"iterations", "iteration_duration", "dropped_iterations", "data_", "group_duration", "grpc_", "ws_", "http_"}
+	begins := []string{"iterations", "iteration_duration", "dropped_iterations", "data_", "group_duration", "grpc_", "ws_",
+		"http_"}
 	return slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(metric, b) })
 }
 

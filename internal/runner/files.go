@@ -41,7 +41,8 @@ func (r *Runner) checkFiles() error {
 		p.Settings.Sessions = room // nobody asked for more
 		return nil
 	}
-	err := fmt.Errorf("%s need %d file descriptors for their connections, and this process may open %d, %d of which it keeps for other files: raise the limit (ulimit -n %d)",
+	err := fmt.Errorf(
+		"%s need %d file descriptors for their connections, and this process may open %d, %d of which it keeps for other files: raise the limit (ulimit -n %d)",
 		units.Plural(sessions, "session", "sessions"), sessions*each, most, others, others+sessions*each)
 	room := max(most-others, 0) / each
 	if flag := r.o.Recording.Flags["sessions"]; flag != "" && room > 0 {

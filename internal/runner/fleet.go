@@ -37,7 +37,8 @@ func (r *Runner) newFleet() error {
 		Workload: r.Workload, Driver: r.system.Driver, Targets: r.system.Targets,
 		Sessions: r.Record.Sessions, AtFirst: r.atFirst(), Collector: r.collector, Clock: r.clock, OnError: r.failed,
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
-		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime, OutageWait: s.Outage == "wait",
+		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime,
+		OutageWait:      s.Outage == "wait",
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
 		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
@@ -104,7 +105,8 @@ func (r *Runner) noPipeline(why message.Message) {
 func (r *Runner) failed(e engine.ErrorEvent) {
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
-		Text: secret.Redact(e.Failure.Text, r.secrets), Index: e.Index, Address: r.system.Targets[e.Address].Address, Attempt: e.Attempt,
+		Text: secret.Redact(e.Failure.Text, r.secrets), Index: e.Index, Address: r.system.Targets[e.Address].Address,
+		Attempt: e.Attempt,
 	}
 	if e.Operation >= 0 {
 		sample.Operation = r.Workload.Operations[e.Operation].Name

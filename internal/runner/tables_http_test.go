@@ -27,7 +27,8 @@ queries:
 		t.Fatal(err)
 	}
 	var u *target.UsageError
-	if _, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}}); !errors.As(err, &u) || !strings.Contains(err.Error(), "--no-setup") {
+	if _, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}}); !errors.As(err, &u) ||
+		!strings.Contains(err.Error(), "--no-setup") {
 		t.Errorf("with set-up: %v", err)
 	}
 	run, err := Run(context.Background(), nil, p, Options{Recording: Recording{None: true}, NoSetup: true})

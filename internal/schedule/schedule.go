@@ -88,7 +88,8 @@ type Stripe struct {
 
 // Stripe returns the arrivals below number end of worker i of n of this machine.
 func (s *Stage) Stripe(i, n, end uint64) Stripe {
-	t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, part: s.Part, i: i, n: n, want: s.Part.At(i), end: end}
+	t := Stripe{arrivals: s.Shape.Arrivals(s.Process, s.Seed), startNs: s.StartNs, part: s.Part, i: i, n: n,
+		want: s.Part.At(i), end: end}
 	t.Advance()
 	t.Own = 0
 	return t

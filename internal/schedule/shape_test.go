@@ -58,9 +58,11 @@ func TestUniformArrivals(t *testing.T) {
 		{"no duration", 0, []Segment{{0, 5, 5}, {s, 1, 1}}, []int64{0}},
 		{"rate below one", 0, []Segment{{3 * s, 0.5, 0.5}}, []int64{0, 2 * s}},
 		// A(t) = 2t²: arrival i at √(i/2) s.
-		{"rising from zero", 0, []Segment{{2 * s, 0, 8}}, []int64{0, 707106781, s, 1224744871, 1414213562, 1581138830, 1732050808, 1870828693}},
+		{"rising from zero", 0, []Segment{{2 * s, 0, 8}}, []int64{0, 707106781, s, 1224744871, 1414213562, 1581138830,
+			1732050808, 1870828693}},
 		// A(t) = 8t − 2t²: arrival i at 2 − √(4 − i/2) s.
-		{"falling to zero", 0, []Segment{{2 * s, 8, 0}}, []int64{0, 129171307, 267949192, 418861170, 585786438, 775255129, s, 1292893219}},
+		{"falling to zero", 0, []Segment{{2 * s, 8, 0}}, []int64{0, 129171307, 267949192, 418861170, 585786438, 775255129, s,
+			1292893219}},
 		{"thirty tenths", 0, repeat(30, Segment{s / 10, 10, 10}), multiples(30, s/10)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +117,8 @@ func TestUniformPrefixes(t *testing.T) {
 	for range 300 {
 		segments := make([]Segment, 1+r.IntN(6))
 		for i := range segments {
-			segments[i] = Segment{r.Int64N(2_000_000_000), float64(r.IntN(4)) * 300 * r.Float64(), float64(r.IntN(4)) * 300 * r.Float64()}
+			segments[i] = Segment{r.Int64N(2_000_000_000), float64(r.IntN(4)) * 300 * r.Float64(),
+				float64(r.IntN(4)) * 300 * r.Float64()}
 		}
 		shape := mustShape(t, 0, segments...)
 		starts := collect(shape.Arrivals(Uniform, 0))
@@ -145,7 +148,8 @@ func TestRateAndExpected(t *testing.T) {
 		ns       int64
 		rate     float64
 		expected float64 // × 10⁹
-	}{{-1, 0, 0}, {0, 0, 0}, {5, 50, 125}, {10, 50, 500}, {15, 50, 750}, {20, 0, 1000}, {29, 0, 1000}, {30, 0, 1000}, {99, 0, 1000}} {
+	}{{-1, 0, 0}, {0, 0, 0}, {5, 50, 125}, {10, 50, 500}, {15, 50, 750}, {20, 0, 1000}, {29, 0, 1000}, {30, 0, 1000},
+		{99, 0, 1000}} {
 		if got := shape.Rate(c.ns); math.Abs(got-c.rate) > 1e-9 {
 			t.Errorf("Rate(%d) = %g, want %g", c.ns, got, c.rate)
 		}

@@ -108,7 +108,9 @@ func (d *dropping) choose(ctx context.Context, o DownOptions) ([]Change, error) 
 		changes = append(changes, change)
 	}
 	if len(refused) > 0 {
-		return nil, &target.UsageError{Err: fmt.Errorf("nothing was dropped: table %s: %s; add --force to drop what the plan names all the same", strings.Join(refused, ", "), d.foreign(refused[0]))}
+		return nil, &target.UsageError{
+			Err: fmt.Errorf("nothing was dropped: table %s: %s; add --force to drop what the plan names all the same",
+				strings.Join(refused, ", "), d.foreign(refused[0]))}
 	}
 	return changes, nil
 }
@@ -170,7 +172,9 @@ func (d *dropping) one(ctx context.Context, t *plan.Table) error {
 	_, err := d.admin.Exec(ctx, d.Flavor.DropTable(&short))
 	var e *protocol.Error
 	if errors.As(err, &e) && e.Class == protocol.Timeout || err != nil && protocol.IsLate(ctx, err) {
-		return fmt.Errorf("not done within %s: %w; is a node of the cluster down? It may still be dropped later: run brunt schema down again", short.Timeout, err)
+		return fmt.Errorf(
+			"not done within %s: %w; is a node of the cluster down? It may still be dropped later: run brunt schema down again",
+			short.Timeout, err)
 	}
 	return err
 }

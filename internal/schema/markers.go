@@ -57,7 +57,8 @@ func (s *database) unmarked(err error) {
 }
 
 // markUnfinished notes that t's rows are about to be loaded.
-func (s *database) markUnfinished(ctx context.Context, a protocol.Admin, m *markers, t *plan.Table, origin string) error {
+func (s *database) markUnfinished(ctx context.Context, a protocol.Admin, m *markers, t *plan.Table,
+	origin string) error {
 	hash, err := s.fingerprintOf(t)
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Package schema makes the tables of a plan: creates and fills them, notes in the database what was made, says whether
-// the rows there are the plan's, and drops what brunt created. schema/sql writes the statements, schema/fill loads rows.
+// the rows there are the plan's, and drops what brunt created. schema/sql writes the statements, schema/fill loads
+// rows.
 package schema
 
 import (
@@ -115,7 +116,9 @@ func (s *database) analyze(ctx context.Context, a protocol.Admin, tables []*plan
 		case ctx.Err() != nil:
 			return analyzed, ctx.Err()
 		case refused != nil:
-			s.Notices = append(s.Notices, sql.Notice{ID: "sql-analyze", Text: message.New("sql-analyze", message.Text("table", t.Name), message.Text("error", refused.Error()))})
+			s.Notices = append(s.Notices,
+				sql.Notice{ID: "sql-analyze", Text: message.New("sql-analyze", message.Text("table", t.Name),
+					message.Text("error", refused.Error()))})
 		default:
 			analyzed = append(analyzed, t.Name)
 		}

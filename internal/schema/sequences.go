@@ -19,7 +19,8 @@ const warnSequence = "sequence-start"
 // StartSequences lets the keys that the plan inserts begin after those that the tables hold, and returns a remark for
 // each. Where that can't be asked it is an error if the plan says so, and else a warning. apart says that other
 // machines insert into the same tables.
-func (t *Tables) StartSequences(ctx context.Context, all []*workload.Sequence, apart bool) (remarks []string, err error) {
+func (t *Tables) StartSequences(ctx context.Context, all []*workload.Sequence, apart bool) (remarks []string,
+	err error) {
 	for _, q := range all {
 		remark, err := t.startSequence(ctx, q, apart)
 		var wrong *target.UsageError
@@ -31,7 +32,8 @@ func (t *Tables) StartSequences(ctx context.Context, all []*workload.Sequence, a
 		case errors.As(err, &wrong):
 			return nil, err
 		default:
-			w := record.NewWarning(warnSequence, message.Text("table", q.Table), message.Text("column", q.Column), message.Text("error", err.Error()))
+			w := record.NewWarning(warnSequence, message.Text("table", q.Table), message.Text("column", q.Column),
+				message.Text("error", err.Error()))
 			if q.Said {
 				return nil, &target.UsageError{Err: &message.Error{Message: w.Text}}
 			}
@@ -51,7 +53,9 @@ func (t *Tables) startSequence(ctx context.Context, q *workload.Sequence, apart 
 		}
 		q.Apart(more)
 		kept.Rows = &more
-		remark = fmt.Sprintf("This run's UUIDs for %q of table %q are those of a table with %d rows beyond the plan's. A repetition asks anew.", q.Column, q.Table, more)
+		remark = fmt.Sprintf(
+			"This run's UUIDs for %q of table %q are those of a table with %d rows beyond the plan's. A repetition asks anew.",
+			q.Column, q.Table, more)
 	} else {
 		if kept.Greatest, err = t.ask(ctx, func(f sql.Flavor) string { return f.Greatest(q.Table, q.Column) }); err != nil {
 			return "", err
@@ -64,7 +68,9 @@ func (t *Tables) startSequence(ctx context.Context, q *workload.Sequence, apart 
 			held = strconv.FormatInt(*kept.Greatest, 10)
 		}
 		kept.First = q.First()
-		remark = fmt.Sprintf("This run's sequence for %q of table %q began with %d: the greatest there was %s. A repetition asks anew.", q.Column, q.Table, q.First(), held)
+		remark = fmt.Sprintf(
+			"This run's sequence for %q of table %q began with %d: the greatest there was %s. A repetition asks anew.", q.Column,
+			q.Table, q.First(), held)
 	}
 	t.run.Sequences = append(t.run.Sequences, kept)
 	return remark, nil

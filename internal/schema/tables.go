@@ -80,10 +80,12 @@ func (s *database) differs(f *found) (why message.Message, err error) {
 		return why, err
 	}
 	if seed := strconv.FormatUint(s.Plan.Seed, 10); seed != m.Seed {
-		return message.New("table.seed", message.Text("table", m.Name), message.Text("its", m.Seed), message.Text("plans", seed)), nil
+		return message.New("table.seed", message.Text("table", m.Name), message.Text("its", m.Seed),
+			message.Text("plans", seed)), nil
 	}
 	if rows := strconv.FormatUint(f.table.Rows, 10); rows != m.Rows {
-		return message.New("table.filled-rows", message.Text("table", m.Name), message.Text("its", m.Rows), message.Text("plans", rows)), nil
+		return message.New("table.filled-rows", message.Text("table", m.Name), message.Text("its", m.Rows),
+			message.Text("plans", rows)), nil
 	}
 	if !strings.HasPrefix(m.Plan, fingerprintVersion) {
 		return why, nil // of another brunt, which counted otherwise
@@ -100,7 +102,10 @@ func (s *database) mayFill(f *found, m *markers, force bool) error {
 	if !m.known {
 		why = fmt.Sprintf("whether brunt created it can't be known (table %s can't be read)", sql.MarkerTable)
 	}
-	return &target.UsageError{Err: fmt.Errorf("table %s exists already, with %d rows, and %s; drop it, give the plan another name for it, or fill it with --force", f.table.Name, f.rows, why)}
+	return &target.UsageError{
+		Err: fmt.Errorf(
+			"table %s exists already, with %d rows, and %s; drop it, give the plan another name for it, or fill it with --force",
+			f.table.Name, f.rows, why)}
 }
 
 // The stable ids of the warnings about tables.
@@ -128,7 +133,8 @@ func (t *Tables) use(f *found) error {
 		}
 	}
 	if f.rows != f.table.Rows && !f.unfinished() {
-		args := []message.Arg{message.Text("table", f.table.Name), message.Count("rows", f.rows), message.Count("plans", f.table.Rows)}
+		args := []message.Arg{message.Text("table", f.table.Name), message.Count("rows", f.rows),
+			message.Count("plans", f.table.Rows)}
 		t.o.Warn(record.NewWarning(warnTableRows, args...))
 		if out.Differs.IsZero() {
 			out.Differs = message.New("table.rows", args...)
@@ -182,7 +188,8 @@ func MissedReferences(p *plan.Plan, run *record.Run) (out []record.Warning) {
 		}
 		why, known := causeOf(tables, run.Tables)
 		w := record.NewWarning(warnReferenceMissing, message.Text("operation", run.Operations[i].Name),
-			message.Part("share", min(c.Missing, c.OK), max(c.OK, 1)), message.Text("tables", strings.Join(tables, ", ")), message.Nested("why", why))
+			message.Part("share", min(c.Missing, c.OK), max(c.OK, 1)), message.Text("tables", strings.Join(tables, ", ")),
+			message.Nested("why", why))
 		if !known {
 			w.Remedy = message.New("reference-missing.verify")
 		}

@@ -141,7 +141,9 @@ func (u *up) table(ctx context.Context, t *plan.Table) error {
 
 func (u *up) createFor(ctx context.Context, t *plan.Table) error {
 	if u.unfinished {
-		return &target.UsageError{Err: fmt.Errorf("%s says that table %s was being loaded, but it doesn't exist; remove the file to load anew", u.o.Checkpoint, t.Name)}
+		return &target.UsageError{
+			Err: fmt.Errorf("%s says that table %s was being loaded, but it doesn't exist; remove the file to load anew",
+				u.o.Checkpoint, t.Name)}
 	}
 	if err := u.create(ctx, u.admin, t); err != nil {
 		return err
@@ -166,13 +168,18 @@ func (u *up) refill(ctx context.Context, f *found) error {
 // refuse says why a table with rows can't be filled.
 func (u *up) refuse(f *found) error {
 	if f.unfinished() {
-		return &target.UsageError{Err: fmt.Errorf("table %s is unfinished (begun on %s, with seed %s), and %s, which would say how far it came, isn't there; name its file with --checkpoint, or drop the table with brunt schema down",
-			f.table.Name, f.marker.Since, f.marker.Seed, u.o.Checkpoint)}
+		return &target.UsageError{
+			Err: fmt.Errorf(
+				"table %s is unfinished (begun on %s, with seed %s), and %s, which would say how far it came, isn't there; name its file with --checkpoint, or drop the table with brunt schema down",
+				f.table.Name, f.marker.Since, f.marker.Seed, u.o.Checkpoint)}
 	}
 	if f.marker == nil {
-		return &target.UsageError{Err: fmt.Errorf("table %s holds %d rows, the plan says %d, and brunt didn't create it; drop it, or give the plan another name for it", f.table.Name, f.rows, f.table.Rows)}
+		return &target.UsageError{
+			Err: fmt.Errorf(
+				"table %s holds %d rows, the plan says %d, and brunt didn't create it; drop it, or give the plan another name for it", f.table.Name, f.rows, f.table.Rows)}
 	}
-	return &target.UsageError{Err: fmt.Errorf("table %s holds %d rows, the plan says %d; drop it with brunt schema down", f.table.Name, f.rows, f.table.Rows)}
+	return &target.UsageError{Err: fmt.Errorf("table %s holds %d rows, the plan says %d; drop it with brunt schema down",
+		f.table.Name, f.rows, f.table.Rows)}
 }
 
 // compare warns of a complete table whose rows aren't the plan's.

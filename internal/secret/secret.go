@@ -35,7 +35,8 @@ func Name(name string) bool {
 
 // plain reports whether a word says that a key is none that opens anything, or only where one lies.
 func plain(word string) bool {
-	return slices.Contains([]string{"file", "path", "tls", "ssl", "cert", "primary", "partition", "hash", "sort", "prefix"}, word)
+	return slices.Contains([]string{"file", "path", "tls", "ssl", "cert", "primary", "partition", "hash", "sort",
+		"prefix"}, word)
 }
 
 // wordsOf splits a name where its words meet, in lower case: sslPassword, api-key, redis.tls_key.
@@ -90,8 +91,9 @@ var (
 	brokenUser = regexp.MustCompile(`://[^/?#\s@:"']*:[^\s@"']*@`) // a password with a slash in it is no URL
 	bareUser   = regexp.MustCompile(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
 	parameter  = regexp.MustCompile(`[?&][^=&?#\s"']+=[^&#\s"']*`)
-	keyword    = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s'"&,;]+)`) // of libpq's connection strings
-	portFirst  = regexp.MustCompile(`^\d*[/?#]`)
+	// of libpq's connection strings
+	keyword   = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s'"&,;]+)`)
+	portFirst = regexp.MustCompile(`^\d*[/?#]`)
 )
 
 func hideUser(match string) string {

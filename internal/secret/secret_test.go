@@ -9,10 +9,13 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"password": true, "sslPassword": true, "pg.password": true, "X-Api-Key": true, "apikey": true, "api_key": true,
 		"dynamodb.access-key": true, "Authorization": true, "Proxy-Authorization": true, "X-Auth": true, "X-Auth-Token": true,
-		"Cookie": true, "Set-Cookie": true, "X-Session": true, "PHPSESSID": false, "session_id": true, "sid": true, "pwd": true,
+		"Cookie": true, "Set-Cookie": true, "X-Session": true, "PHPSESSID": false, "session_id": true, "sid": true,
+		"pwd":             true,
 		"X-Amz-Signature": true, "sig": true, "jwt": true, "credentials": true, "X-Key": true, "key": true, "accessKey": true,
-		"redis.tls_key": false, "etcd.key_file": false, "dynamodb.primarykey": false, "primary_key": false, "cassandra.keyspace": false,
-		"keyprefix": false, "valkey": false, "sessions": false, "author": false, "mongodb.authdb": false, "Accept": false,
+		"redis.tls_key": false, "etcd.key_file": false, "dynamodb.primarykey": false, "primary_key": false,
+		"cassandra.keyspace": false,
+		"keyprefix":          false, "valkey": false, "sessions": false, "author": false, "mongodb.authdb": false,
+		"Accept":       false,
 		"Content-Type": false, "monkey": false, "X-Trace": false, "threadcount": false, "": false, "-": false,
 	} {
 		if got := Name(name); got != want {
@@ -79,7 +82,8 @@ func TestArgs(t *testing.T) {
 		{false, "brunt k6 run -e=TOKEN=s3cret x.js", "brunt k6 run -e=TOKEN=*** x.js"},
 		{false, "brunt k6 run --env WHO=s3cret x.js", "brunt k6 run --env WHO=*** x.js"},
 		{false, "brunt k6 run --env=PGPASSWORD=s3cret x.js", "brunt k6 run --env=PGPASSWORD=*** x.js"},
-		{false, "brunt k6 run -e RATE=100 -e DURATION=1.5s -e FULL=true x.js", "brunt k6 run -e RATE=100 -e DURATION=1.5s -e FULL=true x.js"},
+		{false, "brunt k6 run -e RATE=100 -e DURATION=1.5s -e FULL=true x.js",
+			"brunt k6 run -e RATE=100 -e DURATION=1.5s -e FULL=true x.js"},
 		{false, "brunt k6 run -e PIN_TOKEN=1234 x.js", "brunt k6 run -e PIN_TOKEN=*** x.js"},
 		{false, "brunt k6 run --secret-source mock=default=s3cret x.js", "brunt k6 run --secret-source mock=*** x.js"},
 		{false, "brunt k6 run --secret-source=file=s3cret x.js", "brunt k6 run --secret-source=file=*** x.js"},
@@ -87,7 +91,8 @@ func TestArgs(t *testing.T) {
 		{true, "go-ycsb run pg -p pg.password=s3cret", "go-ycsb run pg -p pg.password=***"},
 		{true, "go-ycsb run pg -ppg.password=s3cret", "go-ycsb run pg -ppg.password=***"},
 		{true, "go-ycsb run pg --prop=pg.password=s3cret", "go-ycsb run pg --prop=pg.password=***"},
-		{true, "go-ycsb run pg -p pg.user=me -p mongodb.url=mongodb://a:s3cret@h/", "go-ycsb run pg -p pg.user=me -p mongodb.url=mongodb://***@h/"},
+		{true, "go-ycsb run pg -p pg.user=me -p mongodb.url=mongodb://a:s3cret@h/",
+			"go-ycsb run pg -p pg.user=me -p mongodb.url=mongodb://***@h/"},
 	} {
 		got := strings.Join(Args(strings.Fields(c.in), c.properties), " ")
 		if got != c.want {

@@ -104,7 +104,8 @@ func message(out []byte, kind byte, content string) []byte {
 }
 
 const (
-	oneColumn = "\x00\x01v\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x00" // int4 "v", as text
+	// int4 "v", as text
+	oneColumn = "\x00\x01v\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x00"
 	oneRow    = "\x00\x01\x00\x00\x00\x04\x00\x00\x00\x2a"
 	product   = "PostgreSQL 15.0 (self-test)"
 )
@@ -130,7 +131,8 @@ func (p *postgres) answer(out, in []byte) (answers []byte, consumed int, err err
 		if !p.greeted {
 			p.greeted = true
 			out = message(out, 'R', "\x00\x00\x00\x00") // no password
-			for _, s := range []string{"server_version\x0015.0\x00", "client_encoding\x00UTF8\x00", "standard_conforming_strings\x00on\x00", "integer_datetimes\x00on\x00"} {
+			for _, s := range []string{"server_version\x0015.0\x00", "client_encoding\x00UTF8\x00",
+				"standard_conforming_strings\x00on\x00", "integer_datetimes\x00on\x00"} {
 				out = message(out, 'S', s)
 			}
 			out = message(message(out, 'K', "\x00\x00\x00\x01\x00\x00\x00\x01"), 'Z', "I")

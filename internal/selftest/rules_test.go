@@ -8,7 +8,8 @@ import (
 // rules are those under test, each with a fresh connection's state.
 func rulesUnderTest() map[string]func() rule {
 	return map[string]func() rule{
-		"pg": func() rule { return (&postgres{}).answer }, "redis": func() rule { return redis }, "http": func() rule { return http },
+		"pg": func() rule { return (&postgres{}).answer }, "redis": func() rule { return redis },
+		"http":   func() rule { return http },
 		"iproto": func() rule { return iproto },
 	}
 }
@@ -33,10 +34,12 @@ func TestAnswers(t *testing.T) {
 		{"redis", getKey + getKey + "*1\r\n$4\r\nPI", "$3\r\nxxx\r\n$3\r\nxxx\r\n", 10},
 		{"redis", "*1\r\n$4\r\nPING\r\n", "+OK\r\n", 0},
 		{"redis", "*2\r\n$5\r\nhello\r\n$1\r\n2\r\n", "-ERR unknown command\r\n", 0},
-		{"http", page + "GET", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 612\r\n\r\n" + strings.Repeat("x", 612), 3},
+		{"http", page + "GET", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 612\r\n\r\n" +
+			strings.Repeat("x", 612), 3},
 		{"http", "HEAD" + page[3:], "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 612\r\n\r\n", 0},
 		{"pg", startup[:7], "", 7},
-		{"iproto", callPacket(10) + callPacket(8)[:18], "\xce\x00\x00\x00\x15\x82\x00\xce\x00\x00\x00\x00\x01\xcf12345678\x81\x30\x91\x2a", 18},
+		{"iproto", callPacket(10) + callPacket(8)[:18],
+			"\xce\x00\x00\x00\x15\x82\x00\xce\x00\x00\x00\x00\x01\xcf12345678\x81\x30\x91\x2a", 18},
 		{"iproto", "\xce\x00\x00\x00\x10\x83\x05\x00\x00\x08\x01\xcf12345678\x80",
 			"\xce\x00\x00\x00\x16\x82\x00\xce\x00\x00\x80\x68\x01\xcf12345678\x81\x31\xa2no", 0},
 		{"iproto", callPacket(8), "\xce\x00\x00\x00\x16\x82\x00\xce\x00\x00\x80\x68\x01\xcf12345678\x81\x31\xa2no", 0},
@@ -50,7 +53,8 @@ func TestAnswers(t *testing.T) {
 
 func TestPostgresAnswersMessages(t *testing.T) {
 	p := &postgres{}
-	if out, n, err := p.answer(nil, []byte(startup)); err != nil || n != len(startup) || !strings.HasSuffix(string(out), "Z\x00\x00\x00\x05I") {
+	if out, n, err := p.answer(nil, []byte(startup)); err != nil || n != len(startup) ||
+		!strings.HasSuffix(string(out), "Z\x00\x00\x00\x05I") {
 		t.Fatalf("greeting %q, %d, %v", out, n, err)
 	}
 	out, n, err := p.answer(nil, []byte(execute))
@@ -73,7 +77,8 @@ func TestWhatIsNoRequestEndsTheConnection(t *testing.T) {
 // FuzzRules checks that rules consume no more than there is, and that how the bytes arrive makes no
 // difference to what is answered.
 func FuzzRules(f *testing.F) {
-	for _, in := range []string{startup + execute, getKey + getKey, page + page, "*9999999\r\n", "*1\r\n$99999999\r\n", "\x00\x00\x00\x04"} {
+	for _, in := range []string{startup + execute, getKey + getKey, page + page, "*9999999\r\n", "*1\r\n$99999999\r\n",
+		"\x00\x00\x00\x04"} {
 		f.Add([]byte(in), 3)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, cut int) {
@@ -93,7 +98,8 @@ func FuzzRules(f *testing.F) {
 			}
 			second, b, late := torn(nil, in[a:])
 			if a+b != n || string(first)+string(second) != string(whole) || (late == nil) != (err == nil) {
-				t.Fatalf("%s cut at %d: %q + %q, whole %q; consumed %d + %d, whole %d; %v, whole %v", protocol, cut, first, second, whole, a, b, n, late, err)
+				t.Fatalf("%s cut at %d: %q + %q, whole %q; consumed %d + %d, whole %d; %v, whole %v", protocol, cut, first, second,
+					whole, a, b, n, late, err)
 			}
 		}
 	})

@@ -84,7 +84,8 @@ func Run(ctx context.Context, o Options) ([]Row, error) {
 		}
 		r.fill(run)
 		if r.Failed > 0 {
-			return all[:i], fmt.Errorf("measure %s: %d of %d requests to the program's own server failed", r.Protocol, r.Failed, run.Total.Done)
+			return all[:i], fmt.Errorf("measure %s: %d of %d requests to the program's own server failed", r.Protocol, r.Failed,
+				run.Total.Done)
 		}
 		if o.Done != nil {
 			o.Done(*r)
@@ -123,9 +124,11 @@ func planOf(r *Row, o *Options) *plan.Plan {
 		Target: plan.Target{Protocol: r.Protocol, Addresses: []string{address}},
 		Operations: []plan.Operation{{Name: "request", Weight: 1, Steps: []plan.Step{{
 			Request: request,
-			Params:  []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1, IntHi: 1_000_000}}}},
+			Params: []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1,
+				IntHi: 1_000_000}}}},
 		}}}},
-		Settings: plan.Settings{Sessions: r.Sessions, Loops: r.Loops, Interval: min(time.Second, max(o.Duration/4, 10*time.Millisecond))},
+		Settings: plan.Settings{Sessions: r.Sessions, Loops: r.Loops,
+			Interval: min(time.Second, max(o.Duration/4, 10*time.Millisecond))},
 	}
 	load := plan.ClosedLoad(0, o.Duration)
 	if r.Open() {
@@ -142,7 +145,8 @@ func Print(w io.Writer, all []Row, e *record.Environment, path string) error {
 	fmt.Fprintln(t, "closed load\tsessions\tloops\trequests/s\tCPU a request\tp50\tp99\t")
 	for i := range all {
 		if r := &all[i]; !r.Open() {
-			fmt.Fprintf(t, "%s\t%d\t%s\t%.0f\t%s\t%s\t%s\t\n", r.Protocol, r.Sessions, loops(r), r.PerS, short(r.CPUNs), short(float64(r.P50Ns)), short(float64(r.P99Ns)))
+			fmt.Fprintf(t, "%s\t%d\t%s\t%.0f\t%s\t%s\t%s\t\n", r.Protocol, r.Sessions, loops(r), r.PerS, short(r.CPUNs),
+				short(float64(r.P50Ns)), short(float64(r.P99Ns)))
 		}
 	}
 	t.Flush()
@@ -150,7 +154,8 @@ func Print(w io.Writer, all []Row, e *record.Environment, path string) error {
 	fmt.Fprintln(t, "open load\trequests/s\tdone/s\tCPU a request\tlag p50\tlag p99\t")
 	for i := range all {
 		if r := &all[i]; r.Open() {
-			fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%s\t%s\t%s\t\n", r.Protocol, r.OfferedPS, r.PerS, short(r.CPUNs), short(float64(r.LagP50Ns)), short(float64(r.LagP99Ns)))
+			fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%s\t%s\t%s\t\n", r.Protocol, r.OfferedPS, r.PerS, short(r.CPUNs),
+				short(float64(r.LagP50Ns)), short(float64(r.LagP99Ns)))
 		}
 	}
 	t.Flush()

@@ -63,10 +63,12 @@ func Explain(ctx context.Context, address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("can't connect to %s: %w; is the server running there?", address, syscall.ECONNREFUSED)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded),
+		errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("can't connect to %s: no answer in time; is the server up and reachable?", address)
 	case errors.Is(err, fs.ErrNotExist) && Network(address) == "unix":
-		return fmt.Errorf("can't connect to %s: there is no such socket; is the server running, and configured to make it?", address)
+		return fmt.Errorf("can't connect to %s: there is no such socket; is the server running, and configured to make it?",
+			address)
 	case errors.As(err, &dns):
 		return fmt.Errorf("can't connect to %s: the name can't be resolved; check the address", address)
 	}

@@ -76,8 +76,13 @@ func TestSpoolKeepsTheOrderAndCountsWhatIsLost(t *testing.T) {
 func TestSpoolGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *Spool) (bool, error){
-		"after a while":           func(s *Spool) (bool, error) { return s.Close(1, nil) },
-		"at the second interrupt": func(s *Spool) (bool, error) { c := make(chan struct{}); close(c); return s.Close(patience, c) },
+		"after a while": func(s *Spool) (bool, error) { return s.Close(1, nil) },
+		"at the second interrupt": func(s *Spool) (bool,
+			error) {
+			c := make(chan struct{})
+			close(c)
+			return s.Close(patience, c)
+		},
 	} {
 		g := &gate{}
 		g.open.Lock()
@@ -101,7 +106,8 @@ func TestSpoolWritesWhatIsTakenAfterASecondInterrupt(t *testing.T) {
 		for i := range 100 {
 			fmt.Fprintf(s, "%d\n", i)
 		}
-		if whole, err := s.Close(patience, hard); !whole || err != nil || strings.Count(g.String(), "\n") != 100 || s.Lost() != 0 {
+		if whole, err := s.Close(patience, hard); !whole || err != nil || strings.Count(g.String(), "\n") != 100 ||
+			s.Lost() != 0 {
 			t.Fatalf("whole %v, %v, %d lines written, %d lost", whole, err, strings.Count(g.String(), "\n"), s.Lost())
 		}
 	}

@@ -4,7 +4,8 @@ import "testing"
 
 func TestFirstWord(t *testing.T) {
 	for text, want := range map[string]string{
-		" -- a\n/* b */ (select 1)": "SELECT", "": "", "-- x": "", "/* x": "", "with a": "WITH", "1": "1", "(('a'))": "'A'", "Update_x": "UPDATE_X",
+		" -- a\n/* b */ (select 1)": "SELECT", "": "", "-- x": "", "/* x": "", "with a": "WITH", "1": "1", "(('a'))": "'A'",
+		"Update_x": "UPDATE_X",
 	} {
 		if got := FirstWord(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

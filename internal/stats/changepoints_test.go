@@ -35,7 +35,8 @@ func series2() []float64 {
 // The vectors are those of Apache Otava 0.8's tests (tests/analysis_test.py, series_test.py,
 // tigerbeetle_test.py), with the indices that they want.
 func TestOtavaFindsTheSame(t *testing.T) {
-	single := []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49, 0.51, 0.50, 0.49}
+	single := []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50,
+		0.49, 0.51, 0.50, 0.49}
 	zeros := []float64{0, 0, 0, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55}
 	long := tigerbeetle(t)
 	for name, c := range map[string]struct {
@@ -54,9 +55,12 @@ func TestOtavaFindsTheSame(t *testing.T) {
 		"tigerbeetle, p 0.1":      {long, ChangeOptions{Window: 30, P: 0.1, Magnitude: 0.05}, []int{10, 11, 15, 71, 363}},
 		"tigerbeetle, p 0.2":      {long, ChangeOptions{Window: 30, P: 0.2, Magnitude: 0.05}, []int{10, 11, 15, 71}},
 		"tigerbeetle, no magnitude, p 0.1": {long, ChangeOptions{Window: 30, P: 0.1},
-			[]int{3, 6, 10, 11, 15, 16, 28, 29, 35, 37, 39, 41, 44, 48, 49, 61, 71, 95, 117, 131, 142, 148, 165, 169, 192, 206, 212, 260, 265, 268, 278, 282, 288, 305, 363}},
+			[]int{3, 6, 10, 11, 15, 16, 28, 29, 35, 37, 39, 41, 44, 48, 49, 61, 71, 95, 117, 131, 142, 148, 165, 169, 192, 206,
+				212, 260, 265, 268, 278, 282, 288, 305, 363}},
 		"tigerbeetle, no magnitude, p 0.2": {long, ChangeOptions{Window: 30, P: 0.2},
-			[]int{3, 6, 7, 10, 11, 13, 15, 16, 28, 29, 35, 37, 39, 41, 44, 48, 49, 56, 58, 61, 65, 66, 69, 71, 74, 76, 82, 95, 108, 117, 125, 126, 129, 131, 136, 137, 142, 148, 165, 169, 187, 190, 192, 197, 200, 212, 220, 241, 243, 246, 247, 249, 250, 260, 265, 266, 268, 278, 282, 288, 305, 306, 325, 330, 337, 338, 340, 347, 349, 363}},
+			[]int{3, 6, 7, 10, 11, 13, 15, 16, 28, 29, 35, 37, 39, 41, 44, 48, 49, 56, 58, 61, 65, 66, 69, 71, 74, 76, 82, 95,
+				108, 117, 125, 126, 129, 131, 136, 137, 142, 148, 165, 169, 187, 190, 192, 197, 200, 212, 220, 241, 243, 246, 247,
+				249, 250, 260, 265, 266, 268, 278, 282, 288, 305, 306, 325, 330, 337, 338, 340, 347, 349, 363}},
 		"constant": {[]float64{5, 5, 5, 5, 5, 5, 5, 5}, ChangeOptions{}, nil},
 		"two":      {[]float64{1, 2}, ChangeOptions{}, nil},
 		"none":     {nil, ChangeOptions{}, nil},
@@ -81,10 +85,13 @@ func TestOtavaSaysTheSameOfThem(t *testing.T) {
 		"series 1": {series1(), []ChangePoint{{6, 9.470438654814039e-08, 0.9966666666666667, 0.504}}},
 		"series 2": {series2(), []ChangePoint{{4, 8.236974073947701e-08, 2.025, 1.8014285714285714}}},
 		"tigerbeetle": {long, []ChangePoint{
-			{15, 3.050715978842001e-07, 26000.666666666668, 23679.782608695652}, {61, 4.828267491110006e-22, 23679.782608695652, 24514.1},
+			{15, 3.050715978842001e-07, 26000.666666666668, 23679.782608695652},
+			{61, 4.828267491110006e-22, 23679.782608695652, 24514.1},
 			{71, 2.7716911396166242e-33, 24514.1, 28431.75}, {95, 1.834128453446682e-22, 28431.75, 27268.272727272728},
-			{117, 6.64713341488916e-06, 27268.272727272728, 27711.571428571428}, {131, 1.2031342307893539e-06, 27711.571428571428, 28639.352941176472},
-			{192, 4.2856341133676764e-08, 28485.54098360656, 29006.35}, {212, 9.179764647766508e-06, 29006.35, 29449.816993464054},
+			{117, 6.64713341488916e-06, 27268.272727272728, 27711.571428571428},
+			{131, 1.2031342307893539e-06, 27711.571428571428, 28639.352941176472},
+			{192, 4.2856341133676764e-08, 28485.54098360656, 29006.35},
+			{212, 9.179764647766508e-06, 29006.35, 29449.816993464054},
 		}},
 	} {
 		got := ChangePoints(c.v, ChangeOptions{})
@@ -98,7 +105,8 @@ func TestOtavaSaysTheSameOfThem(t *testing.T) {
 			if want.Index == 131 {
 				g.After, g.P = want.After, want.P
 			}
-			if g.Index != want.Index || math.Abs(g.P-want.P) > 1e-9*want.P || !near(g.Before, want.Before) || !near(g.After, want.After) {
+			if g.Index != want.Index || math.Abs(g.P-want.P) > 1e-9*want.P || !near(g.Before, want.Before) ||
+				!near(g.After, want.After) {
 				t.Errorf("%s: %+v, want %+v", name, g, want)
 			}
 		}
@@ -116,8 +124,10 @@ func TestPermutedChangePoints(t *testing.T) {
 		t.Errorf("by permutation: %v", got)
 	}
 	// tests/analysis_test.py: test_single_series_original.
-	single := []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49, 0.51, 0.50, 0.49}
-	if got = PermutedChangePoints(single, ChangeOptions{P: 0.0001}, 100, rand.New(rand.NewPCG(1, 1))); len(got) != 1 || got[0].Index != 10 {
+	single := []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50,
+		0.49, 0.51, 0.50, 0.49}
+	if got = PermutedChangePoints(single, ChangeOptions{P: 0.0001}, 100, rand.New(rand.NewPCG(1, 1))); len(got) != 1 ||
+		got[0].Index != 10 {
 		t.Errorf("by permutation: %v", got)
 	}
 	if got = PermutedChangePoints(single, ChangeOptions{Magnitude: 2}, 100, rand.New(rand.NewPCG(1, 1))); len(got) != 0 {

@@ -99,7 +99,8 @@ func TestCoverageIsAsDocumented(t *testing.T) {
 					}
 					return fmt.Sprintf("%.0f", 100*float64(held[name])/samples)
 				}
-				line := fmt.Sprintf("| %s | %d | %s | %s | %s | %s |", p.name, n, share("log"), share("median"), share("t"), share("bca"))
+				line := fmt.Sprintf("| %s | %d | %s | %s | %s | %s |", p.name, n, share("log"), share("median"), share("t"),
+					share("bca"))
 				if !strings.Contains(string(page), line) {
 					t.Errorf("docs/compare.md doesn't have\n%s", line)
 				}

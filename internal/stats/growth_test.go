@@ -9,7 +9,8 @@ import (
 const simulations = 2000
 
 // simulate returns the share of runs of 720 samples around 100 in which growth is found.
-func simulate(seed uint64, deviation, rho, growth float64, batch func([]float64, int) []float64, shape func(r *rand.Rand, v []float64)) float64 {
+func simulate(seed uint64, deviation, rho, growth float64, batch func([]float64, int) []float64,
+	shape func(r *rand.Rand, v []float64)) float64 {
 	r := rand.New(rand.NewPCG(seed, 7))
 	found := 0
 	for range simulations {
@@ -20,7 +21,8 @@ func simulate(seed uint64, deviation, rho, growth float64, batch func([]float64,
 		if shape != nil {
 			shape(r, v)
 		}
-		if g := GrowthOf(batch(v, GrowthBatches)); g.Grows() && !g.Levels() && !GrowthOf(BatchMedians(v, GrowthBatches)).Steps() {
+		if g := GrowthOf(batch(v, GrowthBatches)); g.Grows() && !g.Levels() &&
+			!GrowthOf(BatchMedians(v, GrowthBatches)).Steps() {
 			found++
 		}
 	}
@@ -30,16 +32,19 @@ func simulate(seed uint64, deviation, rho, growth float64, batch func([]float64,
 func TestSteadySeriesAreNotTakenForLeaks(t *testing.T) {
 	for _, c := range []struct{ deviation, rho float64 }{{1, 0}, {5, 0}, {5, 0.8}, {10, 0.5}, {20, 0.9}, {20, 0.95}} {
 		if got := simulate(1, c.deviation, c.rho, 0, BatchMeans, nil); got > 0.02 {
-			t.Errorf("deviation %v %%, autocorrelation %v: %v of steady runs are leaks, want at most 0.02", c.deviation, c.rho, got)
+			t.Errorf("deviation %v %%, autocorrelation %v: %v of steady runs are leaks, want at most 0.02", c.deviation,
+				c.rho, got)
 		}
 	}
 }
 
 // Growth that is 6 times the batches' standard deviation is found.
 func TestLeaksAreFound(t *testing.T) {
-	for _, c := range []struct{ deviation, rho, growth float64 }{{1, 0, 0.03}, {5, 0, 0.05}, {2, 0.8, 0.1}, {5, 0.8, 0.15}, {10, 0.5, 0.15}, {20, 0.9, 1}} {
+	for _, c := range []struct{ deviation, rho, growth float64 }{{1, 0, 0.03}, {5, 0, 0.05}, {2, 0.8, 0.1}, {5, 0.8, 0.15},
+		{10, 0.5, 0.15}, {20, 0.9, 1}} {
 		if got := simulate(2, c.deviation, c.rho, c.growth, BatchMeans, nil); got < 0.95 {
-			t.Errorf("deviation %v %%, autocorrelation %v, growth %v: %v found, want at least 0.95", c.deviation, c.rho, c.growth, got)
+			t.Errorf("deviation %v %%, autocorrelation %v, growth %v: %v found, want at least 0.95", c.deviation, c.rho,
+				c.growth, got)
 		}
 	}
 }

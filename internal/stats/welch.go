@@ -38,7 +38,8 @@ func Welch(first, second []float64, confidence float64) (Change, error) {
 // needs 2 finite values. Samples without any variance have P 1 if they are equal, otherwise 0.
 func WelchDifference(first, second []float64, confidence float64) (Change, error) {
 	if len(first) < 2 || len(second) < 2 {
-		return Change{}, fmt.Errorf("a comparison needs at least 2 values on each side, there are %d and %d", len(first), len(second))
+		return Change{}, fmt.Errorf("a comparison needs at least 2 values on each side, there are %d and %d", len(first),
+			len(second))
 	}
 	if !finite(first) || !finite(second) {
 		return Change{}, errors.New("a comparison of means needs finite values")

@@ -36,7 +36,8 @@ func TestSummary(t *testing.T) {
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got["picodataVersion"] != "25.3.1" || got["configName"] != "cars" || got["seed"] != 42.0 || got["setupTime"] != 1.25 {
+	if got["picodataVersion"] != "25.3.1" || got["configName"] != "cars" || got["seed"] != 42.0 ||
+		got["setupTime"] != 1.25 {
 		t.Errorf("got %s", data)
 	}
 	if rps := got["rps"].(map[string]any)["actual"]; rps != 33.0 {

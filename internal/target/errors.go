@@ -71,7 +71,8 @@ func unusable(p *plan.Plan, err error) error {
 	return &UnreachableError{err}
 }
 
-// misuse is a fault of the plan or the flags that a driver found: an option's value, a capture's form, a request that the
+// misuse is a fault of the plan or the flags that a driver found: an option's value, a capture's form, a request that
+// the
 // protocol can't send. No address is to blame.
 type misuse struct {
 	text string

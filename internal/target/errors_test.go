@@ -21,7 +21,8 @@ func TestRefusedStatementsHaveAPlace(t *testing.T) {
 		usage            bool
 	}{
 		{"42P01", `request "q": no table`, `a.yml:3:5: server 42P01: request "q": no table; mend`, true},
-		{"42P18", `request "t\"1/2": could not determine data type of parameter $1`, `a.yml:9:5: server 42P18: request "t\"1/2": could not determine data type of parameter $1; say what the parameters are by casts such as $1::integer`, true},
+		{"42P18", `request "t\"1/2": could not determine data type of parameter $1`,
+			`a.yml:9:5: server 42P18: request "t\"1/2": could not determine data type of parameter $1; say what the parameters are by casts such as $1::integer`, true},
 		{"", `request "other": x`, `server: request "other": x; mend`, true},
 		{"", "x", "server: x; mend", true},
 	} {
@@ -43,7 +44,8 @@ func TestRefusedStatementsHaveAPlace(t *testing.T) {
 			}
 		})
 	}
-	if err := NotConnected(p, &protocol.Error{Class: protocol.Connect, Text: `request "q"`}); strings.Contains(err.Error(), "a.yml") {
+	if err := NotConnected(p, &protocol.Error{Class: protocol.Connect, Text: `request "q"`}); strings.Contains(err.Error(),
+		"a.yml") {
 		t.Error(err)
 	}
 }

@@ -154,8 +154,9 @@ func (s *System) checkTransaction(r *protocol.Request) error {
 	if s.Flavor.Transactions() || !r.Frames() {
 		return nil
 	}
-	return &UsageError{fmt.Errorf("%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing):"+
-		" put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.Flavor.Product())}
+	return &UsageError{fmt.Errorf(
+		"%s: %s has no transactions over several statements (it accepts BEGIN and undoes nothing):"+
+			" put the statements into one DO $$ BEGIN … END $$, or set atomic: false", r.Name, s.Flavor.Product())}
 }
 
 // Check asks the first server that answers whether it takes the program's statements, where sessions

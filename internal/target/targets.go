@@ -66,7 +66,8 @@ func complete(address, port string) (string, error) {
 		return address, nil
 	}
 	if strings.Contains(address, "@") {
-		return "", fmt.Errorf("address %q names a user; give it with -u, and the password with -p or BRUNT_PASSWORD", secret.Text(address))
+		return "", fmt.Errorf("address %q names a user; give it with -u, and the password with -p or BRUNT_PASSWORD",
+			secret.Text(address))
 	}
 	host, p, err := net.SplitHostPort(address)
 	if err != nil {

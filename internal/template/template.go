@@ -43,7 +43,8 @@ func Parse(text string, params int) (Template, error) {
 			continue
 		}
 		if number < 1 || number > params {
-			return Template{}, fmt.Errorf("$%s names no parameter: there are %d, counted from $1; write $$ for a dollar sign", text[i+1:i+1+digits], params)
+			return Template{}, fmt.Errorf("$%s names no parameter: there are %d, counted from $1; write $$ for a dollar sign",
+				text[i+1:i+1+digits], params)
 		}
 		t.pieces = append(t.pieces, piece{literal, number - 1})
 		literal = nil

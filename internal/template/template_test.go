@@ -47,7 +47,8 @@ func TestParseRefusesUnknownParameters(t *testing.T) {
 }
 
 func TestFixedAndOnly(t *testing.T) {
-	for in, want := range map[string][2]bool{"": {true, false}, "x": {true, false}, "$1": {false, true}, "x$1": {false, false}, "$1x": {false, false}} {
+	for in, want := range map[string][2]bool{"": {true, false}, "x": {true, false}, "$1": {false, true},
+		"x$1": {false, false}, "$1x": {false, false}} {
 		p, err := template.Parse(in, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +96,8 @@ func TestAppendValue(t *testing.T) {
 		{gen.Value{Kind: gen.Bytes, B: []byte{0, 255}}, "\x00\xff"},
 		{gen.Value{Kind: gen.JSON, B: []byte(`{"a":1}`)}, `{"a":1}`},
 		{gen.Value{Kind: gen.Datetime, I: at}, "2024-02-29T23:59:58.12Z"},
-		{gen.Value{Kind: gen.UUID, B: []byte("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff")}, "00112233-4455-6677-8899-aabbccddeeff"},
+		{gen.Value{Kind: gen.UUID, B: []byte("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff")},
+			"00112233-4455-6677-8899-aabbccddeeff"},
 	} {
 		if got := template.AppendValue(nil, &c.v); string(got) != c.want {
 			t.Errorf("%+v: got %q, want %q", c.v, got, c.want)

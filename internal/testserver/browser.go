@@ -53,8 +53,10 @@ func NewBrowser(t TB, dir string) *Browser {
 	if err != nil {
 		t.Fatalf("start chromium: %v", err)
 	}
-	cmd := exec.Command(binary(t, "chromium", "chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-sync", "--remote-debugging-pipe", "--user-data-dir="+dir, "about:blank")
+	cmd := exec.Command(binary(t, "chromium", "chromium"), "--headless", "--no-sandbox", "--disable-gpu",
+		"--hide-scrollbars", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-sync",
+		"--remote-debugging-pipe", "--user-data-dir="+dir, "about:blank")
 	cmd.ExtraFiles = []*os.File{theirs, ours}
 	cmd.SysProcAttr = attributes(nil, 0)
 	if err := cmd.Start(); err != nil {
@@ -176,7 +178,8 @@ func (b *Browser) evaluate(expression string, result any) error {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct{ Exception struct{ Description string } }
 	}
-	err := b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	err := b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true},
+		&r)
 	if err == nil && r.ExceptionDetails != nil {
 		err = errors.New(r.ExceptionDetails.Exception.Description)
 	}
@@ -205,7 +208,8 @@ func (b *Browser) Wait(expression string) {
 func (b *Browser) Key(key string, code int) {
 	b.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
-		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code},
+			nil)
 	}
 }
 
@@ -213,7 +217,8 @@ func (b *Browser) Key(key string, code int) {
 func (b *Browser) Drag(fromX, fromY, toX, toY float64) {
 	b.t.Helper()
 	mouse := func(kind string, x, y float64) {
-		b.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1}, nil)
+		b.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "buttons": 1,
+			"clickCount": 1}, nil)
 	}
 	mouse("mousePressed", fromX, fromY)
 	mouse("mouseMoved", (fromX+toX)/2, (fromY+toY)/2)
@@ -225,8 +230,11 @@ func (b *Browser) Drag(fromX, fromY, toX, toY float64) {
 // a "light" or "dark" scheme.
 func (b *Browser) Look(width, height int, media, scheme string) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1,
+		"mobile": false}, nil)
+	b.call("Emulation.setEmulatedMedia",
+		map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}},
+		nil)
 }
 
 // Picture is a PNG of the window.

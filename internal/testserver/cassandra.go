@@ -49,12 +49,14 @@ func configureCassandra(s *Server) (file, content string) {
 	}
 	dir := func(name string) string { return filepath.Join(s.Dir, name) }
 	lines := []string{
-		"cluster_name: test", "partitioner: org.apache.cassandra.dht.Murmur3Partitioner", "endpoint_snitch: SimpleSnitch", "num_tokens: 1",
+		"cluster_name: test", "partitioner: org.apache.cassandra.dht.Murmur3Partitioner", "endpoint_snitch: SimpleSnitch",
+		"num_tokens: 1",
 		"listen_address: " + s.Host, "rpc_address: " + s.Host, "start_native_transport: true",
 		fmt.Sprint("native_transport_port: ", s.Port), fmt.Sprint("storage_port: ", s.ports[1].port),
 		"seed_provider:", "  - class_name: org.apache.cassandra.locator.SimpleSeedProvider",
 		fmt.Sprintf("    parameters: [{seeds: '%s:%d'}]", s.Host, s.ports[1].port),
-		"data_file_directories: [" + dir("data") + "]", "commitlog_directory: " + dir("commitlog"), "hints_directory: " + dir("hints"),
+		"data_file_directories: [" + dir("data") + "]", "commitlog_directory: " + dir("commitlog"), "hints_directory: " +
+			dir("hints"),
 		"saved_caches_directory: " + dir("caches"), "cdc_raw_directory: " + dir("cdc"),
 		"commitlog_sync: periodic", "commitlog_sync_period: 10s", "commitlog_disk_access_mode: legacy",
 		"authenticator: " + authenticator, "auto_snapshot: false", "disk_failure_policy: stop",
@@ -67,19 +69,26 @@ func configureCassandra(s *Server) (file, content string) {
 // cassandraArguments opens to Cassandra what it needs of Java's inside.
 func cassandraArguments(s *Server, path string) []string {
 	args := []string{"-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
-	for _, p := range []string{"java.base/jdk.internal.misc", "java.base/java.lang.ref", "java.base/java.lang.reflect", "java.base/sun.nio.ch",
-		"java.management/com.sun.jmx.remote.security", "java.rmi/sun.rmi.registry", "java.rmi/sun.rmi.server", "java.sql/java.sql", "jdk.unsupported/sun.misc"} {
+	for _, p := range []string{"java.base/jdk.internal.misc", "java.base/java.lang.ref", "java.base/java.lang.reflect",
+		"java.base/sun.nio.ch",
+		"java.management/com.sun.jmx.remote.security", "java.rmi/sun.rmi.registry", "java.rmi/sun.rmi.server",
+		"java.sql/java.sql", "jdk.unsupported/sun.misc"} {
 		args = append(args, "--add-exports", p+"=ALL-UNNAMED")
 	}
-	for _, p := range []string{"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref", "java.base/jdk.internal.reflect",
-		"java.base/jdk.internal.math", "java.base/jdk.internal.module", "java.base/jdk.internal.util.jar", "jdk.management/com.sun.management.internal",
-		"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio", "java.base/java.util",
+	for _, p := range []string{"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref",
+		"java.base/jdk.internal.reflect",
+		"java.base/jdk.internal.math", "java.base/jdk.internal.module", "java.base/jdk.internal.util.jar",
+		"jdk.management/com.sun.management.internal",
+		"java.base/java.io", "java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.net", "java.base/java.nio",
+		"java.base/java.util",
 		"java.base/java.util.concurrent", "java.base/java.util.concurrent.atomic", "java.base/sun.nio.ch"} {
 		args = append(args, "--add-opens", p+"=ALL-UNNAMED")
 	}
-	return append(args, "-Dcassandra.config=file://"+filepath.Join(s.Dir, "cassandra.yaml"), "-Dcassandra.storagedir="+s.Dir,
+	return append(args, "-Dcassandra.config=file://"+filepath.Join(s.Dir, "cassandra.yaml"),
+		"-Dcassandra.storagedir="+s.Dir,
 		"-Dlogback.configurationFile="+filepath.Join(s.Dir, "logback.xml"), "-Dcassandra-foreground=true",
-		"-Dcassandra.ring_delay_ms=1", "-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.superuser_setup_delay_ms=0",
+		"-Dcassandra.ring_delay_ms=1", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dio.netty.tryReflectionSetAccessible=true", "-cp", path, "org.apache.cassandra.service.CassandraDaemon")
 }
 

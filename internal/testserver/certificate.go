@@ -50,7 +50,8 @@ func (s *Server) certify() error {
 	if s.CAFile, err = s.write("server.crt", encoded); err != nil {
 		return err
 	}
-	if _, err := s.write("server.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))); err != nil {
+	if _, err := s.write("server.key",
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))); err != nil {
 		return err
 	}
 	trusted := x509.NewCertPool()

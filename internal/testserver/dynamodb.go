@@ -23,8 +23,10 @@ func DynamoDB(t TB) *Server {
 			return linkLibraries(files, s.Dir)
 		},
 		arguments: func(s *Server) []string {
-			return []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.library.path=" + s.Dir, "-Dsqlite4java.library.path=" + s.Dir,
-				"-cp", strings.Join(files, ":"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", fmt.Sprint(s.Port), "-disableTelemetry"}
+			return []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.library.path=" + s.Dir,
+				"-Dsqlite4java.library.path=" + s.Dir,
+				"-cp", strings.Join(files, ":"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port",
+				fmt.Sprint(s.Port), "-disableTelemetry"}
 		},
 		// It listens long before it answers. Without a signature a request is a bad one.
 		ready: httpReady("/", http.StatusBadRequest),

@@ -68,7 +68,8 @@ func TestFilesOfMavenAreChecked(t *testing.T) {
 		t.Helper()
 		var whole bytes.Buffer
 		z := zip.NewWriter(&whole)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(place(name)), 0o755), z.Close(), os.WriteFile(place(name), whole.Bytes(), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(place(name)), 0o755), z.Close(),
+			os.WriteFile(place(name), whole.Bytes(), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // own. It knows no users and no transactions.
 func FerretDB(t TB) *Server {
 	t.Helper()
-	sp := &spec{name: "FerretDB", arguments: func(s *Server) []string { return []string{"-listen", s.Addr, "-data", s.Dir} }}
+	sp := &spec{name: "FerretDB",
+		arguments: func(s *Server) []string { return []string{"-listen", s.Addr, "-data", s.Dir} }}
 	sp.prepare = func(*Server) (err error) {
 		sp.binary, err = built("ferretdb", ".")
 		return err

@@ -36,7 +36,8 @@ func influx(o options) *spec {
 			lines := []string{
 				"reporting-disabled = true", fmt.Sprintf("bind-address = %q", fmt.Sprintf("%s:%d", s.Host, s.ports[1].port)),
 				"[meta]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "meta")),
-				"[data]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "data")), fmt.Sprintf("wal-dir = %q", filepath.Join(s.Dir, "wal")),
+				"[data]", fmt.Sprintf("dir = %q", filepath.Join(s.Dir, "data")),
+				fmt.Sprintf("wal-dir = %q", filepath.Join(s.Dir, "wal")),
 				"[http]", "enabled = true", fmt.Sprintf("bind-address = %q", s.Addr),
 			}
 			return "influxdb.conf", strings.Join(append(lines, o.settings...), "\n") + "\n"

@@ -50,7 +50,8 @@ func VictoriaMetrics(t TB, opts ...Option) *Server {
 // httpReady is a spec's ready: the server answers at a path with a status.
 func httpReady(path string, status int) func(*Server) error {
 	return func(s *Server) error {
-		client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.TLS}}
+		client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+			TLSClientConfig: s.TLS}}
 		scheme := "http://"
 		if s.TLS != nil {
 			scheme = "https://"

@@ -43,7 +43,8 @@ func startRedis(t TB, o *options, ports int, more func(s *Server) []string) *Ser
 }
 
 func redisSettings(s *Server, o *options) []string {
-	lines := []string{"bind " + loopback, "dir " + s.Dir, `save ""`, "appendonly no", "protected-mode no", "maxclients 1000"}
+	lines := []string{"bind " + loopback, "dir " + s.Dir, `save ""`, "appendonly no", "protected-mode no",
+		"maxclients 1000"}
 	if o.tls {
 		lines = append(lines, "port 0", fmt.Sprintf("tls-port %d", s.Port), "tls-auth-clients no",
 			"tls-cert-file "+s.CAFile, "tls-key-file "+s.keyFile(), "tls-ca-cert-file "+s.CAFile)
@@ -64,7 +65,8 @@ func redisReady(s *Server) error {
 // redisAsk sends one command of words and returns its answer as text.
 func redisAsk(s *Server, command string) (string, error) {
 	c := redis.NewClient(&redis.Options{
-		Addr: s.Addr, Password: s.Password, TLSConfig: s.TLS, Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1, DialTimeout: time.Second,
+		Addr: s.Addr, Password: s.Password, TLSConfig: s.TLS, Protocol: 2, DisableIdentity: true, MaxRetries: -1,
+		DialerRetries: 1, DialTimeout: time.Second,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer c.Close()
@@ -132,7 +134,8 @@ func (c *Cluster) await(t TB) {
 		agreed := 0
 		for _, n := range c.Nodes {
 			info, _ = redisAsk(n, "CLUSTER INFO")
-			if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes))) &&
+			if strings.Contains(info, "cluster_state:ok") &&
+				strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes))) &&
 				strings.Contains(info, fmt.Sprintf("cluster_slots_ok:%d", clusterSlots)) {
 				agreed++
 			}

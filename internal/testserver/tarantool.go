@@ -31,7 +31,8 @@ func Tarantool(t TB, opts ...Option) *Server {
 // tarantoolProgram listens last, when everything that clients need is there.
 func tarantoolProgram(s *Server, o *options) string {
 	settings := strings.Join(o.settings, ", ")
-	return fmt.Sprintf(`box.cfg{memtx_memory = 256 * 1024 * 1024, wal_mode = 'write', net_msg_max = 4096, log_level = 5, %s}
+	return fmt.Sprintf(
+		`box.cfg{memtx_memory = 256 * 1024 * 1024, wal_mode = 'write', net_msg_max = 4096, log_level = 5, %s}
 box.schema.user.create('%[2]s', {if_not_exists = true})
 box.schema.user.passwd('%[2]s', '%[3]s')
 box.schema.user.grant('%[2]s', 'super', nil, nil, {if_not_exists = true})

@@ -27,11 +27,14 @@ var kinds = []struct {
 	say    string
 	answer string
 }{
-	{"Postgres", func(t testserver.TB) *testserver.Server { return testserver.Postgres(t) }, "\x00\x00\x00\x08\x04\xd2\x16\x2f", "N"},
+	{"Postgres", func(t testserver.TB) *testserver.Server { return testserver.Postgres(t) },
+		"\x00\x00\x00\x08\x04\xd2\x16\x2f", "N"},
 	{"Tarantool", func(t testserver.TB) *testserver.Server { return testserver.Tarantool(t) }, "", "Tarantool "},
 	{"Redis", func(t testserver.TB) *testserver.Server { return testserver.Redis(t) }, "PING\r\n", "+PONG\r\n"},
-	{"Etcd", func(t testserver.TB) *testserver.Server { return testserver.Etcd(t) }, "GET /version HTTP/1.0\r\n\r\n", "HTTP/1.0 200 OK"},
-	{"Nginx", func(t testserver.TB) *testserver.Server { return testserver.Nginx(t, testserver.Workers(2)) }, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK"},
+	{"Etcd", func(t testserver.TB) *testserver.Server { return testserver.Etcd(t) }, "GET /version HTTP/1.0\r\n\r\n",
+		"HTTP/1.0 200 OK"},
+	{"Nginx", func(t testserver.TB) *testserver.Server { return testserver.Nginx(t, testserver.Workers(2)) },
+		"GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK"},
 }
 
 func TestLifecycle(t *testing.T) {
@@ -142,7 +145,8 @@ func TestHAProxySpreads(t *testing.T) {
 
 func TestNginxOverTLS(t *testing.T) {
 	s := testserver.Nginx(t, testserver.TLS(), testserver.Locations("location = /no { return 404; }"))
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: s.TLS, ForceAttemptHTTP2: true, DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: s.TLS, ForceAttemptHTTP2: true,
+		DisableKeepAlives: true}}
 	for path, want := range map[string]int{"/": 200, "/no": 404} {
 		r, err := client.Get("https://" + s.Addr + path)
 		if err != nil {

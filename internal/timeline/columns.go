@@ -62,7 +62,8 @@ func (n Number) MarshalJSON() ([]byte, error) {
 // Columns returns the figures of the slots from the one numbered from on.
 func (t *Timeline) Columns(from int) *Columns {
 	c := &Columns{Errors: map[string][]Number{}, Start: []float64{}, End: []float64{}, WarmUp: []int{}, NoAns: []uint64{}}
-	for _, column := range []*[]Number{&c.Rate, &c.Low, &c.High, &c.Offered, &c.P50, &c.P90, &c.P99, &c.Max, &c.S50, &c.S99, &c.Unsent, &c.Backlog, &c.Busy, &c.CPU, &c.CPUHigh, &c.Others, &c.Steal, &c.Loop, &c.RSS, &c.Paused} {
+	for _, column := range []*[]Number{&c.Rate, &c.Low, &c.High, &c.Offered, &c.P50, &c.P90, &c.P99, &c.Max, &c.S50,
+		&c.S99, &c.Unsent, &c.Backlog, &c.Busy, &c.CPU, &c.CPUHigh, &c.Others, &c.Steal, &c.Loop, &c.RSS, &c.Paused} {
 		*column = []Number{} // an empty list in JSON, not null
 	}
 	slots := t.Slots[min(from, len(t.Slots)):]

@@ -181,7 +181,8 @@ func (t *Timeline) halve() {
 
 // span is an empty slot of an interval.
 func span(iv *measure.Interval) Slot {
-	return Slot{intervals: 1, StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, WarmUp: iv.WarmUp, ObservedNs: iv.DurationNs()}
+	return Slot{intervals: 1, StartNs: iv.StartNs, EndNs: iv.EndNs, Phase: iv.Phase, WarmUp: iv.WarmUp,
+		ObservedNs: iv.DurationNs()}
 }
 
 // slotOf is the slot of all that happened in an interval.

@@ -13,7 +13,8 @@ import (
 
 func interval(k int, ns ...int64) *measure.Interval {
 	iv := &measure.Interval{Index: k, Phase: "hold", Kind: measure.KindOpen, Account: measure.Account{
-		StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Offered: uint64(len(ns)), Operations: make([]measure.OperationAccount, 1),
+		StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Offered: uint64(len(ns)),
+		Operations: make([]measure.OperationAccount, 1),
 	}}
 	o := &iv.Operations[0]
 	o.Response = measure.NewHistogram()
@@ -132,7 +133,8 @@ func TestPartsAddUp(t *testing.T) {
 	many.Part(2)
 	for k := range 37 {
 		iv := &measure.Interval{Phase: "hold", WarmUp: k < 3, Account: measure.Account{
-			StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 3), Addresses: make([]measure.AddressAccount, 1),
+			StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 3),
+			Addresses: make([]measure.AddressAccount, 1),
 		}}
 		for i := range iv.Operations {
 			h := measure.NewHistogram()
@@ -146,7 +148,8 @@ func TestPartsAddUp(t *testing.T) {
 		}
 	}
 	if len(whole.Operations) != 3 || len(whole.Addresses) != 0 || len(many.Operations) != 0 {
-		t.Fatalf("%d operations, %d addresses; of too many %d", len(whole.Operations), len(whole.Addresses), len(many.Operations))
+		t.Fatalf("%d operations, %d addresses; of too many %d", len(whole.Operations), len(whole.Addresses),
+			len(many.Operations))
 	}
 	for k := range whole.Slots {
 		var ok uint64
@@ -176,12 +179,14 @@ func TestColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"rate":[2]`, `"errors":{"timeout":[3]}`, `"noAnswer":[3]`, `"p99":[null]`, `"max":[2000]`} {
+	for _, want := range []string{`"rate":[2]`, `"errors":{"timeout":[3]}`, `"noAnswer":[3]`, `"p99":[null]`,
+		`"max":[2000]`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s lacks %s", text, want)
 		}
 	}
-	for v, want := range map[Number]string{Number(math.NaN()): "null", Number(math.Inf(1)): "null", 1234567: "1235000", 0.123456: "0.1235", 42: "42", 1e-7: "1e-07"} {
+	for v, want := range map[Number]string{Number(math.NaN()): "null", Number(math.Inf(1)): "null", 1234567: "1235000",
+		0.123456: "0.1235", 42: "42", 1e-7: "1e-07"} {
 		if got, _ := v.MarshalJSON(); string(got) != want {
 			t.Errorf("%g is %s, want %s", float64(v), got, want)
 		}

@@ -8,8 +8,10 @@ import (
 func TestRussianFigures(t *testing.T) {
 	for _, c := range []struct{ english, russian string }{
 		{Latency(1_234_000), "1,23 мс"}, {Latency(45_600), "45,6 мкс"}, {Latency(7.89e9), "7,89 с"}, {Latency(12), "12 нс"},
-		{Count(1_234_567), "1 234 567"}, {Rate(98_214) + "/s", "98 214/с"}, {Fraction(0.0123), "1,23 %"}, {Fraction(1e-7), "< 0,001 %"},
-		{Size(48 << 20), "48,0 МиБ"}, {Size(12), "12 Б"}, {Span(90 * time.Second), "1 мин 30 с"}, {Span(26 * time.Hour), "1 д 2 ч"},
+		{Count(1_234_567), "1 234 567"}, {Rate(98_214) + "/s", "98 214/с"}, {Fraction(0.0123), "1,23 %"},
+		{Fraction(1e-7), "< 0,001 %"},
+		{Size(48 << 20), "48,0 МиБ"}, {Size(12), "12 Б"}, {Span(90 * time.Second), "1 мин 30 с"},
+		{Span(26 * time.Hour), "1 д 2 ч"},
 		{Signed(-3.5), "−3,50"}, {"∞", "∞"}, {"0", "0"},
 	} {
 		plain := ""

@@ -264,7 +264,8 @@ func ParseLanguage(s string) (Language, error) {
 // russianUnits are Russian names of the units that this package writes (GOST 8.417 and IEC 80000-13).
 var russianUnits = strings.NewReplacer(
 	" ns", " нс", " µs", " мкс", " ms", " мс", " s", " с", " m", " мин", " h", " ч", " d", " д",
-	" KiB", " КиБ", " MiB", " МиБ", " GiB", " ГиБ", " TiB", " ТиБ", " B", " Б", "/s", "/с", " pp", " п. п.", " cores", " ядра",
+	" KiB", " КиБ", " MiB", " МиБ", " GiB", " ГиБ", " TiB", " ТиБ", " B", " Б", "/s", "/с", " pp", " п. п.", " cores",
+	" ядра",
 )
 
 // Figure writes in l what another function of this package wrote: in Russian 1,234.5 ms becomes

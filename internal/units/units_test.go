@@ -8,8 +8,10 @@ import (
 
 func TestLatencyUnits(t *testing.T) {
 	for ns, want := range map[float64]string{
-		0: "0", 1: "1 ns", 999: "999 ns", 999.6: "1.00 µs", 1000: "1.00 µs", 1234: "1.23 µs", 9994: "9.99 µs", 9996: "10.0 µs",
-		99_960: "100 µs", 123_456: "123 µs", 999_499: "999 µs", 999_500: "1.00 ms", 1_234_567: "1.23 ms", 45_678_901: "45.7 ms",
+		0: "0", 1: "1 ns", 999: "999 ns", 999.6: "1.00 µs", 1000: "1.00 µs", 1234: "1.23 µs", 9994: "9.99 µs",
+		9996:   "10.0 µs",
+		99_960: "100 µs", 123_456: "123 µs", 999_499: "999 µs", 999_500: "1.00 ms", 1_234_567: "1.23 ms",
+		45_678_901:  "45.7 ms",
 		999_999_999: "1.00 s", 12_345_678_901: "12.3 s", 5e12: "5000 s", math.Inf(1): "∞",
 	} {
 		if got := Latency(ns); got != want {
@@ -20,8 +22,10 @@ func TestLatencyUnits(t *testing.T) {
 
 func TestSpans(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0", 450 * time.Millisecond: "450 ms", time.Second: "1 s", 12300 * time.Millisecond: "12.3 s", 10 * time.Second: "10 s",
-		100 * time.Millisecond: "100 ms", 90 * time.Second: "1 m 30 s", time.Hour: "1 h", 2*time.Hour + 5*time.Minute: "2 h 5 m",
+		0: "0", 450 * time.Millisecond: "450 ms", time.Second: "1 s", 12300 * time.Millisecond: "12.3 s",
+		10 * time.Second:       "10 s",
+		100 * time.Millisecond: "100 ms", 90 * time.Second: "1 m 30 s", time.Hour: "1 h", 2*time.Hour +
+			5*time.Minute: "2 h 5 m",
 		25*time.Hour + time.Minute: "1 d 1 h", 59*time.Second + 999*time.Millisecond: "60 s",
 	} {
 		if got := Span(d); got != want {
@@ -34,8 +38,9 @@ func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(0): "0", Count(999): "999", Count(1000): "1,000", Count(1234567): "1,234,567",
 		Rate(0.123): "0.12", Rate(12.345): "12.3", Rate(999.4): "999", Rate(999.7): "1,000", Rate(1234567.8): "1,234,568",
-		Percent(0, 10): "0 %", Percent(1, 10_000_000): "< 0.001 %", Percent(1, 3): "33.3 %", Percent(9999, 10_000): "> 99.9 %",
-		Percent(5, 5): "100 %", Percent(1, 0): "0 %", Fraction(1.5): "150 %", Percent(15, 72_500): "0.021 %",
+		Percent(0, 10): "0 %", Percent(1, 10_000_000): "< 0.001 %", Percent(1, 3): "33.3 %",
+		Percent(9999, 10_000): "> 99.9 %",
+		Percent(5, 5):         "100 %", Percent(1, 0): "0 %", Fraction(1.5): "150 %", Percent(15, 72_500): "0.021 %",
 		Size(512): "512 B", Size(48 << 20): "48.0 MiB", Size(1 << 40): "1.00 TiB", Size(1023): "1.00 KiB",
 		Plural(1, "row", "rows"): "1 row", Plural(uint64(2000), "row", "rows"): "2,000 rows",
 	} {
@@ -77,7 +82,8 @@ func TestDigitsFollowTheStep(t *testing.T) {
 // A difference of shares is in percentage points, not in per cent of anything.
 func TestPoints(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{Value(0.0123, "points"), "+1.23 pp"}, {Value(-0.5, "points"), "−50.0 pp"}, {Russian.Value(0.0123, "points"), "+1,23\u00a0п.\u00a0п."},
+		{Value(0.0123, "points"), "+1.23 pp"}, {Value(-0.5, "points"), "−50.0 pp"},
+		{Russian.Value(0.0123, "points"), "+1,23\u00a0п.\u00a0п."},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

@@ -125,7 +125,8 @@ func (j *judge) late() []message.Message {
 			continue
 		}
 		if added > most {
-			return []message.Message{message.New("verdict.late", message.Ns("added", added), message.Nested("of", at.name), message.Ns("response", response),
+			return []message.Message{message.New("verdict.late", message.Ns("added", added), message.Nested("of", at.name),
+				message.Ns("response", response),
 				message.Ns("most", most), message.Nested("cause", j.cause()), message.Nested("remedy", j.remedy()))}
 		}
 	}
@@ -161,15 +162,18 @@ func (j *judge) overloaded() (out []message.Message) {
 	own, service := p.WaitingOwnNs, p.WaitingServiceNs
 	waited := float64(p.SaturatedNs+p.IdleBacklogNs) / float64(max(j.load.LoadNs, 1))
 	if waited > waitingLimit && own > ownLimit*(own+service) {
-		out = append(out, message.New("verdict.overloaded", message.Share("own", own/(own+service)), message.Nested("remedy", j.remedy())))
+		out = append(out, message.New("verdict.overloaded", message.Share("own", own/(own+service)),
+			message.Nested("remedy", j.remedy())))
 	}
 	h := &j.load.Health
 	cpu, collector := h.ProcessCPU*float64(h.ObservedNs), float64(h.GCCPUNs)
-	if waited > waitingLimit && collector > collectorLimit*cpu && collector > collectorFloor*float64(h.ObservedNs) && !j.stoodStill() {
+	if waited > waitingLimit && collector > collectorLimit*cpu && collector > collectorFloor*float64(h.ObservedNs) &&
+		!j.stoodStill() {
 		out = append(out, message.New("verdict.collector", message.Share("share", min(collector/cpu, 1))))
 	}
 	if n := j.all.Unsent[measure.UnsentGenerator]; float64(n) > givenUpLimit*float64(j.all.Arrivals()) {
-		out = append(out, message.New("verdict.gave-up", message.Part("share", n, j.all.Arrivals()), message.Nested("remedy", j.remedy())))
+		out = append(out, message.New("verdict.gave-up", message.Part("share", n, j.all.Arrivals()),
+			message.Nested("remedy", j.remedy())))
 	}
 	return out
 }
@@ -179,14 +183,17 @@ func (j *judge) slowTurn() (out []message.Message) {
 	if t := j.load.Turnaround; t.Count() > 0 && j.load.LoadNs >= int64(leastLoad) && !j.spins() {
 		own := t.Sum()
 		// Thinking sessions have the time that they are connected.
-		if whole := max(own+j.load.Pace.InFlightNs, j.load.Pace.SessionsNs); own > turnaroundLimit*whole && t.Mean() > float64(turnaroundFloor) {
-			out = append(out, message.New("verdict.slow-turn", message.Ns("mean", t.Mean()), message.Share("share", own/whole), message.Nested("remedy", j.remedy())))
+		if whole := max(own+j.load.Pace.InFlightNs, j.load.Pace.SessionsNs); own > turnaroundLimit*whole &&
+			t.Mean() > float64(turnaroundFloor) {
+			out = append(out, message.New("verdict.slow-turn", message.Ns("mean", t.Mean()), message.Share("share", own/whole),
+				message.Nested("remedy", j.remedy())))
 		}
 	}
 	if s := j.timeShare(j.load.Health.LoopFullNs); s > loopFullLimit && !j.spins() {
-		out = append(out, message.New("verdict.loop-full", message.Share("share", s), message.Nested("loops", j.with("loops", func(flag message.Arg) message.Message {
-			return message.New("add-loops-or", flag)
-		}))))
+		out = append(out, message.New("verdict.loop-full", message.Share("share", s),
+			message.Nested("loops", j.with("loops", func(flag message.Arg) message.Message {
+				return message.New("add-loops-or", flag)
+			}))))
 	}
 	return out
 }
@@ -217,7 +224,8 @@ func (j *judge) starved() []message.Message {
 		}
 		waited = float64(h.LoopRunQueueNs)
 	}
-	if ns := float64(h.ObservedNs); ns >= float64(leastLoad) && waited > starvedLimit*ns && (waited > 2*h.ProcessCPU*ns || float64(h.WakeWaitNs) > wakeLimit*ns) {
+	if ns := float64(h.ObservedNs); ns >= float64(leastLoad) && waited > starvedLimit*ns &&
+		(waited > 2*h.ProcessCPU*ns || float64(h.WakeWaitNs) > wakeLimit*ns) {
 		return []message.Message{message.New("verdict.starved", message.Share("waited", waited/(waited+h.ProcessCPU*ns)),
 			message.Nested("cause", j.cause()), message.Nested("remedy", j.remedy()))}
 	}
@@ -244,7 +252,8 @@ func (j *judge) machine() (out []message.Message) {
 	h := &j.load.Health
 	out = j.starved()
 	if cores := allowedCores(&j.run.Environment); cores > 0 && h.ProcessCPU > cpuLimit*cores && !j.spins() {
-		out = append(out, message.New("verdict.cpu", message.Number("used", h.ProcessCPU), message.Figure("cores", cores, "count")))
+		out = append(out, message.New("verdict.cpu", message.Number("used", h.ProcessCPU),
+			message.Figure("cores", cores, "count")))
 	}
 	if s := j.timeShare(h.CgroupThrottledNs); s > throttledLimit {
 		out = append(out, message.New("verdict.throttled", message.Share("share", s)))

@@ -52,7 +52,8 @@ func Judge(run *record.Run, load *measure.Account) {
 	failed := j.failed()
 	switch {
 	case len(invalid) > 0 && !j.serversDoing(failed):
-		*v = record.Verdict{Result: Invalid, Reasons: append(invalid, messages(failed)...), LateAlone: j.lateAlone && len(failed) == 0}
+		*v = record.Verdict{Result: Invalid, Reasons: append(invalid, messages(failed)...), LateAlone: j.lateAlone &&
+			len(failed) == 0}
 	case len(failed) > 0:
 		*v = record.Verdict{Result: Fail, Reasons: messages(failed)}
 		for _, why := range invalid {
@@ -118,7 +119,8 @@ const brokenID = "verdict.broken"
 
 // Broken says of a threshold that does not hold what its value is.
 func Broken(t *record.Threshold) message.Message {
-	return message.New("threshold.broken", message.Text("threshold", t.Text), message.Figure("value", float64(t.Value), t.Unit))
+	return message.New("threshold.broken", message.Text("threshold", t.Text),
+		message.Figure("value", float64(t.Value), t.Unit))
 }
 
 // WithoutTables is a reason without its pointer to tables, which a single run's report has.
@@ -173,7 +175,8 @@ func (j *judge) defaults() (out []failure) {
 	}
 	if asked := j.load.Offered; j.open() && asked > 0 && float64(unsent) > (1-rateDefault)*float64(asked) {
 		sent := float64(asked-min(unsent, asked)) / float64(asked)
-		out = append(out, failure{text: message.New("verdict.unsent", message.Share("sent", sent), message.Share("limit", rateDefault),
+		out = append(out, failure{text: message.New("verdict.unsent", message.Share("sent", sent),
+			message.Share("limit", rateDefault),
 			message.Nested("sessions", j.with("sessions", func(flag message.Arg) message.Message {
 				return message.New("by-flag", flag)
 			})),
@@ -194,7 +197,8 @@ func (j *judge) sessions() []failure {
 	if there >= sessionsDefault*float64(asked) {
 		return nil
 	}
-	return []failure{{j.refused(), message.New("verdict.sessions", message.Count("asked", asked), message.Number("there", there), message.Nested("errors", seeErrors(j.run)))}}
+	return []failure{{j.refused(), message.New("verdict.sessions", message.Count("asked", asked),
+		message.Number("there", there), message.Nested("errors", seeErrors(j.run)))}}
 }
 
 // seeErrors tells people which errors to look at when connections are missing.

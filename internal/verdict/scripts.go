@@ -36,13 +36,16 @@ func MergeScripts(run *record.Run, parts []*record.Recorded) {
 		}
 	}
 	if len(bounds) > 0 {
-		run.Warnings = append(run.Warnings, record.Notice("merge-worst", message.Text("thresholds", strings.Join(bounds, ", "))))
+		run.Warnings = append(run.Warnings,
+			record.Notice("merge-worst", message.Text("thresholds", strings.Join(bounds, ", "))))
 	}
 	if len(split) > 0 {
-		run.Warnings = append(run.Warnings, record.Notice("merge-split", message.Text("thresholds", strings.Join(split, ", "))))
+		run.Warnings = append(run.Warnings,
+			record.Notice("merge-split", message.Text("thresholds", strings.Join(split, ", "))))
 	}
 	if other := func(p *record.Recorded) bool {
-		return slices.ContainsFunc(p.Run.Operations, func(o record.Operation) bool { return o.Name == record.OtherOperations })
+		return slices.ContainsFunc(p.Run.Operations,
+			func(o record.Operation) bool { return o.Name == record.OtherOperations })
 	}; run.Iterations != nil && slices.ContainsFunc(parts, other) {
 		run.Warnings = append(run.Warnings, record.Notice("merge-other"))
 	}

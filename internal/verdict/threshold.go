@@ -24,7 +24,8 @@ func Evaluate(r *metric.Rule, names []string, a *measure.Account) Outcome {
 }
 
 // evaluate is Evaluate with the answers that response times are taken from.
-func evaluate(r *metric.Rule, names []string, a *measure.Account, answers func(*measure.OperationAccount) measure.Answers) Outcome {
+func evaluate(r *metric.Rule, names []string, a *measure.Account,
+	answers func(*measure.OperationAccount) measure.Answers) Outcome {
 	m := metric.Find(r.Metric)
 	if m == nil {
 		return Outcome{}
@@ -111,7 +112,8 @@ func messages(all []failure) (out []message.Message) {
 // waiting.
 func (j *judge) serversDoing(failed []failure) bool {
 	h := &j.load.Health
-	return j.run.Complete && !j.stoodStill() && j.timeShare(h.HeldNs) <= heldLimit && j.timeShare(h.CgroupThrottledNs) <= throttledLimit &&
+	return j.run.Complete && !j.stoodStill() && j.timeShare(h.HeldNs) <= heldLimit &&
+		j.timeShare(h.CgroupThrottledNs) <= throttledLimit &&
 		slices.ContainsFunc(failed, func(f failure) bool { return f.servers })
 }
 

@@ -20,7 +20,8 @@ const us, ms, s = 1000, 1_000_000, 1_000_000_000
 // healthyLoad is a run that passes without warnings, and its account: 12 s at 1 000/s.
 func healthyLoad(thresholds ...string) (*record.Run, *measure.Account) {
 	run, t := recordtest.Base(), &measure.Tally{}
-	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 12, PerS: 1000, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	recordtest.Load(t, run, "hold", 0, recordtest.Shape{Seconds: 12, PerS: 1000, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
 	for _, text := range thresholds {
 		run.Thresholds = append(run.Thresholds, record.Threshold{Text: text})
 	}
@@ -54,10 +55,12 @@ func slow(a *measure.Account, ns int64, n uint64) {
 
 // fewArrivals is a load of 1/s whose arrivals were each sent late by so much.
 func fewArrivals(n uint64, own int64) measure.Account {
-	a := measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: int64(n) * s, OwnLag: measure.NewHistogram()}
+	a := measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: int64(n) * s,
+		OwnLag: measure.NewHistogram()}
 	a.Pace.SessionsNs = 16 * float64(a.LoadNs)
 	o := &a.Operations[0]
-	o.Response, o.WithoutGenerator, o.Service, o.Lag = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+	o.Response, o.WithoutGenerator, o.Service, o.Lag = measure.NewHistogram(), measure.NewHistogram(),
+		measure.NewHistogram(), measure.NewHistogram()
 	late(&a, own, n)
 	return a
 }
@@ -77,9 +80,10 @@ func TestLateAlone(t *testing.T) {
 		change     func(a *measure.Account)
 		want       bool
 	}{
-		"late":                   {[]string{"p(99) < 100ms"}, func(a *measure.Account) { late(a, 20*ms, 200) }, true},
-		"late, and fails":        {[]string{"p(99) < 1ms"}, func(a *measure.Account) { late(a, 20*ms, 200) }, false},
-		"late, and throttled":    {[]string{"p(99) < 100ms"}, func(a *measure.Account) { late(a, 20*ms, 200); a.Health.CgroupThrottledNs = s }, false},
+		"late":            {[]string{"p(99) < 100ms"}, func(a *measure.Account) { late(a, 20*ms, 200) }, true},
+		"late, and fails": {[]string{"p(99) < 1ms"}, func(a *measure.Account) { late(a, 20*ms, 200) }, false},
+		"late, and throttled": {[]string{"p(99) < 100ms"},
+			func(a *measure.Account) { late(a, 20*ms, 200); a.Health.CgroupThrottledNs = s }, false},
 		"throttled, but in time": {nil, func(a *measure.Account) { a.Health.CgroupThrottledNs = s }, false},
 	} {
 		run, a := healthyLoad(c.thresholds...)
@@ -101,53 +105,74 @@ func TestWhatSpoilsAResult(t *testing.T) {
 		reason     string
 	}{
 		{"nothing", nil, func(*record.Run, *measure.Account) {}, Pass, "good to 8"},
-		{"one in a hundred late", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200) }, Invalid, "18.8 ms of the p99 of response time"},
+		{"one in a hundred late", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200) }, Invalid,
+			"18.8 ms of the p99 of response time"},
 		{"late by less than counts", nil, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Pass, ""},
-		{"as late as spoils event loops", nil, func(_ *record.Run, a *measure.Account) { late(a, 6*ms, 400) }, Invalid, "(--loops)"},
-		{"as late, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 6*ms, 400) }, Pass, ""},
-		{"later, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 20*ms, 400) }, Invalid, "a protocol and options that the codec tier can drive"},
-		{"late within the tolerance", nil, func(r *record.Run, a *measure.Account) { r.ToleranceNs = 4 * ms; late(a, 6*ms, 400) }, Pass, ""},
-		{"late on the whole", nil, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000) }, Invalid, "of the median response time"},
-		{"late on the whole, and the rule has room", []string{"p(99) < 500ms", "errors < 1%"}, func(_ *record.Run, a *measure.Account) {
-			late(a, 300*us, 30_000)
-		}, Pass, "with more room than the generator's own lag takes"},
+		{"as late as spoils event loops", nil, func(_ *record.Run, a *measure.Account) { late(a, 6*ms, 400) }, Invalid,
+			"(--loops)"},
+		{"as late, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 6*ms, 400) },
+			Pass, ""},
+		{"later, library", nil, func(r *record.Run, a *measure.Account) { r.Tier = "library"; late(a, 20*ms, 400) }, Invalid,
+			"a protocol and options that the codec tier can drive"},
+		{"late within the tolerance", nil,
+			func(r *record.Run, a *measure.Account) { r.ToleranceNs = 4 * ms; late(a, 6*ms, 400) }, Pass, ""},
+		{"late on the whole", nil, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000) }, Invalid,
+			"of the median response time"},
+		{"late on the whole, and the rule has room", []string{"p(99) < 500ms", "errors < 1%"},
+			func(_ *record.Run, a *measure.Account) {
+				late(a, 300*us, 30_000)
+			}, Pass, "with more room than the generator's own lag takes"},
 		{"late on the whole, and the rule is near", []string{"p(99) < 1300us"}, func(_ *record.Run, a *measure.Account) {
 			late(a, 300*us, 30_000)
 		}, Invalid, "of the median response time"},
-		{"late on the whole, and the rule sees only the median", []string{"p(50) < 500ms"}, func(_ *record.Run, a *measure.Account) {
-			late(a, 6*ms, 400)
-		}, Invalid, "of the p99 of response time"},
-		{"late on the whole, and the rule sees successes only", []string{"response{ok}.p(99) < 500ms"}, func(_ *record.Run, a *measure.Account) {
-			late(a, 300*us, 30_000)
-		}, Invalid, "of the median response time"},
-		{"late on the whole, and the rule sees one operation", []string{"response{read}.p(99) < 500ms"}, func(_ *record.Run, a *measure.Account) {
-			late(a, 300*us, 30_000)
-		}, Invalid, "of the median response time"},
-		{"late on the whole, and another rule is near", []string{"p(99) < 500ms", "p(50) < 700us"}, func(_ *record.Run, a *measure.Account) {
-			late(a, 300*us, 30_000)
-		}, Invalid, "of the median response time"},
-		{"late by more than any rule has room for", []string{"p(99) < 20s"}, func(_ *record.Run, a *measure.Account) { late(a, 15*ms, 400) }, Invalid,
+		{"late on the whole, and the rule sees only the median", []string{"p(50) < 500ms"},
+			func(_ *record.Run, a *measure.Account) {
+				late(a, 6*ms, 400)
+			}, Invalid, "of the p99 of response time"},
+		{"late on the whole, and the rule sees successes only", []string{"response{ok}.p(99) < 500ms"},
+			func(_ *record.Run, a *measure.Account) {
+				late(a, 300*us, 30_000)
+			}, Invalid, "of the median response time"},
+		{"late on the whole, and the rule sees one operation", []string{"response{read}.p(99) < 500ms"},
+			func(_ *record.Run, a *measure.Account) {
+				late(a, 300*us, 30_000)
+			}, Invalid, "of the median response time"},
+		{"late on the whole, and another rule is near", []string{"p(99) < 500ms", "p(50) < 700us"},
+			func(_ *record.Run, a *measure.Account) {
+				late(a, 300*us, 30_000)
+			}, Invalid, "of the median response time"},
+		{"late by more than any rule has room for", []string{"p(99) < 20s"},
+			func(_ *record.Run, a *measure.Account) { late(a, 15*ms, 400) }, Invalid,
 			"of the p99 of response time"},
-		{"late on the whole, and some was never sent in time", []string{"p(99) < 20s"}, func(_ *record.Run, a *measure.Account) {
-			late(a, 300*us, 30_000)
-			a.Overdue = 2000
-		}, Invalid, "of the median response time"},
+		{"late on the whole, and some was never sent in time", []string{"p(99) < 20s"},
+			func(_ *record.Run, a *measure.Account) {
+				late(a, 300*us, 30_000)
+				a.Overdue = 2000
+			}, Invalid, "of the median response time"},
 		{"a rule with room, and too few cores", []string{"p(99) < 20s"}, func(_ *record.Run, a *measure.Account) {
 			late(a, 300*us, 30_000)
 			a.Health.CgroupThrottledNs = s
 		}, Invalid, "the control group's CPU limit"},
-		{"a threshold that only the generator breaks", []string{"p(99) < 1.6ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 800) }, Invalid, "fails only because the generator itself sent late"},
-		{"a threshold that the server breaks too", []string{"p(99) < 1ms"}, func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Fail, "threshold p(99) < 1ms does not hold"},
-		{"a server far too slow, and late on the whole", []string{"p(99) < 100ms"}, func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000); slow(a, 900*ms, 3000) }, Fail, "threshold p(99) < 100ms does not hold"},
+		{"a threshold that only the generator breaks", []string{"p(99) < 1.6ms"},
+			func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 800) }, Invalid,
+			"fails only because the generator itself sent late"},
+		{"a threshold that the server breaks too", []string{"p(99) < 1ms"},
+			func(_ *record.Run, a *measure.Account) { late(a, 1500*us, 400) }, Fail, "threshold p(99) < 1ms does not hold"},
+		{"a server far too slow, and late on the whole", []string{"p(99) < 100ms"},
+			func(_ *record.Run, a *measure.Account) { late(a, 900*us, 30_000); slow(a, 900*ms, 3000) }, Fail,
+			"threshold p(99) < 100ms does not hold"},
 		{"the same with too few cores", []string{"p(99) < 100ms"}, func(r *record.Run, a *measure.Account) {
 			late(a, 900*us, 30_000)
 			slow(a, 900*ms, 3000)
 			a.Health.CgroupThrottledNs = s
 		}, Invalid, "of the median response time"},
-		{"far too late", []string{"p(99) < 100ms"}, func(_ *record.Run, a *measure.Account) { late(a, 900*ms, 3000) }, Invalid, "of the p99 of response time"},
+		{"far too late", []string{"p(99) < 100ms"}, func(_ *record.Run, a *measure.Account) { late(a, 900*ms, 3000) },
+			Invalid, "of the p99 of response time"},
 		{"a late wake-up of three", nil, func(_ *record.Run, a *measure.Account) { *a = fewArrivals(3, 240*us) }, Pass, ""},
-		{"each of three late by milliseconds", nil, func(_ *record.Run, a *measure.Account) { *a = fewArrivals(3, 5*ms) }, Invalid, "5.00 ms of the"},
-		{"late, but closed", nil, func(r *record.Run, a *measure.Account) { r.LoadModel = "closed"; late(a, 20*ms, 400) }, Pass, ""},
+		{"each of three late by milliseconds", nil, func(_ *record.Run, a *measure.Account) { *a = fewArrivals(3, 5*ms) },
+			Invalid, "5.00 ms of the"},
+		{"late, but closed", nil, func(r *record.Run, a *measure.Account) { r.LoadModel = "closed"; late(a, 20*ms, 400) },
+			Pass, ""},
 		{"more asked for than can be sent", nil, func(_ *record.Run, a *measure.Account) {
 			a.Pace.IdleBacklogNs, a.Pace.WaitingOwnNs, a.Pace.WaitingServiceNs = 6*s, 3, 4
 		}, Invalid, "while arrivals waited, it took 42.9 % of the sessions' time itself"},
@@ -180,22 +205,39 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			r.LoadModel, a.Turnaround = "closed", measure.NewHistogram()
 			a.Turnaround.RecordN(15*us, 12_000)
 		}, Pass, ""},
-		{"full loop, open and on time", nil, func(_ *record.Run, a *measure.Account) { a.Health.LoopFullNs = 12 * s }, Pass, ""},
-		{"full loop, closed", nil, func(r *record.Run, a *measure.Account) { r.LoadModel, a.Health.LoopFullNs = "closed", 12*s }, Invalid, "an event loop was busy"},
+		{"full loop, open and on time", nil, func(_ *record.Run, a *measure.Account) { a.Health.LoopFullNs = 12 * s },
+			Pass, ""},
+		{"full loop, closed", nil, func(r *record.Run, a *measure.Account) {
+			r.LoadModel, a.Health.LoopFullNs = "closed",
+				12*s
+		}, Invalid, "an event loop was busy"},
 		{"full loop that spins", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, r.Spin, a.Health.LoopFullNs = "closed", true, 12*s
 		}, Pass, ""},
-		{"all cores", nil, func(_ *record.Run, a *measure.Account) { a.Health.ProcessCPU = 7.9 }, Invalid, "used 7.90 of the 8 cores"},
-		{"all of the quota", nil, func(r *record.Run, a *measure.Account) { r.Environment.CPUQuota, a.Health.ProcessCPU = "0.5", 0.49 }, Invalid, "used 0.49 of the 0.5 cores"},
-		{"throttled", nil, func(_ *record.Run, a *measure.Account) { a.Health.CgroupThrottledNs = s }, Invalid, "CPU limit stopped the generator for 8.33 %"},
+		{"all cores", nil, func(_ *record.Run, a *measure.Account) { a.Health.ProcessCPU = 7.9 }, Invalid,
+			"used 7.90 of the 8 cores"},
+		{"all of the quota", nil, func(r *record.Run, a *measure.Account) {
+			r.Environment.CPUQuota,
+				a.Health.ProcessCPU = "0.5", 0.49
+		}, Invalid, "used 0.49 of the 0.5 cores"},
+		{"throttled", nil, func(_ *record.Run, a *measure.Account) { a.Health.CgroupThrottledNs = s }, Invalid,
+			"CPU limit stopped the generator for 8.33 %"},
 		{"starved, closed", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.OthersNs = "closed", 9*s, 82*s
 		}, Invalid, "waited for a core for 87.2 % of the time in which it had work: other processes had 85.4 % of the cores"},
-		{"starved, open on event loops", nil, func(_ *record.Run, a *measure.Account) { a.Health.LoopRunQueueNs = 9 * s }, Pass, ""},
-		{"starved, open on a library", nil, func(r *record.Run, a *measure.Account) { r.Tier, a.Health.RunQueueNs = "library", 9*s }, Invalid, "waited for a core"},
-		{"late because of others", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); a.Health.OthersNs = 82 * s }, Invalid, "other processes had 85.4 % of the cores"},
-		{"stood still", nil, func(_ *record.Run, a *measure.Account) { a.Health.PausedNs = 5 * s }, Invalid, "stood still for 5 s"},
-		{"stopped again and again", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s }, Invalid, "was stopped for 8.33 % of the time"},
+		{"starved, open on event loops", nil, func(_ *record.Run, a *measure.Account) { a.Health.LoopRunQueueNs = 9 * s },
+			Pass, ""},
+		{"starved, open on a library", nil, func(r *record.Run, a *measure.Account) {
+			r.Tier, a.Health.RunQueueNs = "library",
+				9*s
+		}, Invalid, "waited for a core"},
+		{"late because of others", nil,
+			func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); a.Health.OthersNs = 82 * s }, Invalid,
+			"other processes had 85.4 % of the cores"},
+		{"stood still", nil, func(_ *record.Run, a *measure.Account) { a.Health.PausedNs = 5 * s }, Invalid,
+			"stood still for 5 s"},
+		{"stopped again and again", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s }, Invalid,
+			"was stopped for 8.33 % of the time"},
 		{"kept from its core in bursts, closed", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.ProcessCPU, a.Health.WakeWaitNs = "closed", 5*s, 0.5, 3*s
 		}, Invalid, "waited for a core for 45.5 % of the time in which it had work"},
@@ -203,7 +245,9 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			r.LoadModel, a.Health.LoopRunQueueNs, a.Health.ProcessCPU, a.Health.WakeWaitNs = "closed", 5*s, 0.5, s/2
 		}, Pass, ""},
 		{"stopped now and then", nil, func(_ *record.Run, a *measure.Account) { a.Health.HeldNs = s / 2 }, Pass, ""},
-		{"late where a tenth failed anyway", nil, func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, protocol.Timeout, 1500) }, Fail, "10.9 % of the operations failed"},
+		{"late where a tenth failed anyway", nil,
+			func(_ *record.Run, a *measure.Account) { late(a, 20*ms, 200); fail(a, protocol.Timeout, 1500) }, Fail,
+			"10.9 % of the operations failed"},
 		{"the server's errors, closed, at a full loop", nil, func(r *record.Run, a *measure.Account) {
 			r.LoadModel, a.Health.LoopFullNs = "closed", 12*s
 			fail(a, protocol.Server, 1500)
@@ -253,9 +297,11 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			late(a, 20*ms, 200)
 			a.Pace.SessionsNs = 9 * 12 * s
 		}, Invalid, "the generator itself sent late"},
-		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid, "a garbage collection stopped the generator for 20.0 ms"},
+		{"long collection", nil, func(_ *record.Run, a *measure.Account) { a.Health.GCPauseNsMax = 20 * ms }, Invalid,
+			"a garbage collection stopped the generator for 20.0 ms"},
 		{"killed", nil, func(r *record.Run, _ *measure.Account) { r.Complete = false }, Invalid, "killed 12 s into its load"},
-		{"nothing due", nil, func(_ *record.Run, a *measure.Account) { *a = measure.Account{} }, Invalid, "nothing was measured"},
+		{"nothing due", nil, func(_ *record.Run, a *measure.Account) { *a = measure.Account{} }, Invalid,
+			"nothing was measured"},
 		{"all failed", nil, func(_ *record.Run, a *measure.Account) {
 			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: s}
 			fail(a, protocol.Connect, 100)
@@ -264,18 +310,26 @@ func TestWhatSpoilsAResult(t *testing.T) {
 			*a = measure.Account{Operations: make([]measure.OperationAccount, 2), LoadNs: s, Offered: 100}
 			a.Operations[0].Unsent[measure.UnsentNoSession], a.Operations[0].Unfinished = 90, 10
 		}, Fail, "nothing succeeded: 0 failed, 90 were never sent, 10 were in flight"},
-		{"one error in a hundred", nil, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 130) }, Fail, "1.07 % of the operations failed, and without thresholds less than 1.00 % may; allow more with --threshold 'errors < 5%'"},
+		{"one error in a hundred", nil, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 130) }, Fail,
+			"1.07 % of the operations failed, and without thresholds less than 1.00 % may; allow more with --threshold 'errors < 5%'"},
 		{"fewer errors", nil, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 90) }, Pass, ""},
-		{"errors that a threshold allows", []string{"errors < 5%"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 130) }, Pass, "1 threshold holds"},
-		{"no p99 with 15 % failed", []string{"p(99) < 900ms", "errors < 50%"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Fail, "threshold p(99) < 900ms does not hold: it is ∞"},
-		{"of successes there is one", []string{"response{ok}.p(99) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Pass, ""},
-		{"the median is there with 15 % failed", []string{"p(50) < 900ms"}, func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Pass, ""},
-		{"less than the rate asked for", nil, func(_ *record.Run, a *measure.Account) { a.Overdue = 700 }, Fail, "only 94.2 % of the rate asked for was sent in time"},
+		{"errors that a threshold allows", []string{"errors < 5%"},
+			func(_ *record.Run, a *measure.Account) { fail(a, protocol.Server, 130) }, Pass, "1 threshold holds"},
+		{"no p99 with 15 % failed", []string{"p(99) < 900ms", "errors < 50%"},
+			func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Fail,
+			"threshold p(99) < 900ms does not hold: it is ∞"},
+		{"of successes there is one", []string{"response{ok}.p(99) < 900ms"},
+			func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Pass, ""},
+		{"the median is there with 15 % failed", []string{"p(50) < 900ms"},
+			func(_ *record.Run, a *measure.Account) { fail(a, protocol.Timeout, 2200) }, Pass, ""},
+		{"less than the rate asked for", nil, func(_ *record.Run, a *measure.Account) { a.Overdue = 700 }, Fail,
+			"only 94.2 % of the rate asked for was sent in time"},
 		{"nearly the rate asked for", nil, func(_ *record.Run, a *measure.Account) { a.Overdue = 500 }, Pass, ""},
 		{"arrivals given up", nil, func(_ *record.Run, a *measure.Account) {
 			a.Operations[0].Unsent[measure.UnsentNoSession], a.Offered = 1000, a.Offered+1000
 		}, Fail, "only 92.3 % of the rate"},
-		{"fewer sessions than asked for", nil, func(_ *record.Run, a *measure.Account) { a.Pace.SessionsNs = 9 * 12 * s }, Fail, "of the 16 sessions asked for only 9.00 were connected on average"},
+		{"fewer sessions than asked for", nil, func(_ *record.Run, a *measure.Account) { a.Pace.SessionsNs = 9 * 12 * s },
+			Fail, "of the 16 sessions asked for only 9.00 were connected on average"},
 		{"stopped itself", []string{"errors < 99%"}, func(r *record.Run, _ *measure.Account) {
 			r.Aborted = message.Literal("more than 5 % of the operations failed")
 		}, Fail, "the run stopped itself: more than 5 %"},
@@ -311,7 +365,8 @@ func TestSharesLieBetweenNothingAndAll(t *testing.T) {
 		}
 		h := &a.Health
 		for _, ns := range []*int64{
-			&h.PausedNs, &h.HeldNs, &h.WakeWaitNs, &h.CgroupThrottledNs, &h.LoopFullNs, &h.RunQueueNs, &h.LoopRunQueueNs, &h.GCCPUNs,
+			&h.PausedNs, &h.HeldNs, &h.WakeWaitNs, &h.CgroupThrottledNs, &h.LoopFullNs, &h.RunQueueNs, &h.LoopRunQueueNs,
+			&h.GCCPUNs,
 			&h.OthersNs, &h.StealNs, &a.Pace.SaturatedNs, &a.Pace.IdleBacklogNs,
 		} {
 			*ns = pick()
@@ -337,7 +392,8 @@ func TestSharedMachines(t *testing.T) {
 		want   string  // in the text; "" if nothing is said
 	}{
 		{"its own", false, 0.1, 0, ""},
-		{"shared with the server", true, 0.1, 0, "the server is on this machine, too: of its 4 cores this process used 0.25 and others 0.10"},
+		{"shared with the server", true, 0.1, 0,
+			"the server is on this machine, too: of its 4 cores this process used 0.25 and others 0.10"},
 		{"shared with others", false, 1.5, 0, "of its 4 cores this process used 0.25 and others 1.50"},
 		{"shared with the hypervisor's guests", false, 0, 6 * s, "other processes had a share of this machine"},
 	} {
@@ -403,8 +459,10 @@ func TestThresholdsOverAnyWindow(t *testing.T) {
 	a.Operations[1].Unsent[measure.UnsentLoadOver] = 880
 	for text, want := range map[string]float64{
 		"errors.count < 1": 120, "errors < 1": 120.0 / 12120, "dropped.count < 1": 880, "dropped < 1%": 880.0 / 13000,
-		"count > 1": 12120, "rate > 1": 1000, "max < 1s": math.Inf(1), "response{ok}.max < 1s": float64(a.All().Response.Max()),
-		"response{operation:insert car}.p(50) < 1s": math.NaN(), "p(100) < 1s": math.Inf(1), "response.avg < 1s": a.All().Response.Mean(),
+		"count > 1": 12120, "rate > 1": 1000, "max < 1s": math.Inf(1),
+		"response{ok}.max < 1s":                     float64(a.All().Response.Max()),
+		"response{operation:insert car}.p(50) < 1s": math.NaN(), "p(100) < 1s": math.Inf(1),
+		"response.avg < 1s":                          a.All().Response.Mean(),
 		"response{ok,operation:insert car}.max < 1s": float64(a.Operations[1].Response.Max()),
 	} {
 		th := mustParse(t, text)
@@ -427,15 +485,18 @@ func ids(ws []record.Warning) (out []string) {
 
 func TestEachWarningHasItsCause(t *testing.T) {
 	for id, change := range map[string]func(run *record.Run){
-		WarnInterrupted:    func(r *record.Run) { r.Interrupted = true },
-		WarnVisibleLag:     func(r *record.Run) { r.Verdict.AddedP99Ns = 400_000 },
-		WarnPaused:         func(r *record.Run) { r.Health.PausedNs = 50_000_000 },
-		WarnNearCeiling:    func(r *record.Run) { r.Health.CeilingPerS = 1100 },
-		WarnShared:         func(r *record.Run) { r.Health.OthersCPUMean = 0.2 * float64(r.Environment.Cores) },
-		WarnGovernor:       func(r *record.Run) { r.Environment.Governor = "powersave" },
-		WarnDropped:        func(r *record.Run) { r.Total.Dropped = 3 },
-		WarnTolerance:      func(r *record.Run) { r.ToleranceNs = 200_000 },
-		WarnLibraryTier:    func(r *record.Run) { r.Tier, r.TierReason = "library", message.Literal("protocol etcd has no codec") },
+		WarnInterrupted: func(r *record.Run) { r.Interrupted = true },
+		WarnVisibleLag:  func(r *record.Run) { r.Verdict.AddedP99Ns = 400_000 },
+		WarnPaused:      func(r *record.Run) { r.Health.PausedNs = 50_000_000 },
+		WarnNearCeiling: func(r *record.Run) { r.Health.CeilingPerS = 1100 },
+		WarnShared:      func(r *record.Run) { r.Health.OthersCPUMean = 0.2 * float64(r.Environment.Cores) },
+		WarnGovernor:    func(r *record.Run) { r.Environment.Governor = "powersave" },
+		WarnDropped:     func(r *record.Run) { r.Total.Dropped = 3 },
+		WarnTolerance:   func(r *record.Run) { r.ToleranceNs = 200_000 },
+		WarnLibraryTier: func(r *record.Run) {
+			r.Tier, r.TierReason = "library",
+				message.Literal("protocol etcd has no codec")
+		},
 		WarnTLSLibraryTier: func(r *record.Run) { r.Tier, r.TierReason = "library", message.Literal("the codec has no TLS") },
 		WarnMissing:        func(r *record.Run) { r.Total.MissingUpdates = 5 },
 		WarnBadHash:        func(r *record.Run) { r.Total.BadHash = 1 },
@@ -488,7 +549,8 @@ func TestAStandstillIsNoCollection(t *testing.T) {
 	a.Health.PausedNs = 5 * s
 	Judge(run, a)
 	reasons := fmt.Sprint(run.Verdict.Reasons)
-	if run.Verdict.Result != Invalid || !strings.Contains(reasons, "stood still for 5 s") || strings.Contains(reasons, "garbage collect") {
+	if run.Verdict.Result != Invalid || !strings.Contains(reasons, "stood still for 5 s") ||
+		strings.Contains(reasons, "garbage collect") {
 		t.Errorf("%s because %q", run.Verdict.Result, run.Verdict.Reasons)
 	}
 }

@@ -88,14 +88,16 @@ func assessGenerator(run *record.Run) (out []record.Warning) {
 	h, v := &run.Health, &run.Verdict
 	if v.Result == Invalid && run.Complete && run.Total.Done > 0 {
 		out = append(out, record.NewWarning(WarnGeneratorLimited))
-	} else if added := int64(v.AddedP99Ns); added > int64(visibleShare*float64(run.Total.ResponseOK.P50Ns)) && added > run.ToleranceNs+int64(visibleFloor) {
+	} else if added := int64(v.AddedP99Ns); added > int64(visibleShare*float64(run.Total.ResponseOK.P50Ns)) &&
+		added > run.ToleranceNs+int64(visibleFloor) {
 		out = append(out, record.NewWarning(WarnVisibleLag, message.Ns("added", added)))
 	}
 	if h.PausedNs > 0 && timeShare(h.PausedNs, run.DurationNs) <= pausedLimit {
 		out = append(out, record.NewWarning(WarnPaused, message.Span("paused", time.Duration(h.PausedNs))))
 	}
 	if h.CeilingPerS > 0 && run.Total.RatePerS > 0.8*h.CeilingPerS {
-		out = append(out, record.NewWarning(WarnNearCeiling, message.Share("share", min(run.Total.RatePerS/h.CeilingPerS, 1)), message.Rate("ceiling", h.CeilingPerS)))
+		out = append(out, record.NewWarning(WarnNearCeiling, message.Share("share", min(run.Total.RatePerS/h.CeilingPerS, 1)),
+			message.Rate("ceiling", h.CeilingPerS)))
 	}
 	if w, ok := shared(run); ok {
 		out = append(out, w)
@@ -120,10 +122,12 @@ func OthersShare(run *record.Run) float64 {
 // what a closed load reaches, and another time it is something else.
 func shared(run *record.Run) (w record.Warning, ok bool) {
 	h := &run.Health
-	if run.Environment.Cores <= 0 || !run.ServerHere && (run.DurationNs < int64(leastLoad) || OthersShare(run) <= sharedLimit) {
+	if run.Environment.Cores <= 0 || !run.ServerHere &&
+		(run.DurationNs < int64(leastLoad) || OthersShare(run) <= sharedLimit) {
 		return w, false
 	}
-	w = record.NewWarning(WarnShared, message.Count("cores", run.Environment.Cores), message.Number("own", h.ProcessCPUMean),
+	w = record.NewWarning(WarnShared, message.Count("cores", run.Environment.Cores),
+		message.Number("own", h.ProcessCPUMean),
 		message.Number("others", min(h.OthersCPUMean, float64(run.Environment.Cores))))
 	if run.ServerHere {
 		w.Text = message.New("machine-shared.server", w.Text.Args...)
@@ -135,12 +139,14 @@ func assessServer(run *record.Run) (out []record.Warning) {
 	h := &run.Health
 	if s := timeShare(h.SaturatedNs, run.DurationNs); open(run) && s > saturatedLimit {
 		w := record.Warning{ID: WarnSaturated, Remedy: message.New("saturated.lower"),
-			Text: message.New("saturated", message.Count("sessions", run.Sessions), message.Count("backlog", h.BacklogMax), message.Share("share", s))}
+			Text: message.New("saturated", message.Count("sessions", run.Sessions), message.Count("backlog", h.BacklogMax),
+				message.Share("share", s))}
 		if n := neededSessions(run); n > run.Sessions {
 			w.Text = message.Sentences(w.Text, message.New("saturated.needs", message.Count("n", n)))
-			w.Remedy = message.New("saturated.remedy", message.Nested("sessions", with(run, "sessions", func(flag message.Arg) message.Message {
-				return message.New("saturated.try", flag, message.Count("n", roundUp(n)))
-			})))
+			w.Remedy = message.New("saturated.remedy",
+				message.Nested("sessions", with(run, "sessions", func(flag message.Arg) message.Message {
+					return message.New("saturated.try", flag, message.Count("n", roundUp(n)))
+				})))
 		}
 		out = append(out, w)
 	}
@@ -164,7 +170,8 @@ func assessServer(run *record.Run) (out []record.Warning) {
 		reconnects += t.Reconnects
 	}
 	if reconnects > 0 {
-		out = append(out, record.NewWarning(WarnReconnects, message.Count("n", reconnects), message.Nested("errors", seeErrors(run))))
+		out = append(out, record.NewWarning(WarnReconnects, message.Count("n", reconnects),
+			message.Nested("errors", seeErrors(run))))
 	}
 	return out
 }
@@ -199,7 +206,8 @@ func assessErrors(run *record.Run) (out []record.Warning) {
 		out = append(out, record.NewWarning(WarnUnknownOutcome, message.Count("n", n)))
 	}
 	if n := c.Missing + c.MissingUpdates + c.MissingDeletes; n > 0 {
-		out = append(out, record.NewWarning(WarnMissing, message.Part("share", min(n, c.Done), c.Done), message.Nested("of", MissingList(c))))
+		out = append(out, record.NewWarning(WarnMissing, message.Part("share", min(n, c.Done), c.Done),
+			message.Nested("of", MissingList(c))))
 	}
 	if c.BadHash > 0 {
 		out = append(out, record.NewWarning(WarnBadHash, message.Count("n", c.BadHash)))
@@ -231,7 +239,8 @@ func assessModel(run *record.Run) (out []record.Warning) {
 	case "closed":
 		out = append(out, record.NewWarning(WarnClosedLoad))
 	case "mixed":
-		out = append(out, record.Warning{ID: WarnClosedLoad, Text: message.New("mixed-load"), Remedy: message.New("mixed-load.remedy")})
+		out = append(out, record.Warning{ID: WarnClosedLoad, Text: message.New("mixed-load"),
+			Remedy: message.New("mixed-load.remedy")})
 	}
 	if run.ToleranceNs > 0 {
 		out = append(out, record.NewWarning(WarnTolerance, message.Ns("tolerance", run.ToleranceNs)))

@@ -128,7 +128,8 @@ func (w *Watch) errors(total *measure.Account) (none message.Message) {
 	if float64(failed) < percent*float64(of)/100 || failed == 0 {
 		return none
 	}
-	errors, limit, all := message.Count("errors", failed), message.Figure("limit", percent, "count"), message.Count("all", of)
+	errors, limit, all := message.Count("errors", failed), message.Figure("limit", percent, "count"),
+		message.Count("all", of)
 	if w.rules.Queue > 0 {
 		return message.New("stop.queue-errors", errors, limit, all)
 	}
@@ -149,8 +150,10 @@ func assessWatched(run *record.Run) (out []record.Warning) {
 			}
 			switch m.Trend.Verdict {
 			case record.TrendLeak:
-				out = append(out, record.NewWarning(WarnLeak, message.Text("source", w.Source), message.Nested("figure", FigureName(m.Name)),
-					message.Figure("first", m.First, m.Unit), message.Figure("last", m.Last, m.Unit), message.Nested("growth", GrowthText(m))))
+				out = append(out, record.NewWarning(WarnLeak, message.Text("source", w.Source),
+					message.Nested("figure", FigureName(m.Name)),
+					message.Figure("first", m.First, m.Unit), message.Figure("last", m.Last, m.Unit),
+					message.Nested("growth", GrowthText(m))))
 			case record.TrendDrift:
 				out = append(out, record.NewWarning(WarnDrift, message.Change("change", m.Trend.Share)))
 			}
@@ -169,7 +172,8 @@ func GrowthText(m *record.WatchedMetric) message.Message {
 	if t.Limit <= 0 || t.HoursToLimit <= 0 {
 		return grows
 	}
-	return message.List(grows, message.New("growth.limit", message.Span("in", hours(t.HoursToLimit)), message.Figure("limit", t.Limit, m.Unit),
+	return message.List(grows, message.New("growth.limit", message.Span("in", hours(t.HoursToLimit)),
+		message.Figure("limit", t.Limit, m.Unit),
 		message.Text("name", t.LimitName)))
 }
 
@@ -206,7 +210,8 @@ func JudgeIterations(run *record.Run) {
 	}
 	if dropped := n.Dropped; dropped > 0 {
 		all := dropped + n.Done
-		w := record.NewWarning("k6-dropped", message.Count("dropped", dropped), message.Count("all", all), message.Part("share", dropped, all))
+		w := record.NewWarning("k6-dropped", message.Count("dropped", dropped), message.Count("all", all),
+			message.Part("share", dropped, all))
 		w.ID = WarnSaturated
 		run.Warnings = append([]record.Warning{w}, run.Warnings...)
 		if float64(dropped) > droppedDefault*float64(all) && len(run.Thresholds) == 0 {
@@ -215,7 +220,8 @@ func JudgeIterations(run *record.Run) {
 	}
 	if threw := n.Threw; threw > 0 {
 		all := max(threw, n.Done)
-		w := record.NewWarning(WarnThrew, message.Count("threw", threw), message.Count("all", all), message.Part("share", threw, all))
+		w := record.NewWarning(WarnThrew, message.Count("threw", threw), message.Count("all", all),
+			message.Part("share", threw, all))
 		run.Warnings = append(run.Warnings, w)
 		if float64(threw) >= threwDefault*float64(all) && len(run.Thresholds) == 0 {
 			brokenBy(v, w)

@@ -79,7 +79,8 @@ func TestDelayIsOfTheLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := answered(1000, 5*ms)
 			a.Offered, a.LoadNs = 1000, row.loadNs
-			if why := NewWatch(Rules{Thresholds: []plan.Threshold{th}}).Check(a, 60_000*ms+row.loadNs); (!why.IsZero()) != row.stops {
+			if why := NewWatch(Rules{Thresholds: []plan.Threshold{th}}).Check(a,
+				60_000*ms+row.loadNs); (!why.IsZero()) != row.stops {
 				t.Errorf("got %q, want stopped %v", why, row.stops)
 			}
 		})

@@ -13,13 +13,16 @@ import (
 
 // load makes up a run of intervals of a second. Its response times are log-normal; drift moves them with
 // the interval, and of failEvery operations one fails.
-func load(r *rand.Rand, seconds, perS int, drift func(second int) float64, failEvery int) (*record.Run, []*measure.Interval) {
-	run := &record.Run{Operations: []record.Operation{{Name: "one"}}, Targets: []record.Target{{Address: "a"}}, Phases: []record.Phase{{Name: "hold"}}}
+func load(r *rand.Rand, seconds, perS int, drift func(second int) float64, failEvery int) (*record.Run,
+	[]*measure.Interval) {
+	run := &record.Run{Operations: []record.Operation{{Name: "one"}}, Targets: []record.Target{{Address: "a"}},
+		Phases: []record.Phase{{Name: "hold"}}}
 	t := &measure.Tally{}
 	var all []*measure.Interval
 	for k := range seconds {
 		iv := &measure.Interval{Index: k, Phase: "hold", Kind: measure.KindClosed, Account: measure.Account{
-			StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 1), Addresses: make([]measure.AddressAccount, 1),
+			StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, 1),
+			Addresses: make([]measure.AddressAccount, 1),
 		}}
 		o, a := &iv.Operations[0], &iv.Addresses[0]
 		o.Response, o.Service, a.Service = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
@@ -73,7 +76,8 @@ func TestIntervalsCover(t *testing.T) {
 			truth float64
 		}{
 			"mean": {w.Mean, 1e6 * math.Exp(0.125)}, "p50": {w.P50, 1e6}, "p90": {w.P90, 1e6 * math.Exp(0.5*1.2815515655)},
-			"rate": {run.Total.RateWithin, 105}, "phase": {run.Phases[0].RateWithin, 105}, "address": {run.Targets[0].Service.Within.P50, 1e6},
+			"rate": {run.Total.RateWithin, 105}, "phase": {run.Phases[0].RateWithin, 105},
+			"address": {run.Targets[0].Service.Within.P50, 1e6},
 		} {
 			if !c.b.Why.IsZero() {
 				t.Fatalf("%s: %s", name, c.b.Why)
@@ -94,7 +98,8 @@ func TestIntervalsCover(t *testing.T) {
 func TestWhatTheDataDontCarryIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	run, all := load(r, 9, 500, steady, 0)
-	if err := Fill(run, each(all)); err != nil || !run.Total.RateWithin.Why.Equal(WhyFewIntervals) || !run.Total.Response.Within.Why.Equal(WhyFewIntervals) {
+	if err := Fill(run, each(all)); err != nil || !run.Total.RateWithin.Why.Equal(WhyFewIntervals) ||
+		!run.Total.Response.Within.Why.Equal(WhyFewIntervals) {
 		t.Errorf("9 intervals: %+v, %v", run.Total.RateWithin, err)
 	}
 	run, all = load(r, 20, 100, steady, 0)
@@ -173,7 +178,8 @@ func TestBeginningsThatDifferAreSeen(t *testing.T) {
 
 // However long a run is, its memory is bounded, nothing of it is lost, and its tenths are of equal length.
 func TestLongRunsAreKeptInBoundedMemory(t *testing.T) {
-	for name, seconds := range map[string]int{"short": 12, "as many as slots": mostSlots, "one more": mostSlots + 1, "long": 13*mostSlots + 7} {
+	for name, seconds := range map[string]int{"short": 12, "as many as slots": mostSlots, "one more": mostSlots + 1,
+		"long": 13*mostSlots + 7} {
 		t.Run(name, func(t *testing.T) {
 			run, all := load(rand.New(rand.NewPCG(10, 11)), seconds, 50, steady, 25)
 			taker := NewTaker()
@@ -202,7 +208,8 @@ func TestLongRunsAreKeptInBoundedMemory(t *testing.T) {
 			if l := run.Total.Response; done != run.Total.OK || counts != l.Count || noAnswer != l.NoAnswer {
 				t.Errorf("%d done, %d answered, %d not; want %d, %d, %d", done, counts, noAnswer, run.Total.OK, l.Count, l.NoAnswer)
 			}
-			if p50 := run.Phases[0].Response.Within.P50; !p50.Why.IsZero() || p50.Low > float64(run.Total.Response.P50Ns) || p50.High < float64(run.Total.Response.P50Ns) {
+			if p50 := run.Phases[0].Response.Within.P50; !p50.Why.IsZero() || p50.Low > float64(run.Total.Response.P50Ns) ||
+				p50.High < float64(run.Total.Response.P50Ns) {
 				t.Errorf("p50 of the phase: %+v around %d", p50, run.Total.Response.P50Ns)
 			}
 		})
@@ -212,7 +219,8 @@ func TestLongRunsAreKeptInBoundedMemory(t *testing.T) {
 // The course of a run of very many intervals is kept in points of equal numbers of intervals.
 func TestCourseIsBounded(t *testing.T) {
 	c := &course{}
-	iv := &measure.Interval{Phase: "hold", Account: measure.Account{LoadNs: 1e9, Operations: []measure.OperationAccount{{Response: measure.NewHistogram()}}}}
+	iv := &measure.Interval{Phase: "hold", Account: measure.Account{LoadNs: 1e9,
+		Operations: []measure.OperationAccount{{Response: measure.NewHistogram()}}}}
 	iv.Operations[0].Response.Record(1e6)
 	for k := range 5 * mostPoints / 2 {
 		iv.EndNs = int64(k + 1)

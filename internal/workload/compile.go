@@ -32,7 +32,8 @@ func newCompiler(p *plan.Plan) *compiler {
 			room += len(s.Variants)
 		}
 	}
-	return &compiler{plan: p, tables: newTables(p), requests: make([]protocol.Request, 0, room), framing: map[string]*protocol.Request{}}
+	return &compiler{plan: p, tables: newTables(p), requests: make([]protocol.Request, 0, room),
+		framing: map[string]*protocol.Request{}}
 }
 
 func (c *compiler) add(r protocol.Request) *protocol.Request {
@@ -69,7 +70,8 @@ func (c *compiler) operation(op *plan.Operation) (Operation, error) {
 		}
 		request := s.Request
 		request.Name, request.Params = op.RequestName(i), slices.Repeat(kinds[i], max(request.Rows, 1))
-		step := Step{Think: s.Think, params: params, variant: pick, check: s.Check, kind: request.Kind(), Request: c.add(request)}
+		step := Step{Think: s.Think, params: params, variant: pick, check: s.Check, kind: request.Kind(),
+			Request: c.add(request)}
 		for _, r := range s.Variants {
 			r.Name, r.Params = cmp.Or(r.Name, request.Name), request.Params
 			step.variants = append(step.variants, c.add(r))

@@ -160,7 +160,8 @@ func (c *Cursor) advance(closed bool, endNs int64) Move {
 		return Over
 	}
 	if closed {
-		return c.fail(protocol.Failure{Class: protocol.Connect, Text: "the server closed the connection between two statements", Fatal: true}, endNs)
+		return c.fail(protocol.Failure{Class: protocol.Connect,
+			Text: "the server closed the connection between two statements", Fatal: true}, endNs)
 	}
 	c.step++
 	if t := &c.op.Steps[c.step-1].Think; t.Min > 0 || t.Max > 0 {
@@ -222,7 +223,8 @@ func (c *Cursor) Expire(atNs int64) Move {
 		c.phase = over
 		return Over
 	}
-	return c.fail(protocol.Failure{Class: protocol.Timeout, Text: "the operation's timeout passed during its think time"}, atNs)
+	return c.fail(protocol.Failure{Class: protocol.Timeout, Text: "the operation's timeout passed during its think time"},
+		atNs)
 }
 
 // fail ends an attempt, its transaction first if there is one. BEGIN is step 0: if that failed there is

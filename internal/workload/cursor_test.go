@@ -15,10 +15,12 @@ import (
 // transfer is a transaction whose second statement takes what the first returned, with a pause between.
 func transfer(t *testing.T, think time.Duration) *Workload {
 	t.Helper()
-	value := plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1, IntHi: 1000}}}
+	value := plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1,
+		IntHi: 1000}}}
 	read := plan.Step{
-		Request: protocol.Request{Name: "read", Verb: protocol.SQL, Text: "select $1", Capture: []protocol.Capture{{Name: "v", Kind: gen.Int}}},
-		Params:  []plan.Param{value}, Think: plan.Think{Min: think},
+		Request: protocol.Request{Name: "read", Verb: protocol.SQL, Text: "select $1",
+			Capture: []protocol.Capture{{Name: "v", Kind: gen.Int}}},
+		Params: []plan.Param{value}, Think: plan.Think{Min: think},
 	}
 	write := plan.Step{
 		Request: protocol.Request{Name: "write", Verb: protocol.SQL, Text: "update $1 $2"},
@@ -108,7 +110,8 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 		{"ok ok lost", "begin read think", protocol.Connect, 1, 30},
 		{"ok ok expire ok", "begin read think rollback", protocol.Timeout, 1, 30},
 		{"ok ok resume unsendable ok", "begin read think write rollback", protocol.Client, 1, 40},
-		{"ok ok resume ok later ok resume ok ok resume ok ok", "begin read think write commit rollback retry begin read think write commit", protocol.OK, 2, 120},
+		{"ok ok resume ok later ok resume ok ok resume ok ok",
+			"begin read think write commit rollback retry begin read think write commit", protocol.OK, 2, 120},
 		{"later resume later resume later", "begin retry begin retry begin", protocol.Retryable, 3, 50},
 		{"ok later ok expire", "begin read rollback retry", protocol.Retryable, 1, 20},
 		{"ok later ok lost", "begin read rollback retry", protocol.Retryable, 1, 20},
@@ -127,7 +130,8 @@ func TestCursorCarriesOperationsOut(t *testing.T) {
 				t.Errorf("%s: asked for %s, want %s", c.events, got, c.asked)
 			}
 			if cursor.Failure.Class != c.class || cursor.Attempts != c.attempts || cursor.EndNs != c.endNs {
-				t.Errorf("%s: class %v, %d attempts, end %d; want %v, %d, %d", c.events, cursor.Failure.Class, cursor.Attempts, cursor.EndNs, c.class, c.attempts, c.endNs)
+				t.Errorf("%s: class %v, %d attempts, end %d; want %v, %d, %d", c.events, cursor.Failure.Class, cursor.Attempts,
+					cursor.EndNs, c.class, c.attempts, c.endNs)
 			}
 			cursor.Tell(1, 2)
 		}

@@ -111,7 +111,8 @@ func (q *Sequence) After(greatest int64, divided bool) error {
 		room = uint64(math.MaxInt64) - uint64(q.last)
 	}
 	if !possible || move > min(room, math.MaxInt64) {
-		return fmt.Errorf("the sequence %d to %d can't begin after %d, which column %s of table %s holds: it would go beyond the greatest integer; narrow its range, or say start: range", q.first, q.last, greatest, q.Column, q.Table)
+		return fmt.Errorf(
+			"the sequence %d to %d can't begin after %d, which column %s of table %s holds: it would go beyond the greatest integer; narrow its range, or say start: range", q.first, q.last, greatest, q.Column, q.Table)
 	}
 	q.shift = int64(move)
 	return nil

@@ -13,8 +13,9 @@ import (
 
 // inserting is a plan whose operations insert sequences into one key, with weights.
 func inserting(specs ...gen.Spec) *plan.Plan {
-	p := &plan.Plan{Seed: 3, Mix: plan.ByWeight, Tables: []plan.Table{{Name: "t", PrimaryKeys: []string{"id"}, Columns: []plan.Column{
-		{Name: "id", ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Unique: true}}}}}}}
+	p := &plan.Plan{Seed: 3, Mix: plan.ByWeight,
+		Tables: []plan.Table{{Name: "t", PrimaryKeys: []string{"id"}, Columns: []plan.Column{
+			{Name: "id", ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Unique: true}}}}}}}
 	for i, s := range specs {
 		p.Operations = append(p.Operations, plan.Operation{Name: string(rune('a' + i)), Weight: 1, Steps: []plan.Step{{
 			Request: protocol.Request{Verb: protocol.SQL, Text: "insert into t values ($1)"}, Params: []plan.Param{value(s)}}}})
@@ -42,11 +43,13 @@ func TestSequenceAfter(t *testing.T) {
 		t.Fatalf("%d sequences, want one of the column", len(w.Sequences))
 	}
 	before := argument(w, 2, 17)
-	for greatest, want := range map[int64]int64{999: 0, -7: 0, 1000: 1, 1010: 11, 5999: 5000, math.MaxInt64 - 5000: math.MaxInt64 - 5999} {
+	for greatest, want := range map[int64]int64{999: 0, -7: 0, 1000: 1, 1010: 11, 5999: 5000,
+		math.MaxInt64 - 5000: math.MaxInt64 - 5999} {
 		if err := w.Sequences[0].After(greatest, false); err != nil {
 			t.Fatal(err)
 		}
-		if a, b, c := argument(w, 0, 7), argument(w, 1, 7), argument(w, 2, 17); a != 1007+want || b != 3007+want || c != before+want {
+		if a, b, c := argument(w, 0, 7), argument(w, 1, 7), argument(w, 2, 17); a != 1007+want || b != 3007+want ||
+			c != before+want {
 			t.Errorf("after %d: %d, %d and %d, want a move by %d", greatest, a, b, c, want)
 		}
 	}

@@ -58,7 +58,8 @@ func (t *tables) typeName(s *gen.Spec) string {
 // the function is safe for concurrent use with different values and allocates nothing once they
 // have been used before. A column that refers to another has that column's type. The plan must be valid.
 // Errors name the table and column.
-func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []protocol.Column, err error) {
+func Rows(p *plan.Plan, table *plan.Table) (row func(values []gen.Value, row uint64), columns []protocol.Column,
+	err error) {
 	t := newTables(p)
 	generators := make([]gen.Generator, len(table.Columns))
 	columns = make([]protocol.Column, len(table.Columns))

@@ -21,7 +21,8 @@ func integers(lo, hi int64) gen.Spec {
 }
 
 func reference(column, sameRow string) plan.Param {
-	return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeReference, Table: "t", Column: column}, SameRow: sameRow}}
+	return plan.Param{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeReference, Table: "t", Column: column},
+		SameRow: sameRow}}
 }
 
 // sample has a query, a transaction whose second step uses what the first captured and sent, and
@@ -30,13 +31,16 @@ func sample() *plan.Plan {
 	return &plan.Plan{
 		Seed: 5,
 		Tables: []plan.Table{{Name: "t", Rows: 100, PrimaryKeys: []string{"id"}, Columns: []plan.Column{
-			{Name: "id", ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1, IntHi: 100, Unique: true}}},
+			{Name: "id", ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 1, IntHi: 100,
+				Unique: true}}},
 			{Name: "s", ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeString}}},
 			{Name: "parent", ValueSpec: plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeReference, Table: "t", Column: "id"}}},
 		}}},
 		Operations: []plan.Operation{
-			{Name: "read", Weight: 3, Count: 30, Think: plan.Think{Distribution: "uniform", Min: time.Millisecond, Max: 3 * time.Millisecond},
-				Steps: []plan.Step{{Request: protocol.Request{Text: "select $1, $2"}, Params: []plan.Param{reference("id", "r"), reference("s", "r")}}}},
+			{Name: "read", Weight: 3, Count: 30, Think: plan.Think{Distribution: "uniform", Min: time.Millisecond,
+				Max: 3 * time.Millisecond},
+				Steps: []plan.Step{{Request: protocol.Request{Text: "select $1, $2"},
+					Params: []plan.Param{reference("id", "r"), reference("s", "r")}}}},
 			{Name: "never"},
 			{Name: "buy", Weight: 1, Count: 10, Transaction: true, Isolation: "serializable", Steps: []plan.Step{
 				{Request: protocol.Request{Text: "select $1", Capture: []protocol.Capture{{Name: "a", Kind: gen.Int}}},
@@ -91,7 +95,8 @@ func TestCompileLaysOutTransactions(t *testing.T) {
 	for _, s := range buy.Steps {
 		verbs = append(verbs, s.Request.Verb)
 	}
-	if want := []protocol.Verb{protocol.Begin, protocol.SQL, protocol.SQL, protocol.Commit}; fmt.Sprint(verbs) != fmt.Sprint(want) {
+	if want := []protocol.Verb{protocol.Begin, protocol.SQL, protocol.SQL,
+		protocol.Commit}; fmt.Sprint(verbs) != fmt.Sprint(want) {
 		t.Fatalf("verbs %v, want %v", verbs, want)
 	}
 	if buy.Steps[0].Request.Text != "serializable" || buy.Rollback == nil || buy.Rollback.Verb != protocol.Rollback {
@@ -109,10 +114,12 @@ func TestCompileLaysOutTransactions(t *testing.T) {
 			}
 		}
 	}
-	if got, want := fmt.Sprint(buy.Steps[2].Request.Params), fmt.Sprint([]gen.Kind{gen.Int, gen.Int, gen.Bool}); got != want {
+	if got, want := fmt.Sprint(buy.Steps[2].Request.Params),
+		fmt.Sprint([]gen.Kind{gen.Int, gen.Int, gen.Bool}); got != want {
 		t.Errorf("kinds %s, want %s", got, want)
 	}
-	if got, want := fmt.Sprint(w.Operations[0].Steps[0].Request.Params), fmt.Sprint([]gen.Kind{gen.Int, gen.String}); got != want {
+	if got, want := fmt.Sprint(w.Operations[0].Steps[0].Request.Params),
+		fmt.Sprint([]gen.Kind{gen.Int, gen.String}); got != want {
 		t.Errorf("kinds %s, want %s", got, want)
 	}
 	if w.Operations[0].Rollback != nil || w.Total != 0 {
@@ -275,7 +282,8 @@ func TestMixFollowsWeights(t *testing.T) {
 // TestStreamsDependOnNamesOnly: other operations, tables and columns change nothing.
 func TestStreamsDependOnNamesOnly(t *testing.T) {
 	p, q := sample(), sample()
-	q.Tables = append([]plan.Table{{Name: "other", Rows: 3, Columns: []plan.Column{{Name: "x", ValueSpec: plan.ValueSpec{Spec: integers(1, 5)}}}}}, q.Tables...)
+	q.Tables = append([]plan.Table{{Name: "other", Rows: 3,
+		Columns: []plan.Column{{Name: "x", ValueSpec: plan.ValueSpec{Spec: integers(1, 5)}}}}}, q.Tables...)
 	q.Operations = append([]plan.Operation{{Name: "first", Weight: 1}}, q.Operations...)
 	a, b := compile(t, p), compile(t, q)
 	var sa, sb State
@@ -312,7 +320,8 @@ func TestArgsAllocateNothing(t *testing.T) {
 func TestBatchNumbersItsRows(t *testing.T) {
 	p := &plan.Plan{Seed: 1, Operations: []plan.Operation{{Name: "b", Weight: 1, Steps: []plan.Step{{
 		Request: protocol.Request{Verb: protocol.Batch, Text: "insert", Rows: 3},
-		Params:  []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential}}}, value(integers(1, 1))},
+		Params: []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential}}},
+			value(integers(1, 1))},
 	}}}}}
 	w := compile(t, p)
 	var st State
@@ -341,7 +350,8 @@ func TestThinkTime(t *testing.T) {
 	// The mean of an exponential variable of mean m cut at c is m·(1 − e^(−c/m)).
 	want := 10e6 * (1 - math.Exp(-5))
 	if mean := float64(sum) / n; math.Abs(mean-want) > 5*10e6/math.Sqrt(n) || most != 50*time.Millisecond {
-		t.Errorf("exponential pauses have mean %v and maximum %v, want %v and 50ms", time.Duration(mean), most, time.Duration(want))
+		t.Errorf("exponential pauses have mean %v and maximum %v, want %v and 50ms", time.Duration(mean), most,
+			time.Duration(want))
 	}
 	if d := w.ThinkTime(2, 1, 0); d != time.Second {
 		t.Errorf("pause after the first statement (step 1 behind BEGIN) %v, want 1s", d)
@@ -358,18 +368,26 @@ func TestCompileRefuses(t *testing.T) {
 		change func(p *plan.Plan)
 		want   string
 	}{
-		"unknown table":  {func(p *plan.Plan) { v := p.Operations[0].Steps[0].Params[0].Value; v.Table, v.SameRow = "x", "" }, `unknown table "x"; use t`},
-		"unknown column": {func(p *plan.Plan) { p.Operations[0].Steps[0].Params[0].Value.Column = "x" }, `table t has no column "x"; use id, s or parent`},
+		"unknown table": {func(p *plan.Plan) { v := p.Operations[0].Steps[0].Params[0].Value; v.Table, v.SameRow = "x", "" },
+			`unknown table "x"; use t`},
+		"unknown column": {func(p *plan.Plan) { p.Operations[0].Steps[0].Params[0].Value.Column = "x" },
+			`table t has no column "x"; use id, s or parent`},
 		"circle": {func(p *plan.Plan) {
 			p.Operations[0].Steps[0].Params[0].Value.Column = "parent"
 			p.Tables[0].Columns[2].Column = "parent"
 		}, `column parent of table t refers to itself in a circle; give one column of the circle a type of its own`},
-		"no capture":       {func(p *plan.Plan) { p.Operations[2].Steps[1].Params[0].Index = 1 }, `parameter 1 needs a value that statement 1 doesn't have; name one that it has`},
-		"later step":       {func(p *plan.Plan) { p.Operations[2].Steps[0].Params[0] = plan.Param{Step: 1} }, `parameter 1 needs a value of a later statement; reorder the statements`},
-		"no operations":    {func(p *plan.Plan) { p.Operations = nil }, `compile the plan: it has no operations; add queries or transactions`},
-		"first of a queue": {func(p *plan.Plan) { p.First = 3; p.Mix = plan.ByCount; p.Operations[0].Count = 5 }, `a queue of counts has no part to go on after: first is 3; leave it out, or give weights or rates instead of counts`},
-		"first too far":    {func(p *plan.Plan) { p.First = 1 << 63 }, `first is 9223372036854775808; give a number up to 4611686018427387904`},
-		"no weight":        {func(p *plan.Plan) { p.Operations[0].Weight, p.Operations[2].Weight = 0, 0 }, `all weights are zero; give an operation a weight above 0`},
+		"no capture": {func(p *plan.Plan) { p.Operations[2].Steps[1].Params[0].Index = 1 },
+			`parameter 1 needs a value that statement 1 doesn't have; name one that it has`},
+		"later step": {func(p *plan.Plan) { p.Operations[2].Steps[0].Params[0] = plan.Param{Step: 1} },
+			`parameter 1 needs a value of a later statement; reorder the statements`},
+		"no operations": {func(p *plan.Plan) { p.Operations = nil },
+			`compile the plan: it has no operations; add queries or transactions`},
+		"first of a queue": {func(p *plan.Plan) { p.First = 3; p.Mix = plan.ByCount; p.Operations[0].Count = 5 },
+			`a queue of counts has no part to go on after: first is 3; leave it out, or give weights or rates instead of counts`},
+		"first too far": {func(p *plan.Plan) { p.First = 1 << 63 },
+			`first is 9223372036854775808; give a number up to 4611686018427387904`},
+		"no weight": {func(p *plan.Plan) { p.Operations[0].Weight, p.Operations[2].Weight = 0, 0 },
+			`all weights are zero; give an operation a weight above 0`},
 		"no count": {func(p *plan.Plan) {
 			p.Mix = plan.ByCount
 			p.Operations[0].Count, p.Operations[2].Count = 0, 0

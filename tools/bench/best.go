@@ -190,7 +190,8 @@ func readRaw(file string) ([]map[string]map[string][]sample, error) {
 			continue // what the machine is
 		}
 		n := at[p.Group]
-		if n < len(runs) && slices.ContainsFunc(runs[n][p.Group][p.Client], func(q sample) bool { return q.Round >= p.Round }) {
+		if n < len(runs) && slices.ContainsFunc(runs[n][p.Group][p.Client],
+			func(q sample) bool { return q.Round >= p.Round }) {
 			n++
 			at[p.Group] = n
 		}

@@ -28,7 +28,8 @@ func echoLag(rate int) group {
 				if err != nil {
 					return sample{}, err
 				}
-				mine := &ours{s: s, plan: "echo", where: []string{"--proto", "echo", "-a", r.address, "--vu", "50"}, flags: c.flags, rate: float64(rate)}
+				mine := &ours{s: s, plan: "echo", where: []string{"--proto", "echo", "-a", r.address, "--vu", "50"}, flags: c.flags,
+					rate: float64(rate)}
 				p, failure := mine.turn(d)
 				seen, err := r.stop(rate)
 				if err != nil {

@@ -98,7 +98,8 @@ func (s *stand) measure(g *group, r rounds) (map[string][]sample, error) {
 			if s.ctx.Err() != nil {
 				return nil, s.ctx.Err()
 			}
-			fmt.Fprintf(os.Stderr, "%-20s %-26s round %d  %7.2f µs/request  %8d requests  %4.1f %% stolen  %s\n", g.name, c.name, round+1, p.CPUUs, p.Requests, 100*p.Stolen, p.Fault)
+			fmt.Fprintf(os.Stderr, "%-20s %-26s round %d  %7.2f µs/request  %8d requests  %4.1f %% stolen  %s\n", g.name, c.name,
+				round+1, p.CPUUs, p.Requests, 100*p.Stolen, p.Fault)
 			if err := s.raw.AppendJSON(p); err != nil {
 				return nil, err
 			}

@@ -41,7 +41,8 @@ func httpClosed() group {
 				mine.client("brunt"),
 				{name: "wrk -t1", turn: func(d time.Duration) (sample, error) { return s.wrk(wrk, url, d) }},
 				s.bare("http", address, httpSessions, 1, 1),
-				s.built("hey", peers.Hey, url, s.hey), s.built("vegeta", peers.Vegeta, url, s.vegeta), s.built("slow_cooker", peers.SlowCooker, url, s.slowCooker),
+				s.built("hey", peers.Hey, url, s.hey), s.built("vegeta", peers.Vegeta, url, s.vegeta),
+				s.built("slow_cooker", peers.SlowCooker, url, s.slowCooker),
 			}, nil
 		},
 	}
@@ -81,13 +82,15 @@ func (s *stand) nginx() (mine *ours, address string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	mine = &ours{s: s, plan: "http-page", where: []string{"--proto", "http", "-a", n.Addr, "--vu", strconv.Itoa(httpSessions)}}
+	mine = &ours{s: s, plan: "http-page", where: []string{"--proto", "http", "-a", n.Addr, "--vu",
+		strconv.Itoa(httpSessions)}}
 	return mine, n.Addr, nil
 }
 
 // wrk runs wrk or wrk2, which take the same flags and print the same lines.
 func (s *stand) wrk(program, url string, d time.Duration, more ...string) (sample, error) {
-	args := append([]string{"-t1", "-c", strconv.Itoa(httpSessions), "-d", strconv.Itoa(int(d.Seconds())) + "s", "--latency"}, more...)
+	args := append([]string{"-t1", "-c", strconv.Itoa(httpSessions), "-d", strconv.Itoa(int(d.Seconds())) + "s",
+		"--latency"}, more...)
 	return s.turn(nil, program, append(args, url), func(out string, p *sample) error {
 		p.Requests = find(`(\d+) requests in `, out)
 		p.P50Us, p.P99Us = wrkTime(`50(?:\.000)?%\s+(\S+)`, out), wrkTime(`\b99(?:\.000)?%\s+(\S+)`, out)
@@ -107,11 +110,12 @@ func wrkTime(pattern, text string) float64 {
 }
 
 func (s *stand) hey(program, url string, d time.Duration) (sample, error) {
-	return s.turn(nil, program, []string{"-c", strconv.Itoa(httpSessions), "-z", d.String(), url}, func(out string, p *sample) error {
-		p.Requests = find(`\[200\]\s+(\d+) responses`, out)
-		p.P50Us, p.P99Us = 1e6*findFloat(`50%% in ([\d.]+) secs`, out), 1e6*findFloat(`99%% in ([\d.]+) secs`, out)
-		return nil
-	})
+	return s.turn(nil, program, []string{"-c", strconv.Itoa(httpSessions), "-z", d.String(), url},
+		func(out string, p *sample) error {
+			p.Requests = find(`\[200\]\s+(\d+) responses`, out)
+			p.P50Us, p.P99Us = 1e6*findFloat(`50%% in ([\d.]+) secs`, out), 1e6*findFloat(`99%% in ([\d.]+) secs`, out)
+			return nil
+		})
 }
 
 // vegeta sends as fast as 50 workers can. Its report is made by another process, which isn't
@@ -122,7 +126,8 @@ func (s *stand) vegeta(program, url string, d time.Duration) (sample, error) {
 		return sample{}, err
 	}
 	defer os.Remove(results)
-	args := []string{"attack", "-targets", targets, "-rate", "0", "-max-workers", strconv.Itoa(httpSessions), "-workers", strconv.Itoa(httpSessions), "-duration", d.String(), "-output", results}
+	args := []string{"attack", "-targets", targets, "-rate", "0", "-max-workers", strconv.Itoa(httpSessions), "-workers",
+		strconv.Itoa(httpSessions), "-duration", d.String(), "-output", results}
 	return s.turn(nil, program, args, func(_ string, p *sample) error {
 		said, err := s.do(nil, program, "report", "-type=json", results)
 		if err != nil {
@@ -152,7 +157,8 @@ const slowCookerQPS = 400
 
 func (s *stand) slowCooker(program, url string, d time.Duration) (sample, error) {
 	n := int(httpSessions * slowCookerQPS * d.Seconds())
-	args := []string{"-concurrency", strconv.Itoa(httpSessions), "-qps", strconv.Itoa(slowCookerQPS), "-totalRequests", strconv.Itoa(n), "-latencyUnit", "us", "-interval", "1s", url}
+	args := []string{"-concurrency", strconv.Itoa(httpSessions), "-qps", strconv.Itoa(slowCookerQPS), "-totalRequests",
+		strconv.Itoa(n), "-latencyUnit", "us", "-interval", "1s", url}
 	return s.turn(nil, program, args, func(_ string, p *sample) error {
 		p.Requests = uint64(n)
 		return nil

@@ -66,7 +66,8 @@ func judge(g *group, results map[string][]sample) []line {
 		}
 		pairs, _ := want.pairs(results)
 		l.rounds = len(pairs)
-		if quiet := slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !p.quiet() }); len(quiet) >= fewestQuiet {
+		if quiet := slices.DeleteFunc(slices.Clone(pairs),
+			func(p pair) bool { return !p.quiet() }); len(quiet) >= fewestQuiet {
 			pairs, l.quiet = quiet, len(quiet)
 		}
 		of := func(f func(pair) float64) float64 {
@@ -76,10 +77,13 @@ func judge(g *group, results map[string][]sample) []line {
 			}
 			return median(all)
 		}
-		l.oursUs, l.oursP99, l.oursPS = of(func(p pair) float64 { return p.ours.CPUUs }), of(func(p pair) float64 { return p.ours.P99Us }), of(func(p pair) float64 { return p.ours.PerS })
-		l.lag, l.seen = of(func(p pair) float64 { return p.ours.LagP99Us }), of(func(p pair) float64 { return p.ours.SeenP99Us })
+		l.oursUs, l.oursP99, l.oursPS = of(func(p pair) float64 { return p.ours.CPUUs }),
+			of(func(p pair) float64 { return p.ours.P99Us }), of(func(p pair) float64 { return p.ours.PerS })
+		l.lag, l.seen = of(func(p pair) float64 { return p.ours.LagP99Us }),
+			of(func(p pair) float64 { return p.ours.SeenP99Us })
 		if want.peer != "" && len(pairs) > 0 {
-			l.peerUs, l.peerP99, l.peerPS = of(func(p pair) float64 { return p.peer.CPUUs }), of(func(p pair) float64 { return p.peer.P99Us }), of(func(p pair) float64 { return p.peer.PerS })
+			l.peerUs, l.peerP99, l.peerPS = of(func(p pair) float64 { return p.peer.CPUUs }),
+				of(func(p pair) float64 { return p.peer.P99Us }), of(func(p pair) float64 { return p.peer.PerS })
 			for _, p := range pairs {
 				l.ratios, l.rates = append(l.ratios, p.ours.CPUUs/p.peer.CPUUs), append(l.rates, p.ours.PerS/p.peer.PerS)
 			}
@@ -192,8 +196,10 @@ func printLines(w io.Writer, lines []line, row func(*line) []string, heads ...st
 func printTable(w io.Writer, lines []line) {
 	printLines(w, lines, func(l *line) []string {
 		return []string{l.work, cmp.Or(l.peer, "–"), number(l.oursUs, 2), number(l.peerUs, 2), spread(l.ratios), l.basis(),
-			number(l.oursP99, 0) + " / " + number(l.peerP99, 0), number(l.lag, 1) + " / " + number(l.seen, 1), l.wants(), l.reached()}
-	}, "work", "peer", "ours µs/req", "peer's µs/req", "ratio (min–max)", "quiet rounds", "p99 ours/peer µs", "lag p99 own/seen µs", "goal", "reached")
+			number(l.oursP99, 0) + " / " + number(l.peerP99, 0), number(l.lag, 1) + " / " + number(l.seen, 1), l.wants(),
+			l.reached()}
+	}, "work", "peer", "ours µs/req", "peer's µs/req", "ratio (min–max)", "quiet rounds", "p99 ours/peer µs",
+		"lag p99 own/seen µs", "goal", "reached")
 }
 
 // printRates prints what contests came to: operations a second and CPU.
@@ -201,5 +207,6 @@ func printRates(w io.Writer, lines []line) {
 	printLines(w, lines, func(l *line) []string {
 		return []string{l.work, l.ours, number(l.oursPS, 0), number(l.peerPS, 0), spread(l.rates), l.basis(),
 			number(l.oursUs, 1), number(l.peerUs, 1), spread(l.ratios), l.wants(), l.reached()}
-	}, "work", "client", "ops/s", "go-ycsb's ops/s", "rate ratio (min–max)", "quiet rounds", "CPU µs/op", "go-ycsb's µs/op", "CPU ratio (min–max)", "goal", "reached")
+	}, "work", "client", "ops/s", "go-ycsb's ops/s", "rate ratio (min–max)", "quiet rounds", "CPU µs/op",
+		"go-ycsb's µs/op", "CPU ratio (min–max)", "goal", "reached")
 }

@@ -19,12 +19,14 @@ func TestJudge(t *testing.T) {
 		{work: "f", ours: "o", peer: "p"},
 	}}
 	results := map[string][]sample{
-		"o":    {{Round: 1, CPUUs: 4, LagP99Us: 50, P99Us: 9}, {Round: 2, CPUUs: 6, LagP99Us: 50, P99Us: 9}, {Round: 3, CPUUs: 5, Fault: "broke"}},
+		"o": {{Round: 1, CPUUs: 4, LagP99Us: 50, P99Us: 9}, {Round: 2, CPUUs: 6, LagP99Us: 50, P99Us: 9},
+			{Round: 3, CPUUs: 5, Fault: "broke"}},
 		"p":    {{Round: 1, CPUUs: 10, P99Us: 8}, {Round: 2, CPUUs: 12, P99Us: 8}, {Round: 3, CPUUs: 1}},
 		"gone": {{Fault: "gone isn't there"}},
 	}
 	lines := judge(&g, results)
-	if l := lines[0]; math.Abs(median(l.ratios)-0.45) > 1e-9 || math.Abs(slices.Min(l.ratios)-0.4) > 1e-9 || math.Abs(slices.Max(l.ratios)-0.5) > 1e-9 || l.oursUs != 5 || l.fault != "broke" {
+	if l := lines[0]; math.Abs(median(l.ratios)-0.45) > 1e-9 || math.Abs(slices.Min(l.ratios)-0.4) > 1e-9 ||
+		math.Abs(slices.Max(l.ratios)-0.5) > 1e-9 || l.oursUs != 5 || l.fault != "broke" {
 		t.Errorf("%+v", l)
 	}
 	for i, want := range []string{"yes", "no: CPU, lag, p99", "not measured", "yes", "yes", "–"} {
@@ -54,7 +56,8 @@ func TestRowsRestOnQuietRounds(t *testing.T) {
 	}
 	results["o"] = append(results["o"], sample{Round: 6, CPUUs: 0.6, Quiet: true})
 	results["p"] = append(results["p"], sample{Round: 6, CPUUs: 1, Quiet: true})
-	if l := judge(&g, results)[0]; median(l.ratios) != 0.5 || slices.Max(l.ratios) != 0.6 || l.basis() != "3 of 6" || !g.quietEnough(results, 3) || g.quietEnough(results, 4) {
+	if l := judge(&g, results)[0]; median(l.ratios) != 0.5 || slices.Max(l.ratios) != 0.6 || l.basis() != "3 of 6" ||
+		!g.quietEnough(results, 3) || g.quietEnough(results, 4) {
 		t.Errorf("three quiet rounds: %v, %v, %s", median(l.ratios), slices.Max(l.ratios), l.basis())
 	}
 	results["p"] = []sample{{Fault: "not there"}}
@@ -112,7 +115,8 @@ func TestPeersNumbers(t *testing.T) {
 		t.Errorf("%d of what isn't there", got)
 	}
 	p := sample{Requests: 1000}
-	if err := p.charge(&outcome{user: 2 * time.Millisecond, sys: 3 * time.Millisecond, wall: time.Second}); err != nil || math.Abs(p.CPUUs-5) > 1e-9 {
+	if err := p.charge(&outcome{user: 2 * time.Millisecond, sys: 3 * time.Millisecond, wall: time.Second}); err != nil ||
+		math.Abs(p.CPUUs-5) > 1e-9 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if err := (&sample{}).charge(&outcome{}); err == nil {

@@ -48,8 +48,10 @@ func k6Tarantool() group {
 				}
 				servers[i] = t
 			}
-			peer, missing := tool("XK6_TARANTOOL", "xk6-tarantool", "build it from go.k6.io/k6 and github.com/tarantool/xk6-tarantool")
-			of := func(name, program, missing string, args []string, script func(*testserver.Server, *testserver.Server, time.Duration) string) client {
+			peer, missing := tool("XK6_TARANTOOL", "xk6-tarantool",
+				"build it from go.k6.io/k6 and github.com/tarantool/xk6-tarantool")
+			of := func(name, program, missing string, args []string, script func(*testserver.Server, *testserver.Server,
+				time.Duration) string) client {
 				return client{name: name, missing: missing, turn: func(d time.Duration) (sample, error) {
 					return s.k6(program, args, script(servers[0], servers[1], d))
 				}}
@@ -57,9 +59,11 @@ func k6Tarantool() group {
 			return []client{
 				of("brunt k6", s.brunt, "", []string{"k6"}, carsScript("executor: 'constant-arrival-rate'", carsCalls)),
 				of("brunt k6, brunt-open", s.brunt, "", []string{"k6"}, carsScript("executor: 'brunt-open'", carsCalls)),
-				of("brunt k6, brunt-open, 1 ms tolerance", s.brunt, "", []string{"k6"}, carsScript("executor: 'brunt-open', timingTolerance: '1ms'", carsCalls)),
+				of("brunt k6, brunt-open, 1 ms tolerance", s.brunt, "", []string{"k6"},
+					carsScript("executor: 'brunt-open', timingTolerance: '1ms'", carsCalls)),
 				of("brunt k6, brunt-native", s.brunt, "", []string{"k6"}, carsPlan("sessions: 100")),
-				of("brunt k6, brunt-native, shared connections", s.brunt, "", []string{"k6"}, carsPlan("sessions: 2\npipeline: 100\ntiming_tolerance: 1ms")),
+				of("brunt k6, brunt-native, shared connections", s.brunt, "", []string{"k6"},
+					carsPlan("sessions: 2\npipeline: 100\ntiming_tolerance: 1ms")),
 				of(xk6, peer, missing, nil, carsScript("executor: 'constant-arrival-rate'", carsCalls)),
 				of("an empty iteration", peer, missing, nil, carsScript("executor: 'constant-arrival-rate'", "")),
 			}, nil
@@ -96,17 +100,19 @@ const car = () => ({car_id: __VU + "-" + __ITER, model: "model"});
 // carsPlan is the same load as a plan, with its settings.
 func carsPlan(settings string) func(a, b *testserver.Server, d time.Duration) string {
 	return func(a, b *testserver.Server, d time.Duration) string {
-		return fmt.Sprintf("const plan = `config_name: cars\ntarget: {protocol: iproto, addresses: [%q, %q]}\n%s\nawake: \"off\"\nqueries:\n"+
-			"  - name: api_car_put\n    call: api_car_put\n    params: [{type: String, range: [7, 7]}, {type: Constant, value: model}]\nload:\n"+
-			"  - constant: {rate: %d, duration: %s}\n`;\n"+
-			"export const options = {scenarios: {cars: {executor: 'brunt-native', plan, user: %q, password: %q}}, summaryTrendStats: ['med', 'p(99)']};\n"+
-			"export default () => {};\n", a.Addr, b.Addr, settings, 2*k6PerS, d, a.User, a.Password)
+		return fmt.Sprintf(
+			"const plan = `config_name: cars\ntarget: {protocol: iproto, addresses: [%q, %q]}\n%s\nawake: \"off\"\nqueries:\n"+
+				"  - name: api_car_put\n    call: api_car_put\n    params: [{type: String, range: [7, 7]}, {type: Constant, value: model}]\nload:\n"+
+				"  - constant: {rate: %d, duration: %s}\n`;\n"+
+				"export const options = {scenarios: {cars: {executor: 'brunt-native', plan, user: %q, password: %q}}, summaryTrendStats: ['med', 'p(99)']};\n"+
+				"export default () => {};\n", a.Addr, b.Addr, settings, 2*k6PerS, d, a.User, a.Password)
 	}
 }
 
 // k6 runs a script and counts its iterations.
 func (s *stand) k6(program string, args []string, script string) (sample, error) {
-	file, summary, bundle := filepath.Join(s.dir, "script.js"), filepath.Join(s.dir, "summary.json"), filepath.Join(s.dir, "bundle")
+	file, summary, bundle := filepath.Join(s.dir, "script.js"), filepath.Join(s.dir, "summary.json"),
+		filepath.Join(s.dir, "bundle")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		return sample{}, err
 	}

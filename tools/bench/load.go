@@ -21,7 +21,8 @@ func loading(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| client | rows/s while filling, median (each round) | client CPU µs/row | whole, s |\n|---|---|---|---|\n")
+		fmt.Printf(
+			"| client | rows/s while filling, median (each round) | client CPU µs/row | whole, s |\n|---|---|---|---|\n")
 		for _, c := range []string{"brunt schema up", "brunt schema up --workers 1", "pgbench -i -I dtgp"} {
 			var perS, cpu, whole []float64
 			rounds := ""
@@ -54,9 +55,11 @@ func loadGroup() group {
 		}
 		return []client{
 			{name: "brunt schema up", turn: func(time.Duration) (sample, error) { return s.schemaUp(pg) }},
-			{name: "brunt schema up --workers 1", turn: func(time.Duration) (sample, error) { return s.schemaUp(pg, "--workers", "1") }},
+			{name: "brunt schema up --workers 1",
+				turn: func(time.Duration) (sample, error) { return s.schemaUp(pg, "--workers", "1") }},
 			{name: "pgbench -i -I dtgp", turn: func(time.Duration) (sample, error) {
-				args := append(pgbenchWhere(pg), "-i", "-I", "dtgp", "-q", "-s", strconv.Itoa(loadRows/100_000), "--unlogged-tables", pg.Database)
+				args := append(pgbenchWhere(pg), "-i", "-I", "dtgp", "-q", "-s", strconv.Itoa(loadRows/100_000),
+					"--unlogged-tables", pg.Database)
 				return s.turn(nil, program, args, func(out string, p *sample) error {
 					p.Requests = loadRows
 					if seconds := findFloat(`client-side generate ([\d.]+) s`, out); seconds > 0 {

@@ -35,7 +35,8 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("say what to measure: wire, load, memory, soak or ycsb; or best, for the best ratios of all raw runs")
+		return errors.New(
+			"say what to measure: wire, load, memory, soak or ycsb; or best, for the best ratios of all raw runs")
 	}
 	switch args[0] {
 	case "wire":
@@ -61,7 +62,8 @@ func wire(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("wire", flag.ContinueOnError)
 	quiet := f.Int("rounds", 5, "how many quiet rounds there are to be")
 	most := f.Int("most", 12, "how many rounds there are at most")
-	lost := f.Float64("stolen", mostStolen, "share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
+	lost := f.Float64("stolen", mostStolen,
+		"share of all cores' time, taken by the hypervisor, beyond which a round isn't quiet")
 	seconds := f.Int("seconds", 4, "length of a turn")
 	only := onlyFlag(f)
 	return withStand(ctx, f, args, func(s *stand) error {
@@ -70,7 +72,8 @@ func wire(ctx context.Context, args []string) error {
 			if !only.MatchString(g.name) {
 				continue
 			}
-			results, err := s.measure(&g, rounds{least: *quiet, most: *most, stolen: *lost, duration: time.Duration(*seconds) * time.Second})
+			results, err := s.measure(&g, rounds{least: *quiet, most: *most, stolen: *lost,
+				duration: time.Duration(*seconds) * time.Second})
 			if err != nil {
 				return fmt.Errorf("%s: %w", g.name, err)
 			}

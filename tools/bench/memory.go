@@ -48,7 +48,8 @@ func memory(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%d requests in %.0f s, %d failed; %s\n", run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed, flatness(seen, run.DurationNs, *script))
+		fmt.Printf("%d requests in %.0f s, %d failed; %s\n", run.Total.Done, float64(run.DurationNs)/1e9, run.Total.Failed,
+			flatness(seen, run.DurationNs, *script))
 		return nil
 	})
 }
@@ -80,7 +81,8 @@ func (s *stand) watched(cmd *exec.Cmd, bundle string) (run *record.Run, seen []u
 // the mean of the later half that counts, against that of the earlier one.
 func flatness(seen []uint64, ns int64, swings bool) string {
 	if ns <= int64(time.Minute) {
-		return fmt.Sprintf("memory (RSS) %d kB at the end, within the first minute: too short to tell whether it grows", seen[0])
+		return fmt.Sprintf("memory (RSS) %d kB at the end, within the first minute: too short to tell whether it grows",
+			seen[0])
 	}
 	least, most := slices.Min(seen), slices.Max(seen)
 	grown := float64(most)/float64(seen[0]) - 1
@@ -90,13 +92,15 @@ func flatness(seen []uint64, ns int64, swings bool) string {
 		if after > 1.05*before {
 			verdict = "no"
 		}
-		return fmt.Sprintf("memory (RSS) since the first minute from %d to %d kB, on average %.0f kB in the earlier half and %.0f in the later: %+.1f %%; within 5 %%: %s",
+		return fmt.Sprintf(
+			"memory (RSS) since the first minute from %d to %d kB, on average %.0f kB in the earlier half and %.0f in the later: %+.1f %%; within 5 %%: %s",
 			least, most, before, after, 100*(after/before-1), verdict)
 	}
 	if 20*(most-seen[0]) > seen[0] {
 		verdict = "no"
 	}
-	return fmt.Sprintf("memory (RSS) a minute after the start %d kB, least %d kB, most %d kB since: %+.1f %%; within 5 %%: %s",
+	return fmt.Sprintf(
+		"memory (RSS) a minute after the start %d kB, least %d kB, most %d kB since: %+.1f %%; within 5 %%: %s",
 		seen[0], least, most, 100*grown, verdict)
 }
 
@@ -108,13 +112,15 @@ func mean(all []uint64) (m float64) {
 }
 
 // longRun prepares a closed load with a deep pipeline.
-func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (cmd *exec.Cmd, bundle string, err error) {
+func (s *stand) longRun(address string, requests uint64, atMost time.Duration) (cmd *exec.Cmd, bundle string,
+	err error) {
 	plan, err := s.plan("echo", fmt.Sprintf("operations: %d, duration: %v", requests, atMost))
 	if err != nil {
 		return nil, "", err
 	}
 	bundle = filepath.Join(s.dir, "long")
-	cmd = exec.CommandContext(s.ctx, s.brunt, "run", plan, "--proto", "echo", "-a", address, "--vu", "50", "--tier", "codec", "--loops", "1",
+	cmd = exec.CommandContext(s.ctx, s.brunt, "run", plan, "--proto", "echo", "-a", address, "--vu", "50", "--tier",
+		"codec", "--loops", "1",
 		"--pipeline", "64", "--awake", "off", "--bundle", bundle, "--quiet", "--output", "json")
 	cmd.Stderr = os.Stderr
 	return cmd, bundle, nil

@@ -24,7 +24,8 @@ const (
 )
 
 func (s *stand) bare(kind, where string, sessions, pipeline, keys int) client {
-	return s.own(bareLoop, "bare", nil, "-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-pipeline", strconv.Itoa(pipeline), "-keys", strconv.Itoa(keys))
+	return s.own(bareLoop, "bare", nil, "-kind", kind, "-where", where, "-sessions", strconv.Itoa(sessions), "-pipeline",
+		strconv.Itoa(pipeline), "-keys", strconv.Itoa(keys))
 }
 
 // library is a load as a Go program usually makes it: see peer/library.
@@ -36,18 +37,19 @@ func (s *stand) library(name string, env []string, kind, where string, sessions,
 // own is one of the project's own peers, for the table by a name.
 func (s *stand) own(name, peer string, env []string, args ...string) client {
 	return client{name: name, turn: func(d time.Duration) (sample, error) {
-		return s.turn(env, s.peer(peer), append(args[:len(args):len(args)], "-duration", d.String()), func(out string, p *sample) error {
-			var done struct {
-				Requests uint64  `json:"requests"`
-				P50Ns    float64 `json:"p50_ns"`
-				P99Ns    float64 `json:"p99_ns"`
-			}
-			if err := json.Unmarshal([]byte(out), &done); err != nil {
-				return fmt.Errorf("%s: %w: %s", peer, err, tail(out))
-			}
-			p.Requests, p.P50Us, p.P99Us = done.Requests, done.P50Ns/1e3, done.P99Ns/1e3
-			return nil
-		})
+		return s.turn(env, s.peer(peer), append(args[:len(args):len(args)], "-duration", d.String()),
+			func(out string, p *sample) error {
+				var done struct {
+					Requests uint64  `json:"requests"`
+					P50Ns    float64 `json:"p50_ns"`
+					P99Ns    float64 `json:"p99_ns"`
+				}
+				if err := json.Unmarshal([]byte(out), &done); err != nil {
+					return fmt.Errorf("%s: %w: %s", peer, err, tail(out))
+				}
+				p.Requests, p.P50Us, p.P99Us = done.Requests, done.P50Ns/1e3, done.P99Ns/1e3
+				return nil
+			})
 	}}
 }
 
@@ -86,7 +88,8 @@ func (c *ours) turn(d time.Duration) (sample, error) {
 	if c.rate > 0 {
 		args = []string{"rate", "-c", file, "--rate", fmt.Sprint(c.rate), "--duration", d.String()}
 	}
-	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--awake", "off", "--bundle", bundle, "--quiet", "--output", "json", "--no-setup")
+	args = append(append(args, c.where...), "--tier", "codec", "--loops", "1", "--awake", "off", "--bundle", bundle,
+		"--quiet", "--output", "json", "--no-setup")
 	args = append(args, c.flags...)
 	o, failure := c.s.do(c.env, c.s.brunt, args...)
 	p := sample{Command: c.s.plain(c.s.brunt, args)}

@@ -39,10 +39,14 @@ func postgresClosed() group {
 			url := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", pg.User, pg.Addr, pg.Database)
 			return []client{
 				mine.client("brunt"),
-				{name: "pgbench -j1", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, false) }},
+				{name: "pgbench -j1", turn: func(d time.Duration) (sample, error) {
+					return s.pgbenchTurn(pg, pgbench, d, 0,
+						false)
+				}},
 				s.bare("pg", url, pgSessions, 1, pgbenchScale*100_000),
 				s.library("pgconn, a goroutine a session", nil, "pg", url, pgSessions, pgbenchScale*100_000),
-				{name: "pgbench -l (p99 from its log)", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, true) }},
+				{name: "pgbench -l (p99 from its log)",
+					turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 0, true) }},
 			}, nil
 		},
 	}
@@ -66,7 +70,10 @@ func postgresOpen() group {
 			mine.rate = 10_000
 			return []client{
 				mine.client("brunt"), mine.client("brunt --timing-tolerance 200us", "--timing-tolerance", "200us"),
-				{name: "pgbench -R", turn: func(d time.Duration) (sample, error) { return s.pgbenchTurn(pg, pgbench, d, 10_000, false) }},
+				{name: "pgbench -R", turn: func(d time.Duration) (sample, error) {
+					return s.pgbenchTurn(pg, pgbench, d, 10_000,
+						false)
+				}},
 			}, nil
 		},
 	}
@@ -90,13 +97,16 @@ func pgbenchWhere(pg *testserver.Server) []string {
 }
 
 func (s *stand) postgres(pg *testserver.Server, plan string) *ours {
-	return &ours{s: s, plan: plan, where: []string{"--proto", "pg", "-a", pg.Addr, "-u", pg.User, "--database", pg.Database, "--vu", strconv.Itoa(pgSessions)}}
+	return &ours{s: s, plan: plan, where: []string{"--proto", "pg", "-a", pg.Addr, "-u", pg.User, "--database",
+		pg.Database, "--vu", strconv.Itoa(pgSessions)}}
 }
 
 // pgbenchTurn runs the select-only script. With log it writes every transaction's time, which is
 // the only way to its quantiles and costs CPU of its own.
-func (s *stand) pgbenchTurn(pg *testserver.Server, program string, d time.Duration, rate int, log bool) (sample, error) {
-	args := append(pgbenchWhere(pg), "-n", "-S", "-M", "prepared", "-c", strconv.Itoa(pgSessions), "-j", "1", "-T", strconv.Itoa(int(d.Seconds())))
+func (s *stand) pgbenchTurn(pg *testserver.Server, program string, d time.Duration, rate int, log bool) (sample,
+	error) {
+	args := append(pgbenchWhere(pg), "-n", "-S", "-M", "prepared", "-c", strconv.Itoa(pgSessions), "-j", "1", "-T",
+		strconv.Itoa(int(d.Seconds())))
 	if rate > 0 {
 		args = append(args, "-R", strconv.Itoa(rate))
 	}

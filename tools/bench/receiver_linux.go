@@ -125,7 +125,8 @@ func stampOf(control []byte) int64 {
 	}
 	for i := range messages {
 		m := &messages[i]
-		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SCM_TIMESTAMPNS && len(m.Data) >= int(unsafe.Sizeof(unix.Timespec{})) {
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SCM_TIMESTAMPNS &&
+			len(m.Data) >= int(unsafe.Sizeof(unix.Timespec{})) {
 			return (*unix.Timespec)(unsafe.Pointer(&m.Data[0])).Nano()
 		}
 	}

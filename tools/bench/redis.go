@@ -77,7 +77,8 @@ type redisBenchmark struct {
 
 func (b *redisBenchmark) turn(d time.Duration) (sample, error) {
 	n := int(b.perS * d.Seconds())
-	args := []string{"-h", b.server.Host, "-p", strconv.Itoa(b.server.Port), "-c", strconv.Itoa(redisSessions), "-P", strconv.Itoa(b.pipeline),
+	args := []string{"-h", b.server.Host, "-p", strconv.Itoa(b.server.Port), "-c", strconv.Itoa(redisSessions), "-P",
+		strconv.Itoa(b.pipeline),
 		"-r", strconv.Itoa(redisKeys), "-n", strconv.Itoa(n), "--csv", "GET", "key:__rand_int__"}
 	return b.s.turn(nil, b.program, args, func(out string, p *sample) error {
 		// "test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"

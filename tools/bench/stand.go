@@ -114,7 +114,8 @@ type outcome struct {
 const turnTimeout = 5 * time.Minute
 
 // turn runs a program to its end; read takes what it has done from what it printed.
-func (s *stand) turn(env []string, program string, args []string, read func(out string, p *sample) error) (sample, error) {
+func (s *stand) turn(env []string, program string, args []string, read func(out string, p *sample) error) (sample,
+	error) {
 	o, err := s.do(env, program, args...)
 	p := sample{Command: s.plain(program, args)}
 	if err == nil {

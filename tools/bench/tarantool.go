@@ -24,10 +24,12 @@ func tarantoolVerb(verb string) group {
 			if err != nil {
 				return nil, err
 			}
-			mine := &ours{s: s, plan: "tarantool-" + verb, where: []string{"--proto", "iproto", "-a", t.Addr, "-u", t.User, "--vu", "100"}, env: []string{"BRUNT_PASSWORD=" + t.Password}}
+			mine := &ours{s: s, plan: "tarantool-" + verb, where: []string{"--proto", "iproto", "-a", t.Addr, "-u", t.User,
+				"--vu", "100"}, env: []string{"BRUNT_PASSWORD=" + t.Password}}
 			return []client{
 				mine.client("brunt"),
-				s.library(peer, []string{"TARANTOOL_PASSWORD=" + t.Password}, verb, t.Addr, tarantoolSessions, tarantoolRows, "-user", t.User),
+				s.library(peer, []string{"TARANTOOL_PASSWORD=" + t.Password}, verb, t.Addr, tarantoolSessions, tarantoolRows,
+					"-user", t.User),
 			}, nil
 		},
 	}

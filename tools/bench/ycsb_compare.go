@@ -73,11 +73,13 @@ func contests(program string, loadRecords int) []*contest {
 		records         int
 		serve           func(*stand) (*testserver.Server, []string, func() error)
 	}{
-		{"pg", "PostgreSQL", compareRecords, servePostgres}, {"redis", "Redis", compareRecords, serveRedis}, {"etcd", "etcd", etcdRecords, serveEtcd},
+		{"pg", "PostgreSQL", compareRecords, servePostgres}, {"redis", "Redis", compareRecords, serveRedis},
+		{"etcd", "etcd", etcdRecords, serveEtcd},
 	} {
 		for _, threads := range []int{16, 50} {
 			all = append(all, &contest{
-				name: fmt.Sprintf("%s-c-%d", d.database, threads), work: fmt.Sprintf("%s, workload C, %d threads", d.title, threads),
+				name: fmt.Sprintf("%s-c-%d", d.database, threads), work: fmt.Sprintf("%s, workload C, %d threads", d.title,
+					threads),
 				program: program, database: d.database, threads: threads, records: d.records, serve: d.serve,
 			})
 		}
@@ -100,7 +102,8 @@ const (
 // goals are what ours should reach next to go-ycsb.
 func (c *contest) goals() []goal {
 	if c.load {
-		return []goal{{work: c.work, ours: oursName, peer: peerName, rate: 1.5}, {work: c.work, ours: oneByOneName, peer: peerName, rate: 1.5}}
+		return []goal{{work: c.work, ours: oursName, peer: peerName, rate: 1.5},
+			{work: c.work, ours: oneByOneName, peer: peerName, rate: 1.5}}
 	}
 	return []goal{{work: c.work, ours: oursName, peer: peerName, rate: 1, ratio: 0.6}}
 }
@@ -144,7 +147,8 @@ func (c *contest) calibrate(clients []client) error {
 
 func (c *contest) args(verb string, more ...string) []string {
 	properties := append([]string{
-		"workload=core", "recordcount=" + strconv.Itoa(c.records), "readproportion=1", "updateproportion=0", "scanproportion=0",
+		"workload=core", "recordcount=" + strconv.Itoa(c.records), "readproportion=1", "updateproportion=0",
+		"scanproportion=0",
 		"insertproportion=0", "requestdistribution=uniform", "threadcount=" + strconv.Itoa(c.threads), "dropdata=true",
 	}, append(c.where, more...)...)
 	if verb == "run" {
@@ -201,12 +205,14 @@ func goYCSB() (program, missing string) {
 }
 
 func postgresYCSB() group {
-	return besideGoYCSB("pg-ycsb", "PostgreSQL, workload C, 16 sessions, closed", 0.52, contest{database: "pg", threads: pgSessions, serve: servePostgres},
+	return besideGoYCSB("pg-ycsb", "PostgreSQL, workload C, 16 sessions, closed", 0.52,
+		contest{database: "pg", threads: pgSessions, serve: servePostgres},
 		func(s *stand, pg *testserver.Server) *ours { return s.postgres(pg, "pg-ycsb") })
 }
 
 func redisYCSB() group {
-	return besideGoYCSB("redis-ycsb", "Redis, workload C (GET), 50 sessions, closed", 0.48, contest{database: "redis", threads: redisSessions, serve: serveRedis, where: []string{"redis.datatype=string"}},
+	return besideGoYCSB("redis-ycsb", "Redis, workload C (GET), 50 sessions, closed", 0.48,
+		contest{database: "redis", threads: redisSessions, serve: serveRedis, where: []string{"redis.datatype=string"}},
 		func(s *stand, r *testserver.Server) *ours { return s.redis(r, "redis-ycsb") })
 }
 
@@ -232,12 +238,14 @@ func besideGoYCSB(name, work string, ratio float64, c contest, mine func(*stand,
 
 func servePostgres(s *stand) (*testserver.Server, []string, func() error) {
 	pg := testserver.Postgres(s.tb, testserver.Settings("shared_buffers = 512MB", "max_wal_size = 8GB"))
-	return pg, []string{"pg.host=" + pg.Host, "pg.port=" + strconv.Itoa(pg.Port), "pg.user=" + pg.User, "pg.db=" + pg.Database, "pg.sslmode=disable"}, nil
+	return pg, []string{"pg.host=" + pg.Host, "pg.port=" + strconv.Itoa(pg.Port), "pg.user=" + pg.User, "pg.db=" +
+		pg.Database, "pg.sslmode=disable"}, nil
 }
 
 func serveRedis(s *stand) (*testserver.Server, []string, func() error) {
 	r := testserver.Redis(s.tb)
-	return r, []string{"redis.addr=" + r.Addr}, func() error { return evalRedis(r.Addr, "redis.call('FLUSHALL')\nreturn 1") }
+	return r, []string{"redis.addr=" + r.Addr},
+		func() error { return evalRedis(r.Addr, "redis.call('FLUSHALL')\nreturn 1") }
 }
 
 func serveEtcd(s *stand) (*testserver.Server, []string, func() error) {

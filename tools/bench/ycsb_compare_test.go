@@ -9,7 +9,8 @@ import (
 func TestRatiosToGoYCSB(t *testing.T) {
 	read, load := &contest{work: "reads"}, &contest{work: "load", load: true}
 	results := map[string][]sample{
-		oursName:     {{Round: 1, PerS: 150, CPUUs: 7}, {Round: 2, PerS: 180, CPUUs: 6}, {Round: 3, PerS: 1, CPUUs: 1, Fault: "broke"}},
+		oursName: {{Round: 1, PerS: 150, CPUUs: 7}, {Round: 2, PerS: 180, CPUUs: 6},
+			{Round: 3, PerS: 1, CPUUs: 1, Fault: "broke"}},
 		peerName:     {{Round: 1, PerS: 100, CPUUs: 10}, {Round: 2, PerS: 90, CPUUs: 10}, {Round: 3, PerS: 100, CPUUs: 10}},
 		oneByOneName: {{Round: 1, PerS: 110, CPUUs: 7}, {Round: 2, PerS: 90, CPUUs: 7}},
 	}
@@ -28,7 +29,8 @@ func TestRatiosToGoYCSB(t *testing.T) {
 	}
 	var b bytes.Buffer
 	printRates(&b, lines)
-	for _, want := range []string{"1.75 (1.50–2.00)", "0.65 (0.60–0.70)", "rate ≥ 1.0, CPU ≤ 0.60", "rate ≥ 1.5", "reads, go-ycsb: broke"} {
+	for _, want := range []string{"1.75 (1.50–2.00)", "0.65 (0.60–0.70)", "rate ≥ 1.0, CPU ≤ 0.60", "rate ≥ 1.5",
+		"reads, go-ycsb: broke"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}

@@ -60,7 +60,8 @@ func (p *pictures) make() {
 	terminal := p.load(server)
 	p.terminal(terminal)
 	for _, lang := range []string{"en", "ru"} {
-		p.run(nil, "report", filepath.Join(dir, "bundle"), "--html", filepath.Join(dir, lang+".html"), "--lang", lang, "--quiet")
+		p.run(nil, "report", filepath.Join(dir, "bundle"), "--html", filepath.Join(dir, lang+".html"), "--lang", lang,
+			"--quiet")
 	}
 	for _, one := range []struct {
 		name, lang, media, scheme string
@@ -87,15 +88,18 @@ func (p *pictures) make() {
 // load runs the load and returns what brunt printed, in colour.
 func (p *pictures) load(server *testserver.Server) string {
 	args := []string{
-		"rate", "-c", "examples/cars.yml", "--proto", "pg", "-a", server.Addr, "-u", server.User, "--database", server.Database, "--vu", "8", "--rate", "800", "--poisson",
-		"--warm-up", "5s", "--duration", strconv.Itoa(p.seconds) + "s", "--threshold", "response.p(99) < 50ms", "--bundle", filepath.Join(p.dir, "bundle"), "--ui",
+		"rate", "-c", "examples/cars.yml", "--proto", "pg", "-a", server.Addr, "-u", server.User, "--database",
+		server.Database, "--vu", "8", "--rate", "800", "--poisson",
+		"--warm-up", "5s", "--duration", strconv.Itoa(p.seconds) + "s", "--threshold", "response.p(99) < 50ms", "--bundle",
+		filepath.Join(p.dir, "bundle"), "--ui",
 	}
 	addresses := make(chan string, 1)
 	done := make(chan string)
 	go func() {
 		var text bytes.Buffer
 		// script gives brunt a terminal, so that it prints in colour.
-		cmd := exec.Command("script", "-qec", "stty cols 100; "+priority()+shell(append([]string{p.program}, args...)), "/dev/null")
+		cmd := exec.Command("script", "-qec", "stty cols 100; "+priority()+shell(append([]string{p.program}, args...)),
+			"/dev/null")
 		cmd.Env = append(os.Environ(), "PGPASSWORD="+server.Password, "BRUNT_PASSWORD="+server.Password, "TERM=xterm")
 		cmd.Stdout = &watching{to: &text, found: addresses}
 		err := cmd.Run()
@@ -166,7 +170,8 @@ func (p *pictures) picture(name string) {
 }
 
 // Colours of a terminal that is easy on the eyes.
-var colours = map[string]string{"1": "font-weight:700", "2": "color:#8b949e", "31": "color:#ff7b72", "32": "color:#56d364", "33": "color:#e3b341", "36": "color:#76c7e8"}
+var colours = map[string]string{"1": "font-weight:700", "2": "color:#8b949e", "31": "color:#ff7b72",
+	"32": "color:#56d364", "33": "color:#e3b341", "36": "color:#76c7e8"}
 
 var escape = regexp.MustCompile("\x1b\\[([0-9;]*)([A-Za-z])")
 
@@ -177,7 +182,8 @@ func (p *pictures) terminal(printed string) {
 		p.tb.Fatalf("pictures: no report in %q", printed)
 	}
 	var html strings.Builder
-	html.WriteString("<!DOCTYPE html><meta charset=utf-8><body style='margin:0;background:#0d1117;color:#e6edf3'><pre style='display:inline-block;margin:0;padding:16px 20px;font:14px/1.35 DejaVu Sans Mono,monospace'>")
+	html.WriteString(
+		"<!DOCTYPE html><meta charset=utf-8><body style='margin:0;background:#0d1117;color:#e6edf3'><pre style='display:inline-block;margin:0;padding:16px 20px;font:14px/1.35 DejaVu Sans Mono,monospace'>")
 	open, at, inverse := 0, 0, false
 	text := "━━ " + report
 	clean := strings.NewReplacer("&", "&amp;", "<", "&lt;")

@@ -47,10 +47,12 @@ func serverStopped(d *draw) situation {
 	at, length := d.share(0.15, 0.35), d.share(0.3, 0.5)
 	s.fault = stopServer(at, length)
 	s.ask.thresholds = []string{fmt.Sprintf("response.max < %v", length/2)}
-	s.Why = fmt.Sprintf("the server is stopped from %v to %v: what is sent just then takes %v, twice what the rule allows", at, at+length, length)
+	s.Why = fmt.Sprintf("the server is stopped from %v to %v: what is sent just then takes %v, twice what the rule allows",
+		at, at+length, length)
 	if s.ask.open {
 		s.ask.thresholds = []string{fmt.Sprintf("p(99) < %v", length/2)}
-		s.Why = fmt.Sprintf("the server is stopped from %v to %v: of the load's arrivals at least a seventh waits longer than %v, which 1 %% may", at, at+length, length/2)
+		s.Why = fmt.Sprintf(
+			"the server is stopped from %v to %v: of the load's arrivals at least a seventh waits longer than %v, which 1 %% may", at, at+length, length/2)
 	}
 	return s
 }
@@ -88,7 +90,8 @@ func serverRestarted(d *draw) situation {
 	at, length := d.share(0.2, 0.3), d.share(0.2, 0.3)
 	s.fault = killServer(at, length)
 	s.ask.thresholds = rulesOrNone(d, "errors < 1%")
-	s.Why = fmt.Sprintf("the server is away for %v or longer: a fifth of the arrivals fall due meanwhile, and 1 %% may fail", length)
+	s.Why = fmt.Sprintf(
+		"the server is away for %v or longer: a fifth of the arrivals fall due meanwhile, and 1 %% may fail", length)
 	return s
 }
 
@@ -110,7 +113,8 @@ func sessionsTooFew(d *draw) situation {
 	most := float64(s.ask.sessions) / s.ask.answer.Seconds()
 	s.ask.rate = float64(int(most * (1.5 + 2*d.Float64())))
 	s.ask.thresholds = rulesOrNone(d, fmt.Sprintf("rate > %.0f", 0.95*s.ask.rate))
-	s.Why = fmt.Sprintf("%d sessions with answers of %v carry at most %.0f of %.0f a second", s.ask.sessions, s.ask.answer, most, s.ask.rate)
+	s.Why = fmt.Sprintf("%d sessions with answers of %v carry at most %.0f of %.0f a second", s.ask.sessions, s.ask.answer,
+		most, s.ask.rate)
 	return s
 }
 
@@ -157,7 +161,8 @@ func serverFull(d *draw) situation {
 	s := d.begin(crowded)
 	s.ask.sessions = 40
 	s.ask.rate = 200
-	s.Why = fmt.Sprintf("40 sessions are asked for and the server takes %d: most of what is asked for isn't there", crowdedSessions)
+	s.Why = fmt.Sprintf("40 sessions are asked for and the server takes %d: most of what is asked for isn't there",
+		crowdedSessions)
 	return s
 }
 

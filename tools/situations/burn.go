@@ -25,7 +25,8 @@ type burner struct {
 
 // start starts one, which ends with ctx.
 func (b burner) start(ctx context.Context, self string, core int) {
-	cmd := exec.CommandContext(ctx, self, burnCommand, fmt.Sprint(core), fmt.Sprint(b.realtime), fmt.Sprint(int64(b.busy)), fmt.Sprint(int64(b.period)), fmt.Sprint(b.nice))
+	cmd := exec.CommandContext(ctx, self, burnCommand, fmt.Sprint(core), fmt.Sprint(b.realtime), fmt.Sprint(int64(b.busy)),
+		fmt.Sprint(int64(b.period)), fmt.Sprint(b.nice))
 	cmd.Stderr = os.Stderr
 	if cmd.Start() == nil {
 		go cmd.Wait()
@@ -70,7 +71,8 @@ func takeCore(core int, realtime bool, nice int) error {
 	if realtime {
 		return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 50}, 0)
 	}
-	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: int32(nice)}, 0)
+	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: int32(nice)},
+		0)
 }
 
 // mayHurry reports whether processes may be put ahead of all others here.
@@ -78,7 +80,8 @@ func mayHurry() bool {
 	done := make(chan bool)
 	go func() {
 		runtime.LockOSThread() // the thread ends with the goroutine
-		done <- unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) == nil
+		done <- unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1},
+			0) == nil
 	}()
 	return <-done
 }

@@ -101,7 +101,8 @@ func groupRoot() (folder string, version int) {
 	for _, g := range []struct {
 		folder, file string
 		version      int
-	}{{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", 1}, {"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", 1}, {"/sys/fs/cgroup", "cgroup.controllers", 2}} {
+	}{{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", 1}, {"/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", 1},
+		{"/sys/fs/cgroup", "cgroup.controllers", 2}} {
 		probe := filepath.Join(g.folder, "brunt-situations")
 		if os.Mkdir(probe, 0o755) != nil {
 			continue
@@ -147,7 +148,8 @@ func confine(version1, version2 map[string]string) *fault {
 
 // quota lets a control group have so many ms of each 100 ms.
 func quota(ms int) *fault {
-	return confine(map[string]string{"cpu.cfs_quota_us": strconv.Itoa(1000 * ms)}, map[string]string{"cpu.max": fmt.Sprintf("%d 100000", 1000*ms)})
+	return confine(map[string]string{"cpu.cfs_quota_us": strconv.Itoa(1000 * ms)},
+		map[string]string{"cpu.max": fmt.Sprintf("%d 100000", 1000*ms)})
 }
 
 // leastShare gives a control group the least weight there is: 2 of a process' 1024 (version 2: 1 of 100).

@@ -61,12 +61,15 @@ func smallLoad(d *draw, kinds ...kind) situation {
 		if (s.server == nginx || s.server == web) && d.IntN(3) == 0 && !s.ask.poisson {
 			s.ask.command = "http"
 		}
-		s.Why = fmt.Sprintf("%.0f requests a second of the cheapest kind: less than half of a core for both sides together, a few sessions busy", s.ask.rate)
+		s.Why = fmt.Sprintf(
+			"%.0f requests a second of the cheapest kind: less than half of a core for both sides together, a few sessions busy",
+			s.ask.rate)
 		return s
 	}
 	s.ask.sessions = one(d, 1, 2, 4)
 	s.ask.think = d.between(5*time.Millisecond, 20*time.Millisecond)
-	s.Why = fmt.Sprintf("%d sessions that think %v between requests of the cheapest kind: at most 800 a second", s.ask.sessions, s.ask.think)
+	s.Why = fmt.Sprintf("%d sessions that think %v between requests of the cheapest kind: at most 800 a second",
+		s.ask.sessions, s.ask.think)
 	return s
 }
 
@@ -76,7 +79,8 @@ func smallServer(d *draw) situation {
 	s.ask.command, s.ask.tier, s.ask.open, s.ask.sessions = "http", "codec", true, 0
 	s.ask.rate = one(d, 200.0, 1000, 2000)
 	s.ask.thresholds = one(d, nil, generous())
-	s.Why = fmt.Sprintf("%.0f requests a second of the cheapest kind keep a few connections busy, and the server takes %d", s.ask.rate, smallConnections)
+	s.Why = fmt.Sprintf("%.0f requests a second of the cheapest kind keep a few connections busy, and the server takes %d",
+		s.ask.rate, smallConnections)
 	return s
 }
 
@@ -87,7 +91,8 @@ func slowButGood(d *draw) situation {
 	s.ask.rate = one(d, 20.0, 50, 100)
 	s.ask.sessions = 4 + int(2*s.ask.rate*s.ask.answer.Seconds())
 	s.ask.thresholds = generous()
-	s.Why = fmt.Sprintf("each answer takes %v, twice the sessions are there that this needs, and the rules allow it", s.ask.answer)
+	s.Why = fmt.Sprintf("each answer takes %v, twice the sessions are there that this needs, and the rules allow it",
+		s.ask.answer)
 	return s
 }
 
@@ -98,7 +103,9 @@ func farButGood(d *draw) situation {
 	s.ask.rate = one(d, 20.0, 100, 200)
 	s.ask.sessions = 4 + int(2*s.ask.rate*s.far.delay.Seconds())
 	s.ask.thresholds = generous()
-	s.Why = fmt.Sprintf("the network delays each answer by %v, twice the sessions are there that this needs, and the rules allow it", s.far.delay)
+	s.Why = fmt.Sprintf(
+		"the network delays each answer by %v, twice the sessions are there that this needs, and the rules allow it",
+		s.far.delay)
 	return s
 }
 

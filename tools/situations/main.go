@@ -69,7 +69,8 @@ func verdicts(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	chosen := slices.DeleteFunc(situations(*seed, *count, time.Duration(*seconds*float64(time.Second))), func(s situation) bool { return !only.MatchString(s.Name) })
+	chosen := slices.DeleteFunc(situations(*seed, *count, time.Duration(*seconds*float64(time.Second))),
+		func(s situation) bool { return !only.MatchString(s.Name) })
 	if *listed {
 		for i := range chosen {
 			fmt.Printf("%-55s %s: %s\n", chosen[i].Name, chosen[i].Truth, chosen[i].Why)
@@ -164,7 +165,8 @@ func newStage(tb testserver.TB, program, out string) (*stage, error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("%w: make build makes it", err)
 	}
-	return &stage{tb: tb, brunt: []string{program}, self: self, cores: cores, dir: out, servers: map[kind]*testserver.Server{}}, nil
+	return &stage{tb: tb, brunt: []string{program}, self: self, cores: cores, dir: out,
+		servers: map[kind]*testserver.Server{}}, nil
 }
 
 // undisturbed makes a situation until its truth is known, or often enough. The bundle is kept if the
@@ -194,7 +196,8 @@ func progress(w io.Writer, f *finished, done, of int, took time.Duration) {
 	if f.Void != "" {
 		word += " (" + f.Void + ")"
 	}
-	fmt.Fprintf(w, "%3d of %d, %v left  %-50s truth %s, verdict %s: %s\n", done, of, left, f.Name, f.Truth, f.Verdict, word)
+	fmt.Fprintf(w, "%3d of %d, %v left  %-50s truth %s, verdict %s: %s\n", done, of, left, f.Name, f.Truth,
+		f.Verdict, word)
 	if !f.Right {
 		fmt.Fprintf(w, "    %s\n", strings.Join(f.Reasons, "\n    "))
 	}

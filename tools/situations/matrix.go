@@ -40,7 +40,8 @@ func report(w io.Writer, all []*finished) error {
 	printFamilies(w, all)
 	fmt.Fprintln(w)
 	if len(void) > 0 {
-		fmt.Fprintf(w, "%d situations are left out of the matrix: something else disturbed the machine in each attempt.\n\n", len(void))
+		fmt.Fprintf(w, "%d situations are left out of the matrix: something else disturbed the machine in each attempt.\n\n",
+			len(void))
 	}
 	for _, f := range all {
 		if !f.Right {
@@ -52,7 +53,8 @@ func report(w io.Writer, all []*finished) error {
 
 // printMatrix prints how often which verdict came for which truth, as Markdown.
 func printMatrix(w io.Writer, known []*finished) {
-	fmt.Fprintf(w, "| Truth \\ verdict | %s |\n|---|%s\n", strings.Join(verdictNames, " | "), strings.Repeat("---:|", len(verdictNames)))
+	fmt.Fprintf(w, "| Truth \\ verdict | %s |\n|---|%s\n", strings.Join(verdictNames, " | "),
+		strings.Repeat("---:|", len(verdictNames)))
 	for _, t := range truths {
 		fmt.Fprintf(w, "| %s |", t)
 		for _, v := range verdictNames {
@@ -98,7 +100,8 @@ func printFamilies(w io.Writer, all []*finished) {
 }
 
 func printWrong(w io.Writer, f *finished) {
-	fmt.Fprintf(w, "%s: truth %s, verdict %s\n  because %s\n  %s\n  bundle %s, exit %d\n", f.Name, f.Truth, f.Verdict, f.Why, f.Command, f.Bundle, f.Exit)
+	fmt.Fprintf(w, "%s: truth %s, verdict %s\n  because %s\n  %s\n  bundle %s, exit %d\n", f.Name, f.Truth, f.Verdict,
+		f.Why, f.Command, f.Bundle, f.Exit)
 	if f.Void != "" {
 		fmt.Fprintf(w, "  disturbed: %s\n", f.Void)
 	}
@@ -145,7 +148,10 @@ func goals(w io.Writer, known []*finished) error {
 	}
 	say(passes == 0, "no false PASS: %d", passes)
 	say(failed == 0, "no false FAIL of healthy runs: %d", failed)
-	say(float64(invalidFree) <= mostInvalidFree*float64(free), "false INVALID of healthy runs with a free core, at most %.0f %%: %d of %d", 100*mostInvalidFree, invalidFree, free)
-	say(float64(invalidShared) <= mostInvalidShared*float64(shared), "false INVALID of healthy runs that share a core with the server, at most %.0f %%: %d of %d", 100*mostInvalidShared, invalidShared, shared)
+	say(float64(invalidFree) <= mostInvalidFree*float64(free),
+		"false INVALID of healthy runs with a free core, at most %.0f %%: %d of %d", 100*mostInvalidFree, invalidFree, free)
+	say(float64(invalidShared) <= mostInvalidShared*float64(shared),
+		"false INVALID of healthy runs that share a core with the server, at most %.0f %%: %d of %d", 100*mostInvalidShared,
+		invalidShared, shared)
 	return errors.Join(broken...)
 }

@@ -44,7 +44,8 @@ func perform(t *testing.T, s *scene, args func(s *scene, url, dir string) []stri
 		t.Fatal(err)
 	}
 	t.Logf("%s: %d done, %d succeeded, %d failed: %v, verdict %s, lag max %v", strings.Join(cmd.Args[1:], " "),
-		run.Total.Done, run.Total.OK, run.Total.Failed, run.Total.Errors, run.Verdict.Result, time.Duration(run.Total.Lag.MaxNs))
+		run.Total.Done, run.Total.OK, run.Total.Failed, run.Total.Errors, run.Verdict.Result,
+		time.Duration(run.Total.Lag.MaxNs))
 	return v, run
 }
 
@@ -52,7 +53,8 @@ func perform(t *testing.T, s *scene, args func(s *scene, url, dir string) []stri
 var commands = map[string]func(s *scene, url, dir string) []string{
 	"http": func(s *scene, url, dir string) []string { return append(bruntHTTP(s, url, dir), "--sessions", "20") },
 	"cook": func(s *scene, url, dir string) []string {
-		return append([]string{"cook", "-qps", "5", "-concurrency", "20", "-interval", "1s", "-timeout", s.timeout.String(), "-duration", s.load.String(),
+		return append([]string{"cook", "-qps", "5", "-concurrency", "20", "-interval", "1s", "-timeout", s.timeout.String(),
+			"-duration", s.load.String(),
 			"-quiet", "-bundle", filepath.Join(dir, "bundle")}, url)
 	},
 }
@@ -72,10 +74,12 @@ func TestDeadServerCostsItsRequests(t *testing.T) {
 	for name, args := range commands {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := scene{rate: 100, load: 6 * time.Second, down: 1500 * time.Millisecond, up: 4500 * time.Millisecond, timeout: 10 * time.Second}
+			s := scene{rate: 100, load: 6 * time.Second, down: 1500 * time.Millisecond, up: 4500 * time.Millisecond,
+				timeout: 10 * time.Second}
 			v, run := perform(t, &s, args)
 			if run.Total.Done+run.Total.Dropped != 600 || run.Total.OK+run.Total.Failed != run.Total.Done {
-				t.Errorf("%d done, %d succeeded, %d failed and %d unsent of 600 that fell due", run.Total.Done, run.Total.OK, run.Total.Failed, run.Total.Dropped)
+				t.Errorf("%d done, %d succeeded, %d failed and %d unsent of 600 that fell due", run.Total.Done, run.Total.OK,
+					run.Total.Failed, run.Total.Dropped)
 			}
 			// What fell due while the server was away was sent then, but for what was late; and what was
 			// sent before may have been under way, on each of 20 sessions.
@@ -84,7 +88,8 @@ func TestDeadServerCostsItsRequests(t *testing.T) {
 			from := math.Floor((least-late).Seconds()*float64(s.rate)) - 1 - float64(run.Total.Dropped)
 			to := math.Ceil((most+late).Seconds()*float64(s.rate)) + 20
 			if f := float64(run.Total.Failed); f < from || f > to {
-				t.Errorf("%v failed; the server was away for %v to %v at 100/s, lag up to %v: %v to %v should", f, least, most, late, from, to)
+				t.Errorf("%v failed; the server was away for %v to %v at 100/s, lag up to %v: %v to %v should", f, least, most,
+					late, from, to)
 			}
 			if run.Verdict.Result == "pass" {
 				t.Errorf("half of the requests failed, and the verdict is pass")
@@ -105,7 +110,8 @@ func TestBrownOutIsTimeouts(t *testing.T) {
 				v, run := perform(t, &s, args)
 				unconnected := run.Total.Errors[protocol.Connect]
 				if run.Total.Errors[protocol.Timeout]+unconnected != run.Total.Done || run.Total.Done+run.Total.Dropped != 300 {
-					t.Fatalf("%d done, %d unsent of 300 that fell due; failed: %v", run.Total.Done, run.Total.Dropped, run.Total.Errors)
+					t.Fatalf("%d done, %d unsent of 300 that fell due; failed: %v", run.Total.Done, run.Total.Dropped,
+						run.Total.Errors)
 				}
 				if run.Verdict.Result == "pass" { // invalid where others have the cores
 					t.Errorf("every request failed, and the verdict is %s: %v", run.Verdict.Result, run.Verdict.Reasons)

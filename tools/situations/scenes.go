@@ -46,7 +46,8 @@ func scenes() []scene {
 	return []scene{
 		{
 			name: "dead", title: "The server is down for 15 s of 30 s; 100 requests a second",
-			rate: 100, load: 30 * time.Second, down: 7500 * time.Millisecond, up: 22500 * time.Millisecond, timeout: 10 * time.Second,
+			rate: 100, load: 30 * time.Second, down: 7500 * time.Millisecond, up: 22500 * time.Millisecond,
+			timeout: 10 * time.Second,
 		},
 		{
 			name: "brown-out", title: "Every answer takes 3 s, and requests give up after 100 ms; 100 requests a second for 9 s",
@@ -154,7 +155,8 @@ func playScenes(ctx context.Context, args []string) error {
 		if !only.MatchString(s.name) {
 			continue
 		}
-		fmt.Printf("%s: %d fall due\n\n| | Requests | Answered | Failed | As | p99 | Server saw | Result |\n|---|---:|---:|---:|---|---:|---:|---|\n", s.title, s.due())
+		fmt.Printf(
+			"%s: %d fall due\n\n| | Requests | Answered | Failed | As | p99 | Server saw | Result |\n|---|---:|---:|---:|---|---:|---:|---|\n", s.title, s.due())
 		for _, a := range actors {
 			if err := a.play(ctx, os.Stdout, &s, filepath.Join(dir, s.name+a.name)); err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
@@ -211,12 +213,14 @@ func (a *actor) play(ctx context.Context, w io.Writer, s *scene, dir string) err
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, tail(string(out)))
 	}
-	fmt.Fprintf(w, "| %s | %d | %d | %d | %s | %s | %d | %s |\n", a.name, t.ok+t.failed, t.ok, t.failed, t.as, t.p99, v.seen.Load(), t.verdict)
+	fmt.Fprintf(w, "| %s | %d | %d | %d | %s | %s | %d | %s |\n", a.name, t.ok+t.failed, t.ok, t.failed, t.as, t.p99,
+		v.seen.Load(), t.verdict)
 	return nil
 }
 
 func bruntHTTP(s *scene, url, dir string) []string {
-	return []string{"http", url, "--rate", strconv.Itoa(s.rate), "--duration", s.load.String(), "--timeout", s.timeout.String(), "--quiet", "--bundle", filepath.Join(dir, "bundle")}
+	return []string{"http", url, "--rate", strconv.Itoa(s.rate), "--duration", s.load.String(), "--timeout",
+		s.timeout.String(), "--quiet", "--bundle", filepath.Join(dir, "bundle")}
 }
 
 // cookers is how many sessions slow_cooker's rate is given to.
@@ -224,7 +228,8 @@ const cookers = 10
 
 func cookerArgs(s *scene, url, _ string) []string {
 	return []string{
-		"-qps", strconv.Itoa(s.rate / cookers), "-concurrency", strconv.Itoa(cookers), "-interval", "1s", "-iterations", fmt.Sprint(s.load.Seconds()),
+		"-qps", strconv.Itoa(s.rate / cookers), "-concurrency", strconv.Itoa(cookers), "-interval", "1s", "-iterations",
+		fmt.Sprint(s.load.Seconds()),
 		"-timeout", s.timeout.String(), "-noLatencySummary", url,
 	}
 }
@@ -266,7 +271,8 @@ func milliseconds(ms float64) string {
 func vegetaArgs(s *scene, url, dir string) []string {
 	targets := filepath.Join(dir, "targets")
 	os.WriteFile(targets, []byte("GET "+url+"\n"), 0o644)
-	return []string{"attack", "-targets", targets, "-rate", strconv.Itoa(s.rate), "-duration", s.load.String(), "-timeout", s.timeout.String(), "-output", filepath.Join(dir, "results")}
+	return []string{"attack", "-targets", targets, "-rate", strconv.Itoa(s.rate), "-duration", s.load.String(), "-timeout",
+		s.timeout.String(), "-output", filepath.Join(dir, "results")}
 }
 
 func readVegeta(ctx context.Context, program string) func(out, dir string) (told, error) {
@@ -286,7 +292,8 @@ func readVegeta(ctx context.Context, program string) func(out, dir string) (told
 		if err := json.Unmarshal(text, &r); err != nil {
 			return told{}, err
 		}
-		return told{ok: r.Statuses["200"], failed: r.Requests - r.Statuses["200"], as: kinds(r.Errors), p99: milliseconds(float64(r.Latencies.P99) / 1e6)}, nil
+		return told{ok: r.Statuses["200"], failed: r.Requests - r.Statuses["200"], as: kinds(r.Errors),
+			p99: milliseconds(float64(r.Latencies.P99) / 1e6)}, nil
 	}
 }
 
@@ -294,7 +301,8 @@ func readVegeta(ctx context.Context, program string) func(out, dir string) (told
 func kinds(errs []string) string {
 	var all []string
 	for _, e := range errs {
-		for _, k := range []struct{ part, name string }{{"refused", "refused"}, {"reset", "reset"}, {"EOF", "EOF"}, {"xceeded", "timeout"}} {
+		for _, k := range []struct{ part, name string }{{"refused", "refused"}, {"reset", "reset"}, {"EOF", "EOF"},
+			{"xceeded", "timeout"}} {
 			if strings.Contains(e, k.part) && !slices.Contains(all, k.name) {
 				all = append(all, k.name)
 			}
@@ -306,7 +314,8 @@ func kinds(errs []string) string {
 // heyArgs rounds the timeout up: hey knows whole seconds only.
 func heyArgs(s *scene, url, _ string) []string {
 	timeout := int(math.Ceil(s.timeout.Seconds()))
-	return []string{"-c", strconv.Itoa(cookers), "-q", strconv.Itoa(s.rate / cookers), "-z", s.load.String(), "-t", strconv.Itoa(timeout), url}
+	return []string{"-c", strconv.Itoa(cookers), "-q", strconv.Itoa(s.rate / cookers), "-z", s.load.String(), "-t",
+		strconv.Itoa(timeout), url}
 }
 
 func readHey(out, _ string) (told, error) {

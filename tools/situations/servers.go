@@ -82,7 +82,8 @@ func (k kind) start(t testserver.TB, self string) *testserver.Server {
 	case postgres:
 		return testserver.Postgres(t)
 	case crowded:
-		return testserver.Postgres(t, testserver.Settings(fmt.Sprintf("max_connections = %d", crowdedSessions), "superuser_reserved_connections = 0"))
+		return testserver.Postgres(t, testserver.Settings(fmt.Sprintf("max_connections = %d", crowdedSessions),
+			"superuser_reserved_connections = 0"))
 	case tarantool:
 		return testserver.Tarantool(t)
 	case redis:

@@ -15,9 +15,10 @@ import (
 type truth string
 
 const (
-	truthPass    truth = "pass"            // server and generator do what the rules ask for
-	truthFail    truth = "fail"            // the server breaks a rule while the generator has all that it needs
-	truthInvalid truth = "invalid"         // the generator can't do what it was asked, or is held up, while the server idles
+	truthPass truth = "pass" // server and generator do what the rules ask for
+	truthFail truth = "fail" // the server breaks a rule while the generator has all that it needs
+	// the generator can't do what it was asked, or is held up, while the server idles
+	truthInvalid truth = "invalid"
 	truthNotPass truth = "fail or invalid" // both are asked for more than they have: only pass is wrong
 	truthDown    truth = "unreachable"     // there is no server
 	truthRefused truth = "refused"         // the machine's limits can't hold what is asked for, which is known before

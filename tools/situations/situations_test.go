@@ -76,7 +76,8 @@ func TestSituationsFollowFromTheSeed(t *testing.T) {
 func TestMatrixCounts(t *testing.T) {
 	var out bytes.Buffer
 	of := func(family string, tr truth, verdict, void string) *finished {
-		return &finished{Name: family + "/x", Family: family, Truth: tr, Verdict: verdict, Void: void, Right: tr.allows(verdict)}
+		return &finished{Name: family + "/x", Family: family, Truth: tr, Verdict: verdict, Void: void,
+			Right: tr.allows(verdict)}
 	}
 	all := []*finished{
 		of(healthyApart, truthPass, "pass", ""), of(healthyApart, truthPass, "pass", ""),
@@ -113,7 +114,8 @@ func TestGoals(t *testing.T) {
 		runs   []*finished
 		broken string
 	}{
-		{"all right", slices.Concat(healthy(49, "pass"), healthy(1, "invalid"), together(9, "pass"), together(1, "invalid")), ""},
+		{"all right", slices.Concat(healthy(49, "pass"), healthy(1, "invalid"), together(9, "pass"), together(1, "invalid")),
+			""},
 		{"invalid with a free core", slices.Concat(healthy(48, "pass"), healthy(1, "invalid")), "with a free core"},
 		{"invalid on one core", slices.Concat(together(9, "pass"), together(2, "invalid")), "share a core"},
 		{"healthy failed", healthy(1, "fail"), "false FAIL"},

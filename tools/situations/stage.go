@@ -120,7 +120,8 @@ func (st *stage) do(ctx context.Context, s *situation, attempt int) (*finished, 
 	if s.Truth == truthDown {
 		address = "127.0.0.1:1" // nothing listens there
 	}
-	f := &finished{At: time.Now().UTC(), Name: s.Name, Family: s.Family, Truth: s.Truth, Why: s.Why, Attempt: attempt, Plan: s.plan()}
+	f := &finished{At: time.Now().UTC(), Name: s.Name, Family: s.Family, Truth: s.Truth, Why: s.Why, Attempt: attempt,
+		Plan: s.plan()}
 	f.Bundle = filepath.Join(st.dir, strings.NewReplacer("/", "-", "#", "-").Replace(s.Name))
 	os.RemoveAll(f.Bundle)
 	args, err := r.arguments(f, address, bruntCores)
@@ -278,7 +279,8 @@ func (f *finished) read(run *record.Run) {
 		f.Warnings = append(f.Warnings, w.ID)
 	}
 	f.Figures = figures{
-		DurationS: float64(run.DurationNs) / 1e9, Done: t.Done, OK: t.OK, Failed: t.Failed, Errors: t.Errors, PerS: t.RatePerS,
+		DurationS: float64(run.DurationNs) / 1e9, Done: t.Done, OK: t.OK, Failed: t.Failed, Errors: t.Errors,
+		PerS:          t.RatePerS,
 		ResponseP50Us: float64(t.Response.P50Ns) / 1e3, ResponseP99Us: float64(t.Response.P99Ns) / 1e3,
 		ServiceP99Us: float64(t.Service.P99Ns) / 1e3, OwnLagP99Us: float64(run.Health.OwnLagP99Ns) / 1e3,
 	}

@@ -47,7 +47,8 @@ func starvedByNice(d *draw, s *situation) {
 	s.wrap = []string{"nice", "-n", "19"}
 	s.fault = burnBeside(n, burner{busy: time.Second, period: time.Second, nice: leastNice()})
 	s.holds = starvingHolds
-	s.Why = fmt.Sprintf("%d endless loops on brunt's core against brunt at nice 19: its fair share, 15 of %d at best, is less than %.0f requests a second or a closed load need", n, 15+1024*n, s.ask.rate)
+	s.Why = fmt.Sprintf(
+		"%d endless loops on brunt's core against brunt at nice 19: its fair share, 15 of %d at best, is less than %.0f requests a second or a closed load need", n, 15+1024*n, s.ask.rate)
 }
 
 // leastNice is the niceness of loops: ahead of all that isn't real-time where that's permitted, so
@@ -63,14 +64,16 @@ func starvedByNeighbours(d *draw, s *situation) {
 	n := 3 + d.IntN(3)
 	s.fault = burnBeside(n, burner{busy: time.Second, period: time.Second, nice: leastNice()})
 	s.holds = starvingHolds
-	s.Why = fmt.Sprintf("%d endless loops on brunt's core: after each wake-up others have the core for milliseconds, and the server answers within one", n)
+	s.Why = fmt.Sprintf(
+		"%d endless loops on brunt's core: after each wake-up others have the core for milliseconds, and the server answers within one", n)
 }
 
 func stoppedAndContinued(d *draw, s *situation) {
 	period := one(d, 100*time.Millisecond, 250*time.Millisecond, time.Second)
 	stopped := (time.Duration(float64(period) * one(d, 0.3, 0.5, 0.8, 0.97))).Round(time.Millisecond)
 	s.fault = holdBrunt(stopped, period)
-	s.Why = fmt.Sprintf("brunt is stopped for %v of each %v: so much of the schedule is sent late, or of a closed load not at all, and the server answers within a millisecond", stopped, period)
+	s.Why = fmt.Sprintf(
+		"brunt is stopped for %v of each %v: so much of the schedule is sent late, or of a closed load not at all, and the server answers within a millisecond", stopped, period)
 }
 
 func stolenInBursts(d *draw, s *situation) {
@@ -78,21 +81,24 @@ func stolenInBursts(d *draw, s *situation) {
 	busy := (time.Duration(float64(period) * (0.3 + 0.4*d.Float64()))).Round(time.Millisecond)
 	s.fault = burnBeside(1, burner{realtime: true, busy: busy, period: period})
 	s.holds = starvingHolds
-	s.Why = fmt.Sprintf("a real-time process has brunt's core for %v of each %v, as a hypervisor's other guests would", busy, period)
+	s.Why = fmt.Sprintf("a real-time process has brunt's core for %v of each %v, as a hypervisor's other guests would",
+		busy, period)
 }
 
 func throttled(d *draw, s *situation) {
 	ms := 1 + d.IntN(4)
 	s.ask.rate = one(d, 20_000.0, 50_000)
 	s.fault = quota(ms)
-	s.Why = fmt.Sprintf("the control group gives brunt %d ms of each 100 ms: %.0f requests a second need 8 ms at the 4 µs of a bare loop, and a closed load takes all there is", ms, s.ask.rate)
+	s.Why = fmt.Sprintf(
+		"the control group gives brunt %d ms of each 100 ms: %.0f requests a second need 8 ms at the 4 µs of a bare loop, and a closed load takes all there is", ms, s.ask.rate)
 }
 
 func starvedByGroup(d *draw, s *situation) {
 	n := 1 + d.IntN(2)
 	s.fault = together(leastShare(), burnBeside(n, burner{busy: time.Second, period: time.Second}))
 	s.holds = starvingHolds
-	s.Why = fmt.Sprintf("brunt's control group has the least weight there is beside %d endless loops on its core: 2 of %d parts", n, 2+1024*n)
+	s.Why = fmt.Sprintf(
+		"brunt's control group has the least weight there is beside %d endless loops on its core: 2 of %d parts", n, 2+1024*n)
 }
 
 // garbage has the collector run all the time: with a limit below what is alive it takes half of the
@@ -110,7 +116,8 @@ func garbage(d *draw) situation {
 		}
 		return ""
 	}
-	s.Why = fmt.Sprintf("the collector takes up to half of brunt's one core, and %.0f requests a second of 15 µs or more over a client library need more than the rest", s.ask.rate)
+	s.Why = fmt.Sprintf(
+		"the collector takes up to half of brunt's one core, and %.0f requests a second of 15 µs or more over a client library need more than the rest", s.ask.rate)
 	return s
 }
 
@@ -126,7 +133,8 @@ func tooMuch() []family {
 			s.ask.rate = one(d, 500_000.0, 1_000_000, 2_000_000)
 			s.ask.sessions = one(d, 16, 64, 200)
 			s.ask.thresholds = one(d, nil, []string{"p(99) < 30s"})
-			s.Why = fmt.Sprintf("%.0f requests a second, one at a time on each session, over one core for brunt and one for the server", s.ask.rate)
+			s.Why = fmt.Sprintf(
+				"%.0f requests a second, one at a time on each session, over one core for brunt and one for the server", s.ask.rate)
 			return s
 		}},
 		{"few-descriptors", truthRefused, 6, func(d *draw) situation {
@@ -147,7 +155,8 @@ func tooMuch() []family {
 		s.ask.sessions, s.ask.pipeline = 64, one(d, 100, 1000)
 		ms := 2 + d.IntN(8)
 		s.fault = quota(ms)
-		s.Why = fmt.Sprintf("%d requests in flight a session and as many again with each answer, for %d ms of each 100 ms: the server waits for brunt", s.ask.pipeline, ms)
+		s.Why = fmt.Sprintf(
+			"%d requests in flight a session and as many again with each answer, for %d ms of each 100 ms: the server waits for brunt", s.ask.pipeline, ms)
 		return s
 	}})
 }

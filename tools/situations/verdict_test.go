@@ -93,7 +93,8 @@ func dozen() []situation {
 		wide("slow but good", truthPass, postgres, "codec", true, nil),
 		wide("slow but good, library", truthPass, tarantool, "library", true, nil),
 		wide("far but good, closed", truthPass, redis, "codec", false, nil),
-		wide("slower than the rule", truthFail, web, "codec", true, func(s *situation) { s.ask.thresholds = []string{"p(50) < 200ms"} }),
+		wide("slower than the rule", truthFail, web, "codec", true,
+			func(s *situation) { s.ask.thresholds = []string{"p(50) < 200ms"} }),
 		wide("stopped for a second", truthFail, redis, "library", true, func(s *situation) {
 			s.fault = stopServer(800*ms, 1200*ms)
 			s.ask.thresholds = []string{"p(90) < 800ms"}
@@ -111,12 +112,14 @@ func dozen() []situation {
 			s.ask.operation, s.ask.thresholds = "eval: require('fiber').sleep(0.4) error('no')", nil
 		}),
 		wide("killed", truthNotPass, redis, "codec", true, func(s *situation) { s.fault = killServer(time.Second, 0) }),
-		wide("killed, library", truthNotPass, web, "library", true, func(s *situation) { s.fault = killServer(time.Second, 0) }),
+		wide("killed, library", truthNotPass, web, "library", true,
+			func(s *situation) { s.fault = killServer(time.Second, 0) }),
 		wide("nobody there", truthDown, redis, "codec", true, nil),
 		wide("too many for the process' files", truthRefused, redis, "codec", true, func(s *situation) {
 			s.wrap, s.ask.sessions = fewFiles(), 400
 		}),
-		wide("slow but good, in few files", truthPass, postgres, "codec", true, func(s *situation) { s.wrap, s.warns = fewFiles(), "machine-shared" }),
+		wide("slow but good, in few files", truthPass, postgres, "codec", true,
+			func(s *situation) { s.wrap, s.warns = fewFiles(), "machine-shared" }),
 		wide("held, open", truthInvalid, redis, "codec", true, held),
 		wide("held, closed", truthInvalid, web, "library", false, held),
 		wide("far too much", truthNotPass, echo, "codec", true, func(s *situation) {
@@ -138,7 +141,8 @@ func TestVerdictsThatCantBeDoubted(t *testing.T) {
 			t.Logf("%+v, %+v", f.Figures, f.Witness)
 			// Where others have the cores invalid is no mistake; pass and fail in each other's place still are.
 			if !f.Right && (f.Void == "" || f.Verdict != "invalid") {
-				t.Errorf("truth %s, verdict %s, exit %d: %s\n%s\n%s\n%s", f.Truth, f.Verdict, f.Exit, strings.Join(f.Reasons, "\n"), f.Said, f.Command, f.Plan)
+				t.Errorf("truth %s, verdict %s, exit %d: %s\n%s\n%s\n%s", f.Truth, f.Verdict, f.Exit, strings.Join(f.Reasons, "\n"),
+					f.Said, f.Command, f.Plan)
 			}
 		})
 	}

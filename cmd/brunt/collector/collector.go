@@ -8,7 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// startPercent lets the heap grow to 16 MB before the first collection. A start needs 6 MB, and would else spend a third
+// startPercent lets the heap grow to 16 MB before the first collection. A start needs 6 MB, and would else spend a
+// third
 // of its CPU on a collection of them. Loads set what suits them.
 const startPercent = 400
 

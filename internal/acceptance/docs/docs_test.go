@@ -69,15 +69,18 @@ func addressOf(t *testing.T, port string) string {
 	case "5432", "5433":
 		return get(port, func(tb testserver.TB) *testserver.Server {
 			s := testserver.Postgres(tb, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))
-			for _, text := range []string{"CREATE EXTENSION pg_stat_statements", "CREATE ROLE stress SUPERUSER LOGIN", "CREATE ROLE postgres SUPERUSER LOGIN",
-				"CREATE ROLE root SUPERUSER LOGIN", "CREATE DATABASE stress TEMPLATE postgres", "CREATE DATABASE test", "CREATE DATABASE shop"} {
+			for _, text := range []string{"CREATE EXTENSION pg_stat_statements", "CREATE ROLE stress SUPERUSER LOGIN",
+				"CREATE ROLE postgres SUPERUSER LOGIN",
+				"CREATE ROLE root SUPERUSER LOGIN", "CREATE DATABASE stress TEMPLATE postgres", "CREATE DATABASE test",
+				"CREATE DATABASE shop"} {
 				s.Psql(tb, text)
 			}
 			return s
 		})
 	case "3301", "3302":
 		return get(port, func(tb testserver.TB) *testserver.Server {
-			return testserver.Tarantool(tb, testserver.Lua(stress+"\nbox.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
+			return testserver.Tarantool(tb,
+				testserver.Lua(stress+"\nbox.schema.user.grant('guest', 'super', nil, nil, {if_not_exists = true})"))
 		})
 	case "3391", "3392":
 		return carsRouter(t, get, port)
@@ -86,7 +89,10 @@ func addressOf(t *testing.T, port string) string {
 	case "2379":
 		return servers.Etcd(t).Addr
 	case "8080", "80":
-		return get("web", func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb, testserver.Locations(shop)) })
+		return get("web", func(tb testserver.TB) *testserver.Server {
+			return testserver.Nginx(tb,
+				testserver.Locations(shop))
+		})
 	case "8443", "443":
 		return get("8443", func(tb testserver.TB) *testserver.Server { return testserver.Nginx(tb, testserver.TLS()) })
 	case "8081":
@@ -96,7 +102,8 @@ func addressOf(t *testing.T, port string) string {
 }
 
 // carsRouter is a router of the application in examples/cars, which has two, and two storages.
-func carsRouter(t *testing.T, get func(key string, start func(tb testserver.TB) *testserver.Server) string, key string) string {
+func carsRouter(t *testing.T, get func(key string, start func(tb testserver.TB) *testserver.Server) string,
+	key string) string {
 	t.Helper()
 	program, err := os.ReadFile("../../../examples/cars/cars.lua")
 	if err != nil {
@@ -107,7 +114,8 @@ func carsRouter(t *testing.T, get func(key string, start func(tb testserver.TB) 
 			return testserver.Tarantool(tb, testserver.Lua(string(program)+"\n"+call))
 		}
 	}
-	storages := fmt.Sprintf("{'%s', '%s'}", get("storage1", start("cars_storage()")), get("storage2", start("cars_storage()")))
+	storages := fmt.Sprintf("{'%s', '%s'}", get("storage1", start("cars_storage()")),
+		get("storage2", start("cars_storage()")))
 	return get(key, start("cars_router("+storages+")"))
 }
 
@@ -213,14 +221,16 @@ func tryBlock(t *testing.T, block []command) {
 		if name, ok := strings.CutPrefix(text, "cat "); ok && len(c.shown) > 0 {
 			writeMissing(t, filepath.Join(dir, name), toTestServers(t, strings.Join(c.shown, "\n")+"\n"))
 		}
-		fmt.Fprintf(&script, "(exit ${code-0})\n%s\ncode=$?; echo; echo \"@@ %d $code\"; echo; echo \"@@ %d $code\" >&2\n", text, i, i)
+		fmt.Fprintf(&script, "(exit ${code-0})\n%s\ncode=$?; echo; echo \"@@ %d $code\"; echo; echo \"@@ %d $code\" >&2\n",
+			text, i, i)
 	}
 	replacePlaceholders(t, dir)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "PATH="+filepath.Join(dir, ".bin")+":"+os.Getenv("PATH"), roleVariable+"=brunt", "COLUMNS=100")
+	shell.Env = append(os.Environ(), "PATH="+filepath.Join(dir, ".bin")+":"+os.Getenv("PATH"), roleVariable+"=brunt",
+		"COLUMNS=100")
 	var out, errs bytes.Buffer
 	shell.Stdout, shell.Stderr = &out, &errs
 	if err := shell.Run(); err != nil && ctx.Err() != nil {

@@ -63,7 +63,8 @@ func main() {
 `
 	}
 	git := func(args ...string) string {
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd := exec.Command("git",
+			append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"}, args...)...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -103,12 +104,14 @@ load: [{constant: {rate: 50, duration: 1s}}]
 func TestWorkflowRuns(t *testing.T) {
 	t.Parallel()
 	dir := workFolder(t)
-	if err := os.WriteFile(filepath.Join(dir, ".bin", "gh"), []byte("#!/bin/sh\necho \"$*\" >> gh.txt\ncat \"$5\" >> gh.txt\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".bin", "gh"),
+		[]byte("#!/bin/sh\necho \"$*\" >> gh.txt\ncat \"$5\" >> gh.txt\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	address := testserver.Address(t)
 	base := pullRequest(t, dir, address)
-	adapt := strings.NewReplacer("127.0.0.1:8080", address, "${{ github.event.pull_request.base.sha }}", base, "${{ github.event.pull_request.number }}", "7",
+	adapt := strings.NewReplacer("127.0.0.1:8080", address, "${{ github.event.pull_request.base.sha }}", base,
+		"${{ github.event.pull_request.number }}", "7",
 		"for i in 1 2 3 4 5 6;", "for i in 1 2 3;")
 	ran := 0
 	for _, s := range workflowSteps(t) {

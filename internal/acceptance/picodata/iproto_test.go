@@ -50,5 +50,6 @@ end]]})
 // iprotoStandIn is a Tarantool that answers as Picodata does.
 func iprotoStandIn(t *testing.T) cluster {
 	s := testserver.Tarantool(t, testserver.Lua(shim))
-	return cluster{proto: "iproto", user: s.User, password: s.Password, addresses: s.Addr, flags: []string{"-o", "sql=call"}, standIn: true}
+	return cluster{proto: "iproto", user: s.User, password: s.Password, addresses: s.Addr,
+		flags: []string{"-o", "sql=call"}, standIn: true}
 }

@@ -209,8 +209,10 @@ func (p *pgProxy) toPostgres(q string) string {
 		return "SELECT no_such_version()"
 	}
 	for _, r := range [][2]string{
-		{` OPTION \((TIMEOUT = [\d.]+|sql_[\w =,]+)\)`, ""}, {` DISTRIBUTED BY \([^)]*\)`, ""}, {` DISTRIBUTED GLOBALLY`, ""}, {` IN TIER "[^"]*"`, ""},
-		{` USING (memtx|TREE)`, ""}, {` WITH \(HINT = \w+\)`, ""}, {`(?i)::string`, "::text"}, {`(?i)::datetime`, "::timestamptz"},
+		{` OPTION \((TIMEOUT = [\d.]+|sql_[\w =,]+)\)`, ""}, {` DISTRIBUTED BY \([^)]*\)`, ""}, {` DISTRIBUTED GLOBALLY`, ""},
+		{` IN TIER "[^"]*"`, ""},
+		{` USING (memtx|TREE)`, ""}, {` WITH \(HINT = \w+\)`, ""}, {`(?i)::string`, "::text"},
+		{`(?i)::datetime`, "::timestamptz"},
 	} {
 		q = regexp.MustCompile(r[0]).ReplaceAllString(q, r[1])
 	}

@@ -58,7 +58,9 @@ func TestTablesAndQueries(t *testing.T) {
 			if o.code != 0 || !strings.Contains(o.out, "verified by full") {
 				t.Fatalf("schema up: exit %d", o.code)
 			}
-			if again := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--verify", "full", "--checkpoint", t.TempDir()+"/load")...); again.code != 0 || !strings.Contains(again.out, "complete") || !strings.Contains(again.out, "verified by full") {
+			if again := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--verify", "full", "--checkpoint",
+				t.TempDir()+"/load")...); again.code != 0 || !strings.Contains(again.out, "complete") ||
+				!strings.Contains(again.out, "verified by full") {
 				t.Errorf("schema up on what is there: exit %d", again.code)
 			}
 			for _, tier := range []string{"codec", "library"} {
@@ -66,7 +68,8 @@ func TestTablesAndQueries(t *testing.T) {
 				if !judged(o) || o.run.Total.Failed != 0 || o.run.Total.Missing != 0 {
 					t.Fatalf("%s: exit %d", tier, o.code)
 				}
-				if target := o.run.Targets[0]; target.Product != "Picodata" || target.Version == "" || strings.HasPrefix(target.Version, "15.0") {
+				if target := o.run.Targets[0]; target.Product != "Picodata" || target.Version == "" ||
+					strings.HasPrefix(target.Version, "15.0") {
 					t.Errorf("%s: it is called %s %s", tier, target.Product, target.Version)
 				}
 			}
@@ -110,10 +113,12 @@ func TestWhatIsKnownOfTables(t *testing.T) {
 		if o.run == nil || !strings.Contains(warned(o.run, "table-differs"), why) {
 			t.Errorf("no word of the seed: exit %d", o.code)
 		}
-		if down := brunt(t, c.with("schema", "down", "-c", plan)...); down.code != 0 || !strings.Contains(down.out, "dropped") {
+		if down := brunt(t, c.with("schema", "down", "-c", plan)...); down.code != 0 ||
+			!strings.Contains(down.out, "dropped") {
 			t.Errorf("schema down: exit %d", down.code)
 		}
-		if down := brunt(t, c.with("schema", "down", "-c", plan)...); down.code != 0 || !strings.Contains(down.out, "absent") {
+		if down := brunt(t, c.with("schema", "down", "-c", plan)...); down.code != 0 ||
+			!strings.Contains(down.out, "absent") {
 			t.Errorf("schema down again: exit %d", down.code)
 		}
 	})
@@ -130,13 +135,15 @@ func TestLoadingAgainAfterAFailure(t *testing.T) {
 		if err := os.WriteFile(checkpoint, nil, 0o600); err != nil { // as if it hadn't come to its end
 			t.Fatal(err)
 		}
-		if o := brunt(t, c.with("schema", "down", "-c", plan, "--checkpoint", checkpoint)...); o.code != 0 || !strings.Contains(o.out, "dropped") {
+		if o := brunt(t, c.with("schema", "down", "-c", plan, "--checkpoint", checkpoint)...); o.code != 0 ||
+			!strings.Contains(o.out, "dropped") {
 			t.Fatalf("schema down: exit %d", o.code)
 		}
 		if _, err := os.Stat(checkpoint); err == nil {
 			t.Errorf("the checkpoint is still there")
 		}
-		if o := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--checkpoint", checkpoint)...); o.code != 0 || !strings.Contains(o.out, "created") {
+		if o := brunt(t, c.with("schema", "up", "-c", plan, "--quiet", "--checkpoint", checkpoint)...); o.code != 0 ||
+			!strings.Contains(o.out, "created") {
 			t.Errorf("schema up again: exit %d", o.code)
 		}
 	})
@@ -156,7 +163,8 @@ func TestDroppingWithoutMarkers(t *testing.T) {
 	if o := brunt(t, c.with("schema", "down", "-c", plan)...); o.code != 104 || !strings.Contains(o.err, "--force") {
 		t.Errorf("schema down: exit %d, want 104", o.code)
 	}
-	if o := brunt(t, c.with("schema", "down", "-c", plan, "--force")...); o.code != 0 || !strings.Contains(o.out, "dropped") || o.err != "" {
+	if o := brunt(t, c.with("schema", "down", "-c", plan, "--force")...); o.code != 0 ||
+		!strings.Contains(o.out, "dropped") || o.err != "" {
 		t.Errorf("schema down by force: exit %d", o.code)
 	}
 }
@@ -222,15 +230,19 @@ func TestRefusedStatements(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		const text = "queries: [{name: bad, sql: 'select * from \"brunt_nothere\"', count: 20EXPECTED}]"
 		o := brunt(t, c.with("queue", "-c", file(t, strings.Replace(text, "EXPECTED", "", 1)), "--results", t.TempDir())...)
-		if o.code != 104 || !strings.Contains(o.err, "bad") || !strings.Contains(o.err, `table with name "brunt_nothere" not found`) {
+		if o.code != 104 || !strings.Contains(o.err, "bad") ||
+			!strings.Contains(o.err, `table with name "brunt_nothere" not found`) {
 			t.Errorf("before the load: exit %d, want 104", o.code)
 		}
 		for _, tier := range []string{"codec", "library"} {
-			o := load(t, c.with("queue", "-c", file(t, strings.Replace(text, "EXPECTED", ", expect_error: true", 1)), "--tier", tier)...)
-			if o.run == nil || o.run.Total.Failed != 20 || o.run.Total.Errors[protocol.Server] != 20 || len(o.run.Failures) != 1 {
+			o := load(t, c.with("queue", "-c", file(t, strings.Replace(text, "EXPECTED", ", expect_error: true", 1)), "--tier",
+				tier)...)
+			if o.run == nil || o.run.Total.Failed != 20 || o.run.Total.Errors[protocol.Server] != 20 ||
+				len(o.run.Failures) != 1 {
 				t.Fatalf("%s: exit %d", tier, o.code)
 			}
-			if f := o.run.Failures[0]; !strings.HasSuffix(f.Code, "/table-with-name-not-found") || strings.Contains(f.Text, "sbroad") {
+			if f := o.run.Failures[0]; !strings.HasSuffix(f.Code, "/table-with-name-not-found") ||
+				strings.Contains(f.Text, "sbroad") {
 				t.Errorf("%s: %+v", tier, f)
 			}
 		}
@@ -333,15 +345,19 @@ func TestPicostressCommands(t *testing.T) {
 	onClusters(t, func(t *testing.T, c cluster) {
 		plan := file(t, strings.ReplaceAll(cars, "brunt_cars", "brunt_stress"))
 		proto := map[string]string{"pg": "pgwire", "iproto": "iproto"}[c.proto]
-		flags := append([]string{"-c=" + plan, "-u=" + c.user, "-p=" + c.password, "--proto=" + proto, "-a=" + c.addresses}, c.flags...)
-		if o := call(t, "picostress", append([]string{"schema", "up", "--checkpoint", t.TempDir() + "/load"}, flags...)...); o.code != 0 || !strings.Contains(o.out, "20000 rows") {
+		flags := append([]string{"-c=" + plan, "-u=" + c.user, "-p=" + c.password, "--proto=" + proto, "-a=" + c.addresses},
+			c.flags...)
+		if o := call(t, "picostress", append([]string{"schema", "up", "--checkpoint", t.TempDir() + "/load"},
+			flags...)...); o.code != 0 || !strings.Contains(o.out, "20000 rows") {
 			t.Fatalf("schema up: exit %d", o.code)
 		}
 		o := call(t, "picostress", append([]string{"queue", "--vu=2", "--bundle", t.TempDir() + "/bundle"}, flags...)...)
-		if o.code != 0 && o.code != 98 || !strings.Contains(o.out, "picodataVersion: ") || strings.Contains(o.out, "picodataVersion: 15.0") {
+		if o.code != 0 && o.code != 98 || !strings.Contains(o.out, "picodataVersion: ") ||
+			strings.Contains(o.out, "picodataVersion: 15.0") {
 			t.Errorf("queue: exit %d", o.code)
 		}
-		if o := call(t, "picostress", append([]string{"schema", "down"}, flags...)...); o.code != 0 || !strings.Contains(o.out, "dropped") {
+		if o := call(t, "picostress", append([]string{"schema", "down"}, flags...)...); o.code != 0 ||
+			!strings.Contains(o.out, "dropped") {
 			t.Errorf("schema down: exit %d", o.code)
 		}
 	})
@@ -354,7 +370,8 @@ func TestDownEndsByItsTimeout(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("config_name: STUCK\ntables_schema:\n")
 	for _, name := range []string{"brunt_free", "brunt_stuck", "brunt_other"} {
-		b.WriteString("  - {name: " + name + ", row_count: 10, timeout: 0.5, primary_keys: [id], columns: [{name: id, type: Integer, range: [1, 10], unique: true}]}\n")
+		b.WriteString("  - {name: " + name +
+			", row_count: 10, timeout: 0.5, primary_keys: [id], columns: [{name: id, type: Integer, range: [1, 10], unique: true}]}\n")
 	}
 	b.WriteString("queries: [{name: one, sql: values (1), count: 1}]\n")
 	plan := file(t, b.String())
@@ -362,7 +379,8 @@ func TestDownEndsByItsTimeout(t *testing.T) {
 		t.Fatalf("schema up: exit %d", o.code)
 	}
 	o := brunt(t, c.with("schema", "down", "-c", plan, "--timeout", "2s")...)
-	if o.code != 1 || !strings.Contains(o.err, "brunt_stuck: not done within 500ms") || !strings.Contains(o.err, "schema down again") {
+	if o.code != 1 || !strings.Contains(o.err, "brunt_stuck: not done within 500ms") ||
+		!strings.Contains(o.err, "schema down again") {
 		t.Errorf("exit %d, want 1", o.code)
 	}
 	if strings.Count(o.out, "dropped") != 2 || !strings.Contains(o.out, "kept") {
@@ -376,7 +394,8 @@ func TestSessionsGivenUp(t *testing.T) {
 	plan := file(t, "queries: [{name: slow, sql: select pg_sleep(20)::text, weight: 1}]")
 	for _, tier := range []string{"codec", "library"} {
 		t.Run(tier, func(t *testing.T) {
-			o := load(t, c.with("rate", "-c", plan, "--rate", "8", "--duration", "1s", "--vu", "4", "--timeout", "300ms", "--tier", tier)...)
+			o := load(t, c.with("rate", "-c", plan, "--rate", "8", "--duration", "1s", "--vu", "4", "--timeout", "300ms",
+				"--tier", tier)...)
 			if o.run == nil || o.run.Total.Errors[protocol.Timeout] == 0 {
 				t.Errorf("nothing timed out: exit %d", o.code)
 			}

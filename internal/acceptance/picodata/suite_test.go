@@ -57,7 +57,8 @@ func clusterOf(t *testing.T, proto, variable string, standIn func(*testing.T) cl
 	value := os.Getenv(variable)
 	if value == "" {
 		if os.Getenv(requiredVariable) != "" {
-			t.Fatalf("%s isn't set: give user:password@host:port[,host:port…] of a Picodata cluster, as in\n  BRUNT_PICODATA_PG=load:secret@10.0.0.1:4327 BRUNT_PICODATA_IPROTO=iload:secret@10.0.0.1:3301 make test-picodata", variable)
+			t.Fatalf(
+				"%s isn't set: give user:password@host:port[,host:port…] of a Picodata cluster, as in\n  BRUNT_PICODATA_PG=load:secret@10.0.0.1:4327 BRUNT_PICODATA_IPROTO=iload:secret@10.0.0.1:3301 make test-picodata", variable)
 		}
 		return standIn(t)
 	}

@@ -24,7 +24,8 @@ func TestYCSBOnCassandra(t *testing.T) {
 func TestYCSBOnDynamoDB(t *testing.T) {
 	t.Parallel()
 	s := testserver.DynamoDB(t)
-	b := newTool(t, "-p", "dynamodb.endpoint=http://"+s.Addr, "-p", "dynamodb.access-key="+s.User, "-p", "dynamodb.secret-key="+s.Password,
+	b := newTool(t, "-p", "dynamodb.endpoint=http://"+s.Addr, "-p", "dynamodb.access-key="+s.User, "-p",
+		"dynamodb.secret-key="+s.Password,
 		"-p", "recordcount=50", "-p", "dynamodb.rc.units=100", "-p", "dynamodb.wc.units=100")
 	out := b.ok("load", "dynamodb", "--workload", "a", "--threads", "2")
 	b.want(out, "INSERT", 50)
@@ -35,10 +36,12 @@ func TestYCSBOnDynamoDB(t *testing.T) {
 		b.none(b.ok("run", "dynamodb", "--workload", string(letter), "--threads", "2", "-p", "operationcount=60"))
 	}
 	b.ok("load", "dynamodb", "-p", "dataintegrity=true", "-p", "dropdata=true")
-	b.none(b.ok("run", "dynamodb", "-p", "dataintegrity=true", "-p", "dynamodb.consistent.reads=true", "-p", "operationcount=60"))
+	b.none(b.ok("run", "dynamodb", "-p", "dataintegrity=true", "-p", "dynamodb.consistent.reads=true", "-p",
+		"operationcount=60"))
 	b.want(b.ok("load", "dynamodb", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 5)
 	b.shellScans("dynamodb", false)
-	if code, _, err := b.do("", "load", "dynamodb", "-p", "batch.size=50", "--table", "batches"); code == 0 || !strings.Contains(err, "at most 100 reads or 25 writes") {
+	if code, _, err := b.do("", "load", "dynamodb", "-p", "batch.size=50", "--table", "batches"); code == 0 ||
+		!strings.Contains(err, "at most 100 reads or 25 writes") {
 		t.Errorf("a batch too large: exit %d: %s", code, err)
 	}
 }

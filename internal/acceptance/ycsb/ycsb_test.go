@@ -131,7 +131,8 @@ func redis(t *testing.T, s *testserver.Server, words ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "redis-cli", append([]string{"-h", s.Host, "-p", fmt.Sprint(s.Port)}, words...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "redis-cli", append([]string{"-h", s.Host, "-p", fmt.Sprint(s.Port)},
+		words...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("redis-cli (apt-get install -y redis-tools): %v: %s", err, out)
 	}
@@ -140,7 +141,8 @@ func redis(t *testing.T, s *testserver.Server, words ...string) string {
 
 func postgres(t *testing.T) (*testserver.Server, *tool) {
 	s := testserver.Postgres(t)
-	return s, newTool(t, "-p", "pg.host="+s.Host, "-p", fmt.Sprint("pg.port=", s.Port), "-p", "pg.user="+s.User, "-p", "pg.db="+s.Database)
+	return s, newTool(t, "-p", "pg.host="+s.Host, "-p", fmt.Sprint("pg.port=", s.Port), "-p", "pg.user="+s.User, "-p",
+		"pg.db="+s.Database)
 }
 
 func TestYCSBOnPostgreSQL(t *testing.T) {
@@ -156,13 +158,16 @@ func TestYCSBOnPostgreSQL(t *testing.T) {
 	if n := s.Psql(t, "SELECT count(*) FROM usertable"); n != fmt.Sprint(100+inserted) {
 		t.Errorf("%s records after %d inserts", n, inserted)
 	}
-	b.want(b.ok("load", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches"), "BATCH_INSERT", 10)
+	b.want(b.ok("load", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches"),
+		"BATCH_INSERT", 10)
 	b.want(b.ok("run", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches",
 		"-p", "operationcount=200", "-p", "updateproportion=0", "-p", "readproportion=1"), "BATCH_READ", 20)
 	before := s.Psql(t, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'")
-	b.none(b.ok("run", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches", "-p", "requestdistribution=sequential",
+	b.none(b.ok("run", "postgresql", "-p", "recordcount=100", "-p", "batch.size=10", "--table", "batches", "-p",
+		"requestdistribution=sequential",
 		"-p", "operationcount=100", "-p", "updateproportion=1", "-p", "readproportion=0"))
-	if after := s.Psql(t, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'"); after == before || len(after) != 100 {
+	if after := s.Psql(t, "SELECT field3 FROM batches WHERE ycsb_key = 'user6284781860667377211'"); after == before ||
+		len(after) != 100 {
 		t.Errorf("batches: an update of all records turned %s into %s", before, after)
 	}
 	if n := s.Psql(t, "SELECT count(*) FROM batches"); n != "100" {
@@ -173,7 +178,8 @@ func TestYCSBOnPostgreSQL(t *testing.T) {
 func TestYCSBFindsCorruptedValues(t *testing.T) {
 	t.Parallel()
 	s, b := postgres(t)
-	mode := []string{"-p", "recordcount=50", "-p", "dataintegrity=true", "-p", "operationcount=200", "-p", "readproportion=1", "-p", "updateproportion=0"}
+	mode := []string{"-p", "recordcount=50", "-p", "dataintegrity=true", "-p", "operationcount=200", "-p",
+		"readproportion=1", "-p", "updateproportion=0"}
 	b.ok(append([]string{"load", "pg"}, mode...)...)
 	b.none(b.ok(append([]string{"run", "pg", "-p", "requestdistribution=sequential"}, mode...)...))
 	b.none(b.ok(append([]string{"run", "pg", "-p", "readallfields=false"}, mode...)...))
@@ -183,7 +189,8 @@ func TestYCSBFindsCorruptedValues(t *testing.T) {
 	if code != 99 || counts(out)["READ_ERROR"] != 4 || counts(out)["READ"] != 196 {
 		t.Errorf("exit %d\n%s", code, out)
 	}
-	if !strings.Contains(err, `unexpected deterministic value, expect "user6284781860667377211:field3:`) || !strings.Contains(err, `but got "xser6284781860667377211`) {
+	if !strings.Contains(err, `unexpected deterministic value, expect "user6284781860667377211:field3:`) ||
+		!strings.Contains(err, `but got "xser6284781860667377211`) {
 		t.Errorf("the fault isn't told: %s", err)
 	}
 }
@@ -195,7 +202,8 @@ func TestYCSBOnRedis(t *testing.T) {
 		b := newTool(t, "-p", "redis.addr="+s.Addr, "-p", "redis.datatype="+kind)
 		b.workloads("redis", false, "abcdf")
 		b.ok("load", "redis", "--workload", "a", "-p", "dropdata=true", "-p", "dataintegrity=true", "-p", "recordcount=20")
-		run := []string{"run", "redis", "--workload", "c", "-p", "dataintegrity=true", "-p", "recordcount=20", "-p", "operationcount=100", "-p", "requestdistribution=sequential"}
+		run := []string{"run", "redis", "--workload", "c", "-p", "dataintegrity=true", "-p", "recordcount=20", "-p",
+			"operationcount=100", "-p", "requestdistribution=sequential"}
 		b.none(b.ok(run...))
 		b.none(b.ok("run", "redis", "--workload", "f", "-p", "dataintegrity=true", "-p", "recordcount=20"))
 		key := "usertable/user6284781860667377211"
@@ -248,7 +256,8 @@ func TestYCSBOnHTTP(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	b := newTool(t, "-p", "http.addr="+server.URL, "-p", "recordcount=50", "-p", "fieldcount=2", "-p", "dataintegrity=true", "-p", "writeallfields=true")
+	b := newTool(t, "-p", "http.addr="+server.URL, "-p", "recordcount=50", "-p", "fieldcount=2", "-p",
+		"dataintegrity=true", "-p", "writeallfields=true")
 	b.want(b.ok("load", "http", "--threads", "2"), "INSERT", 50)
 	out := b.ok("run", "http", "--workload", "f", "-p", "operationcount=200", "--threads", "2")
 	b.none(out)
@@ -260,7 +269,8 @@ func TestYCSBOnHTTP(t *testing.T) {
 		kept[path] = bytes.Replace(body, []byte(":field1:"), []byte(":field9:"), 1)
 	}
 	mu.Unlock()
-	if code, out, _ := b.do("", "run", "http", "--workload", "c", "-p", "operationcount=20"); code != 99 || counts(out)["READ_ERROR"] != 20 {
+	if code, out, _ := b.do("", "run", "http", "--workload", "c", "-p", "operationcount=20"); code != 99 ||
+		counts(out)["READ_ERROR"] != 20 {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }
@@ -278,14 +288,16 @@ func TestYCSBOnSQLite(t *testing.T) {
 
 func TestYCSBOnEmbeddedStores(t *testing.T) {
 	t.Parallel()
-	for database, property := range map[string]string{"boltdb": "bolt.path", "badger": "badger.dir", "pebble": "pebble.dir"} {
+	for database, property := range map[string]string{"boltdb": "bolt.path", "badger": "badger.dir",
+		"pebble": "pebble.dir"} {
 		b := newTool(t, "-p", property+"="+filepath.Join(t.TempDir(), "store"))
 		if database == "boltdb" {
 			b.given = append(b.given, "-p", "bolt.no_sync=true")
 		}
 		b.want(b.ok("load", database, "--workload", "a", "--threads", "4", "-p", "recordcount=200"), "INSERT", 200)
 		for _, letter := range "abcdef" {
-			b.none(b.ok("run", database, "--workload", string(letter), "--threads", "4", "-p", "operationcount=100", "-p", "recordcount=200"))
+			b.none(b.ok("run", database, "--workload", string(letter), "--threads", "4", "-p", "operationcount=100", "-p",
+				"recordcount=200"))
 		}
 		b.ok("load", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
 		b.none(b.ok("run", database, "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
@@ -297,7 +309,8 @@ func TestYCSBOnEmbeddedStores(t *testing.T) {
 func TestYCSBOnMariaDB(t *testing.T) {
 	t.Parallel()
 	s := testserver.MariaDB(t)
-	b := newTool(t, "-p", "mysql.host="+s.Host, "-p", fmt.Sprint("mysql.port=", s.Port), "-p", "mysql.user="+s.User, "-p", "mysql.password="+s.Password, "-p", "mysql.db="+s.Database)
+	b := newTool(t, "-p", "mysql.host="+s.Host, "-p", fmt.Sprint("mysql.port=", s.Port), "-p", "mysql.user="+s.User, "-p",
+		"mysql.password="+s.Password, "-p", "mysql.db="+s.Database)
 	b.workloads("mysql", true, "abcdef")
 	b.ok("load", "mariadb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
 	b.none(b.ok("run", "tidb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "operationcount=100"))
@@ -310,7 +323,8 @@ func TestYCSBOnFerretDB(t *testing.T) {
 	b := newTool(t, "-p", "mongodb.url=mongodb://"+s.Addr+"/ycsb?w=1")
 	b.want(b.ok("load", "mongodb", "--workload", "a", "--threads", "4", "-p", "recordcount=200"), "INSERT", 200)
 	for _, letter := range "abcdef" {
-		b.none(b.ok("run", "mongodb", "--workload", string(letter), "--threads", "4", "-p", "operationcount=100", "-p", "recordcount=200", "--table", "usertable"))
+		b.none(b.ok("run", "mongodb", "--workload", string(letter), "--threads", "4", "-p", "operationcount=100", "-p",
+			"recordcount=200", "--table", "usertable"))
 		b.ok("load", "mongodb", "--workload", "a", "--threads", "4", "-p", "recordcount=200", "-p", "dropdata=true")
 	}
 	b.ok("load", "mongodb", "-p", "recordcount=30", "-p", "dataintegrity=true", "-p", "dropdata=true")
@@ -340,14 +354,16 @@ func TestYCSBArticle(t *testing.T) {
 	out := b.ok("run", "etcd", "-P", "workloads/etcd_offcial_workload", "-p", "operationcount=2000")
 	for _, line := range []string{
 		"Using request distribution 'sequential' a keyrange of [0 0]\n***************** properties *****************\n",
-		"\"command\"=\"run\"\n", "\";\"=\"target=2000\"\n", "\"requestdistribution\"=\"sequential\"\n", "\"recordcount\"=\"1\"\n",
+		"\"command\"=\"run\"\n", "\";\"=\"target=2000\"\n", "\"requestdistribution\"=\"sequential\"\n",
+		"\"recordcount\"=\"1\"\n",
 		"**********************************************\n**********************************************\nRun finished, takes ",
 	} {
 		if !strings.Contains(out, line) {
 			t.Errorf("no %q in\n%s", line, out)
 		}
 	}
-	tail := regexp.MustCompile(`READ   - Takes\(s\): [0-9.]+, Count: 2000, OPS: [0-9.]+, Avg\(us\): \d+, Min\(us\): \d+, Max\(us\): \d+, 50th\(us\): \d+, 90th\(us\): \d+, 95th\(us\): \d+, 99th\(us\): \d+, 99.9th\(us\): \d+, 99.99th\(us\): \d+\nTOTAL  - Takes\(s\): .*\n$`)
+	tail := regexp.MustCompile(
+		`READ   - Takes\(s\): [0-9.]+, Count: 2000, OPS: [0-9.]+, Avg\(us\): \d+, Min\(us\): \d+, Max\(us\): \d+, 50th\(us\): \d+, 90th\(us\): \d+, 95th\(us\): \d+, 99th\(us\): \d+, 99.9th\(us\): \d+, 99.99th\(us\): \d+\nTOTAL  - Takes\(s\): .*\n$`)
 	if !tail.MatchString(out) {
 		t.Errorf("the result isn't the article's:\n%s", out)
 	}
@@ -361,7 +377,8 @@ func TestYCSBArticle(t *testing.T) {
 func TestYCSBAsGoYCSB(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	code := cli.Main("test", []string{"/usr/bin/go-ycsb", "load", "basic", "-p", "recordcount=3", "-p", "verbose=true", "-p", "fieldcount=1", "--results", t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
+	code := cli.Main("test", []string{"/usr/bin/go-ycsb", "load", "basic", "-p", "recordcount=3", "-p", "verbose=true",
+		"-p", "fieldcount=1", "--results", t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 	if code != 0 || strings.Count(stdout.String(), "INSERT usertable user628478") != 3 {
 		t.Errorf("exit %d\n%s%s", code, stdout.String(), stderr.String())
 	}
@@ -392,7 +409,8 @@ read user0
 	}
 	want := []string{
 		"Insert me ok\nRead me ok\nfield0=\"a\"\nfield1=\"b\"\nRead me ok\nfield1=\"b\"\nUpdate me ok\nRead me ok\nfield0=\"a\"\nfield1=\"c\"\n",
-		"--------------------------------\nRecord 1 user3\nfield0=", "Record 2 user4\nfield0=", "\n--------------------------------\nUsing table other\nUsing table usertable\n",
+		"--------------------------------\nRecord 1 user3\nfield0=", "Record 2 user4\nfield0=",
+		"\n--------------------------------\nUsing table other\nUsing table usertable\n",
 		"Delete me ok\nRead empty for me\nusage: read key", "unknown command \"nonsense\"; help lists the commands\n",
 	}
 	for _, w := range want {
@@ -449,7 +467,8 @@ func TestYCSBResumes(t *testing.T) {
 		t.Errorf("%s records", n)
 	}
 	_, _, _ = b.do("", append(load, "--target", "100", "-p", "maxexecutiontime=1")...)
-	if code, _, err := b.do("", append(load, "-p", "resume=true", "-p", "seed=5")...); code != 104 || !strings.Contains(err, "other properties") {
+	if code, _, err := b.do("", append(load, "-p", "resume=true", "-p", "seed=5")...); code != 104 ||
+		!strings.Contains(err, "other properties") {
 		t.Errorf("exit %d: %s", code, err)
 	}
 }
@@ -458,20 +477,25 @@ func TestYCSBWritesFiles(t *testing.T) {
 	t.Parallel()
 	b := newTool(t, "-p", "recordcount=10", "-p", "operationcount=100", "-p", "basicdb.simulatedelay=1")
 	dir := t.TempDir() + "/"
-	out := b.ok("run", "basic", "-p", "histogram.percentiles.export=true", "-p", "histogram.percentiles.export.filepath="+dir,
-		"-p", "hdrhistogram.fileoutput=true", "-p", "hdrhistogram.output.path="+dir, "-p", "measurement.output_file="+dir+"result")
+	out := b.ok("run", "basic", "-p", "histogram.percentiles.export=true", "-p",
+		"histogram.percentiles.export.filepath="+dir,
+		"-p", "hdrhistogram.fileoutput=true", "-p", "hdrhistogram.output.path="+dir, "-p",
+		"measurement.output_file="+dir+"result")
 	if !strings.HasSuffix(out, "into file: "+dir+"UPDATE-percentiles.txt.\n") {
 		t.Errorf("standard output is\n%s", out)
 	}
 	for name, want := range map[string]string{
-		"READ-percentiles.txt": " Value\tPercentile\t", "READ.hlog": "#[Histogram log format version 1.2]", "result": "READ   - Takes(s): ",
+		"READ-percentiles.txt": " Value\tPercentile\t", "READ.hlog": "#[Histogram log format version 1.2]",
+		"result": "READ   - Takes(s): ",
 	} {
 		if data, err := os.ReadFile(dir + name); err != nil || !strings.HasPrefix(string(data), want) {
 			t.Errorf("%s: %v %.100s", name, err, data)
 		}
 	}
-	b.ok("run", "basic", "-p", "exporter=site.ycsb.measurements.exporter.TextMeasurementsExporter", "-p", "exportfile="+dir+"ycsb")
-	if data, err := os.ReadFile(dir + "ycsb"); err != nil || !strings.Contains(string(data), "[OVERALL], Throughput(ops/sec), ") {
+	b.ok("run", "basic", "-p", "exporter=site.ycsb.measurements.exporter.TextMeasurementsExporter", "-p",
+		"exportfile="+dir+"ycsb")
+	if data, err := os.ReadFile(dir + "ycsb"); err != nil ||
+		!strings.Contains(string(data), "[OVERALL], Throughput(ops/sec), ") {
 		t.Errorf("%v %s", err, data)
 	}
 	raw := b.ok("run", "basic", "-p", "measurementtype=raw", "-p", "warmuptime=0.2")
@@ -491,7 +515,8 @@ func TestYCSBWritesFiles(t *testing.T) {
 func TestYCSBWarmUpCausesNoBurst(t *testing.T) {
 	t.Parallel()
 	b := newTool(t)
-	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=200", "--target", "200", "-p", "warmuptime=1", "-p", "measurementtype=raw", "-p", "threadcount=4")
+	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=200", "--target", "200", "-p",
+		"warmuptime=1", "-p", "measurementtype=raw", "-p", "threadcount=4")
 	var first, last int64
 	n := 0
 	for _, m := range regexp.MustCompile(`(?m)^TOTAL,(\d+),`).FindAllStringSubmatch(out, -1) {
@@ -509,8 +534,10 @@ func TestYCSBWarmUpCausesNoBurst(t *testing.T) {
 func TestYCSBTargetIsKeptAndMeasuredFromIntendedStart(t *testing.T) {
 	t.Parallel()
 	b := newTool(t)
-	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=100", "--target", "200", "-p", "basicdb.simulatedelay=20",
-		"-p", "basicdb.randomizedelay=false", "-p", "measurement.interval=both", "-p", "updateproportion=0", "-p", "warmuptime=1")
+	out := b.ok("run", "basic", "-p", "recordcount=10", "-p", "operationcount=100", "--target", "200", "-p",
+		"basicdb.simulatedelay=20",
+		"-p", "basicdb.randomizedelay=false", "-p", "measurement.interval=both", "-p", "updateproportion=0", "-p",
+		"warmuptime=1")
 	b.want(out, "READ", 100)
 	b.want(out, "Intended-READ", 100)
 	// One session serves 50 a second of the 200 offered, so that the queue grows to a second and a half.
@@ -528,12 +555,14 @@ func TestYCSBTargetIsKeptAndMeasuredFromIntendedStart(t *testing.T) {
 func TestYCSBRetriesFailuresOnly(t *testing.T) {
 	t.Parallel()
 	s, b := postgres(t)
-	out := b.ok("load", "pg", "-p", "recordcount=20", "-p", "core_workload_insertion_retry_limit=3", "-p", "core_workload_insertion_retry_interval=0.05")
+	out := b.ok("load", "pg", "-p", "recordcount=20", "-p", "core_workload_insertion_retry_limit=3", "-p",
+		"core_workload_insertion_retry_interval=0.05")
 	b.want(out, "INSERT", 20)
 	s.Psql(t, `CREATE SEQUENCE tries; CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN IF nextval('tries') % 3 <> 0 THEN RAISE 'not now'; END IF; RETURN NEW; END $$;
 		CREATE TRIGGER fail BEFORE INSERT ON usertable FOR EACH ROW EXECUTE FUNCTION fail()`)
-	load := []string{"load", "pg", "-p", "recordcount=40", "-p", "insertstart=20", "-p", "insertcount=20", "-p", "core_workload_insertion_retry_interval=0.01"}
+	load := []string{"load", "pg", "-p", "recordcount=40", "-p", "insertstart=20", "-p", "insertcount=20", "-p",
+		"core_workload_insertion_retry_interval=0.01"}
 	out = b.ok(append(load, "-p", "core_workload_insertion_retry_limit=2")...)
 	b.want(out, "INSERT", 20)
 	b.none(out)
@@ -542,7 +571,8 @@ func TestYCSBRetriesFailuresOnly(t *testing.T) {
 	}
 	s.Psql(t, "DELETE FROM usertable")
 	code, out, err := b.do("", append(load, "-p", "silence=false")...)
-	if code != 0 || counts(out)["INSERT_ERROR"] == 0 || !strings.Contains(out, "operation err: server: ") || !strings.Contains(err, "× server P0001: ") {
+	if code != 0 || counts(out)["INSERT_ERROR"] == 0 || !strings.Contains(out, "operation err: server: ") ||
+		!strings.Contains(err, "× server P0001: ") {
 		t.Errorf("exit %d\n%s%s", code, out, err)
 	}
 }
@@ -550,13 +580,15 @@ func TestYCSBRetriesFailuresOnly(t *testing.T) {
 func TestYCSBSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "w")
-	if err := os.WriteFile(file, []byte("recordcount=10\n; threadcount=9\nreadproportoin=1\npg.hots=x\nredis.db=3\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("recordcount=10\n; threadcount=9\nreadproportoin=1\npg.hots=x\nredis.db=3\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	b := newTool(t)
 	_, _, err := b.do("", "load", "basic", "-P", file, "-p", "threads=3")
 	for _, want := range []string{
-		file + ":2: ; doesn't begin a comment", file + ":3: unknown property readproportoin is ignored; did you mean readproportion?",
+		file + ":2: ; doesn't begin a comment",
+		file + ":3: unknown property readproportoin is ignored; did you mean readproportion?",
 		"-p: unknown property threads is ignored; did you mean threadcount?",
 	} {
 		if !strings.Contains(err, want) {
@@ -567,9 +599,12 @@ func TestYCSBSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("a property of another database is complained of:\n%s", err)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"load nosuch", "unknown database"}, {"load postgre", "did you mean postgres?"}, {"run basic -p recordcount=3", "operationcount"},
-		{"load basic", "recordcount"}, {"load basic -p recordcount=x", "-p: property recordcount"}, {"load basic --workload z", "no workload"},
-		{"load basic -P /nonexistent/file", "property file"}, {"load basic -p recordcount=5 -p insertstart=3 -p insertcount=9", "record count 5 must be bigger"},
+		{"load nosuch", "unknown database"}, {"load postgre", "did you mean postgres?"},
+		{"run basic -p recordcount=3", "operationcount"},
+		{"load basic", "recordcount"}, {"load basic -p recordcount=x", "-p: property recordcount"},
+		{"load basic --workload z", "no workload"},
+		{"load basic -P /nonexistent/file", "property file"},
+		{"load basic -p recordcount=5 -p insertstart=3 -p insertcount=9", "record count 5 must be bigger"},
 		{"load basic -p recordcount=9 -p dataintegrity=true -p fieldlengthdistribution=uniform", "constant"},
 		{"load redis -p recordcount=4 -p batch.size=2", "no batches"}, {"load basic -p x", "name=value"},
 		{"run basic -p recordcount=9 -p operationcount=1 -p requestdistribution=zipf", "unknown request distribution"},
@@ -593,7 +628,8 @@ func TestYCSBLists(t *testing.T) {
 	if out := b.ok("databases", "redis"); !strings.Contains(out, "redis.datatype ") {
 		t.Error(out)
 	}
-	if out := b.ok("workloads"); !strings.Contains(out, "java/workloadf") || !strings.Contains(out, "etcd/read-one-key-64") {
+	if out := b.ok("workloads"); !strings.Contains(out, "java/workloadf") ||
+		!strings.Contains(out, "etcd/read-one-key-64") {
 		t.Error(out)
 	}
 	if out := b.ok("workloads", "e"); !strings.Contains(out, "maxscanlength=1\n") {

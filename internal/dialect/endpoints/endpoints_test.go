@@ -23,7 +23,8 @@ func TestParseURL(t *testing.T) {
 		"localhost:80": "scheme", "/a": "missing scheme", "ftp://a/": "http or https", "http://": "missing host",
 		"http://u:secret@a:b/": "***@a:b", "http://a/%zz": "not a URL",
 	} {
-		if _, err := ParseURL(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if _, err := ParseURL(text); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -32,17 +33,22 @@ func TestParseURL(t *testing.T) {
 func TestPlan(t *testing.T) {
 	p := &plan.Plan{Seed: 3}
 	requests := []Request{
-		request(t, "GET", "http://a/x?price=$1"), request(t, "POST", "https://u:p@b:8443/{y}"), request(t, "GET", "http://[::1]:81"),
+		request(t, "GET", "http://a/x?price=$1"), request(t, "POST", "https://u:p@b:8443/{y}"),
+		request(t, "GET", "http://[::1]:81"),
 	}
 	requests[1].Body = []byte("{$}")
 	requests[1].Header = [][2]string{{"X-Price", "$2"}}
 	if err := SetTarget(p, requests); err != nil {
 		t.Fatal(err)
 	}
-	if p.Target.Protocol != "https" || strings.Join(p.Target.Addresses, " ") != "b:8443 a:80 [::1]:81" || p.Target.Options["plain"] != "a:80,[::1]:81" || !p.Target.TLS.Enabled || p.Target.User != "" || p.Target.Password != "" {
+	if p.Target.Protocol != "https" || strings.Join(p.Target.Addresses, " ") != "b:8443 a:80 [::1]:81" ||
+		p.Target.Options["plain"] != "a:80,[::1]:81" || !p.Target.TLS.Enabled || p.Target.User != "" ||
+		p.Target.Password != "" {
 		t.Errorf("%+v", p.Target)
 	}
-	AddOperation(p, "GET {y}", 1, requests, []plan.Param{{Name: "N", Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger}}}}, plan.Pick{By: plan.PickTurn})
+	AddOperation(p, "GET {y}", 1, requests,
+		[]plan.Param{{Name: "N", Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger}}}},
+		plan.Pick{By: plan.PickTurn})
 	p.Load = plan.RateLoad(10, 1e9).Phases
 	if faults := p.Validate(); len(faults) > 0 {
 		t.Fatal(faults)
@@ -51,12 +57,14 @@ func TestPlan(t *testing.T) {
 	if p.Operations[0].Name != "GET (y)" || len(step.Variants) != 3 {
 		t.Errorf("%+v", p.Operations[0])
 	}
-	for i, want := range []struct{ origin, path string }{{"http://a:80", "/x?price=$$1"}, {"https://b:8443", "/%7By%7D"}, {"http://[::1]:81", "/"}} {
+	for i, want := range []struct{ origin, path string }{{"http://a:80", "/x?price=$$1"}, {"https://b:8443", "/%7By%7D"},
+		{"http://[::1]:81", "/"}} {
 		if w := step.Variants[i].Web; w.Origin != want.origin || w.Path != want.path {
 			t.Errorf("%d: %+v", i, w)
 		}
 	}
-	if w := step.Variants[1].Web; string(w.Body) != "{$$}" || w.Header[0][1] != "$$2" || w.Header[1] != [2]string{"Authorization", "Basic dTpw"} || w.Header[2] != [2]string{"N", "$1"} {
+	if w := step.Variants[1].Web; string(w.Body) != "{$$}" || w.Header[0][1] != "$$2" ||
+		w.Header[1] != [2]string{"Authorization", "Basic dTpw"} || w.Header[2] != [2]string{"N", "$1"} {
 		t.Errorf("%+v", w)
 	}
 }
@@ -64,7 +72,8 @@ func TestPlan(t *testing.T) {
 // No host gets another's password.
 func TestUsersOfSeveralHosts(t *testing.T) {
 	requests := []Request{
-		request(t, "GET", "http://u:p@a/"), request(t, "GET", "http://b/"), request(t, "GET", "http://v:q@c/"), request(t, "GET", "http://v:q@c/"),
+		request(t, "GET", "http://u:p@a/"), request(t, "GET", "http://b/"), request(t, "GET", "http://v:q@c/"),
+		request(t, "GET", "http://v:q@c/"),
 	}
 	requests[3].Header = [][2]string{{"authorization", "Bearer x"}}
 	p := &plan.Plan{}
@@ -72,7 +81,8 @@ func TestUsersOfSeveralHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	AddOperation(p, "all", 1, requests, nil, plan.Pick{By: plan.PickTurn})
-	for i, want := range []string{"[[Authorization Basic dTpw]]", "[]", "[[Authorization Basic djpx]]", "[[authorization Bearer x]]"} {
+	for i, want := range []string{"[[Authorization Basic dTpw]]", "[]", "[[Authorization Basic djpx]]",
+		"[[authorization Bearer x]]"} {
 		if got := fmt.Sprint(p.Operations[0].Steps[0].Variants[i].Web.Header); got != want {
 			t.Errorf("%d: %s, want %s", i, got, want)
 		}
@@ -93,7 +103,8 @@ func TestTitle(t *testing.T) {
 }
 
 func TestUsersMustAgree(t *testing.T) {
-	err := SetTarget(&plan.Plan{}, []Request{request(t, "GET", "http://u:secret@a/"), request(t, "GET", "http://v:hidden@a/")})
+	err := SetTarget(&plan.Plan{}, []Request{request(t, "GET", "http://u:secret@a/"),
+		request(t, "GET", "http://v:hidden@a/")})
 	if err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Error(err)
 	}

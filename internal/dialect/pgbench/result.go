@@ -22,7 +22,8 @@ var (
 
 // IsResult reports whether text is the output of pgbench.
 func IsResult(text []byte) bool {
-	return tpsLine.Match(text) || progressLine.Match(text) || strings.Contains(string(text), "number of transactions actually processed:")
+	return tpsLine.Match(text) || progressLine.Match(text) ||
+		strings.Contains(string(text), "number of transactions actually processed:")
 }
 
 // ParseResult reads the output of pgbench 9.5 to 18. It has no quantiles. Lines of --progress give
@@ -34,7 +35,8 @@ func ParseResult(text []byte) (*result.Result, error) {
 		p.line(strings.TrimRight(line, "\r\n"))
 	}
 	if !p.ended {
-		return nil, errors.New("the output of pgbench ends before its result (tps = …): the run was killed or the output cut off")
+		return nil, errors.New(
+			"the output of pgbench ends before its result (tps = …): the run was killed or the output cut off")
 	}
 	p.finish()
 	return p.r, nil
@@ -119,7 +121,10 @@ func serverOf(greeting string) []string {
 	if !other {
 		server = strings.TrimPrefix(greeting, "PostgreSQL) ")
 	}
-	if fields := strings.FieldsFunc(server, func(r rune) bool { return r == ' ' || r == ')' || r == ',' || r == '(' }); len(fields) > 0 {
+	if fields := strings.FieldsFunc(server, func(r rune) bool {
+		return r == ' ' || r == ')' || r == ',' ||
+			r == '('
+	}); len(fields) > 0 {
 		return []string{"PostgreSQL " + fields[0]}
 	}
 	return nil

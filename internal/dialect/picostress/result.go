@@ -31,7 +31,8 @@ func ParseResult(data []byte) (*result.Result, error) {
 		return nil, errors.New("not a summary of Picostress: it has no rps.actual")
 	}
 	r := &result.Result{
-		Program: "picostress", Name: s.text("configname"), Seed: s.text("seed"), LoadModel: s.text("loadmodel"), Verdict: s.text("verdict"),
+		Program: "picostress", Name: s.text("configname"), Seed: s.text("seed"), LoadModel: s.text("loadmodel"),
+		Verdict: s.text("verdict"),
 	}
 	if v := s.text("picodataversion"); v != "" {
 		r.Servers = []string{v}
@@ -51,8 +52,10 @@ func ParseResult(data []byte) (*result.Result, error) {
 		name string
 		keys []string
 	}{
-		{"response.avg", []string{"avg", "mean"}}, {"response.p(50)", []string{"med", "p50", "p(50)"}}, {"response.p(90)", []string{"p90", "p(90)"}},
-		{"response.p(95)", []string{"p95", "p(95)"}}, {"response.p(99)", []string{"p99", "p(99)"}}, {"response.p(99.9)", []string{"p999", "p(99.9)"}},
+		{"response.avg", []string{"avg", "mean"}}, {"response.p(50)", []string{"med", "p50", "p(50)"}},
+		{"response.p(90)", []string{"p90", "p(90)"}},
+		{"response.p(95)", []string{"p95", "p(95)"}}, {"response.p(99)", []string{"p99", "p(99)"}},
+		{"response.p(99.9)", []string{"p999", "p(99.9)"}},
 	} {
 		if ms, ok := s.number(under([]string{"resptime", "responsetime", "latency"}, m.keys)...); ok {
 			r.Add(m.name, "", ms*1e6)

@@ -86,7 +86,8 @@ func (j *Job) loading() error {
 	if s.RetryLimit > 0 {
 		set := &p.Settings
 		set.Retries, set.RetryErrors, set.RetryPause, set.Tier = s.RetryLimit, true, s.RetryPause, "library"
-		set.OperationTimeout = time.Duration(float64(s.RetryLimit)*1.2*float64(s.RetryPause)) + 30*time.Second*time.Duration(s.RetryLimit+1)
+		set.OperationTimeout = time.Duration(float64(s.RetryLimit)*1.2*float64(s.RetryPause)) +
+			30*time.Second*time.Duration(s.RetryLimit+1)
 	}
 	return nil
 }
@@ -143,7 +144,8 @@ func (j *Job) step(r Request, pick string) plan.Step {
 	st := plan.Step{Request: r.Request, Pick: plan.Pick{By: pick}}
 	for _, slot := range r.Slots {
 		parts := map[Slot]keyspace.Part{
-			KeySlot: keyspace.Key, CountSlot: keyspace.ScanLength, DocumentSlot: keyspace.Document, TextDocumentSlot: keyspace.TextDocument,
+			KeySlot: keyspace.Key, CountSlot: keyspace.ScanLength, DocumentSlot: keyspace.Document,
+			TextDocumentSlot: keyspace.TextDocument,
 		}
 		switch {
 		case slot != FieldSlots:
@@ -191,7 +193,8 @@ func (j *Job) steps(name, pick string, ask func(fields []string) []Request) ([]p
 	}
 	requests := ask(first)
 	if len(requests) == 0 {
-		return nil, fmt.Errorf("%s: database %s can't do it; set its proportion to 0", strings.ToLower(name), j.Settings.Database.Names[0])
+		return nil, fmt.Errorf("%s: database %s can't do it; set its proportion to 0", strings.ToLower(name),
+			j.Settings.Database.Names[0])
 	}
 	var steps []plan.Step
 	for _, r := range requests {
@@ -210,7 +213,8 @@ func (j *Job) steps(name, pick string, ask func(fields []string) []Request) ([]p
 }
 
 func (j *Job) add(name string, share float64, steps []plan.Step) {
-	j.Plan.Operations = append(j.Plan.Operations, plan.Operation{Name: name, Weight: share, Steps: steps, Inserts: strings.HasSuffix(name, OpInsert)})
+	j.Plan.Operations = append(j.Plan.Operations, plan.Operation{Name: name, Weight: share, Steps: steps,
+		Inserts: strings.HasSuffix(name, OpInsert)})
 }
 
 // batch adds an operation on several records; ok is false if records are to go one by one.
@@ -224,7 +228,8 @@ func (j *Job) batch(name string, share float64, verb protocol.Verb) (ok bool, er
 		requests = b.Batch(verb, j.Settings.Fields, rows)
 	}
 	if len(requests) == 0 {
-		return true, fmt.Errorf("batch.size=%d: database %s has no batches of %ss; set its proportion to 0", rows, j.Settings.Database.Names[0], strings.ToLower(name))
+		return true, fmt.Errorf("batch.size=%d: database %s has no batches of %ss; set its proportion to 0", rows,
+			j.Settings.Database.Names[0], strings.ToLower(name))
 	}
 	st := j.step(requests[0], "")
 	st.Request.Rows = rows

@@ -45,7 +45,8 @@ func (s *Settings) fingerprint() (string, error) {
 		return "", err
 	}
 	h := fnv.New64a()
-	fmt.Fprint(h, t.Protocol, t.Addresses, t.Database, s.Table, s.InsertStart, s.LoadCount, s.Keys, s.Fields, s.Lengths.Most, s.Seed, s.Integrity,
+	fmt.Fprint(h, t.Protocol, t.Addresses, t.Database, s.Table, s.InsertStart, s.LoadCount, s.Keys, s.Fields,
+		s.Lengths.Most, s.Seed, s.Integrity,
 		s.Set.Text("fieldlengthdistribution", ""))
 	return fmt.Sprintf("%016x", h.Sum64()), nil
 }

@@ -12,7 +12,8 @@ import (
 
 func httpDatabase() *Database {
 	return &Database{
-		Names: []string{"http", "rest"}, About: "key-value service over HTTP: PUT, GET and DELETE of /table/key", Protocol: "http",
+		Names: []string{"http", "rest"}, About: "key-value service over HTTP: PUT, GET and DELETE of /table/key",
+		Protocol: "http",
 		Properties: []Property{
 			{"http.addr", "127.0.0.1:80", "addresses, separated by commas; https:// for TLS"},
 			{"http.prefix", "", "what paths begin with"},
@@ -20,7 +21,8 @@ func httpDatabase() *Database {
 		},
 		Target: func(set *properties.Reader) plan.Target {
 			addresses, secure := withoutScheme(set.Text("http.addr", "127.0.0.1:80"))
-			return plan.Target{Protocol: "http", Addresses: addresses, TLS: plan.TLS{Enabled: secure, InsecureSkipVerify: set.Bool("http.tls_insecure_skip_verify", false)}}
+			return plan.Target{Protocol: "http", Addresses: addresses,
+				TLS: plan.TLS{Enabled: secure, InsecureSkipVerify: set.Bool("http.tls_insecure_skip_verify", false)}}
 		},
 		Store: func(s *Settings, set *properties.Reader) Store {
 			return &httpStore{s: s, prefix: strings.TrimSuffix(set.Text("http.prefix", ""), "/")}

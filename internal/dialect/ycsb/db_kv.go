@@ -56,7 +56,8 @@ func (k *kvStore) Update(fields []string) []Request {
 func (k *kvStore) Delete() []Request { return k.request(protocol.Delete, nil, KeySlot) }
 
 func (k *kvStore) Batch(verb protocol.Verb, fields []string, rows int) []Request {
-	names := map[protocol.Verb]string{protocol.Read: "read", protocol.Insert: "insert", protocol.Update: "update", protocol.Delete: "delete"}
+	names := map[protocol.Verb]string{protocol.Read: "read", protocol.Insert: "insert", protocol.Update: "update",
+		protocol.Delete: "delete"}
 	r := Request{Request: protocol.Request{
 		Verb: protocol.Batch, Text: fmt.Sprintf("%s %s", names[verb], k.s.Table), Fields: fields, Rows: rows,
 	}, Slots: []Slot{KeySlot}}
@@ -75,7 +76,8 @@ func cassandraDatabase() *Database {
 			{"cassandra.connections", "2", "accepted: each session has one connection of its own"},
 			{"cassandra.username", "", "user"},
 			{"cassandra.password", "", "password"},
-			{"cassandra.consistency", "quorum", "consistency of reads and writes: any, one, two, three, quorum, all, local_quorum, each_quorum or local_one"},
+			{"cassandra.consistency", "quorum",
+				"consistency of reads and writes: any, one, two, three, quorum, all, local_quorum, each_quorum or local_one"},
 			{"cassandra.replication", "1", "replication factor of a keyspace that is made"},
 		},
 		Target: func(set *properties.Reader) plan.Target {
@@ -83,7 +85,8 @@ func cassandraDatabase() *Database {
 				Protocol: "cassandra", Addresses: list(set.Text("cassandra.cluster", "127.0.0.1:9042")),
 				Database: set.Text("cassandra.keyspace", "test"),
 				User:     set.Text("cassandra.username", ""), Password: set.Text("cassandra.password", ""),
-				Options: options(set, map[string]string{"cassandra.consistency": "consistency", "cassandra.replication": "replication_factor"}),
+				Options: options(set, map[string]string{"cassandra.consistency": "consistency",
+					"cassandra.replication": "replication_factor"}),
 			}
 		},
 	}
@@ -124,7 +127,8 @@ func boltDatabase() *Database {
 	return embeddedDatabase(embedded{
 		names: []string{"boltdb", "bbolt", "bolt"}, about: "bbolt, inside brunt", protocol: "bbolt",
 		prefix: "bolt.", path: "path", standard: "bolt.db",
-		options: []string{"timeout", "no_sync", "no_grow_sync", "no_freelist_sync", "freelist_type", "read_only", "mmap_flags", "initial_mmap_size"},
+		options: []string{"timeout", "no_sync", "no_grow_sync", "no_freelist_sync", "freelist_type", "read_only",
+			"mmap_flags", "initial_mmap_size"},
 	})
 }
 
@@ -133,7 +137,8 @@ func badgerDatabase() *Database {
 		names: []string{"badger"}, about: "Badger, inside brunt", protocol: "badger",
 		prefix: "badger.", path: "dir", standard: "badger",
 		options: []string{
-			"valuedir", "sync_writes", "num_versions_to_keep", "max_table_size", "level_size_multiplier", "max_levels", "value_threshold",
+			"valuedir", "sync_writes", "num_versions_to_keep", "max_table_size", "level_size_multiplier", "max_levels",
+			"value_threshold",
 			"num_memtables", "num_level0_tables", "num_level0_tables_stall", "level_one_size", "value_log_file_size",
 			"value_log_max_entries", "num_compactors", "do_not_compact", "table_loading_mode", "value_log_loading_mode",
 			"block_cache_size", "compression",
@@ -167,7 +172,8 @@ func embeddedDatabase(e embedded) *Database {
 	return &Database{
 		Names: e.names, About: e.about, Protocol: e.protocol, Properties: list, Batches: true,
 		Target: func(set *properties.Reader) plan.Target {
-			return plan.Target{Protocol: e.protocol, Addresses: []string{set.Text(e.prefix+e.path, e.standard)}, Options: options(set, names)}
+			return plan.Target{Protocol: e.protocol, Addresses: []string{set.Text(e.prefix+e.path, e.standard)},
+				Options: options(set, names)}
 		},
 	}
 }
@@ -188,7 +194,8 @@ func etcdDatabase() *Database {
 		Target: func(set *properties.Reader) plan.Target {
 			t := plan.Target{Protocol: "etcd", User: set.Text("etcd.user", ""), Password: set.Text("etcd.password", "")}
 			t.Addresses, t.TLS.Enabled = withoutScheme(set.Text("etcd.endpoints", "localhost:2379"))
-			t.TLS.CAFile, t.TLS.CertFile, t.TLS.KeyFile = set.Text("etcd.cacert_file", ""), set.Text("etcd.cert_file", ""), set.Text("etcd.key_file", "")
+			t.TLS.CAFile, t.TLS.CertFile, t.TLS.KeyFile = set.Text("etcd.cacert_file", ""), set.Text("etcd.cert_file", ""),
+				set.Text("etcd.key_file", "")
 			if set.Bool("etcd.serializable_reads", false) {
 				t.Options = map[string]string{"serializable_reads": "true"}
 			}
@@ -227,7 +234,8 @@ func mongoTarget(set *properties.Reader) plan.Target {
 		User: set.Text("mongodb.username", ""), Password: set.Text("mongodb.password", ""),
 		Options: map[string]string{},
 	}
-	for property, option := range map[string]string{"mongodb.authdb": "auth_source", "mongodb.upsert": "upsert", "mongodb.replica_set": "replica_set"} {
+	for property, option := range map[string]string{"mongodb.authdb": "auth_source", "mongodb.upsert": "upsert",
+		"mongodb.replica_set": "replica_set"} {
 		if v, ok := set.Get(property); ok {
 			t.Options[option] = v
 		}
@@ -343,7 +351,9 @@ func (t *tarantoolStore) Prepare(drop bool) []protocol.Request {
 	if drop {
 		fmt.Fprintf(&b, "if box.space[%[1]q] then box.space[%[1]q]:drop() end ", t.s.Table)
 	}
-	fmt.Fprintf(&b, "local s = box.schema.space.create(%q, {engine = %q, if_not_exists = true, format = {{'ycsb_key', 'string'}", t.s.Table, t.engine)
+	fmt.Fprintf(
+		&b, "local s = box.schema.space.create(%q, {engine = %q, if_not_exists = true, format = {{'ycsb_key', 'string'}",
+		t.s.Table, t.engine)
 	for _, f := range t.s.Fields {
 		fmt.Fprintf(&b, ", {%q, 'string', is_nullable = true}", f)
 	}

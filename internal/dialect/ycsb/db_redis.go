@@ -12,15 +12,17 @@ import (
 
 func redisDatabase() *Database {
 	return &Database{
-		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis", LoadPipeline: 8,
-		Properties: redisProperties(),
+		Names: []string{"redis", "valkey"}, About: "Redis, Valkey and the like, single or cluster", Protocol: "redis",
+		LoadPipeline: 8,
+		Properties:   redisProperties(),
 		Target: func(set *properties.Reader) plan.Target {
 			mode := set.Choice("redis.mode", "single", "single", "cluster")
 			t := plan.Target{
 				Protocol: "redis", Addresses: list(set.Text("redis.addr", "localhost:6379")),
 				User: set.Text("redis.username", ""), Password: set.Text("redis.password", ""), Database: set.Text("redis.db", ""),
 				TLS: plan.TLS{
-					CAFile: set.Text("redis.tls_ca", ""), CertFile: set.Text("redis.tls_cert", ""), KeyFile: set.Text("redis.tls_key", ""),
+					CAFile: set.Text("redis.tls_ca", ""), CertFile: set.Text("redis.tls_cert", ""),
+					KeyFile: set.Text("redis.tls_key", ""),
 				},
 			}
 			network := set.Choice("redis.network", "tcp", "tcp", "unix")
@@ -52,7 +54,8 @@ func redisDatabase() *Database {
 		Notes: func(s *Settings) []string {
 			var out []string
 			if v, ok := s.Set.Get("redis.pool_size"); !ok || v == "0" {
-				out = append(out, fmt.Sprintf("Setting redis.pool_size=%d (from <threadcount>) given you haven't specified a value.", s.Threads))
+				out = append(out, fmt.Sprintf(
+					"Setting redis.pool_size=%d (from <threadcount>) given you haven't specified a value.", s.Threads))
 			}
 			return append(out, "Using the redis datatype: "+s.Set.Text("redis.datatype", "hash"))
 		},
@@ -77,7 +80,8 @@ func redisProperties() []Property {
 	}
 	for _, name := range []string{
 		"route_by_latency", "route_randomly", "max_retries", "min_retry_backoff", "max_retry_backoff", "dial_timeout",
-		"read_timeout", "write_timeout", "pool_size", "min_idle_conns", "max_idle_conns", "max_conn_age", "pool_timeout", "idle_timeout",
+		"read_timeout", "write_timeout", "pool_size", "min_idle_conns", "max_idle_conns", "max_conn_age", "pool_timeout",
+		"idle_timeout",
 	} {
 		list = append(list, Property{"redis." + name, "", "accepted: each session has one connection of its own"})
 	}

@@ -54,12 +54,14 @@ func (q *sqlStore) Read(fields []string, check bool) []Request {
 }
 
 func (q *sqlStore) Scan(fields []string) []Request {
-	return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY >= $1 LIMIT $2", strings.Join(fields, ","), q.s.Table), KeySlot, CountSlot)
+	return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY >= $1 LIMIT $2", strings.Join(fields, ","), q.s.Table),
+		KeySlot, CountSlot)
 }
 
 // List asks for records from a key on, in the keys' order, with their keys first.
 func (q *sqlStore) List(fields []string) []Request {
-	return sqlRequest(fmt.Sprintf("SELECT YCSB_KEY,%s FROM %s WHERE YCSB_KEY >= $1 ORDER BY YCSB_KEY LIMIT $2", strings.Join(fields, ","), q.s.Table), KeySlot, CountSlot)
+	return sqlRequest(fmt.Sprintf("SELECT YCSB_KEY,%s FROM %s WHERE YCSB_KEY >= $1 ORDER BY YCSB_KEY LIMIT $2",
+		strings.Join(fields, ","), q.s.Table), KeySlot, CountSlot)
 }
 
 func (q *sqlStore) Insert(fields []string) []Request {
@@ -106,7 +108,8 @@ func (q *sqlStore) updateText(fields []string, rows int) string {
 	for r := range rows {
 		values = append(values, "("+strings.Join(marks(r*(len(fields)+1), len(fields)+1), ", ")+")")
 	}
-	return fmt.Sprintf("UPDATE %s SET %s FROM (VALUES %s) AS v WHERE YCSB_KEY = v.column1", q.s.Table, strings.Join(set, ", "), strings.Join(values, ", "))
+	return fmt.Sprintf("UPDATE %s SET %s FROM (VALUES %s) AS v WHERE YCSB_KEY = v.column1", q.s.Table,
+		strings.Join(set, ", "), strings.Join(values, ", "))
 }
 
 // marks are n placeholders, the first of which follows so many others.
@@ -126,7 +129,8 @@ func (q *sqlStore) Batch(verb protocol.Verb, fields []string, rows int) []Reques
 	case protocol.Update:
 		return sqlRequest(q.updateText(fields, rows), KeySlot, FieldSlots)
 	case protocol.Read:
-		return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY IN (%s)", strings.Join(fields, ","), q.s.Table, strings.Join(marks(0, rows), ", ")), KeySlot)
+		return sqlRequest(fmt.Sprintf("SELECT %s FROM %s WHERE YCSB_KEY IN (%s)", strings.Join(fields, ","), q.s.Table,
+			strings.Join(marks(0, rows), ", ")), KeySlot)
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ type Given struct {
 // Gather reads all properties: the workload's, over these the files', over these the values, over
 // these the flags, with references replaced. A file that isn't there but comes with brunt by its
 // last name is taken from there. notes are for the user.
-func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)) (set *properties.Set, notes []string, err error) {
+func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)) (set *properties.Set, notes []string,
+	err error) {
 	set = properties.NewSet()
 	if g.Workload != "" {
 		text, name, err := workloads.Find(g.Workload)
@@ -60,7 +61,8 @@ func (g Given) Gather(readFile ReadFile, environment func(string) (string, bool)
 		set.Put(name, value, "-p")
 	}
 	for name, value := range g.Flags {
-		if measured, ok := set.Get(name); ok && name == "measurement.interval" && !strings.ContainsAny(measured, "0123456789") {
+		if measured, ok := set.Get(name); ok && name == "measurement.interval" &&
+			!strings.ContainsAny(measured, "0123456789") {
 			name = "status.interval" // the property already says what is measured
 		}
 		set.Put(name, value, "--"+name)
@@ -139,8 +141,10 @@ func JavaArgs(args []string) (out []string, ours bool, err error) {
 // javaDatabase is the name of the database whose YCSB class is given, as in site.ycsb.db.JdbcDBClient.
 func javaDatabase(class string) string {
 	names := map[string]string{
-		"BasicDB": "basic", "RedisClient": "redis", "CassandraCQLClient": "cassandra", "MongoDbClient": "mongodb", "AsyncMongoDbClient": "mongodb",
-		"EtcdClient": "etcd", "TarantoolClient": "tarantool", "DynamoDBClient": "dynamodb", "RestClient": "rest", "PostgreNoSQLDBClient": "pg",
+		"BasicDB": "basic", "RedisClient": "redis", "CassandraCQLClient": "cassandra", "MongoDbClient": "mongodb",
+		"AsyncMongoDbClient": "mongodb",
+		"EtcdClient":         "etcd", "TarantoolClient": "tarantool", "DynamoDBClient": "dynamodb", "RestClient": "rest",
+		"PostgreNoSQLDBClient": "pg",
 	}
 	short := class[strings.LastIndexByte(class, '.')+1:]
 	if name := names[short]; name != "" {
@@ -154,9 +158,12 @@ func elsewhere(name string) string {
 	switch strings.ToLower(name) {
 	case "jdbc", "jdbcdbclient":
 		return "YCSB reaches several databases by jdbc; name yours: pg, mysql or sqlite"
-	case "tikv", "foundationdb", "fdb", "aerospike", "spanner", "minio", "s3", "rocksdb", "taosdb", "tdengine", "elastic", "elasticsearch", "hbase", "hbase1", "hbase2",
-		"couchbase", "couchbase2", "accumulo", "arangodb", "azuretablestorage", "azurecosmos", "cloudspanner", "crail", "geode", "googlebigtable", "googledatastore",
-		"griddb", "ignite", "infinispan", "kudu", "memcached", "nosqldb", "orientdb", "riak", "seaweedfs", "solr", "tablestore", "voltdb", "zookeeper", "maprdb":
+	case "tikv", "foundationdb", "fdb", "aerospike", "spanner", "minio", "s3", "rocksdb", "taosdb", "tdengine", "elastic",
+		"elasticsearch", "hbase", "hbase1", "hbase2",
+		"couchbase", "couchbase2", "accumulo", "arangodb", "azuretablestorage", "azurecosmos", "cloudspanner", "crail",
+		"geode", "googlebigtable", "googledatastore",
+		"griddb", "ignite", "infinispan", "kudu", "memcached", "nosqldb", "orientdb", "riak", "seaweedfs", "solr",
+		"tablestore", "voltdb", "zookeeper", "maprdb":
 		return "brunt doesn't speak to it"
 	}
 	return ""

@@ -30,7 +30,8 @@ func TestJavaArgs(t *testing.T) {
 }
 
 func TestOtherDatabasesAreNamed(t *testing.T) {
-	for name, want := range map[string]string{"tikv": "isn't supported", "jdbc": "pg, mysql or sqlite", "reddis": "did you mean redis?", "qqqqqqq": "there are pg"} {
+	for name, want := range map[string]string{"tikv": "isn't supported", "jdbc": "pg, mysql or sqlite",
+		"reddis": "did you mean redis?", "qqqqqqq": "there are pg"} {
 		if _, err := FindDatabase(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}

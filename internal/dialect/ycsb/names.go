@@ -72,7 +72,8 @@ func CoreProperties() []Property {
 		{"histogram.percentiles.export.filepath", "./", "what their names begin with"},
 		{"hdrhistogram.fileoutput", "false", "write OPERATION.hlog, a log of histograms"},
 		{"hdrhistogram.output.path", "./", "what their names begin with"},
-		{"exporter", "", "site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter: YCSB's lines"},
+		{
+			"exporter", "", "site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter: YCSB's lines"},
 		{"exportfile", "", "file for the exporter's lines"},
 		{"debug.pprof", "", "accepted; brunt serves no profiles here"},
 		{"status", "", "accepted: intervals are always told"},
@@ -99,7 +100,9 @@ func unknown(set *properties.Set, d *Database) []string {
 		switch {
 		case slices.Contains(names, key):
 		case strings.HasPrefix(key, ";"):
-			warnings = append(warnings, fmt.Sprintf("%s: ; doesn't begin a comment in property files: the line is ignored; begin it with #", set.Where(key)))
+			warnings = append(warnings,
+				fmt.Sprintf("%s: ; doesn't begin a comment in property files: the line is ignored; begin it with #",
+					set.Where(key)))
 		case foreign(key, d):
 		default:
 			hint := ""

@@ -94,7 +94,8 @@ func Understand(command Command, d *Database, set *properties.Set, readFile Read
 	s.mix(r)
 	s.load(r)
 	s.output(r)
-	if w := strings.TrimSpace(set.Text("workload", "core")); w != "core" && !strings.HasSuffix(w, "workloads.CoreWorkload") {
+	if w := strings.TrimSpace(set.Text("workload", "core")); w != "core" &&
+		!strings.HasSuffix(w, "workloads.CoreWorkload") {
 		r.Keep(fmt.Errorf("%s: property workload=%q: only the core workload is known; give core", set.Where("workload"), w))
 	}
 	if err := r.Err(); err != nil {
@@ -130,7 +131,8 @@ func (s *Settings) sizes(r *properties.Reader) {
 	s.Faults = r.Choice("compat", "", "", "goycsb") == "goycsb"
 	s.Keys = keyspace.Keys{
 		Prefix: r.Text("keyprefix", "user"), Padding: int(r.Int("zeropadding", 1, 0, 1000)),
-		Ordered: r.Text("insertorder", "hashed") != "hashed", Flavor: keyspace.Flavor(r.Choice("hash", "goycsb", "goycsb", "java")),
+		Ordered: r.Text("insertorder", "hashed") != "hashed",
+		Flavor:  keyspace.Flavor(r.Choice("hash", "goycsb", "goycsb", "java")),
 	}
 }
 
@@ -158,7 +160,10 @@ func (s *Settings) fields(r *properties.Reader, readFile ReadFile) {
 	s.ReadAll, s.WriteAll = r.Bool("readallfields", true), r.Bool("writeallfields", false)
 	s.Integrity = r.Bool("dataintegrity", false)
 	if s.Integrity && distribution != "constant" {
-		r.Keep(fmt.Errorf("dataintegrity=true needs fieldlengthdistribution=constant, not %s: the content of a field follows from its length", distribution))
+		r.Keep(
+			fmt.Errorf(
+				"dataintegrity=true needs fieldlengthdistribution=constant, not %s: the content of a field follows from its length",
+				distribution))
 	}
 }
 
@@ -174,8 +179,9 @@ func (s *Settings) mix(r *properties.Reader) {
 		Inserting: s.Command == Run && s.Shares.Insert > 0,
 		NewKeys:   int64(float64(s.Operations) * s.Shares.Insert * 2),
 		HotData:   r.Float("hotspotdatafraction", 0.2, 0, 1), HotOperations: r.Float("hotspotopnfraction", 0.8, 0, 1),
-		Percentile: r.Float("exponential.percentile", 95, 1e-9, 99.999999), Fraction: r.Float("exponential.frac", 0.8571428571, 1e-9, 1e9),
-		Flavor: s.Keys.Flavor, Faults: s.Faults,
+		Percentile: r.Float("exponential.percentile", 95, 1e-9, 99.999999),
+		Fraction:   r.Float("exponential.frac", 0.8571428571, 1e-9, 1e9),
+		Flavor:     s.Keys.Flavor, Faults: s.Faults,
 	}
 	s.ScanLeast = r.Int("minscanlength", 1, 0, math.MaxInt32)
 	s.ScanMost = r.Int("maxscanlength", 1000, 0, math.MaxInt32)
@@ -217,7 +223,8 @@ func (s *Settings) output(r *properties.Reader) {
 		o.Every = seconds(r, "measurement.interval", 10)
 	}
 	if r.Err() == nil && o.Every <= 0 {
-		r.Keep(fmt.Errorf("lines every %v: give measurement.interval a number of seconds above 0, or op, intended or both", o.Every))
+		r.Keep(fmt.Errorf("lines every %v: give measurement.interval a number of seconds above 0, or op, intended or both",
+			o.Every))
 	}
 	o.Percentiles = r.Bool("histogram.percentiles.export", false)
 	o.PercentilePrefix = r.Text("histogram.percentiles.export.filepath", "./")
@@ -231,7 +238,9 @@ func (s *Settings) output(r *properties.Reader) {
 	case strings.Contains(exporter, "Text"):
 		o.Exporter = "text"
 	default:
-		r.Keep(fmt.Errorf("%s: property exporter=%q: give site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter", r.Where("exporter"), exporter))
+		r.Keep(
+			fmt.Errorf(
+				"%s: property exporter=%q: give site.ycsb.measurements.exporter.TextMeasurementsExporter or JSONMeasurementsExporter", r.Where("exporter"), exporter))
 	}
 	if f := r.Text("exportfile", ""); f != "" {
 		o.File = f
@@ -241,7 +250,8 @@ func (s *Settings) output(r *properties.Reader) {
 // check looks at what several properties say together.
 func (s *Settings) check() error {
 	if s.InsertStart+s.InsertCount > s.Records {
-		return fmt.Errorf("record count %d must be bigger than insert start %d + count %d", s.Records, s.InsertStart, s.InsertCount)
+		return fmt.Errorf("record count %d must be bigger than insert start %d + count %d", s.Records, s.InsertStart,
+			s.InsertCount)
 	}
 	if s.ScanMost < s.ScanLeast {
 		return fmt.Errorf("maxscanlength=%d is below minscanlength=%d", s.ScanMost, s.ScanLeast)
@@ -249,7 +259,9 @@ func (s *Settings) check() error {
 	switch s.Command {
 	case Load:
 		if part := s.LoadCount % int64(s.Batch); part > 0 {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("batch.size=%d doesn't divide %d records: the last batch is filled up with %d more", s.Batch, s.LoadCount, int64(s.Batch)-part))
+			s.Warnings = append(s.Warnings,
+				fmt.Sprintf("batch.size=%d doesn't divide %d records: the last batch is filled up with %d more", s.Batch,
+					s.LoadCount, int64(s.Batch)-part))
 		}
 		if !s.recordCountGiven || s.LoadCount == 0 {
 			return fmt.Errorf("nothing to load: give recordcount or insertcount, for example -p recordcount=1000")
@@ -263,7 +275,8 @@ func (s *Settings) check() error {
 			return fmt.Errorf("all proportions are 0: give one, for example -p readproportion=1")
 		}
 		if s.Batch > 1 && (sh.Scan > 0 || sh.ReadModifyWrite > 0) {
-			return fmt.Errorf("batch.size=%d: scans and read-modify-writes can't be batched; set their proportions to 0", s.Batch)
+			return fmt.Errorf("batch.size=%d: scans and read-modify-writes can't be batched; set their proportions to 0",
+				s.Batch)
 		}
 	}
 	if s.Batch > 1 && !s.Database.Batches {

@@ -76,10 +76,12 @@ func TestStatementsAreGoYCSBs(t *testing.T) {
 	all := []string{"field0", "field1"}
 	for _, c := range []struct{ got, want string }{
 		{store.Prepare(true)[0].Text, "DROP TABLE IF EXISTS usertable"},
-		{store.Prepare(false)[0].Text, "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY, FIELD0 VARCHAR(7), FIELD1 VARCHAR(7))"},
+		{store.Prepare(false)[0].Text,
+			"CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY, FIELD0 VARCHAR(7), FIELD1 VARCHAR(7))"},
 		{store.Read(all, false)[0].Text, "SELECT field0,field1 FROM usertable WHERE YCSB_KEY = $1"},
 		{store.Scan(all)[0].Text, "SELECT field0,field1 FROM usertable WHERE YCSB_KEY >= $1 LIMIT $2"},
-		{store.Insert(all)[0].Text, "INSERT INTO usertable (YCSB_KEY ,field0 ,field1) VALUES ($1 ,$2 ,$3) ON CONFLICT DO NOTHING"},
+		{store.Insert(all)[0].Text,
+			"INSERT INTO usertable (YCSB_KEY ,field0 ,field1) VALUES ($1 ,$2 ,$3) ON CONFLICT DO NOTHING"},
 		{store.Update(all[1:])[0].Text, "UPDATE usertable SET field1 = $1 WHERE YCSB_KEY = $2"},
 		{store.Delete()[0].Text, "DELETE FROM usertable WHERE YCSB_KEY = $1"},
 	} {
@@ -90,7 +92,8 @@ func TestStatementsAreGoYCSBs(t *testing.T) {
 }
 
 func TestMixFollowsTheShares(t *testing.T) {
-	j, w := compiled(t, settings(t, Run, "pg", "recordcount=100", "operationcount=1", "readproportion=5", "updateproportion=2",
+	j, w := compiled(t, settings(t, Run, "pg", "recordcount=100", "operationcount=1", "readproportion=5",
+		"updateproportion=2",
 		"insertproportion=1", "scanproportion=1", "readmodifywriteproportion=1"))
 	want := map[string]float64{OpRead: 0.5, OpUpdate: 0.2, OpInsert: 0.1, OpScan: 0.1, OpRMW: 0.1}
 	const n = 50_000
@@ -106,7 +109,8 @@ func TestMixFollowsTheShares(t *testing.T) {
 }
 
 func TestOperationsAreReproducible(t *testing.T) {
-	values := []string{"recordcount=100", "operationcount=1", "insertproportion=0.2", "scanproportion=0.1", "readmodifywriteproportion=0.2", "seed=3"}
+	values := []string{"recordcount=100", "operationcount=1", "insertproportion=0.2", "scanproportion=0.1",
+		"readmodifywriteproportion=0.2", "seed=3"}
 	_, a := compiled(t, settings(t, Run, "pg", values...))
 	_, b := compiled(t, settings(t, Run, "pg", values...))
 	_, other := compiled(t, settings(t, Run, "pg", append(values, "seed=4")...))
@@ -154,7 +158,8 @@ func TestPartitionsMakeTheSameRecords(t *testing.T) {
 }
 
 func TestUpdatesTouchEveryFieldAlike(t *testing.T) {
-	_, w := compiled(t, settings(t, Run, "pg", "recordcount=10", "operationcount=1", "readproportion=0", "updateproportion=1", "fieldcount=4"))
+	_, w := compiled(t, settings(t, Run, "pg", "recordcount=10", "operationcount=1", "readproportion=0",
+		"updateproportion=1", "fieldcount=4"))
 	got := map[string]int{}
 	for i := range uint64(4000) {
 		got[w.Operations[0].Steps[0].For(i).Text]++
@@ -171,8 +176,10 @@ func TestUpdatesTouchEveryFieldAlike(t *testing.T) {
 
 // TestOneRecordAnOperation lets choices that follow the inserts change between an operation's parts.
 func TestOneRecordAnOperation(t *testing.T) {
-	j, w := compiled(t, settings(t, Run, "pg", "recordcount=100", "operationcount=1000", "readproportion=0", "updateproportion=0",
-		"insertproportion=0.5", "readmodifywriteproportion=0.5", "requestdistribution=latest", "dataintegrity=true", "fieldcount=3", "writeallfields=true"))
+	j, w := compiled(t, settings(t, Run, "pg", "recordcount=100", "operationcount=1000", "readproportion=0",
+		"updateproportion=0",
+		"insertproportion=0.5", "readmodifywriteproportion=0.5", "requestdistribution=latest", "dataintegrity=true",
+		"fieldcount=3", "writeallfields=true"))
 	var st workload.State
 	checked := 0
 	for i := range uint64(400) {
@@ -210,12 +217,14 @@ func TestPhases(t *testing.T) {
 		want   []plan.Phase
 	}{
 		{"operationcount=1000", []plan.Phase{{Name: "run", Kind: plan.Closed, Operations: 1000}}},
-		{"operationcount=1000 batch.size=10 maxexecutiontime=3", []plan.Phase{{Name: "run", Kind: plan.Closed, Operations: 100, Duration: 3 * time.Second}}},
+		{"operationcount=1000 batch.size=10 maxexecutiontime=3",
+			[]plan.Phase{{Name: "run", Kind: plan.Closed, Operations: 100, Duration: 3 * time.Second}}},
 		{"operationcount=1000 target=100 warmuptime=2", []plan.Phase{
 			{Name: "warm-up", Kind: plan.Open, RateFrom: 100, RateTo: 100, Duration: 2 * time.Second, WarmUp: true},
 			{Name: "run", Kind: plan.Open, RateFrom: 100, RateTo: 100, Operations: 1000, Duration: 11 * time.Second},
 		}},
-		{"target=100 maxexecutiontime=5", []plan.Phase{{Name: "run", Kind: plan.Open, RateFrom: 100, RateTo: 100, Duration: 5 * time.Second}}},
+		{"target=100 maxexecutiontime=5",
+			[]plan.Phase{{Name: "run", Kind: plan.Open, RateFrom: 100, RateTo: 100, Duration: 5 * time.Second}}},
 	} {
 		j, err := Compile(settings(t, Run, "pg", append(strings.Fields(c.values), "recordcount=10")...), 0)
 		if err != nil {
@@ -231,7 +240,8 @@ func TestEveryDatabaseCompilesEveryWorkload(t *testing.T) {
 	for _, d := range Databases() {
 		for _, name := range workloads.Names() {
 			for _, command := range []Command{Load, Run} {
-				set, _, err := Given{Workload: name, Values: []string{"recordcount=100", "operationcount=10"}}.Gather(os.ReadFile, os.LookupEnv)
+				set, _, err := Given{Workload: name, Values: []string{"recordcount=100", "operationcount=10"}}.Gather(os.ReadFile,
+					os.LookupEnv)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -286,9 +296,12 @@ func TestIntervalMeansTwoThings(t *testing.T) {
 		every   time.Duration
 		measure string
 	}{
-		{"", "", 10 * time.Second, "op"}, {"target=5", "", 10 * time.Second, "intended"}, {"measurement.interval=0.5", "", 500 * time.Millisecond, "op"},
-		{"measurement.interval=both", "3", 3 * time.Second, "both"}, {"target=5 measurement.interval=op", "", 10 * time.Second, "op"},
-		{"measurement.interval=7", "2", 2 * time.Second, "op"}, {"measurement.interval=intended status.interval=4", "", 4 * time.Second, "intended"},
+		{"", "", 10 * time.Second, "op"}, {"target=5", "", 10 * time.Second, "intended"},
+		{"measurement.interval=0.5", "", 500 * time.Millisecond, "op"},
+		{"measurement.interval=both", "3", 3 * time.Second, "both"},
+		{"target=5 measurement.interval=op", "", 10 * time.Second, "op"},
+		{"measurement.interval=7", "2", 2 * time.Second, "op"}, {"measurement.interval=intended status.interval=4", "",
+			4 * time.Second, "intended"},
 	} {
 		g := Given{Values: append(strings.Fields(c.values), "recordcount=1", "operationcount=1")}
 		if c.flag != "" {
@@ -315,7 +328,8 @@ func TestOnlyLoadsPipeline(t *testing.T) {
 		values   string
 		want     int
 	}{
-		{Load, "pg", "", 8}, {Load, "pg", "load.pipeline=1", 1}, {Load, "redis", "load.pipeline=3", 3}, {Load, "redis", "", 8}, {Load, "redis", "redis.mode=cluster", 1}, {Load, "etcd", "", 1},
+		{Load, "pg", "", 8}, {Load, "pg", "load.pipeline=1", 1}, {Load, "redis", "load.pipeline=3", 3},
+		{Load, "redis", "", 8}, {Load, "redis", "redis.mode=cluster", 1}, {Load, "etcd", "", 1},
 		{Load, "pg", "target=10", 1}, {Load, "pg", "batch.size=2", 1}, {Load, "pg", "pg.sslmode=require", 1},
 		{Load, "pg", "core_workload_insertion_retry_limit=2", 1}, {Run, "pg", "load.pipeline=4", 0},
 	} {
@@ -336,7 +350,8 @@ func TestAddresses(t *testing.T) {
 	}{
 		{"pg", "pg.host=a,b:5433,::1,[::1]:7 pg.port=99", "a:99 b:5433 [::1]:99 [::1]:7"},
 		{"redis", "redis.addr=/run/r.sock redis.network=unix", "/run/r.sock"},
-		{"redis", "redis.addr=localhost:1 redis.network=unix", "redis.network=unix: redis.addr=localhost:1 isn't the path of a socket, which begins with a slash"},
+		{"redis", "redis.addr=localhost:1 redis.network=unix",
+			"redis.network=unix: redis.addr=localhost:1 isn't the path of a socket, which begins with a slash"},
 	} {
 		set := properties.NewSet()
 		for p := range strings.FieldsSeq(c.properties) {
@@ -397,7 +412,8 @@ func meterOf(t *testing.T, out io.Writer, warm, count int, values ...string) *Me
 	}
 	m := NewMeter(j, out, func(string) (io.WriteCloser, error) { return nil, errors.New("no files here") })
 	for k := range warm + count {
-		iv := &measure.Interval{WarmUp: k < warm, Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9, Operations: make([]measure.OperationAccount, len(j.Plan.Operations))}}
+		iv := &measure.Interval{WarmUp: k < warm, Account: measure.Account{StartNs: int64(k) * 1e9, EndNs: int64(k+1) * 1e9,
+			Operations: make([]measure.OperationAccount, len(j.Plan.Operations))}}
 		h := measure.NewHistogram()
 		h.Record(1_000_000)
 		iv.Operations[0].Service = h
@@ -449,21 +465,25 @@ func TestPartsOfReadModifyWrite(t *testing.T) {
 }
 
 func TestIntegrityCheck(t *testing.T) {
-	_, w := compiled(t, settings(t, Run, "pg", "recordcount=10", "operationcount=1", "readproportion=1", "updateproportion=0", "dataintegrity=true", "fieldcount=2", "fieldlength=40"))
+	_, w := compiled(t, settings(t, Run, "pg", "recordcount=10", "operationcount=1", "readproportion=1",
+		"updateproportion=0", "dataintegrity=true", "fieldcount=2", "fieldlength=40"))
 	var st workload.State
 	key := string(w.Args(&st, 0, 0, 5)[0].B)
 	value := func(s string) (v gen.Value) { v.SetString(s); return v }
-	good := []gen.Value{value(string(keyspace.AppendIntegrity(nil, []byte(key), "field0", 40))), value(string(keyspace.AppendIntegrity(nil, []byte(key), "field1", 40)))}
+	good := []gen.Value{value(string(keyspace.AppendIntegrity(nil, []byte(key), "field0", 40))),
+		value(string(keyspace.AppendIntegrity(nil, []byte(key), "field1", 40)))}
 	for _, c := range []struct {
 		captured []gen.Value
 		ok       bool
 	}{
-		{good, true}, {[]gen.Value{good[1], good[0]}, false}, {[]gen.Value{good[0], {}}, false}, {make([]gen.Value, 2), true}, {[]gen.Value{good[0], value("")}, false},
+		{good, true}, {[]gen.Value{good[1], good[0]}, false}, {[]gen.Value{good[0], {}}, false}, {make([]gen.Value, 2), true},
+		{[]gen.Value{good[0], value("")}, false},
 	} {
 		st.Captured = [][]gen.Value{c.captured}
 		if f := w.Check(0, 0, &st); (f.Class == protocol.OK) != c.ok {
 			t.Errorf("%v: %+v", c.captured, f)
-		} else if !c.ok && (f.Code != workload.IntegrityCode || !strings.HasPrefix(f.Text, `unexpected deterministic value, expect "`+key+`:field`)) {
+		} else if !c.ok && (f.Code != workload.IntegrityCode ||
+			!strings.HasPrefix(f.Text, `unexpected deterministic value, expect "`+key+`:field`)) {
 			t.Errorf("%+v", f)
 		}
 	}

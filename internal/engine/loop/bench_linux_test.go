@@ -89,7 +89,8 @@ func threadCPU(b *testing.B, threads []int) (ns int64) {
 // BenchmarkClosed reports the CPU of the loop's thread for a round trip to an echo server in the
 // same process.
 func BenchmarkClosed(b *testing.B) {
-	for _, c := range []engine.FleetConfig{{Sessions: 1, Pipeline: 1}, {Sessions: 16, Pipeline: 1}, {Sessions: 50, Pipeline: 1}, {Sessions: 50, Pipeline: 16}} {
+	for _, c := range []engine.FleetConfig{{Sessions: 1, Pipeline: 1}, {Sessions: 16, Pipeline: 1},
+		{Sessions: 50, Pipeline: 1}, {Sessions: 50, Pipeline: 16}} {
 		b.Run(fmt.Sprintf("sessions=%d/pipeline=%d", c.Sessions, c.Pipeline), func(b *testing.B) {
 			f, _ := plain(b, c)
 			before := threadCPU(b, f.Threads())

@@ -69,7 +69,8 @@ func (m *muffler) relay(client net.Conn) {
 }
 
 // onTiers runs a stage of a plan on each tier.
-func onTiers(t *testing.T, d protocol.CodecDriver, p *plan.Plan, target protocol.Target, config engine.FleetConfig, stage schedule.Stage,
+func onTiers(t *testing.T, d protocol.CodecDriver, p *plan.Plan, target protocol.Target, config engine.FleetConfig,
+	stage schedule.Stage,
 	connected func(), check func(t *testing.T, total *measure.Account)) {
 	for _, name := range []string{"library", "codec"} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +108,8 @@ func ask(t *testing.T, s *testserver.Server, query string) (first string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	admin, err := postgres.New().Admin(ctx, protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database})
+	admin, err := postgres.New().Admin(ctx, protocol.Target{Address: s.Addr, User: s.User, Password: s.Password,
+		Database: s.Database})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,32 +135,37 @@ func awaitAnswer(t *testing.T, s *testserver.Server, query, want string) {
 func TestTimeoutCancelsTheStatement(t *testing.T) {
 	s := servers.Postgres(t)
 	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password, Database: s.Database}
-	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{{Name: "sleep", Weight: 1, Steps: []plan.Step{statement("SELECT pg_sleep(1000)")}}}}
-	onTiers(t, postgres.New(), p, target, engine.FleetConfig{Sessions: 4, OperationTimeout: 150 * time.Millisecond}, schedule.Stage{Operations: 12}, func() {}, func(t *testing.T, total *measure.Account) {
-		if o := total.Operations[0]; o.Errors[protocol.Timeout] != 12 || o.Done != 12 {
-			t.Errorf("errors %v of %d, want 12 timeouts: a SELECT has written nothing", o.Errors, o.Done)
-		}
-		awaitAnswer(t, s, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()", "0")
-	})
+	p := &plan.Plan{Seed: 5,
+		Operations: []plan.Operation{{Name: "sleep", Weight: 1, Steps: []plan.Step{statement("SELECT pg_sleep(1000)")}}}}
+	onTiers(t, postgres.New(), p, target, engine.FleetConfig{Sessions: 4, OperationTimeout: 150 * time.Millisecond},
+		schedule.Stage{Operations: 12}, func() {}, func(t *testing.T, total *measure.Account) {
+			if o := total.Operations[0]; o.Errors[protocol.Timeout] != 12 || o.Done != 12 {
+				t.Errorf("errors %v of %d, want 12 timeouts: a SELECT has written nothing", o.Errors, o.Done)
+			}
+			awaitAnswer(
+				t, s, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()", "0")
+		})
 }
 
 // Updates that the server has applied, but whose answers are late, aren't failures like others.
 func TestLateUpdatesAreOfUnknownOutcome(t *testing.T) {
 	s := servers.Postgres(t)
 	m := newMuffler(t, s.Addr)
-	target := protocol.Target{Address: m.Addr().String(), User: s.User, Password: s.Password, Database: s.Database, ConnectTimeout: 5 * time.Second}
+	target := protocol.Target{Address: m.Addr().String(), User: s.User, Password: s.Password, Database: s.Database,
+		ConnectTimeout: 5 * time.Second}
 	ask(t, s, "DROP TABLE IF EXISTS applied; CREATE TABLE applied (n int); INSERT INTO applied VALUES (0) RETURNING n")
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
 		{Name: "update", Weight: 1, Steps: []plan.Step{statement("UPDATE applied SET n = n + 1")}},
 	}}
 	muffle := func() { m.on.Store(true) }
 	want := 0
-	onTiers(t, postgres.New(), p, target, engine.FleetConfig{Sessions: 5, OperationTimeout: 300 * time.Millisecond}, schedule.Stage{Operations: 5}, muffle, func(t *testing.T, total *measure.Account) {
-		m.on.Store(false)
-		if o := total.Operations[0]; o.Errors[protocol.UnknownOutcome] != 5 || o.Done != 5 {
-			t.Errorf("errors %v of %d, want 5 of unknown outcome", o.Errors, o.Done)
-		}
-		want += 5
-		awaitAnswer(t, s, "SELECT n FROM applied", map[int]string{5: "5", 10: "10"}[want])
-	})
+	onTiers(t, postgres.New(), p, target, engine.FleetConfig{Sessions: 5, OperationTimeout: 300 * time.Millisecond},
+		schedule.Stage{Operations: 5}, muffle, func(t *testing.T, total *measure.Account) {
+			m.on.Store(false)
+			if o := total.Operations[0]; o.Errors[protocol.UnknownOutcome] != 5 || o.Done != 5 {
+				t.Errorf("errors %v of %d, want 5 of unknown outcome", o.Errors, o.Done)
+			}
+			want += 5
+			awaitAnswer(t, s, "SELECT n FROM applied", map[int]string{5: "5", 10: "10"}[want])
+		})
 }

@@ -50,7 +50,8 @@ func TestCodecThatLosesItsPlace(t *testing.T) {
 		}
 		collector := measure.NewCollector(1, 1)
 		f, err := loop.NewFleet(engine.FleetConfig{
-			Workload: w, Targets: []protocol.Target{{Address: s.Address()}}, Clock: engine.NewClock(time.Now()), Collector: collector,
+			Workload: w, Targets: []protocol.Target{{Address: s.Address()}}, Clock: engine.NewClock(time.Now()),
+			Collector: collector,
 		}, lost{consumed: consumed})
 		if err != nil {
 			t.Fatal(err)

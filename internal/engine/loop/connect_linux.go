@@ -162,7 +162,8 @@ func (l *loop) abandon() {
 				l.unroutable(f)
 			case requested, pausing:
 				l.cancel(a.requests[k].session)
-				l.lose(a.requests[k].session, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the run was stopped before the answer came", Fatal: true})
+				l.lose(a.requests[k].session, nil, protocol.Failure{Class: protocol.UnknownOutcome,
+					Text: "the run was stopped before the answer came", Fatal: true})
 			}
 		}
 	}

@@ -73,7 +73,8 @@ func TestAddressDiesAndReturns(t *testing.T) {
 		t.Errorf("failures by class: %v; want at most one a session of the dead address", o.Errors)
 	}
 	if a := total.Addresses; a[1].Reconnects != 3 || a[0].Reconnects != 0 || a[0].Failed() != 0 || a[1].Up != 3 {
-		t.Errorf("reconnects %d and %d, failures %d and %d, up %d", a[0].Reconnects, a[1].Reconnects, a[0].Failed(), a[1].Failed(), a[1].Up)
+		t.Errorf("reconnects %d and %d, failures %d and %d, up %d", a[0].Reconnects, a[1].Reconnects, a[0].Failed(),
+			a[1].Failed(), a[1].Up)
 	}
 }
 
@@ -139,7 +140,8 @@ func TestRetries(t *testing.T) {
 		})
 		b.run(schedule.Stage{Operations: 40})
 		o := b.total().Operations[0]
-		if o.OK() != 20 || o.Errors[protocol.Retryable] != 10 || o.Errors[protocol.Server] != 10 || o.Attempts != 70 || o.Retries != 30 {
+		if o.OK() != 20 || o.Errors[protocol.Retryable] != 10 || o.Errors[protocol.Server] != 10 || o.Attempts != 70 ||
+			o.Retries != 30 {
 			t.Errorf("OK %d, errors %v, attempts %d, retries %d", o.OK(), o.Errors, o.Attempts, o.Retries)
 		}
 		if n := b.errorsOf(protocol.Retryable); n != 40 {
@@ -291,7 +293,8 @@ func TestRequestsThatCannotBeEncoded(t *testing.T) {
 		b.run(openStage(t, 1000, 50*time.Millisecond))
 		o := b.total().Operations[0]
 		if o.Errors[protocol.Client] != 50 || o.OK() != 50 || b.servers[0].Requests() != 50 {
-			t.Errorf("%d client errors, %d OK, %d at the server; want 50 of each", o.Errors[protocol.Client], o.OK(), b.servers[0].Requests())
+			t.Errorf("%d client errors, %d OK, %d at the server; want 50 of each", o.Errors[protocol.Client], o.OK(),
+				b.servers[0].Requests())
 		}
 	}
 }

@@ -110,7 +110,8 @@ func fates(t *testing.T, codec bool, seed uint64) {
 	config := engine.FleetConfig{
 		Sessions: 1 + r.IntN(6), Pipeline: 1, Retries: r.IntN(3), Loops: 1 + r.IntN(2),
 		OperationTimeout: time.Duration(5+r.IntN(40)) * time.Millisecond,
-		OutageWait:       r.IntN(2) == 0, DropLate: r.IntN(2) == 0, DropAfter: time.Duration(r.IntN(3)) * 5 * time.Millisecond,
+		OutageWait:       r.IntN(2) == 0, DropLate: r.IntN(2) == 0,
+		DropAfter: time.Duration(r.IntN(3)) * 5 * time.Millisecond,
 	}
 	if codec {
 		config.Pipeline += r.IntN(3)
@@ -137,7 +138,8 @@ func fates(t *testing.T, codec bool, seed uint64) {
 	g.offered, g.fates = 0, 0
 	clear(o.class)
 	closed := &ledger{t: t, most: g.most}
-	closed.carryOut(fleet, cfg, schedule.Stage{First: next, DurationNs: int64(100 * time.Millisecond)}, r.IntN(3), 50*time.Millisecond)
+	closed.carryOut(fleet, cfg, schedule.Stage{First: next, DurationNs: int64(100 * time.Millisecond)}, r.IntN(3),
+		50*time.Millisecond)
 	if uint64(len(o.class)) != closed.fates {
 		t.Errorf("seed %d, closed: %d operations ended, %d have a fate", seed, len(o.class), closed.fates)
 	}
@@ -147,7 +149,8 @@ func fates(t *testing.T, codec bool, seed uint64) {
 
 // carryOut runs a stage while intervals are cut. how is 0 to let it end, 1 to stop it after a while, 2
 // to cut it off then.
-func (g *ledger) carryOut(fleet engine.Fleet, cfg engine.FleetConfig, stage schedule.Stage, how int, after time.Duration) (next uint64) {
+func (g *ledger) carryOut(fleet engine.Fleet, cfg engine.FleetConfig, stage schedule.Stage, how int,
+	after time.Duration) (next uint64) {
 	ctx, stop := context.WithCancel(g.t.Context())
 	defer stop()
 	hard := make(chan struct{})

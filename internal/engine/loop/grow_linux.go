@@ -16,7 +16,8 @@ const growPauseNs = int64(50_000_000)
 // grow connects a further session for arrivals that wait, if there is one and the server takes it. Half as many as are
 // connected may be under way at a time, so that a slow server's sessions are there within a few round trips.
 func (l *loop) grow(now int64) {
-	if !l.cfg.Grows() || l.upAll == 0 || l.fleet.growth.Full() || l.growing > 0 && 2*l.growing >= l.upAll || now < l.growAt {
+	if !l.cfg.Grows() || l.upAll == 0 || l.fleet.growth.Full() || l.growing > 0 && 2*l.growing >= l.upAll ||
+		now < l.growAt {
 		return
 	}
 	if l.drained(now) {

@@ -243,7 +243,8 @@ func series(first, step int64, n int) []int64 {
 func same(t testing.TB, what string, got, want []int64) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Fatalf("%s: got %d of them (%v …), want %d (%v …)", what, len(got), got[:min(len(got), 12)], len(want), want[:min(len(want), 12)])
+		t.Fatalf("%s: got %d of them (%v …), want %d (%v …)", what, len(got), got[:min(len(got), 12)], len(want),
+			want[:min(len(want), 12)])
 	}
 }
 

@@ -55,7 +55,8 @@ func (o *outcomes) of(index uint64) protocol.Class {
 }
 
 // newFleet makes a fleet of either tier of single calls to an address.
-func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, o *outcomes) (engine.Fleet, engine.FleetConfig) {
+func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, o *outcomes) (engine.Fleet,
+	engine.FleetConfig) {
 	t.Helper()
 	w, err := workload.Compile(single())
 	if err != nil {
@@ -83,7 +84,8 @@ func newFleet(t *testing.T, codec bool, address string, cfg engine.FleetConfig, 
 	return fleet, cfg
 }
 
-func runOpen(t *testing.T, fleet engine.Fleet, cfg engine.FleetConfig, rate float64, d time.Duration) *measure.OperationAccount {
+func runOpen(t *testing.T, fleet engine.Fleet, cfg engine.FleetConfig, rate float64,
+	d time.Duration) *measure.OperationAccount {
 	t.Helper()
 	stage := openStage(t, rate, d)
 	stage.StartNs = cfg.Clock.Now()
@@ -210,7 +212,8 @@ func brownOut(t *testing.T, codec bool, d protocol.Driver) (dropped uint64) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	fleet, cfg := newFleet(t, codec, s.Address(), engine.FleetConfig{Driver: d, Sessions: 40, OperationTimeout: 100 * time.Millisecond}, &outcomes{})
+	fleet, cfg := newFleet(t, codec, s.Address(),
+		engine.FleetConfig{Driver: d, Sessions: 40, OperationTimeout: 100 * time.Millisecond}, &outcomes{})
 	if err := fleet.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +222,8 @@ func brownOut(t *testing.T, codec bool, d protocol.Driver) (dropped uint64) {
 		t.Errorf("%v, %d dropped; want 200", c.Errors, c.Dropped())
 	}
 	// It may get to read a request only after that was given up.
-	for end := time.Now().Add(time.Minute); seen.Load()+c.Dropped() < 200 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); seen.Load()+c.Dropped() < 200 &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	if n := seen.Load(); n+c.Dropped() != 200 {
 		t.Errorf("the server saw %d requests and %d were dropped, want 200", n, c.Dropped())

@@ -131,12 +131,16 @@ func play(t *testing.T, p parity, codec bool) string {
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	total := cfg.Collector.Total()
-	out := fmt.Sprintf("next %d, offered %d, own lags %d, backlog %d, hooks %v", next, total.Offered, count(total.OwnLag), total.Backlog, m.byClass)
+	out := fmt.Sprintf("next %d, offered %d, own lags %d, backlog %d, hooks %v", next, total.Offered, count(total.OwnLag),
+		total.Backlog, m.byClass)
 	for i := range total.Operations {
 		o := &total.Operations[i]
-		out += fmt.Sprintf("; %d done, %v, %d attempts, %d retries, %d dropped", o.Done, o.Errors, o.Attempts, o.Retries, o.Dropped())
-		if count(o.Lag) != o.Done || count(o.Response) != o.OK() || count(o.Service) != o.OK() || count(o.FailedResponse) != o.Failed() {
-			t.Errorf("codec %v: histograms of %d, %d, %d and %d values for %+v", codec, count(o.Lag), count(o.Response), count(o.Service), count(o.FailedResponse), o.Counts)
+		out += fmt.Sprintf("; %d done, %v, %d attempts, %d retries, %d dropped", o.Done, o.Errors, o.Attempts, o.Retries,
+			o.Dropped())
+		if count(o.Lag) != o.Done || count(o.Response) != o.OK() || count(o.Service) != o.OK() ||
+			count(o.FailedResponse) != o.Failed() {
+			t.Errorf("codec %v: histograms of %d, %d, %d and %d values for %+v", codec, count(o.Lag), count(o.Response),
+				count(o.Service), count(o.FailedResponse), o.Counts)
 		}
 	}
 	if p.shows != nil {
@@ -171,7 +175,8 @@ func paused(think time.Duration) *plan.Plan {
 	first, second := call(), call()
 	first.Think = plan.Think{Min: think, Max: think}
 	return &plan.Plan{Seed: 7, Operations: []plan.Operation{{
-		Name: "transaction", Weight: 1, Transaction: true, Steps: []plan.Step{first, second}, Think: plan.Think{Min: think, Max: 2 * think},
+		Name: "transaction", Weight: 1, Transaction: true, Steps: []plan.Step{first, second},
+		Think: plan.Think{Min: think, Max: 2 * think},
 	}}}
 }
 
@@ -210,65 +215,89 @@ func parities(t *testing.T) map[string]parity {
 		t.Fatal(err)
 	}
 	return map[string]parity{
-		"closed": {plan: twice(), servers: two, config: engine.FleetConfig{Sessions: 7}, stages: []schedule.Stage{closedStage(500), closedStage(77)}, shows: requests},
+		"closed": {plan: twice(), servers: two, config: engine.FleetConfig{Sessions: 7},
+			stages: []schedule.Stage{closedStage(500), closedStage(77)}, shows: requests},
 		"closed, some sessions": {plan: single(), servers: two, config: engine.FleetConfig{Sessions: 8},
 			stages: []schedule.Stage{{Operations: 100, Sessions: 3}, closedStage(50)}, shows: requests},
 		"closed, three of each five": {plan: single(), servers: one, config: engine.FleetConfig{Sessions: 4},
-			stages: []schedule.Stage{{Operations: 100, Part: schedule.Part{Of: 5, Takes: []uint64{0, 1, 3}}}, closedStage(10)}, shows: requests},
+			stages: []schedule.Stage{{Operations: 100, Part: schedule.Part{Of: 5, Takes: []uint64{0, 1, 3}}}, closedStage(10)},
+			shows:  requests},
 		"open": {plan: twice(), servers: two, config: engine.FleetConfig{Sessions: 5},
 			stages: []schedule.Stage{openStage(t, 2000, 200*time.Millisecond), closedStage(20)}, shows: requests},
-		"open, Poisson":              {plan: single(), servers: one, config: engine.FleetConfig{Sessions: 5}, stages: []schedule.Stage{poisson}, shows: requests},
-		"open, one machine of three": {plan: single(), servers: one, config: engine.FleetConfig{Sessions: 5}, stages: []schedule.Stage{third}, shows: requests},
-		"think":                      {plan: paused(time.Millisecond), servers: one, config: engine.FleetConfig{Sessions: 6}, stages: []schedule.Stage{closedStage(60)}, shows: requests},
+		"open, Poisson": {plan: single(), servers: one, config: engine.FleetConfig{Sessions: 5},
+			stages: []schedule.Stage{poisson}, shows: requests},
+		"open, one machine of three": {plan: single(), servers: one, config: engine.FleetConfig{Sessions: 5},
+			stages: []schedule.Stage{third}, shows: requests},
+		"think": {plan: paused(time.Millisecond), servers: one, config: engine.FleetConfig{Sessions: 6},
+			stages: []schedule.Stage{closedStage(60)}, shows: requests},
 		"drop": {plan: single(), servers: []func(*match) echo.Config{withholding(func(int64) bool { return true })},
-			config: engine.FleetConfig{Sessions: 3, DropLate: true}, stages: []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
+			config: engine.FleetConfig{Sessions: 3, DropLate: true},
+			stages: []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
 			release: func(m *match) {
 				if m.byClass[protocol.Client] == 147 {
 					m.goOn()
 				}
 			}},
-		"drop after a while": {plan: single(), servers: []func(*match) echo.Config{withholding(func(int64) bool { return true })},
-			config: engine.FleetConfig{Sessions: 3, DropLate: true, DropAfter: 20 * time.Millisecond}, stages: []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
+		"drop after a while": {plan: single(),
+			servers: []func(*match) echo.Config{withholding(func(int64) bool { return true })},
+			config:  engine.FleetConfig{Sessions: 3, DropLate: true, DropAfter: 20 * time.Millisecond},
+			stages:  []schedule.Stage{openStage(t, 1000, 150*time.Millisecond)},
 			release: func(m *match) {
 				if m.byClass[protocol.Client] == 147 {
 					m.goOn()
 				}
 			}},
-		"errors": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Refused, 1, tenth)}, config: engine.FleetConfig{Sessions: 4, Retries: 5},
+		"errors": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Refused, 1, tenth)},
+			config: engine.FleetConfig{Sessions: 4, Retries: 5},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
-		"retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 2, tenth)}, config: engine.FleetConfig{Sessions: 4, Retries: 2},
+		"retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 2, tenth)},
+			config: engine.FleetConfig{Sessions: 4, Retries: 2},
 			stages: []schedule.Stage{closedStage(200), openStage(t, 1000, 100*time.Millisecond)}, shows: requests},
 		"retries after a pause": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)},
-			config: engine.FleetConfig{Sessions: 4, Retries: 1, RetryPause: 3 * time.Millisecond}, stages: []schedule.Stage{closedStage(100)},
+			config: engine.FleetConfig{Sessions: 4, Retries: 1, RetryPause: 3 * time.Millisecond},
+			stages: []schedule.Stage{closedStage(100)},
 			shows: func(_ *match, total *measure.Account) string {
 				// Answers to the tenth come after a pause of at least 2.4 ms.
 				return fmt.Sprint(total.Operations[0].Response.CountAbove(2_400_000) >= 10)
 			}},
-		"too few retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 3, tenth)}, config: engine.FleetConfig{Sessions: 4, Retries: 2},
+		"too few retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 3, tenth)},
+			config: engine.FleetConfig{Sessions: 4, Retries: 2},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
-		"no retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)}, config: engine.FleetConfig{Sessions: 4},
+		"no retries": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Later, 1, tenth)},
+			config: engine.FleetConfig{Sessions: 4},
 			stages: []schedule.Stage{closedStage(200)}, shows: requests},
-		"fatal errors": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Fatal, 1, tenth)}, config: engine.FleetConfig{Sessions: 4, Retries: 2},
+		"fatal errors": {plan: single(), servers: []func(*match) echo.Config{failing(echo.Fatal, 1, tenth)},
+			config: engine.FleetConfig{Sessions: 4, Retries: 2},
 			stages: []schedule.Stage{closedStage(100)}, shows: requests},
-		"transactions": {plan: paused(0), servers: []func(*match) echo.Config{plainEcho}, config: engine.FleetConfig{Sessions: 4},
+		"transactions": {plan: paused(0), servers: []func(*match) echo.Config{plainEcho},
+			config: engine.FleetConfig{Sessions: 4},
 			stages: []schedule.Stage{closedStage(100), openStage(t, 1000, 50*time.Millisecond)}, shows: requests},
-		"transactions that fail": {plan: paused(0), servers: []func(*match) echo.Config{inTransaction(echo.Refused, 1)}, config: engine.FleetConfig{Sessions: 4},
+		"transactions that fail": {plan: paused(0), servers: []func(*match) echo.Config{inTransaction(echo.Refused, 1)},
+			config: engine.FleetConfig{Sessions: 4},
 			stages: []schedule.Stage{closedStage(100)}, shows: requests},
-		"transactions that are retried": {plan: paused(time.Millisecond), servers: []func(*match) echo.Config{inTransaction(echo.Later, 2)},
-			config: engine.FleetConfig{Sessions: 4, Retries: 3}, stages: []schedule.Stage{closedStage(100)}, shows: requests},
-		"timeouts while thinking": {plan: paused(400 * time.Millisecond), servers: one, config: engine.FleetConfig{Sessions: 3, OperationTimeout: 100 * time.Millisecond, Retries: 3},
+		"transactions that are retried": {plan: paused(time.Millisecond),
+			servers: []func(*match) echo.Config{inTransaction(echo.Later, 2)},
+			config:  engine.FleetConfig{Sessions: 4, Retries: 3}, stages: []schedule.Stage{closedStage(100)}, shows: requests},
+		"timeouts while thinking": {plan: paused(400 * time.Millisecond), servers: one,
+			config: engine.FleetConfig{Sessions: 3, OperationTimeout: 100 * time.Millisecond, Retries: 3},
 			stages: []schedule.Stage{closedStage(6)}, shows: func(m *match, total *measure.Account) string {
 				// Of each: its begin, the first call, and the end of its transaction.
-				return fmt.Sprint(requests(m, total), " of 18, ", total.Operations[0].Errors[protocol.Timeout], " of 6 too late, ", total.Addresses[0].Reconnects, " reconnects")
+				return fmt.Sprint(requests(m, total), " of 18, ", total.Operations[0].Errors[protocol.Timeout], " of 6 too late, ",
+					total.Addresses[0].Reconnects, " reconnects")
 			}},
-		"timeouts": {plan: single(), servers: []func(*match) echo.Config{withholding(func(n int64) bool { return n%40 == 5 })},
-			config: engine.FleetConfig{Sessions: 4, OperationTimeout: 400 * time.Millisecond}, stages: []schedule.Stage{closedStage(120)}},
-		"nothing listens, open": {plan: single(), servers: one, absent: true, config: engine.FleetConfig{Sessions: 4, OperationTimeout: 50 * time.Millisecond},
-			stages: []schedule.Stage{openStage(t, 200, 100*time.Millisecond)}, shows: func(_ *match, total *measure.Account) string {
+		"timeouts": {plan: single(),
+			servers: []func(*match) echo.Config{withholding(func(n int64) bool { return n%40 == 5 })},
+			config:  engine.FleetConfig{Sessions: 4, OperationTimeout: 400 * time.Millisecond},
+			stages:  []schedule.Stage{closedStage(120)}},
+		"nothing listens, open": {plan: single(), servers: one, absent: true,
+			config: engine.FleetConfig{Sessions: 4, OperationTimeout: 50 * time.Millisecond},
+			stages: []schedule.Stage{openStage(t, 200, 100*time.Millisecond)},
+			shows: func(_ *match, total *measure.Account) string {
 				return fmt.Sprintf("lag up to %d ns, own %d", total.Operations[0].Lag.Max(), count(total.OwnLag))
 			}},
 		"a dead address": {plan: single(), servers: two, dead: 1, config: engine.FleetConfig{Sessions: 6},
-			stages: []schedule.Stage{closedStage(300), openStage(t, 1000, 200*time.Millisecond)}, shows: func(_ *match, total *measure.Account) string {
+			stages: []schedule.Stage{closedStage(300), openStage(t, 1000, 200*time.Millisecond)},
+			shows: func(_ *match, total *measure.Account) string {
 				return fmt.Sprint(total.Addresses[0].Done, total.Addresses[0].Up, total.Addresses[1].Done, total.Addresses[1].Up)
 			}},
 		"policy": {plan: single(), servers: two, config: engine.FleetConfig{Sessions: 8, Balance: weighted},
@@ -331,7 +360,8 @@ func TestManySessionsSurviveDeaths(t *testing.T) {
 	for _, codec := range []bool{false, true} {
 		var killed, returned atomic.Bool
 		p := parity{
-			plan: single(), servers: []func(*match) echo.Config{plainEcho, plainEcho}, config: engine.FleetConfig{Sessions: 200, OperationTimeout: 5 * time.Second},
+			plan: single(), servers: []func(*match) echo.Config{plainEcho, plainEcho},
+			config: engine.FleetConfig{Sessions: 200, OperationTimeout: 5 * time.Second},
 			stages: []schedule.Stage{openStage(t, 3000, 1500*time.Millisecond), closedStage(2000)},
 			release: func(m *match) {
 				switch {

@@ -86,7 +86,8 @@ func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 			}
 			for loop := range loops {
 				if perLoop[loop] != cfg.Sessions/loops {
-					t.Errorf("%d addresses, %d loops: loop %d has %d of %d sessions", addresses, loops, loop, perLoop[loop], cfg.Sessions)
+					t.Errorf("%d addresses, %d loops: loop %d has %d of %d sessions", addresses, loops, loop, perLoop[loop],
+						cfg.Sessions)
 				}
 			}
 		}
@@ -136,14 +137,16 @@ func TestFewestLoops(t *testing.T) {
 		{engine.FleetConfig{Sessions: 20, Loops: 5}, 2, 5},
 	} {
 		if got := loopCount(&c.config, c.cores); got != c.want {
-			t.Errorf("%d sessions, %d loops asked for, %d cores: %d loops, want %d", c.config.Sessions, c.config.Loops, c.cores, got, c.want)
+			t.Errorf("%d sessions, %d loops asked for, %d cores: %d loops, want %d", c.config.Sessions, c.config.Loops, c.cores,
+				got, c.want)
 		}
 	}
 }
 
 func TestRetryingEveryFailureIsRefused(t *testing.T) {
 	if _, err := NewFleet(engine.FleetConfig{
-		Targets: make([]protocol.Target, 1), Workload: &workload.Workload{}, Collector: measure.NewCollector(1, 1), RetryErrors: true, Retries: 1,
+		Targets: make([]protocol.Target, 1), Workload: &workload.Workload{}, Collector: measure.NewCollector(1, 1),
+		RetryErrors: true, Retries: 1,
 	}, nil); err == nil || !strings.Contains(err.Error(), "needs the library tier") {
 		t.Errorf("every failure is retried: %v", err)
 	}

@@ -195,7 +195,8 @@ func (l *loop) complete(s *session, end int64) bool {
 	s.scanned = false
 	l.answered(s, end)
 	if s.reply.Fatal {
-		l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the connection ended with an earlier answer", Fatal: true})
+		l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the connection ended with an earlier answer",
+			Fatal: true})
 		return false
 	}
 	return true
@@ -233,5 +234,6 @@ func (l *loop) endOfStream(s *session) {
 			return
 		}
 	}
-	l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome, Text: "the server closed the connection before it answered", Fatal: true})
+	l.lose(s, nil, protocol.Failure{Class: protocol.UnknownOutcome,
+		Text: "the server closed the connection before it answered", Fatal: true})
 }

@@ -152,7 +152,8 @@ func TestOpenSendsEachArrivalOnceInOrder(t *testing.T) {
 			}
 			total := b.total()
 			if total.Offered != uint64(n) || total.Operations[0].OK() != uint64(n) || total.Backlog != 0 {
-				t.Errorf("offered %d, done %d, backlog %d; want %d, as many, 0", total.Offered, total.Operations[0].OK(), total.Backlog, n)
+				t.Errorf("offered %d, done %d, backlog %d; want %d, as many, 0", total.Offered, total.Operations[0].OK(),
+					total.Backlog, n)
 			}
 			for _, s := range b.watcher.samples {
 				if !want[s.Intended] || s.Sent < s.Intended || s.End < s.Sent {
@@ -239,7 +240,8 @@ func TestOwnLagBeginsWhereTheSessionBecameFree(t *testing.T) {
 	}
 	total := b.total()
 	if own := total.OwnLag; waited < 50 || own.Count() != 200 || own.Mean() >= total.Operations[0].Lag.Mean() {
-		t.Errorf("%d arrivals waited; own lag of %d, mean %g ns, lag %g ns", waited, own.Count(), own.Mean(), total.Operations[0].Lag.Mean())
+		t.Errorf("%d arrivals waited; own lag of %d, mean %g ns, lag %g ns", waited, own.Count(), own.Mean(),
+			total.Operations[0].Lag.Mean())
 	}
 	b.run(schedule.Stage{Operations: 10})
 	if own := b.total().OwnLag; own.Count() != 200 {
@@ -274,7 +276,8 @@ func TestArrivalsAreGivenUpAfterTheStage(t *testing.T) {
 	o := total.Operations[0]
 	// Requests are sent until 150 ms, each occupies the session for 100 ms at least: that is room for two. The
 	// others wait, or fail if the loop gets no core for so long that nothing was connected in the meantime.
-	if sent := o.Done - o.Errors[protocol.Connect]; sent == 0 || sent > 2 || o.Done+o.Dropped() != 50 || total.Offered != 50 || o.OK() != 0 || o.Errors[protocol.Server] != 0 {
+	if sent := o.Done - o.Errors[protocol.Connect]; sent == 0 || sent > 2 || o.Done+o.Dropped() != 50 ||
+		total.Offered != 50 || o.OK() != 0 || o.Errors[protocol.Server] != 0 {
 		t.Errorf("offered %d, done %d (%v), dropped %d (%v)", total.Offered, o.Done, o.Errors, o.Dropped(), o.Unsent)
 	}
 }
@@ -320,8 +323,9 @@ func TestHardStop(t *testing.T) {
 	var seen atomic.Int64
 	release := make(chan struct{})
 	defer close(release)
-	b := newBench(t, options{servers: []echo.Config{{Answer: func(echo.Frame) bool { seen.Add(1); <-release; return false }}},
-		config: engine.FleetConfig{Sessions: 3, OperationTimeout: time.Hour}})
+	b := newBench(t, options{
+		servers: []echo.Config{{Answer: func(echo.Frame) bool { seen.Add(1); <-release; return false }}},
+		config:  engine.FleetConfig{Sessions: 3, OperationTimeout: time.Hour}})
 	hard := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -362,7 +366,8 @@ func TestTimingSaysWhatIsUsed(t *testing.T) {
 	for closedOnly, want := range map[bool]string{false: "SO_TIMESTAMPNS", true: "when it is read"} {
 		b := newBench(t, options{config: engine.FleetConfig{ClosedOnly: closedOnly}})
 		b.run(schedule.Stage{Operations: 1})
-		if got := b.fleet.Timing().String(); !strings.Contains(got, want) || strings.Contains(got, "SO_TIMESTAMPNS") == closedOnly {
+		if got := b.fleet.Timing().String(); !strings.Contains(got, want) ||
+			strings.Contains(got, "SO_TIMESTAMPNS") == closedOnly {
 			t.Errorf("only closed stages: %v; timing: %s", closedOnly, got)
 		}
 	}

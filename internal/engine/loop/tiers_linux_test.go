@@ -31,7 +31,8 @@ func outcome(iv *measure.Account) (out []string) {
 }
 
 // onTier runs the stages and returns what was recorded.
-func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.CodecDriver, codec bool, pipeline int) []string {
+func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.CodecDriver, codec bool,
+	pipeline int) []string {
 	t.Helper()
 	w, err := workload.Compile(p)
 	if err != nil {
@@ -125,7 +126,8 @@ func TestTiersAgreeOnPostgreSQL(t *testing.T) {
 	}}
 	bothAgree(t, p, target, postgres.New(), 1)
 	var sum string
-	err = admin.Query(context.Background(), "SELECT sum(balance)::text FROM account", func(v []*string) error { sum = *v[0]; return nil })
+	err = admin.Query(context.Background(), "SELECT sum(balance)::text FROM account",
+		func(v []*string) error { sum = *v[0]; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +150,8 @@ func TestTiersAgreeOnRedis(t *testing.T) {
 	s := testserver.Redis(t)
 	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password}
 	command := func(words ...string) plan.Step {
-		return plan.Step{Request: protocol.Request{Verb: protocol.Command, Words: words}, Params: []plan.Param{between(0, 1<<40)}}
+		return plan.Step{Request: protocol.Request{Verb: protocol.Command, Words: words},
+			Params: []plan.Param{between(0, 1<<40)}}
 	}
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
 		{Name: "set", Weight: 1, Steps: []plan.Step{command("SET", "key:$1", "$1")}},

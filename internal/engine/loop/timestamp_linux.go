@@ -118,7 +118,8 @@ func (r *receiver) stamp() int64 {
 
 // write writes b, without a signal if the other side is gone.
 func write(fd int, b []byte) (int, syscall.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
+		unix.MSG_NOSIGNAL, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}

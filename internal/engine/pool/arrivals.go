@@ -72,7 +72,8 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	cfg := &a.pool.cfg
 	next := a.stripe()
 	for ; !next.Over; next.Advance() {
-		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) || !a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
+		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) ||
+			!a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
 			break
 		}
 		a.handed = cfg.Clock.Now()

@@ -18,7 +18,8 @@ const growPauseNs = int64(50_000_000)
 func (a *arrivalSource) grow(now int64) {
 	p := a.pool
 	growing, connected := p.growing.Load(), p.connected.Load()
-	if a.work == nil || connected == 0 || p.growth.Full() || growing > 0 && 2*growing >= connected || now < p.growAt.Load() {
+	if a.work == nil || connected == 0 || p.growth.Full() || growing > 0 && 2*growing >= connected ||
+		now < p.growAt.Load() {
 		return
 	}
 	if a.drained(now) {

@@ -50,7 +50,8 @@ func TestRequestsCountAtTheAddressThatTheyName(t *testing.T) {
 	out := b.run(t, t.Context())
 	// The session belongs to the first address, and so do requests that name none.
 	done := func(operation int) uint64 { return out.Total.Operations[operation].Done }
-	for i, want := range []struct{ done, failed, reconnects uint64 }{{done(0) + done(3), 0, 0}, {done(1), done(1), 0}, {done(2), 0, done(2)}} {
+	for i, want := range []struct{ done, failed, reconnects uint64 }{{done(0) + done(3), 0, 0}, {done(1), done(1), 0},
+		{done(2), 0, done(2)}} {
 		a := &out.Total.Addresses[i]
 		if want.done == 0 || a.Done != want.done || a.Failed() != want.failed || a.Reconnects != want.reconnects {
 			t.Errorf("address %d: %d done, %d failed, %d reconnects, want %+v", i, a.Done, a.Failed(), a.Reconnects, want)

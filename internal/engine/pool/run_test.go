@@ -100,8 +100,9 @@ func TestPauseShowsAtItsTrueSize(t *testing.T) {
 	}}
 	bn = newBench(t, f, &plan.Plan{
 		Operations: []plan.Operation{one("a")},
-		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: length, RateFrom: float64(time.Second / gap), RateTo: float64(time.Second / gap)}},
-		Settings:   plan.Settings{Sessions: sessions},
+		Load: []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: length, RateFrom: float64(time.Second / gap),
+			RateTo: float64(time.Second / gap)}},
+		Settings: plan.Settings{Sessions: sessions},
 	})
 	out := bn.run(t, context.Background())
 	h, lag := out.Total.Operations[0].Response, out.Total.Operations[0].Lag
@@ -109,7 +110,8 @@ func TestPauseShowsAtItsTrueSize(t *testing.T) {
 		t.Fatalf("%d samples, want 500", h.Count())
 	}
 	from := time.Duration(began.Load() - bn.ivs[0].start)
-	for _, wait := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 390 * time.Millisecond} {
+	for _, wait := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond,
+		390 * time.Millisecond} {
 		// Those that fell due in the pause, early enough and within the load.
 		want := int64((min(from+pause-wait, length)-from)/gap) - 1
 		above := int64(wait) * 998 / 1000 // for the histogram's buckets
@@ -128,8 +130,9 @@ func TestDropPolicyCountsWhatItGivesUp(t *testing.T) {
 	}}
 	bn := newBench(t, f, &plan.Plan{
 		Operations: []plan.Operation{one("a")},
-		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: 500 * time.Millisecond, RateFrom: 400, RateTo: 400}},
-		Settings:   plan.Settings{Sessions: 1, LatePolicy: "drop"},
+		Load: []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: 500 * time.Millisecond, RateFrom: 400,
+			RateTo: 400}},
+		Settings: plan.Settings{Sessions: 1, LatePolicy: "drop"},
 	})
 	out := bn.run(t, context.Background())
 	c := out.Total.Totals()
@@ -182,6 +185,7 @@ func TestErrorThresholdAborts(t *testing.T) {
 		t.Errorf("aborted %q, interrupted %v; want aborted by the rule", out.Aborted, out.Interrupted)
 	}
 	if c.Done < 10 || c.Done >= 100_000 || c.Failed() != c.Done {
-		t.Errorf("done %d, failed %d; want at least the 10 errors that are 0.01 %%, and not the whole queue", c.Done, c.Failed())
+		t.Errorf("done %d, failed %d; want at least the 10 errors that are 0.01 %%, and not the whole queue", c.Done,
+			c.Failed())
 	}
 }

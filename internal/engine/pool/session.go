@@ -156,7 +156,8 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 		s.pool.inFlight++
 	})
 	sent := cfg.Clock.Now()
-	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt, GeneratorDelay: s.behind, Sent: sent}
+	*m = measure.Sample{Address: s.address, Open: intended >= 0, Intended: intended, Ready: s.freeAt,
+		GeneratorDelay: s.behind, Sent: sent}
 	if intended < 0 {
 		m.Intended = sent
 	}
@@ -195,7 +196,8 @@ func (s *session) carryOn(ctx, hard context.Context, next workload.Move) workloa
 	case workload.Think:
 		paused = protocol.Sleep(ctx, c.Pause())
 	case workload.Retry:
-		paused = (s.conn != nil || cfg.RetryErrors) && protocol.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) && s.ready(ctx)
+		paused = (s.conn != nil || cfg.RetryErrors) && protocol.Sleep(ctx, s.backoff.Retry(c.Attempts, cfg.RetryPause)) &&
+			s.ready(ctx)
 	}
 	if paused {
 		return c.Resume()

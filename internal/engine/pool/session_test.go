@@ -168,13 +168,15 @@ func TestNothingReachableFailsOperationsInstead(t *testing.T) {
 	}
 	bn := newBench(t, f, &plan.Plan{
 		Operations: []plan.Operation{one("a")},
-		Load:       []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: 500 * time.Millisecond, RateFrom: 100, RateTo: 100}},
-		Settings:   plan.Settings{Sessions: 1, OperationTimeout: 100 * time.Millisecond},
+		Load: []plan.Phase{{Name: "hold", Kind: plan.Open, Duration: 500 * time.Millisecond, RateFrom: 100,
+			RateTo: 100}},
+		Settings: plan.Settings{Sessions: 1, OperationTimeout: 100 * time.Millisecond},
 	})
 	out := bn.run(t, context.Background())
 	c := out.Total.Totals()
 	if c.Done+c.Dropped() != 50 || c.Errors[protocol.Connect] == 0 {
-		t.Errorf("done %d, dropped %d, errors %v; want all 50 accounted for, most as connect errors", c.Done, c.Dropped(), c.Errors)
+		t.Errorf("done %d, dropped %d, errors %v; want all 50 accounted for, most as connect errors", c.Done, c.Dropped(),
+			c.Errors)
 	}
 }
 
@@ -194,7 +196,8 @@ func TestClosedLoadsSayWhenSessionsWereReady(t *testing.T) {
 			}
 		}
 		bn.run(t, context.Background())
-		if m := bn.pool.sessions[0].sample; m.Open || m.Ready != ends[3]+int64(think) || m.Sent < m.Ready || m.Intended != m.Sent {
+		if m := bn.pool.sessions[0].sample; m.Open || m.Ready != ends[3]+int64(think) || m.Sent < m.Ready ||
+			m.Intended != m.Sent {
 			t.Errorf("think %v: the last sample is %+v; its session's operation before ended at %d", think, m, ends[3])
 		}
 	}

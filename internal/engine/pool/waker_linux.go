@@ -16,7 +16,8 @@ const longestSleep = 50_000_000
 // 1 ns. A refusal only makes sleeps less exact, and the lag histogram shows that.
 func wakeExactly() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
-// until sleeps until a moment on the run's clock. It returns true at the moment at, or false when ctx has ended. The last spin nanoseconds are
+// until sleeps until a moment on the run's clock. It returns true at the moment at, or false when ctx has ended. The
+// last spin nanoseconds are
 // waited for without sleeping.
 func until(ctx context.Context, clock engine.Clock, at, spin int64) bool {
 	for ctx.Err() == nil {

@@ -162,7 +162,8 @@ func (a *attempt) with(ctx context.Context, wanted bool) error {
 // judge keeps an index if what decides is lower with it for sure.
 func (a *attempt) judge() {
 	p := &a.proof
-	c, err := compare.Runs(a.base.results, a.indexed.results, compare.Options{Anyway: a.trial.Anyway, Confidence: confidence})
+	c, err := compare.Runs(a.base.results, a.indexed.results,
+		compare.Options{Anyway: a.trial.Anyway, Confidence: confidence})
 	if err != nil {
 		p.Why = message.New("proof.incomparable", message.Nested("why", message.OfError(err)))
 		return
@@ -234,7 +235,8 @@ func (a *attempt) serverTime() *record.ProofChange {
 	if err != nil { // no statement: all are 0
 		return nil
 	}
-	return &record.ProofChange{Metric: record.ServerTime, Value: c.Ratio.Value - 1, Low: c.Ratio.Low - 1, High: c.Ratio.High - 1}
+	return &record.ProofChange{Metric: record.ServerTime, Value: c.Ratio.Value - 1, Low: c.Ratio.Low - 1,
+		High: c.Ratio.High - 1}
 }
 
 // concerned are the statements that the index is for, and those that have to write to it.
@@ -267,5 +269,6 @@ func counted(seen []record.Inspection, id string) (calls, totalNs float64, known
 
 // changeArgs are the figures of a change.
 func changeArgs(c *record.ProofChange, order string) []message.Arg {
-	return []message.Arg{message.Change("value", c.Value), message.Change("low", c.Low), message.Change("high", c.High), message.Text("order", order)}
+	return []message.Arg{message.Change("value", c.Value), message.Change("low", c.Low), message.Change("high", c.High),
+		message.Text("order", order)}
 }

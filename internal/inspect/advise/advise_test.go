@@ -85,7 +85,8 @@ func TestOnlyWhatPaysStays(t *testing.T) {
 	if err != nil || len(proofs) != 2 {
 		t.Fatalf("%+v, %v", proofs, err)
 	}
-	if a, b := proofs[0], proofs[1]; !a.Kept || !a.Built || !strings.Contains(a.Why.String(), "−98.0 %") || b.Kept || !strings.HasPrefix(b.Why.String(), "nothing is better for sure") || a.Order != "ABBAABBAAB" || a.Change.High >= 0 {
+	if a, b := proofs[0], proofs[1]; !a.Kept || !a.Built || !strings.Contains(a.Why.String(), "−98.0 %") || b.Kept ||
+		!strings.HasPrefix(b.Why.String(), "nothing is better for sure") || a.Order != "ABBAABBAAB" || a.Change.High >= 0 {
 		t.Errorf("%+v", proofs)
 	}
 	if !slices.Equal(s.indexes, []string{"a"}) {
@@ -96,7 +97,8 @@ func TestOnlyWhatPaysStays(t *testing.T) {
 func TestWhatMakesItWorseIsDropped(t *testing.T) {
 	s := &shop{nsOf: func(indexes []string) float64 { return 1e6 * float64(1+len(indexes)) }}
 	proofs, err := s.prove(t)
-	if err != nil || proofs[0].Kept || !strings.Contains(proofs[0].Why.String(), "it is worse with it: the mean response time changes by") || len(s.indexes) > 0 {
+	if err != nil || proofs[0].Kept || !strings.Contains(proofs[0].Why.String(),
+		"it is worse with it: the mean response time changes by") || len(s.indexes) > 0 {
 		t.Errorf("%+v, %v, left %q", proofs, err, s.indexes)
 	}
 }
@@ -104,7 +106,8 @@ func TestWhatMakesItWorseIsDropped(t *testing.T) {
 func TestIndexThatCantBeBuilt(t *testing.T) {
 	s := &shop{broken: "create a", nsOf: func([]string) float64 { return 1e6 }}
 	proofs, err := s.prove(t)
-	if err != nil || proofs[0].Built || !strings.Contains(proofs[0].Why.String(), "no room") || !slices.Equal(s.done[:2], []string{"create a", "create b"}) {
+	if err != nil || proofs[0].Built || !strings.Contains(proofs[0].Why.String(), "no room") ||
+		!slices.Equal(s.done[:2], []string{"create a", "create b"}) {
 		t.Errorf("%+v, %v, %q", proofs, err, s.done)
 	}
 }
@@ -131,13 +134,14 @@ func TestInterruptedProofLeavesNothing(t *testing.T) {
 	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
-	trial := &Trial{Database: s, Times: 3, Told: func(string) {}, Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
-		if calls++; calls == 2 {
-			cancel()
-			return nil, nil, ctx.Err()
-		}
-		return s.run(ctx, name)
-	}}
+	trial := &Trial{Database: s, Times: 3, Told: func(string) {},
+		Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+			if calls++; calls == 2 {
+				cancel()
+				return nil, nil, ctx.Err()
+			}
+			return s.run(ctx, name)
+		}}
 	list, _ := s.Propose(ctx, nil)
 	proofs, err := trial.Prove(ctx, list)
 	if !errors.Is(err, context.Canceled) || len(proofs) != 1 || len(s.indexes) > 0 || s.done[len(s.done)-1] != "drop a" {
@@ -169,7 +173,8 @@ func TestProofGoesOn(t *testing.T) {
 		if left != nil {
 			want = []string{"drop a", "create a"}
 		}
-		if err != nil || !proofs[0].Kept || !proofs[0].Built || proofs[0].Order != "ABBAAB" || !slices.Equal(s.done, want) || !slices.Equal(s.indexes, []string{"a"}) {
+		if err != nil || !proofs[0].Kept || !proofs[0].Built || proofs[0].Order != "ABBAAB" || !slices.Equal(s.done, want) ||
+			!slices.Equal(s.indexes, []string{"a"}) {
 			t.Errorf("left %q: %+v, %v, done %q, there %q", left, proofs, err, s.done, s.indexes)
 		}
 	}
@@ -198,7 +203,8 @@ func busy(factor float64) *shop {
 
 func (s *shop) proveOne(t *testing.T) record.Proof {
 	t.Helper()
-	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Gains: []record.Effect{{Statement: "read"}}, Pays: []record.Effect{{Statement: "write"}}}}
+	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Gains: []record.Effect{{Statement: "read"}},
+		Pays: []record.Effect{{Statement: "write"}}}}
 	proofs, err := (&Trial{Database: s, Run: s.run, Times: 4, Told: func(string) {}}).Prove(t.Context(), list)
 	if err != nil || len(proofs) != 1 {
 		t.Fatalf("%+v, %v", proofs, err)
@@ -212,7 +218,8 @@ func TestServerTimeDecides(t *testing.T) {
 	if !p.Kept || p.Change == nil || p.Change.Metric != record.ServerTime || math.Abs(p.Change.Value-(3.0/11-1)) > 0.15 {
 		t.Errorf("%+v, %+v", p, p.Change)
 	}
-	if p.Response == nil || p.Response.Low > 0 || p.Response.High < 0 || !strings.Contains(p.Why.String(), ", the mean response time by ") {
+	if p.Response == nil || p.Response.Low > 0 || p.Response.High < 0 ||
+		!strings.Contains(p.Why.String(), ", the mean response time by ") {
 		t.Errorf("beside it: %+v: %s", p.Response, p.Why)
 	}
 	if p = busy(1).proveOne(t); p.Kept || p.Change.Metric != record.ServerTime {
@@ -239,13 +246,14 @@ func TestStatementLeftOut(t *testing.T) {
 // A database that goes away is told of in one line.
 func TestDatabaseGoesAwayDuringProof(t *testing.T) {
 	s := &shop{nsOf: func([]string) float64 { return 1e6 }}
-	trial := &Trial{Database: s, Times: 3, Told: func(string) {}, Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
-		if s.runs == 1 {
-			s.broken = "drop"
-			return nil, nil, errors.New("the server is gone")
-		}
-		return s.run(ctx, name)
-	}}
+	trial := &Trial{Database: s, Times: 3, Told: func(string) {},
+		Run: func(ctx context.Context, name string) (*result.Result, []record.Inspection, error) {
+			if s.runs == 1 {
+				s.broken = "drop"
+				return nil, nil, errors.New("the server is gone")
+			}
+			return s.run(ctx, name)
+		}}
 	list, _ := s.Propose(t.Context(), nil)
 	_, err := trial.Prove(t.Context(), list)
 	if err == nil || err.Error() != "the server is gone; the index may be there still: drop it by hand (drop a)" {

@@ -19,7 +19,8 @@ const proposalsFile = "proposals.json"
 
 // Proposals are what db proposed for a trial in the folder dir, or proposes now, if that is its beginning: what it
 // would say later depends on which of the indexes an attempt that was killed has built.
-func Proposals(ctx context.Context, dir string, db inspect.Database, seen []record.Inspection) (list []record.Proposal, err error) {
+func Proposals(ctx context.Context, dir string, db inspect.Database, seen []record.Inspection) (list []record.Proposal,
+	err error) {
 	path := filepath.Join(dir, proposalsFile)
 	data, err := os.ReadFile(path)
 	if !errors.Is(err, os.ErrNotExist) {

@@ -43,7 +43,8 @@ type blockedFor struct {
 }
 
 func newActivity() *activity {
-	return &activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{}, replicas: map[string]*record.ReplicaLag{}, perPoint: 1}
+	return &activity{waits: map[[2]string]int{}, pools: map[[2]string]*pool{}, blocked: map[blocking]*blockedFor{},
+		replicas: map[string]*record.ReplicaLag{}, perPoint: 1}
 }
 
 // What a sample asks. Sessions are counted by the server, so that a thousand of them make no long answer.
@@ -176,7 +177,8 @@ func joinPoints(p, o *record.ActivityPoint) {
 // locks adds a sample of who waits for whom.
 func (a *activity) locks(r *result) {
 	for i := range r.rows {
-		b := blocking{shorten(withoutSecrets(r.at(i, "waiting"))), shorten(withoutSecrets(r.at(i, "holder"))), r.at(i, "state"), r.at(i, "relation"), r.at(i, "lock")}
+		b := blocking{shorten(withoutSecrets(r.at(i, "waiting"))), shorten(withoutSecrets(r.at(i, "holder"))),
+			r.at(i, "state"), r.at(i, "relation"), r.at(i, "lock")}
 		f := a.blocked[b]
 		if f == nil {
 			if len(a.blocked) >= 50*mostBlocked {
@@ -220,7 +222,8 @@ func (a *activity) record() record.ServerActivity {
 		active += c
 	}
 	for w, c := range a.waits {
-		out.Waits = append(out.Waits, record.Wait{Class: w[0], Event: w[1], Mean: float64(c) / n, Share: float64(c) / float64(active)})
+		out.Waits = append(out.Waits, record.Wait{Class: w[0], Event: w[1], Mean: float64(c) / n,
+			Share: float64(c) / float64(active)})
 	}
 	slices.SortFunc(out.Waits, func(x, y record.Wait) int {
 		return cmp.Or(cmp.Compare(y.Mean, x.Mean), cmp.Compare(x.Event, y.Event))

@@ -95,7 +95,8 @@ func choose(all []outcome) *outcome {
 	most := slices.MaxFunc(all, func(a, b outcome) int { return cmp.Compare(a.gain, b.gain) }).gain
 	all = slices.DeleteFunc(all, func(o outcome) bool { return o.gain < alike*most })
 	best := slices.MinFunc(all, func(a, b outcome) int {
-		return cmp.Or(cmp.Compare(len(a.candidate.columns), len(b.candidate.columns)), cmp.Compare(a.sizeB, b.sizeB), cmp.Compare(b.gain, a.gain), cmp.Compare(a.candidate.key(), b.candidate.key()))
+		return cmp.Or(cmp.Compare(len(a.candidate.columns), len(b.candidate.columns)), cmp.Compare(a.sizeB, b.sizeB),
+			cmp.Compare(b.gain, a.gain), cmp.Compare(a.candidate.key(), b.candidate.key()))
 	})
 	return &best
 }
@@ -182,8 +183,10 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 		return nil, err
 	}
 	p := &record.Proposal{
-		Name: name, Table: shown(unquoted(c.table)), Columns: c.columns, Where: c.where, SizeB: o.sizeB, Proof: a.trial.proof(), Saves: o.gain / whole,
-		DDL:  "CREATE INDEX CONCURRENTLY " + quoteWhereNeeded(name) + " ON " + plainTable(c.table) + strings.TrimPrefix(strings.Replace(c.on(), " where ", " WHERE ", 1), c.table),
+		Name: name, Table: shown(unquoted(c.table)), Columns: c.columns, Where: c.where, SizeB: o.sizeB,
+		Proof: a.trial.proof(), Saves: o.gain / whole,
+		DDL: "CREATE INDEX CONCURRENTLY " + quoteWhereNeeded(name) + " ON " + plainTable(c.table) +
+			strings.TrimPrefix(strings.Replace(c.on(), " where ", " WHERE ", 1), c.table),
 		Drop: dropIndex + indexSchema(c.table) + quoteWhereNeeded(name),
 	}
 	for k, s := range a.statements {
@@ -192,7 +195,8 @@ func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number 
 			p.Gains = append(p.Gains, e)
 		}
 		if s.writesTo(c.table) {
-			p.Pays = append(p.Pays, record.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: e.After, After: e.After + writeCost})
+			p.Pays = append(p.Pays, record.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: e.After,
+				After: e.After + writeCost})
 		}
 		s.cost = o.costs[k]
 	}
@@ -228,8 +232,9 @@ func indexSchema(table string) string {
 func (a *advisor) freeName(ctx context.Context, c *candidate, number int) (string, error) {
 	schema, _, _ := strings.Cut(unquoted(c.table), ".")
 	for name := indexName(c, number); ; name = numberedName(c, number) {
-		taken, err := a.session.text(ctx, "select count(*) from pg_class c left join pg_index i on i.indexrelid = c.oid where coalesce(i.indisvalid, true) and c.oid = to_regclass("+
-			sqltext.QuoteText(sqltext.Quote(schema)+"."+sqltext.Quote(name))+")")
+		taken, err := a.session.text(ctx,
+			"select count(*) from pg_class c left join pg_index i on i.indexrelid = c.oid where coalesce(i.indisvalid, true) and c.oid = to_regclass("+
+				sqltext.QuoteText(sqltext.Quote(schema)+"."+sqltext.Quote(name))+")")
 		if err != nil || taken == "0" {
 			return name, err
 		}

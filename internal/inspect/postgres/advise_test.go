@@ -36,9 +36,12 @@ func (d *database) proposals(hypothetically bool, load ...string) []record.Propo
 }
 
 var bookLoad = []string{
-	"select * from book where author = 'a1'", "select * from book where name = 'n1'", "select * from book where name = 'n1' and author = 'a1'",
-	"update book set price = 1 where author = 'a1' and name = 'n1'", "delete from book where author = 'a1' and name = 'n1'",
-	"select count(id) from book", "select * from book order by id limit 20 offset 4000", "insert into book values (0, 'a', 'b', 1)",
+	"select * from book where author = 'a1'", "select * from book where name = 'n1'",
+	"select * from book where name = 'n1' and author = 'a1'",
+	"update book set price = 1 where author = 'a1' and name = 'n1'",
+	"delete from book where author = 'a1' and name = 'n1'",
+	"select count(id) from book", "select * from book order by id limit 20 offset 4000",
+	"insert into book values (0, 'a', 'b', 1)",
 }
 
 func TestIndexesOfBookAreProposed(t *testing.T) {
@@ -53,7 +56,8 @@ func TestIndexesOfBookAreProposed(t *testing.T) {
 				ddl = append(ddl, p.DDL)
 			}
 			text := strings.Join(ddl, "\n")
-			if len(list) != 2 || !strings.Contains(text, "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") || !strings.Contains(text, "CREATE INDEX CONCURRENTLY book_name_idx ON book (name)") {
+			if len(list) != 2 || !strings.Contains(text, "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") ||
+				!strings.Contains(text, "CREATE INDEX CONCURRENTLY book_name_idx ON book (name)") {
 				t.Fatalf("%s\n%+v", text, list)
 			}
 			for _, p := range list {
@@ -71,7 +75,8 @@ func TestIndexesOfBookAreProposed(t *testing.T) {
 			// What was only tried is gone.
 			d.until(0, "select count(*) from pg_indexes where tablename = 'book'")
 			var n int
-			if err := d.conn.QueryRow(context.Background(), "select count(*) from pg_indexes where tablename = 'book'").Scan(&n); err != nil || n != 1 {
+			if err := d.conn.QueryRow(context.Background(), "select count(*) from pg_indexes where tablename = 'book'").Scan(
+				&n); err != nil || n != 1 {
 				t.Errorf("%d indexes: %v", n, err)
 			}
 		})
@@ -79,7 +84,8 @@ func TestIndexesOfBookAreProposed(t *testing.T) {
 }
 
 func TestNothingIsProposedWhereIndexesAre(t *testing.T) {
-	d := newDatabase(t, counting(t), books, "create index on book (author)", "create index on book (name)", "create index on book (id)", "vacuum analyze book")
+	d := newDatabase(t, counting(t), books, "create index on book (author)", "create index on book (name)",
+		"create index on book (id)", "vacuum analyze book")
 	if list := d.proposals(true, bookLoad...); len(list) > 0 {
 		t.Errorf("%+v", list)
 	}
@@ -101,12 +107,14 @@ func TestWhatAttemptsLeaveIsSettled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &record.Proposal{DDL: "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)", Drop: dropIndex + "book_author_idx"}
+	p := &record.Proposal{DDL: "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)", Drop: dropIndex +
+		"book_author_idx"}
 	settled := func(want bool) {
 		t.Helper()
 		there, err := db.Settle(ctx, p)
 		var n int
-		if failed := d.conn.QueryRow(ctx, "select count(*) from pg_indexes where tablename = 'book'").Scan(&n); err != nil || failed != nil || there != want || (n == 1) != want {
+		if failed := d.conn.QueryRow(ctx, "select count(*) from pg_indexes where tablename = 'book'").Scan(&n); err != nil ||
+			failed != nil || there != want || (n == 1) != want {
 			t.Errorf("there: %v, %d indexes, %v, %v", there, n, err, failed)
 		}
 	}
@@ -116,14 +124,16 @@ func TestWhatAttemptsLeaveIsSettled(t *testing.T) {
 	}
 	settled(true)
 	sure(t, d.conn, "drop index book_author_idx")
-	if err := db.Exec(ctx, "create unique index concurrently book_author_idx on book (name)", inspect.Progress{}); err == nil {
+	if err := db.Exec(ctx, "create unique index concurrently book_author_idx on book (name)",
+		inspect.Progress{}); err == nil {
 		t.Fatal("names are unique; nothing is left half-built")
 	}
 	settled(false)
 }
 
 func TestOrderAndConstantsAreProposed(t *testing.T) {
-	d := newDatabase(t, counting(t), "create table job as select g as id, case when g % 1000 = 0 then 'new' else 'done' end as state, g % 50 as queue, now() + g * interval '1 s' as due from generate_series(1, 30000) g", "analyze job")
+	d := newDatabase(t, counting(t),
+		"create table job as select g as id, case when g % 1000 = 0 then 'new' else 'done' end as state, g % 50 as queue, now() + g * interval '1 s' as due from generate_series(1, 30000) g", "analyze job")
 	sent := "select id from job where state = 'new' and queue = $1 order by due limit 5"
 	in := d.inspected(d.repeat(3, sent, 7), inspect.Operation{
 		Name: "next", Statements: []string{sent}, Done: 3,
@@ -150,7 +160,8 @@ func TestOrderAndConstantsAreProposed(t *testing.T) {
 }
 
 func TestJoinsAreProposed(t *testing.T) {
-	d := newDatabase(t, counting(t), shop, "insert into purchase select g, 1 + g % 2000 from generate_series(5001, 40000) g", "analyze")
+	d := newDatabase(t, counting(t), shop,
+		"insert into purchase select g, 1 + g % 2000 from generate_series(5001, 40000) g", "analyze")
 	list := d.proposals(true, "select p.id from customer c join purchase p on p.customer_id = c.id where c.id = 17")
 	if len(list) != 1 || list[0].Table != "purchase" || list[0].Columns[0] != "customer_id" {
 		t.Errorf("%+v", list)
@@ -164,10 +175,12 @@ func TestAdviceNeedsAWayToTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	sure(t, d.conn, "select * from book where author = 'x'")
-	if _, err := db.Propose(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION hypopg") || !strings.Contains(err.Error(), "--build") {
+	if _, err := db.Propose(context.Background(), nil); err == nil ||
+		!strings.Contains(err.Error(), "CREATE EXTENSION hypopg") || !strings.Contains(err.Error(), "--build") {
 		t.Error(err)
 	}
-	if err := db.Exec(context.Background(), "select 1; create index on nothing (x)", inspect.Progress{}); err == nil || !strings.Contains(err.Error(), "create index on nothing") {
+	if err := db.Exec(context.Background(), "select 1; create index on nothing (x)", inspect.Progress{}); err == nil ||
+		!strings.Contains(err.Error(), "create index on nothing") {
 		t.Error(err)
 	}
 	for _, dsn := range []string{"postgres://me:s3cret@127.0.0.1:1/x"} {
@@ -198,7 +211,8 @@ func TestScriptsGoOn(t *testing.T) {
 	if !errors.Is(err, stop) || !slices.Equal(told, []int{0, 0, 1, 1, 2, 2, 3, 3}) {
 		t.Fatalf("%v, told %v", err, told)
 	}
-	if err := db.Exec(ctx, script, inspect.Progress{Done: 3}); err == nil || !strings.Contains(err.Error(), "already exists") {
+	if err := db.Exec(ctx, script, inspect.Progress{Done: 3}); err == nil ||
+		!strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a statement that nobody had begun: %v", err)
 	}
 	if err := db.Exec(ctx, script, inspect.Progress{Done: 3, Begun: true}); err != nil {

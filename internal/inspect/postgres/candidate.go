@@ -273,7 +273,8 @@ func (s *session) row(ctx context.Context, table string, wanted map[string][]int
 	}
 	// A sample of pages first: a table's first row is often its oldest, and unlike the others.
 	for _, sample := range []string{" tablesample system (1)", ""} {
-		r, err := s.query(ctx, fmt.Sprintf("select %s from %s%s where %s limit 1", strings.Join(list, ", "), table, sample, strings.Join(full, " and ")))
+		r, err := s.query(ctx, fmt.Sprintf("select %s from %s%s where %s limit 1", strings.Join(list, ", "), table, sample,
+			strings.Join(full, " and ")))
 		if err != nil || len(r.rows) == 0 {
 			continue
 		}

@@ -51,7 +51,8 @@ func (c *catalog) has(x *candidate) bool {
 	plain := strings.NewReplacer(`"`, "", " desc", " DESC").Replace
 	keys := " USING btree (" + plain(strings.Join(x.columns, ", ")) + ")"
 	return x.where == "" && slices.ContainsFunc(c.indexes, func(f indexFacts) bool {
-		return f.table == unquoted(x.table) && strings.Contains(plain(f.definition), keys) && !strings.Contains(f.definition, ") WHERE ")
+		return f.table == unquoted(x.table) && strings.Contains(plain(f.definition), keys) &&
+			!strings.Contains(f.definition, ") WHERE ")
 	})
 }
 
@@ -86,7 +87,8 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 		row        func(r *result, i int)
 	}{
 		{"the tables' figures", askTables, func(r *result, i int) {
-			c.tables[r.at(i, "name")] = tableFacts{rows: max(r.number(i, "rows"), 0), pages: r.number(i, "pages"), rowWidthB: r.number(i, "width"),
+			c.tables[r.at(i, "name")] = tableFacts{rows: max(r.number(i, "rows"), 0), pages: r.number(i, "pages"),
+				rowWidthB:   r.number(i, "width"),
 				fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" || r.number(i, "rows") > 0}
 		}},
 		{"the indexes' figures", askIndexes, func(r *result, i int) {
@@ -94,10 +96,12 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 				scans: r.number(i, "scans"), constraint: r.at(i, "constraint") == "t", definition: r.at(i, "definition")})
 		}},
 		{"foreign keys", askForeignKeys, func(r *result, i int) {
-			c.keys = append(c.keys, foreignKey{r.at(i, "name"), r.at(i, "child"), r.at(i, "parent"), r.at(i, "columns"), r.number(i, "rows")})
+			c.keys = append(c.keys, foreignKey{r.at(i, "name"), r.at(i, "child"), r.at(i, "parent"), r.at(i, "columns"),
+				r.number(i, "rows")})
 		}},
 		{"the server's settings", askServer, func(r *result, i int) {
-			c.workMem, c.buffers, c.databaseB, c.connections = r.at(i, "work_mem"), r.at(i, "buffers"), r.number(i, "size"), r.number(i, "connections")
+			c.workMem, c.buffers, c.databaseB, c.connections = r.at(i, "work_mem"), r.at(i, "buffers"), r.number(i, "size"),
+				r.number(i, "connections")
 		}},
 	} {
 		r, err := s.query(ctx, q.text)

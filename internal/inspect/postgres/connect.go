@@ -61,7 +61,8 @@ func parseDSN(dsn string) (*pgconn.Config, error) {
 		if err != nil && !strings.Contains(dsn, "password") && !strings.Contains(dsn, "@") {
 			text = err.Error()
 		}
-		return nil, fmt.Errorf("not a connection string of PostgreSQL (%s); write postgres://host:5432/database?user=name, or host=… user=… dbname=…", secret.Text(text))
+		return nil, fmt.Errorf(
+			"not a connection string of PostgreSQL (%s); write postgres://host:5432/database?user=name, or host=… user=… dbname=…", secret.Text(text))
 	}
 	config.RuntimeParams["application_name"] = applicationName
 	return config, nil

@@ -97,7 +97,8 @@ func (s *session) doneBefore(ctx context.Context, statement string, failure erro
 		return failure
 	}
 	switch e.code {
-	case "42P07", "42710", "42701", "42723", "42P06", "42P04": // table or index, object, column, function, schema, database
+	// table or index, object, column, function, schema, database
+	case "42P07", "42710", "42701", "42723", "42P06", "42P04":
 	case "42P01", "42704", "42703", "42883", "3F000", "3D000": // those missing
 	default:
 		return failure
@@ -117,7 +118,8 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 	}
 	defer s.close()
 	// The server keeps the beginning of long statements only.
-	left := "application_name = '" + applicationName + "' and datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query <> '' and query in (" +
+	left := "application_name = '" + applicationName +
+		"' and datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query <> '' and query in (" +
 		"left(" + sqltext.QuoteText(p.DDL) + ", length(query)), left(" + sqltext.QuoteText(p.Drop) + ", length(query)))"
 	for ended := ""; ended != "0"; {
 		if ended, err = s.text(ctx, "select count(pg_terminate_backend(pid)) from pg_stat_activity where "+left); err != nil {
@@ -129,7 +131,9 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 			}
 		}
 	}
-	valid, err := s.text(ctx, "select indisvalid from pg_index where indexrelid = to_regclass("+sqltext.QuoteText(strings.TrimPrefix(p.Drop, dropIndex))+")")
+	valid, err := s.text(ctx,
+		"select indisvalid from pg_index where indexrelid = to_regclass("+sqltext.QuoteText(strings.TrimPrefix(p.Drop,
+			dropIndex))+")")
 	if err != nil || valid != "f" {
 		return valid == "t", err
 	}
@@ -190,7 +194,8 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 			continue // of tables that are gone, or not this user's
 		}
 		c.root, c.cost = e.Root, e.Root.Cost
-		c.candidates = candidates(c.root, func(table, column string) float64 { return a.distinct[unquoted(table)+"."+column] })
+		c.candidates = candidates(c.root,
+			func(table, column string) float64 { return a.distinct[unquoted(table)+"."+column] })
 		a.statements = append(a.statements, c)
 	}
 	if len(a.statements) == 0 {
@@ -217,7 +222,8 @@ func whyNone(seen []record.Inspection) error {
 
 // trial is the way that the server has to try indexes.
 func (d *Database) trial(ctx context.Context, s *session) (trial, error) {
-	schema, err := s.text(ctx, "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'hypopg'")
+	schema, err := s.text(ctx,
+		"select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'hypopg'")
 	switch {
 	case err != nil:
 		return nil, err
@@ -226,7 +232,8 @@ func (d *Database) trial(ctx context.Context, s *session) (trial, error) {
 	case d.Build:
 		return newBuilt(ctx, s)
 	}
-	return nil, errors.New("HypoPG isn't there to try indexes with; install it (Debian: postgresql-15-hypopg) and run CREATE EXTENSION hypopg in this database, or let indexes be built in transactions that are rolled back: --build (nobody can write to their tables meanwhile)")
+	return nil, errors.New(
+		"HypoPG isn't there to try indexes with; install it (Debian: postgresql-15-hypopg) and run CREATE EXTENSION hypopg in this database, or let indexes be built in transactions that are rolled back: --build (nobody can write to their tables meanwhile)")
 }
 
 // statementsSeen are the statements of inspections of this kind, and their texts with constants by their
@@ -289,7 +296,8 @@ func (s *session) generic(ctx context.Context, text string) (*explained, error) 
 		return nil, err
 	}
 	defer func() { _, _ = s.plain(ctx, "deallocate brunt_costed") }()
-	n, err := s.text(ctx, "select coalesce(cardinality(parameter_types), 0) from pg_prepared_statements where name = 'brunt_costed'")
+	n, err := s.text(
+		ctx, "select coalesce(cardinality(parameter_types), 0) from pg_prepared_statements where name = 'brunt_costed'")
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,10 @@ func requests(counted []record.Statement, operations []inspect.Operation) (out [
 	for _, s := range kept(counted, mostExplained, leastExplained) {
 		r := request{statement: s, text: s.Text, operations: s.Operations}
 		for _, o := range operations {
-			at := slices.IndexFunc(o.Statements, func(text string) bool { return s.Match == record.MatchText && normal(text) == normal(s.Text) })
+			at := slices.IndexFunc(o.Statements, func(text string) bool {
+				return s.Match == record.MatchText &&
+					normal(text) == normal(s.Text)
+			})
 			if at < 0 {
 				continue
 			}
@@ -97,7 +100,8 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 		return err
 	}
 	defer func() { _, _ = s.plain(ctx, "deallocate brunt_explained") }()
-	types, err := s.query(ctx, "select unnest(parameter_types)::text as type from pg_prepared_statements where name = 'brunt_explained'")
+	types, err := s.query(ctx,
+		"select unnest(parameter_types)::text as type from pg_prepared_statements where name = 'brunt_explained'")
 	if err != nil {
 		return err
 	}
@@ -125,7 +129,8 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 	case load.Writes:
 		mode = "begin read write"
 		if load.Tell != nil {
-			load.Tell("executing a statement that writes, to explain it, in a transaction that is rolled back: " + shorten(r.text))
+			load.Tell("executing a statement that writes, to explain it, in a transaction that is rolled back: " +
+				shorten(r.text))
 		}
 	}
 	if mode != "" {
@@ -158,7 +163,8 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 
 // explainOnce explains the prepared statement. begin opens the transaction that it is executed in, which
 // is always rolled back.
-func (s *session) explainOnce(ctx context.Context, name, mode string, analyze bool, begin string, args []*string) (*explained, error) {
+func (s *session) explainOnce(ctx context.Context, name, mode string, analyze bool, begin string,
+	args []*string) (*explained, error) {
 	if _, err := s.plain(ctx, "set plan_cache_mode = "+mode); err != nil {
 		return nil, err
 	}

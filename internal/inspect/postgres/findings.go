@@ -57,7 +57,8 @@ func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect
 	}
 	rank := []string{record.Critical, record.Serious, record.Minor}
 	slices.SortStableFunc(c.findings, func(a, b record.Finding) int {
-		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(b.Share, a.Share))
+		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
+			cmp.Compare(b.Share, a.Share))
 	})
 	out.Findings = c.findings
 	for k := range c.plans {
@@ -68,7 +69,8 @@ func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect
 
 // coresOf is how many cores the server has, known only if it runs on this machine.
 func coresOf(host string) int {
-	if a, err := netip.ParseAddr(host); strings.HasPrefix(host, "/") || host == "localhost" || err == nil && a.IsLoopback() {
+	if a, err := netip.ParseAddr(host); strings.HasPrefix(host, "/") || host == "localhost" || err == nil &&
+		a.IsLoopback() {
 		return runtime.NumCPU()
 	}
 	return 0
@@ -104,7 +106,8 @@ func (p *queryPlan) weight() message.Message {
 
 // finding begins a finding about the statement.
 func (p *queryPlan) finding(id, severity string, evidence, advice message.Message) record.Finding {
-	return record.Finding{ID: id, Severity: severity, Subject: brief(p.Text), Evidence: message.Sentences(evidence, p.weight()), Advice: advice,
+	return record.Finding{ID: id, Severity: severity, Subject: brief(p.Text),
+		Evidence: message.Sentences(evidence, p.weight()), Advice: advice,
 		Statement: p.Statement, Share: p.statement.Share}
 }
 
@@ -148,7 +151,8 @@ func hotRows(c *caseFile) {
 		return
 	}
 	// Those behind the first wait for each other's places; the first waits for the end of a transaction.
-	first := slices.IndexFunc(a.Blocked, func(b record.Blocking) bool { return strings.HasPrefix(b.Lock, "transactionid") })
+	first := slices.IndexFunc(a.Blocked,
+		func(b record.Blocking) bool { return strings.HasPrefix(b.Lock, "transactionid") })
 	b := &a.Blocked[max(first, 0)]
 	var where message.Message
 	if b.Relation != "" {
@@ -163,7 +167,8 @@ func hotRows(c *caseFile) {
 		holder = message.New("find.hot-rows.holder", message.Text("state", b.HolderState))
 	}
 	c.add(record.Finding{ID: FindHotRows, Severity: severity, Subject: brief(b.Waiting),
-		Evidence: message.New("find.hot-rows", message.Number("waiting", waiting), message.Share("share", share), message.Nested("where", where),
+		Evidence: message.New("find.hot-rows", message.Number("waiting", waiting), message.Share("share", share),
+			message.Nested("where", where),
 			message.Ns("longest", b.LongestNs), message.Text("holder", brief(b.Holder))),
 		Advice: message.New("find.hot-rows.advice", message.Nested("holder", holder))})
 }

@@ -50,7 +50,8 @@ func seqScans(c *caseFile) {
 		}
 		share := fine(removed / (kept + removed))
 		p.note(at, message.New("find.seq-scan.note", message.Nested("share", share)))
-		evidence := message.New("find.seq-scan", message.Text("table", shown(n.table())), count("rows", kept+removed), message.Nested("share", share),
+		evidence := message.New("find.seq-scan", message.Text("table", shown(n.table())), count("rows", kept+removed),
+			message.Nested("share", share),
 			message.Text("filter", n.Filter))
 		if estimated {
 			evidence = message.New("find.seq-scan.estimated", evidence.Args...)
@@ -81,7 +82,8 @@ func adviseIndex(n *node) message.Message {
 	if len(equal) == 0 {
 		return message.New("find.seq-scan.no-index")
 	}
-	return message.New("find.seq-scan.advice", message.Text("table", shown(n.table())), message.Text("columns", strings.Join(equal, ", ")))
+	return message.New("find.seq-scan.advice", message.Text("table", shown(n.table())),
+		message.Text("columns", strings.Join(equal, ", ")))
 }
 
 // counts finds statements that count a whole table.
@@ -105,7 +107,8 @@ func counts(c *caseFile) {
 			return
 		}
 		p.note(at, message.New("find.count.note"))
-		c.add(p.finding(FindCount, p.grave(), message.New("find.count", count("rows", rows), message.Text("table", shown(scan.table()))),
+		c.add(p.finding(FindCount, p.grave(),
+			message.New("find.count", count("rows", rows), message.Text("table", shown(scan.table()))),
 			message.New("find.count.advice")))
 	})
 }
@@ -133,14 +136,16 @@ func offsets(c *caseFile) {
 		p.root.walk(func(n *node, _ int) {
 			if n.Type == "Limit" && len(n.Plans) == 1 && at < 0 {
 				below, rows := n.Plans[0], n.Rows*n.loops()
-				if skipped := below.Rows*below.loops() - rows; below.Loops != nil && skipped >= leastRows && skipped >= offsetTimes*rows {
+				if skipped := below.Rows*below.loops() - rows; below.Loops != nil && skipped >= leastRows &&
+					skipped >= offsetTimes*rows {
 					at, evidence = i, message.New("find.offset", count("skipped", skipped), count("rows", rows))
 				}
 			}
 			i++
 		})
 		s := &p.statement
-		if blocks := s.More["shared_blks_hit"] + s.More["shared_blks_read"]; at < 0 && s.Calls > 0 && p.Source != record.ArgumentsWorkload &&
+		if blocks := s.More["shared_blks_hit"] + s.More["shared_blks_read"]; at < 0 && s.Calls > 0 &&
+			p.Source != record.ArgumentsWorkload &&
 			blocks/s.Calls >= max(offsetBlocks, 2*s.Rows/s.Calls) && whole(p.root) {
 			at, evidence = 0, message.New("find.offset.blocks", count("blocks", blocks/s.Calls), count("rows", s.Rows/s.Calls))
 		}
@@ -193,14 +198,16 @@ func misestimates(c *caseFile) {
 				}
 			}
 			if len(columns) > 1 {
-				advice = message.New("find.misestimate.dependent", message.Text("columns", strings.Join(columns, ", ")), message.Text("table", shown(worst.table())))
+				advice = message.New("find.misestimate.dependent", message.Text("columns", strings.Join(columns, ", ")),
+					message.Text("table", shown(worst.table())))
 			}
 		}
 		severity := record.Serious
 		if p.grave() == record.Minor {
 			severity = record.Minor
 		}
-		c.add(p.finding(FindMisestimate, severity, message.New("find.misestimate", count("planned", worst.PlanRows), message.Text("step", worst.text()), count("met", worst.Rows)), advice))
+		c.add(p.finding(FindMisestimate, severity, message.New("find.misestimate", count("planned", worst.PlanRows),
+			message.Text("step", worst.text()), count("met", worst.Rows)), advice))
 	}
 }
 
@@ -243,7 +250,8 @@ func spills(c *caseFile) {
 		}
 		told[p.Statement] = true
 		p.note(at, message.New("find.spill.note"))
-		c.add(p.finding(FindSpill, record.Serious, message.New("find.spill", message.Text("step", n.text()), message.Bytes("needs", kB*1024), message.Text("work_mem", c.catalog.workMem)),
+		c.add(p.finding(FindSpill, record.Serious, message.New("find.spill", message.Text("step", n.text()),
+			message.Bytes("needs", kB*1024), message.Text("work_mem", c.catalog.workMem)),
 			message.New("find.spill.advice", message.Bytes("work_mem", kB*3*1024))))
 	})
 	for i := range c.load.Statements {
@@ -251,7 +259,8 @@ func spills(c *caseFile) {
 		if written := s.More["temp_blks_written"]; written >= leastRows/10 && !told[s.ID] {
 			p := queryPlan{statement: *s}
 			p.Statement, p.Text = s.ID, s.Text
-			c.add(p.finding(FindSpill, record.Serious, message.New("find.temporary", message.Bytes("written", written*blockSize), count("calls", s.Calls), message.Text("work_mem", c.catalog.workMem)),
+			c.add(p.finding(FindSpill, record.Serious, message.New("find.temporary", message.Bytes("written", written*blockSize),
+				count("calls", s.Calls), message.Text("work_mem", c.catalog.workMem)),
 				message.New("find.temporary.advice")))
 		}
 	}

@@ -37,10 +37,12 @@ func foreignKeys(c *caseFile) {
 			continue
 		}
 		v := figuresOf(c.load, "table", k.parent)
-		severity, evidence := record.Minor, message.New("find.foreign-key.unused", message.Text("key", k.name), message.Text("parent", shown(k.parent)))
+		severity, evidence := record.Minor, message.New("find.foreign-key.unused", message.Text("key", k.name),
+			message.Text("parent", shown(k.parent)))
 		if n := v["n_tup_del"]; n > 0 {
 			severity = record.Serious
-			evidence = message.New("find.foreign-key", message.Text("key", k.name), count("deleted", n), message.Text("parent", shown(k.parent)),
+			evidence = message.New("find.foreign-key", message.Text("key", k.name), count("deleted", n),
+				message.Text("parent", shown(k.parent)),
 				message.Text("child", shown(k.child)), count("rows", k.childRows))
 		}
 		c.add(record.Finding{ID: FindForeignKey, Severity: severity, Subject: shown(k.child) + " (" + k.columns + ")",
@@ -61,8 +63,9 @@ func unusedIndexes(c *caseFile) {
 			continue
 		}
 		c.add(record.Finding{ID: FindUnusedIndex, Severity: record.Minor, Subject: shown(x.name),
-			Evidence: message.New("find.unused-index", message.Bytes("size", x.sizeB), count("writes", writes), message.Text("table", shown(x.table))),
-			Advice:   message.New("find.unused-index.advice", message.Text("index", shown(x.name)))})
+			Evidence: message.New("find.unused-index", message.Bytes("size", x.sizeB), count("writes", writes),
+				message.Text("table", shown(x.table))),
+			Advice: message.New("find.unused-index.advice", message.Text("index", shown(x.name)))})
 	}
 }
 
@@ -80,8 +83,9 @@ func bloat(c *caseFile) {
 				severity = record.Minor
 			}
 			c.add(record.Finding{ID: FindBloat, Severity: severity, Subject: shown(name),
-				Evidence: message.Sentences(message.New("find.dead", message.Part("share", dead, live+dead), count("rows", live+dead)), held),
-				Advice:   message.New("find.dead.advice", message.Text("table", shown(name)))})
+				Evidence: message.Sentences(message.New("find.dead", message.Part("share", dead, live+dead),
+					count("rows", live+dead)), held),
+				Advice: message.New("find.dead.advice", message.Text("table", shown(name)))})
 			return
 		}
 		t := c.catalog.table(name)
@@ -92,8 +96,9 @@ func bloat(c *caseFile) {
 		need := t.rows * row / (blockSize - pageOverheadB)
 		if t.pages >= bloatTimes*need && (t.pages-need)*blockSize >= bloatB {
 			c.add(record.Finding{ID: FindBloat, Severity: record.Serious, Subject: shown(name),
-				Evidence: message.Sentences(message.New("find.bloat", message.Bytes("takes", t.pages*blockSize), count("rows", t.rows), message.Bytes("needs", need*blockSize)), held),
-				Advice:   message.New("find.bloat.advice", message.Text("table", shown(name)))})
+				Evidence: message.Sentences(message.New("find.bloat", message.Bytes("takes", t.pages*blockSize),
+					count("rows", t.rows), message.Bytes("needs", need*blockSize)), held),
+				Advice: message.New("find.bloat.advice", message.Text("table", shown(name)))})
 		}
 	})
 }
@@ -141,7 +146,8 @@ func cacheMisses(c *caseFile) {
 		where = message.New("find.cache.worst", message.Share("share", min(most/read, 1)), message.Text("table", worst))
 	}
 	c.add(record.Finding{ID: FindCache, Severity: severity, Subject: "shared_buffers",
-		Evidence: message.Sentences(message.New("find.cache", message.Part("share", read, read+hit), message.Text("buffers", c.catalog.buffers), message.Bytes("read", read*blockSize)),
+		Evidence: message.Sentences(message.New("find.cache", message.Part("share", read, read+hit),
+			message.Text("buffers", c.catalog.buffers), message.Bytes("read", read*blockSize)),
 			where, message.New("find.cache.database", message.Bytes("size", c.catalog.databaseB))),
 		Advice: message.New("find.cache.advice")})
 }

@@ -81,13 +81,15 @@ func TestShallowOffsetIsSilent(t *testing.T) {
 
 func TestMisestimateIsFound(t *testing.T) {
 	// Two columns that say the same: the planner multiplies their shares.
-	d := newDatabase(t, counting(t), "create table place as select g % 50 as city, (g % 50) * 3 as country from generate_series(1, 20000) g, generate_series(1, 4)", "analyze place")
+	d := newDatabase(t, counting(t),
+		"create table place as select g % 50 as city, (g % 50) * 3 as country from generate_series(1, 20000) g, generate_series(1, 4)", "analyze place")
 	in := d.inspected(d.repeat(5, "select * from place where city = 7 and country = 21"))
 	expect(t, in, FindMisestimate, "expected", "CREATE STATISTICS ON city, country FROM place")
 }
 
 func TestGoodEstimateIsSilent(t *testing.T) {
-	d := newDatabase(t, counting(t), "create table place as select g % 50 as city from generate_series(1, 20000) g", "analyze place")
+	d := newDatabase(t, counting(t), "create table place as select g % 50 as city from generate_series(1, 20000) g",
+		"analyze place")
 	in := d.inspected(func(i *Inspector) {
 		d.repeat(5, "select * from place where city = 7")(i)
 		d.repeat(5, "select * from place limit 10")(i)
@@ -114,7 +116,8 @@ const shop = "create table customer (id int primary key); insert into customer s
 func TestForeignKeyWithoutIndexIsFound(t *testing.T) {
 	d := newDatabase(t, counting(t), shop, "analyze")
 	in := d.inspected(d.repeat(1, "delete from customer where id > 2990"))
-	f := expect(t, in, FindForeignKey, "purchase (customer_id)", "10 rows deleted from customer", "CREATE INDEX CONCURRENTLY ON purchase (customer_id)")
+	f := expect(t, in, FindForeignKey, "purchase (customer_id)", "10 rows deleted from customer",
+		"CREATE INDEX CONCURRENTLY ON purchase (customer_id)")
 	if f.Severity != record.Serious {
 		t.Errorf("%+v", f)
 	}
@@ -126,7 +129,8 @@ func TestForeignKeyWithIndexIsSilent(t *testing.T) {
 }
 
 func TestUnusedIndexIsFound(t *testing.T) {
-	d := newDatabase(t, counting(t), books, "create index book_name on book (name)", "alter table book add primary key (id)", "analyze book")
+	d := newDatabase(t, counting(t), books, "create index book_name on book (name)",
+		"alter table book add primary key (id)", "analyze book")
 	in := d.inspected(d.repeat(3, "insert into book select max(id) + 1, 'a', 'b', 1 from book"))
 	expect(t, in, FindUnusedIndex, "book_name", "3 rows written to book")
 	if len(found(in, FindUnusedIndex)) != 1 {
@@ -135,7 +139,8 @@ func TestUnusedIndexIsFound(t *testing.T) {
 }
 
 func TestUsedIndexIsSilent(t *testing.T) {
-	d := newDatabase(t, counting(t), books, "create index book_name on book (name)", "analyze book", "set enable_seqscan = off")
+	d := newDatabase(t, counting(t), books, "create index book_name on book (name)", "analyze book",
+		"set enable_seqscan = off")
 	in := d.inspected(func(i *Inspector) {
 		d.repeat(3, "select * from book where name = $1", "x")(i)
 		d.repeat(3, "insert into book values (0, 'a', 'b', 1)")(i)
@@ -162,7 +167,8 @@ func TestFullTableIsNoBloat(t *testing.T) {
 }
 
 func TestStaleStatisticsAreFound(t *testing.T) {
-	d := newDatabase(t, counting(t), books, "analyze book", "insert into book select g, 'a', 'b', 1 from generate_series(1, 9000) g")
+	d := newDatabase(t, counting(t), books, "analyze book",
+		"insert into book select g, 'a', 'b', 1 from generate_series(1, 9000) g")
 	in := d.inspected(d.repeat(1, "select * from book where id = 5"))
 	expect(t, in, FindStale, "9,000 rows have changed", "ANALYZE book")
 }
@@ -181,7 +187,9 @@ func TestFreshStatisticsAreSilent(t *testing.T) {
 
 func TestCacheMissesAreFound(t *testing.T) {
 	// Larger than a quarter of shared_buffers: scans of it leave nothing in them.
-	d := newDatabase(t, counting(t), "create table wide as select g as id, repeat(md5(g::text), 30) as text from generate_series(1, 14000) g", "vacuum analyze wide")
+	d := newDatabase(t, counting(t),
+		"create table wide as select g as id, repeat(md5(g::text), 30) as text from generate_series(1, 14000) g",
+		"vacuum analyze wide")
 	in := d.inspected(d.repeat(5, "select count(*) from wide where text like '%zz%'"))
 	expect(t, in, FindCache, "16MB", "wide")
 }

@@ -133,7 +133,8 @@ func (i *Inspector) miss(w record.Warning) {
 
 // settings are those that aren't the server's defaults.
 func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {
-	r, err := i.session.query(ctx, `select name, current_setting(name) as value, boot_val || case when unit is null then '' else ' × ' || unit end as standard
+	r, err := i.session.query(ctx,
+		`select name, current_setting(name) as value, boot_val || case when unit is null then '' else ' × ' || unit end as standard
 		from pg_settings where setting is distinct from boot_val and source not in ('default', 'override', 'client', 'session') and name not like '%\_file'
 		and name not like 'lc\_%' and name not in ('TimeZone', 'log_timezone', 'DateStyle', 'default_text_search_config', 'port', 'listen_addresses', 'unix_socket_directories', 'cluster_name') order by name`)
 	if err != nil {
@@ -150,7 +151,8 @@ func (i *Inspector) settings(ctx context.Context) ([]record.Setting, error) {
 
 // hideSecrets takes out of a setting what is secret or may be.
 func hideSecrets(s *record.Setting) {
-	if strings.Contains(s.Name, "conninfo") || strings.Contains(s.Name, "passphrase") || strings.Contains(s.Name, "_command") {
+	if strings.Contains(s.Name, "conninfo") || strings.Contains(s.Name, "passphrase") ||
+		strings.Contains(s.Name, "_command") {
 		s.Value = "set" // may hold passwords
 	}
 	if strings.Contains(s.Name, ".") { // an extension's own

@@ -44,7 +44,8 @@ func TestPhasesAreKeptApart(t *testing.T) {
 		}
 	}
 	load := &in.Windows[0]
-	if v := figuresOf(load, "table", "public.book"); v["idx_scan"] != 5 || v["n_tup_upd"] != 2 || v["n_live_tup"] != 20000 {
+	if v := figuresOf(load, "table", "public.book"); v["idx_scan"] != 5 || v["n_tup_upd"] != 2 ||
+		v["n_live_tup"] != 20000 {
 		t.Errorf("table: %v", v)
 	}
 	if v := figuresOf(load, "index", "public.book_id_idx"); v["idx_scan"] != 5 {
@@ -55,8 +56,10 @@ func TestPhasesAreKeptApart(t *testing.T) {
 			t.Errorf("no %s among %+v", kind, load.Counters)
 		}
 	}
-	s := load.Statements[slices.IndexFunc(load.Statements, func(s record.Statement) bool { return strings.HasPrefix(s.Text, "update") })]
-	if s.Rows != 2 || s.MeanNs <= 0 || s.TotalNs < 2*s.MeanNs*0.99 || s.More["wal_bytes"] <= 0 || s.More["shared_blks_hit"] <= 0 {
+	s := load.Statements[slices.IndexFunc(load.Statements,
+		func(s record.Statement) bool { return strings.HasPrefix(s.Text, "update") })]
+	if s.Rows != 2 || s.MeanNs <= 0 || s.TotalNs < 2*s.MeanNs*0.99 || s.More["wal_bytes"] <= 0 ||
+		s.More["shared_blks_hit"] <= 0 {
 		t.Errorf("%+v", s)
 	}
 	for _, w := range in.Windows {
@@ -66,7 +69,10 @@ func TestPhasesAreKeptApart(t *testing.T) {
 			}
 		}
 	}
-	if !slices.ContainsFunc(in.Settings, func(s record.Setting) bool { return s.Name == "shared_buffers" && s.Value == "16MB" }) {
+	if !slices.ContainsFunc(in.Settings, func(s record.Setting) bool {
+		return s.Name == "shared_buffers" &&
+			s.Value == "16MB"
+	}) {
 		t.Errorf("settings: %+v", in.Settings)
 	}
 }
@@ -83,7 +89,8 @@ func TestPasswordsInStatementsAreHidden(t *testing.T) {
 
 func TestIdleTransactionsAreTold(t *testing.T) {
 	for idle, want := range map[int64]int{int64(oldXact): 1, int64(oldXact) - 1: 0} {
-		c := &caseFile{inspection: &record.Inspection{Activity: record.ServerActivity{Clients: []record.ClientPool{{Application: "shop", LongestIdle: idle}}}}}
+		c := &caseFile{inspection: &record.Inspection{
+			Activity: record.ServerActivity{Clients: []record.ClientPool{{Application: "shop", LongestIdle: idle}}}}}
 		if idleTransactions(c); len(c.findings) != want {
 			t.Errorf("idle for %d ns: %+v", idle, c.findings)
 		}
@@ -100,7 +107,8 @@ func TestArgumentsOfTheLoadAreExplained(t *testing.T) {
 		Arguments: func(int) ([]*string, bool) { return []*string{text("it's")}, true },
 	})
 	p := in.Plans[0]
-	if p.Source != record.ArgumentsWorkload || p.Text != sent || !slices.Equal(p.Arguments, []string{"'it''s'"}) || !p.Analyzed || !slices.Equal(p.Operations, []string{"prices"}) {
+	if p.Source != record.ArgumentsWorkload || p.Text != sent || !slices.Equal(p.Arguments, []string{"'it''s'"}) ||
+		!p.Analyzed || !slices.Equal(p.Operations, []string{"prices"}) {
 		t.Errorf("%+v", p)
 	}
 	if s := in.Windows[0].Statements[0]; s.Match != record.MatchText {
@@ -198,7 +206,8 @@ func TestReplicasAreSeen(t *testing.T) {
 	if len(found) == 0 {
 		t.Fatal("pg_receivewal isn't installed: run: apt-get install -y postgresql-15")
 	}
-	cmd := exec.Command(found[len(found)-1], "-h", s.Host, "-p", fmt.Sprint(s.Port), "-U", s.User, "-D", t.TempDir(), "--no-loop")
+	cmd := exec.Command(found[len(found)-1], "-h", s.Host, "-p", fmt.Sprint(s.Port), "-U", s.User, "-D", t.TempDir(),
+		"--no-loop")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +269,8 @@ func TestVolatileFunctionsAreNotExecuted(t *testing.T) {
 	} {
 		t.Run(row.sql, func(t *testing.T) {
 			p := i.session.explain(ctx, &request{text: row.sql}, inspect.Load{Writes: true})
-			if p.Analyzed != (row.calls == "") || !strings.Contains(p.Note.String(), row.calls) || p.Failed != "" || len(p.Nodes) == 0 {
+			if p.Analyzed != (row.calls == "") || !strings.Contains(p.Note.String(), row.calls) || p.Failed != "" ||
+				len(p.Nodes) == 0 {
 				t.Errorf("%+v", p)
 			}
 		})

@@ -150,7 +150,8 @@ func (e *explained) record() []record.PlanNode {
 	var out []record.PlanNode
 	e.Root.walk(func(n *node, depth int) {
 		loops := n.loops()
-		p := record.PlanNode{Depth: depth, Text: n.text(), Detail: n.detail(), Estimate: n.PlanRows * max(loops, 1), Cost: n.Cost}
+		p := record.PlanNode{Depth: depth, Text: n.text(), Detail: n.detail(), Estimate: n.PlanRows * max(loops, 1),
+			Cost: n.Cost}
 		if n.Loops != nil {
 			p.Rows, p.Removed, p.TotalNs = n.Rows*loops, n.Removed*loops, n.TimeMs*loops*1e6
 			if n.parallelPart(e.Root) {

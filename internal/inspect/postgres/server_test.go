@@ -35,8 +35,9 @@ func counting(t testing.TB) *testserver.Server {
 func countingRelease(t testing.TB, release string) *testserver.Server {
 	t.Helper()
 	return servers.Get(t, "counting "+release, func(t testserver.TB) *testserver.Server {
-		return testserver.Postgres(t, testserver.Release(release), testserver.Settings("shared_preload_libraries = 'pg_stat_statements'", "shared_buffers = '16MB'",
-			"autovacuum = off", "max_connections = 60", "max_parallel_workers_per_gather = 2"))
+		return testserver.Postgres(t, testserver.Release(release),
+			testserver.Settings("shared_preload_libraries = 'pg_stat_statements'", "shared_buffers = '16MB'",
+				"autovacuum = off", "max_connections = 60", "max_parallel_workers_per_gather = 2"))
 	})
 }
 
@@ -90,7 +91,8 @@ func sure(t testing.TB, c *pgx.Conn, sql string, args ...any) {
 // flush makes the connection's counters visible to others, which the server otherwise does once a second.
 func flush(t testing.TB, c *pgx.Conn) {
 	t.Helper()
-	if strings.HasPrefix(c.PgConn().ParameterStatus("server_version"), "13") || strings.HasPrefix(c.PgConn().ParameterStatus("server_version"), "14") {
+	if strings.HasPrefix(c.PgConn().ParameterStatus("server_version"), "13") ||
+		strings.HasPrefix(c.PgConn().ParameterStatus("server_version"), "14") {
 		return // they can't be asked for it
 	}
 	sure(t, c, "select pg_stat_force_next_flush()")

@@ -38,12 +38,14 @@ func (d *database) busy(application string, n int, sql string) (wait func()) {
 			_, _ = c.Exec(context.Background(), sql) // it may be cut off
 		}()
 	}
-	d.until(n, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = '%s' and state = 'active'", application))
+	d.until(n, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = '%s' and state = 'active'",
+		application))
 	return done.Wait
 }
 
 func TestHotRowsAreFound(t *testing.T) {
-	d := newDatabase(t, counting(t), "create table counter (id int primary key, n int); insert into counter values (1, 0), (2, 0)")
+	d := newDatabase(t, counting(t),
+		"create table counter (id int primary key, n int); insert into counter values (1, 0), (2, 0)")
 	in := d.inspected(func(i *Inspector) {
 		holder := d.connect("holder")
 		sure(t, holder, "begin")
@@ -54,17 +56,20 @@ func TestHotRowsAreFound(t *testing.T) {
 		sure(t, holder, "commit")
 		wait()
 	})
-	f := expect(t, in, FindHotRows, "update counter set n = n + 10", "update counter set n = n + 1 where", "idle in transaction", "on counter")
+	f := expect(t, in, FindHotRows, "update counter set n = n + 10", "update counter set n = n + 1 where",
+		"idle in transaction", "on counter")
 	if f.Severity != record.Critical {
 		t.Errorf("%+v", f)
 	}
-	if a := in.Activity; a.Samples != leastSamples || a.Waits[0].Class != "Lock" || len(a.Points) != leastSamples || a.Points[0].Classes["Lock"] != 3 {
+	if a := in.Activity; a.Samples != leastSamples || a.Waits[0].Class != "Lock" || len(a.Points) != leastSamples ||
+		a.Points[0].Classes["Lock"] != 3 {
 		t.Errorf("%+v", a)
 	}
 }
 
 func TestRowsOfTheirOwnAreSilent(t *testing.T) {
-	d := newDatabase(t, counting(t), "create table counter (id int primary key, n int); insert into counter values (1, 0), (2, 0)")
+	d := newDatabase(t, counting(t),
+		"create table counter (id int primary key, n int); insert into counter values (1, 0), (2, 0)")
 	in := d.inspected(func(i *Inspector) {
 		for id := 1; id <= 2; id++ {
 			c := d.connect("writer")
@@ -82,7 +87,8 @@ func TestRowsOfTheirOwnAreSilent(t *testing.T) {
 func (d *database) inTransaction(application string) {
 	d.t.Helper()
 	sure(d.t, d.connect(application), "begin")
-	mine := fmt.Sprintf(" from pg_stat_activity where application_name = '%s' and state = 'idle in transaction'", application)
+	mine := fmt.Sprintf(" from pg_stat_activity where application_name = '%s' and state = 'idle in transaction'",
+		application)
 	sure(d.t, d.conn, "select pg_sleep_until(state_change + interval '5 s')"+mine)
 	d.until(1, "select count(*)"+mine+" and clock_timestamp() - state_change >= interval '5 s'")
 }
@@ -121,7 +127,8 @@ func TestFullServerIsFound(t *testing.T) {
 	d := newDatabase(t, counting(t))
 	in := d.inspected(func(i *Inspector) {
 		limit := 0
-		if err := d.conn.QueryRow(context.Background(), "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (select count(*) from pg_stat_activity where backend_type = 'client backend')::int").Scan(&limit); err != nil {
+		if err := d.conn.QueryRow(context.Background(),
+			"select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (select count(*) from pg_stat_activity where backend_type = 'client backend')::int").Scan(&limit); err != nil {
 			t.Fatal(err)
 		}
 		var all []*pgx.Conn

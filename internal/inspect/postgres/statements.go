@@ -22,7 +22,8 @@ type extension struct {
 
 // findStatements finds out whether the server counts statements, and what to do if not.
 func (s *session) findStatements(ctx context.Context) (extension, error) {
-	schema, err := s.text(ctx, "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_stat_statements'")
+	schema, err := s.text(ctx,
+		"select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_stat_statements'")
 	if err != nil {
 		return extension{}, err
 	}
@@ -57,15 +58,18 @@ type tally struct {
 var renamed = map[string]string{
 	"total_time": "total_exec_time", "mean_time": "", "min_time": "", "max_time": "", "stddev_time": "",
 	"shared_blk_read_time": "blk_read_time", "shared_blk_write_time": "blk_write_time",
-	"min_exec_time": "", "max_exec_time": "", "mean_plan_time": "", "min_plan_time": "", "max_plan_time": "", "stddev_plan_time": "",
-	"queryid": "", "mean_exec_time": "", "stddev_exec_time": "", "calls": "", "rows": "", "total_exec_time": "",
+	"min_exec_time": "", "max_exec_time": "", "mean_plan_time": "", "min_plan_time": "", "max_plan_time": "",
+	"stddev_plan_time": "",
+	"queryid":          "", "mean_exec_time": "", "stddev_exec_time": "", "calls": "", "rows": "", "total_exec_time": "",
 	"parallel_workers_to_launch": "", "parallel_workers_launched": "",
 }
 
 // readStatements reads what was executed in this database so far. hidden says how many statements of
 // other users this user may not see.
-func (s *session) readStatements(ctx context.Context, schema string) (all map[statementKey]tally, hidden int, err error) {
-	r, err := s.query(ctx, "select * from "+schema+".pg_stat_statements(false) where dbid = (select oid from pg_database where datname = current_database())")
+func (s *session) readStatements(ctx context.Context, schema string) (all map[statementKey]tally, hidden int,
+	err error) {
+	r, err := s.query(
+		ctx, "select * from "+schema+".pg_stat_statements(false) where dbid = (select oid from pg_database where datname = current_database())")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -84,7 +88,8 @@ func (s *session) readStatements(ctx context.Context, schema string) (all map[st
 // tally reads a row, whichever version's it is.
 func (r *result) tally(row int) tally {
 	f := r.figures(row)
-	t := tally{calls: f["calls"], rows: f["rows"], totalMs: f["total_exec_time"] + f["total_time"], more: map[string]float64{}}
+	t := tally{calls: f["calls"], rows: f["rows"], totalMs: f["total_exec_time"] + f["total_time"],
+		more: map[string]float64{}}
 	stddev := f["stddev_exec_time"] + f["stddev_time"]
 	t.deviation = stddev * stddev * t.calls // the view's is of the population
 	for name, x := range f {
@@ -108,7 +113,8 @@ func (t tally) since(before tally) tally {
 		return t
 	}
 	n := t.calls - before.calls
-	out := tally{calls: n, rows: t.rows - before.rows, totalMs: t.totalMs - before.totalMs, more: grew(before.more, t.more)}
+	out := tally{calls: n, rows: t.rows - before.rows, totalMs: t.totalMs - before.totalMs,
+		more: grew(before.more, t.more)}
 	if n > 0 {
 		// Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 		// variances" (1979), solved for the later of the two parts.
@@ -143,7 +149,8 @@ func (t tally) with(o tally) tally {
 
 // statementTexts reads the texts of all statements of this database.
 func (s *session) statementTexts(ctx context.Context, schema string) (map[string]string, error) {
-	r, err := s.query(ctx, "select queryid, query from "+schema+".pg_stat_statements(true) where dbid = (select oid from pg_database where datname = current_database())")
+	r, err := s.query(
+		ctx, "select queryid, query from "+schema+".pg_stat_statements(true) where dbid = (select oid from pg_database where datname = current_database())")
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +192,8 @@ func statements(all map[statementKey]tally, texts map[string]string) []record.St
 	for id, t := range byID {
 		sum += t.totalMs
 		s := record.Statement{ID: id, Text: texts[id], Calls: t.calls, Rows: t.rows, TotalNs: t.totalMs * nsPerMs,
-			MeanNs: t.totalMs / t.calls * nsPerMs, StddevNs: math.Sqrt(t.deviation/t.calls) * nsPerMs, More: map[string]float64{}}
+			MeanNs: t.totalMs / t.calls * nsPerMs, StddevNs: math.Sqrt(t.deviation/t.calls) * nsPerMs,
+			More: map[string]float64{}}
 		for name, x := range t.more {
 			if x != 0 && name != "userid" && name != "dbid" {
 				s.More[name] = x

@@ -28,7 +28,8 @@ type hypothetical struct {
 var _ trial = (*hypothetical)(nil)
 
 func (h *hypothetical) create(ctx context.Context, on string) (string, error) {
-	return h.session.text(ctx, "select indexrelid from "+h.schema+".hypopg_create_index("+sqltext.QuoteText("create index on "+on)+")")
+	return h.session.text(ctx,
+		"select indexrelid from "+h.schema+".hypopg_create_index("+sqltext.QuoteText("create index on "+on)+")")
 }
 
 func (h *hypothetical) with(ctx context.Context, on string, f func() error) (float64, error) {

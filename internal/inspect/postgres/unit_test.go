@@ -13,20 +13,28 @@ import (
 
 func TestConditions(t *testing.T) {
 	for text, want := range map[string][]condition{
-		"(b.author = $1)":                                        {{alias: "b", column: "author", operator: "=", param: 1}},
-		"((b.author)::text = 'x'::text)":                         {{alias: "b", column: "author", operator: "=", literal: "'x'"}},
-		"((b.name = $2) AND ((b.author)::text = ($1)::text))":    {{alias: "b", column: "name", operator: "=", param: 2}, {alias: "b", column: "author", operator: "=", param: 1}},
-		"(5 < b.price)":                                          {{alias: "b", column: "price", operator: ">", literal: "5"}},
-		"(b.id = ANY ('{1,2}'::integer[]))":                      {{alias: "b", column: "id", operator: "=", literal: "'{1,2}'"}},
-		"(o.customer_id = c.id)":                                 {{alias: "o", column: "customer_id", operator: "=", otherAlias: "c", otherColumn: "id"}},
-		"(b.gone IS NULL)":                                       {{alias: "b", column: "gone", operator: "IS NULL"}},
-		"(b.gone IS NOT NULL)":                                   {{alias: "b", column: "gone", operator: "IS NOT NULL"}},
-		"((NOT b.done) AND b.open)":                              {{alias: "b", column: "done", operator: "IS FALSE"}, {alias: "b", column: "open", operator: "IS TRUE"}},
-		"(b.name ~~ 'ab%'::text)":                                {{alias: "b", column: "name", operator: "~~", literal: "'ab%'"}},
-		"((b.a = 1) OR (b.b = 2))":                               nil,
-		"(((b.a = 1) OR (b.b = 2)) AND (b.c >= $3))":             {{alias: "b", column: "c", operator: ">=", param: 3}},
-		`(b."Name" = 'it''s (AND) so'::character varying(20))`:   {{alias: "b", column: "Name", operator: "=", literal: "'it''s (AND) so'"}},
-		"(lower(b.name) = $1)":                                   nil,
+		"(b.author = $1)": {{alias: "b", column: "author", operator: "=", param: 1}},
+		"((b.author)::text = 'x'::text)": {{alias: "b", column: "author", operator: "=",
+			literal: "'x'"}},
+		"((b.name = $2) AND ((b.author)::text = ($1)::text))": {{alias: "b", column: "name", operator: "=", param: 2},
+			{alias: "b", column: "author", operator: "=", param: 1}},
+		"(5 < b.price)": {{alias: "b", column: "price", operator: ">",
+			literal: "5"}},
+		"(b.id = ANY ('{1,2}'::integer[]))": {{alias: "b", column: "id", operator: "=",
+			literal: "'{1,2}'"}},
+		"(o.customer_id = c.id)": {{alias: "o", column: "customer_id", operator: "=",
+			otherAlias: "c", otherColumn: "id"}},
+		"(b.gone IS NULL)":     {{alias: "b", column: "gone", operator: "IS NULL"}},
+		"(b.gone IS NOT NULL)": {{alias: "b", column: "gone", operator: "IS NOT NULL"}},
+		"((NOT b.done) AND b.open)": {{alias: "b", column: "done", operator: "IS FALSE"},
+			{alias: "b", column: "open", operator: "IS TRUE"}},
+		"(b.name ~~ 'ab%'::text)": {{alias: "b", column: "name", operator: "~~",
+			literal: "'ab%'"}},
+		"((b.a = 1) OR (b.b = 2))":                   nil,
+		"(((b.a = 1) OR (b.b = 2)) AND (b.c >= $3))": {{alias: "b", column: "c", operator: ">=", param: 3}},
+		`(b."Name" = 'it''s (AND) so'::character varying(20))`: {{alias: "b", column: "Name", operator: "=",
+			literal: "'it''s (AND) so'"}},
+		"(lower(b.name) = $1)": nil,
 		"(b.at > ('2024-01-01'::timestamp with time zone - $1))": {{alias: "b", column: "at", operator: ">"}},
 		"":  nil,
 		"(": nil,
@@ -56,7 +64,8 @@ func FuzzConditions(f *testing.F) {
 }
 
 func FuzzPlan(f *testing.F) {
-	f.Add(`[{"Plan": {"Node Type": "Seq Scan", "Alias": "b", "Schema": "public", "Relation Name": "book", "Filter": "(b.author = $1)", "Plans": [{}]}}]`)
+	f.Add(
+		`[{"Plan": {"Node Type": "Seq Scan", "Alias": "b", "Schema": "public", "Relation Name": "book", "Filter": "(b.author = $1)", "Plans": [{}]}}]`)
 	f.Add(`[{"Plan": {"Plans": [null]}}]`)
 	f.Fuzz(func(_ *testing.T, text string) {
 		e, err := parsePlan(text)
@@ -103,10 +112,13 @@ func row(fields map[string]string) *result {
 // them.
 func TestStatementsOfAllVersions(t *testing.T) {
 	for version, fields := range map[string]map[string]string{
-		"12": {"calls": "4", "total_time": "8", "mean_time": "2", "stddev_time": "1", "min_time": "1", "max_time": "3", "rows": "7", "blk_read_time": "5"},
-		"13": {"calls": "4", "total_exec_time": "8", "mean_exec_time": "2", "stddev_exec_time": "1", "min_exec_time": "1", "max_exec_time": "3", "rows": "7",
+		"12": {"calls": "4", "total_time": "8", "mean_time": "2", "stddev_time": "1", "min_time": "1", "max_time": "3",
+			"rows": "7", "blk_read_time": "5"},
+		"13": {"calls": "4", "total_exec_time": "8", "mean_exec_time": "2", "stddev_exec_time": "1", "min_exec_time": "1",
+			"max_exec_time": "3", "rows": "7",
 			"blk_read_time": "5", "plans": "0", "wal_bytes": "0"},
-		"17": {"calls": "4", "total_exec_time": "8", "mean_exec_time": "2", "stddev_exec_time": "1", "min_exec_time": "1", "max_exec_time": "3", "rows": "7",
+		"17": {"calls": "4", "total_exec_time": "8", "mean_exec_time": "2", "stddev_exec_time": "1", "min_exec_time": "1",
+			"max_exec_time": "3", "rows": "7",
 			"shared_blk_read_time": "5", "local_blk_read_time": "0", "jit_deform_count": "0", "query": "x"},
 	} {
 		got := row(fields).tally(0)
@@ -118,7 +130,8 @@ func TestStatementsOfAllVersions(t *testing.T) {
 }
 
 func TestCountersGrow(t *testing.T) {
-	got := grew(map[string]float64{"seq_scan": 5, "n_live_tup": 10, "reset": 9}, map[string]float64{"seq_scan": 8, "n_live_tup": 7, "reset": 2, "new": 3})
+	got := grew(map[string]float64{"seq_scan": 5, "n_live_tup": 10, "reset": 9},
+		map[string]float64{"seq_scan": 8, "n_live_tup": 7, "reset": 2, "new": 3})
 	if want := map[string]float64{"seq_scan": 3, "n_live_tup": 7, "reset": 2, "new": 3}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -162,7 +175,8 @@ func TestStatementsAreMatched(t *testing.T) {
 }
 
 func TestSecretsOfConnectionStrings(t *testing.T) {
-	for _, dsn := range []string{"postgres://me:s3cret@127.0.0.1:1/x", "host=127.0.0.1 port=1 user=me password=s3cret dbname=x", "postgres://me:s3cret@:::x/", "host= = password=s3cret"} {
+	for _, dsn := range []string{"postgres://me:s3cret@127.0.0.1:1/x",
+		"host=127.0.0.1 port=1 user=me password=s3cret dbname=x", "postgres://me:s3cret@:::x/", "host= = password=s3cret"} {
 		i, err := New(dsn)
 		if err == nil {
 			err = i.Begin(t.Context())
@@ -178,7 +192,8 @@ func TestSecretsOfConnectionStrings(t *testing.T) {
 
 func TestScriptsAreCut(t *testing.T) {
 	got := statementsOf("create index a on t (b); -- so; it is\n insert into t values (';');\n/* end; */ ")
-	if want := []string{"create index a on t (b)", "-- so; it is\n insert into t values (';')"}; !reflect.DeepEqual(got, want) {
+	if want := []string{"create index a on t (b)", "-- so; it is\n insert into t values (';')"}; !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("%q", got)
 	}
 }

@@ -21,18 +21,21 @@ type view struct {
 // views are read in this order.
 var views = [...]view{
 	{"database", 0, "select datname as name, * from pg_stat_database where datname = current_database()"},
-	{"table", 0, `select s.schemaname || '.' || s.relname as name, s.*, io.heap_blks_read, io.heap_blks_hit, io.idx_blks_read, io.idx_blks_hit,
+	{
+		"table", 0, `select s.schemaname || '.' || s.relname as name, s.*, io.heap_blks_read, io.heap_blks_hit, io.idx_blks_read, io.idx_blks_hit,
 		c.relpages, c.reltuples from pg_stat_user_tables s join pg_statio_user_tables io using (relid) join pg_class c on c.oid = relid`},
 	{"index", 0, `select s.schemaname || '.' || s.indexrelname as name, s.*, io.idx_blks_read, io.idx_blks_hit, c.relpages
 		from pg_stat_user_indexes s join pg_statio_user_indexes io using (indexrelid) join pg_class c on c.oid = indexrelid`},
 	{"bgwriter", 0, "select 'bgwriter' as name, * from pg_stat_bgwriter"},
 	{"checkpointer", 170000, "select 'checkpointer' as name, * from pg_stat_checkpointer"},
 	{"wal", 140000, "select 'wal' as name, * from pg_stat_wal"},
-	{"io", 160000, "select backend_type || ' ' || object || ' ' || context as name, * from pg_stat_io where coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0) > 0"},
+	{
+		"io", 160000, "select backend_type || ' ' || object || ' ' || context as name, * from pg_stat_io where coalesce(reads, 0) + coalesce(writes, 0) + coalesce(extends, 0) > 0"},
 }
 
 // gauges are the figures that don't only grow.
-var gauges = [...]string{"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum", "numbackends", "relpages", "reltuples", "op_bytes", "sessions_open"}
+var gauges = [...]string{"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum", "numbackends",
+	"relpages", "reltuples", "op_bytes", "sessions_open"}
 
 // objects are the figures of views' objects by kind and name.
 type objects map[objectName]map[string]float64

@@ -40,7 +40,8 @@ func Open(ctx context.Context, text string, build bool) (inspect.Database, error
 func split(text string) (dsn string, err error) {
 	kind, dsn, ok := strings.Cut(text, "=")
 	if !ok || kind != "pg" || dsn == "" {
-		return "", fmt.Errorf("%s: write pg= and how to connect, such as pg=postgres://host:5432/database?user=name", secret.Text(text))
+		return "", fmt.Errorf("%s: write pg= and how to connect, such as pg=postgres://host:5432/database?user=name",
+			secret.Text(text))
 	}
 	return dsn, nil
 }

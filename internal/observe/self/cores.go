@@ -41,7 +41,8 @@ func (p *Probe) coresNs(wallNs, oursNs int64) (steal, others int64) {
 		return 0, 0
 	}
 	steal = max(now.steal-before.steal, 0)
-	others = int64(len(p.s.cores))*since.wallNs - steal - (now.idle - before.idle) - since.oursNs - (now.idlePriority - before.idlePriority)
+	idle := now.idle - before.idle + now.idlePriority - before.idlePriority
+	others = int64(len(p.s.cores))*since.wallNs - steal - idle - since.oursNs
 	return steal, max(others, 0)
 }
 

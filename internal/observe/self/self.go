@@ -91,7 +91,8 @@ func newProbe(s system) *Probe {
 	p := &Probe{
 		s: s, stop: make(chan struct{}),
 		threads: make(map[string]thread), throttle: make(map[string]int64),
-		samples: []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}, {Name: "/cpu/classes/gc/total:cpu-seconds"}},
+		samples: []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"},
+			{Name: "/cpu/classes/gc/total:cpu-seconds"}},
 	}
 	p.last = p.read()
 	p.lastBeat = p.last

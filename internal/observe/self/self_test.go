@@ -53,7 +53,8 @@ func TestDeltas(t *testing.T) {
 	m.put("proc/self/task/10/schedstat", "900 100 4\n")
 	m.put("proc/self/task/11/schedstat", "1 5 1\n")
 	h := p.Sample()
-	if h.ProcessCPU != 1.5 || h.CgroupThrottledNs != 750_000 || h.RunQueueNs != 35 || h.RSSBytes != 250*4096 || h.PausedNs != 0 {
+	if h.ProcessCPU != 1.5 || h.CgroupThrottledNs != 750_000 || h.RunQueueNs != 35 || h.RSSBytes != 250*4096 ||
+		h.PausedNs != 0 {
 		t.Errorf("%+v", h)
 	}
 	delete(m.files, "proc/self/task/10/schedstat")
@@ -182,7 +183,8 @@ func TestLongestPause(t *testing.T) {
 	for _, c := range []struct {
 		before []uint64
 		want   int64
-	}{{nil, 1_000_000}, {[]uint64{5, 1, 1}, 1_000_000}, {[]uint64{4, 2, 1}, 1000}, {[]uint64{5, 2, 1}, 0}, {[]uint64{5, 2, 0}, 1_000_000}} {
+	}{{nil, 1_000_000}, {[]uint64{5, 1, 1}, 1_000_000}, {[]uint64{4, 2, 1}, 1000}, {[]uint64{5, 2, 1}, 0},
+		{[]uint64{5, 2, 0}, 1_000_000}} {
 		if got := longest(h, c.before); got != c.want {
 			t.Errorf("before %v: %d ns, want %d", c.before, got, c.want)
 		}

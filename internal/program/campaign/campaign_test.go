@@ -96,7 +96,8 @@ func readPlan(path string) (*plan.Plan, error) {
 }
 
 func options(dir string) Options {
-	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {}, Conduct: conduct,
+	return Options{Dir: dir, Version: "test", Language: units.English, Read: readPlan, Say: func(string, ...any) {},
+		Conduct: conduct,
 		Schema: func(ctx context.Context, p *plan.Plan) error {
 			_, _, err := schema.Up(ctx, p, schema.FillOptions{Version: "test"})
 			return err
@@ -105,7 +106,8 @@ func options(dir string) Options {
 
 // conduct runs loads for real.
 func conduct(ctx context.Context, r Run) (*program.Outcome, error) {
-	one, err := runner.Open(ctx, r.Plan, runner.Options{NoSetup: true, Recording: runner.Recording{Dir: r.Dir, Extra: r.Extra}, PeakPerS: r.PeakPerS})
+	one, err := runner.Open(ctx, r.Plan,
+		runner.Options{NoSetup: true, Recording: runner.Recording{Dir: r.Dir, Extra: r.Extra}, PeakPerS: r.PeakPerS})
 	if err != nil {
 		return nil, err
 	}
@@ -158,15 +160,21 @@ thresholds: ["errors < 1%%"]
 func TestFailuresAreOneLine(t *testing.T) {
 	addr := serve(t)
 	for _, c := range []struct{ name, text, want string }{
-		{"command", "plan: plan.yml\nsteps:\n  - prepare: {commands: [\"echo bad thing >&2; exit 3\"]}\n", `campaign.yml:3:26: command "echo bad thing >&2; exit 3" failed: exit status 3: bad thing; see `},
-		{"service that ends", "plan: plan.yml\nservice: {run: \"echo no port >&2; exit 1\", ready: [{exec: \"false\"}], within: 5s}\nsteps:\n  - search: {}\n", "the service ended by itself: exit status 1: no port; see "},
-		{"service that isn't ready", "plan: plan.yml\nservice: {run: sleep 100, ready: [{url: \"http://127.0.0.1:1/\"}], within: 300ms}\nsteps:\n  - search: {}\n", "the service isn't ready after 300 ms: Get "},
-		{"no database", "plan: plan.yml\ninspect: pg=postgres://127.0.0.1:1/x\nsteps:\n  - fix: {sql: [plan.yml]}\n", "step 01-fix: pg 127.0.0.1:1/x: "},
-		{"nothing sustained", "plan: broken.yml\nsteps:\n  - search: {min: 1, max: 2, trials: 3}\n  - confirm: {}\n", "the search found none"},
+		{"command", "plan: plan.yml\nsteps:\n  - prepare: {commands: [\"echo bad thing >&2; exit 3\"]}\n",
+			`campaign.yml:3:26: command "echo bad thing >&2; exit 3" failed: exit status 3: bad thing; see `},
+		{
+			"service that ends", "plan: plan.yml\nservice: {run: \"echo no port >&2; exit 1\", ready: [{exec: \"false\"}], within: 5s}\nsteps:\n  - search: {}\n", "the service ended by itself: exit status 1: no port; see "},
+		{"service that isn't ready",
+			"plan: plan.yml\nservice: {run: sleep 100, ready: [{url: \"http://127.0.0.1:1/\"}], within: 300ms}\nsteps:\n  - search: {}\n", "the service isn't ready after 300 ms: Get "},
+		{"no database", "plan: plan.yml\ninspect: pg=postgres://127.0.0.1:1/x\nsteps:\n  - fix: {sql: [plan.yml]}\n",
+			"step 01-fix: pg 127.0.0.1:1/x: "},
+		{"nothing sustained", "plan: broken.yml\nsteps:\n  - search: {min: 1, max: 2, trials: 3}\n  - confirm: {}\n",
+			"the search found none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := files(t, c.text, addr)
-			text := "config_name: broken\ntarget: {protocol: http, addresses: [\"" + addr + "\"]}\nqueries: [{name: page, http: {path: /}, rate: 50}]\nthresholds: [\"p(50) < 1ns\"]\n"
+			text := "config_name: broken\ntarget: {protocol: http, addresses: [\"" + addr +
+				"\"]}\nqueries: [{name: page, http: {path: /}, rate: 50}]\nthresholds: [\"p(50) < 1ns\"]\n"
 			if err := os.WriteFile(filepath.Join(filepath.Dir(file), "broken.yml"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +213,8 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	if _, err := Begin(p, options(dir)); err == nil || !strings.Contains(err.Error(), "a campaign is running in") {
 		t.Errorf("a second campaign beside the first: %v", err)
 	}
-	if _, err := Resume(dir, readPlan, options(dir)); err == nil || !strings.Contains(err.Error(), "a campaign is running in") {
+	if _, err := Resume(dir, readPlan, options(dir)); err == nil ||
+		!strings.Contains(err.Error(), "a campaign is running in") {
 		t.Errorf("resumed while it runs: %v", err)
 	}
 	if err := c.Close(); err != nil {
@@ -214,13 +223,16 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	if _, err := Begin(p, options(dir)); err == nil || !strings.Contains(err.Error(), "holds a campaign already") {
 		t.Errorf("a second campaign after the first: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, FileName), []byte("plan: plan.yml\nsteps: [{prepare: {}}, {prepare: {}}]\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte("plan: plan.yml\nsteps: [{prepare: {}}, {prepare: {}}]\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Resume(dir, readPlan, options(dir)); err == nil || !strings.Contains(err.Error(), "isn't the file that the campaign began with") {
+	if _, err := Resume(dir, readPlan, options(dir)); err == nil ||
+		!strings.Contains(err.Error(), "isn't the file that the campaign began with") {
 		t.Errorf("resumed with another file: %v", err)
 	}
-	if _, err := Resume(t.TempDir(), readPlan, options(dir)); err == nil || !strings.Contains(err.Error(), "holds no campaign") {
+	if _, err := Resume(t.TempDir(), readPlan, options(dir)); err == nil ||
+		!strings.Contains(err.Error(), "holds no campaign") {
 		t.Errorf("resumed nothing: %v", err)
 	}
 }
@@ -249,23 +261,29 @@ func TestDiskTooSmall(t *testing.T) {
 func TestUselessCampaigns(t *testing.T) {
 	addr := serve(t)
 	for name, c := range map[string]struct{ text, want string }{
-		"no plan":           {"steps: [{search: {}}]\n", "step search names no plan; add plan: FILE"},
-		"missing plan":      {"plan: none.yml\nsteps: [{search: {}}]\n", "none.yml"},
-		"no rates":          {"plan: closed.yml\nsteps: [{search: {}}]\n", "has no rates"},
-		"bounds":            {"plan: plan.yml\nsteps: [{search: {start: 5, max: 2}}]\n", "the search starts at N 5; start between its bounds 0.1 and 2"},
+		"no plan":      {"steps: [{search: {}}]\n", "step search names no plan; add plan: FILE"},
+		"missing plan": {"plan: none.yml\nsteps: [{search: {}}]\n", "none.yml"},
+		"no rates":     {"plan: closed.yml\nsteps: [{search: {}}]\n", "has no rates"},
+		"bounds": {"plan: plan.yml\nsteps: [{search: {start: 5, max: 2}}]\n",
+			"the search starts at N 5; start between its bounds 0.1 and 2"},
 		"no search":         {"plan: plan.yml\nsteps: [{confirm: {}}]\n", "no search comes before it"},
 		"nothing to repeat": {"plan: plan.yml\nsteps: [{repeat: [search]}]\n", "no search comes before it"},
 		"empty fix":         {"plan: plan.yml\nsteps: [{fix: {}}]\n", "says nothing to do"},
 		"no database":       {"plan: plan.yml\nsteps: [{fix: {advisor: true}}]\n", "add inspect: pg=DSN"},
-		"no analysis":       {"plan: plan.yml\ninspect: pg=x\nsteps: [{fix: {advisor: true}}]\n", "needs an analysis to go by"},
-		"two kinds":         {"plan: plan.yml\nsteps: [{search: {}, fix: {}}]\n", "both search and fix"},
-		"no settings":       {"plan: plan.yml\nservice: {reconfigure: x}\nsteps: [{matrix: {at: 1}}]\n", "needs either a grid or cells"},
-		"no service":        {"plan: plan.yml\nsteps: [{matrix: {at: 1, grid: {A: [1]}}}]\n", "doesn't say how"},
-		"typing error":      {"plan: plan.yml\nsteps: [{serch: {}}]\n", "did you mean search?"},
-		"empty":             {"", "write at least plan and steps"},
-		"no such database":  {"plan: plan.yml\ninspect: mysql=x\nsteps: [{analyse: {at: 1}}]\n", "write pg= and how to connect"},
-		"missing SQL":       {"plan: plan.yml\ninspect: pg=postgres://127.0.0.1/x\nsteps: [{prepare: {sql: [none.sql]}}]\n", "none.sql"},
-		"bad probe":         {"plan: plan.yml\nservice: {ready: [{url: x, exec: y}]}\nsteps: [{search: {}}]\n", "a probe has 2 of them"},
+		"no analysis": {"plan: plan.yml\ninspect: pg=x\nsteps: [{fix: {advisor: true}}]\n",
+			"needs an analysis to go by"},
+		"two kinds": {"plan: plan.yml\nsteps: [{search: {}, fix: {}}]\n", "both search and fix"},
+		"no settings": {"plan: plan.yml\nservice: {reconfigure: x}\nsteps: [{matrix: {at: 1}}]\n",
+			"needs either a grid or cells"},
+		"no service":   {"plan: plan.yml\nsteps: [{matrix: {at: 1, grid: {A: [1]}}}]\n", "doesn't say how"},
+		"typing error": {"plan: plan.yml\nsteps: [{serch: {}}]\n", "did you mean search?"},
+		"empty":        {"", "write at least plan and steps"},
+		"no such database": {"plan: plan.yml\ninspect: mysql=x\nsteps: [{analyse: {at: 1}}]\n",
+			"write pg= and how to connect"},
+		"missing SQL": {"plan: plan.yml\ninspect: pg=postgres://127.0.0.1/x\nsteps: [{prepare: {sql: [none.sql]}}]\n",
+			"none.sql"},
+		"bad probe": {"plan: plan.yml\nservice: {ready: [{url: x, exec: y}]}\nsteps: [{search: {}}]\n",
+			"a probe has 2 of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := files(t, c.text, addr)
@@ -347,15 +365,23 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := []program.CellLog{{Settings: program.Cell{{Name: "THREADS", Value: "160"}, {Name: "POOL", Value: "96"}}, Mean: 21e6}, {Settings: program.Cell{{Name: "THREADS", Value: "20"}, {Name: "POOL", Value: "12"}}, Mean: 17e6}}
+	cells := []program.CellLog{{Settings: program.Cell{{Name: "THREADS", Value: "160"}, {Name: "POOL", Value: "96"}},
+		Mean: 21e6}, {Settings: program.Cell{{Name: "THREADS", Value: "20"}, {Name: "POOL", Value: "12"}}, Mean: 17e6}}
 	c := &Campaign{Program: p, journal: &journal{}, results: []Result{
-		{Number: 1, Kind: planfile.StepSearch, Search: &program.SearchLog{Options: program.SearchOptions{RatePerS: 34}, Bracket: program.Bracket{End: program.OutOfTrials, Lower: 13.09, Upper: 13.28, UpperPerS: 452}}},
-		{Number: 2, Kind: planfile.StepConfirm, Trial: &program.Result{Trial: program.Trial{N: 0.36}, Verdict: "fail", Why: []message.Message{message.New("verdict.broken", message.Text("threshold", "response.p(95) < 300ms"), message.Ns("value", 423e6))}}},
-		{Number: 3, Kind: planfile.StepMatrix, Matrix: &program.MatrixLog{Options: program.MatrixOptions{N: 13, By: "response.p(95)", Tolerance: .05}, Cells: cells, Best: 0, Advised: 1}},
+		{Number: 1, Kind: planfile.StepSearch, Search: &program.SearchLog{Options: program.SearchOptions{RatePerS: 34},
+			Bracket: program.Bracket{End: program.OutOfTrials, Lower: 13.09, Upper: 13.28, UpperPerS: 452}}},
+		{Number: 2, Kind: planfile.StepConfirm, Trial: &program.Result{Trial: program.Trial{N: 0.36}, Verdict: "fail",
+			Why: []message.Message{message.New("verdict.broken", message.Text("threshold", "response.p(95) < 300ms"),
+				message.Ns("value", 423e6))}}},
+		{Number: 3, Kind: planfile.StepMatrix,
+			Matrix: &program.MatrixLog{Options: program.MatrixOptions{N: 13, By: "response.p(95)", Tolerance: .05}, Cells: cells,
+				Best: 0, Advised: 1}},
 	}}
 	for l, wants := range map[units.Language][]string{
-		units.English: {"and doesn't sustain N = 13.3 (452/s): out of trials.", "does not hold: it is 423 ms.", "THREADS=160, POOL=96", "advised: the smallest within 5.00 % of the best"},
-		units.Russian: {"испытания исчерпаны.", "вышло 423 мс.", "THREADS=160, POOL=96", "советуем: наименьшая в пределах 5,00 % от лучшей"},
+		units.English: {"and doesn't sustain N = 13.3 (452/s): out of trials.", "does not hold: it is 423 ms.",
+			"THREADS=160, POOL=96", "advised: the smallest within 5.00 % of the best"},
+		units.Russian: {"испытания исчерпаны.", "вышло 423 мс.", "THREADS=160, POOL=96",
+			"советуем: наименьшая в пределах 5,00 % от лучшей"},
 	} {
 		var text strings.Builder
 		if err := cell.WriteText(&text, cell.Look{Columns: 80, Language: l}, c.Tables(l)...); err != nil {

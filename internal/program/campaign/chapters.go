@@ -58,7 +58,8 @@ func (d *document) profileTable(load *plan.Plan, n float64, id, title string) ce
 		d.fail(err)
 		return cell.Table{}
 	}
-	t := cell.Table{ID: id, Title: title, Columns: []cell.Column{{Head: "№"}, {Head: d.say("operation"), Left: true}, {Head: d.say("rate")}, {Head: "%"}}}
+	t := cell.Table{ID: id, Title: title, Columns: []cell.Column{{Head: "№"}, {Head: d.say("operation"), Left: true},
+		{Head: d.say("rate")}, {Head: "%"}}}
 	sum := 0.0
 	weight := func(op *plan.Operation) float64 {
 		if op.Weight == 0 {
@@ -74,7 +75,8 @@ func (d *document) profileTable(load *plan.Plan, n float64, id, title string) ce
 		share := weight(op) / max(sum, 1e-300)
 		t.Add(cell.Count(i+1), cell.Text(op.Name), cell.Rate(rate*n*share), cell.Figure(share, "share"))
 	}
-	t.Add(cell.Text(""), cell.Text(d.say("all")).Marked(cell.Strong), cell.Rate(rate*n).Marked(cell.Strong), cell.Figure(1, "share"))
+	t.Add(cell.Text(""), cell.Text(d.say("all")).Marked(cell.Strong), cell.Rate(rate*n).Marked(cell.Strong),
+		cell.Figure(1, "share"))
 	return t
 }
 
@@ -86,7 +88,8 @@ func (d *document) fail(err error) {
 
 // outcome is the chapter of results: before the fixes and after.
 func (d *document) outcome() {
-	d.add(part{id: "results", title: d.say("Results"), tables: []cell.Table{summary(d.program, d.results, d.failures, d.l)}})
+	d.add(part{id: "results", title: d.say("Results"),
+		tables: []cell.Table{summary(d.program, d.results, d.failures, d.l)}})
 	searches := d.ofKind(planfile.StepSearch)
 	for k, r := range searches {
 		b := &r.Search.Bracket
@@ -96,7 +99,8 @@ func (d *document) outcome() {
 		p := part{id: fmt.Sprintf("result-%d", k+1), section: true, title: d.round("Maximum", r, len(searches))}
 		p.paragraphs = append(p.paragraphs, r.Sentence(d.l))
 		if load := d.profile(); load != nil {
-			p.tables = append(p.tables, d.profileTable(load, b.Lower, fmt.Sprintf("maximum-%d", k+1), d.say("MAXIMUM BY OPERATION")))
+			p.tables = append(p.tables, d.profileTable(load, b.Lower, fmt.Sprintf("maximum-%d", k+1),
+				d.say("MAXIMUM BY OPERATION")))
 		}
 		d.add(p)
 	}
@@ -168,7 +172,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(units.Clean(s
 
 // tools is the chapter of what was used, with versions.
 func (d *document) tools() {
-	t := cell.Table{ID: "tools-list", Title: d.say("TOOLS"), Columns: []cell.Column{{Head: d.say("tool"), Left: true}, {Head: d.say("version"), Left: true}, {Head: d.say("for"), Left: true, Wrap: true}}}
+	t := cell.Table{ID: "tools-list", Title: d.say("TOOLS"), Columns: []cell.Column{{Head: d.say("tool"), Left: true},
+		{Head: d.say("version"), Left: true}, {Head: d.say("for"), Left: true, Wrap: true}}}
 	t.Add(cell.Texts("brunt", d.header.Brunt, d.say("load, search, measurement, this document"))...)
 	known := map[string]bool{}
 	add := func(name, version, for_ string) {
@@ -240,7 +245,9 @@ func (d *document) stand() {
 	disks(func(name, size string) { row("disk", strings.TrimSpace(name+" "+d.l.Figure(size))) })
 	row("go", e.Go)
 	p := part{id: "stand", title: d.say("Test stand"), tables: []cell.Table{t}}
-	addresses := cell.Table{ID: "stand-targets", Title: d.say("TARGETS"), Columns: []cell.Column{{Head: d.say("address"), Left: true}, {Head: d.say("product"), Left: true}, {Head: d.say("version"), Left: true}}}
+	addresses := cell.Table{ID: "stand-targets", Title: d.say("TARGETS"),
+		Columns: []cell.Column{{Head: d.say("address"), Left: true}, {Head: d.say("product"), Left: true},
+			{Head: d.say("version"), Left: true}}}
 	local := true
 	for i := range runs[0].Targets {
 		target := &runs[0].Targets[i]
@@ -248,7 +255,8 @@ func (d *document) stand() {
 		addresses.Add(cell.Texts(target.Address, target.Product, target.Version)...)
 	}
 	if local {
-		p.paragraphs = append(p.paragraphs, d.say("The service and the load generator ran on one machine, so they shared its cores."))
+		p.paragraphs = append(p.paragraphs,
+			d.say("The service and the load generator ran on one machine, so they shared its cores."))
 	}
 	p.tables = append(p.tables, addresses)
 	if len(d.program.Settings) > 0 {
@@ -270,7 +278,9 @@ func (d *document) serverSettings(runs []*record.Run) []cell.Table {
 			if len(in.Settings) == 0 {
 				continue
 			}
-			t := cell.Table{ID: "stand-database", Title: d.say("SETTINGS OF THE DATABASE"), Note: d.say("that differ from the defaults"), Columns: []cell.Column{{Head: d.say("setting"), Left: true}, {Head: d.say("value"), Left: true}, {Head: d.say("default"), Left: true}}}
+			t := cell.Table{ID: "stand-database", Title: d.say("SETTINGS OF THE DATABASE"),
+				Note: d.say("that differ from the defaults"), Columns: []cell.Column{{Head: d.say("setting"), Left: true},
+					{Head: d.say("value"), Left: true}, {Head: d.say("default"), Left: true}}}
 			for _, s := range in.Settings {
 				t.Add(cell.Texts(s.Name, s.Value, s.Default)...)
 			}

@@ -175,7 +175,8 @@ func (s *commandRunner) silent(ctx context.Context, probes []planfile.Probe) err
 }
 
 // await waits until all probes succeed. An error says what the last one said.
-func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, within time.Duration, gone func() error) error {
+func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, within time.Duration,
+	gone func() error) error {
 	until := time.Now().Add(within)
 	for i := range probes {
 		for {
@@ -192,7 +193,8 @@ func (s *commandRunner) await(ctx context.Context, probes []planfile.Probe, with
 				}
 			}
 			if time.Now().After(until) {
-				return fmt.Errorf("%s: the service isn't ready after %s: %s", probes[i].At, units.Span(within), secret.Text(units.Clean(err.Error())))
+				return fmt.Errorf("%s: the service isn't ready after %s: %s", probes[i].At, units.Span(within),
+					secret.Text(units.Clean(err.Error())))
 			}
 			select {
 			case <-time.After(betweenProbes):

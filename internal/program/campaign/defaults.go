@@ -14,7 +14,8 @@ func withDefaults(s *planfile.Step) {
 	case planfile.StepSearch:
 		o := program.DefaultSearch()
 		s.Start, s.Min, s.Max = cmp.Or(s.Start, o.Start), cmp.Or(s.Min, o.Min), cmp.Or(s.Max, o.Max)
-		s.Width, s.Trials, s.MaxSessions = cmp.Or(s.Width, o.Width), cmp.Or(s.Trials, o.Trials), cmp.Or(s.MaxSessions, o.MaxSessions)
+		s.Width, s.Trials, s.MaxSessions = cmp.Or(s.Width, o.Width), cmp.Or(s.Trials, o.Trials),
+			cmp.Or(s.MaxSessions, o.MaxSessions)
 		s.Trial, s.WarmUp = cmp.Or(s.Trial, 30*time.Second), cmp.Or(s.WarmUp, 5*time.Second)
 	case planfile.StepConfirm:
 		s.Ramp, s.Duration = cmp.Or(s.Ramp, time.Minute), cmp.Or(s.Duration, time.Hour)
@@ -23,7 +24,8 @@ func withDefaults(s *planfile.Step) {
 	case planfile.StepAnalyse:
 		s.WarmUp, s.Duration = cmp.Or(s.WarmUp, 10*time.Second), cmp.Or(s.Duration, 2*time.Minute)
 	case planfile.StepFix:
-		s.WarmUp, s.Duration, s.Repetitions = cmp.Or(s.WarmUp, 5*time.Second), cmp.Or(s.Duration, 30*time.Second), cmp.Or(s.Repetitions, 4)
+		s.WarmUp, s.Duration, s.Repetitions = cmp.Or(s.WarmUp, 5*time.Second), cmp.Or(s.Duration, 30*time.Second),
+			cmp.Or(s.Repetitions, 4)
 	case planfile.StepConnections:
 		s.N, s.WarmUp, s.Duration = cmp.Or(s.N, 1), cmp.Or(s.WarmUp, 5*time.Second), cmp.Or(s.Duration, time.Minute)
 	case planfile.StepMatrix:

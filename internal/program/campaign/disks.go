@@ -18,7 +18,8 @@ func disks(f func(name, size string)) {
 	}
 	for _, path := range found {
 		dir := filepath.Dir(path)
-		if name := filepath.Base(dir); strings.HasPrefix(name, "loop") || strings.HasPrefix(name, "ram") || strings.HasPrefix(name, "zram") {
+		if name := filepath.Base(dir); strings.HasPrefix(name, "loop") || strings.HasPrefix(name, "ram") ||
+			strings.HasPrefix(name, "zram") {
 			continue
 		}
 		text, err := os.ReadFile(path)

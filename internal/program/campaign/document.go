@@ -48,7 +48,8 @@ func (c *Campaign) document(_ context.Context, s *Step, r *Result) error {
 		if err != nil {
 			return err
 		}
-		files, err := write(&document{l: l, program: c.Program, header: c.journal.header(), results: c.results, failures: c.journal.failures(), dir: c.o.Dir}, "", "")
+		files, err := write(&document{l: l, program: c.Program, header: c.journal.header(), results: c.results,
+			failures: c.journal.failures(), dir: c.o.Dir}, "", "")
 		if err != nil {
 			return err
 		}
@@ -90,7 +91,8 @@ func write(d *document, html, md string) ([]string, error) {
 	if err := toFile(html, d.html); err != nil {
 		return nil, err
 	}
-	return []string{html, md}, toFile(md, func(w io.Writer) error { return d.markdown(w, filepath.Dir(md), filepath.Base(md)) })
+	return []string{html, md},
+		toFile(md, func(w io.Writer) error { return d.markdown(w, filepath.Dir(md), filepath.Base(md)) })
 }
 
 // toFile writes a file again.
@@ -137,7 +139,8 @@ func (d *document) html(w io.Writer) error {
 	}
 	for i := range d.parts {
 		one := &d.parts[i]
-		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note, Chapter: !one.section, NewPage: one.newPage})
+		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note, Chapter: !one.section,
+			NewPage: one.newPage})
 		for _, text := range one.paragraphs {
 			p.Blocks = append(p.Blocks, page.Paragraph(text))
 		}

@@ -42,7 +42,8 @@ queries:
 func TestKilledInTheAdvisorsFix(t *testing.T) {
 	pg := testserver.Postgres(t, testserver.Settings("shared_preload_libraries = 'pg_stat_statements'"))
 	file := files(t, fmt.Sprintf(library, pg.Addr), "")
-	for name, text := range map[string]string{"plan.yml": fmt.Sprintf(books, pg.Addr), "extensions.sql": "create extension if not exists pg_stat_statements; create extension if not exists hypopg"} {
+	for name, text := range map[string]string{"plan.yml": fmt.Sprintf(books, pg.Addr),
+		"extensions.sql": "create extension if not exists pg_stat_statements; create extension if not exists hypopg"} {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,8 @@ func TestKilledInTheAdvisorsFix(t *testing.T) {
 		_, err := os.Stat(second)
 		return err == nil
 	})
-	if n := number("select count(*) from pg_index where indexrelid = to_regclass('book_author_idx') and indisvalid"); n != 1 {
+	if n := number(
+		"select count(*) from pg_index where indexrelid = to_regclass('book_author_idx') and indisvalid"); n != 1 {
 		t.Errorf("%d indexes are there after a kill under load", n)
 	}
 	c, err := Resume(dir, readPlan, options(dir))

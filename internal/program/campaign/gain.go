@@ -31,9 +31,12 @@ func (d *document) gain(searches []*Result) bool {
 	if len(searches) > 1 {
 		first, last := searches[0].Search, searches[len(searches)-1].Search
 		if a, b := first.PerS(first.Bracket.Lower), last.PerS(last.Bracket.Lower); a > 0 && b > 0 {
-			p.paragraphs = append(p.paragraphs, d.say("The maximum rose from %s/s to %s/s, %s times.", d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b)), d.l.Figure(units.Digits3(b/a))))
-			t := cell.Table{ID: "gain-maximum", Title: d.say("MAXIMUM"), Columns: []cell.Column{{Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("times")}}}
-			t.Add(cell.Text("N"), cell.Text(d.l.Figure(program.Scale(first.Bracket.Lower))), cell.Text(d.l.Figure(program.Scale(last.Bracket.Lower))), d.times(last.Bracket.Lower, first.Bracket.Lower))
+			p.paragraphs = append(p.paragraphs, d.say("The maximum rose from %s/s to %s/s, %s times.", d.l.Figure(units.Rate(a)),
+				d.l.Figure(units.Rate(b)), d.l.Figure(units.Digits3(b/a))))
+			t := cell.Table{ID: "gain-maximum", Title: d.say("MAXIMUM"),
+				Columns: []cell.Column{{Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("times")}}}
+			t.Add(cell.Text("N"), cell.Text(d.l.Figure(program.Scale(first.Bracket.Lower))),
+				cell.Text(d.l.Figure(program.Scale(last.Bracket.Lower))), d.times(last.Bracket.Lower, first.Bracket.Lower))
 			t.Add(cell.Text(d.say("rate")), cell.Rate(a), cell.Rate(b), d.times(b, a))
 			p.tables = append(p.tables, t)
 		}
@@ -41,8 +44,10 @@ func (d *document) gain(searches []*Result) bool {
 	before, after := d.equal(searches)
 	inspected := before != nil && looked(before.run) && looked(after.run)
 	if before != nil {
-		p.paragraphs = append(p.paragraphs, d.say("Compared at equal load, N = %s (%s/s): step %d before the fixes, step %d after them.",
-			d.l.Figure(program.Scale(before.n)), d.l.Figure(units.Rate(d.profileRate()*before.n)), before.of.Number, after.of.Number))
+		p.paragraphs = append(p.paragraphs,
+			d.say("Compared at equal load, N = %s (%s/s): step %d before the fixes, step %d after them.",
+				d.l.Figure(program.Scale(before.n)), d.l.Figure(units.Rate(d.profileRate()*before.n)), before.of.Number,
+				after.of.Number))
 		p.tables = append(p.tables, d.responses(before, after))
 		if inspected {
 			p.tables = append(p.tables, d.compared(before, after))
@@ -95,7 +100,10 @@ func (d *document) equal(searches []*Result) (before, after *measured) {
 	first, last := searches[0], searches[len(searches)-1]
 	trial := func(r *Result) *program.Result {
 		all := r.Search.Trials
-		k := slices.IndexFunc(all, func(t program.Result) bool { return t.Verdict == verdict.Pass && same(t.N, first.Search.Bracket.Lower) })
+		k := slices.IndexFunc(all, func(t program.Result) bool {
+			return t.Verdict == verdict.Pass &&
+				same(t.N, first.Search.Bracket.Lower)
+		})
 		if k < 0 {
 			return nil
 		}
@@ -119,11 +127,15 @@ func (d *document) measured(r *Result, t *program.Result) *measured {
 
 // responses compares the response times of two runs by operation.
 func (d *document) responses(before, after *measured) cell.Table {
-	t := cell.Table{ID: "gain-responses", Title: d.say("RESPONSE TIMES"), Columns: []cell.Column{{Head: d.say("operation"), Left: true},
-		{Head: d.say("%s before", "p50")}, {Head: d.say("%s after", "p50")}, {Head: d.say("faster")}, {Head: d.say("%s before", "p95")}, {Head: d.say("%s after", "p95")}, {Head: d.say("faster")}}}
+	t := cell.Table{ID: "gain-responses", Title: d.say("RESPONSE TIMES"),
+		Columns: []cell.Column{{Head: d.say("operation"), Left: true},
+			{Head: d.say("%s before", "p50")}, {Head: d.say("%s after", "p50")}, {Head: d.say("faster")},
+			{Head: d.say("%s before", "p95")}, {Head: d.say("%s after", "p95")}, {Head: d.say("faster")}}}
 	row := func(name cell.Cell, a, b *record.Operation) {
 		cells := []cell.Cell{name}
-		for _, of := range []func(*record.Operation) record.Ns{func(o *record.Operation) record.Ns { return o.Response.P50Ns }, func(o *record.Operation) record.Ns { return o.Response.P95Ns }} {
+		for _, of := range []func(*record.Operation) record.Ns{func(o *record.Operation) record.Ns {
+			return o.Response.P50Ns
+		}, func(o *record.Operation) record.Ns { return o.Response.P95Ns }} {
 			x, y := took(a, of), took(b, of)
 			faster := cell.None()
 			if a.Response.Count > 0 && b.Response.Count > 0 && of(a) != record.Infinite && of(b) != record.Infinite {
@@ -173,9 +185,12 @@ func (d *document) compared(before, after *measured) cell.Table {
 		}
 		all[k].after = &last[i]
 	}
-	t := cell.Table{ID: "statements", Title: d.say("STATEMENTS"), Note: d.say("the server's own times"), Columns: []cell.Column{
-		{Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("calls before")}, {Head: d.say("mean before")}, {Head: d.say("calls after")}, {Head: d.say("mean after")}, {Head: d.say("faster")},
-	}}
+	t := cell.Table{ID: "statements", Title: d.say("STATEMENTS"), Note: d.say("the server's own times"),
+		Columns: []cell.Column{
+			{Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true},
+			{Head: d.say("calls before")}, {Head: d.say("mean before")}, {Head: d.say("calls after")},
+			{Head: d.say("mean after")}, {Head: d.say("faster")},
+		}}
 	for _, s := range all[:min(len(all), mostStatements)] {
 		of, faster := s.before, cell.None()
 		if of == nil {
@@ -184,7 +199,8 @@ func (d *document) compared(before, after *measured) cell.Table {
 		if s.before != nil && s.after != nil {
 			faster = d.times(s.before.MeanNs, s.after.MeanNs)
 		}
-		row := append([]cell.Cell{cell.Text(strings.Join(of.Operations, ", ")), cell.Text(oneLine(s.text))}, calls(s.before)...)
+		row := append([]cell.Cell{cell.Text(strings.Join(of.Operations, ", ")), cell.Text(oneLine(s.text))},
+			calls(s.before)...)
 		t.Add(append(append(row, calls(s.after)...), faster)...)
 	}
 	return t

@@ -173,7 +173,8 @@ func TestKilledBeforeTheJournalKnows(t *testing.T) {
 			file := files(t, text, "127.0.0.1:1")
 			started := filepath.Join(t.TempDir(), "started")
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), childFile+"="+file, childDir+"="+filepath.Join(t.TempDir(), "campaign"), childProcess+"="+started)
+			cmd.Env = append(os.Environ(), childFile+"="+file, childDir+"="+filepath.Join(t.TempDir(), "campaign"),
+				childProcess+"="+started)
 			if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != -1 {
 				t.Fatalf("%v\n%s", err, out)
 			}
@@ -249,7 +250,8 @@ steps:
 		t.Errorf("the commands did %q: %v", did, err)
 	}
 	var rows string
-	if err := client.QueryRow(ctx, "select string_agg(n::text, ' ' order by n) from once").Scan(&rows); err != nil || rows != "1 2" {
+	if err := client.QueryRow(ctx, "select string_agg(n::text, ' ' order by n) from once").Scan(&rows); err != nil ||
+		rows != "1 2" {
 		t.Errorf("the statements did %q: %v", rows, err)
 	}
 }

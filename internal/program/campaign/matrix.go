@@ -55,7 +55,8 @@ func (m *Matrix) Text(plan string) ([]byte, error) {
 	if m.Ready != "" {
 		fmt.Fprintf(&b, "  ready: [{url: %s}]\n", q(m.Ready))
 	}
-	fmt.Fprintf(&b, "steps:\n  - matrix:\n      at: %g\n      warm_up: %s\n      duration: %s\n      repetitions: %d\n      tolerance: %g\n      by: %s\n",
+	fmt.Fprintf(
+		&b, "steps:\n  - matrix:\n      at: %g\n      warm_up: %s\n      duration: %s\n      repetitions: %d\n      tolerance: %g\n      by: %s\n",
 		m.At, m.WarmUp, m.Duration, m.Repetitions, m.Tolerance, q(m.By))
 	for i, one := range m.Set {
 		name, values, ok := strings.Cut(one, "=")

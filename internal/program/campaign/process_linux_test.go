@@ -38,7 +38,8 @@ steps: [{connections: {warm_up: 0}}]
 	}
 }
 
-// TestServicesOfOthers lets another process answer the probes, or the service end by itself: nothing else is measured in
+// TestServicesOfOthers lets another process answer the probes, or the service end by itself: nothing else is measured
+// in
 // its place.
 func TestServicesOfOthers(t *testing.T) {
 	addr := serve(t)

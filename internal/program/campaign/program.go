@@ -200,7 +200,8 @@ func (s *Step) sends() bool {
 	switch s.Kind {
 	case planfile.StepFix:
 		return s.Advisor
-	case planfile.StepSearch, planfile.StepConfirm, planfile.StepReliability, planfile.StepAnalyse, planfile.StepConnections, planfile.StepMatrix:
+	case planfile.StepSearch, planfile.StepConfirm, planfile.StepReliability, planfile.StepAnalyse,
+		planfile.StepConnections, planfile.StepMatrix:
 		return true
 	}
 	return false

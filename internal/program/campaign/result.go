@@ -37,10 +37,11 @@ type Result struct {
 
 // Fix is what a step changed.
 type Fix struct {
-	Files     []string          `json:"files,omitempty"` // of SQL
-	Commands  []string          `json:"commands,omitempty"`
-	Proofs    []record.Proof    `json:"proofs,omitempty"`    // of the advisor's proposals
-	Proposals []record.Proposal `json:"proposals,omitempty"` // of the advisor, all of them built: in folders of earlier versions
+	Files    []string       `json:"files,omitempty"` // of SQL
+	Commands []string       `json:"commands,omitempty"`
+	Proofs   []record.Proof `json:"proofs,omitempty"` // of the advisor's proposals
+	// of the advisor, all of them built: in folders of earlier versions
+	Proposals []record.Proposal `json:"proposals,omitempty"`
 }
 
 // proofs are the advisor's proposals and what came of them.
@@ -86,7 +87,8 @@ func readResult(path string) (*Result, error) {
 		return nil, fmt.Errorf("%s: damaged: %w", path, err)
 	}
 	if r.Schema > ResultSchema {
-		return nil, fmt.Errorf("%s: schema version %d is newer than this program reads (%d); update brunt", path, r.Schema, ResultSchema)
+		return nil, fmt.Errorf("%s: schema version %d is newer than this program reads (%d); update brunt", path, r.Schema,
+			ResultSchema)
 	}
 	return r, nil
 }

@@ -64,7 +64,9 @@ func Begin(p *Program, o Options) (*Campaign, error) {
 		return nil, err
 	}
 	if c.journal.header() != nil {
-		return nil, errors.Join(fmt.Errorf("%s holds a campaign already; go on with it by brunt campaign resume %s, or name another folder", o.Dir, o.Dir), c.Close())
+		return nil, errors.Join(
+			fmt.Errorf("%s holds a campaign already; go on with it by brunt campaign resume %s, or name another folder", o.Dir,
+				o.Dir), c.Close())
 	}
 	if err := record.ReplaceFile(record.OS{}, filepath.Join(o.Dir, FileName), p.Text); err != nil {
 		return nil, errors.Join(fmt.Errorf("campaign's folder: %w", err), c.Close())
@@ -93,7 +95,9 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 		return nil, err
 	}
 	if hash(p.Text) != h.Hash {
-		return nil, errors.Join(fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", filepath.Join(dir, FileName)), c.Close())
+		return nil, errors.Join(
+			fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign",
+				filepath.Join(dir, FileName)), c.Close())
 	}
 	files, err := p.hashes()
 	if err != nil {
@@ -101,7 +105,9 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	}
 	for path, was := range h.Files {
 		if files[path] != was {
-			return nil, errors.Join(fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", path), c.Close())
+			return nil, errors.Join(
+				fmt.Errorf("%s isn't the file that the campaign began with; put that back, or begin a new campaign", path),
+				c.Close())
 		}
 	}
 	endLeft(c.journal.processes())
@@ -171,7 +177,8 @@ func open(p *Program, o Options) (*Campaign, error) {
 		return nil, err
 	}
 	c := &Campaign{Program: p, o: o, journal: j}
-	s := &commandRunner{program: p, brunt: o.Brunt, started: func(pid int) error { return j.add(entry{Process: &process{pid, beganAt(pid)}}) }}
+	s := &commandRunner{program: p, brunt: o.Brunt,
+		started: func(pid int) error { return j.add(entry{Process: &process{pid, beganAt(pid)}}) }}
 	if p.Inspect != "" {
 		s.sql = c.query
 	}
@@ -275,8 +282,10 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 		}
 	}
 	do := map[string]func(context.Context, *Step, *Result) error{
-		planfile.StepPrepare: c.prepare, planfile.StepSearch: c.search, planfile.StepConfirm: c.hold, planfile.StepReliability: c.hold,
-		planfile.StepAnalyse: c.hold, planfile.StepConnections: c.hold, planfile.StepFix: c.fix, planfile.StepMatrix: c.matrix,
+		planfile.StepPrepare: c.prepare, planfile.StepSearch: c.search, planfile.StepConfirm: c.hold,
+		planfile.StepReliability: c.hold,
+		planfile.StepAnalyse:     c.hold, planfile.StepConnections: c.hold, planfile.StepFix: c.fix,
+		planfile.StepMatrix:   c.matrix,
 		planfile.StepDocument: c.document,
 	}[s.Kind]
 	if err := do(ctx, s, r); err != nil {

@@ -129,7 +129,8 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	p.Settings.Sessions = analysis.Trial.Sessions
-	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true, Told: func(text string) { c.o.Say("advisor: %s", text) }}
+	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true,
+		Told: func(text string) { c.o.Say("advisor: %s", text) }}
 	trial.Into(c.folder(s), program.Order{Plan: p, PeakPerS: p.PeakPerS()}, c.conduct(s, true))
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
 	for i := range r.Fix.Proofs {
@@ -152,7 +153,8 @@ func (c *Campaign) last(kind string) *Result {
 // bounds are those of a step search.
 func (s *Step) bounds() program.SearchOptions {
 	return program.SearchOptions{
-		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials, Sessions: program.DefaultSearch().Sessions, MaxSessions: s.MaxSessions,
+		Start: s.Start, Min: s.Min, Max: s.Max, Width: s.Width, Trials: s.Trials, Sessions: program.DefaultSearch().Sessions,
+		MaxSessions: s.MaxSessions,
 	}
 }
 
@@ -212,7 +214,8 @@ func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
 	case s.Kind == planfile.StepAnalyse && first != nil && first.Trial != nil:
 		return first.Trial.N, first.Trial.Sessions, nil // before and after are compared at equal load
 	case found == nil || found.Bracket.Lower == 0:
-		return 0, 0, fmt.Errorf("it is at the maximum, and the search found none; lower the search's min, or give the step a load (at: 1)")
+		return 0, 0, fmt.Errorf(
+			"it is at the maximum, and the search found none; lower the search's min, or give the step a load (at: 1)")
 	}
 	return found.Bracket.Lower, sessions, nil
 }
@@ -238,7 +241,8 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 		return err
 	}
 	if ramp := c.scaled(s.Ramp, leastWarmUp); ramp > 0 {
-		p.Load = append([]plan.Phase{{Name: "ramp", Kind: plan.Open, Duration: ramp, RateTo: p.Load[0].RateTo, Arrivals: p.Load[0].Arrivals, WarmUp: true}}, p.Load...)
+		p.Load = append([]plan.Phase{{Name: "ramp", Kind: plan.Open, Duration: ramp, RateTo: p.Load[0].RateTo,
+			Arrivals: p.Load[0].Arrivals, WarmUp: true}}, p.Load...)
 	} else if warm := c.scaled(s.WarmUp, leastWarmUp); warm > 0 {
 		if err := plan.WarmUp(p, warm); err != nil {
 			return err
@@ -269,7 +273,8 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 // baseLine is what the last search judged its trials against, nil if that were thresholds.
 func (c *Campaign) baseLine(p *plan.Plan) *program.Result {
 	found := c.lastSearch(len(c.results))
-	if len(p.Thresholds) > 0 || found == nil || !found.Options.Relative || len(found.Trials) == 0 || found.Trials[0].Verdict != verdict.Pass {
+	if len(p.Thresholds) > 0 || found == nil || !found.Options.Relative || len(found.Trials) == 0 ||
+		found.Trials[0].Verdict != verdict.Pass {
 		return nil
 	}
 	return &found.Trials[0]
@@ -307,8 +312,9 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 	p.Settings.Sessions = sessions
 	conduct := c.conduct(s, false)
 	m := &program.Matrix{
-		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By, Tolerance: s.Tolerance, N: n},
-		Plan:          p, Conduct: conduct,
+		MatrixOptions: program.MatrixOptions{Cells: cells(s), Repetitions: s.Repetitions, Seed: s.Load.Seed, By: s.By,
+			Tolerance: s.Tolerance, N: n},
+		Plan: p, Conduct: conduct,
 		Reconfigure: func(ctx context.Context, cell program.Cell) error {
 			var settings []planfile.Setting
 			for _, one := range cell {
@@ -320,7 +326,8 @@ func (c *Campaign) matrix(ctx context.Context, s *Step, r *Result) error {
 			return c.service.configure(ctx, settings)
 		},
 		Told: func(cell program.Cell, o *program.Outcome) {
-			c.o.Say("%s: %s, %s/s of %s/s, p95 %s", cell, o.Run.Verdict.Result, units.Rate(o.AchievedPerS()), units.Rate(o.Run.Total.OfferedPerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
+			c.o.Say("%s: %s, %s/s of %s/s, p95 %s", cell, o.Run.Verdict.Result, units.Rate(o.AchievedPerS()),
+				units.Rate(o.Run.Total.OfferedPerS), units.LatencyInt(o.Run.Total.Response.P95Ns))
 		},
 	}
 	log, err := m.Run(ctx)

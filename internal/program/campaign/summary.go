@@ -24,11 +24,13 @@ func (c *Campaign) Tables(l units.Language) []cell.Table {
 	return out
 }
 
-// summary is a row for each step that is done, and what became of the others. failures are those of steps, by their IDs.
+// summary is a row for each step that is done, and what became of the others. failures are those of steps, by their
+// IDs.
 func summary(p *Program, results []Result, failures map[string]string, l units.Language) cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	t := cell.Table{ID: "summary", Title: say("CAMPAIGN"), Note: p.Name, Columns: []cell.Column{
-		{Head: "#"}, {Head: say("step"), Left: true, Wrap: true}, {Head: say("verdict"), Left: true}, {Head: say("result"), Left: true, Wrap: true}, {Head: say("took")},
+		{Head: "#"}, {Head: say("step"), Left: true, Wrap: true}, {Head: say("verdict"), Left: true},
+		{Head: say("result"), Left: true, Wrap: true}, {Head: say("took")},
 	}}
 	for i := range results {
 		r := &results[i]
@@ -43,7 +45,8 @@ func summary(p *Program, results []Result, failures map[string]string, l units.L
 		}
 		number := cell.Count(r.Number)
 		number.Link = r.ID
-		t.Add(number, cell.Text(r.title(l)), cell.Text(say(result)).Marked(mark), cell.Text(r.Sentence(l)), cell.Text(l.Figure(units.Span(r.Ended.Sub(r.Started)))))
+		t.Add(number, cell.Text(r.title(l)), cell.Text(say(result)).Marked(mark), cell.Text(r.Sentence(l)),
+			cell.Text(l.Figure(units.Span(r.Ended.Sub(r.Started)))))
 	}
 	var missing []string
 	for i := range p.Steps {
@@ -80,9 +83,12 @@ func (r *Result) title(l units.Language) string {
 		return r.Name
 	}
 	title := map[string]string{
-		planfile.StepPrepare: "Preparation", planfile.StepSearch: "Maximum performance", planfile.StepConfirm: "Confirmation of the maximum",
-		planfile.StepReliability: "Reliability", planfile.StepAnalyse: "Analysis of the database", planfile.StepFix: "Optimisation",
-		planfile.StepConnections: "Connections to the database", planfile.StepMatrix: "Settings compared", planfile.StepDocument: "Document",
+		planfile.StepPrepare: "Preparation", planfile.StepSearch: "Maximum performance",
+		planfile.StepConfirm:     "Confirmation of the maximum",
+		planfile.StepReliability: "Reliability", planfile.StepAnalyse: "Analysis of the database",
+		planfile.StepFix:         "Optimisation",
+		planfile.StepConnections: "Connections to the database", planfile.StepMatrix: "Settings compared",
+		planfile.StepDocument: "Document",
 	}[r.Kind]
 	return texts.In(l, title)
 }
@@ -100,16 +106,19 @@ func (r *Result) Sentence(l units.Language) string {
 			if n(b.Lower) == n(b.Upper) {
 				n = func(x float64) string { return l.Figure(strconv.FormatFloat(x, 'g', 4, 64)) }
 			}
-			return say("The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.", n(b.Lower), rate(r.Search.PerS(b.Lower)), n(b.Upper), rate(b.UpperPerS), say(b.End))
+			return say("The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.", n(b.Lower),
+				rate(r.Search.PerS(b.Lower)), n(b.Upper), rate(b.UpperPerS), say(b.End))
 		case b.Lower > 0:
-			return say("The service sustains N = %s (%s/s); its maximum isn't known: %s.", n(b.Lower), rate(r.Search.PerS(b.Lower)), say(b.End))
+			return say("The service sustains N = %s (%s/s); its maximum isn't known: %s.", n(b.Lower),
+				rate(r.Search.PerS(b.Lower)), say(b.End))
 		}
 		return say("No load was found that the service sustains: %s.", say(b.End))
 	case r.Trial != nil:
 		t := r.Trial
 		switch {
 		case t.Verdict == verdict.Pass:
-			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()), l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
+			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()),
+				l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
 		case len(t.Why) > 0:
 			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), program.Brief(t.Why[0].In(l)))
 		}
@@ -122,7 +131,8 @@ func (r *Result) Sentence(l units.Language) string {
 		if m.Advised == m.Best {
 			return say("Best, and none smaller is as good: %s.", m.Cells[m.Best].Settings)
 		}
-		return say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings, l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
+		return say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings,
+			l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
 	case r.Fix != nil:
 		kept, proofs := 0, r.Fix.proofs()
 		for i := range proofs {

@@ -80,13 +80,19 @@ func (d *document) searchPart(p *part, r *Result) {
 	}
 	x := svg.Axis{Label: d.say("asked"), Unit: "per_s"}
 	chartOf := func(id, title string, y svg.Axis, lines ...svg.Series) {
-		p.charts = append(p.charts, chart{id: r.ID + "-" + id, title: title, svg: svg.Lines(svg.Frame{Title: title, X: x, Y: y, Language: d.l}, lines, nil)})
+		p.charts = append(p.charts, chart{id: r.ID + "-" + id, title: title,
+			svg: svg.Lines(svg.Frame{Title: title, X: x, Y: y, Language: d.l}, lines, nil)})
 	}
-	chartOf("throughput", d.say("Throughput by load"), svg.Axis{Unit: "per_s"}, line(d.say("achieved"), func(t *program.Result) float64 { return t.AchievedPerS }), line(d.say("offered"), func(t *program.Result) float64 { return t.OfferedPerS }))
+	chartOf("throughput", d.say("Throughput by load"), svg.Axis{Unit: "per_s"},
+		line(d.say("achieved"), func(t *program.Result) float64 { return t.AchievedPerS }),
+		line(d.say("offered"), func(t *program.Result) float64 { return t.OfferedPerS }))
 	chartOf("response", d.say("Response time by load"), svg.Axis{Unit: "ns", Log: true},
-		line("p50", func(t *program.Result) float64 { return float64(t.P50Ns) }), line("p95", func(t *program.Result) float64 { return float64(t.P95Ns) }), line("p99", func(t *program.Result) float64 { return float64(t.P99Ns) }))
+		line("p50", func(t *program.Result) float64 { return float64(t.P50Ns) }),
+		line("p95", func(t *program.Result) float64 { return float64(t.P95Ns) }),
+		line("p99", func(t *program.Result) float64 { return float64(t.P99Ns) }))
 	if slices.ContainsFunc(points, func(t program.Result) bool { return t.CPU > 0 }) {
-		chartOf("cpu", d.say("Cores of what was watched, by load"), svg.Axis{}, line(d.say("cores"), func(t *program.Result) float64 { return t.CPU }))
+		chartOf("cpu", d.say("Cores of what was watched, by load"), svg.Axis{},
+			line(d.say("cores"), func(t *program.Result) float64 { return t.CPU }))
 	}
 }
 
@@ -99,9 +105,12 @@ func (d *document) runPart(p *part, r *Result) {
 	p.charts = append(p.charts, d.overTime(b, r.ID)...)
 	t := r.Trial
 	figures := cell.Table{ID: r.ID + "-figures", Title: d.say("FIGURES"), Columns: []cell.Column{
-		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "p50"}, {Head: "p95"}, {Head: "p99"}, {Head: d.say("failed")}, {Head: d.say("verdict"), Left: true}, {Head: d.say("bundle"), Left: true},
+		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "p50"},
+		{Head: "p95"}, {Head: "p99"}, {Head: d.say("failed")}, {Head: d.say("verdict"), Left: true},
+		{Head: d.say("bundle"), Left: true},
 	}}
-	figures.Add(cell.Text(d.l.Figure(program.Scale(t.N))), cell.Rate(t.LoadPerS()), cell.Rate(t.OfferedPerS), cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
+	figures.Add(cell.Text(d.l.Figure(program.Scale(t.N))), cell.Rate(t.LoadPerS()), cell.Rate(t.OfferedPerS),
+		cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
 		cell.Figure(t.Errors, "share"), cell.Text(d.say(t.Verdict)), d.link(r, t.Dir))
 	p.tables = append(p.tables, figures)
 	for i, why := range message.Strings(d.l, t.Why) {
@@ -135,10 +144,13 @@ func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
 		return func(s *timeline.Slot) float64 { return s.Response.Quantile(q, s.NoAnswer) }
 	}
 	chartOf := func(name, title string, y svg.Axis, lines ...svg.Series) {
-		out = append(out, chart{id: id + "-" + name, title: title, svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: y, Language: d.l}, lines, nil)})
+		out = append(out, chart{id: id + "-" + name, title: title,
+			svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: y, Language: d.l}, lines, nil)})
 	}
-	chartOf("rate", d.say("Rate"), svg.Axis{Unit: "per_s"}, line(d.say("achieved"), func(s *timeline.Slot) float64 { return s.RatePerS() }))
-	chartOf("response", d.say("Response time"), svg.Axis{Unit: "ns", Log: true}, line("p50", response(.5)), line("p95", response(.95)), line("p99", response(.99)))
+	chartOf("rate", d.say("Rate"), svg.Axis{Unit: "per_s"},
+		line(d.say("achieved"), func(s *timeline.Slot) float64 { return s.RatePerS() }))
+	chartOf("response", d.say("Response time"), svg.Axis{Unit: "ns", Log: true}, line("p50", response(.5)),
+		line("p95", response(.95)), line("p99", response(.99)))
 	return out
 }
 
@@ -153,23 +165,33 @@ func (d *document) watched(run *record.Run, id string) []cell.Table {
 
 // inspection is what a database did: its findings, statements, connections, waits and plans.
 func (d *document) inspection(in *record.Inspection, id string) (out []cell.Table) {
-	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"), Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true}, {Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
+	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"),
+		Columns: []cell.Column{{Head: d.say("severity"), Left: true}, {Head: d.say("about"), Left: true, Wrap: true},
+			{Head: d.say("evidence"), Left: true, Wrap: true}, {Head: d.say("advice"), Left: true, Wrap: true}}}
 	for _, f := range in.Findings {
 		findings.Add(cell.Texts(d.say(f.Severity), f.Subject, f.Evidence.In(d.l), f.Advice.In(d.l))...)
 	}
-	statements := cell.Table{ID: id + "-statements", Title: d.say("STATEMENTS"), Columns: []cell.Column{{Head: d.say("calls")}, {Head: d.say("total")}, {Head: d.say("mean")}, {Head: "%"}, {Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true}}}
+	statements := cell.Table{ID: id + "-statements", Title: d.say("STATEMENTS"),
+		Columns: []cell.Column{{Head: d.say("calls")}, {Head: d.say("total")}, {Head: d.say("mean")}, {Head: "%"},
+			{Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true}}}
 	const most = 20
 	if len(in.Windows) > 0 {
 		all := in.Windows[0].Statements
 		for _, s := range all[:min(len(all), most)] {
-			statements.Add(cell.Count(uint64(s.Calls)), cell.Time(s.TotalNs), cell.Time(s.MeanNs), cell.Figure(s.Share, "share"), cell.Text(strings.Join(s.Operations, ", ")), cell.Text(oneLine(s.Text)))
+			statements.Add(cell.Count(uint64(s.Calls)), cell.Time(s.TotalNs), cell.Time(s.MeanNs), cell.Figure(s.Share, "share"),
+				cell.Text(strings.Join(s.Operations, ", ")), cell.Text(oneLine(s.Text)))
 		}
 	}
-	clients := cell.Table{ID: id + "-connections", Title: d.say("CONNECTIONS"), Columns: []cell.Column{{Head: d.say("application"), Left: true}, {Head: d.say("address"), Left: true}, {Head: d.say("most")}, {Head: d.say("mean")}, {Head: d.say("active")}, {Head: d.say("idle in transaction")}}}
+	clients := cell.Table{ID: id + "-connections", Title: d.say("CONNECTIONS"),
+		Columns: []cell.Column{{Head: d.say("application"), Left: true}, {Head: d.say("address"), Left: true},
+			{Head: d.say("most")}, {Head: d.say("mean")}, {Head: d.say("active")}, {Head: d.say("idle in transaction")}}}
 	for _, c := range in.Activity.Clients {
-		clients.Add(cell.Text(c.Application), cell.Text(c.Address), cell.Count(c.Max), cell.Figure(c.Mean, cell.UnitNumber), cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.InXact, cell.UnitNumber))
+		clients.Add(cell.Text(c.Application), cell.Text(c.Address), cell.Count(c.Max), cell.Figure(c.Mean, cell.UnitNumber),
+			cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.InXact, cell.UnitNumber))
 	}
-	waits := cell.Table{ID: id + "-waits", Title: d.say("WAITS"), Note: d.say("what active sessions waited for"), Columns: []cell.Column{{Head: d.say("class"), Left: true}, {Head: d.say("event"), Left: true}, {Head: d.say("sessions")}, {Head: "%"}}}
+	waits := cell.Table{ID: id + "-waits", Title: d.say("WAITS"), Note: d.say("what active sessions waited for"),
+		Columns: []cell.Column{{Head: d.say("class"), Left: true}, {Head: d.say("event"), Left: true},
+			{Head: d.say("sessions")}, {Head: "%"}}}
 	for _, w := range in.Activity.Waits {
 		waits.Add(cell.Text(w.Class), cell.Text(w.Event), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"))
 	}
@@ -188,7 +210,9 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 
 // queryPlan is how a statement is executed.
 func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
-	t := cell.Table{ID: id, Title: d.say("PLAN"), Note: oneLine(q.Text), Columns: []cell.Column{{Head: d.say("step"), Left: true, Wrap: true}, {Head: d.say("expected rows")}, {Head: d.say("rows")}, {Head: d.say("discarded")}, {Head: d.say("time")}, {Left: true, Wrap: true}}}
+	t := cell.Table{ID: id, Title: d.say("PLAN"), Note: oneLine(q.Text),
+		Columns: []cell.Column{{Head: d.say("step"), Left: true, Wrap: true}, {Head: d.say("expected rows")},
+			{Head: d.say("rows")}, {Head: d.say("discarded")}, {Head: d.say("time")}, {Left: true, Wrap: true}}}
 	for i := range q.Nodes {
 		n := &q.Nodes[i]
 		name := cell.Text(strings.Repeat("  ", n.Depth) + strings.TrimSpace(n.Text+" "+n.Detail))
@@ -208,17 +232,22 @@ func (d *document) fixPart(p *part, r *Result) {
 	if len(proofs) == 0 {
 		return
 	}
-	t := cell.Table{ID: r.ID + "-indexes", Title: d.say("INDEXES"), Note: d.say("with it against without it, at equal load"), Columns: []cell.Column{
-		{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("size")}, {Head: d.say("figure"), Left: true}, {Head: d.say("change")}, {Head: d.say("from")}, {Head: d.say("to")}, {Head: d.say("response time")}, {Head: d.say("runs"), Left: true}, {Left: true}}}
+	t := cell.Table{ID: r.ID + "-indexes", Title: d.say("INDEXES"),
+		Note: d.say("with it against without it, at equal load"), Columns: []cell.Column{
+			{Head: d.say("statement"), Left: true, Wrap: true}, {Head: d.say("size")}, {Head: d.say("figure"), Left: true},
+			{Head: d.say("change")}, {Head: d.say("from")}, {Head: d.say("to")}, {Head: d.say("response time")},
+			{Head: d.say("runs"), Left: true}, {Left: true}}}
 	for i := range proofs {
 		x := &proofs[i]
-		row := []cell.Cell{cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.None(), cell.None(), cell.None(), cell.None(), cell.None(), cell.Text(x.Order)}
+		row := []cell.Cell{cell.Text(x.DDL), cell.Figure(x.SizeB, "bytes"), cell.None(), cell.None(), cell.None(),
+			cell.None(), cell.None(), cell.Text(x.Order)}
 		if c := x.Change; c != nil {
 			figure := d.say("response time")
 			if c.Metric == record.ServerTime {
 				figure = d.say("server's time for its statements")
 			}
-			row[2], row[3], row[4], row[5] = cell.Text(figure), cell.Figure(c.Value, "change"), cell.Figure(c.Low, "change"), cell.Figure(c.High, "change")
+			row[2], row[3], row[4], row[5] = cell.Text(figure), cell.Figure(c.Value, "change"), cell.Figure(c.Low, "change"),
+				cell.Figure(c.High, "change")
 		}
 		if x.Response != nil {
 			row[6] = cell.Figure(x.Response.Value, "change")
@@ -234,10 +263,13 @@ func (d *document) fixPart(p *part, r *Result) {
 
 // effects are the statements that indexes help.
 func (d *document) effects(all []record.Proof, id string) cell.Table {
-	t := cell.Table{ID: id + "-effects", Title: d.say("WHAT GAINS"), Note: d.say("planner's costs of one call"), Columns: []cell.Column{{Head: d.say("index"), Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("statement"), Left: true, Wrap: true}}}
+	t := cell.Table{ID: id + "-effects", Title: d.say("WHAT GAINS"), Note: d.say("planner's costs of one call"),
+		Columns: []cell.Column{{Head: d.say("index"), Left: true}, {Head: d.say("before")}, {Head: d.say("after")},
+			{Head: d.say("statement"), Left: true, Wrap: true}}}
 	for i := range all {
 		for _, g := range all[i].Gains {
-			t.Add(cell.Text(all[i].Name), cell.Figure(g.Before, cell.UnitNumber), cell.Figure(g.After, cell.UnitNumber), cell.Text(oneLine(g.Text)))
+			t.Add(cell.Text(all[i].Name), cell.Figure(g.Before, cell.UnitNumber), cell.Figure(g.After, cell.UnitNumber),
+				cell.Text(oneLine(g.Text)))
 		}
 	}
 	return t
@@ -246,7 +278,8 @@ func (d *document) effects(all []record.Proof, id string) cell.Table {
 // matrixParts shows settings compared: an overview, and a section for each cell.
 func (d *document) matrixParts(r *Result) {
 	report := program.Report{Matrix: r.Matrix}
-	over := part{id: "overview-" + r.ID, section: true, title: d.say("Settings compared: overview"), tables: linked(r, report.Tables(d.l))}
+	over := part{id: "overview-" + r.ID, section: true, title: d.say("Settings compared: overview"),
+		tables: linked(r, report.Tables(d.l))}
 	if rows, columns, values, ok := r.Matrix.Grid(); ok {
 		title := r.Matrix.Options.By
 		for i := range values {
@@ -260,7 +293,8 @@ func (d *document) matrixParts(r *Result) {
 		if title == "rate" {
 			unit = "per_s"
 		}
-		over.charts = append(over.charts, chart{id: r.ID + "-heat", title: title, svg: svg.Matrix(svg.Frame{Title: title, Y: svg.Axis{Unit: unit}, Language: d.l}, rows, columns, values)})
+		over.charts = append(over.charts, chart{id: r.ID + "-heat", title: title,
+			svg: svg.Matrix(svg.Frame{Title: title, Y: svg.Axis{Unit: unit}, Language: d.l}, rows, columns, values)})
 	}
 	d.add(over)
 	for i := range r.Matrix.Cells {
@@ -268,14 +302,18 @@ func (d *document) matrixParts(r *Result) {
 		if len(c.Dirs) == 0 {
 			continue
 		}
-		p := part{id: fmt.Sprintf("cell-%s-%d", r.ID, i+1), section: true, newPage: true, title: c.Settings.String() + ", N = " + d.l.Figure(units.Digits3(r.Matrix.Options.N))}
+		p := part{id: fmt.Sprintf("cell-%s-%d", r.ID, i+1), section: true, newPage: true, title: c.Settings.String() +
+			", N = " + d.l.Figure(units.Digits3(r.Matrix.Options.N))}
 		p.paragraphs = append(p.paragraphs, d.cellSentence(r.Matrix, i))
 		if b := d.open(r, c.Dirs[0]); b != nil {
 			p.charts = d.overTime(b, fmt.Sprintf("%s-%d", r.ID, i+1))
 		}
-		one := cell.Table{ID: fmt.Sprintf("%s-cell-%d", r.ID, i+1), Title: d.say("RUNS"), Columns: []cell.Column{{Head: d.say("bundle"), Left: true}, {Head: r.Matrix.Options.By}, {Head: d.say("verdict"), Left: true}}}
+		one := cell.Table{ID: fmt.Sprintf("%s-cell-%d", r.ID, i+1), Title: d.say("RUNS"),
+			Columns: []cell.Column{{Head: d.say("bundle"), Left: true}, {Head: r.Matrix.Options.By},
+				{Head: d.say("verdict"), Left: true}}}
 		for k, dir := range c.Dirs {
-			one.Add(d.link(r, dir), program.FigureCell(r.Matrix.Options.By, float64(c.Values[k])), cell.Text(d.say(c.Verdicts[k])))
+			one.Add(d.link(r, dir), program.FigureCell(r.Matrix.Options.By, float64(c.Values[k])),
+				cell.Text(d.say(c.Verdicts[k])))
 		}
 		p.tables = append(p.tables, one)
 		d.add(p)

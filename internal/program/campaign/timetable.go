@@ -78,7 +78,9 @@ func (p *Program) Bytes() (sum uint64) {
 // CheckDisk refuses a campaign for which free bytes are too few.
 func (p *Program) CheckDisk(free uint64) error {
 	if need := p.Bytes(); need > free {
-		return fmt.Errorf("the campaign's bundles take about %s, and %s are free; free more, or choose another folder (--results)", units.Size(need), units.Size(free))
+		return fmt.Errorf(
+			"the campaign's bundles take about %s, and %s are free; free more, or choose another folder (--results)",
+			units.Size(need), units.Size(free))
 	}
 	return nil
 }
@@ -87,7 +89,8 @@ func (p *Program) CheckDisk(free uint64) error {
 func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
 	t := cell.Table{ID: "timetable", Title: say("TIMETABLE"), Note: p.Name, Columns: []cell.Column{
-		{Head: "#"}, {Head: say("step"), Left: true}, {Head: say("does"), Left: true, Wrap: true}, {Head: say("runs")}, {Head: say("lasts")}, {Head: say("begins")}, {Head: say("disk")},
+		{Head: "#"}, {Head: say("step"), Left: true}, {Head: say("does"), Left: true, Wrap: true}, {Head: say("runs")},
+		{Head: say("lasts")}, {Head: say("begins")}, {Head: say("disk")},
 	}}
 	at := begin
 	for i := range p.Steps {
@@ -105,14 +108,17 @@ func (p *Program) Timetable(l units.Language, begin time.Time) cell.Table {
 			if s.Kind == planfile.StepSearch {
 				lasts.Text = "≤ " + lasts.Text
 			}
-			row = append(row, cell.Count(e.Runs), lasts, cell.Text(at.Format("15:04:05")), cell.Figure(float64(e.Bytes), "bytes"))
+			row = append(row, cell.Count(e.Runs), lasts, cell.Text(at.Format("15:04:05")),
+				cell.Figure(float64(e.Bytes), "bytes"))
 		}
 		t.Add(row...)
 		at = at.Add(e.Lasts)
 	}
-	t.Foot = append(t.Foot, say("ends about %s, without what commands take; bundles take about %s", at.Format("2006-01-02 15:04:05"), l.Figure(units.Size(p.Bytes()))))
+	t.Foot = append(t.Foot, say("ends about %s, without what commands take; bundles take about %s",
+		at.Format("2006-01-02 15:04:05"), l.Figure(units.Size(p.Bytes()))))
 	if !p.Note().IsZero() {
-		t.Foot = append(t.Foot, say("a rehearsal: all durations are shortened to %s of what the campaign asks for", l.Figure(fmt.Sprintf("%g", p.Scale))))
+		t.Foot = append(t.Foot, say("a rehearsal: all durations are shortened to %s of what the campaign asks for",
+			l.Figure(fmt.Sprintf("%g", p.Scale))))
 	}
 	return t
 }

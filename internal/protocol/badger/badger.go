@@ -54,7 +54,8 @@ func open(t protocol.Target) (kv.Store, error) {
 		o.NumCompactors = 0
 	}
 	o.BlockCacheSize = number("block_cache_size", o.BlockCacheSize)
-	o.Compression = map[string]options.CompressionType{"snappy": options.Snappy, "none": options.None, "zstd": options.ZSTD}[read.Choice("compression", "snappy", "none", "zstd")]
+	o.Compression = map[string]options.CompressionType{"snappy": options.Snappy, "none": options.None,
+		"zstd": options.ZSTD}[read.Choice("compression", "snappy", "none", "zstd")]
 	for _, mode := range []string{"table_loading_mode", "value_log_loading_mode"} {
 		read.Choice(mode, "memorymap", "fileio", "loadtoram")
 	}
@@ -63,7 +64,8 @@ func open(t protocol.Target) (kv.Store, error) {
 	}
 	db, err := badger.Open(o)
 	// The lock of a store that was just closed stays for as long as a process that was begun in the meantime has its file.
-	for end := time.Now().Add(stillLocked); err != nil && strings.Contains(err.Error(), "Cannot acquire directory lock") && time.Now().Before(end); {
+	for end := time.Now().Add(stillLocked); err != nil && strings.Contains(err.Error(), "Cannot acquire directory lock") &&
+		time.Now().Before(end); {
 		time.Sleep(stillLocked / 50)
 		db, err = badger.Open(o)
 	}
@@ -106,8 +108,10 @@ func (s *store) Prepare(table string, drop bool) error {
 func (s *store) Settings() map[string]string {
 	o := s.db.Opts()
 	return map[string]string{
-		"sync_writes": fmt.Sprint(o.SyncWrites), "value_threshold": fmt.Sprint(o.ValueThreshold), "num_memtables": fmt.Sprint(o.NumMemtables),
-		"num_compactors": fmt.Sprint(o.NumCompactors), "block_cache_size": fmt.Sprint(o.BlockCacheSize), "mem_table_size": fmt.Sprint(o.MemTableSize),
+		"sync_writes": fmt.Sprint(o.SyncWrites), "value_threshold": fmt.Sprint(o.ValueThreshold),
+		"num_memtables":  fmt.Sprint(o.NumMemtables),
+		"num_compactors": fmt.Sprint(o.NumCompactors), "block_cache_size": fmt.Sprint(o.BlockCacheSize),
+		"mem_table_size": fmt.Sprint(o.MemTableSize),
 	}
 }
 

@@ -7,5 +7,6 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	protocoltest.Embedded(t, New(), map[string]string{"num_memtables": "2", "value_threshold": "32", "table_loading_mode": "MemoryMap"})
+	protocoltest.Embedded(t, New(), map[string]string{"num_memtables": "2", "value_threshold": "32",
+		"table_loading_mode": "MemoryMap"})
 }

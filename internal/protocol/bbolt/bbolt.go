@@ -35,10 +35,13 @@ type store struct {
 func open(t protocol.Target) (kv.Store, error) {
 	read := protocol.OptionsOf("bbolt", t)
 	o := bbolt.Options{
-		Timeout: read.Duration("timeout", 0), NoSync: read.Bool("no_sync", false), NoGrowSync: read.Bool("no_grow_sync", false),
+		Timeout: read.Duration("timeout", 0), NoSync: read.Bool("no_sync", false),
+		NoGrowSync:     read.Bool("no_grow_sync", false),
 		NoFreelistSync: read.Bool("no_freelist_sync", false), ReadOnly: read.Bool("read_only", false),
-		FreelistType: bbolt.FreelistType(read.Choice("freelist_type", string(bbolt.FreelistArrayType), string(bbolt.FreelistMapType))),
-		MmapFlags:    int(read.Int("mmap_flags", 0, 0, 1<<31-1)), InitialMmapSize: int(read.Int("initial_mmap_size", 0, 0, 1<<46)),
+		FreelistType: bbolt.FreelistType(read.Choice("freelist_type", string(bbolt.FreelistArrayType),
+			string(bbolt.FreelistMapType))),
+		MmapFlags:       int(read.Int("mmap_flags", 0, 0, 1<<31-1)),
+		InitialMmapSize: int(read.Int("initial_mmap_size", 0, 0, 1<<46)),
 	}
 	if refused := read.Done(); refused != nil {
 		return nil, refused
@@ -53,7 +56,8 @@ func open(t protocol.Target) (kv.Store, error) {
 func classify(err error) *protocol.Error {
 	e := &protocol.Error{Class: protocol.Server, Text: protocol.Line(err.Error(), ""), Err: err}
 	switch {
-	case errors.Is(err, bolterrors.ErrKeyRequired), errors.Is(err, bolterrors.ErrKeyTooLarge), errors.Is(err, bolterrors.ErrValueTooLarge):
+	case errors.Is(err, bolterrors.ErrKeyRequired), errors.Is(err, bolterrors.ErrKeyTooLarge),
+		errors.Is(err, bolterrors.ErrValueTooLarge):
 		e.Class = protocol.Client
 	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		e.Class, e.Fatal = protocol.Connect, true

@@ -212,7 +212,8 @@ func overBefore(ctx context.Context) *protocol.Error {
 		e.Fatal = false
 		return e
 	}
-	return &protocol.Error{Class: protocol.Connect, Text: "the operation was interrupted before it was sent", Err: ctx.Err()}
+	return &protocol.Error{Class: protocol.Connect, Text: "the operation was interrupted before it was sent",
+		Err: ctx.Err()}
 }
 
 func (c *Conn) send(ctx context.Context, out []byte, x *exchange) *protocol.Error {
@@ -325,7 +326,8 @@ func (c *Conn) receive(ctx context.Context, x *exchange) *protocol.Error {
 
 func tooLong(held int, rows bool) *protocol.Error {
 	if rows {
-		e := protocol.Bad("the answer is longer than the %d MiB that can be read row by row: ask for fewer rows", protocol.MostPending>>20)
+		e := protocol.Bad("the answer is longer than the %d MiB that can be read row by row: ask for fewer rows",
+			protocol.MostPending>>20)
 		e.Fatal = true
 		return e
 	}

@@ -75,8 +75,10 @@ func TestAnswers(t *testing.T) {
 
 func TestConnectionsThatBreak(t *testing.T) {
 	for _, c := range []struct{ name, answer, want string }{
-		{"before the answer", "", `unknown-outcome "the connection broke before the answer came: the server closed it" fatal`},
-		{"in the midst of it", "100:=ab", `unknown-outcome "the connection broke before the answer came: the server closed it" fatal`},
+		{"before the answer", "",
+			`unknown-outcome "the connection broke before the answer came: the server closed it" fatal`},
+		{"in the midst of it", "100:=ab",
+			`unknown-outcome "the connection broke before the answer came: the server closed it" fatal`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			near, far := net.Pipe()
@@ -106,7 +108,8 @@ func TestTimeIsOver(t *testing.T) {
 	}{
 		{"no answer", "", protocol.Read, `timeout "no answer within the operation's timeout" fatal`},
 		{"half an answer", "100:=half", protocol.Read, `timeout "no answer within the operation's timeout" fatal`},
-		{"it may have written", "", protocol.Call, `unknown-outcome "no answer within the operation's timeout; it may have been applied" fatal`},
+		{"it may have written", "", protocol.Call,
+			`unknown-outcome "no answer within the operation's timeout; it may have been applied" fatal`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := make(chan struct{}, 1)
@@ -279,7 +282,8 @@ func TestAdd(t *testing.T) {
 	}
 	var reply protocol.Reply
 	conn.Do(t.Context(), &all[0], nil, &reply)
-	if got, want := strings.Join(asked, "; "), "prepare new; prepare wrong; new"; got != want || reply.Class != protocol.OK {
+	if got, want := strings.Join(asked, "; "), "prepare new; prepare wrong; new"; got != want ||
+		reply.Class != protocol.OK {
 		t.Errorf("asked %s, want %s (%s)", got, want, told(&reply))
 	}
 }
@@ -374,7 +378,8 @@ func TestTLS(t *testing.T) {
 	}
 	conn := open(t, c, "x", "end")
 	all := requests("x", "end")
-	for _, want := range []string{`ok ""`, `ok ""`, `unknown-outcome "the connection broke before the answer came: the server closed it" fatal`} {
+	for _, want := range []string{`ok ""`, `ok ""`,
+		`unknown-outcome "the connection broke before the answer came: the server closed it" fatal`} {
 		req := &all[0]
 		if want != `ok ""` {
 			req = &all[1]

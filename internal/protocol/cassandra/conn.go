@@ -44,9 +44,11 @@ func statementOf(r *kv.Request) string {
 	case r.Verb == protocol.Delete:
 		return fmt.Sprintf("DELETE FROM %s WHERE %s = ?", table, keyColumn)
 	case r.Verb == protocol.Update:
-		return fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s = ?", table, strings.Join(sqltext.QuoteAll(r.Fields), " = ?, "), keyColumn)
+		return fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s = ?", table, strings.Join(sqltext.QuoteAll(r.Fields), " = ?, "),
+			keyColumn)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn, strings.Join(sqltext.QuoteAll(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (?%s)", table, keyColumn,
+		strings.Join(sqltext.QuoteAll(r.Fields), ", "), strings.Repeat(", ?", len(r.Fields)))
 }
 
 // values are a row's arguments in the order of its statement.
@@ -159,7 +161,8 @@ func failure(ctx context.Context, req *protocol.Request, err error, secret strin
 		return e
 	}
 	switch {
-	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed), errors.Is(err, gocql.ErrNoConnectionsStarted):
+	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed),
+		errors.Is(err, gocql.ErrNoConnectionsStarted):
 		e.Class, e.Fatal = protocol.Connect, true
 	case strings.Contains(e.Text, "marshal"):
 		e.Class = protocol.Client

@@ -72,9 +72,11 @@ func (once) AddFailure(error, *gocql.HostInfo) bool { return false }
 func (once) Reset(*gocql.HostInfo)                  {}
 
 // cluster understands a target.
-func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig, replicas int64, refused *protocol.Error) {
+func cluster(t protocol.Target, received *socket.Meter) (c *gocql.ClusterConfig, replicas int64,
+	refused *protocol.Error) {
 	read := protocol.OptionsOf("cassandra", t)
-	level := read.Choice("consistency", "quorum", "any", "one", "two", "three", "all", "local_quorum", "each_quorum", "local_one")
+	level := read.Choice("consistency", "quorum", "any", "one", "two", "three", "all", "local_quorum", "each_quorum",
+		"local_one")
 	replicas = read.Int("replication_factor", 1, 1, 100)
 	if refused := read.Done(); refused != nil {
 		return nil, 0, refused
@@ -124,9 +126,11 @@ func open(ctx context.Context, t protocol.Target, keyspace string) (c *conn, rep
 		code = fmt.Sprintf("0x%04x", answer.Code())
 	}
 	switch {
-	case code == "0x0100", strings.Contains(text, "authentication"), strings.Contains(text, "Provided username"), strings.Contains(text, "password"):
+	case code == "0x0100", strings.Contains(text, "authentication"), strings.Contains(text, "Provided username"),
+		strings.Contains(text, "password"):
 		text = fmt.Sprintf("can't connect to %s: %s; check user and password", t.Address, text)
-	case strings.Contains(strings.ToLower(text), "keyspace"), keyspace != "" && errors.Is(err, gocql.ErrNoConnectionsStarted):
+	case strings.Contains(strings.ToLower(text), "keyspace"), keyspace != "" &&
+		errors.Is(err, gocql.ErrNoConnectionsStarted):
 		text = fmt.Sprintf("can't connect to %s: %s; check the keyspace %s", t.Address, text, keyspace)
 	case ctx.Err() != nil, strings.Contains(text, "timeout"), strings.Contains(text, "no response"):
 		text = socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()
@@ -172,11 +176,13 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		return protocol.ServerInfo{}, failure(ctx, nil, err, t.Password)
 	}
 	partitioner = partitioner[strings.LastIndexByte(partitioner, '.')+1:]
-	return protocol.ServerInfo{Product: "Cassandra", Version: version, Settings: map[string]string{"partitioner": partitioner, "cluster_name": name}}, nil
+	return protocol.ServerInfo{Product: "Cassandra", Version: version,
+		Settings: map[string]string{"partitioner": partitioner, "cluster_name": name}}, nil
 }
 
 // Prepare makes the keyspace and the table; with drop it drops the table first.
-func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, _ int, drop bool) error {
+func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, _ int,
+	drop bool) error {
 	c, replicas, refused := open(ctx, t, "")
 	if refused != nil {
 		return refused
@@ -188,7 +194,9 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, f
 		columns += ", " + sqltext.Quote(f) + " text"
 	}
 	statements := []string{
-		fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", keyspace, replicas),
+		fmt.Sprintf(
+			"CREATE KEYSPACE IF NOT EXISTS %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
+			keyspace, replicas),
 		fmt.Sprintf("DROP TABLE IF EXISTS %s.%s", keyspace, sqltext.Quote(table)),
 		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s.%s (%s)", keyspace, sqltext.Quote(table), columns),
 	}

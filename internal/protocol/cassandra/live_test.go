@@ -88,11 +88,14 @@ func TestRefusals(t *testing.T) {
 		{password, protocol.Connect, "check user and password"},
 		{keyspace, protocol.Connect, "check the keyspace"},
 		{option, protocol.Client, "quorum, any"},
-		{protocol.Target{Address: l.Addr().String(), ConnectTimeout: 300 * time.Millisecond}, protocol.Connect, "no answer in time"},
-		{protocol.Target{Address: closed.Addr().String()}, protocol.Connect, "connection refused; is the server running there?"},
+		{protocol.Target{Address: l.Addr().String(), ConnectTimeout: 300 * time.Millisecond}, protocol.Connect,
+			"no answer in time"},
+		{protocol.Target{Address: closed.Addr().String()}, protocol.Connect,
+			"connection refused; is the server running there?"},
 	} {
 		_, err := New().Dial(t.Context(), c.target, &p.Program)
-		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "falsches") {
+		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) ||
+			strings.Contains(e.Text, "falsches") {
 			t.Errorf("%q: got %+v", c.want, e)
 		}
 	}
@@ -100,7 +103,8 @@ func TestRefusals(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	info, err := New().Describe(t.Context(), node(t))
-	if err != nil || info.Product != "Cassandra" || !strings.HasPrefix(info.Version, "5.") || info.Settings["partitioner"] != "Murmur3Partitioner" {
+	if err != nil || info.Product != "Cassandra" || !strings.HasPrefix(info.Version, "5.") ||
+		info.Settings["partitioner"] != "Murmur3Partitioner" {
 		t.Errorf("got %+v, %v", info, err)
 	}
 }

@@ -53,7 +53,8 @@ func (c *conn) call(ctx context.Context, operation string, body object, into *an
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+operation)
 	sum := sha256.Sum256(text)
-	if err := c.signer.SignHTTP(ctx, c.credentials, req, hex.EncodeToString(sum[:]), "dynamodb", c.options.region, c.now()); err != nil {
+	if err := c.signer.SignHTTP(ctx, c.credentials, req, hex.EncodeToString(sum[:]), "dynamodb", c.options.region,
+		c.now()); err != nil {
 		return protocol.Bad("sign: %s", protocol.Line(err.Error(), c.secret))
 	}
 	resp, err := c.client.Do(req)
@@ -70,7 +71,8 @@ func (c *conn) call(ctx context.Context, operation string, body object, into *an
 		return refused(resp.StatusCode, answered, c.secret)
 	}
 	if err := json.Unmarshal(answered, into); err != nil {
-		return &protocol.Error{Class: protocol.Protocol, Text: "the answer isn't DynamoDB's JSON: " + protocol.Line(err.Error(), c.secret), Err: err}
+		return &protocol.Error{Class: protocol.Protocol, Text: "the answer isn't DynamoDB's JSON: " +
+			protocol.Line(err.Error(), c.secret), Err: err}
 	}
 	return nil
 }
@@ -96,7 +98,8 @@ func refused(status int, body []byte, secret string) *protocol.Error {
 		e.Text = e.Code
 	}
 	switch e.Code {
-	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionConflictException",
+	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded",
+		"TransactionConflictException",
 		"LimitExceededException", "ServiceUnavailable", "ServiceUnavailableException", "ReplicatedWriteConflictException":
 		e.Class = protocol.Retryable
 	case "InternalServerError", "InternalFailure":

@@ -99,11 +99,13 @@ func (c *conn) projection(r *kv.Request, body object, with bool) object {
 }
 
 func (c *conn) getting(r *kv.Request, args []gen.Value) object {
-	return c.projection(r, object{"TableName": r.Table, "Key": c.key(&args[0]), "ConsistentRead": c.options.consistent}, false)
+	return c.projection(r, object{"TableName": r.Table, "Key": c.key(&args[0]), "ConsistentRead": c.options.consistent},
+		false)
 }
 
 // scan reads the record with the key, then those that follow by the hashes of their keys.
-func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
+	reply *protocol.Reply) *protocol.Error {
 	count, refused := kv.Count(args)
 	if refused != nil {
 		return refused
@@ -114,7 +116,8 @@ func (c *conn) scan(ctx context.Context, r *kv.Request, args []gen.Value, a *ans
 	c.take(r, a.Item, reply)
 	from := any(c.key(&args[0]))
 	for reply.Rows < int64(count) {
-		body := object{"TableName": r.Table, "ExclusiveStartKey": from, "ConsistentRead": c.options.consistent, "Limit": int64(count) - reply.Rows}
+		body := object{"TableName": r.Table, "ExclusiveStartKey": from, "ConsistentRead": c.options.consistent,
+			"Limit": int64(count) - reply.Rows}
 		a.Items, a.LastEvaluatedKey = nil, nil
 		if f := c.call(ctx, "Scan", c.projection(r, body, false), a); f != nil {
 			return f
@@ -140,13 +143,15 @@ func (c *conn) itemOf(r *kv.Request, args []gen.Value) object {
 }
 
 // write writes one record. Updates and deletes ask that it be there, so that a missing one shows.
-func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
+	reply *protocol.Reply) *protocol.Error {
 	if r.Verb == protocol.Insert {
 		reply.Affected = 1
 		return c.call(ctx, "PutItem", object{"TableName": r.Table, "Item": c.itemOf(r, args)}, a)
 	}
 	names := object{"#k": c.options.key}
-	body := object{"TableName": r.Table, "Key": c.key(&args[0]), "ConditionExpression": "attribute_exists(#k)", "ExpressionAttributeNames": names}
+	body := object{"TableName": r.Table, "Key": c.key(&args[0]), "ConditionExpression": "attribute_exists(#k)",
+		"ExpressionAttributeNames": names}
 	operation := "DeleteItem"
 	if r.Verb == protocol.Update {
 		operation = "UpdateItem"
@@ -167,7 +172,8 @@ func (c *conn) write(ctx context.Context, r *kv.Request, args []gen.Value, a *an
 	return f
 }
 
-func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
+	reply *protocol.Reply) *protocol.Error {
 	var keys []object
 	seen := make(map[string]bool, r.Rows) // a key may be named only once
 	for i := range args {
@@ -176,7 +182,8 @@ func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a
 			keys = append(keys, c.key(&args[i]))
 		}
 	}
-	body := object{"RequestItems": object{r.Table: c.projection(r, object{"Keys": keys, "ConsistentRead": c.options.consistent}, true)}}
+	body := object{"RequestItems": object{r.Table: c.projection(r,
+		object{"Keys": keys, "ConsistentRead": c.options.consistent}, true)}}
 	if f := c.call(ctx, "BatchGetItem", body, a); f != nil {
 		return f
 	}
@@ -197,7 +204,8 @@ func (c *conn) readBatch(ctx context.Context, r *kv.Request, args []gen.Value, a
 	return nil
 }
 
-func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer, reply *protocol.Reply) *protocol.Error {
+func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, a *answer,
+	reply *protocol.Reply) *protocol.Error {
 	var writes []object
 	at := make(map[string]int, r.Rows) // a key may be named only once: the last row counts
 	for i := range r.Rows {
@@ -225,7 +233,8 @@ func (c *conn) writeBatch(ctx context.Context, r *kv.Request, args []gen.Value, 
 }
 
 func unprocessed() *protocol.Error {
-	return &protocol.Error{Class: protocol.Retryable, Code: "Unprocessed", Text: "the service left part of the batch undone: the table's capacity is used up"}
+	return &protocol.Error{Class: protocol.Retryable, Code: "Unprocessed",
+		Text: "the service left part of the batch undone: the table's capacity is used up"}
 }
 
 var _ protocol.AdHoc = (*conn)(nil)

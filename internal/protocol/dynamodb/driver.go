@@ -49,14 +49,16 @@ type options struct {
 func parseOptions(t protocol.Target) (options, *protocol.Error) {
 	read := protocol.OptionsOf("dynamodb", t)
 	o := options{
-		region: read.Text("region", "us-east-1"), key: read.Text("key", "_key"), consistent: read.Bool("consistent_reads", false),
+		region: read.Text("region", "us-east-1"), key: read.Text("key", "_key"),
+		consistent:   read.Bool("consistent_reads", false),
 		readCapacity: read.Int("rc_units", 10, 1, 1<<31), writeCapacity: read.Int("wc_units", 10, 1, 1<<31),
 	}
 	if refused := read.Done(); refused != nil {
 		return o, refused
 	}
 	if t.User == "" || t.Password == "" {
-		return o, protocol.Bad("no credentials: give the access key as user and the secret key as password (DynamoDB Local takes any)")
+		return o, protocol.Bad(
+			"no credentials: give the access key as user and the secret key as password (DynamoDB Local takes any)")
 	}
 	return o, nil
 }
@@ -134,7 +136,8 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 		return protocol.ServerInfo{}, refused
 	}
 	defer c.Close()
-	return protocol.ServerInfo{Product: "DynamoDB", Settings: map[string]string{"region": c.options.region, "consistent_reads": fmt.Sprint(c.options.consistent)}}, nil
+	return protocol.ServerInfo{Product: "DynamoDB", Settings: map[string]string{"region": c.options.region,
+		"consistent_reads": fmt.Sprint(c.options.consistent)}}, nil
 }
 
 // waitEvery is how often a table is looked at while it is made or deleted.
@@ -157,10 +160,11 @@ func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, _
 		}
 	}
 	f := c.call(ctx, "CreateTable", object{
-		"TableName":             table,
-		"AttributeDefinitions":  []object{{"AttributeName": c.options.key, "AttributeType": "S"}},
-		"KeySchema":             []object{{"AttributeName": c.options.key, "KeyType": "HASH"}},
-		"ProvisionedThroughput": object{"ReadCapacityUnits": c.options.readCapacity, "WriteCapacityUnits": c.options.writeCapacity},
+		"TableName":            table,
+		"AttributeDefinitions": []object{{"AttributeName": c.options.key, "AttributeType": "S"}},
+		"KeySchema":            []object{{"AttributeName": c.options.key, "KeyType": "HASH"}},
+		"ProvisionedThroughput": object{"ReadCapacityUnits": c.options.readCapacity,
+			"WriteCapacityUnits": c.options.writeCapacity},
 	}, &answer{})
 	if f != nil && f.Code != "ResourceInUseException" {
 		return f

@@ -55,7 +55,8 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	other := protocoltest.NewRecords("nowhere", protocoltest.Abilities{})
-	if r := other.Read(t, dial(t, target, other), "one"); r.Class != protocol.Server || r.Code != "ResourceNotFoundException" || r.Fatal {
+	if r := other.Read(t, dial(t, target, other), "one"); r.Class != protocol.Server ||
+		r.Code != "ResourceNotFoundException" || r.Fatal {
 		t.Errorf("no such table: %+v", r.Failure)
 	}
 }
@@ -77,7 +78,8 @@ func TestLongScansAndLargeBatches(t *testing.T) {
 			args = append(args, fmt.Sprint("user", i, k), strings.Repeat("x", 50_000))
 		}
 		var r protocol.Reply
-		if c.Do(protocoltest.Within(t, time.Minute), &p.Requests[0], protocoltest.Values(args...), &r); r.Class != protocol.OK || r.Affected != 25 {
+		if c.Do(protocoltest.Within(t, time.Minute), &p.Requests[0], protocoltest.Values(args...),
+			&r); r.Class != protocol.OK || r.Affected != 25 {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -87,7 +89,8 @@ func TestLongScansAndLargeBatches(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, request := range []protocol.Request{
-		{Verb: protocol.Batch, Text: "insert long", Fields: []string{"f"}, Rows: 26}, {Verb: protocol.Batch, Text: "read long", Rows: 101},
+		{Verb: protocol.Batch, Text: "insert long", Fields: []string{"f"}, Rows: 26},
+		{Verb: protocol.Batch, Text: "read long", Rows: 101},
 		{Verb: protocol.Batch, Text: "update long", Fields: []string{"f"}, Rows: 2},
 	} {
 		_, err := New().Dial(t.Context(), target, &protocol.Program{Requests: []protocol.Request{request}})
@@ -120,11 +123,14 @@ func TestRefusals(t *testing.T) {
 	}{
 		{key, protocol.Connect, "check access key"},
 		{nobody, protocol.Client, "no credentials"},
-		{protocol.Target{Address: l.Addr().String(), User: "a", Password: "falsches", ConnectTimeout: 300 * time.Millisecond}, protocol.Connect, "no answer in time"},
-		{protocol.Target{Address: closed.Addr().String(), User: "a", Password: "falsches"}, protocol.Connect, "connection refused; is the server running there?"},
+		{protocol.Target{Address: l.Addr().String(), User: "a", Password: "falsches", ConnectTimeout: 300 * time.Millisecond},
+			protocol.Connect, "no answer in time"},
+		{protocol.Target{Address: closed.Addr().String(), User: "a", Password: "falsches"}, protocol.Connect,
+			"connection refused; is the server running there?"},
 	} {
 		_, err := New().Dial(t.Context(), c.target, &p.Program)
-		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "falsches") || strings.Contains(e.Text, good.Password) {
+		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) ||
+			strings.Contains(e.Text, "falsches") || strings.Contains(e.Text, good.Password) {
 			t.Errorf("%q: got %+v", c.want, e)
 		}
 	}

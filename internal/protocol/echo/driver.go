@@ -59,7 +59,8 @@ func dial(ctx context.Context, t protocol.Target, p *protocol.Program) (net.Conn
 		switch r := &p.Requests[i]; r.Verb {
 		case protocol.Call, protocol.Begin, protocol.Commit, protocol.Rollback:
 		default:
-			return nil, protocol.Bad("%s", "echo knows calls and transactions only: statement "+strconv.Quote(r.Name)+" is neither")
+			return nil, protocol.Bad("%s",
+				"echo knows calls and transactions only: statement "+strconv.Quote(r.Name)+" is neither")
 		}
 	}
 	read := protocol.OptionsOf("echo", t)

@@ -83,7 +83,8 @@ func TestWhatCannotBeSent(t *testing.T) {
 	}
 	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.SQL, Text: "SELECT 1"}}}
 	s := listen(t, Config{})
-	if _, err := (Driver{}).Dial(context.Background(), protocol.Target{Address: s.Address()}, &program); protocol.AsError(err) == nil || protocol.AsError(err).Class != protocol.Client {
+	if _, err := (Driver{}).Dial(context.Background(), protocol.Target{Address: s.Address()},
+		&program); protocol.AsError(err) == nil || protocol.AsError(err).Class != protocol.Client {
 		t.Errorf("SQL over echo: %v", err)
 	}
 }
@@ -114,13 +115,15 @@ func TestKilledServer(t *testing.T) {
 			t.Errorf("%+v", reply.Failure)
 		}
 	}
-	if _, err := (Driver{}).Describe(context.Background(), protocol.Target{Address: s.Address()}); protocol.AsError(err) == nil || protocol.AsError(err).Class != protocol.Connect {
+	if _, err := (Driver{}).Describe(context.Background(), protocol.Target{Address: s.Address()}); protocol.AsError(
+		err) == nil || protocol.AsError(err).Class != protocol.Connect {
 		t.Errorf("described a dead server: %v", err)
 	}
 	if err := s.Return(); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := (Driver{}).Describe(context.Background(), protocol.Target{Address: s.Address()}); err != nil || info.Product == "" {
+	if info, err := (Driver{}).Describe(context.Background(), protocol.Target{Address: s.Address()}); err != nil ||
+		info.Product == "" {
 		t.Errorf("after the return: %+v, %v", info, err)
 	}
 }

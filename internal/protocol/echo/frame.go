@@ -99,7 +99,8 @@ func (c *Codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	}
 	f := Frame(buf[:Size])
 	if string(f[:len(magic)]) != magic || f.sequence() != c.answered || f.Request() != req.ID {
-		reply.Failure = protocol.Failure{Class: protocol.Protocol, Text: "the answer isn't the echo of the request", Fatal: true}
+		reply.Failure = protocol.Failure{Class: protocol.Protocol, Text: "the answer isn't the echo of the request",
+			Fatal: true}
 		return 0, false, 0
 	}
 	c.answered++

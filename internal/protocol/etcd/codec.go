@@ -130,7 +130,8 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 				fault = c.greet(&f)
 			}
 			if fault != "" {
-				return nil, fmt.Errorf("it doesn't speak HTTP/2 as etcd does (%s); is this etcd's port for clients, and without TLS?", fault)
+				return nil, fmt.Errorf(
+					"it doesn't speak HTTP/2 as etcd does (%s); is this etcd's port for clients, and without TLS?", fault)
 			}
 			buf = buf[size:]
 		}

@@ -195,7 +195,8 @@ func failureOf(req *protocol.Request, err error, secret string) *protocol.Error 
 // with "etcdserver:" or "mvcc:"; others come from a transport that broke.
 func statusFailure(req *protocol.Request, code codes.Code, text string) *protocol.Error {
 	e := &protocol.Error{Class: protocol.Server, Code: code.String(), Text: text}
-	ofServer := strings.HasPrefix(text, "etcdserver:") || strings.HasPrefix(text, "mvcc:") || strings.HasPrefix(text, "auth:")
+	ofServer := strings.HasPrefix(text, "etcdserver:") || strings.HasPrefix(text, "mvcc:") ||
+		strings.HasPrefix(text, "auth:")
 	switch code {
 	case codes.DeadlineExceeded:
 		return protocol.Late(req)

@@ -113,7 +113,8 @@ func open(ctx context.Context, t protocol.Target) (*conn, *protocol.Error) {
 	})
 	if err == nil {
 		c.kv = pb.NewKVClient(c.client.ActiveConnection())
-		_, err = c.kv.Range(ctx, &pb.RangeRequest{Key: []byte("brunt"), Serializable: true, CountOnly: true}, grpc.WaitForReady(true))
+		_, err = c.kv.Range(ctx, &pb.RangeRequest{Key: []byte("brunt"), Serializable: true, CountOnly: true},
+			grpc.WaitForReady(true))
 		if isPermission(err) {
 			err = nil // it answers; which keys are allowed shows later
 		}
@@ -130,7 +131,8 @@ func refusal(ctx context.Context, t protocol.Target, address string, err error) 
 	f := failureOf(nil, err, t.Password)
 	text := fmt.Sprintf("can't connect to %s: %s", address, f.Text)
 	switch {
-	case f.Code == "InvalidArgument" && t.User != "", f.Code == "Unauthenticated", strings.Contains(f.Text, "authentication failed"):
+	case f.Code == "InvalidArgument" && t.User != "", f.Code == "Unauthenticated",
+		strings.Contains(f.Text, "authentication failed"):
 		text += "; check user and password"
 	case f.Class == protocol.Timeout || errors.Is(ctx.Err(), context.DeadlineExceeded):
 		text = socket.Explain(ctx, address, context.DeadlineExceeded).Error()

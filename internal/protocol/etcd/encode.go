@@ -129,7 +129,8 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 		return dst, refused
 	}
 	if window := min(c.connectionWindow, c.streamWindow); int64(len(body)) > window {
-		return dst, protocol.Bad("a request of %d bytes doesn't fit into the server's window of %d; use option codec=off", len(body), window)
+		return dst, protocol.Bad("a request of %d bytes doesn't fit into the server's window of %d; use option codec=off",
+			len(body), window)
 	}
 	c.connectionWindow -= int64(len(body))
 	dst = append(dst, c.control...)

@@ -40,7 +40,8 @@ func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *
 
 func TestRecords(t *testing.T) {
 	target := protocol.Target{Address: servers.Etcd(t).Addr}
-	for _, a := range []protocoltest.Abilities{{Scans: true, Replaces: true}, {Scans: true, Batches: true, Replaces: true}} {
+	for _, a := range []protocoltest.Abilities{{Scans: true, Replaces: true},
+		{Scans: true, Batches: true, Replaces: true}} {
 		p := protocoltest.NewRecords("records", a)
 		for _, serializable := range []string{"false", "true"} {
 			target.Options = map[string]string{"serializable_reads": serializable}
@@ -117,7 +118,8 @@ func TestLargeAnswersAndRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer library.Close()
-	for _, c := range []protocol.Conn{library, protocoltest.Take(t, New(), target, p, 1000), protocoltest.Take(t, New(), target, p, 64<<10)} {
+	for _, c := range []protocol.Conn{library, protocoltest.Take(t, New(), target, p, 1000),
+		protocoltest.Take(t, New(), target, p, 64<<10)} {
 		value := strings.Repeat("0123456789", 3000) // 40 kB in base64: three frames
 		for i := range 20 {
 			var r protocol.Reply
@@ -182,7 +184,8 @@ func TestUsers(t *testing.T) {
 	for _, wrong := range [][2]string{{"root", "falsches"}, {"nobody", "geheim"}, {"", ""}} {
 		_, err := New().Dial(t.Context(), protocol.Target{Address: s.Addr, User: wrong[0], Password: wrong[1]}, &p.Program)
 		e := protocol.AsError(err)
-		if e == nil || e.Class != protocol.Connect || strings.Contains(e.Text, "geheim") || strings.Contains(e.Text, "falsches") {
+		if e == nil || e.Class != protocol.Connect || strings.Contains(e.Text, "geheim") ||
+			strings.Contains(e.Text, "falsches") {
 			t.Errorf("%q: got %+v", wrong[0], e)
 		} else if wrong[0] != "" && !strings.Contains(e.Text, "check user and password") {
 			t.Errorf("%q: got %s", wrong[0], e.Text)
@@ -264,7 +267,8 @@ func TestServerErrors(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	info, err := New().Describe(context.Background(), protocol.Target{Address: servers.Etcd(t).Addr})
-	if err != nil || info.Product != "etcd" || !strings.HasPrefix(info.Version, "3.") || info.Settings["role"] != "leader" {
+	if err != nil || info.Product != "etcd" || !strings.HasPrefix(info.Version, "3.") ||
+		info.Settings["role"] != "leader" {
 		t.Errorf("got %+v, %v", info, err)
 	}
 }

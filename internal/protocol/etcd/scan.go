@@ -38,7 +38,8 @@ type answer struct {
 }
 
 func (a *answer) reset() {
-	*a = answer{partial: a.partial[:0], block: a.block[:0], decoder: a.decoder, plainHead: a.plainHead, plainTrails: a.plainTrails}
+	*a = answer{partial: a.partial[:0], block: a.block[:0], decoder: a.decoder, plainHead: a.plainHead,
+		plainTrails: a.plainTrails}
 }
 
 // Scan reads the answer to req.
@@ -192,7 +193,8 @@ func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, fault st
 
 // resetFailure is what ending a stream means: 7 is REFUSED_STREAM, 8 CANCEL, 11 ENHANCE_YOUR_CALM.
 func resetFailure(code uint32) *protocol.Error {
-	e := &protocol.Error{Class: protocol.UnknownOutcome, Code: "RST_STREAM", Text: fmt.Sprintf("the server ended the stream (HTTP/2 error %d)", code)}
+	e := &protocol.Error{Class: protocol.UnknownOutcome, Code: "RST_STREAM",
+		Text: fmt.Sprintf("the server ended the stream (HTTP/2 error %d)", code)}
 	if code == 7 {
 		e.Class = protocol.Retryable
 	}
@@ -309,7 +311,8 @@ const malformed = "the message isn't a protocol buffer"
 
 // eachField tells take of each field of a message: its number, its kind and what follows its tag. It ends with
 // the first fault.
-func eachField(message []byte, take func(number protowire.Number, kind protowire.Type, rest []byte) (fault string)) (fault string) {
+func eachField(message []byte, take func(number protowire.Number, kind protowire.Type, rest []byte) (fault string)) (
+	fault string) {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {

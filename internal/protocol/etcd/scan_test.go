@@ -81,7 +81,8 @@ func TestScan(t *testing.T) {
 		return frameOf(frameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, uint64(last)<<32))
 	}
 	failed := func(code, text string) []byte {
-		return frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields(":status", "200", "grpc-status", code, "grpc-message", text))
+		return frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1,
+			fields(":status", "200", "grpc-status", code, "grpc-message", text))
 	}
 	for _, c := range []struct {
 		name    string
@@ -89,33 +90,41 @@ func TestScan(t *testing.T) {
 		answer  []byte
 		want    string
 	}{
-		{"record", 0, join(head, data(one), trails), `done=true class=ok code="" fatal=false status=0 rows=1 affected=0 missing=false badhash=false in=`},
+		{"record", 0, join(head, data(one), trails),
+			`done=true class=ok code="" fatal=false status=0 rows=1 affected=0 missing=false badhash=false in=`},
 		{"captured", 0, join(head, data(one), trails), `captured=6:"z"`},
 		{"no record", 0, join(head, data(none), trails), `rows=0 affected=0 missing=true`},
 		{"in pieces", 0, join(head, data(one[:3]), ping, data(nil), data(one[3:9]), data(one[9:]), trails), `captured=6:"z"`},
-		{"padded", 0, join(head, frameOf(frameData, flagPadded, 1, join([]byte{3}, one, []byte("abc"))), trails), `captured=6:"z"`},
-		{"priority", 0, join(frameOf(frameHeaders, flagEndHeaders|flagPriority, 1, join(make([]byte, 5), head[frameHead:])), data(one), trails), "class=ok"},
+		{"padded", 0, join(head, frameOf(frameData, flagPadded, 1, join([]byte{3}, one, []byte("abc"))), trails),
+			`captured=6:"z"`},
+		{"priority", 0, join(frameOf(frameHeaders, flagEndHeaders|flagPriority, 1, join(make([]byte, 5), head[frameHead:])),
+			data(one), trails), "class=ok"},
 		{"headers in frames", 0, join(frameOf(frameHeaders, 0, 1, head[frameHead:12]), frameOf(frameContinuation, 0, 1, nil),
 			frameOf(frameContinuation, flagEndHeaders, 1, head[12:]), data(one), trails), `captured=6:"z"`},
-		{"housekeeping", 0, join(settings, ping, head, frameOf(frameWindow, 0, 1, []byte{0, 0, 0, 9}), data(one), frameOf(99, 0, 7, nil), trails), `captured=6:"z"`},
+		{"housekeeping", 0, join(settings, ping, head, frameOf(frameWindow, 0, 1, []byte{0, 0, 0, 9}), data(one),
+			frameOf(99, 0, 7, nil), trails), `captured=6:"z"`},
 		{"deleted", 1, join(head, data(messageOf(&pb.DeleteRangeResponse{Deleted: 1})), trails), "affected=1 missing=false"},
 		{"not deleted", 1, join(head, data(messageOf(&pb.DeleteRangeResponse{})), trails), "affected=0 missing=true"},
-		{"put", 2, join(head, data(messageOf(&pb.PutResponse{})), trails), "class=ok code=\"\" fatal=false status=0 rows=0 affected=1"},
+		{"put", 2, join(head, data(messageOf(&pb.PutResponse{})), trails),
+			"class=ok code=\"\" fatal=false status=0 rows=0 affected=1"},
 		{"more follows", 0, join(head, data(one), trails, ping), `left="\x00\x00\b\x06`},
 		{"leaving", 0, join(away(1), head, data(one), trails), "class=ok code=\"\" fatal=true"},
 		{"too late", 0, away(0), `class=retryable code="GOAWAY" fatal=true`},
 		{"refused", 0, frameOf(frameReset, 0, 1, []byte{0, 0, 0, 7}), `class=retryable code="RST_STREAM" fatal=false`},
 		{"reset", 0, join(head, frameOf(frameReset, 0, 1, []byte{0, 0, 0, 2})), `class=unknown-outcome code="RST_STREAM"`},
 		{"no leader", 0, failed("14", "etcdserver: no leader"), `class=retryable code="Unavailable" fatal=false`},
-		{"failed late", 0, join(head, data(one), frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields("grpc-status", "14", "grpc-message", "etcdserver: request timed out"))),
+		{"failed late", 0, join(head, data(one), frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1,
+			fields("grpc-status", "14", "grpc-message", "etcdserver: request timed out"))),
 			`class=timeout code="Unavailable" fatal=false status=0 rows=0`},
 		{"server", 0, failed("3", "etcdserver: key is not provided"), `class=server code="InvalidArgument" fatal=false`},
 		{"incomplete", 0, join(head, data(one)), "done=false"},
 
 		{"HTTP/1", 0, []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "class=protocol"},
 		{"no message", 0, join(head, trails), "class=protocol"},
-		{"no status", 0, join(head, data(one), frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields("x", "y"))), "class=protocol"},
-		{"HTTP status", 0, frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields(":status", "502")), "class=protocol"},
+		{"no status", 0, join(head, data(one), frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields("x", "y"))),
+			"class=protocol"},
+		{"HTTP status", 0, frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields(":status", "502")),
+			"class=protocol"},
 		{"two messages", 0, join(head, data(none), data(none), trails), "class=protocol"},
 		{"longer than said", 0, join(head, data(append(slices.Clone(none), 1)), trails), "class=protocol"},
 		{"compressed", 0, join(head, data(append([]byte{1}, one[1:]...)), trails), "class=protocol"},
@@ -127,10 +136,12 @@ func TestScan(t *testing.T) {
 		{"interrupted", 0, join(frameOf(frameHeaders, 0, 1, head[frameHead:12]), ping), "class=protocol"},
 		{"not begun", 0, frameOf(frameContinuation, flagEndHeaders, 1, nil), "class=protocol"},
 		{"bad padding", 0, join(head, frameOf(frameData, flagPadded, 1, []byte{9, 0})), "class=protocol"},
-		{"bad headers", 0, frameOf(frameHeaders, flagEndHeaders, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}), "class=protocol"},
+		{"bad headers", 0, frameOf(frameHeaders, flagEndHeaders, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
+			"class=protocol"},
 		{"short ping", 0, frameOf(framePing, 0, 0, []byte("123")), "class=protocol"},
 	} {
-		got := protocoltest.Torn(t, func() protocol.Codec { return waiting(p, c.request) }, &p.Requests[c.request], c.answer, false)
+		got := protocoltest.Torn(t, func() protocol.Codec { return waiting(p, c.request) }, &p.Requests[c.request],
+			c.answer, false)
 		if !strings.Contains(got.String(), c.want) {
 			t.Errorf("%s: got %s (%s); want %s", c.name, got, got.Reply.Text, c.want)
 		}
@@ -152,7 +163,8 @@ func TestControlFramesGoOutWithTheNextRequest(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	want := join(frameOf(frameSettings, flagAck, 0, nil), frameOf(framePing, flagAck, 0, []byte("12345678")), appendWindow(nil, largestWindow))
+	want := join(frameOf(frameSettings, flagAck, 0, nil), frameOf(framePing, flagAck, 0, []byte("12345678")),
+		appendWindow(nil, largestWindow))
 	if !bytes.HasPrefix(out, want) {
 		t.Errorf("got %q", out)
 	}
@@ -165,7 +177,8 @@ func TestHeadersDecodeAsSent(t *testing.T) {
 	h := newHeaders("etcd:2379")
 	d := hpack.NewDecoder(4096, nil)
 	last := map[method]int{}
-	for i, m := range []method{methodRange, methodRange, methodPut, methodRange, methodPut, methodDelete, methodDelete, methodPut, methodRange, methodRange} {
+	for i, m := range []method{methodRange, methodRange, methodPut, methodRange, methodPut, methodDelete, methodDelete,
+		methodPut, methodRange, methodRange} {
 		if i == 8 {
 			h.limit(100) // too small for a table
 		}
@@ -178,7 +191,8 @@ func TestHeadersDecodeAsSent(t *testing.T) {
 		for _, f := range got {
 			text = append(text, f.Name+"="+f.Value)
 		}
-		want := ":method=POST :scheme=http :path=" + m.path() + " :authority=etcd:2379 content-type=application/grpc user-agent=brunt te=trailers"
+		want := ":method=POST :scheme=http :path=" + m.path() +
+			" :authority=etcd:2379 content-type=application/grpc user-agent=brunt te=trailers"
 		if strings.Join(text, " ") != want {
 			t.Errorf("%d: got %s", i, text)
 		}
@@ -195,14 +209,16 @@ func TestStreamsRunOut(t *testing.T) {
 	c.nextStream = largestStream - 2
 	var reply protocol.Reply
 	reply.Reset(1)
-	if _, done, _ := c.Scan(join(head, frameOf(frameData, 0, 1, one), trails), &p.Requests[0], &reply); !done || reply.Class != protocol.OK || !reply.Fatal {
+	if _, done, _ := c.Scan(join(head, frameOf(frameData, 0, 1, one), trails), &p.Requests[0], &reply); !done ||
+		reply.Class != protocol.OK || !reply.Fatal {
 		t.Errorf("%v %+v", done, reply)
 	}
 }
 
 func FuzzScan(f *testing.F) {
 	f.Add(join(head, frameOf(frameData, 0, 1, one), trails), uint16(20), uint16(40))
-	f.Add(join(frameOf(frameHeaders, 0, 1, head[frameHead:12]), frameOf(frameContinuation, flagEndHeaders, 1, head[12:]), frameOf(frameData, 0, 1, one), trails), uint16(3), uint16(15))
+	f.Add(join(frameOf(frameHeaders, 0, 1, head[frameHead:12]), frameOf(frameContinuation, flagEndHeaders, 1, head[12:]),
+		frameOf(frameData, 0, 1, one), trails), uint16(3), uint16(15))
 	f.Add(frameOf(frameGoAway, 0, 0, make([]byte, 8)), uint16(1), uint16(2))
 	f.Add(frameOf(frameSettings, 0, 0, make([]byte, 12)), uint16(1), uint16(10))
 	p := scanned()

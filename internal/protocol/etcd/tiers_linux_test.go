@@ -34,7 +34,8 @@ func operation(verb protocol.Verb, fields ...string) plan.Operation {
 		}
 	}
 	if verb == protocol.Scan {
-		params = append(params, value(gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential, HasRange: true, IntLo: 1, IntHi: 20}))
+		params = append(params, value(gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential, HasRange: true, IntLo: 1,
+			IntHi: 20}))
 	}
 	kinds := make([]gen.Kind, len(params))
 	for i := range kinds {
@@ -50,14 +51,16 @@ func operation(verb protocol.Verb, fields ...string) plan.Operation {
 
 // run carries out a plan's first operations on one tier and tells what came of them and what
 // processor time an operation took, in nanoseconds.
-func run(t testing.TB, p *plan.Plan, address string, sessions int, operations uint64, codec bool) (out []string, cpu int64) {
+func run(t testing.TB, p *plan.Plan, address string, sessions int, operations uint64, codec bool) (out []string,
+	cpu int64) {
 	t.Helper()
 	w, err := workload.Compile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: New(), Targets: []protocol.Target{{Address: address}}, Sessions: sessions, Pipeline: 1, Retries: 3,
+		Workload: w, Driver: New(), Targets: []protocol.Target{{Address: address}}, Sessions: sessions, Pipeline: 1,
+		Retries:          3,
 		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
 		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
 	}
@@ -75,13 +78,15 @@ func run(t testing.TB, p *plan.Plan, address string, sessions int, operations ui
 	}
 	runtime.GC()
 	before := processorTime()
-	if _, err := fleet.Run(t.Context(), nil, schedule.Stage{Operations: operations, StartNs: cfg.Clock.Now()}); err != nil {
+	if _, err := fleet.Run(t.Context(), nil,
+		schedule.Stage{Operations: operations, StartNs: cfg.Clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	cpu = (processorTime() - before) / int64(operations)
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	for i, o := range cfg.Collector.Total().Operations {
-		out = append(out, fmt.Sprintf("%s: %d done, errors %v, %d missing", p.Operations[i].Name, o.Done, o.Errors, o.Missing))
+		out = append(out, fmt.Sprintf("%s: %d done, errors %v, %d missing", p.Operations[i].Name, o.Done, o.Errors,
+			o.Missing))
 	}
 	return out, cpu
 }

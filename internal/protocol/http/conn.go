@@ -42,7 +42,8 @@ type conn struct {
 }
 
 func newConn(d *Driver, t protocol.Target, p *prepared) *conn {
-	c := &conn{driver: d, target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)), scratch: make([]byte, 32<<10)}
+	c := &conn{driver: d, target: t, scheme: d.scheme(t), plan: p, seen: make([]uint32, len(p.requests)),
+		scratch: make([]byte, 32<<10)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(!p.options.http1)
@@ -134,7 +135,8 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 }
 
 // send sends one request and reads its answer; nil if it failed.
-func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Request, out *http.Request, reply *protocol.Reply) *http.Response {
+func (c *conn) send(ctx context.Context, to origin, r *request, req *protocol.Request, out *http.Request,
+	reply *protocol.Reply) *http.Response {
 	if h := c.client(to); h != nil && to != c.home() && h.Err() != nil {
 		c.shed(to)
 	}
@@ -191,11 +193,13 @@ func (c *conn) request(ctx context.Context, r *request, args []gen.Value) (*http
 	if c.plan.options.proxy {
 		parsed, err := url.Parse(r.origin.scheme + "://" + r.origin.address + string(c.text))
 		if err != nil {
-			return nil, &protocol.Error{Class: protocol.Client, Text: "the path can't be sent through a proxy: " + err.Error(), Err: err}
+			return nil, &protocol.Error{Class: protocol.Client, Text: "the path can't be sent through a proxy: " + err.Error(),
+				Err: err}
 		}
 		target = parsed
 	}
-	out := (&http.Request{Method: r.web.Method, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header)}).WithContext(ctx)
+	out := (&http.Request{Method: r.web.Method, URL: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header)}).WithContext(ctx)
 	for i := range r.fields {
 		f := &r.fields[i]
 		var ok bool
@@ -274,8 +278,9 @@ func (c *conn) read(r *request, id int, response *http.Response, reply *protocol
 // failure classifies what went wrong on an open connection. The connection is done for.
 func (c *conn) failure(ctx context.Context, req *protocol.Request, err error) *protocol.Error {
 	e := protocol.Unanswered(ctx, req, err, c.target.Password)
-	if text := err.Error(); !protocol.IsLate(ctx, err) && (strings.Contains(text, "malformed") || strings.Contains(text, "http2: invalid") ||
-		strings.Contains(text, "exceeded") && strings.Contains(text, "header")) {
+	if text := err.Error(); !protocol.IsLate(ctx, err) &&
+		(strings.Contains(text, "malformed") || strings.Contains(text, "http2: invalid") ||
+			strings.Contains(text, "exceeded") && strings.Contains(text, "header")) {
 		e.Class, e.Text = protocol.Protocol, "the answer isn't HTTP: "+protocol.Line(text, c.target.Password)
 	}
 	return e

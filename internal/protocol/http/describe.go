@@ -33,7 +33,8 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 	}
 	protocol.Sleep(ctx, closesWithin)
 	if err := c.client(own).Err(); err != nil {
-		return protocol.ServerInfo{}, protocol.ConnectError(t.Address+" closes connections at once; is the server running behind it?", "", err)
+		return protocol.ServerInfo{},
+			protocol.ConnectError(t.Address+" closes connections at once; is the server running behind it?", "", err)
 	}
 	return protocol.ServerInfo{Product: anonymous}, nil
 }
@@ -57,5 +58,6 @@ func (h *heard) note(address, server, proto string) {
 	if product == "" {
 		product = anonymous
 	}
-	h.by.LoadOrStore(address, protocol.ServerInfo{Product: product, Version: version, Settings: map[string]string{"protocol": proto}})
+	h.by.LoadOrStore(address, protocol.ServerInfo{Product: product, Version: version,
+		Settings: map[string]string{"protocol": proto}})
 }

@@ -253,8 +253,10 @@ const mostRedirects = 20
 func parseOptions(t protocol.Target) (*options, *protocol.Error) {
 	read := protocol.OptionsOf("http", t)
 	o := &options{
-		proxy: read.Choice("proxy", "off", "env") == "env", compress: read.Bool("compress", false), noReuse: read.Bool("noreuse", false),
-		http1: !read.Bool("http2", true), follow: int(read.Int("redirects", 0, 0, mostRedirects)), lazy: read.Bool("lazy", false),
+		proxy: read.Choice("proxy", "off", "env") == "env", compress: read.Bool("compress", false),
+		noReuse: read.Bool("noreuse", false),
+		http1:   !read.Bool("http2", true), follow: int(read.Int("redirects", 0, 0, mostRedirects)),
+		lazy: read.Bool("lazy", false),
 	}
 	good := read.Text("good", defaultGood)
 	read.Text("plain", "") // see Driver.scheme
@@ -277,7 +279,8 @@ func (o *options) parseGood(text string) error {
 		lo, errLo := strconv.Atoi(first)
 		hi, errHi := strconv.Atoi(last)
 		if errLo != nil || errHi != nil || lo < 200 || hi >= len(o.good) || lo > hi {
-			return fmt.Errorf("option good: %q isn't a status or a range of statuses from 200 to 599, as in \"200-299,304\"", part)
+			return fmt.Errorf("option good: %q isn't a status or a range of statuses from 200 to 599, as in \"200-299,304\"",
+				part)
 		}
 		for s := lo; s <= hi; s++ {
 			o.good[s] = true

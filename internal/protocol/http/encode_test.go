@@ -27,17 +27,20 @@ func TestEncode(t *testing.T) {
 		{"path", "GET /a%20b%2F%C3%BC%3F?n=-7&d=$x HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\n\r\n",
 			protocol.Target{Address: "h:80"}, protocol.Web{Method: "GET", Path: "/$1?n=$2&d=$x"}},
 		{"own fields", "GET / HTTP/1.1\r\nUSER-agent: me\r\nHost: virtual\r\nX: -7!\r\n\r\n",
-			protocol.Target{Address: "[::1]:80"}, protocol.Web{Method: "GET", Path: "/", Header: [][2]string{{"USER-agent", "me"}, {"Host", "virtual"}, {"X", "$2!"}}}},
+			protocol.Target{Address: "[::1]:80"}, protocol.Web{Method: "GET", Path: "/",
+				Header: [][2]string{{"USER-agent", "me"}, {"Host", "virtual"}, {"X", "$2!"}}}},
 		{"body", "PUT / HTTP/1.1\r\nHost: [::1]\r\nUser-Agent: brunt\r\nContent-Length: 3\r\n\r\nabc",
 			protocol.Target{Address: "[::1]:80"}, protocol.Web{Method: "PUT", Path: "/", Body: []byte("abc")}},
 		{"empty body", "POST / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nContent-Length: 0\r\n\r\n",
 			protocol.Target{Address: "h:80"}, protocol.Web{Method: "POST", Path: "/"}},
 		{"made body", "POST /-7 HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nContent-Length: 10\r\n\r\n{a b/ü?-7",
 			protocol.Target{Address: "h:80"}, protocol.Web{Method: "POST", Path: "/$2", Body: []byte("{$1$2")}},
-		{"authorization", "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n\r\n",
+		{
+			"authorization", "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n\r\n",
 			protocol.Target{Address: "h:80", User: "Aladdin", Password: "open sesame"}, protocol.Web{Method: "GET", Path: "/"}},
 		{"compress", "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: brunt\r\nAccept-Encoding: gzip\r\n\r\n",
-			protocol.Target{Address: "h:80", Options: map[string]string{"compress": "on"}}, protocol.Web{Method: "GET", Path: "/"}},
+			protocol.Target{Address: "h:80", Options: map[string]string{"compress": "on"}},
+			protocol.Web{Method: "GET", Path: "/"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req := protocol.Request{Verb: protocol.HTTP, Web: &c.web, Params: kinds}
@@ -58,7 +61,8 @@ func TestEncode(t *testing.T) {
 }
 
 func TestEncodeRefusesLineBreaksInFields(t *testing.T) {
-	req := protocol.Request{Verb: protocol.HTTP, Web: &protocol.Web{Method: "GET", Path: "/", Header: [][2]string{{"X", "$1"}}}, Params: []gen.Kind{gen.String}}
+	req := protocol.Request{Verb: protocol.HTTP,
+		Web: &protocol.Web{Method: "GET", Path: "/", Header: [][2]string{{"X", "$1"}}}, Params: []gen.Kind{gen.String}}
 	c := fresh(t, plain, req)()
 	for _, bad := range []string{"a\r\nB: c", "a\nb", "a\x00"} {
 		out, refused := c.Encode([]byte(">"), &req, []gen.Value{value(bad)})
@@ -70,7 +74,8 @@ func TestEncodeRefusesLineBreaksInFields(t *testing.T) {
 
 func TestPrepareRefuses(t *testing.T) {
 	web := func(method, path string, header ...[2]string) protocol.Request {
-		return protocol.Request{Verb: protocol.HTTP, Web: &protocol.Web{Method: method, Path: path, Header: header}, Params: []gen.Kind{gen.Int}}
+		return protocol.Request{Verb: protocol.HTTP, Web: &protocol.Web{Method: method, Path: path, Header: header},
+			Params: []gen.Kind{gen.Int}}
 	}
 	capturing := web("GET", "/")
 	capturing.Capture = []protocol.Capture{{Name: "Location"}}
@@ -95,7 +100,8 @@ func TestPrepareRefuses(t *testing.T) {
 		{web("GET", "/"), map[string]string{"good": ""}, "isn't a status"},
 		{web("GET", "/"), map[string]string{"proxy": "yes"}, `"yes" isn't possible; give off, env`},
 	} {
-		_, refused := New().prepare(protocol.Target{Address: "h:80", Options: c.options}, &protocol.Program{Requests: []protocol.Request{c.req}})
+		_, refused := New().prepare(protocol.Target{Address: "h:80", Options: c.options},
+			&protocol.Program{Requests: []protocol.Request{c.req}})
 		if refused == nil || refused.Class != protocol.Client || !strings.Contains(refused.Text, c.want) {
 			t.Errorf("want %q; got %v", c.want, refused)
 		}
@@ -120,7 +126,8 @@ func TestTakes(t *testing.T) {
 		{New(), body, nil, "capturing"},
 		{New(), hashed, map[string]string{"compress": "on"}, "packed body"},
 	} {
-		why, ok := c.d.Takes(protocol.Target{Address: "h:80", Options: c.options}, &protocol.Program{Requests: []protocol.Request{c.req}})
+		why, ok := c.d.Takes(protocol.Target{Address: "h:80", Options: c.options},
+			&protocol.Program{Requests: []protocol.Request{c.req}})
 		if ok != (c.want == "") || !strings.Contains(why, c.want) {
 			t.Errorf("want %q; got %q, %v", c.want, why, ok)
 		}

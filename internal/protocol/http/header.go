@@ -11,7 +11,8 @@ import (
 // statusLine reads "HTTP/1.x NNN reason" (RFC 9112, 4).
 func (c *codec) statusLine(text []byte) (fault string) {
 	const start = "HTTP/1."
-	if len(text) < 12 || string(text[:7]) != start || !digit(text[7]) || text[8] != ' ' || len(text) > 12 && text[12] != ' ' {
+	if len(text) < 12 || string(text[:7]) != start || !digit(text[7]) || text[8] != ' ' || len(text) > 12 &&
+		text[12] != ' ' {
 		return "the answer doesn't begin with a status line of HTTP/1"
 	}
 	if !digit(text[9]) || !digit(text[10]) || !digit(text[11]) || text[9] == '0' {
@@ -31,7 +32,8 @@ func digit(b byte) bool { return b >= '0' && b <= '9' }
 // field takes in one header field. Few matter, and they are told by their first letter, so that
 // the others cost next to nothing: of those only a missing name is noticed.
 func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (fault string) {
-	if first := text[0] | 0x20; first != 'c' && first != 't' && !(c.curious && first == 's') && len(r.captures) == 0 && isTokenByte(text[0]) {
+	if first := text[0] | 0x20; first != 'c' && first != 't' && !(c.curious && first == 's') && len(r.captures) == 0 &&
+		isTokenByte(text[0]) {
 		return ""
 	}
 	colon := bytes.IndexByte(text, ':')

@@ -96,13 +96,15 @@ func TestNginxInBothTiers(t *testing.T) {
 	p := &protocol.Program{Requests: []protocol.Request{index, head, moved, get("/no"), get("/broken"), chunked}}
 	tiers(t, protocol.Target{Address: nginx(t).Addr}, p, func(t *testing.T, c protocol.Conn) {
 		for range 3 {
-			if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK || r.Status != 200 || r.BadHash || r.BytesIn < int64(len(page)) {
+			if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK || r.Status != 200 || r.BadHash ||
+				r.BytesIn < int64(len(page)) {
 				t.Fatalf("index: %+v", r)
 			}
 			if r := do(t, c, &p.Requests[1]); r.Class != protocol.OK || r.Status != 200 {
 				t.Fatalf("head: %+v", r)
 			}
-			if r := do(t, c, &p.Requests[2]); r.Class != protocol.OK || r.Status != 302 || !strings.HasSuffix(string(r.Captured[0].B), "/elsewhere") {
+			if r := do(t, c, &p.Requests[2]); r.Class != protocol.OK || r.Status != 302 ||
+				!strings.HasSuffix(string(r.Captured[0].B), "/elsewhere") {
 				t.Fatalf("moved: %+v", r)
 			}
 			if r := do(t, c, &p.Requests[3]); r.Class != protocol.Server || r.Code != "404" || r.Fatal {
@@ -200,7 +202,8 @@ func TestTLSAndHTTP2(t *testing.T) {
 		t.Errorf("an unknown certificate: got %v", err)
 	}
 	_, err = NewSecure().Dial(t.Context(), protocol.Target{Address: nginx(t).Addr}, p)
-	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "doesn't speak TLS") {
+	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect ||
+		!strings.Contains(e.Text, "doesn't speak TLS") {
 		t.Errorf("a server without TLS: got %v", err)
 	}
 }
@@ -258,7 +261,8 @@ func TestConnectionsGivenUpByTheClient(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 		}
 	})
-	long := protocol.Request{Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/", Body: make([]byte, 64<<20)}}
+	long := protocol.Request{Verb: protocol.HTTP,
+		Web: &protocol.Web{Method: "POST", Path: "/", Body: make([]byte, 64<<20)}}
 	p := &protocol.Program{Requests: []protocol.Request{long}}
 	target := protocol.Target{Address: l.Addr().String()}
 	c := library(t, target, p)
@@ -300,7 +304,8 @@ func TestRefusedPort(t *testing.T) {
 	_, describe := New().Describe(t.Context(), target)
 	for _, err := range []error{dial, take, describe} {
 		e := protocol.AsError(err)
-		if e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "connection refused; is the server running there?") || strings.Contains(e.Text, "geheim") {
+		if e == nil || e.Class != protocol.Connect ||
+			!strings.Contains(e.Text, "connection refused; is the server running there?") || strings.Contains(e.Text, "geheim") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -380,7 +385,8 @@ func TestDescribeSendsNothing(t *testing.T) {
 			c := connect(d, p)
 			defer c.Close()
 			do(t, c, &p.Requests[0])
-			if info, _ := d.Learned(target); info.Product != "shop" || info.Version != "1.7" || info.Settings["protocol"] != "HTTP/1.1" {
+			if info, _ := d.Learned(target); info.Product != "shop" || info.Version != "1.7" ||
+				info.Settings["protocol"] != "HTTP/1.1" {
 				t.Errorf("%+v", info)
 			}
 		})
@@ -392,7 +398,8 @@ func TestDescribeOfAProxyWithoutServer(t *testing.T) {
 	l := listen(t)
 	go accept(l, func(c net.Conn) { c.Close() })
 	_, err := New().Describe(t.Context(), protocol.Target{Address: l.Addr().String()})
-	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "closes connections at once") {
+	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect ||
+		!strings.Contains(e.Text, "closes connections at once") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -411,7 +418,8 @@ func TestTimeoutEndsTheRequest(t *testing.T) {
 	secure := s.Client().Transport.(*http.Transport).TLSClientConfig
 	for option, want := range map[string]string{"on": "HTTP/2.0", "off": "HTTP/1.1"} {
 		p := &protocol.Program{Requests: []protocol.Request{get("/")}}
-		c, err := New().Dial(t.Context(), protocol.Target{Address: s.Listener.Addr().String(), TLS: secure, Options: map[string]string{"http2": option}}, p)
+		c, err := New().Dial(t.Context(), protocol.Target{Address: s.Listener.Addr().String(), TLS: secure,
+			Options: map[string]string{"http2": option}}, p)
 		if err != nil {
 			t.Fatal(err)
 		}

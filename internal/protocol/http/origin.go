@@ -28,7 +28,8 @@ func parseOrigin(text string, home origin) (origin, error) {
 		return home, nil
 	}
 	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.Path != "" ||
+		u.RawQuery != "" {
 		return origin{}, fmt.Errorf("%q isn't an origin; write http://host:port or https://host:port", text)
 	}
 	return originOf(u), nil

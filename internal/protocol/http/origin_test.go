@@ -29,7 +29,8 @@ func TestOrigins(t *testing.T) {
 	}
 	program := &protocol.Program{}
 	for i, u := range append([]string{""}, urls[1:]...) {
-		program.Requests = append(program.Requests, protocol.Request{ID: i, Verb: protocol.HTTP, Web: &protocol.Web{Method: "GET", Path: "/", Origin: u}})
+		program.Requests = append(program.Requests,
+			protocol.Request{ID: i, Verb: protocol.HTTP, Web: &protocol.Web{Method: "GET", Path: "/", Origin: u}})
 	}
 	target := protocol.Target{Address: strings.TrimPrefix(urls[0], "http://")}
 	if why, ok := New().Takes(target, program); ok || !strings.Contains(why, "several hosts") {

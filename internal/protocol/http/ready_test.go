@@ -8,7 +8,8 @@ import (
 
 func TestSessionsShareWhatIsReady(t *testing.T) {
 	d := New()
-	p := &protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{Method: "GET", Path: "/"}}}}
+	p := &protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP,
+		Web: &protocol.Web{Method: "GET", Path: "/"}}}}
 	get := func(t2 protocol.Target) *prepared {
 		t.Helper()
 		r, refused := d.ready(t2, p)
@@ -29,7 +30,8 @@ func TestSessionsShareWhatIsReady(t *testing.T) {
 			t.Errorf("%+v shares what is another's", other)
 		}
 	}
-	if _, refused := d.ready(protocol.Target{Address: "a:80", Options: map[string]string{"nonsense": "1"}}, p); refused == nil {
+	if _, refused := d.ready(protocol.Target{Address: "a:80", Options: map[string]string{"nonsense": "1"}},
+		p); refused == nil {
 		t.Error("a wrong option passes")
 	}
 }

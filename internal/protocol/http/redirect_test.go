@@ -54,7 +54,8 @@ func TestRedirectsAreFollowedIfAsked(t *testing.T) {
 		{"/end", "2", 200, "POST /end b s"},
 	} {
 		asked = nil
-		target := protocol.Target{Address: strings.TrimPrefix(home.URL, "http://"), Options: map[string]string{"redirects": c.redirects}}
+		target := protocol.Target{Address: strings.TrimPrefix(home.URL, "http://"),
+			Options: map[string]string{"redirects": c.redirects}}
 		program := &protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{
 			Method: "POST", Path: c.path, Body: []byte("b"), Header: [][2]string{{"Authorization", "s"}},
 		}}}}

@@ -216,7 +216,8 @@ func escapePath(dst []byte, from int) ([]byte, bool) {
 }
 
 func unreserved(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '-' || c == '.' || c == '_' || c == '~'
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '-' || c == '.' || c == '_' ||
+		c == '~'
 }
 
 // checkField refuses values that would end a header line.

@@ -173,7 +173,8 @@ func (c *codec) line(buf []byte, r *request, reply *protocol.Reply) (used int, d
 // implausible finds out early that the other side doesn't speak HTTP and may never send a line.
 func (c *codec) implausible(buf []byte) (fault string) {
 	const start = "HTTP/1."
-	if c.stage == atStatus && !bytes.HasPrefix(buf[:min(len(buf), len(start))], []byte(start)[:min(len(buf), len(start))]) {
+	if c.stage == atStatus && !bytes.HasPrefix(buf[:min(len(buf), len(start))],
+		[]byte(start)[:min(len(buf), len(start))]) {
 		return "the answer doesn't begin with HTTP/1"
 	}
 	return ""

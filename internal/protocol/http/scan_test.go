@@ -35,40 +35,55 @@ func TestScan(t *testing.T) {
 	get, head := get("/"), get("/")
 	head.Web = &protocol.Web{Method: "HEAD", Path: "/"}
 	location := get
-	location.Capture = []protocol.Capture{{Name: "header:Location"}, {Name: "header:X-N", Kind: gen.Int}, {Name: "header:None"}}
+	location.Capture = []protocol.Capture{{Name: "header:Location"}, {Name: "header:X-N", Kind: gen.Int},
+		{Name: "header:None"}}
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct {
 		name, answer, want string
 		req                protocol.Request
 		eof                bool
 	}{
-		{"length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP", `class=ok code="" fatal=false status=200 in=41 left="HTTP"`, get, false},
+		{"length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP",
+			`class=ok code="" fatal=false status=200 in=41 left="HTTP"`, get, false},
 		{"no body", "HTTP/1.1 200 OK\r\ncontent-length:0\r\n\r\n", "class=ok status=200 in=37", get, false},
 		{"line feeds only", "HTTP/1.1 200 OK\ncontent-length:1\n\nx", "class=ok status=200 in=35", get, false},
 		{"no reason", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "class=ok status=200", get, false},
 		{"304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\nH", `class=ok status=304 left="H"`, get, false},
 		{"204", "HTTP/1.1 204 No Content\r\n\r\n", "class=ok status=204", get, false},
 		{"head", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nH", `class=ok status=200 left="H"`, head, false},
-		{"404", "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", `class=server code="404" fatal=false status=404`, get, false},
-		{"503 closing", "HTTP/1.1 503 Busy\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n", `class=server code="503" fatal=true status=503`, get, false},
-		{"close", "HTTP/1.1 200 OK\r\nConnection: x , close\r\nContent-Length: 0\r\n\r\n", "class=ok fatal=true status=200", get, false},
+		{"404", "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", `class=server code="404" fatal=false status=404`,
+			get, false},
+		{"503 closing", "HTTP/1.1 503 Busy\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n",
+			`class=server code="503" fatal=true status=503`, get, false},
+		{"close", "HTTP/1.1 200 OK\r\nConnection: x , close\r\nContent-Length: 0\r\n\r\n", "class=ok fatal=true status=200",
+			get, false},
 		{"1.0", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", "class=ok fatal=true status=200", get, false},
-		{"1.0 kept", "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", "class=ok fatal=false status=200", get, false},
+		{"1.0 kept", "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na",
+			"class=ok fatal=false status=200", get, false},
 		{"until end", "HTTP/1.1 200 OK\r\n\r\nabc", "done=true class=ok fatal=true status=200 in=22", get, true},
-		{"coded, not chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc", "done=true class=ok fatal=true", get, true},
+		{"coded, not chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc", "done=true class=ok fatal=true",
+			get, true},
 		{"open end", "HTTP/1.1 200 OK\r\n\r\nabc", "done=false", get, false},
 		{"cut short", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "done=false", get, true},
-		{"interim", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 7\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "class=ok status=200", get, false},
-		{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0a ; x=\"y\"\r\n0123456789\r\n0\r\n\r\nH", `class=ok fatal=false status=200 left="H"`, get, false},
-		{"chunked twice coded", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n0\r\nA: b\r\nC: d\r\n\r\n", "done=true class=ok", get, false},
-		{"same lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nab", "class=ok status=200", get, false},
-		{"captures", "HTTP/1.1 302 Found\r\nLOCATION: \t/next?a=b \r\nX-N: 42\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n", `status=302 captured=6:"/next?a=b" captured=2:42 captured=null`, location, false},
+		{
+			"interim", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 7\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "class=ok status=200", get, false},
+		{
+			"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0a ; x=\"y\"\r\n0123456789\r\n0\r\n\r\nH", `class=ok fatal=false status=200 left="H"`, get, false},
+		{"chunked twice coded", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n0\r\nA: b\r\nC: d\r\n\r\n",
+			"done=true class=ok", get, false},
+		{"same lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nab", "class=ok status=200", get,
+			false},
+		{
+			"captures", "HTTP/1.1 302 Found\r\nLOCATION: \t/next?a=b \r\nX-N: 42\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n", `status=302 captured=6:"/next?a=b" captured=2:42 captured=null`, location, false},
 
-		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nab", "class=protocol fatal=true", get, false},
-		{"length and coding", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "class=protocol fatal=true", get, false},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nab", "class=protocol fatal=true",
+			get, false},
+		{"length and coding", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+			"class=protocol fatal=true", get, false},
 		{"length of words", "HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n", "class=protocol fatal=true", get, false},
 		{"negative length", "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n", "class=protocol fatal=true", get, false},
-		{"endless length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "class=protocol fatal=true", get, false},
+		{"endless length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "class=protocol fatal=true",
+			get, false},
 		{"no number", "HTTP/1.1 abc OK\r\n\r\n", "class=protocol fatal=true", get, false},
 		{"status 099", "HTTP/1.1 099 OK\r\n\r\n", "class=protocol fatal=true", get, false},
 		{"another protocol", "SSH-2.0-OpenSSH_9.2", "done=true class=protocol fatal=true", get, false},
@@ -78,9 +93,12 @@ func TestScan(t *testing.T) {
 		{"space in name", "HTTP/1.1 200 OK\r\nContent-Length : 3\r\n\r\n", "class=protocol fatal=true", get, false},
 		{"folded", "HTTP/1.1 200 OK\r\nA: b\r\n c: d\r\n\r\n", "class=protocol fatal=true", get, false},
 		{"bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "class=protocol fatal=true", get, false},
-		{"huge chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "class=protocol fatal=true", get, false},
-		{"long chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", "class=protocol fatal=true", get, false},
-		{"odd status", "HTTP/1.1 999 What\r\nContent-Length: 0\r\nA: " + long + "\r\n\r\n", `class=server code="999" status=999`, get, false},
+		{"huge chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+			"class=protocol fatal=true", get, false},
+		{"long chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", "class=protocol fatal=true", get,
+			false},
+		{"odd status", "HTTP/1.1 999 What\r\nContent-Length: 0\r\nA: " + long + "\r\n\r\n",
+			`class=server code="999" status=999`, get, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := protocoltest.Torn(t, fresh(t, plain, c.req), &c.req, []byte(c.answer), c.eof).String()
@@ -96,10 +114,11 @@ func TestScan(t *testing.T) {
 func TestScanBoundsHeaders(t *testing.T) {
 	req := get("/")
 	for name, answer := range map[string]string{
-		"one line":       "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", maxHead),
-		"many lines":     "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", maxHead/6+1),
-		"interim":        strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", maxHead/25+1),
-		"trailer":        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: b\r\n", maxHead/6+1),
+		"one line":   "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", maxHead),
+		"many lines": "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", maxHead/6+1),
+		"interim":    strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", maxHead/25+1),
+		"trailer": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" +
+			strings.Repeat("A: b\r\n", maxHead/6+1),
 		"chunk size":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("0", maxChunkLine+1),
 		"chunk's end":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na" + strings.Repeat("x", maxChunkLine+1),
 		"endless status": "HTTP/1.1 200 " + strings.Repeat("x", maxHead),
@@ -134,7 +153,8 @@ func TestGoodStatuses(t *testing.T) {
 	req := get("/")
 	target := plain
 	target.Options = map[string]string{"good": "200-299, 404"}
-	for status, want := range map[int]protocol.Class{200: protocol.OK, 299: protocol.OK, 301: protocol.Server, 404: protocol.OK, 500: protocol.Server} {
+	for status, want := range map[int]protocol.Class{200: protocol.OK, 299: protocol.OK, 301: protocol.Server,
+		404: protocol.OK, 500: protocol.Server} {
 		answer := fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Length: 0\r\n\r\n", status)
 		if got := protocoltest.Scan(fresh(t, target, req)(), &req, []byte(answer), nil, false); got.Reply.Class != want {
 			t.Errorf("%d: got %v, want %v", status, got, want)
@@ -150,7 +170,8 @@ func TestCodecAllocatesNothing(t *testing.T) {
 	req.Capture = []protocol.Capture{{Name: "header:Location"}}
 	c := fresh(t, plain, req)()
 	args := []gen.Value{{Kind: gen.String, B: []byte("ü/ö")}, {Kind: gen.Int, I: 7}}
-	answer := []byte("HTTP/1.1 201 Created\r\nServer: x\r\nLocation: /a/1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+	answer := []byte(
+		"HTTP/1.1 201 Created\r\nServer: x\r\nLocation: /a/1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
 	var reply protocol.Reply
 	var out []byte
 	n := testing.AllocsPerRun(100, func() {
@@ -167,7 +188,10 @@ func TestCodecAllocatesNothing(t *testing.T) {
 
 func FuzzScan(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"), uint16(20), false)
-	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nA: b\r\n\r\n"), uint16(70), false)
+	f.Add(
+		[]byte(
+			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nA: b\r\n\r\n"),
+		uint16(70), false)
 	f.Add([]byte("HTTP/1.0 500 No\r\nLocation: a\r\n\r\nabc"), uint16(3), true)
 	bare := get("/")
 	bare.Web.HashEvery = 1
@@ -196,9 +220,10 @@ func FuzzScan(f *testing.F) {
 func BenchmarkScan(b *testing.B) {
 	req := get("/")
 	c := fresh(b, plain, req)()
-	answer := []byte("HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Fri, 21 Nov 2025 20:00:00 GMT\r\nContent-Type: text/html\r\n" +
-		"Content-Length: 612\r\nLast-Modified: Fri, 21 Nov 2025 20:00:00 GMT\r\nConnection: keep-alive\r\nETag: \"6920c5d0-264\"\r\n" +
-		"Accept-Ranges: bytes\r\n\r\n" + strings.Repeat("x", 612))
+	answer := []byte(
+		"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Fri, 21 Nov 2025 20:00:00 GMT\r\nContent-Type: text/html\r\n" +
+			"Content-Length: 612\r\nLast-Modified: Fri, 21 Nov 2025 20:00:00 GMT\r\nConnection: keep-alive\r\nETag: \"6920c5d0-264\"\r\n" +
+			"Accept-Ranges: bytes\r\n\r\n" + strings.Repeat("x", 612))
 	var reply protocol.Reply
 	for b.Loop() {
 		reply.Reset(0)

@@ -49,7 +49,8 @@ func run(t *testing.T, p *plan.Plan, target protocol.Target, pipeline int, codec
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	for i, o := range cfg.Collector.Total().Operations {
-		out = append(out, fmt.Sprintf("%s: %d done, errors %v, statuses %v, %d with a wrong hash", p.Operations[i].Name, o.Done, o.Errors, o.Status, o.BadHash))
+		out = append(out, fmt.Sprintf("%s: %d done, errors %v, statuses %v, %d with a wrong hash", p.Operations[i].Name,
+			o.Done, o.Errors, o.Status, o.BadHash))
 	}
 	return out
 }
@@ -62,7 +63,8 @@ func hashOf(text string) uint64 {
 
 func operation(path string, hash uint64, capture ...protocol.Capture) plan.Operation {
 	return plan.Operation{Name: path, Weight: 1, Steps: []plan.Step{{
-		Request: protocol.Request{Verb: protocol.HTTP, Capture: capture, Web: &protocol.Web{Method: "GET", Path: path, Hash: hash, HashEvery: 1}},
+		Request: protocol.Request{Verb: protocol.HTTP, Capture: capture,
+			Web: &protocol.Web{Method: "GET", Path: path, Hash: hash, HashEvery: 1}},
 	}}}
 }
 
@@ -71,8 +73,9 @@ func TestTiersAgreeInTheEngine(t *testing.T) {
 	follow := operation("/moved", 0, protocol.Capture{Name: "header:Location", Kind: gen.String})
 	follow.Steps[0].Request.Web.HashEvery = 0
 	follow.Steps = append(follow.Steps, plan.Step{
-		Request: protocol.Request{Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/who?q=$1", Body: []byte("$1")}},
-		Params:  []plan.Param{{Step: 0, Index: 0}},
+		Request: protocol.Request{Verb: protocol.HTTP, Web: &protocol.Web{Method: "POST", Path: "/who?q=$1",
+			Body: []byte("$1")}},
+		Params: []plan.Param{{Step: 0, Index: 0}},
 	})
 	for _, c := range []struct {
 		name       string
@@ -81,8 +84,10 @@ func TestTiersAgreeInTheEngine(t *testing.T) {
 		want       []string
 	}{
 		{"pipelined", 4, []plan.Operation{operation("/no", hashOf("no")), operation("/broken", 1)}, nil},
-		{"two steps", 1, []plan.Operation{follow}, []string{"/moved: 300 done, errors [0 0 0 0 0 0 0 0], statuses [0 0 300 0 0 0], 0 with a wrong hash"}},
-		{"closing", 1, []plan.Operation{operation("/last", 0)}, []string{"/last: 300 done, errors [0 0 0 0 0 0 0 0], statuses [0 0 300 0 0 0], 300 with a wrong hash"}},
+		{"two steps", 1, []plan.Operation{follow},
+			[]string{"/moved: 300 done, errors [0 0 0 0 0 0 0 0], statuses [0 0 300 0 0 0], 0 with a wrong hash"}},
+		{"closing", 1, []plan.Operation{operation("/last", 0)},
+			[]string{"/last: 300 done, errors [0 0 0 0 0 0 0 0], statuses [0 0 300 0 0 0], 300 with a wrong hash"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &plan.Plan{Seed: 3, Operations: c.operations}
@@ -90,7 +95,8 @@ func TestTiersAgreeInTheEngine(t *testing.T) {
 			if !slices.Equal(library, codec) {
 				t.Errorf("library tier: %q\ncodec tier:   %q", library, codec)
 			}
-			if c.want == nil && (!strings.HasSuffix(codec[0], " 0 with a wrong hash") || strings.HasSuffix(codec[1], " 0 with a wrong hash")) {
+			if c.want == nil && (!strings.HasSuffix(codec[0], " 0 with a wrong hash") ||
+				strings.HasSuffix(codec[1], " 0 with a wrong hash")) {
 				t.Errorf("got %q; only the second has a wrong hash", codec)
 			}
 			if c.want != nil && !slices.Equal(codec, c.want) {

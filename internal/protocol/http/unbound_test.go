@@ -91,7 +91,8 @@ func TestLazySessions(t *testing.T) {
 	s := serveAt(t, "127.0.0.1:0")
 	address := strings.TrimPrefix(s.URL, "http://")
 	s.Close()
-	program := &protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP, Web: &protocol.Web{Method: "GET", Path: "/"}}}}
+	program := &protocol.Program{Requests: []protocol.Request{{Verb: protocol.HTTP,
+		Web: &protocol.Web{Method: "GET", Path: "/"}}}}
 	if _, err := New().Dial(t.Context(), protocol.Target{Address: address}, program); err == nil {
 		t.Error("connected to nobody")
 	}
@@ -125,7 +126,8 @@ func TestPlainAddresses(t *testing.T) {
 		t.Error(err)
 	}
 	target.Options["plain"] = "other:1"
-	if _, err := NewSecure().Describe(t.Context(), target); err == nil || !strings.Contains(err.Error(), "doesn't speak TLS") {
+	if _, err := NewSecure().Describe(t.Context(), target); err == nil ||
+		!strings.Contains(err.Error(), "doesn't speak TLS") {
 		t.Error(err)
 	}
 }

@@ -49,7 +49,8 @@ func lines(t *testing.T, a protocol.Admin, statement string) []string {
 func chunk(first, rows uint64, told *uint64) *protocol.Chunk {
 	return &protocol.Chunk{
 		Table: "cars_q", Keys: []string{"id"}, First: first, Rows: rows,
-		Columns: []protocol.Column{{Name: "brand", Type: "string"}, {Name: "id", Type: "integer"}, {Name: "price", Type: "double"}},
+		Columns: []protocol.Column{{Name: "brand", Type: "string"}, {Name: "id", Type: "integer"},
+			{Name: "price", Type: "double"}},
 		Row: func(values []gen.Value, row uint64) {
 			values[0].SetString(fmt.Sprint("brand", row))
 			values[1].SetInt(int64(row))
@@ -93,16 +94,19 @@ func TestAdminLoads(t *testing.T) {
 				}
 				rows += 5
 			}
-			if got := lines(t, a, `SELECT COUNT(*), COUNT("price"), MAX("id"), SUM("id") FROM "cars_q"`); len(got) != 1 || !strings.HasPrefix(got[0], fmt.Sprintf("%d %d 3009", rows, 1500+(rows-3000)/2)) {
+			if got := lines(t, a, `SELECT COUNT(*), COUNT("price"), MAX("id"), SUM("id") FROM "cars_q"`); len(got) != 1 ||
+				!strings.HasPrefix(got[0], fmt.Sprintf("%d %d 3009", rows, 1500+(rows-3000)/2)) {
 				t.Errorf("the table holds %v", got)
 			}
-			if got := lines(t, a, `SELECT * FROM "cars_q" WHERE "id" IN (10, 11) ORDER BY "id"`); strings.Join(got, "; ") != "10 brand10 10 NULL; 11 brand11 NULL NULL" {
+			if got := lines(t, a, `SELECT * FROM "cars_q" WHERE "id" IN (10, 11) ORDER BY "id"`); strings.Join(got,
+				"; ") != "10 brand10 10 NULL; 11 brand11 NULL NULL" {
 				t.Errorf("rows %v", got)
 			}
 			if n, err := a.Exec(ctx, `DELETE FROM "cars_q" WHERE "id" < 20`); err != nil || n != int64(rows)-2990 {
 				t.Errorf("deleted %d, %v", n, err)
 			}
-			if _, err := a.Load(ctx, chunk(25, 1, &told), false); err == nil || !strings.Contains(err.Error(), "load cars_q") || protocol.AsError(err).Class != protocol.Server {
+			if _, err := a.Load(ctx, chunk(25, 1, &told), false); err == nil || !strings.Contains(err.Error(), "load cars_q") ||
+				protocol.AsError(err).Class != protocol.Server {
 				t.Errorf("loading a row twice: got %v", err)
 			}
 			a = openAdmin(t, to)
@@ -128,7 +132,8 @@ func TestLoadFaults(t *testing.T) {
 	ctx, cancel := within()
 	defer cancel()
 	var told uint64
-	if _, err := a.Load(ctx, chunk(0, 1, &told), false); err == nil || !strings.Contains(err.Error(), `no space "cars_q"`) {
+	if _, err := a.Load(ctx, chunk(0, 1, &told), false); err == nil ||
+		!strings.Contains(err.Error(), `no space "cars_q"`) {
 		t.Errorf("no table: got %v", err)
 	}
 	if _, err := a.Exec(ctx, carsTable); err != nil {
@@ -164,7 +169,8 @@ func TestDescribe(t *testing.T) {
 	ctx, cancel := within()
 	defer cancel()
 	info, err := New().Describe(ctx, target(s))
-	if err != nil || info.Product != "Tarantool" || !strings.HasPrefix(info.Version, "2.") || info.Settings["wal_mode"] != "write" || info.Settings["memtx_memory"] != "268435456" {
+	if err != nil || info.Product != "Tarantool" || !strings.HasPrefix(info.Version, "2.") ||
+		info.Settings["wal_mode"] != "write" || info.Settings["memtx_memory"] != "268435456" {
 		t.Errorf("got %+v, %v", info, err)
 	}
 	s = testserver.Tarantool(t, testserver.Lua(lua+shim))
@@ -176,7 +182,8 @@ func TestDescribe(t *testing.T) {
 
 // Where nobody may run programs, the product and version are known still.
 func TestDescribeWithoutRights(t *testing.T) {
-	s := testserver.Tarantool(t, testserver.Lua("box.schema.user.create('poor', {password = 'poor-test', if_not_exists = true})"))
+	s := testserver.Tarantool(t,
+		testserver.Lua("box.schema.user.create('poor', {password = 'poor-test', if_not_exists = true})"))
 	to := target(s)
 	to.User, to.Password = "poor", "poor-test"
 	info, err := New().Describe(t.Context(), to)
@@ -190,7 +197,8 @@ func TestPicodataStatements(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua+shim+"box.space.kv:replace({7, 'six'})"))
 	p := program(
 		protocol.Request{Verb: protocol.SQL, Text: `UPDATE "kv" SET "name" = $2 WHERE "id" = $1`, Params: kinds(2)},
-		protocol.Request{Verb: protocol.SQL, Text: `SELECT "id", "name" FROM "kv" WHERE "id" = $1`, Params: kinds(1), Capture: []protocol.Capture{{Name: "name"}, {Kind: gen.Int}}},
+		protocol.Request{Verb: protocol.SQL, Text: `SELECT "id", "name" FROM "kv" WHERE "id" = $1`, Params: kinds(1),
+			Capture: []protocol.Capture{{Name: "name"}, {Kind: gen.Int}}},
 		protocol.Request{Verb: protocol.SQL, Text: `SELECT nothing FROM nowhere`, ExpectError: true},
 	)
 	for _, mode := range []string{"", "execute", "call"} {
@@ -214,7 +222,9 @@ func TestPicodataStatements(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := New().Dial(t.Context(), target(s), program(protocol.Request{Verb: protocol.Insert, Text: "kv", Params: kinds(1)})); err == nil || !strings.Contains(err.Error(), "SQL only") {
+	if _, err := New().Dial(t.Context(), target(s),
+		program(protocol.Request{Verb: protocol.Insert, Text: "kv", Params: kinds(1)})); err == nil ||
+		!strings.Contains(err.Error(), "SQL only") {
 		t.Errorf("an insert request to Picodata: got %v", err)
 	}
 }

@@ -145,7 +145,8 @@ func (s *statement) row(r *reader, metadata []byte, reply *protocol.Reply) {
 		if c.name != nil {
 			at, ok := find(metadata, c.name)
 			if !ok {
-				reply.Fail(protocol.Bad("%s", "the answer has no column "+string(c.name)+": correct the name, or give the column's number"))
+				reply.Fail(protocol.Bad("%s",
+					"the answer has no column "+string(c.name)+": correct the name, or give the column's number"))
 				continue
 			}
 			column = at

@@ -34,7 +34,8 @@ func BenchmarkLoad(b *testing.B) {
 // BenchmarkCodec encodes a prepared statement with two arguments and scans an answer of one row.
 func BenchmarkCodec(b *testing.B) {
 	c := &codec{statements: append([]statement(nil), scanStatements...)}
-	c.statements[3] = statement{verb: protocol.SQL, params: 2, pieces: []piece{{[]byte{0x82, 0x43, 0x01, 0x41, 0x92}, 0}, {nil, 1}}}
+	c.statements[3] = statement{verb: protocol.SQL, params: 2, pieces: []piece{{[]byte{0x82, 0x43, 0x01, 0x41, 0x92}, 0},
+		{nil, 1}}}
 	args := []gen.Value{num(70000), txt("brand")}
 	var reply protocol.Reply
 	out, answer, body := make([]byte, 0, 256), make([]byte, 0, 256), rowsBody(1, "abc")

@@ -231,5 +231,6 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	}
 	l.conn.SetDeadline(time.Time{})
 	extra, _ := l.in.Peek(l.in.Buffered())
-	return protocol.CodecConn{Net: l.conn, Codec: &codec{statements: statements, options: o, sent: l.sync, turn: l.sync}, Extra: extra}, nil
+	return protocol.CodecConn{Net: l.conn, Codec: &codec{statements: statements, options: o, sent: l.sync, turn: l.sync},
+		Extra: extra}, nil
 }

@@ -24,7 +24,8 @@ func TestWrongPassword(t *testing.T) {
 	_, describe := New().Describe(ctx, to)
 	for _, err := range []error{dial, take, admin, describe} {
 		e := protocol.AsError(err)
-		if err == nil || e.Class != protocol.Connect || e.Code != "47" || !strings.Contains(e.Text, "check user and password") || strings.Contains(e.Text, to.Password) {
+		if err == nil || e.Class != protocol.Connect || e.Code != "47" ||
+			!strings.Contains(e.Text, "check user and password") || strings.Contains(e.Text, to.Password) {
 			t.Errorf("wrong password: got %v", err)
 		}
 	}
@@ -43,7 +44,8 @@ func TestRefusedPort(t *testing.T) {
 	_, dial := New().Dial(ctx, target(s), program())
 	_, take := New().Open(ctx, target(s), program())
 	for _, err := range []error{dial, take} {
-		if e := protocol.AsError(err); err == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "connection refused") {
+		if e := protocol.AsError(err); err == nil || e.Class != protocol.Connect ||
+			!strings.Contains(e.Text, "connection refused") {
 			t.Errorf("refused port: got %v", err)
 		}
 	}
@@ -55,14 +57,16 @@ func TestFrozenServer(t *testing.T) {
 	defer s.Resume()
 	to := target(s)
 	to.ConnectTimeout = 200 * time.Millisecond
-	if _, err := New().Dial(context.Background(), to, program()); protocol.AsError(err).Class != protocol.Connect || !strings.Contains(err.Error(), "no answer in time") {
+	if _, err := New().Dial(context.Background(), to, program()); protocol.AsError(err).Class != protocol.Connect ||
+		!strings.Contains(err.Error(), "no answer in time") {
 		t.Errorf("frozen server: got %v", err)
 	}
 }
 
 func TestServerKilledMidRequest(t *testing.T) {
 	s := testserver.Tarantool(t, testserver.Lua(lua))
-	p := program(protocol.Request{Verb: protocol.Call, Text: "slow"}, protocol.Request{Verb: protocol.Eval, Text: "return 1"})
+	p := program(protocol.Request{Verb: protocol.Call, Text: "slow"},
+		protocol.Request{Verb: protocol.Eval, Text: "return 1"})
 	for _, tier := range []string{"library", "codec"} {
 		c := tiers(t, target(s), p)[tier]
 		var reply protocol.Reply
@@ -156,7 +160,8 @@ func TestPreparedStatementsOutliveChanges(t *testing.T) {
 		}
 	}
 	change("CREATE TABLE gone (a INTEGER PRIMARY KEY)")
-	p := program(protocol.Request{Verb: protocol.SQL, Text: `SELECT COUNT(*) FROM "kv"`, Capture: []protocol.Capture{{Kind: gen.Int}}}, protocol.Request{Verb: protocol.SQL, Text: "SELECT a FROM gone"})
+	p := program(protocol.Request{Verb: protocol.SQL, Text: `SELECT COUNT(*) FROM "kv"`,
+		Capture: []protocol.Capture{{Kind: gen.Int}}}, protocol.Request{Verb: protocol.SQL, Text: "SELECT a FROM gone"})
 	both := tiers(t, target(s), p)
 	do := func(tier string, request int) (reply protocol.Reply) {
 		ctx, cancel := within()
@@ -187,7 +192,8 @@ func TestPreparedStatementsOutliveChanges(t *testing.T) {
 // A statement can't be prepared again, and before the answer to its execution comes that to another request.
 func TestRenewalsFailAcrossOtherAnswers(t *testing.T) {
 	requests := []protocol.Request{{ID: 0, Verb: protocol.SQL}, {ID: 1, Verb: protocol.Call}}
-	c := &codec{statements: []statement{{verb: protocol.SQL, renewal: []byte{0x80}, stale: true}, {verb: protocol.Call, shape: values}}}
+	c := &codec{statements: []statement{{verb: protocol.SQL, renewal: []byte{0x80}, stale: true},
+		{verb: protocol.Call, shape: values}}}
 	var tags []uint64
 	for i := range requests {
 		if _, err := c.Encode(nil, &requests[i], nil); err != nil {
@@ -222,7 +228,8 @@ func TestAnswersToNothingAreNoticed(t *testing.T) {
 	reply.Reset(2)
 	c := freshCodec()
 	c.(*codec).Turn(9)
-	if _, done, _ := c.Scan(packet(0, 8, rowsBody(1, "a")...), &scanRequests[0], &reply); !done || reply.Class != protocol.Protocol || !reply.Fatal || !strings.Contains(reply.Text, "wasn't sent") {
+	if _, done, _ := c.Scan(packet(0, 8, rowsBody(1, "a")...), &scanRequests[0], &reply); !done ||
+		reply.Class != protocol.Protocol || !reply.Fatal || !strings.Contains(reply.Text, "wasn't sent") {
 		t.Errorf("got %v %v %s", done, reply.Class, reply.Text)
 	}
 }

@@ -172,7 +172,8 @@ func (l *link) receive() (code uint32, sync uint64, answer []byte, err error) {
 }
 
 // ask sends a request and waits for its answer.
-func (l *link) ask(ctx context.Context, kind byte, request []byte) (code uint32, answer []byte, failure *protocol.Error) {
+func (l *link) ask(ctx context.Context, kind byte, request []byte) (code uint32, answer []byte,
+	failure *protocol.Error) {
 	defer l.watch(ctx)()
 	l.queue(kind, request)
 	if err := l.flush(); err != nil {

@@ -33,7 +33,8 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 	if err != nil {
 		return 0, err
 	}
-	l := loading{admin: a, chunk: chunk, places: places, space: sp, kind: typeInsert, values: make([]gen.Value, len(chunk.Columns))}
+	l := loading{admin: a, chunk: chunk, places: places, space: sp, kind: typeInsert,
+		values: make([]gen.Value, len(chunk.Columns))}
 	if replace {
 		l.kind = typeReplace
 	}
@@ -179,7 +180,8 @@ func (a *admin) insertStatements(ctx context.Context, chunk *protocol.Chunk, rep
 }
 
 // insertBody writes the request for one statement.
-func (a *admin) insertBody(chunk *protocol.Chunk, replace bool, first, rows uint64, values []gen.Value) (kind byte, out []byte, failure *protocol.Error) {
+func (a *admin) insertBody(chunk *protocol.Chunk, replace bool, first, rows uint64, values []gen.Value) (kind byte,
+	out []byte, failure *protocol.Error) {
 	text := sqlconn.Numbered(chunk.Table, chunk.Names(), int(rows), replace)
 	var b body
 	kind = b.sql(a.mode, text, int(rows)*len(chunk.Columns))

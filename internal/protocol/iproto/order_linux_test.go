@@ -18,18 +18,22 @@ import (
 // Requests of one session are answered in another order than they were sent in: each answer is the one of its
 // request.
 func TestAnswersComeInAnyOrder(t *testing.T) {
-	s := testserver.Tarantool(t, testserver.Lua(`function nap(i) require('fiber').sleep((7 * i % 10) / 1000) return i % 3 == 0 and error('third') or i end`))
+	s := testserver.Tarantool(t,
+		testserver.Lua(
+			`function nap(i) require('fiber').sleep((7 * i % 10) / 1000) return i % 3 == 0 and error('third') or i end`))
 	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{{Name: "nap", Weight: 1, Steps: []plan.Step{{
 		Request: protocol.Request{Verb: protocol.Call, Text: "nap", Capture: []protocol.Capture{{Column: 0, Kind: gen.Int}}},
-		Params:  []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 0, IntHi: 29}}}},
+		Params: []plan.Param{{Value: &plan.ValueSpec{Spec: gen.Spec{Type: gen.TypeInteger, HasRange: true, IntLo: 0,
+			IntHi: 29}}}},
 	}}}}}
 	w, err := workload.Compile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: New(), Targets: []protocol.Target{target(s)}, Sessions: 2, Pipeline: 16, OperationTimeout: 30 * time.Second,
-		ConnectTimeout: 10 * time.Second, Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, 1),
+		Workload: w, Driver: New(), Targets: []protocol.Target{target(s)}, Sessions: 2, Pipeline: 16,
+		OperationTimeout: 30 * time.Second,
+		ConnectTimeout:   10 * time.Second, Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(1, 1),
 	}
 	fleet, err := loop.NewFleet(cfg, New())
 	if err != nil {

@@ -51,7 +51,8 @@ func (p *packetOf) isAnswer() bool { return p.size > 0 && p.code != codeChunk &&
 
 // Rows reads the last packet, before which others may stand: events, and the answer to a statement's being prepared
 // once more.
-func (c *codec) Rows(answer []byte, req *protocol.Request, each func(columns []string, row []gen.Value)) *protocol.Error {
+func (c *codec) Rows(answer []byte, req *protocol.Request,
+	each func(columns []string, row []gen.Value)) *protocol.Error {
 	var last packetOf
 	for len(answer) > 0 {
 		p, ok := cutPacket(answer)

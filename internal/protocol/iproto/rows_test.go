@@ -38,7 +38,8 @@ func rowsOf(c protocol.Conn, req *protocol.Request, args ...gen.Value) string {
 
 // Requests that come up as a script runs have rows: of spaces, of SQL and of what functions and programs return.
 func TestRowsOfAddedRequests(t *testing.T) {
-	s := testserver.Tarantool(t, testserver.Lua(lua+`box.space.kv:replace{1, 'one', 1.5} box.space.kv:replace{2, box.NULL, {1}}`))
+	s := testserver.Tarantool(t,
+		testserver.Lua(lua+`box.space.kv:replace{1, 'one', 1.5} box.space.kv:replace{2, box.NULL, {1}}`))
 	ours, err := New().Dial(t.Context(), target(s), program())
 	if err != nil {
 		t.Fatal(err)
@@ -51,12 +52,15 @@ func TestRowsOfAddedRequests(t *testing.T) {
 			request protocol.Request
 			want    string
 		}{
-			{protocol.Request{Verb: protocol.Select, Text: "kv"}, "id,name,n 2:1 6:\"one\" 4:1.5\nid,name,n 2:2 null 7:\"\\x91\\x01\""},
-			{protocol.Request{Verb: protocol.SQL, Text: `SELECT "id", "name" FROM "kv" ORDER BY 1 LIMIT 1`}, `id,name 2:1 6:"one"`},
+			{protocol.Request{Verb: protocol.Select, Text: "kv"},
+				"id,name,n 2:1 6:\"one\" 4:1.5\nid,name,n 2:2 null 7:\"\\x91\\x01\""},
+			{protocol.Request{Verb: protocol.SQL, Text: `SELECT "id", "name" FROM "kv" ORDER BY 1 LIMIT 1`},
+				`id,name 2:1 6:"one"`},
 			{protocol.Request{Verb: protocol.SQL, Text: `SELECT "id" FROM "kv" WHERE "id" = 2`, Simple: true}, `id 2:2`},
 			{protocol.Request{Verb: protocol.Call, Text: "many", Params: kinds(0)}, "server"},
 			{protocol.Request{Verb: protocol.Eval, Text: "return many(2)"}, "1,2 2:1 6:\"name1\"\n1,2 2:2 6:\"name2\""},
-			{protocol.Request{Verb: protocol.Call, Text: "tuples"}, "1,2,3 2:1 6:\"one\" 4:1.5\n1,2,3 2:2 null 7:\"\\x91\\x01\""},
+			{protocol.Request{Verb: protocol.Call, Text: "tuples"},
+				"1,2,3 2:1 6:\"one\" 4:1.5\n1,2,3 2:2 null 7:\"\\x91\\x01\""},
 			{protocol.Request{Verb: protocol.Call, Text: "one"}, `1,2,3 2:1 6:"one" 4:1.5`},
 			{protocol.Request{Verb: protocol.Call, Text: "field"}, `answer 2:42`},
 			{protocol.Request{Verb: protocol.Call, Text: "push"}, `1 2:7`},
@@ -64,13 +68,15 @@ func TestRowsOfAddedRequests(t *testing.T) {
 			{protocol.Request{Verb: protocol.Eval, Text: "return {{a = 1}, {a = 2}}"}, "a 2:1\na 2:2"},
 			{protocol.Request{Verb: protocol.Eval, Text: "return {}"}, ""},
 			{protocol.Request{Verb: protocol.Eval, Text: "return"}, ""},
-			{protocol.Request{Verb: protocol.Eval, Text: "return string.rep('x', 200000)"}, `1 6:"` + strings.Repeat("x", 200000) + `"`},
+			{protocol.Request{Verb: protocol.Eval, Text: "return string.rep('x', 200000)"}, `1 6:"` +
+				strings.Repeat("x", 200000) + `"`},
 		} {
 			step.request.ID = i
 			if err := c.Add(t.Context(), &step.request); err != nil {
 				t.Fatalf("%s: %q: %v", name, step.request.Text, err)
 			}
-			if got := rowsOf(c, &step.request); got != step.want && !(step.want == "server" && strings.HasPrefix(got, step.want)) {
+			if got := rowsOf(c, &step.request); got != step.want &&
+				!(step.want == "server" && strings.HasPrefix(got, step.want)) {
 				t.Errorf("%s: %q:\n got %.300s\nwant %.300s", name, step.request.Text, got, step.want)
 			}
 		}
@@ -79,8 +85,10 @@ func TestRowsOfAddedRequests(t *testing.T) {
 
 // The vendor's own client and the codec see the same tuples.
 func TestRowsAreThoseOfGoTarantool(t *testing.T) {
-	s := testserver.Tarantool(t, testserver.Lua(lua+`for i = 1, 200 do box.space.kv:replace{i, 'name' .. i, i * 1.5 + 0.25} end`))
-	library, err := tarantool.Connect(t.Context(), tarantool.NetDialer{Address: s.Addr, User: s.User, Password: s.Password}, tarantool.Opts{})
+	s := testserver.Tarantool(t,
+		testserver.Lua(lua+`for i = 1, 200 do box.space.kv:replace{i, 'name' .. i, i * 1.5 + 0.25} end`))
+	library, err := tarantool.Connect(t.Context(), tarantool.NetDialer{Address: s.Addr, User: s.User,
+		Password: s.Password}, tarantool.Opts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +126,8 @@ func TestPicodataExecutes(t *testing.T) {
 		case kind == typeExecute && strings.HasPrefix(body, "\x82\x40\xa6INSERT"):
 			return 0, []byte("\x81\x42\x81\xa9row_count\x03")
 		case kind == typeExecute:
-			return 0, []byte("\x82\x32\x92\x82\xa4name\xa2id\xa4type\xa7integer\x82\xa4name\xa1v\xa4type\xa4text\x30\x92\x92\x01\xa1a\x92\x02\xa1b")
+			return 0, []byte(
+				"\x82\x32\x92\x82\xa4name\xa2id\xa4type\xa7integer\x82\xa4name\xa1v\xa4type\xa4text\x30\x92\x92\x01\xa1a\x92\x02\xa1b")
 		}
 		return errorBit | 48, []byte("\x81\x31\xa7unknown")
 	})
@@ -148,7 +157,8 @@ func TestPicodataExecutes(t *testing.T) {
 }
 
 // picodata is a server that answers each request as f says.
-func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code uint32, answer []byte)) (address string) {
+func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code uint32, answer []byte)) (
+	address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -162,7 +172,8 @@ func picodata(t *testing.T, f func(kind byte, versioned bool, body string) (code
 			return
 		}
 		defer c.Close()
-		greeting := fmt.Sprintf("%-63s\n%-63s\n", "Tarantool 2.11.5 (Binary) 00000000-0000-0000-0000-000000000000", strings.Repeat("QUJD", 11))
+		greeting := fmt.Sprintf("%-63s\n%-63s\n", "Tarantool 2.11.5 (Binary) 00000000-0000-0000-0000-000000000000",
+			strings.Repeat("QUJD", 11))
 		if _, err := io.WriteString(c, greeting); err != nil {
 			return
 		}

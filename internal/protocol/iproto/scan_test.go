@@ -50,28 +50,43 @@ func answers() map[string]struct {
 	want    string
 } {
 	errorBody := append([]byte{0x81, 0x31}, appendString(nil, "Duplicate key")...)
-	dispatched := append([]byte{0x81, 0x30, 0x91, 0x82, 0xa4, 'r', 'o', 'w', 's', 0x92, 0x91, 7, 0x91, 8, 0xa8}, "metadata\x91\x82\xa4name\xa1K\xa4type\xa1x"...)
+	dispatched := append([]byte{0x81, 0x30, 0x91, 0x82, 0xa4, 'r', 'o', 'w', 's', 0x92, 0x91, 7, 0x91, 8, 0xa8},
+		"metadata\x91\x82\xa4name\xa1K\xa4type\xa1x"...)
 	return map[string]struct {
 		request int
 		bytes   []byte
 		want    string
 	}{
-		"rows":          {0, packet(0, 8, rowsBody(3, "abc")...), `done=true class=ok code="" fatal=false status=0 rows=3 affected=0 missing=false badhash=false in=44 left="" captured=2:-1 captured=6:"abc"`},
-		"no rows":       {0, packet(0, 8, rowsBody(0, "")...), `done=true class=ok code="" fatal=false status=0 rows=0 affected=0 missing=false badhash=false in=26 left="" captured=null captured=null`},
-		"two":           {0, append(packet(0, 8, rowsBody(0, "")...), packet(0, 9)...), ``},
-		"changes":       {0, packet(0, 8, 0x81, 0x42, 0x82, 0x01, 0x91, 0x05, 0x00, 0xcd, 1, 0), `done=true class=ok code="" fatal=false status=0 rows=0 affected=256 missing=false badhash=false in=22 left="" captured=null captured=null`},
-		"error":         {0, packet(errorBit|3, 8, errorBody...), `done=true class=server code="3" fatal=false status=0 rows=0 affected=0 missing=false badhash=false in=30 left="" captured=null captured=null`},
-		"pushed":        {1, append(packet(codeChunk, 8, 0x81, 0x30, 0x91, 0x01), packet(0, 8, 0x81, 0x30, 0x92, 0x02, 0x03)...), `done=true class=ok code="" fatal=false status=0 rows=2 affected=0 missing=false badhash=false in=17 left="" captured=2:2`},
-		"empty body":    {1, packet(0, 8), `done=true class=ok code="" fatal=false status=0 rows=0 affected=0 missing=false badhash=false in=12 left="" captured=null`},
-		"dispatch":      {2, packet(0, 8, dispatched...), ``},
-		"update of one": {3, packet(0, 8, 0x81, 0x30, 0x91, 0x91, 0x01), `done=true class=ok code="" fatal=false status=0 rows=1 affected=1 missing=false badhash=false in=17 left=""`},
-		"other sync":    {3, packet(0, 6, 0x80), `done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
-		"no length":     {3, []byte{0xa1, 'x'}, `done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
-		"zero length":   {3, []byte{0}, `done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
-		"huge length":   {3, []byte{0xcf, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, `done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
-		"cut body":      {0, packet(0, 8, rowsBody(1, "abc")[:17]...), `done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
-		"rows without":  {0, packet(0, 8, 0x81, 0x30, 0xdd, 0xff, 0xff, 0xff, 0xff), `done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
-		"unfinished":    {0, packet(0, 8, rowsBody(3, "abc")...)[:30], ``},
+		"rows": {0, packet(0, 8, rowsBody(3, "abc")...),
+			`done=true class=ok code="" fatal=false status=0 rows=3 affected=0 missing=false badhash=false in=44 left="" captured=2:-1 captured=6:"abc"`},
+		"no rows": {0, packet(0, 8, rowsBody(0, "")...),
+			`done=true class=ok code="" fatal=false status=0 rows=0 affected=0 missing=false badhash=false in=26 left="" captured=null captured=null`},
+		"two": {0, append(packet(0, 8, rowsBody(0, "")...), packet(0, 9)...), ``},
+		"changes": {0, packet(0, 8, 0x81, 0x42, 0x82, 0x01, 0x91, 0x05, 0x00, 0xcd, 1, 0),
+			`done=true class=ok code="" fatal=false status=0 rows=0 affected=256 missing=false badhash=false in=22 left="" captured=null captured=null`},
+		"error": {0, packet(errorBit|3, 8, errorBody...),
+			`done=true class=server code="3" fatal=false status=0 rows=0 affected=0 missing=false badhash=false in=30 left="" captured=null captured=null`},
+		"pushed": {1, append(packet(codeChunk, 8, 0x81, 0x30, 0x91, 0x01),
+			packet(0, 8, 0x81, 0x30, 0x92, 0x02, 0x03)...),
+			`done=true class=ok code="" fatal=false status=0 rows=2 affected=0 missing=false badhash=false in=17 left="" captured=2:2`},
+		"empty body": {1, packet(0, 8),
+			`done=true class=ok code="" fatal=false status=0 rows=0 affected=0 missing=false badhash=false in=12 left="" captured=null`},
+		"dispatch": {2, packet(0, 8, dispatched...), ``},
+		"update of one": {3, packet(0, 8, 0x81, 0x30, 0x91, 0x91, 0x01),
+			`done=true class=ok code="" fatal=false status=0 rows=1 affected=1 missing=false badhash=false in=17 left=""`},
+		"other sync": {3, packet(0, 6, 0x80),
+			`done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
+		"no length": {3, []byte{0xa1, 'x'},
+			`done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
+		"zero length": {3, []byte{0},
+			`done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
+		"huge length": {3, []byte{0xcf, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0},
+			`done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
+		"cut body": {0, packet(0, 8, rowsBody(1, "abc")[:17]...),
+			`done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
+		"rows without": {0, packet(0, 8, 0x81, 0x30, 0xdd, 0xff, 0xff, 0xff, 0xff),
+			`done=true class=protocol code="" fatal=true status=0 rows=0 affected=0 missing=false badhash=false`},
+		"unfinished": {0, packet(0, 8, rowsBody(3, "abc")...)[:30], ``},
 	}
 }
 
@@ -93,7 +108,8 @@ func TestScanLarge(t *testing.T) {
 		"large first row": packet(0, 8, rowsBody(2, string(bytes.Repeat([]byte("y"), 400_000)))...),
 	} {
 		whole := protocoltest.Scan(freshCodec(), &scanRequests[0], answer, nil, false)
-		if !whole.Done || whole.Reply.Class != protocol.OK || whole.Reply.BytesIn != int64(len(answer)) || len(whole.Left) != 0 {
+		if !whole.Done || whole.Reply.Class != protocol.OK || whole.Reply.BytesIn != int64(len(answer)) ||
+			len(whole.Left) != 0 {
 			t.Fatalf("%s: %.300s", name, whole)
 		}
 		var cuts []int
@@ -172,7 +188,8 @@ func FuzzScan(f *testing.F) {
 		}
 		req := &scanRequests[int(request)%len(scanRequests)]
 		whole := protocoltest.Scan(freshCodec(), req, answer, nil, false)
-		for _, cuts := range [][]int{{min(int(a), len(answer))}, {min(int(a), int(b), len(answer)), min(max(int(a), int(b)), len(answer))}} {
+		for _, cuts := range [][]int{{min(int(a), len(answer))},
+			{min(int(a), int(b), len(answer)), min(max(int(a), int(b)), len(answer))}} {
 			if got := protocoltest.Scan(freshCodec(), req, answer, cuts, false); got.String() != whole.String() {
 				t.Fatalf("%q cut at %v:\n got %v\nwant %v", answer, cuts, got, whole)
 			}

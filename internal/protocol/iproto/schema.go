@@ -55,7 +55,8 @@ func selectBody(space, index, iterator, limit uint64, key func(b *body)) []byte 
 
 // lookup reads a space's definition; nil if there is none, or none that the user sees.
 func lookup(ctx context.Context, a asker, name string) (*space, *protocol.Error) {
-	r, err := data(ctx, a, typeSelect, selectBody(vspace, byName, iteratorEQ, 1, func(b *body) { b.array(1); b.text(name) }))
+	r, err := data(ctx, a, typeSelect,
+		selectBody(vspace, byName, iteratorEQ, 1, func(b *body) { b.array(1); b.text(name) }))
 	if err != nil || r.array() == 0 {
 		return nil, err
 	}
@@ -80,7 +81,8 @@ func lookup(ctx context.Context, a asker, name string) (*space, *protocol.Error)
 }
 
 func (s *space) readIndexes(ctx context.Context, a asker, name string) *protocol.Error {
-	r, err := data(ctx, a, typeSelect, selectBody(vindex, 0, iteratorEQ, unlimited, func(b *body) { b.array(1); b.uint(s.id) }))
+	r, err := data(ctx, a, typeSelect,
+		selectBody(vindex, 0, iteratorEQ, unlimited, func(b *body) { b.array(1); b.uint(s.id) }))
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,9 @@ func TestManyShareAConnection(t *testing.T) {
 
 // A request that takes too long is over; what comes of it later is nobody's.
 func TestLateOnASharedConnection(t *testing.T) {
-	s := testserver.Tarantool(t, testserver.Lua(lua+"function release() go = true end function later() while not go do require('fiber').sleep(0.001) end return 'late' end"))
+	s := testserver.Tarantool(t,
+		testserver.Lua(
+			lua+"function release() go = true end function later() while not go do require('fiber').sleep(0.001) end return 'late' end"))
 	l := share(t, s, blocking.SharedOptions{Timeout: 300 * time.Millisecond})
 	x := l.begin(t, "later", "")
 	<-x.Done
@@ -137,7 +139,8 @@ func TestServerOfASharedConnectionDies(t *testing.T) {
 	if failure := <-waiting; failure == nil || failure.Class != protocol.Connect {
 		t.Errorf("one that waited for a place: %v", failure)
 	}
-	if failure := l.send(context.Background(), "echo", "", &blocking.Exchange{Done: make(chan struct{}, 1)}); failure == nil || failure.Class != protocol.Connect {
+	if failure := l.send(context.Background(), "echo", "",
+		&blocking.Exchange{Done: make(chan struct{}, 1)}); failure == nil || failure.Class != protocol.Connect {
 		t.Errorf("one after the end: %v", failure)
 	}
 }
@@ -158,10 +161,13 @@ func TestSilentServerOfASharedConnection(t *testing.T) {
 }
 
 func TestLimitOfASharedConnection(t *testing.T) {
-	s := testserver.Tarantool(t, testserver.Lua(lua+"function release() go = true end function wait() while not go do require('fiber').sleep(0.001) end end"))
+	s := testserver.Tarantool(t,
+		testserver.Lua(
+			lua+"function release() go = true end function wait() while not go do require('fiber').sleep(0.001) end end"))
 	l := share(t, s, blocking.SharedOptions{Timeout: 20 * time.Second, Most: 1})
 	x := l.begin(t, "wait", "")
-	if failure := l.send(context.Background(), "echo", "", &blocking.Exchange{}); failure == nil || !strings.Contains(failure.Text, "wasn't sent") {
+	if failure := l.send(context.Background(), "echo", "", &blocking.Exchange{}); failure == nil ||
+		!strings.Contains(failure.Text, "wasn't sent") {
 		t.Errorf("beyond the limit: %v", failure)
 	}
 	other := share(t, s, blocking.SharedOptions{Timeout: 20 * time.Second, Most: 1, Wait: true})
@@ -180,7 +186,8 @@ func TestLimitOfASharedConnection(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w := other.begin(t, "slow", "")
-	if failure := other.send(ctx, "echo", "", &blocking.Exchange{}); failure == nil || !errors.Is(failure.Err, context.Canceled) {
+	if failure := other.send(ctx, "echo", "", &blocking.Exchange{}); failure == nil ||
+		!errors.Is(failure.Err, context.Canceled) {
 		t.Errorf("an interrupted wait: %v", failure)
 	}
 	other.Close()

@@ -166,7 +166,8 @@ func insertion(b *body, r *protocol.Request, sp *space, s *statement) *protocol.
 	if err != nil {
 		return err
 	}
-	s.code = map[protocol.Verb]byte{protocol.Insert: typeInsert, protocol.Replace: typeReplace, protocol.Upsert: typeUpsert}[r.Verb]
+	s.code = map[protocol.Verb]byte{protocol.Insert: typeInsert, protocol.Replace: typeReplace,
+		protocol.Upsert: typeUpsert}[r.Verb]
 	pairs := 2
 	if r.Verb == protocol.Upsert {
 		pairs = 4

@@ -150,7 +150,10 @@ type compiler struct {
 // compile asks the server what must be known: its product, how it takes SQL, spaces and indexes.
 func compile(ctx context.Context, a asker, o options, p *protocol.Program) ([]statement, *protocol.Error) {
 	c := compiler{ask: a, spaces: map[string]*space{}, mode: o.sql}
-	if slices.ContainsFunc(p.Requests, func(r protocol.Request) bool { return r.Verb != protocol.Call && r.Verb != protocol.Eval }) {
+	if slices.ContainsFunc(p.Requests, func(r protocol.Request) bool {
+		return r.Verb != protocol.Call &&
+			r.Verb != protocol.Eval
+	}) {
 		var err *protocol.Error
 		if c.picodata, _, err = identify(ctx, a); err != nil {
 			return nil, err
@@ -187,9 +190,12 @@ func check(p *protocol.Program) *protocol.Error {
 		case protocol.SQL, protocol.Call, protocol.Eval, protocol.Select, protocol.Insert, protocol.Replace,
 			protocol.Update, protocol.Upsert, protocol.Delete, protocol.Read, protocol.Scan:
 		case protocol.Begin, protocol.Commit, protocol.Rollback:
-			return protocol.Bad("iproto has no transactions over several requests (Tarantool 2.6 has none, and Picodata accepts BEGIN without making one): put the statements into one stored function or Eval, or set transaction to false")
+			return protocol.Bad(
+				"iproto has no transactions over several requests (Tarantool 2.6 has none, and Picodata accepts BEGIN without making one): put the statements into one stored function or Eval, or set transaction to false")
 		default:
-			return protocol.Bad("request %s: iproto has no such request: use SQL, call, eval, select, insert, replace, update, upsert or delete", nameOf(r))
+			return protocol.Bad(
+				"request %s: iproto has no such request: use SQL, call, eval, select, insert, replace, update, upsert or delete",
+				nameOf(r))
 		}
 	}
 	return nil
@@ -222,7 +228,8 @@ func (c *compiler) request(ctx context.Context, r *protocol.Request, s *statemen
 		return nil
 	}
 	if c.picodata && r.Verb != protocol.Select && r.Verb != protocol.Read && r.Verb != protocol.Scan {
-		return protocol.Bad("Picodata takes changes as SQL only: write a statement instead of insert, replace, update, upsert or delete")
+		return protocol.Bad(
+			"Picodata takes changes as SQL only: write a statement instead of insert, replace, update, upsert or delete")
 	}
 	return c.onSpace(ctx, r, s)
 }

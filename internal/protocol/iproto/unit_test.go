@@ -102,18 +102,24 @@ func TestClasses(t *testing.T) {
 		class   protocol.Class
 		fatal   bool
 	}{
-		{3, "Duplicate key", protocol.Server, false}, {7, "read-only", protocol.Retryable, false}, {33, "no proc", protocol.Server, false},
-		{42, "denied", protocol.Server, false}, {97, "conflict", protocol.Retryable, false}, {116, "loading", protocol.Retryable, false},
-		{211, "gone", protocol.Retryable, false}, {159, "Failed to execute SQL statement: statement has expired", protocol.Retryable, false},
-		{159, "Failed to execute", protocol.Server, false}, {78, "timeout", protocol.Timeout, false}, {226, "", protocol.Retryable, false},
-		{10001, "Compare-and-Swap: rejected", protocol.Retryable, false}, {10001, "sbroad: something", protocol.Server, false}, {40_000_000, "?", protocol.Server, false},
+		{3, "Duplicate key", protocol.Server, false}, {7, "read-only", protocol.Retryable, false},
+		{33, "no proc", protocol.Server, false},
+		{42, "denied", protocol.Server, false}, {97, "conflict", protocol.Retryable, false},
+		{116, "loading", protocol.Retryable, false},
+		{211, "gone", protocol.Retryable, false}, {159, "Failed to execute SQL statement: statement has expired",
+			protocol.Retryable, false},
+		{159, "Failed to execute", protocol.Server, false}, {78, "timeout", protocol.Timeout, false},
+		{226, "", protocol.Retryable, false},
+		{10001, "Compare-and-Swap: rejected", protocol.Retryable, false},
+		{10001, "sbroad: something", protocol.Server, false}, {40_000_000, "?", protocol.Server, false},
 	} {
 		e := ServerError(c.code, c.message)
 		if e.Class != c.class || e.Fatal != c.fatal {
 			t.Errorf("%d %s: got %v, fatal %v", c.code, c.message, e.Class, e.Fatal)
 		}
 	}
-	for code, want := range map[uint32]string{3: "3", 32: "32", 10000: "10000/no-such-thing", 10028: "10028/no-such-thing", 20000: "20000"} {
+	for code, want := range map[uint32]string{3: "3", 32: "32", 10000: "10000/no-such-thing", 10028: "10028/no-such-thing",
+		20000: "20000"} {
 		if e := ServerError(code, `no such thing "x"`); e.Code != want {
 			t.Errorf("%d: %s, want %s", code, e.Code, want)
 		}

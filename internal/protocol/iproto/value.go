@@ -192,7 +192,8 @@ func convert(v *gen.Value, want gen.Kind) bool {
 		v.F = float64(v.I) / math.Pow10(int(v.Scale))
 	case want == gen.Int && v.Kind == gen.Float && v.F == math.Trunc(v.F) && math.Abs(v.F) < 1<<63:
 		v.I = int64(v.F)
-	case (want == gen.String || want == gen.Bytes || want == gen.JSON) && (v.Kind == gen.String || v.Kind == gen.Bytes || v.Kind == gen.JSON):
+	case (want == gen.String || want == gen.Bytes || want == gen.JSON) &&
+		(v.Kind == gen.String || v.Kind == gen.Bytes || v.Kind == gen.JSON):
 	default:
 		return false
 	}

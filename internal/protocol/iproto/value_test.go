@@ -10,8 +10,10 @@ import (
 
 func valueSamples() []gen.Value {
 	list := []gen.Value{
-		{}, {Kind: gen.Bool}, {Kind: gen.Bool, I: 1}, {Kind: gen.Uint, I: -1}, {Kind: gen.Float, F: 1.5}, {Kind: gen.Float, F: -0.1},
-		{Kind: gen.Decimal, I: 0}, {Kind: gen.Decimal, I: -5, Scale: 2}, {Kind: gen.Decimal, I: 1234567, Scale: 3}, {Kind: gen.Decimal, I: 123456789012345678, Scale: 18},
+		{}, {Kind: gen.Bool}, {Kind: gen.Bool, I: 1}, {Kind: gen.Uint, I: -1}, {Kind: gen.Float, F: 1.5},
+		{Kind: gen.Float, F: -0.1},
+		{Kind: gen.Decimal, I: 0}, {Kind: gen.Decimal, I: -5, Scale: 2}, {Kind: gen.Decimal, I: 1234567, Scale: 3},
+		{Kind: gen.Decimal, I: 123456789012345678, Scale: 18},
 		{Kind: gen.Datetime, I: 940928400000000}, {Kind: gen.Datetime, I: -1}, {Kind: gen.Datetime, I: 1},
 		{Kind: gen.UUID, B: []byte("0123456789abcdef")}, {Kind: gen.Bytes, B: make([]byte, 300)},
 	}
@@ -78,9 +80,11 @@ func TestConvert(t *testing.T) {
 		to   gen.Kind
 		want string // "" for none
 	}{
-		{num(5), gen.Uint, "3:5"}, {num(-5), gen.Uint, ""}, {num(5), gen.Float, "4:5"}, {num(5), gen.Decimal, "5:5"}, {num(5), gen.Datetime, "8:5"},
+		{num(5), gen.Uint, "3:5"}, {num(-5), gen.Uint, ""}, {num(5), gen.Float, "4:5"}, {num(5), gen.Decimal, "5:5"},
+		{num(5), gen.Datetime, "8:5"},
 		{gen.Value{Kind: gen.Float, F: 3}, gen.Int, "2:3"}, {gen.Value{Kind: gen.Float, F: 3.5}, gen.Int, ""},
-		{gen.Value{Kind: gen.Decimal, I: 35, Scale: 1}, gen.Float, "4:3.5"}, {txt("a"), gen.JSON, `10:"a"`}, {txt("a"), gen.Int, ""}, {gen.Value{}, gen.Int, "null"},
+		{gen.Value{Kind: gen.Decimal, I: 35, Scale: 1}, gen.Float, "4:3.5"}, {txt("a"), gen.JSON, `10:"a"`},
+		{txt("a"), gen.Int, ""}, {gen.Value{}, gen.Int, "null"},
 	} {
 		v := c.from
 		if ok := convert(&v, c.to); ok != (c.want != "") || ok && protocoltest.Text(&v) != c.want {

@@ -26,7 +26,8 @@ var (
 
 // NewEmbedded returns a driver. module is the path of the store's Go module, open opens the store
 // at a target's address with its options, classify maps the store's errors.
-func NewEmbedded(name, module string, open func(t protocol.Target) (Store, error), classify func(error) *protocol.Error) *Embedded {
+func NewEmbedded(name, module string, open func(t protocol.Target) (Store, error),
+	classify func(error) *protocol.Error) *Embedded {
 	return &Embedded{name: name, module: module, open: open, classify: classify}
 }
 

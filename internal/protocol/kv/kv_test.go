@@ -20,18 +20,22 @@ func TestParse(t *testing.T) {
 	}{
 		{protocol.Request{Verb: protocol.Read, Text: "t"}, ""},
 		{protocol.Request{Verb: protocol.Insert, Text: "t", Fields: []string{"a"}, Params: make([]gen.Kind, 2)}, ""},
-		{protocol.Request{Verb: protocol.Batch, Text: "insert t", Fields: []string{"a"}, Rows: 3, Params: make([]gen.Kind, 6)}, ""},
-		{protocol.Request{Verb: protocol.Insert, Text: "t", Fields: []string{"a"}, Params: make([]gen.Kind, 3)}, "3 parameters where there must be 2"},
+		{protocol.Request{Verb: protocol.Batch, Text: "insert t", Fields: []string{"a"}, Rows: 3,
+			Params: make([]gen.Kind, 6)}, ""},
+		{protocol.Request{Verb: protocol.Insert, Text: "t", Fields: []string{"a"}, Params: make([]gen.Kind, 3)},
+			"3 parameters where there must be 2"},
 		{protocol.Request{Verb: protocol.Insert, Text: "t"}, "no fields"},
 		{protocol.Request{Verb: protocol.Read}, "no table"},
 		{protocol.Request{Verb: protocol.SQL, Text: "SELECT 1"}, "takes read"},
 		{protocol.Request{Verb: protocol.Batch, Text: "scan t", Rows: 2}, "a batch is"},
 		{protocol.Request{Verb: protocol.Batch, Text: "insert t", Fields: []string{"a"}}, "a batch is"},
 		{protocol.Request{Verb: protocol.Delete, Text: "t", Capture: []protocol.Capture{{Name: "a"}}}, "only reads"},
-		{protocol.Request{Verb: protocol.Read, Text: "t", Fields: []string{"b"}, Capture: []protocol.Capture{{Name: "a"}}}, "isn't among"},
+		{protocol.Request{Verb: protocol.Read, Text: "t", Fields: []string{"b"}, Capture: []protocol.Capture{{Name: "a"}}},
+			"isn't among"},
 	} {
 		_, err := Program(&protocol.Program{Requests: []protocol.Request{c.req}})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Class != protocol.Client || !strings.Contains(err.Text, c.want)) {
+		if c.want == "" && err != nil || c.want != "" &&
+			(err == nil || err.Class != protocol.Client || !strings.Contains(err.Text, c.want)) {
 			t.Errorf("%+v: got %v; want %q", c.req, err, c.want)
 		}
 	}
@@ -136,7 +140,8 @@ func TestOptions(t *testing.T) {
 		{map[string]string{"x": "1"}, "", "there are n, b, d, w"},
 	} {
 		got, err := read(c.options)
-		if c.fail == "" && (err != nil || got != c.want) || c.fail != "" && (err == nil || !strings.Contains(err.Text, c.fail)) {
+		if c.fail == "" && (err != nil || got != c.want) || c.fail != "" &&
+			(err == nil || !strings.Contains(err.Text, c.fail)) {
 			t.Errorf("%v: got %q, %v", c.options, got, err)
 		}
 	}

@@ -43,10 +43,13 @@ func Parse(req *protocol.Request) (Request, *protocol.Error) {
 	r := Request{Verb: req.Verb, Table: req.Text, Fields: req.Fields, Rows: 1, Captures: req.Capture}
 	if req.Verb == protocol.Batch {
 		verb, table, ok := strings.Cut(req.Text, " ")
-		known := map[string]protocol.Verb{"read": protocol.Read, "insert": protocol.Insert, "update": protocol.Update, "delete": protocol.Delete}
+		known := map[string]protocol.Verb{"read": protocol.Read, "insert": protocol.Insert, "update": protocol.Update,
+			"delete": protocol.Delete}
 		r.Verb, ok = known[verb], ok && known[verb] != 0
 		if !ok || req.Rows < 1 {
-			return r, protocol.Bad("a batch is read, insert, update or delete, a space and the table, of at least one row; not %q of %d", req.Text, req.Rows)
+			return r, protocol.Bad(
+				"a batch is read, insert, update or delete, a space and the table, of at least one row; not %q of %d", req.Text,
+				req.Rows)
 		}
 		r.Table, r.Rows = table, req.Rows
 	}

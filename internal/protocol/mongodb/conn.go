@@ -44,7 +44,8 @@ func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, 
 			reply.Fail(refused)
 			return
 		}
-		err = c.find(ctx, table, r, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: kv.Text(&args[0])}}}}, count, reply)
+		err = c.find(ctx, table, r, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: kv.Text(&args[0])}}}},
+			count, reply)
 	case r.Verb == protocol.Delete:
 		var result *mongo.DeleteResult
 		if result, err = table.DeleteMany(ctx, bson.D{{Key: "_id", Value: among(r, args)}}); err == nil {
@@ -82,7 +83,8 @@ func projection(r *kv.Request) any {
 	return d
 }
 
-func (c *conn) read(ctx context.Context, table *mongo.Collection, r *kv.Request, args []gen.Value, reply *protocol.Reply) error {
+func (c *conn) read(ctx context.Context, table *mongo.Collection, r *kv.Request, args []gen.Value,
+	reply *protocol.Reply) error {
 	o := options.FindOne()
 	if p := projection(r); p != nil {
 		o.SetProjection(p)
@@ -128,7 +130,8 @@ func namesOf(document bson.Raw) (names []string) {
 }
 
 // find reads up to count documents in the keys' order.
-func (c *conn) find(ctx context.Context, table *mongo.Collection, r *kv.Request, where bson.D, count int, reply *protocol.Reply) error {
+func (c *conn) find(ctx context.Context, table *mongo.Collection, r *kv.Request, where bson.D, count int,
+	reply *protocol.Reply) error {
 	o := options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(count)).SetBatchSize(int32(count))
 	if p := projection(r); p != nil {
 		o.SetProjection(p)
@@ -161,7 +164,8 @@ func fields(r *kv.Request, key string, args []gen.Value) bson.D {
 }
 
 // write inserts or updates the rows: one by a request of its own, several in bulk.
-func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request, args []gen.Value, reply *protocol.Reply) error {
+func (c *conn) write(ctx context.Context, table *mongo.Collection, r *kv.Request, args []gen.Value,
+	reply *protocol.Reply) error {
 	key := kv.Text(&args[0])
 	where := func(key string) bson.D { return bson.D{{Key: "_id", Value: key}} }
 	set := func(row []gen.Value) bson.D { return bson.D{{Key: "$set", Value: fields(r, "", row)}} }

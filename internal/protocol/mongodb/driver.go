@@ -49,8 +49,10 @@ func clientOptions(t protocol.Target) (o *mongooptions.ClientOptions, upsert boo
 	if refused := read.Done(); refused != nil {
 		return nil, false, refused
 	}
-	o = mongooptions.Client().SetHosts([]string{t.Address}).SetDirect(!set).SetMaxPoolSize(1).SetRetryReads(false).SetRetryWrites(false).
-		SetConnectTimeout(t.ConnectTime()).SetServerSelectionTimeout(t.ConnectTime()).SetServerMonitoringMode("poll").SetAppName("brunt")
+	o = mongooptions.Client().SetHosts([]string{t.Address}).SetDirect(!set).SetMaxPoolSize(1).SetRetryReads(
+		false).SetRetryWrites(false).
+		SetConnectTimeout(t.ConnectTime()).SetServerSelectionTimeout(t.ConnectTime()).SetServerMonitoringMode(
+		"poll").SetAppName("brunt")
 	if t.TLS != nil {
 		o.SetTLSConfig(t.TLS)
 	}
@@ -103,9 +105,11 @@ func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error 
 	}
 	switch {
 	case strings.Contains(text, "auth error") || code == "18" || code == "13":
-		return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s; check user, password and option auth_source", t.Address, text), code, err)
+		return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s; check user, password and option auth_source",
+			t.Address, text), code, err)
 	case ctx.Err() != nil || mongo.IsTimeout(err) || strings.Contains(text, "server selection"):
-		return protocol.ConnectError(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()+" ("+text+")", code, err)
+		return protocol.ConnectError(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error()+" ("+text+")",
+			code, err)
 	}
 	return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s", t.Address, text), code, err)
 }
@@ -147,7 +151,8 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 			break
 		}
 	}
-	if status, err := c.client.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw(); err == nil {
+	if status, err := c.client.Database("admin").RunCommand(ctx,
+		bson.D{{Key: "serverStatus", Value: 1}}).Raw(); err == nil {
 		if engine, ok := status.Lookup("storageEngine", "name").StringValueOK(); ok {
 			info.Settings["storage_engine"] = engine
 		}

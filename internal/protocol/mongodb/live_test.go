@@ -36,7 +36,8 @@ func TestRecords(t *testing.T) {
 	p := protocoltest.NewRecords("records", a)
 	target := ferret(t)
 	target.Options = map[string]string{"upsert": "true", "w": "1"}
-	update := protocol.Request{ID: len(p.Program.Requests), Verb: protocol.Batch, Text: "update records", Fields: []string{"field1"}, Rows: 2}
+	update := protocol.Request{ID: len(p.Program.Requests), Verb: protocol.Batch, Text: "update records",
+		Fields: []string{"field1"}, Rows: 2}
 	p.Program.Requests = append(p.Program.Requests, update)
 	c := dial(t, target, p)
 	p.Check(t, c, a)
@@ -86,12 +87,15 @@ func TestRefusals(t *testing.T) {
 		want   string
 	}{
 		{user, protocol.Connect, "check user, password"},
-		{protocol.Target{Address: l.Addr().String(), ConnectTimeout: 300 * time.Millisecond}, protocol.Connect, "no answer in time"},
-		{protocol.Target{Address: closed.Addr().String()}, protocol.Connect, "connection refused; is the server running there?"},
+		{protocol.Target{Address: l.Addr().String(), ConnectTimeout: 300 * time.Millisecond}, protocol.Connect,
+			"no answer in time"},
+		{protocol.Target{Address: closed.Addr().String()}, protocol.Connect,
+			"connection refused; is the server running there?"},
 		{protocol.Target{Address: good.Address, Options: map[string]string{"x": "y"}}, protocol.Client, "auth_source"},
 	} {
 		_, err := New().Dial(t.Context(), c.target, &p.Program)
-		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "falsches") {
+		if e := protocol.AsError(err); e == nil || e.Class != c.class || !strings.Contains(e.Text, c.want) ||
+			strings.Contains(e.Text, "falsches") {
 			t.Errorf("%q: got %+v", c.want, e)
 		}
 	}

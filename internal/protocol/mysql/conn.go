@@ -27,7 +27,8 @@ type conn struct {
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	reply.Reset(len(req.Capture))
 	if c.closed || req.ID < 0 || req.ID >= len(c.statements) {
-		reply.Fail(&protocol.Error{Class: protocol.Client, Fatal: c.closed, Text: "the session is closed or the request isn't part of its program"})
+		reply.Fail(&protocol.Error{Class: protocol.Client, Fatal: c.closed,
+			Text: "the session is closed or the request isn't part of its program"})
 		return
 	}
 	st := &c.statements[req.ID]
@@ -169,7 +170,8 @@ func (s *session) failure(ctx context.Context, req *protocol.Request, err error)
 	var answer *mysql.MySQLError
 	if errors.As(err, &answer) {
 		class, fatal := classOf(answer.Number)
-		return &protocol.Error{Class: class, Code: fmt.Sprint(answer.Number), Text: protocol.Line(answer.Message, s.secret), Fatal: fatal, Err: err}
+		return &protocol.Error{Class: class, Code: fmt.Sprint(answer.Number), Text: protocol.Line(answer.Message, s.secret),
+			Fatal: fatal, Err: err}
 	}
 	e := protocol.Unanswered(ctx, req, err, s.secret)
 	switch {

@@ -100,7 +100,8 @@ func refusal(ctx context.Context, t protocol.Target, err error) *protocol.Error 
 		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return protocol.ConnectError(socket.Explain(ctx, t.Address, context.DeadlineExceeded).Error(), "", err)
 		}
-		return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s; does a MySQL or MariaDB listen there?", t.Address, protocol.Line(err.Error(), t.Password)), "", err)
+		return protocol.ConnectError(fmt.Sprintf("can't connect to %s: %s; does a MySQL or MariaDB listen there?", t.Address,
+			protocol.Line(err.Error(), t.Password)), "", err)
 	}
 	hint := ""
 	switch answer.Number {
@@ -185,7 +186,8 @@ func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.Serv
 
 // Prepare creates a table with the key YCSB_KEY and a column for each field, named in capitals, as
 // YCSB's clients do.
-func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, fieldLength int, drop bool) error {
+func (d *Driver) Prepare(ctx context.Context, t protocol.Target, table string, fields []string, fieldLength int,
+	drop bool) error {
 	a, err := d.Admin(ctx, t)
 	if err != nil {
 		return err

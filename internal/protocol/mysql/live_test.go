@@ -84,11 +84,14 @@ func sqlRequest(text string, params ...gen.Kind) protocol.Request {
 
 func TestStatements(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
-	openAdmin(t, target, "CREATE TABLE s (id BIGINT PRIMARY KEY, a VARCHAR(50), b DOUBLE, c DECIMAL(10,3), d DATETIME(6), e VARBINARY(9), f JSON, g UUID)")
+	openAdmin(
+		t, target, "CREATE TABLE s (id BIGINT PRIMARY KEY, a VARCHAR(50), b DOUBLE, c DECIMAL(10,3), d DATETIME(6), e VARBINARY(9), f JSON, g UUID)")
 	kinds := []gen.Kind{gen.Int, gen.String, gen.Float, gen.Decimal, gen.Datetime, gen.Bytes, gen.JSON, gen.UUID}
 	row := []gen.Value{
-		{Kind: gen.Int, I: -5}, {Kind: gen.String, B: []byte("it's ä \\ ? $1")}, {Kind: gen.Float, F: 1.5}, {Kind: gen.Decimal, I: -12345, Scale: 3},
-		{Kind: gen.Datetime, I: 1700000000123456}, {Kind: gen.Bytes, B: []byte{0, 255, '\''}}, {Kind: gen.JSON, B: []byte(`{"x": 1}`)},
+		{Kind: gen.Int, I: -5}, {Kind: gen.String, B: []byte("it's ä \\ ? $1")}, {Kind: gen.Float, F: 1.5},
+		{Kind: gen.Decimal, I: -12345, Scale: 3},
+		{Kind: gen.Datetime, I: 1700000000123456}, {Kind: gen.Bytes, B: []byte{0, 255, '\''}},
+		{Kind: gen.JSON, B: []byte(`{"x": 1}`)},
 		{Kind: gen.UUID, B: []byte("0123456789abcdef")},
 	}
 	var captures []protocol.Capture
@@ -165,7 +168,8 @@ func TestRefusedPrograms(t *testing.T) {
 	if r := do(t, conn, &p.Requests[0]); r.Class != protocol.Client || !strings.Contains(r.Text, "which has: x") {
 		t.Errorf("got %+v", r.Failure)
 	}
-	_, err := New().Dial(t.Context(), protocol.Target{Address: target.Address, Options: map[string]string{"x": "y"}}, &protocol.Program{})
+	_, err := New().Dial(t.Context(), protocol.Target{Address: target.Address, Options: map[string]string{"x": "y"}},
+		&protocol.Program{})
 	if e := protocol.AsError(err); e == nil || e.Class != protocol.Client || !strings.Contains(e.Text, "sql_mode") {
 		t.Errorf("unknown option: %v", err)
 	}
@@ -177,7 +181,8 @@ func TestExpectedErrors(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
 	a := openAdmin(t, target, "CREATE TABLE expected (id BIGINT PRIMARY KEY)")
 	var requests []protocol.Request
-	for _, text := range []string{"SELECT a FROM nowhere_yet WHERE id = $1", "INSERT INTO nowhere_yet VALUES ($1)", "SELEKT $1", "UPDATE expected SET none = $1"} {
+	for _, text := range []string{"SELECT a FROM nowhere_yet WHERE id = $1", "INSERT INTO nowhere_yet VALUES ($1)",
+		"SELEKT $1", "UPDATE expected SET none = $1"} {
 		r := sqlRequest(text, gen.Int)
 		if _, err := New().Dial(t.Context(), target, &protocol.Program{Requests: []protocol.Request{r}}); err == nil {
 			t.Errorf("%s is prepared", text)
@@ -213,8 +218,10 @@ func TestTransactions(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
 	a := openAdmin(t, target, "CREATE TABLE tx (id INT PRIMARY KEY, n INT)", "INSERT INTO tx VALUES (1, 0), (2, 0)")
 	requests := []protocol.Request{
-		{Name: "begin", Verb: protocol.Begin, Text: "serializable"}, {Name: "commit", Verb: protocol.Commit}, {Name: "rollback", Verb: protocol.Rollback},
-		sqlRequest("UPDATE tx SET n = n + 1 WHERE id = $1", gen.Int), sqlRequest("SELECT @@tx_isolation"), {Name: "plain", Verb: protocol.Begin},
+		{Name: "begin", Verb: protocol.Begin, Text: "serializable"}, {Name: "commit", Verb: protocol.Commit},
+		{Name: "rollback", Verb: protocol.Rollback},
+		sqlRequest("UPDATE tx SET n = n + 1 WHERE id = $1", gen.Int), sqlRequest("SELECT @@tx_isolation"),
+		{Name: "plain", Verb: protocol.Begin},
 	}
 	c, p := dial(t, target, requests...)
 	other, _ := dial(t, target, requests...)
@@ -259,7 +266,8 @@ func TestRecords(t *testing.T) {
 	if err := New().Prepare(t.Context(), target, "usertable", []string{"field0", "field1"}, 1000, true); err != nil {
 		t.Fatal(err)
 	}
-	update := protocol.Request{ID: len(p.Program.Requests), Verb: protocol.Batch, Text: "update usertable", Fields: []string{"field1"}, Rows: 2}
+	update := protocol.Request{ID: len(p.Program.Requests), Verb: protocol.Batch, Text: "update usertable",
+		Fields: []string{"field1"}, Rows: 2}
 	p.Program.Requests = append(p.Program.Requests, update)
 	c, err := New().Dial(t.Context(), target, &p.Program)
 	if err != nil {
@@ -306,7 +314,8 @@ func TestLoad(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
 	a := openAdmin(t, target, "CREATE TABLE `l ``1` (id BIGINT PRIMARY KEY, s VARCHAR(50), x DOUBLE)")
 	told := uint64(0)
-	c := &protocol.Chunk{Table: "l `1", Keys: []string{"id"}, Columns: []protocol.Column{{Name: "id"}, {Name: "s"}, {Name: "x"}}, First: 100, Rows: 12345,
+	c := &protocol.Chunk{Table: "l `1", Keys: []string{"id"}, Columns: []protocol.Column{{Name: "id"}, {Name: "s"},
+		{Name: "x"}}, First: 100, Rows: 12345,
 		Row: func(v []gen.Value, row uint64) {
 			v[0].SetInt(int64(row))
 			v[1].Kind, v[1].B = gen.Bytes, fmt.Append(v[1].B[:0], "text ", row)
@@ -355,12 +364,15 @@ func TestRefusals(t *testing.T) {
 		target     protocol.Target
 		code, want string
 	}{
-		{password, "1045", "check user and password"}, {user, "1045", "check user and password"}, {database, "1049", "check the database's name"},
-		{silent, "", "no answer in time"}, {protocol.Target{Address: closed.Addr().String()}, protocol.RefusedCode, "connection refused; is the server running there?"},
+		{password, "1045", "check user and password"}, {user, "1045", "check user and password"},
+		{database, "1049", "check the database's name"},
+		{silent, "", "no answer in time"}, {protocol.Target{Address: closed.Addr().String()}, protocol.RefusedCode,
+			"connection refused; is the server running there?"},
 	} {
 		_, err := New().Dial(t.Context(), c.target, &protocol.Program{})
 		e := protocol.AsError(err)
-		if e == nil || e.Class != protocol.Connect || e.Code != c.code || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "falsches") || strings.Contains(e.Text, good.Password) {
+		if e == nil || e.Class != protocol.Connect || e.Code != c.code || !strings.Contains(e.Text, c.want) ||
+			strings.Contains(e.Text, "falsches") || strings.Contains(e.Text, good.Password) {
 			t.Errorf("%q: got %+v", c.want, e)
 		}
 	}
@@ -395,7 +407,8 @@ func TestServerDiesMidRequest(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	info, err := New().Describe(context.Background(), targetOf(servers.MariaDB(t)))
-	if err != nil || info.Product != "MariaDB" || !strings.HasPrefix(info.Version, "10.") || info.Settings["innodb_flush_log_at_trx_commit"] != "0" {
+	if err != nil || info.Product != "MariaDB" || !strings.HasPrefix(info.Version, "10.") ||
+		info.Settings["innodb_flush_log_at_trx_commit"] != "0" {
 		t.Errorf("got %+v, %v", info, err)
 	}
 }

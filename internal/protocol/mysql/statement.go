@@ -115,7 +115,8 @@ func returnsRows(text string) bool {
 		}
 	}
 	switch first {
-	case "SELECT", "SHOW", "WITH", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "CHECK", "OPTIMIZE", "CALL":
+	case "SELECT", "SHOW", "WITH", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC", "ANALYZE", "CHECK", "OPTIMIZE",
+		"CALL":
 		return true
 	}
 	return false
@@ -143,18 +144,21 @@ func recordStatement(req *protocol.Request) (text string, order []int, records *
 	case r.Verb == protocol.Read:
 		return fmt.Sprintf("SELECT %s FROM %s WHERE %s %s", columns(&r), table, keyColumn, keys), order, &r, nil
 	case r.Verb == protocol.Scan:
-		return fmt.Sprintf("SELECT %s FROM %s WHERE %s >= ? ORDER BY %[3]s LIMIT ?", columns(&r), table, keyColumn), order, nil, nil
+		return fmt.Sprintf("SELECT %s FROM %s WHERE %s >= ? ORDER BY %[3]s LIMIT ?", columns(&r), table, keyColumn), order,
+			nil, nil
 	case r.Verb == protocol.Delete:
 		return fmt.Sprintf("DELETE FROM %s WHERE %s %s", table, keyColumn, keys), order, &r, nil
 	case r.Verb == protocol.Update && req.Verb != protocol.Batch:
-		return fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, assignments(r.Fields, "?"), keyColumn), append(order[1:], 0), &r, nil
+		return fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", table, assignments(r.Fields, "?"), keyColumn),
+			append(order[1:], 0), &r, nil
 	}
 	values := sqlconn.Tuples(r.Rows, r.PerRow, false)
 	names := keyColumn + ", " + strings.Join(quoted(r.Fields), ", ")
 	if r.Verb == protocol.Insert {
 		return fmt.Sprintf("INSERT IGNORE INTO %s (%s) VALUES %s", table, names, values), order, nil, nil
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON DUPLICATE KEY UPDATE %s", table, names, values, assignments(r.Fields, "")), order, nil, nil
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON DUPLICATE KEY UPDATE %s", table, names, values,
+		assignments(r.Fields, "")), order, nil, nil
 }
 
 func columns(r *kv.Request) string {

@@ -33,10 +33,12 @@ func TestTimeoutStopsTheStatement(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	target := targetOf(servers.MariaDB(t))
-	openAdmin(t, target, "CREATE OR REPLACE TABLE missed (n INT PRIMARY KEY, m INT)", "INSERT INTO missed VALUES (1, 1), (2, 2)")
+	openAdmin(t, target, "CREATE OR REPLACE TABLE missed (n INT PRIMARY KEY, m INT)",
+		"INSERT INTO missed VALUES (1, 1), (2, 2)")
 	for text, want := range map[string]bool{
-		"SELECT * FROM missed WHERE n = 9": true, "SELECT * FROM missed WHERE n = 1": false, "SELECT COUNT(*) FROM missed WHERE n = 9": false,
-		"UPDATE missed SET m = 1 WHERE n = 9": true, "UPDATE missed SET m = m WHERE n = 1": false,
+		"SELECT * FROM missed WHERE n = 9": true, "SELECT * FROM missed WHERE n = 1": false,
+		"SELECT COUNT(*) FROM missed WHERE n = 9": false,
+		"UPDATE missed SET m = 1 WHERE n = 9":     true, "UPDATE missed SET m = m WHERE n = 1": false,
 		"DELETE FROM missed WHERE n = 9": true, "DELETE FROM missed WHERE n = 2": false,
 		"INSERT IGNORE INTO missed VALUES (1, 1)": false, "SET @x = 1": false,
 	} {

@@ -147,7 +147,8 @@ func (t *transaction) full(table string, key []byte) []byte {
 	return t.key
 }
 
-var errBusy = &protocol.Error{Class: protocol.Retryable, Code: "busy", Text: "another session is writing one of the batch's keys"}
+var errBusy = &protocol.Error{Class: protocol.Retryable, Code: "busy",
+	Text: "another session is writing one of the batch's keys"}
 
 // claim keeps others from writing a key until the transaction ends. Only a transaction that holds
 // nothing waits, so that none wait for each other in a circle.

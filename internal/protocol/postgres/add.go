@@ -101,7 +101,8 @@ func (c *codec) onPicodata(ctx context.Context, x protocol.Exchanger) bool {
 // converse sends messages, the last of which has the server say when it is ready again, and gives those that
 // come to take, which reports false if one makes no sense. refusal is the server's error.
 func (c *codec) converse(
-	ctx context.Context, x protocol.Exchanger, messages []pgproto3.FrontendMessage, take func(kind byte, content []byte) bool,
+	ctx context.Context, x protocol.Exchanger, messages []pgproto3.FrontendMessage,
+	take func(kind byte, content []byte) bool,
 ) (refusal, failure *protocol.Error) {
 	var out []byte
 	for _, m := range messages {
@@ -138,7 +139,8 @@ func (c *codec) converse(
 		}
 	})
 	if failure == nil && senseless {
-		failure = &protocol.Error{Class: protocol.Protocol, Fatal: true, Text: "the server sent a message that makes no sense"}
+		failure = &protocol.Error{Class: protocol.Protocol, Fatal: true,
+			Text: "the server sent a message that makes no sense"}
 	}
 	return refusal, failure
 }

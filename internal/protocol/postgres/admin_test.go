@@ -14,32 +14,34 @@ import (
 
 // everything is a chunk of a table that has a column of each type, in a table made for it.
 func everything(t testing.TB, a protocol.Admin, first, rows uint64) *protocol.Chunk {
-	execute(t, a, "DROP TABLE IF EXISTS \"Every \"\"thing\"", `CREATE TABLE "Every ""thing" ("ID" bigint PRIMARY KEY, i2 smallint, i4 integer,
+	execute(t, a, "DROP TABLE IF EXISTS \"Every \"\"thing\"",
+		`CREATE TABLE "Every ""thing" ("ID" bigint PRIMARY KEY, i2 smallint, i4 integer,
 	 f4 real, f8 double precision, n numeric(12,4), b boolean, s text, v varchar(20), ts timestamptz, tz timestamp, d date, u uuid, j json, jb jsonb, y bytea)`)
-	chunk := &protocol.Chunk{Table: `Every "thing`, Keys: []string{"ID"}, First: first, Rows: rows, Row: func(v []gen.Value, row uint64) {
-		i := int64(row)
-		v[0].SetInt(i)
-		v[1].SetInt(-i % 30000)
-		v[2].SetInt(i * 3)
-		v[3].Kind, v[3].F = gen.Float, float64(i)/4
-		v[4].Kind, v[4].F = gen.Float, float64(i)/3
-		v[5].Kind, v[5].I, v[5].Scale = gen.Decimal, i*7, 4
-		v[6].Kind, v[6].I = gen.Bool, i%2
-		v[7].SetString("ряд")
-		v[8].SetString("it's \\ \t\n")
-		v[9].Kind, v[9].I = gen.Datetime, i*1000003
-		v[10].Kind, v[10].I = gen.Datetime, -i*1000003
-		v[11].Kind, v[11].I = gen.Datetime, i*usPerDay
-		v[12].Kind, v[12].B = gen.UUID, append(v[12].B[:0], id16...)
-		v[13].Kind, v[13].B = gen.JSON, append(v[13].B[:0], `{"a": 1}`...)
-		v[14].Kind, v[14].B = gen.JSON, append(v[14].B[:0], `[1, 2]`...)
-		v[15].Kind, v[15].B = gen.Bytes, append(v[15].B[:0], 0, 255)
-		if row%5 == 0 {
-			for k := 1; k < len(v); k++ {
-				v[k].SetNull()
+	chunk := &protocol.Chunk{Table: `Every "thing`, Keys: []string{"ID"}, First: first, Rows: rows,
+		Row: func(v []gen.Value, row uint64) {
+			i := int64(row)
+			v[0].SetInt(i)
+			v[1].SetInt(-i % 30000)
+			v[2].SetInt(i * 3)
+			v[3].Kind, v[3].F = gen.Float, float64(i)/4
+			v[4].Kind, v[4].F = gen.Float, float64(i)/3
+			v[5].Kind, v[5].I, v[5].Scale = gen.Decimal, i*7, 4
+			v[6].Kind, v[6].I = gen.Bool, i%2
+			v[7].SetString("ряд")
+			v[8].SetString("it's \\ \t\n")
+			v[9].Kind, v[9].I = gen.Datetime, i*1000003
+			v[10].Kind, v[10].I = gen.Datetime, -i*1000003
+			v[11].Kind, v[11].I = gen.Datetime, i*usPerDay
+			v[12].Kind, v[12].B = gen.UUID, append(v[12].B[:0], id16...)
+			v[13].Kind, v[13].B = gen.JSON, append(v[13].B[:0], `{"a": 1}`...)
+			v[14].Kind, v[14].B = gen.JSON, append(v[14].B[:0], `[1, 2]`...)
+			v[15].Kind, v[15].B = gen.Bytes, append(v[15].B[:0], 0, 255)
+			if row%5 == 0 {
+				for k := 1; k < len(v); k++ {
+					v[k].SetNull()
+				}
 			}
-		}
-	}}
+		}}
 	for _, n := range strings.Fields("ID i2 i4 f4 f8 n b s v ts tz d u j jb y") {
 		chunk.Columns = append(chunk.Columns, protocol.Column{Name: n})
 	}
@@ -87,12 +89,14 @@ func TestLoad(t *testing.T) {
 			checkEverything(t, a, 1000, 13344, 12345)
 
 			_, err := a.Load(testContext(t), c, false)
-			if e := protocol.AsError(err); e == nil || e.Class != protocol.Server || e.Code != "23505" || !strings.Contains(e.Text, `"Every ""thing"`) {
+			if e := protocol.AsError(err); e == nil || e.Class != protocol.Server || e.Code != "23505" ||
+				!strings.Contains(e.Text, `"Every ""thing"`) {
 				t.Errorf("loading twice without replace: %v", err)
 			}
 			checkEverything(t, a, 1000, 13344, 12345)
 
-			execute(t, a, `UPDATE "Every ""thing" SET i2 = 1, s = 'changed'`, `DELETE FROM "Every ""thing" WHERE "ID" < 2000`, `INSERT INTO "Every ""thing" ("ID") VALUES (7)`)
+			execute(t, a, `UPDATE "Every ""thing" SET i2 = 1, s = 'changed'`, `DELETE FROM "Every ""thing" WHERE "ID" < 2000`,
+				`INSERT INTO "Every ""thing" ("ID") VALUES (7)`)
 			load(t, a, c, true)
 			checkEverything(t, a, 1000, 13344, 12346)
 
@@ -132,7 +136,8 @@ func TestLoadByText(t *testing.T) {
 	a := openAdmin(t, targetOf(server(t)))
 	execute(t, a, "DROP TABLE IF EXISTS odd", "DROP TYPE IF EXISTS mood", "CREATE TYPE mood AS ENUM ('sad', 'glad')",
 		"CREATE TABLE odd (a int, b text, m mood, t timestamptz, PRIMARY KEY (a, b))")
-	c := &protocol.Chunk{Table: "odd", Columns: []protocol.Column{{Name: "m"}, {Name: "t"}, {Name: "b"}, {Name: "a"}}, Keys: []string{"a", "b"}, Rows: 2500,
+	c := &protocol.Chunk{Table: "odd", Columns: []protocol.Column{{Name: "m"}, {Name: "t"}, {Name: "b"}, {Name: "a"}},
+		Keys: []string{"a", "b"}, Rows: 2500,
 		Row: func(v []gen.Value, row uint64) {
 			v[0].SetString([]string{"sad", "glad"}[row%2])
 			v[1].SetString("2001-02-03 04:05:06+00")
@@ -141,7 +146,8 @@ func TestLoadByText(t *testing.T) {
 		}}
 	load(t, a, c, false)
 	load(t, a, c, true)
-	got := column(t, a, "SELECT count(*) || ' ' || count(DISTINCT (a, b)) || ' ' || count(*) FILTER (WHERE m = 'glad') || ' ' || min(extract(epoch FROM t)::int) FROM odd")[0]
+	got := column(
+		t, a, "SELECT count(*) || ' ' || count(DISTINCT (a, b)) || ' ' || count(*) FILTER (WHERE m = 'glad') || ' ' || min(extract(epoch FROM t)::int) FROM odd")[0]
 	if got != "2500 2500 1250 981173106" {
 		t.Errorf("got %q", got)
 	}
@@ -157,11 +163,16 @@ func TestLoadRefusals(t *testing.T) {
 		class   protocol.Class
 		text    string
 	}{
-		{protocol.Chunk{Table: "small", Rows: 10, Row: row, Columns: []protocol.Column{{Name: "a"}}}, true, protocol.Client, "no primary key"},
-		{protocol.Chunk{Table: "small", Rows: 10, Row: row, Columns: []protocol.Column{{Name: "a"}}}, false, protocol.Client, `row 2, column "a": the value 2147483648 can't be sent as integer`},
-		{protocol.Chunk{Table: "small", Rows: 1, Row: row, Columns: []protocol.Column{{Name: "b"}}}, false, protocol.Server, `column "b" does not exist`},
-		{protocol.Chunk{Table: "none", Rows: 1, Row: row, Columns: []protocol.Column{{Name: "b"}}}, false, protocol.Server, `"none" does not exist`},
-		{protocol.Chunk{Table: "small", Rows: 1, Row: row, Columns: []protocol.Column{{Name: "a"}}, Keys: []string{"k"}}, true, protocol.Client, `no column "k"`},
+		{protocol.Chunk{Table: "small", Rows: 10, Row: row, Columns: []protocol.Column{{Name: "a"}}}, true, protocol.Client,
+			"no primary key"},
+		{protocol.Chunk{Table: "small", Rows: 10, Row: row, Columns: []protocol.Column{{Name: "a"}}}, false, protocol.Client,
+			`row 2, column "a": the value 2147483648 can't be sent as integer`},
+		{protocol.Chunk{Table: "small", Rows: 1, Row: row, Columns: []protocol.Column{{Name: "b"}}}, false, protocol.Server,
+			`column "b" does not exist`},
+		{protocol.Chunk{Table: "none", Rows: 1, Row: row, Columns: []protocol.Column{{Name: "b"}}}, false, protocol.Server,
+			`"none" does not exist`},
+		{protocol.Chunk{Table: "small", Rows: 1, Row: row, Columns: []protocol.Column{{Name: "a"}}, Keys: []string{"k"}},
+			true, protocol.Client, `no column "k"`},
 	}
 	for _, c := range cases {
 		_, err := a.Load(testContext(t), &c.chunk, c.replace)
@@ -173,12 +184,13 @@ func TestLoadRefusals(t *testing.T) {
 		t.Errorf("%s rows were left behind", n)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	endless := protocol.Chunk{Table: "small", Rows: 1 << 40, Columns: []protocol.Column{{Name: "a"}}, Row: func(v []gen.Value, row uint64) {
-		if row == 500000 {
-			cancel()
-		}
-		v[0].SetInt(1)
-	}}
+	endless := protocol.Chunk{Table: "small", Rows: 1 << 40, Columns: []protocol.Column{{Name: "a"}},
+		Row: func(v []gen.Value, row uint64) {
+			if row == 500000 {
+				cancel()
+			}
+			v[0].SetInt(1)
+		}}
 	if _, err := a.Load(ctx, &endless, false); err == nil || !protocol.AsError(err).Fatal {
 		t.Errorf("a load that was cancelled: %v", err)
 	}
@@ -220,7 +232,8 @@ func TestDescribe(t *testing.T) {
 	if err != nil || info.Product != "PostgreSQL" || !strings.HasPrefix(info.Version, "1") {
 		t.Fatalf("got %+v, %v", info, err)
 	}
-	if info.Settings["shared_buffers"] != "128MB" || info.Settings["fsync"] != "off" || info.Settings["max_connections"] != "300" {
+	if info.Settings["shared_buffers"] != "128MB" || info.Settings["fsync"] != "off" ||
+		info.Settings["max_connections"] != "300" {
 		t.Errorf("settings: %v", info.Settings)
 	}
 	target.Password = "no"
@@ -234,7 +247,8 @@ func TestOptions(t *testing.T) {
 	target := targetOf(server(t))
 	target.Options = map[string]string{"work_mem": "3MB", "options": "-c statement_timeout=1234"}
 	a := openAdmin(t, target)
-	got := column(t, a, "SELECT concat_ws(' ', current_setting('work_mem'), current_setting('statement_timeout'), current_setting('application_name'))")[0]
+	got := column(
+		t, a, "SELECT concat_ws(' ', current_setting('work_mem'), current_setting('statement_timeout'), current_setting('application_name'))")[0]
 	if got != "3MB 1234ms brunt" {
 		t.Errorf("got %q", got)
 	}

@@ -178,7 +178,8 @@ func appendTime(dst []byte, f form, v *gen.Value) ([]byte, int16, *protocol.Erro
 	}
 	switch f {
 	case formDate:
-		return binary.BigEndian.AppendUint32(dst, uint32(int32(floorDiv(v.I, usPerDay)-epochShiftUs/usPerDay))), binaryFormat, nil
+		return binary.BigEndian.AppendUint32(dst, uint32(int32(floorDiv(v.I, usPerDay)-epochShiftUs/usPerDay))),
+			binaryFormat, nil
 	case formTime:
 		return binary.BigEndian.AppendUint64(dst, uint64(v.I-floorDiv(v.I, usPerDay)*usPerDay)), binaryFormat, nil
 	}
@@ -250,8 +251,10 @@ const (
 
 // forms are how values of types are written, by the types' numbers in PostgreSQL's catalogue pg_type.
 var forms = map[uint32]form{
-	25: formText, 1043: formText, 1042: formText, 19: formText, 705: formText, 142: formText, // text, varchar, bpchar, name, unknown, xml
-	114: formJSON, 3802: formJSONB, 21: formInt2, 23: formInt4, 20: formInt8, 26: formOid, 700: formFloat4, 701: formFloat8,
+	// text, varchar, bpchar, name, unknown, xml
+	25: formText, 1043: formText, 1042: formText, 19: formText, 705: formText, 142: formText,
+	114: formJSON, 3802: formJSONB, 21: formInt2, 23: formInt4, 20: formInt8, 26: formOid, 700: formFloat4,
+	701:  formFloat8,
 	1700: formNumeric, 16: formBool, 1082: formDate, 1083: formTime, 2950: formUUID, 17: formBytea,
 	1114: formTimestamp, 1184: formTimestamp, // without and with a zone
 	1000: formArray, 1005: formArray, 1007: formArray, 1016: formArray, 1028: formArray, 1021: formArray, 1022: formArray,

@@ -27,27 +27,45 @@ type refusal struct {
 
 // refusals are targets and requests that can't be; two addresses refuse and don't answer.
 func refusals(refused, silent string) []refusal {
-	return []refusal{{name: "wrong password", change: func(t *protocol.Target) { t.Password = "Wrong-Secret" }, class: protocol.Connect, code: "28P01", text: "check user and password"},
-		{name: "no password", change: func(t *protocol.Target) { t.Password = "" }, class: protocol.Connect, text: "can't connect"},
-		{name: "unknown database", change: func(t *protocol.Target) { t.Database = "nowhere" }, class: protocol.Connect, code: "3D000", text: `"nowhere"`},
-		{name: "refused port", change: func(t *protocol.Target) { t.Address = refused }, class: protocol.Connect, text: "is the server running there?"},
-		{name: "silent server", change: func(t *protocol.Target) { t.Address = silent; t.ConnectTimeout = 50 * time.Millisecond },
+	return []refusal{{name: "wrong password", change: func(t *protocol.Target) { t.Password = "Wrong-Secret" },
+		class: protocol.Connect, code: "28P01", text: "check user and password"},
+		{name: "no password", change: func(t *protocol.Target) { t.Password = "" }, class: protocol.Connect,
+			text: "can't connect"},
+		{name: "unknown database", change: func(t *protocol.Target) { t.Database = "nowhere" }, class: protocol.Connect,
+			code: "3D000", text: `"nowhere"`},
+		{name: "refused port", change: func(t *protocol.Target) { t.Address = refused }, class: protocol.Connect,
+			text: "is the server running there?"},
+		{name: "silent server", change: func(t *protocol.Target) {
+			t.Address = silent
+			t.ConnectTimeout = 50 * time.Millisecond
+		},
 			class: protocol.Connect, text: "no answer in time"},
-		{name: "unknown host", change: func(t *protocol.Target) { t.Address = "no-such-host.invalid:1" }, class: protocol.Connect, text: "no-such-host.invalid"},
-		{name: "bad address", change: func(t *protocol.Target) { t.Address = "a:b:c" }, class: protocol.Client, text: "isn't host:port"},
+		{name: "unknown host", change: func(t *protocol.Target) { t.Address = "no-such-host.invalid:1" },
+			class: protocol.Connect, text: "no-such-host.invalid"},
+		{name: "bad address", change: func(t *protocol.Target) { t.Address = "a:b:c" }, class: protocol.Client,
+			text: "isn't host:port"},
 		{name: "no address", change: func(t *protocol.Target) { t.Address = "" }, class: protocol.Client, text: "no address"},
-		{name: "reserved option", change: func(t *protocol.Target) { t.Options = map[string]string{"password": "x"} }, class: protocol.Client, text: "can't be set here"},
-		{name: "odd option", change: func(t *protocol.Target) { t.Options = map[string]string{"a b": "x"} }, class: protocol.Client, text: "isn't the name of a setting"},
-		{name: "unknown option", change: func(t *protocol.Target) { t.Options = map[string]string{"no_such_setting": "x"} }, class: protocol.Connect, code: "42704", text: "no_such_setting"},
-		{name: "verb", request: protocol.Request{Verb: protocol.Call, Text: "f"}, class: protocol.Client, text: "has no call"},
+		{name: "reserved option", change: func(t *protocol.Target) { t.Options = map[string]string{"password": "x"} },
+			class: protocol.Client, text: "can't be set here"},
+		{name: "odd option", change: func(t *protocol.Target) { t.Options = map[string]string{"a b": "x"} },
+			class: protocol.Client, text: "isn't the name of a setting"},
+		{name: "unknown option", change: func(t *protocol.Target) { t.Options = map[string]string{"no_such_setting": "x"} },
+			class: protocol.Connect, code: "42704", text: "no_such_setting"},
+		{name: "verb", request: protocol.Request{Verb: protocol.Call, Text: "f"}, class: protocol.Client,
+			text: "has no call"},
 		{name: "copy", request: sql("/* c */ copy t FROM STDIN"), class: protocol.Client, text: "COPY can't be an operation"},
 		{name: "empty", request: sql(" -- c\n"), class: protocol.Client, text: "empty"},
-		{name: "isolation", request: protocol.Request{Verb: protocol.Begin, Text: "snapshot; DROP"}, class: protocol.Client, text: "isolation level"},
+		{name: "isolation", request: protocol.Request{Verb: protocol.Begin, Text: "snapshot; DROP"}, class: protocol.Client,
+			text: "isolation level"},
 		{name: "syntax", request: sql("SELEC 1"), class: protocol.Server, code: "42601", text: `request "r": syntax error`},
-		{name: "too few parameters", request: sql("SELECT $1::int, $2::int", gen.Int), class: protocol.Client, text: "has 2 parameters, the plan gives 1"},
-		{name: "simple parameter", request: protocol.Request{Verb: protocol.SQL, Simple: true, Text: "SELECT $2", Params: []gen.Kind{gen.Int}}, class: protocol.Client, text: "parameter $2"},
-		{name: "capture", request: protocol.Request{Verb: protocol.SQL, Text: "SELECT 1 AS a, 2 AS b", Capture: []protocol.Capture{{Name: "c"}}}, class: protocol.Client, text: `"c" isn't in the result, which has: a, b`},
-		{name: "capture of nothing", request: protocol.Request{Verb: protocol.SQL, Text: "SET work_mem='1MB'", Capture: []protocol.Capture{{Column: 0}}}, class: protocol.Client, text: "number 0"},
+		{name: "too few parameters", request: sql("SELECT $1::int, $2::int", gen.Int), class: protocol.Client,
+			text: "has 2 parameters, the plan gives 1"},
+		{name: "simple parameter", request: protocol.Request{Verb: protocol.SQL, Simple: true, Text: "SELECT $2",
+			Params: []gen.Kind{gen.Int}}, class: protocol.Client, text: "parameter $2"},
+		{name: "capture", request: protocol.Request{Verb: protocol.SQL, Text: "SELECT 1 AS a, 2 AS b",
+			Capture: []protocol.Capture{{Name: "c"}}}, class: protocol.Client, text: `"c" isn't in the result, which has: a, b`},
+		{name: "capture of nothing", request: protocol.Request{Verb: protocol.SQL, Text: "SET work_mem='1MB'",
+			Capture: []protocol.Capture{{Column: 0}}}, class: protocol.Client, text: "number 0"},
 	}
 }
 
@@ -94,13 +112,15 @@ func TestDialRefusals(t *testing.T) {
 }
 
 func TestTooManyConnections(t *testing.T) {
-	s := testserver.Postgres(t, testserver.Settings("max_connections = 4", "superuser_reserved_connections = 0", "max_wal_senders = 0"))
+	s := testserver.Postgres(t, testserver.Settings("max_connections = 4", "superuser_reserved_connections = 0",
+		"max_wal_senders = 0"))
 	p := program(sql("SELECT 1"))
 	for range 4 {
 		dial(t, targetOf(s), p)
 	}
 	_, err := New().Dial(testContext(t), targetOf(s), p)
-	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || e.Code != "53300" || !strings.Contains(e.Text, "max_connections") {
+	if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || e.Code != "53300" ||
+		!strings.Contains(e.Text, "max_connections") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -111,7 +131,8 @@ func awaitActive(t *testing.T, s *testserver.Server, part string, count int) {
 	a := openAdmin(t, targetOf(s))
 	ctx := testContext(t)
 	for ctx.Err() == nil {
-		active := column(t, a, "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%"+part+"%'")
+		active := column(
+			t, a, "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%"+part+"%'")
 		if len(active) >= count {
 			return
 		}
@@ -148,7 +169,8 @@ func TestAdminShutdown(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { conn.Do(testContext(t), &p.Requests[0], nil, &reply) })
 		awaitActive(t, server(t), "pg_sleep(51)", 1)
-		execute(t, openAdmin(t, targetOf(server(t))), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(51)'")
+		execute(t, openAdmin(t, targetOf(server(t))),
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(51)'")
 		wg.Wait()
 		if reply.Class != protocol.Connect || reply.Code != "57P01" || !reply.Fatal {
 			t.Errorf("got %+v, want connect 57P01, fatal", reply.Failure)
@@ -212,10 +234,12 @@ func TestDoneBeforeSending(t *testing.T) {
 func TestContention(t *testing.T) {
 	tiers(t, func(t *testing.T, open func(protocol.Target, *protocol.Program) protocol.Conn) {
 		admin := openAdmin(t, targetOf(server(t)))
-		execute(t, admin, "DROP TABLE IF EXISTS locks", "CREATE TABLE locks (id int PRIMARY KEY, n int)", "INSERT INTO locks VALUES (1, 0), (2, 0)")
+		execute(t, admin, "DROP TABLE IF EXISTS locks", "CREATE TABLE locks (id int PRIMARY KEY, n int)",
+			"INSERT INTO locks VALUES (1, 0), (2, 0)")
 		p := program(protocol.Request{Verb: protocol.Begin}, sql("UPDATE locks SET n = n + 1 WHERE id = $1", gen.Int),
 			protocol.Request{Verb: protocol.Rollback}, protocol.Request{Verb: protocol.Begin, Text: "serializable"},
-			sql("SELECT sum(n) FROM locks"), protocol.Request{Verb: protocol.Commit}, sql("SELECT * FROM locks WHERE id = 1 FOR UPDATE NOWAIT"))
+			sql("SELECT sum(n) FROM locks"), protocol.Request{Verb: protocol.Commit},
+			sql("SELECT * FROM locks WHERE id = 1 FOR UPDATE NOWAIT"))
 		a, b := open(targetOf(server(t)), p), open(targetOf(server(t)), p)
 		do := func(c protocol.Conn, request int, args ...gen.Value) protocol.Reply {
 			var r protocol.Reply
@@ -265,7 +289,8 @@ func TestContention(t *testing.T) {
 func TestTLS(t *testing.T) {
 	target := targetOf(server(t))
 	target.TLS = server(t).TLS
-	p := program(protocol.Request{Verb: protocol.SQL, Text: "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()", Capture: []protocol.Capture{{Column: 0}}})
+	p := program(protocol.Request{Verb: protocol.SQL, Text: "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+		Capture: []protocol.Capture{{Column: 0}}})
 	conn := dial(t, target, p)
 	var reply protocol.Reply
 	conn.Do(testContext(t), &p.Requests[0], nil, &reply)
@@ -277,11 +302,13 @@ func TestTLS(t *testing.T) {
 			t.Errorf("doesn't take it: %s", why)
 		}
 	}
-	if why, ok := New().Takes(targetOf(server(t)), program(protocol.Request{Verb: protocol.HTTP})); ok || !strings.Contains(why, "http") {
+	if why, ok := New().Takes(targetOf(server(t)), program(protocol.Request{Verb: protocol.HTTP})); ok ||
+		!strings.Contains(why, "http") {
 		t.Errorf("takes HTTP: %q", why)
 	}
 	target.TLS = &tls.Config{}
-	if _, err := New().Dial(testContext(t), target, p); protocol.AsError(err).Class != protocol.Connect || !strings.Contains(err.Error(), "certificate") {
+	if _, err := New().Dial(testContext(t), target, p); protocol.AsError(err).Class != protocol.Connect ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an unknown certificate: %v", err)
 	}
 }

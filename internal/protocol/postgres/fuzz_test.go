@@ -21,7 +21,8 @@ func field(b string) string { return string(binary.BigEndian.AppendUint32(nil, u
 const bindComplete, ready = "2\x00\x00\x00\x04", "Z\x00\x00\x00\x05I"
 
 var (
-	rowsAnswer = bindComplete + message('N', "SNOTICE\x00Mnote\x00\x00") + message('D', "\x00\x02"+field("\x00\x00\x00\x2a")+field("hello")) +
+	rowsAnswer = bindComplete + message('N', "SNOTICE\x00Mnote\x00\x00") +
+		message('D', "\x00\x02"+field("\x00\x00\x00\x2a")+field("hello")) +
 		message('D', "\x00\x02\xff\xff\xff\xff"+field("x")) + message('C', "SELECT 2\x00") + ready
 	insertAnswer = bindComplete + message('C', "INSERT 0 3\x00") + message('S', "TimeZone\x00UTC\x00") + ready
 	errorAnswer  = message('E', "SERROR\x00VERROR\x00C23505\x00Mduplicate key\x00\x00") + ready
@@ -139,9 +140,12 @@ func TestScanSamples(t *testing.T) {
 func TestScanMalformed(t *testing.T) {
 	for name, stream := range map[string]string{
 		"length below 4": "C\x00\x00\x00\x03xxx", "negative length": "D\xff\xff\xff\xff", "over 1 GiB": "D\x40\x00\x00\x01",
-		"an error too long": "E\x01\x00\x00\x05", "unknown type": "?\x00\x00\x00\x04", "copy in": message('G', "\x00\x00\x00"),
-		"row cut short": message('D', "\x00\x01\x00\x00\x00\x09a"), "row with a rest": message('D', "\x00\x00a"), "negative field": message('D', "\x00\x01\xff\xff\xff\xfe"),
-		"tag without end": message('C', "INSERT 0 1"), "ready of two bytes": message('Z', "II"), "ready in no state": message('Z', "X"),
+		"an error too long": "E\x01\x00\x00\x05", "unknown type": "?\x00\x00\x00\x04",
+		"copy in":       message('G', "\x00\x00\x00"),
+		"row cut short": message('D', "\x00\x01\x00\x00\x00\x09a"), "row with a rest": message('D', "\x00\x00a"),
+		"negative field":  message('D', "\x00\x01\xff\xff\xff\xfe"),
+		"tag without end": message('C', "INSERT 0 1"), "ready of two bytes": message('Z', "II"),
+		"ready in no state": message('Z', "X"),
 		"error without end": message('E', "SERROR"), "int4 of three bytes": message('D', "\x00\x02"+field("abc")+field("x")),
 		"authentication": message('R', "\x00\x00\x00\x00"),
 	} {
@@ -224,7 +228,8 @@ func TestCodecAllocatesNothing(t *testing.T) {
 			t.Fatal(refused)
 		}
 		reply.Reset(2)
-		if _, done, _ := c.Scan(rows, &p.Requests[0], &reply); !done || reply.Class != protocol.OK || reply.Captured[0].I != 42 {
+		if _, done, _ := c.Scan(rows, &p.Requests[0], &reply); !done || reply.Class != protocol.OK ||
+			reply.Captured[0].I != 42 {
 			t.Fatalf("%v %+v", done, reply)
 		}
 		if out, refused = c.Encode(out, &p.Requests[1], args); refused != nil {
@@ -248,7 +253,8 @@ func TestCopyRowAllocatesNothing(t *testing.T) {
 		v[2].Kind, v[2].I, v[2].Scale = gen.Decimal, int64(row), 2
 		v[3].Kind, v[3].I = gen.Datetime, int64(row)
 	}}
-	s := newCopySource(&target{Chunk: chunk, names: make([]string, 4), forms: []form{formInt8, formText, formNumeric, formTimestamp}})
+	s := newCopySource(&target{Chunk: chunk, names: make([]string, 4),
+		forms: []form{formInt8, formText, formNumeric, formTimestamp}})
 	piece := make([]byte, copyPiece)
 	s.Read(piece)
 	if n := testing.AllocsPerRun(200, func() { s.Read(piece) }); n != 0 || s.next < 1000 {

@@ -56,7 +56,8 @@ func (a *admin) Load(ctx context.Context, chunk *protocol.Chunk, replace bool) (
 
 // inRow says where in the table a value can't be sent.
 func (t *target) inRow(err *protocol.Error, row uint64, column int) *protocol.Error {
-	err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(t.Table), row, sqltext.Quote(t.names[column]), err.Text)
+	err.Text = fmt.Sprintf("load of table %s, row %d, column %s: %s", sqltext.Quote(t.Table), row,
+		sqltext.Quote(t.names[column]), err.Text)
 	return err
 }
 
@@ -85,7 +86,8 @@ func (a *admin) inspect(ctx context.Context, chunk *protocol.Chunk) (*target, er
 	}
 	if len(description.Fields) != len(t.names) {
 		return nil, &protocol.Error{Class: protocol.Protocol, Fatal: true,
-			Text: fmt.Sprintf("load of table %s: the server described %d of %d columns", sqltext.Quote(chunk.Table), len(description.Fields), len(t.names))}
+			Text: fmt.Sprintf("load of table %s: the server described %d of %d columns", sqltext.Quote(chunk.Table),
+				len(description.Fields), len(t.names))}
 	}
 	for i := range description.Fields {
 		oid := description.Fields[i].DataTypeOID
@@ -121,7 +123,8 @@ func (t *target) binary() bool {
 }
 
 // transact runs fill in a transaction if rows must be deleted before or it takes many statements.
-func (a *admin) transact(ctx context.Context, t *target, replace bool, fill func(context.Context, *target) (int64, error)) (rows int64, err error) {
+func (a *admin) transact(ctx context.Context, t *target, replace bool,
+	fill func(context.Context, *target) (int64, error)) (rows int64, err error) {
 	if _, err := a.Exec(ctx, "BEGIN"); err != nil {
 		return 0, err
 	}
@@ -158,7 +161,8 @@ func (a *admin) deleteKeys(ctx context.Context, t *target) error {
 	many := rowsAStatement(len(t.keys), false)
 	b := &batcher{a: a, t: t, columns: t.keys, many: many, oids: oids,
 		text: func(rows int) string {
-			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.Quote(t.Table), strings.Join(sqltext.QuoteAll(names), ", "), sqlconn.Tuples(rows, len(t.keys), true))
+			return fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (VALUES %s)", sqltext.Quote(t.Table),
+				strings.Join(sqltext.QuoteAll(names), ", "), sqlconn.Tuples(rows, len(t.keys), true))
 		}}
 	_, err := b.run(ctx, nil)
 	return err

@@ -43,7 +43,8 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 	if err := hijacked.Conn.SetDeadline(time.Time{}); err != nil {
 		return fail("settle it", err)
 	}
-	return protocol.CodecConn{Net: hijacked.Conn, Codec: &codec{statements: statements, secret: t.Password}, Cancel: canceler(hijacked)}, nil
+	return protocol.CodecConn{Net: hijacked.Conn, Codec: &codec{statements: statements, secret: t.Password},
+		Cancel: canceler(hijacked)}, nil
 }
 
 // canceler returns what sends a CancelRequest for a session. The server answers it by closing the

@@ -44,7 +44,8 @@ func (c *oracle) Do(ctx context.Context, req *protocol.Request, args []gen.Value
 	}
 }
 
-func (c *oracle) execute(ctx context.Context, st *statement, args []gen.Value, reply *protocol.Reply) (failure *protocol.Error) {
+func (c *oracle) execute(ctx context.Context, st *statement, args []gen.Value,
+	reply *protocol.Reply) (failure *protocol.Error) {
 	var err error
 	switch {
 	case st.prepared != nil:

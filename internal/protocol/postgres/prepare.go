@@ -111,7 +111,8 @@ func (p *sharedProgram) describe(ctx context.Context, t protocol.Target, progres
 	return nil
 }
 
-func (p *sharedProgram) describeSome(ctx context.Context, t protocol.Target, pg *pgconn.PgConn, name func(*statement) string) *protocol.Error {
+func (p *sharedProgram) describeSome(ctx context.Context, t protocol.Target, pg *pgconn.PgConn,
+	name func(*statement) string) *protocol.Error {
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	var some []*statement
@@ -146,7 +147,8 @@ func (st *statement) unprepare() {
 
 // prepare prepares statements on a session in one go, and makes their templates. done is how many were
 // before one failed, those that needn't be prepared included.
-func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements []*statement, name func(*statement) string) (done int, failure *protocol.Error) {
+func prepare(ctx context.Context, pg *pgconn.PgConn, secret string, statements []*statement,
+	name func(*statement) string) (done int, failure *protocol.Error) {
 	pipeline := pg.StartPipeline(ctx)
 	defer pipeline.Close() // what it could fail by, the results have told
 	n := 0

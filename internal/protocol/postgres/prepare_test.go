@@ -66,13 +66,15 @@ func TestManyStatementsArePreparedWhenUsed(t *testing.T) {
 // refusals pass that are expected, and goes on where it failed.
 func TestCheckOfManyStatements(t *testing.T) {
 	p := manyStatements()
-	p.Requests[5] = protocol.Request{ID: 5, Name: "expected", Verb: protocol.SQL, Text: "SELECT nothing", ExpectError: true}
+	p.Requests[5] = protocol.Request{ID: 5, Name: "expected", Verb: protocol.SQL, Text: "SELECT nothing",
+		ExpectError: true}
 	p.Requests[1500] = protocol.Request{ID: 1500, Name: "wrong", Verb: protocol.SQL, Text: "SELEC 1"}
 	var told []int
 	tell := func(done, all int) { told = append(told, done) }
 	err := New().Check(testContext(t), targetOf(server(t)), p, tell)
 	var e *protocol.Error
-	if !errors.As(err, &e) || e.Class != protocol.Server || e.Code != "42601" || !strings.Contains(e.Text, `request "wrong": `) {
+	if !errors.As(err, &e) || e.Class != protocol.Server || e.Code != "42601" ||
+		!strings.Contains(e.Text, `request "wrong": `) {
 		t.Fatalf("%v", err)
 	}
 	if len(told) != 1 || told[0] != preparedAtOnce || planned(p).described != 1500 {
@@ -102,7 +104,8 @@ func TestPreparingTakesTooLong(t *testing.T) {
 	ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
 	defer cancel()
 	_, e := prepare(ctx, pg, password, planned(program(sql("SELECT * FROM locked"))).session(), (*statement).name)
-	if e == nil || e.Class != protocol.Timeout || !strings.Contains(e.Text, `request "r": the server hasn't prepared it within the time for connecting; `) {
+	if e == nil || e.Class != protocol.Timeout ||
+		!strings.Contains(e.Text, `request "r": the server hasn't prepared it within the time for connecting; `) {
 		t.Errorf("%v", e)
 	}
 }

@@ -12,7 +12,8 @@ import (
 var _ protocol.RowReader = (*codec)(nil)
 
 // Rows gives an answer's rows to each, all columns by their types.
-func (c *codec) Rows(answer []byte, req *protocol.Request, each func(columns []string, row []gen.Value)) *protocol.Error {
+func (c *codec) Rows(answer []byte, req *protocol.Request,
+	each func(columns []string, row []gen.Value)) *protocol.Error {
 	st := c.of(req)
 	r := newRow(st.fields, st.resultFormats)
 	for len(answer) >= headerBytes {

@@ -24,10 +24,12 @@ func TestRowsAgree(t *testing.T) {
 	p := program(
 		protocol.Request{Verb: protocol.SQL, Text: everyType},
 		protocol.Request{Verb: protocol.SQL, Text: everyType, Simple: true},
-		protocol.Request{Verb: protocol.SQL, Text: "SELECT g, repeat('x', g) FROM generate_series(0, $1::int) g", Params: []gen.Kind{gen.Int}},
+		protocol.Request{Verb: protocol.SQL, Text: "SELECT g, repeat('x', g) FROM generate_series(0, $1::int) g",
+			Params: []gen.Kind{gen.Int}},
 		protocol.Request{Verb: protocol.SQL, Text: "SELECT g AS first, g::numeric / 8 AS second FROM generate_series(1, 3) g",
 			Capture: []protocol.Capture{{Name: "second"}}},
-		protocol.Request{Verb: protocol.SQL, Text: "SELECT 1 AS x; SELECT 'a' AS y, 2.5 AS z; CREATE TEMP TABLE r (i int)", Simple: true},
+		protocol.Request{Verb: protocol.SQL, Text: "SELECT 1 AS x; SELECT 'a' AS y, 2.5 AS z; CREATE TEMP TABLE r (i int)",
+			Simple: true},
 		protocol.Request{Verb: protocol.SQL, Text: "SELECT WHERE false"},
 	)
 	args := [][]gen.Value{2: {integer(2000)}, 5: nil}
@@ -56,7 +58,8 @@ func TestRowsAgree(t *testing.T) {
 			}
 		})
 	}
-	for _, part := range []string{"a=int 1 ", "=decimal 12345678901234.50 ", "=datetime 2001-02-03 ", "=string 1 day 02:00:00 ", "=null "} {
+	for _, part := range []string{"a=int 1 ", "=decimal 12345678901234.50 ", "=datetime 2001-02-03 ",
+		"=string 1 day 02:00:00 ", "=null "} {
 		if !strings.Contains(want[0], part) {
 			t.Errorf("the row lacks %q:\n%s", part, want[0])
 		}
@@ -85,7 +88,8 @@ func TestArrays(t *testing.T) {
 		if c.typ == "jsonb[]" {
 			text = "SELECT array_agg(x) AS v FROM jsonb_array_elements($1::jsonb) x"
 		}
-		p.Requests = append(p.Requests, protocol.Request{ID: i, Name: c.typ, Verb: protocol.SQL, Text: text, Params: []gen.Kind{gen.JSON}})
+		p.Requests = append(p.Requests, protocol.Request{ID: i, Name: c.typ, Verb: protocol.SQL, Text: text,
+			Params: []gen.Kind{gen.JSON}})
 	}
 	conn := dial(t, targetOf(server(t)), p)
 	for i, c := range cases {

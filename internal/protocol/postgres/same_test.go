@@ -14,17 +14,23 @@ func script() (*protocol.Program, [][]gen.Value) {
 	capture := []protocol.Capture{{Name: "id"}, {Column: 1}}
 	notice := sql("DO $$ BEGIN RAISE NOTICE 'a note'; RAISE WARNING 'another'; END $$")
 	requests := []protocol.Request{
-		{Verb: protocol.SQL, Simple: true, Text: "CREATE TEMP TABLE s (id int PRIMARY KEY, t text); SELECT 1; INSERT INTO s VALUES (0, 'zero')"},
-		{Verb: protocol.SQL, Simple: true, Text: "SELECT id, t FROM s WHERE t = $1", Params: []gen.Kind{gen.String}, Capture: capture},
-		{Verb: protocol.SQL, Simple: true, Text: "SELECT 1 WHERE false; SELECT 5 AS id, 'five' AS b UNION ALL SELECT 6, 'six'; SELECT 7, 'seven'", Capture: capture},
+		{Verb: protocol.SQL, Simple: true,
+			Text: "CREATE TEMP TABLE s (id int PRIMARY KEY, t text); SELECT 1; INSERT INTO s VALUES (0, 'zero')"},
+		{Verb: protocol.SQL, Simple: true, Text: "SELECT id, t FROM s WHERE t = $1", Params: []gen.Kind{gen.String},
+			Capture: capture},
+		{Verb: protocol.SQL, Simple: true,
+			Text:    "SELECT 1 WHERE false; SELECT 5 AS id, 'five' AS b UNION ALL SELECT 6, 'six'; SELECT 7, 'seven'",
+			Capture: capture},
 		{Verb: protocol.SQL, Simple: true, Text: "SELECT 1 AS other", Capture: capture},
 		{Verb: protocol.SQL, Simple: true, Text: "SELECT * FROM nowhere"},
 		{Verb: protocol.SQL, Simple: true, Text: "SELECT 1/0; SELECT 1"},
 		{Verb: protocol.SQL, Simple: true, Text: ";"},
-		{Verb: protocol.Begin}, {Verb: protocol.Begin, Text: "repeatable_read"}, {Verb: protocol.Commit}, {Verb: protocol.Rollback},
+		{Verb: protocol.Begin}, {Verb: protocol.Begin, Text: "repeatable_read"}, {Verb: protocol.Commit},
+		{Verb: protocol.Rollback},
 		notice,
 		sql("SELECT generate_series(1, $1::int), repeat('x', 1000)", gen.Int),
-		{Verb: protocol.SQL, Text: "SELECT g AS id, repeat('y', $1::int) FROM generate_series(1, 3) g", Params: []gen.Kind{gen.Int}, Capture: capture},
+		{Verb: protocol.SQL, Text: "SELECT g AS id, repeat('y', $1::int) FROM generate_series(1, 3) g",
+			Params: []gen.Kind{gen.Int}, Capture: capture},
 		sql("SELECT 1/$1::int", gen.Int),
 		{Verb: protocol.SQL, Text: "SELECT 1 AS id, $1::int WHERE false", Params: []gen.Kind{gen.Int}, Capture: capture},
 		sql("WITH a AS (SELECT $1::int) UPDATE pg_temp_none SET x = 1", gen.Int),
@@ -104,8 +110,10 @@ func TestClientsAgree(t *testing.T) {
 	}
 	all := strings.Join(want, "\n")
 	for _, part := range []string{
-		"0: rows 1 affected 1", "1: rows 1 affected 0", "[5 int 0] [11 string zero]", "2: rows 3 affected 0 {Class:ok", "[5 int 5] [11 string five]",
-		"3: rows 1 affected 0", `captured column "id" isn't in the result`, "Class:server Code:42P01", "Class:server Code:22012",
+		"0: rows 1 affected 1", "1: rows 1 affected 0", "[5 int 0] [11 string zero]", "2: rows 3 affected 0 {Class:ok",
+		"[5 int 5] [11 string five]",
+		"3: rows 1 affected 0", `captured column "id" isn't in the result`, "Class:server Code:42P01",
+		"Class:server Code:22012",
 		"COMMIT was answered with ROLLBACK", "Class:server Code:25P02", "12: rows 5000",
 		"13: rows 3", "[5 int 1] [300007 string yyyy", "15: rows 0 affected 0", "[4 null] [4 null]", "Class:server Code:42",
 	} {
@@ -117,7 +125,8 @@ func TestClientsAgree(t *testing.T) {
 
 // Requests sent together are answered in turn, and a failure among them stays alone.
 func TestPipeline(t *testing.T) {
-	p := program(protocol.Request{Verb: protocol.SQL, Text: "SELECT 12 / $1::int, repeat('x', 3000)", Params: []gen.Kind{gen.Int},
+	p := program(protocol.Request{Verb: protocol.SQL, Text: "SELECT 12 / $1::int, repeat('x', 3000)",
+		Params:  []gen.Kind{gen.Int},
 		Capture: []protocol.Capture{{Column: 0}}})
 	w := takeover(t, targetOf(server(t)), p)
 	req := &p.Requests[0]

@@ -80,7 +80,8 @@ func (c *codec) reset() { c.taken, c.captures, c.missing = false, nil, nil }
 // broken ends an answer that makes no sense, and with it the session.
 func (c *codec) broken(buf []byte, reply *protocol.Reply, before int64, why string, what uint64) (int, bool, int) {
 	reply.BytesIn = before + int64(len(buf))
-	reply.Fail(&protocol.Error{Class: protocol.Protocol, Fatal: true, Text: fmt.Sprintf("the server sent %s %d", why, what)})
+	reply.Fail(&protocol.Error{Class: protocol.Protocol, Fatal: true,
+		Text: fmt.Sprintf("the server sent %s %d", why, what)})
 	c.skip = 0
 	c.reset()
 	return len(buf), true, 0
@@ -109,7 +110,8 @@ func (c *codec) wanted(kind byte, req *protocol.Request, reply *protocol.Reply) 
 }
 
 // message reads a message. end says that the answer is complete, why what is wrong with it.
-func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply *protocol.Reply) (end bool, why string) {
+func (c *codec) message(kind byte, content []byte, req *protocol.Request, reply *protocol.Reply) (end bool,
+	why string) {
 	switch kind {
 	case 'Z': // ReadyForQuery
 		if len(content) != 1 || content[0] != 'I' && content[0] != 'T' && content[0] != 'E' {

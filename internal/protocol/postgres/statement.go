@@ -187,7 +187,8 @@ func textCaptures(req *protocol.Request, fields []pgconn.FieldDescription) ([]ca
 		if column < 0 {
 			return nil, protocol.Refused(req, "%s", missingColumn(&req.Capture[k], fields))
 		}
-		captures[k] = captured{column: column, form: forms[fields[column].DataTypeOID], format: textFormat, kind: req.Capture[k].Kind}
+		captures[k] = captured{column: column, form: forms[fields[column].DataTypeOID], format: textFormat,
+			kind: req.Capture[k].Kind}
 	}
 	return captures, nil
 }

@@ -32,22 +32,29 @@ func typeCases() []typeCase {
 		{"double precision", float(math.Inf(-1)), "float -Infinity"},
 		{"numeric", decimal(-123456789, 4), "decimal -12345.6789"}, {"numeric", decimal(0, 0), "decimal 0"},
 		{"numeric", decimal(0, 3), "decimal 0.000"}, {"numeric", decimal(1, 9), "decimal 0.000000001"},
-		{"numeric", integer(math.MinInt64), "decimal -9223372036854775808"}, {"numeric", integer(100000000), "decimal 100000000"},
+		{"numeric", integer(math.MinInt64), "decimal -9223372036854775808"},
+		{"numeric", integer(100000000), "decimal 100000000"},
 		{"numeric", gen.Value{Kind: gen.Uint, I: -1}, "string 18446744073709551615"}, {"numeric", float(0.1), "decimal 0.1"},
 		{"numeric", float(math.NaN()), "string NaN"}, {"numeric(10,2)", decimal(12345, 3), "decimal 12.35"},
-		{"boolean", gen.Value{Kind: gen.Bool, I: 1}, "bool true"}, {"boolean", integer(0), "bool false"}, {"boolean", integer(2), ""},
+		{"boolean", gen.Value{Kind: gen.Bool, I: 1}, "bool true"}, {"boolean", integer(0), "bool false"},
+		{"boolean", integer(2), ""},
 		{"text", text("naïve 'quoted' \\ \"текст\" $1 -- /*"), "string naïve 'quoted' \\ \"текст\" $1 -- /*"},
 		{"text", text(""), "string "}, {"text", integer(-42), "string -42"}, {"text", float(2.5), "string 2.5"},
 		{"varchar(3)", text("abcd"), "string abc"}, {"bpchar", text("ab"), "string ab"},
 		{"text", decimal(-5, 2), "string -0.05"}, {"text", gen.Value{Kind: gen.Bool}, "string false"},
 		{"timestamptz", moment(1700000000123456), "datetime 2023-11-14 22:13:20.123456Z"},
-		{"timestamp", moment(-1), "datetime 1969-12-31 23:59:59.999999Z"}, {"timestamp", text("2001-02-03 04:05:06"), "datetime 2001-02-03 04:05:06Z"},
-		{"date", moment(-1), "datetime 1969-12-31 00:00:00Z"}, {"date", moment(951782400000000), "datetime 2000-02-29 00:00:00Z"},
+		{"timestamp", moment(-1), "datetime 1969-12-31 23:59:59.999999Z"},
+		{"timestamp", text("2001-02-03 04:05:06"), "datetime 2001-02-03 04:05:06Z"},
+		{"date", moment(-1), "datetime 1969-12-31 00:00:00Z"},
+		{"date", moment(951782400000000), "datetime 2000-02-29 00:00:00Z"},
 		{"time", moment(-1), "string 23:59:59.999999"}, {"timestamptz", integer(5), ""},
 		{"uuid", raw(gen.UUID, id16), "uuid 00112233-4455-6677-8899-aabbccddeeff"},
-		{"uuid", text("00112233-4455-6677-8899-AABBCCDDEEFF"), "uuid 00112233-4455-6677-8899-aabbccddeeff"}, {"uuid", raw(gen.Bytes, "x"), ""},
-		{"json", raw(gen.JSON, `{"a": [1, "b"]}`), `json {"a": [1, "b"]}`}, {"jsonb", raw(gen.JSON, `{"a":[1,"b"]}`), `json {"a": [1, "b"]}`},
-		{"jsonb", integer(7), "json 7"}, {"jsonb", text(`"s"`), `json "s"`}, {"json", moment(0), `json "1970-01-01 00:00:00Z"`},
+		{"uuid", text("00112233-4455-6677-8899-AABBCCDDEEFF"), "uuid 00112233-4455-6677-8899-aabbccddeeff"},
+		{"uuid", raw(gen.Bytes, "x"), ""},
+		{"json", raw(gen.JSON, `{"a": [1, "b"]}`), `json {"a": [1, "b"]}`},
+		{"jsonb", raw(gen.JSON, `{"a":[1,"b"]}`), `json {"a": [1, "b"]}`},
+		{"jsonb", integer(7), "json 7"}, {"jsonb", text(`"s"`), `json "s"`},
+		{"json", moment(0), `json "1970-01-01 00:00:00Z"`},
 		{"bytea", raw(gen.Bytes, "\x00\xff'\\"), "bytes \x00\xff'\\"}, {"bytea", integer(1), ""},
 		{"interval", text("1 day"), "string 1 day"}, {"inet", text("10.0.0.1"), "string 10.0.0.1"},
 		{"integer", gen.Value{}, "null"}, {"jsonb", gen.Value{}, "null"}, {"interval", gen.Value{}, "null"},
@@ -60,7 +67,8 @@ func TestTypesRoundTrip(t *testing.T) {
 		p := &protocol.Program{}
 		for i, c := range cases {
 			p.Requests = append(p.Requests, protocol.Request{ID: i, Name: c.typ, Verb: protocol.SQL,
-				Text: "SELECT 1, $1::" + c.typ + " AS v", Params: []gen.Kind{c.send.Kind}, Capture: []protocol.Capture{{Name: "v"}}})
+				Text: "SELECT 1, $1::" + c.typ + " AS v", Params: []gen.Kind{c.send.Kind},
+				Capture: []protocol.Capture{{Name: "v"}}})
 		}
 		conn := open(targetOf(server(t)), p)
 		var reply protocol.Reply
@@ -100,7 +108,8 @@ func TestSimpleLiterals(t *testing.T) {
 				Text:   "SELECT '$1', /* $1 /* */ $1 */ 0-$1::" + c.typ + "::text::integer AS w, $1::" + c.typ + " AS v -- $1",
 				Params: []gen.Kind{c.send.Kind}, Capture: []protocol.Capture{{Name: "v"}}})
 			if c.typ != "integer" {
-				p.Requests[i].Text = "SELECT '$1', \"$1\".\"$1\", $q$ $1 $q$, E'\\'$1', $1::" + c.typ + " AS v FROM (SELECT 1 AS \"$1\") AS \"$1\" -- $1"
+				p.Requests[i].Text = "SELECT '$1', \"$1\".\"$1\", $q$ $1 $q$, E'\\'$1', $1::" + c.typ +
+					" AS v FROM (SELECT 1 AS \"$1\") AS \"$1\" -- $1"
 			}
 		}
 		conn := open(targetOf(server(t)), p)
@@ -120,7 +129,8 @@ func TestSimpleLiterals(t *testing.T) {
 func TestNumericForm(t *testing.T) {
 	admin := openAdmin(t, targetOf(server(t)))
 	values := []gen.Value{integer(0), integer(1), integer(9999), integer(10000), integer(-10001), integer(math.MaxInt64),
-		decimal(1, 1), decimal(1, 4), decimal(1, 5), decimal(-99999999, 8), decimal(100000, 5), decimal(math.MinInt64, 20), decimal(5, 100),
+		decimal(1, 1), decimal(1, 4), decimal(1, 5), decimal(-99999999, 8), decimal(100000, 5), decimal(math.MinInt64, 20),
+		decimal(5, 100),
 		float(1e22), float(1.5e-7), float(123456.789), float(-0.5)}
 	for i := range values {
 		v := &values[i]
@@ -158,7 +168,8 @@ func TestCaptureKinds(t *testing.T) {
 	}{
 		{"42::int8", gen.String, "string 42"}, {"42::int8", gen.Uint, "uint 42"}, {"(-1)::int8", gen.Uint, ""},
 		{"'17'::text", gen.Int, "int 17"}, {"'x'::text", gen.Int, ""}, {"12.50::numeric", gen.Float, "float 12.5"},
-		{"12.00::numeric", gen.Int, "int 12"}, {"12.5::float8", gen.Decimal, "decimal 12.5"}, {"1::int2", gen.Bool, "bool true"},
+		{"12.00::numeric", gen.Int, "int 12"}, {"12.5::float8", gen.Decimal, "decimal 12.5"},
+		{"1::int2", gen.Bool, "bool true"},
 		{"'" + "00112233-4455-6677-8899-aabbccddeeff" + "'::text", gen.UUID, "uuid 00112233-4455-6677-8899-aabbccddeeff"},
 		{"'2001-02-03'::text", gen.Datetime, "datetime 2001-02-03 00:00:00Z"}, {"NULL::int4", gen.Int, "null"},
 		{"12345678901234567890123::numeric", gen.Null, "string 12345678901234567890123"},

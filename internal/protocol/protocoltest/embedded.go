@@ -76,7 +76,8 @@ func Embedded(t embeddedTB, d keyValueDriver, fast map[string]string) {
 	if r := other.Read(t, second, "kept"); r.Missing {
 		t.Errorf("dropping emptied another table")
 	}
-	if _, err := d.Dial(ctx, protocol.Target{Address: target.Address}, &p.Program); protocol.AsError(err) == nil || protocol.AsError(err).Class != protocol.Client {
+	if _, err := d.Dial(ctx, protocol.Target{Address: target.Address}, &p.Program); protocol.AsError(err) == nil ||
+		protocol.AsError(err).Class != protocol.Client {
 		t.Errorf("open with other options: %v", err)
 	}
 	info, err := d.Describe(ctx, target)
@@ -97,7 +98,8 @@ func noLostUpdates(t embeddedTB, d protocol.Driver, target protocol.Target) {
 	}
 	var requests []protocol.Request
 	for i := range fields {
-		requests = append(requests, protocol.Request{ID: i, Verb: protocol.Update, Text: "usertable", Fields: fields[i : i+1]})
+		requests = append(requests, protocol.Request{ID: i, Verb: protocol.Update, Text: "usertable",
+			Fields: fields[i : i+1]})
 	}
 	read := protocol.Request{ID: sessions, Verb: protocol.Read, Text: "usertable"}
 	for i := range fields {

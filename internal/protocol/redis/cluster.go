@@ -83,8 +83,10 @@ func keyWord(words []string) int {
 	at := 1
 	switch strings.ToUpper(words[0]) {
 	case "PING", "ECHO", "INFO", "TIME", "DBSIZE", "SCAN", "KEYS", "RANDOMKEY", "FLUSHDB", "FLUSHALL", "CLUSTER", "CONFIG",
-		"SCRIPT", "FUNCTION", "COMMAND", "CLIENT", "MULTI", "EXEC", "DISCARD", "UNWATCH", "PUBLISH", "PUBSUB", "WAIT", "WAITAOF",
-		"AUTH", "HELLO", "SELECT", "LATENCY", "SLOWLOG", "ACL", "ROLE", "SAVE", "BGSAVE", "LASTSAVE", "LOLWUT", "RESET", "QUIT",
+		"SCRIPT", "FUNCTION", "COMMAND", "CLIENT", "MULTI", "EXEC", "DISCARD", "UNWATCH", "PUBLISH", "PUBSUB", "WAIT",
+		"WAITAOF",
+		"AUTH", "HELLO", "SELECT", "LATENCY", "SLOWLOG", "ACL", "ROLE", "SAVE", "BGSAVE", "LASTSAVE", "LOLWUT", "RESET",
+		"QUIT",
 		"ASKING", "READONLY", "READWRITE":
 		return -1
 	case "BITOP", "OBJECT", "XINFO", "XGROUP":

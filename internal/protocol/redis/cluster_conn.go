@@ -191,7 +191,8 @@ func (c *clusterConn) replica(slot int) (address string, ok bool) {
 }
 
 // redirected is where a failure sends a request on. A node that isn't known yet has the cluster asked again.
-func (c *clusterConn) redirected(ctx context.Context, f *protocol.Failure, redirects int) (address string, ask, ok bool) {
+func (c *clusterConn) redirected(ctx context.Context, f *protocol.Failure, redirects int) (address string, ask,
+	ok bool) {
 	number, ask, ok := c.router.Redirect(f, redirects)
 	if !ok && redirects < c.options.maxRedirects {
 		if _, moved := ParseRedirect(f.Text); moved && c.learn(ctx) == nil {

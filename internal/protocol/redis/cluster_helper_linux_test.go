@@ -74,7 +74,8 @@ func newLoad(t *testing.T, seed string, o loadOptions) *load {
 	}
 	l.collector = measure.NewCollector(len(l.workload.Operations), len(targets))
 	cfg := engine.FleetConfig{
-		Workload: l.workload, Driver: o.protocol, Targets: targets, Sessions: o.sessions, Pipeline: o.pipeline, Loops: o.loops,
+		Workload: l.workload, Driver: o.protocol, Targets: targets, Sessions: o.sessions, Pipeline: o.pipeline,
+		Loops:            o.loops,
 		OperationTimeout: patience, ConnectTimeout: patience, Clock: l.clock, Collector: l.collector,
 		OnError: func(e engine.ErrorEvent) {
 			l.mu.Lock()

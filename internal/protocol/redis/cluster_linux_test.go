@@ -29,7 +29,8 @@ func many() *plan.Plan {
 		{Name: "set", Weight: 2, Steps: []plan.Step{step("SET", "key:$1", "$1")}},
 		{Name: "miss", Weight: 1, Steps: []plan.Step{step("GET", "no:$1")}},
 		{Name: "copy", Weight: 1, Steps: []plan.Step{read, copied}},
-		{Name: "script", Weight: 1, Steps: []plan.Step{step("EVAL", "return redis.call('SET', KEYS[1], 1)", "1", "script:$1")}},
+		{Name: "script", Weight: 1,
+			Steps: []plan.Step{step("EVAL", "return redis.call('SET', KEYS[1], 1)", "1", "script:$1")}},
 		{Name: "wrong", Weight: 1, Steps: []plan.Step{step("EVAL", "return redis.error_reply('ERR no')", "1", "{a}$1")}},
 		{Name: "keyless", Weight: 1, Steps: []plan.Step{step("ECHO", "$1")}},
 	}}
@@ -39,7 +40,8 @@ func TestTiersAgreeOnACluster(t *testing.T) {
 	cluster := servers.RedisCluster(t)
 	var want string
 	for _, o := range []loadOptions{
-		{library: true, sessions: 4}, {sessions: 4}, {sessions: 1}, {sessions: 6, loops: 2, pipeline: 8}, {sessions: 4, pipeline: 4},
+		{library: true, sessions: 4}, {sessions: 4}, {sessions: 1}, {sessions: 6, loops: 2, pipeline: 8},
+		{sessions: 4, pipeline: 4},
 	} {
 		for _, n := range cluster.Nodes {
 			admin(t, n).FlushAll(t.Context())
@@ -53,7 +55,8 @@ func TestTiersAgreeOnACluster(t *testing.T) {
 		}
 		l.run(t.Context(), schedule.Stage{Shape: shape})
 		sum, total := l.counts()
-		got := fmt.Sprintf("%d done, %d errors of the server, %d failed, %d missing; %d keys", sum.Done, sum.Errors[protocol.Server], sum.Failed(), sum.Missing, keys(t, cluster))
+		got := fmt.Sprintf("%d done, %d errors of the server, %d failed, %d missing; %d keys", sum.Done,
+			sum.Errors[protocol.Server], sum.Failed(), sum.Missing, keys(t, cluster))
 		if want == "" {
 			want = got
 		}
@@ -89,7 +92,8 @@ func tell(t *testing.T, n *testserver.Server, command string) {
 	for _, w := range strings.Fields(command) {
 		words = append(words, w)
 	}
-	if answer, err := admin(t, n).Do(t.Context(), words...).Result(); err != nil || !strings.HasPrefix(fmt.Sprint(answer), "OK") && !strings.Contains(command, "BUMPEPOCH") {
+	if answer, err := admin(t, n).Do(t.Context(), words...).Result(); err != nil ||
+		!strings.HasPrefix(fmt.Sprint(answer), "OK") && !strings.Contains(command, "BUMPEPOCH") {
 		t.Fatalf("%s: %v %v", command, answer, err)
 	}
 }
@@ -115,7 +119,8 @@ func (lostRouter) Refresh(context.Context) error { return nil }
 func TestEachSlotIsLearnedFromOneRedirection(t *testing.T) {
 	cluster := servers.RedisCluster(t)
 	const n = 3000
-	p := &plan.Plan{Seed: 9, Operations: []plan.Operation{{Name: "set", Weight: 1, Steps: []plan.Step{step("SET", "key:$1", "$1")}}}}
+	p := &plan.Plan{Seed: 9,
+		Operations: []plan.Operation{{Name: "set", Weight: 1, Steps: []plan.Step{step("SET", "key:$1", "$1")}}}}
 	l := newLoad(t, cluster.Addrs()[0], loadOptions{plan: p, protocol: lost{New()}, sessions: 1})
 	l.run(t.Context(), schedule.Stage{Operations: n})
 	elsewhere := map[uint16]bool{}
@@ -129,7 +134,8 @@ func TestEachSlotIsLearnedFromOneRedirection(t *testing.T) {
 	}
 	sum, total := l.counts()
 	if sum.OK() != n || sum.Retries != uint64(len(elsewhere)) || len(elsewhere) < 1000 {
-		t.Errorf("%d of %d succeeded with %d redirections, want %d; %v", sum.OK(), n, sum.Retries, len(elsewhere), l.failures())
+		t.Errorf("%d of %d succeeded with %d redirections, want %d; %v", sum.OK(), n, sum.Retries, len(elsewhere),
+			l.failures())
 	}
 	for i := range total.Addresses {
 		if total.Addresses[i].Done < n/4 {
@@ -172,7 +178,8 @@ func TestSlotMigratesUnderLoad(t *testing.T) {
 			if i == slotKeys/2 {
 				l.after("half of the keys have moved", 500, either)
 			}
-			if err := admin(t, from).Migrate(t.Context(), to.Host, strconv.Itoa(to.Port), fmt.Sprintf("{m}:%d", i), 0, time.Minute).Err(); err != nil {
+			if err := admin(t, from).Migrate(t.Context(), to.Host, strconv.Itoa(to.Port), fmt.Sprintf("{m}:%d", i), 0,
+				time.Minute).Err(); err != nil {
 				t.Fatalf("key %d doesn't move: %v", i, err)
 			}
 		}
@@ -212,7 +219,8 @@ func errorStat(t *testing.T, n *testserver.Server, kind string) (count int) {
 }
 
 func spreadPlan() *plan.Plan {
-	return &plan.Plan{Seed: 3, Operations: []plan.Operation{{Name: "set", Weight: 1, Steps: []plan.Step{step("SET", "key:$1", "$1")}}}}
+	return &plan.Plan{Seed: 3,
+		Operations: []plan.Operation{{Name: "set", Weight: 1, Steps: []plan.Step{step("SET", "key:$1", "$1")}}}}
 }
 
 // A node that dies costs its own requests only, and gets them again when it returns.
@@ -275,7 +283,8 @@ func TestTakeover(t *testing.T) {
 	l.after("its slots were taken over", 1000, succeeds)
 	stop()
 	if _, total := l.counts(); total.Addresses[0].Done <= total.Addresses[1].Done {
-		t.Errorf("the node with two thirds of the slots did %d operations, the other one %d", total.Addresses[0].Done, total.Addresses[1].Done)
+		t.Errorf("the node with two thirds of the slots did %d operations, the other one %d", total.Addresses[0].Done,
+			total.Addresses[1].Done)
 	}
 }
 

@@ -183,7 +183,8 @@ func refusal(t protocol.Target, command string, f *protocol.Failure) *protocol.E
 
 // Describe asks for INFO.
 func (d *Driver) Describe(ctx context.Context, t protocol.Target) (protocol.ServerInfo, error) {
-	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.Command, Words: []string{"INFO"}, Capture: []protocol.Capture{{}}}}}
+	program := protocol.Program{Requests: []protocol.Request{{Verb: protocol.Command, Words: []string{"INFO"},
+		Capture: []protocol.Capture{{}}}}}
 	ctx, cancel := t.Connecting(ctx)
 	defer cancel()
 	c, err := d.Dial(ctx, t, &program)
@@ -214,7 +215,8 @@ func infoOf(text string) protocol.ServerInfo {
 	case all["valkey_version"] != "":
 		info.Product, info.Version = "Valkey", all["valkey_version"]
 	}
-	for _, name := range []string{"redis_mode", "maxmemory", "maxmemory_policy", "aof_enabled", "io_threads_active", "role", "connected_slaves"} {
+	for _, name := range []string{"redis_mode", "maxmemory", "maxmemory_policy", "aof_enabled", "io_threads_active",
+		"role", "connected_slaves"} {
 		if v := all[name]; v != "" {
 			info.Settings[name] = v
 		}

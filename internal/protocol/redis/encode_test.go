@@ -10,7 +10,8 @@ import (
 )
 
 func TestEncode(t *testing.T) {
-	args := []gen.Value{{Kind: gen.String, B: []byte("a\r\nb")}, {Kind: gen.Int, I: -12}, {Kind: gen.Null}, {Kind: gen.Bytes, B: []byte{0}}}
+	args := []gen.Value{{Kind: gen.String, B: []byte("a\r\nb")}, {Kind: gen.Int, I: -12}, {Kind: gen.Null},
+		{Kind: gen.Bytes, B: []byte{0}}}
 	kinds := []gen.Kind{gen.String, gen.Int, gen.Int, gen.Bytes}
 	for _, c := range []struct {
 		words []string
@@ -34,7 +35,8 @@ func TestEncode(t *testing.T) {
 		req := command("GET", "k:$1", "x")
 		req.Params = kinds[:1]
 		got, refused := fresh(t, req)().Encode([]byte(">"), &req, []gen.Value{{Kind: gen.String, B: []byte(value)}})
-		if want := fmt.Sprintf(">*3\r\n$3\r\nGET\r\n$%d\r\nk:%s\r\n$1\r\nx\r\n", size+2, value); refused != nil || string(got) != want {
+		if want := fmt.Sprintf(">*3\r\n$3\r\nGET\r\n$%d\r\nk:%s\r\n$1\r\nx\r\n", size+2, value); refused != nil ||
+			string(got) != want {
 			t.Errorf("a word of %d bytes: got %.60q, %v", size+2, got, refused)
 		}
 	}
@@ -86,7 +88,8 @@ func TestSlot(t *testing.T) {
 			t.Errorf("%q: got %d, want %d", key, got, want)
 		}
 	}
-	for _, same := range [][2]string{{"{user1000}.following", "user1000"}, {"foo{bar}{zap}", "bar"}, {"foo{{bar}}zap", "{bar"}} {
+	for _, same := range [][2]string{{"{user1000}.following", "user1000"}, {"foo{bar}{zap}", "bar"},
+		{"foo{{bar}}zap", "{bar"}} {
 		if Slot([]byte(same[0])) != Slot([]byte(same[1])) {
 			t.Errorf("%q and %q differ", same[0], same[1])
 		}
@@ -106,7 +109,8 @@ func TestParseRedirect(t *testing.T) {
 			t.Errorf("%q: got %+v, %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "MOVED", "MOVED 16384 a:1", "MOVED x a:1", "MOVED 1 a", "MOVED 1 a:99999", "ERR 1 a:1", "MOVED 1 a:1 b"} {
+	for _, text := range []string{"", "MOVED", "MOVED 16384 a:1", "MOVED x a:1", "MOVED 1 a", "MOVED 1 a:99999",
+		"ERR 1 a:1", "MOVED 1 a:1 b"} {
 		if got, ok := ParseRedirect(text); ok {
 			t.Errorf("%q: got %+v", text, got)
 		}

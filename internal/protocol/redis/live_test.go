@@ -37,7 +37,8 @@ func tiers(t *testing.T, target protocol.Target, p *protocol.Program, f func(t *
 			f(t, c)
 		})
 		for _, piece := range []int{1, 64 << 10} {
-			t.Run(fmt.Sprintf("codec %s by %d", resp, piece), func(t *testing.T) { f(t, protocoltest.Take(t, New(), target, p, piece)) })
+			t.Run(fmt.Sprintf("codec %s by %d", resp, piece),
+				func(t *testing.T) { f(t, protocoltest.Take(t, New(), target, p, piece)) })
 		}
 	}
 }
@@ -72,7 +73,8 @@ func TestBothTiersAgree(t *testing.T) {
 		capturing(command("STRLEN", "k"), first),
 		command("GET", "nothing"),
 		command("HSET", "h", "f", "1", "g", "2"),
-		capturing(command("HMGET", "h", "g", "x", "f"), first, protocol.Capture{Column: 1}, protocol.Capture{Column: 2, Kind: gen.Int}),
+		capturing(command("HMGET", "h", "g", "x", "f"), first, protocol.Capture{Column: 1},
+			protocol.Capture{Column: 2, Kind: gen.Int}),
 		command("HGETALL", "h"),
 		command("HGETALL", "nothing"),
 		command("LPUSH", "k", "x"),
@@ -87,9 +89,11 @@ func TestBothTiersAgree(t *testing.T) {
 	)
 	value := text(strings.Repeat("v\r\n", 5000))
 	want := []string{
-		"class=ok rows=1", "class=ok rows=1", `class=ok rows=1 captured=v`, "class=ok rows=1 affected=15000 captured=2:15000", "class=ok rows=0 missing",
+		"class=ok rows=1", "class=ok rows=1", `class=ok rows=1 captured=v`, "class=ok rows=1 affected=15000 captured=2:15000",
+		"class=ok rows=0 missing",
 		"affected=2", `class=ok rows=3 captured=6:"2" captured=null captured=2:1`, "class=ok", "class=ok rows=0 missing",
-		`class=server code=WRONGTYPE`, `class=server code=ERR`, "class=ok affected=2", "class=ok rows=1", "class=ok", "class=ok",
+		`class=server code=WRONGTYPE`, `class=server code=ERR`, "class=ok affected=2", "class=ok rows=1", "class=ok",
+		"class=ok",
 		"class=server code=WRONGTYPE rows=2", "class=ok rows=3", "class=retryable code=BUSY",
 	}
 	tiers(t, protocol.Target{Address: servers.Redis(t).Addr}, p, func(t *testing.T, c protocol.Conn) {
@@ -124,10 +128,14 @@ func TestMissing(t *testing.T) {
 		words string
 		want  bool
 	}{
-		{"DEL m n h l", true}, {"SET m v", false}, {"HSET h f 1", false}, {"RPUSH l a", false}, {"GET m", false}, {"GET n", true},
-		{"MGET m", false}, {"MGET m n", true}, {"HMGET h f x", false}, {"HMGET n f x", true}, {"HGET h x", true}, {"HGETALL h", false}, {"HGETALL n", true},
-		{"LRANGE l 0 -1", false}, {"LRANGE n 0 -1", true}, {"LLEN n", true}, {"EXISTS m", false}, {"EXISTS n", true}, {"SET n v XX", true},
-		{"EXPIRE n 1000", true}, {"HDEL h x", true}, {"HDEL h f", false}, {"LPUSH m x", false}, {"DEL m", false}, {"DEL m", true}, {"PING", false},
+		{"DEL m n h l", true}, {"SET m v", false}, {"HSET h f 1", false}, {"RPUSH l a", false}, {"GET m", false},
+		{"GET n", true},
+		{"MGET m", false}, {"MGET m n", true}, {"HMGET h f x", false}, {"HMGET n f x", true}, {"HGET h x", true},
+		{"HGETALL h", false}, {"HGETALL n", true},
+		{"LRANGE l 0 -1", false}, {"LRANGE n 0 -1", true}, {"LLEN n", true}, {"EXISTS m", false}, {"EXISTS n", true},
+		{"SET n v XX", true},
+		{"EXPIRE n 1000", true}, {"HDEL h x", true}, {"HDEL h f", false}, {"LPUSH m x", false}, {"DEL m", false},
+		{"DEL m", true}, {"PING", false},
 	}
 	p := &protocol.Program{}
 	for i, c := range commands {
@@ -157,7 +165,8 @@ func TestUnixSocket(t *testing.T) {
 	if info, err := New().Describe(t.Context(), protocol.Target{Address: path}); err != nil || info.Product != "Redis" {
 		t.Errorf("%+v, %v", info, err)
 	}
-	if _, err := New().Dial(t.Context(), protocol.Target{Address: path + "x"}, p); err == nil || !strings.Contains(err.Error(), "there is no such socket") {
+	if _, err := New().Dial(t.Context(), protocol.Target{Address: path + "x"}, p); err == nil ||
+		!strings.Contains(err.Error(), "there is no such socket") {
 		t.Errorf("no such socket: %v", err)
 	}
 }
@@ -175,18 +184,20 @@ func show(r *protocol.Reply) string {
 
 func TestPasswordAndDatabase(t *testing.T) {
 	s := servers.Get(t, "with password", func(t testserver.TB) *testserver.Server {
-		return testserver.Redis(t, testserver.Password("geheimnis"), testserver.Settings("user alice on >geheim2 allkeys allcommands"))
+		return testserver.Redis(t, testserver.Password("geheimnis"),
+			testserver.Settings("user alice on >geheim2 allkeys allcommands"))
 	})
 	p := program(capturing(command("CLIENT", "INFO"), protocol.Capture{}))
 	for _, c := range []struct{ user, password, database, want string }{
 		{"", "geheimnis", "3", " db=3 "},
 		{"alice", "geheim2", "", " db=0 "},
 	} {
-		tiers(t, protocol.Target{Address: s.Addr, User: c.user, Password: c.password, Database: c.database}, p, func(t *testing.T, conn protocol.Conn) {
-			if r := do(t, conn, &p.Requests[0]); r.Class != protocol.OK || !strings.Contains(string(r.Captured[0].B), c.want) {
-				t.Errorf("got %q, %+v", r.Captured[0].B, r.Failure)
-			}
-		})
+		tiers(t, protocol.Target{Address: s.Addr, User: c.user, Password: c.password, Database: c.database}, p,
+			func(t *testing.T, conn protocol.Conn) {
+				if r := do(t, conn, &p.Requests[0]); r.Class != protocol.OK || !strings.Contains(string(r.Captured[0].B), c.want) {
+					t.Errorf("got %q, %+v", r.Captured[0].B, r.Failure)
+				}
+			})
 	}
 	for _, c := range []struct{ user, password, database, code, want string }{
 		{"", "falsches", "", "WRONGPASS", "check user and password"},
@@ -199,7 +210,8 @@ func TestPasswordAndDatabase(t *testing.T) {
 		_, take := New().Open(t.Context(), target, p)
 		for tier, err := range map[string]error{"library": dial, "codec": take} {
 			e := protocol.AsError(err)
-			if e == nil || e.Class != protocol.Connect || e.Code != c.code || !strings.Contains(e.Text, c.want) || strings.Contains(e.Text, "geheim") || strings.Contains(e.Text, "falsches") {
+			if e == nil || e.Class != protocol.Connect || e.Code != c.code || !strings.Contains(e.Text, c.want) ||
+				strings.Contains(e.Text, "geheim") || strings.Contains(e.Text, "falsches") {
 				t.Errorf("%s, %+v: got %+v", tier, c, e)
 			}
 		}
@@ -217,7 +229,8 @@ func TestTLS(t *testing.T) {
 	if r := do(t, c, &p.Requests[0]); r.Class != protocol.OK {
 		t.Errorf("got %+v", r)
 	}
-	if why, ok := protocol.LoopsTake(New(), protocol.Target{Address: s.Addr, TLS: s.TLS}, p); ok || !strings.Contains(why, "TLS") {
+	if why, ok := protocol.LoopsTake(New(), protocol.Target{Address: s.Addr, TLS: s.TLS}, p); ok ||
+		!strings.Contains(why, "TLS") {
 		t.Errorf("event loops take TLS: %q", why)
 	}
 }
@@ -273,9 +286,11 @@ func TestRefusedPort(t *testing.T) {
 	p := program(command("PING"))
 	_, dial := New().Dial(t.Context(), protocol.Target{Address: address}, p)
 	_, take := New().Open(t.Context(), protocol.Target{Address: address}, p)
-	_, cluster := New().Dial(t.Context(), protocol.Target{Address: address, Options: map[string]string{"mode": "cluster"}}, p)
+	_, cluster := New().Dial(t.Context(), protocol.Target{Address: address, Options: map[string]string{"mode": "cluster"}},
+		p)
 	for tier, err := range map[string]error{"library": dial, "codec": take, "cluster": cluster} {
-		if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "connection refused; is the server running there?") {
+		if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect ||
+			!strings.Contains(e.Text, "connection refused; is the server running there?") {
 			t.Errorf("%s: got %v", tier, err)
 		}
 	}
@@ -292,7 +307,8 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	_, dial := New().Dial(t.Context(), target, p)
 	_, take := New().Open(t.Context(), target, p)
 	for tier, err := range map[string]error{"library": dial, "codec": take} {
-		if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect || !strings.Contains(e.Text, "no answer in time") {
+		if e := protocol.AsError(err); e == nil || e.Class != protocol.Connect ||
+			!strings.Contains(e.Text, "no answer in time") {
 			t.Errorf("%s: got %v", tier, err)
 		}
 	}
@@ -327,7 +343,8 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Product != "Redis" || !strings.Contains(info.Version, ".") || info.Settings["redis_mode"] != "standalone" || info.Settings["aof_enabled"] != "0" {
+	if info.Product != "Redis" || !strings.Contains(info.Version, ".") || info.Settings["redis_mode"] != "standalone" ||
+		info.Settings["aof_enabled"] != "0" {
 		t.Errorf("got %+v", info)
 	}
 }

@@ -33,11 +33,13 @@ func TestRowsAreThoseOfGoRedis(t *testing.T) {
 		defer ours.Close()
 		torn := protocoltest.Take(t, New(), target, &protocol.Program{}, 1)
 		for i, words := range [][]string{
-			{"PING"}, {"GET", "text"}, {"GET", "binary"}, {"GET", "nothing"}, {"STRLEN", "text"}, {"MGET", "text", "nothing", "binary"},
+			{"PING"}, {"GET", "text"}, {"GET", "binary"}, {"GET", "nothing"}, {"STRLEN", "text"},
+			{"MGET", "text", "nothing", "binary"},
 			{"HGETALL", "hash"}, {"HGETALL", "nothing"}, {"LRANGE", "list", "0", "-1"}, {"SMEMBERS", "set"},
 			{"ZRANGE", "sorted", "0", "-1", "WITHSCORES"}, {"ZSCORE", "sorted", "a"}, {"XRANGE", "stream", "-", "+"},
 			{"EVAL", "return {1, {2, {3, 'x'}}, 'y', false, {}}", "0"}, {"EVAL", "return redis.status_reply('fine')", "0"},
-			{"EVAL", "redis.setresp(3); return {true, {double=3.5}, {map={a=1}}, {set={b=true}}, {big_number='123456789012345678901'}}", "0"},
+			{
+				"EVAL", "redis.setresp(3); return {true, {double=3.5}, {map={a=1}}, {set={b=true}}, {big_number='123456789012345678901'}}", "0"},
 			{"EVAL", "redis.setresp(3); return {verbatim_string={format='txt', string='some text'}}", "0"},
 			{"COMMAND", "DOCS", "GET"}, {"GETRANGE", "long", "0", "-1"}, {"NOSUCH"}, {"LPUSH", "text", "x"},
 		} {
@@ -120,7 +122,8 @@ func TestClusterReadsFromReplicas(t *testing.T) {
 	get := command("GET", "key:$1")
 	get.Params = []gen.Kind{gen.Int}
 	p := program(get)
-	target := protocol.Target{Address: cluster.Addrs()[0], Options: map[string]string{"mode": "cluster", "read_only": "on"}}
+	target := protocol.Target{Address: cluster.Addrs()[0],
+		Options: map[string]string{"mode": "cluster", "read_only": "on"}}
 	conn, err := New().Dial(t.Context(), target, p)
 	if err != nil {
 		t.Fatal(err)

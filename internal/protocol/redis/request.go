@@ -168,7 +168,8 @@ func prepareOne(req *protocol.Request) (r request, err error) {
 func answersOnce(words []string) error {
 	name := strings.ToUpper(words[0])
 	switch name {
-	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC":
+	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC",
+		"PSYNC":
 		return fmt.Errorf("%s has no single answer to wait for", name)
 	case "CLIENT":
 		if len(words) > 1 && strings.EqualFold(words[1], "REPLY") {

@@ -226,7 +226,8 @@ func askTopology(ctx context.Context, t protocol.Target, o *options) (*topology,
 		if answer, ok := err.(goredis.Error); ok {
 			f := serverFailure([]byte(answer.Error()))
 			return nil, &protocol.Error{Class: protocol.Connect, Code: f.Code, Fatal: true, Err: err, Text: protocol.Line(
-				fmt.Sprintf("%s doesn't say who is in its cluster: %s; leave out option mode=cluster for a single server", t.Address, f.Text), t.Password)}
+				fmt.Sprintf("%s doesn't say who is in its cluster: %s; leave out option mode=cluster for a single server",
+					t.Address, f.Text), t.Password)}
 		}
 		return nil, protocol.Unconnected(socket.Explain(ctx, t.Address, err))
 	}
@@ -238,7 +239,8 @@ func askTopology(ctx context.Context, t protocol.Target, o *options) (*topology,
 // libraryOptions are those of a client with one connection that doesn't try again, or sleep, by itself.
 func libraryOptions(t protocol.Target, o *options) *goredis.UniversalOptions {
 	return &goredis.UniversalOptions{
-		Addrs: []string{t.Address}, Username: t.User, Password: t.Password, DB: o.database, Protocol: o.protocol(), TLSConfig: t.TLS,
+		Addrs: []string{t.Address}, Username: t.User, Password: t.Password, DB: o.database, Protocol: o.protocol(),
+		TLSConfig:  t.TLS,
 		PoolSize:   1,
 		MaxRetries: -1, DialerRetries: 1, MinRetryBackoff: -1, MaxRetryBackoff: -1,
 		DialTimeout: t.ConnectTime(), ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,

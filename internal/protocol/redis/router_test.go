@@ -14,7 +14,8 @@ import (
 func TestKeyWord(t *testing.T) {
 	for command, want := range map[string]int{
 		"GET k": 1, "mset a 1 b 2": 1, "PING": -1, "EVAL s 1 k a": 3, "EVAL s 0 a": -1, "EVAL s": -1, "FCALL f 2 a b": 3,
-		"BITOP AND d a b": 2, "OBJECT ENCODING k": 2, "MEMORY USAGE k": 2, "MEMORY DOCTOR": -1, "XREAD COUNT 1 STREAMS s 0": 4,
+		"BITOP AND d a b": 2, "OBJECT ENCODING k": 2, "MEMORY USAGE k": 2, "MEMORY DOCTOR": -1,
+		"XREAD COUNT 1 STREAMS s 0":        4,
 		"XREADGROUP GROUP g c streams s >": 5, "XREAD": -1, "ZUNION 2 a b": 2, "LMPOP 1 l LEFT": 2, "BLMPOP 0 1 l LEFT": 3,
 		"XINFO STREAM s": 2, "INFO": -1, "GET": -1, "MULTI": -1, "MIGRATE h 1 k 0 5": 3,
 	} {
@@ -27,14 +28,16 @@ func TestKeyWord(t *testing.T) {
 func clusterRouter(addresses ...string) *router {
 	var targets []protocol.Target
 	for _, a := range addresses {
-		targets = append(targets, protocol.Target{Address: a, Options: map[string]string{"mode": "cluster", "max_redirects": "2"}})
+		targets = append(targets,
+			protocol.Target{Address: a, Options: map[string]string{"mode": "cluster", "max_redirects": "2"}})
 	}
 	return New().Router(targets, program(command("PING"))).(*router)
 }
 
 func TestTopologyIsLearned(t *testing.T) {
 	r := clusterRouter("localhost:7001", "10.0.0.2:7002", "10.0.0.3:7003")
-	nodes := []goredis.ClusterNode{{ID: "a", Addr: ":7001"}, {ID: "b", Addr: "10.0.0.2:7002"}, {ID: "c", Addr: "10.0.0.3:7003"}, {ID: "d", Addr: "10.0.0.4:7004"}}
+	nodes := []goredis.ClusterNode{{ID: "a", Addr: ":7001"}, {ID: "b", Addr: "10.0.0.2:7002"},
+		{ID: "c", Addr: "10.0.0.3:7003"}, {ID: "d", Addr: "10.0.0.4:7004"}}
 	seen := topologyOf("a", []goredis.ClusterSlot{
 		{Start: 0, End: 99, Nodes: []goredis.ClusterNode{nodes[0], nodes[2]}},
 		{Start: 100, End: 199, Nodes: []goredis.ClusterNode{nodes[1]}},

@@ -63,7 +63,8 @@ func TestScan(t *testing.T) {
 		{"attribute", "|1\r\n+ttl\r\n:10\r\n$1\r\nv\r\n", "done=true class=ok rows=1 affected=0", get},
 		{"attribute within", "*2\r\n:1\r\n|1\r\n+a\r\n+b\r\n:2\r\n", "done=true class=ok rows=2", get},
 		{"captures", "*3\r\n$1\r\na\r\n:7\r\n$1\r\nc\r\n", `captured=6:"a" captured=2:7 captured=null`, three},
-		{"captures behind an attribute", "|1\r\n+a\r\n+b\r\n*2\r\n|1\r\n+c\r\n:0\r\n+x\r\n,2.5\r\n", `captured=6:"x" captured=4:2.5 captured=null`, three},
+		{"captures behind an attribute", "|1\r\n+a\r\n+b\r\n*2\r\n|1\r\n+c\r\n:0\r\n+x\r\n,2.5\r\n",
+			`captured=6:"x" captured=4:2.5 captured=null`, three},
 		{"capture of a null", "*2\r\n$-1\r\n*1\r\n:1\r\n", `captured=null captured=null captured=null`, three},
 		{"capture as a number", "$2\r\n42\r\n", `captured=2:42`, asInt},
 		{"capture that is no number", "$2\r\nxx\r\n", `done=true class=ok captured=null`, asInt},
@@ -114,7 +115,8 @@ func TestScan(t *testing.T) {
 
 func TestScanBoundsLines(t *testing.T) {
 	req := command("GET", "k")
-	for _, answer := range []string{"+" + strings.Repeat("x", maxLine), "-" + strings.Repeat("x", maxLine) + "\r\n", "$" + strings.Repeat("0", maxLine+1)} {
+	for _, answer := range []string{"+" + strings.Repeat("x", maxLine), "-" + strings.Repeat("x", maxLine) + "\r\n",
+		"$" + strings.Repeat("0", maxLine+1)} {
 		got := protocoltest.Scan(fresh(t, req)(), &req, []byte(answer), nil, false)
 		if got.Reply.Class != protocol.Protocol || !got.Reply.Fatal {
 			t.Errorf("%.10q…: got %v", answer, got)
@@ -172,7 +174,8 @@ func TestCodecAllocatesNothing(t *testing.T) {
 }
 
 func FuzzScan(f *testing.F) {
-	for _, seed := range []string{"$3\r\nabc\r\n", "*2\r\n:1\r\n$-1\r\n", "%1\r\n+a\r\n~1\r\n#t\r\n", "|1\r\n+a\r\n:1\r\n-MOVED 1 a:1\r\n", ">1\r\n+a\r\n=5\r\ntxt:x\r\n", "!5\r\nERR x\r\n", ",1\r\n(12\r\n"} {
+	for _, seed := range []string{"$3\r\nabc\r\n", "*2\r\n:1\r\n$-1\r\n", "%1\r\n+a\r\n~1\r\n#t\r\n",
+		"|1\r\n+a\r\n:1\r\n-MOVED 1 a:1\r\n", ">1\r\n+a\r\n=5\r\ntxt:x\r\n", "!5\r\nERR x\r\n", ",1\r\n(12\r\n"} {
 		f.Add([]byte(seed), uint16(5))
 	}
 	req := capturing(command("GET", "k"), protocol.Capture{Column: 1}, protocol.Capture{Column: 0, Kind: gen.Int})

@@ -196,7 +196,8 @@ func (l *loader) close() {
 // Insert writes a statement that inserts so many rows: verb is "INSERT" or what stands for it; table
 // and columns are quoted already.
 func Insert(verb, table string, columns []string, rows int, numbered bool) string {
-	return fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, table, strings.Join(columns, ", "), Tuples(rows, len(columns), numbered))
+	return fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, table, strings.Join(columns, ", "),
+		Tuples(rows, len(columns), numbered))
 }
 
 // Numbered is Insert with numbered parameters and names that it quotes. With replace rows that are there

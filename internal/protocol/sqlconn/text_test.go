@@ -20,7 +20,8 @@ func TestInsert(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for want, v := range map[string]any{
-		"": nil, "-1": int64(-1), "18446744073709551615": ^uint64(0), "0.1": float32(0.1), "1e+300": 1e300, "x": "x", "y": []byte("y"),
+		"": nil, "-1": int64(-1), "18446744073709551615": ^uint64(0), "0.1": float32(0.1), "1e+300": 1e300, "x": "x",
+		"y":                           []byte("y"),
 		"2023-11-14T22:13:20.000001Z": time.UnixMicro(1700000000000001), "true": true,
 	} {
 		if got := string(Text(v)); got != want {
@@ -38,7 +39,8 @@ func FuzzDecode(f *testing.F) {
 			for _, bytes := range []gen.Kind{gen.Bytes, gen.String} {
 				for _, from := range []any{nil, s, []byte(s), i, x, time.UnixMicro(i)} {
 					var v gen.Value
-					if err := decode(&v, from, want, bytes); err == nil && want != gen.Null && from != nil && v.Kind != want && !(want == gen.UUID && bytes == gen.String && v.Kind == gen.String) {
+					if err := decode(&v, from, want, bytes); err == nil && want != gen.Null && from != nil && v.Kind != want &&
+						!(want == gen.UUID && bytes == gen.String && v.Kind == gen.String) {
 						t.Errorf("%v became kind %d, want %d", from, v.Kind, want)
 					}
 				}

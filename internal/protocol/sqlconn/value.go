@@ -62,7 +62,8 @@ func (r *Result) Take(row []sqldriver.Value) {
 		return
 	}
 	for k, column := range r.Captures {
-		if e := decode(&r.Reply.Captured[k], row[column], r.Request.Capture[k].Kind, r.Bytes); e != nil && r.Reply.Class == protocol.OK {
+		if e := decode(&r.Reply.Captured[k], row[column], r.Request.Capture[k].Kind, r.Bytes); e != nil &&
+			r.Reply.Class == protocol.OK {
 			r.Reply.Fail(e)
 		}
 	}
@@ -77,7 +78,8 @@ func Captures(req *protocol.Request, columns []string) (captures []int, refused 
 			at = slices.IndexFunc(columns, func(name string) bool { return strings.EqualFold(name, c.Name) })
 		}
 		if at < 0 || at >= len(columns) {
-			return nil, protocol.Bad("captured column %q (number %d) isn't in the result, which has: %s", c.Name, c.Column, strings.Join(columns, ", "))
+			return nil, protocol.Bad("captured column %q (number %d) isn't in the result, which has: %s", c.Name, c.Column,
+				strings.Join(columns, ", "))
 		}
 		captures = append(captures, at)
 	}

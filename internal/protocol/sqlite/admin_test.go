@@ -12,7 +12,8 @@ import (
 )
 
 func chunkOf(first, rows uint64) *protocol.Chunk {
-	return &protocol.Chunk{Table: `t "1`, Keys: []string{"id"}, Columns: []protocol.Column{{Name: "id"}, {Name: "s"}, {Name: "Δ x"}}, First: first, Rows: rows,
+	return &protocol.Chunk{Table: `t "1`, Keys: []string{"id"}, Columns: []protocol.Column{{Name: "id"}, {Name: "s"},
+		{Name: "Δ x"}}, First: first, Rows: rows,
 		Row: func(v []gen.Value, row uint64) {
 			v[0].SetInt(int64(row))
 			v[1].SetString(fmt.Sprint("text ", row))
@@ -59,7 +60,8 @@ func TestLoad(t *testing.T) {
 	}
 	bad := chunkOf(1<<20, 10)
 	bad.Row = func(v []gen.Value, row uint64) { v[0].Kind, v[0].I = gen.Uint, -1 }
-	if _, err := a.Load(context.Background(), bad, false); protocol.AsError(err).Class != protocol.Client || !strings.Contains(err.Error(), `column "id"`) {
+	if _, err := a.Load(context.Background(), bad, false); protocol.AsError(err).Class != protocol.Client ||
+		!strings.Contains(err.Error(), `column "id"`) {
 		t.Errorf("a value beyond integers: %v", err)
 	}
 	if got := one(t, a, sum); got != want {
@@ -70,10 +72,11 @@ func TestLoad(t *testing.T) {
 // Rows are made one after another in the same place.
 func TestLoadKeepsBytes(t *testing.T) {
 	a := openAdmin(t, New(), fileTarget(t), "CREATE TABLE b (id INTEGER PRIMARY KEY, v BLOB)")
-	c := &protocol.Chunk{Table: "b", Columns: []protocol.Column{{Name: "id"}, {Name: "v"}}, Rows: 1000, Row: func(v []gen.Value, row uint64) {
-		v[0].SetInt(int64(row))
-		v[1].Kind, v[1].B = gen.Bytes, append(v[1].B[:0], fmt.Sprintf("%04d", row)...)
-	}}
+	c := &protocol.Chunk{Table: "b", Columns: []protocol.Column{{Name: "id"}, {Name: "v"}}, Rows: 1000,
+		Row: func(v []gen.Value, row uint64) {
+			v[0].SetInt(int64(row))
+			v[1].Kind, v[1].B = gen.Bytes, append(v[1].B[:0], fmt.Sprintf("%04d", row)...)
+		}}
 	if n, err := a.Load(context.Background(), c, false); n != 1000 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -97,7 +100,8 @@ func TestExecAndQuery(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	stop := errors.New("enough")
-	if err := a.Query(context.Background(), "SELECT a FROM t", func([]*string) error { return stop }); !errors.Is(err, stop) {
+	if err := a.Query(context.Background(), "SELECT a FROM t", func([]*string) error { return stop }); !errors.Is(err,
+		stop) {
 		t.Errorf("got %v", err)
 	}
 	if err := a.Query(context.Background(), "SELECT * FROM nowhere", nil); protocol.AsError(err).Class != protocol.Server {
@@ -112,7 +116,8 @@ func TestDescribe(t *testing.T) {
 	if err != nil || info.Product != "SQLite" || !strings.HasPrefix(info.Version, "3.") {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	if s := info.Settings; s["journal_mode"] != "wal" || s["synchronous"] != "0" || s["busy_timeout"] != "77" || s["page_size"] != "4096" {
+	if s := info.Settings; s["journal_mode"] != "wal" || s["synchronous"] != "0" || s["busy_timeout"] != "77" ||
+		s["page_size"] != "4096" {
 		t.Errorf("settings: %v", s)
 	}
 }

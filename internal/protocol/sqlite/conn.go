@@ -107,7 +107,8 @@ func beginText(mode string) string {
 func (c *conn) Do(ctx context.Context, req *protocol.Request, args []gen.Value, reply *protocol.Reply) {
 	reply.Reset(len(req.Capture))
 	if c.closed || req.ID < 0 || req.ID >= len(c.statements) {
-		reply.Fail(&protocol.Error{Class: protocol.Client, Fatal: c.closed, Text: "the session is closed or the request isn't part of its program"})
+		reply.Fail(&protocol.Error{Class: protocol.Client, Fatal: c.closed,
+			Text: "the session is closed or the request isn't part of its program"})
 		return
 	}
 	st := &c.statements[req.ID]

@@ -127,7 +127,8 @@ func (d *Driver) open(ctx context.Context, t protocol.Target) (*session, error) 
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, &protocol.Error{Class: protocol.Connect, Fatal: true, Err: err, Text: fmt.Sprintf("can't open %s: %v", t.Address, err)}
+		return nil, &protocol.Error{Class: protocol.Connect, Fatal: true, Err: err,
+			Text: fmt.Sprintf("can't open %s: %v", t.Address, err)}
 	}
 	name, err := d.name(t.Address)
 	if err != nil {
@@ -200,8 +201,9 @@ func (d *Driver) Admin(ctx context.Context, t protocol.Target) (protocol.Admin, 
 		return nil, err
 	}
 	return sqlconn.NewAdmin(s, sqlconn.Dialect{
-		Quote: sqltext.Quote, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE", Parameters: loadParameters, Argument: argument,
-		Turn: &d.loading,
+		Quote: sqltext.Quote, Begin: "BEGIN IMMEDIATE", Replace: "INSERT OR REPLACE", Parameters: loadParameters,
+		Argument: argument,
+		Turn:     &d.loading,
 	}), nil
 }
 

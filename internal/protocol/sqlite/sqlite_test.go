@@ -98,12 +98,14 @@ func TestTypesRoundTrip(t *testing.T) {
 		{typ: "INTEGER", send: gen.Value{Kind: gen.Uint, I: -7}, client: true},
 		{typ: "INTEGER", send: gen.Value{Kind: gen.Bool, I: 1}, want: gen.Value{Kind: gen.Bool, I: 1}},
 		{typ: "REAL", send: gen.Value{Kind: gen.Float, F: 0.1}, want: gen.Value{Kind: gen.Float, F: 0.1}},
-		{typ: "NUMERIC", send: gen.Value{Kind: gen.Decimal, I: -12345, Scale: 2}, want: gen.Value{Kind: gen.Decimal, I: -12345, Scale: 2}},
+		{typ: "NUMERIC", send: gen.Value{Kind: gen.Decimal, I: -12345, Scale: 2},
+			want: gen.Value{Kind: gen.Decimal, I: -12345, Scale: 2}},
 		{typ: "TEXT", send: raw(gen.String, "текст ' \""), want: raw(gen.String, "текст ' \"")},
 		{typ: "TEXT", send: raw(gen.UUID, id16), want: raw(gen.UUID, id16)},
 		{typ: "TEXT", send: raw(gen.JSON, `{"a":1}`), want: raw(gen.JSON, `{"a":1}`)},
 		{typ: "TEXT", send: gen.Value{Kind: gen.Datetime, I: -1}, want: gen.Value{Kind: gen.Datetime, I: -1}},
-		{typ: "DATETIME", send: gen.Value{Kind: gen.Datetime, I: 1700000000123456}, want: gen.Value{Kind: gen.Datetime, I: 1700000000123456}},
+		{typ: "DATETIME", send: gen.Value{Kind: gen.Datetime, I: 1700000000123456},
+			want: gen.Value{Kind: gen.Datetime, I: 1700000000123456}},
 		{typ: "BLOB", send: raw(gen.Bytes, "\x00\xff"), want: raw(gen.Bytes, "\x00\xff")},
 		{typ: "TEXT", send: gen.Value{}, want: gen.Value{}},
 	}
@@ -152,10 +154,14 @@ func TestMissing(t *testing.T) {
 	d, target := New(), fileTarget(t)
 	openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY, n)", "INSERT INTO t VALUES (1, 1), (2, 2)")
 	for text, want := range map[string]bool{
-		"SELECT * FROM t WHERE id = 9": true, "SELECT * FROM t WHERE id = 1": false, "SELECT count(*) FROM t WHERE id = 9": false,
-		"UPDATE t SET n = 1 WHERE id = 9": true, "UPDATE t SET n = 1 WHERE id = 9 RETURNING n": true, "UPDATE t SET n = n WHERE id = 1": false,
-		"DELETE FROM t WHERE id = 9": true, "DELETE FROM t WHERE id = 2": false, "INSERT OR IGNORE INTO t VALUES (1, 1)": false,
-		"CREATE TABLE IF NOT EXISTS t (x)": false, "WITH w AS (SELECT 9 AS id) DELETE FROM t WHERE id IN (SELECT id FROM w)": true,
+		"SELECT * FROM t WHERE id = 9": true, "SELECT * FROM t WHERE id = 1": false,
+		"SELECT count(*) FROM t WHERE id = 9": false,
+		"UPDATE t SET n = 1 WHERE id = 9":     true, "UPDATE t SET n = 1 WHERE id = 9 RETURNING n": true,
+		"UPDATE t SET n = n WHERE id = 1": false,
+		"DELETE FROM t WHERE id = 9":      true, "DELETE FROM t WHERE id = 2": false,
+		"INSERT OR IGNORE INTO t VALUES (1, 1)":                                   false,
+		"CREATE TABLE IF NOT EXISTS t (x)":                                        false,
+		"WITH w AS (SELECT 9 AS id) DELETE FROM t WHERE id IN (SELECT id FROM w)": true,
 	} {
 		p := program(sql(text))
 		if r := do(dial(t, d, target, p), p, 0); r.Class != protocol.OK || r.Missing != want {
@@ -165,7 +171,9 @@ func TestMissing(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "$2, $1": 2, "?, ?": 2, "?7 ?": 8, "'$1' \"$2\" [$3] `$4` -- $5\n/* $6 */": 0, "a$1": 0, "'it''s $1' $1": 1, "-- $1": 0, "/* $1": 0, "'$1": 0, "?1,?1": 1} {
+	for text, want := range map[string]int{"": 0, "$2, $1": 2, "?, ?": 2, "?7 ?": 8,
+		"'$1' \"$2\" [$3] `$4` -- $5\n/* $6 */": 0, "a$1": 0, "'it''s $1' $1": 1, "-- $1": 0, "/* $1": 0, "'$1": 0,
+		"?1,?1": 1} {
 		if got := parameters(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
@@ -176,12 +184,15 @@ func TestTransactionsAndFailures(t *testing.T) {
 	d := New()
 	target := fileTarget(t)
 	target.Options = map[string]string{"busy_timeout": "0"}
-	a := openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)", "INSERT INTO t VALUES (1, 10), (2, 20)")
+	a := openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER)",
+		"INSERT INTO t VALUES (1, 10), (2, 20)")
 	returning := sql("UPDATE t SET n = n + 1 WHERE id <= $1 RETURNING n, id", gen.Int)
 	returning.Capture = []protocol.Capture{{Name: "n"}, {Column: 1}}
-	p := program(protocol.Request{Verb: protocol.Begin}, returning, protocol.Request{Verb: protocol.Rollback}, protocol.Request{Verb: protocol.Commit},
+	p := program(protocol.Request{Verb: protocol.Begin}, returning, protocol.Request{Verb: protocol.Rollback},
+		protocol.Request{Verb: protocol.Commit},
 		sql("INSERT INTO t VALUES ($1, 0)", gen.Int), sql("SELECT id FROM t WHERE id > $1", gen.Int),
-		protocol.Request{Verb: protocol.SQL, Simple: true, Text: "DELETE FROM t WHERE id > 100; INSERT INTO t VALUES (200, 1)"},
+		protocol.Request{Verb: protocol.SQL, Simple: true,
+			Text: "DELETE FROM t WHERE id > 100; INSERT INTO t VALUES (200, 1)"},
 		protocol.Request{Verb: protocol.SQL, Simple: true, Text: "SELECT * FROM t"})
 	x, y := dial(t, d, target, p), dial(t, d, target, p)
 	if r := do(x, p, 0); r.Class != protocol.OK {
@@ -203,7 +214,8 @@ func TestTransactionsAndFailures(t *testing.T) {
 	if r := do(x, p, 3); r.Class != protocol.Server {
 		t.Errorf("a commit of nothing: %+v", r.Failure)
 	}
-	if r := do(x, p, 4, integer(1)); r.Class != protocol.Server || r.Code != "SQLITE_CONSTRAINT" || !strings.Contains(r.Text, "UNIQUE") {
+	if r := do(x, p, 4, integer(1)); r.Class != protocol.Server || r.Code != "SQLITE_CONSTRAINT" ||
+		!strings.Contains(r.Text, "UNIQUE") {
 		t.Errorf("a duplicate: %+v", r.Failure)
 	}
 	if r := do(x, p, 6); r.Class != protocol.OK {
@@ -271,10 +283,14 @@ func TestDialRefusals(t *testing.T) {
 		{protocol.Target{Address: "/nowhere/at/all/x.db"}, sql("SELECT 1"), protocol.Connect, "check that its folder exists"},
 		{protocol.Target{Address: t.TempDir()}, sql("SELECT 1"), protocol.Connect, "can't open"},
 		{protocol.Target{Address: file}, sql("SELECT 1"), protocol.Connect, "not a database"},
-		{protocol.Target{Address: "x", Options: map[string]string{"nonsense": "1"}}, sql("SELECT 1"), protocol.Client, "there are busy_timeout"},
-		{protocol.Target{Address: "x", Options: map[string]string{"cache_size": "1; DROP"}}, sql("SELECT 1"), protocol.Client, "neither a word nor a number"},
-		{protocol.Target{Address: good.Address, Options: map[string]string{"journal_mode": "sideways"}}, sql("SELECT 1"), protocol.Client, "it stays"},
-		{protocol.Target{Address: ":memory:", Options: map[string]string{"journal_mode": "wal"}}, sql("SELECT 1"), protocol.Client, "isn't possible there"},
+		{protocol.Target{Address: "x", Options: map[string]string{"nonsense": "1"}}, sql("SELECT 1"), protocol.Client,
+			"there are busy_timeout"},
+		{protocol.Target{Address: "x", Options: map[string]string{"cache_size": "1; DROP"}}, sql("SELECT 1"), protocol.Client,
+			"neither a word nor a number"},
+		{protocol.Target{Address: good.Address, Options: map[string]string{"journal_mode": "sideways"}}, sql("SELECT 1"),
+			protocol.Client, "it stays"},
+		{protocol.Target{Address: ":memory:", Options: map[string]string{"journal_mode": "wal"}}, sql("SELECT 1"),
+			protocol.Client, "isn't possible there"},
 		{good, sql("SELEC 1"), protocol.Server, `request "r0"`},
 		{good, sql("SELECT * FROM nowhere"), protocol.Server, "no such table"},
 		{good, sql(""), protocol.Client, "empty"},
@@ -299,7 +315,8 @@ func TestExpectedErrors(t *testing.T) {
 	d, target := New(), fileTarget(t)
 	a := openAdmin(t, d, target, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
 	var requests []protocol.Request
-	for _, text := range []string{"SELECT a FROM nowhere WHERE id = $1", "INSERT INTO nowhere VALUES ($1)", "SELEKT $1", "UPDATE t SET none = $1"} {
+	for _, text := range []string{"SELECT a FROM nowhere WHERE id = $1", "INSERT INTO nowhere VALUES ($1)", "SELEKT $1",
+		"UPDATE t SET none = $1"} {
 		r := sql(text, gen.Int)
 		if _, err := d.Dial(t.Context(), target, program(r)); err == nil {
 			t.Errorf("%s is prepared", text)
@@ -341,7 +358,8 @@ func TestMemoryIsShared(t *testing.T) {
 	}
 	a.Exec(context.Background(), "CREATE TABLE t (n INTEGER)")
 	a.Close()
-	p := program(protocol.Request{Verb: protocol.Begin}, sql("INSERT INTO t VALUES ($1)", gen.Int), protocol.Request{Verb: protocol.Commit}, sql("SELECT count(*) FROM t"))
+	p := program(protocol.Request{Verb: protocol.Begin}, sql("INSERT INTO t VALUES ($1)", gen.Int),
+		protocol.Request{Verb: protocol.Commit}, sql("SELECT count(*) FROM t"))
 	var wg sync.WaitGroup
 	for range 8 {
 		c := dial(t, d, target, p)

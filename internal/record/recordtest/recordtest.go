@@ -17,9 +17,11 @@ var Began = time.Date(2026, 3, 1, 12, 30, 5, 0, time.UTC)
 // Base is a run before its load.
 func Base() *record.Run {
 	return &record.Run{
-		Schema: record.SchemaVersion, ID: "r1", Name: "cars", Brunt: "0.1.0", Started: Began, Ended: Began.Add(13 * time.Second),
+		Schema: record.SchemaVersion, ID: "r1", Name: "cars", Brunt: "0.1.0", Started: Began,
+		Ended:    Began.Add(13 * time.Second),
 		Complete: true, Seed: 42, LoadModel: "open", Tier: "codec", Timing: message.New("timing.open"), Sessions: 16,
-		Command:    []string{"brunt", "rate", "-c", "cars.yml", "-a", "127.0.0.1:5432", "--rate", "2000", "--duration", "12s"},
+		Command: []string{"brunt", "rate", "-c", "cars.yml", "-a", "127.0.0.1:5432", "--rate", "2000", "--duration",
+			"12s"},
 		IntervalNs: 1e9,
 		Environment: record.Environment{
 			OS: "linux", Kernel: "6.1.0-18-amd64", Arch: "amd64", CPU: "AMD EPYC 7452 32-Core Processor", Cores: 8,
@@ -55,7 +57,11 @@ type Shape struct {
 // Load adds intervals of a made-up load: log-normal service times on a fixed grid of quantiles.
 func Load(t measure.Sink, run *record.Run, phase string, fromS int, s Shape) {
 	for k := range s.Seconds {
-		iv := &measure.Interval{Kind: kindOf(run, phase), Index: fromS + k, Phase: phase, WarmUp: s.WarmUp, UnixNs: Began.UnixNano() + int64(fromS+k)*1e9, Account: measure.Account{StartNs: int64(fromS+k) * 1e9, EndNs: int64(fromS+k+1) * 1e9, Sessions: run.Sessions, Busy: s.Busy, Backlog: s.Backlog, Offered: uint64(s.PerS), Health: s.Health, Operations: make([]measure.OperationAccount, len(run.Operations)), Addresses: make([]measure.AddressAccount, len(run.Targets))}}
+		iv := &measure.Interval{Kind: kindOf(run, phase), Index: fromS + k, Phase: phase, WarmUp: s.WarmUp,
+			UnixNs: Began.UnixNano() + int64(fromS+k)*1e9, Account: measure.Account{StartNs: int64(fromS+k) * 1e9,
+				EndNs: int64(fromS+k+1) * 1e9, Sessions: run.Sessions, Busy: s.Busy, Backlog: s.Backlog, Offered: uint64(s.PerS),
+				Health: s.Health, Operations: make([]measure.OperationAccount, len(run.Operations)),
+				Addresses: make([]measure.AddressAccount, len(run.Targets))}}
 		if run.LoadModel == "closed" {
 			iv.Offered = 0
 		}
@@ -80,7 +86,8 @@ func one(iv *measure.Interval, s Shape, i, n int) {
 	o := &iv.Operations[n%len(iv.Operations)]
 	a := &iv.Addresses[n%7%len(iv.Addresses)]
 	if o.Lag == nil {
-		o.Lag, o.Service, o.WithoutGenerator, o.Response, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
+		o.Lag, o.Service, o.WithoutGenerator, o.Response, o.FailedResponse = measure.NewHistogram(), measure.NewHistogram(),
+			measure.NewHistogram(), measure.NewHistogram(), measure.NewHistogram()
 	}
 	if a.Service == nil {
 		a.Service = measure.NewHistogram()

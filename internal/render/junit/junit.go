@@ -82,7 +82,8 @@ func (s *Suite) element() suiteElement {
 	var seconds float64
 	for _, c := range s.Cases {
 		seconds += c.Seconds
-		out := caseElement{Class: units.Clean(c.Class), Name: units.Clean(c.Name), Time: fmt.Sprintf("%.3f", c.Seconds), Output: lines(c.Output)}
+		out := caseElement{Class: units.Clean(c.Class), Name: units.Clean(c.Name), Time: fmt.Sprintf("%.3f", c.Seconds),
+			Output: lines(c.Output)}
 		switch {
 		case c.Error != "":
 			out.Error, e.Errors = because(c.Error), e.Errors+1

@@ -222,7 +222,8 @@ func (s Section) write(out *bufio.Writer, l units.Language) {
 	if s.Folded {
 		open = ""
 	}
-	put(out, "<details class=\"part\" id=\"%s\"%s><summary><h2>%s</h2></summary>\n", html.EscapeString(s.ID), open, escape(s.Title))
+	put(out, "<details class=\"part\" id=\"%s\"%s><summary><h2>%s</h2></summary>\n", html.EscapeString(s.ID), open,
+		escape(s.Title))
 	if s.Grid {
 		put(out, "<div class=\"charts\">\n")
 	}
@@ -266,7 +267,8 @@ func contents(out *bufio.Writer, d *Document, l units.Language) {
 	}
 	if d.Data != nil {
 		for _, c := range []struct{ id, text string }{
-			{"run", texts.In(l, "charts over time show")}, {"operation", texts.In(l, "operation")}, {"phase", texts.In(l, "phase")},
+			{"run", texts.In(l, "charts over time show")}, {"operation", texts.In(l, "operation")},
+			{"phase", texts.In(l, "phase")},
 		} {
 			put(out, `<label class="choice" hidden>%s <select id="%s"></select></label>`, escape(c.text), c.id)
 		}
@@ -288,7 +290,8 @@ type Folded struct {
 }
 
 func (f Folded) write(out *bufio.Writer, _ units.Language) {
-	put(out, "<details><summary>%s</summary><pre tabindex=\"0\">%s</pre></details>\n", escape(f.Title), html.EscapeString(strings.ToValidUTF8(f.Text, "\ufffd")))
+	put(out, "<details><summary>%s</summary><pre tabindex=\"0\">%s</pre></details>\n", escape(f.Title),
+		html.EscapeString(strings.ToValidUTF8(f.Text, "\ufffd")))
 }
 
 // Group folds blocks.
@@ -331,8 +334,10 @@ func Write(w io.Writer, d *Document) error {
 		connect = "; connect-src 'self'"
 	}
 	put(out, "<!DOCTYPE html>\n<html lang=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n", l)
-	put(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'%s\">\n", connect)
-	put(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>%s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", escape(d.Title), uplotStyle, style)
+	put(
+		out, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'%s\">\n", connect)
+	put(
+		out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>%s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", escape(d.Title), uplotStyle, style)
 	put(out, "<header><h1>%s</h1><span class=\"when\">%s</span>", escape(d.Title), escape(d.When))
 	if d.Data != nil {
 		if d.Data.Live != nil {
@@ -381,13 +386,17 @@ func scripts(out *bufio.Writer, d *Data, l units.Language) error {
 	if err != nil {
 		return fmt.Errorf("write the page's data: %w", err)
 	}
-	put(out, "<script type=\"application/json\" id=\"data\">%s</script>\n<script>%s</script>\n<script>%s</script>\n", data, uplot, script)
+	put(out, "<script type=\"application/json\" id=\"data\">%s</script>\n<script>%s</script>\n<script>%s</script>\n", data,
+		uplot, script)
 	return nil
 }
 
 // scriptTexts are the script's.
 var scriptTexts = []string{
-	"achieved", "offered", "most of its intervals", "least of its intervals", "max", "service", "unsent", "sessions waiting for answers", "backlog", "others",
-	"hypervisor", "all", "busiest event loop", "memory", "time", "quantile", "response", "response in the window", "window %s – %s: %s", "whole run%s%s: %s",
-	"%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s", "the run has ended", "the connection to the run is lost", "stopping: answers under way are waited for",
+	"achieved", "offered", "most of its intervals", "least of its intervals", "max", "service", "unsent",
+	"sessions waiting for answers", "backlog", "others",
+	"hypervisor", "all", "busiest event loop", "memory", "time", "quantile", "response", "response in the window",
+	"window %s – %s: %s", "whole run%s%s: %s",
+	"%s answers, %s without one · p50 %s · p90 %s · p99 %s · p99.9 %s", "the run has ended",
+	"the connection to the run is lost", "stopping: answers under way are waited for",
 }

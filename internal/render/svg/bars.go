@@ -39,11 +39,13 @@ func Bars(f Frame, bars []Bar) string {
 		y := c.top + float64(i)*each + 4
 		c.text(c.left-6, y+11, "end", cell.Cut(b.Label, 40))
 		if !math.IsNaN(b.Value) {
-			fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="14" fill="%s"/>`, c.left, y, max(c.px(b.Value)-c.left, 0), color(0))
+			fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="14" fill="%s"/>`, c.left, y,
+				max(c.px(b.Value)-c.left, 0), color(0))
 		}
 		end := b.Value
 		if b.High > b.Low {
-			fmt.Fprintf(c, `<path d="M%.1f %.1fH%.1fm0 -4v8M%.1f %.1fv8" stroke="%s" stroke-width="1.5"/>`, c.px(b.Low), y+7, c.px(b.High), c.px(b.Low), y+3, ink)
+			fmt.Fprintf(c, `<path d="M%.1f %.1fH%.1fm0 -4v8M%.1f %.1fv8" stroke="%s" stroke-width="1.5"/>`, c.px(b.Low), y+7,
+				c.px(b.High), c.px(b.Low), y+3, ink)
 			end = max(end, b.High)
 		}
 		c.text(c.px(end)+6, y+11, "start", cell.Figure(b.Value, f.X.Unit).Figure(f.Language))

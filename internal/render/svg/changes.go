@@ -16,7 +16,8 @@ type Change struct {
 	Mark             cell.Mark
 }
 
-// Changes draws estimates below each other, each relative to its own tolerance, which is the stretch in the middle. What
+// Changes draws estimates below each other, each relative to its own tolerance, which is the stretch in the middle.
+// What
 // lies beyond four tolerances ends in an arrow.
 func Changes(f Frame, all []Change) string {
 	const each, most = 26.0, 4.0 // most tolerances to either side
@@ -32,7 +33,8 @@ func Changes(f Frame, all []Change) string {
 	}
 	c.open()
 	bottom := c.height - 16
-	fmt.Fprintf(c, `<rect x="%.1f" y="8" width="%.1f" height="%.1f" fill="var(--mute,#999)" opacity=".16"/>`, x(-1), x(1)-x(-1), bottom-8)
+	fmt.Fprintf(c, `<rect x="%.1f" y="8" width="%.1f" height="%.1f" fill="var(--mute,#999)" opacity=".16"/>`, x(-1),
+		x(1)-x(-1), bottom-8)
 	fmt.Fprintf(c, `<path d="M%.1f 8V%.1f" stroke="%s"/>`, x(0), bottom, ink)
 	for i, one := range all {
 		y := 24 + each*float64(i)

@@ -80,7 +80,8 @@ func newCanvas(f Frame, left float64) *canvas {
 // open begins the picture.
 func (c *canvas) open() {
 	title := html.EscapeString(units.Clean(c.f.Title))
-	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" role="img" aria-label="%s" font-family="system-ui,sans-serif" font-size="11" fill="%s">`,
+	fmt.Fprintf(
+		c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" role="img" aria-label="%s" font-family="system-ui,sans-serif" font-size="11" fill="%s">`,
 		c.width, c.height, c.width, c.height, title, ink)
 	fmt.Fprintf(c, "<title>%s</title>", title)
 }
@@ -156,7 +157,8 @@ func (c *canvas) legend(names []string) {
 	}
 	x := c.left + 120
 	for i, name := range names {
-		fmt.Fprintf(c, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="2.5" stroke-dasharray="%s"/>`, x, c.top-8, c.color(i), dashes[i%len(dashes)])
+		fmt.Fprintf(c, `<path d="M%.1f %.1fh22" stroke="%s" stroke-width="2.5" stroke-dasharray="%s"/>`, x, c.top-8,
+			c.color(i), dashes[i%len(dashes)])
 		c.text(x+27, c.top-4, "start", name)
 		x += 40 + 6.4*float64(len([]rune(name)))
 	}

@@ -53,7 +53,8 @@ func HeatMap(f Frame, h Heat, bands []Band) string {
 	c.axes()
 	for i := range paths {
 		if paths[i].Len() > 0 {
-			fmt.Fprintf(c, `<path fill="var(--heat,#0072b2)" opacity="%.2f" d="%s"/>`, 0.15+0.85*float64(i)/(levels-1), paths[i].String())
+			fmt.Fprintf(c, `<path fill="var(--heat,#0072b2)" opacity="%.2f" d="%s"/>`, 0.15+0.85*float64(i)/(levels-1),
+				paths[i].String())
 		}
 	}
 	for _, b := range bands {
@@ -105,6 +106,7 @@ func (c *canvas) field(x, y, w, h, v, least, most float64) {
 	if most > least && !math.IsNaN(v) {
 		part = min(max((v-least)/(most-least), 0), 1)
 	}
-	fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="var(--heat,#0072b2)" opacity="%.2f"/>`, x+1, y+1, w-2, h-2, 0.06+0.44*part)
+	fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="var(--heat,#0072b2)" opacity="%.2f"/>`, x+1,
+		y+1, w-2, h-2, 0.06+0.44*part)
 	c.text(x+w/2, y+h/2+4, "middle", cell.Figure(v, c.f.Y.Unit).Figure(c.f.Language))
 }

@@ -26,7 +26,8 @@ type Band struct {
 
 // bandColors are the bands' colours.
 var bandColors = map[string]string{
-	"change": "var(--c5,#e69f00)", "fault": "var(--c2,#d55e00)", "standstill": "var(--c2,#d55e00)", "event": "var(--c3,#009e73)", "warm-up": "var(--mute,#999)",
+	"change": "var(--c5,#e69f00)", "fault": "var(--c2,#d55e00)", "standstill": "var(--c2,#d55e00)",
+	"event": "var(--c3,#009e73)", "warm-up": "var(--mute,#999)",
 }
 
 // Lines draws series over each other, with bands behind them.
@@ -84,9 +85,11 @@ func (c *canvas) band(b Band) {
 	}
 	fmt.Fprintf(c, `<g><title>%s</title>`, html.EscapeString(units.Clean(b.Label)))
 	if to-x < 1.5 {
-		fmt.Fprintf(c, `<path d="M%.1f %.1fV%.1f" stroke="%s" stroke-width="1.5" stroke-dasharray="3 2"/>`, x, c.top, c.height-c.bottom, fill)
+		fmt.Fprintf(c, `<path d="M%.1f %.1fV%.1f" stroke="%s" stroke-width="1.5" stroke-dasharray="3 2"/>`, x, c.top,
+			c.height-c.bottom, fill)
 	} else {
-		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" opacity=".16"/>`, x, c.top, to-x, c.height-c.top-c.bottom, fill)
+		fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" opacity=".16"/>`, x, c.top, to-x,
+			c.height-c.top-c.bottom, fill)
 	}
 	c.WriteString("</g>")
 }
@@ -94,7 +97,8 @@ func (c *canvas) band(b Band) {
 // line draws a series, thinned so that no column of pixels loses its least or greatest value.
 func (c *canvas) line(s Series, n int) {
 	x, y := Extremes(s.X, s.Y, int(c.width-c.left-c.right))
-	fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="%s" d="`, c.color(n), dashes[n%len(dashes)])
+	fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="%s" d="`,
+		c.color(n), dashes[n%len(dashes)])
 	pen := "M"
 	for i := range x {
 		if math.IsNaN(y[i]) || math.IsInf(y[i], 0) {

@@ -52,7 +52,8 @@ func Percentiles(f Frame, curves []Curve) string {
 	}
 	c.labels()
 	for i, v := range curves {
-		fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.8" stroke-dasharray="%s" d="`, c.color(i), dashes[i%len(dashes)])
+		fmt.Fprintf(c, `<path fill="none" stroke="%s" stroke-width="1.8" stroke-dasharray="%s" d="`, c.color(i),
+			dashes[i%len(dashes)])
 		pen := "M"
 		for k, q := range v.Q {
 			if math.IsNaN(v.Values[k]) || math.IsInf(v.Values[k], 0) {

@@ -191,7 +191,8 @@ func Clock(seconds float64) string {
 func clockTicks(s scale, n int) (out []float64) {
 	const day = 86400.0
 	step := day * math.Ceil((s.high-s.low)/day/float64(n))
-	for _, k := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400} {
+	for _, k := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600,
+		43200, 86400} {
 		if (s.high-s.low)/k <= float64(n) {
 			step = k
 			break

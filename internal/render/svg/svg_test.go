@@ -30,16 +30,19 @@ func valid(t *testing.T, name, picture string) {
 func TestPicturesAreValid(t *testing.T) {
 	evil := `</title><script>alert("x")</script>&`
 	nan, inf := math.NaN(), math.Inf(1)
-	for _, f := range []Frame{{Title: evil, X: Axis{Unit: "clock"}, Y: Axis{Unit: "ns", Log: true}}, {Y: Axis{Label: evil, Unit: "bytes"}, Language: units.Russian}, {X: Axis{Log: true}, Width: 300, Height: 100}} {
+	for _, f := range []Frame{{Title: evil, X: Axis{Unit: "clock"}, Y: Axis{Unit: "ns", Log: true}},
+		{Y: Axis{Label: evil, Unit: "bytes"}, Language: units.Russian}, {X: Axis{Log: true}, Width: 300, Height: 100}} {
 		for name, y := range map[string][]float64{
-			"none": nil, "one": {5}, "zero": {0, 0, 0}, "odd": {nan, inf, 3, nan, 7e9}, "nothing": {nan, nan}, "negative": {-5, 3, 1e-9},
+			"none": nil, "one": {5}, "zero": {0, 0, 0}, "odd": {nan, inf, 3, nan, 7e9}, "nothing": {nan, nan},
+			"negative": {-5, 3, 1e-9},
 		} {
 			x := make([]float64, len(y))
 			for i := range x {
 				x[i] = float64(i)
 			}
 			pictures := map[string]string{
-				"lines":       Lines(f, []Series{{Name: evil, X: x, Y: y, Low: y, High: y, Dots: true}, {Name: "b", X: x, Y: y}}, []Band{{From: 0, To: 2, Label: evil, Kind: "fault"}, {From: 1, To: 1}}),
+				"lines": Lines(f, []Series{{Name: evil, X: x, Y: y, Low: y, High: y, Dots: true}, {Name: "b", X: x, Y: y}},
+					[]Band{{From: 0, To: 2, Label: evil, Kind: "fault"}, {From: 1, To: 1}}),
 				"stack":       Stack(f, []Series{{Name: evil, X: x, Y: y}, {X: x, Y: y}}, nil),
 				"percentiles": Percentiles(f, []Curve{{Name: evil, Q: slices.Repeat([]float64{0.5}, len(y)), Values: y}}),
 				"matrix":      Matrix(f, []string{evil, "b"}, []string{"c", evil}, [][]float64{y, nil}),
@@ -65,7 +68,8 @@ func TestPicturesAreValid(t *testing.T) {
 			}
 		}
 	}
-	valid(t, "heat", HeatMap(Frame{Title: evil}, Heat{X: []float64{0, 1, 2}, Y: []float64{1e3, 1e4, 1e5}, Columns: [][]uint64{{1, 0}, {0, 1e6}}}, nil))
+	valid(t, "heat", HeatMap(Frame{Title: evil}, Heat{X: []float64{0, 1, 2}, Y: []float64{1e3, 1e4, 1e5},
+		Columns: [][]uint64{{1, 0}, {0, 1e6}}}, nil))
 }
 
 func TestExtremesKeepPeaksAndDips(t *testing.T) {
@@ -123,11 +127,17 @@ func TestTicksAreRoundAndWithinTheScale(t *testing.T) {
 
 // Lines of one side of a comparison share their colour and differ in their dashes, in the legend too.
 func TestLinesOfASideShareAColour(t *testing.T) {
-	lines := []Series{{Name: "A 1", X: []float64{0, 1}, Y: []float64{1, 2}, Color: 1}, {Name: "A 2", X: []float64{0, 1}, Y: []float64{2, 3}, Color: 1}, {Name: "B", X: []float64{0, 1}, Y: []float64{3, 4}, Color: 2}}
-	curves := []Curve{{Name: "A 1", Q: []float64{0.5}, Values: []float64{5}, Color: 1}, {Name: "A 2", Q: []float64{0.5}, Values: []float64{5}, Color: 1}, {Name: "B", Q: []float64{0.5}, Values: []float64{5}, Color: 2}}
-	for name, picture := range map[string]string{"lines": Lines(Frame{}, lines, nil), "percentiles": Percentiles(Frame{}, curves)} {
+	lines := []Series{{Name: "A 1", X: []float64{0, 1}, Y: []float64{1, 2}, Color: 1},
+		{Name: "A 2", X: []float64{0, 1}, Y: []float64{2, 3}, Color: 1}, {Name: "B", X: []float64{0, 1}, Y: []float64{3, 4},
+			Color: 2}}
+	curves := []Curve{{Name: "A 1", Q: []float64{0.5}, Values: []float64{5}, Color: 1},
+		{Name: "A 2", Q: []float64{0.5}, Values: []float64{5}, Color: 1}, {Name: "B", Q: []float64{0.5}, Values: []float64{5},
+			Color: 2}}
+	for name, picture := range map[string]string{"lines": Lines(Frame{}, lines, nil),
+		"percentiles": Percentiles(Frame{}, curves)} {
 		t.Run(name, func(t *testing.T) {
-			for color, want := range map[string]int{color(0): 4, color(1): 2, color(2): 0} { // a line and its mark in the legend each
+			// a line and its mark in the legend each
+			for color, want := range map[string]int{color(0): 4, color(1): 2, color(2): 0} {
 				if got := strings.Count(picture, `stroke="`+color+`"`); got != want {
 					t.Errorf("%d strokes in %s, want %d:\n%s", got, color, want, picture)
 				}

@@ -104,8 +104,10 @@ var russianRooms = map[string]string{
 	"%s lines, the first of them line %s, of %s can't be read: what happened then is missing from these figures": "строк, которые не читаются: %s, первая из них %s, в %s: того, что тогда было, в показателях нет",
 
 	"standard output": "стандартный вывод", "standard error": "стандартный поток ошибок",
-	"the tables' figures": "статистика таблиц", "the indexes' figures": "статистика индексов", "foreign keys": "внешние ключи", "the server's settings": "настройки сервера",
-	"the statements' texts": "тексты запросов", "statistics of kind %s": "статистика вида %s", "it can't be read": "не читается",
+	"the tables' figures": "статистика таблиц", "the indexes' figures": "статистика индексов",
+	"foreign keys": "внешние ключи", "the server's settings": "настройки сервера",
+	"the statements' texts": "тексты запросов", "statistics of kind %s": "статистика вида %s",
+	"it can't be read":              "не читается",
 	"an application without a name": "приложение без имени",
 
 	"%s is worse by %s": "%s хуже на %s",

@@ -35,5 +35,6 @@ var russianVerdicts = map[string]string{
 	// What records say in a word.
 	"receive times from the kernel": "время приёма от ядра",
 
-	"all sessions busy": "все сеансы заняты", "nothing connected": "нет соединений", "the load was over": "нагрузка кончилась", "the generator was late": "генератор опоздал",
+	"all sessions busy": "все сеансы заняты", "nothing connected": "нет соединений",
+	"the load was over": "нагрузка кончилась", "the generator was late": "генератор опоздал",
 }

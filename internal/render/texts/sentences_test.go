@@ -25,7 +25,8 @@ var silent = map[string]string{
 }
 
 // code are texts for databases.
-var code = regexp.MustCompile(`^(\.pg_|'|::|select |set |begin |prepare |deallocate |create index |savepoint |rollback | tablesample | is not null| from |format json|, analyze|double precision|character varying|timestamp )`)
+var code = regexp.MustCompile(
+	`^(\.pg_|'|::|select |set |begin |prepare |deallocate |create index |savepoint |rollback | tablesample | is not null| from |format json|, analyze|double precision|character varying|timestamp )`)
 
 // prose is what sentences look like: two words of lower case next to each other.
 var prose = regexp.MustCompile(`(^|[^\w])[a-z][a-z']+[,;:]? [a-z']+`)
@@ -63,7 +64,8 @@ func proseOf(t *testing.T, room string) map[string]string {
 				return n.Tag == nil
 			case *ast.CallExpr:
 				// Errors, and what another test finds.
-				if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Errorf", "New", "In", "Plural"}, s.Sel.Name) {
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Errorf", "New", "In", "Plural"},
+					s.Sel.Name) {
 					return false
 				}
 			case *ast.BasicLit:
@@ -140,7 +142,8 @@ var latin = regexp.MustCompile(`[A-Za-z][A-Za-z'’]+`)
 // Russian texts are in Russian.
 func TestRussianIsRussian(t *testing.T) {
 	for english, r := range joined(russian, russianSentences) {
-		if plain := verbs.ReplaceAllString(r, ""); !regexp.MustCompile(`[а-яё]`).MatchString(strings.ToLower(plain)) && latin.MatchString(plain) && shape(english) != shape(r) {
+		if plain := verbs.ReplaceAllString(r, ""); !regexp.MustCompile(`[а-яё]`).MatchString(strings.ToLower(plain)) &&
+			latin.MatchString(plain) && shape(english) != shape(r) {
 			t.Errorf("%q is %q", english, r)
 		}
 	}

@@ -78,7 +78,8 @@ var verbs = regexp.MustCompile(`%(?:\[\d+\])?[.\d]*[a-zA-Z]`)
 // patterns are the sentences of the catalogue that have placeholders.
 var patterns = sync.OnceValue(func() (all []pattern) {
 	// The longest first: shorter ones are of the same shape as parts of them.
-	byLength := slices.SortedFunc(maps.Keys(russianSentences), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	byLength := slices.SortedFunc(maps.Keys(russianSentences),
+		func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	for _, english := range byLength {
 		r := russianSentences[english]
 		var expression strings.Builder

@@ -60,7 +60,8 @@ func ids(t *testing.T) (texts map[string]string, nouns map[string]string) {
 	}
 	for _, room := range []string{"..", "../../report", "../../compare", "../../history", "../../program"} {
 		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "words/") {
+			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") &&
+				!strings.Contains(path, "words/") {
 				read(path)
 			}
 			return err
@@ -105,7 +106,8 @@ func TestPlaceholdersAgree(t *testing.T) {
 }
 
 func TestRussianPlurals(t *testing.T) {
-	for n, want := range map[uint64]string{1: "1 сеанс", 2: "2 сеанса", 5: "5 сеансов", 11: "11 сеансов", 21: "21 сеанс", 112: "112 сеансов", 1234: "1\u00a0234 сеанса"} {
+	for n, want := range map[uint64]string{1: "1 сеанс", 2: "2 сеанса", 5: "5 сеансов", 11: "11 сеансов", 21: "21 сеанс",
+		112: "112 сеансов", 1234: "1\u00a0234 сеанса"} {
 		if got := Plural(units.Russian, n, "session", "sessions"); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}

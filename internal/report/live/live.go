@@ -64,11 +64,14 @@ func Listen(address string, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		o: o, listener: l, loopback: l.Addr().(*net.TCPAddr).IP.IsLoopback(), token: newToken(), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		tally: &measure.Tally{}, timeline: timeline.New(0), readers: map[*reader]struct{}{}, asked: make(chan struct{}, mostReaders),
+		o: o, listener: l, loopback: l.Addr().(*net.TCPAddr).IP.IsLoopback(), token: newToken(), wake: make(chan struct{}, 1),
+		quit: make(chan struct{}), done: make(chan struct{}),
+		tally: &measure.Tally{}, timeline: timeline.New(0), readers: map[*reader]struct{}{},
+		asked: make(chan struct{}, mostReaders),
 	}
 	s.http = &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
 	}
 	go func() { _ = s.http.Serve(l) }() // its only error is that it was closed
 	go s.broadcast()
@@ -123,7 +126,8 @@ func reachable(all []net.Addr) net.IP {
 // Start tells of the run, just before its load.
 func (s *Server) Start(run *record.Run) {
 	copied := *run
-	copied.Operations, copied.Targets, copied.Phases = slices.Clone(run.Operations), slices.Clone(run.Targets), slices.Clone(run.Phases)
+	copied.Operations, copied.Targets, copied.Phases = slices.Clone(run.Operations), slices.Clone(run.Targets),
+		slices.Clone(run.Phases)
 	copied.Warnings, copied.Hints, copied.Events = nil, nil, nil
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,8 @@ func serve(t *testing.T, address string, stop func()) (s *Server, feed func(seco
 	run := recordtest.Base()
 	s.Start(run)
 	return s, func(second int) {
-		recordtest.Load(s, run, "hold", second, recordtest.Shape{Seconds: 1, PerS: 200, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+		recordtest.Load(s, run, "hold", second, recordtest.Shape{Seconds: 1, PerS: 200, ServiceNs: 300e3, LagNs: 8e3,
+			Health: recordtest.Healthy})
 	}
 }
 
@@ -120,7 +121,8 @@ func TestIntervalsReachAllWhoFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if len(m.Columns.Rate) != 1 || m.Columns.Rate[0] != 200 || !strings.Contains(m.Head, "UNDER WAY") || !strings.Contains(m.Tables, "insert car") {
+		if len(m.Columns.Rate) != 1 || m.Columns.Rate[0] != 200 || !strings.Contains(m.Head, "UNDER WAY") ||
+			!strings.Contains(m.Tables, "insert car") {
 			t.Fatalf("%+v", m)
 		}
 	}
@@ -171,7 +173,8 @@ func TestWhoMayAsk(t *testing.T) {
 	if code, _ := get(t, s.URL(), "Host", "evil.example"); code != http.StatusForbidden {
 		t.Errorf("under another site's name: %d", code)
 	}
-	for token, want := range map[string]int{"": http.StatusForbidden, "guess": http.StatusForbidden, s.token: http.StatusAccepted} {
+	for token, want := range map[string]int{"": http.StatusForbidden, "guess": http.StatusForbidden,
+		s.token: http.StatusAccepted} {
 		req, err := http.NewRequest(http.MethodPost, s.URL()+"stop", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -224,8 +227,10 @@ func TestTheAddressCanBeOpened(t *testing.T) {
 		want string
 		all  []net.Addr
 	}{
-		{"127.0.0.1", nil}, {"127.0.0.1", []net.Addr{ip("127.0.0.1/8"), ip("::1/128"), ip("fe80::1/64"), ip("169.254.0.9/16")}},
-		{"10.0.0.7", []net.Addr{ip("127.0.0.1/8"), ip("2001:db8::5/64"), ip("10.0.0.7/24")}}, {"2001:db8::5", []net.Addr{ip("fe80::1/64"), ip("2001:db8::5/64")}},
+		{"127.0.0.1", nil}, {"127.0.0.1", []net.Addr{ip("127.0.0.1/8"), ip("::1/128"), ip("fe80::1/64"),
+			ip("169.254.0.9/16")}},
+		{"10.0.0.7", []net.Addr{ip("127.0.0.1/8"), ip("2001:db8::5/64"), ip("10.0.0.7/24")}},
+		{"2001:db8::5", []net.Addr{ip("fe80::1/64"), ip("2001:db8::5/64")}},
 	} {
 		if got := reachable(c.all); got.String() != c.want {
 			t.Errorf("of %v %s is told", c.all, got)
@@ -258,7 +263,8 @@ func TestLivePageInABrowser(t *testing.T) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			var state string
-			b.Eval(`(document.getElementById("live") || document.body).outerHTML.slice(0, 300) + " " + document.querySelectorAll("canvas").length`, &state)
+			b.Eval(
+				`(document.getElementById("live") || document.body).outerHTML.slice(0, 300) + " " + document.querySelectorAll("canvas").length`, &state)
 			t.Log(state, b.Faults())
 		}
 	})
@@ -278,7 +284,8 @@ func TestLivePageInABrowser(t *testing.T) {
 	b.Eval(`document.getElementById("stop").click()`, nil)
 	<-stopped
 	run, k := recordtest.Base(), &measure.Tally{}
-	recordtest.Load(k, run, "hold", 0, recordtest.Shape{Seconds: 6, PerS: 200, ServiceNs: 300e3, LagNs: 8e3, Health: recordtest.Healthy})
+	recordtest.Load(k, run, "hold", 0, recordtest.Shape{Seconds: 6, PerS: 200, ServiceNs: 300e3, LagNs: 8e3,
+		Health: recordtest.Healthy})
 	record.Fill(run, k)
 	verdict.Judge(run, k.Total())
 	if err := s.Finish(&report.Result{Run: run}); err != nil {

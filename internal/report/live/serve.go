@@ -215,7 +215,8 @@ func (s *Server) broadcast() {
 func (s *Server) Finish(r *report.Result) error {
 	var b bytes.Buffer
 	r.Timeline = s.timeline
-	if err := report.HTML(&b, &report.Sheet{Results: []report.Result{*r}}, report.Options{Language: s.o.Language}); err != nil {
+	if err := report.HTML(&b, &report.Sheet{Results: []report.Result{*r}},
+		report.Options{Language: s.o.Language}); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -61,7 +61,8 @@ func Read(fsys record.FS, path string, precise bool) (*result.Result, error) {
 	}
 	for i := range r.Metrics {
 		if m := &r.Metrics[i]; m.Value < 0 && m.Unit != "number" {
-			return nil, fmt.Errorf("%s: damaged: %s is %g, which can't be negative", path, strings.TrimSpace(m.Operation+" "+m.Name), m.Value)
+			return nil, fmt.Errorf("%s: damaged: %s is %g, which can't be negative", path,
+				strings.TrimSpace(m.Operation+" "+m.Name), m.Value)
 		}
 	}
 	if r.ID == "" {
@@ -135,7 +136,8 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 }
 
 // errUnknown says what a result may be.
-var errUnknown = errors.New("not a result: brunt reads bundles, its own --output json, Picostress's summary_*.json, k6's JSON summaries, and the output of go-ycsb and pgbench")
+var errUnknown = errors.New(
+	"not a result: brunt reads bundles, its own --output json, Picostress's summary_*.json, k6's JSON summaries, and the output of go-ycsb and pgbench")
 
 // decode tells the format by the content.
 func decode(data []byte) (*result.Result, error) {

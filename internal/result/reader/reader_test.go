@@ -41,25 +41,32 @@ func TestForeignResults(t *testing.T) {
 		want                map[string]float64
 	}{
 		{"k6-export.json", "k6", "", map[string]float64{
-			"rate": 99.87, "count": 3000, "errors": 0.02, "response.avg": 12.5e6, "response.p(50)": 10.25e6, "response.p(95)": 31.125e6,
+			"rate": 99.87, "count": 3000, "errors": 0.02, "response.avg": 12.5e6, "response.p(50)": 10.25e6,
+			"response.p(95)": 31.125e6,
 			"response.p(99)": 80e6, "iteration_duration: response.avg": 15.5e6,
 		}},
 		{"k6-summary.json", "k6", "", map[string]float64{
-			"rate": 199.74, "count": 6000, "errors": 0.005, "response.avg": 2.5e6, "response.p(90)": 4e6, "iteration_duration: response.p(50)": 15e9,
+			"rate": 199.74, "count": 6000, "errors": 0.005, "response.avg": 2.5e6, "response.p(90)": 4e6,
+			"iteration_duration: response.p(50)": 15e9,
 		}},
-		{"k6-new.json", "k6", "", map[string]float64{"rate": 20, "count": 610, "response.avg": 49.5e6, "response.p(95)": 70e6}},
+		{"k6-new.json", "k6", "", map[string]float64{"rate": 20, "count": 610, "response.avg": 49.5e6,
+			"response.p(95)": 70e6}},
 		{"ycsb.txt", "go-ycsb", "core", map[string]float64{
 			"rate": 995, "count": 20000, "errors": 50.0 / 20050, "response.avg": 460e3, "response.p(99.9)": 6000e3,
 			"READ: response.p(99)": 1201e3, "READ: rate": 945.3, "UPDATE: errors": 50.0 / 1050,
 		}},
 		{"picostress.json", "picostress", "QUEUE", map[string]float64{
-			"rate": 400.12345, "count": 4975, "errors": 0.005, "response.avg": 2.5e6, "response.p(50)": 2e6, "response.p(95)": 6.5e6,
+			"rate": 400.12345, "count": 4975, "errors": 0.005, "response.avg": 2.5e6, "response.p(50)": 2e6,
+			"response.p(95)": 6.5e6,
 		}},
-		{"pgbench.txt", "pgbench", "<builtin: select only>", map[string]float64{"rate": 5124.581303, "count": 128072, "errors": 0, "response.avg": 0.39e6}},
+		{"pgbench.txt", "pgbench", "<builtin: select only>", map[string]float64{"rate": 5124.581303, "count": 128072,
+			"errors": 0, "response.avg": 0.39e6}},
 		{"pgbench-scripts.txt", "pgbench", "multiple scripts", map[string]float64{
-			"rate": 1010.1, "<builtin: select only>: rate": 707.4, "<builtin: simple update>: count": 2991, "<builtin: simple update>: response.avg": 2.5e6,
+			"rate": 1010.1, "<builtin: select only>: rate": 707.4, "<builtin: simple update>: count": 2991,
+			"<builtin: simple update>: response.avg": 2.5e6,
 		}},
-		{"pgbench-old.txt", "pgbench", "<builtin: TPC-B (sort of)>", map[string]float64{"rate": 612.4, "count": 6000, "response.avg": 1.633e6}},
+		{"pgbench-old.txt", "pgbench", "<builtin: TPC-B (sort of)>", map[string]float64{"rate": 612.4, "count": 6000,
+			"response.avg": 1.633e6}},
 	} {
 		r, err := Read(record.OS{}, filepath.Join("testdata", c.file), false)
 		if err != nil {
@@ -100,9 +107,12 @@ func TestProgressGivesIntervals(t *testing.T) {
 }
 
 func TestOwnSummariesAreRead(t *testing.T) {
-	run := &record.Run{Schema: record.SchemaVersion, Name: "cars", Seed: 7, LoadModel: "open", DurationNs: 10e9, Sessions: 3, Complete: true}
-	run.Total = record.Operation{RatePerS: 99, Counts: record.CountsOf(&measure.Counts{Done: 1000, Errors: measure.ByClass{1: 10}})}
-	run.Total.ResponseOK = record.Latency{Count: 990, MeanNs: 2e6, P50Ns: 1e6, P90Ns: 3e6, P95Ns: 4e6, P99Ns: 9e6, MaxNs: 20e6}
+	run := &record.Run{Schema: record.SchemaVersion, Name: "cars", Seed: 7, LoadModel: "open", DurationNs: 10e9,
+		Sessions: 3, Complete: true}
+	run.Total = record.Operation{RatePerS: 99,
+		Counts: record.CountsOf(&measure.Counts{Done: 1000, Errors: measure.ByClass{1: 10}})}
+	run.Total.ResponseOK = record.Latency{Count: 990, MeanNs: 2e6, P50Ns: 1e6, P90Ns: 3e6, P95Ns: 4e6, P99Ns: 9e6,
+		MaxNs: 20e6}
 	run.Verdict.Result = "pass"
 	dir := t.TempDir()
 	path, err := summary.Write(record.OS{}, dir, run)
@@ -139,7 +149,8 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Read(record.OS{}, path, false)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -267,8 +278,10 @@ func TestBundlesAreRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, r, map[string]float64{"count": 80, "errors": 0, "response.p(50)": 2195, "select: count": 56, "other: response.p(99)": 39119})
-		if r.Program != "brunt" || r.Verdict != "pass" || r.Killed || len(r.Servers) != 1 || !strings.Contains(string(r.Plan), "select 1") {
+		expect(t, r, map[string]float64{"count": 80, "errors": 0, "response.p(50)": 2195, "select: count": 56,
+			"other: response.p(99)": 39119})
+		if r.Program != "brunt" || r.Verdict != "pass" || r.Killed || len(r.Servers) != 1 ||
+			!strings.Contains(string(r.Plan), "select 1") {
 			t.Errorf("%s: %+v", path, r)
 		}
 		// One interval says nothing of its precision.
@@ -281,7 +294,8 @@ func TestBundlesAreRead(t *testing.T) {
 		t.Errorf("killed: %v, %+v", err, killed)
 	}
 	expect(t, killed, map[string]float64{"count": 80})
-	if _, err := Read(record.OS{}, copyBundle(t, `"schema": 1`, `"schema": 99`), false); err == nil || !strings.Contains(err.Error(), "newer") || strings.Contains(err.Error(), "\n") {
+	if _, err := Read(record.OS{}, copyBundle(t, `"schema": 1`, `"schema": 99`), false); err == nil ||
+		!strings.Contains(err.Error(), "newer") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("newer: %v", err)
 	}
 	damaged := copyBundle(t, `"complete": true`, `"complete": false`)

@@ -175,7 +175,8 @@ func (b *block) compare(ctx context.Context, s *session, t *Table, hash *rowHash
 	case rows != b.rows:
 		return &MismatchError{t.Name, fmt.Sprintf("%d rows read back of rows %d to %d", rows, b.first, b.first+b.rows-1)}
 	case sum != b.sum:
-		return &MismatchError{t.Name, fmt.Sprintf("rows %d to %d are not as generated: checksum %016x, want %016x", b.first, b.first+b.rows-1, sum, b.sum)}
+		return &MismatchError{t.Name, fmt.Sprintf("rows %d to %d are not as generated: checksum %016x, want %016x", b.first,
+			b.first+b.rows-1, sum, b.sum)}
 	}
 	return nil
 }

@@ -124,7 +124,8 @@ func (j *job) resume() error {
 				return fmt.Errorf("load: %s:1: not a checkpoint: give another path", name)
 			}
 			if what := own.differs(*l.Load); what != "" {
-				return fmt.Errorf("load: %s: the checkpoint is of %s: delete it to load from the start, or give another path", name, what)
+				return fmt.Errorf("load: %s: the checkpoint is of %s: delete it to load from the start, or give another path",
+					name, what)
 			}
 			continue
 		}

@@ -81,7 +81,8 @@ func TestKilledLoadResumes(t *testing.T) {
 		t.Errorf("%s %d is loaded again", ch.Table, ch.First)
 		return nil
 	}
-	if r := mustRun(t, c); r.Tables[0].Resumed != 20_000 || r.Tables[0].Checksum != sumOf(c.Tables[0]) || r.Tables[0].RatePerS != 0 {
+	if r := mustRun(t, c); r.Tables[0].Resumed != 20_000 || r.Tables[0].Checksum != sumOf(c.Tables[0]) ||
+		r.Tables[0].RatePerS != 0 {
 		t.Errorf("%+v", r.Tables[0])
 	}
 }
@@ -111,7 +112,8 @@ func TestForeignCheckpointIsRefused(t *testing.T) {
 		change(&c)
 		c.Checkpoint = open(t, path)
 		say = strings.TrimSuffix(say, ":")
-		if _, err := Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), "\n") {
+		if _, err := Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), say) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, say)
 		}
 	}
@@ -174,13 +176,15 @@ func TestUnwritableCheckpoint(t *testing.T) {
 	s := newServer()
 	c := config(s, numbered("t", 10))
 	c.Checkpoint = failing{}
-	if _, err := Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "disk full") || len(s.tables) != 0 {
+	if _, err := Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "disk full") ||
+		len(s.tables) != 0 {
 		t.Errorf("%v; tables %v", err, s.tables)
 	}
 }
 
 func FuzzCheckpoint(f *testing.F) {
-	f.Add([]byte(`{"load":{"version":1},"chunk":0}`), []byte(`{"table":"t","chunk":0,"rows":10,"done":true,"checksum":"ff"}`))
+	f.Add([]byte(`{"load":{"version":1},"chunk":0}`),
+		[]byte(`{"table":"t","chunk":0,"rows":10,"done":true,"checksum":"ff"}`))
 	f.Fuzz(func(t *testing.T, head, line []byte) {
 		c := config(newServer(), numbered("t", 10)).withDefaults()
 		own := newJob(&c).header()

@@ -139,7 +139,8 @@ func (a *admin) Query(_ context.Context, statement string, row func([]*string) e
 		if words[0] == "range" {
 			lo, _ := strconv.ParseInt(words[2], 10, 64)
 			hi, _ := strconv.ParseInt(words[3], 10, 64)
-			if n, err := strconv.ParseInt(*values[0], 10, 64); err == nil && (n < lo || n > hi) || err != nil && *values[0] != words[2] {
+			if n, err := strconv.ParseInt(*values[0], 10, 64); err == nil && (n < lo || n > hi) || err != nil &&
+				*values[0] != words[2] {
 				continue
 			}
 		}
@@ -177,7 +178,8 @@ func (flavor) SelectAll(table string, _ []string) string {
 func numbered(name string, rows uint64) Table {
 	return Table{
 		Name: name, Rows: rows, Keys: []string{"id"},
-		Columns: []protocol.Column{{Name: "id", Type: "integer"}, {Name: "name", Type: "string"}, {Name: "price", Type: "double"}},
+		Columns: []protocol.Column{{Name: "id", Type: "integer"}, {Name: "name", Type: "string"},
+			{Name: "price", Type: "double"}},
 		Row: func(v []gen.Value, row uint64) {
 			v[0].SetInt(int64(row))
 			v[1].SetString("n" + strconv.FormatUint(row*7919%1000, 10))

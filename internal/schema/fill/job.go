@@ -160,7 +160,8 @@ func (j *job) loadChunk(ctx context.Context, s *session, ch *chunk) error {
 }
 
 // send loads a chunk and returns the sum of the checksums of the rows generated for it.
-func send(ctx context.Context, a protocol.Admin, t *Table, ch *chunk, replace bool, told func(uint64)) (sum, rows uint64, err error) {
+func send(ctx context.Context, a protocol.Admin, t *Table, ch *chunk, replace bool, told func(uint64)) (sum,
+	rows uint64, err error) {
 	// A driver may generate rows from several goroutines, and one of a connection that was lost may
 	// go on for a while after Load has returned: what it makes doesn't count.
 	var mu sync.Mutex

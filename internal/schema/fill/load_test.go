@@ -35,8 +35,10 @@ func TestLoadsAndProves(t *testing.T) {
 		want := cmp.Or(verify, VerifyCount)
 		for i, table := range c.Tables {
 			got := r.Tables[i]
-			if got.Name != table.Name || got.Rows != table.Rows || len(s.tables[table.Name]) != int(table.Rows) || got.Checksum != sumOf(table) {
-				t.Errorf("%s: %+v, checksum should be %s; the server holds %d rows", verify, got, sumOf(table), len(s.tables[table.Name]))
+			if got.Name != table.Name || got.Rows != table.Rows || len(s.tables[table.Name]) != int(table.Rows) ||
+				got.Checksum != sumOf(table) {
+				t.Errorf("%s: %+v, checksum should be %s; the server holds %d rows", verify, got, sumOf(table),
+					len(s.tables[table.Name]))
 			}
 			compared := map[Verify]uint64{VerifySample: min(100, table.Rows), VerifyFull: table.Rows}[want]
 			if want != VerifyNone && got.Verified != want || got.Compared != compared {
@@ -176,7 +178,8 @@ func TestProofWaitsForReplicas(t *testing.T) {
 				if lost := errors.As(err, &wrong); lost != c.lost {
 					t.Errorf("after %d looks: %v", looks, err)
 				}
-				if c.lost && (looks != min(c.looks, looksMost)-1 || !strings.Contains(err.Error(), fmt.Sprintf("(looked %d times)", looks+1))) {
+				if c.lost && (looks != min(c.looks, looksMost)-1 ||
+					!strings.Contains(err.Error(), fmt.Sprintf("(looked %d times)", looks+1))) {
 					t.Errorf("after %d pauses: %v", looks, err)
 				}
 			})
@@ -207,7 +210,8 @@ func TestDeadAddress(t *testing.T) {
 	c := config(s, numbered("t", 20_000))
 	c.Verify = VerifyFull
 	r := mustRun(t, c)
-	if len(s.tables["t"]) != 20_000 || s.loads["b:2"] != 0 || s.loads["c:3"] != 2 || r.Tables[0].Checksum != sumOf(c.Tables[0]) {
+	if len(s.tables["t"]) != 20_000 || s.loads["b:2"] != 0 || s.loads["c:3"] != 2 ||
+		r.Tables[0].Checksum != sumOf(c.Tables[0]) {
 		t.Errorf("%d rows, chunks by address %v, %+v", len(s.tables["t"]), s.loads, r.Tables[0])
 	}
 }
@@ -257,7 +261,8 @@ func TestRefusalIsFinal(t *testing.T) {
 	}
 	c := config(s, numbered("t", 10))
 	_, err := Run(context.Background(), c)
-	if err == nil || tries != 1 || !strings.Contains(err.Error(), `table "t", rows 0 to 9: `) || !strings.Contains(err.Error(), "disk full") {
+	if err == nil || tries != 1 || !strings.Contains(err.Error(), `table "t", rows 0 to 9: `) ||
+		!strings.Contains(err.Error(), "disk full") {
 		t.Errorf("%v after %d tries", err, tries)
 	}
 }

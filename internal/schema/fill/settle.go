@@ -21,7 +21,8 @@ func (c *Config) settle(ctx context.Context, look func() error) error {
 // Settle calls look until its error isn't a *MismatchError, or it has said the same alike times in a row, and
 // returns its last error. pause waits before the next look, number attempt (from 1) since the last change; nil
 // doubles 50 ms up to 5 s.
-func Settle(ctx context.Context, alike int, pause func(ctx context.Context, attempt int) error, look func() error) error {
+func Settle(ctx context.Context, alike int, pause func(ctx context.Context, attempt int) error,
+	look func() error) error {
 	if pause == nil {
 		pause = pauseDoubling
 	}

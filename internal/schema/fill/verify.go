@@ -77,7 +77,8 @@ func (j *job) verifyCount(ctx context.Context, s *session, table int) error {
 }
 
 // query runs a statement; start comes before the rows of each try.
-func (s *session) query(ctx context.Context, t *Table, statement string, start func(), row func(values []*string) error) error {
+func (s *session) query(ctx context.Context, t *Table, statement string, start func(),
+	row func(values []*string) error) error {
 	err := s.try(ctx, func(a protocol.Admin, _ int) error {
 		start()
 		return a.Query(ctx, statement, row)

@@ -76,9 +76,11 @@ func lengths(list []token, k int) int {
 
 // castTypes are the plan's types by their names in statements.
 var castTypes = map[string]gen.Type{
-	"integer": gen.TypeInteger, "int": gen.TypeInteger, "bigint": gen.TypeInteger, "int8": gen.TypeInteger, "smallint": gen.TypeInteger,
-	"int2": gen.TypeInteger, "int4": gen.TypeInteger, "mediumint": gen.TypeInteger, "tinyint": gen.TypeInteger, "unsigned": gen.TypeUnsigned,
-	"double": gen.TypeDouble, "double precision": gen.TypeDouble, "float8": gen.TypeDouble,
+	"integer": gen.TypeInteger, "int": gen.TypeInteger, "bigint": gen.TypeInteger, "int8": gen.TypeInteger,
+	"smallint": gen.TypeInteger,
+	"int2":     gen.TypeInteger, "int4": gen.TypeInteger, "mediumint": gen.TypeInteger, "tinyint": gen.TypeInteger,
+	"unsigned": gen.TypeUnsigned,
+	"double":   gen.TypeDouble, "double precision": gen.TypeDouble, "float8": gen.TypeDouble,
 	"float": gen.TypeDouble, "real": gen.TypeDouble, "float4": gen.TypeDouble,
 	"decimal": gen.TypeDecimal, "numeric": gen.TypeDecimal, "number": gen.TypeDecimal,
 	"string": gen.TypeString, "text": gen.TypeString, "varchar": gen.TypeString, "character varying": gen.TypeString,
@@ -135,7 +137,8 @@ func (f Flavor) datetimeLiteral(literal string) (string, error) {
 	body := literal[1 : len(literal)-1]
 	t, ok := gen.ParseTime(body)
 	if !ok {
-		return "", fmt.Errorf("%s is not a datetime that %s can be given: write it as '2006-01-02T15:04:05Z'", literal, f.product)
+		return "", fmt.Errorf("%s is not a datetime that %s can be given: write it as '2006-01-02T15:04:05Z'", literal,
+			f.product)
 	}
 	if f.product == Tarantool {
 		return strconv.FormatInt(t.UnixMicro(), 10), nil

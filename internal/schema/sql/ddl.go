@@ -21,7 +21,8 @@ func (f Flavor) CreateTable(t *plan.Table, tables []plan.Table) (stmt string, no
 	return f.createTable(t, tables, len(t.PrimaryKeys) > 0)
 }
 
-func (f Flavor) createTable(t *plan.Table, tables []plan.Table, withKey bool) (stmt string, notices []Notice, err error) {
+func (f Flavor) createTable(t *plan.Table, tables []plan.Table, withKey bool) (stmt string, notices []Notice,
+	err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("create table %s on %s: %w", t.Name, f.product, err)
@@ -160,7 +161,8 @@ func (f Flavor) ignoredTable(t *plan.Table) []Notice {
 	var list []Notice
 	ignore := func(set bool, id string, what message.Message) {
 		if set {
-			list = append(list, Notice{"sql-" + id + "-ignored", message.New("sql-ignored", message.Text("product", f.product.String()), message.Nested("what", what))})
+			list = append(list, Notice{"sql-" + id + "-ignored",
+				message.New("sql-ignored", message.Text("product", f.product.String()), message.Nested("what", what))})
 		}
 	}
 	ignore(t.Engine != "" && f.product != Tarantool, "engine", message.New("sql-ignored.engine"))
@@ -228,10 +230,12 @@ func (f Flavor) CreateIndex(ix *plan.Index, t *plan.Table) (stmt string, notices
 	columns := " (" + f.quoteAll(ix.Columns) + ")"
 	if f.product != Picodata {
 		if len(ix.Options) > 0 {
-			notices = Merge(notices, Notice{"sql-index-options-ignored", message.New("sql-index-options-ignored", message.Text("product", f.product.String()))})
+			notices = Merge(notices, Notice{"sql-index-options-ignored",
+				message.New("sql-index-options-ignored", message.Text("product", f.product.String()))})
 		}
 		if ix.Timeout > 0 {
-			notices = Merge(notices, Notice{"sql-timeout-ignored", message.New("sql-timeout-ignored", message.Text("product", f.product.String()))})
+			notices = Merge(notices,
+				Notice{"sql-timeout-ignored", message.New("sql-timeout-ignored", message.Text("product", f.product.String()))})
 		}
 		return head + kind + columns, notices, nil
 	}
@@ -273,7 +277,8 @@ func (f Flavor) indexType(ix *plan.Index) (using string, notices []Notice, err e
 		return " USING hash", nil, nil
 	default:
 		if t == "hash" {
-			notices = []Notice{{"sql-hash-index-mapped", message.New("sql-hash-index-mapped", message.Text("product", f.product.String()))}}
+			notices = []Notice{{"sql-hash-index-mapped",
+				message.New("sql-hash-index-mapped", message.Text("product", f.product.String()))}}
 		}
 		return "", notices, nil
 	}
@@ -295,7 +300,8 @@ func checkUnique(ix *plan.Index, t *plan.Table) error {
 	}
 	for _, k := range keys {
 		if !slices.Contains(ix.Columns, k) {
-			return fmt.Errorf("a unique index must hold the table's distribution keys, and %q isn't among its columns: add it, or make the index not unique", k)
+			return fmt.Errorf(
+				"a unique index must hold the table's distribution keys, and %q isn't among its columns: add it, or make the index not unique", k)
 		}
 	}
 	return nil
@@ -317,10 +323,12 @@ func picodataOptions(options []plan.IndexOption) (string, error) {
 		case "DISTANCE":
 			ok = value == "euclid" || value == "manhattan"
 			value = strings.ToUpper(value)
-		case "BLOOM_FPR", "PAGE_SIZE", "RANGE_SIZE", "RUN_COUNT_PER_LEVEL", "RUN_SIZE_RATIO", "DIMENSION", "COMPRESSION_LEVEL":
+		case "BLOOM_FPR", "PAGE_SIZE", "RANGE_SIZE", "RUN_COUNT_PER_LEVEL", "RUN_SIZE_RATIO", "DIMENSION",
+			"COMPRESSION_LEVEL":
 			ok = isNumber(value)
 		default:
-			return "", fmt.Errorf("unknown option %q: use hint, bloom_fpr, page_size, range_size, run_count_per_level, run_size_ratio, dimension, distance or compression_level", o.Name)
+			return "", fmt.Errorf(
+				"unknown option %q: use hint, bloom_fpr, page_size, range_size, run_count_per_level, run_size_ratio, dimension, distance or compression_level", o.Name)
 		}
 		if !ok {
 			return "", fmt.Errorf("option %s can't be %q", o.Name, o.Value)

@@ -58,7 +58,8 @@ func same(t *testing.T, what, got, want string, err error) {
 func TestPicodataTail(t *testing.T) {
 	f := flavor(t, "picodata")
 	base := func() plan.Table {
-		return plan.Table{Name: "t", Columns: []plan.Column{column("a", gen.TypeUnsigned, false), column("b", gen.TypeDouble, true)}, PrimaryKeys: []string{"a"}}
+		return plan.Table{Name: "t", Columns: []plan.Column{column("a", gen.TypeUnsigned, false),
+			column("b", gen.TypeDouble, true)}, PrimaryKeys: []string{"a"}}
 	}
 	const head = `TABLE "t" ("a" UNSIGNED NOT NULL, "b" DOUBLE, PRIMARY KEY ("a"))`
 	for _, c := range []struct {
@@ -66,7 +67,8 @@ func TestPicodataTail(t *testing.T) {
 		want string
 	}{
 		{func(*plan.Table) {}, `CREATE ` + head + ` DISTRIBUTED BY ("a") OPTION (TIMEOUT = 86400.0)`},
-		{func(t *plan.Table) { t.Global = true; t.Engine = "VINYL" }, `CREATE ` + head + ` USING vinyl DISTRIBUTED GLOBALLY OPTION (TIMEOUT = 86400.0)`},
+		{func(t *plan.Table) { t.Global = true; t.Engine = "VINYL" }, `CREATE ` + head +
+			` USING vinyl DISTRIBUTED GLOBALLY OPTION (TIMEOUT = 86400.0)`},
 		{func(t *plan.Table) { t.Unlogged = true; t.WaitApplied = "Locally"; t.Timeout = 1500 * time.Millisecond },
 			`CREATE UNLOGGED ` + head + ` DISTRIBUTED BY ("a") WAIT APPLIED LOCALLY OPTION (TIMEOUT = 1.5)`},
 		{func(t *plan.Table) { t.Tier = "sto\"rage"; t.WaitApplied = "globally" },
@@ -97,13 +99,17 @@ func TestIndexes(t *testing.T) {
 		index   *plan.Index
 		want    string // the statement, or a part of the error after "!"
 	}{
-		{"Picodata", ix("bitset", false, "id"), `CREATE INDEX "i" ON "cars_q" USING BITSET ("id") OPTION (TIMEOUT = 86400.0)`},
+		{"Picodata", ix("bitset", false, "id"),
+			`CREATE INDEX "i" ON "cars_q" USING BITSET ("id") OPTION (TIMEOUT = 86400.0)`},
 		{"Picodata", ix("rtree", false, "id"), `CREATE INDEX "i" ON "cars_q" USING RTREE ("id") OPTION (TIMEOUT = 86400.0)`},
-		{"Picodata", ix("", true, "id", "received"), `CREATE UNIQUE INDEX "i" ON "cars_q" USING TREE ("id", "received") OPTION (TIMEOUT = 86400.0)`},
+		{"Picodata", ix("", true, "id", "received"),
+			`CREATE UNIQUE INDEX "i" ON "cars_q" USING TREE ("id", "received") OPTION (TIMEOUT = 86400.0)`},
 		{"Picodata", ix("", true, "id"), `!"received" isn't among its columns`},
 		{"Picodata", ix("hash", true, "id", "received"), `!must be of type tree`},
-		{"Picodata", option("bloom_fpr", "0.05"), `CREATE INDEX "i" ON "cars_q" USING TREE ("id") WITH (BLOOM_FPR = 0.05, PAGE_SIZE = 8192) OPTION (TIMEOUT = 86400.0)`},
-		{"Picodata", option("distance", "Euclid"), `CREATE INDEX "i" ON "cars_q" USING TREE ("id") WITH (DISTANCE = EUCLID, PAGE_SIZE = 8192) OPTION (TIMEOUT = 86400.0)`},
+		{"Picodata", option("bloom_fpr", "0.05"),
+			`CREATE INDEX "i" ON "cars_q" USING TREE ("id") WITH (BLOOM_FPR = 0.05, PAGE_SIZE = 8192) OPTION (TIMEOUT = 86400.0)`},
+		{"Picodata", option("distance", "Euclid"),
+			`CREATE INDEX "i" ON "cars_q" USING TREE ("id") WITH (DISTANCE = EUCLID, PAGE_SIZE = 8192) OPTION (TIMEOUT = 86400.0)`},
 		{"Picodata", option("hint", "maybe"), `!option hint can't be "maybe"`},
 		{"Picodata", option("run_size_ratio", "1) DROP"), `!can't be`},
 		{"Picodata", option("colour", "red"), `!unknown option "colour"`},
@@ -158,11 +164,13 @@ func TestChainOfReferences(t *testing.T) {
 	}
 	chain.Columns = append(chain.Columns, column("z", gen.TypeInteger, false))
 	got, _, err := flavor(t, "PostgreSQL").CreateTable(&chain, []plan.Table{chain})
-	same(t, "chain", got, `CREATE TABLE "a" ("w" BIGINT NOT NULL, "x" BIGINT NOT NULL, "y" BIGINT NOT NULL, "z" BIGINT NOT NULL, PRIMARY KEY ("w"))`, err)
+	same(
+		t, "chain", got, `CREATE TABLE "a" ("w" BIGINT NOT NULL, "x" BIGINT NOT NULL, "y" BIGINT NOT NULL, "z" BIGINT NOT NULL, PRIMARY KEY ("w"))`, err)
 }
 
 func TestTableFaults(t *testing.T) {
-	loop := []plan.Table{{Name: "a", Columns: []plan.Column{column("x", gen.TypeReference, false)}, PrimaryKeys: []string{"x"}}}
+	loop := []plan.Table{{Name: "a", Columns: []plan.Column{column("x", gen.TypeReference, false)},
+		PrimaryKeys: []string{"x"}}}
 	loop[0].Columns[0].Table, loop[0].Columns[0].Column = "a", "x"
 	for name, c := range map[string]struct {
 		edit func(*plan.Table)
@@ -179,7 +187,8 @@ func TestTableFaults(t *testing.T) {
 	} {
 		table, _ := cars()
 		c.edit(&table)
-		if got, _, err := flavor(t, "Picodata").CreateTable(&table, loop); err == nil || !strings.Contains(err.Error(), c.want) {
+		if got, _, err := flavor(t, "Picodata").CreateTable(&table, loop); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %q, %v; want an error with %q", name, got, err, c.want)
 		}
 	}
@@ -194,10 +203,13 @@ func TestTableFaults(t *testing.T) {
 func TestNotices(t *testing.T) {
 	table, index := cars()
 	for product, want := range map[string][]string{
-		"Picodata":   nil,
-		"PostgreSQL": {"sql-engine-ignored", "sql-distribution-ignored", "sql-tier-ignored", "sql-timeout-ignored", "sql-index-options-ignored"},
-		"Tarantool":  {"sql-datetime-mapped", "sql-distribution-ignored", "sql-tier-ignored", "sql-timeout-ignored", "sql-index-options-ignored"},
-		"SQLite":     {"sql-datetime-mapped", "sql-engine-ignored", "sql-distribution-ignored", "sql-tier-ignored", "sql-timeout-ignored", "sql-index-options-ignored"},
+		"Picodata": nil,
+		"PostgreSQL": {"sql-engine-ignored", "sql-distribution-ignored", "sql-tier-ignored", "sql-timeout-ignored",
+			"sql-index-options-ignored"},
+		"Tarantool": {"sql-datetime-mapped", "sql-distribution-ignored", "sql-tier-ignored", "sql-timeout-ignored",
+			"sql-index-options-ignored"},
+		"SQLite": {"sql-datetime-mapped", "sql-engine-ignored", "sql-distribution-ignored", "sql-tier-ignored",
+			"sql-timeout-ignored", "sql-index-options-ignored"},
 	} {
 		f := flavor(t, product)
 		_, list, err := f.CreateTable(&table, nil)

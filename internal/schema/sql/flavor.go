@@ -57,11 +57,14 @@ func For(product, version string) (Flavor, error) {
 		return Flavor{product: MySQL}, nil
 	case "tarantool":
 		if strings.HasPrefix(version, "1.") {
-			return Flavor{}, fmt.Errorf("choose SQL flavor: Tarantool %s has no SQL: use Tarantool 2.6 or later, or requests other than SQL", version)
+			return Flavor{}, fmt.Errorf(
+				"choose SQL flavor: Tarantool %s has no SQL: use Tarantool 2.6 or later, or requests other than SQL", version)
 		}
 		return Flavor{product: Tarantool}, nil
 	}
-	return Flavor{}, fmt.Errorf("choose SQL flavor: no flavor of SQL is known for %q: use PostgreSQL, Picodata, Tarantool, SQLite, MySQL or MariaDB", product)
+	return Flavor{}, fmt.Errorf(
+		"choose SQL flavor: no flavor of SQL is known for %q: use PostgreSQL, Picodata, Tarantool, SQLite, MySQL or MariaDB",
+		product)
 }
 
 // Product returns the flavor's product.

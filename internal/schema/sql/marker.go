@@ -67,7 +67,8 @@ func (f Flavor) DropMarkers() string {
 		return ""
 	case f.product == PostgreSQL && !f.keyFirst:
 		name := f.quote(MarkerTable)
-		return "DO $$ BEGIN LOCK TABLE " + name + "; IF NOT EXISTS (SELECT FROM " + name + ") THEN DROP TABLE " + name + "; END IF; END $$"
+		return "DO $$ BEGIN LOCK TABLE " + name + "; IF NOT EXISTS (SELECT FROM " + name + ") THEN DROP TABLE " + name +
+			"; END IF; END $$"
 	}
 	return f.DropTable(markerTable())
 }
@@ -83,7 +84,8 @@ func (f Flavor) AddMarker(m *Marker) string {
 	for _, v := range m.values() {
 		values = append(values, f.text(*v))
 	}
-	return "INSERT INTO " + f.quote(MarkerTable) + " (" + f.quoteAll(markerColumns()) + ") VALUES (" + strings.Join(values, ", ") + ")"
+	return "INSERT INTO " + f.quote(MarkerTable) + " (" + f.quoteAll(markerColumns()) + ") VALUES (" +
+		strings.Join(values, ", ") + ")"
 }
 
 // FinishMarkers writes the statement that says that tables are complete.
@@ -117,9 +119,11 @@ func (f Flavor) HasTable(table string) string {
 	case SQLite:
 		return "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = " + f.text(table)
 	case MySQL:
-		return "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = " + f.text(table)
+		return "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = " +
+			f.text(table)
 	}
-	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + f.text(f.quote(table)) + ") AND relkind IN ('r', 'p')"
+	return "SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass(" + f.text(f.quote(table)) +
+		") AND relkind IN ('r', 'p')"
 }
 
 // SelectAll writes a query for columns of all of table's rows, in any order.

@@ -23,7 +23,8 @@ import (
 type server func(statement string, args ...any) ([]string, error)
 
 func servers(t *testing.T) map[string]server {
-	return map[string]server{"PostgreSQL": postgres(t), "Tarantool": tarantoolServer(t), "SQLite": sqlite(t), "MySQL": mariaDB(t)}
+	return map[string]server{"PostgreSQL": postgres(t), "Tarantool": tarantoolServer(t), "SQLite": sqlite(t),
+		"MySQL": mariaDB(t)}
 }
 
 func postgres(t *testing.T) server {
@@ -55,7 +56,8 @@ func tarantoolServer(t *testing.T) server {
 	s := testserver.Tarantool(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c, err := tarantool.Connect(ctx, tarantool.NetDialer{Address: s.Addr, User: s.User, Password: s.Password}, tarantool.Opts{Timeout: time.Minute})
+	c, err := tarantool.Connect(ctx, tarantool.NetDialer{Address: s.Addr, User: s.User, Password: s.Password},
+		tarantool.Opts{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,8 @@ func sqlite(t *testing.T) server { return library(t, "sqlite", t.TempDir()+"/tes
 
 func mariaDB(t *testing.T) server {
 	s := testserver.MariaDB(t)
-	return library(t, "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?time_zone=%%27%%2B00:00%%27", s.User, s.Password, s.Addr, s.Database))
+	return library(t, "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?time_zone=%%27%%2B00:00%%27", s.User, s.Password, s.Addr,
+		s.Database))
 }
 
 // library is a server reached by the standard library's package.
@@ -167,10 +170,12 @@ func TestCarsOnServers(t *testing.T) {
 			expect(t, must(f.HasTable("cars_q"), nil), "1")
 			stmt, _, err = f.CreateIndex(&index, &table)
 			must(stmt, err)
-			insert, _, err := f.Translate("insert into cars_q (id, brand, received, stock) values ($1::integer, $2::string, $3::datetime, $4::boolean) on conflict do nothing",
+			insert, _, err := f.Translate(
+				"insert into cars_q (id, brand, received, stock) values ($1::integer, $2::string, $3::datetime, $4::boolean) on conflict do nothing",
 				[]gen.Kind{gen.Int, gen.String, gen.Datetime, gen.Bool}, names)
 			row := func(i int64) []gen.Value {
-				return []gen.Value{{Kind: gen.Int, I: i}, {Kind: gen.String, B: fmt.Append(nil, "brand", i%3)}, {Kind: gen.Datetime, I: instant + i*1_000_001}, {Kind: gen.Bool, I: i % 2}}
+				return []gen.Value{{Kind: gen.Int, I: i}, {Kind: gen.String, B: fmt.Append(nil, "brand", i%3)},
+					{Kind: gen.Datetime, I: instant + i*1_000_001}, {Kind: gen.Bool, I: i % 2}}
 			}
 			for i := range int64(20) {
 				var args []any
@@ -185,7 +190,8 @@ func TestCarsOnServers(t *testing.T) {
 			query, _, err := f.Translate(strings.Replace(carsQuery, "*", "id", 1), carsParams, names)
 			r := row(7)
 			expect(t, must(query, err, argument(f, r[0]), argument(f, r[1]), argument(f, r[3])), "7")
-			query, _, err = f.Translate("select cast(count(*) as integer) from cars_q where received >= $1::datetime and received < '1999-10-26T09:00:15Z'::datetime and id <> $2", []gen.Kind{gen.Datetime, gen.Int}, names)
+			query, _, err = f.Translate(
+				"select cast(count(*) as integer) from cars_q where received >= $1::datetime and received < '1999-10-26T09:00:15Z'::datetime and id <> $2", []gen.Kind{gen.Datetime, gen.Int}, names)
 			expect(t, must(query, err, argument(f, row(10)[2]), int64(12)), "4")
 			expect(t, must(f.SelectIn("cars_q", []string{"id"}, "id", []gen.Value{row(16)[0].Clone()}), nil), "16")
 			expect(t, must(f.SelectByKey("cars_q", []string{"id"}, table.PrimaryKeys[0], &row(3)[0], &row(4)[0]), nil), "3", "4")
@@ -227,7 +233,8 @@ func TestTypesOnServers(t *testing.T) {
 				columns, literals = append(columns, f.quote(c.Name)), append(literals, f.Literal(&v))
 			}
 		}
-		insert := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, f.quote("all types"), strings.Join(columns, ", "), strings.Join(literals, ", "))
+		insert := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, f.quote("all types"), strings.Join(columns, ", "),
+			strings.Join(literals, ", "))
 		if _, err := do(insert); err != nil {
 			t.Fatalf("%s: %s: %v", product, insert, err)
 		}

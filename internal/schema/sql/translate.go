@@ -74,7 +74,8 @@ func (f Flavor) Translate(statement string, params []gen.Kind, names *Names) (st
 	if err := tr.run(); err != nil {
 		return "", nil, fmt.Errorf("translate for %s: %w", f.product, err)
 	}
-	mapped := map[gen.Kind]gen.Type{gen.Datetime: gen.TypeDatetime, gen.Decimal: gen.TypeDecimal, gen.UUID: gen.TypeUUID, gen.JSON: gen.TypeJSON}
+	mapped := map[gen.Kind]gen.Type{gen.Datetime: gen.TypeDatetime, gen.Decimal: gen.TypeDecimal, gen.UUID: gen.TypeUUID,
+		gen.JSON: gen.TypeJSON}
 	for _, k := range params {
 		tr.notices = Merge(tr.notices, f.typeNotice(mapped[k])...)
 	}
@@ -89,7 +90,8 @@ func numbered(t token) bool {
 func checkParams(list []token, params []gen.Kind) error {
 	for _, t := range list {
 		if n, ok := t.Parameter(); ok && (n < 1 || n > len(params)) {
-			return fmt.Errorf("the statement uses %.20s but has %d parameters: add the parameter or correct the number", t.Text, len(params))
+			return fmt.Errorf("the statement uses %.20s but has %d parameters: add the parameter or correct the number", t.Text,
+				len(params))
 		}
 	}
 	return nil
@@ -137,7 +139,8 @@ func (tr *translator) run() error {
 			tr.out = append(tr.out, tr.name(t, i))
 		case tr.flavor.product == SQLite && numbered(t):
 			tr.out = append(tr.out, token{Kind: param, Text: "?" + t.Text[1:]})
-		case tr.flavor.product == MySQL && t.Kind == quoted && len(t.Text) > 1 && t.Text[0] == '"' && t.Text[len(t.Text)-1] == '"':
+		case tr.flavor.product == MySQL && t.Kind == quoted && len(t.Text) > 1 && t.Text[0] == '"' &&
+			t.Text[len(t.Text)-1] == '"':
 			name := strings.ReplaceAll(t.Text[1:len(t.Text)-1], `""`, `"`)
 			tr.out = append(tr.out, token{Kind: quoted, Text: tr.flavor.quote(name)})
 		case t.Kind == mark && tr.number:
@@ -217,7 +220,8 @@ func (tr *translator) name(t token, i int) token {
 	// "(" behind a name makes it a function, unless it is a table's in INSERT INTO t (…).
 	if k := after(tr.in, i); k < len(tr.in) && tr.in[k].IsSign("(") {
 		p := before(tr.out, len(tr.out)-1)
-		if !table || p < 0 || !(tr.out[p].Is("into") || tr.out[p].Is("on") || tr.out[p].Is("table") || tr.out[p].Is("references")) {
+		if !table || p < 0 || !(tr.out[p].Is("into") || tr.out[p].Is("on") || tr.out[p].Is("table") ||
+			tr.out[p].Is("references")) {
 			return t
 		}
 	}

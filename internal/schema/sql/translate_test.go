@@ -22,39 +22,59 @@ func TestTranslate(t *testing.T) {
 	for _, c := range []struct{ product, in, want string }{
 		{"Picodata", carsQuery, carsQuery},
 		{"PostgreSQL", carsQuery, "select * from cars_q where id = $1::bigint and brand = $2::text and stock = $3::boolean"},
-		{"Tarantool", carsQuery, `select * from "cars_q" where "id" = CAST($1 AS INTEGER) and "brand" = CAST($2 AS STRING) and "stock" = CAST($3 AS BOOLEAN)`},
-		{"SQLite", carsQuery, "select * from cars_q where id = CAST(?1 AS INTEGER) and brand = CAST(?2 AS TEXT) and stock = CAST(?3 AS INTEGER)"},
+		{"Tarantool", carsQuery,
+			`select * from "cars_q" where "id" = CAST($1 AS INTEGER) and "brand" = CAST($2 AS STRING) and "stock" = CAST($3 AS BOOLEAN)`},
+		{
+			"SQLite", carsQuery, "select * from cars_q where id = CAST(?1 AS INTEGER) and brand = CAST(?2 AS TEXT) and stock = CAST(?3 AS INTEGER)"},
 
-		{"PostgreSQL", "select 'a::string' , \"b::string\" /* ::string */ -- ::string\n, $$::string$$, $x$ $$::string $x$", "select 'a::string' , \"b::string\" /* ::string */ -- ::string\n, $$::string$$, $x$ $$::string $x$"},
-		{"PostgreSQL", "select cast($1 as string), cast ( (select brand as string from cars_q) as unsigned )", "select cast($1 as text), cast ( (select brand as string from cars_q) as bigint )"},
-		{"PostgreSQL", "select $1 :: datetime, $2::double, $3::double precision, x::varchar(10), y::numeric(10, 2), z::integer[]", "select $1 :: timestamptz, $2::double precision, $3::double precision, x::varchar(10), y::numeric(10, 2), z::integer[]"},
-		{"PostgreSQL", "select x::timestamp(3) with time zone, y::time, z::mytype", "select x::timestamp(3) with time zone, y::time, z::mytype"},
-		{"PostgreSQL", "select * from t where a = ? and b = ? and c = ?", "select * from t where a = $1 and b = $2 and c = $3"},
+		{"PostgreSQL", "select 'a::string' , \"b::string\" /* ::string */ -- ::string\n, $$::string$$, $x$ $$::string $x$",
+			"select 'a::string' , \"b::string\" /* ::string */ -- ::string\n, $$::string$$, $x$ $$::string $x$"},
+		{"PostgreSQL", "select cast($1 as string), cast ( (select brand as string from cars_q) as unsigned )",
+			"select cast($1 as text), cast ( (select brand as string from cars_q) as bigint )"},
+		{
+			"PostgreSQL", "select $1 :: datetime, $2::double, $3::double precision, x::varchar(10), y::numeric(10, 2), z::integer[]", "select $1 :: timestamptz, $2::double precision, $3::double precision, x::varchar(10), y::numeric(10, 2), z::integer[]"},
+		{"PostgreSQL", "select x::timestamp(3) with time zone, y::time, z::mytype",
+			"select x::timestamp(3) with time zone, y::time, z::mytype"},
+		{"PostgreSQL", "select * from t where a = ? and b = ? and c = ?",
+			"select * from t where a = $1 and b = $2 and c = $3"},
 		{"PostgreSQL", "select j ? 'a' from t where a = $1", "select j ? 'a' from t where a = $1"},
-		{"PostgreSQL", "insert into t values ($1) on conflict do nothing", "insert into t values ($1) on conflict do nothing"},
+		{"PostgreSQL", "insert into t values ($1) on conflict do nothing",
+			"insert into t values ($1) on conflict do nothing"},
 		{"PostgreSQL", "insert into t values ($1) on conflict do fail", "insert into t values ($1)"},
-		{"PostgreSQL", "insert into t values ($1) on conflict (a) do update set b = $2", "insert into t values ($1) on conflict (a) do update set b = $2"},
+		{"PostgreSQL", "insert into t values ($1) on conflict (a) do update set b = $2",
+			"insert into t values ($1) on conflict (a) do update set b = $2"},
 
-		{"Tarantool", "insert into cars_q (id, brand) values ($1::integer, $2) on conflict do nothing;", `insert OR IGNORE into "cars_q" ("id", "brand") values (CAST($1 AS INTEGER), $2);`},
-		{"Tarantool", "INSERT INTO Cars_Q VALUES ($1, 1) ON CONFLICT (id) DO REPLACE", `INSERT OR REPLACE INTO "cars_q" VALUES ($1, 1)`},
-		{"Tarantool", "select c.id::string, count(*), max(c.stock)::string, brand(1) from cars_q as c group by c.id", `select CAST(c."id" AS STRING), count(*), CAST(max(c."stock") AS STRING), brand(1) from "cars_q" as c group by c."id"`},
-		{"Tarantool", "select (id + 1)::double::string from cars_q where ($1)::integer in (1) and (id = 1)::boolean", `select CAST(CAST(("id" + 1) AS DOUBLE) AS STRING) from "cars_q" where CAST(($1) AS INTEGER) in (1) and CAST(("id" = 1) AS BOOLEAN)`},
-		{"Tarantool", "select case when id = 1 then 2 else 3 end::string, -1::integer, s.cars_q.id::integer", `select CAST(case when "id" = 1 then 2 else 3 end AS STRING), -CAST(1 AS INTEGER), CAST(s."cars_q"."id" AS INTEGER)`},
-		{"Tarantool", "select 1 from cars_q where received > '1999-10-26T09:00:00Z'::datetime and received < $1::datetime", `select 1 from "cars_q" where "received" > 940928400000000 and "received" < CAST($1 AS INTEGER)`},
+		{"Tarantool", "insert into cars_q (id, brand) values ($1::integer, $2) on conflict do nothing;",
+			`insert OR IGNORE into "cars_q" ("id", "brand") values (CAST($1 AS INTEGER), $2);`},
+		{"Tarantool", "INSERT INTO Cars_Q VALUES ($1, 1) ON CONFLICT (id) DO REPLACE",
+			`INSERT OR REPLACE INTO "cars_q" VALUES ($1, 1)`},
+		{"Tarantool", "select c.id::string, count(*), max(c.stock)::string, brand(1) from cars_q as c group by c.id",
+			`select CAST(c."id" AS STRING), count(*), CAST(max(c."stock") AS STRING), brand(1) from "cars_q" as c group by c."id"`},
+		{"Tarantool", "select (id + 1)::double::string from cars_q where ($1)::integer in (1) and (id = 1)::boolean",
+			`select CAST(CAST(("id" + 1) AS DOUBLE) AS STRING) from "cars_q" where CAST(($1) AS INTEGER) in (1) and CAST(("id" = 1) AS BOOLEAN)`},
+		{"Tarantool", "select case when id = 1 then 2 else 3 end::string, -1::integer, s.cars_q.id::integer",
+			`select CAST(case when "id" = 1 then 2 else 3 end AS STRING), -CAST(1 AS INTEGER), CAST(s."cars_q"."id" AS INTEGER)`},
+		{"Tarantool", "select 1 from cars_q where received > '1999-10-26T09:00:00Z'::datetime and received < $1::datetime",
+			`select 1 from "cars_q" where "received" > 940928400000000 and "received" < CAST($1 AS INTEGER)`},
 		{"Tarantool", `select "id", 'id', id from cars_q`, `select "id", 'id', "id" from "cars_q"`},
 		{"Tarantool", "select ::integer, +::integer, 1::", "select ::integer, +::integer, 1::"},
-		{"Tarantool", "select $2::decimal, $1::uuid, cast(id as uuid)", `select CAST($2 AS NUMBER), CAST($1 AS STRING), cast("id" as STRING)`},
+		{"Tarantool", "select $2::decimal, $1::uuid, cast(id as uuid)",
+			`select CAST($2 AS NUMBER), CAST($1 AS STRING), cast("id" as STRING)`},
 		{"Tarantool", "select x::frob", "select CAST(x AS frob)"},
 
-		{"MySQL", carsQuery, "select * from cars_q where id = CAST($1 AS SIGNED) and brand = CAST($2 AS CHAR) and stock = CAST($3 AS SIGNED)"},
+		{
+			"MySQL", carsQuery, "select * from cars_q where id = CAST($1 AS SIGNED) and brand = CAST($2 AS CHAR) and stock = CAST($3 AS SIGNED)"},
 		{"MySQL", `select "a""b", 'it''s "x"' from "t`, "select `a\"b`, 'it''s \"x\"' from \"t"},
 		{"MySQL", "insert into t values (1) on conflict do nothing", "insert IGNORE into t values (1)"},
 		{"MySQL", "insert into t values (1) on conflict (a) do replace", "REPLACE into t values (1)"},
-		{"MySQL", "select 1 where a > '1999-10-26T12:00:00+03:00'::datetime", "select 1 where a > TIMESTAMP'1999-10-26 09:00:00.000000'"},
+		{"MySQL", "select 1 where a > '1999-10-26T12:00:00+03:00'::datetime",
+			"select 1 where a > TIMESTAMP'1999-10-26 09:00:00.000000'"},
 
-		{"SQLite", "select 1 from cars_q where received = '1999-10-26T12:00:00+03:00'::datetime", "select 1 from cars_q where received = '1999-10-26T09:00:00.000000Z'"},
+		{"SQLite", "select 1 from cars_q where received = '1999-10-26T12:00:00+03:00'::datetime",
+			"select 1 from cars_q where received = '1999-10-26T09:00:00.000000Z'"},
 		{"SQLite", "insert into t values (1) on conflict do replace", "insert OR REPLACE into t values (1)"},
-		{"SQLite", "select null::string, true::boolean, f(1)(2)", "select CAST(null AS TEXT), CAST(true AS INTEGER), f(1)(2)"},
+		{"SQLite", "select null::string, true::boolean, f(1)(2)",
+			"select CAST(null AS TEXT), CAST(true AS INTEGER), f(1)(2)"},
 	} {
 		got, _, err := flavor(t, c.product).Translate(c.in, carsParams, carsNames())
 		same(t, c.product+": "+c.in, got, c.want, err)
@@ -99,7 +119,9 @@ func TestTranslateNotices(t *testing.T) {
 }
 
 func FuzzTranslate(f *testing.F) {
-	for _, s := range []string{carsQuery, "select 'a''b', e'\\'', $$x$$, $a$b$a$, \"q\"\"\", /* /* */ */ 1.5e-3 -- end", "((a)[1].b::integer)::string", "case end end::x", "insert on conflict (", "cast(x as", "x::double", "1::varchar(", "$", "E'", "?::text", "a.::b.c::d", "])::x", "on conflict do"} {
+	for _, s := range []string{carsQuery, "select 'a''b', e'\\'', $$x$$, $a$b$a$, \"q\"\"\", /* /* */ */ 1.5e-3 -- end",
+		"((a)[1].b::integer)::string", "case end end::x", "insert on conflict (", "cast(x as", "x::double", "1::varchar(",
+		"$", "E'", "?::text", "a.::b.c::d", "])::x", "on conflict do"} {
 		f.Add(s)
 	}
 	names := carsNames()

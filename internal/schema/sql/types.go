@@ -41,7 +41,8 @@ func (f Flavor) columnType(s *gen.Spec, tables []plan.Table) (name string, notic
 	t := s.Holds()
 	switch {
 	case s.Type == gen.TypeReference:
-		return "", nil, fmt.Errorf("reference to %s.%s, which isn't in the plan's tables or goes round in a circle", s.Table, s.Column)
+		return "", nil, fmt.Errorf("reference to %s.%s, which isn't in the plan's tables or goes round in a circle", s.Table,
+			s.Column)
 	case s.Type == gen.TypeConstant && t == "":
 		return "", nil, fmt.Errorf("a column of the constant %v has no type: give it a type", s.Constant)
 	}
@@ -88,8 +89,9 @@ func (f Flavor) typeNotice(t gen.Type) []Notice {
 		return nil
 	}
 	return []Notice{{
-		ID:   "sql-" + string(t) + "-mapped",
-		Text: message.New("sql-mapped", message.Text("product", f.product.String()), message.Text("type", string(t)), message.Nested("as", as)),
+		ID: "sql-" + string(t) + "-mapped",
+		Text: message.New("sql-mapped", message.Text("product", f.product.String()), message.Text("type", string(t)),
+			message.Nested("as", as)),
 	}}
 }
 

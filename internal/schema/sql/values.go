@@ -35,7 +35,8 @@ func (f Flavor) ParamKind(k gen.Kind) gen.Kind {
 var sentAs = [...][gen.JSON + 1]gen.Kind{
 	Tarantool: {gen.Datetime: gen.Int, gen.Decimal: gen.Float, gen.UUID: gen.String, gen.JSON: gen.String},
 	SQLite: {
-		gen.Bool: gen.Int, gen.Uint: gen.Int, gen.Decimal: gen.Float, gen.Datetime: gen.String, gen.UUID: gen.String, gen.JSON: gen.String,
+		gen.Bool: gen.Int, gen.Uint: gen.Int, gen.Decimal: gen.Float, gen.Datetime: gen.String, gen.UUID: gen.String,
+		gen.JSON: gen.String,
 	},
 	MySQL: {gen.Bool: gen.Int, gen.UUID: gen.String, gen.JSON: gen.String},
 }

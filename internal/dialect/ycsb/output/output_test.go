@@ -149,7 +149,8 @@ func TestPercentileFilesHaveGoYCSBsShape(t *testing.T) {
 	if want := "Exporting the full latency spectrum for operation 'READ' in percentile output format into file: p/READ-percentiles.txt.\n"; !strings.HasPrefix(said.String(), want) {
 		t.Errorf("said %q", said.String())
 	}
-	if !strings.Contains(sample(t, "output-percentiles.txt"), "Exporting the full latency spectrum for operation 'READ' in percentile output format into file: ./READ-percentiles.txt.\n") {
+	if !strings.Contains(sample(t, "output-percentiles.txt"),
+		"Exporting the full latency spectrum for operation 'READ' in percentile output format into file: ./READ-percentiles.txt.\n") {
 		t.Error("go-ycsb says it in other words")
 	}
 	theirs, err := os.ReadFile(filepath.Join("..", "testdata", "goycsb", "READ-percentiles.txt"))
@@ -219,7 +220,8 @@ func TestYCSBsExporters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"[OVERALL], RunTime(ms), 2000\n[OVERALL], Throughput(ops/sec), 2\n", "[READ], Operations, 4\n", "[READ], 99thPercentileLatency(us), 1000\n",
+		"[OVERALL], RunTime(ms), 2000\n[OVERALL], Throughput(ops/sec), 2\n", "[READ], Operations, 4\n",
+		"[READ], 99thPercentileLatency(us), 1000\n",
 		"[READ], Return=OK, 4\n", "[READ-MODIFY-WRITE], Operations, 4\n", "[UPDATE-FAILED], Return=ERROR, 4\n",
 	} {
 		if !strings.Contains(text.String(), want) {
@@ -263,7 +265,8 @@ func TestLogsCanBeReadBack(t *testing.T) {
 		t.Fatal(len(files), err)
 	}
 	lines := strings.Split(strings.TrimSpace(files["x-READ.hlog"].String()), "\n")
-	if len(lines) != 6 || lines[0] != "#[Histogram log format version 1.2]" || lines[1] != "#[StartTime: 1700000000.500 (seconds since epoch)]" {
+	if len(lines) != 6 || lines[0] != "#[Histogram log format version 1.2]" ||
+		lines[1] != "#[StartTime: 1700000000.500 (seconds since epoch)]" {
 		t.Fatalf("%q", lines)
 	}
 	part := strings.Split(lines[5], ",")
@@ -288,7 +291,8 @@ func TestEveryStyleIsReadBack(t *testing.T) {
 			if err := like(t).Write(&own, style); err != nil {
 				t.Fatal(err)
 			}
-			for name, text := range map[string][]byte{"all that go-ycsb prints": text, "its result": []byte(sample(t, "output-"+style+".txt")), "our own": own.Bytes()} {
+			for name, text := range map[string][]byte{"all that go-ycsb prints": text,
+				"its result": []byte(sample(t, "output-"+style+".txt")), "our own": own.Bytes()} {
 				if !IsResult(bytes.TrimSpace(text)) {
 					t.Errorf("%s isn't recognized", name)
 				}

@@ -43,7 +43,8 @@ func ParseResult(text []byte) (*result.Result, error) {
 		r.Sessions = n
 	}
 	names := slices.Sorted(maps.Keys(rows))
-	successes := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == Total || strings.HasSuffix(n, "_ERROR") })
+	successes := slices.DeleteFunc(slices.Clone(names),
+		func(n string) bool { return n == Total || strings.HasSuffix(n, "_ERROR") })
 	switch {
 	case rows[Total] != nil:
 		addRow(r, "", rows[Total], failedOf(rows))

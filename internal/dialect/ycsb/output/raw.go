@@ -40,7 +40,8 @@ func (l *Logs) Add(name string, startUnixNs, durationNs int64, latencies *measur
 			return fmt.Errorf("histogram log: %w; check hdrhistogram.output.path", err)
 		}
 		l.files[name] = f
-		fmt.Fprintf(f, "#[Histogram log format version 1.2]\n#[StartTime: %.3f (seconds since epoch)]\n#[BaseTime: %.3f (seconds since epoch)]\n",
+		fmt.Fprintf(
+			f, "#[Histogram log format version 1.2]\n#[StartTime: %.3f (seconds since epoch)]\n#[BaseTime: %.3f (seconds since epoch)]\n",
 			float64(l.baseUnixNs)/1e9, float64(l.baseUnixNs)/1e9)
 		fmt.Fprint(f, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n")
 	}

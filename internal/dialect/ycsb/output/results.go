@@ -105,7 +105,8 @@ func (r *Results) Percentiles(w io.Writer, prefix string, open Open) error {
 	defer r.mu.Unlock()
 	for _, name := range r.names() {
 		path := fmt.Sprintf("%s%s-percentiles.txt", prefix, name)
-		fmt.Fprintf(w, "Exporting the full latency spectrum for operation '%s' in percentile output format into file: %s.\n", name, path)
+		fmt.Fprintf(w, "Exporting the full latency spectrum for operation '%s' in percentile output format into file: %s.\n",
+			name, path)
 		f, err := open(path)
 		if err != nil {
 			return fmt.Errorf("percentiles: %w; check histogram.percentiles.export.filepath", err)

@@ -77,7 +77,8 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for _, bad := range []*Set{set("a", "${b}", "b", "${a}"), set("a", "${a}"), set("a", "${b")} {
-		if err := bad.Expand(func(string) (string, bool) { return "", false }); err == nil || !strings.HasPrefix(err.Error(), "f:a") {
+		if err := bad.Expand(func(string) (string, bool) { return "", false }); err == nil ||
+			!strings.HasPrefix(err.Error(), "f:a") {
 			t.Errorf("%v: %v", bad.values, err)
 		}
 	}
@@ -113,7 +114,8 @@ func TestTypes(t *testing.T) {
 		t.Error(r.Err())
 	}
 	for name, read := range map[string]func(r *Reader){
-		"n": func(r *Reader) { r.Int("n", 1, 0, 499) }, "x": func(r *Reader) { r.Int("x", 1, 0, 9) }, "b": func(r *Reader) { r.Float("b", 1, 0, 1) },
+		"n": func(r *Reader) { r.Int("n", 1, 0, 499) }, "x": func(r *Reader) { r.Int("x", 1, 0, 9) },
+		"b": func(r *Reader) { r.Float("b", 1, 0, 1) },
 		"w": func(r *Reader) { r.Bool("w", false) }, "d": func(r *Reader) { r.Choice("d", "", "a", "b") },
 	} {
 		r := &Reader{Set: s}

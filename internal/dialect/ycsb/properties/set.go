@@ -127,10 +127,11 @@ func read[T any](r *Reader, key string, standard T, want string, parse func(text
 
 // Int returns a property as a whole number within lo and hi, or a default.
 func (r *Reader) Int(key string, standard, lo, hi int64) int64 {
-	return read(r, key, standard, fmt.Sprintf("give a whole number from %d to %d", lo, hi), func(text string) (int64, bool) {
-		n, err := strconv.ParseInt(text, 10, 64)
-		return n, err == nil && n >= lo && n <= hi
-	})
+	return read(r, key, standard, fmt.Sprintf("give a whole number from %d to %d", lo, hi),
+		func(text string) (int64, bool) {
+			n, err := strconv.ParseInt(text, 10, 64)
+			return n, err == nil && n >= lo && n <= hi
+		})
 }
 
 // Float returns a property as a number within lo and hi, or a default.

@@ -23,7 +23,8 @@ type content struct {
 
 // ask makes requests in turn and returns the last one's reply.
 // each, unless it is nil, is told every row of the answers.
-func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []string, row []gen.Value)) (*protocol.Reply, error) {
+func (sh *shell) ask(requests []ycsb.Request, c content, each func(columns []string, row []gen.Value)) (*protocol.Reply,
+	error) {
 	if len(requests) == 0 {
 		return nil, errors.New("this database can't do it")
 	}

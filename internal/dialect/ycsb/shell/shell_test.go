@@ -93,7 +93,8 @@ func TestFailuresAreTold(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	for command, want := range map[string]string{
-		"scan k 3": "can't do it", "scan k x": "invalid record count x", "insert k x": "field=value", "update k": "usage: update", "  ": "",
+		"scan k 3": "can't do it", "scan k x": "invalid record count x", "insert k x": "field=value",
+		"update k": "usage: update", "  ": "",
 		"read k": "Read empty for k",
 	} {
 		if out := run(t, j, &fake{reply: protocol.Reply{Missing: true}}, command); !strings.Contains(out, want) {
@@ -105,7 +106,8 @@ func TestFailuresAreTold(t *testing.T) {
 func TestScanPrintsWhatTheDriverTells(t *testing.T) {
 	f := &fake{records: []string{"k1", "k2"}}
 	want := rule + "\nRecord 1 k1\nfield1=\"of k1\"\nRecord 2 k2\nfield1=\"of k2\"\n" + rule + "\n"
-	if out := run(t, job(t, "etcd"), f, "scan k 5 field1"); out != want || f.asked[0].Verb != protocol.Scan || f.asked[0].Fields != nil {
+	if out := run(t, job(t, "etcd"), f, "scan k 5 field1"); out != want || f.asked[0].Verb != protocol.Scan ||
+		f.asked[0].Fields != nil {
 		t.Errorf("%q", out)
 	}
 	if out := run(t, job(t, "etcd"), &fake{}, "scan k 5"); out != "0 records\n" {
@@ -120,7 +122,8 @@ func TestScanPrintsWhatTheDriverTells(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	sh := &shell{job: job(t, "redis", "fieldcount=12")}
 	for _, c := range []struct{ line, want string }{
-		{"re", "read "}, {"i", "insert "}, {"read k f", "read k field"}, {"read k field11", "read k field11 "}, {"update k field3", "update k field3="},
+		{"re", "read "}, {"i", "insert "}, {"read k f", "read k field"}, {"read k field11", "read k field11 "},
+		{"update k field3", "update k field3="},
 	} {
 		got, at, ok := sh.complete(c.line, len(c.line))
 		if !ok || got != c.want || at != len(c.want) {

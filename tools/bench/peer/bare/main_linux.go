@@ -79,20 +79,23 @@ func load(kind, where string, sessions, pipeline int, duration time.Duration, ke
 			requests = encode(requests, 1+random.IntN(keys))
 		}
 		missing[i] = pipeline * answer
-		unix.RawSyscall6(unix.SYS_SENDTO, uintptr(sockets[i]), uintptr(unsafe.Pointer(&requests[0])), uintptr(len(requests)), unix.MSG_NOSIGNAL, 0, 0)
+		unix.RawSyscall6(unix.SYS_SENDTO, uintptr(sockets[i]), uintptr(unsafe.Pointer(&requests[0])), uintptr(len(requests)),
+			unix.MSG_NOSIGNAL, 0, 0)
 	}
 	for i := range sockets {
 		send(i)
 	}
 	var events [256]unix.EpollEvent
 	for end := time.Now().Add(duration); time.Now().Before(end); {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(poll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 2, 0, 0)
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(poll), uintptr(unsafe.Pointer(&events[0])),
+			uintptr(len(events)), 2, 0, 0)
 		if errno != 0 {
 			continue
 		}
 		for _, e := range events[:n] {
 			i := int(e.Fd)
-			got, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(sockets[i]), uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), 0, 0, 0)
+			got, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(sockets[i]), uintptr(unsafe.Pointer(&buffer[0])),
+				uintptr(len(buffer)), 0, 0, 0)
 			if errno == unix.EAGAIN {
 				continue
 			}
