@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +49,7 @@ the moment at which a request was meant to start.`,
 // cook runs a command line of slow_cooker.
 func cook(s *streams, args []string) error {
 	name, summary := "brunt cook", "report"
-	replacing := filepath.Base(s.args[0]) == "slow_cooker"
+	replacing := s.tool == "slow_cooker"
 	if replacing {
 		name, summary = "slow_cooker", ""
 	}

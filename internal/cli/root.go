@@ -21,14 +21,14 @@ type streams struct {
 	out, err io.Writer
 	args     []string
 	version  string
-	tool     string            // the name that the program was called by
+	tool     string            // the tool that the program was called as; see toolOf
 	flags    map[string]string // see record.Run.Flags
 }
 
 // Main runs the command line and returns the process's exit code. Called by the name of a tool
 // that brunt stands in for, it takes that tool's flags.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, tool: filepath.Base(args[0])}
+	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, tool: toolOf(args[0])}
 	root := newRoot(s)
 	rest := args[1:]
 	if forK6, ok := picostressToK6(rest); ok && s.tool == "picostress" {
@@ -53,6 +53,18 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 // properties reports whether -p takes properties, as in YCSB, and no password.
 func (s *streams) properties() bool {
 	return s.tool == "go-ycsb" || len(s.args) > 1 && s.args[1] == "ycsb"
+}
+
+// toolOf is the tool that a path of the program names: one that brunt stands in for, or another name.
+// What follows the name, of a version or a system, says no more: slow_cooker_linux_amd64, k6-v2.2.0.
+func toolOf(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".exe")
+	for _, tool := range []string{"slow_cooker", "go-ycsb", "k6", "picostress"} {
+		if rest, ok := strings.CutPrefix(name, tool); ok && (rest == "" || strings.Contains("-_.", rest[:1])) {
+			return tool
+		}
+	}
+	return name
 }
 
 // impersonated returns the words that a name of the program stands for.

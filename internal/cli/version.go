@@ -3,21 +3,16 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"brunt/internal/engine/loop"
 	"brunt/internal/k6x"
-	"brunt/internal/planfile"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 )
@@ -124,35 +119,4 @@ func (c *contents) print(w io.Writer) error {
 		_, err = fmt.Fprintf(w, "k6        %s\nlicence   %s\n", cmp.Or(c.K6, "none: built with the tag nok6"), c.Licence)
 	}
 	return err
-}
-
-// newManual writes what packages contain besides the binary: a manual page for every command,
-// completions for the shells, and what editors want to know of plans and campaigns.
-func newManual() *cobra.Command {
-	return &cobra.Command{
-		Use:    "manual FOLDER",
-		Short:  "Write manual pages, completions and JSON Schemas into a folder",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE:   func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), args[0]) },
-	}
-}
-
-func writeManual(root *cobra.Command, dir string) error {
-	pages, shells, schemas := filepath.Join(dir, "man1"), filepath.Join(dir, "completions"), filepath.Join(dir, "schemas")
-	for _, d := range []string{pages, shells, schemas} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			return err
-		}
-	}
-	root.DisableAutoGenTag = true
-	return errors.Join(
-		doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "brunt", Manual: "brunt"}, pages),
-		root.GenBashCompletionFileV2(filepath.Join(shells, "brunt"), true),
-		root.GenZshCompletionFile(filepath.Join(shells, "_brunt")),
-		root.GenFishCompletionFile(filepath.Join(shells, "brunt.fish"), true),
-		root.GenPowerShellCompletionFileWithDesc(filepath.Join(shells, "brunt.ps1")),
-		os.WriteFile(filepath.Join(schemas, "plan.schema.json"), planfile.PlanSchema(), 0o644),
-		os.WriteFile(filepath.Join(schemas, "campaign.schema.json"), planfile.CampaignSchema(), 0o644),
-	)
 }

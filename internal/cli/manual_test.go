@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every manual page has what holds for all commands, and the documentation has the same.
+func TestManual(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeManual(newRoot(&streams{}), dir); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "man1", "*.1"))
+	if err != nil || len(pages) < 20 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	order := regexp.MustCompile(`(?s)\n\.SH EXIT STATUS\n.*\\fB104\\fP\n.*\n\.SH ENVIRONMENT\n.*` +
+		`\\fBBRUNT_PASSWORD\\fP\n.*\n\.SH SEE ALSO\n`)
+	for _, page := range pages {
+		if text := contentsOf(t, page); !order.MatchString(text) || strings.Count(text, ".SH EXIT STATUS") != 1 {
+			t.Errorf("%s lacks a section or has it in another place:\n%s", filepath.Base(page), text)
+		}
+	}
+	var codes []string
+	for _, m := range exitMeanings() {
+		codes = append(codes, m.word)
+	}
+	var documented []string
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \|`)
+	for _, m := range rows.FindAllStringSubmatch(contentsOf(t, "../../docs/exit-codes.md"), -1) {
+		documented = append(documented, m[1])
+	}
+	if !slices.Equal(codes, documented) {
+		t.Errorf("the manual has the codes %v, exit-codes.md %v", codes, documented)
+	}
+	environment := contentsOf(t, "../../docs/environment.md")
+	for _, m := range variables() {
+		for _, name := range strings.Split(m.word, ", ") {
+			if !strings.Contains(environment, "`"+name+"`") {
+				t.Errorf("environment.md lacks %s", name)
+			}
+		}
+	}
+}
+
+// The name of a tool is recognised with the ending of a version or a system, and only then.
+func TestToolOf(t *testing.T) {
+	for path, want := range map[string]string{
+		"/usr/bin/slow_cooker": "slow_cooker", "slow_cooker_linux_amd64": "slow_cooker", "./slow_cooker-1.2": "slow_cooker",
+		"k6.exe": "k6", "k6-v2.2.0-linux-amd64": "k6", "go-ycsb": "go-ycsb", "go-ycsb.1": "go-ycsb",
+		"picostress_v2": "picostress", "brunt-1.2": "brunt-1.2", "brunt": "brunt", "k60": "k60", "my-k6": "my-k6",
+	} {
+		t.Run(path, func(t *testing.T) {
+			if got := toolOf(path); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// contentsOf reads a file.
+func contentsOf(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
