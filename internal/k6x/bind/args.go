@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,19 +66,48 @@ func kindOf(v sobek.Value) string {
 	if _, ok := sobek.AssertFunction(v); ok {
 		return "a function"
 	}
-	switch x := v.Export().(type) {
+	return Kind(v.Export())
+}
+
+// Kind names what an exported value is in JavaScript's words.
+func Kind(x any) string {
+	switch x := x.(type) {
+	case nil:
+		return "null"
 	case string:
 		return "a string"
 	case bool:
 		return "a boolean"
-	case int64, float64:
+	case float64:
+		if math.IsInf(x, 0) {
+			return "the number " + strings.TrimPrefix(fmt.Sprintf("%vinity", x), "+")
+		}
 		return fmt.Sprintf("the number %v", x)
+	case int64:
+		return fmt.Sprintf("the number %d", x)
 	case *big.Int:
+		if !x.IsInt64() && !x.IsUint64() {
+			return "a BigInt of more than 64 bits"
+		}
 		return "a BigInt"
 	case []any:
 		return "an array"
+	case [][2]any:
+		return "a Map"
 	case time.Time:
 		return "a Date"
+	case sobek.ArrayBuffer:
+		return "an ArrayBuffer"
+	case *sobek.Promise:
+		return "a Promise"
+	case sobek.Proxy:
+		return "a Proxy"
+	}
+	switch reflect.TypeOf(x).Kind() {
+	case reflect.Func:
+		return "a function"
+	case reflect.Slice:
+		return "a typed array"
 	}
 	return "an object"
 }
@@ -195,8 +226,16 @@ type Settings struct {
 // Has reports whether a setting is given.
 func (s *Settings) Has(key string) bool { return s.values[key] != nil }
 
+// wrong notes a fault of a setting that can't be a secret.
 func (s *Settings) wrong(key, want string) {
-	s.args.Failf("%s: %q is %v; give %s", s.what, key, s.values[key], want)
+	got := Kind(s.values[key])
+	switch x := s.values[key].(type) {
+	case string:
+		got = strconv.Quote(x)
+	case bool:
+		got = strconv.FormatBool(x)
+	}
+	s.args.Failf("%s: %q is %s; give %s", s.what, key, got, want)
 }
 
 // Text is a string.
@@ -207,7 +246,7 @@ func (s *Settings) Text(key, or string) string {
 	case string:
 		return x
 	}
-	s.wrong(key, "a string")
+	s.args.Failf("%s: %q isn't a string", s.what, key) // it may be a password
 	return or
 }
 

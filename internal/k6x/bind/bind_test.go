@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,18 +67,21 @@ func TestScriptsOwnExceptionsPass(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for call, want := range map[string]string{
-		"f('a', 1, [2])":                "a 1 1",
-		"f('a', 1)":                     "a 1 0",
-		"f('a', 1n, [])":                "a 1 0",
-		"f('a', 1.5)":                   "argument 2 (n) is the number 1.5; give a whole number from 0 to 9",
-		"f('a', 10)":                    "argument 2 (n) is the number 10",
-		"f('a', 12345678901234567890n)": "argument 2 (n) is a BigInt",
-		"f(() => 1, 1)":                 "argument 1 (s) is a function; give a string",
-		"f('a', 1, {})":                 "argument 3 (l) is an object; give an array",
-		"f('a', 1, [], {x: 1})":         `o: unknown "x"; there are time, flag`,
-		"f('a', 1, [], {time: -1})":     `o: "time" is -1; give a time`,
-		"f('a', 1, [], {flag: 1})":      `o: "flag" is 1; give true or false`,
-		"f('a', 1, [], 7)":              "argument 4 (o) is the number 7; give an object",
+		"f('a', 1, [2])":                 "a 1 1",
+		"f('a', 1)":                      "a 1 0",
+		"f('a', 1n, [])":                 "a 1 0",
+		"f('a', 1.5)":                    "argument 2 (n) is the number 1.5; give a whole number from 0 to 9",
+		"f('a', 10)":                     "argument 2 (n) is the number 10",
+		"f('a', 12345678901234567890n)":  "argument 2 (n) is a BigInt",
+		"f(() => 1, 1)":                  "argument 1 (s) is a function; give a string",
+		"f('a', 1, {})":                  "argument 3 (l) is an object; give an array",
+		"f('a', 1, [], {x: 1})":          `o: unknown "x"; there are time, flag`,
+		"f('a', 1, [], {time: -1})":      `o: "time" is the number -1; give a time`,
+		"f('a', 1, [], {time: 'x'})":     `o: "time" is "x"; give a time`,
+		"f('a', 1, [], {time: [{}]})":    `o: "time" is an array; give a time`,
+		"f('a', 1, [], {time: new Map})": `o: "time" is a Map; give a time`,
+		"f('a', 1, [], {flag: 1})":       `o: "flag" is the number 1; give true or false`,
+		"f('a', 1, [], 7)":               "argument 4 (o) is the number 7; give an object",
 	} {
 		got := say(t, func(a *Args) (any, error) {
 			s, n, l := a.Text(0, "s"), a.Whole(1, "n", 0, 9), a.ListOr(2, "l")
@@ -101,21 +105,48 @@ func TestValuesBothWays(t *testing.T) {
 		{Kind: gen.Decimal, I: -1250, Scale: 2}, {Kind: gen.String, B: []byte("ж\"")}, {Kind: gen.Bytes, B: []byte{0, 255}},
 		{Kind: gen.Datetime, I: 1700000000123000}, {Kind: gen.JSON, B: []byte(`{"a":[1,null]}`)},
 	} {
-		got, ok := Generated(v.Value(&x).Export())
-		if want := string(x.AppendText(nil)); !ok || got.Kind != x.Kind || string(got.AppendText(nil)) != want {
-			t.Errorf("%v %s came back as %v %s (%v)", x.Kind, want, got.Kind, got.AppendText(nil), ok)
+		got, err := Generated(v.Value(&x).Export())
+		if want := string(x.AppendText(nil)); err != nil || got.Kind != x.Kind || string(got.AppendText(nil)) != want {
+			t.Errorf("%v %s came back as %v %s (%v)", x.Kind, want, got.Kind, got.AppendText(nil), err)
 		}
 	}
-	if _, ok := Generated(v.Runtime().NewObject().Export()); !ok {
-		t.Error("an object isn't JSON")
+	if _, err := Generated(v.Runtime().NewObject().Export()); err != nil {
+		t.Errorf("an object isn't JSON: %v", err)
 	}
 	loop := []any{nil}
 	loop[0] = loop
-	if _, ok := Generated(loop); ok {
+	if _, err := Generated(loop); err == nil {
 		t.Error("a list that holds itself was taken")
 	}
 	if now := time.Now(); v.Value(now).Export().(time.Time).UnixMilli() != now.UnixMilli() {
 		t.Error("a time came back as another")
+	}
+}
+
+// What can't be sent is named as JavaScript names it.
+func TestWhatCantBeSent(t *testing.T) {
+	v := newVU()
+	for source, want := range map[string]string{
+		"() => 1":                   "a function can't be sent; give null, true",
+		"2n ** 64n":                 "a BigInt of more than 64 bits can't be sent",
+		"new Map([[1, 2]])":         "a Map can't be sent",
+		"Promise.resolve(1)":        "a Promise can't be sent",
+		"new Proxy({}, {})":         "a Proxy can't be sent",
+		"new Float64Array(2)":       "a typed array can't be sent",
+		"[1, { a: () => 1 }]":       "an array can't be sent: JSON can't hold a function",
+		"({ a: [NaN] })":            "an object can't be sent: JSON can't hold the number NaN",
+		"[-Infinity]":               "an array can't be sent: JSON can't hold the number -Infinity",
+		"const l = []; l[0] = l; l": "an array can't be sent: arrays and objects hold themselves",
+	} {
+		t.Run(source, func(t *testing.T) {
+			x, err := v.Runtime().RunString("(() => { return eval(" + strconv.Quote(source) + ") })()")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Values([]any{x.Export()}); err == nil || !strings.HasPrefix(err.Error(), "parameter 1: "+want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		})
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,15 +177,15 @@ func (v *VU) generated(x *gen.Value) sobek.Value {
 }
 
 // Generated makes a value of the drivers' of one that Plain returned. Numbers without a fraction are
-// whole ones, arrays and objects JSON. ok is false if there is no such value.
-func Generated(x any) (v gen.Value, ok bool) {
+// whole ones, arrays and objects JSON. The error says why there is no such value.
+func Generated(x any) (v gen.Value, err error) {
 	switch x := x.(type) {
 	case *Typed:
-		return x.Value.Clone(), true
+		return x.Value.Clone(), nil
 	case float64:
 		if x == math.Trunc(x) && math.Abs(x) <= maxSafe {
 			v.SetInt(int64(x))
-			return v, true
+			return v, nil
 		}
 	case *big.Int:
 		switch {
@@ -192,26 +194,38 @@ func Generated(x any) (v gen.Value, ok bool) {
 		case x.IsUint64():
 			v.Kind, v.I = gen.Uint, int64(x.Uint64())
 		default:
-			return v, false
+			return v, unsendable(x)
 		}
-		return v, true
+		return v, nil
 	case sobek.ArrayBuffer:
-		return v, v.SetAny(append([]byte(nil), x.Bytes()...))
+		v.SetAny(append([]byte(nil), x.Bytes()...))
+		return v, nil
 	case []any, map[string]any:
-		text, err := marshal(x)
+		text, err := JSON(x)
+		if err != nil {
+			return v, fmt.Errorf("%s can't be sent: %w", Kind(x), err)
+		}
 		v.Kind, v.B = gen.JSON, text
-		return v, err == nil
+		return v, nil
 	}
-	return v, v.SetAny(x)
+	if !v.SetAny(x) {
+		return v, unsendable(x)
+	}
+	return v, nil
+}
+
+func unsendable(x any) error {
+	const want = "null, true, false, a number, BigInt (64 bits), string, Date, bytes, array or object"
+	return fmt.Errorf("%s can't be sent; give %s", Kind(x), want)
 }
 
 // Values makes the drivers' values of a list's. The error names the first that there is none for.
 func Values(list []any) ([]gen.Value, error) {
 	out := make([]gen.Value, len(list))
 	for i, x := range list {
-		v, ok := Generated(x)
-		if !ok {
-			return nil, fmt.Errorf("parameter %d: a %T can't be sent; give null, true, false, a number, BigInt (64 bits), string, Date, bytes, array or object", i+1, x)
+		v, err := Generated(x)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %d: %w", i+1, err)
 		}
 		out[i] = v
 	}
@@ -223,13 +237,41 @@ const maxDepth = 128
 
 var errDepth = errors.New("arrays and objects hold themselves, or too many each other")
 
-// marshal writes what Plain returned as JSON. BigInts are written as numbers.
-func marshal(x any) ([]byte, error) {
+// JSON writes what Plain returned as JSON, BigInts as numbers. The error says in JavaScript's words what JSON can't
+// hold.
+func JSON(x any) ([]byte, error) {
 	x, err := numbers(x, 0)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(x)
+	text, err := json.Marshal(x)
+	if err != nil {
+		return nil, fmt.Errorf("JSON can't hold %s", unwritable(x))
+	}
+	return text, nil
+}
+
+// unwritable names the first thing that JSON can't hold.
+func unwritable(x any) string {
+	switch x := x.(type) {
+	case []any:
+		for _, item := range x {
+			if what := unwritable(item); what != "" {
+				return what
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			if what := unwritable(x[key]); what != "" {
+				return what
+			}
+		}
+	default:
+		if _, err := json.Marshal(x); err != nil {
+			return Kind(x)
+		}
+	}
+	return ""
 }
 
 func numbers(x any, depth int) (_ any, err error) {

@@ -2,7 +2,6 @@ package brunt
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -176,9 +175,9 @@ func readRequest(proto string, what any, params int) (*asked, error) {
 	query := map[string]any{}
 	maps.Copy(query, fields)
 	query["params"] = list
-	text, err := json.Marshal(map[string]any{"queries": []any{query}})
+	text, err := bind.JSON(map[string]any{"queries": []any{query}})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("what to send can't be read: %w", err)
 	}
 	p, err := planfile.Read("", text)
 	if err != nil {

@@ -1,7 +1,6 @@
 package brunt
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -54,7 +53,7 @@ func readTarget(a *bind.Args) *destination {
 	t.Most, t.timeout = int(own.Whole(sessionsKey, 0, 1_000_000, 0)), own.Time(timeoutKey, 30*time.Second)
 	delete(fields, sessionsKey)
 	delete(fields, timeoutKey)
-	text, err := json.Marshal(map[string]any{"target": fields, "queries": []any{map[string]any{"sql": "select 1"}}})
+	text, err := bind.JSON(map[string]any{"target": fields, "queries": []any{map[string]any{"sql": "select 1"}}})
 	if err != nil {
 		a.Failf("the target can't be read: %v", err)
 		return t

@@ -125,7 +125,7 @@ func (i *instance) columns(columns []column, o about) (*source, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "columns %+v", o)
 	for _, c := range columns {
-		text, err := json.Marshal(c.spec)
+		text, err := bind.JSON(c.spec)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", c.name, err)
 		}

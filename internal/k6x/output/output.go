@@ -173,7 +173,7 @@ func (o *Output) take(s, tagged *metrics.Sample) bool {
 		scenario, _ := tagged.Tags.Get(metrics.TagScenario.String())
 		o.s.Dropped(scenario, uint64(s.Value))
 	}
-	o.figures.add(s)
+	o.figures.add(s, tagged)
 	if _, known := o.seen[s.Metric.Name]; !known {
 		o.seen[s.Metric.Name] = s.Metric
 	}

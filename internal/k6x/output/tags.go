@@ -28,7 +28,7 @@ var _ output.Output = (*Tags)(nil)
 func needed() []metrics.SystemTag {
 	return []metrics.SystemTag{
 		metrics.TagGroup, metrics.TagScenario, metrics.TagStatus, metrics.TagErrorCode, metrics.TagError,
-		metrics.TagMethod, metrics.TagURL,
+		metrics.TagMethod, metrics.TagURL, metrics.TagCheck,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"go.k6.io/k6/v2/lib"
 	"go.k6.io/k6/v2/metrics"
 
 	"brunt/internal/observe"
@@ -50,15 +51,15 @@ func scaleOf(m *metrics.Metric) (unit string, scale float64) {
 }
 
 // wanted reports whether a metric is among what is watched: requests and our own operations are in the record
-// anyway, and checks are told apart by their names.
+// anyway, and checks are told apart by their groups and names.
 func wanted(name string) bool {
 	return !strings.HasPrefix(name, "http_req") && !strings.HasPrefix(name, "brunt_") && !strings.HasPrefix(name, metrics.VUsName)
 }
 
-// add takes a sample. f.mu is held.
-func (f *figures) add(s *metrics.Sample) {
+// add takes a sample, which tagged is with all its tags. f.mu is held.
+func (f *figures) add(s, tagged *metrics.Sample) {
 	if s.Metric.Name == metrics.ChecksName {
-		f.check(s)
+		f.check(tagged)
 	}
 	g, known := f.others[s.Metric]
 	if !known {
@@ -83,8 +84,16 @@ func (f *figures) add(s *metrics.Sample) {
 	}
 }
 
+// checkName is the name of a check, after the groups that it is in: "cart::pay::status is 200". k6 lets no name have
+// the separator.
+func checkName(tags *metrics.TagSet) string {
+	name, _ := tags.Get(metrics.TagCheck.String())
+	group, _ := tags.Get(metrics.TagGroup.String())
+	return strings.TrimPrefix(group+lib.GroupSeparator+name, lib.GroupSeparator)
+}
+
 func (f *figures) check(s *metrics.Sample) {
-	name, _ := s.Tags.Get(metrics.TagCheck.String())
+	name := checkName(s.Tags)
 	c := f.checks[name]
 	if c == nil {
 		if len(f.checks) >= mostFigures {

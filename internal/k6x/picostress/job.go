@@ -223,11 +223,11 @@ func addressesOf(a *bind.Args, at int) (all []string) {
 func valueOf(x any, kind gen.Kind) (v gen.Value, ok bool) {
 	text, isText := x.(string)
 	if !isText {
-		v, ok = bind.Generated(x)
-		if ok && kind == gen.Float && v.Kind == gen.Int {
+		v, err := bind.Generated(x)
+		if err == nil && kind == gen.Float && v.Kind == gen.Int {
 			v.Kind, v.F = gen.Float, float64(v.I)
 		}
-		return v, ok
+		return v, err == nil
 	}
 	switch kind {
 	case gen.Int:

@@ -121,7 +121,7 @@ func (i *instance) send(text string, list []any) error {
 		}
 		var ok bool
 		if args[k], ok = valueOf(x, kind); !ok {
-			return protocol.Bad("parameter %d of %.60q: a %T can't be sent as the plan says", k+1, text, x)
+			return protocol.Bad("parameter %d of %.60q: %s can't be sent as the plan says", k+1, text, bind.Kind(x))
 		}
 	}
 	if ours {

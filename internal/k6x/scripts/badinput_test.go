@@ -86,6 +86,26 @@ func TestWrongArguments(t *testing.T) {
 		const odd = [undefined, null, 7, -1, NaN, Infinity, 1e300, 12345678901234567890n, "", "text", true, [], [[]], [1, "a"], {}, { a: 1 }, { type: "Integer" },
 			() => 1, new Date(NaN), new Date(), new Uint8Array(3), new ArrayBuffer(2), Symbol.iterator, new Map(), new Proxy({}, {}), conn, db, /x/];
 		let thrown = 0, plain = 0, unnamed = [];
+		const ofGo = /interface *\{|map\[|func\(|\[\]|\bu?int\d*\b|float64|big\.|json:|reflect|sobek|%!|0x[0-9a-f]{4}|&\{|<nil>|\bnil\b|marshal|Go (value|type)|strconv/;
+		const settings = {
+			"tarantool.connect": [(o) => tarantool.connect(__ENV.ADDR, o), ["timeout", "reconnect", "max_reconnects", "user", "pass", "rate_limit",
+				"r_limit_action", "concurrency", "skip_schema", "transport", "ssl", "balance", "connections", "connect_timeout", "rows"]],
+			"brunt.open": [(o) => brunt.open({ protocol: "sqlite", addresses: [":memory:wrong"], ...o }), ["protocol", "addresses", "user", "password",
+				"database", "sessions", "timeout", "options", "tls", "balance", "pipeline"]],
+			"brunt.query": [(o) => db.query({ sql: "select 1", ...o }), ["sql", "name", "call", "command", "http", "weight", "params"]],
+			"brunt.rows": [(o) => db.query("select 1", [], o), ["rows"]],
+			"datagen.generator": [(o) => datagen.generator("Integer", o), ["seed", "rows", "name"]],
+			"datagen.spec": [(o) => datagen.generator({ type: "Integer", ...o }), ["type", "range", "unique", "distribution", "value", "nulls"]],
+			"datagen.rows": [(o) => datagen.rows(o), ["a"]],
+		};
+		function misconfigure() {
+			for (const [name, [call, keys]] of Object.entries(settings)) for (const key of keys) for (const x of odd) {
+				try { call({ [key]: x }); plain++ } catch (e) {
+					thrown++;
+					if (ofGo.test(e.message)) unnamed.push("words of Go: " + name + ", " + key + ": " + e);
+				}
+			}
+		}
 		const skip = ["generateData", "getData", "close", "closeConnPool", "new", "runPlan", "version", "resolveCallFutures", "rollback", "commit", "begin"];
 		function attack(name, object, first) {
 			for (const key of Object.keys(object)) {
@@ -94,6 +114,7 @@ func TestWrongArguments(t *testing.T) {
 					try { first === undefined ? object[key](x, y, x, y) : object[key](first, x, y, x, y, x, y); plain++ } catch (e) {
 						thrown++;
 						if (!(e instanceof Error) || e.class === undefined) unnamed.push(name + "." + key + ": " + e);
+						if (ofGo.test(e.message)) unnamed.push("words of Go: " + e);
 						if (e instanceof TypeError && !String(e.message).includes(key) && !String(e.message).includes("datagen")) unnamed.push(key + ": " + e);
 					}
 				}
@@ -104,6 +125,7 @@ func TestWrongArguments(t *testing.T) {
 			attack("datagen", datagen); attack("datagen", datagen.generator("UUID"));
 			attack("brunt", brunt); attack("db", db); attack("statement", db.prepare("select 1"));
 			attack("picostress", picostress.new());
+			misconfigure();
 			try { tarantool.call(conn, "f", [circle]) } catch (e) { console.log("circle: " + e) }
 			console.log("thrown " + thrown + ", " + [...new Set(unnamed)].slice(0, 20).join("; ") + ".");
 		}`))...)
@@ -123,7 +145,7 @@ func TestMessages(t *testing.T) {
 		`tarantool.connect("a:b:c")`:                               `"a:b:c" is not host:port`,
 		`tarantool.connect("a", { tiemout: 3 })`:                   `the options: unknown "tiemout"`,
 		`tarantool.connect(["a", "b"], {balance: "best"})`:         `unknown policy "best"`,
-		`tarantool.connect("a", { timeout: "soon" })`:              `"timeout" is soon; give a time such as`,
+		`tarantool.connect("a", { timeout: "soon" })`:              `"timeout" is "soon"; give a time such as`,
 		`tarantool.decimal("1,5")`:                                 `"1,5" is no decimal`,
 		`datagen.generator({ type: "Integr" })`:                    `datagen.generator: `,
 		`datagen.generator({ type: "Integer", rnage: [] })`:        `rnage`,

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"brunt/internal/record"
 )
 
 // sqlite is the beginning of a script that calls a database inside brunt.
@@ -295,6 +298,44 @@ func TestNoSecretIsRecorded(t *testing.T) {
 	}
 	if out := text(t, filepath.Join(j.dir, "errors.ndjson")); !strings.Contains(out, "api_key=***") {
 		t.Errorf("failures: %s", out)
+	}
+}
+
+// Checks of one name are told apart by the groups that they are in, whether or not the user wants those tags.
+func TestChecksOfGroups(t *testing.T) {
+	t.Parallel()
+	source := script(t, `
+		import { check, group } from "k6";
+		export const options = { iterations: 4 };
+		const done = (x) => check(x, { done: (x) => x });
+		export function setup() { done(true) }
+		export default function () {
+			done(true);
+			group("cart", () => { done(__ITER > 0); group("pay", () => done(false)) });
+			group("login", () => done(__ITER > 1));
+		}`)
+	want := map[string][2]float64{
+		"check done": {4, 1}, "check cart::done": {4, 0.75}, "check cart::pay::done": {4, 0}, "check login::done": {4, 0.5},
+		"check setup::done": {1, 1},
+	}
+	for _, tags := range []string{"check,group", "check", "group", "status"} {
+		t.Run(tags, func(t *testing.T) {
+			o := run(t, "--system-tags", tags, source)
+			if o.code != 0 || o.run == nil {
+				t.Fatalf("exit %d", o.code)
+			}
+			got := map[string][2]float64{}
+			for _, w := range o.run.Watched {
+				for _, m := range w.Metrics {
+					if strings.HasPrefix(m.Name, record.WatchedCheck) {
+						got[m.Name] = [2]float64{float64(m.Values), m.Mean}
+					}
+				}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
 	}
 }
 

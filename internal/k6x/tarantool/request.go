@@ -132,9 +132,9 @@ func (b *body) within(x any, depth int) {
 			b.within(x[key], depth+1)
 		}
 	default:
-		v, ok := bind.Generated(x)
-		if !ok {
-			b.err = fmt.Errorf("a %T can't be sent; give null, true, false, a number, BigInt (64 bits), string, Date, bytes, array or object", x)
+		v, err := bind.Generated(x)
+		if err != nil {
+			b.err = err
 			return
 		}
 		b.scalar(&v)
