@@ -11,6 +11,7 @@ type Account struct {
 	StartNs   int64 // since the run's start, monotonic
 	EndNs     int64 //
 	Intervals int   // how many intervals were added up
+	LengthNs  int64 // of its intervals, without what lies between them
 	LoadNs    int64 // time under load, pauses left out
 	OpenNs    int64 // of it, while the schedule of an open phase ran
 
@@ -95,6 +96,7 @@ func (a *Account) add(o *Account, fromNs int64) {
 	}
 	a.EndNs = o.EndNs
 	a.Intervals += o.Intervals
+	a.LengthNs += o.LengthNs
 	a.LoadNs += o.LoadNs
 	a.OpenNs += o.OpenNs
 	a.addStandstills(o, fromNs)
@@ -119,6 +121,7 @@ func (a *Account) AddParallel(o *Account, operations, addresses []int) {
 	a.StartNs, a.EndNs = min(a.StartNs, o.StartNs), max(a.EndNs, o.EndNs)
 	a.Intervals = max(a.Intervals, o.Intervals)
 	ownNs := a.LoadNs
+	a.LengthNs = max(a.LengthNs, o.LengthNs)
 	a.LoadNs, a.OpenNs = max(a.LoadNs, o.LoadNs), max(a.OpenNs, o.OpenNs)
 	if o.StandstillLengths.Sum() > a.StandstillLengths.Sum() {
 		a.Standstills, a.StandstillLengths = slices.Clone(o.Standstills), nil
@@ -225,7 +228,7 @@ func (a *Account) Response() *Histogram {
 	return h
 }
 
-// DurationNs is its length.
+// DurationNs is the time from its first interval's start to its last one's end.
 func (a *Account) DurationNs() int64 { return a.EndNs - a.StartNs }
 
 // Infinite is the response time of an arrival without a good answer.

@@ -39,11 +39,11 @@ type Sink interface {
 	Interval(iv *Interval) error
 }
 
-// Settle derives LoadNs, OpenNs, Pace and the sums of Health from what else is known of the interval.
+// Settle derives LengthNs, LoadNs, OpenNs, Pace and the sums of Health from what else is known of the interval.
 func (iv *Interval) Settle() {
 	ns := iv.EndNs - iv.StartNs
 	iv.Intervals = max(iv.Intervals, 1)
-	iv.LoadNs, iv.OpenNs = 0, 0
+	iv.LengthNs, iv.LoadNs, iv.OpenNs = ns, 0, 0
 	if iv.Kind != KindPause {
 		iv.LoadNs = ns
 	}

@@ -74,7 +74,10 @@ func fillWindow(run *Run, a *measure.Account, hdr *measure.HDREncoder) {
 
 func (p *Phase) fill(a *measure.Account, hdr *measure.HDREncoder) {
 	all := a.All()
-	p.StartNs, p.DurationNs = a.StartNs, a.EndNs-a.StartNs
+	p.StartNs, p.DurationNs, p.OwnNs = a.StartNs, a.DurationNs(), 0
+	if a.LengthNs < p.DurationNs {
+		p.OwnNs = a.LengthNs
+	}
 	p.Offered, p.Overdue = a.Offered, a.Overdue
 	p.Done, p.Errors, p.Unsent, p.Unfinished = all.Done, all.Failed(), all.Dropped(), all.Unfinished
 	p.Response = AnswersOf(all.Answers(), hdr)

@@ -126,6 +126,29 @@ func TestAnIntervalCutLateDoesNotLowerTheOfferedRate(t *testing.T) {
 	}
 }
 
+// A phase that others interrupt lasts as long as its own intervals: a load with gaps is no slower for them.
+func TestPhasesLastWithoutWhatIsWithinThem(t *testing.T) {
+	run := &Run{Operations: []Operation{{Name: "a"}},
+		Phases: []Phase{{Name: "load", Kind: "closed"}, {Name: "idle", Kind: "pause"}}}
+	tally := &measure.Tally{}
+	for i, phase := range []string{"load", "load", "idle", "idle", "load", "idle"} {
+		iv := &measure.Interval{Phase: phase, Kind: "closed",
+			Account: measure.Account{StartNs: int64(i) * 1e9, EndNs: int64(i+1) * 1e9}}
+		if phase == "idle" {
+			iv.Kind = measure.KindPause
+		}
+		iv.Settle()
+		if err := tally.Interval(iv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Fill(run, tally)
+	load, idle := &run.Phases[0], &run.Phases[1]
+	if run.DurationNs != 3e9 || load.LengthNs() != run.DurationNs || load.DurationNs != 5e9 || idle.LengthNs() != 3e9 {
+		t.Errorf("a load of %d ns; phases of %d and %d ns", run.DurationNs, load.LengthNs(), idle.LengthNs())
+	}
+}
+
 // A run that doesn't say how many sessions it needs had as many as were connected on average, rounded up.
 func TestSessionsOfARunThatDoesntSay(t *testing.T) {
 	for said, want := range map[int]int{0: 2, 8: 8} {

@@ -135,6 +135,7 @@ type Phase struct {
 	Kind       string  `json:"kind" merge:"same"`
 	StartNs    int64   `json:"start_ns" merge:"sums"`
 	DurationNs int64   `json:"duration_ns" merge:"sums"`
+	OwnNs      int64   `json:"own_ns,omitempty" merge:"sums"`      // of DurationNs, if others were within it; 0: all of it
 	ScheduleNs int64   `json:"schedule_ns,omitempty" merge:"most"` // how long arrivals were to fall due; 0: not known
 	RateFrom   float64 `json:"rate_from_per_s,omitempty" merge:"first"`
 	RateTo     float64 `json:"rate_to_per_s,omitempty" merge:"first"`
@@ -150,6 +151,14 @@ type Phase struct {
 	Unfinished uint64  `json:"unfinished,omitempty" merge:"sums"`
 	Response   Latency `json:"response" merge:"sums"`
 	RateWithin *Bounds `json:"rate_within,omitempty" merge:"sums"` // of Done a second
+}
+
+// LengthNs is how long the phase lasted, without the phases that were within it.
+func (p *Phase) LengthNs() int64 {
+	if p.OwnNs > 0 {
+		return p.OwnNs
+	}
+	return p.DurationNs
 }
 
 // Counts are plain numbers, and the sums that readers would make of them.

@@ -31,9 +31,9 @@ func (t *writer) phases() cell.Table {
 				name += " " + t.say("(warm-up)")
 			}
 		}
-		rate := cell.Figure(perSecond(ph.Done, ph.DurationNs), "per_s").Marked(m)
+		rate := cell.Figure(perSecond(ph.Done, ph.LengthNs()), "per_s").Marked(m)
 		row := []cell.Cell{
-			cell.Text(name).Marked(m), cell.Text(t.phaseLoad(ph)).Marked(m), cell.Text(t.span(ph.DurationNs)).Marked(m),
+			cell.Text(name).Marked(m), cell.Text(t.phaseLoad(ph)).Marked(m), cell.Text(t.span(ph.LengthNs())).Marked(m),
 			estimate(rate, ph.RateWithin), cell.Count(ph.Done).Marked(m), failedShare(ph.Errors, ph.Done, m),
 		}
 		out.Add(append(row, fewQuantiles(&ph.Response, m)...)...)

@@ -85,7 +85,7 @@ func (t *writer) loadLine() string {
 	var warm int64
 	for _, ph := range t.run.Phases {
 		if ph.WarmUp {
-			warm += ph.DurationNs
+			warm += ph.LengthNs()
 		}
 	}
 	if warm > 0 {
