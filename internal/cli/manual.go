@@ -68,6 +68,8 @@ func exitMeanings() []meaning {
 func variables() []meaning {
 	return []meaning{
 		{password.Variable, "Password of the target, if no flag gives one."},
+		{"PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE",
+			"Of protocol pg: what neither the flags nor the plan say."},
 		{"BRUNT_RESULTS, BRUNT_BUNDLE, BRUNT_SEED, BRUNT_EXPORT, BRUNT_METRICS_ADDR",
 			"With k6: --results, --bundle, --seed, --export and --metrics-addr of the other commands."},
 		{"INFLUX_USERNAME, INFLUX_PASSWORD, INFLUX_TOKEN", "Credentials for --export influx=URL."},

@@ -16,6 +16,7 @@ import (
 	"brunt/internal/planfile"
 	"brunt/internal/protocols"
 	"brunt/internal/secret"
+	"brunt/internal/target"
 )
 
 // planFlags are the flags that every command with a plan takes.
@@ -41,7 +42,7 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	fs.StringVarP(&f.config, "config", "c", "", "plan file (or name it as the argument; - for standard input)")
 	fs.StringVar(&f.proto, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
 	proposeValues(cmd, "proto", protocols.Names())
-	fs.StringSliceVarP(&f.addresses, "addr", "a", nil, "addresses, host:port[,host:port…]; a file for sqlite")
+	fs.StringSliceVarP(&f.addresses, "addr", "a", nil, "addresses, host:port[,host:port…], or a URL (postgres://…, redis://…); a file for sqlite")
 	fs.StringVarP(&f.user, "user", "u", "", "user name")
 	fs.StringVarP(&f.password, "password", "p", "", "password (safer: "+password.Variable+", --password-file, --ask-password)")
 	fs.StringVar(&f.passwordFile, "password-file", "", "read the password from the first line of a file")
@@ -121,6 +122,13 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	t := &p.Target
 	override(f.cmd, "proto", &t.Protocol, f.proto)
 	override(f.cmd, "addr", &t.Addresses, f.addresses)
+	known := t.Password
+	if err := target.Unfold(p); err != nil {
+		return err
+	}
+	if t.Password != known && !f.cmd.Flags().Changed("addr") {
+		return errors.New("the plan's address holds a password; give it with -a, or in " + password.Variable)
+	}
 	override(f.cmd, "user", &t.User, f.user)
 	override(f.cmd, "database", &t.Database, f.database)
 	override(f.cmd, "seed", &p.Seed, f.seed)
@@ -148,9 +156,11 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	if given != "" {
+	// A password in an address goes before the environment's, but not before a flag's.
+	if given != "" && (t.Password == known || f.password != "" || f.passwordFile != "" || f.askPassword) {
 		t.Password = given
 	}
+	target.Fill(t, os.Getenv)
 	return planfile.Secrets(p, os.LookupEnv)
 }
 

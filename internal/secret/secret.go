@@ -92,7 +92,8 @@ var (
 	bareUser   = regexp.MustCompile(`(^|[\s,="'])[^\s,="'/@:]+:[^\s,"'@/]+@`)
 	parameter  = regexp.MustCompile(`[?&][^=&?#\s"']+=[^&#\s"']*`)
 	// of libpq's connection strings
-	keyword   = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s'"&,;]+)`)
+	keyword   = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|[^\s'"&,;]+)`)
+	pair      = regexp.MustCompile(`(?i)(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|'.*|(?:\\.|[^\s\\])+)`)
 	portFirst = regexp.MustCompile(`^\d*[/?#]`)
 )
 
@@ -178,6 +179,10 @@ func flagValue(flag, value string, properties bool) string {
 	case "e", "env":
 		if name, v, ok := strings.Cut(value, "="); ok && v != "" && (Name(name) || !figure.MatchString(v)) {
 			return name + "=" + Hidden
+		}
+	case "a", "addr", "inspect": // of libpq's pairs an unquoted value ends only at a space
+		if !strings.Contains(value, "://") {
+			return Text(pair.ReplaceAllString(value, "${1}"+Hidden))
 		}
 	case "secret-source":
 		if kind, v, ok := strings.Cut(value, "="); ok && v != "" {

@@ -101,6 +101,22 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+// libpq's pairs are one argument, whose password may hold what ends one elsewhere.
+func TestArgsPairs(t *testing.T) {
+	for pairs, want := range map[string]string{
+		`host=h password=s3cret,s3cret;s3cret dbname=d`: `host=h password=*** dbname=d`,
+		`password='s3cret \' s3cret' host=h`:            `password=*** host=h`,
+		`host=h password='s3cret s3cret`:                `host=h password=***`,
+		`host=h password = s3c\ ret user=u`:             `host=h password = *** user=u`,
+	} {
+		for _, flag := range []string{"-a", "--addr"} {
+			if got := Args([]string{"brunt", "run", flag, pairs}, false)[3]; got != want {
+				t.Errorf("%s %s: %s, want %s", flag, pairs, got, want)
+			}
+		}
+	}
+}
+
 func TestBlot(t *testing.T) {
 	if got := Redact("no s3cret and ab", []string{"s3cret", "ab", ""}); got != "no *** and ab" {
 		t.Errorf("got %q", got)

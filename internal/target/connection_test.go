@@ -1,0 +1,102 @@
+package target
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"brunt/internal/plan"
+)
+
+// Connection strings say what libpq and clients of Redis take them to say, also where a flag's list was
+// split at its commas.
+func TestUnfold(t *testing.T) {
+	for _, c := range []struct {
+		name, protocol string
+		addresses      []string
+		want           plan.Target
+	}{
+		{"host and port", "pg", []string{"db:5432", "other"},
+			plan.Target{Protocol: "pg", Addresses: []string{"db:5432", "other"}}},
+		{"URL", "", []string{"postgres://u:p%40ss@db:6543/shop"},
+			plan.Target{Protocol: "pg", Addresses: []string{"db:6543"}, User: "u", Password: "p@ss", Database: "shop"}},
+		{"several hosts", "pgwire", []string{"postgresql://u@db1:1", "db2", "[::1]:3/shop?sslmode=require"},
+			plan.Target{Protocol: "pgwire", Addresses: []string{"db1:1", "db2", "[::1]:3"}, User: "u", Database: "shop",
+				TLS: plan.TLS{Enabled: true, InsecureSkipVerify: true}}},
+		{"socket", "pg", []string{"postgres:///shop?host=/var/run/postgresql"},
+			plan.Target{Protocol: "pg", Addresses: []string{"/var/run/postgresql"}, Database: "shop"}},
+		{"keywords", "",
+			[]string{`host=a`, `b port=1 user = u password='it\'s me' dbname=shop sslmode=verify-full sslrootcert=ca.pem`},
+			plan.Target{Protocol: "pg", Addresses: []string{"a:1", "b:1"}, User: "u", Password: "it's me", Database: "shop",
+				TLS: plan.TLS{Enabled: true, CAFile: "ca.pem"}}},
+		{"redis", "", []string{"redis://u:secret@cache:6380/2"},
+			plan.Target{Protocol: "redis", Addresses: []string{"cache:6380"}, User: "u", Password: "secret", Database: "2"}},
+		{"redis, password alone, TLS", "redis", []string{"rediss://:secret@cache"},
+			plan.Target{Protocol: "redis", Addresses: []string{"cache"}, Password: "secret", TLS: plan.TLS{Enabled: true}}},
+		{"two of redis", "", []string{"redis://one/1", "redis://two/1"},
+			plan.Target{Protocol: "redis", Addresses: []string{"one", "two"}, Database: "1"}},
+		{"another protocol's URL", "http", []string{"http://a:80", "b:80"},
+			plan.Target{Protocol: "http", Addresses: []string{"http://a:80", "b:80"}}},
+		{"a file", "sqlite", []string{"file:x?mode=memory"},
+			plan.Target{Protocol: "sqlite", Addresses: []string{"file:x?mode=memory"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &plan.Plan{Target: plan.Target{Protocol: c.protocol, Addresses: c.addresses}}
+			if err := Unfold(p); err != nil || !reflect.DeepEqual(p.Target, c.want) {
+				t.Errorf("%+v (%v), want %+v", p.Target, err, c.want)
+			}
+		})
+	}
+	p := &plan.Plan{Target: plan.Target{Addresses: []string{"host=db connect_timeout=7 application_name=x"}}}
+	err := Unfold(p)
+	if err != nil || p.Settings.ConnectTimeout != 7*time.Second || p.Target.Options["application_name"] != "x" {
+		t.Errorf("%v: %+v", err, p)
+	}
+}
+
+// What can't be meant is refused, without its password.
+func TestUnfoldRefuses(t *testing.T) {
+	for _, c := range []struct{ protocol, address, want string }{
+		{"mysql", "postgres://u:T0psecret@db/x", "it is one of pg, and the protocol is mysql"},
+		{"pg", "postgres://u:T0p%secret@db/x", "can't be read"},
+		{"pg", "host=db password='T0psecret", "isn't of the form"},
+		{"pg", "host=db password=T0psecret gssencmode=require", "gssencmode isn't taken"},
+		{"pg", "host=db password=T0psecret sslmode=always", "sslmode=always: write"},
+		{"pg", "host=db connect_timeout=soon", "write whole seconds"},
+		{"redis", "redis://a:T0psecret@one/1,redis://a:other@two/1", "its password differs"},
+	} {
+		t.Run(c.address, func(t *testing.T) {
+			p := &plan.Plan{Target: plan.Target{Protocol: c.protocol, Addresses: strings.Split(c.address, ",")}}
+			err := Unfold(p)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "T0p") {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// libpq's variables fill what is missing, of its protocol alone.
+func TestFill(t *testing.T) {
+	variables := map[string]string{
+		"PGHOST": "db", "PGPORT": "6543", "PGUSER": "u", "PGPASSWORD": "secret", "PGDATABASE": "shop",
+	}
+	for _, c := range []struct {
+		name        string
+		given, want plan.Target
+	}{
+		{"nothing", plan.Target{Protocol: "postgres"},
+			plan.Target{Protocol: "postgres", Addresses: []string{"db:6543"}, User: "u", Password: "secret", Database: "shop"}},
+		{"hidden", plan.Target{Protocol: "pg", Password: "***"},
+			plan.Target{Protocol: "pg", Addresses: []string{"db:6543"}, User: "u", Password: "secret", Database: "shop"}},
+		{"all", plan.Target{Protocol: "pg", Addresses: []string{"h:1", "k"}, User: "v", Password: "p", Database: "d"},
+			plan.Target{Protocol: "pg", Addresses: []string{"h:1", "k:6543"}, User: "v", Password: "p", Database: "d"}},
+		{"another protocol", plan.Target{Protocol: "redis"}, plan.Target{Protocol: "redis"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if Fill(&c.given, func(name string) string { return variables[name] }); !reflect.DeepEqual(c.given, c.want) {
+				t.Errorf("%+v, want %+v", c.given, c.want)
+			}
+		})
+	}
+}
