@@ -120,7 +120,7 @@ func TestIdleConnectionsAreFound(t *testing.T) {
 		}
 		samples(t, i, leastSamples)
 	})
-	expect(t, in, FindConnections, "lazy", "21 connections", "0.0 work")
+	expect(t, in, FindConnections, "lazy", "21 connections", " 0 work")
 }
 
 func TestFullServerIsFound(t *testing.T) {

@@ -40,14 +40,15 @@ func (m *Metrics) Named(name string) *metrics.Metric {
 
 // NoData warns that a threshold had nothing to judge. broken says that it counts as broken; k6 lets its own pass.
 func (s *Session) NoData(threshold string, broken bool) {
-	id := "k6-no-data"
-	if broken {
-		id = "k6-no-data-broken"
-	}
 	s.mu.Lock()
 	names := strings.Join(s.run.OperationNames(), ", ")
 	s.mu.Unlock()
-	s.warn(record.NewWarning(id, message.Text("threshold", threshold), message.Text("operations", cmp.Or(names, "-"))))
+	rule, operations := message.Text("threshold", threshold), message.Text("operations", cmp.Or(names, "-"))
+	if broken {
+		s.warn(record.NewWarning("k6-no-data-broken", rule, operations))
+	} else {
+		s.warn(record.NewWarning("k6-no-data", rule, operations))
+	}
 }
 
 // register makes our metrics known to k6, so that thresholds may name them. Only a module's init context

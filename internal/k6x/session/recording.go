@@ -176,7 +176,9 @@ func (s *Session) Close(o Outcome) error {
 	}
 	<-s.ended()
 	tally := &s.cutter.tally
+	s.mu.Lock() // outputs still ask for the names of the operations
 	record.Fill(run, tally)
+	s.mu.Unlock()
 	run.Ended, run.Complete, run.Interrupted = time.Now().UTC(), true, o.Code == codeInterrupt
 	if o.Code != codeOK && o.Code != codeThresholds && o.Code != codeInterrupt {
 		why := message.Literal(o.Why)

@@ -199,6 +199,7 @@ func server(t *testing.T, f func(request string) []string) net.Conn {
 	go func() {
 		defer close(over)
 		far, err := l.Accept()
+		l.Close() // only now: before, it would reset what waits to be accepted
 		if err != nil {
 			return
 		}
@@ -207,9 +208,9 @@ func server(t *testing.T, f func(request string) []string) net.Conn {
 	}()
 	near, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
+		l.Close()
 		t.Fatal(err)
 	}
-	l.Close()
 	t.Cleanup(func() { near.Close(); <-over })
 	return near
 }
