@@ -41,6 +41,31 @@ func TestLateIterationsWaitAndAreCounted(t *testing.T) {
 	}
 }
 
+// Options of another kind are named as scripts name them.
+func TestOptionsOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]string{
+		"executor: 'brunt-open', rate: 'x'":              `scenario a: the option \"rate\" isn't a number`,
+		"executor: 'brunt-open', preAllocatedVUs: 1.5":   `scenario a: the option \"preAllocatedVUs\" isn't a whole number`,
+		"executor: 'brunt-open', duration: {}":           `scenario a: the option \"duration\" isn't a time such as \"10s\"`,
+		"executor: 'brunt-open', stages: [{target: []}]": `scenario a: the option \"stages\" isn't an array such as`,
+		"executor: 'brunt-open', tags: 7":                `scenario a: the option \"tags\" isn't an object of strings`,
+		"executor: 'brunt-open', exec: 7":                `scenario a: the option \"exec\" isn't a string`,
+		"executor: 'brunt-open', vus: 7":                 `scenario a: unknown option \"vus\"; there are arrivals, duration,`,
+		"executor: 'brunt-native', addresses: 'a'":       `scenario a: the option \"addresses\" isn't an array of strings`,
+		"executor: 'brunt-native', password: 7":          `scenario a: the option \"password\" isn't a string`,
+	} {
+		t.Run(options, func(t *testing.T) {
+			t.Parallel()
+			o := k6(t, "ours", "export const options = {scenarios: {a: {"+options+"}}}; export default () => {};", "run", "-q", "SCRIPT")
+			o.expect(t, 104, want)
+			if strings.Contains(o.stderr, "json") || strings.Contains(o.stderr, "null.") || strings.Contains(o.stderr, "strconv") {
+				t.Errorf("words of Go: %s", o.stderr)
+			}
+		})
+	}
+}
+
 func TestVUsThatOutliveTheGracefulStop(t *testing.T) {
 	t.Parallel()
 	o := k6(t, "ours", `import { sleep } from 'k6';

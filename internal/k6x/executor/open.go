@@ -27,11 +27,11 @@ const (
 func Register(s *session.Session) {
 	lib.RegisterExecutorConfigType(OpenType, func(name string, text []byte) (lib.ExecutorConfig, error) {
 		c := &OpenConfig{BaseConfig: executor.NewBaseConfig(name, OpenType), TimeUnit: types.NewNullDuration(time.Second, false), s: s}
-		return c, lib.StrictJSONUnmarshal(text, c)
+		return c, readOptions(name, text, c)
 	})
 	lib.RegisterExecutorConfigType(NativeType, func(name string, text []byte) (lib.ExecutorConfig, error) {
 		c := &NativeConfig{BaseConfig: executor.NewBaseConfig(name, NativeType), s: s}
-		return c, lib.StrictJSONUnmarshal(text, c)
+		return c, readOptions(name, text, c)
 	})
 }
 

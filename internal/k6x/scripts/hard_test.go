@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"maps"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -155,6 +156,43 @@ func TestALostExportIsNoSuccess(t *testing.T) {
 		export default function () { db.query("SELECT 1 AS one") }`))
 	if o.code != 1 || !o.says("did not reach") || o.run == nil || !o.run.Complete {
 		t.Errorf("exit %d", o.code)
+	}
+}
+
+// k6's REST API shows what is measured as it is, by whichever way it is opened: the values of a Trend beyond those that
+// are kept, and what brunt counts.
+func TestMetricsOfTheRESTAPI(t *testing.T) {
+	t.Parallel()
+	source := script(t, sqlite+`
+		import http from "k6/http";
+		import { Trend } from "k6/metrics";
+		const mine = new Trend("mine");
+		export const options = { iterations: 1 };
+		const shown = (name, what) => http.get("http://" + __ENV.AT + "/v1/metrics/" + name).json("data.attributes.sample." + what);
+		export default function () {
+			for (let i = 0; i < 30000; i++) mine.add(i < 12000 ? 1 : 3);
+			for (let i = 0; i < 50; i++) db.query({ sql: "SELECT 1 AS one", name: "one" });
+			for (let tries = 0; tries < 300; tries++, sleep(0.1)) {
+				if (shown("mine", "max") === 3 && shown("brunt_operations", "count") >= 50) return console.log("it is shown");
+			}
+		}`)
+	for _, way := range []string{"--address", "K6_ADDRESS"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := free.Addr().String()
+			free.Close()
+			args, env := []string{"-e", "AT=" + at, source}, []string{"K6_ADDRESS=" + at}
+			if way == "--address" {
+				args, env = append(args, "--address", at), nil
+			}
+			if o := beginWith(t, env, args...).wait(); o.code != 0 || !o.says("it is shown") {
+				t.Errorf("exit %d", o.code)
+			}
+		})
 	}
 }
 
