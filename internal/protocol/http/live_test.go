@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -442,18 +441,16 @@ func TestTimeoutEndsTheRequest(t *testing.T) {
 
 // TestTLS: over TLS the codec speaks HTTP/1.1, and net/http takes over a connection on which HTTP/2 was agreed.
 func TestTLS(t *testing.T) {
-	connections := map[net.Conn]bool{}
-	var mu sync.Mutex
+	var connections atomic.Int64
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Proto", r.Proto)
 		io.WriteString(w, strings.Repeat("x", 100_000))
 	}))
 	s.EnableHTTP2 = true
-	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
-		if mu.Lock(); state == http.StateNew {
-			connections[c] = true
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
 		}
-		mu.Unlock()
 	}
 	s.StartTLS()
 	defer s.Close()
@@ -467,7 +464,7 @@ func TestTLS(t *testing.T) {
 		req.Capture = []protocol.Capture{{Name: "header:Proto"}}
 		p := &protocol.Program{Requests: []protocol.Request{req}}
 		target.Options = map[string]string{"http2": option}
-		before := len(connections)
+		before := connections.Load()
 		c, err := New().Dial(t.Context(), target, p)
 		if err != nil {
 			t.Fatal(err)
@@ -479,11 +476,9 @@ func TestTLS(t *testing.T) {
 			}
 		}
 		c.Close()
-		mu.Lock()
-		if made := len(connections) - before; made != 1 {
+		if made := connections.Load() - before; made != 1 {
 			t.Errorf("%s: %d connections were made for one", want, made)
 		}
-		mu.Unlock()
 		if _, codec := c.(*blocking.Conn); codec != (option == "off") {
 			t.Errorf("%s is spoken by %T", want, c)
 		}
