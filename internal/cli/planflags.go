@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,7 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVarP(&f.config, "config", "c", "", "plan file (or name it as the argument; - for standard input)")
+	inGroup(fs, groupLoad, "config")
 	fs.StringVar(&f.proto, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
 	proposeValues(cmd, "proto", protocols.Names())
 	fs.StringSliceVarP(&f.addresses, "addr", "a", nil, "addresses, host:port[,host:port…], or a URL (postgres://…, redis://…); a file for sqlite")
@@ -54,7 +56,9 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.tls.CAFile, "tls-ca", "", "authority's certificate (PEM)")
 	fs.StringVar(&f.tls.CertFile, "tls-cert", "", "client certificate (PEM)")
 	fs.StringVar(&f.tls.KeyFile, "tls-key", "", "client key (PEM)")
+	inGroup(fs, groupTarget, "proto", "addr", "user", "database")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of all values and of the order of requests (default: the plan's)")
+	inGroup(fs, groupData)
 }
 
 // file is the plan's path: the flag or the only argument.
@@ -122,10 +126,14 @@ func (f *planFlags) apply(s *streams, p *plan.Plan) error {
 	t := &p.Target
 	override(f.cmd, "proto", &t.Protocol, f.proto)
 	override(f.cmd, "addr", &t.Addresses, f.addresses)
-	known := t.Password
+	known, protocol := t.Password, t.Protocol
+	if f.cmd.Flags().Changed("addr") && !f.cmd.Flags().Changed("proto") {
+		t.Protocol = "" // a connection string says its own
+	}
 	if err := target.Unfold(p); err != nil {
 		return err
 	}
+	t.Protocol = cmp.Or(t.Protocol, protocol)
 	if t.Password != known && !f.cmd.Flags().Changed("addr") {
 		return errors.New("the plan's address holds a password; give it with -a, or in " + password.Variable)
 	}

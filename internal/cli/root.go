@@ -30,7 +30,8 @@ type streams struct {
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, tool: toolOf(args[0])}
 	root := newRoot(s)
-	rest := args[1:]
+	rest, all := wantsAllHelp(args[1:])
+	groupHelp(root, all)
 	if forK6, ok := picostressToK6(rest); ok && s.tool == "picostress" {
 		s.k6("picostress", forK6)
 	}

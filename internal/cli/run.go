@@ -76,6 +76,7 @@ which they were meant to start.`,
 	f.bind(s, cmd)
 	cmd.Flags().Var((*rateValue)(&rate), "rate", "operations per second, or N/unit such as 600/m")
 	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
+	inGroup(cmd.Flags(), groupLoad, "rate", "duration")
 	return cmd
 }
 
@@ -106,6 +107,7 @@ func newSpike(s *streams) *cobra.Command {
 	fs.DurationVar(&rise, "rise", 10*time.Second, "time from base to peak")
 	fs.DurationVar(&hold, "hold", 30*time.Second, "time at the peak")
 	fs.DurationVar(&fall, "fall", 10*time.Second, "time from peak to base")
+	inGroup(fs, groupLoad, "base", "peak")
 	return cmd
 }
 
@@ -134,12 +136,16 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	fs.StringVar(&f.balance, "balance", "round-robin", "how sessions spread over addresses: round-robin, weighted (host:port*3) or random")
 	fs.Float64Var(&f.scale, "scale", 1, "multiply all rates of the plan")
 	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
+	fs.StringVar(&f.part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
+	inGroup(fs, groupLoad, "vu")
 	fs.Float64Var(&f.errorThreshold, "error-threshold", 0, "stop when so many per cent of the operations have failed")
+	inGroup(fs, groupJudging)
 	fs.BoolVar(&f.noSetup, "no-setup", false, "neither create nor fill tables")
 	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
 	fs.BoolVar(&f.force, "force", false, "fill empty tables that brunt didn't create")
+	inGroup(fs, groupData)
 	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
-	fs.StringVar(&f.part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
+	inGroup(fs, groupOutput)
 	usual := "text"
 	if s.tool == "picostress" {
 		usual = "picostress"

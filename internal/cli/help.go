@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroups are the groups of flags in the order of help.
+var flagGroups = []string{groupLoad, groupTarget, groupData, groupJudging, groupOutput, groupMachine}
+
+// The groups of flags. A flag without one is its command's own.
+const (
+	groupLoad    = "Load"
+	groupTarget  = "Target"
+	groupData    = "Data"
+	groupJudging = "Judging"
+	groupOutput  = "Output"
+	groupMachine = "Machine"
+)
+
+const (
+	annotatedGroup = "brunt_group"
+	annotatedFirst = "brunt_first"
+	helpAll        = "help-all"
+)
+
+// inGroup puts the flags that were bound since the last call into a group; help shows those named first
+// without --help-all.
+func inGroup(fs *pflag.FlagSet, group string, first ...string) {
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[annotatedGroup] != nil || f.Name == helpAll {
+			return
+		}
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[annotatedGroup] = []string{group}
+		if slices.Contains(first, f.Name) {
+			f.Annotations[annotatedFirst] = []string{"true"}
+		}
+	})
+	if fs.Lookup(helpAll) == nil {
+		fs.Bool(helpAll, false, "help with all flags, in groups")
+	}
+}
+
+// wantsAllHelp turns --help-all into --help, and reports whether it stood there.
+func wantsAllHelp(args []string) ([]string, bool) {
+	end := slices.Index(args, "--")
+	at := slices.Index(args, "--"+helpAll)
+	if at < 0 || end >= 0 && end < at {
+		return args, false
+	}
+	args = slices.Clone(args)
+	args[at] = "--help"
+	return args, true
+}
+
+// helpTemplates gives templates of help what they need; all commands share them.
+var helpTemplates = sync.OnceFunc(func() {
+	cobra.AddTemplateFunc("flagsOf", func(cmd *cobra.Command) string {
+		return flagsHelp(cmd.LocalFlags(), cmd.Root().Annotations[helpAll] != "")
+	})
+})
+
+// groupHelp makes the help of commands whose flags are in groups show those that people need first, or all.
+func groupHelp(root *cobra.Command, all bool) {
+	helpTemplates()
+	if all {
+		root.Annotations = map[string]string{helpAll: "true"}
+	}
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages |",
+		"{{flagsOf . |", 1))
+}
+
+// flagsHelp is what help says of flags.
+func flagsHelp(fs *pflag.FlagSet, all bool) string {
+	if fs.Lookup(helpAll) == nil {
+		return "Flags:\n" + fs.FlagUsages()
+	}
+	parts := map[string]*pflag.FlagSet{"": pflag.NewFlagSet("", pflag.ContinueOnError)}
+	for _, group := range flagGroups {
+		parts[group] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	}
+	fs.VisitAll(func(f *pflag.Flag) {
+		group := ""
+		if f.Name == helpAll { // it comes last
+			return
+		}
+		if g := f.Annotations[annotatedGroup]; g != nil && all {
+			group = g[0]
+		} else if g != nil && f.Annotations[annotatedFirst] == nil {
+			return
+		}
+		parts[group].AddFlag(f)
+	})
+	parts[""].AddFlag(fs.Lookup(helpAll))
+	var b strings.Builder
+	for _, group := range append([]string{""}, flagGroups...) {
+		part := parts[group]
+		part.SortFlags = false
+		if !part.HasAvailableFlags() {
+			continue
+		}
+		if group == "" {
+			group = "Flags"
+		}
+		b.WriteString(group + ":\n" + part.FlagUsages() + "\n")
+	}
+	return b.String()
+}

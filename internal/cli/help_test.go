@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shownFlags are the flags that a help shows.
+func shownFlags(help string) (names []string) {
+	for _, m := range regexp.MustCompile(`(?m)^  (?:-\w,|   ) --([\w-]+)`).FindAllStringSubmatch(help, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// Help shows ten flags at most besides those for help, those that people need first; --help-all shows each
+// flag once, in its group.
+func TestHelpInGroups(t *testing.T) {
+	const most = 10 + 2
+	for command, first := range map[string][]string{
+		"run":   {"config", "proto", "addr", "user", "vu", "threshold", "output"},
+		"queue": {"config", "proto", "addr", "user", "vu"},
+		"rate":  {"config", "addr", "rate", "duration", "vu"},
+		"spike": {"config", "addr", "base", "peak"},
+		"http":  {"rate", "sessions", "duration", "requests", "header", "data", "insecure", "threshold"},
+	} {
+		t.Run(command, func(t *testing.T) {
+			short := cookAs(t, "brunt", command, "--help")
+			shown := shownFlags(short.out)
+			for _, name := range append(first, "help", helpAll) {
+				if !slices.Contains(shown, name) {
+					t.Errorf("help lacks --%s", name)
+				}
+			}
+			if len(shown) > most {
+				t.Errorf("help shows %d flags, want %d at most: %v", len(shown), most, shown)
+			}
+			all := cookAs(t, "brunt", command, "--help-all")
+			at := 0
+			for _, group := range flagGroups {
+				i := strings.Index(all.out, "\n"+group+":\n")
+				if i < at {
+					t.Errorf("%s isn't there, or not in order", group)
+				}
+				at = i
+			}
+			cmd, _, err := newRoot(&streams{}).Find([]string{command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = shownFlags(all.out)
+			slices.Sort(shown)
+			if unique := slices.Compact(slices.Clone(shown)); len(unique) != len(shown) {
+				t.Errorf("flags are shown twice: %v", shown)
+			}
+			for _, name := range []string{"timeout", "warm-up", "late", "tier", "spin", "export", "bundle", "seed"} {
+				if cmd.Flags().Lookup(name) == nil || !slices.Contains(shown, name) {
+					t.Errorf("--help-all lacks --%s", name)
+				}
+			}
+			if short.code != exitPass || all.code != exitPass {
+				t.Errorf("exit %d and %d", short.code, all.code)
+			}
+		})
+	}
+}
