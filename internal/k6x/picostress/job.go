@@ -74,6 +74,10 @@ func (j *job) read(vu *bind.VU, seed uint64, path, schema string) error {
 func validate(path string, text, data []byte) error {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			return fmt.Errorf("schema %s isn't a JSON Schema: one of its keywords can't have the type %s", path, kind.Value)
+		}
 		return fmt.Errorf("schema %s: %w", path, err)
 	}
 	if d := schema.Schema; d != "" && !strings.Contains(d, "/draft-07/") && !strings.Contains(d, "/2020-12/") {

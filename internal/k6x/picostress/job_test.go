@@ -25,6 +25,7 @@ func TestSchemas(t *testing.T) {
 		"too small, by $ref":  {old, "name: cars\nn: 0\n", "minimum"},
 		"no mapping":          {recent, "- 1\n", "isn't what s.json asks for"},
 		"no schema":           {"]", "name: cars\n", "schema s.json: "},
+		"not a schema":        {`{"required": "a"}`, "a: 1\n", "isn't a JSON Schema: one of its keywords can't have the type string"},
 		"a $ref to nothing":   {`{"$ref": "#/$defs/x"}`, "name: cars\n", "schema s.json: "},
 		"an older draft":      {`{"$schema": "http://json-schema.org/draft-04/schema#", "id": "x"}`, "name: cars\n", "schema s.json: "},
 		"not YAML":            {recent, "a: [", "configuration: "},
