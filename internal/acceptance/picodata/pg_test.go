@@ -114,10 +114,13 @@ func (p *pgProxy) serve(client net.Conn) {
 	}
 	p.sessions.Go(func() {
 		defer server.Close()
+		// A session that is given up while it is being made is closed by the client's library, without a word.
+		used := false
 		for {
 			m, err := backend.Receive()
 			if err != nil {
-				if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+				ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+				if used && (ended || errors.Is(err, syscall.ECONNRESET)) {
 					p.torn.Add(1)
 				}
 				return
@@ -125,6 +128,8 @@ func (p *pgProxy) serve(client net.Conn) {
 			switch m := m.(type) {
 			case *pgproto3.Terminate:
 				return
+			case *pgproto3.Bind:
+				used = true
 			case *pgproto3.Query:
 				m.String = p.toPostgres(m.String)
 			case *pgproto3.Parse:
