@@ -77,8 +77,8 @@ race: ## every test, against real servers, under the race detector
 bin/bench bin/pictures bin/release bin/situations:
 	@$(ALIKE) $(TOOLS) build -o ../$@ ./$(@F)
 
-release: bin/release ## binaries, packages, image, checksums: into dist/
-	./bin/release
+release: bin/release ## binaries, packages, image, checksums: into dist/; ONLY=linux/amd64 for one system
+	./bin/release $(if $(ONLY),-only $(ONLY))
 
 bench: bench-go bench-wire bench-load bench-memory bench-ycsb ## all measurements; docs/benchmarks.md says what they are
 

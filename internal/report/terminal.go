@@ -72,7 +72,7 @@ func (p *printer) tables(all []cell.Table) {
 
 // title is the first line: the run's name and when it was, and a rule to the right edge.
 func (p *printer) title(run *record.Run) {
-	left, name := "━━ ", cell.Cut(units.Clean(run.Name), p.columns/2)
+	left, name := "━━ ", cell.Shorten(units.Clean(run.Name), p.columns/2)
 	when := run.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	right := " brunt " + units.Clean(run.Brunt) + " ━━"
 	if run.Brunt == "" {

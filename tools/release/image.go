@@ -36,7 +36,7 @@ func (r *release) writeImage() error {
 		})
 	}
 	named := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
-		Add: platforms, Descriptor: v1.Descriptor{Annotations: map[string]string{"org.opencontainers.image.ref.name": r.version}},
+		Add: platforms, Descriptor: v1.Descriptor{Annotations: r.names()},
 	})
 	dir, err := os.MkdirTemp("", "brunt-image-")
 	if err != nil {
@@ -49,6 +49,12 @@ func (r *release) writeImage() error {
 	path := filepath.Join(r.out, "brunt-"+r.version+"-oci.tar")
 	r.say(path)
 	return r.archive(path, dir)
+}
+
+// names are those of the image: podman and skopeo take the first, containerd the other.
+func (r *release) names() map[string]string {
+	name := "localhost/brunt:" + r.version
+	return map[string]string{"org.opencontainers.image.ref.name": name, "io.containerd.image.name": name}
 }
 
 func (r *release) image(t target) (v1.Image, error) {

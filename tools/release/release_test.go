@@ -172,6 +172,12 @@ func checkImage(t *testing.T, archive, binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(archive), "brunt-"), "-oci.tar")
+	for _, key := range []string{"org.opencontainers.image.ref.name", "io.containerd.image.name"} {
+		if got := named.Manifests[0].Annotations[key]; got != "localhost/brunt:"+version {
+			t.Errorf("%s is %q, want localhost/brunt:%s", key, got, version)
+		}
+	}
 	platforms, err := index.ImageIndex(named.Manifests[0].Digest)
 	if err != nil {
 		t.Fatal(err)
@@ -239,5 +245,17 @@ func TestPackageVersions(t *testing.T) {
 func TestOnlyKnownSystems(t *testing.T) {
 	if _, err := choose([]string{"linux/amd64", "plan9/arm"}); err == nil || !strings.Contains(err.Error(), "freebsd/amd64") {
 		t.Error(err)
+	}
+}
+
+// make release builds for the systems that ONLY names, or for all.
+func TestMakeOnly(t *testing.T) {
+	for variable, want := range map[string]bool{"ONLY=linux/amd64": true, "ONLY=": false} {
+		t.Run(variable, func(t *testing.T) {
+			out := do(t, "make", "-C", "../..", "-n", "release", variable)
+			if got := strings.Contains(out, "./bin/release -only linux/amd64"); got != want {
+				t.Errorf("make release %s does\n%s", variable, out)
+			}
+		})
 	}
 }

@@ -21,7 +21,7 @@ func Bars(f Frame, bars []Bar) string {
 	longest := 0
 	values := make([]float64, 0, 2*len(bars))
 	for _, b := range bars {
-		longest = max(longest, cell.Width(cell.Cut(b.Label, 40)))
+		longest = max(longest, cell.Width(cell.Shorten(b.Label, 40)))
 		values = append(values, b.Value, b.High)
 	}
 	f.Height = 14 + 40 + each*max(len(bars), 1)
@@ -37,7 +37,7 @@ func Bars(f Frame, bars []Bar) string {
 	c.labels()
 	for i, b := range bars {
 		y := c.top + float64(i)*each + 4
-		c.text(c.left-6, y+11, "end", cell.Cut(b.Label, 40))
+		c.text(c.left-6, y+11, "end", cell.Shorten(b.Label, 40))
 		if !math.IsNaN(b.Value) {
 			fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="14" fill="%s"/>`, c.left, y,
 				max(c.px(b.Value)-c.left, 0), color(0))

@@ -69,7 +69,7 @@ func Matrix(f Frame, rows, columns []string, values [][]float64) string {
 	const each = 26
 	longest := 0
 	for _, r := range rows {
-		longest = max(longest, cell.Width(cell.Cut(r, 40)))
+		longest = max(longest, cell.Width(cell.Shorten(r, 40)))
 	}
 	f.Height = 24 + each*max(len(rows), 1) + 16
 	c := newCanvas(f, 16+6.4*float64(longest))
@@ -84,11 +84,11 @@ func Matrix(f Frame, rows, columns []string, values [][]float64) string {
 	c.open()
 	wide := (c.width - c.left - c.right) / float64(max(len(columns), 1))
 	for k, name := range columns {
-		c.text(c.left+wide*(float64(k)+.5), 16, "middle", cell.Cut(name, max(int(wide/6.4), 3)))
+		c.text(c.left+wide*(float64(k)+.5), 16, "middle", cell.Shorten(name, max(int(wide/6.4), 3)))
 	}
 	for i, name := range rows {
 		y := 24 + float64(i)*each
-		c.text(c.left-6, y+17, "end", cell.Cut(name, 40))
+		c.text(c.left-6, y+17, "end", cell.Shorten(name, 40))
 		for k := range columns {
 			v := math.NaN()
 			if i < len(values) && k < len(values[i]) {

@@ -145,3 +145,14 @@ func TestLinesOfASideShareAColour(t *testing.T) {
 		})
 	}
 }
+
+// Names that only their ends tell apart are told apart when they are shortened.
+func TestLabelsKeepTheirEnds(t *testing.T) {
+	long := strings.Repeat("a long name ", 10)
+	picture := Bars(Frame{}, []Bar{{Label: long + "first", Value: 1}, {Label: long + "last", Value: 2}})
+	for _, end := range []string{"first</text>", "last</text>"} {
+		if !strings.Contains(picture, end) {
+			t.Errorf("no label ends with %s: %s", end, picture)
+		}
+	}
+}
