@@ -73,25 +73,29 @@ func TestInspectAndAdvise(t *testing.T) {
 	bundle := filepath.Join(dir, "bundle")
 	do(exitPass, "run", plan, "--inspect", "pg="+dsn, "--bundle", bundle, "--no-teardown")
 	report := do(exitPass, "report", bundle)
-	for _, want := range []string{"DATABASE", "STATEMENTS", "by author", "FINDINGS", "[seq-scan]", "PLAN 1", "← discards"} {
+	for _, want := range []string{"DATABASE", "STATEMENTS", "by author", "FINDINGS", "[seq-scan]", "PLAN 1",
+		"← discards"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report doesn't say %q:\n%s", want, report)
 		}
 	}
-	if got := do(exitPass, "advise", "--inspect", "pg="+dsn, bundle); !strings.Contains(got, "CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") {
+	if got := do(exitPass, "advise", "--inspect", "pg="+dsn, bundle); !strings.Contains(got,
+		"CREATE INDEX CONCURRENTLY book_author_idx ON book (author)") {
 		t.Errorf("not proposed:\n%s", got)
 	}
 	// Killed while an index is there that isn't proven, it goes on.
 	var proofs []record.Proof
 	series := filepath.Join(dir, "series")
-	apply := []string{"advise", "--inspect", "pg=" + dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway", "--no-teardown", "--output", "json"}
+	apply := []string{"advise", "--inspect", "pg=" + dsn, plan, "--apply", "--times", "3", "--cool-down", "0s", "--anyway",
+		"--no-teardown", "--output", "json"}
 	killed := exec.Command("brunt", append(apply, "--bundle", series)...)
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- killed.Wait() }()
-	for begun := []string(nil); len(begun) == 0; begun, _ = filepath.Glob(filepath.Join(series, "index-1-02-B", record.RunFile)) {
+	for begun := []string(nil); len(begun) == 0; begun,
+		_ = filepath.Glob(filepath.Join(series, "index-1-02-B", record.RunFile)) {
 		select {
 		case err := <-ended:
 			t.Fatalf("ended too early: %v", err)
@@ -102,17 +106,20 @@ func TestInspectAndAdvise(t *testing.T) {
 	<-ended
 	do(exitBadPlan, "advise", "--inspect", "pg="+dsn, "--resume", series)
 	got := do(exitPass, append(apply, "--resume", series)...)
-	if err := json.Unmarshal([]byte(got), &proofs); err != nil || len(proofs) != 1 || !proofs[0].Built || proofs[0].Order != "ABBAAB" || proofs[0].Name != "book_author_idx" {
+	if err := json.Unmarshal([]byte(got), &proofs); err != nil || len(proofs) != 1 || !proofs[0].Built ||
+		proofs[0].Order != "ABBAAB" || proofs[0].Name != "book_author_idx" {
 		t.Fatalf("%v: %s", err, got)
 	}
 	var n int
-	if err := conn.QueryRow(ctx, "select count(*) from pg_indexes where indexname = 'book_author_idx'").Scan(&n); err != nil || (n == 1) != proofs[0].Kept {
+	if err := conn.QueryRow(ctx, "select count(*) from pg_indexes where indexname = 'book_author_idx'").Scan(
+		&n); err != nil || (n == 1) != proofs[0].Kept {
 		t.Errorf("%d such indexes, %v, though: %+v", n, err, proofs[0])
 	}
 	do(exitBadPlan, "advise", bundle)
 	do(exitBadPlan, "advise", "--inspect", "pg="+dsn, bundle, "--apply")
 	do(exitBadPlan, "run", plan, "--inspect", "mysql=x")
-	do(exitUnreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown", "--results", filepath.Join(dir, "nothing"))
+	do(exitUnreachable, "run", plan, "--inspect", "pg=postgres://brunt:s3cretword@127.0.0.1:1/x", "--no-teardown",
+		"--results", filepath.Join(dir, "nothing"))
 	if left, _ := filepath.Glob(filepath.Join(dir, "nothing", "*")); len(left) > 0 {
 		t.Errorf("a run that never began left %q", left)
 	}

@@ -43,7 +43,8 @@ func underLoad(t *testing.T, args ...string) (pid int, dir string, end func(sysc
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
 	dir = filepath.Join(t.TempDir(), "bundle")
-	cmd, _ := start(t, nil, append(append([]string{"brunt", "http", "--rate", "20", "--duration", "1h", "--interval", "100ms", "--bundle", dir}, args...), server.URL)...)
+	cmd, _ := start(t, nil, append(append([]string{"brunt", "http", "--rate", "20", "--duration", "1h", "--interval",
+		"100ms", "--bundle", dir}, args...), server.URL)...)
 	until(t, "the load is recorded", func() bool {
 		b, _ := os.ReadFile(filepath.Join(dir, record.IntervalsFile))
 		return bytes.Count(b, []byte("\n")) >= 2
@@ -73,7 +74,8 @@ func TestCoresAreKeptAwakeForTheLoadOnly(t *testing.T) {
 			continue
 		}
 		run, _, _ := recorded(t, dir)
-		if a := run.Awake; a == nil || a.Mode != "on" || !quota && (a.Threads != runtime.NumCPU() || a.ThreadsReason != "") || quota && !strings.Contains(a.ThreadsReason, "quota") {
+		if a := run.Awake; a == nil || a.Mode != "on" || !quota && (a.Threads != runtime.NumCPU() || a.ThreadsReason != "") ||
+			quota && !strings.Contains(a.ThreadsReason, "quota") {
 			t.Errorf("the record says %+v", a)
 		}
 	}

@@ -33,7 +33,8 @@ type campaignFlags struct {
 }
 
 func newCampaign(s *streams) *cobra.Command {
-	return group("campaign", "Run a whole test programme: from a load profile to the maximum, its cause, the fix and the document",
+	return group("campaign",
+		"Run a whole test programme: from a load profile to the maximum, its cause, the fix and the document",
 		newCampaignRun(s), newCampaignPlan(s), newCampaignResume(s), newCampaignReport(s))
 }
 
@@ -41,10 +42,12 @@ func (f *campaignFlags) bind(cmd *cobra.Command, scale, folders bool) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	if scale {
-		fs.Float64Var(&f.scale, "time-scale", 1, "shorten all durations for a rehearsal, to 0.01 of what the file says, say; every result says so")
+		fs.Float64Var(&f.scale, "time-scale", 1,
+			"shorten all durations for a rehearsal, to 0.01 of what the file says, say; every result says so")
 	}
 	if folders {
-		fs.BoolVar(&f.anyway, "anyway", false, "judge runs that the generator spoiled all the same, for rehearsals on a busy machine; every result says so")
+		fs.BoolVar(&f.anyway, "anyway", false,
+			"judge runs that the generator spoiled all the same, for rehearsals on a busy machine; every result says so")
 		fs.StringVar(&f.record.root, "results", record.DefaultRoot, "folder for the campaign's folder")
 		fs.StringVar(&f.record.dir, "bundle", "", "the campaign's folder, empty or new")
 	}
@@ -205,7 +208,8 @@ func (s *streams) beginCampaign(f *campaignFlags, l units.Language, p *campaign.
 }
 
 // campaign runs the campaign that open begins or resumes in dir.
-func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
+func (s *streams) campaign(f *campaignFlags, l units.Language, dir string,
+	open func(campaign.Options) (*campaign.Campaign, error)) (err error) {
 	out := s.outputs()
 	ctx, hard, stop := interruptible(out.err, endings(false))
 	defer stop()
@@ -235,7 +239,9 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string, open 
 		return failure(ctx, err)
 	}
 	look := looks(out.out)
-	return errors.Join(drain(out.out), cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...), line(out, dir))
+	return errors.Join(drain(out.out),
+		cell.WriteText(out.out, cell.Look{Columns: look.Width, Color: look.Color, Language: l}, c.Tables(l)...),
+		line(out, dir))
 }
 
 func line(out *outputs, dir string) error {

@@ -67,7 +67,8 @@ compares them and says so.`,
 	return cmd
 }
 
-func (f *resultFlags) printComparison(s *streams, c *compare.Comparison, code int, base, candidate []*result.Result) error {
+func (f *resultFlags) printComparison(s *streams, c *compare.Comparison, code int, base,
+	candidate []*result.Result) error {
 	switch f.output {
 	case "json":
 		return c.JSON(s.out, code)
@@ -101,8 +102,10 @@ func (f *resultFlags) bind(cmd *cobra.Command, forms ...string) {
 	fs := cmd.Flags()
 	f.formFlags.bind(fs, "text", "tables", forms...)
 	fs.Float64VarP(&f.confidence, "confidence", "p", 95, "confidence of intervals in per cent")
-	fs.StringArrayVar(&f.tolerances, "tolerance", nil, "change that doesn't matter: 5%, or METRIC=5% (rate, count, errors, response, response.p(99), …; repeatable)")
-	fs.BoolVar(&f.anyway, "anyway", false, "take runs also where that means little: invalid ones, of different plans or machines")
+	fs.StringArrayVar(&f.tolerances, "tolerance", nil,
+		"change that doesn't matter: 5%, or METRIC=5% (rate, count, errors, response, response.p(99), …; repeatable)")
+	fs.BoolVar(&f.anyway, "anyway", false,
+		"take runs also where that means little: invalid ones, of different plans or machines")
 }
 
 func (f *resultFlags) options() (compare.Options, error) {
@@ -110,7 +113,8 @@ func (f *resultFlags) options() (compare.Options, error) {
 		return compare.Options{}, err
 	}
 	if !(f.confidence >= 50 && f.confidence < 100) {
-		return compare.Options{}, usage(fmt.Errorf("--confidence %g: give a percentage from 50 to below 100, such as 95", f.confidence))
+		return compare.Options{},
+			usage(fmt.Errorf("--confidence %g: give a percentage from 50 to below 100, such as 95", f.confidence))
 	}
 	tolerances, err := compare.ParseTolerances(f.tolerances)
 	if err != nil {

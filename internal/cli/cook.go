@@ -146,7 +146,8 @@ func (c *cooking) open(ctx context.Context, p *plan.Plan, o runner.Options) (*ru
 	r, err := runner.Open(ctx, p, o)
 	var down *target.UnreachableError
 	var fault *protocol.Error
-	if !(c.replacing || c.o.Compat) || !errors.As(err, &down) || errors.As(err, &fault) && fault.Code == httpproto.TLSFault {
+	if !(c.replacing || c.o.Compat) || !errors.As(err, &down) || errors.As(err, &fault) &&
+		fault.Code == httpproto.TLSFault {
 		return r, err
 	}
 	if !c.o.Quiet {

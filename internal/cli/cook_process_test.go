@@ -65,7 +65,8 @@ func TestCookSaysThatItStoodStill(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
 	dir := filepath.Join(t.TempDir(), "bundle")
-	cmd, output := start(t, nil, "brunt", "cook", "-qps", "100", "-interval", "500ms", "-iterations", "12", "-bundle", dir, "http://"+server.Addr+"/")
+	cmd, output := start(t, nil, "brunt", "cook", "-qps", "100", "-interval", "500ms", "-iterations", "12", "-bundle", dir,
+		"http://"+server.Addr+"/")
 	until(t, "there are two reports", func() bool { return reports(output) >= 2 })
 	testserver.Freeze(cmd.Process.Pid)
 	time.Sleep(2 * time.Second)
@@ -80,8 +81,10 @@ func TestCookSaysThatItStoodStill(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	run := b.Run
-	if cmd.ProcessState.ExitCode() != exitInvalid || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 || run.Total.Done+run.Total.Dropped != 600 {
-		t.Errorf("exit %d, verdict %+v, paused %d ns, %d done\n%s", cmd.ProcessState.ExitCode(), run.Verdict, run.Health.PausedNs, run.Total.Done, out)
+	if cmd.ProcessState.ExitCode() != exitInvalid || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 ||
+		run.Total.Done+run.Total.Dropped != 600 {
+		t.Errorf("exit %d, verdict %+v, paused %d ns, %d done\n%s", cmd.ProcessState.ExitCode(), run.Verdict,
+			run.Health.PausedNs, run.Total.Done, out)
 	}
 	if !bytes.Contains(out, []byte("\n# the generator itself stood still for ")) {
 		t.Errorf("no line says that the generator stood still:\n%s", out)
@@ -108,7 +111,8 @@ func TestCookRotatesItsLog(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
 	log := filepath.Join(t.TempDir(), "cook.log")
-	cmd, output := start(t, nil, "brunt", "cook", "-qps", "50", "-interval", "200ms", "-iterations", "15", "-log", log, "-summary", "1.2", "http://"+server.Addr+"/")
+	cmd, output := start(t, nil, "brunt", "cook", "-qps", "50", "-interval", "200ms", "-iterations", "15", "-log", log,
+		"-summary", "1.2", "http://"+server.Addr+"/")
 	until(t, "the log has reports", func() bool { return reports(log) >= 3 })
 	if err := os.Rename(log, log+".1"); err != nil {
 		t.Fatal(err)
@@ -147,7 +151,8 @@ func TestCookEndsWithAnInterrupt(t *testing.T) {
 		if name == "brunt" {
 			args = append(args, "cook")
 		}
-		cmd, output := start(t, nil, append(args, "-summary", "1.2", "-qps", "50", "-interval", "300ms", "http://"+server.Addr+"/")...)
+		cmd, output := start(t, nil, append(args, "-summary", "1.2", "-qps", "50", "-interval", "300ms",
+			"http://"+server.Addr+"/")...)
 		until(t, "there is a report", func() bool { return reports(output) >= 1 })
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
@@ -173,10 +178,12 @@ func TestCookTakesTheProxyFromTheEnvironment(t *testing.T) {
 		}
 	}))
 	defer proxy.Close()
-	cmd, output := start(t, []string{"http_proxy=" + proxy.URL, "no_proxy="}, "slow_cooker", "-qps", "20", "-interval", "1s", "-totalRequests", "20", "http://service.example:8080/x?y")
+	cmd, output := start(t, []string{"http_proxy=" + proxy.URL, "no_proxy="}, "slow_cooker", "-qps", "20", "-interval",
+		"1s", "-totalRequests", "20", "http://service.example:8080/x?y")
 	cmd.Wait()
 	out, _ := os.ReadFile(output)
-	if cmd.ProcessState.ExitCode() != 0 || asked.Load() != 20 || other.Load() != 0 || !strings.Contains(string(out), "pass") && !strings.Contains(string(out), "invalid") {
+	if cmd.ProcessState.ExitCode() != 0 || asked.Load() != 20 || other.Load() != 0 ||
+		!strings.Contains(string(out), "pass") && !strings.Contains(string(out), "invalid") {
 		t.Errorf("exit %d, %d and %d requests\n%s", cmd.ProcessState.ExitCode(), asked.Load(), other.Load(), out)
 	}
 }

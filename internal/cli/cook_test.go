@@ -51,7 +51,8 @@ func cookAs(t *testing.T, name string, args ...string) cooked {
 	return c
 }
 
-var reportLine = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d) +(?:(\d+) +)?(\d+)/(\d+)/(\d+) (\d+) +(\d+)% +\S+ +\d+ \[ *\d+ +\d+ +\d+ +\d+ \] +\d+(?: +(\d+))? [-+]*$`)
+var reportLine = regexp.MustCompile(
+	`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d) +(?:(\d+) +)?(\d+)/(\d+)/(\d+) (\d+) +(\d+)% +\S+ +\d+ \[ *\d+ +\d+ +\d+ +\d+ \] +\d+(?: +(\d+))? [-+]*$`)
 
 // sum adds up a column of the lines: 2 good, 3 bad, 4 failed, 7 wrong hashes.
 func (c *cooked) sum(t *testing.T, column int) (lines, sum int) {
@@ -76,9 +77,11 @@ func TestCookThroughAProxy(t *testing.T) {
 	}
 	proxy := testserver.HAProxy(t, backends...)
 	for _, layout := range []string{"1.0", "1.2"} {
-		c := cookAs(t, "slow_cooker", "-layout", layout, "-qps", "25", "-concurrency", "10", "-interval", "1s", "-totalRequests", "432", "http://"+proxy.Addr+"/")
+		c := cookAs(t, "slow_cooker", "-layout", layout, "-qps", "25", "-concurrency", "10", "-interval", "1s",
+			"-totalRequests", "432", "http://"+proxy.Addr+"/")
 		lines, good := c.sum(t, 2)
-		if c.code != 0 || good != 432 || lines < 2 || c.run == nil || c.run.Total.Done != 432 || c.run.Total.Status[2] != 432 || c.run.Tier != "codec" {
+		if c.code != 0 || good != 432 || lines < 2 || c.run == nil || c.run.Total.Done != 432 ||
+			c.run.Total.Status[2] != 432 || c.run.Tier != "codec" {
 			t.Errorf("%s: exit %d, %d lines, %d good", layout, c.code, lines, good)
 		}
 		want := map[string]string{"1.0": "FROM    TO #REQUESTS\n   0     2 ", "1.2": "{\n  \"p50\": "}[layout]
@@ -106,7 +109,8 @@ func TestCookEndsOnTime(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", strconv.Itoa(sessions), "-interval", "500ms", "-iterations", "4", server.URL+"/")
+	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", strconv.Itoa(sessions), "-interval", "500ms",
+		"-iterations", "4", server.URL+"/")
 	lines, good := c.sum(t, 2)
 	_, goals := c.sum(t, 5)
 	if lines != 4 || goals != asked || c.run == nil {
@@ -115,9 +119,11 @@ func TestCookEndsOnTime(t *testing.T) {
 	total := &c.run.Total
 	// 2 s hold 4 answers a session, and one that was under way; 200 would take 20 s. Nothing else is sent.
 	if most := uint64(5 * sessions); total.Done > most || uint64(seen.Load()) != total.Done || uint64(good) != total.Done {
-		t.Errorf("the server saw %d requests, at most %d were possible; %d done, %d told", seen.Load(), most, total.Done, good)
+		t.Errorf("the server saw %d requests, at most %d were possible; %d done, %d told", seen.Load(), most,
+			total.Done, good)
 	}
-	if unsent := total.Unsent[measure.UnsentLoadOver] + total.Unsent[measure.UnsentNoSession] + total.Unsent[measure.UnsentGenerator]; total.Done+unsent != asked || total.Offered != asked {
+	if unsent := total.Unsent[measure.UnsentLoadOver] + total.Unsent[measure.UnsentNoSession] +
+		total.Unsent[measure.UnsentGenerator]; total.Done+unsent != asked || total.Offered != asked {
 		t.Errorf("%d done and %v given up of %d offered, want %d", total.Done, total.Unsent, total.Offered, asked)
 	}
 }
@@ -143,7 +149,8 @@ func TestCookShowsPauses(t *testing.T) {
 			server.Resume()
 		}
 	}()
-	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", "10", "-interval", "2s", "-slice", "250ms", "-iterations", "6", "-summary", "report", "http://"+server.Addr+"/")
+	c := cookAs(t, "slow_cooker", "-qps", "20", "-concurrency", "10", "-interval", "2s", "-slice", "250ms", "-iterations",
+		"6", "-summary", "report", "http://"+server.Addr+"/")
 	<-done
 	lines, good := c.sum(t, 2)
 	if c.code != 0 || lines != 6 || uint64(good) != c.run.Total.Done || c.run.Total.Done+c.run.Total.Dropped != rate*12 {
@@ -184,7 +191,8 @@ func TestCookShowsPauses(t *testing.T) {
 	for _, h := range c.run.Hints {
 		kinds[h.Kind]++
 	}
-	if kinds["pause"] < 1 || kinds["recovery"] < 1 || !strings.Contains(c.out, " pause: nothing succeeded for 250 ms, after ") {
+	if kinds["pause"] < 1 || kinds["recovery"] < 1 ||
+		!strings.Contains(c.out, " pause: nothing succeeded for 250 ms, after ") {
 		t.Errorf("hints: %v", kinds)
 	}
 }
@@ -337,7 +345,8 @@ func TestCookReachesSeveralHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := cookAs(t, "brunt cook", "-qps", "40", "-interval", "1s", "-totalRequests", "40", "@"+list)
-	if one.count("GET /1  ") != 20 || two.count("GET /2  ") != 20 || !strings.Contains(c.run.TierReason.String(), "several hosts") {
+	if one.count("GET /1  ") != 20 || two.count("GET /2  ") != 20 || !strings.Contains(c.run.TierReason.String(),
+		"several hosts") {
 		t.Errorf("exit %d, tier %s (%s)", c.code, c.run.Tier, c.run.TierReason)
 	}
 }
@@ -356,7 +365,8 @@ func TestCookVerifiesCertificates(t *testing.T) {
 	server := testserver.Nginx(t, testserver.TLS())
 	url := "https://" + server.Addr + "/"
 	args := []string{"-qps", "20", "-interval", "1s", "-totalRequests", "20"}
-	if c := cookAs(t, "slow_cooker", append(args, url)...); c.code != exitUnreachable || !strings.Contains(c.err, "turn verification off") {
+	if c := cookAs(t, "slow_cooker", append(args, url)...); c.code != exitUnreachable ||
+		!strings.Contains(c.err, "turn verification off") {
 		t.Errorf("exit %d: %s", c.code, c.err)
 	}
 	for _, more := range [][]string{{"-k"}, {"-compat"}, {"-cacert", server.CAFile}, {"-k", "-http1"}} {
@@ -373,7 +383,8 @@ func TestCookVerifiesCertificates(t *testing.T) {
 
 func TestCookUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"-qps", "0", "http://a"}, {"-nonsense"}, {"@missing"}, {"-threshold", "x", "http://a"}, {"ftp://a"}} {
+	for _, args := range [][]string{{}, {"-qps", "0", "http://a"}, {"-nonsense"}, {"@missing"},
+		{"-threshold", "x", "http://a"}, {"ftp://a"}} {
 		for name, code := range map[string]int{"slow_cooker": exitCookUsage, "brunt cook": exitBadPlan} {
 			var out, err bytes.Buffer
 			got := Main("test", append(strings.Fields(name), args...), strings.NewReader(""), &out, &err)
@@ -383,7 +394,8 @@ func TestCookUsage(t *testing.T) {
 		}
 	}
 	var out, err bytes.Buffer
-	if code := Main("test", []string{"slow_cooker", "-help"}, nil, &out, &err); code != exitCookUsage || out.Len() > 0 || !strings.Contains(err.String(), "Usage: slow_cooker") {
+	if code := Main("test", []string{"slow_cooker", "-help"}, nil, &out, &err); code != exitCookUsage || out.Len() > 0 ||
+		!strings.Contains(err.String(), "Usage: slow_cooker") {
 		t.Errorf("help: exit %d", code)
 	}
 	for _, args := range [][]string{{"brunt", "cook", "--help"}, {"brunt", "help", "cook"}} {
@@ -400,7 +412,8 @@ func TestCookKeepsSecrets(t *testing.T) {
 	p := newPlace(t)
 	url := strings.Replace(p.URL, "http://", "http://user:hunter2@", 1)
 	for _, c := range []cooked{
-		cookAs(t, "brunt cook", "-qps", "20", "-interval", "1s", "-totalRequests", "20", "-header", "X-Token: hunter2", "--header=Cookie: hunter2", url),
+		cookAs(t, "brunt cook", "-qps", "20", "-interval", "1s", "-totalRequests", "20", "-header", "X-Token: hunter2",
+			"--header=Cookie: hunter2", url),
 		cookAs(t, "brunt http", "--rate", "20", "--requests", "20", "-H", "Authorization: hunter2", p.URL),
 	} {
 		files := []string{c.out, c.err}

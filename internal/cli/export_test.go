@@ -25,7 +25,8 @@ func TestExportsAndWatches(t *testing.T) {
 	var received atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
-	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "process_resident_memory_bytes 1e6") })
+	mux.HandleFunc("/metrics",
+		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "process_resident_memory_bytes 1e6") })
 	mux.HandleFunc("/v1/metrics", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		received.Add(1)
@@ -105,8 +106,10 @@ func TestMistakesInExportsComeBeforeTheLoad(t *testing.T) {
 		"name a database, influx=http://H": {"--export", "influx=http://u:geheim@h"},
 	} {
 		var out, errs bytes.Buffer
-		code := Main("1.2.3", append([]string{"brunt", "http", server.URL, "--bundle", filepath.Join(t.TempDir(), "b")}, args...), strings.NewReader(""), &out, &errs)
-		if code != exitBadPlan || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 || strings.Contains(errs.String(), "geheim") {
+		code := Main("1.2.3", append([]string{"brunt", "http", server.URL, "--bundle", filepath.Join(t.TempDir(), "b")},
+			args...), strings.NewReader(""), &out, &errs)
+		if code != exitBadPlan || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 ||
+			strings.Contains(errs.String(), "geheim") {
 			t.Errorf("%q: exit %d, %s", args, code, errs.String())
 		}
 	}

@@ -26,9 +26,11 @@ func TestFewFileDescriptors(t *testing.T) {
 		code  int
 		says  string
 	}{
-		{"too many for the limit", "64", []string{"http", web, "-c", "58", "-z", "2s"}, exitBadPlan, "58 sessions need 58 file descriptors"},
+		{"too many for the limit", "64", []string{"http", web, "-c", "58", "-z", "2s"}, exitBadPlan,
+			"58 sessions need 58 file descriptors"},
 		{"far too many", "64", []string{"http", web, "-c", "1000", "-z", "2s"}, exitBadPlan, "raise the limit (ulimit -n 1"},
-		{"the flag that says how many", "64", []string{"rate", "-c", plan, "--proto", "redis", "-a", redis, "--rate", "50", "--duration", "2s", "--vu", "60"}, exitBadPlan, "or give --vu "},
+		{"the flag that says how many", "64", []string{"rate", "-c", plan, "--proto", "redis", "-a", redis, "--rate", "50",
+			"--duration", "2s", "--vu", "60"}, exitBadPlan, "or give --vu "},
 		{"as many as fit", "64", []string{"http", web, "-c", "8", "-n", "100"}, 0, "100 operations"},
 		{"as many as fit, library", "64", []string{"http", web, "-c", "8", "-n", "100", "--noreuse"}, 0, "100 operations"},
 	} {

@@ -78,13 +78,16 @@ func TestSessionsOpenAsTheLoadNeedsThem(t *testing.T) {
 			server.Listener = limited
 			server.Start()
 			defer server.Close()
-			got := cookAs(t, "brunt http", append([]string{server.URL, "--requests", "1000", "--duration", "2s", "--quiet"}, c.flags...)...)
+			got := cookAs(t, "brunt http", append([]string{server.URL, "--requests", "1000", "--duration", "2s", "--quiet"},
+				c.flags...)...)
 			run := got.run
 			if run == nil {
 				t.Fatalf("exit %d: %s", got.code, got.out)
 			}
-			if !run.SessionsAsNeeded || run.Sessions < c.least || run.Sessions > c.atMax || int64(run.Sessions) < min(limited.peak.Load(), 10) {
-				t.Errorf("%d sessions, want %d to %d; the server saw %d at a time", run.Sessions, c.least, c.atMax, limited.peak.Load())
+			if !run.SessionsAsNeeded || run.Sessions < c.least || run.Sessions > c.atMax ||
+				int64(run.Sessions) < min(limited.peak.Load(), 10) {
+				t.Errorf("%d sessions, want %d to %d; the server saw %d at a time", run.Sessions, c.least, c.atMax,
+					limited.peak.Load())
 			}
 			// A session that the server closes takes the request with it that found out; there are no more than half as
 			// many of those under way as are connected.
@@ -105,7 +108,8 @@ func TestSessionsStayBelowWhatTheServerTakes(t *testing.T) {
 	server := testserver.Nginx(t, testserver.Connections(64))
 	for _, flags := range [][]string{{"--rate", "3000"}, {"--rate", "3000", "--redirects", "1"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			got := cookAs(t, "brunt http", append([]string{"http://" + server.Addr + "/", "--duration", "2s", "--quiet"}, flags...)...)
+			got := cookAs(t, "brunt http", append([]string{"http://" + server.Addr + "/", "--duration", "2s", "--quiet"},
+				flags...)...)
 			if got.run == nil {
 				t.Fatalf("exit %d: %s", got.code, got.out)
 			}

@@ -22,8 +22,10 @@ func newHistory(s *streams) *cobra.Command {
 	var dir string
 	store := func() history.Store { return history.Store{Dir: dir} }
 	cmd := group("history", "Keep what runs came to, version by version, and find where it changed",
-		newHistoryAdd(s, store), newHistoryShow(s, store, false), newHistoryShow(s, store, true), newHistoryAcknowledge(s, store))
-	cmd.PersistentFlags().StringVar(&dir, "store", defaultHistory, "folder of the history; in a git repository it can be committed")
+		newHistoryAdd(s, store), newHistoryShow(s, store, false), newHistoryShow(s, store, true),
+		newHistoryAcknowledge(s, store))
+	cmd.PersistentFlags().StringVar(&dir, "store", defaultHistory,
+		"folder of the history; in a git repository it can be committed")
 	return cmd
 }
 
@@ -65,7 +67,8 @@ version is --version, or the commit that the current folder is at.`,
 	cmd.Flags().StringVar(&version, "version", "", "what was measured: a commit or a release")
 	cmd.Flags().StringVar(&series, "series", "", "name of the series; the plan's name")
 	cmd.Flags().BoolVar(&commit, "commit", false, "commit the history in its git repository")
-	cmd.Flags().BoolVar(&anyway, "anyway", false, "take runs also where that means little: invalid ones, of different plans or machines")
+	cmd.Flags().BoolVar(&anyway, "anyway", false,
+		"take runs also where that means little: invalid ones, of different plans or machines")
 	return cmd
 }
 
@@ -80,8 +83,10 @@ func (v *historyView) bind(cmd *cobra.Command, forms ...string) {
 	v.formFlags.bind(fs, "text", "tables", forms...)
 	fs.IntVar(&v.options.Window, "window", 50, "versions looked at together")
 	fs.Float64Var(&v.options.P, "max-p", 0.001, "greatest p-value of a change")
-	fs.IntVar(&v.options.Permutations, "permutations", 0, "test changes by so many permutations, such as 1000, in place of Student's t")
-	fs.Float64Var(&v.options.Magnitude, "magnitude", 0, "least relative change; 0 means the greater of 3 % and twice the spread of runs")
+	fs.IntVar(&v.options.Permutations, "permutations", 0,
+		"test changes by so many permutations, such as 1000, in place of Student's t")
+	fs.Float64Var(&v.options.Magnitude, "magnitude", 0,
+		"least relative change; 0 means the greater of 3 % and twice the spread of runs")
 }
 
 func (v *historyView) check() error {
@@ -120,7 +125,8 @@ func newHistoryShow(s *streams, store func() history.Store, check bool) *cobra.C
 				fmt.Fprintf(s.err, "brunt: note: what can't be read is left out: %s\n", strings.Join(damaged, ", "))
 			}
 			if len(all) == 0 {
-				return usage(fmt.Errorf("there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
+				return usage(fmt.Errorf(
+					"there is no history in %s; add runs with brunt history add, or name another folder with --store", st.Dir))
 			}
 			code := exitPass
 			if check && history.Fresh(all) {

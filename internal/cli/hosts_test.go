@@ -52,7 +52,8 @@ func targetOf(t *testing.T, run *record.Run, address string) *record.Target {
 // addressLine is the line of an address in a report: done and the share that failed.
 func addressLine(t *testing.T, report, address string) (done, failed string) {
 	t.Helper()
-	m := regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(address) + ` +(\d+) +\S+(?: [±*]\S*)? +(\S+) %`).FindStringSubmatch(report)
+	m := regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(address) +
+		` +(\d+) +\S+(?: [±*]\S*)? +(\S+) %`).FindStringSubmatch(report)
 	if m == nil {
 		t.Fatalf("no line of %s in\n%s", address, report)
 	}
@@ -93,7 +94,8 @@ func TestCookTellsHostsApart(t *testing.T) {
 	if got := h.CountAbove(int64(slowness) * 99 / 100); got > 30 {
 		t.Errorf("%d of the fast host's 60 requests took %s: they are another's", got, slowness)
 	}
-	if text, err := os.ReadFile(filepath.Join(c.dir, record.ErrorsFile)); err != nil || strings.Count(string(text), failing) == 0 || strings.Contains(string(text), fast) || strings.Contains(string(text), slow) {
+	if text, err := os.ReadFile(filepath.Join(c.dir, record.ErrorsFile)); err != nil || strings.Count(string(text),
+		failing) == 0 || strings.Contains(string(text), fast) || strings.Contains(string(text), slow) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
@@ -105,7 +107,8 @@ func TestHTTPTellsHostsApart(t *testing.T) {
 	for _, load := range [][]string{{"--rate", "100"}, {"--sessions", "3"}} {
 		c := cookAs(t, "brunt http", append(load, list, "--requests", "200", "--quiet")...)
 		one, two := targetOf(t, c.run, good), targetOf(t, c.run, failing)
-		if one.Counts.Done+two.Counts.Done != 200 || one.Counts.Done < 60 || one.Counts.Failed != 0 || two.Counts.Failed != two.Counts.Done {
+		if one.Counts.Done+two.Counts.Done != 200 || one.Counts.Done < 60 || one.Counts.Failed != 0 ||
+			two.Counts.Failed != two.Counts.Done {
 			t.Errorf("%v: %+v and %+v", load, one.Counts, two.Counts)
 		}
 		for i := range c.run.Operations {
@@ -130,7 +133,8 @@ func TestAHostThatIsDownCostsItsRequestsOnly(t *testing.T) {
 	list := listOf(t, "http://"+down.Addr+"/", "http://"+good+"/")
 	c := cookAs(t, "brunt cook", "-qps", "40", "-interval", "1s", "-totalRequests", "40", "@"+list)
 	one, two := targetOf(t, c.run, down.Addr), targetOf(t, c.run, good)
-	if one.Counts.Failed != 20 || one.Counts.Errors[protocol.Connect] != 20 || two.Counts.OK != 20 || two.Counts.Done != 20 {
+	if one.Counts.Failed != 20 || one.Counts.Errors[protocol.Connect] != 20 || two.Counts.OK != 20 ||
+		two.Counts.Done != 20 {
 		t.Errorf("%+v and %+v", one.Counts, two.Counts)
 	}
 }
@@ -159,7 +163,8 @@ func TestHostsThatCloseConnectionsCostNoRequests(t *testing.T) {
 			done := uint64(0)
 			for _, g := range c.run.Targets {
 				if done += g.Counts.Done; g.Counts.Failed != 0 {
-					t.Errorf("closed with every %d, %v: %d of %d requests to %s failed: %v", every, load, g.Counts.Failed, g.Counts.Done, g.Address, g.Counts.Errors)
+					t.Errorf("closed with every %d, %v: %d of %d requests to %s failed: %v", every, load, g.Counts.Failed,
+						g.Counts.Done, g.Address, g.Counts.Errors)
 				}
 			}
 			if done != 300 {
@@ -174,7 +179,8 @@ func TestListWithAndWithoutTLS(t *testing.T) {
 	t.Parallel()
 	plain, secure := testserver.Nginx(t), testserver.Nginx(t, testserver.TLS())
 	list := listOf(t, "http://"+plain.Addr+"/", "https://"+secure.Addr+"/")
-	c := cookAs(t, "brunt cook", "-cacert", secure.CAFile, "-qps", "20", "-interval", "1s", "-totalRequests", "20", "@"+list)
+	c := cookAs(t, "brunt cook", "-cacert", secure.CAFile, "-qps", "20", "-interval", "1s", "-totalRequests", "20",
+		"@"+list)
 	for address, protocol := range map[string]string{plain.Addr: "HTTP/1.1", secure.Addr: "HTTP/2.0"} {
 		g := targetOf(t, c.run, address)
 		if g.Counts.OK != 10 || g.Product != "nginx" || g.Settings["protocol"] != protocol {

@@ -22,14 +22,18 @@ func TestHTTPOneLine(t *testing.T) {
 	t.Parallel()
 	server := testserver.Nginx(t)
 	c := cookAs(t, "brunt http", server.Addr, "--duration", "1s", "--quiet")
-	if c.code != exitPass && c.code != exitInvalid || c.run.Total.Done != 100 || c.run.LoadModel != "open" || !strings.Contains(c.out, "GET /  ") {
+	if c.code != exitPass && c.code != exitInvalid || c.run.Total.Done != 100 || c.run.LoadModel != "open" ||
+		!strings.Contains(c.out, "GET /  ") {
 		t.Errorf("exit %d, %d done", c.code, c.run.Total.Done)
 	}
-	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--sessions", "3", "--requests", "200", "--threshold", "errors < 10%", "--quiet")
-	if c.code != exitThreshold && c.code != exitInvalid || c.run.Total.Failed != 200 || c.run.LoadModel != "closed" || c.run.Sessions != 3 {
+	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--sessions", "3", "--requests", "200", "--threshold",
+		"errors < 10%", "--quiet")
+	if c.code != exitThreshold && c.code != exitInvalid || c.run.Total.Failed != 200 || c.run.LoadModel != "closed" ||
+		c.run.Sessions != 3 {
 		t.Errorf("exit %d, %d failed", c.code, c.run.Total.Failed)
 	}
-	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--requests", "50", "--rate", "100", "--good", "200-299,404", "--quiet")
+	c = cookAs(t, "brunt http", "http://"+server.Addr+"/missing", "--requests", "50", "--rate", "100", "--good",
+		"200-299,404", "--quiet")
 	if c.run.Total.OK != 50 || c.run.Total.Done != 50 {
 		t.Errorf("%d good of %d", c.run.Total.OK, c.run.Total.Done)
 	}
@@ -112,8 +116,9 @@ func TestHTTPLoad(t *testing.T) {
 		"--sessions=4":                {Kind: plan.Closed, Duration: 10 * time.Second, Sessions: 4},
 		"--sessions=4 --requests=7":   {Kind: plan.Closed, Operations: 7, Sessions: 4},
 		"--sessions=4 --requests=7 --duration=1s": {Kind: plan.Closed, Operations: 7, Duration: time.Second, Sessions: 4},
-		"--sessions=4 --rate=2 --requests=60":     {Kind: plan.Open, RateFrom: 2, Operations: 60, Duration: 2 * time.Minute, Sessions: 4},
-		"--rate=2 --duration=1h -X HEAD":          {Kind: plan.Open, RateFrom: 2, Duration: time.Hour, Sessions: 10},
+		"--sessions=4 --rate=2 --requests=60": {Kind: plan.Open, RateFrom: 2, Operations: 60, Duration: 2 * time.Minute,
+			Sessions: 4},
+		"--rate=2 --duration=1h -X HEAD": {Kind: plan.Open, RateFrom: 2, Duration: time.Hour, Sessions: 10},
 	} {
 		f := &httpFlags{}
 		cmd := &cobra.Command{}
@@ -127,7 +132,8 @@ func TestHTTPLoad(t *testing.T) {
 		}
 		ph := p.Load[0]
 		ph.Sessions = p.Settings.Sessions
-		if ph.Kind != want.Kind || ph.RateFrom != want.RateFrom || ph.Duration != want.Duration || ph.Operations != want.Operations || ph.Sessions != want.Sessions {
+		if ph.Kind != want.Kind || ph.RateFrom != want.RateFrom || ph.Duration != want.Duration ||
+			ph.Operations != want.Operations || ph.Sessions != want.Sessions {
 			t.Errorf("%q: %+v, want %+v", args, ph, want)
 		}
 	}
@@ -150,7 +156,8 @@ func TestHTTPOrderAndBodies(t *testing.T) {
 	}))
 	defer server.Close()
 	list := filepath.Join(t.TempDir(), "targets.json")
-	text := `{"method":"PUT","url":"` + server.URL + `/j","body":"eA==","header":{"X-N":["7"]}}` + "\n\n" + `{"method":"GET","url":"` + server.URL + `/a"}` + "\n"
+	text := `{"method":"PUT","url":"` + server.URL + `/j","body":"eA==","header":{"X-N":["7"]}}` + "\n\n" +
+		`{"method":"GET","url":"` + server.URL + `/a"}` + "\n"
 	if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,8 @@ type inTurn struct {
 // runInTurn makes the folder of a series of the given kind and the plans' tables, calls do, and drops what
 // it made. A series that was ended by hand has the exit code that says so, if do returns the context's
 // error or nil.
-func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do func(context.Context, *inTurn) error) (err error) {
+func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
+	do func(context.Context, *inTurn) error) (err error) {
 	if err := f.checkSeries(); err != nil {
 		return err
 	}
@@ -39,7 +40,8 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan, do fun
 	ctx, hard, stop := interruptible(out.err, endings(false))
 	defer stop()
 	defer func() { err = errors.Join(err, out.flush(hard)) }()
-	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, hooks: f.outputFlags.hooks}}
+	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
+		hooks: f.outputFlags.hooks}}
 	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
 	last := plans[len(plans)-1]
 	if t.dir = f.resume; t.dir == "" {
@@ -111,7 +113,8 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 		return nil, err
 	}
 	r, err := runner.Open(ctx, &one, runner.Options{
-		Recording: runner.Recording{None: true, Version: t.out.version}, Tell: v.tell, Force: f.force, NoTeardown: f.noTeardown,
+		Recording: runner.Recording{None: true, Version: t.out.version}, Tell: v.tell, Force: f.force,
+		NoTeardown: f.noTeardown,
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +137,8 @@ func (t *inTurn) conduct(ctx context.Context, o program.Order) (*program.Outcome
 
 // bindResume adds the flag that goes on with a series.
 func (f *runFlags) bindResume(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.resume, "resume", "", "go on in this folder of a series that was killed or interrupted, with the same plan and flags: runs that are whole are kept")
+	cmd.Flags().StringVar(&f.resume, "resume", "",
+		"go on in this folder of a series that was killed or interrupted, with the same plan and flags: runs that are whole are kept")
 }
 
 // one carries out l with what o says, into the bundle dir.
@@ -163,5 +167,6 @@ func (t *inTurn) say(format string, args ...any) {
 func (t *inTurn) print(f *outputFlags, r *program.Report, more ...cell.Table) error {
 	w := io.Writer(t.out.out)
 	o := looks(w)
-	return errors.Join(drain(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()}, t.dir, more...))
+	return errors.Join(drain(w), r.Print(w, f.output, cell.Look{Columns: o.Width, Color: o.Color, Language: f.language()},
+		t.dir, more...))
 }

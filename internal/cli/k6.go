@@ -36,11 +36,13 @@ func (s *streams) k6(name string, args []string) {
 
 // picostressCommands are those of Picostress and what people expect of any command.
 var picostressCommands = []string{
-	"schema", "queue", "rate", "const_rps", "spike", "intervals", "compare", "report", "help", "completion", "__complete", "__completeNoDesc",
+	"schema", "queue", "rate", "const_rps", "spike", "intervals", "compare", "report", "help", "completion", "__complete",
+	"__completeNoDesc",
 }
 
 // picostressFlags are those of Picostress that k6 doesn't know: scripts get them as variables.
-var picostressFlags = []string{"proto", "addr", "user", "password", "vu", "seed", "no-setup", "no-teardown", "error-threshold", "summary-dir"}
+var picostressFlags = []string{"proto", "addr", "user", "password", "vu", "seed", "no-setup", "no-teardown",
+	"error-threshold", "summary-dir"}
 
 // picostressToK6 reports whether a command line of Picostress is k6's, because it isn't a command of
 // Picostress, and returns what k6 gets: each --name value of Picostress becomes -e name=value.

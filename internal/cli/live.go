@@ -35,12 +35,17 @@ type liveFlags struct {
 
 func (f *liveFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.metricsAddr, "metrics-addr", "", "serve /metrics for Prometheus at host:port while running")
-	fs.StringArrayVar(&f.destinations, "export", nil, "send every interval to influx=URL, prometheus=URL or otlp=URL (repeatable)")
-	fs.StringVar(&f.page, "ui", "", "serve a page of the run under way: at a free port of this machine, or at --ui HOST:PORT (beyond loopback it needs a token)")
+	fs.StringArrayVar(&f.destinations, "export", nil,
+		"send every interval to influx=URL, prometheus=URL or otlp=URL (repeatable)")
+	fs.StringVar(&f.page, "ui", "",
+		"serve a page of the run under way: at a free port of this machine, or at --ui HOST:PORT (beyond loopback it needs a token)")
 	fs.Lookup("ui").NoOptDefVal = pages.DefaultAddress
-	fs.StringArrayVar(&f.watched, "watch", nil, "sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; host:off leaves this machine out (repeatable)")
-	fs.StringArrayVar(&f.inspected, "inspect", nil, "ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")
-	fs.BoolVar(&f.executeDML, "inspect-writes", false, "with --inspect: execute statements that write to explain them, in transactions that are rolled back")
+	fs.StringArrayVar(&f.watched, "watch", nil,
+		"sample pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER into the record and judge leaks; host:off leaves this machine out (repeatable)")
+	fs.StringArrayVar(&f.inspected, "inspect", nil,
+		"ask the database behind the load what it did: pg=postgres://user@host:5432/database (repeatable)")
+	fs.BoolVar(&f.executeDML, "inspect-writes", false,
+		"with --inspect: execute statements that write to explain them, in transactions that are rolled back")
 }
 
 // live is what goes on during a load: exporting and watching.
@@ -136,7 +141,8 @@ func (l *live) start(run *record.Run, dir string) error {
 		fsys = record.Nowhere{}
 	}
 	if err := l.watcher.Start(fsys, dir); err != nil {
-		run.Warnings = append(run.Warnings, record.Warning{ID: "watch-record", Text: message.New("watch-none", message.Text("error", err.Error()))})
+		run.Warnings = append(run.Warnings,
+			record.Warning{ID: "watch-record", Text: message.New("watch-none", message.Text("error", err.Error()))})
 	}
 	return nil
 }
@@ -165,7 +171,8 @@ var hostPort = regexp.MustCompile(`^([\w.-]*|\[[\w:.%]+\]):\d{1,5}$`)
 // parser would take the address for the plan.
 func pageAddress(args []string) []string {
 	at := slices.Index(args, "--ui")
-	if end := slices.Index(args, "--"); at < 0 || end >= 0 && end < at || at+1 == len(args) || !hostPort.MatchString(args[at+1]) {
+	if end := slices.Index(args, "--"); at < 0 || end >= 0 && end < at || at+1 == len(args) ||
+		!hostPort.MatchString(args[at+1]) {
 		return args
 	}
 	joined := append(slices.Clone(args[:at]), "--ui="+args[at+1])
@@ -187,7 +194,8 @@ func (l *loadRun) openPage(stderr io.Writer, end func()) (*livePage, error) {
 		end()
 	}})
 	if err != nil {
-		return nil, usage(fmt.Errorf("--ui %s: %w; name an address of this machine, such as --ui 127.0.0.1:8089", l.live.page, err))
+		return nil, usage(fmt.Errorf("--ui %s: %w; name an address of this machine, such as --ui 127.0.0.1:8089",
+			l.live.page, err))
 	}
 	fmt.Fprintf(stderr, "brunt: follow the run at %s\n", server.URL())
 	return &livePage{server}, nil

@@ -17,11 +17,13 @@ func TestThePageEndsTheRun(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	plan := filepath.Join(home, "plan.yml")
-	if err := os.WriteFile(plan, []byte("queries: [{name: one, sql: select 1, weight: 1, think: 1ms}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(plan, []byte("queries: [{name: one, sql: select 1, weight: 1, think: 1ms}]\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(home, "bundle")
-	cmd := exec.Command("brunt", "rate", plan, "--proto", "sqlite", "--rate", "50", "--duration", "10m", "--ui", "--bundle", dir, "--quiet")
+	cmd := exec.Command("brunt", "rate", plan, "--proto", "sqlite", "--rate", "50", "--duration", "10m", "--ui",
+		"--bundle", dir, "--quiet")
 	cmd.Dir = home
 	errs, err := cmd.StderrPipe()
 	if err != nil {
@@ -55,7 +57,8 @@ func TestThePageEndsTheRun(t *testing.T) {
 		t.Fatal("no token on the page")
 	}
 	// Stopped before its load began, a run would leave no record.
-	for deadline := time.Now().Add(5 * time.Minute); !regexp.MustCompile(`"start":\[\d`).Match(get("data")); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !regexp.MustCompile(`"start":\[\d`).Match(get("data")); time.Sleep(
+		10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no interval")
 		}

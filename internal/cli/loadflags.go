@@ -47,13 +47,15 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	f.cmd = cmd
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringArrayVar(&f.thresholds, "threshold", nil, `rule for the result, such as "response.p(99) < 10ms" or "errors < 1%" (repeatable)`)
+	fs.StringArrayVar(&f.thresholds, "threshold", nil,
+		`rule for the result, such as "response.p(99) < 10ms" or "errors < 1%" (repeatable)`)
 	inGroup(fs, groupJudging, "threshold")
 	fs.BoolVar(&f.poisson, "poisson", false, "Poisson arrivals instead of even ones")
 	fs.DurationVar(&f.warmUp, "warm-up", 0, "load of this length before, kept out of the result")
 	fs.DurationVar(&f.timeout, "timeout", 30*time.Second, "time for one operation, retries included")
 	fs.StringVar(&f.late, "late", "queue", "what happens to requests that are late: queue or drop")
-	fs.StringVar(&f.outage, "outage", "fail", "what happens to requests of an open load while no address can be reached: fail, or wait")
+	fs.StringVar(&f.outage, "outage", "fail",
+		"what happens to requests of an open load while no address can be reached: fail, or wait")
 	fs.IntVar(&f.pipeline, "pipeline", 1, "requests in flight a session")
 	inGroup(fs, groupLoad)
 	fs.DurationVar(&f.tolerance, "timing-tolerance", 0, "how late a request may be sent, to be sent together with others")

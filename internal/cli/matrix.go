@@ -45,9 +45,12 @@ can't be told from the best, and advises the smallest that is within the toleran
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringArrayVar(&f.Set, "set", nil, "a setting and its values, NAME=VALUE,VALUE… (repeatable: all are tried with all)")
-	fs.StringArrayVar(&f.Cells, "cell", nil, "settings that are tried together, NAME=VALUE,NAME=VALUE… (repeatable, instead of --set)")
-	fs.StringVar(&f.Reconfigure, "reconfigure", "", "command that applies the settings, which are environment variables, and returns")
+	fs.StringArrayVar(&f.Set, "set", nil,
+		"a setting and its values, NAME=VALUE,VALUE… (repeatable: all are tried with all)")
+	fs.StringArrayVar(&f.Cells, "cell", nil,
+		"settings that are tried together, NAME=VALUE,NAME=VALUE… (repeatable, instead of --set)")
+	fs.StringVar(&f.Reconfigure, "reconfigure", "",
+		"command that applies the settings, which are environment variables, and returns")
 	fs.StringVar(&f.Run, "run", "", "or: command that is kept running, and started anew for other settings")
 	fs.StringVar(&f.Ready, "ready", "", "the service is ready when this URL answers")
 	fs.DurationVar(&f.Within, "within", time.Minute, "how long it may take to be ready")
@@ -57,7 +60,8 @@ can't be told from the best, and advises the smallest that is within the toleran
 	fs.DurationVar(&f.Duration, "duration", time.Minute, "of each measurement")
 	fs.IntVar(&f.Repetitions, "repetitions", 3, "of each cell")
 	fs.Float64Var(&f.Tolerance, "tolerance", 0.05, "how much worse than the best is as good, as a share")
-	fs.StringVar(&f.By, "by", "response.p(95)", "figure that decides: response.p(95) or another quantile, response.avg, or rate")
+	fs.StringVar(&f.By, "by", "response.p(95)",
+		"figure that decides: response.p(95) or another quantile, response.avg, or rate")
 	f.campaignFlags.bind(cmd, true, true)
 	return cmd
 }

@@ -81,7 +81,8 @@ func (s *streams) perform(l *loadRun) (err error) {
 
 // conduct carries a load from its first connection to its finished record, which is returned unless
 // there was no load: then the error has its exit code.
-func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outputs, v *hooks) (done *runner.Runner, err error) {
+func (l *loadRun) conduct(ctx context.Context, hard <-chan struct{}, out *outputs, v *hooks) (done *runner.Runner,
+	err error) {
 	live, err := l.live.open(out.streams, hard, l.quiet)
 	if err != nil {
 		return nil, err

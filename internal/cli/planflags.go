@@ -44,9 +44,11 @@ func (f *planFlags) bind(cmd *cobra.Command) {
 	inGroup(fs, groupLoad, "config")
 	fs.StringVar(&f.proto, "proto", "", "protocol: pg (pgwire), iproto, sqlite, redis, http …")
 	proposeValues(cmd, "proto", protocols.Names())
-	fs.StringSliceVarP(&f.addresses, "addr", "a", nil, "addresses, host:port[,host:port…], or a URL (postgres://…, redis://…); a file for sqlite")
+	fs.StringSliceVarP(&f.addresses, "addr", "a", nil,
+		"addresses, host:port[,host:port…], or a URL (postgres://…, redis://…); a file for sqlite")
 	fs.StringVarP(&f.user, "user", "u", "", "user name")
-	fs.StringVarP(&f.password, "password", "p", "", "password (safer: "+password.Variable+", --password-file, --ask-password)")
+	fs.StringVarP(&f.password, "password", "p", "",
+		"password (safer: "+password.Variable+", --password-file, --ask-password)")
 	fs.StringVar(&f.passwordFile, "password-file", "", "read the password from the first line of a file")
 	fs.BoolVar(&f.askPassword, "ask-password", false, "ask for the password")
 	fs.StringVar(&f.database, "database", "", "database to use")

@@ -72,7 +72,8 @@ func repeat(s *streams, f *runFlags, r *program.Repetition, plans []*plan.Plan) 
 		r.Conduct = t.conduct
 		r.Planned = func(n program.Turn) { t.say("run %d of %d: %s", n.Number, n.Of, n.Side) }
 		r.Told = func(n program.Turn, o *program.Outcome) {
-			t.say("run %d of %d: %s/s, p99 %s, %s", n.Number, n.Of, units.Rate(o.Run.Total.RatePerS), units.LatencyInt(o.Run.Total.Response.P99Ns), o.Run.Verdict.Result)
+			t.say("run %d of %d: %s/s, p99 %s, %s", n.Number, n.Of, units.Rate(o.Run.Total.RatePerS),
+				units.LatencyInt(o.Run.Total.Response.P99Ns), o.Run.Verdict.Result)
 		}
 		done, err := r.Run(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -157,7 +158,8 @@ func oneDatabase(a, b *plan.Plan) error {
 			return err
 		}
 		if x != y {
-			return fmt.Errorf("both plans make the table %q, but with other rows, columns or indexes: each would find what the first made; give it another name or database in one of them, or make it by hand and add --no-setup", name)
+			return fmt.Errorf(
+				"both plans make the table %q, but with other rows, columns or indexes: each would find what the first made; give it another name or database in one of them, or make it by hand and add --no-setup", name)
 		}
 	}
 	return nil

@@ -40,7 +40,8 @@ func newRecorder(t *testing.T) *recorder {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.seen = append(r.seen, fmt.Sprint(q.Method, " ", q.URL, " ", q.Header.Get("Authorization"), q.Header.Get("Sc-Req-Id"), " ", string(body)))
+		r.seen = append(r.seen, fmt.Sprint(q.Method, " ", q.URL, " ", q.Header.Get("Authorization"),
+			q.Header.Get("Sc-Req-Id"), " ", string(body)))
 	}))
 	t.Cleanup(r.Close)
 	return r
@@ -64,8 +65,10 @@ func TestAnyRunIsRepeated(t *testing.T) {
 	for name, args := range map[string][]string{
 		"http": {"http", r.URL + "/a?x=$1", r.URL + "/b", "-n", "20", "--sessions", "2", "-X", "POST", "-d", "{$}"},
 		"cook": {"cook", "-qps", "50", "-concurrency", "2", "-totalRequests", "20", "-interval", "1s", r.URL + "/c"},
-		"ycsb": {"ycsb", "run", "http", "-p", "http.addr=" + r.URL, "-p", "recordcount=50", "-p", "operationcount=40", "-p", "insertproportion=0.2",
-			"-p", "readproportion=0.5", "-p", "updateproportion=0.3", "-p", "requestdistribution=zipfian", "-p", "fieldlength=9", "--threads", "1"},
+		"ycsb": {"ycsb", "run", "http", "-p", "http.addr=" + r.URL, "-p", "recordcount=50", "-p", "operationcount=40", "-p",
+			"insertproportion=0.2",
+			"-p", "readproportion=0.5", "-p", "updateproportion=0.3", "-p", "requestdistribution=zipfian", "-p", "fieldlength=9",
+			"--threads", "1"},
 		"load": {"ycsb", "load", "http", "-p", "http.addr=" + r.URL, "-p", "recordcount=50", "-p", "fieldlength=9"},
 	} {
 		dir := filepath.Join(t.TempDir(), name)
@@ -77,11 +80,13 @@ func TestAnyRunIsRepeated(t *testing.T) {
 			t.Fatalf("%s: exit %d\n%s", name, code, err)
 		}
 		first := r.take()
-		if code, err := brunt("run", filepath.Join(dir, "plan.yml"), "--quiet", "--bundle", dir+"-again"); code != 0 && code != 98 {
+		if code, err := brunt("run", filepath.Join(dir, "plan.yml"), "--quiet", "--bundle", dir+"-again"); code != 0 &&
+			code != 98 {
 			t.Fatalf("%s again: exit %d\n%s", name, code, err)
 		}
 		if again := r.take(); len(first) < 20 || !slices.Equal(first, again) {
-			t.Errorf("%s sent %d requests, and then %d:\n%s\n\n%s", name, len(first), len(again), strings.Join(first[:5], "\n"), strings.Join(again[:min(len(again), 5)], "\n"))
+			t.Errorf("%s sent %d requests, and then %d:\n%s\n\n%s", name, len(first), len(again), strings.Join(first[:5], "\n"),
+				strings.Join(again[:min(len(again), 5)], "\n"))
 		}
 	}
 }
@@ -90,7 +95,8 @@ func TestAnyRunIsRepeated(t *testing.T) {
 func TestSecretsAreAskedFor(t *testing.T) {
 	r := newRecorder(t)
 	dir := filepath.Join(t.TempDir(), "first")
-	if code, err := brunt("http", r.URL+"/a?token=s3cret&x=1", "-n", "5", "--sessions", "1", "-H", "Authorization: Bearer s3cret", "--secret-data", "s3cret", "--bundle", dir); code != 0 && code != 98 {
+	if code, err := brunt("http", r.URL+"/a?token=s3cret&x=1", "-n", "5", "--sessions", "1", "-H",
+		"Authorization: Bearer s3cret", "--secret-data", "s3cret", "--bundle", dir); code != 0 && code != 98 {
 		t.Fatalf("exit %d\n%s", code, err)
 	}
 	first := r.take()
@@ -130,7 +136,8 @@ func TestSeriesGoOnAfterAKill(t *testing.T) {
 	}
 	for last, args := range map[string][]string{
 		"run-03-A": {"repeat", "3", plan, "--cool-down", "0s", "--quiet"},
-		"trial-03": {"search", plan, "--trial", "300ms", "--warm-up", "10ms", "--pause", "0s", "--trials", "3", "--max", "1000", "--anyway", "--quiet"},
+		"trial-03": {"search", plan, "--trial", "300ms", "--warm-up", "10ms", "--pause", "0s", "--trials", "3", "--max",
+			"1000", "--anyway", "--quiet"},
 	} {
 		dir := filepath.Join(t.TempDir(), "series")
 		sure := func(of string, want bool, args ...string) {

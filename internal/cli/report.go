@@ -60,14 +60,16 @@ shows one run, a series of runs, or runs against others: those after --, or of -
 				return f.page(s, args)
 			}
 			if len(args) > 1 || len(f.against) > 0 {
-				return usage(errors.New("the result of one run is printed; name one bundle, or make a page of several with --html FILE"))
+				return usage(errors.New(
+					"the result of one run is printed; name one bundle, or make a page of several with --html FILE"))
 			}
 			return f.one(s, args[0])
 		},
 	}
 	f.bind(cmd, "text")
 	cmd.Flags().StringVar(&f.html, "html", "", "write a page to a file (- is standard output) instead of printing")
-	cmd.Flags().StringArrayVar(&f.against, "against", nil, "with --html: bundles to set against the first ones, repeatable")
+	cmd.Flags().StringArrayVar(&f.against, "against", nil,
+		"with --html: bundles to set against the first ones, repeatable")
 	return cmd
 }
 
@@ -142,7 +144,8 @@ func (f *reportFlags) compared(s *report.Sheet, paths []string) error {
 	}
 	var refused *compare.Refused
 	if errors.As(err, &refused) {
-		s.Remarks = append(s.Remarks, texts.In(f.language(), "The runs are not compared: %s.", texts.Sentence(f.language(), strings.Join(refused.Reasons, "; "))))
+		s.Remarks = append(s.Remarks, texts.In(f.language(), "The runs are not compared: %s.",
+			texts.Sentence(f.language(), strings.Join(refused.Reasons, "; "))))
 		return nil
 	}
 	return err

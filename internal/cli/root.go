@@ -107,8 +107,10 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 		return usage(fmt.Errorf("%w%s; see %s --help", plainFlagError(err), similarFlags(cmd, err), cmd.CommandPath()))
 	})
 	root.AddCommand(
-		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s), newAdvise(s), newSchema(s), newReport(s), newYCSB(s),
-		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s), newCook(s), newHTTP(s), newK6(s), newVersion(s), newManual(),
+		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s),
+		newAdvise(s), newSchema(s), newReport(s), newYCSB(s),
+		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s), newCook(s), newHTTP(s),
+		newK6(s), newVersion(s), newManual(),
 	)
 	root.SuggestionsMinimumDistance = similarWithin
 	root.InitDefaultHelpCmd()
@@ -120,7 +122,8 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 
 // group is a command that only has others below it.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(commands...)
 	return cmd
 }
@@ -156,7 +159,8 @@ func wrapArgs(c *cobra.Command) {
 			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
 				return usage(fmt.Errorf("%w%s; see %s --help", err, meant("", cmd.SuggestionsFor(args[0])), cmd.CommandPath()))
 			}
-			return usage(fmt.Errorf("%w: write %s %s; see %s --help", err, cmd.Parent().CommandPath(), cmd.Use, cmd.CommandPath()))
+			return usage(fmt.Errorf("%w: write %s %s; see %s --help", err, cmd.Parent().CommandPath(), cmd.Use,
+				cmd.CommandPath()))
 		}
 	}
 	for _, sub := range c.Commands() {

@@ -133,7 +133,8 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	f.planFlags.bind(cmd)
 	fs := cmd.Flags()
 	fs.IntVar(&f.sessions, "vu", 1, "sessions (connections) over all addresses")
-	fs.StringVar(&f.balance, "balance", "round-robin", "how sessions spread over addresses: round-robin, weighted (host:port*3) or random")
+	fs.StringVar(&f.balance, "balance", "round-robin",
+		"how sessions spread over addresses: round-robin, weighted (host:port*3) or random")
 	fs.Float64Var(&f.scale, "scale", 1, "multiply all rates of the plan")
 	fs.IntVar(&f.retries, "retries", 3, "further attempts after a retryable error")
 	fs.StringVar(&f.part, "part", "", "run part K/N of the load: machine K of N takes each Nth operation; see brunt merge")
@@ -219,7 +220,8 @@ func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan,
 		}
 	}
 	if len(p.Load) == 0 {
-		return nil, fmt.Errorf("plan %s doesn't say how its load goes; add a load section or counts, or use brunt rate or brunt spike", p.Name)
+		return nil, fmt.Errorf(
+			"plan %s doesn't say how its load goes; add a load section or counts, or use brunt rate or brunt spike", p.Name)
 	}
 	return p, f.shape(p)
 }

@@ -51,7 +51,8 @@ kept until the work is done.`,
 	}
 	f.bind(cmd)
 	cmd.Flags().IntVar(&o.Workers, "workers", 4, "sessions that fill tables at the same time")
-	cmd.Flags().StringVar(&verify, "verify", "count", "proof at the end: none, count, sample (some rows are read back) or full (all are)")
+	cmd.Flags().StringVar(&verify, "verify", "count",
+		"proof at the end: none, count, sample (some rows are read back) or full (all are)")
 	bindCheckpoint(cmd, &checkpoint)
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "no progress")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "fill empty tables that brunt didn't create")

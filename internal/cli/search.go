@@ -49,7 +49,8 @@ repeated, and says nothing of the target.`,
 	fs.Float64Var(&o.Width, "width", o.Width, "width of the bracket, as a share of its lower bound")
 	fs.IntVar(&o.Trials, "trials", o.Trials, "most trials")
 	fs.IntVar(&o.MaxSessions, "max-sessions", o.MaxSessions, "most sessions that trials may have")
-	fs.BoolVar(&o.anyway, "anyway", false, "judge trials that the generator spoiled all the same, for rehearsals on a busy machine; the result says so")
+	fs.BoolVar(&o.anyway, "anyway", false,
+		"judge trials that the generator spoiled all the same, for rehearsals on a busy machine; the result says so")
 	f.bindResume(cmd)
 	f.bind(s, cmd)
 	return cmd
@@ -91,7 +92,8 @@ func (o *searchFlags) run(s *streams, cmd *cobra.Command, f *runFlags, args []st
 			}
 		}
 		h.Planned = func(trial program.Trial) {
-			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, program.Scale(trial.N), units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
+			t.say("trial %d: %s, N %s (%s/s), %s", trial.Number, trial.Purpose, program.Scale(trial.N),
+				units.Rate(trial.N*h.Options.RatePerS), units.Plural(trial.Sessions, "session", "sessions"))
 		}
 		h.Told = func(r program.Result) { t.say("trial %d: %s", r.Number, r.Line()) }
 		found, err := h.Run(ctx)
@@ -122,13 +124,23 @@ func searchEnd(b program.Bracket, err error) error {
 	case program.Found:
 		return err
 	case program.AtLowest:
-		return coded(exitThreshold, errors.Join(errors.New("the target fails at the lowest load allowed; lower --min, or see why the trials failed"), err))
+		return coded(exitThreshold,
+			errors.Join(errors.New("the target fails at the lowest load allowed; lower --min, or see why the trials failed"),
+				err))
 	case program.AtHighest:
-		return coded(exitInvalid, errors.Join(errors.New("the target passes at the highest load allowed, so its maximum isn't known; raise --max"), err))
+		return coded(exitInvalid,
+			errors.Join(errors.New("the target passes at the highest load allowed, so its maximum isn't known; raise --max"),
+				err))
 	case program.GeneratorLimit:
-		return coded(exitInvalid, errors.Join(errors.New("the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"), err))
+		return coded(exitInvalid,
+			errors.Join(
+				errors.New(
+					"the generator, not the target, limited the search: what it couldn't offer is no result; free this machine's cores, or use a faster one"), err))
 	case program.OutOfTrials:
-		return coded(exitInvalid, errors.Join(errors.New("the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"), err))
+		return coded(exitInvalid,
+			errors.Join(
+				errors.New(
+					"the trials ran out before the bracket was settled; allow more (--trials), or make them longer (--trial) so that equal loads agree"), err))
 	}
 	return err
 }

@@ -86,7 +86,8 @@ func TestCookRunsThoughNobodyReads(t *testing.T) {
 	cmd.Wait()
 	run, intervals, done := recorded(t, dir)
 	// On a busy machine an interval may be longer than it should, and what wasn't sent by the end is given up.
-	if intervals < 10 || done != run.Total.Done || !run.Complete || done+run.Total.Dropped != 300 || done == 0 || run.Interrupted {
+	if intervals < 10 || done != run.Total.Done || !run.Complete || done+run.Total.Dropped != 300 || done == 0 ||
+		run.Interrupted {
 		t.Errorf("%d intervals, %d requests, run %+v", intervals, done, run.Verdict)
 	}
 	want := map[string]int{"fail": exitThreshold, "invalid": exitInvalid}[run.Verdict.Result]
@@ -110,7 +111,8 @@ func TestARunAbortsThoughNobodyReads(t *testing.T) {
 	dir := filepath.Join(home, "bundle")
 	r, w, _ := blockedPipe(t)
 	defer r.Close()
-	cmd := exec.Command("brunt", "rate", "-c", "plan.yml", "--proto", "noop", "-a", "none", "--rate", "500", "--duration", "1h", "--interval", "100ms", "--bundle", dir)
+	cmd := exec.Command("brunt", "rate", "-c", "plan.yml", "--proto", "noop", "-a", "none", "--rate", "500", "--duration",
+		"1h", "--interval", "100ms", "--bundle", dir)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = w, w, home
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -159,7 +161,8 @@ func TestCookPrintsAllToALateReader(t *testing.T) {
 		requests += good
 	}
 	run, _, _ := recorded(t, dir)
-	if uint64(requests) != run.Total.Done || run.Total.Done+run.Total.Dropped != 400 || strings.Contains(errs.String(), "not printed") {
+	if uint64(requests) != run.Total.Done || run.Total.Done+run.Total.Dropped != 400 ||
+		strings.Contains(errs.String(), "not printed") {
 		t.Errorf("%d requests in the reports\n%s%s", requests, out, errs)
 	}
 }

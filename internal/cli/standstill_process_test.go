@@ -26,11 +26,16 @@ func TestDroppingAfterTheGeneratorStoodStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
-		"cook":          {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late", "drop", web},
-		"cook, library": {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late", "drop", "-noreuse", web},
-		"http":          {"http", "--rate", "100", "--sessions", "2", "--interval", "500ms", "--duration", "8s", "--late", "drop", web},
-		"rate":          {"rate", "-c", plan, "--proto", "redis", "-a", testserver.Redis(t).Addr, "--rate", "100", "--vu", "2", "--interval", "500ms", "--duration", "8s", "--late", "drop"},
-		"http, library": {"http", "--rate", "100", "--sessions", "1", "--noreuse", "--interval", "500ms", "--duration", "8s", "--late", "drop", web},
+		"cook": {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late",
+			"drop", web},
+		"cook, library": {"cook", "-qps", "50", "-concurrency", "2", "-interval", "500ms", "-totalRequests", "800", "-late",
+			"drop", "-noreuse", web},
+		"http": {"http", "--rate", "100", "--sessions", "2", "--interval", "500ms", "--duration", "8s", "--late",
+			"drop", web},
+		"rate": {"rate", "-c", plan, "--proto", "redis", "-a", testserver.Redis(t).Addr, "--rate", "100", "--vu",
+			"2", "--interval", "500ms", "--duration", "8s", "--late", "drop"},
+		"http, library": {"http", "--rate", "100", "--sessions", "1", "--noreuse", "--interval", "500ms", "--duration", "8s",
+			"--late", "drop", web},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,13 +95,15 @@ func checkDropped(t *testing.T, run *record.Run, total, missed uint64, out strin
 		}
 	}
 	// The two seconds would be one long standstill of the server's.
-	if !own || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 || time.Duration(run.Standstill.LongestNs) > time.Second {
+	if !own || run.Verdict.Result != "invalid" || run.Health.PausedNs < 1e9 ||
+		time.Duration(run.Standstill.LongestNs) > time.Second {
 		t.Errorf("hints %+v, verdict %+v, the generator stood still for %d ns, the server for %d\n%s",
 			run.Hints, run.Verdict, run.Health.PausedNs, run.Standstill.TotalNs, out)
 	}
 	said := false
 	for _, w := range run.Warnings {
-		said = said || w.ID == verdict.WarnDropped && strings.Contains(w.Text.String(), " fell due while the generator itself stood still")
+		said = said || w.ID == verdict.WarnDropped &&
+			strings.Contains(w.Text.String(), " fell due while the generator itself stood still")
 	}
 	if !said {
 		t.Errorf("the report doesn't say why:\n%s", out)

@@ -47,7 +47,8 @@ func startLate(t *testing.T, server *testserver.Server, out, err *listened, comm
 	c := cooked{dir: filepath.Join(t.TempDir(), "bundle")}
 	ended := make(chan int)
 	go func() {
-		ended <- Main("test", append(strings.Fields(command), append(args, "--bundle", c.dir)...), strings.NewReader(""), out, err)
+		ended <- Main("test", append(strings.Fields(command), append(args, "--bundle", c.dir)...), strings.NewReader(""),
+			out, err)
 	}()
 	select {
 	case <-out.heard:
@@ -75,7 +76,8 @@ func TestSlowCookerBeginsBeforeTheService(t *testing.T) {
 	for name, args := range map[string][]string{"slow_cooker": nil, "brunt cook": {"-compat", "-summary", "none"}} {
 		server := testserver.Nginx(t)
 		server.Stop()
-		args = append(args, "-qps", "5", "-concurrency", "10", "-interval", "500ms", "-totalRequests", "400", "http://"+server.Addr+"/")
+		args = append(args, "-qps", "5", "-concurrency", "10", "-interval", "500ms", "-totalRequests", "400",
+			"http://"+server.Addr+"/")
 		c := startLate(t, server, listen("  0/0/"), listen(""), name, args...)
 		_, good := c.sum(t, 2)
 		_, failed := c.sum(t, 4)
@@ -86,7 +88,8 @@ func TestSlowCookerBeginsBeforeTheService(t *testing.T) {
 		if int(g.Counts.OK) != good || int(g.Counts.Errors[protocol.Connect]) != failed {
 			t.Errorf("%s: recorded %+v", name, g.Counts)
 		}
-		if !strings.Contains(c.err, "begins although the service is down") || !strings.Contains(c.err, "connect refused: can't connect to "+server.Addr) {
+		if !strings.Contains(c.err, "begins although the service is down") ||
+			!strings.Contains(c.err, "connect refused: can't connect to "+server.Addr) {
 			t.Errorf("%s: %s", name, c.err)
 		}
 	}
@@ -101,7 +104,8 @@ func TestWaitForTheService(t *testing.T) {
 	} {
 		server := testserver.Nginx(t)
 		server.Stop()
-		c := startLate(t, server, listen(""), listen("brunt: waiting up to 2m0s: "), command, append(args, "http://"+server.Addr+"/")...)
+		c := startLate(t, server, listen(""), listen("brunt: waiting up to 2m0s: "), command,
+			append(args, "http://"+server.Addr+"/")...)
 		if c.run.Total.OK != 50 || c.run.Total.Done != 50 || c.run.Tier != "codec" || strings.Count(c.err, "waiting") != 1 {
 			t.Errorf("%s: exit %d, %d of %d, tier %s", command, c.code, c.run.Total.OK, c.run.Total.Done, c.run.Tier)
 		}
@@ -114,7 +118,8 @@ func TestWaitForAllHosts(t *testing.T) {
 	up, late := testserver.Nginx(t), testserver.Nginx(t)
 	late.Stop()
 	list := listOf(t, "http://"+up.Addr+"/", "http://"+late.Addr+"/")
-	c := startLate(t, late, listen(""), listen("waiting up to 2m0s: "), "brunt cook", "-wait", "2m", "-qps", "50", "-interval", "1s", "-totalRequests", "50", "@"+list)
+	c := startLate(t, late, listen(""), listen("waiting up to 2m0s: "), "brunt cook", "-wait", "2m", "-qps", "50",
+		"-interval", "1s", "-totalRequests", "50", "@"+list)
 	for _, s := range []*testserver.Server{up, late} {
 		if g := targetOf(t, c.run, s.Addr); g.Counts.OK != 25 || g.Counts.Done != 25 {
 			t.Errorf("%+v", g)
@@ -133,12 +138,15 @@ func TestServiceThatStaysDown(t *testing.T) {
 			t.Errorf("exit %d: %s", c.code, c.err)
 		}
 	}
-	for _, c := range []cooked{cookAs(t, "brunt cook", "-wait", "300ms", url), cookAs(t, "brunt http", "--wait", "300ms", url)} {
-		if c.code != exitUnreachable || !strings.HasPrefix(c.err, "brunt: waiting up to 300ms: ") || strings.Count(c.err, "\n") != 2 {
+	for _, c := range []cooked{cookAs(t, "brunt cook", "-wait", "300ms", url),
+		cookAs(t, "brunt http", "--wait", "300ms", url)} {
+		if c.code != exitUnreachable || !strings.HasPrefix(c.err, "brunt: waiting up to 300ms: ") ||
+			strings.Count(c.err, "\n") != 2 {
 			t.Errorf("exit %d: %s", c.code, c.err)
 		}
 	}
-	for _, c := range []cooked{cookAs(t, "brunt cook", "-wait", "-1s", url), cookAs(t, "brunt http", "--wait", "-1s", url)} {
+	for _, c := range []cooked{cookAs(t, "brunt cook", "-wait", "-1s", url),
+		cookAs(t, "brunt http", "--wait", "-1s", url)} {
 		if c.code != exitBadPlan || !strings.Contains(c.err, "above zero") {
 			t.Errorf("exit %d: %s", c.code, c.err)
 		}

@@ -59,7 +59,8 @@ func (f *ycsbFlags) bind(cmd *cobra.Command) {
 	fs.SortFlags = false
 	fs.StringSliceVarP(&f.files, "property_file", "P", nil, "property file (repeatable; later ones win)")
 	fs.StringArrayVarP(&f.values, "prop", "p", nil, "property, name=value (repeatable)")
-	fs.StringVar(&f.workload, "workload", "", "workload that comes with brunt: a … f, java/a … java/f, etcd/…; see brunt ycsb workloads")
+	fs.StringVar(&f.workload, "workload", "",
+		"workload that comes with brunt: a … f, java/a … java/f, etcd/…; see brunt ycsb workloads")
 	fs.StringVar(&f.table, "table", "", `table (default "usertable")`)
 }
 
@@ -84,7 +85,8 @@ func (f *ycsbFlags) gather(s *streams, command ycsb.Command, name string) (*ycsb
 		return nil, usage(err)
 	}
 	given := ycsb.Given{Workload: f.workload, Files: f.files, Values: f.values, Flags: map[string]string{}}
-	for flag, property := range map[string]string{"threads": "threadcount", "target": "target", "interval": "measurement.interval", "table": "table"} {
+	for flag, property := range map[string]string{"threads": "threadcount", "target": "target",
+		"interval": "measurement.interval", "table": "table"} {
 		if fl := f.cmd.Flags().Lookup(flag); fl != nil && fl.Changed {
 			given.Flags[property] = fl.Value.String()
 		}
@@ -109,8 +111,10 @@ func newYCSBLoad(s *streams, command ycsb.Command, short, about string) *cobra.C
 	f := &ycsbFlags{}
 	cmd := &cobra.Command{
 		Use: string(command) + " DATABASE", Aliases: []string{short}, Short: about,
-		Example: fmt.Sprintf("  brunt ycsb %s redis --workload a\n  brunt ycsb %[1]s pg -P my.properties -p pg.host=127.0.0.1 -p pg.user=stress", command),
-		Args:    cobra.ExactArgs(1),
+		Example: fmt.Sprintf(
+			"  brunt ycsb %s redis --workload a\n  brunt ycsb %[1]s pg -P my.properties -p pg.host=127.0.0.1 -p pg.user=stress",
+			command),
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			settings, err := f.gather(s, command, args[0])
 			if err != nil {
@@ -161,7 +165,8 @@ func printProperties(w io.Writer, list []ycsb.Property) {
 
 func newYCSBWorkloads(s *streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "workloads [WORKLOAD]", Short: "List the workloads that come with brunt, or print one", Args: cobra.MaximumNArgs(1),
+		Use: "workloads [WORKLOAD]", Short: "List the workloads that come with brunt, or print one",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				text, _, err := workloads.Find(args[0])

@@ -113,7 +113,8 @@ func (y *ycsbRun) prepare(context.Context) error {
 		y.note("%d records are there already; going on after them (%s)", y.resumed, y.checkpoint.Path)
 	}
 	if n := y.job.Plan.Settings.Pipeline; n > 1 {
-		y.note("up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time", n)
+		y.note(
+			"up to %d inserts in flight a session, whose latencies include what waits before them; -p load.pipeline=1 sends one at a time", n)
 	}
 	return nil
 }
@@ -152,7 +153,8 @@ func (y *ycsbRun) exit(run *record.Run) error {
 	reads, first := corrupted(run)
 	switch {
 	case reads > 0:
-		return &exitError{exitThreshold, fmt.Errorf("data integrity: %d reads returned another value than was written; the first: %s", reads, first)}
+		return &exitError{exitThreshold,
+			fmt.Errorf("data integrity: %d reads returned another value than was written; the first: %s", reads, first)}
 	case run.Interrupted:
 		return &exitError{code: exitInterrupted}
 	case y.flags.report:
@@ -182,7 +184,8 @@ func (y *ycsbRun) endLoad() error {
 		return nil
 	}
 	if y.checkpoint.Done() < y.job.Settings.LoadCount {
-		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.checkpoint.Done(), y.job.Settings.LoadCount)
+		y.note("%d of %d records are there without a gap; -p resume=true goes on after them", y.checkpoint.Done(),
+			y.job.Settings.LoadCount)
 		return y.checkpoint.Save()
 	}
 	if err := os.Remove(y.checkpoint.Path); err != nil && !errors.Is(err, os.ErrNotExist) {

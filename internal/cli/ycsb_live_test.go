@@ -43,14 +43,16 @@ func TestYCSBExportsAndWatches(t *testing.T) {
 	answer.Body.Close()
 	given := []string{"-p", "redis.addr=" + redis.Addr, "-p", "recordcount=100", "--results", t.TempDir()}
 	var out, errs bytes.Buffer
-	if code := Main("test", append(strings.Fields("brunt ycsb load redis --workload b"), given...), strings.NewReader(""), &out, &errs); code != exitPass {
+	if code := Main("test", append(strings.Fields("brunt ycsb load redis --workload b"), given...), strings.NewReader(""),
+		&out, &errs); code != exitPass {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 	dir := filepath.Join(t.TempDir(), "bundle")
 	args := documentedLive(t)
 	for i := range args {
 		args[i] = strings.NewReplacer(
-			"127.0.0.1:9464", "127.0.0.1:0", "127.0.0.1:8086", "me:geheim@"+influx.Addr, "pid:4711", fmt.Sprint("pid:", redis.PID),
+			"127.0.0.1:9464", "127.0.0.1:0", "127.0.0.1:8086", "me:geheim@"+influx.Addr, "pid:4711",
+			fmt.Sprint("pid:", redis.PID),
 		).Replace(args[i])
 	}
 	args = append(append(args, given...), "-p", "operationcount=1200", "--target", "400", "--bundle", dir)
@@ -69,7 +71,8 @@ func TestYCSBExportsAndWatches(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, text)
 	}
 	checkYCSBRecord(t, dir)
-	answer, err = http.Get("http://" + influx.Addr + "/query?" + url.Values{"db": {"load"}, "q": {"SELECT sum(done) FROM brunt"}}.Encode())
+	answer, err = http.Get("http://" + influx.Addr + "/query?" +
+		url.Values{"db": {"load"}, "q": {"SELECT sum(done) FROM brunt"}}.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +114,8 @@ func checkYCSBRecord(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(run.Watched) != 2 || run.Watched[0].Source != record.WatchedHost || run.Watched[1].Samples < 2 || run.Total.Done != 1200 {
+	if len(run.Watched) != 2 || run.Watched[0].Source != record.WatchedHost || run.Watched[1].Samples < 2 ||
+		run.Total.Done != 1200 {
 		t.Errorf("%d done, watched %+v", run.Total.Done, run.Watched)
 	}
 	for _, w := range run.Warnings {
@@ -140,17 +144,21 @@ func TestYCSBSaysWhatIsWrongWithExports(t *testing.T) {
 			"metrics can't be served":     "--metrics-addr 256.0.0.1:1",
 		} {
 			var out, errs bytes.Buffer
-			args := append([]string{"brunt", "ycsb", command, "redis", "-p", "redis.addr=127.0.0.1:1", "-p", "recordcount=5", "-p", "operationcount=5", "--results", t.TempDir()}, strings.Fields(flags)...)
+			args := append([]string{"brunt", "ycsb", command, "redis", "-p", "redis.addr=127.0.0.1:1", "-p", "recordcount=5",
+				"-p", "operationcount=5", "--results", t.TempDir()}, strings.Fields(flags)...)
 			code := Main("test", args, strings.NewReader(""), &out, &errs)
-			if code != exitBadPlan || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "geheim") || out.Len() != 0 {
+			if code != exitBadPlan || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "geheim") ||
+				out.Len() != 0 {
 				t.Errorf("%s %s: exit %d\n%s%s", command, flags, code, out.String(), errs.String())
 			}
 		}
 	}
 	var out, errs bytes.Buffer
-	args := strings.Fields("brunt ycsb run basic -p operationcount=100 --export influx=http://127.0.0.1:1/load --quiet --results")
+	args := strings.Fields(
+		"brunt ycsb run basic -p operationcount=100 --export influx=http://127.0.0.1:1/load --quiet --results")
 	code := Main("test", append(args, t.TempDir()), strings.NewReader(""), &out, &errs)
-	if code != exitPass || !strings.Contains(errs.String(), "influx 127.0.0.1:1") || !strings.Contains(errs.String(), "refused") {
+	if code != exitPass || !strings.Contains(errs.String(), "influx 127.0.0.1:1") ||
+		!strings.Contains(errs.String(), "refused") {
 		t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 }

@@ -57,9 +57,11 @@ func TestOptionsOfAnotherKind(t *testing.T) {
 	} {
 		t.Run(options, func(t *testing.T) {
 			t.Parallel()
-			o := k6(t, "ours", "export const options = {scenarios: {a: {"+options+"}}}; export default () => {};", "run", "-q", "SCRIPT")
+			o := k6(t, "ours", "export const options = {scenarios: {a: {"+options+"}}}; export default () => {};", "run", "-q",
+				"SCRIPT")
 			o.expect(t, 104, want)
-			if strings.Contains(o.stderr, "json") || strings.Contains(o.stderr, "null.") || strings.Contains(o.stderr, "strconv") {
+			if strings.Contains(o.stderr, "json") || strings.Contains(o.stderr, "null.") ||
+				strings.Contains(o.stderr, "strconv") {
 				t.Errorf("words of Go: %s", o.stderr)
 			}
 		})
@@ -100,7 +102,8 @@ func TestPartsOfALoad(t *testing.T) {
 		export default () => {};`
 	sum := uint64(0)
 	for _, part := range []string{"0:1/3", "1/3:2/3", "2/3:1"} {
-		o := k6(t, "ours", script, "run", "-q", "--execution-segment", part, "--execution-segment-sequence", "0,1/3,2/3,1", "SCRIPT")
+		o := k6(t, "ours", script, "run", "-q", "--execution-segment", part, "--execution-segment-sequence", "0,1/3,2/3,1",
+			"SCRIPT")
 		o.expect(t, 0)
 		n := o.run(t).Total.Done
 		if n < 23 || n > 24 {
@@ -174,8 +177,10 @@ func TestPlansInsideK6(t *testing.T) {
 	for _, c := range []struct {
 		segment, sequence string
 		done              uint64
-	}{{"1/2:1", "0,1/2,1", 100}, {"0:0.35", "0,0.35,0.6,1", 70}, {"0.35:0.6", "0,0.35,0.6,1", 50}, {"0.6:1", "0,0.35,0.6,1", 80}} {
-		part := k6(t, "ours", "", "run", "-q", "--no-thresholds", "--execution-segment", c.segment, "--execution-segment-sequence", c.sequence, tar)
+	}{{"1/2:1", "0,1/2,1", 100}, {"0:0.35", "0,0.35,0.6,1", 70}, {"0.35:0.6", "0,0.35,0.6,1", 50},
+		{"0.6:1", "0,0.35,0.6,1", 80}} {
+		part := k6(t, "ours", "", "run", "-q", "--no-thresholds", "--execution-segment", c.segment,
+			"--execution-segment-sequence", c.sequence, tar)
 		part.expect(t, 0)
 		if op := operation(part.run(t), "look up"); op.Done != c.done {
 			t.Errorf("%s of the load is %d of 200", c.segment, op.Done)
@@ -203,7 +208,8 @@ func TestScenariosShowHowFarTheyAre(t *testing.T) {
 
 func TestAFaultInAPlanInsideK6(t *testing.T) {
 	t.Parallel()
-	o := k6(t, "ours", "export const options = {scenarios: {n: {executor: 'brunt-native', plan: `config_name: x\nload: nothing\n`}}};\nexport default () => {};", "run", "-q", "SCRIPT")
+	o := k6(
+		t, "ours", "export const options = {scenarios: {n: {executor: 'brunt-native', plan: `config_name: x\nload: nothing\n`}}};\nexport default () => {};", "run", "-q", "SCRIPT")
 	o.expect(t, 104, "plan:2")
 }
 
@@ -259,7 +265,8 @@ func TestAThresholdOnCallsEndsTheRun(t *testing.T) {
 		export default () => { try { db.query('select nothing from nowhere'); } catch (e) {} };`, "run", "-q", "SCRIPT")
 	o.expect(t, 99, "brunt_failed")
 	run := o.run(t)
-	if run.Total.Failed == 0 || run.Total.OK != 0 || run.Verdict.Result != verdict.Fail && run.Verdict.Result != verdict.Invalid {
+	if run.Total.Failed == 0 || run.Total.OK != 0 || run.Verdict.Result != verdict.Fail &&
+		run.Verdict.Result != verdict.Invalid {
 		t.Errorf("%+v, verdict %+v", run.Total.Counts, run.Verdict)
 	}
 }
@@ -267,7 +274,8 @@ func TestAThresholdOnCallsEndsTheRun(t *testing.T) {
 func TestAnUnreachableServerOfAPlan(t *testing.T) {
 	t.Parallel()
 	plan := "config_name: dead\ntarget: {protocol: pg, addresses: [\"127.0.0.1:1\"], user: x}\nqueries: [{name: q, sql: select 1}]\nload: [{constant: {rate: 10, duration: 1s}}]\n"
-	o := k6(t, "ours", "const plan = `"+plan+"`;\nexport const options = {scenarios: {n: {executor: 'brunt-native', plan}}};\nexport default () => {};", "run", "-q", "SCRIPT")
+	o := k6(
+		t, "ours", "const plan = `"+plan+"`;\nexport const options = {scenarios: {n: {executor: 'brunt-native', plan}}};\nexport default () => {};", "run", "-q", "SCRIPT")
 	o.expect(t, 107, "can't connect to 127.0.0.1:1")
 	if strings.Contains(o.stderr, "failed to handle") {
 		t.Errorf("the summary fails:\n%s", o.stderr)

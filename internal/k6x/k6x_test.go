@@ -36,13 +36,15 @@ func TestCommandsOfK6(t *testing.T) {
 		t.Errorf("k6 calls itself something else:\n%s", help.stdout)
 	}
 	version := k6(t, "ours", "", "version")
-	if version.expect(t, 0); !strings.HasPrefix(version.stdout, "k6 v2.2.0 (go1.") || !strings.Contains(version.stdout, "\n  k6/x/tarantool [js]\n") || strings.Contains(version.stdout, "internal") {
+	if version.expect(t, 0); !strings.HasPrefix(version.stdout, "k6 v2.2.0 (go1.") || !strings.Contains(version.stdout,
+		"\n  k6/x/tarantool [js]\n") || strings.Contains(version.stdout, "internal") {
 		t.Errorf("version: %s", version.stdout)
 	}
 	theirs := k6(t, "real", "", "run", "--help")
 	ours := k6(t, "ours", "", "run", "--help")
 	names := regexp.MustCompile(`(?m)^\s+(?:-\w, )?--([-\w]+)`)
-	if !slices.Equal(names.FindAllString(theirs.stdout, -1), names.FindAllString(ours.stdout, -1)) || len(names.FindAllString(ours.stdout, -1)) < 30 {
+	if !slices.Equal(names.FindAllString(theirs.stdout, -1), names.FindAllString(ours.stdout, -1)) ||
+		len(names.FindAllString(ours.stdout, -1)) < 30 {
 		t.Errorf("flags differ:\n%s\n%s", theirs.stdout, ours.stdout)
 	}
 	inspect := k6(t, "ours", emptyScript, "inspect", "--execution-requirements", "SCRIPT")
@@ -54,8 +56,10 @@ func TestCommandsOfK6(t *testing.T) {
 	}
 	k6(t, "ours", "", "x", "httpbin").expect(t, 255)
 	k6(t, "ours", "", "run", "--no-such-flag").expect(t, 255, "unknown flag: --no-such-flag")
-	k6(t, "ours", "", "cars.yml").expect(t, 255, `unknown command \"cars.yml\" for \"k6\"; run a plan by brunt run cars.yml`)
-	k6(t, "ours", "", "script.js").expect(t, 255, `unknown command \"script.js\" for \"k6\"; run a script by k6 run script.js`)
+	k6(t, "ours", "", "cars.yml").expect(t, 255,
+		`unknown command \"cars.yml\" for \"k6\"; run a plan by brunt run cars.yml`)
+	k6(t, "ours", "", "script.js").expect(t, 255,
+		`unknown command \"script.js\" for \"k6\"; run a script by k6 run script.js`)
 	k6(t, "ours", "", "rnu", "script.js").expect(t, 255, "Did you mean this?")
 }
 
@@ -69,18 +73,31 @@ func TestExitCodes(t *testing.T) {
 		record bool
 		result string
 	}{
-		"fine":              {"export const options = {iterations: 3}; export default () => {};", 0, "", true, ""},
-		"threshold":         {"export const options = {iterations: 3, thresholds: {iterations: ['count>10']}}; export default () => {};", 99, "thresholds on metrics 'iterations' have been crossed", true, ""},
-		"doesn't parse":     {"export default function () {", 107, "Unexpected end of input", false, ""},
-		"throws in init":    {"throw new Error('no init'); export default () => {};", 107, "no init", false, ""},
-		"throws in setup":   {"export function setup() { throw new Error('no setup'); } export default () => {};", 107, "no setup", false, ""},
-		"throws":            {"export const options = {iterations: 3}; export default () => { throw new Error('no iteration'); };", 0, "no iteration", true, verdict.Fail},
-		"bad options":       {"export const options = {scenarios: {a: {executor: 'no-such'}}}; export default () => {};", 104, "no-such", false, ""},
-		"bad threshold":     {"export const options = {thresholds: {iterations: ['p(95)<1']}}; export default () => {};", 104, "unsupported aggregation method", false, ""},
-		"aborts":            {"import exec from 'k6/execution'; export default () => { exec.test.abort('enough'); };", 108, "enough", true, ""},
-		"fails":             {"import exec from 'k6/execution'; export default () => { exec.test.fail('bad'); };", 110, "bad", true, ""},
-		"open without rate": {"export const options = {scenarios: {a: {executor: 'brunt-open', preAllocatedVUs: 1}}}; export default () => {};", 104, "the rate must be given", false, ""},
-		"no plan":           {"export const options = {scenarios: {a: {executor: 'brunt-native', plan: 'missing.yml'}}}; export default () => {};", 104, "missing.yml", false, ""},
+		"fine": {"export const options = {iterations: 3}; export default () => {};", 0, "", true, ""},
+		"threshold": {
+			"export const options = {iterations: 3, thresholds: {iterations: ['count>10']}}; export default () => {};", 99,
+			"thresholds on metrics 'iterations' have been crossed", true, ""},
+		"doesn't parse":  {"export default function () {", 107, "Unexpected end of input", false, ""},
+		"throws in init": {"throw new Error('no init'); export default () => {};", 107, "no init", false, ""},
+		"throws in setup": {"export function setup() { throw new Error('no setup'); } export default () => {};", 107,
+			"no setup", false, ""},
+		"throws": {
+			"export const options = {iterations: 3}; export default () => { throw new Error('no iteration'); };", 0,
+			"no iteration", true, verdict.Fail},
+		"bad options": {"export const options = {scenarios: {a: {executor: 'no-such'}}}; export default () => {};", 104,
+			"no-such", false, ""},
+		"bad threshold": {"export const options = {thresholds: {iterations: ['p(95)<1']}}; export default () => {};", 104,
+			"unsupported aggregation method", false, ""},
+		"aborts": {"import exec from 'k6/execution'; export default () => { exec.test.abort('enough'); };", 108,
+			"enough", true, ""},
+		"fails": {"import exec from 'k6/execution'; export default () => { exec.test.fail('bad'); };", 110, "bad",
+			true, ""},
+		"open without rate": {
+			"export const options = {scenarios: {a: {executor: 'brunt-open', preAllocatedVUs: 1}}}; export default () => {};",
+			104, "the rate must be given", false, ""},
+		"no plan": {
+			"export const options = {scenarios: {a: {executor: 'brunt-native', plan: 'missing.yml'}}}; export default () => {};",
+			104, "missing.yml", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +234,8 @@ func TestManyValuesAreJudgedFromQuantiles(t *testing.T) {
 		"run", "-q", "--summary-export", "summary.json", "SCRIPT")
 	o.expect(t, 0)
 	m := o.summary(t)
-	if v := m["waiting"]; v["avg"] != 50.0 || v["min"] != 0.0 || v["max"] != 100.0 || math.Abs(v["p(90)"].(float64)-90) > 0.2 {
+	if v := m["waiting"]; v["avg"] != 50.0 || v["min"] != 0.0 || v["max"] != 100.0 ||
+		math.Abs(v["p(90)"].(float64)-90) > 0.2 {
 		t.Errorf("waiting: %v", v)
 	}
 	for _, rule := range o.run(t).Thresholds {
@@ -252,7 +270,8 @@ func TestRequestsAreRecorded(t *testing.T) {
 	if run.Verdict.Result == verdict.Pass {
 		t.Errorf("a tenth failed, and the verdict is %+v", run.Verdict)
 	}
-	if data, err := os.ReadFile(filepath.Join(o.dir, record.ErrorsFile)); err != nil || !bytes.Contains(data, []byte(`"operation":"GET http`)) {
+	if data, err := os.ReadFile(filepath.Join(o.dir, record.ErrorsFile)); err != nil ||
+		!bytes.Contains(data, []byte(`"operation":"GET http`)) {
 		t.Errorf("no sample of a failure: %s %v", data, err)
 	}
 }
@@ -274,7 +293,9 @@ func TestDroppedIterationsSaturate(t *testing.T) {
 
 func TestAKilledRunIsRecordedUpToItsLastInterval(t *testing.T) {
 	t.Parallel()
-	c, o := command(t, "ours", `import { sleep } from 'k6'; export const options = {vus: 2, duration: '1m'}; export default () => { sleep(0.01); };`, "run", "-q", "SCRIPT")
+	c, o := command(t, "ours",
+		`import { sleep } from 'k6'; export const options = {vus: 2, duration: '1m'}; export default () => { sleep(0.01); };`,
+		"run", "-q", "SCRIPT")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +325,9 @@ func waitFor(t *testing.T, there func() bool) {
 
 func TestAnInterruptedRunIsComplete(t *testing.T) {
 	t.Parallel()
-	c, o := command(t, "ours", `import { sleep } from 'k6'; export const options = {vus: 2, duration: '1m'}; export default () => { sleep(0.01); };`, "run", "-q", "SCRIPT")
+	c, o := command(t, "ours",
+		`import { sleep } from 'k6'; export const options = {vus: 2, duration: '1m'}; export default () => { sleep(0.01); };`,
+		"run", "-q", "SCRIPT")
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Start(); err != nil {
@@ -374,7 +397,8 @@ func TestOutputsOfTheUserGetEverySample(t *testing.T) {
 
 func TestNoRecord(t *testing.T) {
 	t.Parallel()
-	o := k6(t, "ours", "export const options = {iterations: 1}; export default () => {};", "run", "-q", "-o", "brunt=none", "SCRIPT")
+	o := k6(t, "ours", "export const options = {iterations: 1}; export default () => {};", "run", "-q", "-o", "brunt=none",
+		"SCRIPT")
 	o.expect(t, 0)
 	if _, err := os.Stat(o.dir); err == nil {
 		t.Error("there is a bundle")
@@ -383,7 +407,8 @@ func TestNoRecord(t *testing.T) {
 
 func TestASingleEqualInAThreshold(t *testing.T) {
 	t.Parallel()
-	o := k6(t, "ours", "export const options = {iterations: 1, thresholds: {checks: ['rate = 1']}};\nimport { check } from 'k6'; export default () => { check(1, {one: (x) => x === 1}); };", "run", "-q", "SCRIPT")
+	o := k6(
+		t, "ours", "export const options = {iterations: 1, thresholds: {checks: ['rate = 1']}};\nimport { check } from 'k6'; export default () => { check(1, {one: (x) => x === 1}); };", "run", "-q", "SCRIPT")
 	o.expect(t, 0, "it is read as")
 }
 
@@ -425,12 +450,14 @@ func TestK6sOwnExamples(t *testing.T) {
 		"base64.js", "crypto.js", "jwt.js", "logging.js", "enhanced/script.ts", "enhanced/abort.ts", "enhanced/user.ts",
 		"experimental/csv-parse.js", "experimental/csv-parser.js", "experimental/fs/fs.js", "experimental/streams.js",
 		"source_map/issue_1804/main.js", "source_map/typescript_template/test1.ts",
-		"webcrypto/digest.js", "webcrypto/getRandomValues.js", "webcrypto/randomUUID.js", "webcrypto/sign_verify/sign-verify-ecdsa.js",
+		"webcrypto/digest.js", "webcrypto/getRandomValues.js", "webcrypto/randomUUID.js",
+		"webcrypto/sign_verify/sign-verify-ecdsa.js",
 	} {
 		script := filepath.Join(dir, filepath.FromSlash(name))
 		ours, theirs := k6(t, "ours", "", "run", "-q", script), k6(t, "real", "", "run", "-q", script)
 		if ours.code != theirs.code || said(ours.stderr) != said(theirs.stderr) {
-			t.Errorf("%s: exit code %d, k6's %d; it says\n%s\nk6\n%s", name, ours.code, theirs.code, said(ours.stderr), said(theirs.stderr))
+			t.Errorf("%s: exit code %d, k6's %d; it says\n%s\nk6\n%s", name, ours.code, theirs.code, said(ours.stderr),
+				said(theirs.stderr))
 		}
 		if got, want := shape(ours.stdout), shape(theirs.stdout); got != want {
 			t.Errorf("%s: the summary differs:\n%s\nk6's:\n%s", name, got, want)
@@ -457,7 +484,8 @@ func TestChecksAndTheScriptsMetricsAreRecorded(t *testing.T) {
 			got[w.Source+" "+m.Name] = m
 		}
 	}
-	if got["k6 check even"].Mean != 0.5 || got["k6 things"].Last != 8 || got["k6 waiting"].Max != 0.03 || got["k6 waiting"].Mean != 0.015 || got["k6 iterations"].Last != 4 {
+	if got["k6 check even"].Mean != 0.5 || got["k6 things"].Last != 8 || got["k6 waiting"].Max != 0.03 ||
+		got["k6 waiting"].Mean != 0.015 || got["k6 iterations"].Last != 4 {
 		t.Errorf("%+v", run.Watched)
 	}
 }
@@ -474,15 +502,17 @@ func TestChecksAndTheScriptsMetricsAreSampledEachInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []record.WatchedSample
-	err = r.WatchedSamples(func(source string) bool { return source == "k6" }, func(_ string, s *record.WatchedSample) error {
-		all = append(all, *s)
-		return nil
-	})
+	err = r.WatchedSamples(func(source string) bool { return source == "k6" },
+		func(_ string, s *record.WatchedSample) error {
+			all = append(all, *s)
+			return nil
+		})
 	if err != nil || len(all) < 2 {
 		t.Fatalf("%d samples, %v", len(all), err)
 	}
 	first, last := all[0].Values, all[len(all)-1].Values
-	if first["check early"] <= last["check early"] || first["waiting"] >= last["waiting"] || first["things"] >= last["things"] || last["waiting"] > 0.031 {
+	if first["check early"] <= last["check early"] || first["waiting"] >= last["waiting"] ||
+		first["things"] >= last["things"] || last["waiting"] > 0.031 {
 		t.Errorf("the first sample is %v, the last %v", first, last)
 	}
 	run := o.run(t)

@@ -70,7 +70,8 @@ func command(t *testing.T, as, script string, args ...string) (*exec.Cmd, *outco
 	c := exec.CommandContext(ctx, self, args...)
 	c.Dir = dir
 	out := &outcome{dir: filepath.Join(dir, "bundle")}
-	c.Env = append(os.Environ(), asEnv+"="+as, "BRUNT_BUNDLE="+out.dir, "HOME="+dir, "K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=", "NO_COLOR=1")
+	c.Env = append(os.Environ(), asEnv+"="+as, "BRUNT_BUNDLE="+out.dir, "HOME="+dir, "K6_NO_USAGE_REPORT=true",
+		"K6_AUTO_EXTENSION_RESOLUTION=", "NO_COLOR=1")
 	return c, out
 }
 

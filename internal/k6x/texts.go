@@ -29,7 +29,8 @@ func newRenamer(to io.Writer, file, name string) *renamer {
 
 // Lines of k6's version that name an extension by the package or function that it came from.
 var (
-	ownProbe     = regexp.MustCompile(`(?m)^ +brunt/internal/k6x\S* *, (?:` + probeName + ` \[subcommand\]|` + k6output.TagsName + ` \[output\])\n`)
+	ownProbe = regexp.MustCompile(`(?m)^ +brunt/internal/k6x\S* *, (?:` + probeName + ` \[subcommand\]|` +
+		k6output.TagsName + ` \[output\])\n`)
 	ownExtension = regexp.MustCompile(`(?m)^( +)brunt/internal/k6x\S* *, `)
 )
 
@@ -67,7 +68,8 @@ func (h *hints) Fire(e *logrus.Entry) error {
 		e.Message += "; this binary has " + strings.Join(h.known, ", ") + ", and downloads nothing"
 	case unknownCommand.MatchString(e.Message):
 		m := unknownCommand.FindStringSubmatch(e.Message)
-		e.Message = strings.Replace(e.Message, m[0], fmt.Sprintf("unknown command %q for %q", m[1], h.name), 1) + h.instead(m[1])
+		e.Message = strings.Replace(e.Message, m[0], fmt.Sprintf("unknown command %q for %q", m[1], h.name), 1) +
+			h.instead(m[1])
 	case noScript.MatchString(e.Message):
 		e.Message += "; it is no script: if it is a plan, run it by brunt run, or by the executor brunt-native of a script"
 	case strings.Contains(e.Message, `no metric name "brunt_`):

@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/scanner"
 	"go/token"
-	"path"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,15 +15,6 @@ const (
 	maxColumns       = 120
 	longText         = 40 // characters from which on a text in quotes excuses its line
 )
-
-// wide are the rooms that still have lines of more than maxColumns. No other may get one; a room that has none any
-// more is taken out.
-var wide = []string{
-	"internal/cli", "internal/k6x", "internal/k6x/bind", "internal/k6x/brunt", "internal/k6x/conns",
-	"internal/k6x/executor", "internal/k6x/output", "internal/k6x/picostress", "internal/k6x/scripts",
-	"internal/k6x/session", "internal/k6x/tarantool", "internal/k6x/trend", "tools/release", "internal/dialect/service",
-	"internal/render/cell", "internal/dialect/slowcooker",
-}
 
 // tooLong lists the functions of a file that are too long. A file may be as long as its subject needs.
 func tooLong(s *source) (faults []string) {
@@ -76,7 +65,7 @@ func tooWide(path string, text []byte) (faults []string) {
 
 func TestLinesEndInTime(t *testing.T) {
 	texts(t, func(file string, text []byte) {
-		if strings.HasSuffix(file, ".go") && !strings.Contains(file, "/testdata/") && !slices.Contains(wide, path.Dir(file)) {
+		if strings.HasSuffix(file, ".go") && !strings.Contains(file, "/testdata/") {
 			report(t, tooWide(file, text))
 		}
 	})

@@ -80,13 +80,17 @@ func (r *release) image(t target) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil },
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(b.Bytes())),
+			nil
+	},
 		tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err
 	}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.Append(base, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.made}, CreatedBy: "brunt's release"}})
+	image, err := mutate.Append(base,
+		mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.made}, CreatedBy: "brunt's release"}})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +102,8 @@ func (r *release) image(t target) (v1.Image, error) {
 	config.OS, config.Architecture, config.Created = t.system, t.processor, v1.Time{Time: r.made}
 	config.Config = v1.Config{
 		Entrypoint: []string{"/brunt"}, User: "65532:65532", WorkingDir: "/data", Env: []string{"HOME=/data"},
-		Labels: map[string]string{"org.opencontainers.image.version": r.version, "org.opencontainers.image.licenses": "AGPL-3.0-only"},
+		Labels: map[string]string{"org.opencontainers.image.version": r.version,
+			"org.opencontainers.image.licenses": "AGPL-3.0-only"},
 	}
 	return mutate.ConfigFile(image, config)
 }
@@ -123,7 +128,8 @@ func (r *release) archive(path, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Mode: 0o644, Size: int64(len(data)), ModTime: r.made}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Mode: 0o644,
+			Size: int64(len(data)), ModTime: r.made}); err != nil {
 			return err
 		}
 		_, err = w.Write(data)

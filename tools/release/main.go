@@ -93,7 +93,8 @@ func (t target) String() string { return t.system + "/" + t.processor }
 // use client libraries.
 func targets() []target {
 	return []target{
-		{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"freebsd", "amd64"}, {"windows", "amd64"},
+		{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"freebsd", "amd64"},
+		{"windows", "amd64"},
 	}
 }
 
@@ -120,7 +121,8 @@ func (r *release) binary(t target) string {
 func (r *release) buildAll() error {
 	for _, t := range r.targets {
 		path := r.binary(t)
-		if err := r.build(path, "GOOS="+t.system, "GOARCH="+t.processor, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0"); err != nil {
+		if err := r.build(path, "GOOS="+t.system, "GOARCH="+t.processor, "CGO_ENABLED=0", "GOAMD64=v1",
+			"GOARM64=v8.0"); err != nil {
 			return err
 		}
 		r.say(path)
@@ -129,7 +131,8 @@ func (r *release) buildAll() error {
 }
 
 func (r *release) build(path string, env ...string) error {
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -X main.version="+r.version, "-o", path, "./cmd/brunt")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -X main.version="+r.version, "-o",
+		path, "./cmd/brunt")
 	cmd.Dir, cmd.Env = r.source, append(os.Environ(), env...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w: %s", filepath.Base(path), err, text)

@@ -67,7 +67,8 @@ func (r *release) contents(info *debug.BuildInfo) *cyclonedx.BOM {
 // part is a module. Its sum is that of go.sum.
 func part(path, version, sum string) cyclonedx.Component {
 	url := "pkg:golang/" + path + "@" + version
-	c := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url}
+	c := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version,
+		PackageURL: url}
 	if sum != "" {
 		c.Properties = &[]cyclonedx.Property{{Name: "go:sum", Value: sum}}
 	}
@@ -121,8 +122,11 @@ func (r *release) pack(format string, t target, shared files.Contents) error {
 		contents = append(contents, &one)
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
-		Name: "brunt", Arch: t.processor, Platform: "linux", Version: packageVersion(r.version, r.made.Format("20060102")), VersionSchema: "none",
-		Section: "utils", Priority: "optional", Maintainer: "brunt's authors <brunt@localhost>", License: "AGPL-3.0-only", MTime: r.made,
+		Name: "brunt", Arch: t.processor, Platform: "linux", Version: packageVersion(r.version, r.made.Format("20060102")),
+		VersionSchema: "none",
+		Section:       "utils", Priority: "optional", Maintainer: "brunt's authors <brunt@localhost>",
+		License:     "AGPL-3.0-only",
+		MTime:       r.made,
 		Description: "load generator for databases and network services\nIt finds out what a server can take, and proves it.",
 		Overridables: nfpm.Overridables{
 			Contents: contents,
@@ -142,7 +146,8 @@ func (r *release) pack(format string, t target, shared files.Contents) error {
 }
 
 func (r *release) content(source, destination string, mode os.FileMode) *files.Content {
-	return &files.Content{Source: source, Destination: destination, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.made, Owner: "root", Group: "root"}}
+	return &files.Content{Source: source, Destination: destination,
+		FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.made, Owner: "root", Group: "root"}}
 }
 
 // shared lists what packages contain besides the binary.

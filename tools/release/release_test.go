@@ -112,7 +112,8 @@ func checkDebian(t *testing.T, deb, binary string) {
 	}
 	dpkg := func(args ...string) string {
 		t.Helper()
-		return do(t, "dpkg", append([]string{"--root=" + root, "--force-not-root", "--force-bad-path", "--force-script-chrootless", "--log=/dev/null"}, args...)...)
+		return do(t, "dpkg", append([]string{"--root=" + root, "--force-not-root", "--force-bad-path",
+			"--force-script-chrootless", "--log=/dev/null"}, args...)...)
 	}
 	dpkg("-i", deb)
 	if !bytes.Equal(read(t, filepath.Join(root, "usr/bin/brunt")), read(t, binary)) {
@@ -124,7 +125,8 @@ func checkDebian(t *testing.T, deb, binary string) {
 	for path, text := range map[string]string{
 		"usr/share/man/man1/brunt-rate.1.gz": "NAME\n", "usr/share/man/man1/brunt.1.gz": "brunt-schema(1)",
 		"usr/share/bash-completion/completions/brunt": "bash completion", "usr/share/doc/brunt/copyright": "AFFERO",
-		"usr/share/doc/brunt/plan.md": "plan", "usr/share/doc/brunt/plan.schema.json": "brunt plan", "usr/share/doc/brunt/examples/cars.yml": "queries",
+		"usr/share/doc/brunt/plan.md": "plan", "usr/share/doc/brunt/plan.schema.json": "brunt plan",
+		"usr/share/doc/brunt/examples/cars.yml": "queries",
 	} {
 		path = filepath.Join(root, path)
 		got := string(read(t, path))
@@ -149,8 +151,10 @@ func checkDebian(t *testing.T, deb, binary string) {
 
 func checkRPM(t *testing.T, rpm string) {
 	do(t, "rpm", "--dbpath", t.TempDir(), "-K", rpm)
-	listed := do(t, "rpm", "--dbpath", t.TempDir(), "-qp", "--qf", "%{name} %{license} %{buildhost}\n[%{filenames}\n]", rpm)
-	for _, text := range []string{"brunt AGPL-3.0-only localhost\n", "/usr/bin/brunt\n", "/usr/share/man/man1/brunt-rate.1.gz\n"} {
+	listed := do(t, "rpm", "--dbpath", t.TempDir(), "-qp", "--qf", "%{name} %{license} %{buildhost}\n[%{filenames}\n]",
+		rpm)
+	for _, text := range []string{"brunt AGPL-3.0-only localhost\n", "/usr/bin/brunt\n",
+		"/usr/share/man/man1/brunt-rate.1.gz\n"} {
 		if !strings.Contains(listed, text) {
 			t.Errorf("it doesn't hold %q:\n%s", text, listed)
 		}
@@ -214,7 +218,8 @@ func checkContents(t *testing.T, binary string) {
 		t.Fatal(err)
 	}
 	var bom cyclonedx.BOM
-	if err := cyclonedx.NewBOMDecoder(bytes.NewReader(read(t, binary+".cdx.json")), cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
+	if err := cyclonedx.NewBOMDecoder(bytes.NewReader(read(t, binary+".cdx.json")),
+		cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
 		t.Fatal(err)
 	}
 	listed := map[string]string{}
@@ -243,7 +248,8 @@ func TestPackageVersions(t *testing.T) {
 }
 
 func TestOnlyKnownSystems(t *testing.T) {
-	if _, err := choose([]string{"linux/amd64", "plan9/arm"}); err == nil || !strings.Contains(err.Error(), "freebsd/amd64") {
+	if _, err := choose([]string{"linux/amd64", "plan9/arm"}); err == nil ||
+		!strings.Contains(err.Error(), "freebsd/amd64") {
 		t.Error(err)
 	}
 }

@@ -71,7 +71,8 @@ func (o *Options) load() (ph plan.Phase, sessions int, err error) {
 		}
 		return ph, o.Sessions, nil
 	}
-	ph = plan.Phase{Name: "open", Kind: plan.Open, Duration: o.Duration, RateFrom: rate, RateTo: rate, Operations: o.Requests}
+	ph = plan.Phase{Name: "open", Kind: plan.Open, Duration: o.Duration, RateFrom: rate, RateTo: rate,
+		Operations: o.Requests}
 	if limited {
 		// Poisson arrivals may need longer than their mean.
 		ph.Duration = time.Duration(2*float64(o.Requests)/rate*float64(time.Second)) + time.Minute
@@ -182,7 +183,8 @@ func (o *Options) body(stdin io.Reader) ([]byte, error) {
 // list reads a file of requests.
 func (o *Options) list(stdin io.Reader, target string, body []byte) ([]endpoints.Request, error) {
 	if o.Method != "" || body != nil {
-		return nil, fmt.Errorf("--method, --data and --secret-data are for URLs; %s says for each request what they are", target)
+		return nil, fmt.Errorf("--method, --data and --secret-data are for URLs; %s says for each request what they are",
+			target)
 	}
 	in, name := stdin, "standard input"
 	if target != "-" {

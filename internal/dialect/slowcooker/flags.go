@@ -48,7 +48,8 @@ func newFlags() *flags {
 	fs.BoolVar(&o.NoReuse, "noreuse", false, "a new connection for each request")
 	fs.BoolVar(&o.Compress, "compress", false, "ask for gzip")
 	fs.Uint64Var(&o.HashValue, "hashValue", 0, "FNV-1a 64 `hash` that answers' bodies must have")
-	fs.Float64Var(&f.hashRate, "hashSampleRate", 0, "`share` of the answers whose hash is checked, 0 to 1 (one in every n)")
+	fs.Float64Var(&f.hashRate, "hashSampleRate", 0,
+		"`share` of the answers whose hash is checked, 0 to 1 (one in every n)")
 	fs.BoolVar(&o.NoSummary, "noLatencySummary", false, "no summary at the end")
 	fs.StringVar(&o.CSV, "reportLatenciesCSV", "", "write latencies to `file` as from, to, count")
 	fs.StringVar(&o.MetricAddr, "metric-addr", "", "serve /metrics for Prometheus at `host:port`")
@@ -60,7 +61,8 @@ func newFlags() *flags {
 // ours declares what slow_cooker doesn't have.
 func (f *flags) ours() {
 	o, fs := &f.o, f.set
-	fs.StringVar(&f.layout, "layout", "1.2", "`release` whose lines are printed: 1.0, 1.2, or 1.2.0 (without the iteration)")
+	fs.StringVar(&f.layout, "layout", "1.2",
+		"`release` whose lines are printed: 1.0, 1.2, or 1.2.0 (without the iteration)")
 	fs.StringVar(&o.Summary, "summary", "", "at the end: `form` 1.0 (table), 1.2 (JSON), report (ours, with bars) or none")
 	fs.BoolVar(&o.ServiceTime, "service-time", false, "latency from the actual send instead of the intended start")
 	fs.BoolVar(&o.Compat, "compat", false, "slow_cooker's known faults too: see docs/cook.md")
@@ -72,7 +74,8 @@ func (f *flags) ours() {
 	fs.DurationVar(&o.Wait, "wait", 0, "wait up to this `time` for the service to come up before the load")
 	fs.DurationVar(&o.Slice, "slice", 0, "slice of the record, `time`; it must divide the interval (default 1s)")
 	fs.StringVar(&o.Late, "late", "queue", "requests that are late: `policy` queue or drop")
-	fs.StringVar(&o.Awake, "awake", "auto", "`mode` auto, on or off: keep this machine's cores from sleeping during the load")
+	fs.StringVar(&o.Awake, "awake", "auto",
+		"`mode` auto, on or off: keep this machine's cores from sleeping during the load")
 	fs.Uint64Var(&o.Seed, "seed", 1, "`seed` of what is chosen at random")
 	several := func(to *[]string) func(string) error {
 		return func(s string) error {
@@ -83,15 +86,19 @@ func (f *flags) ours() {
 	fs.Func("threshold", "rule for the result, such as `\"p(99) < 10ms\"` (repeatable)", several(&o.Thresholds))
 	fs.StringVar(&o.Log, "log", "", "append lines to `file` instead of standard output; SIGHUP opens it anew")
 	fs.StringVar(&o.HDRLog, "hlog", "", "write a HdrHistogram log to `file`")
-	fs.StringVar(&f.secretData, "secret-data", "", "the same as -data, but kept in no record and no output: `text`, @file or @-")
+	fs.StringVar(&f.secretData, "secret-data", "",
+		"the same as -data, but kept in no record and no output: `text`, @file or @-")
 	fs.DurationVar(&o.WarmUp, "warm-up", 0, "load of this `time` before, without reports and kept out of the result")
 	fs.BoolVar(&o.NoRecord, "no-record", false, "keep no bundle")
 	fs.StringVar(&o.Results, "results", "", "`folder` for run bundles (default \"results\")")
 	fs.StringVar(&o.Bundle, "bundle", "", "`folder` for this run's bundle, empty or new")
 	fs.BoolVar(&o.Quiet, "quiet", false, "nothing on standard error but what went wrong")
 	fs.StringVar(&o.MetricAddr, "metrics-addr", "", "the same as -metric-addr")
-	fs.Func("export", "send every interval to `destination` influx=URL, prometheus=URL or otlp=URL (repeatable)", several(&o.Exports))
-	fs.Func("watch", "sample `what` into the record and judge leaks: pid:N, tree:N, url:ADDRESS or cgroup:FOLDER (repeatable)", several(&o.Watched))
+	fs.Func("export", "send every interval to `destination` influx=URL, prometheus=URL or otlp=URL (repeatable)",
+		several(&o.Exports))
+	fs.Func(
+		"watch", "sample `what` into the record and judge leaks: pid:N, tree:N, url:ADDRESS or cgroup:FOLDER (repeatable)",
+		several(&o.Watched))
 }
 
 func (o *Options) addHeader(s string) error {
@@ -114,7 +121,8 @@ func Usage(w io.Writer, name string) {
 	f := newFlags()
 	f.set.SetOutput(w)
 	// Errors of writing a help text concern nobody.
-	_, _ = fmt.Fprintf(w, "Usage: %s [flags] <url | @file | @->\n\nFlags may have one dash or two, and may follow the URL.\n\n", name)
+	_, _ = fmt.Fprintf(
+		w, "Usage: %s [flags] <url | @file | @->\n\nFlags may have one dash or two, and may follow the URL.\n\n", name)
 	f.set.PrintDefaults()
 }
 

@@ -20,12 +20,15 @@ func TestParse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := parse(t, "-qps", "5", "--concurrency=2", "@"+list, "-data", "@"+body, "-header", "X-A: 1: 2", "-header", "x-a: 3", "-host", "h1, h2",
+	o := parse(t, "-qps", "5", "--concurrency=2", "@"+list, "-data", "@"+body, "-header", "X-A: 1: 2", "-header", "x-a: 3",
+		"-host", "h1, h2",
 		"-hashValue", "7", "-hashSampleRate", "0.25", "-latencyUnit", "us", "-interval", "90s", "-noLatencySummary")
-	if o.QPS != 5 || o.Concurrency != 2 || len(o.URLs) != 2 || o.URLs[1].String() != "https://b:81/2?x" || string(o.Body) != "from a file" {
+	if o.QPS != 5 || o.Concurrency != 2 || len(o.URLs) != 2 || o.URLs[1].String() != "https://b:81/2?x" ||
+		string(o.Body) != "from a file" {
 		t.Errorf("%+v", o)
 	}
-	if fmt.Sprintln(o.Headers, o.Hosts, o.HashValue, o.HashEvery, o.Unit, o.Slice, o.Summary) != "[[X-A 3]] [h1 h2] 7 4 1µs 1s none\n" {
+	if fmt.Sprintln(o.Headers, o.Hosts, o.HashValue, o.HashEvery, o.Unit, o.Slice,
+		o.Summary) != "[[X-A 3]] [h1 h2] 7 4 1µs 1s none\n" {
 		t.Errorf("%v", []any{o.Headers, o.Hosts, o.HashValue, o.HashEvery, o.Unit, o.Slice, o.Summary})
 	}
 	stdin, err := Parse([]string{"@-"}, strings.NewReader("http://c/\n"), "report")
@@ -82,7 +85,8 @@ func TestFaults(t *testing.T) {
 func TestUsageNamesEveryFlag(t *testing.T) {
 	var b strings.Builder
 	Usage(&b, "slow_cooker")
-	for _, name := range strings.Fields("qps concurrency iterations totalRequests interval timeout latencyUnit method data header host noreuse compress hashValue hashSampleRate noLatencySummary reportLatenciesCSV metric-addr help layout compat service-time log") {
+	for _, name := range strings.Fields(
+		"qps concurrency iterations totalRequests interval timeout latencyUnit method data header host noreuse compress hashValue hashSampleRate noLatencySummary reportLatenciesCSV metric-addr help layout compat service-time log") {
 		if !strings.Contains(b.String(), "  -"+name) {
 			t.Errorf("-%s is missing", name)
 		}
@@ -90,16 +94,19 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	o := parse(t, "-qps", "5", "-concurrency", "4", "-iterations", "3", "-host", "h1,h2", "-seed", "9", "-threshold", "p(99) < 10ms", "-k", "https://a/x?$")
+	o := parse(t, "-qps", "5", "-concurrency", "4", "-iterations", "3", "-host", "h1,h2", "-seed", "9", "-threshold",
+		"p(99) < 10ms", "-k", "https://a/x?$")
 	p, err := o.Plan(true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ph := p.Load[0]
-	if ph.RateFrom != 20 || ph.Duration != 30*time.Second || p.Settings.Sessions != 4 || p.Settings.Retries != -1 || p.Settings.Interval != time.Second {
+	if ph.RateFrom != 20 || ph.Duration != 30*time.Second || p.Settings.Sessions != 4 || p.Settings.Retries != -1 ||
+		p.Settings.Interval != time.Second {
 		t.Errorf("%+v %+v", ph, p.Settings)
 	}
-	if p.Target.Options["proxy"] != "env" || p.Target.Options["good"] != "200-499" || !p.Target.TLS.InsecureSkipVerify || len(p.Thresholds) != 1 {
+	if p.Target.Options["proxy"] != "env" || p.Target.Options["good"] != "200-499" || !p.Target.TLS.InsecureSkipVerify ||
+		len(p.Thresholds) != 1 {
 		t.Errorf("%+v", p.Target)
 	}
 	step := p.Operations[0].Steps[0]
@@ -126,7 +133,8 @@ func TestPlan(t *testing.T) {
 	if err != nil || endless.Load[0].Duration < 80*24*time.Hour {
 		t.Errorf("%+v, %v", endless, err)
 	}
-	if p, err := parse(t, "-k", "http://a").Plan(false); err != nil || p.Target.TLS.Enabled || p.Target.TLS.InsecureSkipVerify {
+	if p, err := parse(t, "-k", "http://a").Plan(false); err != nil || p.Target.TLS.Enabled ||
+		p.Target.TLS.InsecureSkipVerify {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if _, err := parse(t, "-threshold", "nonsense", "http://a").Plan(false); err == nil {

@@ -30,15 +30,20 @@ func TestFormat(t *testing.T) {
 		line   Line
 		want   string
 	}{
-		{"1.0", Line{Time: at("2016-10-12T20:34:20Z"), Good: 4990, Target: 5000, Interval: "10s", P50: 1, P95: 3, P99: 4, P999: 9, Max: 9},
+		{"1.0", Line{Time: at("2016-10-12T20:34:20Z"), Good: 4990, Target: 5000, Interval: "10s", P50: 1, P95: 3, P99: 4,
+			P999: 9, Max: 9},
 			"2016-10-12T20:34:20Z   4990/0/0 5000  99% 10s   0 [  1   3   4    9 ]    9 "},
-		{"1.0", Line{Time: at("2016-11-14T20:58:43Z"), Good: 1709, Target: 5000, Interval: "10s", P50: 1, P95: 6987, P99: 6987, P999: 6987, Max: 6985, Change: "+++"},
+		{"1.0", Line{Time: at("2016-11-14T20:58:43Z"), Good: 1709, Target: 5000, Interval: "10s", P50: 1, P95: 6987,
+			P99: 6987, P999: 6987, Max: 6985, Change: "+++"},
 			"2016-11-14T20:58:43Z   1709/0/0 5000  34% 10s   0 [  1 6987 6987 6987 ] 6985 +++"},
-		{"1.2", Line{Time: at("2026-11-21T21:48:58Z"), Good: 8, Target: 10, Interval: "1s", P50: 1, P95: 8, P99: 8, P999: 8, Max: 8, Change: "+"},
+		{"1.2", Line{Time: at("2026-11-21T21:48:58Z"), Good: 8, Target: 10, Interval: "1s", P50: 1, P95: 8, P99: 8, P999: 8,
+			Max: 8, Change: "+"},
 			"2026-11-21T21:48:58Z    0      8/0/0 10  80% 1s   0 [  1   8   8    8 ]    8      0 +"},
-		{"1.2", Line{Time: at("2026-11-21T21:48:59+05:45"), Iteration: 1, Good: 9, Bad: 3, Failed: 2, Target: 10, Interval: "1s", P95: 1, P99: 1, P999: 1, Max: 1, BadHash: 7},
+		{"1.2", Line{Time: at("2026-11-21T21:48:59+05:45"), Iteration: 1, Good: 9, Bad: 3, Failed: 2, Target: 10,
+			Interval: "1s", P95: 1, P99: 1, P999: 1, Max: 1, BadHash: 7},
 			"2026-11-21T21:48:59+05:45    1      9/3/2 10 100% 1s   0 [  0   1   1    1 ]    1      7 "},
-		{"1.2.0", Line{Time: at("2026-11-21T21:48:59Z"), Iteration: 1, Good: 12, Target: 10, Interval: "1s", P95: 1, P99: 1, P999: 1, Max: 1},
+		{"1.2.0", Line{Time: at("2026-11-21T21:48:59Z"), Iteration: 1, Good: 12, Target: 10, Interval: "1s", P95: 1, P99: 1,
+			P999: 1, Max: 1},
 			"2026-11-21T21:48:59Z     12/0/0 10 100% 1s   0 [  0   1   1    1 ]    1      0 "},
 	} {
 		if got := layoutOf(c.layout).Format(&c.line); got != c.want {
@@ -91,7 +96,8 @@ func TestChange(t *testing.T) {
 		want   string
 	}{
 		{nil, 50, ""}, {[]int64{0, 0, 0, 0, 0}, 0, ""}, {[]int64{0, 0, 0, 0, 0}, 9, "+"}, {[]int64{5, 5}, 0, "-"},
-		{[]int64{6, 3, 3, 0, 0}, 6987, "+++"}, {[]int64{6, 3, 3, 6987, 0}, 2, "--"}, {[]int64{10}, 99, ""}, {[]int64{10}, 100, "+"},
+		{[]int64{6, 3, 3, 0, 0}, 6987, "+++"}, {[]int64{6, 3, 3, 6987, 0}, 2, "--"}, {[]int64{10}, 99, ""},
+		{[]int64{10}, 100, "+"},
 		{[]int64{1000}, 100, "-"}, {[]int64{1}, 1_000_000, "+++"}, {[]int64{1_000_000}, 1, "---"},
 	} {
 		if got := markOf(c.before, c.p99); got != c.want {

@@ -140,7 +140,8 @@ func (l *Lines) print() error {
 	line := l.line()
 	text := l.o.Layout.Format(&line) + "\n"
 	if l.pausedNs > 0 {
-		text += fmt.Sprintf("# the generator itself stood still for %s in this interval (suspended, stopped or starved): its latencies are not the server's\n",
+		text += fmt.Sprintf(
+			"# the generator itself stood still for %s in this interval (suspended, stopped or starved): its latencies are not the server's\n",
 			time.Duration(l.pausedNs).Round(10*time.Millisecond))
 	}
 	for _, c := range l.comments {
@@ -173,13 +174,15 @@ func (l *Lines) line() Line {
 	length := time.Duration(l.toNs - l.fromNs)
 	// Intervals are cut on a grid; a hundredth is no matter. The last one of a load that ends on time
 	// waits for its last answers.
-	if off := length - o.Interval; off.Abs() <= max(o.Interval/100, o.Slice/10) || o.Iterations > 0 && l.iteration+1 == o.Iterations && off > 0 {
+	if off := length - o.Interval; off.Abs() <= max(o.Interval/100, o.Slice/10) || o.Iterations > 0 &&
+		l.iteration+1 == o.Iterations && off > 0 {
 		length = o.Interval
 	}
 	line := Line{
 		Time: l.now(), Iteration: l.iteration, Interval: l.length(length),
-		Good: c.OK(), Bad: c.Errors[protocol.Server], Target: uint64(math.Round(o.RatePerS() * length.Seconds())), BadHash: c.BadHash,
-		Min: unit(h.Min()), P50: unit(h.Quantile(0.5)), P95: unit(h.Quantile(0.95)), P99: unit(h.Quantile(0.99)),
+		Good: c.OK(), Bad: c.Errors[protocol.Server], Target: uint64(math.Round(o.RatePerS() * length.Seconds())),
+		BadHash: c.BadHash,
+		Min:     unit(h.Min()), P50: unit(h.Quantile(0.5)), P95: unit(h.Quantile(0.95)), P99: unit(h.Quantile(0.99)),
 		P999: unit(h.Quantile(0.999)), Max: unit(h.Max()),
 	}
 	line.Failed = c.Failed() - line.Bad

@@ -30,7 +30,8 @@ func (o *Options) Plan(proxied bool) (*plan.Plan, error) {
 	requests := make([]endpoints.Request, len(o.URLs))
 	for i, u := range o.URLs {
 		requests[i] = endpoints.Request{
-			Method: o.Method, URL: u, Header: o.Headers, Body: o.Body, Secret: o.SecretBody, Hash: o.HashValue, HashEvery: o.HashEvery,
+			Method: o.Method, URL: u, Header: o.Headers, Body: o.Body, Secret: o.SecretBody, Hash: o.HashValue,
+			HashEvery: o.HashEvery,
 		}
 	}
 	if err := endpoints.SetTarget(p, requests); err != nil {
@@ -102,7 +103,8 @@ func (o *Options) fields() []plan.Param {
 		fields = append(fields, plan.Param{Name: name, Value: &plan.ValueSpec{Spec: spec}})
 	}
 	if !o.gave("Sc-Req-Id") {
-		add("Sc-Req-Id", gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential, HasRange: true, IntLo: 1, IntHi: math.MaxInt64})
+		add("Sc-Req-Id", gen.Spec{Type: gen.TypeInteger, Distribution: gen.Sequential, HasRange: true, IntLo: 1,
+			IntHi: math.MaxInt64})
 	}
 	if len(o.Hosts) > 0 {
 		add("Host", gen.Spec{Type: gen.TypeOneOf, Values: o.Hosts})
@@ -124,10 +126,12 @@ func (o *Options) phase() plan.Phase {
 		length = time.Duration(o.Iterations) * o.Interval
 	}
 	const mostArrivals = 4e15
-	if most := time.Duration(mostArrivals / o.RatePerS() * float64(time.Second)); o.RatePerS()*length.Seconds() > mostArrivals {
+	if most := time.Duration(
+		mostArrivals / o.RatePerS() * float64(time.Second)); o.RatePerS()*length.Seconds() > mostArrivals {
 		length = most
 	}
 	return plan.Phase{
-		Name: PhaseName, Kind: plan.Open, Duration: length, RateFrom: o.RatePerS(), RateTo: o.RatePerS(), Operations: o.TotalRequests,
+		Name: PhaseName, Kind: plan.Open, Duration: length, RateFrom: o.RatePerS(), RateTo: o.RatePerS(),
+		Operations: o.TotalRequests,
 	}
 }

@@ -29,7 +29,8 @@ func TestTable(t *testing.T) {
 1024  4096 0
 4096 16384 2
 `
-	for args, want := range map[string]string{"-summary 1.0 http://a": rows + "16384   inf 2\n", "-compat -summary 1.0 http://a": rows} {
+	for args, want := range map[string]string{"-summary 1.0 http://a": rows + "16384   inf 2\n",
+		"-compat -summary 1.0 http://a": rows} {
 		var b strings.Builder
 		if err := WriteSummary(&b, parse(t, strings.Fields(args)...), sample()); err != nil {
 			t.Fatal(err)
@@ -51,7 +52,8 @@ func TestJSON(t *testing.T) {
 		if err := WriteSummary(&b, parse(t, strings.Fields(args)...), h); err != nil {
 			t.Fatal(err)
 		}
-		want := "{\n  \"p50\": 500,\n  \"p75\": 750,\n  \"p90\": 900,\n  \"p95\": 950,\n  \"p99\": 990,\n  \"p999\": " + p999 + "\n}\n"
+		want := "{\n  \"p50\": 500,\n  \"p75\": 750,\n  \"p90\": 900,\n  \"p95\": 950,\n  \"p99\": 990,\n  \"p999\": " +
+			p999 + "\n}\n"
 		if got := b.String(); got != want {
 			t.Errorf("%s:\n%s", args, got)
 		}

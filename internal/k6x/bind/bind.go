@@ -43,7 +43,8 @@ func NewVU(s *session.Session, vu modules.VU) *VU {
 		o, _ := global.Get(name).(*sobek.Object)
 		return o
 	}
-	v := &VU{VU: vu, Session: s, Run: s.VU(vu), failure: object("Error"), fault: object("TypeError"), bytes: object("Uint8Array"), date: object("Date"), operations: map[string]int{}}
+	v := &VU{VU: vu, Session: s, Run: s.VU(vu), failure: object("Error"), fault: object("TypeError"),
+		bytes: object("Uint8Array"), date: object("Date"), operations: map[string]int{}}
 	if env := vu.InitEnv(); env != nil && env.CWD != nil {
 		v.files, v.folder = env.FileSystems["file"], env.CWD.Path
 	}

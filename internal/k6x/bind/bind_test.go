@@ -36,19 +36,30 @@ func say(t *testing.T, f Func, text string) string {
 // Whatever a function of ours does wrong, scripts can catch it.
 func TestFaultsBecomeExceptions(t *testing.T) {
 	for want, f := range map[string]Func{
-		"Error client  f: a fault of brunt's: runtime error: index out of range [3] with length 0": func(a *Args) (any, error) { return []int{}[len(a.name)+2], nil },
-		"Error client  f: a fault of brunt's: anything":                                            func(*Args) (any, error) { panic("anything") },
+		"Error client  f: a fault of brunt's: runtime error: index out of range [3] with length 0": func(a *Args) (any,
+			error) {
+			return []int{}[len(a.name)+2], nil
+		},
+		"Error client  f: a fault of brunt's: anything": func(*Args) (any,
+			error) {
+			panic("anything")
+		},
 		"Error server 42 server 42: full": func(*Args) (any, error) {
 			return nil, &protocol.Error{Class: protocol.Server, Code: "42", Text: "full"}
 		},
 		"Error client  wrong": func(*Args) (any, error) { return nil, errors.New("wrong") },
-		"TypeError client  f: argument 1 (x) is missing; give a string": func(a *Args) (any, error) { return a.Text(0, "x"), nil },
+		"TypeError client  f: argument 1 (x) is missing; give a string": func(a *Args) (any,
+			error) {
+			return a.Text(0, "x"), nil
+		},
 	} {
-		if got := say(t, f, "try { f() } catch (e) { e.name + ' ' + e.class + ' ' + e.code + ' ' + e.message }"); got != want {
+		if got := say(
+			t, f, "try { f() } catch (e) { e.name + ' ' + e.class + ' ' + e.code + ' ' + e.message }"); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := say(t, func(*Args) (any, error) { panic("anything") }, "Error = null; TypeError = 3; try { f() } catch (e) { e.class }"); got != "client" {
+	if got := say(t, func(*Args) (any, error) { panic("anything") },
+		"Error = null; TypeError = 3; try { f() } catch (e) { e.class }"); got != "client" {
 		t.Errorf("with a script's own Error: %q", got)
 	}
 }
@@ -100,8 +111,10 @@ func TestArguments(t *testing.T) {
 func TestValuesBothWays(t *testing.T) {
 	v := newVU()
 	for _, x := range []gen.Value{
-		{Kind: gen.Null}, {Kind: gen.Bool, I: 1}, {Kind: gen.Int, I: math.MaxInt64}, {Kind: gen.Int, I: math.MinInt64}, {Kind: gen.Int, I: -7},
-		{Kind: gen.Int, I: maxSafe}, {Kind: gen.Int, I: maxSafe + 2}, {Kind: gen.Uint, I: -1}, {Kind: gen.Float, F: 0.1}, {Kind: gen.Float, F: math.Inf(1)},
+		{Kind: gen.Null}, {Kind: gen.Bool, I: 1}, {Kind: gen.Int, I: math.MaxInt64}, {Kind: gen.Int, I: math.MinInt64},
+		{Kind: gen.Int, I: -7},
+		{Kind: gen.Int, I: maxSafe}, {Kind: gen.Int, I: maxSafe + 2}, {Kind: gen.Uint, I: -1}, {Kind: gen.Float, F: 0.1},
+		{Kind: gen.Float, F: math.Inf(1)},
 		{Kind: gen.Decimal, I: -1250, Scale: 2}, {Kind: gen.String, B: []byte("ж\"")}, {Kind: gen.Bytes, B: []byte{0, 255}},
 		{Kind: gen.Datetime, I: 1700000000123000}, {Kind: gen.JSON, B: []byte(`{"a":[1,null]}`)},
 	} {
@@ -151,7 +164,8 @@ func TestWhatCantBeSent(t *testing.T) {
 }
 
 func FuzzDecimal(f *testing.F) {
-	for _, text := range []string{"0", "-12.50", "+1.", ".5", "1e3", "999999999999999999", "9999999999999999999", "--1", "."} {
+	for _, text := range []string{"0", "-12.50", "+1.", ".5", "1e3", "999999999999999999", "9999999999999999999",
+		"--1", "."} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -101,7 +101,8 @@ func uuid(text string) ([]byte, bool) {
 	if len(text) != 36 {
 		return nil, false
 	}
-	n, err := fmt.Sscanf(text, "%08x-%04x-%04x-%04x-%012x", new(uint32), new(uint16), new(uint16), new(uint16), new(uint64))
+	n, err := fmt.Sscanf(text, "%08x-%04x-%04x-%04x-%012x", new(uint32), new(uint16), new(uint16), new(uint16),
+		new(uint64))
 	if err != nil || n != 5 {
 		return nil, false
 	}

@@ -85,7 +85,8 @@ func (d *database) asked(what any, params int) (*asked, error) {
 }
 
 // on sends a request over a connection.
-func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.Value, whole bool, call *session.Call) (*answer, *protocol.Error) {
+func (d *database) on(ctx context.Context, l *conns.Link, a *asked, args []gen.Value, whole bool,
+	call *session.Call) (*answer, *protocol.Error) {
 	r, failure := l.Ready(ctx, &a.Request)
 	if failure != nil {
 		return nil, failure

@@ -175,7 +175,8 @@ func (d *database) frame(ctx context.Context, l *conns.Link, verb protocol.Verb,
 // end is commit() and rollback().
 func (d *database) end(verb protocol.Verb, name string) (any, error) {
 	if d.forget(); d.transaction == nil {
-		return nil, protocol.Bad("%s: no transaction is under way: it never began in this iteration, or its connection was lost", name)
+		return nil, protocol.Bad(
+			"%s: no transaction is under way: it never began in this iteration, or its connection was lost", name)
 	}
 	ctx, cancel := context.WithTimeout(d.vu.Context(), d.timeout)
 	defer cancel()

@@ -41,7 +41,8 @@ func readTarget(a *bind.Args) *destination {
 	} else {
 		o, ok := a.Plain(0).(map[string]any)
 		if !ok {
-			a.Fault(0, "the target", `"protocol://host:port", or an object such as {protocol: "pg", addresses: ["127.0.0.1:5432"], user: "stress"}`)
+			a.Fault(0, "the target",
+				`"protocol://host:port", or an object such as {protocol: "pg", addresses: ["127.0.0.1:5432"], user: "stress"}`)
 		}
 		fields = maps.Clone(o)
 	}

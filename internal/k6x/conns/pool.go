@@ -80,7 +80,8 @@ func (p *Pool) Take(ctx context.Context) (*Link, *protocol.Error) {
 		select {
 		case p.free <- struct{}{}:
 		case <-ctx.Done():
-			return nil, &protocol.Error{Class: protocol.Timeout, Text: "no connection became free in time; raise sessions", Err: ctx.Err()}
+			return nil, &protocol.Error{Class: protocol.Timeout, Text: "no connection became free in time; raise sessions",
+				Err: ctx.Err()}
 		}
 	}
 	p.mu.Lock()

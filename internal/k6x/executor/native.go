@@ -43,7 +43,8 @@ var _ lib.ExecutorConfig = (*NativeConfig)(nil)
 func (c *NativeConfig) plan() native.Plan {
 	n := native.Plan{
 		Addresses: c.Addresses, User: c.User.String, Password: c.Password.String,
-		Sessions: int(c.Sessions.Int64), Rate: c.Rate.Float64, Duration: c.Duration.TimeDuration(), Grace: c.GetGracefulStop(),
+		Sessions: int(c.Sessions.Int64), Rate: c.Rate.Float64, Duration: c.Duration.TimeDuration(),
+		Grace: c.GetGracefulStop(),
 	}
 	if native.Inline(c.Plan.String) {
 		n.Text = c.Plan.String
@@ -173,7 +174,9 @@ func (e *nativeRun) cut(n *native.Plan) error {
 	n.Sessions = max(1, int(et.ScaleInt64(int64(sessions))))
 	for i := range p.Load {
 		if p.Load[i].Kind == plan.Closed && p.Load[i].Sessions > n.Sessions {
-			return errext.WithExitCodeIfNone(fmt.Errorf("scenario %s: phase %s names sessions of its own, which can't be shared out", e.c.GetName(), p.Load[i].Name), exitcodes.InvalidConfig)
+			return errext.WithExitCodeIfNone(
+				fmt.Errorf("scenario %s: phase %s names sessions of its own, which can't be shared out", e.c.GetName(),
+					p.Load[i].Name), exitcodes.InvalidConfig)
 		}
 	}
 	return nil

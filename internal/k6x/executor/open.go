@@ -26,7 +26,8 @@ const (
 // Register adds the executors to k6's. It must be called once.
 func Register(s *session.Session) {
 	lib.RegisterExecutorConfigType(OpenType, func(name string, text []byte) (lib.ExecutorConfig, error) {
-		c := &OpenConfig{BaseConfig: executor.NewBaseConfig(name, OpenType), TimeUnit: types.NewNullDuration(time.Second, false), s: s}
+		c := &OpenConfig{BaseConfig: executor.NewBaseConfig(name, OpenType),
+			TimeUnit: types.NewNullDuration(time.Second, false), s: s}
 		return c, readOptions(name, text, c)
 	})
 	lib.RegisterExecutorConfigType(NativeType, func(name string, text []byte) (lib.ExecutorConfig, error) {
@@ -121,7 +122,8 @@ func (c *OpenConfig) shape() (*schedule.Shape, error) {
 	from := perS(c.StartRate.Float64)
 	for _, st := range c.Stages {
 		to := perS(st.Target.Float64)
-		segments = append(segments, schedule.Segment{DurationNs: int64(st.Duration.TimeDuration()), RateFrom: from, RateTo: to})
+		segments = append(segments, schedule.Segment{DurationNs: int64(st.Duration.TimeDuration()), RateFrom: from,
+			RateTo: to})
 		from = to
 	}
 	for _, g := range segments {
@@ -176,7 +178,8 @@ func (c *OpenConfig) GetDescription(et *lib.ExecutionTuple) string {
 	if len(c.Stages) > 0 {
 		what = fmt.Sprintf("%d stages of iterations/s", len(c.Stages))
 	}
-	return fmt.Sprintf("%s for %s, queued and timed from their intended start (%s, gracefulStop: %s)", what, c.length(), vus, c.GetGracefulStop())
+	return fmt.Sprintf("%s for %s, queued and timed from their intended start (%s, gracefulStop: %s)", what, c.length(),
+		vus, c.GetGracefulStop())
 }
 
 // NewExecutor implements lib.ExecutorConfig.

@@ -50,7 +50,8 @@ func TestAQueueKnowsWhatWaits(t *testing.T) {
 	}{{50e6, 1, 0}, {250e6, 2, 2}, {250e6, 0, 2}, {2e9, 7, 9}} {
 		fresh, waiting, running := q.state(c.at)
 		if fresh != c.fresh || waiting != c.waiting || running != 1 {
-			t.Errorf("at %d: %d fell due, %d wait, %d at work; want %d, %d, 1", c.at, fresh, waiting, running, c.fresh, c.waiting)
+			t.Errorf("at %d: %d fell due, %d wait, %d at work; want %d, %d, 1", c.at, fresh, waiting, running, c.fresh,
+				c.waiting)
 		}
 	}
 	q.end()

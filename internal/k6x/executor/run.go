@@ -85,7 +85,8 @@ func (e *open) Run(parent context.Context, out chan<- metrics.SampleContainer) e
 	}
 	show(e.GetProgress().Modify, atWork, progress)
 	defer func() { showEnd(e.GetProgress().Modify, parent.Err() == nil && e.failed.Load() == nil, progress) }()
-	run := lib.WithScenarioState(ctx, &lib.ScenarioState{Name: e.c.GetName(), Executor: OpenType, StartTime: begun, ProgressFn: progress})
+	run := lib.WithScenarioState(ctx, &lib.ScenarioState{Name: e.c.GetName(), Executor: OpenType, StartTime: begun,
+		ProgressFn: progress})
 	planned, most := e.c.vus(e.es.ExecutionTuple)
 	for range planned {
 		vu, err := e.es.GetPlannedVU(e.logger, true)

@@ -62,7 +62,8 @@ func New(s *session.Session, host Host) output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		o := &Output{
 			s: s, params: p, requests: &requests{s: s, known: map[kind]request{}}, ours: &ourMetrics{s: s}, host: host,
-			seen: map[string]*metrics.Metric{}, figures: &figures{checks: map[string]*figure{}, others: map[*metrics.Metric]*figure{}}, driven: map[string]bool{},
+			seen: map[string]*metrics.Metric{}, figures: &figures{checks: map[string]*figure{},
+				others: map[*metrics.Metric]*figure{}}, driven: map[string]bool{},
 		}
 		if boundable(&p) {
 			o.trends = trend.NewKeeper()
@@ -94,7 +95,8 @@ func (o *Output) SetThresholds(rules map[string]metrics.Thresholds) {
 		for _, t := range rules[name].Thresholds {
 			if before, after, lenient := strings.Cut(t.Source, "\t=="); lenient {
 				t.Source = before + "==" + after
-				o.params.Logger.Warnf("%s has a threshold with a single \"=\", which k6 no longer takes: it is read as %q", name, t.Source)
+				o.params.Logger.Warnf("%s has a threshold with a single \"=\", which k6 no longer takes: it is read as %q", name,
+					t.Source)
 			}
 		}
 	}
@@ -102,7 +104,8 @@ func (o *Output) SetThresholds(rules map[string]metrics.Thresholds) {
 
 // SetBuiltinMetrics implements output.WithBuiltinMetrics.
 func (o *Output) SetBuiltinMetrics(m *metrics.BuiltinMetrics) {
-	for _, m := range []*metrics.Metric{m.IterationDuration, m.Iterations, m.DroppedIterations, m.Checks, m.HTTPReqDuration, m.HTTPReqFailed, m.HTTPReqs, m.GRPCReqDuration, m.VUs, m.DataSent, m.DataReceived} {
+	for _, m := range []*metrics.Metric{m.IterationDuration, m.Iterations, m.DroppedIterations, m.Checks,
+		m.HTTPReqDuration, m.HTTPReqFailed, m.HTTPReqs, m.GRPCReqDuration, m.VUs, m.DataSent, m.DataReceived} {
 		if m != nil {
 			o.seen[m.Name] = m
 		}

@@ -143,7 +143,8 @@ func (m *ourMetrics) fill(all bool) {
 		if over {
 			m.breakEmpty(ours, total, names)
 		}
-		each(ours.Response, total, names, func(o *measure.OperationAccount, sink metrics.Sink) { fillTrend(sink, o.Response) })
+		each(ours.Response, total, names,
+			func(o *measure.OperationAccount, sink metrics.Sink) { fillTrend(sink, o.Response) })
 		each(ours.Service, total, names, func(o *measure.OperationAccount, sink metrics.Sink) { fillTrend(sink, o.Service) })
 		each(ours.Operations, total, names, func(o *measure.OperationAccount, sink metrics.Sink) {
 			if c, ok := sink.(*metrics.CounterSink); ok {

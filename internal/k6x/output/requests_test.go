@@ -12,7 +12,8 @@ import (
 func TestErrorCodesHaveClasses(t *testing.T) {
 	for code, want := range map[string]protocol.Class{
 		"1050": protocol.Timeout, "1101": protocol.Connect, "1212": protocol.Connect, "1220": protocol.UnknownOutcome,
-		"1310": protocol.Connect, "1404": protocol.Server, "1503": protocol.Server, "1650": protocol.UnknownOutcome, "1000": protocol.Protocol, "x": protocol.Protocol,
+		"1310": protocol.Connect, "1404": protocol.Server, "1503": protocol.Server, "1650": protocol.UnknownOutcome,
+		"1000": protocol.Protocol, "x": protocol.Protocol,
 	} {
 		if got := classOf(code, 0); got != want {
 			t.Errorf("%s is %s, want %s", code, got, want)
@@ -33,8 +34,10 @@ func TestValuesOfThresholds(t *testing.T) {
 		what string
 		want float64
 	}{
-		{trend, "p(95)", 95}, {trend, "p(99.5)", 99.5}, {trend, "avg", 50}, {trend, "max", 100}, {trend, "p(200)", math.NaN()}, {trend, "no", math.NaN()},
-		{&metrics.CounterSink{Value: 3}, "count", 3}, {&metrics.RateSink{Trues: 1, Total: 4}, "rate", 0.25}, {&metrics.GaugeSink{Value: 7}, "value", 7},
+		{trend, "p(95)", 95}, {trend, "p(99.5)", 99.5}, {trend, "avg", 50}, {trend, "max", 100},
+		{trend, "p(200)", math.NaN()}, {trend, "no", math.NaN()},
+		{&metrics.CounterSink{Value: 3}, "count", 3}, {&metrics.RateSink{Trues: 1, Total: 4}, "rate", 0.25},
+		{&metrics.GaugeSink{Value: 7}, "value", 7},
 	} {
 		if got := valueOf(c.sink, c.what); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%T %s is %g, want %g", c.sink, c.what, got, c.want)

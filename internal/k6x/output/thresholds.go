@@ -34,7 +34,8 @@ func (o *Output) thresholds() (out []record.Threshold) {
 	for name, rules := range o.rules {
 		sink, contains := o.sink(name)
 		for _, t := range rules.Thresholds {
-			r := record.Threshold{Text: secret.Text(name) + ": " + t.Source, Pass: !t.LastFailed, Aborted: t.LastFailed && rules.Abort, Unit: "count"}
+			r := record.Threshold{Text: secret.Text(name) + ": " + t.Source, Pass: !t.LastFailed, Aborted: t.LastFailed &&
+				rules.Abort, Unit: "count"}
 			if m := aggregation.FindStringSubmatch(t.Source); m != nil && sink != nil {
 				limit, _ := strconv.ParseFloat(m[3], 64)
 				value := valueOf(sink, strings.ReplaceAll(m[1], " ", ""))
@@ -48,7 +49,8 @@ func (o *Output) thresholds() (out []record.Threshold) {
 				}
 				r.Aggregate = &record.Aggregate{How: m[1], Holds: m[2], Values: valuesOf(sink)}
 			}
-			if empty := o.ours.empty[t]; empty || sink != nil && valuesOf(sink) == 0 && r.Pass && !o.params.RuntimeOptions.NoThresholds.Bool {
+			if empty := o.ours.empty[t]; empty || sink != nil && valuesOf(sink) == 0 && r.Pass &&
+				!o.params.RuntimeOptions.NoThresholds.Bool {
 				if _, counter := sink.(*metrics.CounterSink); empty || !counter {
 					r.Value, r.Aggregate = record.Figure(math.NaN()), withoutValues(r.Aggregate)
 					o.s.NoData(r.Text, empty)
@@ -183,9 +185,11 @@ func scriptOf(p *output.Params, sums func(string) (string, string)) session.Scri
 	case closed == 0:
 		model = "open"
 	}
-	script := session.Script{Name: name, Text: []byte(text.String()), LoadModel: model, Native: native == len(names) && native > 0}
+	script := session.Script{Name: name, Text: []byte(text.String()), LoadModel: model, Native: native == len(names) &&
+		native > 0}
 	options := &p.ScriptOptions
-	if et, err := lib.NewExecutionTuple(options.ExecutionSegment, options.ExecutionSegmentSequence); err == nil { // k6 has checked them
+	// k6 has checked them
+	if et, err := lib.NewExecutionTuple(options.ExecutionSegment, options.ExecutionSegmentSequence); err == nil {
 		if all := et.Sequence.ExecutionSegmentSequence; len(all) > 1 {
 			script.Cut, script.Part, script.Parts = all.String(), et.SegmentIndex, len(all)
 		}

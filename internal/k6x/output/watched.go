@@ -53,7 +53,8 @@ func scaleOf(m *metrics.Metric) (unit string, scale float64) {
 // wanted reports whether a metric is among what is watched: requests and our own operations are in the record
 // anyway, and checks are told apart by their groups and names.
 func wanted(name string) bool {
-	return !strings.HasPrefix(name, "http_req") && !strings.HasPrefix(name, "brunt_") && !strings.HasPrefix(name, metrics.VUsName)
+	return !strings.HasPrefix(name, "http_req") && !strings.HasPrefix(name, "brunt_") &&
+		!strings.HasPrefix(name, metrics.VUsName)
 }
 
 // add takes a sample, which tagged is with all its tags. f.mu is held.
@@ -65,7 +66,8 @@ func (f *figures) add(s, tagged *metrics.Sample) {
 	if !known {
 		if wanted(s.Metric.Name) && len(f.others) < mostFigures {
 			unit, scale := scaleOf(s.Metric)
-			g = &figure{Metric: observe.Metric{Name: s.Metric.Name, Unit: unit, Counter: s.Metric.Type == metrics.Counter}, kind: s.Metric.Type, scale: scale}
+			g = &figure{Metric: observe.Metric{Name: s.Metric.Name, Unit: unit, Counter: s.Metric.Type == metrics.Counter},
+				kind: s.Metric.Type, scale: scale}
 		}
 		if len(f.others) < 2*mostFigures {
 			f.others[s.Metric] = g
@@ -99,7 +101,8 @@ func (f *figures) check(s *metrics.Sample) {
 		if len(f.checks) >= mostFigures {
 			return
 		}
-		c = &figure{Metric: observe.Metric{Name: record.WatchedCheck + secret.Text(name), Unit: observe.Share}, kind: metrics.Rate, scale: 1}
+		c = &figure{Metric: observe.Metric{Name: record.WatchedCheck + secret.Text(name), Unit: observe.Share},
+			kind: metrics.Rate, scale: 1}
 		f.checks[name] = c
 	}
 	c.n++
@@ -144,7 +147,8 @@ func (g *figure) appendTo(out observe.Sample) observe.Sample {
 func (o *Output) watched() record.Watched {
 	w := record.Watched{Source: record.WatchedScript}
 	add := func(name, unit string, kind metrics.MetricType, values, first, mean, most, last float64) {
-		w.Metrics = append(w.Metrics, record.WatchedMetric{Name: name, Unit: unit, Kind: kind.String(), Values: uint64(max(values, 0)), First: first, Min: min(first, mean), Mean: mean, Max: most, Last: last})
+		w.Metrics = append(w.Metrics, record.WatchedMetric{Name: name, Unit: unit, Kind: kind.String(),
+			Values: uint64(max(values, 0)), First: first, Min: min(first, mean), Mean: mean, Max: most, Last: last})
 	}
 	o.figures.mu.Lock()
 	for _, c := range o.figures.checks {

@@ -115,7 +115,8 @@ func (j *job) meet(ctx context.Context, at plan.Target, most int) error {
 	}
 	at.Options, at.TLS, at.Balance = j.plan.Target.Options, j.plan.Target.TLS, j.plan.Target.Balance
 	j.plan.Target = at
-	r, err := runner.Open(ctx, j.plan, runner.Options{Recording: runner.Recording{None: true}, NoSetup: true, NoTeardown: true})
+	r, err := runner.Open(ctx, j.plan, runner.Options{Recording: runner.Recording{None: true}, NoSetup: true,
+		NoTeardown: true})
 	if err != nil {
 		return err
 	}

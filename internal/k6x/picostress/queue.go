@@ -39,7 +39,8 @@ func (i *instance) generateQueue(a *bind.Args) (any, error) {
 		return nil, fmt.Errorf("generateQueue: the queries of %s say no count, so there is no queue", w.Plan.Name)
 	}
 	if w.Total > maxQueue {
-		return nil, fmt.Errorf("generateQueue: the queue has %d requests, more than the %d that fit into the memory of scripts; use brunt queue, which keeps none of them", w.Total, maxQueue)
+		return nil, fmt.Errorf(
+			"generateQueue: the queue has %d requests, more than the %d that fit into the memory of scripts; use brunt queue, which keeps none of them", w.Total, maxQueue)
 	}
 	var st workload.State
 	list := make([]any, w.Total)
@@ -65,7 +66,8 @@ func (i *instance) seeded(ctx context.Context, seed uint64) (*workload.Workload,
 	}
 	p := *i.plan
 	p.Seed = seed
-	r, err := runner.Open(ctx, &p, runner.Options{Recording: runner.Recording{None: true}, NoSetup: true, NoTeardown: true})
+	r, err := runner.Open(ctx, &p, runner.Options{Recording: runner.Recording{None: true}, NoSetup: true,
+		NoTeardown: true})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,8 @@ func (i *instance) params(args []gen.Value) *sobek.Object {
 		switch {
 		case v.Kind == gen.Int && (v.I > 1<<53-1 || v.I < -(1<<53-1)), v.Kind == gen.Uint && uint64(v.I) > 1<<53-1:
 			list[k] = string(v.AppendText(nil))
-		case v.Kind == gen.Null, v.Kind == gen.Bool, v.Kind == gen.Int, v.Kind == gen.Uint, v.Kind == gen.Float && !math.IsInf(v.F, 0) && !math.IsNaN(v.F):
+		case v.Kind == gen.Null, v.Kind == gen.Bool, v.Kind == gen.Int, v.Kind == gen.Uint, v.Kind == gen.Float &&
+			!math.IsInf(v.F, 0) && !math.IsNaN(v.F):
 			list[k] = i.vu.Value(v.Any())
 		default:
 			list[k] = string(v.AppendText(nil))
@@ -155,7 +158,8 @@ func (i *instance) exchange(pool *conns.Pool, r *conns.Request, args []gen.Value
 	return nil
 }
 
-func (i *instance) over(ctx context.Context, link *conns.Link, r *conns.Request, args []gen.Value, call *session.Call) *protocol.Error {
+func (i *instance) over(ctx context.Context, link *conns.Link, r *conns.Request, args []gen.Value,
+	call *session.Call) *protocol.Error {
 	limit := i.timeout()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -14,7 +14,8 @@ const nowhere = "127.0.0.1:1"
 
 func TestDeadTarantool(t *testing.T) {
 	t.Parallel()
-	head := `import tarantool from "k6/x/tarantool"; const conn = tarantool.connect("` + nowhere + `"); export const options = { iterations: 3 };`
+	head := `import tarantool from "k6/x/tarantool"; const conn = tarantool.connect("` + nowhere +
+		`"); export const options = { iterations: 3 };`
 	o := run(t, script(t, head+`export function setup() { tarantool.call(conn, "f") } export default function () {}`))
 	if o.code != 107 || !o.says("connect") || !o.says(nowhere) {
 		t.Errorf("in setup: exit %d", o.code)
@@ -23,7 +24,9 @@ func TestDeadTarantool(t *testing.T) {
 	if _, failed := o.counts("call f"); o.code != 0 || failed != 3 || o.failed("connect") != 3 {
 		t.Errorf("in iterations: exit %d, %d failed as connect", o.code, o.failed("connect"))
 	}
-	o = run(t, script(t, `import tarantool from "k6/x/tarantool"; export function setup() { tarantool.connect("`+nowhere+`") } export default function () {}`))
+	o = run(
+		t, script(
+			t, `import tarantool from "k6/x/tarantool"; export function setup() { tarantool.connect("`+nowhere+`") } export default function () {}`))
 	if o.code != 107 || !o.says("connection refused") {
 		t.Errorf("connecting in setup: exit %d", o.code)
 	}
@@ -47,7 +50,8 @@ func TestTarantoolDiesAndReturns(t *testing.T) {
 	s.Restart()
 	o := j.wait()
 	ok, failed := o.counts("call one")
-	if o.code != 0 || ok < 100 || failed == 0 || o.failed("connect") == 0 || o.failed("server")+o.failed("client")+o.failed("protocol") > 0 {
+	if o.code != 0 || ok < 100 || failed == 0 || o.failed("connect") == 0 ||
+		o.failed("server")+o.failed("client")+o.failed("protocol") > 0 {
 		t.Errorf("exit %d, %d succeeded, failures %v", o.code, ok, o.run.Total.Errors)
 	}
 }

@@ -45,23 +45,26 @@ func TestExamples(t *testing.T) {
 		return "mysql://" + s.User + ":" + s.Password + "@" + s.Addr + "/" + s.Database
 	}
 	queue := func(t *testing.T, proto string, s *testserver.Server) []string {
-		return []string{"-e", "proto=" + proto, "-e", "addr=" + s.Addr, "-e", "user=" + s.User, "-e", "password=" + s.Password, "-e", "database=" + s.Database,
+		return []string{"-e", "proto=" + proto, "-e", "addr=" + s.Addr, "-e", "user=" + s.User, "-e", "password=" +
+			s.Password, "-e", "database=" + s.Database,
 			"-e", "config=examples/picostress.yml", "-e", "seed=12345", "-e", "vu=2", "-e", "summary_dir=" + t.TempDir()}
 	}
 	onCars := func(t *testing.T) []string {
 		return []string{"-e", "ROUTERS=" + strings.Join(cars(t), ","), "-e", "RATE=100", "-e", "DURATION=1s"}
 	}
 	runs := map[string][]func(t *testing.T) []string{
-		"k6/tarantool.js":   {func(t *testing.T) []string { return as(tarantool(t)) }},
-		"k6/datagen.js":     {func(t *testing.T) []string { return nil }},
-		"k6/plan.js":        {func(t *testing.T) []string { return []string{"-e", "PLAN=" + short(t)} }},
-		"k6/const_queue.js": {func(t *testing.T) []string { return queue(t, "pgwire", servers.Postgres(t)) }, func(t *testing.T) []string { return queue(t, "iproto", tarantool(t)) }},
+		"k6/tarantool.js": {func(t *testing.T) []string { return as(tarantool(t)) }},
+		"k6/datagen.js":   {func(t *testing.T) []string { return nil }},
+		"k6/plan.js":      {func(t *testing.T) []string { return []string{"-e", "PLAN=" + short(t)} }},
+		"k6/const_queue.js": {func(t *testing.T) []string { return queue(t, "pgwire", servers.Postgres(t)) },
+			func(t *testing.T) []string { return queue(t, "iproto", tarantool(t)) }},
 		"k6/brunt.js": {
 			func(t *testing.T) []string { return nil },
 			func(t *testing.T) []string { return []string{"-e", "TARGET=" + pg(t)} },
 			func(t *testing.T) []string { return []string{"-e", "TARGET=" + maria(t)} },
 		},
-		"cars/scenarios.js": {onCars}, "cars/random_connection.js": {onCars}, "cars/checks.js": {onCars}, "cars/sequential.js": {onCars},
+		"cars/scenarios.js": {onCars}, "cars/random_connection.js": {onCars}, "cars/checks.js": {onCars},
+		"cars/sequential.js": {onCars},
 	}
 	files, _ := filepath.Glob(root + "/examples/*/*.js")
 	for _, path := range files {
@@ -115,10 +118,13 @@ func short(t *testing.T) string {
 func TestConstQueueSendsTheQueue(t *testing.T) {
 	t.Parallel()
 	s, dir := testserver.Postgres(t), t.TempDir()
-	o := run(t, "-e", "proto=pg", "-e", "addr="+s.Addr, "-e", "user="+s.User, "-e", "database="+s.Database, "-e", "config=examples/picostress.yml",
-		"-e", "seed=7", "-e", "vu=3", "-e", "summary_dir="+dir, "-e", "schema=docs/plan.schema.json", "examples/k6/const_queue.js")
+	o := run(t, "-e", "proto=pg", "-e", "addr="+s.Addr, "-e", "user="+s.User, "-e", "database="+s.Database, "-e",
+		"config=examples/picostress.yml",
+		"-e", "seed=7", "-e", "vu=3", "-e", "summary_dir="+dir, "-e", "schema=docs/plan.schema.json",
+		"examples/k6/const_queue.js")
 	summary := text(t, filepath.Join(dir, "summary_7.json"))
-	for _, want := range []string{`"configName": "QUEUE"`, `"picodataVersion": "PostgreSQL 15`, `"total": 5000`, `"failed": 0`, `"seed": "7"`} {
+	for _, want := range []string{`"configName": "QUEUE"`, `"picodataVersion": "PostgreSQL 15`, `"total": 5000`,
+		`"failed": 0`, `"seed": "7"`} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %s:\n%s", want, summary)
 		}
@@ -126,7 +132,8 @@ func TestConstQueueSendsTheQueue(t *testing.T) {
 	if o.code != 0 || o.run == nil || o.run.Total.OK != 5000 || !o.says("configName: QUEUE") {
 		t.Errorf("exit %d, %+v", o.code, o.run)
 	}
-	if o := run(t, "-e", "proto=pg", "-e", "addr="+s.Addr, "-e", "config=examples/k6/const_queue.js", "examples/k6/const_queue.js"); o.code == 0 || !o.says("const_queue.js:") {
+	if o := run(t, "-e", "proto=pg", "-e", "addr="+s.Addr, "-e", "config=examples/k6/const_queue.js",
+		"examples/k6/const_queue.js"); o.code == 0 || !o.says("const_queue.js:") {
 		t.Errorf("a configuration that is none: exit %d", o.code)
 	}
 	if o := run(t, "examples/k6/const_queue.js"); o.code != 107 || !o.says("Please define protocol") {

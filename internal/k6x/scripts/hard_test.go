@@ -45,7 +45,8 @@ func TestVirtualUsersAreNotAskedFor(t *testing.T) {
 	o := run(t, script(t, sqlite+`
 		export const options = { scenarios: { a: { executor: "ramping-vus", startVUs: 0, stages: [{ duration: "2s", target: 5 }, { duration: "2s", target: 0 }] } } };
 		export default function () { db.query({ sql: "SELECT 1 AS one", name: "one" }); sleep(0.05) }`))
-	if o.run == nil || !o.run.SessionsAsNeeded || strings.Contains(strings.Join(o.run.Verdict.Texts(), " "), "sessions asked for") {
+	if o.run == nil || !o.run.SessionsAsNeeded || strings.Contains(strings.Join(o.run.Verdict.Texts(), " "),
+		"sessions asked for") {
 		t.Errorf("%+v", o.run)
 	}
 }
@@ -77,12 +78,18 @@ func TestASingleEqualIsReadInThresholdsOnly(t *testing.T) {
 	}{
 		{"none", ``, nil, 0, false},
 		{"two", `export const options = { iterations: 2, thresholds: { iterations: ["count == 2"] } };`, nil, 0, false},
-		{"in the script, holds", `export const options = { iterations: 2, thresholds: { iterations: ["count = 2"] } };`, nil, 0, true},
-		{"in the script, broken", `export let options = { iterations: 2, thresholds: { iterations: ["count = 3"] } };`, nil, 99, true},
-		{"in the long form", `export const options = { iterations: 2, thresholds: { iterations: [{ threshold: "count=3", abortOnFail: false }] } };`, nil, 99, true},
-		{"computed", "export const options = { iterations: 2, thresholds: { iterations: [`count ${'='} ${__ENV.LIMIT}`] } };", []string{"-e", "LIMIT=3"}, 99, true},
+		{"in the script, holds", `export const options = { iterations: 2, thresholds: { iterations: ["count = 2"] } };`, nil,
+			0, true},
+		{"in the script, broken", `export let options = { iterations: 2, thresholds: { iterations: ["count = 3"] } };`, nil,
+			99, true},
+		{
+			"in the long form", `export const options = { iterations: 2, thresholds: { iterations: [{ threshold: "count=3", abortOnFail: false }] } };`, nil, 99, true},
+		{"computed", "export const options = { iterations: 2, thresholds: { iterations: [`count ${'='} ${__ENV.LIMIT}`] } };",
+			[]string{"-e", "LIMIT=3"}, 99, true},
 		{"in an import", `export { options } from "./options.js";`, nil, 99, true},
-		{"in a configuration", ``, []string{"--config", write("config.json", `{"iterations": 2, "thresholds": {"iterations": ["count = 3"]}}`)}, 99, true},
+		{"in a configuration", ``,
+			[]string{"--config", write("config.json", `{"iterations": 2, "thresholds": {"iterations": ["count = 3"]}}`)},
+			99, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := run(t, append(c.args, write(strings.ReplaceAll(c.name, " ", "_")+".js", body+"\n"+c.options))...)
@@ -103,7 +110,8 @@ func TestScriptsDifferByWhatTheyImport(t *testing.T) {
 	path := filepath.Join(dir, "script.js")
 	hash := func(imported, data, plan, text, stdin string) string {
 		t.Helper()
-		for name, text := range map[string]string{"lib.js": "export const a = " + imported + ";", "data.json": data, "plan.yml": plan, "script.js": text} {
+		for name, text := range map[string]string{"lib.js": "export const a = " + imported + ";", "data.json": data,
+			"plan.yml": plan, "script.js": text} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +128,8 @@ func TestScriptsDifferByWhatTheyImport(t *testing.T) {
 	}
 	plan := strings.ReplaceAll(exported, "duration: 6s", "duration: 200ms")
 	const text = `import { a } from "./lib.js"; const data = open("./data.json"); export default function () { a }`
-	plans := `import brunt from "k6/x/brunt"; export default function () { brunt.runPlan("` + filepath.Join(dir, "plan.yml") + `") }`
+	plans := `import brunt from "k6/x/brunt"; export default function () { brunt.runPlan("` +
+		filepath.Join(dir, "plan.yml") + `") }`
 	const alone = `export default function () {}`
 	for _, c := range []struct {
 		name string
@@ -199,7 +208,8 @@ func TestMetricsOfTheRESTAPI(t *testing.T) {
 // However quiet is spelled, nothing is said of a run that went well.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
-	for args, quiet := range map[string]bool{"--quiet": true, "-q": true, "-vq": true, "--quiet=true": true, "--quiet=false": false, "": false} {
+	for args, quiet := range map[string]bool{"--quiet": true, "-q": true, "-vq": true, "--quiet=true": true,
+		"--quiet=false": false, "": false} {
 		t.Run(args, func(t *testing.T) {
 			j := prepare(t, "", nil, append(strings.Fields("k6 run "+args), script(t, "export default function () {}"))...)
 			if o := j.start().wait(); o.code != 0 || o.says("brunt: verdict") == quiet {
@@ -313,7 +323,8 @@ func TestNoSecretIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"PGPASSWORD=" + secret, "BRUNT_PASSWORD=" + secret}
-	j := beginWith(t, env, "-e", "URL="+server.URL, "-e", "TOKEN="+secret, "--env", "WHO="+secret, "--env=PGPASSWORD="+secret,
+	j := beginWith(t, env, "-e", "URL="+server.URL, "-e", "TOKEN="+secret, "--env", "WHO="+secret,
+		"--env=PGPASSWORD="+secret,
 		"--secret-source", "mock=default="+secret, "--tag", "token="+secret, path)
 	o := j.wait()
 	if o.code != 0 || o.run == nil || o.run.Total.Failed == 0 || o.run.Total.OK == 0 {
@@ -445,7 +456,8 @@ func TestIterationsOfARunWithRequests(t *testing.T) {
 		done                uint64
 	}{
 		{"requests come late", `import http from "k6/http";`, `if (__ITER >= 70) http.get("` + server.URL + `/x")`, 30},
-		{"calls come late", `import brunt from "k6/x/brunt"; const db = brunt.open("sqlite::memory:late");`, `if (__ITER >= 70) db.query("SELECT 1 AS one")`, 30},
+		{"calls come late", `import brunt from "k6/x/brunt"; const db = brunt.open("sqlite::memory:late");`,
+			`if (__ITER >= 70) db.query("SELECT 1 AS one")`, 30},
 		{"no request comes", `import http from "k6/http";`, ``, 100},
 		{"none can come", ``, ``, 100},
 	} {

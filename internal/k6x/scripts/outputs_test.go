@@ -79,10 +79,12 @@ func TestDashboards(t *testing.T) {
 	t.Parallel()
 	scripts, plans, began := newStores(t), newStores(t), time.Now()
 	env := []string{
-		"K6_PROMETHEUS_RW_SERVER_URL=http://" + scripts.prometheus.Addr + "/api/v1/write", "K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
+		"K6_PROMETHEUS_RW_SERVER_URL=http://" + scripts.prometheus.Addr + "/api/v1/write",
+		"K6_PROMETHEUS_RW_PUSH_INTERVAL=1s",
 		"BRUNT_EXPORT=" + strings.Join(scripts.destinations(), " "),
 	}
-	j := beginWith(t, env, "--out", "influxdb=http://"+scripts.influx.Addr+"/load", "--out", "experimental-prometheus-rw", script(t, loaded))
+	j := beginWith(t, env, "--out", "influxdb=http://"+scripts.influx.Addr+"/load", "--out", "experimental-prometheus-rw",
+		script(t, loaded))
 	wait := load(t, exported, plans.destinations())
 	if o := j.wait(); o.code != 0 {
 		t.Fatalf("exit %d", o.code)

@@ -70,7 +70,8 @@ func TestSegmentsMerge(t *testing.T) {
 	if len(b.Run.Thresholds) != 5 || b.Run.Iterations.Done != 40 {
 		t.Errorf("%+v, %+v", b.Run.Thresholds, b.Run.Iterations)
 	}
-	values := map[string]record.Figure{"http_reqs: count>=40": 40, "http_req_failed: rate<0.3": 0.25, "checks: rate>=0.75": 0.75, "seen: count<41": 40}
+	values := map[string]record.Figure{"http_reqs: count>=40": 40, "http_req_failed: rate<0.3": 0.25,
+		"checks: rate>=0.75": 0.75, "seen: count<41": 40}
 	for _, r := range b.Run.Thresholds {
 		if want, exact := values[r.Text]; !r.Pass || exact && r.Value != want {
 			t.Errorf("threshold %+v", r)
@@ -78,12 +79,14 @@ func TestSegmentsMerge(t *testing.T) {
 	}
 	for i := range b.Run.Watched {
 		w := &b.Run.Watched[i]
-		if w.Source == record.WatchedScript && (w.Metric("seen").Last != 40 || w.Metric("check well").Mean != 0.75 || w.Metric("iterations").Last != 40) {
+		if w.Source == record.WatchedScript && (w.Metric("seen").Last != 40 || w.Metric("check well").Mean != 0.75 ||
+			w.Metric("iterations").Last != 40) {
 			t.Errorf("figures %+v", w)
 		}
 	}
 	half, _ := segment("0:1/2", "0,1/2,1")
-	if code, text := merge(t, two, half, "--bundle", whole+"-not"); code != 104 || !strings.Contains(text, "give all parts the same --execution-segment-sequence") {
+	if code, text := merge(t, two, half, "--bundle", whole+"-not"); code != 104 ||
+		!strings.Contains(text, "give all parts the same --execution-segment-sequence") {
 		t.Errorf("other segments: exit %d\n%s", code, text)
 	}
 }

@@ -19,7 +19,8 @@ func declared(t *testing.T, text, module, name string) (members []string) {
 		t.Fatalf("%s declares no %s", module, name)
 	}
 	text, _, _ = strings.Cut(text, "\n  }\n")
-	for _, m := range regexp.MustCompile(`(?m)^    (?:readonly )?"?([a-zA-Z0-9]+)"?\??[(:]`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^    (?:readonly )?"?([a-zA-Z0-9]+)"?\??[(:]`).FindAllStringSubmatch(text,
+		-1) {
 		members = append(members, m[1])
 	}
 	slices.Sort(members)

@@ -87,14 +87,16 @@ func TestValues(t *testing.T) {
 // of is a server as a script opens it.
 func of(t *testing.T, proto string, s *testserver.Server) string {
 	t.Helper()
-	return `{"protocol":"` + proto + `","addresses":["` + s.Addr + `"],"user":"` + s.User + `","password":"` + s.Password + `","database":"` + s.Database + `"}`
+	return `{"protocol":"` + proto + `","addresses":["` + s.Addr + `"],"user":"` + s.User + `","password":"` + s.Password +
+		`","database":"` + s.Database + `"}`
 }
 
 // A target may be one line.
 func TestTargetAsURL(t *testing.T) {
 	t.Parallel()
 	s := servers.Postgres(t)
-	address := (&url.URL{Scheme: "postgres", User: url.UserPassword(s.User, "secret word"), Host: s.Addr, Path: s.Database, RawQuery: "application_name=k6"}).String()
+	address := (&url.URL{Scheme: "postgres", User: url.UserPassword(s.User, "secret word"), Host: s.Addr, Path: s.Database,
+		RawQuery: "application_name=k6"}).String()
 	o := run(t, "-e", "TARGET="+address, script(t, `
 		import brunt from "k6/x/brunt";
 		const db = brunt.open(__ENV.TARGET);

@@ -7,7 +7,8 @@ import (
 )
 
 func TestTargetsOfTheCollector(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 10 << 20: 400, 64 << 20: 400, 128 << 20: 200, 256 << 20: 100, 10 << 30: 100} {
+	for live, want := range map[uint64]int{0: 400, 10 << 20: 400, 64 << 20: 400, 128 << 20: 200, 256 << 20: 100,
+		10 << 30: 100} {
 		if got := gcPercent(live); got != want {
 			t.Errorf("%d bytes in use: %d %%, want %d", live, got, want)
 		}

@@ -70,8 +70,10 @@ func (s *Session) register(vu modules.VU) {
 		kind  metrics.MetricType
 		value metrics.ValueType
 	}{
-		{&m.Response, "brunt_response", metrics.Trend, metrics.Time}, {&m.Service, "brunt_service", metrics.Trend, metrics.Time},
-		{&m.Operations, "brunt_operations", metrics.Counter, metrics.Default}, {&m.Failed, "brunt_failed", metrics.Rate, metrics.Default},
+		{&m.Response, "brunt_response", metrics.Trend, metrics.Time},
+		{&m.Service, "brunt_service", metrics.Trend, metrics.Time},
+		{&m.Operations, "brunt_operations", metrics.Counter, metrics.Default},
+		{&m.Failed, "brunt_failed", metrics.Rate, metrics.Default},
 	} {
 		if *n.to, err = r.NewMetric(n.name, n.kind, n.value); err != nil {
 			return // the script has made one of another kind: it is the script's
@@ -170,7 +172,8 @@ func (h *held) release(s *Session, iv *measure.Interval, ns int64) {
 func (s *Session) Request(c *Call) {
 	s.requests.Store(true)
 	s.record(s.shards[0], &measure.Sample{
-		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: c.End, Attempts: 1, Class: c.Class, Status: c.Status,
+		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: c.End, Attempts: 1, Class: c.Class,
+		Status: c.Status,
 	})
 	if c.Class != protocol.OK {
 		s.failed(c)

@@ -45,7 +45,8 @@ func (s *Session) Begin(script Script) error {
 	if err := s.openExporter(); err != nil {
 		return err
 	}
-	bundle, err := record.Place{None: s.o.None, Root: s.o.Root, Dir: s.o.Dir}.Create(script.Name, started, record.Options{Warn: s.note})
+	bundle, err := record.Place{None: s.o.None, Root: s.o.Root, Dir: s.o.Dir}.Create(script.Name, started,
+		record.Options{Warn: s.note})
 	if err != nil {
 		return errext.WithHint(err, "for k6 the folder is BRUNT_RESULTS, or keep no record: -o brunt=none")
 	}
@@ -254,7 +255,8 @@ func (s *Session) Configure(text string) {
 		case "metrics-addr":
 			s.o.Live.MetricsAddr = value
 		default:
-			s.o.Fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export or metrics-addr", secret.Text(text), name)
+			s.o.Fault = fmt.Errorf("-o brunt=%s: no setting %q; use none, dir, results, export or metrics-addr",
+				secret.Text(text), name)
 		}
 	}
 }

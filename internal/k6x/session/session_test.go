@@ -58,14 +58,19 @@ func TestCallsAreCounted(t *testing.T) {
 	s := begun(t, "closed")
 	h := s.Handle(1)
 	for i := range 2 * mostOperations {
-		h.Done(Call{Operation: s.Operation(fmt.Sprint("call ", i)), Address: s.Address("pg", fmt.Sprint("host:", i)), Sent: s.Now(), BytesIn: 10})
+		h.Done(Call{Operation: s.Operation(fmt.Sprint("call ", i)), Address: s.Address("pg", fmt.Sprint("host:", i)),
+			Sent: s.Now(), BytesIn: 10})
 	}
-	h.Done(Call{Operation: s.Operation("call 0"), Address: -1, Sent: s.Now(), Class: protocol.Timeout, Code: "57014", Text: "pg://user:secret@host failed"})
+	h.Done(Call{Operation: s.Operation("call 0"), Address: -1, Sent: s.Now(), Class: protocol.Timeout, Code: "57014",
+		Text: "pg://user:secret@host failed"})
 	run := ended(t, s, Outcome{Thresholds: []record.Threshold{
-		{Text: "things: rate>1", Pass: true, Unit: "per_s", Limit: 1, Aggregate: &record.Aggregate{How: "rate", Holds: ">", Values: 3}},
-		{Text: "good: rate>0.4", Pass: true, Unit: "fraction", Value: 0.5, Limit: 0.4, Aggregate: &record.Aggregate{How: "rate", Holds: ">", Values: 4}},
+		{Text: "things: rate>1", Pass: true, Unit: "per_s", Limit: 1, Aggregate: &record.Aggregate{How: "rate", Holds: ">",
+			Values: 3}},
+		{Text: "good: rate>0.4", Pass: true, Unit: "fraction", Value: 0.5, Limit: 0.4,
+			Aggregate: &record.Aggregate{How: "rate", Holds: ">", Values: 4}},
 	}})
-	if got, want := float64(run.Thresholds[0].Value), 3/(float64(run.DurationNs)/1e9); math.Abs(got-want) > 1e-9*want || run.Thresholds[1].Value != 0.5 {
+	if got, want := float64(run.Thresholds[0].Value), 3/(float64(run.DurationNs)/1e9); math.Abs(got-want) > 1e-9*want ||
+		run.Thresholds[1].Value != 0.5 {
 		t.Errorf("a counter's rate is %g, want %g; a rate's %g, want 0.5", got, want, run.Thresholds[1].Value)
 	}
 	if len(run.Operations) != mostOperations || len(run.Targets) != mostAddresses {
@@ -74,10 +79,12 @@ func TestCallsAreCounted(t *testing.T) {
 	if last := run.Operations[mostOperations-1]; last.Name != record.OtherOperations || last.Done != mostOperations+1 {
 		t.Errorf("%s has %d", last.Name, last.Done)
 	}
-	if run.Total.Done != 2*mostOperations+1 || run.Total.Errors[protocol.Timeout] != 1 || run.Total.BytesIn != 20*mostOperations {
+	if run.Total.Done != 2*mostOperations+1 || run.Total.Errors[protocol.Timeout] != 1 ||
+		run.Total.BytesIn != 20*mostOperations {
 		t.Errorf("%+v", run.Total.Counts)
 	}
-	if len(run.Failures) != 1 || run.Failures[0].Code != "57014" || run.Failures[0].Text == "pg://user:secret@host failed" {
+	if len(run.Failures) != 1 || run.Failures[0].Code != "57014" ||
+		run.Failures[0].Text == "pg://user:secret@host failed" {
 		t.Errorf("failures %+v", run.Failures)
 	}
 }
@@ -158,7 +165,8 @@ func TestWhatIsSharedIsOpenedOnceAndClosedAtTheEnd(t *testing.T) {
 func TestDroppedIterationsFailARunWithoutRules(t *testing.T) {
 	for dropped, want := range map[uint64]bool{0: false, 4: false, 6: true} {
 		s := begun(t, "closed")
-		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: verdict.Pass, Reasons: []message.Message{message.Literal("fine")}}}
+		run := &record.Run{LoadModel: "closed",
+			Verdict: record.Verdict{Result: verdict.Pass, Reasons: []message.Message{message.Literal("fine")}}}
 		s.iterations.Store(100 - dropped)
 		s.dropped.Store(dropped)
 		run.Iterations = s.counted()
@@ -187,13 +195,15 @@ func TestExceptionsFailARunWithoutRules(t *testing.T) {
 		{100, verdict.Invalid, verdict.Fail},
 	} {
 		s := begun(t, "closed")
-		run := &record.Run{LoadModel: "closed", Verdict: record.Verdict{Result: c.before, Reasons: []message.Message{message.Literal("before")}}}
+		run := &record.Run{LoadModel: "closed",
+			Verdict: record.Verdict{Result: c.before, Reasons: []message.Message{message.Literal("before")}}}
 		s.iterations.Store(100)
 		s.threw.Store(c.threw)
 		run.Iterations = s.counted()
 		verdict.JudgeIterations(run)
 		v := &run.Verdict
-		if v.Result != c.after || c.threw > 0 && v.Reasons[0].String() == "before" || c.before == verdict.Invalid && v.Reasons[1].String() != "before" {
+		if v.Result != c.after || c.threw > 0 && v.Reasons[0].String() == "before" || c.before == verdict.Invalid &&
+			v.Reasons[1].String() != "before" {
 			t.Errorf("%d of 100 threw, %s before: %+v", c.threw, c.before, v)
 		}
 		if err := s.Close(Outcome{Code: 1}); err != nil {
@@ -205,7 +215,8 @@ func TestExceptionsFailARunWithoutRules(t *testing.T) {
 func TestSettingsOfTheOutput(t *testing.T) {
 	s := New(Options{})
 	s.Configure("dir=a,results=b,export=influx=http://h/?db=x,metrics-addr=:1,none")
-	if s.o.Dir != "a" || s.o.Root != "b" || s.o.Live.Destinations[0] != "influx=http://h/?db=x" || s.o.Live.MetricsAddr != ":1" || !s.o.None || s.o.Fault != nil {
+	if s.o.Dir != "a" || s.o.Root != "b" || s.o.Live.Destinations[0] != "influx=http://h/?db=x" ||
+		s.o.Live.MetricsAddr != ":1" || !s.o.None || s.o.Fault != nil {
 		t.Errorf("%+v %v", s.o, s.o.Fault)
 	}
 	s.Configure("folder=x")

@@ -29,15 +29,16 @@ func (i *instance) selectTuples(a *bind.Args) (any, error) {
 	if a.Has(5) {
 		order = i.iterator(a, 5)
 	}
-	return i.onSpace(a, c, at, &request{verb: "select", kind: iproto.IPROTO_SELECT, does: protocol.Select, rows: tuples}, func(b *body, at place) {
-		b.mapping(6)
-		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
-		b.number(iproto.IPROTO_OFFSET, uint64(offset))
-		b.number(iproto.IPROTO_LIMIT, uint64(limit))
-		b.number(iproto.IPROTO_ITERATOR, order)
-		b.value(iproto.IPROTO_KEY, key)
-	})
+	return i.onSpace(a, c, at, &request{verb: "select", kind: iproto.IPROTO_SELECT, does: protocol.Select, rows: tuples},
+		func(b *body, at place) {
+			b.mapping(6)
+			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+			b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
+			b.number(iproto.IPROTO_OFFSET, uint64(offset))
+			b.number(iproto.IPROTO_LIMIT, uint64(limit))
+			b.number(iproto.IPROTO_ITERATOR, order)
+			b.value(iproto.IPROTO_KEY, key)
+		})
 }
 
 // iterator reads a number, as in Tarantool's connectors, or a name.
@@ -58,46 +59,50 @@ func (i *instance) iterator(a *bind.Args, at int) uint64 {
 func (i *instance) put(verb string, kind iproto.Type) bind.Func {
 	return func(a *bind.Args) (any, error) {
 		c, at, tuple := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple")
-		return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: protocol.Insert, rows: tuples}, func(b *body, at place) {
-			b.mapping(2)
-			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-			b.value(iproto.IPROTO_TUPLE, tuple)
-		})
+		return i.onSpace(a, c, at, &request{verb: verb, kind: kind, does: protocol.Insert, rows: tuples},
+			func(b *body, at place) {
+				b.mapping(2)
+				b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+				b.value(iproto.IPROTO_TUPLE, tuple)
+			})
 	}
 }
 
 // remove is delete(connection, space, index, key).
 func (i *instance) remove(a *bind.Args) (any, error) {
 	c, at, key := i.on(a), i.place(a, 1, 2), i.key(a, 3)
-	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, does: protocol.Delete, rows: tuples}, func(b *body, at place) {
-		b.mapping(3)
-		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
-		b.value(iproto.IPROTO_KEY, key)
-	})
+	return i.onSpace(a, c, at, &request{verb: "delete", kind: iproto.IPROTO_DELETE, does: protocol.Delete, rows: tuples},
+		func(b *body, at place) {
+			b.mapping(3)
+			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+			b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
+			b.value(iproto.IPROTO_KEY, key)
+		})
 }
 
 // update is update(connection, space, index, key, operations).
 func (i *instance) update(a *bind.Args) (any, error) {
 	c, at, key, ops := i.on(a), i.place(a, 1, 2), i.key(a, 3), i.changes(a, 4)
-	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, does: protocol.Update, rows: tuples}, func(b *body, at place) {
-		b.mapping(4)
-		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-		b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
-		b.value(iproto.IPROTO_KEY, key)
-		b.value(iproto.IPROTO_TUPLE, ops)
-	})
+	return i.onSpace(a, c, at, &request{verb: "update", kind: iproto.IPROTO_UPDATE, does: protocol.Update, rows: tuples},
+		func(b *body, at place) {
+			b.mapping(4)
+			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+			b.number(iproto.IPROTO_INDEX_ID, uint64(at.index))
+			b.value(iproto.IPROTO_KEY, key)
+			b.value(iproto.IPROTO_TUPLE, ops)
+		})
 }
 
 // upsert is upsert(connection, space, tuple, operations).
 func (i *instance) upsert(a *bind.Args) (any, error) {
 	c, at, tuple, ops := i.on(a), i.place(a, 1, -1), a.List(2, "the tuple"), i.changes(a, 3)
-	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, does: protocol.Upsert, rows: tuples}, func(b *body, at place) {
-		b.mapping(3)
-		b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
-		b.value(iproto.IPROTO_TUPLE, tuple)
-		b.value(iproto.IPROTO_OPS, ops)
-	})
+	return i.onSpace(a, c, at, &request{verb: "upsert", kind: iproto.IPROTO_UPSERT, does: protocol.Upsert, rows: tuples},
+		func(b *body, at place) {
+			b.mapping(3)
+			b.number(iproto.IPROTO_SPACE_ID, uint64(at.space))
+			b.value(iproto.IPROTO_TUPLE, tuple)
+			b.value(iproto.IPROTO_OPS, ops)
+		})
 }
 
 // function is call, call17 and eval: (connection, function or program, arguments).
@@ -125,7 +130,8 @@ func (i *instance) called(a *bind.Args, verb string, kind iproto.Type, key iprot
 // execute is execute(connection, statement, parameters): SQL.
 func (i *instance) execute(a *bind.Args) (any, error) {
 	c, text, args := i.on(a), a.Text(1, "the statement"), a.ListOr(2, "the parameters")
-	r := &request{verb: strings.ToLower(sqltext.FirstWord(text)), kind: iproto.IPROTO_EXECUTE, does: protocol.SQL, text: text, rows: sqlRows}
+	r := &request{verb: strings.ToLower(sqltext.FirstWord(text)), kind: iproto.IPROTO_EXECUTE, does: protocol.SQL,
+		text: text, rows: sqlRows}
 	if r.verb == "" {
 		r.verb = "execute"
 	}
@@ -190,7 +196,8 @@ func (i *instance) changes(a *bind.Args, at int) []any {
 }
 
 // onSpace looks the space up, encodes the request and sends it.
-func (i *instance) onSpace(a *bind.Args, c *connection, n named, r *request, encode func(b *body, at place)) (any, error) {
+func (i *instance) onSpace(a *bind.Args, c *connection, n named, r *request, encode func(b *body, at place)) (any,
+	error) {
 	if err := a.Err(); err != nil {
 		return nil, err
 	}

@@ -28,8 +28,9 @@ func New(s *session.Session) modules.Module {
 		i := &instance{vu: vu, operations: map[operation]int{}}
 		s.BeforeSettled(i.settleAll)
 		functions := map[string]bind.Func{
-			"connect": i.connect, "select": i.selectTuples, "delete": i.remove, "update": i.update, "upsert": i.upsert, "execute": i.execute,
-			"insert": i.put("insert", iproto.IPROTO_INSERT), "replace": i.put("replace", iproto.IPROTO_REPLACE),
+			"connect": i.connect, "select": i.selectTuples, "delete": i.remove, "update": i.update, "upsert": i.upsert,
+			"execute": i.execute,
+			"insert":  i.put("insert", iproto.IPROTO_INSERT), "replace": i.put("replace", iproto.IPROTO_REPLACE),
 			"call":              i.function("call", iproto.IPROTO_CALL_16, iproto.IPROTO_FUNCTION_NAME, tuples),
 			"call17":            i.function("call", iproto.IPROTO_CALL, iproto.IPROTO_FUNCTION_NAME, values),
 			"eval":              i.function("eval", iproto.IPROTO_EVAL, iproto.IPROTO_EXPR, values),
@@ -134,7 +135,8 @@ func (i *instance) number(r *request) int {
 
 // note records what a request came to.
 func (i *instance) note(x *exchange) {
-	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.Sent, End: x.end, Attempts: 1, BytesIn: x.bytes, Cut: x.cut}
+	c := session.Call{Operation: i.number(x.request), Address: x.address, Sent: x.Sent, End: x.end, Attempts: 1,
+		BytesIn: x.bytes, Cut: x.cut}
 	if f := x.failure; f != nil {
 		c.Class, c.Code, c.Text = f.Class, f.Code, f.Text
 	} else {
@@ -174,7 +176,8 @@ func readOptions(a *bind.Args) *options {
 	o := &options{}
 	t := plan.Target{Addresses: addresses(a)}
 	s := a.Settings(1, "the options",
-		"timeout", "reconnect", "max_reconnects", "user", "pass", "rate_limit", "r_limit_action", "concurrency", "skip_schema", "transport", "ssl",
+		"timeout", "reconnect", "max_reconnects", "user", "pass", "rate_limit", "r_limit_action", "concurrency",
+		"skip_schema", "transport", "ssl",
 		"balance", "connections", "connect_timeout", "rows")
 	o.user, o.password = s.Text("user", ""), s.Text("pass", "")
 	o.timeout, o.connectTimeout = s.Time("timeout", 30*time.Second), s.Time("connect_timeout", 5*time.Second)
@@ -186,7 +189,8 @@ func readOptions(a *bind.Args) *options {
 	o.connections = int(s.Whole("connections", 1, 1024, 1))
 	o.skipSchema = s.Flag("skip_schema", false)
 	if transport := s.Text("transport", ""); transport != "" && transport != "plain" || s.Has("ssl") {
-		a.Failf("the options: TLS to Tarantool isn't spoken here; remove transport and ssl, or put a TLS proxy before the server")
+		a.Failf(
+			"the options: TLS to Tarantool isn't spoken here; remove transport and ssl, or put a TLS proxy before the server")
 	}
 	switch rows := s.Text("rows", "array"); rows {
 	case "array", "object":

@@ -102,7 +102,8 @@ func (n *node) get(ctx context.Context) (*blocking.Shared, *protocol.Error) {
 		select {
 		case <-attempt:
 		case <-ctx.Done():
-			return nil, &protocol.Error{Class: protocol.Connect, Text: fmt.Sprintf("the iteration was interrupted while connecting to %s", n.target.Address), Err: ctx.Err()}
+			return nil, &protocol.Error{Class: protocol.Connect,
+				Text: fmt.Sprintf("the iteration was interrupted while connecting to %s", n.target.Address), Err: ctx.Err()}
 		}
 	}
 }

@@ -43,7 +43,8 @@ func fieldsOf(sink *metrics.TrendSink) (f fields, ok bool) {
 		count:  (*uint64)(find("count", reflect.TypeFor[uint64]())),
 		min:    (*float64)(find("min", float)), max: (*float64)(find("max", float)), sum: (*float64)(find("sum", float)),
 	}
-	ok = f.values != nil && f.sorted != nil && f.count != nil && f.min != nil && f.max != nil && f.sum != nil && v.NumField() == 6
+	ok = f.values != nil && f.sorted != nil && f.count != nil && f.min != nil && f.max != nil && f.sum != nil &&
+		v.NumField() == 6
 	return f, ok
 }
 
@@ -125,7 +126,8 @@ func edges(order int32) (lo, hi float64) {
 		lo, hi = edges(-order - 1)
 		return -hi, -lo
 	}
-	return math.Float64frombits(uint64(order) << (52 - mantissaBits)), math.Float64frombits(uint64(order+1)<<(52-mantissaBits) - 1)
+	return math.Float64frombits(uint64(order) << (52 - mantissaBits)),
+		math.Float64frombits(uint64(order+1)<<(52-mantissaBits) - 1)
 }
 
 func (s *sketch) add(v float64) {

@@ -18,7 +18,8 @@ func sample() []Table {
 	}}
 	branch := Text("insert <b>|*")
 	branch.Depth = 1
-	grid.Add(Text("all").Marked(Strong), Rate(1234.4).Between(1200, 1260, 0.95), Time(3e6).Between(2.9e6, 3.05e6, 0.95), Time(int64(math.MaxInt64)).Marked(Bad), Figure(1, UnitBar))
+	grid.Add(Text("all").Marked(Strong), Rate(1234.4).Between(1200, 1260, 0.95), Time(3e6).Between(2.9e6, 3.05e6, 0.95),
+		Time(int64(math.MaxInt64)).Marked(Bad), Figure(1, UnitBar))
 	odd := Time(5e6)
 	odd.Bounds = &Bounds{Low: 4e6, High: 6e6, Confidence: 0.95, Correlated: true}
 	grid.Add(branch, Rate(12).Without(message.Literal("too few values")), odd, None(), Figure(0.5, UnitBar))
@@ -73,7 +74,8 @@ func TestMarkdownOfTables(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### LATENCY\n\nwhat it means\n\n| operation | rate | p50 | p99 |\n|---|---:|---:|---:|\n",
-		"| **all** | 1,234/s ±3% | 3.00 ms ±4% | **∞** |\n", "| insert &lt;b>\\|\\* | 12.0/s \\* | 5.00 ms ±20%? | – |\n", "- something is wrong\n", "| done | 30,000 operations | in 1 m |",
+		"| **all** | 1,234/s ±3% | 3.00 ms ±4% | **∞** |\n", "| insert &lt;b>\\|\\* | 12.0/s \\* | 5.00 ms ±20%? | – |\n",
+		"- something is wrong\n", "| done | 30,000 operations | in 1 m |",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -115,7 +117,9 @@ func TestHTMLOfTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`<section id="latency">`, `insert &lt;b&gt;|*`, `<small title="2.90 ms … 3.05 ms">±4%</small>`, `<small title="too few values">*</small>`, `<summary>and 43 more rows</summary>`, `class="bad" data-head="p99">∞</td>`,
+		`<section id="latency">`, `insert &lt;b&gt;|*`, `<small title="2.90 ms … 3.05 ms">±4%</small>`,
+		`<small title="too few values">*</small>`, `<summary>and 43 more rows</summary>`,
+		`class="bad" data-head="p99">∞</td>`,
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%.3000s", want, b.String())
@@ -131,8 +135,10 @@ func TestSpread(t *testing.T) {
 		cell Cell
 		want string
 	}{
-		{Rate(100), ""}, {Rate(100).Between(100, 100, 0.95), "±0%"}, {Rate(100).Between(99.9, 100.1, 0.95), "±1%"}, {Rate(100).Between(50, 101, 0.95), "±50%"},
-		{Rate(1).Between(-50, 52, 0.95), "±>999%"}, {Rate(0).Between(0, 0, 0.95), "*"}, {None().Without(message.Literal("x")), ""}, {Text("x").Without(message.Literal("y")), ""},
+		{Rate(100), ""}, {Rate(100).Between(100, 100, 0.95), "±0%"}, {Rate(100).Between(99.9, 100.1, 0.95), "±1%"},
+		{Rate(100).Between(50, 101, 0.95), "±50%"},
+		{Rate(1).Between(-50, 52, 0.95), "±>999%"}, {Rate(0).Between(0, 0, 0.95), "*"},
+		{None().Without(message.Literal("x")), ""}, {Text("x").Without(message.Literal("y")), ""},
 	} {
 		if got := c.cell.Spread(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.cell, got, c.want)

@@ -38,7 +38,8 @@ func (t *Table) grid(k Look) []string {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	g := &layout{table: t, look: k, main: make([]int, len(t.Columns)), side: make([]int, len(t.Columns)), shown: make([]bool, len(t.Columns))}
+	g := &layout{table: t, look: k, main: make([]int, len(t.Columns)), side: make([]int, len(t.Columns)),
+		shown: make([]bool, len(t.Columns))}
 	g.draw()
 	g.fit(k.columns() - 2)
 	var out []string
@@ -73,7 +74,8 @@ func (g *layout) draw() {
 		line := make([]drawn, len(g.table.Columns))
 		for i := range line {
 			c := at(row, i)
-			line[i] = drawn{text: branch(g.table.Rows, r, i) + c.Figure(g.look.Language), side: c.Spread(), mark: c.Mark, bar: c.Value, drawn: c.Unit == UnitBar}
+			line[i] = drawn{text: branch(g.table.Rows, r, i) + c.Figure(g.look.Language), side: c.Spread(), mark: c.Mark,
+				bar: c.Value, drawn: c.Unit == UnitBar}
 			g.side[i] = max(g.side[i], Width(line[i].side))
 			if c.Unit != UnitBar {
 				g.main[i] = max(g.main[i], Width(line[i].text))

@@ -55,7 +55,8 @@ func (t *Table) html(out *bufio.Writer, l units.Language) {
 	if t.Kind == List {
 		_, _ = out.WriteString("<ul class=\"list\">\n")
 		for _, row := range t.Rows {
-			_, _ = fmt.Fprintf(out, "<li class=\"depth%d\"><span class=\"%s\">%s</span> %s</li>\n", min(at(row, 0).Depth, 2), at(row, 0).Mark, text(at(row, 0).Text), at(row, 1).html(l))
+			_, _ = fmt.Fprintf(out, "<li class=\"depth%d\"><span class=\"%s\">%s</span> %s</li>\n", min(at(row, 0).Depth, 2),
+				at(row, 0).Mark, text(at(row, 0).Text), at(row, 1).html(l))
 		}
 		_, _ = out.WriteString("</ul>\n")
 		return
@@ -63,7 +64,8 @@ func (t *Table) html(out *bufio.Writer, l units.Language) {
 	seen := t.Rows[:min(len(t.Rows), foldAfter)]
 	t.htmlRows(out, l, seen)
 	if rest := t.Rows[len(seen):]; len(rest) > 0 {
-		_, _ = fmt.Fprintf(out, "<details><summary>%s</summary>\n", text(texts.In(l, "and %s", texts.Plural(l, uint64(len(rest)), "more row", "more rows"))))
+		_, _ = fmt.Fprintf(out, "<details><summary>%s</summary>\n",
+			text(texts.In(l, "and %s", texts.Plural(l, uint64(len(rest)), "more row", "more rows"))))
 		t.htmlRows(out, l, rest)
 		_, _ = out.WriteString("</details>\n")
 	}
@@ -94,9 +96,11 @@ func (t *Table) htmlRows(out *bufio.Writer, l units.Language, rows [][]Cell) {
 			f := at(row, i)
 			switch {
 			case i == 0 && c.Left:
-				_, _ = fmt.Fprintf(out, "<th scope=\"row\" class=\"l %sdepth%d %s\">%s</th>", wraps(c), min(f.Depth, 2), f.Mark, f.html(l))
+				_, _ = fmt.Fprintf(out, "<th scope=\"row\" class=\"l %sdepth%d %s\">%s</th>", wraps(c), min(f.Depth, 2), f.Mark,
+					f.html(l))
 			case f.Unit == UnitBar:
-				_, _ = fmt.Fprintf(out, "<td class=\"bar\"><svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"%.2f\" height=\"10\"/></svg></td>", 100*f.Value)
+				_, _ = fmt.Fprintf(
+					out, "<td class=\"bar\"><svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"%.2f\" height=\"10\"/></svg></td>", 100*f.Value)
 			default:
 				class := strings.TrimSpace(map[bool]string{true: "l ", false: ""}[c.Left] + wraps(c) + string(f.Mark))
 				_, _ = fmt.Fprintf(out, "<td class=\"%s\"%s>%s</td>", class, headed(c), f.html(l))
@@ -140,7 +144,8 @@ func (c Cell) html(l units.Language) string {
 		}
 		s += fmt.Sprintf(` <small title="%s">%s</small>`, text(title), text(spread))
 	}
-	if link := units.Clean(c.Link); strings.HasPrefix(link, "#") || strings.HasPrefix(link, "https://") || strings.HasPrefix(link, "http://") || link != "" && !strings.Contains(link, ":") {
+	if link := units.Clean(c.Link); strings.HasPrefix(link, "#") || strings.HasPrefix(link, "https://") ||
+		strings.HasPrefix(link, "http://") || link != "" && !strings.Contains(link, ":") {
 		s = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(link), s)
 	}
 	return s

@@ -35,7 +35,8 @@ func Legend(l units.Language, tables ...Table) []string {
 	}
 	var out []string
 	if confidence > 0 {
-		out = append(out, texts.In(l, "± %s confidence within this run; another run may differ by more", l.Figure(fmt.Sprintf("%g %%", 100*confidence))))
+		out = append(out, texts.In(l, "± %s confidence within this run; another run may differ by more",
+			l.Figure(fmt.Sprintf("%g %%", 100*confidence))))
 	}
 	if ofRuns > 0 {
 		out = append(out, texts.In(l, "± %s confidence over these runs", l.Figure(fmt.Sprintf("%g %%", 100*ofRuns))))
@@ -44,7 +45,8 @@ func Legend(l units.Language, tables ...Table) []string {
 		out = append(out, texts.In(l, "%s its values depend on those before: widened, perhaps not enough", signCorrelated))
 	}
 	if refused {
-		out = append(out, strings.TrimSuffix(texts.In(l, "%s no interval: %s", signRefused, strings.Join(reasons, "; ")), ": "))
+		out = append(out, strings.TrimSuffix(texts.In(l, "%s no interval: %s", signRefused, strings.Join(reasons, "; ")),
+			": "))
 	}
 	return out
 }

@@ -85,5 +85,6 @@ func (c Cell) markdown(l units.Language) string {
 
 // MarkdownText makes text that means only itself in Markdown's tables and lines.
 func MarkdownText(s string) string {
-	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#", "\\#").Replace(units.Clean(s))
+	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "<", "&lt;", "[", "\\[", "#",
+		"\\#").Replace(units.Clean(s))
 }

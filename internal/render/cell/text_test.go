@@ -20,7 +20,8 @@ func TestCut(t *testing.T) {
 		in   string
 		n    int
 		want string
-	}{{"abcdef", 6, "abcdef"}, {"abcdef", 5, "abcd…"}, {"車を追加", 6, "車を…"}, {"車を追加", 5, "車を…"}, {"abc", 1, "…"}, {"abc", 0, ""}} {
+	}{{"abcdef", 6, "abcdef"}, {"abcdef", 5, "abcd…"}, {"車を追加", 6, "車を…"}, {"車を追加", 5, "車を…"}, {"abc", 1, "…"},
+		{"abc", 0, ""}} {
 		if got := Cut(c.in, c.n); got != c.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
@@ -33,7 +34,8 @@ func TestShorten(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…ef"}, {"abcdef", 4, "ab…f"}, {"車を追加", 6, "車…加"}, {"abc", 1, "…"}, {"abc", 0, ""},
+		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…ef"}, {"abcdef", 4, "ab…f"}, {"車を追加", 6, "車…加"}, {"abc", 1, "…"},
+		{"abc", 0, ""},
 		{"count plates: response p99", 20, "count plat…ponse p99"},
 	} {
 		if got := Shorten(c.in, c.n); got != c.want || Width(got) > c.n {
@@ -64,15 +66,18 @@ func TestNamesStayDifferent(t *testing.T) {
 // Figures next to their interval have the digits that show it.
 func TestFiguresShowTheirInterval(t *testing.T) {
 	tb := &Table{Columns: []Column{{Head: "mean"}, {Head: "from"}, {Head: "to"}}}
-	tb.Add(Figure(1.0135e9, "ns").Showing(0.7e6), Figure(1.0128e9, "ns").Showing(0.7e6), Figure(1.0142e9, "ns").Showing(0.7e6))
-	if got := strings.Fields(strings.Join(tb.Lines(Look{})[1:], "")); strings.Join(got, " ") != "1.0135 s 1.0128 s 1.0142 s" {
+	tb.Add(Figure(1.0135e9, "ns").Showing(0.7e6), Figure(1.0128e9, "ns").Showing(0.7e6),
+		Figure(1.0142e9, "ns").Showing(0.7e6))
+	if got := strings.Fields(strings.Join(tb.Lines(Look{})[1:], "")); strings.Join(got,
+		" ") != "1.0135 s 1.0128 s 1.0142 s" {
 		t.Errorf("%q", got)
 	}
 }
 
 // Nothing that a server or a user named turns the direction of the line, in any form.
 func TestMarksOfDirectionAreTakenOut(t *testing.T) {
-	tb := Table{Title: "T", Columns: []Column{{Head: "name", Left: true}}, Rows: [][]Cell{{Text("a\u202eb\u2066c\u200fd")}}}
+	tb := Table{Title: "T", Columns: []Column{{Head: "name", Left: true}},
+		Rows: [][]Cell{{Text("a\u202eb\u2066c\u200fd")}}}
 	for name, write := range map[string]func(*strings.Builder) error{
 		"text":     func(b *strings.Builder) error { return WriteText(b, Look{}, tb) },
 		"Markdown": func(b *strings.Builder) error { return WriteMarkdown(b, "en", tb) },
@@ -104,7 +109,8 @@ func TestTableAlignsWideCharacters(t *testing.T) {
 }
 
 func TestTableLeavesOutWhatDoesNotFit(t *testing.T) {
-	tb := &Table{Columns: []Column{{Head: "operation", Left: true}, {Head: "a", Priority: 1}, {Head: "b", Priority: 2}, {Head: "c"}}}
+	tb := &Table{Columns: []Column{{Head: "operation", Left: true}, {Head: "a", Priority: 1}, {Head: "b", Priority: 2},
+		{Head: "c"}}}
 	tb.Add(Texts("a rather long name of an operation", "1111111111", "2222222222", "3333333333")...)
 	for n, want := range map[int]string{
 		80: "operation,a,b,c", 60: "operation,a,b,c", 50: "operation,a,c", 40: "operation,c", 24: "operation,c",
@@ -123,7 +129,8 @@ func TestTableLeavesOutWhatDoesNotFit(t *testing.T) {
 
 // Columns that wrap take as many lines as they need, each its own, and long words are broken rather than cut.
 func TestTableWrapsWithoutLosingAnything(t *testing.T) {
-	settings, note := "THREADS=160, POOL=96, JAVA_OPTS=-Xmx1024m-XX:+UseZGC-XX:+ZGenerational", "the smallest within five percent of the best, and not to be told from it"
+	settings, note := "THREADS=160, POOL=96, JAVA_OPTS=-Xmx1024m-XX:+UseZGC-XX:+ZGenerational",
+		"the smallest within five percent of the best, and not to be told from it"
 	for _, columns := range []int{40, 60, 80, 120, 200} {
 		tb := &Table{Columns: []Column{{Head: "settings", Left: true, Wrap: true}, {Head: "rate"}, {Left: true, Wrap: true}}}
 		tb.Add(Text(settings), Text("420/s"), Text(note))
