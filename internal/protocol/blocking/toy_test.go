@@ -17,12 +17,8 @@ import (
 
 // toy is a codec of netstrings ("5:hello,"). A request is its tag and its text; an answer begins with a sign: '='
 // rows, one a line; 'E' an error; 'F' one that ends the connection; 'A' a wish to be asked again; '*' a notice that
-// nobody asked for. "$" is an answer that lasts to the end of the connection. Of a tagged toy every answer begins
-// with its tag and a space.
+// nobody asked for. "$" is an answer that lasts to the end of the connection.
 type toy struct {
-	tagged bool
-	sent   uint64
-	turn   uint64
 	texts  []string // of requests, by ID
 	ending int      // bytes of an answer that lasts to the end
 	off    int      // how far Scan's count is off the truth
@@ -34,18 +30,6 @@ var (
 	_ protocol.Adder      = (*toy)(nil)
 	_ protocol.Parting    = (*toy)(nil)
 )
-
-// tagged is a toy whose answers say which request they are to.
-type tagged struct{ *toy }
-
-func (c tagged) Tag() uint64     { return c.sent }
-func (c tagged) Turn(tag uint64) { c.turn = tag }
-func (c tagged) Answers(buf []byte) (tag uint64, ok bool) {
-	body, _, _ := cut(buf)
-	word, _, found := bytes.Cut(body, []byte(" "))
-	tag, err := strconv.ParseUint(string(word), 10, 64)
-	return tag, found && err == nil
-}
 
 func netstring(text string) string { return strconv.Itoa(len(text)) + ":" + text + "," }
 
@@ -80,10 +64,6 @@ func (c *toy) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byt
 	if text == "unsendable" {
 		return dst, protocol.Bad("it can't be sent")
 	}
-	c.sent++
-	if c.tagged {
-		text = strconv.FormatUint(c.sent, 10) + " " + text
-	}
 	return append(dst, netstring(text)...), nil
 }
 
@@ -103,9 +83,6 @@ func (c *toy) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (n 
 				need = 0
 			}
 			return n, false, need
-		}
-		if c.tagged {
-			_, body, _ = bytes.Cut(body, []byte(" "))
 		}
 		n += size
 		if len(body) > 0 && body[0] == '*' {
