@@ -6,12 +6,12 @@ import (
 	"brunt/internal/record"
 )
 
-// Progress is how far a script of statements was carried out, and who is told of more. The zero value is a script of
+// Progress is how far a script of statements was carried out, and who hears of more. The zero value is a script of
 // which nothing was done, and nobody is told.
 type Progress struct {
 	Done  int  // statements that are done; those of them that set the session's settings are carried out again
 	Begun bool // the next one was begun by a process that was killed: that it is done already is no error
-	// Tell is told of each statement, by its number from 0, before it is carried out and when it is done. An error
+	// Tell is called for each statement, with its number from 0, before it is carried out and when it is done. An error
 	// ends the script.
 	Tell func(statement int, done bool) error
 }

@@ -347,7 +347,7 @@ func (t *Tally) LastNs() int64 { return t.lastNs }
 // LastUnixNs is where the last interval ended on the wall clock, ns since the epoch; 0 before the first.
 func (t *Tally) LastUnixNs() int64 { return t.lastUnix }
 
-// AddParallel adds the tally of another machine; see Account.Beside.
+// AddParallel adds the tally of another machine; see Account.AddParallel.
 func (t *Tally) AddParallel(o *Tally, operations, addresses []int) {
 	t.lastNs, t.lastUnix = max(t.lastNs, o.lastNs), max(t.lastUnix, o.lastUnix)
 	t.total.AddParallel(&o.total, operations, addresses)
