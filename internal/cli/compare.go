@@ -126,7 +126,7 @@ func (f *resultFlags) options() (compare.Options, error) {
 // readResults reads all results; all faults are told at once.
 func readResults(paths []string) (all []*result.Result, err error) {
 	for _, p := range paths {
-		r, readErr := reader.Read(record.OS{}, p, len(paths) == 1)
+		r, readErr := reader.Read(record.OS{}, p, len(paths) == 1, resultFormats())
 		if readErr != nil {
 			err = errors.Join(err, readErr)
 			continue

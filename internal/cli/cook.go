@@ -49,9 +49,9 @@ the moment at which a request was meant to start.`,
 // cook runs a command line of slow_cooker.
 func cook(s *streams, args []string) error {
 	name, summary := "brunt cook", "report"
-	replacing := s.tool == "slow_cooker"
+	replacing := s.dialect.tool != ""
 	if replacing {
-		name, summary = "slow_cooker", ""
+		name, summary = s.dialect.tool, ""
 	}
 	o, err := slowcooker.Parse(args, s.in, summary)
 	switch {

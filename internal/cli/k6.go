@@ -20,8 +20,8 @@ which k6's own help describes (brunt k6 help). Every run leaves a bundle as brun
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := "brunt k6"
-			if s.tool == "k6" {
-				name = s.tool
+			if s.dialect.tool != "" {
+				name = s.dialect.tool
 			}
 			s.k6(name, args)
 			return nil
@@ -43,6 +43,15 @@ var picostressCommands = []string{
 // picostressFlags are those of Picostress that k6 doesn't know: scripts get them as variables.
 var picostressFlags = []string{"proto", "addr", "user", "password", "vu", "seed", "no-setup", "no-teardown",
 	"error-threshold", "summary-dir"}
+
+// picostressArguments are what brunt gets of the arguments of Picostress. Those of k6, which Picostress is a part of,
+// are run by it, and the process ends.
+func picostressArguments(s *streams, args []string) []string {
+	if forK6, ok := picostressToK6(args); ok {
+		s.k6("picostress", forK6)
+	}
+	return args
+}
 
 // picostressToK6 reports whether a command line of Picostress is k6's, because it isn't a command of
 // Picostress, and returns what k6 gets: each --name value of Picostress becomes -e name=value.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,21 +20,21 @@ type streams struct {
 	out, err io.Writer
 	args     []string
 	version  string
-	tool     string            // the tool that the program was called as; see toolOf
+	dialect  dialect           // of the tool that the program was called as
 	flags    map[string]string // see record.Run.Flags
 }
 
 // Main runs the command line and returns the process's exit code. Called by the name of a tool
 // that brunt stands in for, it takes that tool's flags.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, tool: toolOf(args[0])}
+	s := &streams{in: stdin, out: stdout, err: stderr, args: args, version: version, dialect: dialectOf(args[0])}
 	root := newRoot(s)
 	rest, all := wantsAllHelp(args[1:])
 	groupHelp(root, all)
-	if forK6, ok := picostressToK6(rest); ok && s.tool == "picostress" {
-		s.k6("picostress", forK6)
+	if s.dialect.arguments != nil {
+		rest = s.dialect.arguments(s, rest)
 	}
-	rest, err := javaYCSB(append(impersonated(s.tool), rest...))
+	rest, err := javaYCSB(rest)
 	if err != nil {
 		say(stderr, errorLines(usage(err)))
 		return exitBadPlan
@@ -49,28 +48,6 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		say(stderr, text)
 	}
 	return exitCode(err)
-}
-
-// properties reports whether -p takes properties, as in YCSB, and no password.
-func (s *streams) properties() bool {
-	return s.tool == "go-ycsb" || len(s.args) > 1 && s.args[1] == "ycsb"
-}
-
-// toolOf is the tool that a path of the program names: one that brunt stands in for, or another name.
-// What follows the name, of a version or a system, says no more: slow_cooker_linux_amd64, k6-v2.2.0.
-func toolOf(path string) string {
-	name := strings.TrimSuffix(filepath.Base(path), ".exe")
-	for _, tool := range []string{"slow_cooker", "go-ycsb", "k6", "picostress"} {
-		if rest, ok := strings.CutPrefix(name, tool); ok && (rest == "" || strings.Contains("-_.", rest[:1])) {
-			return tool
-		}
-	}
-	return name
-}
-
-// impersonated returns the words that a name of the program stands for.
-func impersonated(name string) []string {
-	return map[string][]string{"slow_cooker": {"cook"}, "go-ycsb": {"ycsb"}, "k6": {"k6"}}[name]
 }
 
 // errorLines is what to print of an error: its lines, each with the program's name in front.
@@ -108,10 +85,11 @@ which a request was meant to start, so a server that stalls can't hide it.`,
 	})
 	root.AddCommand(
 		newRun(s), newQueue(s), newRate(s), newSpike(s), newRepeat(s), newSearch(s), newMatrix(s), newCampaign(s),
-		newAdvise(s), newSchema(s), newReport(s), newYCSB(s),
-		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s), newCook(s), newHTTP(s),
-		newK6(s), newVersion(s), newManual(),
+		newAdvise(s), newSchema(s), newReport(s),
+		newSelftest(s), newMerge(s), newExport(s), newIntervals(s), newCompare(s), newHistory(s),
+		newVersion(s), newManual(),
 	)
+	addDialects(root, s)
 	root.SuggestionsMinimumDistance = similarWithin
 	root.InitDefaultHelpCmd()
 	strictHelp(root)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -147,11 +148,7 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	inGroup(fs, groupData)
 	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
 	inGroup(fs, groupOutput)
-	usual := "text"
-	if s.tool == "picostress" {
-		usual = "picostress"
-	}
-	f.loadFlags.bind(cmd, usual)
+	f.loadFlags.bind(cmd, cmp.Or(s.dialect.report, "text"))
 }
 
 // run reads the plan, runs it and prints the result. load, if not nil, replaces the plan's own.

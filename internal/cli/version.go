@@ -64,7 +64,7 @@ func newVersion(s *streams) *cobra.Command {
 func contained(version string) *contents {
 	c := &contents{
 		Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Tiers: tiers(true),
-		Dialects: []string{"plan", "picostress", "ycsb", "go-ycsb", "slow_cooker", "vegeta-targets"},
+		Dialects: dialectNames(),
 		K6:       k6x.Version(), Licence: "AGPL-3.0",
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {

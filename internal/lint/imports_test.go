@@ -13,8 +13,8 @@ import (
 var allowed = table(`
 balance: gen protocol
 cgroup:
-cli: compare dialect/endpoints dialect/service dialect/slowcooker dialect/ycsb dialect/ycsb/shell
-    dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine
+cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
+    dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine
     measure message observe password plan planfile program program/campaign protocol protocol/http protocols record
     render/cell render/texts report report/live result result/reader runner schedule schema schema/fill secret selftest
     spool summary target timeline units verdict within workload
@@ -106,7 +106,7 @@ report: measure message record render/cell render/junit render/page render/svg r
     verdict
 report/live: measure record render/page report timeline units
 result: message metric record
-result/reader: dialect/k6 dialect/pgbench dialect/picostress dialect/ycsb/output record result verdict within
+result/reader: record result verdict within
 runner: balance engine engine/loop engine/pool machine measure message observe/self plan protocol protocols record
     schedule schema schema/fill secret target units verdict within workload
 schedule: gen

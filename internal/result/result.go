@@ -4,6 +4,7 @@
 package result
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -48,6 +49,15 @@ type Result struct {
 	Metrics   []Metric
 
 	at map[[2]string]int // of each name and operation in Metrics
+}
+
+// Format is a format of results that another program writes.
+type Format struct {
+	About string // what messages call it, such as "the output of pgbench"
+	// Is reports whether a text that isn't empty and has no white space around it is in this format. keys are those of
+	// its JSON object, nil if it is none.
+	Is    func(text []byte, keys map[string]json.RawMessage) bool
+	Parse func(text []byte) (*Result, error)
 }
 
 // Quantiles are the quantiles of response times that results have, in percent.

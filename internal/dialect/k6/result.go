@@ -20,6 +20,15 @@ type metric struct {
 	values map[string]float64
 }
 
+// Results is the format of k6's JSON summaries.
+func Results() result.Format {
+	return result.Format{About: "k6's JSON summaries", Is: isResult, Parse: ParseResult}
+}
+
+func isResult(_ []byte, keys map[string]json.RawMessage) bool {
+	return keys["metrics"] != nil || keys["results"] != nil && keys["config"] != nil
+}
+
 // ParseResult reads what handleSummary gets as an argument, what --summary-export writes, and what
 // both are with --new-machine-readable-summary. Times are milliseconds there. The response time is that
 // of the first of these that the run has: http_req_duration, grpc_req_duration, resp_time (Picostress),

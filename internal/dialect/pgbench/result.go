@@ -2,6 +2,7 @@
 package pgbench
 
 import (
+	"encoding/json"
 	"errors"
 	"regexp"
 	"strconv"
@@ -20,8 +21,13 @@ var (
 	partLine     = regexp.MustCompile(`^ - ([0-9]+) transactions \([0-9.]+% of total, tps = ([0-9.]+)\)`)
 )
 
-// IsResult reports whether text is the output of pgbench.
-func IsResult(text []byte) bool {
+// Results is the format of pgbench's output.
+func Results() result.Format {
+	return result.Format{About: "the output of pgbench", Is: isResult, Parse: ParseResult}
+}
+
+// isResult reports whether text is the output of pgbench.
+func isResult(text []byte, _ map[string]json.RawMessage) bool {
 	return tpsLine.Match(text) || progressLine.Match(text) ||
 		strings.Contains(string(text), "number of transactions actually processed:")
 }

@@ -15,6 +15,13 @@ import (
 	"brunt/internal/result"
 )
 
+// Results is the format of Picostress' summaries.
+func Results() result.Format {
+	return result.Format{About: "Picostress's summary_*.json", Is: isResult, Parse: ParseResult}
+}
+
+func isResult(_ []byte, keys map[string]json.RawMessage) bool { return keys["rps"] != nil }
+
 // ParseResult reads a summary_<seed>.json. The article that describes Picostress names the keys
 // picodataVersion, configName, seed and rps.actual; how it writes response times and counts is not
 // published, so the usual spellings are taken. Times are milliseconds.

@@ -1,5 +1,4 @@
-// Package reader reads results of any program that brunt knows: its own bundles and JSON, and the
-// summaries of Picostress, k6, go-ycsb and pgbench.
+// Package reader reads results: brunt's own bundles and JSON, and files in other programs' formats.
 package reader
 
 import (
@@ -17,10 +16,6 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
-	"brunt/internal/dialect/k6"
-	"brunt/internal/dialect/pgbench"
-	"brunt/internal/dialect/picostress"
-	"brunt/internal/dialect/ycsb/output"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/verdict"
@@ -30,10 +25,10 @@ import (
 // maxBytes bounds a file of results.
 const maxBytes = 256 << 20
 
-// Read reads the result at path: the folder of a bundle or a file. precise asks for the intervals within
-// the run of a bundle whose record doesn't have them, for which all of it is read. Errors name the path
-// and say what could stand there.
-func Read(fsys record.FS, path string, precise bool) (*result.Result, error) {
+// Read reads the result at path: the folder of a bundle, or a file of brunt's or in one of formats. precise asks
+// for the intervals within the run of a bundle whose record doesn't have them, for which all of it is read.
+// Errors name the path and say what could stand there.
+func Read(fsys record.FS, path string, precise bool, formats []result.Format) (*result.Result, error) {
 	bundle, err := record.Open(fsys, path)
 	if err == nil {
 		return ofBundle(bundle, precise)
@@ -55,7 +50,7 @@ func Read(fsys record.FS, path string, precise bool) (*result.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	r, err := decode(text)
+	r, err := decode(text, formats)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -135,55 +130,42 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 	return r, nil
 }
 
-// errUnknown says what a result may be.
-var errUnknown = errors.New(
-	"not a result: brunt reads bundles, its own --output json, Picostress's summary_*.json, k6's JSON summaries, and the output of go-ycsb and pgbench")
+// unknown says what a result may be.
+func unknown(formats []result.Format) error {
+	text := "not a result: brunt reads bundles, its own --output json"
+	for i, f := range formats {
+		separator := ", "
+		if i == len(formats)-1 {
+			separator = " and "
+		}
+		text += separator + f.About
+	}
+	return errors.New(text)
+}
 
-// decode tells the format by the content.
-func decode(data []byte) (*result.Result, error) {
+// decode recognises the format by the content.
+func decode(data []byte, formats []result.Format) (*result.Result, error) {
 	text := bytes.TrimSpace(data)
 	if len(text) == 0 {
 		return nil, errors.New("empty: there is no result in it")
 	}
-	switch text[0] {
-	case '{':
-		return decodeObject(text)
-	case '[':
-		return output.ParseResult(text)
-	}
-	if pgbench.IsResult(text) {
-		return pgbench.ParseResult(text)
-	}
-	if output.IsResult(text) {
-		return output.ParseResult(text)
-	}
-	return nil, errUnknown
-}
-
-func decodeObject(text []byte) (*result.Result, error) {
 	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(text, &keys); err != nil {
-		return nil, fmt.Errorf("damaged: %w", err)
-	}
-	has := func(names ...string) bool {
-		for _, n := range names {
-			if _, ok := keys[n]; !ok {
-				return false
+	if text[0] == '{' {
+		if err := json.Unmarshal(text, &keys); err != nil {
+			return nil, fmt.Errorf("damaged: %w", err)
+		}
+		if keys["schema"] != nil && keys["total"] != nil {
+			run, err := record.DecodeRun(text)
+			if err != nil {
+				return nil, err
 			}
+			return result.Of(run), nil
 		}
-		return true
 	}
-	switch {
-	case has("schema", "total"):
-		run, err := record.DecodeRun(text)
-		if err != nil {
-			return nil, err
+	for _, f := range formats {
+		if f.Is(text, keys) {
+			return f.Parse(text)
 		}
-		return result.Of(run), nil
-	case has("rps"):
-		return picostress.ParseResult(text)
-	case has("metrics"), has("results", "config"):
-		return k6.ParseResult(text)
 	}
-	return nil, errUnknown
+	return nil, unknown(formats)
 }

@@ -293,7 +293,7 @@ func TestEveryStyleIsReadBack(t *testing.T) {
 			}
 			for name, text := range map[string][]byte{"all that go-ycsb prints": text,
 				"its result": []byte(sample(t, "output-"+style+".txt")), "our own": own.Bytes()} {
-				if !IsResult(bytes.TrimSpace(text)) {
+				if !isResult(bytes.TrimSpace(text), nil) {
 					t.Errorf("%s isn't recognized", name)
 				}
 				r, err := ParseResult(bytes.TrimSpace(text))

@@ -21,10 +21,15 @@ var jsonLine = regexp.MustCompile(`(?m)^\[\{.*"Operation":.*\}\]\r?$`)
 // tableHead begins the line of a table's heads, which are centred.
 var tableHead = regexp.MustCompile(`(?m)^\| *OPERATION *\|`)
 
-// IsResult reports whether text is the output of a run of go-ycsb, in any of its styles, with what go-ycsb says
-// before and after its results or without.
-func IsResult(text []byte) bool {
-	return plainLine.Match(text) || jsonLine.Match(text) || tableHead.Match(text)
+// Format is the format of go-ycsb's output.
+func Format() result.Format {
+	return result.Format{About: "the output of go-ycsb", Is: isResult, Parse: ParseResult}
+}
+
+// isResult reports whether text is the output of a run of go-ycsb, in any of its styles, with what go-ycsb says
+// before and after its results or without. No other program writes a JSON array.
+func isResult(text []byte, _ map[string]json.RawMessage) bool {
+	return text[0] == '[' || plainLine.Match(text) || jsonLine.Match(text) || tableHead.Match(text)
 }
 
 // ParseResult reads the output of go-ycsb in any of its styles (plain, table, json). Of lines about the
