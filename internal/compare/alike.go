@@ -216,7 +216,7 @@ func planParts(a, b *result.Result) (parts []string) {
 	if yaml.Unmarshal(a.Plan, &x) != nil || yaml.Unmarshal(b.Plan, &y) != nil {
 		return []string{"one can't be read"}
 	}
-	apart := []string{"target", "seed", "thresholds", "config_name"}
+	apart := []string{"target", "seed", "first", "thresholds", "config_name"}
 	if x["sha256"] != nil && y["sha256"] != nil {
 		apart = append(apart, "name", "script") // of scripts of k6 the content counts, not where they are
 		if x["imports_sha256"] == nil || y["imports_sha256"] == nil {

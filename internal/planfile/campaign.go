@@ -81,6 +81,9 @@ const (
 	StepDocument    = "document"
 )
 
+// Maximum is the N of a step that says at: maximum, the load that the steps before it found.
+const Maximum = -1
+
 // StepKinds are the kinds of steps.
 func StepKinds() []string {
 	return []string{StepPrepare, StepSearch, StepConfirm, StepReliability, StepAnalyse, StepFix, StepRepeat,
@@ -104,7 +107,7 @@ type Step struct {
 	Trials, MaxSessions    int
 	Trial                  time.Duration
 
-	N        float64       // times the profile; 0: the maximum found
+	N        float64       // times the profile, or Maximum; 0: the kind's usual one
 	WarmUp   time.Duration // None if there is to be none
 	Ramp     time.Duration // likewise
 	Duration time.Duration // of the load, or of holding it
@@ -152,7 +155,7 @@ func (r *reader) checkCampaign(c *Campaign) {
 		if loads(s.Kind) && s.Plan == "" && c.Plan == "" {
 			r.problem(s.At, "add plan: FILE to the step, or to the campaign", "step %s names no plan", s.Kind)
 		}
-		if takesMaximum(s.Kind) && s.N == 0 && !searched {
+		if (takesMaximum(s.Kind) && s.N == 0 || s.N == Maximum) && !searched {
 			r.problem(s.At, "put a search before it, or say at: 1, say",
 				"step %s is at the maximum, and no search comes before it", s.Kind)
 		}

@@ -226,11 +226,12 @@ func (f *stepForm) step(r *reader, _ string, n *yaml.Node, to *Step) {
 	}
 }
 
-// loadForm is the form of N: a number, or the word maximum, which is 0.
+// loadForm is the form of N: a number, or the word maximum.
 func loadForm() form {
 	return custom[float64]{
 		in: func(r *reader, key string, n *yaml.Node, to *float64) {
 			if tagIs(n, "!!str") && strings.EqualFold(n.Value, "maximum") {
+				*to = Maximum
 				return
 			}
 			positive().read(r, key, n, valueOf(to))

@@ -1,4 +1,4 @@
-// Package series runs one load after another and decides the next from the last: repetitions, A against
+// Package program runs one load after another and decides the next from the last: repetitions, A against
 // B, the search for the highest load that a target sustains, and settings against each other. What
 // decides is pure; how a single run goes is its caller's to say.
 package program
@@ -42,6 +42,39 @@ type Outcome struct {
 // RunFunc carries out a run: it connects, sends, keeps the bundle, and reads it back. An error means that
 // there is no result, and ends the series. One that was ended by hand has an outcome that says so.
 type RunFunc func(ctx context.Context, o Order) (*Outcome, error)
+
+// Onward is conduct, each of whose runs sends other requests than those before it: its random choices go on where
+// theirs ended. The same ones would find in caches what was read before, and gone what was deleted. A plan that is a
+// queue of counts has no other requests.
+func Onward(conduct RunFunc) RunFunc {
+	sent := uint64(0)
+	return func(ctx context.Context, o Order) (*Outcome, error) {
+		o.Plan = From(o.Plan, sent)
+		out, err := conduct(ctx, o)
+		if err == nil {
+			sent += out.Requests()
+		}
+		return out, err
+	}
+}
+
+// From is p, whose random choices go on where those of n requests more ended.
+func From(p *plan.Plan, n uint64) *plan.Plan {
+	if n == 0 || p.Mix == plan.ByCount {
+		return p
+	}
+	out := *p
+	out.First += n
+	return &out
+}
+
+// Requests is how many requests the run was, those of its warm-up too.
+func (o *Outcome) Requests() (n uint64) {
+	for i := range o.Run.Phases {
+		n += o.Run.Phases[i].Offered
+	}
+	return n
+}
 
 // Read reads the outcome of a run from its bundle. It fails if the run isn't complete.
 func Read(fsys record.FS, dir string) (*Outcome, error) {

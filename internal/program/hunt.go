@@ -50,6 +50,7 @@ func NewTargetSearch(p *plan.Plan, o SearchOptions) (*TargetSearch, error) {
 // error.
 func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 	s := NewSearch(h.Options)
+	conduct := Onward(h.Conduct)
 	for {
 		t, more := s.Next()
 		if !more {
@@ -58,7 +59,7 @@ func (h *TargetSearch) Run(ctx context.Context) (*Search, error) {
 		if h.Planned != nil {
 			h.Planned(t)
 		}
-		r, err := h.try(ctx, s, t)
+		r, err := h.try(ctx, s, t, conduct)
 		if err != nil {
 			if r, err = s.unreached(t, err); err != nil {
 				return s, err
@@ -101,22 +102,24 @@ func (s *Search) unreached(t Trial, err error) (*Result, error) {
 }
 
 // try carries out one trial.
-func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial) (*Result, error) {
+func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial, conduct RunFunc) (*Result, error) {
 	length := max(h.Trial, min(h.Longest, Enough(h.Plan, t.N)))
+	if t.Purpose == BaseLine {
+		length = max(length, time.Duration(surely*float64(Enough(h.Plan, t.N)))) // what all others are judged by
+	}
 	p, err := AtScale(h.Plan, t.N, h.WarmUp, length)
 	if err != nil {
 		return nil, err
 	}
 	p.Settings.Sessions = t.Sessions
-	p.First += s.arrivals()
 	// What a target that is overloaded leaves unsent isn't sent late, for as long as operations may take.
 	p.Settings.EndOnTime = s.lastPassed(t.N) == nil
 	p.Settings.Interval = intervalOf(length, p.Settings.Interval)
 	next := engine.Next(nil)
 	if low := s.lowest(); t.Recover && low != nil {
-		next = h.recovering(p.Load, low)
+		next = recovering(p.Load, low, h.Options.RatePerS, h.Trial/10)
 	}
-	o, err := h.Conduct(ctx, Order{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
+	o, err := conduct(ctx, Order{Name: fmt.Sprintf("trial-%02d", t.Number), Plan: p, Next: next, PeakPerS: p.PeakPerS()})
 	if err != nil {
 		return nil, fmt.Errorf("trial %d at N %.4g: %w", t.Number, t.N, err)
 	}
@@ -128,15 +131,6 @@ func (h *TargetSearch) try(ctx context.Context, s *Search, t Trial) (*Result, er
 	return &r, nil
 }
 
-// arrivals is how many requests the trials so far were. The next goes on after them: the same ones would find in
-// caches what was read before, and gone what was deleted.
-func (s *Search) arrivals() (n uint64) {
-	for i := range s.results {
-		n += s.results[i].Arrivals
-	}
-	return n
-}
-
 // intervalOf is the slice of a trial's record: short enough for the growth of the backlog to be seen.
 func intervalOf(trial, usual time.Duration) time.Duration {
 	const slices, shortest = 2 * 12, 10 * time.Millisecond
@@ -146,18 +140,43 @@ func intervalOf(trial, usual time.Duration) time.Duration {
 	return max(min(usual, trial/slices), shortest)
 }
 
+// surely is how many times as many arrivals as are needed must be asked for, so that chance leaves enough of them.
+const surely = 1.3
+
 // base is the trial that others are judged against; nil if there are thresholds, or it is to come.
 func (s *Search) base() *Result {
-	if !s.o.Relative || len(s.results) == 0 || s.results[0].Verdict != verdict.Pass {
+	if !s.o.Relative {
 		return nil
 	}
-	return &s.results[0]
+	return baseLine(s.results)
+}
+
+// baseLine is the base line among trials, nil if none of them passed as one.
+func baseLine(all []Result) *Result {
+	k := slices.IndexFunc(all, func(r Result) bool { return r.Purpose == BaseLine && r.Verdict == verdict.Pass })
+	if k < 0 {
+		return nil
+	}
+	return &all[k]
+}
+
+// BaseLine is the trial that others were judged against; nil if they were judged by thresholds.
+func (s *SearchLog) BaseLine() *Result {
+	if !s.Options.Relative {
+		return nil
+	}
+	return baseLine(s.Trials)
 }
 
 // lowest is the trial at the lowest load that passed, nil if none did.
-func (s *Search) lowest() (low *Result) {
-	for i := range s.results {
-		if r := &s.results[i]; r.Verdict == verdict.Pass && (low == nil || r.N < low.N) {
+func (s *Search) lowest() *Result { return lowest(s.results) }
+
+// Lowest is the trial at the lowest load that passed, nil if none did.
+func (s *SearchLog) Lowest() *Result { return lowest(s.Trials) }
+
+func lowest(all []Result) (low *Result) {
+	for i := range all {
+		if r := &all[i]; r.Verdict == verdict.Pass && (low == nil || r.N < low.N) {
 			low = r
 		}
 	}
@@ -173,9 +192,9 @@ const (
 	shortest    = 200 * time.Millisecond
 )
 
-// recovering names phases at the load of low until response times are what they were then, and after
-// them load. The phases are warm-up: recorded, and no part of the trial.
-func (h *TargetSearch) recovering(load []plan.Phase, low *Result) engine.Next {
+// recovering names phases of a length at the load of low, ratePerS times its N, until response times are what they were
+// then, and after them load. The phases are warm-up: recorded, and no part of the trial.
+func recovering(load []plan.Phase, low *Result, ratePerS float64, length time.Duration) engine.Next {
 	n := 0
 	return func(sofar *measure.Tally) []plan.Phase {
 		if load == nil {
@@ -187,9 +206,9 @@ func (h *TargetSearch) recovering(load []plan.Phase, low *Result) engine.Next {
 			return out
 		}
 		n++
-		rate := low.N * h.Options.RatePerS
+		rate := low.N * ratePerS
 		return []plan.Phase{{
-			Name: recovery(n), Kind: plan.Open, Duration: max(h.Trial/10, shortest), RateFrom: rate, RateTo: rate, WarmUp: true,
+			Name: recovery(n), Kind: plan.Open, Duration: max(length, shortest), RateFrom: rate, RateTo: rate, WarmUp: true,
 		}}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
@@ -40,9 +41,7 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 		P50Ns: figure(total.Response.P50Ns), P95Ns: figure(total.Response.P95Ns), P99Ns: figure(total.Response.P99Ns),
 		ServiceNs: total.Service.MeanNs, InFlight: run.Health.InFlightMean,
 	}
-	for i := range run.Phases {
-		r.Arrivals += run.Phases[i].Offered
-	}
+	r.Arrivals, r.Offered, r.LastsNs = o.Requests(), total.Offered, o.lastsNs()
 	if total.Done > 0 {
 		r.Errors = float64(total.Failed) / float64(total.Done)
 	}
@@ -81,6 +80,16 @@ func Judge(t Trial, o *Outcome, base *Result) Result {
 				message.Rate("asked", r.AskedPerS))}
 	}
 	return r
+}
+
+// lastsNs is how long the run's load was to last, without warm-up.
+func (o *Outcome) lastsNs() (ns int64) {
+	for i := range o.Run.Phases {
+		if p := &o.Run.Phases[i]; p.Kind == measure.KindOpen && !p.WarmUp && p.Offered > 0 {
+			ns += p.ScheduleNs
+		}
+	}
+	return ns
 }
 
 // enoughDue reports whether as many arrivals fell due as were asked for, but for what chance takes: five standard
@@ -141,16 +150,18 @@ func (r *Result) settle(offered, answered uint64, outstanding []float64, base *R
 			message.Share("least", leastAchieved)))
 	}
 	batches := stats.BatchMeans(outstanding, stats.GrowthBatches)
-	if g := stats.GrowthOf(batches); g.P < backlogP && g.Slope*float64(len(batches)) > max(backlogShare*float64(offered),
-		fewestMissing) {
-		fail(message.New("trial.backlog", message.Number("first", batches[0]),
-			message.Number("last", batches[len(batches)-1])))
+	count := func(name string, x float64) message.Arg { return message.Count(name, uint64(max(math.Round(x), 0))) }
+	g, limit := stats.GrowthOf(batches), max(backlogShare*float64(offered), fewestMissing)
+	if growth := g.Slope * float64(len(batches)); g.P < backlogP && growth > limit {
+		fail(message.New("trial.backlog", count("growth", growth), count("first", batches[0]),
+			count("last", batches[len(batches)-1]), count("limit", limit), message.Count("offered", offered),
+			message.Text("p", strconv.FormatFloat(backlogP, 'g', -1, 64))))
 	}
 	if base == nil {
 		return
 	}
-	limit := max(degraded*base.P95Ns, base.P95Ns+degradedNs)
-	if r.Strain = r.P95Ns / limit; r.Strain > 1 {
+	longest := max(degraded*base.P95Ns, base.P95Ns+degradedNs)
+	if r.Strain = r.P95Ns / longest; r.Strain > 1 {
 		fail(message.New("trial.degraded", message.Ns("p95", float64(r.P95Ns)), message.Count("times", degraded),
 			message.Ns("base", float64(base.P95Ns)), message.Text("base_n", Scale(base.N)), message.Ns("least", degradedNs)))
 	}

@@ -99,7 +99,9 @@ type MatrixLog struct {
 	AskedPerS float64   `json:"asked_per_s,omitempty"`
 	Cells     []CellLog `json:"results"` // in the options' order
 	Best      int       `json:"best"`    // index of the cell with the best mean; −1 if none has one
-	Advised   int       `json:"advised"` // index of the smallest that is within tolerance of it; −1 if none
+	Advised   int       `json:"advised"` // index of the cell that is advised; −1 if none: see advise
+	// Alike says that no cell can be told from the best.
+	Alike bool `json:"alike,omitempty"`
 }
 
 // byRate is the name of the rate among figures.
@@ -120,6 +122,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 	}
 	runs := make([][]*Outcome, len(m.Cells))
 	order := rand.New(rand.NewPCG(m.Seed, 0))
+	conduct := Onward(m.Conduct)
 	turn, of := 0, m.Repetitions*len(m.Cells)
 	for k := range m.Repetitions {
 		for _, i := range order.Perm(len(m.Cells)) {
@@ -127,7 +130,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 			if m.Planned != nil {
 				m.Planned(turn, of, m.Cells[i])
 			}
-			o, err := m.one(ctx, k, i)
+			o, err := m.one(ctx, conduct, k, i)
 			if err != nil {
 				return log, err
 			}
@@ -149,7 +152,7 @@ func (m *Matrix) Run(ctx context.Context) (*MatrixLog, error) {
 
 // one measures cell i for the k-th time, and again where the generator spoiled the run, as often as a search would.
 // The last run counts, and its verdict is kept.
-func (m *Matrix) one(ctx context.Context, k, i int) (*Outcome, error) {
+func (m *Matrix) one(ctx context.Context, conduct RunFunc, k, i int) (*Outcome, error) {
 	c := m.Cells[i]
 	if err := m.Reconfigure(ctx, c); err != nil {
 		return nil, fmt.Errorf("settings %s: %w", c, err)
@@ -160,7 +163,7 @@ func (m *Matrix) one(ctx context.Context, k, i int) (*Outcome, error) {
 	}
 	name := fmt.Sprintf("cell-%02d-%d-%s", i+1, k+1, strings.Join(parts, "-"))
 	for try := 1; ; try++ {
-		o, err := m.Conduct(ctx, Order{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
+		o, err := conduct(ctx, Order{Name: record.SafeName(name), Plan: m.Plan, PeakPerS: m.Plan.PeakPerS()})
 		if err != nil {
 			return nil, fmt.Errorf("settings %s: %w", c, err)
 		}
@@ -254,15 +257,39 @@ func (m *MatrixLog) judge(lower bool) {
 		c := &m.Cells[of[k]]
 		c.P, c.Differs = adjusted, adjusted < 1-confidence
 	}
-	limit := m.Cells[m.Best].Mean * Value(1+m.Options.Tolerance)
-	if !lower {
-		limit = m.Cells[m.Best].Mean / Value(1+m.Options.Tolerance)
-	}
+	m.Alike = len(m.Cells) > 1 && !slices.ContainsFunc(m.Cells, func(c CellLog) bool { return c.Differs })
+	m.advise(better)
+}
+
+// advise finds the smallest of the cells that pass and are as good as the best of these: within the tolerance, or all
+// if none can be told from the best. Where none passes, none is advised.
+func (m *MatrixLog) advise(better func(a, b Value) bool) {
+	var passing []int
+	best := Value(math.NaN())
 	for i := range m.Cells {
-		if !better(limit, m.Cells[i].Mean) && (m.Advised < 0 || smaller(m.Cells[i].Settings, m.Cells[m.Advised].Settings)) {
+		if c := &m.Cells[i]; c.passes() {
+			passing = append(passing, i)
+			if math.IsNaN(float64(best)) || better(c.Mean, best) {
+				best = c.Mean
+			}
+		}
+	}
+	limit := best * Value(1+m.Options.Tolerance)
+	if !better(best, limit) {
+		limit = best / Value(1+m.Options.Tolerance)
+	}
+	for _, i := range passing {
+		if (m.Alike || !better(limit, m.Cells[i].Mean)) &&
+			(m.Advised < 0 || smaller(m.Cells[i].Settings, m.Cells[m.Advised].Settings)) {
 			m.Advised = i
 		}
 	}
+}
+
+// passes reports whether no run of the cell failed, and all had answers.
+func (c *CellLog) passes() bool {
+	_, finite := floats(c.Values)
+	return finite && c.ended(verdict.Fail) == 0
 }
 
 // smaller reports whether a cell takes less than another: by the product of its numbers, then by their order.

@@ -68,3 +68,83 @@ func TestMatrixRepeatsWhatTheGeneratorSpoiled(t *testing.T) {
 		}
 	}
 }
+
+// What is advised is the smallest of the cells that pass; where chance alone makes them differ, that is said.
+func TestWhatAMatrixAdvises(t *testing.T) {
+	cellOf := func(pool, result string, values ...float64) CellLog {
+		c := CellLog{Settings: Cell{{Name: "POOL", Value: pool}}}
+		runs := make([]*Outcome, 0, len(values))
+		for _, v := range values {
+			o := &Outcome{Run: &record.Run{}}
+			o.Run.Verdict.Result = result
+			runs = append(runs, o)
+			c.add(o, v)
+		}
+		c.sumUp(runs)
+		return c
+	}
+	noise := []float64{100, 140, 90}
+	for _, c := range []struct {
+		name    string
+		cells   []CellLog
+		advised int
+		alike   bool
+		said    string
+	}{
+		{"chance alone", []CellLog{cellOf("9", verdict.Pass, 80, 120, 100), cellOf("6", verdict.Pass, noise...),
+			cellOf("3", verdict.Pass, 110, 150, 95)}, 2, true, "can't be told apart. The smallest that pass: POOL=3"},
+		{"chance alone, the smallest fails", []CellLog{cellOf("9", verdict.Pass, 80, 120, 100),
+			cellOf("6", verdict.Pass, noise...), cellOf("3", verdict.Fail, 110, 150, 95)}, 1, true,
+			"can't be told apart. The smallest that pass: POOL=6"},
+		{"one run each", []CellLog{cellOf("9", verdict.Pass, 80), cellOf("3", verdict.Pass, 500)}, 1, true,
+			"can't be told apart"},
+		{"the smallest is worse", []CellLog{cellOf("9", verdict.Pass, 100, 101, 102),
+			cellOf("3", verdict.Pass, 200, 201, 202)}, 0, false, "best, and advised"},
+		{"the best fails", []CellLog{cellOf("9", verdict.Fail, 100, 101, 102), cellOf("6", verdict.Pass, 199, 200, 201),
+			cellOf("5", verdict.Pass, 200, 201, 202), cellOf("3", verdict.Pass, 400, 401, 402)}, 2, false, "advised"},
+		{"none passes", []CellLog{cellOf("9", verdict.Fail, 100, 101, 102), cellOf("3", verdict.Fail, 200, 201, 202)}, -1,
+			false, "No settings keep the thresholds"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := &MatrixLog{Options: MatrixOptions{Tolerance: .05, By: "response.p(95)", Repetitions: len(noise)},
+				Cells: c.cells, Best: -1, Advised: -1}
+			log.judge(true)
+			if log.Advised != c.advised || log.Alike != c.alike {
+				t.Errorf("advised %d, alike %t, want %d and %t", log.Advised, log.Alike, c.advised, c.alike)
+			}
+			tables := (&Report{Matrix: log}).Tables(units.English)
+			text := strings.Join(tables[0].Foot, "\n")
+			for _, row := range tables[0].Rows {
+				text += "\n" + row[len(row)-1].Text
+			}
+			if !strings.Contains(text, c.said) {
+				t.Errorf("%q isn't said in %s", c.said, text)
+			}
+		})
+	}
+}
+
+// Each run of a matrix sends other requests, those that are repeated too.
+func TestMatrixSendsOtherRequests(t *testing.T) {
+	want, runs := uint64(7), 0
+	m := &Matrix{
+		MatrixOptions: MatrixOptions{Repetitions: 2, By: "rate", N: 1,
+			Cells: []Cell{{{Name: "POOL", Value: "3"}}, {{Name: "POOL", Value: "4"}}}},
+		Plan:        &plan.Plan{First: 7},
+		Reconfigure: func(context.Context, Cell) error { return nil },
+		Conduct: func(_ context.Context, o Order) (*Outcome, error) {
+			if runs++; o.Plan.First != want {
+				t.Errorf("run %d begins with request %d, want %d", runs, o.Plan.First, want)
+			}
+			want += 30
+			run := &record.Run{Phases: []record.Phase{{Offered: 10, WarmUp: true}, {Offered: 20}}}
+			if run.Verdict.Result = verdict.Pass; runs == 2 {
+				run.Verdict.Result = verdict.Invalid
+			}
+			return &Outcome{Dir: o.Name, Run: run}, nil
+		},
+	}
+	if _, err := m.Run(t.Context()); err != nil || runs != 5 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+}

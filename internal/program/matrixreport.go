@@ -40,6 +40,8 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		switch {
 		case i == m.Advised && i == m.Best:
 			note, mark = say("best, and advised"), cell.Good
+		case i == m.Advised && m.Alike:
+			note, mark = say("advised: the smallest"), cell.Good
 		case i == m.Advised:
 			note, mark = say("advised: the smallest within %s of the best", l.Figure(units.Fraction(m.Options.Tolerance))),
 				cell.Good
@@ -62,6 +64,14 @@ func (m *MatrixLog) tables(l units.Language) []cell.Table {
 		}
 		t.Add(name, value, asked, cell.Rate(c.RatePerS), cell.Time(float64(c.P50Ns)), cell.Time(float64(c.P99Ns)),
 			cell.Figure(c.Errors, "share"), cell.Text(note).Marked(mark))
+	}
+	switch {
+	case m.Best < 0:
+	case m.Advised < 0:
+		t.Foot = append(t.Foot, say("No settings keep the thresholds in all of their runs."))
+	case m.Alike:
+		t.Foot = append(t.Foot, say("The settings can't be told apart. The smallest that pass: %s.",
+			m.Cells[m.Advised].Settings))
 	}
 	if invalid > 0 {
 		t.Foot = append(t.Foot, say(

@@ -62,6 +62,7 @@ func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 		}
 	}
 	done := &Repeated{}
+	conduct := Onward(p.Conduct)
 	for k, side := range sides {
 		turn := Turn{k + 1, len(sides), side}
 		if k > 0 {
@@ -76,7 +77,7 @@ func (p *Repetition) Run(ctx context.Context) (*Repeated, error) {
 		if side == SideA && p.Base != nil {
 			of = p.Base
 		}
-		o, err := p.Conduct(ctx, Order{Name: turn.Name(), Plan: of})
+		o, err := conduct(ctx, Order{Name: turn.Name(), Plan: of})
 		if err != nil {
 			return done, fmt.Errorf("run %d of %d: %w", turn.Number, turn.Of, err)
 		}

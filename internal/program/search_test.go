@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -326,6 +327,83 @@ func TestCurve(t *testing.T) {
 	}
 	if c := NewSearch(options()).Curve(); c.Law != nil || c.LawWhy.IsZero() || c.KneeN != 0 {
 		t.Errorf("nothing measured: %+v", c)
+	}
+}
+
+// A knee at the edge of what was tried, and a law that the trials don't follow, aren't known.
+func TestCurveOfLittle(t *testing.T) {
+	take := func(achieved func(n float64) float64, response func(n float64) float64, loads ...float64) Curve {
+		s := NewSearch(options())
+		for _, n := range loads {
+			x := achieved(n)
+			s.Take(Result{Trial: Trial{N: n}, Verdict: verdict.Pass, OfferedPerS: n * 100, AchievedPerS: x,
+				P50Ns: record.Figure(response(n)), InFlight: n * 3})
+		}
+		return s.Curve()
+	}
+	flat := func(float64) float64 { return 1e6 }
+	if c := take(func(n float64) float64 { return n * 100 }, flat, 1, 2, 4, 8); c.KneeN != 0 {
+		t.Errorf("power grows to the highest load, and the knee is at %g", c.KneeN)
+	}
+	falls := func(n float64) float64 { return 1e6 * n * n }
+	if c := take(func(n float64) float64 { return n * 100 }, falls, 1, 2, 4, 8); c.KneeN != 0 {
+		t.Errorf("power falls from the lowest load, and the knee is at %g", c.KneeN)
+	}
+	zigzag := func(n float64) float64 { return 300 + 250*float64(int(n)%2) }
+	if c := take(zigzag, flat, 1, 2, 3, 4, 5, 6); c.Law != nil || !strings.Contains(c.LawWhy.String(), "R² is") {
+		t.Errorf("the law of throughputs that follow none: %+v, %q", c.Law, c.LawWhy)
+	}
+}
+
+// What decided that a backlog grows is said.
+func TestBacklogsSentence(t *testing.T) {
+	r, waiting := Result{Verdict: verdict.Pass}, make([]float64, 24)
+	for i := range waiting {
+		waiting[i] = 10 * float64(i)
+	}
+	r.settle(10_000, 10_000, waiting, nil)
+	want := "the backlog grows: by 240 operations over the load, from 5 to 225, where 50 of 10,000 may be " +
+		"(Mann–Kendall, p < 0.01)"
+	if len(r.Why) != 1 || !strings.HasPrefix(r.Why[0].String(), want) {
+		t.Errorf("%q, want %q", r.Why, want)
+	}
+}
+
+// The default limit rests on a hundred arrivals or more, and on a base line that passed, be it the first or not.
+func TestDefaultLimitRestsOnEnough(t *testing.T) {
+	p := &plan.Plan{Operations: []plan.Operation{{Name: "a", Weight: 1}},
+		Load: []plan.Phase{{Kind: plan.Open, RateFrom: 10, RateTo: 10}}}
+	h, err := NewTargetSearch(p, DefaultSearch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Trial, h.WarmUp = time.Second, 0
+	h.Rest = func(context.Context, time.Duration) error { return nil }
+	trials := 0
+	h.Conduct = func(_ context.Context, o Order) (*Outcome, error) {
+		trials++
+		due := o.PeakPerS * o.Plan.Load[len(o.Plan.Load)-1].Duration.Seconds()
+		if trials <= 2 && due < 100 {
+			t.Errorf("trial %d: a base line of %.0f arrivals", trials, due)
+		}
+		out := &Outcome{Dir: o.Name, AnsweredInTime: uint64(due), Outstanding: make([]float64, 24),
+			Run: &record.Run{Phases: []record.Phase{{Kind: "open", Offered: uint64(due)}}}}
+		out.Run.Total.Offered, out.Run.Total.OfferedPerS = uint64(due), o.PeakPerS
+		out.Run.Total.Response.P95Ns = 1e6
+		if o.PeakPerS > 20 {
+			out.Run.Total.Response.P95Ns = 1e9
+		}
+		if out.Run.Verdict.Result = verdict.Pass; trials == 1 {
+			out.Run.Verdict.Result = verdict.Invalid
+		}
+		return out, nil
+	}
+	s, err := h.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := s.Bracket(); b.Lower == 0 || b.Lower > 2.01 {
+		t.Errorf("the base line was spoiled once, and the limit is gone: %+v", b)
 	}
 }
 

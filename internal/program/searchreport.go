@@ -11,6 +11,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/texts"
+	"brunt/internal/stats"
 	"brunt/internal/units"
 	"brunt/internal/verdict"
 )
@@ -32,7 +33,8 @@ func rules(p *plan.Plan, s *Search) (out []message.Message) {
 		if b := s.base(); b != nil {
 			out = append(out, message.New("rule.p95",
 				message.Ns("limit", max(degraded*float64(b.P95Ns), float64(b.P95Ns)+degradedNs)),
-				message.Count("times", degraded), message.Text("base_n", Scale(b.N)), message.Ns("base", float64(b.P95Ns))))
+				message.Count("times", degraded), message.Text("base_n", Scale(b.N)), message.Ns("base", float64(b.P95Ns)),
+				message.Count("n", b.Offered)))
 		}
 	}
 	return append(out, message.New("rule.answered", message.Share("least", leastAchieved)), message.New("rule.backlog"))
@@ -77,6 +79,8 @@ func (s *SearchLog) maximum(l units.Language) cell.Table {
 		row("knee", rate(c.KneePerS), say("N %s: most operations for the time that each takes", n(c.KneeN)))
 	}
 	switch {
+	case c.Law == nil && len(s.Trials) >= stats.USLFewest:
+		row("scalability", say("not known"), c.LawWhy.In(l))
 	case c.Law == nil:
 	case c.LawPeak > 0:
 		row("scalability", say("peak of %s/s", l.Figure(units.Rate(c.LawPeakPerS))),

@@ -46,6 +46,8 @@ type Result struct {
 
 	AskedPerS    float64       `json:"asked_per_s,omitempty"` // the rate that the load was set to
 	Arrivals     uint64        `json:"arrivals,omitempty"`    // that fell due, those of the warm-up too
+	Offered      uint64        `json:"offered,omitempty"`     // arrivals that fell due, without the warm-up
+	LastsNs      int64         `json:"lasts_ns,omitempty"`    // how long the load was to last, without the warm-up
 	OfferedPerS  float64       `json:"offered_per_s"`         // what fell due
 	AchievedPerS float64       `json:"achieved_per_s"`        // of it, answered well while the schedule ran
 	PeakPerS     float64       `json:"peak_per_s"`            // achieved in the interval with the most

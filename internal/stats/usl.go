@@ -28,16 +28,16 @@ func (u USL) Peak() float64 {
 	return math.Sqrt(max(1-u.Sigma, 0) / u.Kappa)
 }
 
-const (
-	uslFewest     = 4
-	uslIterations = 500
-)
+// USLFewest is how many values FitUSL needs at least.
+const USLFewest = 4
+
+const uslIterations = 500
 
 // FitUSL fits the law to throughputs x of n operations at a time, by least squares of the throughputs,
 // with Sigma within 0 and 1 and Kappa at least 0 (Levenberg 1944, Marquardt 1963; steps are cut off at the
 // bounds). It needs four values, of which at least three n differ.
 func FitUSL(n, x []float64) (USL, error) {
-	if len(n) != len(x) || len(n) < uslFewest || distinct(n) < 3 {
+	if len(n) != len(x) || len(n) < USLFewest || distinct(n) < 3 {
 		return USL{}, errors.New("the scalability law needs 4 trials at 3 different loads")
 	}
 	u := USL{}

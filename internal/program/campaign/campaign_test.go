@@ -378,7 +378,7 @@ func TestSummaryAtEightyColumns(t *testing.T) {
 				Best: 0, Advised: 1}},
 	}}
 	for l, wants := range map[units.Language][]string{
-		units.English: {"and doesn't sustain N = 13.3 (452/s): out of trials.", "does not hold: it is 423 ms.",
+		units.English: {"and doesn't sustain N = 13.28 (452/s): out of trials.", "does not hold: it is 423 ms.",
 			"THREADS=160, POOL=96", "advised: the smallest within 5.00 % of the best"},
 		units.Russian: {"испытания исчерпаны.", "вышло 423 мс.", "THREADS=160, POOL=96",
 			"советуем: наименьшая в пределах 5,00 % от лучшей"},

@@ -37,4 +37,5 @@ func withDefaults(s *planfile.Step) {
 		}
 	}
 	s.WarmUp, s.Ramp = max(s.WarmUp, 0), max(s.Ramp, 0) // planfile.None
+	s.N = max(s.N, 0)                                   // planfile.Maximum: what was found
 }

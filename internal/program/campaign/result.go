@@ -27,10 +27,18 @@ type Result struct {
 	Ended   time.Time          `json:"ended"`
 	Note    message.Message    `json:"note,omitzero"` // what makes it less than it seems
 	Search  *program.SearchLog `json:"search,omitempty"`
-	Trial   *program.Result    `json:"trial,omitempty"` // of steps of one run
-	Matrix  *program.MatrixLog `json:"matrix,omitempty"`
-	Fix     *Fix               `json:"fix,omitempty"`
-	Files   []string           `json:"files,omitempty"` // that it wrote
+	// Trial is of steps that hold a load: that of the hold that was held, or of the last one.
+	Trial *program.Result `json:"trial,omitempty"`
+	// Holds are all holds of a confirmation that went down from the maximum; nil if there was one.
+	Holds []program.Result `json:"holds,omitempty"`
+	// Confirms says that a confirmation began at the maximum of a search and could go down from it.
+	Confirms bool  `json:"confirms,omitempty"`
+	Seen     *Seen `json:"seen,omitempty"` // of steps that looked into the database
+	// Requests is how many requests the step's runs were. Those of the next steps go on after them.
+	Requests uint64             `json:"requests,omitempty"`
+	Matrix   *program.MatrixLog `json:"matrix,omitempty"`
+	Fix      *Fix               `json:"fix,omitempty"`
+	Files    []string           `json:"files,omitempty"` // that it wrote
 	// Messages are what the texts above are made of, by their text in English.
 	Messages message.Table `json:"messages,omitempty"`
 }

@@ -49,6 +49,7 @@ type Campaign struct {
 	journal *journal
 	service *service
 	results []Result // of the steps that are done
+	sent    uint64   // requests of the runs of the step under way
 }
 
 // Begin begins a campaign in a new or empty folder. Close must be called.
@@ -251,6 +252,7 @@ func (c *Campaign) carryOut(ctx context.Context, s *Step) error {
 		Schema: ResultSchema, ID: s.ID(), Kind: s.Kind, Name: s.Name, Number: s.Number, Round: s.Round,
 		Started: time.Now().UTC(), Note: c.Note(),
 	}
+	c.sent = 0
 	err := c.perform(ctx, s, r)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -259,7 +261,7 @@ func (c *Campaign) carryOut(ctx context.Context, s *Step) error {
 		err = fmt.Errorf("step %s: %w", s.ID(), err)
 		return errors.Join(err, c.journal.add(entry{Step: s.ID(), State: failed, Error: err.Error()}))
 	}
-	r.Ended = time.Now().UTC()
+	r.Ended, r.Requests = time.Now().UTC(), c.sent
 	if err := r.write(c.folder(s)); err != nil {
 		return fmt.Errorf("step %s: %w", s.ID(), err)
 	}
@@ -332,6 +334,7 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 		if kept, err := program.Kept(dir); kept != nil || err != nil {
 			return c.judged(kept, err)
 		}
+		o.Plan = program.From(o.Plan, c.before())
 		if err := c.service.gone(); err != nil {
 			return nil, err
 		}
@@ -357,10 +360,21 @@ func (c *Campaign) conduct(s *Step, inspect bool) program.RunFunc {
 	}
 }
 
+// before is how many requests the steps that are done were.
+func (c *Campaign) before() (n uint64) {
+	for i := range c.results {
+		n += c.results[i].Requests
+	}
+	return n
+}
+
 // judged is an outcome as the campaign judges it.
 func (c *Campaign) judged(o *program.Outcome, err error) (*program.Outcome, error) {
-	if err == nil && c.Anyway {
-		o.AcceptInvalid()
+	if err == nil {
+		c.sent += o.Requests()
+		if c.Anyway {
+			o.AcceptInvalid()
+		}
 	}
 	return o, err
 }

@@ -131,7 +131,7 @@ func (c *Campaign) advised(ctx context.Context, s *Step, r *Result) error {
 	p.Settings.Sessions = analysis.Trial.Sessions
 	trial := &advise.Trial{Database: db, Times: s.Repetitions, Anyway: true,
 		Told: func(text string) { c.o.Say("advisor: %s", text) }}
-	trial.Into(c.folder(s), program.Order{Plan: p, PeakPerS: p.PeakPerS()}, c.conduct(s, true))
+	trial.Into(c.folder(s), program.Order{Plan: p, PeakPerS: p.PeakPerS()}, program.Onward(c.conduct(s, true)))
 	r.Fix.Proofs, err = trial.Prove(ctx, list)
 	for i := range r.Fix.Proofs {
 		x := &r.Fix.Proofs[i]
@@ -160,7 +160,7 @@ func (s *Step) bounds() program.SearchOptions {
 
 func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	o := s.bounds()
-	if before := c.lastSearch(len(c.results)); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
+	if before := c.lastSearch(); before != nil && s.Round > 0 && before.Bracket.Lower > 0 {
 		o.Start = min(max(before.Bracket.Lower, o.Min), o.Max) // the fix is hoped to raise it
 	}
 	h, err := program.NewTargetSearch(s.Load, o)
@@ -185,21 +185,38 @@ func (c *Campaign) search(ctx context.Context, s *Step, r *Result) error {
 	return nil
 }
 
-// lastSearch is the search of the last of the first n results that has one.
-func (c *Campaign) lastSearch(n int) *program.SearchLog {
-	for i := min(n, len(c.results)) - 1; i >= 0; i-- {
-		if c.results[i].Search != nil {
-			return c.results[i].Search
-		}
+// lastSearch is the last search that is done, nil if there is none.
+func (c *Campaign) lastSearch() *program.SearchLog {
+	if r := c.last(planfile.StepSearch); r != nil {
+		return r.Search
 	}
 	return nil
+}
+
+// maximum is the load that is reported as the maximum: the one that a confirmation after the last search held, or else
+// where the search ended. It is 0 if there is none.
+func maximum(results []Result) (n float64) {
+	for i := range results {
+		switch r := &results[i]; {
+		case r.Search != nil:
+			n = r.Search.Bracket.Lower
+		case r.confirms():
+			n = r.Trial.N
+		}
+	}
+	return n
+}
+
+// confirms reports whether the step is about the maximum: it went down from it until a load was held.
+func (r *Result) confirms() bool {
+	return r.Kind == planfile.StepConfirm && r.Trial != nil && r.Confirms
 }
 
 // load is the N of a step and how many sessions it gets.
 func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
 	const usual = 32
 	sessions = max(s.Load.Settings.Sessions, usual)
-	found := c.lastSearch(len(c.results))
+	found := c.lastSearch()
 	if found != nil {
 		for i := range found.Trials {
 			if t := &found.Trials[i]; t.Verdict == verdict.Pass {
@@ -213,11 +230,12 @@ func (c *Campaign) load(s *Step) (n float64, sessions int, err error) {
 		return s.N, sessions, nil
 	case s.Kind == planfile.StepAnalyse && first != nil && first.Trial != nil:
 		return first.Trial.N, first.Trial.Sessions, nil // before and after are compared at equal load
-	case found == nil || found.Bracket.Lower == 0:
+	}
+	if n = maximum(c.results); n == 0 {
 		return 0, 0, fmt.Errorf(
 			"it is at the maximum, and the search found none; lower the search's min, or give the step a load (at: 1)")
 	}
-	return found.Bracket.Lower, sessions, nil
+	return n, sessions, nil
 }
 
 // again is the result of the step that s repeats, nil if it repeats none.
@@ -229,23 +247,57 @@ func (c *Campaign) again(s *Step) *Result {
 	return &c.results[k]
 }
 
-// hold is a step of one run at one load: confirm, reliability, analyse, connections.
+// hold is a step that holds a load: confirm, reliability, analyse, connections. A confirmation of the maximum goes down
+// until a load is held.
 func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	n, sessions, err := c.load(s)
 	if err != nil {
 		return err
 	}
+	found := c.lastSearch()
+	r.Confirms = s.Kind == planfile.StepConfirm && s.N == 0 && found != nil
+	h := &program.TargetConfirmation{
+		Options: program.ConfirmOptions{N: n, Sessions: sessions, Purpose: s.Kind, Fixed: !r.Confirms},
+		Load:    func(n float64) (*plan.Plan, error) { return c.held(s, n, sessions) },
+		Base:    c.baseLine(s.Load), Length: c.lasting(s, n), Conduct: c.conduct(s, true),
+		Steady: s.Kind == planfile.StepConfirm || s.Kind == planfile.StepReliability,
+		Told: func(t program.Result) {
+			c.o.Say("%s at N %s (%s/s): %s", s.Kind, program.Scale(t.N), units.Rate(t.LoadPerS()), t.Line())
+		},
+	}
+	if r.Confirms {
+		h.Options.Min, h.Options.Width = min(found.Options.Min, n), found.Options.Width
+		h.Low = found.Lowest()
+	}
+	held, err := h.Run(ctx)
+	if err != nil {
+		return err
+	}
+	all := held.Results()
+	r.Trial = &all[len(all)-1]
+	if len(all) > 1 {
+		r.Holds = all
+	}
+	run, err := r.run(c.o.Dir)
+	if err == nil {
+		r.Seen = seenOf(run)
+	}
+	return err
+}
+
+// held is the load of s at n times the profile, with its ramp or warm-up.
+func (c *Campaign) held(s *Step, n float64, sessions int) (*plan.Plan, error) {
 	length := c.lasting(s, n)
 	p, err := program.AtScale(s.Load, n, 0, length)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if ramp := c.scaled(s.Ramp, leastWarmUp); ramp > 0 {
 		p.Load = append([]plan.Phase{{Name: "ramp", Kind: plan.Open, Duration: ramp, RateTo: p.Load[0].RateTo,
 			Arrivals: p.Load[0].Arrivals, WarmUp: true}}, p.Load...)
 	} else if warm := c.scaled(s.WarmUp, leastWarmUp); warm > 0 {
 		if err := plan.WarmUp(p, warm); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	p.Settings.Sessions = sessions
@@ -253,31 +305,16 @@ func (c *Campaign) hold(ctx context.Context, s *Step, r *Result) error {
 	if length < 30*time.Second {
 		p.Settings.Interval = length / 30
 	}
-	o, err := c.conduct(s, true)(ctx, program.Order{Name: "run", Plan: p, PeakPerS: p.PeakPerS()})
-	if err != nil {
-		return err
-	}
-	if o.Run.Interrupted {
-		return context.Canceled
-	}
-	t := program.Judge(program.Trial{Number: 1, N: n, Sessions: sessions, Purpose: s.Kind}, o, c.baseLine(p))
-	if s.Kind == planfile.StepConfirm || s.Kind == planfile.StepReliability {
-		t.Steady(o)
-	}
-	t.Dir = "run"
-	r.Trial = &t
-	c.o.Say("%s at N %s (%s/s): %s", s.Kind, program.Scale(n), units.Rate(t.LoadPerS()), t.Line())
-	return nil
+	return p, nil
 }
 
 // baseLine is what the last search judged its trials against, nil if that were thresholds.
 func (c *Campaign) baseLine(p *plan.Plan) *program.Result {
-	found := c.lastSearch(len(c.results))
-	if len(p.Thresholds) > 0 || found == nil || !found.Options.Relative || len(found.Trials) == 0 ||
-		found.Trials[0].Verdict != verdict.Pass {
+	found := c.lastSearch()
+	if len(p.Thresholds) > 0 || found == nil {
 		return nil
 	}
-	return &found.Trials[0]
+	return found.BaseLine()
 }
 
 // cells are the settings that a matrix compares.

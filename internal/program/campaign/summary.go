@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"brunt/internal/planfile"
@@ -91,57 +90,4 @@ func (r *Result) title(l units.Language) string {
 		planfile.StepDocument: "Document",
 	}[r.Kind]
 	return texts.In(l, title)
-}
-
-// Sentence says in one sentence what the step came to.
-func (r *Result) Sentence(l units.Language) string {
-	say := func(text string, args ...any) string { return texts.In(l, text, args...) }
-	rate := func(x float64) string { return l.Figure(units.Rate(x)) }
-	n := func(x float64) string { return l.Figure(units.Digits3(x)) }
-	switch {
-	case r.Search != nil:
-		b := &r.Search.Bracket
-		switch {
-		case b.Lower > 0 && b.Upper > 0:
-			if n(b.Lower) == n(b.Upper) {
-				n = func(x float64) string { return l.Figure(strconv.FormatFloat(x, 'g', 4, 64)) }
-			}
-			return say("The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.", n(b.Lower),
-				rate(r.Search.PerS(b.Lower)), n(b.Upper), rate(b.UpperPerS), say(b.End))
-		case b.Lower > 0:
-			return say("The service sustains N = %s (%s/s); its maximum isn't known: %s.", n(b.Lower),
-				rate(r.Search.PerS(b.Lower)), say(b.End))
-		}
-		return say("No load was found that the service sustains: %s.", say(b.End))
-	case r.Trial != nil:
-		t := r.Trial
-		switch {
-		case t.Verdict == verdict.Pass:
-			return say("At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.", n(t.N), rate(t.LoadPerS()),
-				l.Figure(units.Latency(float64(t.P95Ns))), l.Figure(units.Fraction(t.Errors)))
-		case len(t.Why) > 0:
-			return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), program.Brief(t.Why[0].In(l)))
-		}
-		return say("At N = %s (%s/s): %s.", n(t.N), rate(t.LoadPerS()), say(t.Verdict))
-	case r.Matrix != nil:
-		m := r.Matrix
-		if m.Best < 0 {
-			return say("No settings carry the load.")
-		}
-		if m.Advised == m.Best {
-			return say("Best, and none smaller is as good: %s.", m.Cells[m.Best].Settings)
-		}
-		return say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings,
-			l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
-	case r.Fix != nil:
-		kept, proofs := 0, r.Fix.proofs()
-		for i := range proofs {
-			if proofs[i].Kept {
-				kept++
-			}
-		}
-		return say("Of %d proposed indexes %d proved to pay and stay", len(proofs), kept) + "; " +
-			texts.Plural(l, len(r.Fix.Files)+len(r.Fix.Commands), "file or command applied", "files and commands applied") + "."
-	}
-	return say("Done.")
 }

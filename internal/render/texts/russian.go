@@ -121,7 +121,8 @@ var russianReport = map[string]string{
 
 // russianNouns are the three forms of nouns after numbers, by the English plural.
 var russianNouns = map[string][3]string{
-	"trials":                     {"испытание", "испытания", "испытаний"},
+	"trials":   {"испытание", "испытания", "испытаний"},
+	"requests": {"запрос", "запроса", "запросов"}, "findings": {"замечание", "замечания", "замечаний"},
 	"files and commands applied": {"файл или команда применены", "файла и команды применены", "файлов и команд применено"},
 	"arrivals":                   {"обращение", "обращения", "обращений"},
 	"collections":                {"сборка мусора", "сборки мусора", "сборок мусора"}, "cores": {"ядро", "ядра", "ядер"},

@@ -37,7 +37,8 @@ var russianSeries = map[string]string{
 	"each measured %d times at N %s, in shuffled order": "каждая измерена %d раз при N %s, в случайном порядке",
 	"best": "лучшая", "best, and advised": "лучшая, её и советуем",
 	"advised: the smallest within %s of the best": "советуем: наименьшая в пределах %s от лучшей",
-	"fails in %d of %d runs":                      "не пройдено в %d из %d прогонов",
+	"advised: the smallest":                       "советуем: наименьшая", "not known": "неизвестна",
+	"fails in %d of %d runs": "не пройдено в %d из %d прогонов",
 	"runs that the generator spoiled each time they were tried, and that count all the same: %d": "прогонов, которые генератор испортил при каждой попытке и которые всё же учтены: %d",
 	"not to be told from the best": "не отличить от лучшей",
 	// Timetables.
@@ -96,18 +97,48 @@ var russianSeries = map[string]string{
 	"Confirmation of the maximum": "Подтверждение максимальной производительности", "Reliability": "Тест надёжности",
 	"Analysis of the database": "Анализ производительности БД", "Optimisation": "Оптимизация",
 	"Connections to the database": "Количество соединений с БД", "Settings compared": "Сравнение настроек",
-	"Document": "Отчёт",
-	"The service sustains N = %s (%s/s) and doesn't sustain N = %s (%s/s): %s.": "Сервис выдерживает N = %s (%s/с) и не выдерживает N = %s (%s/с): %s.",
-	"The service sustains N = %s (%s/s); its maximum isn't known: %s.":          "Сервис выдерживает N = %s (%s/с); его максимум неизвестен: %s.",
-	"No load was found that the service sustains: %s.":                          "Нагрузка, которую сервис выдерживает, не найдена: %s.",
-	"At N = %s (%s/s) no degradation was seen: p95 %s, %s failed.":              "При N = %s (%s/с) деградации не наблюдалось: p95 %s, неудач %s.",
-	"At N = %s (%s/s): %s.":                                 "При N = %s (%s/с): %s.",
-	"No settings carry the load.":                           "Ни одни настройки не выдерживают нагрузку.",
+	"Document":       "Отчёт",
+	"%s wasn't: %s.": "Нагрузка %s не выдержана: %s.",
+	"s":              "с",
+	"No load was found that the service sustains: %s.": "Нагрузка, которую сервис выдерживает, не найдена: %s.",
+	"At %s: %s.":                  "При %s: %s.",
+	"No settings carry the load.": "Ни одни настройки не выдерживают нагрузку.",
 	"Best: %s; as good to within %s, and the smallest: %s.": "Лучшие: %s; не хуже в пределах %s и наименьшие: %s.",
 	"Best, and none smaller is as good: %s.":                "Лучшие, и меньших не хуже их нет: %s.",
 	"The campaign isn't over: %s.":                          "Кампания не завершена: %s.",
 	"Not carried out: %s.":                                  "Не выполнены: %s.",
-	"Done.":                                                 "Сделано.",
+
+	// What steps came to.
+
+	"No settings keep the thresholds in all of their runs.": "Ни одни настройки не выполняют условия во всех прогонах.",
+
+	"The settings can't be told apart. The smallest that pass: %s.": "Настройки не отличить друг от друга. Наименьшие из прошедших: %s.",
+
+	"In trials of %s the service sustains %s and doesn't sustain %s: %s.": "В испытаниях по %s сервис выдерживает %s и не выдерживает %s: %s.",
+
+	"The service sustains %s and doesn't sustain %s: %s.": "Сервис выдерживает %s и не выдерживает %s: %s.",
+
+	"%s was held for %s: p95 %s, %s of %s failed.": "Нагрузка %s выдержана в течение %s: p95 %s, неудач %s (всего: %s).",
+
+	"%s wasn't held for %s: %s.": "Нагрузка %s не выдержана в течение %s: %s.",
+
+	"No load was held for %s, from %s down to %s: %s.": "Ни одна нагрузка не выдержана в течение %s, от %s до %s: %s.",
+
+	"At %s the service had at most %d of the %d connections that the database allows, of which %s worked at a time.": "При %s сервис держал не более %d из %d соединений, которые допускает база данных; одновременно работало в среднем %s.",
+
+	"At %s the service had at most %d connections to the database, of which %s worked at a time.": "При %s сервис держал не более %d соединений с базой данных; одновременно работало в среднем %s.",
+
+	"At %s the database shows %s, the gravest about %s: %s.": "При %s о базе данных есть %s, самое важное о %s: %s.",
+
+	"At %s the database shows no findings.": "При %s замечаний к базе данных нет.",
+
+	"The load itself: %s.": "Сама нагрузка: %s.",
+
+	"The service sustains %s; its maximum isn't known: %s.": "Сервис выдерживает %s; его максимум неизвестен: %s.",
+
+	"At %s no degradation was seen: p95 %s, %s failed.": "При %s деградации не наблюдалось: p95 %s, неудач %s.",
+
+	"Done.": "Сделано.",
 }
 
 // russianTrials are why trials failed, and what they must meet.
