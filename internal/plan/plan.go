@@ -31,6 +31,8 @@ type Plan struct {
 	Turns      []int // ByTurn: indices of Operations, one after the other and then from the start again
 	Load       []Phase
 	Thresholds []Threshold
+	Faults     []Fault // done to servers during the load
+	Proxies    []Proxy // between servers, for Faults
 	Settings   Settings
 	Scaled     float64 // factor that the rates of Load already include; 0 means 1
 	Where      Places  // of the file's outermost keys and of "target.<key>"
@@ -272,6 +274,10 @@ func (p *Plan) Secrets() (all []string) {
 				}
 			}
 		}
+	}
+	for i := range p.Faults {
+		request(&p.Faults[i].HTTP.Inject)
+		request(&p.Faults[i].HTTP.Heal)
 	}
 	for i := range p.Operations {
 		for k := range p.Operations[i].Steps {

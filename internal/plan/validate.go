@@ -71,6 +71,8 @@ func (p *Plan) Validate() Problems {
 	c.operations()
 	c.load()
 	c.thresholds()
+	c.proxies()
+	c.faults()
 	return c.problems.Sort()
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/secret"
 	"brunt/internal/workload"
 )
@@ -76,15 +77,21 @@ func secretive(p *plan.Plan) bool {
 			return true
 		}
 	}
+	var webs []*protocol.Web
+	for i := range p.Faults {
+		webs = append(webs, &p.Faults[i].HTTP.Inject, &p.Faults[i].HTTP.Heal)
+	}
 	for _, op := range p.Operations {
 		for _, s := range op.Steps {
-			if s.Request.Web == nil {
-				continue
+			if s.Request.Web != nil {
+				webs = append(webs, s.Request.Web)
 			}
-			for _, h := range s.Request.Web.Header {
-				if secret.Name(h[0]) {
-					return true
-				}
+		}
+	}
+	for _, w := range webs {
+		for _, h := range w.Header {
+			if secret.Name(h[0]) {
+				return true
 			}
 		}
 	}

@@ -95,6 +95,11 @@ func Secrets(p *plan.Plan, lookup func(variable string) (string, bool)) error {
 			}
 		}
 	}
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		s.web(&f.HTTP.Inject, f.At)
+		s.web(&f.HTTP.Heal, f.At)
+	}
 	return s.problems.Sort().Err()
 }
 

@@ -60,6 +60,8 @@ func newFormat() *mapping {
 		field{"scaled", "Scaled", positive(), "factor that the rates of a written plan include already", false},
 		field{"load", "Load", phases, "phases of the load in order", false},
 		field{"thresholds", "Thresholds", list{of: thresholdForm(), sound: true}, "rules that the result must meet", false},
+		field{"faults", "Faults", faultsForm(), "what is done to servers during the load, and undone", false},
+		field{"proxies", "Proxies", proxiesForm(), "proxies between servers, for faults", false},
 		field{"x-*", "", custom[plan.Plan]{}, "", false},
 	)
 	m := newMapping("", "the plan", fields...)

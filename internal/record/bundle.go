@@ -20,7 +20,8 @@ const (
 	RunFile       = "run.json"
 	IntervalsFile = "intervals.ndjson"
 	ErrorsFile    = "errors.ndjson"
-	WatchedFolder = "observe" // what was watched: a file for each source
+	FaultsFile    = "faults.ndjson" // only of runs with faults
+	WatchedFolder = "observe"       // what was watched: a file for each source
 )
 
 // DefaultRoot is the folder that holds bundles unless the user names another.

@@ -198,6 +198,9 @@ func (r *Recorded) Rebuild() (*Run, *measure.Tally, error) {
 		if last := t.LastUnixNs(); last > 0 {
 			run.Ended = time.Unix(0, last).UTC()
 		}
+		if run.Faults, err = r.Faults(); err != nil {
+			return nil, nil, err
+		}
 		if run.Failures, err = r.countErrors(); err != nil {
 			return nil, nil, err
 		}

@@ -3,7 +3,8 @@
 //
 // A bundle is a folder: plan.yml (the resolved plan, secrets replaced), run.json (this file's
 // Run), intervals.ndjson (one Interval a line, flushed as it ends), errors.ndjson (the first
-// samples of each class) and observe/ (what else was watched).
+// samples of each class), faults.ndjson (what was done to servers, as it happened) and observe/ (what
+// else was watched).
 package record
 
 import (
@@ -64,6 +65,7 @@ type Run struct {
 	Verdict     Verdict        `json:"verdict" merge:"sums"`
 	Warnings    []Warning      `json:"warnings,omitempty" merge:"distinct"`
 	Events      []Event        `json:"events,omitempty" merge:"sums"`        // what was done or decided during the load
+	Faults      []Fault        `json:"faults,omitempty" merge:"distinct"`    // done to servers during the load
 	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes seen, the first MaxHints
 	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
 	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`

@@ -47,6 +47,9 @@ type Bundle struct {
 
 	mu       sync.Mutex
 	warnings []Warning
+
+	faultsMu sync.Mutex
+	faults   *linefile.Log // nil before the first
 }
 
 var _ measure.Sink = (*Bundle)(nil)
@@ -201,7 +204,7 @@ func (b *Bundle) Finish(run *Run) error {
 	b.appendFailures()
 	b.flush(b.syncedNs)
 	unwritten := b.intervals.Waiting() > 0 || len(b.merged) > 0
-	err := joined(b.intervals.Close(), b.errors.Close())
+	err := joined(b.intervals.Close(), b.errors.Close(), b.closeFaults())
 	run.Failures = b.Failures()
 	run.Warnings = append(run.Warnings, b.Warnings()...)
 	if e := b.writeRun(run); e != nil {
@@ -236,6 +239,7 @@ func (b *Bundle) Abandon() {
 	b.spare.release()
 	_ = b.intervals.Close()
 	_ = b.errors.Close()
+	_ = b.closeFaults()
 }
 
 // Discard is Abandon, and removes the bundle if nothing happened in the run: its folder is then
@@ -245,7 +249,7 @@ func (b *Bundle) Discard() {
 	if b.began {
 		return
 	}
-	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile} {
+	for _, name := range []string{RunFile, PlanFile, IntervalsFile, ErrorsFile, FaultsFile} {
 		_ = b.fsys.Remove(filepath.Join(b.Dir, name))
 	}
 	if b.ours {

@@ -1,0 +1,96 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"brunt/internal/linefile"
+)
+
+// Fault is something that was done to servers during the load, once, and undone. Times are nanoseconds on the run's
+// monotonic clock, as those of intervals are; 0 says that it hasn't happened.
+type Fault struct {
+	Name      string   `json:"name"`
+	Number    int      `json:"number"`              // of those of its name, from 1
+	Kind      string   `json:"kind"`                // "process", "command", "http", "request", "network" or "flood"
+	Do        string   `json:"do,omitempty"`        // what exactly: "stop", "kill", "blackhole", …
+	Target    string   `json:"target,omitempty"`    // what it was done to, for people
+	Addresses []string `json:"addresses,omitempty"` // of Run.Targets, those concerned; absent if nothing says which
+	PlannedNs int64    `json:"planned_ns"`          // when it was to begin
+	// before and after the system call, command or request that did it
+	BeginNs int64 `json:"begin_ns"`
+	DoneNs  int64 `json:"done_ns"`
+	// before and after what undid it; 0 where there is nothing to undo
+	HealBeginNs int64  `json:"heal_begin_ns,omitempty"`
+	HealedNs    int64  `json:"healed_ns,omitempty"`
+	Error       string `json:"error,omitempty"`      // why it couldn't be done
+	HealError   string `json:"heal_error,omitempty"` // why it couldn't be undone
+}
+
+// same reports whether two are states of one fault.
+func (f *Fault) same(o *Fault) bool {
+	return f.Name == o.Name && f.Number == o.Number && f.Target == o.Target
+}
+
+// maxFaultBytes is how much of faults may wait in memory while the disk is full.
+const maxFaultBytes = 1 << 20
+
+// Fault appends the state of a fault to FaultsFile and makes it durable. It is to be called whenever the state changes;
+// the last line of a fault is how it ended. It is safe for concurrent use, and warns once if it fails.
+func (b *Bundle) Fault(f *Fault) {
+	line, err := json.Marshal(f)
+	if err == nil {
+		err = b.appendFault(append(line, '\n'))
+	}
+	if err != nil {
+		b.warn(writeWarning(b.Dir, fmt.Errorf("%s: %w", FaultsFile, err)))
+	}
+}
+
+func (b *Bundle) appendFault(line []byte) error {
+	b.faultsMu.Lock()
+	defer b.faultsMu.Unlock()
+	if b.faults == nil {
+		file, err := b.fsys.Create(filepath.Join(b.Dir, FaultsFile))
+		if err != nil {
+			return err
+		}
+		b.faults = linefile.NewLog(file, maxFaultBytes)
+	}
+	if b.faults.Room(len(line)) {
+		b.faults.Add(line)
+	}
+	err := b.faults.Flush()
+	b.faults.Sync()
+	return err
+}
+
+// closeFaults closes FaultsFile if there is one.
+func (b *Bundle) closeFaults() error {
+	b.faultsMu.Lock()
+	defer b.faultsMu.Unlock()
+	if b.faults == nil {
+		return nil
+	}
+	return b.faults.Close()
+}
+
+// Faults returns the faults of a run in the order in which they began, from FaultsFile: what they were like when the
+// run ended or was killed.
+func (r *Recorded) Faults() (all []Fault, err error) {
+	err = r.lines(FaultsFile, func(line []byte) (func() error, error) {
+		f := Fault{}
+		err := json.Unmarshal(line, &f)
+		return func() error {
+			if at := slices.IndexFunc(all, func(have Fault) bool { return have.same(&f) }); at >= 0 {
+				all[at] = f
+			} else {
+				all = append(all, f)
+			}
+			return nil
+		}, err
+	})
+	return all, err
+}

@@ -1,0 +1,38 @@
+package record
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+// A killed run has the faults that happened, each as it was last.
+func TestFaultsOfAKilledRun(t *testing.T) {
+	dir := t.TempDir()
+	b, err := Create(OS{}, dir, "f", time.Now(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &Run{ID: "r", Name: "f", Operations: []Operation{{Name: "a"}}}
+	if err := b.Start([]byte("queries: []\n"), run); err != nil {
+		t.Fatal(err)
+	}
+	first := Fault{Name: "stop", Number: 1, Kind: "process", Do: "stop", PlannedNs: 5, BeginNs: 6, DoneNs: 7}
+	b.Fault(&first)
+	first.HealBeginNs, first.HealedNs = 8, 9
+	b.Fault(&first)
+	second := Fault{Name: "stop", Number: 2, Kind: "process", Do: "stop", PlannedNs: 15, Error: "no such process"}
+	b.Fault(&second)
+	r, err := Open(OS{}, b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := r.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Fault{first, second}; !reflect.DeepEqual(got.Faults, want) {
+		t.Errorf("%+v\nwant %+v", got.Faults, want)
+	}
+	b.Abandon()
+}
