@@ -28,6 +28,16 @@ type Config struct {
 	// it returns why, or "". It may be nil.
 	Check func(total *measure.Account, nowNs int64) message.Message
 	Part  schedule.Part // this machine's operations
+	// Control returns what controls an adaptive phase. It is needed if there is one.
+	Control func(p *plan.Phase) Controller
+}
+
+// Controller decides the rate of an adaptive phase while it runs. It is used by one goroutine.
+type Controller interface {
+	// First is the decision before anything is sent.
+	First() measure.Control
+	// Next is the decision after an interval, which is valid during the call.
+	Next(iv *measure.Interval) measure.Control
 }
 
 // Outcome is how a run ended; what happened is the Collector's to say.
@@ -77,6 +87,7 @@ type run struct {
 	out        *Outcome
 	intervalNs int64
 	startNs    int64           // of the interval under way
+	adaptive   *adaptive       // what controls the stage under way; nil if nothing does
 	health     *measure.Health // in it; nil until it is looked at
 }
 
@@ -107,6 +118,11 @@ func (r *run) stage(ctx context.Context, hard <-chan struct{}, phases []plan.Pha
 	work, err := scheduled(phases, first, start, r.cfg)
 	if err != nil {
 		return first, err
+	}
+	if r.adaptive = nil; phases[0].Adaptive != nil {
+		if r.adaptive, err = newAdaptive(&phases[0], &work, r.cfg.Control, r.intervalNs); err != nil {
+			return first, err
+		}
 	}
 	scheduleEnd := int64(0)
 	if work.Shape != nil {
@@ -164,7 +180,9 @@ func (r *run) cutInterval(endNs int64, p *plan.Phase, meta measure.Meta) {
 	meta.UnixNs = r.cfg.Clock.Unix(r.startNs)
 	r.lookAtHealth()
 	meta.Health, r.health = *r.health, nil
+	meta.Control = r.adaptive.inForce()
 	iv := r.cfg.Collector.Cut(endNs, meta)
+	r.adaptive.next(iv)
 	r.startNs = endNs
 	for _, s := range r.cfg.Sinks {
 		if err := s.Interval(iv); err != nil && r.cfg.SinkError != nil {

@@ -24,7 +24,7 @@ func stagesOf(phases []plan.Phase) (out [][]plan.Phase) {
 // goesOn reports whether a phase belongs to the stage that begins with first.
 func goesOn(first, p *plan.Phase) bool {
 	return first.Kind == plan.Open && p.Kind == plan.Open && processOf(first) == processOf(p) && first.Operations == 0 &&
-		p.Operations == 0
+		p.Operations == 0 && first.Adaptive == nil && p.Adaptive == nil
 }
 
 func processOf(p *plan.Phase) schedule.Process {

@@ -19,6 +19,7 @@ cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dia
     render/cell render/texts report report/live result result/reader runner schedule schema schema/fill secret selftest
     spool summary target timeline units verdict within workload
 compare: metric record render/cell render/junit render/svg render/texts result stats units
+control: stats
 dialect/endpoints: plan protocol secret
 dialect/k6: result
 dialect/pgbench: message record result stats
@@ -64,11 +65,11 @@ machine: cgroup
 measure: protocol
 message: units
 metric: suggest
-observe: cgroup linefile measure message record stats
+observe: cgroup linefile measure message record stats suggest
 observe/self: cgroup machine measure
 password:
-plan: gen keyspace metric protocol secret sqltext suggest
-planfile: gen keyspace plan protocol secret suggest
+plan: control gen keyspace metric protocol secret sqltext suggest
+planfile: control gen keyspace metric plan protocol secret suggest
 program: engine filelock measure message plan record render/cell render/texts stats units verdict
 program/campaign: filelock inspect inspect/advise inspect/servers linefile message plan planfile program record
     render/cell render/page render/svg render/texts report secret timeline units verdict
@@ -107,8 +108,8 @@ report: measure message record render/cell render/junit render/page render/svg r
 report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: record result verdict within
-runner: balance engine engine/loop engine/pool machine measure message observe/self plan protocol protocols record
-    schedule schema schema/fill secret target units verdict within workload
+runner: balance control engine engine/loop engine/pool machine measure message metric observe observe/self plan
+    protocol protocols record schedule schema schema/fill secret target units verdict within workload
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -135,7 +136,7 @@ tools/release:
 tools/situations: linefile measure protocol protocol/echo record testserver tools/peers
 units:
 verdict: measure message metric plan protocol record units
-within: measure message record stats
+within: control measure message record stats
 workload: gen keyspace plan protocol
 `)
 

@@ -219,6 +219,7 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 	}
 	iv.Index, iv.UnixNs = c.cuts, meta.UnixNs
 	iv.Phase, iv.Kind, iv.WarmUp, iv.Drain = meta.Phase, meta.Kind, meta.WarmUp, meta.Drain
+	iv.Control = meta.Control
 	c.cuts++
 }
 

@@ -12,6 +12,16 @@ type Interval struct {
 	Kind   string // the phase's: "open", "closed" or "pause"
 	WarmUp bool   // kept out of totals
 	Drain  bool   // the schedule is over; what fell due in it is being answered
+	// Control is the decision that the load followed in it; nil if nothing controls it.
+	Control *Control
+}
+
+// Control is a decision of what controls a load.
+type Control struct {
+	RatePerS float64 `json:"rate_per_s"` // operations a second from now on
+	Reason   string  `json:"reason"`     // why, see control.Reason
+	// Value is the figure that it rests on, in the figure's unit; absent if it wasn't known or isn't finite.
+	Value *float64 `json:"value,omitempty"`
 }
 
 // The kinds of phases.
@@ -30,6 +40,7 @@ type Meta struct {
 	ScheduleEnd bool  // the schedule of its phase ends with it: arrivals still waiting are overdue
 	UnixNs      int64 // of its start
 	Idle        bool  // a stage is over: nothing is outstanding, and a standstill has ended
+	Control     *Control
 	Health      Health
 }
 

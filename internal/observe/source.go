@@ -76,12 +76,13 @@ const (
 	cgroupDir = "/sys/fs/cgroup"
 )
 
-const forms = "use host, pid:N, tree:N, url:ADDRESS, node:ADDRESS or cgroup:FOLDER"
+const forms = "use host, pid:N, tree:N, url:ADDRESS, node:ADDRESS, cgroup:FOLDER or query:ADDRESS?EXPRESSION"
 
 // Parse returns the source that a text names: "pid:N" (a process), "tree:N" (a process with its
 // descendants), "url:http://HOST/metrics" (a service's own metrics in Prometheus' text format),
-// "cgroup:/sys/fs/cgroup/…" (a control group), "host" (this machine) or "node:http://HOST/metrics" (another
-// machine through node_exporter). Errors say what to write instead and hold no password.
+// "cgroup:/sys/fs/cgroup/…" (a control group), "host" (this machine), "node:http://HOST/metrics" (another
+// machine through node_exporter) or "query:http://HOST?EXPRESSION" (what a Prometheus server makes of an
+// expression). Errors say what to write instead and hold no password.
 func Parse(text string) (Source, error) {
 	if text == record.WatchedHost {
 		return NewHost()
@@ -105,6 +106,8 @@ func Parse(text string) (Source, error) {
 			return nil, fmt.Errorf("%s: give the whole path of the group's folder, below %s", text, cgroupDir)
 		}
 		return newCgroup(text, os.DirFS("/"), rest)
+	case queryKind:
+		return newQuery(rest)
 	case "url", nodeKind:
 		return newScrape(kind, rest)
 	}

@@ -86,6 +86,9 @@ func WarmUp(p *Plan, d time.Duration) error {
 		Name: "warm-up", Kind: first.Kind, Duration: d, RateFrom: first.RateFrom, RateTo: first.RateFrom,
 		Arrivals: first.Arrivals, Sessions: first.Sessions, WarmUp: true,
 	}
+	if first.Adaptive != nil {
+		return errors.New("the load begins with an adaptive phase, which leaves out by itself what comes before it settles")
+	}
 	if first.Kind == Open && first.RateFrom == 0 {
 		return errors.New("the load begins at no operations a second")
 	}
@@ -126,6 +129,11 @@ func Scale(p *Plan, n float64) error {
 	for i := range p.Load {
 		p.Load[i].RateFrom *= factor
 		p.Load[i].RateTo *= factor
+		if a := p.Load[i].Adaptive; a != nil {
+			scaled := *a
+			scaled.MinPerS, scaled.MaxPerS = a.MinPerS*factor, a.MaxPerS*factor
+			p.Load[i].Adaptive = &scaled
+		}
 	}
 	p.Scaled = n
 	return nil

@@ -210,7 +210,22 @@ type Phase struct {
 	Sessions   int           // closed: how many sessions work; 0 means all
 	Operations uint64        // stop after so many operations; 0 means no limit
 	WarmUp     bool          // recorded, but kept out of totals and thresholds
+	Adaptive   *Adaptive     // open: what decides the rate, which begins at RateFrom; nil: nothing, it follows the clock
 	At         Position
+}
+
+// Adaptive says how the rate of an open phase is decided while it runs: so that a figure stays at a goal, or so that as
+// much is sent as a server takes. See package control for the methods.
+type Adaptive struct {
+	Method    string      // one of control.Methods
+	Goal      metric.Rule // of Text "" if there is none: an upper limit
+	Watch     string      // instead of Goal: what is watched, as --watch names it
+	Metric    string      // of what is watched
+	Level     float64     // of that metric, above 0; of a counter, a second
+	MinPerS   float64     // least rate, above 0
+	MaxPerS   float64     // greatest rate
+	Tolerance float64     // gradient: how many times the response time without load is taken, above 1
+	MaxErrors float64     // share of failed operations from which the load backs off, 0–1
 }
 
 // Threshold is a rule over a metric of the run.
@@ -343,6 +358,9 @@ func (p *Plan) PeakPerS() float64 {
 	for i := range p.Load {
 		if ph := &p.Load[i]; ph.Kind == Open {
 			rate = max(rate, ph.RateFrom, ph.RateTo)
+			if ph.Adaptive != nil {
+				rate = max(rate, ph.Adaptive.MaxPerS)
+			}
 		}
 	}
 	return rate

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"brunt/internal/control"
 	"brunt/internal/keyspace"
 	"brunt/internal/metric"
 	"brunt/internal/suggest"
@@ -59,6 +60,60 @@ func (c *checker) openPhase(ph *Phase) {
 	}
 	if ph.Duration == 0 {
 		c.add(ph.At, "add duration: 1m", "phase %q has no duration", ph.Name)
+	}
+	if ph.Adaptive != nil {
+		c.adaptivePhase(ph, ph.Adaptive)
+	}
+}
+
+// adaptivePhase checks how a rate is decided.
+func (c *checker) adaptivePhase(ph *Phase, a *Adaptive) {
+	if ph.Operations > 0 {
+		c.add(ph.At, "remove operations", "adaptive phase %q can't stop after so many operations", ph.Name)
+	}
+	switch g := &a.Goal; {
+	case !(a.MinPerS > 0 && a.MinPerS <= a.MaxPerS && a.MaxPerS <= maxRatePerS):
+		c.add(ph.At, "give 0 < min <= max", "phase %q has rates from %v to %v", ph.Name, a.MinPerS, a.MaxPerS)
+	case ph.RateFrom < a.MinPerS || ph.RateFrom > a.MaxPerS:
+		c.add(ph.At, "begin between min and max", "phase %q begins at %v operations a second", ph.Name, ph.RateFrom)
+	case a.Method == control.Gradient && (g.Text != "" || a.Watch != ""):
+		c.add(ph.At, "remove goal and watch, or use method: aimd", "phase %q has a goal, and its method none", ph.Name)
+	case a.Method == control.Gradient:
+		if !(a.Tolerance > 1 && a.Tolerance <= maxTolerance) {
+			c.add(ph.At, "give a number above 1, such as 2", "phase %q has tolerance %v", ph.Name, a.Tolerance)
+		}
+	case (g.Text == "") == (a.Watch == ""):
+		c.add(ph.At, "write either goal: response.p(99) < 20ms, or watch, metric and at", "phase %q needs one goal",
+			ph.Name)
+	case a.Watch != "" && (a.Metric == "" || !(a.Level > 0) || !finite(a.Level)):
+		c.add(ph.At, "add for example metric: cpu_seconds and at: 1.5", "phase %q doesn't say where to keep %s", ph.Name,
+			a.Watch)
+	case g.Text != "":
+		c.adaptiveGoal(ph, g)
+	}
+	c.oneOf(ph.At, "method", a.Method, control.Methods()...)
+	if !(a.MaxErrors >= 0 && a.MaxErrors <= 1) {
+		c.add(ph.At, "give a share from 0 to 1", "phase %q has max_errors %v", ph.Name, a.MaxErrors)
+	}
+}
+
+// maxTolerance is far beyond any use.
+const maxTolerance = 1000
+
+// adaptiveGoal checks the rule that an adaptive phase keeps.
+func (c *checker) adaptiveGoal(ph *Phase, g *metric.Rule) {
+	m := metric.Find(g.Metric)
+	times := m != nil && m.Times && (g.Aggregate == "p" || g.Aggregate == "avg")
+	if !times && (g.Metric != "errors" || g.Aggregate != "rate") {
+		c.add(ph.At, "use a quantile or avg of response or service, or errors", "the load can't be controlled by %q",
+			g.Text)
+	}
+	if g.Comparison != "<" && g.Comparison != "<=" || !(g.Limit > 0) || g.Aggregate == "p" && g.Quantile >= 100 {
+		c.add(ph.At, "write for example response.p(99) < 20ms", "%q is no upper limit that a load can be kept at", g.Text)
+	}
+	named := func(o Operation) bool { return o.Name == g.Operation }
+	if g.Operation != "" && !slices.ContainsFunc(c.plan.Operations, named) {
+		c.cross(ph.At, "name one of the plan's", "goal %q is about unknown operation %q", g.Text, g.Operation)
 	}
 }
 

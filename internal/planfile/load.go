@@ -3,10 +3,13 @@ package planfile
 import (
 	"math"
 	"reflect"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"brunt/internal/control"
+	"brunt/internal/metric"
 	"brunt/internal/plan"
 )
 
@@ -19,6 +22,9 @@ type shape struct {
 	Arrivals   string
 	Operations uint64
 	Sessions   int
+
+	Goal     string // of an adaptive phase; its start is From
+	Adaptive plan.Adaptive
 }
 
 // phaseForm is the form of a phase, of which shorthands may be several.
@@ -35,7 +41,7 @@ func newPhaseForm() *phaseForm {
 	arrivals := field{"arrivals", "Arrivals", choice{"uniform", "poisson"}, "uniform or poisson; uniform", false}
 	operations := field{"operations", "Operations", unsigned{above: true}, "stop after so many", false}
 	f := &phaseForm{kinds: kinds{what: "a phase", nothing: "no load", names: []string{"constant", "ramp", "step", "spike",
-		"closed", "pause"}, bodies: map[string]*mapping{
+		"adaptive", "closed", "pause"}, bodies: map[string]*mapping{
 		"constant": newMapping("", "constant", rate("rate", "To", false), long("duration", "Duration", true), arrivals,
 			operations),
 		"ramp": newMapping("", "ramp", rate("from", "From", false), rate("to", "To", true),
@@ -44,6 +50,7 @@ func newPhaseForm() *phaseForm {
 			field{"steps", "Steps", whole{1, plan.MaxSteps}, "how many", true}, long("every", "Duration", true), arrivals),
 		"spike": newMapping("", "spike", rate("base", "From", false), rate("peak", "To", true),
 			long("rise", "Rise", false), long("hold", "Duration", true), long("fall", "Fall", false), arrivals),
+		"adaptive": newMapping("", "adaptive", adaptiveFields(rate, long, arrivals)...),
 		"closed": newMapping("", "closed", field{"sessions", "Sessions", whole{1, plan.MaxSessions},
 			"sessions at work; all", false}, field{"duration", "Duration", span{above: true}, "", false}, operations),
 	}}}
@@ -53,6 +60,50 @@ func newPhaseForm() *phaseForm {
 		append(fields, field{"warm_up", "", flag{}, "recorded, but kept out of totals and thresholds; false", false})...)
 	f.all.rules = []any{exactly(f.kinds.names)}
 	return f
+}
+
+// adaptiveFields are the keys of an adaptive phase, of which some are made by the functions given.
+func adaptiveFields(rate, long func(key, at string, must bool) field, arrivals field) []field {
+	return []field{
+		{"goal", "Goal", words{}, "what to keep, as in thresholds: response.p(99) < 20ms", false},
+		{"watch", "Adaptive.Watch", words{}, "instead of goal: what is watched, as --watch names it", false},
+		{"metric", "Adaptive.Metric", words{}, "of what is watched", false},
+		{"at", "Adaptive.Level", positive(), "where to keep the metric; of a counter, a second", false},
+		{"method", "Adaptive.Method", choice(control.Methods()), "pi, aimd or gradient; pi", false},
+		rate("start", "From", false), rate("min", "Adaptive.MinPerS", false), rate("max", "Adaptive.MaxPerS", true),
+		{"tolerance", "Adaptive.Tolerance", positive(), "gradient: times the response time without load; 2", false},
+		{"max_errors", "Adaptive.MaxErrors", positive(), "share of failures from which the load backs off; 0.05", false},
+		long("duration", "Duration", true), arrivals,
+	}
+}
+
+// adaptive makes the phase of its keys.
+func (r *reader) adaptive(n *yaml.Node, k *object, s *shape, ph *plan.Phase) {
+	a := s.Adaptive
+	if a.Method == "" {
+		a.Method = control.PI
+	}
+	if a.MinPerS == 0 {
+		a.MinPerS = min(1, a.MaxPerS)
+	}
+	if a.Method == control.Gradient && a.Tolerance == 0 {
+		a.Tolerance = 2
+	}
+	if !k.has("max_errors") {
+		a.MaxErrors = 0.05
+	}
+	if s.Goal != "" {
+		rule, err := metric.ParseRule(s.Goal)
+		if err != nil {
+			what, fix, _ := strings.Cut(err.Error(), "; ")
+			r.problemAt(k.get("goal"), fix, "%s", what)
+		}
+		a.Goal = rule
+	}
+	if !k.has("start") {
+		s.From = a.MinPerS
+	}
+	ph.RateFrom, ph.RateTo, ph.Adaptive = s.From, s.From, &a
 }
 
 // load reads the phases and scales them. Without any, counts make a queue and rates a constant
@@ -129,7 +180,10 @@ func namePhases(phases []plan.Phase) {
 		base := string(ph.Kind)
 		if ph.Kind == plan.Open {
 			base = "ramp"
-			if ph.RateFrom == ph.RateTo {
+			switch {
+			case ph.Adaptive != nil:
+				base = "adaptive"
+			case ph.RateFrom == ph.RateTo:
 				base = "constant"
 			}
 		}
@@ -195,6 +249,8 @@ func (f *phaseForm) kind(r *reader, kind, name string, o *object, rate float64) 
 		if phases = plan.Spike(group, s.From, s.To, s.Rise, s.Duration, s.Fall); len(phases) == 0 {
 			r.problemAt(n, "give it rise, hold or fall", "a spike without duration")
 		}
+	case "adaptive":
+		r.adaptive(n, k, &s, &phases[0])
 	case "closed":
 		return []plan.Phase{{Name: name, Kind: plan.Closed, Sessions: s.Sessions, Duration: s.Duration,
 			Operations: s.Operations}}
@@ -218,6 +274,9 @@ func (f *phaseForm) node(ph *plan.Phase) *yaml.Node {
 	if ph.Kind == plan.Open {
 		if kind = "ramp"; ph.RateFrom == ph.RateTo {
 			kind = "constant"
+		}
+		if a := ph.Adaptive; a != nil {
+			kind, s.Goal, s.Adaptive = "adaptive", a.Goal.Text, *a
 		}
 	}
 	if ph.Kind == plan.Pause {

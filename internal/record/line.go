@@ -27,6 +27,7 @@ type intervalLine struct {
 	Backlog    uint64               `json:"backlog"`
 	Offered    uint64               `json:"offered"`
 	Overdue    uint64               `json:"overdue,omitempty"`
+	Control    *measure.Control     `json:"control,omitempty"` // the decision that the load followed
 	OwnLag     *histogramLine       `json:"own_lag,omitempty"`
 	Turnaround *histogramLine       `json:"turnaround,omitempty"`
 	Events     []Event              `json:"events,omitempty"`
@@ -79,7 +80,7 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 		Index: iv.Index, StartNs: iv.StartNs, EndNs: iv.EndNs, UnixNs: iv.UnixNs, Phase: iv.Phase, Kind: iv.Kind,
 		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
 		Offered: iv.Offered, Overdue: iv.Overdue, OwnLag: e.histogram(iv.OwnLag), Turnaround: e.histogram(iv.Turnaround),
-		Events: iv.Events, Still: iv.Standstills, Health: iv.Health,
+		Events: iv.Events, Still: iv.Standstills, Health: iv.Health, Control: iv.Control,
 		Operations: e.operations[:0], Addresses: e.addresses[:0],
 	}
 	if line.Operations == nil {
@@ -140,7 +141,7 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 	}
 	iv := &measure.Interval{
 		Index: line.Index, UnixNs: line.UnixNs, Phase: line.Phase, Kind: line.kind(run), WarmUp: line.WarmUp,
-		Drain: line.Drain,
+		Drain: line.Drain, Control: line.Control,
 		Account: measure.Account{
 			StartNs: line.StartNs, EndNs: line.EndNs, Intervals: max(line.Slices, 1), Sessions: line.Sessions,
 			Busy: line.Busy, Backlog: line.Backlog, Offered: line.Offered, Overdue: line.Overdue, Health: line.Health,

@@ -153,6 +153,27 @@ type Phase struct {
 	Unfinished uint64  `json:"unfinished,omitempty" merge:"sums"`
 	Response   Latency `json:"response" merge:"sums"`
 	RateWithin *Bounds `json:"rate_within,omitempty" merge:"sums"` // of Done a second
+	// Adaptive is how the rate was decided, and what came of it; nil if it followed the clock.
+	Adaptive *Adaptive `json:"adaptive,omitempty" merge:"first"`
+}
+
+// Adaptive is a load whose rate was decided while it ran. The decisions are in intervals.ndjson, as "control".
+type Adaptive struct {
+	Method    string  `json:"method"`         // see control.Methods
+	Goal      string  `json:"goal,omitempty"` // the rule, or the metric watched and its level
+	MinPerS   float64 `json:"min_rate_per_s"`
+	MaxPerS   float64 `json:"max_rate_per_s"`
+	Decisions int     `json:"decisions"`
+	// SettledAfter is how many of them came before the load settled; RatePerS is the mean of the rates after that, Rate
+	// its confidence interval, and Spread their standard deviation as a share of it.
+	SettledAfter int     `json:"settled_after"`
+	RatePerS     float64 `json:"rate_per_s"`
+	Rate         *Bounds `json:"rate,omitempty"`
+	Spread       float64 `json:"spread"`
+	Settled      bool    `json:"settled"` // it settled before the middle of the phase, and did not swing after
+	// AtMost and AtLeast are the shares of the rates after it settled that were at a limit which was in the way.
+	AtMost  float64 `json:"at_most,omitempty"`
+	AtLeast float64 `json:"at_least,omitempty"`
 }
 
 // LengthNs is how long the phase lasted, without the phases that were within it.

@@ -70,6 +70,9 @@ func (r *Runner) phase(ph *plan.Phase) record.Phase {
 	if ph.Sessions > 0 {
 		out.Sessions = ph.Sessions
 	}
+	if a := ph.Adaptive; a != nil {
+		out.Adaptive = &record.Adaptive{Method: a.Method, Goal: goalText(a), MinPerS: a.MinPerS, MaxPerS: a.MaxPerS}
+	}
 	if ph.Kind == plan.Open {
 		out.ScheduleNs = int64(ph.Duration)
 	}

@@ -43,7 +43,8 @@ type Runner struct {
 	outcome   *engine.Outcome
 	secrets   []string // that errors might quote
 	sinkTold  bool
-	finished  bool // the record is complete
+	finished  bool                 // the record is complete
+	followed  []context.CancelFunc // what adaptive phases watch
 	tables    *schema.Tables
 }
 
@@ -75,6 +76,9 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 		return nil, err
 	}
 	if err := r.checkFiles(); err != nil {
+		return nil, err
+	}
+	if err := checkAdaptive(s.Plan, o.Part); err != nil {
 		return nil, err
 	}
 	if o.PeakPerS == 0 {
@@ -181,8 +185,9 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
 		Sinks:     append([]measure.Sink{r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within}, r.o.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
-		Health: health.Sample,
-		Part:   r.o.Part,
+		Health:  health.Sample,
+		Control: r.controller,
+		Part:    r.o.Part,
 	}, next)
 	return err
 }
@@ -226,6 +231,9 @@ func (r *Runner) Finish() error {
 // Close drops what the run created and ends all connections. Without Finish the record goes too,
 // unless something was sent. Further calls change nothing.
 func (r *Runner) Close() error {
+	for _, stop := range r.followed {
+		stop()
+	}
 	if r.fleet != nil {
 		r.fleet.Close()
 	}

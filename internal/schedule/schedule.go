@@ -77,6 +77,9 @@ type Stripe struct {
 	Own        uint64 // the worker's arrivals before it
 	Drawn      uint64 // arrivals of the schedule, whosever, up to and with it
 	Over       bool   // there is no present arrival
+	// Waits says that the present arrival isn't known: a growing shape doesn't reach that far yet. IntendedNs is then
+	// the earliest time at which it can be. See Known.
+	Waits bool
 
 	arrivals *Arrivals
 	startNs  int64
@@ -95,11 +98,30 @@ func (s *Stage) Stripe(i, n, end uint64) Stripe {
 	return t
 }
 
+// Known reports whether the present arrival is known, or that there is none. While it isn't, it looks whether the
+// shape has grown.
+func (t *Stripe) Known() bool {
+	if t.Waits {
+		t.draw()
+	}
+	return !t.Waits
+}
+
 // Advance goes on to the worker's next arrival.
 func (t *Stripe) Advance() {
 	t.Own++
+	t.draw()
+}
+
+// draw takes arrivals from the schedule up to the next one of the worker.
+func (t *Stripe) draw() {
+	t.Waits = false
 	for {
 		at, ok := t.arrivals.Next()
+		if t.Waits = !ok && t.arrivals.waits; t.Waits {
+			t.IntendedNs = t.startNs + at
+			return
+		}
 		if !ok || t.Drawn >= t.end {
 			t.Over = true
 			return
@@ -123,14 +145,16 @@ func (t *Stripe) Advance() {
 // turns a process of rate 1 into one of the shape's rate). The numbers are those of
 // gen.NewStream(seed, "arrivals").
 func (s *Shape) Arrivals(p Process, seed uint64) *Arrivals {
-	return &Arrivals{shape: s, process: p, stream: gen.NewStream(seed, "arrivals")}
+	return &Arrivals{shape: s, pieces: s.pieces, process: p, stream: gen.NewStream(seed, "arrivals")}
 }
 
 // Arrivals is an iterator; it is not safe for concurrent use and never allocates.
 type Arrivals struct {
 	shape   *Shape
+	pieces  []piece // of the shape, as far as they are known
 	process Process
 	stream  gen.Stream
+	waits   bool // Next found that the shape doesn't reach the next arrival yet
 
 	next  uint64  // number of the next arrival
 	piece int     // where the last one was
@@ -140,17 +164,28 @@ type Arrivals struct {
 }
 
 // Next returns the intended start of the next arrival, in ns after the shape's start, or ok false
-// after the last. Starts never decrease.
+// after the last. Starts never decrease. Where a growing shape doesn't reach the next arrival yet, ok is false and
+// startNs is how far it reaches: a later call finds the arrival.
 func (a *Arrivals) Next() (startNs int64, ok bool) {
 	if a.next >= a.shape.limit {
 		return 0, false
 	}
 	whole, part := a.next, 0.0
 	if a.process == Poisson {
-		a.advance()
+		if !a.waits {
+			a.advance()
+		}
 		whole, part = a.whole, a.part
 	}
 	p := a.seek(whole, part)
+	if p == nil && a.shape.growing != nil {
+		var reachesNs int64
+		if p, reachesNs = a.reload(whole, part); p == nil && reachesNs < a.shape.duration {
+			a.waits = true
+			return reachesNs, false
+		}
+	}
+	a.waits = false
 	if p == nil {
 		a.next = a.shape.limit
 		return 0, false
@@ -176,16 +211,25 @@ func (a *Arrivals) advance() {
 // seek finds the piece in which the level is reached, never going back; nil if none.
 func (a *Arrivals) seek(whole uint64, part float64) *piece {
 	level := float64(whole) + part
-	for ; a.piece < len(a.shape.pieces); a.piece++ {
-		if p := &a.shape.pieces[a.piece]; level < p.after {
+	for ; a.piece < len(a.pieces); a.piece++ {
+		if p := &a.pieces[a.piece]; level < p.after {
 			return p
 		}
 	}
 	return nil
 }
 
-// Skip passes over n arrivals: in constant time if they are Uniform, in time proportional to n
-// if they are Poisson.
+// reload is seek in the pieces that the shape has got since the last call, and says how far they reach.
+func (a *Arrivals) reload(whole uint64, part float64) (p *piece, reachesNs int64) {
+	a.pieces = *a.shape.growing.pieces.Load()
+	if n := len(a.pieces); n > 0 {
+		reachesNs = a.pieces[n-1].startNs + a.pieces[n-1].durationNs
+	}
+	return a.seek(whole, part), reachesNs
+}
+
+// Skip passes over n arrivals of a shape that doesn't grow: in constant time if they are Uniform, in
+// time proportional to n if they are Poisson.
 func (a *Arrivals) Skip(n uint64) {
 	n = min(n, a.shape.limit-a.next)
 	if a.process == Uniform {

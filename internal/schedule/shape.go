@@ -8,12 +8,14 @@ import (
 
 const nsPerS = 1e9
 
-// Shape is a load over time: segments one after the other. It is immutable.
+// Shape is a load over time: segments one after the other. It is immutable, but for what a Growing shape adds at its
+// end.
 type Shape struct {
-	pieces   []piece // the segments with a duration
+	pieces   []piece // the segments with a duration; of a growing shape those that it began with
 	duration int64
-	total    float64 // expected arrivals
-	limit    uint64  // math.MaxUint64 if there is none
+	total    float64  // expected arrivals
+	limit    uint64   // math.MaxUint64 if there is none
+	growing  *Growing // adds further pieces; nil if all are known
 }
 
 // piece is a segment in its place. Rates are per second; arrivals are counted from the shape's
@@ -44,13 +46,7 @@ func NewShape(segments []Segment, limit uint64) (*Shape, error) {
 		if s.duration > math.MaxInt64-g.DurationNs {
 			return nil, errors.New("the load lasts longer than 292 years: shorten a segment")
 		}
-		d := float64(g.DurationNs) / nsPerS
-		p := piece{
-			startNs: s.duration, durationNs: g.DurationNs,
-			from: g.RateFrom, to: g.RateTo, slope: (g.RateTo - g.RateFrom) / d,
-			before: s.total,
-		}
-		p.after = snap(p.before + p.inside(d))
+		p := g.after(s.duration, s.total)
 		s.pieces = append(s.pieces, p)
 		s.duration += g.DurationNs
 		s.total = p.after
@@ -60,6 +56,18 @@ func NewShape(segments []Segment, limit uint64) (*Shape, error) {
 		return nil, fmt.Errorf("the load has %g arrivals, at most 4.5e15 can be numbered: lower the rate", s.total)
 	}
 	return s, nil
+}
+
+// after is the segment in its place: behind what lasts so long and has so many expected arrivals.
+func (g *Segment) after(startNs int64, before float64) piece {
+	d := float64(g.DurationNs) / nsPerS
+	p := piece{
+		startNs: startNs, durationNs: g.DurationNs,
+		from: g.RateFrom, to: g.RateTo, slope: (g.RateTo - g.RateFrom) / d,
+		before: before,
+	}
+	p.after = snap(p.before + p.inside(d))
+	return p
 }
 
 func (g *Segment) check() error {
@@ -104,15 +112,18 @@ func (p *piece) at(n float64) float64 {
 	return float64(p.startNs+p.durationNs) - 2*rest*nsPerS/root
 }
 
-// DurationNs is the length of all segments.
+// DurationNs is the length of all segments, those included that a growing shape doesn't have yet.
 func (s *Shape) DurationNs() int64 { return s.duration }
 
 // LastsNs is how long the shape lasts: until its end, or until the arrival after its last one would
 // be expected.
 func (s *Shape) LastsNs() int64 {
+	if s.growing != nil {
+		return s.duration
+	}
 	unlimited := *s
 	unlimited.limit = math.MaxUint64
-	next := Arrivals{shape: &unlimited, next: s.limit}
+	next := Arrivals{shape: &unlimited, pieces: s.pieces, next: s.limit}
 	if at, ok := next.Next(); ok {
 		return at
 	}

@@ -37,7 +37,18 @@ func evaluate(r *metric.Rule, names []string, a *measure.Account,
 		o.Pass = metric.Holds(o.Value, r.Comparison, r.Limit)
 		return o
 	}
-	var from measure.Answers
+	from := timesOf(r, &all, answers)
+	o.Value = aggregate(from, r)
+	o.Pass = metric.Holds(o.Value, r.Comparison, r.Limit)
+	if from.Times.Count() == 0 && from.NoAnswer == 0 {
+		o.Pass = all.Arrivals() == 0
+	}
+	return o
+}
+
+// timesOf are the times that a rule is about.
+func timesOf(r *metric.Rule, all *measure.OperationAccount,
+	answers func(*measure.OperationAccount) measure.Answers) (from measure.Answers) {
 	switch {
 	case r.Metric == "service":
 		from.Times = all.Service
@@ -46,14 +57,19 @@ func evaluate(r *metric.Rule, names []string, a *measure.Account,
 	case r.OK:
 		from.Times = all.Response
 	default:
-		from = answers(&all)
+		from = answers(all)
 	}
-	o.Value = aggregate(from, r)
-	o.Pass = metric.Holds(o.Value, r.Comparison, r.Limit)
-	if from.Times.Count() == 0 && from.NoAnswer == 0 {
-		o.Pass = all.Arrivals() == 0
-	}
-	return o
+	return from
+}
+
+// Beyond says how many of the times that a rule is about are beyond its limit, and of how many: arrivals without a good
+// answer are. Response times are those without the generator's own lag: what is decided by them is about the server.
+func Beyond(r *metric.Rule, names []string, a *measure.Account) (beyond, of uint64) {
+	all := selected(r.Operation, names, a)
+	from := timesOf(r, &all, func(o *measure.OperationAccount) measure.Answers {
+		return measure.Answers{Times: o.WithoutGenerator, NoAnswer: o.NoAnswer()}
+	})
+	return from.Times.CountAbove(int64(min(r.Limit, math.MaxInt64/2))) + from.NoAnswer, from.Times.Count() + from.NoAnswer
 }
 
 // selected is the sum of the operations with a name, or of all for "".

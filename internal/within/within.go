@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"brunt/internal/control"
 	"brunt/internal/measure"
 	"brunt/internal/message"
 	"brunt/internal/record"
@@ -36,6 +37,7 @@ type Taker struct {
 	load       slots
 	phases     map[string]*phase
 	course     course
+	decisions  map[string][]control.Decision // by phase
 	scratch    *measure.Histogram
 }
 
@@ -52,7 +54,7 @@ type phase struct {
 
 // NewTaker returns the taker of a run that hasn't begun.
 func NewTaker() *Taker {
-	t := &Taker{phases: map[string]*phase{}, scratch: measure.NewHistogram()}
+	t := &Taker{phases: map[string]*phase{}, decisions: map[string][]control.Decision{}, scratch: measure.NewHistogram()}
 	t.total = t.operation()
 	return t
 }
@@ -76,6 +78,10 @@ func (t *Taker) Interval(iv *measure.Interval) error {
 	if iv.WarmUp {
 		return nil
 	}
+	if c := iv.Control; c != nil && !iv.Drain {
+		t.decisions[iv.Phase] = append(t.decisions[iv.Phase], control.Decision{RatePerS: c.RatePerS,
+			Reason: control.Reason(c.Reason)})
+	}
 	p := t.phases[iv.Phase]
 	if p == nil {
 		p = &phase{}
@@ -90,7 +96,9 @@ func (t *Taker) Interval(iv *measure.Interval) error {
 	if iv.LoadNs == 0 {
 		return nil
 	}
-	t.course.add(iv)
+	if iv.Control == nil {
+		t.course.add(iv) // the rate of one that is controlled is its result
+	}
 	t.load.begin(iv.LoadNs)
 	for len(t.operations) < len(iv.Operations) {
 		t.operations = append(t.operations, t.operation())
@@ -152,6 +160,9 @@ func (t *Taker) Fill(run *record.Run) {
 		}
 		of := from.parts(from.all)
 		p.RateWithin, p.Response.Within = of.rate(), of.bounds(&p.Response, true)
+		if p.Adaptive != nil {
+			run.Warnings = append(run.Warnings, t.settle(p)...)
+		}
 	}
 	run.Warnings = append(run.Warnings, t.course.warnings()...)
 }

@@ -17,6 +17,9 @@ func (l *loop) takeDue(now int64) {
 		return
 	}
 	for range beginsAtOnce {
+		if !p.ahead.Known() {
+			return
+		}
 		if p.ahead.Over {
 			p.ended = true
 			return
@@ -139,6 +142,9 @@ func (l *loop) spinUntil(at int64) int64 {
 	}
 }
 
+// lookAgainNs is when to look again for an arrival that should be known and isn't.
+const lookAgainNs = 1_000_000
+
 // nextArrival is when the loop must wake for the next arrival, and whether it may sleep through
 // answers until then: their time of arrival comes from the kernel, and while there are sessions
 // without work nothing depends on seeing them sooner, unless an operation has further steps.
@@ -147,6 +153,9 @@ func (l *loop) nextArrival(now int64) (at int64, blind bool) {
 	head := p.ahead.IntendedNs
 	if p.ahead.Over {
 		return now, false
+	}
+	if p.ahead.Waits {
+		return max(head, now+lookAgainNs), false
 	}
 	if l.available.peek() != nil {
 		at = head + l.tolerance - l.spin

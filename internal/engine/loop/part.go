@@ -88,7 +88,7 @@ func (p *share) end() int64 {
 // After a stop none fall due.
 func (p *share) fallDue(now int64) (n uint64) {
 	now = min(now, p.stopNs)
-	for !p.due.Over && p.due.IntendedNs <= now {
+	for p.due.Known() && !p.due.Over && p.due.IntendedNs <= now {
 		n++
 		p.due.Advance()
 	}

@@ -104,7 +104,7 @@ func (l *loop) stop() {
 	}
 	p.stopping, p.stopNs = true, l.now()
 	if p.stage.Open() {
-		for !p.ahead.Over && p.ahead.IntendedNs <= p.stopNs {
+		for p.ahead.Known() && !p.ahead.Over && p.ahead.IntendedNs <= p.stopNs {
 			l.dropHead(measure.UnsentLoadOver)
 		}
 	}

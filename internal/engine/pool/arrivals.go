@@ -71,7 +71,7 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	wakeExactly()
 	cfg := &a.pool.cfg
 	next := a.stripe()
-	for ; !next.Over; next.Advance() {
+	for ; a.known(ctx, &next) && !next.Over; next.Advance() {
 		if !until(ctx, cfg.Clock, next.IntendedNs, int64(cfg.Spin)) ||
 			!a.hand(ctx, arrival{a.stage.First + next.Number, next.IntendedNs}) {
 			break
@@ -80,9 +80,20 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	}
 	end := cfg.Clock.Now()
 	a.pool.account.Do(func(*measure.Recorder) { a.end = end })
-	for ; !next.Over && next.IntendedNs <= end; next.Advance() {
+	for ; next.Known() && !next.Over && next.IntendedNs <= end; next.Advance() {
 		a.giveUp(a.stage.First+next.Number, measure.UnsentLoadOver)
 	}
+}
+
+// known waits until the next arrival is known; false if ctx ended before.
+func (a *arrivalSource) known(ctx context.Context, next *schedule.Stripe) bool {
+	clock := a.pool.cfg.Clock
+	for !next.Known() {
+		if !until(ctx, clock, max(next.IntendedNs, clock.Now()+int64(time.Millisecond)), 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // hand gives x to a session, or accounts for it in another way. It returns false if ctx ended.
@@ -189,7 +200,7 @@ func (a *arrivalSource) took() { a.taken++ }
 
 func (a *arrivalSource) due(now int64) (fell, backlog uint64) {
 	before := a.fell
-	for now = min(now, a.end); !a.ahead.Over && a.ahead.IntendedNs <= now; a.ahead.Advance() {
+	for now = min(now, a.end); a.ahead.Known() && !a.ahead.Over && a.ahead.IntendedNs <= now; a.ahead.Advance() {
 		a.fell++
 	}
 	return a.fell - before, a.fell - a.taken

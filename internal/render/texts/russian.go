@@ -103,6 +103,11 @@ var russianReport = map[string]string{
 	"%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.": "%s за %s, **%s**, неудач %s; нагрузка %s, %s; %s; зерно %d.",
 	"**Time lost: %s**; %s.":                                 "**Потеряно времени: %s**; %s.",
 
+	// Adaptive loads.
+	"ADAPTIVE LOAD": "ПОДСТРАИВАЕМАЯ НАГРУЗКА", "adaptive": "подстраиваемая", "goal": "цель", "method": "способ",
+	"settled at": "установилась на", "spread": "разброс", "after": "после", "decisions": "решений",
+	"not settled": "не установилась", "as much as response times allow": "сколько допускает время отклика",
+
 	// Changes.
 	"the generator itself stood still for %s (suspended, stopped or starved): what this interval shows is its own doing, not the server's": "сам генератор стоял %s (приостановлен, остановлен или без процессора): этот промежуток говорит о нём, а не о сервере",
 	"pause: nothing succeeded for %s, after %s before": "пауза: ничего не удавалось %s, до того %s",
@@ -138,11 +143,12 @@ var russianNouns = map[string][3]string{
 	"deletes":         {"удаление", "удаления", "удалений"},
 	"thresholds hold": {"порог соблюдён", "порога соблюдены", "порогов соблюдены"},
 	"runs":            {"прогон", "прогона", "прогонов"},
+	"decisions":       {"решения", "решений", "решений"},
 }
 
 // russianSingular says which of russianNouns an English singular belongs to.
 var russianSingular = map[string]string{
-	"session": "sessions", "operation": "operations", "sample": "samples", "answer": "answers",
+	"decision": "decisions", "session": "sessions", "operation": "operations", "sample": "samples", "answer": "answers",
 	"connection was": "connections were",
 	"operation was":  "operations were", "threshold holds": "thresholds hold", "time": "times", "row": "rows",
 }

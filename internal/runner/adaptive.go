@@ -1,0 +1,189 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"brunt/internal/control"
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/metric"
+	"brunt/internal/observe"
+	"brunt/internal/plan"
+	"brunt/internal/schedule"
+	"brunt/internal/target"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// checkAdaptive refuses what only shows when an adaptive phase begins.
+func checkAdaptive(p *plan.Plan, part schedule.Part) error {
+	for i := range p.Load {
+		ph := &p.Load[i]
+		if ph.Adaptive == nil {
+			continue
+		}
+		if part.Of > 1 {
+			return &target.UsageError{Err: fmt.Errorf(
+				"phase %q is adaptive, and each part of the load would decide its rate by itself: leave out --part", ph.Name)}
+		}
+		if ph.Adaptive.Watch == "" {
+			continue
+		}
+		source, err := observe.Parse(ph.Adaptive.Watch)
+		if err == nil {
+			_, err = observe.Find(source, ph.Adaptive.Metric)
+		}
+		if err != nil {
+			return &target.UsageError{Err: fmt.Errorf("phase %q: %w", ph.Name, err)}
+		}
+	}
+	return nil
+}
+
+// goalText says what an adaptive phase keeps, "" if it has no goal.
+func goalText(a *plan.Adaptive) string {
+	if a.Watch != "" {
+		return fmt.Sprintf("%s of %s at %s", a.Metric, a.Watch, units.Digits3(a.Level))
+	}
+	return a.Goal.Text
+}
+
+// controller returns what decides the rate of an adaptive phase.
+func (r *Runner) controller(p *plan.Phase) engine.Controller {
+	a := p.Adaptive
+	spec := control.Spec{
+		Method: a.Method, StartPerS: p.RateFrom, MinPerS: a.MinPerS, MaxPerS: a.MaxPerS, Goal: a.Goal.Limit,
+		Tolerance: a.Tolerance, DelayS: leastDelay.Seconds(), MaxErrors: a.MaxErrors,
+	}
+	c := &adaptive{plan: a, operations: r.watchedOperations(), window: &measure.Account{}}
+	switch m := metric.Find(a.Goal.Metric); {
+	case a.Watch != "":
+		spec.Goal = a.Level
+		c.follow = r.follow(a)
+	case a.Method == control.Gradient:
+		c.plan = &plan.Adaptive{Goal: metric.Rule{Metric: "response", Aggregate: "p", Quantile: 50}}
+		c.median = true
+	case m.Times:
+		spec.DelayS = max(spec.DelayS, delays*a.Goal.Limit/1e9)
+		if a.Goal.Aggregate == "p" {
+			spec.Goal = 1 - a.Goal.Quantile/100
+		}
+	default: // a share of errors that is wanted is no reason to back off
+		spec.MaxErrors = max(spec.MaxErrors, 4*a.Goal.Limit)
+	}
+	c.control = control.New(spec)
+	return c
+}
+
+// Arrivals that wait longer than both are a sign of overload: a time, and so many times a limit on response times.
+const (
+	leastDelay = 100 * time.Millisecond
+	delays     = 5
+)
+
+// watchedOperations are the names of the operations, as the account has them.
+func (r *Runner) watchedOperations() (names []string) {
+	for _, op := range r.Workload.Operations {
+		names = append(names, op.Name)
+	}
+	return names
+}
+
+// follow begins to follow what an adaptive phase watches, until the runner is closed.
+func (r *Runner) follow(a *plan.Adaptive) *observe.Follower {
+	source, err := observe.Parse(a.Watch)
+	if err != nil { // it could be parsed when the run began
+		return observe.NewFollower(nil, "")
+	}
+	f := observe.NewFollower(source, a.Metric)
+	ctx, cancel := context.WithCancel(context.Background())
+	r.followed = append(r.followed, cancel)
+	go f.Run(ctx, r.system.Plan.Settings.Interval)
+	return f
+}
+
+// adaptive is what an adaptive phase is controlled by: it makes observations of intervals.
+type adaptive struct {
+	plan       *plan.Adaptive
+	operations []string
+	control    *control.Controller
+	follow     *observe.Follower // what is watched; nil if the goal is a rule
+	median     bool              // the figure is the median itself, not a share beyond a limit
+
+	window  *measure.Account // since the last decision
+	stalled bool             // in it
+	last    control.Decision
+}
+
+var _ engine.Controller = (*adaptive)(nil)
+
+// First implements engine.Controller.
+func (a *adaptive) First() measure.Control {
+	a.last = a.control.First()
+	return measure.Control{RatePerS: a.last.RatePerS, Reason: string(a.last.Reason)}
+}
+
+// A quantile is known once so many arrivals are expected beyond it, or after so many intervals.
+const (
+	enoughBeyond  = 5
+	mostIntervals = 10
+)
+
+// Next implements engine.Controller.
+func (a *adaptive) Next(iv *measure.Interval) measure.Control {
+	a.window.Add(&iv.Account)
+	// What a load that is held up sees says little of the server.
+	a.stalled = a.stalled || iv.Health.PausedNs > 0 || iv.Health.HeldNs > iv.DurationNs()/10 ||
+		iv.Pace.IdleBacklogNs > 0
+	value := a.value()
+	waits := iv.Backlog > 1 // an overload doesn't wait for a quantile
+	if g := &a.plan.Goal; !waits && a.follow == nil && g.Aggregate == "p" && a.window.Intervals < mostIntervals {
+		c := a.window.Totals()
+		if float64(c.Arrivals())*(1-g.Quantile/100) < enoughBeyond {
+			return a.decision(value)
+		}
+	}
+	c := a.window.Totals()
+	seconds := float64(max(a.window.LengthNs, 1)) / 1e9
+	o := control.Observation{
+		IntervalS: seconds, RatePerS: float64(a.window.Offered) / seconds, DonePerS: float64(c.OK()) / seconds,
+		Value: value, Waiting: float64(iv.Backlog), Stalled: a.stalled,
+	}
+	if c.Done > 0 {
+		o.Errors = float64(c.Failed()) / float64(c.Done)
+	}
+	a.last = a.control.Next(o)
+	a.window, a.stalled = &measure.Account{}, false
+	return a.decision(value)
+}
+
+func (a *adaptive) decision(value float64) measure.Control {
+	d := measure.Control{RatePerS: a.last.RatePerS, Reason: string(a.last.Reason)}
+	if !math.IsNaN(value) && !math.IsInf(value, 0) {
+		d.Value = &value
+	}
+	return d
+}
+
+// value is the figure of the window: what is watched, the share of arrivals beyond the quantile's limit, or the rule's
+// own. It is NaN if nothing is known.
+func (a *adaptive) value() float64 {
+	if a.follow != nil {
+		return a.follow.Value()
+	}
+	g := &a.plan.Goal
+	if m := metric.Find(g.Metric); m.Times && g.Aggregate == "p" && !a.median {
+		beyond, of := verdict.Beyond(g, a.operations, a.window)
+		if of == 0 {
+			return math.NaN()
+		}
+		return float64(beyond) / float64(of)
+	}
+	if c := a.window.Totals(); c.Arrivals() == 0 {
+		return math.NaN()
+	}
+	return verdict.Evaluate(g, a.operations, a.window).Value
+}

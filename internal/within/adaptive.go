@@ -1,0 +1,41 @@
+package within
+
+import (
+	"math"
+
+	"brunt/internal/control"
+	"brunt/internal/message"
+	"brunt/internal/record"
+)
+
+// The stable ids of warnings about adaptive loads.
+const (
+	WarnAdaptiveUnsettled = "adaptive-unsettled"
+	WarnAdaptiveAtMost    = "adaptive-at-most"
+	WarnAdaptiveAtLeast   = "adaptive-at-least"
+)
+
+// atLimit is the share of decisions at a limit from which the limit, not the goal, set the load.
+const atLimit = 0.5
+
+// settle fills in what an adaptive phase came to, and warns if that says little.
+func (t *Taker) settle(p *record.Phase) (out []record.Warning) {
+	a := p.Adaptive
+	s := control.Settle(t.decisions[p.Name])
+	a.Decisions, a.SettledAfter, a.RatePerS, a.Spread, a.Settled = s.Intervals, s.After, s.RatePerS, s.Spread, s.Steady
+	a.AtMost, a.AtLeast, a.Rate = s.AtMost, s.AtLeast, nil
+	if !math.IsNaN(s.LowPerS) {
+		a.Rate = &record.Bounds{Low: s.LowPerS, High: s.HighPerS}
+	}
+	name := message.Text("phase", p.Name)
+	switch {
+	case a.Decisions == 0:
+	case a.AtMost > atLimit:
+		out = append(out, record.NewWarning(WarnAdaptiveAtMost, name, message.Rate("most", a.MaxPerS)))
+	case a.AtLeast > atLimit:
+		out = append(out, record.NewWarning(WarnAdaptiveAtLeast, name, message.Rate("least", a.MinPerS)))
+	case !a.Settled:
+		out = append(out, record.NewWarning(WarnAdaptiveUnsettled, name, message.Share("spread", a.Spread)))
+	}
+	return out
+}
