@@ -42,7 +42,7 @@ gen:
 hints: measure
 history: compare linefile metric record render/cell render/junit render/page render/svg render/texts result stats units
 inspect: gen measure message protocol record secret workload
-inspect/advise: compare inspect message program record result stats
+inspect/advise: compare inspect message program record result sqltext stats
 inspect/postgres: inspect message record secret sqltext
 inspect/servers: inspect inspect/postgres secret
 k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool

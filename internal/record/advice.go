@@ -19,6 +19,10 @@ type Proposal struct {
 	Gains   []Effect `json:"gains"`          // statements that get cheaper, the greatest gain first
 	Pays    []Effect `json:"pays,omitempty"` // statements that have to write to it
 	Saves   float64  `json:"saves"`          // of the planner's costs of all statements, a share
+	// Names are those by which statements may touch the table: its own first, then those of views, functions and
+	// other tables that lead to it.
+	Names    []string `json:"names,omitempty"`
+	Touching []string `json:"touching,omitempty"` // Statement.ID of those whose plans touch the table
 }
 
 // How an index was costed.

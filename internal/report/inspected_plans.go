@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"brunt/internal/record"
@@ -170,8 +171,12 @@ func (t *writer) effects(proofs []record.Proof) cell.Table {
 		name := units.Clean(p.Table + " (" + strings.Join(p.Columns, ", ") + ")")
 		add := func(list []record.Effect, m cell.Mark) {
 			for _, e := range list {
-				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(e.Before, cell.UnitNumber),
-					cell.Figure(e.After, cell.UnitNumber), cell.Figure(e.After/max(e.Before, 1e-9)-1, "change").Marked(m),
+				before, change := math.NaN(), math.NaN()
+				if e.Before > 0 { // 0: it couldn't be explained
+					before, change = e.Before, e.After/e.Before-1
+				}
+				out.Add(cell.Text(name), cell.Figure(e.Calls, "count"), cell.Figure(before, cell.UnitNumber),
+					cell.Figure(e.After, cell.UnitNumber), cell.Figure(change, "change").Marked(m),
 					cell.Text(recognizable(e.Text)))
 				name = ""
 			}

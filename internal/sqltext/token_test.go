@@ -51,6 +51,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		Mentions(s, []string{"t"})
 		var all strings.Builder
 		for _, tk := range Split(s) {
 			if tk.Text == "" {

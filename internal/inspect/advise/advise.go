@@ -14,6 +14,7 @@ import (
 	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/result"
+	"brunt/internal/sqltext"
 	"brunt/internal/stats"
 )
 
@@ -24,6 +25,12 @@ const (
 	confidence = 0.95
 	// smallB is up to which size an index is built again and again, so that runs with and without it alternate.
 	smallB = 256 << 20
+	// mostRare is the most of the time of a table's statements that may be of those that not every run executed.
+	mostRare = 0.05
+	// leastUnknown and mostUnknown are from how many rows on, and from which share of those written on, writers that
+	// aren't known forbid a verdict. The server counts rows up to seconds after statements.
+	leastUnknown = 100
+	mostUnknown  = 0.2
 )
 
 // Trial proves a database's proposals one after the other.
@@ -178,7 +185,10 @@ func (a *attempt) judge() {
 			p.Worse = append(p.Worse, r.Operation)
 		}
 	}
-	if p.Change = a.serverTime(); p.Change == nil {
+	if p.Change, p.Why = a.serverTime(); !p.Why.IsZero() {
+		return
+	}
+	if p.Change == nil {
 		p.Change = p.Response
 	}
 	ch := p.Change
@@ -207,46 +217,130 @@ func (a *attempt) judge() {
 	}
 }
 
-// serverTime is the change of record.ServerTime, nil if the server didn't count it in every run.
-func (a *attempt) serverTime() *record.ProofChange {
+// serverTime is the change of record.ServerTime, nil if the server didn't count it in every run. Where it may miss
+// statements that pay for the index, why says so, and there is no change.
+func (a *attempt) serverTime() (change *record.ProofChange, why message.Message) {
 	runs := slices.Concat(a.base.seen, a.indexed.seen)
+	if why = a.unknownWriters(runs); !why.IsZero() {
+		return nil, why
+	}
 	perRun := make([]float64, len(runs))
-	for _, id := range a.concerned() {
-		calls, means, everywhere := 0.0, make([]float64, len(runs)), true
+	compared, rare := 0.0, 0.0 // time of statements
+	proposed := a.proposedFor()
+	for _, id := range a.concerned(runs) {
+		calls, total, means, everywhere := 0.0, 0.0, make([]float64, len(runs)), true
 		for i, seen := range runs {
 			n, totalNs, known := counted(seen, id)
-			if !known {
-				return nil
+			if !known && slices.Contains(proposed, id) {
+				return nil, message.Message{}
 			}
 			if everywhere = everywhere && n > 0; n > 0 {
 				means[i] = totalNs / n
 			}
-			calls += n
+			calls, total = calls+n, total+totalNs
 		}
 		if !everywhere {
-			continue // too rare a statement to compare
+			rare += total
+			continue // nothing to compare it with
 		}
+		compared += total
 		for i := range runs {
 			perRun[i] += calls * means[i]
 		}
 	}
+	if rare > mostRare*(compared+rare) {
+		return nil, message.New("proof.rare", message.Text("table", a.proof.Table),
+			message.Part("share", rare, compared+rare))
+	}
 	n := len(a.base.seen)
 	c, err := stats.Welch(perRun[:n], perRun[n:], confidence)
 	if err != nil { // no statement: all are 0
-		return nil
+		return nil, message.Message{}
 	}
 	return &record.ProofChange{Metric: record.ServerTime, Value: c.Ratio.Value - 1, Low: c.Ratio.Low - 1,
-		High: c.Ratio.High - 1}
+		High: c.Ratio.High - 1}, message.Message{}
 }
 
-// concerned are the statements that the index is for, and those that have to write to it.
-func (a *attempt) concerned() (ids []string) {
+// proposedFor are the statements that the proposal names.
+func (a *attempt) proposedFor() (ids []string) {
 	for _, e := range slices.Concat(a.proof.Gains, a.proof.Pays) {
 		if !slices.Contains(ids, e.Statement) {
 			ids = append(ids, e.Statement)
 		}
 	}
 	return ids
+}
+
+// maintenance are the first words of statements that are no part of a load.
+var maintenance = []string{"VACUUM", "ANALYZE", "CREATE", "DROP", "ALTER", "REINDEX", "CLUSTER", "EXPLAIN", "TRUNCATE"}
+
+// concerned are the statements that the index is for, those that have to write to it, and all others that touch the
+// table, by their plans or by their texts.
+func (a *attempt) concerned(runs [][]record.Inspection) []string {
+	ids := a.proposedFor()
+	for _, s := range loads(runs) {
+		if slices.Contains(ids, s.ID) || slices.Contains(maintenance, sqltext.FirstWord(s.Text)) {
+			continue
+		}
+		if slices.Contains(a.proof.Touching, s.ID) || sqltext.Mentions(s.Text, a.proof.Names) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// loads are the statements of runs without their warm-ups.
+func loads(runs [][]record.Inspection) (out []record.Statement) {
+	for _, seen := range runs {
+		for i := range seen {
+			if len(seen[i].Windows) > 0 {
+				out = append(out, seen[i].Windows[0].Statements...)
+			}
+		}
+	}
+	return out
+}
+
+// unknownWriters says why the server's time can't be judged: more rows were written to the table than the statements
+// known to write to it account for. Statements that write through a function, a view or a trigger hide how many, but
+// not their time.
+func (a *attempt) unknownWriters(runs [][]record.Inspection) message.Message {
+	if len(a.proof.Names) == 0 {
+		return message.Message{}
+	}
+	written, known := 0.0, 0.0
+	for _, seen := range runs {
+		for i := range seen {
+			if len(seen[i].Windows) == 0 {
+				continue
+			}
+			for _, c := range seen[i].Windows[0].Counters {
+				if c.Kind == "table" && (c.Name == a.proof.Table || c.Name == "public."+a.proof.Table) {
+					written += c.Values["n_tup_ins"] + c.Values["n_tup_upd"]
+				}
+			}
+		}
+	}
+	for _, s := range loads(runs) {
+		if !sqltext.Mentions(s.Text, a.proof.Names) {
+			continue
+		}
+		switch sqltext.FirstWord(s.Text) {
+		case "INSERT", "UPDATE", "MERGE", "COPY":
+			known += s.Rows
+		case "WITH", "CALL", "DO", "EXECUTE":
+			return message.Message{}
+		}
+		if sqltext.Mentions(s.Text, a.proof.Names[1:]) {
+			return message.Message{}
+		}
+	}
+	unknown := written - known
+	if unknown < leastUnknown || unknown < mostUnknown*written {
+		return message.Message{}
+	}
+	return message.New("proof.unknown-writers", message.Text("table", a.proof.Table),
+		message.Count("unknown", uint64(unknown)), message.Count("rows", uint64(written)))
 }
 
 // counted is how often a statement was executed in a run without its warm-up, and for how long in all. It isn't

@@ -24,9 +24,10 @@ const (
 // costed is a statement and what the planner thinks of it.
 type costed struct {
 	record.Statement
-	text       string // with its constants, if they are known
+	text       string   // with its constants, if they are known
+	arguments  []string // as SQL, which the cost is for; nil: for any
 	cost       float64
-	root       *node
+	root       *node // nil if it can't be explained
 	candidates []candidate
 }
 
@@ -37,6 +38,7 @@ type advisor struct {
 	distinct   map[string]float64 // by table and column
 	statements []*costed
 	trial      trial
+	relations  relations
 }
 
 // total is the costs of all statements.
@@ -95,10 +97,19 @@ func choose(all []outcome) *outcome {
 	most := slices.MaxFunc(all, func(a, b outcome) int { return cmp.Compare(a.gain, b.gain) }).gain
 	all = slices.DeleteFunc(all, func(o outcome) bool { return o.gain < alike*most })
 	best := slices.MinFunc(all, func(a, b outcome) int {
-		return cmp.Or(cmp.Compare(len(a.candidate.columns), len(b.candidate.columns)), cmp.Compare(a.sizeB, b.sizeB),
+		return cmp.Or(cmp.Compare(len(a.candidate.columns)+len(a.candidate.others),
+			len(b.candidate.columns)+len(b.candidate.others)), oneIf(a.candidate.special())-oneIf(b.candidate.special()),
+			cmp.Compare(a.sizeB, b.sizeB),
 			cmp.Compare(b.gain, a.gain), cmp.Compare(a.candidate.key(), b.candidate.key()))
 	})
 	return &best
+}
+
+func oneIf(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // pool is the candidates of all statements on tables worth an index, without those that are there.
@@ -107,6 +118,7 @@ func (a *advisor) pool() []candidate {
 	seen := map[string]bool{}
 	for _, s := range a.statements {
 		for _, c := range s.candidates {
+			a.catalog.lessThoseThere(&c)
 			if !seen[c.key()] && a.catalog.table(unquoted(c.table)).rows >= leastTable && !a.catalog.has(&c) {
 				seen[c.key()] = true
 				out = append(out, c)
@@ -127,10 +139,10 @@ func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	size, err := a.trial.with(ctx, c.on(), func() error {
 		for k, s := range a.statements {
 			o.costs[k] = s.cost
-			if !s.touches(c.table) {
+			if s.root == nil || !a.touches(s, c.table) {
 				continue
 			}
-			e, err := a.session.generic(ctx, s.text)
+			e, err := a.session.costed(ctx, s.text, s.arguments)
 			if err != nil {
 				return err
 			}
@@ -147,15 +159,18 @@ func (a *advisor) try(ctx context.Context, c candidate) (*outcome, error) {
 	o.sizeB = size
 	for k, s := range a.statements {
 		o.gain += s.Calls * (s.cost - o.costs[k])
-		if s.writesTo(c.table) {
+		if a.writesTo(s, c.table) {
 			o.gain -= max(s.Rows, s.Calls) * writeCost
 		}
 	}
 	return o, nil
 }
 
-// touches reports whether a statement's plan reads or changes a table.
-func (s *costed) touches(table string) bool {
+// touches reports whether a statement reads or changes a table: by its plan, or by its text if it has none.
+func (a *advisor) touches(s *costed, table string) bool {
+	if s.root == nil {
+		return sqltext.Mentions(s.Text, a.relations.leadingTo(table))
+	}
 	for _, t := range tablesOf(s.root) {
 		if t == table {
 			return true
@@ -167,34 +182,61 @@ func (s *costed) touches(table string) bool {
 // writesTo reports whether a statement writes rows that an index would have to take up: those inserted,
 // and new versions of rows updated. (A version on the same page with the indexed columns as they were is
 // spared that; what share of them can be isn't known before.)
-func (s *costed) writesTo(table string) bool {
-	n := s.root
-	return n.Type == "ModifyTable" && (n.Operation == "Insert" || n.Operation == "Update") && tablesOf(n)[n.Alias] == table
+func (a *advisor) writesTo(s *costed, table string) (writes bool) {
+	if s.root == nil {
+		switch sqltext.FirstWord(s.Text) {
+		case "INSERT", "UPDATE", "MERGE", "COPY":
+			return a.touches(s, table)
+		}
+		return false
+	}
+	tables := tablesOf(s.root)
+	s.root.walk(func(n *node, _ int) {
+		writes = writes || n.Type == "ModifyTable" && (n.Operation == "Insert" || n.Operation == "Update" ||
+			n.Operation == "Merge") && tables[n.Alias] == table
+	})
+	return writes
 }
 
 // accept keeps an index for the rounds that follow, and describes it.
 func (a *advisor) accept(ctx context.Context, o *outcome, whole float64, number int) (*record.Proposal, error) {
 	c := &o.candidate
-	name, err := a.freeName(ctx, c, number)
-	if err != nil {
-		return nil, err
+	p := &record.Proposal{
+		Table: shown(unquoted(c.table)), Columns: append(slices.Clone(c.columns), c.others...), Where: c.where,
+		SizeB: o.sizeB, Proof: a.trial.proof(), Saves: o.gain / whole, Names: a.relations.leadingTo(c.table),
 	}
+	var build, drop, names []string
+	for i, on := range c.on() {
+		one := candidate{table: c.table, columns: c.columns, where: c.where}
+		if i > 0 {
+			one.columns = c.others[i-1 : i]
+		}
+		name, err := a.freeName(ctx, &one, number, names)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+		build = append(build, "CREATE INDEX CONCURRENTLY "+quoteWhereNeeded(name)+" ON "+plainTable(c.table)+
+			strings.TrimPrefix(strings.Replace(on, " where ", " WHERE ", 1), c.table))
+		drop = append(drop, dropIndex+indexSchema(c.table)+quoteWhereNeeded(name))
+	}
+	if slices.ContainsFunc(p.Columns, func(k string) bool { return strings.Contains(k, "(") }) {
+		// The planner knows nothing of an expression's values before.
+		build = append(build, "ANALYZE "+plainTable(c.table))
+	}
+	p.Name, p.DDL, p.Drop = names[0], strings.Join(build, "; "), strings.Join(drop, "; ")
 	if err := a.trial.keep(ctx, c.on()); err != nil {
 		return nil, err
-	}
-	p := &record.Proposal{
-		Name: name, Table: shown(unquoted(c.table)), Columns: c.columns, Where: c.where, SizeB: o.sizeB,
-		Proof: a.trial.proof(), Saves: o.gain / whole,
-		DDL: "CREATE INDEX CONCURRENTLY " + quoteWhereNeeded(name) + " ON " + plainTable(c.table) +
-			strings.TrimPrefix(strings.Replace(c.on(), " where ", " WHERE ", 1), c.table),
-		Drop: dropIndex + indexSchema(c.table) + quoteWhereNeeded(name),
 	}
 	for k, s := range a.statements {
 		e := record.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: s.cost, After: o.costs[k]}
 		if e.After < alike*e.Before {
 			p.Gains = append(p.Gains, e)
 		}
-		if s.writesTo(c.table) {
+		if a.touches(s, c.table) {
+			p.Touching = append(p.Touching, s.ID)
+		}
+		if a.writesTo(s, c.table) {
 			p.Pays = append(p.Pays, record.Effect{Statement: s.ID, Text: s.Text, Calls: s.Calls, Before: e.After,
 				After: e.After + writeCost})
 		}
@@ -229,13 +271,17 @@ func indexSchema(table string) string {
 
 // freeName is a name for the index that no relation has. One whose building was cut off is in nobody's way: it
 // is dropped before it is built again.
-func (a *advisor) freeName(ctx context.Context, c *candidate, number int) (string, error) {
+func (a *advisor) freeName(ctx context.Context, c *candidate, number int, taken []string) (string, error) {
 	schema, _, _ := strings.Cut(unquoted(c.table), ".")
 	for name := indexName(c, number); ; name = numberedName(c, number) {
-		taken, err := a.session.text(ctx,
+		if slices.Contains(taken, name) {
+			number++
+			continue
+		}
+		relations, err := a.session.text(ctx,
 			"select count(*) from pg_class c left join pg_index i on i.indexrelid = c.oid where coalesce(i.indisvalid, true) and c.oid = to_regclass("+
 				sqltext.QuoteText(sqltext.Quote(schema)+"."+sqltext.Quote(name))+")")
-		if err != nil || taken == "0" {
+		if err != nil || relations == "0" {
 			return name, err
 		}
 		number++
@@ -247,11 +293,18 @@ const mostName = 63 // bytes
 // indexName says what the index is of.
 func indexName(c *candidate, number int) string {
 	_, table, _ := strings.Cut(unquoted(c.table), ".")
-	columns := strings.NewReplacer(`"`, "", " desc", "").Replace(strings.Join(c.columns, "_"))
+	columns := plainName(strings.NewReplacer(" desc", "", patternClass, "").Replace(strings.Join(c.columns, "_")))
 	if name := table + "_" + columns + nameEnd(c); len(name) <= mostName {
 		return name
 	}
 	return numberedName(c, number+1)
+}
+
+// plainName is a text as a part of a name: what isn't a letter or a digit becomes one underscore.
+func plainName(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return r == '_' || r < 0x80 && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}), "_")
 }
 
 // numberedName names the index by its table and a number.

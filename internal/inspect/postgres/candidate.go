@@ -15,37 +15,58 @@ import (
 // candidate is an index that a statement's plan asks for.
 type candidate struct {
 	table   string   // with its schema, quoted
-	columns []string // quoted, with DESC where the order wants it
+	columns []string // quoted, with DESC where the order wants it, or expressions; each may have an operator class
 	where   string   // of a partial index; "" for a whole one
+	// others are indexes on further columns or expressions of the table, which are of use together only: PostgreSQL
+	// combines them for a disjunction.
+	others []string
 }
 
 func (c *candidate) key() string {
-	return c.table + " (" + strings.Join(c.columns, ", ") + ") " + c.where
+	return c.table + " (" + strings.Join(append([]string{strings.Join(c.columns, ", ")}, c.others...), ") (") + ") " +
+		c.where
 }
 
-// on is what follows CREATE INDEX … ON.
-func (c *candidate) on() string {
+// on is what follows CREATE INDEX … ON, for each index.
+func (c *candidate) on() []string {
 	text := c.table + " (" + strings.Join(c.columns, ", ") + ")"
 	if c.where != "" {
 		text += " where " + c.where
 	}
-	return text
+	out := []string{text}
+	for _, o := range c.others {
+		out = append(out, c.table+" ("+o+")")
+	}
+	return out
 }
+
+// special reports whether the index is of more than columns in the order that everybody would take.
+func (c *candidate) special() bool {
+	return slices.ContainsFunc(append(slices.Clone(c.columns), c.others...), func(k string) bool {
+		return strings.Contains(k, "(") || strings.HasSuffix(k, patternClass)
+	})
+}
+
+// patternClass is the operator class for LIKE with a fixed beginning, where the collation isn't C (PostgreSQL's
+// documentation, "Operator Classes and Operator Families").
+const patternClass = " text_pattern_ops"
 
 // wish is what a plan does with the rows of one of its tables.
 type wish struct {
-	table   string
-	equal   []string // columns compared with one value, or with another table's column
-	ranged  []string // columns compared otherwise
-	order   []string // that rows are wanted in
-	partial []string // conditions that are the same at each call
+	table       string
+	equal       []string   // columns compared with one value, or with another table's column
+	ranged      []string   // columns compared otherwise
+	order       []string   // that rows are wanted in
+	partial     []string   // conditions that are the same at each call
+	expressions []string   // functions, operators and casts of columns, compared; with operator classes
+	either      [][]string // columns or expressions of which one must match
 }
 
 const mostColumns = 4
 
 // candidates are the indexes that might serve a plan: each column compared, all that are compared
 // together, with the order wanted behind them, and partial ones for conditions that never change.
-func candidates(root *node, distinct func(table, column string) float64) []candidate {
+func candidates(root *node, known *catalog, distinct func(table, column string) float64) []candidate {
 	var out []candidate
 	seen := map[string]bool{}
 	add := func(c candidate) {
@@ -54,29 +75,38 @@ func candidates(root *node, distinct func(table, column string) float64) []candi
 			out = append(out, c)
 		}
 	}
-	for _, w := range wishes(root) {
+	for _, w := range wishes(root, known) {
+		for _, e := range w.expressions {
+			add(candidate{table: w.table, columns: []string{e}})
+		}
+		for _, sides := range w.either {
+			for _, side := range sides {
+				add(candidate{table: w.table, columns: []string{side}})
+			}
+			add(candidate{table: w.table, columns: sides[:1], others: sides[1:]})
+		}
 		equal := slices.Clone(w.equal)
 		slices.SortStableFunc(equal, func(a, b string) int { return cmp.Compare(distinct(w.table, b), distinct(w.table, a)) })
 		for _, c := range append(slices.Clone(equal), w.ranged...) {
-			add(candidate{w.table, quoted(c), ""})
+			add(candidate{table: w.table, columns: quoted(c)})
 		}
 		all := quoted(equal...)
-		add(candidate{w.table, all, ""})
+		add(candidate{table: w.table, columns: all})
 		for _, c := range w.ranged {
-			add(candidate{w.table, append(slices.Clone(all), quoted(c)...), ""})
+			add(candidate{table: w.table, columns: append(slices.Clone(all), quoted(c)...)})
 		}
 		ordered := append(slices.Clone(all), w.order...)
 		if len(w.order) > 0 {
-			add(candidate{w.table, ordered, ""})
-			add(candidate{w.table, w.order, ""})
+			add(candidate{table: w.table, columns: ordered})
+			add(candidate{table: w.table, columns: w.order})
 		}
 		if where := strings.Join(w.partial, " and "); where != "" {
 			for _, columns := range [][]string{ordered, all, quoted(w.ranged...), w.order} {
-				add(candidate{w.table, columns, where})
+				add(candidate{table: w.table, columns: columns, where: where})
 			}
 			for _, c := range w.partial {
 				if k := conditions(c); len(k) == 1 && len(ordered) == 0 {
-					add(candidate{w.table, quoted(k[0].column), where})
+					add(candidate{table: w.table, columns: quoted(k[0].column), where: where})
 				}
 			}
 		}
@@ -103,7 +133,7 @@ func quoteWhereNeeded(name string) string {
 }
 
 // wishes reads a plan: one wish for each of its tables.
-func wishes(root *node) []wish {
+func wishes(root *node, known *catalog) []wish {
 	tables := tablesOf(root)
 	by := map[string]*wish{}
 	get := func(alias string) *wish {
@@ -116,8 +146,19 @@ func wishes(root *node) []wish {
 		return by[alias]
 	}
 	root.walk(func(n *node, _ int) {
+		for _, text := range []string{n.Filter, n.JoinFilter} {
+			for _, sides := range disjunctions(text) {
+				for i := range sides {
+					known.settle(&sides[i], unquoted(tables[sides[i].alias]))
+				}
+				if w := get(sides[0].alias); w != nil {
+					w.takeEither(sides)
+				}
+			}
+		}
 		for _, c := range n.conditions() {
 			if w := get(c.alias); w != nil {
+				known.settle(&c, unquoted(w.table))
 				w.take(&c)
 			}
 			if w := get(c.otherAlias); w != nil && c.operator == "=" {
@@ -143,14 +184,62 @@ func wishes(root *node) []wish {
 // take notes a condition on the wish's table.
 func (w *wish) take(c *condition) {
 	constant := c.literal != "" || strings.HasPrefix(c.operator, "IS ")
-	if constant {
+	if constant && c.expression == "" {
 		once(&w.partial, withoutAlias(c))
+	}
+	if key := c.indexed(); key != quoteWhereNeeded(c.column) {
+		once(&w.expressions, key)
+		once(&w.expressions, strings.TrimSuffix(key, patternClass)) // all it takes if the collation is C
+	}
+	if c.expression != "" && c.cast == "" {
+		return
 	}
 	switch c.operator {
 	case "=":
 		once(&w.equal, c.column)
 	case "<", ">", "<=", ">=":
 		once(&w.ranged, c.column)
+	}
+}
+
+// indexed is what an index must be of to serve the condition, as CREATE INDEX has it; "" if none can.
+func (c *condition) indexed() string {
+	key := quoteWhereNeeded(c.column)
+	if c.expression != "" {
+		key = "(" + c.expression + ")"
+	}
+	switch c.operator {
+	case "=", "<", ">", "<=", ">=":
+		return key
+	case "~~":
+		if beginning(c.literal) != "" {
+			return key + patternClass
+		}
+	}
+	return ""
+}
+
+// beginning is the fixed text with which a LIKE pattern begins, of a constant in quotes.
+func beginning(literal string) string {
+	text := strings.Trim(literal, "'")
+	if i := strings.IndexAny(text, `%_\`); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// takeEither notes the sides of a disjunction.
+func (w *wish) takeEither(sides []condition) {
+	var all []string
+	for i := range sides {
+		key := sides[i].indexed()
+		if key == "" || sides[i].alias != sides[0].alias {
+			return
+		}
+		once(&all, key)
+	}
+	if len(all) <= mostColumns && !slices.ContainsFunc(w.either, func(o []string) bool { return slices.Equal(o, all) }) {
+		w.either = append(w.either, all)
 	}
 }
 
@@ -198,20 +287,23 @@ func orderOf(keys []string) (alias string, order []string) {
 
 // present chooses arguments for a statement whose own aren't known: what a row of its tables holds in
 // the columns that they are compared with. nil means that there is no such row.
-func (s *session) present(ctx context.Context, r *request, generic *node, types *result) []*string {
-	out := make([]*string, len(types.rows))
-	columns := map[string]map[string][]int{} // by table: by column: which parameters
+func (s *session) present(ctx context.Context, r *request, generic *node, types []string) []*string {
+	out := make([]*string, len(types))
+	columns := map[string]map[string][]int{} // by table: by column or expression: which parameters
 	tables := tablesOf(generic)
 	generic.walk(func(n *node, _ int) {
 		for _, c := range n.conditions() {
 			if c.param < 1 || c.param > len(out) || tables[c.alias] == "" {
 				continue
 			}
-			table := tables[c.alias]
+			table, of := tables[c.alias], sqltext.Quote(c.column)
+			if c.expression != "" {
+				of = c.expression
+			}
 			if columns[table] == nil {
 				columns[table] = map[string][]int{}
 			}
-			columns[table][c.column] = append(columns[table][c.column], c.param-1)
+			columns[table][of] = append(columns[table][of], c.param-1)
 		}
 	})
 	for table, wanted := range columns {
@@ -221,10 +313,14 @@ func (s *session) present(ctx context.Context, r *request, generic *node, types 
 	}
 	places := placesOf(r.text)
 	for i := range out {
+		kind := types[i]
 		if out[i] != nil {
+			if strings.HasSuffix(kind, "[]") {
+				*out[i] = arrayOf(*out[i])
+			}
 			continue
 		}
-		value, ok := usual(types.at(i, "type"))
+		value, ok := usual(kind)
 		switch {
 		case places[i+1] == "LIMIT" && r.statement.Calls > 0:
 			value, ok = strconv.Itoa(max(int(math.Ceil(r.statement.Rows/r.statement.Calls)), 1)), true
@@ -264,12 +360,13 @@ func tablesOf(root *node) map[string]string {
 	return out
 }
 
-// row takes a row's values for the parameters that its columns are compared with.
+// row takes a row's values for the parameters that its columns, and expressions of them, are compared with.
 func (s *session) row(ctx context.Context, table string, wanted map[string][]int, out []*string) bool {
-	var list, full []string
+	var list, full, order []string
 	for c := range wanted {
-		list = append(list, sqltext.Quote(c)+"::text as "+sqltext.Quote(c))
-		full = append(full, sqltext.Quote(c)+" is not null")
+		list = append(list, "("+c+")::text")
+		full = append(full, "("+c+") is not null")
+		order = append(order, c)
 	}
 	// A sample of pages first: a table's first row is often its oldest, and unlike the others.
 	for _, sample := range []string{" tablesample system (1)", ""} {
@@ -278,9 +375,10 @@ func (s *session) row(ctx context.Context, table string, wanted map[string][]int
 		if err != nil || len(r.rows) == 0 {
 			continue
 		}
-		for k, c := range r.columns {
+		for k, c := range order {
 			for _, p := range wanted[c] {
-				out[p] = r.rows[0][k]
+				value := *r.rows[0][k]
+				out[p] = &value
 			}
 		}
 		return true
@@ -304,8 +402,16 @@ func placesOf(text string) map[int]string {
 	return out
 }
 
+// arrayOf is an array with one value.
+func arrayOf(value string) string {
+	return `{"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"}`
+}
+
 // usual is a value of a type, where any will do.
 func usual(kind string) (value string, ok bool) {
+	if strings.HasSuffix(kind, "[]") {
+		return "{}", true
+	}
 	switch base, _, _ := strings.Cut(kind, "("); base {
 	case "smallint", "integer", "bigint", "numeric", "real", "double precision":
 		return "1", true
@@ -319,6 +425,8 @@ func usual(kind string) (value string, ok bool) {
 		return "00000000-0000-0000-0000-000000000000", true
 	case "json", "jsonb":
 		return "{}", true
+	case "interval":
+		return "1 day", true
 	}
 	return "", false
 }

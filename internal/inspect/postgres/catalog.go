@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"brunt/internal/sqltext"
 )
 
 // blockSize is the size of a page; servers built with another are rare, and only sizes in texts suffer.
@@ -11,7 +13,8 @@ const blockSize = 8192
 
 // catalog is what the server's catalogs say of tables and indexes.
 type catalog struct {
-	tables      map[string]tableFacts // by schema.table
+	tables      map[string]tableFacts  // by schema.table
+	columns     map[string]columnFacts // by schema.table.column
 	indexes     []indexFacts
 	keys        []foreignKey
 	workMem     string
@@ -26,6 +29,12 @@ type tableFacts struct {
 	rowWidthB   float64 // of a row's values, by the statistics; 0 if there are none
 	analyzed    bool    // ever
 	fillPercent float64
+}
+
+// columnFacts is what is known of a column.
+type columnFacts struct {
+	kind string   // its type
+	free []string // the types that it may be cast to without anything being computed: its indexes serve those, too
 }
 
 // indexFacts is what is known of an index.
@@ -48,12 +57,49 @@ func (c *catalog) table(name string) tableFacts { return c.tables[name] }
 // has reports whether an index of the candidate's columns is there already: a new one would seem to cost less only
 // because it is packed tightly.
 func (c *catalog) has(x *candidate) bool {
-	plain := strings.NewReplacer(`"`, "", " desc", " DESC").Replace
-	keys := " USING btree (" + plain(strings.Join(x.columns, ", ")) + ")"
-	return x.where == "" && slices.ContainsFunc(c.indexes, func(f indexFacts) bool {
-		return f.table == unquoted(x.table) && strings.Contains(plain(f.definition), keys) &&
-			!strings.Contains(f.definition, ") WHERE ")
+	return x.where == "" && len(x.others) == 0 && c.indexed(unquoted(x.table), x.columns...)
+}
+
+// indexed reports whether a table has a whole B-tree of just these columns or expressions.
+func (c *catalog) indexed(table string, columns ...string) bool {
+	want := bare(strings.Join(columns, ","))
+	return slices.ContainsFunc(c.indexes, func(f indexFacts) bool {
+		_, keys, ok := strings.Cut(f.definition, " USING btree ")
+		if f.table != table || !ok || strings.Contains(f.definition, ") WHERE ") {
+			return false
+		}
+		words := sqltext.Split(keys)
+		var b strings.Builder
+		for _, w := range words[:min(closingOf(words, 0)+1, len(words))] {
+			b.WriteString(w.Text)
+		}
+		return bare(b.String()) == want
 	})
+}
+
+// bare is the keys of an index without what may be written in several ways.
+func bare(keys string) string {
+	return strings.NewReplacer(`"`, "", "(", "", ")", "", " ", "").Replace(strings.ToLower(keys))
+}
+
+// settle makes a comparison of a column that is cast for free one of the column.
+func (c *catalog) settle(x *condition, table string) {
+	kind, _, _ := strings.Cut(x.cast, "(")
+	if x.cast != "" && slices.Contains(c.columns[table+"."+x.column].free, strings.TrimSpace(kind)) {
+		x.expression, x.cast = "", ""
+	}
+}
+
+// lessThoseThere takes out of several indexes that are of use together those that are there.
+func (c *catalog) lessThoseThere(x *candidate) {
+	if len(x.others) == 0 {
+		return
+	}
+	left := slices.DeleteFunc(append(slices.Clone(x.columns), x.others...),
+		func(key string) bool { return c.indexed(unquoted(x.table), key) })
+	if len(left) > 0 {
+		x.columns, x.others = left[:1:1], left[1:]
+	}
 }
 
 const (
@@ -67,6 +113,12 @@ const (
 		s.idx_scan as scans, x.indisunique or x.indisprimary or x.indisexclusion as constraint, pg_get_indexdef(i.oid) as definition
 		from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
 		join pg_namespace n on n.oid = i.relnamespace join pg_stat_user_indexes s on s.indexrelid = i.oid where x.indisvalid`
+	askColumns = `select n.nspname || '.' || c.relname || '.' || a.attname as name, format_type(a.atttypid, null) as type,
+		case when t.typbasetype = 0 then case t.typname when 'varchar' then 'text' when 'cidr' then 'inet' else '' end
+			else format_type(t.typbasetype, null) || case b.typname when 'varchar' then ',text' else '' end end as free
+		from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+		join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
+		where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'm', 'p') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`
 	// An index serves a key if its first columns are the key's, in whichever order.
 	askForeignKeys = `select k.conname as name, cn.nspname || '.' || c.relname as child, pn.nspname || '.' || p.relname as parent, c.reltuples as rows,
 		(select string_agg(quote_ident(a.attname), ', ' order by o.n) from unnest(k.conkey) with ordinality o(num, n)
@@ -81,7 +133,7 @@ const (
 
 // readCatalog reads the catalogs. What the server refuses is left out, and told by why.
 func (s *session) readCatalog(ctx context.Context, why func(what string, err error)) (catalog, error) {
-	c := catalog{tables: map[string]tableFacts{}}
+	c := catalog{tables: map[string]tableFacts{}, columns: map[string]columnFacts{}}
 	for _, q := range []struct {
 		what, text string
 		row        func(r *result, i int)
@@ -90,6 +142,9 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 			c.tables[r.at(i, "name")] = tableFacts{rows: max(r.number(i, "rows"), 0), pages: r.number(i, "pages"),
 				rowWidthB:   r.number(i, "width"),
 				fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" || r.number(i, "rows") > 0}
+		}},
+		{"the columns' types", askColumns, func(r *result, i int) {
+			c.columns[r.at(i, "name")] = columnFacts{r.at(i, "type"), strings.Split(r.at(i, "free"), ",")}
 		}},
 		{"the indexes' figures", askIndexes, func(r *result, i int) {
 			c.indexes = append(c.indexes, indexFacts{name: r.at(i, "name"), table: r.at(i, "table"), sizeB: r.number(i, "size"),

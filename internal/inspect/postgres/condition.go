@@ -11,10 +11,15 @@ type condition struct {
 	alias, column string
 	operator      string // "=", "<", "~~", "IS NULL" … ; "" for a column that is a boolean itself
 	param         int    // compared with the statement's parameter of this number
+	array         bool   // which is an array of values
 	literal       string // compared with this constant
 	otherAlias    string // compared with another table's column
 	otherColumn   string
 	text          string // as it stands in the plan
+	// expression is what is compared where that isn't just the column: a function or an operator of it, or a cast, whose
+	// type is in cast. It is written as an index has it, without the alias.
+	expression string
+	cast       string
 }
 
 // conditions takes the parts of a conjunction as EXPLAIN VERBOSE writes it: everything in parentheses,
@@ -111,18 +116,13 @@ func comparison(words []sqltext.Token) (condition, bool) {
 		c.alias, c.column, ok = columnOf(left)
 		return c, ok
 	}
-	alias, column, ok := columnOf(left)
-	if !ok {
+	if !c.compared(left) {
 		left, right = right, left
-		c.operator = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<="}[c.operator]
-		if c.operator == "" {
-			c.operator = "="
-		}
-		if alias, column, ok = columnOf(left); !ok {
+		c.operator = mirrored(c.operator)
+		if !c.compared(left) {
 			return c, false
 		}
 	}
-	c.alias, c.column = alias, column
 	if a, col, ok := columnOf(right); ok {
 		c.otherAlias, c.otherColumn = a, col
 		return c, true
@@ -131,11 +131,137 @@ func comparison(words []sqltext.Token) (condition, bool) {
 	return c, true
 }
 
+// mirrored is an operator with its sides exchanged; "" if there is none.
+func mirrored(operator string) string {
+	switch operator {
+	case "<":
+		return ">"
+	case ">":
+		return "<"
+	case "<=":
+		return ">="
+	case ">=":
+		return "<="
+	case "=", "<>":
+		return operator
+	}
+	return ""
+}
+
+// compared reads the side of a comparison that is a column or an expression of columns of one table.
+func (c *condition) compared(words []sqltext.Token) (ok bool) {
+	if c.alias, c.column, c.expression = "", "", ""; c.operator == "" {
+		return false
+	}
+	if c.alias, c.column, ok = columnOf(words); ok {
+		if words = unwrap(words); len(words) > 3 {
+			c.expression = withoutAliases(words)
+			for i := range words {
+				if words[i].Kind == sqltext.Cast {
+					c.cast = pretty(words[i+1:])
+				}
+			}
+		}
+		return true
+	}
+	words = unwrap(words)
+	for i, w := range words {
+		switch {
+		case w.Kind == sqltext.Param, w.Is("SubPlan"), w.Is("InitPlan"), w.Is("ANY"), w.Is("CASE"):
+			return false
+		case isColumn(words, i):
+			alias := unquote(w)
+			if c.column != "" && alias != c.alias {
+				return false
+			}
+			c.alias = alias
+			if c.column == "" {
+				c.column = unquote(words[i+2])
+			}
+		}
+	}
+	if c.column == "" {
+		return false
+	}
+	c.expression = withoutAliases(words)
+	return true
+}
+
+// isColumn reports whether "alias.column" begins at a word, and not a function or a type with its schema.
+func isColumn(words []sqltext.Token, i int) bool {
+	return i+2 < len(words) && named(words[i]) && words[i+1].IsSign(".") && named(words[i+2]) &&
+		(i+3 == len(words) || !words[i+3].IsSign("(")) && (i == 0 || words[i-1].Kind != sqltext.Cast)
+}
+
+// withoutAliases is an expression as an index of its table has it.
+func withoutAliases(words []sqltext.Token) string {
+	var out []sqltext.Token
+	for i := 0; i < len(words); i++ {
+		if isColumn(words, i) {
+			i += 2
+		}
+		out = append(out, words[i])
+	}
+	return pretty(out)
+}
+
+// pretty writes tokens as people do.
+func pretty(words []sqltext.Token) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 && spaced(words[i-1], w) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.Text)
+	}
+	return b.String()
+}
+
+// spaced reports whether there is a space between two tokens.
+func spaced(a, b sqltext.Token) bool {
+	tight := func(t sqltext.Token, signs string) bool {
+		return t.Kind == sqltext.Cast || t.Kind == sqltext.Sign && strings.Contains(signs, t.Text)
+	}
+	if tight(a, "([.") || tight(b, ")],.[") || named(a) && b.IsSign("(") {
+		return false
+	}
+	between := a.Kind == sqltext.Sign && b.Kind == sqltext.Sign
+	return !between || a.IsSign(",") || a.IsSign(")") || b.IsSign("(")
+}
+
+// disjunctions are the conditions of which one must hold: for each part of a conjunction that is a disjunction, a
+// comparison from each of its sides. One with a side without a comparison is left out.
+func disjunctions(text string) [][]condition {
+	var words []sqltext.Token
+	for _, t := range sqltext.Split(text) {
+		if t.Kind != sqltext.Space {
+			words = append(words, t)
+		}
+	}
+	var out [][]condition
+	for _, part := range splitAt(unwrap(words), "AND") {
+		sides := splitAt(unwrap(part), "OR")
+		if len(sides) < 2 {
+			continue
+		}
+		var one []condition
+		for _, side := range sides {
+			if all := conjunction(side); len(all) > 0 {
+				one = append(one, all[0])
+			}
+		}
+		if len(one) == len(sides) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
 // value notes what the column is compared with.
 func (c *condition) value(words []sqltext.Token) {
 	words = uncast(words)
 	if len(words) > 1 && words[0].Is("ANY") {
-		words = uncast(words[1:])
+		words, c.array = uncast(words[1:]), true
 	}
 	if len(words) != 1 {
 		return

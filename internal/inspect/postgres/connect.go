@@ -117,14 +117,17 @@ func (s *session) clean(err error) error {
 		return fmt.Errorf("can't connect: %w; is the server running there?", op.Err)
 	}
 	if errors.As(err, &e) {
-		return &serverError{e.Code, secret.Redact(e.Message, s.secrets) + " (" + e.Code + ")"}
+		return &serverError{e.Code, secret.Redact(e.Message, s.secrets) + " (" + e.Code + ")", int(e.Position)}
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	return errors.New(secret.Text(secret.Redact(text, s.secrets)))
 }
 
 // serverError is what the server answered instead of a result.
-type serverError struct{ code, text string }
+type serverError struct {
+	code, text string
+	position   int // of a character of the statement, from 1; 0 if it isn't about one
+}
 
 func (e *serverError) Error() string { return e.text }
 

@@ -118,9 +118,13 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 	}
 	defer s.close()
 	// The server keeps the beginning of long statements only.
+	var own []string
+	for _, statement := range append(statementsOf(p.DDL), statementsOf(p.Drop)...) {
+		own = append(own, "left("+sqltext.QuoteText(statement)+", length(query))")
+	}
 	left := "application_name = '" + applicationName +
 		"' and datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query <> '' and query in (" +
-		"left(" + sqltext.QuoteText(p.DDL) + ", length(query)), left(" + sqltext.QuoteText(p.Drop) + ", length(query)))"
+		strings.Join(own, ", ") + ")"
 	for ended := ""; ended != "0"; {
 		if ended, err = s.text(ctx, "select count(pg_terminate_backend(pid)) from pg_stat_activity where "+left); err != nil {
 			return false, err
@@ -131,11 +135,18 @@ func (d *Database) Settle(ctx context.Context, p *record.Proposal) (there bool, 
 			}
 		}
 	}
-	valid, err := s.text(ctx,
-		"select indisvalid from pg_index where indexrelid = to_regclass("+sqltext.QuoteText(strings.TrimPrefix(p.Drop,
-			dropIndex))+")")
-	if err != nil || valid != "f" {
-		return valid == "t", err
+	found, valid := 0, 0
+	drops := statementsOf(p.Drop)
+	for _, drop := range drops {
+		is, err := s.text(ctx, "select indisvalid from pg_index where indexrelid = to_regclass("+
+			sqltext.QuoteText(strings.TrimPrefix(drop, dropIndex))+")")
+		if err != nil {
+			return false, err
+		}
+		found, valid = found+oneIf(is != ""), valid+oneIf(is == "t")
+	}
+	if valid == len(drops) || found == 0 {
+		return valid > 0, nil
 	}
 	return false, d.Exec(ctx, p.Drop, inspect.Progress{})
 }
@@ -172,7 +183,7 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 	if a.catalog, err = s.readCatalog(ctx, func(string, error) {}); err != nil {
 		return nil, err
 	}
-	list, texts := statementsSeen(seen)
+	list, plans := statementsSeen(seen)
 	if list == nil {
 		if list, err = s.countedSoFar(ctx); err != nil {
 			return nil, err
@@ -181,24 +192,24 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 	if a.distinct, err = s.distinct(ctx); err != nil {
 		return nil, err
 	}
-	for _, one := range kept(list, mostAdvised, 0) {
+	if a.relations, err = s.readRelations(ctx); err != nil {
+		return nil, err
+	}
+	explained := 0
+	for _, one := range list {
 		c := &costed{Statement: one, text: one.Text}
-		if text := texts[one.ID]; text != "" {
-			c.text = text
+		if p := plans[one.ID]; p != nil {
+			c.text = p.Text
 		}
-		e, err := s.generic(ctx, c.text)
-		if err != nil {
-			if ctx.Err() != nil || s.conn.IsClosed() {
+		if explainable(c.text) && explained < mostAdvised {
+			if err := a.explain(ctx, c, plans[one.ID]); err != nil {
 				return nil, err
 			}
-			continue // of tables that are gone, or not this user's
 		}
-		c.root, c.cost = e.Root, e.Root.Cost
-		c.candidates = candidates(c.root,
-			func(table, column string) float64 { return a.distinct[unquoted(table)+"."+column] })
+		explained += oneIf(c.root != nil)
 		a.statements = append(a.statements, c)
 	}
-	if len(a.statements) == 0 {
+	if explained == 0 {
 		return nil, whyNone(seen)
 	}
 	if a.trial, err = d.trial(ctx, s); err != nil {
@@ -206,6 +217,37 @@ func (d *Database) Propose(ctx context.Context, seen []record.Inspection) ([]rec
 	}
 	defer a.trial.end(ctx)
 	return a.propose(ctx)
+}
+
+// explain costs a statement and notes its candidates. It stays without a plan if it can't be explained: its tables
+// may be gone, or it isn't for this user. LIKE is costed for the pattern that the load sends, since its beginning
+// decides whether an index serves it.
+func (a *advisor) explain(ctx context.Context, c *costed, plan *record.QueryPlan) error {
+	e, err := a.session.costed(ctx, c.text, nil)
+	if err == nil && plan != nil && plan.Source == record.ArgumentsWorkload && likeParameter(e.Root) {
+		c.arguments = plan.Arguments
+		e, err = a.session.costed(ctx, c.text, c.arguments)
+	}
+	if err != nil {
+		if ctx.Err() != nil || a.session.conn.IsClosed() {
+			return err
+		}
+		return nil
+	}
+	c.root, c.cost = e.Root, e.Root.Cost
+	c.candidates = candidates(c.root, &a.catalog,
+		func(table, column string) float64 { return a.distinct[unquoted(table)+"."+column] })
+	return nil
+}
+
+// likeParameter reports whether a plan compares by LIKE with a parameter.
+func likeParameter(root *node) (found bool) {
+	root.walk(func(n *node, _ int) {
+		for _, c := range n.conditions() {
+			found = found || c.operator == "~~" && c.param > 0
+		}
+	})
+	return found
 }
 
 // whyNone says that no statement was seen, and what to do.
@@ -236,21 +278,21 @@ func (d *Database) trial(ctx context.Context, s *session) (trial, error) {
 		"HypoPG isn't there to try indexes with; install it (Debian: postgresql-15-hypopg) and run CREATE EXTENSION hypopg in this database, or let indexes be built in transactions that are rolled back: --build (nobody can write to their tables meanwhile)")
 }
 
-// statementsSeen are the statements of inspections of this kind, and their texts with constants by their
+// statementsSeen are the statements of inspections of this kind, and their plans, whose texts have constants, by their
 // ids; nil if there are no inspections.
-func statementsSeen(seen []record.Inspection) (list []record.Statement, texts map[string]string) {
-	texts = map[string]string{}
+func statementsSeen(seen []record.Inspection) (list []record.Statement, plans map[string]*record.QueryPlan) {
+	plans = map[string]*record.QueryPlan{}
 	for i := range seen {
 		if len(seen[i].Windows) > 0 {
 			list = append(list, seen[i].Windows[0].Statements...)
 		}
-		for _, p := range seen[i].Plans {
-			if p.Statement != "" && p.Failed == "" {
-				texts[p.Statement] = p.Text
+		for k := range seen[i].Plans {
+			if p := &seen[i].Plans[k]; p.Statement != "" && p.Failed == "" {
+				plans[p.Statement] = p
 			}
 		}
 	}
-	return list, texts
+	return list, plans
 }
 
 // countedSoFar are the statements that the server has counted since its statistics were reset.
@@ -289,21 +331,16 @@ func (s *session) distinct(ctx context.Context) (map[string]float64, error) {
 	return out, nil
 }
 
-// generic is a statement's plan for any arguments. The statement is prepared again each time: a prepared
-// one keeps its plan, whatever indexes come and go hypothetically.
-func (s *session) generic(ctx context.Context, text string) (*explained, error) {
-	if _, err := s.plain(ctx, "prepare brunt_costed as "+strings.TrimRight(text, "; \t\r\n")); err != nil {
-		return nil, err
-	}
-	defer func() { _, _ = s.plain(ctx, "deallocate brunt_costed") }()
-	n, err := s.text(
-		ctx, "select coalesce(cardinality(parameter_types), 0) from pg_prepared_statements where name = 'brunt_costed'")
+// costed is a statement's plan for any arguments, or for some if they are given as SQL. The statement is prepared again
+// each time: a prepared one keeps its plan, whatever indexes come and go hypothetically.
+func (s *session) costed(ctx context.Context, text string, arguments []string) (*explained, error) {
+	types, _, err := s.prepare(ctx, "brunt_costed", text)
 	if err != nil {
 		return nil, err
 	}
-	count := 0
-	if _, err := fmt.Sscan(n, &count); err != nil {
-		return nil, fmt.Errorf("prepare a statement: it has %q parameters", n)
+	defer func() { _, _ = s.plain(ctx, "deallocate brunt_costed") }()
+	if len(arguments) == len(types) && len(types) > 0 {
+		return s.explainOnce(ctx, "brunt_costed", "force_custom_plan", false, "", arguments)
 	}
-	return s.explainOnce(ctx, "brunt_costed", "force_generic_plan", false, "", make([]*string, count))
+	return s.explainOnce(ctx, "brunt_costed", "force_generic_plan", false, "", literals(make([]*string, len(types))))
 }

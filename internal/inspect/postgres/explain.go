@@ -96,17 +96,16 @@ func (s *session) explain(ctx context.Context, r *request, load inspect.Load) qu
 }
 
 func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.Load, p *queryPlan) error {
-	if _, err := s.plain(ctx, "prepare brunt_explained as "+strings.TrimRight(r.text, "; \t\r\n")); err != nil {
-		return err
-	}
-	defer func() { _, _ = s.plain(ctx, "deallocate brunt_explained") }()
-	types, err := s.query(ctx,
-		"select unnest(parameter_types)::text as type from pg_prepared_statements where name = 'brunt_explained'")
+	types, guessed, err := s.prepare(ctx, "brunt_explained", r.text)
 	if err != nil {
 		return err
 	}
-	nulls := make([]*string, len(types.rows))
-	generic, err := s.explainOnce(ctx, "brunt_explained", "force_generic_plan", false, "", nulls)
+	defer func() { _, _ = s.plain(ctx, "deallocate brunt_explained") }()
+	if guessed {
+		p.Note = message.New("explain.typed", message.Text("types", strings.Join(types, ", ")))
+	}
+	nulls := make([]*string, len(types))
+	generic, err := s.explainOnce(ctx, "brunt_explained", "force_generic_plan", false, "", literals(nulls))
 	if err != nil {
 		return err
 	}
@@ -143,38 +142,33 @@ func (s *session) explainPrepared(ctx context.Context, r *request, load inspect.
 			p.Note = message.New("explain.volatile", message.Text("calls", strings.Join(calls, ", ")))
 		}
 	}
-	executed, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, arguments)
+	executed, err := s.explainOnce(ctx, "brunt_explained", "force_custom_plan", mode != "", mode, literals(arguments))
 	if err != nil && mode != "" {
 		// It writes after all, or takes too long.
 		p.Note = message.OfError(err)
-		executed, err = s.explainOnce(ctx, "brunt_explained", "force_custom_plan", false, "", arguments)
+		executed, err = s.explainOnce(ctx, "brunt_explained", "force_custom_plan", false, "", literals(arguments))
 		mode = ""
 	}
-	if err != nil {
-		return err
+	if err != nil { // the plan for any arguments remains
+		p.Note, p.Source = message.OfError(err), record.ArgumentsNone
+		return nil
 	}
 	p.root, p.Nodes, p.TotalNs = executed.Root, executed.record(), executed.ExecutionMs*1e6
 	p.Analyzed, p.RolledBack = mode != "", mode == "begin read write"
-	for _, a := range arguments {
-		p.Arguments = append(p.Arguments, literal(a))
-	}
+	p.Arguments = literals(arguments)
 	return nil
 }
 
 // explainOnce explains the prepared statement. begin opens the transaction that it is executed in, which
 // is always rolled back.
 func (s *session) explainOnce(ctx context.Context, name, mode string, analyze bool, begin string,
-	args []*string) (*explained, error) {
+	list []string) (*explained, error) {
 	if _, err := s.plain(ctx, "set plan_cache_mode = "+mode); err != nil {
 		return nil, err
 	}
 	options := "format json, verbose"
 	if analyze {
 		options += ", analyze, buffers"
-	}
-	list := make([]string, len(args))
-	for i, a := range args {
-		list[i] = literal(a)
 	}
 	text := "explain (" + options + ") execute " + name
 	if len(list) > 0 {
@@ -197,6 +191,15 @@ func (s *session) explainOnce(ctx context.Context, name, mode string, analyze bo
 		return nil, fmt.Errorf("EXPLAIN answered with %d rows", len(r.rows))
 	}
 	return parsePlan(*r.rows[0][0])
+}
+
+// literals are values as they stand in SQL; nil for none.
+func literals(values []*string) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, literal(v))
+	}
+	return out
 }
 
 // literal is a value as it stands in SQL, of whichever type is wanted there.

@@ -40,6 +40,8 @@ type caseFile struct {
 	catalog    catalog
 	cores      int // of the server; 0 if that isn't known
 	findings   []record.Finding
+	// steadyFunctions are those in conditions that are immutable, by name.
+	steadyFunctions map[string]bool
 }
 
 func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
@@ -48,6 +50,9 @@ func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
 	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: coresOf(i.config.Host)}
+	if err == nil {
+		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
+	}
 	for _, rule := range []func(*caseFile){
 		seqScans, counts, offsets, misestimates, spills,
 		foreignKeys, unusedIndexes, bloat, staleStatistics, cacheMisses,

@@ -56,7 +56,7 @@ func seqScans(c *caseFile) {
 		if estimated {
 			evidence = message.New("find.seq-scan.estimated", evidence.Args...)
 		}
-		c.add(p.finding(FindSeqScan, p.grave(), evidence, adviseIndex(n)))
+		c.add(p.finding(FindSeqScan, p.grave(), evidence, c.adviseIndex(n)))
 	})
 }
 
@@ -69,21 +69,6 @@ func fine(share float64) message.Message {
 		return message.New("find.percent", message.Figure("percent", math.Round(1e6*share)/1e4, "count"))
 	}
 	return message.New("find.share", message.Share("share", share))
-}
-
-// adviseIndex says what would help a scan.
-func adviseIndex(n *node) message.Message {
-	var equal []string
-	for _, k := range conditions(n.Filter) {
-		if k.operator == "=" && k.otherColumn == "" && !slices.Contains(equal, k.column) {
-			equal = append(equal, k.column)
-		}
-	}
-	if len(equal) == 0 {
-		return message.New("find.seq-scan.no-index")
-	}
-	return message.New("find.seq-scan.advice", message.Text("table", shown(n.table())),
-		message.Text("columns", strings.Join(equal, ", ")))
 }
 
 // counts finds statements that count a whole table.

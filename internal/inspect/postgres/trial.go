@@ -11,10 +11,10 @@ import (
 
 // trial is a way to see what the planner would do with an index that isn't there.
 type trial interface {
-	// with calls f while the index is there for this session, and says how large it would be.
-	with(ctx context.Context, on string, f func() error) (sizeB float64, err error)
-	// keep makes it stay for all that follows.
-	keep(ctx context.Context, on string) error
+	// with calls f while the indexes are there for this session, and says how large they would be.
+	with(ctx context.Context, on []string, f func() error) (sizeB float64, err error)
+	// keep makes them stay for all that follows.
+	keep(ctx context.Context, on []string) error
 	proof() string
 	end(ctx context.Context)
 }
@@ -32,23 +32,31 @@ func (h *hypothetical) create(ctx context.Context, on string) (string, error) {
 		"select indexrelid from "+h.schema+".hypopg_create_index("+sqltext.QuoteText("create index on "+on)+")")
 }
 
-func (h *hypothetical) with(ctx context.Context, on string, f func() error) (float64, error) {
-	id, err := h.create(ctx, on)
-	if err != nil {
-		return 0, err
+func (h *hypothetical) with(ctx context.Context, on []string, f func() error) (float64, error) {
+	sum := 0.0
+	for _, one := range on {
+		id, err := h.create(ctx, one)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _, _ = h.session.text(ctx, "select "+h.schema+".hypopg_drop_index("+id+")") }()
+		size, err := h.session.text(ctx, "select "+h.schema+".hypopg_relation_size("+id+")")
+		if err != nil {
+			return 0, err
+		}
+		bytes, _ := strconv.ParseFloat(size, 64)
+		sum += bytes
 	}
-	defer func() { _, _ = h.session.text(ctx, "select "+h.schema+".hypopg_drop_index("+id+")") }()
-	size, err := h.session.text(ctx, "select "+h.schema+".hypopg_relation_size("+id+")")
-	if err != nil {
-		return 0, err
-	}
-	bytes, _ := strconv.ParseFloat(size, 64)
-	return bytes, f()
+	return sum, f()
 }
 
-func (h *hypothetical) keep(ctx context.Context, on string) error {
-	_, err := h.create(ctx, on)
-	return err
+func (h *hypothetical) keep(ctx context.Context, on []string) error {
+	for _, one := range on {
+		if _, err := h.create(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (h *hypothetical) proof() string { return record.ProofHypothetical }
@@ -74,7 +82,7 @@ func newBuilt(ctx context.Context, s *session) (*built, error) {
 
 const builtName = "brunt_tried_index"
 
-func (b *built) with(ctx context.Context, on string, f func() error) (size float64, err error) {
+func (b *built) with(ctx context.Context, on []string, f func() error) (sum float64, err error) {
 	if _, err := b.session.plain(ctx, "savepoint brunt_tried"); err != nil {
 		return 0, err
 	}
@@ -83,20 +91,28 @@ func (b *built) with(ctx context.Context, on string, f func() error) (size float
 			err = failed
 		}
 	}()
-	if _, err := b.session.plain(ctx, "create index "+builtName+" on "+on); err != nil {
-		return 0, fmt.Errorf("build an index on %s: %w", on, err)
+	for i, one := range on {
+		name := fmt.Sprintf("%s_%d", builtName, i)
+		if _, err := b.session.plain(ctx, "create index "+name+" on "+one); err != nil {
+			return 0, fmt.Errorf("build an index on %s: %w", one, err)
+		}
+		text, err := b.session.text(ctx, "select pg_relation_size(c.oid) from pg_class c where relname = '"+name+"'")
+		if err != nil {
+			return 0, err
+		}
+		size, _ := strconv.ParseFloat(text, 64)
+		sum += size
 	}
-	text, err := b.session.text(ctx, "select pg_relation_size(c.oid) from pg_class c where relname = '"+builtName+"'")
-	if err != nil {
-		return 0, err
-	}
-	size, _ = strconv.ParseFloat(text, 64)
-	return size, f()
+	return sum, f()
 }
 
-func (b *built) keep(ctx context.Context, on string) error {
-	_, err := b.session.plain(ctx, "create index on "+on)
-	return err
+func (b *built) keep(ctx context.Context, on []string) error {
+	for _, one := range on {
+		if _, err := b.session.plain(ctx, "create index on "+one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *built) proof() string { return record.ProofBuilt }

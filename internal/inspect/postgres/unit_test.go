@@ -15,13 +15,14 @@ func TestConditions(t *testing.T) {
 	for text, want := range map[string][]condition{
 		"(b.author = $1)": {{alias: "b", column: "author", operator: "=", param: 1}},
 		"((b.author)::text = 'x'::text)": {{alias: "b", column: "author", operator: "=",
-			literal: "'x'"}},
+			literal: "'x'", expression: "(author)::text", cast: "text"}},
 		"((b.name = $2) AND ((b.author)::text = ($1)::text))": {{alias: "b", column: "name", operator: "=", param: 2},
-			{alias: "b", column: "author", operator: "=", param: 1}},
+			{alias: "b", column: "author", operator: "=", param: 1, expression: "(author)::text", cast: "text"}},
 		"(5 < b.price)": {{alias: "b", column: "price", operator: ">",
 			literal: "5"}},
 		"(b.id = ANY ('{1,2}'::integer[]))": {{alias: "b", column: "id", operator: "=",
-			literal: "'{1,2}'"}},
+			literal: "'{1,2}'", array: true}},
+		"(b.id = ANY ($2))": {{alias: "b", column: "id", operator: "=", param: 2, array: true}},
 		"(o.customer_id = c.id)": {{alias: "o", column: "customer_id", operator: "=",
 			otherAlias: "c", otherColumn: "id"}},
 		"(b.gone IS NULL)":     {{alias: "b", column: "gone", operator: "IS NULL"}},
@@ -34,7 +35,20 @@ func TestConditions(t *testing.T) {
 		"(((b.a = 1) OR (b.b = 2)) AND (b.c >= $3))": {{alias: "b", column: "c", operator: ">=", param: 3}},
 		`(b."Name" = 'it''s (AND) so'::character varying(20))`: {{alias: "b", column: "Name", operator: "=",
 			literal: "'it''s (AND) so'"}},
-		"(lower(b.name) = $1)": nil,
+		"(lower(b.name) = $1)": {{alias: "b", column: "name", operator: "=", param: 1, expression: "lower(name)"}},
+		"(lower((b.name)::text) ~~ 'x%'::text)": {{alias: "b", column: "name", operator: "~~", literal: "'x%'",
+			expression: "lower((name)::text)"}},
+		"((d.doc ->> 'e m'::text) = $1)": {{alias: "d", column: "doc", operator: "=", param: 1,
+			expression: "doc ->> 'e m'::text"}},
+		"((b.id)::numeric = ($1)::numeric)": {{alias: "b", column: "id", operator: "=", param: 1,
+			expression: "(id)::numeric", cast: "numeric"}},
+		"(shop.price(b.id, (b.n + 1)) < 5)": {{alias: "b", column: "id", operator: "<", literal: "5",
+			expression: "shop.price(id, (n + 1))"}},
+		"((b.doc -> $1) = $2)":   nil, // what the expression is of isn't known
+		"((a.x + b.y) = 5)":      nil,
+		"('x' ~~ b.pattern)":     nil,
+		"(5 <> b.price)":         {{alias: "b", column: "price", operator: "<>", literal: "5"}},
+		"((SubPlan 1) = b.name)": {{alias: "b", column: "name", operator: "="}},
 		"(b.at > ('2024-01-01'::timestamp with time zone - $1))": {{alias: "b", column: "at", operator: ">"}},
 		"":  nil,
 		"(": nil,
@@ -45,6 +59,47 @@ func TestConditions(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+}
+
+func TestDisjunctions(t *testing.T) {
+	for text, want := range map[string]string{
+		"((b.a = 1) OR (b.b = 2))":                              "a b",
+		"((b.c > 1) AND ((lower(b.a) = $1) OR (b.b = 2)))":      "(lower(a)) b",
+		"((b.a = 1) OR (b.b IS NULL) OR (b.c ~~ 'x%'::text))":   "",
+		"((b.a = 1) OR (b.c ~~ 'x%'::text))":                    "a c text_pattern_ops",
+		"((b.a = 1) OR (b.c ~~ '%x'::text))":                    "",
+		"((b.a = 1) OR (c.b = 2))":                              "",
+		"((b.a = 1) OR (b.a = 2))":                              "a",
+		"(((b.a = 1) AND (b.x = 3)) OR ((b.b = 2) AND b.open))": "a b",
+		"((b.a = 1) OR (now() > $1))":                           "",
+		"(b.a = 1)":                                             "",
+	} {
+		w := wish{}
+		for _, sides := range disjunctions(text) {
+			w.takeEither(sides)
+		}
+		got := ""
+		if len(w.either) > 0 {
+			got = strings.Join(w.either[0], " ")
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTypedConstants(t *testing.T) {
+	for text, want := range map[string]string{
+		"select now() - interval $1":          "select now() - cast($1 as interval)",
+		"select interval $1 day, date $2":     "select cast($1 as interval), cast($2 as date)",
+		"select x from t limit $1":            "select x from t limit $1",
+		"select x::text from t where d = $1":  "select x::text from t where d = $1",
+		"select interval from t where x = $1": "select interval from t where x = $1",
+	} {
+		if got := typedConstants(text); got != want {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }
@@ -60,6 +115,12 @@ func FuzzConditions(f *testing.F) {
 			}
 		}
 		orderOf([]string{text})
+		for _, sides := range disjunctions(text) {
+			if len(sides) < 2 {
+				t.Errorf("%q: %+v", text, sides)
+			}
+		}
+		typedConstants(text)
 	})
 }
 
@@ -73,7 +134,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		e.record()
-		candidates(e.Root, func(string, string) float64 { return 0 })
+		candidates(e.Root, &catalog{}, func(string, string) float64 { return 0 })
 	})
 }
 
@@ -199,11 +260,11 @@ func TestScriptsAreCut(t *testing.T) {
 }
 
 func TestIndexNames(t *testing.T) {
-	c := candidate{`"public"."book"`, []string{"author", "id desc"}, ""}
+	c := candidate{table: `"public"."book"`, columns: []string{"author", "id desc"}}
 	if got := indexName(&c, 0); got != "book_author_id_idx" {
 		t.Error(got)
 	}
-	long := candidate{`"public"."` + strings.Repeat("я", 40) + `"`, []string{`"Name"`}, "x"}
+	long := candidate{table: `"public"."` + strings.Repeat("я", 40) + `"`, columns: []string{`"Name"`}, where: "x"}
 	if got := indexName(&long, 2); len(got) > 63 || !strings.HasSuffix(got, "_brunt_3_part_idx") {
 		t.Error(got, len(got))
 	}
@@ -226,7 +287,9 @@ func TestActivityPointsAreJoined(t *testing.T) {
 
 // An index that is there isn't proposed again, however much smaller a new one would be.
 func TestIndexThatIsThereIsNoCandidate(t *testing.T) {
-	on := func(where string, columns ...string) candidate { return candidate{`"public"."book"`, columns, where} }
+	on := func(where string, columns ...string) candidate {
+		return candidate{table: `"public"."book"`, columns: columns, where: where}
+	}
 	a := &advisor{
 		catalog: catalog{tables: map[string]tableFacts{"public.book": {rows: 1e6}}, indexes: []indexFacts{
 			{table: "public.book", definition: "CREATE UNIQUE INDEX book_pkey ON public.book USING btree (id)"},
