@@ -15,9 +15,7 @@ import (
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/postgres"
-	"brunt/internal/protocol/redis"
 	"brunt/internal/schedule"
-	"brunt/internal/testserver"
 	"brunt/internal/workload"
 )
 
@@ -31,15 +29,14 @@ func outcome(iv *measure.Account) (out []string) {
 }
 
 // onTier runs the stages and returns what was recorded.
-func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.CodecDriver, codec bool,
-	pipeline int) []string {
+func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.CodecDriver, codec bool) []string {
 	t.Helper()
 	w, err := workload.Compile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := engine.FleetConfig{
-		Workload: w, Driver: d, Targets: []protocol.Target{target}, Sessions: 4, Pipeline: pipeline, Retries: 100,
+		Workload: w, Driver: d, Targets: []protocol.Target{target}, Sessions: 4, Pipeline: 1, Retries: 100,
 		OperationTimeout: 30 * time.Second, ConnectTimeout: 10 * time.Second,
 		Clock: engine.NewClock(time.Now()), Collector: measure.NewCollector(len(w.Operations), 1),
 	}
@@ -75,15 +72,6 @@ func onTier(t *testing.T, p *plan.Plan, target protocol.Target, d protocol.Codec
 	}
 	cfg.Collector.Cut(cfg.Clock.Now(), measure.Meta{})
 	return outcome(cfg.Collector.Total())
-}
-
-func bothAgree(t *testing.T, p *plan.Plan, target protocol.Target, protocol protocol.CodecDriver, pipeline int) {
-	t.Helper()
-	library := onTier(t, p, target, protocol, false, 1)
-	codec := onTier(t, p, target, protocol, true, pipeline)
-	if !slices.Equal(library, codec) {
-		t.Errorf("library tier: %v\ncodec tier:   %v", library, codec)
-	}
 }
 
 func between(lo, hi int64) plan.Param {
@@ -124,7 +112,10 @@ func TestTiersAgreeOnPostgreSQL(t *testing.T) {
 			statement("SELECT 1/($1::bigint - $1::bigint)", between(0, 9)),
 		}},
 	}}
-	bothAgree(t, p, target, postgres.New(), 1)
+	library, codec := onTier(t, p, target, postgres.New(), false), onTier(t, p, target, postgres.New(), true)
+	if !slices.Equal(library, codec) {
+		t.Errorf("library tier: %v\ncodec tier:   %v", library, codec)
+	}
 	var sum string
 	err = admin.Query(context.Background(), "SELECT sum(balance)::text FROM account",
 		func(v []*string) error { sum = *v[0]; return nil })
@@ -144,20 +135,4 @@ func TestTiersAgreeOnPostgreSQL(t *testing.T) {
 	if want := fmt.Sprint(2 * ups); sum != want {
 		t.Errorf("the accounts hold %s after %s increments", sum, want)
 	}
-}
-
-func TestTiersAgreeOnRedis(t *testing.T) {
-	s := testserver.Redis(t)
-	target := protocol.Target{Address: s.Addr, User: s.User, Password: s.Password}
-	command := func(words ...string) plan.Step {
-		return plan.Step{Request: protocol.Request{Verb: protocol.Command, Words: words},
-			Params: []plan.Param{between(0, 1<<40)}}
-	}
-	p := &plan.Plan{Seed: 5, Operations: []plan.Operation{
-		{Name: "set", Weight: 1, Steps: []plan.Step{command("SET", "key:$1", "$1")}},
-		{Name: "get", Weight: 1, Steps: []plan.Step{command("GET", "no:$1")}},
-		{Name: "wrong", Weight: 1, Steps: []plan.Step{command("LPUSH", "key", "$1")}},
-		{Name: "unknown", Weight: 1, Steps: []plan.Step{command("NOSUCHCOMMAND", "$1")}},
-	}}
-	bothAgree(t, p, target, redis.New(), 8)
 }

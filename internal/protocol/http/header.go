@@ -45,7 +45,9 @@ func (c *codec) field(text []byte, r *request, reply *protocol.Reply) (fault str
 	case c.status < 200: // interim
 		return ""
 	case colon == len("content-length") && foldEqual(name, "content-length"):
-		return c.contentLength(trim(text[colon+1:]))
+		if fault := c.contentLength(trim(text[colon+1:])); fault != "" {
+			return fault
+		}
 	case colon == len("transfer-encoding") && foldEqual(name, "transfer-encoding"):
 		c.coded = true
 		c.chunked = lastToken(trim(text[colon+1:]), "chunked")

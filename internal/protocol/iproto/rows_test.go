@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tarantool/go-tarantool/v2"
-
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/blocking"
@@ -79,33 +77,6 @@ func TestRowsOfAddedRequests(t *testing.T) {
 				!(step.want == "server" && strings.HasPrefix(got, step.want)) {
 				t.Errorf("%s: %q:\n got %.300s\nwant %.300s", name, step.request.Text, got, step.want)
 			}
-		}
-	}
-}
-
-// The vendor's own client and the codec see the same tuples.
-func TestRowsAreThoseOfGoTarantool(t *testing.T) {
-	s := testserver.Tarantool(t,
-		testserver.Lua(lua+`for i = 1, 200 do box.space.kv:replace{i, 'name' .. i, i * 1.5 + 0.25} end`))
-	library, err := tarantool.Connect(t.Context(), tarantool.NetDialer{Address: s.Addr, User: s.User,
-		Password: s.Password}, tarantool.Opts{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer library.Close()
-	tuples, err := library.Do(tarantool.NewSelectRequest("kv").Limit(1000)).Get()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for _, tuple := range tuples {
-		v := tuple.([]any)
-		want = append(want, fmt.Sprintf("id,name,n 2:%v 6:%q 4:%v", v[0], v[1], v[2]))
-	}
-	p := program(protocol.Request{Verb: protocol.Select, Text: "kv"})
-	for tier, c := range tiers(t, target(s), p) {
-		if got := rowsOf(c, &p.Requests[0]); got != strings.Join(want, "\n") || len(want) != 200 {
-			t.Errorf("%s: %d tuples of the library, ours: %.500s", tier, len(want), got)
 		}
 	}
 }

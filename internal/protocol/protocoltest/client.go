@@ -29,20 +29,20 @@ func Take(t TB, d protocol.CodecDriver, target protocol.Target, program *protoco
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	o.Net = pieces{o.Net, piece}
+	o.Net = Pieces{o.Net, piece}
 	c := blocking.New(o)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
 
-// pieces is a connection that is read in small pieces.
-type pieces struct {
+// Pieces is a connection that is read in small pieces.
+type Pieces struct {
 	net.Conn
-	most int
+	Most int // bytes that one read takes at most
 }
 
 // Read implements io.Reader.
-func (p pieces) Read(b []byte) (int, error) { return p.Conn.Read(b[:min(len(b), p.most)]) }
+func (p Pieces) Read(b []byte) (int, error) { return p.Conn.Read(b[:min(len(b), p.Most)]) }
 
 // Within returns a context for one request.
 func Within(t TB, d time.Duration) context.Context {

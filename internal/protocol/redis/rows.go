@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
@@ -202,6 +204,10 @@ func plain(x any) any {
 			out[fmt.Sprint(key)] = plain(v)
 		}
 		return out
+	case float64:
+		if math.IsInf(x, 0) || math.IsNaN(x) { // which JSON lacks
+			return strings.ToLower(strings.TrimPrefix(fmt.Sprint(x), "+"))
+		}
 	case error:
 		return x.Error()
 	case fmt.Stringer:
