@@ -1,15 +1,15 @@
-// Package balance says which address gets the next session. It knows no protocol, and its
-// answers are pure functions of the session's number.
+// Package balance says which address gets the next session, by pure functions of the session's number (Policy), and
+// which gets the next request, as things are (Balancer). It knows no protocol.
 package balance
 
 import (
-	"brunt/internal/protocol"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"brunt/internal/gen"
+	"brunt/internal/protocol"
 )
 
 // Policy spreads sessions over addresses: it returns the address, from 0, that session number session ≥ 0
@@ -19,8 +19,12 @@ type Policy func(session int) (address int)
 // RoundRobin gives each of so many addresses a session in turn.
 func RoundRobin(addresses int) Policy { return func(session int) int { return session % addresses } }
 
-// Names are the policies that New knows.
+// Names are the policies that New knows. The other modes of a Balancer depend on more than a session's number: see
+// NewHomes.
 func Names() []string { return []string{"round-robin", "weighted", "random"} }
+
+// IsPolicy reports whether New knows a policy.
+func IsPolicy(name string) bool { return slices.Contains(Names(), name) }
 
 // maxCycle bounds the sum of weights, divided by their greatest common divisor, of "weighted".
 const maxCycle = 100_000
@@ -35,13 +39,8 @@ func New(name string, addresses int, weights []int, seed uint64) (Policy, error)
 	if len(weights) != 0 && len(weights) != addresses {
 		return nil, fmt.Errorf("balance: %d weights for %d addresses: give one each, or none", len(weights), addresses)
 	}
-	sum, divisor := 0, 0
-	for i, w := range weights {
-		if w < 1 || w > math.MaxInt32 {
-			return nil, fmt.Errorf("balance: weight %d of address %d is not between 1 and %d", w, i+1, math.MaxInt32)
-		}
-		sum += w
-		divisor = gcd(divisor, w)
+	if err := checkWeights(weights); err != nil {
+		return nil, err
 	}
 	switch name {
 	case "", "round-robin":
@@ -53,16 +52,38 @@ func New(name string, addresses int, weights []int, seed uint64) (Policy, error)
 		if len(weights) == 0 {
 			return RoundRobin(addresses), nil
 		}
-		if sum/divisor > maxCycle {
-			return nil, fmt.Errorf("balance: weights add up to %d, at most %d is possible: use smaller ones", sum/divisor,
-				maxCycle)
+		cycle, err := cycleOf(weights)
+		if err != nil {
+			return nil, err
 		}
-		cycle := smooth(weights, sum, divisor)
 		return func(session int) int { return cycle[session%len(cycle)] }, nil
 	case "random":
 		return random(addresses, weights, seed), nil
 	}
 	return nil, fmt.Errorf("balance: unknown policy %q: use one of %q", name, Names())
+}
+
+func checkWeights(weights []int) error {
+	for i, w := range weights {
+		if w < 1 || w > math.MaxInt32 {
+			return fmt.Errorf("balance: weight %d of address %d is not between 1 and %d", w, i+1, math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// cycleOf lays out one cycle of turns by weights, of which there is at least one.
+func cycleOf(weights []int) ([]int, error) {
+	sum, divisor := 0, 0
+	for _, w := range weights {
+		sum += w
+		divisor = gcd(divisor, w)
+	}
+	if sum/divisor > maxCycle {
+		return nil, fmt.Errorf("balance: weights add up to %d, at most %d is possible: use smaller ones", sum/divisor,
+			maxCycle)
+	}
+	return smooth(weights, sum, divisor), nil
 }
 
 // random draws an address for each session independently, in proportion to its weight.
@@ -111,27 +132,45 @@ func gcd(a, b int) int {
 	return a
 }
 
-// Route is the answer to "which address?" for everything that a fleet does: sessions have one of their
-// own by a Policy, requests may belong to another by a Router. It is safe for concurrent use.
+// Route is the answer to "which address?" for everything that a fleet does: sessions have one of their own by a
+// Policy, requests may belong to another by a Router, and those that may go to any are spread by a Balancer. It is
+// safe for concurrent use.
 type Route struct {
-	sessions Policy
+	homes    *Homes
 	requests protocol.Router
+	spread   *Balancer
+	driven   bool // requests is the driver's
 }
 
-// NewRoute returns the route of a program's requests over so many targets. A nil policy means in turn.
-func NewRoute(policy Policy, d protocol.Driver, targets []protocol.Target, p *protocol.Program) Route {
-	r := Route{sessions: policy}
-	if policy == nil {
-		r.sessions = RoundRobin(len(targets))
-	}
+// NewRoute returns the route of a program's requests over nodes. homes are the sessions' own addresses; spread chooses
+// for each request that may go to several nodes, nil that sessions send them to their own address.
+func NewRoute(homes *Homes, spread *Balancer, d protocol.Driver, nodes *protocol.Nodes, p *protocol.Program) Route {
+	r := Route{homes: homes, spread: spread}
 	if routed, ok := d.(protocol.Routed); ok {
-		r.requests = routed.Router(targets, p)
+		r.requests = routed.Router(nodes, p)
+	}
+	r.driven = r.requests != nil
+	if r.requests == nil && spread != nil {
+		anywhere := make(protocol.Places, len(p.Requests))
+		for i := range anywhere {
+			anywhere[i] = -1
+		}
+		r.requests = anywhere
 	}
 	return r
 }
 
+// Driven reports whether the protocol itself knows where requests belong.
+func (r *Route) Driven() bool { return r.driven }
+
+// Balancer is what chooses for each request; nil if nothing does.
+func (r *Route) Balancer() *Balancer { return r.spread }
+
 // Home is a session's own address: where it connects to, and where requests go that may go to any.
-func (r *Route) Home(session int) int { return r.sessions(session) }
+func (r *Route) Home(session int) int { return r.homes.Of(session) }
+
+// Move gives sessions other addresses after changes of the nodes; see Homes.Move.
+func (r *Route) Move(changes []protocol.Change) { r.homes.Move(changes) }
 
 // Of is the address that a request of a session goes to, whose own one is home.
 func (r *Route) Of(home int, req *protocol.Request, args []gen.Value) int {

@@ -198,7 +198,7 @@ func (f *runFlags) read(s *streams, args []string, load *plan.Load) (*plan.Plan,
 	if err := f.settings(&p.Settings); err != nil {
 		return nil, err
 	}
-	override(f.planFlags.cmd, "balance", &p.Target.Balance, f.balance)
+	override(f.planFlags.cmd, "balance", &p.Target.Balance.Mode, f.balance)
 	if load != nil {
 		if err := p.SetLoad(*load); err != nil {
 			return nil, err

@@ -30,14 +30,21 @@ type FleetConfig struct {
 	Workload *workload.Workload
 	Driver   protocol.Driver
 	Targets  []protocol.Target // one an address
+	Nodes    *protocol.Nodes   // addresses that may change while the fleet is at work; nil: Targets, which stay
 	Sessions int               // over all addresses
 	// AtFirst is how many sessions connect before the load; others do when an open stage's arrivals wait for one, as
 	// long as the server takes them. 0 means all.
-	AtFirst   int
-	Balance   balance.Policy // which address a session belongs to; nil means in turn
-	Collector *measure.Collector
-	Clock     Clock
-	OnError   func(ErrorEvent) // told of every failure; must be quick and safe for concurrent use
+	AtFirst int
+	Balance balance.Policy // which address a session belongs to; nil means in turn
+	// SessionsBy chooses instead of Balance if it isn't nil.
+	SessionsBy *balance.Balancer
+	// RequestsBy has every session connect to each node and chooses one for each operation; nil: sessions have one
+	// address.
+	RequestsBy  *balance.Balancer
+	DropLeaving bool // sessions at a node that leaves are closed at once; else they finish their operation
+	Collector   *measure.Collector
+	Clock       Clock
+	OnError     func(ErrorEvent) // told of every failure; must be quick and safe for concurrent use
 
 	OperationTimeout time.Duration // of a whole operation, retries included
 	ConnectTimeout   time.Duration
@@ -61,12 +68,29 @@ func (c *FleetConfig) Grows() bool { return c.AtFirst > 0 && c.AtFirst < c.Sessi
 
 // NewRoute returns what says which addresses the configuration's sessions and requests go to.
 func (c *FleetConfig) NewRoute() balance.Route {
-	return balance.NewRoute(c.Balance, c.Driver, c.Targets, &c.Workload.Program)
+	if c.Nodes == nil {
+		c.Nodes = protocol.NewNodes(c.Targets, 0)
+	}
+	policy := c.Balance
+	if policy == nil {
+		policy = balance.RoundRobin(c.Nodes.Len())
+	}
+	homes := balance.NewHomes(c.Sessions, policy, c.SessionsBy, c.Nodes)
+	return balance.NewRoute(homes, c.RequestsBy, c.Driver, c.Nodes, &c.Workload.Program)
+}
+
+// Dialed notes how long it took to connect to an address, in nanoseconds.
+func (c *FleetConfig) Dialed(address int, ns int64) {
+	for _, b := range []*balance.Balancer{c.SessionsBy, c.RequestsBy} {
+		if b != nil {
+			b.Connected(address, ns)
+		}
+	}
 }
 
 // Connecting bounds an attempt to connect to an address.
 func (c *FleetConfig) Connecting(ctx context.Context, address int) (context.Context, context.CancelFunc) {
-	timeout := c.Targets[address].ConnectTimeout
+	timeout := c.Nodes.At(address).ConnectTimeout
 	if timeout <= 0 {
 		timeout = c.ConnectTimeout
 	}

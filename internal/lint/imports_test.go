@@ -35,7 +35,7 @@ dialect/ycsb/shell: dialect/ycsb gen protocol
 dialect/ycsb/workloads: suggest
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
-engine/pool: balance engine measure protocol schedule workload
+engine/pool: balance engine gen measure protocol schedule workload
 export: measure message protocol record
 filelock:
 gen:

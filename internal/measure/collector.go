@@ -2,6 +2,7 @@ package measure
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type Collector struct {
 	events  []Event // not yet in an interval
 
 	interval Interval
+	all      []AddressAccount // the interval's, those that aren't shown included
+	shown    atomic.Int64
 	tally    Tally
 	still    standstills
 	cuts     int
@@ -30,13 +33,21 @@ type member struct {
 
 // NewCollector returns a collector for so many operations and addresses.
 func NewCollector(operations, addresses int) *Collector {
-	return &Collector{
+	c := &Collector{
 		operations: operations,
 		addresses:  addresses,
 		wait:       waitTwoSeconds,
 		interval:   newInterval(operations, addresses),
 	}
+	c.all = c.interval.Addresses
+	c.shown.Store(int64(addresses))
+	return c
 }
+
+// Show says how many of the collector's addresses intervals have: those that nodes which may join are to have come
+// last, and are left out before. It must be called before anything is recorded at such an address, and is safe for
+// concurrent use.
+func (c *Collector) Show(addresses int) { c.shown.Store(int64(min(addresses, c.addresses))) }
 
 // Begin makes the first interval begin at ns instead of 0: what came before was no load. It must be
 // called before the first Cut.
@@ -117,6 +128,7 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 		c.interval.Standstills = c.still.find(all, endNs, meta.Idle, c.interval.Standstills)
 	}
 	c.forget(gone)
+	c.interval.Addresses = c.all[:c.shown.Load()]
 	if meta.ScheduleEnd {
 		c.interval.Overdue = c.interval.Backlog
 	}
@@ -195,6 +207,7 @@ func newInterval(operations, addresses int) Interval {
 // begin empties the interval for what happened up to endNs.
 func (c *Collector) begin(endNs int64, meta Meta) {
 	iv := &c.interval
+	iv.Addresses = c.all
 	for i := range iv.Operations {
 		o := &iv.Operations[i]
 		o.Counts = Counts{}

@@ -45,9 +45,49 @@ type Target struct {
 	User      string            //
 	Password  string            // never printed or stored
 	Database  string            //
-	Balance   string            // "round-robin", "weighted" or "random"; "" means round-robin
+	Balance   Balance           // how load spreads over the addresses
+	Topology  Topology          // how addresses are found again while the load runs
 	TLS       TLS               //
 	Options   map[string]string // the protocol's own settings
+}
+
+// Balance says how load spreads over the addresses of a target.
+type Balance struct {
+	Mode string // one of BalanceModes; "" means round-robin
+	// Per is "session" or "request": whether a session has one address or a connection to each, of which every
+	// operation takes one; "" means session, or request if an operation has a Route.
+	Per       string
+	Hash      string            // with hash: the parameter of operations that is hashed
+	Bound     float64           // with hash: how much more than its share of what is under way a node may have; 0: 1.25
+	Window    time.Duration     // with nearest: how much longer than the fastest node may take to connect; 0: 1 ms
+	Zone      string            // with nearest: the zone of the generator; "": nodes are compared by connect time
+	Zones     map[string]string // with nearest: the zone of each address
+	SlowStart time.Duration     // with weighted, per request: how long the share of a node that returned grows; 0: not
+	At        Position
+	Where     Places
+}
+
+// BalanceModes are the ways to spread load.
+func BalanceModes() []string {
+	return []string{"round-robin", "random", "weighted", "least-outstanding", "two-choices", "hash", "nearest"}
+}
+
+// Topology says how the nodes of a target are found again while the load runs. The zero value means that they
+// aren't.
+type Topology struct {
+	Source  string        // one of TopologySources; "" means that addresses stay as they are
+	From    []string      // who is asked, see each source; none: the target's addresses
+	Name    string        // srv: the record's name; sentinel: the name of the primary
+	Every   time.Duration // how often is asked; 0 means 5 s
+	Leaving string        // "drain" or "drop": what becomes of sessions at nodes that leave; "" means drain
+	Room    int           // how many nodes may join; 0 means 16
+	At      Position
+	Where   Places
+}
+
+// TopologySources are those who know the nodes of a target.
+func TopologySources() []string {
+	return []string{"roles", "dns", "srv", "patroni", "sentinel", "members"}
 }
 
 // TLS says how connections are secured.
@@ -104,6 +144,7 @@ type Operation struct {
 	Count       uint64  // ByCount
 	Transaction bool    // wrapped in BEGIN and COMMIT where the protocol has them
 	Isolation   string  // of the transaction; "" for the server's default
+	Route       string  // "primary", "replica" or "any": the role of the nodes that may serve it; "" means any
 	Steps       []Step  // in order; at least one
 	Inserts     bool    // parts of records are of new ones of the Keyspace, not of chosen ones
 	Think       Think   // closed loads: the session's pause after the operation

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,12 +81,14 @@ func (p *Plan) Validate() Problems {
 func (c *checker) target() {
 	p := c.plan
 	at := func(key string) Position { return p.Where.At("target."+key, p.Where.At("target", Position{})) }
-	c.oneOf(at("balance"), "balance", p.Target.Balance, "round-robin", "weighted", "random")
 	addresses, weights := p.Target.Weighted()
-	if weights != nil && (p.Target.Balance == "" || p.Target.Balance == "round-robin") {
+	mode := cmp.Or(p.Target.Balance.Mode, "round-robin")
+	if weights != nil && !slices.Contains([]string{"weighted", "random", "hash"}, mode) {
 		c.add(at("addresses"), "add balance: weighted, or random",
-			"weights of addresses have no effect with balance: round-robin")
+			"weights of addresses have no effect with balance: %s", mode)
 	}
+	c.balance(addresses)
+	c.topology()
 	for i, w := range weights {
 		if w < 1 || w > maxWeight {
 			c.add(at("addresses"), fmt.Sprintf("give a weight from 1 to %d", maxWeight), "address %s has the weight %d",
@@ -116,6 +120,7 @@ const (
 	MaxRetries  = 1000
 	MaxPipeline = 65_536
 	MaxLoops    = 1024
+	MaxRoom     = 1024
 	maxWeight   = 1000
 )
 

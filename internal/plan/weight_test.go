@@ -27,7 +27,7 @@ func TestWeightsOfAddresses(t *testing.T) {
 
 func TestWeightsNeedAPolicy(t *testing.T) {
 	problems := func(balance string, addresses ...string) string {
-		p := &Plan{Target: Target{Protocol: "pg", Addresses: addresses, Balance: balance}}
+		p := &Plan{Target: Target{Protocol: "pg", Addresses: addresses, Balance: Balance{Mode: balance}}}
 		c := newChecker(p)
 		c.target()
 		return c.problems.Error()
@@ -45,7 +45,7 @@ func TestWeightsNeedAPolicy(t *testing.T) {
 			t.Errorf("balance %q of %s: %q, want one that says %q", c.balance, c.addresses, got, c.want)
 		}
 	}
-	c := newChecker(&Plan{Target: Target{Addresses: []string{"a*2", "b"}, Balance: "weighted"}})
+	c := newChecker(&Plan{Target: Target{Addresses: []string{"a*2", "b"}, Balance: Balance{Mode: "weighted"}}})
 	if c.target(); len(c.problems) != 0 {
 		t.Errorf("weights with balance: weighted: %v", c.problems)
 	}

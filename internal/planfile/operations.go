@@ -202,6 +202,7 @@ func operationForms() (queries, transactions operationForm) {
 	query := newMapping("query", "a query", append(append([]field{
 		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
 		{"inserts", "Inserts", flag{}, "parts of records are of new ones; false", false},
+		routeField(),
 	}, append(shareFields(), field{"think", "Think", think, "pause of the session afterwards, in closed loads",
 		false})...),
 		under("Steps.0", stepFields(params)...)...)...)
@@ -232,6 +233,7 @@ func operationForms() (queries, transactions operationForm) {
 	transaction := newMapping("transaction", "a transaction", append([]field{
 		{"name", "Name", words{name: true}, "name in reports and thresholds; made from the request unless given", false},
 		{"inserts", "Inserts", flag{}, "parts of records are of new ones; false", false},
+		routeField(),
 	}, append(shareFields(),
 		field{"isolation", "Isolation", words{lower: true}, "isolation level; the server's", false},
 		field{"atomic", "Transaction", flag{always: true}, "between BEGIN and COMMIT; true if all statements are sql", false},

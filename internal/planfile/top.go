@@ -166,8 +166,9 @@ func targetForm() form {
 			custom[string]{passwordIn, passwordNode, func(*definitions) schema { return schema{"const": secret.Hidden} }},
 			"only ***, which written plans have; give it in the environment, in a file or at the prompt", false},
 		field{"database", "Database", words{}, "", false},
-		field{"balance", "Balance", words{lower: true},
-			"how sessions spread over addresses: round-robin, weighted or random; round-robin", false},
+		field{"balance", "Balance", balanceForm(), "how load spreads over the addresses: a mode, or more; round-robin",
+			false},
+		field{"topology", "Topology", topologyForm(), "how nodes are found again while the load runs", false},
 		field{"tls", "TLS", custom[plan.TLS]{func(r *reader, key string, n *yaml.Node, t *plan.TLS) {
 			if tagIs(n, "!!bool") {
 				flag{}.read(r, key, n, valueOf(&t.Enabled))

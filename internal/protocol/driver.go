@@ -241,12 +241,13 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 // Routed is implemented by protocols whose requests may belong to certain addresses, whichever session
 // sends them.
 type Routed interface {
-	// Router returns what knows where requests belong, or nil if all targets serve every request.
-	Router(targets []Target, p *Program) Router
+	// Router returns what knows where requests belong, or nil if all nodes serve every request. It may have
+	// nodes join that it learns of.
+	Router(nodes *Nodes, p *Program) Router
 }
 
 // Router says which address of a fleet a request belongs to. All sessions of a fleet share it: its
-// methods are safe for concurrent use. Addresses are numbers of targets, from 0.
+// methods are safe for concurrent use. Addresses are numbers of nodes, from 0.
 type Router interface {
 	// Refresh asks the servers who serves what. It is called from goroutines, never from a loop: before
 	// the first connection, and when something seems to have moved.

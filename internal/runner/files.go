@@ -25,7 +25,7 @@ func (r *Runner) checkFiles() error {
 		return nil
 	}
 	each := 1
-	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.system.Targets, &r.Workload.Program) != nil {
+	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.system.Nodes(), &r.Workload.Program) != nil {
 		each = len(r.system.Targets)
 	}
 	open, most := machine.Files()

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/engine/loop"
 	"brunt/internal/engine/pool"
@@ -27,14 +26,8 @@ func (r *Runner) newFleet() error {
 	r.fewSessions()
 	p := r.system.Plan
 	s := &p.Settings
-	_, weights := p.Target.Weighted()
-	policy, err := balance.New(p.Target.Balance, len(r.system.Targets), weights, p.Seed)
-	if err != nil {
-		return &target.UsageError{Err: err}
-	}
 	cfg := engine.FleetConfig{
-		Balance:  policy,
-		Workload: r.Workload, Driver: r.system.Driver, Targets: r.system.Targets,
+		Workload: r.Workload, Driver: r.system.Driver, Targets: r.system.Targets, Nodes: r.nodes,
 		Sessions: r.Record.Sessions, AtFirst: r.atFirst(), Collector: r.collector, Clock: r.clock, OnError: r.failed,
 		OperationTimeout: s.OperationTimeout, ConnectTimeout: s.ConnectTimeout,
 		Retries: max(s.Retries, 0), DropLate: s.LatePolicy == "drop", DropAfter: s.DropAfter, EndOnTime: s.EndOnTime,
@@ -42,6 +35,9 @@ func (r *Runner) newFleet() error {
 		TimingTolerance: s.TimingTolerance, Spin: s.Spin, Pipeline: r.Record.Pipeline,
 		Loops: s.Loops, RetryErrors: s.RetryErrors, RetryPause: s.RetryPause,
 		ClosedOnly: r.o.PeakPerS == 0, PeakPerS: r.o.PeakPerS,
+	}
+	if err := r.balance(&cfg); err != nil {
+		return &target.UsageError{Err: err}
 	}
 	r.Record.Tier, r.Record.TierReason = "library", message.New("tier.asked")
 	if s.Tier != "library" {
@@ -61,7 +57,8 @@ func (r *Runner) newFleet() error {
 
 // fewSessions warns of addresses that get no session, unless requests say where they go.
 func (r *Runner) fewSessions() {
-	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.system.Targets, &r.Workload.Program) != nil {
+	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.nodes, &r.Workload.Program) != nil ||
+		r.system.Plan.ByRequest() {
 		return
 	}
 	if n := len(r.system.Targets); r.Record.Sessions < n {
@@ -105,7 +102,7 @@ func (r *Runner) noPipeline(why message.Message) {
 func (r *Runner) failed(e engine.ErrorEvent) {
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
-		Text: secret.Redact(e.Failure.Text, r.secrets), Index: e.Index, Address: r.system.Targets[e.Address].Address,
+		Text: secret.Redact(e.Failure.Text, r.secrets), Index: e.Index, Address: r.nodes.At(e.Address).Address,
 		Attempt: e.Attempt,
 	}
 	if e.Operation >= 0 {

@@ -16,6 +16,7 @@ import (
 	"brunt/internal/message"
 	"brunt/internal/observe/self"
 	"brunt/internal/plan"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/schedule"
 	"brunt/internal/schema"
@@ -34,6 +35,7 @@ type Runner struct {
 
 	o         Options
 	system    *target.System
+	nodes     *protocol.Nodes
 	bundle    *record.Bundle
 	clock     engine.Clock
 	collector *measure.Collector
@@ -46,6 +48,7 @@ type Runner struct {
 	finished  bool                 // the record is complete
 	followed  []context.CancelFunc // what adaptive phases watch
 	tables    *schema.Tables
+	arrivals  arrivals
 }
 
 // Run carries out a plan as its load says and returns its finished record. See Drive for ctx and
@@ -126,7 +129,11 @@ func (r *Runner) SetUp(ctx context.Context) error {
 		return err
 	}
 	r.clock = engine.NewClock(time.Now())
-	r.collector = measure.NewCollector(len(r.Workload.Operations), len(r.system.Targets))
+	r.nodes = r.system.Nodes()
+	r.collector = measure.NewCollector(len(r.Workload.Operations), r.nodes.Cap())
+	r.collector.Show(r.nodes.Len())
+	r.nodes.OnJoin(r.joined)
+	r.nodes.OnChange(r.changed)
 	r.within = within.NewTaker()
 	if err := r.newFleet(); err != nil {
 		return err
@@ -183,7 +190,9 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	defer health.Stop()
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
-		Sinks:     append([]measure.Sink{r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within}, r.o.Sinks...),
+		Sinks: append([]measure.Sink{
+			joins{r}, r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within,
+		}, r.o.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
 		Health:  health.Sample,
 		Control: r.controller,

@@ -80,6 +80,19 @@ func (s *System) FlavorOf() (sql.Flavor, error) {
 	return flavor, err
 }
 
+// Nodes are the addresses for a load, with room for nodes that join while it goes on.
+func (s *System) Nodes() *protocol.Nodes {
+	room := s.Plan.Target.Topology.Room
+	_, grows := s.Driver.(protocol.Expander)
+	if room == 0 && (grows || s.Plan.Target.Topology.Source != "") {
+		room = defaultRoom
+	}
+	return protocol.NewNodes(s.Targets, room)
+}
+
+// defaultRoom is how many nodes may join a load by default.
+const defaultRoom = 16
+
 // Anywhere tries do at one address after the other, beginning with one that answered, until it
 // succeeds. The error is the first.
 func (s *System) Anywhere(do func(protocol.Target) error) (first error) {

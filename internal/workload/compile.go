@@ -52,10 +52,19 @@ func (c *compiler) frame(verb protocol.Verb, name, isolation string) *protocol.R
 }
 
 func (c *compiler) operation(op *plan.Operation) (Operation, error) {
-	out := Operation{Name: op.Name, Think: op.Think}
+	out := Operation{Name: op.Name, Think: op.Think, keyParam: -1}
+	switch op.Route {
+	case "primary":
+		out.Role = protocol.Primary
+	case "replica":
+		out.Role = protocol.Replica
+	}
+	if name := c.plan.Target.Balance.Hash; name != "" {
+		out.keyParam = op.HashParam(name)
+	}
 	first := 0
 	if op.Transaction {
-		first = 1
+		first, out.keyStep = 1, 1
 		out.Steps = append(out.Steps, Step{Request: c.frame(protocol.Begin, "begin", op.Isolation)})
 	}
 	shared := sharedRows(c.plan.Seed, op)

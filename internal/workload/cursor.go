@@ -1,7 +1,11 @@
 package workload
 
 import (
+	"encoding/binary"
+	"math"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
@@ -102,6 +106,44 @@ func (c *Cursor) RollingBack() bool { return c.phase == rollingBack }
 
 // First reports whether the request is the operation's first.
 func (c *Cursor) First() bool { return c.step == 0 && c.phase == requesting }
+
+// Role is that of the nodes that may serve the operation.
+func (c *Cursor) Role() protocol.Role { return c.op.Role }
+
+// Key is a hash of the parameter by which the operation's node is chosen; ok is false if none is named. It may be asked
+// for while the request is the operation's First, and allocates nothing.
+func (c *Cursor) Key() (hash uint64, ok bool) {
+	if c.op.keyParam < 0 {
+		return 0, false
+	}
+	args := c.args
+	if step := c.op.keyStep; step > c.step {
+		if c.filled <= step { // BEGIN comes before it, which has no arguments
+			c.filled = step + 1
+			args = c.work.Args(&c.state, c.Operation, step, c.Index)
+		} else {
+			args = c.work.Again(&c.state, c.Operation, step)
+		}
+	}
+	return hashOf(&args[c.op.keyParam]), true
+}
+
+// hashOf is the same for equal values of a kind, on every machine.
+func hashOf(v *gen.Value) uint64 {
+	switch v.Kind {
+	case gen.String, gen.Bytes, gen.UUID, gen.JSON:
+		return xxhash.Sum64(v.B)
+	case gen.Float:
+		return hashOfBits(math.Float64bits(v.F))
+	}
+	return hashOfBits(uint64(v.I))
+}
+
+func hashOfBits(n uint64) uint64 {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], n)
+	return xxhash.Sum64(b[:])
+}
 
 // TakeFailure returns how an attempt has failed since the last call, or nil.
 func (c *Cursor) TakeFailure() *protocol.Failure {

@@ -49,6 +49,10 @@ type Operation struct {
 	Think plan.Think
 	// Rollback is the request that ends a failed transaction, or nil.
 	Rollback *protocol.Request
+	// Role is that of the nodes that may serve it.
+	Role protocol.Role
+
+	keyStep, keyParam int // the parameter that nodes are chosen by; −1 if none is
 }
 
 // Step is one request and where its parameters come from.

@@ -34,11 +34,11 @@ func loopCount(cfg *engine.FleetConfig, cores int) int {
 // every session belongs to all addresses.
 func spread(cfg *engine.FleetConfig, route *balance.Route, loops int) (owner []int) {
 	count := make([]int, loops)
-	ofAddress := make([][]int, len(cfg.Targets)) // by loop
+	ofAddress := make([][]int, cfg.Nodes.Cap()) // by loop
 	for i := range ofAddress {
 		ofAddress[i] = make([]int, loops)
 	}
-	turn := make([]int, len(cfg.Targets))
+	turn := make([]int, cfg.Nodes.Cap())
 	for id := range cfg.Sessions {
 		address := 0
 		if route.Router() == nil {

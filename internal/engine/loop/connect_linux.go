@@ -27,6 +27,12 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 		s.growing = false
 		l.growing--
 	}
+	if s.leaving = !l.fleet.wants(s.worker.id, s.address); s.leaving {
+		closeSocket(fd, c.Codec)
+		l.unpark(s)
+		l.leave(s)
+		return
+	}
 	err := unix.SetNonblock(fd, true)
 	if err == nil {
 		err = l.poller.add(fd, s.slot, s.generation)
@@ -46,6 +52,7 @@ func (l *loop) connected(s *session, fd int, c *protocol.CodecConn) {
 	l.refusing[s.address] = false
 	l.up[s.address]++
 	l.upAll++
+	l.reaches(s)
 	if s.worker.up++; s.worker.up == 1 {
 		s.worker.freeAt, s.worker.behind, s.worker.upSince = s.upSince, 0, s.upSince
 	}
@@ -77,6 +84,7 @@ func (l *loop) hangUp(s *session) {
 		closeSocket(s.fd, s.codec)
 	}
 	s.up, s.fd = false, -1
+	l.reaches(s)
 	s.generation++
 	s.in, s.out, s.outPos, s.need, s.scanned = s.in[:0], s.out[:0], 0, 0, false
 	if s.stalled {
@@ -113,6 +121,10 @@ func (l *loop) lose(s *session, culprit *request, failure protocol.Failure) {
 	}
 	if surplus && l.upAll > 0 {
 		l.setAside(s.worker, crowded)
+		return
+	}
+	if s.leaving || s.dialing { // it has left, or goes where it is to be
+		l.leave(s)
 		return
 	}
 	if !l.quitting {
@@ -212,6 +224,12 @@ func (f *Fleet) dialUntil(l *loop, id, slot, address, failures int, first func(*
 		if !protocol.Sleep(f.ctx, b.Reconnect(failures)) {
 			return
 		}
+		if first == nil && !f.wants(id, address) {
+			if l.mailbox.put(loopMessage{kind: unwanted, slot: slot}) {
+				l.poller.ring()
+			}
+			return
+		}
 		fd, c, err := f.connect(address)
 		if first != nil {
 			first(err)
@@ -245,7 +263,8 @@ func (f *Fleet) connect(address int) (fd int, c protocol.CodecConn, failure *pro
 	}
 	ctx, cancel := f.cfg.Connecting(f.ctx, address)
 	defer cancel()
-	c, err := f.protocol.Open(ctx, f.cfg.Targets[address], &f.cfg.Workload.Program)
+	began := f.cfg.Clock.Now()
+	c, err := f.protocol.Open(ctx, f.cfg.Nodes.At(address), &f.cfg.Workload.Program)
 	if err != nil {
 		return -1, c, protocol.AsError(err)
 	}
@@ -254,5 +273,6 @@ func (f *Fleet) connect(address int) (fd int, c protocol.CodecConn, failure *pro
 		return -1, c, protocol.Unconnected(err)
 	}
 	c.Net = nil
+	f.cfg.Dialed(address, f.cfg.Clock.Now()-began)
 	return fd, c, nil
 }

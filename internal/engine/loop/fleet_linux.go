@@ -52,7 +52,7 @@ const Supported = true
 // Requests are pipelined only if every operation of the workload is a single request, because a
 // session can't do anything else during a transaction.
 func NewFleet(cfg engine.FleetConfig, p protocol.CodecDriver) (*Fleet, error) {
-	if len(cfg.Targets) == 0 || cfg.Workload == nil || cfg.Collector == nil {
+	if len(cfg.Targets) == 0 && cfg.Nodes == nil || cfg.Workload == nil || cfg.Collector == nil {
 		return nil, errors.New("make a fleet of event loops: targets, a workload and a collector are needed")
 	}
 	if cfg.RetryErrors && cfg.Retries > 0 {
@@ -75,7 +75,8 @@ func NewFleet(cfg engine.FleetConfig, p protocol.CodecDriver) (*Fleet, error) {
 		}
 	}
 	cfg.Driver = p
-	f := &Fleet{cfg: cfg, protocol: p, route: cfg.NewRoute(), dialing: make(chan struct{}, dialsAtOnce), stamper: -1}
+	route := cfg.NewRoute()
+	f := &Fleet{cfg: cfg, protocol: p, route: route, dialing: make(chan struct{}, dialsAtOnce), stamper: -1}
 	if !cfg.ClosedOnly {
 		f.stamper = keepStamping()
 	}
@@ -110,8 +111,9 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 		spin:      int64(f.cfg.Spin),
 		dropAfter: int64(f.cfg.DropAfter),
 		overtime:  int64(f.cfg.Overtime()),
-		up:        make([]int, len(f.cfg.Targets)),
-		refusing:  slices.Repeat([]bool{true}, len(f.cfg.Targets)),
+		balancer:  f.route.Balancer(),
+		up:        make([]int, f.cfg.Nodes.Cap()),
+		refusing:  slices.Repeat([]bool{true}, f.cfg.Nodes.Cap()),
 	}
 	l.lostAt = -outageNs
 	l.deadlines.timeout = int64(f.cfg.OperationTimeout)
@@ -122,7 +124,7 @@ func (f *Fleet) newLoop(i int) (*loop, error) {
 func (f *Fleet) distribute() {
 	perLane := 1
 	if f.route.Router() != nil {
-		perLane = len(f.cfg.Targets)
+		perLane = f.cfg.Nodes.Cap()
 	}
 	owner := spread(&f.cfg, &f.route, len(f.loops))
 	n := make([]int, len(f.loops))
@@ -141,6 +143,9 @@ func (f *Fleet) distribute() {
 		l.lanes = l.lanes[:len(l.lanes)+1]
 		a := &l.lanes[len(l.lanes)-1]
 		a.init(id, &f.cfg)
+		if f.route.Balancer() != nil {
+			a.reach = balance.NewSet(f.cfg.Nodes.Cap())
+		}
 		for address := range perLane {
 			if perLane == 1 {
 				address = f.route.Home(id)
@@ -167,7 +172,8 @@ func (f *Fleet) Connect(ctx context.Context) error {
 		}
 		f.dialers.Go(f.refresh)
 	}
-	outcomes := make(chan *protocol.Error, len(f.cfg.Targets)*f.cfg.Sessions)
+	f.cfg.Nodes.OnChange(f.change)
+	outcomes := make(chan *protocol.Error, f.cfg.Nodes.Cap()*f.cfg.Sessions)
 	dials := 0
 	for _, l := range f.loops {
 		l.rec = f.recorder()

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/machine"
 	"brunt/internal/measure"
@@ -56,7 +57,8 @@ type loop struct {
 	receiver receiver
 	kernel   kernelTime
 
-	router    protocol.Router // nil: a worker has one session, for all its requests
+	router    protocol.Router   // nil: a worker has one session, for all its requests
+	balancer  *balance.Balancer // chooses among a worker's sessions; nil: any is taken
 	lanes     []worker
 	sessions  []session
 	available available
@@ -253,8 +255,15 @@ func (l *loop) readMail() {
 			l.unconnected(&l.sessions[m.slot])
 		case crowded:
 			l.crowdedOut(&l.sessions[m.slot])
+		case unwanted:
+			s := &l.sessions[m.slot]
+			s.dialing = false
+			l.unpark(s)
+			l.leave(s)
 		case served:
 			l.dialServed()
+		case moved:
+			l.move()
 		case start:
 			l.begins(m.stage)
 		case stop:

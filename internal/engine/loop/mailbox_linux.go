@@ -21,7 +21,9 @@ const (
 	connected messageKind = iota
 	refused               // a connection couldn't be made; another attempt follows
 	crowded               // a further session couldn't be connected
+	unwanted              // a connection that was being made isn't wanted at its address any more
 	served                // other addresses may serve requests now
+	moved                 // nodes have joined or left
 	start                 // carry out a part of a stage
 	stop                  // begin nothing new
 	abort                 // give up what is in flight

@@ -84,6 +84,9 @@ func (l *loop) encoded(f *request, out []byte, err *protocol.Error) {
 		l.waiting++
 	}
 	s.push(f)
+	if l.balancer != nil {
+		l.balancer.Begin(s.address)
+	}
 }
 
 // unsendable fails an operation whose request can't be sent.
@@ -104,6 +107,9 @@ func (l *loop) retire(s *session) *request {
 		s.unsent--
 	}
 	f := s.pop()
+	if l.balancer != nil {
+		l.balancer.End(s.address)
+	}
 	if f.eager {
 		f.eager = false
 		l.eager--
@@ -173,6 +179,10 @@ func (l *loop) cutOff(f *request) {
 // rest makes a request vacant again, in closed loads after the operation's think time.
 func (l *loop) rest(f *request) {
 	end := f.cursor.EndNs
+	if f.session.leaving {
+		f.phase = vacant // no longer in the way of its session's leaving
+		l.leave(f.session)
+	}
 	if !l.part.stage.Open() && !l.part.ended {
 		if d := l.restNs(f); d > 0 {
 			f.phase = resting

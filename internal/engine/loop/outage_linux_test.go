@@ -181,7 +181,7 @@ func TestPatientClientsWait(t *testing.T) {
 // routed is a protocol whose requests all belong to the first address.
 type routed struct{ echo.Driver }
 
-func (routed) Router(_ []protocol.Target, p *protocol.Program) protocol.Router {
+func (routed) Router(_ *protocol.Nodes, p *protocol.Program) protocol.Router {
 	return make(protocol.Places, len(p.Requests))
 }
 

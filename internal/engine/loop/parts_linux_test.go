@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
@@ -73,10 +72,11 @@ func TestDeadlinesKeepTheirOrder(t *testing.T) {
 func TestEveryLoopHasSessionsOfEveryAddress(t *testing.T) {
 	for addresses := 1; addresses <= 6; addresses++ {
 		for loops := 1; loops <= 6; loops++ {
-			cfg := engine.FleetConfig{Sessions: addresses * loops * 2, Targets: make([]protocol.Target, addresses)}
+			cfg := engine.FleetConfig{Sessions: addresses * loops * 2, Targets: make([]protocol.Target, addresses),
+				Workload: &workload.Workload{}}
 			count := map[[2]int]int{}
 			perLoop := map[int]int{}
-			route := balance.NewRoute(nil, nil, cfg.Targets, nil)
+			route := cfg.NewRoute()
 			for id, loop := range spread(&cfg, &route, loops) {
 				count[[2]int{loop, route.Home(id)}]++
 				perLoop[loop]++
@@ -104,8 +104,9 @@ func uneven(session int) int {
 
 // Whatever the policy says, sessions go to its addresses and loops carry equally many.
 func TestSessionsFollowThePolicy(t *testing.T) {
-	cfg := engine.FleetConfig{Sessions: 12, Targets: make([]protocol.Target, 3)}
-	route := balance.NewRoute(uneven, nil, cfg.Targets, nil)
+	cfg := engine.FleetConfig{Sessions: 12, Targets: make([]protocol.Target, 3), Balance: uneven,
+		Workload: &workload.Workload{}}
+	route := cfg.NewRoute()
 	perLoop := map[int]int{}
 	last := map[int]int{}
 	for id, loop := range spread(&cfg, &route, 3) {

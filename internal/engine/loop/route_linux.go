@@ -19,7 +19,16 @@ func (l *loop) route(f *request) bool {
 	switch {
 	case ok:
 		f.session = f.worker.sessions[address]
-	case c.First() || !f.session.up:
+	case !c.First() && f.session.up:
+	case l.balancer != nil:
+		if s := l.pick(f); s != nil {
+			f.session = s
+			break
+		}
+		f.session = f.worker.sessions[0]
+		l.unroutable(f)
+		return false
+	default:
 		f.session = f.worker.anySession(int(c.Index % uint64(len(l.up))))
 	}
 	if f.session.up {
@@ -35,9 +44,33 @@ func (l *loop) route(f *request) bool {
 }
 
 func (l *loop) unroutable(f *request) {
-	l.unsendable(f, protocol.Failure{
-		Class: protocol.Connect, Text: "the address that serves the request isn't connected", Fatal: true,
-	})
+	text := "the address that serves the request isn't connected"
+	if role := f.cursor.Role(); l.balancer != nil && role != protocol.AnyRole {
+		text = "no node is connected whose role is " + role.String()
+	}
+	l.unsendable(f, protocol.Failure{Class: protocol.Connect, Text: text, Fatal: true})
+}
+
+// pick returns the session of the node that the balancer chooses for an operation; if no node that may serve it is
+// connected, one that is being connected, or else one that isn't. It returns nil if no node may serve the operation.
+func (l *loop) pick(f *request) *session {
+	role, key := f.cursor.Role(), uint64(0)
+	if l.balancer.Hashes() {
+		key, _ = f.cursor.Key()
+	}
+	if node, ok := l.balancer.Pick(role, key, f.worker.reach); ok {
+		return f.worker.sessions[node]
+	}
+	var found *session // not connected
+	for _, s := range f.worker.sessions {
+		if s.up || !l.balancer.Serves(s.address, role) {
+			continue
+		}
+		if found = s; s.dialing && !l.refusing[s.address] {
+			return s
+		}
+	}
+	return found
 }
 
 // unpark goes on with the requests that wait for a session.
@@ -126,7 +159,7 @@ func (l *loop) flushDirty() {
 // dialServed connects sessions of addresses that serve requests by now.
 func (l *loop) dialServed() {
 	for i := range l.sessions {
-		if s := &l.sessions[i]; !s.up && !s.dialing && !s.worker.spare && l.router.Serves(s.address) {
+		if s := &l.sessions[i]; !s.up && !s.dialing && !s.worker.spare && l.fleet.serves(s.address) {
 			l.dial(s)
 		}
 	}
@@ -165,5 +198,5 @@ func (f *Fleet) refresh() {
 // serves reports whether an address needs connections.
 func (f *Fleet) serves(address int) bool {
 	r := f.route.Router()
-	return r == nil || r.Serves(address)
+	return f.cfg.Nodes.Active(address) && (r == nil || r.Serves(address))
 }

@@ -8,6 +8,7 @@ package loop
 import (
 	"context"
 
+	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/protocol"
 	"brunt/internal/workload"
@@ -22,6 +23,7 @@ type session struct {
 	up         bool
 	dialing    bool // a connection is being made
 	growing    bool // because arrivals wait
+	leaving    bool // it is not to be at its address any more
 	returning  bool // was connected before
 	fd         int
 	generation int32 // tells events of an earlier socket from those of this one
@@ -111,9 +113,10 @@ func (s *session) promote(tag uint64) {
 type worker struct {
 	id       int // over all loops
 	active   bool
-	spare    bool       // it isn't needed yet, or not any more: see loop.grow
-	sessions []*session // one, or by address
-	up       int        // of these, connected
+	spare    bool        // it isn't needed yet, or not any more: see loop.grow
+	sessions []*session  // one, or by address
+	up       int         // of these, connected
+	reach    balance.Set // the addresses among which a balancer chooses; nil without one
 
 	free     *request // vacant requests
 	requests []request
@@ -153,7 +156,9 @@ func (a *worker) release(f *request, at int64) {
 }
 
 // ready reports whether the worker can take an operation.
-func (a *worker) ready() bool { return a.up > 0 && a.free != nil }
+func (a *worker) ready() bool {
+	return a.up > 0 && a.free != nil && (len(a.sessions) > 1 || !a.sessions[0].leaving)
+}
 
 // available is the queue of workers that can take an operation, first come, first served. Lanes that
 // no longer can are dropped from it when they come up.

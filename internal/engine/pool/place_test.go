@@ -14,10 +14,10 @@ import (
 // placing is a protocol whose requests name the address that they go to.
 type placing struct{ *fake }
 
-func (placing) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
+func (placing) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Router {
 	places := make(protocol.Places, len(p.Requests))
 	for i := range p.Requests {
-		places[i] = slices.IndexFunc(targets, func(t protocol.Target) bool { return t.Address == p.Requests[i].Name })
+		places[i] = slices.IndexFunc(nodes.All(), func(t protocol.Target) bool { return t.Address == p.Requests[i].Name })
 	}
 	return places
 }

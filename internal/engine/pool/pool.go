@@ -11,6 +11,7 @@ import (
 	"brunt/internal/balance"
 	"brunt/internal/engine"
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/schedule"
 )
 
@@ -35,6 +36,8 @@ type Pool struct {
 	refusing  []atomic.Bool  // addresses that refused the last attempt to connect, or have no session
 	downSince atomic.Int64   // when the last session was lost, on the run's clock
 
+	changes atomic.Uint64 // of the nodes, with a balancer
+
 	growth  engine.Growth
 	growing atomic.Int64 // sessions being connected because arrivals wait
 	closed  atomic.Int64 // connections that the server has closed since arrivals last waited
@@ -49,10 +52,12 @@ var (
 
 // NewPool returns a fleet that isn't connected yet.
 func NewPool(cfg engine.FleetConfig) *Pool {
+	route := cfg.NewRoute()
 	p := &Pool{
-		cfg: cfg, route: cfg.NewRoute(),
-		up: make([]atomic.Int64, len(cfg.Targets)), refusing: make([]atomic.Bool, len(cfg.Targets)),
+		cfg: cfg, route: route,
+		up: make([]atomic.Int64, cfg.Nodes.Cap()), refusing: make([]atomic.Bool, cfg.Nodes.Cap()),
 	}
+	cfg.Nodes.OnChange(p.change)
 	p.lostAt.Store(-outageNs)
 	for i := range p.refusing {
 		p.refusing[i].Store(true)
@@ -105,6 +110,25 @@ func (p *Pool) Connect(ctx context.Context) error {
 	}
 	return nil
 }
+
+// change gives sessions other addresses after changes of the nodes. They find out before their next operation, or at
+// once where those that leave are dropped.
+func (p *Pool) change(changes []protocol.Change) {
+	if p.spread() {
+		p.changes.Add(1)
+	} else if !p.route.Driven() {
+		p.route.Move(changes)
+	}
+	if !p.cfg.DropLeaving {
+		return
+	}
+	for _, s := range p.sessions {
+		s.drop()
+	}
+}
+
+// spread reports whether each session has a connection to every node, among which a balancer chooses.
+func (p *Pool) spread() bool { return p.route.Balancer() != nil && !p.route.Driven() }
 
 // Close closes all sessions.
 func (p *Pool) Close() {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"brunt/internal/engine"
+	"brunt/internal/gen"
 	"brunt/internal/measure"
 	"brunt/internal/protocol"
 	"brunt/internal/workload"
@@ -17,12 +18,14 @@ type session struct {
 	address int
 
 	conn     protocol.Conn // nil while there is none
-	spare    atomic.Bool   // it isn't needed yet, or not any more: see Pool.grow
-	number   int           // in the pool
-	further  bool          // it is being connected because arrivals wait
-	crowded  bool          // its connection was lost before it brought an answer, and others weren't
-	served   bool          // the present connection has brought an answer
-	failures int           // attempts to connect that have failed in a row
+	many     *many         // conn, if it is a connection to each node
+	cut      atomic.Pointer[underway]
+	spare    atomic.Bool // it isn't needed yet, or not any more: see Pool.grow
+	number   int         // in the pool
+	further  bool        // it is being connected because arrivals wait
+	crowded  bool        // its connection was lost before it brought an answer, and others weren't
+	served   bool        // the present connection has brought an answer
+	failures int         // attempts to connect that have failed in a row
 	backoff  engine.Backoff
 	before   bool  // it has been connected before
 	behind   int64 // see measure.Sample
@@ -35,9 +38,10 @@ type session struct {
 // dial connects. The failure is reported and returned.
 func (s *session) dial(ctx context.Context) error {
 	p := s.pool
-	dialCtx, cancel := p.cfg.Connecting(ctx, s.address)
-	defer cancel()
-	conn, err := p.cfg.Driver.Dial(dialCtx, p.cfg.Targets[s.address], &p.cfg.Workload.Program)
+	if p.spread() {
+		return s.dialMany(ctx)
+	}
+	conn, err := p.dial(ctx, s.address)
 	if err != nil && s.further {
 		return err // nobody asked for it
 	}
@@ -62,8 +66,25 @@ func (s *session) dial(ctx context.Context) error {
 	return nil
 }
 
+// dial makes one attempt to connect to an address.
+func (p *Pool) dial(ctx context.Context, address int) (protocol.Conn, error) {
+	ctx, cancel := p.cfg.Connecting(ctx, address)
+	defer cancel()
+	began := p.cfg.Clock.Now()
+	conn, err := p.cfg.Driver.Dial(ctx, p.cfg.Nodes.At(address), &p.cfg.Workload.Program)
+	if err != nil {
+		return nil, err
+	}
+	p.cfg.Dialed(address, p.cfg.Clock.Now()-began)
+	return conn, nil
+}
+
 // hangUp closes the connection, if any.
 func (s *session) hangUp() {
+	if s.many != nil {
+		s.many.Close()
+		s.conn, s.many = nil, nil
+	}
 	if s.conn == nil {
 		return
 	}
@@ -79,6 +100,10 @@ func (s *session) hangUp() {
 // ready makes sure that there is a connection: at most one attempt to get one, after a pause if
 // the last attempt failed.
 func (s *session) ready(ctx context.Context) bool {
+	if s.many != nil {
+		return s.many.ready(ctx)
+	}
+	s.goHome()
 	if s.conn != nil {
 		return true
 	}
@@ -117,6 +142,9 @@ func (s *session) work(ctx, hard context.Context, src source) {
 		if !ok {
 			return
 		}
+		if s.many == nil && s.goHome() {
+			s.dial(ctx) // the operation fails if that does
+		}
 		s.execute(hard, src, i, intended)
 		s.freeAt, s.behind = s.sample.End, s.sample.Carry()
 		if src.arrivals() {
@@ -150,6 +178,10 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 	cfg, c, m := &s.pool.cfg, &s.cursor, &s.sample
 	ctx, cancel := context.WithTimeout(hard, cfg.OperationTimeout)
 	defer cancel()
+	if cfg.DropLeaving {
+		s.cut.Store(&underway{cancel: cancel})
+		defer s.cut.Store(nil)
+	}
 
 	s.pool.account.Do(func(*measure.Recorder) {
 		src.took()
@@ -216,16 +248,24 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 		defer cancel()
 	} else {
 		s.sample.Address = s.pool.route.Of(s.address, request, c.Args())
+		if s.many != nil {
+			s.sample.Address = s.many.choose(c)
+		}
+		if u := s.cut.Load(); u != nil {
+			u.address.Store(int64(s.sample.Address) + 1)
+		}
 	}
 	s.reply.Reset(len(request.Capture))
 	sent := cfg.Clock.Now()
-	s.conn.Do(ctx, request, c.Args(), &s.reply)
+	s.do(ctx, request, c.Args(), &s.reply)
 	if s.reply.Reopened {
 		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.sample.Address) })
 	}
 	s.served = s.served || !s.reply.Fatal
 	next := c.Answered(&s.reply, sent, cfg.Clock.Now())
-	if s.reply.Fatal {
+	if s.reply.Fatal && s.many != nil {
+		s.many.lose(s.sample.Address)
+	} else if s.reply.Fatal {
 		s.lost(ctx.Err() != nil)
 		s.hangUp()
 	}
@@ -233,3 +273,40 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 }
 
 const never = int64(math.MaxInt64)
+
+// do sends a request over the session's connection; it fails if there is none.
+func (s *session) do(ctx context.Context, r *protocol.Request, args []gen.Value, reply *protocol.Reply) {
+	if s.conn == nil {
+		reply.Fail(&protocol.Error{Class: protocol.Connect, Text: "the session isn't connected"})
+		return
+	}
+	s.conn.Do(ctx, r, args, reply)
+}
+
+// goHome gives up the connection if the session has another address now, and reports whether it did.
+func (s *session) goHome() bool {
+	home := s.pool.route.Home(s.number)
+	if s.pool.route.Driven() || home == s.address {
+		return false
+	}
+	s.hangUp()
+	s.pool.refusing[s.address].Store(!s.pool.cfg.Nodes.Active(s.address))
+	s.address, s.before, s.failures = home, false, 0
+	s.pool.refusing[home].Store(false)
+	return true
+}
+
+// underway is an operation that can be cut off.
+type underway struct {
+	cancel  context.CancelFunc
+	address atomic.Int64 // where it is sent, from 1
+}
+
+// drop cuts off the operation under way if its node has left. It may be called from anywhere.
+func (s *session) drop() {
+	if u := s.cut.Load(); u != nil {
+		if at := int(u.address.Load()) - 1; at >= 0 && !s.pool.cfg.Nodes.Active(at) {
+			u.cancel()
+		}
+	}
+}

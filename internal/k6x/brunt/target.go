@@ -91,7 +91,7 @@ func (t *destination) complete(a *bind.Args, p *plan.Plan) {
 		return
 	}
 	_, weights := p.Target.Weighted()
-	if t.Policy, err = balance.New(p.Target.Balance, len(t.Targets), weights, a.Session.Seed()); err != nil {
+	if t.Policy, err = balance.New(p.Target.Balance.Mode, len(t.Targets), weights, a.Session.Seed()); err != nil {
 		a.Failf("the target: %v", err)
 	}
 }

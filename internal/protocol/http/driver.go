@@ -74,10 +74,10 @@ func (d *Driver) scheme(t protocol.Target) string {
 }
 
 // Router implements protocol.Routed: requests with an origin among the targets go there.
-func (d *Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
+func (d *Driver) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Router {
 	places, placed := make(protocol.Places, len(p.Requests)), false
 	for i := range p.Requests {
-		places[i] = place(&p.Requests[i], targets)
+		places[i] = place(&p.Requests[i], nodes.All())
 		placed = placed || places[i] >= 0
 	}
 	if !placed {

@@ -35,7 +35,7 @@ func TestSessionsWithoutAnAddressOfTheirOwn(t *testing.T) {
 	}}
 	d := New()
 	targets := []protocol.Target{{Address: address(one)}, {Address: address(two)}}
-	router := d.Router(targets, program)
+	router := d.Router(protocol.NewNodes(targets, 0), program)
 	for i := range program.Requests {
 		if at, ok := router.Route(&program.Requests[i], nil); at != i || !ok {
 			t.Errorf("request %d belongs to %d, %v", i, at, ok)
@@ -82,7 +82,8 @@ func TestPlaceOfOtherRequests(t *testing.T) {
 	if place(&protocol.Request{}, targets) >= 0 {
 		t.Error("a request that isn't of HTTP has a place")
 	}
-	if r := New().Router(targets, &protocol.Program{Requests: []protocol.Request{{Web: &protocol.Web{}}}}); r != nil {
+	bare := &protocol.Program{Requests: []protocol.Request{{Web: &protocol.Web{}}}}
+	if r := New().Router(protocol.NewNodes(targets, 0), bare); r != nil {
 		t.Errorf("requests that name no address have the router %v", r)
 	}
 }

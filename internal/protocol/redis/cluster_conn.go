@@ -60,7 +60,7 @@ func dialCluster(
 	ctx context.Context, t protocol.Target, p *protocol.Program, o *options, requests []request,
 ) (protocol.Conn, error) {
 	c := &clusterConn{target: t, options: o, nodes: map[string]*nodeConn{}, lost: map[string]bool{}}
-	c.router = newRouter([]protocol.Target{t}, o)
+	c.router = newRouter(protocol.NewNodes([]protocol.Target{t}, 0), o)
 	c.router.requests = requests
 	for i := range requests {
 		c.router.keys = append(c.router.keys, keyOf(&p.Requests[i], &requests[i]))
@@ -85,7 +85,7 @@ func (c *clusterConn) learn(ctx context.Context) *protocol.Error {
 	before := c.router
 	targets := seen.targets(c.target)
 	asked := slices.IndexFunc(targets, func(t protocol.Target) bool { return t.Address == c.target.Address })
-	c.router = newRouter(targets, c.options)
+	c.router = newRouter(protocol.NewNodes(targets, 0), c.options)
 	c.router.requests, c.router.keys = before.requests, before.keys
 	c.router.learn(seen, asked)
 	c.spans, c.replicas = seen.spans, c.replicas[:0]
@@ -172,7 +172,7 @@ func (c *clusterConn) addressOf(req *protocol.Request, args []gen.Value) string 
 			}
 		}
 	}
-	return c.router.targets[number].Address
+	return c.router.nodes.At(number).Address
 }
 
 // replica returns the replica of a slot whose turn it is, one that isn't known to be down.
@@ -202,7 +202,7 @@ func (c *clusterConn) redirected(ctx context.Context, f *protocol.Failure, redir
 	if !ok {
 		return "", false, false
 	}
-	return c.router.targets[number].Address, ask, true
+	return c.router.nodes.At(number).Address, ask, true
 }
 
 // Add makes a command ready that isn't part of the program.

@@ -103,8 +103,8 @@ type lost struct{ *Driver }
 
 type lostRouter struct{ *router }
 
-func (d lost) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
-	r := d.Driver.Router(targets, p).(*router)
+func (d lost) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Router {
+	r := d.Driver.Router(nodes, p).(*router)
 	for i := range r.slots {
 		r.slots[i].Store(1)
 	}
@@ -315,7 +315,7 @@ func TestRoutingAllocatesNothing(t *testing.T) {
 	targets := []protocol.Target{{Address: "a:1", Options: map[string]string{"mode": "cluster"}}}
 	p := program(set, command("GET", "{x}fixed"), command("PING"))
 	p.Requests[1].ID, p.Requests[2].ID = 1, 2
-	r := New().Router(targets, p).(*router)
+	r := New().Router(protocol.NewNodes(targets, 0), p).(*router)
 	r.slots[Slot([]byte("key:7:abc"))].Store(1)
 	r.slots[Slot([]byte("x"))].Store(1)
 	args := []gen.Value{{Kind: gen.Int, I: 7}, text("abc")}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,13 +20,13 @@ import (
 
 // router knows which of the targets serves the keys of a cluster.
 type router struct {
-	targets  []protocol.Target
+	nodes    *protocol.Nodes
 	options  *options
 	requests []request
 	keys     []key // by request
 	crc      crcTable
 	slots    [Slots]atomic.Int32 // number of the target that serves it, from 1; 0 means none is known
-	serves   []atomic.Bool       // by target: it serves any slot
+	serves   []atomic.Bool       // by node: it serves any slot
 
 	mu      sync.Mutex     // guards what follows
 	numbers map[string]int // of targets, by their own addresses and those that nodes know them by
@@ -45,12 +46,12 @@ var (
 )
 
 // Router returns what knows the slots of a cluster, or nil for single servers.
-func (*Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.Router {
-	requests, o, refused := prepare(targets[0], p)
+func (*Driver) Router(nodes *protocol.Nodes, p *protocol.Program) protocol.Router {
+	requests, o, refused := prepare(nodes.At(0), p)
 	if refused != nil || !o.cluster {
 		return nil
 	}
-	r := newRouter(targets, o)
+	r := newRouter(nodes, o)
 	r.requests, r.keys = requests, make([]key, len(requests))
 	for i := range requests {
 		r.keys[i] = keyOf(&p.Requests[i], &requests[i])
@@ -59,13 +60,13 @@ func (*Driver) Router(targets []protocol.Target, p *protocol.Program) protocol.R
 }
 
 // newRouter returns a router that knows no requests.
-func newRouter(targets []protocol.Target, o *options) *router {
+func newRouter(nodes *protocol.Nodes, o *options) *router {
 	r := &router{
-		targets: targets, options: o, crc: makeTable(),
-		serves: make([]atomic.Bool, len(targets)), numbers: map[string]int{},
+		nodes: nodes, options: o, crc: makeTable(),
+		serves: make([]atomic.Bool, nodes.Cap()), numbers: map[string]int{},
 	}
-	for i := len(targets) - 1; i >= 0; i-- {
-		r.numbers[targets[i].Address] = i
+	for i := nodes.Len() - 1; i >= 0; i-- {
+		r.numbers[nodes.At(i).Address] = i
 	}
 	return r
 }
@@ -134,8 +135,8 @@ func (r *router) number(address string) (number int, ok bool) {
 	if number, ok = r.numbers[address]; ok || !strings.HasPrefix(address, ":") {
 		return number, ok
 	}
-	for i := range r.targets {
-		if _, port, err := net.SplitHostPort(r.targets[i].Address); err == nil && ":"+port == address {
+	for i, t := range r.nodes.All() {
+		if _, port, err := net.SplitHostPort(t.Address); err == nil && ":"+port == address {
 			if ok {
 				return 0, false
 			}
@@ -148,12 +149,12 @@ func (r *router) number(address string) (number int, ok bool) {
 // Refresh asks the targets in turn, until one answers, who serves what.
 func (r *router) Refresh(ctx context.Context) error {
 	var first error
-	for range r.targets {
+	for range r.nodes.Len() {
 		r.mu.Lock()
 		asked := r.next
-		r.next = (r.next + 1) % len(r.targets)
+		r.next = (r.next + 1) % r.nodes.Len()
 		r.mu.Unlock()
-		seen, refused := askTopology(ctx, r.targets[asked], r.options)
+		seen, refused := askTopology(ctx, r.nodes.At(asked), r.options)
 		if refused == nil {
 			r.learn(seen, asked)
 			return nil
@@ -173,15 +174,19 @@ func (r *router) Refresh(ctx context.Context) error {
 
 // learn takes over what the target number asked has answered.
 func (r *router) learn(seen *topology, asked int) {
-	serves := make([]bool, len(r.targets))
+	serves := make([]bool, r.nodes.Cap())
 	numbers := make([]int, len(seen.nodes)) // of targets, from 1
 	for i, n := range seen.nodes {
-		if seen.is(&n, r.targets[asked].Address) {
+		if seen.is(&n, r.nodes.At(asked).Address) {
 			r.mu.Lock()
 			r.numbers[n.address] = asked
 			r.mu.Unlock()
 		}
-		if number, ok := r.number(n.address); ok {
+		number, ok := r.number(n.address)
+		if !ok {
+			number, ok = r.join(n.address, asked)
+		}
+		if ok {
 			numbers[i] = number + 1
 		}
 	}
@@ -196,6 +201,20 @@ func (r *router) learn(seen *topology, asked int) {
 	for i := range serves {
 		r.serves[i].Store(serves[i])
 	}
+}
+
+// join makes a node that was never known one of the run's, with the credentials of the one that was asked; false if
+// there is no room for it.
+func (r *router) join(address string, asked int) (number int, ok bool) {
+	r.nodes.Update([]protocol.Node{{Address: address}}, false, r.nodes.At(asked))
+	number = slices.IndexFunc(r.nodes.All(), func(t protocol.Target) bool { return t.Address == address })
+	if number < 0 {
+		return 0, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.numbers[address] = number
+	return number, true
 }
 
 // topology is who serves which slots, as one node of a cluster sees it.

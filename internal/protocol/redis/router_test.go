@@ -31,7 +31,7 @@ func clusterRouter(addresses ...string) *router {
 		targets = append(targets,
 			protocol.Target{Address: a, Options: map[string]string{"mode": "cluster", "max_redirects": "2"}})
 	}
-	return New().Router(targets, program(command("PING"))).(*router)
+	return New().Router(protocol.NewNodes(targets, 0), program(command("PING"))).(*router)
 }
 
 func TestTopologyIsLearned(t *testing.T) {

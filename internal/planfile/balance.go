@@ -1,0 +1,87 @@
+package planfile
+
+import (
+	"reflect"
+
+	"go.yaml.in/yaml/v4"
+
+	"brunt/internal/plan"
+)
+
+// balanceForm is the form of how load spreads over addresses: a mode, or a mapping.
+func balanceForm() form {
+	mode := words{lower: true}
+	m := newMapping("balance", "balance",
+		field{"mode", "Mode", mode, "round-robin", false},
+		field{"per", "Per", choice{"session", "request"},
+			"session: each has one address; request: each operation takes one; session", false},
+		field{"hash", "Hash", words{name: true}, "with hash: the parameter of operations that is hashed", false},
+		field{"bound", "Bound", decimal{}, "with hash: the most that a node may have under way, as a multiple of its share; 1.25",
+			false},
+		field{"window", "Window", span{above: true},
+			"with nearest: how much longer than the nearest a node may take to connect; 1ms", false},
+		field{"zone", "Zone", words{name: true}, "with nearest: the zone of the generator", false},
+		field{"zones", "Zones", custom[map[string]string]{optionsIn, optionsNode, func(d *definitions) schema {
+			return schema{"type": "object", "additionalProperties": words{}.schema(d)}
+		}}, "with nearest: the zone of each address", false},
+		field{"slow_start", "SlowStart", span{},
+			"with weighted, per request: how long the share of a node that returned grows; 0", false},
+	)
+	m.after = func(r *reader, o *object, to any) { to.(*plan.Balance).Where = o.where() }
+	return custom[plan.Balance]{
+		func(r *reader, key string, n *yaml.Node, b *plan.Balance) {
+			b.At = r.at(n)
+			if n.Kind == yaml.MappingNode {
+				m.read(r, key, n, valueOf(b))
+				return
+			}
+			mode.read(r, key, n, valueOf(&b.Mode))
+		},
+		func(b *plan.Balance) *yaml.Node {
+			if bare := (plan.Balance{Mode: b.Mode, At: b.At, Where: b.Where}); reflect.DeepEqual(bare, *b) {
+				return mode.write(valueOf(&b.Mode))
+			}
+			return m.write(valueOf(b))
+		},
+		anyOf(mode, m),
+	}
+}
+
+// topologyForm is the form of how nodes are found again: a source, or a mapping.
+func topologyForm() form {
+	source := choice(plan.TopologySources())
+	m := newMapping("topology", "topology",
+		field{"source", "Source", source, "who knows the nodes", true},
+		field{"from", "From", custom[[]string]{addressesIn, addressesNode, anyOf(words{name: true},
+			list{of: words{}, full: true})}, "who is asked; the target's addresses", false},
+		field{"name", "Name", words{name: true}, "srv: name of the record; sentinel: name of the primary", false},
+		field{"every", "Every", span{above: true}, "how often is asked; 5s", false},
+		field{"leaving", "Leaving", choice{"drain", "drop"},
+			"sessions at a node that leaves finish their operation, or are closed at once; drain", false},
+		field{"room", "Room", whole{1, plan.MaxRoom}, "how many nodes may join; 16", false},
+	)
+	m.after = func(r *reader, o *object, to any) { to.(*plan.Topology).Where = o.where() }
+	return custom[plan.Topology]{
+		func(r *reader, key string, n *yaml.Node, t *plan.Topology) {
+			t.At = r.at(n)
+			if n.Kind == yaml.MappingNode {
+				m.read(r, key, n, valueOf(t))
+				return
+			}
+			source.read(r, key, n, valueOf(&t.Source))
+		},
+		func(t *plan.Topology) *yaml.Node {
+			bare := plan.Topology{Source: t.Source, At: t.At, Where: t.Where}
+			if reflect.DeepEqual(bare, *t) {
+				return source.write(valueOf(&t.Source))
+			}
+			return m.write(valueOf(t))
+		},
+		anyOf(source, m),
+	}
+}
+
+func routeField() field {
+	return field{"route", "Route", choice{"primary", "replica", "any"},
+		"the role of the nodes that may serve it: primary, replica or any; any", false}
+}

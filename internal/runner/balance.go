@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"fmt"
+	"sync"
+
+	"brunt/internal/balance"
+	"brunt/internal/engine"
+	"brunt/internal/measure"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+)
+
+// balance says in a fleet's configuration how load spreads over the nodes.
+func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
+	p := r.system.Plan
+	b := &p.Target.Balance
+	_, weights := p.Target.Weighted()
+	o := balance.Options{
+		Mode: b.Mode, Weights: weights, Seed: p.Seed, Bound: b.Bound, Window: b.Window, Zone: b.Zone, Zones: b.Zones,
+		SlowStart: b.SlowStart, Now: r.clock.Now,
+	}
+	cfg.DropLeaving = p.Target.Topology.Leaving == "drop"
+	switch {
+	case p.ByRequest():
+		cfg.RequestsBy, err = balance.NewBalancer(o, r.nodes)
+	case b.Mode == "" || balance.IsPolicy(b.Mode):
+		cfg.Balance, err = balance.New(b.Mode, r.nodes.Len(), weights, p.Seed)
+	default:
+		cfg.SessionsBy, err = balance.NewBalancer(o, r.nodes)
+	}
+	return err
+}
+
+// arrivals are nodes that have joined, until they are in the record.
+type arrivals struct {
+	mu  sync.Mutex
+	new []protocol.Target
+}
+
+// joined makes a node that has joined an address of the record. It may be called from anywhere.
+func (r *Runner) joined(number int, t protocol.Target) {
+	r.arrivals.mu.Lock()
+	r.arrivals.new = append(r.arrivals.new, t)
+	r.arrivals.mu.Unlock()
+	r.collector.Show(number + 1)
+}
+
+// changed notes changes of the nodes in the record. It may be called from anywhere.
+func (r *Runner) changed(changes []protocol.Change) {
+	for _, c := range changes {
+		r.collector.Note(measure.Event{AtNs: r.clock.Now(), Kind: "node", Text: changeText(c)})
+	}
+}
+
+func changeText(c protocol.Change) string {
+	switch c.What {
+	case protocol.Joined:
+		if c.Role != protocol.AnyRole {
+			return fmt.Sprintf("%s has joined as %s", c.Address, c.Role)
+		}
+		return c.Address + " has joined"
+	case protocol.Left:
+		return c.Address + " has left"
+	}
+	return fmt.Sprintf("%s is %s now", c.Address, c.Role)
+}
+
+// joins adds the nodes that have joined to the record before the interval in which they did.
+type joins struct{ runner *Runner }
+
+// Interval implements measure.Sink.
+func (j joins) Interval(*measure.Interval) error {
+	r := j.runner
+	r.arrivals.mu.Lock()
+	arrived := r.arrivals.new
+	r.arrivals.new = nil
+	r.arrivals.mu.Unlock()
+	if len(arrived) == 0 {
+		return nil
+	}
+	for _, t := range arrived {
+		r.Record.Targets = append(r.Record.Targets,
+			record.Target{Address: t.Address, Protocol: r.system.Plan.Target.Protocol})
+	}
+	return r.bundle.Update(r.Record)
+}
