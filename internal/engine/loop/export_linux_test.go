@@ -13,9 +13,7 @@ func (f *Fleet) Watch(wrap func(*measure.Recorder) Recorder) {
 // WithoutPwait2 makes the loops work as on a kernel before 5.11.
 func (f *Fleet) WithoutPwait2() error {
 	for _, l := range f.loops {
-		if err := l.poller.useTimer(); err != nil {
-			return err
-		}
+		l.poller.timerOnly = true
 	}
 	return nil
 }

@@ -313,7 +313,7 @@ func (f *Fleet) Close() {
 // Timing says for people how the fleet keeps time.
 func (f *Fleet) Timing() message.Message {
 	how := []message.Message{message.Literal("epoll_pwait2")}
-	if f.loops[0].poller.timer >= 0 {
+	if f.loops[0].poller.timerOnly {
 		how[0] = message.New("timing.timerfd")
 	}
 	if f.cfg.ClosedOnly {

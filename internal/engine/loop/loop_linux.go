@@ -123,7 +123,7 @@ func (l *loop) turn() {
 		l.sendDue(now)
 	}
 	if blind {
-		n = l.collect(0, false)
+		n = l.collect(now, 0, false)
 	}
 	for i := range n {
 		l.handle(&l.poller.events[i])
@@ -157,13 +157,13 @@ func (l *loop) sleep() (events int, blind bool, woke int64) {
 		until = min(until, send)
 	}
 	if until <= now {
-		return l.collect(0, false), false, now
+		return l.collect(now, 0, false), false, now
 	}
 	if blind {
 		l.poller.sleep(until - now)
 	} else {
 		ns, long := l.wait(until - now)
-		events = l.collect(ns, long)
+		events = l.collect(now, ns, long)
 	}
 	woke = l.now()
 	l.asleepNs += woke - now
@@ -179,9 +179,9 @@ func (l *loop) wait(ns int64) (sleepNs int64, long bool) {
 	return idleNs, false
 }
 
-// collect waits for events for at most ns.
-func (l *loop) collect(ns int64, long bool) int {
-	n, errno := l.poller.wait(ns, long)
+// collect waits for events from now on for at most ns.
+func (l *loop) collect(now, ns int64, long bool) int {
+	n, errno := l.poller.wait(now, ns, long)
 	if errno != 0 {
 		l.breakDown(errno)
 	}
@@ -198,8 +198,8 @@ func (l *loop) breakDown(errno syscall.Errno) {
 // handle deals with one event.
 func (l *loop) handle(e *unix.EpollEvent) {
 	if e.Fd < 0 {
-		l.poller.drain(e.Fd)
 		if e.Fd == bellToken {
+			l.poller.hush()
 			l.readMail()
 		}
 		return
