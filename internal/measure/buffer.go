@@ -14,7 +14,7 @@ type buffer struct {
 	offered    uint64
 	stalls     uint64
 	ownLag     Histogram // the generator's own parts of cells' otherLag, and of what left no sample
-	turnaround Histogram
+	turnaround batch
 	gauges     gauges
 }
 
@@ -22,12 +22,12 @@ type buffer struct {
 type cell struct {
 	_ [cacheLine]byte
 	Counts
-	response Histogram // of operations with a lag
+	response batch     // of operations with a lag
 	service  Histogram // of those whose lag wasn't all the generator's own
 	waited   Histogram // of the same, response times without the generator's own part
-	free     Histogram // service times of those whose lag was all the generator's own: the session had been free
-	prompt   Histogram // service times of operations with no lag
-	ownLag   Histogram // lag that was all the generator's own
+	free     batch     // service times of those whose lag was all the generator's own: the session had been free
+	prompt   batch     // service times of operations with no lag
+	ownLag   batch     // lag that was all the generator's own
 	otherLag Histogram // any other lag
 	failed   Histogram
 	onTime   uint64 // arrivals with no lag, not in ownLag
@@ -186,14 +186,27 @@ func (c *Counts) count(s *Sample) {
 	}
 }
 
+// flush counts what batches keep.
+func (b *buffer) flush() {
+	for _, c := range b.cells {
+		if c == nil {
+			continue
+		}
+		for _, h := range [...]*batch{&c.response, &c.free, &c.prompt, &c.ownLag} {
+			h.flush()
+		}
+	}
+	b.turnaround.flush()
+}
+
 func (b *buffer) reset() {
 	for _, c := range b.cells {
 		if c == nil || c.empty() {
 			continue
 		}
 		c.Counts = Counts{}
-		for _, h := range [...]*Histogram{&c.response, &c.service, &c.waited, &c.free, &c.prompt, &c.ownLag, &c.otherLag,
-			&c.failed} {
+		for _, h := range [...]*Histogram{&c.response.Histogram, &c.service, &c.waited, &c.free.Histogram,
+			&c.prompt.Histogram, &c.ownLag.Histogram, &c.otherLag, &c.failed} {
 			h.Reset()
 		}
 		c.onTime, c.closed = 0, 0

@@ -248,16 +248,16 @@ func (c *Collector) take(b *buffer) {
 		from.otherLag.RecordN(0, from.closed)
 		to := &iv.Operations[i/b.columns]
 		to.Counts.Add(&from.Counts)
-		merge(&to.Response, &from.response)
-		merge(&to.Response, &from.prompt)
-		merge(&to.WithoutGenerator, &from.prompt)
-		merge(&to.WithoutGenerator, &from.free)
+		merge(&to.Response, &from.response.Histogram)
+		merge(&to.Response, &from.prompt.Histogram)
+		merge(&to.WithoutGenerator, &from.prompt.Histogram)
+		merge(&to.WithoutGenerator, &from.free.Histogram)
 		merge(&to.WithoutGenerator, &from.waited)
-		merge(&to.Lag, &from.ownLag)
+		merge(&to.Lag, &from.ownLag.Histogram)
 		merge(&to.Lag, &from.otherLag)
-		iv.OwnLag.Merge(&from.ownLag)
+		iv.OwnLag.Merge(&from.ownLag.Histogram)
 		merge(&to.FailedResponse, &from.failed)
-		services := [...]*Histogram{&from.prompt, &from.free, &from.service}
+		services := [...]*Histogram{&from.prompt.Histogram, &from.free.Histogram, &from.service}
 		for _, h := range services {
 			merge(&to.Service, h)
 		}
@@ -277,7 +277,7 @@ func (c *Collector) take(b *buffer) {
 	}
 	iv.Offered += b.offered
 	iv.OwnLag.Merge(&b.ownLag)
-	iv.Turnaround.Merge(&b.turnaround)
+	iv.Turnaround.Merge(&b.turnaround.Histogram)
 	iv.Health.SendStalls += b.stalls
 	if g := &b.gauges; g.calls > 0 {
 		iv.Health.LoopBusy = max(iv.Health.LoopBusy, g.loopBusy/float64(g.calls))

@@ -67,24 +67,7 @@ func clamp(ns int64) int64 { return min(max(ns, 0), highestNs) }
 // Record adds one value.
 func (h *Histogram) Record(ns int64) {
 	ns = clamp(ns)
-	h.recordIn(bucketOf(ns), ns)
-}
-
-// recordIn adds a value in range whose bucket is b.
-func (h *Histogram) recordIn(b uint32, ns int64) {
-	var p *page
-	if h.pages != nil {
-		p = h.pages[b>>octaveBits]
-	}
-	if p == nil {
-		h.addBucket(b, 1)
-	} else {
-		c := &p[b&octaveMask]
-		*c++
-		if *c == 0 {
-			h.carry(b, 1)
-		}
-	}
+	h.countOne(bucketOf(ns))
 	if ns < h.min || h.count == 0 {
 		h.min = ns
 	}
@@ -95,6 +78,23 @@ func (h *Histogram) recordIn(b uint32, ns int64) {
 	var overflow uint64
 	h.sumLo, overflow = bits.Add64(h.sumLo, uint64(ns), 0)
 	h.sumHi += overflow
+}
+
+// countOne adds one to bucket b.
+func (h *Histogram) countOne(b uint32) {
+	var p *page
+	if h.pages != nil {
+		p = h.pages[b>>octaveBits]
+	}
+	if p == nil {
+		h.addBucket(b, 1)
+		return
+	}
+	c := &p[b&octaveMask]
+	*c++
+	if *c == 0 {
+		h.carry(b, 1)
+	}
 }
 
 // RecordN adds a value n times.
@@ -319,6 +319,9 @@ func (h *Histogram) atRank(rank uint64) int64 {
 	if rank >= h.count {
 		return h.max
 	}
+	if h.pages != nil && len(h.excess) == 0 {
+		return h.atRankOfPages(rank)
+	}
 	value := h.max
 	var seen uint64
 	h.Each(func(_, hi int64, n uint64) bool {
@@ -330,6 +333,32 @@ func (h *Histogram) atRank(rank uint64) int64 {
 		return false
 	})
 	return min(value, h.max)
+}
+
+// atRankOfPages is atRank where no bucket has more than 32 bits: pages before the one that is looked for are only
+// summed.
+func (h *Histogram) atRankOfPages(rank uint64) int64 {
+	var seen uint64
+	for i, p := range h.pages {
+		if p == nil {
+			continue
+		}
+		var all uint64
+		for _, n := range p {
+			all += uint64(n)
+		}
+		if seen+all < rank {
+			seen += all
+			continue
+		}
+		for k, n := range p {
+			if seen += uint64(n); seen >= rank {
+				_, hi := bucketRange(uint32(i)<<octaveBits + uint32(k))
+				return min(hi, h.max)
+			}
+		}
+	}
+	return h.max
 }
 
 // CountAbove is how many values are in buckets above the one that holds ns.
@@ -367,14 +396,18 @@ func (h *Histogram) each(f func(b uint32, n uint64) bool) {
 	if h.pages == nil {
 		return
 	}
+	large := len(h.excess) > 0
 	for i, p := range h.pages {
 		if p == nil {
 			continue
 		}
 		base := uint32(i) << octaveBits
 		for k, c := range p {
+			if c == 0 && !large {
+				continue
+			}
 			n := uint64(c)
-			if len(h.excess) > 0 {
+			if large {
 				n += h.excess[base+uint32(k)] << 32
 			}
 			if n != 0 && !f(base+uint32(k), n) {

@@ -111,6 +111,7 @@ func (r *Recorder) Poll() {
 
 func (r *Recorder) handOver() {
 	full := r.active
+	full.flush()
 	r.active, r.spare = r.spare, nil
 	r.active.gauges.follow(&full.gauges)
 	r.active.gaps.lastOK = full.gaps.lastOK
@@ -121,6 +122,10 @@ func (r *Recorder) handOver() {
 // Close hands everything over for good. The owner must not use r afterwards. A second call does
 // nothing.
 func (r *Recorder) Close() {
+	if s := r.state.Load(); s == closed || s == closedHanded {
+		return
+	}
+	r.active.flush()
 	for {
 		switch state := r.state.Load(); state {
 		case idle, asked:

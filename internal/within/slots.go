@@ -146,9 +146,13 @@ func (s *sections) settle(k int, h *measure.Histogram) {
 	s.answers[k][0], s.arrivals[k][0] = h.Mean(), h.Mean()
 	all := measure.Answers{Times: h, NoAnswer: s.noAnswer[k]}
 	for i, q := range record.Quantiles {
-		s.answers[k][1+i] = float64(h.Quantile(q))
-		s.arrivals[k][1+i] = float64(all.Quantile(q))
-		if all.Quantile(q) == measure.Infinite {
+		answered := h.Quantile(q)
+		arrived := answered
+		if all.NoAnswer > 0 {
+			arrived = all.Quantile(q)
+		}
+		s.answers[k][1+i], s.arrivals[k][1+i] = float64(answered), float64(arrived)
+		if arrived == measure.Infinite {
 			s.arrivals[k][1+i] = math.Inf(1)
 		}
 	}

@@ -1,0 +1,45 @@
+package measure
+
+// batchValues is how many values a batch keeps. With 32 of them the cache misses of counting one overlap with the
+// next one's, and they take two percent of the memory of a histogram with four pages.
+const batchValues = 32
+
+// batch is a Histogram that counts its values many at a time: between two answers the kernel's work drives the
+// histogram's pages out of the nearest cache, so that counting each by itself waits for memory each time. flush must
+// come before the Histogram is read.
+type batch struct {
+	Histogram
+	kept   int // of values
+	values [batchValues]int64
+}
+
+// Record adds one value.
+func (b *batch) Record(ns int64) {
+	b.values[b.kept%batchValues] = ns
+	if b.kept++; b.kept == batchValues {
+		b.flush()
+	}
+}
+
+// flush counts the values that are kept.
+func (b *batch) flush() {
+	if b.kept > 0 {
+		b.recordAll(b.values[:b.kept])
+		b.kept = 0
+	}
+}
+
+// recordAll adds values. Their sum must be below 2^64 ns, as that of 200 000 values always is.
+func (h *Histogram) recordAll(values []int64) {
+	var sum uint64
+	least, greatest := int64(highestNs), int64(0)
+	for _, ns := range values {
+		ns = clamp(ns)
+		h.countOne(bucketOf(ns))
+		least, greatest = min(least, ns), max(greatest, ns)
+		sum += uint64(ns)
+	}
+	h.addRange(least, greatest)
+	h.count += uint64(len(values))
+	h.addSum(0, sum)
+}
