@@ -61,22 +61,26 @@ func (l *loop) begin(now int64) {
 // refill begins as many operations of a closed stage as the worker can take, and reports
 // whether there may be further ones.
 func (l *loop) refill(a *worker, now int64) bool {
+	more := l.startMany(a, now)
+	l.flushAll(a.sessions[0])
+	if more || !l.part.ended {
+		l.offer(a)
+	}
+	return more
+}
+
+// startMany begins operations for refill and sends nothing.
+func (l *loop) startMany(a *worker, now int64) bool {
 	for range a.requests {
 		if !a.ready() {
 			break
 		}
 		index, ok := l.part.takeClosed(now)
 		if !ok {
-			if !l.part.ended {
-				l.available.push(a)
-			}
-			l.flushAll(a.sessions[0])
 			return false
 		}
 		l.start(a, index, never, now)
 	}
-	l.flushAll(a.sessions[0])
-	l.offer(a)
 	return true
 }
 
