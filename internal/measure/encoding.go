@@ -27,10 +27,16 @@ const (
 // HDREncoder encodes histograms and keeps its buffers between them. It is not safe for
 // concurrent use. The zero value is ready.
 type HDREncoder struct {
+	raw         []byte
+	long, short packer
+}
+
+// packer compresses, and knows what it compressed last: of a closed load, response times, service times and those of
+// the only address are the same.
+type packer struct {
 	raw    []byte
 	packed bytes.Buffer
 	zip    *zlib.Writer
-	short  *zlib.Writer // of what has few bytes
 }
 
 // Append appends the HdrHistogram V2 compressed encoding of h in base64 to dst.
@@ -44,26 +50,34 @@ func (e *HDREncoder) AppendBytes(dst []byte, h *Histogram) []byte { return appen
 // shortRaw is up to how many bytes a search for repetitions costs a hundred times what it saves.
 const shortRaw = 96
 
+// pack returns h compressed, until the next call.
 func (e *HDREncoder) pack(h *Histogram) []byte {
 	e.raw = appendRaw(e.raw[:0], h)
-	e.packed.Reset()
-	e.packed.Write(make([]byte, 8))
-	zip, level := &e.zip, zlib.DefaultCompression
+	p, level := &e.long, zlib.DefaultCompression
 	if len(e.raw) <= shortRaw {
-		zip, level = &e.short, zlib.HuffmanOnly
+		p, level = &e.short, zlib.HuffmanOnly
 	}
-	if *zip == nil {
-		*zip, _ = zlib.NewWriterLevel(&e.packed, level) // both levels exist
+	if !bytes.Equal(e.raw, p.raw) {
+		e.raw, p.raw = p.raw, e.raw
+		p.compress(level)
+	}
+	return p.packed.Bytes()
+}
+
+func (p *packer) compress(level int) {
+	p.packed.Reset()
+	p.packed.Write(make([]byte, 8))
+	if p.zip == nil {
+		p.zip, _ = zlib.NewWriterLevel(&p.packed, level) // both levels exist
 	} else {
-		(*zip).Reset(&e.packed)
+		p.zip.Reset(&p.packed)
 	}
 	// A bytes.Buffer takes all that is written to it.
-	_, _ = (*zip).Write(e.raw)
-	_ = (*zip).Close()
-	b := e.packed.Bytes()
+	_, _ = p.zip.Write(p.raw)
+	_ = p.zip.Close()
+	b := p.packed.Bytes()
 	binary.BigEndian.PutUint32(b, cookieV2Compressed)
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-8))
-	return b
 }
 
 // EncodeHDR returns the HdrHistogram V2 compressed encoding in base64. It holds the counts only:

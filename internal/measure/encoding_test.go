@@ -261,3 +261,18 @@ func TestCompactKeepsEverything(t *testing.T) {
 		})
 	}
 }
+
+func TestEncodersAgreeWithFreshOnes(t *testing.T) {
+	histograms := []*Histogram{NewHistogram(), NewHistogram(), NewHistogram(), NewHistogram()}
+	histograms[1].Record(5)
+	for i := range int64(1000) {
+		histograms[2].Record(i * 7919)
+		histograms[3].Record(i * 7907)
+	}
+	var e HDREncoder
+	for _, i := range []int{0, 1, 1, 2, 2, 3, 2, 1, 2, 0, 0, 3, 3, 1} {
+		if got, want := string(e.Append(nil, histograms[i])), histograms[i].EncodeHDR(); got != want {
+			t.Fatalf("histogram %d is encoded as %q, want %q", i, got, want)
+		}
+	}
+}
