@@ -51,7 +51,8 @@ type Probe struct {
 	mu       sync.Mutex
 	last     reading
 	lastBeat reading
-	pausedNs int64             // found by beats since the last sample
+	bootNs   int64             // what the clock that doesn't stop was ahead of the other at the last sample
+	pausedNs int64             // found since the last sample
 	heldNs   int64             // so too
 	wakeNs   int64             // what the watchdog waited for a core since the last sample
 	threads  map[string]thread // that are known, see runQueueNs
@@ -69,7 +70,7 @@ type Probe struct {
 
 // reading is the clocks at one moment.
 type reading struct {
-	monotonic, boot int64
+	monotonic int64
 	used
 }
 
@@ -96,6 +97,7 @@ func newProbe(s system) *Probe {
 	}
 	p.last = p.read()
 	p.lastBeat = p.last
+	p.bootNs = p.s.boot() - p.last.monotonic
 	p.runQueueNs()
 	p.coresNs(0, 0)
 	p.throttledNs()
@@ -143,24 +145,30 @@ func (p *Probe) Stop() {
 }
 
 func (p *Probe) read() reading {
-	return reading{p.s.monotonic(), p.s.boot(), p.s.usage()}
+	return reading{p.s.monotonic(), p.s.usage()}
 }
 
-// beat adds to pausedNs how long the machine was suspended since the last beat, and how long the
-// process stood still: more than stillNs in which it should have been here and used (next to) no
-// processor. A process that merely had no core for its watchdog has used some.
+// beat adds to pausedNs how long the process stood still since the last beat: more than stillNs in which
+// it should have been here and used (next to) no processor. A process that merely had no core for its
+// watchdog has used some.
 func (p *Probe) beat() reading {
 	now := p.read()
 	gap := now.monotonic - p.lastBeat.monotonic
 	if gap > stillNs && now.cpuNs-p.lastBeat.cpuNs < gap/10 {
 		p.pausedNs += gap - beatNs
 	}
-	const jitterNs = 10_000_000 // between the two clocks' readings
-	if suspended := (now.boot - p.lastBeat.boot) - gap; suspended > jitterNs {
-		p.pausedNs += suspended
-	}
 	p.lastBeat = now
 	return now
+}
+
+// findSuspension adds to pausedNs how long the machine was suspended since the last sample.
+func (p *Probe) findSuspension(monotonicNs int64) {
+	const jitterNs = 10_000_000 // between the two clocks' readings
+	bootNs := p.s.boot() - monotonicNs
+	if suspended := bootNs - p.bootNs; suspended > jitterNs {
+		p.pausedNs += suspended
+	}
+	p.bootNs = bootNs
 }
 
 // Sample returns the state since the last call. LoopBusy and SendStalls are 0.
@@ -168,6 +176,7 @@ func (p *Probe) Sample() measure.Health {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.beat()
+	p.findSuspension(now.monotonic)
 	h := measure.Health{
 		CgroupThrottledNs: p.throttledNs(),
 		RSSBytes:          p.residentBytes(),

@@ -13,6 +13,7 @@ import (
 // fakeSystem is a system under the test's control.
 type fakeSystem struct {
 	now    reading
+	boot   int64
 	idleNs int64
 	files  fstest.MapFS
 }
@@ -27,7 +28,7 @@ func newMachine() (*fakeSystem, *Probe) {
 	return m, newProbe(system{
 		files: m.files, pageBytes: 4096,
 		monotonic: func() int64 { return m.now.monotonic },
-		boot:      func() int64 { return m.now.boot },
+		boot:      func() int64 { return m.boot },
 		usage:     func() used { return m.now.used },
 		cores:     []int{0, 2},
 		idle:      func() int64 { return m.idleNs },
@@ -40,7 +41,7 @@ func (m *fakeSystem) put(name, text string) { m.files[name] = &fstest.MapFile{Da
 func (m *fakeSystem) run(p *Probe, ms, cpuMs int64, beats int) {
 	for range beats {
 		m.now.monotonic += ms * 1e6 / int64(beats)
-		m.now.boot += ms * 1e6 / int64(beats)
+		m.boot += ms * 1e6 / int64(beats)
 		m.now.cpuNs += cpuMs * 1e6 / int64(beats)
 		p.beat()
 	}
@@ -105,7 +106,7 @@ func TestStandstills(t *testing.T) {
 		t.Errorf("a busy process was taken for a stopped one: %d ns", h.PausedNs)
 	}
 	m.run(p, 100, 10, 1)
-	m.now.boot += 7e9 // suspended
+	m.boot += 7e9 // suspended
 	if h := p.Sample(); h.PausedNs != 7_000_000_000 {
 		t.Errorf("suspended for 7 s: %d ns", h.PausedNs)
 	}
