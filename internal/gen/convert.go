@@ -78,9 +78,9 @@ func (v *Value) AppendText(dst []byte) []byte {
 	case Bool:
 		return strconv.AppendBool(dst, v.I != 0)
 	case Int:
-		return strconv.AppendInt(dst, v.I, 10)
+		return appendInt(dst, v.I)
 	case Uint:
-		return strconv.AppendUint(dst, uint64(v.I), 10)
+		return appendUint(dst, uint64(v.I))
 	case Float:
 		return appendFloat(dst, v.F)
 	case Decimal:

@@ -66,11 +66,27 @@ func newIntegers(spec *Spec, stream Stream, rows uint64) (Generator, *FieldError
 	if err != nil {
 		return nil, err
 	}
-	g := &integers{source: *s, lo: a.lo, kind: spec.Kind()}
+	g := integers{source: *s, lo: a.lo, kind: spec.Kind()}
 	if spec.Type == TypeDecimal {
 		g.scale = uint8(spec.scale())
 	}
-	return g, nil
+	if g.mode == drawn && g.ranks.shape == uniformShape {
+		return &uniformIntegers{g.stream, g.ranks.top + 1, g.lo, g.kind, g.scale}, nil
+	}
+	return &g, nil
+}
+
+// uniformIntegers makes what integers does of ranks that are equally likely.
+type uniformIntegers struct {
+	stream Stream
+	n      uint64 // how many there are; 0 means 2^64
+	lo     uint64
+	kind   Kind
+	scale  uint8
+}
+
+func (g *uniformIntegers) Value(v *Value, index uint64) {
+	v.Kind, v.Scale, v.I = g.kind, g.scale, int64(g.lo+g.stream.Uint64n(index, g.n))
 }
 
 // coin makes booleans that are true with a probability.

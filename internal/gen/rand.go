@@ -89,6 +89,26 @@ func philox(c0, c1, c2, c3, k0, k1 uint64) (uint64, uint64, uint64, uint64) {
 	return c0, c1, c2, c3
 }
 
+// philoxFirst is the first word of philox for the counter (1, c1, 0, 0): nothing of the first round needs a
+// multiplication, and only one of the last round's four words is wanted.
+func philoxFirst(c1, k0, k1 uint64) uint64 {
+	c0, c1, c2, c3 := c1^k0, uint64(0), k1, uint64(philoxM0)
+	for range 4 {
+		k0 += philoxW0
+		k1 += philoxW1
+		hi0, lo0 := bits.Mul64(philoxM0, c0)
+		hi1, lo1 := bits.Mul64(philoxM1, c2)
+		d0, d2 := hi1^c1^k0, hi0^c3^k1
+		k0 += philoxW0
+		k1 += philoxW1
+		hi0, c3 = bits.Mul64(philoxM0, d0)
+		hi1, c1 = bits.Mul64(philoxM1, d2)
+		c0, c2 = hi1^lo1^k0, hi0^lo0^k1
+	}
+	hi1, _ := bits.Mul64(philoxM1, c2)
+	return hi1 ^ c1 ^ (k0 + philoxW0)
+}
+
 // normalUnit returns a fraction of a range in [0, 1): a standard normal number cut to ±sigmas,
 // the range's ends.
 func normalUnit(r *Rand, sigmas float64) float64 {

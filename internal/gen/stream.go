@@ -49,8 +49,7 @@ func (s Stream) At(index uint64) Rand {
 
 // Uint64 returns the first number of At(index), 64 random bits.
 func (s Stream) Uint64(index uint64) uint64 {
-	w, _, _, _ := philox(1, index, 0, 0, s.k0, s.k1)
-	return w
+	return philoxFirst(index, s.k0, s.k1)
 }
 
 // Uint64n returns a number in [0, n), each equally likely; n = 0 means 2^64. It equals the

@@ -122,6 +122,24 @@ func (t *Template) Plain(dst []byte, args []gen.Value) []byte {
 	return dst
 }
 
+// Length is how many bytes Plain appends, if that is known without doing it.
+func (t *Template) Length(args []gen.Value) (n int, ok bool) {
+	for i := range t.pieces {
+		p := &t.pieces[i]
+		n += len(p.text)
+		if p.param < 0 {
+			continue
+		}
+		v := &args[p.param]
+		length, known := v.TextLength()
+		if !known {
+			return 0, false
+		}
+		n += length
+	}
+	return n, true
+}
+
 // Literal is a template of text in which nothing is a placeholder. It keeps text.
 func Literal(text []byte) Template { return Template{[]piece{{text, -1}}} }
 

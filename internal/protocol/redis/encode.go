@@ -110,18 +110,18 @@ func appendWord(dst, word []byte) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// appendFilled appends a word with parameters. Its length comes before it and is known after it:
-// room is left for two digits, and the word is moved if they are more or fewer.
+// appendFilled appends a word with parameters. Its length comes before it. Where that is known after it only, room
+// is left for two digits, and the word is moved if they are more or fewer.
 func appendFilled(dst []byte, word *template.Template, args []gen.Value) []byte {
+	if size, ok := word.Length(args); ok {
+		dst = word.Plain(appendHead(dst, '$', size), args)
+		return append(dst, '\r', '\n')
+	}
 	at := len(dst)
 	dst = append(dst, "$00\r\n"...)
 	from := len(dst)
 	dst = word.Plain(dst, args)
 	size := len(dst) - from
-	if size >= 10 && size < 100 {
-		dst[at+1], dst[at+2] = '0'+byte(size/10), '0'+byte(size%10)
-		return append(dst, '\r', '\n')
-	}
 	var digits [20]byte
 	length := strconv.AppendInt(digits[:0], int64(size), 10)
 	for range len(length) - 2 {
@@ -136,6 +136,9 @@ func appendFilled(dst []byte, word *template.Template, args []gen.Value) []byte 
 }
 
 func appendHead(dst []byte, kind byte, n int) []byte {
+	if n < 10 {
+		return append(dst, kind, '0'+byte(n), '\r', '\n')
+	}
 	dst = append(dst, kind)
 	dst = strconv.AppendInt(dst, int64(n), 10)
 	return append(dst, '\r', '\n')
