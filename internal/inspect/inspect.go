@@ -49,7 +49,7 @@ type Operation struct {
 	Method     string   // of an HTTP request that is all of the operation; "" otherwise
 	Done       float64  // that were sent and ended, warm-up included
 	Uncertain  float64  // how many executions more or fewer there may have been: retries, failures, those cut off
-	// Arguments are those of a statement in one of the operation's executions, as texts; nil is null.
-	// ok is false if they aren't known in advance.
-	Arguments func(statement int) (args []*string, ok bool)
+	// Arguments are those of a statement in the operation's execution of a number, from 0, as texts; nil is null.
+	// ok is false if they aren't known in advance, or there is no such execution.
+	Arguments func(statement, execution int) (args []*string, ok bool)
 }

@@ -7,7 +7,7 @@ import (
 	"brunt/internal/workload"
 )
 
-// tries bounds the search for an operation's first execution.
+// tries bounds the search for an operation's executions.
 const tries = 100_000
 
 // operations says of a load's operations what inspectors may know.
@@ -34,20 +34,25 @@ func operations(w *workload.Workload, counts []measure.Counts) []Operation {
 				o.Method = r.Web.Method
 			}
 		}
-		o.Arguments = func(statement int) ([]*string, bool) { return arguments(w, k, of[statement]) }
+		o.Arguments = func(statement, execution int) ([]*string, bool) {
+			return arguments(w, k, of[statement], execution)
+		}
 	}
 	return out
 }
 
-// arguments are those of a step in the operation's first execution. Values that earlier steps were
+// arguments are those of a step in the operation's execution of a number. Values that earlier steps were
 // answered with are null there: nobody knows them without asking again.
-func arguments(w *workload.Workload, operation, step int) ([]*string, bool) {
+func arguments(w *workload.Workload, operation, step, execution int) ([]*string, bool) {
 	most := uint64(tries)
 	if w.Total > 0 {
 		most = min(most, w.Total)
 	}
 	for i := range most {
 		if w.Pick(i) != operation {
+			continue
+		}
+		if execution--; execution >= 0 {
 			continue
 		}
 		var st workload.State

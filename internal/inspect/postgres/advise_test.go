@@ -137,7 +137,7 @@ func TestOrderAndConstantsAreProposed(t *testing.T) {
 	sent := "select id from job where state = 'new' and queue = $1 order by due limit 5"
 	in := d.inspected(d.repeat(3, sent, 7), inspect.Operation{
 		Name: "next", Statements: []string{sent}, Done: 3,
-		Arguments: func(int) ([]*string, bool) { return []*string{text("7")}, true },
+		Arguments: func(int, int) ([]*string, bool) { return []*string{text("7")}, true },
 	})
 	sure(t, d.conn, "create extension hypopg")
 	db, err := Open(context.Background(), d.dsn)

@@ -25,7 +25,9 @@ type catalog struct {
 
 // tableFacts is what is known of a table.
 type tableFacts struct {
-	rows, pages float64
+	rows, pages float64 // when it was last vacuumed or analyzed
+	pagesNow    float64
+	rewritten   float64 // rows updated or deleted since the statistics were reset
 	rowWidthB   float64 // of a row's values, by the statistics; 0 if there are none
 	analyzed    bool    // ever
 	fillPercent float64
@@ -106,7 +108,8 @@ const (
 	askTables = `select n.nspname || '.' || c.relname as name, c.reltuples as rows, c.relpages as pages,
 		coalesce((select sum(avg_width * (1 - null_frac)) from pg_stats p where p.schemaname = n.nspname and p.tablename = c.relname), 0)::float8 as width,
 		coalesce((select split_part(o, '=', 2)::int from unnest(c.reloptions) o where o like 'fillfactor=%'), 100) as fill,
-		coalesce(s.last_analyze, s.last_autoanalyze) is not null as analyzed
+		coalesce(s.last_analyze, s.last_autoanalyze) is not null as analyzed,
+		pg_relation_size(c.oid) / current_setting('block_size')::int as pages_now, coalesce(s.n_tup_upd + s.n_tup_del, 0) as rewritten
 		from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
 		where c.relkind in ('r', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`
 	askIndexes = `select n.nspname || '.' || i.relname as name, n.nspname || '.' || t.relname as table, pg_relation_size(i.oid) as size,
@@ -140,7 +143,7 @@ func (s *session) readCatalog(ctx context.Context, why func(what string, err err
 	}{
 		{"the tables' figures", askTables, func(r *result, i int) {
 			c.tables[r.at(i, "name")] = tableFacts{rows: max(r.number(i, "rows"), 0), pages: r.number(i, "pages"),
-				rowWidthB:   r.number(i, "width"),
+				pagesNow: r.number(i, "pages_now"), rewritten: r.number(i, "rewritten"), rowWidthB: r.number(i, "width"),
 				fillPercent: r.number(i, "fill"), analyzed: r.at(i, "analyzed") == "t" || r.number(i, "rows") > 0}
 		}},
 		{"the columns' types", askColumns, func(r *result, i int) {

@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"brunt/internal/inspect"
@@ -44,7 +46,35 @@ func (i *Inspector) explainAll(ctx context.Context, out *record.Inspection, load
 			return errors.New("the server stopped answering while its statements were explained")
 		}
 	}
+	i.tellUnexplained(out.Windows[0].Statements)
 	return nil
+}
+
+// opaque are the first words of statements that do work which EXPLAIN doesn't show.
+var opaque = []string{"COPY", "CALL", "DO", "FETCH", "EXECUTE", "REFRESH"}
+
+// tellUnexplained says which of the statements with most time have no plan, and what share of the time they took.
+func (i *Inspector) tellUnexplained(counted []record.Statement) {
+	share, n, worst, why := 0.0, 0, "", ""
+	for _, s := range counted {
+		reason := "EXPLAIN doesn't take it"
+		if explainable(s.Text) {
+			at := slices.IndexFunc(i.plans, func(p queryPlan) bool { return p.Statement == s.ID })
+			if at < 0 || i.plans[at].Failed == "" {
+				continue
+			}
+			reason = i.plans[at].Failed
+		} else if !slices.Contains(opaque, sqltext.FirstWord(s.Text)) {
+			continue
+		}
+		if share, n = share+s.Share, n+1; worst == "" {
+			worst, why = brief(s.Text), reason
+		}
+	}
+	if share >= leastExplained {
+		i.miss(record.Notice("inspect-unexplained", message.Count("n", n), message.Share("share", share),
+			message.Text("statement", worst), message.Text("error", why)))
+	}
 }
 
 // requests are the statements worth explaining: those that the server counted, by their time, or those
@@ -60,7 +90,7 @@ func requests(counted []record.Statement, operations []inspect.Operation) (out [
 			if at < 0 {
 				continue
 			}
-			if args, ok := o.Arguments(at); ok {
+			if args, ok := argumentsOf(&o, at); ok {
 				r.text, r.arguments = o.Statements[at], args
 				break
 			}
@@ -76,13 +106,48 @@ func requests(counted []record.Statement, operations []inspect.Operation) (out [
 				continue
 			}
 			r := request{text: text, operations: []string{o.Name}}
-			if args, ok := o.Arguments(at); ok {
+			if args, ok := argumentsOf(&o, at); ok {
 				r.arguments = args
 			}
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// mostTried is how many executions of an operation are looked at for a usual OFFSET.
+const mostTried = 101
+
+// argumentsOf are those of an operation's first execution, or, for a statement that skips rows, those of the execution
+// with the median OFFSET of its first ones: the first may skip none.
+func argumentsOf(o *inspect.Operation, statement int) ([]*string, bool) {
+	first, ok := o.Arguments(statement, 0)
+	at := -1
+	for n, place := range placesOf(o.Statements[statement]) {
+		if place == "OFFSET" && n >= 1 && n <= len(first) {
+			at = n - 1
+		}
+	}
+	if !ok || at < 0 {
+		return first, ok
+	}
+	all := [][]*string{first}
+	for k := 1; k < mostTried; k++ {
+		args, ok := o.Arguments(statement, k)
+		if !ok {
+			break
+		}
+		all = append(all, args)
+	}
+	skipped := func(args []*string) float64 {
+		if args[at] == nil {
+			return 0
+		}
+		x, _ := strconv.ParseFloat(*args[at], 64)
+		return x
+	}
+	slices.SortFunc(all, func(a, b []*string) int { return cmp.Compare(skipped(a), skipped(b)) })
+	return all[len(all)/2], true
 }
 
 // explain explains one statement: for any arguments, and with real ones. It is executed if it only reads.

@@ -30,6 +30,7 @@ const (
 	FindCache        = "cache-misses"
 	FindOffset       = "deep-offset"
 	FindCount        = "count-star"
+	FindRepeated     = "n-plus-one"
 )
 
 // caseFile is what findings are made of.
@@ -42,6 +43,7 @@ type caseFile struct {
 	findings   []record.Finding
 	// steadyFunctions are those in conditions that are immutable, by name.
 	steadyFunctions map[string]bool
+	repeated        []repeated
 }
 
 func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
@@ -49,12 +51,13 @@ func (c *caseFile) add(f record.Finding) { c.findings = append(c.findings, f) }
 // judge finds what could be better, and keeps the plans with notes at the steps concerned.
 func (i *Inspector) judge(ctx context.Context, out *record.Inspection, _ inspect.Load) error {
 	known, err := i.session.readCatalog(ctx, func(what string, err error) { i.miss(lacking(what, i.config.User, err)) })
-	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: coresOf(i.config.Host)}
+	c := &caseFile{inspection: out, load: &out.Windows[0], plans: i.plans, catalog: known, cores: coresOf(i.config.Host),
+		repeated: i.repeated}
 	if err == nil {
 		c.steadyFunctions, err = i.session.steadyFunctions(ctx, c.plans)
 	}
 	for _, rule := range []func(*caseFile){
-		seqScans, counts, offsets, misestimates, spills,
+		seqScans, counts, offsets, repeatedStatements, misestimates, spills,
 		foreignKeys, unusedIndexes, bloat, staleStatistics, cacheMisses,
 		hotRows, idleTransactions, connections, smallPools,
 	} {
@@ -141,6 +144,9 @@ const (
 	idlePool     = 20
 	idleShare    = 0.1
 	perCore      = 4
+	leastInXact  = 1.0 // connections in a transaction without a statement under way, on average
+	inXactShare  = 0.4 // of the pool
+	inXactTimes  = 2.0 // as many as have one under way
 )
 
 // hotRows finds statements that wait for each other's rows.
@@ -181,6 +187,15 @@ func hotRows(c *caseFile) {
 // idleTransactions finds clients that keep transactions open and do nothing.
 func idleTransactions(c *caseFile) {
 	for _, p := range c.inspection.Activity.Clients {
+		// A generator's pauses are its plan's.
+		if !p.Generator && c.inspection.Activity.Samples >= leastSamples && p.InXact >= leastInXact &&
+			p.InXact >= inXactShare*p.Mean && p.InXact >= inXactTimes*p.ActiveMean {
+			c.add(record.Finding{ID: FindIdleXact, Severity: record.Serious, Subject: clientName(&p),
+				Evidence: message.New("find.idle-pool", message.Number("idle", p.InXact), count("n", p.Mean),
+					message.Number("active", p.ActiveMean)),
+				Advice: message.New("find.idle-pool.advice")})
+			continue
+		}
 		if p.LongestIdle < int64(oldXact) {
 			continue
 		}

@@ -143,6 +143,30 @@ func offsets(c *caseFile) {
 	}
 }
 
+// repeatedStatements finds statements that operations execute again and again, once for each of their rows.
+func repeatedStatements(c *caseFile) {
+	for i := range c.repeated {
+		r := &c.repeated[i]
+		evidence := message.New("find.repeated", message.Count("calls", uint64(r.calls)),
+			message.Number("each", r.each))
+		if r.operation != "" {
+			evidence = message.New("find.repeated.by", message.Count("calls", uint64(r.calls)), message.Number("each", r.each),
+				message.Text("operation", r.operation))
+		}
+		p := queryPlan{statement: r.Statement}
+		p.Statement, p.Text = r.ID, r.Text
+		severity := p.grave()
+		if severity == record.Minor {
+			severity = record.Serious // each costs a way there and back as well
+		}
+		advice := message.New("find.repeated.advice")
+		if !reads(r.Text) {
+			advice = message.New("find.repeated.write")
+		}
+		c.add(p.finding(FindRepeated, severity, evidence, advice))
+	}
+}
+
 // whole reports whether a plan has no condition at all.
 func whole(root *node) bool {
 	all := true

@@ -14,6 +14,7 @@ const (
 	bloatTimes    = 2.0
 	bloatB        = 1 << 20
 	changedShare  = 0.2
+	samePages     = 1.02 // times
 	missShare     = 0.05
 	rowOverheadB  = 28 // header and line pointer (PostgreSQL's documentation, "Database Page Layout")
 	pageOverheadB = 24
@@ -89,7 +90,10 @@ func bloat(c *caseFile) {
 			return
 		}
 		t := c.catalog.table(name)
-		if t.rowWidthB == 0 || t.rows < leastRows || t.fillPercent < 100 {
+		// A table that was only inserted into has no space to give back, and rows that have changed since they were
+		// analyzed may be wider than the statistics say.
+		if t.rowWidthB == 0 || t.rows < leastRows || t.fillPercent < 100 || t.rewritten < 1 ||
+			v["n_mod_since_analyze"] >= changedShare*t.rows {
 			return
 		}
 		row := float64(int((t.rowWidthB+rowOverheadB)/tupleAlignB+1) * tupleAlignB)
@@ -110,9 +114,18 @@ func staleStatistics(c *caseFile) {
 			return
 		}
 		live, changed := v["n_live_tup"], v["n_mod_since_analyze"]
+		t := c.catalog.table(name)
+		if max(live, t.rows) < leastRows {
+			return // the planner reads all of it, whatever it believes
+		}
+		// What a session has inserted before it analyzed the table itself is counted after that. Rows that have come since
+		// need pages, unless others have made room.
+		if t.rows > 0 && t.pagesNow <= samePages*t.pages && t.rewritten < changedShare*t.rows {
+			return
+		}
 		var evidence message.Message
 		switch {
-		case live >= leastRows && !c.catalog.table(name).analyzed:
+		case live >= leastRows && !t.analyzed:
 			evidence = message.New("find.stale.never", count("rows", live))
 		case changed >= leastRows && changed >= changedShare*max(live, 1):
 			evidence = message.New("find.stale", count("changed", changed), count("rows", live))

@@ -25,6 +25,7 @@ type Inspector struct {
 	activity   *activity
 	missing    []record.Warning
 	plans      []queryPlan
+	repeated   []repeated
 }
 
 var _ inspect.Inspector = (*Inspector)(nil)
@@ -101,10 +102,12 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	}
 	out.Windows = windows(i.phases, texts)
 	whole := join(i.phases)
-	matched := match(statements(whole.statements, texts), load.Operations)
+	counted := statements(whole.statements, texts)
+	matched := match(counted, load.Operations)
 	for k := range out.Windows {
 		matched.put(out.Windows[k].Statements)
 	}
+	i.repeated = repeatedBy(counted, out.Windows[0].Statements, load.Operations)
 	out.Activity = i.activity.record()
 	if err == nil {
 		out.Settings, err = i.settings(ctx)

@@ -104,7 +104,7 @@ func TestArgumentsOfTheLoadAreExplained(t *testing.T) {
 	sent := "SELECT price FROM book WHERE name = $1 AND price <= 50"
 	in := d.inspected(d.repeat(3, sent, "q"), inspect.Operation{
 		Name: "prices", Statements: []string{sent}, Done: 3,
-		Arguments: func(int) ([]*string, bool) { return []*string{text("it's")}, true },
+		Arguments: func(int, int) ([]*string, bool) { return []*string{text("it's")}, true },
 	})
 	p := in.Plans[0]
 	if p.Source != record.ArgumentsWorkload || p.Text != sent || !slices.Equal(p.Arguments, []string{"'it''s'"}) ||
@@ -181,7 +181,7 @@ func TestServerWithoutStatistics(t *testing.T) {
 	sure(t, d.conn, "analyze book")
 	in := d.inspected(func(i *Inspector) { samples(t, i, 2) }, inspect.Operation{
 		Name: "find", Statements: []string{"select * from book where author = $1"},
-		Arguments: func(int) ([]*string, bool) { return []*string{text("x")}, true },
+		Arguments: func(int, int) ([]*string, bool) { return []*string{text("x")}, true },
 	})
 	if len(in.Missing) != 1 || !strings.Contains(in.Missing[0].Remedy.String(), "shared_preload_libraries") {
 		t.Errorf("%+v", in.Missing)

@@ -86,7 +86,7 @@ func (c *special) test(t *testing.T) {
 		sent[0] = 77
 	}
 	find := inspect.Operation{Name: "find", Statements: []string{c.sent}, Done: 3,
-		Arguments: func(int) ([]*string, bool) { return known, true }}
+		Arguments: func(int, int) ([]*string, bool) { return known, true }}
 	in := d.inspected(d.repeat(3, c.sent, sent...), find)
 	if c.advice == "" {
 		silent(t, in, FindSeqScan)

@@ -284,6 +284,62 @@ func byCount(s *record.Statement, operations []inspect.Operation) []string {
 	return names
 }
 
+const (
+	leastEach = 5   // executions of one statement for each operation
+	leastDone = 10  // operations
+	oneRow    = 1.5 // rows a call, on average, of a statement that is executed for each of another's rows
+)
+
+// repeated is a statement that a service executes many times for each operation.
+type repeated struct {
+	record.Statement
+	calls, each float64 // in the whole load, warm-up included
+	operation   string  // that causes it; "" if that isn't known: each is then of all operations together
+}
+
+// repeatedBy finds the statements that a service executes many times for each operation, by the whole load's numbers.
+// An operation causes one if there are a whole number of executions for each time it was done, and no other operation
+// fits; or if each of all operations done came to as many.
+func repeatedBy(whole []record.Statement, shares []record.Statement, operations []inspect.Operation) (out []repeated) {
+	all := 0.0
+	for _, o := range operations {
+		if len(o.Statements) > 0 {
+			return nil // the load sends its statements itself, as often as it says
+		}
+		all += o.Done
+	}
+	if all < leastDone {
+		return nil
+	}
+	for _, s := range whole {
+		if !explainable(s.Text) || s.Rows > oneRow*s.Calls {
+			continue
+		}
+		r := repeated{Statement: s, calls: s.Calls, each: s.Calls / all}
+		for _, o := range operations {
+			n := math.Round(s.Calls / max(o.Done, 1))
+			if o.Done < leastDone || n < leastEach || math.Abs(s.Calls-n*o.Done) > n*o.Uncertain+1 {
+				continue
+			}
+			if r.operation != "" {
+				r.operation = ""
+				break
+			}
+			r.operation, r.each = o.Name, s.Calls/o.Done
+		}
+		if r.operation == "" {
+			r.each = s.Calls / all
+		}
+		if at := slices.IndexFunc(shares, func(o record.Statement) bool { return o.ID == s.ID }); at >= 0 {
+			r.Statement = shares[at]
+		}
+		if r.each >= leastEach {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // methodOf is the HTTP method by which a service would usually be asked for a statement.
 func methodOf(text string) string {
 	switch sqltext.FirstWord(text) {

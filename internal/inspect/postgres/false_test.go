@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"brunt/internal/inspect"
+	"brunt/internal/record"
+)
+
+// A table that nothing was deleted from has no space to give back, however narrow its rows once were.
+func TestInsertedTableIsNoBloat(t *testing.T) {
+	d := newDatabase(t, counting(t), "create table log as select g as id, 'x' as text from generate_series(1, 20000) g",
+		"analyze log", "insert into log select g, repeat(md5(g::text), 20) from generate_series(1, 20000) g", "vacuum log")
+	silent(t, d.inspected(d.repeat(1, "select * from log where id = 5")), FindBloat)
+}
+
+// Rows that were made wider by updates don't fit into what the statistics of before say.
+func TestWidenedTableIsNoBloat(t *testing.T) {
+	d := newDatabase(t, counting(t), "create table log as select g as id, 'x' as text from generate_series(1, 20000) g",
+		"analyze log", "update log set text = repeat(md5(id::text), 20)", "vacuum log")
+	silent(t, d.inspected(d.repeat(1, "select * from log where id = 5")), FindBloat)
+}
+
+func TestStatisticsOfOneRowAreSilent(t *testing.T) {
+	d := newDatabase(t, counting(t), "create table counter as select 1 as id, 0 as n", "analyze counter",
+		"do $$ begin for i in 1..3000 loop update counter set n = n + 1; end loop; end $$")
+	silent(t, d.inspected(d.repeat(1, "select n from counter where id = 1")), FindStale)
+}
+
+// A server counts what a session has inserted when it has analyzed the table already, and counts it twice.
+func TestAnalyzeAfterInsertIsFresh(t *testing.T) {
+	d := newDatabase(t, counting(t), "begin; "+books+"; analyze book; commit")
+	in := d.inspected(d.repeat(1, "select * from book where id = 5"))
+	if v := figuresOf(&in.Windows[0], "table", "public.book"); v["n_mod_since_analyze"] < 20000 {
+		t.Errorf("the server counts as it should: %v", v)
+	}
+	silent(t, in, FindStale)
+}
+
+// Statements as the server normalizes them are explained, though the types of their parameters are lost.
+func TestTypesOfConstantsAreFound(t *testing.T) {
+	d := newDatabase(t, counting(t), people, "create table word (id int, text text)", "vacuum analyze person")
+	for _, sql := range []string{
+		"select count(*) from person where born > now() - interval '1 day'",
+		"select count(*) from person where born > date '2001-01-01' and born < timestamp '2001-02-01'",
+		"select count(*) from person where id = any('{1,2,3}')",
+		"select count(*) from person where email = any(array['a', 'b'])",
+		"select count(*) from person p join generate_series(1, 50) g on g = p.id",
+		"insert into word select g, 'x' || g from generate_series(1, 5) g",
+		"select date_trunc('hour', born), sum(2 + 3) from person where id < 5 group by 1",
+		"select greatest(1, 2), round(1.5), 'a' || 'b', '{1}'::int[], now() - interval '1 hour' from person where id = 1",
+		"select unnest('{1,2}'::int[]) + 1, coalesce('a', 'b')",
+	} {
+		t.Run(sql, func(t *testing.T) {
+			in := d.inspected(d.repeat(2, sql))
+			if len(in.Plans) == 0 || in.Plans[0].Failed != "" || len(in.Plans[0].Nodes) == 0 {
+				t.Errorf("%+v", in.Plans)
+			}
+			if slices.ContainsFunc(in.Missing, func(w record.Warning) bool { return w.ID == "inspect-unexplained" }) {
+				t.Errorf("%+v", in.Missing)
+			}
+		})
+	}
+	sent := "select count(*) from person where id = any($1)"
+	in := d.inspected(d.repeat(2, sent, []int{1, 2, 3}))
+	if p := in.Plans[0]; !p.Analyzed || p.Source != record.ArgumentsTable || p.Nodes[0].Rows != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestWhatIsNotExplainedIsTold(t *testing.T) {
+	d := newDatabase(t, counting(t), books, "analyze book")
+	in := d.inspected(func(i *Inspector) {
+		d.repeat(2, "select count(*) from book")(i)
+		d.repeat(2, "do $$ begin perform count(*) from book, generate_series(1, 20); end $$")(i)
+		sure(t, d.conn, "create temporary table gone as select 1 as n")
+		d.repeat(20, "select count(*) from gone, book")(i)
+		sure(t, d.conn, "drop table gone")
+	})
+	k := slices.IndexFunc(in.Missing, func(w record.Warning) bool { return w.ID == "inspect-unexplained" })
+	if k < 0 {
+		t.Fatalf("%+v", in.Missing)
+	}
+	if text := in.Missing[k].Text.String(); !strings.Contains(text, "(2 of them)") || !strings.Contains(text, " %") {
+		t.Error(text)
+	}
+}
+
+// shopped is a service's load: a page is done a number of times, and asks for so many books each time.
+func (d *database) shopped(done, each int) *record.Inspection {
+	return d.inspected(func(i *Inspector) {
+		for range done {
+			d.repeat(1, "select id from book order by id limit 5")(i)
+			d.repeat(each, "select name from book where id = $1", 7)(i)
+		}
+	}, inspect.Operation{Name: "page", Method: "GET", Done: float64(done)},
+		inspect.Operation{Name: "other", Method: "GET", Done: 17})
+}
+
+func TestRepeatedStatementIsFound(t *testing.T) {
+	d := newDatabase(t, counting(t), books, "create index on book (id)", "vacuum analyze book")
+	expect(t, d.shopped(30, 8), FindRepeated, "select name from book where id = $1", "240 times", "8", "each page")
+}
+
+func TestStatementsOfOperationAreSilent(t *testing.T) {
+	d := newDatabase(t, counting(t), books, "create index on book (id)", "vacuum analyze book")
+	silent(t, d.shopped(30, 2), FindRepeated)
+}
+
+// pool opens connections of a service, some of them idle in a transaction, and takes samples.
+func (d *database) pool(n, idle int) *record.Inspection {
+	return d.inspected(func(i *Inspector) {
+		for k := range n {
+			c := d.connect("shop")
+			if k < idle {
+				sure(d.t, c, "begin")
+				sure(d.t, c, "select 1")
+			}
+		}
+		d.until(idle, fmt.Sprintf("select count(*) from pg_stat_activity where application_name = 'shop' and state = '%s'",
+			"idle in transaction"))
+		samples(d.t, i, leastSamples)
+	})
+}
+
+func TestPoolIdleInTransactionsIsFound(t *testing.T) {
+	expect(t, newDatabase(t, counting(t)).pool(4, 3), FindIdleXact, "3", "of its 4 connections", "commit before it")
+}
+
+func TestPoolWithOneTransactionIsSilent(t *testing.T) {
+	silent(t, newDatabase(t, counting(t)).pool(6, 1), FindIdleXact)
+}
+
+// A statement that skips rows is explained with an OFFSET that is usual for the load, not with the first.
+func TestOffsetOfTheLoadIsExplained(t *testing.T) {
+	d := newDatabase(t, counting(t), books, "alter table book add primary key (id)", "vacuum analyze book")
+	sent := "select * from book order by id limit 20 offset $1"
+	page := func(last int) inspect.Operation {
+		return inspect.Operation{Name: "page", Statements: []string{sent}, Done: 5,
+			Arguments: func(_, k int) ([]*string, bool) { return []*string{text(fmt.Sprint(last * k / 4))}, k < 5 }}
+	}
+	in := d.inspected(d.repeat(5, sent, 12000), page(16000))
+	expect(t, in, FindOffset, "8,000 rows to skip them")
+	if p := in.Plans[0]; !slices.Equal(p.Arguments, []string{"'8000'"}) {
+		t.Errorf("%+v", p)
+	}
+	silent(t, d.inspected(d.repeat(5, sent, 40), page(80)), FindOffset)
+}
+
+// A killed attempt may have built one of two indexes that belong together.
+func TestHalfOfTwoIndexesIsSettled(t *testing.T) {
+	d := newDatabase(t, counting(t), books)
+	db, err := Open(context.Background(), d.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &record.Proposal{DDL: "CREATE INDEX CONCURRENTLY one ON book (author); CREATE INDEX CONCURRENTLY two ON book (name)",
+		Drop: dropIndex + "one; " + dropIndex + "two"}
+	sure(t, d.conn, "create index one on book (author)")
+	if there, err := db.Settle(context.Background(), p); err != nil || there {
+		t.Errorf("%v, %v", there, err)
+	}
+	var n int
+	if err := d.conn.QueryRow(context.Background(), "select count(*) from pg_indexes where tablename = 'book'").Scan(
+		&n); err != nil || n != 0 {
+		t.Errorf("%d indexes are left: %v", n, err)
+	}
+	d.carriedOut(p)
+}
