@@ -62,11 +62,12 @@ func Main(o Options, args []string) {
 		modules.Register(name, m)
 	}
 	executor.Register(r.session)
-	tags := &k6output.Tags{}
+	tags := &k6output.Tags{Requests: func() bool { return r.sources.requests() }}
 	output.RegisterExtension(k6output.TagsName, tags.NewConstructor())
 	output.RegisterExtension(k6output.Name, k6output.New(r.session, k6output.Host{
 		Tags: tags, MayCall: func() bool { return r.sources.mayCall() },
-		Ended: r.outputsEnded, Served: r.served, Sums: func(script string) (string, string) { return r.sources.sum(script) },
+		Ended: r.outputsEnded, Served: r.served, Outputs: func() bool { return r.outputs },
+		Sums: func(script string) (string, string) { return r.sources.sum(script) },
 	}))
 	// k6 builds its subcommands before it reads its flags, and gives each of them its state.
 	subcommand.RegisterExtension(probeName, r.probe)
@@ -82,6 +83,7 @@ type run struct {
 	outcome session.Outcome
 	gs      *state.GlobalState
 	sources *sources
+	outputs bool           // the user has asked for some
 	command *cobra.Command // ours, which knows k6's root
 }
 

@@ -29,10 +29,21 @@ type sources struct {
 	sums  map[string][sha256.Size]byte // by path, of what isn't the configuration
 	stdin []byte                       // what was read from there
 	calls bool                         // what was read imports a module that makes requests
+	asks  bool                         // … of k6's own
 }
 
 // callers are found in scripts, and archives of them, that import what makes requests.
 var callers = regexp.MustCompile(`k6/(?:http|net/grpc|x/)`)
+
+// askers are found in scripts, and archives of them, that import what makes requests of k6's own.
+var askers = regexp.MustCompile(`k6/(?:http|net/grpc)`)
+
+// requests reports whether the script may make requests by modules of k6's own.
+func (s *sources) requests() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asks || askers.Match(s.stdin)
+}
 
 // mayCall reports whether the script may make requests that become operations.
 func (s *sources) mayCall() bool {
@@ -63,7 +74,7 @@ func (s *sources) Open(name string) (afero.File, error) {
 	if filepath.Clean(name) == filepath.Clean(s.config) {
 		return lenient(file, name, lenientConfig)
 	}
-	ext, calls := path.Ext(name), false
+	ext, calls, asks := path.Ext(name), false, false
 	if ext == ".js" || ext == ".ts" || ext == ".tar" {
 		data, err := io.ReadAll(file)
 		if err == nil {
@@ -72,11 +83,11 @@ func (s *sources) Open(name string) (afero.File, error) {
 		if err != nil {
 			return file, err
 		}
-		calls = callers.Match(data)
+		calls, asks = callers.Match(data), askers.Match(data)
 	}
 	s.mu.Lock()
 	s.sums[name] = [sha256.Size]byte(sum.Sum(nil))
-	s.calls = s.calls || calls
+	s.calls, s.asks = s.calls || calls, s.asks || asks
 	s.mu.Unlock()
 	if ext == ".js" || ext == ".ts" {
 		return lenient(file, name, lenientScript)

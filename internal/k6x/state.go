@@ -110,6 +110,7 @@ func (r *run) addOutput() {
 		}
 	}
 	r.session.Configure(ours)
+	r.outputs = len(rest) > 0
 	value, ok := flags.Lookup("out").Value.(interface{ Replace([]string) error })
 	if !ok {
 		return

@@ -39,18 +39,16 @@ type open struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	failed  atomic.Pointer[error] // an iteration that ends the run
-	lastOp  atomic.Int64          // operation that arrivals were counted as last, plus 1
+	of      session.Scenario
 }
 
 // Init implements lib.Executor.
 func (e *open) Init(context.Context) error {
 	e.account = e.c.s.Recorder(e.tell)
+	e.of.Name = e.c.GetName()
 	e.counter = lib.NewSegmentedIndex(e.es.ExecutionTuple)
 	return nil
 }
-
-// iteration is the operation of iterations without a call.
-func (e *open) iteration() int { return e.c.s.Operation(session.IterationName(e.c.GetName())) }
 
 // tell says how many arrivals fell due and wait, just before an interval is cut.
 func (e *open) tell(r *measure.Recorder) {
@@ -127,10 +125,8 @@ func (e *open) giveUp() {
 	e.account.Do(func(r *measure.Recorder) {
 		fresh, waiting, _ := e.queue.state(e.c.s.Now() - e.startNs)
 		r.Offer(fresh)
-		if n := e.lastOp.Load(); n > 0 {
-			r.GiveUp(int(n-1), measure.UnsentLoadOver, waiting)
-		} else if waiting > 0 {
-			r.GiveUp(e.iteration(), measure.UnsentLoadOver, waiting)
+		if waiting > 0 {
+			r.GiveUp(e.of.Operation(e.c.s), measure.UnsentLoadOver, waiting)
 		}
 		r.SetGauges(nil, 0, 0, 0)
 		e.queue = nil
@@ -173,9 +169,10 @@ func (e *open) grow(ctx context.Context, most int64) {
 // launch lets a VU work until the schedule is over.
 func (e *open) launch(ctx context.Context, vu lib.InitializedVU) {
 	vuCtx, stop := context.WithCancel(ctx)
+	h := e.c.s.Handle(vu.GetID())
 	returned := make(chan struct{})
 	active := vu.Activate(&lib.VUActivationParams{
-		RunContext: vuCtx, Scenario: e.c.GetName(), Exec: e.c.GetExec(), Env: e.c.GetEnv(), Tags: e.c.GetTags(),
+		RunContext: h.Traced(vuCtx), Scenario: e.c.GetName(), Exec: e.c.GetExec(), Env: e.c.GetEnv(), Tags: e.c.GetTags(),
 		GetNextIterationCounters: e.nextIteration,
 		DeactivateCallback: func(u lib.InitializedVU) {
 			e.es.ReturnVU(u, true)
@@ -183,7 +180,7 @@ func (e *open) launch(ctx context.Context, vu lib.InitializedVU) {
 		},
 	})
 	e.wg.Go(func() {
-		e.work(vuCtx, active, e.c.s.Handle(vu.GetID()))
+		e.work(vuCtx, active, h)
 		stop()
 		<-returned
 	})
@@ -225,11 +222,10 @@ func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
 		}
 		q.begin()
 		a.Began = now()
-		h.Begin(a)
+		a.Behind = h.Begin(&e.of, a)
 		err := vu.RunOnce()
-		end := now()
-		a.Behind = e.ended(ctx, h, a, end, err)
-		a.Ready = end
+		a.Ready = now()
+		e.ended(ctx, h, a.Ready, err)
 		q.end()
 		if e.failed.Load() != nil {
 			return
@@ -237,41 +233,26 @@ func (e *open) work(ctx context.Context, vu lib.ActiveVU, h *session.Handle) {
 	}
 }
 
-// ended records an iteration that is over and returns how far its VU is behind.
-func (e *open) ended(ctx context.Context, h *session.Handle, a session.Arrival, end int64, err error) int64 {
-	operation, behind, called := h.End()
-	if called {
-		e.lastOp.Store(int64(operation) + 1)
-	}
-	if ctx.Err() != nil {
+// ended counts an iteration that is over.
+func (e *open) ended(ctx context.Context, h *session.Handle, end int64, err error) {
+	interrupt := errext.IsInterruptError(err)
+	if ctx.Err() != nil || interrupt {
 		e.es.AddInterruptedIterations(1)
-		if !called {
-			e.account.Do(func(r *measure.Recorder) { r.Unfinished(e.iteration(), 1) })
+		h.End(end, protocol.OK, true)
+		if interrupt && ctx.Err() == nil {
+			e.failed.CompareAndSwap(nil, &err)
+			e.cancel()
 		}
-		return behind
+		return
 	}
 	class := protocol.OK
 	if err != nil {
 		class = protocol.Client
-		if errext.IsInterruptError(err) {
-			e.es.AddInterruptedIterations(1)
-			e.failed.CompareAndSwap(nil, &err)
-			e.cancel()
-			return behind
-		}
 		text, fields := errext.Format(err)
 		e.logger.WithFields(logrus.Fields(fields)).Error(text)
 	}
 	e.es.AddFullIterations(1)
-	if called {
-		return behind
-	}
-	m := measure.Sample{
-		Operation: e.iteration(), Address: -1, Open: true, Intended: a.Intended, Ready: a.Ready, GeneratorDelay: a.Behind,
-		Sent: a.Began, End: end, Attempts: 1, Class: class,
-	}
-	e.c.s.Record(h, &m)
-	return m.Carry()
+	h.End(end, class, false)
 }
 
 // How k6's progress bars mark what became of a scenario.

@@ -47,9 +47,10 @@ var (
 
 // Host is what the output needs of the k6 that it is in.
 type Host struct {
-	Ended  func(session.Outcome) // is told how the run ended, as far as outputs are
-	Served func() bool           // reports whether k6's REST API shows metrics while they change
-	Tags   *Tags                 // is the first of k6's outputs
+	Ended   func(session.Outcome) // is told how the run ended, as far as outputs are
+	Outputs func() bool           // reports whether the user has asked for outputs
+	Served  func() bool           // reports whether k6's REST API shows metrics while they change
+	Tags    *Tags                 // is the first of k6's outputs
 	// MayCall reports whether the script may make requests: then its iterations are no operations, unless there were
 	// no requests in the end.
 	MayCall func() bool
@@ -67,6 +68,9 @@ func New(s *session.Session, host Host) output.Constructor {
 		}
 		if boundable(&p) {
 			o.trends = trend.NewKeeper()
+		}
+		if host.Tags.byVU {
+			s.ReportsRequests()
 		}
 		for name, c := range p.ScriptOptions.Scenarios {
 			o.driven[name] = strings.HasPrefix(c.GetType(), "brunt-")
@@ -119,6 +123,9 @@ func (o *Output) Start() error {
 	}
 	script := scriptOf(&o.params, o.host.Sums)
 	script.Figures, script.MayCall = o.figures, o.host.MayCall()
+	if o.host.Outputs() {
+		o.s.Outputs(o.params.ScriptOptions.RunTags)
+	}
 	return o.s.Begin(script)
 }
 
@@ -158,18 +165,25 @@ func (o *Output) strip(c metrics.SampleContainer, tagged []metrics.Sample) metri
 	return kept
 }
 
-// take counts a sample, which tagged is with all its tags, and reports whether k6 needs it itself.
+// take counts a sample, which tagged is with all its tags, and reports whether k6 needs it itself. Our own metrics have
+// their values from the record.
 func (o *Output) take(s, tagged *metrics.Sample) bool {
+	if ours := o.s.Metrics(); ours != nil && ours.Named(s.Metric.Name) == s.Metric {
+		o.seen[s.Metric.Name] = s.Metric
+		return false
+	}
 	switch s.Metric.Name {
 	case metrics.VUsName:
 		o.s.ActiveVUs(int64(s.Value))
 	case metrics.IterationsName:
 		o.s.Iterations(uint64(s.Value), s.Time)
 	case metrics.IterationDurationName:
-		if scenario, ok := tagged.Tags.Get(metrics.TagScenario.String()); !o.driven[scenario] {
-			if !ok {
-				scenario = "default"
-			}
+		switch scenario, ok := tagged.Tags.Get(metrics.TagScenario.String()); {
+		case o.driven[scenario]:
+			o.s.IterationReported(vuOf(tagged), scenario)
+		case !ok:
+			o.s.Iteration("default", s.Value, s.Time)
+		default:
 			o.s.Iteration(scenario, s.Value, s.Time)
 		}
 	case metrics.DroppedIterationsName:

@@ -29,8 +29,9 @@ type kind struct {
 
 // request is what the tags of a sample say.
 type request struct {
-	call  session.Call
-	inRun bool // it is no part of setup or teardown
+	call     session.Call
+	scenario string
+	inRun    bool // it is no part of setup or teardown
 }
 
 // mostTags bounds what is remembered: scripts may put a tag of its own on each request.
@@ -51,8 +52,14 @@ func (r *requests) take(s *metrics.Sample, failed int8) {
 		c := q.call
 		c.End = r.s.At(s.Time)
 		c.Sent = c.End - int64(s.Value*float64(time.Millisecond))
-		r.s.Request(&c)
+		r.s.Request(&c, vuOf(s), q.scenario)
 	}
+}
+
+// vuOf is the number of the virtual user that a sample is of, 0 if it isn't known.
+func vuOf(s *metrics.Sample) uint64 {
+	n, _ := strconv.ParseUint(s.Metadata[metrics.TagVU.String()], 10, 64)
+	return n
 }
 
 func (r *requests) read(metric string, tags *metrics.TagSet, failed int8) (q request) {
@@ -64,6 +71,7 @@ func (r *requests) read(metric string, tags *metrics.TagSet, failed int8) (q req
 	if q.inRun = group != "::setup" && group != "::teardown"; !q.inRun {
 		return q
 	}
+	q.scenario = tag(metrics.TagScenario)
 	name := cmp.Or(tag(metrics.TagName), tag(metrics.TagURL))
 	protocol := "grpc"
 	if metric == metrics.HTTPReqDurationName {

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"maps"
 	"time"
 
 	"go.k6.io/k6/v2/metrics"
@@ -16,6 +17,11 @@ const hidden = "Internal Metrics Ingester"
 // Tags lets Output know of each sample what its record needs, whichever system tags the user wants: it has k6 set
 // them, and takes those that nobody asked for from the samples before the other outputs get them.
 type Tags struct {
+	// Requests reports whether the script imports modules of k6 that make requests.
+	Requests func() bool
+
+	byVU      bool // samples say which virtual user they are of
+	extraVU   bool // which the user didn't ask for
 	extra     []metrics.SystemTag
 	without   map[*metrics.TagSet]*metrics.TagSet
 	originals []metrics.SampleContainer // of the batch that outputs are being given; nil if it is unchanged
@@ -36,9 +42,19 @@ func needed() []metrics.SystemTag {
 func (t *Tags) NewConstructor() output.Constructor {
 	return func(p output.Params) (output.Output, error) {
 		t.want(p.ScriptOptions.SystemTags)
+		for _, c := range p.ScriptOptions.Scenarios {
+			t.byVU = t.byVU || c.GetType() == openType && t.Requests()
+		}
+		if set := p.ScriptOptions.SystemTags; t.byVU && set != nil && !set.Has(metrics.TagVU) {
+			set.Add(metrics.TagVU)
+			t.extraVU = true
+		}
 		return t, nil
 	}
 }
+
+// openType is the executor whose iterations are arrivals, which requests must be told apart by.
+const openType = "brunt-open"
 
 // want adds what is needed to the system tags that the user wants.
 func (t *Tags) want(set *metrics.SystemTagSet) {
@@ -62,7 +78,7 @@ func (t *Tags) Stop() error { return nil }
 
 // AddMetricSamples implements output.Output. k6 gives one batch to all outputs in turn.
 func (t *Tags) AddMetricSamples(batch []metrics.SampleContainer) {
-	if len(t.extra) == 0 {
+	if len(t.extra) == 0 && !t.extraVU {
 		return
 	}
 	t.originals = append(t.originals[:0], batch...)
@@ -72,6 +88,9 @@ func (t *Tags) AddMetricSamples(batch []metrics.SampleContainer) {
 		for k := range samples {
 			visible[k] = samples[k]
 			visible[k].Tags = t.strip(samples[k].Tags)
+			if t.extraVU {
+				visible[k].Metadata = withoutVU(samples[k].Metadata)
+			}
 		}
 		batch[i] = visible
 	}
@@ -102,6 +121,20 @@ func (t *Tags) strip(tags *metrics.TagSet) *metrics.TagSet {
 		t.without[tags] = out
 	}
 	return out
+}
+
+// withoutVU is what samples say apart from their virtual user.
+func withoutVU(metadata map[string]string) map[string]string {
+	vu := metrics.TagVU.String()
+	if _, has := metadata[vu]; !has {
+		return metadata
+	}
+	if len(metadata) == 1 {
+		return nil
+	}
+	rest := maps.Clone(metadata)
+	delete(rest, vu)
+	return rest
 }
 
 // failedIn says whether the request that the samples are of failed: 1 for yes, -1 for no, 0 if nobody judged it.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -54,6 +55,99 @@ queries:
 load:
   - constant: {rate: 100, duration: 6s}
 `
+
+// k6's own outputs get brunt's metrics while the load goes on, with what they add up to.
+func TestOutputsGetBruntsMetrics(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		rate int
+	}{{"each call has a sample", 20}, {"some stand for all", 400}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "samples.json")
+			o := run(t, "-o", "json="+file, "--tag", "build=7", script(t, fmt.Sprintf(sqlite+`
+				export const options = { scenarios: { a: { executor: "constant-arrival-rate", rate: %d, timeUnit: "1s", duration: "3s",
+					preAllocatedVUs: 5 } } };
+				export default function () {
+					db.query({ sql: "SELECT 1 AS one", name: "one" });
+					try { db.query({ sql: __ITER %% 5 ? "SELECT 2 AS two" : "SELECT broken", name: "two" }) } catch (e) {}
+				}`, c.rate)))
+			if o.run == nil {
+				t.Fatalf("exit %d", o.code)
+			}
+			sums, moments, seconds := map[string]float64{}, map[string]bool{}, map[string]map[int64]int{}
+			for _, s := range samplesIn(t, file) {
+				if !strings.HasPrefix(s.Metric, "brunt_") || s.Data.Tags["operation"] == "" {
+					continue
+				}
+				if s.Data.Tags["build"] != "7" {
+					t.Fatalf("tags %v", s.Data.Tags)
+				}
+				series := s.Metric + " " + s.Data.Tags["operation"]
+				if at := series + s.Data.Time.String(); moments[at] {
+					t.Fatalf("two values of %s", at)
+				} else {
+					moments[at] = true
+				}
+				if seconds[series] == nil {
+					seconds[series] = map[int64]int{}
+				}
+				seconds[series][s.Data.Time.Unix()]++
+				sums[series] += s.Data.Value
+			}
+			for _, op := range o.run.Operations {
+				if got := sums["brunt_operations "+op.Name]; got != float64(op.Done) {
+					t.Errorf("%s: outputs add up %g operations, the record has %d", op.Name, got, op.Done)
+				}
+				share := sums["brunt_failed "+op.Name] / float64(countOf(seconds["brunt_failed "+op.Name]))
+				if want := float64(op.Failed) / float64(op.Done); math.Abs(share-want) > 0.01 {
+					t.Errorf("%s: %g of the samples of brunt_failed say that it failed, want %g", op.Name, share, want)
+				}
+			}
+			if n := len(seconds["brunt_response one"]); n < 3 {
+				t.Errorf("values of brunt_response in %d of 3 seconds", n)
+			}
+			if mean, want := sums["brunt_service one"]/float64(countOf(seconds["brunt_service one"])),
+				float64(o.run.Operations[0].Service.MeanNs)/1e6; math.Abs(mean-want) > 0.2*want+0.1 {
+				t.Errorf("the mean of brunt_service is %g ms, in the record %g", mean, want)
+			}
+		})
+	}
+}
+
+func countOf(seconds map[int64]int) (n int) {
+	for _, k := range seconds {
+		n += k
+	}
+	return n
+}
+
+// jsonSample is a line of k6's output json.
+type jsonSample struct {
+	Metric, Type string
+	Data         struct {
+		Time  time.Time
+		Value float64
+		Tags  map[string]string
+	}
+}
+
+// samplesIn are the samples in a file of k6's output json.
+func samplesIn(t *testing.T, file string) (all []jsonSample) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var s jsonSample
+		if err := json.Unmarshal([]byte(line), &s); err == nil && s.Type == "Point" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
 
 // stores are an InfluxDB with a database, and a Prometheus.
 type stores struct{ influx, prometheus *testserver.Server }

@@ -47,6 +47,7 @@ type cutter struct {
 	tally   measure.Tally
 	fromNs  int64
 	guests  []*EngineRun
+	stream  stream
 	told    bool // of a sink's failure
 	gcTuner gcTuner
 	watch   *observe.Watcher // of the script's own figures, and this machine; nil before the load
@@ -174,6 +175,7 @@ func (c *cutter) tell(iv *measure.Interval) {
 	for _, sink := range c.sinks {
 		err = errors.Join(err, sink.Interval(iv))
 	}
+	c.stream.interval(c.s, iv)
 	if err != nil && !c.told {
 		c.told = true
 		c.s.warn(record.Warning{ID: "sink", Text: message.OfError(err)})
@@ -201,6 +203,7 @@ func (s *Session) Over() bool { return s.over.Load() }
 // Settled cuts what is left, when no sample comes any more.
 func (s *Session) Settled() {
 	s.settle()
+	s.settleAll()
 	c := &s.cutter
 	if !c.begun.Load() {
 		return

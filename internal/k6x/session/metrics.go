@@ -12,7 +12,6 @@ import (
 
 	"brunt/internal/measure"
 	"brunt/internal/message"
-	"brunt/internal/protocol"
 	"brunt/internal/record"
 )
 
@@ -168,18 +167,6 @@ func (h *held) release(s *Session, iv *measure.Interval, ns int64) {
 	h.collector = nil
 }
 
-// Request records a request that one of k6's own modules reports.
-func (s *Session) Request(c *Call) {
-	s.requests.Store(true)
-	s.record(s.shards[0], &measure.Sample{
-		Operation: c.Operation, Address: c.Address, Intended: c.Sent, Sent: c.Sent, End: c.End, Attempts: 1, Class: c.Class,
-		Status: c.Status,
-	})
-	if c.Class != protocol.OK {
-		s.failed(c)
-	}
-}
-
 // Samples tells where k6 takes samples from.
 func (s *Session) Samples(to chan<- metrics.SampleContainer) { s.samples.CompareAndSwap(nil, &to) }
 
@@ -227,9 +214,6 @@ func (s *Session) Recorder(tell func(*measure.Recorder)) *measure.Shared {
 	r.Tell(tell)
 	return r
 }
-
-// Record adds a finished operation of a VU.
-func (s *Session) Record(h *Handle, m *measure.Sample) { s.record(h.shard, m) }
 
 // Tolerates says how late an executor lets arrivals be, to begin them together.
 func (s *Session) Tolerates(d time.Duration) {

@@ -59,6 +59,7 @@ type Session struct {
 	over       atomic.Bool  // k6's load is
 	quiet      atomic.Bool  // say nothing at the end
 	requests   atomic.Bool  // something but iterations was recorded
+	reports    atomic.Bool  // see ReportsRequests
 	activeVUs  atomic.Int64 // as k6 said last
 	lastNs     atomic.Int64 // the last moment at which something ended
 	recording  atomic.Bool

@@ -93,16 +93,16 @@ func TestTheFirstCallOfAnArrivalCountsFromItsIntendedStart(t *testing.T) {
 	s := begun(t, "open")
 	h := s.Handle(1)
 	now := s.Now()
-	h.Begin(Arrival{Intended: now - 500e6, Ready: now - 100e6, Began: now})
+	of := &Scenario{Name: "open"}
+	h.Begin(of, Arrival{Intended: now - 500e6, Ready: now - 100e6, Began: now})
 	h.Done(Call{Operation: s.Operation("a"), Address: -1, Sent: now + 10e6, End: now + 30e6})
 	h.Done(Call{Operation: s.Operation("b"), Address: -1, Sent: now + 30e6, End: now + 35e6})
-	if operation, _, ok := h.End(); operation != 0 || !ok {
-		t.Errorf("taken by %d, %v", operation, ok)
+	h.End(now+36e6, protocol.OK, false)
+	if operation := of.Operation(s); operation != 0 {
+		t.Errorf("taken by %d", operation)
 	}
-	h.Begin(Arrival{Intended: now})
-	if _, _, ok := h.End(); ok {
-		t.Error("an arrival without a call was taken")
-	}
+	h.Begin(of, Arrival{Intended: now})
+	h.End(now+40e6, protocol.OK, false)
 	run := ended(t, s, Outcome{})
 	// 500 ms of waiting and 20 ms of service; the 10 ms before the call are the script's.
 	if got := int64(run.Operations[0].Response.MaxNs); got < 519e6 || got > 521e6 {
@@ -110,6 +110,9 @@ func TestTheFirstCallOfAnArrivalCountsFromItsIntendedStart(t *testing.T) {
 	}
 	if got := int64(run.Operations[1].Response.MaxNs); got < 4e6 || got > 6e6 {
 		t.Errorf("response of the second call %d", got)
+	}
+	if o := &run.Operations[2]; o.Name != "iteration open" || o.Done != 1 {
+		t.Errorf("an iteration without a call was counted as %s, %d", o.Name, o.Done)
 	}
 }
 
