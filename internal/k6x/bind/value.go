@@ -34,6 +34,9 @@ func (t *Typed) String() string { return t.ToString() }
 // ToJSON is what JSON.stringify writes, for scripts: the text, which loses nothing.
 func (t *Typed) ToJSON() string { return t.ToString() }
 
+// MarshalJSON implements json.Marshaler, which k6 uses for what setup() returns.
+func (t *Typed) MarshalJSON() ([]byte, error) { return json.Marshal(t.ToString()) }
+
 // ValueOf is the number nearest to the value, for arithmetic in scripts.
 func (t *Typed) ValueOf() float64 {
 	switch t.Value.Kind {

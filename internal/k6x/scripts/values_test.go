@@ -61,10 +61,13 @@ func TestValues(t *testing.T) {
 		"redis": {of(t, "redis", servers.Redis(t)), `
 			db.exec("SET k6:$1 $2", [1, "ж x"]);
 			is("get", db.query("GET k6:$1", [1])[0].value, "ж x"); is("number", db.query("INCR k6:n")[0].value, 1);
-			db.exec({ command: ["RPUSH", "k6:list", "a", "b"] }); is("list", db.query("LRANGE k6:list 0 -1").map((r) => r.value).join(), "a,b");
+			db.exec({ command: ["RPUSH", "k6:list", "a", "b"] }); 
+			db.exec("HSET k6:hash b 2 a 1");
+			is("map", JSON.stringify(db.query("hgetall k6:hash")), '[{"key":"a","value":"1"},{"key":"b","value":"2"}]');
+			is("list", db.query("LRANGE k6:list 0 -1").map((r) => r.value).join(), "a,b");
 			is("missing", db.exec("GET k6:none").missing, true);
 			try { db.exec("INCR k6:1") } catch (e) { is("class", e.class, "server") }
-			db.exec("DEL k6:1 k6:n k6:list");`},
+			db.exec("DEL k6:1 k6:n k6:list k6:hash");`},
 		"bbolt": {`{"protocol":"bbolt","addresses":["` + t.TempDir() + `/db"]}`, `
 			db.exec({ insert: "t", fields: ["a", "b"] }, ["key1", "x", "y"]);
 			const [r] = db.query({ read: "t", fields: ["a", "b"] }, ["key1"]); is("field", r.b, "y"); is("key", r.key, "key1");
@@ -81,6 +84,38 @@ func TestValues(t *testing.T) {
 				t.Errorf("exit %d", o.code)
 			}
 		})
+	}
+}
+
+// What setup() returns arrives as it was, as far as JSON has it: k6 hands it on so.
+func TestWhatSetupReturns(t *testing.T) {
+	t.Parallel()
+	s := tarantool(t)
+	o := run(t, "-e", "ADDR="+s.Addr, "-e", "USER="+s.User, "-e", "PASS="+s.Password, script(t, `
+		import { check } from "k6";
+		import brunt from "k6/x/brunt";
+		import tarantool from "k6/x/tarantool";
+		const conn = tarantool.connect(__ENV.ADDR, { user: __ENV.USER, pass: __ENV.PASS });
+		const db = brunt.open("sqlite::memory:setup");
+		export const options = { iterations: 1, thresholds: { checks: ["rate == 1"] } };
+		export function setup() {
+			const result = tarantool.eval(conn, "return {1, 'two', {three = 3.5}}, box.NULL");
+			return { result, code: result.code, decimal: brunt.decimal("12345678901234.50"), list: [result, brunt.uuid("d3b07384-d113-4ec6-a3f1-8a1f0c2b5e77")],
+				rows: db.query("SELECT 1 AS one, 'x' AS two") };
+		}
+		const is = (what, got, want) => check(got, { [what + ": " + JSON.stringify(got)]: (g) => JSON.stringify(g) === JSON.stringify(want) });
+		const same = (data) => {
+			is("data", data.result.data, [[1, "two", { three: 3.5 }], null]);
+			is("code", [data.result.code, data.code, data.result.error], [0, 0, ""]);
+			is("in a list", data.list[0].data, data.result.data);
+			is("decimal", data.decimal, "12345678901234.50");
+			is("uuid", data.list[1], "d3b07384-d113-4ec6-a3f1-8a1f0c2b5e77");
+			is("rows", data.rows, [{ one: 1, two: "x" }]);
+		};
+		export default same;
+		export function teardown(data) { same(data) }`))
+	if o.code != 0 || o.says("level=error") {
+		t.Errorf("exit %d", o.code)
 	}
 }
 

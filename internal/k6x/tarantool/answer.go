@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -277,14 +278,30 @@ func (r *results) later(x *exchange) *sobek.Object {
 
 // whole makes the result. An answer that makes no sense is an exception.
 func (l *lazy) whole() *sobek.Object {
-	if l.made == nil {
-		o, err := l.results.of(l.x)
-		if err != nil {
-			panic(l.results.vu.Exception(err)) // this is how sobek throws
-		}
-		l.made, l.x = o, nil
+	if err := l.make(); err != nil {
+		panic(l.results.vu.Exception(err)) // this is how sobek throws
 	}
 	return l.made
+}
+
+func (l *lazy) make() error {
+	if l.made != nil {
+		return nil
+	}
+	o, err := l.results.of(l.x)
+	if err == nil {
+		l.made, l.x = o, nil
+	}
+	return err
+}
+
+// MarshalJSON implements json.Marshaler: k6 hands on what setup() returns as JSON. It is called outside of JavaScript, so
+// it throws nothing.
+func (l *lazy) MarshalJSON() ([]byte, error) {
+	if err := l.make(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(l.made.Export())
 }
 
 // own reports whether the result itself has a property.

@@ -21,13 +21,29 @@ var (
 	_ protocol.Adder     = (*codec)(nil)
 )
 
-// Rows gives an answer's elements as rows. A nil has none.
-func (c *codec) Rows(answer []byte, _ *protocol.Request, each func(columns []string, row []gen.Value)) *protocol.Error {
+// Rows gives an answer's elements as rows. A nil has none. Maps have the same rows over both versions of the protocol.
+func (c *codec) Rows(answer []byte, req *protocol.Request, each func(columns []string, row []gen.Value)) *protocol.Error {
 	r := elements{rest: answer}
-	if v, ok := r.next(); ok && v != nil {
+	v, ok := r.next()
+	if list, flat := v.([]any); flat && answersMap(req.Words) {
+		v = mapOf(list)
+	}
+	if ok && v != nil {
 		give(v, each)
 	}
 	return nil
+}
+
+// answersMap reports whether a command answers with a map, for which version 2 of the protocol has a list of keys and
+// values by turns.
+func answersMap(words []string) bool {
+	switch {
+	case len(words) == 0:
+		return false
+	case strings.EqualFold(words[0], "CONFIG"):
+		return len(words) > 1 && strings.EqualFold(words[1], "GET")
+	}
+	return strings.EqualFold(words[0], "HGETALL")
 }
 
 // Add makes a command ready that isn't part of the program.
@@ -120,9 +136,12 @@ func (e *elements) list(n int64) []any {
 	return all
 }
 
-func (e *elements) mapping(n int64) (v any, ok bool) {
+func (e *elements) mapping(n int64) (v any, ok bool) { return mapOf(e.list(2 * n)), true }
+
+// mapOf is the map of a list of keys and values by turns.
+func mapOf(list []any) map[any]any {
 	all := map[any]any{}
-	for _, pair := range chunksOf(e.list(2*n), 2) {
+	for _, pair := range chunksOf(list, 2) {
 		key := pair[0]
 		switch key.(type) {
 		case []any, map[any]any:
@@ -130,7 +149,7 @@ func (e *elements) mapping(n int64) (v any, ok bool) {
 		}
 		all[key] = pair[1]
 	}
-	return all, true
+	return all
 }
 
 // chunksOf cuts a list into chunks of n; what is left over at its end is dropped.
