@@ -39,7 +39,20 @@ func newResults(vu *bind.VU) *results {
 		o := call.This.ToObject(vu.Runtime())
 		return vu.Runtime().ToValue(fmt.Sprintf("<%v OK %v>", o.Get("request_id"), o.Get("data").Export()))
 	})
-	_ = r.proto.DefineDataProperty("toString", text, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_FALSE)
+	// Its results have two functions of go-tarantool's.
+	tuples := vu.Runtime().ToValue(func(call sobek.FunctionCall) sobek.Value {
+		data := call.This.ToObject(vu.Runtime()).Get("data")
+		list, _ := data.Export().([]any)
+		for i := range list {
+			if _, tuple := list[i].([]any); !tuple {
+				panic(vu.Exception(fmt.Errorf("value %d of the answer is no tuple", i)))
+			}
+		}
+		return data
+	})
+	for name, f := range map[string]sobek.Value{"toString": text, "string": text, "tuples": tuples} {
+		_ = r.proto.DefineDataProperty(name, f, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_FALSE)
+	}
 	return r
 }
 
@@ -295,8 +308,8 @@ func (l *lazy) make() error {
 	return err
 }
 
-// MarshalJSON implements json.Marshaler: k6 hands on what setup() returns as JSON. It is called outside of JavaScript, so
-// it throws nothing.
+// MarshalJSON implements json.Marshaler: k6 hands on what setup() returns as JSON. It is called outside of JavaScript,
+// so it throws nothing.
 func (l *lazy) MarshalJSON() ([]byte, error) {
 	if err := l.make(); err != nil {
 		return nil, err

@@ -140,7 +140,8 @@ func redisSubject(t *testing.T, version int) subject {
 	for _, words := range [][]string{
 		{"PING"}, {"GET", "text"}, {"GET", "binary"}, {"GET", "nothing"}, {"STRLEN", "text"}, {"SET", "again", "same"},
 		{"MGET", "text", "text", "binary"}, {"HGETALL", "hash"}, {"HGETALL", "nothing"}, {"LRANGE", "list", "0", "-1"},
-		{"config", "get", "maxmemory*"}, {"SMEMBERS", "set"}, {"ZRANGE", "sorted", "0", "-1", "WITHSCORES"}, {"ZSCORE", "sorted", "a"},
+		{"config", "get", "maxmemory*"}, {"SMEMBERS", "set"},
+		{"ZRANGE", "sorted", "0", "-1", "WITHSCORES"}, {"ZSCORE", "sorted", "a"},
 		{"XRANGE", "stream", "-", "+"}, {"EVAL", "return {1, {2, {3, 'x'}}, 'y', false, {}}", "0"},
 		{"EVAL", "return redis.status_reply('fine')", "0"},
 		{"EVAL", "redis.setresp(3); return {true, {double=3.5}, {map={a=1}}, {set={b=true}}, " +

@@ -22,7 +22,8 @@ var (
 )
 
 // Rows gives an answer's elements as rows. A nil has none. Maps have the same rows over both versions of the protocol.
-func (c *codec) Rows(answer []byte, req *protocol.Request, each func(columns []string, row []gen.Value)) *protocol.Error {
+func (c *codec) Rows(answer []byte, req *protocol.Request,
+	each func(columns []string, row []gen.Value)) *protocol.Error {
 	r := elements{rest: answer}
 	v, ok := r.next()
 	if list, flat := v.([]any); flat && answersMap(req.Words) {
