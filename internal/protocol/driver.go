@@ -153,6 +153,7 @@ type Reply struct {
 	BadHash  bool        // HTTP: the body's hash was not the one expected
 	Missing  bool        // what was to be read, updated or deleted wasn't there; Request.Kind tells which
 	Again    bool        // it failed with nothing done, and succeeds in all likelihood if it is sent once more at once
+	Unsent   bool        // ctx was over before anything of it was sent
 	Reopened bool        // a connection next to the session's own had been lost and was made again
 	Captured []gen.Value // one for each of Request.Capture; Null where the reply had no row
 	Failure              // what went wrong, if anything; Class OK otherwise

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -80,6 +81,39 @@ func TestOpenSendsEveryArrival(t *testing.T) {
 	}
 	if !phases["up"] || !phases["hold"] {
 		t.Errorf("intervals name the phases %v, want up and hold", phases)
+	}
+}
+
+// A request of which nothing was sent in its time, because this process was held up, is no time-out of the server's: it
+// is sent late. If that happens again and again, it is given up.
+func TestTimeIsOverBeforeAnythingIsSent(t *testing.T) {
+	for name, c := range map[string]struct{ unsent, calls, failed uint64 }{
+		"once": {1, 2 * 20, 0}, "three times": {3, 4 * 20, 0}, "always": {math.MaxUint64 - 1, 4 * 20, 20},
+	} {
+		for _, kind := range []plan.PhaseKind{plan.Open, plan.Closed} {
+			t.Run(name+" "+string(kind), func(t *testing.T) {
+				calls := uint64(0)
+				f := &fake{answer: func(ctx context.Context, _ string, _ *protocol.Request, _ []gen.Value,
+					reply *protocol.Reply) {
+					if calls++; calls%(c.unsent+1) != 0 {
+						<-ctx.Done()
+						reply.Fail(&protocol.Error{Class: protocol.Timeout, Text: "no answer"})
+						reply.Unsent = true
+					}
+				}}
+				bn := newBench(t, f, &plan.Plan{
+					Operations: []plan.Operation{one("a")},
+					Load: []plan.Phase{{Name: "hold", Kind: kind, Duration: time.Minute, Operations: 20, RateFrom: 100,
+						RateTo: 100}},
+					Settings: plan.Settings{Sessions: 1, OperationTimeout: time.Millisecond},
+				})
+				n := bn.run(t, context.Background()).Total.Totals()
+				if n.Done != 20 || n.Errors[protocol.Timeout] != c.failed || n.Failed() != c.failed || calls != c.calls {
+					t.Errorf("%d of 20 done, %v failed of %d, in %d attempts of %d", n.Done, n.Errors, c.failed,
+						calls, c.calls)
+				}
+			})
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type session struct {
 	backoff  engine.Backoff
 	before   bool  // it has been connected before
 	behind   int64 // see measure.Sample
+	unsent   int   // how often the time of the operation was over before it was sent; begun once something was
 	freeAt   int64 // when it became free to take an operation, on the run's clock; 0 before that is known
 	cursor   workload.Cursor
 	reply    protocol.Reply
@@ -172,17 +173,16 @@ func (s *session) unconnected(ctx context.Context) {
 	}
 }
 
+// mostUnsent is how often an operation of which nothing was sent in its time gets as much time once more.
+const mostUnsent = 3
+
+// begun is what session.unsent is once something was sent, or given up.
+const begun = -1
+
 // execute carries out operation number i, retries included, and records it. intended < 0 means
 // that it is a closed load.
 func (s *session) execute(hard context.Context, src source, i uint64, intended int64) {
 	cfg, c, m := &s.pool.cfg, &s.cursor, &s.sample
-	ctx, cancel := context.WithTimeout(hard, cfg.OperationTimeout)
-	defer cancel()
-	if cfg.DropLeaving {
-		s.cut.Store(&underway{cancel: cancel})
-		defer s.cut.Store(nil)
-	}
-
 	s.pool.account.Do(func(*measure.Recorder) {
 		src.took()
 		s.pool.inFlight++
@@ -193,8 +193,25 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 	if intended < 0 {
 		m.Intended = sent
 	}
-	for next := c.Begin(i); next != workload.Over; {
-		next = s.carryOn(ctx, hard, next)
+	next := c.Begin(i)
+	ctx, cancel := s.within(hard)
+	defer func() {
+		s.cut.Store(nil)
+		cancel()
+	}()
+	s.unsent = 0
+	for next != workload.Over {
+		before := s.unsent
+		if next = s.carryOn(ctx, hard, next); s.unsent > before {
+			// This process was held up until the time was over: the server has had none of it.
+			cancel()
+			ctx, cancel = s.within(hard)
+			m.Sent = cfg.Clock.Now()
+			if intended < 0 {
+				m.Intended = m.Sent
+			}
+			continue
+		}
 		if f := c.TakeFailure(); f != nil && hard.Err() == nil {
 			s.pool.report(engine.ErrorEvent{
 				AtNs: c.EndNs, Operation: c.Operation, Index: i, Address: m.Address, Attempt: c.Attempts, Failure: *f,
@@ -216,6 +233,15 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 		return
 	}
 	c.Tell(m.Intended, m.Sent)
+}
+
+// within is the time that an operation may take, from now on.
+func (s *session) within(hard context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(hard, s.pool.cfg.OperationTimeout)
+	if s.pool.cfg.DropLeaving {
+		s.cut.Store(&underway{cancel: cancel})
+	}
+	return ctx, cancel
 }
 
 // carryOn does what the operation's cursor wants next.
@@ -258,6 +284,11 @@ func (s *session) send(ctx, hard context.Context) workload.Move {
 	s.reply.Reset(len(request.Capture))
 	sent := cfg.Clock.Now()
 	s.do(ctx, request, c.Args(), &s.reply)
+	if s.unsent >= 0 && s.unsent < mostUnsent && s.reply.Unsent && protocol.IsLate(ctx, ctx.Err()) && hard.Err() == nil {
+		s.unsent++
+		return workload.Send
+	}
+	s.unsent = begun
 	if s.reply.Reopened {
 		s.pool.account.Do(func(r *measure.Recorder) { r.Reconnect(s.sample.Address) })
 	}

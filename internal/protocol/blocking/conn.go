@@ -188,6 +188,9 @@ type exchange struct {
 // nothing was sent because ctx had ended.
 func (c *Conn) converse(ctx context.Context, out []byte, x *exchange) *protocol.Error {
 	if ctx.Err() != nil {
+		if x.reply != nil {
+			x.reply.Unsent = true
+		}
 		return overBefore(ctx)
 	}
 	stop := context.AfterFunc(ctx, c.interrupt)

@@ -170,6 +170,9 @@ func TestOverBeforeItIsSent(t *testing.T) {
 		if got := told(&reply); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
+		if reply.Unsent != (c.ctx != t.Context()) {
+			t.Errorf("%s: unsent for lack of time: %v", c.want, reply.Unsent)
+		}
 	}
 }
 
