@@ -86,25 +86,37 @@ type picker interface{ pick(i uint64) int }
 
 // Pick returns the index in Operations of operation number i. With plan.ByCount i must be below
 // Total.
-func (w *Workload) Pick(i uint64) int { return w.pick.pick(i) }
+func (w *Workload) Pick(i uint64) int {
+	if len(w.Operations) == 1 {
+		return 0
+	}
+	return w.pick.pick(i)
+}
 
 // Args fills st.Args[step] with the arguments of a step of operation number i and returns them.
 // It is called once for each step of an operation; attempts after a retryable error reuse
 // st.Args of generated parameters. It allocates nothing once st has been used for the
 // operation before.
 func (w *Workload) Args(st *State, operation, step int, i uint64) []gen.Value {
-	s := &w.Operations[operation].Steps[step]
+	return w.Operations[operation].Steps[step].fill(st, step, i)
+}
+
+// fill is Args of the step.
+func (s *Step) fill(st *State, step int, i uint64) []gen.Value {
 	for len(st.Args) <= step {
 		st.Args = append(st.Args, nil)
 	}
 	a := st.Args[step]
-	if cap(a) < len(s.params) {
-		b := make([]gen.Value, len(s.params))
-		copy(b, a[:cap(a)])
-		a = b
+	if len(a) != len(s.params) { // another operation's
+		if cap(a) < len(s.params) {
+			b := make([]gen.Value, len(s.params))
+			copy(b, a[:cap(a)])
+			a = b
+		}
+		a = a[:len(s.params)]
+		st.Args[step] = a
 	}
-	a = a[:len(s.params)]
-	st.Args[step], st.Index = a, i
+	st.Index = i
 	for k := range s.params {
 		if p := &s.params[k]; p.gen != nil {
 			p.gen.Value(&a[k], i)

@@ -89,6 +89,7 @@ type loop struct {
 	stamped   bool   // kernel timestamps are on
 
 	sample   measure.Sample
+	readNs   int64 // when a session was last read
 	asleepNs int64 // since the last gauges
 	idle     bool  // nothing happened for idleNs
 	gaugesAt int64
@@ -129,7 +130,7 @@ func (l *loop) turn() {
 		l.handle(&l.poller.events[i])
 	}
 	l.readMore()
-	now = l.now()
+	now = l.afterReading(now)
 	l.expire(now)
 	if l.part != nil {
 		l.begin(now)
@@ -140,6 +141,15 @@ func (l *loop) turn() {
 		l.gauge()
 	}
 	l.rec.Poll()
+}
+
+// afterReading is the time after all that has arrived was read. In a closed stage the last read has just asked the
+// clock, or there was none.
+func (l *loop) afterReading(woke int64) int64 {
+	if l.part == nil || l.part.stage.Open() {
+		return l.now()
+	}
+	return max(woke, l.readNs)
 }
 
 // sleep waits until something is to be done. blind means that answers didn't end the sleep and

@@ -7,9 +7,15 @@ import (
 	"brunt/internal/workload"
 )
 
-// start begins an operation in a worker that can take one. intended is never in closed loads:
-// the operation is then meant to start when it is sent.
+// start begins an operation in a worker that can take one.
 func (l *loop) start(a *worker, index uint64, intended, now int64) {
+	f := l.starts(a, intended, now)
+	l.carryOn(f, f.cursor.Begin(index), now)
+}
+
+// starts takes a request of a worker for an operation that begins. intended is never in closed loads:
+// the operation is then meant to start when it is sent.
+func (l *loop) starts(a *worker, intended, now int64) *request {
 	f := a.take()
 	freeAt := a.freeAt
 	if intended == never {
@@ -19,7 +25,7 @@ func (l *loop) start(a *worker, index uint64, intended, now int64) {
 	f.behind = a.behind
 	l.inFlight++
 	l.deadlines.add(f)
-	l.carryOn(f, f.cursor.Begin(index), now)
+	return f
 }
 
 // carryOn does what an operation's cursor wants next, at being when the last thing happened to it.

@@ -218,21 +218,19 @@ const (
 // request is one operation under way. Every session has a fixed number of them; nothing of it is
 // allocated once it has been used.
 type request struct {
-	worker  *worker
-	session *session // that its request goes to, or the last one did
-	next    *request // in the session's queue of outstanding requests, or in the worker's list of vacant requests
-	cursor  workload.Cursor
+	worker         *worker
+	session        *session // that its request goes to, or the last one did
+	next           *request // in the session's queue of outstanding requests, or in the worker's list of vacant requests
+	earlier, later *request // in the list of deadlines
 
-	tag       uint64 // of the request under way, if its codec is Tagged
-	redirects int    // how often a server said that another one must be asked
-	freeAt    int64  // when its worker had become free to take it; in closed loads, when it had itself
-	behind    int64  // see measure.Sample
-	vacantAt  int64  // when the operation before it, and the think time after that, were over
-	intended  int64
-	sent      int64 // of the first attempt; 0 before
-	stepSent  int64 // of the last request
-	idleAt    int64 // when nothing was outstanding any more
-	began     int64 // the operation's timeout counts from here
+	freeAt   int64 // when its worker had become free to take it; in closed loads, when it had itself
+	behind   int64 // see measure.Sample
+	vacantAt int64 // when the operation before it, and the think time after that, were over
+	intended int64
+	sent     int64 // of the first attempt; 0 before
+	stepSent int64 // of the last request
+	idleAt   int64 // when nothing was outstanding any more
+	began    int64 // the operation's timeout counts from here
 
 	phase phase
 	wrote bool // something of the request under way may have reached the server
@@ -240,9 +238,12 @@ type request struct {
 	fresh bool // encoded, but not yet handed to the kernel
 	timed bool // it is in the list of deadlines
 
-	earlier, later *request // in the list of deadlines
-	wakeAt         int64
-	heapPos        int // in the heap of timers, from 1; 0 when not in it
+	redirects int // how often a server said that another one must be asked
+	cursor    workload.Cursor
+
+	tag     uint64 // of the request under way, if its codec is Tagged
+	wakeAt  int64
+	heapPos int // in the heap of timers, from 1; 0 when not in it
 }
 
 // begin resets f for an operation, which it has been free to take since freeAt.

@@ -99,6 +99,7 @@ func (l *loop) read(s *session) {
 		}
 		full := held+n == len(into)
 		end := l.now()
+		l.readNs = end
 		if s.head != nil && l.stamped {
 			end = l.kernel.run(stamp, s.head.began, end)
 		}

@@ -1,6 +1,9 @@
 package loop
 
-import "brunt/internal/measure"
+import (
+	"brunt/internal/measure"
+	"brunt/internal/workload"
+)
 
 // begins starts the loop's part of a stage.
 func (l *loop) begins(p *share) {
@@ -69,19 +72,36 @@ func (l *loop) refill(a *worker, now int64) bool {
 	return more
 }
 
-// startMany begins operations for refill and sends nothing.
-func (l *loop) startMany(a *worker, now int64) bool {
+// startMany begins operations for refill and sends nothing. It draws the arguments of all before it encodes any, so
+// that the processor works on several at a time.
+func (l *loop) startMany(a *worker, now int64) (more bool) {
+	var first, last *request
+	more = true
 	for range a.requests {
 		if !a.ready() {
 			break
 		}
 		index, ok := l.part.takeClosed(now)
 		if !ok {
-			return false
+			more = false
+			break
 		}
-		l.start(a, index, never, now)
+		f := l.starts(a, never, now)
+		f.cursor.Begin(index)
+		if last == nil {
+			first = f
+		} else {
+			last.next = f
+		}
+		last = f
 	}
-	return true
+	for f := first; f != nil; {
+		next := f.next
+		f.next = nil
+		l.carryOn(f, workload.Send, now)
+		f = next
+	}
+	return more
 }
 
 // unconnected notes that a connection couldn't be made. If none is there, it costs a closed stage an
