@@ -29,15 +29,19 @@ func (b *batch) flush() {
 	}
 }
 
-// recordAll adds values. Their sum must be below 2^64 ns, as that of 200 000 values always is.
+// recordAll adds values. Their sum must be below 2^64 ns, as that of 200 000 values always is. Requests that are
+// pipelined have equal times, which are counted together.
 func (h *Histogram) recordAll(values []int64) {
 	var sum uint64
 	least, greatest := int64(highestNs), int64(0)
-	for _, ns := range values {
-		ns = clamp(ns)
-		h.countOne(bucketOf(ns))
+	for i := 0; i < len(values); {
+		from, value := i, values[i]
+		for i++; i < len(values) && values[i] == value; i++ {
+		}
+		ns, n := clamp(value), uint64(i-from)
+		h.countIn(bucketOf(ns), n)
 		least, greatest = min(least, ns), max(greatest, ns)
-		sum += uint64(ns)
+		sum += n * uint64(ns)
 	}
 	h.addRange(least, greatest)
 	h.count += uint64(len(values))

@@ -15,8 +15,10 @@ func TestBatchCountsWhatAHistogramWould(t *testing.T) {
 			if rnd.IntN(10) == 0 {
 				ns = -ns
 			}
-			b.Record(ns)
-			h.Record(ns)
+			for range 1 + rnd.IntN(3) {
+				b.Record(ns)
+				h.Record(ns)
+			}
 		}
 		b.flush()
 		if got, want := string(b.AppendCompact(nil)), string(h.AppendCompact(nil)); got != want {

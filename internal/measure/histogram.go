@@ -67,7 +67,7 @@ func clamp(ns int64) int64 { return min(max(ns, 0), highestNs) }
 // Record adds one value.
 func (h *Histogram) Record(ns int64) {
 	ns = clamp(ns)
-	h.countOne(bucketOf(ns))
+	h.countIn(bucketOf(ns), 1)
 	if ns < h.min || h.count == 0 {
 		h.min = ns
 	}
@@ -80,19 +80,19 @@ func (h *Histogram) Record(ns int64) {
 	h.sumHi += overflow
 }
 
-// countOne adds one to bucket b.
-func (h *Histogram) countOne(b uint32) {
+// countIn adds n, which is below 2^32, to bucket b.
+func (h *Histogram) countIn(b uint32, n uint64) {
 	var p *page
 	if h.pages != nil {
 		p = h.pages[b>>octaveBits]
 	}
 	if p == nil {
-		h.addBucket(b, 1)
+		h.addBucket(b, n)
 		return
 	}
 	c := &p[b&octaveMask]
-	*c++
-	if *c == 0 {
+	*c += uint32(n)
+	if *c < uint32(n) {
 		h.carry(b, 1)
 	}
 }
