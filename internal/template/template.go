@@ -85,6 +85,19 @@ func (t *Template) Only() (param int, ok bool) {
 	return 0, false
 }
 
+// Single returns the text before and after the parameter, counted from 0, if there is one parameter, once.
+func (t *Template) Single() (before []byte, param int, after []byte, ok bool) {
+	switch {
+	case len(t.pieces) == 0 || len(t.pieces) > 2 || t.pieces[0].param < 0:
+		return nil, 0, nil, false
+	case len(t.pieces) == 1:
+		return t.pieces[0].text, t.pieces[0].param, nil, true
+	case t.pieces[1].param >= 0:
+		return nil, 0, nil, false
+	}
+	return t.pieces[0].text, t.pieces[0].param, t.pieces[1].text, true
+}
+
 // Escape makes dst[from:], the text of a value just inserted, fit for its place. ok is false if
 // it can't be.
 type Escape func(dst []byte, from int) (out []byte, ok bool)
@@ -120,24 +133,6 @@ func (t *Template) Plain(dst []byte, args []gen.Value) []byte {
 		}
 	}
 	return dst
-}
-
-// Length is how many bytes Plain appends, if that is known without doing it.
-func (t *Template) Length(args []gen.Value) (n int, ok bool) {
-	for i := range t.pieces {
-		p := &t.pieces[i]
-		n += len(p.text)
-		if p.param < 0 {
-			continue
-		}
-		v := &args[p.param]
-		length, known := v.TextLength()
-		if !known {
-			return 0, false
-		}
-		n += length
-	}
-	return n, true
 }
 
 // Literal is a template of text in which nothing is a placeholder. It keeps text.

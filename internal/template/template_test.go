@@ -173,3 +173,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestSingle(t *testing.T) {
+	for _, c := range []struct {
+		text          string
+		before, after string
+		param         int
+		ok            bool
+	}{
+		{"$2", "", "", 1, true},
+		{"k:$1", "k:", "", 0, true},
+		{"k:$3:x", "k:", ":x", 2, true},
+		{"$1$2", "", "", 0, false},
+		{"$1-$1", "", "", 0, false},
+		{"plain", "", "", 0, false},
+		{"", "", "", 0, false},
+	} {
+		parsed, err := template.Parse(c.text, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, param, after, ok := parsed.Single()
+		if string(before) != c.before || string(after) != c.after || param != c.param || ok != c.ok {
+			t.Errorf("%q: %q, %d, %q, %v", c.text, before, param, after, ok)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"brunt/internal/gen"
@@ -27,7 +28,15 @@ var (
 type encodedPiece struct {
 	text []byte
 	word *template.Template
+	// short is of a word with one parameter: by the length of its value all that is sent before it, the text
+	// included, and in the end what is sent after it.
+	short []([]byte)
+	after []byte
+	param int
 }
+
+// shortValue is up to how many bytes of a value there is a text ready to be sent before it.
+const shortValue = 32
 
 func newCodec(requests []request) *codec { return &codec{requests: requests} }
 
@@ -40,7 +49,15 @@ func encodeOnce(words []template.Template) (pieces []encodedPiece) {
 			run = appendWord(run, text)
 			continue
 		}
-		pieces = append(pieces, encodedPiece{run, w})
+		p := encodedPiece{text: run, word: w}
+		if before, param, after, ok := w.Single(); ok {
+			p.param, p.after = param, append(slices.Clone(after), '\r', '\n')
+			for n := range shortValue + 1 {
+				head := appendHead(slices.Clone(run), '$', len(before)+n+len(after))
+				p.short = append(p.short, append(head, before...))
+			}
+		}
+		pieces = append(pieces, p)
 		run = nil
 	}
 	if len(run) > 0 {
@@ -51,12 +68,20 @@ func encodeOnce(words []template.Template) (pieces []encodedPiece) {
 
 // Encode appends a command to dst: an array of bulk strings.
 func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]byte, *protocol.Error) {
-	if refused := protocol.Arguments(args, c.requests[req.ID].params); refused != nil {
-		return dst, refused
+	r := &c.requests[req.ID]
+	if len(args) != r.params {
+		return dst, protocol.Arguments(args, r.params)
 	}
-	pieces := c.requests[req.ID].pieces
-	for i := range pieces {
-		p := &pieces[i]
+	for i := range r.pieces {
+		p := &r.pieces[i]
+		if p.short != nil {
+			v := &args[p.param]
+			if n, ok := v.TextLength(); ok && n < len(p.short) {
+				dst = v.AppendText(append(dst, p.short[n]...))
+				dst = append(dst, p.after...)
+				continue
+			}
+		}
 		dst = append(dst, p.text...)
 		if p.word == nil {
 			continue
@@ -110,18 +135,18 @@ func appendWord(dst, word []byte) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// appendFilled appends a word with parameters. Its length comes before it. Where that is known after it only, room
-// is left for two digits, and the word is moved if they are more or fewer.
+// appendFilled appends a word with parameters. Its length comes before it and is known after it:
+// room is left for two digits, and the word is moved if they are more or fewer.
 func appendFilled(dst []byte, word *template.Template, args []gen.Value) []byte {
-	if size, ok := word.Length(args); ok {
-		dst = word.Plain(appendHead(dst, '$', size), args)
-		return append(dst, '\r', '\n')
-	}
 	at := len(dst)
 	dst = append(dst, "$00\r\n"...)
 	from := len(dst)
 	dst = word.Plain(dst, args)
 	size := len(dst) - from
+	if size >= 10 && size < 100 {
+		dst[at+1], dst[at+2] = '0'+byte(size/10), '0'+byte(size%10)
+		return append(dst, '\r', '\n')
+	}
 	var digits [20]byte
 	length := strconv.AppendInt(digits[:0], int64(size), 10)
 	for range len(length) - 2 {
@@ -136,9 +161,6 @@ func appendFilled(dst []byte, word *template.Template, args []gen.Value) []byte 
 }
 
 func appendHead(dst []byte, kind byte, n int) []byte {
-	if n < 10 {
-		return append(dst, kind, '0'+byte(n), '\r', '\n')
-	}
 	dst = append(dst, kind)
 	dst = strconv.AppendInt(dst, int64(n), 10)
 	return append(dst, '\r', '\n')

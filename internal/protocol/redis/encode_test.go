@@ -21,6 +21,7 @@ func TestEncode(t *testing.T) {
 		{[]string{"SET", "k:$2", "$1"}, "*3\r\n$3\r\nSET\r\n$5\r\nk:-12\r\n$4\r\na\r\nb\r\n"},
 		{[]string{"SET", "$2", "x"}, "*3\r\n$3\r\nSET\r\n$3\r\n-12\r\n$1\r\nx\r\n"},
 		{[]string{"SET", "$$2", "$3"}, "*3\r\n$3\r\nSET\r\n$2\r\n$2\r\n$0\r\n\r\n"},
+		{[]string{"SET", "k:$2:x", "$2-$2"}, "*3\r\n$3\r\nSET\r\n$7\r\nk:-12:x\r\n$7\r\n-12--12\r\n"},
 		{[]string{"SET", "", "$4"}, "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$1\r\n\x00\r\n"},
 	} {
 		req := command(c.words...)
@@ -30,7 +31,7 @@ func TestEncode(t *testing.T) {
 			t.Errorf("%q: got %q, %v; want %q", c.words, got, refused, c.want)
 		}
 	}
-	for _, size := range []int{0, 1, 7, 8, 9, 97, 98, 99, 997, 998, 99_998} {
+	for _, size := range []int{0, 1, 7, 8, 9, shortValue, shortValue + 1, 97, 98, 99, 997, 998, 99_998} {
 		value := strings.Repeat("v", size)
 		req := command("GET", "k:$1", "x")
 		req.Params = kinds[:1]
