@@ -2,14 +2,17 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"brunt/internal/gen"
 	"brunt/internal/protocol"
 )
 
 // BenchmarkSelect is one prepared lookup after another in one session. The codec's loop here is
-// the test's own, over the runtime's poller.
+// the test's own, over the runtime's poller. pgx, the usual client, is there to compare with.
 func BenchmarkSelect(b *testing.B) {
 	p := program(sql("SELECT $1::int + 1", gen.Int))
 	for _, tier := range []string{"library", "codec"} {
@@ -31,4 +34,23 @@ func BenchmarkSelect(b *testing.B) {
 			}
 		})
 	}
+	b.Run("pgx", func(b *testing.B) {
+		t := targetOf(server(b))
+		c, err := pgx.Connect(context.Background(),
+			fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", t.User, t.Password, t.Address, t.Database))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close(context.Background())
+		if _, err := c.Prepare(context.Background(), "select", p.Requests[0].Text); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			var n int
+			if err := c.QueryRow(context.Background(), "select", 5).Scan(&n); err != nil || n != 6 {
+				b.Fatal(n, err)
+			}
+		}
+	})
 }
