@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"brunt/internal/protocol/kv"
 	"brunt/internal/socket"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
@@ -20,7 +22,9 @@ type codec struct {
 	templates []template
 	headers   *headers
 
-	control          []byte // frames that are due to the server: sent before the next request
+	in               bytes.Reader // of a frame's head
+	out              *output      // frames of the request that is encoded
+	control          *output      // frames that are due to the server: sent before the next request
 	nextStream       uint32
 	streamWindow     int64 // how much the server takes of a stream
 	connectionWindow int64 // how much it takes now over all
@@ -41,7 +45,7 @@ var (
 )
 
 func newCodec(requests kv.Requests, o options, authority string) *codec {
-	c := &codec{requests: requests, headers: newHeaders(authority), nextStream: 1,
+	c := &codec{requests: requests, headers: newHeaders(authority), out: newOutput(), control: newOutput(), nextStream: 1,
 		streamWindow: standardWindow, connectionWindow: standardWindow, frameLimit: frameLimit}
 	for i := range requests {
 		c.templates = append(c.templates, newTemplate(&requests[i], o))
@@ -110,9 +114,11 @@ func (d *Driver) Open(ctx context.Context, t protocol.Target, p *protocol.Progra
 func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err := nc.Write(appendGreeting(nil)); err != nil {
+	c.control.greet()
+	if _, err := nc.Write(c.control.b); err != nil {
 		return nil, err
 	}
+	c.control.b = c.control.b[:0]
 	var buf []byte
 	piece := make([]byte, 4<<10)
 	for !c.greeted || !c.acknowledged {
@@ -122,7 +128,7 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 		}
 		buf = append(buf, piece[:n]...)
 		for !c.greeted || !c.acknowledged {
-			f, size, _, fault := cutFrame(buf)
+			f, size, _, fault := c.cut(buf)
 			if fault == "" && size == 0 {
 				break
 			}
@@ -136,10 +142,10 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 			buf = buf[size:]
 		}
 	}
-	if _, err := nc.Write(c.control); err != nil {
+	if _, err := nc.Write(c.control.b); err != nil {
 		return nil, err
 	}
-	c.control = c.control[:0]
+	c.control.b = c.control.b[:0]
 	if !stop() {
 		return nil, context.DeadlineExceeded
 	}
@@ -148,7 +154,7 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 
 // greet takes in a frame of the handshake.
 func (c *codec) greet(f *frame) (fault string) {
-	if !c.greeted && (f.kind != frameSettings || f.flags&flagAck != 0) {
+	if !c.greeted && (f.Type != http2.FrameSettings || f.Flags.Has(http2.FlagSettingsAck)) {
 		return "it doesn't begin with its settings"
 	}
 	_, fault = c.take(f, nil, nil)

@@ -8,6 +8,7 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -133,23 +134,22 @@ func (c *codec) Encode(dst []byte, req *protocol.Request, args []gen.Value) ([]b
 			len(body), window)
 	}
 	c.connectionWindow -= int64(len(body))
-	dst = append(dst, c.control...)
-	c.control = c.control[:0]
+	c.out.b = append(dst, c.control.b...)
+	c.control.b = c.control.b[:0]
 	if c.unacknowledged > largestWindow/2 {
-		dst = appendWindow(dst, c.unacknowledged)
+		c.out.WriteWindowUpdate(0, uint32(c.unacknowledged))
 		c.unacknowledged = 0
 	}
 	c.begin()
-	block := c.headers.block(t.method)
-	dst = appendFrameHead(dst, len(block), frameHeaders, flagEndHeaders, c.stream)
-	dst = append(dst, block...)
+	c.out.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, BlockFragment: c.headers.block(t.method),
+		EndHeaders: true})
 	for len(body) > c.frameLimit {
-		dst = appendFrameHead(dst, c.frameLimit, frameData, 0, c.stream)
-		dst = append(dst, body[:c.frameLimit]...)
+		c.out.WriteData(c.stream, false, body[:c.frameLimit])
 		body = body[c.frameLimit:]
 	}
-	dst = appendFrameHead(dst, len(body), frameData, flagEndStream, c.stream)
-	return append(dst, body...), nil
+	c.out.WriteData(c.stream, true, body)
+	dst, c.out.b = c.out.b, nil
+	return dst, nil
 }
 
 // message builds a request's message with its head. It is valid until the next call.

@@ -12,6 +12,7 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/protocol/kv"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 )
@@ -47,7 +48,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	r := &c.requests[req.ID]
 	c.current = req
 	for {
-		f, size, need, fault := cutFrame(buf[n:])
+		f, size, need, fault := c.cut(buf[n:])
 		if fault == "" && size == 0 {
 			if n > 0 {
 				need = 0
@@ -76,50 +77,50 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 // take takes in a frame. finished means that the answer is complete. r is nil during the
 // handshake, when there are no streams.
 func (c *codec) take(f *frame, r *kv.Request, reply *protocol.Reply) (finished bool, fault string) {
-	if c.inBlock != 0 && (f.kind != frameContinuation || f.stream != c.inBlock) {
+	if c.inBlock != 0 && (f.Type != http2.FrameContinuation || f.StreamID != c.inBlock) {
 		return false, "headers were interrupted"
 	}
-	switch f.kind {
-	case frameSettings, framePing, frameWindow:
+	switch f.Type {
+	case http2.FrameSettings, http2.FramePing, http2.FrameWindowUpdate:
 		return false, c.housekeeping(f)
-	case frameGoAway:
+	case http2.FrameGoAway:
 		return c.goAway(f, reply)
-	case framePush:
+	case http2.FramePushPromise:
 		return false, "a push, which we refused"
-	case frameContinuation:
+	case http2.FrameContinuation:
 		return c.continuation(f, reply)
 	}
-	if f.kind != frameData && f.kind != frameHeaders && f.kind != frameReset {
+	if f.Type != http2.FrameData && f.Type != http2.FrameHeaders && f.Type != http2.FrameRSTStream {
 		return false, "" // of a kind that is to be ignored
 	}
-	if f.stream == 0 || f.stream >= c.nextStream {
+	if f.StreamID == 0 || f.StreamID >= c.nextStream {
 		return false, "a frame of a stream that we didn't open"
 	}
-	mine := f.stream == c.stream
-	switch f.kind {
-	case frameData:
+	mine := f.StreamID == c.stream
+	switch f.Type {
+	case http2.FrameData:
 		c.unacknowledged += int64(len(f.payload))
 		if fault = f.unpad(); fault != "" || !mine {
 			return false, fault
 		}
 		return false, c.data(f, r, reply)
-	case frameReset:
+	case http2.FrameRSTStream:
 		if len(f.payload) != 4 {
 			return false, "a frame has a wrong length"
 		}
 		if mine {
-			reply.Fail(resetFailure(binary.BigEndian.Uint32(f.payload)))
+			reply.Fail(resetFailure(http2.ErrCode(binary.BigEndian.Uint32(f.payload))))
 		}
 		return mine, ""
 	}
 	if fault = f.unpad(); fault != "" {
 		return false, fault
 	}
-	c.ending = f.flags&flagEndStream != 0
-	if f.flags&flagEndHeaders != 0 {
-		return c.headed(f.stream, f.payload, reply)
+	c.ending = f.Flags.Has(http2.FlagDataEndStream)
+	if f.Flags.Has(http2.FlagHeadersEndHeaders) {
+		return c.headed(f.StreamID, f.payload, reply)
 	}
-	c.inBlock, c.block = f.stream, append(c.block[:0], f.payload...)
+	c.inBlock, c.block = f.StreamID, append(c.block[:0], f.payload...)
 	return false, ""
 }
 
@@ -130,48 +131,48 @@ func (c *codec) continuation(f *frame, reply *protocol.Reply) (finished bool, fa
 	if c.block = append(c.block, f.payload...); len(c.block) > maxBlock {
 		return false, "headers are too long"
 	}
-	if f.flags&flagEndHeaders == 0 {
+	if !f.Flags.Has(http2.FlagHeadersEndHeaders) {
 		return false, ""
 	}
 	c.inBlock = 0
-	return c.headed(f.stream, c.block, reply)
+	return c.headed(f.StreamID, c.block, reply)
 }
 
 // housekeeping heeds frames about the connection.
 func (c *codec) housekeeping(f *frame) (fault string) {
 	switch {
-	case f.kind == framePing && len(f.payload) == 8:
-		if f.flags&flagAck == 0 {
-			c.control = append(appendFrameHead(c.control, 8, framePing, flagAck, 0), f.payload...)
+	case f.Type == http2.FramePing && len(f.payload) == 8:
+		if !f.Flags.Has(http2.FlagSettingsAck) {
+			c.control.WritePing(true, [8]byte(f.payload))
 		}
-	case f.kind == frameWindow && len(f.payload) == 4:
-		if f.stream == 0 {
+	case f.Type == http2.FrameWindowUpdate && len(f.payload) == 4:
+		if f.StreamID == 0 {
 			c.connectionWindow += int64(binary.BigEndian.Uint32(f.payload) &^ (1 << 31))
 		}
-	case f.kind == frameSettings && f.flags&flagAck != 0 && len(f.payload) == 0:
+	case f.Type == http2.FrameSettings && f.Flags.Has(http2.FlagSettingsAck) && len(f.payload) == 0:
 		c.acknowledged = true
-	case f.kind == frameSettings && f.flags&flagAck == 0 && len(f.payload)%6 == 0:
+	case f.Type == http2.FrameSettings && !f.Flags.Has(http2.FlagSettingsAck) && len(f.payload)%6 == 0:
 		c.greeted = true
 		for p := f.payload; len(p) > 0; p = p[6:] {
-			c.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:]))
+			c.setting(http2.SettingID(binary.BigEndian.Uint16(p)), binary.BigEndian.Uint32(p[2:]))
 		}
-		c.control = appendFrameHead(c.control, 0, frameSettings, flagAck, 0)
+		c.control.WriteSettingsAck()
 	default:
 		return "a frame has a wrong length"
 	}
-	if len(c.control) > maxBlock {
+	if len(c.control.b) > maxBlock {
 		return "the server asks for too many acknowledgements"
 	}
 	return ""
 }
 
-func (c *codec) setting(id uint16, value uint32) {
+func (c *codec) setting(id http2.SettingID, value uint32) {
 	switch id {
-	case settingTableSize:
+	case http2.SettingHeaderTableSize:
 		c.headers.limit(value)
-	case settingWindow:
+	case http2.SettingInitialWindowSize:
 		c.streamWindow = int64(value)
-	case settingFrameSize:
+	case http2.SettingMaxFrameSize:
 		c.frameLimit = int(min(max(value, frameLimit), 1<<24-1))
 	}
 }
@@ -182,20 +183,20 @@ func (c *codec) goAway(f *frame, reply *protocol.Reply) (finished bool, fault st
 		return false, "a frame has a wrong length"
 	}
 	c.leaving = true
-	last, code := binary.BigEndian.Uint32(f.payload)&^(1<<31), binary.BigEndian.Uint32(f.payload[4:])
+	last, code := binary.BigEndian.Uint32(f.payload)&^(1<<31), http2.ErrCode(binary.BigEndian.Uint32(f.payload[4:]))
 	if c.stream == 0 || c.stream <= last {
 		return false, ""
 	}
 	reply.Fail(&protocol.Error{Class: protocol.Retryable, Code: "GOAWAY", Fatal: true,
-		Text: fmt.Sprintf("the server ends the connection and didn't look at the request (HTTP/2 error %d)", code)})
+		Text: fmt.Sprintf("the server ends the connection and didn't look at the request (HTTP/2 error %d)", uint32(code))})
 	return true, ""
 }
 
-// resetFailure is what ending a stream means: 7 is REFUSED_STREAM, 8 CANCEL, 11 ENHANCE_YOUR_CALM.
-func resetFailure(code uint32) *protocol.Error {
+// resetFailure is what ending a stream means.
+func resetFailure(code http2.ErrCode) *protocol.Error {
 	e := &protocol.Error{Class: protocol.UnknownOutcome, Code: "RST_STREAM",
-		Text: fmt.Sprintf("the server ended the stream (HTTP/2 error %d)", code)}
-	if code == 7 {
+		Text: fmt.Sprintf("the server ended the stream (HTTP/2 error %d)", uint32(code))}
+	if code == http2.ErrCodeRefusedStream {
 		e.Class = protocol.Retryable
 	}
 	return e
@@ -205,7 +206,7 @@ func resetFailure(code uint32) *protocol.Error {
 func (c *codec) data(f *frame, r *kv.Request, reply *protocol.Reply) (fault string) {
 	message := f.payload
 	switch {
-	case f.flags&flagEndStream != 0:
+	case f.Flags.Has(http2.FlagDataEndStream):
 		return "the stream ended without a status"
 	case !c.opened:
 		return "data came before headers"

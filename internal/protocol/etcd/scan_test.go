@@ -13,6 +13,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/proto"
 )
@@ -40,8 +41,10 @@ func waiting(p *protocol.Program, id int) *codec {
 	return c
 }
 
-func frameOf(kind, flags byte, stream uint32, payload []byte) []byte {
-	return append(appendFrameHead(nil, len(payload), kind, flags, stream), payload...)
+func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
+	o := newOutput()
+	o.WriteRawFrame(kind, flags, stream, payload)
+	return o.b
 }
 
 func fields(pairs ...string) []byte {
@@ -62,10 +65,15 @@ func messageOf(m proto.Message) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(b))), b...)
 }
 
+// endOfAll are the flags of trailers.
+const endOfAll = http2.FlagHeadersEndHeaders | http2.FlagHeadersEndStream
+
 var (
-	head   = frameOf(frameHeaders, flagEndHeaders, 1, fields(":status", "200", "content-type", "application/grpc"))
-	trails = frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields("grpc-status", "0", "grpc-message", ""))
-	one    = messageOf(&pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 7}, Count: 1,
+	head = frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1,
+		fields(":status", "200", "content-type", "application/grpc"))
+	trails = frameOf(http2.FrameHeaders, endOfAll, 1,
+		fields("grpc-status", "0", "grpc-message", ""))
+	one = messageOf(&pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 7}, Count: 1,
 		Kvs: []*mvccpb.KeyValue{{Key: []byte("t:k"), Value: []byte(`{"field0":"eg=="}`), ModRevision: 5}}})
 	none = messageOf(&pb.RangeResponse{Header: &pb.ResponseHeader{}})
 )
@@ -74,14 +82,15 @@ func join(parts ...[]byte) []byte { return slices.Concat(parts...) }
 
 func TestScan(t *testing.T) {
 	p := scanned()
-	settings := frameOf(frameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, settingWindow}, 1<<20))
-	ping := frameOf(framePing, 0, 0, []byte("12345678"))
-	data := func(b []byte) []byte { return frameOf(frameData, 0, 1, b) }
+	settings := frameOf(http2.FrameSettings, 0, 0,
+		binary.BigEndian.AppendUint32([]byte{0, byte(http2.SettingInitialWindowSize)}, 1<<20))
+	ping := frameOf(http2.FramePing, 0, 0, []byte("12345678"))
+	data := func(b []byte) []byte { return frameOf(http2.FrameData, 0, 1, b) }
 	away := func(last uint32) []byte {
-		return frameOf(frameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, uint64(last)<<32))
+		return frameOf(http2.FrameGoAway, 0, 0, binary.BigEndian.AppendUint64(nil, uint64(last)<<32))
 	}
 	failed := func(code, text string) []byte {
-		return frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1,
+		return frameOf(http2.FrameHeaders, endOfAll, 1,
 			fields(":status", "200", "grpc-status", code, "grpc-message", text))
 	}
 	for _, c := range []struct {
@@ -95,13 +104,16 @@ func TestScan(t *testing.T) {
 		{"captured", 0, join(head, data(one), trails), `captured=6:"z"`},
 		{"no record", 0, join(head, data(none), trails), `rows=0 affected=0 missing=true`},
 		{"in pieces", 0, join(head, data(one[:3]), ping, data(nil), data(one[3:9]), data(one[9:]), trails), `captured=6:"z"`},
-		{"padded", 0, join(head, frameOf(frameData, flagPadded, 1, join([]byte{3}, one, []byte("abc"))), trails),
+		{"padded", 0, join(head,
+			frameOf(http2.FrameData, http2.FlagDataPadded, 1, join([]byte{3}, one, []byte("abc"))), trails),
 			`captured=6:"z"`},
-		{"priority", 0, join(frameOf(frameHeaders, flagEndHeaders|flagPriority, 1, join(make([]byte, 5), head[frameHead:])),
+		{"priority", 0, join(frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersPriority, 1,
+			join(make([]byte, 5), head[frameHead:])),
 			data(one), trails), "class=ok"},
-		{"headers in frames", 0, join(frameOf(frameHeaders, 0, 1, head[frameHead:12]), frameOf(frameContinuation, 0, 1, nil),
-			frameOf(frameContinuation, flagEndHeaders, 1, head[12:]), data(one), trails), `captured=6:"z"`},
-		{"housekeeping", 0, join(settings, ping, head, frameOf(frameWindow, 0, 1, []byte{0, 0, 0, 9}), data(one),
+		{"headers in frames", 0, join(frameOf(http2.FrameHeaders, 0, 1, head[frameHead:12]),
+			frameOf(http2.FrameContinuation, 0, 1, nil),
+			frameOf(http2.FrameContinuation, http2.FlagHeadersEndHeaders, 1, head[12:]), data(one), trails), `captured=6:"z"`},
+		{"housekeeping", 0, join(settings, ping, head, frameOf(http2.FrameWindowUpdate, 0, 1, []byte{0, 0, 0, 9}), data(one),
 			frameOf(99, 0, 7, nil), trails), `captured=6:"z"`},
 		{"deleted", 1, join(head, data(messageOf(&pb.DeleteRangeResponse{Deleted: 1})), trails), "affected=1 missing=false"},
 		{"not deleted", 1, join(head, data(messageOf(&pb.DeleteRangeResponse{})), trails), "affected=0 missing=true"},
@@ -110,10 +122,12 @@ func TestScan(t *testing.T) {
 		{"more follows", 0, join(head, data(one), trails, ping), `left="\x00\x00\b\x06`},
 		{"leaving", 0, join(away(1), head, data(one), trails), "class=ok code=\"\" fatal=true"},
 		{"too late", 0, away(0), `class=retryable code="GOAWAY" fatal=true`},
-		{"refused", 0, frameOf(frameReset, 0, 1, []byte{0, 0, 0, 7}), `class=retryable code="RST_STREAM" fatal=false`},
-		{"reset", 0, join(head, frameOf(frameReset, 0, 1, []byte{0, 0, 0, 2})), `class=unknown-outcome code="RST_STREAM"`},
+		{"refused", 0, frameOf(http2.FrameRSTStream, 0, 1, []byte{0, 0, 0, 7}),
+			`class=retryable code="RST_STREAM" fatal=false`},
+		{"reset", 0, join(head, frameOf(http2.FrameRSTStream, 0, 1, []byte{0, 0, 0, 2})),
+			`class=unknown-outcome code="RST_STREAM"`},
 		{"no leader", 0, failed("14", "etcdserver: no leader"), `class=retryable code="Unavailable" fatal=false`},
-		{"failed late", 0, join(head, data(one), frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1,
+		{"failed late", 0, join(head, data(one), frameOf(http2.FrameHeaders, endOfAll, 1,
 			fields("grpc-status", "14", "grpc-message", "etcdserver: request timed out"))),
 			`class=timeout code="Unavailable" fatal=false status=0 rows=0`},
 		{"server", 0, failed("3", "etcdserver: key is not provided"), `class=server code="InvalidArgument" fatal=false`},
@@ -121,24 +135,25 @@ func TestScan(t *testing.T) {
 
 		{"HTTP/1", 0, []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "class=protocol"},
 		{"no message", 0, join(head, trails), "class=protocol"},
-		{"no status", 0, join(head, data(one), frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields("x", "y"))),
+		{"no status", 0, join(head, data(one), frameOf(http2.FrameHeaders, endOfAll, 1, fields("x", "y"))),
 			"class=protocol"},
-		{"HTTP status", 0, frameOf(frameHeaders, flagEndHeaders|flagEndStream, 1, fields(":status", "502")),
+		{"HTTP status", 0, frameOf(http2.FrameHeaders, endOfAll, 1, fields(":status", "502")),
 			"class=protocol"},
 		{"two messages", 0, join(head, data(none), data(none), trails), "class=protocol"},
 		{"longer than said", 0, join(head, data(append(slices.Clone(none), 1)), trails), "class=protocol"},
 		{"compressed", 0, join(head, data(append([]byte{1}, one[1:]...)), trails), "class=protocol"},
 		{"no protocol buffer", 0, join(head, data([]byte{0, 0, 0, 0, 2, 0x12, 9}), trails), "class=protocol"},
 		{"data first", 0, data(one), "class=protocol"},
-		{"data last", 0, join(head, frameOf(frameData, flagEndStream, 1, one)), "class=protocol"},
-		{"unopened stream", 0, frameOf(frameData, 0, 3, one), "class=protocol"},
-		{"pushed", 0, frameOf(framePush, 0, 1, make([]byte, 4)), "class=protocol"},
-		{"interrupted", 0, join(frameOf(frameHeaders, 0, 1, head[frameHead:12]), ping), "class=protocol"},
-		{"not begun", 0, frameOf(frameContinuation, flagEndHeaders, 1, nil), "class=protocol"},
-		{"bad padding", 0, join(head, frameOf(frameData, flagPadded, 1, []byte{9, 0})), "class=protocol"},
-		{"bad headers", 0, frameOf(frameHeaders, flagEndHeaders, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
+		{"data last", 0, join(head, frameOf(http2.FrameData, http2.FlagDataEndStream, 1, one)), "class=protocol"},
+		{"unopened stream", 0, frameOf(http2.FrameData, 0, 3, one), "class=protocol"},
+		{"pushed", 0, frameOf(http2.FramePushPromise, 0, 1, make([]byte, 4)), "class=protocol"},
+		{"interrupted", 0, join(frameOf(http2.FrameHeaders, 0, 1, head[frameHead:12]), ping), "class=protocol"},
+		{"not begun", 0, frameOf(http2.FrameContinuation, http2.FlagHeadersEndHeaders, 1, nil), "class=protocol"},
+		{"bad padding", 0, join(head, frameOf(http2.FrameData, http2.FlagDataPadded, 1, []byte{9, 0})), "class=protocol"},
+		{"bad headers", 0, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1,
+			[]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
 			"class=protocol"},
-		{"short ping", 0, frameOf(framePing, 0, 0, []byte("123")), "class=protocol"},
+		{"short ping", 0, frameOf(http2.FramePing, 0, 0, []byte("123")), "class=protocol"},
 	} {
 		got := protocoltest.Torn(t, func() protocol.Codec { return waiting(p, c.request) }, &p.Requests[c.request],
 			c.answer, false)
@@ -153,8 +168,10 @@ func TestControlFramesGoOutWithTheNextRequest(t *testing.T) {
 	c := waiting(p, 0)
 	var reply protocol.Reply
 	reply.Reset(1)
-	settings := frameOf(frameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, settingTableSize}, 0))
-	answer := join(settings, frameOf(framePing, 0, 0, []byte("12345678")), head, frameOf(frameData, 0, 1, one), trails)
+	settings := frameOf(http2.FrameSettings, 0, 0,
+		binary.BigEndian.AppendUint32([]byte{0, byte(http2.SettingHeaderTableSize)}, 0))
+	answer := join(settings, frameOf(http2.FramePing, 0, 0, []byte("12345678")), head,
+		frameOf(http2.FrameData, 0, 1, one), trails)
 	if _, done, _ := c.Scan(answer, &p.Requests[0], &reply); !done || reply.Class != protocol.OK {
 		t.Fatalf("%+v", reply)
 	}
@@ -163,12 +180,13 @@ func TestControlFramesGoOutWithTheNextRequest(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	want := join(frameOf(frameSettings, flagAck, 0, nil), frameOf(framePing, flagAck, 0, []byte("12345678")),
-		appendWindow(nil, largestWindow))
+	want := join(frameOf(http2.FrameSettings, http2.FlagSettingsAck, 0, nil),
+		frameOf(http2.FramePing, http2.FlagSettingsAck, 0, []byte("12345678")),
+		frameOf(http2.FrameWindowUpdate, 0, 0, binary.BigEndian.AppendUint32(nil, largestWindow)))
 	if !bytes.HasPrefix(out, want) {
 		t.Errorf("got %q", out)
 	}
-	if f, _, _, _ := cutFrame(out[len(want):]); f.kind != frameHeaders || f.stream != 3 {
+	if f, _, _, _ := c.cut(out[len(want):]); f.Type != http2.FrameHeaders || f.StreamID != 3 {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -203,24 +221,49 @@ func TestHeadersDecodeAsSent(t *testing.T) {
 	}
 }
 
+// A request and its answer allocate nothing once the connection's buffers have their size.
+func TestNothingIsAllocated(t *testing.T) {
+	p := scanned()
+	c := waiting(p, 2)
+	answer := join(head, frameOf(http2.FrameData, 0, 1, messageOf(&pb.PutResponse{Header: &pb.ResponseHeader{}})), trails)
+	args := protocoltest.Values("k", "v")
+	var out []byte
+	var reply protocol.Reply
+	allocations := testing.AllocsPerRun(100, func() {
+		for rest := answer; len(rest) > 0; {
+			binary.BigEndian.PutUint32(rest[5:], c.stream)
+			rest = rest[frameHead+int(rest[1])<<8+int(rest[2]):]
+		}
+		if _, done, _ := c.Scan(answer, &p.Requests[2], &reply); !done || reply.Class != protocol.OK {
+			t.Fatalf("%+v", reply.Failure)
+		}
+		reply.Reset(0)
+		out, _ = c.Encode(out[:0], &p.Requests[2], args)
+	})
+	if allocations != 0 {
+		t.Errorf("%v allocations a request", allocations)
+	}
+}
+
 func TestStreamsRunOut(t *testing.T) {
 	p := scanned()
 	c := waiting(p, 0)
 	c.nextStream = largestStream - 2
 	var reply protocol.Reply
 	reply.Reset(1)
-	if _, done, _ := c.Scan(join(head, frameOf(frameData, 0, 1, one), trails), &p.Requests[0], &reply); !done ||
+	if _, done, _ := c.Scan(join(head, frameOf(http2.FrameData, 0, 1, one), trails), &p.Requests[0], &reply); !done ||
 		reply.Class != protocol.OK || !reply.Fatal {
 		t.Errorf("%v %+v", done, reply)
 	}
 }
 
 func FuzzScan(f *testing.F) {
-	f.Add(join(head, frameOf(frameData, 0, 1, one), trails), uint16(20), uint16(40))
-	f.Add(join(frameOf(frameHeaders, 0, 1, head[frameHead:12]), frameOf(frameContinuation, flagEndHeaders, 1, head[12:]),
-		frameOf(frameData, 0, 1, one), trails), uint16(3), uint16(15))
-	f.Add(frameOf(frameGoAway, 0, 0, make([]byte, 8)), uint16(1), uint16(2))
-	f.Add(frameOf(frameSettings, 0, 0, make([]byte, 12)), uint16(1), uint16(10))
+	f.Add(join(head, frameOf(http2.FrameData, 0, 1, one), trails), uint16(20), uint16(40))
+	f.Add(join(frameOf(http2.FrameHeaders, 0, 1, head[frameHead:12]),
+		frameOf(http2.FrameContinuation, http2.FlagHeadersEndHeaders, 1, head[12:]),
+		frameOf(http2.FrameData, 0, 1, one), trails), uint16(3), uint16(15))
+	f.Add(frameOf(http2.FrameGoAway, 0, 0, make([]byte, 8)), uint16(1), uint16(2))
+	f.Add(frameOf(http2.FrameSettings, 0, 0, make([]byte, 12)), uint16(1), uint16(10))
 	p := scanned()
 	f.Fuzz(func(t *testing.T, answer []byte, a, b uint16) {
 		if len(answer) == 0 {
