@@ -109,7 +109,7 @@ report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: record result verdict within
 runner: balance control engine engine/loop engine/pool machine measure message metric observe observe/self plan
-    protocol protocols record schedule schema schema/fill secret target units verdict within workload
+    protocol protocols record schedule schema schema/fill secret target topology units verdict within workload
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -122,11 +122,12 @@ sqltext:
 stats:
 suggest:
 summary: record
-target: gen plan protocol protocols schema/sql secret workload
+target: gen plan protocol protocols schema/sql secret topology workload
 template: gen
 testserver:
 testserver/ferretdb:
 timeline: measure protocol
+topology: protocol
 tools/bench: linefile protocol/echo record testserver tools/peers
 tools/bench/peer/bare:
 tools/bench/peer/library: measure

@@ -75,14 +75,15 @@ func BalanceModes() []string {
 // Topology says how the nodes of a target are found again while the load runs. The zero value means that they
 // aren't.
 type Topology struct {
-	Source  string        // one of TopologySources; "" means that addresses stay as they are
-	From    []string      // who is asked, see each source; none: the target's addresses
-	Name    string        // srv: the record's name; sentinel: the name of the primary
-	Every   time.Duration // how often is asked; 0 means 5 s
-	Leaving string        // "drain" or "drop": what becomes of sessions at nodes that leave; "" means drain
-	Room    int           // how many nodes may join; 0 means 16
-	At      Position
-	Where   Places
+	Source   string        // one of TopologySources; "" means that addresses stay as they are
+	From     []string      // who is asked, see each source; none: the target's addresses
+	Name     string        // srv: the record's name; sentinel: the name of the primary
+	Resolver string        // dns, srv: host:port of the DNS server; "" means the system's
+	Every    time.Duration // how often is asked; 0 means 5 s
+	Leaving  string        // "drain" or "drop": what becomes of sessions at nodes that leave; "" means drain
+	Room     int           // how many nodes may join; 0 means 16
+	At       Position
+	Where    Places
 }
 
 // TopologySources are those who know the nodes of a target.

@@ -108,6 +108,12 @@ func (c *checker) topology() {
 	} else if t.Name != "" && !named {
 		c.add(at("name"), "remove it", "name has no meaning with topology: %s", t.Source)
 	}
+	if t.Resolver != "" && t.Source != "dns" && t.Source != "srv" {
+		c.add(at("resolver"), "remove it", "resolver has no meaning with topology: %s", t.Source)
+	}
+	if t.Source == "sentinel" && len(t.From) == 0 {
+		c.add(at("source"), "add from: host:26379", "topology: sentinel says no address of a Sentinel")
+	}
 	if t.Source == "patroni" && len(t.From) == 0 {
 		c.add(at("source"), "add from: http://host:8008", "topology: patroni says no address of Patroni's REST API")
 	}

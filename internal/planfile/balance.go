@@ -55,6 +55,7 @@ func topologyForm() form {
 		field{"from", "From", custom[[]string]{addressesIn, addressesNode, anyOf(words{name: true},
 			list{of: words{}, full: true})}, "who is asked; the target's addresses", false},
 		field{"name", "Name", words{name: true}, "srv: name of the record; sentinel: name of the primary", false},
+		field{"resolver", "Resolver", words{name: true}, "dns, srv: host:port of the DNS server; the system's", false},
 		field{"every", "Every", span{above: true}, "how often is asked; 5s", false},
 		field{"leaving", "Leaving", choice{"drain", "drop"},
 			"sessions at a node that leaves finish their operation, or are closed at once; drain", false},

@@ -198,3 +198,12 @@ type RoleTeller interface {
 	// Role asks the server at a target's address. An error is an *Error.
 	Role(ctx context.Context, t Target) (Role, error)
 }
+
+// Discoverer is implemented by drivers whose servers know the nodes of their cluster.
+type Discoverer interface {
+	// Discovers reports whether Discover is the way that a plan's topology names by a word, such as "members".
+	Discovers(source string) bool
+	// Discover asks the server at a target's address for the nodes. name is that of the cluster, where servers know
+	// several. An error is an *Error.
+	Discover(ctx context.Context, t Target, name string) ([]Node, error)
+}

@@ -32,10 +32,18 @@ func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
 	return err
 }
 
-// arrivals are nodes that have joined, until they are in the record.
+// arrivals are nodes that have joined, and what is to be said of them, until they are in the record.
 type arrivals struct {
-	mu  sync.Mutex
-	new []protocol.Target
+	mu       sync.Mutex
+	new      []protocol.Target
+	warnings []record.Warning
+}
+
+// note adds a warning. It may be called from anywhere.
+func (a *arrivals) note(w record.Warning) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.warnings = append(a.warnings, w)
 }
 
 // joined makes a node that has joined an address of the record. It may be called from anywhere.
@@ -73,9 +81,12 @@ type joins struct{ runner *Runner }
 func (j joins) Interval(*measure.Interval) error {
 	r := j.runner
 	r.arrivals.mu.Lock()
-	arrived := r.arrivals.new
-	r.arrivals.new = nil
+	arrived, warnings := r.arrivals.new, r.arrivals.warnings
+	r.arrivals.new, r.arrivals.warnings = nil, nil
 	r.arrivals.mu.Unlock()
+	for _, w := range warnings {
+		r.warn(w)
+	}
 	if len(arrived) == 0 {
 		return nil
 	}

@@ -100,6 +100,7 @@ func (r *Runner) noPipeline(why message.Message) {
 
 // failed keeps samples of failures in the record.
 func (r *Runner) failed(e engine.ErrorEvent) {
+	r.suspects(&e)
 	sample := record.ErrorSample{
 		Time: time.Unix(0, r.clock.Unix(e.AtNs)).UTC(), Class: e.Failure.Class.String(), Code: e.Failure.Code,
 		Text: secret.Redact(e.Failure.Text, r.secrets), Index: e.Index, Address: r.nodes.At(e.Address).Address,

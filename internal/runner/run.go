@@ -49,6 +49,7 @@ type Runner struct {
 	followed  []context.CancelFunc // what adaptive phases watch
 	tables    *schema.Tables
 	arrivals  arrivals
+	suspect   chan struct{} // has one if a failure tells that the nodes have changed
 }
 
 // Run carries out a plan as its load says and returns its finished record. See Drive for ctx and
@@ -74,7 +75,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{o: o, system: s, secrets: s.Plan.Secrets()}
+	r := &Runner{o: o, system: s, secrets: s.Plan.Secrets(), suspect: make(chan struct{}, 1)}
 	if r.Workload, err = s.Workload(); err != nil {
 		return nil, err
 	}
@@ -133,8 +134,11 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	r.collector = measure.NewCollector(len(r.Workload.Operations), r.nodes.Cap())
 	r.collector.Show(r.nodes.Len())
 	r.nodes.OnJoin(r.joined)
-	r.nodes.OnChange(r.changed)
 	r.within = within.NewTaker()
+	if err := r.meetNodes(ctx); err != nil {
+		return err
+	}
+	r.nodes.OnChange(r.changed)
 	if err := r.newFleet(); err != nil {
 		return err
 	}
@@ -186,6 +190,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	if !r.o.KeepCollector {
 		defer tuneGC(r.Record.Tier)()
 	}
+	defer r.watchNodes(ctx)()
 	health := self.Start(keeper.CPUNs)
 	defer health.Stop()
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{

@@ -13,20 +13,23 @@ import (
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/schema/sql"
+	"brunt/internal/topology"
 	"brunt/internal/workload"
 )
 
 // System is the system under test as a plan meets it: its protocol, the addresses that answered, and what servers
 // they are.
 type System struct {
-	Plan    *plan.Plan // a copy with its defaults filled in
-	Driver  protocol.Driver
-	Targets []protocol.Target
-	Servers []protocol.ServerInfo // one an address; the zero value where none answered
-	Flavor  sql.Flavor            // if the plan has tables or statements of SQL
-	Notices []sql.Notice          // of statements and tables that were translated
-	first   int                   // index of the first address that answered
-	isSQL   bool
+	Plan     *plan.Plan // a copy with its defaults filled in
+	Driver   protocol.Driver
+	Targets  []protocol.Target
+	Servers  []protocol.ServerInfo // one an address; the zero value where none answered
+	Flavor   sql.Flavor            // if the plan has tables or statements of SQL
+	Topology topology.Source       // knows the nodes while the load runs; nil if they stay as they are
+	Notices  []sql.Notice          // of statements and tables that were translated
+	first    int                   // index of the first address that answered
+	isSQL    bool
+	nodes    *protocol.Nodes // see Nodes
 }
 
 // Find finds the driver and asks every address what it is. It fails if none answers, unless the
@@ -41,6 +44,9 @@ func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) 
 	s := &System{Plan: p, Driver: d}
 	if s.Targets, err = Targets(p); err != nil {
 		return nil, &UsageError{err}
+	}
+	if err = s.discover(ctx); err != nil {
+		return nil, err
 	}
 	if s.first, err = s.meet(ctx, patient); err != nil {
 		return nil, err
@@ -79,19 +85,6 @@ func (s *System) FlavorOf() (sql.Flavor, error) {
 	}
 	return flavor, err
 }
-
-// Nodes are the addresses for a load, with room for nodes that join while it goes on.
-func (s *System) Nodes() *protocol.Nodes {
-	room := s.Plan.Target.Topology.Room
-	_, grows := s.Driver.(protocol.Expander)
-	if room == 0 && (grows || s.Plan.Target.Topology.Source != "") {
-		room = defaultRoom
-	}
-	return protocol.NewNodes(s.Targets, room)
-}
-
-// defaultRoom is how many nodes may join a load by default.
-const defaultRoom = 16
 
 // Anywhere tries do at one address after the other, beginning with one that answered, until it
 // succeeds. The error is the first.

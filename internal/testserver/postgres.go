@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -89,7 +90,8 @@ func postgresReady(s *Server) error {
 		return err
 	}
 	lines := strings.Split(string(b), "\n")
-	if len(lines) < 8 || lines[0] != fmt.Sprint(s.proc.pid) || strings.TrimSpace(lines[7]) != "ready" {
+	if len(lines) < 8 || lines[0] != fmt.Sprint(s.proc.pid) ||
+		!slices.Contains([]string{"ready", "standby"}, strings.TrimSpace(lines[7])) {
 		return errors.New("the postmaster isn't ready")
 	}
 	return nil

@@ -17,6 +17,23 @@ func Redis(t TB, opts ...Option) *Server {
 	return startRedis(t, &o, 1, nil)
 }
 
+// RedisSentinel starts a Sentinel that watches a Redis under a name, and alone decides when a replica takes over: when
+// the Redis hasn't answered for half a second.
+func RedisSentinel(t TB, primary *Server, name string) *Server {
+	t.Helper()
+	return launch(t, &spec{
+		name:   "Redis Sentinel",
+		binary: binary(t, "redis-server", "redis-server"),
+		configure: func(s *Server) (file, content string) {
+			return "sentinel.conf", fmt.Sprintf("bind %s\nport %d\ndir %s\nprotected-mode no\n"+
+				"sentinel monitor %s %s %d 1\nsentinel down-after-milliseconds %s 500\nsentinel failover-timeout %s 2000\n",
+				loopback, s.Port, s.Dir, name, primary.Host, primary.Port, name, name)
+		},
+		arguments: func(*Server) []string { return []string{"sentinel.conf", "--sentinel"} },
+		ready:     redisReady,
+	}, &Server{})
+}
+
 func startRedis(t TB, o *options, ports int, more func(s *Server) []string) *Server {
 	t.Helper()
 	s := &Server{Password: o.password}
@@ -93,6 +110,14 @@ func (c *Cluster) Addrs() []string {
 
 const clusterNodes, clusterSlots = 3, 16384
 
+// clusterMember is the further settings of a node of a cluster.
+func clusterMember(s *Server) []string {
+	return []string{
+		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 30000",
+		fmt.Sprintf("cluster-port %d", s.ports[1].port),
+	}
+}
+
 // RedisCluster starts a cluster of three masters and returns when all nodes know that every slot
 // is served.
 func RedisCluster(t TB, opts ...Option) *Cluster {
@@ -100,12 +125,7 @@ func RedisCluster(t TB, opts ...Option) *Cluster {
 	o := collect(opts)
 	c := &Cluster{}
 	for range clusterNodes {
-		c.Nodes = append(c.Nodes, startRedis(t, &o, 2, func(s *Server) []string {
-			return []string{
-				"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 30000",
-				fmt.Sprintf("cluster-port %d", s.ports[1].port),
-			}
-		}))
+		c.Nodes = append(c.Nodes, startRedis(t, &o, 2, clusterMember))
 	}
 	for i, n := range c.Nodes {
 		first, last := i*clusterSlots/clusterNodes, (i+1)*clusterSlots/clusterNodes-1
@@ -117,6 +137,30 @@ func RedisCluster(t TB, opts ...Option) *Cluster {
 	}
 	c.await(t)
 	return c
+}
+
+// Join starts a further master, makes it a member of the cluster, and returns when all nodes know it. It serves no
+// slot.
+func (c *Cluster) Join(t TB) *Server {
+	t.Helper()
+	o := collect(nil)
+	n := startRedis(t, &o, 2, clusterMember)
+	command(t, n, fmt.Sprintf("CLUSTER MEET %s %d %d", c.Nodes[0].Host, c.Nodes[0].Port, c.Nodes[0].ports[1].port))
+	c.Nodes = append(c.Nodes, n)
+	c.await(t)
+	return n
+}
+
+// Take gives slots, first to last, to a node of the cluster. Their keys are lost.
+func (c *Cluster) Take(t TB, to *Server, first, last int) {
+	t.Helper()
+	for _, n := range c.Nodes {
+		command(t, n, fmt.Sprintf("CLUSTER DELSLOTSRANGE %d %d", first, last))
+	}
+	command(t, to, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", first, last))
+	if _, err := redisAsk(to, "CLUSTER BUMPEPOCH"); err != nil {
+		t.Fatalf("Redis: CLUSTER BUMPEPOCH: %v", err)
+	}
 }
 
 func command(t TB, s *Server, text string) {

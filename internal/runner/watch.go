@@ -1,0 +1,60 @@
+package runner
+
+import (
+	"context"
+	"slices"
+
+	"brunt/internal/engine"
+	"brunt/internal/message"
+	"brunt/internal/protocol"
+	"brunt/internal/record"
+	"brunt/internal/target"
+	"brunt/internal/topology"
+)
+
+// meetNodes asks for the roles of the nodes before sessions connect, if the load asks for roles.
+func (r *Runner) meetNodes(ctx context.Context) error {
+	if r.system.Topology == nil {
+		return nil
+	}
+	err := topology.Look(ctx, r.system.Topology, r.nodes, r.system.Targets[0])
+	if err != nil {
+		return target.NotConnected(r.system.Plan, err)
+	}
+	return nil
+}
+
+// watchNodes has the nodes follow the topology until the load is over.
+func (r *Runner) watchNodes(ctx context.Context) (stop func()) {
+	if r.system.Topology == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		topology.Watch(ctx, r.system.Topology, r.nodes, r.system.Targets[0], r.system.Every(), r.suspect,
+			func(err error) {
+				r.arrivals.note(record.Notice("topology-silent", message.Text("why", protocol.Line(err.Error(), ""))))
+			})
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// suspected are codes of failures that tell of a change of roles: read_only_sql_transaction, cannot_connect_now and
+// admin_shutdown of PostgreSQL, and those of Redis.
+var suspected = []string{"25006", "57P03", "57P01", "READONLY", "MASTERDOWN", "LOADING"}
+
+// suspects has the nodes looked at soon if a failure tells of a change.
+func (r *Runner) suspects(e *engine.ErrorEvent) {
+	if e.Failure.Class != protocol.Connect && !e.Failure.Fatal && !slices.Contains(suspected, e.Failure.Code) {
+		return
+	}
+	select {
+	case r.suspect <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,94 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/protocols"
+	"brunt/internal/topology"
+)
+
+// discover makes the source that knows the nodes, if the plan asks for one or needs roles, and takes the nodes that it
+// knows for the targets.
+func (s *System) discover(ctx context.Context) error {
+	t := &s.Plan.Target.Topology
+	routed := routes(s.Plan)
+	if t.Source == "" && routed {
+		t.Source = "roles"
+	}
+	if t.Source == "" {
+		return nil
+	}
+	from := t.From
+	if len(from) == 0 {
+		for _, target := range s.Targets {
+			from = append(from, target.Address)
+		}
+	}
+	source, err := topology.New(topology.Options{
+		Source: t.Source, From: from, Name: t.Name, Resolver: t.Resolver, Port: protocols.Port(s.Plan.Target.Protocol),
+		Driver: s.Driver, Like: s.Targets[0], Roles: routed,
+		Nodes: func() (addresses []string) {
+			for _, target := range s.Nodes().All() {
+				addresses = append(addresses, target.Address)
+			}
+			return addresses
+		},
+	})
+	if err != nil {
+		return &UsageError{err}
+	}
+	s.Topology = source
+	if t.Source == "roles" {
+		return nil
+	}
+	nodes, _, err := source.Discover(ctx)
+	if err != nil {
+		return &UnreachableError{fmt.Errorf("topology %s: %s", t.Source, protocol.Line(err.Error(), s.Plan.Target.Password))}
+	}
+	if len(nodes) == 0 {
+		return &UsageError{fmt.Errorf("topology %s: %s returns no node; check the name, and that the cluster is up", t.Source,
+			strings.Join(from, ", "))}
+	}
+	like := s.Targets[0]
+	s.Targets = nil
+	for _, n := range nodes {
+		like.Address = n.Address
+		s.Targets = append(s.Targets, like)
+	}
+	return nil
+}
+
+// routes reports whether an operation is for nodes of one role.
+func routes(p *plan.Plan) bool {
+	for i := range p.Operations {
+		if p.Operations[i].Routed() {
+			return true
+		}
+	}
+	return false
+}
+
+// Every is how often nodes are to be found again.
+func (s *System) Every() time.Duration { return cmp.Or(s.Plan.Target.Topology.Every, 5*time.Second) }
+
+// Nodes are the addresses for a load, with room for nodes that join while it goes on: always the same ones.
+func (s *System) Nodes() *protocol.Nodes {
+	if s.nodes == nil {
+		room := s.Plan.Target.Topology.Room
+		_, grows := s.Driver.(protocol.Expander)
+		if room == 0 && (grows || s.Plan.Target.Topology.Source != "") {
+			room = defaultRoom
+		}
+		s.nodes = protocol.NewNodes(s.Targets, room)
+	}
+	return s.nodes
+}
+
+// defaultRoom is how many nodes may join a load by default.
+const defaultRoom = 16

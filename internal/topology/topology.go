@@ -1,0 +1,243 @@
+// Package topology finds out which nodes a cluster has, and which role each has, before a load and while it runs. What
+// only one protocol's servers know is asked by that protocol's driver.
+package topology
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"brunt/internal/protocol"
+)
+
+// Source knows the nodes of a cluster.
+type Source interface {
+	// Discover asks for the nodes, whose addresses are host:port. all says that they are all members: those that
+	// aren't named have left.
+	Discover(ctx context.Context) (nodes []protocol.Node, all bool, err error)
+}
+
+// Options say who is asked.
+type Options struct {
+	Source   string // "roles", "dns", "srv", "patroni", "sentinel" or "members"
+	From     []string
+	Name     string // srv, sentinel
+	Resolver string // dns, srv: host:port of the DNS server; "" means the system's
+	Port     string // of the protocol, for names without one
+	Driver   protocol.Driver
+	Like     protocol.Target // credentials and options of the nodes
+	Nodes    func() []string // roles: the addresses to ask
+	Roles    bool            // ask nodes for their roles where the source doesn't tell
+	Client   *http.Client    // patroni; nil means the usual one
+}
+
+// New returns the source of o. An error is one line for the user.
+func New(o Options) (Source, error) {
+	teller, tells := o.Driver.(protocol.RoleTeller)
+	needsRoles := o.Source == "roles" || o.Roles && (o.Source == "dns" || o.Source == "srv")
+	if needsRoles && !tells {
+		return nil, fmt.Errorf("servers of protocol %s can't be asked for their roles: remove route, or use topology: patroni",
+			o.Driver.Name())
+	}
+	asked := roles{teller: teller, like: o.Like}
+	switch o.Source {
+	case "roles":
+		return roles{teller: teller, like: o.Like, nodes: o.Nodes}, nil
+	case "dns", "srv":
+		names := dns{from: o.From, service: o.Name, port: o.Port, resolver: resolverOf(o.Resolver)}
+		if o.Source == "dns" {
+			names.service = ""
+		}
+		if needsRoles {
+			return withRoles{names, asked}, nil
+		}
+		return names, nil
+	case "patroni":
+		return patroni{from: o.From, client: cmp.Or(o.Client, http.DefaultClient), port: o.Port}, nil
+	case "sentinel", "members":
+		d, ok := o.Driver.(protocol.Discoverer)
+		if !ok || !d.Discovers(o.Source) {
+			return nil, fmt.Errorf("topology: %s isn't known to protocol %s", o.Source, o.Driver.Name())
+		}
+		return members{driver: d, o: o}, nil
+	}
+	return nil, fmt.Errorf("unknown topology %q", o.Source)
+}
+
+// resolverOf asks the DNS server at an address, or the system's.
+func resolverOf(server string) *net.Resolver {
+	if server == "" {
+		return net.DefaultResolver
+	}
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, network, server)
+	}}
+}
+
+// dns knows the nodes by the addresses of names (A, AAAA), or by a service's records (SRV, RFC 2782).
+type dns struct {
+	from     []string // host:port each
+	service  string   // "": from
+	port     string
+	resolver *net.Resolver
+}
+
+func (d dns) Discover(ctx context.Context) (nodes []protocol.Node, all bool, err error) {
+	names := d.from
+	if d.service != "" {
+		_, records, err := d.resolver.LookupSRV(ctx, "", "", d.service)
+		if err != nil {
+			return nil, false, fmt.Errorf("look up the service %s: %w", d.service, err)
+		}
+		names = nil
+		for _, r := range records {
+			names = append(names, net.JoinHostPort(strings.TrimSuffix(r.Target, "."), strconv.Itoa(int(r.Port))))
+		}
+	}
+	for _, name := range names {
+		host, port, err := net.SplitHostPort(name)
+		if err != nil {
+			host, port = name, d.port
+		}
+		addresses, err := d.resolver.LookupHost(ctx, host)
+		if err != nil {
+			return nil, false, fmt.Errorf("look up %s: %w", host, err)
+		}
+		for _, a := range addresses {
+			nodes = append(nodes, protocol.Node{Address: net.JoinHostPort(a, port)})
+		}
+	}
+	slices.SortFunc(nodes, func(a, b protocol.Node) int { return cmp.Compare(a.Address, b.Address) })
+	return slices.Compact(nodes), true, nil
+}
+
+// roles asks each node for its role.
+type roles struct {
+	teller protocol.RoleTeller
+	like   protocol.Target
+	nodes  func() []string
+}
+
+func (r roles) Discover(ctx context.Context) (nodes []protocol.Node, all bool, err error) {
+	for _, address := range r.nodes() {
+		nodes = append(nodes, protocol.Node{Address: address})
+	}
+	answered, err := r.ask(ctx, nodes)
+	return answered, false, err
+}
+
+// ask returns the nodes that answered, with their roles; an error if none did.
+func (r roles) ask(ctx context.Context, nodes []protocol.Node) (answered []protocol.Node, err error) {
+	failures := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i := range nodes {
+		wg.Go(func() {
+			t := r.like
+			t.Address = nodes[i].Address
+			nodes[i].Role, failures[i] = r.teller.Role(ctx, t)
+		})
+	}
+	wg.Wait()
+	for i := range nodes {
+		if failures[i] == nil {
+			answered = append(answered, nodes[i])
+		}
+	}
+	if len(answered) == 0 {
+		return nil, errors.Join(failures...)
+	}
+	return answered, nil
+}
+
+// withRoles asks the nodes that a source knows for their roles. Those that don't answer are members nevertheless.
+type withRoles struct {
+	Source
+	roles roles
+}
+
+func (w withRoles) Discover(ctx context.Context) (nodes []protocol.Node, all bool, err error) {
+	if nodes, all, err = w.Source.Discover(ctx); err != nil {
+		return nil, false, err
+	}
+	_, _ = w.roles.ask(ctx, nodes) // who doesn't answer has no role now
+	return nodes, all, nil
+}
+
+// members asks a cluster's own list.
+type members struct {
+	driver protocol.Discoverer
+	o      Options
+}
+
+func (m members) Discover(ctx context.Context) (nodes []protocol.Node, all bool, err error) {
+	var failures []error
+	for _, from := range m.o.From {
+		t := m.o.Like
+		t.Address = from
+		nodes, err := m.driver.Discover(ctx, t, m.o.Name)
+		if err == nil {
+			return nodes, true, nil
+		}
+		failures = append(failures, fmt.Errorf("%s: %w", from, err))
+	}
+	return nil, false, errors.Join(failures...)
+}
+
+// Watch asks a source every so often, and when soon has something, until ctx ends, and has nodes follow. What a source
+// can't be asked, or an answer without a node, changes nothing; tell is told of it once until it is over.
+func Watch(ctx context.Context, s Source, nodes *protocol.Nodes, like protocol.Target, every time.Duration,
+	soon <-chan struct{}, tell func(error)) {
+	told := false
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-soon:
+		case <-timer.C:
+		}
+		err := Look(ctx, s, nodes, like)
+		if err != nil && !told && ctx.Err() == nil {
+			tell(err)
+		}
+		told = err != nil
+		timer.Reset(every)
+		if !protocol.Sleep(ctx, min(every, leastGap)) {
+			return
+		}
+	}
+}
+
+// leastGap is the least time between two questions.
+const leastGap = 100 * time.Millisecond
+
+// askWithin bounds one question.
+const askWithin = 5 * time.Second
+
+// ErrNone is the error of Look if a source knows no node.
+var ErrNone = errors.New("it returns no node")
+
+// Look asks a source once and has nodes follow.
+func Look(ctx context.Context, s Source, nodes *protocol.Nodes, like protocol.Target) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	found, all, err := s.Discover(ctx)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return ErrNone
+	}
+	nodes.Update(found, all, like)
+	return nil
+}
