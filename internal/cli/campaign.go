@@ -20,6 +20,7 @@ import (
 	"brunt/internal/runner"
 	"brunt/internal/schema"
 	"brunt/internal/schema/fill"
+	"brunt/internal/target"
 	"brunt/internal/units"
 )
 
@@ -136,7 +137,7 @@ func newCampaignPlan(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := p.Check(); err != nil {
+			if err := p.Check(target.Check); err != nil {
 				return usage(err)
 			}
 			o := looks(s.out)
@@ -226,6 +227,11 @@ func (s *streams) campaign(f *campaignFlags, l units.Language, dir string,
 	c, err := open(campaign.Options{
 		Dir: dir, Brunt: program, Version: s.version, Language: l, Read: s.readPlan, Say: t.say,
 		Conduct: t.step, Schema: t.schema,
+		Valid: target.Check,
+		Reach: func(ctx context.Context, p *plan.Plan) error {
+			_, err := target.Find(ctx, p, target.Patience{})
+			return err
+		},
 	})
 	if err != nil {
 		return usage(err)

@@ -44,7 +44,7 @@ history: compare linefile metric record render/cell render/junit render/page ren
 inspect: gen measure message protocol record secret workload
 inspect/advise: compare inspect message program record result sqltext stats
 inspect/postgres: inspect message record secret sqltext
-inspect/servers: inspect inspect/postgres secret
+inspect/servers: inspect inspect/postgres message secret
 k6x: k6x/brunt k6x/datagen k6x/executor k6x/output k6x/picostress k6x/session k6x/tarantool
 k6x/bind: gen k6x/session protocol
 k6x/bind/bindtest:
@@ -71,7 +71,7 @@ password:
 plan: control gen keyspace metric protocol secret sqltext suggest
 planfile: control gen keyspace metric plan protocol secret suggest
 program: engine filelock measure message plan record render/cell render/texts stats units verdict
-program/campaign: filelock inspect inspect/advise inspect/servers linefile message plan planfile program record
+program/campaign: filelock inspect inspect/advise inspect/servers linefile message observe plan planfile program record
     render/cell render/page render/svg render/texts report secret timeline units verdict
 protocol: gen sqltext
 protocol/badger: protocol protocol/kv

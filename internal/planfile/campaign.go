@@ -176,6 +176,9 @@ func (r *reader) checkCampaign(c *Campaign) {
 		case StepMatrix:
 			r.checkMatrix(c, s)
 		}
+		if s.Kind == StepAnalyse && c.Inspect == "" {
+			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step analyse looks into a database that the campaign doesn't name")
+		}
 		if (s.Advisor || len(s.SQL) > 0) && c.Inspect == "" {
 			r.problem(s.At, "add inspect: pg=DSN to the campaign", "step %s is about a database that the campaign doesn't name",
 				s.Kind)

@@ -59,6 +59,17 @@ func Find(ctx context.Context, p *plan.Plan, patient Patience) (*System, error) 
 	return s, nil
 }
 
+// Check checks a plan's protocol and addresses without asking a server. p is never changed.
+func Check(p *plan.Plan) error {
+	p = own(p)
+	_, canonical, err := protocols.Find(p.Target.Protocol)
+	if err == nil {
+		p.Target.Protocol = canonical
+		_, err = Targets(p)
+	}
+	return err
+}
+
 // own is a copy of a plan that may be completed: its settings, its protocol's name, and the names of
 // its phases.
 func own(p *plan.Plan) *plan.Plan {

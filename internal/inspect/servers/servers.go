@@ -8,6 +8,7 @@ import (
 
 	"brunt/internal/inspect"
 	"brunt/internal/inspect/postgres"
+	"brunt/internal/message"
 	"brunt/internal/secret"
 )
 
@@ -35,6 +36,20 @@ func Open(ctx context.Context, text string, build bool) (inspect.Database, error
 	}
 	d.Build = build
 	return d, nil
+}
+
+// Lacks says what keeps statements from being counted in the database that a text of the form pg=DSN names, and what
+// keeps indexes from being built: see postgres.Database. Errors are as Open's.
+func Lacks(ctx context.Context, text string) (counts, builds message.Message, err error) {
+	dsn, err := split(text)
+	if err != nil {
+		return counts, builds, err
+	}
+	d, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return counts, builds, err
+	}
+	return d.Lacks(ctx)
 }
 
 func split(text string) (dsn string, err error) {

@@ -34,8 +34,6 @@ steps:
     after: [cat search]
   - confirm: {ramp: 0}
     after: [cat confirm]
-  - analyse: {warm_up: 0}
-    after: [cat analyse]
   - fix: {commands: ["echo x >> fixed"]}
     after: [cat fix]
   - repeat: [search]

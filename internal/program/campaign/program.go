@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"brunt/internal/inspect/servers"
 	"brunt/internal/message"
 	"brunt/internal/plan"
 	"brunt/internal/planfile"
@@ -140,51 +139,13 @@ func (p *Program) open(s *Step, read ReadPlan) error {
 	case s.Schema:
 	case s.Kind == planfile.StepSearch:
 		_, err = program.NewTargetSearch(load, s.bounds())
-	default:
+	case s.Kind == planfile.StepMatrix:
+		err = s.checkMatrix()
+	}
+	if err == nil && s.sends() {
 		_, err = program.ProfileRate(load)
 	}
 	return err
-}
-
-// Check checks what steps will need that the file itself doesn't say: how the database is reached, unless that
-// waits for a variable of the environment, and files of SQL, unless commands may still make them. An error is
-// the user's.
-func (p *Program) Check() error { return p.check(false) }
-
-// check is Check, by which all variables must be set if the campaign is about to run.
-func (p *Program) check(runs bool) error {
-	unset := ""
-	text := os.Expand(p.Inspect, func(name string) string {
-		value := p.variable(name, nil)
-		if value == "" {
-			unset = name
-		}
-		return value
-	})
-	switch {
-	case text == "" && unset == "" || unset != "" && !runs:
-	case unset != "":
-		return fmt.Errorf("%s: inspect is %s, and %s isn't set; set it in the environment", p.Path, p.Inspect, unset)
-	default:
-		if _, err := servers.Parse(text); err != nil {
-			return fmt.Errorf("%s: inspect: %w", p.Path, err)
-		}
-	}
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if len(s.Before)+len(s.Commands) > 0 {
-			return nil
-		}
-		for _, name := range s.SQL {
-			if _, err := os.Stat(p.pathOf(name)); err != nil {
-				return fmt.Errorf("%s: step %s: sql: %w; check the path", s.At, s.Kind, err)
-			}
-		}
-		if len(s.After) > 0 {
-			return nil
-		}
-	}
-	return nil
 }
 
 // pathOf is a file that the campaign names, from its own folder.

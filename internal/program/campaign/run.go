@@ -39,7 +39,9 @@ type Options struct {
 	Conduct  func(context.Context, Run) (*program.Outcome, error)
 	Schema   func(context.Context, *plan.Plan) error // creates and fills a plan's tables
 	Say      func(format string, args ...any)
-	Free     func(dir string) (uint64, bool) // bytes of the disk; nil: FreeBytes
+	Valid    func(*plan.Plan) error                  // checks a plan's protocol and addresses; nil: they aren't
+	Reach    func(context.Context, *plan.Plan) error // fails if a plan's target doesn't answer; nil: isn't asked
+	Free     func(dir string) (uint64, bool)         // bytes of the disk; nil: FreeBytes
 }
 
 // Campaign is a program under way, or one that is over.
@@ -49,12 +51,13 @@ type Campaign struct {
 	journal *journal
 	service *service
 	results []Result // of the steps that are done
+	looked  bool     // what the steps need was looked for
 	sent    uint64   // requests of the runs of the step under way
 }
 
 // Begin begins a campaign in a new or empty folder. Close must be called.
 func Begin(p *Program, o Options) (*Campaign, error) {
-	if err := p.check(true); err != nil {
+	if err := p.check(true, o.Valid); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
@@ -86,7 +89,7 @@ func Resume(dir string, read ReadPlan, o Options) (*Campaign, error) {
 	o.Dir = dir
 	h, p, err := Kept(dir, read)
 	if err == nil {
-		err = p.check(true)
+		err = p.check(true, o.Valid)
 	}
 	if err != nil {
 		return nil, err
@@ -227,6 +230,15 @@ func (c *Campaign) Run(ctx context.Context) error {
 			return err
 		}
 	}
+	// What commands may make is looked for once it is made: before the first load.
+	if !c.made() {
+		if err := c.lookAhead(ctx); err != nil {
+			return err
+		}
+		if err := c.reach(ctx); err != nil {
+			return err
+		}
+	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if c.journal.state(s.ID()) == done {
@@ -283,6 +295,12 @@ func (c *Campaign) perform(ctx context.Context, s *Step, r *Result) error {
 			return err
 		}
 	}
+	if s.sends() && !c.looked && c.made() {
+		if err := c.lookAhead(ctx); err != nil {
+			return err
+		}
+	}
+	c.looked = c.looked || s.sends()
 	do := map[string]func(context.Context, *Step, *Result) error{
 		planfile.StepPrepare: c.prepare, planfile.StepSearch: c.search, planfile.StepConfirm: c.hold,
 		planfile.StepReliability: c.hold,
