@@ -21,7 +21,6 @@ type chart struct{ id, title, note, svg string }
 type part struct {
 	id, title, note string
 	section         bool
-	newPage         bool // when printed
 	paragraphs      []string
 	charts          []chart
 	tables          []cell.Table
@@ -139,13 +138,16 @@ func (d *document) html(w io.Writer) error {
 	}
 	for i := range d.parts {
 		one := &d.parts[i]
-		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note, Chapter: !one.section,
-			NewPage: one.newPage})
+		p.Blocks = append(p.Blocks, page.Heading{ID: one.id, Text: one.title, Note: one.note, Chapter: !one.section})
 		for _, text := range one.paragraphs {
 			p.Blocks = append(p.Blocks, page.Paragraph(text))
 		}
+		var row page.Row
 		for _, c := range one.charts {
-			p.Blocks = append(p.Blocks, page.Chart{ID: c.id, Title: c.title, Note: c.note, SVG: c.svg})
+			row = append(row, page.Chart{ID: c.id, Title: c.title, Note: c.note, SVG: c.svg})
+		}
+		if len(row) > 0 {
+			p.Blocks = append(p.Blocks, row)
 		}
 		for _, t := range one.tables {
 			p.Blocks = append(p.Blocks, page.Table(t))
@@ -204,21 +206,21 @@ func (d *document) make() {
 	d.tests()
 	d.tools()
 	d.stand()
-	d.parts = append([]part{d.contents()}, d.parts...)
+	d.parts = append([]part{d.overview(), d.contents()}, d.parts...)
 }
 
 func (d *document) add(p part) { d.parts = append(d.parts, p) }
 
 // contents lists the parts that follow.
 func (d *document) contents() part {
-	t := cell.Table{ID: "contents-list", Columns: []cell.Column{{Left: true}}}
+	t := cell.Table{ID: "contents-list", Kind: cell.List}
 	for i := range d.parts {
 		name := cell.Text(d.parts[i].title)
 		name.Link = "#" + d.parts[i].id
 		if d.parts[i].section {
 			name.Depth = 1
 		}
-		t.Add(name)
+		t.Add(cell.Cell{Depth: name.Depth}, name)
 	}
 	return part{id: "contents", title: d.say("Contents"), tables: []cell.Table{t}}
 }

@@ -28,15 +28,15 @@ type measured struct {
 // after. It reports whether there is anything to compare.
 func (d *document) gain(searches []*Result) bool {
 	p := part{id: "gain", section: true, title: d.say("What the fixes brought")}
-	if len(searches) > 1 {
+	if text := d.rise(); text != "" {
+		p.paragraphs = append(p.paragraphs, text)
 		first, last := searches[0].Search, searches[len(searches)-1].Search
-		if a, b := first.PerS(first.Bracket.Lower), last.PerS(last.Bracket.Lower); a > 0 && b > 0 {
-			p.paragraphs = append(p.paragraphs, d.say("The maximum rose from %s/s to %s/s, %s times.", d.l.Figure(units.Rate(a)),
-				d.l.Figure(units.Rate(b)), d.l.Figure(units.Digits3(b/a))))
+		m, n := d.maxima()
+		if a, b := first.PerS(m), last.PerS(n); a > 0 && b > 0 {
 			t := cell.Table{ID: "gain-maximum", Title: d.say("MAXIMUM"),
 				Columns: []cell.Column{{Left: true}, {Head: d.say("before")}, {Head: d.say("after")}, {Head: d.say("times")}}}
-			t.Add(cell.Text("N"), cell.Text(d.l.Figure(program.Scale(first.Bracket.Lower))),
-				cell.Text(d.l.Figure(program.Scale(last.Bracket.Lower))), d.times(last.Bracket.Lower, first.Bracket.Lower))
+			t.Add(cell.Text("N"), cell.Text(d.l.Figure(program.Scale(m))), cell.Text(d.l.Figure(program.Scale(n))),
+				d.times(n, m))
 			t.Add(cell.Text(d.say("rate")), cell.Rate(a), cell.Rate(b), d.times(b, a))
 			p.tables = append(p.tables, t)
 		}
@@ -57,6 +57,36 @@ func (d *document) gain(searches []*Result) bool {
 		d.add(p)
 	}
 	return inspected
+}
+
+// maxima are the maximum before the fixes and after them, as N; 0 if there is none.
+func (d *document) maxima() (before, after float64) {
+	for i := range d.results {
+		if r := &d.results[i]; r.Search != nil && r.Round > 0 {
+			before = maximum(d.results[:i])
+			break
+		}
+	}
+	return before, maximum(d.results)
+}
+
+// rise says how the maximum changed by the fixes; "" if it was found once only.
+func (d *document) rise() string {
+	searches := d.ofKind(planfile.StepSearch)
+	m, n := d.maxima()
+	if len(searches) < 2 || !(m > 0) || !(n > 0) {
+		return ""
+	}
+	first, last := searches[0].Search, searches[len(searches)-1].Search
+	a, b := first.PerS(m), last.PerS(n)
+	rates := []any{d.l.Figure(units.Rate(a)), d.l.Figure(units.Rate(b))}
+	switch unclear := 1 + max(first.Bracket.Width(), last.Bracket.Width(), first.Options.Width); {
+	case b > a*unclear:
+		return d.say("The maximum rose from %s/s to %s/s, %s times.", append(rates, d.l.Figure(units.Digits3(b/a)))...)
+	case a > b*unclear:
+		return d.say("The maximum fell from %s/s to %s/s, by %s.", append(rates, d.l.Figure(units.Fraction(1-b/a)))...)
+	}
+	return d.say("The maximum is the same within what is known of it: %s/s before, %s/s after.", rates...)
 }
 
 // times is how many times as much a is as b.
@@ -129,10 +159,11 @@ func (d *document) measured(r *Result, t *program.Result) *measured {
 func (d *document) responses(before, after *measured) cell.Table {
 	t := cell.Table{ID: "gain-responses", Title: d.say("RESPONSE TIMES"),
 		Columns: []cell.Column{{Head: d.say("operation"), Left: true},
+			{Head: d.say("%s before", "n")}, {Head: d.say("%s after", "n")},
 			{Head: d.say("%s before", "p50")}, {Head: d.say("%s after", "p50")}, {Head: d.say("faster")},
 			{Head: d.say("%s before", "p95")}, {Head: d.say("%s after", "p95")}, {Head: d.say("faster")}}}
 	row := func(name cell.Cell, a, b *record.Operation) {
-		cells := []cell.Cell{name}
+		cells := []cell.Cell{name, cell.Count(a.Response.Count), cell.Count(b.Response.Count)}
 		for _, of := range []func(*record.Operation) record.Ns{func(o *record.Operation) record.Ns {
 			return o.Response.P50Ns
 		}, func(o *record.Operation) record.Ns { return o.Response.P95Ns }} {
@@ -152,7 +183,7 @@ func (d *document) responses(before, after *measured) cell.Table {
 		}
 	}
 	row(cell.Text(d.say("all")).Marked(cell.Strong), &before.run.Total, &after.run.Total)
-	t.Add(cell.Text(d.say("bundle")), d.link(before.of, before.dir), d.link(after.of, after.dir))
+	t.Add(cell.Text(d.say("bundle")), cell.None(), cell.None(), d.link(before.of, before.dir), d.link(after.of, after.dir))
 	return t
 }
 

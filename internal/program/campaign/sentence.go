@@ -156,7 +156,8 @@ func (w wording) held(r *Result) string {
 	case r.Kind == planfile.StepAnalyse && r.Seen != nil && len(r.Seen.Gravest) > 0:
 		f := &r.Seen.Gravest[0]
 		text = w.say("At %s the database shows %s, the gravest about %s: %s.", at,
-			texts.Plural(w.l, r.Seen.Findings, "finding", "findings"), oneLine(f.Subject), f.Evidence.In(w.l))
+			texts.Plural(w.l, r.Seen.Findings, "finding", "findings"), shortened(oneLine(f.Subject)),
+			program.Brief(f.Evidence.In(w.l)))
 	case r.Kind == planfile.StepAnalyse && r.Seen != nil:
 		text = w.say("At %s the database shows no findings.", at)
 	case t.Verdict == verdict.Pass && t.LastsNs > 0:
@@ -187,4 +188,13 @@ func (w wording) matrix(m *program.MatrixLog) string {
 	}
 	return w.say("Best: %s; as good to within %s, and the smallest: %s.", m.Cells[m.Best].Settings,
 		w.l.Figure(units.Fraction(m.Options.Tolerance)), m.Cells[m.Advised].Settings)
+}
+
+// shortened is a text of which the rest stands elsewhere.
+func shortened(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }

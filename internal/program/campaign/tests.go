@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brunt/internal/message"
+	"brunt/internal/planfile"
 	"brunt/internal/program"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
@@ -15,7 +16,11 @@ import (
 	"brunt/internal/report"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
+
+// halfWidth is the width of a chart that stands next to another one.
+const halfWidth = 560
 
 func bundlePath(dir string, r *Result, bundle string) string {
 	return filepath.Join(dir, r.ID, bundle)
@@ -26,6 +31,9 @@ func (d *document) tests() {
 	d.add(part{id: "tests", title: d.say("Tests")})
 	for i := range d.results {
 		r := &d.results[i]
+		if r.Kind == planfile.StepPrepare || r.Kind == planfile.StepDocument {
+			continue // the table of results says that they are done
+		}
 		p := part{id: "step-" + r.ID, section: true, title: d.round(r.title(d.l), r, len(d.ofKind(r.Kind)))}
 		if len(d.ofKind(r.Kind)) > 1 && r.Round == 0 && r.Name != "" {
 			p.title = r.Name
@@ -65,7 +73,9 @@ func linked(r *Result, tables []cell.Table) []cell.Table {
 // searchPart shows a search: the load curve, and every trial.
 func (d *document) searchPart(p *part, r *Result) {
 	report := program.Report{Search: r.Search}
-	p.tables = append(p.tables, linked(r, report.Tables(d.l))...)
+	tables := report.Tables(d.l)
+	tables = slices.DeleteFunc(tables, func(t cell.Table) bool { return t.ID == "curve" }) // charts show it
+	p.tables = append(p.tables, linked(r, tables)...)
 	points := r.Search.Points()
 	line := func(name string, f func(*program.Result) float64) svg.Series {
 		s := svg.Series{Name: name, Dots: true}
@@ -81,7 +91,7 @@ func (d *document) searchPart(p *part, r *Result) {
 	x := svg.Axis{Label: d.say("asked"), Unit: "per_s"}
 	chartOf := func(id, title string, y svg.Axis, lines ...svg.Series) {
 		p.charts = append(p.charts, chart{id: r.ID + "-" + id, title: title,
-			svg: svg.Lines(svg.Frame{Title: title, X: x, Y: y, Language: d.l}, lines, nil)})
+			svg: svg.Lines(svg.Frame{Title: title, X: x, Y: y, Width: halfWidth, Language: d.l}, lines, nil)})
 	}
 	chartOf("throughput", d.say("Throughput by load"), svg.Axis{Unit: "per_s"},
 		line(d.say("achieved"), func(t *program.Result) float64 { return t.AchievedPerS }),
@@ -105,13 +115,20 @@ func (d *document) runPart(p *part, r *Result) {
 	p.charts = append(p.charts, d.overTime(b, r.ID)...)
 	t := r.Trial
 	figures := cell.Table{ID: r.ID + "-figures", Title: d.say("FIGURES"), Columns: []cell.Column{
-		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "p50"},
+		{Head: "N"}, {Head: d.say("asked")}, {Head: d.say("offered")}, {Head: d.say("achieved")}, {Head: "n"}, {Head: "p50"},
 		{Head: "p95"}, {Head: "p99"}, {Head: d.say("failed")}, {Head: d.say("verdict"), Left: true},
 		{Head: d.say("bundle"), Left: true},
 	}}
-	figures.Add(cell.Text(d.l.Figure(program.Scale(t.N))), cell.Rate(t.LoadPerS()), cell.Rate(t.OfferedPerS),
-		cell.Rate(t.AchievedPerS), cell.Time(float64(t.P50Ns)), cell.Time(float64(t.P95Ns)), cell.Time(float64(t.P99Ns)),
-		cell.Figure(t.Errors, "share"), cell.Text(d.say(t.Verdict)), d.link(r, t.Dir))
+	holds := r.Holds
+	if len(holds) == 0 {
+		holds = []program.Result{*t}
+	}
+	for i := range holds {
+		h := &holds[i]
+		figures.Add(cell.Text(d.l.Figure(program.Scale(h.N))), cell.Rate(h.LoadPerS()), cell.Rate(h.OfferedPerS),
+			cell.Rate(h.AchievedPerS), counted(h.Offered), cell.Time(float64(h.P50Ns)), cell.Time(float64(h.P95Ns)),
+			cell.Time(float64(h.P99Ns)), cell.Figure(h.Errors, "share"), cell.Text(d.say(h.Verdict)), d.link(r, h.Dir))
+	}
 	p.tables = append(p.tables, figures)
 	for i, why := range message.Strings(d.l, t.Why) {
 		if i == 0 && why == program.Brief(why) {
@@ -119,9 +136,17 @@ func (d *document) runPart(p *part, r *Result) {
 		}
 		p.paragraphs = append(p.paragraphs, why+".")
 	}
-	p.tables = append(p.tables, d.watched(b.Run, r.ID)...)
+	if r.Kind == planfile.StepReliability || r == d.lastOf(planfile.StepConfirm) {
+		p.tables = append(p.tables, d.watched(b.Run, r.ID)...)
+	}
 	for i := range b.Run.Inspections {
-		p.tables = append(p.tables, d.inspection(&b.Run.Inspections[i], fmt.Sprintf("%s-%d", r.ID, i))...)
+		in, id := &b.Run.Inspections[i], fmt.Sprintf("%s-%d", r.ID, i)
+		switch {
+		case d.showsDatabase(r):
+			p.tables = append(p.tables, d.inspection(in, id)...)
+		case r.Kind == planfile.StepConnections:
+			p.tables = append(p.tables, d.clients(in, id))
+		}
 	}
 }
 
@@ -145,7 +170,8 @@ func (d *document) overTime(b *record.Recorded, id string) (out []chart) {
 	}
 	chartOf := func(name, title string, y svg.Axis, lines ...svg.Series) {
 		out = append(out, chart{id: id + "-" + name, title: title,
-			svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: y, Language: d.l}, lines, nil)})
+			svg: svg.Lines(svg.Frame{Title: title, X: svg.Axis{Unit: "clock"}, Y: y, Width: halfWidth, Language: d.l}, lines,
+				nil)})
 	}
 	chartOf("rate", d.say("Rate"), svg.Axis{Unit: "per_s"},
 		line(d.say("achieved"), func(s *timeline.Slot) float64 { return s.RatePerS() }))
@@ -163,6 +189,21 @@ func (d *document) watched(run *record.Run, id string) []cell.Table {
 	return tables
 }
 
+// showsDatabase reports whether the document says what the database did in a step: in the first analysis, and in the
+// last one.
+func (d *document) showsDatabase(r *Result) bool {
+	all := d.ofKind(planfile.StepAnalyse)
+	return len(all) > 0 && (r.ID == all[0].ID || r.ID == all[len(all)-1].ID)
+}
+
+// counted is a count, none in records of earlier versions.
+func counted(n uint64) cell.Cell {
+	if n == 0 {
+		return cell.None()
+	}
+	return cell.Count(n)
+}
+
 // inspection is what a database did: its findings, statements, connections, waits and plans.
 func (d *document) inspection(in *record.Inspection, id string) (out []cell.Table) {
 	findings := cell.Table{ID: id + "-findings", Title: d.say("FINDINGS"),
@@ -174,7 +215,7 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 	statements := cell.Table{ID: id + "-statements", Title: d.say("STATEMENTS"),
 		Columns: []cell.Column{{Head: d.say("calls")}, {Head: d.say("total")}, {Head: d.say("mean")}, {Head: "%"},
 			{Head: d.say("operation"), Left: true}, {Head: d.say("statement"), Left: true, Wrap: true}}}
-	const most = 20
+	const most = 12
 	if len(in.Windows) > 0 {
 		all := in.Windows[0].Statements
 		for _, s := range all[:min(len(all), most)] {
@@ -182,30 +223,36 @@ func (d *document) inspection(in *record.Inspection, id string) (out []cell.Tabl
 				cell.Text(strings.Join(s.Operations, ", ")), cell.Text(oneLine(s.Text)))
 		}
 	}
-	clients := cell.Table{ID: id + "-connections", Title: d.say("CONNECTIONS"),
-		Columns: []cell.Column{{Head: d.say("application"), Left: true}, {Head: d.say("address"), Left: true},
-			{Head: d.say("most")}, {Head: d.say("mean")}, {Head: d.say("active")}, {Head: d.say("idle in transaction")}}}
-	for _, c := range in.Activity.Clients {
-		clients.Add(cell.Text(c.Application), cell.Text(c.Address), cell.Count(c.Max), cell.Figure(c.Mean, cell.UnitNumber),
-			cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.InXact, cell.UnitNumber))
-	}
 	waits := cell.Table{ID: id + "-waits", Title: d.say("WAITS"), Note: d.say("what active sessions waited for"),
 		Columns: []cell.Column{{Head: d.say("class"), Left: true}, {Head: d.say("event"), Left: true},
 			{Head: d.say("sessions")}, {Head: "%"}}}
 	for _, w := range in.Activity.Waits {
 		waits.Add(cell.Text(w.Class), cell.Text(w.Event), cell.Figure(w.Mean, cell.UnitNumber), cell.Figure(w.Share, "share"))
 	}
-	for _, t := range []cell.Table{findings, statements, clients, waits} {
+	for _, t := range []cell.Table{findings, statements, d.clients(in, id), waits} {
 		if len(t.Rows) > 0 {
 			out = append(out, t)
 		}
 	}
+	const mostPlans = 3 // those of the statements that take most time; all are in the bundle's page
 	for i := range in.Plans {
-		if len(in.Plans[i].Nodes) > 0 {
+		if len(in.Plans[i].Nodes) > 0 && i < mostPlans {
 			out = append(out, d.queryPlan(&in.Plans[i], fmt.Sprintf("%s-plan-%d", id, i+1)))
 		}
 	}
 	return out
+}
+
+// clients are the connections to a database, by application.
+func (d *document) clients(in *record.Inspection, id string) cell.Table {
+	t := cell.Table{ID: id + "-connections", Title: d.say("CONNECTIONS"),
+		Columns: []cell.Column{{Head: d.say("application"), Left: true}, {Head: d.say("address"), Left: true},
+			{Head: d.say("most")}, {Head: d.say("mean")}, {Head: d.say("active")}, {Head: d.say("idle in transaction")}}}
+	for _, c := range in.Activity.Clients {
+		t.Add(cell.Text(c.Application), cell.Text(c.Address), cell.Count(c.Max), cell.Figure(c.Mean, cell.UnitNumber),
+			cell.Figure(c.ActiveMean, cell.UnitNumber), cell.Figure(c.InXact, cell.UnitNumber))
+	}
+	return t
 }
 
 // queryPlan is how a statement is executed.
@@ -215,7 +262,7 @@ func (d *document) queryPlan(q *record.QueryPlan, id string) cell.Table {
 			{Head: d.say("rows")}, {Head: d.say("discarded")}, {Head: d.say("time")}, {Left: true, Wrap: true}}}
 	for i := range q.Nodes {
 		n := &q.Nodes[i]
-		name := cell.Text(strings.Repeat("  ", n.Depth) + strings.TrimSpace(n.Text+" "+n.Detail))
+		name := cell.Text(strings.Repeat("\u00a0\u00a0\u00a0", n.Depth) + strings.TrimSpace(n.Text+" "+n.Detail))
 		rows, removed, took := cell.None(), cell.None(), cell.None()
 		if q.Analyzed {
 			rows, removed, took = cell.Count(uint64(n.Rows)), cell.Count(uint64(n.Removed)), cell.Time(n.TotalNs)
@@ -275,7 +322,7 @@ func (d *document) effects(all []record.Proof, id string) cell.Table {
 	return t
 }
 
-// matrixParts shows settings compared: an overview, and a section for each cell.
+// matrixParts shows settings compared.
 func (d *document) matrixParts(r *Result) {
 	report := program.Report{Matrix: r.Matrix}
 	over := part{id: "overview-" + r.ID, section: true, title: d.say("Settings compared: overview"),
@@ -296,41 +343,32 @@ func (d *document) matrixParts(r *Result) {
 		over.charts = append(over.charts, chart{id: r.ID + "-heat", title: title,
 			svg: svg.Matrix(svg.Frame{Title: title, Y: svg.Axis{Unit: unit}, Language: d.l}, rows, columns, values)})
 	}
+	over.tables = append(over.tables, d.cellRuns(r))
 	d.add(over)
-	for i := range r.Matrix.Cells {
-		c := &r.Matrix.Cells[i]
-		if len(c.Dirs) == 0 {
-			continue
-		}
-		p := part{id: fmt.Sprintf("cell-%s-%d", r.ID, i+1), section: true, newPage: true, title: c.Settings.String() +
-			", N = " + d.l.Figure(units.Digits3(r.Matrix.Options.N))}
-		p.paragraphs = append(p.paragraphs, d.cellSentence(r.Matrix, i))
-		if b := d.open(r, c.Dirs[0]); b != nil {
-			p.charts = d.overTime(b, fmt.Sprintf("%s-%d", r.ID, i+1))
-		}
-		one := cell.Table{ID: fmt.Sprintf("%s-cell-%d", r.ID, i+1), Title: d.say("RUNS"),
-			Columns: []cell.Column{{Head: d.say("bundle"), Left: true}, {Head: r.Matrix.Options.By},
-				{Head: d.say("verdict"), Left: true}}}
-		for k, dir := range c.Dirs {
-			one.Add(d.link(r, dir), program.FigureCell(r.Matrix.Options.By, float64(c.Values[k])),
-				cell.Text(d.say(c.Verdicts[k])))
-		}
-		p.tables = append(p.tables, one)
-		d.add(p)
-	}
 }
 
-// cellSentence says how a cell compares with the best.
-func (d *document) cellSentence(m *program.MatrixLog, i int) string {
-	c := &m.Cells[i]
-	switch {
-	case m.Best < 0 || math.IsInf(float64(c.Mean), 0):
-		return d.say("These settings don't carry the load.")
-	case i == m.Best:
-		return d.say("The best.")
-	case !c.Differs:
-		return d.say("Not to be told from the best.")
+// cellRuns are the runs of the settings that were compared, with their bundles.
+func (d *document) cellRuns(r *Result) cell.Table {
+	t := cell.Table{ID: r.ID + "-runs", Title: d.say("RUNS"), Note: r.Matrix.Options.By,
+		Columns: []cell.Column{{Head: d.say("settings"), Left: true, Wrap: true}}}
+	for k := range r.Matrix.Options.Repetitions {
+		t.Columns = append(t.Columns, cell.Column{Head: d.say("run") + " " + d.l.Figure(units.Count(uint64(k+1)))})
 	}
-	best := float64(m.Cells[m.Best].Mean)
-	return d.say("Differs from the best: %s of its figure.", d.l.Figure(units.Fraction(float64(c.Mean)/best)))
+	for i := range r.Matrix.Cells {
+		c := &r.Matrix.Cells[i]
+		row := []cell.Cell{cell.Text(c.Settings.String())}
+		for k, dir := range c.Dirs {
+			value := program.FigureCell(r.Matrix.Options.By, float64(c.Values[k]))
+			value.Link = d.link(r, dir).Link
+			switch c.Verdicts[k] {
+			case verdict.Fail:
+				value.Mark = cell.Bad
+			case verdict.Invalid:
+				value.Mark = cell.Warn
+			}
+			row = append(row, value)
+		}
+		t.Add(row...)
+	}
+	return t
 }

@@ -99,7 +99,6 @@ func (t Table) write(out *bufio.Writer, l units.Language) {
 type Heading struct {
 	ID, Text, Note string
 	Chapter        bool // it begins a chapter, of which others begin sections
-	NewPage        bool // when printed
 }
 
 func (h Heading) write(out *bufio.Writer, _ units.Language) {
@@ -107,15 +106,8 @@ func (h Heading) write(out *bufio.Writer, _ units.Language) {
 	if h.ID != "" {
 		id = ` id="` + html.EscapeString(h.ID) + `"`
 	}
-	var class []string
 	if h.Chapter {
-		class = append(class, "chapter")
-	}
-	if h.NewPage {
-		class = append(class, "leaf")
-	}
-	if len(class) > 0 {
-		id += ` class="` + strings.Join(class, " ") + `"`
+		id += ` class="chapter"`
 	}
 	put(out, "<h2%s>%s</h2>\n", id, escape(h.Text))
 	if h.Note != "" {
@@ -234,6 +226,17 @@ func (s Section) write(out *bufio.Writer, l units.Language) {
 		put(out, "</div>\n")
 	}
 	put(out, "</details>\n")
+}
+
+// Row is charts next to each other, two in a row, also when printed.
+type Row []Block
+
+func (r Row) write(out *bufio.Writer, l units.Language) {
+	put(out, "<div class=\"pair\">\n")
+	for _, b := range r {
+		b.write(out, l)
+	}
+	put(out, "</div>\n")
 }
 
 // Stack keeps blocks one below the other in a grid, such as the heat map and the curve that its window is for.

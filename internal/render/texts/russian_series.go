@@ -108,6 +108,16 @@ var russianSeries = map[string]string{
 	"The campaign isn't over: %s.":                          "Кампания не завершена: %s.",
 	"Not carried out: %s.":                                  "Не выполнены: %s.",
 
+	"Summary": "Главное", "what limits it": "что ограничивает", "changed and proven": "что изменено и доказано",
+	"what to do next": "что делать дальше", "not finished": "не завершено",
+	"It was not held for longer.": "Дольше она не удерживалась.",
+
+	"Find out why the load wasn't held: %s": "Выяснить, почему нагрузка не выдержана: %s",
+
+	"The maximum fell from %s/s to %s/s, by %s.": "Максимум упал с %s/с до %s/с, на %s.",
+
+	"The maximum is the same within what is known of it: %s/s before, %s/s after.": "Максимум в пределах известного тот же: %s/с до, %s/с после.",
+
 	// What steps came to.
 
 	"No settings keep the thresholds in all of their runs.": "Ни одни настройки не выполняют условия во всех прогонах.",

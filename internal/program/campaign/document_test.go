@@ -1,0 +1,93 @@
+package campaign
+
+import (
+	"strings"
+	"testing"
+
+	"brunt/internal/planfile"
+	"brunt/internal/program"
+	"brunt/internal/record"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// searched is a search that ended between N and 3 % more.
+func searched(number, round int, n float64) Result {
+	return Result{Kind: planfile.StepSearch, Number: number, Round: round, Search: &program.SearchLog{
+		Options: program.SearchOptions{RatePerS: 10, Width: .03}, Bracket: program.Bracket{End: program.Found, Lower: n,
+			Upper: n * 1.03, UpperPerS: n * 10.3}}}
+}
+
+// confirmed is a confirmation of an hour.
+func confirmed(number, round int, n float64) Result {
+	return Result{Kind: planfile.StepConfirm, Number: number, Round: round, Confirms: true, Trial: &program.Result{
+		Trial: program.Trial{N: n}, Verdict: verdict.Pass, LastsNs: 3600e9, AskedPerS: n * 10, Offered: 36000}}
+}
+
+// What the fixes brought is said of the loads that were held, and as what it is: a rise, a fall, or neither.
+func TestWhatTheFixesBrought(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		results []Result
+		want    string
+	}{
+		{"a rise", []Result{searched(1, 0, 10), confirmed(2, 0, 8), searched(3, 1, 100), confirmed(4, 1, 80)},
+			"The maximum rose from 80.0/s to 800/s, 10.0 times."},
+		{"a fall", []Result{searched(1, 0, 10), confirmed(2, 0, 10), searched(3, 1, 10), confirmed(4, 1, 9.4)},
+			"The maximum fell from 100/s to 94.0/s, by 6.00 %."},
+		{"neither", []Result{searched(1, 0, 10), searched(2, 1, 9.8)},
+			"The maximum is the same within what is known of it: 100/s before, 98.0/s after."},
+		{"once", []Result{searched(1, 0, 10), confirmed(2, 0, 8)}, ""},
+		{"nothing held before", []Result{searched(1, 0, 0), searched(2, 1, 10)}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := &document{l: units.English, results: c.results}
+			if got := d.rise(); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// The first sentence says which load was held for how long, or that none was.
+func TestFirstSentence(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		results []Result
+		want    string
+	}{
+		{"held", []Result{searched(1, 0, 10), confirmed(2, 0, 8)}, "N = 8 (80.0/s) was held for 1 h:"},
+		{"searched again since", []Result{searched(1, 0, 10), confirmed(2, 0, 8), searched(3, 1, 20)},
+			"The service sustains N = 20 (200/s) and doesn't sustain N = 20.6 (206/s): found. It was not held for longer."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := &document{l: units.English, results: c.results, program: &Program{Campaign: &planfile.Campaign{}}}
+			p := d.overview()
+			if len(p.paragraphs) != 1 || !strings.HasPrefix(p.paragraphs[0], c.want) {
+				t.Errorf("%q, want %q", p.paragraphs, c.want)
+			}
+		})
+	}
+}
+
+// Connections are said of how many there may be, also where the server has its default.
+func TestConnectionsOfHowMany(t *testing.T) {
+	run := &record.Run{Inspections: []record.Inspection{{Product: "PostgreSQL", Activity: record.ServerActivity{
+		Clients: []record.ClientPool{{Application: "shop", Max: 7, ActiveMean: 1.5}, {Application: "brunt", Max: 90,
+			Generator: true}}}}}}
+	step := confirmed(1, 0, 1)
+	step.Kind, step.Confirms = planfile.StepConnections, false
+	for _, c := range []struct {
+		settings []record.Setting
+		want     string
+	}{
+		{nil, "the service had at most 7 of the 100 connections that the database allows, of which 1.50 worked at a time."},
+		{[]record.Setting{{Name: "max_connections", Value: "300"}}, "at most 7 of the 300 connections"},
+	} {
+		run.Inspections[0].Settings = c.settings
+		step.Seen = seenOf(run)
+		if got := step.Sentence(units.English); !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

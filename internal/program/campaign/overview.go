@@ -1,0 +1,153 @@
+package campaign
+
+import (
+	"slices"
+	"strings"
+
+	"brunt/internal/planfile"
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/secret"
+	"brunt/internal/units"
+	"brunt/internal/verdict"
+)
+
+// overview is the first page: the maximum that was held, what limits it, what was changed and proven, and what to do
+// next.
+func (d *document) overview() part {
+	p := part{id: "overview", title: d.say("Summary")}
+	t := cell.Table{ID: "overview-points", Columns: []cell.Column{{Left: true}, {Left: true, Wrap: true}}}
+	add := func(name string, lines ...string) {
+		for i, line := range lines {
+			if line == "" {
+				continue
+			}
+			label := ""
+			if i == 0 {
+				label = name
+			}
+			t.Add(cell.Text(label), cell.Text(line))
+		}
+	}
+	if held := d.heldMaximum(); held != "" {
+		p.paragraphs = append(p.paragraphs, held)
+	}
+	add(d.say("what limits it"), d.limits()...)
+	add(d.say("changed and proven"), d.changes()...)
+	add(d.say("what to do next"), d.advice()...)
+	add(d.say("not finished"), d.unfinished()...)
+	if len(t.Rows) > 0 {
+		p.tables = append(p.tables, t)
+	}
+	return p
+}
+
+// lastOf is the last result of a kind, nil if there is none.
+func (d *document) lastOf(kind string) *Result {
+	if all := d.ofKind(kind); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return nil
+}
+
+// heldMaximum is the sentence of what was held for how long, or else of what the search found.
+func (d *document) heldMaximum() string {
+	search, confirm := d.lastOf(planfile.StepSearch), d.lastOf(planfile.StepConfirm)
+	switch {
+	case confirm != nil && (search == nil || confirm.Number > search.Number):
+		return confirm.Sentence(d.l)
+	case search != nil:
+		return search.Sentence(d.l) + " " + d.say("It was not held for longer.")
+	}
+	return ""
+}
+
+// limits are what keeps the target from more: why loads above the maximum failed, and what the database is slow by.
+func (d *document) limits() (out []string) {
+	if confirm := d.lastOf(planfile.StepConfirm); confirm != nil && confirm.Confirms && len(confirm.Holds) > 0 &&
+		confirm.Trial.Verdict != verdict.Pass {
+		out = append(out, wording{d.l}.why(confirm.Trial)+".")
+	} else if search := d.lastOf(planfile.StepSearch); search != nil {
+		for i := len(search.Search.Trials) - 1; i >= 0; i-- {
+			if t := &search.Search.Trials[i]; t.Verdict == verdict.Fail && t.N == search.Search.Bracket.Upper {
+				out = append(out, d.say("At %s: %s.", wording{d.l}.load(t.N, t.LoadPerS()), wording{d.l}.why(t)))
+				break
+			}
+		}
+	}
+	for _, f := range d.findings(2) {
+		out = append(out, shortened(oneLine(f.Subject))+": "+f.Evidence.In(d.l)+".")
+	}
+	return out
+}
+
+// findings are the gravest of the last analysis.
+func (d *document) findings(most int) []record.Finding {
+	analysis := d.lastOf(planfile.StepAnalyse)
+	if analysis == nil {
+		return nil
+	}
+	run := d.inspected(analysis)
+	if run == nil {
+		return nil
+	}
+	all := run.Inspections[0].Findings
+	return all[:min(len(all), most)]
+}
+
+// changes are what steps changed, and what that brought.
+func (d *document) changes() (out []string) {
+	for _, r := range d.ofKind(planfile.StepFix) {
+		proofs := r.Fix.proofs()
+		for i := range proofs {
+			if x := &proofs[i]; x.Kept && !x.Why.IsZero() {
+				out = append(out, x.DDL+": "+x.Why.In(d.l)+".")
+			} else if x.Kept {
+				out = append(out, x.DDL+".")
+			}
+		}
+		for _, name := range slices.Concat(r.Fix.Files, r.Fix.Commands) {
+			out = append(out, secret.Text(name)+".")
+		}
+	}
+	if text := d.rise(); text != "" && len(out) > 0 {
+		out = append(out, text)
+	}
+	return out
+}
+
+// advice is what is to be done next, by what was found.
+func (d *document) advice() (out []string) {
+	for _, f := range d.findings(3) {
+		if !f.Advice.IsZero() {
+			out = append(out, shortened(oneLine(f.Subject))+": "+f.Advice.In(d.l)+".")
+		}
+	}
+	if r := d.lastOf(planfile.StepMatrix); r != nil {
+		out = append(out, r.Sentence(d.l))
+	}
+	if r := d.lastOf(planfile.StepReliability); r != nil && r.Trial.Verdict != verdict.Pass {
+		out = append(out, d.say("Find out why the load wasn't held: %s", r.Sentence(d.l)))
+	}
+	return out
+}
+
+// unfinished are steps that failed and those that weren't carried out.
+func (d *document) unfinished() (out []string) {
+	var missing []string
+	for i := range d.program.Steps {
+		s := &d.program.Steps[i]
+		failure := d.failures[s.ID()]
+		switch {
+		case slices.ContainsFunc(d.results, func(r Result) bool { return r.ID == s.ID() }):
+		case failure != "":
+			out = append(out, d.say("The campaign isn't over: %s.", units.Clean(secret.Text(failure))))
+		case s.Kind != planfile.StepDocument:
+			missing = append(missing, s.ID())
+		}
+	}
+	if len(missing) > 0 {
+		out = append(out, d.say("Not carried out: %s.", strings.Join(missing, ", ")))
+	}
+	return out
+}
