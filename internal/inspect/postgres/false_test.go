@@ -111,6 +111,23 @@ func TestStatementsOfOperationAreSilent(t *testing.T) {
 	silent(t, d.shopped(30, 2), FindRepeated)
 }
 
+// A statement executed for each row of another one is found however many rows those are. One that an operation of its
+// own executes isn't, though the numbers may be the same.
+func TestStatementForEachRowIsFound(t *testing.T) {
+	d := newDatabase(t, counting(t), books, "create index on book (id)", "vacuum analyze book")
+	load := func(i *Inspector) {
+		for k := range 20 {
+			n := 4 + 3*(k%3)
+			d.repeat(1, "select id from book order by id limit $1", n)(i)
+			d.repeat(n, "select name from book where id = $1", 7)(i)
+		}
+	}
+	page := inspect.Operation{Name: "page", Method: "GET", Done: 20}
+	expect(t, d.inspected(load, page, inspect.Operation{Name: "other", Method: "POST", Done: 500}), FindRepeated,
+		"select name from book where id = $1", "for each of the", "in page", "order by id limit")
+	silent(t, d.inspected(load, page, inspect.Operation{Name: "name", Method: "GET", Done: 137}), FindRepeated)
+}
+
 // pool opens connections of a service, some of them idle in a transaction, and takes samples.
 func (d *database) pool(n, idle int) *record.Inspection {
 	return d.inspected(func(i *Inspector) {

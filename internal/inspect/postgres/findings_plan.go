@@ -147,11 +147,16 @@ func offsets(c *caseFile) {
 func repeatedStatements(c *caseFile) {
 	for i := range c.repeated {
 		r := &c.repeated[i]
-		evidence := message.New("find.repeated", message.Count("calls", uint64(r.calls)),
-			message.Number("each", r.each))
-		if r.operation != "" {
-			evidence = message.New("find.repeated.by", message.Count("calls", uint64(r.calls)), message.Number("each", r.each),
+		calls, each := message.Count("calls", uint64(r.calls)), message.Number("each", r.each)
+		evidence := message.New("find.repeated", calls, each)
+		switch {
+		case r.rowsOf != "" && r.operation != "":
+			evidence = message.New("find.repeated.rows-by", calls, each, message.Text("parent", brief(r.rowsOf)),
 				message.Text("operation", r.operation))
+		case r.rowsOf != "":
+			evidence = message.New("find.repeated.rows", calls, each, message.Text("parent", brief(r.rowsOf)))
+		case r.operation != "":
+			evidence = message.New("find.repeated.by", calls, each, message.Text("operation", r.operation))
 		}
 		p := queryPlan{statement: r.Statement}
 		p.Statement, p.Text = r.ID, r.Text

@@ -107,6 +107,7 @@ func (i *Inspector) End(ctx context.Context, last inspect.Phase, load inspect.Lo
 	for k := range out.Windows {
 		matched.put(out.Windows[k].Statements)
 	}
+	matched.put(counted)
 	i.repeated = repeatedBy(counted, out.Windows[0].Statements, load.Operations)
 	out.Activity = i.activity.record()
 	if err == nil {

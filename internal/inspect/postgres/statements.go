@@ -285,8 +285,9 @@ func byCount(s *record.Statement, operations []inspect.Operation) []string {
 }
 
 const (
-	leastEach = 5   // executions of one statement for each operation
-	leastDone = 10  // operations
+	leastEach = 5  // executions of one statement for each operation
+	leastDone = 10 // operations
+	sameRows  = 0.02
 	oneRow    = 1.5 // rows a call, on average, of a statement that is executed for each of another's rows
 )
 
@@ -295,12 +296,13 @@ type repeated struct {
 	record.Statement
 	calls, each float64 // in the whole load, warm-up included
 	operation   string  // that causes it; "" if that isn't known: each is then of all operations together
+	rowsOf      string  // the statement whose rows it is executed for, one by one; "" if that isn't known
 }
 
-// repeatedBy finds the statements that a service executes many times for each operation, by the whole load's numbers.
-// An operation causes one if there are a whole number of executions for each time it was done, and no other operation
-// fits; or if each of all operations done came to as many.
-func repeatedBy(whole []record.Statement, shares []record.Statement, operations []inspect.Operation) (out []repeated) {
+// repeatedBy finds the statements that a service executes many times for each operation, by the whole load's numbers:
+// those executed once for each row that another one returned; those executed a whole number of times for each time
+// that one operation was done, and only one; and those executed as many times for each of all operations.
+func repeatedBy(whole, shares []record.Statement, operations []inspect.Operation) (out []repeated) {
 	all := 0.0
 	for _, o := range operations {
 		if len(o.Statements) > 0 {
@@ -312,22 +314,16 @@ func repeatedBy(whole []record.Statement, shares []record.Statement, operations 
 		return nil
 	}
 	for _, s := range whole {
-		if !explainable(s.Text) || s.Rows > oneRow*s.Calls {
+		if !explainable(s.Text) || s.Rows > oneRow*s.Calls || s.Operations != nil {
 			continue
 		}
-		r := repeated{Statement: s, calls: s.Calls, each: s.Calls / all}
-		for _, o := range operations {
-			n := math.Round(s.Calls / max(o.Done, 1))
-			if o.Done < leastDone || n < leastEach || math.Abs(s.Calls-n*o.Done) > n*o.Uncertain+1 {
-				continue
+		r := repeated{Statement: s, calls: s.Calls}
+		if p := parentOf(&s, whole); p != nil {
+			r.each, r.rowsOf = s.Calls/p.Calls, p.Text
+			if len(p.Operations) == 1 {
+				r.operation = p.Operations[0]
 			}
-			if r.operation != "" {
-				r.operation = ""
-				break
-			}
-			r.operation, r.each = o.Name, s.Calls/o.Done
-		}
-		if r.operation == "" {
+		} else if r.operation, r.each = multipleOf(&s, operations); r.operation == "" {
 			r.each = s.Calls / all
 		}
 		if at := slices.IndexFunc(shares, func(o record.Statement) bool { return o.ID == s.ID }); at >= 0 {
@@ -338,6 +334,33 @@ func repeatedBy(whole []record.Statement, shares []record.Statement, operations 
 		}
 	}
 	return out
+}
+
+// parentOf is the statement that returned as many rows as s was executed, several at a time; nil if there is none.
+func parentOf(s *record.Statement, all []record.Statement) *record.Statement {
+	for i := range all {
+		p := &all[i]
+		if p.ID != s.ID && reads(p.Text) && p.Calls >= leastDone && p.Rows >= leastEach*p.Calls &&
+			math.Abs(p.Rows-s.Calls) <= sameRows*p.Rows {
+			return p
+		}
+	}
+	return nil
+}
+
+// multipleOf is the only operation of which s is executed a whole number of times each, and how many that is.
+func multipleOf(s *record.Statement, operations []inspect.Operation) (name string, each float64) {
+	for _, o := range operations {
+		n := math.Round(s.Calls / max(o.Done, 1))
+		if o.Done < leastDone || n < leastEach || math.Abs(s.Calls-n*o.Done) > n*o.Uncertain+1 {
+			continue
+		}
+		if name != "" {
+			return "", 0
+		}
+		name, each = o.Name, s.Calls/o.Done
+	}
+	return name, each
 }
 
 // methodOf is the HTTP method by which a service would usually be asked for a statement.
