@@ -14,10 +14,11 @@ var allowed = table(`
 balance: gen protocol
 cgroup:
 cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
-    dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads engine engine/loop export hints history inspect inspect/advise inspect/servers k6x machine
-    measure message observe password plan planfile program program/campaign protocol protocol/http protocols record
-    render/cell render/texts report report/live result result/reader runner schedule schema schema/fill secret selftest
-    spool summary target timeline units verdict within workload
+    dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine engine/loop export
+    hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan planfile
+    program program/campaign protocol protocol/http protocols record render/cell render/texts report report/live
+    result result/reader runner schedule schema schema/fill secret selftest spool summary target timeline units
+    verdict within workload
 compare: metric record render/cell render/junit render/svg render/texts result stats units
 control: stats
 dialect/endpoints: plan protocol secret
@@ -33,6 +34,7 @@ dialect/ycsb/output: measure result
 dialect/ycsb/properties:
 dialect/ycsb/shell: dialect/ycsb gen protocol
 dialect/ycsb/workloads: suggest
+doctor: gen machine message plan protocol protocols runner schema/sql target workload
 engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload

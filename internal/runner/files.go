@@ -9,6 +9,7 @@ import (
 	"brunt/internal/protocols"
 	"brunt/internal/target"
 	"brunt/internal/units"
+	"brunt/internal/workload"
 )
 
 // File descriptors that a run needs besides its connections.
@@ -17,16 +18,17 @@ const (
 	filesOfLoop = 3  // of an event loop
 )
 
-// checkFiles refuses sessions for which this process may not open enough files, before anything is sent or
-// written: a process without a file descriptor left can't even record what happened.
-func (r *Runner) checkFiles() error {
-	p := r.system.Plan
+// CheckFiles refuses sessions for which this process may not open enough files, before anything is sent or
+// written: a process without a file descriptor left can't even record what happened. flag is what sets the number of
+// sessions, for advice; "" if nothing does. Sessions that nobody asked for become as many as there is room for.
+func CheckFiles(s *target.System, w *workload.Workload, flag string) error {
+	p := s.Plan
 	if protocols.Embedded(p.Target.Protocol) {
 		return nil
 	}
 	each := 1
-	if d, ok := r.system.Driver.(protocol.Routed); ok && d.Router(r.system.Nodes(), &r.Workload.Program) != nil {
-		each = len(r.system.Targets)
+	if d, ok := s.Driver.(protocol.Routed); ok && d.Router(s.Nodes(), &w.Program) != nil {
+		each = len(s.Targets)
 	}
 	open, most := machine.Files()
 	if most == 0 {
@@ -45,7 +47,7 @@ func (r *Runner) checkFiles() error {
 		"%s need %d file descriptors for their connections, and this process may open %d, %d of which it keeps for other files: raise the limit (ulimit -n %d)",
 		units.Plural(sessions, "session", "sessions"), sessions*each, most, others, others+sessions*each)
 	room := max(most-others, 0) / each
-	if flag := r.o.Recording.Flags["sessions"]; flag != "" && room > 0 {
+	if flag != "" && room > 0 {
 		err = fmt.Errorf("%w, or give %s %d", err, flag, room)
 	}
 	return &target.UsageError{Err: err}

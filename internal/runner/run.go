@@ -79,7 +79,7 @@ func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
 	if r.Workload, err = s.Workload(); err != nil {
 		return nil, err
 	}
-	if err := r.checkFiles(); err != nil {
+	if err := CheckFiles(s, r.Workload, o.Recording.Flags["sessions"]); err != nil {
 		return nil, err
 	}
 	if err := checkAdaptive(s.Plan, o.Part); err != nil {

@@ -103,6 +103,9 @@ var russianReport = map[string]string{
 	"%s in %s, **%s**, %s failed; %s load, %s; %s; seed %d.": "%s за %s, **%s**, неудач %s; нагрузка %s, %s; %s; зерно %d.",
 	"**Time lost: %s**; %s.":                                 "**Потеряно времени: %s**; %s.",
 
+	// What was looked at before a load.
+	"subject": "предмет", "finding": "что найдено", "what to do": "что делать",
+
 	// Adaptive loads.
 	"ADAPTIVE LOAD": "ПОДСТРАИВАЕМАЯ НАГРУЗКА", "adaptive": "подстраиваемая", "goal": "цель", "method": "способ",
 	"settled at": "установилась на", "spread": "разброс", "after": "после", "decisions": "решений",
