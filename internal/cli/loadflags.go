@@ -29,6 +29,7 @@ type loadFlags struct {
 	recordFlags
 	cmd        *cobra.Command
 	thresholds []string
+	account    bool
 	poisson    bool
 	warmUp     time.Duration
 	pipeline   int
@@ -49,6 +50,7 @@ func (f *loadFlags) bind(cmd *cobra.Command, usualOutput string) {
 	fs.SortFlags = false
 	fs.StringArrayVar(&f.thresholds, "threshold", nil,
 		`rule for the result, such as "response.p(99) < 10ms" or "errors < 1%" (repeatable)`)
+	fs.BoolVar(&f.account, "account", false, "account for outages: how long, what was lost, when all was as before")
 	inGroup(fs, groupJudging, "threshold")
 	fs.BoolVar(&f.poisson, "poisson", false, "Poisson arrivals instead of even ones")
 	fs.DurationVar(&f.warmUp, "warm-up", 0, "load of this length before, kept out of the result")
@@ -155,6 +157,9 @@ func (f *loadFlags) shape(p *plan.Plan) error {
 		if err := plan.WarmUp(p, f.warmUp); err != nil {
 			return fmt.Errorf("--warm-up %s: %w", f.warmUp, err)
 		}
+	}
+	if f.account {
+		p.Account.Enabled = true
 	}
 	for _, text := range f.thresholds {
 		t, err := plan.ParseThreshold(text)

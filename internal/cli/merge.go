@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brunt/internal/failover"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/verdict"
@@ -49,9 +50,12 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 				return usage(err)
 			}
 			verdict.MergeScripts(run, parts)
+			together := func(f func(*measure.Interval) error) error { return record.Together(run, parts, f) }
+			if err := failover.Fill(run, together); err != nil {
+				return err
+			}
 			judgeAnew(run, sums)
-			err = within.Fill(run, func(f func(*measure.Interval) error) error { return record.Together(run, parts, f) })
-			if err != nil {
+			if err := within.Fill(run, together); err != nil {
 				return err
 			}
 			if err := record.Join(record.OS{}, dir, run, parts...); err != nil {

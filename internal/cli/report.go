@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brunt/internal/compare"
+	"brunt/internal/failover"
 	"brunt/internal/measure"
 	"brunt/internal/record"
 	"brunt/internal/render/texts"
@@ -166,6 +167,9 @@ func readRun(path string, sink measure.Sink) (*report.Result, error) {
 		// Thresholds and the verdict are for its end.
 		run.Thresholds, run.Warnings = nil, append(run.Warnings, verdict.UnderWay(run))
 	} else if sums != nil {
+		if err := failover.Fill(run, bundle.Intervals); err != nil {
+			return nil, err
+		}
 		verdict.Judge(run, sums.Total())
 	}
 	if run.Total.RateWithin == nil {

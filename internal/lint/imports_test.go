@@ -15,10 +15,10 @@ balance: gen protocol
 cgroup:
 cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
     dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine engine/loop export
-    hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan planfile
-    program program/campaign protocol protocol/http protocols record render/cell render/texts report report/live
-    result result/reader runner schedule schema schema/fill secret selftest spool summary target timeline units
-    verdict within workload
+    failover hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan
+    planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
+    report/live result result/reader runner schedule schema schema/fill secret selftest spool summary target timeline
+    units verdict within workload
 compare: metric record render/cell render/junit render/svg render/texts result stats units
 control: stats
 dialect/endpoints: plan protocol secret
@@ -39,6 +39,7 @@ engine: balance measure message plan protocol schedule workload
 engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
 export: measure message protocol record
+failover: measure message record
 filelock:
 gen:
 hints: measure
@@ -109,9 +110,9 @@ report: measure message record render/cell render/junit render/page render/svg r
     verdict
 report/live: measure record render/page report timeline units
 result: message metric record
-result/reader: record result verdict within
-runner: balance control engine engine/loop engine/pool machine measure message metric observe observe/self plan
-    protocol protocols record schedule schema schema/fill secret target topology units verdict within workload
+result/reader: failover record result verdict within
+runner: balance control engine engine/loop engine/pool failover machine measure message metric observe observe/self
+    plan protocol protocols record schedule schema schema/fill secret target topology units verdict within workload
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -149,6 +150,7 @@ dialect: cli engine report runner
 engine: cli dialect inspect program record report runner verdict
 engine/loop: engine/pool
 export: cli dialect engine report
+failover: cli dialect engine plan report runner verdict
 history: cli dialect engine program runner
 compare: cli dialect engine program runner
 inspect/postgres: cli dialect engine program report runner
@@ -171,7 +173,7 @@ workload: cli engine measure record report
 
 // pure are the rooms that touch neither files nor the network.
 var pure = strings.Fields(
-	`balance cgroup compare gen hints keyspace measure message plan planfile render schedule schema/sql
+	`balance cgroup compare failover gen hints keyspace measure message plan planfile render schedule schema/sql
 	secret sqltext stats template timeline units verdict within workload`)
 
 // table reads lines of "room: others", of which an indented one goes on.

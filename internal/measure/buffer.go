@@ -9,8 +9,9 @@ type buffer struct {
 	cells      []*cell // [operation · columns + address]; nil until first used
 	columns    int     // addresses, and one for samples without
 	gaps       gapFinder
-	fates      []Counts // by operation: of arrivals that leave no sample
-	reconnects []uint64 // by address
+	fates      []Counts  // by operation: of arrivals that leave no sample
+	pool       *pagePool // of the cells' arrivals; nil where no account of outages is asked for
+	reconnects []uint64  // by address
 	offered    uint64
 	stalls     uint64
 	ownLag     Histogram // the generator's own parts of cells' otherLag, and of what left no sample
@@ -32,6 +33,7 @@ type cell struct {
 	failed   Histogram
 	onTime   uint64 // arrivals with no lag, not in ownLag
 	closed   uint64 // operations that were no arrivals, with no lag, not in otherLag
+	arrivals *pages // by intended start; nil where no account of outages is asked for
 	_        [cacheLine]byte
 }
 
@@ -50,14 +52,18 @@ func (g *gauges) follow(o *gauges) {
 	g.busy, g.backlog, g.loopBusy, g.calls = o.busy, o.backlog, 0, 0
 }
 
-func newBuffer(operations, addresses int) *buffer {
-	return &buffer{
+func newBuffer(operations, addresses int, deadlineNs int64) *buffer {
+	b := &buffer{
 		cells:      make([]*cell, operations*(addresses+1)),
 		columns:    addresses + 1,
 		fates:      make([]Counts, operations),
 		reconnects: make([]uint64, addresses),
 		gauges:     gauges{up: make([]int, addresses)},
 	}
+	if deadlineNs > 0 {
+		b.pool = &pagePool{deadlineNs: deadlineNs}
+	}
+	return b
 }
 
 // cell finds or makes the cell of a sample.
@@ -66,6 +72,9 @@ func (b *buffer) cell(operation, address int) *cell {
 	c := &b.cells[operation*b.columns+int(column)]
 	if *c == nil {
 		*c = new(cell)
+		if b.pool != nil {
+			(*c).arrivals = &pages{}
+		}
 	}
 	return *c
 }
@@ -73,6 +82,9 @@ func (b *buffer) cell(operation, address int) *cell {
 func (b *buffer) record(s *Sample) {
 	c := b.cell(s.Operation, s.Address)
 	c.count(s)
+	if c.arrivals != nil {
+		c.arrivals.note(s, b.pool)
+	}
 	lag := s.Sent - s.Intended
 	switch {
 	case lag > 0:
@@ -201,6 +213,9 @@ func (b *buffer) flush() {
 
 func (b *buffer) reset() {
 	for _, c := range b.cells {
+		if c != nil && c.arrivals != nil {
+			c.arrivals.reset(b.pool)
+		}
 		if c == nil || c.empty() {
 			continue
 		}
@@ -210,6 +225,9 @@ func (b *buffer) reset() {
 			h.Reset()
 		}
 		c.onTime, c.closed = 0, 0
+	}
+	if b.pool != nil {
+		b.pool.lost = 0
 	}
 	clear(b.fates)
 	clear(b.reconnects)

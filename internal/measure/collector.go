@@ -23,6 +23,8 @@ type Collector struct {
 	tally    Tally
 	still    standstills
 	cuts     int
+
+	arrivals *arrivalSums // nil where no account of outages is asked for
 }
 
 // member is a recorder, with its mutex if it has one.
@@ -79,11 +81,27 @@ func (c *Collector) NewShared() *Shared {
 
 func (c *Collector) recorder() *Recorder {
 	return &Recorder{
-		active: newBuffer(c.operations, c.addresses),
-		spare:  newBuffer(c.operations, c.addresses),
+		active: newBuffer(c.operations, c.addresses, c.deadlineNs()),
+		spare:  newBuffer(c.operations, c.addresses, c.deadlineNs()),
 		last:   gauges{up: make([]int, c.addresses)},
 		told:   told{failed: never},
 	}
+}
+
+// KeepArrivals has intervals list their arrivals by intended start, of which those are good that succeed within
+// deadlineNs of it. It must be called before the first recorder is made.
+func (c *Collector) KeepArrivals(deadlineNs int64) {
+	c.arrivals = &arrivalSums{
+		pool:  pagePool{deadlineNs: deadlineNs},
+		cells: make([]pages, c.operations*(c.addresses+1)),
+	}
+}
+
+func (c *Collector) deadlineNs() int64 {
+	if c.arrivals == nil {
+		return 0
+	}
+	return c.arrivals.pool.deadlineNs
 }
 
 func (c *Collector) add(m member) {
@@ -129,6 +147,9 @@ func (c *Collector) Cut(endNs int64, meta Meta) *Interval {
 	}
 	c.forget(gone)
 	c.interval.Addresses = c.all[:c.shown.Load()]
+	if c.arrivals != nil {
+		c.interval.Arrivals, c.interval.ArrivalsLost = c.arrivals.list(c.addresses + 1)
+	}
 	if meta.ScheduleEnd {
 		c.interval.Overdue = c.interval.Backlog
 	}
@@ -239,6 +260,9 @@ func (c *Collector) begin(endNs int64, meta Meta) {
 // take adds what an owner handed over to the interval.
 func (c *Collector) take(b *buffer) {
 	iv := &c.interval
+	if c.arrivals != nil {
+		c.arrivals.take(b)
+	}
 	for i, from := range b.cells {
 		if from == nil || from.empty() {
 			continue

@@ -14,6 +14,11 @@ type Interval struct {
 	Drain  bool   // the schedule is over; what fell due in it is being answered
 	// Control is the decision that the load followed in it; nil if nothing controls it.
 	Control *Control
+
+	// Arrivals are those that met their fate in it, by intended start, where an account of outages is asked for; see
+	// Collector.KeepArrivals. Tallies don't add them up. ArrivalsLost is how many found no room.
+	Arrivals     []ArrivalSlots
+	ArrivalsLost uint64
 }
 
 // Control is a decision of what controls a load.
@@ -111,10 +116,17 @@ func (iv *Interval) Extend(o *Interval) bool {
 	if iv.Intervals == 0 {
 		account := iv.Account
 		*iv = *o
-		iv.Account = account
+		iv.Account, iv.Arrivals, iv.ArrivalsLost = account, nil, 0
 	} else if iv.Phase != o.Phase || iv.WarmUp != o.WarmUp || iv.Drain != o.Drain {
 		return false
 	}
 	iv.Add(&o.Account)
+	iv.ArrivalsLost += o.ArrivalsLost
+	for i := range o.Arrivals { // for as long as this goes on, which may be long
+		for k := range o.Arrivals[i].Slots {
+			s := &o.Arrivals[i].Slots[k]
+			iv.ArrivalsLost += uint64(s.Good) + uint64(s.Bad)
+		}
+	}
 	return true
 }

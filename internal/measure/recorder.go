@@ -67,6 +67,20 @@ func (r *Recorder) Record(s *Sample) { r.active.record(s) }
 // of samples are added by Record.
 func (r *Recorder) OwnLag(ns int64) { r.active.ownLag.Record(ns) }
 
+// GiveUpAt counts an arrival of an operation that was meant to start at intendedNs and is given up now, at nowNs,
+// without being sent.
+func (r *Recorder) GiveUpAt(operation int, why Unsent, intendedNs, nowNs int64) {
+	r.GiveUp(operation, why, 1)
+	r.active.noteLost(operation, NoAddress, intendedNs, nowNs)
+}
+
+// UnfinishedAt counts an operation at an address that was meant to start at intendedNs, and that is in flight when the
+// load is cut off now, at nowNs. It leaves no Sample.
+func (r *Recorder) UnfinishedAt(operation, address int, intendedNs, nowNs int64) {
+	r.Unfinished(operation, 1)
+	r.active.noteLost(operation, address, intendedNs, nowNs)
+}
+
 // GiveUp counts n arrivals of an operation that were given up without being sent.
 func (r *Recorder) GiveUp(operation int, why Unsent, n uint64) {
 	r.active.fates[operation].Unsent[why] += n

@@ -33,6 +33,7 @@ type Plan struct {
 	Thresholds []Threshold
 	Faults     []Fault // done to servers during the load
 	Proxies    []Proxy // between servers, for Faults
+	Account    Account
 	Settings   Settings
 	Scaled     float64 // factor that the rates of Load already include; 0 means 1
 	Where      Places  // of the file's outermost keys and of "target.<key>"
@@ -124,6 +125,19 @@ type Settings struct {
 	RetryErrors bool          // Retries is for every failure, not only retryable ones (library tier)
 	RetryPause  time.Duration // before a further attempt, ±20 %; 0 means 1 ms doubling to 128 ms
 }
+
+// Account says how the account of outages is made; see package failover.
+type Account struct {
+	Enabled   bool
+	Deadline  time.Duration // from intended start; later successes are bad. 1 s, or the operations' timeout if less
+	Tolerance time.Duration // the shortest outage that is told of; 100 ms
+	Hold      time.Duration // how long all must be well again; 5 s, or three intervals if those are more
+	At        Position
+	Where     Places // of its keys
+}
+
+// LeastTolerance is the finest that outages can be told.
+const LeastTolerance = 10 * time.Millisecond
 
 // Mix says how operation number i is chosen.
 type Mix uint8

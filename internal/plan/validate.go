@@ -75,6 +75,7 @@ func (p *Plan) Validate() Problems {
 	c.thresholds()
 	c.proxies()
 	c.faults()
+	c.account()
 	return c.problems.Sort()
 }
 
@@ -157,6 +158,22 @@ func (c *checker) settings() {
 	}
 	if !(s.ErrorThreshold >= 0 && s.ErrorThreshold <= 100) {
 		c.add(at("error_threshold"), "give a percentage from 0 to 100", "error_threshold is %v", s.ErrorThreshold)
+	}
+}
+
+// account checks how the account of outages is made.
+func (c *checker) account() {
+	a := &c.plan.Account
+	for _, d := range []struct {
+		key string
+		v   time.Duration
+	}{{"deadline", a.Deadline}, {"tolerance", a.Tolerance}, {"hold", a.Hold}} {
+		if d.v < 0 {
+			c.add(a.Where.At(d.key, a.At), "give a time ≥ 0", "account: %s is negative", d.key)
+		}
+	}
+	if a.Tolerance > 0 && a.Tolerance < LeastTolerance {
+		c.add(a.Where.At("tolerance", a.At), "give at least 10ms", "account: tolerance %v is too short", a.Tolerance)
 	}
 }
 

@@ -62,6 +62,7 @@ func newFormat() *mapping {
 		field{"thresholds", "Thresholds", list{of: thresholdForm(), sound: true}, "rules that the result must meet", false},
 		field{"faults", "Faults", faultsForm(), "what is done to servers during the load, and undone", false},
 		field{"proxies", "Proxies", proxiesForm(), "proxies between servers, for faults", false},
+		field{"account", "Account", accountForm(), "account of outages: true, or how it is made", false},
 		field{"x-*", "", custom[plan.Plan]{}, "", false},
 	)
 	m := newMapping("", "the plan", fields...)
@@ -270,6 +271,31 @@ func optionsNode(options *map[string]string) *yaml.Node {
 }
 
 // thresholdForm is the form of a rule: an expression, or a mapping.
+// accountForm is true, or a mapping.
+func accountForm() form {
+	m := newMapping("", "account",
+		field{"deadline", "Deadline", span{above: true},
+			"from its intended start, within which a good arrival succeeds; 1s, or the operation timeout if that is less", false},
+		field{"tolerance", "Tolerance", span{above: true}, "the shortest outage that is told of, at least 10ms; 100ms", false},
+		field{"hold", "Hold", span{above: true},
+			"how long all must be well again, to count as recovered; 5s, or three intervals if those are more", false},
+	)
+	return custom[plan.Account]{func(r *reader, key string, n *yaml.Node, a *plan.Account) {
+		if tagIs(n, "!!bool") {
+			flag{}.read(r, key, n, valueOf(&a.Enabled))
+			return
+		}
+		a.Enabled = true
+		m.read(r, key, n, valueOf(a))
+	}, func(a *plan.Account) *yaml.Node {
+		if node := m.write(valueOf(a)); node != nil || !a.Enabled {
+			return node
+		}
+		enabled := true
+		return flag{}.write(valueOf(&enabled))
+	}, anyOf(flag{}, m)}
+}
+
 func thresholdForm() form {
 	expr := words{name: true}
 	m := newMapping("", "a threshold",

@@ -74,6 +74,7 @@ func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) erro
 	for i, p := range parts {
 		readers[i] = newPartReader(p, operationMap(run, p.Run), targetMap(run, p.Run))
 		defer readers[i].stop()
+		readers[i].laterNs = readers[i].beganNs() - readers[0].beganNs()
 	}
 	for index := 0; ; index++ {
 		first := earliest(readers)
@@ -81,7 +82,7 @@ func Together(run *Run, parts []*Recorded, f func(*measure.Interval) error) erro
 			break
 		}
 		sum := *first
-		sum.Account, sum.Index = measure.Account{}, index
+		sum.Account, sum.Index, sum.Arrivals, sum.ArrivalsLost = measure.Account{}, index, nil, 0
 		for _, r := range readers {
 			r.addTo(&sum, first, run)
 		}
@@ -104,6 +105,7 @@ type partReader struct {
 	stop                func()
 	now                 *measure.Interval // not yet joined; nil at the end
 	operations, targets []int
+	laterNs             int64 // how much later its load began than the first part's, each by its own clock
 	err                 error
 }
 
@@ -122,6 +124,14 @@ func newPartReader(p *Recorded, operations, targets []int) *partReader {
 	})
 	r.now, _ = r.next()
 	return r
+}
+
+// beganNs is when its load began, by its own clock.
+func (r *partReader) beganNs() int64 {
+	if r.now == nil {
+		return 0
+	}
+	return r.now.StartNs
 }
 
 // earliest is the interval that began first.
@@ -145,6 +155,8 @@ func (r *partReader) addTo(sum, first *measure.Interval, run *Run) {
 		return
 	}
 	sum.Account.AddParallel(&iv.Account, r.operations, r.targets)
+	measure.Shift(iv.Arrivals, -r.laterNs)
+	sum.AddArrivals(iv, r.operations, r.targets)
 	r.now, _ = r.next()
 }
 

@@ -35,6 +35,8 @@ type intervalLine struct {
 	Operations []operationLine      `json:"operations"`
 	Addresses  []addressLine        `json:"addresses"`
 	Health     measure.Health       `json:"health"`
+	Arrivals   []arrivalLine        `json:"arrivals,omitempty"`      // by intended start, for the account of outages
+	Lost       uint64               `json:"arrivals_lost,omitempty"` // that Arrivals had no room for
 }
 
 type operationLine struct {
@@ -81,6 +83,7 @@ func (e *lineEncoder) encode(iv *measure.Interval) ([]byte, error) {
 		WarmUp: iv.WarmUp, Drain: iv.Drain, Sessions: iv.Sessions, Busy: iv.Busy, Backlog: iv.Backlog,
 		Offered: iv.Offered, Overdue: iv.Overdue, OwnLag: e.histogram(iv.OwnLag), Turnaround: e.histogram(iv.Turnaround),
 		Events: iv.Events, Still: iv.Standstills, Health: iv.Health, Control: iv.Control,
+		Arrivals: arrivalLines(iv.Arrivals), Lost: iv.ArrivalsLost,
 		Operations: e.operations[:0], Addresses: e.addresses[:0],
 	}
 	if line.Operations == nil {
@@ -176,6 +179,14 @@ func decodeInterval(b []byte, run *Run, hdr *measure.HDRDecoder) (*measure.Inter
 			return nil, fmt.Errorf("address %d: %w", line.Addresses[i].Address, err)
 		}
 	}
+	for i := range line.Arrivals {
+		slots, err := line.Arrivals[i].decode(len(iv.Operations), len(iv.Addresses))
+		if err != nil {
+			return nil, fmt.Errorf("arrivals of operation %d: %w", line.Arrivals[i].Operation, err)
+		}
+		iv.Arrivals = append(iv.Arrivals, slots)
+	}
+	iv.ArrivalsLost = line.Lost
 	iv.Settle()
 	return iv, nil
 }

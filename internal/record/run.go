@@ -68,6 +68,7 @@ type Run struct {
 	Faults      []Fault        `json:"faults,omitempty" merge:"distinct"`    // done to servers during the load
 	Hints       []Hint         `json:"hints,omitempty" merge:"sums"`         // changes seen, the first MaxHints
 	HintsMore   uint64         `json:"hints_omitted,omitempty" merge:"sums"` // how many came after them
+	Failover    *Failover      `json:"failover,omitempty" merge:"whole"`     // the account of outages; see package failover
 	Setup       *Setup         `json:"setup,omitempty" merge:"fields"`
 	Tables      []TableUse     `json:"tables,omitempty" merge:"by Name"`     // of the plan, as found or made
 	Sequences   []Sequence     `json:"sequences,omitempty" merge:"distinct"` // that began after what their columns held

@@ -262,6 +262,17 @@ func (b *builder) bands(r *Result) []page.Band {
 		out = append(out, page.Band{From: at(s.StartNs), To: at(s.EndNs), Label: b.say("nothing succeeded"),
 			Kind: "standstill"})
 	}
+	if f := r.Run.Failover; f != nil {
+		for i := range f.Outages {
+			o := &f.Outages[i]
+			name := scopeName(o.Scope)
+			if name == "" {
+				name = b.say("all")
+			}
+			out = append(out, page.Band{From: at(o.StartNs), To: at(o.EndNs), Label: b.say("outage") + ": " + name,
+				Kind: "standstill"})
+		}
+	}
 	for i := range r.Run.Hints {
 		h := &r.Run.Hints[i]
 		out = append(out, page.Band{From: at(beganNs(h)), To: at(beganNs(h)), Label: HintText(h, b.l), Kind: "change"})

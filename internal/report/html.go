@@ -300,7 +300,8 @@ type sectionOf struct {
 func (b *builder) sections(r *Result) (out []page.Block) {
 	parts := []sectionOf{
 		{page.Section{ID: "part-figures", Title: b.say("Figures")}, []string{
-			"thresholds", "total", "latency", "distribution", "phases", "adaptive", "addresses", "changes", "events",
+			"thresholds", "total", "latency", "distribution", "phases", "adaptive", "addresses", "failover", "failovers",
+			"changes", "events",
 		}},
 		{page.Section{ID: "part-failures", Title: b.say("Failures")}, []string{"errors"}},
 		{page.Section{ID: "part-database", Title: b.say("Database")}, nil},

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"brunt/internal/failover"
 	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
@@ -37,10 +38,31 @@ func (r *Runner) begin(started time.Time) {
 	for i := range run.Operations {
 		run.Operations[i].Name = r.Workload.Operations[i].Name
 	}
+	run.Failover = accountOf(p)
 	r.Record = run
 	for i := range p.Load {
 		run.Phases = append(run.Phases, r.phase(&p.Load[i]))
 	}
+}
+
+// accountOf is how the plan has the account of outages made; nil if it has none.
+func accountOf(p *plan.Plan) *record.Failover {
+	a := p.Account
+	if !a.Enabled && len(p.Faults) == 0 {
+		return nil
+	}
+	f := &record.Failover{Asked: a.Enabled, DeadlineNs: int64(a.Deadline), ToleranceNs: int64(a.Tolerance),
+		HoldNs: int64(a.Hold)}
+	if f.DeadlineNs == 0 {
+		f.DeadlineNs = min(failover.DefaultDeadlineNs, int64(p.Settings.OperationTimeout))
+	}
+	if f.ToleranceNs == 0 {
+		f.ToleranceNs = failover.DefaultToleranceNs
+	}
+	if f.HoldNs == 0 {
+		f.HoldNs = max(failover.DefaultHoldNs, 3*int64(p.Settings.Interval))
+	}
+	return f
 }
 
 // learn puts into the record what the servers have said of themselves in their answers.

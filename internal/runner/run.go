@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brunt/internal/engine"
+	"brunt/internal/failover"
 	"brunt/internal/measure"
 	"brunt/internal/message"
 	"brunt/internal/observe/self"
@@ -40,6 +41,7 @@ type Runner struct {
 	clock     engine.Clock
 	collector *measure.Collector
 	within    *within.Taker
+	outages   *failover.Taker // nil where no account of them is made
 	fleet     engine.Fleet
 	watch     *verdict.Watch
 	outcome   *engine.Outcome
@@ -135,6 +137,10 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	r.collector.Show(r.nodes.Len())
 	r.nodes.OnJoin(r.joined)
 	r.within = within.NewTaker()
+	if f := r.Record.Failover; f != nil {
+		r.collector.KeepArrivals(f.DeadlineNs)
+		r.outages = failover.NewTaker(r.Record)
+	}
 	if err := r.meetNodes(ctx); err != nil {
 		return err
 	}
@@ -195,15 +201,22 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	defer health.Stop()
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
-		Sinks: append([]measure.Sink{
-			joins{r}, r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within,
-		}, r.o.Sinks...),
+		Sinks:     append(r.takers(), r.o.Sinks...),
 		SinkError: r.sinkFailed, Check: r.watch.Check,
 		Health:  health.Sample,
 		Control: r.controller,
 		Part:    r.o.Part,
 	}, next)
 	return err
+}
+
+// takers are the sinks that make the record.
+func (r *Runner) takers() []measure.Sink {
+	all := []measure.Sink{joins{r}, r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within}
+	if r.outages != nil {
+		all = append(all, r.outages)
+	}
+	return all
 }
 
 // announced makes the record list the phases that next names.
@@ -237,6 +250,9 @@ func (r *Runner) Finish() error {
 	}
 	run.Failures = r.bundle.Failures()
 	run.Warnings = append(run.Warnings, schema.MissedReferences(r.system.Plan, run)...)
+	if r.outages != nil {
+		r.outages.Fill(run)
+	}
 	verdict.Judge(run, r.collector.Total())
 	r.within.Fill(r.Record)
 	return r.bundle.Finish(run)

@@ -154,7 +154,7 @@ func (j *judge) failed() (out []failure) {
 	case nothing && !broken:
 		out = append(out, failure{true, message.New("verdict.nothing-succeeded", message.Nested("fates", j.fates()))})
 	}
-	return append(out, j.sessions()...)
+	return append(append(out, j.unrecovered()...), j.sessions()...)
 }
 
 // defaults are the rules of a run that names none.

@@ -62,7 +62,7 @@ func lastNs(run *record.Run) (ns int64) {
 func Assess(run *record.Run) []record.Warning {
 	var out []record.Warning
 	for _, f := range []func(*record.Run) []record.Warning{
-		assessEnd, assessGenerator, assessServer, assessErrors, assessWatched, assessSamples, assessModel,
+		assessEnd, assessGenerator, assessServer, assessErrors, assessWatched, assessSamples, assessModel, assessFailover,
 	} {
 		out = append(out, f(run)...)
 	}

@@ -21,8 +21,8 @@ import (
 type recorder interface {
 	Record(s *measure.Sample)
 	OwnLag(ns int64)
-	GiveUp(operation int, why measure.Unsent, n uint64)
-	Unfinished(operation int, n uint64)
+	GiveUpAt(operation int, why measure.Unsent, intendedNs, nowNs int64)
+	UnfinishedAt(operation, address int, intendedNs, nowNs int64)
 	Offer(n uint64)
 	Stall()
 	Reconnect(address int)

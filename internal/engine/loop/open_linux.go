@@ -122,7 +122,7 @@ func (l *loop) dropHead(why measure.Unsent) {
 	p := l.part
 	p.took(p.ahead.Number)
 	p.done++
-	l.drop(p.number(p.ahead.Number), why)
+	l.drop(p.number(p.ahead.Number), p.ahead.IntendedNs, why)
 	p.ahead.Advance()
 }
 

@@ -171,13 +171,14 @@ func (l *loop) record(f *request) {
 
 // cutOff notes an operation that ends because the load is cut off.
 func (l *loop) cutOff(f *request) {
+	now := l.now()
 	switch {
 	case f.sent != 0:
-		l.rec.Unfinished(f.cursor.Operation, 1)
+		l.rec.UnfinishedAt(f.cursor.Operation, f.session.address, f.intended, now)
 	case f.phase == parked:
-		l.rec.GiveUp(f.cursor.Operation, measure.UnsentNoConnection, 1)
+		l.rec.GiveUpAt(f.cursor.Operation, measure.UnsentNoConnection, f.intended, now)
 	default:
-		l.rec.GiveUp(f.cursor.Operation, measure.UnsentLoadOver, 1)
+		l.rec.GiveUpAt(f.cursor.Operation, measure.UnsentLoadOver, f.intended, now)
 	}
 	f.cursor.TellUnfinished()
 }
@@ -255,9 +256,9 @@ func (l *loop) report(f *request, failure *protocol.Failure) {
 }
 
 // drop gives up an arrival without sending it.
-func (l *loop) drop(index uint64, why measure.Unsent) {
+func (l *loop) drop(index uint64, intended int64, why measure.Unsent) {
 	operation := l.work.Pick(index)
-	l.rec.GiveUp(operation, why, 1)
+	l.rec.GiveUpAt(operation, why, intended, l.now())
 	if l.work.Done != nil {
 		l.work.Done(operation, index, protocol.Client)
 	}

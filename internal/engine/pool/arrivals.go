@@ -81,7 +81,7 @@ func (a *arrivalSource) feed(ctx context.Context) {
 	end := cfg.Clock.Now()
 	a.pool.account.Do(func(*measure.Recorder) { a.end = end })
 	for ; next.Known() && !next.Over && next.IntendedNs <= end; next.Advance() {
-		a.giveUp(a.stage.First+next.Number, measure.UnsentLoadOver)
+		a.giveUp(arrival{a.stage.First + next.Number, next.IntendedNs}, measure.UnsentLoadOver)
 	}
 }
 
@@ -163,7 +163,7 @@ func (a *arrivalSource) giveUpLate(x arrival, now, last int64, free bool) {
 		why = measure.UnsentGenerator
 		a.pool.account.Do(func(r *measure.Recorder) { r.OwnLag(now - max(x.intended, a.handed)) })
 	}
-	a.giveUp(x.i, why)
+	a.giveUp(x, why)
 }
 
 // fail counts an arrival that can't be sent because nothing is connected.
@@ -171,14 +171,14 @@ func (a *arrivalSource) fail(x arrival) {
 	a.pool.fail(a, a.pool.sessions[int(x.i%uint64(len(a.pool.sessions)))], x.i, x.intended)
 }
 
-func (a *arrivalSource) giveUp(i uint64, why measure.Unsent) {
-	operation := a.pool.cfg.Workload.Pick(i)
+func (a *arrivalSource) giveUp(x arrival, why measure.Unsent) {
+	operation, now := a.pool.cfg.Workload.Pick(x.i), a.pool.cfg.Clock.Now()
 	a.pool.account.Do(func(r *measure.Recorder) {
-		r.GiveUp(operation, why, 1)
+		r.GiveUpAt(operation, why, x.intended, now)
 		a.took()
 	})
 	if done := a.pool.cfg.Workload.Done; done != nil {
-		done(operation, i, protocol.Client)
+		done(operation, x.i, protocol.Client)
 	}
 }
 

@@ -223,7 +223,7 @@ func (s *session) execute(hard context.Context, src source, i uint64, intended i
 	s.pool.account.Do(func(r *measure.Recorder) {
 		s.pool.inFlight--
 		if cut {
-			r.Unfinished(m.Operation, 1)
+			r.UnfinishedAt(m.Operation, m.Address, m.Intended, m.End)
 		} else {
 			r.Record(m)
 		}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
+	"brunt/internal/failover"
 	"brunt/internal/record"
 	"brunt/internal/result"
 	"brunt/internal/verdict"
@@ -112,6 +113,9 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 		return nil, err
 	}
 	if sums != nil {
+		if err := failover.Fill(run, b.Intervals); err != nil {
+			return nil, err
+		}
 		verdict.Judge(run, sums.Total())
 	}
 	if precise && run.Total.RateWithin == nil {

@@ -1,0 +1,269 @@
+package failover
+
+import (
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// What counts as well again, next to the time before.
+const (
+	goodSlack       = 0.01 // of the share of good arrivals
+	throughputSlack = 0.1  // of good arrivals a second, in closed loads
+	tailFactor      = 2    // of the 99th percentile …
+	tailOfDeadline  = 0.1  // … which is well in any case below this share of the deadline
+	baselineHolds   = 3    // how long the time before is, in holding times
+	leastBaselineNs = 1_000_000_000
+	// checked is how many arrivals the share of good ones is taken of, so that one bad arrival is no brown-out.
+	checked   = 200
+	mostSteps = 32 // in which they are to be found
+)
+
+// incident follows what happened from in.BeginNs to limitNs at most. What begins later than dueNs and the holding time
+// has another cause.
+func (a *account) incident(in record.Incident, dueNs, limitNs int64) record.Incident {
+	in.Baseline = a.baseline(in.BeginNs)
+	w := a.watch(&in, dueNs, limitNs)
+	w.walk()
+	w.settle()
+	in.Invalid = a.still(in.BeginNs, in.EndNs)
+	a.harm(&in)
+	kept := in
+	a.before = &kept
+	return in
+}
+
+// baseline is what the time before an incident was like; that before the last one if there is too little.
+func (a *account) baseline(beginNs int64) record.Normal {
+	n := record.Normal{GoodShare: 1}
+	from := max(a.fromNs, beginNs-baselineHolds*a.settings.HoldNs)
+	if b := a.before; b != nil && b.EndNs <= beginNs {
+		from = max(from, b.EndNs)
+	}
+	to := beginNs - a.settings.DeadlineNs
+	if to-from < leastBaselineNs {
+		if a.before != nil {
+			return a.before.Baseline
+		}
+		n.FromNs, n.ToNs = beginNs, beginNs
+		return n
+	}
+	n.FromNs, n.ToNs = from, to
+	first, last := (from+stepNs-1)/stepNs, to/stepNs
+	good, bad := a.t.scopes[0].count(first, last)
+	if all := good + bad; all > 0 {
+		n.GoodShare = float64(good) / float64(all)
+		n.GoodPerS = float64(good) / (float64(last-first) * stepNs / 1e9)
+	}
+	n.P99Ns = record.Ns(a.p99(from, beginNs))
+	return n
+}
+
+// p99 is the 99th percentile of the response times of what succeeded in the intervals between two times; 0 if none
+// did.
+func (a *account) p99(fromNs, toNs int64) int64 {
+	h := measure.NewHistogram()
+	for i := range a.t.spans {
+		if s := &a.t.spans[i]; s.fromNs >= fromNs && s.toNs <= toNs && !s.pause {
+			h.MergeCompact(s.answers)
+		}
+	}
+	return h.Quantile(0.99)
+}
+
+// watch walks through an incident's time in windows.
+type watch struct {
+	*account
+	in       *record.Incident
+	all      *scope
+	dueNs    int64
+	limitNs  int64
+	steps    int64 // of a window
+	firstBad int64 // start of the first bad window, ns; −1 if there was none
+	upNs     int64 // since when all windows are good; −1 if the last isn't
+}
+
+func (a *account) watch(in *record.Incident, dueNs, limitNs int64) *watch {
+	w := &watch{account: a, in: in, all: a.t.scopes[0], dueNs: dueNs, limitNs: limitNs, firstBad: -1, upNs: in.BeginNs}
+	rate := max(in.Baseline.GoodPerS, 1)
+	if in.Baseline.GoodPerS == 0 {
+		rate = max(a.settings.RatePerS, 1)
+	}
+	w.steps = min(max(int64(checked/(rate*stepNs/1e9))+1, 1), mostSteps)
+	return w
+}
+
+// walk finds when all was well again.
+func (w *watch) walk() {
+	hold := w.settings.HoldNs
+	for from := w.in.BeginNs / stepNs; from*stepNs < w.limitNs; from += w.steps {
+		window := stretch{from * stepNs, min((from+w.steps)*stepNs, w.limitNs)}
+		bad := w.bad(from, window)
+		switch {
+		case bad && w.firstBad < 0:
+			if window.fromNs > w.dueNs+hold {
+				return // something else
+			}
+			w.firstBad, w.upNs = max(window.fromNs, w.in.BeginNs), -1
+		case bad && w.upNs >= 0:
+			w.in.Relapses++
+			w.upNs = -1
+		case !bad && w.upNs < 0:
+			w.upNs = w.wellFrom(window)
+		}
+		if w.firstBad < 0 {
+			if window.fromNs > w.dueNs+hold {
+				return
+			}
+			continue
+		}
+		if !bad && window.toNs-w.upNs >= hold {
+			if w.asBefore(w.upNs, w.upNs+hold) {
+				return
+			}
+			w.upNs += window.toNs - window.fromNs
+		}
+	}
+}
+
+// bad reports whether a window has fewer good arrivals than it should, or an outage.
+func (w *watch) bad(from int64, window stretch) bool {
+	good, bad := w.all.count(from, from+w.steps)
+	if float64(good) < (1-goodSlack)*w.in.Baseline.GoodShare*float64(good+bad) {
+		return true
+	}
+	for i := range w.outages[0] {
+		if o := &w.outages[0][i]; o.StartNs < window.toNs && o.EndNs > window.fromNs {
+			return true
+		}
+	}
+	return false
+}
+
+// wellFrom is since when a window that is good, after one that wasn't, is: from the last bad arrival or outage on.
+func (w *watch) wellFrom(window stretch) int64 {
+	from := window.fromNs - w.steps*stepNs
+	well := from
+	w.all.bads(from, window.fromNs, func(s *measure.Slot) {
+		if s.Bad > 0 {
+			well = (s.Index + 1) * measure.SlotNs
+		}
+	})
+	for i := range w.outages[0] {
+		if o := &w.outages[0][i]; o.StartNs < window.fromNs && o.EndNs > from {
+			well = max(well, o.EndNs)
+		}
+	}
+	return min(max(well, w.in.BeginNs), window.toNs)
+}
+
+// asBefore reports whether throughput and response times were as before.
+func (w *watch) asBefore(fromNs, toNs int64) bool {
+	b := &w.in.Baseline
+	if w.closed && b.GoodPerS > 0 {
+		first, last := (fromNs+stepNs-1)/stepNs, toNs/stepNs
+		good, _ := w.all.count(first, last)
+		if float64(good) < (1-throughputSlack)*b.GoodPerS*float64(last-first)*stepNs/1e9 {
+			return false
+		}
+	}
+	if b.P99Ns <= 0 {
+		return true
+	}
+	// By then, arrivals that were meant to start before have met their fate.
+	p99 := float64(w.p99(fromNs+w.settings.DeadlineNs, toNs))
+	return p99 <= max(tailFactor*float64(b.P99Ns), tailOfDeadline*float64(w.settings.DeadlineNs))
+}
+
+// settle says how the incident ended.
+func (w *watch) settle() {
+	in := w.in
+	switch {
+	case w.firstBad < 0: // nothing that all arrivals show
+		in.EndNs = min(w.limitNs, w.dueNs+w.settings.HoldNs)
+		in.RecoveredNs, in.RTONs = new(in.DoneNs), new(int64(0))
+	case w.upNs < 0:
+		in.EndNs = w.limitNs
+		in.Never, in.Cut = w.limitNs >= w.toNs, w.limitNs < w.toNs
+	default:
+		in.EndNs = w.upNs
+		in.RecoveredNs, in.RTONs = new(w.upNs), new(max(w.upNs-in.DoneNs, 0))
+		in.Unconfirmed = w.limitNs-w.upNs < w.settings.HoldNs
+	}
+}
+
+// harm counts what the incident did, by scope.
+func (a *account) harm(in *record.Incident) {
+	from := in.BeginNs - a.settings.DeadlineNs
+	for i, s := range a.t.scopes {
+		h := record.Harm{Scope: s.Scope, TooFew: a.tooFew[i]}
+		first := int64(0)
+		s.bads(max(from, 0), in.EndNs, func(slot *measure.Slot) {
+			h.Retried += uint64(slot.Retried)
+			if slot.Bad == 0 || slot.SeenNs < in.BeginNs {
+				return
+			}
+			if first == 0 {
+				first = slot.Index * measure.SlotNs
+			}
+			h.Bad += uint64(slot.Bad)
+			h.Failed += uint64(slot.Failed)
+			h.Unknown += uint64(slot.Unknown)
+			h.Waited += uint64(slot.Waited)
+			h.WaitNs += slot.WaitNs
+			if i == 0 && (in.NoticedNs == 0 || slot.SeenNs < in.NoticedNs) {
+				in.NoticedNs = slot.SeenNs
+			}
+		})
+		h.Unsent = h.Bad - h.Failed - h.Waited
+		good, bad := s.count(in.BeginNs/stepNs, (in.EndNs+stepNs-1)/stepNs)
+		h.Arrivals = good + bad
+		for _, o := range a.outages[i] {
+			if o.StartNs < in.EndNs && o.EndNs > from && o.StartNs >= from {
+				h.Outages++
+				h.OutageNs += o.EndNs - o.StartNs
+				h.OutageLongestNs = max(h.OutageLongestNs, o.EndNs-o.StartNs)
+			}
+		}
+		if i == 0 {
+			in.FirstAffectedNs = first
+			if in.NoticedNs != 0 {
+				in.DetectionNs = max(in.NoticedNs-in.DoneNs, 0)
+			}
+		}
+		a.brownOut(&h, s, in)
+		if i == 0 || h.Bad > 0 || h.Outages > 0 {
+			in.Scopes = append(in.Scopes, h)
+		}
+		in.Affected = in.Affected || h.Outages > 0 || h.BrownOutNs > 0 || h.Bad > 0 && in.Baseline.GoodShare == 1
+	}
+}
+
+// brownOut sums up the windows with fewer good arrivals than before, without the outages in them.
+func (a *account) brownOut(h *record.Harm, s *scope, in *record.Incident) {
+	run := int64(0)
+	steps := min(max(int64(checked/(max(s.ratePerS(), 1)*stepNs/1e9))+1, 1), mostSteps)
+	for from := in.BeginNs / stepNs; from*stepNs < in.EndNs; from += steps {
+		window := stretch{max(from*stepNs, in.BeginNs), min((from+steps)*stepNs, in.EndNs)}
+		good, bad := s.count(from, from+steps)
+		if good+bad == 0 || float64(good) >= (1-goodSlack)*in.Baseline.GoodShare*float64(good+bad) {
+			run = 0
+			continue
+		}
+		ns := window.toNs - window.fromNs
+		for _, o := range a.outages[a.indexOf(s)] {
+			ns -= max(min(o.EndNs, window.toNs)-max(o.StartNs, window.fromNs), 0)
+		}
+		run += max(ns, 0)
+		h.BrownOutNs += max(ns, 0)
+		h.BrownOutLongestNs = max(h.BrownOutLongestNs, run)
+	}
+}
+
+func (a *account) indexOf(s *scope) int {
+	for i := range a.t.scopes {
+		if a.t.scopes[i] == s {
+			return i
+		}
+	}
+	return 0
+}

@@ -1,0 +1,213 @@
+package failover
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"brunt/internal/measure"
+	"brunt/internal/record"
+)
+
+// Time is kept in slots (measure.SlotNs), 64 of which are a step, and 8 steps a page.
+const (
+	stepSlots = 64
+	stepNs    = stepSlots * measure.SlotNs // 134 ms
+	pageSteps = 8
+	pageSlots = pageSteps * stepSlots
+	pageNs    = pageSteps * stepNs
+	// wholePages is how many pages back each bad slot is kept; before that, those of a page without a good arrival
+	// become one, so that an outage of hours takes no more memory than others.
+	wholePages = 64
+)
+
+// page is about a second of a scope's arrivals.
+type page struct {
+	goods   [pageSteps]uint64 // a bit for each slot in which a good arrival was meant to start
+	good    [pageSteps]uint32 // arrivals
+	bad     [pageSteps]uint32
+	bads    []measure.Slot // those with bad or retried arrivals, in order; Good is 0
+	thinned bool           // bads are one
+}
+
+// scope is the arrivals of one operation, one address, or all.
+type scope struct {
+	record.Scope
+	pages map[int64]*page // by index
+	thin  int64           // pages before it are thinned
+	most  int64           // the last page's index
+}
+
+func newScope(s record.Scope) *scope { return &scope{Scope: s, pages: map[int64]*page{}} }
+
+// add adds the arrivals of a slot.
+func (s *scope) add(slot *measure.Slot) {
+	index := slot.Index / pageSlots
+	p := s.pages[index]
+	if p == nil {
+		p = &page{}
+		s.pages[index] = p
+		s.most = max(s.most, index)
+	}
+	k := slot.Index % pageSlots
+	if slot.Good > 0 {
+		p.goods[k/stepSlots] |= 1 << (k % stepSlots)
+		p.good[k/stepSlots] += slot.Good
+	}
+	if slot.Bad == 0 && slot.Retried == 0 {
+		return
+	}
+	p.bad[k/stepSlots] += slot.Bad
+	at, there := slices.BinarySearchFunc(p.bads, slot.Index, func(have measure.Slot, index int64) int {
+		return cmp.Compare(have.Index, index)
+	})
+	bad := *slot
+	bad.Good = 0
+	switch {
+	case p.thinned:
+		p.bads[0].Add(&bad)
+		p.bads[0].Index = min(p.bads[0].Index, bad.Index)
+	case there:
+		p.bads[at].Add(&bad)
+	default:
+		p.bads = slices.Insert(p.bads, at, bad)
+	}
+}
+
+// thinOut makes one of the bad slots of old pages without a good arrival.
+func (s *scope) thinOut() {
+	for ; s.thin < s.most-wholePages; s.thin++ {
+		p := s.pages[s.thin]
+		if p == nil || p.goods != [pageSteps]uint64{} || len(p.bads) < 2 {
+			continue
+		}
+		sum := p.bads[0]
+		for i := range p.bads[1:] {
+			sum.Add(&p.bads[i+1])
+		}
+		p.bads, p.thinned = []measure.Slot{sum}, true
+	}
+}
+
+// order are the indices of its pages, ascending.
+func (s *scope) order() []int64 { return slices.Sorted(maps.Keys(s.pages)) }
+
+// ratePerS is how many arrivals a second there were, in the pages with any.
+func (s *scope) ratePerS() float64 {
+	var n uint64
+	for _, p := range s.pages {
+		for k := range p.good {
+			n += uint64(p.good[k]) + uint64(p.bad[k])
+		}
+	}
+	return float64(n) / (float64(max(len(s.pages), 1)) * pageNs / 1e9)
+}
+
+// count is how many arrivals were good and bad in the steps from one to before another.
+func (s *scope) count(from, to int64) (good, bad uint64) {
+	for k := from; k < to; k++ {
+		if p := s.pages[k/pageSteps]; p != nil {
+			good += uint64(p.good[k%pageSteps])
+			bad += uint64(p.bad[k%pageSteps])
+		}
+	}
+	return good, bad
+}
+
+// bads calls f with the slots from fromNs to before toNs that have bad or retried arrivals, in order.
+func (s *scope) bads(fromNs, toNs int64, f func(*measure.Slot)) {
+	for index := fromNs / pageNs; index <= toNs/pageNs && index <= s.most; index++ {
+		p := s.pages[index]
+		if p == nil {
+			continue
+		}
+		for i := range p.bads {
+			if at := p.bads[i].Index * measure.SlotNs; at >= fromNs && at < toNs {
+				f(&p.bads[i])
+			}
+		}
+	}
+}
+
+// outages are the longest times in which every arrival was bad, of at least leastNs. gaps are times in which none was
+// to arrive, which end one; endNs is the end of the load.
+func (s *scope) outages(leastNs, endNs int64, gaps []stretch) (out []record.Outage) {
+	var open *record.Outage
+	lastBad := int64(0) // the end of its slot
+	end := func(atNs int64, ended bool) {
+		if g := gapIn(gaps, lastBad-measure.SlotNs, atNs); g != nil {
+			atNs, ended = max(g.fromNs, lastBad), true
+		}
+		open.EndNs, open.Ended = atNs, ended
+		if open.EndNs-open.StartNs >= leastNs {
+			out = append(out, *open)
+		}
+		open = nil
+	}
+	for _, index := range s.order() {
+		p := s.pages[index]
+		next := 0
+		for slot := range p.busy() {
+			at := (index*pageSlots + slot) * measure.SlotNs
+			for next < len(p.bads) && p.bads[next].Index < index*pageSlots+slot {
+				next++
+			}
+			if p.goods[slot/stepSlots]>>(slot%stepSlots)&1 == 1 {
+				if open != nil {
+					end(at, true)
+				}
+				continue
+			}
+			if open != nil && gapIn(gaps, lastBad-measure.SlotNs, at) != nil {
+				end(at, true)
+			}
+			if open == nil {
+				open = &record.Outage{Scope: s.Scope, StartNs: at}
+			}
+			open.Bad += uint64(p.bads[next].Bad)
+			lastBad = at + measure.SlotNs
+		}
+	}
+	if open != nil {
+		end(max(endNs, lastBad), false)
+	}
+	return out
+}
+
+// busy are the slots of a page with good or bad arrivals that matter, in order: where none is bad, the first.
+func (p *page) busy() func(func(int64) bool) {
+	return func(yield func(int64) bool) {
+		next := 0
+		for step, goods := range p.goods {
+			from := int64(step) * stepSlots
+			all := goods
+			for next < len(p.bads) && p.bads[next].Index%pageSlots < from+stepSlots {
+				if p.bads[next].Bad > 0 {
+					all |= 1 << (p.bads[next].Index % stepSlots)
+				}
+				next++
+			}
+			for all != 0 {
+				k := bits.TrailingZeros64(all)
+				all &^= 1 << k
+				if !yield(from + int64(k)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stretch is a stretch of time on the run's clock.
+type stretch struct{ fromNs, toNs int64 }
+
+// gapIn is the first of some gaps that begins after fromNs and before toNs; nil if none does.
+func gapIn(gaps []stretch, fromNs, toNs int64) *stretch {
+	for i := range gaps {
+		if gaps[i].fromNs > fromNs && gaps[i].fromNs < toNs {
+			return &gaps[i]
+		}
+	}
+	return nil
+}

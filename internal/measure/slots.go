@@ -1,0 +1,285 @@
+package measure
+
+import (
+	"math"
+	"slices"
+
+	"brunt/internal/protocol"
+)
+
+// SlotNs is the length of the slots of time in which arrivals are kept by their intended start, where an account of
+// outages is asked for: 2.1 ms. Slot k begins at k·SlotNs on the run's clock.
+const SlotNs = 1 << slotShift
+
+const (
+	slotShift = 21
+	pageSlots = 512
+	// mostPages bounds what a recorder keeps between two hand-overs: those of 18 minutes of intended starts.
+	mostPages = 1024
+	// NoAddress is the address of arrivals that were given up before they had one.
+	NoAddress = -1
+)
+
+// Slot is what became of the arrivals that were meant to start in one slot of time. A good arrival succeeded within the
+// deadline after its intended start; all others are bad: those that failed, that succeeded later, that were never sent,
+// and that were in flight when the load was cut off.
+type Slot struct {
+	Index   int64
+	Good    uint32
+	Bad     uint32
+	Failed  uint32 // of the bad ones
+	Unknown uint32 // of the failed ones, those that may have been applied
+	Waited  uint32 // of the bad ones, those that succeeded too late
+	Retried uint32 // that took further attempts, whatever came of them
+	WaitNs  int64  // from intended start to end, summed over the bad ones
+	SeenNs  int64  // when the first of the bad ones ended, on the run's clock; 0 if there is none
+}
+
+// Add adds o, which is of the same slot of time.
+func (s *Slot) Add(o *Slot) {
+	s.Good += o.Good
+	s.Bad += o.Bad
+	s.Failed += o.Failed
+	s.Unknown += o.Unknown
+	s.Waited += o.Waited
+	s.Retried += o.Retried
+	s.WaitNs += o.WaitNs
+	if o.SeenNs != 0 && (s.SeenNs == 0 || o.SeenNs < s.SeenNs) {
+		s.SeenNs = o.SeenNs
+	}
+}
+
+// empty reports whether nothing was meant to start in it.
+func (s *Slot) empty() bool { return s.Good == 0 && s.Bad == 0 }
+
+// bad adds a bad arrival that ended at endNs.
+func (s *Slot) bad(intendedNs, endNs int64) {
+	s.Add(&Slot{Bad: 1, WaitNs: max(endNs-intendedNs, 0), SeenNs: endNs})
+}
+
+// ArrivalSlots are the arrivals of one operation at one address, by intended start. Index is ascending.
+type ArrivalSlots struct {
+	Operation int
+	Address   int // NoAddress for those that were given up before they had one
+	Slots     []Slot
+}
+
+// AddArrivals adds those of another machine, or of an interval that followed; operations and addresses say which of
+// iv's each of o's is, nil that they are the same.
+func (iv *Interval) AddArrivals(o *Interval, operations, addresses []int) {
+	iv.ArrivalsLost += o.ArrivalsLost
+	mapped := func(places []int, i int) int {
+		if places == nil || i == NoAddress {
+			return i
+		}
+		return places[i]
+	}
+	for i := range o.Arrivals {
+		from := &o.Arrivals[i]
+		operation, address := mapped(operations, from.Operation), mapped(addresses, from.Address)
+		at := slices.IndexFunc(iv.Arrivals, func(a ArrivalSlots) bool {
+			return a.Operation == operation && a.Address == address
+		})
+		if at < 0 {
+			iv.Arrivals = append(iv.Arrivals, ArrivalSlots{operation, address, slices.Clone(from.Slots)})
+			continue
+		}
+		iv.Arrivals[at].Slots = sumSlots(iv.Arrivals[at].Slots, from.Slots)
+	}
+}
+
+// Shift moves arrivals to the slots of another clock, which reads byNs more.
+func Shift(all []ArrivalSlots, byNs int64) {
+	by := int64(math.Round(float64(byNs) / SlotNs))
+	for i := range all {
+		for k := range all[i].Slots {
+			s := &all[i].Slots[k]
+			s.Index += by
+			if s.SeenNs != 0 {
+				s.SeenNs += byNs
+			}
+		}
+	}
+}
+
+// sumSlots merges two ascending lists.
+func sumSlots(a, b []Slot) []Slot {
+	out := make([]Slot, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].Index < b[0].Index:
+			out, a = append(out, a[0]), a[1:]
+		case a[0].Index > b[0].Index:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			both := a[0]
+			both.Add(&b[0])
+			out, a, b = append(out, both), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// slotPage is about a second of slots.
+type slotPage struct {
+	from  int64 // its first slot's index
+	slots [pageSlots]Slot
+}
+
+// pages are the slots of one operation at one address in which something was meant to start.
+type pages struct {
+	last *slotPage   // the one used last; nil at first
+	all  []*slotPage // in the order of their first use
+}
+
+// pagePool keeps the pages that are free, for one owner.
+type pagePool struct {
+	deadlineNs int64 // what a good arrival takes at most
+	free       []*slotPage
+	used       int
+	lost       uint64 // arrivals for which there was no page left
+}
+
+// at returns the slot of an intended start; nil if there is no page left.
+func (p *pages) at(intendedNs int64, pool *pagePool) *Slot {
+	index := intendedNs >> slotShift
+	if p.last != nil {
+		if k := uint64(index - p.last.from); k < pageSlots {
+			return &p.last.slots[k]
+		}
+	}
+	from := index &^ (pageSlots - 1)
+	for i := len(p.all) - 1; i >= 0; i-- {
+		if p.all[i].from == from {
+			p.last = p.all[i]
+			return &p.last.slots[index-from]
+		}
+	}
+	if pool.used == mostPages {
+		pool.lost++
+		return nil
+	}
+	pool.used++
+	p.last = pool.take()
+	p.last.from = from
+	p.all = append(p.all, p.last)
+	return &p.last.slots[index-from]
+}
+
+func (pool *pagePool) take() *slotPage {
+	if n := len(pool.free); n > 0 {
+		p := pool.free[n-1]
+		pool.free = pool.free[:n-1]
+		return p
+	}
+	return new(slotPage)
+}
+
+// reset gives the pages back.
+func (p *pages) reset(pool *pagePool) {
+	for _, used := range p.all {
+		clear(used.slots[:])
+		pool.free = append(pool.free, used)
+	}
+	pool.used -= len(p.all)
+	p.all, p.last = p.all[:0], nil
+}
+
+// note adds a sample to the slot of its intended start.
+func (p *pages) note(s *Sample, pool *pagePool) {
+	slot := p.at(s.Intended, pool)
+	if slot == nil {
+		return
+	}
+	if s.Attempts > 1 {
+		slot.Retried++
+	}
+	if s.Class == protocol.OK {
+		if s.End-s.Intended <= pool.deadlineNs {
+			slot.Good++
+			return
+		}
+		slot.Waited++
+		slot.bad(s.Intended, s.End)
+		return
+	}
+	slot.Failed++
+	if s.Class == protocol.UnknownOutcome {
+		slot.Unknown++
+	}
+	slot.bad(s.Intended, s.End)
+}
+
+// noteLost adds an arrival that leaves no sample. Operations of closed loads that weren't sent were never meant to
+// start.
+func (b *buffer) noteLost(operation, address int, intendedNs, nowNs int64) {
+	if b.pool == nil || intendedNs == never {
+		return
+	}
+	if slot := b.cell(operation, address).arrivals.at(intendedNs, b.pool); slot != nil {
+		slot.bad(intendedNs, nowNs)
+	}
+}
+
+// arrivalSums are the slots of an interval being gathered.
+type arrivalSums struct {
+	pool  pagePool
+	cells []pages // as buffer.cells
+	out   []ArrivalSlots
+}
+
+// take adds what an owner has handed over.
+func (a *arrivalSums) take(b *buffer) {
+	if b.pool == nil {
+		return
+	}
+	a.pool.lost += b.pool.lost
+	for i, c := range b.cells {
+		if c == nil || c.arrivals == nil {
+			continue
+		}
+		for _, from := range c.arrivals.all {
+			for k := range from.slots {
+				s := &from.slots[k]
+				if s.empty() {
+					continue
+				}
+				if to := a.cells[i].at((from.from+int64(k))<<slotShift, &a.pool); to != nil {
+					to.Add(s)
+				}
+			}
+		}
+	}
+}
+
+// list returns what was gathered, in memory that the next call uses again, and forgets it.
+func (a *arrivalSums) list(columns int) (all []ArrivalSlots, lost uint64) {
+	n := 0
+	for i := range a.cells {
+		cell := &a.cells[i]
+		if len(cell.all) == 0 {
+			continue
+		}
+		if n == len(a.out) {
+			a.out = append(a.out, ArrivalSlots{})
+		}
+		to := &a.out[n]
+		n++
+		to.Operation, to.Address, to.Slots = i/columns, i%columns, to.Slots[:0]
+		if to.Address == columns-1 {
+			to.Address = NoAddress
+		}
+		slices.SortFunc(cell.all, func(x, y *slotPage) int { return int(x.from - y.from) })
+		for _, p := range cell.all {
+			for k := range p.slots {
+				if s := p.slots[k]; !s.empty() {
+					s.Index = p.from + int64(k)
+					to.Slots = append(to.Slots, s)
+				}
+			}
+		}
+		cell.reset(&a.pool)
+	}
+	lost, a.pool.lost = a.pool.lost, 0
+	return a.out[:n], lost
+}

@@ -1,0 +1,114 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"brunt/internal/measure"
+)
+
+// arrivalLine is the arrivals of an operation at an address, by intended start.
+type arrivalLine struct {
+	Operation int `json:"op"`
+	Address   int `json:"address"` // -1: given up before they had one
+	// Slots are those in which something was meant to start, in order, as variable-length integers of encoding/binary:
+	// how far the slot's index is from the one before (the first: the index), then twice the good arrivals, and one
+	// more if there are others. If so, their number follows, how many of them failed, may have been applied and came
+	// too late, how many arrivals were tried again, the time that the bad ones took, ns, and how long after the slot's
+	// start the first of those was seen, ns.
+	Slots []byte `json:"slots"`
+}
+
+func arrivalLines(all []measure.ArrivalSlots) (out []arrivalLine) {
+	for i := range all {
+		out = append(out, arrivalLine{all[i].Operation, all[i].Address, appendSlots(nil, all[i].Slots)})
+	}
+	return out
+}
+
+func appendSlots(to []byte, slots []measure.Slot) []byte {
+	before := int64(0)
+	for i := range slots {
+		s := &slots[i]
+		to = binary.AppendVarint(to, s.Index-before)
+		before = s.Index
+		if s.Bad == 0 && s.Retried == 0 {
+			to = binary.AppendUvarint(to, uint64(s.Good)<<1)
+			continue
+		}
+		to = binary.AppendUvarint(to, uint64(s.Good)<<1|1)
+		for _, n := range [...]uint32{s.Bad, s.Failed, s.Unknown, s.Waited, s.Retried} {
+			to = binary.AppendUvarint(to, uint64(n))
+		}
+		to = binary.AppendUvarint(to, uint64(s.WaitNs))
+		seen := int64(0)
+		if s.SeenNs != 0 {
+			seen = s.SeenNs - s.Index*measure.SlotNs
+		}
+		to = binary.AppendVarint(to, seen)
+	}
+	return to
+}
+
+var errSlots = errors.New("slots make no sense")
+
+// decode is the inverse of arrivalLines.
+func (l *arrivalLine) decode(operations, addresses int) (measure.ArrivalSlots, error) {
+	out := measure.ArrivalSlots{Operation: l.Operation, Address: l.Address}
+	if l.Operation < 0 || l.Operation >= operations || l.Address < measure.NoAddress || l.Address >= addresses {
+		return out, errSlots
+	}
+	in := slotReader{rest: l.Slots}
+	before := int64(0)
+	for len(in.rest) > 0 {
+		step := in.signed()
+		s := measure.Slot{Index: before + step}
+		if len(out.Slots) > 0 && step <= 0 || s.Index < 0 || s.Index > maxNs/measure.SlotNs {
+			return out, errSlots
+		}
+		before = s.Index
+		good := in.unsigned(math.MaxUint32<<1 | 1)
+		s.Good = uint32(good >> 1)
+		if good&1 == 1 {
+			for _, n := range [...]*uint32{&s.Bad, &s.Failed, &s.Unknown, &s.Waited, &s.Retried} {
+				*n = uint32(in.unsigned(math.MaxUint32))
+			}
+			s.WaitNs = int64(in.unsigned(math.MaxInt64))
+			if seen := in.signed(); s.Bad > 0 {
+				s.SeenNs = s.Index*measure.SlotNs + min(max(seen, 0), maxNs)
+			}
+		}
+		if in.broken || s.Failed > s.Bad || s.Unknown > s.Failed || s.Waited > s.Bad {
+			return out, errSlots
+		}
+		out.Slots = append(out.Slots, s)
+	}
+	return out, nil
+}
+
+// slotReader reads variable-length integers.
+type slotReader struct {
+	rest   []byte
+	broken bool
+}
+
+func (r *slotReader) unsigned(most uint64) uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || v > most {
+		r.broken, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *slotReader) signed() int64 {
+	v, n := binary.Varint(r.rest)
+	if n <= 0 {
+		r.broken, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
