@@ -245,13 +245,18 @@ func (a *account) brownOut(h *record.Harm, s *scope, in *record.Incident) {
 	for from := in.BeginNs / stepNs; from*stepNs < in.EndNs; from += steps {
 		window := stretch{max(from*stepNs, in.BeginNs), min((from+steps)*stepNs, in.EndNs)}
 		good, bad := s.count(from, from+steps)
+		ns := window.toNs - window.fromNs
+		for _, o := range a.outages[a.indexOf(s)] {
+			part := stretch{max(o.StartNs, from*stepNs), min(o.EndNs, (from+steps)*stepNs)}
+			if part.fromNs >= part.toNs {
+				continue
+			}
+			ns -= max(min(part.toNs, window.toNs)-max(part.fromNs, window.fromNs), 0)
+			s.bads(part.fromNs, part.toNs, func(slot *measure.Slot) { bad -= min(bad, uint64(slot.Bad)) })
+		}
 		if good+bad == 0 || float64(good) >= (1-goodSlack)*in.Baseline.GoodShare*float64(good+bad) {
 			run = 0
 			continue
-		}
-		ns := window.toNs - window.fromNs
-		for _, o := range a.outages[a.indexOf(s)] {
-			ns -= max(min(o.EndNs, window.toNs)-max(o.StartNs, window.fromNs), 0)
 		}
 		run += max(ns, 0)
 		h.BrownOutNs += max(ns, 0)

@@ -79,7 +79,8 @@ func (l *arrivalLine) decode(operations, addresses int) (measure.ArrivalSlots, e
 				s.SeenNs = s.Index*measure.SlotNs + min(max(seen, 0), maxNs)
 			}
 		}
-		if in.broken || s.Failed > s.Bad || s.Unknown > s.Failed || s.Waited > s.Bad {
+		if in.broken || uint64(s.Failed)+uint64(s.Waited) > uint64(s.Bad) || s.Unknown > s.Failed ||
+			s.Bad == 0 && s.WaitNs > 0 {
 			return out, errSlots
 		}
 		out.Slots = append(out.Slots, s)

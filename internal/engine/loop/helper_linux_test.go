@@ -62,15 +62,15 @@ func (r watched) Record(s *measure.Sample) {
 	r.Recorder.Record(s)
 }
 
-func (r watched) GiveUp(operation int, why measure.Unsent, n uint64) {
+func (r watched) GiveUpAt(operation int, why measure.Unsent, intendedNs, nowNs int64) {
 	r.w.mu.Lock()
-	r.w.dropped += n
+	r.w.dropped++
 	total, f := r.w.dropped, r.w.onDrop
 	r.w.mu.Unlock()
 	if f != nil {
 		f(total)
 	}
-	r.Recorder.GiveUp(operation, why, n)
+	r.Recorder.GiveUpAt(operation, why, intendedNs, nowNs)
 }
 
 func (r watched) Stall() {

@@ -1,0 +1,98 @@
+package measure
+
+import (
+	"testing"
+
+	"brunt/internal/protocol"
+)
+
+// Every arrival is in the slot of its intended start, whatever came of it and whoever recorded it.
+func TestArrivalsAreKeptByIntendedStart(t *testing.T) {
+	const ms = 1_000_000
+	c := NewCollector(2, 2)
+	c.KeepArrivals(100 * ms)
+	a, b := c.NewRecorder(), c.NewShared()
+	c.SetWait(func(int) bool {
+		a.Poll()
+		return true
+	})
+	at := int64(5000 * ms)
+	slot := at >> slotShift
+	sample := Sample{Operation: 1, Address: 1, Open: true, Intended: at, Ready: 1, Sent: at, End: at + 100*ms, Attempts: 1}
+	a.Record(&sample) // in time
+	b.Record(&sample)
+	sample.End, sample.Attempts = at+101*ms, 3 // late, and tried again
+	a.Record(&sample)
+	sample.Class, sample.End = protocol.UnknownOutcome, at+50*ms
+	b.Record(&sample)
+	a.UnfinishedAt(1, 1, at, at+200*ms)
+	a.GiveUpAt(1, UnsentNoSession, at-2000*ms, at)
+	a.UnfinishedAt(1, 1, never, at) // of a closed load, not sent
+
+	iv := c.Cut(10_000*ms, Meta{Kind: KindOpen})
+	if len(iv.Arrivals) != 2 {
+		t.Fatalf("%+v", iv.Arrivals)
+	}
+	got := iv.Arrivals[0]
+	want := Slot{Index: slot, Good: 2, Bad: 3, Failed: 1, Unknown: 1, Waited: 1, Retried: 2, WaitNs: 351 * ms,
+		SeenNs: at + 50*ms}
+	if got.Operation != 1 || got.Address != 1 || len(got.Slots) != 1 || got.Slots[0] != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	unsent := iv.Arrivals[1]
+	if unsent.Operation != 1 || unsent.Address != NoAddress || len(unsent.Slots) != 1 ||
+		unsent.Slots[0].Index != (at-2000*ms)>>slotShift || unsent.Slots[0].Bad != 1 {
+		t.Errorf("%+v", unsent)
+	}
+	if iv = c.Cut(11_000*ms, Meta{Kind: KindOpen}); len(iv.Arrivals) != 0 {
+		t.Errorf("told twice: %+v", iv.Arrivals)
+	}
+}
+
+// What finds no room is counted: more than a quarter of an hour of starts within one interval.
+func TestArrivalsBeyondAllRoomAreCounted(t *testing.T) {
+	c := NewCollector(1, 1)
+	c.KeepArrivals(1)
+	r := c.NewRecorder()
+	c.SetWait(func(int) bool {
+		r.Poll()
+		return true
+	})
+	for page := range int64(mostPages + 7) {
+		r.GiveUpAt(0, UnsentLoadOver, page*pageSlots*SlotNs, 0)
+	}
+	if iv := c.Cut(1e9, Meta{}); iv.ArrivalsLost != 7 || len(iv.Arrivals[0].Slots) != mostPages {
+		t.Errorf("%d lost, %d kept", iv.ArrivalsLost, len(iv.Arrivals[0].Slots))
+	}
+	if iv := c.Cut(2e9, Meta{}); iv.ArrivalsLost != 0 {
+		t.Errorf("lost twice: %d", iv.ArrivalsLost)
+	}
+}
+
+// Arrivals that wait for a full disk are not kept in memory, which is told.
+func TestExtendedIntervalsLoseArrivals(t *testing.T) {
+	one := Interval{Phase: "a", Arrivals: []ArrivalSlots{{Slots: []Slot{{Index: 1, Good: 3, Bad: 2}}}}}
+	one.Intervals = 1
+	var sum Interval
+	if !sum.Extend(&one) || sum.ArrivalsLost != 5 || sum.Arrivals != nil {
+		t.Errorf("%d lost, kept %+v", sum.ArrivalsLost, sum.Arrivals)
+	}
+}
+
+func TestAddArrivals(t *testing.T) {
+	slots := func(all ...Slot) []Slot { return all }
+	a := Interval{Arrivals: []ArrivalSlots{{0, 0, slots(Slot{Index: 1, Good: 1}, Slot{Index: 4, Bad: 1, SeenNs: 9})}}}
+	b := Interval{Arrivals: []ArrivalSlots{
+		{1, 0, slots(Slot{Index: 1, Good: 2}, Slot{Index: 2, Good: 5}, Slot{Index: 4, Bad: 1, SeenNs: 7})},
+		{1, NoAddress, slots(Slot{Index: 1, Bad: 1})},
+	}}
+	a.AddArrivals(&b, []int{7, 0}, []int{0})
+	if len(a.Arrivals) != 2 || a.Arrivals[1].Address != NoAddress || a.Arrivals[1].Operation != 0 {
+		t.Fatalf("%+v", a.Arrivals)
+	}
+	got := a.Arrivals[0].Slots
+	if len(got) != 3 || got[0].Good != 3 || got[1] != (Slot{Index: 2, Good: 5}) ||
+		got[2] != (Slot{Index: 4, Bad: 2, SeenNs: 7}) {
+		t.Errorf("%+v", got)
+	}
+}

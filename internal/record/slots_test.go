@@ -1,0 +1,38 @@
+package record
+
+import (
+	"reflect"
+	"testing"
+
+	"brunt/internal/measure"
+)
+
+func TestSlotsComeBack(t *testing.T) {
+	want := measure.ArrivalSlots{Operation: 1, Address: measure.NoAddress, Slots: []measure.Slot{
+		{Index: 0, Good: 1},
+		{Index: 1, Bad: 4, Failed: 2, Unknown: 1, Waited: 1, Retried: 3, WaitNs: 1 << 40, SeenNs: 1<<21 + 5},
+		{Index: 700, Good: 1<<32 - 1, Retried: 1},
+	}}
+	lines := arrivalLines([]measure.ArrivalSlots{want})
+	got, err := lines[0].decode(2, 0)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func FuzzSlots(f *testing.F) {
+	f.Add(appendSlots(nil, []measure.Slot{{Index: 3, Good: 1}, {Index: 9, Bad: 2, Failed: 1, WaitNs: 7, SeenNs: 9 << 22}}))
+	f.Add([]byte{2, 1, 1, 2, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		line := arrivalLine{Slots: data}
+		got, err := line.decode(1, 1)
+		if err != nil {
+			return
+		}
+		line.Slots = appendSlots(nil, got.Slots)
+		again, err := line.decode(1, 1)
+		if err != nil || !reflect.DeepEqual(got, again) {
+			t.Errorf("%+v became %+v, %v", got, again, err)
+		}
+	})
+}
