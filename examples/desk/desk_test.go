@@ -140,3 +140,16 @@ func inspectionOf(t *testing.T, step string) *record.Inspection {
 	}
 	return &run.Inspections[0]
 }
+
+// Bad arguments are refused in one line.
+func TestArguments(t *testing.T) {
+	for _, args := range [][]string{
+		nil, {"dance"}, {"serve"},
+		{"serve", "--address", "127.0.0.1:0", "--dsn", "x", "--pool", "0"},
+		{"programme", "--brunt", "nowhere"},
+	} {
+		if err := run(t.Context(), args); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}

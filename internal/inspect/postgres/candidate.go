@@ -208,6 +208,9 @@ func (c *condition) indexed() string {
 	if c.expression != "" {
 		key = "(" + c.expression + ")"
 	}
+	if c.varies {
+		return ""
+	}
 	switch c.operator {
 	case "=", "<", ">", "<=", ">=":
 		return key
@@ -293,12 +296,15 @@ func (s *session) present(ctx context.Context, r *request, generic *node, types 
 	tables := tablesOf(generic)
 	generic.walk(func(n *node, _ int) {
 		for _, c := range n.conditions() {
-			if c.param < 1 || c.param > len(out) || tables[c.alias] == "" {
+			if c.param < 1 || c.param > len(out) || tables[c.alias] == "" || c.varies {
 				continue
 			}
 			table, of := tables[c.alias], sqltext.Quote(c.column)
 			if c.expression != "" {
 				of = c.expression
+				if calls, err := s.volatile(ctx, of, ""); err != nil || len(calls) > 0 {
+					continue // reading it would execute what may leave a trace
+				}
 			}
 			if columns[table] == nil {
 				columns[table] = map[string][]int{}

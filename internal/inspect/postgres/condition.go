@@ -20,6 +20,7 @@ type condition struct {
 	// type is in cast. It is written as an index has it, without the alias.
 	expression string
 	cast       string
+	varies     bool // the expression holds a parameter, which an index can't
 }
 
 // conditions takes the parts of a conjunction as EXPLAIN VERBOSE writes it: everything in parentheses,
@@ -150,7 +151,7 @@ func mirrored(operator string) string {
 
 // compared reads the side of a comparison that is a column or an expression of columns of one table.
 func (c *condition) compared(words []sqltext.Token) (ok bool) {
-	if c.alias, c.column, c.expression = "", "", ""; c.operator == "" {
+	if c.alias, c.column, c.expression, c.varies = "", "", "", false; c.operator == "" {
 		return false
 	}
 	if c.alias, c.column, ok = columnOf(words); ok {
@@ -167,7 +168,9 @@ func (c *condition) compared(words []sqltext.Token) (ok bool) {
 	words = unwrap(words)
 	for i, w := range words {
 		switch {
-		case w.Kind == sqltext.Param, w.Is("SubPlan"), w.Is("InitPlan"), w.Is("ANY"), w.Is("CASE"):
+		case w.Kind == sqltext.Param:
+			c.varies = true
+		case w.Is("SubPlan"), w.Is("InitPlan"), w.Is("ANY"), w.Is("CASE"):
 			return false
 		case isColumn(words, i):
 			alias := unquote(w)

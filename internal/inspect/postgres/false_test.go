@@ -188,3 +188,14 @@ func TestHalfOfTwoIndexesIsSettled(t *testing.T) {
 	}
 	d.carriedOut(p)
 }
+
+// Where a service sends the arguments, and the server keeps no constants, advice holds none that were made up.
+func TestConstantsThatAreNotKnownAreNotAdvised(t *testing.T) {
+	d := newDatabase(t, counting(t), people, "vacuum analyze person")
+	in := d.inspected(d.repeat(3, "select * from person where doc->>'email' = $1", "u7"))
+	if f := expect(t, in, FindSeqScan, "CREATE INDEX ON person ((doc ->> $"); strings.Contains(f.Advice.String(), "'x'") {
+		t.Errorf("%s", f.Advice)
+	}
+	in = d.inspected(d.repeat(3, "select * from person where name like $1", "abc%"))
+	expect(t, in, FindSeqScan, "text_pattern_ops", "begin with fixed text")
+}

@@ -144,7 +144,7 @@ const (
 	idlePool     = 20
 	idleShare    = 0.1
 	perCore      = 4
-	leastInXact  = 1.0 // connections in a transaction without a statement under way, on average
+	leastPool    = 3.0 // connections
 	inXactShare  = 0.4 // of the pool
 	inXactTimes  = 2.0 // as many as have one under way
 )
@@ -188,7 +188,7 @@ func hotRows(c *caseFile) {
 func idleTransactions(c *caseFile) {
 	for _, p := range c.inspection.Activity.Clients {
 		// A generator's pauses are its plan's.
-		if !p.Generator && c.inspection.Activity.Samples >= leastSamples && p.InXact >= leastInXact &&
+		if !p.Generator && c.inspection.Activity.Samples >= leastSamples && p.Mean >= leastPool &&
 			p.InXact >= inXactShare*p.Mean && p.InXact >= inXactTimes*p.ActiveMean {
 			c.add(record.Finding{ID: FindIdleXact, Severity: record.Serious, Subject: clientName(&p),
 				Evidence: message.New("find.idle-pool", message.Number("idle", p.InXact), count("n", p.Mean),

@@ -10,10 +10,10 @@ import (
 )
 
 // adviseIndex says what would help a scan of a whole table: an index on the columns compared, or why none on them
-// serves and what does.
-func (c *caseFile) adviseIndex(n *node) message.Message {
+// serves and what does. filter is the scan's condition.
+func (c *caseFile) adviseIndex(n *node, filter string) message.Message {
 	table := message.Text("table", shown(n.table()))
-	all := conditions(n.Filter)
+	all := conditions(filter)
 	var equal []string
 	for i := range all {
 		k := &all[i]
@@ -31,6 +31,8 @@ func (c *caseFile) adviseIndex(n *node) message.Message {
 		index := message.New("find.seq-scan.expression", table, message.Text("key", key))
 		switch {
 		case k.otherColumn != "":
+		case k.varies && c.immutable(k, n.table()):
+			return message.New("find.seq-scan.varies", table, message.Text("key", "("+k.expression+")"))
 		case k.operator == "~~" || k.operator == "~~*":
 			return c.advisePattern(k, n)
 		case k.cast != "" && key != "":
@@ -43,7 +45,7 @@ func (c *caseFile) adviseIndex(n *node) message.Message {
 			return message.Sentences(index, message.New("find.seq-scan.prove"))
 		}
 	}
-	for _, sides := range disjunctions(n.Filter) {
+	for _, sides := range disjunctions(filter) {
 		if keys := c.keysOf(sides, n.table()); len(keys) > 0 {
 			return message.New("find.seq-scan.either", table, message.Text("keys", "("+strings.Join(keys, "), (")+")"))
 		}

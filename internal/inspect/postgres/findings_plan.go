@@ -56,8 +56,22 @@ func seqScans(c *caseFile) {
 		if estimated {
 			evidence = message.New("find.seq-scan.estimated", evidence.Args...)
 		}
-		c.add(p.finding(FindSeqScan, p.grave(), evidence, c.adviseIndex(n)))
+		c.add(p.finding(FindSeqScan, p.grave(), evidence, c.adviseIndex(n, p.written(n))))
 	})
+}
+
+// written is a scan's condition as the statement has it. Where the arguments are those of a row that is there, what was
+// executed holds constants that the load may never send.
+func (p *queryPlan) written(n *node) string {
+	filter := n.Filter
+	if p.Source == record.ArgumentsTable && p.generic != nil {
+		p.generic.walk(func(g *node, _ int) {
+			if g.Alias == n.Alias && g.Relation == n.Relation && g.Filter != "" {
+				filter = g.Filter
+			}
+		})
+	}
+	return filter
 }
 
 // fine is a share near 1 with as many digits as it takes.

@@ -249,6 +249,7 @@ func TestVolatileFunctionsAreNotExecuted(t *testing.T) {
 	d := newDatabase(t, counting(t), books, "analyze book",
 		"create sequence taken", "create function take() returns bigint language sql as $$ select nextval('taken') $$",
 		`create function "Take Two"() returns bigint language plpgsql as $$ begin return nextval('taken'); end $$`,
+		`create function seen(n int) returns bigint language plpgsql as $$ begin return n + nextval('taken'); end $$`,
 		`create view hidden as select "Take Two"() as n`)
 	ctx := context.Background()
 	i, err := New(d.dsn)
@@ -265,6 +266,9 @@ func TestVolatileFunctionsAreNotExecuted(t *testing.T) {
 		{`select "Take Two"()`, "Take Two"},
 		{"select * from hidden", "Take Two"},
 		{"select n from pg_try_advisory_lock(4712) as n", "pg_try_advisory_lock"},
+		{"select price from book where seen(id) = $1", "seen"},
+		{"select price from book where seen($1) = id", "seen"},
+		{"select price from book where pg_try_advisory_lock(id) = $1", "pg_try_advisory_lock"},
 		{"select price, random(), clock_timestamp() from book where id = 2", ""},
 	} {
 		t.Run(row.sql, func(t *testing.T) {
@@ -279,5 +283,10 @@ func TestVolatileFunctionsAreNotExecuted(t *testing.T) {
 	err = d.conn.QueryRow(ctx, "select count(*) from taken where is_called").Scan(&n)
 	if err != nil || n != 0 {
 		t.Errorf("the sequence was taken from: %v", err)
+	}
+	err = d.conn.QueryRow(ctx, "select count(*) from pg_locks where locktype = 'advisory' and database = "+
+		"(select oid from pg_database where datname = current_database())").Scan(&n)
+	if err != nil || n != 0 {
+		t.Errorf("%d advisory locks are held: %v", n, err)
 	}
 }

@@ -44,7 +44,8 @@ func TestConditions(t *testing.T) {
 			expression: "(id)::numeric", cast: "numeric"}},
 		"(shop.price(b.id, (b.n + 1)) < 5)": {{alias: "b", column: "id", operator: "<", literal: "5",
 			expression: "shop.price(id, (n + 1))"}},
-		"((b.doc -> $1) = $2)":   nil, // what the expression is of isn't known
+		"((b.doc -> $1) = $2)": {{alias: "b", column: "doc", operator: "=", param: 2, expression: "doc -> $1",
+			varies: true}},
 		"((a.x + b.y) = 5)":      nil,
 		"('x' ~~ b.pattern)":     nil,
 		"(5 <> b.price)":         {{alias: "b", column: "price", operator: "<>", literal: "5"}},
