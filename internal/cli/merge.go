@@ -54,6 +54,9 @@ or with brunt k6 run --execution-segment A:B --execution-segment-sequence S, S b
 			if err := failover.Fill(run, together); err != nil {
 				return err
 			}
+			if err := verdict.FillWindows(run, together); err != nil {
+				return err
+			}
 			judgeAnew(run, sums)
 			if err := within.Fill(run, together); err != nil {
 				return err

@@ -170,6 +170,9 @@ func readRun(path string, sink measure.Sink) (*report.Result, error) {
 		if err := failover.Fill(run, bundle.Intervals); err != nil {
 			return nil, err
 		}
+		if err := verdict.FillWindows(run, bundle.Intervals); err != nil {
+			return nil, err
+		}
 		verdict.Judge(run, sums.Total())
 	}
 	if run.Total.RateWithin == nil {

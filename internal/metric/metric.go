@@ -50,6 +50,7 @@ var All = []Metric{
 	{Name: "count", Aggregates: []string{"count"}, Better: Higher, Tolerance: 0.03, Part: "done"},
 	{Name: "errors", Aggregates: []string{"rate", "count"}, Better: Lower, Tolerance: 0.001, Part: "failed",
 		Whole: "done"},
+	{Name: "availability", Aggregates: []string{"rate"}, Better: Higher, Part: "ok", Whole: "arrivals"},
 	{Name: "dropped", Aggregates: []string{"count", "rate"}, Better: Lower, Tolerance: 0.001, Part: "dropped",
 		Whole: "arrivals", Open: true},
 }

@@ -17,6 +17,15 @@ import (
 var thresholdForm = regexp.MustCompile(
 	`^([a-z]+)?(?:\{([^{}]*)\})?(?:\.?(p\(?[0-9.]+\)?|[a-z]+))?\s*(<=|>=|===|==|!=|<|>)\s*(\S.*)$`)
 
+// windowForm splits what follows the limit off it: the windows' length, and how long they may break the rule in all.
+var windowForm = regexp.MustCompile(`^(.*\S)\s+over\s+(\S+)(?:\s+at\s+most\s+(\S+)\s+in\s+all)?$`)
+
+// The lengths that windows may have.
+const (
+	leastWindow = 10 * time.Millisecond
+	mostWindow  = 24 * time.Hour
+)
+
 // Rule is a comparison of a metric with a limit.
 type Rule struct {
 	Text       string  // as written, e.g. "p(99) < 10ms"
@@ -27,6 +36,9 @@ type Rule struct {
 	Quantile   float64 // for "p": 0–100
 	Comparison string  // "<" "<=" ">" ">=" "==" "!="
 	Limit      float64 // in the unit of the metric's aggregate
+	// Window is the length of the windows over which the rule must hold, each; 0 means over the whole load.
+	Window time.Duration
+	Budget time.Duration // for so long in all it may be broken
 }
 
 // Comparisons are those that rules have.
@@ -44,12 +56,22 @@ func Comparisons() []string { return []string{"<", "<=", ">", ">=", "==", "!="} 
 // with the aggregates rate (limit in % or as a fraction 0–1) and count; rate (successful
 // operations a second); and count (operations done). Comparisons are < <= > >= == !=. Errors are
 // one line that says what to write instead.
+//
+// "over 10s" after the limit has the rule hold over every window of that length, "at most 2m in all" after that
+// allows it to be broken for so long altogether.
 func ParseRule(text string) (Rule, error) {
 	t := Rule{Text: text}
 	if len(text) > 1000 {
 		return t, errors.New("the threshold is too long; write one comparison")
 	}
-	m := thresholdForm.FindStringSubmatch(strings.TrimSpace(text))
+	whole := strings.TrimSpace(text)
+	if w := windowForm.FindStringSubmatch(whole); w != nil {
+		if err := t.setWindow(w[2], w[3]); err != nil {
+			return t, err
+		}
+		whole = w[1]
+	}
+	m := thresholdForm.FindStringSubmatch(whole)
 	if m == nil {
 		return t, errors.New("not a threshold; write for example p(99) < 10ms or errors < 1%")
 	}
@@ -86,6 +108,20 @@ func ParseRule(text string) (Rule, error) {
 		return t, fmt.Errorf("%q is always met, since nothing is below 0; write for example > or a greater limit", text)
 	}
 	return t, nil
+}
+
+// setWindow reads the lengths of windows and of the time in which they may break the rule, "" for none.
+func (t *Rule) setWindow(window, budget string) (err error) {
+	if t.Window, err = time.ParseDuration(window); err != nil || t.Window < leastWindow || t.Window > mostWindow {
+		return fmt.Errorf("%q is no window; write a time from 10ms to 24h, such as over 10s", window)
+	}
+	if budget == "" {
+		return nil
+	}
+	if t.Budget, err = time.ParseDuration(budget); err != nil || t.Budget <= 0 {
+		return fmt.Errorf("%q is no time; write for example at most 2m in all", budget)
+	}
+	return nil
 }
 
 func (t *Rule) quantile(s string) error {

@@ -43,7 +43,9 @@ func TestParseRuleRefuses(t *testing.T) {
 	for _, text := range []string{"", "p(99)", "p(99) < ", "p(99 < 3", "p99) < 3", "p(-1) < 3", "p() < 3", "p < 3",
 		"p(1)(2) < 3", "response < 3",
 		"errors.p(5) < 3", "latency.max < 3", "max < -3", "max < NaN", "max < 3 parsecs", "errors < 101%", "errors < -1%",
-		"rate > x", "rate > inf",
+		"rate > x", "rate > inf", "errors < 1% over", "errors < 1% over x", "errors < 1% over 0s", "errors < 1% over -1s",
+		"errors < 1% over 25h", "errors < 1% over 1s at most", "errors < 1% over 1s at most x in all",
+		"errors < 1% over 1s at most 0s in all", "errors < 1% at most 1s in all", "over 10s",
 		"response{} .max < 3", "response{operation:}.max < 3", "response{name:x}.max < 3", "p(50) <> 3",
 		strings.Repeat("p", 2000)} {
 		if got, err := ParseRule(text); err == nil {
@@ -57,11 +59,17 @@ func TestParseRuleRefuses(t *testing.T) {
 func FuzzParseRule(f *testing.F) {
 	f.Add("response{operation:read}.p(99.9) < 5ms")
 	f.Add("errors<1%")
+	f.Add("p(99) < 200ms over 10s")
+	f.Add("errors < 1% over 30s at most 2m in all")
 	f.Add("dropped.rate >= .5")
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := ParseRule(text)
 		if err != nil {
 			return
+		}
+		if got.Window != 0 && (got.Window < leastWindow || got.Window > mostWindow) || got.Budget < 0 ||
+			got.Budget > 0 && got.Window == 0 {
+			t.Fatalf("%q is taken as %+v", text, got)
 		}
 		if !(got.Limit >= 0) || !(got.Quantile >= 0 && got.Quantile <= 100) || Find(got.Metric) == nil {
 			t.Fatalf("%q is taken as %+v", text, got)

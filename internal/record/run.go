@@ -244,6 +244,9 @@ type Threshold struct {
 	Unit    string  `json:"unit"` // "ns", "fraction", "per_s", "count"
 	Limit   float64 `json:"limit"`
 	Aborted bool    `json:"aborted,omitempty"`
+	// Windowed says that the rule is over windows: Value is that of the worst, BrokenNs for how long windows broke it.
+	Windowed bool  `json:"windowed,omitempty"`
+	BrokenNs int64 `json:"broken_ns,omitempty"`
 	// Aggregate is how a rule of k6 comes to its value; nil for rules of plans.
 	Aggregate *Aggregate `json:"aggregate,omitempty"`
 }

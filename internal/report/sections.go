@@ -149,6 +149,9 @@ func (t *writer) thresholds() cell.Table {
 		if h.Aborted {
 			note = t.say("ended the run")
 		}
+		if h.BrokenNs > 0 {
+			note = strings.TrimPrefix(note+", "+t.say("broken for %s in all", t.span(h.BrokenNs)), ", ")
+		}
 		out.Add(cell.Text(sign).Marked(m), cell.Text(cell.Cut(units.Clean(h.Text), 50)),
 			cell.Figure(float64(h.Value), h.Unit).Marked(m), cell.Text(note).Marked(cell.Dim))
 	}

@@ -213,6 +213,7 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 // takers are the sinks that make the record.
 func (r *Runner) takers() []measure.Sink {
 	all := []measure.Sink{joins{r}, r.bundle, record.NewHintTaker(r.Record, r.o.Tell.Hint), r.within}
+	all = append(all, r.watch.Windows())
 	if r.outages != nil {
 		all = append(all, r.outages)
 	}
@@ -250,6 +251,7 @@ func (r *Runner) Finish() error {
 	}
 	run.Failures = r.bundle.Failures()
 	run.Warnings = append(run.Warnings, schema.MissedReferences(r.system.Plan, run)...)
+	r.watch.Windows().Fill(run)
 	if r.outages != nil {
 		r.outages.Fill(run)
 	}

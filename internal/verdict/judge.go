@@ -95,6 +95,11 @@ func (j *judge) thresholds() (out []record.Threshold) {
 			continue
 		}
 		j.rules = append(j.rules, &rule)
+		if was.Windowed {
+			was.Pass = was.Pass && !was.Aborted
+			out = append(out, was)
+			continue
+		}
 		o := Evaluate(&rule, j.run.OperationNames(), j.load)
 		out = append(out, record.Threshold{
 			Text: was.Text, Limit: rule.Limit, Aborted: was.Aborted,

@@ -26,18 +26,24 @@ func Evaluate(r *metric.Rule, names []string, a *measure.Account) Outcome {
 // evaluate is Evaluate with the answers that response times are taken from.
 func evaluate(r *metric.Rule, names []string, a *measure.Account,
 	answers func(*measure.OperationAccount) measure.Answers) Outcome {
-	m := metric.Find(r.Metric)
-	if m == nil {
+	if metric.Find(r.Metric) == nil {
 		return Outcome{}
 	}
 	all := selected(r.Operation, names, a)
+	return evaluateOf(r, &all, a.LoadNs, answers)
+}
+
+// evaluateOf judges a rule over the operations that it is about, and a load that lasted so long.
+func evaluateOf(r *metric.Rule, all *measure.OperationAccount, loadNs int64,
+	answers func(*measure.OperationAccount) measure.Answers) Outcome {
+	m := metric.Find(r.Metric)
 	o := Outcome{Unit: m.UnitOf(r.Aggregate)}
 	if !m.Times {
-		o.Value = m.Of(all.Number, a.LoadNs, r.Aggregate)
+		o.Value = m.Of(all.Number, loadNs, r.Aggregate)
 		o.Pass = metric.Holds(o.Value, r.Comparison, r.Limit)
 		return o
 	}
-	from := timesOf(r, &all, answers)
+	from := timesOf(r, all, answers)
 	o.Value = aggregate(from, r)
 	o.Pass = metric.Holds(o.Value, r.Comparison, r.Limit)
 	if from.Times.Count() == 0 && from.NoAnswer == 0 {

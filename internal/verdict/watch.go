@@ -30,6 +30,7 @@ type Watch struct {
 	offered []due // when so many arrivals had fallen due, in order
 	longest int64 // the longest limit on response times, ns
 	aborted int   // index of the threshold that ended the load, −1 if none
+	windows *Windows
 }
 
 // due is how many arrivals had fallen due at a time.
@@ -41,6 +42,11 @@ type due struct {
 // NewWatch returns the watch of a load that hasn't begun.
 func NewWatch(r Rules) *Watch {
 	w := &Watch{rules: r, aborted: -1}
+	var texts []string
+	for i := range r.Thresholds {
+		texts = append(texts, r.Thresholds[i].Text)
+	}
+	w.windows = NewWindows(texts, r.Operations)
 	for i := range r.Thresholds {
 		if t := &r.Thresholds[i]; waitable(t) {
 			w.longest = max(w.longest, int64(min(t.Limit, math.MaxInt64/2)))
@@ -51,7 +57,7 @@ func NewWatch(r Rules) *Watch {
 
 // waitable reports whether arrivals that still wait can break a threshold.
 func waitable(t *plan.Threshold) bool {
-	return t.AbortOnFail && t.Metric == "response" && t.Aggregate == "p" && !t.OK && t.Operation == "" &&
+	return t.AbortOnFail && t.Window == 0 && t.Metric == "response" && t.Aggregate == "p" && !t.OK && t.Operation == "" &&
 		(t.Comparison == "<" || t.Comparison == "<=")
 }
 
@@ -68,6 +74,12 @@ func (w *Watch) Check(total *measure.Account, nowNs int64) message.Message {
 		if !t.AbortOnFail || total.LoadNs < int64(t.AbortDelay) {
 			continue
 		}
+		if t.Window > 0 {
+			if w.windows.broken(i) {
+				return w.abort(i, nowNs)
+			}
+			continue
+		}
 		waiting := uint64(0)
 		if waitable(t) {
 			waiting = w.waiting(total, nowNs-int64(min(t.Limit, math.MaxInt64/2)))
@@ -78,12 +90,21 @@ func (w *Watch) Check(total *measure.Account, nowNs int64) message.Message {
 			return a
 		})
 		if !o.Pass {
-			w.aborted = i
-			return message.New("stop.threshold", message.Text("threshold", t.Text), message.Span("after", time.Duration(nowNs)))
+			return w.abort(i, nowNs)
 		}
 	}
 	return message.Message{}
 }
+
+// abort notes that the i-th threshold ends the load, and says so.
+func (w *Watch) abort(i int, nowNs int64) message.Message {
+	w.aborted = i
+	return message.New("stop.threshold", message.Text("threshold", w.rules.Thresholds[i].Text),
+		message.Span("after", time.Duration(nowNs)))
+}
+
+// Windows are those of the rules, a sink that must be told of each interval before Check.
+func (w *Watch) Windows() *Windows { return w.windows }
 
 // note remembers how many arrivals have fallen due by now, for as long as a limit needs it.
 func (w *Watch) note(total *measure.Account, nowNs int64) {

@@ -116,6 +116,9 @@ func ofBundle(b *record.Recorded, precise bool) (*result.Result, error) {
 		if err := failover.Fill(run, b.Intervals); err != nil {
 			return nil, err
 		}
+		if err := verdict.FillWindows(run, b.Intervals); err != nil {
+			return nil, err
+		}
 		verdict.Judge(run, sums.Total())
 	}
 	if precise && run.Total.RateWithin == nil {
