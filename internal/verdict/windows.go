@@ -33,13 +33,13 @@ func NewWindows(texts []string, operations []string) *Windows {
 // FillWindows judges the run's rules over windows of the intervals that the iterator passes on. It comes before Judge.
 func FillWindows(run *record.Run, intervals func(func(*measure.Interval) error) error) error {
 	var texts []string
-	any := false
+	windowed := false
 	for i := range run.Thresholds {
 		texts = append(texts, run.Thresholds[i].Text)
 		rule, err := metric.ParseRule(run.Thresholds[i].Text)
-		any = any || err == nil && rule.Window > 0
+		windowed = windowed || err == nil && rule.Window > 0
 	}
-	if !any {
+	if !windowed {
 		return nil
 	}
 	w := NewWindows(texts, run.OperationNames())
