@@ -25,7 +25,7 @@ const (
 	confidence = 0.95
 	// smallB is up to which size an index is built again and again, so that runs with and without it alternate.
 	smallB = 256 << 20
-	// mostRare is the most of the time of a table's statements that may be of those that not every run executed.
+	// mostRare is the most of the time of a table's statements that may be of writers that not every run executed.
 	mostRare = 0.05
 	// leastUnknown and mostUnknown are from how many rows on, and from which share of those written on, writers that
 	// aren't known forbid a verdict. The server counts rows up to seconds after statements.
@@ -226,7 +226,7 @@ func (a *attempt) serverTime() (change *record.ProofChange, why message.Message)
 	}
 	perRun := make([]float64, len(runs))
 	compared, rare := 0.0, 0.0 // time of statements
-	proposed := a.proposedFor()
+	proposed, writers := a.proposedFor(), a.writers(runs)
 	for _, id := range a.concerned(runs) {
 		calls, total, means, everywhere := 0.0, 0.0, make([]float64, len(runs)), true
 		for i, seen := range runs {
@@ -239,9 +239,11 @@ func (a *attempt) serverTime() (change *record.ProofChange, why message.Message)
 			}
 			calls, total = calls+n, total+totalNs
 		}
-		if !everywhere {
-			rare += total
-			continue // nothing to compare it with
+		if !everywhere { // nothing to compare it with
+			if writers[id] {
+				rare += total
+			}
+			continue
 		}
 		compared += total
 		for i := range runs {
@@ -287,6 +289,21 @@ func (a *attempt) concerned(runs [][]record.Inspection) []string {
 		}
 	}
 	return ids
+}
+
+// writers are the statements that may have to write to the index, by their texts: a statement that only reads or
+// deletes can't be harmed, unless it writes through a function or a trigger.
+func (a *attempt) writers(runs [][]record.Inspection) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range loads(runs) {
+		switch sqltext.FirstWord(s.Text) {
+		case "SELECT", "VALUES", "TABLE", "DELETE":
+			out[s.ID] = len(a.proof.Names) > 1 && sqltext.Mentions(s.Text, a.proof.Names[1:])
+		default:
+			out[s.ID] = true
+		}
+	}
+	return out
 }
 
 // loads are the statements of runs without their warm-ups.

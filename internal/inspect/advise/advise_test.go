@@ -203,7 +203,8 @@ func busy(factor float64) *shop {
 
 func (s *shop) proveOne(t *testing.T) record.Proof {
 	t.Helper()
-	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Gains: []record.Effect{{Statement: "read"}},
+	list := []record.Proposal{{Name: "a", DDL: "create a", Drop: "drop a", Table: "book",
+		Names: []string{"book", "fill_book"}, Gains: []record.Effect{{Statement: "read"}},
 		Pays: []record.Effect{{Statement: "write"}}}}
 	proofs, err := (&Trial{Database: s, Run: s.run, Times: 4, Told: func(string) {}}).Prove(t.Context(), list)
 	if err != nil || len(proofs) != 1 {
@@ -258,5 +259,38 @@ func TestDatabaseGoesAwayDuringProof(t *testing.T) {
 	_, err := trial.Prove(t.Context(), list)
 	if err == nil || err.Error() != "the server is gone; the index may be there still: drop it by hand (drop a)" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A statement that only some of the runs executed can't be compared: there is no verdict if it may write and took time
+// that counts, and it is left out otherwise. One that is no part of the load, such as VACUUM, never counts.
+func TestRareStatements(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		ns   float64
+		kept bool
+	}{
+		{"insert into book select * from news", 5e9, false},
+		{"insert into book select * from news", 1e6, true},
+		{"insert into author select * from news", 5e9, true},
+		{"vacuum book", 5e9, true},
+		{"select count(*) from book", 5e9, true},
+		{"select fill_book($1)", 5e9, false},
+	} {
+		t.Run(fmt.Sprint(c.text, " ", c.ns), func(t *testing.T) {
+			s := busy(0.1)
+			usual := s.counts
+			s.counts = func(indexes []string, run int) record.ServerWindow {
+				w := usual(indexes, run)
+				if run == 3 {
+					w.Statements = append(w.Statements, record.Statement{ID: "rare", Text: c.text, Calls: 1, TotalNs: c.ns})
+				}
+				return w
+			}
+			p := s.proveOne(t)
+			if p.Kept != c.kept || !c.kept && !strings.HasPrefix(p.Why.String(), "no verdict: statements that write to book") {
+				t.Errorf("kept %v: %s", p.Kept, p.Why)
+			}
+		})
 	}
 }
