@@ -13,7 +13,7 @@ ALIKE       := CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 # Packages at a time: their tests mostly wait, for loads and for servers of their own.
 PARALLEL    ?= 3
 # What takes longest begins first, so that nothing waits for it at the end.
-LONGEST     := ./internal/acceptance/... ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
+LONGEST     := ./internal/acceptance ./internal/acceptance/docs ./examples/book ./internal/cli ./internal/k6x/... ./internal/inspect/postgres ./internal/engine/loop
 # Rooms that start no goroutine have no races, which internal/lint sees to: their tests, which mostly compute,
 # take a tenth of the time without the detector.
 SINGLE      := control gen keyspace planfile program report stats verdict within
@@ -28,7 +28,7 @@ OTHERS      := TestCompilesOnOtherSystems
 # brunt as a whole, mostly on servers: linking the tests alone would take `make quick` a quarter of its minute.
 WHOLE       := examples|internal/acceptance
 
-.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata fuzz clean bin/bench bin/pictures bin/release bin/situations
+.PHONY: all build run quick test setup check race release bench bench-best bench-go bench-wire bench-load bench-memory bench-record bench-report bench-soak bench-ycsb pictures verdict test-picodata test-clusters fuzz clean bin/bench bin/pictures bin/release bin/situations
 
 all: build
 
@@ -68,7 +68,7 @@ race: ## every test, against real servers, under the race detector
 	@echo '== go test -race: the first packages take a few minutes to build, once for all folders with brunt'
 	@export GOFLAGS="$(GOFLAGS) -trimpath" GORACE="$(QUICK_END) $(GORACE)"; failed=0; \
 	$(TOOLS) test $(RACE) -vet=off -timeout $(TIMEOUT) -p 1 ./bench ./situations & tools=$$!; \
-	$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint $(SINGLE))" \
+	$(GO) list ./... | grep -vxF "$$(printf 'brunt/internal/%s\n' lint acceptance/clusters $(SINGLE))" \
 		| xargs $(GO) test $(RACE) -vet=off -timeout $(TIMEOUT) -p $(PARALLEL) $(LONGEST) || failed=1; \
 	wait $$tools || failed=1; exit $$failed
 	@echo '== the release, made twice'
@@ -111,6 +111,9 @@ bench-record: ## the cost of recording one sample
 
 test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG and BRUNT_PICODATA_IPROTO
 	BRUNT_PICODATA_REQUIRED=1 $(GO) test -count=1 -timeout 30m -v ./internal/acceptance/picodata
+
+test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine
+	$(GO) test -count=1 -timeout 30m -v ./internal/acceptance/clusters
 
 pictures: build bin/pictures ## the pictures of reports in docs/images, on a quiet machine; two minutes
 	./bin/pictures
