@@ -73,6 +73,10 @@ func Run(ctx context.Context, hard <-chan struct{}, p *plan.Plan, o Options) (*r
 // record. p is never changed. An error of the plan or the options is a *target.UsageError, of the connection
 // a *target.UnreachableError; both leave nothing behind.
 func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
+	if len(p.Faults) > 0 || len(p.Proxies) > 0 {
+		return nil, &target.UsageError{Err: errors.New(
+			"this version of brunt carries out no faults: remove faults and proxies from the plan")}
+	}
 	s, err := target.Find(ctx, p, target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Tell.Waiting})
 	if err != nil {
 		return nil, err
