@@ -94,6 +94,12 @@ func (n *names) set(name string, addresses ...string) {
 	n.a[name] = addresses
 }
 
+func (n *names) setService(name string, ports ...uint16) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.s[name] = ports
+}
+
 func addressesOf(nodes []protocol.Node) (all string) {
 	for _, n := range nodes {
 		all += fmt.Sprintf("%s %s;", n.Address, n.Role)
@@ -109,7 +115,7 @@ func TestNodesOfNames(t *testing.T) {
 	n := serveNames(t)
 	n.set("db.test", "127.0.0.2", "127.0.0.1")
 	n.set("node.test", "127.0.0.9")
-	n.s["_db._tcp.test"] = []uint16{5433, 5432}
+	n.setService("_db._tcp.test", 5433, 5432)
 	for _, c := range []struct {
 		name, source, service string
 		from                  []string
