@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -22,9 +21,8 @@ type codec struct {
 	templates []template
 	headers   *headers
 
-	in               bytes.Reader // of a frame's head
-	out              *output      // frames of the request that is encoded
-	control          *output      // frames that are due to the server: sent before the next request
+	out              *output // frames of the request that is encoded
+	control          *output // frames that are due to the server: sent before the next request
 	nextStream       uint32
 	streamWindow     int64 // how much the server takes of a stream
 	connectionWindow int64 // how much it takes now over all
@@ -128,7 +126,7 @@ func (c *codec) shakeHands(ctx context.Context, nc net.Conn) (extra []byte, err 
 		}
 		buf = append(buf, piece[:n]...)
 		for !c.greeted || !c.acknowledged {
-			f, size, _, fault := c.cut(buf)
+			f, size, _, fault := cut(buf)
 			if fault == "" && size == 0 {
 				break
 			}

@@ -1,9 +1,14 @@
 package etcd
 
-import "golang.org/x/net/http2"
+import (
+	"encoding/binary"
+
+	"golang.org/x/net/http2"
+)
 
 // HTTP/2 frames (RFC 9113, section 4.1). Those that we send are made by http2.Framer. Its ReadFrame isn't used: it
-// waits for bytes, copies each frame, and allocates twice an answer.
+// waits for bytes, copies each frame, and allocates twice an answer. ReadFrameHeader has a pool, from which the garbage
+// collector takes what is in it.
 const (
 	frameHead  = 9
 	frameLimit = 16384 // the largest payload that we allow and, unless it says so, the server does
@@ -49,16 +54,16 @@ type frame struct {
 
 // cut takes the first frame off buf. size is 0 if bytes are missing: need is how many buf must hold for it then. fault
 // says why this can't be a frame.
-func (c *codec) cut(buf []byte) (f frame, size, need int, fault string) {
+func cut(buf []byte) (f frame, size, need int, fault string) {
 	if len(buf) < frameHead {
 		return f, 0, frameHead, ""
 	}
-	c.in.Reset(buf)
-	head, err := http2.ReadFrameHeader(&c.in)
-	switch {
-	case err != nil:
-		return f, 0, 0, err.Error()
-	case head.Length > frameLimit:
+	head := http2.FrameHeader{
+		Length: uint32(buf[0])<<16 | uint32(buf[1])<<8 | uint32(buf[2]),
+		Type:   http2.FrameType(buf[3]), Flags: http2.Flags(buf[4]),
+		StreamID: binary.BigEndian.Uint32(buf[5:]) & largestStream,
+	}
+	if head.Length > frameLimit {
 		return f, 0, 0, "a frame is larger than allowed"
 	}
 	size = frameHead + int(head.Length)

@@ -48,7 +48,7 @@ func (c *codec) Scan(buf []byte, req *protocol.Request, reply *protocol.Reply) (
 	r := &c.requests[req.ID]
 	c.current = req
 	for {
-		f, size, need, fault := c.cut(buf[n:])
+		f, size, need, fault := cut(buf[n:])
 		if fault == "" && size == 0 {
 			if n > 0 {
 				need = 0

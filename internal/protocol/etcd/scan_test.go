@@ -186,7 +186,7 @@ func TestControlFramesGoOutWithTheNextRequest(t *testing.T) {
 	if !bytes.HasPrefix(out, want) {
 		t.Errorf("got %q", out)
 	}
-	if f, _, _, _ := c.cut(out[len(want):]); f.Type != http2.FrameHeaders || f.StreamID != 3 {
+	if f, _, _, _ := cut(out[len(want):]); f.Type != http2.FrameHeaders || f.StreamID != 3 {
 		t.Errorf("got %+v", f)
 	}
 }
