@@ -20,7 +20,7 @@ func serve(ctx context.Context, args []string) error {
 	address := flags.String("address", os.Getenv("DESK_ADDRESS"), "host:port to serve at (DESK_ADDRESS)")
 	dsn := flags.String("dsn", os.Getenv("DESK_PG"), "the database: postgres://user@host:5432/name (DESK_PG)")
 	pool := flags.Int("pool", number("POOL", 12), "connections to the database (POOL)")
-	notifiers := flags.Int("notifiers", number("NOTIFIERS", 4), "connections of the notifier (NOTIFIERS)")
+	notifiers := flags.Int("notifiers", number("NOTIFIERS", 6), "connections of the notifier (NOTIFIERS)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ const (
 
 	pageSize = 20
 	// mailTime is how long the mail server takes that the notifier waits for.
-	mailTime = 100 * time.Millisecond
+	mailTime = 150 * time.Millisecond
 )
 
 // customer is a row of the table.
