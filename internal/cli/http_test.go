@@ -76,7 +76,7 @@ func TestHTTPList(t *testing.T) {
 func TestHTTPUsage(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"":                                      "requires at least 1 arg",
+		"":                                      "needs arguments, and there are none",
 		"nonsense":                              "neither a file nor a URL",
 		"http://":                               "missing host",
 		"http://a --rate 0":                     "above zero",

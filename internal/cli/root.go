@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -137,13 +138,26 @@ func wrapArgs(c *cobra.Command) {
 			if !cmd.HasParent() || cmd.HasSubCommands() { // an unknown command
 				return usage(fmt.Errorf("%w%s; see %s --help", err, meant("", cmd.SuggestionsFor(args[0])), cmd.CommandPath()))
 			}
-			return usage(fmt.Errorf("%w: write %s %s; see %s --help", err, cmd.Parent().CommandPath(), cmd.Use,
-				cmd.CommandPath()))
+			return usage(fmt.Errorf("%s: write %s %s; see %s --help", miscounted(err, cmd, args), cmd.Parent().CommandPath(),
+				cmd.Use, cmd.CommandPath()))
 		}
 	}
 	for _, sub := range c.Commands() {
 		wrapArgs(sub)
 	}
+}
+
+// miscounted says what is wrong with the number of arguments of a command, if that is what err, cobra's, is about.
+func miscounted(err error, cmd *cobra.Command, args []string) string {
+	switch {
+	case !strings.Contains(err.Error(), "arg(s)"):
+		return err.Error()
+	case len(args) == 0:
+		return cmd.CommandPath() + " needs arguments, and there are none"
+	case strings.Contains(err.Error(), "at least"):
+		return fmt.Sprintf("%s needs more arguments than %q", cmd.CommandPath(), args)
+	}
+	return fmt.Sprintf("%s takes fewer arguments than %q", cmd.CommandPath(), args)
 }
 
 // similarFlags names the flags of cmd that one it doesn't have may stand for.
@@ -159,7 +173,13 @@ func similarFlags(cmd *cobra.Command, err error) string {
 			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 		}
 	})
-	return meant("--", names.SuggestionsFor(unknown.GetSpecifiedName()))
+	word := unknown.GetSpecifiedName()
+	near := names.SuggestionsFor(word)
+	longer := slices.DeleteFunc(slices.Clone(near), func(n string) bool { return !strings.HasPrefix(n, word) })
+	if len(longer) > 0 { // the rest of a name was forgotten
+		near = longer
+	}
+	return meant("--", near)
 }
 
 // similarWithin is how many letters may be wrong in a name that another is proposed for.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -209,6 +210,13 @@ func TestUnreadableBundles(t *testing.T) {
 	if _, err := Open(OS{}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "holds no run.json") {
 		t.Errorf("empty folder: %v", err)
 	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(OS{}, file); err == nil || !strings.Contains(err.Error(), "file holds no run.json") {
+		t.Errorf("a file: %v", err)
+	}
 	if _, err := Open(failing{}, t.TempDir()); err == nil || !strings.Contains(err.Error(), "input/output error") {
 		t.Errorf("broken disk: %v", err)
 	}
@@ -266,5 +274,22 @@ func TestDiscardLeavesNothingOfARunThatDidNothing(t *testing.T) {
 	b.Discard()
 	if names, _ := (OS{}).List(named); len(names) != 4 {
 		t.Errorf("of a run in which something happened there is %q", names)
+	}
+}
+
+// A figure that is infinite and one that there is none of are told apart in JSON.
+func TestFiguresInJSON(t *testing.T) {
+	for _, want := range []Figure{0, -2.5, Figure(math.Inf(1)), Figure(math.NaN())} {
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Figure
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got != want && !(math.IsNaN(float64(got)) && math.IsNaN(float64(want))) {
+			t.Errorf("%g is written as %s and read as %g", want, text, got)
+		}
 	}
 }

@@ -36,12 +36,18 @@ func (n *Ns) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Figure is a number that may be infinite, or none; in JSON it is null then.
+// Figure is a number that may be infinite, or, as NaN, none.
 type Figure float64
 
-// MarshalJSON writes a number, or null for an infinite one and for none.
+// noFigure is what stands in JSON for no figure, which NaN is.
+const noFigure = `"none"`
+
+// MarshalJSON writes a number, null for an infinite one, and "none" for none.
 func (f Figure) MarshalJSON() ([]byte, error) {
-	if x := float64(f); math.IsInf(x, 0) || math.IsNaN(x) {
+	switch x := float64(f); {
+	case math.IsNaN(x):
+		return []byte(noFigure), nil
+	case math.IsInf(x, 0):
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(f))
@@ -49,8 +55,12 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (f *Figure) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
+	switch string(b) {
+	case "null":
 		*f = Figure(math.Inf(1))
+		return nil
+	case noFigure:
+		*f = Figure(math.NaN())
 		return nil
 	}
 	return json.Unmarshal(b, (*float64)(f))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"brunt/internal/filelock"
@@ -41,7 +42,7 @@ func Open(fsys FS, path string) (*Recorded, error) {
 		path = filepath.Dir(path)
 	}
 	data, err := readAll(fsys, filepath.Join(path, RunFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s holds no %s; name the folder of a run, such as %s", path, RunFile,
 			filepath.Join(DefaultRoot, "<name>-<time>"))
 	}
