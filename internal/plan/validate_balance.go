@@ -133,7 +133,10 @@ func (op *Operation) Routed() bool { return op.Route == "primary" || op.Route ==
 // ByRequest reports whether every operation takes an address of its own: as the target's balance says, or because an
 // operation is for nodes of one role.
 func (p *Plan) ByRequest() bool {
-	return p.Target.Balance.Per == "request" || slices.ContainsFunc(p.Operations, func(op Operation) bool {
-		return op.Routed()
-	})
+	return p.Target.Balance.Per == "request" || p.Routed()
+}
+
+// Routed reports whether an operation is for nodes of one role.
+func (p *Plan) Routed() bool {
+	return slices.ContainsFunc(p.Operations, func(op Operation) bool { return op.Routed() })
 }

@@ -32,6 +32,13 @@ func (r *Runner) balance(cfg *engine.FleetConfig) (err error) {
 	return err
 }
 
+// peers reports whether all addresses serve the same requests: not if they name their addresses, or the protocol knows
+// where keys are, or operations are for nodes of one role.
+func (r *Runner) peers() bool {
+	d, ok := r.system.Driver.(protocol.Routed)
+	return !r.system.Plan.Routed() && (!ok || d.Router(r.nodes, &r.Workload.Program) == nil)
+}
+
 // arrivals are nodes that have joined, and what is to be said of them, until they are in the record.
 type arrivals struct {
 	mu       sync.Mutex

@@ -152,6 +152,7 @@ func (r *Runner) SetUp(ctx context.Context) error {
 	if err := r.newFleet(); err != nil {
 		return err
 	}
+	r.within.Peers = r.peers()
 	if err := r.fleet.Connect(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"brunt/internal/plan"
 	"brunt/internal/protocol"
 	"brunt/internal/protocols"
 	"brunt/internal/topology"
@@ -17,7 +16,7 @@ import (
 // knows for the targets.
 func (s *System) discover(ctx context.Context) error {
 	t := &s.Plan.Target.Topology
-	routed := routes(s.Plan)
+	routed := s.Plan.Routed()
 	if t.Source == "" && routed {
 		t.Source = "roles"
 	}
@@ -62,16 +61,6 @@ func (s *System) discover(ctx context.Context) error {
 		s.Targets = append(s.Targets, like)
 	}
 	return nil
-}
-
-// routes reports whether an operation is for nodes of one role.
-func routes(p *plan.Plan) bool {
-	for i := range p.Operations {
-		if p.Operations[i].Routed() {
-			return true
-		}
-	}
-	return false
 }
 
 // Every is how often nodes are to be found again.

@@ -39,6 +39,10 @@ type Taker struct {
 	course     course
 	decisions  map[string][]control.Decision // by phase
 	scratch    *measure.Histogram
+
+	// Peers says that all addresses serve the same requests, so that one that is slower than the others is worth a
+	// warning.
+	Peers bool
 }
 
 var _ measure.Sink = (*Taker)(nil)
@@ -140,6 +144,7 @@ func (t *Taker) Fill(run *record.Run) {
 		}
 		fill(&run.Operations[i], from)
 	}
+	var nodes []*sections
 	for i := range run.Targets {
 		from := none.service
 		if i < len(t.addresses) {
@@ -147,6 +152,10 @@ func (t *Taker) Fill(run *record.Run) {
 		}
 		g, of := &run.Targets[i], t.load.parts(from)
 		g.RateWithin, g.Service.Within = of.rate(), of.bounds(&g.Service, false)
+		nodes = append(nodes, of)
+	}
+	if t.Peers {
+		run.Warnings = append(run.Warnings, slowNodes(run, nodes)...)
 	}
 	for i := range run.Phases {
 		p := &run.Phases[i]
