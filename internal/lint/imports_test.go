@@ -106,7 +106,7 @@ render/junit: units
 render/page: render/cell render/texts units
 render/svg: render/cell units
 render/texts: units
-report: measure message record render/cell render/junit render/page render/svg render/texts summary timeline units
+report: measure message protocol record render/cell render/junit render/page render/svg render/texts summary timeline units
     verdict
 report/live: measure record render/page report timeline units
 result: message metric record

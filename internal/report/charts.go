@@ -10,6 +10,7 @@ import (
 	"brunt/internal/render/svg"
 	"brunt/internal/timeline"
 	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
 
 // charts are a run's charts over time, for print; the page's script draws those to explore in their place.
@@ -238,7 +239,7 @@ func (b *builder) rates() page.Block {
 func (b *builder) classes(run *record.Run) page.Block {
 	var bars []svg.Bar
 	for _, class := range run.Total.Errors.Sorted() {
-		bars = append(bars, svg.Bar{Label: class.String(), Value: float64(run.Total.Errors[class])})
+		bars = append(bars, svg.Bar{Label: verdict.ClassName(class).In(b.l), Value: float64(run.Total.Errors[class])})
 	}
 	title := b.say("Failed operations by class")
 	if len(bars) == 0 {

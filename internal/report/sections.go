@@ -4,10 +4,12 @@ import (
 	"strings"
 
 	"brunt/internal/measure"
+	"brunt/internal/protocol"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/render/texts"
 	"brunt/internal/units"
+	"brunt/internal/verdict"
 )
 
 // phases is the table of phases, if there are several.
@@ -127,13 +129,21 @@ func (t *writer) failures() cell.Table {
 	out.Columns = []cell.Column{{}, {Left: true}, {Left: true}, {Left: true, Wrap: true, Short: true}}
 	shown := run.Failures[:min(len(run.Failures), mostFailures)]
 	for _, f := range shown {
-		out.Add(cell.Count(f.Count), cell.Text(f.Class).Marked(cell.Bad), cell.Text(units.Clean(f.Code)),
+		out.Add(cell.Count(f.Count), cell.Text(className(f.Class, t.l)).Marked(cell.Bad), cell.Text(units.Clean(f.Code)),
 			cell.Text(texts.Failure(t.l, units.Clean(f.Text))))
 	}
 	if more := len(run.Failures) - len(shown); more > 0 {
 		out.Foot = append(out.Foot, t.say("and %s, see errors.ndjson", plural(t, more, "other kind", "other kinds")))
 	}
 	return out
+}
+
+// className is a class of failures, by its name in records.
+func className(name string, l units.Language) string {
+	if c, ok := protocol.ParseClass(name); ok {
+		return verdict.ClassName(c).In(l)
+	}
+	return units.Clean(name)
 }
 
 // thresholds are the rules and what came of them.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/internal/measure"
+	"brunt/internal/message"
 	"brunt/internal/record"
 	"brunt/internal/render/cell"
 	"brunt/internal/units"
@@ -133,7 +134,7 @@ func (t *writer) totals() cell.Table {
 	}
 	if all.Failed > 0 {
 		out.add(t.say("failed"), cell.Count(all.Failed).Marked(cell.Bad),
-			t.percent(all.Failed, all.Done)+": "+strings.Join(verdict.ClassList(&all.Counts), ", "))
+			t.percent(all.Failed, all.Done)+": "+message.List(verdict.ClassList(&all.Counts)...).In(t.l))
 	} else {
 		out.add(t.say("failed"), cell.Text(t.say("none")), "")
 	}

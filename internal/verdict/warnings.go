@@ -9,7 +9,6 @@ import (
 	"brunt/internal/message"
 	"brunt/internal/protocol"
 	"brunt/internal/record"
-	"brunt/internal/units"
 )
 
 // The stable ids of the warnings that Assess gives.
@@ -200,7 +199,7 @@ func assessErrors(run *record.Run) (out []record.Warning) {
 	c := &run.Total.Counts
 	if c.Failed > 0 {
 		out = append(out, record.NewWarning(WarnErrors, message.Count("failed", c.Failed), message.Count("done", c.Done),
-			message.Part("share", c.Failed, max(c.Done, c.Failed)), message.Text("classes", strings.Join(ClassList(c), ", "))))
+			message.Part("share", c.Failed, max(c.Done, c.Failed)), message.Nested("classes", message.List(ClassList(c)...))))
 	}
 	if n := c.Errors[protocol.UnknownOutcome]; n > 0 {
 		out = append(out, record.NewWarning(WarnUnknownOutcome, message.Count("n", n)))
@@ -294,9 +293,31 @@ func MissingList(c *record.Counts) message.Message {
 }
 
 // ClassList writes the failed operations by class, the most frequent first.
-func ClassList(c *record.Counts) (out []string) {
+func ClassList(c *record.Counts) (out []message.Message) {
 	for _, class := range c.Errors.Sorted() {
-		out = append(out, units.Count(c.Errors[class])+" "+class.String())
+		out = append(out, message.New("class.count", message.Count("n", c.Errors[class]),
+			message.Nested("class", ClassName(class))))
 	}
 	return out
+}
+
+// ClassName is what a class of failures is called.
+func ClassName(c protocol.Class) message.Message {
+	switch c {
+	case protocol.Connect:
+		return message.New("class.connect")
+	case protocol.Timeout:
+		return message.New("class.timeout")
+	case protocol.Server:
+		return message.New("class.server")
+	case protocol.Retryable:
+		return message.New("class.retryable")
+	case protocol.UnknownOutcome:
+		return message.New("class.unknown-outcome")
+	case protocol.Protocol:
+		return message.New("class.protocol")
+	case protocol.Client:
+		return message.New("class.client")
+	}
+	return message.Literal(c.String())
 }
