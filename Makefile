@@ -115,7 +115,7 @@ test-picodata: ## brunt against a Picodata cluster, named by BRUNT_PICODATA_PG a
 test-clusters: ## outages that brunt reports, compared with an independent observer's; on a quiet machine
 	$(GO) test -count=1 -timeout 30m -v ./internal/acceptance/clusters
 
-pictures: build bin/pictures ## the pictures of reports in docs/images, on a quiet machine; two minutes
+pictures: build bin/pictures ## the pictures of reports in docs/images, on a quiet machine; four minutes
 	./bin/pictures
 
 verdict: build bin/situations ## whether the verdict is right, in situations whose truth is known; about 20 minutes

@@ -12,12 +12,15 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"brunt/internal/testserver"
@@ -81,6 +84,61 @@ func (p *pictures) make() {
 		if one.part != "" {
 			p.browser.Eval(fmt.Sprintf("document.getElementById(%q).scrollIntoView()", one.part), nil)
 		}
+		p.picture(one.name)
+	}
+	p.versions()
+}
+
+// versions makes the pictures of one version against another, and of a history in which one of them got slower.
+func (p *pictures) versions() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p.fail(err)
+	var delay atomic.Int64
+	service := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		time.Sleep(time.Duration(delay.Load()))
+	})}
+	go service.Serve(l)
+	p.tb.Cleanup(func() { _ = service.Close() })
+	measure := func(slower time.Duration, bundle string) string {
+		delay.Store(int64(4*time.Millisecond + slower))
+		dir := filepath.Join(p.dir, bundle)
+		p.run(nil, "http", "http://"+l.Addr().String()+"/", "--rate", "200", "--poisson", "-z", "3s", "--quiet", "--bundle", dir)
+		return dir
+	}
+	const versions, slowerFrom, sides = 14, 9, 5
+	step := 400 * time.Microsecond
+	store := filepath.Join(p.dir, "history")
+	for v := range versions {
+		slower := time.Duration(0)
+		if v >= slowerFrom {
+			slower = step
+		}
+		version := fmt.Sprintf("v1.%d", v)
+		p.run(nil, "history", "add", "--store", store, "--version", version, "--series", "pages", "--anyway",
+			measure(slower, version+"-a"), measure(slower, version+"-b"))
+	}
+	history, err := exec.Command(p.program, "history", "show", "--store", store, "--output", "html").Output()
+	p.fail(err)
+	p.fail(os.WriteFile(filepath.Join(p.dir, "history.html"), history, 0o644))
+	args := []string{"report", "--quiet", "--html", filepath.Join(p.dir, "change.html")}
+	for i := range sides {
+		args = append(args, measure(0, fmt.Sprintf("before-%d", i)))
+	}
+	args = append(args, "--")
+	for i := range sides {
+		args = append(args, measure(step, fmt.Sprintf("after-%d", i)))
+	}
+	p.run(nil, args...)
+	for _, one := range []struct {
+		name, page    string
+		width, height int
+	}{
+		{"change.png", "change.html", 1400, 1300}, {"change-narrow.png", "change.html", 390, 1300},
+		{"history.png", "history.html", 1400, 1100}, {"history-narrow.png", "history.html", 390, 1100},
+	} {
+		p.browser.Look(one.width, one.height, "screen", "light")
+		p.browser.Open("file://" + filepath.Join(p.dir, one.page))
+		p.browser.Wait("document.readyState === 'complete'")
 		p.picture(one.name)
 	}
 }
