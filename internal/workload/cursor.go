@@ -338,6 +338,12 @@ func (c *Cursor) TellUnfinished() {
 
 // Tell tells the workload's hooks of an operation that is over. Times are on the run's clock.
 func (c *Cursor) Tell(intendedNs, sentNs int64) {
+	if c.work.Timed != nil || c.work.Done != nil {
+		c.tell(intendedNs, sentNs)
+	}
+}
+
+func (c *Cursor) tell(intendedNs, sentNs int64) {
 	c.tellRequests()
 	if c.work.Timed != nil {
 		c.work.Timed(Timing{
