@@ -102,7 +102,8 @@ func (p *pictures) versions() {
 	measure := func(slower time.Duration, bundle string) string {
 		delay.Store(int64(4*time.Millisecond + slower))
 		dir := filepath.Join(p.dir, bundle)
-		p.run(nil, "http", "http://"+l.Addr().String()+"/", "--rate", "200", "--poisson", "-z", "3s", "--quiet", "--bundle", dir)
+		p.run(nil, "http", "http://"+l.Addr().String()+"/", "--rate", "200", "--poisson", "-z", "3s", "--quiet",
+			"--bundle", dir)
 		return dir
 	}
 	const versions, slowerFrom, sides = 14, 9, 5
