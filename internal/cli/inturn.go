@@ -42,7 +42,7 @@ func (s *streams) runInTurn(f *runFlags, kind string, plans []*plan.Plan,
 	defer func() { err = errors.Join(err, out.flush(hard)) }()
 	t := &inTurn{out: out, hard: hard, load: loadRun{record: f.recordFlags, live: f.liveFlags, quiet: f.quiet,
 		hooks: f.outputFlags.hooks}}
-	t.load.options = runner.Options{NoSetup: true, NoTeardown: true}
+	t.load.options = runner.Options{NoSetup: true, NoTeardown: true, Faults: f.faults()}
 	last := plans[len(plans)-1]
 	if t.dir = f.resume; t.dir == "" {
 		if t.dir, err = program.NewFolder(f.root, f.dir, last.Name+"-"+kind, time.Now()); err != nil {
@@ -112,6 +112,7 @@ func (t *inTurn) tables(ctx context.Context, p *plan.Plan, f *runFlags) (down fu
 	if err != nil {
 		return nil, err
 	}
+	one.Faults, one.Proxies = nil, nil
 	r, err := runner.Open(ctx, &one, runner.Options{
 		Recording: runner.Recording{None: true, Version: t.out.version}, Tell: v.tell, Force: f.force,
 		NoTeardown: f.noTeardown,

@@ -125,6 +125,8 @@ type runFlags struct {
 	noTeardown     bool
 	force          bool
 	summaryDir     string
+	allowFaults    bool
+	faultsDryRun   bool
 	part           string
 	resume         string // folder of a series that was killed
 	order          string // what decides a series besides its plans
@@ -146,6 +148,9 @@ func (f *runFlags) bind(s *streams, cmd *cobra.Command) {
 	fs.BoolVar(&f.noTeardown, "no-teardown", false, "keep the tables that this run created")
 	fs.BoolVar(&f.force, "force", false, "fill empty tables that brunt didn't create")
 	inGroup(fs, groupData)
+	fs.BoolVar(&f.allowFaults, "allow-faults", false, "do the plan's faults to servers, and undo them")
+	fs.BoolVar(&f.faultsDryRun, "faults-dry-run", false, "print when the plan's faults come, and send nothing")
+	inGroup(fs, groupLoad)
 	fs.StringVar(&f.summaryDir, "summary-dir", "", "write summary_<seed>.json into this folder too")
 	inGroup(fs, groupOutput)
 	f.loadFlags.bind(cmd, cmp.Or(s.dialect.report, "text"))
@@ -164,9 +169,13 @@ func (f *runFlags) run(s *streams, args []string, load *plan.Load) error {
 	if err != nil {
 		return usage(err)
 	}
+	if f.faultsDryRun {
+		return f.timetable(s, p)
+	}
 	return s.perform(&loadRun{
 		plan: p, record: f.recordFlags, live: f.liveFlags, quiet: f.quiet, language: f.language(),
-		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part},
+		options: runner.Options{NoSetup: f.noSetup, NoTeardown: f.noTeardown, Force: f.force, Part: part,
+			Faults: f.faults()},
 		hooks: func(out *outputs) (hooks, error) {
 			v, err := f.outputFlags.hooks(out)
 			v.result = func(run *record.Run, dir string) error {

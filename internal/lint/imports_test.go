@@ -15,7 +15,7 @@ balance: gen protocol
 cgroup:
 cli: compare dialect/endpoints dialect/k6 dialect/pgbench dialect/picostress dialect/service dialect/slowcooker
     dialect/ycsb dialect/ycsb/output dialect/ycsb/shell dialect/ycsb/workloads doctor engine engine/loop export
-    failover hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan
+    failover fault hints history inspect inspect/advise inspect/servers k6x machine measure message observe password plan
     planfile program program/campaign protocol protocol/http protocols record render/cell render/texts report
     report/live result result/reader runner schedule schema schema/fill secret selftest spool summary target timeline
     units verdict within workload
@@ -40,6 +40,8 @@ engine/loop: balance engine machine measure message protocol schedule workload
 engine/pool: balance engine gen measure protocol schedule workload
 export: measure message protocol record
 failover: measure message record
+fault: fault/proxy gen message plan protocol record secret target
+fault/proxy:
 filelock:
 gen:
 hints: measure
@@ -111,8 +113,8 @@ report: measure message protocol record render/cell render/junit render/page ren
 report/live: measure record render/page report timeline units
 result: message metric record
 result/reader: failover record result verdict within
-runner: balance control engine engine/loop engine/pool failover machine measure message metric observe observe/self
-    plan protocol protocols record schedule schema schema/fill secret target topology units verdict within workload
+runner: balance control engine engine/loop engine/pool failover fault machine measure message metric observe
+    observe/self plan protocol protocols record schedule schema schema/fill secret target topology units verdict within workload
 schedule: gen
 schema: gen linefile message plan protocol record schema/fill schema/sql target workload
 schema/fill: gen linefile protocol
@@ -151,6 +153,7 @@ engine: cli dialect inspect program record report runner verdict
 engine/loop: engine/pool
 export: cli dialect engine report
 failover: cli dialect engine plan report runner verdict
+fault: cli dialect engine program report runner verdict
 history: cli dialect engine program runner
 compare: cli dialect engine program runner
 inspect/postgres: cli dialect engine program report runner

@@ -57,7 +57,9 @@ type ProcessFault struct {
 	PIDFile string // whose first line is the process
 	Match   string // a regular expression on command lines, whose words are joined by spaces
 	CGroup  string // a folder below /sys/fs/cgroup, or a path that starts there
-	Restart string // "kill": a command for the shell that starts it again
+	// Children says that the processes that these have started are meant too, and those of those.
+	Children bool
+	Restart  string // "kill": a command for the shell that starts it again
 	Where   Places
 }
 

@@ -49,6 +49,7 @@ func faultBodies() map[string]*mapping {
 			field{"pid_file", "PIDFile", words{name: true}, "file whose first line is the process", false},
 			field{"match", "Match", words{name: true}, "regular expression on command lines", false},
 			field{"cgroup", "CGroup", words{name: true}, "control group whose processes are meant", false},
+			field{"children", "Children", flag{}, "the processes that these have started too; false", false},
 			field{"restart", "Restart", words{name: true}, "kill: command that starts it again", false},
 		),
 		"command": newMapping("", "command",

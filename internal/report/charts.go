@@ -278,6 +278,14 @@ func (b *builder) bands(r *Result) []page.Band {
 		h := &r.Run.Hints[i]
 		out = append(out, page.Band{From: at(beganNs(h)), To: at(beganNs(h)), Label: HintText(h, b.l), Kind: "change"})
 	}
+	for i := range r.Run.Faults {
+		f := &r.Run.Faults[i]
+		until := max(f.HealedNs, f.DoneNs)
+		if f.HealBeginNs == 0 && until == f.DoneNs && !r.Run.Complete {
+			until = max(until, r.Run.DurationNs)
+		}
+		out = append(out, page.Band{From: at(f.BeginNs), To: at(until), Label: units.Clean(f.Name), Kind: "fault"})
+	}
 	for i, e := range r.Run.Events {
 		band := page.Band{From: at(e.AtNs), To: at(e.AtNs), Label: units.Clean(e.Kind + ": " + e.Text), Kind: "event"}
 		if e.Kind == "fault" {

@@ -27,7 +27,7 @@ func (r *Runner) begin(started time.Time) {
 	for i, t := range r.system.Targets {
 		info := r.system.Servers[i]
 		run.Targets = append(run.Targets, record.Target{
-			Address: t.Address, Protocol: p.Target.Protocol,
+			Address: r.unproxied(t.Address), Protocol: p.Target.Protocol,
 			Product: info.Product, Version: info.Version, Settings: info.Settings,
 		})
 	}
@@ -38,17 +38,17 @@ func (r *Runner) begin(started time.Time) {
 	for i := range run.Operations {
 		run.Operations[i].Name = r.Workload.Operations[i].Name
 	}
-	run.Failover = accountOf(p)
+	run.Failover = accountOf(p, r.faults != nil)
 	r.Record = run
 	for i := range p.Load {
 		run.Phases = append(run.Phases, r.phase(&p.Load[i]))
 	}
 }
 
-// accountOf is how the plan has the account of outages made; nil if it has none.
-func accountOf(p *plan.Plan) *record.Failover {
+// accountOf is how the plan has the account of outages made; nil if it has none and no faults are done.
+func accountOf(p *plan.Plan, faults bool) *record.Failover {
 	a := p.Account
-	if !a.Enabled && len(p.Faults) == 0 {
+	if !a.Enabled && !faults {
 		return nil
 	}
 	f := &record.Failover{Asked: a.Enabled, DeadlineNs: int64(a.Deadline), ToleranceNs: int64(a.Tolerance),

@@ -13,6 +13,7 @@ import (
 
 	"brunt/internal/engine"
 	"brunt/internal/failover"
+	"brunt/internal/fault"
 	"brunt/internal/measure"
 	"brunt/internal/message"
 	"brunt/internal/observe/self"
@@ -49,6 +50,8 @@ type Runner struct {
 	sinkTold  bool
 	finished  bool                 // the record is complete
 	followed  []context.CancelFunc // what adaptive phases watch
+	faults    *fault.Conductor     // nil for plans without faults
+	behind    map[string]string    // addresses of the target by those of the proxies in front of them
 	tables    *schema.Tables
 	arrivals  arrivals
 	suspect   chan struct{} // has one if a failure tells that the nodes have changed
@@ -72,16 +75,22 @@ func Run(ctx context.Context, hard <-chan struct{}, p *plan.Plan, o Options) (*r
 // Open finds the plan's servers, asks what they are, compiles the plan for them, and begins the
 // record. p is never changed. An error of the plan or the options is a *target.UsageError, of the connection
 // a *target.UnreachableError; both leave nothing behind.
-func Open(ctx context.Context, p *plan.Plan, o Options) (*Runner, error) {
-	if len(p.Faults) > 0 || len(p.Proxies) > 0 {
-		return nil, &target.UsageError{Err: errors.New(
-			"this version of brunt carries out no faults: remove faults and proxies from the plan")}
+func Open(ctx context.Context, p *plan.Plan, o Options) (_ *Runner, err error) {
+	r := &Runner{o: o, suspect: make(chan struct{}, 1)}
+	p, err = r.prepareFaults(p)
+	defer func() {
+		if err != nil {
+			r.endFaults()
+		}
+	}()
+	if err != nil {
+		return nil, err
 	}
 	s, err := target.Find(ctx, p, target.Patience{Wait: o.Wait, StartDown: o.StartDown, Waiting: o.Tell.Waiting})
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{o: o, system: s, secrets: s.Plan.Secrets(), suspect: make(chan struct{}, 1)}
+	r.system, r.secrets = s, s.Plan.Secrets()
 	if r.Workload, err = s.Workload(); err != nil {
 		return nil, err
 	}
@@ -204,6 +213,10 @@ func (r *Runner) Drive(ctx context.Context, hard <-chan struct{}, next engine.Ne
 	defer r.watchNodes(ctx)()
 	health := self.Start(keeper.CPUNs)
 	defer health.Stop()
+	if r.faults != nil {
+		r.faults.Begin(ctx)
+		defer r.recordFaults()
+	}
 	r.outcome, err = engine.Drive(ctx, hard, engine.Config{
 		Workload: r.Workload, Fleet: r.fleet, Collector: r.collector, Clock: r.clock,
 		Sinks:     append(r.takers(), r.o.Sinks...),
@@ -274,6 +287,7 @@ func (r *Runner) Close() error {
 	if r.fleet != nil {
 		r.fleet.Close()
 	}
+	r.endFaults()
 	if !r.finished {
 		r.finished = true
 		r.bundle.Discard()
@@ -311,6 +325,7 @@ type Options struct {
 	Force      bool          // fill tables that brunt didn't create
 	Wait       time.Duration // for all addresses to answer; the load begins when they do, or if one does by then
 	StartDown  bool          // begin although no address answers; for loads without SQL
+	Faults     Faults        // what plans with faults need
 
 	Part          schedule.Part // this machine's operations
 	KeepCollector bool          // leave the garbage collector's target as it is: the process has other work

@@ -1,0 +1,154 @@
+package fault
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"brunt/internal/plan"
+	"brunt/internal/protocol"
+	"brunt/internal/secret"
+	"brunt/internal/target"
+)
+
+// defaultTimeout is how long a command or request may take.
+const defaultTimeout = 30 * time.Second
+
+// Cure is what heals one fault, as data: the watchdog is told of it before the fault is done. Doing it without the
+// fault, or twice, must be harmless. It is one of its fields.
+type Cure struct {
+	ID        string        `json:"id"` // of the fault, see Watchdog
+	Processes []Process     `json:"processes,omitempty"`
+	Command   string        `json:"command,omitempty"`
+	HTTP      *protocol.Web `json:"http,omitempty"`
+	Requests  *requests     `json:"requests,omitempty"`
+	Timeout   time.Duration `json:"timeout,omitempty"` // 0 means 30 s
+}
+
+// requests are requests to each of some addresses.
+type requests struct {
+	Target   plan.Target        `json:"target"`
+	Requests []protocol.Request `json:"requests"`
+}
+
+// Do heals. The error is one line.
+func (c *Cure) Do(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, defaultTimeout))
+	defer cancel()
+	switch {
+	case len(c.Processes) > 0:
+		return signal(c.Processes, continueSignal())
+	case c.Command != "":
+		return shell(ctx, c.Command)
+	case c.HTTP != nil:
+		return ask(ctx, c.HTTP)
+	case c.Requests != nil:
+		return c.Requests.send(ctx)
+	}
+	return nil
+}
+
+// signal sends a signal to processes. It goes on after a failure; errEnded is returned only if all have ended.
+func signal(all []Process, s os.Signal) error {
+	var errs []error
+	ended := 0
+	for _, p := range all {
+		switch err := send(p, s); {
+		case errors.Is(err, errEnded):
+			ended++
+		case err != nil:
+			errs = append(errs, err)
+		}
+	}
+	if ended == len(all) {
+		return fmt.Errorf("process %s: %w", all[0], errEnded)
+	}
+	return errors.Join(errs...)
+}
+
+// mostSaid is how much of what a command or server said an error quotes, in bytes.
+const mostSaid = 200
+
+// said is the first line of something that was said, for an error.
+func said(b []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	if len(line) > mostSaid {
+		line = line[:mostSaid] + "…"
+	}
+	return secret.Text(line)
+}
+
+// shell runs a command. What it leaves in the background stays, and isn't waited for.
+func shell(ctx context.Context, line string) error {
+	out, err := os.CreateTemp("", "brunt-fault-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = out.Close()
+		_ = os.Remove(out.Name())
+	}()
+	c := exec.CommandContext(ctx, "sh", "-c", line)
+	c.Stdout, c.Stderr = out, out
+	grouped(c)
+	err = c.Run()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = errors.New("it didn't end in time")
+	}
+	text := make([]byte, 4*mostSaid)
+	n, _ := out.ReadAt(text, 0)
+	if n > 0 {
+		return fmt.Errorf("command: %w: %s", err, said(text[:n]))
+	}
+	return fmt.Errorf("command: %w", err)
+}
+
+// ask makes an HTTP request and wants a status from 200 to 299. $$ stands for a dollar sign, as in plans' requests.
+func ask(ctx context.Context, w *protocol.Web) error {
+	plain := func(s string) string { return strings.ReplaceAll(s, "$$", "$") }
+	r, err := http.NewRequestWithContext(ctx, w.Method, w.Origin+plain(w.Path), strings.NewReader(plain(string(w.Body))))
+	if err != nil {
+		return err
+	}
+	for _, h := range w.Header {
+		r.Header.Add(h[0], plain(h[1]))
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return errors.New(said([]byte(err.Error())))
+	}
+	defer answer.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 4*mostSaid))
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		return fmt.Errorf("%s %s: %s: %s", w.Method, w.Origin, answer.Status, said(bytes.ToValidUTF8(body, nil)))
+	}
+	return nil
+}
+
+// send sends the requests to each address, by a connection of its own.
+func (r *requests) send(ctx context.Context) error {
+	var errs []error
+	for _, address := range r.Target.Addresses {
+		p := &plan.Plan{Name: "fault", Target: r.Target}
+		p.Target.Addresses = []string{address}
+		s, err := target.Connect(ctx, p)
+		if err == nil {
+			err = errors.Join(s.Execute(ctx, r.Requests), s.Close())
+		}
+		if err != nil {
+			errs = append(errs, errors.New(said([]byte(strings.TrimPrefix(err.Error(), "prepare: ")))))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,261 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"brunt/internal/fault/proxy"
+	"brunt/internal/plan"
+)
+
+// deed is a fault that is about to be done once.
+type deed struct {
+	target    string        // what it is done to, for people
+	told      func() string // what it was done to, once that is known; nil means target
+	addresses []string      // of the target
+	cure      *Cure         // what the watchdog does; nil if nothing is left when brunt has ended
+	inject    func(context.Context) error
+	heal      func(context.Context) error // nil if there is nothing to undo
+}
+
+func (c *Cure) identify(id string) {
+	if c != nil {
+		c.ID = id
+	}
+}
+
+// deed finds what a fault is done to, the number-th time. The error is one line.
+func (c *Conductor) deed(f *plan.Fault, number int) (*deed, error) {
+	d, err := c.made(f, number)
+	if err != nil {
+		return nil, err
+	}
+	if d.cure != nil && d.heal == nil {
+		d.heal = d.cure.Do
+	}
+	if f.Affects != nil {
+		d.addresses = f.Affects
+	}
+	return d, nil
+}
+
+func (c *Conductor) made(f *plan.Fault, number int) (*deed, error) {
+	switch f.Kind {
+	case plan.FaultProcess:
+		return c.processDeed(f, number)
+	case plan.FaultCommand:
+		d := &deed{target: said([]byte(f.Command.Inject)), inject: (&Cure{Command: f.Command.Inject,
+			Timeout: f.Command.Timeout}).Do}
+		if f.Heals() {
+			d.cure = &Cure{Command: f.Command.Heal, Timeout: f.Command.Timeout}
+		}
+		return d, nil
+	case plan.FaultHTTP:
+		d := &deed{target: f.HTTP.Inject.Method + " " + f.HTTP.Inject.Origin, inject: (&Cure{HTTP: &f.HTTP.Inject,
+			Timeout: f.HTTP.Timeout}).Do}
+		if f.Heals() {
+			d.cure = &Cure{HTTP: &f.HTTP.Heal, Timeout: f.HTTP.Timeout}
+		}
+		return d, nil
+	case plan.FaultRequest:
+		return c.requestDeed(f, number), nil
+	case plan.FaultNetwork:
+		return c.networkDeed(f, number), nil
+	}
+	return c.floodDeed(f, number), nil
+}
+
+func (c *Conductor) processDeed(f *plan.Fault, number int) (*deed, error) {
+	found, err := c.selector(f).find()
+	if err != nil {
+		return nil, err
+	}
+	var all []Process
+	for _, i := range Pick(c.o.Plan, f, number, len(found)) {
+		all = append(all, found[i])
+	}
+	d := &deed{target: "process " + all[0].String()}
+	if more := len(all) - 1; more > 0 {
+		d.target += fmt.Sprintf(" and %d more", more)
+	}
+	s := killSignal()
+	switch {
+	case f.Process.Do == "stop":
+		s, d.cure = stopSignal(), &Cure{Processes: all}
+	case f.Process.Restart != "":
+		d.cure = &Cure{Command: f.Process.Restart}
+	}
+	if f.Process.Signal != "" {
+		if s, err = signalOf(f.Process.Signal); err != nil {
+			return nil, err
+		}
+	}
+	d.inject = func(context.Context) error { return signal(all, s) }
+	return d, nil
+}
+
+// picked are the addresses of a fault, the number-th time.
+func (c *Conductor) picked(f *plan.Fault, number int, named []string) (out []string) {
+	if len(named) == 0 {
+		named, _ = c.o.Plan.Target.Weighted()
+	}
+	for _, i := range Pick(c.o.Plan, f, number, len(named)) {
+		out = append(out, named[i])
+	}
+	return out
+}
+
+func (c *Conductor) requestDeed(f *plan.Fault, number int) *deed {
+	t := c.o.Plan.Target
+	t.Addresses = c.picked(f, number, f.Request.Addresses)
+	if f.Request.User != "" {
+		t.User = f.Request.User
+	}
+	if v := f.Request.PasswordVariable; v != "" {
+		t.Password = os.Getenv(v)
+	}
+	if f.Request.Database != "" {
+		t.Database = f.Request.Database
+	}
+	d := &deed{target: strings.Join(t.Addresses, ", "), addresses: t.Addresses,
+		inject: (&Cure{Requests: &requests{t, f.Request.Inject}, Timeout: f.Request.Timeout}).Do}
+	if f.Heals() {
+		d.cure = &Cure{Requests: &requests{t, f.Request.Heal}, Timeout: f.Request.Timeout}
+	}
+	return d
+}
+
+func (c *Conductor) networkDeed(f *plan.Fault, number int) *deed {
+	at := places(c.o.Plan, f)
+	if f.Network.Do != plan.NetPartition {
+		at = c.picked(f, number, f.Network.Addresses)
+	}
+	rule := ruleOf(&f.Network)
+	addresses, _ := c.o.Plan.Target.Weighted()
+	d := &deed{target: strings.Join(at, ", ")}
+	for _, a := range at {
+		if slices.Contains(addresses, a) {
+			d.addresses = append(d.addresses, a)
+		}
+	}
+	d.inject = func(context.Context) error {
+		for _, name := range at {
+			c.proxies[name].Set(rule)
+		}
+		return nil
+	}
+	d.heal = func(context.Context) error {
+		for _, name := range at {
+			c.proxies[name].Clear(rule)
+		}
+		return nil
+	}
+	return d
+}
+
+// ruleOf is a network fault as a proxy's rule.
+func ruleOf(f *plan.NetworkFault) *proxy.Rule {
+	r := &proxy.Rule{ToServer: f.Direction != "to-client", ToClient: f.Direction != "to-server"}
+	for _, text := range f.Clients {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			r.Clients = append(r.Clients, p)
+		} else if a, err := netip.ParseAddr(text); err == nil {
+			r.Clients = append(r.Clients, netip.PrefixFrom(a, a.BitLen()))
+		}
+	}
+	switch f.Do {
+	case plan.NetLatency:
+		r.Delay, r.Jitter = f.Delay, f.Jitter
+	case plan.NetBandwidth:
+		r.BytesPerS = f.BytesPerS
+	case plan.NetReset:
+		r.Reset = true
+	case plan.NetBlackhole, plan.NetPartition:
+		r.Block = true
+	case plan.NetHandshake:
+		r.Handshake = f.Delay
+	case plan.NetHalfOpen:
+		r.HalfOpen = true
+	case plan.NetRefuse:
+		r.Refuse = true
+	}
+	return r
+}
+
+// floodTimeout is how long a connection of a flood may take to be made.
+const floodTimeout = 5 * time.Second
+
+func (c *Conductor) floodDeed(f *plan.Fault, number int) *deed {
+	at := c.picked(f, number, f.Flood.Addresses)
+	own, _ := c.o.Plan.Target.Weighted()
+	var held []net.Conn
+	d := &deed{target: strings.Join(at, ", ")}
+	for _, a := range at {
+		if slices.Contains(own, a) {
+			d.addresses = append(d.addresses, a)
+		}
+	}
+	d.told = func() string {
+		return fmt.Sprintf("%s (%d of %d connections)", d.target, len(held), len(at)*f.Flood.Connections)
+	}
+	d.inject = func(ctx context.Context) error {
+		var mu sync.Mutex
+		var wait sync.WaitGroup
+		var first error
+		for _, a := range at {
+			wait.Go(func() {
+				err := flood(ctx, a, &f.Flood, func(one net.Conn) {
+					mu.Lock()
+					defer mu.Unlock()
+					held = append(held, one)
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				if first == nil {
+					first = err
+				}
+			})
+		}
+		wait.Wait()
+		if len(held) == 0 {
+			return first
+		}
+		return nil
+	}
+	d.heal = func(context.Context) error {
+		for _, one := range held {
+			_ = one.Close()
+		}
+		return nil
+	}
+	return d
+}
+
+// flood opens connections until enough are there, ctx ends, or one can't be opened, whose error is returned.
+func flood(ctx context.Context, address string, f *plan.FloodFault, keep func(net.Conn)) error {
+	d := net.Dialer{Timeout: floodTimeout}
+	begin := time.Now()
+	for n := range f.Connections {
+		if f.PerS > 0 {
+			due := begin.Add(time.Duration(float64(n) / f.PerS * 1e9))
+			select {
+			case <-time.After(time.Until(due)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		c, err := d.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		keep(c)
+	}
+	return nil
+}

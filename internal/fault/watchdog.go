@@ -1,0 +1,169 @@
+package fault
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+
+	"brunt/internal/message"
+	"brunt/internal/record"
+)
+
+// line is what the watchdog is told: of a cure that is due when brunt dies, or that one isn't any more.
+type line struct {
+	Add  *Cure  `json:"add,omitempty"`
+	Done string `json:"done,omitempty"`
+}
+
+// Watch is the watchdog's work: it reads lines until in ends, which it does when brunt ends in whatever way, and then
+// does the cures that weren't done, the latest first. The error says which failed.
+func Watch(in io.Reader) error {
+	const longest = 16 << 20
+	var open []*Cure
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, longest)
+	for lines.Scan() {
+		var l line
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			break // cut off in the middle
+		}
+		if l.Add != nil {
+			open = append(open, l.Add)
+		}
+		for i, c := range open {
+			if c.ID == l.Done {
+				open = append(open[:i], open[i+1:]...)
+				break
+			}
+		}
+	}
+	var errs []error
+	for i := len(open) - 1; i >= 0; i-- {
+		if err := open[i].Do(context.Background()); err != nil && !errors.Is(err, errEnded) {
+			errs = append(errs, fmt.Errorf("%s: %w", open[i].ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mostRestarts is how many times a watchdog that died is started again.
+const mostRestarts = 3
+
+// watchdog is the process that heals when this one is killed. It is started again when it dies.
+type watchdog struct {
+	command []string
+	warn    func(record.Warning)
+
+	mu       sync.Mutex
+	process  *exec.Cmd
+	pipe     io.WriteCloser
+	open     []*Cure
+	restarts int
+	closed   bool
+	gone     chan struct{} // closed when the present process has ended
+}
+
+// startWatchdog starts a watchdog by a command line that calls Watch on its standard input.
+func startWatchdog(command []string, warn func(record.Warning)) (*watchdog, error) {
+	w := &watchdog{command: command, warn: warn}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w, w.start()
+}
+
+func (w *watchdog) start() error {
+	c := exec.Command(w.command[0], w.command[1:]...)
+	detach(c)
+	pipe, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("the watchdog that heals faults can't be started: %w", err)
+	}
+	gone := make(chan struct{})
+	w.process, w.pipe, w.gone = c, pipe, gone
+	for _, cure := range w.open {
+		w.tell(line{Add: cure})
+	}
+	go func() {
+		err := c.Wait()
+		close(gone)
+		w.ended(err)
+	}()
+	return nil
+}
+
+// ended starts the watchdog again after its death.
+func (w *watchdog) ended(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	cause := "it ended"
+	if err != nil {
+		cause = err.Error()
+	}
+	if w.restarts++; w.restarts <= mostRestarts && w.start() == nil {
+		w.warn(record.Notice("watchdog-restarted", message.Text("error", cause)))
+		return
+	}
+	w.pipe = nil
+	w.warn(record.NewWarning("watchdog-gone", message.Text("error", cause)))
+}
+
+// tell writes a line. A watchdog that can't be told has ended, which ended hears of.
+func (w *watchdog) tell(l line) {
+	if w.pipe == nil {
+		return
+	}
+	if data, err := json.Marshal(l); err == nil {
+		_, _ = w.pipe.Write(append(data, '\n'))
+	}
+}
+
+// add tells of a cure that is due from now on.
+func (w *watchdog) add(c *Cure) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = append(w.open, c)
+	w.tell(line{Add: c})
+}
+
+// done says that a cure has been done.
+func (w *watchdog) done(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, c := range w.open {
+		if c.ID == id {
+			w.open = append(w.open[:i:i], w.open[i+1:]...)
+			break
+		}
+	}
+	w.tell(line{Done: id})
+}
+
+// pid is the number of the watchdog's process.
+func (w *watchdog) pid() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.process.Process.Pid
+}
+
+// close ends the watchdog, which does first what is left to do, and waits for it.
+func (w *watchdog) close() {
+	w.mu.Lock()
+	w.closed = true
+	pipe, gone := w.pipe, w.gone
+	w.mu.Unlock()
+	if pipe != nil {
+		_ = pipe.Close()
+		<-gone
+	}
+}

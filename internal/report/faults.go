@@ -1,0 +1,53 @@
+package report
+
+import (
+	"time"
+
+	"brunt/internal/record"
+	"brunt/internal/render/cell"
+	"brunt/internal/units"
+)
+
+// mostFaults is how many faults the report shows.
+const mostFaults = 50
+
+// faults are what was done to servers, and what became of it.
+func (t *writer) faults() cell.Table {
+	out := cell.Table{ID: "faults", Title: t.say("FAULTS"),
+		Note: t.say("what was done to servers; times count from the load's beginning"),
+		Columns: []cell.Column{{Head: t.say("begun")}, {Head: t.say("fault"), Left: true},
+			{Head: t.say("done to"), Left: true, Priority: 2}, {Head: t.say("lasted")},
+			{Head: t.say("healed in"), Priority: 1}, {Head: t.say("what became of it"), Left: true, Wrap: true}}}
+	shown := t.run.Faults[:min(len(t.run.Faults), mostFaults)]
+	for i := range shown {
+		f := &shown[i]
+		length, healing := cell.None(), cell.None()
+		if f.HealBeginNs > 0 {
+			length = cell.Time(f.HealBeginNs - f.DoneNs)
+		}
+		if f.HealedNs > 0 {
+			healing = cell.Time(f.HealedNs - f.HealBeginNs)
+		}
+		out.Add(cell.Text(t.span(int64(time.Duration(f.BeginNs).Round(time.Millisecond)))).Marked(cell.Dim),
+			cell.Text(units.Clean(f.Name)), cell.Text(units.Clean(f.Target)), length, healing, t.fateOf(f))
+	}
+	if more := len(t.run.Faults) - len(shown); more > 0 {
+		out.Foot = append(out.Foot, t.say("and %s, see %s", plural(t, more, "other", "others"), record.RunFile))
+	}
+	return out
+}
+
+// fateOf is what became of a fault.
+func (t *writer) fateOf(f *record.Fault) cell.Cell {
+	switch {
+	case f.Error != "":
+		return cell.Text(t.say("not done: %s", units.Clean(f.Error))).Marked(cell.Bad)
+	case f.HealError != "":
+		return cell.Text(t.say("not healed: %s", units.Clean(f.HealError))).Marked(cell.Bad)
+	case f.HealedNs > 0:
+		return cell.Text(t.say("healed"))
+	case f.DoneNs == 0 || !t.run.Complete:
+		return cell.Text(t.say("under way"))
+	}
+	return cell.Text(t.say("not to be healed"))
+}

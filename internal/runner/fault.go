@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"brunt/internal/fault"
+	"brunt/internal/plan"
+	"brunt/internal/protocols"
+	"brunt/internal/record"
+	"brunt/internal/target"
+)
+
+// Faults say whether a plan's faults are done, and how.
+type Faults struct {
+	Allowed  bool     // the user has allowed them; else plans with faults are refused
+	Watchdog []string // command line that calls fault.Watch on its standard input
+}
+
+// prepareFaults starts what a plan's faults need, and returns the plan with the addresses that the load connects to:
+// those of proxies where there are any. An error is a *target.UsageError.
+func (r *Runner) prepareFaults(p *plan.Plan) (*plan.Plan, error) {
+	if len(p.Faults) == 0 && len(p.Proxies) == 0 {
+		return p, nil
+	}
+	if !r.o.Faults.Allowed {
+		return p, &target.UsageError{Err: fmt.Errorf(
+			"plan %s does faults to servers (%d of them); add --allow-faults if that is meant", p.Name, len(p.Faults))}
+	}
+	p, err := completed(p)
+	if err == nil {
+		err = proxiable(p)
+	}
+	if err == nil {
+		err = p.Validate().Err()
+	}
+	if err != nil {
+		return p, &target.UsageError{Err: err}
+	}
+	made, err := fault.Prepare(fault.Options{
+		Plan: p, Watchdog: r.o.Faults.Watchdog, Now: func() int64 { return r.clock.Now() },
+		Changed:      func(f *record.Fault) { r.bundle.Fault(f) },
+		Warn:         r.o.Tell.Notice,
+		NetworkAlone: r.o.Part.Of > 1 && !slices.Contains(r.o.Part.Takes, 0),
+	})
+	if err != nil {
+		return p, &target.UsageError{Err: err}
+	}
+	r.faults = made
+	return r.proxied(p), nil
+}
+
+// completed returns a copy of a plan whose addresses, and those that its faults name, have ports.
+func completed(p *plan.Plan) (*plan.Plan, error) {
+	out := *p
+	targets, err := target.Targets(p)
+	if err != nil {
+		return nil, err
+	}
+	written, weights := p.Target.Weighted()
+	full := map[string]string{}
+	out.Target.Addresses = make([]string, len(targets))
+	for i := range targets {
+		out.Target.Addresses[i] = targets[i].Address
+		if i < len(written) {
+			full[written[i]] = targets[i].Address
+		}
+		if weights != nil {
+			out.Target.Addresses[i] += fmt.Sprintf("*%d", weights[i])
+		}
+	}
+	complete := func(all []string) (out []string) {
+		for _, a := range all {
+			if to, ok := full[a]; ok {
+				a = to
+			}
+			out = append(out, a)
+		}
+		return out
+	}
+	out.Faults = slices.Clone(p.Faults)
+	for i := range out.Faults {
+		f := &out.Faults[i]
+		f.Affects, f.Request.Addresses = complete(f.Affects), complete(f.Request.Addresses)
+		f.Network.Addresses, f.Flood.Addresses = complete(f.Network.Addresses), complete(f.Flood.Addresses)
+		between := make([][]string, len(f.Network.Between))
+		for k := range between {
+			between[k] = complete(f.Network.Between[k])
+		}
+		f.Network.Between = between
+	}
+	return &out, nil
+}
+
+// proxiable reports why there can't be proxies in front of the target.
+func proxiable(p *plan.Plan) error {
+	behind := p.ProxiedAddresses()
+	if len(behind) == 0 {
+		return nil
+	}
+	if protocols.Embedded(p.Target.Protocol) {
+		return fmt.Errorf("protocol %s has no network to do faults to", p.Target.Protocol)
+	}
+	if p.Target.Options["mode"] == "cluster" {
+		return errors.New("network faults can't be done to a cluster whose nodes name their own addresses " +
+			"(mode=cluster); use process, command or http faults")
+	}
+	hosts := map[string]bool{}
+	for _, a := range behind {
+		host, _, err := net.SplitHostPort(a)
+		if err != nil || strings.Contains(a, "/") {
+			return fmt.Errorf("network faults need addresses of the form host:port, and %s isn't one", a)
+		}
+		hosts[host] = true
+	}
+	if t := &p.Target.TLS; t.Enabled && !t.InsecureSkipVerify && t.ServerName == "" && len(hosts) > 1 {
+		return errors.New("network faults on several hosts with TLS: give the name that all certificates have, in " +
+			"tls: {server_name: …}")
+	}
+	return nil
+}
+
+// proxied is a plan whose addresses are those of proxies.
+func (r *Runner) proxied(p *plan.Plan) *plan.Plan {
+	behind := p.ProxiedAddresses()
+	if len(behind) == 0 {
+		return p
+	}
+	out := *p
+	out.Target.Addresses = nil
+	written, weights := p.Target.Weighted()
+	for i, a := range written {
+		to := r.faults.Proxied(a)
+		if weights != nil {
+			to += fmt.Sprintf("*%d", weights[i])
+		}
+		out.Target.Addresses = append(out.Target.Addresses, to)
+	}
+	if t := &out.Target.TLS; t.Enabled && t.ServerName == "" {
+		t.ServerName, _, _ = net.SplitHostPort(behind[0])
+	}
+	out.Where = slices.Clone(p.Where)
+	out.Target.Options = maps.Clone(p.Target.Options)
+	// They have been checked, and name addresses that the load doesn't have any more.
+	out.Faults, out.Proxies = nil, nil
+	r.behind = map[string]string{}
+	for _, a := range written {
+		r.behind[r.faults.Proxied(a)] = a
+	}
+	return &out
+}
+
+// unproxied is the address of the target that a connection's is for.
+func (r *Runner) unproxied(address string) string {
+	if a, ok := r.behind[address]; ok {
+		return a
+	}
+	return address
+}
+
+// recordFaults ends the faults and puts them into the record.
+func (r *Runner) recordFaults() {
+	faults, warnings := r.faults.End()
+	r.Record.Faults = faults
+	r.Record.Warnings = append(r.Record.Warnings, warnings...)
+}
+
+// endFaults heals whatever isn't, and ends the proxies. Further calls change nothing.
+func (r *Runner) endFaults() {
+	if r.faults != nil {
+		r.faults.End()
+		r.faults.Close()
+	}
+}
